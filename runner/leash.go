@@ -1,0 +1,206 @@
+package runner
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The leash is a small shell wrapper around every script on every node. Signals
+// over SSH do not reliably end a remote process, and a channel that closes does
+// not either: the leash ends the script's processes when its stdin reaches its
+// end, when no heartbeat came for LeashSilence (a cable pulled between here and
+// there closes nothing), and at a hard limit. Then it looks for what has left
+// the process group: the session and a mark in the environment find it.
+//
+// Its protocol, all of it on the three standard streams:
+//
+//	stdin   "begin ID", the script, "end ID", then a "." every LeashBeat
+//	stdout  the script's, and lines that start with RS and the ID:
+//	        "limit" (the node's own limit was reached) and "exit N"
+//
+// A line before "begin" is skipped: it is a password that sudo did not ask for.
+const (
+	// LeashBeat is the time between two heartbeats.
+	LeashBeat = 2 * time.Second
+	// LeashSilence is how long a node waits for a heartbeat before it ends the script.
+	LeashSilence = 6 * time.Second
+
+	leashName = "railbench-leash"
+	leashMark = "\x1e"
+	// One beat in flight when the limit is reached and one for a slow start: the
+	// limit here ends the script first, the node's is the one that needs nobody.
+	spareBeats = 2
+)
+
+// leashScript runs on the node: $1 is the run's id, $2 how many heartbeats make
+// the hard limit. It is POSIX sh. Only head may read stdin, one byte at a time,
+// because whatever reads more would swallow what the next one waits for.
+const leashScript = `
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+id=$1 beats=$2 s= got= nl='
+'
+while IFS= read -r l; do [ "$l" != "begin $id" ] || break; done
+while IFS= read -r l; do
+  [ "$l" != "end $id" ] || { got=1; break; }
+  s=$s$l$nl
+done
+[ "$got" ] || exit 125
+exec 3<&0 </dev/null
+command -v setsid >/dev/null ||
+  setsid() { exec perl -e 'use POSIX; POSIX::setsid(); exec @ARGV' "$@"; }
+command -v timeout >/dev/null ||
+  timeout() { perl -e 'alarm shift; exec @ARGV' "$@"; }
+LC_ALL=C RAILBENCH_RUN=$id RAILBENCH_TEXT=$s setsid sh -c '
+s=$RAILBENCH_TEXT
+unset RAILBENCH_TEXT
+eval "$s"' railbench 3<&- &
+p=$!
+trap '' PIPE
+ours() {
+  if [ -r /proc/self/stat ]; then
+    grep -lsE "^[0-9]+ \(.*\) [^ZX] [0-9]+ ([0-9]+ $p|$p) " /proc/[0-9]*/stat
+    grep -lszxF "RAILBENCH_RUN=$id" /proc/[0-9]*/environ
+  else
+    kill -0 "-$p" && echo "/proc/-$p/"
+  fi
+} 2>/dev/null
+end() {
+  for f in $2; do f=${f#/proc/}; kill "-$1" "${f%%/*}"; done
+} 2>/dev/null
+(
+  n=0
+  while [ "$n" -lt "$beats" ] && [ "$(timeout SILENCE head -c 1 <&3)" = . ]; do n=$((n + 1)); done
+  [ "$n" -lt "$beats" ] || printf '\036%s limit\n' "$id"
+  i=0
+  while [ "$i" -lt 60 ] && left=$(ours) && [ "$left" ]; do
+    if [ "$i" -lt 20 ]; then
+      [ "$i" != 0 ] || end TERM "$left"
+    else
+      end KILL "$left"
+    fi
+    sleep 0.1
+    i=$((i + 1))
+  done
+) &
+w=$!
+wait "$p"
+printf '\036%s exit %s\n' "$id" "$?"
+wait "$w"
+`
+
+// leashCommand is the command line that puts a node's shell on the leash.
+func leashCommand(id string, limit time.Duration) string {
+	beats := int(limit/LeashBeat) + spareBeats
+	text := strings.Replace(leashScript, "SILENCE", strconv.Itoa(int(LeashSilence/time.Second)), 1)
+	return "sh -c " + Quote(text) + " " + leashName + " " + id + " " + strconv.Itoa(beats)
+}
+
+// leashFrame is what the leash reads before the heartbeats.
+func leashFrame(id, text string) string {
+	return "begin " + id + "\n" + text + "end " + id + "\n"
+}
+
+// A LeashCall is a leash command taken apart, for a node that has no processes
+// to put on one: the simulated rig's.
+type LeashCall struct {
+	ID    string
+	Beats int
+}
+
+// ParseLeash recognises the command line that a Node sends.
+func ParseLeash(command string) (LeashCall, bool) {
+	i := strings.LastIndex(command, " "+leashName+" ")
+	if i < 0 || !strings.HasPrefix(command, "sh -c ") {
+		return LeashCall{}, false
+	}
+	var c LeashCall
+	if n, err := fmt.Sscanf(command[i:], " "+leashName+" %s %d", &c.ID, &c.Beats); n != 2 || err != nil {
+		return LeashCall{}, false
+	}
+	return c, true
+}
+
+// Serve speaks the node's side of the protocol and calls run with the script's
+// text. The context that run gets ends at the end of stdin, after a silence of
+// LeashSilence and at the limit; run must end everything that it started before
+// it returns the exit status. Heartbeats are real time, also where a simulated
+// node's clock runs faster.
+func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, text string) int) error {
+	in := bufio.NewReader(stdin)
+	text, err := c.readScript(in)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	beat := make(chan error)
+	go func() {
+		for {
+			_, err := in.ReadByte()
+			select {
+			case beat <- err:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	errLimit := errors.New("limit")
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		silence := time.NewTimer(LeashSilence)
+		defer silence.Stop()
+		for n := 0; n < c.Beats; n++ {
+			select {
+			case err := <-beat:
+				if err != nil {
+					cancel(err)
+					return
+				}
+				silence.Reset(LeashSilence)
+			case <-silence.C:
+				cancel(errors.New("silence"))
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel(errLimit)
+	}()
+	code := run(ctx, text)
+	if context.Cause(ctx) == errLimit {
+		fmt.Fprintf(stdout, "%s%s limit\n", leashMark, c.ID)
+	}
+	_, err = fmt.Fprintf(stdout, "%s%s exit %d\n", leashMark, c.ID, code)
+	cancel(nil)
+	<-watched
+	return err
+}
+
+func (c LeashCall) readScript(in *bufio.Reader) (string, error) {
+	var b strings.Builder
+	begun := false
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return "", fmt.Errorf("read script: %w", err)
+		}
+		switch {
+		case !begun:
+			begun = line == "begin "+c.ID+"\n"
+		case line == "end "+c.ID+"\n":
+			return b.String(), nil
+		default:
+			b.WriteString(line)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+// Package runner runs shell scripts on a node: on this machine, over SSH, or on
+// the simulated rig. It knows processes, sockets, signals, exit codes and SSH.
+// It knows nothing about RDMA: a word like rail or GID belongs to steps.
+package runner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Node is a machine that scripts run on.
+//
+// Run starts s and calls emit with each line that it prints. The contract,
+// which nodetest holds every kind of node to:
+//
+//   - emit is called from one goroutine, in order, and never after Run returned.
+//   - The error says that the script could not be run, or that its end could
+//     not be observed (*Error). What the script itself answered, a non-zero
+//     status too, is the Exit.
+//   - Run returns only once nothing that the script started is alive on the
+//     node, whatever ended it: its own end, ctx, Script.Limit or a lost
+//     connection (there the node does it alone, within LeashSilence).
+//   - Lines are clean: no byte of them can control a terminal (see cleaner).
+//
+// Run may be called by several goroutines at once.
+type Node interface {
+	// Name is what the rig file calls the node, for example spark-01.
+	Name() string
+	Run(ctx context.Context, s Script, emit func(Line)) (Exit, error)
+	// Close ends the connection and every script that still runs.
+	Close() error
+}
+
+// DefaultLimit ends a script that has no limit of its own.
+const DefaultLimit = 2 * time.Minute
+
+// A Script is plain POSIX shell that reads its values from variables.
+type Script struct {
+	// Name says what this is in errors and logs, for example a cell's id.
+	Name string
+	// Body is the shell text, as the user reads it.
+	Body string
+	// Vars are handed over as quoted assignments before Body, never as text
+	// inside it: a value cannot become syntax.
+	Vars map[string]string
+	// Limit is the hard limit of its wall time; DefaultLimit where zero.
+	Limit time.Duration
+	// Root runs the script with sudo where the login user isn't root.
+	Root bool
+}
+
+// Text is what the node's shell executes, byte for byte: the assignments,
+// sorted by name, and then the body. A dry run prints exactly this.
+func (s Script) Text() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
+		fmt.Fprintf(&b, "%s=%s\n", name, Quote(s.Vars[name]))
+	}
+	b.WriteString(strings.TrimRight(s.Body, "\n"))
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// Check reports what a node would refuse before it runs anything: a variable
+// whose name is no shell name, or a NUL byte, which no shell can hold.
+func (s Script) Check() error {
+	for name, value := range s.Vars {
+		if !shellName(name) {
+			return fmt.Errorf("script %s: %q is no name for a shell variable", s.Name, name)
+		}
+		if strings.ContainsRune(value, 0) {
+			return fmt.Errorf("script %s: the value of %s holds a NUL byte", s.Name, name)
+		}
+	}
+	if strings.ContainsRune(s.Body, 0) {
+		return fmt.Errorf("script %s: its text holds a NUL byte", s.Name)
+	}
+	return nil
+}
+
+func (s Script) limit() time.Duration {
+	if s.Limit <= 0 {
+		return DefaultLimit
+	}
+	return s.Limit
+}
+
+func shellName(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Quote makes one POSIX shell word of s, whatever it holds.
+func Quote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// A Stream is where a line was printed.
+type Stream uint8
+
+// The two streams of a process.
+const (
+	Stdout Stream = iota
+	Stderr
+)
+
+func (s Stream) String() string {
+	if s == Stderr {
+		return "stderr"
+	}
+	return "stdout"
+}
+
+// A Line is one line of output without its line end, cleaned of everything that
+// could control a terminal.
+type Line struct {
+	// At is when the line arrived here. Lines that need the node's own clock
+	// carry it in their text.
+	At     time.Time
+	Stream Stream
+	Text   string
+	// Cut marks a piece of a line that was longer than MaxLine: the rest
+	// follows in the next Line of the same stream.
+	Cut bool
+}
+
+// MaxLine is the longest Line.Text in bytes. A longer line comes in pieces, so
+// that output without line ends keeps memory bounded.
+const MaxLine = 16 << 10
+
+// Why a script ended.
+type Why uint8
+
+// The ways a script can end.
+const (
+	Ended     Why = iota // by itself
+	TimedOut             // Script.Limit was reached
+	Cancelled            // ctx was cancelled
+)
+
+func (w Why) String() string {
+	return [...]string{"ended", "timed out", "cancelled"}[w]
+}
+
+// An Exit is the script's own answer.
+type Exit struct {
+	// Code is the shell's exit status: 128+n where signal n ended it.
+	Code    int
+	Why     Why
+	Elapsed time.Duration
+}
+
+// OK says that the script ended by itself with status 0.
+func (e Exit) OK() bool { return e.Code == 0 && e.Why == Ended }
+
+func (e Exit) String() string {
+	switch e.Why {
+	case TimedOut:
+		return fmt.Sprintf("timed out after %s", e.Elapsed.Round(100*time.Millisecond))
+	case Cancelled:
+		return "interrupted"
+	default:
+		return fmt.Sprintf("exit %d", e.Code)
+	}
+}
+
+// A Kind tells apart the reasons why a script could not be run, because each
+// asks something else of the user.
+type Kind uint8
+
+// The kinds of failure.
+const (
+	Unknown      Kind = iota
+	Unresolved        // the host name does not resolve
+	Refused           // nothing listens there
+	Unreachable       // no answer, no route
+	UnknownHost       // the host key is not known, and nobody accepted it
+	HostChanged       // the host key is another one than known_hosts has, or is revoked
+	NotPermitted      // no key, agent or password was accepted
+	Lost              // the connection broke while something ran
+	SudoPassword      // sudo wants a password and has none
+	NoShell           // the node cannot run the leash
+	Closed            // Close was called
+)
+
+// An Error says what could not be done, where, and what to do about it.
+type Error struct {
+	Kind Kind
+	Op   string // for example: connect
+	Node string // for example: spark-01 (nvidia@192.168.100.10:22)
+	Err  error
+	// Hint is one sentence that says what to do.
+	Hint string
+}
+
+func (e *Error) Error() string {
+	s := e.Op + " " + e.Node + ": " + e.Err.Error()
+	if e.Hint != "" {
+		s += ". " + e.Hint
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// An Asker puts questions to the user that a node cannot answer itself. A
+// headless run has one that refuses.
+type Asker interface {
+	// HostKey asks whether an unknown host's key may be trusted and kept.
+	HostKey(ctx context.Context, q HostKeyQuestion) (bool, error)
+	// Secret asks for a password or passphrase. It is kept in memory only.
+	Secret(ctx context.Context, q SecretQuestion) (string, error)
+}
+
+// A HostKeyQuestion describes a host that no known_hosts file knows.
+type HostKeyQuestion struct {
+	Node        string // the node's name in the rig
+	Address     string // host:port
+	KeyType     string // for example ssh-ed25519
+	Fingerprint string // SHA256:…
+	File        string // where an accepted key is written
+}
+
+// A SecretQuestion describes what is asked for.
+type SecretQuestion struct {
+	Node string
+	// What is "sudo password", "password" or "passphrase".
+	What string
+	// For names the user or the key file.
+	For string
+	// Again is set when the last answer was wrong.
+	Again bool
+}
+
+// State of a connection, for the screen.
+type State uint8
+
+// The states of a node's connection.
+const (
+	Connecting State = iota
+	Connected
+	Disconnected
+)
+
+func (s State) String() string {
+	return [...]string{"connecting", "connected", "disconnected"}[s]
+}
