@@ -1,0 +1,140 @@
+package steps
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Part is one chapter of a tutorial.
+type Part struct {
+	ID    string
+	Title string
+	Prose string // Markdown before the first cell
+	Cells []Cell
+}
+
+// A Cell is one step: prose, scripts that run on the nodes, a parser that reads
+// what they print and a judge that says what it means.
+type Cell struct {
+	ID    string // unique in the tutorial, fixed: scripts name it
+	Part  string // the part's ID
+	Title string
+	Prose string // Markdown, shown above the script
+	// Roles run in this order; each but the last is a server that the next one
+	// waits for, unless On is Both, where one role runs on both nodes at once.
+	Roles []Role
+	// EachRail repeats the roles for every pair of rails, in order.
+	EachRail bool
+	Parser   string // registered in the catalog
+	Judge    string // registered in the catalog
+	Limit    time.Duration
+	// Needs are the commands without which the cell is SKIPPED.
+	Needs []string
+	// Counters has the bytes of every rail read before and after.
+	Counters bool
+	// Tail is Markdown that stands after the cell.
+	Tail string
+}
+
+// Where says on which nodes a role runs.
+type Where uint8
+
+// The places.
+const (
+	OnHere Where = iota
+	OnPeer
+	OnBoth
+)
+
+func (w Where) String() string { return [...]string{"here", "peer", "both"}[w] }
+
+// Ends lists the ends that w means.
+func (w Where) Ends() []End {
+	switch w {
+	case OnHere:
+		return []End{Here}
+	case OnPeer:
+		return []End{Peer}
+	default:
+		return []End{Here, Peer}
+	}
+}
+
+// A Role is one script of a cell and the place where it runs.
+type Role struct {
+	Name   string // "server", "client", or empty where there is only one
+	On     Where
+	Script string // POSIX shell, as shown and copied
+	Ready  Ready  // when the next role may start
+	Root   bool
+}
+
+// Ready says when a server can be talked to. The zero value: at once.
+type Ready struct {
+	Line string // a regular expression that a line of its output matches
+	Port string // a TCP port, or a variable that holds one, that listens on its node
+}
+
+// A Tutorial is the parts in order.
+type Tutorial struct {
+	Title string
+	Parts []Part
+}
+
+// Cell finds a cell by its id.
+func (t Tutorial) Cell(id string) (Cell, bool) {
+	for _, p := range t.Parts {
+		for _, c := range p.Cells {
+			if c.ID == id {
+				return c, true
+			}
+		}
+	}
+	return Cell{}, false
+}
+
+// Cells lists every cell in order.
+func (t Tutorial) Cells() []Cell {
+	var all []Cell
+	for _, p := range t.Parts {
+		all = append(all, p.Cells...)
+	}
+	return all
+}
+
+// Select resolves ids of cells and parts to cells in the tutorial's order, each
+// once. An id that names nothing is an error that names the nearest.
+func (t Tutorial) Select(ids ...string) ([]Cell, error) {
+	want := map[string]bool{}
+	var known []string
+	for _, id := range ids {
+		found := false
+		for _, p := range t.Parts {
+			for _, c := range p.Cells {
+				if c.ID == id || p.ID == id {
+					want[c.ID], found = true, true
+				}
+			}
+			found = found || p.ID == id
+		}
+		if found {
+			continue
+		}
+		if known == nil {
+			for _, p := range t.Parts {
+				known = append(known, p.ID)
+				for _, c := range p.Cells {
+					known = append(known, c.ID)
+				}
+			}
+		}
+		return nil, fmt.Errorf("there is no cell or part %q%s", id, DidYouMean(id, known))
+	}
+	var cells []Cell
+	for _, c := range t.Cells() {
+		if want[c.ID] {
+			cells = append(cells, c)
+		}
+	}
+	return cells, nil
+}

@@ -1,0 +1,94 @@
+package steps
+
+import (
+	"time"
+
+	"github.com/railbench/railbench/runner"
+)
+
+// An Event is something that happened. Every screen folds the same ones.
+type Event interface{ event() }
+
+// RunID tells the runs of a session apart; it is also the execution count.
+type RunID int
+
+type (
+	// CellQueued says that a cell waits for its turn.
+	CellQueued struct{ Cell string }
+	// CellDequeued takes that back.
+	CellDequeued struct{ Cell string }
+	// CellStarted begins a run.
+	CellStarted struct {
+		Run  RunID
+		Cell string
+		At   time.Time
+	}
+	// CellPrinted carries lines of a run, in order.
+	CellPrinted struct {
+		Run   RunID
+		Cell  string
+		Lines []OutputLine
+		// Dropped is how many lines came before these and were left out, because a
+		// screen that is behind could not show them any more. The log has them.
+		Dropped int
+	}
+	// CellEnded ends a run.
+	CellEnded struct {
+		Run     RunID
+		Cell    string
+		At      time.Time
+		Elapsed time.Duration
+		Exit    runner.Exit // of the role that decides: the last one, or the first that failed
+		HasExit bool        // false where nothing ran
+		Verdict Verdict
+		Bytes   []RailBytes
+		Log     string // file with the full output; empty where there is none
+	}
+	// CellCleared forgets a cell's output and verdict.
+	CellCleared struct{ Cell string }
+	// RigProbed brings a new look at the nodes.
+	RigProbed struct{ Rig Rig }
+	// NodeChanged tells the state of a node's connection.
+	NodeChanged struct {
+		End   End
+		State runner.State
+		Why   string
+	}
+)
+
+func (CellQueued) event()   {}
+func (CellDequeued) event() {}
+func (CellStarted) event()  {}
+func (CellPrinted) event()  {}
+func (CellEnded) event()    {}
+func (CellCleared) event()  {}
+func (RigProbed) event()    {}
+func (NodeChanged) event()  {}
+
+// LineKind tells how a line of a cell's output came about.
+type LineKind uint8
+
+// The kinds of lines.
+const (
+	FromStdout LineKind = iota
+	FromStderr
+	// Note is railbench's own: which role started where, and how it ended.
+	Note
+)
+
+// An OutputLine is one line under a cell.
+type OutputLine struct {
+	Kind LineKind
+	// From is the node's name; Role the role's. Both may be empty in a Note.
+	From, Role string
+	Text       string
+}
+
+// A Question waits for the user: a host key to accept or a secret.
+type Question struct {
+	HostKey *runner.HostKeyQuestion
+	Secret  *runner.SecretQuestion
+	// Answer takes the answer, once. A host key is answered "yes" or "no". ok is
+	// false where the user declined.
+	Answer func(text string, ok bool)
+}

@@ -1,0 +1,186 @@
+package steps
+
+import (
+	"maps"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+)
+
+// KeepLines is how many lines of a cell's output a Notebook holds. The rest is
+// in the log on disk.
+const KeepLines = 20_000
+
+// A Notebook is the state of a session: the fold of its events. It is a value,
+// and Apply never changes the one that it is called on.
+type Notebook struct {
+	Tutorial Tutorial
+	Rig      Rig
+	Links    [2]Link              // the connections, by End
+	Cells    map[string]CellState // by cell id; a cell that never ran is missing
+	Running  string               // id of the running cell; empty when idle
+	Queue    []string             // ids of the cells that wait, in order
+}
+
+// A Link is the state of the connection to one node.
+type Link struct {
+	State runner.State
+	Why   string
+}
+
+// Connected says that scripts can run there.
+func (l Link) Connected() bool { return l.State == runner.Connected }
+
+// CellState is what is known about one cell.
+type CellState struct {
+	Run     RunID // execution count; 0 = never run
+	Running bool
+	Started time.Time
+	Elapsed time.Duration
+	Exit    runner.Exit
+	HasExit bool
+	Output  Scroll
+	Verdict Verdict
+	Bytes   []RailBytes
+	Log     string
+}
+
+// NewNotebook is the empty session of a tutorial.
+func NewNotebook(t Tutorial) Notebook {
+	return Notebook{Tutorial: t, Cells: map[string]CellState{}}
+}
+
+// Apply folds one event. An event of a run that is over is dropped.
+func (n Notebook) Apply(e Event) Notebook {
+	switch e := e.(type) {
+	case CellQueued:
+		n.Queue = append(n.Queue[:len(n.Queue):len(n.Queue)], e.Cell)
+	case CellDequeued:
+		n.Queue = without(n.Queue, e.Cell)
+	case CellStarted:
+		n.Queue = without(n.Queue, e.Cell)
+		n.Running = e.Cell
+		n = n.with(e.Cell, CellState{Run: e.Run, Running: true, Started: e.At})
+	case CellPrinted:
+		if c := n.Cells[e.Cell]; c.Run == e.Run && c.Running {
+			c.Output = c.Output.Skip(e.Dropped).Append(e.Lines)
+			n = n.with(e.Cell, c)
+		}
+	case CellEnded:
+		c := n.Cells[e.Cell]
+		if c.Run != e.Run || !c.Running {
+			break
+		}
+		c.Running, c.Elapsed = false, e.Elapsed
+		c.Exit, c.HasExit = e.Exit, e.HasExit
+		c.Verdict, c.Bytes, c.Log = e.Verdict, e.Bytes, e.Log
+		n = n.with(e.Cell, c)
+		if n.Running == e.Cell {
+			n.Running = ""
+		}
+	case CellCleared:
+		if !n.Cells[e.Cell].Running {
+			n.Cells = maps.Clone(n.Cells)
+			delete(n.Cells, e.Cell)
+		}
+	case RigProbed:
+		n.Rig = e.Rig
+	case NodeChanged:
+		n.Links[e.End] = Link{State: e.State, Why: e.Why}
+	}
+	return n
+}
+
+func (n Notebook) with(id string, c CellState) Notebook {
+	n.Cells = maps.Clone(n.Cells)
+	n.Cells[id] = c
+	return n
+}
+
+func without(ids []string, id string) []string {
+	var rest []string
+	for _, x := range ids {
+		if x != id {
+			rest = append(rest, x)
+		}
+	}
+	return rest
+}
+
+// A Scroll holds the last KeepLines lines of an output in blocks, so that
+// appending to it copies block headers and never the lines.
+type Scroll struct {
+	blocks [][]OutputLine
+	kept   int
+	total  int
+}
+
+// Append gives a scroll with the lines added and the oldest blocks dropped. It
+// keeps the slice: the caller must not change it afterwards.
+func (s Scroll) Append(lines []OutputLine) Scroll {
+	if len(lines) == 0 {
+		return s
+	}
+	blocks := s.blocks
+	s.kept += len(lines)
+	s.total += len(lines)
+	for len(blocks) > 0 && s.kept-len(blocks[0]) >= KeepLines {
+		s.kept -= len(blocks[0])
+		blocks = blocks[1:]
+	}
+	if n := len(blocks); n > 0 && len(blocks[n-1])+len(lines) <= blockLines {
+		// Small batches are merged, or a slow cell would have one block a line.
+		merged := make([]OutputLine, 0, len(blocks[n-1])+len(lines))
+		merged = append(append(merged, blocks[n-1]...), lines...)
+		s.blocks = append(blocks[:n-1:n-1], merged)
+		return s
+	}
+	s.blocks = append(blocks[:len(blocks):len(blocks)], lines)
+	return s
+}
+
+// Skip gives a scroll in which n lines were printed and not kept.
+func (s Scroll) Skip(n int) Scroll {
+	if n > 0 {
+		s.total += n
+	}
+	return s
+}
+
+// blockLines is the size up to which blocks are merged.
+const blockLines = 512
+
+// Len is how many lines can be read with Line.
+func (s Scroll) Len() int { return s.kept }
+
+// Dropped is how many lines came before the first that is kept.
+func (s Scroll) Dropped() int { return s.total - s.kept }
+
+// Lines copies the kept lines from i on, n at most.
+func (s Scroll) Lines(i, n int) []OutputLine {
+	var out []OutputLine
+	for _, b := range s.blocks {
+		if i >= len(b) {
+			i -= len(b)
+			continue
+		}
+		part := b[i:min(len(b), i+n-len(out))]
+		out = append(out, part...)
+		if i = 0; len(out) >= n {
+			break
+		}
+	}
+	return out
+}
+
+// Count tells how many cells of a part have which grade, and how many ran.
+func (n Notebook) Count(p Part) (byGrade map[Grade]int, ran int) {
+	byGrade = map[Grade]int{}
+	for _, c := range p.Cells {
+		if g := n.Cells[c.ID].Verdict.Grade; g != NotRun {
+			byGrade[g]++
+			ran++
+		}
+	}
+	return byGrade, ran
+}

@@ -1,0 +1,142 @@
+package steps
+
+import "time"
+
+// End is one of the two ends of the rig.
+type End uint8
+
+// The two ends. Here is where railbench's cells start their clients; the peer
+// runs the servers. Neither has to be the machine that railbench runs on.
+const (
+	Here End = iota
+	Peer
+)
+
+// Ends lists both, in the order in which they are shown.
+var Ends = [2]End{Here, Peer}
+
+func (e End) String() string { return [...]string{"here", "peer"}[e] }
+
+// Other is the opposite end.
+func (e End) Other() End { return 1 - e }
+
+// A Rig is what was found on the two nodes. It is a value: a probe makes a new one.
+type Rig struct {
+	Name      string
+	Simulated bool
+	Nodes     [2]Node // indexed by End
+	// Pairs are the rails that lead from one node to the other, in the order in
+	// which the cells use them: RAIL1 is Pairs[0].
+	Pairs []Pair
+	// Probed is when the nodes were looked at.
+	Probed time.Time
+}
+
+// A Node is one machine as it was found.
+type Node struct {
+	Name    string // in the rig file: spark-01
+	Where   string // how it is reached: "this machine", "nvidia@192.168.100.10:22"
+	Host    string // its own host name
+	Kernel  string
+	Arch    string
+	OS      string
+	Adapter string // for example "ConnectX-7, firmware 28.45.4028"
+	Rails   []Rail // every RDMA device, sorted by PCI address and name
+	Netdevs []Netdev
+	Tools   map[string]Tool // by command name; a tool that was looked for and is missing has an empty Path
+	// SSHDev and RouteDev are the netdevs that carry the SSH session and the
+	// default route; empty where there is none.
+	SSHDev, RouteDev string
+	// Err says why the node could not be probed; empty otherwise.
+	Err string
+}
+
+// A Tool is one program that the cells call.
+type Tool struct {
+	Path    string
+	Version string // as the tool tells it; empty where it tells none
+	Package string // the Debian or Ubuntu package that brings it
+}
+
+// A Netdev is a network interface.
+type Netdev struct {
+	Name      string
+	MTU       int // bytes
+	Up        bool
+	Carrier   bool
+	SpeedGbps float64  // declared link speed; 0 where the kernel does not know it
+	Addrs     []string // "192.168.100.10/24", IPv4 and IPv6
+	Master    string   // the bond that it is enslaved to
+	MAC       string
+}
+
+// A Rail is one RDMA device's port on one node. It is a place, not a name.
+type Rail struct {
+	Dev  string // RDMA device: rocep1s0f0
+	Port int    // RDMA port number, 1 nearly always
+	// Netdev is the interface whose addresses make the port's GIDs.
+	Netdev   Netdev
+	State    string // ACTIVE, DOWN …
+	Phys     string // LinkUp, Disabled, Polling
+	Layer    string // Ethernet (RoCE) or InfiniBand
+	RateGbps float64
+	// PhysPort is the connector on the outside, counted from 0; -1 where unknown.
+	PhysPort  int
+	MTU       int // active RoCE MTU, bytes
+	MaxMTU    int
+	PCI       PCI
+	GIDs      []GID
+	Addr      string // IPv4 address without prefix, of the netdev
+	Prefix    int    // its prefix length
+	GIDIndex  int    // RoCE v2 entry of Addr; -1 where there is none
+	HasOctets bool   // ports/N/counters/port_xmit_data exists
+}
+
+// A PCI slot as the device sees it. The zero value means unknown, as on soft-RoCE.
+type PCI struct {
+	Addr  string // 0000:01:00.0
+	GTps  float64
+	Width int
+	// MaxGTps and MaxWidth are what the device could do.
+	MaxGTps  float64
+	MaxWidth int
+}
+
+// Half names the slot without the function: two rails that share it share one
+// PCIe link, and its bandwidth (INVENTORY D2). Empty where unknown.
+func (p PCI) Half() string {
+	if len(p.Addr) < 2 {
+		return ""
+	}
+	return p.Addr[:len(p.Addr)-2]
+}
+
+// A GID is one entry of a port's GID table.
+type GID struct {
+	Index  int
+	GID    string // fe80:0000:…
+	Type   string // "RoCE v2", "IB/RoCE v1"
+	Netdev string
+	IPv4   string // empty where the GID holds none
+}
+
+// A Pair is a rail that leads from one node to the other, found by its subnet.
+type Pair struct {
+	// Rails are indexes into Nodes[end].Rails.
+	Rails  [2]int
+	Subnet string // 192.168.100.0/24
+}
+
+// Rail gives the rail of a pair at one end.
+func (r Rig) Rail(p Pair, e End) Rail { return r.Nodes[e].Rails[p.Rails[e]] }
+
+// SharesHalf says that two pairs are behind one PCIe link, at either end.
+func (r Rig) SharesHalf(a, b Pair) bool {
+	for _, e := range Ends {
+		x, y := r.Rail(a, e).PCI.Half(), r.Rail(b, e).PCI.Half()
+		if x != "" && x == y {
+			return true
+		}
+	}
+	return false
+}

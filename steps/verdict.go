@@ -1,0 +1,67 @@
+package steps
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// A Verdict says what a result means, and why.
+type Verdict struct {
+	Grade    Grade      `json:"verdict"`
+	Reason   string     `json:"reason"` // one or two plain sentences
+	Evidence []Evidence `json:"evidence"`
+}
+
+// A Grade is one of five.
+type Grade uint8
+
+// The grades. NotRun is the zero value and no verdict at all. The order is that
+// of Worst: a cell is as good as the worst of its rails.
+const (
+	NotRun Grade = iota
+	Skipped
+	Pass
+	Warn
+	Inconclusive
+	Fail
+)
+
+var gradeNames = [...]string{"", "SKIPPED", "PASS", "WARN", "INCONCLUSIVE", "FAIL"}
+
+func (g Grade) String() string { return gradeNames[g] }
+
+// MarshalJSON writes the grade's name.
+func (g Grade) MarshalJSON() ([]byte, error) { return json.Marshal(g.String()) }
+
+// UnmarshalJSON reads a grade's name.
+func (g *Grade) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	for i, name := range gradeNames {
+		if name == s {
+			*g = Grade(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no verdict", s)
+}
+
+// Worst is the grade that stands for both.
+func (g Grade) Worst(h Grade) Grade { return max(g, h) }
+
+// Evidence is one thing that a verdict rests on.
+type Evidence struct {
+	Name     string    `json:"name"`           // "rocep1s0f0 bandwidth"
+	Value    any       `json:"value"`          // a number, string or bool
+	Unit     string    `json:"unit,omitempty"` // "Gb/s", "bytes", "us"
+	Expected *Expected `json:"expected,omitempty"`
+}
+
+// Expected is the band that a value was compared with and where it comes from.
+type Expected struct {
+	Min  *float64 `json:"min,omitempty"`
+	Max  *float64 `json:"max,omitempty"`
+	From string   `json:"from"`
+}
