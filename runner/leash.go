@@ -78,7 +78,7 @@ end() {
   while [ "$n" -lt "$beats" ] && [ "$(timeout SILENCE head -c 1 <&3)" = . ]; do n=$((n + 1)); done
   [ "$n" -lt "$beats" ] || printf '\036%s limit\n' "$id"
   i=0
-  while [ "$i" -lt 60 ] && left=$(ours) && [ "$left" ]; do
+  while left=$(ours); [ "$left" ] && [ "$i" -lt 60 ]; do
     if [ "$i" -lt 20 ]; then
       [ "$i" != 0 ] || end TERM "$left"
     else

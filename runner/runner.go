@@ -5,6 +5,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -253,4 +254,17 @@ const (
 
 func (s State) String() string {
 	return [...]string{"connecting", "connected", "disconnected"}[s]
+}
+
+// at completes an error with the node's name.
+func at(err error, node string) error {
+	var e *Error
+	if errors.As(err, &e) && e.Node == "" {
+		e.Node = node
+	}
+	return err
+}
+
+func closedError(s Script, node string) error {
+	return &Error{Kind: Closed, Op: "run " + s.Name + " on", Node: node, Err: errors.New("the node was closed")}
 }

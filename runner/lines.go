@@ -1,0 +1,228 @@
+package runner
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// readLines reads r to its end and hands over its lines in batches, cleaned and
+// with the leash's own lines taken out. It never holds more than one buffer and
+// one line of MaxLine, whatever is printed.
+func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, marks chan<- string) {
+	c := cleaner{stream: stream, mark: mark}
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buf)
+		c.now = time.Now()
+		c.feed(buf[:n])
+		if err != nil {
+			c.flush()
+		}
+		if len(c.out) > 0 {
+			lines <- c.out
+			c.out = nil
+		}
+		for _, m := range c.marks {
+			marks <- m
+		}
+		c.marks = nil
+		if err != nil {
+			return
+		}
+	}
+}
+
+// A cleaner cuts a stream into lines from which every escape sequence is
+// removed, also one that is split across reads, and in which every other
+// control character is made visible. A line end is LF, CR LF, or a lone CR:
+// what a progress meter overwrites on a terminal stands one below the other.
+type cleaner struct {
+	stream Stream
+	mark   string // what a line of the leash starts with; empty on stderr
+	now    time.Time
+
+	state escape
+	line  []byte
+	rune  []byte // an incomplete UTF-8 sequence at the end of the last read
+	cr    bool
+	inner []byte // the text of a leash line, while inMark
+	inMk  bool
+
+	out   []Line
+	marks []string
+}
+
+type escape uint8
+
+const (
+	text        escape = iota
+	afterEsc           // ESC
+	afterEscIn         // ESC with intermediates: ESC ( B
+	inCSI              // ESC [ … final
+	inString           // OSC, DCS, SOS, PM, APC: up to BEL or ST
+	inStringEsc        // ESC inside a string: ST or a new sequence
+)
+
+const tab = "        "
+
+func (c *cleaner) feed(b []byte) {
+	if len(c.rune) > 0 && len(b) > 0 {
+		b = append(c.rune, b...)
+		c.rune = nil
+	}
+	for len(b) > 0 {
+		if c.state == text && !c.inMk && !c.cr {
+			// The common case is a run of plain ASCII.
+			n := plain(b)
+			c.add(b[:n])
+			if b = b[n:]; len(b) == 0 {
+				return
+			}
+		}
+		r, size := rune(b[0]), 1
+		if b[0] >= utf8.RuneSelf {
+			if !utf8.FullRune(b) {
+				c.rune = bytes.Clone(b)
+				return
+			}
+			r, size = utf8.DecodeRune(b)
+		}
+		c.step(r)
+		b = b[size:]
+	}
+}
+
+func plain(b []byte) int {
+	for i, x := range b {
+		if x < 0x20 || x > 0x7e {
+			return i
+		}
+	}
+	return len(b)
+}
+
+func (c *cleaner) step(r rune) {
+	if c.inMk {
+		if r == '\n' {
+			c.marks = append(c.marks, string(c.inner))
+			c.inMk, c.inner = false, nil
+		} else if len(c.inner) < MaxLine {
+			c.inner = utf8.AppendRune(c.inner, r)
+		}
+		return
+	}
+	if c.cr {
+		c.cr = false
+		c.end()
+		if r == '\n' {
+			return
+		}
+	}
+	switch c.state {
+	case afterEsc:
+		switch {
+		case r == '[':
+			c.state = inCSI
+		case r == ']' || r == 'P' || r == 'X' || r == '^' || r == '_':
+			c.state = inString
+		case r >= 0x20 && r <= 0x2f:
+			c.state = afterEscIn
+		case r == 0x1b:
+		default:
+			c.state = text
+		}
+		return
+	case afterEscIn:
+		if r < 0x20 || r > 0x2f {
+			c.state = text
+		}
+		return
+	case inCSI:
+		if r >= 0x40 && r <= 0x7e {
+			c.state = text
+		}
+		if r == '\n' { // a sequence that never ended must not eat the rest
+			c.state = text
+			c.end()
+		}
+		return
+	case inString, inStringEsc:
+		switch {
+		case r == 0x07 || r == 0x9c || c.state == inStringEsc && r == '\\':
+			c.state = text
+		case r == 0x1b:
+			c.state = inStringEsc
+		case r == '\n':
+			c.state = text
+			c.end()
+		default:
+			c.state = inString
+		}
+		return
+	}
+	switch {
+	case r == '\n':
+		c.end()
+	case r == '\r':
+		c.cr = true
+	case r == '\t':
+		c.add([]byte(tab[:8-utf8.RuneCount(c.line)%8]))
+	case r == 0x1b:
+		c.state = afterEsc
+	case r == 0x9b:
+		c.state = inCSI
+	case r == 0x90 || r == 0x98 || r == 0x9d || r == 0x9e || r == 0x9f:
+		c.state = inString
+	case r == 0x1e && c.mark != "":
+		c.inMk = true
+	case r < 0x20:
+		c.add([]byte{'^', byte(r) + 0x40})
+	case r == 0x7f:
+		c.add([]byte("^?"))
+	case r >= 0x80 && r < 0xa0 || reorders(r):
+		c.add([]byte(string(utf8.RuneError)))
+	default:
+		c.add(utf8.AppendRune(nil, r))
+	}
+}
+
+// reorders are the characters that change the direction or order of the text
+// around them: a line that holds one may read as what it is not.
+func reorders(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 || r == 0x200e || r == 0x200f || r == 0xfeff
+}
+
+func (c *cleaner) add(b []byte) {
+	for len(c.line)+len(b) > MaxLine {
+		n := MaxLine - len(c.line)
+		for n > 0 && n < len(b) && !utf8.RuneStart(b[n]) {
+			n--
+		}
+		c.line = append(c.line, b[:n]...)
+		b = b[n:]
+		c.put(true)
+	}
+	c.line = append(c.line, b...)
+}
+
+func (c *cleaner) end() { c.put(false) }
+
+func (c *cleaner) put(cut bool) {
+	c.out = append(c.out, Line{At: c.now, Stream: c.stream, Text: string(c.line), Cut: cut})
+	c.line = c.line[:0]
+}
+
+// flush ends a last line that has no line end.
+func (c *cleaner) flush() {
+	if len(c.rune) > 0 {
+		c.add([]byte(strings.Repeat(string(utf8.RuneError), 1)))
+		c.rune = nil
+	}
+	if len(c.line) > 0 || c.cr {
+		c.cr = false
+		c.end()
+	}
+}

@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"sync"
+	"syscall"
+)
+
+// Local is this machine as a node.
+type Local struct {
+	name string
+	sudo *sudo
+
+	mu     sync.Mutex
+	closed bool
+	stop   context.CancelFunc
+	alive  context.Context // ends at Close; every run is bound to it
+	runs   sync.WaitGroup
+}
+
+// NewLocal makes a node of this machine. ask is asked for a sudo password.
+func NewLocal(name string, ask Asker) *Local {
+	l := &Local{name: name}
+	l.alive, l.stop = context.WithCancel(context.Background())
+	l.sudo = newSudo(name, ask)
+	return l
+}
+
+// Name is the node's name in the rig.
+func (l *Local) Name() string { return l.name }
+
+// Run runs s in a shell of this machine; see Node.
+func (l *Local) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return Exit{}, closedError(s, l.name)
+	}
+	l.runs.Add(1)
+	l.mu.Unlock()
+	defer l.runs.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.alive, cancel)()
+	exit, err := runAs(ctx, local{}, l.sudo, s, emit)
+	if errors.Is(err, errNoAnswer) {
+		err = &Error{Kind: NoShell, Op: "run " + s.Name + " on", Node: l.name, Err: err, Hint: "The node needs sh, setsid, timeout, head and grep"}
+	}
+	return exit, at(err, l.name)
+}
+
+// Close ends every script that still runs and waits for their end.
+func (l *Local) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.stop()
+	l.runs.Wait()
+	return nil
+}
+
+// local launches in a session of its own: a Ctrl-C in railbench's terminal goes
+// to railbench, which ends the leash, which ends the script.
+type local struct{}
+
+func (local) launch(_ context.Context, command string) (*process, error) {
+	cmd := exec.Command("sh", "-c", command)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, &Error{Kind: NoShell, Op: "start a shell on", Err: err}
+	}
+	return &process{
+		stdin: stdin, stdout: stdout, stderr: stderr,
+		wait: func() error {
+			var status *exec.ExitError
+			if err := cmd.Wait(); err != nil && !errors.As(err, &status) {
+				return err
+			}
+			return nil
+		},
+		abandon: func() {
+			for _, c := range []io.Closer{stdout.(io.Closer), stderr.(io.Closer)} {
+				c.Close()
+			}
+		},
+	}, nil
+}

@@ -1,0 +1,16 @@
+package runner_test
+
+import (
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodetest"
+)
+
+func TestLocal(t *testing.T) {
+	nodetest.Run(t, func(t *testing.T) runner.Node {
+		n := runner.NewLocal("here", runner.NoAsker{})
+		t.Cleanup(func() { n.Close() })
+		return n
+	}, nodetest.Options{Processes: true})
+}

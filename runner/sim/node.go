@@ -1,0 +1,537 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A node is one of the two machines: its hardware, its network and what runs on
+// it. The rig's lock guards everything in it.
+type node struct {
+	rig       *Rig
+	name      string
+	index     int // 0 or 1
+	functions []*function
+	netdevs   []*netdev // by ifindex
+	routes    []route   // those that no address brings along
+	listeners map[int]*listener
+	procs     map[int]*process
+	files     map[string]*file
+	modules   []string
+	nextPID   int
+	nextQPN   int
+	runs      map[string]uint64 // how often each tool drew random numbers
+	tree      *inode            // nil where it has to be built again
+}
+
+// A function is one PCI function of the adapter, which is one RDMA device with
+// one netdev.
+type function struct {
+	node *node
+	no   int    // 0 to 3
+	dev  string // rocep1s0f0
+	pci  string // 0000:01:00.0
+	half int    // which of the two PCIe x4 halves
+	qsfp int    // which port of the adapter: where the cable goes
+	net  *netdev
+	gids [16]gid
+	port portCounters
+	hw   map[string]uint64
+}
+
+// portCounters are in octets; sysfs shows them in words of four.
+type portCounters struct {
+	xmit, rcv, xmitPackets, rcvPackets uint64
+}
+
+func (p *portCounters) add(xmit, xmitPackets, rcv, rcvPackets uint64) {
+	p.xmit += xmit
+	p.xmitPackets += xmitPackets
+	p.rcv += rcv
+	p.rcvPackets += rcvPackets
+}
+
+// A gid is one slot of a port's GID table, empty where addr is invalid.
+type gid struct {
+	addr netip.Addr
+	v2   bool
+	ndev string
+}
+
+func (g gid) family() int {
+	switch {
+	case !g.addr.IsValid():
+		return 0
+	case g.addr.Is4():
+		return 4
+	default:
+		return 6
+	}
+}
+
+// bytes is the GID as it is on the wire: an IPv4 address is mapped into IPv6.
+func (g gid) bytes() [16]byte {
+	if !g.addr.IsValid() {
+		return [16]byte{}
+	}
+	return g.addr.As16()
+}
+
+// A netdev is a network interface.
+type netdev struct {
+	node    *node
+	name    string
+	index   int
+	kind    string // ether, loopback or bond
+	mac     [6]byte
+	mtu     int
+	up      bool // administratively
+	addrs   []netip.Prefix
+	master  *netdev
+	fn      *function // nil for lo, the management interface and bonds
+	changes int       // of its carrier
+	bond    *bondState
+
+	rxBytes, rxPackets, txBytes, txPackets uint64
+}
+
+type bondState struct {
+	mode, policy string
+	miimon       int
+}
+
+func (d *netdev) count(tx, txPackets, rx, rxPackets uint64) {
+	d.txBytes += tx
+	d.txPackets += txPackets
+	d.rxBytes += rx
+	d.rxPackets += rxPackets
+}
+
+type route struct {
+	dst netip.Prefix
+	via netip.Addr
+	dev string
+	src netip.Addr
+}
+
+// A listener is a TCP port that a process on the node listens on.
+type listener struct {
+	port   int
+	proc   *process
+	accept chan *rendezvous
+}
+
+// A process is what tools show of a script's command.
+type process struct {
+	pid  int
+	args []string
+	root bool
+}
+
+func newNode(r *Rig, index int) *node {
+	n := &node{
+		rig: r, index: index, name: fmt.Sprintf("spark-%02d", index+1),
+		listeners: map[int]*listener{}, procs: map[int]*process{}, files: map[string]*file{},
+		runs: map[string]uint64{}, nextPID: 4210, nextQPN: 0x11a,
+		modules: []string{"mlx5_ib", "ib_uverbs", "ib_core", "mlx5_core", "rdma_ucm", "rdma_cm", "nvidia_uvm", "nvidia"},
+	}
+	host := 10 + index
+	n.addNetdev("lo", "loopback", [6]byte{}, 65536).addrs = []netip.Prefix{
+		netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128"),
+	}
+	mac := func(i byte) [6]byte { return [6]byte{0x4c, 0xbb, 0x47, 0x2c, byte(0x10 + index), i} }
+	mgmt := n.addNetdev("enP7s7", "ether", mac(0x20), 1500)
+	mgmt.addAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(101 + index)}), 24))
+	n.routes = []route{{dst: netip.MustParsePrefix("0.0.0.0/0"), via: netip.MustParseAddr("192.168.1.1"), dev: "enP7s7"}}
+	for i, hw := range []struct {
+		dev, netdev, pci string
+		half, qsfp       int
+		third            byte
+	}{
+		{"rocep1s0f0", "enp1s0f0np0", "0000:01:00.0", 0, 0, 100},
+		{"rocep1s0f1", "enp1s0f1np1", "0000:01:00.1", 0, 1, 200},
+		{"roceP2p1s0f0", "enP2p1s0f0np0", "0002:01:00.0", 1, 0, 102},
+		{"roceP2p1s0f1", "enP2p1s0f1np1", "0002:01:00.1", 1, 1, 202},
+	} {
+		fn := &function{node: n, no: i, dev: hw.dev, pci: hw.pci, half: hw.half, qsfp: hw.qsfp, hw: map[string]uint64{}}
+		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), 1500)
+		fn.net, d.fn = d, fn
+		n.functions = append(n.functions, fn)
+		for _, v2 := range []bool{false, true} {
+			fn.addGID(gid{d.linkLocal(), v2, d.name})
+		}
+		// The twin of rail 1 had another address once: its IPv4 entry is not
+		// where everybody expects it. A GID index is whatever slot was free.
+		old := netip.PrefixFrom(netip.AddrFrom4([4]byte{169, 254, 7, byte(host)}), 16)
+		if i == 2 {
+			d.addAddr(old)
+		}
+		d.addAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, hw.third, byte(host)}), 24))
+		d.delAddr(old)
+		// The ports have seen traffic before.
+		rnd := n.random("history" + hw.dev)
+		base := uint64(1+rnd.IntN(1200)) * 1e9
+		fn.port = portCounters{base, base - base/7, base / 1082, (base - base/7) / 1082}
+		d.count(uint64(rnd.IntN(9e6)), 40000, uint64(rnd.IntN(9e6)), 42000)
+		fn.hw["lifespan"] = 10
+		fn.hw["rx_write_requests"] = fn.port.rcvPackets / 64
+	}
+	return n
+}
+
+func (n *node) addNetdev(name, kind string, mac [6]byte, mtu int) *netdev {
+	index := 1
+	for _, d := range n.netdevs {
+		index = max(index, d.index+1)
+	}
+	d := &netdev{node: n, name: name, index: index, kind: kind, mac: mac, mtu: mtu, up: true, changes: 2}
+	n.netdevs = append(n.netdevs, d)
+	n.tree = nil
+	return d
+}
+
+// peer is the other node.
+func (n *node) peer() *node { return n.rig.nodes[1-n.index] }
+
+// random is a source that depends on the seed and on how often the same tool
+// drew before on this node, and not on time: the same commands in the same
+// order print the same numbers.
+func (n *node) random(tool string) *rand.Rand {
+	n.runs[tool]++
+	var word [16]byte
+	copy(word[:], tool)
+	mix := binary.LittleEndian.Uint64(word[:8]) ^ binary.LittleEndian.Uint64(word[8:])*0x9e3779b97f4a7c15
+	return rand.New(rand.NewPCG(n.rig.seed^mix, n.runs[tool]<<8|uint64(n.index)))
+}
+
+func (n *node) netdev(name string) *netdev {
+	for _, d := range n.netdevs {
+		if d.name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+func (n *node) function(dev string) *function {
+	for _, f := range n.functions {
+		if f.dev == dev {
+			return f
+		}
+	}
+	return nil
+}
+
+// live says whether packets can pass the function's port.
+func (f *function) live() bool { return f.net.running() }
+
+// halfRate is what the function's PCIe half carries.
+func (f *function) halfRate() float64 {
+	if f.lanes() < 4 {
+		return halfRate / 2
+	}
+	return halfRate
+}
+
+// lanes is the width of the function's PCIe link.
+func (f *function) lanes() int {
+	if f.half == 1 && f.node.index == 0 && f.node.rig.faults["pcie-x2"] {
+		return 2
+	}
+	return 4
+}
+
+// faultRate is what an injected fault leaves of the function; 0 where none does.
+func (f *function) faultRate() float64 {
+	if f.node.index != 0 {
+		return 0
+	}
+	if f.node.rig.faults["degraded-adapter"] {
+		return degradedRate
+	}
+	if f.no == 0 && f.node.rig.faults["slow-rail"] {
+		return slowRailRate
+	}
+	return 0
+}
+
+// activeMTU is the largest RoCE MTU that the netdev's frames can hold.
+func (f *function) activeMTU() int {
+	best := 256
+	for _, m := range []int{512, 1024, 2048, 4096} {
+		if m+roceHeader <= f.net.mtu {
+			best = m
+		}
+	}
+	return best
+}
+
+func (f *function) addGID(g gid) {
+	for i := range f.gids {
+		if !f.gids[i].addr.IsValid() {
+			f.gids[i] = g
+			return
+		}
+	}
+}
+
+func (f *function) delGIDs(match func(gid) bool) {
+	for i := range f.gids {
+		if f.gids[i].addr.IsValid() && match(f.gids[i]) {
+			f.gids[i] = gid{}
+		}
+	}
+}
+
+// bestGID is what perftest takes where no -x is given.
+func (f *function) bestGID() int {
+	for i, g := range f.gids {
+		if g.family() == 4 && g.v2 {
+			return i
+		}
+	}
+	return 1
+}
+
+// plugged says whether a cable is in the netdev's port.
+func (d *netdev) plugged() bool {
+	return d.fn == nil || d.fn.qsfp != 0 || !d.node.rig.faults["cable-unplugged"]
+}
+
+func (d *netdev) carrier() bool {
+	if d.kind == "bond" {
+		return slices.ContainsFunc(d.slaves(), (*netdev).running)
+	}
+	return d.plugged()
+}
+
+func (d *netdev) running() bool { return d.up && d.carrier() }
+
+func (d *netdev) slaves() []*netdev {
+	var s []*netdev
+	for _, x := range d.node.netdevs {
+		if x.master == d {
+			s = append(s, x)
+		}
+	}
+	return s
+}
+
+func (d *netdev) linkLocal() netip.Addr {
+	m := d.mac
+	return netip.AddrFrom16([16]byte{
+		0xfe, 0x80, 0, 0, 0, 0, 0, 0, m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5],
+	})
+}
+
+func (d *netdev) macText() string {
+	m := d.mac
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
+}
+
+// ipv4 is the netdev's first IPv4 address.
+func (d *netdev) ipv4() netip.Prefix {
+	for _, a := range d.addrs {
+		if a.Addr().Is4() {
+			return a
+		}
+	}
+	return netip.Prefix{}
+}
+
+// rdma are the functions whose GID tables show the netdev's addresses.
+func (d *netdev) rdma() []*function {
+	if d.fn != nil {
+		return []*function{d.fn}
+	}
+	var fs []*function
+	for _, s := range d.slaves() {
+		fs = append(fs, s.rdma()...)
+	}
+	return fs
+}
+
+// addAddr gives the netdev an address, and its RDMA devices the two GIDs that
+// come with it; it is false where the netdev has it already.
+func (d *netdev) addAddr(p netip.Prefix) bool {
+	if slices.Contains(d.addrs, p) {
+		return false
+	}
+	d.addrs = append(d.addrs, p)
+	for _, f := range d.rdma() {
+		f.addGID(gid{p.Addr(), false, d.name})
+		f.addGID(gid{p.Addr(), true, d.name})
+	}
+	return true
+}
+
+func (d *netdev) delAddr(p netip.Prefix) bool {
+	i := slices.Index(d.addrs, p)
+	if i < 0 {
+		return false
+	}
+	d.addrs = slices.Delete(d.addrs, i, i+1)
+	for _, f := range d.rdma() {
+		f.delGIDs(func(g gid) bool { return g.addr == p.Addr() && g.ndev == d.name })
+	}
+	return true
+}
+
+// enslave puts the netdev under a bond: the GIDs of its port become the bond's,
+// and its own addresses stay on it, where nothing reaches them.
+func (d *netdev) enslave(bond *netdev) {
+	d.master = bond
+	if len(bond.slaves()) == 1 {
+		bond.mac = d.mac
+	}
+	for _, f := range d.rdma() {
+		f.delGIDs(func(g gid) bool { return g.family() == 4 })
+		for i := range f.gids {
+			if f.gids[i].family() == 6 {
+				f.gids[i].ndev, f.gids[i].addr = bond.name, bond.linkLocal()
+			}
+		}
+		for _, a := range bond.addrs {
+			// The slots that the old addresses had are given back only later.
+			f.gids[4], f.gids[5] = gid{a.Addr(), false, bond.name}, gid{a.Addr(), true, bond.name}
+		}
+	}
+	d.node.tree = nil
+}
+
+// release takes the netdev out of its bond; its addresses do not come back.
+func (d *netdev) release() {
+	d.master = nil
+	d.up = false
+	for _, f := range d.rdma() {
+		f.delGIDs(func(g gid) bool { return g.family() == 4 })
+		for i := range f.gids {
+			if f.gids[i].family() == 6 {
+				f.gids[i].ndev, f.gids[i].addr = d.name, d.linkLocal()
+			}
+		}
+	}
+	d.addrs = nil
+	d.node.tree = nil
+}
+
+// setUp changes the administrative state. The fabric looks again at who has a path.
+func (d *netdev) setUp(up bool) {
+	if d.up == up {
+		return
+	}
+	d.node.rig.fabric.advance()
+	d.up = up
+	d.changes++
+	d.node.rig.fabric.allocate()
+}
+
+// A path is how packets leave a node for an address.
+type path struct {
+	dev    *netdev
+	src    netip.Addr
+	via    netip.Addr // the gateway, where there is one
+	peer   *netdev    // who answers; nil where nobody does
+	prefix netip.Prefix
+	local  bool
+}
+
+// route finds the way to an address, as the kernel would: the longest prefix of
+// an interface that is up, and the first of those that are equally long.
+func (n *node) route(dst netip.Addr) (path, bool) {
+	for _, d := range n.netdevs {
+		for _, a := range d.addrs {
+			if a.Addr() == dst || d.kind == "loopback" && a.Masked().Contains(dst) {
+				return path{dev: n.netdevs[0], src: dst, peer: d, local: true}, true
+			}
+		}
+	}
+	var best path
+	bits := -1
+	for _, d := range n.netdevs {
+		if !d.running() && !(d.up && d.kind != "bond") {
+			continue
+		}
+		for _, a := range d.addrs {
+			if a.Addr().Is4() && a.Masked().Contains(dst) && a.Bits() > bits {
+				bits = a.Bits()
+				best = path{dev: d, src: a.Addr(), prefix: a.Masked()}
+			}
+		}
+	}
+	for _, r := range n.routes {
+		d := n.netdev(r.dev)
+		if d != nil && d.up && r.dst.Contains(dst) && r.dst.Bits() > bits {
+			bits = r.dst.Bits()
+			best = path{dev: d, src: d.ipv4().Addr(), via: r.via, prefix: r.dst}
+		}
+	}
+	if bits < 0 {
+		return path{}, false
+	}
+	best.peer = n.neighbour(best.dev, dst)
+	return best, true
+}
+
+// neighbour is the peer's netdev that answers for dst on the same wire as out.
+// A node answers for any of its addresses on any of its interfaces, but only
+// from a wire that is joined to out.
+func (n *node) neighbour(out *netdev, dst netip.Addr) *netdev {
+	if !out.running() || out.master != nil {
+		return nil
+	}
+	for _, d := range n.peer().netdevs {
+		if !d.running() || d.master != nil || !slices.ContainsFunc(d.addrs, func(p netip.Prefix) bool { return p.Addr() == dst }) {
+			continue
+		}
+		if slices.ContainsFunc(out.wires(), func(w int) bool { return slices.Contains(d.wires(), w) }) {
+			return d
+		}
+	}
+	return nil
+}
+
+// wires are the cables that the netdev is on: QSFP port 0 or 1, or the
+// management network.
+func (d *netdev) wires() []int {
+	switch {
+	case d.fn != nil:
+		return []int{d.fn.qsfp}
+	case d.kind == "bond":
+		var w []int
+		for _, s := range d.slaves() {
+			w = append(w, s.wires()...)
+		}
+		return w
+	case d.kind == "ether":
+		return []int{-1}
+	default:
+		return nil
+	}
+}
+
+// resolve turns a host name or an address into an address.
+func (n *node) resolve(host string) (netip.Addr, bool) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a, true
+	}
+	switch strings.ToLower(host) {
+	case "localhost", n.name:
+		return netip.MustParseAddr("127.0.0.1"), true
+	case n.peer().name:
+		return n.peer().netdevs[1].ipv4().Addr(), true
+	}
+	return netip.Addr{}, false
+}
+
+// spawn enters a process into the node's table.
+func (n *node) spawn(args []string, root bool) *process {
+	p := &process{pid: n.nextPID, args: args, root: root}
+	n.nextPID += 3
+	n.procs[p.pid] = p
+	return p
+}

@@ -1,0 +1,483 @@
+package sim
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+const (
+	homeDir = "/home/nvidia"
+	kernel  = "6.14.0-1013-nvidia"
+
+	osRelease = `PRETTY_NAME="Ubuntu 24.04.3 LTS"
+NAME="Ubuntu"
+VERSION_ID="24.04"
+VERSION="24.04.3 LTS (Noble Numbat)"
+VERSION_CODENAME=noble
+ID=ubuntu
+ID_LIKE=debian
+HOME_URL="https://www.ubuntu.com/"
+SUPPORT_URL="https://help.ubuntu.com/"
+BUG_REPORT_URL="https://bugs.launchpad.net/ubuntu/"
+UBUNTU_CODENAME=noble`
+
+	dgxRelease = `DGX_NAME="DGX Spark"
+DGX_PRETTY_NAME="NVIDIA DGX Spark"
+DGX_SWBUILD_DATE="2025-09-10-13-50-03"
+DGX_SWBUILD_VERSION="7.2.3"
+DGX_PLATFORM="DGX Server for KVM"`
+)
+
+// buildTree makes the node's file system. The values in it are read when they
+// are asked for; which entries there are changes only with the devices, and then
+// the tree is built again.
+func (n *node) buildTree() *inode {
+	t := newDir()
+	for _, d := range []string{"/tmp", "/dev/shm", homeDir, "/root", "/run", "/sys/class/net", "/sys/class/infiniband", "/sys/bus/pci/devices", "/etc/netplan", "/usr/local/bin", "/proc/net"} {
+		t.put(d, newDir())
+	}
+	t.link("/bin", "usr/bin")
+	t.link("/sbin", "usr/sbin")
+	for name, tl := range n.rig.tools {
+		if n.installed(name) && tl.dir != "" {
+			t.put(tl.dir+"/"+name, &inode{mode: 0o755})
+		}
+	}
+	t.put("/dev/null", &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+	t.put("/dev/zero", &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+	for i := range n.functions {
+		t.put(fmt.Sprintf("/dev/infiniband/uverbs%d", i), &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+		t.put(fmt.Sprintf("/dev/infiniband/umad%d", i), &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o600})
+	}
+	t.put("/dev/infiniband/rdma_cm", &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+
+	t.fixed("/etc/hostname", n.name)
+	t.fixed("/etc/os-release", osRelease)
+	t.fixed("/etc/dgx-release", dgxRelease)
+	t.fixed("/etc/hosts", fmt.Sprintf("127.0.0.1 localhost\n127.0.1.1 %s\n192.168.1.101 spark-01\n192.168.1.102 spark-02", n.name))
+	t.fixed("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnvidia:x:1000:1000:NVIDIA:/home/nvidia:/bin/bash")
+	n.procTree(t)
+	for _, f := range n.functions {
+		n.pciTree(t, f)
+	}
+	for _, d := range n.netdevs {
+		n.netdevTree(t, d)
+	}
+	for name, f := range n.files {
+		if f.mode.IsDir() {
+			if _, ok := t.find(name); !ok {
+				t.put(name, newDir())
+			}
+			continue
+		}
+		t.put(name, &inode{mode: f.mode, file: f})
+	}
+	return t
+}
+
+func (i *inode) find(name string) (*inode, bool) {
+	for p := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
+		if i = i.kids[p]; i == nil {
+			return nil, false
+		}
+	}
+	return i, true
+}
+
+func (n *node) procTree(t *inode) {
+	r := n.rig
+	t.text("/proc/uptime", func() string {
+		up := r.clock.uptime().Seconds()
+		return fmt.Sprintf("%.2f %.2f", up, up*19.4)
+	})
+	t.text("/proc/loadavg", func() string { return fmt.Sprintf("0.21 0.17 0.11 1/612 %d", n.nextPID) })
+	t.fixed("/proc/version", "Linux version "+kernel+" (buildd@bos03-arm64-047) (aarch64-linux-gnu-gcc-13 (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0) #13-Ubuntu SMP PREEMPT_DYNAMIC")
+	t.text("/proc/meminfo", n.memInfo)
+	t.text("/proc/modules", func() string {
+		var b []string
+		for i, m := range n.modules {
+			b = append(b, fmt.Sprintf("%s %d 0 - Live 0x0000000000000000", m, 32768*(i+2)))
+		}
+		return strings.Join(b, "\n")
+	})
+	t.fixed("/proc/sys/kernel/hostname", n.name)
+	t.fixed("/proc/sys/kernel/osrelease", kernel)
+	t.fixed("/proc/sys/net/ipv4/conf/all/arp_ignore", "0")
+	t.fixed("/proc/sys/net/ipv4/conf/all/arp_announce", "0")
+	t.fixed("/proc/self/status", "Name:\tsh\nState:\tR (running)\nVmLck:\t       0 kB")
+	t.text("/proc/net/dev", n.procNetDev)
+	t.text("/proc/net/tcp", n.procNetTCP)
+	t.fixed("/proc/net/tcp6", "  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode")
+	for _, d := range n.netdevs {
+		if d.kind == "bond" {
+			t.text("/proc/net/bonding/"+d.name, func() string { return d.procBond() })
+		}
+	}
+}
+
+func (n *node) memInfo() string {
+	return `MemTotal:       125440000 kB
+MemFree:        109874560 kB
+MemAvailable:   118538240 kB
+Buffers:          152340 kB
+Cached:          7436288 kB
+SwapTotal:      16777212 kB
+SwapFree:       16777212 kB
+CmaTotal:              0 kB
+CmaFree:               0 kB
+HugePages_Total:       0
+HugePages_Free:        0
+Hugepagesize:       2048 kB`
+}
+
+func (n *node) procNetDev() string {
+	n.rig.fabric.advance()
+	b := []string{
+		"Inter-|   Receive                                                |  Transmit",
+		" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed",
+	}
+	for _, d := range n.netdevs {
+		b = append(b, fmt.Sprintf("%6s: %7d %7d    0    0    0     0          0         0 %8d %7d    0    0    0     0       0          0",
+			d.name, d.rxBytes, d.rxPackets, d.txBytes, d.txPackets))
+	}
+	return strings.Join(b, "\n")
+}
+
+// procNetTCP is the kernel's table of sockets: port 22 and whatever the running
+// tools listen on. State 0A is LISTEN.
+func (n *node) procNetTCP() string {
+	b := []string{"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"}
+	row := func(port, uid, inode int) {
+		b = append(b, fmt.Sprintf("%4d: 00000000:%04X 00000000:0000 0A 00000000:00000000 00:00000000 00000000 %5d        0 %d 1 0000000000000000 100 0 0 10 0",
+			len(b)-1, port, uid, inode))
+	}
+	row(22, 0, 20117)
+	for _, port := range n.ports() {
+		l := n.listeners[port]
+		uid := 1000
+		if l.proc.root {
+			uid = 0
+		}
+		row(port, uid, 31000+l.proc.pid)
+	}
+	return strings.Join(b, "\n")
+}
+
+// ports are the listening ports, sorted.
+func (n *node) ports() []int {
+	var ps []int
+	for p := range n.listeners {
+		ps = append(ps, p)
+	}
+	slices.Sort(ps)
+	return ps
+}
+
+func (d *netdev) procBond() string {
+	names := map[string]string{
+		"balance-rr": "load balancing (round-robin)", "active-backup": "fault-tolerance (active-backup)",
+		"balance-xor": "load balancing (xor)", "802.3ad": "IEEE 802.3ad Dynamic link aggregation",
+	}
+	numbers := map[string]int{"layer2": 0, "layer3+4": 1, "layer2+3": 2}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Ethernet Channel Bonding Driver: v%s\n\nBonding Mode: %s\n", kernel, names[d.bond.mode])
+	if d.bond.mode == "balance-xor" || d.bond.mode == "802.3ad" {
+		fmt.Fprintf(&b, "Transmit Hash Policy: %s (%d)\n", d.bond.policy, numbers[d.bond.policy])
+	}
+	fmt.Fprintf(&b, "MII Status: %s\nMII Polling Interval (ms): %d\nUp Delay (ms): 0\nDown Delay (ms): 0\nPeer Notification Delay (ms): 0", upDown(d.running()), d.bond.miimon)
+	for _, s := range d.slaves() {
+		fmt.Fprintf(&b, "\n\nSlave Interface: %s\nMII Status: %s\nSpeed: 200000 Mbps\nDuplex: full\nLink Failure Count: 0\nPermanent HW addr: %s\nSlave queue ID: 0",
+			s.name, upDown(s.running()), s.macText())
+	}
+	return b.String()
+}
+
+func upDown(up bool) string {
+	if up {
+		return "up"
+	}
+	return "down"
+}
+
+// devicePath is where the function sits in sysfs.
+func (f *function) devicePath() string {
+	domain := f.pci[:4]
+	return fmt.Sprintf("/sys/devices/pci%s:00/%s:00:00.0/%s", domain, domain, f.pci)
+}
+
+func (n *node) pciTree(t *inode, f *function) {
+	dev := f.devicePath()
+	t.link("/sys/bus/pci/devices/"+f.pci, "../../../"+strings.TrimPrefix(dev, "/sys/"))
+	t.fixed(dev+"/vendor", "0x15b3")
+	t.fixed(dev+"/device", "0x1021")
+	t.fixed(dev+"/subsystem_vendor", "0x15b3")
+	t.fixed(dev+"/class", "0x020000")
+	t.fixed(dev+"/numa_node", "0")
+	t.fixed(dev+"/current_link_speed", "32.0 GT/s PCIe")
+	t.text(dev+"/current_link_width", func() string { return fmt.Sprint(f.lanes()) })
+	t.fixed(dev+"/max_link_speed", "32.0 GT/s PCIe")
+	t.fixed(dev+"/max_link_width", "4")
+	t.fixed(dev+"/uevent", "DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0005\nPCI_SLOT_NAME="+f.pci+"\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000005bc02sc00i00")
+	// A Spark's adapter is a hot part of a small case; the sensor is in millidegrees.
+	t.fixed(dev+"/hwmon/hwmon"+fmt.Sprint(4+f.no)+"/name", "mlx5")
+	t.text(dev+"/hwmon/hwmon"+fmt.Sprint(4+f.no)+"/temp1_input", func() string { return "58000" })
+
+	ib := dev + "/infiniband/" + f.dev
+	t.link("/sys/class/infiniband/"+f.dev, "../../"+strings.TrimPrefix(ib, "/sys/"))
+	t.link(ib+"/device", "../../../"+f.pci)
+	t.link(ib+"/subsystem", "../../../../../../class/infiniband")
+	t.text(ib+"/node_guid", f.guid)
+	t.text(ib+"/sys_image_guid", func() string { return n.functions[f.no/2*2].guid() })
+	t.fixed(ib+"/fw_ver", "28.45.4028")
+	t.fixed(ib+"/hw_rev", "0")
+	t.fixed(ib+"/board_id", "NVD0000000087")
+	t.fixed(ib+"/hca_type", "MT4129")
+	t.fixed(ib+"/node_type", "1: CA")
+	t.fixed(ib+"/node_desc", n.name+" "+f.dev)
+	t.fixed(ib+"/uevent", "NAME="+f.dev)
+
+	port := ib + "/ports/1"
+	t.text(port+"/state", func() string {
+		if f.live() {
+			return "4: ACTIVE"
+		}
+		return "1: DOWN"
+	})
+	t.text(port+"/phys_state", func() string {
+		switch {
+		case !f.net.up:
+			return "3: Disabled"
+		case !f.net.carrier():
+			return "2: Polling"
+		default:
+			return "5: LinkUp"
+		}
+	})
+	t.fixed(port+"/rate", "200 Gb/sec (4X HDR)")
+	t.fixed(port+"/link_layer", "Ethernet")
+	t.fixed(port+"/lid", "0x0")
+	t.fixed(port+"/sm_lid", "0x0")
+	t.fixed(port+"/sm_sl", "0")
+	t.fixed(port+"/lid_mask_count", "0")
+	t.fixed(port+"/cap_mask", "0x00010000")
+	for i := range f.gids {
+		t.text(fmt.Sprintf("%s/gids/%d", port, i), func() string { return gidText(f.gids[i]) })
+		// The kernel answers a read of an empty slot's attributes with EINVAL.
+		attr := func(value func(gid) string) *inode {
+			return &inode{mode: 0o444, read: func() (string, error) {
+				if !f.gids[i].addr.IsValid() {
+					return "", syscall.EINVAL
+				}
+				return value(f.gids[i]) + "\n", nil
+			}}
+		}
+		t.put(fmt.Sprintf("%s/gid_attrs/types/%d", port, i), attr(func(g gid) string {
+			if g.v2 {
+				return "RoCE v2"
+			}
+			return "IB/RoCE v1"
+		}))
+		t.put(fmt.Sprintf("%s/gid_attrs/ndevs/%d", port, i), attr(func(g gid) string { return g.ndev }))
+	}
+	if n.index != 0 || !n.rig.faults["counter-missing"] {
+		n.counterTree(t, f, port)
+	}
+}
+
+func (n *node) counterTree(t *inode, f *function, port string) {
+	count := func(name string, value func() uint64) {
+		t.text(port+"/"+name, func() string {
+			n.rig.fabric.advance()
+			return fmt.Sprint(value())
+		})
+	}
+	count("counters/port_xmit_data", func() uint64 { return f.port.xmit / 4 })
+	count("counters/port_rcv_data", func() uint64 { return f.port.rcv / 4 })
+	for _, kind := range []string{"port", "unicast"} {
+		count("counters/"+kind+"_xmit_packets", func() uint64 { return f.port.xmitPackets })
+		count("counters/"+kind+"_rcv_packets", func() uint64 { return f.port.rcvPackets })
+	}
+	for _, name := range []string{
+		"VL15_dropped", "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery",
+		"local_link_integrity_errors", "multicast_rcv_packets", "multicast_xmit_packets",
+		"port_rcv_constraint_errors", "port_rcv_errors", "port_rcv_remote_physical_errors",
+		"port_rcv_switch_relay_errors", "port_xmit_constraint_errors", "port_xmit_discards",
+		"port_xmit_wait", "symbol_error",
+	} {
+		t.fixed(port+"/counters/"+name, "0")
+	}
+	for _, name := range []string{
+		"duplicate_request", "implied_nak_seq_err", "lifespan", "local_ack_timeout_err", "np_cnp_sent",
+		"np_ecn_marked_roce_packets", "out_of_buffer", "out_of_sequence", "packet_seq_err",
+		"req_cqe_error", "req_cqe_flush_error", "req_remote_access_errors", "req_remote_invalid_request",
+		"resp_cqe_error", "resp_cqe_flush_error", "resp_local_length_error", "resp_remote_access_errors",
+		"rnr_nak_retry_err", "roce_adp_retrans", "roce_adp_retrans_to", "roce_slow_restart",
+		"roce_slow_restart_cnps", "roce_slow_restart_trans", "rp_cnp_handled", "rp_cnp_ignored",
+		"rx_atomic_requests", "rx_icrc_encapsulated", "rx_read_requests", "rx_write_requests",
+	} {
+		count("hw_counters/"+name, func() uint64 { return f.hw[name] })
+	}
+}
+
+func (n *node) netdevTree(t *inode, d *netdev) {
+	dir := "/sys/devices/virtual/net/" + d.name
+	switch {
+	case d.fn != nil:
+		dir = d.fn.devicePath() + "/net/" + d.name
+		t.link(dir+"/device", "../../../"+d.fn.pci)
+		t.fixed(dir+"/phys_port_name", fmt.Sprintf("p%d", d.fn.qsfp))
+		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(d.node.functions[d.fn.no/2*2].net.macText(), ":", "")+"0000")
+	case d.kind == "ether":
+		const pci = "0007:01:00.0"
+		dir = "/sys/devices/pci0007:00/0007:00:00.0/" + pci + "/net/" + d.name
+		t.link(dir+"/device", "../../../"+pci)
+		t.fixed("/sys/devices/pci0007:00/0007:00:00.0/"+pci+"/uevent", "DRIVER=r8127\nPCI_SLOT_NAME="+pci)
+		t.link("/sys/bus/pci/devices/"+pci, "../../../devices/pci0007:00/0007:00:00.0/"+pci)
+	}
+	up := strings.Repeat("../", strings.Count(dir, "/")-1)
+	t.link("/sys/class/net/"+d.name, "../../"+strings.TrimPrefix(dir, "/sys/"))
+	t.link(dir+"/subsystem", up+"class/net")
+	t.text(dir+"/mtu", func() string { return fmt.Sprint(d.mtu) })
+	t.text(dir+"/operstate", d.operState)
+	t.text(dir+"/address", d.macText)
+	t.fixed(dir+"/broadcast", "ff:ff:ff:ff:ff:ff")
+	t.text(dir+"/carrier_changes", func() string { return fmt.Sprint(d.changes) })
+	t.text(dir+"/ifindex", func() string { return fmt.Sprint(d.index) })
+	t.text(dir+"/iflink", func() string { return fmt.Sprint(d.index) })
+	t.fixed(dir+"/dev_port", "0")
+	t.fixed(dir+"/tx_queue_len", "1000")
+	t.text(dir+"/type", func() string {
+		if d.kind == "loopback" {
+			return "772"
+		}
+		return "1"
+	})
+	t.text(dir+"/flags", func() string { return fmt.Sprintf("0x%x", d.flagBits()) })
+	// Reading these while the interface is down is EINVAL.
+	whileUp := func(name string, value func() string) {
+		t.put(dir+"/"+name, &inode{mode: 0o444, read: func() (string, error) {
+			if !d.up {
+				return "", syscall.EINVAL
+			}
+			return value() + "\n", nil
+		}})
+	}
+	whileUp("carrier", func() string {
+		if d.carrier() {
+			return "1"
+		}
+		return "0"
+	})
+	whileUp("speed", func() string { return fmt.Sprint(d.speed()) })
+	whileUp("duplex", func() string { return "full" })
+	for _, c := range []struct {
+		name  string
+		value func() uint64
+	}{
+		{"rx_bytes", func() uint64 { return d.sum(func(x *netdev) uint64 { return x.rxBytes }) }},
+		{"rx_packets", func() uint64 { return d.sum(func(x *netdev) uint64 { return x.rxPackets }) }},
+		{"tx_bytes", func() uint64 { return d.sum(func(x *netdev) uint64 { return x.txBytes }) }},
+		{"tx_packets", func() uint64 { return d.sum(func(x *netdev) uint64 { return x.txPackets }) }},
+	} {
+		t.text(dir+"/statistics/"+c.name, func() string {
+			n.rig.fabric.advance()
+			return fmt.Sprint(c.value())
+		})
+	}
+	for _, name := range []string{
+		"collisions", "multicast", "rx_compressed", "rx_crc_errors", "rx_dropped", "rx_errors", "rx_fifo_errors",
+		"rx_frame_errors", "rx_length_errors", "rx_missed_errors", "rx_nohandler", "rx_over_errors",
+		"tx_aborted_errors", "tx_carrier_errors", "tx_compressed", "tx_dropped", "tx_errors",
+		"tx_fifo_errors", "tx_heartbeat_errors", "tx_window_errors",
+	} {
+		t.fixed(dir+"/statistics/"+name, "0")
+	}
+	if d.master != nil {
+		t.link(dir+"/master", up+"devices/virtual/net/"+d.master.name)
+		t.text(dir+"/bonding_slave/mii_status", func() string { return upDown(d.running()) })
+		t.text(dir+"/bonding_slave/perm_hwaddr", d.macText)
+		t.fixed(dir+"/bonding_slave/state", "active")
+	}
+	if d.bond != nil {
+		modes := map[string]string{"balance-rr": "0", "active-backup": "1", "balance-xor": "2", "802.3ad": "4"}
+		policies := map[string]string{"layer2": "0", "layer3+4": "1", "layer2+3": "2"}
+		t.text(dir+"/bonding/mode", func() string { return d.bond.mode + " " + modes[d.bond.mode] })
+		t.text(dir+"/bonding/xmit_hash_policy", func() string { return d.bond.policy + " " + policies[d.bond.policy] })
+		t.text(dir+"/bonding/miimon", func() string { return fmt.Sprint(d.bond.miimon) })
+		t.text(dir+"/bonding/mii_status", func() string { return upDown(d.running()) })
+		t.text(dir+"/bonding/slaves", func() string {
+			var names []string
+			for _, s := range d.slaves() {
+				names = append(names, s.name)
+			}
+			return strings.Join(names, " ")
+		})
+	}
+}
+
+// sum is a counter of the netdev; a bond's is the sum of its slaves'.
+func (d *netdev) sum(value func(*netdev) uint64) uint64 {
+	v := value(d)
+	for _, s := range d.slaves() {
+		v += value(s)
+	}
+	return v
+}
+
+func (d *netdev) speed() int {
+	switch {
+	case d.kind == "loopback" || !d.carrier():
+		return -1
+	case d.kind == "bond":
+		return 200000 * len(d.slaves())
+	case d.fn == nil:
+		return 10000
+	default:
+		return 200000
+	}
+}
+
+func (d *netdev) operState() string {
+	switch {
+	case d.kind == "loopback":
+		return "unknown"
+	default:
+		return upDown(d.running())
+	}
+}
+
+func (d *netdev) flagBits() int {
+	bits := 0x1002
+	if d.kind == "loopback" {
+		bits = 0x8
+	}
+	if d.up {
+		bits |= 1
+	}
+	if d.master != nil {
+		bits |= 0x800
+	}
+	if d.bond != nil {
+		bits |= 0x400
+	}
+	return bits
+}
+
+// guid is the device's node GUID as sysfs prints it.
+func (f *function) guid() string {
+	m := f.net.mac
+	return fmt.Sprintf("%02x%02x:%02x03:00%02x:%02x%02x", m[0], m[1], m[2], m[3], m[4], m[5])
+}
+
+func gidText(g gid) string {
+	b := g.bytes()
+	var parts []string
+	for i := 0; i < 16; i += 2 {
+		parts = append(parts, fmt.Sprintf("%02x%02x", b[i], b[i+1]))
+	}
+	return strings.Join(parts, ":")
+}
+
