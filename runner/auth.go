@@ -1,0 +1,220 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// keyring is what can be offered to a host, in ssh's order: certificates and
+// keys that the agent holds, key files, then a password.
+type keyring struct {
+	node   string
+	target Target
+	ask    Asker
+
+	mu         sync.Mutex
+	passphrase map[string]ssh.Signer // decrypted keys by file: a passphrase is asked for once
+	password   string
+}
+
+func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done func()) {
+	done = func() {}
+	var fromAgent agent.ExtendedAgent
+	if k.target.Agent != "" {
+		if conn, err := net.Dial("unix", k.target.Agent); err == nil {
+			fromAgent = agent.NewClient(conn)
+			done = func() { conn.Close() }
+		}
+	}
+	asked := 0
+	password := func(again bool) (string, error) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.password != "" && !again {
+			return k.password, nil
+		}
+		answer, err := k.ask.Secret(ctx, SecretQuestion{Node: k.node, What: "password", For: k.target.String(), Again: again})
+		if err != nil {
+			return "", &Error{
+				Kind: NotPermitted, Op: "log in to", Node: k.node + " (" + k.target.String() + ")",
+				Err:  fmt.Errorf("no key was accepted, the host wants a password: %w", err),
+				Hint: "Put a key there with ssh-copy-id " + k.target.String() + ", or load it into the agent with ssh-add",
+			}
+		}
+		k.password = answer
+		return answer, nil
+	}
+	next := func() (string, error) {
+		asked++
+		return password(asked > 1)
+	}
+	return []ssh.AuthMethod{
+		ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return k.signers(ctx, fromAgent), nil }),
+		ssh.RetryableAuthMethod(ssh.KeyboardInteractive(func(_, _ string, questions []string, echos []bool) ([]string, error) {
+			answers := make([]string, len(questions))
+			for i := range questions {
+				if echos[i] {
+					return nil, errors.New("the host asks a question that railbench does not know: " + questions[i])
+				}
+				var err error
+				if answers[i], err = next(); err != nil {
+					return nil, err
+				}
+			}
+			return answers, nil
+		}), tries),
+		ssh.RetryableAuthMethod(ssh.PasswordCallback(next), tries),
+	}, done
+}
+
+// signers collects what can sign. A file that is missing or no key is passed
+// over, as ssh does.
+func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []ssh.Signer {
+	var agentSigners, files []ssh.Signer
+	if fromAgent != nil {
+		agentSigners, _ = fromAgent.Signers() // an agent that fails has no keys
+	}
+	held := map[string]ssh.Signer{}
+	for _, s := range agentSigners {
+		held[string(s.PublicKey().Marshal())] = s
+	}
+	named := map[string]bool{}
+	var all []ssh.Signer
+	for _, file := range k.target.Identities {
+		s := k.identity(ctx, file)
+		if s == nil {
+			continue
+		}
+		blob := string(s.PublicKey().Marshal())
+		named[blob] = true
+		if a, ok := held[blob]; ok {
+			s = a
+		}
+		for _, c := range append([]string{file + "-cert.pub"}, k.target.Certificates...) {
+			if cert := certificate(c, s); cert != nil {
+				all = append(all, cert)
+			}
+		}
+		files = append(files, s)
+	}
+	for _, s := range agentSigners {
+		if !named[string(s.PublicKey().Marshal())] && !k.target.IdentitiesOnly {
+			all = append(all, s)
+		}
+	}
+	return append(all, files...)
+}
+
+func certificate(file string, s ssh.Signer) ssh.Signer {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	public, _, _, _, err := ssh.ParseAuthorizedKey(b)
+	if err != nil {
+		return nil
+	}
+	cert, ok := public.(*ssh.Certificate)
+	if !ok || !bytes.Equal(cert.Key.Marshal(), s.PublicKey().Marshal()) {
+		return nil
+	}
+	signer, err := ssh.NewCertSigner(cert, s)
+	if err != nil {
+		return nil
+	}
+	return signer
+}
+
+func (k *keyring) identity(ctx context.Context, file string) ssh.Signer {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		// Only the public half may be here, and the private one in the agent.
+		if b, err = os.ReadFile(file + ".pub"); err != nil {
+			return nil
+		}
+		public, _, _, _, err := ssh.ParseAuthorizedKey(b)
+		if err != nil {
+			return nil
+		}
+		return &lockedKey{public: public, unlock: func() (ssh.Signer, error) {
+			return nil, fmt.Errorf("%s is not here and the agent does not hold it", file)
+		}}
+	}
+	signer, err := ssh.ParsePrivateKey(b)
+	var locked *ssh.PassphraseMissingError
+	switch {
+	case err == nil:
+		return signer
+	case errors.As(err, &locked):
+		public := locked.PublicKey
+		if public == nil {
+			if pub, err := os.ReadFile(file + ".pub"); err == nil {
+				public, _, _, _, _ = ssh.ParseAuthorizedKey(pub)
+			}
+		}
+		if public == nil {
+			return nil
+		}
+		return &lockedKey{public: public, unlock: func() (ssh.Signer, error) { return k.decrypt(ctx, file, b) }}
+	default:
+		return nil
+	}
+}
+
+func (k *keyring) decrypt(ctx context.Context, file string, b []byte) (ssh.Signer, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.passphrase[file]; s != nil {
+		return s, nil
+	}
+	for try := range tries {
+		answer, err := k.ask.Secret(ctx, SecretQuestion{Node: k.node, What: "passphrase", For: file, Again: try > 0})
+		if err != nil {
+			return nil, &Error{
+				Kind: NotPermitted, Op: "unlock " + file + " for", Node: k.node, Err: err,
+				Hint: "Load it into the agent with ssh-add " + file,
+			}
+		}
+		if s, err := ssh.ParsePrivateKeyWithPassphrase(b, []byte(answer)); err == nil {
+			if k.passphrase == nil {
+				k.passphrase = map[string]ssh.Signer{}
+			}
+			k.passphrase[file] = s
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("the passphrase of %s is wrong", file)
+}
+
+// A lockedKey asks for its passphrase only when the host has accepted its
+// public half.
+type lockedKey struct {
+	public ssh.PublicKey
+	unlock func() (ssh.Signer, error)
+}
+
+func (l *lockedKey) PublicKey() ssh.PublicKey { return l.public }
+
+func (l *lockedKey) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
+	return l.SignWithAlgorithm(rand, data, "")
+}
+
+func (l *lockedKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	s, err := l.unlock()
+	if err != nil {
+		return nil, err
+	}
+	if with, ok := s.(ssh.AlgorithmSigner); ok {
+		return with.SignWithAlgorithm(rand, data, algorithm)
+	}
+	return s.Sign(rand, data)
+}

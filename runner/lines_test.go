@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode"
+	"unicode/utf8"
+)
+
+func cleaned(r io.Reader) (lines []Line, marks []string) {
+	out := make(chan []Line)
+	mk := make(chan string)
+	go func() {
+		readLines(r, Stdout, "id", out, mk)
+		close(out)
+		close(mk)
+	}()
+	for out != nil || mk != nil {
+		select {
+		case batch, ok := <-out:
+			if lines = append(lines, batch...); !ok {
+				out = nil
+			}
+		case m, ok := <-mk:
+			if ok {
+				marks = append(marks, m)
+			} else {
+				mk = nil
+			}
+		}
+	}
+	return lines, marks
+}
+
+func texts(lines []Line) []string {
+	var s []string
+	for _, l := range lines {
+		s = append(s, l.Text)
+	}
+	return s
+}
+
+func TestCleaner(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"a\nb\n", "a|b"},
+		{"a\r\nb\r\n", "a|b"},
+		{"10%\r20%\rdone\n", "10%|20%|done"},
+		{"end\r", "end"},
+		{"\n\n", "|"},
+		{"", ""},
+		{"\tx\ny\tz\n", "        x|y       z"},
+		{"\x1b[1;31mred\x1b[0m\n", "red"},
+		{"\x1b]0;title\x07x\x1b]8;;http://a\x1b\\link\n", "xlink"},
+		{"\x1bPdcs\x1b\\x\x1b(By\x1bcz\n", "xyz"},
+		{"\x1b[12\nnext\n", "|next"},
+		{"\x1b]never ends\nnext\n", "|next"},
+		{"\u009b31mx\u009dtitle\u009cy\n", "xy"},
+		{"bell\a nul\x00 del\x7f\n", "bell^G nul^@ del^?"},
+		{"bad\xff\xfeutf\n", "bad\ufffd\ufffdutf"},
+		{"half\xe2\x82", "half\ufffd"},
+		{"\u202eevil\u2066\u200f\n", "\ufffdevil\ufffd\ufffd"},
+		{"日本語 ä 😀\n", "日本語 ä 😀"},
+		{"partial\x1eid exit 3\nrest\n", "partialrest"},
+	} {
+		for name, r := range map[string]io.Reader{"whole": strings.NewReader(c.in), "byte by byte": iotest.OneByteReader(strings.NewReader(c.in))} {
+			lines, marks := cleaned(r)
+			if got := strings.Join(texts(lines), "|"); got != c.want {
+				t.Errorf("%q %s: got %q, want %q", c.in, name, got, c.want)
+			}
+			if strings.Contains(c.in, "\x1e") != (len(marks) == 1 && marks[0] == "id exit 3") {
+				t.Errorf("%q %s: marks %q", c.in, name, marks)
+			}
+		}
+	}
+}
+
+// Whatever comes, in whatever pieces: no control character, valid UTF-8, bounded
+// lines, and the pieces make no difference.
+func FuzzCleaner(f *testing.F) {
+	f.Add([]byte("a\x1b[31mb\x1b]0;t\x07c\r\nd\te\xe2\x82\xac\x9b"), 3)
+	f.Add(bytes.Repeat([]byte("x"), MaxLine+5), 100)
+	f.Fuzz(func(t *testing.T, in []byte, size int) {
+		whole, marks := cleaned(bytes.NewReader(in))
+		pieces, _ := cleaned(&inPieces{in, max(1, size)})
+		a, b := texts(whole), texts(pieces)
+		if len(marks) == 0 && strings.Join(a, "\n") != strings.Join(b, "\n") {
+			t.Errorf("whole %q, in pieces %q", a, b)
+		}
+		for _, s := range a {
+			if !utf8.ValidString(s) || len(s) > MaxLine || strings.ContainsFunc(s, unicode.IsControl) {
+				t.Errorf("line %q of %q", s, in)
+			}
+		}
+	})
+}
+
+type inPieces struct {
+	b    []byte
+	size int
+}
+
+func (p *inPieces) Read(b []byte) (int, error) {
+	if len(p.b) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), p.size)], p.b)
+	p.b = p.b[n:]
+	return n, nil
+}
+
+func TestCleanerCutsLongLines(t *testing.T) {
+	long := strings.Repeat("ä", MaxLine)
+	lines, _ := cleaned(strings.NewReader(long + "\n"))
+	var all strings.Builder
+	for i, l := range lines {
+		all.WriteString(l.Text)
+		if len(l.Text) > MaxLine || l.Cut != (i < len(lines)-1) || !utf8.ValidString(l.Text) {
+			t.Errorf("piece %d: %d bytes, cut %v", i, len(l.Text), l.Cut)
+		}
+	}
+	if all.String() != long {
+		t.Error("pieces don't add up")
+	}
+}
+
+func BenchmarkCleaner(b *testing.B) {
+	text := bytes.Repeat([]byte("65536      5000             11032.64            11032.34            0.176518\n"), 10_000)
+	out := make(chan []Line)
+	go func() {
+		for range out {
+		}
+	}()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		readLines(bytes.NewReader(text), Stdout, "id", out, nil)
+	}
+	close(out)
+}

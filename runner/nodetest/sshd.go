@@ -1,0 +1,155 @@
+package nodetest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Tool finds a program that a test needs. Without it the test is skipped on
+// somebody's laptop and fails in CI, where .ci/run installs it.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if full := "/usr/sbin/" + name; os.Getuid() >= 0 && exists(full) {
+			return full
+		}
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is missing, and CI is there to run this test", name)
+		}
+		t.Skipf("%s is not installed", name)
+	}
+	return path
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// An Sshd is a real OpenSSH server on loopback, for the user of the test.
+type Sshd struct {
+	Dir, Key, KnownHosts, HostKey, Config string
+	User                                  string
+	Port                                  int
+	cmd                                   *exec.Cmd
+}
+
+// StartSshd starts one that ends with the test. extra are lines for its configuration.
+func StartSshd(t testing.TB, extra ...string) *Sshd {
+	t.Helper()
+	bin := Tool(t, "sshd")
+	keygen := Tool(t, "ssh-keygen")
+	if os.Getuid() == 0 {
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	s := &Sshd{
+		Dir: dir, User: me.Username, Key: filepath.Join(dir, "id"), HostKey: filepath.Join(dir, "host"),
+		KnownHosts: filepath.Join(dir, "known_hosts"), Config: filepath.Join(dir, "ssh_config"),
+	}
+	for _, key := range []string{s.Key, s.HostKey} {
+		if out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+			t.Fatalf("ssh-keygen: %v: %s", err, out)
+		}
+	}
+	public, err := os.ReadFile(s.Key + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "authorized_keys", string(public))
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Port = ln.Addr().(*net.TCPAddr).Port
+	ln.Close()
+	s.write(t, "sshd_config", fmt.Sprintf(`Port %d
+ListenAddress 127.0.0.1
+HostKey %s
+AuthorizedKeysFile %s
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+MaxSessions 20
+LogLevel VERBOSE
+%s
+`, s.Port, s.HostKey, filepath.Join(dir, "authorized_keys"), strings.Join(extra, "\n")))
+	host, err := os.ReadFile(s.HostKey + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "known_hosts", fmt.Sprintf("[127.0.0.1]:%d %s", s.Port, host))
+	s.write(t, "ssh_config", fmt.Sprintf(`Host node
+  HostName 127.0.0.1
+  Port %d
+  User %s
+  IdentityFile %s
+  IdentitiesOnly yes
+  IdentityAgent none
+  UserKnownHostsFile %s
+  GlobalKnownHostsFile none
+`, s.Port, s.User, s.Key, s.KnownHosts))
+	s.Start(t, bin)
+	t.Cleanup(func() { s.Stop() })
+	return s
+}
+
+func (s *Sshd) write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.Dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Start starts the server (again) and waits until it listens.
+func (s *Sshd) Start(t testing.TB, bin string) {
+	t.Helper()
+	if bin == "" {
+		bin = Tool(t, "sshd")
+	}
+	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s.cmd = exec.Command(bin, "-D", "-e", "-f", filepath.Join(s.Dir, "sshd_config"))
+	s.cmd.Stderr = log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port)); err == nil {
+			conn.Close()
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b, _ := os.ReadFile(filepath.Join(s.Dir, "log"))
+	t.Fatalf("sshd does not listen: %s", b)
+}
+
+// Stop ends the server; the connections it has forked go on.
+func (s *Sshd) Stop() {
+	if s.cmd != nil && s.cmd.Process != nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
+		s.cmd = nil
+	}
+}

@@ -1,0 +1,427 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// The watch over a connection: a request that must be answered. Both together
+// are how long a lost connection can go unnoticed.
+const (
+	keepaliveEvery = 1500 * time.Millisecond
+	keepaliveWait  = 3 * time.Second
+)
+
+// The pauses between attempts to reconnect grow from the first to the last.
+const (
+	firstPause = 500 * time.Millisecond
+	lastPause  = 8 * time.Second
+)
+
+// SSHOptions say how a node is reached.
+type SSHOptions struct {
+	Name   string // the node's name in the rig
+	Target Target
+	Ask    Asker
+	// AcceptNewHostKey keeps the key of a host that is not known without asking.
+	AcceptNewHostKey bool
+	// Dial and HostKey, both or neither, replace the network and known_hosts: the
+	// simulated rig's connections are in memory.
+	Dial    func(context.Context) (net.Conn, error)
+	HostKey ssh.HostKeyCallback
+	// OnState is told every change of the connection's state. It must not block.
+	OnState func(State, error)
+}
+
+// SSH is a host that is reached over one SSH connection, which carries all its
+// scripts. A connection that is lost comes back by itself.
+type SSH struct {
+	o    SSHOptions
+	keys *keyring
+	sudo *sudo
+
+	life context.Context // ends at Close
+	end  context.CancelFunc
+	runs sync.WaitGroup
+	wake chan struct{} // ends a pause before the next attempt
+
+	mu      sync.Mutex
+	client  *ssh.Client
+	attempt chan struct{} // closed when the attempt that is under way ends; nil when none is
+	err     error         // of the last attempt
+	closed  bool
+}
+
+// NewSSH makes a node. It connects at the first Connect or Run.
+func NewSSH(o SSHOptions) *SSH {
+	if o.OnState == nil {
+		o.OnState = func(State, error) {}
+	}
+	n := &SSH{o: o, wake: make(chan struct{}, 1), sudo: newSudo(o.Name, o.Ask)}
+	n.keys = &keyring{node: o.Name, target: o.Target, ask: o.Ask}
+	n.life, n.end = context.WithCancel(context.Background())
+	return n
+}
+
+// Name is the node's name in the rig.
+func (n *SSH) Name() string { return n.o.Name }
+
+// Connect connects, or waits for the attempt that is under way.
+func (n *SSH) Connect(ctx context.Context) error {
+	_, err := n.connected(ctx, true)
+	return err
+}
+
+// Run runs s over the connection; see Node.
+func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return Exit{}, closedError(s, n.o.Name)
+	}
+	n.runs.Add(1)
+	n.mu.Unlock()
+	defer n.runs.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.life, cancel)()
+
+	client, err := n.connected(ctx, true)
+	if err != nil {
+		return Exit{}, err
+	}
+	exit, err := runAs(ctx, channels{client}, n.sudo, s, emit)
+	var known *Error
+	if err != nil && !errors.As(err, &known) {
+		err = &Error{Kind: Lost, Op: "run " + s.Name + " on", Node: n.o.Name, Err: err,
+			Hint: "The node ends the script by itself within " + LeashSilence.String()}
+	}
+	return exit, at(err, n.o.Name)
+}
+
+// Close ends every script, waits for their end, and then the connection.
+func (n *SSH) Close() error {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
+	n.end()
+	n.runs.Wait()
+	n.mu.Lock()
+	client := n.client
+	n.mu.Unlock()
+	if client != nil {
+		client.Close()
+	}
+	return nil
+}
+
+// connected gives the connection. One attempt is under way at a time, and
+// everybody who needs the connection waits for its outcome. A user's wish is
+// urgent: it ends the pause of the reconnection, and an attempt that began
+// before it and failed says nothing about now, so there is one more.
+func (n *SSH) connected(ctx context.Context, urgent bool) (*ssh.Client, error) {
+	for {
+		n.mu.Lock()
+		if n.client != nil {
+			defer n.mu.Unlock()
+			return n.client, nil
+		}
+		joined := n.attempt != nil
+		if !joined {
+			n.attempt = make(chan struct{})
+			go n.try()
+		}
+		attempt := n.attempt
+		n.mu.Unlock()
+		if urgent {
+			select {
+			case n.wake <- struct{}{}:
+			default:
+			}
+		}
+		select {
+		case <-attempt:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("connect to %s: %w", n.o.Name, context.Cause(ctx))
+		}
+		n.mu.Lock()
+		client, err := n.client, n.err
+		n.mu.Unlock()
+		if client != nil {
+			return client, nil
+		}
+		if !urgent || !joined || final(err) {
+			return nil, err
+		}
+	}
+}
+
+// final says that trying again does not change the answer.
+func final(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Kind == HostChanged || e.Kind == UnknownHost || e.Kind == NotPermitted || e.Kind == Closed)
+}
+
+// try makes one attempt and tells its outcome.
+func (n *SSH) try() {
+	n.o.OnState(Connecting, nil)
+	client, err := n.dial(n.life)
+	if err != nil {
+		err = explain(err, n.o.Target, n.o.Name)
+	}
+	n.mu.Lock()
+	n.client, n.err = client, err
+	attempt := n.attempt
+	n.attempt = nil
+	n.mu.Unlock()
+	// Told before those who wait go on: a run must not precede the state it needs.
+	if err != nil {
+		n.o.OnState(Disconnected, err)
+	} else {
+		n.o.OnState(Connected, nil)
+		go n.watch(client)
+	}
+	close(attempt)
+}
+
+// watch notices the end of a connection, also a silent one, and reconnects.
+func (n *SSH) watch(client *ssh.Client) {
+	ended := make(chan error, 1)
+	go func() { ended <- client.Wait() }()
+	tick := time.NewTicker(keepaliveEvery)
+	defer tick.Stop()
+	var why error
+	for why == nil {
+		select {
+		case <-n.life.Done():
+			// Close ends the connection once the scripts are gone.
+			return
+		case err := <-ended:
+			why = cmp.Or(err, io.EOF)
+		case <-tick.C:
+			if err := answered(client); err != nil {
+				why = err
+			}
+		}
+	}
+	client.Close()
+	n.mu.Lock()
+	n.client = nil
+	closed := n.closed
+	n.mu.Unlock()
+	if closed {
+		return
+	}
+	n.o.OnState(Disconnected, &Error{Kind: Lost, Op: "keep the connection to", Node: n.o.Name, Err: why})
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		select {
+		case <-n.life.Done():
+			return
+		case <-n.wake:
+			// Somebody needs it now.
+		case <-time.After(pause):
+		}
+		_, err := n.connected(n.life, false)
+		if err == nil || final(err) {
+			return
+		}
+	}
+}
+
+func answered(client *ssh.Client) error {
+	answer := make(chan error, 1)
+	go func() {
+		_, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
+		answer <- err
+	}()
+	select {
+	case err := <-answer:
+		return err
+	case <-time.After(keepaliveWait):
+		return fmt.Errorf("no answer for %s", keepaliveWait)
+	}
+}
+
+func (n *SSH) dial(ctx context.Context) (*ssh.Client, error) {
+	if n.o.Dial != nil {
+		conn, err := n.o.Dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return handshake(ctx, conn, n.o.Target.address(), &ssh.ClientConfig{User: n.o.Target.User, HostKeyCallback: n.o.HostKey})
+	}
+	return n.through(ctx, n.o.Target, n.keys, nil)
+}
+
+// through logs in to a target, by way of its jump hosts.
+func (n *SSH) through(ctx context.Context, t Target, keys *keyring, seen []string) (*ssh.Client, error) {
+	var via *ssh.Client
+	if len(t.ProxyJump) > 0 {
+		hop := t.ProxyJump[len(t.ProxyJump)-1]
+		if len(seen) > 8 {
+			return nil, fmt.Errorf("ProxyJump goes in a circle: %s", strings.Join(seen, ", "))
+		}
+		jump, err := Resolve(ctx, hop, "")
+		if err != nil {
+			return nil, err
+		}
+		// What stands before the last hop of a list is the way to it.
+		if before := t.ProxyJump[:len(t.ProxyJump)-1]; len(before) > 0 {
+			jump.ProxyJump = before
+		}
+		via, err = n.through(ctx, jump, &keyring{node: n.o.Name, target: jump, ask: n.o.Ask}, append(seen, hop))
+		if err != nil {
+			return nil, explain(fmt.Errorf("jump host %s: %w", hop, err), jump, n.o.Name)
+		}
+	}
+	client, err := n.login(ctx, t, keys, via)
+	if err != nil {
+		if via != nil {
+			via.Close()
+		}
+		return nil, err
+	}
+	if via != nil {
+		go func() {
+			_ = client.Wait()
+			via.Close()
+		}()
+	}
+	return client, nil
+}
+
+func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Client) (*ssh.Client, error) {
+	timed, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	var conn net.Conn
+	var err error
+	switch {
+	case via != nil:
+		conn, err = via.DialContext(timed, "tcp", t.address())
+	case t.ProxyCommand != "":
+		conn, err = proxy(t)
+	default:
+		conn, err = (&net.Dialer{}).DialContext(timed, "tcp", t.address())
+	}
+	if err != nil {
+		return nil, err
+	}
+	check := hostKeys{node: n.o.Name, target: t, ask: n.o.Ask, acceptNew: n.o.AcceptNewHostKey}
+	callback, algorithms, err := check.check(ctx)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	methods, done := keys.methods(ctx)
+	defer done()
+	return handshake(ctx, conn, t.address(), &ssh.ClientConfig{
+		User: t.User, Auth: methods, HostKeyCallback: callback, HostKeyAlgorithms: algorithms,
+	})
+}
+
+// handshake has no time limit of its own but ctx: a person may be reading a
+// fingerprint. A host that accepts and then says nothing is given up at once
+// when nobody was asked.
+func handshake(ctx context.Context, conn net.Conn, address string, config *ssh.ClientConfig) (*ssh.Client, error) {
+	silent := time.AfterFunc(connectTimeout, func() { conn.Close() })
+	if check := config.HostKeyCallback; check != nil {
+		config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
+			silent.Stop()
+			return check(host, remote, key)
+		}
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	c, channels, requests, err := ssh.NewClientConn(conn, address, config)
+	spoke := silent.Stop()
+	if !stop() || err != nil {
+		conn.Close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		} else if !spoke && errors.Is(err, net.ErrClosed) {
+			err = fmt.Errorf("no SSH greeting within %s: %w", connectTimeout, context.DeadlineExceeded)
+		}
+		return nil, err
+	}
+	return ssh.NewClient(c, channels, requests), nil
+}
+
+// proxy runs a ProxyCommand, with %h, %p and %r as ssh expands them.
+func proxy(t Target) (net.Conn, error) {
+	command := strings.NewReplacer("%h", t.Host, "%p", strconv.Itoa(t.Port), "%r", t.User, "%%", "%").Replace(t.ProxyCommand)
+	cmd := exec.Command("sh", "-c", "exec "+command)
+	near, far := net.Pipe()
+	cmd.Stdin, cmd.Stdout = far, far
+	cmd.WaitDelay = time.Second // nobody else ends the copying of stdin
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("run ProxyCommand: %w", err)
+	}
+	go func() {
+		_ = cmd.Wait()
+		far.Close()
+	}()
+	return proxied{near, cmd}, nil
+}
+
+type proxied struct {
+	net.Conn
+	cmd *exec.Cmd
+}
+
+func (p proxied) Close() error {
+	_ = p.cmd.Process.Kill()
+	return p.Conn.Close()
+}
+
+// channels launches every command in a channel of one connection.
+type channels struct{ client *ssh.Client }
+
+func (c channels) launch(_ context.Context, command string) (*process, error) {
+	session, err := c.client.NewSession()
+	if err != nil {
+		return nil, fmt.Errorf("open a channel: %w", err)
+	}
+	stdin, err := session.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := session.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := session.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := session.Start(command); err != nil {
+		session.Close()
+		return nil, fmt.Errorf("start a command: %w", err)
+	}
+	return &process{
+		stdin: stdin, stdout: stdout, stderr: stderr,
+		wait: func() error {
+			defer session.Close()
+			var status *ssh.ExitError
+			if err := session.Wait(); err != nil && !errors.As(err, &status) {
+				return err
+			}
+			return nil
+		},
+		// A channel that does not end is closed, and so is the connection: the node
+		// does not answer.
+		abandon: func() {
+			session.Close()
+			c.client.Close()
+		},
+	}, nil
+}

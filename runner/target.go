@@ -1,0 +1,245 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	sshconfig "github.com/kevinburke/ssh_config"
+)
+
+// A Target is a host as the user's ssh configuration describes it.
+type Target struct {
+	Host, User   string
+	Port         int
+	Identities   []string // private key files, ~ expanded
+	Certificates []string
+	// IdentitiesOnly leaves out the agent's keys that no identity file names.
+	IdentitiesOnly bool
+	Agent          string // socket; empty for none
+	ProxyJump      []string
+	ProxyCommand   string
+	KnownHosts     []string // files, the user's first: new keys go into the first
+	HostKeyAlias   string
+	AcceptNew      bool // StrictHostKeyChecking accept-new, or off
+	HashKnownHosts bool
+	Timeout        time.Duration // of connecting
+}
+
+func (t Target) address() string { return net.JoinHostPort(t.Host, strconv.Itoa(t.Port)) }
+
+func (t Target) String() string {
+	if t.Port == 22 {
+		return t.User + "@" + t.Host
+	}
+	return t.User + "@" + t.address()
+}
+
+const connectTimeout = 10 * time.Second
+
+// Resolve looks dest ("host", "user@host", "user@host:port", or a name from the
+// configuration) up in the user's ssh configuration, or in the file config
+// where that is not empty. It asks ssh itself, and reads the files with a
+// library where there is no ssh.
+func Resolve(ctx context.Context, dest, config string) (Target, error) {
+	user, host, port, err := splitDest(dest)
+	if err != nil {
+		return Target{}, err
+	}
+	var get func(string) []string
+	if ssh, err := exec.LookPath("ssh"); err == nil {
+		get, err = askSSH(ctx, ssh, config, user, host, port)
+		if err != nil {
+			return Target{}, err
+		}
+	} else if get, err = readConfig(config, host); err != nil {
+		return Target{}, err
+	}
+	return target(get, user, host, port)
+}
+
+func splitDest(dest string) (user, host, port string, err error) {
+	host = strings.TrimPrefix(dest, "ssh://")
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		user, host = host[:i], host[i+1:]
+	}
+	if h, p, err := net.SplitHostPort(host); err == nil {
+		host, port = h, p
+	} else {
+		host = strings.Trim(host, "[]")
+	}
+	if host == "" || strings.HasPrefix(host, "-") || strings.HasPrefix(user, "-") || strings.ContainsAny(dest, " \t\n\x00") {
+		return "", "", "", fmt.Errorf("%q is no host: it reads host, user@host or user@host:port", dest)
+	}
+	if port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return "", "", "", fmt.Errorf("%q is no port in %q", port, dest)
+		}
+	}
+	return user, host, port, nil
+}
+
+func askSSH(ctx context.Context, ssh, config, user, host, port string) (func(string) []string, error) {
+	args := []string{"-G"}
+	if config != "" {
+		args = append(args, "-F", config)
+	}
+	if user != "" {
+		args = append(args, "-l", user)
+	}
+	if port != "" {
+		args = append(args, "-p", port)
+	}
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, ssh, append(args, "--", host)...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("read the ssh configuration for %s: %w: %s", host, err, strings.TrimSpace(stderr.String()))
+	}
+	values := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		values[key] = append(values[key], value)
+	}
+	return func(key string) []string { return values[strings.ToLower(key)] }, nil
+}
+
+func readConfig(config, host string) (func(string) []string, error) {
+	if config == "" {
+		return func(key string) []string { return sshconfig.GetAll(host, key) }, nil
+	}
+	f, err := os.Open(config)
+	if err != nil {
+		return nil, fmt.Errorf("read the ssh configuration: %w", err)
+	}
+	defer f.Close()
+	c, err := sshconfig.Decode(f)
+	if err != nil {
+		return nil, fmt.Errorf("read the ssh configuration %s: %w", config, err)
+	}
+	return func(key string) []string {
+		values, _ := c.GetAll(host, key) // an error is a directive that does not match
+		return values
+	}, nil
+}
+
+func target(get func(string) []string, user, host, port string) (Target, error) {
+	one := func(key string) string {
+		for _, v := range get(key) {
+			if v != "" && v != "none" {
+				return v
+			}
+		}
+		return ""
+	}
+	or := func(values ...string) string {
+		for _, v := range values {
+			if v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	t := Target{
+		Host:           or(one("HostName"), host),
+		User:           or(user, one("User"), os.Getenv("USER"), "root"),
+		IdentitiesOnly: one("IdentitiesOnly") == "yes",
+		ProxyCommand:   one("ProxyCommand"),
+		HostKeyAlias:   one("HostKeyAlias"),
+		HashKnownHosts: one("HashKnownHosts") == "yes",
+		Timeout:        connectTimeout,
+	}
+	var err error
+	if t.Port, err = strconv.Atoi(or(port, one("Port"), "22")); err != nil {
+		return t, fmt.Errorf("the ssh configuration of %s has the port %q", host, one("Port"))
+	}
+	if seconds, err := strconv.Atoi(one("ConnectTimeout")); err == nil && seconds > 0 {
+		t.Timeout = time.Duration(seconds) * time.Second
+	}
+	switch one("StrictHostKeyChecking") {
+	// "no" is taken for accept-new: a changed key is refused whatever is configured.
+	case "accept-new", "no", "false", "off":
+		t.AcceptNew = true
+	}
+	switch agent := one("IdentityAgent"); {
+	case agent == "" || agent == "SSH_AUTH_SOCK":
+		t.Agent = os.Getenv("SSH_AUTH_SOCK")
+	default:
+		t.Agent = expand(os.ExpandEnv(agent))
+	}
+	if len(get("IdentityAgent")) > 0 && get("IdentityAgent")[0] == "none" {
+		t.Agent = ""
+	}
+	if jump := one("ProxyJump"); jump != "" {
+		t.ProxyJump = strings.Split(jump, ",")
+	}
+	for _, f := range get("IdentityFile") {
+		t.Identities = append(t.Identities, expand(f))
+	}
+	if len(t.Identities) == 0 {
+		for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
+			t.Identities = append(t.Identities, expand("~/.ssh/"+name))
+		}
+	}
+	for _, f := range get("CertificateFile") {
+		if f != "" && f != "none" {
+			t.Certificates = append(t.Certificates, expand(f))
+		}
+	}
+	files := strings.Fields(or(strings.Join(get("UserKnownHostsFile"), " "), "~/.ssh/known_hosts"))
+	files = append(files, strings.Fields(or(strings.Join(get("GlobalKnownHostsFile"), " "), "/etc/ssh/ssh_known_hosts"))...)
+	for _, f := range files {
+		t.KnownHosts = append(t.KnownHosts, expand(f))
+	}
+	return t, nil
+}
+
+func expand(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	return path
+}
+
+// explain turns what dialling or the handshake said into one of the kinds that
+// ask different things of the user.
+func explain(err error, t Target, node string) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return at(err, node)
+	}
+	e = &Error{Op: "connect to", Node: node + " (" + t.String() + ")", Err: err}
+	var dns *net.DNSError
+	var netErr net.Error
+	message := err.Error()
+	switch {
+	case errors.As(err, &dns):
+		e.Kind = Unresolved
+		e.Hint = "Check the spelling, /etc/hosts and ~/.ssh/config, or give an address"
+	case strings.Contains(message, "connection refused"):
+		e.Kind = Refused
+		e.Hint = "The host answers and nothing listens on port " + strconv.Itoa(t.Port) + ": is sshd running there (systemctl status ssh), and is the port right?"
+	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded),
+		strings.Contains(message, "no route to host"), strings.Contains(message, "network is unreachable"), strings.Contains(message, "host is down"):
+		e.Kind = Unreachable
+		e.Hint = "No answer: is the node on, the cable in, and the address in a subnet that this machine has (ip route get " + t.Host + ")?"
+	case strings.Contains(message, "unable to authenticate"):
+		e.Kind = NotPermitted
+		e.Hint = "Put a key there with ssh-copy-id " + t.String() + ", or name the right one with IdentityFile in ~/.ssh/config"
+	case strings.Contains(message, "handshake failed: EOF"), strings.Contains(message, "connection reset"):
+		e.Kind = Refused
+		e.Hint = "Something listens there and ended the connection: is it an sshd, and does it allow this host and user?"
+	}
+	return e
+}
