@@ -1,0 +1,300 @@
+// Package cells is the notebook's pane: prose, and cells with their script,
+// output and verdict. Values come in and lines go out, each exactly as wide as
+// was asked for; what is selected, expanded or scrolled is the caller's to say.
+package cells
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A Cell is everything that a cell's picture depends on.
+type Cell struct {
+	steps.Cell
+	State steps.CellState
+	Names [2]string // the nodes' names, by End
+	// Elapsed is shown while it runs; afterwards the state has it.
+	Elapsed   time.Duration
+	Spinner   string
+	Selected  bool
+	Queued    int // its place among those that wait, from 1; 0 = it doesn't wait
+	Evidence  bool
+	Script    bool // show the whole of a long script
+	Keep      int  // lines of output that are shown
+	Simulated bool
+}
+
+const (
+	// A script longer than foldScript is shown up to scriptHead lines.
+	foldScript = 12
+	scriptHead = 8
+)
+
+// Lines draws the cell, width columns wide.
+func (c Cell) Lines(k *ink.Ink, width int) []string {
+	b := body{k: k, width: width, bar: " "}
+	if c.Selected {
+		b.bar = k.Accent.Paint("▌")
+	}
+	b.prose(c.Prose)
+	b.head(c)
+	b.scripts(c)
+	b.output(c)
+	b.verdict(c)
+	if c.Evidence {
+		b.evidence(c)
+	}
+	b.blank()
+	b.prose(c.Tail)
+	return b.lines
+}
+
+// body collects a cell's lines.
+type body struct {
+	k     *ink.Ink
+	width int
+	bar   string
+	lines []string
+}
+
+func (b *body) add(s string) { b.lines = append(b.lines, ink.Pad(b.bar+s, b.width)) }
+
+func (b *body) blank() { b.lines = append(b.lines, ink.Spaces(b.width)) }
+
+// wrap adds spans behind the bar.
+func (b *body) wrap(spans []ink.Span, first, rest string) {
+	for _, l := range ink.Wrap(spans, b.width-1, first, rest) {
+		b.add(l)
+	}
+}
+
+func (b *body) prose(source string) {
+	if strings.TrimSpace(source) == "" {
+		return
+	}
+	b.lines = append(b.lines, Prose(source, b.k, b.width)...)
+	b.blank()
+}
+
+// head is the line with the count, the title, where it runs and how long it took.
+func (b *body) head(c Cell) {
+	count := "[ ]"
+	if c.State.Run > 0 {
+		count = fmt.Sprintf("[%d]", c.State.Run)
+	}
+	title := c.Title
+	if title == "" {
+		title = c.ID
+	}
+	style := b.k.Strong
+	if c.Selected || c.State.Running {
+		style = b.k.Focus
+	}
+	left := b.k.Dim.Paint(count) + " " + style.Paint(ink.Clean(title))
+	right := b.status(c)
+	where := b.k.Dim.Paint(Places(c.Cell, c.Names))
+	inner := b.width - 1
+	if ink.Width(left)+ink.Width(where)+ink.Width(right)+6 <= inner {
+		if right != "" {
+			where += "   " + right
+		}
+		b.add(ink.Sides(left, where, inner))
+		return
+	}
+	b.add(ink.Sides(left, right, inner))
+	b.add(ink.Spaces(ink.Width(count)+1) + where)
+}
+
+// status is the right end of a cell's head.
+func (b *body) status(c Cell) string {
+	switch {
+	case c.State.Running:
+		return b.k.Accent.Paint(c.Spinner + " running " + Seconds(c.Elapsed))
+	case c.Queued == 1:
+		return b.k.Accent.Paint("◌ next")
+	case c.Queued > 1:
+		return b.k.Accent.Paint(fmt.Sprintf("◌ waits, %d before it", c.Queued-1))
+	case c.State.Run == 0:
+		return ""
+	}
+	s := b.k.Dim.Paint(Seconds(c.State.Elapsed))
+	if !c.State.HasExit {
+		return s
+	}
+	style := b.k.Dim
+	if !c.State.Exit.OK() {
+		style = b.k.Fail
+	}
+	return s + "   " + style.Paint(c.State.Exit.String())
+}
+
+// Seconds writes a duration as it is read on a clock face.
+func Seconds(d time.Duration) string {
+	d = max(d, 0)
+	if d < time.Minute {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	s := int(d.Seconds())
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d min", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d h", s/3600, s/60%60, s%60)
+}
+
+// Places says on which nodes a cell runs: "server spark-01 · client spark-02".
+func Places(c steps.Cell, names [2]string) string {
+	var parts []string
+	for _, r := range c.Roles {
+		place := "both nodes"
+		if r.On != steps.OnBoth {
+			place = names[r.On.Ends()[0]]
+		}
+		switch {
+		case r.Name != "":
+			place = r.Name + " " + place
+		case r.On == steps.OnBoth:
+			place = "on both nodes"
+		default:
+			place = "on " + place
+		}
+		if r.Root {
+			place += " (root)"
+		}
+		parts = append(parts, place)
+	}
+	if c.EachRail {
+		parts = append(parts, "each rail")
+	}
+	return ink.Clean(strings.Join(parts, " · "))
+}
+
+func (b *body) scripts(c Cell) {
+	for _, r := range c.Roles {
+		if len(c.Roles) > 1 && r.Name != "" {
+			b.add("  " + b.k.Faint.Paint(ink.Clean(r.Name)))
+		}
+		b.script(r.Script, c.Script)
+	}
+}
+
+func (b *body) script(script string, whole bool) {
+	lines := strings.Split(strings.TrimRight(script, "\n"), "\n")
+	hidden := 0
+	if len(lines) > foldScript && !whole {
+		hidden = len(lines) - scriptHead
+		lines = lines[:scriptHead]
+	}
+	mark := "  " + b.k.Accent.Paint("┃") + " "
+	for _, l := range lines {
+		for _, part := range ink.Chop(ink.Clean(l), max(8, b.width-6)) {
+			b.add(mark + b.k.Dim.Paint(part))
+		}
+	}
+	if hidden > 0 {
+		b.add(mark + b.k.Faint.Paint(fmt.Sprintf("… %d more lines, s shows them", hidden)))
+	}
+}
+
+// output shows the end of what was printed: a benchmark's result is there, and so
+// is the line that a running cell has just printed.
+func (b *body) output(c Cell) {
+	out := c.State.Output
+	n := out.Len()
+	shown := min(n, max(1, c.Keep))
+	if hidden := n + out.Dropped() - shown; hidden > 0 {
+		if hidden == 1 && shown == c.Keep && out.Dropped() == 0 {
+			// The note would take the line's place.
+			shown++
+		} else {
+			b.add("  " + b.k.Faint.Paint("┊ … "+Thousands(hidden)+" more lines, o opens"))
+		}
+	}
+	lines := out.Lines(n-shown, shown)
+	tags := newTags(c.Cell, c.Names, b.width)
+	for _, l := range lines {
+		b.add("  " + outputLine(b.k, l, tags, 0, b.width-3))
+	}
+}
+
+// outputLine draws one line of output in at most width columns, from column on.
+func outputLine(k *ink.Ink, l steps.OutputLine, t tags, column, width int) string {
+	text := ink.Clean(l.Text)
+	gutter, style := k.Faint.Paint("│"), ink.Style("")
+	switch l.Kind {
+	case steps.FromStderr:
+		gutter, style = k.Stderr.Paint("╏"), k.Stderr
+	case steps.Note:
+		gutter, style = k.Accent.Paint("·"), k.Dim
+	case steps.FromStdout:
+	}
+	tag := t.of(l)
+	room := width - ink.Width(tag) - 2
+	if room < 1 {
+		return ""
+	}
+	if column > 0 {
+		text = ink.Cut(text, column, room+1)
+	}
+	return k.Faint.Paint(tag) + gutter + " " + style.Paint(ink.Fit(text, room))
+}
+
+// tags name the node in front of a line where a cell's output comes from several.
+// In a narrow pane it is what tells the two names apart: 01 and 02.
+type tags struct {
+	names map[string]string
+	width int
+}
+
+const wideTags = 84
+
+func newTags(c steps.Cell, names [2]string, width int) tags {
+	if len(c.Roles) < 2 && (len(c.Roles) == 0 || c.Roles[0].On != steps.OnBoth) {
+		return tags{}
+	}
+	short := names
+	if width < wideTags {
+		short = Distinct(names)
+	}
+	t := tags{names: map[string]string{}}
+	for i, n := range names {
+		t.names[n] = ink.Fit(ink.Clean(short[i]), 12)
+		t.width = max(t.width, ink.Width(t.names[n]))
+	}
+	return t
+}
+
+func (t tags) of(l steps.OutputLine) string {
+	if t.width == 0 {
+		return ""
+	}
+	return ink.Pad(t.names[l.From], t.width) + " "
+}
+
+// Distinct cuts off what two names have in common at their beginning, up to the
+// last separator: spark-01 and spark-02 become 01 and 02.
+func Distinct(names [2]string) [2]string {
+	a, b := names[0], names[1]
+	cut := 0
+	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
+		if a[i] == '-' || a[i] == '.' || a[i] == '_' {
+			cut = i + 1
+		}
+	}
+	if a[cut:] == "" || b[cut:] == "" {
+		return names
+	}
+	return [2]string{a[cut:], b[cut:]}
+}
+
+// Thousands writes n with separators: 4,988.
+func Thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,49 @@
+package cells
+
+import (
+	"fmt"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A Page is a cell's whole output with a window over it. Only the window is ever
+// drawn: setting all lines anew for each that arrives costs the time of all lines.
+type Page struct {
+	Cell   steps.Cell
+	State  steps.CellState
+	Names  [2]string
+	Top    int // first line shown
+	Column int // first column shown
+}
+
+// Lines draws the window, exactly height lines of width columns.
+func (p Page) Lines(k *ink.Ink, width, height int) []string {
+	out := p.State.Output
+	t := newTags(p.Cell, p.Names, width)
+	lines := make([]string, 0, height)
+	for _, l := range out.Lines(p.Top, height) {
+		lines = append(lines, ink.Pad(outputLine(k, l, t, p.Column, width), width))
+	}
+	for len(lines) < height {
+		lines = append(lines, ink.Spaces(width))
+	}
+	return lines
+}
+
+// Position says which lines are seen, and how many there are.
+func (p Page) Position(height int) string {
+	out := p.State.Output
+	if out.Len() == 0 {
+		return "no output"
+	}
+	first := out.Dropped() + p.Top
+	s := fmt.Sprintf("%s–%s of %s", Thousands(first+1), Thousands(out.Dropped()+min(out.Len(), p.Top+height)), Thousands(out.Dropped()+out.Len()))
+	if p.Column > 0 {
+		s += fmt.Sprintf(" · from column %d", p.Column+1)
+	}
+	if out.Dropped() > 0 {
+		s += fmt.Sprintf(" · the first %s are in the log", Thousands(out.Dropped()))
+	}
+	return s
+}

@@ -1,0 +1,187 @@
+package cells
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// Mark is the sign of a grade: what is said in colour is said in ink, too.
+func Mark(g steps.Grade) string {
+	switch g {
+	case steps.Pass:
+		return "✓"
+	case steps.Warn:
+		return "!"
+	case steps.Fail:
+		return "✗"
+	case steps.Inconclusive:
+		return "?"
+	case steps.Skipped:
+		return "–"
+	default:
+		return " "
+	}
+}
+
+// GradeStyle is the colour of a grade.
+func GradeStyle(k *ink.Ink, g steps.Grade) ink.Style {
+	switch g {
+	case steps.Pass:
+		return k.Pass
+	case steps.Warn:
+		return k.Warn
+	case steps.Fail:
+		return k.Fail
+	case steps.Inconclusive:
+		return k.Inconclusive
+	case steps.Skipped:
+		return k.Skipped
+	default:
+		return k.Dim
+	}
+}
+
+func (b *body) verdict(c Cell) {
+	v := c.State.Verdict
+	if v.Grade == steps.NotRun || c.State.Running {
+		return
+	}
+	spans := []ink.Span{{Text: Mark(v.Grade) + " " + v.Grade.String(), Style: GradeStyle(b.k, v.Grade)}}
+	if c.Simulated {
+		// A picture of this line must not pass for a measurement.
+		spans = append(spans, ink.Span{Text: " "}, ink.Span{Text: "SIMULATED", Style: b.k.Dim})
+	}
+	if v.Reason != "" {
+		spans = append(spans, ink.Span{Text: "  "}, ink.Span{Text: strings.Join(strings.Fields(ink.Clean(v.Reason)), " ")})
+	}
+	if n := len(v.Evidence) + len(c.State.Bytes); n > 0 && !c.Evidence {
+		spans = append(spans, ink.Span{Text: " "}, ink.Span{Text: "(e shows why)", Style: b.k.Faint})
+	}
+	b.wrap(spans, "  ", "    ")
+}
+
+func (b *body) evidence(c Cell) {
+	v := c.State.Verdict
+	if c.State.Running || v.Grade == steps.NotRun {
+		return
+	}
+	name := 0
+	for _, e := range v.Evidence {
+		name = max(name, ink.Width(e.Name))
+	}
+	name = min(name, max(12, b.width*2/5))
+	for _, e := range v.Evidence {
+		b.fact(name, e)
+	}
+	for _, r := range c.State.Bytes {
+		b.add("    " + b.k.Dim.Paint(ink.Clean(railBytes(r, c.Names))))
+	}
+	if len(v.Evidence)+len(c.State.Bytes) == 0 {
+		b.add("    " + b.k.Dim.Paint("no evidence was recorded"))
+	}
+	if c.State.Log != "" {
+		b.wrap([]ink.Span{{Text: "full output in " + ink.Clean(c.State.Log), Style: b.k.Dim}}, "    ", "      ")
+	}
+}
+
+// fact is one piece of evidence, on one line where it fits.
+func (b *body) fact(name int, e steps.Evidence) {
+	label := ink.Clean(e.Name)
+	spans := []ink.Span{{Text: Value(e.Value, e.Unit), Style: b.k.Strong}}
+	if e.Expected != nil {
+		spans = append(spans, ink.Span{Text: " "}, ink.Span{Text: band(*e.Expected, e.Unit), Style: b.k.Dim})
+	}
+	first := "    " + b.k.Dim.Paint(ink.Pad(label, name)) + "  "
+	if ink.Width(label) > name {
+		b.wrap([]ink.Span{{Text: label, Style: b.k.Dim}}, "    ", "    ")
+		first = ink.Spaces(name + 6)
+	}
+	b.wrap(spans, first, ink.Spaces(name+6))
+}
+
+// Value writes a piece of evidence with its unit.
+func Value(v any, unit string) string {
+	s := ""
+	switch v := v.(type) {
+	case float64:
+		s = Number(v)
+	case float32:
+		s = Number(float64(v))
+	case int:
+		s = Thousands(v)
+	case bool:
+		s = map[bool]string{true: "yes", false: "no"}[v]
+	default:
+		s = ink.Clean(fmt.Sprint(v))
+	}
+	if unit != "" {
+		s += " " + ink.Clean(unit)
+	}
+	return s
+}
+
+// Number writes v with the digits that matter.
+func Number(v float64) string {
+	switch a := math.Abs(v); {
+	case v == math.Trunc(v) && a < 1e15:
+		return Thousands(int(v))
+	case a >= 100:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 0.1:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	default:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+}
+
+func band(x steps.Expected, unit string) string {
+	s := "expected"
+	switch {
+	case x.Min != nil && x.Max != nil && *x.Min == *x.Max:
+		s += " " + Value(*x.Min, unit)
+	case x.Min != nil && x.Max != nil:
+		s += " " + Number(*x.Min) + " to " + Value(*x.Max, unit)
+	case x.Min != nil:
+		s += " at least " + Value(*x.Min, unit)
+	case x.Max != nil:
+		s += " at most " + Value(*x.Max, unit)
+	}
+	if x.From != "" {
+		s += " · " + ink.Clean(x.From)
+	}
+	return s
+}
+
+// railBytes tells what one rail carried.
+func railBytes(r steps.RailBytes, names [2]string) string {
+	s := names[r.End] + " " + r.Dev + "  "
+	if !r.Known {
+		return s + "bytes unknown: " + r.Why
+	}
+	s += "tx " + Bytes(r.Tx) + "  rx " + Bytes(r.Rx) + "  (" + r.Source + ")"
+	for _, name := range slices.Sorted(maps.Keys(r.Errors)) {
+		s += fmt.Sprintf("  %s +%d", name, r.Errors[name])
+	}
+	return s
+}
+
+// Bytes writes a number of bytes in decimal units.
+func Bytes(n uint64) string {
+	switch v := float64(n); {
+	case v >= 1e9:
+		return fmt.Sprintf("%.2f GB", v/1e9)
+	case v >= 1e6:
+		return fmt.Sprintf("%.1f MB", v/1e6)
+	case v >= 1e3:
+		return fmt.Sprintf("%.1f kB", v/1e3)
+	default:
+		return fmt.Sprintf("%d B", n)
+	}
+}

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+)
+
+// The messages that commands bring back.
+type (
+	eventsMsg   []steps.Event
+	boardMsg    meter.Board
+	questionMsg steps.Question
+	askedMsg    struct{} // a call to the session has returned
+	beatMsg     struct{}
+	paceMsg     struct{}
+)
+
+// framePace is the least time between two frames that only output brought about.
+// Keys are drawn at once.
+const framePace = time.Second / 30
+
+// beatPace moves the spinner and the running cell's time.
+const beatPace = 100 * time.Millisecond
+
+// waitEvents ends when the session closes: it has no other context to end by.
+func waitEvents(s Session) tea.Cmd {
+	return func() tea.Msg {
+		events, ok := s.Next(context.Background())
+		if !ok {
+			return nil
+		}
+		return eventsMsg(events)
+	}
+}
+
+func waitBoard(boards <-chan meter.Board) tea.Cmd {
+	return func() tea.Msg {
+		b, ok := <-boards
+		if !ok {
+			return nil
+		}
+		return boardMsg(b)
+	}
+}
+
+func waitQuestion(questions <-chan steps.Question) tea.Cmd {
+	return func() tea.Msg {
+		q, ok := <-questions
+		if !ok {
+			return nil
+		}
+		return questionMsg(q)
+	}
+}
+
+func beat() tea.Cmd { return tea.Tick(beatPace, func(time.Time) tea.Msg { return beatMsg{} }) }
+
+func pace() tea.Cmd { return tea.Tick(framePace, func(time.Time) tea.Msg { return paceMsg{} }) }
+
+// ask calls the session. Commands run side by side, and what a user asked for must
+// arrive in order, so there is one at a time.
+func (m *Model) ask(f func(Session)) tea.Cmd {
+	m.asks = append(m.asks, f)
+	return m.nextAsk()
+}
+
+func (m *Model) nextAsk() tea.Cmd {
+	if m.asking || len(m.asks) == 0 {
+		return nil
+	}
+	f, s := m.asks[0], m.session
+	m.asks, m.asking = m.asks[1:], true
+	return func() tea.Msg {
+		f(s)
+		return askedMsg{}
+	}
+}
+
+// answer gives a question its answer, which Question promises to take once.
+func answer(q steps.Question, text string, ok bool) tea.Cmd {
+	return func() tea.Msg {
+		q.Answer(text, ok)
+		return nil
+	}
+}
+
+// askSyncOutput asks for mode 2026; Bubble Tea turns it on when the terminal says
+// that it has it. A terminal that doesn't know the question may print its last
+// byte, so the screen is painted anew after it.
+func askSyncOutput() tea.Cmd {
+	return tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.ClearScreen)
+}

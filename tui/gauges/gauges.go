@@ -1,0 +1,233 @@
+// Package gauges is the pane of rail gauges: a board of rates comes in and lines
+// go out. It samples nothing and knows no clock: what is stale says so itself.
+package gauges
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A Pane is the room that the gauges have and what they say about themselves.
+type Pane struct {
+	Width, Height int
+	Simulated     bool
+	// Names are the nodes by End, which say who is asked while the board is empty.
+	Names [2]string
+	// Cards gives each rail lines of its own, with its history; two columns of
+	// nodes where there is room. It is for a pane that has more height than a strip.
+	Cards bool
+}
+
+// A density is how much of each gauge is shown.
+type density uint8
+
+const (
+	merged density = iota // a line a rail; the rails of a node that are down share one
+	single                // a line a rail
+	double                // tx and rx below each other
+	card                  // a title, tx and rx
+	tall                  // and the history
+)
+
+// Lines draws the board in the pane: Height lines at most, each Width wide. The
+// first line is the pane's title.
+func (p Pane) Lines(k *ink.Ink, b meter.Board) []string {
+	if p.Height < 1 || p.Width < 1 {
+		return nil
+	}
+	lines := []string{p.title(k, b)}
+	lines = append(lines, p.body(k, b, p.Height-1)...)
+	for i, l := range lines {
+		lines[i] = ink.Pad(l, p.Width)
+	}
+	return lines[:min(len(lines), p.Height)]
+}
+
+func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
+	if len(b.Gauges) == 0 {
+		return []string{k.Dim.Paint(" no counters yet from " + ink.Clean(p.Names[0]) + " and " + ink.Clean(p.Names[1]))}
+	}
+	if p.Cards && p.Width >= twoColumns {
+		if lines, ok := p.columns(k, b, height); ok {
+			return lines
+		}
+	}
+	return p.column(k, b.Gauges, p.Width, height)
+}
+
+// twoColumns is the width from which the nodes stand beside each other.
+const twoColumns = 130
+
+// columns puts the two nodes beside each other, as they are wired.
+func (p Pane) columns(k *ink.Ink, b meter.Board, height int) ([]string, bool) {
+	var ends [2][]meter.Gauge
+	for _, g := range b.Gauges {
+		ends[min(1, max(0, g.End))] = append(ends[min(1, max(0, g.End))], g)
+	}
+	if len(ends[0]) == 0 || len(ends[1]) == 0 {
+		return nil, false
+	}
+	width := (p.Width - 3) / 2
+	here := p.column(k, ends[0], width, height)
+	peer := p.column(k, ends[1], width, height)
+	var lines []string
+	for i := range max(len(here), len(peer)) {
+		lines = append(lines, ink.Pad(at(here, i), width)+k.Faint.Paint(" │ ")+ink.Pad(at(peer, i), width))
+	}
+	return lines, true
+}
+
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
+
+// column draws gauges below each other, as densely as the height asks for.
+func (p Pane) column(k *ink.Ink, gauges []meter.Gauge, width, height int) []string {
+	d := p.density(gauges, width, height)
+	s := newSheet(k, gauges, width)
+	var lines []string
+	for i, g := range gauges {
+		if d == merged && quiet(g) {
+			continue
+		}
+		first := i == 0 || gauges[i-1].Node != g.Node || d == merged && i > 0 && quiet(gauges[i-1])
+		switch d {
+		case merged, single:
+			lines = append(lines, s.single(g, first))
+		case double:
+			lines = append(lines, s.double(g, first)...)
+		case card, tall:
+			lines = append(lines, s.card(g, d == tall)...)
+		}
+	}
+	if d == merged {
+		lines = append(lines, s.quiet(gauges)...)
+	}
+	if len(lines) > height && height > 0 {
+		lines = append(lines[:height-1], k.Dim.Paint(fmt.Sprintf(" … %d lines more than fit: g shows the rails alone", len(lines)-height+1)))
+	}
+	return lines
+}
+
+func (p Pane) density(gauges []meter.Gauge, width, height int) density {
+	n := len(gauges)
+	switch {
+	case p.Cards && n*5 <= height:
+		return tall
+	case p.Cards && n*3 <= height:
+		return card
+	case n*2 <= height && (p.Cards || n*2 <= 8):
+		return double
+	case n <= height && n <= 4 || p.Cards && n <= height:
+		return single
+	default:
+		return merged
+	}
+}
+
+// quiet says that a rail is down and has nothing to tell beyond that.
+func quiet(g meter.Gauge) bool {
+	return g.Down && g.Tx.Total() == 0 && g.Rx.Total() == 0
+}
+
+// Height is how many lines the pane would like to have as a strip of at most
+// most lines.
+func Height(b meter.Board, most int) int {
+	n := len(b.Gauges)
+	switch {
+	case n == 0:
+		return min(2, most)
+	case n*2 <= 8 && n*2+1 <= most:
+		return n*2 + 1
+	case n <= 4 && n+1 <= most:
+		return n + 1
+	}
+	lines := 1
+	down := map[string]bool{}
+	for _, g := range b.Gauges {
+		if quiet(g) {
+			down[g.Node] = true
+		} else {
+			lines++
+		}
+	}
+	return max(1, min(most, lines+len(down)))
+}
+
+// title names the unit, the scale and the marks.
+func (p Pane) title(k *ink.Ink, b meter.Board) string {
+	left := k.Faint.Paint("── ") + k.Strong.Paint("rails")
+	if p.Simulated {
+		left += " " + k.Badge.Paint(" SIMULATED ")
+	}
+	legend := "Gb/s"
+	if s := scale(b); s != "" {
+		legend += ", scale = " + s
+	}
+	right := k.Dim.Paint(legend) + k.Faint.Paint(" ──")
+	if key := p.key(k, b); ink.Width(left)+ink.Width(key)+ink.Width(right)+8 <= p.Width {
+		right = key + "   " + right
+	}
+	gap := p.Width - ink.Width(left) - ink.Width(right) - 2
+	return left + " " + k.Faint.Paint(ink.Rule(gap)) + " " + right
+}
+
+// key explains the glyphs that are on the board.
+func (p Pane) key(k *ink.Ink, b meter.Board) string {
+	var ports, netdevs, ceilings bool
+	for _, g := range b.Gauges {
+		ports = ports || g.Source == meter.PortCounters
+		netdevs = netdevs || g.Source == meter.NetdevBytes
+		ceilings = ceilings || g.CeilingGbps > 0
+	}
+	var parts []string
+	if ports {
+		parts = append(parts, k.RDMA.Paint("█")+k.Dim.Paint(" RDMA"), k.IP.Paint("▒")+k.Dim.Paint(" IP"))
+	}
+	if netdevs {
+		parts = append(parts, k.Mixed.Paint("▓")+k.Dim.Paint(" RDMA and IP together (netdev bytes)"))
+	}
+	if ceilings {
+		parts = append(parts, k.Ceiling.Paint("╎")+k.Dim.Paint(" PCIe ceiling"))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// scale says what a full bar is.
+func scale(b meter.Board) string {
+	link, same, unknown := 0.0, true, false
+	for _, g := range b.Gauges {
+		switch {
+		case g.LinkGbps <= 0:
+			unknown = true
+		case link == 0:
+			link = g.LinkGbps
+		case link != g.LinkGbps:
+			same = false
+		}
+	}
+	switch {
+	case link == 0 && unknown:
+		return "highest seen (link rate unknown)"
+	case link == 0:
+		return ""
+	case !same:
+		return "each link's rate"
+	case unknown:
+		return "link " + rate(link) + ", highest seen where unknown"
+	}
+	return "link " + rate(link)
+}
+
+func rate(v float64) string {
+	if v == float64(int(v)) {
+		return fmt.Sprint(int(v))
+	}
+	return fmt.Sprintf("%.1f", v)
+}

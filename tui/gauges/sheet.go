@@ -1,0 +1,369 @@
+package gauges
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A sheet is the columns that gauges below each other share.
+type sheet struct {
+	k         *ink.Ink
+	width     int
+	node, dev int // columns of the names
+}
+
+// Names longer than these are cut: the bars need the room.
+const (
+	longestNode = 14
+	longestDev  = 13
+)
+
+func newSheet(k *ink.Ink, gauges []meter.Gauge, width int) sheet {
+	s := sheet{k: k, width: width}
+	for _, g := range gauges {
+		s.node = max(s.node, ink.Width(ink.Clean(g.Node)))
+		s.dev = max(s.dev, ink.Width(ink.Clean(g.Dev)))
+	}
+	s.node, s.dev = min(s.node, longestNode), min(s.dev, longestDev)
+	if width < 70 {
+		s.node, s.dev = min(s.node, 8), min(s.dev, 11)
+	}
+	return s
+}
+
+// names are the columns in front of a bar. A node is named once.
+func (s sheet) names(g meter.Gauge, node, dev bool) string {
+	n, d := "", ""
+	if node {
+		n = ink.Clean(g.Node)
+	}
+	if dev {
+		d = ink.Clean(g.Dev)
+	}
+	style := s.k.Strong
+	if g.Down || g.Stale != "" {
+		style = s.k.Dim
+	}
+	return " " + s.k.Dim.Paint(ink.Pad(n, s.node)) + " " + style.Paint(ink.Pad(d, s.dev)) + " "
+}
+
+// single draws both directions on one line.
+func (s sheet) single(g meter.Gauge, node bool) string {
+	names := s.names(g, node, true)
+	room := s.width - ink.Width(names)
+	if text := state(g); text != "" {
+		return names + s.k.Dim.Paint(ink.Fit(text, room))
+	}
+	half := (room - 2) / 2
+	return names + s.flow(g, "tx", g.Tx, half) + "  " + s.flow(g, "rx", g.Rx, room-2-half)
+}
+
+// double draws the directions below each other.
+func (s sheet) double(g meter.Gauge, node bool) []string {
+	names, below := s.names(g, node, true), s.names(g, false, false)
+	room := s.width - ink.Width(names)
+	if text := state(g); text != "" {
+		return []string{names + s.k.Dim.Paint(ink.Fit(text, room)), below}
+	}
+	return []string{names + s.flow(g, "tx", g.Tx, room), below + s.flow(g, "rx", g.Rx, room)}
+}
+
+// card draws a title, both directions and perhaps their history.
+func (s sheet) card(g meter.Gauge, history bool) []string {
+	style := s.k.Strong
+	if g.Down || g.Stale != "" {
+		style = s.k.Dim
+	}
+	title := " " + style.Paint(ink.Clean(g.Node+" "+g.Dev))
+	if g.Netdev != "" {
+		title += s.k.Dim.Paint("  " + ink.Clean(g.Netdev))
+	}
+	lines := []string{ink.Sides(title, s.k.Dim.Paint(facts(g))+" ", s.width)}
+	text := state(g)
+	if text != "" && g.Tx.Peak == 0 && g.Rx.Peak == 0 {
+		lines = append(lines, "   "+s.k.Dim.Paint(ink.Fit(text, s.width-3)), "")
+	} else {
+		lines = append(lines, "   "+s.flow(g, "tx", g.Tx, s.width-4), "   "+s.flow(g, "rx", g.Rx, s.width-4))
+	}
+	if !history {
+		return lines
+	}
+	busy, dir := g.Tx, "tx"
+	if sum(g.Rx.History) > sum(g.Tx.History) {
+		busy, dir = g.Rx, "rx"
+	}
+	trace := ""
+	if sum(busy.History) > 0 {
+		n := min(meter.HistoryLen, s.width-18)
+		trace = s.k.Faint.Paint("   "+dir+"  ") + s.ink(g, busy).Paint(Spark(busy.History, n, full(g))) + s.k.Faint.Paint(fmt.Sprintf("  %d s", n/2))
+	}
+	if text != "" && (g.Tx.Peak > 0 || g.Rx.Peak > 0) {
+		trace = "   " + s.k.Warn.Paint(ink.Fit(text, s.width-4))
+	}
+	return append(lines, trace, "")
+}
+
+// quiet names the rails that are down, a line a node.
+func (s sheet) quiet(gauges []meter.Gauge) []string {
+	var lines []string
+	for i := 0; i < len(gauges); {
+		var devs []string
+		node := gauges[i].Node
+		for ; i < len(gauges) && gauges[i].Node == node; i++ {
+			if quiet(gauges[i]) {
+				devs = append(devs, ink.Clean(gauges[i].Dev))
+			}
+		}
+		if len(devs) > 0 {
+			lines = append(lines, " "+s.k.Dim.Paint(ink.Pad(ink.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
+		}
+	}
+	return lines
+}
+
+// state is what stands in place of the bars, empty while they say enough.
+func state(g meter.Gauge) string {
+	switch {
+	case g.Stale != "":
+		return "stale: " + ink.Clean(g.Stale)
+	case g.Source == meter.NoCounters:
+		return "no counters to read"
+	case g.Down:
+		return "down"
+	}
+	return ""
+}
+
+// facts are a rail's scale and its source.
+func facts(g meter.Gauge) string {
+	var parts []string
+	if g.LinkGbps > 0 {
+		parts = append(parts, "link "+rate(g.LinkGbps))
+	} else {
+		parts = append(parts, "link rate unknown")
+	}
+	if g.CeilingGbps > 0 {
+		parts = append(parts, "PCIe "+rate(g.CeilingGbps))
+	}
+	parts = append(parts, g.Source.String())
+	return strings.Join(parts, " · ")
+}
+
+// full is the rate of a full bar: the link's, so that a bar's length means the
+// same from moment to moment. Where the kernel doesn't know the link, it is the
+// highest rate that was seen.
+func full(g meter.Gauge) float64 {
+	if g.LinkGbps > 0 {
+		return g.LinkGbps
+	}
+	return max(g.Tx.Peak, g.Rx.Peak, g.Tx.Total(), g.Rx.Total())
+}
+
+// flow draws one direction in exactly width columns: a bar and, as far as there is
+// room, the peak, what kind of traffic it is, the mean and the history.
+func (s sheet) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
+	const (
+		fixed  = 3 + 2 + 6 // "tx ", the bar's ends, the value
+		peakW  = 11
+		kindW  = 8
+		meanW  = 10
+		sparkW = 2
+	)
+	bar := width - fixed
+	peak, kind, mean, spark := false, false, false, 0
+	if bar-peakW >= 12 {
+		peak, bar = true, bar-peakW
+	}
+	if bar-kindW >= 14 {
+		kind, bar = true, bar-kindW
+	}
+	if bar-meanW >= 24 {
+		mean, bar = true, bar-meanW
+	}
+	if bar >= 36 {
+		spark = min(meter.HistoryLen/2, bar/3)
+		bar -= spark + sparkW
+	}
+	if bar < 3 {
+		return ink.Pad(dir+" "+value(f.Total()), width)
+	}
+	label, strong := s.k.Dim, s.k.Strong
+	if g.Stale != "" || g.Down || f.Total() < shown {
+		strong = s.k.Dim
+	}
+	out := label.Paint(dir) + " " + s.k.Faint.Paint("▕") + s.bar(g, f, bar) + s.k.Faint.Paint("▏") + strong.Paint(value(f.Total()))
+	if peak {
+		out += label.Paint(ink.Left("peak"+value(f.Peak), peakW))
+	}
+	if mean {
+		out += label.Paint(ink.Left("avg"+value(f.Avg), meanW))
+	}
+	if spark > 0 {
+		out += "  " + s.ink(g, f).Paint(Spark(f.History, spark, full(g)))
+	}
+	if kind {
+		out += " " + s.kind(g, f, kindW-1)
+	}
+	return ink.Pad(out, width)
+}
+
+// shown is the rate from which a direction is not called idle: below it 0.0 is read.
+const shown = 0.05
+
+// kind names the traffic, beside the colour and the glyph that tell it already.
+func (s sheet) kind(g meter.Gauge, f meter.Flow, width int) string {
+	name := ""
+	switch {
+	case f.Total() < shown:
+	case g.Source == meter.NetdevBytes:
+		name = "netdev"
+	case f.IP < shown:
+		name = "RDMA"
+	case f.RDMA < shown:
+		name = "IP"
+	default:
+		name = "RDMA+IP"
+	}
+	return s.ink(g, f).Paint(ink.Pad(name, width))
+}
+
+func (s sheet) ink(g meter.Gauge, f meter.Flow) ink.Style {
+	switch {
+	case g.Stale != "" || g.Down:
+		return s.k.Dim
+	case g.Source == meter.NetdevBytes:
+		return s.k.Mixed
+	case f.IP > f.RDMA:
+		return s.k.IP
+	default:
+		return s.k.RDMA
+	}
+}
+
+// value writes a rate in six columns.
+func value(v float64) string {
+	switch {
+	case math.IsNaN(v) || v < 0:
+		return "     ?"
+	case v >= 9999.5:
+		return ink.Left(fmt.Sprintf("%.0fk", v/1000), 6)
+	case v >= 999.5:
+		return fmt.Sprintf("%6.0f", v)
+	default:
+		return fmt.Sprintf("%6.1f", v)
+	}
+}
+
+// bar draws f in width columns: RDMA first, then IP, with the ceiling's mark.
+func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
+	top := full(g)
+	mark := -1
+	if g.CeilingGbps > 0 && g.CeilingGbps < top {
+		mark = min(width-1, int(float64(width)*g.CeilingGbps/top))
+	}
+	rdma, ip := f.RDMA, f.IP
+	rdmaStyle, ipStyle, ipGlyph := s.k.RDMA, s.k.IP, "▒"
+	if g.Source == meter.NetdevBytes {
+		ipStyle, ipGlyph = s.k.Mixed, "▓"
+	}
+	if g.Stale != "" || g.Down {
+		rdmaStyle, ipStyle = s.k.Faint, s.k.Faint
+	}
+	var b strings.Builder
+	eighths := 0
+	if top > 0 {
+		eighths = clamp(rdma/top, width*8)
+	}
+	end := eighths
+	if top > 0 {
+		end = max(end, clamp((rdma+ip)/top, width*8))
+	}
+	whole, part := eighths/8, eighths%8
+	last := (end + 4) / 8 // the shaded glyphs have no eighths
+	if ip >= shown && last <= whole && whole < width {
+		last = whole + 1 // traffic that is there is seen
+	}
+	if last > whole {
+		part = 0
+	}
+	if end == 0 {
+		last = 0
+	}
+	// Runs of one glyph are painted at once.
+	put := func(style ink.Style, glyph string, from, to int) {
+		if from >= to {
+			return
+		}
+		if mark >= from && mark < to {
+			b.WriteString(style.Paint(strings.Repeat(glyph, mark-from)))
+			switch {
+			case glyph == "█" && s.k.RDMABack != "" && style == s.k.RDMA:
+				b.WriteString(s.k.RDMABack.Paint("╎"))
+			default:
+				b.WriteString(s.k.Ceiling.Paint("╎"))
+			}
+			from = mark + 1
+		}
+		b.WriteString(style.Paint(strings.Repeat(glyph, to-from)))
+	}
+	put(rdmaStyle, "█", 0, whole)
+	at := whole
+	if part > 0 {
+		put(rdmaStyle, eighthBlocks[part], at, at+1)
+		at++
+	}
+	if last > at {
+		put(ipStyle, ipGlyph, at, last)
+		at = last
+	}
+	put("", " ", at, width)
+	return b.String()
+}
+
+var eighthBlocks = [...]string{" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// clamp gives a share of n in whole steps. Something that is not nothing is one step.
+func clamp(share float64, n int) int {
+	if math.IsNaN(share) || share <= 0 {
+		return 0
+	}
+	if share >= 1 {
+		return n
+	}
+	return max(1, int(math.Round(share*float64(n))))
+}
+
+// Spark draws the last n values on a scale from 0 to top. A value above the scale
+// is drawn as a full one.
+func Spark(values []float64, n int, top float64) string {
+	if n <= 0 {
+		return ""
+	}
+	if len(values) > n {
+		values = values[len(values)-n:]
+	}
+	var b strings.Builder
+	b.WriteString(ink.Spaces(n - len(values)))
+	for _, v := range values {
+		step := 0
+		if top > 0 {
+			step = clamp(v/top, 8)
+		}
+		b.WriteString(sparks[step])
+	}
+	return b.String()
+}
+
+var sparks = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
+
+func sum(values []float64) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
+}

@@ -1,0 +1,219 @@
+// Package tui is the workbench's screen: a Bubble Tea program over a session.
+//
+// The model holds what the user looks at; what happened is the notebook's, which
+// folds the session's events. Update routes messages and starts commands, and only
+// commands talk to the session. Colours and widths are ink's, the two panes are
+// cells' and gauges'. Nothing here runs a script, reads a file or opens a socket.
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// Session is what the screen asks for. Its methods are called from commands, one
+// after the other, but for Next and the channels, which are waited on beside them.
+type Session interface {
+	// Run queues cells in order. A queue stops at the first FAIL.
+	Run(ids ...string)
+	// Interrupt ends the running cell and empties the queue.
+	Interrupt()
+	// Clear forgets a cell's output and verdict.
+	Clear(id string)
+	// ResetPeaks starts the gauges' peaks and means anew.
+	ResetPeaks()
+	// Next waits for events and gives all there are. It returns false once the
+	// session is closed, which is also what ends a wait when the program quits.
+	Next(ctx context.Context) ([]steps.Event, bool)
+	// Boards has a slot of one, in which the newest replaces the older. A board is
+	// sent only when the picture changes. Closed with the session.
+	Boards() <-chan meter.Board
+	// Questions are for the user. Closed with the session.
+	Questions() <-chan steps.Question
+	// Log is the file with a cell's full output, empty where there is none.
+	Log(id string) string
+}
+
+// Background says what the screen's colours are chosen for.
+type Background uint8
+
+// The backgrounds. Ask has the terminal tell; dark is assumed until it does.
+const (
+	Ask Background = iota
+	Dark
+	Light
+)
+
+// Options are what cmd knows and the session doesn't.
+type Options struct {
+	Tutorial   steps.Tutorial
+	Simulated  bool   // whatever is measured is marked SIMULATED
+	RigName    string // shown while no node has been probed
+	Hint       string // how to use one's own rig; on the first screen while simulated
+	NoColor    bool   // bold, faint and reverse only
+	Background Background
+	Now        func() time.Time // time.Now where nil
+	// SyncOutput asks the terminal itself whether it can show a frame at once.
+	// Bubble Tea 2.0.9 doesn't where SSH_TTY is set, and frames would tear there.
+	SyncOutput bool
+}
+
+// gaugeMode is how much of the screen the gauges have.
+type gaugeMode uint8
+
+const (
+	gaugeStrip gaugeMode = iota
+	gaugeFull
+	gaugeHidden
+)
+
+// Model is the state of the screen. Its fields are orthogonal: a question may stand
+// over the help, over an opened output, while a cell runs.
+type Model struct {
+	opts Options
+	keys keymap
+
+	book  steps.Notebook
+	board meter.Board
+
+	width, height int
+	dark          bool
+	colours       colours
+	ink           *ink.Ink
+
+	// Where the user is.
+	part   int
+	places []place // by part
+	follow bool    // the selection goes along with the running cell
+
+	page        *page // an opened output, nil while there is none
+	gauges      gaugeMode
+	help        bool
+	helpTop     int
+	quitting    bool
+	interrupted steps.RunID     // the run that ctrl+c or i was for
+	evidence    map[string]bool // by cell id
+	scripts     map[string]bool
+	notice      string // stands in the footer until the next key
+
+	questions []steps.Question
+	secret    []rune // what is typed; gone with the answer
+
+	// Talking to the session.
+	session Session
+	asks    []func(Session)
+	asking  bool
+
+	// When to draw.
+	beat    int  // of the clock that runs while a cell does
+	beating bool // its tick is under way
+	pacing  bool // a frame was drawn for events less than a frame's time ago
+	behind  bool // events came since
+	dirty   bool
+	frame   string
+	cache   cache
+}
+
+// place is where the user is in one part.
+type place struct {
+	item  int // 0 is the part's introduction, n its nth cell
+	top   anchor
+	loose bool // scrolled away from the item: nothing moves by itself
+	seen  bool
+}
+
+// anchor is the first line that is shown: a line of an item, so that what is
+// shown stays where it is while an item before it grows.
+type anchor struct{ item, line int }
+
+// page is an opened output.
+type page struct {
+	cell    string
+	top     int
+	column  int
+	follow  bool        // stays at the end
+	run     steps.RunID // whose output top is a line of
+	dropped int         // lines that were gone when top was set
+}
+
+// New makes the screen of a session.
+func New(s Session, opts Options) *Model {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	m := &Model{
+		opts:     opts,
+		keys:     newKeymap(),
+		book:     steps.NewNotebook(opts.Tutorial),
+		dark:     opts.Background != Light,
+		evidence: map[string]bool{},
+		scripts:  map[string]bool{},
+		places:   make([]place, max(1, len(opts.Tutorial.Parts))),
+		session:  s,
+		dirty:    true,
+	}
+	m.restyle()
+	return m
+}
+
+// Init starts the waits for events, boards and questions.
+func (m *Model) Init() tea.Cmd {
+	cmds := []tea.Cmd{waitEvents(m.session), waitBoard(m.session.Boards()), waitQuestion(m.session.Questions())}
+	if m.opts.Background == Ask && !m.opts.NoColor {
+		cmds = append(cmds, tea.RequestBackgroundColor)
+	}
+	if m.opts.SyncOutput {
+		cmds = append(cmds, askSyncOutput())
+	}
+	return tea.Batch(cmds...)
+}
+
+// names are the nodes as the rig calls them.
+func (m *Model) names() [2]string {
+	var names [2]string
+	for _, e := range steps.Ends {
+		if names[e] = m.book.Rig.Nodes[e].Name; names[e] == "" {
+			names[e] = e.String()
+		}
+	}
+	return names
+}
+
+func (m *Model) parts() []steps.Part { return m.book.Tutorial.Parts }
+
+// open is the part that is shown; the zero Part where there is none.
+func (m *Model) open() steps.Part {
+	if m.part < len(m.parts()) {
+		return m.parts()[m.part]
+	}
+	return steps.Part{}
+}
+
+func (m *Model) place() *place { return &m.places[m.part] }
+
+// selected is the cell under the selection, if it is one.
+func (m *Model) selected() (steps.Cell, bool) {
+	cells := m.open().Cells
+	if i := m.place().item; i >= 1 && i <= len(cells) {
+		return cells[i-1], true
+	}
+	return steps.Cell{}, false
+}
+
+// find gives the part and the item of a cell.
+func (m *Model) find(id string) (part, item int, ok bool) {
+	for i, p := range m.parts() {
+		for j, c := range p.Cells {
+			if c.ID == id {
+				return i, j + 1, true
+			}
+		}
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,408 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// Where the selection goes and what the window over the notebook shows.
+
+// A doc is the open part as lines: its introduction and its cells, one item each.
+type doc struct {
+	items  [][]string
+	starts []int
+	total  int
+}
+
+func (d doc) end(item int) int { return d.starts[item] + len(d.items[item]) }
+
+// at gives the item of a line.
+func (d doc) at(line int) int {
+	item := 0
+	for i, s := range d.starts {
+		if s <= line {
+			item = i
+		}
+	}
+	return item
+}
+
+// top is the first line of the window.
+func (m *Model) top(d doc) int {
+	a := m.place().top
+	if a.item >= len(d.items) {
+		return 0
+	}
+	return d.starts[a.item] + max(0, min(a.line, len(d.items[a.item])-1))
+}
+
+func (m *Model) setTop(d doc, line, height int) {
+	line = max(0, min(line, d.total-height))
+	item := d.at(line)
+	m.place().top = anchor{item, line - d.starts[item]}
+}
+
+// settle makes the selection visible unless the user scrolled away from it.
+func (m *Model) settle(d doc, height int) {
+	p := m.place()
+	p.item = max(0, min(p.item, len(d.items)-1))
+	top := m.top(d)
+	if !p.loose {
+		start, end := d.starts[p.item], d.end(p.item)
+		switch {
+		case end-start <= height:
+			top = min(top, start)
+			top = max(top, end-height)
+		case m.follow && m.ran(p.item):
+			top = end - height
+		default:
+			top = max(start, min(top, end-height))
+		}
+	}
+	m.setTop(d, top, height)
+}
+
+func (m *Model) ran(item int) bool {
+	cells := m.open().Cells
+	return item >= 1 && item <= len(cells) && m.book.Cells[cells[item-1].ID].Run > 0
+}
+
+// enter looks at a part for the first time: at its introduction, or at the first
+// cell where both fit.
+func (m *Model) enter() {
+	p := m.place()
+	if p.seen || m.width == 0 {
+		return
+	}
+	p.seen = true
+	d, h := m.doc(), m.layout().noteHeight
+	if len(d.items) > 1 && d.end(1) <= h {
+		p.item = 1
+	}
+}
+
+func (m *Model) select_(item int, d doc, h int) {
+	p := m.place()
+	down := item > p.item
+	p.item, p.loose, m.follow = item, false, false
+	if len(d.items[item]) > h {
+		if down {
+			m.setTop(d, d.starts[item], h)
+		} else {
+			m.setTop(d, d.end(item)-h, h)
+		}
+	}
+}
+
+// step is how far a long item moves with one key.
+const step = 3
+
+func (m *Model) down() tea.Cmd {
+	d, h := m.doc(), m.layout().noteHeight
+	p := m.place()
+	m.settle(d, h)
+	top, end := m.top(d), d.end(p.item)
+	switch {
+	case len(d.items[p.item]) > h && top+h < end:
+		p.loose, m.follow = false, false
+		m.setTop(d, min(top+step, end-h), h)
+	case p.item+1 < len(d.items):
+		m.select_(p.item+1, d, h)
+	case m.part+1 < len(m.parts()):
+		m.notice = "the end of this part; tab goes to the next"
+	}
+	return nil
+}
+
+func (m *Model) up() tea.Cmd {
+	d, h := m.doc(), m.layout().noteHeight
+	p := m.place()
+	m.settle(d, h)
+	top, start := m.top(d), d.starts[p.item]
+	switch {
+	case len(d.items[p.item]) > h && top > start:
+		p.loose, m.follow = false, false
+		m.setTop(d, max(top-step, start), h)
+	case p.item > 0:
+		m.select_(p.item-1, d, h)
+	}
+	return nil
+}
+
+// advance goes to the next cell, over the end of a part, too.
+func (m *Model) advance() tea.Cmd {
+	d, h := m.doc(), m.layout().noteHeight
+	p := m.place()
+	if p.item+1 < len(d.items) {
+		m.select_(p.item+1, d, h)
+		return nil
+	}
+	return m.nextPart()
+}
+
+func (m *Model) goToPart(i int) tea.Cmd {
+	if i < 0 || i >= len(m.parts()) {
+		m.notice = "there is no such part"
+		return nil
+	}
+	m.part, m.follow = i, false
+	m.page = nil
+	m.enter()
+	return nil
+}
+
+func (m *Model) nextPart() tea.Cmd {
+	if m.part+1 >= len(m.parts()) {
+		m.notice = "this is the last part"
+		return nil
+	}
+	return m.goToPart(m.part + 1)
+}
+
+func (m *Model) previousPart() tea.Cmd {
+	if m.part == 0 {
+		m.notice = "this is the first part"
+		return nil
+	}
+	return m.goToPart(m.part - 1)
+}
+
+// show selects a cell, wherever it is.
+func (m *Model) show(id string) {
+	part, item, ok := m.find(id)
+	if !ok {
+		return
+	}
+	if m.page != nil && m.page.cell != id {
+		m.page = nil
+	}
+	m.part = part
+	p := m.place()
+	p.item, p.loose, p.seen = item, false, true
+}
+
+// scroll moves the window. The selection goes along when it would be out of sight:
+// enter must not run what isn't seen.
+func (m *Model) scroll(lines int) tea.Cmd {
+	d, h := m.doc(), m.layout().noteHeight
+	p := m.place()
+	m.settle(d, h)
+	before := m.top(d)
+	m.setTop(d, before+lines, h)
+	top := m.top(d)
+	p.loose = true
+	if top != before {
+		m.follow = false
+	}
+	if d.starts[p.item] >= top+h {
+		p.item = d.at(top + h - 1)
+	}
+	if d.end(p.item) <= top {
+		p.item = d.at(top)
+		// Better one whose head is seen.
+		if p.item+1 < len(d.items) && d.starts[p.item] < top && d.starts[p.item+1] < top+h {
+			p.item++
+		}
+	}
+	return nil
+}
+
+func (m *Model) pageDown() tea.Cmd { return m.scroll(max(1, m.layout().noteHeight-2)) }
+func (m *Model) pageUp() tea.Cmd   { return m.scroll(-max(1, m.layout().noteHeight-2)) }
+func (m *Model) halfDown() tea.Cmd { return m.scroll(max(1, m.layout().noteHeight/2)) }
+func (m *Model) halfUp() tea.Cmd   { return m.scroll(-max(1, m.layout().noteHeight/2)) }
+
+func (m *Model) home() tea.Cmd {
+	d, h := m.doc(), m.layout().noteHeight
+	m.select_(0, d, h)
+	m.setTop(d, 0, h)
+	return nil
+}
+
+func (m *Model) end() tea.Cmd {
+	d, h := m.doc(), m.layout().noteHeight
+	m.select_(len(d.items)-1, d, h)
+	m.setTop(d, d.total, h)
+	return nil
+}
+
+// openOutput opens the selected cell's output in the notebook's place.
+func (m *Model) openOutput() tea.Cmd {
+	c, ok := m.selected()
+	if !ok {
+		return nil
+	}
+	state := m.book.Cells[c.ID]
+	if state.Output.Len() == 0 {
+		m.notice = "it has printed nothing"
+		return nil
+	}
+	m.page = &page{cell: c.ID, run: state.Run, dropped: state.Output.Dropped(), follow: state.Running}
+	if m.page.follow {
+		m.pageLast()
+	}
+	return nil
+}
+
+func (m *Model) closeOutput() tea.Cmd {
+	m.page = nil
+	return nil
+}
+
+func (m *Model) pageState() steps.CellState { return m.book.Cells[m.page.cell] }
+
+// pageHeight is how many lines of an opened output are seen.
+func (m *Model) pageHeight() int { return max(1, m.layout().noteHeight-2) }
+
+func (m *Model) pageEnd() int { return max(0, m.pageState().Output.Len()-m.pageHeight()) }
+
+func (m *Model) turn(lines int) tea.Cmd {
+	end := m.pageEnd()
+	m.page.top = max(0, min(m.page.top+lines, end))
+	m.page.follow = m.page.top == end && m.pageState().Running
+	return nil
+}
+
+func (m *Model) slide(way int) tea.Cmd {
+	m.page.column = max(0, m.page.column+way*max(8, m.layout().noteWidth/2))
+	return nil
+}
+
+func (m *Model) pageFirst() tea.Cmd {
+	m.page.top, m.page.follow = 0, false
+	return nil
+}
+
+func (m *Model) pageLast() tea.Cmd {
+	m.page.top, m.page.follow = m.pageEnd(), true
+	return nil
+}
+
+// keepPage keeps an opened output at the end, or at the lines that are being read
+// while older ones are dropped.
+func (m *Model) keepPage() {
+	if m.page == nil {
+		return
+	}
+	state := m.pageState()
+	switch {
+	case state.Run != m.page.run:
+		// A new run: what was read is gone.
+		m.page.run, m.page.top, m.page.column, m.page.follow = state.Run, 0, 0, true
+	case !m.page.follow:
+		m.page.top = max(0, m.page.top-(state.Output.Dropped()-m.page.dropped))
+	}
+	m.page.dropped = state.Output.Dropped()
+	if m.page.follow {
+		m.page.top = m.pageEnd()
+	}
+	m.page.top = min(m.page.top, m.pageEnd())
+	if state.Run == 0 {
+		m.page = nil
+	}
+}
+
+func (m *Model) toggleEvidence() tea.Cmd {
+	if c, ok := m.selected(); ok {
+		m.evidence[c.ID] = !m.evidence[c.ID]
+	}
+	return nil
+}
+
+func (m *Model) toggleScript() tea.Cmd {
+	if c, ok := m.selected(); ok {
+		m.scripts[c.ID] = !m.scripts[c.ID]
+	}
+	return nil
+}
+
+func (m *Model) cycleGauges() tea.Cmd {
+	m.gauges = (m.gauges + 1) % (gaugeHidden + 1)
+	return nil
+}
+
+func (m *Model) closeGauges() tea.Cmd {
+	m.gauges = gaugeStrip
+	return nil
+}
+
+func (m *Model) openHelp() tea.Cmd {
+	m.help, m.helpTop = true, 0
+	return nil
+}
+
+func (m *Model) helpKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "down", "j":
+		m.helpTop++
+	case "up", "k":
+		m.helpTop = max(0, m.helpTop-1)
+	case "pgdown", "space", "ctrl+d":
+		m.helpTop += 10
+	case "pgup", "ctrl+u":
+		m.helpTop = max(0, m.helpTop-10)
+	default:
+		m.help = false
+	}
+	return nil
+}
+
+// wheelStep is how many lines a notch of the wheel scrolls.
+const wheelStep = 3
+
+func (m *Model) wheel(e tea.Mouse) tea.Cmd {
+	lines := wheelStep
+	switch e.Button {
+	case tea.MouseWheelUp:
+		lines = -wheelStep
+	case tea.MouseWheelDown:
+	default:
+		return nil
+	}
+	m.dirty = true
+	switch {
+	case len(m.questions) > 0 || m.quitting || m.gauges == gaugeFull:
+		return nil
+	case m.help:
+		m.helpTop = max(0, m.helpTop+lines)
+		return nil
+	case m.page != nil:
+		return m.turn(lines)
+	default:
+		return m.scroll(lines)
+	}
+}
+
+func (m *Model) click(e tea.Mouse) tea.Cmd {
+	l := m.layout()
+	if e.Button != tea.MouseLeft || l.small || len(m.questions) > 0 || m.quitting || m.help || m.gauges == gaugeFull {
+		return nil
+	}
+	m.dirty, m.notice = true, ""
+	row := e.Y - l.bodyTop
+	if row < 0 || row >= l.noteHeight {
+		return nil
+	}
+	if e.X < l.partsWidth {
+		_, targets := m.partList(l)
+		if row >= len(targets) || targets[row].part < 0 {
+			return nil
+		}
+		t := targets[row]
+		m.goToPart(t.part)
+		if t.item > 0 {
+			m.select_(t.item, m.doc(), l.noteHeight)
+		}
+		return nil
+	}
+	if m.page != nil || e.X < l.noteLeft || e.X >= l.noteLeft+l.noteWidth {
+		return nil
+	}
+	d := m.doc()
+	if line := m.top(d) + row; line < d.total {
+		p := m.place()
+		p.item, p.loose, m.follow = d.at(line), true, false
+	}
+	return nil
+}

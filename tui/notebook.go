@@ -1,0 +1,125 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// cache holds items that were drawn. A frame draws anew only what has changed,
+// which is the running cell and nothing else most of the time.
+type cache struct {
+	intros map[introKey][]string
+	cells  map[string]drawnCell
+}
+
+type introKey struct {
+	part, width int
+	selected    bool
+}
+
+// cellKey is everything that a cell's picture depends on.
+type cellKey struct {
+	run                                    steps.RunID
+	running, selected, evidence, script    bool
+	lines, kept, queued, keep, width, beat int
+	names                                  [2]string
+	elapsed                                string
+}
+
+type drawnCell struct {
+	key   cellKey
+	lines []string
+}
+
+// doc sets the open part in lines as wide as the notebook's pane.
+func (m *Model) doc() doc {
+	l := m.layout()
+	part := m.open()
+	d := doc{items: make([][]string, 0, len(part.Cells)+1)}
+	d.items = append(d.items, m.intro(part, l.noteWidth))
+	for i, c := range part.Cells {
+		d.items = append(d.items, m.cell(c, i+1, l))
+	}
+	for _, it := range d.items {
+		d.starts = append(d.starts, d.total)
+		d.total += len(it)
+	}
+	return d
+}
+
+// intro is the part's title and prose, and on the first screen of a simulated rig
+// what the user has before them.
+func (m *Model) intro(part steps.Part, width int) []string {
+	key := introKey{m.part, width, m.place().item == 0}
+	if lines, ok := m.cache.intros[key]; ok {
+		return lines
+	}
+	var lines []string
+	if m.part == 0 && m.opts.Simulated {
+		spans := []ink.Span{{Text: "SIMULATED RIG", Style: m.ink.Warn}, {Text: "  Two pretend nodes inside this program: nothing here was measured on hardware. " + ink.Clean(m.opts.Hint)}}
+		lines = append(lines, ink.Wrap(spans, min(width-1, 100), " "+m.ink.Warn.Paint("▏")+" ", " "+m.ink.Warn.Paint("▏")+" ")...)
+		lines = append(lines, "")
+	}
+	if part.Title == "" && len(m.parts()) == 0 {
+		lines = append(lines, " "+m.ink.Dim.Paint("This tutorial has no parts."))
+	} else {
+		bar, style := " ", m.ink.Strong
+		if key.selected {
+			bar, style = m.ink.Accent.Paint("▌"), m.ink.Focus
+		}
+		lines = append(lines, bar+style.Paint(fmt.Sprintf("%d  %s", m.part+1, ink.Clean(part.Title))), "")
+	}
+	for i, l := range lines {
+		lines[i] = ink.Pad(l, width)
+	}
+	if strings.TrimSpace(part.Prose) != "" {
+		lines = append(lines, cells.Prose(part.Prose, m.ink, width)...)
+		lines = append(lines, ink.Spaces(width))
+	}
+	if m.cache.intros == nil {
+		m.cache.intros = map[introKey][]string{}
+	}
+	m.cache.intros[key] = lines
+	return lines
+}
+
+func (m *Model) cell(c steps.Cell, item int, l layout) []string {
+	state := m.book.Cells[c.ID]
+	key := cellKey{
+		run: state.Run, running: state.Running,
+		selected: m.place().item == item,
+		evidence: m.evidence[c.ID], script: m.scripts[c.ID],
+		lines: state.Output.Len() + state.Output.Dropped(), kept: state.Output.Len(),
+		queued: slices.Index(m.book.Queue, c.ID) + 1,
+		keep:   l.keep, width: l.noteWidth, names: m.names(),
+	}
+	elapsed := state.Elapsed
+	if state.Running {
+		elapsed = m.opts.Now().Sub(state.Started)
+		key.beat, key.elapsed = m.beat, cells.Seconds(elapsed)
+	}
+	if old, ok := m.cache.cells[c.ID]; ok && old.key == key {
+		return old.lines
+	}
+	lines := cells.Cell{
+		Cell: c, State: state, Names: key.names,
+		Elapsed: elapsed, Spinner: spinner(m.beat),
+		Selected: key.selected, Queued: key.queued,
+		Evidence: key.evidence, Script: key.script,
+		Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
+	}.Lines(m.ink, l.noteWidth)
+	if m.cache.cells == nil {
+		m.cache.cells = map[string]drawnCell{}
+	}
+	m.cache.cells[c.ID] = drawnCell{key, lines}
+	return lines
+}
+
+func spinner(beat int) string {
+	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[beat%10])
+}

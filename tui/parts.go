@@ -1,0 +1,102 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// target is what a click on a row of the list means; part -1 is nothing.
+type target struct{ part, item int }
+
+// partList is the parts with their progress, and the open part's cells below it
+// where there is room. Its lines are exactly as many as the notebook's.
+func (m *Model) partList(l layout) ([]string, []target) {
+	var lines []string
+	var targets []target
+	outline := l.partsWidth >= 20 && len(m.parts())+len(m.open().Cells) <= l.noteHeight
+	current := 0
+	for i, p := range m.parts() {
+		if i == m.part {
+			current = len(lines)
+		}
+		lines = append(lines, m.partLine(i, p, l.partsWidth))
+		targets = append(targets, target{part: i})
+		if i != m.part || !outline {
+			continue
+		}
+		for j, c := range p.Cells {
+			lines = append(lines, m.outlineLine(j+1, c, l.partsWidth))
+			targets = append(targets, target{part: i, item: j + 1})
+		}
+	}
+	if over := len(lines) - l.noteHeight; over > 0 {
+		from := max(0, min(over, current-l.noteHeight/2))
+		lines, targets = lines[from:from+l.noteHeight], targets[from:from+l.noteHeight]
+	}
+	for len(lines) < l.noteHeight {
+		lines = append(lines, ink.Spaces(l.partsWidth))
+		targets = append(targets, target{part: -1})
+	}
+	return lines, targets
+}
+
+func (m *Model) partLine(i int, p steps.Part, width int) string {
+	k := m.ink
+	mark, markStyle := m.partMark(p)
+	style, arrow := k.Dim, " "
+	if i == m.part {
+		style, arrow = k.Focus, "▸"
+	}
+	head := k.Accent.Paint(arrow) + markStyle.Paint(mark) + " "
+	number := fmt.Sprintf("%d", i+1)
+	if width < 20 {
+		return ink.Pad(head+style.Paint(number), width)
+	}
+	_, ran := m.book.Count(p)
+	progress := ""
+	if n := len(p.Cells); n > 0 && (ran > 0 || width >= 27) {
+		progress = fmt.Sprintf("%d/%d ", ran, n)
+	}
+	title := ink.Fit(number+" "+ink.Clean(p.Title), width-3-ink.Width(progress)-1)
+	return ink.Pad(ink.Sides(head+style.Paint(title), k.Dim.Paint(progress), width), width)
+}
+
+// partMark is the worst grade so far, unless something of the part runs or waits.
+func (m *Model) partMark(p steps.Part) (string, ink.Style) {
+	worst, waits := steps.NotRun, false
+	for _, c := range p.Cells {
+		if m.book.Running == c.ID {
+			return "●", m.ink.Accent
+		}
+		waits = waits || slices.Contains(m.book.Queue, c.ID)
+		worst = worst.Worst(m.book.Cells[c.ID].Verdict.Grade)
+	}
+	if waits {
+		return "◌", m.ink.Accent
+	}
+	return cells.Mark(worst), cells.GradeStyle(m.ink, worst)
+}
+
+func (m *Model) outlineLine(item int, c steps.Cell, width int) string {
+	k := m.ink
+	mark, markStyle := cells.Mark(m.book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k, m.book.Cells[c.ID].Verdict.Grade)
+	switch {
+	case m.book.Running == c.ID:
+		mark, markStyle = "●", k.Accent
+	case slices.Contains(m.book.Queue, c.ID):
+		mark, markStyle = "◌", k.Accent
+	}
+	style := k.Dim
+	if m.place().item == item {
+		style = k.Accent
+	}
+	title := c.Title
+	if title == "" {
+		title = c.ID
+	}
+	return ink.Pad("    "+markStyle.Paint(mark)+" "+style.Paint(ink.Fit(ink.Clean(title), width-7)), width)
+}

@@ -1,0 +1,420 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/gauges"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// The smallest terminal in which the workbench can be used.
+const (
+	leastWidth  = 60
+	leastHeight = 20
+)
+
+// A layout says where everything is. It depends on the size, the gauges and what
+// there is to warn of, and on nothing else.
+type layout struct {
+	small      bool // too small to be used
+	bodyTop    int  // first row under the header
+	bodyHeight int
+	partsWidth int // without the line beside it
+	noteLeft   int
+	noteWidth  int
+	noteHeight int
+	strip      int // rows of gauges below
+	side       int // columns of gauges on the right
+	keep       int // lines of output under a cell
+	rule       bool
+}
+
+// From these sizes on the gauges stand on the right, each with its history, and the
+// notebook has the whole height.
+const (
+	sideWidth  = 160
+	sideHeight = 30
+)
+
+func (m *Model) layout() layout {
+	l := layout{small: m.width < leastWidth || m.height < leastHeight}
+	l.rule = m.height >= 28
+	l.bodyTop = 1 + len(m.alerts())
+	if l.rule {
+		l.bodyTop++
+	}
+	l.bodyHeight = max(1, m.height-l.bodyTop-1)
+	switch {
+	case m.gauges == gaugeHidden:
+	case m.width >= sideWidth && m.height >= sideHeight:
+		l.side = min(84, m.width*2/5)
+	default:
+		l.strip = min(gauges.Height(m.board, max(3, m.height*2/5)), max(0, l.bodyHeight-5))
+	}
+	switch {
+	case m.width < 72:
+		l.partsWidth = 8
+	case m.width < 100:
+		l.partsWidth = 20
+	case m.width < 140:
+		l.partsWidth = 27
+	default:
+		l.partsWidth = 32
+	}
+	l.noteLeft = l.partsWidth + 1
+	l.noteWidth = m.width - l.noteLeft - 1 // the last column is the scroll bar's
+	if l.side > 0 {
+		l.noteWidth -= l.side + 1
+	}
+	l.noteWidth = max(1, l.noteWidth)
+	l.noteHeight = max(1, l.bodyHeight-l.strip)
+	l.keep = max(5, min(20, l.noteHeight*2/5))
+	return l
+}
+
+// View gives the frame. It is drawn only when something changed: Bubble Tea asks
+// after every message.
+func (m *Model) View() tea.View {
+	if m.dirty {
+		m.frame, m.dirty = m.draw(), false
+	}
+	v := tea.NewView(m.frame)
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = "railbench"
+	return v
+}
+
+func (m *Model) draw() string {
+	if m.width <= 0 || m.height <= 0 {
+		return ""
+	}
+	l := m.layout()
+	if l.small {
+		return m.tooSmall()
+	}
+	lines := make([]string, 0, m.height)
+	lines = append(lines, ink.Pad(m.header(), m.width))
+	lines = append(lines, m.alertLines()...)
+	if l.rule {
+		lines = append(lines, m.ink.Faint.Paint(ink.Rule(m.width)))
+	}
+	if m.gauges == gaugeFull {
+		lines = append(lines, m.fullGauges(l)...)
+	} else {
+		lines = append(lines, m.body(l)...)
+		if l.strip > 0 {
+			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.ink, m.board), l.strip, m.width)...)
+		}
+	}
+	lines = append(lines, ink.Pad(m.foot(), m.width))
+	lines = m.overlay(lines)
+	return strings.Join(lines[:min(len(lines), m.height)], "\n")
+}
+
+// fill adds empty lines up to height.
+func fill(lines []string, height, width int) []string {
+	lines = lines[:min(len(lines), height)]
+	for len(lines) < height {
+		lines = append(lines, ink.Spaces(width))
+	}
+	return lines
+}
+
+func (m *Model) tooSmall() string {
+	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, m.width, m.height)
+	lines := ink.Wrap([]ink.Span{{Text: text}}, m.width, "", "")
+	for i, l := range lines {
+		lines[i] = ink.Fit(l, m.width)
+	}
+	return strings.Join(lines[:min(len(lines), m.height)], "\n")
+}
+
+func (m *Model) simulated() bool { return m.opts.Simulated || m.book.Rig.Simulated }
+
+func (m *Model) header() string {
+	k := m.ink
+	left := " " + k.Focus.Paint("railbench")
+	if t := m.book.Tutorial.Title; t != "" && m.width >= 100 {
+		left += "  " + k.Dim.Paint(ink.Clean(t)+" ›")
+	}
+	if t := m.open().Title; t != "" {
+		left += "  " + k.Strong.Paint(ink.Clean(t))
+	}
+	right := ""
+	if m.simulated() {
+		right = k.Badge.Paint(" SIMULATED RIG ") + "  "
+	} else if name := m.rigName(); name != "" && m.width >= 100 {
+		right = k.Dim.Paint(ink.Clean(name)) + "  "
+	}
+	names := m.names()
+	right += m.dot(steps.Here) + " " + ink.Fit(ink.Clean(names[0]), 20) + k.Faint.Paint(" ⇄ ") + ink.Fit(ink.Clean(names[1]), 20) + " " + m.dot(steps.Peer) + " "
+	return ink.Sides(left, right, m.width)
+}
+
+func (m *Model) rigName() string {
+	if m.book.Rig.Name != "" {
+		return m.book.Rig.Name
+	}
+	return m.opts.RigName
+}
+
+// dot is the state of a node's connection.
+func (m *Model) dot(e steps.End) string {
+	switch link := m.book.Links[e]; {
+	case link.Connected():
+		return m.ink.Pass.Paint("●")
+	case link.State.String() == "disconnected":
+		return m.ink.Fail.Paint("✗")
+	default:
+		return m.ink.Warn.Paint("◌")
+	}
+}
+
+// alerts say what is wrong with the nodes: a line each, at most two.
+func (m *Model) alerts() []string {
+	var lines []string
+	names := m.names()
+	for _, e := range steps.Ends {
+		link := m.book.Links[e]
+		switch {
+		case !link.Connected():
+			s := link.State.String()
+			if link.State.String() == "connecting" {
+				s += " …"
+			}
+			if link.Why != "" {
+				s += ": " + link.Why
+			}
+			lines = append(lines, names[e]+" "+s)
+		case m.book.Rig.Nodes[e].Err != "":
+			lines = append(lines, names[e]+" could not be looked at: "+m.book.Rig.Nodes[e].Err)
+		}
+	}
+	if len(lines) == 2 && lines[0] == names[0]+" connecting …" && lines[1] == names[1]+" connecting …" {
+		return []string{"connecting to both nodes …"}
+	}
+	return lines
+}
+
+func (m *Model) alertLines() []string {
+	lines := m.alerts()
+	for i, s := range lines {
+		style, mark := m.ink.Fail, " ✗ "
+		if strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected") {
+			style, mark = m.ink.Warn, " ◌ "
+		}
+		lines[i] = ink.Pad(style.Paint(ink.Fit(mark+ink.Clean(s), m.width)), m.width)
+	}
+	return lines
+}
+
+// body is the list of parts, the notebook, and on a wide screen the gauges.
+func (m *Model) body(l layout) []string {
+	list, _ := m.partList(l)
+	note := m.note(l)
+	var side []string
+	if l.side > 0 {
+		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.ink, m.board), l.noteHeight, l.side)
+	}
+	line := m.ink.Faint.Paint("│")
+	rows := make([]string, l.noteHeight)
+	for i := range rows {
+		rows[i] = list[i] + line + note[i]
+		if side != nil {
+			rows[i] += line + side[i]
+		}
+	}
+	return rows
+}
+
+func (m *Model) pane(width, height int, cards bool) gauges.Pane {
+	return gauges.Pane{Width: width, Height: height, Simulated: m.simulated(), Names: m.names(), Cards: cards}
+}
+
+// fullGauges is the gauges alone, with a line about the running cell above them: an
+// audience wants to know what moves them.
+func (m *Model) fullGauges(l layout) []string {
+	lines := []string{ink.Pad(m.caption(), m.width)}
+	lines = append(lines, m.pane(m.width, l.bodyHeight-1, true).Lines(m.ink, m.board)...)
+	return fill(lines, l.bodyHeight, m.width)
+}
+
+// caption tells the running cell, or the selected one and its verdict.
+func (m *Model) caption() string {
+	k := m.ink
+	id := m.book.Running
+	if c, ok := m.selected(); ok && id == "" {
+		id = c.ID
+	}
+	c, ok := m.book.Tutorial.Cell(id)
+	if !ok {
+		return " " + k.Dim.Paint("nothing is running")
+	}
+	state := m.book.Cells[id]
+	left := " " + k.Strong.Paint(ink.Clean(c.Title)) + "  " + k.Dim.Paint(cells.Places(c, m.names()))
+	switch {
+	case state.Running:
+		left = " " + k.Accent.Paint(spinner(m.beat)) + left
+		return ink.Sides(left, k.Accent.Paint("running "+cells.Seconds(m.opts.Now().Sub(state.Started)))+" ", m.width)
+	case state.Verdict.Grade != steps.NotRun:
+		g := state.Verdict.Grade
+		verdict := cells.GradeStyle(k, g).Paint(cells.Mark(g) + " " + g.String())
+		if m.simulated() {
+			verdict += k.Dim.Paint(" SIMULATED")
+		}
+		return left + "  " + verdict + "  " + ink.Clean(state.Verdict.Reason)
+	}
+	return left
+}
+
+// note is the window over the notebook with its scroll bar, or an opened output.
+func (m *Model) note(l layout) []string {
+	if m.page != nil {
+		return m.output(l)
+	}
+	d := m.doc()
+	m.settle(d, l.noteHeight)
+	top := m.top(d)
+	bar := m.scrollBar(top, d.total, l.noteHeight)
+	lines := make([]string, 0, l.noteHeight)
+	for item := d.at(top); item < len(d.items) && len(lines) < l.noteHeight; item++ {
+		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < l.noteHeight; i++ {
+			lines = append(lines, d.items[item][i]+bar[len(lines)])
+		}
+	}
+	for len(lines) < l.noteHeight {
+		lines = append(lines, ink.Spaces(l.noteWidth)+bar[len(lines)])
+	}
+	return lines
+}
+
+// scrollBar is a column of height glyphs; blank where everything is seen.
+func (m *Model) scrollBar(top, total, height int) []string {
+	bar := make([]string, height)
+	from, to := 0, 0
+	if total > height {
+		size := max(1, height*height/total)
+		from = (height - size) * top / (total - height)
+		to = from + size
+	}
+	thumb := m.ink.Dim.Paint("▐")
+	for i := range bar {
+		bar[i] = " "
+		if i >= from && i < to {
+			bar[i] = thumb
+		}
+	}
+	return bar
+}
+
+func (m *Model) output(l layout) []string {
+	c, _ := m.book.Tutorial.Cell(m.page.cell)
+	state := m.pageState()
+	height := max(1, l.noteHeight-2)
+	m.page.top = max(0, min(m.page.top, state.Output.Len()-height))
+	p := cells.Page{Cell: c, State: state, Names: m.names(), Top: m.page.top, Column: m.page.column}
+	title := " " + m.ink.Focus.Paint(ink.Clean(c.Title)) + m.ink.Dim.Paint(" · output")
+	if state.Running {
+		title += m.ink.Accent.Paint("  " + spinner(m.beat) + " " + cells.Seconds(m.opts.Now().Sub(state.Started)))
+		if m.page.follow {
+			title += m.ink.Dim.Paint(" follows")
+		}
+	} else if g := state.Verdict.Grade; g != steps.NotRun {
+		title += "  " + cells.GradeStyle(m.ink, g).Paint(cells.Mark(g)+" "+g.String())
+		if m.simulated() {
+			title += m.ink.Dim.Paint(" SIMULATED")
+		}
+	}
+	lines := []string{ink.Pad(title, l.noteWidth) + " "}
+	bar := m.scrollBar(m.page.top, state.Output.Len(), height)
+	for i, s := range p.Lines(m.ink, l.noteWidth-1, height) {
+		lines = append(lines, " "+s+bar[i])
+	}
+	position := p.Position(height)
+	if state.Log != "" {
+		position += " · all of it in " + ink.Clean(state.Log)
+	}
+	lines = append(lines, ink.Pad(" "+m.ink.Dim.Paint(position), l.noteWidth+1))
+	return fill(lines, l.noteHeight, l.noteWidth+1)
+}
+
+func (m *Model) foot() string {
+	if m.notice != "" {
+		return " " + m.ink.Accent.Paint(ink.Clean(m.notice))
+	}
+	return m.footer(m.width)
+}
+
+// overlay draws what stands over the screen: the help, the way out, a question.
+func (m *Model) overlay(lines []string) []string {
+	width := min(76, m.width-8)
+	switch {
+	case len(m.questions) > 0:
+		title, text := m.questionBox(width)
+		return m.box(lines, title, text, width, 0)
+	case m.quitting:
+		text := ink.Wrap([]ink.Span{{Text: m.quitText()}}, width, "", "")
+		text = append(text, "", m.ink.Focus.Paint("y")+" quit   "+m.ink.Focus.Paint("n")+" stay")
+		return m.box(lines, "Quit?", text, width, 0)
+	case m.help:
+		width = min(90, m.width-8)
+		text := m.helpLines(width)
+		m.helpTop = max(0, min(m.helpTop, len(text)-(m.height-4)))
+		return m.box(lines, "help", text, width, m.helpTop)
+	}
+	return lines
+}
+
+func (m *Model) quitText() string {
+	c, ok := m.book.Tutorial.Cell(m.book.Running)
+	if !ok {
+		return "Nothing is running."
+	}
+	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", ink.Clean(c.Title))
+}
+
+// box puts text in a frame in the middle of the screen, from line top of it on.
+func (m *Model) box(lines []string, title string, text []string, width, top int) []string {
+	k := m.ink
+	height := min(len(text)-top, len(lines)-2)
+	more := ""
+	if hidden := len(text) - top - height; hidden > 0 || top > 0 {
+		more = " ↑↓ scroll "
+	}
+	left := max(0, (m.width-width-4)/2)
+	at := max(0, (len(lines)-height-2)/2)
+	title = " " + ink.Fit(title, width-4) + " "
+	rows := []string{k.Accent.Paint("╭─") + k.Focus.Paint(title) + k.Accent.Paint(ink.Rule(width+1-ink.Width(title))+"╮")}
+	for _, s := range text[top : top+height] {
+		rows = append(rows, k.Accent.Paint("│")+" "+ink.Pad(s, width)+" "+k.Accent.Paint("│"))
+	}
+	rows = append(rows, k.Accent.Paint("╰"+ink.Rule(width+2-ink.Width(more))+more+"╯"))
+	for i, row := range rows {
+		if at+i < len(lines) {
+			lines[at+i] = splice(lines[at+i], row, left, width+4)
+		}
+	}
+	return lines
+}
+
+// splice puts row, width columns wide, over line from column left on.
+func splice(line, row string, left, width int) string {
+	before := ink.Pad(ansi.Cut(line, 0, left), left)
+	total := ansi.StringWidth(line)
+	after := ansi.Cut(line, left+width, total)
+	return before + "\x1b[m" + row + "\x1b[m" + ink.Pad(after, max(0, total-left-width))
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

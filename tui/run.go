@@ -1,0 +1,142 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+)
+
+func (m *Model) run() tea.Cmd {
+	c, ok := m.selected()
+	if !ok {
+		return m.down()
+	}
+	if m.book.Running == c.ID {
+		m.notice = "it is running; i interrupts it"
+		return nil
+	}
+	m.follow = true
+	m.place().loose = false
+	return m.start(c.ID)
+}
+
+// start queues cells that aren't in the queue yet.
+func (m *Model) start(ids ...string) tea.Cmd {
+	waits := map[string]bool{}
+	for _, id := range m.book.Queue {
+		waits[id] = true
+	}
+	var fresh []string
+	for _, id := range ids {
+		if !waits[id] {
+			fresh = append(fresh, id)
+		}
+	}
+	if len(fresh) == 0 {
+		m.notice = "it waits for its turn already"
+		return nil
+	}
+	if m.book.Running != "" {
+		m.notice = "queued behind the running cell"
+	}
+	return m.ask(func(s Session) { s.Run(fresh...) })
+}
+
+func (m *Model) runAndNext() tea.Cmd {
+	c, ok := m.selected()
+	if !ok {
+		return m.advance()
+	}
+	cmd := tea.Cmd(nil)
+	if m.book.Running != c.ID {
+		cmd = m.start(c.ID)
+	}
+	m.follow = false
+	m.advance()
+	return cmd
+}
+
+func (m *Model) runAll() tea.Cmd { return m.runCells(m.book.Tutorial.Cells()) }
+
+func (m *Model) runPart() tea.Cmd { return m.runCells(m.open().Cells) }
+
+func (m *Model) runFromHere() tea.Cmd {
+	var cells []steps.Cell
+	for i := m.part; i < len(m.parts()); i++ {
+		p := m.parts()[i].Cells
+		if i == m.part {
+			p = p[min(len(p), max(0, m.place().item-1)):]
+		}
+		cells = append(cells, p...)
+	}
+	return m.runCells(cells)
+}
+
+func (m *Model) runCells(cells []steps.Cell) tea.Cmd {
+	var ids []string
+	for _, c := range cells {
+		ids = append(ids, c.ID)
+	}
+	if len(ids) == 0 {
+		m.notice = "there is no cell to run"
+		return nil
+	}
+	m.follow = true
+	return m.start(ids...)
+}
+
+func (m *Model) interrupt() tea.Cmd {
+	if !m.busy() {
+		m.notice = "nothing is running"
+		return nil
+	}
+	m.interrupted = m.book.Cells[m.book.Running].Run
+	m.notice = "interrupting …"
+	return m.ask(Session.Interrupt)
+}
+
+func (m *Model) clear() tea.Cmd {
+	c, ok := m.selected()
+	if !ok {
+		return nil
+	}
+	if m.book.Cells[c.ID].Running {
+		m.notice = "it is running; i interrupts it"
+		return nil
+	}
+	return m.ask(func(s Session) { s.Clear(c.ID) })
+}
+
+func (m *Model) resetPeaks() tea.Cmd {
+	m.notice = "peaks and averages start anew"
+	return m.ask(Session.ResetPeaks)
+}
+
+// control is ctrl+c: the first time for the cell, then for railbench.
+func (m *Model) control() tea.Cmd {
+	if m.book.Running != "" && m.book.Cells[m.book.Running].Run != m.interrupted {
+		cmd := m.interrupt()
+		m.notice = "interrupting … (ctrl+c again asks whether to quit)"
+		return cmd
+	}
+	m.quitting = true
+	return nil
+}
+
+func (m *Model) quit() tea.Cmd {
+	if m.busy() {
+		m.quitting = true
+		return nil
+	}
+	return tea.Quit
+}
+
+func (m *Model) quittingKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "y", "Y", "enter", "ctrl+c", "q":
+		return tea.Quit
+	case "n", "N", "esc":
+		m.quitting = false
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+)
+
+// Update routes a message. What a key does is in keys.go, move.go and run.go.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		return m, m.resize(msg.Width, msg.Height)
+	case tea.BackgroundColorMsg:
+		return m, m.background(msg.IsDark())
+	case tea.ColorProfileMsg:
+		return m, m.setColours(coloursOf(msg.Profile))
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	case tea.PasteMsg:
+		return m, m.paste(msg.Content)
+	case tea.MouseClickMsg:
+		return m, m.click(msg.Mouse())
+	case tea.MouseWheelMsg:
+		return m, m.wheel(msg.Mouse())
+	case eventsMsg:
+		return m, tea.Batch(m.fold(msg), waitEvents(m.session))
+	case boardMsg:
+		return m, tea.Batch(m.setBoard(meter.Board(msg)), waitBoard(m.session.Boards()))
+	case questionMsg:
+		return m, tea.Batch(m.queue(steps.Question(msg)), waitQuestion(m.session.Questions()))
+	case askedMsg:
+		m.asking = false
+		return m, m.nextAsk()
+	case beatMsg:
+		return m, m.onBeat()
+	case paceMsg:
+		return m, m.onPace()
+	}
+	return m, nil
+}
+
+func (m *Model) resize(width, height int) tea.Cmd {
+	if m.width == 0 && width > 0 {
+		m.width, m.height = width, height
+		m.enter()
+	}
+	m.width, m.height, m.dirty = width, height, true
+	return nil
+}
+
+func (m *Model) background(dark bool) tea.Cmd {
+	if m.opts.Background == Ask && dark != m.dark {
+		m.dark = dark
+		m.restyle()
+	}
+	return nil
+}
+
+func (m *Model) setColours(c colours) tea.Cmd {
+	if c != m.colours {
+		m.colours = c
+		m.restyle()
+	}
+	return nil
+}
+
+// key gives a key to what is on top: a question, the way out, the help, the screen.
+func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
+	m.dirty, m.notice = true, ""
+	switch {
+	case len(m.questions) > 0:
+		return m.questionKey(msg)
+	case m.quitting:
+		return m.quittingKey(msg)
+	case m.help:
+		return m.helpKey(msg)
+	default:
+		return m.press(msg)
+	}
+}
+
+// fold applies a batch of events.
+func (m *Model) fold(events []steps.Event) tea.Cmd {
+	for _, e := range events {
+		m.book = m.book.Apply(e)
+		if s, ok := e.(steps.CellStarted); ok && m.follow {
+			m.show(s.Cell)
+		}
+	}
+	m.keepPage()
+	cmds := []tea.Cmd{m.drawSoon()}
+	if m.book.Running != "" && !m.beating {
+		m.beating = true
+		cmds = append(cmds, beat())
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) setBoard(b meter.Board) tea.Cmd {
+	m.board = b
+	if m.gauges == gaugeHidden {
+		return nil
+	}
+	return m.drawSoon()
+}
+
+// drawSoon draws at once where nothing was drawn lately, and else with the next
+// frame: a cell may print a hundred thousand lines a second.
+func (m *Model) drawSoon() tea.Cmd {
+	if m.pacing {
+		m.behind = true
+		return nil
+	}
+	m.pacing, m.dirty = true, true
+	return pace()
+}
+
+func (m *Model) onPace() tea.Cmd {
+	m.pacing = false
+	if !m.behind {
+		return nil
+	}
+	m.behind = false
+	return m.drawSoon()
+}
+
+// onBeat moves the clock of a running cell. When nothing runs the clock stands, so
+// that an idle screen costs nothing.
+func (m *Model) onBeat() tea.Cmd {
+	m.dirty = true
+	if m.book.Running == "" {
+		m.beating = false
+		return nil
+	}
+	m.beat++
+	return beat()
+}
+
+func (m *Model) busy() bool { return m.book.Running != "" || len(m.book.Queue) > 0 }
