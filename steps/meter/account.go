@@ -1,0 +1,118 @@
+package meter
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// CountersScript prints every counter of every rail once, with the node's clock
+// before it: what a cell's byte account starts and ends with.
+const CountersScript = `t=$(date +%s.%N)
+case $t in *N) read -r t _ </proc/uptime ;; esac
+echo "$t"
+grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* /sys/class/net/*/statistics/?x_bytes
+exit 0`
+
+// Counters is what CountersScript printed.
+type Counters struct {
+	Clock float64 // seconds on the node
+	ports map[string]map[string]uint64
+	nets  map[string]map[string]uint64
+}
+
+// ParseCounters reads what CountersScript printed.
+func ParseCounters(stdout string) (Counters, error) {
+	first, rest, _ := strings.Cut(stdout, "\n")
+	clock, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	if err != nil {
+		return Counters{}, fmt.Errorf("counters have no clock: %q", first)
+	}
+	c := Counters{Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{}}
+	for line := range strings.Lines(rest) {
+		path, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		v, err := strconv.ParseUint(value, 10, 64)
+		if !ok || err != nil {
+			continue // a counter that is no number, or not to be read
+		}
+		part := strings.Split(path, "/")
+		switch {
+		case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
+			put(c.ports, part[4]+"/"+part[6], part[8], v)
+		case len(part) == 7 && part[3] == "net": // /sys/class/net/IF/statistics/NAME
+			put(c.nets, part[4], part[6], v)
+		}
+	}
+	return c, nil
+}
+
+func put(m map[string]map[string]uint64, key, name string, v uint64) {
+	if m[key] == nil {
+		m[key] = map[string]uint64{}
+	}
+	m[key][name] = v
+}
+
+// Moved is what one rail carried between two readings.
+type Moved struct {
+	Tx, Rx   uint64 // bytes on the wire, without the idle baseline
+	Source   Source
+	IdleGbps float64 // both directions together, before
+	// Errors are the error counters that grew, and by how much.
+	Errors map[string]uint64
+}
+
+// Between gives what a rail carried between before and after, less what moved
+// at the rate seen from idle to before. An error says why that cannot be told.
+func Between(idle, before, after Counters, p Place) (Moved, error) {
+	key := p.Dev + "/" + strconv.Itoa(p.Port)
+	m := Moved{Source: PortCounters}
+	names, unit, of := [2]string{"port_xmit_data", "port_rcv_data"}, uint64(wordBytes), func(c Counters) map[string]uint64 { return c.ports[key] }
+	if _, ok := before.ports[key][names[0]]; !ok {
+		m.Source = NetdevBytes
+		names, unit, of = [2]string{"tx_bytes", "rx_bytes"}, 1, func(c Counters) map[string]uint64 { return c.nets[p.Netdev] }
+	}
+	if after.Clock <= before.Clock {
+		return m, errors.New("the node's clock went backwards")
+	}
+	for i, out := range []*uint64{&m.Tx, &m.Rx} {
+		b, ok := of(before)[names[i]]
+		a, still := of(after)[names[i]]
+		switch {
+		case !ok || !still:
+			return m, fmt.Errorf("the counter %s of %s is missing", names[i], p.Dev)
+		case a < b:
+			return m, fmt.Errorf("the counter %s of %s went backwards, from %d to %d", names[i], p.Dev, b, a)
+		}
+		*out = (a - b) * unit
+		i0, ok := of(idle)[names[i]]
+		if seconds := before.Clock - idle.Clock; ok && seconds > 0 && b >= i0 {
+			perSecond := float64((b-i0)*unit) / seconds
+			m.IdleGbps += perSecond * 8 / 1e9
+			*out -= min(*out, uint64(perSecond*(after.Clock-before.Clock)))
+		}
+	}
+	for name, a := range after.ports[key] {
+		if b, ok := before.ports[key][name]; ok && a > b && isError(name) {
+			if m.Errors == nil {
+				m.Errors = map[string]uint64{}
+			}
+			m.Errors[name] = a - b
+		}
+	}
+	return m, nil
+}
+
+// errorCounters tell of trouble on the way (mlx5: Understanding mlx5 ethtool and
+// sysfs counters; rxe: drivers/infiniband/sw/rxe/rxe_hw_counters.c). The others
+// count ordinary events.
+var errorCounters = map[string]bool{
+	"out_of_sequence": true, "packet_seq_err": true, "local_ack_timeout_err": true, "implied_nak_seq_err": true,
+	"rnr_nak_retry_err": true, "rx_icrc_encapsulated": true, "roce_adp_retrans": true, "roce_adp_retrans_to": true,
+	"roce_slow_restart": true, "req_cqe_error": true, "resp_cqe_error": true, "out_of_buffer": true,
+	"symbol_error": true, "link_error_recovery": true, "link_downed": true, "port_rcv_errors": true, "port_xmit_discards": true,
+	"completer_retry_err": true, "out_of_seq_request": true, "rcvd_seq_err": true, "retry_exceeded_err": true, "send_err": true, "duplicate_request": true,
+}
+
+func isError(name string) bool { return errorCounters[name] }

@@ -1,0 +1,213 @@
+package meter
+
+import (
+	"fmt"
+	"math"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+var place = Place{Dev: "rocep1s0f0", Port: 1, Netdev: "enp1s0f0np0"}
+
+func node() *Node {
+	return NewNode([]Place{place}, []Gauge{{Node: "spark-02", Dev: place.Dev, LinkGbps: 200}}, 1)
+}
+
+// line prints what the sampler prints: RDMA bytes and IP bytes sent so far.
+func line(clock float64, rdma, ip uint64) string {
+	return fmt.Sprintf("S %.6f %d 0 %d 0 4: ACTIVE", clock, rdma/4, ip)
+}
+
+func TestRatesAreExact(t *testing.T) {
+	n := node()
+	start := time.Unix(1000, 0)
+	const rdmaGbps, ipGbps = 92.5, 3.25
+	// The node's shell is late now and then: the stamps say when it read.
+	clock := 5000.0
+	for i := range 200 {
+		step := 0.1 + 0.05*float64(i%3)
+		clock += step
+		bits := clock - 5000
+		if err := n.Add(line(clock, uint64(rdmaGbps*1e9/8*bits), uint64(ipGbps*1e9/8*bits)), start.Add(time.Duration(bits*1e9)+time.Duration(i%7)*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if i < 3 {
+			continue
+		}
+		g := n.Gauges(start.Add(time.Duration(bits*1e9)), "")[0]
+		if math.Abs(g.Tx.RDMA-rdmaGbps) > rdmaGbps/100 || math.Abs(g.Tx.IP-ipGbps) > ipGbps/100 || g.Rx.Total() != 0 {
+			t.Fatalf("sample %d: %+v", i, g.Tx)
+		}
+	}
+	g := n.Gauges(start, "")[0]
+	if math.Abs(g.Tx.Avg-95.75) > 0.96 || g.Tx.Peak < 95 || g.Tx.Peak > 96.8 || len(g.Tx.History) < 40 {
+		t.Errorf("avg %v, peak %v, %d points", g.Tx.Avg, g.Tx.Peak, len(g.Tx.History))
+	}
+	for _, h := range g.Tx.History {
+		if math.Abs(h-95.75) > 0.96 {
+			t.Errorf("history has %v", h)
+		}
+	}
+	if len(g.Tx.History) > HistoryLen {
+		t.Errorf("%d points of history", len(g.Tx.History))
+	}
+}
+
+func TestNoSpike(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(s float64) time.Time { return start.Add(time.Duration(s * 1e9)) }
+	for _, c := range []struct {
+		name  string
+		lines []string
+		stale string
+	}{
+		{"a counter that went backwards", []string{line(1, 8e9, 0), line(1.1, 8e9+1e8, 0), line(1.2, 100, 0)}, "went backwards"},
+		{"a counter that is missing", []string{line(1, 8e9, 0), "S 1.1 - - - - 4: ACTIVE"}, "no counters"},
+		{"the node's clock was set back", []string{line(100, 8e9, 0), line(1, 9e9, 0)}, ""},
+		{"the node's clock was set on", []string{line(1, 0, 0), line(1000, 9e9, 0)}, ""},
+	} {
+		n := node()
+		for i, l := range c.lines {
+			if err := n.Add(l, at(float64(i)/10)); err != nil {
+				t.Fatal(c.name, err)
+			}
+		}
+		g := n.Gauges(at(0.2), "")[0]
+		if g.Tx.Peak > 10 || g.Tx.Total() > 10 || !strings.Contains(g.Stale, c.stale) || (c.stale == "") != (g.Stale == "") {
+			t.Errorf("%s: %+v", c.name, g)
+		}
+	}
+	n := node()
+	if err := n.Add(line(1, 0, 0), start); err != nil {
+		t.Fatal(err)
+	}
+	if g := n.Gauges(at(5), "")[0]; g.Stale != "no sample for 5s" {
+		t.Errorf("a sample that is overdue: %q", g.Stale)
+	}
+	if g := n.Gauges(at(0), "spark-02 is disconnected")[0]; g.Stale != "spark-02 is disconnected" {
+		t.Errorf("a reason that is known: %q", g.Stale)
+	}
+	for _, bad := range []string{"", "S", "S x 1 2 3 4 4: ACTIVE", "S 1 2 3", "hello"} {
+		if n.Add(bad, start) == nil {
+			t.Errorf("%q is a sample", bad)
+		}
+	}
+}
+
+func TestSoftRoCEFallsBackToTheNetdev(t *testing.T) {
+	n := node()
+	for i := range 5 {
+		if err := n.Add(fmt.Sprintf("S %d - - %d 0 4: ACTIVE", i+1, i*125_000_000), time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := n.Gauges(time.Unix(4, 0), "")[0]
+	if g.Source != NetdevBytes || g.Tx.IP != 1 || g.Tx.RDMA != 0 {
+		t.Errorf("%+v", g)
+	}
+}
+
+func counters(clock, xmit, rcv, tx, rx, oos string) Counters {
+	text := clock + "\n"
+	for path, v := range map[string]string{
+		"/sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data":     xmit,
+		"/sys/class/infiniband/rocep1s0f0/ports/1/counters/port_rcv_data":      rcv,
+		"/sys/class/infiniband/rocep1s0f0/ports/1/hw_counters/out_of_sequence": oos,
+		"/sys/class/net/enp1s0f0np0/statistics/tx_bytes":                       tx,
+		"/sys/class/net/enp1s0f0np0/statistics/rx_bytes":                       rx,
+	} {
+		if v != "" {
+			text += path + ":" + v + "\n"
+		}
+	}
+	c, err := ParseCounters(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+func TestBetween(t *testing.T) {
+	idle := counters("100", "0", "0", "0", "0", "7")
+	before := counters("101", "1000", "0", "0", "0", "7")
+	m, err := Between(idle, before, counters("103", "253000", "500", "9", "9", "12"), place)
+	// 4000 bytes a second moved before: 8000 of the 1,008,000 are not the test's.
+	if err != nil || m.Tx != 1_000_000 || m.Rx != 2000 || m.Source != PortCounters || m.Errors["out_of_sequence"] != 5 || len(m.Errors) != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	soft := func(clock, tx string) Counters { return counters(clock, "", "", tx, "0", "") }
+	m, err = Between(soft("1", "10"), soft("2", "10"), soft("3", "500"), place)
+	if err != nil || m.Tx != 490 || m.Source != NetdevBytes {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for name, after := range map[string]Counters{
+		"backwards": counters("103", "10", "0", "0", "0", ""),
+		"missing":   counters("103", "", "", "", "", ""),
+		"clock":     counters("99", "2000", "0", "0", "0", ""),
+	} {
+		if m, err := Between(idle, before, after, place); err == nil {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	if _, err := ParseCounters("no clock\n"); err == nil {
+		t.Error("counters without a clock parse")
+	}
+}
+
+// The sampler runs in every shell that a node may have; its lines parse, and its
+// stamps grow. The rail does not exist here: every counter is missing, not zero.
+func TestSamplerInRealShells(t *testing.T) {
+	for _, shell := range [][]string{{"bash"}, {"dash"}, {"busybox", "sh"}} {
+		if _, err := exec.LookPath(shell[0]); err != nil {
+			t.Logf("no %s here", shell[0])
+			continue
+		}
+		vars := Vars([]Place{{Dev: "none", Port: 1, Netdev: "lo"}}, 0.1)
+		script := fmt.Sprintf("RAILS=%s INTERVAL=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]), vars["INTERVAL"], quote(vars["LOOP"]))
+		cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var last float64
+		for range 5 {
+			var s Sample
+			var l string
+			for b := make([]byte, 1); ; {
+				if _, err := out.Read(b); err != nil {
+					t.Fatalf("%v ended: %v", shell, err)
+				}
+				if b[0] == '\n' {
+					break
+				}
+				l += string(b)
+			}
+			if s, err = ParseSample(l, 1); err != nil {
+				t.Fatalf("%v: %v", shell, err)
+			}
+			if s.Clock <= last || s.Rails[0].Xmit.Known || !s.Rails[0].Tx.Known || s.Rails[0].Active {
+				t.Errorf("%v printed %q after %f", shell, l, last)
+			}
+			last = s.Clock
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}
+
+func TestSame(t *testing.T) {
+	a := Board{Gauges: []Gauge{{Dev: "x", Tx: Flow{RDMA: 1.01, History: []float64{0, 0}}}}}
+	b := Board{Gauges: []Gauge{{Dev: "x", Tx: Flow{RDMA: 1.02, History: []float64{0, 0, 0}}}}}
+	if !a.Same(b) {
+		t.Error("what draws the same picture is not the same")
+	}
+	b.Gauges[0].Tx.RDMA = 1.2
+	if a.Same(b) {
+		t.Error("another rate is the same")
+	}
+}
