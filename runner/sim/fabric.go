@@ -55,7 +55,7 @@ type flow struct {
 	mtu      int
 	message  float64 // bytes in one message
 	payload  float64 // bytes in all; +Inf where time ends it
-	until    float64 // when time ends it; +Inf where the payload does
+	until    float64 // when time ends it, from its start until add; +Inf where the payload does
 	demand   float64 // what the sender could do on an idle rig
 	share    float64 // 1 minus this run's noise
 	extra    float64 // wire octets per octet, above 1 where packets are sent again
@@ -252,6 +252,8 @@ func (f *fabric) add(fl *flow) {
 	}
 	if fl.until == 0 {
 		fl.until = math.Inf(1)
+	} else {
+		fl.until += fl.begin
 	}
 	if fl.extra == 0 {
 		fl.extra = 1

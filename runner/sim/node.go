@@ -73,6 +73,11 @@ func (g gid) family() int {
 	}
 }
 
+// prefixContains asks whether a GID's address is in a prefix's network.
+func prefixContains(g gid) func(netip.Prefix) bool {
+	return func(p netip.Prefix) bool { return p.Addr().Is4() && p.Masked().Contains(g.addr) }
+}
+
 // bytes is the GID as it is on the wire: an IPv4 address is mapped into IPv6.
 func (g gid) bytes() [16]byte {
 	if !g.addr.IsValid() {
@@ -122,7 +127,8 @@ type route struct {
 type listener struct {
 	port   int
 	proc   *process
-	accept chan *rendezvous
+	accept chan *rendezvous // nil where nobody answers
+	test   *perftest
 }
 
 // A process is what tools show of a script's command.
@@ -299,7 +305,11 @@ func (f *function) bestGID() int {
 
 // plugged says whether a cable is in the netdev's port.
 func (d *netdev) plugged() bool {
-	return d.fn == nil || d.fn.qsfp != 0 || !d.node.rig.faults["cable-unplugged"]
+	if d.fn == nil {
+		return true
+	}
+	faults := d.node.rig.faults
+	return !faults["peer-dead"] && (d.fn.qsfp != 0 || !faults["cable-unplugged"])
 }
 
 func (d *netdev) carrier() bool {
@@ -430,8 +440,8 @@ func (d *netdev) setUp(up bool) {
 	d.node.rig.fabric.allocate()
 }
 
-// A path is how packets leave a node for an address.
-type path struct {
+// A way is how packets leave a node for an address.
+type way struct {
 	dev    *netdev
 	src    netip.Addr
 	via    netip.Addr // the gateway, where there is one
@@ -442,15 +452,15 @@ type path struct {
 
 // route finds the way to an address, as the kernel would: the longest prefix of
 // an interface that is up, and the first of those that are equally long.
-func (n *node) route(dst netip.Addr) (path, bool) {
+func (n *node) route(dst netip.Addr) (way, bool) {
 	for _, d := range n.netdevs {
 		for _, a := range d.addrs {
 			if a.Addr() == dst || d.kind == "loopback" && a.Masked().Contains(dst) {
-				return path{dev: n.netdevs[0], src: dst, peer: d, local: true}, true
+				return way{dev: n.netdevs[0], src: dst, peer: d, local: true}, true
 			}
 		}
 	}
-	var best path
+	var best way
 	bits := -1
 	for _, d := range n.netdevs {
 		if !d.running() && !(d.up && d.kind != "bond") {
@@ -459,7 +469,7 @@ func (n *node) route(dst netip.Addr) (path, bool) {
 		for _, a := range d.addrs {
 			if a.Addr().Is4() && a.Masked().Contains(dst) && a.Bits() > bits {
 				bits = a.Bits()
-				best = path{dev: d, src: a.Addr(), prefix: a.Masked()}
+				best = way{dev: d, src: a.Addr(), prefix: a.Masked()}
 			}
 		}
 	}
@@ -467,11 +477,11 @@ func (n *node) route(dst netip.Addr) (path, bool) {
 		d := n.netdev(r.dev)
 		if d != nil && d.up && r.dst.Contains(dst) && r.dst.Bits() > bits {
 			bits = r.dst.Bits()
-			best = path{dev: d, src: d.ipv4().Addr(), via: r.via, prefix: r.dst}
+			best = way{dev: d, src: d.ipv4().Addr(), via: r.via, prefix: r.dst}
 		}
 	}
 	if bits < 0 {
-		return path{}, false
+		return way{}, false
 	}
 	best.peer = n.neighbour(best.dev, dst)
 	return best, true
@@ -481,7 +491,7 @@ func (n *node) route(dst netip.Addr) (path, bool) {
 // A node answers for any of its addresses on any of its interfaces, but only
 // from a wire that is joined to out.
 func (n *node) neighbour(out *netdev, dst netip.Addr) *netdev {
-	if !out.running() || out.master != nil {
+	if !out.running() || out.master != nil || n.dead() || n.peer().dead() {
 		return nil
 	}
 	for _, d := range n.peer().netdevs {

@@ -480,4 +480,3 @@ func gidText(g gid) string {
 	}
 	return strings.Join(parts, ":")
 }
-

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// shell is a login: a prompt, a line editor, and one interpreter that keeps its
+// variables and its directory from line to line.
+func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int {
+	out := &gate{w: s.ch}
+	defer out.close()
+	sh := newShell(s.node, false, true)
+	if !s.pty {
+		text, err := io.ReadAll(s.ch)
+		if err != nil {
+			return 1
+		}
+		return sh.start(ctx, string(text), job{name: "bash", env: s.env, stdout: out, stderr: &gate{w: s.ch.Stderr()}})
+	}
+	keys := newKeyboard(s.ch)
+	t := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{keys, out}, "")
+	t.SetSize(s.width, s.height)
+	onResize(func(w, h int) { t.SetSize(w, h) })
+	defer onResize(nil)
+	sh.tty = t
+	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\nSIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", kernel, s.node.name)
+	r, err := sh.interpreter(job{name: "bash", env: s.env, stdout: t, stderr: t})
+	if err != nil {
+		fmt.Fprintln(t, err)
+		return 1
+	}
+	code := 0
+	for {
+		dir := r.Dir
+		if dir == "" || dir == homeDir {
+			dir = "~"
+		}
+		t.SetPrompt(fmt.Sprintf("nvidia@%s:%s$ ", s.node.name, dir))
+		line, err := t.ReadLine()
+		if errors.Is(err, io.EOF) && keys.interrupted() {
+			fmt.Fprintln(t)
+			continue
+		}
+		if err != nil {
+			fmt.Fprintln(t, "logout")
+			return code
+		}
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		file, err := sh.parse(line, "bash")
+		if err != nil {
+			fmt.Fprintln(t, err)
+			code = 2
+			continue
+		}
+		running, cancel := context.WithCancel(ctx)
+		keys.watch(cancel)
+		code = exitCode(r.Run(running, file))
+		if keys.watch(nil); running.Err() != nil {
+			code = 130
+			fmt.Fprintln(t, "^C")
+		}
+		cancel()
+		if ctx.Err() != nil {
+			return code
+		}
+		if r.Exited() && running.Err() != nil && code != 130 || r.Exited() && code != 130 {
+			return code
+		}
+	}
+}
+
+// A keyboard reads the client's keys also while a command runs, because Ctrl-C
+// must end it.
+type keyboard struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	data    []byte
+	err     error
+	onBreak func()
+	brk     bool
+}
+
+func newKeyboard(r io.Reader) *keyboard {
+	k := &keyboard{}
+	k.changed.L = &k.mu
+	go func() {
+		var buf [256]byte
+		for {
+			n, err := r.Read(buf[:])
+			k.mu.Lock()
+			for _, b := range buf[:n] {
+				if b == 3 && k.onBreak != nil {
+					k.onBreak()
+					k.data = nil
+					continue
+				}
+				k.brk = k.brk || b == 3
+				k.data = append(k.data, b)
+			}
+			k.err = err
+			k.changed.Broadcast()
+			k.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return k
+}
+
+// watch sets what Ctrl-C does while a command runs.
+func (k *keyboard) watch(onBreak func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.onBreak = onBreak
+}
+
+// interrupted says whether Ctrl-C was pressed at the prompt, which the line
+// editor reports as an end of input.
+func (k *keyboard) interrupted() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was := k.brk && k.err == nil
+	k.brk = false
+	return was
+}
+
+func (k *keyboard) Read(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.data) == 0 && k.err == nil {
+		k.changed.Wait()
+	}
+	if len(k.data) == 0 {
+		return 0, k.err
+	}
+	n := copy(p, k.data)
+	k.data = k.data[n:]
+	return n, nil
+}

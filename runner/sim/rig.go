@@ -1,0 +1,175 @@
+// Package sim is a pretend rig: two DGX Sparks in the process, reached through a
+// real SSH server. Scripts are interpreted over a pretend /sys and /proc; the
+// tools print what the real ones print; counters move while a benchmark runs, at
+// the rates that the hardware's ceilings allow; faults can be injected by name.
+//
+// It shares no code with the parsers of railbench: a wrong idea of a format
+// would otherwise pass its own test. And it never touches the host: no file, no
+// process, no environment of the machine that it runs on is visible in it.
+package sim
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Options say what kind of rig it is.
+type Options struct {
+	// Seed decides every number that looks random. The same seed and the same
+	// commands in the same order print the same numbers.
+	Seed uint64
+	// Speed is how much faster than real time the nodes' clocks run; 0 is 1.
+	Speed float64
+	// Faults are the names of faults that are there from the start.
+	Faults []string
+}
+
+// A Rig is the two nodes and what joins them. All its methods may be called by
+// several goroutines at once.
+type Rig struct {
+	seed  uint64
+	clock clock
+	tools map[string]tool
+	hosts map[string]ssh.Signer
+
+	mu     sync.Mutex // guards what follows, the nodes and the fabric
+	nodes  [2]*node
+	fabric *fabric
+	faults map[string]bool
+	hog    *flow
+	conns  map[net.Conn]string // of the SSH servers, and their node
+	closed bool
+
+	serving sync.WaitGroup
+}
+
+// New makes a rig. A fault that does not exist is an error.
+func New(o Options) (*Rig, error) {
+	r := &Rig{
+		seed: o.Seed, clock: newClock(o.Speed), tools: toolTable(),
+		hosts: map[string]ssh.Signer{}, faults: map[string]bool{}, conns: map[net.Conn]string{},
+	}
+	r.fabric = newFabric(r)
+	for i := range r.nodes {
+		n := newNode(r, i)
+		r.nodes[i] = n
+		key, err := hostKey(o.Seed, n.name)
+		if err != nil {
+			return nil, fmt.Errorf("make the host key of %s: %w", n.name, err)
+		}
+		r.hosts[n.name] = key
+	}
+	for _, name := range o.Faults {
+		if err := r.Inject(name); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// hostKey derives a node's key from the seed, so that a client that accepted it
+// once knows it again.
+func hostKey(seed uint64, name string) (ssh.Signer, error) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "railbench sim host key %d %s", seed, name))
+	return ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(sum[:]))
+}
+
+// Close ends all connections and everything that runs on the nodes.
+func (r *Rig) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	for c := range r.conns {
+		c.Close()
+	}
+	r.mu.Unlock()
+	r.serving.Wait()
+	return nil
+}
+
+// Nodes are the nodes' names: spark-01, which serves in the tutorials, and spark-02.
+func (r *Rig) Nodes() []string { return []string{r.nodes[0].name, r.nodes[1].name} }
+
+// HostKey is what the node's SSH server proves itself with; nil for no node.
+func (r *Rig) HostKey(node string) ssh.PublicKey {
+	if k := r.hosts[node]; k != nil {
+		return k.PublicKey()
+	}
+	return nil
+}
+
+func (r *Rig) node(name string) (*node, error) {
+	for _, n := range r.nodes {
+		if n.name == name {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("no node %q on the simulated rig: it has %s and %s", name, r.nodes[0].name, r.nodes[1].name)
+}
+
+// Dial connects to the node's SSH server inside the process.
+func (r *Rig) Dial(ctx context.Context, node string) (net.Conn, error) {
+	n, err := r.node(node)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	client, server := memoryPipe(memoryAddr("workbench"), memoryAddr(n.name+":22"))
+	if !r.serve(n, server) {
+		return nil, &net.OpError{Op: "dial", Net: "sim", Addr: memoryAddr(n.name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	return client, nil
+}
+
+// Serve runs the node's SSH server on a listener until ctx ends or the listener
+// fails; it closes the listener. Anybody who can reach it gets in (see
+// serverConfig), so it belongs on loopback.
+func (r *Rig) Serve(ctx context.Context, ln net.Listener, node string) error {
+	n, err := r.node(node)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { ln.Close() })
+	defer stop()
+	defer ln.Close()
+	for {
+		conn, err := ln.Accept()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("accept on %s: %w", ln.Addr(), err)
+		}
+		if !r.serve(n, conn) {
+			conn.Close()
+		}
+	}
+}
+
+// serve starts a connection's server; it is false where the node refuses.
+func (r *Rig) serve(n *node, conn net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || n.dead() {
+		return false
+	}
+	r.conns[conn] = n.name
+	r.serving.Go(func() {
+		n.serveConn(conn, r.hosts[n.name])
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.conns, conn)
+	})
+	return true
+}
+
+func (n *node) dead() bool { return n.index == 0 && n.rig.faults["peer-dead"] }

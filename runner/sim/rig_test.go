@@ -1,0 +1,304 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// A bench is a rig with a client for each node.
+type bench struct {
+	*Rig
+	t       *testing.T
+	clients map[string]*ssh.Client
+}
+
+func newBench(t *testing.T, o Options) *bench {
+	t.Helper()
+	if o.Speed == 0 {
+		o.Speed = 50
+	}
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{Rig: r, t: t, clients: map[string]*ssh.Client{}}
+	t.Cleanup(func() {
+		for _, c := range b.clients {
+			c.Close()
+		}
+		r.Close()
+	})
+	return b
+}
+
+func (b *bench) client(node string) *ssh.Client {
+	b.t.Helper()
+	if c := b.clients[node]; c != nil {
+		return c
+	}
+	conn, err := b.Dial(b.t.Context(), node)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	cc, chans, reqs, err := ssh.NewClientConn(conn, node, &ssh.ClientConfig{
+		User: "nvidia", HostKeyCallback: ssh.FixedHostKey(b.HostKey(node)),
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.clients[node] = ssh.NewClient(cc, chans, reqs)
+	return b.clients[node]
+}
+
+// A reply is what a command printed and how it ended.
+type reply struct {
+	out, err string
+	code     int
+}
+
+func exitOf(t *testing.T, err error) int {
+	t.Helper()
+	switch err := err.(type) {
+	case nil:
+		return 0
+	case *ssh.ExitError:
+		return err.ExitStatus()
+	default:
+		t.Errorf("session: %v", err)
+		return -1
+	}
+}
+
+func (b *bench) try(node, command string) reply {
+	b.t.Helper()
+	s, err := b.client(node).NewSession()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer s.Close()
+	var out, errs bytes.Buffer
+	s.Stdout, s.Stderr = &out, &errs
+	err = s.Run(command)
+	return reply{out.String(), errs.String(), exitOf(b.t, err)}
+}
+
+// must runs a command that has to succeed without a word on stderr.
+func (b *bench) must(node, command string) string {
+	b.t.Helper()
+	r := b.try(node, command)
+	if r.code != 0 || r.err != "" {
+		b.t.Errorf("%s on %s: exit %d\n%s%s", command, node, r.code, r.out, r.err)
+	}
+	return r.out
+}
+
+// start runs a command and returns what waits for its end.
+func (b *bench) start(node, command string) (*ssh.Session, func() reply) {
+	b.t.Helper()
+	s, err := b.client(node).NewSession()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	s.Stdout, s.Stderr = &out, &errs
+	if err := s.Start(command); err != nil {
+		b.t.Fatal(err)
+	}
+	return s, func() reply {
+		err := s.Wait()
+		return reply{out.String(), errs.String(), exitOf(b.t, err)}
+	}
+}
+
+// until waits for a condition of the nodes.
+func (b *bench) until(what string, holds func() bool) {
+	b.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		b.mu.Lock()
+		ok := holds()
+		b.mu.Unlock()
+		if ok {
+			return
+		}
+		time.Sleep(200 * time.Microsecond)
+	}
+	b.t.Fatalf("never happened: %s", what)
+}
+
+// listening waits until a node's port has a server.
+func (b *bench) listening(node, port int) {
+	b.t.Helper()
+	b.until("a listener", func() bool { return b.nodes[node].listeners[port] != nil })
+}
+
+func TestShell(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, c := range []struct{ command, want string }{
+		{"hostname", "spark-01\n"},
+		{"uname -srm", "Linux " + kernel + " aarch64\n"},
+		{"id -u; sudo -n id -u", "1000\n0\n"},
+		{"echo a b | tr a-z A-Z; printf '%s\\n' x | cut -c1", "A B\nx\n"},
+		{"cd /sys/class/net/enp1s0f0np0 && cat mtu operstate", "1500\nup\n"},
+		{"readlink -f /sys/class/infiniband/rocep1s0f0/device", "/sys/devices/pci0000:00/0000:00:00.0/0000:01:00.0\n"},
+		{"ls /sys/class/infiniband/roceP2p1s0f1/device/net", "enP2p1s0f1np1\n"},
+		{"cd /sys/class/infiniband; for d in *; do read -r s < $d/ports/1/state; echo $d $s; done",
+			"roceP2p1s0f0 4: ACTIVE\nroceP2p1s0f1 4: ACTIVE\nrocep1s0f0 4: ACTIVE\nrocep1s0f1 4: ACTIVE\n"},
+		{"cat /sys/class/infiniband/rocep1s0f0/ports/1/gids/3", "0000:0000:0000:0000:0000:ffff:c0a8:640a\n"},
+		{"cat /sys/class/infiniband/roceP2p1s0f0/ports/1/gid_attrs/types/5", "RoCE v2\n"},
+		{"grep -H . /sys/class/net/enp1s0f*/phys_port_name", "/sys/class/net/enp1s0f0np0/phys_port_name:p0\n/sys/class/net/enp1s0f1np1/phys_port_name:p1\n"},
+		{"command -v ib_write_bw; command -v nixlbench || echo none", "/usr/bin/ib_write_bw\nnone\n"},
+		{"f() { echo in $1; }; f x; x=$(seq 3 | wc -l); echo $x", "in x\n3\n"},
+		{"echo hi > /tmp/x; cat /tmp/x; rm /tmp/x; cat /tmp/x 2>/dev/null || echo gone", "hi\ngone\n"},
+		{"sh -c 'echo $0 $1' name arg", "name arg\n"},
+		{"timeout 0.01 sleep 60; echo $?", "124\n"},
+		{"ulimit -l", "unlimited\n"},
+		{"trap 'echo bye' EXIT INT TERM; echo hi", "hi\nbye\n"},
+		{"eval 'echo a; echo b'; echo 'echo c' > /tmp/s; . /tmp/s", "a\nb\nc\n"},
+		{"ip -br addr show enp1s0f0np0", "enp1s0f0np0      UP             192.168.100.10/24 fe80::4ebb:47ff:fe2c:1031/64 \n"},
+		{"ip -j route get 192.168.100.11", `[{"dst":"192.168.100.11","dev":"enp1s0f0np0","prefsrc":"192.168.100.10","flags":[],"uid":1000,"cache":[]}]` + "\n"},
+		{"ibdev2netdev | head -1", "rocep1s0f0 port 1 ==> enp1s0f0np0 (Up)\n"},
+	} {
+		if got := b.must("spark-01", c.command); got != c.want {
+			t.Errorf("%s\n got %q\nwant %q", c.command, got, c.want)
+		}
+	}
+}
+
+func TestShellFailures(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, c := range []struct {
+		command, err string
+		code         int
+	}{
+		{"foo", "bash: line 1: foo: command not found\n", 127},
+		{"sh -c foo", "sh: 1: foo: not found\n", 127},
+		{"exit 7", "", 7},
+		{"cat /nope", "cat: /nope: No such file or directory\n", 1},
+		{"cat /sys/class/infiniband/rocep1s0f0/ports/1/gid_attrs/types/9", "cat: /sys/class/infiniband/rocep1s0f0/ports/1/gid_attrs/types/9: Invalid argument\n", 1},
+		{"ip link set enp1s0f0np0 mtu 9000", "RTNETLINK answers: Operation not permitted\n", 2},
+		{"ping -c 1 nowhere", "ping: nowhere: Temporary failure in name resolution\n", 2},
+	} {
+		if got := b.try("spark-01", c.command); got.err != c.err || got.code != c.code {
+			t.Errorf("%s: exit %d, %q; want %d, %q", c.command, got.code, got.err, c.code, c.err)
+		}
+	}
+}
+
+// Whatever a script says, it sees the node and never the host.
+func TestHostIsOutOfReach(t *testing.T) {
+	t.Setenv("RAILBENCH_HOST_SECRET", "visible")
+	b := newBench(t, Options{})
+	if got := b.must("spark-02", "cat /etc/hostname; echo $RAILBENCH_HOST_SECRET; env | grep -c SECRET || true"); got != "spark-02\n\n0\n" {
+		t.Errorf("the host shows: %q", got)
+	}
+	if got := b.must("spark-01", "cat /etc/passwd; echo ~root ~daemon; pwd -P"); !strings.HasSuffix(got, "/bin/bash\n/root /home/daemon\n/home/nvidia\n") || strings.Count(got, "\n") != 4 {
+		t.Errorf("the host shows: %q", got)
+	}
+	for _, command := range []string{
+		"cat <(echo x)", "eval 'cat <(echo x)'", "ls /work", "/usr/bin/go version", "/proc/self/exe", ". /etc/profile",
+		"echo x > /etc/railbench-was-here", "cd /work", "exec /bin/uptime-of-host", "cat < /proc/self/environ", "trap 'cat <(ls)' EXIT",
+		"[ -f /etc/shadow ]", "test -d /work", "command -v go", "command . /etc/profile", "source /etc/bash.bashrc",
+		"ls -d /work/*",
+	} {
+		if got := b.try("spark-01", command); got.code == 0 {
+			t.Errorf("%s: exit 0, %q", command, got.out)
+		}
+	}
+}
+
+func TestStdinAndBackground(t *testing.T) {
+	b := newBench(t, Options{})
+	s, err := b.client("spark-01").NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.Stdin = strings.NewReader("one\ntwo\n")
+	out, err := s.Output("sleep 1000 & read a; echo got $a; cat; sudo -n sh -c 'echo root'")
+	if err != nil || string(out) != "got one\ntwo\nroot\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestConnectionEndsScripts(t *testing.T) {
+	b := newBench(t, Options{Speed: 1})
+	b.start("spark-01", "ib_write_bw & while :; do sleep 100; done")
+	b.listening(0, defaultPort)
+	b.clients["spark-01"].Close()
+	delete(b.clients, "spark-01")
+	b.until("the end of the server", func() bool { return len(b.nodes[0].procs) == 0 && len(b.nodes[0].listeners) == 0 })
+}
+
+func TestKeepalive(t *testing.T) {
+	b := newBench(t, Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		b.client("spark-01").SendRequest("keepalive@openssh.com", true, nil)
+	}()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		t.Error("no answer")
+	}
+}
+
+func TestHostKeysAreKeptBySeed(t *testing.T) {
+	a, b, c := newBench(t, Options{Seed: 1}), newBench(t, Options{Seed: 1}), newBench(t, Options{Seed: 2})
+	if !bytes.Equal(a.HostKey("spark-01").Marshal(), b.HostKey("spark-01").Marshal()) {
+		t.Error("the same seed has other host keys")
+	}
+	if bytes.Equal(a.HostKey("spark-01").Marshal(), c.HostKey("spark-01").Marshal()) || bytes.Equal(a.HostKey("spark-01").Marshal(), a.HostKey("spark-02").Marshal()) {
+		t.Error("two nodes share a host key")
+	}
+}
+
+func TestLogin(t *testing.T) {
+	b := newBench(t, Options{})
+	s, err := b.client("spark-01").NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.RequestPty("xterm", 24, 80, ssh.TerminalModes{}); err != nil {
+		t.Fatal(err)
+	}
+	in, _ := s.StdinPipe()
+	out, _ := s.StdoutPipe()
+	if err := s.Shell(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, "x=5\rcd /sys\recho $x in $PWD\rsleep 100000\r"); err != nil {
+		t.Fatal(err)
+	}
+	var seen strings.Builder
+	buf := make([]byte, 4096)
+	broke := false
+	for {
+		n, err := out.Read(buf)
+		seen.Write(buf[:n])
+		if !broke && strings.Contains(seen.String(), "sleep 100000\r\n") {
+			broke = true
+			io.WriteString(in, "\x03")
+		}
+		if broke && strings.Contains(seen.String(), "^C") {
+			io.WriteString(in, "exit 3\r")
+			broke = false
+		}
+		if err != nil {
+			break
+		}
+	}
+	if code := exitOf(t, s.Wait()); code != 3 || !strings.Contains(seen.String(), "5 in /sys\r\n") || !strings.Contains(seen.String(), "nvidia@spark-01:~$ ") {
+		t.Errorf("exit %d, screen %q", code, seen.String())
+	}
+}

@@ -1,0 +1,279 @@
+package sim
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"golang.org/x/crypto/ssh"
+)
+
+// serverConfig lets everybody in: a pretend node holds nothing, its scripts
+// reach nothing of the host, and it listens in memory or on loopback. All
+// methods are offered so that every client finds the one it knows.
+func serverConfig(key ssh.Signer) *ssh.ServerConfig {
+	c := &ssh.ServerConfig{
+		NoClientAuth: true,
+		PasswordCallback: func(ssh.ConnMetadata, []byte) (*ssh.Permissions, error) {
+			return nil, nil
+		},
+		PublicKeyCallback: func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) {
+			return nil, nil
+		},
+		KeyboardInteractiveCallback: func(ssh.ConnMetadata, ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+			return nil, nil
+		},
+		ServerVersion: "SSH-2.0-railbench_sim",
+	}
+	c.AddHostKey(key)
+	return c
+}
+
+// handshakeLimit keeps a client that says nothing from holding a goroutine.
+const handshakeLimit = 30 * time.Second
+
+// serveConn serves one connection until it ends, and returns when everything
+// that it started is over.
+func (n *node) serveConn(conn net.Conn, key ssh.Signer) {
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(handshakeLimit))
+	server, channels, requests, err := ssh.NewServerConn(conn, serverConfig(key))
+	if err != nil {
+		return
+	}
+	conn.SetDeadline(time.Time{})
+	// A keepalive is answered with a failure, as sshd does: an answer it is.
+	go ssh.DiscardRequests(requests)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		server.Wait()
+		cancel()
+	}()
+	var open sync.WaitGroup
+	defer open.Wait()
+	defer cancel()
+	for nc := range channels {
+		if nc.ChannelType() != "session" {
+			nc.Reject(ssh.Prohibited, "only sessions are simulated")
+			continue
+		}
+		ch, reqs, err := nc.Accept()
+		if err != nil {
+			continue
+		}
+		open.Go(func() {
+			s := &session{node: n, ch: ch, width: 80, height: 24}
+			s.serve(ctx, reqs)
+		})
+	}
+}
+
+// A session is one channel: a command, or a login shell.
+type session struct {
+	node *node
+	ch   ssh.Channel
+	env  []string
+
+	pty           bool
+	width, height int
+	resized       func(width, height int)
+}
+
+func (s *session) serve(ctx context.Context, requests <-chan *ssh.Request) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	started := false
+	start := func(run func(context.Context) int) {
+		started = true
+		go func() {
+			defer close(done)
+			code := run(ctx)
+			s.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(code)}))
+			s.ch.Close()
+		}()
+	}
+	var mu sync.Mutex
+	for req := range requests {
+		ok := false
+		switch req.Type {
+		case "env":
+			var p struct{ Name, Value string }
+			// Like sshd's default, only the locale comes along.
+			if ssh.Unmarshal(req.Payload, &p) == nil && (p.Name == "LANG" || strings.HasPrefix(p.Name, "LC_")) && !started {
+				s.env = append(s.env, p.Name+"="+p.Value)
+				ok = true
+			}
+		case "pty-req":
+			var p struct {
+				Term                         string
+				Columns, Rows, Width, Height uint32
+				Modes                        string
+			}
+			if ok = !started && ssh.Unmarshal(req.Payload, &p) == nil; ok {
+				s.pty, s.width, s.height = true, int(p.Columns), int(p.Rows)
+				s.env = append(s.env, "TERM="+p.Term)
+			}
+		case "window-change":
+			var p struct{ Columns, Rows, Width, Height uint32 }
+			mu.Lock()
+			if ssh.Unmarshal(req.Payload, &p) == nil && s.resized != nil {
+				s.resized(int(p.Columns), int(p.Rows))
+			}
+			mu.Unlock()
+		case "exec":
+			var p struct{ Command string }
+			if ok = !started && ssh.Unmarshal(req.Payload, &p) == nil; ok {
+				req.Reply(true, nil)
+				start(func(ctx context.Context) int { return s.exec(ctx, p.Command) })
+				continue
+			}
+		case "shell":
+			if ok = !started; ok {
+				req.Reply(true, nil)
+				start(func(ctx context.Context) int {
+					return s.shell(ctx, func(f func(int, int)) {
+						mu.Lock()
+						defer mu.Unlock()
+						s.resized = f
+					})
+				})
+				continue
+			}
+		case "signal":
+			var p struct{ Name string }
+			if ssh.Unmarshal(req.Payload, &p) == nil {
+				switch p.Name {
+				case "TERM", "INT", "KILL", "HUP":
+					cancel()
+				}
+			}
+		}
+		if req.WantReply {
+			req.Reply(ok, nil)
+		}
+	}
+	// The client has closed the channel.
+	cancel()
+	if started {
+		<-done
+	} else {
+		s.ch.Close()
+	}
+}
+
+// sudoLeash is how a node asks for root before the leash.
+var sudoLeash = regexp.MustCompile(`^sudo((?: -[nSk]+| -p (?:''|""|\S+))*) (sh -c .*)$`)
+
+// exec runs a command line: under the leash, or as plain shell.
+func (s *session) exec(ctx context.Context, command string) int {
+	out, errs := &gate{w: s.ch}, &gate{w: s.ch.Stderr()}
+	defer out.close()
+	defer errs.close()
+	plain, options, root := command, "", false
+	if i := strings.IndexByte(command, '\n'); i >= 0 || strings.HasPrefix(command, "sudo ") {
+		head, tail := command, ""
+		if i >= 0 {
+			head, tail = command[:i], command[i:]
+		}
+		if m := sudoLeash.FindStringSubmatch(head); m != nil {
+			options, plain, root = m[1], m[2]+tail, true
+		}
+	}
+	if leash, ok := runner.ParseLeash(plain); ok {
+		in := bufio.NewReader(s.ch)
+		if root && !s.sudo(options, in, errs) {
+			return 1
+		}
+		sh := newShell(s.node, root, false)
+		code := 0
+		err := leash.Serve(in, out, func(leashed context.Context, text string) int {
+			leashed, cancel := context.WithCancel(leashed)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			code = sh.start(leashed, text, job{name: "railbench", env: append(s.env, "LC_ALL=C", "RAILBENCH_RUN="+leash.ID), stdout: out, stderr: errs})
+			return code
+		})
+		if err != nil {
+			return 125
+		}
+		// The wrapper's own status: what the script said is in its last line.
+		return 0
+	}
+	sh := newShell(s.node, false, true)
+	if s.pty {
+		tty := &crlf{w: out}
+		sh.tty = tty
+		return sh.start(ctx, command, job{name: "bash", env: s.env, stdin: s.ch, stdout: tty, stderr: tty})
+	}
+	return sh.start(ctx, command, job{name: "bash", env: s.env, stdin: s.ch, stdout: out, stderr: errs})
+}
+
+// start runs a text as a process of the node.
+func (sh *shell) start(ctx context.Context, text string, j job) int {
+	n := sh.node
+	n.rig.mu.Lock()
+	sh.proc = n.spawn([]string{j.name}, sh.root)
+	n.rig.mu.Unlock()
+	defer func() {
+		n.rig.mu.Lock()
+		defer n.rig.mu.Unlock()
+		delete(n.procs, sh.proc.pid)
+	}()
+	return sh.run(ctx, text, j)
+}
+
+// sudo is what sudo does before it runs the leash.
+func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
+	s.node.rig.mu.Lock()
+	needs := s.node.rig.faults["sudo-password"]
+	s.node.rig.mu.Unlock()
+	if !needs {
+		return true
+	}
+	if !strings.Contains(options, "S") {
+		io.WriteString(errs, "sudo: a password is required\n")
+		return false
+	}
+	return checkPassword(in, errs, "")
+}
+
+// A gate is a stream of a session that may be written to by several commands at
+// once, and by none after the end.
+type gate struct {
+	mu     sync.Mutex
+	w      io.Writer
+	closed bool
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return 0, io.ErrClosedPipe
+	}
+	return g.w.Write(p)
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+// crlf is a terminal's output: a line end is two characters.
+type crlf struct{ w io.Writer }
+
+func (c *crlf) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(c.w, strings.ReplaceAll(string(p), "\n", "\r\n")); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

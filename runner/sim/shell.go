@@ -1,0 +1,511 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A shell interprets scripts on a node. Its file system, its commands and its
+// environment are the node's: the machine that the simulator runs on is never
+// seen, whatever a script says.
+type shell struct {
+	node *node
+	root bool
+	bash bool // a login shell is bash, a script's is sh
+	proc *process
+	// tty is where an interactive shell prints: tools flush each line there.
+	tty io.Writer
+
+	mu      sync.Mutex
+	running int // commands
+	idle    sync.Cond
+}
+
+func newShell(n *node, root, bash bool) *shell {
+	sh := &shell{node: n, root: root, bash: bash}
+	sh.idle.L = &sh.mu
+	return sh
+}
+
+// A job is one text for a shell and what surrounds it.
+type job struct {
+	name   string // $0
+	params []string
+	env    []string // NAME=value, on top of the login environment
+	dir    string
+	stdin  io.Reader // nil where there is none
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// run interprets a text and returns the exit status once everything that it
+// started is over, background jobs too: 143 where ctx ended it.
+func (sh *shell) run(ctx context.Context, text string, j job) int {
+	file, err := sh.parse(text, j.name)
+	if err != nil {
+		fmt.Fprintln(j.stderr, err)
+		return 2
+	}
+	r, err := sh.interpreter(j)
+	if err != nil {
+		fmt.Fprintf(j.stderr, "%s: %v\n", j.name, err)
+		return 2
+	}
+	return sh.runFile(ctx, r, file)
+}
+
+func (sh *shell) runFile(ctx context.Context, r *interp.Runner, file *syntax.File) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	code := exitCode(r.Run(ctx, file))
+	if ctx.Err() != nil {
+		code = 128 + int(syscall.SIGTERM)
+	}
+	// What is left in the background ends with the script, as under the leash.
+	cancel()
+	wait := &syntax.Stmt{Cmd: &syntax.CallExpr{Args: []*syntax.Word{{Parts: []syntax.WordPart{&syntax.Lit{Value: "wait"}}}}}}
+	r.Run(context.Background(), wait)
+	sh.mu.Lock()
+	for sh.running > 0 {
+		sh.idle.Wait()
+	}
+	sh.mu.Unlock()
+	return code
+}
+
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if status, ok := errors.AsType[interp.ExitStatus](err); ok {
+		return int(status)
+	}
+	return 1
+}
+
+// pidVariable holds what $$ would be on the node.
+const pidVariable = "SIM_PID"
+
+// parse reads a text and refuses what would reach the host.
+func (sh *shell) parse(text, name string) (*syntax.File, error) {
+	variant := syntax.LangPOSIX
+	if sh.bash {
+		variant = syntax.LangBash
+	}
+	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(text), name)
+	if err != nil {
+		return nil, err
+	}
+	if err := contain(file); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return file, nil
+}
+
+// contain keeps the interpreter inside the node: process substitution would
+// make FIFOs on the host, $$ is the host's process, and the tests for a file's
+// owner look into the host's stat.
+func contain(node syntax.Node) error {
+	var err error
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ProcSubst:
+			err = errors.New("process substitution is not simulated")
+		case *syntax.ParamExp:
+			if n.Param != nil && (n.Param.Value == "$" || n.Param.Value == "PPID") {
+				n.Param.Value = pidVariable
+			}
+		case *syntax.UnaryTest:
+			switch n.Op {
+			case syntax.TsUsrOwn, syntax.TsGrpOwn, syntax.TsModif:
+				n.Op = syntax.TsExists
+			}
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (sh *shell) interpreter(j job) (*interp.Runner, error) {
+	dir := j.dir
+	if dir == "" {
+		dir = homeDir
+	}
+	opts := []interp.RunnerOption{
+		interp.Env(sh.environment(j.env)),
+		// interp.Dir would look for the directory on the host.
+		func(r *interp.Runner) error { r.Dir = dir; return nil },
+		interp.StdIO(j.stdin, j.stdout, j.stderr),
+		interp.CallHandler(sh.beforeCall),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return sh.exec }),
+		interp.OpenHandler(sh.open),
+		interp.ReadDirHandler2(sh.readDir),
+		interp.StatHandler(sh.stat),
+		interp.AccessHandler(sh.access),
+	}
+	if len(j.params) > 0 {
+		opts = append(opts, interp.Params(append([]string{"--"}, j.params...)...))
+	}
+	return interp.New(opts...)
+}
+
+// environ is a shell's first environment.
+type environ struct {
+	names  []string
+	values map[string]expand.Variable
+}
+
+func (e *environ) Get(name string) expand.Variable {
+	// The interpreter looks here for a user's home before it asks the host.
+	if user, ok := strings.CutPrefix(name, "HOME "); ok {
+		home := "/home/" + user
+		if user == "root" {
+			home = "/root"
+		}
+		return expand.Variable{Set: true, Kind: expand.String, Str: home}
+	}
+	return e.values[name]
+}
+
+func (e *environ) Each(visit func(string, expand.Variable) bool) {
+	for _, name := range e.names {
+		if !visit(name, e.values[name]) {
+			return
+		}
+	}
+}
+
+func (e *environ) set(name, value string, exported bool) {
+	if _, ok := e.values[name]; !ok {
+		e.names = append(e.names, name)
+	}
+	e.values[name] = expand.Variable{Set: true, Exported: exported, Kind: expand.String, Str: value}
+}
+
+func (sh *shell) environment(extra []string) expand.Environ {
+	e := &environ{values: map[string]expand.Variable{}}
+	user, home, uid := "nvidia", homeDir, "1000"
+	if sh.root {
+		user, home, uid = "root", "/root", "0"
+	}
+	pid := 4211
+	if sh.proc != nil {
+		pid = sh.proc.pid
+	}
+	for _, kv := range [][2]string{
+		{"HOME", home}, {"USER", user}, {"LOGNAME", user}, {"SHELL", "/bin/bash"}, {"LANG", "en_US.UTF-8"},
+		{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+	} {
+		e.set(kv[0], kv[1], true)
+	}
+	for _, kv := range [][2]string{{"UID", uid}, {"EUID", uid}, {"GID", uid}, {pidVariable, strconv.Itoa(pid)}} {
+		e.set(kv[0], kv[1], false)
+	}
+	for _, kv := range extra {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			e.set(name, value, true)
+		}
+	}
+	return e
+}
+
+// beforeCall replaces builtins of the interpreter that would look at the host,
+// or that it lacks, by the node's own ("@kill" is in the table of tools under
+// that name, which no script can write as a path).
+func (sh *shell) beforeCall(ctx context.Context, args []string) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	hc := interp.HandlerCtx(ctx)
+	switch args[0] {
+	case "command":
+		return sh.beforeCommand(ctx, args)
+	case "builtin":
+		if len(args) > 1 {
+			return sh.beforeCall(ctx, args[1:])
+		}
+	case "type":
+		return append([]string{"@type"}, args[1:]...), nil
+	case "hash":
+		return []string{"true"}, nil
+	case "kill", "ulimit", "umask", "jobs":
+		return append([]string{"@" + args[0]}, args[1:]...), nil
+	case "pwd":
+		if len(args) > 1 && args[1] == "-P" {
+			return []string{"@pwd"}, nil
+		}
+	case "cd":
+		for len(args) > 1 && (args[1] == "-P" || args[1] == "-L" || args[1] == "--") {
+			args = append(args[:1:1], args[2:]...)
+		}
+	case "eval":
+		file, err := syntax.NewParser().Parse(strings.NewReader(strings.Join(args[1:], " ")), "eval")
+		if err == nil {
+			err = contain(file)
+		}
+		if err != nil {
+			return []string{"@refuse", err.Error()}, nil
+		}
+		var text strings.Builder
+		if err := syntax.NewPrinter().Print(&text, file); err == nil {
+			return []string{"eval", text.String()}, nil
+		}
+	case ".", "source":
+		if len(args) < 2 {
+			return []string{"@refuse", "filename argument required"}, nil
+		}
+		sh.node.rig.mu.Lock()
+		text, err := sh.node.readFile(absolute(hc.Dir, args[1]))
+		sh.node.rig.mu.Unlock()
+		if err != nil {
+			return []string{"@refuse", args[1] + ": " + errorText(err)}, nil
+		}
+		return sh.beforeCall(ctx, []string{"eval", text})
+	case "trap":
+		return beforeTrap(args), nil
+	case "test", "[":
+		for i := 1; i+1 < len(args); i++ {
+			if args[i] == "-O" || args[i] == "-G" || args[i] == "-N" {
+				args[i] = "-e"
+			}
+		}
+	}
+	return args, nil
+}
+
+func (sh *shell) beforeCommand(ctx context.Context, args []string) ([]string, error) {
+	rest := args[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		switch rest[0] {
+		case "-v", "-V":
+			return append([]string{"@command" + rest[0]}, rest[1:]...), nil
+		case "-p", "--":
+			rest = rest[1:]
+		default:
+			return []string{"@refuse", "command: Illegal option " + rest[0]}, nil
+		}
+	}
+	if len(rest) == 0 {
+		return []string{"true"}, nil
+	}
+	return sh.beforeCall(ctx, rest)
+}
+
+// beforeTrap keeps the traps that the interpreter knows. The others are for
+// signals, which nobody sends to a pretend process.
+func beforeTrap(args []string) []string {
+	if len(args) < 3 {
+		return []string{"true"}
+	}
+	if file, err := syntax.NewParser().Parse(strings.NewReader(args[1]), "trap"); err != nil || contain(file) != nil {
+		return []string{"@refuse", "trap: syntax error"}
+	}
+	kept := []string{"trap", args[1]}
+	for _, sig := range args[2:] {
+		switch sig {
+		case "0", "EXIT":
+			kept = append(kept, "EXIT")
+		case "ERR":
+			kept = append(kept, sig)
+		}
+	}
+	if len(kept) == 2 {
+		return []string{"true"}
+	}
+	return kept
+}
+
+// exec runs one command of a script.
+func (sh *shell) exec(ctx context.Context, args []string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	sh.mu.Lock()
+	sh.running++
+	sh.mu.Unlock()
+	defer func() {
+		sh.mu.Lock()
+		sh.running--
+		sh.idle.Broadcast()
+		sh.mu.Unlock()
+	}()
+	hc := interp.HandlerCtx(ctx)
+	c := &call{
+		sh: sh, node: sh.node, root: sh.root, args: args, dir: hc.Dir,
+		in: input(ctx, hc.Stdin), err: hc.Stderr,
+		live: sh.tty != nil && hc.Stdout == sh.tty,
+		env:  func(name string) string { return hc.Env.Get(name).String() },
+		exported: func() []string {
+			var list []string
+			seen := map[string]int{}
+			for name, v := range hc.Env.Each {
+				if !v.Exported || v.Kind != expand.String {
+					continue
+				}
+				if i, ok := seen[name]; ok {
+					list[i] = name + "=" + v.Str
+					continue
+				}
+				seen[name] = len(list)
+				list = append(list, name+"="+v.Str)
+			}
+			return list
+		},
+	}
+	c.setOut(hc.Stdout)
+	code := c.exec(ctx, args)
+	c.out.Flush()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if code != 0 {
+		return interp.ExitStatus(code)
+	}
+	return nil
+}
+
+// input makes a command's stdin end when ctx does.
+func input(ctx context.Context, r io.Reader) io.Reader {
+	f, ok := r.(*os.File)
+	if !ok || f == nil {
+		return strings.NewReader("")
+	}
+	return &cancellable{ctx: ctx, f: f}
+}
+
+// cancellable is one command's view of a pipe.
+type cancellable struct {
+	ctx context.Context //nolint:containedctx // an io.Reader has no other place for it
+	f   *os.File
+}
+
+func (c *cancellable) Read(p []byte) (int, error) {
+	stop := context.AfterFunc(c.ctx, func() { c.f.SetReadDeadline(aLongTimeAgo) })
+	defer stop()
+	return c.f.Read(p)
+}
+
+func absolute(dir, name string) string {
+	if !strings.HasPrefix(name, "/") {
+		name = dir + "/" + name
+	}
+	return name
+}
+
+func (sh *shell) open(ctx context.Context, name string, flag int, _ os.FileMode) (io.ReadWriteCloser, error) {
+	n := sh.node
+	name = absolute(interp.HandlerCtx(ctx).Dir, name)
+	fail := func(err error) (io.ReadWriteCloser, error) {
+		return nil, &os.PathError{Op: "sh: 1: cannot open", Path: name, Err: err}
+	}
+	n.rig.mu.Lock()
+	defer n.rig.mu.Unlock()
+	if name == os.DevNull {
+		return &content{Reader: strings.NewReader("")}, nil
+	}
+	if flag&(os.O_WRONLY|os.O_RDWR) == 0 {
+		text, err := n.readFile(name)
+		if errors.Is(err, syscall.EINVAL) {
+			// The file opens; the read fails.
+			return &content{Reader: failing{err}}, nil
+		}
+		if err != nil {
+			return fail(err)
+		}
+		return &content{Reader: strings.NewReader(text)}, nil
+	}
+	f, err := n.create(name, sh.root)
+	if err != nil {
+		return fail(err)
+	}
+	if flag&os.O_TRUNC != 0 {
+		f.data = nil
+	}
+	return &content{Reader: strings.NewReader(""), node: n, file: f}, nil
+}
+
+// content is an open file.
+type content struct {
+	io.Reader
+	node *node
+	file *file
+}
+
+// fileLimit bounds what a script can write into one pretend file.
+const fileLimit = 16 << 20
+
+func (c *content) Write(p []byte) (int, error) {
+	if c.file == nil {
+		return len(p), nil
+	}
+	c.node.rig.mu.Lock()
+	defer c.node.rig.mu.Unlock()
+	if len(c.file.data)+len(p) > fileLimit {
+		return 0, syscall.ENOSPC
+	}
+	c.file.data = append(c.file.data, p...)
+	return len(p), nil
+}
+
+func (c *content) Close() error { return nil }
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func (sh *shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error) {
+	n := sh.node
+	n.rig.mu.Lock()
+	defer n.rig.mu.Unlock()
+	dir, _, err := n.lookup(absolute(interp.HandlerCtx(ctx).Dir, name), true)
+	if err != nil {
+		return nil, err
+	}
+	if dir.kids == nil {
+		return nil, syscall.ENOTDIR
+	}
+	var entries []fs.DirEntry
+	for _, name := range dir.names() {
+		entries = append(entries, info{name, dir.kids[name]})
+	}
+	return entries, nil
+}
+
+func (sh *shell) stat(ctx context.Context, name string, follow bool) (fs.FileInfo, error) {
+	n := sh.node
+	n.rig.mu.Lock()
+	defer n.rig.mu.Unlock()
+	i, _, err := n.lookup(absolute(interp.HandlerCtx(ctx).Dir, name), follow)
+	if err != nil {
+		return nil, &os.PathError{Op: "stat", Path: name, Err: err}
+	}
+	return info{path.Base(name), i}, nil
+}
+
+func (sh *shell) access(ctx context.Context, name string, mode interp.AccessMode) error {
+	n := sh.node
+	n.rig.mu.Lock()
+	defer n.rig.mu.Unlock()
+	i, real, err := n.lookup(absolute(interp.HandlerCtx(ctx).Dir, name), true)
+	switch {
+	case err != nil:
+		return err
+	case mode&interp.AccessExec != 0 && i.mode&0o111 == 0,
+		mode&interp.AccessWrite != 0 && !sh.root && i.mode&0o002 == 0 && !writable(real, false):
+		return syscall.EACCES
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"context"
+	"math"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// runPing sends echoes: -c -i -W -w -s -I -M -q. A frame that is larger than the
+// other end's MTU is lost there, whatever the sender thinks of it.
+func runPing(ctx context.Context, c *call) int {
+	// ping also takes options behind the host.
+	var options []string
+	host := ""
+	for i := 1; i < len(c.args); i++ {
+		a := c.args[i]
+		if a == "" || a[0] != '-' {
+			host = a
+			continue
+		}
+		options = append(options, a)
+		if len(a) == 2 && i+1 < len(c.args) && byteIn("ciWwsIMtQlp", a[1]) {
+			i++
+			options = append(options, c.args[i])
+		}
+	}
+	sub := *c
+	sub.args = append([]string{"ping"}, options...)
+	set, _, ok := sub.flags("ciWwsIMtQlp")
+	if !ok {
+		return 2
+	}
+	if host == "" {
+		return c.fail(2, "ping: usage error: Destination address required")
+	}
+	count, _ := strconv.Atoi(last(set, 'c', "0"))
+	size, err := strconv.Atoi(last(set, 's', "56"))
+	if err != nil || size < 0 || size > 65507 {
+		return c.fail(2, "ping: invalid -s value: '%s': out of range: 0 <= value <= 2147483647", last(set, 's', ""))
+	}
+	interval, _ := seconds(last(set, 'i', "1"))
+	wait, _ := seconds(last(set, 'W', "10"))
+	deadline, _ := seconds(last(set, 'w', "0"))
+	dontFragment := last(set, 'M', "") == "do"
+
+	var target netip.Addr
+	var w way
+	var state string
+	var mtu, theirs int
+	var from netip.Addr
+	c.locked(func() {
+		if target, ok = c.node.resolve(host); !ok {
+			state = "name"
+			return
+		}
+		if w, ok = c.node.route(target); !ok {
+			state = "route"
+			return
+		}
+		if out := last(set, 'I', ""); out != "" && !w.local {
+			if a, err := netip.ParseAddr(out); err == nil {
+				from = a
+			} else if d := c.node.netdev(out); d == nil {
+				state = "device"
+				return
+			} else if d != w.dev {
+				w.dev, w.src = d, d.ipv4().Addr()
+				if w.peer = c.node.neighbour(d, target); !d.up {
+					w.peer = nil
+				}
+			}
+		}
+		mtu, theirs = w.dev.mtu, w.dev.mtu
+		if w.peer != nil && !w.local {
+			theirs = w.peer.mtu
+		}
+	})
+	switch state {
+	case "name":
+		return c.fail(2, "ping: %s: Temporary failure in name resolution", host)
+	case "route":
+		return c.fail(2, "ping: connect: Network is unreachable")
+	case "device":
+		return c.fail(2, "ping: SO_BINDTODEVICE %s: Invalid argument", last(set, 'I', ""))
+	}
+	if from.IsValid() {
+		w.src = from
+	}
+	packet := size + 28
+	tooLong := dontFragment && packet > mtu
+	lost := w.peer == nil || min(packet, mtu) > theirs || min(packet, theirs) > mtu
+	quiet := has(set, "q")
+	if out := last(set, 'I', ""); out != "" {
+		c.printf("PING %s (%s) from %s %s: %d(%d) bytes of data.\n", host, target, w.src, w.dev.name, size, packet)
+	} else {
+		c.printf("PING %s (%s) %d(%d) bytes of data.\n", host, target, size, packet)
+	}
+	c.out.Flush()
+	clock := c.node.rig.clock
+	var rnd interface{ Float64() float64 }
+	c.locked(func() { rnd = c.node.random("ping") })
+	sent, received, errs := 0, 0, 0
+	var times []float64
+	var elapsed time.Duration
+	for {
+		sent++
+		switch {
+		case tooLong:
+			errs++
+			c.out.Flush()
+			c.fail(0, "ping: local error: message too long, mtu=%d", mtu)
+		case lost:
+			// Without an answer to ARP the kernel says so after three seconds.
+			if w.peer == nil && wait >= 3*time.Second && !quiet {
+				errs++
+				c.printf("From %s icmp_seq=%d Destination Host Unreachable\n", w.src, sent)
+			}
+			c.locked(func() { w.dev.count(uint64(packet+14), 1, 0, 0) })
+		default:
+			received++
+			ms := 0.35 + 0.5*rnd.Float64()
+			if w.local {
+				ms /= 10
+			}
+			times = append(times, ms)
+			c.locked(func() {
+				octets := uint64(packet + 14)
+				w.dev.count(octets, 1, octets, 1)
+				if !w.local {
+					w.peer.count(octets, 1, octets, 1)
+				}
+			})
+			if !quiet {
+				c.printf("%d bytes from %s: icmp_seq=%d ttl=64 time=%.3g ms\n", size+8, target, sent, ms)
+			}
+		}
+		c.out.Flush()
+		if count > 0 && sent >= count {
+			if received < sent && !tooLong && !clock.sleep(ctx, min(wait, 3*time.Second)) {
+				return 143
+			}
+			break
+		}
+		if deadline > 0 && elapsed+interval >= deadline {
+			break
+		}
+		if !clock.sleep(ctx, interval) {
+			return 143
+		}
+		elapsed += interval + 12*time.Millisecond
+	}
+	extra := ""
+	if errs > 0 {
+		extra = "+" + strconv.Itoa(errs) + " errors, "
+	}
+	c.printf("\n--- %s ping statistics ---\n%d packets transmitted, %d received, %s%.6g%% packet loss, time %dms\n", host, sent, received, extra, float64(sent-received)*100/float64(sent), elapsed.Milliseconds())
+	if received == 0 {
+		c.println("")
+		return 1
+	}
+	low, high, sum, square := math.Inf(1), 0.0, 0.0, 0.0
+	for _, t := range times {
+		low, high = min(low, t), max(high, t)
+		sum += t
+		square += t * t
+	}
+	mean := sum / float64(len(times))
+	c.printf("rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n", low, mean, high, math.Sqrt(max(0, square/float64(len(times))-mean*mean)))
+	return 0
+}
+
+func byteIn(s string, b byte) bool {
+	for i := range len(s) {
+		if s[i] == b {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,284 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// The programs that show RDMA devices: of ibverbs-utils, infiniband-diags,
+// iproute2 and NVIDIA's mlnx-tools.
+
+func (f *function) guidDigits() string { return strings.ReplaceAll(f.guid(), ":", "") }
+
+// systemGUID is that of the first function of the function's half.
+func (f *function) systemGUID() *function { return f.node.functions[f.no/2*2] }
+
+func runIbvDevices(_ context.Context, c *call) int {
+	c.println("    device          \t   node GUID")
+	c.println("    ------          \t----------------")
+	c.locked(func() {
+		for _, f := range c.node.functions {
+			c.printf("    %-16s\t%s\n", f.dev, f.guidDigits())
+		}
+	})
+	return 0
+}
+
+func mtuText(mtu int) string {
+	return fmt.Sprintf("%d (%d)", mtu, map[int]int{256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}[mtu])
+}
+
+func runIbvDevinfo(_ context.Context, c *call) int {
+	set, _, ok := c.flags("di")
+	if !ok {
+		return 1
+	}
+	code := 0
+	c.locked(func() {
+		if has(set, "l") {
+			c.printf("%d HCAs found:\n", len(c.node.functions))
+			for _, f := range c.node.functions {
+				c.printf("\t%s\n", f.dev)
+			}
+			c.println("")
+			return
+		}
+		found := false
+		for _, f := range c.node.functions {
+			if dev := last(set, 'd', f.dev); dev != f.dev {
+				continue
+			}
+			found = true
+			state := "PORT_ACTIVE (4)"
+			if !f.live() {
+				state = "PORT_DOWN (1)"
+			}
+			c.printf("hca_id:\t%s\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.45.4028\n\tnode_guid:\t\t\t%s\n\tsys_image_guid:\t\t\t%s\n", f.dev, f.guid(), f.systemGUID().guid())
+			c.printf("\tvendor_id:\t\t\t0x02c9\n\tvendor_part_id:\t\t\t4129\n\thw_ver:\t\t\t\t0x0\n\tboard_id:\t\t\tNVD0000000087\n\tphys_port_cnt:\t\t\t1\n")
+			if has(set, "v") {
+				c.printf("\tmax_mr_size:\t\t\t0xffffffffffffffff\n\tmax_qp:\t\t\t\t131072\n\tmax_qp_wr:\t\t\t32768\n\tmax_cq:\t\t\t\t16777216\n\tmax_mr:\t\t\t\t16777216\n\tmax_qp_rd_atom:\t\t\t16\n")
+			}
+			c.printf("\t\tport:\t1\n\t\t\tstate:\t\t\t%s\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t%s\n\t\t\tsm_lid:\t\t\t0\n\t\t\tport_lid:\t\t0\n\t\t\tport_lmc:\t\t0x00\n\t\t\tlink_layer:\t\tEthernet\n", state, mtuText(f.activeMTU()))
+			if has(set, "v") {
+				phys := "LINK_UP (5)"
+				if !f.live() {
+					phys = "DISABLED (3)"
+				}
+				c.printf("\t\t\tactive_width:\t\t4X (2)\n\t\t\tactive_speed:\t\t50.0 Gbps (64)\n\t\t\tphys_state:\t\t%s\n", phys)
+				for i, g := range f.gids {
+					if g.addr.IsValid() {
+						c.printf("\t\t\tGID[%3d]:\t\t%s, %s\n", i, g.text(), g.kind())
+					}
+				}
+			}
+			c.println("")
+		}
+		if !found {
+			code = 255
+			if has(set, "d") {
+				c.fail(255, "IB device '%s' wasn't found", last(set, 'd', ""))
+				return
+			}
+			c.fail(255, "No IB devices found")
+		}
+	})
+	return code
+}
+
+// text is the GID as tools print it: IPv4 addresses in their mapped form.
+func (g gid) text() string {
+	if g.addr.Is4() {
+		return "::ffff:" + g.addr.String()
+	}
+	return g.addr.String()
+}
+
+func (g gid) kind() string {
+	if g.v2 {
+		return "RoCE v2"
+	}
+	return "RoCE v1"
+}
+
+func (f *function) stateWords() (state, physical string) {
+	switch {
+	case f.live():
+		return "Active", "LinkUp"
+	case !f.net.up:
+		return "Down", "Disabled"
+	default:
+		return "Down", "Polling"
+	}
+}
+
+func runIbstat(_ context.Context, c *call) int {
+	set, names, ok := c.flags("")
+	if !ok {
+		return 1
+	}
+	code := 0
+	c.locked(func() {
+		if has(set, "l") {
+			for _, f := range c.node.functions {
+				c.println(f.dev)
+			}
+			return
+		}
+		found := false
+		for _, f := range c.node.functions {
+			if len(names) > 0 && names[0] != f.dev {
+				continue
+			}
+			found = true
+			state, physical := f.stateWords()
+			c.printf("CA '%s'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tFirmware version: 28.45.4028\n\tHardware version: 0\n", f.dev)
+			c.printf("\tNode GUID: 0x%s\n\tSystem image GUID: 0x%s\n\tPort 1:\n", f.guidDigits(), f.systemGUID().guidDigits())
+			rate := "200"
+			if !f.net.carrier() {
+				rate = "40"
+			}
+			c.printf("\t\tState: %s\n\t\tPhysical state: %s\n\t\tRate: %s\n\t\tBase lid: 0\n\t\tLMC: 0\n\t\tSM lid: 0\n\t\tCapability mask: 0x00010000\n\t\tPort GUID: 0x%s\n\t\tLink layer: Ethernet\n", state, physical, rate, f.guidDigits())
+		}
+		if !found {
+			code = c.fail(1, "ibpanic: [%d] main: '%s' IB device can't be found\n: No such file or directory", c.node.nextPID, names[0])
+		}
+	})
+	return code
+}
+
+func runIbstatus(_ context.Context, c *call) int {
+	c.locked(func() {
+		for _, f := range c.node.functions {
+			state, physical := "4: ACTIVE", "5: LinkUp"
+			if !f.live() {
+				state, physical = "1: DOWN", "3: Disabled"
+			}
+			c.printf("Infiniband device '%s' port 1 status:\n\tdefault gid:\t %s\n\tbase lid:\t 0x0\n\tsm lid:\t\t 0x0\n\tstate:\t\t %s\n\tphys state:\t %s\n\trate:\t\t 200 Gb/sec (4X HDR)\n\tlink_layer:\t Ethernet\n\n",
+				f.dev, gidText(f.gids[0]), state, physical)
+		}
+	})
+	return 0
+}
+
+func runShowGids(_ context.Context, c *call) int {
+	c.println("DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV")
+	c.println("---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---")
+	found := 0
+	c.locked(func() {
+		for _, f := range c.node.functions {
+			if len(c.args) > 1 && c.args[1] != f.dev {
+				continue
+			}
+			for i, g := range f.gids {
+				if !g.addr.IsValid() {
+					continue
+				}
+				found++
+				ipv4, ver := "\t\t", "v1"
+				if g.addr.Is4() {
+					ipv4 = g.addr.String() + "  \t"
+				}
+				if g.v2 {
+					ver = "v2"
+				}
+				c.printf("%s\t1\t%d\t%s\t%s%s\t%s\n", f.dev, i, gidText(g), ipv4, ver, g.ndev)
+			}
+		}
+	})
+	c.printf("n_gids_found=%d\n\n", found)
+	return 0
+}
+
+func runIbdev2netdev(_ context.Context, c *call) int {
+	set, _, _ := c.flags("")
+	c.locked(func() {
+		for _, f := range c.node.functions {
+			state := "Down"
+			if f.live() {
+				state = "Up"
+			}
+			if has(set, "v") {
+				c.printf("%s %s (MT4129 - NVD0000000087) ConnectX-7 fw 28.45.4028 port 1 (%s) ==> %s (%s)\n",
+					f.pci, f.dev, map[string]string{"Up": "ACTIVE", "Down": "DOWN  "}[state], f.net.name, state)
+				continue
+			}
+			c.printf("%s port 1 ==> %s (%s)\n", f.dev, f.net.name, state)
+		}
+	})
+	return 0
+}
+
+// runRdma is iproute2's rdma: link, dev, system, -j, -p, -d.
+func runRdma(_ context.Context, c *call) int {
+	set, rest, ok := c.flags("")
+	if !ok {
+		return 1
+	}
+	if has(set, "V") {
+		c.println("rdma utility, iproute2-6.1.0")
+		return 0
+	}
+	object := "help"
+	if len(rest) > 0 {
+		object = rest[0]
+	}
+	only := ""
+	for _, a := range rest[min(1, len(rest)):] {
+		if a != "show" && a != "list" {
+			only = strings.TrimSuffix(a, "/1")
+		}
+	}
+	code := 0
+	c.locked(func() {
+		var items []jsonObject
+		var lines []string
+		for _, f := range c.node.functions {
+			if only != "" && only != f.dev {
+				continue
+			}
+			state, physical := "ACTIVE", "LINK_UP"
+			switch {
+			case !f.net.up:
+				state, physical = "DOWN", "DISABLED"
+			case !f.live():
+				state, physical = "DOWN", "POLLING"
+			}
+			switch {
+			case strings.HasPrefix("link", object):
+				items = append(items, jsonObject{
+					{"ifindex", f.no}, {"ifname", f.dev}, {"port", 1}, {"state", state},
+					{"physical_state", physical}, {"netdev", f.net.name}, {"netdev_index", f.net.index},
+				})
+				line := fmt.Sprintf("link %s/1 state %s physical_state %s netdev %s ", f.dev, state, physical, f.net.name)
+				if has(set, "d") {
+					line += fmt.Sprintf("netdev_index %d ", f.net.index)
+				}
+				lines = append(lines, line)
+			case strings.HasPrefix("dev", object):
+				items = append(items, jsonObject{
+					{"ifindex", f.no}, {"ifname", f.dev}, {"node_type", "ca"}, {"fw", "28.45.4028"},
+					{"node_guid", f.guid()}, {"sys_image_guid", f.systemGUID().guid()},
+				})
+				lines = append(lines, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ", f.no, f.dev, f.guid(), f.systemGUID().guid()))
+			case strings.HasPrefix("system", object):
+				lines = []string{"netns shared copy-on-fork on"}
+			default:
+				code = c.fail(1, "Unknown argument \"%s\".", object)
+				return
+			}
+		}
+		if len(lines) == 0 && only != "" {
+			code = c.fail(1, "Wrong device name\nFailed to find device \"%s\"", only)
+			return
+		}
+		if has(set, "j") {
+			c.println(jsonArray(items, has(set, "p")))
+			return
+		}
+		for _, l := range lines {
+			c.println(l)
+		}
+	})
+	return code
+}

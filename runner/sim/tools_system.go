@@ -1,0 +1,525 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func runHostname(_ context.Context, c *call) int {
+	set, _, _ := c.flags("")
+	if has(set, "I") {
+		c.locked(func() {
+			for _, d := range c.node.netdevs[1:] {
+				for _, a := range d.addrs {
+					c.printf("%s ", a.Addr())
+				}
+			}
+		})
+		c.println("")
+		return 0
+	}
+	c.println(c.node.name)
+	return 0
+}
+
+func runUname(_ context.Context, c *call) int {
+	set, _, ok := c.flags("")
+	if !ok {
+		return 1
+	}
+	fields := []struct{ letter, value string }{
+		{"s", "Linux"}, {"n", c.node.name}, {"r", kernel},
+		{"v", "#13-Ubuntu SMP PREEMPT_DYNAMIC Wed Aug 27 17:02:11 UTC 2025"}, {"m", "aarch64"}, {"p", "aarch64"}, {"o", "GNU/Linux"},
+	}
+	var out []string
+	for _, f := range fields {
+		if has(set, f.letter) || has(set, "a") && f.letter != "p" || len(set) == 0 && f.letter == "s" {
+			out = append(out, f.value)
+		}
+	}
+	if has(set, "a") {
+		out = slices.Insert(out, 5, "aarch64")
+	}
+	c.println(strings.Join(out, " "))
+	return 0
+}
+
+func (c *call) user() (string, int) {
+	if c.root {
+		return "root", 0
+	}
+	return "nvidia", 1000
+}
+
+func runID(_ context.Context, c *call) int {
+	set, _, ok := c.flags("")
+	if !ok {
+		return 1
+	}
+	name, uid := c.user()
+	switch {
+	case has(set, "n"):
+		c.println(name)
+	case has(set, "ugG"):
+		c.println(strconv.Itoa(uid))
+	case uid == 0:
+		c.println("uid=0(root) gid=0(root) groups=0(root)")
+	default:
+		c.println("uid=1000(nvidia) gid=1000(nvidia) groups=1000(nvidia),4(adm),27(sudo),999(docker)")
+	}
+	return 0
+}
+
+func runWhoami(_ context.Context, c *call) int {
+	name, _ := c.user()
+	c.println(name)
+	return 0
+}
+
+func runNproc(_ context.Context, c *call) int {
+	c.println("20")
+	return 0
+}
+
+func runUptime(_ context.Context, c *call) int {
+	up := c.node.rig.clock.uptime()
+	if len(c.args) > 1 && c.args[1] == "-s" {
+		c.println(c.node.rig.clock.wall().Add(-up).UTC().Format("2006-01-02 15:04:05"))
+		return 0
+	}
+	h := int(up.Hours())
+	c.printf(" %s up %d day,  %d:%02d,  1 user,  load average: 0.21, 0.17, 0.11\n", c.node.rig.clock.wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
+	return 0
+}
+
+func runFree(_ context.Context, c *call) int {
+	set, _, _ := c.flags("s")
+	unit := 1
+	switch {
+	case has(set, "m"):
+		unit = 1024
+	case has(set, "g"):
+		unit = 1024 * 1024
+	}
+	c.println("               total        used        free      shared  buff/cache   available")
+	c.printf("Mem:      %10d  %10d  %10d  %10d  %10d  %10d\n", 125440000/unit, 6901760/unit, 109874560/unit, 21504/unit, 7588628/unit, 118538240/unit)
+	c.printf("Swap:     %10d  %10d  %10d\n", 16777212/unit, 0, 16777212/unit)
+	return 0
+}
+
+func runDmesg(_ context.Context, c *call) int {
+	if !c.root {
+		return c.fail(1, "dmesg: read kernel buffer failed: Operation not permitted")
+	}
+	c.locked(func() {
+		for _, f := range c.node.functions {
+			c.printf("[    4.%06d] mlx5_core %s: firmware version: 28.45.4028\n", 210000+f.no*31, f.pci)
+			width := f.lanes()
+			limit := ""
+			if width < 4 {
+				limit = fmt.Sprintf(" (capable of 126.028 Gb/s with 32.0 GT/s PCIe x4 link), limited by 32.0 GT/s PCIe x%d link", width)
+			}
+			c.printf("[    4.%06d] mlx5_core %s: %.3f Gb/s available PCIe bandwidth%s\n", 210010+f.no*31, f.pci, 31.507*float64(width), limit)
+			if !f.net.carrier() {
+				c.printf("[95211.%06d] mlx5_core %s %s: Link down\n[95211.%06d] mlx5_core %s: Port module event: module 0, Cable unplugged\n", 1100+f.no, f.pci, f.net.name, 1150+f.no, f.pci)
+			}
+		}
+	})
+	return 0
+}
+
+func runLsmod(_ context.Context, c *call) int {
+	c.println("Module                  Size  Used by")
+	c.locked(func() {
+		for i, m := range c.node.modules {
+			c.printf("%-19s %8d  0\n", m, 32768*(i+2))
+		}
+	})
+	return 0
+}
+
+func runModprobe(_ context.Context, c *call) int {
+	_, names, ok := c.flags("")
+	if !ok {
+		return 1
+	}
+	code := 0
+	c.locked(func() {
+		for _, name := range names {
+			name = strings.ReplaceAll(name, "-", "_")
+			if name == "nvidia_peermem" {
+				// GPUDirect RDMA does not exist on a Spark.
+				code = c.fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument")
+				continue
+			}
+			loaded := slices.Index(c.node.modules, name)
+			switch {
+			case !c.root:
+				code = c.fail(1, "%s: ERROR: could not insert '%s': Operation not permitted", c.program(), name)
+			case c.program() == "rmmod" && loaded < 0:
+				code = c.fail(1, "rmmod: ERROR: Module %s is not currently loaded", name)
+			case c.program() == "rmmod":
+				c.node.modules = slices.Delete(c.node.modules, loaded, loaded+1)
+			case name != "bonding" && loaded < 0:
+				code = c.fail(1, "modprobe: FATAL: Module %s not found in directory /lib/modules/%s", name, kernel)
+			case loaded < 0:
+				c.node.modules = append(c.node.modules, name)
+			}
+		}
+	})
+	return code
+}
+
+// packages are what dpkg knows, and their versions.
+func (c *call) packages() map[string]string {
+	p := map[string]string{
+		"perftest": "4.5+0.17-1", "iperf3": "3.16-1build2", "rdma-core": "50.0-2ubuntu0.2", "ibverbs-utils": "50.0-2ubuntu0.2",
+		"infiniband-diags": "50.0-2ubuntu0.2", "ibverbs-providers": "50.0-2ubuntu0.2", "libibverbs1": "50.0-2ubuntu0.2",
+		"rdmacm-utils": "50.0-2ubuntu0.2", "iproute2": "6.1.0-1ubuntu6.2", "ethtool": "1:6.7-1build1", "pciutils": "1:3.10.0-2build1",
+		"coreutils": "9.4-3ubuntu6.1", "iputils-ping": "3:20240117-1ubuntu0.1", "ucx-utils": "1.20.0-1", "mlnx-tools": "24.10-0",
+		"procps": "2:4.0.4-4ubuntu3.2", "grep": "3.11-4build1",
+	}
+	c.locked(func() {
+		if c.node.index != 0 {
+			return
+		}
+		if c.node.rig.faults["tool-differs"] {
+			p["perftest"] = "24.07.0+0.44-1"
+		}
+		if c.node.rig.faults["tool-missing"] {
+			delete(p, "perftest")
+		}
+	})
+	return p
+}
+
+func runDpkgQuery(_ context.Context, c *call) int {
+	format := "${Package}\t${Version}\n"
+	var names []string
+	for i := 1; i < len(c.args); i++ {
+		a := c.args[i]
+		switch {
+		case strings.HasPrefix(a, "-f="):
+			format = a[3:]
+		case strings.HasPrefix(a, "--showformat="):
+			format = strings.TrimPrefix(a, "--showformat=")
+		case strings.HasPrefix(a, "-f") && len(a) > 2:
+			format = a[2:]
+		case a == "-f" && i+1 < len(c.args):
+			i++
+			format = c.args[i]
+		case a == "-l" || a == "-s" || a == "-W" || a == "--show":
+		case !strings.HasPrefix(a, "-"):
+			names = append(names, a)
+		}
+	}
+	all := c.packages()
+	if len(names) == 0 {
+		for name := range all {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+	}
+	code := 0
+	for _, name := range names {
+		v, ok := all[name]
+		if !ok {
+			c.out.Flush()
+			code = c.fail(1, "dpkg-query: no packages found matching %s", name)
+			continue
+		}
+		c.out.WriteString(strings.NewReplacer(
+			"${Package}", name, "${binary:Package}", name, "${Version}", v, "${Status}", "install ok installed",
+			"${db:Status-Status}", "installed", "${Architecture}", "arm64", `\n`, "\n", `\t`, "\t").Replace(format))
+	}
+	return code
+}
+
+func runLspci(_ context.Context, c *call) int {
+	set, _, ok := c.flags("sd")
+	if !ok {
+		return 1
+	}
+	type device struct {
+		pci, class, name, ids string
+		fn                    *function
+	}
+	c.locked(func() {
+		devices := []device{{"0000:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil}}
+		for _, f := range c.node.functions[:2] {
+			devices = append(devices, device{f.pci, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f})
+		}
+		devices = append(devices, device{"0002:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil})
+		for _, f := range c.node.functions[2:] {
+			devices = append(devices, device{f.pci, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f})
+		}
+		devices = append(devices,
+			device{"0007:01:00.0", "Ethernet controller [0200]", "Realtek Semiconductor Co., Ltd. Device", "[10ec:8127]", nil},
+			device{"000f:01:00.0", "VGA compatible controller [0300]", "NVIDIA Corporation Device", "[10de:2e12]", nil})
+		slot := last(set, 's', "")
+		vendor, _, _ := strings.Cut(strings.TrimPrefix(last(set, 'd', ""), "0x"), ":")
+		for _, d := range devices {
+			full, short := d.pci, strings.TrimPrefix(d.pci, "0000:")
+			if slot != "" && slot != full && slot != short && !strings.HasSuffix(full, ":"+slot) ||
+				vendor != "" && !strings.HasPrefix(d.ids, "["+vendor+":") {
+				continue
+			}
+			// The second half's domain makes lspci print domains for all.
+			class, name := d.class, d.name
+			if has(set, "n") {
+				name += " " + d.ids
+			} else {
+				class = class[:strings.LastIndexByte(class, ' ')]
+			}
+			c.printf("%s %s: %s\n", full, class, name)
+			if !has(set, "v") {
+				continue
+			}
+			if d.fn == nil {
+				c.printf("\tControl: I/O- Mem+ BusMaster+\n\n")
+				continue
+			}
+			c.printf("\tSubsystem: Mellanox Technologies Device 0005\n\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+\n")
+			if !c.root {
+				c.printf("\tCapabilities: <access denied>\n\tKernel driver in use: mlx5_core\n\tKernel modules: mlx5_core\n\n")
+				continue
+			}
+			width, note := d.fn.lanes(), ""
+			if width < 4 {
+				note = " (downgraded)"
+			}
+			c.printf("\tCapabilities: [60] Express (v2) Endpoint, IntMsgNum 0\n\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x4, ASPM not supported\n\t\tLnkSta:\tSpeed 32GT/s, Width x%d%s\n\tKernel driver in use: mlx5_core\n\tKernel modules: mlx5_core\n\n", width, note)
+		}
+	})
+	return 0
+}
+
+func runEthtool(_ context.Context, c *call) int {
+	set, rest, _ := c.flags("")
+	if slices.Contains(c.args, "--version") {
+		c.println("ethtool version 6.7")
+		return 0
+	}
+	if len(rest) == 0 {
+		return c.fail(1, "ethtool: bad command line argument(s)\nFor more information run ethtool -h")
+	}
+	code := 0
+	c.locked(func() {
+		d := c.node.netdev(rest[0])
+		if d == nil {
+			code = c.fail(75, "netlink error: No such device")
+			return
+		}
+		switch {
+		case has(set, "i"):
+			driver, bus, fw := "mlx5_core", "", "28.45.4028 (NVD0000000087)"
+			switch {
+			case d.fn != nil:
+				bus = d.fn.pci
+			case d.kind == "bond":
+				driver, fw = "bonding", "2"
+			default:
+				driver, bus, fw = "r8127", "0007:01:00.0", ""
+			}
+			c.printf("driver: %s\nversion: %s\nfirmware-version: %s\nexpansion-rom-version: \nbus-info: %s\nsupports-statistics: yes\nsupports-test: yes\nsupports-eeprom-access: no\nsupports-register-dump: no\nsupports-priv-flags: yes\n", driver, kernel, fw, bus)
+		case has(set, "S"):
+			if d.fn == nil {
+				code = c.fail(94, "no stats available")
+				return
+			}
+			p := d.fn.port
+			c.printf("NIC statistics:\n     rx_packets: %d\n     rx_bytes: %d\n     tx_packets: %d\n     tx_bytes: %d\n", d.rxPackets, d.rxBytes, d.txPackets, d.txBytes)
+			c.printf("     rx_vport_rdma_unicast_packets: %d\n     rx_vport_rdma_unicast_bytes: %d\n     tx_vport_rdma_unicast_packets: %d\n     tx_vport_rdma_unicast_bytes: %d\n", p.rcvPackets, p.rcv, p.xmitPackets, p.xmit)
+			c.printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n     rx_crc_errors_phy: 0\n     link_down_events_phy: %d\n", max(0, d.changes-2))
+		case has(set, "a"):
+			c.printf("Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\n\n", d.name)
+		default:
+			speed, link := "Unknown!", "no"
+			if d.running() {
+				speed, link = fmt.Sprintf("%dMb/s", d.speed()), "yes"
+			}
+			if !c.root {
+				c.out.Flush()
+				c.fail(0, "netlink error: Operation not permitted")
+			}
+			c.printf("Settings for %s:\n\tSupported ports: [ Backplane ]\n\tSupported link modes:   200000baseCR4/Full\n\tSupported pause frame use: Symmetric\n\tSupports auto-negotiation: Yes\n\tSupported FEC modes: RS\n\tAdvertised auto-negotiation: Yes\n", d.name)
+			c.printf("\tSpeed: %s\n\tDuplex: Full\n\tAuto-negotiation: on\n\tPort: Direct Attach Copper\n\tPHYAD: 0\n\tTransceiver: internal\n\tLink detected: %s\n", speed, link)
+		}
+	})
+	return code
+}
+
+func runNvidiaSmi(_ context.Context, c *call) int {
+	for _, a := range c.args[1:] {
+		switch {
+		case a == "-L":
+			c.println("GPU 0: NVIDIA GB10 (UUID: GPU-5f3a1c0e-0a52-7d0e-9f6b-3c1d22e07b41)")
+			return 0
+		case strings.HasPrefix(a, "--query-gpu="):
+			values := map[string]string{"name": "NVIDIA GB10", "driver_version": "580.95.05", "memory.total": "[N/A]", "temperature.gpu": "44", "index": "0", "count": "1", "compute_cap": "12.1"}
+			var row []string
+			for q := range strings.SplitSeq(strings.TrimPrefix(a, "--query-gpu="), ",") {
+				v, ok := values[strings.TrimSpace(q)]
+				if !ok {
+					v = "[N/A]"
+				}
+				row = append(row, v)
+			}
+			if !strings.Contains(strings.Join(c.args, " "), "noheader") {
+				c.println(strings.ReplaceAll(strings.TrimPrefix(a, "--query-gpu="), ",", ", "))
+			}
+			c.println(strings.Join(row, ", "))
+			return 0
+		}
+	}
+	c.printf(`%s
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
++-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|=========================================+========================+======================|
+|   0  NVIDIA GB10                    On  |   0000000F:01:00.0 Off |                  N/A |
+| N/A   44C    P8              4W /  N/A  | Not Supported          |      0%%      Default |
++-----------------------------------------+------------------------+----------------------+
+`, c.node.rig.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"))
+	return 0
+}
+
+func runUcxInfo(_ context.Context, c *call) int {
+	set, _, _ := c.flags("")
+	if !has(set, "d") {
+		c.println("# Library version: 1.20.0\n# Library path: /usr/local/ucx/lib/libucs.so.0\n# API headers version: 1.20.0\n# Git branch '', revision 3c2e2f6\n# Configured with: --prefix=/usr/local/ucx --with-cuda=/usr/local/cuda --with-verbs --with-rdmacm --enable-mt")
+		return 0
+	}
+	c.locked(func() {
+		for _, f := range c.node.functions {
+			c.printf("#\n# Memory domain: %s\n#     Component: ib\n#             register: unlimited, dmabuf, cost: 16000 + 0.060 * N nsec\n#           remote key: 8 bytes\n#         memory types: host (access,reg,cache)\n", f.dev)
+			for _, tl := range []string{"rc_verbs", "rc_mlx5", "dc_mlx5", "ud_verbs", "ud_mlx5"} {
+				c.printf("#\n#      Transport: %s\n#         Device: %s:1\n#           Type: network\n#  System device: %s (%d)\n", tl, f.dev, f.dev, f.no)
+			}
+		}
+		c.printf("#\n# Memory domain: cuda_cpy\n#     Component: cuda_cpy\n#         memory types: host (access,reg), cuda (access,alloc,reg,detect), cuda-managed (access,alloc,reg,cache,detect)\n#\n#      Transport: cuda_copy\n#         Device: cuda\n#           Type: accelerator\n#\n# Memory domain: tcp\n#     Component: tcp\n#\n#      Transport: tcp\n#         Device: enp1s0f0np0\n#           Type: network\n")
+	})
+	return 0
+}
+
+// processes are the node's, by pid. Callers hold the rig's lock.
+func (n *node) processes() []*process {
+	var ps []*process
+	for _, p := range n.procs {
+		ps = append(ps, p)
+	}
+	slices.SortFunc(ps, func(a, b *process) int { return a.pid - b.pid })
+	return ps
+}
+
+func runPgrep(_ context.Context, c *call) int {
+	set, rest, ok := c.flags("uP")
+	if !ok || len(rest) == 0 {
+		return c.fail(2, "pgrep: no matching criteria specified\nTry `pgrep --help' for more information.")
+	}
+	code := 1
+	c.locked(func() {
+		for _, p := range c.node.processes() {
+			name, line := path.Base(p.args[0]), strings.Join(p.args, " ")
+			if has(set, "f") && !strings.Contains(line, rest[0]) || !has(set, "f") && !strings.Contains(name, rest[0]) || has(set, "x") && name != rest[0] {
+				continue
+			}
+			code = 0
+			switch {
+			case has(set, "a"):
+				c.printf("%d %s\n", p.pid, line)
+			case has(set, "l"):
+				c.printf("%d %s\n", p.pid, name)
+			default:
+				c.println(strconv.Itoa(p.pid))
+			}
+		}
+	})
+	return code
+}
+
+func runPs(_ context.Context, c *call) int {
+	c.println("    PID TTY          TIME CMD")
+	c.locked(func() {
+		for _, p := range c.node.processes() {
+			c.printf("%7d ?        00:00:00 %s\n", p.pid, strings.Join(p.args, " "))
+		}
+	})
+	return 0
+}
+
+// runKill ends what can be ended from outside: the forgotten server that the
+// fault port-busy leaves. Background jobs of a script end with the script.
+func runKill(_ context.Context, c *call) int {
+	code := 0
+	for _, a := range c.args[1:] {
+		if strings.HasPrefix(a, "-") {
+			continue
+		}
+		pid, err := strconv.Atoi(a)
+		if err != nil {
+			continue
+		}
+		c.locked(func() {
+			p := c.node.procs[pid]
+			if p == nil {
+				code = c.fail(1, "sh: 1: kill: No such process")
+				return
+			}
+			for port, l := range c.node.listeners {
+				if l.proc == p && l.accept == nil {
+					delete(c.node.listeners, port)
+					delete(c.node.procs, pid)
+				}
+			}
+		})
+	}
+	return code
+}
+
+func runUlimit(_ context.Context, c *call) int {
+	set, rest, _ := c.flags("")
+	switch {
+	case len(rest) > 0:
+	case has(set, "n"):
+		c.println("1024")
+	default:
+		c.println("unlimited")
+	}
+	return 0
+}
+
+func runUmask(_ context.Context, c *call) int {
+	if len(c.args) == 1 {
+		c.println("0002")
+	}
+	return 0
+}
+
+func runSs(_ context.Context, c *call) int {
+	set, _, _ := c.flags("")
+	if !has(set, "H") {
+		c.println("State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process")
+	}
+	c.locked(func() {
+		row := func(port int, process string) {
+			c.println(strings.TrimRight(fmt.Sprintf("LISTEN 0      128          0.0.0.0:%-6d     0.0.0.0:*     %s", port, process), " "))
+		}
+		row(22, "")
+		for _, port := range c.node.ports() {
+			p := c.node.listeners[port].proc
+			text := ""
+			if has(set, "p") {
+				text = fmt.Sprintf("users:((%q,pid=%d,fd=3))", path.Base(p.args[0]), p.pid)
+			}
+			row(port, text)
+		}
+	})
+	return 0
+}
