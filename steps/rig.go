@@ -81,15 +81,18 @@ type Rail struct {
 	Layer    string // Ethernet (RoCE) or InfiniBand
 	RateGbps float64
 	// PhysPort is the connector on the outside, counted from 0; -1 where unknown.
-	PhysPort  int
-	MTU       int // active RoCE MTU, bytes
-	MaxMTU    int
-	PCI       PCI
-	GIDs      []GID
-	Addr      string // IPv4 address without prefix, of the netdev
-	Prefix    int    // its prefix length
-	GIDIndex  int    // RoCE v2 entry of Addr; -1 where there is none
-	HasOctets bool   // ports/N/counters/port_xmit_data exists
+	PhysPort int
+	MTU      int // active RoCE MTU, bytes
+	MaxMTU   int
+	// MTUDerived says that MTU follows from the netdev's, because nothing on the
+	// node tells the active one.
+	MTUDerived bool
+	PCI        PCI
+	GIDs       []GID
+	Addr       string // IPv4 address without prefix, of the netdev
+	Prefix     int    // its prefix length
+	GIDIndex   int    // RoCE v2 entry of Addr; -1 where there is none
+	HasOctets  bool   // ports/N/counters/port_xmit_data exists
 }
 
 // A PCI slot as the device sees it. The zero value means unknown, as on soft-RoCE.
