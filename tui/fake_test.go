@@ -56,7 +56,6 @@ func (f *fakeSession) Clear(id string)                  { f.call("clear %s", id)
 func (f *fakeSession) ResetPeaks()                      { f.call("reset") }
 func (f *fakeSession) Boards() <-chan meter.Board       { return f.boards }
 func (f *fakeSession) Questions() <-chan steps.Question { return f.questions }
-func (f *fakeSession) Log(string) string                { return "" }
 
 func (f *fakeSession) Next(ctx context.Context) ([]steps.Event, bool) {
 	select {

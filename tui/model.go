@@ -36,8 +36,6 @@ type Session interface {
 	Boards() <-chan meter.Board
 	// Questions are for the user. Closed with the session.
 	Questions() <-chan steps.Question
-	// Log is the file with a cell's full output, empty where there is none.
-	Log(id string) string
 }
 
 // Background says what the screen's colours are chosen for.

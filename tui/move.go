@@ -12,6 +12,8 @@ import (
 type doc struct {
 	items  [][]string
 	starts []int
+	heads  []int // of each item: the line with its title
+	ends   []int // of each item: the line after its verdict
 	total  int
 }
 
@@ -55,7 +57,8 @@ func (m *Model) settle(d doc, height int) {
 			top = min(top, start)
 			top = max(top, end-height)
 		case m.follow && m.ran(p.item):
-			top = end - height
+			// Its verdict, or what it prints. The head is pinned above.
+			top = max(start, start+d.ends[p.item]-height)
 		default:
 			top = max(start, min(top, end-height))
 		}

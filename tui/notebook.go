@@ -32,24 +32,29 @@ type cellKey struct {
 }
 
 type drawnCell struct {
-	key   cellKey
-	lines []string
+	key cellKey
+	cells.Drawing
 }
 
 // doc sets the open part in lines as wide as the notebook's pane.
 func (m *Model) doc() doc {
 	l := m.layout()
 	part := m.open()
-	d := doc{items: make([][]string, 0, len(part.Cells)+1)}
-	d.items = append(d.items, m.intro(part, l.noteWidth))
+	d := doc{}
+	intro := m.intro(part, l.noteWidth)
+	d.add(cells.Drawing{Lines: intro, End: len(intro)})
 	for i, c := range part.Cells {
-		d.items = append(d.items, m.cell(c, i+1, l))
-	}
-	for _, it := range d.items {
-		d.starts = append(d.starts, d.total)
-		d.total += len(it)
+		d.add(m.cell(c, i+1, l))
 	}
 	return d
+}
+
+func (d *doc) add(x cells.Drawing) {
+	d.items = append(d.items, x.Lines)
+	d.heads = append(d.heads, x.Head)
+	d.ends = append(d.ends, x.End)
+	d.starts = append(d.starts, d.total)
+	d.total += len(x.Lines)
 }
 
 // intro is the part's title and prose, and on the first screen of a simulated rig
@@ -88,7 +93,7 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	return lines
 }
 
-func (m *Model) cell(c steps.Cell, item int, l layout) []string {
+func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	state := m.book.Cells[c.ID]
 	key := cellKey{
 		run: state.Run, running: state.Running,
@@ -104,20 +109,20 @@ func (m *Model) cell(c steps.Cell, item int, l layout) []string {
 		key.beat, key.elapsed = m.beat, cells.Seconds(elapsed)
 	}
 	if old, ok := m.cache.cells[c.ID]; ok && old.key == key {
-		return old.lines
+		return old.Drawing
 	}
-	lines := cells.Cell{
+	drawing := cells.Cell{
 		Cell: c, State: state, Names: key.names,
 		Elapsed: elapsed, Spinner: spinner(m.beat),
 		Selected: key.selected, Queued: key.queued,
 		Evidence: key.evidence, Script: key.script,
 		Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
-	}.Lines(m.ink, l.noteWidth)
+	}.Draw(m.ink, l.noteWidth)
 	if m.cache.cells == nil {
 		m.cache.cells = map[string]drawnCell{}
 	}
-	m.cache.cells[c.ID] = drawnCell{key, lines}
-	return lines
+	m.cache.cells[c.ID] = drawnCell{key, drawing}
+	return drawing
 }
 
 func spinner(beat int) string {

@@ -91,12 +91,11 @@ func (m *Model) questionBox(width int) (title string, lines []string) {
 		lines = append(lines, ink.Wrap([]ink.Span{{Text: ink.Clean(value), Style: k.Strong}}, width, k.Dim.Paint(ink.Pad(name, 13)), ink.Spaces(13))...)
 	}
 	keys := func(pairs ...string) {
-		lines = append(lines, "")
-		var spans []ink.Span
+		var all []string
 		for i := 0; i < len(pairs); i += 2 {
-			spans = append(spans, ink.Span{Text: pairs[i], Style: k.Focus}, ink.Span{Text: " " + pairs[i+1] + "  "})
+			all = append(all, k.Focus.Paint(pairs[i])+" "+pairs[i+1])
 		}
-		lines = append(lines, ink.Wrap(spans, width, "", "")...)
+		lines = append(lines, "", ink.Fit(strings.Join(all, "    "), width))
 	}
 	switch {
 	case q.HostKey != nil:
@@ -108,7 +107,7 @@ func (m *Model) questionBox(width int) (title string, lines []string) {
 		fact("key", q.HostKey.KeyType)
 		fact("fingerprint", q.HostKey.Fingerprint)
 		fact("kept in", q.HostKey.File)
-		keys("y", "trust it and keep it", "n", "refuse", "esc", "decline")
+		keys("y", "trust it and keep it", "n, esc", "refuse")
 	case q.Secret != nil:
 		title = ink.Clean(q.Secret.What)
 		if q.Secret.Again {

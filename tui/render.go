@@ -143,13 +143,19 @@ func (m *Model) header() string {
 	left := " " + k.Focus.Paint("railbench")
 	if t := m.book.Tutorial.Title; t != "" && m.width >= 100 {
 		left += "  " + k.Dim.Paint(ink.Clean(t)+" ›")
+	} else {
+		left += " "
 	}
 	if t := m.open().Title; t != "" {
-		left += "  " + k.Strong.Paint(ink.Clean(t))
+		left += " " + k.Strong.Paint(ink.Clean(t))
 	}
 	right := ""
 	if m.simulated() {
-		right = k.Badge.Paint(" SIMULATED RIG ") + "  "
+		badge := " SIMULATED RIG "
+		if m.width < 80 {
+			badge = " SIMULATED "
+		}
+		right = k.Badge.Paint(badge) + "  "
 	} else if name := m.rigName(); name != "" && m.width >= 100 {
 		right = k.Dim.Paint(ink.Clean(name)) + "  "
 	}
@@ -284,6 +290,11 @@ func (m *Model) note(l layout) []string {
 	top := m.top(d)
 	bar := m.scrollBar(top, d.total, l.noteHeight)
 	lines := make([]string, 0, l.noteHeight)
+	if item := d.at(top); top-d.starts[item] > d.heads[item] && item > 0 && top < d.starts[item]+d.ends[item]-1 {
+		// The cell goes on above the window: its title stays, with the time.
+		lines = append(lines, d.items[item][d.heads[item]]+bar[0])
+		top++
+	}
 	for item := d.at(top); item < len(d.items) && len(lines) < l.noteHeight; item++ {
 		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < l.noteHeight; i++ {
 			lines = append(lines, d.items[item][i]+bar[len(lines)])

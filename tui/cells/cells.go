@@ -34,13 +34,21 @@ const (
 	scriptHead = 8
 )
 
-// Lines draws the cell, width columns wide.
-func (c Cell) Lines(k *ink.Ink, width int) []string {
+// A Drawing is a cell in lines.
+type Drawing struct {
+	Lines []string
+	Head  int // the line with the title, which stands below the prose
+	End   int // the line after the verdict; the tail follows
+}
+
+// Draw draws the cell, width columns wide.
+func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 	b := body{k: k, width: width, bar: " "}
 	if c.Selected {
 		b.bar = k.Accent.Paint("▌")
 	}
 	b.prose(c.Prose)
+	head := len(b.lines)
 	b.head(c)
 	b.scripts(c)
 	b.output(c)
@@ -49,8 +57,9 @@ func (c Cell) Lines(k *ink.Ink, width int) []string {
 		b.evidence(c)
 	}
 	b.blank()
+	end := len(b.lines)
 	b.prose(c.Tail)
-	return b.lines
+	return Drawing{b.lines, head, end}
 }
 
 // body collects a cell's lines.
@@ -67,7 +76,7 @@ func (b *body) blank() { b.lines = append(b.lines, ink.Spaces(b.width)) }
 
 // wrap adds spans behind the bar.
 func (b *body) wrap(spans []ink.Span, first, rest string) {
-	for _, l := range ink.Wrap(spans, b.width-1, first, rest) {
+	for _, l := range ink.Wrap(spans, b.width-2, first, rest) {
 		b.add(l)
 	}
 }
@@ -97,7 +106,7 @@ func (b *body) head(c Cell) {
 	left := b.k.Dim.Paint(count) + " " + style.Paint(ink.Clean(title))
 	right := b.status(c)
 	where := b.k.Dim.Paint(Places(c.Cell, c.Names))
-	inner := b.width - 1
+	inner := b.width - 2 // a blank before the scroll bar
 	if ink.Width(left)+ink.Width(where)+ink.Width(right)+6 <= inner {
 		if right != "" {
 			where += "   " + right
@@ -190,7 +199,7 @@ func (b *body) script(script string, whole bool) {
 	}
 	mark := "  " + b.k.Accent.Paint("┃") + " "
 	for _, l := range lines {
-		for _, part := range ink.Chop(ink.Clean(l), max(8, b.width-6)) {
+		for _, part := range ink.Fold(ink.Clean(l), max(8, b.width-6)) {
 			b.add(mark + b.k.Dim.Paint(part))
 		}
 	}
@@ -216,7 +225,7 @@ func (b *body) output(c Cell) {
 	lines := out.Lines(n-shown, shown)
 	tags := newTags(c.Cell, c.Names, b.width)
 	for _, l := range lines {
-		b.add("  " + outputLine(b.k, l, tags, 0, b.width-3))
+		b.add("  " + outputLine(b.k, l, tags, 0, b.width-4))
 	}
 }
 

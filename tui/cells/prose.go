@@ -117,7 +117,7 @@ func (s *setter) code(n ast.Node, first, rest string) {
 	for i := range n.Lines().Len() {
 		line := n.Lines().At(i)
 		shown := ink.Clean(strings.TrimRight(string(line.Value(s.src)), "\n"))
-		for _, part := range ink.Chop(shown, max(8, s.width-ink.Width(rest)-2)) {
+		for _, part := range ink.Fold(shown, max(8, s.width-ink.Width(rest)-2)) {
 			s.lines = append(s.lines, first+bar+s.k.Code.Paint(part))
 			first = rest
 		}

@@ -53,18 +53,19 @@ func (b *body) verdict(c Cell) {
 	if v.Grade == steps.NotRun || c.State.Running {
 		return
 	}
-	spans := []ink.Span{{Text: Mark(v.Grade) + " " + v.Grade.String(), Style: GradeStyle(b.k, v.Grade)}}
+	grade := GradeStyle(b.k, v.Grade).Paint(Mark(v.Grade) + " " + v.Grade.String())
 	if c.Simulated {
 		// A picture of this line must not pass for a measurement.
-		spans = append(spans, ink.Span{Text: " "}, ink.Span{Text: "SIMULATED", Style: b.k.Dim})
+		grade += " " + b.k.Dim.Paint("SIMULATED")
 	}
+	var spans []ink.Span
 	if v.Reason != "" {
-		spans = append(spans, ink.Span{Text: "  "}, ink.Span{Text: strings.Join(strings.Fields(ink.Clean(v.Reason)), " ")})
+		spans = append(spans, ink.Span{Text: strings.Join(strings.Fields(ink.Clean(v.Reason)), " ")})
 	}
 	if n := len(v.Evidence) + len(c.State.Bytes); n > 0 && !c.Evidence {
 		spans = append(spans, ink.Span{Text: " "}, ink.Span{Text: "(e shows why)", Style: b.k.Faint})
 	}
-	b.wrap(spans, "  ", "    ")
+	b.wrap(spans, "  "+grade+"  ", "    ")
 }
 
 func (b *body) evidence(c Cell) {
@@ -96,7 +97,7 @@ func (b *body) fact(name int, e steps.Evidence) {
 	label := ink.Clean(e.Name)
 	spans := []ink.Span{{Text: Value(e.Value, e.Unit), Style: b.k.Strong}}
 	if e.Expected != nil {
-		spans = append(spans, ink.Span{Text: " "}, ink.Span{Text: band(*e.Expected, e.Unit), Style: b.k.Dim})
+		spans = append(spans, ink.Span{Text: ","}, ink.Span{Text: " "}, ink.Span{Text: band(*e.Expected, e.Unit), Style: b.k.Dim})
 	}
 	first := "    " + b.k.Dim.Paint(ink.Pad(label, name)) + "  "
 	if ink.Width(label) > name {
@@ -132,10 +133,8 @@ func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case v == math.Trunc(v) && a < 1e15:
 		return Thousands(int(v))
-	case a >= 100:
-		return strconv.FormatFloat(v, 'f', 1, 64)
 	case a >= 0.1:
-		return strconv.FormatFloat(v, 'f', 2, 64)
+		return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 	default:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}

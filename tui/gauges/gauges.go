@@ -89,7 +89,11 @@ func at(lines []string, i int) string {
 
 // column draws gauges below each other, as densely as the height asks for.
 func (p Pane) column(k *ink.Ink, gauges []meter.Gauge, width, height int) []string {
-	d := p.density(gauges, width, height)
+	d := p.density(gauges, height)
+	rows := 1
+	if active := moving(gauges); d == tall && active > 0 {
+		rows += min(highest-1, (height-active*5-(len(gauges)-active)*2)/active)
+	}
 	s := newSheet(k, gauges, width)
 	var lines []string
 	for i, g := range gauges {
@@ -102,8 +106,10 @@ func (p Pane) column(k *ink.Ink, gauges []meter.Gauge, width, height int) []stri
 			lines = append(lines, s.single(g, first))
 		case double:
 			lines = append(lines, s.double(g, first)...)
-		case card, tall:
-			lines = append(lines, s.card(g, d == tall)...)
+		case card:
+			lines = append(lines, s.card(g, 0)...)
+		case tall:
+			lines = append(lines, s.card(g, rows)...)
 		}
 	}
 	if d == merged {
@@ -115,12 +121,28 @@ func (p Pane) column(k *ink.Ink, gauges []meter.Gauge, width, height int) []stri
 	return lines
 }
 
-func (p Pane) density(gauges []meter.Gauge, width, height int) density {
+// highest is the most rows that a history has.
+const highest = 8
+
+// moving counts the rails that have something to show.
+func moving(gauges []meter.Gauge) int {
+	n := 0
+	for _, g := range gauges {
+		if !quiet(g) {
+			n++
+		}
+	}
+	return n
+}
+
+func (p Pane) density(gauges []meter.Gauge, height int) density {
 	n := len(gauges)
+	active := moving(gauges)
+	down := n - active
 	switch {
-	case p.Cards && n*5 <= height:
+	case p.Cards && active*5+down*2 <= height:
 		return tall
-	case p.Cards && n*3 <= height:
+	case p.Cards && active*3+down <= height:
 		return card
 	case n*2 <= height && (p.Cards || n*2 <= 8):
 		return double

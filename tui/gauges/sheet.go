@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/ink"
@@ -58,8 +59,28 @@ func (s sheet) single(g meter.Gauge, node bool) string {
 	if text := state(g); text != "" {
 		return names + s.k.Dim.Paint(ink.Fit(text, room))
 	}
+	if room < twoBars {
+		// One bar that can be read, for the direction that is busier.
+		dir, f, other, rest := "tx", g.Tx, "rx", g.Rx
+		if busier(g.Rx, g.Tx) {
+			dir, f, other, rest = "rx", g.Rx, "tx", g.Tx
+		}
+		return names + s.flow(g, dir, f, room-10) + " " + s.k.Dim.Paint(other+value(rest.Total())+" ")
+	}
 	half := (room - 2) / 2
 	return names + s.flow(g, "tx", g.Tx, half) + "  " + s.flow(g, "rx", g.Rx, room-2-half)
+}
+
+// twoBars is the room from which both directions have a bar on one line.
+const twoBars = 76
+
+// busier says that a clearly has more to show than b. Nearly equal rates don't
+// make the two change places all the time.
+func busier(a, b meter.Flow) bool {
+	if a.Total() < shown && b.Total() < shown {
+		return a.Peak > b.Peak
+	}
+	return a.Total() > 1.25*b.Total()
 }
 
 // double draws the directions below each other.
@@ -72,8 +93,10 @@ func (s sheet) double(g meter.Gauge, node bool) []string {
 	return []string{names + s.flow(g, "tx", g.Tx, room), below + s.flow(g, "rx", g.Rx, room)}
 }
 
-// card draws a title, both directions and perhaps their history.
-func (s sheet) card(g meter.Gauge, history bool) []string {
+// card draws a title, both directions and, in so many rows, the history of the
+// busier one.
+func (s sheet) card(g meter.Gauge, rows int) []string {
+	history := rows > 0
 	style := s.k.Strong
 	if g.Down || g.Stale != "" {
 		style = s.k.Dim
@@ -82,29 +105,45 @@ func (s sheet) card(g meter.Gauge, history bool) []string {
 	if g.Netdev != "" {
 		title += s.k.Dim.Paint("  " + ink.Clean(g.Netdev))
 	}
+	if quiet(g) {
+		// Nothing moves there: one line says it.
+		lines := []string{ink.Sides(title, s.k.Dim.Paint("down")+" ", s.width)}
+		if history {
+			lines = append(lines, "")
+		}
+		return lines
+	}
 	lines := []string{ink.Sides(title, s.k.Dim.Paint(facts(g))+" ", s.width)}
 	text := state(g)
 	if text != "" && g.Tx.Peak == 0 && g.Rx.Peak == 0 {
 		lines = append(lines, "   "+s.k.Dim.Paint(ink.Fit(text, s.width-3)), "")
 	} else {
-		lines = append(lines, "   "+s.flow(g, "tx", g.Tx, s.width-4), "   "+s.flow(g, "rx", g.Rx, s.width-4))
+		lines = append(lines, "   "+s.wide(g, "tx", g.Tx, s.width-4, history), "   "+s.wide(g, "rx", g.Rx, s.width-4, history))
 	}
 	if !history {
 		return lines
+	}
+	if text != "" && (g.Tx.Peak > 0 || g.Rx.Peak > 0) {
+		lines = append(lines, "   "+s.k.Warn.Paint(ink.Fit(text, s.width-4)))
+		return append(lines, make([]string, rows)...)
 	}
 	busy, dir := g.Tx, "tx"
 	if sum(g.Rx.History) > sum(g.Tx.History) {
 		busy, dir = g.Rx, "rx"
 	}
-	trace := ""
-	if sum(busy.History) > 0 {
-		n := min(meter.HistoryLen, s.width-18)
-		trace = s.k.Faint.Paint("   "+dir+"  ") + s.ink(g, busy).Paint(Spark(busy.History, n, full(g))) + s.k.Faint.Paint(fmt.Sprintf("  %d s", n/2))
+	if sum(busy.History) == 0 {
+		return append(lines, make([]string, rows+1)...)
 	}
-	if text != "" && (g.Tx.Peak > 0 || g.Rx.Peak > 0) {
-		trace = "   " + s.k.Warn.Paint(ink.Fit(text, s.width-4))
+	n := min(meter.HistoryLen, s.width-18)
+	for i, trace := range Area(busy.History, n, rows, full(g)) {
+		left, right := ink.Spaces(6), ""
+		if i == rows-1 {
+			left = "   " + s.k.Dim.Paint(dir) + " "
+			right = s.k.Dim.Paint(fmt.Sprintf(" %d s", n*int(meter.HistoryStep/time.Millisecond)/1000))
+		}
+		lines = append(lines, left+s.ink(g, busy).Paint(trace)+right)
 	}
-	return append(lines, trace, "")
+	return append(lines, "")
 }
 
 // quiet names the rails that are down, a line a node.
@@ -163,9 +202,14 @@ func full(g meter.Gauge) float64 {
 	return max(g.Tx.Peak, g.Rx.Peak, g.Tx.Total(), g.Rx.Total())
 }
 
-// flow draws one direction in exactly width columns: a bar and, as far as there is
-// room, the peak, what kind of traffic it is, the mean and the history.
 func (s sheet) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
+	return s.wide(g, dir, f, width, false)
+}
+
+// wide draws one direction in exactly width columns: a bar and, as far as there is
+// room, the peak, what kind of traffic it is, the mean and the history, unless that
+// has a line of its own.
+func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history bool) string {
 	const (
 		fixed  = 3 + 2 + 6 // "tx ", the bar's ends, the value
 		peakW  = 11
@@ -184,7 +228,7 @@ func (s sheet) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
 	if bar-meanW >= 24 {
 		mean, bar = true, bar-meanW
 	}
-	if bar >= 36 {
+	if bar >= 36 && !history {
 		spark = min(meter.HistoryLen/2, bar/3)
 		bar -= spark + sparkW
 	}
@@ -197,10 +241,10 @@ func (s sheet) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
 	}
 	out := label.Paint(dir) + " " + s.k.Faint.Paint("▕") + s.bar(g, f, bar) + s.k.Faint.Paint("▏") + strong.Paint(value(f.Total()))
 	if peak {
-		out += label.Paint(ink.Left("peak"+value(f.Peak), peakW))
+		out += label.Paint(ink.Left(once("peak", f.Peak), peakW))
 	}
 	if mean {
-		out += label.Paint(ink.Left("avg"+value(f.Avg), meanW))
+		out += label.Paint(ink.Left(once("avg", f.Avg), meanW))
 	}
 	if spark > 0 {
 		out += "  " + s.ink(g, f).Paint(Spark(f.History, spark, full(g)))
@@ -209,6 +253,14 @@ func (s sheet) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
 		out += " " + s.kind(g, f, kindW-1)
 	}
 	return ink.Pad(out, width)
+}
+
+// once names a figure where there was ever something to measure.
+func once(name string, v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return name + value(v)
 }
 
 // shown is the rate from which a direction is not called idle: below it 0.0 is read.
@@ -283,15 +335,10 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		end = max(end, clamp((rdma+ip)/top, width*8))
 	}
 	whole, part := eighths/8, eighths%8
-	last := (end + 4) / 8 // the shaded glyphs have no eighths
-	if ip >= shown && last <= whole && whole < width {
-		last = whole + 1 // traffic that is there is seen
-	}
-	if last > whole {
-		part = 0
-	}
-	if end == 0 {
-		last = 0
+	last := 0
+	if ip >= shown && whole < width {
+		// The shaded glyphs have no eighths. Traffic that is there is seen.
+		last, part = max(whole+1, (end+4)/8), 0
 	}
 	// Runs of one glyph are painted at once.
 	put := func(style ink.Style, glyph string, from, to int) {
@@ -343,19 +390,30 @@ func Spark(values []float64, n int, top float64) string {
 	if n <= 0 {
 		return ""
 	}
+	return Area(values, n, 1, top)[0]
+}
+
+// Area is Spark in so many rows, the highest first.
+func Area(values []float64, n, rows int, top float64) []string {
+	n = max(0, n)
 	if len(values) > n {
 		values = values[len(values)-n:]
 	}
-	var b strings.Builder
-	b.WriteString(ink.Spaces(n - len(values)))
-	for _, v := range values {
-		step := 0
-		if top > 0 {
-			step = clamp(v/top, 8)
+	lines := make([]string, rows)
+	for i := range lines {
+		below := (rows - 1 - i) * 8
+		var b strings.Builder
+		b.WriteString(ink.Spaces(n - len(values)))
+		for _, v := range values {
+			step := 0
+			if top > 0 {
+				step = clamp(v/top, rows*8)
+			}
+			b.WriteString(sparks[max(0, min(8, step-below))])
 		}
-		b.WriteString(sparks[step])
+		lines[i] = b.String()
 	}
-	return b.String()
+	return lines
 }
 
 var sparks = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}

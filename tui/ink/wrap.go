@@ -20,6 +20,7 @@ func Wrap(spans []Span, width int, first, rest string) []string {
 	for _, word := range words(spans) {
 		w.add(word)
 	}
+	w.flush()
 	return append(w.lines, w.line)
 }
 
@@ -68,13 +69,20 @@ func words(spans []Span) []word {
 type wrapper struct {
 	width, column int
 	line, rest    string
+	run           Span // the end of the line, not yet painted: words of one style are painted as one
 	lines         []string
 	filled        bool // the line holds a word
 }
 
 func (w *wrapper) feed() {
+	w.flush()
 	w.lines = append(w.lines, w.line)
 	w.line, w.column, w.filled = w.rest, Width(w.rest), false
+}
+
+func (w *wrapper) flush() {
+	w.line += w.run.Style.Paint(w.run.Text)
+	w.run = Span{}
 }
 
 func (w *wrapper) add(x word) {
@@ -82,17 +90,15 @@ func (w *wrapper) add(x word) {
 		w.feed()
 		return
 	}
-	gap := 0
-	if x.space && w.filled {
-		gap = 1
-	}
-	if w.filled && w.column+gap+x.width > w.width {
+	gap := x.space && w.filled
+	if w.filled && w.column+x.width > w.width || gap && w.column+1+x.width > w.width {
 		w.feed()
-		gap = 0
+		gap = false
 	}
-	w.line += Spaces(gap)
-	w.column += gap
-	for _, p := range x.pieces {
+	for i, p := range x.pieces {
+		if gap && i == 0 {
+			w.space(p.Style)
+		}
 		if w.column+Width(p.Text) <= w.width {
 			w.put(p)
 			continue
@@ -102,8 +108,21 @@ func (w *wrapper) add(x word) {
 	}
 }
 
+// space sets a blank in front of a word in style.
+func (w *wrapper) space(style Style) {
+	if w.run.Style != style {
+		w.flush()
+	}
+	w.run.Text += " "
+	w.column++
+}
+
 func (w *wrapper) put(p Span) {
-	w.line += p.Style.Paint(p.Text)
+	if w.run.Style != p.Style {
+		w.flush()
+		w.run.Style = p.Style
+	}
+	w.run.Text += p.Text
 	w.column += Width(p.Text)
 	w.filled = true
 }
@@ -145,4 +164,23 @@ func Chop(s string, width int) []string {
 		return append(parts, s)
 	}
 	return strings.Split(ansi.Hardwrap(s, width, true), "\n")
+}
+
+// Fold breaks a line of code into pieces of width columns, behind a blank where
+// there is one in the right half. What follows the first piece is indented.
+func Fold(s string, width int) []string {
+	if Width(s) <= width || width < 8 || !printable(s) {
+		return Chop(s, width)
+	}
+	const indent = "    "
+	var parts []string
+	for len(s) > width {
+		cut := width
+		if i := strings.LastIndexByte(s[:width], ' '); i > width/2 {
+			cut = i + 1
+		}
+		parts = append(parts, s[:cut])
+		s = indent + s[cut:]
+	}
+	return append(parts, s)
 }
