@@ -131,7 +131,9 @@ func keyPress(name string) tea.KeyPressMsg {
 		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
 	}
 	if code, ok := special[name]; ok {
-		k.Code = code
+		if k.Code = code; code == tea.KeySpace && k.Mod == 0 {
+			k.Text = " "
+		}
 		return tea.KeyPressMsg(k)
 	}
 	k.Code = []rune(name)[0]

@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
 )
 
 // Where the selection goes and what the window over the notebook shows.
@@ -67,8 +68,8 @@ func (m *Model) settle(d doc, height int) {
 }
 
 func (m *Model) ran(item int) bool {
-	cells := m.open().Cells
-	return item >= 1 && item <= len(cells) && m.book.Cells[cells[item-1].ID].Run > 0
+	all := m.open().Cells
+	return item >= 1 && item <= len(all) && m.book.Cells[all[item-1].ID].Run > 0
 }
 
 // enter looks at a part for the first time: at its introduction, or at the first
@@ -85,7 +86,7 @@ func (m *Model) enter() {
 	}
 }
 
-func (m *Model) select_(item int, d doc, h int) {
+func (m *Model) choose(item int, d doc, h int) {
 	p := m.place()
 	down := item > p.item
 	p.item, p.loose, m.follow = item, false, false
@@ -111,7 +112,7 @@ func (m *Model) down() tea.Cmd {
 		p.loose, m.follow = false, false
 		m.setTop(d, min(top+step, end-h), h)
 	case p.item+1 < len(d.items):
-		m.select_(p.item+1, d, h)
+		m.choose(p.item+1, d, h)
 	case m.part+1 < len(m.parts()):
 		m.notice = "the end of this part; tab goes to the next"
 	}
@@ -128,7 +129,7 @@ func (m *Model) up() tea.Cmd {
 		p.loose, m.follow = false, false
 		m.setTop(d, max(top-step, start), h)
 	case p.item > 0:
-		m.select_(p.item-1, d, h)
+		m.choose(p.item-1, d, h)
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func (m *Model) advance() tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
 	p := m.place()
 	if p.item+1 < len(d.items) {
-		m.select_(p.item+1, d, h)
+		m.choose(p.item+1, d, h)
 		return nil
 	}
 	return m.nextPart()
@@ -218,14 +219,14 @@ func (m *Model) halfUp() tea.Cmd   { return m.scroll(-max(1, m.layout().noteHeig
 
 func (m *Model) home() tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
-	m.select_(0, d, h)
+	m.choose(0, d, h)
 	m.setTop(d, 0, h)
 	return nil
 }
 
 func (m *Model) end() tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
-	m.select_(len(d.items)-1, d, h)
+	m.choose(len(d.items)-1, d, h)
 	m.setTop(d, d.total, h)
 	return nil
 }
@@ -268,8 +269,16 @@ func (m *Model) turn(lines int) tea.Cmd {
 }
 
 func (m *Model) slide(way int) tea.Cmd {
-	m.page.column = max(0, m.page.column+way*max(8, m.layout().noteWidth/2))
+	l := m.layout()
+	to := m.page.column + way*max(8, l.noteWidth/2)
+	m.page.column = max(0, min(to, m.onPage().Reach(l.noteWidth-1, m.pageHeight())))
 	return nil
+}
+
+// onPage is the opened output as cells draws it.
+func (m *Model) onPage() cells.Page {
+	c, _ := m.book.Tutorial.Cell(m.page.cell)
+	return cells.Page{Cell: c, State: m.pageState(), Names: m.names(), Top: m.page.top, Column: m.page.column}
 }
 
 func (m *Model) pageFirst() tea.Cmd {
@@ -395,7 +404,7 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 		t := targets[row]
 		m.goToPart(t.part)
 		if t.item > 0 {
-			m.select_(t.item, m.doc(), l.noteHeight)
+			m.choose(t.item, m.doc(), l.noteHeight)
 		}
 		return nil
 	}

@@ -326,12 +326,11 @@ func (m *Model) scrollBar(top, total, height int) []string {
 }
 
 func (m *Model) output(l layout) []string {
-	c, _ := m.book.Tutorial.Cell(m.page.cell)
 	state := m.pageState()
 	height := max(1, l.noteHeight-2)
 	m.page.top = max(0, min(m.page.top, state.Output.Len()-height))
-	p := cells.Page{Cell: c, State: state, Names: m.names(), Top: m.page.top, Column: m.page.column}
-	title := " " + m.ink.Focus.Paint(ink.Clean(c.Title)) + m.ink.Dim.Paint(" · output")
+	p := m.onPage()
+	title := " " + m.ink.Focus.Paint(ink.Clean(p.Cell.Title)) + m.ink.Dim.Paint(" · output")
 	if state.Running {
 		title += m.ink.Accent.Paint("  " + spinner(m.beat) + " " + cells.Seconds(m.opts.Now().Sub(state.Started)))
 		if m.page.follow {

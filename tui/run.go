@@ -9,7 +9,7 @@ import (
 func (m *Model) run() tea.Cmd {
 	c, ok := m.selected()
 	if !ok {
-		return m.down()
+		return m.advance()
 	}
 	if m.book.Running == c.ID {
 		m.notice = "it is running; i interrupts it"

@@ -47,3 +47,13 @@ func (p Page) Position(height int) string {
 	}
 	return s
 }
+
+// Reach is the column from which the end of the window's longest line is seen.
+func (p Page) Reach(width, height int) int {
+	t := newTags(p.Cell, p.Names, width)
+	widest := 0
+	for _, l := range p.State.Output.Lines(p.Top, height) {
+		widest = max(widest, ink.Width(ink.Clean(l.Text))+ink.Width(t.of(l))+2)
+	}
+	return max(0, widest-width)
+}

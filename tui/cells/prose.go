@@ -66,6 +66,9 @@ func (s *setter) block(n ast.Node, first, rest string) {
 	case *ast.Blockquote:
 		bar := s.k.Accent.Paint("▏") + " "
 		s.blocks(n, first+bar, rest+bar)
+		if last := len(s.lines) - 1; last >= 0 && s.lines[last] == strings.TrimRight(rest+bar, " ") {
+			s.lines[last] = strings.TrimRight(rest, " ")
+		}
 	case *ast.FencedCodeBlock:
 		s.code(n, first, rest)
 	case *ast.CodeBlock:

@@ -1,0 +1,258 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+)
+
+func TestFirstScreen(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 80, 24)
+	s.sees("railbench", "Set-up", "SIMULATED RIG", "here", "⇄", "peer", "--peer USER@HOST", "connecting to both nodes", "enter run")
+	s.tell(connected()...)
+	s.sees("spark-02", "spark-01")
+	s.seesNot("connecting")
+	s.tell(steps.NodeChanged{End: steps.Peer, State: 2, Why: "no answer for 5 s"})
+	s.sees("spark-01 disconnected: no answer for 5 s")
+}
+
+func TestARunFromKeyToVerdict(t *testing.T) {
+	s := start(t, 120, 50)
+	s.press("4", "enter")
+	s.asked("run ib-write-bw")
+	s.tell(steps.CellQueued{Cell: "ib-write-bw"})
+	s.sees("◌ next")
+	s.tell(steps.CellStarted{Run: 7, Cell: "ib-write-bw", At: s.now})
+	s.now = s.now.Add(2300 * time.Millisecond)
+	s.send(beatMsg{})
+	s.sees("[7]", "running 2.3 s", "server spark-01 · client spark-02", "i interrupt")
+	s.tell(steps.CellPrinted{Run: 7, Cell: "ib-write-bw", Lines: lines(5000, "row")})
+	s.sees("4999 row", "more lines, o opens")
+	s.seesNot("  17 row")
+	s.tell(passed(7, "ib-write-bw"))
+	s.sees("✓ PASS SIMULATED", "Rail 1 carried 100 %", "6.2 s", "exit 0", "e shows why")
+	s.press("e")
+	s.sees("rocep1s0f0 bandwidth", "92.5 Gb/s, expected 88 to 92.6 Gb/s · link 200, MTU 1024", "350,123,456 bytes", "350.1 MB")
+	s.sees("✓ 4 RDMA baseline")
+	// Late lines of a run that is over change nothing.
+	s.tell(steps.CellPrinted{Run: 7, Cell: "ib-write-bw", Lines: lines(1, "late")})
+	s.seesNot("late")
+}
+
+// The output under a running cell ends with what was printed last, and the verdict
+// is seen without a key, at the smallest size, too.
+func TestTheRunningCellStaysInView(t *testing.T) {
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 40}, {200, 60}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			s := start(t, size[0], size[1])
+			s.press("1", "enter", "A")
+			for i, c := range sampleTutorial().Cells() {
+				run := steps.RunID(i + 1)
+				s.tell(steps.CellStarted{Run: run, Cell: c.ID, At: s.now})
+				s.sees("running")
+				s.tell(steps.CellPrinted{Run: run, Cell: c.ID, Lines: lines(100, "row")})
+				s.sees("99 row", "running")
+				s.tell(passed(run, c.ID))
+				s.sees("PASS SIMULATED", fmt.Sprintf("[%d]", run))
+			}
+		})
+	}
+}
+
+func TestMovingAwayStopsFollowing(t *testing.T) {
+	s := start(t, 100, 30)
+	s.press("1", "A")
+	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
+	s.press("tab") // to have a look at the next part
+	s.tell(passed(1, "nodes"), steps.CellStarted{Run: 2, Cell: "tools", At: s.now})
+	if s.open().ID != "devices" {
+		t.Errorf("the screen went to %s by itself", s.open().ID)
+	}
+}
+
+// Every line of a part can be brought into view, whatever the size.
+func TestEverythingCanBeRead(t *testing.T) {
+	for _, keys := range [][]string{{"j"}, {"pgdown"}, {"ctrl+d"}} {
+		s := start(t, 60, 20)
+		s.press("home")
+		seen := map[string]bool{}
+		look := func() {
+			for _, l := range strings.Split(s.plain(), "\n") {
+				if _, note, ok := strings.Cut(l, "│"); ok {
+					seen[strings.TrimRight(strings.TrimLeft(note, "▌ "), " ▐")] = true
+				}
+			}
+		}
+		for range 200 {
+			look()
+			s.press(keys...)
+		}
+		d := s.doc()
+		for _, it := range d.items {
+			for _, l := range it {
+				text := strings.TrimRight(strings.TrimLeft(ansi.Strip(l), "▌ "), " ")
+				// The same test for the pane's own rules.
+				if _, note, ok := strings.Cut("│"+text, "│"); ok && !seen[note] && note != "" {
+					t.Errorf("%v never showed %q", keys, text)
+				}
+			}
+		}
+	}
+}
+
+func TestTheSelectionIsAlwaysSeen(t *testing.T) {
+	s := start(t, 80, 24)
+	keys := []string{"j", "pgdown", "k", "4", "ctrl+d", "end", "pgup", "home", "tab", "j", "j", "ctrl+u", "1", "pgdown", "pgdown", "k", "2", "up", "up", "end", "g", "g", "j", "g", "s", "j", "s"}
+	for i := range 300 {
+		k := keys[(i*7+i/5)%len(keys)]
+		s.press(k)
+		if i%11 == 0 {
+			s.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown, X: 40, Y: 5})
+		}
+		if s.gauges == gaugeFull {
+			continue
+		}
+		s.view()
+		d, h := s.doc(), s.Model.layout().noteHeight
+		top, p := s.top(d), s.place()
+		if d.starts[p.item] >= top+h || d.end(p.item) <= top {
+			t.Fatalf("after key %d (%s) item %d (%d–%d) is outside of %d–%d", i, k, p.item, d.starts[p.item], d.end(p.item), top, top+h)
+		}
+	}
+}
+
+func TestOpenOutput(t *testing.T) {
+	s := start(t, 80, 24)
+	s.press("3", "j")
+	s.press("o")
+	s.sees("it has printed nothing")
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(1000, strings.Repeat("wide ", 30)+"END")})
+	s.press("o")
+	s.sees("GID tables · output", "follows", "   999 wide", "of 1,000")
+	s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(10, "more")})
+	s.sees("     9 more", "of 1,010")
+
+	// Scrolled up it stays where it is, even while old lines are dropped.
+	s.press("pgup")
+	s.seesNot("follows")
+	for range 25 {
+		s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(900, "flood")})
+	}
+	if s.pageState().Output.Dropped() == 0 {
+		t.Fatal("nothing was dropped: the test tests nothing")
+	}
+	if s.page.top != 0 {
+		t.Errorf("the window is at line %d of what is kept, not at the first: its lines are gone", s.page.top)
+	}
+	s.press("end")
+	s.press("pgup")
+	at := s.pageState().Output.Lines(s.page.top, 1)[0].Text
+	s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(900, "flood")})
+	if now := s.pageState().Output.Lines(s.page.top, 1)[0].Text; now != at {
+		t.Errorf("the window moved from %q to %q", at, now)
+	}
+	s.press("end")
+	s.sees("follows")
+
+	// Long lines can be read to their end.
+	s.press("home")
+	s.tell(steps.CellStarted{Run: 2, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 2, Cell: "gids", Lines: lines(3, strings.Repeat("wide ", 30)+"END")})
+	s.seesNot("END")
+	for range 6 {
+		s.press("right")
+	}
+	s.sees("END")
+	s.press("esc")
+	s.seesNot("· output")
+}
+
+func TestMouse(t *testing.T) {
+	s := start(t, 100, 30)
+	row := func(text string) int {
+		for y, l := range strings.Split(s.plain(), "\n") {
+			if strings.Contains(l, text) {
+				return y
+			}
+		}
+		t.Fatalf("%q is not on the screen", text)
+		return 0
+	}
+	s.send(tea.MouseClickMsg{Button: tea.MouseLeft, X: 5, Y: row("Device discovery")})
+	s.sees("Interfaces")
+	s.send(tea.MouseClickMsg{Button: tea.MouseLeft, X: 60, Y: row("[ ] RDMA devices")})
+	s.press("enter")
+	s.asked("run devices")
+	s.send(tea.MouseClickMsg{Button: tea.MouseLeft, X: 6, Y: row("    The rail map")})
+	s.press("enter")
+	s.asked("run rail-map")
+	s.press("1")
+	s.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown, X: 60, Y: 8})
+	if s.place().top == (anchor{}) {
+		t.Error("the wheel doesn't scroll")
+	}
+	// Nowhere does a click do harm.
+	for y := range 30 {
+		for x := 0; x < 100; x += 9 {
+			s.send(tea.MouseClickMsg{Button: tea.MouseLeft, X: x, Y: y})
+			s.view()
+		}
+	}
+	s.asked()
+}
+
+func TestGaugesAndTheirModes(t *testing.T) {
+	s := start(t, 120, 40)
+	s.sees("rails  SIMULATED", "scale = link 200", "rocep1s0f0", "92.5", "peak  92.7", "RDMA+IP", "down: rocep1s0f1", "╎")
+	s.press("g")
+	s.sees("port_xmit_data", "PCIe 126", "avg  90.1", "30 s", "SIMULATED")
+	s.press("g")
+	s.seesNot("scale =")
+	s.press("g")
+	s.sees("scale =")
+	b := sampleBoard(1, 0)
+	b.Gauges[0].Stale = "no sample for 3 s"
+	b.Gauges[1].LinkGbps = 0
+	s.send(boardMsg(b))
+	s.send(paceMsg{})
+	s.sees("stale: no sample for 3 s", "highest seen where unknown")
+}
+
+// Events and boards are drawn 30 times a second at most, and nothing is lost.
+func TestPace(t *testing.T) {
+	s := start(t, 100, 30)
+	s.press("3")
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
+	s.view()
+	s.Update(eventsMsg{steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(1, "one")}})
+	s.sees("0 one") // at once: nothing was drawn lately
+	for range 100 {
+		s.Update(eventsMsg{steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(1, "two")}})
+	}
+	s.seesNot("0 two")
+	s.Update(paceMsg{})
+	s.sees("0 two")
+	s.Update(paceMsg{})
+	if s.pacing {
+		t.Error("the pace goes on with nothing to draw")
+	}
+	s.tell(passed(1, "gids"))
+	s.send(beatMsg{})
+	if s.beating {
+		t.Error("the clock runs while no cell does: an idle screen costs time")
+	}
+}
+
+func TestDistinctNamesAndNumbers(t *testing.T) {
+	s := start(t, 80, 24)
+	s.press("3", "j")
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: []steps.OutputLine{
+		{From: "spark-02", Text: "mine"}, {From: "spark-01", Text: "theirs"}, {Kind: steps.Note, Text: "a note"}, {Kind: steps.FromStderr, From: "spark-01", Text: "an error"},
+	}})
+	s.sees("02 │ mine", "01 │ theirs", "· a note", "01 ╏ an error")
+}
