@@ -22,7 +22,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 	}
 	hostile := []string{
 		strings.Repeat("漢字かな交じり", 60),
-		strings.Repeat("x", 16<<10),
+		strings.Repeat("x", 4<<10),
 		strings.Repeat("👩‍👩‍👧‍👦🇩🇪", 200),
 		"e\u0301\u0323 \u200b\u200d \u202eright to left\u202c",
 		"tab\ttab\t\tescape \x1b[31m red \x1b]0;title\a bell \r return \x9b0m \x00 nul",
@@ -84,7 +84,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 		"open output": func(t testing.TB, w, h int) *screen {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("3", "j")
-			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Dropped: 7, Lines: lines(300, strings.Join(hostile[:4], " "))})
+			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Dropped: 7, Lines: lines(60, strings.Join(hostile[:4], " "))})
 			s.press("o", "right", "k", "pgup")
 			return s
 		},

@@ -231,7 +231,7 @@ func (b *body) output(c Cell) {
 
 // outputLine draws one line of output in at most width columns, from column on.
 func outputLine(k *ink.Ink, l steps.OutputLine, t tags, column, width int) string {
-	text := ink.Clean(l.Text)
+	text := ink.Clean(ink.Head(l.Text, column+width))
 	gutter, style := k.Faint.Paint("│"), ink.Style("")
 	switch l.Kind {
 	case steps.FromStderr:

@@ -89,6 +89,21 @@ func Cut(s string, from, width int) string {
 	return ansi.Cut(s, from, from+width)
 }
 
+// Head is enough of s to fill columns columns, and little more: a line of output has
+// up to 16 kB, and measuring all of it for the little that is seen is most of a
+// frame's time.
+func Head(s string, columns int) string {
+	const perColumn = 32 // bytes: a family of four has 25
+	n := max(1, columns) * perColumn
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
 const blanks = "                                                                                                    "
 
 // Spaces gives n blanks, none where n is negative.
