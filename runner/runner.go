@@ -100,9 +100,11 @@ func shellName(s string) bool {
 	return s != ""
 }
 
-// Quote makes one POSIX shell word of s, whatever it holds.
+// Quote makes one POSIX shell word of s, whatever it holds. A quote in it becomes
+// '"'"', not the shorter '\'': mvdan.cc/sh 3.14.1, the simulated nodes' shell,
+// keeps that one's backslash in an assignment.
 func Quote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
 
 // A Stream is where a line was printed.

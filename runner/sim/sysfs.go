@@ -230,7 +230,7 @@ func (n *node) pciTree(t *inode, f *function) {
 	t.link(ib+"/device", "../../../"+f.pci)
 	t.link(ib+"/subsystem", "../../../../../../class/infiniband")
 	t.text(ib+"/node_guid", f.guid)
-	t.text(ib+"/sys_image_guid", func() string { return n.functions[f.no/2*2].guid() })
+	t.text(ib+"/sys_image_guid", func() string { return f.systemGUID().guid() })
 	t.fixed(ib+"/fw_ver", "28.45.4028")
 	t.fixed(ib+"/hw_rev", "0")
 	t.fixed(ib+"/board_id", "NVD0000000087")
@@ -329,7 +329,7 @@ func (n *node) netdevTree(t *inode, d *netdev) {
 		dir = d.fn.devicePath() + "/net/" + d.name
 		t.link(dir+"/device", "../../../"+d.fn.pci)
 		t.fixed(dir+"/phys_port_name", fmt.Sprintf("p%d", d.fn.qsfp))
-		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(d.node.functions[d.fn.no/2*2].net.macText(), ":", "")+"0000")
+		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(d.node.functions[0].net.macText(), ":", "")+"0000")
 	case d.kind == "ether":
 		const pci = "0007:01:00.0"
 		dir = "/sys/devices/pci0007:00/0007:00:00.0/" + pci + "/net/" + d.name

@@ -11,8 +11,8 @@ import (
 
 func (f *function) guidDigits() string { return strings.ReplaceAll(f.guid(), ":", "") }
 
-// systemGUID is that of the first function of the function's half.
-func (f *function) systemGUID() *function { return f.node.functions[f.no/2*2] }
+// systemGUID is the function whose GUID stands for the whole adapter.
+func (f *function) systemGUID() *function { return f.node.functions[0] }
 
 func runIbvDevices(_ context.Context, c *call) int {
 	c.println("    device          \t   node GUID")

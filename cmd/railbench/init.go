@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/session"
+)
+
+func initCommand(rig *rigFlags) *cobra.Command {
+	var out string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "init --peer USER@HOST [--here USER@HOST]",
+		Short: "Find the rails on both nodes and write the rig file",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rig.peer == "" {
+				return usage(errors.New("init needs --peer USER@HOST, the other node; with --here USER@HOST it is driven from a third machine"))
+			}
+			path := out
+			if path == "" {
+				var err error
+				if path, err = rigPath(); err != nil {
+					return usage(err)
+				}
+			}
+			b, err := rig.open(cmd.Context(), newTerminalAsker(cmd.InOrStdin(), cmd.ErrOrStderr()))
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			fmt.Fprintf(cmd.ErrOrStderr(), "looking at %s and %s …\n", b.options.Where[steps.Here], b.options.Where[steps.Peer])
+			found, err := session.Probe(cmd.Context(), b.options)
+			if err != nil {
+				return status{exitUnreachable, err}
+			}
+			describe(cmd.OutOrStdout(), found)
+			file := rigFile{Name: "rig", Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer}}
+			for e, n := range map[steps.End]*nodeFile{steps.Here: &file.Here, steps.Peer: &file.Peer} {
+				if n.Name = found.Nodes[e].Host; n.Name == "" {
+					n.Name = found.Nodes[e].Name
+				}
+			}
+			for _, p := range found.Pairs {
+				file.Rails = append(file.Rails, railFile{found.Rail(p, steps.Here).Dev, found.Rail(p, steps.Peer).Dev})
+			}
+			if err := writeRig(path, file, force); err != nil {
+				return usage(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; start railbench and it is used\n", path)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file in place of the one in the configuration folder")
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that exists")
+	return cmd
+}
+
+// describe prints the pairs of rails and what is left over.
+func describe(out io.Writer, rig steps.Rig) {
+	for _, e := range steps.Ends {
+		n := rig.Nodes[e]
+		fmt.Fprintf(out, "%s  %s  %s\n", n.Name, n.Where, n.Adapter)
+		for i, r := range n.Rails {
+			pair := "no pair"
+			for j, p := range rig.Pairs {
+				if p.Rails[e] == i {
+					pair = fmt.Sprintf("rail %d", j+1)
+				}
+			}
+			ceiling := ""
+			if c, _ := probe.Ceiling(r); c > 0 {
+				ceiling = fmt.Sprintf("  PCIe x%d, ceiling %.0f Gb/s", r.PCI.Width, c)
+			}
+			fmt.Fprintf(out, "  %-8s %-14s %-16s %-16s %s%s\n", pair, r.Dev, r.Netdev.Name, r.Addr, r.State, ceiling)
+		}
+	}
+	if len(rig.Pairs) == 0 {
+		fmt.Fprintln(out, "no pair of rails has addresses in one subnet: the cells that need a rail will say so")
+	}
+}

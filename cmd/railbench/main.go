@@ -1,0 +1,113 @@
+// Command railbench is a workbench in the terminal for a two-node RDMA rig. This
+// package is the wiring: flags, the rig file, real or simulated nodes, exit
+// codes; one file per subcommand.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	exitOK           = 0
+	exitFail         = 1 // a cell FAILed
+	exitUsage        = 2 // wrong usage or configuration
+	exitUnreachable  = 3 // a node cannot be reached
+	exitInconclusive = 4 // nothing failed, and something was INCONCLUSIVE
+)
+
+// A status ends the program with an exit status. An empty err has been told already.
+type status struct {
+	code int
+	err  error
+}
+
+func (s status) Error() string {
+	if s.err == nil {
+		return fmt.Sprintf("exit status %d", s.code)
+	}
+	return s.err.Error()
+}
+
+func (s status) Unwrap() error { return s.err }
+
+func usage(err error) error { return status{exitUsage, err} }
+
+func main() {
+	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Main is the program, with its streams and its exit status.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	cmd := rootCommand()
+	cmd.SetArgs(args)
+	cmd.SetIn(stdin)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := cmd.ExecuteContext(ctx)
+	var s status
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &s):
+		if s.err != nil {
+			fmt.Fprintln(stderr, "railbench:", s.err)
+		}
+		return s.code
+	default:
+		// What cobra itself says is about the command line.
+		fmt.Fprintln(stderr, "railbench:", err)
+		return exitUsage
+	}
+}
+
+func rootCommand() *cobra.Command {
+	var rig rigFlags
+	root := &cobra.Command{
+		Use:   "railbench",
+		Short: "A workbench in the terminal for a two-node RDMA rig",
+		Long: `railbench walks through RDMA multi-rail tutorials on two nodes, runs each step
+on this machine or over SSH, shows what every rail carries, and says whether what
+was measured is what the hardware can do. Without a rig it simulates one.`,
+		Version:       version(),
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return workbench(cmd, rig)
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("railbench {{.Version}}\n")
+	rig.add(root.PersistentFlags())
+	root.AddCommand(runCommand(&rig), listCommand(), initCommand(&rig), simCommand(), virtualCommand())
+	return root
+}
+
+// version is the module's version, or the revision it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel-" + s.Value[:12]
+		}
+	}
+	return "devel"
+}

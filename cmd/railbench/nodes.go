@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/runbook"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// rigFlags choose the rig; every command that needs one has them.
+type rigFlags struct {
+	rig, here, peer string
+	sshConfig       string
+	acceptNew       bool
+	speed           float64
+	seed            uint64
+	faults          []string
+}
+
+func (f *rigFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.rig, "rig", "", "the rig: a rig file, sim (built in) or virtual (see railbench rig)")
+	flags.StringVar(&f.peer, "peer", "", "the other node, user@host[:port] or a name from ~/.ssh/config")
+	flags.StringVar(&f.here, "here", "", "with --peer: the node where the clients run, if it isn't this machine")
+	flags.StringVar(&f.sshConfig, "ssh-config", "", "read this file in place of ~/.ssh/config")
+	flags.BoolVar(&f.acceptNew, "accept-new-host-key", false, "trust and keep the key of a host that is not known yet")
+	flags.Float64Var(&f.speed, "speed", 1, "how much faster the simulated rig's time runs")
+	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
+	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
+}
+
+// A bench is everything that a session is made of, and what must be closed.
+type bench struct {
+	options session.Options
+	simRig  *sim.Rig // nil on a real rig
+	file    string   // the rig file, where there is one
+	// onState is where the nodes tell their connection's state, once a session is open.
+	onState func(steps.End, runner.State, error)
+}
+
+func (b *bench) close() {
+	for _, n := range b.options.Nodes {
+		if n != nil {
+			n.Close()
+		}
+	}
+	if b.simRig != nil {
+		b.simRig.Close()
+	}
+}
+
+// tutorial loads the built-in one and checks that the catalog has what it names.
+func tutorial() (steps.Tutorial, steps.Catalog, error) {
+	cat := catalog.New()
+	t, err := runbook.Load(assets.FS, "tutorial")
+	if err == nil {
+		err = runbook.Check(t, cat)
+	}
+	return t, cat, err
+}
+
+// open makes the nodes that the flags ask for. It connects to none of them.
+func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
+	t, cat, err := tutorial()
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{options: session.Options{Tutorial: t, Catalog: cat}, onState: func(steps.End, runner.State, error) {}}
+	var file rigFile
+	switch {
+	case f.rig != "" && f.peer != "":
+		return nil, usage(errors.New("--rig and --peer both name the rig: give one of them"))
+	case f.here != "" && f.peer == "":
+		return nil, usage(errors.New("--here needs --peer: a rig has two nodes"))
+	case f.speed <= 0 || f.speed > 1000:
+		return nil, usage(fmt.Errorf("--speed %g: it goes from above 0 to 1000", f.speed))
+	case f.peer != "":
+		file = rigFile{Name: "rig", Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
+	case f.rig == "sim":
+		return b, f.simulate(b)
+	case f.rig == "virtual":
+		if file, f.sshConfig, err = virtualRig(); err != nil {
+			return nil, usage(err)
+		}
+	case f.rig != "":
+		if file, err = readRig(f.rig); err != nil {
+			return nil, usage(err)
+		}
+		b.file = f.rig
+	default:
+		path, err := rigPath()
+		if err != nil {
+			return b, f.simulate(b) // no home: nothing was configured
+		}
+		if file, err = readRig(path); errors.Is(err, fs.ErrNotExist) {
+			return b, f.simulate(b)
+		} else if err != nil {
+			return nil, usage(err)
+		}
+		b.file = path
+	}
+	if f.speed != 1 || len(f.faults) > 0 {
+		return nil, usage(errors.New("--speed and --fault are for the simulated rig: give --rig sim"))
+	}
+	b.options.Rig = file.Name
+	if b.options.Rig == "" {
+		b.options.Rig = "rig"
+	}
+	for _, r := range file.Rails {
+		b.options.Rails = append(b.options.Rails, [2]string{r.Here, r.Peer})
+	}
+	for _, e := range steps.Ends {
+		n := file.Here
+		if e == steps.Peer {
+			n = file.Peer
+		}
+		if err := f.connect(ctx, b, e, n, ask); err != nil {
+			b.close()
+			return nil, usage(err)
+		}
+	}
+	return b, nil
+}
+
+func (f rigFlags) connect(ctx context.Context, b *bench, e steps.End, n nodeFile, ask runner.Asker) error {
+	if n.Local {
+		name := n.Name
+		if name == "" {
+			name, _ = os.Hostname()
+		}
+		if name == "" {
+			name = e.String()
+		}
+		b.options.Nodes[e], b.options.Where[e] = runner.NewLocal(name, ask), "this machine"
+		return nil
+	}
+	target, err := runner.Resolve(ctx, n.SSH, f.sshConfig)
+	if err != nil {
+		return err
+	}
+	name := n.Name
+	if name == "" {
+		name = target.Host
+	}
+	b.options.Where[e] = target.String()
+	b.options.Nodes[e] = runner.NewSSH(runner.SSHOptions{
+		Name: name, Target: target, Ask: ask, AcceptNewHostKey: f.acceptNew,
+		OnState: func(s runner.State, err error) { b.onState(e, s, err) },
+	})
+	return nil
+}
+
+// simulate makes the built-in rig. Its nodes are reached as any other, over SSH,
+// by connections that stay in memory.
+func (f rigFlags) simulate(b *bench) error {
+	rig, err := sim.New(sim.Options{Seed: f.seed, Speed: f.speed, Faults: f.faults})
+	if err != nil {
+		return usage(err)
+	}
+	b.simRig = rig
+	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed
+	for e, name := range map[steps.End]string{steps.Here: "spark-02", steps.Peer: "spark-01"} {
+		b.options.Where[e] = "simulated"
+		b.options.Nodes[e] = runner.NewSSH(runner.SSHOptions{
+			Name: name, Ask: runner.NoAsker{},
+			Target:  runner.Target{Host: name, User: "nvidia", Port: 22},
+			Dial:    func(ctx context.Context) (net.Conn, error) { return rig.Dial(ctx, name) },
+			HostKey: ssh.FixedHostKey(rig.HostKey(name)),
+			OnState: func(s runner.State, err error) { b.onState(e, s, err) },
+		})
+	}
+	return nil
+}
+
+// logDir makes the folder for one session's logs and removes those of sessions
+// long past.
+func logDir() string {
+	state, err := stateDir()
+	if err != nil {
+		return ""
+	}
+	logs := filepath.Join(state, "logs")
+	if err := os.MkdirAll(logs, 0o700); err != nil {
+		return ""
+	}
+	prune(logs, keepLogs-1)
+	dir, err := os.MkdirTemp(logs, sessionStamp())
+	if err != nil {
+		return ""
+	}
+	return dir
+}

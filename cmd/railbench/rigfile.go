@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// A rigFile says how the two nodes are reached. What they have is not in it: that
+// is found out each time.
+type rigFile struct {
+	Name string   `toml:"name" comment:"shown in the workbench"`
+	Here nodeFile `toml:"here" comment:"the node where the clients run"`
+	Peer nodeFile `toml:"peer" comment:"the node where the servers run"`
+	// Rails choose and order the pairs; without them every pair that is found is used.
+	Rails []railFile `toml:"rail,omitempty" comment:"the pairs of rails, in the order in which the cells use them"`
+}
+
+type nodeFile struct {
+	Name  string `toml:"name"`
+	SSH   string `toml:"ssh,omitempty" comment:"user@host[:port], or a name from ~/.ssh/config"`
+	Local bool   `toml:"local,omitempty"`
+}
+
+type railFile struct {
+	Here string `toml:"here"`
+	Peer string `toml:"peer"`
+}
+
+// rigPath is where init writes the rig file and where it is looked for.
+func rigPath() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the configuration folder: %w", err)
+	}
+	return filepath.Join(dir, "railbench", "rig.toml"), nil
+}
+
+// stateDir holds logs and the virtual rig: $XDG_STATE_HOME/railbench.
+func stateDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "railbench"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find the state folder: %w", err)
+	}
+	return filepath.Join(home, ".local", "state", "railbench"), nil
+}
+
+// readRig reads a rig file. An error names the line and the key.
+func readRig(path string) (rigFile, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return rigFile{}, fmt.Errorf("read the rig file: %w", err)
+	}
+	return parseRig(path, src)
+}
+
+func parseRig(path string, src []byte) (rigFile, error) {
+	var f rigFile
+	dec := toml.NewDecoder(bytes.NewReader(src))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return f, rigError(path, err)
+	}
+	for table, n := range map[string]nodeFile{"here": f.Here, "peer": f.Peer} {
+		switch {
+		case n.SSH == "" && !n.Local:
+			return f, fmt.Errorf("%s:%d: [%s] says neither ssh = \"user@host\" nor local = true", path, lineOf(src, table), table)
+		case n.SSH != "" && n.Local:
+			return f, fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, lineOf(src, table), table)
+		}
+	}
+	if f.Here.Local && f.Peer.Local {
+		return f, fmt.Errorf("%s:%d: both nodes are this machine: a rig has two", path, lineOf(src, "peer"))
+	}
+	for i, r := range f.Rails {
+		if r.Here == "" || r.Peer == "" {
+			return f, fmt.Errorf("%s: rail %d needs here and peer, the RDMA devices at its two ends", path, i+1)
+		}
+	}
+	return f, nil
+}
+
+// lineOf finds a table's header, for an error about what is missing in it.
+func lineOf(src []byte, table string) int {
+	line := 1
+	for text := range strings.Lines(string(src)) {
+		if strings.HasPrefix(strings.TrimSpace(text), "["+table+"]") {
+			return line
+		}
+		line++
+	}
+	return 1
+}
+
+var rigKeys = []string{"name", "here", "peer", "rail", "here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer"}
+
+func rigError(path string, err error) error {
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
+		first := unknown.Errors[0]
+		row, _ := first.Position()
+		key := strings.Join(first.Key(), ".")
+		return fmt.Errorf("%s:%d: unknown key %q%s", path, row, key, steps.DidYouMean(key, rigKeys))
+	}
+	var syntax *toml.DecodeError
+	if errors.As(err, &syntax) {
+		row, column := syntax.Position()
+		at := ""
+		if key := strings.Join(syntax.Key(), "."); key != "" {
+			at = " at key " + key
+		}
+		return fmt.Errorf("%s:%d:%d%s: %s", path, row, column, at, strings.TrimPrefix(syntax.Error(), "toml: "))
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// writeRig writes a rig file whole or not at all, and never over another unless forced.
+func writeRig(path string, f rigFile, force bool) error {
+	if _, err := os.Stat(path); err == nil && !force {
+		return fmt.Errorf("%s exists: give --force to replace it, or -o FILE to write another", path)
+	}
+	body, err := toml.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("write the rig file: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write the rig file: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".rig-*.toml")
+	if err != nil {
+		return fmt.Errorf("write the rig file: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(append([]byte("# railbench's rig file: how the two nodes are reached.\n"), body...))
+	if closed := tmp.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the rig file: %w", err)
+	}
+	return nil
+}

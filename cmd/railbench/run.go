@@ -1,0 +1,408 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
+)
+
+type runFlags struct {
+	all, json, yes, dryRun, verbose bool
+	timeout                         time.Duration
+}
+
+func runCommand(rig *rigFlags) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run CELL…|PART…|--all",
+		Short: "Run cells without a screen",
+		Long: `Runs cells, or the cells of parts, in the tutorial's order. Progress goes to
+stderr, the result to stdout.
+
+Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration;
+3 a node can't be reached; 4 nothing failed but something was INCONCLUSIVE.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, *rig, args)
+		},
+	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "every cell")
+	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "answer yes to questions before changes (no present cell changes anything)")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would be executed, and change nothing")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output on stderr")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
+	return cmd
+}
+
+func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
+	switch {
+	case f.all && len(args) > 0:
+		return nil, errors.New("--all runs every cell: name none beside it")
+	case f.all:
+		return t.Cells(), nil
+	case len(args) == 0:
+		return nil, errors.New("name cells or parts, or give --all; railbench list shows them")
+	default:
+		return t.Select(args...)
+	}
+}
+
+func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
+	ctx := cmd.Context()
+	if f.timeout < 0 {
+		return usage(fmt.Errorf("--timeout %s is negative", f.timeout))
+	}
+	b, err := rig.open(ctx, newTerminalAsker(cmd.InOrStdin(), cmd.ErrOrStderr()))
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	cells, err := f.cells(b.options.Tutorial, args)
+	if err != nil {
+		return usage(err)
+	}
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the --timeout of %s was reached", f.timeout))
+		defer cancel()
+	}
+	if f.dryRun {
+		return f.plan(ctx, cmd.OutOrStdout(), b, cells)
+	}
+	b.options.Logs = logDir()
+	s := session.New(b.options)
+	b.onState = s.State
+	s.Open()
+	report := headless{out: cmd.ErrOrStderr(), verbose: f.verbose, session: s, notebook: steps.NewNotebook(b.options.Tutorial)}
+	report.run(ctx, cells)
+	found, probed := s.Rig()
+	unreachable := s.Unreachable()
+	closed := s.Close()
+	if !probed {
+		found = steps.Rig{Name: b.options.Rig, Simulated: b.options.Simulated}
+		for _, e := range steps.Ends {
+			found.Nodes[e].Name, found.Nodes[e].Where = b.options.Nodes[e].Name(), b.options.Where[e]
+		}
+	}
+	result := newReport(found, cells, report.ended)
+	if f.json {
+		err = writeJSON(cmd.OutOrStdout(), result)
+	} else {
+		err = result.table(cmd.OutOrStdout())
+	}
+	switch {
+	case err != nil:
+		return status{exitUsage, fmt.Errorf("write the result: %w", err)}
+	case unreachable != nil:
+		return status{exitUnreachable, unreachable}
+	case closed != nil:
+		return status{exitUnreachable, closed}
+	}
+	return result.status()
+}
+
+// plan prints what would be executed. Looking at the nodes is what it needs to
+// know the values, and changes nothing.
+func (f runFlags) plan(ctx context.Context, out io.Writer, b *bench, cells []steps.Cell) error {
+	rig, err := session.Probe(ctx, b.options)
+	if err != nil {
+		return status{exitUnreachable, err}
+	}
+	for i, p := range session.Plan(b.options, rig, cells) {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		what := []string{p.Cell.ID}
+		if p.Role.Name != "" {
+			what = append(what, p.Role.Name)
+		}
+		if p.Pair >= 0 {
+			what = append(what, fmt.Sprintf("rail %d", p.Pair+1))
+		}
+		n := rig.Nodes[p.End]
+		simulated := ""
+		if rig.Simulated {
+			simulated = " SIMULATED"
+		}
+		asRoot := ""
+		if p.Script.Root {
+			asRoot = ", as root"
+		}
+		fmt.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "), n.Name, n.Where, asRoot, simulated, p.Script.Text())
+	}
+	return nil
+}
+
+// headless folds the session's events and tells them on stderr.
+type headless struct {
+	out      io.Writer
+	verbose  bool
+	session  *session.Session
+	notebook steps.Notebook
+	ended    map[string]steps.CellEnded
+}
+
+// run runs the cells one after the other; a FAIL does not stop it, a node that
+// cannot be reached does.
+func (h *headless) run(ctx context.Context, cells []steps.Cell) {
+	h.ended = map[string]steps.CellEnded{}
+	for _, c := range cells {
+		if why := h.stop(ctx); why != "" {
+			h.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + why + "."}}
+			continue
+		}
+		h.session.Run(c.ID)
+		h.follow(ctx, c)
+	}
+}
+
+func (h *headless) stop(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return reason(ctx)
+	}
+	if err := h.session.Unreachable(); err != nil && len(h.ended) > 0 {
+		return "a node could not be reached before"
+	}
+	return ""
+}
+
+func reason(ctx context.Context) string {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause.Error()
+	}
+	return "interrupted"
+}
+
+// follow tells a cell's events until it has ended. Where ctx ends first the cell
+// is interrupted, and its end is waited for all the same.
+func (h *headless) follow(ctx context.Context, c steps.Cell) {
+	stop := context.AfterFunc(ctx, h.session.Interrupt)
+	defer stop()
+	for {
+		events, ok := h.session.Next(context.WithoutCancel(ctx))
+		if !ok {
+			return
+		}
+		for _, e := range events {
+			h.notebook = h.notebook.Apply(e)
+			switch e := e.(type) {
+			case steps.CellStarted:
+				fmt.Fprintf(h.out, "▸ %s  %s\n", c.ID, c.Title)
+			case steps.CellPrinted:
+				h.lines(e)
+			case steps.NodeChanged:
+				if e.State == runner.Disconnected {
+					fmt.Fprintf(h.out, "  %s: %s\n", e.State, e.Why)
+				}
+			case steps.CellDequeued:
+				if e.Cell == c.ID {
+					h.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + reason(ctx) + "."}}
+					return
+				}
+			case steps.CellEnded:
+				if ctx.Err() != nil && e.Verdict.Grade == steps.Inconclusive {
+					e.Verdict.Reason = "Interrupted: " + reason(ctx) + "."
+				}
+				h.ended[e.Cell] = e
+				fmt.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
+				if e.Cell == c.ID {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (h *headless) lines(e steps.CellPrinted) {
+	if !h.verbose {
+		return
+	}
+	if e.Dropped > 0 {
+		fmt.Fprintf(h.out, "    … %d lines are only in the log\n", e.Dropped)
+	}
+	for _, l := range e.Lines {
+		from := l.From
+		if l.Kind == steps.Note {
+			from = "·"
+		}
+		fmt.Fprintf(h.out, "    %s  %s\n", from, l.Text)
+	}
+}
+
+// report is what --json prints; scripts rely on its keys.
+type report struct {
+	Railbench string         `json:"railbench"`
+	Rig       rigReport      `json:"rig"`
+	Cells     []cellReport   `json:"cells"`
+	Summary   map[string]int `json:"summary"`
+}
+
+type rigReport struct {
+	Name      string       `json:"name"`
+	Simulated bool         `json:"simulated"`
+	Nodes     []nodeReport `json:"nodes"`
+	Rails     []railReport `json:"rails"`
+}
+
+type nodeReport struct {
+	Name   string `json:"name"`
+	End    string `json:"end"`
+	Where  string `json:"where"`
+	Host   string `json:"host"`
+	Kernel string `json:"kernel"`
+	OS     string `json:"os"`
+}
+
+type railReport struct {
+	Node     string  `json:"node"`
+	Dev      string  `json:"dev"`
+	Netdev   string  `json:"netdev"`
+	Address  string  `json:"address"`
+	Pair     int     `json:"pair"` // 1 is RAIL1; 0 where nothing is at the other end
+	GIDIndex int     `json:"gidIndex"`
+	MTU      int     `json:"mtu"`
+	PCI      string  `json:"pci"`
+	PCIeGTps float64 `json:"pcieGTps"`
+	Lanes    int     `json:"pcieLanes"`
+	LinkGbps float64 `json:"linkGbps"`
+	State    string  `json:"state"`
+}
+
+type cellReport struct {
+	ID        string           `json:"id"`
+	Part      string           `json:"part"`
+	Title     string           `json:"title"`
+	Verdict   steps.Grade      `json:"verdict"`
+	Reason    string           `json:"reason"`
+	Evidence  []steps.Evidence `json:"evidence"`
+	Exit      *int             `json:"exit"` // null where nothing ran
+	ElapsedMS int64            `json:"elapsedMS"`
+	Rails     []bytesReport    `json:"rails"`
+	Log       string           `json:"log,omitempty"`
+}
+
+type bytesReport struct {
+	Node    string `json:"node"`
+	Rail    string `json:"rail"`
+	TxBytes uint64 `json:"txBytes"`
+	RxBytes uint64 `json:"rxBytes"`
+}
+
+func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnded) report {
+	r := report{Railbench: version(), Rig: rigReport{Name: rig.Name, Simulated: rig.Simulated, Rails: []railReport{}}, Summary: map[string]int{}}
+	for _, e := range steps.Ends {
+		n := rig.Nodes[e]
+		r.Rig.Nodes = append(r.Rig.Nodes, nodeReport{n.Name, e.String(), n.Where, n.Host, n.Kernel, n.OS})
+		for i, rail := range n.Rails {
+			pair := 1 + slices.IndexFunc(rig.Pairs, func(p steps.Pair) bool { return p.Rails[e] == i })
+			r.Rig.Rails = append(r.Rig.Rails, railReport{
+				Node: n.Name, Dev: rail.Dev, Netdev: rail.Netdev.Name, Address: rail.Addr, Pair: pair, GIDIndex: rail.GIDIndex,
+				MTU: rail.MTU, PCI: rail.PCI.Addr, PCIeGTps: rail.PCI.GTps, Lanes: rail.PCI.Width, LinkGbps: rail.RateGbps, State: rail.State,
+			})
+		}
+	}
+	for _, c := range cells {
+		e := ended[c.ID]
+		cell := cellReport{
+			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
+			Evidence: e.Verdict.Evidence, ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesReport{}, Log: e.Log,
+		}
+		if cell.Evidence == nil {
+			cell.Evidence = []steps.Evidence{}
+		}
+		if e.HasExit {
+			cell.Exit = &e.Exit.Code
+		}
+		for _, sum := range total(rig, e.Bytes) {
+			cell.Rails = append(cell.Rails, sum)
+		}
+		r.Cells = append(r.Cells, cell)
+		r.Summary[e.Verdict.Grade.String()]++
+	}
+	return r
+}
+
+// total adds up the stages of a cell. A rail whose counters were not known in
+// one of them is left out: part of a sum would read as the whole.
+func total(rig steps.Rig, bytes []steps.RailBytes) []bytesReport {
+	type key struct {
+		end steps.End
+		dev string
+	}
+	sums := map[key]*bytesReport{}
+	unknown := map[key]bool{}
+	var order []key
+	for _, b := range bytes {
+		k := key{b.End, b.Dev}
+		if sums[k] == nil {
+			sums[k] = &bytesReport{Node: rig.Nodes[b.End].Name, Rail: b.Dev}
+			order = append(order, k)
+		}
+		unknown[k] = unknown[k] || !b.Known
+		sums[k].TxBytes += b.Tx
+		sums[k].RxBytes += b.Rx
+	}
+	var out []bytesReport
+	for _, k := range order {
+		if !unknown[k] {
+			out = append(out, *sums[k])
+		}
+	}
+	return out
+}
+
+func writeJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func (r report) table(out io.Writer) error {
+	simulated := ""
+	if r.Rig.Simulated {
+		simulated = "  SIMULATED"
+	}
+	if _, err := fmt.Fprintf(out, "rig %s%s\n", r.Rig.Name, simulated); err != nil {
+		return err
+	}
+	wide := 0
+	for _, c := range r.Cells {
+		wide = max(wide, len(c.ID))
+	}
+	for _, c := range r.Cells {
+		if _, err := fmt.Fprintf(out, "%-12s  %-*s  %s\n", c.Verdict, wide, c.ID, c.Reason); err != nil {
+			return err
+		}
+	}
+	var sums []string
+	for _, g := range []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped} {
+		if n := r.Summary[g.String()]; n > 0 {
+			sums = append(sums, fmt.Sprintf("%d %s", n, g))
+		}
+	}
+	_, err := fmt.Fprintln(out, strings.Join(sums, ", "))
+	return err
+}
+
+func (r report) status() error {
+	switch {
+	case r.Summary[steps.Fail.String()] > 0:
+		return status{code: exitFail}
+	case r.Summary[steps.Inconclusive.String()] > 0:
+		return status{code: exitInconclusive}
+	default:
+		return nil
+	}
+}

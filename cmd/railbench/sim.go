@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/runner/sim"
+)
+
+func simCommand() *cobra.Command {
+	var o sim.Options
+	var port int
+	cmd := &cobra.Command{
+		Use:   "sim",
+		Short: "Serve the simulated rig over SSH on loopback",
+		Long: `Serves both nodes of the simulated rig on this machine's loopback, so that any
+SSH client can log in to them. Whatever they measure is simulated.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(o.Faults) == 1 && o.Faults[0] == "list" {
+				for _, f := range sim.Faults() {
+					fmt.Fprintf(cmd.OutOrStdout(), "%-18s %s\n%18s %s\n", f.Name, f.Title, "", strings.ReplaceAll(f.Doc, "\n", " "))
+				}
+				return nil
+			}
+			if port < 0 || port > 65534 {
+				return usage(fmt.Errorf("--port %d: it goes from 0 (any) to 65534", port))
+			}
+			rig, err := sim.New(o)
+			if err != nil {
+				return usage(err)
+			}
+			defer rig.Close()
+			ctx := cmd.Context()
+			served := make(chan error, len(rig.Nodes()))
+			for i, node := range rig.Nodes() {
+				at := port
+				if port > 0 {
+					at += i
+				}
+				ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", at))
+				if err != nil {
+					return usage(fmt.Errorf("serve %s: %w", node, err))
+				}
+				defer ln.Close()
+				fmt.Fprintf(cmd.OutOrStdout(), "%s (SIMULATED)  ssh -p %d nvidia@127.0.0.1\n", node, ln.Addr().(*net.TCPAddr).Port)
+				go func() { served <- rig.Serve(ctx, ln, node) }()
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "ends with Ctrl-C")
+			select {
+			case <-ctx.Done():
+				return nil
+			case err := <-served:
+				if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+					return nil
+				}
+				return err
+			}
+		},
+	}
+	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "how much faster the rig's time runs")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeats the figures exactly")
+	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "breaks the rig; list names the faults")
+	cmd.Flags().IntVar(&port, "port", 0, "the first node's port, the second's is the next; 0 takes free ones")
+	return cmd
+}

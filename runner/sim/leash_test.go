@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"golang.org/x/crypto/ssh"
+)
+
+// leashCommand is what a Node sends, as far as the server looks at it.
+func leashCommand() string {
+	return "sh -c " + runner.Quote("\nid=$1 beats=$2\necho 'the wrapper'\n") + " railbench-leash r1 60"
+}
+
+func leashFrame(text string) string { return "begin r1\n" + text + "end r1\n" }
+
+// leashed starts a command with a frame on its stdin, which stays open.
+func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Session, wait func() reply) {
+	b.t.Helper()
+	s, err := b.client("spark-01").NewSession()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	in, err = s.StdinPipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	s.Stdout, s.Stderr = &out, &errs
+	if err := s.Start(command); err != nil {
+		b.t.Fatal(err)
+	}
+	// Where sudo refuses, nobody reads it any more.
+	if _, err := io.WriteString(in, stdin); err != nil && err != io.EOF {
+		b.t.Fatal(err)
+	}
+	return in, s, func() reply {
+		err := s.Wait()
+		return reply{out.String(), errs.String(), exitOf(b.t, err)}
+	}
+}
+
+func TestLeash(t *testing.T) {
+	b := newBench(t, Options{})
+	_, _, wait := b.leashed(leashCommand(), leashFrame("NAME='it''s'\necho hi $NAME; echo oops >&2\nid -u; read -r x || echo no stdin\nexit 3\n"))
+	if got, want := wait(), (reply{"hi its\n1000\nno stdin\n\x1er1 exit 3\n", "oops\n", 0}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestLeashEndsEverything(t *testing.T) {
+	b := newBench(t, Options{Speed: 1})
+	in, _, wait := b.leashed(leashCommand(), leashFrame("ib_write_bw & (while :; do sleep 50; done) & ib_write_bw -p 18516 | cat\n"))
+	b.listening(0, defaultPort)
+	b.listening(0, 18516)
+	in.Close()
+	if got := wait(); !strings.HasSuffix(got.out, "\x1er1 exit 143\n") {
+		t.Errorf("%+v", got)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := b.nodes[0]; len(n.procs) != 0 || len(n.listeners) != 0 {
+		t.Errorf("left behind: %v, %v", n.procs, n.listeners)
+	}
+}
+
+// What a script leaves in the background ends with it.
+func TestLeashEndsTheBackground(t *testing.T) {
+	b := newBench(t, Options{Speed: 1})
+	_, _, wait := b.leashed(leashCommand(), leashFrame("ib_write_bw & sleep 0.01; echo done\n"))
+	if got := wait(); got.out != "done\n\x1er1 exit 0\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLeashUnderSudo(t *testing.T) {
+	b := newBench(t, Options{})
+	text := leashFrame("id -u\n")
+	for _, c := range []struct {
+		name, command, stdin string
+		fault                bool
+		want                 reply
+	}{
+		{"no password needed", "sudo -n " + leashCommand(), text, false, reply{"0\n\x1er1 exit 0\n", "", 0}},
+		{"password not asked for", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, false, reply{"0\n\x1er1 exit 0\n", "", 0}},
+		{"password missing", "sudo -n " + leashCommand(), text, true, reply{"", "sudo: a password is required\n", 1}},
+		{"password right", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, true, reply{"0\n\x1er1 exit 0\n", "", 0}},
+		{"password wrong", "sudo -S -k -p '' " + leashCommand(), "guess\n" + text, true,
+			reply{"", "Sorry, try again.\nSorry, try again.\nsudo: 3 incorrect password attempts\n", 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			change := b.Clear
+			if c.fault {
+				change = b.Inject
+			}
+			if err := change("sudo-password"); err != nil {
+				t.Fatal(err)
+			}
+			_, _, wait := b.leashed(c.command, c.stdin)
+			if got := wait(); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+)
+
+// An Asker hands the nodes' questions to a screen and waits for the answers.
+type Asker struct {
+	questions chan steps.Question
+}
+
+// NewAsker makes one; the session that gets it tells its questions.
+func NewAsker() *Asker { return &Asker{questions: make(chan steps.Question)} }
+
+// errDeclined says that the user did not answer.
+var errDeclined = errors.New("you declined")
+
+// HostKey asks whether an unknown host's key may be trusted.
+func (a *Asker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
+	answer, ok, err := a.put(ctx, steps.Question{HostKey: &q})
+	return ok && answer == "yes", err
+}
+
+// Secret asks for a password or passphrase.
+func (a *Asker) Secret(ctx context.Context, q runner.SecretQuestion) (string, error) {
+	answer, ok, err := a.put(ctx, steps.Question{Secret: &q})
+	if err == nil && !ok {
+		err = errDeclined
+	}
+	return answer, err
+}
+
+func (a *Asker) put(ctx context.Context, q steps.Question) (string, bool, error) {
+	type answer struct {
+		text string
+		ok   bool
+	}
+	// A slot of one: an answer that comes after ctx has ended blocks nobody.
+	answers := make(chan answer, 1)
+	q.Answer = func(text string, ok bool) {
+		select {
+		case answers <- answer{text, ok}:
+		default:
+		}
+	}
+	select {
+	case a.questions <- q:
+	case <-ctx.Done():
+		return "", false, ctx.Err()
+	}
+	select {
+	case x := <-answers:
+		return x.text, x.ok, nil
+	case <-ctx.Done():
+		return "", false, ctx.Err()
+	}
+}

@@ -1,0 +1,581 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// What a run waits for, beside the cell's own limit.
+const (
+	readyLimit  = 15 * time.Second // until a server is ready
+	serverGrace = 5 * time.Second  // for a server to end once its client is done
+	failedGrace = time.Second      // the same when the client failed: it may wait for ever
+	idleTime    = 300 * time.Millisecond
+	// keepText is how many bytes of a role's output a parser gets. No tool that is
+	// parsed prints as much.
+	keepText = 1 << 20
+	// fresh is how long a look at the nodes can be used again.
+	fresh = 2 * time.Second
+)
+
+// A run is one execution of one cell.
+type run struct {
+	s    *Session
+	id   steps.RunID
+	cell steps.Cell
+
+	logMu sync.Mutex
+	log   *bufio.Writer
+	file  *os.File
+	err   error // the first one from writing the log
+}
+
+// do runs the cell and collects its result. The error says that a node could not
+// be reached, or that nothing could be planned.
+func (r *run) do(ctx context.Context) (steps.Result, error) {
+	rig, err := r.s.probe(ctx, fresh)
+	r.s.note(err)
+	result := steps.Result{Rig: rig}
+	if err != nil {
+		return result, err
+	}
+	if result.Skip = r.missing(rig); result.Skip != "" {
+		return result, nil
+	}
+	if !r.cell.EachRail {
+		result.Stages = append(result.Stages, r.stage(ctx, rig, -1))
+		return result, nil
+	}
+	for i, p := range rig.Pairs {
+		if ctx.Err() != nil {
+			break
+		}
+		r.tell("rail %d: %s %s ⇄ %s %s", i+1, rig.Nodes[steps.Here].Name, rig.Rail(p, steps.Here).Dev, rig.Nodes[steps.Peer].Name, rig.Rail(p, steps.Peer).Dev)
+		result.Stages = append(result.Stages, r.stage(ctx, rig, i))
+	}
+	return result, nil
+}
+
+// missing says which tool the cell needs and a node does not have.
+func (r *run) missing(rig steps.Rig) string {
+	var lacks []string
+	for _, tool := range r.cell.Needs {
+		for _, e := range steps.Ends {
+			t, looked := rig.Nodes[e].Tools[tool]
+			if !r.runsOn(e) || !looked || t.Path != "" {
+				continue
+			}
+			how := "install it"
+			if t.Package != "" {
+				how = "it comes with " + t.Package
+			}
+			lacks = append(lacks, fmt.Sprintf("%s is not installed on %s: %s", tool, rig.Nodes[e].Name, how))
+		}
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	return sentence(errors.New(strings.Join(lacks, "; ")))
+}
+
+func (r *run) runsOn(e steps.End) bool {
+	for _, role := range r.cell.Roles {
+		for _, on := range role.On.Ends() {
+			if on == e {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stage is one pass over the roles, with the bytes of every rail around it.
+func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
+	began := time.Now()
+	st := steps.Stage{Pair: pair}
+	var idle, before [2]meter.Counters
+	if r.cell.Counters {
+		idle = r.s.counters(ctx, r.cell)
+		select {
+		case <-time.After(time.Duration(float64(idleTime) / min(r.s.o.Speed, 10))):
+		case <-ctx.Done():
+		}
+		before = r.s.counters(ctx, r.cell)
+	}
+	if err := r.roles(ctx, rig, pair, &st); err != nil {
+		st.Err = err.Error()
+		r.tell("%s", st.Err)
+	}
+	if r.cell.Counters && ctx.Err() == nil {
+		after := r.s.counters(ctx, r.cell)
+		st.Bytes = account(rig, idle, before, after)
+	}
+	st.Elapsed = time.Since(began)
+	return st
+}
+
+// account turns three readings on each node into what each rail carried.
+func account(rig steps.Rig, idle, before, after [2]meter.Counters) []steps.RailBytes {
+	var all []steps.RailBytes
+	for _, e := range steps.Ends {
+		for i, rail := range rig.Nodes[e].Rails {
+			b := steps.RailBytes{End: e, Dev: rail.Dev, Rail: i}
+			m, err := meter.Between(idle[e], before[e], after[e], place(rail))
+			b.Tx, b.Rx, b.Source, b.IdleGbps, b.Errors = m.Tx, m.Rx, m.Source.String(), m.IdleGbps, m.Errors
+			if b.Known = err == nil; err != nil {
+				b.Tx, b.Rx, b.Why = 0, 0, err.Error()
+			}
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+func place(r steps.Rail) meter.Place {
+	return meter.Place{Dev: r.Dev, Port: r.Port, Netdev: r.Netdev.Name}
+}
+
+// roles starts the roles in order and ends the servers when the last is done.
+// Outputs stand in the order of the roles.
+func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stage) error {
+	last := len(r.cell.Roles) - 1
+	serving, endServers := context.WithCancel(ctx)
+	defer endServers()
+	servers := make([]chan steps.Output, 0, last)
+	var failed error
+	for i, role := range r.cell.Roles {
+		if i == last {
+			break
+		}
+		out, err := r.serve(serving, rig, pair, role)
+		servers = append(servers, out)
+		if err != nil {
+			failed = err
+			break
+		}
+	}
+	var main []steps.Output
+	if failed == nil {
+		main = r.everywhere(ctx, rig, pair, r.cell.Roles[last])
+	}
+	grace := serverGrace
+	for _, o := range main {
+		if !o.Ran || !o.Exit.OK() {
+			grace = failedGrace
+		}
+	}
+	if failed != nil {
+		grace = 0
+	}
+	deadline := time.After(grace)
+	for _, out := range servers {
+		select {
+		case o := <-out:
+			st.Outputs = append(st.Outputs, o)
+			continue
+		case <-deadline:
+			endServers()
+		case <-ctx.Done():
+		}
+		st.Outputs = append(st.Outputs, <-out)
+	}
+	st.Outputs = append(st.Outputs, main...)
+	return failed
+}
+
+// everywhere runs a role on the nodes it is for, at once.
+func (r *run) everywhere(ctx context.Context, rig steps.Rig, pair int, role steps.Role) []steps.Output {
+	ends := role.On.Ends()
+	outputs := make([]steps.Output, len(ends))
+	var all sync.WaitGroup
+	for i, e := range ends {
+		all.Go(func() { outputs[i] = r.one(ctx, rig, pair, role, e, r.limit(), nil) })
+	}
+	all.Wait()
+	return outputs
+}
+
+func (r *run) limit() time.Duration {
+	if r.cell.Limit > 0 {
+		return r.cell.Limit
+	}
+	return runner.DefaultLimit
+}
+
+// serve starts a server and waits until it is ready. The channel gives its
+// output when it has ended; the error says why it is not ready.
+func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Role) (chan steps.Output, error) {
+	done := make(chan steps.Output, 1)
+	end := role.On.Ends()[0]
+	name := rig.Nodes[end].Name
+	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.s.o.Params)[v] })
+	if port != "" {
+		if free, err := r.listens(ctx, end, port, 0); err != nil || free {
+			done <- steps.Output{Role: role.Name, End: end, Err: "not started"}
+			if err != nil {
+				return done, err
+			}
+			return done, fmt.Errorf("port %s on %s is in use: something listens there already, and the test would talk to that (find it with: ss -ltnp sport = :%s)", port, name, port)
+		}
+	}
+	var ready *regexp.Regexp
+	if role.Ready.Line != "" {
+		var err error
+		if ready, err = regexp.Compile(role.Ready.Line); err != nil {
+			done <- steps.Output{Role: role.Name, End: end, Err: "not started"}
+			return done, fmt.Errorf("the ready line of %s: %w", role.Name, err)
+		}
+	}
+	matched := make(chan struct{})
+	once := sync.OnceFunc(func() { close(matched) })
+	ended := make(chan struct{})
+	go func() {
+		// A server outlasts its client: the client's limit is the one that is told.
+		o := r.one(ctx, rig, pair, role, end, r.limit()+2*readyLimit, func(line runner.Line) {
+			if ready != nil && ready.MatchString(line.Text) {
+				once()
+			}
+		})
+		done <- o
+		close(ended)
+	}()
+	waiting, stop := context.WithTimeout(ctx, readyLimit)
+	defer stop()
+	listening := make(chan error, 1)
+	if port != "" {
+		go func() {
+			up, err := r.listens(waiting, end, port, readyLimit)
+			if err == nil && !up {
+				err = fmt.Errorf("nothing listens on port %s", port)
+			}
+			listening <- err
+		}()
+	} else if ready == nil {
+		listening <- nil
+	}
+	select {
+	case <-matched:
+		return done, nil
+	case err := <-listening:
+		if err != nil {
+			select {
+			case <-ended: // its own words say more
+				return done, fmt.Errorf("%s on %s ended before it was ready", role.Name, name)
+			default:
+			}
+			return done, fmt.Errorf("%s on %s is not ready after %s: %w", role.Name, name, readyLimit, err)
+		}
+		return done, nil
+	case <-ended:
+		return done, fmt.Errorf("%s on %s ended before it was ready", role.Name, name)
+	case <-waiting.Done():
+		if ctx.Err() != nil {
+			return done, ctx.Err()
+		}
+		return done, fmt.Errorf("%s on %s is not ready after %s", role.Name, name, readyLimit)
+	}
+}
+
+// listening looks in the kernel's tables, because ss need not be installed. It
+// tries $TRIES times.
+const listening = `p=$(printf %04X "$LISTEN")
+i=0
+while [ "$i" -lt "$TRIES" ]; do
+  grep -qs " [0-9A-F]*:$p [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6 && { echo yes; exit 0; }
+  sleep 0.1
+  i=$((i + 1))
+done
+echo no`
+
+// listens says whether a TCP port listens on a node, now or within a time.
+func (r *run) listens(ctx context.Context, e steps.End, port string, within time.Duration) (bool, error) {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return false, fmt.Errorf("%q is no TCP port", port)
+	}
+	tries := 1
+	if within > 0 {
+		tries = int(within.Seconds() * 10 * r.s.o.Speed)
+	}
+	out, err := text(ctx, r.s.o.Nodes[e], runner.Script{
+		Name: "look at port " + port, Body: listening, Limit: within + readyLimit,
+		Vars: map[string]string{"LISTEN": port, "TRIES": strconv.Itoa(tries)},
+	})
+	return strings.TrimSpace(out) == "yes", err
+}
+
+// one runs one role on one node, streams its lines and parses what it printed.
+func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration, seen func(runner.Line)) steps.Output {
+	out := steps.Output{Role: role.Name, End: e}
+	var stdout, stderr, both strings.Builder
+	node := rig.Nodes[e].Name
+	exit, err := r.s.o.Nodes[e].Run(ctx, r.script(rig, pair, role, e, limit), func(line runner.Line) {
+		kind, to := steps.FromStdout, &stdout
+		if line.Stream == runner.Stderr {
+			kind, to = steps.FromStderr, &stderr
+		}
+		r.print(steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text}, line.Cut)
+		if both.Len()+len(line.Text) > keepText {
+			out.Cut = true
+		} else {
+			for _, b := range []*strings.Builder{to, &both} {
+				b.WriteString(line.Text)
+				if !line.Cut {
+					b.WriteByte('\n')
+				}
+			}
+		}
+		if seen != nil {
+			seen(line)
+		}
+	})
+	out.Exit, out.Ran, out.Text = exit, err == nil, both.String()
+	if err != nil {
+		out.Err = err.Error()
+		var e *runner.Error
+		if errors.As(err, &e) && e.Kind == runner.Lost {
+			r.s.note(err)
+		}
+		r.tell("%s", out.Err)
+		return out
+	}
+	if len(r.cell.Roles) > 1 || !exit.OK() {
+		r.tell("%s on %s: %s", or(role.Name, "script"), node, exit)
+	}
+	parser, ok := r.s.o.Catalog.Parsers[r.cell.Parser]
+	switch {
+	case !ok:
+	case out.Cut:
+		out.ParseErr = fmt.Sprintf("it printed more than %d bytes", keepText)
+	default:
+		if out.Value, err = parser(stdout.String(), stderr.String()); err != nil {
+			out.ParseErr = err.Error()
+		}
+	}
+	return out
+}
+
+// script is what runs, byte for byte.
+func (r *run) script(rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration) runner.Script {
+	return script(r.cell, rig, pair, role, e, limit, r.s.o.Params)
+}
+
+func script(cell steps.Cell, rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration, params map[string]string) runner.Script {
+	all := vars(rig, e, pair, params)
+	used := map[string]string{}
+	for name, value := range all {
+		if reads(role.Script, name) {
+			used[name] = value
+		}
+	}
+	return runner.Script{Name: cell.ID, Body: role.Script, Vars: used, Limit: limit, Root: role.Root}
+}
+
+// reads says that a script names a variable. One too many does no harm.
+func reads(script, name string) bool {
+	for rest := script; ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return false
+		}
+		end := i + len(name)
+		if i > 0 && (rest[i-1] == '$' || rest[i-1] == '{') && (end == len(rest) || !partOfName(rest[end])) {
+			return true
+		}
+		rest = rest[end:]
+	}
+}
+
+func partOfName(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+// text runs a script of railbench's own and gives its stdout.
+func text(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
+	var out, complaints strings.Builder
+	exit, err := n.Run(ctx, s, func(line runner.Line) {
+		b := &out
+		if line.Stream == runner.Stderr {
+			b = &complaints
+		}
+		if b.Len() < keepText {
+			b.WriteString(line.Text)
+			if !line.Cut {
+				b.WriteByte('\n')
+			}
+		}
+	})
+	if err == nil && !exit.OK() {
+		err = fmt.Errorf("%s on %s: %s: %s", s.Name, n.Name(), exit, strings.TrimSpace(complaints.String()))
+	}
+	return out.String(), err
+}
+
+// probe looks at both nodes, unless the last look is younger than age.
+func (s *Session) probe(ctx context.Context, age time.Duration) (steps.Rig, error) {
+	s.mu.Lock()
+	rig, ok := s.rig, s.probed
+	s.mu.Unlock()
+	if ok && time.Since(rig.Probed) < age {
+		return rig, nil
+	}
+	rig, err := Probe(ctx, s.o)
+	if err != nil {
+		return rig, err
+	}
+	s.mu.Lock()
+	s.rig, s.probed = rig, true
+	s.mu.Unlock()
+	s.out.put(steps.RigProbed{Rig: rig})
+	s.sampler.follow(rig)
+	return rig, nil
+}
+
+// Probe looks at both nodes at once. The error says which could not be looked at.
+func Probe(ctx context.Context, o Options) (steps.Rig, error) {
+	rig := steps.Rig{Name: o.Rig, Simulated: o.Simulated}
+	var errs [2]error
+	var both sync.WaitGroup
+	for _, e := range steps.Ends {
+		both.Go(func() {
+			out, err := text(ctx, o.Nodes[e], runner.Script{Name: "probe", Body: probe.Script, Limit: time.Minute})
+			if err == nil {
+				rig.Nodes[e], err = probe.Parse(out)
+			}
+			rig.Nodes[e].Name, rig.Nodes[e].Where = o.Nodes[e].Name(), o.Where[e]
+			if err != nil {
+				rig.Nodes[e].Err = err.Error()
+			}
+			errs[e] = err
+		})
+	}
+	both.Wait()
+	rig.Probed = time.Now()
+	if err := errors.Join(errs[:]...); err != nil {
+		return rig, err
+	}
+	rig.Pairs = probe.PairRails(rig.Nodes)
+	if len(o.Rails) > 0 {
+		if err := chosen(&rig, o.Rails); err != nil {
+			return rig, err
+		}
+	}
+	return rig, nil
+}
+
+// chosen keeps the pairs that the rig file names, in its order.
+func chosen(rig *steps.Rig, rails [][2]string) error {
+	found := rig.Pairs
+	rig.Pairs = nil
+	var known []string
+	for _, p := range found {
+		known = append(known, rig.Rail(p, steps.Here).Dev+"-"+rig.Rail(p, steps.Peer).Dev)
+	}
+	for _, want := range rails {
+		i := slices.Index(known, want[0]+"-"+want[1])
+		if i < 0 {
+			return fmt.Errorf("the rig file names the rail %s on %s and %s on %s, and these are no pair with addresses in one subnet now (pairs: %s); correct the file, or run railbench init --force",
+				want[0], rig.Nodes[steps.Here].Name, want[1], rig.Nodes[steps.Peer].Name, or(strings.Join(known, ", "), "none"))
+		}
+		rig.Pairs = append(rig.Pairs, found[i])
+	}
+	return nil
+}
+
+// counters reads every counter of both nodes. A node that does not answer has none.
+func (s *Session) counters(ctx context.Context, cell steps.Cell) (c [2]meter.Counters) {
+	var both sync.WaitGroup
+	for _, e := range steps.Ends {
+		both.Go(func() {
+			out, err := text(ctx, s.o.Nodes[e], runner.Script{Name: cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit})
+			if err == nil {
+				c[e], _ = meter.ParseCounters(out) // what is missing is told where it is used
+			}
+		})
+	}
+	both.Wait()
+	return c
+}
+
+// tell prints a line of railbench's own under the cell.
+func (r *run) tell(format string, args ...any) {
+	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
+		r.print(steps.OutputLine{Kind: steps.Note, Text: strings.TrimRight(line, "\n")}, false)
+	}
+}
+
+func (r *run) print(line steps.OutputLine, cut bool) {
+	r.s.out.put(steps.CellPrinted{Run: r.id, Cell: r.cell.ID, Lines: []steps.OutputLine{line}})
+	r.logMu.Lock()
+	defer r.logMu.Unlock()
+	if r.log == nil {
+		return
+	}
+	if line.Kind == steps.Note {
+		_, _ = r.log.WriteString("# ")
+	} else if line.From != "" && r.cell.Roles[0].On == steps.OnBoth || len(r.cell.Roles) > 1 {
+		_, _ = r.log.WriteString(line.From + ": ")
+	}
+	_, err := r.log.WriteString(line.Text)
+	if !cut && err == nil {
+		err = r.log.WriteByte('\n')
+	}
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// openLog starts the file with the full output. A log that cannot be written is
+// told and does not stop the run.
+func (r *run) openLog(dir string) {
+	if dir == "" {
+		return
+	}
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		r.file, err = os.OpenFile(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	}
+	if err != nil {
+		r.tell("the full output is not kept: %v", err)
+		return
+	}
+	r.log = bufio.NewWriterSize(r.file, 64<<10)
+}
+
+func (r *run) closeLog() string {
+	r.logMu.Lock()
+	if r.log == nil {
+		r.logMu.Unlock()
+		return ""
+	}
+	err := r.err
+	if flushed := r.log.Flush(); err == nil {
+		err = flushed
+	}
+	if closed := r.file.Close(); err == nil {
+		err = closed
+	}
+	name := r.file.Name()
+	r.log = nil
+	r.logMu.Unlock()
+	if err != nil {
+		r.tell("the full output was not kept: %v", err)
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// sampleFor is the limit of a sampler: it is started anew when it ends.
+const sampleFor = 24 * time.Hour
+
+// retryEvery is the pause before a sampler is started again.
+const retryEvery = time.Second
+
+// publishEvery is the least time between two boards.
+const publishEvery = 90 * time.Millisecond
+
+// samplers run one sampler a node and turn its lines into boards.
+type samplers struct {
+	s    *Session
+	work sync.WaitGroup
+
+	mu     sync.Mutex
+	places [2][]meter.Place
+	blank  [2]meter.Board // the gauges as they were made, to see whether the rig still fits
+	nodes  [2]*meter.Node
+	cancel [2]context.CancelFunc
+	why    [2]string // why there are no samples
+	sent   meter.Board
+	sentAt time.Time
+	late   *time.Timer
+	ended  bool
+}
+
+func newSamplers(s *Session) *samplers {
+	p := &samplers{s: s}
+	p.late = time.AfterFunc(time.Hour, p.overdue)
+	return p
+}
+
+// follow makes the samplers fit the rig: one that reads other rails is started anew.
+func (p *samplers) follow(rig steps.Rig) {
+	if !p.s.o.Sample {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	for _, e := range steps.Ends {
+		var places []meter.Place
+		var gauges []meter.Gauge
+		for _, r := range rig.Nodes[e].Rails {
+			places = append(places, place(r))
+			ceiling, _ := probe.Ceiling(r)
+			link := r.RateGbps
+			if r.Netdev.SpeedGbps == 0 {
+				link = 0 // declared by soft-RoCE, known by nobody
+			}
+			gauges = append(gauges, meter.Gauge{
+				Node: rig.Nodes[e].Name, Dev: r.Dev, Netdev: r.Netdev.Name, End: int(e),
+				LinkGbps: link, CeilingGbps: ceiling,
+			})
+		}
+		blank := meter.Board{Gauges: gauges}
+		if p.cancel[e] != nil && slices.Equal(places, p.places[e]) && blank.Same(p.blank[e]) {
+			continue
+		}
+		if p.cancel[e] != nil {
+			p.cancel[e]()
+		}
+		ctx, cancel := context.WithCancel(p.s.life)
+		p.places[e], p.blank[e], p.cancel[e] = places, blank, cancel
+		p.nodes[e] = meter.NewNode(places, gauges, p.s.o.Speed)
+		p.work.Go(func() { p.sample(ctx, e, places, p.nodes[e]) })
+	}
+	p.publish(true)
+}
+
+// sample keeps one sampler running.
+func (p *samplers) sample(ctx context.Context, e steps.End, places []meter.Place, node *meter.Node) {
+	script := runner.Script{Name: "sampler", Body: meter.Script, Vars: meter.Vars(places, p.s.o.Speed), Limit: sampleFor}
+	for ctx.Err() == nil {
+		_, err := p.s.o.Nodes[e].Run(ctx, script, func(line runner.Line) {
+			if line.Stream != runner.Stdout {
+				return
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.nodes[e] != node {
+				return
+			}
+			if err := node.Add(line.Text, time.Now()); err != nil {
+				p.why[e] = err.Error()
+				return
+			}
+			p.why[e] = ""
+			p.publish(false)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		why := "the sampler ended"
+		if err != nil {
+			why = "no connection"
+		}
+		p.mu.Lock()
+		p.why[e] = why
+		p.publish(true)
+		p.mu.Unlock()
+		select {
+		case <-time.After(retryEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// state makes a node's gauges stale as soon as its connection is lost.
+func (p *samplers) state(e steps.End, state runner.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if state == runner.Disconnected {
+		p.why[e] = "no connection"
+		p.publish(true)
+	}
+}
+
+// publish sends the board if its picture has changed; mu is held. The newest
+// replaces one that was not fetched.
+func (p *samplers) publish(now bool) {
+	at := time.Now()
+	if p.ended || !now && at.Sub(p.sentAt) < publishEvery {
+		return
+	}
+	var b meter.Board
+	for _, e := range steps.Ends {
+		if p.nodes[e] != nil {
+			b.Gauges = append(b.Gauges, p.nodes[e].Gauges(at, p.why[e])...)
+		}
+	}
+	p.late.Reset(3 * time.Second)
+	if b.Same(p.sent) {
+		return
+	}
+	p.sent, p.sentAt = b, at
+	select {
+	case <-p.s.boards:
+	default:
+	}
+	p.s.boards <- b // only publish sends, under mu: there is room
+}
+
+// overdue looks at the gauges when no sample has asked for it.
+func (p *samplers) overdue() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.publish(true)
+}
+
+func (p *samplers) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range p.nodes {
+		if n != nil {
+			n.Reset()
+		}
+	}
+	p.publish(true)
+}
+
+// stop ends the samplers; their scripts are gone when it returns.
+func (p *samplers) stop() {
+	p.mu.Lock()
+	p.ended = true
+	p.late.Stop()
+	for _, cancel := range p.cancel {
+		if cancel != nil {
+			cancel()
+		}
+	}
+	p.mu.Unlock()
+	p.work.Wait()
+}

@@ -1,0 +1,368 @@
+// Package session runs the cells of a tutorial on two nodes and tells what
+// happens as events. It owns the goroutines, the queue, the log on disk and the
+// samplers; what events mean is steps.Notebook's, what a result means is the
+// judges'.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+)
+
+// Options are what a session is made of.
+type Options struct {
+	Rig       string // the rig's name
+	Simulated bool
+	// Speed is how much faster the nodes' clocks run than ours; 0 is 1.
+	Speed float64
+	Nodes [2]runner.Node // by End
+	// Where says how each is reached, for people.
+	Where    [2]string
+	Tutorial steps.Tutorial
+	Catalog  steps.Catalog
+	Asker    *Asker // nil where nobody is asked
+	// Logs is the folder for the full output of every run; empty for none.
+	Logs string
+	// Rails, where not empty, choose and order the pairs by their RDMA devices,
+	// {here, peer}.
+	Rails [][2]string
+	// Params override the parameters of the scripts (see vars.go).
+	Params map[string]string
+	// Limit, where not zero, replaces the limit of every cell.
+	Limit time.Duration
+	// Sample starts the samplers and with them the gauges.
+	Sample bool
+}
+
+// A Session is safe for use by several goroutines.
+type Session struct {
+	o      Options
+	out    *outbox
+	boards chan meter.Board
+
+	life context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu        sync.Mutex
+	queue     []string
+	wake      chan struct{} // signals the worker that the queue has something
+	interrupt context.CancelFunc
+	runs      int
+	rig       steps.Rig
+	probed    bool
+	lost      error // why a node could not be reached the last time one was needed
+	logs      map[string]string
+	idle      chan struct{} // closed while nothing runs or waits
+
+	sampler *samplers
+}
+
+// New makes a session; Open starts it.
+func New(o Options) *Session {
+	if o.Speed <= 0 {
+		o.Speed = 1
+	}
+	s := &Session{
+		o: o, out: newOutbox(), boards: make(chan meter.Board, 1),
+		wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
+	}
+	close(s.idle)
+	s.life, s.end = context.WithCancel(context.Background())
+	s.sampler = newSamplers(s)
+	return s
+}
+
+// Open looks at both nodes at once and then waits for cells. It returns without
+// waiting for anything.
+func (s *Session) Open() {
+	for _, e := range steps.Ends {
+		if _, local := s.o.Nodes[e].(*runner.Local); local {
+			s.State(e, runner.Connected, nil)
+		}
+	}
+	s.work.Go(func() {
+		_, err := s.probe(s.life, 0)
+		s.note(err)
+		s.serve()
+	})
+}
+
+// Close interrupts what runs, waits until nothing of it is alive on any node,
+// and closes the nodes.
+func (s *Session) Close() error {
+	s.Interrupt()
+	s.end()
+	s.sampler.stop()
+	s.work.Wait()
+	var errs []error
+	for _, n := range s.o.Nodes {
+		errs = append(errs, n.Close())
+	}
+	s.out.close()
+	return errors.Join(errs...)
+}
+
+// Run queues cells in this order. The queue stops at the first FAIL.
+func (s *Session) Run(ids ...string) { s.enqueue(ids) }
+
+func (s *Session) enqueue(ids []string) {
+	s.mu.Lock()
+	for _, id := range ids {
+		if _, ok := s.o.Tutorial.Cell(id); !ok || slices.Contains(s.queue, id) {
+			continue
+		}
+		s.queue = append(s.queue, id)
+		s.out.put(steps.CellQueued{Cell: id})
+	}
+	if len(s.queue) > 0 {
+		select {
+		case <-s.idle:
+			s.idle = make(chan struct{})
+		default:
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Interrupt ends the running cell and forgets the queue.
+func (s *Session) Interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
+	if s.interrupt != nil {
+		s.interrupt()
+	}
+}
+
+// drop forgets the queue; mu is held.
+func (s *Session) drop() {
+	for _, id := range s.queue {
+		s.out.put(steps.CellDequeued{Cell: id})
+	}
+	s.queue = nil
+}
+
+// Clear forgets a cell's output and verdict.
+func (s *Session) Clear(id string) { s.out.put(steps.CellCleared{Cell: id}) }
+
+// ResetPeaks forgets the peaks, averages and histories of the gauges.
+func (s *Session) ResetPeaks() { s.sampler.reset() }
+
+// Next waits for events and gives what has come, in order; false at the end.
+// Lines are handed over at most 30 times a second.
+func (s *Session) Next(ctx context.Context) ([]steps.Event, bool) { return s.out.next(ctx) }
+
+// Boards gives the newest gauges whenever their picture changes.
+func (s *Session) Boards() <-chan meter.Board { return s.boards }
+
+// Questions gives what a node asks the user.
+func (s *Session) Questions() <-chan steps.Question {
+	if s.o.Asker == nil {
+		return nil
+	}
+	return s.o.Asker.questions
+}
+
+// Log is the file with the full output of a cell's last run; empty where there is none.
+func (s *Session) Log(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logs[id]
+}
+
+// Wait returns when nothing runs and nothing waits.
+func (s *Session) Wait(ctx context.Context) error {
+	s.mu.Lock()
+	idle := s.idle
+	s.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Unreachable says why a node could not be reached when a cell needed it; nil
+// where both answered.
+func (s *Session) Unreachable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
+}
+
+func (s *Session) note(err error) {
+	s.mu.Lock()
+	s.lost = err
+	s.mu.Unlock()
+}
+
+// State tells the session that the connection of a node has changed.
+func (s *Session) State(e steps.End, state runner.State, why error) {
+	c := steps.NodeChanged{End: e, State: state}
+	if why != nil {
+		c.Why = why.Error()
+	}
+	s.out.put(c)
+	s.sampler.state(e, state)
+}
+
+// Rig is the last look at the nodes; false before the first.
+func (s *Session) Rig() (steps.Rig, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rig, s.probed
+}
+
+// serve runs the queue until the session ends.
+func (s *Session) serve() {
+	for {
+		s.mu.Lock()
+		if len(s.queue) == 0 {
+			select {
+			case <-s.idle:
+			default:
+				close(s.idle)
+			}
+			s.mu.Unlock()
+			select {
+			case <-s.wake:
+				continue
+			case <-s.life.Done():
+				return
+			}
+		}
+		id := s.queue[0]
+		s.queue = s.queue[1:]
+		s.runs++
+		run := steps.RunID(s.runs)
+		ctx, cancel := context.WithCancel(s.life)
+		s.interrupt = cancel
+		s.mu.Unlock()
+
+		cell, _ := s.o.Tutorial.Cell(id)
+		verdict := s.run(ctx, run, cell)
+		cancel()
+
+		s.mu.Lock()
+		s.interrupt = nil
+		if verdict.Grade == steps.Fail {
+			s.drop()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// run runs one cell from its first event to its last.
+func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) steps.Verdict {
+	began := time.Now()
+	s.out.put(steps.CellStarted{Run: id, Cell: cell.ID, At: began})
+	if s.o.Limit > 0 {
+		cell.Limit = s.o.Limit
+	}
+	r := &run{s: s, id: id, cell: cell}
+	r.openLog(s.o.Logs)
+	result, err := r.do(ctx)
+	ended := steps.CellEnded{Run: id, Cell: cell.ID}
+	switch {
+	case ctx.Err() != nil:
+		ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
+	case err != nil:
+		ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(err)}
+	default:
+		ended.Verdict = r.judge(result)
+	}
+	ended.Exit, ended.HasExit = deciding(result)
+	for _, st := range result.Stages {
+		ended.Bytes = append(ended.Bytes, st.Bytes...)
+	}
+	ended.Log = r.closeLog()
+	s.mu.Lock()
+	s.logs[cell.ID] = ended.Log
+	s.mu.Unlock()
+	ended.At = time.Now()
+	ended.Elapsed = ended.At.Sub(began)
+	s.out.put(ended)
+	return ended.Verdict
+}
+
+// judge asks the catalog's judge, and holds what it says to the one rule that
+// no judge may break: nothing passes that did not run to its end with status 0.
+func (r *run) judge(result steps.Result) steps.Verdict {
+	if result.Skip != "" {
+		return steps.Verdict{Grade: steps.Skipped, Reason: result.Skip}
+	}
+	judge, ok := r.s.o.Catalog.Judges[r.cell.Judge]
+	if !ok {
+		return steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing judges this cell: read its output."}
+	}
+	v := judge(r.cell, result)
+	if v.Grade != steps.Pass {
+		return v
+	}
+	for _, st := range result.Stages {
+		if st.Err != "" {
+			return steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run to its end: " + st.Err, Evidence: v.Evidence}
+		}
+		for _, o := range st.Outputs {
+			if !o.Ran || !o.Exit.OK() {
+				return steps.Verdict{Grade: steps.Inconclusive, Evidence: v.Evidence,
+					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"), result.Rig.Nodes[o.End].Name, or(o.Err, o.Exit.String()))}
+			}
+		}
+	}
+	if len(result.Stages) == 0 {
+		return steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing was run."}
+	}
+	return v
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// deciding is the exit that stands for the cell: the first that isn't OK, else the last.
+func deciding(result steps.Result) (exit runner.Exit, ok bool) {
+	for _, st := range result.Stages {
+		for _, o := range st.Outputs {
+			if !o.Ran {
+				continue
+			}
+			if exit, ok = o.Exit, true; !exit.OK() {
+				return exit, true
+			}
+		}
+	}
+	return exit, ok
+}
+
+// sentence makes an error a sentence for the screen.
+func sentence(err error) string {
+	text := err.Error()
+	if text == "" {
+		return text
+	}
+	if c := text[0]; c >= 'a' && c <= 'z' {
+		text = string(c-'a'+'A') + text[1:]
+	}
+	if last := text[len(text)-1]; last != '.' && last != '?' && last != '!' {
+		text += "."
+	}
+	return text
+}

@@ -1,0 +1,95 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// The parameters of the scripts and their defaults. ITERATIONS is chosen for
+// each rail where it is not given.
+var defaults = map[string]string{
+	"PORT":           "18515",
+	"SIZE":           "65536",
+	"LAT_ITERATIONS": "1000",
+	"PINGS":          "3",
+}
+
+// Params are the names that Options.Params can override.
+func Params() []string {
+	names := []string{"ITERATIONS"}
+	for name := range defaults {
+		names = append(names, name)
+	}
+	return names
+}
+
+// A bandwidth test lasts about this long on a rail of known rate: long enough
+// for the gauges to be seen, and short enough for a demo.
+const testSeconds = 3
+
+// The bounds of ITERATIONS. The lower one is perftest's own default, and one that
+// soft-RoCE (some 10 MB/s) can do in a few seconds where the rate is unknown.
+const (
+	mostIterations    = 500_000
+	fewestIterations  = 5_000
+	unknownIterations = 1_000
+)
+
+// vars are the values that a script sees when it runs at one end of the rig.
+// pair is the index of the pair that the stage is about, -1 for none.
+func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[string]string {
+	v := maps.Clone(defaults)
+	v["NODE"], v["PEER"] = rig.Nodes[e].Name, rig.Nodes[e.Other()].Name
+	v["RAILS"] = strconv.Itoa(len(rig.Pairs))
+	for i, p := range rig.Pairs {
+		rail(v, fmt.Sprintf("RAIL%d_", i+1), rig, p, e)
+	}
+	if pair >= 0 {
+		p := rig.Pairs[pair]
+		rail(v, "RAIL_", rig, p, e)
+		v["ITERATIONS"] = strconv.Itoa(iterations(rig, p, params))
+	}
+	maps.Copy(v, params)
+	return v
+}
+
+func rail(v map[string]string, prefix string, rig steps.Rig, p steps.Pair, e steps.End) {
+	here, there := rig.Rail(p, e), rig.Rail(p, e.Other())
+	v[prefix+"DEV"] = here.Dev
+	v[prefix+"PORT"] = strconv.Itoa(here.Port)
+	v[prefix+"NETDEV"] = here.Netdev.Name
+	v[prefix+"IP"] = here.Addr
+	v[prefix+"GID"] = strconv.Itoa(here.GIDIndex)
+	v[prefix+"MTU"] = strconv.Itoa(here.Netdev.MTU)
+	v["PEER_"+prefix+"DEV"] = there.Dev
+	v["PEER_"+prefix+"NETDEV"] = there.Netdev.Name
+	v["PEER_"+prefix+"IP"] = there.Addr
+}
+
+func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
+	rate := math.Inf(1)
+	for _, e := range steps.Ends {
+		r := rig.Rail(p, e)
+		// Only what the kernel knows: soft-RoCE declares 2.5 Gb/s and means nothing by it.
+		if r.Netdev.SpeedGbps > 0 && r.RateGbps > 0 {
+			rate = min(rate, r.RateGbps)
+		} else {
+			return unknownIterations
+		}
+		if c, _ := probe.Ceiling(r); c > 0 {
+			rate = min(rate, c)
+		}
+	}
+	size, err := strconv.Atoi(params["SIZE"])
+	if err != nil || size <= 0 {
+		size = 65536
+	}
+	n := rate * 1e9 / 8 * testSeconds / float64(size)
+	n = math.Round(n/1000) * 1000
+	return int(min(max(n, fewestIterations), mostIterations))
+}
