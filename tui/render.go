@@ -357,7 +357,8 @@ func (m *Model) output(l layout) []string {
 
 func (m *Model) foot() string {
 	if m.notice != "" {
-		return " " + m.ink.Accent.Paint(ink.Clean(m.notice))
+		notice := " " + m.ink.Accent.Paint(ink.Clean(m.notice)) + "  "
+		return notice + m.footer(m.width-ink.Width(notice))
 	}
 	return m.footer(m.width)
 }

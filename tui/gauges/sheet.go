@@ -72,7 +72,7 @@ func (s sheet) single(g meter.Gauge, node bool) string {
 }
 
 // twoBars is the room from which both directions have a bar on one line.
-const twoBars = 76
+const twoBars = 94
 
 // busier says that a clearly has more to show than b. Nearly equal rates don't
 // make the two change places all the time.

@@ -1,0 +1,106 @@
+package cells
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+func unstyled(lines []string) string {
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(ansi.Strip(l), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestProse(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"paragraphs", "One\ntwo.\n\nThree.", " One two.\n\n Three."},
+		{"styles", "A `code`, *em*, **strong** [link](https://x.y)", " A code, em, strong link <https://x.y>"},
+		{"lists", "- a\n- b\n  1. c\n  2. d\n\nend", " • a\n • b\n   1. c\n   2. d\n\n end"},
+		{"a quote", "> said\n\nend", " ▏ said\n\n end"},
+		{"code", "```sh\nls -l\n\techo\n```", " │ ls -l\n │         echo"},
+		{"a table", "| a | b |\n|---|---|\n| 1 | two |", " a  b\n 1  two"},
+		{"a comment is not shown", "<!-- note -->\n\nText.", " Text."},
+		{"escapes are made visible", "a\x1b[31mb", " a\uFFFD[31mb"},
+		{"nothing", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := unstyled(Prose(c.in, ink.Dark(), 50)); got != c.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestATableThatIsTooWideBecomesAList(t *testing.T) {
+	got := unstyled(Prose("| name | what |\n|---|---|\n| x | "+strings.Repeat("long ", 20)+"|", ink.Plain(), 40))
+	if !strings.Contains(got, "• name: x") || !strings.Contains(got, "what: long") {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	names := [2]string{"spark-02", "spark-01"}
+	for want, c := range map[string]steps.Cell{
+		"on spark-02":   {Roles: []steps.Role{{On: steps.OnHere}}},
+		"on both nodes": {Roles: []steps.Role{{On: steps.OnBoth}}},
+		"server spark-01 · client spark-02 · each rail": {EachRail: true, Roles: []steps.Role{{Name: "server", On: steps.OnPeer}, {Name: "client", On: steps.OnHere}}},
+		"on spark-01 (root)":                            {Roles: []steps.Role{{On: steps.OnPeer, Root: true}}},
+	} {
+		if got := Places(c, names); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for want, got := range map[string]string{
+		"4,988":       Thousands(4988),
+		"-1,234,567":  Thousands(-1234567),
+		"17":          Thousands(17),
+		"92.5 Gb/s":   Value(92.5, "Gb/s"),
+		"1.83 us":     Value(1.8349, "us"),
+		"0.00012":     Value(0.00012, ""),
+		"350,123,456": Value(350123456, ""),
+		"yes":         Value(true, ""),
+		"350.0 MB":    Bytes(350_000_000),
+		"12 B":        Bytes(12),
+		"6.2 s":       Seconds(6200 * time.Millisecond),
+		"1:05 min":    Seconds(65 * time.Second),
+		"1:00:01 h":   Seconds(time.Hour + time.Second),
+		"0.0 s":       Seconds(-time.Second),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	for _, c := range [][4]string{{"spark-01", "spark-02", "01", "02"}, {"alpha", "beta", "alpha", "beta"}, {"a", "a", "a", "a"}, {"rig-", "rig-x", "rig-", "rig-x"}} {
+		if got := Distinct([2]string{c[0], c[1]}); got != [2]string{c[2], c[3]} {
+			t.Errorf("%q and %q became %q", c[0], c[1], got)
+		}
+	}
+}
+
+// The note about hidden lines never takes the place of a single one.
+func TestLongOutputIsFolded(t *testing.T) {
+	for n, want := range map[int]string{12: "", 13: "", 14: "2 more lines", 5000: "4,988 more lines"} {
+		out := steps.Scroll{}
+		for range n {
+			out = out.Append([]steps.OutputLine{{Text: "row"}})
+		}
+		c := Cell{State: steps.CellState{Run: 1, Output: out}, Keep: 12}
+		got := unstyled(c.Draw(ink.Plain(), 60).Lines)
+		if want == "" && strings.Contains(got, "more") || !strings.Contains(got, want) {
+			t.Errorf("%d lines:\n%s", n, got)
+		}
+	}
+}

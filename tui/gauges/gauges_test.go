@@ -1,0 +1,108 @@
+package gauges
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+func TestBar(t *testing.T) {
+	g := meter.Gauge{LinkGbps: 200, CeilingGbps: 100}
+	for _, c := range []struct {
+		name string
+		g    meter.Gauge
+		f    meter.Flow
+		want string
+	}{
+		{"idle", g, meter.Flow{}, "          ╎         "},
+		{"below the ceiling", g, meter.Flow{RDMA: 50}, "█████     ╎         "},
+		{"above the ceiling", g, meter.Flow{RDMA: 150}, "██████████╎████     "},
+		{"above the link", g, meter.Flow{RDMA: 250}, "██████████╎█████████"},
+		{"eighths", g, meter.Flow{RDMA: 55}, "█████▌    ╎         "},
+		{"IP alone", g, meter.Flow{IP: 50}, "▒▒▒▒▒     ╎         "},
+		{"both", g, meter.Flow{RDMA: 50, IP: 30}, "█████▒▒▒  ╎         "},
+		{"a little IP is seen", g, meter.Flow{RDMA: 50, IP: 0.1}, "█████▒    ╎         "},
+		{"netdev bytes", meter.Gauge{LinkGbps: 200, Source: meter.NetdevBytes}, meter.Flow{IP: 50}, "▓▓▓▓▓               "},
+		{"link unknown: the highest seen", meter.Gauge{Tx: meter.Flow{Peak: 20}}, meter.Flow{RDMA: 10, Peak: 20}, "██████████          "},
+		{"no number", g, meter.Flow{RDMA: math.NaN()}, "          ╎         "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := ansi.Strip(sheet{k: ink.Dark()}.bar(c.g, c.f, 20))
+			if got != c.want {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheScaleSaysWhatAFullBarIs(t *testing.T) {
+	for want, links := range map[string][]float64{
+		"link 200":           {200, 200},
+		"each link's rate":   {200, 100},
+		"link rate unknown":  {0, 0},
+		"seen where unknown": {200, 0},
+	} {
+		var b meter.Board
+		for _, l := range links {
+			b.Gauges = append(b.Gauges, meter.Gauge{LinkGbps: l})
+		}
+		if got := scale(b); !strings.Contains(got, want) {
+			t.Errorf("links %v: %q doesn't say %q", links, got, want)
+		}
+	}
+}
+
+func TestSpark(t *testing.T) {
+	if got := Spark([]float64{0, 25, 50, 100, 300}, 6, 100); got != "  ▂▄██" {
+		t.Errorf("got %q", got)
+	}
+	if got := Area([]float64{50, 100}, 2, 2, 100); got[0] != " █" || got[1] != "██" {
+		t.Errorf("got %q", got)
+	}
+	if got := Spark(nil, 3, 0); got != "   " {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Whatever the numbers and the room are, every line is as wide as the pane and
+// there are no more of them than fit.
+func TestAnyBoardFits(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	values := []float64{0, 0.04, 1, 92.5, 199.99, 999.95, 1e6, 1e12, -3, math.NaN(), math.Inf(1)}
+	pick := func() float64 { return values[r.IntN(len(values))] }
+	for range 3000 {
+		var b meter.Board
+		for i := range r.IntN(12) {
+			flow := func() meter.Flow {
+				return meter.Flow{RDMA: pick(), IP: pick(), Peak: pick(), Avg: pick(), History: []float64{pick(), pick(), pick()}}
+			}
+			g := meter.Gauge{Node: "節点-" + fmt.Sprint(i%2), Dev: strings.Repeat("d", r.IntN(20)), End: i % 2, LinkGbps: pick(), CeilingGbps: pick(), Source: meter.Source(r.IntN(3)), Down: r.IntN(4) == 0, Tx: flow(), Rx: flow()}
+			if r.IntN(4) == 0 {
+				g.Stale = "\x1b[31mno sample\n for 3 s"
+			}
+			b.Gauges = append(b.Gauges, g)
+		}
+		p := Pane{Width: 1 + r.IntN(200), Height: 1 + r.IntN(60), Simulated: r.IntN(2) == 0, Cards: r.IntN(2) == 0}
+		lines := p.Lines(ink.Dark(), b)
+		if len(lines) > p.Height {
+			t.Fatalf("%d lines in %d", len(lines), p.Height)
+		}
+		for _, l := range lines {
+			if w := ansi.StringWidth(l); w != p.Width {
+				t.Fatalf("a line of %d columns in %d: %q", w, p.Width, l)
+			}
+		}
+		if h := Height(b, 10); h < 1 || h > 10 {
+			t.Fatalf("height %d", h)
+		}
+	}
+}
