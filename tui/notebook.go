@@ -66,7 +66,7 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	}
 	var lines []string
 	if m.part == 0 && m.opts.Simulated {
-		spans := []ink.Span{{Text: "SIMULATED RIG", Style: m.ink.Warn}, {Text: "  Two pretend nodes inside this program: nothing here was measured on hardware. " + ink.Clean(m.opts.Hint)}}
+		spans := []ink.Span{{Text: "SIMULATED RIG", Style: m.ink.Warn}, {Text: ": two pretend nodes inside this program; nothing here was measured on hardware. " + ink.Clean(m.opts.Hint)}}
 		lines = append(lines, ink.Wrap(spans, min(width-1, 100), " "+m.ink.Warn.Paint("▏")+" ", " "+m.ink.Warn.Paint("▏")+" ")...)
 		lines = append(lines, "")
 	}

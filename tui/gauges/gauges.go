@@ -116,7 +116,11 @@ func (p Pane) column(k *ink.Ink, gauges []meter.Gauge, width, height int) []stri
 		lines = append(lines, s.quiet(gauges)...)
 	}
 	if len(lines) > height && height > 0 {
-		lines = append(lines[:height-1], k.Dim.Paint(fmt.Sprintf(" … %d lines more than fit: g shows the rails alone", len(lines)-height+1)))
+		more := fmt.Sprintf(" … %d lines more than fit", len(lines)-height+1)
+		if !p.Cards {
+			more += ": g shows the rails alone"
+		}
+		lines = append(lines[:height-1], k.Dim.Paint(more))
 	}
 	return lines
 }
