@@ -57,7 +57,7 @@ func TestFaults(t *testing.T) {
 		"degraded-adapter": {func(b *bench) bool { return within(b.rate("1"), 12.5, 13.5) && within(b.rate("2b"), 12.5, 13.5) }},
 		"slow-rail":        {func(b *bench) bool { return within(b.rate("1"), 59, 60.5) && b.rate("2") > 92 }},
 		"mtu-mismatch": {
-			says("spark-01", "ping -c 1 -W 1 -M do -s 8972 192.168.100.11", 1, "100% packet loss"),
+			says("spark-01", "ping -c 1 -W 1 -M do -s 8972 192.168.100.11", 1, "1 packets transmitted, 0 received, 100% packet loss"),
 			func(b *bench) bool {
 				return b.must("spark-01", "cat /sys/class/net/enp1s0f0np0/mtu") == "9000\n" && within(b.rate("1"), 92, 93)
 			},
@@ -100,7 +100,8 @@ func TestFaults(t *testing.T) {
 			return b.counter("spark-02", "rocep1s0f0", "port_xmit_data") < before+5e9
 		}},
 		"tool-missing": {
-			says("spark-01", "ib_write_bw -x 3", 127, "ib_write_bw: command not found"),
+			says("spark-01", "timeout 1 ib_write_bw -x 3", 127, "‘ib_write_bw’: No such file or directory"),
+			says("spark-01", "ib_write_lat -x 3 192.168.100.77 -d none", 127, "ib_write_lat: command not found"),
 			func(b *bench) bool { return b.try("spark-01", "command -v ib_write_lat").code != 0 },
 		},
 		"tool-differs": {

@@ -122,7 +122,11 @@ func (c *call) find(name string) (tool, error) {
 }
 
 func (c *call) unknown(name string, err error) int {
-	switch {
+	switch wrapper := c.program(); {
+	case wrapper == "timeout" || wrapper == "stdbuf":
+		return c.fail(127, "%s: failed to run command ‘%s’: %s", wrapper, name, errorText(err))
+	case wrapper == "env" || wrapper == "nice" || wrapper == "nohup":
+		return c.fail(127, "%s: ‘%s’: %s", wrapper, name, errorText(err))
 	case errors.Is(err, syscall.EACCES):
 		return c.fail(126, "sh: 1: %s: Permission denied", name)
 	case c.sh.bash && !strings.Contains(name, "/"):
