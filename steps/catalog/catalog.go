@@ -1,0 +1,324 @@
+// Package catalog holds what a cell can name as its parser and its judge: the
+// knowledge of what a result means on this hardware. One file is one family of
+// cells.
+//
+// A judge is pure: a cell and a result go in, a verdict comes out. All of them
+// hold to this: PASS only where every role ended with status 0, the output was
+// read completely, the counters make sense and the threshold is met. Whatever
+// timed out, could not be reached, did not parse or was not counted is
+// INCONCLUSIVE, and says what happened. How a tool's text is read is parse's,
+// and how a node is looked at is probe's.
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// New lists every parser and judge. The judge of a cell that names none is
+// "exit-status", which is registered under the empty name too.
+func New() steps.Catalog {
+	return steps.Catalog{
+		Parsers: map[string]steps.Parser{
+			"perftest-bandwidth": parser(parse.PerftestBandwidth),
+			"perftest-latency":   parser(parse.PerftestLatency),
+			"verbs-devices":      parser(parse.VerbsDevices),
+			"ibv-devices":        parser(parse.IbvDevices),
+			"ibv-devinfo":        parser(parse.IbvDevinfo),
+			"gid-table":          parser(parse.ShowGids),
+			"ibdev2netdev":       parser(parse.Ibdev2netdev),
+			"ip-links":           parser(parse.Links),
+			"ping":               parser(parse.Pings),
+			"bonding":            parser(parse.Bonding),
+			"facts":              parser(parse.Facts),
+		},
+		Judges: map[string]steps.Judge{
+			"":                judgeExitStatus,
+			"exit-status":     judgeExitStatus,
+			"hosts":           judgeHosts,
+			"tools":           judgeTools,
+			"privileges":      judgePrivileges,
+			"interfaces":      judgeInterfaces,
+			"devices":         judgeDevices,
+			"rail-map":        judgeRailMap,
+			"ping":            judgePing,
+			"gids":            judgeGIDs,
+			"write-bandwidth": judgeWriteBandwidth,
+			"write-latency":   judgeWriteLatency,
+		},
+	}
+}
+
+// parser gives a function of package parse the shape that a cell calls. Tools
+// mix their streams, and a failed one says why on either: both are read.
+func parser[T any](read func(string) (T, error)) steps.Parser {
+	return func(stdout, stderr string) (any, error) {
+		text := stdout
+		if stderr != "" {
+			text = strings.TrimRight(stdout, "\n") + "\n" + stderr
+		}
+		v, err := read(text)
+		return v, err
+	}
+}
+
+// A finding is one thing that a judge noticed.
+type finding struct {
+	grade steps.Grade
+	text  string // a sentence without its full stop
+}
+
+// A report gathers findings and evidence into a verdict.
+type report struct {
+	findings []finding
+	evidence []steps.Evidence
+}
+
+func (r *report) add(g steps.Grade, format string, args ...any) {
+	f := finding{g, fmt.Sprintf(format, args...)}
+	if !slices.Contains(r.findings, f) {
+		r.findings = append(r.findings, f)
+	}
+}
+
+func (r *report) show(name string, value any, unit string, expected *steps.Expected) {
+	r.evidence = append(r.evidence, steps.Evidence{Name: name, Value: value, Unit: unit, Expected: expected})
+}
+
+// maxSentences keeps a reason readable; the rest is in the evidence.
+const maxSentences = 3
+
+// verdict puts the worst findings first. pass is what is said where nothing was
+// found amiss.
+func (r *report) verdict(pass ...string) steps.Verdict {
+	v := steps.Verdict{Grade: steps.Pass, Evidence: r.evidence}
+	if v.Evidence == nil {
+		v.Evidence = []steps.Evidence{}
+	}
+	sorted := slices.Clone(r.findings)
+	slices.SortStableFunc(sorted, func(a, b finding) int { return int(b.grade) - int(a.grade) })
+	var texts []string
+	for _, f := range sorted {
+		v.Grade = v.Grade.Worst(f.grade)
+		texts = append(texts, f.text)
+	}
+	if v.Grade == steps.Pass {
+		texts = append(slices.Clone(pass), texts...)
+	}
+	v.Reason = sentences(texts)
+	return v
+}
+
+// sentences joins the first texts to sentences.
+func sentences(texts []string) string {
+	var b strings.Builder
+	n := 0
+	for _, t := range texts {
+		if t = strings.TrimSpace(t); t == "" {
+			continue
+		}
+		if n++; n > maxSentences {
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(capital(t))
+		if !strings.HasSuffix(t, ".") && !strings.HasSuffix(t, ")") && !strings.HasSuffix(t, "?") {
+			b.WriteByte('.')
+		}
+	}
+	return b.String()
+}
+
+// inconclusive is a verdict with one reason.
+func inconclusive(format string, args ...any) steps.Verdict {
+	return steps.Verdict{Grade: steps.Inconclusive, Reason: fmt.Sprintf(format, args...), Evidence: []steps.Evidence{}}
+}
+
+// gate answers for the judge where there is nothing to judge: the cell was
+// skipped, or nothing ran.
+func gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
+	if r.Skip != "" {
+		return steps.Verdict{Grade: steps.Skipped, Reason: skipReason(c, r), Evidence: []steps.Evidence{}}, true
+	}
+	if len(r.Stages) == 0 {
+		return inconclusive("Nothing ran."), true
+	}
+	return steps.Verdict{}, false
+}
+
+// skipReason says which package brings what is missing, where the session's
+// reason doesn't already.
+func skipReason(c steps.Cell, r steps.Result) string {
+	reason := r.Skip
+	for _, need := range c.Needs {
+		pkg := probe.Package(need)
+		if pkg == "" || strings.Contains(reason, pkg) {
+			continue
+		}
+		for _, e := range steps.Ends {
+			if t, looked := r.Rig.Nodes[e].Tools[need]; looked && t.Path == "" {
+				reason = strings.TrimRight(reason, ".") + fmt.Sprintf(". %s comes with %s.", need, pkg)
+				break
+			}
+		}
+	}
+	return reason
+}
+
+// trouble says in words why an output can't be judged, and how bad that is; ok
+// is false where it can.
+func trouble(rig steps.Rig, o steps.Output) (finding, bool) {
+	where := "on " + nodeName(rig, o.End)
+	if o.Role != "" {
+		where = "the " + o.Role + " on " + nodeName(rig, o.End)
+	}
+	switch {
+	case !o.Ran && o.Err != "":
+		return finding{steps.Inconclusive, fmt.Sprintf("%s did not run to its end: %s", where, o.Err)}, true
+	case !o.Ran:
+		return finding{steps.Inconclusive, where + " did not run"}, true
+	case o.Exit.Why == runner.TimedOut:
+		return finding{steps.Inconclusive, where + " " + o.Exit.String()}, true
+	case o.Exit.Why == runner.Cancelled:
+		return finding{steps.Inconclusive, where + " was interrupted"}, true
+	case o.Exit.Code == 127:
+		return finding{steps.Inconclusive, where + " did not find a command (exit 127)"}, true
+	}
+	return finding{}, false
+}
+
+func nodeName(rig steps.Rig, e steps.End) string {
+	if n := rig.Nodes[e].Name; n != "" {
+		return n
+	}
+	return e.String()
+}
+
+// onBoth gathers the outputs of a cell that runs one script on both nodes. What
+// can't be judged is in the report; the outputs that can are returned by end.
+func onBoth(r steps.Result, rep *report) map[steps.End]steps.Output {
+	good := map[steps.End]steps.Output{}
+	seen := map[steps.End]bool{}
+	for _, s := range r.Stages {
+		if s.Err != "" {
+			rep.add(steps.Inconclusive, "it stopped: %s", s.Err)
+		}
+		for _, o := range s.Outputs {
+			seen[o.End] = true
+			if f, bad := trouble(r.Rig, o); bad {
+				rep.add(f.grade, "%s", f.text)
+				continue
+			}
+			good[o.End] = o
+		}
+	}
+	for _, e := range steps.Ends {
+		if !seen[e] {
+			rep.add(steps.Inconclusive, "nothing ran on %s", nodeName(r.Rig, e))
+		}
+	}
+	return good
+}
+
+// value reads what the parser made of an output. A missing or foreign value is
+// INCONCLUSIVE and in the report.
+func value[T any](r steps.Result, o steps.Output, rep *report) (T, bool) {
+	v, ok := o.Value.(T)
+	switch {
+	case o.ParseErr != "":
+		rep.add(steps.Inconclusive, "the output on %s does not parse: %s", nodeName(r.Rig, o.End), o.ParseErr)
+		return v, false
+	case !ok:
+		rep.add(steps.Inconclusive, "the output on %s was not read", nodeName(r.Rig, o.End))
+	}
+	return v, ok
+}
+
+// exited reports a non-zero status.
+func exited(r steps.Result, o steps.Output, rep *report) bool {
+	if o.Exit.OK() {
+		return false
+	}
+	rep.add(steps.Inconclusive, "the script on %s ended with %s", nodeName(r.Rig, o.End), o.Exit)
+	return true
+}
+
+// judgeExitStatus is for cells that nothing else judges.
+func judgeExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := gate(c, r); done {
+		return v
+	}
+	var rep report
+	n := 0
+	for _, s := range r.Stages {
+		if s.Err != "" {
+			rep.add(steps.Inconclusive, "it stopped: %s", s.Err)
+		}
+		for _, o := range s.Outputs {
+			n++
+			if f, bad := trouble(r.Rig, o); bad {
+				rep.add(f.grade, "%s", f.text)
+			} else if !o.Exit.OK() {
+				rep.add(steps.Fail, "the script on %s ended with %s", nodeName(r.Rig, o.End), o.Exit)
+			}
+		}
+	}
+	if n == 0 {
+		rep.add(steps.Inconclusive, "nothing ran")
+	}
+	return rep.verdict("every script ended with status 0; nothing else was judged")
+}
+
+// inUse says that a rail is meant to carry something: it leads to the other
+// node, or has an address.
+func inUse(rig steps.Rig, e steps.End, rail int) bool {
+	for _, p := range rig.Pairs {
+		if p.Rails[e] == rail {
+			return true
+		}
+	}
+	return rig.Nodes[e].Rails[rail].Addr != ""
+}
+
+// validPair guards against a pair that points nowhere.
+func validPair(rig steps.Rig, i int) bool {
+	if i < 0 || i >= len(rig.Pairs) {
+		return false
+	}
+	for _, e := range steps.Ends {
+		if n := rig.Pairs[i].Rails[e]; n < 0 || n >= len(rig.Nodes[e].Rails) {
+			return false
+		}
+	}
+	return true
+}
+
+// and joins words: a, b and c.
+func and(words []string) string {
+	switch len(words) {
+	case 0:
+		return ""
+	case 1:
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// capital begins a sentence. A name keeps its spelling: enp1s0f0np0, ib_write_bw.
+func capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	if first == "" || strings.ContainsAny(first, "0123456789_-.") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func ptr(v float64) *float64 { return &v }

@@ -1,0 +1,120 @@
+package catalog
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/runbook"
+)
+
+// The files are read from the folder: only cmd imports assets.
+func tutorial(t *testing.T) steps.Tutorial {
+	t.Helper()
+	tut, err := runbook.Load(os.DirFS("../../assets"), "tutorial")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tut
+}
+
+func TestTutorialNamesWhatIsRegistered(t *testing.T) {
+	tut := tutorial(t)
+	if err := runbook.Check(tut, New()); err != nil {
+		t.Error(err)
+	}
+	var ids []string
+	for _, c := range tut.Cells() {
+		ids = append(ids, c.Part+"/"+c.ID)
+		if c.Judge == "" || c.Limit == 0 || c.Prose == "" {
+			t.Errorf("%s has no judge, limit or prose", c.ID)
+		}
+		for _, need := range c.Needs {
+			if probe.Package(need) == "" {
+				t.Errorf("%s needs %s, and nobody knows its package", c.ID, need)
+			}
+		}
+	}
+	want := "set-up/hosts set-up/tools set-up/privileges device-discovery/interfaces device-discovery/devices " +
+		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw rdma-baseline/ib-write-lat"
+	if got := strings.Join(ids, " "); got != want {
+		t.Errorf("cells:\n%s, want\n%s", got, want)
+	}
+	if tut.Title == "" {
+		t.Error("the tutorial has no title")
+	}
+}
+
+// Scripts run in whatever sh a node has, and in the simulator's.
+func TestScriptsArePOSIX(t *testing.T) {
+	scripts := map[string]string{"probe": probe.Script}
+	for _, c := range tutorial(t).Cells() {
+		for _, r := range c.Roles {
+			scripts[c.ID+" "+r.Name] = r.Script
+		}
+	}
+	foreign := regexp.MustCompile(`(?m)(^|[;|&(\s])(awk|sed|perl|local|declare|\[\[)\s`)
+	for name, script := range scripts {
+		if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(script), name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if m := foreign.FindString(script); m != "" {
+			t.Errorf("%s uses %q", name, m)
+		}
+		if path, err := exec.LookPath("sh"); err == nil {
+			cmd := exec.Command(path, "-n")
+			cmd.Stdin = strings.NewReader(script)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: sh -n: %s", name, out)
+			}
+		}
+	}
+}
+
+// A script reads its values from variables that the session sets, and no other.
+func TestScriptsReadKnownVariables(t *testing.T) {
+	known := regexp.MustCompile(`^(NODE|PEER|RAILS|PORT|SIZE|ITERATIONS|LAT_ITERATIONS|PINGS|` +
+		`RAIL\d*_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_RAIL\d*_(DEV|NETDEV|IP))$`)
+	for _, c := range tutorial(t).Cells() {
+		for _, r := range c.Roles {
+			file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(r.Script), c.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set := map[string]bool{}
+			syntax.Walk(file, func(n syntax.Node) bool {
+				switch n := n.(type) {
+				case *syntax.Assign:
+					set[n.Name.Value] = true
+				case *syntax.WordIter:
+					set[n.Name.Value] = true
+				case *syntax.CallExpr:
+					if len(n.Args) > 1 && n.Args[0].Lit() == "read" {
+						for _, a := range n.Args[1:] {
+							set[a.Lit()] = true
+						}
+					}
+				}
+				return true
+			})
+			syntax.Walk(file, func(n syntax.Node) bool {
+				if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil {
+					v := p.Param.Value
+					if name := regexp.MustCompile(`^[A-Za-z_]\w*$`); name.MatchString(v) && !set[v] && !known.MatchString(v) {
+						t.Errorf("%s reads $%s, which nobody sets", c.ID, v)
+					}
+					if strings.HasPrefix(v, "RAIL_") && !c.EachRail {
+						t.Errorf("%s reads $%s and is not repeated per rail", c.ID, v)
+					}
+				}
+				return true
+			})
+		}
+	}
+}

@@ -1,0 +1,358 @@
+package parse
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Ping is one run of ping. Times are milliseconds, 0 where nothing came back.
+type Ping struct {
+	Host     string `json:"host"`
+	Addr     string `json:"addr"`
+	Bytes    int    `json:"bytes"` // of ICMP payload; the IP packet has 28 more
+	Sent     int    `json:"sent"`
+	Received int    `json:"received"`
+	// LossPercent is what ping says; 100 where it never sent anything.
+	LossPercent float64 `json:"lossPercent"`
+	MinMS       float64 `json:"minMS"`
+	AvgMS       float64 `json:"avgMS"`
+	MaxMS       float64 `json:"maxMS"`
+	// TooLong is set where a packet did not fit: on this node ("message too
+	// long") or on the way ("Frag needed"). PathMTU is the MTU that was named, 0
+	// where none was.
+	TooLong bool     `json:"tooLong"`
+	PathMTU int      `json:"pathMTU"`
+	Errors  []string `json:"errors"`
+}
+
+var (
+	pingStart   = regexp.MustCompile(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
+	pingSummary = regexp.MustCompile(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
+	pingTimes   = regexp.MustCompile(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
+	pingTooLong = regexp.MustCompile(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
+	pingError   = regexp.MustCompile(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
+)
+
+// Pings reads the output of ping, run once or several times in a row. A line
+// "+ ping …", as set -x prints it, begins a run too: one that failed before its
+// first packet prints no other start.
+func Pings(text string) ([]Ping, error) {
+	pings := []Ping{}
+	open := false // the last one has no PING line yet
+	lines(text, func(line string) {
+		if len(pings) >= maxRows {
+			return
+		}
+		if strings.HasPrefix(line, "+ ping ") {
+			pings = append(pings, Ping{LossPercent: 100, Errors: []string{}})
+			open = true
+			return
+		}
+		if m := pingStart.FindStringSubmatch(line); m != nil {
+			if !open {
+				pings = append(pings, Ping{LossPercent: 100, Errors: []string{}})
+			}
+			p := &pings[len(pings)-1]
+			p.Host, p.Addr = m[1], m[2]
+			p.Bytes, _ = count(m[3])
+			open = false
+			return
+		}
+		isError := pingError.MatchString(line)
+		if len(pings) == 0 {
+			if !isError {
+				return
+			}
+			pings = append(pings, Ping{LossPercent: 100, Errors: []string{}})
+			open = true
+		}
+		p := &pings[len(pings)-1]
+		if m := pingSummary.FindStringSubmatch(line); m != nil {
+			p.Sent, _ = count(m[1])
+			p.Received, _ = count(m[2])
+			if v, ok := number(m[3]); ok {
+				p.LossPercent = v
+			}
+		}
+		if m := pingTimes.FindStringSubmatch(line); m != nil {
+			p.MinMS, _ = number(m[1])
+			p.AvgMS, _ = number(m[2])
+			p.MaxMS, _ = number(m[3])
+		}
+		if m := pingTooLong.FindStringSubmatch(line); m != nil {
+			p.TooLong = true
+			if v, ok := count(m[1] + m[2]); ok {
+				p.PathMTU = v
+			}
+			isError = true
+		}
+		if isError && len(p.Errors) < maxErrors && !slices.Contains(p.Errors, cut(line)) {
+			p.Errors = append(p.Errors, cut(line))
+		}
+	})
+	if len(pings) == 0 {
+		return pings, ErrNoResult
+	}
+	for _, p := range pings {
+		if p.Sent == 0 && len(p.Errors) == 0 {
+			return pings, fmt.Errorf("%w: ping to %s has no summary", ErrNoResult, p.Host)
+		}
+	}
+	return pings, nil
+}
+
+// A Link is an interface as ip shows it.
+type Link struct {
+	Index  int      `json:"index"`
+	Name   string   `json:"name"`
+	Flags  []string `json:"flags"`
+	MTU    int      `json:"mtu"`
+	State  string   `json:"state"` // UP, DOWN, UNKNOWN …
+	Master string   `json:"master"`
+	MAC    string   `json:"mac"`
+	Kind   string   `json:"kind"`  // bond, vlan, bridge …; empty for hardware
+	Addrs  []string `json:"addrs"` // 192.168.100.10/24, IPv4 and IPv6
+	// Secondary are those of Addrs that the kernel does not send from by itself.
+	Secondary []string `json:"secondary,omitempty"`
+}
+
+// Up says that the interface is switched on; Carrier that it also has a link.
+func (l Link) Up() bool { return slices.Contains(l.Flags, "UP") }
+
+// Carrier is set where the kernel sees a link.
+func (l Link) Carrier() bool {
+	return slices.Contains(l.Flags, "LOWER_UP") && !slices.Contains(l.Flags, "NO-CARRIER")
+}
+
+// Loopback tells lo.
+func (l Link) Loopback() bool { return slices.Contains(l.Flags, "LOOPBACK") }
+
+// IPJSON reads ip -j addr or ip -j link, with or without -d and -p. A line that
+// was cut into pieces on the way is put together again.
+func IPJSON(text string) ([]Link, error) {
+	var raw []struct {
+		Index  int      `json:"ifindex"`
+		Name   string   `json:"ifname"`
+		Flags  []string `json:"flags"`
+		MTU    int      `json:"mtu"`
+		State  string   `json:"operstate"`
+		Master string   `json:"master"`
+		MAC    string   `json:"address"`
+		Info   struct {
+			Kind string `json:"info_kind"`
+		} `json:"linkinfo"`
+		Addrs []struct {
+			Local     string `json:"local"`
+			Prefix    int    `json:"prefixlen"`
+			Secondary bool   `json:"secondary"`
+		} `json:"addr_info"`
+	}
+	if err := unmarshalPieces(text, &raw); err != nil {
+		return nil, fmt.Errorf("%w: ip -j: %w", ErrNoResult, err)
+	}
+	links := []Link{}
+	for _, r := range raw {
+		if r.Name == "" || len(links) >= maxRows {
+			continue
+		}
+		l := Link{Index: r.Index, Name: r.Name, Flags: r.Flags, MTU: r.MTU, State: r.State, Master: r.Master, MAC: r.MAC, Kind: r.Info.Kind}
+		for _, a := range r.Addrs {
+			if a.Local == "" {
+				continue
+			}
+			addr := fmt.Sprintf("%s/%d", a.Local, a.Prefix)
+			l.Addrs = append(l.Addrs, addr)
+			if a.Secondary {
+				l.Secondary = append(l.Secondary, addr)
+			}
+		}
+		links = append(links, l)
+	}
+	return links, nil
+}
+
+func unmarshalPieces(text string, into any) error {
+	// ip warns on stderr, and where the streams are one text that comes first.
+	if i := strings.IndexByte(text, '['); i > 0 {
+		text = text[i:]
+	}
+	err := json.NewDecoder(strings.NewReader(text)).Decode(into)
+	if err != nil {
+		whole := strings.NewReplacer("\n", "", "\r", "").Replace(text)
+		if json.NewDecoder(strings.NewReader(whole)).Decode(into) == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+var (
+	linkStart = regexp.MustCompile(`^(\d{1,9}): ([^\s:]+): <([^>]*)>(.*)$`)
+	linkWord  = regexp.MustCompile(`\b(mtu|state|master) (\S+)`)
+	linkMAC   = regexp.MustCompile(`^\s+link/\S+ ([0-9a-f]{2}(?::[0-9a-f]{2})+)`)
+	linkAddr  = regexp.MustCompile(`^\s+inet6? (\S+)`)
+)
+
+// IPText reads ip link or ip addr as a person sees it.
+func IPText(text string) ([]Link, error) {
+	links := []Link{}
+	lines(text, func(line string) {
+		if m := linkStart.FindStringSubmatch(line); m != nil {
+			if len(links) >= maxRows {
+				return
+			}
+			l := Link{Flags: strings.Split(m[3], ",")}
+			l.Index, _ = strconv.Atoi(m[1])
+			// A virtual interface is shown with the one that it stands on: veth0@if7.
+			l.Name, _, _ = strings.Cut(m[2], "@")
+			for _, w := range linkWord.FindAllStringSubmatch(m[4], 8) {
+				switch w[1] {
+				case "mtu":
+					l.MTU, _ = count(w[2])
+				case "state":
+					l.State = w[2]
+				case "master":
+					l.Master = w[2]
+				}
+			}
+			links = append(links, l)
+			return
+		}
+		if len(links) == 0 {
+			return
+		}
+		l := &links[len(links)-1]
+		if m := linkMAC.FindStringSubmatch(line); m != nil && l.MAC == "" {
+			l.MAC = m[1]
+		}
+		if m := linkAddr.FindStringSubmatch(line); m != nil && len(l.Addrs) < maxRows {
+			l.Addrs = append(l.Addrs, m[1])
+			if strings.Contains(line, " secondary ") {
+				l.Secondary = append(l.Secondary, m[1])
+			}
+		}
+	})
+	if len(links) == 0 {
+		return links, ErrNoResult
+	}
+	return links, nil
+}
+
+// Links reads ip's output in either form.
+func Links(text string) ([]Link, error) {
+	if links, err := IPJSON(text); err == nil {
+		return links, nil
+	}
+	return IPText(text)
+}
+
+// DefaultRoute names the netdev of the default route in the output of
+// ip -j route, the one with the lowest metric; empty where there is none.
+func DefaultRoute(text string) (string, error) {
+	var raw []struct {
+		Dst    string `json:"dst"`
+		Dev    string `json:"dev"`
+		Metric int    `json:"metric"`
+	}
+	if err := unmarshalPieces(text, &raw); err != nil {
+		return "", fmt.Errorf("%w: ip -j route: %w", ErrNoResult, err)
+	}
+	best, metric := "", 0
+	for _, r := range raw {
+		if r.Dst == "default" && r.Dev != "" && (best == "" || r.Metric < metric) {
+			best, metric = r.Dev, r.Metric
+		}
+	}
+	return best, nil
+}
+
+// A Bond is what the bonding driver says in /proc/net/bonding.
+type Bond struct {
+	Mode        string  `json:"mode"`       // "load balancing (xor)"
+	HashPolicy  string  `json:"hashPolicy"` // "layer3+4 (1)"
+	MIIStatus   string  `json:"miiStatus"`  // up or down
+	MIIPollMS   int     `json:"miiPollMS"`
+	ActiveSlave string  `json:"activeSlave"`
+	Slaves      []Slave `json:"slaves"`
+}
+
+// A Slave is one interface of a bond.
+type Slave struct {
+	Name      string `json:"name"`
+	MIIStatus string `json:"miiStatus"`
+	SpeedMbps int    `json:"speedMbps"` // 0 where unknown
+	Duplex    string `json:"duplex"`
+	Failures  int    `json:"failures"`
+}
+
+// Bonding reads /proc/net/bonding/BOND.
+func Bonding(text string) (Bond, error) {
+	b := Bond{Slaves: []Slave{}}
+	lines(text, func(line string) {
+		if v, ok := field(line, "Slave Interface"); ok {
+			if len(b.Slaves) < maxRows {
+				b.Slaves = append(b.Slaves, Slave{Name: v})
+			}
+			return
+		}
+		if len(b.Slaves) > 0 {
+			s := &b.Slaves[len(b.Slaves)-1]
+			if v, ok := field(line, "MII Status"); ok {
+				s.MIIStatus = v
+			}
+			if v, ok := field(line, "Speed"); ok {
+				s.SpeedMbps = firstNumber(v)
+			}
+			if v, ok := field(line, "Duplex"); ok {
+				s.Duplex = v
+			}
+			if v, ok := field(line, "Link Failure Count"); ok {
+				s.Failures = firstNumber(v)
+			}
+			return
+		}
+		if v, ok := field(line, "Bonding Mode"); ok {
+			b.Mode = v
+		}
+		if v, ok := field(line, "Transmit Hash Policy"); ok {
+			b.HashPolicy = v
+		}
+		if v, ok := field(line, "MII Status"); ok {
+			b.MIIStatus = v
+		}
+		if v, ok := field(line, "MII Polling Interval (ms)"); ok {
+			b.MIIPollMS = firstNumber(v)
+		}
+		if v, ok := field(line, "Currently Active Slave"); ok {
+			b.ActiveSlave = v
+		}
+	})
+	if b.Mode == "" {
+		return b, ErrNoResult
+	}
+	return b, nil
+}
+
+// Facts reads lines of the form "name: value", as the cells print them. A name
+// that comes twice keeps its first value.
+func Facts(text string) (map[string]string, error) {
+	facts := map[string]string{}
+	lines(text, func(line string) {
+		name, value, ok := strings.Cut(line, ": ")
+		if !ok || name == "" || strings.ContainsAny(name, "\t'\"") || len(facts) >= maxRows {
+			return
+		}
+		name = strings.TrimSpace(name)
+		if _, seen := facts[name]; !seen {
+			facts[name] = strings.TrimSpace(value)
+		}
+	})
+	if len(facts) == 0 {
+		return facts, ErrNoResult
+	}
+	return facts, nil
+}

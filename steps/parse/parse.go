@@ -1,0 +1,76 @@
+// Package parse turns what tools print into typed values: perftest, the verbs
+// tools, ping, ip, the GID tables, the bonding driver.
+//
+// A parser is pure and total: whatever the text is, it answers with a value, an
+// error, or both, and never panics. Columns are found by the header's names,
+// because their widths and their number differ between versions. Lines that a
+// parser doesn't know are skipped: real output has warnings and log lines in it.
+// What a value means is the catalog's; the simulator shares no code with this.
+package parse
+
+import (
+	"bufio"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ErrNoResult says that the text holds no result: a tool that failed, was ended
+// before it printed one, or something else's output.
+var ErrNoResult = errors.New("no result in the output")
+
+// Limits on what is read, so that output without end keeps memory bounded.
+const (
+	maxLine   = 1 << 20 // bytes of one line
+	maxRows   = 4096    // rows of one table, entries of one list
+	maxErrors = 20
+	maxError  = 300 // bytes of one error line
+)
+
+// lines cuts a text into lines without their ends; a line longer than maxLine
+// ends the reading.
+func lines(text string, visit func(line string)) {
+	s := bufio.NewScanner(strings.NewReader(text))
+	s.Buffer(make([]byte, 0, 4096), maxLine)
+	for s.Scan() {
+		visit(strings.TrimRight(s.Text(), "\r"))
+	}
+}
+
+// number reads a finite, non-negative decimal. Tools print inf and nan where a
+// duration was zero, and a negative rate where a counter went backwards.
+func number(s string) (float64, bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+		return 0, false
+	}
+	return v, true
+}
+
+// count reads a non-negative integer.
+func count(s string) (int, bool) {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 0 {
+		return 0, false
+	}
+	return v, true
+}
+
+// field is the value in "name: value", with any white space around the colon.
+func field(line, name string) (string, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), name)
+	if !ok {
+		return "", false
+	}
+	rest, ok = strings.CutPrefix(strings.TrimSpace(rest), ":")
+	return strings.TrimSpace(rest), ok
+}
+
+// cut shortens an error line.
+func cut(s string) string {
+	if len(s) <= maxError {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxError], "") + "…"
+}

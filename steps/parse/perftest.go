@@ -1,0 +1,365 @@
+package parse
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Perftest is what every report of the perftest tools begins with.
+type Perftest struct {
+	Tool   string `json:"tool"` // always "perftest"
+	Test   string `json:"test"` // "RDMA_Write BW Test"
+	Device string `json:"device"`
+	// GIDIndex is -1 where the report doesn't tell it.
+	GIDIndex int `json:"gidIndex"`
+	// MTU is the RoCE MTU that both ends agreed on, bytes; 0 where not told.
+	MTU int `json:"mtu"`
+}
+
+// Bandwidth is the report of ib_write_bw and its siblings.
+type Bandwidth struct {
+	Perftest
+	Rows   []BandwidthRow `json:"rows"`
+	Errors []string       `json:"errors"`
+}
+
+// A BandwidthRow is one message size. Rates are 10^9 bits of payload a second.
+type BandwidthRow struct {
+	Bytes      int `json:"bytes"`
+	Iterations int `json:"iterations"` // all queue pairs together
+	// PeakGbps is 0 where none was measured, as with -D.
+	PeakGbps        float64 `json:"peakGbps"`
+	AverageGbps     float64 `json:"averageGbps"`
+	MessageRateMpps float64 `json:"messageRateMpps"`
+	// Side is "local" or "remote" in the extra blocks of --report-both, where the
+	// first row is the sum of both.
+	Side string `json:"side,omitempty"`
+}
+
+// Latency is the report of ib_write_lat and its siblings.
+type Latency struct {
+	Perftest
+	Rows   []LatencyRow `json:"rows"`
+	Errors []string     `json:"errors"`
+}
+
+// A LatencyRow is one message size. Times are microseconds and half the round
+// trip, for WRITE and SEND. With -D only AvgUS is measured, and the rest is 0.
+type LatencyRow struct {
+	Bytes      int     `json:"bytes"`
+	Iterations int     `json:"iterations"`
+	MinUS      float64 `json:"minUS"`
+	MaxUS      float64 `json:"maxUS"`
+	TypicalUS  float64 `json:"typicalUS"` // the median
+	AvgUS      float64 `json:"avgUS"`
+	P99US      float64 `json:"p99US"`
+	P999US     float64 `json:"p999US"`
+}
+
+// GbpsFromMiB converts perftest's "MB/sec". The tool divides by 0x100000 and
+// called the result MB until version 6.21 (perftest_parameters.c, commit
+// 1d202bb): it is MiB/s in both spellings (INVENTORY D1).
+func GbpsFromMiB(mibPerSecond float64) float64 { return mibPerSecond * 1048576 * 8 / 1e9 }
+
+// PerftestBandwidth reads the output of a bandwidth test: the table in any of
+// its units, or either form of the JSON report. The error is ErrNoResult where
+// there is no row; the value then still holds the header and the error lines.
+func PerftestBandwidth(text string) (Bandwidth, error) {
+	b := Bandwidth{Perftest: head(text), Errors: PerftestErrors(text)}
+	var problem error
+	err := table(text, func(side string, cell func(string) (float64, string, bool)) error {
+		average, unit, ok := cell("BW average")
+		if !ok {
+			return fmt.Errorf("%w: the table has no column BW average: a latency test?", ErrNoResult)
+		}
+		scale, err := toGbps(unit)
+		if err != nil {
+			return err
+		}
+		r := BandwidthRow{AverageGbps: round(average * scale), Side: side}
+		peak, _, _ := cell("BW peak")
+		r.PeakGbps = round(peak * scale)
+		r.MessageRateMpps, _, _ = cell("MsgRate")
+		var whole bool
+		if r.Bytes, r.Iterations, whole = sizes(cell); !whole {
+			return fmt.Errorf("%w: #bytes or #iterations is no whole number", ErrNoResult)
+		}
+		b.Rows = append(b.Rows, r)
+		return nil
+	})
+	if err != nil {
+		problem = err
+	}
+	if len(b.Rows) == 0 {
+		if r, ok := jsonBandwidth(keyValues(text)); ok {
+			b.Rows = append(b.Rows, r)
+			problem = nil
+		}
+	}
+	if len(b.Rows) == 0 && problem == nil {
+		problem = ErrNoResult
+	}
+	return b, problem
+}
+
+// PerftestLatency is PerftestBandwidth for a latency test.
+func PerftestLatency(text string) (Latency, error) {
+	l := Latency{Perftest: head(text), Errors: PerftestErrors(text)}
+	err := table(text, func(_ string, cell func(string) (float64, string, bool)) error {
+		avg, _, ok := cell("t_avg")
+		if !ok {
+			return fmt.Errorf("%w: the table has no column t_avg: a bandwidth test?", ErrNoResult)
+		}
+		r := LatencyRow{AvgUS: avg}
+		r.MinUS, _, _ = cell("t_min")
+		r.MaxUS, _, _ = cell("t_max")
+		r.TypicalUS, _, _ = cell("t_typical")
+		r.P99US, _, _ = cell("99% percentile")
+		r.P999US, _, _ = cell("99.9% percentile")
+		var whole bool
+		if r.Bytes, r.Iterations, whole = sizes(cell); !whole {
+			return fmt.Errorf("%w: #bytes or #iterations is no whole number", ErrNoResult)
+		}
+		l.Rows = append(l.Rows, r)
+		return nil
+	})
+	if len(l.Rows) == 0 {
+		if r, ok := jsonLatency(keyValues(text)); ok {
+			l.Rows = append(l.Rows, r)
+			err = nil
+		}
+	}
+	if len(l.Rows) == 0 && err == nil {
+		err = ErrNoResult
+	}
+	return l, err
+}
+
+// PerftestBare reads the one number that --output=bandwidth prints. The tool
+// doesn't tell its unit: gbits says whether it ran with --report_gbits.
+func PerftestBare(text string, gbits bool) (gbps float64, err error) {
+	found := false
+	lines(text, func(line string) {
+		if v, ok := number(strings.TrimSpace(line)); ok && !found {
+			gbps, found = v, true
+		}
+	})
+	if !found {
+		return 0, ErrNoResult
+	}
+	if !gbits {
+		gbps = GbpsFromMiB(gbps)
+	}
+	return gbps, nil
+}
+
+// PerftestErrors lists the lines in which perftest says what went wrong. It
+// reports on stdout and stderr, and a failure seldom has one line only.
+func PerftestErrors(text string) []string {
+	errs := []string{}
+	// Some messages lack their line end, and the next one is glued to them.
+	text = strings.ReplaceAll(text, " Unable to init", "\nUnable to init")
+	lines(text, func(line string) {
+		line = cut(strings.TrimSpace(line))
+		if errorLine.MatchString(line) && len(errs) < maxErrors && !slices.Contains(errs, line) {
+			errs = append(errs, line)
+		}
+	})
+	return errs
+}
+
+var errorLine = regexp.MustCompile(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)|unrecognized option|invalid option|IB device \S+ not found|mismatch: local=|No space left|Memory allocation failed`)
+
+// toGbps is the factor from a header's unit to 10^9 bits a second.
+func toGbps(unit string) (float64, error) {
+	switch unit {
+	case "Gb/sec":
+		return 1, nil
+	case "MB/sec", "MiB/sec":
+		return GbpsFromMiB(1), nil
+	}
+	return 0, fmt.Errorf("%w: bandwidth in the unknown unit %q", ErrNoResult, unit)
+}
+
+func round(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+
+var (
+	deviceField = regexp.MustCompile(`(?:^|\s)Device\s*:\s*(\S+)`)
+	mtuField    = regexp.MustCompile(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
+	gidField    = regexp.MustCompile(`^GID index\s*:\s*(\d{1,6})`)
+	testTitle   = regexp.MustCompile(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
+)
+
+func head(text string) Perftest {
+	p := Perftest{Tool: "perftest", GIDIndex: -1}
+	lines(text, func(line string) {
+		line = strings.TrimSpace(line)
+		if p.Test == "" && testTitle.MatchString(line) {
+			p.Test = line
+		}
+		if m := deviceField.FindStringSubmatch(line); m != nil && p.Device == "" {
+			p.Device = m[1]
+		}
+		if m := mtuField.FindStringSubmatch(line); m != nil {
+			p.MTU, _ = count(m[1])
+		}
+		if m := gidField.FindStringSubmatch(line); m != nil {
+			p.GIDIndex, _ = count(m[1])
+		}
+	})
+	if p.Test == "" {
+		kv := keyValues(text)
+		p.Test = strings.ReplaceAll(kv["test"], "_", " ")
+		p.Test = strings.Replace(p.Test, "RDMA ", "RDMA_", 1)
+		if d := kv["Device"]; d != "" {
+			p.Device = d
+		}
+		if v, ok := count(kv["Mtu"]); ok {
+			p.MTU = v
+		}
+		if v, ok := count(kv["GID_index"]); ok && kv["GID_index"] != "" {
+			p.GIDIndex = v
+		}
+	}
+	return p
+}
+
+// headerName matches one column's name: the names of two words are known.
+var headerName = regexp.MustCompile(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
+
+// table calls row for each line of numbers under a header that begins with
+// #bytes. cell finds a column by its name without the unit.
+func table(text string, row func(side string, cell func(name string) (value float64, unit string, ok bool)) error) error {
+	var names, units []string
+	var side string
+	var problem error
+	rows := 0
+	lines(text, func(line string) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "#bytes"):
+			names, units = nil, nil
+			for _, m := range headerName.FindAllStringSubmatch(line, 32) {
+				name, _, _ := strings.Cut(m[0], "[")
+				names = append(names, strings.Join(strings.Fields(name), " "))
+				units = append(units, m[1])
+			}
+			return
+		case strings.HasPrefix(line, "Local results"):
+			side, names = "local", nil
+			return
+		case strings.HasPrefix(line, "Remote results"):
+			side, names = "remote", nil
+			return
+		}
+		fields := strings.Fields(line)
+		if names == nil || len(fields) == 0 {
+			return
+		}
+		if _, ok := count(fields[0]); !ok {
+			return
+		}
+		if len(fields) != len(names) {
+			problem = fmt.Errorf("%w: %d columns under a header of %d: %q", ErrNoResult, len(fields), len(names), cut(line))
+			return
+		}
+		values := make([]float64, len(fields))
+		for i, f := range fields {
+			v, ok := number(f)
+			if !ok {
+				problem = fmt.Errorf("%w: %s is %q", ErrNoResult, names[i], cut(f))
+				return
+			}
+			values[i] = v
+		}
+		if rows++; rows > maxRows {
+			return
+		}
+		err := row(side, func(name string) (float64, string, bool) {
+			if i := slices.Index(names, name); i >= 0 {
+				return values[i], units[i], true
+			}
+			return 0, "", false
+		})
+		if err != nil {
+			problem = err
+		}
+	})
+	return problem
+}
+
+// sizes reads the two first columns.
+func sizes(cell func(string) (float64, string, bool)) (bytes, iterations int, ok bool) {
+	b, _, okB := cell("#bytes")
+	n, _, okN := cell("#iterations")
+	const most = 1 << 53 // where a float stops being every whole number
+	ok = okB && okN && b == math.Trunc(b) && n == math.Trunc(n) && b < most && n < most
+	if !ok {
+		return 0, 0, false
+	}
+	return int(b), int(n), true
+}
+
+// keyValue matches a line of the JSON report. Before 24.01.0 its keys and
+// strings had no quotes and its last values a comma (perftest#216), so no JSON
+// reader takes it; one line is one pair in every version.
+var keyValue = regexp.MustCompile(`^\s*"?([A-Za-z_][\w.]*)"?\s*:\s*(?:"([^"]*)"|([^,{"]+?))\s*,?\s*$`)
+
+// keyValues reads the lines between test_info and the end. It is nil where the
+// text holds no JSON report.
+func keyValues(text string) map[string]string {
+	if !strings.Contains(text, "test_info") {
+		return nil
+	}
+	kv := map[string]string{}
+	inside := false
+	lines(text, func(line string) {
+		inside = inside || strings.Contains(line, "test_info")
+		if m := keyValue.FindStringSubmatch(line); m != nil && inside && len(kv) < 256 {
+			kv[m[1]] = m[2] + m[3]
+		}
+	})
+	return kv
+}
+
+func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
+	average, ok := number(kv["BW_average"])
+	size, okSize := count(kv["MsgSize"])
+	n, okN := count(kv["n_iterations"])
+	rate, okRate := number(kv["MsgRate"])
+	if !ok || !okSize || !okN || !okRate {
+		return BandwidthRow{}, false
+	}
+	peak, _ := number(kv["BW_peak"])
+	r := BandwidthRow{Bytes: size, Iterations: n, PeakGbps: peak, AverageGbps: average, MessageRateMpps: rate}
+	// The report has no unit. The message rate gives it away: rate x size is the
+	// bandwidth in one unit or the other, and they are a factor of 119 apart.
+	gbps := rate * float64(size) * 8 / 1e3
+	if gbps > 0 && math.Abs(math.Log(average/gbps)) > math.Abs(math.Log(GbpsFromMiB(average)/gbps)) {
+		r.PeakGbps, r.AverageGbps = round(GbpsFromMiB(peak)), round(GbpsFromMiB(average))
+	}
+	return r, true
+}
+
+func jsonLatency(kv map[string]string) (LatencyRow, bool) {
+	avg, ok := number(kv["t_avg"])
+	size, okSize := count(kv["MsgSize"])
+	n, okN := count(kv["n_iterations"])
+	if !ok || !okSize || !okN {
+		return LatencyRow{}, false
+	}
+	r := LatencyRow{Bytes: size, Iterations: n, AvgUS: avg}
+	r.MinUS, _ = number(kv["t_min"])
+	r.MaxUS, _ = number(kv["t_max"])
+	r.TypicalUS, _ = number(kv["t_typical"])
+	r.P99US, _ = number(kv["percentile_99"])
+	r.P999US, _ = number(kv["percentile_99.9"])
+	return r, true
+}
+
+// IsNoResult says that err means a text without a result.
+func IsNoResult(err error) bool { return errors.Is(err, ErrNoResult) }

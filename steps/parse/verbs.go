@@ -1,0 +1,226 @@
+package parse
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A VerbsDevice is a line of ibv_devices.
+type VerbsDevice struct {
+	Name string `json:"name"`
+	GUID string `json:"guid"` // 16 hex digits
+}
+
+var guid = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// IbvDevices reads ibv_devices. No device is an empty list; a text without the
+// tool's header is ErrNoResult.
+func IbvDevices(text string) ([]VerbsDevice, error) {
+	devices := []VerbsDevice{}
+	header := false
+	lines(text, func(line string) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 3 && f[0] == "device" && f[1] == "node" && f[2] == "GUID":
+			header = true
+		case header && len(f) == 2 && guid.MatchString(f[1]) && len(devices) < maxRows:
+			devices = append(devices, VerbsDevice{Name: f[0], GUID: f[1]})
+		}
+	})
+	if !header {
+		return devices, ErrNoResult
+	}
+	return devices, nil
+}
+
+// An HCA is a block of ibv_devinfo.
+type HCA struct {
+	ID           string    `json:"id"`
+	Transport    string    `json:"transport"`
+	Firmware     string    `json:"firmware"`
+	NodeGUID     string    `json:"nodeGUID"`
+	SysImageGUID string    `json:"sysImageGUID"`
+	VendorPart   string    `json:"vendorPart"`
+	Board        string    `json:"board"`
+	Ports        []HCAPort `json:"ports"`
+}
+
+// An HCAPort is one port of an HCA. MTUs are bytes.
+type HCAPort struct {
+	Port      int    `json:"port"`
+	State     string `json:"state"` // ACTIVE, DOWN …: without PORT_
+	MaxMTU    int    `json:"maxMTU"`
+	ActiveMTU int    `json:"activeMTU"`
+	LinkLayer string `json:"linkLayer"`
+}
+
+// IbvDevinfo reads ibv_devinfo, also with -v. "No IB devices found" is an empty
+// list; a text without either is ErrNoResult.
+func IbvDevinfo(text string) ([]HCA, error) {
+	hcas := []HCA{}
+	none := false
+	lines(text, func(line string) {
+		if strings.Contains(line, "No IB devices found") {
+			none = true
+		}
+		if id, ok := field(line, "hca_id"); ok {
+			if len(hcas) < maxRows {
+				hcas = append(hcas, HCA{ID: id})
+			}
+			return
+		}
+		if len(hcas) == 0 {
+			return
+		}
+		h := &hcas[len(hcas)-1]
+		if v, ok := field(line, "port"); ok {
+			if n, ok := count(v); ok && len(h.Ports) < 256 {
+				h.Ports = append(h.Ports, HCAPort{Port: n})
+			}
+			return
+		}
+		for name, set := range map[string]*string{
+			"fw_ver": &h.Firmware, "node_guid": &h.NodeGUID, "sys_image_guid": &h.SysImageGUID,
+			"vendor_part_id": &h.VendorPart, "board_id": &h.Board,
+		} {
+			if v, ok := field(line, name); ok {
+				*set = v
+			}
+		}
+		if v, ok := field(line, "transport"); ok {
+			h.Transport, _, _ = strings.Cut(v, " (")
+		}
+		if len(h.Ports) == 0 {
+			return
+		}
+		p := &h.Ports[len(h.Ports)-1]
+		if v, ok := field(line, "state"); ok {
+			v, _, _ = strings.Cut(v, " ")
+			p.State = strings.TrimPrefix(v, "PORT_")
+		}
+		if v, ok := field(line, "max_mtu"); ok {
+			p.MaxMTU = firstNumber(v)
+		}
+		if v, ok := field(line, "active_mtu"); ok {
+			p.ActiveMTU = firstNumber(v)
+		}
+		if v, ok := field(line, "link_layer"); ok {
+			p.LinkLayer = v
+		}
+	})
+	if len(hcas) == 0 && !none {
+		return hcas, ErrNoResult
+	}
+	return hcas, nil
+}
+
+func firstNumber(s string) int {
+	s, _, _ = strings.Cut(s, " ")
+	n, _ := count(s)
+	return n
+}
+
+// Devices is what ibv_devices and ibv_devinfo say together.
+type Devices struct {
+	Listed []VerbsDevice `json:"listed"`
+	HCAs   []HCA         `json:"hcas"`
+}
+
+// VerbsDevices reads the output of both tools, one after the other.
+func VerbsDevices(text string) (Devices, error) {
+	var d Devices
+	var errList, errInfo error
+	d.Listed, errList = IbvDevices(text)
+	d.HCAs, errInfo = IbvDevinfo(text)
+	if errInfo != nil {
+		return d, fmt.Errorf("ibv_devinfo: %w", errInfo)
+	}
+	if errList != nil {
+		return d, fmt.Errorf("ibv_devices: %w", errList)
+	}
+	return d, nil
+}
+
+// A GIDRow is one entry of a GID table.
+type GIDRow struct {
+	Dev     string `json:"dev"`
+	Port    int    `json:"port"`
+	Index   int    `json:"index"`
+	GID     string `json:"gid"`
+	IPv4    string `json:"ipv4"`    // empty where the GID holds none
+	Version string `json:"version"` // v1 or v2
+	Netdev  string `json:"netdev"`
+}
+
+var gidValue = regexp.MustCompile(`^[0-9a-f]{4}(:[0-9a-f]{4}){7}$`)
+
+// ShowGids reads the table of show_gids, and the same table as the cells print
+// it from sysfs. The column IPv4 is empty in most rows, so cells are told apart
+// by their shape.
+func ShowGids(text string) ([]GIDRow, error) {
+	rows := []GIDRow{}
+	header := false
+	lines(text, func(line string) {
+		f := strings.Fields(line)
+		if len(f) > 3 && f[0] == "DEV" && f[1] == "PORT" && f[2] == "INDEX" {
+			header = true
+			return
+		}
+		if !header || len(f) < 5 || len(rows) >= maxRows {
+			return
+		}
+		port, okPort := count(f[1])
+		index, okIndex := count(f[2])
+		if !okPort || !okIndex {
+			return
+		}
+		r := GIDRow{Dev: f[0], Port: port, Index: index}
+		for _, c := range f[3:] {
+			switch {
+			case gidValue.MatchString(c) && r.GID == "":
+				r.GID = c
+			case c == "v1" || c == "v2":
+				r.Version = c
+			case ipv4.MatchString(c):
+				r.IPv4 = c
+			default:
+				r.Netdev = c
+			}
+		}
+		if r.GID != "" {
+			rows = append(rows, r)
+		}
+	})
+	if !header {
+		return rows, ErrNoResult
+	}
+	return rows, nil
+}
+
+var ipv4 = regexp.MustCompile(`^\d{1,3}(\.\d{1,3}){3}$`)
+
+// A NetdevOf is a line of ibdev2netdev.
+type NetdevOf struct {
+	Dev    string `json:"dev"`
+	Port   int    `json:"port"`
+	Netdev string `json:"netdev"`
+	Up     bool   `json:"up"`
+}
+
+var ibdevLine = regexp.MustCompile(`^(?:\S+ )?(\S+) port (\d{1,3}) ==> (\S+) \((Up|Down)\)`)
+
+// Ibdev2netdev reads ibdev2netdev.
+func Ibdev2netdev(text string) ([]NetdevOf, error) {
+	all := []NetdevOf{}
+	lines(text, func(line string) {
+		if m := ibdevLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(all) < maxRows {
+			port, _ := count(m[2])
+			all = append(all, NetdevOf{Dev: m[1], Port: port, Netdev: m[3], Up: m[4] == "Up"})
+		}
+	})
+	if len(all) == 0 {
+		return all, ErrNoResult
+	}
+	return all, nil
+}

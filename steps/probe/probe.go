@@ -1,0 +1,486 @@
+// Package probe knows how a node is looked at: the script that a node runs, how
+// its answer becomes a steps.Node, which rails lead from one node to the other,
+// and what PCIe allows a rail.
+//
+// It runs nothing itself, and it judges nothing: whether what was found is as it
+// should be is the catalog's to say.
+package probe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// ErrIncomplete says that the script's answer has no end: it was cut off.
+var ErrIncomplete = errors.New("the probe's answer is incomplete")
+
+// Parse reads what Script printed on stdout. Name, Where and Err are the
+// caller's to fill. A file that was missing leaves its field empty; the only
+// errors are an answer without its end, and one that isn't the script's at all.
+func Parse(stdout string) (steps.Node, error) {
+	s := sections(stdout)
+	if _, ok := s["node"]; !ok {
+		return steps.Node{}, fmt.Errorf("%w: it has no section", ErrIncomplete)
+	}
+	if _, ok := s["end"]; !ok {
+		return steps.Node{}, fmt.Errorf("%w: it stops in the middle", ErrIncomplete)
+	}
+	var n steps.Node
+	for i, field := range []*string{&n.Host, &n.Kernel, &n.Arch} {
+		if l := s["node"]; i < len(l) {
+			*field = strings.TrimSpace(l[i])
+		}
+	}
+	n.OS = osName(s["os"])
+	f := readFiles(s["files"])
+	p := readPlaces(s["places"])
+	n.Netdevs = netdevs(strings.Join(s["addr"], "\n"), f, p)
+	hcas, _ := parse.IbvDevinfo(strings.Join(s["devinfo"], "\n"))
+	n.Rails = rails(f, p, n.Netdevs, hcas)
+	n.Adapter = adapter(f)
+	n.Tools = tools(s)
+	n.RouteDev, _ = parse.DefaultRoute(strings.Join(s["route"], "\n"))
+	n.SSHDev = sshNetdev(strings.Join(s["ssh"], " "), n.Netdevs)
+	// lo carries no rail; it was only needed to find the SSH session's.
+	n.Netdevs = slices.DeleteFunc(n.Netdevs, func(d steps.Netdev) bool { return d.Name == "lo" })
+	return n, nil
+}
+
+func words(s string) []string { return strings.Fields(s) }
+
+// sections cuts the answer at its markers.
+func sections(text string) map[string][]string {
+	s := map[string][]string{}
+	name := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if rest, ok := strings.CutPrefix(line, "#railbench "); ok {
+			name = rest
+			s[name] = []string{}
+			continue
+		}
+		if name != "" {
+			s[name] = append(s[name], line)
+		}
+	}
+	return s
+}
+
+func osName(lines []string) string {
+	for _, l := range lines {
+		if v, ok := strings.CutPrefix(l, "PRETTY_NAME="); ok {
+			return strings.Trim(v, `"'`)
+		}
+	}
+	return ""
+}
+
+// files are the contents of sysfs, by path below /sys/class. What has no line
+// here is missing, unreadable or empty.
+type files map[string]string
+
+func readFiles(lines []string) files {
+	f := files{}
+	for _, l := range lines {
+		name, value, ok := strings.Cut(l, ":")
+		if !ok {
+			continue
+		}
+		if name, ok = strings.CutPrefix(name, "/sys/class/"); ok {
+			f[name] = strings.TrimSpace(value)
+		}
+	}
+	return f
+}
+
+func (f files) int(name string) int {
+	v, err := strconv.Atoi(f[name])
+	if err != nil {
+		return -1
+	}
+	return v
+}
+
+// below lists the names of the entries right below dir, sorted.
+func (f files) below(dir string) []string {
+	seen := map[string]bool{}
+	for name := range f {
+		if rest, ok := strings.CutPrefix(name, dir+"/"); ok {
+			first, _, _ := strings.Cut(rest, "/")
+			seen[first] = true
+		}
+	}
+	var names []string
+	for name := range seen {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// places are facts about directories, by the path below /sys/class.
+type places struct {
+	pci    map[string]string   // device -> PCI address
+	net    map[string][]string // device -> netdevs of its PCI function
+	octets map[string]bool     // device/port
+	master map[string]string   // netdev -> bond
+}
+
+var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+
+func readPlaces(lines []string) places {
+	p := places{pci: map[string]string{}, net: map[string][]string{}, octets: map[string]bool{}, master: map[string]string{}}
+	for _, l := range lines {
+		w := words(l)
+		if len(w) < 2 {
+			continue
+		}
+		dev := path.Base(w[1])
+		switch {
+		case w[0] == "pci" && len(w) == 3 && pciAddress.MatchString(path.Base(w[2])):
+			p.pci[dev] = path.Base(w[2])
+		case w[0] == "net" && len(w) == 3:
+			p.net[dev] = append(p.net[dev], w[2])
+		case w[0] == "octets":
+			// …/infiniband/DEV/ports/N/counters/port_xmit_data
+			if part := strings.Split(w[1], "/"); len(part) > 5 {
+				p.octets[part[len(part)-5]+"/"+part[len(part)-3]] = true
+			}
+		case w[0] == "master" && len(w) == 3:
+			p.master[path.Base(path.Dir(w[1]))] = path.Base(w[2])
+		}
+	}
+	return p
+}
+
+// netdevs joins what ip says with what only sysfs says. Where there is no ip,
+// sysfs alone has no addresses.
+func netdevs(ip string, f files, p places) []steps.Netdev {
+	links, err := parse.Links(ip)
+	if err != nil {
+		for _, name := range f.below("net") {
+			l := parse.Link{Name: name, MTU: max(0, f.int("net/"+name+"/mtu")), MAC: f["net/"+name+"/address"], Master: p.master[name]}
+			// Reading carrier is an error while the interface is down.
+			if c, ok := f["net/"+name+"/carrier"]; ok {
+				l.Flags = []string{"UP"}
+				if c == "1" {
+					l.Flags = append(l.Flags, "LOWER_UP")
+				}
+			}
+			links = append(links, l)
+		}
+	}
+	var all []steps.Netdev
+	for _, l := range links {
+		d := steps.Netdev{
+			Name: l.Name, MTU: l.MTU, Up: l.Up(), Carrier: l.Carrier(), Master: l.Master, MAC: l.MAC, Addrs: l.Addrs,
+		}
+		// -1 where the kernel doesn't know; some drivers say 4294967295.
+		if mbps := f.int("net/" + l.Name + "/speed"); mbps > 0 && mbps < 100_000_000 {
+			d.SpeedGbps = float64(mbps) / 1000
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// rails lists every port of every RDMA device.
+func rails(f files, p places, all []steps.Netdev, hcas []parse.HCA) []steps.Rail {
+	var rs []steps.Rail
+	for _, dev := range f.below("infiniband") {
+		for _, port := range f.below("infiniband/" + dev + "/ports") {
+			no, err := strconv.Atoi(port)
+			if err != nil {
+				continue
+			}
+			rs = append(rs, rail(dev, no, f, p, all, hcas))
+		}
+	}
+	slices.SortFunc(rs, func(a, b steps.Rail) int {
+		return cmp.Or(
+			// A device without a slot stands after those that have one.
+			cmp.Compare(unknown(a.PCI.Addr), unknown(b.PCI.Addr)),
+			cmp.Compare(a.PCI.Addr, b.PCI.Addr), cmp.Compare(a.Dev, b.Dev), cmp.Compare(a.Port, b.Port),
+		)
+	})
+	return rs
+}
+
+func unknown(s string) int {
+	if s == "" {
+		return 1
+	}
+	return 0
+}
+
+func rail(dev string, no int, f files, p places, all []steps.Netdev, hcas []parse.HCA) steps.Rail {
+	base := "infiniband/" + dev
+	port := fmt.Sprintf("%s/ports/%d", base, no)
+	r := steps.Rail{
+		Dev: dev, Port: no, PhysPort: -1, GIDIndex: -1,
+		State: afterColon(f[port+"/state"]), Phys: afterColon(f[port+"/phys_state"]), Layer: f[port+"/link_layer"],
+		HasOctets: p.octets[fmt.Sprintf("%s/%d", dev, no)],
+		PCI: steps.PCI{
+			Addr: p.pci[dev],
+			GTps: leading(f[base+"/device/current_link_speed"]), Width: max(0, f.int(base+"/device/current_link_width")),
+			MaxGTps: leading(f[base+"/device/max_link_speed"]), MaxWidth: max(0, f.int(base+"/device/max_link_width")),
+		},
+	}
+	if r.PCI.Addr == "" {
+		r.PCI = steps.PCI{}
+	}
+	r.GIDs = gids(f, port)
+	name := netdevOf(dev, no, f, p, r.GIDs)
+	for _, d := range all {
+		if d.Name == name {
+			r.Netdev = d
+		}
+	}
+	if r.Netdev.Name == "" {
+		r.Netdev.Name = name
+	}
+	r.PhysPort = physPort(name, f["net/"+name+"/phys_port_name"])
+	r.Addr, r.Prefix = firstIPv4(r.Netdev.Addrs, r.GIDs)
+	for _, g := range r.GIDs {
+		if r.Addr != "" && g.Type == "RoCE v2" && g.IPv4 == r.Addr && (g.Netdev == "" || g.Netdev == name) {
+			r.GIDIndex = g.Index
+			break
+		}
+	}
+	r.RateGbps = rate(r, f[port+"/rate"])
+	for _, h := range hcas {
+		for _, hp := range h.Ports {
+			if h.ID == dev && hp.Port == no {
+				r.MTU, r.MaxMTU = hp.ActiveMTU, hp.MaxMTU
+			}
+		}
+	}
+	if r.MTU == 0 && r.Layer == "Ethernet" && r.Netdev.MTU > 0 {
+		r.MTU, r.MTUDerived = RoCEMTU(r.Netdev.MTU), true
+	}
+	return r
+}
+
+// rate is the link's rate in Gb/s, 0 where nobody knows it. A port that is down
+// has a rate in sysfs all the same: ConnectX says 40. And soft-RoCE says 2.5
+// where its interface has no speed.
+func rate(r steps.Rail, sysfs string) float64 {
+	if r.Layer == "Ethernet" && r.Netdev.SpeedGbps > 0 {
+		return r.Netdev.SpeedGbps
+	}
+	if r.State != "ACTIVE" || r.Layer == "Ethernet" && strings.HasPrefix(sysfs, "2.5 Gb/sec (1X") {
+		return 0
+	}
+	return leading(sysfs)
+}
+
+// RoCEMTU is the RoCE MTU that follows from an Ethernet MTU, bytes: the largest
+// power of two for which the headers leave room (the kernel's iboe_get_mtu takes
+// off 96 bytes). 1500 gives 1024, and 4096 needs 4192.
+func RoCEMTU(netdev int) int {
+	for _, mtu := range []int{4096, 2048, 1024, 512, 256} {
+		if netdev-96 >= mtu {
+			return mtu
+		}
+	}
+	return 0
+}
+
+// netdevOf finds a port's own interface: that of its PCI function, or the one
+// that soft-RoCE stands on. The GIDs name it too, unless a bond has taken them.
+func netdevOf(dev string, port int, f files, p places, gids []steps.GID) string {
+	if parent := f["infiniband/"+dev+"/parent"]; parent != "" {
+		return parent
+	}
+	own := p.net[dev]
+	if len(own) == 1 {
+		return own[0]
+	}
+	for _, g := range gids {
+		if g.Netdev != "" && (len(own) == 0 || slices.Contains(own, g.Netdev)) {
+			return g.Netdev
+		}
+	}
+	for _, name := range own {
+		if f.int("net/"+name+"/dev_port") == port-1 {
+			return name
+		}
+	}
+	return ""
+}
+
+var (
+	portName   = regexp.MustCompile(`^p(\d{1,3})$`)
+	portSuffix = regexp.MustCompile(`np(\d{1,3})$`)
+)
+
+// physPort is the connector's number: the driver says p0, and udev puts np0 at
+// the end of the name.
+func physPort(netdev, name string) int {
+	for _, m := range [][]string{portName.FindStringSubmatch(name), portSuffix.FindStringSubmatch(netdev)} {
+		if m != nil {
+			n, _ := strconv.Atoi(m[1])
+			return n
+		}
+	}
+	return -1
+}
+
+// firstIPv4 is the address that a rail is known by: the first one of the
+// interface that has a RoCE v2 GID, or the first.
+func firstIPv4(addrs []string, gids []steps.GID) (string, int) {
+	var first netip.Prefix
+	for _, a := range addrs {
+		p, err := netip.ParsePrefix(a)
+		if err != nil || !p.Addr().Is4() {
+			continue
+		}
+		if !first.IsValid() {
+			first = p
+		}
+		if slices.ContainsFunc(gids, func(g steps.GID) bool { return g.Type == "RoCE v2" && g.IPv4 == p.Addr().String() }) {
+			return p.Addr().String(), p.Bits()
+		}
+	}
+	if !first.IsValid() {
+		return "", 0
+	}
+	return first.Addr().String(), first.Bits()
+}
+
+func gids(f files, port string) []steps.GID {
+	var all []steps.GID
+	for _, index := range f.below(port + "/gids") {
+		i, err := strconv.Atoi(index)
+		if err != nil {
+			continue
+		}
+		g := steps.GID{Index: i, GID: f[port+"/gids/"+index], Type: f[port+"/gid_attrs/types/"+index], Netdev: f[port+"/gid_attrs/ndevs/"+index]}
+		if a, err := netip.ParseAddr(g.GID); err == nil && a.Is4In6() {
+			g.IPv4 = a.Unmap().String()
+		}
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b steps.GID) int { return cmp.Compare(a.Index, b.Index) })
+	return all
+}
+
+// afterColon is the word in "4: ACTIVE".
+func afterColon(s string) string {
+	_, word, ok := strings.Cut(s, ": ")
+	if !ok {
+		return s
+	}
+	return word
+}
+
+// leading is the number at the start of "32.0 GT/s PCIe"; 0 where there is none.
+func leading(s string) float64 {
+	s, _, _ = strings.Cut(s, " ")
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v >= 0 && v < 1e6) {
+		return 0
+	}
+	return v
+}
+
+// adapters are the generations behind hca_type (mlx5's PCI device ids).
+var adapters = map[string]string{
+	"MT4115": "ConnectX-4", "MT4117": "ConnectX-4 Lx", "MT4119": "ConnectX-5", "MT4121": "ConnectX-5 Ex",
+	"MT4123": "ConnectX-6", "MT4125": "ConnectX-6 Dx", "MT4127": "ConnectX-6 Lx", "MT4129": "ConnectX-7",
+	"MT4131": "ConnectX-8", "MT41686": "BlueField-2", "MT41692": "BlueField-3",
+}
+
+// adapter says what the RDMA devices are, each kind and firmware once.
+func adapter(f files) string {
+	var kinds []string
+	for _, dev := range f.below("infiniband") {
+		base := "infiniband/" + dev
+		kind, known := adapters[f[base+"/hca_type"]]
+		if !known {
+			kind = f[base+"/hca_type"]
+		}
+		if f[base+"/parent"] != "" {
+			kind = "soft-RoCE"
+		}
+		if kind == "" {
+			kind = "RDMA device"
+		}
+		if fw := f[base+"/fw_ver"]; fw != "" && fw != "0.0.0" {
+			kind += ", firmware " + fw
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return strings.Join(kinds, "; ")
+}
+
+func tools(s map[string][]string) map[string]steps.Tool {
+	all := map[string]steps.Tool{}
+	for _, name := range words(toolNames) {
+		all[name] = steps.Tool{Package: Package(name)}
+	}
+	for _, l := range s["tools"] {
+		name := path.Base(l)
+		if t, ok := all[name]; ok && (strings.HasPrefix(l, "/") || l == name) { // busybox has commands built in
+			t.Path = l
+			all[name] = t
+		}
+	}
+	for tool, v := range map[string]string{
+		"ib_write_bw": version(s["version perftest"]), "ib_write_lat": version(s["version perftest"]),
+		"iperf3": version(s["version iperf3"]), "ucx_info": version(s["version ucx"]),
+	} {
+		if t := all[tool]; t.Path != "" {
+			t.Version = v
+			all[tool] = t
+		}
+	}
+	return all
+}
+
+// version reads "Version: 6.06", "iperf 3.12 (cJSON 1.7.15)", "# Version 1.13.1"
+// and the older "# UCX version=1.10.0 revision …".
+var versionWord = regexp.MustCompile(`(?i)(?:version|iperf)[ :=]+v?(\d[\w.+~-]*)`)
+
+func version(lines []string) string {
+	for _, l := range lines {
+		if m := versionWord.FindStringSubmatch(l); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// sshNetdev finds the interface that holds the server's address in
+// SSH_CONNECTION: "client port server port".
+func sshNetdev(connection string, all []steps.Netdev) string {
+	w := words(connection)
+	if len(w) != 4 {
+		return ""
+	}
+	server, err := netip.ParseAddr(w[2])
+	if err != nil {
+		return ""
+	}
+	server = server.Unmap().WithZone("")
+	for _, d := range all {
+		for _, a := range d.Addrs {
+			if p, err := netip.ParsePrefix(a); err == nil && p.Addr() == server {
+				return d.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,95 @@
+package probe
+
+// Script prints what Parse reads: everything that is needed to know a node. It
+// is plain sh, and one grep over globs reads sysfs: a node with four RDMA devices
+// has some thousand files there, and a process for each would take seconds.
+//
+// What isn't there is not an error: a node may lack RDMA, ip or any tool. The
+// last line says that nothing was cut off.
+const Script = `# Look at this node: nothing is changed.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+LC_ALL=C
+export PATH LC_ALL
+section() { echo "#railbench $*"; }
+
+section node
+uname -n
+uname -r
+uname -m
+section ssh
+echo "$SSH_CONNECTION"
+section os
+grep -h '^PRETTY_NAME=' /etc/os-release 2>/dev/null
+section addr
+ip -j -d addr 2>/dev/null || ip addr 2>/dev/null
+section route
+ip -j route 2>/dev/null
+
+section files
+ib=/sys/class/infiniband
+net=/sys/class/net
+grep -H . $ib/*/fw_ver $ib/*/board_id $ib/*/hca_type $ib/*/node_guid $ib/*/parent \
+	$ib/*/device/current_link_speed $ib/*/device/current_link_width \
+	$ib/*/device/max_link_speed $ib/*/device/max_link_width \
+	$ib/*/ports/*/state $ib/*/ports/*/phys_state $ib/*/ports/*/rate $ib/*/ports/*/link_layer \
+	$net/*/mtu $net/*/operstate $net/*/carrier $net/*/speed $net/*/address \
+	$net/*/phys_port_name $net/*/dev_port 2>/dev/null
+
+# A GID table has hundreds of slots, nearly all of them empty, and the attributes
+# of an empty slot cannot be read.
+gids=$(grep -Hv 0000:0000:0000:0000:0000:0000:0000:0000 $ib/*/ports/*/gids/* 2>/dev/null)
+set --
+for gid in $gids; do
+	file=${gid%%:*}
+	port=${file%/gids/*}
+	index=${file##*/}
+	echo "$gid"
+	set -- "$@" "$port/gid_attrs/types/$index" "$port/gid_attrs/ndevs/$index"
+done
+if [ $# -gt 0 ]; then
+	grep -H . "$@" 2>/dev/null
+fi
+
+section places
+for dev in $ib/*; do
+	if [ -e "$dev/device" ]; then
+		echo "pci $dev $(readlink -f "$dev/device")"
+	fi
+	for netdev in "$dev"/device/net/*; do
+		if [ -e "$netdev" ]; then
+			echo "net $dev ${netdev##*/}"
+		fi
+	done
+	for counter in "$dev"/ports/*/counters/port_xmit_data; do
+		if [ -e "$counter" ]; then
+			echo "octets $counter"
+		fi
+	done
+done
+for master in $net/*/master; do
+	if [ -e "$master" ]; then
+		echo "master $master $(readlink -f "$master")"
+	fi
+done
+
+section devinfo
+ibv_devinfo 2>/dev/null
+
+section tools
+for tool in ` + toolNames + `; do
+	command -v "$tool" || continue
+done
+section version perftest
+if command -v ib_write_bw >/dev/null; then
+	ib_write_bw --version 2>&1
+fi
+section version iperf3
+if command -v iperf3 >/dev/null; then
+	iperf3 --version 2>&1
+fi
+section version ucx
+if command -v ucx_info >/dev/null; then
+	ucx_info -v 2>&1
+fi
+section end
+`
