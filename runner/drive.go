@@ -25,7 +25,9 @@ type process struct {
 
 // A launcher starts a command line in a node's shell.
 type launcher interface {
-	launch(ctx context.Context, command string) (*process, error)
+	launch(command string) (*process, error)
+	// spare gives a leash that waits for a script already; nil where there is none.
+	spare() *process
 }
 
 // endWait is how long the end of a script may take once its leash was told to
@@ -40,9 +42,15 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	}
 	began := time.Now()
 	id := rand.Text()
-	p, err := l.launch(ctx, prefix+leashCommand(id, s.limit()))
-	if err != nil {
-		return Exit{}, err
+	var p *process
+	if prefix == "" {
+		p = l.spare()
+	}
+	if p == nil {
+		var err error
+		if p, err = l.launch(prefix + leashCommand(id)); err != nil {
+			return Exit{}, err
+		}
 	}
 
 	stop := make(chan struct{})
@@ -52,7 +60,7 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
-		feed(p.stdin, secret+leashFrame(id, s.Text()), stop)
+		feed(p.stdin, secret+leashFrame(id, s.Text(), s.limit()), LeashBeat, stop)
 	}()
 
 	lines := make(chan []Line)
@@ -122,7 +130,7 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	}
 	let()
 	<-fed
-	err = p.wait()
+	err := p.wait()
 	if exit.Elapsed == 0 {
 		exit.Elapsed = time.Since(began)
 	}
@@ -145,14 +153,18 @@ var errNoAnswer = errors.New("no exit status arrived")
 
 // feed writes the frame and then heartbeats until stop, and closes stdin. Write
 // errors are not its business: whoever reads the streams sees the end.
-func feed(w io.WriteCloser, frame string, stop <-chan struct{}) {
+func feed(w io.WriteCloser, frame string, every time.Duration, stop <-chan struct{}) {
 	defer w.Close()
+	beat(w, frame, every, stop)
+}
+
+func beat(w io.Writer, frame string, every time.Duration, stop <-chan struct{}) {
 	if _, err := io.WriteString(w, frame); err != nil {
 		return
 	}
 	// The first beat at once: a node under load may be slow to read it.
-	beat := time.NewTicker(LeashBeat)
-	defer beat.Stop()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
 	for {
 		if _, err := io.WriteString(w, "."); err != nil {
 			return
@@ -160,7 +172,7 @@ func feed(w io.WriteCloser, frame string, stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-beat.C:
+		case <-tick.C:
 		}
 	}
 }

@@ -20,17 +20,26 @@ import (
 //
 // Its protocol, all of it on the three standard streams:
 //
-//	stdin   "begin ID", the script, "end ID", then a "." every LeashBeat
+//	stdin   "begin ID BEATS", the script, "end ID", then a "." every LeashBeat
 //	stdout  the script's, and lines that start with RS and the ID:
 //	        "limit" (the node's own limit was reached) and "exit N"
 //
-// A line before "begin" is skipped: it is a password that sudo did not ask for.
+// A leash that is given its ID on the command line skips what comes before
+// "begin": a password that sudo did not ask for. One that is given none is a
+// spare: it was started before there was anything to run, because a login shell
+// can take longer to start than a script to run, and it waits, for as long as a
+// "." comes now and then.
 const (
 	// LeashBeat is the time between two heartbeats.
 	LeashBeat = 2 * time.Second
 	// LeashSilence is how long a node waits for a heartbeat before it ends the script.
 	LeashSilence = 6 * time.Second
 
+	// A spare waits for spareSilence, and is told to wait on every spareBeat.
+	spareSilence = 30 * time.Second
+	spareBeat    = 10 * time.Second
+
+	spareID   = "-"
 	leashName = "railbench-leash"
 	leashMark = "\x1e"
 	// One beat in flight when the limit is reached and one for a slow start: the
@@ -38,14 +47,20 @@ const (
 	spareBeats = 2
 )
 
-// leashScript runs on the node: $1 is the run's id, $2 how many heartbeats make
-// the hard limit. It is POSIX sh. Only head may read stdin, one byte at a time,
-// because whatever reads more would swallow what the next one waits for.
+// leashScript runs on the node: $1 is the run's id, or - for a spare; BEATS
+// heartbeats make the hard limit. It is POSIX sh. What reads stdin reads one byte
+// at a time, or it would swallow what the next one waits for.
 const leashScript = `
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
-id=$1 beats=$2 s= got= nl='
+id=$1 beats=0 s= got= nl='
 '
-while IFS= read -r l; do [ "$l" != "begin $id" ] || break; done
+if [ "$id" = - ]; then
+  while c=$(timeout SPARE head -c 1) && [ "$c" = . ]; do :; done
+  [ "$c" = b ] || exit 125
+  IFS=' ' read -r l id beats
+else
+  while IFS=' ' read -r l i beats; do [ "$l $i" != "begin $id" ] || break; done
+fi
 while IFS= read -r l; do
   [ "$l" != "end $id" ] || { got=1; break; }
   s=$s$l$nl
@@ -95,22 +110,24 @@ wait "$w"
 `
 
 // leashCommand is the command line that puts a node's shell on the leash.
-func leashCommand(id string, limit time.Duration) string {
-	beats := int(limit/LeashBeat) + spareBeats
-	text := strings.Replace(leashScript, "SILENCE", strconv.Itoa(int(LeashSilence/time.Second)), 1)
-	return "sh -c " + Quote(text) + " " + leashName + " " + id + " " + strconv.Itoa(beats)
+func leashCommand(id string) string {
+	text := strings.NewReplacer(
+		"SILENCE", strconv.Itoa(int(LeashSilence/time.Second)),
+		"SPARE", strconv.Itoa(int(spareSilence/time.Second)),
+	).Replace(leashScript)
+	return "sh -c " + Quote(text) + " " + leashName + " " + id
 }
 
 // leashFrame is what the leash reads before the heartbeats.
-func leashFrame(id, text string) string {
-	return "begin " + id + "\n" + text + "end " + id + "\n"
+func leashFrame(id, text string, limit time.Duration) string {
+	beats := int(limit/LeashBeat) + spareBeats
+	return fmt.Sprintf("begin %s %d\n%send %s\n", id, beats, text, id)
 }
 
 // A LeashCall is a leash command taken apart, for a node that has no processes
 // to put on one: the simulated rig's.
 type LeashCall struct {
-	ID    string
-	Beats int
+	id string
 }
 
 // ParseLeash recognises the command line that a Node sends.
@@ -119,11 +136,7 @@ func ParseLeash(command string) (LeashCall, bool) {
 	if i < 0 || !strings.HasPrefix(command, "sh -c ") {
 		return LeashCall{}, false
 	}
-	var c LeashCall
-	if n, err := fmt.Sscanf(command[i:], " "+leashName+" %s %d", &c.ID, &c.Beats); n != 2 || err != nil {
-		return LeashCall{}, false
-	}
-	return c, true
+	return LeashCall{id: strings.TrimSpace(command[i+len(leashName)+2:])}, true
 }
 
 // Serve speaks the node's side of the protocol and calls run with the script's
@@ -133,7 +146,7 @@ func ParseLeash(command string) (LeashCall, bool) {
 // node's clock runs faster.
 func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, text string) int) error {
 	in := bufio.NewReader(stdin)
-	text, err := c.readScript(in)
+	id, beats, text, err := c.readScript(in)
 	if err != nil {
 		return err
 	}
@@ -159,7 +172,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 		defer close(watched)
 		silence := time.NewTimer(LeashSilence)
 		defer silence.Stop()
-		for n := 0; n < c.Beats; n++ {
+		for n := 0; n < beats; n++ {
 			select {
 			case err := <-beat:
 				if err != nil {
@@ -178,27 +191,41 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 	}()
 	code := run(ctx, text)
 	if context.Cause(ctx) == errLimit {
-		fmt.Fprintf(stdout, "%s%s limit\n", leashMark, c.ID)
+		fmt.Fprintf(stdout, "%s%s limit\n", leashMark, id)
 	}
-	_, err = fmt.Fprintf(stdout, "%s%s exit %d\n", leashMark, c.ID, code)
+	_, err = fmt.Fprintf(stdout, "%s%s exit %d\n", leashMark, id, code)
 	cancel(nil)
 	<-watched
 	return err
 }
 
-func (c LeashCall) readScript(in *bufio.Reader) (string, error) {
+func (c LeashCall) readScript(in *bufio.Reader) (id string, beats int, text string, err error) {
+	if c.id == spareID {
+		for {
+			b, err := in.ReadByte()
+			if err != nil {
+				return "", 0, "", fmt.Errorf("wait for a script: %w", err)
+			}
+			if b != '.' {
+				_ = in.UnreadByte() // always possible after a read
+				break
+			}
+		}
+	}
 	var b strings.Builder
-	begun := false
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
-			return "", fmt.Errorf("read script: %w", err)
+			return "", 0, "", fmt.Errorf("read script: %w", err)
 		}
 		switch {
-		case !begun:
-			begun = line == "begin "+c.ID+"\n"
-		case line == "end "+c.ID+"\n":
-			return b.String(), nil
+		case id == "":
+			var i string
+			if n, _ := fmt.Sscanf(line, "begin %s %d\n", &i, &beats); n == 2 && (i == c.id || c.id == spareID) {
+				id = i
+			}
+		case line == "end "+id+"\n":
+			return id, beats, b.String(), nil
 		default:
 			b.WriteString(line)
 		}

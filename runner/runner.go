@@ -101,7 +101,7 @@ func shellName(s string) bool {
 }
 
 // Quote makes one POSIX shell word of s, whatever it holds. A quote in it becomes
-// '"'"', not the shorter '\'': mvdan.cc/sh 3.14.1, the simulated nodes' shell,
+// '"'"', not the shorter '\”: mvdan.cc/sh 3.14.1, the simulated nodes' shell,
 // keeps that one's backslash in an assignment.
 func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"

@@ -57,7 +57,7 @@ type SSH struct {
 	wake chan struct{} // ends a pause before the next attempt
 
 	mu      sync.Mutex
-	client  *ssh.Client
+	client  *channels
 	attempt chan struct{} // closed when the attempt that is under way ends; nil when none is
 	err     error         // of the last attempt
 	closed  bool
@@ -97,11 +97,11 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 	defer cancel()
 	defer context.AfterFunc(n.life, cancel)()
 
-	client, err := n.connected(ctx, true)
+	conn, err := n.connected(ctx, true)
 	if err != nil {
 		return Exit{}, err
 	}
-	exit, err := runAs(ctx, channels{client}, n.sudo, s, emit)
+	exit, err := runAs(ctx, conn, n.sudo, s, emit)
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
 		err = &Error{Kind: Lost, Op: "run " + s.Name + " on", Node: n.o.Name, Err: err,
@@ -118,10 +118,10 @@ func (n *SSH) Close() error {
 	n.end()
 	n.runs.Wait()
 	n.mu.Lock()
-	client := n.client
+	conn := n.client
 	n.mu.Unlock()
-	if client != nil {
-		client.Close()
+	if conn != nil {
+		conn.close()
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (n *SSH) Close() error {
 // everybody who needs the connection waits for its outcome. A user's wish is
 // urgent: it ends the pause of the reconnection, and an attempt that began
 // before it and failed says nothing about now, so there is one more.
-func (n *SSH) connected(ctx context.Context, urgent bool) (*ssh.Client, error) {
+func (n *SSH) connected(ctx context.Context, urgent bool) (*channels, error) {
 	for {
 		n.mu.Lock()
 		if n.client != nil {
@@ -156,10 +156,10 @@ func (n *SSH) connected(ctx context.Context, urgent bool) (*ssh.Client, error) {
 			return nil, fmt.Errorf("connect to %s: %w", n.o.Name, context.Cause(ctx))
 		}
 		n.mu.Lock()
-		client, err := n.client, n.err
+		conn, err := n.client, n.err
 		n.mu.Unlock()
-		if client != nil {
-			return client, nil
+		if conn != nil {
+			return conn, nil
 		}
 		if !urgent || !joined || final(err) {
 			return nil, err
@@ -180,8 +180,12 @@ func (n *SSH) try() {
 	if err != nil {
 		err = explain(err, n.o.Target, n.o.Name)
 	}
+	var conn *channels
+	if err == nil {
+		conn = newChannels(client)
+	}
 	n.mu.Lock()
-	n.client, n.err = client, err
+	n.client, n.err = conn, err
 	attempt := n.attempt
 	n.attempt = nil
 	n.mu.Unlock()
@@ -190,13 +194,14 @@ func (n *SSH) try() {
 		n.o.OnState(Disconnected, err)
 	} else {
 		n.o.OnState(Connected, nil)
-		go n.watch(client)
+		go n.watch(conn)
 	}
 	close(attempt)
 }
 
 // watch notices the end of a connection, also a silent one, and reconnects.
-func (n *SSH) watch(client *ssh.Client) {
+func (n *SSH) watch(conn *channels) {
+	client := conn.client
 	ended := make(chan error, 1)
 	go func() { ended <- client.Wait() }()
 	tick := time.NewTicker(keepaliveEvery)
@@ -215,7 +220,7 @@ func (n *SSH) watch(client *ssh.Client) {
 			}
 		}
 	}
-	client.Close()
+	conn.close()
 	n.mu.Lock()
 	n.client = nil
 	closed := n.closed
@@ -381,47 +386,4 @@ type proxied struct {
 func (p proxied) Close() error {
 	_ = p.cmd.Process.Kill()
 	return p.Conn.Close()
-}
-
-// channels launches every command in a channel of one connection.
-type channels struct{ client *ssh.Client }
-
-func (c channels) launch(_ context.Context, command string) (*process, error) {
-	session, err := c.client.NewSession()
-	if err != nil {
-		return nil, fmt.Errorf("open a channel: %w", err)
-	}
-	stdin, err := session.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := session.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	stderr, err := session.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := session.Start(command); err != nil {
-		session.Close()
-		return nil, fmt.Errorf("start a command: %w", err)
-	}
-	return &process{
-		stdin: stdin, stdout: stdout, stderr: stderr,
-		wait: func() error {
-			defer session.Close()
-			var status *ssh.ExitError
-			if err := session.Wait(); err != nil && !errors.As(err, &status) {
-				return err
-			}
-			return nil
-		},
-		// A channel that does not end is closed, and so is the connection: the node
-		// does not answer.
-		abandon: func() {
-			session.Close()
-			c.client.Close()
-		},
-	}, nil
 }

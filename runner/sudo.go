@@ -100,7 +100,7 @@ func (su *sudo) password(ctx context.Context, l launcher) (string, error) {
 // accepts tries a password with a command that does nothing. Its stdin ends
 // after the password, so that a wrong one is not asked for again.
 func (su *sudo) accepts(ctx context.Context, l launcher, secret string) (bool, error) {
-	p, err := l.launch(ctx, "sudo -S -k -p '' true && echo accepted")
+	p, err := l.launch("sudo -S -k -p '' true && echo accepted")
 	if err != nil {
 		return false, err
 	}

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// spares is how many leashes wait on a connection. A cell runs its scripts in
+// quick succession, and an sshd allows ten channels a connection by default.
+const spares = 2
+
+// channels are the commands over one connection, each in a channel of its own.
+type channels struct {
+	client *ssh.Client
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	ready  []*waiting
+	coming int
+	closed bool
+}
+
+// waiting is a spare leash and the goroutine that keeps it waiting.
+type waiting struct {
+	*process
+	exited <-chan error
+	stop   chan struct{}
+	fed    chan struct{}
+}
+
+func newChannels(client *ssh.Client) *channels {
+	c := &channels{client: client}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fill()
+	return c
+}
+
+// close ends the connection. Spares on the node see the end of their stdin.
+func (c *channels) close() {
+	c.mu.Lock()
+	c.closed = true
+	for _, w := range c.ready {
+		close(w.stop)
+	}
+	c.ready = nil
+	c.mu.Unlock()
+	c.client.Close()
+	c.work.Wait()
+}
+
+// fill starts as many spares as are missing; mu is held. One that cannot be
+// started is done without.
+func (c *channels) fill() {
+	for !c.closed && len(c.ready)+c.coming < spares {
+		c.coming++
+		c.work.Go(func() {
+			p, exited, err := c.start(leashCommand(spareID))
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.coming--
+			if err != nil || c.closed {
+				return
+			}
+			w := &waiting{p, exited, make(chan struct{}), make(chan struct{})}
+			c.ready = append(c.ready, w)
+			c.work.Go(func() {
+				defer close(w.fed)
+				beat(w.stdin, "", spareBeat, w.stop)
+			})
+		})
+	}
+}
+
+// spare hands a spare over and starts another.
+func (c *channels) spare() *process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.fill()
+	for len(c.ready) > 0 {
+		w := c.ready[0]
+		c.ready = c.ready[1:]
+		close(w.stop)
+		<-w.fed
+		if len(w.exited) == 0 { // it may have died, when this machine slept
+			return w.process
+		}
+	}
+	return nil
+}
+
+func (c *channels) launch(command string) (*process, error) {
+	p, _, err := c.start(command)
+	return p, err
+}
+
+func (c *channels) start(command string) (*process, <-chan error, error) {
+	session, err := c.client.NewSession()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a channel: %w", err)
+	}
+	stdin, err := session.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	stdout, err := session.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	stderr, err := session.StderrPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := session.Start(command); err != nil {
+		session.Close()
+		return nil, nil, fmt.Errorf("start a command: %w", err)
+	}
+	exited := make(chan error, 1)
+	c.work.Go(func() {
+		var status *ssh.ExitError
+		err := session.Wait()
+		if errors.As(err, &status) {
+			err = nil
+		}
+		session.Close()
+		exited <- err
+	})
+	return &process{
+		stdin: stdin, stdout: stdout, stderr: stderr,
+		wait: func() error { return <-exited },
+		// A channel that does not end is closed, and so is the connection: the node
+		// does not answer.
+		abandon: func() {
+			session.Close()
+			c.client.Close()
+		},
+	}, exited, nil
+}
