@@ -12,10 +12,10 @@ import (
 
 // leashCommand is what a Node sends, as far as the server looks at it.
 func leashCommand() string {
-	return "sh -c " + runner.Quote("\nid=$1 beats=$2\necho 'the wrapper'\n") + " railbench-leash r1 60"
+	return "sh -c " + runner.Quote("\nid=$1\necho 'the wrapper'\n") + " railbench-leash r1"
 }
 
-func leashFrame(text string) string { return "begin r1\n" + text + "end r1\n" }
+func leashFrame(text string) string { return "begin r1 60\n" + text + "end r1\n" }
 
 // leashed starts a command with a frame on its stdin, which stays open.
 func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Session, wait func() reply) {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,18 +65,20 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 			code = 2
 			continue
 		}
+		// Only Ctrl-C and the end of the session end it: what a line left in the
+		// background goes on behind the next prompt.
 		running, cancel := context.WithCancel(ctx)
+		defer cancel()
 		keys.watch(cancel)
 		code = exitCode(r.Run(running, file))
 		if keys.watch(nil); running.Err() != nil {
 			code = 130
 			fmt.Fprintln(t, "^C")
 		}
-		cancel()
 		if ctx.Err() != nil {
 			return code
 		}
-		if r.Exited() && running.Err() != nil && code != 130 || r.Exited() && code != 130 {
+		if r.Exited() && code != 130 {
 			return code
 		}
 	}
@@ -120,11 +123,16 @@ func newKeyboard(r io.Reader) *keyboard {
 	return k
 }
 
-// watch sets what Ctrl-C does while a command runs.
+// watch sets what Ctrl-C does while a command runs. One that was pressed just
+// before the command began is meant for it.
 func (k *keyboard) watch(onBreak func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.onBreak = onBreak
+	if onBreak != nil && bytes.IndexByte(k.data, 3) >= 0 {
+		k.data, k.brk = nil, false
+		onBreak()
+	}
 }
 
 // interrupted says whether Ctrl-C was pressed at the prompt, which the line

@@ -198,7 +198,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 			leashed, cancel := context.WithCancel(leashed)
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
-			code = sh.start(leashed, text, job{name: "railbench", env: append(s.env, "LC_ALL=C", "RAILBENCH_RUN="+leash.ID), stdout: out, stderr: errs})
+			code = sh.start(leashed, text, job{name: "railbench", env: append(s.env, "LC_ALL=C"), stdout: out, stderr: errs})
 			return code
 		})
 		if err != nil {

@@ -32,6 +32,7 @@ type shell struct {
 	mu      sync.Mutex
 	running int // commands
 	idle    sync.Cond
+	jobs    map[int]*backgroundJob // by process id
 }
 
 func newShell(n *node, root, bash bool) *shell {
@@ -117,16 +118,24 @@ func (sh *shell) parse(text, name string) (*syntax.File, error) {
 
 // contain keeps the interpreter inside the node: process substitution would
 // make FIFOs on the host, $$ is the host's process, and the tests for a file's
-// owner look into the host's stat.
+// owner look into the host's stat. Background jobs get what kill needs.
 func contain(node syntax.Node) error {
 	var err error
+	var background []*syntax.Stmt
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.Stmt:
+			if n.Background {
+				background = append(background, n)
+			}
 		case *syntax.ProcSubst:
 			err = errors.New("process substitution is not simulated")
 		case *syntax.ParamExp:
-			if n.Param != nil && (n.Param.Value == "$" || n.Param.Value == "PPID") {
+			switch n.Param.Value {
+			case "$", "PPID":
 				n.Param.Value = pidVariable
+			case "!":
+				n.Param.Value = lastJobVariable
 			}
 		case *syntax.UnaryTest:
 			switch n.Op {
@@ -136,6 +145,9 @@ func contain(node syntax.Node) error {
 		}
 		return err == nil
 	})
+	for _, st := range background {
+		trackJob(st)
+	}
 	return err
 }
 
@@ -230,7 +242,14 @@ func (sh *shell) beforeCall(ctx context.Context, args []string) ([]string, error
 		return nil, err
 	}
 	hc := interp.HandlerCtx(ctx)
+	if bg := sh.jobOf(hc.Env); bg != nil && bg.ctx.Err() != nil {
+		return []string{"exit", strconv.Itoa(128 + int(syscall.SIGTERM))}, nil
+	}
 	switch args[0] {
+	case "@job":
+		return sh.newJob(ctx, hc.Env), nil
+	case "wait":
+		return sh.beforeWait(args), nil
 	case "command":
 		return sh.beforeCommand(ctx, args)
 	case "builtin":
@@ -343,6 +362,13 @@ func (sh *shell) exec(ctx context.Context, args []string) error {
 		sh.mu.Unlock()
 	}()
 	hc := interp.HandlerCtx(ctx)
+	whole := ctx
+	if bg := sh.jobOf(hc.Env); bg != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(bg.ctx, cancel)()
+	}
 	c := &call{
 		sh: sh, node: sh.node, root: sh.root, args: args, dir: hc.Dir,
 		in: input(ctx, hc.Stdin), err: hc.Stderr,
@@ -368,8 +394,11 @@ func (sh *shell) exec(ctx context.Context, args []string) error {
 	c.setOut(hc.Stdout)
 	code := c.exec(ctx, args)
 	c.out.Flush()
-	if err := ctx.Err(); err != nil {
+	if err := whole.Err(); err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		code = 128 + int(syscall.SIGTERM)
 	}
 	if code != 0 {
 		return interp.ExitStatus(code)

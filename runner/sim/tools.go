@@ -43,7 +43,8 @@ type call struct {
 
 func (c *call) setOut(w io.Writer) {
 	c.raw = w
-	c.out = bufio.NewWriterSize(w, 16<<10)
+	// As large as the C library's buffer for a pipe.
+	c.out = bufio.NewWriterSize(w, 4<<10)
 }
 
 func (c *call) printf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }

@@ -454,8 +454,8 @@ func runPs(_ context.Context, c *call) int {
 	return 0
 }
 
-// runKill ends what can be ended from outside: the forgotten server that the
-// fault port-busy leaves. Background jobs of a script end with the script.
+// runKill ends the script's own background jobs, and the forgotten server that
+// the fault port-busy leaves. Nothing else on the node can be killed.
 func runKill(_ context.Context, c *call) int {
 	code := 0
 	for _, a := range c.args[1:] {
@@ -466,6 +466,9 @@ func runKill(_ context.Context, c *call) int {
 		if err != nil {
 			continue
 		}
+		if c.sh.endJob(pid, c.args[1] == "-0") {
+			continue
+		}
 		c.locked(func() {
 			p := c.node.procs[pid]
 			if p == nil {
@@ -473,7 +476,7 @@ func runKill(_ context.Context, c *call) int {
 				return
 			}
 			for port, l := range c.node.listeners {
-				if l.proc == p && l.accept == nil {
+				if l.proc == p && l.accept == nil && c.args[1] != "-0" {
 					delete(c.node.listeners, port)
 					delete(c.node.procs, pid)
 				}
