@@ -3,7 +3,9 @@ package sim
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -304,5 +306,33 @@ func TestLogin(t *testing.T) {
 	}
 	if code := exitOf(t, s.Wait()); code != 3 || !strings.Contains(seen.String(), "5 in /sys\r\n") || !strings.Contains(seen.String(), "nvidia@spark-01:~$ ") {
 		t.Errorf("exit %d, screen %q", code, seen.String())
+	}
+}
+
+func TestServeOnLoopback(t *testing.T) {
+	b := newBench(t, Options{})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- b.Serve(ctx, ln, "spark-02") }()
+	c, err := ssh.Dial("tcp", ln.Addr().String(), &ssh.ClientConfig{
+		User: "anyone", Auth: []ssh.AuthMethod{ssh.Password("anything")}, HostKeyCallback: ssh.FixedHostKey(b.HostKey("spark-02")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.clients["spark-02"] = c
+	if got := b.must("spark-02", "hostname"); got != "spark-02\n" {
+		t.Errorf("%q", got)
+	}
+	if _, err := c.Dial("tcp", "127.0.0.1:22"); err == nil {
+		t.Error("a forwarded connection was accepted")
+	}
+	cancel()
+	if err := <-served; !errors.Is(err, context.Canceled) {
+		t.Errorf("Serve: %v", err)
 	}
 }
