@@ -118,13 +118,17 @@ func (s *session) serve(ctx context.Context, requests <-chan *ssh.Request) {
 				Modes                        string
 			}
 			if ok = !started && ssh.Unmarshal(req.Payload, &p) == nil; ok {
-				s.pty, s.width, s.height = true, int(p.Columns), int(p.Rows)
+				s.pty = true
+				// A client without a terminal of its own says 0 by 0.
+				if p.Columns > 0 && p.Rows > 0 {
+					s.width, s.height = int(p.Columns), int(p.Rows)
+				}
 				s.env = append(s.env, "TERM="+p.Term)
 			}
 		case "window-change":
 			var p struct{ Columns, Rows, Width, Height uint32 }
 			mu.Lock()
-			if ssh.Unmarshal(req.Payload, &p) == nil && s.resized != nil {
+			if ssh.Unmarshal(req.Payload, &p) == nil && s.resized != nil && p.Columns > 0 && p.Rows > 0 {
 				s.resized(int(p.Columns), int(p.Rows))
 			}
 			mu.Unlock()
