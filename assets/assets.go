@@ -1,5 +1,6 @@
 // Package assets is data that the program carries, and no code: the tutorial's
-// parts. Only cmd imports it and hands the files on.
+// parts and the script of the virtual rig. Only cmd imports it and hands the
+// files on.
 package assets
 
 import "embed"
@@ -8,3 +9,9 @@ import "embed"
 //
 //go:embed tutorial
 var Tutorial embed.FS
+
+// RigScript is rig/rig, a bash script that boots two virtual machines with
+// soft-RoCE between them.
+//
+//go:embed rig/rig
+var RigScript []byte

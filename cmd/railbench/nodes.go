@@ -66,7 +66,7 @@ func (b *bench) close() {
 // tutorial loads the built-in one and checks that the catalog has what it names.
 func tutorial() (steps.Tutorial, steps.Catalog, error) {
 	cat := catalog.New()
-	t, err := runbook.Load(assets.FS, "tutorial")
+	t, err := runbook.Load(assets.Tutorial, "tutorial")
 	if err == nil {
 		err = runbook.Check(t, cat)
 	}
