@@ -94,7 +94,9 @@ func least(a, b float64) float64 {
 
 // A measurement is what a stage of perftest gave, where it can be judged.
 type measurement struct {
-	rail   string // "rail 1 (rocep1s0f0)"
+	no     int    // of the rail, counted from 1
+	dev    string // the client's RDMA device
+	rail   string // both, for evidence: "rail 1 (rocep1s0f0)"
 	pair   steps.Pair
 	client steps.Output
 }
@@ -107,9 +109,10 @@ func measured(r steps.Result, s steps.Stage, rep *report) (measurement, bool) {
 		return measurement{}, false
 	}
 	m := measurement{pair: r.Rig.Pairs[s.Pair]}
-	m.rail = fmt.Sprintf("rail %d (%s)", s.Pair+1, r.Rig.Rail(m.pair, steps.Here).Dev)
+	m.no, m.dev = s.Pair+1, r.Rig.Rail(m.pair, steps.Here).Dev
+	m.rail = fmt.Sprintf("rail %d (%s)", m.no, m.dev)
 	if s.Err != "" {
-		rep.add(steps.Inconclusive, "%s: it stopped: %s", m.rail, s.Err)
+		rep.on(m, steps.Inconclusive, "it stopped: %s", s.Err)
 	}
 	var server *steps.Output
 	found := false
@@ -122,7 +125,7 @@ func measured(r steps.Result, s steps.Stage, rep *report) (measurement, bool) {
 	}
 	if !found || server == nil {
 		if s.Err == "" || server == nil && found {
-			rep.add(steps.Inconclusive, "%s: not both ends ran", m.rail)
+			rep.on(m, steps.Inconclusive, "not both ends ran")
 		}
 		return m, false
 	}
@@ -157,13 +160,13 @@ type cause struct {
 var causes = []cause{
 	{regexp.MustCompile(`Couldn't listen to port`), steps.Inconclusive, "its port is taken on %s: end the process that listens there (ss -ltnp), or set PORT"},
 	{regexp.MustCompile(`Port number \d+ state is Down`), steps.Fail, "the port is down on %s: check the interface (ip link) and the cable"},
-	{regexp.MustCompile(`IB device \S+ not found|Did not detect devices`), steps.Fail, "the RDMA device is gone on %s: is its driver still loaded (dmesg)"},
+	{regexp.MustCompile(`IB device \S+ not found|Did not detect devices`), steps.Fail, "the RDMA device is gone on %s: is its driver still loaded (dmesg)?"},
 	{regexp.MustCompile(`Found Incompatibility issue with GID types`), steps.Fail, "the GIDs of the two ends are of different kinds (seen on %s): run the GID check again"},
 	{regexp.MustCompile(`(?i)Couldn't allocate MR|create mr`), steps.Fail, "memory could not be registered on %s: raise the memlock limit (ulimit -l)"},
 	{regexp.MustCompile(`Failed to modify QP`), steps.Fail, "the queue pairs don't reach each other (seen on %s): the GID index or the address behind it has changed; run the GID check again, and look for a bond"},
 	{regexp.MustCompile(`transport retry counter|Completion with error|Failed to complete run_iter`), steps.Fail, "packets stopped arriving in the middle (seen on %s): the cable, the link or the MTU"},
-	{regexp.MustCompile(`mismatch: local=|Failed to negotiate`), steps.Inconclusive, "the two ends did not agree on their options (seen on %s): do the perftest versions differ"},
-	{regexp.MustCompile(`unrecognized option|invalid option|Invalid Command`), steps.Inconclusive, "perftest on %s doesn't know one of the options: is it very old"},
+	{regexp.MustCompile(`mismatch: local=|Failed to negotiate`), steps.Inconclusive, "the two ends did not agree on their options (seen on %s): do the perftest versions differ?"},
+	{regexp.MustCompile(`unrecognized option|invalid option|Invalid Command`), steps.Inconclusive, "perftest on %s doesn't know one of the options: is it very old?"},
 	{regexp.MustCompile(`Couldn't connect to`), steps.Inconclusive, "no server could be reached from %s: the peer's address, a firewall, or a server that ended early"},
 	{regexp.MustCompile(`resolv|Name or service not known`), steps.Inconclusive, "the peer's address could not be resolved on %s"},
 }
@@ -173,7 +176,7 @@ func explain(rig steps.Rig, m measurement, server steps.Output, messages []messa
 	for _, c := range causes {
 		for _, msg := range messages {
 			if c.pattern.MatchString(msg.text) {
-				rep.add(c.grade, "%s: "+c.means, m.rail, nodeName(rig, msg.end))
+				rep.on(m, c.grade, c.means, nodeName(rig, msg.end))
 				rep.show(m.rail+" message", msg.text, "", nil)
 				return
 			}
@@ -185,7 +188,7 @@ func explain(rig steps.Rig, m measurement, server steps.Output, messages []messa
 			if strings.Contains(f.text, "timed out") {
 				hint = "; crossed rails and a wrong GID hang like this, without a word"
 			}
-			rep.add(f.grade, "%s: %s%s", m.rail, f.text, hint)
+			rep.on(m, f.grade, "%s%s", f.text, hint)
 			return
 		}
 	}
@@ -201,7 +204,7 @@ func explain(rig steps.Rig, m measurement, server steps.Output, messages []messa
 		if o.Role == "server" {
 			grade = steps.Inconclusive // the client has its number, and nobody vouches for it
 		}
-		rep.add(grade, "%s: the %s on %s ended with %s%s", m.rail, orUnknown(o.Role), nodeName(rig, o.End), o.Exit, said)
+		rep.on(m, grade, "the %s on %s ended with %s%s", orUnknown(o.Role), nodeName(rig, o.End), o.Exit, said)
 		return
 	}
 }
@@ -213,7 +216,8 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep report
-	var figures, expected []string
+	var figures, expected []string // one figure per rail
+	var rails []int
 	var sent, predicted, tutorial float64
 	accounts := 0
 	for _, s := range r.Stages {
@@ -223,19 +227,19 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		v, ok := m.client.Value.(parse.Bandwidth)
 		if m.client.ParseErr != "" || !ok || len(v.Rows) == 0 {
-			rep.add(steps.Inconclusive, "%s: the client's output has no result that can be read", m.rail)
+			rep.on(m, steps.Inconclusive, "the client's output has no result that can be read")
 			continue
 		}
 		row := v.Rows[0]
 		if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-			rep.add(steps.Inconclusive, "%s: the client reports %g Gb/s for %d messages of %d bytes", m.rail, row.AverageGbps, row.Iterations, row.Bytes)
+			rep.on(m, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations, row.Bytes)
 			continue
 		}
 		mtu := agreedMTU(r.Rig, m.pair, v.MTU)
 		b := bandOf(r.Rig, m.pair, mtu)
 		judgeFigure(r, s, m, row, b, mtu, &rep)
 		rep.show(m.rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
-		figures = append(figures, fmt.Sprintf("rail %d %s", s.Pair+1, gbps(row.AverageGbps)))
+		figures, rails = append(figures, gbps(row.AverageGbps)), append(rails, m.no)
 		if b.expected > 0 {
 			if text := fmt.Sprintf("%.1f: %s", b.expected, b.from); !slices.Contains(expected, text) {
 				expected = append(expected, text)
@@ -249,12 +253,13 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	lead := strings.Join(figures, ", ")
-	switch {
-	case len(expected) == 1:
-		lead += fmt.Sprintf(": all that it can do (%s)", expected[0])
-	case len(expected) > 1:
-		lead += ": all that each can do"
+	lead := perRail(rails, figures)
+	switch each := map[bool]string{true: "it", false: "each"}[len(rails) == 1]; len(expected) {
+	case 0:
+	case 1:
+		lead += fmt.Sprintf(": all that %s can do (%s)", each, expected[0])
+	default:
+		lead += fmt.Sprintf(": all that %s can do", each)
 	}
 	account := ""
 	switch {
@@ -301,11 +306,11 @@ func judgeFigure(r steps.Result, s steps.Stage, m measurement, row parse.Bandwid
 	}
 	switch share := row.AverageGbps / b.expected; {
 	case row.AverageGbps > overLimit*b.limit:
-		rep.add(steps.Inconclusive, "%s: %s is more than the %.1f that the hardware can carry: is the unit misread", m.rail, gbps(row.AverageGbps), b.limit)
+		rep.on(m, steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: is the unit misread?", gbps(row.AverageGbps), b.limit)
 	case share < warnShare:
-		rep.add(steps.Fail, "%s: %s of %.1f (%s): %s", m.rail, gbps(row.AverageGbps), b.expected, b.from, likelyCause(r, s, m, row.AverageGbps, mtu))
+		rep.on(m, steps.Fail, "%s of %.1f (%s): %s", gbps(row.AverageGbps), b.expected, b.from, likelyCause(r, s, m, row.AverageGbps, mtu))
 	case share < passShare:
-		rep.add(steps.Warn, "%s: %s of %.1f (%s): %s", m.rail, gbps(row.AverageGbps), b.expected, b.from, likelyCause(r, s, m, row.AverageGbps, mtu))
+		rep.on(m, steps.Warn, "%s of %.1f (%s): %s", gbps(row.AverageGbps), b.expected, b.from, likelyCause(r, s, m, row.AverageGbps, mtu))
 	}
 }
 
@@ -316,7 +321,7 @@ func likelyCause(r steps.Result, s steps.Stage, m measurement, got float64, mtu 
 		if narrow(rail) {
 			ceiling, _ := probe.Ceiling(rail)
 			if got < 1.1*ceiling {
-				return fmt.Sprintf("%s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rail.Dev, nodeName(r.Rig, e),
+				return fmt.Sprintf("its PCIe link on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", nodeName(r.Rig, e),
 					probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 			}
 		}
@@ -379,6 +384,8 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep report
 	var figures []string
+	var rails []int
+	var tail float64
 	banded := false
 	for _, s := range r.Stages {
 		m, ok := measured(r, s, &rep)
@@ -387,12 +394,12 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		v, ok := m.client.Value.(parse.Latency)
 		if m.client.ParseErr != "" || !ok || len(v.Rows) == 0 {
-			rep.add(steps.Inconclusive, "%s: the client's output has no result that can be read", m.rail)
+			rep.on(m, steps.Inconclusive, "the client's output has no result that can be read")
 			continue
 		}
 		row := v.Rows[0]
 		if row.TypicalUS <= 0 || row.Iterations <= 0 {
-			rep.add(steps.Inconclusive, "%s: the client reports no typical latency", m.rail)
+			rep.on(m, steps.Inconclusive, "the client reports no typical latency")
 			continue
 		}
 		b := bandOf(r.Rig, m.pair, agreedMTU(r.Rig, m.pair, v.MTU))
@@ -404,24 +411,37 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.show(m.rail+" latency, typical", row.TypicalUS, "us", e)
 		rep.show(m.rail+" latency, 99 %", row.P99US, "us", nil)
 		rep.show(m.rail+" latency, maximum", row.MaxUS, "us", nil)
-		figures = append(figures, fmt.Sprintf("rail %d %.3g us typical, %.3g at 99 %%", s.Pair+1, row.TypicalUS, row.P99US))
+		figures, rails = append(figures, fmt.Sprintf("%.3g us", row.TypicalUS)), append(rails, m.no)
+		tail = max(tail, row.P99US)
 		switch {
 		case b.none != "":
 			rep.add(steps.Pass, "There is no band to judge by: %s", b.none)
 		case row.TypicalUS < leastLatency:
-			rep.add(steps.Inconclusive, "%s: %.3g us is less than a cable and two adapters can take", m.rail, row.TypicalUS)
+			rep.on(m, steps.Inconclusive, "%.3g us is less than a cable and two adapters can take", row.TypicalUS)
 		case row.TypicalUS > warnLatencyUS:
-			rep.add(steps.Fail, "%s: %.3g us typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand between", m.rail, row.TypicalUS)
+			rep.on(m, steps.Fail, "%.3g us typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand between?", row.TypicalUS)
 		case row.TypicalUS > passLatencyUS:
-			rep.add(steps.Warn, "%s: %.3g us typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", m.rail, row.TypicalUS)
+			rep.on(m, steps.Warn, "%.3g us typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", row.TypicalUS)
 		}
 		if g := flaps(s, m); g != "" {
-			rep.add(steps.Fail, "%s: the link went down during the test (%s)", m.rail, g)
+			rep.on(m, steps.Fail, "the link went down during the test (%s)", g)
 		}
 	}
-	lead := strings.Join(figures, "; ")
+	lead := fmt.Sprintf("typically %s one way, and %.3g at most for 99 %%", perRail(rails, figures), tail)
 	if banded {
 		lead += ": as it should be (1 to 2.5 us)"
 	}
 	return rep.verdict(lead)
+}
+
+// perRail lists a figure for each rail, or one for all where they are alike.
+func perRail(rails []int, figures []string) string {
+	if len(figures) > 1 && !slices.ContainsFunc(figures, func(f string) bool { return f != figures[0] }) {
+		return fmt.Sprintf("%s on each of the %d rails", figures[0], len(rails))
+	}
+	var all []string
+	for i, f := range figures {
+		all = append(all, fmt.Sprintf("%s on rail %d", f, rails[i]))
+	}
+	return strings.Join(all, ", ")
 }

@@ -34,57 +34,66 @@ func wireBytes(row parse.BandwidthRow, mtu int) float64 {
 // account is right.
 func judgeBytes(r steps.Result, s steps.Stage, m measurement, row parse.BandwidthRow, mtu int, soft bool, rep *report) (sent, want float64, ok bool) {
 	if len(s.Bytes) == 0 || mtu <= 0 {
-		rep.add(steps.Inconclusive, "%s: the bytes were not counted, so nothing shows which rail carried them", m.rail)
+		rep.on(m, steps.Inconclusive, "the bytes were not counted, so nothing shows which rail carried them")
 		return 0, 0, false
 	}
 	want = wireBytes(row, mtu)
 	payload := float64(row.Iterations) * float64(row.Bytes)
 	if g := flaps(s, m); g != "" {
-		rep.add(steps.Fail, "%s: the link went down during the test (%s)", m.rail, g)
+		rep.on(m, steps.Fail, "the link went down during the test (%s)", g)
 	}
-	sent, okHere := judgeEnd(r, s, m, steps.Here, want, payload, soft, row, mtu, rep)
-	_, okPeer := judgeEnd(r, s, m, steps.Peer, want, payload, soft, row, mtu, rep)
-	return sent, want, okHere && okPeer
+	var problems [2]finding
+	for _, e := range steps.Ends {
+		var own float64
+		own, problems[e] = judgeEnd(r, s, m, e, want, payload, soft, row, mtu, rep)
+		if e == steps.Here {
+			sent = own
+		}
+	}
+	if problems[0] == problems[1] {
+		if problems[0].text == "" {
+			return sent, want, true
+		}
+		rep.on(m, problems[0].grade, "on both nodes %s", problems[0].text)
+		return sent, want, false
+	}
+	for _, e := range steps.Ends {
+		if p := problems[e]; p.text != "" {
+			rep.on(m, p.grade, "on %s %s", nodeName(r.Rig, e), p.text)
+		}
+	}
+	return sent, want, false
 }
 
 // judgeEnd is the account of one node. The client writes, so Here is looked at
-// for what it sent and Peer for what it received.
-func judgeEnd(r steps.Result, s steps.Stage, m measurement, e steps.End, want, payload float64, soft bool, row parse.BandwidthRow, mtu int, rep *report) (own float64, ok bool) {
+// for what it sent and Peer for what it received. The finding is empty where the
+// account is right.
+func judgeEnd(r steps.Result, s steps.Stage, m measurement, e steps.End, want, payload float64, soft bool, row parse.BandwidthRow, mtu int, rep *report) (own float64, _ finding) {
 	node, verb := nodeName(r.Rig, e), "sent"
 	if e == steps.Peer {
 		verb = "received"
 	}
-	moved := func(b steps.RailBytes) float64 {
-		if e == steps.Peer {
-			return float64(b.Rx)
-		}
-		return float64(b.Tx)
+	problem := func(g steps.Grade, format string, args ...any) finding {
+		return finding{grade: g, text: fmt.Sprintf(format, args...)}
 	}
-	ok = true
-	fail := func(g steps.Grade, format string, args ...any) {
-		rep.add(g, format, args...)
-		ok = false
-	}
-
 	var mine *steps.RailBytes
 	counted := map[int]bool{}
 	var foreign float64
 	var others []string
 	for _, b := range s.Bytes {
-		if b.End != e {
-			continue
-		}
-		if b.Rail == m.pair.Rails[e] {
+		switch {
+		case b.End != e:
+		case b.Rail == m.pair.Rails[e]:
 			mine = &b
-			continue
-		}
-		if !b.Known {
-			continue
-		}
-		counted[b.Rail] = true
-		if n := max(float64(b.Tx), float64(b.Rx)); n > otherRails*payload {
-			foreign += n
-			others = append(others, fmt.Sprintf("%s (%s)", b.Dev, size(n)))
+		case b.Known:
+			counted[b.Rail] = true
+			if n := max(float64(b.Tx), float64(b.Rx)); n > otherRails*payload {
+				foreign += n
+				others = append(others, b.Dev)
+				rep.show(fmt.Sprintf("%s bytes on %s of %s", m.rail, b.Dev, node), int64(n), "bytes", &steps.Expected{
+					Max: ptr(float64(int64(otherRails * payload))), From: "the test uses one rail",
+				})
+			}
 		}
 	}
 	rail := r.Rig.Rail(m.pair, e)
@@ -93,15 +102,12 @@ func judgeEnd(r steps.Result, s steps.Stage, m measurement, e steps.End, want, p
 		if mine != nil && mine.Why != "" {
 			why = mine.Why
 		}
-		fail(steps.Inconclusive, "%s: what %s on %s moved is unknown (%s)", m.rail, rail.Dev, node, why)
-		return 0, false
+		return 0, problem(steps.Inconclusive, "the bytes of %s are unknown (%s)", rail.Dev, why)
 	}
-	own = moved(*mine)
+	if own = float64(mine.Tx); e == steps.Peer {
+		own = float64(mine.Rx)
+	}
 	netdev := strings.HasPrefix(mine.Source, "netdev")
-	if netdev && !soft && rail.PCI.Addr != "" {
-		fail(steps.Inconclusive, "%s: %s on %s has no port counters, and RDMA is not in its interface's bytes, so nothing shows which rail carried it", m.rail, rail.Dev, node)
-		return own, false
-	}
 	most := moreBytes
 	if netdev {
 		most = moreNetdevBytes
@@ -110,34 +116,34 @@ func judgeEnd(r steps.Result, s steps.Stage, m measurement, e steps.End, want, p
 		Min: ptr(float64(int64(lessBytes * want))), Max: ptr(float64(int64(most * want))),
 		From: fmt.Sprintf("%d messages of %d bytes in packets of %d with %d bytes of headers each (%s)", row.Iterations, row.Bytes, mtu, roceHeaders, mine.Source),
 	})
-	rep.show(fmt.Sprintf("%s bytes on other rails of %s", m.rail, node), int64(foreign), "bytes", &steps.Expected{
-		Max: ptr(float64(int64(otherRails * payload))), From: "the test uses one rail",
-	})
-
-	switch ratio := own / want; {
+	ratio := own / want
+	switch {
+	case netdev && !soft && rail.PCI.Addr != "":
+		return own, problem(steps.Inconclusive, "%s has no port counters, and RDMA is not in its interface's bytes: nothing shows which rail carried it", rail.Dev)
 	case ratio < 0.01 && foreign >= want/2:
-		fail(steps.Fail, "%s: nothing went over it on %s; %s carried the bytes: the wrong rail", m.rail, node, and(others))
+		return own, problem(steps.Fail, "nothing went over %s; %s carried the bytes: the wrong rail", rail.Dev, and(others))
 	case foreign > 0:
-		fail(steps.Fail, "%s: on %s %s moved bytes too, and the test uses one rail: is something else running, or a bond", m.rail, node, and(others))
+		return own, problem(steps.Fail, "%s moved bytes too, and the test uses one rail: a bond, or something else running?", and(others))
+	}
+	// A rail that nobody read might have carried anything.
+	for i, other := range r.Rig.Nodes[e].Rails {
+		if i != m.pair.Rails[e] && !counted[i] && other.State == "ACTIVE" {
+			return own, problem(steps.Inconclusive, "the bytes of %s meanwhile are unknown", other.Dev)
+		}
+	}
+	switch {
 	case ratio > jumped:
-		fail(steps.Inconclusive, "%s: %s on %s %s %s where %s were predicted: the counter jumped, or other traffic ran", m.rail, rail.Dev, node, verb, size(own), size(want))
+		return own, problem(steps.Inconclusive, "%s moved %s where %s were predicted: the counter jumped, or other traffic ran", rail.Dev, size(own), size(want))
 	case ratio > most:
 		why := "no error counter grew, so perhaps other traffic"
 		if g := grownErrors(s, m); g != "" {
 			why = "packets were sent again: " + g
 		}
-		fail(steps.Warn, "%s: %s %s %.1f %% more than predicted (%s)", m.rail, node, verb, 100*(ratio-1), why)
+		return own, problem(steps.Warn, "%.1f %% more bytes than predicted (%s)", 100*(ratio-1), why)
 	case ratio < lessBytes:
-		fail(steps.Inconclusive, "%s: %s on %s %s only %s of the %s predicted", m.rail, rail.Dev, node, verb, size(own), size(want))
+		return own, problem(steps.Inconclusive, "%s moved only %s of the %s predicted", rail.Dev, size(own), size(want))
 	}
-	// A rail that nobody read might have carried anything.
-	for i, other := range r.Rig.Nodes[e].Rails {
-		if i != m.pair.Rails[e] && !counted[i] && other.State == "ACTIVE" {
-			fail(steps.Inconclusive, "%s: what %s on %s moved meanwhile is unknown", m.rail, other.Dev, node)
-			break
-		}
-	}
-	return own, ok
+	return own, finding{}
 }
 
 // flapCounters grow when a link goes down. perftest ends with status 0 all the

@@ -72,6 +72,10 @@ func parser[T any](read func(string) (T, error)) steps.Parser {
 type finding struct {
 	grade steps.Grade
 	text  string // a sentence without its full stop
+	// rail is the number of the rail that it is about, counted from 1, and dev its
+	// device; 0 where it is about none.
+	rail int
+	dev  string
 }
 
 // A report gathers findings and evidence into a verdict.
@@ -81,7 +85,15 @@ type report struct {
 }
 
 func (r *report) add(g steps.Grade, format string, args ...any) {
-	f := finding{g, fmt.Sprintf(format, args...)}
+	r.note(finding{grade: g, text: fmt.Sprintf(format, args...)})
+}
+
+// on adds a finding about the rail of a measurement.
+func (r *report) on(m measurement, g steps.Grade, format string, args ...any) {
+	r.note(finding{grade: g, text: fmt.Sprintf(format, args...), rail: m.no, dev: m.dev})
+}
+
+func (r *report) note(f finding) {
 	if !slices.Contains(r.findings, f) {
 		r.findings = append(r.findings, f)
 	}
@@ -89,6 +101,33 @@ func (r *report) add(g steps.Grade, format string, args ...any) {
 
 func (r *report) show(name string, value any, unit string, expected *steps.Expected) {
 	r.evidence = append(r.evidence, steps.Evidence{Name: name, Value: value, Unit: unit, Expected: expected})
+}
+
+// sorted puts the worst findings first and says once what is true of several
+// rails.
+func (r *report) sorted() []finding {
+	var merged []finding
+	for _, f := range r.findings {
+		var rails []string
+		for _, g := range r.findings {
+			if g.rail > 0 && g.grade == f.grade && g.text == f.text {
+				rails = append(rails, fmt.Sprint(g.rail))
+			}
+		}
+		switch {
+		case f.rail == 0:
+		case len(rails) == 1:
+			f.text = fmt.Sprintf("rail %d (%s): %s", f.rail, f.dev, f.text)
+		default:
+			f.text = fmt.Sprintf("rails %s: %s", and(rails), f.text)
+		}
+		f.rail, f.dev = 0, ""
+		if !slices.Contains(merged, f) {
+			merged = append(merged, f)
+		}
+	}
+	slices.SortStableFunc(merged, func(a, b finding) int { return int(b.grade) - int(a.grade) })
+	return merged
 }
 
 // maxSentences keeps a reason readable; the rest is in the evidence.
@@ -101,10 +140,8 @@ func (r *report) verdict(pass ...string) steps.Verdict {
 	if v.Evidence == nil {
 		v.Evidence = []steps.Evidence{}
 	}
-	sorted := slices.Clone(r.findings)
-	slices.SortStableFunc(sorted, func(a, b finding) int { return int(b.grade) - int(a.grade) })
 	var texts []string
-	for _, f := range sorted {
+	for _, f := range r.sorted() {
 		v.Grade = v.Grade.Worst(f.grade)
 		texts = append(texts, f.text)
 	}
@@ -130,7 +167,7 @@ func sentences(texts []string) string {
 			b.WriteByte(' ')
 		}
 		b.WriteString(capital(t))
-		if !strings.HasSuffix(t, ".") && !strings.HasSuffix(t, ")") && !strings.HasSuffix(t, "?") {
+		if !strings.HasSuffix(t, ".") && !strings.HasSuffix(t, "?") && !strings.HasPrefix(t, "(") {
 			b.WriteByte('.')
 		}
 	}
@@ -148,10 +185,21 @@ func gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	if r.Skip != "" {
 		return steps.Verdict{Grade: steps.Skipped, Reason: skipReason(c, r), Evidence: []steps.Evidence{}}, true
 	}
-	if len(r.Stages) == 0 {
-		return inconclusive("Nothing ran."), true
+	if len(r.Stages) > 0 {
+		return steps.Verdict{}, false
 	}
-	return steps.Verdict{}, false
+	for _, e := range steps.Ends {
+		if r.Rig.Nodes[e].Err != "" {
+			return inconclusive("Nothing ran, because %s could not be looked at: %s", nodeName(r.Rig, e), r.Rig.Nodes[e].Err), true
+		}
+	}
+	if c.EachRail && len(r.Rig.Pairs) == 0 {
+		return inconclusive("Nothing ran, because no rail leads from node to node: see the rail map."), true
+	}
+	return inconclusive("Nothing ran."), true
+}
+
+// unreachable	return steps.Verdict{}, false
 }
 
 // skipReason says which package brings what is missing, where the session's
@@ -176,21 +224,21 @@ func skipReason(c steps.Cell, r steps.Result) string {
 // trouble says in words why an output can't be judged, and how bad that is; ok
 // is false where it can.
 func trouble(rig steps.Rig, o steps.Output) (finding, bool) {
-	where := "on " + nodeName(rig, o.End)
+	where := "the script on " + nodeName(rig, o.End)
 	if o.Role != "" {
 		where = "the " + o.Role + " on " + nodeName(rig, o.End)
 	}
 	switch {
 	case !o.Ran && o.Err != "":
-		return finding{steps.Inconclusive, fmt.Sprintf("%s did not run to its end: %s", where, o.Err)}, true
+		return finding{grade: steps.Inconclusive, text: fmt.Sprintf("%s did not run to its end: %s", where, o.Err)}, true
 	case !o.Ran:
-		return finding{steps.Inconclusive, where + " did not run"}, true
+		return finding{grade: steps.Inconclusive, text: where + " did not run"}, true
 	case o.Exit.Why == runner.TimedOut:
-		return finding{steps.Inconclusive, where + " " + o.Exit.String()}, true
+		return finding{grade: steps.Inconclusive, text: where + " " + o.Exit.String()}, true
 	case o.Exit.Why == runner.Cancelled:
-		return finding{steps.Inconclusive, where + " was interrupted"}, true
+		return finding{grade: steps.Inconclusive, text: where + " was interrupted"}, true
 	case o.Exit.Code == 127:
-		return finding{steps.Inconclusive, where + " did not find a command (exit 127)"}, true
+		return finding{grade: steps.Inconclusive, text: where + " did not find a command (exit 127)"}, true
 	}
 	return finding{}, false
 }
@@ -202,10 +250,11 @@ func nodeName(rig steps.Rig, e steps.End) string {
 	return e.String()
 }
 
-// onBoth gathers the outputs of a cell that runs one script on both nodes. What
-// can't be judged is in the report; the outputs that can are returned by end.
-func onBoth(r steps.Result, rep *report) map[steps.End]steps.Output {
-	good := map[steps.End]steps.Output{}
+// onBoth gathers the outputs of a cell that runs one script on both nodes, by
+// end. ok is false where an end is missing: then the report says why, and what
+// the other end alone shows may only be a consequence of that.
+func onBoth(r steps.Result, rep *report) (good map[steps.End]steps.Output, ok bool) {
+	good = map[steps.End]steps.Output{}
 	seen := map[steps.End]bool{}
 	for _, s := range r.Stages {
 		if s.Err != "" {
@@ -225,7 +274,7 @@ func onBoth(r steps.Result, rep *report) map[steps.End]steps.Output {
 			rep.add(steps.Inconclusive, "nothing ran on %s", nodeName(r.Rig, e))
 		}
 	}
-	return good
+	return good, len(good) == len(steps.Ends)
 }
 
 // value reads what the parser made of an output. A missing or foreign value is

@@ -19,7 +19,10 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep report
 	up := 0
-	outputs := onBoth(r, &rep)
+	outputs, ok := onBoth(r, &rep)
+	if !ok {
+		return rep.verdict()
+	}
 	for _, e := range steps.Ends {
 		o, ok := outputs[e]
 		if !ok || exited(r, o, &rep) {
@@ -88,7 +91,10 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 	var names [2][]string
 	var firmware [2][]string
 	read := 0
-	outputs := onBoth(r, &rep)
+	outputs, ok := onBoth(r, &rep)
+	if !ok {
+		return rep.verdict()
+	}
 	for _, e := range steps.Ends {
 		o, ok := outputs[e]
 		if !ok {
@@ -98,7 +104,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		d, ok := o.Value.(parse.Devices)
 		// ibv_devinfo answers "No IB devices found" with a status of its own.
 		if ok && len(d.HCAs) == 0 && o.ParseErr == "" {
-			rep.add(steps.Fail, "%s has no RDMA device: is the driver loaded (lsmod | grep -e mlx5_ib -e rdma_rxe)", node)
+			rep.add(steps.Fail, "%s has no RDMA device: is the driver loaded (lsmod | grep -e mlx5_ib -e rdma_rxe)?", node)
 			read++
 			continue
 		}
@@ -151,8 +157,12 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep report
-	for _, o := range onBoth(r, &rep) {
-		exited(r, o, &rep)
+	outputs, ok := onBoth(r, &rep)
+	for _, o := range outputs {
+		ok = ok && !exited(r, o, &rep)
+	}
+	if !ok {
+		return rep.verdict()
 	}
 	rig := r.Rig
 	for _, e := range steps.Ends {
@@ -470,17 +480,17 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *report) {
 	}
 	pair := r.Rig.Pairs[s.Pair]
 	here, peer := r.Rig.Rail(pair, steps.Here), r.Rig.Rail(pair, steps.Peer)
-	rail := fmt.Sprintf("rail %d (%s)", s.Pair+1, here.Netdev.Name)
+	m := measurement{no: s.Pair + 1, dev: here.Netdev.Name}
 	if s.Err != "" {
-		rep.add(steps.Inconclusive, "%s: it stopped: %s", rail, s.Err)
+		rep.on(m, steps.Inconclusive, "it stopped: %s", s.Err)
 	}
 	if len(s.Outputs) == 0 {
-		rep.add(steps.Inconclusive, "%s: nothing ran", rail)
+		rep.on(m, steps.Inconclusive, "nothing ran")
 		return
 	}
 	o := s.Outputs[len(s.Outputs)-1]
 	if f, bad := trouble(r.Rig, o); bad {
-		rep.add(f.grade, "%s: %s", rail, f.text)
+		rep.on(m, f.grade, "%s", f.text)
 		return
 	}
 	pings, ok := value[[]parse.Ping](r, o, rep)
@@ -488,7 +498,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *report) {
 		return
 	}
 	if len(pings) < 2 {
-		rep.add(steps.Inconclusive, "%s: %d of 2 pings were made", rail, len(pings))
+		rep.on(m, steps.Inconclusive, "%d of 2 pings were made", len(pings))
 		return
 	}
 	normal, full := pings[0], pings[1]
@@ -505,30 +515,30 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *report) {
 		if len(normal.Errors) > 0 {
 			why = normal.Errors[0]
 		}
-		rep.add(steps.Fail, "%s: %s does not answer (%s)", rail, peer.Addr, why)
+		rep.on(m, steps.Fail, "%s does not answer (%s)", peer.Addr, why)
 		return
 	case normal.LossPercent > 0:
-		rep.add(steps.Warn, "%s: %g %% of the pings were lost", rail, normal.LossPercent)
+		rep.on(m, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
 	case normal.AvgMS > slowPingMS:
-		rep.add(steps.Warn, "%s: %.1f ms a round trip is too slow for a direct cable: does the traffic take another way?", rail, normal.AvgMS)
+		rep.on(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?", normal.AvgMS)
 	}
 	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, nodeName(r.Rig, steps.Here), peer.Netdev.MTU, nodeName(r.Rig, steps.Peer))
 	switch {
 	case full.Received == 0 && here.Netdev.MTU != peer.Netdev.MTU:
-		rep.add(steps.Fail, "%s: packets of its MTU don't arrive: %s; set both alike", rail, differ)
+		rep.on(m, steps.Fail, "packets of its MTU don't arrive: %s; set both alike", differ)
 	case full.Received == 0:
 		why := ""
 		if full.PathMTU > 0 {
 			why = fmt.Sprintf(" (the MTU on the way is %d)", full.PathMTU)
 		}
-		rep.add(steps.Fail, "%s: small packets arrive, packets of its MTU %d don't%s: an MTU mismatch", rail, here.Netdev.MTU, why)
+		rep.on(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: an MTU mismatch", here.Netdev.MTU, why)
 	case full.LossPercent > 0:
-		rep.add(steps.Warn, "%s: %g %% of the packets that fill the MTU were lost", rail, full.LossPercent)
+		rep.on(m, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:
-		rep.add(steps.Warn, "%s: packets arrive from here, but the ends differ: %s; in the other direction large ones may get lost", rail, differ)
+		rep.on(m, steps.Warn, "packets arrive from here, but the ends differ: %s; in the other direction large ones may get lost", differ)
 	}
 	if full.Received > 0 && normal.Received > 0 && !o.Exit.OK() && normal.LossPercent == 0 && full.LossPercent == 0 {
-		rep.add(steps.Inconclusive, "%s: every ping came back, and the script ended with %s all the same", rail, o.Exit)
+		rep.on(m, steps.Inconclusive, "every ping came back, and the script ended with %s all the same", o.Exit)
 	}
 }
 

@@ -20,7 +20,10 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep report
-	outputs := onBoth(r, &rep)
+	outputs, ok := onBoth(r, &rep)
+	if !ok {
+		return rep.verdict()
+	}
 	var tables [2][]parse.GIDRow
 	read := 0
 	for _, e := range steps.Ends {
@@ -40,25 +43,24 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.verdict()
 	}
 	var resolved, tutorial []string
+	differ := false
 	for i, p := range r.Rig.Pairs {
 		if !validPair(r.Rig, i) {
 			rep.add(steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
 			continue
 		}
-		var index [2]int
-		complete := true
+		m := measurement{no: i + 1, dev: r.Rig.Rail(p, steps.Here).Dev, pair: p}
+		index := [2]int{}
 		for _, e := range steps.Ends {
 			rail := r.Rig.Rail(p, e)
 			found, why := resolve(tables[e], rail)
-			index[e] = found
-			if found < 0 {
-				complete = false
-				rep.add(steps.Fail, "rail %d on %s (%s): %s", i+1, nodeName(r.Rig, e), rail.Dev, why)
+			if index[e] = found; found < 0 {
+				rep.on(m, steps.Fail, "on %s %s", nodeName(r.Rig, e), why)
 				continue
 			}
 			rep.show(fmt.Sprintf("%s %s GID index", nodeName(r.Rig, e), rail.Dev), found, "", &steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
 			if rail.GIDIndex != found {
-				rep.add(steps.Warn, "rail %d on %s: the index was %s when the rig was probed and is %d now: probe it again", i+1, nodeName(r.Rig, e), indexText(rail.GIDIndex), found)
+				rep.on(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again", nodeName(r.Rig, e), indexText(rail.GIDIndex), found)
 			}
 			meaning := atIndex(tables[e], rail, tutorialIndex)
 			rep.show(fmt.Sprintf("%s %s index %d", nodeName(r.Rig, e), rail.Dev, tutorialIndex), meaning, "", nil)
@@ -66,26 +68,47 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 				tutorial = append(tutorial, fmt.Sprintf("on %s's %s it %s", nodeName(r.Rig, e), rail.Dev, meaning))
 			}
 		}
-		if !complete {
-			continue
-		}
-		if index[0] == index[1] {
-			resolved = append(resolved, fmt.Sprintf("rail %d: %d on both nodes", i+1, index[0]))
-		} else {
-			text := fmt.Sprintf("rail %d: %d on %s and %d on %s", i+1, index[0], nodeName(r.Rig, steps.Here), index[1], nodeName(r.Rig, steps.Peer))
-			resolved = append(resolved, text)
-			rep.add(steps.Warn, "the GID index of %s: one number for both ends, as in the tutorial, would fail", text)
+		switch {
+		case index[0] < 0 || index[1] < 0:
+		case index[0] == index[1]:
+			resolved = append(resolved, fmt.Sprintf("rail %d: %d", m.no, index[0]))
+		default:
+			differ = true
+			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.no, index[0], index[1]))
+			rep.on(m, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, would fail", index[0], nodeName(r.Rig, steps.Here), index[1], nodeName(r.Rig, steps.Peer))
 		}
 	}
-	lead := "the RoCE v2 index is resolved: " + strings.Join(resolved, ", ")
+	for _, e := range steps.Ends {
+		checkForeignGIDs(r.Rig, e, tables[e], &rep)
+	}
+	lead := "the RoCE v2 index of each rail is resolved: " + strings.Join(resolved, ", ")
+	if !differ {
+		lead += " (the same on both nodes)"
+	}
 	note := fmt.Sprintf("The tutorial's index %d is right on every rail here, today", tutorialIndex)
-	if len(tutorial) > 0 {
-		note = fmt.Sprintf("The tutorial's index %d would have been wrong: %s", tutorialIndex, tutorial[0])
-		if len(tutorial) > 1 {
-			note += fmt.Sprintf(", and on %d more", len(tutorial)-1)
-		}
+	if n := len(tutorial); n > 0 {
+		note = fmt.Sprintf("The tutorial's index %d would have been wrong %s: %s", tutorialIndex, times(n), tutorial[0])
 	}
 	return rep.verdict(lead, note)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// checkForeignGIDs finds GIDs of an address that belong to the bond which holds
+// the rail's interface.
+func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *report) {
+	for _, g := range table {
+		for _, rail := range rig.Nodes[e].Rails {
+			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
+				rep.add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev, nodeName(rig, e), g.Netdev)
+			}
+		}
+	}
 }
 
 // resolve finds the RoCE v2 entry of the rail's address; -1 and why not.
@@ -109,7 +132,7 @@ func resolve(table []parse.GIDRow, rail steps.Rail) (int, string) {
 	if !slices.ContainsFunc(table, func(g parse.GIDRow) bool { return g.Dev == rail.Dev }) {
 		return -1, "its GID table is empty"
 	}
-	return -1, fmt.Sprintf("no RoCE v2 entry holds %s: is a bond or another interface holding the address", rail.Addr)
+	return -1, fmt.Sprintf("no RoCE v2 entry holds %s: does a bond or another interface hold the address?", rail.Addr)
 }
 
 // atIndex says what an index would have meant on a rail.

@@ -65,7 +65,8 @@ func orUnknown(s string) string {
 // bothFacts reads the lines "name: value" of both nodes.
 func bothFacts(r steps.Result, rep *report) [2]map[string]string {
 	var facts [2]map[string]string
-	for e, o := range onBoth(r, rep) {
+	outputs, _ := onBoth(r, rep)
+	for e, o := range outputs {
 		if exited(r, o, rep) {
 			continue
 		}
@@ -180,7 +181,7 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.add(steps.Inconclusive, "it stopped: %s", s.Err)
 		}
 	}
-	v := rep.verdict(fmt.Sprintf("railbench can become root on %s: the later parts can change the network there, and undo it", and(able)))
+	v := rep.verdict(fmt.Sprintf("root works on %s: the later parts can change the network there, and undo it", and(able)))
 	switch skipped := slices.ContainsFunc(rep.findings, func(f finding) bool { return f.grade == steps.Skipped }); {
 	case v.Grade == steps.Pass && skipped:
 		// PASS ranks above SKIPPED, and half of the nodes isn't enough.

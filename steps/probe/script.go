@@ -8,8 +8,6 @@ package probe
 // last line says that nothing was cut off.
 const Script = `# Look at this node: nothing is changed.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
-LC_ALL=C
-export PATH LC_ALL
 section() { echo "#railbench $*"; }
 
 section node
