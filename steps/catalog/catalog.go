@@ -199,9 +199,6 @@ func gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	return inconclusive("Nothing ran."), true
 }
 
-// unreachable	return steps.Verdict{}, false
-}
-
 // skipReason says which package brings what is missing, where the session's
 // reason doesn't already.
 func skipReason(c steps.Cell, r steps.Result) string {
