@@ -291,12 +291,11 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	}
 }
 
-// listening looks in the kernel's tables, because ss need not be installed. It
-// tries $TRIES times.
-const listening = `p=$(printf %04X "$LISTEN")
-i=0
+// listening looks for a port, $HEX, in the kernel's tables, because ss need not be
+// installed. It tries $TRIES times.
+const listening = `i=0
 while [ "$i" -lt "$TRIES" ]; do
-  grep -qs " [0-9A-F]*:$p [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6 && { echo yes; exit 0; }
+  grep -qs " [0-9A-F]*:$HEX [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6 && { echo yes; exit 0; }
   sleep 0.1
   i=$((i + 1))
 done
@@ -314,7 +313,7 @@ func (r *run) listens(ctx context.Context, e steps.End, port string, within time
 	}
 	out, err := text(ctx, r.s.o.Nodes[e], runner.Script{
 		Name: "look at port " + port, Body: listening, Limit: within + readyLimit,
-		Vars: map[string]string{"LISTEN": port, "TRIES": strconv.Itoa(tries)},
+		Vars: map[string]string{"HEX": fmt.Sprintf("%04X", n), "TRIES": strconv.Itoa(tries)},
 	})
 	return strings.TrimSpace(out) == "yes", err
 }
@@ -386,18 +385,19 @@ func script(cell steps.Cell, rig steps.Rig, pair int, role steps.Role, e steps.E
 	return runner.Script{Name: cell.ID, Body: role.Script, Vars: used, Limit: limit, Root: role.Root}
 }
 
-// reads says that a script names a variable. One too many does no harm.
+// reads says that a script names a variable, as "$NAME", "${NAME…" or in
+// arithmetic. One too many does no harm.
 func reads(script, name string) bool {
-	for rest := script; ; {
-		i := strings.Index(rest, name)
+	for at := 0; ; {
+		i := strings.Index(script[at:], name)
 		if i < 0 {
 			return false
 		}
-		end := i + len(name)
-		if i > 0 && (rest[i-1] == '$' || rest[i-1] == '{') && (end == len(rest) || !partOfName(rest[end])) {
+		from, to := at+i, at+i+len(name)
+		if (from == 0 || !partOfName(script[from-1])) && (to == len(script) || !partOfName(script[to])) {
 			return true
 		}
-		rest = rest[end:]
+		at = to
 	}
 }
 

@@ -1,0 +1,113 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func lines(from, n int) []OutputLine {
+	var out []OutputLine
+	for i := range n {
+		out = append(out, OutputLine{Text: fmt.Sprint(from + i)})
+	}
+	return out
+}
+
+func fold(events ...Event) Notebook {
+	n := NewNotebook(Tutorial{})
+	for _, e := range events {
+		n = n.Apply(e)
+	}
+	return n
+}
+
+func TestNotebookFoldsARun(t *testing.T) {
+	n := fold(CellQueued{"a"}, CellQueued{"b"}, CellStarted{Run: 1, Cell: "a"}, CellPrinted{Run: 1, Cell: "a", Lines: lines(0, 2)})
+	if n.Running != "a" || len(n.Queue) != 1 || n.Queue[0] != "b" || n.Cells["a"].Output.Len() != 2 || !n.Cells["a"].Running {
+		t.Errorf("%+v", n)
+	}
+	ended := n.Apply(CellEnded{Run: 1, Cell: "a", Verdict: Verdict{Grade: Pass}})
+	if ended.Running != "" || ended.Cells["a"].Verdict.Grade != Pass || ended.Cells["a"].Running {
+		t.Errorf("%+v", ended)
+	}
+	if !n.Cells["a"].Running || n.Cells["a"].Verdict.Grade != NotRun {
+		t.Error("Apply changed the notebook it was called on")
+	}
+}
+
+func TestNotebookDropsWhatIsLate(t *testing.T) {
+	n := fold(CellStarted{Run: 1, Cell: "a"}, CellEnded{Run: 1, Cell: "a"}, CellStarted{Run: 2, Cell: "a"},
+		CellPrinted{Run: 1, Cell: "a", Lines: lines(0, 1)}, CellEnded{Run: 1, Cell: "a", Verdict: Verdict{Grade: Fail}})
+	if c := n.Cells["a"]; !c.Running || c.Output.Len() != 0 || c.Verdict.Grade != NotRun || n.Running != "a" {
+		t.Errorf("a late event counts: %+v", c)
+	}
+	n = fold(CellStarted{Run: 1, Cell: "a"}, CellCleared{"a"})
+	if _, ok := n.Cells["a"]; !ok {
+		t.Error("a running cell was cleared")
+	}
+	n = n.Apply(CellEnded{Run: 1, Cell: "a"}).Apply(CellPrinted{Run: 1, Cell: "a", Lines: lines(0, 1)})
+	if n.Cells["a"].Output.Len() != 0 {
+		t.Error("lines after the end")
+	}
+	if n = n.Apply(CellCleared{"a"}); len(n.Cells) != 0 {
+		t.Error("not cleared")
+	}
+}
+
+func TestScrollKeepsTheLastLines(t *testing.T) {
+	var s Scroll
+	const total = KeepLines + 3333
+	for i := 0; i < total; {
+		n := min(1+i%700, total-i)
+		s = s.Append(lines(i, n))
+		i += n
+	}
+	s = s.Skip(5)
+	if s.Len() < KeepLines || s.Len() > KeepLines+1000 || s.Len()+s.Dropped() != total+5 {
+		t.Fatalf("%d kept, %d dropped", s.Len(), s.Dropped())
+	}
+	for _, at := range []int{0, 1, 511, 512, 7777, s.Len() - 1} {
+		got := s.Lines(at, 1)
+		if want := fmt.Sprint(total - s.Len() + at); len(got) != 1 || got[0].Text != want {
+			t.Errorf("line %d is %v, want %s", at, got, want)
+		}
+	}
+	if got := s.Lines(s.Len()-10, 100); len(got) != 10 {
+		t.Errorf("%d lines at the end", len(got))
+	}
+	// An older value is untouched by what came later.
+	old := Scroll{}.Append(lines(0, 3))
+	_ = old.Append(lines(3, 3))
+	if more := old.Append(lines(100, 1)); old.Len() != 3 || more.Lines(3, 1)[0].Text != "100" {
+		t.Error("an older scroll was changed")
+	}
+}
+
+func TestSelect(t *testing.T) {
+	tut := Tutorial{Parts: []Part{{ID: "p1", Cells: []Cell{{ID: "a"}, {ID: "b"}}}, {ID: "p2", Cells: []Cell{{ID: "ib-write-bw"}}}}}
+	cells, err := tut.Select("p2", "b", "p1", "b")
+	if err != nil || len(cells) != 3 || cells[0].ID != "a" || cells[1].ID != "b" || cells[2].ID != "ib-write-bw" {
+		t.Errorf("%v, %v", cells, err)
+	}
+	if _, err := tut.Select("ib-wirte-bw"); err == nil || !strings.Contains(err.Error(), `did you mean "ib-write-bw"`) {
+		t.Errorf("%v", err)
+	}
+	if _, err := tut.Select("zzzzzzzz"); err == nil || strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestGradeRoundTrip(t *testing.T) {
+	for g := NotRun; g <= Fail; g++ {
+		b, err := g.MarshalJSON()
+		var back Grade
+		if err != nil || back.UnmarshalJSON(b) != nil || back != g {
+			t.Errorf("%s: %s, %v", g, b, err)
+		}
+	}
+	var g Grade
+	if g.UnmarshalJSON([]byte(`"SPLENDID"`)) == nil {
+		t.Error("an unknown verdict is read")
+	}
+}

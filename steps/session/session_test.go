@@ -1,0 +1,313 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+)
+
+// recorder is this machine as a node that remembers what it was given.
+type recorder struct {
+	runner.Node
+	mu  sync.Mutex
+	ran []runner.Script
+}
+
+func (r *recorder) Run(ctx context.Context, s runner.Script, emit func(runner.Line)) (runner.Exit, error) {
+	r.mu.Lock()
+	r.ran = append(r.ran, s)
+	r.mu.Unlock()
+	return r.Node.Run(ctx, s, emit)
+}
+
+// bench is a session of cells on this machine, twice.
+type bench struct {
+	*Session
+	t     *testing.T
+	nodes [2]*recorder
+	book  steps.Notebook
+}
+
+// passes is a judge that sees no evil: what does not pass then was held back by
+// the session.
+func passes(steps.Cell, steps.Result) steps.Verdict {
+	return steps.Verdict{Grade: steps.Pass, Reason: "fine"}
+}
+
+func open(t *testing.T, o Options, cells ...steps.Cell) *bench {
+	t.Helper()
+	b := &bench{t: t}
+	for _, e := range steps.Ends {
+		b.nodes[e] = &recorder{Node: runner.NewLocal([]string{"spark-02", "spark-01"}[e], runner.NoAsker{})}
+		o.Nodes[e] = b.nodes[e]
+	}
+	o.Tutorial = steps.Tutorial{Parts: []steps.Part{{ID: "part", Cells: cells}}}
+	o.Catalog.Judges = map[string]steps.Judge{
+		"passes": passes,
+		"fails": func(steps.Cell, steps.Result) steps.Verdict {
+			return steps.Verdict{Grade: steps.Fail, Reason: "so it is"}
+		},
+	}
+	o.Catalog.Parsers = map[string]steps.Parser{"lines": func(stdout, _ string) (any, error) {
+		return strings.Count(stdout, "\n"), nil
+	}}
+	o.Logs = t.TempDir()
+	b.Session = New(o)
+	b.book = steps.NewNotebook(o.Tutorial)
+	b.Open()
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// until folds events until a cell has ended.
+func (b *bench) until(id string) steps.CellState {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		events, ok := b.Next(ctx)
+		if !ok {
+			b.t.Fatalf("no end of %s", id)
+		}
+		ended := false
+		for _, e := range events {
+			b.book = b.book.Apply(e)
+			if e, ok := e.(steps.CellEnded); ok && e.Cell == id {
+				ended = true
+			}
+		}
+		if ended {
+			return b.book.Cells[id]
+		}
+	}
+}
+
+func one(id, script, judge string) steps.Cell {
+	return steps.Cell{ID: id, Judge: judge, Roles: []steps.Role{{Script: script}}}
+}
+
+func printed(c steps.CellState) string {
+	var lines []string
+	for _, l := range c.Output.Lines(0, 1000) {
+		if l.Kind != steps.Note {
+			lines = append(lines, l.From+":"+l.Text)
+		}
+	}
+	return strings.Join(lines, " ")
+}
+
+func TestCellRunsAndIsJudged(t *testing.T) {
+	b := open(t, Options{}, one("c", "echo out; echo err >&2", "passes"))
+	b.Run("c")
+	c := b.until("c")
+	if c.Verdict.Grade != steps.Pass || c.Run != 1 || !c.HasExit || !c.Exit.OK() {
+		t.Errorf("%+v", c)
+	}
+	if got := printed(c); got != "spark-02:out spark-02:err" && got != "spark-02:err spark-02:out" {
+		t.Errorf("printed %q", got)
+	}
+	if b.book.Running != "" || len(b.book.Queue) > 0 {
+		t.Errorf("still running %q, queue %q", b.book.Running, b.book.Queue)
+	}
+}
+
+// No judge can make a pass of what did not run to its end with status 0.
+func TestNothingPassesThatDidNotEndWell(t *testing.T) {
+	for name, c := range map[string]steps.Cell{
+		"exit 1":    one("c", "exit 1", "passes"),
+		"killed":    one("c", "kill -9 $$", "passes"),
+		"timed out": {ID: "c", Judge: "passes", Limit: time.Second, Roles: []steps.Role{{Script: "sleep 60"}}},
+		"no judge":  one("c", "true", "no such judge"),
+		"server failed": {ID: "c", Judge: "passes", Roles: []steps.Role{
+			{Name: "server", On: steps.OnPeer, Script: "echo ready; sleep 0.3; exit 7", Ready: steps.Ready{Line: "^ready$"}},
+			{Name: "client", Script: "true"},
+		}},
+		"server not ready": {ID: "c", Judge: "passes", Roles: []steps.Role{
+			{Name: "server", On: steps.OnPeer, Script: "exit 0", Ready: steps.Ready{Line: "^ready$"}},
+			{Name: "client", Script: "echo must not run"},
+		}},
+		"no rails": {ID: "c", Judge: "passes", EachRail: true, Roles: []steps.Role{{Script: "true"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, Options{}, c)
+			b.Run("c")
+			state := b.until("c")
+			if state.Verdict.Grade != steps.Inconclusive || state.Verdict.Reason == "" {
+				t.Errorf("%+v", state.Verdict)
+			}
+			if strings.Contains(printed(state), "must not run") {
+				t.Error("the client ran without its server")
+			}
+		})
+	}
+}
+
+// The client starts when the server is ready, and a server that would stay is ended.
+func TestServerFirst(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
+	defer ln.Close()
+	file := t.TempDir() + "/ready"
+	b := open(t, Options{Params: map[string]string{"FILE": file, "PORT": taken}},
+		steps.Cell{ID: "line", Judge: "passes", Roles: []steps.Role{
+			{Name: "server", On: steps.OnPeer, Script: `sleep 0.3; : >"$FILE"; echo now ready; exec sleep 0.2`, Ready: steps.Ready{Line: "ready$"}},
+			{Name: "client", Script: `[ -e "$FILE" ] && echo in order`},
+		}},
+		steps.Cell{ID: "busy", Judge: "passes", Roles: []steps.Role{
+			{Name: "server", On: steps.OnPeer, Script: "echo must not run", Ready: steps.Ready{Port: "$PORT"}},
+			{Name: "client", Script: "echo must not run"},
+		}})
+	b.Run("line")
+	if c := b.until("line"); c.Verdict.Grade != steps.Pass || !strings.Contains(printed(c), "in order") {
+		t.Errorf("%+v %s", c.Verdict, printed(c))
+	}
+	b.Run("busy")
+	c := b.until("busy")
+	if c.Verdict.Grade != steps.Inconclusive || !strings.Contains(c.Verdict.Reason, "in use") || printed(c) != "" {
+		t.Errorf("%+v %s", c.Verdict, printed(c))
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	b := open(t, Options{}, one("long", "echo pid $$; sleep 300", "passes"), one("next", "echo must not run", "passes"))
+	b.Run("long", "next")
+	for printed(b.book.Cells["long"]) == "" {
+		events, _ := b.Next(t.Context())
+		for _, e := range events {
+			b.book = b.book.Apply(e)
+		}
+	}
+	pid := strings.TrimPrefix(printed(b.book.Cells["long"]), "spark-02:pid ")
+	b.Interrupt()
+	c := b.until("long")
+	if c.Verdict.Grade != steps.Inconclusive || !strings.Contains(c.Verdict.Reason, "Interrupted") {
+		t.Errorf("%+v", c.Verdict)
+	}
+	if _, err := os.Stat("/proc/" + pid); err == nil {
+		t.Errorf("process %s is alive", pid)
+	}
+	if len(b.book.Queue) > 0 || b.book.Cells["next"].Run != 0 {
+		t.Errorf("the queue goes on: %+v", b.book.Queue)
+	}
+	// The session goes on.
+	b.Run("next")
+	if c := b.until("next"); c.Verdict.Grade != steps.Pass {
+		t.Errorf("%+v", c.Verdict)
+	}
+}
+
+func TestQueueStopsAtAFail(t *testing.T) {
+	b := open(t, Options{}, one("a", "true", "fails"), one("b", "true", "passes"))
+	b.Run("a", "b")
+	if c := b.until("a"); c.Verdict.Grade != steps.Fail {
+		t.Errorf("%+v", c.Verdict)
+	}
+	if err := b.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Run("a")
+	b.until("a")
+	if b.book.Cells["b"].Run != 0 || len(b.book.Queue) != 0 {
+		t.Errorf("b ran after a failed: %+v", b.book.Queue)
+	}
+}
+
+// A flood that nobody draws stays bounded, and the log has every line.
+func TestFlood(t *testing.T) {
+	const count = 5 * steps.KeepLines
+	b := open(t, Options{}, one("flood", fmt.Sprintf("seq 1 %d", count), "passes"))
+	b.Run("flood")
+	if err := b.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.out.mu.Lock()
+	for _, e := range b.out.events {
+		if p, ok := e.(steps.CellPrinted); ok && len(p.Lines) > 2*steps.KeepLines {
+			t.Errorf("%d lines wait to be drawn", len(p.Lines))
+		}
+	}
+	b.out.mu.Unlock()
+	c := b.until("flood")
+	last := c.Output.Lines(c.Output.Len()-1, 1)
+	if c.Output.Len()+c.Output.Dropped() != count || len(last) != 1 || last[0].Text != strconv.Itoa(count) {
+		t.Errorf("%d kept, %d dropped, last %v", c.Output.Len(), c.Output.Dropped(), last)
+	}
+	log, err := os.ReadFile(c.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(strings.TrimSuffix(string(log), "\n"), "\n"); len(lines) != count || lines[0] != "1" || lines[count-1] != strconv.Itoa(count) {
+		t.Errorf("the log has %d lines", len(lines))
+	}
+}
+
+// What a dry run prints is what runs, byte for byte, whatever the values hold.
+func TestPlanIsWhatRuns(t *testing.T) {
+	nasty := `'; echo gone; "$(echo gone)" -n \` + "\n*"
+	cell := steps.Cell{ID: "c", Judge: "passes", Roles: []steps.Role{{On: steps.OnBoth, Script: `printf '%s' "$SIZE" | wc -c; : $PORT`}}}
+	b := open(t, Options{Params: map[string]string{"SIZE": nasty}}, cell)
+	b.Run("c")
+	c := b.until("c")
+	rig, _ := b.Rig()
+	plan := Plan(b.o, rig, []steps.Cell{cell})
+	if len(plan) != 2 {
+		t.Fatalf("planned %d", len(plan))
+	}
+	for _, p := range plan {
+		found := false
+		for _, s := range b.nodes[p.End].ran {
+			found = found || s.Text() == p.Script.Text()
+		}
+		if !found {
+			t.Errorf("not run at %s: %q", p.End, p.Script.Text())
+		}
+	}
+	if got, want := printed(c), strconv.Itoa(len(nasty)); !strings.Contains(got, ":"+want) || strings.Contains(got, "gone") {
+		t.Errorf("printed %q, want %s", got, want)
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	a := NewAsker()
+	go func() {
+		q := <-a.questions
+		q.Answer("sesame", true)
+		q.Answer("again", true) // a second answer is nobody's
+		q = <-a.questions
+		q.Answer("", false)
+	}()
+	if s, err := a.Secret(t.Context(), runner.SecretQuestion{}); s != "sesame" || err != nil {
+		t.Errorf("%q, %v", s, err)
+	}
+	if _, err := a.Secret(t.Context(), runner.SecretQuestion{}); err == nil {
+		t.Error("a declined question has no error")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if yes, err := a.HostKey(ctx, runner.HostKeyQuestion{}); yes || err == nil {
+		t.Error("a question that nobody sees is answered")
+	}
+}
+
+func TestReads(t *testing.T) {
+	for script, want := range map[string]bool{
+		`echo $PORT`: true, `echo "${PORT}"`: true, `echo ${PORT:-1}`: true, `echo $((PORT + 1))`: true,
+		`echo $PORTS`: false, `echo $RAIL_PORT`: false, `echo port`: false, ``: false,
+	} {
+		if reads(script, "PORT") != want {
+			t.Errorf("%q: %v", script, !want)
+		}
+	}
+}
