@@ -69,7 +69,7 @@ func GbpsFromMiB(mibPerSecond float64) float64 { return mibPerSecond * 1048576 *
 // its units, or either form of the JSON report. The error is ErrNoResult where
 // there is no row; the value then still holds the header and the error lines.
 func PerftestBandwidth(text string) (Bandwidth, error) {
-	b := Bandwidth{Perftest: head(text), Errors: PerftestErrors(text)}
+	b := Bandwidth{Perftest: head(text), Rows: []BandwidthRow{}, Errors: PerftestErrors(text)}
 	var problem error
 	err := table(text, func(side string, cell func(string) (float64, string, bool)) error {
 		average, unit, ok := cell("BW average")
@@ -108,7 +108,7 @@ func PerftestBandwidth(text string) (Bandwidth, error) {
 
 // PerftestLatency is PerftestBandwidth for a latency test.
 func PerftestLatency(text string) (Latency, error) {
-	l := Latency{Perftest: head(text), Errors: PerftestErrors(text)}
+	l := Latency{Perftest: head(text), Rows: []LatencyRow{}, Errors: PerftestErrors(text)}
 	err := table(text, func(_ string, cell func(string) (float64, string, bool)) error {
 		avg, _, ok := cell("t_avg")
 		if !ok {

@@ -1,0 +1,211 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write what the parsers read into testdata")
+
+// parsers are the functions that testdata has a folder for.
+var parsers = map[string]func(string) (any, error){
+	"perftest-bandwidth": func(s string) (any, error) { return PerftestBandwidth(s) },
+	"perftest-latency":   func(s string) (any, error) { return PerftestLatency(s) },
+	"ibv-devices":        func(s string) (any, error) { return IbvDevices(s) },
+	"ibv-devinfo":        func(s string) (any, error) { return IbvDevinfo(s) },
+	"verbs-devices":      func(s string) (any, error) { return VerbsDevices(s) },
+	"gid-table":          func(s string) (any, error) { return ShowGids(s) },
+	"ibdev2netdev":       func(s string) (any, error) { return Ibdev2netdev(s) },
+	"ping":               func(s string) (any, error) { return Pings(s) },
+	"ip-links":           func(s string) (any, error) { return Links(s) },
+	"bonding":            func(s string) (any, error) { return Bonding(s) },
+	"facts":              func(s string) (any, error) { return Facts(s) },
+}
+
+// outcome is what stands in a .json file of the corpus.
+type outcome struct {
+	Error string `json:"error,omitempty"`
+	Value any    `json:"value"`
+}
+
+func TestCorpus(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	for _, file := range files {
+		tool := filepath.Base(filepath.Dir(file))
+		read, ok := parsers[tool]
+		if !ok {
+			t.Errorf("%s: there is no parser %q", file, tool)
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o outcome
+		o.Value, err = read(string(text))
+		if err != nil {
+			o.Error = err.Error()
+			if !errors.Is(err, ErrNoResult) {
+				t.Errorf("%s: %v is no ErrNoResult", file, err)
+			}
+		}
+		got, err := json.MarshalIndent(o, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden := strings.TrimSuffix(file, ".txt") + ".json"
+		if *update {
+			if err := os.WriteFile(golden, append(got, '\n'), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Errorf("%v (run with -update)", err)
+			continue
+		}
+		if d := cmp.Diff(strings.TrimSpace(string(want)), string(got)); d != "" {
+			t.Errorf("%s: %s", file, d)
+		}
+		// The runner expands tabs and may cut the end off: neither must change what
+		// a complete text says, or make a parser panic.
+		if again, _ := read(strings.ReplaceAll(string(text), "\t", "        ")); !cmp.Equal(again, o.Value) {
+			t.Errorf("%s reads differently with its tabs expanded", file)
+		}
+		for i := 0; i < len(text); i += max(1, len(text)/40) {
+			_, _ = read(string(text[:i]))
+		}
+	}
+}
+
+// What the tutorials got wrong: perftest's MB are MiB (INVENTORY D1).
+func TestGbpsFromMiB(t *testing.T) {
+	for mib, want := range map[float64]float64{11032.34: 92.55, 11678.83: 97.97, 12000: 100.66} {
+		if got := GbpsFromMiB(mib); math.Abs(got-want) > 0.01 {
+			t.Errorf("%g MiB/s = %.2f Gb/s, want %.2f", mib, got, want)
+		}
+	}
+}
+
+func TestPerftestUnits(t *testing.T) {
+	for header, want := range map[string]float64{"MB/sec": 83.886, "MiB/sec": 83.886, "Gb/sec": 10000} {
+		text := " #bytes     #iterations    BW peak[" + header + "]    BW average[" + header + "]   MsgRate[Mpps]\n 65536 5000 0.00 10000.00 0.1\n"
+		b, err := PerftestBandwidth(text)
+		if err != nil || len(b.Rows) != 1 || math.Abs(b.Rows[0].AverageGbps-want) > 0.001 || b.Rows[0].PeakGbps != 0 {
+			t.Errorf("%s: %v, %+v", header, err, b.Rows)
+		}
+	}
+	if b, err := PerftestBandwidth("#bytes #iterations BW peak[kB/sec] BW average[kB/sec] MsgRate[Mpps]\n2 5 1 1 1\n"); err == nil {
+		t.Errorf("an unknown unit was taken for one: %+v", b)
+	}
+	// Both JSON forms leave the unit out; the message rate tells it.
+	for value, want := range map[string]float64{"97.41": 97.41, "11612.17": 97.41} {
+		text := "{\n\"test_info\": {\n\"Device\": \"x\"\n},\n\"results\": {\n\"MsgSize\": 65536,\n\"n_iterations\": 5000,\n\"BW_peak\": " + value +
+			",\n\"BW_average\": " + value + ",\n\"MsgRate\": 0.185788\n}\n}\n"
+		b, err := PerftestBandwidth(text)
+		if err != nil || len(b.Rows) != 1 || math.Abs(b.Rows[0].AverageGbps-want) > 0.01 {
+			t.Errorf("%s: %v, %+v", value, err, b.Rows)
+		}
+	}
+}
+
+func TestPerftestBare(t *testing.T) {
+	if v, err := PerftestBare("97.501410\n", true); err != nil || v != 97.50141 {
+		t.Errorf("%g, %v", v, err)
+	}
+	if v, err := PerftestBare(" WARNING: no peak\n11612.00\n", false); err != nil || math.Abs(v-97.41) > 0.01 {
+		t.Errorf("%g, %v", v, err)
+	}
+	if _, err := PerftestBare("Couldn't connect\n", true); !errors.Is(err, ErrNoResult) {
+		t.Error(err)
+	}
+}
+
+func TestDefaultRoute(t *testing.T) {
+	for text, want := range map[string]string{
+		`[{"dst":"default","dev":"eth0","metric":100},{"dst":"default","dev":"wlan0","metric":50}]`:         "wlan0",
+		`[{"dst":"default","gateway":"1.2.3.4","dev":"eth0","flags":[]},{"dst":"10.0.0.0/8","dev":"eth1"}]`: "eth0",
+		`[]`: "",
+	} {
+		if got, err := DefaultRoute(text); err != nil || got != want {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+	if _, err := DefaultRoute("RTNETLINK"); !errors.Is(err, ErrNoResult) {
+		t.Error(err)
+	}
+}
+
+// A parser has to answer to anything, in bounded space.
+func fuzz[T any](f *testing.F, tool string, read func(string) (T, error), check func(*testing.T, T)) {
+	files, _ := filepath.Glob("testdata/" + tool + "/*.txt")
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(b))
+	}
+	f.Add(strings.Repeat("1 ", 10000))
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := read(text)
+		if err != nil && !errors.Is(err, ErrNoResult) {
+			t.Fatalf("%v is no ErrNoResult", err)
+		}
+		b, jerr := json.Marshal(v)
+		if jerr != nil {
+			t.Fatal(jerr)
+		}
+		// JSON escapes a byte with up to six.
+		if len(b) > 40*len(text)+4096 {
+			t.Fatalf("%d bytes of values from %d of text", len(b), len(text))
+		}
+		if check != nil && err == nil {
+			check(t, v)
+		}
+	})
+}
+
+func FuzzPerftestBandwidth(f *testing.F) {
+	fuzz(f, "perftest-bandwidth", PerftestBandwidth, func(t *testing.T, b Bandwidth) {
+		if len(b.Rows) == 0 {
+			t.Fatal("no error and no row")
+		}
+		for _, r := range b.Rows {
+			if r.AverageGbps < 0 || math.IsNaN(r.AverageGbps) || r.Bytes < 0 || r.Iterations < 0 {
+				t.Fatalf("%+v", r)
+			}
+		}
+	})
+}
+
+func FuzzPerftestLatency(f *testing.F) { fuzz(f, "perftest-latency", PerftestLatency, nil) }
+func FuzzVerbsDevices(f *testing.F)    { fuzz(f, "verbs-devices", VerbsDevices, nil) }
+func FuzzShowGids(f *testing.F)        { fuzz(f, "gid-table", ShowGids, nil) }
+func FuzzIbdev2netdev(f *testing.F)    { fuzz(f, "ibdev2netdev", Ibdev2netdev, nil) }
+func FuzzPings(f *testing.F)           { fuzz(f, "ping", Pings, nil) }
+func FuzzLinks(f *testing.F)           { fuzz(f, "ip-links", Links, nil) }
+func FuzzBonding(f *testing.F)         { fuzz(f, "bonding", Bonding, nil) }
+func FuzzFacts(f *testing.F)           { fuzz(f, "facts", Facts, nil) }
+
+func TestEndlessLine(t *testing.T) {
+	long := bytes.Repeat([]byte("9"), 3*maxLine)
+	for tool, read := range parsers {
+		if _, err := read(string(long)); err == nil {
+			t.Errorf("%s found something in one endless line", tool)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package probe
+
+import (
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/railbench/railbench/steps"
+)
+
+func node(t *testing.T, name string) steps.Node {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := Parse(string(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestParseSpark(t *testing.T) {
+	n := node(t, "spark-01.txt")
+	if n.Host != "spark-01" || n.Arch != "aarch64" || n.OS != "Ubuntu 24.04.3 LTS" || n.Adapter != "ConnectX-7, firmware 28.45.4028" {
+		t.Errorf("node: %q %q %q %q", n.Host, n.Arch, n.OS, n.Adapter)
+	}
+	if n.SSHDev != "enP7s7" || n.RouteDev != "enP7s7" {
+		t.Errorf("SSH over %q, default route over %q", n.SSHDev, n.RouteDev)
+	}
+	var order []string
+	for _, r := range n.Rails {
+		order = append(order, r.Dev)
+	}
+	if want := []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"}; !slices.Equal(order, want) {
+		t.Errorf("rails %v, want %v", order, want)
+	}
+	r := n.Rails[0]
+	gids := len(r.GIDs)
+	r.GIDs, r.Netdev.Addrs, r.Netdev.MAC = nil, nil, ""
+	want := steps.Rail{
+		Dev: "rocep1s0f0", Port: 1, State: "ACTIVE", Phys: "LinkUp", Layer: "Ethernet", RateGbps: 200,
+		Netdev:   steps.Netdev{Name: "enp1s0f0np0", MTU: 1500, Up: true, Carrier: true, SpeedGbps: 200},
+		PhysPort: 0, MTU: 1024, MaxMTU: 4096, Addr: "192.168.100.10", Prefix: 24, GIDIndex: 3, HasOctets: true,
+		PCI: steps.PCI{Addr: "0000:01:00.0", GTps: 32, Width: 4, MaxGTps: 32, MaxWidth: 4},
+	}
+	if d := cmp.Diff(want, r); d != "" {
+		t.Error(d)
+	}
+	if gids != 4 {
+		t.Errorf("%d GIDs, want the 4 that are not empty", gids)
+	}
+	if n.Rails[2].GIDIndex != 5 || n.Rails[3].PhysPort != 1 {
+		t.Errorf("twins: GID index %d, connector %d", n.Rails[2].GIDIndex, n.Rails[3].PhysPort)
+	}
+	if p := n.Tools["ib_write_bw"]; p.Version != "6.06" || p.Path == "" || p.Package != "perftest" {
+		t.Errorf("ib_write_bw: %+v", p)
+	}
+	if p := n.Tools["nixlbench"]; p.Path != "" || p.Package == "" {
+		t.Errorf("nixlbench: %+v", p)
+	}
+	if n.Tools["ucx_info"].Version != "1.20.0" || n.Tools["iperf3"].Version != "3.16" {
+		t.Errorf("versions: %+v %+v", n.Tools["ucx_info"], n.Tools["iperf3"])
+	}
+}
+
+func TestParseSoftRoCE(t *testing.T) {
+	n := node(t, "soft-roce.txt")
+	if n.SSHDev != "mgmt0" || n.RouteDev != "" || n.Adapter != "soft-RoCE" {
+		t.Errorf("SSH over %q, route over %q, adapter %q", n.SSHDev, n.RouteDev, n.Adapter)
+	}
+	if len(n.Rails) != 2 {
+		t.Fatalf("%d rails", len(n.Rails))
+	}
+	r := n.Rails[1]
+	if r.Netdev.Name != "enp1s0f1np1" || r.GIDIndex != 1 || r.Addr != "192.168.200.10" || r.PhysPort != 1 || r.MTU != 1024 {
+		t.Errorf("rail: %+v", r)
+	}
+	// The kernel's 2.5 Gb/s is a default, and -1 is no speed.
+	if r.RateGbps != 0 || r.Netdev.SpeedGbps != 0 || r.HasOctets || r.PCI != (steps.PCI{}) {
+		t.Errorf("rate %g, speed %g, counters %v, slot %+v", r.RateGbps, r.Netdev.SpeedGbps, r.HasOctets, r.PCI)
+	}
+	if n.Tools["ib_write_lat"].Version != "6.06" || n.Tools["ucx_info"].Version != "1.13.1" || n.Tools["show_gids"].Path != "" {
+		t.Errorf("tools: %+v", n.Tools)
+	}
+	if slices.ContainsFunc(n.Netdevs, func(d steps.Netdev) bool { return d.Name == "lo" }) {
+		t.Error("lo is among the netdevs")
+	}
+}
+
+func TestParseIncomplete(t *testing.T) {
+	b, err := os.ReadFile("testdata/spark-01.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"", "bash: line 1: syntax error", strings.TrimSuffix(string(b), "#railbench end\n")} {
+		if _, err := Parse(text); !errors.Is(err, ErrIncomplete) {
+			t.Errorf("%.30q: %v", text, err)
+		}
+	}
+	if _, err := Parse("#railbench node\nx\n#railbench end\n"); err != nil {
+		t.Errorf("a node with nothing on it: %v", err)
+	}
+}
+
+// A runner hands long lines over in pieces: ip -j prints one line.
+func TestParseLinesInPieces(t *testing.T) {
+	b, err := os.ReadFile("testdata/spark-01.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cut strings.Builder
+	for line := range strings.Lines(string(b)) {
+		for len(line) > 700 {
+			cut.WriteString(line[:700] + "\n")
+			line = line[700:]
+		}
+		cut.WriteString(line)
+	}
+	n, err := Parse(cut.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(node(t, "spark-01.txt"), n); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestParseVariants(t *testing.T) {
+	change := func(old, now string) steps.Node {
+		t.Helper()
+		b, err := os.ReadFile("testdata/spark-01.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(b), old) {
+			t.Fatalf("testdata has no %q", old)
+		}
+		n, err := Parse(strings.ReplaceAll(string(b), old, now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if r := change("hca_id: rocep1s0f0", "hca_id: nobody").Rails[0]; r.MTU != 1024 || !r.MTUDerived {
+		t.Errorf("without ibv_devinfo: MTU %d, derived %v", r.MTU, r.MTUDerived)
+	}
+	if r := change("/sys/class/net/enp1s0f0np0/phys_port_name:p0", "").Rails[0]; r.PhysPort != 0 {
+		t.Errorf("connector %d from the name's np0", r.PhysPort)
+	}
+	if r := change("octets /sys/class/infiniband/rocep1s0f1/", "octets /sys/class/infiniband/other/").Rails[1]; r.HasOctets {
+		t.Error("counters where there are none")
+	}
+	if r := change("current_link_width:4", "current_link_width:2").Rails[0]; r.PCI.Width != 2 || r.PCI.MaxWidth != 4 {
+		t.Errorf("PCI %+v", r.PCI)
+	}
+	// ConnectX tells 40 Gb/s of a port that is down.
+	down := change("rocep1s0f0/ports/1/state:4: ACTIVE", "rocep1s0f0/ports/1/state:1: DOWN")
+	if r := down.Rails[0]; r.State != "DOWN" || r.RateGbps != 200 {
+		t.Errorf("%s at %g: the interface's speed is still known", r.State, r.RateGbps)
+	}
+}
+
+func TestRoCEMTU(t *testing.T) {
+	for netdev, want := range map[int]int{9000: 4096, 4200: 4096, 4191: 2048, 1500: 1024, 1119: 512, 0: 0} {
+		if got := RoCEMTU(netdev); got != want {
+			t.Errorf("RoCEMTU(%d) = %d, want %d", netdev, got, want)
+		}
+	}
+}
+
+func TestCeiling(t *testing.T) {
+	for _, c := range []struct {
+		pci  steps.PCI
+		want float64
+		slot string
+	}{
+		{steps.PCI{GTps: 32, Width: 4}, 111.8, "PCIe Gen5 x4"},
+		{steps.PCI{GTps: 32, Width: 2}, 55.9, "PCIe Gen5 x2"},
+		{steps.PCI{GTps: 8, Width: 16}, 111.8, "PCIe Gen3 x16"},
+		{steps.PCI{GTps: 5, Width: 8}, 28.4, "PCIe Gen2 x8"},
+		{steps.PCI{}, 0, ""},
+	} {
+		got, from := Ceiling(steps.Rail{PCI: c.pci})
+		if math.Abs(got-c.want) > 0.05 || !strings.HasPrefix(from, c.slot) {
+			t.Errorf("Ceiling(%+v) = %.2f, %q", c.pci, got, from)
+		}
+	}
+}
+
+func nodeWith(addrs ...string) steps.Node {
+	var n steps.Node
+	for _, a := range addrs {
+		dev, addr, _ := strings.Cut(a, "=")
+		n.Rails = append(n.Rails, steps.Rail{Dev: dev, Port: 1, Addr: addr, Prefix: 24, PhysPort: -1})
+	}
+	return n
+}
+
+func TestPairRails(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		here, peer steps.Node
+		want       [][2]int
+	}{
+		{"one subnet a rail", nodeWith("a=10.0.1.1", "b=10.0.2.1"), nodeWith("a=10.0.1.2", "b=10.0.2.2"), [][2]int{{0, 0}, {1, 1}}},
+		{"crossed", nodeWith("a=10.0.1.1", "b=10.0.2.1"), nodeWith("a=10.0.2.2", "b=10.0.1.2"), [][2]int{{0, 1}, {1, 0}}},
+		{"all in one subnet: the same names", nodeWith("a=10.0.1.1", "b=10.0.1.3"), nodeWith("b=10.0.1.4", "a=10.0.1.2"), [][2]int{{0, 1}, {1, 0}}},
+		{"a third one in the subnet", nodeWith("a=10.0.1.1"), nodeWith("b=10.0.1.15", "a=10.0.1.2"), [][2]int{{0, 1}}},
+		{"no address", nodeWith("a="), nodeWith("a=10.0.1.2"), nil},
+		{"different subnets", nodeWith("a=10.0.1.1"), nodeWith("a=10.0.2.1"), nil},
+		{"one address twice", nodeWith("a=10.0.1.1"), nodeWith("a=10.0.1.1"), nil},
+		{"nothing", steps.Node{}, steps.Node{}, nil},
+	} {
+		var got [][2]int
+		for _, p := range PairRails([2]steps.Node{c.here, c.peer}) {
+			got = append(got, p.Rails)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+	p := PairRails([2]steps.Node{nodeWith("a=192.168.100.11"), nodeWith("a=192.168.100.10")})
+	if len(p) != 1 || p[0].Subnet != "192.168.100.0/24" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// The script runs in every sh that a node may have, also on a node without RDMA.
+func TestScriptRunsHere(t *testing.T) {
+	shells := [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"busybox", "sh"}}
+	ran := 0
+	for _, sh := range shells {
+		path, err := exec.LookPath(sh[0])
+		if err != nil {
+			continue
+		}
+		ran++
+		start := time.Now()
+		cmd := exec.Command(path, append(slices.Clone(sh[1:]), "-c", Script)...)
+		cmd.Env = append(os.Environ(), "SSH_CONNECTION=")
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil || errs.String() != "" {
+			t.Errorf("%v: %v, stderr %q", sh, err, errs.String())
+		}
+		n, err := Parse(string(out))
+		if err != nil || n.Kernel == "" || n.Arch == "" {
+			t.Errorf("%v: %v, %+v", sh, err, n)
+		}
+		t.Logf("%v took %s", sh, time.Since(start).Round(time.Millisecond))
+	}
+	if ran == 0 {
+		t.Skip("no shell here")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"spark-01.txt", "soft-roce.txt"} {
+		b, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(b))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := Parse(text)
+		if err != nil {
+			return
+		}
+		for _, p := range PairRails([2]steps.Node{n, n}) {
+			if p.Rails[0] >= len(n.Rails) || p.Rails[1] >= len(n.Rails) {
+				t.Fatalf("pair %+v of %d rails", p, len(n.Rails))
+			}
+		}
+		for _, r := range n.Rails {
+			Ceiling(r)
+		}
+	})
+}
