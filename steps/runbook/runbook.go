@@ -116,6 +116,8 @@ func Title(src []byte) string {
 //	needs=A,B     commands without which it is SKIPPED
 //	limit=2m      how long one role may take
 func Parse(name string, src []byte) (steps.Part, error) {
+	// A carriage return would become a part of the shell's words.
+	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 	md := goldmark.New(goldmark.WithParserOptions(parser.WithHeadingAttribute()))
 	doc := md.Parser().Parse(text.NewReader(src))
 	r := reader{name: name, src: src, cells: map[string]bool{}}
