@@ -100,13 +100,16 @@ func exitCode(err error) int {
 // pidVariable holds what $$ would be on the node.
 const pidVariable = "SIM_PID"
 
-// parse reads a text and refuses what would reach the host.
+// parse reads a text and refuses what would reach the host. What a sh must not
+// accept is refused by the POSIX grammar; what runs is always the tree of the
+// Bash grammar, because only there does the interpreter know export and readonly.
 func (sh *shell) parse(text, name string) (*syntax.File, error) {
-	variant := syntax.LangPOSIX
-	if sh.bash {
-		variant = syntax.LangBash
+	if !sh.bash {
+		if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), name); err != nil {
+			return nil, err
+		}
 	}
-	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(text), name)
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), name)
 	if err != nil {
 		return nil, err
 	}
