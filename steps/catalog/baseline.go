@@ -427,7 +427,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.on(m, steps.Fail, "the link went down during the test (%s)", g)
 		}
 	}
-	lead := fmt.Sprintf("typically %s one way, and %.3g at most for 99 %%", perRail(rails, figures), tail)
+	lead := fmt.Sprintf("typically %s, one way; at most %.3g us for 99 %%", perRail(rails, figures), tail)
 	if banded {
 		lead += ": as it should be (1 to 2.5 us)"
 	}
