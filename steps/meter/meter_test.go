@@ -12,7 +12,11 @@ import (
 var place = Place{Dev: "rocep1s0f0", Port: 1, Netdev: "enp1s0f0np0"}
 
 func node() *Node {
-	return NewNode([]Place{place}, []Gauge{{Node: "spark-02", Dev: place.Dev, LinkGbps: 200}}, 1)
+	n := NewNode([]Place{place}, []Gauge{{Node: "spark-02", Dev: place.Dev, LinkGbps: 200}}, 1)
+	if err := n.Add("H 1 1 1 1 1", time.Time{}); err != nil {
+		panic(err)
+	}
+	return n
 }
 
 // line prints what the sampler prints: RDMA bytes and IP bytes sent so far.
@@ -64,7 +68,7 @@ func TestNoSpike(t *testing.T) {
 		stale string
 	}{
 		{"a counter that went backwards", []string{line(1, 8e9, 0), line(1.1, 8e9+1e8, 0), line(1.2, 100, 0)}, "went backwards"},
-		{"a counter that is missing", []string{line(1, 8e9, 0), "S 1.1 - - - - 4: ACTIVE"}, "no counters"},
+		{"a counter that is missing", []string{line(1, 8e9, 0), "H 0 0 0 0 1", "S 1.1 4: ACTIVE"}, "no counters"},
 		{"the node's clock was set back", []string{line(100, 8e9, 0), line(1, 9e9, 0)}, ""},
 		{"the node's clock was set on", []string{line(1, 0, 0), line(1000, 9e9, 0)}, ""},
 	} {
@@ -89,7 +93,7 @@ func TestNoSpike(t *testing.T) {
 	if g := n.Gauges(at(0), "spark-02 is disconnected")[0]; g.Stale != "spark-02 is disconnected" {
 		t.Errorf("a reason that is known: %q", g.Stale)
 	}
-	for _, bad := range []string{"", "S", "S x 1 2 3 4 4: ACTIVE", "S 1 2 3", "hello"} {
+	for _, bad := range []string{"", "S", "S x 1 2 3 4 4: ACTIVE", "S 1 2 3", "hello", "H", "H 1 1"} {
 		if n.Add(bad, start) == nil {
 			t.Errorf("%q is a sample", bad)
 		}
@@ -98,8 +102,11 @@ func TestNoSpike(t *testing.T) {
 
 func TestSoftRoCEFallsBackToTheNetdev(t *testing.T) {
 	n := node()
+	if err := n.Add("H 0 0 1 1 1", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 5 {
-		if err := n.Add(fmt.Sprintf("S %d - - %d 0 4: ACTIVE", i+1, i*125_000_000), time.Unix(int64(i), 0)); err != nil {
+		if err := n.Add(fmt.Sprintf("S %d %d 0 4: ACTIVE", i+1, i*125_000_000), time.Unix(int64(i), 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,7 +172,7 @@ func TestSamplerInRealShells(t *testing.T) {
 			continue
 		}
 		vars := Vars([]Place{{Dev: "none", Port: 1, Netdev: "lo"}}, 0.1)
-		script := fmt.Sprintf("RAILS=%s INTERVAL=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]), vars["INTERVAL"], quote(vars["LOOP"]))
+		script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]), vars["INTERVAL"], vars["IDLE"], quote(vars["LOOP"]))
 		cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -175,7 +182,8 @@ func TestSamplerInRealShells(t *testing.T) {
 			t.Fatal(err)
 		}
 		var last float64
-		for range 5 {
+		var layout Layout
+		for i := range 6 {
 			var s Sample
 			var l string
 			for b := make([]byte, 1); ; {
@@ -187,7 +195,13 @@ func TestSamplerInRealShells(t *testing.T) {
 				}
 				l += string(b)
 			}
-			if s, err = ParseSample(l, 1); err != nil {
+			if i == 0 {
+				if layout, err = ParseLayout(l, 1); err != nil {
+					t.Fatalf("%v: %v", shell, err)
+				}
+				continue
+			}
+			if s, err = layout.Parse(l); err != nil {
 				t.Fatalf("%v: %v", shell, err)
 			}
 			if s.Clock <= last || s.Rails[0].Xmit.Known || !s.Rails[0].Tx.Known || s.Rails[0].Active {

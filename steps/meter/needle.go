@@ -3,6 +3,7 @@ package meter
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -29,6 +30,7 @@ type Node struct {
 	places []Place
 	speed  float64
 	gauges []Gauge
+	layout Layout
 	past   []stamped // within the window, oldest first
 	needle []needle
 }
@@ -62,10 +64,17 @@ func NewNode(places []Place, gauges []Gauge, speed float64) *Node {
 	return n
 }
 
-// Add takes one line of the sampler that arrived at now. A line that is no
-// sample is an error and changes nothing.
+// Add takes one line of the sampler that arrived at now. A line that is neither
+// a sample nor tells the files is an error and changes nothing.
 func (n *Node) Add(line string, now time.Time) error {
-	s, err := ParseSample(line, len(n.places))
+	if strings.HasPrefix(line, "H") {
+		layout, err := ParseLayout(line, len(n.places))
+		if err == nil {
+			n.layout = layout
+		}
+		return err
+	}
+	s, err := n.layout.Parse(line)
 	if err != nil {
 		return err
 	}

@@ -13,60 +13,79 @@ type Place struct {
 	Netdev string // empty where the port has none
 }
 
-// Every is the time between two samples on a node.
-const Every = 0.1 // seconds
+// The time between two samples on a node, in seconds: while something moves, and
+// once nothing has moved for a while.
+const (
+	Every     = 0.1
+	EveryIdle = 0.5
+)
 
-// Script prints a sample each $INTERVAL seconds until it is ended. It reads $LOOP,
-// $RAILS and $INTERVAL. A bash reads files, the clock and waits without a process
-// of its own, which keeps it under 1 % of a core; any other shell forks twice a
-// sample.
+// Script prints samples until it is ended. It reads $LOOP, $RAILS, $INTERVAL and
+// $IDLE. A bash reads files, the clock and waits without a process of its own,
+// which keeps it under 1 % of a core; any other shell forks three times a sample.
 const Script = `if command -v bash >/dev/null; then
-  export RAILS INTERVAL
-  exec bash -c "$LOOP"
+  exec env RAILS="$RAILS" INTERVAL="$INTERVAL" IDLE="$IDLE" bash -c "$LOOP"
 fi
 eval "$LOOP"`
 
-// loop prints one line a sample: S, the node's clock in seconds, and for each
-// rail port_xmit_data, port_rcv_data, tx_bytes, rx_bytes and the port's state, "-"
-// where a file is missing.
-const loop = `get() {
-  v=
-  { read -r v <"$1"; } 2>/dev/null
-  line="$line ${v:--}"
-}
-if [ "${EPOCHREALTIME-}" ]; then
-  exec {never}<> <(:)
-  now() { t=${EPOCHREALTIME/,/.}; }
-  pause() { read -r -t "$INTERVAL" -u "$never"; }
-else
-  now() {
-    t=$(date +%s.%N)
-    case $t in *N) read -r t _ </proc/uptime ;; esac
-  }
-  pause() { sleep "$INTERVAL"; }
-fi
-while :; do
-  now
-  line="S $t"
+// The files of one rail, in the order of a sample's fields.
+const fieldsPerRail = 5
+
+// loop prints which of the files there are, "H" and a 1 or 0 for each: of every
+// rail port_xmit_data, port_rcv_data, tx_bytes, rx_bytes and the port's state.
+// Then a line a sample: "S", the node's clock in seconds, and what the files hold.
+const loop = `files() {
+  files= have=
   for r in $RAILS; do
     n=${r##*:} d=${r%:*}
     p=/sys/class/infiniband/${d%:*}/ports/${d##*:}
-    get "$p/counters/port_xmit_data"
-    get "$p/counters/port_rcv_data"
-    get "/sys/class/net/$n/statistics/tx_bytes"
-    get "/sys/class/net/$n/statistics/rx_bytes"
-    get "$p/state"
+    s=/sys/class/net/$n/statistics
+    for f in $p/counters/port_xmit_data $p/counters/port_rcv_data $s/tx_bytes $s/rx_bytes $p/state; do
+      if [ -r "$f" ]; then files="$files $f" have="$have 1"; else have="$have 0"; fi
+    done
   done
-  printf '%s\n' "$line"
+  many=
+  echo "H$have"
+}
+SHELL
+files
+last= same=0 every=$INTERVAL
+while :; do
+  now
+  values || { files; values; }
+  echo "S $t$line"
+  if [ "$line" != "$last" ]; then
+    last=$line same=0 every=$INTERVAL
+  elif [ "$same" -lt 20 ]; then
+    same=$((same + 1))
+  else
+    every=$IDLE
+  fi
   pause
 done`
 
-// posixLoop is loop for a shell that cannot even parse what bash has.
-var posixLoop = func() string {
-	head, rest, _ := strings.Cut(loop, `if [ "${EPOCHREALTIME-}" ]; then`)
-	_, rest, _ = strings.Cut(rest, "else\n")
-	return head + strings.Replace(rest, "\nfi\n", "\n", 1)
-}()
+const (
+	bashLoop = `exec {never}<> <(:)
+now() { t=${EPOCHREALTIME/,/.}; }
+pause() { read -r -t "$every" -u "$never"; }
+values() {
+  line=
+  for f in $files; do
+    { read -r v <"$f"; } 2>/dev/null || return
+    line="$line $v"
+  done
+}`
+	posixLoop = `now() {
+  t=$(date +%s.%N)
+  case $t in *N) read -r t _ </proc/uptime ;; esac
+}
+pause() { sleep "$every"; }
+values() {
+  set -- $(cat $files 2>/dev/null)
+  [ $# = "${many:=$#}" ] || return
+  line=" $*"
+}`
+)
 
 // Vars are what Script reads. speed is how much faster the node's clock runs than
 // real time, 1 for a real node.
@@ -78,11 +97,14 @@ func Vars(places []Place, speed float64) map[string]string {
 	return map[string]string{
 		"RAILS":    strings.Join(rails, " "),
 		"INTERVAL": strconv.FormatFloat(Every*speed, 'g', -1, 64),
-		"LOOP":     "if [ \"${BASH_VERSION-}\" ]; then eval " + quote(loop) + "; else\n" + posixLoop + "\nfi",
+		"IDLE":     strconv.FormatFloat(EveryIdle*speed, 'g', -1, 64),
+		// What only bash can parse must not be parsed by another shell.
+		"LOOP": `if [ "${BASH_VERSION:+${EPOCHREALTIME-}}" ]; then eval ` + quote(strings.Replace(loop, "SHELL", bashLoop, 1)) + "; else\n" +
+			strings.Replace(loop, "SHELL", posixLoop, 1) + "\nfi",
 	}
 }
 
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'" }
 
 // A Sample is what the sampler printed at one moment.
 type Sample struct {
@@ -103,26 +125,52 @@ type Count struct {
 	Known bool
 }
 
-// fieldsPerRail is how many fields of a sample belong to one rail. A state reads
-// "4: ACTIVE" and takes two.
-const fieldsPerRail = 5
+// A Layout says which fields a sample has: those whose files exist.
+type Layout []bool
 
-// ParseSample reads one line of the sampler for n rails.
-func ParseSample(line string, n int) (Sample, error) {
+// ParseLayout reads the sampler's line about its files, for n rails.
+func ParseLayout(line string, n int) (Layout, error) {
+	fields := strings.Fields(line)
+	if len(fields) != 1+n*fieldsPerRail || fields[0] != "H" {
+		return nil, fmt.Errorf("%q does not tell the files of %d rails", line, n)
+	}
+	l := make(Layout, n*fieldsPerRail)
+	for i, f := range fields[1:] {
+		l[i] = f == "1"
+	}
+	return l, nil
+}
+
+// Parse reads one sample.
+func (l Layout) Parse(line string) (Sample, error) {
+	// A state reads "4: ACTIVE" and is one field.
 	fields := strings.Fields(strings.ReplaceAll(line, ": ", ":"))
-	if len(fields) != 2+n*fieldsPerRail || fields[0] != "S" {
-		return Sample{}, fmt.Errorf("%q is no sample of %d rails", line, n)
+	want := 2
+	for _, have := range l {
+		if have {
+			want++
+		}
+	}
+	if len(l) == 0 || len(fields) != want || fields[0] != "S" {
+		return Sample{}, fmt.Errorf("%q is no sample of %d files", line, want-2)
 	}
 	clock, err := strconv.ParseFloat(fields[1], 64)
 	if err != nil {
 		return Sample{}, fmt.Errorf("%q has no clock: %w", line, err)
 	}
-	s := Sample{Clock: clock, Rails: make([]Reading, n)}
+	s := Sample{Clock: clock, Rails: make([]Reading, len(l)/fieldsPerRail)}
+	values := fields[2:]
+	next := func(i int) (v string) {
+		if l[i] {
+			v, values = values[0], values[1:]
+		}
+		return v
+	}
 	for i := range s.Rails {
-		f := fields[2+i*fieldsPerRail:]
+		at := i * fieldsPerRail
 		s.Rails[i] = Reading{
-			Xmit: count(f[0], wordBytes), Rcv: count(f[1], wordBytes), Tx: count(f[2], 1), Rx: count(f[3], 1),
-			Active: strings.HasSuffix(f[4], "ACTIVE"),
+			Xmit: count(next(at), wordBytes), Rcv: count(next(at+1), wordBytes), Tx: count(next(at+2), 1), Rx: count(next(at+3), 1),
+			Active: strings.HasSuffix(next(at+4), "ACTIVE"),
 		}
 	}
 	return s, nil
