@@ -291,6 +291,13 @@ func gbps(v float64) string {
 	return fmt.Sprintf("%.1f Gb/s", v)
 }
 
+func microseconds(v float64) string {
+	if v < 100 {
+		return fmt.Sprintf("%.3g us", v)
+	}
+	return fmt.Sprintf("%.0f us", v)
+}
+
 // judgeFigure compares a bandwidth with its band.
 func judgeFigure(r steps.Result, s steps.Stage, m measurement, row parse.BandwidthRow, b band, mtu int, rep *report) {
 	e := &steps.Expected{From: b.from}
@@ -411,23 +418,23 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.show(m.rail+" latency, typical", row.TypicalUS, "us", e)
 		rep.show(m.rail+" latency, 99 %", row.P99US, "us", nil)
 		rep.show(m.rail+" latency, maximum", row.MaxUS, "us", nil)
-		figures, rails = append(figures, fmt.Sprintf("%.3g us", row.TypicalUS)), append(rails, m.no)
+		figures, rails = append(figures, microseconds(row.TypicalUS)), append(rails, m.no)
 		tail = max(tail, row.P99US)
 		switch {
 		case b.none != "":
 			rep.add(steps.Pass, "There is no band to judge by: %s", b.none)
 		case row.TypicalUS < leastLatency:
-			rep.on(m, steps.Inconclusive, "%.3g us is less than a cable and two adapters can take", row.TypicalUS)
+			rep.on(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", microseconds(row.TypicalUS))
 		case row.TypicalUS > warnLatencyUS:
-			rep.on(m, steps.Fail, "%.3g us typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand between?", row.TypicalUS)
+			rep.on(m, steps.Fail, "%s typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand between?", microseconds(row.TypicalUS))
 		case row.TypicalUS > passLatencyUS:
-			rep.on(m, steps.Warn, "%.3g us typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", row.TypicalUS)
+			rep.on(m, steps.Warn, "%s typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", microseconds(row.TypicalUS))
 		}
 		if g := flaps(s, m); g != "" {
 			rep.on(m, steps.Fail, "the link went down during the test (%s)", g)
 		}
 	}
-	lead := fmt.Sprintf("typically %s, one way; at most %.3g us for 99 %%", perRail(rails, figures), tail)
+	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", perRail(rails, figures), microseconds(tail))
 	if banded {
 		lead += ": as it should be (1 to 2.5 us)"
 	}

@@ -240,9 +240,15 @@ func trouble(rig steps.Rig, o steps.Output) (finding, bool) {
 	return finding{}, false
 }
 
+// nodeName is the node's name in the rig, or its own where both have one name,
+// as behind two forwarded ports of one address.
 func nodeName(rig steps.Rig, e steps.End) string {
-	if n := rig.Nodes[e].Name; n != "" {
-		return n
+	n, other := rig.Nodes[e], rig.Nodes[e.Other()]
+	switch {
+	case n.Name != "" && n.Name != other.Name:
+		return n.Name
+	case n.Host != "" && n.Host != other.Host:
+		return n.Host
 	}
 	return e.String()
 }

@@ -467,8 +467,11 @@ func judgePing(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	n := len(r.Stages)
 	pass := fmt.Sprintf("all %d rails answer, also to packets that fill their MTU and may not be fragmented", n)
-	if n == 1 {
+	switch n {
+	case 1:
 		pass = "the rail answers, also to packets that fill its MTU and may not be fragmented"
+	case 2:
+		pass = "both rails answer, also to packets that fill their MTU and may not be fragmented"
 	}
 	return rep.verdict(pass)
 }
