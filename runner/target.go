@@ -18,6 +18,7 @@ import (
 
 // A Target is a host as the user's ssh configuration describes it.
 type Target struct {
+	Alias        string // the name that was given, which the configuration may turn into another Host
 	Host, User   string
 	Port         int
 	Identities   []string // private key files, ~ expanded
@@ -63,7 +64,9 @@ func Resolve(ctx context.Context, dest, config string) (Target, error) {
 	} else if get, err = readConfig(config, host); err != nil {
 		return Target{}, err
 	}
-	return target(get, user, host, port)
+	t, err := target(get, user, host, port)
+	t.Alias = host
+	return t, err
 }
 
 func splitDest(dest string) (user, host, port string, err error) {

@@ -154,7 +154,7 @@ func (f rigFlags) connect(ctx context.Context, b *bench, e steps.End, n nodeFile
 	}
 	name := n.Name
 	if name == "" {
-		name = target.Host
+		name = target.Alias
 	}
 	b.options.Where[e] = target.String()
 	b.options.Nodes[e] = runner.NewSSH(runner.SSHOptions{

@@ -12,7 +12,7 @@ import (
 const CountersScript = `t=$(date +%s.%N)
 case $t in *N) read -r t _ </proc/uptime ;; esac
 echo "$t"
-grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* /sys/class/net/*/statistics/?x_bytes
+grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count
 exit 0`
 
 // Counters is what CountersScript printed.
@@ -40,8 +40,8 @@ func ParseCounters(stdout string) (Counters, error) {
 		switch {
 		case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
 			put(c.ports, part[4]+"/"+part[6], part[8], v)
-		case len(part) == 7 && part[3] == "net": // /sys/class/net/IF/statistics/NAME
-			put(c.nets, part[4], part[6], v)
+		case len(part) >= 6 && part[3] == "net": // /sys/class/net/IF/statistics/NAME, …/IF/carrier_changes
+			put(c.nets, part[4], part[len(part)-1], v)
 		}
 	}
 	return c, nil
@@ -93,15 +93,28 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 			*out -= min(*out, uint64(perSecond*(after.Clock-before.Clock)))
 		}
 	}
-	for name, a := range after.ports[key] {
-		if b, ok := before.ports[key][name]; ok && a > b && isError(name) {
-			if m.Errors == nil {
-				m.Errors = map[string]uint64{}
-			}
-			m.Errors[name] = a - b
+	m.Errors = grown(before.ports[key], after.ports[key])
+	for name, n := range grown(before.nets[p.Netdev], after.nets[p.Netdev]) {
+		if m.Errors == nil {
+			m.Errors = map[string]uint64{}
 		}
+		m.Errors[name] = n
 	}
 	return m, nil
+}
+
+// grown gives the error counters that are higher afterwards; nil where none is.
+func grown(before, after map[string]uint64) map[string]uint64 {
+	var errs map[string]uint64
+	for name, a := range after {
+		if b, ok := before[name]; ok && a > b && isError(name) {
+			if errs == nil {
+				errs = map[string]uint64{}
+			}
+			errs[name] = a - b
+		}
+	}
+	return errs
 }
 
 // errorCounters tell of trouble on the way (mlx5: Understanding mlx5 ethtool and
@@ -113,6 +126,7 @@ var errorCounters = map[string]bool{
 	"roce_slow_restart": true, "req_cqe_error": true, "resp_cqe_error": true, "out_of_buffer": true,
 	"symbol_error": true, "link_error_recovery": true, "link_downed": true, "port_rcv_errors": true, "port_xmit_discards": true,
 	"completer_retry_err": true, "out_of_seq_request": true, "rcvd_seq_err": true, "retry_exceeded_err": true, "send_err": true, "duplicate_request": true,
+	"carrier_changes": true, "carrier_down_count": true,
 }
 
 func isError(name string) bool { return errorCounters[name] }

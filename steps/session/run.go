@@ -80,28 +80,18 @@ func (r *run) missing(rig steps.Rig) string {
 			if !r.runsOn(e) || !looked || t.Path != "" {
 				continue
 			}
-			how := "install it"
+			lack := fmt.Sprintf("%s has no %s", rig.Nodes[e].Name, tool)
 			if t.Package != "" {
-				how = "it comes with " + t.Package
+				lack += ": install " + t.Package + " there"
 			}
-			lacks = append(lacks, fmt.Sprintf("%s is not installed on %s: %s", tool, rig.Nodes[e].Name, how))
+			lacks = append(lacks, lack+".")
 		}
 	}
-	if len(lacks) == 0 {
-		return ""
-	}
-	return sentence(errors.New(strings.Join(lacks, "; ")))
+	return strings.Join(lacks, " ")
 }
 
 func (r *run) runsOn(e steps.End) bool {
-	for _, role := range r.cell.Roles {
-		for _, on := range role.On.Ends() {
-			if on == e {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.cell.Roles, func(role steps.Role) bool { return slices.Contains(role.On.Ends(), e) })
 }
 
 // stage is one pass over the roles, with the bytes of every rail around it.
@@ -274,20 +264,37 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	case err := <-listening:
 		if err != nil {
 			select {
-			case <-ended: // its own words say more
-				return done, fmt.Errorf("%s on %s ended before it was ready", role.Name, name)
+			case <-ended:
+				return done, early(done, role, name)
 			default:
 			}
 			return done, fmt.Errorf("%s on %s is not ready after %s: %w", role.Name, name, readyLimit, err)
 		}
 		return done, nil
 	case <-ended:
-		return done, fmt.Errorf("%s on %s ended before it was ready", role.Name, name)
+		return done, early(done, role, name)
 	case <-waiting.Done():
 		if ctx.Err() != nil {
 			return done, ctx.Err()
 		}
 		return done, fmt.Errorf("%s on %s is not ready after %s", role.Name, name, readyLimit)
+	}
+}
+
+// early says that a server ended before it was ready, and its last words.
+func early(done chan steps.Output, role steps.Role, node string) error {
+	o := <-done
+	done <- o
+	why := fmt.Sprintf("%s on %s ended before it was ready", role.Name, node)
+	words, _, _ := strings.Cut(strings.TrimSpace(o.Text), "\n")
+	switch {
+	case !o.Ran:
+		return fmt.Errorf("%s: %s", why, o.Err)
+	case words == "":
+		return fmt.Errorf("%s, with %s and not a word", why, o.Exit)
+	default:
+		// The first line of a complaint names the cause, the others what follows from it.
+		return fmt.Errorf("%s, with %s: %s", why, o.Exit, strings.TrimSpace(words))
 	}
 }
 

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/railbench/railbench/"
+
+// The house: who may import whom, each rule with its reason. The same rules stand
+// in .golangci.yml, where an editor shows them; this test sees every package, with
+// build tags and all.
+var house = []struct {
+	from, mustNot, reason string
+	except                string // a package below from that may
+}{
+	{from: "runner", mustNot: module + "steps", reason: "runner knows no RDMA word"},
+	{from: "runner", mustNot: module + "tui", reason: "the direction is cmd, tui, steps, runner"},
+	{from: "runner", mustNot: module + "cmd", reason: "the direction is cmd, tui, steps, runner"},
+	{from: "runner", mustNot: module + "assets", reason: "only cmd imports the assets"},
+	{from: "runner", mustNot: module + "runner/sim", reason: "only cmd imports the simulated rig", except: "runner/sim"},
+	{from: "steps", mustNot: module + "tui", reason: "the direction is cmd, tui, steps, runner"},
+	{from: "steps", mustNot: module + "cmd", reason: "the direction is cmd, tui, steps, runner"},
+	{from: "steps", mustNot: module + "assets", reason: "cmd hands the files on"},
+	{from: "steps", mustNot: module + "runner/sim", reason: "a parser that shared code with the simulator would pass its own test"},
+	{from: "steps", mustNot: "os/exec", reason: "processes are runner's"},
+	{from: "steps", mustNot: "golang.org/x/crypto", reason: "SSH is runner's"},
+	{from: "steps", mustNot: "net", reason: "sockets are runner's"},
+	{from: "tui", mustNot: module + "runner", reason: "the screen asks the session, never a node"},
+	{from: "tui", mustNot: module + "cmd", reason: "the direction is cmd, tui, steps, runner"},
+	{from: "tui", mustNot: module + "assets", reason: "cmd hands the files on"},
+	{from: "tui", mustNot: "os", reason: "whoever draws does nothing else"},
+	{from: "tui", mustNot: "net", reason: "whoever draws does nothing else", except: "tui/web"},
+	{from: "assets", mustNot: module, reason: "assets is data"},
+}
+
+func TestHouse(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		own := strings.TrimPrefix(p.ImportPath, module)
+		for _, rule := range house {
+			if !within(own, rule.from) || rule.except != "" && within(own, rule.except) {
+				continue
+			}
+			for _, i := range p.Imports {
+				// netip is a type, not a socket.
+				if i != "net/netip" && within(i, strings.TrimSuffix(rule.mustNot, "/")) {
+					t.Errorf("%s imports %s: %s", own, i, rule.reason)
+				}
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d packages were looked at", seen)
+	}
+}
+
+func within(pkg, tree string) bool { return pkg == tree || strings.HasPrefix(pkg, tree+"/") }
