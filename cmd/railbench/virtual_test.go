@@ -1,0 +1,341 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// TestVirtualRig runs the parts on two virtual machines with soft-RoCE: real
+// kernels, real sshd, real perftest over two real SSH connections. It needs root
+// and a Debian or Ubuntu to build them.
+func TestVirtualRig(t *testing.T) {
+	if os.Getenv("CI") != "true" && os.Getenv("RAILBENCH_VIRTUAL") == "" {
+		t.Skip("boots two virtual machines: set RAILBENCH_VIRTUAL=1, as root on Debian or Ubuntu")
+	}
+	v := newVirtual(t)
+	t.Run("all", v.all)
+	t.Run("gauges", v.gauges)
+	t.Run("cable", v.cable)
+	t.Run("killed", v.killed)
+	t.Run("sudo", v.sudo)
+}
+
+type virtual struct {
+	bin   string
+	state string
+}
+
+func newVirtual(t *testing.T) *virtual {
+	t.Helper()
+	v := &virtual{bin: build(t, "."), state: os.Getenv("RIG_STATE")}
+	if v.state == "" {
+		v.state = t.TempDir()
+	}
+	t.Setenv("RIG_STATE", v.state)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_STATE_HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	if _, err := os.Stat(filepath.Join(v.state, "image", "root.ext4")); err != nil {
+		v.rig(t, "build")
+	}
+	if out := v.rig(t, "status"); strings.Count(out, ": running") != 2 {
+		v.rig(t, "up")
+		t.Cleanup(func() { v.rig(t, "down") })
+	}
+	return v
+}
+
+// rig runs a subcommand of railbench rig and gives what it prints.
+func (v *virtual) rig(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(v.bin, append([]string{"rig"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("railbench rig %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// run runs cells and gives the report and the exit status.
+func (v *virtual) run(t *testing.T, args ...string) (report, int) {
+	t.Helper()
+	var out, progress bytes.Buffer
+	code := Main(append([]string{"run", "--rig", "virtual", "--json"}, args...), strings.NewReader(""), &out, &progress)
+	var r report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatalf("run %v: exit %d, %v: %s\n%s", args, code, err, out.String(), progress.String())
+	}
+	return r, code
+}
+
+func (v *virtual) all(t *testing.T) {
+	r, code := v.run(t, "--all")
+	if code != exitOK || r.Rig.Simulated {
+		t.Errorf("exit %d, simulated %v", code, r.Rig.Simulated)
+	}
+	for _, c := range r.Cells {
+		if c.Verdict != steps.Pass || c.Reason == "" {
+			t.Errorf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
+		}
+	}
+	if len(r.Rig.Rails) != 4 {
+		t.Fatalf("rails: %+v", r.Rig.Rails)
+	}
+	for _, rail := range r.Rig.Rails {
+		// Nothing else gives these: soft-RoCE's first IPv4 entry, no PCIe link.
+		if rail.GIDIndex != 1 || rail.Pair == 0 || rail.MTU != 1024 || rail.PCIeGTps != 0 {
+			t.Errorf("rail %+v", rail)
+		}
+	}
+	bw := r.cell(t, "ib-write-bw")
+	if !strings.Contains(bw.Reason, "no band") || len(bw.Evidence) == 0 || len(bw.Rails) != 4 {
+		t.Errorf("ib-write-bw: %+v", bw)
+	}
+	// Each rail carried 1000 messages of 65536 bytes and their headers, once.
+	const payload = 1000 * 65536
+	for _, b := range bw.Rails {
+		sent := b.TxBytes
+		if b.Node == "spark-01" {
+			sent = b.RxBytes
+		}
+		if sent < payload || sent > payload*12/10 {
+			t.Errorf("%s %s carried %d bytes of %d", b.Node, b.Rail, sent, payload)
+		}
+	}
+}
+
+func (r report) cell(t *testing.T, id string) cellReport {
+	t.Helper()
+	for _, c := range r.Cells {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("no cell %s", id)
+	return cellReport{}
+}
+
+// open makes a session on the virtual rig for a user of its machines.
+func (v *virtual) open(t *testing.T, user string, ask *session.Asker, change func(*session.Options)) *session.Session {
+	t.Helper()
+	flags := rigFlags{speed: 1, here: user + "@spark-02", peer: user + "@spark-01", sshConfig: filepath.Join(v.state, "ssh_config")}
+	var asker runner.Asker = runner.NoAsker{}
+	if ask != nil {
+		asker = ask
+	}
+	b, err := flags.open(t.Context(), asker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.options.Asker = ask
+	b.options.Logs = t.TempDir()
+	change(&b.options)
+	s := session.New(b.options)
+	b.onState = s.State
+	s.Open()
+	t.Cleanup(func() {
+		s.Close()
+		b.close()
+	})
+	return s
+}
+
+// ended waits for the end of a cell.
+func ended(t *testing.T, s *session.Session, cell string) steps.CellEnded {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	for {
+		events, ok := s.Next(ctx)
+		if !ok {
+			t.Fatalf("no end of %s", cell)
+		}
+		for _, e := range events {
+			if e, ok := e.(steps.CellEnded); ok && e.Cell == cell {
+				return e
+			}
+		}
+	}
+}
+
+// gauges sees the rail move that carries the test, on both nodes.
+func (v *virtual) gauges(t *testing.T) {
+	s := v.open(t, "nvidia", nil, func(o *session.Options) { o.Sample = true })
+	s.Run("ib-write-bw")
+	var mu sync.Mutex
+	peak := map[string]float64{}
+	watching, stop := context.WithCancel(t.Context())
+	var watched sync.WaitGroup
+	watched.Go(func() {
+		for {
+			select {
+			case b := <-s.Boards():
+				mu.Lock()
+				for _, g := range b.Gauges {
+					peak[g.Node+" "+g.Dev+" tx"] = max(peak[g.Node+" "+g.Dev+" tx"], g.Tx.Peak)
+					peak[g.Node+" "+g.Dev+" rx"] = max(peak[g.Node+" "+g.Dev+" rx"], g.Rx.Peak)
+				}
+				mu.Unlock()
+			case <-watching.Done():
+				return
+			}
+		}
+	})
+	e := ended(t, s, "ib-write-bw")
+	stop()
+	watched.Wait()
+	if e.Verdict.Grade != steps.Pass {
+		t.Errorf("%+v", e.Verdict)
+	}
+	for _, rail := range []string{"rocep1s0f0", "rocep1s0f1"} {
+		for _, dir := range []string{"spark-02 " + rail + " tx", "spark-01 " + rail + " rx"} {
+			if peak[dir] < 0.01 {
+				t.Errorf("the gauge %s stood still: %v", dir, peak)
+			}
+		}
+	}
+}
+
+// cable pulls the first rail's cable in the middle of a test.
+func (v *virtual) cable(t *testing.T) {
+	t.Cleanup(func() { v.rig(t, "cable", "0", "on") })
+	const sent = "cat /sys/class/net/enp1s0f0np0/statistics/tx_bytes"
+	tx := func() (n uint64) {
+		fmt.Sscan(v.rig(t, "ssh", "2", sent), &n)
+		return n
+	}
+	before := tx()
+	type outcome struct {
+		r    report
+		code int
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		r, code := v.run(t, "ib-write-bw", "--timeout", "70s")
+		done <- outcome{r, code}
+	}()
+	for tx() < before+2<<20 {
+		select {
+		case o := <-done:
+			t.Fatalf("ended before the cable was pulled: %+v", o.r.Cells)
+		default:
+		}
+	}
+	v.rig(t, "cable", "0", "off")
+	o := <-done
+	c := o.r.cell(t, "ib-write-bw")
+	if c.Verdict == steps.Pass || c.Verdict == steps.Skipped || o.code == exitOK {
+		t.Errorf("exit %d, %s: %s", o.code, c.Verdict, c.Reason)
+	}
+	t.Logf("%s: %s", c.Verdict, c.Reason)
+	v.clean(t)
+}
+
+// clean looks for what a run has left on the nodes.
+func (v *virtual) clean(t *testing.T) {
+	t.Helper()
+	const look = `ps -eo pid,args | grep -E 'ib_write|railbench' | grep -v grep; grep ' [0-9A-F]*:4853 [0-9A-F]*:0000 0A ' /proc/net/tcp /proc/net/tcp6; :`
+	deadline := time.Now().Add(10 * time.Second)
+	for _, node := range []string{"1", "2"} {
+		var left string
+		for left = "?"; left != ""; {
+			if left = strings.TrimSpace(v.rig(t, "ssh", node, look)); left != "" && time.Now().After(deadline) {
+				t.Errorf("node %s, 10 s later: %s", node, left)
+				break
+			}
+		}
+	}
+}
+
+// killed ends railbench itself with kill -9 while a test runs.
+func (v *virtual) killed(t *testing.T) {
+	cmd := exec.Command(v.bin, "run", "ib-write-bw", "--rig", "virtual", "-v")
+	progress, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var seen strings.Builder
+	buf := make([]byte, 4096)
+	for !strings.Contains(seen.String(), "rail 1:") {
+		n, err := progress.Read(buf)
+		seen.Write(buf[:n])
+		if errors.Is(err, io.EOF) {
+			t.Fatalf("ended: %s", seen.String())
+		}
+	}
+	for !strings.Contains(v.rig(t, "ssh", "2", "ps -eo args | grep -v grep | grep 'ib_write_bw.*192.168.100.10' || :"), "ib_write_bw") {
+		if cmd.ProcessState != nil {
+			t.Fatal("ended before it was killed")
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	v.clean(t)
+}
+
+// sudo gives a password where one is needed, and finds it nowhere afterwards.
+func (v *virtual) sudo(t *testing.T) {
+	s := v.open(t, "engineer", nil, func(*session.Options) {})
+	s.Run("privileges")
+	if e := ended(t, s, "privileges"); e.Verdict.Grade != steps.Skipped || !strings.Contains(e.Verdict.Reason, "sudo") {
+		t.Errorf("nobody to ask: %+v", e.Verdict)
+	}
+	ask := session.NewAsker()
+	var logs string
+	s = v.open(t, "engineer", ask, func(o *session.Options) { logs = o.Logs })
+	var asked atomic.Int32
+	go func() {
+		for {
+			select {
+			case q := <-s.Questions():
+				if asked.Add(1) == 1 {
+					q.Answer("wrong", true)
+				} else {
+					q.Answer("engineer", true)
+				}
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	s.Run("privileges")
+	// One wrong answer, and the right one for each node.
+	if e := ended(t, s, "privileges"); e.Verdict.Grade != steps.Pass || asked.Load() != 3 {
+		t.Errorf("%+v after %d questions", e.Verdict, asked.Load())
+	}
+	files, err := filepath.Glob(filepath.Join(logs, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no logs: %v", err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), "wrong") {
+			t.Errorf("%s holds a password: %s", f, b)
+		}
+	}
+}
