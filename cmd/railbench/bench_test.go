@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/railbench/railbench/steps/meter"
 )
 
 // These benchmarks run the built binary in a pseudo-terminal. They compare
@@ -41,6 +43,7 @@ type screen struct {
 	mu      sync.Mutex
 	grown   *sync.Cond
 	written bytes.Buffer
+	seen    string // what the last wait was for
 	total   int64
 	ended   bool
 }
@@ -88,9 +91,9 @@ func (s *screen) kill() {
 	s.file.Close()
 }
 
-// wait waits until what was written since the last wait holds a text, and
-// forgets all of it.
-func (s *screen) wait(text string) time.Time {
+// wait waits until what was written since the last wait holds one of some texts,
+// and forgets all of it but the last of them.
+func (s *screen) wait(texts ...string) time.Time {
 	s.tb.Helper()
 	timeout := time.AfterFunc(time.Minute, func() {
 		s.mu.Lock()
@@ -101,14 +104,27 @@ func (s *screen) wait(text string) time.Time {
 	defer timeout.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !strings.Contains(s.written.String(), text) {
+	for {
+		written := s.written.String()
+		for _, text := range texts {
+			if strings.Contains(written, text) {
+				s.written.Reset()
+				s.seen = text
+				return time.Now()
+			}
+		}
 		if s.ended {
-			s.tb.Fatalf("no %q in %q", text, tail(s.written.String()))
+			s.tb.Fatalf("none of %q in %q", texts, tail(written))
 		}
 		s.grown.Wait()
 	}
-	s.written.Reset()
-	return time.Now()
+}
+
+// text is what was seen last and what was written since.
+func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen + s.written.String()
 }
 
 func tail(s string) string { return s[max(0, len(s)-2000):] }
@@ -202,4 +218,96 @@ func settled(b *testing.B, s *screen) {
 	}
 	b.ReportMetric(median(cpus), "%core")
 	b.ReportMetric(median(rates), "kB/s")
+}
+
+// BenchmarkGauges has two nodes whose four rails all move, ten samples a second:
+// at most 3 % of a core and 150 kB/s of terminal output are the aim.
+func BenchmarkGauges(b *testing.B) {
+	const answer = "../../steps/probe/testdata/spark-01.txt"
+	s := start(b, build(b, "./testdata/load"), "gauges", answer, answer)
+	s.wait("RDMA")
+	settled(b, s)
+}
+
+// BenchmarkMillionLines runs a cell that prints a million lines: about a second of
+// CPU, at most 40 MB, and a key answered within 20 ms meanwhile are the aim. Every
+// line has to be in the log.
+func BenchmarkMillionLines(b *testing.B) {
+	bin := build(b, "./testdata/load")
+	var cpus, walls, peaks, keys []float64
+	for b.Loop() {
+		logs := b.TempDir()
+		b.Setenv("LOGS", logs)
+		s := start(b, bin, "flood")
+		s.wait("Flood")
+		before, _ := s.used()
+		began := time.Now()
+		s.send("\r\r") // the part's introduction, then the cell
+		s.wait("running")
+		for !strings.Contains(s.text(), "flood is over") {
+			at := time.Now()
+			s.send("?")
+			s.wait("closes")
+			keys = append(keys, time.Since(at).Seconds()*1e3)
+			s.send("?")
+			s.wait("running", "flood is over")
+		}
+		walls = append(walls, time.Since(began).Seconds())
+		after, peak := s.used()
+		cpus = append(cpus, (after - before).Seconds())
+		peaks = append(peaks, peak)
+		s.kill()
+		checkLog(b, logs)
+	}
+	slices.Sort(keys)
+	b.ReportMetric(median(cpus), "s-cpu")
+	b.ReportMetric(median(walls), "s-wall")
+	b.ReportMetric(median(peaks), "MB-peak")
+	b.ReportMetric(keys[len(keys)*95/100], "ms-key-p95")
+	b.ReportMetric(float64(len(keys))/float64(b.N), "keys")
+}
+
+func checkLog(b *testing.B, logs string) {
+	b.Helper()
+	files, err := filepath.Glob(filepath.Join(logs, "*.log"))
+	if err != nil || len(files) != 1 {
+		b.Fatalf("logs: %v, %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte("\n")); n != 1_000_000 {
+		b.Fatalf("the log has %d lines", n)
+	}
+}
+
+// BenchmarkSampler is what the sampler costs a node that has bash: at most 1 % of a
+// core for four rails, ten samples a second. This machine has no RDMA device, so
+// ten interfaces stand for the twenty files of four rails.
+func BenchmarkSampler(b *testing.B) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		b.Skip("no bash here")
+	}
+	places := make([]meter.Place, 10)
+	for i := range places {
+		places[i] = meter.Place{Dev: "none", Port: 1, Netdev: "lo"}
+	}
+	vars := meter.Vars(places, 1)
+	var cpus []float64
+	for b.Loop() {
+		cmd := exec.Command(bash, "-c", vars["LOOP"])
+		// Nothing moves here, and it must not rest all the same.
+		cmd.Env = append(os.Environ(), "RAILS="+vars["RAILS"], "INTERVAL="+vars["INTERVAL"], "IDLE="+vars["INTERVAL"])
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		const span = 5 * time.Second
+		time.Sleep(span)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		cpus = append(cpus, (cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()).Seconds()/span.Seconds()*100)
+	}
+	b.ReportMetric(median(cpus), "%core")
 }

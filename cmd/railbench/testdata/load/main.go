@@ -1,0 +1,94 @@
+// Command load is railbench's screen and session with nodes that are made for a
+// benchmark: "flood" runs a cell that prints a million lines on this machine,
+// "gauges FILE FILE" has two nodes whose probes are in files and whose four rails
+// all move, ten samples a second.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui"
+)
+
+func main() {
+	o := session.Options{Rig: "load", Speed: 1, Sample: true, Logs: os.Getenv("LOGS")}
+	switch os.Args[1] {
+	case "flood":
+		o.Nodes = [2]runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), runner.NewLocal("spark-01", runner.NoAsker{})}
+		o.Sample = false
+	case "gauges":
+		for e, file := range os.Args[2:4] {
+			answer, err := os.ReadFile(file)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			o.Nodes[e] = mover{name: []string{"spark-02", "spark-01"}[e], answer: string(answer)}
+		}
+	}
+	o.Tutorial = steps.Tutorial{Title: "load", Parts: []steps.Part{{ID: "load", Title: "Load", Cells: []steps.Cell{{
+		ID: "flood", Part: "load", Title: "Flood", Judge: "exit", Limit: time.Minute,
+		Roles: []steps.Role{{Script: "seq -f '65536      5000             11032.64            11032.34            0.%010.0f' 1 1000000"}},
+	}}}}}
+	o.Catalog.Judges = map[string]steps.Judge{"exit": func(steps.Cell, steps.Result) steps.Verdict {
+		return steps.Verdict{Grade: steps.Pass, Reason: "flood is over"}
+	}}
+	s := session.New(o)
+	s.Open()
+	model := tui.New(s, tui.Options{Tutorial: o.Tutorial, RigName: "load", Background: tui.Dark})
+	_, err := tea.NewProgram(model).Run()
+	s.Close()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// A mover is a node whose rails carry more and more.
+type mover struct {
+	name, answer string
+}
+
+func (m mover) Name() string { return m.name }
+func (m mover) Close() error { return nil }
+
+func (m mover) Run(ctx context.Context, s runner.Script, emit func(runner.Line)) (runner.Exit, error) {
+	print := func(text string) { emit(runner.Line{At: time.Now(), Text: text}) }
+	switch s.Name {
+	case "probe":
+		for line := range strings.Lines(m.answer) {
+			print(strings.TrimSuffix(line, "\n"))
+		}
+	case "sampler":
+		rails := len(strings.Fields(s.Vars["RAILS"]))
+		print("H" + strings.Repeat(" 1 1 1 1 1", rails))
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		began := time.Now()
+		for {
+			select {
+			case now := <-tick.C:
+				passed := now.Sub(began).Seconds()
+				line := fmt.Sprintf("S %.6f", passed)
+				for i := range rails {
+					// Between 40 and 90 Gb/s, in 4-byte words, and some IP beside it.
+					words := passed * (40 + 10*float64(i) + 5*float64(now.UnixMilli()/700%3)) * 1e9 / 32
+					line += fmt.Sprintf(" %.0f %.0f %.0f %.0f 4: ACTIVE", words, words/50, passed*1e8, passed*1e7)
+				}
+				print(line)
+			case <-ctx.Done():
+				return runner.Exit{Why: runner.Cancelled, Code: 143}, nil
+			}
+		}
+	}
+	return runner.Exit{}, nil
+}
