@@ -9,7 +9,7 @@ import (
 
 // KeepLines is how many lines of a cell's output a Notebook holds. The rest is
 // in the log on disk.
-const KeepLines = 20_000
+const KeepLines = 10_000
 
 // A Notebook is the state of a session: the fold of its events. It is a value,
 // and Apply never changes the one that it is called on.
