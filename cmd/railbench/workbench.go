@@ -34,7 +34,7 @@ func workbench(cmd *cobra.Command, flags rigFlags) error {
 		Tutorial: b.options.Tutorial, Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "",
 	})
-	_, err = tea.NewProgram(model, tea.WithContext(cmd.Context()), tea.WithEnvironment(screenEnviron(os.Environ()))).Run()
+	_, err = tea.NewProgram(model, tea.WithContext(cmd.Context()), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
 	closed := s.Close()
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
@@ -44,6 +44,10 @@ func workbench(cmd *cobra.Command, flags rigFlags) error {
 	}
 	return nil
 }
+
+// framesPerSecond bounds how long a key waits for the next frame. A frame that
+// has not changed costs nothing.
+const framesPerSecond = 120
 
 // hint says how to get from the simulated rig to one's own.
 func hint(b *bench) string {
