@@ -200,6 +200,7 @@ func BenchmarkFirstFrame(b *testing.B) {
 func BenchmarkIdle(b *testing.B) {
 	s := start(b, build(b, "."), "--rig", "sim")
 	s.wait("0.0")
+	time.Sleep(4 * time.Second) // the samplers go slow once nothing has moved for a while
 	settled(b, s)
 }
 
