@@ -17,7 +17,6 @@ type (
 	boardMsg    meter.Board
 	questionMsg steps.Question
 	askedMsg    struct{} // a call to the session has returned
-	beatMsg     struct{}
 	paceMsg     struct{}
 )
 
@@ -58,8 +57,6 @@ func waitQuestion(questions <-chan steps.Question) tea.Cmd {
 		return questionMsg(q)
 	}
 }
-
-func beat() tea.Cmd { return tea.Tick(beatPace, func(time.Time) tea.Msg { return beatMsg{} }) }
 
 func pace() tea.Cmd { return tea.Tick(framePace, func(time.Time) tea.Msg { return paceMsg{} }) }
 

@@ -1,10 +1,12 @@
 package tui
 
 import (
-	"sort"
+	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -24,7 +26,7 @@ func KeyTable() [][2]string {
 	var rows [][2]string
 	for _, c := range notebookKeys() {
 		for _, b := range c.bindings {
-			rows = append(rows, [2]string{b.shown, b.does})
+			rows = append(rows, [2]string{b.Help().Key, b.Help().Desc})
 		}
 	}
 	return rows
@@ -44,16 +46,13 @@ func (m *Model) chapters() []chapter {
 
 // press finds the binding of a key and acts.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	name := msg.String()
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {
-			for _, k := range b.keys {
-				if k != name {
-					continue
-				}
-				if b.digit != nil {
-					return b.digit(m, int(name[0]-'1'))
-				}
+			switch {
+			case !key.Matches(msg, b.Binding):
+			case b.digit != nil:
+				return b.digit(m, int(msg.String()[0]-'1'))
+			default:
 				return b.act(m)
 			}
 		}
@@ -66,86 +65,57 @@ func (m *Model) footer(width int) string {
 	var bs []binding
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {
-			if b.brief != "" && (b.when == nil || b.when(m)) {
+			if b.foot.Key != "" && (b.when == nil || b.when(m)) {
 				bs = append(bs, b)
 			}
 		}
 	}
 	// The order on the screen is the keymap's; what is left out goes by rank.
-	byRank := make([]int, len(bs))
-	for i := range bs {
-		byRank[i] = i
-	}
-	sort.SliceStable(byRank, func(i, j int) bool { return bs[byRank[i]].rank < bs[byRank[j]].rank })
-	keep := make([]bool, len(bs))
-	used := 1
-	for _, i := range byRank {
-		if w := ink.Width(footerKey(bs[i])) + 1 + ink.Width(bs[i].brief) + 2; used+w <= width+2 {
-			keep[i] = true
-			used += w
+	byRank := slices.Clone(bs)
+	slices.SortStableFunc(byRank, func(a, b binding) int { return a.rank - b.rank })
+	gap := len(m.footHelp.ShortSeparator)
+	fits, room := map[key.Help]bool{}, width-1+gap
+	for _, b := range byRank {
+		if w := lipgloss.Width(b.foot.Key+" "+b.foot.Desc) + gap; w <= room {
+			fits[b.foot] = true
+			room -= w
 		}
 	}
-	var parts []string
-	for i, b := range bs {
-		if keep[i] {
-			style := m.ink.Strong
+	var shown []key.Binding
+	for _, b := range bs {
+		if fits[b.foot] {
+			name := b.foot.Key
 			if b.rank == 0 {
-				style = m.ink.Accent
+				name = m.ink.Accent.Render(name)
 			}
-			parts = append(parts, style.Paint(footerKey(b))+" "+m.ink.Dim.Paint(b.brief))
+			shown = append(shown, bind(name, b.foot.Desc, b.Keys()...))
 		}
 	}
-	return " " + strings.Join(parts, "  ")
-}
-
-// footerKey is the first of a binding's keys, in the shortest form.
-func footerKey(b binding) string {
-	if b.brief == "run+next" {
-		return "space"
-	}
-	key, _, _ := strings.Cut(b.shown, ", ")
-	if b.brief == "move" || b.brief == "scroll" {
-		key = "↑↓"
-	}
-	if b.brief == "long lines" {
-		key = "←→"
-	}
-	return key
+	return " " + m.footHelp.ShortHelpView(shown)
 }
 
 // helpLines is the text of the help, from the same bindings.
 func (m *Model) helpLines(width int) []string {
-	var lines []string
 	column := 0
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {
-			column = max(column, ink.Width(b.shown))
+			column = max(column, lipgloss.Width(b.Help().Key))
 		}
 	}
 	column = min(column, width/3)
-	for i, c := range m.chapters() {
-		if i > 0 {
-			lines = append(lines, "")
-		}
-		lines = append(lines, m.ink.Focus.Paint(c.title))
+	keys := m.ink.Strong.Width(column).MarginRight(2)
+	text := lipgloss.NewStyle().Width(width - column - 2)
+	var blocks []string
+	for _, c := range m.chapters() {
+		blocks = append(blocks, m.ink.Focus.Render(c.title))
 		for _, b := range c.bindings {
-			keys := ink.Wrap([]ink.Span{{Text: b.shown, Style: m.ink.Strong}}, column, "", "")
-			does := ink.Wrap([]ink.Span{{Text: b.does}}, width-column-2, "", "")
-			for j := range max(len(keys), len(does)) {
-				left, right := "", ""
-				if j < len(keys) {
-					left = keys[j]
-				}
-				if j < len(does) {
-					right = does[j]
-				}
-				lines = append(lines, ink.Pad(left, column)+"  "+right)
-			}
+			blocks = append(blocks, lipgloss.JoinHorizontal(lipgloss.Top, keys.Render(b.Help().Key), text.Render(b.Help().Desc)))
 		}
+		blocks = append(blocks, "")
 	}
-	lines = append(lines, "", m.ink.Focus.Paint("mouse"))
-	lines = append(lines, ink.Wrap([]ink.Span{{Text: "Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does."}}, width, "", "")...)
-	lines = append(lines, "", m.ink.Focus.Paint("marks"))
-	lines = append(lines, ink.Wrap([]ink.Span{{Text: "✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits"}}, width, "", "")...)
-	return lines
+	blocks = append(blocks, m.ink.Focus.Render("mouse"))
+	blocks = append(blocks, ink.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does.", width, "", "")...)
+	blocks = append(blocks, "", m.ink.Focus.Render("marks"))
+	blocks = append(blocks, ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits", width, "", "")...)
+	return strings.Split(lipgloss.JoinVertical(lipgloss.Left, blocks...), "\n")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
@@ -135,13 +136,13 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 		for _, c := range chapters {
 			for _, b := range c.bindings {
 				if b.act == nil && b.digit == nil {
-					t.Errorf("%q is in help and does nothing", b.shown)
+					t.Errorf("%q is in help and does nothing", b.Help().Key)
 				}
-				for _, k := range b.keys {
+				for _, k := range b.Keys() {
 					if bound[k] != "" {
-						t.Errorf("%q is bound to %q and to %q", k, bound[k], b.does)
+						t.Errorf("%q is bound to %q and to %q", k, bound[k], b.Help().Desc)
 					}
-					bound[k] = b.does
+					bound[k] = b.Help().Desc
 				}
 			}
 		}
@@ -178,7 +179,7 @@ func TestNoColourHasNoColour(t *testing.T) {
 	if len(colourCodes(s.view())) == 0 {
 		t.Error("the test sees no colours where there are some")
 	}
-	s.setColours(none)
+	s.setProfile(colorprofile.ASCII)
 	if bad := colourCodes(s.view()); len(bad) > 0 {
 		t.Errorf("a terminal without colours gets %q", bad)
 	}
@@ -210,11 +211,11 @@ func TestBackgroundAndProfile(t *testing.T) {
 	if dark == light {
 		t.Error("light and dark look the same")
 	}
-	s.setColours(sixteen)
+	s.setProfile(colorprofile.ANSI)
 	if v := s.view(); strings.Contains(v, "38;2;") {
 		t.Error("24-bit colours on a terminal of 16")
 	}
-	s.setColours(many)
+	s.setProfile(colorprofile.TrueColor)
 	s.opts.Background = Light
 	s.send(tea.BackgroundColorMsg{Color: ansi.Black})
 	if s.dark {

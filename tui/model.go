@@ -2,7 +2,7 @@
 //
 // The model holds what the user looks at; what happened is the notebook's, which
 // folds the session's events. Update routes messages and starts commands, and only
-// commands talk to the session. Colours and widths are ink's, the two panes are
+// commands talk to the session. Colours are ink's, the two panes are
 // cells' and gauges'. Nothing here runs a script, reads a file or opens a socket.
 package tui
 
@@ -10,7 +10,11 @@ import (
 	"context"
 	"time"
 
+	"charm.land/bubbles/v2/help"
+	"charm.land/bubbles/v2/spinner"
+	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
@@ -82,8 +86,9 @@ type Model struct {
 
 	width, height int
 	dark          bool
-	colours       colours
+	profile       colorprofile.Profile
 	ink           *ink.Ink
+	footHelp      help.Model
 
 	// Where the user is.
 	part   int
@@ -93,7 +98,7 @@ type Model struct {
 	page        *page // an opened output, nil while there is none
 	gauges      gaugeMode
 	help        bool
-	helpTop     int
+	helpPage    viewport.Model
 	quitting    bool
 	interrupted steps.RunID     // the run that ctrl+c or i was for
 	evidence    map[string]bool // by cell id
@@ -109,10 +114,10 @@ type Model struct {
 	asking  bool
 
 	// When to draw.
-	beat    int  // of the clock that runs while a cell does
-	beating bool // its tick is under way
-	pacing  bool // a frame was drawn for events less than a frame's time ago
-	behind  bool // events came since
+	spinner spinner.Model // the clock that runs while a cell does
+	beating bool          // its tick is under way
+	pacing  bool          // a frame was drawn for events less than a frame's time ago
+	behind  bool          // events came since
 	dirty   bool
 	frame   string
 	cache   cache
@@ -148,6 +153,9 @@ func New(s Session, opts Options) *Model {
 	m := &Model{
 		opts:     opts,
 		keys:     newKeymap(),
+		profile:  colorprofile.TrueColor,
+		helpPage: newHelpPage(),
+		spinner:  spinner.New(spinner.WithSpinner(spinner.Spinner{Frames: spinner.MiniDot.Frames, FPS: beatPace})),
 		book:     steps.NewNotebook(opts.Tutorial),
 		dark:     opts.Background != Light,
 		evidence: map[string]bool{},

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
@@ -340,23 +342,43 @@ func (m *Model) closeGauges() tea.Cmd {
 }
 
 func (m *Model) openHelp() tea.Cmd {
-	m.help, m.helpTop = true, 0
+	m.help = true
+	m.fitHelp()
+	m.helpPage.GotoTop()
 	return nil
 }
 
-func (m *Model) helpKey(msg tea.KeyPressMsg) tea.Cmd {
-	switch msg.String() {
-	case "down", "j":
-		m.helpTop++
-	case "up", "k":
-		m.helpTop = max(0, m.helpTop-1)
-	case "pgdown", "space", "ctrl+d":
-		m.helpTop += 10
-	case "pgup", "ctrl+u":
-		m.helpTop = max(0, m.helpTop-10)
-	default:
-		m.help = false
+// newHelpPage is the window over the help. Any key that doesn't move it closes it.
+func newHelpPage() viewport.Model {
+	page := viewport.New()
+	page.KeyMap = viewport.KeyMap{
+		Down: key.NewBinding(key.WithKeys("down", "j")), Up: key.NewBinding(key.WithKeys("up", "k")),
+		PageDown: key.NewBinding(key.WithKeys("pgdown", "space")), PageUp: key.NewBinding(key.WithKeys("pgup")),
+		HalfPageDown: key.NewBinding(key.WithKeys("ctrl+d")), HalfPageUp: key.NewBinding(key.WithKeys("ctrl+u")),
 	}
+	return page
+}
+
+// helpWidth is the widest that the help's text gets.
+const helpWidth = 90
+
+// fitHelp sets the help for the screen's size.
+func (m *Model) fitHelp() {
+	if !m.help {
+		return
+	}
+	width := max(1, min(helpWidth, m.width-8))
+	lines := m.helpLines(width)
+	m.helpPage.SetWidth(width)
+	m.helpPage.SetHeight(max(1, min(len(lines), m.height-2)))
+	m.helpPage.SetContentLines(lines)
+	m.helpPage.SetYOffset(m.helpPage.YOffset())
+}
+
+func (m *Model) helpKey(msg tea.KeyPressMsg) tea.Cmd {
+	k := m.helpPage.KeyMap
+	m.help = key.Matches(msg, k.Down, k.Up, k.PageDown, k.PageUp, k.HalfPageDown, k.HalfPageUp)
+	m.helpPage, _ = m.helpPage.Update(msg)
 	return nil
 }
 
@@ -377,7 +399,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	case len(m.questions) > 0 || m.quitting || m.gauges == gaugeFull:
 		return nil
 	case m.help:
-		m.helpTop = max(0, m.helpTop+lines)
+		m.helpPage.SetYOffset(m.helpPage.YOffset() + lines)
 		return nil
 	case m.page != nil:
 		return m.turn(lines)

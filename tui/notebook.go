@@ -24,11 +24,11 @@ type introKey struct {
 
 // cellKey is everything that a cell's picture depends on.
 type cellKey struct {
-	run                                    steps.RunID
-	running, selected, evidence, script    bool
-	lines, kept, queued, keep, width, beat int
-	names                                  [2]string
-	elapsed                                string
+	run                                 steps.RunID
+	running, selected, evidence, script bool
+	lines, kept, queued, keep, width    int
+	names                               [2]string
+	spinner, elapsed                    string
 }
 
 type drawnCell struct {
@@ -66,25 +66,26 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	}
 	var lines []string
 	if m.part == 0 && m.opts.Simulated {
-		spans := []ink.Span{{Text: "SIMULATED RIG", Style: m.ink.Warn}, {Text: ": two pretend nodes inside this program; nothing here was measured on hardware. " + ink.Clean(m.opts.Hint)}}
-		lines = append(lines, ink.Wrap(spans, min(width-1, 100), " "+m.ink.Warn.Paint("▏")+" ", " "+m.ink.Warn.Paint("▏")+" ")...)
+		text := m.ink.Warn.Render("SIMULATED RIG") + ": two pretend nodes inside this program; nothing here was measured on hardware. " + ink.Clean(m.opts.Hint)
+		bar := " " + m.ink.Warn.Render("▏") + " "
+		lines = append(lines, ink.Wrap(text, min(width-1, 100), bar, bar)...)
 		lines = append(lines, "")
 	}
 	if part.Title == "" && len(m.parts()) == 0 {
-		lines = append(lines, " "+m.ink.Dim.Paint("This tutorial has no parts."))
+		lines = append(lines, " "+m.ink.Dim.Render("This tutorial has no parts."))
 	} else {
 		bar, style := " ", m.ink.Strong
 		if key.selected {
-			bar, style = m.ink.Accent.Paint("▌"), m.ink.Focus
+			bar, style = m.ink.Accent.Render("▌"), m.ink.Focus
 		}
-		lines = append(lines, bar+style.Paint(fmt.Sprintf("%d  %s", m.part+1, ink.Clean(part.Title))), "")
+		lines = append(lines, bar+style.Render(fmt.Sprintf("%d  %s", m.part+1, ink.Clean(part.Title))), "")
 	}
 	for i, l := range lines {
 		lines[i] = ink.Pad(l, width)
 	}
 	if strings.TrimSpace(part.Prose) != "" {
 		lines = append(lines, cells.Prose(part.Prose, m.ink, width)...)
-		lines = append(lines, ink.Spaces(width))
+		lines = append(lines, strings.Repeat(" ", width))
 	}
 	if m.cache.intros == nil {
 		m.cache.intros = map[introKey][]string{}
@@ -106,14 +107,14 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	elapsed := state.Elapsed
 	if state.Running {
 		elapsed = m.opts.Now().Sub(state.Started)
-		key.beat, key.elapsed = m.beat, cells.Seconds(elapsed)
+		key.spinner, key.elapsed = m.spinner.View(), cells.Seconds(elapsed)
 	}
 	if old, ok := m.cache.cells[c.ID]; ok && old.key == key {
 		return old.Drawing
 	}
 	drawing := cells.Cell{
 		Cell: c, State: state, Names: key.names,
-		Elapsed: elapsed, Spinner: spinner(m.beat),
+		Elapsed: elapsed, Spinner: key.spinner,
 		Selected: key.selected, Queued: key.queued,
 		Evidence: key.evidence, Script: key.script,
 		Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
@@ -123,8 +124,4 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	}
 	m.cache.cells[c.ID] = drawnCell{key, drawing}
 	return drawing
-}
-
-func spinner(beat int) string {
-	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[beat%10])
 }

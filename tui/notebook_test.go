@@ -30,7 +30,7 @@ func TestARunFromKeyToVerdict(t *testing.T) {
 	s.sees("◌ next")
 	s.tell(steps.CellStarted{Run: 7, Cell: "ib-write-bw", At: s.now})
 	s.now = s.now.Add(2300 * time.Millisecond)
-	s.send(beatMsg{})
+	s.send(s.spinner.Tick())
 	s.sees("[7]", "running 2.3 s", "server spark-01 · client spark-02", "i interrupt")
 	s.tell(steps.CellPrinted{Run: 7, Cell: "ib-write-bw", Lines: lines(5000, "row")})
 	s.sees("4999 row", "more lines, o opens")
@@ -242,7 +242,7 @@ func TestPace(t *testing.T) {
 		t.Error("the pace goes on with nothing to draw")
 	}
 	s.tell(passed(1, "gids"))
-	s.send(beatMsg{})
+	s.send(s.spinner.Tick())
 	if s.beating {
 		t.Error("the clock runs while no cell does: an idle screen costs time")
 	}

@@ -3,6 +3,10 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
@@ -38,7 +42,7 @@ func (m *Model) partList(l layout) ([]string, []target) {
 		lines, targets = lines[from:from+l.noteHeight], targets[from:from+l.noteHeight]
 	}
 	for len(lines) < l.noteHeight {
-		lines = append(lines, ink.Spaces(l.partsWidth))
+		lines = append(lines, strings.Repeat(" ", l.partsWidth))
 		targets = append(targets, target{part: -1})
 	}
 	return lines, targets
@@ -51,22 +55,22 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 	if i == m.part {
 		style, arrow = k.Focus, "▸"
 	}
-	head := k.Accent.Paint(arrow) + markStyle.Paint(mark) + " "
+	head := k.Accent.Render(arrow) + markStyle.Render(mark) + " "
 	number := fmt.Sprintf("%d", i+1)
 	if width < 20 {
-		return ink.Pad(head+style.Paint(number), width)
+		return ink.Pad(head+style.Render(number), width)
 	}
 	_, ran := m.book.Count(p)
 	progress := ""
 	if n := len(p.Cells); n > 0 && (ran > 0 || width >= 27) {
 		progress = fmt.Sprintf("%d/%d ", ran, n)
 	}
-	title := ink.Fit(number+" "+ink.Clean(p.Title), width-3-ink.Width(progress)-1)
-	return ink.Pad(ink.Sides(head+style.Paint(title), k.Dim.Paint(progress), width), width)
+	title := ansi.Truncate(number+" "+ink.Clean(p.Title), width-3-lipgloss.Width(progress)-1, "…")
+	return ink.Pad(ink.Sides(head+style.Render(title), k.Dim.Render(progress), width), width)
 }
 
 // partMark is the worst grade so far, unless something of the part runs or waits.
-func (m *Model) partMark(p steps.Part) (string, ink.Style) {
+func (m *Model) partMark(p steps.Part) (string, lipgloss.Style) {
 	worst, waits := steps.NotRun, false
 	for _, c := range p.Cells {
 		if m.book.Running == c.ID {
@@ -98,5 +102,5 @@ func (m *Model) outlineLine(item int, c steps.Cell, width int) string {
 	if title == "" {
 		title = c.ID
 	}
-	return ink.Pad("    "+markStyle.Paint(mark)+" "+style.Paint(ink.Fit(ink.Clean(title), width-7)), width)
+	return ink.Pad("    "+markStyle.Render(mark)+" "+style.Render(ansi.Truncate(ink.Clean(title), width-7, "…")), width)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/ink"
@@ -48,10 +49,17 @@ func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// What is typed is kept in runes of our own and not in a bubbles/textinput, which
+// can't wipe its value and leaves copies behind as it grows; and whose clipboard
+// looks for programs on the path at start and runs one of them.
+
 // maxSecret bounds what a paste can bring.
 const maxSecret = 4096
 
 func (m *Model) typed(text string) {
+	if m.secret == nil {
+		m.secret = make([]rune, 0, maxSecret) // growing would leave a copy behind
+	}
 	for _, r := range text {
 		if len(m.secret) < maxSecret {
 			m.secret = append(m.secret, r)
@@ -86,16 +94,16 @@ func (m *Model) forget() {
 func (m *Model) questionBox(width int) (title string, lines []string) {
 	q := m.questions[0]
 	k := m.ink
-	say := func(s string) { lines = append(lines, ink.Wrap([]ink.Span{{Text: s}}, width, "", "")...) }
+	say := func(s string) { lines = append(lines, ink.Wrap(s, width, "", "")...) }
 	fact := func(name, value string) {
-		lines = append(lines, ink.Wrap([]ink.Span{{Text: ink.Clean(value), Style: k.Strong}}, width, k.Dim.Paint(ink.Pad(name, 13)), ink.Spaces(13))...)
+		lines = append(lines, ink.Wrap(k.Strong.Render(ink.Clean(value)), width, k.Dim.Render(ink.Pad(name, 13)), strings.Repeat(" ", 13))...)
 	}
 	keys := func(pairs ...string) {
 		var all []string
 		for i := 0; i < len(pairs); i += 2 {
-			all = append(all, k.Focus.Paint(pairs[i])+" "+pairs[i+1])
+			all = append(all, k.Focus.Render(pairs[i])+" "+pairs[i+1])
 		}
-		lines = append(lines, "", ink.Fit(strings.Join(all, "    "), width))
+		lines = append(lines, "", ansi.Truncate(strings.Join(all, "    "), width, "…"))
 	}
 	switch {
 	case q.HostKey != nil:
@@ -111,11 +119,11 @@ func (m *Model) questionBox(width int) (title string, lines []string) {
 	case q.Secret != nil:
 		title = ink.Clean(q.Secret.What)
 		if q.Secret.Again {
-			lines = append(lines, k.Warn.Paint("The last one was wrong."), "")
+			lines = append(lines, k.Warn.Render("The last one was wrong."), "")
 		}
 		fact("node", q.Secret.Node)
 		fact("for", q.Secret.For)
-		lines = append(lines, "", k.Dim.Paint("> ")+ink.Fit(strings.Repeat("•", len(m.secret)), max(1, width-4))+k.Cursor.Paint(" "))
+		lines = append(lines, "", k.Dim.Render("> ")+ansi.Truncate(strings.Repeat("•", len(m.secret)), max(1, width-4), "…")+k.Cursor.Render(" "))
 		lines = append(lines, "")
 		say("Kept in memory only, and sent on a stream: never in a file, a log or an argument.")
 		keys("enter", "send", "esc", "decline")
@@ -124,7 +132,7 @@ func (m *Model) questionBox(width int) (title string, lines []string) {
 		keys("y", "yes", "n", "no", "esc", "decline")
 	}
 	if n := len(m.questions) - 1; n > 0 {
-		lines = append(lines, k.Dim.Paint("then "+plural(n, "more question")))
+		lines = append(lines, k.Dim.Render("then "+plural(n, "more question")))
 	}
 	return title, lines
 }

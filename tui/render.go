@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
@@ -103,7 +104,7 @@ func (m *Model) draw() string {
 	lines = append(lines, ink.Pad(m.header(), m.width))
 	lines = append(lines, m.alertLines()...)
 	if l.rule {
-		lines = append(lines, m.ink.Faint.Paint(ink.Rule(m.width)))
+		lines = append(lines, m.ink.Faint.Render(strings.Repeat("─", m.width)))
 	}
 	if m.gauges == gaugeFull {
 		lines = append(lines, m.fullGauges(l)...)
@@ -114,25 +115,21 @@ func (m *Model) draw() string {
 		}
 	}
 	lines = append(lines, ink.Pad(m.foot(), m.width))
-	lines = m.overlay(lines)
-	return strings.Join(lines[:min(len(lines), m.height)], "\n")
+	return m.overlay(strings.Join(lines[:min(len(lines), m.height)], "\n"))
 }
 
 // fill adds empty lines up to height.
 func fill(lines []string, height, width int) []string {
 	lines = lines[:min(len(lines), height)]
 	for len(lines) < height {
-		lines = append(lines, ink.Spaces(width))
+		lines = append(lines, strings.Repeat(" ", width))
 	}
 	return lines
 }
 
 func (m *Model) tooSmall() string {
 	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, m.width, m.height)
-	lines := ink.Wrap([]ink.Span{{Text: text}}, m.width, "", "")
-	for i, l := range lines {
-		lines[i] = ink.Fit(l, m.width)
-	}
+	lines := ink.Wrap(text, m.width, "", "")
 	return strings.Join(lines[:min(len(lines), m.height)], "\n")
 }
 
@@ -140,14 +137,14 @@ func (m *Model) simulated() bool { return m.opts.Simulated || m.book.Rig.Simulat
 
 func (m *Model) header() string {
 	k := m.ink
-	left := " " + k.Focus.Paint("railbench")
+	left := " " + k.Focus.Render("railbench")
 	if t := m.book.Tutorial.Title; t != "" && m.width >= 100 {
-		left += "  " + k.Dim.Paint(ink.Clean(t)+" ›")
+		left += "  " + k.Dim.Render(ink.Clean(t)+" ›")
 	} else {
 		left += " "
 	}
 	if t := m.open().Title; t != "" {
-		left += " " + k.Strong.Paint(ink.Clean(t))
+		left += " " + k.Strong.Render(ink.Clean(t))
 	}
 	right := ""
 	if m.simulated() {
@@ -155,12 +152,12 @@ func (m *Model) header() string {
 		if m.width < 80 {
 			badge = " SIMULATED "
 		}
-		right = k.Badge.Paint(badge) + "  "
+		right = k.Badge.Render(badge) + "  "
 	} else if name := m.rigName(); name != "" && m.width >= 100 {
-		right = k.Dim.Paint(ink.Clean(name)) + "  "
+		right = k.Dim.Render(ink.Clean(name)) + "  "
 	}
 	names := m.names()
-	right += m.dot(steps.Here) + " " + ink.Fit(ink.Clean(names[0]), 20) + k.Faint.Paint(" ⇄ ") + ink.Fit(ink.Clean(names[1]), 20) + " " + m.dot(steps.Peer) + " "
+	right += m.dot(steps.Here) + " " + ansi.Truncate(ink.Clean(names[0]), 20, "…") + k.Faint.Render(" ⇄ ") + ansi.Truncate(ink.Clean(names[1]), 20, "…") + " " + m.dot(steps.Peer) + " "
 	return ink.Sides(left, right, m.width)
 }
 
@@ -175,11 +172,11 @@ func (m *Model) rigName() string {
 func (m *Model) dot(e steps.End) string {
 	switch link := m.book.Links[e]; {
 	case link.Connected():
-		return m.ink.Pass.Paint("●")
+		return m.ink.Pass.Render("●")
 	case link.State.String() == "disconnected":
-		return m.ink.Fail.Paint("✗")
+		return m.ink.Fail.Render("✗")
 	default:
-		return m.ink.Warn.Paint("◌")
+		return m.ink.Warn.Render("◌")
 	}
 }
 
@@ -216,7 +213,7 @@ func (m *Model) alertLines() []string {
 		if strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected") {
 			style, mark = m.ink.Warn, " ◌ "
 		}
-		lines[i] = ink.Pad(style.Paint(ink.Fit(mark+ink.Clean(s), m.width)), m.width)
+		lines[i] = ink.Pad(style.Render(ansi.Truncate(mark+ink.Clean(s), m.width, "…")), m.width)
 	}
 	return lines
 }
@@ -229,7 +226,9 @@ func (m *Model) body(l layout) []string {
 	if l.side > 0 {
 		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.ink, m.board), l.noteHeight, l.side)
 	}
-	line := m.ink.Faint.Paint("│")
+	// Each line is as wide as its pane already. lipgloss.JoinHorizontal would measure
+	// them all again, which takes as long as a third of a frame.
+	line := m.ink.Faint.Render("│")
 	rows := make([]string, l.noteHeight)
 	for i := range rows {
 		rows[i] = list[i] + line + note[i]
@@ -261,19 +260,19 @@ func (m *Model) caption() string {
 	}
 	c, ok := m.book.Tutorial.Cell(id)
 	if !ok {
-		return " " + k.Dim.Paint("nothing is running")
+		return " " + k.Dim.Render("nothing is running")
 	}
 	state := m.book.Cells[id]
-	left := " " + k.Strong.Paint(ink.Clean(c.Title)) + "  " + k.Dim.Paint(cells.Places(c, m.names()))
+	left := " " + k.Strong.Render(ink.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, m.names()))
 	switch {
 	case state.Running:
-		left = " " + k.Accent.Paint(spinner(m.beat)) + left
-		return ink.Sides(left, k.Accent.Paint("running "+cells.Seconds(m.opts.Now().Sub(state.Started)))+" ", m.width)
+		left = " " + k.Accent.Render(m.spinner.View()) + left
+		return ink.Sides(left, k.Accent.Render("running "+cells.Seconds(m.opts.Now().Sub(state.Started)))+" ", m.width)
 	case state.Verdict.Grade != steps.NotRun:
 		g := state.Verdict.Grade
-		verdict := cells.GradeStyle(k, g).Paint(cells.Mark(g) + " " + g.String())
+		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())
 		if m.simulated() {
-			verdict += k.Dim.Paint(" SIMULATED")
+			verdict += k.Dim.Render(" SIMULATED")
 		}
 		return left + "  " + verdict + "  " + ink.Clean(state.Verdict.Reason)
 	}
@@ -301,7 +300,7 @@ func (m *Model) note(l layout) []string {
 		}
 	}
 	for len(lines) < l.noteHeight {
-		lines = append(lines, ink.Spaces(l.noteWidth)+bar[len(lines)])
+		lines = append(lines, strings.Repeat(" ", l.noteWidth)+bar[len(lines)])
 	}
 	return lines
 }
@@ -315,7 +314,7 @@ func (m *Model) scrollBar(top, total, height int) []string {
 		from = (height - size) * top / (total - height)
 		to = from + size
 	}
-	thumb := m.ink.Dim.Paint("▐")
+	thumb := m.ink.Dim.Render("▐")
 	for i := range bar {
 		bar[i] = " "
 		if i >= from && i < to {
@@ -330,16 +329,16 @@ func (m *Model) output(l layout) []string {
 	height := max(1, l.noteHeight-2)
 	m.page.top = max(0, min(m.page.top, state.Output.Len()-height))
 	p := m.onPage()
-	title := " " + m.ink.Focus.Paint(ink.Clean(p.Cell.Title)) + m.ink.Dim.Paint(" · output")
+	title := " " + m.ink.Focus.Render(ink.Clean(p.Cell.Title)) + m.ink.Dim.Render(" · output")
 	if state.Running {
-		title += m.ink.Accent.Paint("  " + spinner(m.beat) + " " + cells.Seconds(m.opts.Now().Sub(state.Started)))
+		title += m.ink.Accent.Render("  " + m.spinner.View() + " " + cells.Seconds(m.opts.Now().Sub(state.Started)))
 		if m.page.follow {
-			title += m.ink.Dim.Paint(" follows")
+			title += m.ink.Dim.Render(" follows")
 		}
 	} else if g := state.Verdict.Grade; g != steps.NotRun {
-		title += "  " + cells.GradeStyle(m.ink, g).Paint(cells.Mark(g)+" "+g.String())
+		title += "  " + cells.GradeStyle(m.ink, g).Render(cells.Mark(g)+" "+g.String())
 		if m.simulated() {
-			title += m.ink.Dim.Paint(" SIMULATED")
+			title += m.ink.Dim.Render(" SIMULATED")
 		}
 	}
 	lines := []string{ink.Pad(title, l.noteWidth) + " "}
@@ -351,36 +350,37 @@ func (m *Model) output(l layout) []string {
 	if state.Log != "" {
 		position += " · all of it in " + ink.Clean(state.Log)
 	}
-	lines = append(lines, ink.Pad(" "+m.ink.Dim.Paint(position), l.noteWidth+1))
+	lines = append(lines, ink.Pad(" "+m.ink.Dim.Render(position), l.noteWidth+1))
 	return fill(lines, l.noteHeight, l.noteWidth+1)
 }
 
 func (m *Model) foot() string {
 	if m.notice != "" {
-		notice := " " + m.ink.Accent.Paint(ink.Clean(m.notice)) + "  "
-		return notice + m.footer(m.width-ink.Width(notice))
+		notice := " " + m.ink.Accent.Render(ink.Clean(m.notice)) + "  "
+		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
 	return m.footer(m.width)
 }
 
 // overlay draws what stands over the screen: the help, the way out, a question.
-func (m *Model) overlay(lines []string) []string {
+func (m *Model) overlay(screen string) string {
 	width := min(76, m.width-8)
 	switch {
 	case len(m.questions) > 0:
 		title, text := m.questionBox(width)
-		return m.box(lines, title, text, width, 0)
+		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.quitting:
-		text := ink.Wrap([]ink.Span{{Text: m.quitText()}}, width, "", "")
-		text = append(text, "", m.ink.Focus.Paint("y")+" quit   "+m.ink.Focus.Paint("n")+" stay")
-		return m.box(lines, "Quit?", text, width, 0)
+		text := ink.Wrap(m.quitText(), width, "", "")
+		text = append(text, "", m.ink.Focus.Render("y")+" quit   "+m.ink.Focus.Render("n")+" stay")
+		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
 	case m.help:
-		width = min(90, m.width-8)
-		text := m.helpLines(width)
-		m.helpTop = max(0, min(m.helpTop, len(text)-(m.height-4)))
-		return m.box(lines, "help", text, width, m.helpTop)
+		more := ""
+		if !m.helpPage.AtTop() || !m.helpPage.AtBottom() {
+			more = " ↑↓ scroll "
+		}
+		return m.box(screen, "help", m.helpPage.View(), more, m.helpPage.Width())
 	}
-	return lines
+	return screen
 }
 
 func (m *Model) quitText() string {
@@ -391,36 +391,21 @@ func (m *Model) quitText() string {
 	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", ink.Clean(c.Title))
 }
 
-// box puts text in a frame in the middle of the screen, from line top of it on.
-func (m *Model) box(lines []string, title string, text []string, width, top int) []string {
+// box puts text of so many columns in a frame in the middle of the screen, with a title in the frame's
+// upper edge and a word in its lower one.
+func (m *Model) box(screen, title, text, more string, columns int) string {
 	k := m.ink
-	height := min(len(text)-top, len(lines)-2)
-	more := ""
-	if hidden := len(text) - top - height; hidden > 0 || top > 0 {
-		more = " ↑↓ scroll "
-	}
-	left := max(0, (m.width-width-4)/2)
-	at := max(0, (len(lines)-height-2)/2)
-	title = " " + ink.Fit(title, width-4) + " "
-	rows := []string{k.Accent.Paint("╭─") + k.Focus.Paint(title) + k.Accent.Paint(ink.Rule(width+1-ink.Width(title))+"╮")}
-	for _, s := range text[top : top+height] {
-		rows = append(rows, k.Accent.Paint("│")+" "+ink.Pad(s, width)+" "+k.Accent.Paint("│"))
-	}
-	rows = append(rows, k.Accent.Paint("╰"+ink.Rule(width+2-ink.Width(more))+more+"╯"))
-	for i, row := range rows {
-		if at+i < len(lines) {
-			lines[at+i] = splice(lines[at+i], row, left, width+4)
-		}
-	}
-	return lines
-}
-
-// splice puts row, width columns wide, over line from column left on.
-func splice(line, row string, left, width int) string {
-	before := ink.Pad(ansi.Cut(line, 0, left), left)
-	total := ansi.StringWidth(line)
-	after := ansi.Cut(line, left+width, total)
-	return before + "\x1b[m" + row + "\x1b[m" + ink.Pad(after, max(0, total-left-width))
+	frame := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).BorderForeground(k.Accent.GetForeground()).Padding(0, 1)
+	framed := frame.Width(columns + frame.GetHorizontalFrameSize()).Render(text)
+	width, height := lipgloss.Size(framed)
+	x, y := max(0, (m.width-width)/2), max(0, (m.height-height)/2)
+	over := func(s string, x, y int) *lipgloss.Layer { return lipgloss.NewLayer(s).X(x).Y(y).Z(1) }
+	return lipgloss.NewCompositor(
+		lipgloss.NewLayer(screen),
+		over(framed, x, y),
+		over(k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y).Z(2),
+		over(k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1).Z(2),
+	).Render()
 }
 
 func plural(n int, thing string) string {

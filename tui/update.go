@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"charm.land/bubbles/v2/spinner"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
@@ -15,7 +17,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		return m, m.background(msg.IsDark())
 	case tea.ColorProfileMsg:
-		return m, m.setColours(coloursOf(msg.Profile))
+		return m, m.setProfile(msg.Profile)
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
@@ -33,8 +35,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case askedMsg:
 		m.asking = false
 		return m, m.nextAsk()
-	case beatMsg:
-		return m, m.onBeat()
+	case spinner.TickMsg:
+		return m, m.onBeat(msg)
 	case paceMsg:
 		return m, m.onPace()
 	}
@@ -47,6 +49,7 @@ func (m *Model) resize(width, height int) tea.Cmd {
 		m.enter()
 	}
 	m.width, m.height, m.dirty = width, height, true
+	m.fitHelp()
 	return nil
 }
 
@@ -58,9 +61,9 @@ func (m *Model) background(dark bool) tea.Cmd {
 	return nil
 }
 
-func (m *Model) setColours(c colours) tea.Cmd {
-	if c != m.colours {
-		m.colours = c
+func (m *Model) setProfile(p colorprofile.Profile) tea.Cmd {
+	if p != m.profile {
+		m.profile = p
 		m.restyle()
 	}
 	return nil
@@ -93,7 +96,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 	cmds := []tea.Cmd{m.drawSoon()}
 	if m.book.Running != "" && !m.beating {
 		m.beating = true
-		cmds = append(cmds, beat())
+		cmds = append(cmds, m.spinner.Tick)
 	}
 	return tea.Batch(cmds...)
 }
@@ -128,14 +131,15 @@ func (m *Model) onPace() tea.Cmd {
 
 // onBeat moves the clock of a running cell. When nothing runs the clock stands, so
 // that an idle screen costs nothing.
-func (m *Model) onBeat() tea.Cmd {
+func (m *Model) onBeat(msg spinner.TickMsg) tea.Cmd {
 	m.dirty = true
 	if m.book.Running == "" {
 		m.beating = false
 		return nil
 	}
-	m.beat++
-	return beat()
+	var next tea.Cmd
+	m.spinner, next = m.spinner.Update(msg)
+	return next
 }
 
 func (m *Model) busy() bool { return m.book.Running != "" || len(m.book.Queue) > 0 }

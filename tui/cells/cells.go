@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -45,7 +48,7 @@ type Drawing struct {
 func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 	b := body{k: k, width: width, bar: " "}
 	if c.Selected {
-		b.bar = k.Accent.Paint("▌")
+		b.bar = k.Accent.Render("▌")
 	}
 	b.prose(c.Prose)
 	head := len(b.lines)
@@ -72,11 +75,11 @@ type body struct {
 
 func (b *body) add(s string) { b.lines = append(b.lines, ink.Pad(b.bar+s, b.width)) }
 
-func (b *body) blank() { b.lines = append(b.lines, ink.Spaces(b.width)) }
+func (b *body) blank() { b.lines = append(b.lines, strings.Repeat(" ", b.width)) }
 
-// wrap adds spans behind the bar.
-func (b *body) wrap(spans []ink.Span, first, rest string) {
-	for _, l := range ink.Wrap(spans, b.width-2, first, rest) {
+// wrap adds text behind the bar.
+func (b *body) wrap(text, first, rest string) {
+	for _, l := range ink.Wrap(text, b.width-2, first, rest) {
 		b.add(l)
 	}
 }
@@ -103,11 +106,11 @@ func (b *body) head(c Cell) {
 	if c.Selected || c.State.Running {
 		style = b.k.Focus
 	}
-	left := b.k.Dim.Paint(count) + " " + style.Paint(ink.Clean(title))
+	left := b.k.Dim.Render(count) + " " + style.Render(ink.Clean(title))
 	right := b.status(c)
-	where := b.k.Dim.Paint(Places(c.Cell, c.Names))
+	where := b.k.Dim.Render(Places(c.Cell, c.Names))
 	inner := b.width - 2 // a blank before the scroll bar
-	if ink.Width(left)+ink.Width(where)+ink.Width(right)+6 <= inner {
+	if lipgloss.Width(left)+lipgloss.Width(where)+lipgloss.Width(right)+6 <= inner {
 		if right != "" {
 			where += "   " + right
 		}
@@ -115,22 +118,22 @@ func (b *body) head(c Cell) {
 		return
 	}
 	b.add(ink.Sides(left, right, inner))
-	b.add(ink.Spaces(ink.Width(count)+1) + where)
+	b.add(strings.Repeat(" ", lipgloss.Width(count)+1) + where)
 }
 
 // status is the right end of a cell's head.
 func (b *body) status(c Cell) string {
 	switch {
 	case c.State.Running:
-		return b.k.Accent.Paint(c.Spinner + " running " + Seconds(c.Elapsed))
+		return b.k.Accent.Render(c.Spinner + " running " + Seconds(c.Elapsed))
 	case c.Queued == 1:
-		return b.k.Accent.Paint("◌ next")
+		return b.k.Accent.Render("◌ next")
 	case c.Queued > 1:
-		return b.k.Accent.Paint(fmt.Sprintf("◌ waits, %d before it", c.Queued-1))
+		return b.k.Accent.Render(fmt.Sprintf("◌ waits, %d before it", c.Queued-1))
 	case c.State.Run == 0:
 		return ""
 	}
-	s := b.k.Dim.Paint(Seconds(c.State.Elapsed))
+	s := b.k.Dim.Render(Seconds(c.State.Elapsed))
 	if !c.State.HasExit {
 		return s
 	}
@@ -138,7 +141,7 @@ func (b *body) status(c Cell) string {
 	if !c.State.Exit.OK() {
 		style = b.k.Fail
 	}
-	return s + "   " + style.Paint(c.State.Exit.String())
+	return s + "   " + style.Render(c.State.Exit.String())
 }
 
 // Seconds writes a duration as it is read on a clock face.
@@ -184,7 +187,7 @@ func Places(c steps.Cell, names [2]string) string {
 func (b *body) scripts(c Cell) {
 	for _, r := range c.Roles {
 		if len(c.Roles) > 1 && r.Name != "" {
-			b.add("  " + b.k.Faint.Paint(ink.Clean(r.Name)))
+			b.add("  " + b.k.Dim.Render(ink.Clean(r.Name)))
 		}
 		b.script(r.Script, c.Script)
 	}
@@ -197,14 +200,14 @@ func (b *body) script(script string, whole bool) {
 		hidden = len(lines) - scriptHead
 		lines = lines[:scriptHead]
 	}
-	mark := "  " + b.k.Accent.Paint("┃") + " "
+	mark := "  " + b.k.Accent.Render("┃") + " "
 	for _, l := range lines {
 		for _, part := range ink.Fold(ink.Clean(l), max(8, b.width-6)) {
-			b.add(mark + b.k.Dim.Paint(part))
+			b.add(mark + b.k.Dim.Render(part))
 		}
 	}
 	if hidden > 0 {
-		b.add(mark + b.k.Faint.Paint(fmt.Sprintf("… %d more lines, s shows them", hidden)))
+		b.add(mark + b.k.Dim.Render(fmt.Sprintf("… %d more lines, s shows them", hidden)))
 	}
 }
 
@@ -219,7 +222,7 @@ func (b *body) output(c Cell) {
 			// The note would take the line's place.
 			shown++
 		} else {
-			b.add("  " + b.k.Faint.Paint("┊ … "+Thousands(hidden)+" more lines, o opens"))
+			b.add("  " + b.k.Dim.Render("┊ … "+Thousands(hidden)+" more lines, o opens"))
 		}
 	}
 	lines := out.Lines(n-shown, shown)
@@ -232,23 +235,23 @@ func (b *body) output(c Cell) {
 // outputLine draws one line of output in at most width columns, from column on.
 func outputLine(k *ink.Ink, l steps.OutputLine, t tags, column, width int) string {
 	text := ink.Clean(ink.Head(l.Text, column+width))
-	gutter, style := k.Faint.Paint("│"), ink.Style("")
+	gutter, style := k.Faint.Render("│"), lipgloss.NewStyle()
 	switch l.Kind {
 	case steps.FromStderr:
-		gutter, style = k.Stderr.Paint("╏"), k.Stderr
+		gutter, style = k.Stderr.Render("╏"), k.Stderr
 	case steps.Note:
-		gutter, style = k.Accent.Paint("·"), k.Dim
+		gutter, style = k.Accent.Render("·"), k.Dim
 	case steps.FromStdout:
 	}
 	tag := t.of(l)
-	room := width - ink.Width(tag) - 2
+	room := width - lipgloss.Width(tag) - 2
 	if room < 1 {
 		return ""
 	}
 	if column > 0 {
-		text = ink.Cut(text, column, room+1)
+		text = ansi.Cut(text, column, column+room+1)
 	}
-	return k.Faint.Paint(tag) + gutter + " " + style.Paint(ink.Fit(text, room))
+	return k.Dim.Render(tag) + gutter + " " + style.Render(ansi.Truncate(text, room, "…"))
 }
 
 // tags name the node in front of a line where a cell's output comes from several.
@@ -270,8 +273,8 @@ func newTags(c steps.Cell, names [2]string, width int) tags {
 	}
 	t := tags{names: map[string]string{}}
 	for i, n := range names {
-		t.names[n] = ink.Fit(ink.Clean(short[i]), 12)
-		t.width = max(t.width, ink.Width(t.names[n]))
+		t.names[n] = ansi.Truncate(ink.Clean(short[i]), 12, "…")
+		t.width = max(t.width, lipgloss.Width(t.names[n]))
 	}
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
@@ -31,7 +32,7 @@ func TestProse(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := unstyled(Prose(c.in, ink.Dark(), 50)); got != c.want {
+			if got := unstyled(Prose(c.in, ink.New(true, colorprofile.TrueColor), 50)); got != c.want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
 			}
 		})
@@ -39,7 +40,7 @@ func TestProse(t *testing.T) {
 }
 
 func TestATableThatIsTooWideBecomesAList(t *testing.T) {
-	got := unstyled(Prose("| name | what |\n|---|---|\n| x | "+strings.Repeat("long ", 20)+"|", ink.Plain(), 40))
+	got := unstyled(Prose("| name | what |\n|---|---|\n| x | "+strings.Repeat("long ", 20)+"|", ink.New(true, colorprofile.ASCII), 40))
 	if !strings.Contains(got, "• name: x") || !strings.Contains(got, "what: long") {
 		t.Errorf("got:\n%s", got)
 	}
@@ -98,7 +99,7 @@ func TestLongOutputIsFolded(t *testing.T) {
 			out = out.Append([]steps.OutputLine{{Text: "row"}})
 		}
 		c := Cell{State: steps.CellState{Run: 1, Output: out}, Keep: 12}
-		got := unstyled(c.Draw(ink.Plain(), 60).Lines)
+		got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
 		if want == "" && strings.Contains(got, "more") || !strings.Contains(got, want) {
 			t.Errorf("%d lines:\n%s", n, got)
 		}

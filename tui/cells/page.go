@@ -2,6 +2,9 @@ package cells
 
 import (
 	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/ink"
@@ -26,7 +29,7 @@ func (p Page) Lines(k *ink.Ink, width, height int) []string {
 		lines = append(lines, ink.Pad(outputLine(k, l, t, p.Column, width), width))
 	}
 	for len(lines) < height {
-		lines = append(lines, ink.Spaces(width))
+		lines = append(lines, strings.Repeat(" ", width))
 	}
 	return lines
 }
@@ -53,7 +56,7 @@ func (p Page) Reach(width, height int) int {
 	t := newTags(p.Cell, p.Names, width)
 	widest := 0
 	for _, l := range p.State.Output.Lines(p.Top, height) {
-		widest = max(widest, ink.Width(ink.Clean(l.Text))+ink.Width(t.of(l))+2)
+		widest = max(widest, lipgloss.Width(ink.Clean(l.Text))+lipgloss.Width(t.of(l))+2)
 	}
 	return max(0, widest-width)
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -57,14 +60,14 @@ func (s *setter) block(n ast.Node, first, rest string) {
 		s.wrap(s.inline(n, s.k.Head), first, rest)
 		s.gap(rest)
 	case *ast.Paragraph:
-		s.wrap(s.inline(n, ""), first, rest)
+		s.wrap(s.inline(n, lipgloss.NewStyle()), first, rest)
 		s.gap(rest)
 	case *ast.TextBlock:
-		s.wrap(s.inline(n, ""), first, rest)
+		s.wrap(s.inline(n, lipgloss.NewStyle()), first, rest)
 	case *ast.List:
 		s.list(n, first, rest)
 	case *ast.Blockquote:
-		bar := s.k.Accent.Paint("▏") + " "
+		bar := s.k.Accent.Render("▏") + " "
 		s.blocks(n, first+bar, rest+bar)
 		if last := len(s.lines) - 1; last >= 0 && s.lines[last] == strings.TrimRight(rest+bar, " ") {
 			s.lines[last] = strings.TrimRight(rest, " ")
@@ -79,7 +82,7 @@ func (s *setter) block(n ast.Node, first, rest string) {
 			s.code(n, first, rest)
 		}
 	case *ast.ThematicBreak:
-		s.lines = append(s.lines, first+s.k.Faint.Paint(ink.Rule(s.width-ink.Width(first))))
+		s.lines = append(s.lines, first+s.k.Faint.Render(strings.Repeat("─", max(0, s.width-lipgloss.Width(first)))))
 		s.gap(rest)
 	case *east.Table:
 		s.table(n, first, rest)
@@ -88,8 +91,8 @@ func (s *setter) block(n ast.Node, first, rest string) {
 	}
 }
 
-func (s *setter) wrap(spans []ink.Span, first, rest string) {
-	s.lines = append(s.lines, ink.Wrap(spans, s.width, first, rest)...)
+func (s *setter) wrap(text, first, rest string) {
+	s.lines = append(s.lines, ink.Wrap(text, s.width, first, rest)...)
 }
 
 func (s *setter) gap(rest string) { s.lines = append(s.lines, strings.TrimRight(rest, " ")) }
@@ -97,14 +100,14 @@ func (s *setter) gap(rest string) { s.lines = append(s.lines, strings.TrimRight(
 func (s *setter) list(n *ast.List, first, rest string) {
 	number := n.Start
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
-		mark := s.k.Accent.Paint("•") + " "
+		mark := s.k.Accent.Render("•") + " "
 		if n.IsOrdered() {
-			mark = s.k.Accent.Paint(fmt.Sprintf("%d.", number)) + " "
+			mark = s.k.Accent.Render(fmt.Sprintf("%d.", number)) + " "
 			number++
 		}
 		// Deep lists must not run out of the pane.
-		indent := ink.Spaces(ink.Width(mark))
-		if ink.Width(rest)+len(indent) > s.width/2 {
+		indent := strings.Repeat(" ", lipgloss.Width(mark))
+		if lipgloss.Width(rest)+len(indent) > s.width/2 {
 			indent = ""
 		}
 		s.blocks(item, first+mark, rest+indent)
@@ -116,12 +119,12 @@ func (s *setter) list(n *ast.List, first, rest string) {
 }
 
 func (s *setter) code(n ast.Node, first, rest string) {
-	bar := s.k.Faint.Paint("│") + " "
+	bar := s.k.Faint.Render("│") + " "
 	for i := range n.Lines().Len() {
 		line := n.Lines().At(i)
 		shown := ink.Clean(strings.TrimRight(string(line.Value(s.src)), "\n"))
-		for _, part := range ink.Fold(shown, max(8, s.width-ink.Width(rest)-2)) {
-			s.lines = append(s.lines, first+bar+s.k.Code.Paint(part))
+		for _, part := range ink.Fold(shown, max(8, s.width-lipgloss.Width(rest)-2)) {
+			s.lines = append(s.lines, first+bar+s.k.Code.Render(part))
 			first = rest
 		}
 	}
@@ -130,115 +133,92 @@ func (s *setter) code(n ast.Node, first, rest string) {
 
 // table sets a table in columns where it fits, and each row as a list where not.
 func (s *setter) table(n *east.Table, first, rest string) {
-	var rows [][][]ink.Span
-	var widths []int
+	var rows [][]string
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
-		style := ink.Style("")
+		style := lipgloss.NewStyle()
 		if _, head := r.(*east.TableHeader); head {
 			style = s.k.Head
 		}
-		var row [][]ink.Span
+		var row []string
 		for c := r.FirstChild(); c != nil; c = c.NextSibling() {
-			spans := s.inline(c, style)
-			if len(row) == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[len(row)] = max(widths[len(row)], spanWidth(spans))
-			row = append(row, spans)
+			row = append(row, s.inline(c, style))
 		}
 		rows = append(rows, row)
 	}
-	total := ink.Width(rest) + 2*(len(widths)-1)
-	for _, w := range widths {
-		total += w
+	set := table.New().Rows(rows...).Wrap(false).
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
+		StyleFunc(func(_, _ int) lipgloss.Style { return lipgloss.NewStyle().PaddingRight(2) })
+	lines := strings.Split(set.String(), "\n")
+	if lipgloss.Width(first)+lipgloss.Width(lines[0])-2 > s.width {
+		for _, row := range rows[1:] {
+			s.tall(rows[0], row, rest)
+		}
+		s.gap(rest)
+		return
 	}
-	for i, row := range rows {
-		if total > s.width {
-			s.tall(rows[0], row, i, rest)
-			continue
-		}
-		line := first
-		for j, cell := range row {
-			for _, span := range cell {
-				line += span.Style.Paint(span.Text)
-			}
-			line += ink.Spaces(widths[j] - spanWidth(cell) + 2)
-		}
-		s.lines = append(s.lines, strings.TrimRight(line, " "))
+	for _, l := range lines {
+		s.lines = append(s.lines, strings.TrimRight(first+l, " "))
 		first = rest
 	}
 	s.gap(rest)
 }
 
 // tall sets one row of a table that is too wide, as "column: value" lines.
-func (s *setter) tall(head, row [][]ink.Span, index int, rest string) {
-	if index == 0 {
-		return
-	}
+func (s *setter) tall(head, row []string, rest string) {
 	for j, cell := range row {
-		var spans []ink.Span
-		if j < len(head) {
-			spans = append(spans, head[j]...)
-			spans = append(spans, ink.Span{Text: ": ", Style: s.k.Dim})
-		}
 		mark := "  "
 		if j == 0 {
-			mark = s.k.Accent.Paint("•") + " "
+			mark = s.k.Accent.Render("•") + " "
 		}
-		s.wrap(append(spans, cell...), rest+mark, rest+"    ")
+		if j < len(head) {
+			cell = head[j] + s.k.Dim.Render(": ") + cell
+		}
+		s.wrap(cell, rest+mark, rest+"    ")
 	}
 }
 
-func spanWidth(spans []ink.Span) int {
-	w := 0
-	for _, p := range spans {
-		w += ink.Width(p.Text)
-	}
-	return w
-}
-
-// inline collects the styled text under a block.
-func (s *setter) inline(parent ast.Node, style ink.Style) []ink.Span {
-	var spans []ink.Span
+// inline is the styled text under a block.
+func (s *setter) inline(parent ast.Node, style lipgloss.Style) string {
+	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
-			spans = append(spans, ink.Span{Text: plain(n.Segment.Value(s.src)), Style: style})
+			b.WriteString(style.Render(plain(n.Segment.Value(s.src))))
 			switch {
 			case n.HardLineBreak():
-				spans = append(spans, ink.Span{Text: "\n"})
+				b.WriteString("\n")
 			case n.SoftLineBreak():
-				spans = append(spans, ink.Span{Text: " "})
+				b.WriteString(" ")
 			}
 		case *ast.String:
-			spans = append(spans, ink.Span{Text: plain(n.Value), Style: style})
+			b.WriteString(style.Render(plain(n.Value)))
 		case *ast.CodeSpan:
-			spans = append(spans, s.inline(n, s.k.Code)...)
+			b.WriteString(s.inline(n, s.k.Code))
 		case *ast.Emphasis:
 			inner := s.k.Em
 			if n.Level > 1 {
 				inner = s.k.Strong
 			}
-			spans = append(spans, s.inline(n, inner)...)
+			b.WriteString(s.inline(n, inner))
 		case *ast.Link:
 			text := s.inline(n, style)
-			spans = append(spans, text...)
+			b.WriteString(text)
 			dest := ink.Clean(string(n.Destination))
-			if strings.HasPrefix(dest, "http") && (len(text) != 1 || text[0].Text != dest) {
-				spans = append(spans, ink.Span{Text: " <" + dest + ">", Style: s.k.Dim})
+			if strings.HasPrefix(dest, "http") && ansi.Strip(text) != dest {
+				b.WriteString(" " + s.k.Dim.Render("<"+dest+">"))
 			}
 		case *ast.AutoLink:
-			spans = append(spans, ink.Span{Text: ink.Clean(string(n.URL(s.src))), Style: s.k.Accent})
+			b.WriteString(s.k.Accent.Render(ink.Clean(string(n.URL(s.src)))))
 		case *ast.RawHTML:
 			for i := range n.Segments.Len() {
 				seg := n.Segments.At(i)
-				spans = append(spans, ink.Span{Text: plain(seg.Value(s.src)), Style: s.k.Dim})
+				b.WriteString(s.k.Dim.Render(plain(seg.Value(s.src))))
 			}
 		default:
-			spans = append(spans, s.inline(n, style)...)
+			b.WriteString(s.inline(n, style))
 		}
 	}
-	return spans
+	return b.String()
 }
 
 // plain is text of a source line; a code span may go over several.

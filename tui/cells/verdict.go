@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -31,7 +33,7 @@ func Mark(g steps.Grade) string {
 }
 
 // GradeStyle is the colour of a grade.
-func GradeStyle(k *ink.Ink, g steps.Grade) ink.Style {
+func GradeStyle(k *ink.Ink, g steps.Grade) lipgloss.Style {
 	switch g {
 	case steps.Pass:
 		return k.Pass
@@ -53,19 +55,16 @@ func (b *body) verdict(c Cell) {
 	if v.Grade == steps.NotRun || c.State.Running {
 		return
 	}
-	grade := GradeStyle(b.k, v.Grade).Paint(Mark(v.Grade) + " " + v.Grade.String())
+	grade := GradeStyle(b.k, v.Grade).Render(Mark(v.Grade) + " " + v.Grade.String())
 	if c.Simulated {
 		// A picture of this line must not pass for a measurement.
-		grade += " " + b.k.Dim.Paint("SIMULATED")
+		grade += " " + b.k.Dim.Render("SIMULATED")
 	}
-	var spans []ink.Span
-	if v.Reason != "" {
-		spans = append(spans, ink.Span{Text: strings.Join(strings.Fields(ink.Clean(v.Reason)), " ")})
-	}
+	text := grade + "  " + strings.Join(strings.Fields(ink.Clean(v.Reason)), " ")
 	if n := len(v.Evidence) + len(c.State.Bytes); n > 0 && !c.Evidence {
-		spans = append(spans, ink.Span{Text: " "}, ink.Span{Text: "(e shows why)", Style: b.k.Faint})
+		text += " " + b.k.Dim.Render("(e shows why)")
 	}
-	b.wrap(spans, "  "+grade+"  ", "    ")
+	b.wrap(text, "  ", "    ")
 }
 
 func (b *body) evidence(c Cell) {
@@ -75,36 +74,36 @@ func (b *body) evidence(c Cell) {
 	}
 	name := 0
 	for _, e := range v.Evidence {
-		name = max(name, ink.Width(e.Name))
+		name = max(name, lipgloss.Width(e.Name))
 	}
 	name = min(name, max(12, b.width*2/5))
 	for _, e := range v.Evidence {
 		b.fact(name, e)
 	}
 	for _, r := range c.State.Bytes {
-		b.add("    " + b.k.Dim.Paint(ink.Clean(railBytes(r, c.Names))))
+		b.add("    " + b.k.Dim.Render(ink.Clean(railBytes(r, c.Names))))
 	}
 	if len(v.Evidence)+len(c.State.Bytes) == 0 {
-		b.add("    " + b.k.Dim.Paint("no evidence was recorded"))
+		b.add("    " + b.k.Dim.Render("no evidence was recorded"))
 	}
 	if c.State.Log != "" {
-		b.wrap([]ink.Span{{Text: "full output in " + ink.Clean(c.State.Log), Style: b.k.Dim}}, "    ", "      ")
+		b.wrap(b.k.Dim.Render("full output in "+ink.Clean(c.State.Log)), "    ", "      ")
 	}
 }
 
 // fact is one piece of evidence, on one line where it fits.
 func (b *body) fact(name int, e steps.Evidence) {
 	label := ink.Clean(e.Name)
-	spans := []ink.Span{{Text: Value(e.Value, e.Unit), Style: b.k.Strong}}
+	text := b.k.Strong.Render(Value(e.Value, e.Unit))
 	if e.Expected != nil {
-		spans = append(spans, ink.Span{Text: ","}, ink.Span{Text: " "}, ink.Span{Text: band(*e.Expected, e.Unit), Style: b.k.Dim})
+		text += ", " + b.k.Dim.Render(band(*e.Expected, e.Unit))
 	}
-	first := "    " + b.k.Dim.Paint(ink.Pad(label, name)) + "  "
-	if ink.Width(label) > name {
-		b.wrap([]ink.Span{{Text: label, Style: b.k.Dim}}, "    ", "    ")
-		first = ink.Spaces(name + 6)
+	first := "    " + b.k.Dim.Render(ink.Pad(label, name)) + "  "
+	if lipgloss.Width(label) > name {
+		b.wrap(b.k.Dim.Render(label), "    ", "    ")
+		first = strings.Repeat(" ", name+6)
 	}
-	b.wrap(spans, first, ink.Spaces(name+6))
+	b.wrap(text, first, strings.Repeat(" ", name+6))
 }
 
 // Value writes a piece of evidence with its unit.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -48,7 +50,7 @@ func (p Pane) Lines(k *ink.Ink, b meter.Board) []string {
 
 func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
 	if len(b.Gauges) == 0 {
-		return []string{k.Dim.Paint(" no counters yet from " + ink.Clean(p.Names[0]) + " and " + ink.Clean(p.Names[1]))}
+		return []string{k.Dim.Render(" no counters yet from " + ink.Clean(p.Names[0]) + " and " + ink.Clean(p.Names[1]))}
 	}
 	if p.Cards && p.Width >= twoColumns {
 		if lines, ok := p.columns(k, b, height); ok {
@@ -75,7 +77,7 @@ func (p Pane) columns(k *ink.Ink, b meter.Board, height int) ([]string, bool) {
 	peer := p.column(k, ends[1], width, height)
 	var lines []string
 	for i := range max(len(here), len(peer)) {
-		lines = append(lines, ink.Pad(at(here, i), width)+k.Faint.Paint(" │ ")+ink.Pad(at(peer, i), width))
+		lines = append(lines, ink.Pad(at(here, i), width)+k.Faint.Render(" │ ")+ink.Pad(at(peer, i), width))
 	}
 	return lines, true
 }
@@ -120,7 +122,7 @@ func (p Pane) column(k *ink.Ink, gauges []meter.Gauge, width, height int) []stri
 		if !p.Cards {
 			more += ": g shows the rails alone"
 		}
-		lines = append(lines[:height-1], k.Dim.Paint(more))
+		lines = append(lines[:height-1], k.Dim.Render(more))
 	}
 	return lines
 }
@@ -188,20 +190,20 @@ func Height(b meter.Board, most int) int {
 
 // title names the unit, the scale and the marks.
 func (p Pane) title(k *ink.Ink, b meter.Board) string {
-	left := k.Faint.Paint("── ") + k.Strong.Paint("rails")
+	left := k.Faint.Render("── ") + k.Strong.Render("rails")
 	if p.Simulated {
-		left += " " + k.Badge.Paint(" SIMULATED ")
+		left += " " + k.Badge.Render(" SIMULATED ")
 	}
 	legend := "Gb/s"
 	if s := scale(b); s != "" {
 		legend += ", scale = " + s
 	}
-	right := k.Dim.Paint(legend) + k.Faint.Paint(" ──")
-	if key := p.key(k, b); ink.Width(left)+ink.Width(key)+ink.Width(right)+8 <= p.Width {
+	right := k.Dim.Render(legend) + k.Faint.Render(" ──")
+	if key := p.key(k, b); lipgloss.Width(left)+lipgloss.Width(key)+lipgloss.Width(right)+8 <= p.Width {
 		right = key + "   " + right
 	}
-	gap := p.Width - ink.Width(left) - ink.Width(right) - 2
-	return left + " " + k.Faint.Paint(ink.Rule(gap)) + " " + right
+	gap := p.Width - lipgloss.Width(left) - lipgloss.Width(right) - 2
+	return left + " " + k.Faint.Render(strings.Repeat("─", max(0, gap))) + " " + right
 }
 
 // key explains the glyphs that are on the board.
@@ -214,13 +216,13 @@ func (p Pane) key(k *ink.Ink, b meter.Board) string {
 	}
 	var parts []string
 	if ports {
-		parts = append(parts, k.RDMA.Paint("█")+k.Dim.Paint(" RDMA"), k.IP.Paint("▒")+k.Dim.Paint(" IP"))
+		parts = append(parts, k.RDMA.Render("█")+k.Dim.Render(" RDMA"), k.IP.Render("▒")+k.Dim.Render(" IP"))
 	}
 	if netdevs {
-		parts = append(parts, k.Mixed.Paint("▓")+k.Dim.Paint(" RDMA and IP together (netdev bytes)"))
+		parts = append(parts, k.Mixed.Render("▓")+k.Dim.Render(" RDMA and IP together (netdev bytes)"))
 	}
 	if ceilings {
-		parts = append(parts, k.Ceiling.Paint("╎")+k.Dim.Paint(" PCIe ceiling"))
+		parts = append(parts, k.Ceiling.Render("╎")+k.Dim.Render(" PCIe ceiling"))
 	}
 	return strings.Join(parts, "  ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps/meter"
@@ -34,7 +35,7 @@ func TestBar(t *testing.T) {
 		{"no number", g, meter.Flow{RDMA: math.NaN()}, "          ╎         "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := ansi.Strip(sheet{k: ink.Dark()}.bar(c.g, c.f, 20))
+			got := ansi.Strip(sheet{k: ink.New(true, colorprofile.TrueColor)}.bar(c.g, c.f, 20))
 			if got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
@@ -92,7 +93,7 @@ func TestAnyBoardFits(t *testing.T) {
 			b.Gauges = append(b.Gauges, g)
 		}
 		p := Pane{Width: 1 + r.IntN(200), Height: 1 + r.IntN(60), Simulated: r.IntN(2) == 0, Cards: r.IntN(2) == 0}
-		lines := p.Lines(ink.Dark(), b)
+		lines := p.Lines(ink.New(true, colorprofile.TrueColor), b)
 		if len(lines) > p.Height {
 			t.Fatalf("%d lines in %d", len(lines), p.Height)
 		}

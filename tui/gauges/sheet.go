@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -26,8 +29,8 @@ const (
 func newSheet(k *ink.Ink, gauges []meter.Gauge, width int) sheet {
 	s := sheet{k: k, width: width}
 	for _, g := range gauges {
-		s.node = max(s.node, ink.Width(ink.Clean(g.Node)))
-		s.dev = max(s.dev, ink.Width(ink.Clean(g.Dev)))
+		s.node = max(s.node, lipgloss.Width(ink.Clean(g.Node)))
+		s.dev = max(s.dev, lipgloss.Width(ink.Clean(g.Dev)))
 	}
 	s.node, s.dev = min(s.node, longestNode), min(s.dev, longestDev)
 	if width < 70 {
@@ -49,15 +52,15 @@ func (s sheet) names(g meter.Gauge, node, dev bool) string {
 	if g.Down || g.Stale != "" {
 		style = s.k.Dim
 	}
-	return " " + s.k.Dim.Paint(ink.Pad(n, s.node)) + " " + style.Paint(ink.Pad(d, s.dev)) + " "
+	return " " + s.k.Dim.Render(ink.Pad(n, s.node)) + " " + style.Render(ink.Pad(d, s.dev)) + " "
 }
 
 // single draws both directions on one line.
 func (s sheet) single(g meter.Gauge, node bool) string {
 	names := s.names(g, node, true)
-	room := s.width - ink.Width(names)
+	room := s.width - lipgloss.Width(names)
 	if text := state(g); text != "" {
-		return names + s.k.Dim.Paint(ink.Fit(text, room))
+		return names + s.k.Dim.Render(ansi.Truncate(text, room, "…"))
 	}
 	if room < twoBars {
 		// One bar that can be read, for the direction that is busier.
@@ -65,7 +68,7 @@ func (s sheet) single(g meter.Gauge, node bool) string {
 		if busier(g.Rx, g.Tx) {
 			dir, f, other, rest = "rx", g.Rx, "tx", g.Tx
 		}
-		return names + s.flow(g, dir, f, room-10) + " " + s.k.Dim.Paint(other+value(rest.Total())+" ")
+		return names + s.flow(g, dir, f, room-10) + " " + s.k.Dim.Render(other+value(rest.Total())+" ")
 	}
 	half := (room - 2) / 2
 	return names + s.flow(g, "tx", g.Tx, half) + "  " + s.flow(g, "rx", g.Rx, room-2-half)
@@ -86,9 +89,9 @@ func busier(a, b meter.Flow) bool {
 // double draws the directions below each other.
 func (s sheet) double(g meter.Gauge, node bool) []string {
 	names, below := s.names(g, node, true), s.names(g, false, false)
-	room := s.width - ink.Width(names)
+	room := s.width - lipgloss.Width(names)
 	if text := state(g); text != "" {
-		return []string{names + s.k.Dim.Paint(ink.Fit(text, room)), below}
+		return []string{names + s.k.Dim.Render(ansi.Truncate(text, room, "…")), below}
 	}
 	return []string{names + s.flow(g, "tx", g.Tx, room), below + s.flow(g, "rx", g.Rx, room)}
 }
@@ -101,22 +104,22 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 	if g.Down || g.Stale != "" {
 		style = s.k.Dim
 	}
-	title := " " + style.Paint(ink.Clean(g.Node+" "+g.Dev))
+	title := " " + style.Render(ink.Clean(g.Node+" "+g.Dev))
 	if g.Netdev != "" {
-		title += s.k.Dim.Paint("  " + ink.Clean(g.Netdev))
+		title += s.k.Dim.Render("  " + ink.Clean(g.Netdev))
 	}
 	if quiet(g) {
 		// Nothing moves there: one line says it.
-		lines := []string{ink.Sides(title, s.k.Dim.Paint("down")+" ", s.width)}
+		lines := []string{ink.Sides(title, s.k.Dim.Render("down")+" ", s.width)}
 		if history {
 			lines = append(lines, "")
 		}
 		return lines
 	}
-	lines := []string{ink.Sides(title, s.k.Dim.Paint(facts(g))+" ", s.width)}
+	lines := []string{ink.Sides(title, s.k.Dim.Render(facts(g))+" ", s.width)}
 	text := state(g)
 	if text != "" && g.Tx.Peak == 0 && g.Rx.Peak == 0 {
-		lines = append(lines, "   "+s.k.Dim.Paint(ink.Fit(text, s.width-3)), "")
+		lines = append(lines, "   "+s.k.Dim.Render(ansi.Truncate(text, s.width-3, "…")), "")
 	} else {
 		lines = append(lines, "   "+s.wide(g, "tx", g.Tx, s.width-4, history), "   "+s.wide(g, "rx", g.Rx, s.width-4, history))
 	}
@@ -124,7 +127,7 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 		return lines
 	}
 	if text != "" && (g.Tx.Peak > 0 || g.Rx.Peak > 0) {
-		lines = append(lines, "   "+s.k.Warn.Paint(ink.Fit(text, s.width-4)))
+		lines = append(lines, "   "+s.k.Warn.Render(ansi.Truncate(text, s.width-4, "…")))
 		return append(lines, make([]string, rows)...)
 	}
 	busy, dir := g.Tx, "tx"
@@ -136,12 +139,12 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 	}
 	n := min(meter.HistoryLen, s.width-18)
 	for i, trace := range Area(busy.History, n, rows, full(g)) {
-		left, right := ink.Spaces(6), ""
+		left, right := strings.Repeat(" ", 6), ""
 		if i == rows-1 {
-			left = "   " + s.k.Dim.Paint(dir) + " "
-			right = s.k.Dim.Paint(fmt.Sprintf(" %d s", n*int(meter.HistoryStep/time.Millisecond)/1000))
+			left = "   " + s.k.Dim.Render(dir) + " "
+			right = s.k.Dim.Render(fmt.Sprintf(" %d s", n*int(meter.HistoryStep/time.Millisecond)/1000))
 		}
-		lines = append(lines, left+s.ink(g, busy).Paint(trace)+right)
+		lines = append(lines, left+s.ink(g, busy).Render(trace)+right)
 	}
 	return append(lines, "")
 }
@@ -158,7 +161,7 @@ func (s sheet) quiet(gauges []meter.Gauge) []string {
 			}
 		}
 		if len(devs) > 0 {
-			lines = append(lines, " "+s.k.Dim.Paint(ink.Pad(ink.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
+			lines = append(lines, " "+s.k.Dim.Render(ink.Pad(ink.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
 		}
 	}
 	return lines
@@ -239,15 +242,15 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 	if g.Stale != "" || g.Down || f.Total() < shown {
 		strong = s.k.Dim
 	}
-	out := label.Paint(dir) + " " + s.k.Faint.Paint("▕") + s.bar(g, f, bar) + s.k.Faint.Paint("▏") + strong.Paint(value(f.Total()))
+	out := label.Render(dir) + " " + s.k.Faint.Render("▕") + s.bar(g, f, bar) + s.k.Faint.Render("▏") + strong.Render(value(f.Total()))
 	if peak {
-		out += label.Paint(ink.Left(once("peak", f.Peak), peakW))
+		out += label.Render(fmt.Sprintf("%*s", peakW, once("peak", f.Peak)))
 	}
 	if mean {
-		out += label.Paint(ink.Left(once("avg", f.Avg), meanW))
+		out += label.Render(fmt.Sprintf("%*s", meanW, once("avg", f.Avg)))
 	}
 	if spark > 0 {
-		out += "  " + s.ink(g, f).Paint(Spark(f.History, spark, full(g)))
+		out += "  " + s.ink(g, f).Render(Spark(f.History, spark, full(g)))
 	}
 	if kind {
 		out += " " + s.kind(g, f, kindW-1)
@@ -280,10 +283,10 @@ func (s sheet) kind(g meter.Gauge, f meter.Flow, width int) string {
 	default:
 		name = "RDMA+IP"
 	}
-	return s.ink(g, f).Paint(ink.Pad(name, width))
+	return s.ink(g, f).Render(ink.Pad(name, width))
 }
 
-func (s sheet) ink(g meter.Gauge, f meter.Flow) ink.Style {
+func (s sheet) ink(g meter.Gauge, f meter.Flow) lipgloss.Style {
 	switch {
 	case g.Stale != "" || g.Down:
 		return s.k.Dim
@@ -302,7 +305,7 @@ func value(v float64) string {
 	case math.IsNaN(v) || v < 0:
 		return "     ?"
 	case v >= 9999.5:
-		return ink.Left(fmt.Sprintf("%.0fk", v/1000), 6)
+		return lipgloss.PlaceHorizontal(6, lipgloss.Right, ansi.Truncate(fmt.Sprintf("%.0fk", v/1000), 6, "…"))
 	case v >= 999.5:
 		return fmt.Sprintf("%6.0f", v)
 	default:
@@ -318,12 +321,13 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		mark = min(width-1, int(float64(width)*g.CeilingGbps/top))
 	}
 	rdma, ip := f.RDMA, f.IP
-	rdmaStyle, ipStyle, ipGlyph := s.k.RDMA, s.k.IP, "▒"
+	rdmaStyle, reached := s.k.RDMA, s.k.RDMACeiling
+	ipStyle, ipGlyph := s.k.IP, "▒"
 	if g.Source == meter.NetdevBytes {
 		ipStyle, ipGlyph = s.k.Mixed, "▓"
 	}
 	if g.Stale != "" || g.Down {
-		rdmaStyle, ipStyle = s.k.Faint, s.k.Faint
+		rdmaStyle, ipStyle, reached = s.k.Faint, s.k.Faint, s.k.Ceiling
 	}
 	var b strings.Builder
 	eighths := 0
@@ -341,33 +345,26 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		last, part = max(whole+1, (end+4)/8), 0
 	}
 	// Runs of one glyph are painted at once.
-	put := func(style ink.Style, glyph string, from, to int) {
-		if from >= to {
-			return
-		}
+	put := func(style, ceiling lipgloss.Style, glyph string, from, to int) {
 		if mark >= from && mark < to {
-			b.WriteString(style.Paint(strings.Repeat(glyph, mark-from)))
-			switch {
-			case glyph == "█" && s.k.RDMABack != "" && style == s.k.RDMA:
-				b.WriteString(s.k.RDMABack.Paint("╎"))
-			default:
-				b.WriteString(s.k.Ceiling.Paint("╎"))
-			}
+			b.WriteString(style.Render(strings.Repeat(glyph, mark-from)) + ceiling.Render("╎"))
 			from = mark + 1
 		}
-		b.WriteString(style.Paint(strings.Repeat(glyph, to-from)))
+		if from < to {
+			b.WriteString(style.Render(strings.Repeat(glyph, to-from)))
+		}
 	}
-	put(rdmaStyle, "█", 0, whole)
+	put(rdmaStyle, reached, "█", 0, whole)
 	at := whole
 	if part > 0 {
-		put(rdmaStyle, eighthBlocks[part], at, at+1)
+		put(rdmaStyle, s.k.Ceiling, eighthBlocks[part], at, at+1)
 		at++
 	}
 	if last > at {
-		put(ipStyle, ipGlyph, at, last)
+		put(ipStyle, s.k.Ceiling, ipGlyph, at, last)
 		at = last
 	}
-	put("", " ", at, width)
+	put(lipgloss.NewStyle(), s.k.Ceiling, " ", at, width)
 	return b.String()
 }
 
@@ -403,7 +400,7 @@ func Area(values []float64, n, rows int, top float64) []string {
 	for i := range lines {
 		below := (rows - 1 - i) * 8
 		var b strings.Builder
-		b.WriteString(ink.Spaces(n - len(values)))
+		b.WriteString(strings.Repeat(" ", n-len(values)))
 		for _, v := range values {
 			step := 0
 			if top > 0 {

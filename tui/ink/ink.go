@@ -1,113 +1,84 @@
-// Package ink is how text becomes a line of the terminal: its colours, its
-// width, and what must not reach a terminal at all. It knows nothing of cells,
-// gauges or keys.
-//
-// A Style is the escape sequence itself and not a description of one, because a
-// frame has some hundreds of styled pieces and is drawn up to 30 times a second.
+// Package ink is railbench's palette, and the little about lines of text that Lip
+// Gloss and x/ansi leave open: what must not reach a terminal at all, lines that
+// are exactly as wide as asked for, and a hanging indent.
 package ink
 
-// A Style is the SGR sequence that turns it on; the empty one changes nothing.
-type Style string
-
-const reset = "\x1b[m"
-
-// Paint gives s in the style.
-func (y Style) Paint(s string) string {
-	if y == "" || s == "" {
-		return s
-	}
-	return string(y) + s + reset
-}
+import (
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+)
 
 // Ink is every style that railbench draws with. There is one accent; colours
 // beyond it mean a grade or a kind of traffic, and each has a mark or a word
 // beside it, so that nothing is said by colour alone.
 type Ink struct {
-	Strong Style // titles and values
-	Dim    Style // what is read second: scripts, labels
-	Faint  Style // rules and empty bars
-	Accent Style // what is selected or running
-	Focus  Style // the selected cell's title
+	Strong lipgloss.Style // titles and values
+	Dim    lipgloss.Style // what is read second: scripts, labels
+	Faint  lipgloss.Style // rules and empty bars, never words
+	Accent lipgloss.Style // what is selected or running
+	Focus  lipgloss.Style // the selected cell's title
 
-	Pass, Warn, Fail, Inconclusive, Skipped Style
+	Pass, Warn, Fail, Inconclusive, Skipped lipgloss.Style
 
-	RDMA, IP, Mixed Style // bars
-	RDMABack        Style // the ceiling's mark on top of a bar
-	Ceiling         Style
+	RDMA, IP, Mixed lipgloss.Style // bars
+	Ceiling         lipgloss.Style // the mark on a bar
+	RDMACeiling     lipgloss.Style // the mark where the bar has reached it
 
-	Badge  Style // SIMULATED
-	Code   Style // `code` in prose
-	Head   Style // headings in prose
-	Stderr Style
-	Em     Style
-	Cursor Style
+	Badge  lipgloss.Style // SIMULATED
+	Code   lipgloss.Style // `code` in prose
+	Head   lipgloss.Style // headings in prose
+	Stderr lipgloss.Style
+	Em     lipgloss.Style
+	Cursor lipgloss.Style
 }
 
-// Dark is for dark backgrounds, with 256 colours at least; the renderer
-// approximates them where the terminal has fewer than 2^24.
-func Dark() *Ink {
-	return &Ink{
-		Strong: fg(230, 234, 240) + bold,
-		Dim:    fg(143, 152, 165),
-		Faint:  fg(76, 84, 96),
-		Accent: fg(95, 179, 249),
-		Focus:  fg(95, 179, 249) + bold,
-
-		Pass: fg(126, 199, 123) + bold, Warn: fg(229, 192, 103) + bold, Fail: fg(242, 108, 115) + bold,
-		Inconclusive: fg(198, 155, 234) + bold, Skipped: fg(143, 152, 165) + bold,
-
-		RDMA: fg(95, 179, 249), IP: fg(86, 190, 165), Mixed: fg(150, 168, 222),
-		RDMABack: "\x1b[38;2;20;24;30;48;2;95;179;249m", Ceiling: fg(229, 192, 103),
-
-		Badge: "\x1b[1;38;2;28;24;10;48;2;229;192;103m",
-		Code:  fg(214, 186, 148), Head: fg(230, 234, 240) + bold,
-		Stderr: fg(222, 178, 140), Em: italic, Cursor: reverse,
+// New chooses the styles for a terminal's background and its colours. The renderer
+// approximates them where it has 256. Of 16 the terminal's owner chose the shades,
+// so greys are its faint text, and green and yellow, which are hard to read on a
+// light background, are a background themselves there. Without colours, as NO_COLOR
+// asks, bold, faint and reverse do the work.
+func New(dark bool, profile colorprofile.Profile) *Ink {
+	lightDark, complete := lipgloss.LightDark(dark), lipgloss.Complete(profile)
+	few, none := profile <= colorprofile.ANSI, profile <= colorprofile.ASCII
+	// Each colour is given for a light background, then for a dark one; of the 16
+	// by its number, and "" is the terminal's own.
+	pick := func(light16, dark16, light, dark string) lipgloss.Style {
+		many := lightDark(lipgloss.Color(light), lipgloss.Color(dark))
+		return lipgloss.NewStyle().Foreground(complete(lightDark(lipgloss.Color(light16), lipgloss.Color(dark16)), many, many))
 	}
-}
+	on := func(text, back lipgloss.Style) lipgloss.Style { return text.Background(back.GetForeground()) }
 
-// Light is Dark's counterpart for light backgrounds.
-func Light() *Ink {
-	return &Ink{
-		Strong: fg(20, 24, 32) + bold,
-		Dim:    fg(92, 99, 112),
-		Faint:  fg(184, 189, 198),
-		Accent: fg(11, 99, 197),
-		Focus:  fg(11, 99, 197) + bold,
+	k := &Ink{
+		Strong: pick("", "", "#141820", "#e6eaf0").Bold(true),
+		Dim:    pick("", "", "#5c6370", "#8f98a5").Faint(few),
+		Faint:  pick("", "", "#9ea3aa", "#4c5460").Faint(few),
+		Accent: pick("4", "6", "#0b63c5", "#5fb3f9").Bold(none),
 
-		Pass: fg(25, 118, 42) + bold, Warn: fg(140, 96, 0) + bold, Fail: fg(190, 34, 42) + bold,
-		Inconclusive: fg(118, 58, 176) + bold, Skipped: fg(92, 99, 112) + bold,
+		Pass:         pick("", "2", "#19762a", "#7ec77b").Bold(true),
+		Warn:         pick("", "3", "#8c6000", "#e5c067").Bold(true),
+		Fail:         pick("1", "1", "#be222a", "#f26c73").Bold(true),
+		Inconclusive: pick("5", "5", "#763ab0", "#c69bea").Bold(true),
+		Skipped:      pick("", "", "#5c6370", "#8f98a5").Bold(true),
 
-		RDMA: fg(11, 99, 197), IP: fg(12, 122, 108), Mixed: fg(84, 96, 160),
-		RDMABack: "\x1b[38;2;255;255;255;48;2;11;99;197m", Ceiling: fg(140, 96, 0),
+		RDMA:    pick("4", "6", "#0b63c5", "#5fb3f9"),
+		IP:      pick("5", "2", "#0c7a6c", "#56bea5"),
+		Mixed:   pick("", "12", "#5460a0", "#96a8de"),
+		Ceiling: pick("", "3", "#8c6000", "#e5c067").Bold(none),
 
-		Badge: "\x1b[1;38;2;255;255;255;48;2;140;96;0m",
-		Code:  fg(128, 70, 20), Head: fg(20, 24, 32) + bold,
-		Stderr: fg(150, 78, 24), Em: italic, Cursor: reverse,
+		Code:   pick("5", "3", "#804614", "#d6ba94"),
+		Stderr: pick("5", "3", "#964e18", "#deb28c"),
+		Em:     lipgloss.NewStyle().Italic(true),
+		Cursor: lipgloss.NewStyle().Reverse(true),
 	}
-}
-
-// Sixteen keeps to the terminal's own 16 colours, which fit its background.
-func Sixteen() *Ink {
-	return &Ink{
-		Strong: bold, Dim: faint, Faint: faint, Accent: "\x1b[36m", Focus: "\x1b[1;36m",
-		Pass: "\x1b[1;32m", Warn: "\x1b[1;33m", Fail: "\x1b[1;31m", Inconclusive: "\x1b[1;35m", Skipped: bold,
-		RDMA: "\x1b[36m", IP: "\x1b[32m", Mixed: "\x1b[34m", RDMABack: "\x1b[30;46m", Ceiling: "\x1b[33m",
-		Badge: "\x1b[1;30;43m", Code: "\x1b[33m", Head: bold, Stderr: "\x1b[33m", Em: italic, Cursor: reverse,
+	k.Focus, k.Head = k.Accent.Bold(true), k.Strong
+	k.RDMACeiling = on(pick("15", "0", "#ffffff", "#14181e"), k.RDMA).Bold(none)
+	k.Badge = on(pick("0", "0", "#ffffff", "#1c180a"), pick("3", "3", "#8c6000", "#e5c067")).Bold(true)
+	if profile == colorprofile.ANSI && !dark {
+		black := lipgloss.NewStyle().Foreground(lipgloss.Black)
+		k.Pass, k.Warn = black.Background(lipgloss.Green), black.Background(lipgloss.Yellow)
 	}
-}
-
-// Plain has no colours, as NO_COLOR asks: bold, faint and reverse only.
-func Plain() *Ink {
-	return &Ink{
-		Strong: bold, Dim: faint, Faint: faint, Accent: bold, Focus: bold,
-		Pass: bold, Warn: bold, Fail: bold, Inconclusive: bold, Skipped: bold,
-		Ceiling: bold, Badge: reverse, Head: bold, Em: italic, Cursor: reverse,
+	if none {
+		k.Badge = k.Cursor
 	}
+	return k
 }
-
-const (
-	bold    Style = "\x1b[1m"
-	faint   Style = "\x1b[2m"
-	italic  Style = "\x1b[3m"
-	reverse Style = "\x1b[7m"
-)
