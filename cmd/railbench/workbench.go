@@ -47,7 +47,7 @@ func workbench(cmd *cobra.Command, flags rigFlags) error {
 
 // framesPerSecond bounds how long a key waits for the next frame. A frame that
 // has not changed costs nothing.
-const framesPerSecond = 120
+const framesPerSecond = 90
 
 // hint says how to get from the simulated rig to one's own.
 func hint(b *bench) string {

@@ -45,7 +45,7 @@ func main() {
 	s := session.New(o)
 	s.Open()
 	model := tui.New(s, tui.Options{Tutorial: o.Tutorial, RigName: "load", Background: tui.Dark})
-	_, err := tea.NewProgram(model, tea.WithFPS(120)).Run()
+	_, err := tea.NewProgram(model, tea.WithFPS(90)).Run()
 	s.Close()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
