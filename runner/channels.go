@@ -120,9 +120,8 @@ func (c *channels) start(command string) (*process, <-chan error, error) {
 	}
 	exited := make(chan error, 1)
 	c.work.Go(func() {
-		var status *ssh.ExitError
 		err := session.Wait()
-		if errors.As(err, &status) {
+		if _, ok := errors.AsType[*ssh.ExitError](err); ok {
 			err = nil
 		}
 		session.Close()

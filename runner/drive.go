@@ -136,8 +136,10 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	}
 	switch {
 	case abandoned:
-		return exit, &Error{Kind: Lost, Op: "end " + s.Name + " on", Err: errors.New("its leash did not end in time"),
-			Hint: "The node ends it by itself within " + LeashSilence.String() + "; if it answers, look for leftovers there"}
+		return exit, &Error{
+			Kind: Lost, Op: "end " + s.Name + " on", Err: errors.New("its leash did not end in time"),
+			Hint: "The node ends it by itself within " + LeashSilence.String() + "; if it answers, look for leftovers there",
+		}
 	case answered:
 		return exit, nil
 	case err == nil:

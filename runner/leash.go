@@ -172,7 +172,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 		defer close(watched)
 		silence := time.NewTimer(LeashSilence)
 		defer silence.Stop()
-		for n := 0; n < beats; n++ {
+		for range beats {
 			select {
 			case err := <-beat:
 				if err != nil {
@@ -190,7 +190,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 		cancel(errLimit)
 	}()
 	code := run(ctx, text)
-	if context.Cause(ctx) == errLimit {
+	if errors.Is(context.Cause(ctx), errLimit) {
 		fmt.Fprintf(stdout, "%s%s limit\n", leashMark, id)
 	}
 	_, err = fmt.Fprintf(stdout, "%s%s exit %d\n", leashMark, id, code)

@@ -122,6 +122,7 @@ func (c *cleaner) step(r rune) {
 		}
 	}
 	switch c.state {
+	case text:
 	case afterEsc:
 		switch {
 		case r == '[':

@@ -17,8 +17,9 @@ type Local struct {
 	mu     sync.Mutex
 	closed bool
 	stop   context.CancelFunc
-	alive  context.Context // ends at Close; every run is bound to it
-	runs   sync.WaitGroup
+	//nolint:containedctx // the node's own life, no call's: ends at Close, and every run is bound to it
+	alive context.Context
+	runs  sync.WaitGroup
 }
 
 // NewLocal makes a node of this machine. ask is asked for a sudo password.

@@ -51,7 +51,8 @@ type SSH struct {
 	keys *keyring
 	sudo *sudo
 
-	life context.Context // ends at Close
+	//nolint:containedctx // the node's own life, no call's: ends at Close, and every run is bound to it
+	life context.Context
 	end  context.CancelFunc
 	runs sync.WaitGroup
 	wake chan struct{} // ends a pause before the next attempt
@@ -104,8 +105,10 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 	exit, err := runAs(ctx, conn, n.sudo, s, emit)
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
-		err = &Error{Kind: Lost, Op: "run " + s.Name + " on", Node: n.o.Name, Err: err,
-			Hint: "The node ends the script by itself within " + LeashSilence.String()}
+		err = &Error{
+			Kind: Lost, Op: "run " + s.Name + " on", Node: n.o.Name, Err: err,
+			Hint: "The node ends the script by itself within " + LeashSilence.String(),
+		}
 	}
 	return exit, at(err, n.o.Name)
 }

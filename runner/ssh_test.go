@@ -67,8 +67,7 @@ func (a *asker) Secret(_ context.Context, q runner.SecretQuestion) (string, erro
 }
 
 func kind(err error) runner.Kind {
-	var e *runner.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*runner.Error](err); ok {
 		return e.Kind
 	}
 	return runner.Unknown

@@ -173,8 +173,8 @@ func target(get func(string) []string, user, host, port string) (Target, error) 
 	case "accept-new", "no", "false", "off":
 		t.AcceptNew = true
 	}
-	switch agent := one("IdentityAgent"); {
-	case agent == "" || agent == "SSH_AUTH_SOCK":
+	switch agent := one("IdentityAgent"); agent {
+	case "", "SSH_AUTH_SOCK":
 		t.Agent = os.Getenv("SSH_AUTH_SOCK")
 	default:
 		t.Agent = expand(os.ExpandEnv(agent))

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/railbench/railbench/runner"
@@ -54,7 +55,7 @@ func NewNotebook(t Tutorial) Notebook {
 func (n Notebook) Apply(e Event) Notebook {
 	switch e := e.(type) {
 	case CellQueued:
-		n.Queue = append(n.Queue[:len(n.Queue):len(n.Queue)], e.Cell)
+		n.Queue = append(slices.Clip(n.Queue), e.Cell)
 	case CellDequeued:
 		n.Queue = without(n.Queue, e.Cell)
 	case CellStarted:
@@ -135,7 +136,7 @@ func (s Scroll) Append(lines []OutputLine) Scroll {
 		s.blocks = append(blocks[:n-1:n-1], merged)
 		return s
 	}
-	s.blocks = append(blocks[:len(blocks):len(blocks)], lines)
+	s.blocks = append(slices.Clip(blocks), lines)
 	return s
 }
 

@@ -193,7 +193,7 @@ func colourCodes(s string) []string {
 		if !ok {
 			continue
 		}
-		for _, p := range strings.Split(params, ";") {
+		for p := range strings.SplitSeq(params, ";") {
 			if len(p) >= 2 && strings.ContainsAny(p[:1], "3491") {
 				bad = append(bad, params)
 			}

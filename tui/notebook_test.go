@@ -83,7 +83,7 @@ func TestEverythingCanBeRead(t *testing.T) {
 		s.press("home")
 		seen := map[string]bool{}
 		look := func() {
-			for _, l := range strings.Split(s.plain(), "\n") {
+			for l := range strings.SplitSeq(s.plain(), "\n") {
 				if _, note, ok := strings.Cut(l, "│"); ok {
 					seen[strings.TrimRight(strings.TrimLeft(note, "▌ "), " ▐")] = true
 				}

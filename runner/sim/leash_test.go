@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Sessio
 		b.t.Fatal(err)
 	}
 	// Where sudo refuses, nobody reads it any more.
-	if _, err := io.WriteString(in, stdin); err != nil && err != io.EOF {
+	if _, err := io.WriteString(in, stdin); err != nil && !errors.Is(err, io.EOF) {
 		b.t.Fatal(err)
 	}
 	return in, s, func() reply {
@@ -88,8 +89,10 @@ func TestLeashUnderSudo(t *testing.T) {
 		{"password not asked for", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, false, reply{"0\n\x1er1 exit 0\n", "", 0}},
 		{"password missing", "sudo -n " + leashCommand(), text, true, reply{"", "sudo: a password is required\n", 1}},
 		{"password right", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, true, reply{"0\n\x1er1 exit 0\n", "", 0}},
-		{"password wrong", "sudo -S -k -p '' " + leashCommand(), "guess\n" + text, true,
-			reply{"", "Sorry, try again.\nSorry, try again.\nsudo: 3 incorrect password attempts\n", 1}},
+		{
+			"password wrong", "sudo -S -k -p '' " + leashCommand(), "guess\n" + text, true,
+			reply{"", "Sorry, try again.\nSorry, try again.\nsudo: 3 incorrect password attempts\n", 1},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			change := b.Clear

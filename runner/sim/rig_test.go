@@ -150,8 +150,10 @@ func TestShell(t *testing.T) {
 		{"cd /sys/class/net/enp1s0f0np0 && cat mtu operstate", "1500\nup\n"},
 		{"readlink -f /sys/class/infiniband/rocep1s0f0/device", "/sys/devices/pci0000:00/0000:00:00.0/0000:01:00.0\n"},
 		{"ls /sys/class/infiniband/roceP2p1s0f1/device/net", "enP2p1s0f1np1\n"},
-		{"cd /sys/class/infiniband; for d in *; do read -r s < $d/ports/1/state; echo $d $s; done",
-			"roceP2p1s0f0 4: ACTIVE\nroceP2p1s0f1 4: ACTIVE\nrocep1s0f0 4: ACTIVE\nrocep1s0f1 4: ACTIVE\n"},
+		{
+			"cd /sys/class/infiniband; for d in *; do read -r s < $d/ports/1/state; echo $d $s; done",
+			"roceP2p1s0f0 4: ACTIVE\nroceP2p1s0f1 4: ACTIVE\nrocep1s0f0 4: ACTIVE\nrocep1s0f1 4: ACTIVE\n",
+		},
 		{"cat /sys/class/infiniband/rocep1s0f0/ports/1/gids/3", "0000:0000:0000:0000:0000:ffff:c0a8:640a\n"},
 		{"cat /sys/class/infiniband/roceP2p1s0f0/ports/1/gid_attrs/types/5", "RoCE v2\n"},
 		{"grep -H . /sys/class/net/enp1s0f*/phys_port_name", "/sys/class/net/enp1s0f0np0/phys_port_name:p0\n/sys/class/net/enp1s0f1np1/phys_port_name:p1\n"},

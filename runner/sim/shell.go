@@ -144,6 +144,7 @@ func contain(node syntax.Node) error {
 			switch n.Op {
 			case syntax.TsUsrOwn, syntax.TsGrpOwn, syntax.TsModif:
 				n.Op = syntax.TsExists
+			default:
 			}
 		}
 		return err == nil
@@ -221,7 +222,11 @@ func (sh *shell) environment(extra []string) expand.Environ {
 		pid = sh.proc.pid
 	}
 	for _, kv := range [][2]string{
-		{"HOME", home}, {"USER", user}, {"LOGNAME", user}, {"SHELL", "/bin/bash"}, {"LANG", "en_US.UTF-8"},
+		{"HOME", home},
+		{"USER", user},
+		{"LOGNAME", user},
+		{"SHELL", "/bin/bash"},
+		{"LANG", "en_US.UTF-8"},
 		{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 	} {
 		e.set(kv[0], kv[1], true)

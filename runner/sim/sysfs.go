@@ -441,8 +441,8 @@ func (d *netdev) speed() int {
 }
 
 func (d *netdev) operState() string {
-	switch {
-	case d.kind == "loopback":
+	switch d.kind {
+	case "loopback":
 		return "unknown"
 	default:
 		return upDown(d.running())

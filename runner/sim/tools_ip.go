@@ -349,8 +349,13 @@ func (ip *ipCall) object(d *netdev, addrs bool) jsonObject {
 				scope = "host"
 			}
 			list = append(list, jsonObject{
-				{"family", "inet"}, {"local", a.Addr().String()}, {"prefixlen", a.Bits()}, {"scope", scope}, {"label", d.name},
-				{"valid_life_time", forever}, {"preferred_life_time", forever},
+				{"family", "inet"},
+				{"local", a.Addr().String()},
+				{"prefixlen", a.Bits()},
+				{"scope", scope},
+				{"label", d.name},
+				{"valid_life_time", forever},
+				{"preferred_life_time", forever},
 			})
 			continue
 		}
@@ -359,8 +364,12 @@ func (ip *ipCall) object(d *netdev, addrs bool) jsonObject {
 			scope = "host"
 		}
 		list = append(list, jsonObject{
-			{"family", "inet6"}, {"local", a.Addr().String()}, {"prefixlen", a.Bits()}, {"scope", scope},
-			{"valid_life_time", forever}, {"preferred_life_time", forever},
+			{"family", "inet6"},
+			{"local", a.Addr().String()},
+			{"prefixlen", a.Bits()},
+			{"scope", scope},
+			{"valid_life_time", forever},
+			{"preferred_life_time", forever},
 		})
 	}
 	return append(o, jsonField{"addr_info", list})

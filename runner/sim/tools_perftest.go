@@ -422,6 +422,7 @@ func (p *perftest) connect(ctx context.Context) int {
 			return 143
 		}
 		return p.completionError(retryText, 0)
+	default:
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

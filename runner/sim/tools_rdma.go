@@ -247,8 +247,13 @@ func runRdma(_ context.Context, c *call) int {
 			switch {
 			case strings.HasPrefix("link", object):
 				items = append(items, jsonObject{
-					{"ifindex", f.no}, {"ifname", f.dev}, {"port", 1}, {"state", state},
-					{"physical_state", physical}, {"netdev", f.net.name}, {"netdev_index", f.net.index},
+					{"ifindex", f.no},
+					{"ifname", f.dev},
+					{"port", 1},
+					{"state", state},
+					{"physical_state", physical},
+					{"netdev", f.net.name},
+					{"netdev_index", f.net.index},
 				})
 				line := fmt.Sprintf("link %s/1 state %s physical_state %s netdev %s ", f.dev, state, physical, f.net.name)
 				if has(set, "d") {
@@ -257,8 +262,12 @@ func runRdma(_ context.Context, c *call) int {
 				lines = append(lines, line)
 			case strings.HasPrefix("dev", object):
 				items = append(items, jsonObject{
-					{"ifindex", f.no}, {"ifname", f.dev}, {"node_type", "ca"}, {"fw", "28.45.4028"},
-					{"node_guid", f.guid()}, {"sys_image_guid", f.systemGUID().guid()},
+					{"ifindex", f.no},
+					{"ifname", f.dev},
+					{"node_type", "ca"},
+					{"fw", "28.45.4028"},
+					{"node_guid", f.guid()},
+					{"sys_image_guid", f.systemGUID().guid()},
 				})
 				lines = append(lines, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ", f.no, f.dev, f.guid(), f.systemGUID().guid()))
 			case strings.HasPrefix("system", object):

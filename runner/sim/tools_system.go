@@ -32,8 +32,13 @@ func runUname(_ context.Context, c *call) int {
 		return 1
 	}
 	fields := []struct{ letter, value string }{
-		{"s", "Linux"}, {"n", c.node.name}, {"r", kernel},
-		{"v", "#13-Ubuntu SMP PREEMPT_DYNAMIC Wed Aug 27 17:02:11 UTC 2025"}, {"m", "aarch64"}, {"p", "aarch64"}, {"o", "GNU/Linux"},
+		{"s", "Linux"},
+		{"n", c.node.name},
+		{"r", kernel},
+		{"v", "#13-Ubuntu SMP PREEMPT_DYNAMIC Wed Aug 27 17:02:11 UTC 2025"},
+		{"m", "aarch64"},
+		{"p", "aarch64"},
+		{"o", "GNU/Linux"},
 	}
 	var out []string
 	for _, f := range fields {

@@ -302,7 +302,7 @@ func microseconds(v float64) string {
 func judgeFigure(r steps.Result, s steps.Stage, m measurement, row parse.BandwidthRow, b band, mtu int, rep *report) {
 	e := &steps.Expected{From: b.from}
 	if b.expected > 0 {
-		e.Min, e.Max = ptr(round(passShare*b.expected)), ptr(round(overLimit*b.limit))
+		e.Min, e.Max = new(round(passShare*b.expected)), new(round(overLimit*b.limit))
 	} else {
 		e.From = "no band: " + b.none
 	}
@@ -413,7 +413,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		e := &steps.Expected{From: "no band: " + b.none}
 		if b.none == "" {
 			banded = true
-			e = &steps.Expected{Min: ptr(leastLatency), Max: ptr(passLatencyUS), From: "two ConnectX-7 back to back"}
+			e = &steps.Expected{Min: new(leastLatency), Max: new(passLatencyUS), From: "two ConnectX-7 back to back"}
 		}
 		rep.show(m.rail+" latency, typical", row.TypicalUS, "us", e)
 		rep.show(m.rail+" latency, 99 %", row.P99US, "us", nil)

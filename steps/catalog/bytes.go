@@ -91,7 +91,7 @@ func judgeEnd(r steps.Result, s steps.Stage, m measurement, e steps.End, want, p
 				foreign += n
 				others = append(others, b.Dev)
 				rep.show(fmt.Sprintf("%s bytes on %s of %s", m.rail, b.Dev, node), int64(n), "bytes", &steps.Expected{
-					Max: ptr(float64(int64(otherRails * payload))), From: "the test uses one rail",
+					Max: new(float64(int64(otherRails * payload))), From: "the test uses one rail",
 				})
 			}
 		}
@@ -113,7 +113,7 @@ func judgeEnd(r steps.Result, s steps.Stage, m measurement, e steps.End, want, p
 		most = moreNetdevBytes
 	}
 	rep.show(fmt.Sprintf("%s bytes %s by %s", m.rail, verb, node), int64(own), "bytes", &steps.Expected{
-		Min: ptr(float64(int64(lessBytes * want))), Max: ptr(float64(int64(most * want))),
+		Min: new(float64(int64(lessBytes * want))), Max: new(float64(int64(most * want))),
 		From: fmt.Sprintf("%d messages of %d bytes in packets of %d with %d bytes of headers each (%s)", row.Iterations, row.Bytes, mtu, roceHeaders, mine.Source),
 	})
 	ratio := own / want

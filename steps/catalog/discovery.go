@@ -333,13 +333,14 @@ func checkPairs(rig steps.Rig, rep *report) {
 			if paired[e][i] || rail.Addr == "" || rail.Netdev.Master != "" {
 				continue
 			}
-			text := fmt.Sprintf("%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, nodeName(rig, e), rail.Addr, rail.Prefix, nodeName(rig, e.Other()))
+			var text strings.Builder
+			text.WriteString(fmt.Sprintf("%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, nodeName(rig, e), rail.Addr, rail.Prefix, nodeName(rig, e.Other())))
 			for j, twin := range rig.Nodes[e.Other()].Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
-					text += fmt.Sprintf(": %s has no address there", twin.Netdev.Name)
+					text.WriteString(fmt.Sprintf(": %s has no address there", twin.Netdev.Name))
 				}
 			}
-			rep.add(steps.Warn, "%s", text)
+			rep.add(steps.Warn, "%s", text.String())
 		}
 	}
 }

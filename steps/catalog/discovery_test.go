@@ -327,7 +327,8 @@ func TestJudgesOnNothing(t *testing.T) {
 		"empty stage":  {Stages: []steps.Stage{{Pair: -1}}},
 		"strange pair": {Rig: steps.Rig{Pairs: []steps.Pair{{Rails: [2]int{7, 9}}}}, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{{}, {Role: "server", End: steps.Peer}}}}},
 		"empty outputs": {Rig: spark(), Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{
-			{Ran: true}, {Ran: true, Role: "server", End: steps.Peer}}}}},
+			{Ran: true}, {Ran: true, Role: "server", End: steps.Peer},
+		}}}},
 	}
 	for name, judge := range New().Judges {
 		for what, r := range results {

@@ -1,6 +1,7 @@
 package runbook
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -125,9 +126,7 @@ func TestLoad(t *testing.T) {
 	} {
 		all := fstest.MapFS{}
 		for _, m := range []fstest.MapFS{fsys, c.more} {
-			for k, v := range m {
-				all[k] = v
-			}
+			maps.Copy(all, m)
 		}
 		if _, err := Load(all, "t"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

@@ -48,6 +48,7 @@ type Session struct {
 	out    *outbox
 	boards chan meter.Board
 
+	//nolint:containedctx // the session's own life, no call's: ends at Close
 	life context.Context
 	end  context.CancelFunc
 	work sync.WaitGroup
@@ -319,8 +320,10 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 		}
 		for _, o := range st.Outputs {
 			if !o.Ran || !o.Exit.OK() {
-				return steps.Verdict{Grade: steps.Inconclusive, Evidence: v.Evidence,
-					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"), result.Rig.Nodes[o.End].Name, or(o.Err, o.Exit.String()))}
+				return steps.Verdict{
+					Grade: steps.Inconclusive, Evidence: v.Evidence,
+					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"), result.Rig.Nodes[o.End].Name, or(o.Err, o.Exit.String())),
+				}
 			}
 		}
 	}
