@@ -54,7 +54,7 @@ func hint(b *bench) string {
 	if !b.options.Simulated {
 		return ""
 	}
-	return "This rig is simulated. On one of your two nodes: railbench --peer USER@OTHER-NODE. To keep it: railbench init --peer USER@OTHER-NODE."
+	return "On one of your two nodes: railbench --peer USER@OTHER-NODE. To keep it: railbench init --peer USER@OTHER-NODE."
 }
 
 // screenEnviron is the environment as Bubble Tea sees it. It asks for

@@ -66,15 +66,14 @@ type reply struct {
 
 func exitOf(t *testing.T, err error) int {
 	t.Helper()
-	switch err := err.(type) {
-	case nil:
+	if err == nil {
 		return 0
-	case *ssh.ExitError:
-		return err.ExitStatus()
-	default:
-		t.Errorf("session: %v", err)
-		return -1
 	}
+	if status, ok := errors.AsType[*ssh.ExitError](err); ok {
+		return status.ExitStatus()
+	}
+	t.Errorf("session: %v", err)
+	return -1
 }
 
 func (b *bench) try(node, command string) reply {

@@ -372,6 +372,3 @@ func capital(s string) string {
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
 }
-
-//go:fix inline
-func ptr(v float64) *float64 { return new(v) }

@@ -334,10 +334,10 @@ func checkPairs(rig steps.Rig, rep *report) {
 				continue
 			}
 			var text strings.Builder
-			text.WriteString(fmt.Sprintf("%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, nodeName(rig, e), rail.Addr, rail.Prefix, nodeName(rig, e.Other())))
+			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, nodeName(rig, e), rail.Addr, rail.Prefix, nodeName(rig, e.Other()))
 			for j, twin := range rig.Nodes[e.Other()].Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
-					text.WriteString(fmt.Sprintf(": %s has no address there", twin.Netdev.Name))
+					fmt.Fprintf(&text, ": %s has no address there", twin.Netdev.Name)
 				}
 			}
 			rep.add(steps.Warn, "%s", text.String())
@@ -508,9 +508,9 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *report) {
 	normal, full := pings[0], pings[1]
 	for i, p := range []parse.Ping{normal, full} {
 		name := []string{"ping", "ping at full MTU, unfragmented"}[i]
-		rep.show(here.Dev+" "+name+", lost", p.LossPercent, "%", &steps.Expected{Max: ptr(0), From: "a direct cable loses nothing"})
+		rep.show(here.Dev+" "+name+", lost", p.LossPercent, "%", &steps.Expected{Max: new(0.0), From: "a direct cable loses nothing"})
 		if p.Received > 0 {
-			rep.show(here.Dev+" "+name+", round trip", p.AvgMS, "ms", &steps.Expected{Max: ptr(slowPingMS), From: "an idle direct link answers well below a millisecond"})
+			rep.show(here.Dev+" "+name+", round trip", p.AvgMS, "ms", &steps.Expected{Max: new(float64(slowPingMS)), From: "an idle direct link answers well below a millisecond"})
 		}
 	}
 	switch {
