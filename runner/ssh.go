@@ -280,7 +280,7 @@ func (n *SSH) through(ctx context.Context, t Target, keys *keyring, seen []strin
 		if len(seen) > 8 {
 			return nil, fmt.Errorf("ProxyJump goes in a circle: %s", strings.Join(seen, ", "))
 		}
-		jump, err := Resolve(ctx, hop, "")
+		jump, err := Resolve(ctx, hop, t.config)
 		if err != nil {
 			return nil, err
 		}
@@ -290,7 +290,7 @@ func (n *SSH) through(ctx context.Context, t Target, keys *keyring, seen []strin
 		}
 		via, err = n.through(ctx, jump, &keyring{node: n.o.Name, target: jump, ask: n.o.Ask}, append(seen, hop))
 		if err != nil {
-			return nil, explain(fmt.Errorf("jump host %s: %w", hop, err), jump, n.o.Name)
+			return nil, explain(err, jump, n.o.Name+" by way of "+hop)
 		}
 	}
 	client, err := n.login(ctx, t, keys, via)

@@ -254,20 +254,40 @@ func TestSSHAgentAndCertificate(t *testing.T) {
 	}
 }
 
-func TestSSHProxyJump(t *testing.T) {
+// The way to a node may lead over other hosts, given as a list or as a command.
+func TestSSHProxy(t *testing.T) {
 	s := nodetest.StartSshd(t)
-	home := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(home, ".ssh"), 0o700); err != nil {
+	config, err := os.ReadFile(s.Config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	// ssh -G reads the configuration of the user's home as the password file has
-	// it: the jump host is given by its address and the rest by the target.
-	n := dial(t, s, func(o *runner.SSHOptions) {
-		o.Target.ProxyCommand = fmt.Sprintf("ssh -F %s -W %%h:%%p node", s.Config)
-	})
-	stdout, _, _ := nodetest.Do(t, n, "echo through")
-	if len(stdout) != 1 || stdout[0] != "through" {
-		t.Errorf("got %q", stdout)
+	host := string(config)
+	far := strings.Replace(host, "Host node", "Host far", 1) + "  ProxyJump node\n"
+	further := strings.Replace(host, "Host node", "Host further", 1) + "  ProxyJump node,far\n"
+	command := strings.Replace(host, "Host node", "Host command", 1) + fmt.Sprintf("  ProxyCommand ssh -F %s -W %%h:%%p node\n", s.Config)
+	file := filepath.Join(s.Dir, "jumps")
+	if err := os.WriteFile(file, []byte(host+far+further+command), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"far", "further", "command"} {
+		target, err := runner.Resolve(t.Context(), name, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := runner.NewSSH(runner.SSHOptions{Name: name, Target: target, Ask: runner.NoAsker{}})
+		t.Cleanup(func() { n.Close() })
+		stdout, _, _ := nodetest.Do(t, n, `echo "${SSH_CONNECTION%% *}"`)
+		if len(stdout) != 1 || stdout[0] != "127.0.0.1" {
+			t.Errorf("%s: %q", name, stdout)
+		}
+	}
+	log, err := os.ReadFile(filepath.Join(s.Dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// far 2, further 3 (node, far by way of node, further), command 2.
+	if logins := strings.Count(string(log), "Accepted publickey"); logins < 7 {
+		t.Errorf("%d logins: the jumps were not taken", logins)
 	}
 }
 

@@ -33,6 +33,7 @@ type Target struct {
 	AcceptNew      bool // StrictHostKeyChecking accept-new, or off
 	HashKnownHosts bool
 	Timeout        time.Duration // of connecting
+	config         string        // the file it was looked up in; its jump hosts are too
 }
 
 func (t Target) address() string { return net.JoinHostPort(t.Host, strconv.Itoa(t.Port)) }
@@ -65,7 +66,7 @@ func Resolve(ctx context.Context, dest, config string) (Target, error) {
 		return Target{}, err
 	}
 	t, err := target(get, user, host, port)
-	t.Alias = host
+	t.Alias, t.config = host, config
 	return t, err
 }
 
@@ -218,11 +219,10 @@ func expand(path string) string {
 // explain turns what dialling or the handshake said into one of the kinds that
 // ask different things of the user.
 func explain(err error, t Target, node string) error {
-	var e *Error
-	if errors.As(err, &e) {
-		return at(err, node)
+	if e, ok := errors.AsType[*Error](err); ok {
+		return at(e, node) // what wraps it, a failed handshake, says less
 	}
-	e = &Error{Op: "connect to", Node: node + " (" + t.String() + ")", Err: err}
+	e := &Error{Op: "connect to", Node: node + " (" + t.String() + ")", Err: err}
 	var dns *net.DNSError
 	var netErr net.Error
 	message := err.Error()

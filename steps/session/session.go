@@ -85,6 +85,11 @@ func New(o Options) *Session {
 // Open looks at both nodes at once and then waits for cells. It returns without
 // waiting for anything.
 func (s *Session) Open() {
+	named := steps.Rig{Name: s.o.Rig, Simulated: s.o.Simulated}
+	for _, e := range steps.Ends {
+		named.Nodes[e].Name, named.Nodes[e].Where = s.o.Nodes[e].Name(), s.o.Where[e]
+	}
+	s.out.put(steps.RigProbed{Rig: named})
 	for _, e := range steps.Ends {
 		if _, local := s.o.Nodes[e].(*runner.Local); local {
 			s.State(e, runner.Connected, nil)
