@@ -85,7 +85,12 @@ type report struct {
 }
 
 func (r *report) add(g steps.Grade, format string, args ...any) {
-	r.note(finding{grade: g, text: fmt.Sprintf(format, args...)})
+	text := fmt.Sprintf(format, args...)
+	// What begins with an argument begins with a name, and a name keeps its spelling.
+	if !strings.HasPrefix(format, "%") {
+		text = capital(text)
+	}
+	r.note(finding{grade: g, text: text})
 }
 
 // on adds a finding about the rail of a measurement.
@@ -117,9 +122,9 @@ func (r *report) sorted() []finding {
 		switch {
 		case f.rail == 0:
 		case len(rails) == 1:
-			f.text = fmt.Sprintf("rail %d (%s): %s", f.rail, f.dev, f.text)
+			f.text = fmt.Sprintf("Rail %d (%s): %s", f.rail, f.dev, f.text)
 		default:
-			f.text = fmt.Sprintf("rails %s: %s", and(rails), f.text)
+			f.text = fmt.Sprintf("Rails %s: %s", and(rails), f.text)
 		}
 		f.rail, f.dev = 0, ""
 		if !slices.Contains(merged, f) {
@@ -146,7 +151,11 @@ func (r *report) verdict(pass ...string) steps.Verdict {
 		texts = append(texts, f.text)
 	}
 	if v.Grade == steps.Pass {
-		texts = append(slices.Clone(pass), texts...)
+		var first []string
+		for _, p := range pass {
+			first = append(first, capital(p))
+		}
+		texts = append(first, texts...)
 	}
 	v.Reason = sentences(texts)
 	return v
@@ -166,7 +175,7 @@ func sentences(texts []string) string {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(capital(t))
+		b.WriteString(t)
 		if !strings.HasSuffix(t, ".") && !strings.HasSuffix(t, "?") && !strings.HasPrefix(t, "(") {
 			b.WriteByte('.')
 		}

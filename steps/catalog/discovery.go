@@ -103,7 +103,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		node := nodeName(r.Rig, e)
 		d, ok := o.Value.(parse.Devices)
 		// ibv_devinfo answers "No IB devices found" with a status of its own.
-		if ok && len(d.HCAs) == 0 && o.ParseErr == "" {
+		if ok && len(d.HCAs) == 0 && o.ParseErr == "" || o.Ran && len(r.Rig.Nodes[e].Rails) == 0 {
 			rep.add(steps.Fail, "%s has no RDMA device: is the driver loaded (lsmod | grep -e mlx5_ib -e rdma_rxe)?", node)
 			read++
 			continue
