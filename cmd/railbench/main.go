@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/steps"
 )
 
 // The exit statuses.
@@ -81,7 +83,7 @@ func rootCommand() *cobra.Command {
 on this machine or over SSH, shows what every rail carries, and says whether what
 was measured is what the hardware can do. Without a rig it simulates one.`,
 		Version:       version(),
-		Args:          cobra.NoArgs,
+		Args:          noCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,6 +95,20 @@ was measured is what the hardware can do. Without a rig it simulates one.`,
 	rig.add(root.PersistentFlags())
 	root.AddCommand(runCommand(&rig), listCommand(), initCommand(&rig), simCommand(), virtualCommand())
 	return root
+}
+
+// noCommand is about a word that is no command, and names the nearest.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], steps.DidYouMean(args[0], names))
 }
 
 // version is the module's version, or the revision it was built from.

@@ -86,7 +86,7 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 		return nil, usage(errors.New("--rig and --peer both name the rig: give one of them"))
 	case f.here != "" && f.peer == "":
 		return nil, usage(errors.New("--here needs --peer: a rig has two nodes"))
-	case f.speed <= 0 || f.speed > 1000:
+	case !(f.speed > 0 && f.speed <= 1000): // so that NaN is none either
 		return nil, usage(fmt.Errorf("--speed %g: it goes from above 0 to 1000", f.speed))
 	case f.peer != "":
 		file = rigFile{Name: "rig", Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -71,31 +73,45 @@ func parseRig(path string, src []byte) (rigFile, error) {
 	if err := dec.Decode(&f); err != nil {
 		return f, rigError(path, err)
 	}
-	for table, n := range map[string]nodeFile{"here": f.Here, "peer": f.Peer} {
+	if hasControl(f.Name) {
+		return f, fmt.Errorf("%s:%d: name %q has a control character", path, lineOf(src, `name\s*=`, 1), f.Name)
+	}
+	for i, n := range []nodeFile{f.Here, f.Peer} {
+		table := steps.Ends[i].String()
+		line := lineOf(src, `(\[\s*)?`+table+`\s*[].=]`, 1)
 		switch {
 		case n.SSH == "" && !n.Local:
-			return f, fmt.Errorf("%s:%d: [%s] says neither ssh = \"user@host\" nor local = true", path, lineOf(src, table), table)
+			return f, fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line, table)
 		case n.SSH != "" && n.Local:
-			return f, fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, lineOf(src, table), table)
+			return f, fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, line, table)
+		case hasControl(n.Name):
+			return f, fmt.Errorf("%s:%d: %s.name %q has a control character", path, line, table, n.Name)
+		case n.Local && i == 1 && f.Here.Local:
+			return f, fmt.Errorf("%s:%d: here.local and peer.local: both nodes are this machine, and a rig has two", path, line)
 		}
-	}
-	if f.Here.Local && f.Peer.Local {
-		return f, fmt.Errorf("%s:%d: both nodes are this machine: a rig has two", path, lineOf(src, "peer"))
 	}
 	for i, r := range f.Rails {
 		if r.Here == "" || r.Peer == "" {
-			return f, fmt.Errorf("%s: rail %d needs here and peer, the RDMA devices at its two ends", path, i+1)
+			return f, fmt.Errorf("%s:%d: rail %d needs here and peer, the RDMA devices at its two ends", path, lineOf(src, `\[+\s*rail\s*\]`, i+1), i+1)
 		}
 	}
 	return f, nil
 }
 
-// lineOf finds a table's header, for an error about what is missing in it.
-func lineOf(src []byte, table string) int {
+// hasControl finds what could pretend to be another line: a node's name stands in
+// the comments of a dry run.
+func hasControl(name string) bool { return strings.ContainsFunc(name, unicode.IsControl) }
+
+// lineOf finds the nth line that begins with a pattern, for an error about what
+// is missing there; the first line of the file where there is none.
+func lineOf(src []byte, pattern string, n int) int {
+	begins := regexp.MustCompile(`^\s*` + pattern)
 	line := 1
-	for text := range strings.Lines(string(src)) {
-		if strings.HasPrefix(strings.TrimSpace(text), "["+table+"]") {
-			return line
+	for text := range bytes.Lines(src) {
+		if begins.Match(text) {
+			if n--; n == 0 {
+				return line
+			}
 		}
 		line++
 	}
@@ -115,13 +131,41 @@ func rigError(path string, err error) error {
 	var syntax *toml.DecodeError
 	if errors.As(err, &syntax) {
 		row, column := syntax.Position()
+		key := strings.Join(syntax.Key(), ".")
+		if m := wrongType.FindStringSubmatch(syntax.Error()); m != nil && key != "" {
+			return fmt.Errorf("%s:%d:%d: %s is %s here, and must be %s", path, row, column, key, article(m[1]), wanted(key))
+		}
 		at := ""
-		if key := strings.Join(syntax.Key(), "."); key != "" {
+		if key != "" {
 			at = " at key " + key
 		}
 		return fmt.Errorf("%s:%d:%d%s: %s", path, row, column, at, strings.TrimPrefix(syntax.Error(), "toml: "))
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// wrongType is how go-toml says that a value has another type than the field.
+var wrongType = regexp.MustCompile(`cannot (?:decode|store) TOML (\w+) in`)
+
+func article(word string) string {
+	if strings.ContainsAny(word[:1], "aeiou") {
+		return "an " + word
+	}
+	return "a " + word
+}
+
+// wanted is what a key takes.
+func wanted(key string) string {
+	switch {
+	case key == "here" || key == "peer":
+		return "a table: [" + key + "]"
+	case key == "rail":
+		return "tables, each beginning with [[rail]]"
+	case strings.HasSuffix(key, ".local"):
+		return "true or false"
+	default:
+		return `a string: "…"`
+	}
 }
 
 // writeRig writes a rig file whole or not at all, and never over another unless forced.

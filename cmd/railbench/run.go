@@ -60,8 +60,11 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 
 func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
-	if f.timeout < 0 {
+	switch {
+	case f.timeout < 0:
 		return usage(fmt.Errorf("--timeout %s is negative", f.timeout))
+	case f.dryRun && f.json:
+		return usage(errors.New("--dry-run prints scripts, and --json a result: give one of them"))
 	}
 	b, err := rig.open(ctx, newTerminalAsker(cmd.InOrStdin(), cmd.ErrOrStderr()))
 	if err != nil {
@@ -164,6 +167,9 @@ func (h *headless) run(ctx context.Context, cells []steps.Cell) {
 		}
 		h.session.Run(c.ID)
 		h.follow(ctx, c)
+		if _, ok := h.ended[c.ID]; !ok {
+			h.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Its end was not seen."}}
+		}
 	}
 }
 
@@ -299,6 +305,9 @@ type bytesReport struct {
 	RxBytes uint64 `json:"rxBytes"`
 }
 
+// grades are the verdicts in the order of a summary.
+var grades = []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped}
+
 func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnded) report {
 	r := report{Railbench: version(), Rig: rigReport{Name: rig.Name, Simulated: rig.Simulated, Rails: []railReport{}}, Summary: map[string]int{}}
 	for _, e := range steps.Ends {
@@ -311,6 +320,9 @@ func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 				MTU: rail.MTU, PCI: rail.PCI.Addr, PCIeGTps: rail.PCI.GTps, Lanes: rail.PCI.Width, LinkGbps: rail.RateGbps, State: rail.State,
 			})
 		}
+	}
+	for _, g := range grades {
+		r.Summary[g.String()] = 0
 	}
 	for _, c := range cells {
 		e := ended[c.ID]
@@ -387,7 +399,7 @@ func (r report) table(out io.Writer) error {
 		}
 	}
 	var sums []string
-	for _, g := range []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped} {
+	for _, g := range grades {
 		if n := r.Summary[g.String()]; n > 0 {
 			sums = append(sums, fmt.Sprintf("%d %s", n, g))
 		}

@@ -22,12 +22,7 @@ func virtualCommand() *cobra.Command {
 		Long: `Boots two small virtual machines that are wired back to back by two rails with
 the kernel's soft-RoCE, with sshd, perftest and iperf3. railbench --rig virtual
 works on them. Everything there is real but the speed: it is no benchmark.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("railbench rig has no %q: build, up, ssh, cable, status or down", args[0])
-			}
-			return nil
-		},
+		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, sub := range []struct{ use, short string }{

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// headlessly runs cells on the simulated rig and gives the object that --json
+// prints, the exit status and what stderr got.
+func headlessly(t *testing.T, args ...string) (report, int, string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := Main(append([]string{"run", "--rig", "sim", "--speed", "50", "--json"}, args...), strings.NewReader(""), &stdout, &stderr)
+	var r report
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
+	}
+	return r, code, stderr.String()
+}
+
+// TestReportKeys holds the object to what scripts rely on. A key may be added; one
+// that is gone or renamed breaks somebody.
+func TestReportKeys(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	if code := Main([]string{"run", "hosts", "ib-write-bw", "--rig", "sim", "--speed", "50", "--json"}, strings.NewReader(""), &stdout, &stderr); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	var top map[string]any
+	dec := json.NewDecoder(&stdout)
+	if err := dec.Decode(&top); err != nil {
+		t.Fatal(err)
+	}
+	if dec.More() {
+		t.Error("there is more than one object on stdout")
+	}
+	keys := func(where string, v any, want ...string) map[string]any {
+		t.Helper()
+		m, ok := v.(map[string]any)
+		if !ok {
+			t.Fatalf("%s is %T, no object", where, v)
+		}
+		slices.Sort(want)
+		if d := cmp.Diff(want, slices.Sorted(maps.Keys(m))); d != "" {
+			t.Errorf("keys of %s: %s", where, d)
+		}
+		return m
+	}
+	first := func(where string, v any) any {
+		t.Helper()
+		list, ok := v.([]any)
+		if !ok || len(list) == 0 {
+			t.Fatalf("%s is %v, no list with something in it", where, v)
+		}
+		return list[len(list)-1]
+	}
+	keys("the object", top, "railbench", "rig", "cells", "summary")
+	if s, ok := top["railbench"].(string); !ok || s == "" {
+		t.Errorf("the version is %v", top["railbench"])
+	}
+	rig := keys("rig", top["rig"], "name", "simulated", "nodes", "rails")
+	if rig["simulated"] != true {
+		t.Errorf("simulated is %v", rig["simulated"])
+	}
+	keys("a node", first("nodes", rig["nodes"]), "name", "end", "where", "host", "kernel", "os")
+	keys("a rail", first("rails", rig["rails"]), "node", "dev", "netdev", "address", "pair", "gidIndex", "mtu", "pci", "pcieGTps", "pcieLanes", "linkGbps", "state")
+	cell := keys("a cell", first("cells", top["cells"]), "id", "part", "title", "verdict", "reason", "evidence", "exit", "elapsedMS", "rails", "log")
+	if cell["id"] != "ib-write-bw" || cell["part"] != "rdma-baseline" || cell["verdict"] != "PASS" || cell["exit"] != 0.0 {
+		t.Errorf("the cell: %v", cell)
+	}
+	keys("a rail of a cell", first("rails", cell["rails"]), "node", "rail", "txBytes", "rxBytes")
+	expected := 0
+	for _, e := range cell["evidence"].([]any) {
+		m := e.(map[string]any)
+		for k := range m {
+			if !slices.Contains([]string{"name", "value", "unit", "expected"}, k) {
+				t.Errorf("evidence has the key %q", k)
+			}
+		}
+		if x, ok := m["expected"].(map[string]any); ok {
+			expected++
+			for k := range x {
+				if !slices.Contains([]string{"min", "max", "from"}, k) {
+					t.Errorf("expected has the key %q", k)
+				}
+			}
+			if x["from"] == "" || x["min"] == nil && x["max"] == nil {
+				t.Errorf("a band without a bound or a source: %v", m)
+			}
+		}
+	}
+	if expected == 0 {
+		t.Error("no evidence of ib-write-bw has a band")
+	}
+	keys("summary", top["summary"], "PASS", "WARN", "FAIL", "INCONCLUSIVE", "SKIPPED")
+	log, _ := cell["log"].(string)
+	if b, err := os.ReadFile(log); err != nil || !bytes.Contains(b, []byte("BW average")) {
+		t.Errorf("the log %q: %v: %s", log, err, b)
+	}
+}
+
+// A recorder is a node that remembers what it was given.
+type recorder struct {
+	runner.Node
+	mu    sync.Mutex
+	given []string
+}
+
+func (r *recorder) Run(ctx context.Context, s runner.Script, emit func(runner.Line)) (runner.Exit, error) {
+	r.mu.Lock()
+	r.given = append(r.given, s.Text())
+	r.mu.Unlock()
+	return r.Node.Run(ctx, s, emit)
+}
+
+// TestDryRunIsWhatRuns compares, byte for byte, what a dry run prints with what
+// the nodes are then given, in that order.
+func TestDryRunIsWhatRuns(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	if code := Main([]string{"run", "--all", "--rig", "sim", "--speed", "50", "--dry-run"}, strings.NewReader(""), &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(bytes.NewReader(stdout.Bytes()), "dry run"); err != nil {
+		t.Error(err)
+	}
+
+	b, err := rigFlags{rig: "sim", speed: 50, seed: 1}.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	nodes := map[string]*recorder{}
+	for e, n := range b.options.Nodes {
+		r := &recorder{Node: n}
+		nodes[n.Name()], b.options.Nodes[e] = r, r
+	}
+	s := session.New(b.options)
+	b.onState = s.State
+	s.Open()
+	for _, c := range b.options.Tutorial.Cells() {
+		s.Run(c.ID)
+	}
+	if err := s.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	scripts := strings.Split("\n"+stdout.String(), "\n# --- ")[1:]
+	if len(scripts) < 20 {
+		t.Errorf("only %d scripts", len(scripts))
+	}
+	for i, script := range scripts {
+		header, text, _ := strings.Cut(script, "\n")
+		if i == len(scripts)-1 {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		text += "\n"
+		if i < len(scripts)-1 {
+			text = strings.TrimSuffix(text, "\n") // the empty line before the next one
+		}
+		_, where, _ := strings.Cut(header, ", on ")
+		name, _, _ := strings.Cut(where, " ")
+		node := nodes[name]
+		if node == nil || !strings.HasSuffix(header, " SIMULATED") {
+			t.Fatalf("the header %q", header)
+		}
+		at := slices.Index(node.given, text)
+		if at < 0 {
+			t.Errorf("%s was not run after the one before it:\n%s", header, text)
+			continue
+		}
+		node.given = node.given[at+1:]
+	}
+}
+
+// Whatever a value is, the assignment in front of a script gives it back.
+func TestAssignmentsQuote(t *testing.T) {
+	t.Parallel()
+	for _, v := range nasty {
+		text := runner.Script{Body: "echo \"$V\"\n", Vars: map[string]string{"V": v}}.Text()
+		f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), "")
+		if err != nil {
+			t.Errorf("%q: %v", v, err)
+			continue
+		}
+		commands := 0
+		syntax.Walk(f, func(n syntax.Node) bool {
+			switch n.(type) {
+			case *syntax.CmdSubst, *syntax.BinaryCmd:
+				t.Errorf("%q became syntax: %s", v, text)
+			case *syntax.CallExpr:
+				commands++
+			}
+			return true
+		})
+		if commands != 2 {
+			t.Errorf("%q: %d commands: %s", v, commands, text)
+		}
+	}
+}
+
+// A rail's sum over the stages is left out where a stage doesn't know it.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	rig := steps.Rig{Nodes: [2]steps.Node{{Name: "a"}, {Name: "b"}}}
+	got := total(rig, []steps.RailBytes{
+		{End: steps.Here, Dev: "x", Tx: 1, Rx: 2, Known: true},
+		{End: steps.Peer, Dev: "x", Tx: 3, Rx: 4, Known: true},
+		{End: steps.Here, Dev: "x", Tx: 10, Rx: 20, Known: true},
+		{End: steps.Peer, Dev: "x"},
+	})
+	if d := cmp.Diff([]bytesReport{{"a", "x", 11, 22}}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestStatusOfAReport(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		grades []steps.Grade
+		want   int
+	}{
+		{nil, exitOK},
+		{[]steps.Grade{steps.Pass, steps.Warn, steps.Skipped}, exitOK},
+		{[]steps.Grade{steps.Pass, steps.Inconclusive}, exitInconclusive},
+		{[]steps.Grade{steps.Inconclusive, steps.Fail}, exitFail},
+	} {
+		var cells []steps.Cell
+		ended := map[string]steps.CellEnded{}
+		for _, g := range c.grades {
+			cells = append(cells, steps.Cell{ID: g.String()})
+			ended[g.String()] = steps.CellEnded{Verdict: steps.Verdict{Grade: g}}
+		}
+		got := exitOK
+		if err := newReport(steps.Rig{}, cells, ended).status(); err != nil {
+			got = err.(status).code //nolint:errorlint // status() gives nothing else
+		}
+		if got != c.want {
+			t.Errorf("%v: %d, want %d", c.grades, got, c.want)
+		}
+	}
+}
