@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +31,15 @@ func initCommand(rig *rigFlags) *cobra.Command {
 					return usage(err)
 				}
 			}
+			config := rig.sshConfig
+			if config != "" {
+				// The file is read from anywhere.
+				absolute, err := filepath.Abs(config)
+				if err != nil {
+					return usage(err)
+				}
+				config = absolute
+			}
 			b, err := rig.open(cmd.Context(), newTerminalAsker(cmd.InOrStdin(), cmd.ErrOrStderr()))
 			if err != nil {
 				return err
@@ -41,12 +51,13 @@ func initCommand(rig *rigFlags) *cobra.Command {
 				return status{exitUnreachable, err}
 			}
 			describe(cmd.OutOrStdout(), found)
-			file := rigFile{Name: "rig", Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer}}
+			file := rigFile{SSHConfig: config, Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer}}
 			for e, n := range map[steps.End]*nodeFile{steps.Here: &file.Here, steps.Peer: &file.Peer} {
 				if n.Name = found.Nodes[e].Host; n.Name == "" {
 					n.Name = found.Nodes[e].Name
 				}
 			}
+			file.Name = file.Here.Name + "-" + file.Peer.Name
 			for _, p := range found.Pairs {
 				file.Rails = append(file.Rails, railFile{found.Rail(p, steps.Here).Dev, found.Rail(p, steps.Peer).Dev})
 			}

@@ -89,7 +89,7 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	case !(f.speed > 0 && f.speed <= 1000): // so that NaN is none either
 		return nil, usage(fmt.Errorf("--speed %g: it goes from above 0 to 1000", f.speed))
 	case f.peer != "":
-		file = rigFile{Name: "rig", Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
+		file = rigFile{Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
 	case f.rig == "sim":
 		return b, f.simulate(b)
 	case f.rig == "virtual":
@@ -113,12 +113,11 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 		}
 		b.file = path
 	}
+	if f.sshConfig == "" {
+		f.sshConfig = file.SSHConfig
+	}
 	if f.speed != 1 || len(f.faults) > 0 {
 		return nil, usage(errors.New("--speed and --fault are for the simulated rig: give --rig sim"))
-	}
-	b.options.Rig = file.Name
-	if b.options.Rig == "" {
-		b.options.Rig = "rig"
 	}
 	for _, r := range file.Rails {
 		b.options.Rails = append(b.options.Rails, [2]string{r.Here, r.Peer})
@@ -132,6 +131,9 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 			b.close()
 			return nil, usage(err)
 		}
+	}
+	if b.options.Rig = file.Name; b.options.Rig == "" {
+		b.options.Rig = b.options.Nodes[steps.Here].Name() + "-" + b.options.Nodes[steps.Peer].Name()
 	}
 	return b, nil
 }

@@ -18,9 +18,11 @@ import (
 // A rigFile says how the two nodes are reached. What they have is not in it: that
 // is found out each time.
 type rigFile struct {
-	Name string   `toml:"name" comment:"shown in the workbench"`
-	Here nodeFile `toml:"here" comment:"the node where the clients run"`
-	Peer nodeFile `toml:"peer" comment:"the node where the servers run"`
+	Name string `toml:"name" comment:"shown in the workbench"`
+	// SSHConfig replaces ~/.ssh/config.
+	SSHConfig string   `toml:"ssh_config,omitempty" comment:"read in place of ~/.ssh/config"`
+	Here      nodeFile `toml:"here" comment:"the node where the clients run"`
+	Peer      nodeFile `toml:"peer" comment:"the node where the servers run"`
 	// Rails choose and order the pairs; without them every pair that is found is used.
 	Rails []railFile `toml:"rail,omitempty" comment:"the pairs of rails, in the order in which the cells use them"`
 }
@@ -118,7 +120,7 @@ func lineOf(src []byte, pattern string, n int) int {
 	return 1
 }
 
-var rigKeys = []string{"name", "here", "peer", "rail", "here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer"}
+var rigKeys = []string{"name", "ssh_config", "here", "peer", "rail", "here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer"}
 
 func rigError(path string, err error) error {
 	var unknown *toml.StrictMissingError

@@ -154,6 +154,7 @@ type headless struct {
 	session  *session.Session
 	notebook steps.Notebook
 	ended    map[string]steps.CellEnded
+	said     string // the last complaint about a connection
 }
 
 // run runs the cells one after the other; a FAIL does not stop it, a node that
@@ -208,8 +209,10 @@ func (h *headless) follow(ctx context.Context, c steps.Cell) {
 			case steps.CellPrinted:
 				h.lines(e)
 			case steps.NodeChanged:
-				if e.State == runner.Disconnected {
-					fmt.Fprintf(h.out, "  %s: %s\n", e.State, e.Why)
+				// Each reconnection has its own; the same complaint twice says no more.
+				if e.State == runner.Disconnected && e.Why != h.said {
+					h.said = e.Why
+					fmt.Fprintf(h.out, "  %s\n", e.Why)
 				}
 			case steps.CellDequeued:
 				if e.Cell == c.ID {
