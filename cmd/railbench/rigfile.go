@@ -123,15 +123,13 @@ func lineOf(src []byte, pattern string, n int) int {
 var rigKeys = []string{"name", "ssh_config", "here", "peer", "rail", "here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer"}
 
 func rigError(path string, err error) error {
-	var unknown *toml.StrictMissingError
-	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
+	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
 		first := unknown.Errors[0]
 		row, _ := first.Position()
 		key := strings.Join(first.Key(), ".")
 		return fmt.Errorf("%s:%d: unknown key %q%s", path, row, key, steps.DidYouMean(key, rigKeys))
 	}
-	var syntax *toml.DecodeError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, column := syntax.Position()
 		key := strings.Join(syntax.Key(), ".")
 		if m := wrongType.FindStringSubmatch(syntax.Error()); m != nil && key != "" {

@@ -100,7 +100,7 @@ var nasty = []string{
 func TestWriteRig(t *testing.T) {
 	t.Parallel()
 	want := rigFile{
-		Name: "lab", Here: nodeFile{Name: "a", Local: true}, Peer: nodeFile{Name: "b", SSH: "nvidia@b:2222"},
+		Name: "lab", SSHConfig: "/etc/lab config", Here: nodeFile{Name: "a", Local: true}, Peer: nodeFile{Name: "b", SSH: "nvidia@b:2222"},
 		Rails: []railFile{{"mlx5_0", "mlx5_1"}, {"mlx5_2", "mlx5_3"}},
 	}
 	path := filepath.Join(t.TempDir(), "new", "rig.toml")
@@ -150,7 +150,7 @@ func TestRigFileNastyValues(t *testing.T) {
 	t.Parallel()
 	for i, v := range nasty {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(i), "rig.toml")
-		want := rigFile{Name: v, Here: nodeFile{Name: v, SSH: v}, Peer: nodeFile{Name: v, SSH: v}, Rails: []railFile{{v, v}}}
+		want := rigFile{Name: v, SSHConfig: v, Here: nodeFile{Name: v, SSH: v}, Peer: nodeFile{Name: v, SSH: v}, Rails: []railFile{{v, v}}}
 		if err := writeRig(path, want, false); err != nil {
 			t.Fatalf("%q: %v", v, err)
 		}

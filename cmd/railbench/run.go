@@ -162,6 +162,8 @@ type headless struct {
 func (h *headless) run(ctx context.Context, cells []steps.Cell) {
 	h.ended = map[string]steps.CellEnded{}
 	for _, c := range cells {
+		// A FAIL empties the queue after it was told; this cell must not be in it then.
+		_ = h.session.Wait(ctx) // that ctx has ended is seen below
 		if why := h.stop(ctx); why != "" {
 			h.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + why + "."}}
 			continue
@@ -339,9 +341,7 @@ func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 		if e.HasExit {
 			cell.Exit = &e.Exit.Code
 		}
-		for _, sum := range total(rig, e.Bytes) {
-			cell.Rails = append(cell.Rails, sum)
-		}
+		cell.Rails = append(cell.Rails, total(rig, e.Bytes)...)
 		r.Cells = append(r.Cells, cell)
 		r.Summary[e.Verdict.Grade.String()]++
 	}
