@@ -81,7 +81,7 @@ func (su *sudo) password(ctx context.Context, l launcher) (string, error) {
 	for try := range tries {
 		answer, err := su.ask.Secret(ctx, SecretQuestion{Node: su.node, What: "sudo password", For: su.node, Again: try > 0})
 		if err != nil {
-			return "", su.fail(err, "Give it when asked, or let sudo work without one for this user")
+			return "", su.fail(err, "Give the password when asked, or let sudo work without one for this user")
 		}
 		if strings.ContainsAny(answer, "\n\x00") {
 			continue

@@ -111,3 +111,12 @@ func TestGradeRoundTrip(t *testing.T) {
 		t.Error("an unknown verdict is read")
 	}
 }
+
+func TestDidYouMean(t *testing.T) {
+	for word, want := range map[string]string{"rnu": "run", "lst": "list", "ib-wirte-bw": "ib-write-bw", "list": "list", "zzzzz": "", "": ""} {
+		got := DidYouMean(word, []string{"rig", "run", "list", "ib-write-bw"})
+		if want == "" && got != "" || want != "" && !strings.Contains(got, `"`+want+`"`) {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}

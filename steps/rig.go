@@ -28,6 +28,8 @@ type Rig struct {
 	// Pairs are the rails that lead from one node to the other, in the order in
 	// which the cells use them: RAIL1 is Pairs[0].
 	Pairs []Pair
+	// Missing says, a sentence each, which rails the rig file names and are no pair now.
+	Missing []string
 	// Probed is when the nodes were looked at.
 	Probed time.Time
 }

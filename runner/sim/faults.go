@@ -198,7 +198,11 @@ func (r *Rig) set(name string, on bool) error {
 	all := defects()
 	d, ok := all[name]
 	if !ok {
-		return fmt.Errorf("no fault %q: did you mean %s? `railbench sim --fault list` shows all of them", name, nearest(name, slices.Sorted(maps.Keys(all))))
+		hint := ""
+		if n := nearest(name, slices.Sorted(maps.Keys(all))); n != "" {
+			hint = "did you mean " + n + "? "
+		}
+		return fmt.Errorf("no fault %q: %s`railbench sim --fault list` shows all of them", name, hint)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,9 +277,9 @@ func (r *Rig) resetCounters(fl *flow) {
 	}
 }
 
-// nearest is the name with the fewest changes of a letter.
+// nearest is the name with the fewest changes of a letter; empty where none is near.
 func nearest(name string, names []string) string {
-	best, least := "", 1<<30
+	best, least := "", max(2, len(name)/3)+1
 	for _, candidate := range names {
 		if d := distance(name, candidate); d < least || strings.HasPrefix(candidate, name) && d <= least {
 			best, least = candidate, d

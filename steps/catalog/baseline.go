@@ -338,6 +338,12 @@ func likelyCause(r steps.Result, s steps.Stage, m measurement, got float64, mtu 
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on the rail at %s before it began", b.IdleGbps, nodeName(r.Rig, b.End))
 		}
 	}
+	for _, b := range s.Bytes {
+		own := r.Rig.Rail(m.pair, b.End).PCI.Half()
+		if other := r.Rig.Nodes[b.End].Rails[b.Rail]; b.IdleGbps > 1 && own != "" && other.PCI.Half() == own {
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began, behind the same PCIe link", b.IdleGbps, other.Dev, nodeName(r.Rig, b.End))
+		}
+	}
 	for _, e := range steps.Ends {
 		// NVIDIA/dgx-spark-playbooks PR 108: 8 to 25 Gb/s with healthy links.
 		if rail := r.Rig.Rail(m.pair, e); got >= 8 && got <= 25 && rail.RateGbps >= 100 {

@@ -170,7 +170,7 @@ func sentences(texts []string) string {
 			continue
 		}
 		if n++; n > maxSentences {
-			break
+			continue
 		}
 		if b.Len() > 0 {
 			b.WriteByte(' ')
@@ -179,6 +179,9 @@ func sentences(texts []string) string {
 		if !strings.HasSuffix(t, ".") && !strings.HasSuffix(t, "?") && !strings.HasPrefix(t, "(") {
 			b.WriteByte('.')
 		}
+	}
+	if more := n - maxSentences; more > 0 {
+		fmt.Fprintf(&b, " And %d more: see the evidence.", more)
 	}
 	return b.String()
 }

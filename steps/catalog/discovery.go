@@ -54,6 +54,9 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.add(grade, "%s on %s is switched off%s: ip link set %s up", name, node, use, name)
 			case !l.Carrier():
 				rep.add(grade, "%s on %s has no link%s: check its cable at both ends", name, node, use)
+			case rail.Netdev.Master != "":
+				up++
+				rep.add(steps.Warn, "%s on %s is a slave of %s: its address and its GIDs are the bond's", name, node, rail.Netdev.Master)
 			default:
 				up++
 			}
@@ -176,6 +179,9 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, rail := range rig.Nodes[e].Rails {
 			rep.show(nodeName(rig, e)+" "+rail.Dev, describe(rail), "", nil)
 		}
+	}
+	for _, m := range rig.Missing {
+		rep.add(steps.Fail, "%s", capital(m))
 	}
 	if len(rep.findings) > 0 {
 		return rep.verdict()

@@ -478,15 +478,14 @@ func Probe(ctx context.Context, o Options) (steps.Rig, error) {
 	}
 	rig.Pairs = probe.PairRails(rig.Nodes)
 	if len(o.Rails) > 0 {
-		if err := chosen(&rig, o.Rails); err != nil {
-			return rig, err
-		}
+		choose(&rig, o.Rails)
 	}
 	return rig, nil
 }
 
-// chosen keeps the pairs that the rig file names, in its order.
-func chosen(rig *steps.Rig, rails [][2]string) error {
+// choose keeps the pairs that the rig file names, in its order, and notes those
+// that are none now: a rig is looked at because it is broken, too.
+func choose(rig *steps.Rig, rails [][2]string) {
 	found := rig.Pairs
 	rig.Pairs = nil
 	var known []string
@@ -496,12 +495,12 @@ func chosen(rig *steps.Rig, rails [][2]string) error {
 	for _, want := range rails {
 		i := slices.Index(known, want[0]+"-"+want[1])
 		if i < 0 {
-			return fmt.Errorf("the rig file names the rail %s on %s and %s on %s, and these are no pair with addresses in one subnet now (pairs: %s); correct the file, or run railbench init --force",
-				want[0], rig.Nodes[steps.Here].Name, want[1], rig.Nodes[steps.Peer].Name, or(strings.Join(known, ", "), "none"))
+			rig.Missing = append(rig.Missing, fmt.Sprintf("the rig file names a rail from %s on %s to %s on %s, and no two addresses in one subnet join them now",
+				want[0], rig.Nodes[steps.Here].Name, want[1], rig.Nodes[steps.Peer].Name))
+			continue
 		}
 		rig.Pairs = append(rig.Pairs, found[i])
 	}
-	return nil
 }
 
 // counters reads every counter of both nodes. A node that does not answer has none.

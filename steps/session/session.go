@@ -260,20 +260,17 @@ func (s *Session) serve() {
 		s.mu.Unlock()
 
 		cell, _ := s.o.Tutorial.Cell(id)
-		verdict := s.run(ctx, run, cell)
+		s.run(ctx, run, cell)
 		cancel()
 
 		s.mu.Lock()
 		s.interrupt = nil
-		if verdict.Grade == steps.Fail {
-			s.drop()
-		}
 		s.mu.Unlock()
 	}
 }
 
 // run runs one cell from its first event to its last.
-func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) steps.Verdict {
+func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) {
 	began := time.Now()
 	s.out.put(steps.CellStarted{Run: id, Cell: cell.ID, At: began})
 	if s.o.Limit > 0 {
@@ -301,8 +298,13 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) step
 	s.mu.Unlock()
 	ended.At = time.Now()
 	ended.Elapsed = ended.At.Sub(began)
+	s.mu.Lock()
+	if ended.Verdict.Grade == steps.Fail {
+		// Before anybody can see the end: what is queued after it is meant.
+		s.drop()
+	}
+	s.mu.Unlock()
 	s.out.put(ended)
-	return ended.Verdict
 }
 
 // judge asks the catalog's judge, and holds what it says to the one rule that
@@ -316,6 +318,9 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 		return steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing judges this cell: read its output."}
 	}
 	v := judge(r.cell, result)
+	if r.cell.EachRail && len(result.Rig.Missing) > 0 && v.Grade.Worst(steps.Inconclusive) == steps.Inconclusive {
+		return steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason, Evidence: v.Evidence}
+	}
 	if v.Grade != steps.Pass {
 		return v
 	}

@@ -311,3 +311,21 @@ func TestReads(t *testing.T) {
 		}
 	}
 }
+
+// A rail that the rig file names and that is none now must not stop the cells that
+// could tell why; a cell per rail does not pass without it.
+func TestMissingRail(t *testing.T) {
+	b := open(t, Options{Rails: [][2]string{{"rocep1s0f0", "rocep1s0f0"}}},
+		one("look", "true", "passes"), steps.Cell{ID: "each", Judge: "passes", EachRail: true, Roles: []steps.Role{{Script: "true"}}})
+	b.Run("look", "each")
+	each := b.until("each")
+	if c := b.book.Cells["look"]; c.Verdict.Grade != steps.Pass {
+		t.Errorf("%+v", c.Verdict)
+	}
+	if each.Verdict.Grade != steps.Inconclusive || !strings.Contains(each.Verdict.Reason, "rocep1s0f0 on spark-02") {
+		t.Errorf("%+v", each.Verdict)
+	}
+	if err := b.Unreachable(); err != nil || len(b.book.Rig.Missing) != 1 {
+		t.Errorf("%v, missing %q", err, b.book.Rig.Missing)
+	}
+}
