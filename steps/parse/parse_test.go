@@ -28,6 +28,8 @@ var parsers = map[string]func(string) (any, error){
 	"ping":               func(s string) (any, error) { return Pings(s) },
 	"ip-links":           func(s string) (any, error) { return Links(s) },
 	"bonding":            func(s string) (any, error) { return Bonding(s) },
+	"bonds":              func(s string) (any, error) { return Bonds(s) },
+	"iperf3":             func(s string) (any, error) { return Iperf3Output(s) },
 	"facts":              func(s string) (any, error) { return Facts(s) },
 }
 
@@ -199,7 +201,40 @@ func FuzzIbdev2netdev(f *testing.F)    { fuzz(f, "ibdev2netdev", Ibdev2netdev, n
 func FuzzPings(f *testing.F)           { fuzz(f, "ping", Pings, nil) }
 func FuzzLinks(f *testing.F)           { fuzz(f, "ip-links", Links, nil) }
 func FuzzBonding(f *testing.F)         { fuzz(f, "bonding", Bonding, nil) }
+func FuzzBonds(f *testing.F)           { fuzz(f, "bonds", Bonds, nil) }
 func FuzzFacts(f *testing.F)           { fuzz(f, "facts", Facts, nil) }
+
+func FuzzIperf3(f *testing.F) {
+	fuzz(f, "iperf3", Iperf3Output, func(t *testing.T, v Iperf3) {
+		for _, n := range []float64{v.SentGbps, v.ReceivedGbps, v.SentBytes, v.ReceivedBytes, v.Seconds, float64(v.Streams), float64(v.CwndBytes)} {
+			if n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
+				t.Fatalf("%+v", v)
+			}
+		}
+	})
+}
+
+// Each form tells the same test.
+func TestIperf3Forms(t *testing.T) {
+	text := `[  5] local 10.0.0.1 port 5 connected to 10.0.0.2 port 5201
+[ ID] Interval           Transfer     Bitrate         Retr
+[  5]   0.00-10.00  sec  39.2 GBytes  33.7 Gbits/sec   12             sender
+[  5]   0.00-10.00  sec  39.1 GBytes  33.6 Gbits/sec                  receiver
+`
+	v, err := Iperf3Output(text)
+	if err != nil || v.SentGbps != 33.7 || v.ReceivedGbps != 33.6 || v.Retransmits != 12 || v.Streams != 1 || len(v.Each) != 1 || v.Each[0] != 33.6 {
+		t.Errorf("%v, %+v", err, v)
+	}
+	v, err = Iperf3Output(`{"start":{"version":"iperf 3.16"},"end":{"sum_sent":{"bytes":1e9,"bits_per_second":33.7e9,"retransmits":12},"sum_received":{"bytes":-1,"bits_per_second":33.6e9}}}`)
+	if err != nil || v.SentGbps != 33.7 || v.ReceivedGbps != 33.6 || v.Retransmits != 12 || v.ReceivedBytes != 0 {
+		t.Errorf("%v, %+v", err, v)
+	}
+	// With -J the exit status is 0, and only this word tells.
+	v, err = Iperf3Output("{\n\"start\": {}, \"end\": {}, \"error\": \"the server is busy\"}\n")
+	if err != nil || v.Error != "the server is busy" {
+		t.Errorf("%v, %+v", err, v)
+	}
+}
 
 func TestEndlessLine(t *testing.T) {
 	long := bytes.Repeat([]byte("9"), 3*maxLine)

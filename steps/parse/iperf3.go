@@ -1,0 +1,261 @@
+package parse
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+)
+
+// An Iperf3 is one test of iperf3, as one of its ends tells it. Rates are 10^9
+// bits of TCP payload a second.
+type Iperf3 struct {
+	Version string  `json:"version"`
+	Streams int     `json:"streams"`
+	Local   string  `json:"local"` // address of the first stream's end on this node
+	Remote  string  `json:"remote"`
+	Seconds float64 `json:"seconds"`
+	// Sent is what the sender wrote, Received what arrived. The text of a server
+	// has only what its own end did, and the other is 0.
+	SentBytes     float64 `json:"sentBytes"`
+	ReceivedBytes float64 `json:"receivedBytes"`
+	SentGbps      float64 `json:"sentGbps"`
+	ReceivedGbps  float64 `json:"receivedGbps"`
+	// Retransmits are segments that the sender sent again; -1 where it doesn't say.
+	Retransmits int `json:"retransmits"`
+	// CwndBytes is the largest congestion window that any stream had, MSSBytes the
+	// largest segment; 0 where unknown.
+	CwndBytes int `json:"cwndBytes"`
+	MSSBytes  int `json:"mssBytes"`
+	// Each is the rate of every stream, received where that is known.
+	Each []float64 `json:"eachGbps"`
+	// Error is iperf3's own word for what went wrong; empty where nothing did. With
+	// -J it ends with status 0 all the same.
+	Error string `json:"error"`
+}
+
+// Iperf3Output reads what iperf3 prints, with -J or as text, at either end.
+func Iperf3Output(text string) (Iperf3, error) {
+	if i := strings.IndexByte(text, '{'); i >= 0 && strings.TrimSpace(text[:i]) == "" {
+		return iperf3JSON(text[i:])
+	}
+	return iperf3Text(text)
+}
+
+// A sum is one line of iperf3's accounts in JSON.
+type sum struct {
+	Socket      float64  `json:"socket"`
+	Seconds     float64  `json:"seconds"`
+	Bytes       float64  `json:"bytes"`
+	Bits        float64  `json:"bits_per_second"`
+	Retransmits *float64 `json:"retransmits"`
+	Cwnd        float64  `json:"max_snd_cwnd"`
+	Window      float64  `json:"snd_cwnd"`
+}
+
+func iperf3JSON(text string) (Iperf3, error) {
+	var raw struct {
+		Start struct {
+			Connected []struct {
+				Local  string `json:"local_host"`
+				Remote string `json:"remote_host"`
+			} `json:"connected"`
+			Version string  `json:"version"`
+			MSS     float64 `json:"tcp_mss_default"`
+			Told    float64 `json:"tcp_mss"`
+			Test    struct {
+				Streams float64 `json:"num_streams"`
+			} `json:"test_start"`
+		} `json:"start"`
+		Intervals []struct {
+			Streams []sum `json:"streams"`
+		} `json:"intervals"`
+		End struct {
+			Streams []struct {
+				Sender   sum `json:"sender"`
+				Receiver sum `json:"receiver"`
+			} `json:"streams"`
+			Sent     *sum `json:"sum_sent"`
+			Received *sum `json:"sum_received"`
+		} `json:"end"`
+		Error string `json:"error"`
+	}
+	v := Iperf3{Retransmits: -1, Each: []float64{}}
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&raw); err != nil {
+		return v, fmt.Errorf("%w: iperf3 -J: %w", ErrNoResult, err)
+	}
+	v.Version, v.Error = cut(raw.Start.Version), cut(raw.Error)
+	v.Streams = whole(raw.Start.Test.Streams)
+	v.MSSBytes = whole(max(raw.Start.MSS, raw.Start.Told))
+	if c := raw.Start.Connected; len(c) > 0 {
+		v.Local, v.Remote = cut(c[0].Local), cut(c[0].Remote)
+		if v.Streams == 0 {
+			v.Streams = len(c)
+		}
+	}
+	for _, i := range raw.Intervals {
+		for _, s := range i.Streams {
+			v.CwndBytes = max(v.CwndBytes, whole(s.Window))
+		}
+	}
+	for _, s := range raw.End.Streams {
+		v.CwndBytes = max(v.CwndBytes, whole(s.Sender.Cwnd))
+		rate := s.Receiver.Bits
+		if rate == 0 {
+			rate = s.Sender.Bits
+		}
+		if len(v.Each) < maxRows {
+			v.Each = append(v.Each, least(rate)/1e9)
+		}
+	}
+	if s := raw.End.Sent; s != nil {
+		v.SentBytes, v.SentGbps, v.Seconds = least(s.Bytes), least(s.Bits)/1e9, least(s.Seconds)
+		if s.Retransmits != nil {
+			v.Retransmits = whole(*s.Retransmits)
+		}
+	}
+	if s := raw.End.Received; s != nil {
+		v.ReceivedBytes, v.ReceivedGbps = least(s.Bytes), least(s.Bits)/1e9
+		v.Seconds = max(v.Seconds, least(s.Seconds))
+	}
+	if v.Error == "" && raw.End.Sent == nil && raw.End.Received == nil {
+		return v, fmt.Errorf("%w: iperf3 -J has no sums", ErrNoResult)
+	}
+	return v, nil
+}
+
+// least keeps a sum from being negative, as one is after a counter wrapped.
+func least(f float64) float64 { return max(0, f) }
+
+// whole makes a count of a JSON number, whatever its size.
+func whole(f float64) int { return int(min(max(0, f), math.MaxInt32)) }
+
+var (
+	iperfError     = regexp.MustCompile(`^iperf3: (?:error - |interrupt - )(.+)$`)
+	iperfConnected = regexp.MustCompile(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
+	// [SUM]   0.00-10.01  sec   610 MBytes   511 Mbits/sec    0   1.19 MBytes   sender
+	iperfRow = regexp.MustCompile(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)
+)
+
+// iperf3Text reads the form for people. The tutorial's own pattern, "sender …
+// Gbits/sec", takes the receiver's number, because "sender" ends its line; and it
+// finds nothing below one Gbit/s (INVENTORY P3, P4).
+func iperf3Text(text string) (Iperf3, error) {
+	v := Iperf3{Retransmits: -1, Each: []float64{}}
+	found, summed := false, false
+	lines(text, func(line string) {
+		line = strings.ReplaceAll(line, "\t", " ")
+		if m := iperfError.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			if v.Error == "" {
+				v.Error = cut(m[1])
+			}
+			return
+		}
+		if m := iperfConnected.FindStringSubmatch(line); m != nil {
+			if v.Streams == 0 {
+				v.Local, v.Remote = cut(m[1]), cut(m[2])
+			}
+			v.Streams++
+			return
+		}
+		m := iperfRow.FindStringSubmatch(line)
+		if m == nil {
+			return
+		}
+		seconds, _ := number(m[2])
+		// Bytes in powers of 1024, bits in powers of 1000.
+		bytes, ok := scaled(m[3], m[4], 1024)
+		bits, also := scaled(m[5], m[6], 1000)
+		if !ok || !also {
+			return
+		}
+		if m[8] != "" {
+			if w, ok := scaled(m[8], m[9], 1024); ok {
+				v.CwndBytes = max(v.CwndBytes, whole(w))
+			}
+		}
+		all := m[1] == "SUM"
+		if m[10] == "" || summed && !all {
+			return
+		}
+		if all && !summed {
+			summed = true
+			v.Retransmits = -1
+		}
+		found = true
+		v.Seconds = max(v.Seconds, seconds)
+		rate := bits / 1e9
+		if m[10] == "receiver" {
+			v.ReceivedBytes, v.ReceivedGbps = bytes, rate
+		} else {
+			v.SentBytes, v.SentGbps = bytes, rate
+			if n, ok := count(m[7]); ok {
+				v.Retransmits = n
+			}
+		}
+		if !all && len(v.Each) < maxRows && (m[10] == "receiver" || len(v.Each) == 0) {
+			v.Each = append(v.Each, rate)
+		}
+	})
+	if len(v.Each) > max(1, v.Streams) {
+		v.Each = v.Each[len(v.Each)-max(1, v.Streams):] // the sender's rate stood in for the first
+	}
+	if !found && v.Error == "" {
+		return v, ErrNoResult
+	}
+	return v, nil
+}
+
+// scaled reads "610" with "M" to a base.
+func scaled(figure, unit string, base float64) (float64, bool) {
+	v, ok := number(figure)
+	if unit != "" {
+		v *= math.Pow(base, float64(strings.Index("KMGT", unit)+1))
+	}
+	return v, ok && !math.IsInf(v, 0)
+}
+
+// A NamedBond is a bond and its name.
+type NamedBond struct {
+	Name string `json:"name"`
+	Bond
+}
+
+// Bonds reads /proc/net/bonding of every bond of a node, each after a line
+// "bond NAME". A line "no bond" says that there is none.
+func Bonds(text string) ([]NamedBond, error) {
+	bonds := []NamedBond{}
+	none := false
+	var body strings.Builder
+	var err error
+	end := func() {
+		if n := len(bonds); n > 0 {
+			var why error
+			if bonds[n-1].Bond, why = Bonding(body.String()); why != nil && err == nil {
+				err = fmt.Errorf("%w: %s", why, bonds[n-1].Name)
+			}
+		}
+		body.Reset()
+	}
+	lines(text, func(line string) {
+		if line == "no bond" {
+			none = true
+			return
+		}
+		if name, ok := strings.CutPrefix(line, "bond "); ok && name != "" && !strings.ContainsAny(name, " :\t") {
+			if len(bonds) < maxErrors {
+				end()
+				bonds = append(bonds, NamedBond{Name: cut(name)})
+			}
+			return
+		}
+		body.WriteString(line)
+		body.WriteByte('\n')
+	})
+	end()
+	if len(bonds) == 0 && !none {
+		return bonds, ErrNoResult
+	}
+	return bonds, err
+}
