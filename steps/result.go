@@ -58,6 +58,13 @@ type RailBytes struct {
 	// Source is "port_xmit_data" or "netdev", which count different things (see
 	// meter.Source).
 	Source string
+	// IPTx and IPRx are the bytes that the rail's interface counted, without the
+	// idle baseline: TCP and all else that is no RDMA on an adapter that has port
+	// counters, and everything where Source is the interface itself. IPKnown is
+	// false where they were missing, and IPWhy says why.
+	IPTx, IPRx uint64
+	IPKnown    bool
+	IPWhy      string
 	// IdleGbps is what moved on the rail before the stage began.
 	IdleGbps float64
 	// Errors are the error counters that grew, by name.

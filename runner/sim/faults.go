@@ -48,7 +48,7 @@ func defects() map[string]defect {
 		},
 		"mtu-mismatch": {
 			title: "The MTUs of rail 1 differ",
-			doc:   "Rail 1's MTU is 9000 on spark-01 and 1500 on spark-02. Large pings that may not be fragmented get lost; RDMA works, because it negotiates the smaller MTU.",
+			doc:   "Rail 1's MTU is 9000 on spark-01 and 1500 on spark-02. Large pings that may not be fragmented get lost, and TCP crawls with one segment at a time; RDMA works, because it negotiates the smaller MTU.",
 			on:    func(r *Rig) { one(r, rail1).net.mtu = 9000 },
 			off:   func(r *Rig) { one(r, rail1).net.mtu = 1500 },
 		},

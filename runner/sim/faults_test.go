@@ -59,6 +59,10 @@ func TestFaults(t *testing.T) {
 		"mtu-mismatch": {
 			says("spark-01", "ping -c 1 -W 1 -M do -s 8972 192.168.100.11", 1, "1 packets transmitted, 0 received, 100% packet loss"),
 			func(b *bench) bool {
+				a, _ := b.iperf("192.168.100.10", "-t 5")
+				return a.End.Sent.Bits < 1e9 && a.End.Sent.Retransmits > 100
+			},
+			func(b *bench) bool {
 				return b.must("spark-01", "cat /sys/class/net/enp1s0f0np0/mtu") == "9000\n" && within(b.rate("1"), 92, 93)
 			},
 		},

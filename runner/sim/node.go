@@ -129,6 +129,7 @@ type listener struct {
 	proc   *process
 	accept chan *rendezvous // nil where nobody answers
 	test   *perftest
+	iperf  *iperfServer
 }
 
 // A process is what tools show of a script's command.

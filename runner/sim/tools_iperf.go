@@ -2,14 +2,630 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 )
 
-// runIperf3 answers what is asked before a test. The test itself is not simulated yet.
-func runIperf3(_ context.Context, c *call) int {
-	if slices.Contains(c.args, "--version") || slices.Contains(c.args, "-v") {
-		c.printf("iperf 3.16 (cJSON 1.7.15)\nLinux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64\nOptional features available: CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", c.node.name, kernel)
+// iperfPort is where iperf3's two ends meet.
+const iperfPort = 5201
+
+const (
+	iperfBlock = 131072 // bytes that it writes at once
+	iperfRule  = "-----------------------------------------------------------"
+	iperfDash  = "- - - - - - - - - - - - - - - - - - - - - - - - -"
+)
+
+// iperf is one end of a test.
+type iperf struct {
+	c       *call
+	server  bool
+	once    bool
+	host    string
+	bind    string
+	port    int
+	seconds int
+	streams int
+	reverse bool
+	json    bool
+}
+
+// An iperfServer is a server that listens.
+type iperfServer struct {
+	addr   netip.Addr // invalid where it listens on all
+	busy   bool
+	accept chan *iperfTest
+}
+
+// An iperfTest is a client that has found its server.
+type iperfTest struct {
+	client, server netip.Addr
+	ports          []int // the client's, the control connection's first
+	port           int
+	mss            int
+	cwnd           float64
+	reverse        bool
+	seconds        int
+	streams        []*iperfStream
+	over           chan struct{} // closed when the client is done
+}
+
+type iperfStream struct {
+	flow    *flow
+	retrans int
+}
+
+// runIperf3 is both ends.
+func runIperf3(ctx context.Context, c *call) int {
+	p := &iperf{c: c, port: iperfPort, seconds: 10, streams: 1}
+	if code, ok := p.parse(); !ok {
+		return code
+	}
+	var proc *process
+	c.locked(func() { proc = c.node.spawn(c.args, c.root) })
+	defer c.locked(func() { delete(c.node.procs, proc.pid) })
+	code := 0
+	if p.server {
+		code = p.serve(ctx, proc)
+	} else {
+		code = p.connect(ctx)
+	}
+	if ctx.Err() != nil {
+		c.out.Reset(c.raw)
+		return 143
+	}
+	return code
+}
+
+func (p *iperf) parse() (code int, ok bool) {
+	c := p.c
+	usage := func(why string) (int, bool) {
+		return c.fail(1, "iperf3: parameter error - %s\n\nUsage: iperf3 [-s|-c host] [options]\n       iperf3 [-h|--help] [-v|--version]\n", why), false
+	}
+	long := map[string]string{
+		"--server": "-s", "--client": "-c", "--one-off": "-1", "--bind": "-B", "--port": "-p", "--time": "-t",
+		"--parallel": "-P", "--reverse": "-R", "--json": "-J", "--version": "-v", "--interval": "-i", "--forceflush": "+", "--format": "-f", "--verbose": "-V",
+	}
+	args := c.args[1:]
+	for len(args) > 0 {
+		a := args[0]
+		args = args[1:]
+		value, has := "", false
+		if strings.HasPrefix(a, "--") {
+			name, v, cut := strings.Cut(a, "=")
+			if value, has = v, cut; long[name] == "" {
+				return usage("unrecognized option '" + name + "'")
+			}
+			a = long[name]
+		} else if len(a) > 2 && a[0] == '-' {
+			if strings.Contains("cBptPif", a[1:2]) {
+				value, has = a[2:], true
+			} else {
+				args = append([]string{"-" + a[2:]}, args...)
+			}
+			a = a[:2]
+		}
+		if len(a) == 2 && strings.Contains("cBptPif", a[1:]) && !has {
+			if len(args) == 0 {
+				return usage("option requires an argument -- '" + a[1:] + "'")
+			}
+			value, args = args[0], args[1:]
+		}
+		number := func(into *int, low, high int) bool {
+			v, err := strconv.Atoi(value)
+			*into = v
+			return err == nil && v >= low && v <= high
+		}
+		good := true
+		switch a {
+		case "-s":
+			p.server = true
+		case "-1":
+			p.once = true
+		case "-c":
+			p.host = value
+		case "-B":
+			p.bind = value
+		case "-p":
+			good = number(&p.port, 1, 65535)
+		case "-t":
+			good = number(&p.seconds, 1, 86400)
+		case "-P":
+			good = number(&p.streams, 1, 128)
+		case "-R":
+			p.reverse = true
+		case "-J":
+			p.json = true
+		case "-v":
+			c.printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", p.system())
+			return 0, false
+		case "-i", "-f", "-V", "+":
+		default:
+			return usage("unrecognized option '" + a + "'")
+		}
+		if !good {
+			return usage("bad value " + strconv.Quote(value) + " for " + a)
+		}
+	}
+	switch {
+	case p.server == (p.host != ""):
+		return usage("must either be a client (-c) or server (-s)")
+	case p.server && (p.reverse || p.streams != 1):
+		return usage("some option you are trying to set is client only")
+	case !p.server && p.once:
+		return usage("some option you are trying to set is server only")
+	}
+	return 0, true
+}
+
+func (p *iperf) system() string {
+	return fmt.Sprintf("Linux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64", p.c.node.name, kernel)
+}
+
+// failed says what went wrong: with -J on stdout, and with status 0.
+func (p *iperf) failed(why string) int {
+	if !p.json {
+		text := "iperf3: error - " + why
+		if p.server {
+			text += "\niperf3: exiting"
+		}
+		return p.c.fail(1, "%s", text)
+	}
+	p.print(jsonObject{
+		{"start", jsonObject{{"connected", []any{}}, {"version", "iperf 3.16"}, {"system_info", p.system()}}},
+		{"intervals", []any{}},
+		{"end", jsonObject{}},
+		{"error", why},
+	})
+	return 0
+}
+
+func (p *iperf) print(o jsonObject) {
+	b, err := json.MarshalIndent(o, "", "\t")
+	if err != nil {
+		p.c.fail(1, "iperf3: %v", err)
+		return
+	}
+	p.c.println(string(b))
+}
+
+// flush shows what there is where somebody watches; a pipe waits for the exit.
+func (p *iperf) flush() {
+	if p.c.live {
+		p.c.out.Flush()
+	}
+}
+
+// serve waits for clients, for ever unless it is to end after the first.
+func (p *iperf) serve(ctx context.Context, proc *process) int {
+	c := p.c
+	s := &iperfServer{accept: make(chan *iperfTest, 1)}
+	why := ""
+	l := &listener{port: p.port, proc: proc, iperf: s}
+	c.locked(func() {
+		if p.bind != "" {
+			a, ok := c.node.resolve(p.bind)
+			if s.addr = a; !ok || !c.node.has(a) {
+				why = "Cannot assign requested address"
+				return
+			}
+		}
+		if c.node.listeners[p.port] != nil || p.port == 22 {
+			why = "Address already in use"
+			return
+		}
+		c.node.listeners[p.port] = l
+	})
+	if why != "" {
+		return p.failed("unable to start listener for connections: " + why)
+	}
+	defer c.locked(func() {
+		if c.node.listeners[p.port] == l {
+			delete(c.node.listeners, p.port)
+		}
+	})
+	for no := 1; ; no++ {
+		if !p.json {
+			c.printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
+		}
+		p.flush()
+		var t *iperfTest
+		select {
+		case t = <-s.accept:
+		case <-ctx.Done():
+			return 143
+		}
+		select {
+		case <-t.over:
+		case <-ctx.Done():
+			// A server that dies takes the test with it.
+			c.locked(func() { t.stop(c.node.rig.fabric) })
+			return 143
+		}
+		code := p.report(t)
+		c.locked(func() { s.busy = false })
+		if p.once {
+			return code
+		}
+	}
+}
+
+func (t *iperfTest) stop(f *fabric) {
+	for _, s := range t.streams {
+		f.stop(s.flow)
+	}
+}
+
+// has says that the address is one of the node's own.
+func (n *node) has(a netip.Addr) bool {
+	return slices.ContainsFunc(n.netdevs, func(d *netdev) bool {
+		return slices.ContainsFunc(d.addrs, func(p netip.Prefix) bool { return p.Addr() == a })
+	})
+}
+
+// connect finds the server and runs the test; the streams' sender measures.
+func (p *iperf) connect(ctx context.Context) int {
+	c := p.c
+	r := c.node.rig
+	t, why, late := p.meet()
+	if why != "" {
+		if late && !r.clock.sleep(ctx, 3*time.Second) {
+			return 143
+		}
+		return p.failed(why)
+	}
+	defer close(t.over)
+	for _, s := range t.streams {
+		if err := r.fabric.wait(ctx, s.flow); err != nil {
+			c.locked(func() { t.stop(r.fabric) })
+			if ctx.Err() != nil {
+				return 143
+			}
+			return p.failed("control socket has closed unexpectedly")
+		}
+	}
+	return p.report(t)
+}
+
+// meet looks the server up and starts the flows.
+func (p *iperf) meet() (t *iperfTest, why string, late bool) {
+	c := p.c
+	c.locked(func() {
+		n := c.node
+		addr, ok := n.resolve(p.host)
+		if !ok {
+			why = "unable to connect to server: Temporary failure in name resolution"
+			return
+		}
+		way, ok := n.route(addr)
+		src := way.src
+		if p.bind != "" {
+			if src, _ = n.resolve(p.bind); !n.has(src) {
+				why = "unable to connect to server: Cannot assign requested address"
+				return
+			}
+		}
+		switch {
+		case !ok:
+			why = "unable to connect to server: Network is unreachable"
+			return
+		case way.peer == nil:
+			why, late = "unable to connect to server: No route to host", true
+			return
+		case way.local || way.dev.kind == "ether" && way.dev.fn == nil:
+			why = "unable to connect to server: only the rails are simulated"
+			return
+		}
+		l := way.peer.node.listeners[p.port]
+		switch {
+		case l == nil || l.iperf == nil || l.iperf.addr.IsValid() && l.iperf.addr != addr:
+			why = "unable to connect to server: Connection refused"
+			return
+		case l.iperf.busy:
+			why = "the server is busy running a test. try again later"
+			return
+		}
+		l.iperf.busy = true
+		rnd := n.random("iperf3")
+		port := 32768 + 2*rnd.IntN(14000)
+		mtu := min(way.dev.mtu, way.peer.mtu)
+		t = &iperfTest{
+			client: src, server: addr, port: p.port, mss: mtu - 52, reverse: p.reverse, seconds: p.seconds,
+			ports: []int{port}, cwnd: (1.2 + 0.6*rnd.Float64()) * 1e6, over: make(chan struct{}),
+		}
+		demand, resent := tcpFlowRate, 0.0
+		if way.mismatch() {
+			// Each segment is lost until it is sent small.
+			demand, resent, t.cwnd = tcpMismatchRate/float64(p.streams), 0.4, float64(t.mss)
+		}
+		for i := range p.streams {
+			port += 2 + 2*(i%2)*rnd.IntN(2)
+			t.ports = append(t.ports, port)
+			from, to := way.functions(port/2 + i)
+			if p.reverse {
+				from, to = to, from
+			}
+			fl := &flow{
+				src: from, dst: to, ip: true, mtu: t.mss, message: iperfBlock, until: float64(p.seconds),
+				demand: demand, share: 1 - noiseSpan*rnd.Float64(),
+			}
+			for s := 1; s < p.seconds; s++ {
+				fl.marks = append(fl.marks, mark{at: float64(s)})
+			}
+			n.rig.fabric.add(fl)
+			s := &iperfStream{flow: fl}
+			switch {
+			case resent > 0:
+				s.retrans = int(resent * demand / 8 / float64(t.mss) * float64(p.seconds))
+			case p.streams > 1:
+				s.retrans = rnd.IntN(40)
+			}
+			t.streams = append(t.streams, s)
+		}
+		l.iperf.accept <- t
+	})
+	return t, why, late
+}
+
+// mismatch says that the two ends of a way don't take each other's frames.
+func (w way) mismatch() bool {
+	low, high := math.MaxInt, 0
+	for _, top := range []*netdev{w.dev, w.peer} {
+		for _, d := range append(top.slaves(), top) {
+			low, high = min(low, d.mtu), max(high, d.mtu)
+		}
+	}
+	return low != high
+}
+
+// functions are where a stream leaves and where it arrives: a bond's slave is
+// chosen by the hash of its policy, and the cable leads to the other end's.
+func (w way) functions(hash int) (from, to *function) {
+	from, to = w.dev.fn, w.peer.fn
+	if w.dev.bond != nil {
+		var live []*netdev
+		for _, s := range w.dev.slaves() {
+			if s.running() && (w.peer.bond != nil || slices.Equal(s.wires(), w.peer.wires())) {
+				live = append(live, s)
+			}
+		}
+		if b := w.dev.bond; b.mode == "active-backup" || b.policy != "layer3+4" && b.mode != "balance-rr" {
+			hash = 0 // one address, one slave
+		}
+		if len(live) == 0 {
+			live = w.dev.slaves()
+		}
+		from = live[hash%len(live)].fn
+	}
+	if w.peer.bond != nil {
+		for _, s := range w.peer.slaves() {
+			if slices.Equal(s.wires(), from.net.wires()) {
+				to = s.fn
+			}
+		}
+	}
+	return from, to
+}
+
+// at is what a stream had sent by the end of a second.
+func (s *iperfStream) at(second int) float64 {
+	switch {
+	case second == 0:
+		return 0
+	case second <= len(s.flow.marks):
+		return s.flow.marks[second-1].sent
+	default:
+		return s.flow.sent
+	}
+}
+
+// socket is the number that iperf3 calls a stream by.
+func (t *iperfTest) socket(i int, server bool) int {
+	if i > 0 && server {
+		return 6 + 2*i
+	}
+	return 5 + 2*i
+}
+
+// report prints what an end saw.
+func (p *iperf) report(t *iperfTest) int {
+	sends := p.server == t.reverse
+	if p.json {
+		p.print(p.object(t, sends))
 		return 0
 	}
-	return c.fail(1, "iperf3: not simulated yet")
+	p.text(t, sends)
+	return 0
+}
+
+func (p *iperf) text(t *iperfTest, sends bool) {
+	c := p.c
+	local, remote := t.client, t.server
+	if p.server {
+		c.printf("Accepted connection from %s, port %d\n", t.client, t.ports[0])
+		local, remote = remote, local
+	} else {
+		c.printf("Connecting to host %s, port %d\n", p.host, t.port)
+		if t.reverse {
+			c.printf("Reverse mode, remote host %s is sending\n", p.host)
+		}
+	}
+	for i := range t.streams {
+		mine, theirs := t.ports[i+1], t.port
+		if p.server {
+			mine, theirs = theirs, mine
+		}
+		c.printf("[%3d] local %s port %d connected to %s port %d\n", t.socket(i, p.server), local, mine, remote, theirs)
+	}
+	head := "[ ID] Interval           Transfer     Bitrate"
+	if sends {
+		c.println(head + "         Retr  Cwnd")
+	} else {
+		c.println(head)
+	}
+	// row is one line of the table; second 0 is the whole test.
+	row := func(id string, from, to int, bytes float64, tail string) {
+		span := float64(max(1, to-from))
+		c.printf("[%s] %6s-%-6s sec  %s  %s%s\n", id, fmt.Sprintf("%d.00", from), fmt.Sprintf("%d.00", to), octets(bytes), bits(bytes*8/span), tail)
+	}
+	retr := func(n int) string { return fmt.Sprintf("  %3d", n) }
+	for second := 1; second <= t.seconds; second++ {
+		total, all := 0.0, 0
+		for i, s := range t.streams {
+			bytes := s.at(second) - s.at(second-1)
+			n := s.retrans*second/t.seconds - s.retrans*(second-1)/t.seconds
+			total, all = total+bytes, all+n
+			tail := "                  "
+			if sends {
+				tail = retr(n) + "   " + octets(t.cwnd) + "       "
+			}
+			row(fmt.Sprintf("%3d", t.socket(i, p.server)), second-1, second, bytes, tail)
+		}
+		if len(t.streams) > 1 {
+			tail := "                  "
+			if sends {
+				tail = retr(all) + "             "
+			}
+			row("SUM", second-1, second, total, tail)
+			if second < t.seconds {
+				c.println(iperfDash)
+			}
+		}
+	}
+	c.println(iperfDash)
+	c.println(head + map[bool]string{true: "         Retr"}[sends || !p.server])
+	total, all := 0.0, 0
+	ends := func(id string, bytes float64, n int) {
+		if sends || !p.server {
+			row(id, 0, t.seconds, bytes, retr(n)+"             sender")
+		}
+		if !sends || !p.server {
+			row(id, 0, t.seconds, bytes, "                  receiver")
+		}
+	}
+	for i, s := range t.streams {
+		total, all = total+s.flow.sent, all+s.retrans
+		ends(fmt.Sprintf("%3d", t.socket(i, p.server)), s.flow.sent, s.retrans)
+	}
+	if len(t.streams) > 1 {
+		ends("SUM", total, all)
+	}
+	if !p.server {
+		c.printf("\niperf Done.\n")
+	}
+}
+
+// octets and bits are iperf3's figures of three digits: bytes by 1024 and
+// bits by 1000.
+func octets(v float64) string { return threeDigits(v, 1024) + "Bytes" }
+func bits(v float64) string   { return threeDigits(v, 1000) + "bits/sec" }
+
+func threeDigits(v, base float64) string {
+	unit := 0
+	for v >= base && unit < 4 {
+		v /= base
+		unit++
+	}
+	digits := 2
+	switch {
+	case v >= 99.95:
+		digits = 0
+	case v >= 9.995:
+		digits = 1
+	}
+	return fmt.Sprintf("%4.*f %s", digits, v, []string{"", "K", "M", "G", "T"}[unit])
+}
+
+// object is the whole test in JSON.
+func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
+	local, remote := t.client, t.server
+	if p.server {
+		local, remote = remote, local
+	}
+	account := func(from, to, bytes float64, rest ...jsonField) jsonObject {
+		o := jsonObject{
+			{"start", from}, {"end", to}, {"seconds", to - from}, {"bytes", math.Round(bytes)},
+			{"bits_per_second", bytes * 8 / (to - from)},
+		}
+		return append(o, rest...)
+	}
+	var connected, intervals, ends []jsonObject
+	for i := range t.streams {
+		mine, theirs := t.ports[i+1], t.port
+		if p.server {
+			mine, theirs = theirs, mine
+		}
+		connected = append(connected, jsonObject{
+			{"socket", t.socket(i, p.server)}, {"local_host", local.String()}, {"local_port", mine},
+			{"remote_host", remote.String()}, {"remote_port", theirs},
+		})
+	}
+	retransmits := func(n int) []jsonField {
+		if !sends {
+			return []jsonField{{"omitted", false}, {"sender", sends}}
+		}
+		return []jsonField{{"retransmits", n}, {"omitted", false}, {"sender", sends}}
+	}
+	for second := 1; second <= t.seconds; second++ {
+		var streams []jsonObject
+		total, all := 0.0, 0
+		from, to := float64(second-1), float64(second)
+		for i, s := range t.streams {
+			bytes := s.at(second) - s.at(second-1)
+			n := s.retrans*second/t.seconds - s.retrans*(second-1)/t.seconds
+			total, all = total+bytes, all+n
+			o := account(from, to, bytes, retransmits(n)...)
+			o = append(jsonObject{{"socket", t.socket(i, p.server)}}, o...)
+			if sends {
+				o = append(o, jsonField{"snd_cwnd", math.Round(t.cwnd)}, jsonField{"rtt", 61}, jsonField{"pmtu", t.mss + 52})
+			}
+			streams = append(streams, o)
+		}
+		intervals = append(intervals, jsonObject{{"streams", streams}, {"sum", account(from, to, total, retransmits(all)...)}})
+	}
+	total, all := 0.0, 0
+	whole := float64(t.seconds)
+	for i, s := range t.streams {
+		total, all = total+s.flow.sent, all+s.retrans
+		id := jsonField{"socket", t.socket(i, p.server)}
+		sender := append(jsonObject{id}, account(0, whole, s.flow.sent)...)
+		if sends {
+			sender = append(sender, jsonField{"retransmits", s.retrans}, jsonField{"max_snd_cwnd", math.Round(t.cwnd)})
+		}
+		sender = append(sender, jsonField{"sender", sends})
+		receiver := append(append(jsonObject{id}, account(0, whole, s.flow.sent)...), jsonField{"sender", sends})
+		ends = append(ends, jsonObject{{"sender", sender}, {"receiver", receiver}})
+	}
+	sent := account(0, whole, total)
+	if sends {
+		sent = append(sent, jsonField{"retransmits", all})
+	}
+	wall := p.c.node.rig.clock.wall().UTC()
+	return jsonObject{
+		{"start", jsonObject{
+			{"connected", connected},
+			{"version", "iperf 3.16"},
+			{"system_info", p.system()},
+			{"timestamp", jsonObject{{"time", wall.Format(time.RFC1123)}, {"timesecs", wall.Unix()}}},
+			{"connecting_to", jsonObject{{"host", p.host}, {"port", t.port}}},
+			{"tcp_mss_default", t.mss},
+			{"test_start", jsonObject{
+				{"protocol", "TCP"}, {"num_streams", len(t.streams)}, {"blksize", iperfBlock}, {"omit", 0},
+				{"duration", t.seconds}, {"bytes", 0}, {"blocks", 0}, {"reverse", map[bool]int{true: 1}[t.reverse]}, {"tos", 0},
+			}},
+		}},
+		{"intervals", intervals},
+		{"end", jsonObject{
+			{"streams", ends},
+			{"sum_sent", append(sent, jsonField{"sender", sends})},
+			{"sum_received", account(0, whole, total, jsonField{"sender", sends})},
+			{"cpu_utilization_percent", jsonObject{{"host_total", 98.9}, {"remote_total", 71.3}}},
+			{"sender_tcp_congestion", "cubic"}, {"receiver_tcp_congestion", "cubic"},
+		}},
+	}
 }

@@ -59,6 +59,10 @@ type Moved struct {
 	Tx, Rx   uint64 // bytes on the wire, without the idle baseline
 	Source   Source
 	IdleGbps float64 // both directions together, before
+	// IPTx and IPRx are the interface's bytes, whatever Source is. IPErr says why
+	// they cannot be told; it is apart from Between's error.
+	IPTx, IPRx uint64
+	IPErr      error
 	// Errors are the error counters that grew, and by how much.
 	Errors map[string]uint64
 }
@@ -74,24 +78,23 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 		names, unit, of = [2]string{"tx_bytes", "rx_bytes"}, 1, func(c Counters) map[string]uint64 { return c.nets[p.Netdev] }
 	}
 	if after.Clock <= before.Clock {
-		return m, errors.New("the node's clock went backwards")
+		m.IPErr = errors.New("the node's clock went backwards")
+		return m, m.IPErr
+	}
+	for i, out := range []*uint64{&m.IPTx, &m.IPRx} {
+		name := [2]string{"tx_bytes", "rx_bytes"}[i]
+		v, _, err := grew(idle, before, after, name, 1, func(c Counters) map[string]uint64 { return c.nets[p.Netdev] })
+		if *out = v; err != nil && m.IPErr == nil {
+			m.IPErr = fmt.Errorf("the counter %s of %s %w", name, p.Netdev, err)
+		}
 	}
 	for i, out := range []*uint64{&m.Tx, &m.Rx} {
-		b, ok := of(before)[names[i]]
-		a, still := of(after)[names[i]]
-		switch {
-		case !ok || !still:
-			return m, fmt.Errorf("the counter %s of %s is missing", names[i], p.Dev)
-		case a < b:
-			return m, fmt.Errorf("the counter %s of %s went backwards, from %d to %d", names[i], p.Dev, b, a)
+		v, idleGbps, err := grew(idle, before, after, names[i], unit, of)
+		if err != nil {
+			return m, fmt.Errorf("the counter %s of %s %w", names[i], p.Dev, err)
 		}
-		*out = (a - b) * unit
-		i0, ok := of(idle)[names[i]]
-		if seconds := before.Clock - idle.Clock; ok && seconds > 0 && b >= i0 {
-			perSecond := float64((b-i0)*unit) / seconds
-			m.IdleGbps += perSecond * 8 / 1e9
-			*out -= min(*out, uint64(perSecond*(after.Clock-before.Clock)))
-		}
+		*out = v
+		m.IdleGbps += idleGbps
 	}
 	m.Errors = grown(before.ports[key], after.ports[key])
 	for name, n := range grown(before.nets[p.Netdev], after.nets[p.Netdev]) {
@@ -101,6 +104,26 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 		m.Errors[name] = n
 	}
 	return m, nil
+}
+
+// grew says what one counter grew by, less the idle baseline, in bytes.
+func grew(idle, before, after Counters, name string, unit uint64, of func(Counters) map[string]uint64) (bytes uint64, idleGbps float64, err error) {
+	b, ok := of(before)[name]
+	a, still := of(after)[name]
+	switch {
+	case !ok || !still:
+		return 0, 0, errors.New("is missing")
+	case a < b:
+		return 0, 0, fmt.Errorf("went backwards, from %d to %d", b, a)
+	}
+	bytes = (a - b) * unit
+	i0, ok := of(idle)[name]
+	if seconds := before.Clock - idle.Clock; ok && seconds > 0 && b >= i0 {
+		perSecond := float64((b-i0)*unit) / seconds
+		idleGbps = perSecond * 8 / 1e9
+		bytes -= min(bytes, uint64(perSecond*(after.Clock-before.Clock)))
+	}
+	return bytes, idleGbps, nil
 }
 
 // grown gives the error counters that are higher afterwards; nil where none is.

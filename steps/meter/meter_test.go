@@ -144,9 +144,19 @@ func TestBetween(t *testing.T) {
 	if err != nil || m.Tx != 1_000_000 || m.Rx != 2000 || m.Source != PortCounters || m.Errors["out_of_sequence"] != 5 || len(m.Errors) != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
+	// The interface's bytes are told beside them, TCP for example.
+	if m.IPTx != 9 || m.IPRx != 9 || m.IPErr != nil {
+		t.Errorf("interface: %+v", m)
+	}
+	if m, err := Between(idle, before, counters("103", "253000", "500", "", "", ""), place); err != nil || m.IPErr == nil || m.Tx != 1_000_000 {
+		t.Errorf("an interface without counters: %+v, %v", m, err)
+	}
+	if m, err := Between(idle, before, counters("103", "10", "0", "9", "9", ""), place); err == nil || m.IPErr != nil || m.IPTx != 9 {
+		t.Errorf("port counters that went backwards: %+v, %v", m, err)
+	}
 	soft := func(clock, tx string) Counters { return counters(clock, "", "", tx, "0", "") }
 	m, err = Between(soft("1", "10"), soft("2", "10"), soft("3", "500"), place)
-	if err != nil || m.Tx != 490 || m.Source != NetdevBytes {
+	if err != nil || m.Tx != 490 || m.Source != NetdevBytes || m.IPTx != 490 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	for name, after := range map[string]Counters{

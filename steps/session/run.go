@@ -130,6 +130,10 @@ func account(rig steps.Rig, idle, before, after [2]meter.Counters) []steps.RailB
 			if b.Known = err == nil; err != nil {
 				b.Tx, b.Rx, b.Why = 0, 0, err.Error()
 			}
+			b.IPTx, b.IPRx, b.IPKnown = m.IPTx, m.IPRx, m.IPErr == nil
+			if m.IPErr != nil {
+				b.IPTx, b.IPRx, b.IPWhy = 0, 0, m.IPErr.Error()
+			}
 			all = append(all, b)
 		}
 	}

@@ -17,6 +17,9 @@ var defaults = map[string]string{
 	"SIZE":           "65536",
 	"LAT_ITERATIONS": "1000",
 	"PINGS":          "3",
+	"TCP_PORT":       "5201",
+	"TCP_SECONDS":    "10",
+	"TCP_STREAMS":    "4",
 }
 
 // Params are the names that Options.Params can override.
@@ -53,6 +56,9 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 		p := rig.Pairs[pair]
 		rail(v, "RAIL_", rig, p, e)
 		v["ITERATIONS"] = strconv.Itoa(iterations(rig, p, params))
+	}
+	if p, ok := rig.Path(); ok {
+		v["TCP_NETDEV"], v["TCP_IP"], v["PEER_TCP_IP"] = p.Netdevs[e].Name, p.Addrs[e], p.Addrs[e.Other()]
 	}
 	maps.Copy(v, params)
 	return v
