@@ -42,6 +42,9 @@ func (r Rig) Path() (p Path, ok bool) {
 	}
 	first := r.Pairs[0]
 	for _, e := range Ends {
+		if i := first.Rails[e]; i < 0 || i >= len(r.Nodes[e].Rails) {
+			return Path{}, false
+		}
 		rail := r.Rail(first, e)
 		p.Netdevs[e], p.Addrs[e], p.Rails[e] = rail.Netdev, rail.Addr, []int{first.Rails[e]}
 	}

@@ -32,6 +32,7 @@ type iperf struct {
 	seconds int
 	streams int
 	reverse bool
+	silent  bool // no line for each second
 	json    bool
 }
 
@@ -144,7 +145,9 @@ func (p *iperf) parse() (code int, ok bool) {
 		case "-v":
 			c.printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", p.system())
 			return 0, false
-		case "-i", "-f", "-V", "+":
+		case "-i":
+			p.silent = value == "0"
+		case "-f", "-V", "+":
 		default:
 			return usage("unrecognized option '" + a + "'")
 		}
@@ -474,7 +477,7 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 		c.printf("[%s] %6s-%-6s sec  %s  %s%s\n", id, fmt.Sprintf("%d.00", from), fmt.Sprintf("%d.00", to), octets(bytes), bits(bytes*8/span), tail)
 	}
 	retr := func(n int) string { return fmt.Sprintf("  %3d", n) }
-	for second := 1; second <= t.seconds; second++ {
+	for second := 1; second <= t.seconds && !p.silent; second++ {
 		total, all := 0.0, 0
 		for i, s := range t.streams {
 			bytes := s.at(second) - s.at(second-1)
@@ -549,7 +552,10 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 	}
 	account := func(from, to, bytes float64, rest ...jsonField) jsonObject {
 		o := jsonObject{
-			{"start", from}, {"end", to}, {"seconds", to - from}, {"bytes", math.Round(bytes)},
+			{"start", from},
+			{"end", to},
+			{"seconds", to - from},
+			{"bytes", math.Round(bytes)},
 			{"bits_per_second", bytes * 8 / (to - from)},
 		}
 		return append(o, rest...)
@@ -561,8 +567,11 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 			mine, theirs = theirs, mine
 		}
 		connected = append(connected, jsonObject{
-			{"socket", t.socket(i, p.server)}, {"local_host", local.String()}, {"local_port", mine},
-			{"remote_host", remote.String()}, {"remote_port", theirs},
+			{"socket", t.socket(i, p.server)},
+			{"local_host", local.String()},
+			{"local_port", mine},
+			{"remote_host", remote.String()},
+			{"remote_port", theirs},
 		})
 	}
 	retransmits := func(n int) []jsonField {
@@ -571,13 +580,17 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 		}
 		return []jsonField{{"retransmits", n}, {"omitted", false}, {"sender", sends}}
 	}
-	for second := 1; second <= t.seconds; second++ {
+	every := 1
+	if p.silent {
+		every = t.seconds // one interval, which is the whole test
+	}
+	for second := every; second <= t.seconds; second += every {
 		var streams []jsonObject
 		total, all := 0.0, 0
-		from, to := float64(second-1), float64(second)
+		from, to := float64(second-every), float64(second)
 		for i, s := range t.streams {
-			bytes := s.at(second) - s.at(second-1)
-			n := s.retrans*second/t.seconds - s.retrans*(second-1)/t.seconds
+			bytes := s.at(second) - s.at(second-every)
+			n := s.retrans*second/t.seconds - s.retrans*(second-every)/t.seconds
 			total, all = total+bytes, all+n
 			o := account(from, to, bytes, retransmits(n)...)
 			o = append(jsonObject{{"socket", t.socket(i, p.server)}}, o...)
@@ -615,8 +628,15 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 			{"connecting_to", jsonObject{{"host", p.host}, {"port", t.port}}},
 			{"tcp_mss_default", t.mss},
 			{"test_start", jsonObject{
-				{"protocol", "TCP"}, {"num_streams", len(t.streams)}, {"blksize", iperfBlock}, {"omit", 0},
-				{"duration", t.seconds}, {"bytes", 0}, {"blocks", 0}, {"reverse", map[bool]int{true: 1}[t.reverse]}, {"tos", 0},
+				{"protocol", "TCP"},
+				{"num_streams", len(t.streams)},
+				{"blksize", iperfBlock},
+				{"omit", 0},
+				{"duration", t.seconds},
+				{"bytes", 0},
+				{"blocks", 0},
+				{"reverse", map[bool]int{true: 1}[t.reverse]},
+				{"tos", 0},
 			}},
 		}},
 		{"intervals", intervals},
@@ -625,7 +645,8 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 			{"sum_sent", append(sent, jsonField{"sender", sends})},
 			{"sum_received", account(0, whole, total, jsonField{"sender", sends})},
 			{"cpu_utilization_percent", jsonObject{{"host_total", 98.9}, {"remote_total", 71.3}}},
-			{"sender_tcp_congestion", "cubic"}, {"receiver_tcp_congestion", "cubic"},
+			{"sender_tcp_congestion", "cubic"},
+			{"receiver_tcp_congestion", "cubic"},
 		}},
 	}
 }

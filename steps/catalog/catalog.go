@@ -36,6 +36,8 @@ func New() steps.Catalog {
 			"ip-links":           parser(parse.Links),
 			"ping":               parser(parse.Pings),
 			"bonding":            parser(parse.Bonding),
+			"bonds":              parser(parse.Bonds),
+			"iperf3":             parser(parse.Iperf3Output),
 			"facts":              parser(parse.Facts),
 		},
 		Judges: map[string]steps.Judge{
@@ -51,6 +53,9 @@ func New() steps.Catalog {
 			"gids":            judgeGIDs,
 			"write-bandwidth": judgeWriteBandwidth,
 			"write-latency":   judgeWriteLatency,
+			"bond-check":      judgeBondCheck,
+			"bond-status":     judgeBondStatus,
+			"tcp":             judgeTCP,
 		},
 	}
 }

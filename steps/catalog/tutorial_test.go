@@ -42,7 +42,8 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 		}
 	}
 	want := "set-up/hosts set-up/tools set-up/privileges device-discovery/interfaces device-discovery/devices " +
-		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw rdma-baseline/ib-write-lat"
+		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw rdma-baseline/ib-write-lat " +
+		"bond-and-tcp/bond-check bond-and-tcp/bond-status bond-and-tcp/tcp-single bond-and-tcp/tcp-parallel"
 	if got := strings.Join(ids, " "); got != want {
 		t.Errorf("cells:\n%s, want\n%s", got, want)
 	}
@@ -79,7 +80,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 
 // A script reads its values from variables that the session sets, and no other.
 func TestScriptsReadKnownVariables(t *testing.T) {
-	known := regexp.MustCompile(`^(NODE|PEER|RAILS|PORT|SIZE|ITERATIONS|LAT_ITERATIONS|PINGS|` +
+	known := regexp.MustCompile(`^(NODE|PEER|RAILS|PORT|SIZE|ITERATIONS|LAT_ITERATIONS|PINGS|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
 		`RAIL\d*_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_RAIL\d*_(DEV|NETDEV|IP))$`)
 	for _, c := range tutorial(t).Cells() {
 		for _, r := range c.Roles {
