@@ -279,6 +279,38 @@ func TestPlanIsWhatRuns(t *testing.T) {
 	}
 }
 
+// TCP's addresses are the bond's where one holds the rails, and rail 1's otherwise.
+func TestTCPVars(t *testing.T) {
+	rig := steps.Rig{Pairs: []steps.Pair{{Rails: [2]int{0, 0}}}}
+	for e := range rig.Nodes {
+		d := steps.Netdev{Name: "rail", Addrs: []string{fmt.Sprintf("10.0.0.%d/24", e+1)}}
+		rig.Nodes[e].Rails = []steps.Rail{{Netdev: d, Addr: fmt.Sprintf("10.0.0.%d", e+1)}}
+		rig.Nodes[e].Netdevs = []steps.Netdev{d}
+	}
+	look := func(want ...string) {
+		t.Helper()
+		v := vars(rig, steps.Peer, -1, map[string]string{"TCP_SECONDS": "3"})
+		for i, name := range []string{"TCP_NETDEV", "TCP_IP", "PEER_TCP_IP", "TCP_PORT", "TCP_SECONDS"} {
+			if v[name] != want[i] {
+				t.Errorf("%s is %q, want %q", name, v[name], want[i])
+			}
+		}
+	}
+	look("rail", "10.0.0.2", "10.0.0.1", "5201", "3")
+	for e := range rig.Nodes {
+		n := &rig.Nodes[e]
+		n.Rails[0].Netdev.Master, n.Rails[0].Netdev.Addrs, n.Rails[0].Addr = "bond0", nil, ""
+		n.Netdevs = append(n.Netdevs, steps.Netdev{Name: "bond0", Addrs: []string{fmt.Sprintf("10.0.9.%d/24", e+1)}})
+	}
+	rig.Pairs = nil
+	look("bond0", "10.0.9.2", "10.0.9.1", "5201", "3")
+	// Nothing leads there: the scripts' tools say so themselves.
+	look2 := vars(steps.Rig{}, steps.Here, -1, nil)
+	if look2["TCP_IP"] != "" {
+		t.Errorf("%v", look2)
+	}
+}
+
 func TestQuestions(t *testing.T) {
 	a := NewAsker()
 	go func() {
