@@ -23,26 +23,35 @@ type symptom struct {
 	may []string
 }
 
+// tcpTests say these words where a fault is on the way that TCP takes.
+func tcpTests(seen map[string][]string, words ...string) map[string][]string {
+	seen["tcp-single"], seen["tcp-parallel"] = words, words
+	return seen
+}
+
 var everyTest = []string{"ib-write-bw", "ib-write-lat"}
 
 // symptoms is by fault. One that is missing here fails the test: a fault that no
 // cell sees teaches nobody anything.
 var symptoms = map[string]symptom{
 	"bond-left-over": {
-		seen: map[string][]string{"rail-map": {"bond0 on spark-01 holds enp1s0f0np0"}, "gids": {"bond0", "spark-01"}},
+		seen: tcpTests(map[string][]string{
+			"rail-map": {"bond0 on spark-01 holds enp1s0f0np0"}, "gids": {"bond0", "spark-01"},
+			"bond-check": {"bond0 on spark-01 holds enp1s0f0np0", "spark-02 has no bond"}, "bond-status": {"spark-01 bonds its rails and spark-02 doesn't"},
+		}, "spark-01 bonds its rails and spark-02 doesn't"),
 		says: map[string][]string{"ping": {"Both rails"}, "ib-write-bw": {"each of the 2 rails"}, "ib-write-lat": {"each of the 2 rails"}},
 		may:  append([]string{"interfaces", "devices", "ping"}, everyTest...),
 	},
 	"cable-unplugged": {
-		seen: map[string][]string{
+		seen: tcpTests(map[string][]string{
 			"interfaces": {"enp1s0f0np0", "no link", "cable"}, "devices": {"rocep1s0f0", "DOWN", "cable"}, "rail-map": {"Rail 1 is DOWN", "cable"},
 			"ping": {"Rail 1", "does not answer"}, "ib-write-bw": {"Rails 1 and 3", "state is Down"}, "ib-write-lat": {"Rails 1 and 3", "state is Down"},
-		},
+		}, "enp1s0f0np0", "no link", "cable"),
 		may: []string{"gids"},
 	},
 	"counter-missing":  {seen: map[string][]string{"ib-write-bw": {"spark-01", "no port counters", "nothing shows which rail"}}, may: []string{"rail-map"}},
 	"counter-reset":    {seen: map[string][]string{"ib-write-bw": {"port_xmit_data", "went backwards"}}},
-	"degraded-adapter": {seen: map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "degraded", "power"}}},
+	"degraded-adapter": {seen: tcpTests(map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "degraded", "power"}}, "13.1 Gb/s", "degraded")},
 	"garbled-output":   {seen: map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "no result that can be read"}}},
 	"gid-drift":        {seen: map[string][]string{"gids": {"Rail 1", "3 on spark-02", "5 on spark-01"}}},
 	"hog":              {seen: map[string][]string{"ib-write-bw": {"Rail 2", "other traffic"}}, may: []string{"ib-write-lat"}},
@@ -54,8 +63,9 @@ var symptoms = map[string]symptom{
 		may: []string{"gids"},
 	},
 	"mtu-mismatch": {
-		seen: map[string][]string{"rail-map": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}, "ping": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}},
-		may:  everyTest,
+		seen: tcpTests(map[string][]string{"rail-map": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}, "ping": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}},
+			"MTU mismatch", "1500 on enp1s0f0np0 of spark-02", "9000 on enp1s0f0np0 of spark-01", "retransmits"),
+		may: everyTest,
 	},
 	"p2p-ip-conflict": {
 		seen: map[string][]string{"rail-map": {"enp1s0f0np0", "enP2p1s0f0np0", "spark-01", "one subnet"}},
@@ -66,10 +76,11 @@ var symptoms = map[string]symptom{
 		may:  []string{"devices"},
 	},
 	"peer-dead": {
-		seen: map[string][]string{
+		seen: tcpTests(map[string][]string{
 			"hosts": {"spark-01", "connection refused"}, "tools": {"Not run"}, "privileges": {"Not run"}, "interfaces": {"Not run"}, "devices": {"Not run"},
 			"rail-map": {"Not run"}, "ping": {"Not run"}, "gids": {"Not run"}, "ib-write-bw": {"Not run"}, "ib-write-lat": {"Not run"},
-		},
+			"bond-check": {"Not run"}, "bond-status": {"Not run"},
+		}, "Not run"),
 	},
 	"port-busy": {
 		seen: map[string][]string{"ib-write-bw": {"port 18515 on spark-01 is in use"}, "ib-write-lat": {"port 18515 on spark-01 is in use"}},
@@ -80,7 +91,7 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
 	"retransmits": {seen: map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, may: []string{"ib-write-lat"}},
-	"slow-rail":   {seen: map[string][]string{"ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.6"}}, may: []string{"ib-write-lat"}},
+	"slow-rail":   {seen: map[string][]string{"ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.6"}, "tcp-parallel": {"60.0 Gb/s of 93.0"}}, may: []string{"ib-write-lat"}},
 	"sudo-password": {
 		skipped: map[string][]string{"privileges": {"spark-02", "root"}},
 	},

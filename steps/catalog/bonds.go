@@ -163,7 +163,8 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if all[steps.Here] == nil && all[steps.Peer] == nil {
-		return steps.Verdict{Grade: steps.Skipped, Reason: "No bond holds a rail on either node, so there is nothing to show.", Evidence: rep.evidenceOrNone()}
+		checkOwnGIDs(r.Rig, &rep)
+		return rep.verdict("no bond holds a rail on either node, and the GIDs of every RDMA port are its own interface's")
 	}
 	for _, e := range steps.Ends {
 		if all[e] == nil {
@@ -186,11 +187,22 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		"The rails' GIDs are the bond's now, so their indexes have moved: RDMA per rail fails or hangs, and comes back with the rails' own addresses")
 }
 
-func (r *report) evidenceOrNone() []steps.Evidence {
-	if r.evidence == nil {
-		return []steps.Evidence{}
+// checkOwnGIDs finds GIDs that still belong to another interface than the rail's.
+func checkOwnGIDs(rig steps.Rig, rep *report) {
+	for _, e := range steps.Ends {
+		for _, rail := range rig.Nodes[e].Rails {
+			own := 0
+			for _, g := range rail.GIDs {
+				switch {
+				case g.Netdev == "" || g.Netdev == rail.Netdev.Name:
+					own++
+				default:
+					rep.add(steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check", rail.Dev, nodeName(rig, e), g.Netdev)
+				}
+			}
+			rep.show(nodeName(rig, e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", orUnknown(rail.State), own, len(rail.GIDs), orUnknown(rail.Netdev.Name)), "", nil)
+		}
 	}
-	return r.evidence
 }
 
 // checkBond looks at one bond.
