@@ -193,10 +193,9 @@ func checkOwnGIDs(rig steps.Rig, rep *report) {
 		for _, rail := range rig.Nodes[e].Rails {
 			own := 0
 			for _, g := range rail.GIDs {
-				switch {
-				case g.Netdev == "" || g.Netdev == rail.Netdev.Name:
+				if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
 					own++
-				default:
+				} else {
 					rep.add(steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check", rail.Dev, nodeName(rig, e), g.Netdev)
 				}
 			}
