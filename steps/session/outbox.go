@@ -58,11 +58,11 @@ func (o *outbox) merge(p steps.CellPrinted) bool {
 		return false
 	}
 	last.Lines = append(last.Lines, p.Lines...)
-	// Twice as many, and then the older half at once: cutting one off for each
+	// Some more than are kept, and then the oldest at once: cutting one off for each
 	// that comes would move all of them every time.
-	if len(last.Lines) > 2*steps.KeepLines {
+	if len(last.Lines) > steps.KeepLines*5/4 {
 		n := len(last.Lines) - steps.KeepLines
-		last.Lines = append([]steps.OutputLine(nil), last.Lines[n:]...)
+		last.Lines = append(make([]steps.OutputLine, 0, steps.KeepLines*5/4+1), last.Lines[n:]...)
 		last.Dropped += n
 	}
 	o.events[len(o.events)-1] = last

@@ -28,7 +28,7 @@ const (
 	idleTime    = 300 * time.Millisecond
 	// keepText is how many bytes of a role's output a parser gets. No tool that is
 	// parsed prints as much.
-	keepText = 1 << 20
+	keepText = 512 << 10
 	// fresh is how long a look at the nodes can be used again.
 	fresh = 2 * time.Second
 )
