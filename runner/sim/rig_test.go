@@ -209,10 +209,10 @@ func TestHostIsOutOfReach(t *testing.T) {
 		t.Errorf("the host shows: %q", got)
 	}
 	for _, command := range []string{
-		"cat <(echo x)", "eval 'cat <(echo x)'", "ls /work", "/usr/bin/go version", "/proc/self/exe", ". /etc/profile",
-		"echo x > /etc/railbench-was-here", "cd /work", "exec /bin/uptime-of-host", "cat < /proc/self/environ", "trap 'cat <(ls)' EXIT",
-		"[ -f /etc/shadow ]", "test -d /work", "command -v go", "command . /etc/profile", "source /etc/bash.bashrc",
-		"ls -d /work/*",
+		"cat <(echo x)", "eval 'cat <(echo x)'", "ls /var/lib", "/usr/bin/go version", "/proc/self/exe", ". /etc/profile",
+		"echo x > /etc/railbench-was-here", "cd /var/lib", "exec /bin/uptime-of-host", "cat < /proc/self/environ", "trap 'cat <(ls)' EXIT",
+		"[ -f /etc/shadow ]", "test -d /var/lib", "command -v go", "command . /etc/profile", "source /etc/bash.bashrc",
+		"ls -d /var/lib/*",
 	} {
 		if got := b.try("spark-01", command); got.code == 0 {
 			t.Errorf("%s: exit 0, %q", command, got.out)

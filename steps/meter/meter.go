@@ -7,7 +7,8 @@ import "time"
 // Source says which counters a rail's bytes come from, because they count
 // different things: a ConnectX has RDMA in port_xmit_data and not in the
 // interface's bytes; soft-RoCE has no port counters, and RDMA is in the
-// interface's bytes together with everything else (shared/RIG.md, 1).
+// interface's bytes together with everything else (drivers/infiniband/sw/rxe has no
+// port counters: seen on Linux 6.1).
 type Source uint8
 
 // The sources.
