@@ -197,14 +197,15 @@ func checkPathLinks(rig steps.Rig, p steps.Path, rep *report) {
 	}
 }
 
-// pathMTUs lists the MTU of every interface on the way.
+// pathMTUs lists the MTUs on the way: of both ends, and of a bond's link where it
+// has another than its bond.
 func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 	var all []string
 	mtu := p.Netdevs[steps.Here].MTU
 	for _, e := range steps.Ends {
 		devs := []steps.Netdev{p.Netdevs[e]}
 		for _, i := range p.Rails[e] {
-			if d := rig.Nodes[e].Rails[i].Netdev; d.Name != devs[0].Name {
+			if d := rig.Nodes[e].Rails[i].Netdev; d.MTU != devs[0].MTU {
 				devs = append(devs, d)
 			}
 		}
