@@ -244,30 +244,33 @@ func (fl *flow) header() float64 {
 	return roceHeader
 }
 
-// add starts a flow at the present instant.
-func (f *fabric) add(fl *flow) {
+// add starts flows at the present instant, all at the same: those of one test
+// would each have a while alone otherwise, the longer the faster time runs.
+func (f *fabric) add(flows ...*flow) {
 	f.advance()
-	fl.begin = f.at
-	fl.steady = true
-	fl.stalled = math.NaN()
-	if fl.payload == 0 {
-		fl.payload = math.Inf(1)
+	for _, fl := range flows {
+		fl.begin = f.at
+		fl.steady = true
+		fl.stalled = math.NaN()
+		if fl.payload == 0 {
+			fl.payload = math.Inf(1)
+		}
+		if fl.until == 0 {
+			fl.until = math.Inf(1)
+		} else {
+			fl.until += fl.begin
+		}
+		if fl.extra == 0 {
+			fl.extra = 1
+		}
+		if f.rig.faults["retransmits"] && !fl.ip {
+			fl.extra = 1.03 + 10*(1-fl.share)
+		}
+		for i := range fl.marks {
+			fl.marks[i].at += fl.begin
+		}
 	}
-	if fl.until == 0 {
-		fl.until = math.Inf(1)
-	} else {
-		fl.until += fl.begin
-	}
-	if fl.extra == 0 {
-		fl.extra = 1
-	}
-	if f.rig.faults["retransmits"] && !fl.ip {
-		fl.extra = 1.03 + 10*(1-fl.share)
-	}
-	for i := range fl.marks {
-		fl.marks[i].at += fl.begin
-	}
-	f.flows = append(f.flows, fl)
+	f.flows = append(f.flows, flows...)
 	f.allocate()
 }
 

@@ -346,6 +346,7 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			// Each segment is lost until it is sent small.
 			demand, resent, t.cwnd = tcpMismatchRate/float64(p.streams), 0.4, float64(t.mss)
 		}
+		var flows []*flow
 		for range p.streams {
 			port += 2 // the kernel gives every other port to connections that go out
 			t.ports = append(t.ports, port)
@@ -360,7 +361,7 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			for s := 1; s < p.seconds; s++ {
 				fl.marks = append(fl.marks, mark{at: float64(s)})
 			}
-			n.rig.fabric.add(fl)
+			flows = append(flows, fl)
 			s := &iperfStream{flow: fl}
 			switch {
 			case resent > 0:
@@ -370,6 +371,7 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			}
 			t.streams = append(t.streams, s)
 		}
+		n.rig.fabric.add(flows...)
 		l.iperf.accept <- t
 	})
 	return t, why, late
