@@ -289,7 +289,7 @@ func TestLogin(t *testing.T) {
 	}
 	var seen strings.Builder
 	buf := make([]byte, 4096)
-	broke := false
+	broke, left := false, false
 	for {
 		n, err := out.Read(buf)
 		seen.Write(buf[:n])
@@ -297,9 +297,9 @@ func TestLogin(t *testing.T) {
 			broke = true
 			io.WriteString(in, "\x03")
 		}
-		if broke && strings.Contains(seen.String(), "^C") {
+		if broke && !left && strings.Contains(seen.String(), "^C") {
+			left = true
 			io.WriteString(in, "exit 3\r")
-			broke = false
 		}
 		if err != nil {
 			break
