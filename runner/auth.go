@@ -47,7 +47,7 @@ func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done f
 			return "", &Error{
 				Kind: NotPermitted, Op: "log in to", Node: k.node + " (" + k.target.String() + ")",
 				Err:  fmt.Errorf("no key was accepted, the host wants a password: %w", err),
-				Hint: "Put a key there with ssh-copy-id " + k.target.String() + ", or load it into the agent with ssh-add",
+				Hint: "Put a key there with " + k.target.copyID() + ", or load it into the agent with ssh-add",
 			}
 		}
 		k.password = answer

@@ -143,7 +143,7 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	case answered:
 		return exit, nil
 	case err == nil:
-		err = errors.New("the connection ended before the script did")
+		err = errLeash
 		fallthrough
 	default:
 		return exit, fmt.Errorf("%w: %w", errNoAnswer, err)
@@ -152,6 +152,12 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 
 // errNoAnswer says that the streams ended and the leash never told an exit status.
 var errNoAnswer = errors.New("no exit status arrived")
+
+// needs is what the leash is made of.
+const needs = "The node needs sh, setsid, timeout, head and grep"
+
+// errLeash says that the leash itself has ended, on a node that goes on answering.
+var errLeash = errors.New("the shell around the script ended first")
 
 // feed writes the frame and then heartbeats until stop, and closes stdin. Write
 // errors are not its business: whoever reads the streams sees the end.

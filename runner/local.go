@@ -48,7 +48,7 @@ func (l *Local) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error
 	defer context.AfterFunc(l.alive, cancel)()
 	exit, err := runAs(ctx, local{}, l.sudo, s, emit)
 	if errors.Is(err, errNoAnswer) {
-		err = &Error{Kind: NoShell, Op: "run " + s.Name + " on", Node: l.name, Err: err, Hint: "The node needs sh, setsid, timeout, head and grep"}
+		err = &Error{Kind: NoShell, Op: "run " + s.Name + " on", Node: l.name, Err: err, Hint: needs}
 	}
 	return exit, at(err, l.name)
 }

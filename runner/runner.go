@@ -205,8 +205,11 @@ type Error struct {
 	Hint string
 }
 
-func (e *Error) Error() string {
-	s := e.Op + " " + e.Node + ": " + e.Err.Error()
+func (e *Error) Error() string { return e.Op + " " + e.Node + ": " + e.Cause() }
+
+// Cause is the error without what was tried and where.
+func (e *Error) Cause() string {
+	s := e.Err.Error()
 	if e.Hint != "" {
 		s += ". " + e.Hint
 	}

@@ -105,10 +105,17 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 	exit, err := runAs(ctx, conn, n.sudo, s, emit)
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
-		err = &Error{
+		e := &Error{
 			Kind: Lost, Op: "run " + s.Name + " on", Node: n.o.Name, Err: err,
 			Hint: "The node ends the script by itself within " + LeashSilence.String(),
 		}
+		switch {
+		case errors.Is(err, errLeash):
+			e.Kind, e.Hint = NoShell, needs
+		case errors.Is(err, errNoAnswer):
+			e.Err = said{"the connection was lost before the script ended", err}
+		}
+		err = e
 	}
 	return exit, at(err, n.o.Name)
 }
@@ -216,7 +223,7 @@ func (n *SSH) watch(conn *channels) {
 			// Close ends the connection once the scripts are gone.
 			return
 		case err := <-ended:
-			why = cmp.Or(err, io.EOF)
+			why = fmt.Errorf("the connection ended (%w)", cmp.Or(err, io.EOF))
 		case <-tick.C:
 			if err := answered(client); err != nil {
 				why = err
@@ -231,7 +238,14 @@ func (n *SSH) watch(conn *channels) {
 	if closed {
 		return
 	}
-	n.o.OnState(Disconnected, &Error{Kind: Lost, Op: "keep the connection to", Node: n.o.Name, Err: why})
+	n.o.OnState(Disconnected, &Error{
+		Kind: Lost, Op: "keep the connection to", Node: n.o.Name, Err: why,
+		Hint: "It is tried again until the node answers",
+	})
+	select {
+	case <-n.wake: // left by somebody who wanted the connection that is lost now
+	default:
+	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		select {
 		case <-n.life.Done():

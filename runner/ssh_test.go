@@ -109,7 +109,7 @@ func TestSSHRefusals(t *testing.T) {
 			o.Target.KnownHosts = []string{file}
 			o.AcceptNewHostKey = true
 		}},
-		{"no key", runner.NotPermitted, "ssh-copy-id", func(o *runner.SSHOptions) { o.Target.Identities = nil }},
+		{"no key", runner.NotPermitted, fmt.Sprintf("ssh-copy-id -p %d %s@127.0.0.1", s.Port, s.User), func(o *runner.SSHOptions) { o.Target.Identities = nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := dial(t, s, c.change)

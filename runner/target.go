@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -216,6 +217,34 @@ func expand(path string) string {
 	return path
 }
 
+// copyID is the command that puts the user's key on the host.
+func (t Target) copyID() string {
+	if t.Port == 22 {
+		return "ssh-copy-id " + t.String()
+	}
+	return "ssh-copy-id -p " + strconv.Itoa(t.Port) + " " + t.User + "@" + t.Host
+}
+
+// said is an error in words of our own, which stays what it was.
+type said struct {
+	words string
+	error
+}
+
+func (s said) Error() string { return s.words }
+func (s said) Unwrap() error { return s.error }
+
+// offered takes the ways to log in from what the ssh library says.
+func offered(message string) string {
+	_, list, _ := strings.Cut(message, "attempted methods [")
+	list, _, _ = strings.Cut(list, "]")
+	ways := slices.DeleteFunc(strings.Fields(list), func(s string) bool { return s == "none" })
+	if len(ways) == 0 {
+		return "nothing, there is no key"
+	}
+	return strings.ReplaceAll(strings.Join(ways, ", "), "publickey", "the public keys")
+}
+
 // explain turns what dialling or the handshake said into one of the kinds that
 // ask different things of the user.
 func explain(err error, t Target, node string) error {
@@ -229,9 +258,11 @@ func explain(err error, t Target, node string) error {
 	switch {
 	case errors.As(err, &dns):
 		e.Kind = Unresolved
+		e.Err = said{"the name " + dns.Name + " does not resolve (" + dns.Err + ")", err}
 		e.Hint = "Check the spelling, /etc/hosts and ~/.ssh/config, or give an address"
 	case strings.Contains(message, "connection refused"):
 		e.Kind = Refused
+		e.Err = said{"connection refused", err}
 		e.Hint = "The host answers and nothing listens on port " + strconv.Itoa(t.Port) + ": is sshd running there (systemctl status ssh), and is the port right?"
 	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded),
 		strings.Contains(message, "no route to host"), strings.Contains(message, "network is unreachable"), strings.Contains(message, "host is down"):
@@ -239,7 +270,8 @@ func explain(err error, t Target, node string) error {
 		e.Hint = "No answer: is the node on, the cable in, and the address in a subnet that this machine has (ip route get " + t.Host + ")?"
 	case strings.Contains(message, "unable to authenticate"):
 		e.Kind = NotPermitted
-		e.Hint = "Put a key there with ssh-copy-id " + t.String() + ", or name the right one with IdentityFile in ~/.ssh/config"
+		e.Err = said{"no key and no password was accepted (offered: " + offered(message) + ")", err}
+		e.Hint = "Put a key there with " + t.copyID() + ", or name the right one with IdentityFile in ~/.ssh/config"
 	case strings.Contains(message, "handshake failed: EOF"), strings.Contains(message, "connection reset"):
 		e.Kind = Refused
 		e.Hint = "Something listens there and ended the connection: is it an sshd, and does it allow this host and user?"

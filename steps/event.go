@@ -52,7 +52,8 @@ type (
 	NodeChanged struct {
 		End   End
 		State runner.State
-		Why   string
+		Why   string // the whole error: what, where, why, and what to do
+		Cause string // why, and what to do, for a line that says where already
 	}
 )
 

@@ -26,7 +26,8 @@ type Notebook struct {
 // A Link is the state of the connection to one node.
 type Link struct {
 	State runner.State
-	Why   string
+	Why   string // see NodeChanged
+	Cause string
 }
 
 // Connected says that scripts can run there.
@@ -87,7 +88,7 @@ func (n Notebook) Apply(e Event) Notebook {
 	case RigProbed:
 		n.Rig = e.Rig
 	case NodeChanged:
-		n.Links[e.End] = Link{State: e.State, Why: e.Why}
+		n.Links[e.End] = Link{State: e.State, Why: e.Why, Cause: e.Cause}
 	}
 	return n
 }

@@ -103,7 +103,8 @@ type Model struct {
 	interrupted steps.RunID     // the run that ctrl+c or i was for
 	evidence    map[string]bool // by cell id
 	scripts     map[string]bool
-	notice      string // stands in the footer until the next key
+	notice      string  // stands in the footer until the next key
+	lost        [2]bool // a connection that was there was lost, by End
 
 	questions []steps.Question
 	secret    []rune // what is typed; gone with the answer

@@ -46,7 +46,7 @@ const (
 func (m *Model) layout() layout {
 	l := layout{small: m.width < leastWidth || m.height < leastHeight}
 	l.rule = m.height >= 28
-	l.bodyTop = 1 + len(m.alerts())
+	l.bodyTop = 1 + len(m.alertLines())
 	if l.rule {
 		l.bodyTop++
 	}
@@ -180,7 +180,7 @@ func (m *Model) dot(e steps.End) string {
 	}
 }
 
-// alerts say what is wrong with the nodes: a line each, at most two.
+// alerts say what is wrong with the nodes: one each.
 func (m *Model) alerts() []string {
 	var lines []string
 	names := m.names()
@@ -192,8 +192,8 @@ func (m *Model) alerts() []string {
 			if link.State.String() == "connecting" {
 				s += " …"
 			}
-			if link.Why != "" {
-				s += ": " + link.Why
+			if link.Cause != "" {
+				s += ": " + link.Cause
 			}
 			lines = append(lines, names[e]+" "+s)
 		case m.book.Rig.Nodes[e].Err != "":
@@ -206,14 +206,24 @@ func (m *Model) alerts() []string {
 	return lines
 }
 
+// alertHeight is how many lines an alert may have: what to do stands at its end.
+const alertHeight = 3
+
 func (m *Model) alertLines() []string {
-	lines := m.alerts()
-	for i, s := range lines {
+	var lines []string
+	for _, s := range m.alerts() {
 		style, mark := m.ink.Fail, " ✗ "
 		if strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected") {
 			style, mark = m.ink.Warn, " ◌ "
 		}
-		lines[i] = ink.Pad(style.Render(ansi.Truncate(mark+ink.Clean(s), m.width, "…")), m.width)
+		wrapped := ink.Wrap(ink.Clean(s), m.width-1, mark, "   ")
+		if len(wrapped) > alertHeight {
+			wrapped = wrapped[:alertHeight]
+			wrapped[alertHeight-1] = ansi.Truncate(wrapped[alertHeight-1], m.width-2, "") + "…"
+		}
+		for _, line := range wrapped {
+			lines = append(lines, ink.Pad(style.Render(line), m.width))
+		}
 	}
 	return lines
 }
@@ -240,7 +250,7 @@ func (m *Model) body(l layout) []string {
 }
 
 func (m *Model) pane(width, height int, cards bool) gauges.Pane {
-	return gauges.Pane{Width: width, Height: height, Simulated: m.simulated(), Names: m.names(), Cards: cards}
+	return gauges.Pane{Width: width, Height: height, Simulated: m.simulated(), Names: m.names(), Looked: !m.book.Rig.Probed.IsZero(), Cards: cards}
 }
 
 // fullGauges is the gauges alone, with a line about the running cell above them: an

@@ -85,13 +85,16 @@ func (m *Model) runCells(cells []steps.Cell) tea.Cmd {
 	return m.start(ids...)
 }
 
+// interrupting begins the notice that stands until the cell has ended.
+const interrupting = "interrupting …"
+
 func (m *Model) interrupt() tea.Cmd {
 	if !m.busy() {
 		m.notice = "nothing is running"
 		return nil
 	}
 	m.interrupted = m.book.Cells[m.book.Running].Run
-	m.notice = "interrupting …"
+	m.notice = interrupting
 	return m.ask(Session.Interrupt)
 }
 
@@ -116,7 +119,7 @@ func (m *Model) resetPeaks() tea.Cmd {
 func (m *Model) control() tea.Cmd {
 	if m.book.Running != "" && m.book.Cells[m.book.Running].Run != m.interrupted {
 		cmd := m.interrupt()
-		m.notice = "interrupting … (ctrl+c again asks whether to quit)"
+		m.notice = interrupting + " (ctrl+c again asks whether to quit)"
 		return cmd
 	}
 	m.quitting = true

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/spinner"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -87,7 +89,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 // fold applies a batch of events.
 func (m *Model) fold(events []steps.Event) tea.Cmd {
 	for _, e := range events {
+		before := m.book
 		m.book = m.book.Apply(e)
+		m.tellOf(e, before)
 		if s, ok := e.(steps.CellStarted); ok && m.follow {
 			m.show(s.Cell)
 		}
@@ -99,6 +103,26 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		cmds = append(cmds, m.spinner.Tick)
 	}
 	return tea.Batch(cmds...)
+}
+
+// tellOf gives a notice of what is over too quickly to be seen, and takes back one
+// that is no longer so.
+func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
+	switch e := e.(type) {
+	case steps.CellEnded:
+		if strings.HasPrefix(m.notice, interrupting) {
+			m.notice = ""
+		}
+	case steps.NodeChanged:
+		was := before.Links[e.End]
+		if was.Connected() && e.State.String() == "disconnected" {
+			m.lost[e.End] = true
+		}
+		if m.lost[e.End] && m.book.Links[e.End].Connected() {
+			m.lost[e.End] = false
+			m.notice = m.names()[e.End] + " was lost, and is connected again"
+		}
+	}
 }
 
 func (m *Model) setBoard(b meter.Board) tea.Cmd {

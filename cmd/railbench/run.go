@@ -223,7 +223,10 @@ func (h *headless) follow(ctx context.Context, c steps.Cell) {
 				}
 			case steps.CellEnded:
 				if ctx.Err() != nil && e.Verdict.Grade == steps.Inconclusive {
-					e.Verdict.Reason = "Interrupted: " + reason(ctx) + "."
+					e.Verdict.Reason = "Interrupted before it was done."
+					if why := reason(ctx); why != "interrupted" {
+						e.Verdict.Reason = "Interrupted: " + why + "."
+					}
 				}
 				h.ended[e.Cell] = e
 				fmt.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)

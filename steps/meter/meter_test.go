@@ -235,3 +235,21 @@ func TestSame(t *testing.T) {
 		t.Error("another rate is the same")
 	}
 }
+
+// A burst shorter than the window is flattened in its peak: its average is no more.
+func TestNoAverageAboveThePeak(t *testing.T) {
+	n := node()
+	start, bytes := time.Unix(1000, 0), uint64(0)
+	for i := range 40 {
+		if i == 20 {
+			bytes += 1_000_000_000 // 80 Gb/s, for a tenth of a second
+		}
+		after := time.Duration(i) * 100 * time.Millisecond
+		if err := n.Add(line(5000+after.Seconds(), bytes, 0), start.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g := n.Gauges(start, "")[0]; g.Tx.Peak < 20 || g.Tx.Avg > g.Tx.Peak {
+		t.Errorf("avg %v, peak %v", g.Tx.Avg, g.Tx.Peak)
+	}
+}

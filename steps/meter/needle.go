@@ -160,7 +160,9 @@ func (f *Flow) move(m *memory, rdma, ip, bits, seconds, point, scale float64) {
 	if seconds > 0 && bits/seconds/1e9 > max(scale, 10)*quiet {
 		m.busy += seconds
 		m.bits += bits
-		f.Avg = m.bits / m.busy / 1e9
+		// A burst shorter than the window has a peak that is flattened over it, and an
+		// average above that would be nonsense.
+		f.Avg = min(m.bits/m.busy/1e9, f.Peak)
 	}
 	m.step += seconds
 	m.stepBits += bits

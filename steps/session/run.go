@@ -358,10 +358,13 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	if err != nil {
 		out.Err = err.Error()
 		var e *runner.Error
-		if errors.As(err, &e) && e.Kind == runner.Lost {
-			r.s.note(err)
+		if errors.As(err, &e) {
+			out.Err = e.Cause() // whoever tells it says which role, and where
+			if e.Kind == runner.Lost {
+				r.s.note(err)
+			}
 		}
-		r.tell("%s", out.Err)
+		r.tell("%s", err)
 		return out
 	}
 	if len(r.cell.Roles) > 1 || !exit.OK() {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -220,7 +221,11 @@ func (s *Session) note(err error) {
 func (s *Session) State(e steps.End, state runner.State, why error) {
 	c := steps.NodeChanged{End: e, State: state}
 	if why != nil {
-		c.Why = why.Error()
+		c.Why, c.Cause = why.Error(), why.Error()
+		var e *runner.Error
+		if errors.As(why, &e) {
+			c.Cause = e.Cause()
+		}
 	}
 	s.out.put(c)
 	s.sampler.state(e, state)
@@ -365,9 +370,19 @@ func deciding(result steps.Result) (exit runner.Exit, ok bool) {
 	return exit, ok
 }
 
-// sentence makes an error a sentence for the screen.
+// sentence makes an error a sentence for the screen, and one of each of several.
 func sentence(err error) string {
+	if several, ok := err.(interface{ Unwrap() []error }); ok && strings.Contains(err.Error(), "\n") {
+		var all []string
+		for _, err := range several.Unwrap() {
+			all = append(all, sentence(err))
+		}
+		return strings.Join(all, " ")
+	}
 	text := err.Error()
+	if e, ok := errors.AsType[*runner.Error](err); ok && strings.HasPrefix(text, e.Op) {
+		text = "could not " + text
+	}
 	if text == "" {
 		return text
 	}

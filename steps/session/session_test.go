@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -359,5 +360,25 @@ func TestMissingRail(t *testing.T) {
 	}
 	if err := b.Unreachable(); err != nil || len(b.book.Rig.Missing) != 1 {
 		t.Errorf("%v, missing %q", err, b.book.Rig.Missing)
+	}
+}
+
+// What both nodes complain of are two sentences, and not two lines.
+func TestSentence(t *testing.T) {
+	refused := func(node string) error {
+		return &runner.Error{Op: "connect to", Node: node, Err: errors.New("connection refused"), Hint: "Is sshd running there?"}
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("no such thing"), "No such thing."},
+		{refused("spark-01"), "Could not connect to spark-01: connection refused. Is sshd running there?"},
+		{errors.Join(nil, refused("spark-01")), "Could not connect to spark-01: connection refused. Is sshd running there?"},
+		{errors.Join(refused("a"), refused("b")), "Could not connect to a: connection refused. Is sshd running there? Could not connect to b: connection refused. Is sshd running there?"},
+	} {
+		if got := sentence(c.err); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }

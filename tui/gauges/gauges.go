@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/ink"
@@ -18,6 +19,8 @@ type Pane struct {
 	Simulated     bool
 	// Names are the nodes by End, which say who is asked while the board is empty.
 	Names [2]string
+	// Looked is set once the nodes were looked at: an empty board is the answer then.
+	Looked bool
 	// Cards gives each rail lines of its own, with its history; two columns of
 	// nodes where there is room. It is for a pane that has more height than a strip.
 	Cards bool
@@ -50,7 +53,11 @@ func (p Pane) Lines(k *ink.Ink, b meter.Board) []string {
 
 func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
 	if len(b.Gauges) == 0 {
-		return []string{k.Dim.Render(" no counters yet from " + ink.Clean(p.Names[0]) + " and " + ink.Clean(p.Names[1]))}
+		text := "no counters yet from " + p.Names[0] + " and " + p.Names[1]
+		if p.Looked {
+			text = "neither " + p.Names[0] + " nor " + p.Names[1] + " has an RDMA device, so there are no rails to show"
+		}
+		return []string{k.Dim.Render(ansi.Truncate(" "+ink.Clean(text), p.Width, "…"))}
 	}
 	if p.Cards && p.Width >= twoColumns {
 		if lines, ok := p.columns(k, b, height); ok {
