@@ -357,8 +357,7 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	out.Exit, out.Ran, out.Text = exit, err == nil, both.String()
 	if err != nil {
 		out.Err = err.Error()
-		var e *runner.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*runner.Error](err); ok {
 			out.Err = e.Cause() // whoever tells it says which role, and where
 			if e.Kind == runner.Lost {
 				r.s.note(err)

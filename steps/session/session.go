@@ -222,8 +222,7 @@ func (s *Session) State(e steps.End, state runner.State, why error) {
 	c := steps.NodeChanged{End: e, State: state}
 	if why != nil {
 		c.Why, c.Cause = why.Error(), why.Error()
-		var e *runner.Error
-		if errors.As(why, &e) {
+		if e, ok := errors.AsType[*runner.Error](why); ok {
 			c.Cause = e.Cause()
 		}
 	}
