@@ -292,3 +292,22 @@ func TestDistinctNamesAndNumbers(t *testing.T) {
 	}})
 	s.sees("02 │ mine", "01 │ theirs", "· a note", "01 ╏ an error")
 }
+
+func TestASecretsQuestionSaysWhereItGoes(t *testing.T) {
+	for _, c := range []struct {
+		what, of string
+		sees     []string
+		lacks    string
+	}{
+		{"sudo password", "spark-01", []string{"sudo password", "enter send", "sent on a stream"}, "for  "},
+		{"passphrase", "/home/me/.ssh/id", []string{"/home/me/.ssh/id", "enter unlock", "on this machine only"}, "sent on"},
+	} {
+		s := start(t, 100, 40)
+		q := steps.Question{Answer: func(string, bool) {}}
+		secret := fresh(&q.Secret)
+		secret.Node, secret.What, secret.For = "spark-01", c.what, c.of
+		s.send(questionMsg(q))
+		s.sees(c.sees...)
+		s.seesNot(c.lacks)
+	}
+}

@@ -122,11 +122,18 @@ func (m *Model) questionBox(width int) (title string, lines []string) {
 			lines = append(lines, k.Warn.Render("The last one was wrong."), "")
 		}
 		fact("node", q.Secret.Node)
-		fact("for", q.Secret.For)
+		if q.Secret.For != q.Secret.Node {
+			fact("for", q.Secret.For)
+		}
 		lines = append(lines, "", k.Dim.Render("> ")+ansi.Truncate(strings.Repeat("•", len(m.secret)), max(1, width-4), "…")+k.Cursor.Render(" "))
 		lines = append(lines, "")
-		say("Kept in memory only, and sent on a stream: never in a file, a log or an argument.")
-		keys("enter", "send", "esc", "decline")
+		if q.Secret.What == "passphrase" {
+			say("Used on this machine only, and kept in memory: never in a file, a log or an argument.")
+			keys("enter", "unlock", "esc", "decline")
+		} else {
+			say("Kept in memory only, and sent on a stream: never in a file, a log or an argument.")
+			keys("enter", "send", "esc", "decline")
+		}
 	default:
 		title = "A question"
 		keys("y", "yes", "n", "no", "esc", "decline")

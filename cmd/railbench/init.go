@@ -64,7 +64,11 @@ func initCommand(rig *rigFlags) *cobra.Command {
 			if err := writeRig(path, file, force); err != nil {
 				return usage(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; start railbench and it is used\n", path)
+			use := "start railbench and it is used"
+			if usual, err := rigPath(); err != nil || usual != path {
+				use = "railbench --rig " + path + " uses it"
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; %s\n", path, use)
 			return nil
 		},
 	}

@@ -91,7 +91,7 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	case f.peer != "":
 		file = rigFile{Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
 	case f.rig == "sim":
-		return b, f.simulate(b)
+		return b, f.simulate(b, ask)
 	case f.rig == "virtual":
 		if file, f.sshConfig, err = virtualRig(); err != nil {
 			return nil, usage(err)
@@ -104,10 +104,10 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	default:
 		path, err := rigPath()
 		if err != nil {
-			return b, f.simulate(b) // no home: nothing was configured
+			return b, f.simulate(b, ask) // no home: nothing was configured
 		}
 		if file, err = readRig(path); errors.Is(err, fs.ErrNotExist) {
-			return b, f.simulate(b)
+			return b, f.simulate(b, ask)
 		} else if err != nil {
 			return nil, usage(err)
 		}
@@ -168,7 +168,7 @@ func (f rigFlags) connect(ctx context.Context, b *bench, e steps.End, n nodeFile
 
 // simulate makes the built-in rig. Its nodes are reached as any other, over SSH,
 // by connections that stay in memory.
-func (f rigFlags) simulate(b *bench) error {
+func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 	rig, err := sim.New(sim.Options{Seed: f.seed, Speed: f.speed, Faults: f.faults})
 	if err != nil {
 		return usage(err)
@@ -178,7 +178,7 @@ func (f rigFlags) simulate(b *bench) error {
 	for e, name := range map[steps.End]string{steps.Here: "spark-02", steps.Peer: "spark-01"} {
 		b.options.Where[e] = "simulated"
 		b.options.Nodes[e] = runner.NewSSH(runner.SSHOptions{
-			Name: name, Ask: runner.NoAsker{},
+			Name: name, Ask: ask,
 			Target:  runner.Target{Host: name, User: "nvidia", Port: 22},
 			Dial:    func(ctx context.Context) (net.Conn, error) { return rig.Dial(ctx, name) },
 			HostKey: ssh.FixedHostKey(rig.HostKey(name)),
@@ -196,13 +196,13 @@ func logDir() string {
 		return ""
 	}
 	logs := filepath.Join(state, "logs")
+	dir := filepath.Join(logs, sessionStamp()+"log")
 	if err := os.MkdirAll(logs, 0o700); err != nil {
-		return ""
+		return dir // a run that can't make it either says why
 	}
 	prune(logs, keepLogs-1)
-	dir, err := os.MkdirTemp(logs, sessionStamp())
-	if err != nil {
-		return ""
+	if made, err := os.MkdirTemp(logs, sessionStamp()); err == nil {
+		dir = made
 	}
 	return dir
 }
