@@ -206,20 +206,22 @@ func (m *Model) alerts() []string {
 	return lines
 }
 
-// alertHeight is how many lines an alert may have: what to do stands at its end.
-const alertHeight = 3
+// alertsHeight is how many lines the alerts may have: what to do stands at their ends.
+const alertsHeight = 6
 
 func (m *Model) alertLines() []string {
 	var lines []string
-	for _, s := range m.alerts() {
+	alerts := m.alerts()
+	for _, s := range alerts {
+		most := alertsHeight / len(alerts)
 		style, mark := m.ink.Fail, " ✗ "
 		if strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected") {
 			style, mark = m.ink.Warn, " ◌ "
 		}
 		wrapped := ink.Wrap(ink.Clean(s), m.width-1, mark, "   ")
-		if len(wrapped) > alertHeight {
-			wrapped = wrapped[:alertHeight]
-			wrapped[alertHeight-1] = ansi.Truncate(wrapped[alertHeight-1], m.width-2, "") + "…"
+		if len(wrapped) > most {
+			wrapped = wrapped[:most]
+			wrapped[most-1] = ansi.Truncate(wrapped[most-1], m.width-2, "") + "…"
 		}
 		for _, line := range wrapped {
 			lines = append(lines, ink.Pad(style.Render(line), m.width))

@@ -105,3 +105,11 @@ func TestLongOutputIsFolded(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersReadAlikeWhateverTheirType(t *testing.T) {
+	for _, v := range []any{121715474966, int64(121715474966), uint64(121715474966), 121715474966.0} {
+		if got := Value(v, "bytes"); got != "121,715,474,966 bytes" {
+			t.Errorf("%T is written %s", v, got)
+		}
+	}
+}

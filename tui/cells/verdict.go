@@ -116,6 +116,10 @@ func Value(v any, unit string) string {
 		s = Number(float64(v))
 	case int:
 		s = Thousands(v)
+	case int64:
+		s = Number(float64(v))
+	case uint64:
+		s = Number(float64(v))
 	case bool:
 		s = map[bool]string{true: "yes", false: "no"}[v]
 	default:

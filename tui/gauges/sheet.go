@@ -105,18 +105,23 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 		style = s.k.Dim
 	}
 	title := " " + style.Render(ink.Clean(g.Node+" "+g.Dev))
-	if g.Netdev != "" {
-		title += s.k.Dim.Render("  " + ink.Clean(g.Netdev))
+	right := facts(g)
+	if quiet(g) {
+		right = "down"
+	}
+	// A stub of its name says nothing.
+	if netdev := "  " + ink.Clean(g.Netdev); g.Netdev != "" && lipgloss.Width(title)+lipgloss.Width(netdev)+lipgloss.Width(right)+2 <= s.width {
+		title += s.k.Dim.Render(netdev)
 	}
 	if quiet(g) {
 		// Nothing moves there: one line says it.
-		lines := []string{ink.Sides(title, s.k.Dim.Render("down")+" ", s.width)}
+		lines := []string{ink.Sides(title, s.k.Dim.Render(right)+" ", s.width)}
 		if history {
 			lines = append(lines, "")
 		}
 		return lines
 	}
-	lines := []string{ink.Sides(title, s.k.Dim.Render(facts(g))+" ", s.width)}
+	lines := []string{ink.Sides(title, s.k.Dim.Render(right)+" ", s.width)}
 	text := state(g)
 	if text != "" && g.Tx.Peak == 0 && g.Rx.Peak == 0 {
 		lines = append(lines, "   "+s.k.Dim.Render(ansi.Truncate(text, s.width-3, "…")), "")
