@@ -80,7 +80,7 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	defer limit.Stop()
 	cancelled := ctx.Done()
 	var late <-chan time.Time
-	abandoned := false
+	abandoned, silent := false, false
 	end := func(why Why) {
 		if !answered && exit.Why == Ended {
 			exit.Why = why
@@ -100,6 +100,9 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 			switch word, rest, _ := strings.Cut(strings.TrimPrefix(m, id+" "), " "); word {
 			case "limit":
 				end(TimedOut)
+			case "silent":
+				silent = true
+				end(Ended)
 			case "exit":
 				if code, err := strconv.Atoi(rest); err == nil {
 					exit.Code, exit.Elapsed = code, time.Since(began)
@@ -121,7 +124,10 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	}
 	// The streams have ended: what they said is in the channels' buffers.
 	for len(marks) > 0 {
-		if word, rest, _ := strings.Cut(strings.TrimPrefix(<-marks, id+" "), " "); word == "exit" && !answered {
+		switch word, rest, _ := strings.Cut(strings.TrimPrefix(<-marks, id+" "), " "); {
+		case word == "silent":
+			silent = true
+		case word == "exit" && !answered:
 			if code, err := strconv.Atoi(rest); err == nil {
 				exit.Code, exit.Elapsed = code, time.Since(began)
 				answered = true
@@ -139,6 +145,12 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 		return exit, &Error{
 			Kind: Lost, Op: "end " + s.Name + " on", Err: errors.New("its leash did not end in time"),
 			Hint: "The node ends it by itself within " + LeashSilence.String() + "; if it answers, look for leftovers there",
+		}
+	case silent:
+		// The node ended it, not the script itself: its status says nothing.
+		return exit, &Error{
+			Kind: Silent, Op: "run " + s.Name + " on", Err: errors.New("the node ended it, because it heard nothing from here for " + LeashSilence.String()),
+			Hint: "Was this machine asleep, or the connection stuck? Run it again",
 		}
 	case answered:
 		return exit, nil

@@ -22,7 +22,8 @@ import (
 //
 //	stdin   "begin ID BEATS", the script, "end ID", then a "." every LeashBeat
 //	stdout  the script's, and lines that start with RS and the ID:
-//	        "limit" (the node's own limit was reached) and "exit N"
+//	        "limit" (the node's own limit was reached), "silent" (no heartbeat
+//	        came) and "exit N"
 //
 // A leash that is given its ID on the command line skips what comes before
 // "begin": a password that sudo did not ask for. One that is given none is a
@@ -90,7 +91,11 @@ end() {
 } 2>/dev/null
 (
   n=0
-  while [ "$n" -lt "$beats" ] && [ "$(timeout SILENCE head -c 1 <&3)" = . ]; do n=$((n + 1)); done
+  while [ "$n" -lt "$beats" ]; do
+    c=$(timeout SILENCE head -c 1 <&3) || { printf '\036%s silent\n' "$id"; break; }
+    [ "$c" = . ] || break
+    n=$((n + 1))
+  done
   [ "$n" -lt "$beats" ] || printf '\036%s limit\n' "$id"
   i=0
   while left=$(ours); [ "$left" ] && [ "$i" -lt 60 ]; do
@@ -166,7 +171,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 			}
 		}
 	}()
-	errLimit := errors.New("limit")
+	errLimit, errSilent := errors.New("limit"), errors.New("silent")
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -181,7 +186,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 				}
 				silence.Reset(LeashSilence)
 			case <-silence.C:
-				cancel(errors.New("silence"))
+				cancel(errSilent)
 				return
 			case <-ctx.Done():
 				return
@@ -190,8 +195,8 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 		cancel(errLimit)
 	}()
 	code := run(ctx, text)
-	if errors.Is(context.Cause(ctx), errLimit) {
-		fmt.Fprintf(stdout, "%s%s limit\n", leashMark, id)
+	if cause := context.Cause(ctx); errors.Is(cause, errLimit) || errors.Is(cause, errSilent) {
+		fmt.Fprintf(stdout, "%s%s %s\n", leashMark, id, cause)
 	}
 	_, err = fmt.Fprintf(stdout, "%s%s exit %d\n", leashMark, id, code)
 	cancel(nil)

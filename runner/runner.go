@@ -190,6 +190,7 @@ const (
 	HostChanged       // the host key is another one than known_hosts has, or is revoked
 	NotPermitted      // no key, agent or password was accepted
 	Lost              // the connection broke while something ran
+	Silent            // the node heard no heartbeat and ended the script
 	SudoPassword      // sudo wants a password and has none
 	NoShell           // the node cannot run the leash
 	Closed            // Close was called
