@@ -12,7 +12,7 @@ func (m *Model) run() tea.Cmd {
 		return m.advance()
 	}
 	if m.book.Running == c.ID {
-		m.notice = "it is running; i interrupts it"
+		m.notice = isRunning
 		return nil
 	}
 	m.follow = true
@@ -88,6 +88,9 @@ func (m *Model) runCells(cells []steps.Cell) tea.Cmd {
 // interrupting begins the notice that stands until the cell has ended.
 const interrupting = "interrupting …"
 
+// isRunning answers a key that would start what runs already.
+const isRunning = "it is running; i interrupts it"
+
 func (m *Model) interrupt() tea.Cmd {
 	if !m.busy() {
 		m.notice = "nothing is running"
@@ -104,7 +107,7 @@ func (m *Model) clear() tea.Cmd {
 		return nil
 	}
 	if m.book.Cells[c.ID].Running {
-		m.notice = "it is running; i interrupts it"
+		m.notice = isRunning
 		return nil
 	}
 	return m.ask(func(s Session) { s.Clear(c.ID) })

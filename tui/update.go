@@ -110,7 +110,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:
-		if strings.HasPrefix(m.notice, interrupting) {
+		if strings.HasPrefix(m.notice, interrupting) || m.notice == isRunning {
 			m.notice = ""
 		}
 	case steps.NodeChanged:
