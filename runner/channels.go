@@ -16,6 +16,7 @@ const spares = 2
 type channels struct {
 	client *ssh.Client
 	work   sync.WaitGroup
+	gone   chan struct{} // closed with the connection
 
 	mu     sync.Mutex
 	ready  []*waiting
@@ -32,7 +33,7 @@ type waiting struct {
 }
 
 func newChannels(client *ssh.Client) *channels {
-	c := &channels{client: client}
+	c := &channels{client: client, gone: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fill()
@@ -42,6 +43,9 @@ func newChannels(client *ssh.Client) *channels {
 // close ends the connection. Spares on the node see the end of their stdin.
 func (c *channels) close() {
 	c.mu.Lock()
+	if !c.closed {
+		close(c.gone)
+	}
 	c.closed = true
 	for _, w := range c.ready {
 		close(w.stop)

@@ -38,7 +38,7 @@ func (l *Local) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
-		return Exit{}, closedError(s, l.name)
+		return Exit{}, closedError("run "+s.Name+" on", l.name)
 	}
 	l.runs.Add(1)
 	l.mu.Unlock()

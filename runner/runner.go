@@ -193,6 +193,7 @@ const (
 	Silent            // the node heard no heartbeat and ended the script
 	SudoPassword      // sudo wants a password and has none
 	NoShell           // the node cannot run the leash
+	NoForwarding      // the node does not listen for this side
 	Closed            // Close was called
 )
 
@@ -271,6 +272,6 @@ func at(err error, node string) error {
 	return err
 }
 
-func closedError(s Script, node string) error {
-	return &Error{Kind: Closed, Op: "run " + s.Name + " on", Node: node, Err: errors.New("the node was closed")}
+func closedError(op, node string) error {
+	return &Error{Kind: Closed, Op: op, Node: node, Err: errors.New("the node was closed")}
 }

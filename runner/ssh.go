@@ -89,7 +89,7 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 	n.mu.Lock()
 	if n.closed {
 		n.mu.Unlock()
-		return Exit{}, closedError(s, n.o.Name)
+		return Exit{}, closedError("run "+s.Name+" on", n.o.Name)
 	}
 	n.runs.Add(1)
 	n.mu.Unlock()

@@ -363,6 +363,23 @@ func (g *gate) mute(on bool) {
 	g.mu.Unlock()
 }
 
+// lead makes a node be reached through the gate.
+func (g *gate) lead(t *testing.T, s *nodetest.Sshd, o *runner.SSHOptions) {
+	t.Helper()
+	// The gate has another port: known_hosts knows the server's.
+	o.Target.HostKeyAlias = "node"
+	host, err := os.ReadFile(s.HostKey + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "known")
+	if err := os.WriteFile(file, []byte("node "+string(host)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Target.KnownHosts = []string{file}
+	o.Target.Port = g.port()
+}
+
 func (g *gate) port() int { return g.ln.Addr().(*net.TCPAddr).Port }
 
 // A lost connection, closed or silent, is noticed within five seconds; nothing
@@ -375,18 +392,7 @@ func TestSSHLostConnection(t *testing.T) {
 			g := openGate(t, s.Port)
 			states := make(chan runner.State, 100)
 			n := dial(t, s, func(o *runner.SSHOptions) {
-				// The gate has another port: known_hosts knows the server's.
-				o.Target.HostKeyAlias = "node"
-				host, err := os.ReadFile(s.HostKey + ".pub")
-				if err != nil {
-					t.Fatal(err)
-				}
-				file := filepath.Join(t.TempDir(), "known")
-				if err := os.WriteFile(file, []byte("node "+string(host)), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				o.Target.KnownHosts = []string{file}
-				o.Target.Port = g.port()
+				g.lead(t, s, o)
 				o.OnState = func(s runner.State, _ error) { states <- s }
 			})
 			pids := make(chan string, 1)

@@ -37,6 +37,8 @@ func Run(t *testing.T, make Maker, o Options) {
 	t.Run("limit", func(t *testing.T) { limit(t, make(t)) })
 	t.Run("together", func(t *testing.T) { together(t, make(t)) })
 	t.Run("close", func(t *testing.T) { closing(t, make(t)) })
+	t.Run("forward", func(t *testing.T) { forward(t, make(t), o) })
+	t.Run("forwardEnds", func(t *testing.T) { forwardEnds(t, make(t)) })
 	if o.Processes {
 		t.Run("leavesNothing", func(t *testing.T) { leavesNothing(t, make(t)) })
 		t.Run("signals", func(t *testing.T) { signals(t, make(t)) })

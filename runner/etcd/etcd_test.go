@@ -1,0 +1,222 @@
+package etcd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+func started(t *testing.T) *Server {
+	t.Helper()
+	began := time.Now()
+	s, err := Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("started in %s", time.Since(began))
+	t.Cleanup(func() {
+		began := time.Now()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		t.Logf("closed in %s", time.Since(began))
+	})
+	return s
+}
+
+func put(t *testing.T, endpoint string, keys ...string) *clientv3.Client {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	for _, k := range keys {
+		if _, err := c.Put(t.Context(), k, "1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+func TestListAndClear(t *testing.T) {
+	s := started(t)
+	put(t, s.URL(), "xferbench/a//size", "xferbench/a/barrier/x/0/0", "xferbench/ab//size", "other")
+	other, err := Open(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for _, c := range []*Client{s.Client, other} {
+		keys, err := c.List(t.Context(), "xferbench/")
+		if diff := cmp.Diff([]string{"xferbench/a//size", "xferbench/a/barrier/x/0/0", "xferbench/ab//size"}, keys); diff != "" || err != nil {
+			t.Errorf("%s, %v", diff, err)
+		}
+	}
+	if n, err := s.Clear(t.Context(), "xferbench/a/"); n != 2 || err != nil {
+		t.Errorf("cleared %d, %v", n, err)
+	}
+	if n, err := other.Clear(t.Context(), "xferbench/a/"); n != 0 || err != nil {
+		t.Errorf("cleared again %d, %v", n, err)
+	}
+	keys, err := s.List(t.Context(), "x")
+	if diff := cmp.Diff([]string{"xferbench/ab//size"}, keys); diff != "" || err != nil {
+		t.Errorf("%s, %v", diff, err)
+	}
+	if _, err := s.Clear(t.Context(), ""); err == nil {
+		t.Error("everything was cleared")
+	}
+}
+
+// The gateway is what curl and a program without a client library use.
+func TestGateway(t *testing.T) {
+	s := started(t)
+	resp, err := http.Get(s.URL() + "/version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var v struct{ Etcdserver string }
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil || !strings.HasPrefix(v.Etcdserver, "3.") {
+		t.Errorf("version %q, %v", v, err)
+	}
+	for _, ask := range [][2]string{
+		{"/v3/kv/put", `{"key":"YQ==","value":"Yg=="}`},
+		{"/v3/kv/range", `{"key":"YQ=="}`},
+		{"/v3/lock/lock", `{"name":"bG9jaw=="}`},
+	} {
+		resp, err := http.Post(s.URL()+ask[0], "application/json", strings.NewReader(ask[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 200 || ask[0] == "/v3/kv/range" && !strings.Contains(string(body), "Yg==") {
+			t.Errorf("%s: %s %s", ask[0], resp.Status, body)
+		}
+	}
+}
+
+// Only loopback, no second port, nothing on the terminal, little disk, and nothing
+// of it left.
+func TestQuietAndGone(t *testing.T) {
+	s := started(t)
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.URL(), "http://"))
+	if err != nil || host != "127.0.0.1" || port == "0" {
+		t.Errorf("it listens at %s", s.URL())
+	}
+	if len(s.etcd.Peers) != 0 {
+		t.Errorf("it waits for peers: %v", s.etcd.Peers)
+	}
+	put(t, s.URL(), "k")
+	var size int64
+	filepath.Walk(s.dir, func(_ string, info os.FileInfo, err error) error {
+		if err == nil {
+			size += info.Size()
+		}
+		return nil
+	})
+	if size > 32<<20 {
+		t.Errorf("it takes %d bytes of disk", size)
+	}
+	if info, err := os.Stat(s.dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("its data: %v, %v", info.Mode(), err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error("a second time: ", err)
+	}
+	if _, err := os.Stat(s.dir); !os.IsNotExist(err) {
+		t.Errorf("its data is there: %v", err)
+	}
+	if _, err := s.Dial(t.Context()); err == nil {
+		t.Error("it still listens")
+	}
+}
+
+// A watch that never ends does not hold up the end.
+func TestCloseWithAWatch(t *testing.T) {
+	s := started(t)
+	c := put(t, s.URL(), "k")
+	events := c.Watch(t.Context(), "k", clientv3.WithCreatedNotify())
+	if r := <-events; r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	began := time.Now()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > closeLimit {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestTwoAtOnce(t *testing.T) {
+	a, b := started(t), started(t)
+	put(t, a.URL(), "k")
+	if keys, err := b.List(t.Context(), ""); err != nil || len(keys) > 0 {
+		t.Errorf("%v, %v", keys, err)
+	}
+}
+
+func TestStartInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s, err := Start(ctx); !errors.Is(err, context.Canceled) {
+		if s != nil {
+			s.Close()
+		}
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	for _, bad := range []string{"", "spark-01:2379", "http://spark-01", "ftp://x:1", "http://x:1/path", "http://:2379", "https://x:1", "http://u:p@x:1"} {
+		if c, err := Open(bad); err == nil {
+			c.Close()
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	address, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open("http://" + address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.List(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "etcd at http://"+address) || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What etcd would end the program for is kept, and the program goes on.
+func TestFatalIsKept(t *testing.T) {
+	f := newFatal()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.logger().Fatal("failed to save", zap.Error(errors.New("no space left on device")))
+		t.Error("it goes on")
+	}()
+	<-ended
+	<-f.told
+	if got := f.err.Error(); got != "etcd: failed to save: no space left on device" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,147 @@
+package runner_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodetest"
+)
+
+// echo dials somebody who sends back what is said.
+func echo(context.Context) (net.Conn, error) {
+	near, far := net.Pipe()
+	go func() {
+		defer far.Close()
+		io.Copy(far, far)
+	}()
+	return near, nil
+}
+
+func TestForwardRefused(t *testing.T) {
+	for _, line := range []string{"AllowTcpForwarding no", "AllowTcpForwarding local", "DisableForwarding yes", "PermitListen 127.0.0.1:1"} {
+		n := dial(t, nodetest.StartSshd(t, line), nil)
+		_, err := n.Forward(t.Context(), 0, echo)
+		if kind(err) != runner.NoForwarding || !strings.Contains(err.Error(), "AllowTcpForwarding") || !strings.Contains(err.Error(), "port of node:") {
+			t.Errorf("%s: %v", line, err)
+		}
+		// The connection has taken no harm.
+		if stdout, _, _ := nodetest.Do(t, n, "echo alive"); len(stdout) != 1 {
+			t.Errorf("%s: %q", line, stdout)
+		}
+	}
+}
+
+func TestForwardTakenPortSaysSo(t *testing.T) {
+	n := dial(t, nodetest.StartSshd(t), nil)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	port := ln.Addr().(*net.TCPAddr).Port
+	_, err = n.Forward(t.Context(), port, echo)
+	if kind(err) != runner.NoForwarding || !strings.Contains(err.Error(), "Something may listen on port "+strconv.Itoa(port)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A connection that is lost, loudly or without a word, ends the forwarding with an
+// error. The next one is made over the new connection.
+func TestForwardLostConnection(t *testing.T) {
+	s := nodetest.StartSshd(t)
+	for _, silent := range []bool{false, true} {
+		g := openGate(t, s.Port)
+		n := dial(t, s, func(o *runner.SSHOptions) { g.lead(t, s, o) })
+		f, err := n.Forward(t.Context(), 0, echo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(f.Port()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, "x")
+		if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if silent {
+			g.mute(true)
+		} else {
+			g.cut()
+		}
+		select {
+		case <-f.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatalf("silent %v: the forwarding does not end", silent)
+		}
+		if kind(f.Err()) != runner.Lost || f.Close() == nil {
+			t.Errorf("silent %v: %v", silent, f.Err())
+		}
+		g.mute(false)
+		again, err := n.Forward(t.Context(), 0, echo)
+		if err != nil {
+			t.Fatalf("silent %v: afterwards: %v", silent, err)
+		}
+		again.Close()
+	}
+}
+
+// Close of a node that does not answer any more returns.
+func TestForwardCloseOfASilentNode(t *testing.T) {
+	s := nodetest.StartSshd(t)
+	g := openGate(t, s.Port)
+	n := dial(t, s, func(o *runner.SSHOptions) { g.lead(t, s, o) })
+	f, err := n.Forward(t.Context(), 0, echo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.mute(true)
+	began := time.Now()
+	f.Close()
+	n.Close()
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+// Many connections at once that nobody on this side accepts do not hold up the
+// rest of the SSH connection.
+func TestForwardFlood(t *testing.T) {
+	nodetest.Tool(t, "curl")
+	n := dial(t, nodetest.StartSshd(t), nil)
+	never := make(chan struct{})
+	f, err := n.Forward(t.Context(), 0, func(ctx context.Context) (net.Conn, error) {
+		select {
+		case <-never:
+		case <-ctx.Done():
+		}
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(f.Port()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	if stdout, _, _ := nodetest.Do(t, n, "echo alive"); len(stdout) != 1 {
+		t.Errorf("%q", stdout)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := exec.Command("curl", "-s", "-m", "5", "http://127.0.0.1:"+strconv.Itoa(f.Port())).Run(); err == nil {
+		t.Error("it still listens")
+	}
+}

@@ -1,0 +1,192 @@
+// Package undo makes a change on a node that goes back by itself: the way back
+// is stored there, a dead-man's switch is armed, the change runs apart from the
+// connection that asked for it, and stays only if it is confirmed in time. The
+// Journal here keeps the ways back of the changes that stayed.
+//
+// What is changed and how it is put back are scripts that somebody else wrote:
+// this package knows processes, files and time limits, and no interface.
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+)
+
+// A Guard is one change on one node. Its files are under /run, because a reboot
+// undoes every change that it is made for, and takes them with it.
+type Guard struct {
+	Node runner.Node
+	ID   string // unique on the node: letters, digits and dashes
+}
+
+// The errors that a caller acts on.
+var (
+	// ErrWentBack says that the switch was faster: the node is as it was before.
+	ErrWentBack = errors.New("it was not confirmed in time, and the node has gone back by itself")
+	// ErrBusy says that another change waits to be confirmed on the node.
+	ErrBusy = errors.New("another change is being made there")
+)
+
+const (
+	root     = "/run/railbench"
+	exitBusy = 3
+	exitGone = 4
+
+	// shortly is the limit of the scripts that only start or look.
+	shortly = 20 * time.Second
+	// pause is between two attempts to reach a node whose connection was cut.
+	pause = 500 * time.Millisecond
+)
+
+func (g Guard) vars(more ...string) map[string]string {
+	v := map[string]string{"ROOT": root, "DIR": root + "/" + g.ID, "UNIT": "railbench-" + g.ID, "GO": goScript, "WATCH": watchScript}
+	for i := 0; i < len(more); i += 2 {
+		v[more[i]] = more[i+1]
+	}
+	return v
+}
+
+func (g Guard) script(name, body string, vars map[string]string) runner.Script {
+	used := map[string]string{}
+	for k, v := range vars {
+		if strings.Contains(body, k) {
+			used[k] = v
+		}
+	}
+	return runner.Script{Name: name, Body: body, Vars: used, Limit: shortly, Root: true}
+}
+
+// Arm stores the way back and starts the switch, which goes back after a time
+// unless Confirm comes first. Nothing has changed when it fails.
+func (g Guard) Arm(ctx context.Context, back string, after time.Duration) error {
+	seconds := strconv.Itoa(int(after.Seconds()))
+	_, err := g.run(ctx, g.script("arm the way back", detach+armScript, g.vars("BACK", back, "AFTER", seconds)))
+	return err
+}
+
+// Start runs the change apart from the connection, which the change may cut. It
+// returns when that is certain to begin, a moment later.
+func (g Guard) Start(ctx context.Context, change string) error {
+	_, err := g.run(ctx, g.script("start the change", detach+startScript, g.vars("CHANGE", change)))
+	return err
+}
+
+// A Report is how a script that ran apart from the connection ended.
+type Report struct {
+	Code   int
+	Output string
+}
+
+// Wait waits for the end of the change. A connection that is cut meanwhile is
+// made again for as long as ctx lasts: a node that answers is the proof that the
+// change left it reachable.
+func (g Guard) Wait(ctx context.Context) (Report, error) { return g.wait(ctx, "change") }
+
+// Confirm disarms the switch: the change stays, and so does the way back.
+func (g Guard) Confirm(ctx context.Context) error {
+	_, err := g.run(ctx, g.script("confirm the change", confirmScript, g.vars()))
+	return err
+}
+
+// Back goes back now, whatever state the change is in, and waits for the end of
+// it. It may be called again after it failed. back is for a node that lost its copy.
+func (g Guard) Back(ctx context.Context, back string) (Report, error) {
+	err := persist(ctx, func() error {
+		_, err := g.run(ctx, g.script("go back", detach+backScript, g.vars("BACK", back)))
+		return err
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	return g.wait(ctx, "back")
+}
+
+// Forget removes what the node keeps about a change that is back.
+func (g Guard) Forget(ctx context.Context) error {
+	_, err := g.run(ctx, g.script("forget the change", forgetScript, g.vars()))
+	return err
+}
+
+func (g Guard) wait(ctx context.Context, what string) (r Report, err error) {
+	for {
+		var out string
+		err = persist(ctx, func() (err error) {
+			out, err = g.run(ctx, g.script("wait for its end", waitScript, g.vars("WHAT", what)))
+			return err
+		})
+		if err != nil {
+			return r, err
+		}
+		first, rest, _ := strings.Cut(out, "\n")
+		if word, code, _ := strings.Cut(first, " "); word == "exit" {
+			if r.Code, err = strconv.Atoi(code); err != nil {
+				return r, fmt.Errorf("wait for its end on %s: %q is no exit status", g.Node.Name(), code)
+			}
+			r.Output = rest
+			return r, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+	}
+}
+
+// run gives a script's stdout. What it complains of is the error.
+func (g Guard) run(ctx context.Context, s runner.Script) (string, error) {
+	var out, complaints strings.Builder
+	exit, err := g.Node.Run(ctx, s, func(l runner.Line) {
+		b := &out
+		if l.Stream == runner.Stderr {
+			b = &complaints
+		}
+		b.WriteString(l.Text)
+		if !l.Cut {
+			b.WriteByte('\n')
+		}
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case exit.OK():
+		return out.String(), nil
+	case exit.Why == runner.Cancelled && ctx.Err() != nil:
+		return "", ctx.Err()
+	}
+	why := errors.New(exit.String())
+	switch said := strings.TrimSpace(complaints.String()); {
+	case exit.Why == runner.Ended && exit.Code == exitGone:
+		why = ErrWentBack
+	case exit.Why == runner.Ended && exit.Code == exitBusy:
+		why = fmt.Errorf("%w: %s", ErrBusy, said)
+	case said != "":
+		why = fmt.Errorf("%s: %s", exit, said)
+	}
+	return "", fmt.Errorf("%s on %s: %w", s.Name, g.Node.Name(), why)
+}
+
+// persist tries again while the node cannot be reached.
+func persist(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		var e *runner.Error
+		if err == nil || !errors.As(err, &e) {
+			return err
+		}
+		switch e.Kind {
+		case runner.Lost, runner.Silent, runner.Refused, runner.Unreachable, runner.Unknown:
+		default:
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
+		}
+	}
+}

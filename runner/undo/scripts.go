@@ -1,0 +1,158 @@
+package undo
+
+// What a guarded change is made of on the node, all of it POSIX sh. Each change
+// has a folder, $DIR, with these files:
+//
+//	armed, confirmed, fired, undoing   its state: one file, renamed, because only
+//	                                   one of several can rename it
+//	change, back                       the scripts
+//	NAME.pid NAME.out NAME.exit        of those that ran apart
+//	watch, go                          the two scripts below
+
+// detach starts a script in a session of its own, without the mark by which the
+// leash finds what a script left behind: it has to outlive the connection. The
+// unit of systemd outlives even a login session whose processes are killed at
+// its end. It waits until the script is there.
+const detach = `detach() { # UNIT AFTER PID-FILE SCRIPT ARG...
+  unit=$1 after=$2 pid=$3
+  shift 3
+  rm -f "$pid"
+  if [ -d /run/systemd/system ] && command -v systemd-run >/dev/null; then
+    if [ "$after" = 0 ]; then
+      systemd-run --quiet --collect --unit="$unit" /bin/sh "$@" 0 && return
+    else
+      systemd-run --quiet --collect --unit="$unit" --on-active="$after" \
+        --timer-property=AccuracySec=100ms /bin/sh "$@" 0 && return
+    fi
+  fi
+  env -i PATH="$PATH" LC_ALL=C setsid sh "$@" "$after" </dev/null >/dev/null 2>&1 &
+  i=0
+  while [ ! -s "$pid" ] && [ "$i" -lt 50 ]; do
+    sleep 0.1
+    i=$((i + 1))
+  done
+  [ -s "$pid" ] || { echo "could not start a process of its own" >&2; return 1; }
+}
+`
+
+const armScript = `umask 077
+mkdir -p "$ROOT" || exit 1
+for other in "$ROOT"/*/armed; do
+  if [ -e "$other" ]; then
+    echo "${other%/armed}" >&2
+    exit 3
+  fi
+done
+mkdir "$DIR" || exit 1
+if printf '%s\n' "$BACK" >"$DIR/back" && printf '%s\n' "$WATCH" >"$DIR/watch" &&
+  printf '%s\n' "$GO" >"$DIR/go" && : >"$DIR/armed" &&
+  detach "$UNIT" "$AFTER" "$DIR/watch.pid" "$DIR/watch" "$DIR"; then
+  exit 0
+fi
+rm -rf "$DIR"
+exit 1
+`
+
+// watchScript is the dead-man's switch: $1 is the folder, $2 the seconds that it
+// still has to wait.
+const watchScript = `cd "$1" || exit 1
+echo $$ >watch.pid
+[ "$2" = 0 ] || sleep "$2"
+mv armed fired 2>/dev/null || exit 0
+if [ -s change.pid ] && [ ! -e change.exit ]; then
+  read -r pid <change.pid
+  kill -KILL "-$pid" 2>/dev/null
+fi
+sh ./back >back.out 2>&1
+echo $? >back.new
+mv back.new back.exit`
+
+// goScript runs the script $2 of the folder $1. The moment that it waits lets the
+// answer of the script that started it through: it may cut the connection.
+const goScript = `cd "$1" || exit 1
+echo $$ >"$2.pid"
+sleep 0.5
+sh "./$2" >"$2.out" 2>&1
+echo $? >"$2.new"
+mv "$2.new" "$2.exit"`
+
+const startScript = `[ -e "$DIR/armed" ] || exit 4
+printf '%s\n' "$CHANGE" >"$DIR/change" || exit 1
+detach "$UNIT-change" 0 "$DIR/change.pid" "$DIR/go" "$DIR" change
+`
+
+const waitScript = `i=0
+while [ ! -e "$DIR/$WHAT.exit" ] && [ "$i" -lt 50 ]; do
+  if [ "$WHAT" = change ] && [ ! -e "$DIR/armed" ]; then
+    exit 4
+  fi
+  sleep 0.1
+  i=$((i + 1))
+done
+if [ -e "$DIR/$WHAT.exit" ]; then
+  read -r code <"$DIR/$WHAT.exit"
+  echo "exit $code"
+  cat "$DIR/$WHAT.out"
+else
+  echo running
+fi
+`
+
+// The switch's process is ended by its group, and only where it still is what
+// it was: a number can be somebody else's by now.
+const unwatch = `if [ -d /run/systemd/system ] && command -v systemctl >/dev/null; then
+  systemctl stop "$UNIT.timer" 2>/dev/null
+fi
+if [ -s "$DIR/watch.pid" ]; then
+  read -r pid <"$DIR/watch.pid"
+  if grep -qsF "$DIR/watch" "/proc/$pid/cmdline"; then
+    kill -TERM "-$pid" 2>/dev/null
+  fi
+fi
+`
+
+const confirmScript = `[ -e "$DIR/confirmed" ] || mv "$DIR/armed" "$DIR/confirmed" 2>/dev/null || exit 4
+` + unwatch + `exit 0
+`
+
+// A switch that has fired is let run to its end, and a way back that is under way
+// too: this may be a second attempt, because the connection was cut. A node that
+// lost the folder without a reboot gets it again.
+const backScript = `umask 077
+[ -d "$DIR" ] || mkdir -p "$DIR" || exit 1
+printf '%s\n' "$GO" >"$DIR/go" || exit 1
+[ -s "$DIR/back" ] || printf '%s\n' "$BACK" >"$DIR/back" || exit 1
+for state in armed confirmed; do
+  mv "$DIR/$state" "$DIR/undoing" 2>/dev/null
+done
+if [ -e "$DIR/fired" ]; then
+  i=0
+  while [ ! -e "$DIR/back.exit" ] && [ "$i" -lt 150 ]; do
+    sleep 0.1
+    i=$((i + 1))
+  done
+  if [ -e "$DIR/back.exit" ]; then
+    read -r code <"$DIR/back.exit"
+    [ "$code" != 0 ] || exit 0
+  fi
+fi
+if [ -s "$DIR/back.pid" ] && [ ! -e "$DIR/back.exit" ]; then
+  read -r pid <"$DIR/back.pid"
+  if grep -qsF "$DIR/go" "/proc/$pid/cmdline"; then
+    exit 0
+  fi
+fi
+` + unwatch + `if [ -s "$DIR/change.pid" ] && [ ! -e "$DIR/change.exit" ]; then
+  read -r pid <"$DIR/change.pid"
+  if grep -qsF "$DIR/go" "/proc/$pid/cmdline"; then
+    kill -KILL "-$pid" 2>/dev/null
+  fi
+fi
+rm -f "$DIR/back.exit"
+detach "$UNIT-back-$$" 0 "$DIR/back.pid" "$DIR/go" "$DIR" back
+`
+
+const forgetScript = unwatch + `rm -rf "$DIR"
+rmdir "$ROOT" 2>/dev/null
+exit 0
+`
