@@ -24,6 +24,10 @@ const (
 	tcpNodeRate = 93.2e9
 	// What is left where one end sends frames that the other doesn't take.
 	tcpMismatchRate = 12e6
+	// What balance-rr leaves of a stream whose packets overtake each other, and
+	// the share of them that is sent again.
+	disordered       = 0.72
+	disorderedResent = 0.004
 
 	// What the faults leave of it.
 	degradedRate = 13.1e9

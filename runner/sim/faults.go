@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ func defects() map[string]defect {
 	one := func(r *Rig, dev string) *function { return r.nodes[0].function(dev) }
 	rail1, rail2, twin1 := "rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0"
 	rail2IP := netip.MustParsePrefix("192.168.200.10/24")
-	return map[string]defect{
+	all := map[string]defect{
 		"link-down": {
 			title: "Rail 2's interface is down",
 			doc:   "On spark-01 enp1s0f1np1 is administratively down. Its RDMA port is DOWN, and a test on it ends at once with \"Port number 1 state is Down\".",
@@ -58,6 +59,11 @@ func defects() map[string]defect {
 			on:    func(r *Rig) { one(r, rail1).moveGIDs(2, 4) },
 			off:   func(r *Rig) { one(r, rail1).moveGIDs(4, 2) },
 		},
+		"autobond": {
+			title: "The bonding module makes bond0 by itself",
+			doc:   "Neither node has systemd's \"options bonding max_bonds=0\": loading the module made an empty bond0 in balance-rr on both. \"ip link add bond0\" fails with \"File exists\", and whatever follows it works on the wrong bond.",
+			on:    autobond, off: noAutobond,
+		},
 		"bond-left-over": {
 			title: "A bond still holds the rails",
 			doc:   "bond0 holds rails 1 and 2 on spark-01. The ports stay ACTIVE, but their GIDs are the bond's: tests per rail fail to reach RTR, or hang.",
@@ -74,7 +80,7 @@ func defects() map[string]defect {
 				}
 				n.deleteBond("bond0")
 				for _, f := range n.functions[:2] {
-					f.net.up = true
+					f.net.setUp(true)
 				}
 				one(r, rail1).net.addAddr(netip.MustParsePrefix("192.168.100.10/24"))
 				one(r, rail2).net.addAddr(rail2IP)
@@ -176,6 +182,8 @@ func defects() map[string]defect {
 			},
 		},
 	}
+	maps.Copy(all, nixlDefects())
+	return all
 }
 
 // Faults lists everything that can be broken, sorted by name.
@@ -225,9 +233,32 @@ func (r *Rig) set(name string, on bool) error {
 func carrierChanged(r *Rig) {
 	for _, n := range r.nodes {
 		for _, f := range n.functions {
-			if f.qsfp == 0 {
-				f.net.changes++
+			if f.qsfp != 0 {
+				continue
 			}
+			f.net.changes++
+			if f.net.master != nil && !f.net.running() {
+				f.net.slave.failures++
+			}
+		}
+		n.linksReady()
+	}
+}
+
+// autobond is on the nodes from their boot: something has loaded the driver.
+func autobond(r *Rig) {
+	treeChanged(r)
+	for _, n := range r.nodes {
+		n.unloadBonding()
+		n.loadBonding(-1)
+	}
+}
+
+func noAutobond(r *Rig) {
+	treeChanged(r)
+	for _, n := range r.nodes {
+		if d := n.netdev("bond0"); d != nil && len(d.slaves()) == 0 {
+			n.unloadBonding()
 		}
 	}
 }
@@ -244,25 +275,94 @@ func (f *function) moveGIDs(from, to int) {
 	f.gids[from], f.gids[from+1] = gid{}, gid{}
 }
 
-// makeBond builds what the tutorial's bonding part leaves behind: both rails
-// under bond0, which has rail 1's address.
+// makeBond builds what the tutorial's bonding part leaves behind, step by step:
+// both rails under bond0, which has rail 1's address, and whose GIDs have moved
+// because the rails had theirs for a while longer.
 func (n *node) makeBond(name, mode string) {
-	b := n.addNetdev(name, "bond", [6]byte{}, 1500)
-	b.bond = &bondState{mode: mode, policy: "layer3+4", miimon: 100}
-	b.addrs = []netip.Prefix{n.functions[0].net.ipv4()}
-	for _, f := range n.functions[:2] {
-		f.net.addrs = nil
-		f.net.enslave(b)
+	n.loadBonding(0)
+	b := n.newBond(name, bondState{mode: mode, policy: "layer3+4", miimon: 100})
+	rails := []*netdev{n.functions[0].net, n.functions[1].net}
+	first := rails[0].ipv4()
+	for _, d := range rails {
+		d.setUp(false)
+		d.enslave(b)
+	}
+	b.addAddr(first)
+	b.setUp(true)
+	for _, d := range rails {
+		d.flush(netip.Addr.IsValid)
 	}
 }
 
+// deleteBond removes a bond and lets its slaves go.
 func (n *node) deleteBond(name string) {
 	b := n.netdev(name)
 	for _, s := range b.slaves() {
 		s.release()
 	}
+	b.setUp(false)
+	b.flush(netip.Addr.IsValid)
+	n.routes = slices.DeleteFunc(n.routes, func(r route) bool { return r.dev == name })
+	n.fixed = slices.DeleteFunc(n.fixed, func(x neighbour) bool { return x.dev == name })
 	n.netdevs = slices.DeleteFunc(n.netdevs, func(d *netdev) bool { return d == b })
 	n.tree = nil
+}
+
+// loadBonding loads the driver, which makes as many bonds by itself as it is
+// told: by maxBonds, or where that is negative by modprobe's configuration.
+func (n *node) loadBonding(maxBonds int) {
+	if slices.Contains(n.modules, "bonding") {
+		return
+	}
+	n.modules = append(n.modules, "bonding")
+	n.tree = nil
+	if maxBonds < 0 {
+		maxBonds = n.configuredBonds()
+	}
+	for i := range maxBonds {
+		if name := fmt.Sprint("bond", i); n.netdev(name) == nil {
+			n.newBond(name, bondState{mode: "balance-rr", policy: "layer2"})
+		}
+	}
+}
+
+// unloadBonding takes all bonds away with the driver: it has no users that would
+// keep it.
+func (n *node) unloadBonding() {
+	for _, d := range slices.Clone(n.netdevs) {
+		if d.bond != nil {
+			n.deleteBond(d.name)
+		}
+	}
+	n.modules = slices.DeleteFunc(n.modules, func(m string) bool { return m == "bonding" })
+	n.tree = nil
+}
+
+// configuredBonds is what modprobe's configuration says: systemd's file says that
+// there are none, and without it the driver makes one.
+func (n *node) configuredBonds() int {
+	bonds := 1
+	for _, dir := range []string{"/usr/lib/modprobe.d", "/etc/modprobe.d"} {
+		i, _, err := n.lookup(dir, true)
+		if err != nil {
+			continue
+		}
+		for _, name := range i.names() {
+			text, _ := n.readFile(dir+"/"+name, true)
+			for line := range strings.Lines(text) {
+				words := strings.Fields(line)
+				if len(words) < 2 || words[0] != "options" || words[1] != "bonding" {
+					continue
+				}
+				for _, w := range words[2:] {
+					if v, ok := strings.CutPrefix(w, "max_bonds="); ok {
+						bonds, _ = strconv.Atoi(v)
+					}
+				}
+			}
+		}
+	}
+	return bonds
 }
 
 // resetCounters is called halfway through each flow.

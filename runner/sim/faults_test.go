@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,12 +74,24 @@ func TestFaults(t *testing.T) {
 				return c.code == 1 && strings.Contains(c.err, "GID types")
 			},
 		},
+		"autobond": {
+			says("spark-01", "cat /proc/net/bonding/bond0", 0, "Bonding Mode: load balancing (round-robin)"),
+			says("spark-02", "ls /sys/module/bonding; sudo ip link add bond0 type bond mode balance-xor && sudo modprobe -r bonding", 2, "File exists"),
+			func(b *bench) bool {
+				out := b.must("spark-01", "sudo modprobe -r bonding; sudo modprobe bonding; ls /sys/class/net; sudo modprobe -r bonding; sudo modprobe bonding max_bonds=0; ls -d /sys/class/net/bond*")
+				if !strings.Contains(out, "bond0\n") {
+					b.must("spark-01", "sudo modprobe -r bonding")
+					return false
+				}
+				return strings.HasSuffix(out, "/sys/class/net/bonding_masters\n")
+			},
+		},
 		"bond-left-over": {
 			says("spark-01", "cat /proc/net/bonding/bond0", 0, "Bonding Mode: load balancing (xor)"),
 			says("spark-01", "readlink /sys/class/net/enp1s0f1np1/master", 0, "bond0"),
 			says("spark-01", "cat /sys/class/infiniband/rocep1s0f0/ports/1/gid_attrs/ndevs/5", 0, "bond0"),
 			func(b *bench) bool {
-				_, c := b.test("ib_write_bw -x 3", "ib_write_bw -x 3 192.168.100.10")
+				_, c := b.test("timeout 5 ib_write_bw -x 3", "ib_write_bw -x 3 192.168.100.10")
 				return c.code == 1
 			},
 		},
@@ -147,6 +160,7 @@ func TestFaults(t *testing.T) {
 			return false
 		}},
 	}
+	maps.Copy(checks, nixlChecks(says))
 	for _, f := range Faults() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()

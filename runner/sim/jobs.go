@@ -26,6 +26,7 @@ type backgroundJob struct {
 	ctx    context.Context //nolint:containedctx // it is the job's life, which kill ends
 	cancel context.CancelFunc
 	number int // which of its shell's jobs it is, from 1
+	pid    int
 }
 
 // trackJob rewrites a statement that runs in the background.
@@ -61,7 +62,7 @@ func (sh *shell) newJob(ctx context.Context, env expand.Environ) []string {
 	n.nextPID += 3
 	n.rig.mu.Unlock()
 	count, _ := strconv.Atoi(env.Get(jobCountVariable).String())
-	bg := &backgroundJob{number: count + 1}
+	bg := &backgroundJob{number: count + 1, pid: pid}
 	bg.ctx, bg.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

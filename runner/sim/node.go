@@ -17,11 +17,14 @@ type node struct {
 	index     int // 0 or 1
 	functions []*function
 	netdevs   []*netdev // by ifindex
-	routes    []route   // those that no address brings along
+	routes    []route   // of all tables but the local one
+	fixed     []neighbour
 	listeners map[int]*listener
 	procs     map[int]*process
-	files     map[string]*file
+	files     map[string]*inode // what scripts made, by path
+	units     map[string]*unit  // of systemd, by name
 	modules   []string
+	held      int64 // bytes of memory that the tools hold
 	nextPID   int
 	nextQPN   int
 	runs      map[string]uint64 // how often each tool drew random numbers
@@ -74,8 +77,8 @@ func (g gid) family() int {
 }
 
 // prefixContains asks whether a GID's address is in a prefix's network.
-func prefixContains(g gid) func(netip.Prefix) bool {
-	return func(p netip.Prefix) bool { return p.Addr().Is4() && p.Masked().Contains(g.addr) }
+func prefixContains(g gid) func(address) bool {
+	return func(a address) bool { return a.Addr().Is4() && a.Masked().Contains(g.addr) }
 }
 
 // bytes is the GID as it is on the wire: an IPv4 address is mapped into IPv6.
@@ -86,43 +89,6 @@ func (g gid) bytes() [16]byte {
 	return g.addr.As16()
 }
 
-// A netdev is a network interface.
-type netdev struct {
-	node    *node
-	name    string
-	index   int
-	kind    string // ether, loopback or bond
-	mac     [6]byte
-	mtu     int
-	up      bool // administratively
-	addrs   []netip.Prefix
-	master  *netdev
-	fn      *function // nil for lo, the management interface and bonds
-	changes int       // of its carrier
-	bond    *bondState
-
-	rxBytes, rxPackets, txBytes, txPackets uint64
-}
-
-type bondState struct {
-	mode, policy string
-	miimon       int
-}
-
-func (d *netdev) count(tx, txPackets, rx, rxPackets uint64) {
-	d.txBytes += tx
-	d.txPackets += txPackets
-	d.rxBytes += rx
-	d.rxPackets += rxPackets
-}
-
-type route struct {
-	dst netip.Prefix
-	via netip.Addr
-	dev string
-	src netip.Addr
-}
-
 // A listener is a TCP port that a process on the node listens on.
 type listener struct {
 	port   int
@@ -130,6 +96,11 @@ type listener struct {
 	accept chan *rendezvous // nil where nobody answers
 	test   *perftest
 	iperf  *iperfServer
+	// forward is set where the node's SSH server listens for its client, on loopback.
+	forward *forward
+	// asio is set where a nixlbench waits for the other one.
+	asio *asioLink
+	nixl *program // a target of railbench's programs
 }
 
 // A process is what tools show of a script's command.
@@ -137,23 +108,30 @@ type process struct {
 	pid  int
 	args []string
 	root bool
+	// end ends a process that is in a group of its own; nil where the process
+	// belongs to a script.
+	end func()
 }
 
 func newNode(r *Rig, index int) *node {
 	n := &node{
 		rig: r, index: index, name: fmt.Sprintf("spark-%02d", index+1),
-		listeners: map[int]*listener{}, procs: map[int]*process{}, files: map[string]*file{},
+		listeners: map[int]*listener{}, procs: map[int]*process{}, files: map[string]*inode{}, units: map[string]*unit{},
 		runs: map[string]uint64{}, nextPID: 4210, nextQPN: 0x11a,
 		modules: []string{"mlx5_ib", "ib_uverbs", "ib_core", "mlx5_core", "rdma_ucm", "rdma_cm", "nvidia_uvm", "nvidia"},
 	}
 	host := 10 + index
-	n.addNetdev("lo", "loopback", [6]byte{}, 65536).addrs = []netip.Prefix{
-		netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128"),
+	lo := n.addNetdev("lo", "loopback", [6]byte{}, 65536)
+	for _, a := range []string{"127.0.0.1/8", "::1/128"} {
+		lo.add(address{Prefix: netip.MustParsePrefix(a), scope: "host"})
 	}
 	mac := func(i byte) [6]byte { return [6]byte{0x4c, 0xbb, 0x47, 0x2c, byte(0x10 + index), i} }
 	mgmt := n.addNetdev("enP7s7", "ether", mac(0x20), 1500)
 	mgmt.addAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(101 + index)}), 24))
-	n.routes = []route{{dst: netip.MustParsePrefix("0.0.0.0/0"), via: netip.MustParseAddr("192.168.1.1"), dev: "enP7s7"}}
+	n.routes = append(n.routes, route{
+		dst: netip.MustParsePrefix("0.0.0.0/0"), via: netip.MustParseAddr("192.168.1.1"), dev: "enP7s7",
+		proto: "static", scope: "global", table: mainTable, metric: 100,
+	})
 	for i, hw := range []struct {
 		dev, netdev, pci string
 		half, qsfp       int
@@ -168,9 +146,7 @@ func newNode(r *Rig, index int) *node {
 		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), 1500)
 		fn.net, d.fn = d, fn
 		n.functions = append(n.functions, fn)
-		for _, v2 := range []bool{false, true} {
-			fn.addGID(gid{d.linkLocal(), v2, d.name})
-		}
+		fn.defaultGIDs()
 		// The twin of rail 1 had another address once: its IPv4 entry is not
 		// where everybody expects it. A GID index is whatever slot was free.
 		old := netip.PrefixFrom(netip.AddrFrom4([4]byte{169, 254, 7, byte(host)}), 16)
@@ -187,6 +163,7 @@ func newNode(r *Rig, index int) *node {
 		fn.hw["lifespan"] = 10
 		fn.hw["rx_write_requests"] = fn.port.rcvPackets / 64
 	}
+	n.linksReady()
 	return n
 }
 
@@ -195,7 +172,7 @@ func (n *node) addNetdev(name, kind string, mac [6]byte, mtu int) *netdev {
 	for _, d := range n.netdevs {
 		index = max(index, d.index+1)
 	}
-	d := &netdev{node: n, name: name, index: index, kind: kind, mac: mac, mtu: mtu, up: true, changes: 2}
+	d := &netdev{node: n, name: name, index: index, kind: kind, mac: mac, perm: mac, mtu: mtu, up: true, opened: true, changes: 2}
 	n.netdevs = append(n.netdevs, d)
 	n.tree = nil
 	return d
@@ -304,143 +281,6 @@ func (f *function) bestGID() int {
 	return 1
 }
 
-// plugged says whether a cable is in the netdev's port.
-func (d *netdev) plugged() bool {
-	if d.fn == nil {
-		return true
-	}
-	faults := d.node.rig.faults
-	return !faults["peer-dead"] && (d.fn.qsfp != 0 || !faults["cable-unplugged"])
-}
-
-func (d *netdev) carrier() bool {
-	if d.kind == "bond" {
-		return slices.ContainsFunc(d.slaves(), (*netdev).running)
-	}
-	return d.plugged()
-}
-
-func (d *netdev) running() bool { return d.up && d.carrier() }
-
-func (d *netdev) slaves() []*netdev {
-	var s []*netdev
-	for _, x := range d.node.netdevs {
-		if x.master == d {
-			s = append(s, x)
-		}
-	}
-	return s
-}
-
-func (d *netdev) linkLocal() netip.Addr {
-	m := d.mac
-	return netip.AddrFrom16([16]byte{
-		0xfe, 0x80, 0, 0, 0, 0, 0, 0, m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5],
-	})
-}
-
-func (d *netdev) macText() string {
-	m := d.mac
-	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
-}
-
-// ipv4 is the netdev's first IPv4 address.
-func (d *netdev) ipv4() netip.Prefix {
-	for _, a := range d.addrs {
-		if a.Addr().Is4() {
-			return a
-		}
-	}
-	return netip.Prefix{}
-}
-
-// rdma are the functions whose GID tables show the netdev's addresses.
-func (d *netdev) rdma() []*function {
-	if d.fn != nil {
-		return []*function{d.fn}
-	}
-	var fs []*function
-	for _, s := range d.slaves() {
-		fs = append(fs, s.rdma()...)
-	}
-	return fs
-}
-
-// addAddr gives the netdev an address, and its RDMA devices the two GIDs that
-// come with it; it is false where the netdev has it already.
-func (d *netdev) addAddr(p netip.Prefix) bool {
-	if slices.Contains(d.addrs, p) {
-		return false
-	}
-	d.addrs = append(d.addrs, p)
-	for _, f := range d.rdma() {
-		f.addGID(gid{p.Addr(), false, d.name})
-		f.addGID(gid{p.Addr(), true, d.name})
-	}
-	return true
-}
-
-func (d *netdev) delAddr(p netip.Prefix) bool {
-	i := slices.Index(d.addrs, p)
-	if i < 0 {
-		return false
-	}
-	d.addrs = slices.Delete(d.addrs, i, i+1)
-	for _, f := range d.rdma() {
-		f.delGIDs(func(g gid) bool { return g.addr == p.Addr() && g.ndev == d.name })
-	}
-	return true
-}
-
-// enslave puts the netdev under a bond: the GIDs of its port become the bond's,
-// and its own addresses stay on it, where nothing reaches them.
-func (d *netdev) enslave(bond *netdev) {
-	d.master = bond
-	if len(bond.slaves()) == 1 {
-		bond.mac = d.mac
-	}
-	for _, f := range d.rdma() {
-		f.delGIDs(func(g gid) bool { return g.family() == 4 })
-		for i := range f.gids {
-			if f.gids[i].family() == 6 {
-				f.gids[i].ndev, f.gids[i].addr = bond.name, bond.linkLocal()
-			}
-		}
-		for _, a := range bond.addrs {
-			// The slots that the old addresses had are given back only later.
-			f.gids[4], f.gids[5] = gid{a.Addr(), false, bond.name}, gid{a.Addr(), true, bond.name}
-		}
-	}
-	d.node.tree = nil
-}
-
-// release takes the netdev out of its bond; its addresses do not come back.
-func (d *netdev) release() {
-	d.master = nil
-	d.up = false
-	for _, f := range d.rdma() {
-		f.delGIDs(func(g gid) bool { return g.family() == 4 })
-		for i := range f.gids {
-			if f.gids[i].family() == 6 {
-				f.gids[i].ndev, f.gids[i].addr = d.name, d.linkLocal()
-			}
-		}
-	}
-	d.addrs = nil
-	d.node.tree = nil
-}
-
-// setUp changes the administrative state. The fabric looks again at who has a path.
-func (d *netdev) setUp(up bool) {
-	if d.up == up {
-		return
-	}
-	d.node.rig.fabric.advance()
-	d.up = up
-	d.changes++
-	d.node.rig.fabric.allocate()
-}
-
 // A way is how packets leave a node for an address.
 type way struct {
 	dev    *netdev
@@ -451,43 +291,6 @@ type way struct {
 	local  bool
 }
 
-// route finds the way to an address, as the kernel would: the longest prefix of
-// an interface that is up, and the first of those that are equally long.
-func (n *node) route(dst netip.Addr) (way, bool) {
-	for _, d := range n.netdevs {
-		for _, a := range d.addrs {
-			if a.Addr() == dst || d.kind == "loopback" && a.Masked().Contains(dst) {
-				return way{dev: n.netdevs[0], src: dst, peer: d, local: true}, true
-			}
-		}
-	}
-	var best way
-	bits := -1
-	for _, d := range n.netdevs {
-		if !d.running() && !(d.up && d.kind != "bond") {
-			continue
-		}
-		for _, a := range d.addrs {
-			if a.Addr().Is4() && a.Masked().Contains(dst) && a.Bits() > bits {
-				bits = a.Bits()
-				best = way{dev: d, src: a.Addr(), prefix: a.Masked()}
-			}
-		}
-	}
-	for _, r := range n.routes {
-		d := n.netdev(r.dev)
-		if d != nil && d.up && r.dst.Contains(dst) && r.dst.Bits() > bits {
-			bits = r.dst.Bits()
-			best = way{dev: d, src: d.ipv4().Addr(), via: r.via, prefix: r.dst}
-		}
-	}
-	if bits < 0 {
-		return way{}, false
-	}
-	best.peer = n.neighbour(best.dev, dst)
-	return best, true
-}
-
 // neighbour is the peer's netdev that answers for dst on the same wire as out.
 // A node answers for any of its addresses on any of its interfaces, but only
 // from a wire that is joined to out.
@@ -496,14 +299,29 @@ func (n *node) neighbour(out *netdev, dst netip.Addr) *netdev {
 		return nil
 	}
 	for _, d := range n.peer().netdevs {
-		if !d.running() || d.master != nil || !slices.ContainsFunc(d.addrs, func(p netip.Prefix) bool { return p.Addr() == dst }) {
+		if !d.running() || d.master != nil || !d.has(dst) {
 			continue
 		}
-		if slices.ContainsFunc(out.wires(), func(w int) bool { return slices.Contains(d.wires(), w) }) {
+		if out.joined(d) && d.joined(out) {
 			return d
 		}
 	}
 	return nil
+}
+
+// joined says whether what the netdev sends arrives at the other one. A bond at
+// one end only sends answers over the other cable too, to an interface that
+// doesn't take them; one that uses a single link doesn't.
+func (d *netdev) joined(other *netdev) bool {
+	from := d.wires()
+	if d.bond != nil && other.bond == nil {
+		for _, s := range d.slaves() {
+			if s.running() && (d.bond.mode != "active-backup" || s == d.activeSlave()) && !slices.Equal(s.wires(), other.wires()) {
+				return false
+			}
+		}
+	}
+	return slices.ContainsFunc(from, func(w int) bool { return slices.Contains(other.wires(), w) })
 }
 
 // wires are the cables that the netdev is on: QSFP port 0 or 1, or the

@@ -45,18 +45,25 @@ type Rig struct {
 	fabric *fabric
 	faults map[string]bool
 	hog    *flow
-	conns  map[net.Conn]string // of the SSH servers, and their node
+	agents map[string]*nixlbench // by the metadata that they send
+	conns  map[net.Conn]string   // of the SSH servers, and their node
 	closed bool
 
 	serving sync.WaitGroup
+
+	// What runs apart from connections lives until Close.
+	apart sync.WaitGroup
+	life  context.Context //nolint:containedctx // it is the rig's, which outlives every call
+	die   context.CancelFunc
 }
 
 // New makes a rig. A fault that does not exist is an error.
 func New(o Options) (*Rig, error) {
 	r := &Rig{
 		seed: o.Seed, clock: newClock(o.Speed), tools: toolTable(),
-		hosts: map[string]ssh.Signer{}, faults: map[string]bool{}, conns: map[net.Conn]string{},
+		hosts: map[string]ssh.Signer{}, faults: map[string]bool{}, conns: map[net.Conn]string{}, agents: map[string]*nixlbench{},
 	}
+	r.life, r.die = context.WithCancel(context.Background())
 	r.fabric = newFabric(r)
 	for i := range r.nodes {
 		n := newNode(r, i)
@@ -90,7 +97,9 @@ func (r *Rig) Close() error {
 		c.Close()
 	}
 	r.mu.Unlock()
+	r.die()
 	r.serving.Wait()
+	r.apart.Wait()
 	return nil
 }
 

@@ -156,7 +156,7 @@ func TestShell(t *testing.T) {
 		{"cat /sys/class/infiniband/rocep1s0f0/ports/1/gids/3", "0000:0000:0000:0000:0000:ffff:c0a8:640a\n"},
 		{"cat /sys/class/infiniband/roceP2p1s0f0/ports/1/gid_attrs/types/5", "RoCE v2\n"},
 		{"grep -H . /sys/class/net/enp1s0f*/phys_port_name", "/sys/class/net/enp1s0f0np0/phys_port_name:p0\n/sys/class/net/enp1s0f1np1/phys_port_name:p1\n"},
-		{"command -v ib_write_bw; command -v nixlbench || echo none", "/usr/bin/ib_write_bw\nnone\n"},
+		{"command -v ib_write_bw; command -v etcdctl || echo none", "/usr/bin/ib_write_bw\nnone\n"},
 		{"f() { echo in $1; }; f x; x=$(seq 3 | wc -l); echo $x", "in x\n3\n"},
 		{"echo hi > /tmp/x; cat /tmp/x; rm /tmp/x; cat /tmp/x 2>/dev/null || echo gone", "hi\ngone\n"},
 		{"sh -c 'echo $0 $1' name arg", "name arg\n"},

@@ -48,8 +48,6 @@ func (n *node) serveConn(conn net.Conn, key ssh.Signer) {
 		return
 	}
 	conn.SetDeadline(time.Time{})
-	// A keepalive is answered with a failure, as sshd does: an answer it is.
-	go ssh.DiscardRequests(requests)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -59,6 +57,7 @@ func (n *node) serveConn(conn net.Conn, key ssh.Signer) {
 	var open sync.WaitGroup
 	defer open.Wait()
 	defer cancel()
+	open.Go(func() { n.globalRequests(server, requests) })
 	for nc := range channels {
 		if nc.ChannelType() != "session" {
 			nc.Reject(ssh.Prohibited, "only sessions are simulated")
@@ -202,7 +201,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 			leashed, cancel := context.WithCancel(leashed)
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
-			code = sh.start(leashed, text, job{name: "railbench", env: append(s.env, "LC_ALL=C"), stdout: out, stderr: errs})
+			code = sh.start(leashed, text, job{name: "railbench", env: append(s.env, "LC_ALL=C", leashVariable+"=simulated"), stdout: out, stderr: errs})
 			return code
 		})
 		if err != nil {

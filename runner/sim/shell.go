@@ -28,6 +28,8 @@ type shell struct {
 	proc *process
 	// tty is where an interactive shell prints: tools flush each line there.
 	tty io.Writer
+	// umask is guarded by the rig's lock.
+	umask fs.FileMode
 
 	mu      sync.Mutex
 	running int // commands
@@ -36,7 +38,10 @@ type shell struct {
 }
 
 func newShell(n *node, root, bash bool) *shell {
-	sh := &shell{node: n, root: root, bash: bash}
+	sh := &shell{node: n, root: root, bash: bash, umask: 0o002}
+	if root {
+		sh.umask = 0o022
+	}
 	sh.idle.L = &sh.mu
 	return sh
 }
@@ -295,7 +300,7 @@ func (sh *shell) beforeCall(ctx context.Context, args []string) ([]string, error
 			return []string{"@refuse", "filename argument required"}, nil
 		}
 		sh.node.rig.mu.Lock()
-		text, err := sh.node.readFile(absolute(hc.Dir, args[1]))
+		text, err := sh.node.readFile(absolute(hc.Dir, args[1]), sh.root)
 		sh.node.rig.mu.Unlock()
 		if err != nil {
 			return []string{"@refuse", args[1] + ": " + errorText(err)}, nil
@@ -371,14 +376,15 @@ func (sh *shell) exec(ctx context.Context, args []string) error {
 	}()
 	hc := interp.HandlerCtx(ctx)
 	whole := ctx
-	if bg := sh.jobOf(hc.Env); bg != nil {
+	bg := sh.jobOf(hc.Env)
+	if bg != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(bg.ctx, cancel)()
 	}
 	c := &call{
-		sh: sh, node: sh.node, root: sh.root, args: args, dir: hc.Dir,
+		sh: sh, node: sh.node, root: sh.root, args: args, dir: hc.Dir, job: bg,
 		in: input(ctx, hc.Stdin), err: hc.Stderr,
 		live: sh.tty != nil && hc.Stdout == sh.tty,
 		env:  func(name string) string { return hc.Env.Get(name).String() },
@@ -444,17 +450,17 @@ func absolute(dir, name string) string {
 
 func (sh *shell) open(ctx context.Context, name string, flag int, _ os.FileMode) (io.ReadWriteCloser, error) {
 	n := sh.node
+	given := name
 	name = absolute(interp.HandlerCtx(ctx).Dir, name)
-	fail := func(err error) (io.ReadWriteCloser, error) {
-		return nil, &os.PathError{Op: "sh: 1: cannot open", Path: name, Err: err}
-	}
+	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
+	fail := func(err error) (io.ReadWriteCloser, error) { return nil, sh.cannotOpen(given, writes, err) }
 	n.rig.mu.Lock()
 	defer n.rig.mu.Unlock()
 	if name == os.DevNull {
 		return &content{Reader: strings.NewReader("")}, nil
 	}
-	if flag&(os.O_WRONLY|os.O_RDWR) == 0 {
-		text, err := n.readFile(name)
+	if !writes {
+		text, err := n.readFile(name, sh.root)
 		if errors.Is(err, syscall.EINVAL) {
 			// The file opens; the read fails.
 			return &content{Reader: failing{err}}, nil
@@ -464,7 +470,7 @@ func (sh *shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 		}
 		return &content{Reader: strings.NewReader(text)}, nil
 	}
-	f, err := n.create(name, sh.root)
+	f, err := n.create(name, sh.root, 0o666&^sh.umask)
 	if err != nil {
 		return fail(err)
 	}
@@ -472,6 +478,24 @@ func (sh *shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 		f.data = nil
 	}
 	return &content{Reader: strings.NewReader(""), node: n, file: f}, nil
+}
+
+// cannotOpen is what the shell says for a redirection that fails.
+func (sh *shell) cannotOpen(name string, writes bool, err error) error {
+	text, who := errorText(err), "sh: 1: cannot open"
+	if writes {
+		who = "sh: 1: cannot create"
+	}
+	switch {
+	case sh.bash:
+		who = "bash: line 1:"
+	case errors.Is(err, syscall.ENOENT) && writes:
+		text = "Directory nonexistent"
+	case errors.Is(err, syscall.ENOENT):
+		text = "No such file"
+	}
+	// The interpreter takes any other error for one that ends the script.
+	return &os.PathError{Op: who, Path: name, Err: errors.New(text)}
 }
 
 // content is an open file.
@@ -507,9 +531,12 @@ func (sh *shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error
 	n := sh.node
 	n.rig.mu.Lock()
 	defer n.rig.mu.Unlock()
-	dir, _, err := n.lookup(absolute(interp.HandlerCtx(ctx).Dir, name), true)
+	dir, _, err := n.walk(absolute(interp.HandlerCtx(ctx).Dir, name), true, sh.root)
 	if err != nil {
 		return nil, err
+	}
+	if !dir.may(sh.root, toRead) {
+		return nil, syscall.EACCES
 	}
 	if dir.kids == nil {
 		return nil, syscall.ENOTDIR
@@ -525,7 +552,7 @@ func (sh *shell) stat(ctx context.Context, name string, follow bool) (fs.FileInf
 	n := sh.node
 	n.rig.mu.Lock()
 	defer n.rig.mu.Unlock()
-	i, _, err := n.lookup(absolute(interp.HandlerCtx(ctx).Dir, name), follow)
+	i, _, err := n.walk(absolute(interp.HandlerCtx(ctx).Dir, name), follow, sh.root)
 	if err != nil {
 		return nil, &os.PathError{Op: "stat", Path: name, Err: err}
 	}
@@ -536,12 +563,13 @@ func (sh *shell) access(ctx context.Context, name string, mode interp.AccessMode
 	n := sh.node
 	n.rig.mu.Lock()
 	defer n.rig.mu.Unlock()
-	i, real, err := n.lookup(absolute(interp.HandlerCtx(ctx).Dir, name), true)
+	i, _, err := n.walk(absolute(interp.HandlerCtx(ctx).Dir, name), true, sh.root)
 	switch {
 	case err != nil:
 		return err
-	case mode&interp.AccessExec != 0 && i.mode&0o111 == 0,
-		mode&interp.AccessWrite != 0 && !sh.root && i.mode&0o002 == 0 && !writable(real, false):
+	case mode&interp.AccessRead != 0 && !i.may(sh.root, toRead),
+		mode&interp.AccessWrite != 0 && !i.may(sh.root, toWrite),
+		mode&interp.AccessExec != 0 && (i.mode&0o111 == 0 || !i.may(sh.root, toEnter)):
 		return syscall.EACCES
 	}
 	return nil

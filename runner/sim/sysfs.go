@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -36,9 +39,17 @@ DGX_PLATFORM="DGX Server for KVM"`
 // the tree is built again.
 func (n *node) buildTree() *inode {
 	t := newDir()
-	for _, d := range []string{"/tmp", "/dev/shm", homeDir, "/root", "/run", "/sys/class/net", "/sys/class/infiniband", "/sys/bus/pci/devices", "/etc/netplan", "/usr/local/bin", "/proc/net"} {
+	for _, d := range []string{
+		"/run/systemd/system", "/sys/class/net", "/sys/class/infiniband", "/sys/bus/pci/devices", "/etc/netplan",
+		"/etc/modprobe.d", "/usr/local/bin", "/proc/net", "/home",
+	} {
 		t.put(d, newDir())
 	}
+	for _, d := range []string{"/tmp", "/dev/shm"} {
+		t.put(d, &inode{mode: fs.ModeDir | fs.ModeSticky | 0o777, kids: map[string]*inode{}})
+	}
+	t.put("/root", &inode{mode: fs.ModeDir | 0o700, kids: map[string]*inode{}})
+	t.put(homeDir, &inode{mode: fs.ModeDir | 0o750, user: true, kids: map[string]*inode{}})
 	t.link("/bin", "usr/bin")
 	t.link("/sbin", "usr/sbin")
 	for name, tl := range n.rig.tools {
@@ -59,32 +70,37 @@ func (n *node) buildTree() *inode {
 	t.fixed("/etc/dgx-release", dgxRelease)
 	t.fixed("/etc/hosts", fmt.Sprintf("127.0.0.1 localhost\n127.0.1.1 %s\n192.168.1.101 spark-01\n192.168.1.102 spark-02", n.name))
 	t.fixed("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnvidia:x:1000:1000:NVIDIA:/home/nvidia:/bin/bash")
+	if !n.rig.faults["autobond"] {
+		t.fixed("/usr/lib/modprobe.d/systemd.conf", "# options bonding max_bonds=0 keeps the driver from making a bond by itself.\noptions bonding max_bonds=0\noptions dummy numdummies=0")
+	}
+	for _, m := range n.modules {
+		t.put("/sys/module/"+m, newDir())
+		t.fixed("/sys/module/"+m+"/initstate", "live")
+	}
+	if slices.Contains(n.modules, "bonding") {
+		t.text("/sys/class/net/bonding_masters", func() string {
+			var names []string
+			for _, d := range n.netdevs {
+				if d.bond != nil {
+					names = append(names, d.name)
+				}
+			}
+			return strings.Join(names, " ")
+		})
+	}
 	n.procTree(t)
+	n.gpuTree(t)
 	for _, f := range n.functions {
 		n.pciTree(t, f)
 	}
 	for _, d := range n.netdevs {
 		n.netdevTree(t, d)
 	}
-	for name, f := range n.files {
-		if f.mode.IsDir() {
-			if _, ok := t.find(name); !ok {
-				t.put(name, newDir())
-			}
-			continue
-		}
-		t.put(name, &inode{mode: f.mode, file: f})
+	// By name, so that a directory comes before what is in it.
+	for _, name := range slices.Sorted(maps.Keys(n.files)) {
+		t.put(name, n.files[name])
 	}
 	return t
-}
-
-func (i *inode) find(name string) (*inode, bool) {
-	for p := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
-		if i = i.kids[p]; i == nil {
-			return nil, false
-		}
-	}
-	return i, true
 }
 
 func (n *node) procTree(t *inode) {
@@ -104,6 +120,7 @@ func (n *node) procTree(t *inode) {
 		return strings.Join(b, "\n")
 	})
 	t.fixed("/proc/sys/kernel/hostname", n.name)
+	t.fixed("/proc/sys/kernel/random/boot_id", bootID(r.seed, n.index))
 	t.fixed("/proc/sys/kernel/osrelease", kernel)
 	t.fixed("/proc/sys/net/ipv4/conf/all/arp_ignore", "0")
 	t.fixed("/proc/sys/net/ipv4/conf/all/arp_announce", "0")
@@ -118,19 +135,11 @@ func (n *node) procTree(t *inode) {
 	}
 }
 
-func (n *node) memInfo() string {
-	return `MemTotal:       125440000 kB
-MemFree:        109874560 kB
-MemAvailable:   118538240 kB
-Buffers:          152340 kB
-Cached:          7436288 kB
-SwapTotal:      16777212 kB
-SwapFree:       16777212 kB
-CmaTotal:              0 kB
-CmaFree:               0 kB
-HugePages_Total:       0
-HugePages_Free:        0
-Hugepagesize:       2048 kB`
+// bootID is the same as long as the node runs, and another for every seed.
+func bootID(seed uint64, index int) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "railbench sim boot %d %d", seed, index))
+	x := hex.EncodeToString(h[:])
+	return x[:8] + "-" + x[8:12] + "-4" + x[12:15] + "-a" + x[15:18] + "-" + x[18:30]
 }
 
 func (n *node) procNetDev() string {
@@ -140,8 +149,10 @@ func (n *node) procNetDev() string {
 		" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed",
 	}
 	for _, d := range n.netdevs {
+		rx, rxPackets := d.received()
+		tx, txPackets := d.sent()
 		b = append(b, fmt.Sprintf("%6s: %7d %7d    0    0    0     0          0         0 %8d %7d    0    0    0     0       0          0",
-			d.name, d.rxBytes, d.rxPackets, d.txBytes, d.txPackets))
+			d.name, rx, rxPackets, tx, txPackets))
 	}
 	return strings.Join(b, "\n")
 }
@@ -150,18 +161,18 @@ func (n *node) procNetDev() string {
 // tools listen on. State 0A is LISTEN.
 func (n *node) procNetTCP() string {
 	b := []string{"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"}
-	row := func(port, uid, inode int) {
-		b = append(b, fmt.Sprintf("%4d: 00000000:%04X 00000000:0000 0A 00000000:00000000 00:00000000 00000000 %5d        0 %d 1 0000000000000000 100 0 0 10 0",
-			len(b)-1, port, uid, inode))
+	row := func(address string, port, uid, inode int) {
+		b = append(b, fmt.Sprintf("%4d: %s:%04X 00000000:0000 0A 00000000:00000000 00:00000000 00000000 %5d        0 %d 1 0000000000000000 100 0 0 10 0",
+			len(b)-1, address, port, uid, inode))
 	}
-	row(22, 0, 20117)
+	row("00000000", 22, 0, 20117)
 	for _, port := range n.ports() {
 		l := n.listeners[port]
 		uid := 1000
 		if l.proc.root {
 			uid = 0
 		}
-		row(port, uid, 31000+l.proc.pid)
+		row(l.boundHex(), port, uid, 31000+l.proc.pid)
 	}
 	return strings.Join(b, "\n")
 }
@@ -174,25 +185,6 @@ func (n *node) ports() []int {
 	}
 	slices.Sort(ps)
 	return ps
-}
-
-func (d *netdev) procBond() string {
-	names := map[string]string{
-		"balance-rr": "load balancing (round-robin)", "active-backup": "fault-tolerance (active-backup)",
-		"balance-xor": "load balancing (xor)", "802.3ad": "IEEE 802.3ad Dynamic link aggregation",
-	}
-	numbers := map[string]int{"layer2": 0, "layer3+4": 1, "layer2+3": 2}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Ethernet Channel Bonding Driver: v%s\n\nBonding Mode: %s\n", kernel, names[d.bond.mode])
-	if d.bond.mode == "balance-xor" || d.bond.mode == "802.3ad" {
-		fmt.Fprintf(&b, "Transmit Hash Policy: %s (%d)\n", d.bond.policy, numbers[d.bond.policy])
-	}
-	fmt.Fprintf(&b, "MII Status: %s\nMII Polling Interval (ms): %d\nUp Delay (ms): 0\nDown Delay (ms): 0\nPeer Notification Delay (ms): 0", upDown(d.running()), d.bond.miimon)
-	for _, s := range d.slaves() {
-		fmt.Fprintf(&b, "\n\nSlave Interface: %s\nMII Status: %s\nSpeed: 200000 Mbps\nDuplex: full\nLink Failure Count: 0\nPermanent HW addr: %s\nSlave queue ID: 0",
-			s.name, upDown(s.running()), s.macText())
-	}
-	return b.String()
 }
 
 func upDown(up bool) string {
@@ -329,7 +321,7 @@ func (n *node) netdevTree(t *inode, d *netdev) {
 		dir = d.fn.devicePath() + "/net/" + d.name
 		t.link(dir+"/device", "../../../"+d.fn.pci)
 		t.fixed(dir+"/phys_port_name", fmt.Sprintf("p%d", d.fn.qsfp))
-		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(d.node.functions[0].net.macText(), ":", "")+"0000")
+		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(macText(d.node.functions[0].net.perm), ":", "")+"0000")
 	case d.kind == "ether":
 		const pci = "0007:01:00.0"
 		dir = "/sys/devices/pci0007:00/0007:00:00.0/" + pci + "/net/" + d.name
@@ -377,10 +369,10 @@ func (n *node) netdevTree(t *inode, d *netdev) {
 		name  string
 		value func() uint64
 	}{
-		{"rx_bytes", func() uint64 { return d.sum(func(x *netdev) uint64 { return x.rxBytes }) }},
-		{"rx_packets", func() uint64 { return d.sum(func(x *netdev) uint64 { return x.rxPackets }) }},
-		{"tx_bytes", func() uint64 { return d.sum(func(x *netdev) uint64 { return x.txBytes }) }},
-		{"tx_packets", func() uint64 { return d.sum(func(x *netdev) uint64 { return x.txPackets }) }},
+		{"rx_bytes", func() uint64 { v, _ := d.received(); return v }},
+		{"rx_packets", func() uint64 { _, v := d.received(); return v }},
+		{"tx_bytes", func() uint64 { v, _ := d.sent(); return v }},
+		{"tx_packets", func() uint64 { _, v := d.sent(); return v }},
 	} {
 		t.text(dir+"/statistics/"+c.name, func() string {
 			n.rig.fabric.advance()
@@ -397,34 +389,11 @@ func (n *node) netdevTree(t *inode, d *netdev) {
 	}
 	if d.master != nil {
 		t.link(dir+"/master", up+"devices/virtual/net/"+d.master.name)
-		t.text(dir+"/bonding_slave/mii_status", func() string { return upDown(d.running()) })
-		t.text(dir+"/bonding_slave/perm_hwaddr", d.macText)
-		t.fixed(dir+"/bonding_slave/state", "active")
+		d.slaveTree(t, dir+"/bonding_slave/")
 	}
 	if d.bond != nil {
-		modes := map[string]string{"balance-rr": "0", "active-backup": "1", "balance-xor": "2", "802.3ad": "4"}
-		policies := map[string]string{"layer2": "0", "layer3+4": "1", "layer2+3": "2"}
-		t.text(dir+"/bonding/mode", func() string { return d.bond.mode + " " + modes[d.bond.mode] })
-		t.text(dir+"/bonding/xmit_hash_policy", func() string { return d.bond.policy + " " + policies[d.bond.policy] })
-		t.text(dir+"/bonding/miimon", func() string { return fmt.Sprint(d.bond.miimon) })
-		t.text(dir+"/bonding/mii_status", func() string { return upDown(d.running()) })
-		t.text(dir+"/bonding/slaves", func() string {
-			var names []string
-			for _, s := range d.slaves() {
-				names = append(names, s.name)
-			}
-			return strings.Join(names, " ")
-		})
+		d.bondTree(t, dir+"/bonding/")
 	}
-}
-
-// sum is a counter of the netdev; a bond's is the sum of its slaves'.
-func (d *netdev) sum(value func(*netdev) uint64) uint64 {
-	v := value(d)
-	for _, s := range d.slaves() {
-		v += value(s)
-	}
-	return v
 }
 
 func (d *netdev) speed() int {
@@ -468,7 +437,7 @@ func (d *netdev) flagBits() int {
 
 // guid is the device's node GUID as sysfs prints it.
 func (f *function) guid() string {
-	m := f.net.mac
+	m := f.net.perm
 	return fmt.Sprintf("%02x%02x:%02x03:00%02x:%02x%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ type call struct {
 	sh       *shell
 	node     *node
 	root     bool
-	args     []string // with the program's name
+	job      *backgroundJob // that it is in; nil in the foreground
+	args     []string       // with the program's name
 	dir      string
 	in       io.Reader
 	out      *bufio.Writer
@@ -60,8 +62,21 @@ func (c *call) fail(code int, format string, args ...any) int {
 // program is the name that the call's program has in errors.
 func (c *call) program() string { return path.Base(c.args[0]) }
 
-// locked runs f with the rig's lock and the fabric up to date.
+// locked runs f with the rig's lock and the fabric up to date. What f prints is
+// held back until the lock is free: it may go into a file of the node, which the
+// lock guards too, or into a pipe whose reader waits for the lock.
 func (c *call) locked(f func()) {
+	var said, complained bytes.Buffer
+	out, errs := c.out, c.err
+	c.out, c.err = bufio.NewWriter(&said), &complained
+	c.alone(f)
+	c.out.Flush()
+	c.out, c.err = out, errs
+	_, _ = c.err.Write(complained.Bytes()) // a stream that nobody reads any more loses it
+	_, _ = c.out.Write(said.Bytes())
+}
+
+func (c *call) alone(f func()) {
 	c.node.rig.mu.Lock()
 	defer c.node.rig.mu.Unlock()
 	c.node.rig.fabric.advance()
@@ -79,7 +94,7 @@ func (c *call) read(name string) (string, error) {
 	}
 	c.node.rig.mu.Lock()
 	defer c.node.rig.mu.Unlock()
-	return c.node.readFile(c.path(name))
+	return c.node.readFile(c.path(name), c.root)
 }
 
 // exec runs another command in the call's place, as sudo and timeout do.
@@ -143,7 +158,7 @@ func (n *node) installed(name string) bool {
 		return false
 	}
 	_, ok := n.rig.tools[name]
-	return ok
+	return ok && !n.lacks(name)
 }
 
 func (n *node) installedLocked(name string) bool {
@@ -159,6 +174,7 @@ func errorText(err error) string {
 		syscall.EINVAL: "Invalid argument", syscall.EISDIR: "Is a directory",
 		syscall.ENOTDIR: "Not a directory", syscall.ELOOP: "Too many levels of symbolic links",
 		syscall.EEXIST: "File exists", syscall.ENOSPC: "No space left on device",
+		syscall.ENOTEMPTY: "Directory not empty", syscall.EPERM: "Operation not permitted",
 	} {
 		if errors.Is(err, code) {
 			return text
@@ -238,7 +254,8 @@ func toolTable() map[string]tool {
 		"cut": runCut, "seq": runSeq, "sleep": runSleep, "date": runDate, "id": runID, "whoami": runWhoami,
 		"nproc": runNproc, "env": runEnv, "printenv": runEnv, "timeout": runTimeout, "nice": runNice,
 		"stdbuf": runStdbuf, "nohup": runNice, "uname": runUname, "tee": runTee, "mkdir": runMkdir,
-		"rm": runRm, "touch": runTouch, "pwd": runPwd, "stat": runStat, "test": runTest,
+		"rm": runRm, "touch": runTouch, "mv": runMv, "rmdir": runRmdir, "chmod": runChmod, "mktemp": runMktemp,
+		"pwd": runPwd, "stat": runStat, "test": runTest,
 	})
 	add("/usr/bin", "hostname", map[string]func(context.Context, *call) int{"hostname": runHostname})
 	add("/usr/bin", "procps", map[string]func(context.Context, *call) int{
@@ -249,11 +266,15 @@ func toolTable() map[string]tool {
 	add("/usr/bin", "dash", map[string]func(context.Context, *call) int{"sh": runSh, "dash": runSh, "bash": runSh})
 	add("/usr/bin", "sudo", map[string]func(context.Context, *call) int{"sudo": runSudo})
 	add("/usr/bin", "debianutils", map[string]func(context.Context, *call) int{"which": runWhich})
-	add("/usr/bin", "util-linux", map[string]func(context.Context, *call) int{"dmesg": runDmesg, "setsid": runNice})
+	add("/usr/bin", "util-linux", map[string]func(context.Context, *call) int{"dmesg": runDmesg, "setsid": runSetsid})
 	add("/usr/bin", "dpkg", map[string]func(context.Context, *call) int{"dpkg-query": runDpkgQuery, "dpkg": runDpkgQuery})
 	add("/usr/bin", "pciutils", map[string]func(context.Context, *call) int{"lspci": runLspci})
 	add("/usr/bin", "iputils-ping", map[string]func(context.Context, *call) int{"ping": runPing})
-	add("/usr/sbin", "kmod", map[string]func(context.Context, *call) int{"lsmod": runLsmod, "modprobe": runModprobe, "rmmod": runModprobe})
+	add("/usr/bin", "curl", map[string]func(context.Context, *call) int{"curl": runCurl})
+	add("/usr/bin", "systemd", map[string]func(context.Context, *call) int{"systemd-run": runSystemdRun, "systemctl": runSystemctl})
+	add("/usr/sbin", "netplan.io", map[string]func(context.Context, *call) int{"netplan": runNetplan})
+	add("/usr/sbin", "kmod", map[string]func(context.Context, *call) int{"lsmod": runLsmod, "modprobe": runModprobe, "rmmod": runModprobe, "modinfo": runModinfo})
+	add("/usr/sbin", "libc-bin", map[string]func(context.Context, *call) int{"ldconfig": runLdconfig})
 	add("/usr/sbin", "iproute2", map[string]func(context.Context, *call) int{"ip": runIP, "ss": runSs})
 	add("/usr/bin", "iproute2", map[string]func(context.Context, *call) int{"rdma": runRdma})
 	add("/usr/sbin", "ethtool", map[string]func(context.Context, *call) int{"ethtool": runEthtool})
@@ -268,6 +289,8 @@ func toolTable() map[string]tool {
 	})
 	add("/usr/bin", "iperf3", map[string]func(context.Context, *call) int{"iperf3": runIperf3})
 	add("/usr/bin", "ucx-utils", map[string]func(context.Context, *call) int{"ucx_info": runUcxInfo})
+	add("/usr/local/bin", "nixl", map[string]func(context.Context, *call) int{"nixlbench": runNixlbench})
+	add("/usr/bin", "python3", map[string]func(context.Context, *call) int{"python3": runPython})
 	add("/usr/bin", "nvidia-utils-580", map[string]func(context.Context, *call) int{"nvidia-smi": runNvidiaSmi})
 	return t
 }
@@ -359,6 +382,7 @@ func runSh(ctx context.Context, c *call) int {
 	}
 	sh := newShell(c.node, c.root, c.program() == "bash")
 	sh.tty, sh.proc = c.sh.tty, c.sh.proc
+	c.locked(func() { sh.umask = c.umask() })
 	j := job{name: c.program(), dir: c.dir, env: c.exported(), stdin: c.in, stdout: c.raw, stderr: c.err}
 	text := last(set, 'c', "")
 	switch {

@@ -220,7 +220,7 @@ func runUniq(_ context.Context, c *call) int {
 
 // trSet expands ranges and escapes.
 func trSet(s string) []rune {
-	s = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, "[:space:]", " \t\n\r\v\f",
+	s = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\000`, "\x00", `\0`, "\x00", `\\`, `\`, "[:space:]", " \t\n\r\v\f",
 		"[:upper:]", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]", "abcdefghijklmnopqrstuvwxyz", "[:digit:]", "0123456789").Replace(s)
 	in := []rune(s)
 	var out []rune
@@ -487,14 +487,7 @@ func runEnv(ctx context.Context, c *call) int {
 			list = append(list, args[0])
 		default:
 			sub.exported = func() []string { return list }
-			sub.env = func(name string) string {
-				for _, kv := range list {
-					if v, ok := strings.CutPrefix(kv, name+"="); ok {
-						return v
-					}
-				}
-				return ""
-			}
+			sub.env = valueIn(list)
 			return sub.exec(ctx, args)
 		}
 		args = args[1:]
@@ -503,6 +496,18 @@ func runEnv(ctx context.Context, c *call) int {
 		c.println(kv)
 	}
 	return 0
+}
+
+// valueIn looks variables up in an environment.
+func valueIn(env []string) func(string) string {
+	return func(name string) string {
+		for _, kv := range env {
+			if v, ok := strings.CutPrefix(kv, name+"="); ok {
+				return v
+			}
+		}
+		return ""
+	}
 }
 
 func runDate(_ context.Context, c *call) int {
@@ -600,13 +605,13 @@ func runReadlink(_ context.Context, c *call) int {
 	for _, name := range files {
 		c.locked(func() {
 			if c.program() == "realpath" || has(set, "fem") {
-				_, real, err := c.node.lookup(c.path(name), true)
+				_, real, err := c.node.walk(c.path(name), true, c.root)
 				switch {
 				case err == nil:
 					c.println(real)
 				case !has(set, "e") && c.program() != "realpath":
 					// -f lets the last part be missing.
-					if _, dir, err := c.node.lookup(path.Dir(c.path(name)), true); err == nil {
+					if _, dir, err := c.node.walk(path.Dir(c.path(name)), true, c.root); err == nil {
 						c.println(path.Join(dir, path.Base(name)))
 						return
 					}
@@ -619,7 +624,7 @@ func runReadlink(_ context.Context, c *call) int {
 				}
 				return
 			}
-			i, _, err := c.node.lookup(c.path(name), false)
+			i, _, err := c.node.walk(c.path(name), false, c.root)
 			if err != nil || i.mode&fs.ModeSymlink == 0 {
 				code = 1
 				return
@@ -641,7 +646,7 @@ func runLs(_ context.Context, c *call) int {
 	code := 0
 	long := func(name string, i *inode) string {
 		size := info{name, i}.Size()
-		l := fmt.Sprintf("%s 1 root root %5d Nov 21 06:00 %s", modeText(i.mode), size, name)
+		l := fmt.Sprintf("%s 1 %s %s %5d Nov 21 06:00 %s", modeText(i.mode), i.owner(), i.owner(), size, name)
 		if i.target != "" {
 			l += " -> " + i.target
 		}
@@ -650,13 +655,15 @@ func runLs(_ context.Context, c *call) int {
 	var files, dirs []string
 	c.locked(func() {
 		for _, name := range names {
-			i, _, err := c.node.lookup(c.path(name), true)
+			i, _, err := c.node.walk(c.path(name), true, c.root)
 			if err == nil && has(set, "ld") && !strings.HasSuffix(name, "/") {
-				i, _, err = c.node.lookup(c.path(name), false)
+				i, _, err = c.node.walk(c.path(name), false, c.root)
 			}
 			switch {
 			case err != nil:
 				code = c.fail(2, "ls: cannot access '%s': %s", name, errorText(err))
+			case i.kids != nil && !has(set, "d") && !i.may(c.root, toRead):
+				code = c.fail(2, "ls: cannot open directory '%s': Permission denied", name)
 			case i.kids != nil && !has(set, "d"):
 				dirs = append(dirs, name)
 			case has(set, "l"):
@@ -675,7 +682,7 @@ func runLs(_ context.Context, c *call) int {
 				}
 				c.printf("%s:\n", name)
 			}
-			dir, _, _ := c.node.lookup(c.path(name), true)
+			dir, _, _ := c.node.walk(c.path(name), true, c.root)
 			if has(set, "l") {
 				c.println("total 0")
 			}
@@ -716,12 +723,12 @@ func runStat(_ context.Context, c *call) int {
 	code := 0
 	c.locked(func() {
 		for _, name := range files {
-			i, _, err := c.node.lookup(c.path(name), false)
+			i, _, err := c.node.walk(c.path(name), false, c.root)
 			if err != nil {
 				code = c.fail(1, "stat: cannot statx '%s': %s", name, errorText(err))
 				continue
 			}
-			c.println(strings.NewReplacer("%n", name, "%s", fmt.Sprint(info{name, i}.Size()), "%U", "root", "%a", fmt.Sprintf("%o", i.mode.Perm())).Replace(last(set, 'c', "  File: %n\n  Size: %s")))
+			c.println(strings.NewReplacer("%n", name, "%s", fmt.Sprint(info{name, i}.Size()), "%U", i.owner(), "%u", map[bool]string{true: "1000", false: "0"}[i.user], "%a", fmt.Sprintf("%o", i.mode.Perm())).Replace(last(set, 'c', "  File: %n\n  Size: %s")))
 		}
 	})
 	return code
@@ -771,7 +778,7 @@ func runFind(_ context.Context, c *call) int {
 			}
 		}
 		for _, root := range roots {
-			i, _, err := c.node.lookup(c.path(root), strings.HasSuffix(root, "/"))
+			i, _, err := c.node.walk(c.path(root), strings.HasSuffix(root, "/"), c.root)
 			if err != nil {
 				code = c.fail(1, "find: ‘%s’: %s", root, errorText(err))
 				continue
@@ -794,7 +801,7 @@ func runTee(_ context.Context, c *call) int {
 			if name == "/dev/null" {
 				return
 			}
-			f, err := c.node.create(c.path(name), c.root)
+			f, err := c.node.create(c.path(name), c.root, 0o666&^c.umask())
 			if err != nil {
 				code = c.fail(1, "tee: %s: %s", name, errorText(err))
 				return
@@ -806,56 +813,5 @@ func runTee(_ context.Context, c *call) int {
 		})
 	}
 	c.out.Write(b)
-	return code
-}
-
-func runMkdir(_ context.Context, c *call) int {
-	set, dirs, ok := c.flags("m")
-	if !ok {
-		return 1
-	}
-	code := 0
-	for _, name := range dirs {
-		c.locked(func() {
-			if has(set, "p") {
-				for i, r := range c.path(name) {
-					if r == '/' && i > 0 {
-						c.node.mkdir(c.path(name)[:i], c.root)
-					}
-				}
-			}
-			if err := c.node.mkdir(c.path(name), c.root); err != nil && (!has(set, "p") || !errors.Is(err, syscall.EEXIST)) {
-				code = c.fail(1, "mkdir: cannot create directory ‘%s’: %s", name, errorText(err))
-			}
-		})
-	}
-	return code
-}
-
-func runRm(_ context.Context, c *call) int {
-	set, files, ok := c.flags("")
-	if !ok {
-		return 1
-	}
-	code := 0
-	for _, name := range files {
-		c.locked(func() {
-			if err := c.node.remove(c.path(name)); err != nil && (!has(set, "f") || !errors.Is(err, syscall.ENOENT)) {
-				code = c.fail(1, "rm: cannot remove '%s': %s", name, errorText(err))
-			}
-		})
-	}
-	return code
-}
-
-func runTouch(_ context.Context, c *call) int {
-	code := 0
-	for _, name := range c.args[1:] {
-		c.locked(func() {
-			if _, err := c.node.create(c.path(name), c.root); err != nil {
-				code = c.fail(1, "touch: cannot touch '%s': %s", name, errorText(err))
-			}
-		})
-	}
 	return code
 }

@@ -56,8 +56,9 @@ type iperfTest struct {
 	over           chan struct{} // closed when the client is done
 }
 
+// A stream is one flow, or one for each link that its packets are dealt out to.
 type iperfStream struct {
-	flow    *flow
+	flows   []*flow
 	retrans int
 }
 
@@ -260,15 +261,15 @@ func (p *iperf) serve(ctx context.Context, proc *process) int {
 
 func (t *iperfTest) stop(f *fabric) {
 	for _, s := range t.streams {
-		f.stop(s.flow)
+		for _, fl := range s.flows {
+			f.stop(fl)
+		}
 	}
 }
 
 // has says that the address is one of the node's own.
 func (n *node) has(a netip.Addr) bool {
-	return slices.ContainsFunc(n.netdevs, func(d *netdev) bool {
-		return slices.ContainsFunc(d.addrs, func(p netip.Prefix) bool { return p.Addr() == a })
-	})
+	return slices.ContainsFunc(n.netdevs, func(d *netdev) bool { return d.has(a) })
 }
 
 // connect finds the server and runs the test; the streams' sender measures.
@@ -283,8 +284,8 @@ func (p *iperf) connect(ctx context.Context) int {
 		return p.failed(why)
 	}
 	defer close(t.over)
-	for _, s := range t.streams {
-		if err := r.fabric.wait(ctx, s.flow); err != nil {
+	for _, fl := range t.flows() {
+		if err := r.fabric.wait(ctx, fl); err != nil {
 			c.locked(func() { t.stop(r.fabric) })
 			if ctx.Err() != nil {
 				return 143
@@ -346,32 +347,39 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			// Each segment is lost until it is sent small.
 			demand, resent, t.cwnd = tcpMismatchRate/float64(p.streams), 0.4, float64(t.mss)
 		}
-		var flows []*flow
 		for range p.streams {
 			port += 2 // the kernel gives every other port to connections that go out
 			t.ports = append(t.ports, port)
-			from, to := way.functions(port / 2)
-			if p.reverse {
-				from, to = to, from
+			lanes := way.lanes(port / 2)
+			s := &iperfStream{}
+			for _, l := range lanes {
+				if p.reverse {
+					l[0], l[1] = l[1], l[0]
+				}
+				fl := &flow{
+					src: l[0], dst: l[1], ip: true, mtu: t.mss, message: iperfBlock, until: float64(p.seconds),
+					demand: demand / float64(len(lanes)), share: 1 - noiseSpan*rnd.Float64(),
+				}
+				for s := 1; s < p.seconds; s++ {
+					fl.marks = append(fl.marks, mark{at: float64(s)})
+				}
+				s.flows = append(s.flows, fl)
 			}
-			fl := &flow{
-				src: from, dst: to, ip: true, mtu: t.mss, message: iperfBlock, until: float64(p.seconds),
-				demand: demand, share: 1 - noiseSpan*rnd.Float64(),
-			}
-			for s := 1; s < p.seconds; s++ {
-				fl.marks = append(fl.marks, mark{at: float64(s)})
-			}
-			flows = append(flows, fl)
-			s := &iperfStream{flow: fl}
 			switch {
 			case resent > 0:
 				s.retrans = int(resent * demand / 8 / float64(t.mss) * float64(p.seconds))
+			case len(lanes) > 1:
+				// Packets that overtake each other look like lost ones.
+				for _, fl := range s.flows {
+					fl.demand *= disordered
+				}
+				s.retrans = int(disorderedResent * demand / 8 / float64(t.mss) * float64(p.seconds))
 			case p.streams > 1:
 				s.retrans = rnd.IntN(40)
 			}
 			t.streams = append(t.streams, s)
 		}
-		n.rig.fabric.add(flows...)
+		n.rig.fabric.add(t.flows()...)
 		l.iperf.accept <- t
 	})
 	return t, why, late
@@ -388,45 +396,82 @@ func (w way) mismatch() bool {
 	return low != high
 }
 
-// functions are where a stream leaves and where it arrives: a bond's slave is
-// chosen by the hash of its policy, and the cable leads to the other end's.
-func (w way) functions(hash int) (from, to *function) {
-	from, to = w.dev.fn, w.peer.fn
-	if w.dev.bond != nil {
-		var live []*netdev
+// lanes are where a stream leaves and where it arrives, one pair for each link
+// that it uses: a bond's slave is chosen by the hash of its policy, and the cable
+// leads to the other end's. Only balance-rr deals one stream out to all.
+func (w way) lanes(hash int) [][2]*function {
+	out := []*netdev{w.dev}
+	if b := w.dev.bond; b != nil {
+		out = nil
 		for _, s := range w.dev.slaves() {
 			if s.running() && (w.peer.bond != nil || slices.Equal(s.wires(), w.peer.wires())) {
-				live = append(live, s)
+				out = append(out, s)
 			}
 		}
-		if b := w.dev.bond; b.mode == "active-backup" || b.policy != "layer3+4" && b.mode != "balance-rr" {
-			hash = 0 // one address, one slave
+		switch {
+		case len(out) == 0:
+			out = w.dev.slaves()[:1]
+		case b.mode == "active-backup":
+			out = []*netdev{w.dev.activeSlave()}
+		case b.mode == "balance-rr":
+		case b.policy == "layer3+4" || b.policy == "encap3+4":
+			out = out[hash%len(out):][:1]
+		default:
+			out = out[:1] // one address, one slave
 		}
-		if len(live) == 0 {
-			live = w.dev.slaves()
+	}
+	var pairs [][2]*function
+	for _, s := range out {
+		pairs = append(pairs, [2]*function{s.fn, w.arrives(s).fn})
+	}
+	return pairs
+}
+
+// arrives is the interface at the other end of a link's cable.
+func (w way) arrives(out *netdev) *netdev {
+	for _, s := range w.peer.slaves() {
+		if slices.Equal(s.wires(), out.wires()) {
+			return s
 		}
-		from = live[hash%len(live)].fn
 	}
 	if w.peer.bond != nil {
-		for _, s := range w.peer.slaves() {
-			if slices.Equal(s.wires(), from.net.wires()) {
-				to = s.fn
-			}
-		}
+		return w.peer.slaves()[0]
 	}
-	return from, to
+	return w.peer
+}
+
+// flows are those of all streams.
+func (t *iperfTest) flows() []*flow {
+	var all []*flow
+	for _, s := range t.streams {
+		all = append(all, s.flows...)
+	}
+	return all
+}
+
+// sent is what a stream has sent until now.
+func (s *iperfStream) sent() float64 {
+	sum := 0.0
+	for _, fl := range s.flows {
+		sum += fl.sent
+	}
+	return sum
 }
 
 // at is what a stream had sent by the end of a second.
 func (s *iperfStream) at(second int) float64 {
-	switch {
-	case second == 0:
+	if second == 0 {
 		return 0
-	case second <= len(s.flow.marks):
-		return s.flow.marks[second-1].sent
-	default:
-		return s.flow.sent
 	}
+	sum := 0.0
+	for _, fl := range s.flows {
+		if second <= len(fl.marks) {
+			sum += fl.marks[second-1].sent
+		} else {
+			sum += fl.sent
+		}
+	}
+	return sum
 }
 
 // socket is the number that iperf3 calls a stream by.
@@ -514,8 +559,8 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 		}
 	}
 	for i, s := range t.streams {
-		total, all = total+s.flow.sent, all+s.retrans
-		ends(fmt.Sprintf("%3d", t.socket(i, p.server)), s.flow.sent, s.retrans)
+		total, all = total+s.sent(), all+s.retrans
+		ends(fmt.Sprintf("%3d", t.socket(i, p.server)), s.sent(), s.retrans)
 	}
 	if len(t.streams) > 1 {
 		ends("SUM", total, all)
@@ -606,14 +651,14 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 	total, all := 0.0, 0
 	whole := float64(t.seconds)
 	for i, s := range t.streams {
-		total, all = total+s.flow.sent, all+s.retrans
+		total, all = total+s.sent(), all+s.retrans
 		id := jsonField{"socket", t.socket(i, p.server)}
-		sender := append(jsonObject{id}, account(0, whole, s.flow.sent)...)
+		sender := append(jsonObject{id}, account(0, whole, s.sent())...)
 		if sends {
 			sender = append(sender, jsonField{"retransmits", s.retrans}, jsonField{"max_snd_cwnd", math.Round(t.cwnd)})
 		}
 		sender = append(sender, jsonField{"sender", sends})
-		receiver := append(append(jsonObject{id}, account(0, whole, s.flow.sent)...), jsonField{"sender", sends})
+		receiver := append(append(jsonObject{id}, account(0, whole, s.sent())...), jsonField{"sender", sends})
 		ends = append(ends, jsonObject{{"sender", sender}, {"receiver", receiver}})
 	}
 	sent := account(0, whole, total)

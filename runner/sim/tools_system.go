@@ -101,21 +101,6 @@ func runUptime(_ context.Context, c *call) int {
 	return 0
 }
 
-func runFree(_ context.Context, c *call) int {
-	set, _, _ := c.flags("s")
-	unit := 1
-	switch {
-	case has(set, "m"):
-		unit = 1024
-	case has(set, "g"):
-		unit = 1024 * 1024
-	}
-	c.println("               total        used        free      shared  buff/cache   available")
-	c.printf("Mem:      %10d  %10d  %10d  %10d  %10d  %10d\n", 125440000/unit, 6901760/unit, 109874560/unit, 21504/unit, 7588628/unit, 118538240/unit)
-	c.printf("Swap:     %10d  %10d  %10d\n", 16777212/unit, 0, 16777212/unit)
-	return 0
-}
-
 func runDmesg(_ context.Context, c *call) int {
 	if !c.root {
 		return c.fail(1, "dmesg: read kernel buffer failed: Operation not permitted")
@@ -147,36 +132,70 @@ func runLsmod(_ context.Context, c *call) int {
 	return 0
 }
 
-func runModprobe(_ context.Context, c *call) int {
-	_, names, ok := c.flags("")
-	if !ok {
-		return 1
-	}
-	code := 0
-	c.locked(func() {
-		for _, name := range names {
-			name = strings.ReplaceAll(name, "-", "_")
-			if name == "nvidia_peermem" {
-				// GPUDirect RDMA does not exist on a Spark.
-				code = c.fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument")
-				continue
-			}
-			loaded := slices.Index(c.node.modules, name)
-			switch {
-			case !c.root:
-				code = c.fail(1, "%s: ERROR: could not insert '%s': Operation not permitted", c.program(), name)
-			case c.program() == "rmmod" && loaded < 0:
-				code = c.fail(1, "rmmod: ERROR: Module %s is not currently loaded", name)
-			case c.program() == "rmmod":
-				c.node.modules = slices.Delete(c.node.modules, loaded, loaded+1)
-			case name != "bonding" && loaded < 0:
-				code = c.fail(1, "modprobe: FATAL: Module %s not found in directory /lib/modules/%s", name, kernel)
-			case loaded < 0:
-				c.node.modules = append(c.node.modules, name)
-			}
+// moduleChange is what modprobe and rmmod were asked for.
+type moduleChange struct {
+	remove, quiet bool
+	names         []string
+	maxBonds      int // -1 where it isn't said
+}
+
+func (c *call) moduleChange() (m moduleChange) {
+	m.maxBonds = -1
+	m.remove = c.program() == "rmmod"
+	for _, a := range c.args[1:] {
+		switch {
+		case a == "-r" || a == "--remove":
+			m.remove = true
+		case a == "-q" || a == "--quiet":
+			m.quiet = true
+		case strings.HasPrefix(a, "max_bonds="):
+			m.maxBonds, _ = strconv.Atoi(strings.TrimPrefix(a, "max_bonds="))
+		case strings.HasPrefix(a, "-") || strings.Contains(a, "="):
+		default:
+			m.names = append(m.names, strings.ReplaceAll(a, "-", "_"))
 		}
-	})
+	}
+	return m
+}
+
+func runModprobe(_ context.Context, c *call) int {
+	m := c.moduleChange()
+	code := 0
+	for _, name := range m.names {
+		c.locked(func() { code = max(code, c.module(name, m)) })
+	}
 	return code
+}
+
+func (c *call) module(name string, m moduleChange) int {
+	n := c.node
+	loaded := slices.Contains(n.modules, name)
+	switch {
+	case name == "nvidia_peermem" && !m.remove:
+		// GPUDirect RDMA does not exist on a Spark.
+		return c.fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument")
+	case name != "bonding" && !loaded && !m.remove:
+		if m.quiet {
+			return 1
+		}
+		return c.fail(1, "modprobe: FATAL: Module %s not found in directory /lib/modules/%s", name, kernel)
+	case m.remove && !loaded && c.program() == "rmmod":
+		return c.fail(1, "rmmod: ERROR: Module %s is not currently loaded", name)
+	case m.remove != loaded:
+		return 0
+	case !c.root && m.remove:
+		return c.fail(1, "%s: ERROR: could not remove '%s': Operation not permitted", c.program(), name)
+	case !c.root:
+		return c.fail(1, "%s: ERROR: could not insert '%s': Operation not permitted", c.program(), name)
+	case m.remove && name != "bonding":
+		return c.fail(1, "%s: %s Module %s is in use.", c.program(), map[bool]string{true: "ERROR:", false: "FATAL:"}[c.program() == "rmmod"], name)
+	case m.remove:
+		n.unloadBonding()
+	default:
+		n.loadBonding(m.maxBonds)
+	}
+	n.rig.fabric.allocate()
+	return 0
 }
 
 // packages are what dpkg knows, and their versions.
@@ -185,8 +204,8 @@ func (c *call) packages() map[string]string {
 		"perftest": "4.5+0.17-1", "iperf3": "3.16-1build2", "rdma-core": "50.0-2ubuntu0.2", "ibverbs-utils": "50.0-2ubuntu0.2",
 		"infiniband-diags": "50.0-2ubuntu0.2", "ibverbs-providers": "50.0-2ubuntu0.2", "libibverbs1": "50.0-2ubuntu0.2",
 		"rdmacm-utils": "50.0-2ubuntu0.2", "iproute2": "6.1.0-1ubuntu6.2", "ethtool": "1:6.7-1build1", "pciutils": "1:3.10.0-2build1",
-		"coreutils": "9.4-3ubuntu6.1", "iputils-ping": "3:20240117-1ubuntu0.1", "ucx-utils": "1.20.0-1", "mlnx-tools": "24.10-0",
-		"procps": "2:4.0.4-4ubuntu3.2", "grep": "3.11-4build1",
+		"coreutils": "9.4-3ubuntu6.1", "iputils-ping": "3:20240117-1ubuntu0.1", "ucx-utils": "1.21.0-1", "mlnx-tools": "24.10-0",
+		"netplan.io": "1.1.2-2~ubuntu24.04.2", "systemd": "255.4-1ubuntu8.10", "procps": "2:4.0.4-4ubuntu3.2", "grep": "3.11-4build1",
 	}
 	c.locked(func() {
 		if c.node.index != 0 {
@@ -358,61 +377,6 @@ func runEthtool(_ context.Context, c *call) int {
 	return code
 }
 
-func runNvidiaSmi(_ context.Context, c *call) int {
-	for _, a := range c.args[1:] {
-		switch {
-		case a == "-L":
-			c.println("GPU 0: NVIDIA GB10 (UUID: GPU-5f3a1c0e-0a52-7d0e-9f6b-3c1d22e07b41)")
-			return 0
-		case strings.HasPrefix(a, "--query-gpu="):
-			values := map[string]string{"name": "NVIDIA GB10", "driver_version": "580.95.05", "memory.total": "[N/A]", "temperature.gpu": "44", "index": "0", "count": "1", "compute_cap": "12.1"}
-			var row []string
-			for q := range strings.SplitSeq(strings.TrimPrefix(a, "--query-gpu="), ",") {
-				v, ok := values[strings.TrimSpace(q)]
-				if !ok {
-					v = "[N/A]"
-				}
-				row = append(row, v)
-			}
-			if !strings.Contains(strings.Join(c.args, " "), "noheader") {
-				c.println(strings.ReplaceAll(strings.TrimPrefix(a, "--query-gpu="), ",", ", "))
-			}
-			c.println(strings.Join(row, ", "))
-			return 0
-		}
-	}
-	c.printf(`%s
-+-----------------------------------------------------------------------------------------+
-| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
-+-----------------------------------------+------------------------+----------------------+
-| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
-| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
-|=========================================+========================+======================|
-|   0  NVIDIA GB10                    On  |   0000000F:01:00.0 Off |                  N/A |
-| N/A   44C    P8              4W /  N/A  | Not Supported          |      0%%      Default |
-+-----------------------------------------+------------------------+----------------------+
-`, c.node.rig.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"))
-	return 0
-}
-
-func runUcxInfo(_ context.Context, c *call) int {
-	set, _, _ := c.flags("")
-	if !has(set, "d") {
-		c.println("# Library version: 1.20.0\n# Library path: /usr/local/ucx/lib/libucs.so.0\n# API headers version: 1.20.0\n# Git branch '', revision 3c2e2f6\n# Configured with: --prefix=/usr/local/ucx --with-cuda=/usr/local/cuda --with-verbs --with-rdmacm --enable-mt")
-		return 0
-	}
-	c.locked(func() {
-		for _, f := range c.node.functions {
-			c.printf("#\n# Memory domain: %s\n#     Component: ib\n#             register: unlimited, dmabuf, cost: 16000 + 0.060 * N nsec\n#           remote key: 8 bytes\n#         memory types: host (access,reg,cache)\n", f.dev)
-			for _, tl := range []string{"rc_verbs", "rc_mlx5", "dc_mlx5", "ud_verbs", "ud_mlx5"} {
-				c.printf("#\n#      Transport: %s\n#         Device: %s:1\n#           Type: network\n#  System device: %s (%d)\n", tl, f.dev, f.dev, f.no)
-			}
-		}
-		c.printf("#\n# Memory domain: cuda_cpy\n#     Component: cuda_cpy\n#         memory types: host (access,reg), cuda (access,alloc,reg,detect), cuda-managed (access,alloc,reg,cache,detect)\n#\n#      Transport: cuda_copy\n#         Device: cuda\n#           Type: accelerator\n#\n# Memory domain: tcp\n#     Component: tcp\n#\n#      Transport: tcp\n#         Device: enp1s0f0np0\n#           Type: network\n")
-	})
-	return 0
-}
-
 // processes are the node's, by pid. Callers hold the rig's lock.
 func (n *node) processes() []*process {
 	var ps []*process
@@ -459,38 +423,6 @@ func runPs(_ context.Context, c *call) int {
 	return 0
 }
 
-// runKill ends the script's own background jobs, and the forgotten server that
-// the fault port-busy leaves. Nothing else on the node can be killed.
-func runKill(_ context.Context, c *call) int {
-	code := 0
-	for _, a := range c.args[1:] {
-		if strings.HasPrefix(a, "-") {
-			continue
-		}
-		pid, err := strconv.Atoi(a)
-		if err != nil {
-			continue
-		}
-		if c.sh.endJob(pid, c.args[1] == "-0") {
-			continue
-		}
-		c.locked(func() {
-			p := c.node.procs[pid]
-			if p == nil {
-				code = c.fail(1, "sh: 1: kill: No such process")
-				return
-			}
-			for port, l := range c.node.listeners {
-				if l.proc == p && l.accept == nil && c.args[1] != "-0" {
-					delete(c.node.listeners, port)
-					delete(c.node.procs, pid)
-				}
-			}
-		})
-	}
-	return code
-}
-
 func runUlimit(_ context.Context, c *call) int {
 	set, rest, _ := c.flags("")
 	switch {
@@ -503,30 +435,23 @@ func runUlimit(_ context.Context, c *call) int {
 	return 0
 }
 
-func runUmask(_ context.Context, c *call) int {
-	if len(c.args) == 1 {
-		c.println("0002")
-	}
-	return 0
-}
-
 func runSs(_ context.Context, c *call) int {
 	set, _, _ := c.flags("")
 	if !has(set, "H") {
 		c.println("State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process")
 	}
 	c.locked(func() {
-		row := func(port int, process string) {
-			c.println(strings.TrimRight(fmt.Sprintf("LISTEN 0      128          0.0.0.0:%-6d     0.0.0.0:*     %s", port, process), " "))
+		row := func(address string, port int, process string) {
+			c.println(strings.TrimRight(fmt.Sprintf("LISTEN 0      128        %9s:%-6d     0.0.0.0:*     %s", address, port, process), " "))
 		}
-		row(22, "")
+		row("0.0.0.0", 22, "")
 		for _, port := range c.node.ports() {
 			p := c.node.listeners[port].proc
 			text := ""
 			if has(set, "p") {
 				text = fmt.Sprintf("users:((%q,pid=%d,fd=3))", path.Base(p.args[0]), p.pid)
 			}
-			row(port, text)
+			row(c.node.listeners[port].bound(), port, text)
 		}
 	})
 	return 0

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"io/fs"
 	"maps"
 	"path"
@@ -14,16 +15,33 @@ import (
 // file that is made when it is read (sysfs, proc), or one that a script wrote.
 type inode struct {
 	mode   fs.FileMode
+	user   bool // it belongs to the user of the login, not to root
 	kids   map[string]*inode
 	target string
 	read   func() (string, error)
 	file   *file
 }
 
-// A file is what a script wrote. It lives as long as the rig.
+// A file is what a script wrote. It lives as long as somebody can reach it.
 type file struct {
 	data []byte
-	mode fs.FileMode
+}
+
+// What somebody may want of an entry: the bits of a mode.
+const (
+	toRead  fs.FileMode = 4
+	toWrite fs.FileMode = 2
+	toEnter fs.FileMode = 1
+)
+
+// may says whether the entry's mode lets somebody do that. Nothing in a mode
+// stops root.
+func (i *inode) may(root bool, want fs.FileMode) bool {
+	bits := i.mode.Perm()
+	if i.user {
+		bits >>= 6
+	}
+	return root || bits&want == want
 }
 
 func newDir() *inode {
@@ -58,9 +76,14 @@ func (i *inode) link(name, target string) {
 	i.put(name, &inode{mode: fs.ModeSymlink | 0o777, target: target})
 }
 
-// lookup walks to a path and also returns it without links. Callers hold the
-// rig's lock.
+// lookup walks to a path as root does, and also returns it without links.
+// Callers hold the rig's lock.
 func (n *node) lookup(name string, follow bool) (*inode, string, error) {
+	return n.walk(name, follow, true)
+}
+
+// walk is lookup for either user: a directory on the way may be closed.
+func (n *node) walk(name string, follow, root bool) (*inode, string, error) {
 	if n.tree == nil {
 		n.tree = n.buildTree()
 	}
@@ -90,7 +113,13 @@ func (n *node) lookup(name string, follow bool) (*inode, string, error) {
 			at = above[len(above)-1]
 			continue
 		}
+		if !at.may(root, toEnter) {
+			return nil, "", syscall.EACCES
+		}
 		next := at.kids[part]
+		if next == nil && real == "/proc" {
+			next = n.procDir(part)
+		}
 		if next == nil {
 			return nil, "", syscall.ENOENT
 		}
@@ -111,11 +140,13 @@ func (n *node) lookup(name string, follow bool) (*inode, string, error) {
 }
 
 // readFile is what reading the file at a path gives.
-func (n *node) readFile(name string) (string, error) {
-	i, _, err := n.lookup(name, true)
+func (n *node) readFile(name string, root bool) (string, error) {
+	i, _, err := n.walk(name, true, root)
 	switch {
 	case err != nil:
 		return "", err
+	case !i.may(root, toRead):
+		return "", syscall.EACCES
 	case i.kids != nil:
 		return "", syscall.EISDIR
 	case i.file != nil:
@@ -128,81 +159,111 @@ func (n *node) readFile(name string) (string, error) {
 }
 
 // create makes the file at a path, or finds it, for writing.
-func (n *node) create(name string, root bool) (*file, error) {
-	i, _, err := n.lookup(name, true)
-	if err == nil {
-		if i.kids != nil {
-			return nil, syscall.EISDIR
-		}
-		if i.file == nil {
-			return nil, syscall.EACCES
-		}
+func (n *node) create(name string, root bool, mode fs.FileMode) (*file, error) {
+	i, _, err := n.walk(name, true, root)
+	switch {
+	case err == nil && i.kids != nil:
+		return nil, syscall.EISDIR
+	case err == nil && (i.file == nil || !i.may(root, toWrite)):
+		return nil, syscall.EACCES
+	case err == nil:
 		return i.file, nil
+	case !errors.Is(err, syscall.ENOENT):
+		return nil, err
 	}
-	dir, real, err := n.lookup(path.Dir(name), true)
+	f := &file{}
+	return f, n.enter(name, root, &inode{mode: mode, user: !root, file: f})
+}
+
+// mkdir makes a directory.
+func (n *node) mkdir(name string, root bool, mode fs.FileMode) error {
+	if _, _, err := n.walk(name, true, root); err == nil {
+		return syscall.EEXIST
+	}
+	return n.enter(strings.TrimRight(name, "/"), root, &inode{mode: fs.ModeDir | mode, user: !root, kids: map[string]*inode{}})
+}
+
+// enter puts an entry into the directory above it.
+func (n *node) enter(name string, root bool, i *inode) error {
+	dir, real, err := n.walk(path.Dir(name), true, root)
+	switch {
+	case err != nil:
+		return err
+	case dir.kids == nil:
+		return syscall.ENOTDIR
+	case pretended(real) || !dir.may(root, toWrite|toEnter):
+		return syscall.EACCES
+	}
+	n.files[path.Join(real, path.Base(name))] = i
+	dir.kids[path.Base(name)] = i
+	return nil
+}
+
+// pretended says that a directory is the kernel's: nobody makes a file in it.
+func pretended(dir string) bool {
+	return strings.HasPrefix(dir+"/", "/sys/") || strings.HasPrefix(dir+"/", "/proc/")
+}
+
+// leave takes an entry, which exists, and all below it out of its directory.
+func (n *node) leave(name string, root bool) (*inode, error) {
+	i, real, err := n.walk(name, false, root)
 	if err != nil {
 		return nil, err
 	}
-	if dir.kids == nil {
-		return nil, syscall.ENOTDIR
-	}
-	real = path.Join(real, path.Base(name))
-	if !writable(real, root) {
+	dir, _, err := n.walk(path.Dir(real), true, root)
+	switch {
+	case err != nil:
+		return nil, err
+	case n.files[real] == nil, !dir.may(root, toWrite|toEnter):
 		return nil, syscall.EACCES
+	case dir.mode&fs.ModeSticky != 0 && !root && !i.user:
+		return nil, syscall.EPERM
 	}
-	f := &file{mode: 0o644}
-	n.files[real] = f
-	dir.kids[path.Base(name)] = &inode{mode: 0o644, file: f}
-	return f, nil
-}
-
-// writable says where scripts may make files.
-func writable(name string, root bool) bool {
-	if strings.HasPrefix(name, "/sys/") || strings.HasPrefix(name, "/proc/") {
-		return false
-	}
-	if root {
-		return true
-	}
-	for _, dir := range []string{"/tmp/", "/dev/shm/", homeDir + "/"} {
-		if strings.HasPrefix(name, dir) {
-			return true
+	delete(dir.kids, path.Base(real))
+	for name := range n.files {
+		if name == real || strings.HasPrefix(name, real+"/") {
+			delete(n.files, name)
 		}
 	}
-	return false
+	return i, nil
 }
 
-func (n *node) mkdir(name string, root bool) error {
-	if _, _, err := n.lookup(name, true); err == nil {
-		return syscall.EEXIST
-	}
-	dir, real, err := n.lookup(path.Dir(name), true)
+// rename is what mv does: the entry is never seen half.
+func (n *node) rename(from, to string, root bool) error {
+	i, _, err := n.walk(from, false, root)
 	if err != nil {
 		return err
 	}
-	real = path.Join(real, path.Base(name))
-	if !writable(real, root) {
+	if old, _, err := n.walk(to, false, root); err == nil && old != i {
+		if old.kids != nil {
+			return syscall.EISDIR
+		}
+		if _, err := n.leave(to, root); err != nil {
+			return err
+		}
+	}
+	if dir, real, err := n.walk(path.Dir(to), true, root); err != nil {
+		return err
+	} else if dir.kids == nil || pretended(real) || !dir.may(root, toWrite|toEnter) {
 		return syscall.EACCES
 	}
-	n.files[real] = &file{mode: fs.ModeDir | 0o755}
-	dir.kids[path.Base(name)] = newDir()
-	return nil
-}
-
-func (n *node) remove(name string) error {
-	i, real, err := n.lookup(name, false)
-	if err != nil {
+	if _, err := n.leave(from, root); err != nil {
 		return err
 	}
-	if i.kids != nil {
-		return syscall.EISDIR
+	if err := n.enter(to, root, i); err != nil {
+		return err
 	}
-	if n.files[real] == nil {
-		return syscall.EACCES
+	_, real, err := n.walk(to, false, root)
+	i.below(real, func(name string, kid *inode) { n.files[name] = kid })
+	return err
+}
+
+// below calls f with everything under a directory.
+func (i *inode) below(name string, f func(string, *inode)) {
+	for kid, k := range i.kids {
+		f(path.Join(name, kid), k)
+		k.below(path.Join(name, kid), f)
 	}
-	delete(n.files, real)
-	n.tree = nil
-	return nil
 }
 
 // info describes an entry to the shell.

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// modeTitles are what the bonding driver calls its modes in /proc.
+var modeTitles = map[string]string{
+	"balance-rr": "load balancing (round-robin)", "active-backup": "fault-tolerance (active-backup)",
+	"balance-xor": "load balancing (xor)", "broadcast": "fault-tolerance (broadcast)",
+	"802.3ad": "IEEE 802.3ad Dynamic link aggregation", "balance-tlb": "transmit load balancing",
+	"balance-alb": "adaptive load balancing",
+}
+
+// numbered is an option's value as the driver shows it: its name and its number.
+func numbered(names []string, name string) string {
+	return name + " " + strconv.Itoa(slices.Index(names, name))
+}
+
+// procBond is /proc/net/bonding/NAME, after drivers/net/bonding/bond_procfs.c.
+func (d *netdev) procBond() string {
+	var b strings.Builder
+	mode := d.bond.mode
+	fmt.Fprintf(&b, "Ethernet Channel Bonding Driver: v%s\n\nBonding Mode: %s\n", kernel, modeTitles[mode])
+	if slices.Contains([]string{"balance-xor", "802.3ad", "balance-tlb", "balance-alb"}, mode) {
+		fmt.Fprintf(&b, "Transmit Hash Policy: %s (%d)\n", d.bond.policy, slices.Index(bondPolicies, d.bond.policy))
+	}
+	if usesPrimary(mode) {
+		active := d.shownActive()
+		if active == "" {
+			active = "None"
+		}
+		fmt.Fprintf(&b, "Primary Slave: None\nCurrently Active Slave: %s\n", active)
+	}
+	fmt.Fprintf(&b, "MII Status: %s\nMII Polling Interval (ms): %d\nUp Delay (ms): 0\nDown Delay (ms): 0\nPeer Notification Delay (ms): 0", upDown(d.running()), d.bond.miimon)
+	if mode == "802.3ad" {
+		b.WriteString("\n\n802.3ad info\nLACP active: on\nLACP rate: slow\nMin links: 0\nAggregator selection policy (ad_select): stable")
+	}
+	for _, s := range d.slaves() {
+		speed, duplex := "Unknown", "Unknown"
+		if s.running() {
+			speed, duplex = fmt.Sprintf("%d Mbps", s.speed()), "full"
+		}
+		fmt.Fprintf(&b, "\n\nSlave Interface: %s\nMII Status: %s\nSpeed: %s\nDuplex: %s\nLink Failure Count: %d\nPermanent HW addr: %s\n",
+			s.name, upDown(s.running()), speed, duplex, s.slave.failures, macText(s.slave.mac))
+		if mode == "802.3ad" {
+			fmt.Fprintf(&b, "Aggregator ID: %d\nActor Churn State: churned\nPartner Churn State: churned\nActor Churned Count: 1\nPartner Churned Count: 1\n", s.slave.no)
+		}
+		b.WriteString("Slave queue ID: 0")
+	}
+	return b.String()
+}
+
+// bondTree is a bond's folder in sysfs.
+func (d *netdev) bondTree(t *inode, dir string) {
+	for name, value := range map[string]string{
+		"ad_select": "stable 0", "all_slaves_active": "0", "arp_all_targets": "any 0", "arp_interval": "0", "arp_missed_max": "2",
+		"arp_validate": "none 0", "downdelay": "0", "fail_over_mac": "none 0", "lacp_active": "on 1", "lacp_rate": "slow 0",
+		"lp_interval": "1", "min_links": "0", "num_grat_arp": "1", "num_unsol_na": "1", "packets_per_slave": "1",
+		"peer_notif_delay": "0", "primary_reselect": "always 0", "resend_igmp": "1", "tlb_dynamic_lb": "1", "updelay": "0",
+		"use_carrier": "1",
+	} {
+		t.fixed(dir+name, value)
+	}
+	t.put(dir+"primary", &inode{mode: 0o444})
+	t.put(dir+"arp_ip_target", &inode{mode: 0o444})
+	t.put(dir+"active_slave", &inode{mode: 0o444, read: func() (string, error) {
+		if a := d.shownActive(); a != "" {
+			return a + "\n", nil
+		}
+		return "", nil
+	}})
+	t.text(dir+"mode", func() string { return numbered(bondModes, d.bond.mode) })
+	t.text(dir+"xmit_hash_policy", func() string { return numbered(bondPolicies, d.bond.policy) })
+	t.text(dir+"miimon", func() string { return strconv.Itoa(d.bond.miimon) })
+	t.text(dir+"mii_status", func() string { return upDown(d.running()) })
+	names := func(suffix string) func() string {
+		return func() string {
+			var list []string
+			for _, s := range d.slaves() {
+				list = append(list, s.name+suffix)
+			}
+			return strings.Join(list, " ")
+		}
+	}
+	t.text(dir+"slaves", names(""))
+	t.text(dir+"queue_id", names(":0"))
+}
+
+func (d *netdev) slaveTree(t *inode, dir string) {
+	t.text(dir+"mii_status", func() string { return upDown(d.running()) })
+	t.text(dir+"perm_hwaddr", func() string { return macText(d.slave.mac) })
+	t.text(dir+"state", d.role)
+	t.text(dir+"link_failure_count", func() string { return strconv.Itoa(d.slave.failures) })
+	t.fixed(dir+"queue_id", "0")
+	for _, name := range []string{"ad_actor_oper_port_state", "ad_aggregator_id", "ad_partner_oper_port_state"} {
+		t.fixed(dir+name, "N/A")
+	}
+}

@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// asioWait is how long a process waits for the other one, each time.
+const asioWait = 15 * time.Second
+
+// asioRuntime lets two processes meet over a socket, without a third party.
+type asioRuntime struct {
+	b        *nixlbench
+	port     int
+	link     *asioLink
+	owner    *listener // of the end that bound the address
+	refused  bool      // of the end that connects
+	barriers int
+}
+
+// An asioLink is the socket between the two, by rank.
+type asioLink struct {
+	addr  netip.Addr
+	taken bool
+	ends  [2]*nixlbench
+	in    [2]chan string
+}
+
+// join binds the address, and connects to it where it can't be bound: so whose
+// address it is decides who is who. A connection that fails shows at the first wait.
+func (a *asioRuntime) join(context.Context) (rank, code int) {
+	b := a.b
+	a.port = b.set.number("asio_port")
+	addr, err := netip.ParseAddr(b.set["asio_address"])
+	if err != nil {
+		return 0, a.abort("from_string: Invalid argument")
+	}
+	// The line comes before the socket, and nobody is as fast as that.
+	b.c.locked(func() {
+		if !a.bind(addr) {
+			rank = 1
+			a.connect(addr)
+		}
+	})
+	b.say("Using address %s port %d for ASIO runtime", addr, a.port)
+	if rank == 1 {
+		b.say("ASIO runtime bind/listen error -- using connect() instead")
+	}
+	return rank, 0
+}
+
+// bind makes the listener; it is false where the address is not the node's or is
+// taken. Callers hold the rig's lock.
+func (a *asioRuntime) bind(addr netip.Addr) bool {
+	n := a.b.c.node
+	if !addr.IsUnspecified() && !n.has(addr) || n.listeners[a.port] != nil || a.port == 22 {
+		return false
+	}
+	a.link = &asioLink{addr: addr, in: [2]chan string{make(chan string, 256), make(chan string, 256)}}
+	a.link.ends[0] = a.b
+	a.owner = &listener{port: a.port, proc: a.b.proc, accept: make(chan *rendezvous), asio: a.link}
+	n.listeners[a.port] = a.owner
+	return true
+}
+
+// connect takes the other end of the socket, once. Callers hold the rig's lock.
+func (a *asioRuntime) connect(addr netip.Addr) {
+	way, ok := a.b.c.node.route(addr)
+	if !ok || way.peer == nil {
+		return // nothing answers, not even with a refusal
+	}
+	l := way.peer.node.listeners[a.port]
+	if l == nil || l.asio == nil || l.asio.addr != addr && !l.asio.addr.IsUnspecified() {
+		a.refused = true
+		return
+	}
+	if !l.asio.taken { // a third one stays in the queue of the listener
+		l.asio.taken, l.asio.ends[1] = true, a.b
+		a.link = l.asio
+		way.dev.count(2960, 28, 2788, 24)
+		way.peer.count(2788, 24, 2960, 28)
+	}
+}
+
+// barrier tells the other end and waits for its word.
+func (a *asioRuntime) barrier(ctx context.Context, id string) int {
+	a.barriers++
+	a.send(fmt.Sprintf("%s/%d", id, a.barriers))
+	return a.receive(ctx)
+}
+
+func (a *asioRuntime) send(text string) {
+	if a.link == nil {
+		return
+	}
+	select {
+	case a.link.in[1-a.b.rank] <- text:
+	default:
+	}
+}
+
+// receive waits for the other end's next word.
+func (a *asioRuntime) receive(ctx context.Context) int {
+	if a.refused {
+		return a.abort("ASIO Connection failed: Connection refused")
+	}
+	b := a.b
+	r := b.c.node.rig
+	timer := time.NewTimer(r.clock.real(asioWait))
+	defer timer.Stop()
+	var in chan string
+	var gone chan struct{}
+	if a.link != nil {
+		in = a.link.in[b.rank]
+	}
+	for {
+		b.c.locked(func() {
+			if a.link != nil && a.link.ends[1-b.rank] != nil {
+				gone = a.link.ends[1-b.rank].gone
+			}
+		})
+		select {
+		case <-in:
+			return 0
+		default:
+		}
+		select {
+		case <-in:
+			return 0
+		case <-gone:
+			if len(in) == 0 {
+				return a.abort("ASIO Read head failed: End of file")
+			}
+		case <-timer.C:
+			return a.abort("ASIO Receive timeout")
+		case <-ctx.Done():
+			return b.interrupted(1, "")
+		}
+	}
+}
+
+// exchange is one message, and both processes are in this one.
+func (a *asioRuntime) exchange(ctx context.Context) int {
+	if a.b.rank == 1 {
+		a.send("metadata")
+		return 0
+	}
+	code := a.receive(ctx)
+	if code == 0 {
+		a.b.c.locked(func() { a.b.peer = a.link.ends[1] })
+	}
+	return code
+}
+
+func (a *asioRuntime) leave(context.Context) {}
+
+func (a *asioRuntime) close() {
+	a.b.c.locked(func() {
+		if l := a.b.c.node.listeners; a.owner != nil && l[a.port] == a.owner {
+			delete(l, a.port)
+		}
+	})
+}
+
+// abort is the end by an exception that nobody catches.
+func (a *asioRuntime) abort(what string) int {
+	return a.b.c.fail(aborted, "terminate called after throwing an instance of 'std::runtime_error'\n  what():  %s", what)
+}

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/railbench/railbench/runner/etcd"
+)
+
+// etcd runs a real etcd and leads port 2379 of each node's loopback to it.
+func (b *bench) etcd() *etcd.Server {
+	b.t.Helper()
+	server, err := etcd.Start(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { server.Close() })
+	for _, node := range b.Nodes() {
+		ln, err := b.client(node).Listen("tcp", "127.0.0.1:2379")
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.t.Cleanup(func() { ln.Close() })
+		go func() {
+			for {
+				conn, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer conn.Close()
+					far, err := server.Dial(b.t.Context())
+					if err != nil {
+						return
+					}
+					join(conn, far)
+				}()
+			}
+		}()
+	}
+	return server
+}
+
+func join(a, z net.Conn) {
+	var both sync.WaitGroup
+	for _, pair := range [][2]net.Conn{{a, z}, {z, a}} {
+		both.Go(func() {
+			io.Copy(pair[0], pair[1])
+			pair[0].Close()
+		})
+	}
+	both.Wait()
+}
+
+const byEtcd = "nixlbench --etcd_endpoints http://127.0.0.1:2379 --total_buffer_size 268435456 --start_block_size 1048576 --max_block_size 4194304 "
+
+// has waits for a key.
+func (b *bench) has(server *etcd.Server, key string) {
+	b.t.Helper()
+	b.until(key, func() bool {
+		keys, err := server.List(b.t.Context(), "xferbench/")
+		return err == nil && slices.Contains(keys, key)
+	})
+}
+
+func TestNixlbenchEtcd(t *testing.T) {
+	b := newBench(t, Options{Seed: 3, Speed: 200})
+	server := b.etcd()
+	for range 2 { // whoever comes first is the initiator, and nothing is in the way of a second run
+		before := b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
+		_, first := b.start("spark-02", oneRail+" "+byEtcd+"--benchmark_group g")
+		b.has(server, "xferbench/g//rank/0")
+		z := b.try("spark-01", oneRail+" "+byEtcd+"--benchmark_group g")
+		a := first()
+		if a.code != 0 || z.code != 0 || a.err != "" || z.err != "" || len(nixlRows(t, a.out)) != 3 {
+			t.Fatalf("%+v\n%+v", a, z)
+		}
+		if !strings.Contains(a.out, "Connecting to ETCD at http://127.0.0.1:2379\nETCD Runtime: Registered as rank 0 item 1 of 2\nInit nixl worker, dev all rank 0, type initiator, hostname spark-02\n") ||
+			!strings.Contains(a.out, "\nETCD Endpoint                                               : http://127.0.0.1:2379\n") {
+			t.Error(a.out)
+		}
+		if !strings.HasSuffix(z.out, "Registered as rank 1 item 2 of 2\nInit nixl worker, dev all rank 1, type target, hostname spark-01\nWaiting for all processes to start... (expecting 2 total: 1 initiators and 1 targets)\nAll processes are ready to proceed\n") {
+			t.Error(z.out)
+		}
+		payload := 1120*float64(1<<20) + 70*float64(6<<20)
+		if moved := float64(b.counter("spark-02", "rocep1s0f0", "port_xmit_data")-before) * 4; moved != wire(payload) {
+			t.Errorf("%.0f octets, want %.0f", moved, wire(payload))
+		}
+		keys, err := server.List(t.Context(), "xferbench/")
+		if err != nil || len(keys) != 0 {
+			t.Errorf("left behind: %v %v", keys, err)
+		}
+	}
+}
+
+// What earlier processes leave behind, and what it does.
+func TestNixlbenchStaleKeys(t *testing.T) {
+	b := newBench(t, Options{Speed: 400})
+	server := b.etcd()
+	keys := func() string {
+		all, err := server.List(t.Context(), "xferbench/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(all, " ")
+	}
+	// One that fails after its registration leaves it, and is rank 0 for ever.
+	if got := b.try("spark-02", byEtcd+"--initiator_seg_type CPU"); got.code != 1 || got.err != "Invalid segment type: CPU\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := keys(); got != "xferbench/default//rank/0 xferbench/default//size" {
+		t.Error(got)
+	}
+	// So the next is the target, on the wrong node, and the one after that too many.
+	_, alone := b.start("spark-02", byEtcd)
+	b.has(server, "xferbench/default/barrier/start_barrier/0/1")
+	third := b.try("spark-01", byEtcd)
+	if third.code != 1 || third.err != "Rank 2 is greater than or equal to global size 2\nFailed to setup ETCD runtime\n" {
+		t.Errorf("%+v", third)
+	}
+	if got := keys(); got != "xferbench/default/barrier/start_barrier/0/1" {
+		t.Errorf("it wipes what has a double slash: %s", got)
+	}
+	got := alone()
+	if got.code != 1 || !strings.Contains(got.out, "Registered as rank 1 item 2 of 2\n") ||
+		got.err != "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 1 completed 1/2 ranks)\nFailed to synchronize at start barrier\nFailed to synchronize all processes\n" {
+		t.Errorf("%+v", got)
+	}
+	// The barrier that was left makes a lone process believe that all are there.
+	lone := b.try("spark-02", byEtcd)
+	if lone.code != 1 || !strings.HasSuffix(lone.out, "All processes are ready to proceed\n") || lone.err != "Timeout waiting for int data from rank 1\nNIXL: failed to receive metadata size\n" {
+		t.Errorf("%+v", lone)
+	}
+}
+
+// An etcd that goes away in the middle ends a process that waits for it.
+func TestNixlbenchEtcdLost(t *testing.T) {
+	b := newBench(t, Options{Speed: 20})
+	server := b.etcd()
+	_, wait := b.start("spark-02", byEtcd)
+	b.has(server, "xferbench/default/barrier/start_barrier/0/0")
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := wait(); got.code != 1 || !strings.HasPrefix(got.err, "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed ") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,294 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// splitLeast is the smallest piece that UCX gives to a rail (UCX_MIN_RMA_CHUNK_SIZE):
+	// 16 KiB are split over two rails, 4 KiB are not.
+	splitLeast = 8192
+	// What is staged through host memory goes in fragments of 8 KiB, each with the
+	// header of a message of UCX.
+	stagedFragment = 8192
+	stagedMessage  = 8256
+	// socketRate is what UCX reaches over one TCP connection.
+	socketRate = 0.9 * tcpFlowRate
+	// What one block costs besides its way: posting it and seeing its completion.
+	blockTime      = 4.0e-6
+	blockTimeSplit = 1.0e-6 // more for each further rail
+	// A connection set up by a UCX whose release differs is no connection.
+	ucxVersion = "1.21.0"
+	ucxOlder   = "1.16.0"
+)
+
+// A ucxContext is what UCX made of the environment of a process: the devices that
+// it may use.
+type ucxContext struct {
+	node     *node
+	asked    string // UCX_NET_DEVICES
+	tls      string // UCX_TLS
+	rails    []*function
+	sockets  []*netdev
+	most     int // rails for one block: UCX_MAX_RMA_RAILS, and 2 where NIXL sets it
+	warnings []string
+}
+
+// ucxRelease is the version of UCX that the node has.
+func (n *node) ucxRelease() string {
+	if n.index == 0 && n.rig.faults["ucx-mismatch"] {
+		return ucxOlder
+	}
+	return ucxVersion
+}
+
+// ucxVerbs says whether the node's UCX was built with verbs.
+func (n *node) ucxVerbs() bool { return n.index != 0 || !n.rig.faults["ucx-no-verbs"] }
+
+// openUCX is the start of UCX in a process. Callers hold the rig's lock.
+func (n *node) openUCX(env func(string) string) *ucxContext {
+	u := &ucxContext{node: n, asked: env("UCX_NET_DEVICES"), tls: env("UCX_TLS"), most: 2}
+	if u.asked == "" {
+		u.asked = "all"
+	}
+	if u.tls == "" {
+		u.tls = "all"
+	}
+	if v, err := strconv.Atoi(env("UCX_MAX_RMA_RAILS")); err == nil && v > 0 {
+		u.most = v
+	}
+	if !n.ucxVerbs() && u.tls != "all" && !strings.HasPrefix(u.tls, "^") && u.allows(verbsTransports) {
+		u.warnings = append(u.warnings, "transport 'rc' is not available, please use one or more of: cma, cuda, cuda_copy, cuda_ipc, mm, posix, self, shm, sm, sysv, tcp")
+	}
+	u.choose()
+	return u
+}
+
+// verbsTransports are the names that UCX_TLS knows for what runs on RDMA devices.
+var verbsTransports = []string{"ib", "rc", "rc_x", "rc_v", "rc_mlx5", "rc_verbs", "dc", "dc_x", "dc_mlx5", "ud", "ud_x", "ud_v", "ud_mlx5", "ud_verbs"}
+
+// allows says whether UCX_TLS has one of the transports.
+func (u *ucxContext) allows(transports []string) bool {
+	list, without := strings.CutPrefix(u.tls, "^")
+	names := strings.Split(list, ",")
+	if without {
+		return !slices.ContainsFunc(transports, func(t string) bool { return slices.Contains(names, t) })
+	}
+	return slices.Contains(names, "all") || slices.ContainsFunc(transports, func(t string) bool { return slices.Contains(names, t) })
+}
+
+// choose keeps the devices that are there, that UCX_NET_DEVICES names and that
+// UCX_TLS has a transport for. One that is named and not there is only a warning.
+func (u *ucxContext) choose() {
+	n := u.node
+	var there []string
+	asked := strings.Split(u.asked, ",")
+	found := map[string]bool{"all": true}
+	wanted := func(device, kind string) bool {
+		there = append(there, fmt.Sprintf("'%s'(%s)", device, kind))
+		found[device] = true
+		return u.asked == "all" || slices.Contains(asked, device)
+	}
+	for _, d := range n.netdevs {
+		if d.running() && d.ipv4().IsValid() && wanted(d.name, "tcp") && d.kind != "loopback" && u.allows([]string{"tcp"}) {
+			u.sockets = append(u.sockets, d)
+		}
+	}
+	for _, f := range n.functions {
+		if n.ucxVerbs() && f.live() && wanted(f.dev+":1", "ib") && u.allows(verbsTransports) {
+			u.rails = append(u.rails, f)
+		}
+	}
+	var missing []string
+	for _, device := range asked {
+		if !found[device] {
+			missing = append(missing, "'"+device+"'")
+		}
+	}
+	slices.Sort(there)
+	switch len(missing) {
+	case 0:
+	case 1:
+		u.warnings = append(u.warnings, "network device "+missing[0]+" is not available, please use one or more of: "+strings.Join(there, ", "))
+	default:
+		u.warnings = append(u.warnings, "network devices "+strings.Join(missing, ",")+" are not available, please use one or more of: "+strings.Join(there, ", "))
+	}
+}
+
+// usable says whether anything is left to send with.
+func (u *ucxContext) usable() bool { return len(u.rails)+len(u.sockets) > 0 }
+
+// log is a line of UCX's log, which goes to stdout.
+func (n *node) ucxLog(pid int, where, level, text string) string {
+	at := n.rig.clock.wall()
+	return fmt.Sprintf("[%d.%06d] [%s:%d :0] %20s UCX  %-5s %s", at.Unix(), at.Nanosecond()/1000, n.name, pid, where, level, text)
+}
+
+// nixlLog is a line of NIXL's log, which goes to stderr.
+func (n *node) nixlLog(pid int, where, text string) string {
+	return fmt.Sprintf("E%s %7d %s] %s", n.rig.clock.wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
+}
+
+// logged is what UCX logs at its start; ok says whether it started.
+func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
+	for _, w := range u.warnings {
+		lines = append(lines, u.node.ucxLog(pid, "ucp_context.c:1508", "WARN", w))
+	}
+	if !u.usable() {
+		lines = append(lines, u.node.ucxLog(pid, "ucp_context.c:1770", "ERROR",
+			fmt.Sprintf("no usable transports/devices (asked %s on network:%s intra-node:accelerator:loopback:)", u.tls, u.asked)))
+	}
+	return lines, u.usable()
+}
+
+// A lane is a pair of functions that carries data between two processes.
+type lane struct{ near, far *function }
+
+// A link is what UCX made of two contexts: up to as many lanes as both may use.
+type link struct {
+	lanes []lane
+	tcp   bool
+}
+
+// connect joins two processes; a link without lanes is none. Callers hold the
+// rig's lock.
+func (u *ucxContext) connect(far *ucxContext) link {
+	var l link
+	left := slices.Clone(far.rails)
+	for _, f := range u.rails {
+		// Each rail is in one lane: more would bring nothing.
+		if i := slices.IndexFunc(left, f.reaches); i >= 0 {
+			l.lanes = append(l.lanes, lane{f, left[i]})
+			left = slices.Delete(left, i, i+1)
+		}
+	}
+	if len(l.lanes) == 0 {
+		l.tcp = true
+		for _, d := range u.sockets {
+			for _, e := range far.sockets {
+				if d.fn != nil && e.fn != nil && slices.Equal(d.wires(), e.wires()) && d.ipv4().Masked() == e.ipv4().Masked() {
+					l.lanes = append(l.lanes, lane{d.fn, e.fn})
+				}
+			}
+		}
+		// One connection: what a second one would bring, TCP takes from the first.
+		l.lanes = l.lanes[:min(1, len(l.lanes))]
+	}
+	most := min(u.most, far.most)
+	if u.node.rig.faults["nixl-one-rail"] {
+		most = 1
+	}
+	l.lanes = l.lanes[:min(most, len(l.lanes))]
+	return l
+}
+
+// reaches says whether two ports have RoCE v2 addresses in one subnet, on one wire.
+func (f *function) reaches(g *function) bool {
+	return f.qsfp == g.qsfp && slices.ContainsFunc(f.gids[:], func(a gid) bool {
+		return a.family() == 4 && a.v2 && a.ndev == f.net.name && slices.ContainsFunc(g.gids[:], func(b gid) bool {
+			return b.family() == 4 && b.v2 && b.ndev == g.net.name && slices.ContainsFunc(f.net.addrs, func(p address) bool {
+				return p.Addr() == a.addr && p.Masked().Contains(b.addr)
+			})
+		})
+	})
+}
+
+// A carriage is a number of blocks of one size that go over a link.
+type carriage struct {
+	link   link
+	back   bool // a READ: the data comes from the far end
+	block  float64
+	count  float64
+	post   float64 // how many are posted side by side; the cost of one is hidden by another
+	share  float64 // 1 minus this run's noise
+	staged bool    // through host memory, at both ends
+	limit  float64 // what the ends can do at most, bits a second; 0 where the way decides
+	most   float64 // the part of the rails' rate that the program can use
+}
+
+// flows are the lanes' parts: half and half, whatever their rates are.
+func (k carriage) flows() []*flow {
+	lanes := k.link.lanes
+	if k.staged || k.block/float64(len(lanes)) < splitLeast {
+		lanes = lanes[:1]
+	}
+	var fs []*flow
+	for i, l := range lanes {
+		src, dst := l.near, l.far
+		if k.back {
+			src, dst = dst, src
+		}
+		part := math.Floor(k.block / float64(len(lanes)))
+		if i == 0 {
+			part = k.block - part*float64(len(lanes)-1)
+		}
+		fl := &flow{
+			src: src, dst: dst, mtu: min(src.activeMTU(), dst.activeMTU()), ip: k.link.tcp,
+			message: part, payload: part * k.count, demand: math.Inf(1), share: k.share,
+		}
+		switch {
+		case k.link.tcp:
+			fl.mtu, fl.demand = min(src.net.mtu, dst.net.mtu)-52, socketRate
+		case k.staged:
+			fl.message, fl.payload = stagedMessage, k.block*k.count*stagedMessage/stagedFragment
+		}
+		fs = append(fs, fl)
+	}
+	return fs
+}
+
+// pace bounds the flows by what a process can ask for: each block costs some time
+// besides its way, and a block has arrived when its slower half has.
+func (k carriage) pace(fs []*flow) {
+	slowest := math.Inf(1)
+	for _, fl := range fs {
+		slowest = min(slowest, fl.alloc)
+	}
+	if slowest == 0 || math.IsInf(slowest, 1) {
+		return // no path, for now
+	}
+	n := float64(len(fs))
+	extra := (blockTime + blockTimeSplit*(n-1)) / max(1, k.post)
+	whole := k.block * 8 / (extra + k.block*8/(slowest*n))
+	if k.limit > 0 {
+		whole = min(whole, k.limit)
+	}
+	for _, fl := range fs {
+		fl.demand = min(fl.demand, whole*k.most/n)
+		if k.staged {
+			fl.demand *= stagedMessage / float64(stagedFragment)
+		}
+	}
+}
+
+// carry moves the blocks and returns the seconds that it took.
+func (r *Rig) carry(ctx context.Context, k carriage) (float64, error) {
+	fs := k.flows()
+	r.mu.Lock()
+	r.fabric.add(fs...)
+	k.pace(fs)
+	r.fabric.allocate()
+	r.mu.Unlock()
+	var err error
+	end := 0.0
+	for _, fl := range fs {
+		if err = r.fabric.wait(ctx, fl); err != nil {
+			break
+		}
+		end = max(end, fl.end)
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, fl := range fs {
+			r.fabric.stop(fl)
+		}
+		return 0, err
+	}
+	return end - fs[0].begin, nil
+}
