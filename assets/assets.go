@@ -1,6 +1,6 @@
 // Package assets is data that the program carries, and no code: the tutorial's
-// parts and the script of the virtual rig. Only cmd imports it and hands the
-// files on.
+// parts, the Python programs of its NIXL cells and the script of the virtual rig.
+// Only cmd imports it and hands the files on.
 package assets
 
 import "embed"
@@ -9,6 +9,12 @@ import "embed"
 //
 //go:embed tutorial
 var Tutorial embed.FS
+
+// NIXL holds nixl/*.py. agent.py is what the others share: it stands where their
+// second comment names it (see cmd/railbench/programs.go).
+//
+//go:embed nixl
+var NIXL embed.FS
 
 // RigScript is rig/rig, a bash script that boots two virtual machines with
 // soft-RoCE between them.

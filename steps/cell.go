@@ -32,6 +32,23 @@ type Cell struct {
 	Needs []string
 	// Counters has the bytes of every rail read before and after.
 	Counters bool
+	// Change is what the cell does to the nodes' network; empty where it only looks.
+	Change Change
+	// Rails is what the cell needs: "2" for two pairs of rails, "halves" for a pair
+	// across the PCIe halves; empty where one will do.
+	Rails string
+	// Unbonded refuses the cell while a bond holds a rail.
+	Unbonded bool
+	// Together says that all roles have to end by themselves: once one has ended
+	// the others have a few seconds, and less where it failed.
+	Together bool
+	// Stall, where not zero, ends the cell when none of its roles printed a line
+	// for so long.
+	Stall time.Duration
+	// With names the services that railbench runs for the cell: see session.Service.
+	With []string
+	// Own names what railbench does itself in place of a script; Roles is empty then.
+	Own string
 	// Tail is Markdown that stands after the cell.
 	Tail string
 }
@@ -69,6 +86,23 @@ type Role struct {
 	Root   bool
 }
 
+// Change says what a cell does to the nodes' network. A cell that changes it runs
+// as a guarded change: see session/change.go.
+type Change struct {
+	// Set names variables that hold the interfaces that may change, and those that
+	// may be made: the change set.
+	Set []string
+	// Undoes is the cell whose change is taken back, or Everything; where it left none the script
+	// runs, as a change of its own.
+	Undoes string
+}
+
+// Everything is what a cell undoes that takes back all that railbench changed.
+const Everything = "*"
+
+// Any says that the cell changes something.
+func (c Change) Any() bool { return len(c.Set) > 0 }
+
 // Ready says when a server can be talked to. The zero value: at once.
 type Ready struct {
 	Line string // a regular expression that a line of its output matches
@@ -100,6 +134,17 @@ func (t Tutorial) Cells() []Cell {
 		all = append(all, p.Cells...)
 	}
 	return all
+}
+
+// Undoing is the id of the cell that takes back what another one changes; empty
+// where there is none.
+func (t Tutorial) Undoing(id string) string {
+	for _, c := range t.Cells() {
+		if c.Change.Undoes == id {
+			return c.ID
+		}
+	}
+	return ""
 }
 
 // Select resolves ids of cells and parts to cells in the tutorial's order, each

@@ -32,6 +32,12 @@ type (
 		// screen that is behind could not show them any more. The log has them.
 		Dropped int
 	}
+	// CellMeasured brings the table of what a run has measured so far.
+	CellMeasured struct {
+		Run   RunID
+		Cell  string
+		Table Table
+	}
 	// CellEnded ends a run.
 	CellEnded struct {
 		Run     RunID
@@ -61,6 +67,7 @@ func (CellQueued) event()   {}
 func (CellDequeued) event() {}
 func (CellStarted) event()  {}
 func (CellPrinted) event()  {}
+func (CellMeasured) event() {}
 func (CellEnded) event()    {}
 func (CellCleared) event()  {}
 func (RigProbed) event()    {}
@@ -85,11 +92,31 @@ type OutputLine struct {
 	Text       string
 }
 
-// A Question waits for the user: a host key to accept or a secret.
+// A Question waits for the user: a host key to accept, a secret, or leave to change a
+// network.
 type Question struct {
 	HostKey *runner.HostKeyQuestion
 	Secret  *runner.SecretQuestion
-	// Answer takes the answer, once. A host key is answered "yes" or "no". ok is
-	// false where the user declined.
+	Change  *ChangeQuestion
+	// Answer takes the answer, once. A host key and a change are answered "yes" or
+	// "no". ok is false where the user declined.
 	Answer func(text string, ok bool)
+}
+
+// A ChangeQuestion asks before a change is made and, once it is there and works,
+// whether it stays.
+type ChangeQuestion struct {
+	Cell  string
+	Title string
+	// Keep is false before the change. After it Deadline is when the nodes go back
+	// by themselves, and Found what was seen.
+	Keep     bool
+	Deadline time.Time
+	Found    Verdict
+	// Scripts are what runs as root, by End; Sets are the interfaces that they change.
+	Nodes   [2]string
+	Scripts [2]string
+	Sets    [2][]string
+	// Warnings are sentences: what the change cuts off.
+	Warnings []string
 }

@@ -45,6 +45,7 @@ type CellState struct {
 	Verdict Verdict
 	Bytes   []RailBytes
 	Log     string
+	Live    Table // what the run has measured so far
 }
 
 // NewNotebook is the empty session of a tutorial.
@@ -66,6 +67,11 @@ func (n Notebook) Apply(e Event) Notebook {
 	case CellPrinted:
 		if c := n.Cells[e.Cell]; c.Run == e.Run && c.Running {
 			c.Output = c.Output.Skip(e.Dropped).Append(e.Lines)
+			n = n.with(e.Cell, c)
+		}
+	case CellMeasured:
+		if c := n.Cells[e.Cell]; c.Run == e.Run && c.Running {
+			c.Live = e.Table
 			n = n.with(e.Cell, c)
 		}
 	case CellEnded:

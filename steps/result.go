@@ -13,7 +13,33 @@ type Result struct {
 	// Before and After are the counters of every rail around each stage's run; they
 	// stand in the Stage. Skip says why nothing was run: a missing tool, no rails.
 	Skip string
+	// Changed is what became of a cell's change of the network; nil where the cell
+	// has none.
+	Changed *Changed
 }
+
+// Changed is the outcome of a guarded change. A judge sees one only where both
+// nodes have it, or where there was nothing to do.
+type Changed struct {
+	// Nothing says why there was nothing to do; empty where there was.
+	Nothing string
+	// Undone says that what the cell undoes was put back, as it was captured.
+	Undone bool
+	// After is how the nodes look now.
+	After Rig
+}
+
+// A Plan is what a change would do to a rig.
+type Plan struct {
+	// Refuse says why it must not be made, Nothing why it need not.
+	Refuse, Nothing string
+	// Vars are what its scripts read, by End.
+	Vars [2]map[string]string
+}
+
+// A Planner works out a change from what the rig looks like. params are the
+// parameters of the scripts.
+type Planner func(rig Rig, params map[string]string) Plan
 
 // A Stage is one pass over a cell's roles: the only one, or one per pair of rails.
 type Stage struct {
@@ -75,6 +101,31 @@ type RailBytes struct {
 type Catalog struct {
 	Parsers map[string]Parser
 	Judges  map[string]Judge
+	// Plans, by judge, are of the cells that change something.
+	Plans map[string]Planner
+	// Live, by parser, make a table of what a role has printed so far, for the
+	// screen. ok is false as long as there is nothing to show.
+	Live map[string]func(stdout string) (t Table, ok bool)
+	// Own, by name, judge the cells that railbench does itself, from what the cells
+	// of this session came to.
+	Own map[string]func(History) Verdict
+}
+
+// A History is what a cell of railbench's own looks back on.
+type History struct {
+	Rig Rig // as it is now
+	// Outcomes are of the cells that ran, each once, in the order of their last end.
+	Outcomes []Outcome
+	// Params are the parameters of the scripts, by name.
+	Params map[string]string
+}
+
+// An Outcome is what one cell of this session came to, the last time it ran.
+type Outcome struct {
+	Cell    Cell
+	Result  Result
+	Verdict Verdict
+	At      time.Time
 }
 
 // A Parser reads what one role printed. It gets stdout and stderr as lines.

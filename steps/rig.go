@@ -70,6 +70,7 @@ type Netdev struct {
 	Addrs     []string // "192.168.100.10/24", IPv4 and IPv6
 	Master    string   // the bond that it is enslaved to
 	MAC       string
+	BondMode  string // balance-xor, active-backup …; empty where it is no bond
 }
 
 // A Rail is one RDMA device's port on one node. It is a place, not a name.
@@ -134,6 +135,31 @@ type Pair struct {
 
 // Rail gives the rail of a pair at one end.
 func (r Rig) Rail(p Pair, e End) Rail { return r.Nodes[e].Rails[p.Rails[e]] }
+
+// AcrossHalves is the pair that adds PCIe bandwidth to the first one: behind
+// another PCIe link at both ends, and on the same connector where there is one
+// such, because one cable carries both halves (INVENTORY D2). ok is false where
+// the rig has none, or where its PCI slots are not known.
+func (r Rig) AcrossHalves() (p Pair, ok bool) {
+	if len(r.Pairs) == 0 {
+		return Pair{}, false
+	}
+	first := r.Pairs[0]
+	for _, other := range r.Pairs[1:] {
+		apart, same := true, true
+		for _, e := range Ends {
+			a, b := r.Rail(first, e), r.Rail(other, e)
+			apart = apart && a.PCI.Half() != "" && b.PCI.Half() != "" && a.PCI.Half() != b.PCI.Half()
+			same = same && a.PhysPort >= 0 && a.PhysPort == b.PhysPort
+		}
+		if apart && (same || !ok) {
+			if p, ok = other, true; same {
+				return p, true
+			}
+		}
+	}
+	return p, ok
+}
 
 // SharesHalf says that two pairs are behind one PCIe link, at either end.
 func (r Rig) SharesHalf(a, b Pair) bool {

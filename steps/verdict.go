@@ -10,6 +10,8 @@ type Verdict struct {
 	Grade    Grade      `json:"verdict"`
 	Reason   string     `json:"reason"` // one or two plain sentences
 	Evidence []Evidence `json:"evidence"`
+	Tables   []Table    `json:"tables,omitempty"`
+	Charts   []Chart    `json:"charts,omitempty"`
 }
 
 // A Grade is one of five.

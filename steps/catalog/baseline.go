@@ -112,7 +112,11 @@ func measured(r steps.Result, s steps.Stage, rep *report) (measurement, bool) {
 	m.no, m.dev = s.Pair+1, r.Rig.Rail(m.pair, steps.Here).Dev
 	m.rail = fmt.Sprintf("rail %d (%s)", m.no, m.dev)
 	if s.Err != "" {
-		rep.on(m, steps.Inconclusive, "it stopped: %s", s.Err)
+		hint := ""
+		if strings.Contains(s.Err, "state is Down") {
+			hint = "; check its cable at both ends"
+		}
+		rep.on(m, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
 	var server *steps.Output
 	found := false
@@ -379,7 +383,8 @@ func grownErrors(s steps.Stage, m measurement) string {
 	return strings.Join(names, ", ")
 }
 
-func round(v float64) float64 { return math.Round(v*100) / 100 }
+// round leaves digits enough for another rounding, to be shown, to come out the same.
+func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
 // Latency thresholds in microseconds: ConnectX-7 back to back takes 1.4 to 2
 // (INVENTORY V16, N1).

@@ -245,7 +245,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *report) {
 	}
 	switch p := policy(h.Bond); {
 	case m == "balance-rr":
-		rep.add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders them; if balance-xor was asked for, the module made the bond by itself", h.Name, node)
+		rep.add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders them; if nobody asked for it, loading the module made the bond", h.Name, node)
 	case m == "802.3ad":
 		rep.add(steps.Warn, "%s on %s is 802.3ad, which needs a switch that speaks LACP; on a direct cable balance-xor does", h.Name, node)
 	case m == "balance-xor" && p != "layer3+4":

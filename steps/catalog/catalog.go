@@ -39,6 +39,12 @@ func New() steps.Catalog {
 			"bonds":              parser(parse.Bonds),
 			"iperf3":             parser(parse.Iperf3Output),
 			"facts":              parser(parse.Facts),
+			"dual-link":          parser(parseDual),
+			"nixlbench":          parser(parse.NIXLBenchOutput),
+			"nixl-python":        parser(parse.NIXLPythonOutput),
+			"nixl-check":         parser(parse.NIXLSetupOutput),
+			"ucx":                parser(parse.UCXInfo),
+			"host-staging":       parser(parse.StagingOutput),
 		},
 		Judges: map[string]steps.Judge{
 			"":                judgeExitStatus,
@@ -56,6 +62,35 @@ func New() steps.Catalog {
 			"bond-check":      judgeBondCheck,
 			"bond-status":     judgeBondStatus,
 			"tcp":             judgeTCP,
+			"mtu":             judgeMTU,
+			"bond-setup":      judgeBondSetup,
+			"bond-teardown":   judgeTeardown,
+			"rail-ips":        judgeRailIPs,
+			"dual-link":       judgeDual,
+			"netplan":         judgeNetplan,
+			"cleanup":         judgeCleanup,
+			"nixl-check":      judgeNIXLCheck,
+			"nixl-register":   judgeNIXLRegister,
+			"nixl-transfer":   judgeNIXLTransfer,
+			"nixl-latency":    judgeNIXLLatency,
+			"etcd":            judgeEtcd,
+			"nixlbench":       judgeNIXLBench,
+			"host-staging":    judgeHostStaging,
+		},
+		Plans: map[string]steps.Planner{
+			"mtu":           planMTU,
+			"bond-setup":    planBond,
+			"bond-teardown": planTeardown,
+			"rail-ips":      planRailIPs,
+			"netplan":       planNetplan,
+			"cleanup":       planCleanup,
+			"dual-link":     planDual,
+		},
+		Own: map[string]func(steps.History) steps.Verdict{
+			"summary": summarize,
+		},
+		Live: map[string]func(string) (steps.Table, bool){
+			"nixlbench": liveNIXLBench,
 		},
 	}
 }
@@ -303,7 +338,11 @@ func value[T any](r steps.Result, o steps.Output, rep *report) (T, bool) {
 	v, ok := o.Value.(T)
 	switch {
 	case o.ParseErr != "":
-		rep.add(steps.Inconclusive, "the output on %s does not parse: %s", nodeName(r.Rig, o.End), o.ParseErr)
+		said := ""
+		if last := strings.TrimSpace(lastLine(o.Text)); last != "" {
+			said = " (its last line: " + last + ")"
+		}
+		rep.add(steps.Inconclusive, "the output on %s does not parse: %s%s", nodeName(r.Rig, o.End), o.ParseErr, said)
 		return v, false
 	case !ok:
 		rep.add(steps.Inconclusive, "the output on %s was not read", nodeName(r.Rig, o.End))

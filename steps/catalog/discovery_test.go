@@ -56,7 +56,8 @@ func TestTools(t *testing.T) {
 	judge := func(here, peer string) steps.Verdict {
 		return judgeTools(steps.Cell{}, both(spark(), parse.Facts, here, peer))
 	}
-	want(t, "complete", judge(good, good), steps.Pass, "every command", "not needed for these parts: show_gids")
+	want(t, "complete", judge(good, good), steps.Pass, "every command", "no cell needs it: show_gids")
+	want(t, "a cell is skipped", judge(good+"tool nixlbench: missing\n", good), steps.Pass, "commands that every part needs", "are skipped or see less: nixlbench (spark-02)")
 	missing := strings.NewReplacer("/usr/bin/ib_write_bw", "missing", "/usr/bin/ib_write_lat", "missing").Replace(good)
 	want(t, "missing", judge(good, missing), steps.Fail, "spark-01 has no ib_write_bw and ib_write_lat: install perftest")
 	want(t, "perftest differs", judge(good, strings.ReplaceAll(good, "6.06", "6.21")), steps.Warn, "6.06 on spark-02 and 6.21 on spark-01")

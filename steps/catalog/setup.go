@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,8 +78,12 @@ func bothFacts(r steps.Result, rep *report) [2]map[string]string {
 	return facts
 }
 
-// needed are the commands without which the parts of the tutorial can't run.
-var needed = []string{"ip", "ping", "ibv_devices", "ibv_devinfo", "ib_write_bw", "ib_write_lat"}
+// Without a needed command the tutorial can't be gone through. Without one that
+// is called the cells that call it are skipped.
+var (
+	needed = []string{"ip", "ping", "ibv_devices", "ibv_devinfo", "ib_write_bw", "ib_write_lat"}
+	called = []string{"iperf3", "netplan", "nixlbench", "nvidia-smi", "python3", "ucx_info"}
+)
 
 // judgeTools: what is missing, what brings it, and which versions differ.
 func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
@@ -88,6 +93,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep report
 	facts := bothFacts(r, &rep)
 	var optional []string
+	without := map[string][]string{} // command that is called -> nodes
 	for _, e := range steps.Ends {
 		missing := map[string][]string{} // package -> needed commands
 		var packages []string
@@ -98,6 +104,10 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 			rep.show(nodeName(r.Rig, e)+" "+tool, where, "", nil)
 			if where != "missing" {
+				continue
+			}
+			if slices.Contains(called, tool) {
+				without[tool] = append(without[tool], nodeName(r.Rig, e))
 				continue
 			}
 			if !slices.Contains(needed, tool) {
@@ -134,12 +144,24 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rep.add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, nodeName(r.Rig, steps.Here), b, nodeName(r.Rig, steps.Peer), why)
 	}
-	slices.Sort(optional)
-	note := ""
-	if len(optional) > 0 {
-		note = fmt.Sprintf("Missing, but not needed for these parts: %s", strings.Join(optional, ", "))
+	pass, skips, note := "every command that the parts need is there on both nodes", "", ""
+	if len(without) > 0 {
+		pass = "the commands that every part needs are there on both nodes"
+		var all []string
+		for _, tool := range slices.Sorted(maps.Keys(without)) {
+			where := and(without[tool])
+			if len(without[tool]) == 2 {
+				where = "both nodes"
+			}
+			all = append(all, fmt.Sprintf("%s (%s)", tool, where))
+		}
+		skips = fmt.Sprintf("Missing for some cells, which are skipped or see less: %s", strings.Join(all, ", "))
 	}
-	return rep.verdict("every command that the parts need is there on both nodes", note)
+	if len(optional) > 0 {
+		slices.Sort(optional)
+		note = fmt.Sprintf("Missing, and no cell needs it: %s", strings.Join(optional, ", "))
+	}
+	return rep.verdict(pass, skips, note)
 }
 
 func sortEvidence(all []steps.Evidence) {

@@ -57,9 +57,10 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	test, ok := tcpTest(r, s, &rep)
 	if !ok {
+		checkPathEnds(r.Rig, path, steps.Fail, &rep)
 		return rep.verdict()
 	}
-	checkPathEnds(r.Rig, path, &rep)
+	checkPathEnds(r.Rig, path, steps.Warn, &rep)
 	b := tcpBand(r.Rig, path, test.Streams)
 	judgeTCPFigure(r, s, path, test, b, &rep)
 	links := judgeTCPBytes(r, s, path, test, &rep)
@@ -70,6 +71,10 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	note := ""
 	switch {
 	case path.Bonded != [2]bool{true, true} || len(path.Rails[steps.Here]) < 2:
+	case path.Netdevs[steps.Here].BondMode == "active-backup":
+		note = "An active-backup bond uses one link at a time and keeps the other for when it fails"
+	case path.Netdevs[steps.Here].BondMode == "balance-rr" && test.Streams == 1:
+		note = "balance-rr deals one connection out to both links, and its packets arrive in disorder"
 	case test.Streams == 1:
 		note = "A bond hashes each connection to one link, so a single stream is no faster than on one rail"
 	case b.expected > 0:
@@ -109,7 +114,7 @@ var tcpCauses = []cause{
 	{regexp.MustCompile(`Address already in use`), steps.Inconclusive, "its port is taken on %s: end the process that listens there (ss -ltnp), or set TCP_PORT"},
 	{regexp.MustCompile(`Cannot assign requested address`), steps.Inconclusive, "the address is gone on %s: probe the rig again"},
 	{regexp.MustCompile(`unable to connect|No route|unreachable|timed out`), steps.Inconclusive, "no server could be reached from %s: the route, a firewall, or a server that ended early"},
-	{regexp.MustCompile(`control socket|Connection reset|Broken pipe`), steps.Fail, "the connection broke in the middle (seen on %s)"},
+	{regexp.MustCompile(`control socket|Connection reset|Broken pipe`), steps.Fail, "the connection broke in the middle (seen on %s): look at the cables and at the server's last lines, and run it again"},
 }
 
 // tcpTest checks everything that has to be right before the number means anything.
@@ -170,10 +175,10 @@ func tcpTest(r steps.Result, s steps.Stage, rep *report) (parse.Iperf3, bool) {
 }
 
 // checkPathEnds: a bond at one end only.
-func checkPathEnds(rig steps.Rig, p steps.Path, rep *report) {
+func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *report) {
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
-			rep.add(steps.Warn, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost", nodeName(rig, e), nodeName(rig, e.Other()))
+			rep.add(grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost", nodeName(rig, e), nodeName(rig, e.Other()))
 		}
 	}
 }
@@ -356,7 +361,11 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps, b.Dev, nodeName(r.Rig, b.End))
 		}
 	}
-	if got := test.ReceivedGbps; got >= 8 && got <= 25 {
+	links := 1.0
+	if test.Streams > 1 {
+		links = float64(len(p.Rails[steps.Here]))
+	}
+	if got := test.ReceivedGbps; got >= 8 && got <= 25*links {
 		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power saving, interrupts on one core) and at retransmits" + lossSigns(test)
 	}
 	return "compare with RDMA on the same rail; if that is well, the processors end it (top, power saving, interrupts on one core)" + lossSigns(test)
@@ -462,7 +471,8 @@ func judgeTCPBytes(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf
 			}
 			links = fmt.Sprintf("Of %s with headers %s", size(sum), and(parts))
 		}
-		if test.Streams > 1 && p.Bonded[e] && len(p.Rails[e]) > 1 && largest > 0.95*sum {
+		spare := p.Netdevs[e].BondMode == "active-backup" // one link at a time is what it is for
+		if test.Streams > 1 && p.Bonded[e] && len(p.Rails[e]) > 1 && largest > 0.95*sum && !spare {
 			rep.add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy (layer3+4 tells connections apart) sends them there", test.Streams, node)
 		}
 	}

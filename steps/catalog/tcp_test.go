@@ -43,6 +43,16 @@ func bonded(rig steps.Rig, ends ...steps.End) steps.Rig {
 	return rig
 }
 
+// inMode gives every bond of a rig a mode.
+func inMode(rig steps.Rig, mode string) steps.Rig {
+	for e := range rig.Nodes {
+		for i := range rig.Nodes[e].Netdevs {
+			rig.Nodes[e].Netdevs[i].BondMode = mode
+		}
+	}
+	return rig
+}
+
 // tcp is a test with all as it should be; shares says how the streams divide over
 // the rails of the path.
 func tcp(rig steps.Rig, gbps float64, streams int, shares ...float64) steps.Result {
@@ -106,6 +116,7 @@ func TestTCP(t *testing.T) {
 		},
 		"bond, four streams":      {tcp(both, 93, 4), steps.Pass, []string{"enp1s0f0np0 50 % and enp1s0f1np1 50 %", "counted neither"}},
 		"bond, all on one":        {tcp(both, 93, 4, 0, 1), steps.Warn, []string{"all 4 streams went over one link of the bond"}},
+		"active-backup":           {tcp(inMode(bonded(tutorialSpark(), steps.Here, steps.Peer), "active-backup"), 93, 4, 0, 1), steps.Pass, []string{"enp1s0f1np1 carried all of it", "one link at a time"}},
 		"bond at one end":         {tcp(bonded(tutorialSpark(), steps.Peer), 33.7, 1, 1), steps.Warn, []string{"spark-01 bonds its rails and spark-02 doesn't"}},
 		"no band":                 {tcp(virtual(), 0.5, 1), steps.Pass, []string{"0.5 Gb/s", "no band to judge by"}},
 		"MTU mismatch":            {client(tcp(mismatch(), 0.012, 1), iperfJSON(0.012, 1, 4143, 1448)), steps.Fail, []string{"an MTU mismatch looks like this", "1500 on enp1s0f0np0 of spark-02 and 9000", "4143 retransmits and a congestion window of 1.4 kB"}},

@@ -31,6 +31,11 @@ var parsers = map[string]func(string) (any, error){
 	"bonds":              func(s string) (any, error) { return Bonds(s) },
 	"iperf3":             func(s string) (any, error) { return Iperf3Output(s) },
 	"facts":              func(s string) (any, error) { return Facts(s) },
+	"nixlbench":          func(s string) (any, error) { return NIXLBenchOutput(s) },
+	"nixl-python":        func(s string) (any, error) { return NIXLPythonOutput(s) },
+	"nixl-check":         func(s string) (any, error) { return NIXLSetupOutput(s) },
+	"ucx":                func(s string) (any, error) { return UCXInfo(s) },
+	"host-staging":       func(s string) (any, error) { return StagingOutput(s) },
 }
 
 // outcome is what stands in a .json file of the corpus.

@@ -185,6 +185,7 @@ func netdevs(ip string, f files, p places) []steps.Netdev {
 		d := steps.Netdev{
 			Name: l.Name, MTU: l.MTU, Up: l.Up(), Carrier: l.Carrier(), Master: l.Master, MAC: l.MAC, Addrs: l.Addrs,
 		}
+		d.BondMode, _, _ = strings.Cut(f["net/"+l.Name+"/bonding/mode"], " ") // "balance-xor 2"
 		// -1 where the kernel doesn't know; some drivers say 4294967295.
 		if mbps := f.int("net/" + l.Name + "/speed"); mbps > 0 && mbps < 100_000_000 {
 			d.SpeedGbps = float64(mbps) / 1000

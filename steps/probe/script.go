@@ -7,7 +7,7 @@ package probe
 // What isn't there is not an error: a node may lack RDMA, ip or any tool. The
 // last line says that nothing was cut off.
 const Script = `# Look at this node: nothing is changed.
-PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/nixlbench/bin:/usr/local/ucx/bin
 section() { echo "#railbench $*"; }
 
 section node
@@ -31,7 +31,7 @@ grep -H . $ib/*/fw_ver $ib/*/board_id $ib/*/hca_type $ib/*/node_guid $ib/*/paren
 	$ib/*/device/max_link_speed $ib/*/device/max_link_width \
 	$ib/*/ports/*/state $ib/*/ports/*/phys_state $ib/*/ports/*/rate $ib/*/ports/*/link_layer \
 	$net/*/mtu $net/*/operstate $net/*/carrier $net/*/speed $net/*/address \
-	$net/*/phys_port_name $net/*/dev_port 2>/dev/null
+	$net/*/phys_port_name $net/*/dev_port $net/*/bonding/mode 2>/dev/null
 
 # A GID table has hundreds of slots, nearly all of them empty, and the attributes
 # of an empty slot cannot be read.

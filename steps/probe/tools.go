@@ -5,7 +5,7 @@ import "slices"
 // toolNames are the commands that the cells call, or that a reader will miss.
 // A constant, because it stands in Script.
 const toolNames = "ip ping ib_write_bw ib_write_lat ibv_devices ibv_devinfo ibstat rdma show_gids ibdev2netdev " +
-	"iperf3 ethtool lspci ucx_info nixlbench etcdctl nvidia-smi python3 stdbuf"
+	"iperf3 ethtool lspci netplan ucx_info nixlbench etcdctl nvidia-smi python3 stdbuf"
 
 // packages name what brings a command on Debian and Ubuntu (INVENTORY E1). Two
 // commands of the tutorials are in no package there.
@@ -18,9 +18,10 @@ var packages = []struct{ name, commands string }{
 	{"MLNX_OFED or DOCA-OFED (no Debian package has it)", "show_gids ibdev2netdev"},
 	{"iperf3", "iperf3"},
 	{"ethtool", "ethtool"},
+	{"netplan.io", "netplan"},
 	{"pciutils", "lspci"},
 	{"ucx-utils", "ucx_info ucx_perftest"},
-	{"nixlbench, built from the NIXL repository", "nixlbench"},
+	{"nixlbench (it is built from the NIXL repository)", "nixlbench"},
 	{"etcd-client", "etcdctl"},
 	{"etcd-server", "etcd"},
 	{"the NVIDIA driver (nvidia-utils)", "nvidia-smi"},

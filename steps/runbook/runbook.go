@@ -115,6 +115,16 @@ func Title(src []byte) string {
 //	counters      count every rail's bytes around it
 //	needs=A,B     commands without which it is SKIPPED
 //	limit=2m      how long one role may take
+//	stall=200s    end it when nothing was printed for so long
+//	together      every role has to end by itself, soon after the first
+//	rails=2       it needs two pairs of rails; halves: one across the PCIe halves
+//	unbonded      refused while a bond holds a rail
+//	change=A,B    it changes the network: the variables that hold the interfaces
+//	undoes=ID     it takes back what that cell changed
+//	with=A,B      the services that railbench runs for it
+//
+// A fence of the language railbench in place of sh holds the name of what
+// railbench does itself: summary.
 func Parse(name string, src []byte) (steps.Part, error) {
 	// A carriage return would become a part of the shell's words.
 	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
@@ -260,7 +270,7 @@ func (r *reader) endCell(to int) error {
 	}
 	c := r.cell
 	r.cell = nil
-	if len(c.Roles) == 0 {
+	if len(c.Roles) == 0 && c.Own == "" {
 		return r.errorf(r.line, "the cell %q has no script: ```sh cell=%s", c.ID, c.ID)
 	}
 	c.Tail = r.text(r.prose, to)
@@ -273,6 +283,15 @@ func (r *reader) endCell(to int) error {
 
 // checkRoles says whether the session can run them in order.
 func checkRoles(c steps.Cell) error {
+	if c.Own != "" && len(c.Roles) > 0 {
+		return errors.New("what railbench does itself is the only script of its cell")
+	}
+	if c.Change.Undoes != "" && !c.Change.Any() {
+		return errors.New("it has undoes= and no change=")
+	}
+	if c.Change.Any() {
+		return checkChange(c)
+	}
 	names := map[string]bool{}
 	for i, role := range c.Roles {
 		last := i == len(c.Roles)-1
@@ -289,6 +308,25 @@ func checkRoles(c steps.Cell) error {
 			return fmt.Errorf("nothing waits for the role %q, which has a ready=", role.Name)
 		}
 		names[role.Name] = true
+	}
+	return nil
+}
+
+// checkChange says whether a cell's first script is a change, and the others look
+// at what it did.
+func checkChange(c steps.Cell) error {
+	if len(c.Roles) == 0 || c.Roles[0].On != steps.OnBoth || !c.Roles[0].Root {
+		return errors.New("a change is on=both and root: it happens on both nodes or on neither")
+	}
+	for i, role := range c.Roles {
+		switch {
+		case role.Ready != (steps.Ready{}):
+			return fmt.Errorf("the role %q of a change has a ready=: they run one after the other", role.Name)
+		case len(c.Roles) > 1 && role.Name == "":
+			return errors.New("it has several scripts, and one of them has no role=")
+		case i > 0 && c.Roles[i-1].Name == role.Name:
+			return fmt.Errorf("it has the role %q twice", role.Name)
+		}
 	}
 	return nil
 }
@@ -311,7 +349,7 @@ func (r *reader) fence(f *ast.FencedCodeBlock) error {
 		return r.errorf(at, "the script has no closing ```")
 	}
 	end = r.nextLine(end)
-	attrs, err := attributes(info)
+	language, attrs, err := attributes(info)
 	if err != nil {
 		return r.errorf(at, "%w", err)
 	}
@@ -330,9 +368,19 @@ func (r *reader) fence(f *ast.FencedCodeBlock) error {
 		r.cell.Prose = strings.TrimLeft(r.cell.Prose+"\n\n"+before, "\n")
 	}
 	r.prose = end
+	if language == own {
+		if len(r.cell.Roles) > 0 || r.cell.Own != "" {
+			return r.errorf(at, "what railbench does itself is the only script of its cell")
+		}
+		r.cell.Own = strings.TrimSpace(role.Script)
+		return nil
+	}
 	r.cell.Roles = append(r.cell.Roles, role)
 	return nil
 }
+
+// own is the language of what railbench does itself.
+const own = "railbench"
 
 var cellFence = regexp.MustCompile(`(^|\s)cell(=|\s|$)`)
 
@@ -351,13 +399,12 @@ type attribute struct {
 }
 
 // attributes splits an info string. Its first word is the language.
-func attributes(info string) ([]attribute, error) {
+func attributes(info string) (language string, all []attribute, err error) {
 	rest := strings.TrimSpace(info)
-	language, rest, _ := strings.Cut(rest, " ")
-	if language != "sh" {
-		return nil, fmt.Errorf("a cell's script is sh, not %q", language)
+	language, rest, _ = strings.Cut(rest, " ")
+	if language != "sh" && language != own {
+		return "", nil, fmt.Errorf("a cell's script is sh or %s, not %q", own, language)
 	}
-	var all []attribute
 	for rest = strings.TrimSpace(rest); rest != ""; rest = strings.TrimSpace(rest) {
 		i := strings.IndexAny(rest, "= \t")
 		if i < 0 || rest[i] != '=' {
@@ -373,11 +420,11 @@ func attributes(info string) ([]attribute, error) {
 		if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
 			end := strings.IndexByte(rest[1:], rest[0])
 			if end < 0 {
-				return nil, fmt.Errorf("the value of %s= has no closing quote", a.name)
+				return "", nil, fmt.Errorf("the value of %s= has no closing quote", a.name)
 			}
 			a.value, rest = rest[1:end+1], rest[end+2:]
 			if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
-				return nil, fmt.Errorf("%q stands right after the quoted value of %s=", rest, a.name)
+				return "", nil, fmt.Errorf("%q stands right after the quoted value of %s=", rest, a.name)
 			}
 		} else {
 			end := strings.IndexAny(rest, " \t")
@@ -387,16 +434,16 @@ func attributes(info string) ([]attribute, error) {
 			a.value, rest = rest[:end], rest[end:]
 		}
 		if a.value == "" {
-			return nil, fmt.Errorf("%s= has no value", a.name)
+			return "", nil, fmt.Errorf("%s= has no value", a.name)
 		}
 		all = append(all, a)
 	}
-	return all, nil
+	return language, all, nil
 }
 
 var (
-	valued = []string{"cell", "role", "on", "ready", "each", "parse", "judge", "needs", "limit"}
-	bare   = []string{"counters", "root"}
+	valued = []string{"cell", "role", "on", "ready", "each", "parse", "judge", "needs", "limit", "stall", "change", "undoes", "with", "rails"}
+	bare   = []string{"counters", "root", "together", "unbonded"}
 )
 
 // role reads a fence's attributes: those of the cell into the open cell.
@@ -459,22 +506,50 @@ func (r *reader) attribute(role *steps.Role, a attribute) error {
 		c.Judge = a.value
 	case "counters":
 		c.Counters = true
+	case "together":
+		c.Together = true
+	case "unbonded":
+		c.Unbonded = true
+	case "rails":
+		if a.value != "2" && a.value != "halves" {
+			return fmt.Errorf("rails=%s is unknown: 2 or halves", a.value)
+		}
+		c.Rails = a.value
+	case "undoes":
+		c.Change.Undoes = a.value
 	case "needs":
-		for need := range strings.SplitSeq(a.value, ",") {
-			if need = strings.TrimSpace(need); need == "" {
-				return fmt.Errorf("needs=%s has an empty name", a.value)
-			}
-			c.Needs = append(c.Needs, need)
-		}
+		return list(a, &c.Needs)
+	case "change":
+		return list(a, &c.Change.Set)
+	case "with":
+		return list(a, &c.With)
 	case "limit":
-		d, err := time.ParseDuration(a.value)
-		if err != nil || d <= 0 {
-			return fmt.Errorf("limit=%s is no duration like 90s or 2m", a.value)
-		}
-		c.Limit = d
+		return duration(a, &c.Limit)
+	case "stall":
+		return duration(a, &c.Stall)
 	default:
 		return fmt.Errorf("the attribute %q is unknown%s", a.name, steps.DidYouMean(a.name, append(slices.Clone(valued), bare...)))
 	}
+	return nil
+}
+
+// list reads A,B.
+func list(a attribute, to *[]string) error {
+	for item := range strings.SplitSeq(a.value, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			return fmt.Errorf("%s=%s has an empty name", a.name, a.value)
+		}
+		*to = append(*to, item)
+	}
+	return nil
+}
+
+func duration(a attribute, to *time.Duration) error {
+	d, err := time.ParseDuration(a.value)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("%s=%s is no duration like 90s or 2m", a.name, a.value)
+	}
+	*to = d
 	return nil
 }
 
@@ -512,9 +587,17 @@ func readiness(value string) (steps.Ready, error) {
 	return steps.Ready{}, fmt.Errorf("ready=%s is unknown%s: port:N or line:REGEX", value, steps.DidYouMean(kind, []string{"port", "line"}))
 }
 
-// Check says whether every parser and judge that a tutorial names is registered.
+// Check says whether everything that a tutorial names is registered.
 func Check(t steps.Tutorial, c steps.Catalog) error {
 	for _, cell := range t.Cells() {
+		if _, ok := c.Own[cell.Own]; !ok && cell.Own != "" {
+			return fmt.Errorf("the cell %q: railbench does no %q%s", cell.ID, cell.Own, steps.DidYouMean(cell.Own, names(c.Own)))
+		}
+		if u := cell.Change.Undoes; u != "" && u != steps.Everything {
+			if undone, ok := t.Cell(u); !ok || !undone.Change.Any() {
+				return fmt.Errorf("the cell %q: undoes=%s names no cell that changes anything", cell.ID, u)
+			}
+		}
 		if _, ok := c.Parsers[cell.Parser]; !ok && cell.Parser != "" {
 			return fmt.Errorf("the cell %q: there is no parser %q%s", cell.ID, cell.Parser, steps.DidYouMean(cell.Parser, names(c.Parsers)))
 		}

@@ -86,7 +86,7 @@ func TestParseErrors(t *testing.T) {
 		"the wrong cell":           {fence("cell=cc"), `x.md:5: cell=cc under the heading of "c"; did you mean "c"?`},
 		"cell without id's value":  {fence("cell"), "x.md:5: cell needs a value"},
 		"outside a cell":           {"# P {#p}\n\n```sh cell=c\nx\n```\n", "x.md:3: a script before the first cell's heading"},
-		"another language":         {head + "```python cell=c\nx\n```\n", `x.md:5: a cell's script is sh, not "python"`},
+		"another language":         {head + "```python cell=c\nx\n```\n", `x.md:5: a cell's script is sh or railbench, not "python"`},
 		"no closing fence":         {head + "```sh cell=c\nx\n", "x.md:5: the script has no closing ```"},
 		"empty script":             {head + "```sh cell=c\n\n```\n", "x.md:5: the script is empty"},
 		"server without ready":     {fence("cell=c role=server on=peer"), `x.md:3: the cell "c": the role "server" is waited for and has no ready=`},

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
@@ -33,6 +34,24 @@ func (a *Asker) Secret(ctx context.Context, q runner.SecretQuestion) (string, er
 	}
 	return answer, err
 }
+
+// Change asks before a change, and whether it stays: that only until its deadline.
+func (a *Asker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
+	if !q.Deadline.IsZero() {
+		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-keepMargin))
+		defer cancel()
+		answer, ok, err := a.put(timed, steps.Question{Change: &q})
+		if err != nil && ctx.Err() == nil {
+			return false, nil // nobody answered: that is a no
+		}
+		return ok && answer == "yes", err
+	}
+	answer, ok, err := a.put(ctx, steps.Question{Change: &q})
+	return ok && answer == "yes", err
+}
+
+// keepMargin is left for telling both nodes to keep a change.
+const keepMargin = 5 * time.Second
 
 func (a *Asker) put(ctx context.Context, q steps.Question) (string, bool, error) {
 	type answer struct {

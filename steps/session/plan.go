@@ -1,8 +1,12 @@
 package session
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
 )
 
 // A Planned script is what would run where: a dry run prints it.
@@ -12,15 +16,39 @@ type Planned struct {
 	End    steps.End
 	Pair   int // index into the rig's pairs, -1 where the cell is not per rail
 	Script runner.Script
+	// Note says, in place of a script, why nothing would run.
+	Note string
 }
 
-// Plan lists what running cells on a rig would execute, in order. It is the same
-// code that runs them.
+// Plan lists what running cells on a rig would execute, in order, each as if the
+// ones before it had changed nothing. It is the same code that runs them.
 func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
-	var plan []Planned
+	var all []Planned
 	for _, c := range cells {
 		if o.Limit > 0 {
 			c.Limit = o.Limit
+		}
+		given := [2]map[string]string{{"RUN": plannedRun}, {"RUN": plannedRun}}
+		for _, name := range c.With {
+			if service, ok := o.Services[name]; ok {
+				for _, e := range steps.Ends {
+					maps.Copy(given[e], service.Plan(Request{Run: plannedRun, Rig: rig, Params: params(o)}))
+				}
+			}
+		}
+		if backs := plannedBacks(o, c); backs != nil {
+			all = append(all, backs...)
+			continue
+		}
+		if planner := o.Catalog.Plans[c.Judge]; planner != nil {
+			plan := planner(rig, params(o))
+			if why := or(plan.Nothing, plan.Refuse); why != "" {
+				all = append(all, Planned{Cell: c, Pair: -1, Note: why})
+				continue
+			}
+			for _, e := range steps.Ends {
+				maps.Copy(given[e], plan.Vars[e])
+			}
 		}
 		pairs := []int{-1}
 		if c.EachRail {
@@ -32,10 +60,32 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		for _, pair := range pairs {
 			for _, role := range c.Roles {
 				for _, e := range role.On.Ends() {
-					plan = append(plan, Planned{c, role, e, pair, script(c, rig, pair, role, e, c.Limit, o.Params)})
+					all = append(all, Planned{Cell: c, Role: role, End: e, Pair: pair, Script: script(o, c, rig, pair, role, e, c.Limit, given[e])})
 				}
 			}
 		}
 	}
-	return plan
+	return all
+}
+
+// plannedBacks are the ways back that a cell would run in place of its script.
+func plannedBacks(o Options, c steps.Cell) (all []Planned) {
+	if c.Change.Undoes == "" || o.Journal == nil {
+		return nil
+	}
+	entries, _ := o.Journal.Entries() // what cannot be read is told when the cell runs
+	for _, entry := range slices.Backward(entries) {
+		for _, p := range entry.Nodes {
+			if e, ok := endOf(o, [2]change.State{}, p); ok {
+				all = append(all, Planned{Cell: c, Role: c.Roles[0], End: e, Pair: -1, Script: runner.Script{Name: c.ID, Body: p.Back, Root: true}})
+			}
+		}
+		if entry.Cell == c.Change.Undoes && all != nil {
+			return all
+		}
+	}
+	if c.Change.Undoes == steps.Everything {
+		return all
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/railbench/railbench/runner"
@@ -25,7 +27,13 @@ const (
 	readyLimit  = 15 * time.Second // until a server is ready
 	serverGrace = 5 * time.Second  // for a server to end once its client is done
 	failedGrace = time.Second      // the same when the client failed: it may wait for ever
-	idleTime    = 300 * time.Millisecond
+	// togetherGrace is for a partner that has to end by itself: nixlbench's target
+	// ends up to 3 s after its initiator.
+	togetherGrace = 15 * time.Second
+	// leastStall keeps a stall limit meaningful where a simulated clock runs fast.
+	leastStall = 5 * time.Second
+	leastGrace = time.Second // the same of a grace
+	idleTime   = 300 * time.Millisecond
 	// keepText is how many bytes of a role's output a parser gets. No tool that is
 	// parsed prints as much.
 	keepText = 512 << 10
@@ -38,6 +46,12 @@ type run struct {
 	s    *Session
 	id   steps.RunID
 	cell steps.Cell
+	name string         // $RUN
+	own  *steps.Verdict // of a change that is not there to be judged
+	// vars are what the services give the scripts, by End.
+	vars [2]map[string]string
+	// printed is when a role last printed a line.
+	printed atomic.Int64
 
 	logMu sync.Mutex
 	log   *bufio.Writer
@@ -54,8 +68,35 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	if err != nil {
 		return result, err
 	}
+	if r.cell.Own != "" {
+		return result, nil
+	}
 	if result.Skip = r.missing(rig); result.Skip != "" {
 		return result, nil
+	}
+	if err := r.bonded(rig); err != nil {
+		return result, err
+	}
+	if result.Skip = r.lacksRails(rig); result.Skip != "" {
+		return result, nil
+	}
+	stop, err := r.services(ctx, rig)
+	defer stop()
+	if err != nil {
+		return result, err
+	}
+	if planner := r.s.o.Catalog.Plans[r.cell.Judge]; planner != nil && !r.cell.Change.Any() {
+		plan := planner(rig, params(r.s.o))
+		if plan.Refuse != "" {
+			return result, errors.New("not run: " + plan.Refuse)
+		}
+		for _, e := range steps.Ends {
+			maps.Copy(r.vars[e], plan.Vars[e])
+		}
+	}
+	if r.cell.Change.Any() {
+		result, r.own, err = r.change(ctx, rig)
+		return result, err
 	}
 	if !r.cell.EachRail {
 		result.Stages = append(result.Stages, r.stage(ctx, rig, -1))
@@ -75,19 +116,77 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 func (r *run) missing(rig steps.Rig) string {
 	var lacks []string
 	for _, tool := range r.cell.Needs {
+		var nodes []string
+		pkg := ""
 		for _, e := range steps.Ends {
 			t, looked := rig.Nodes[e].Tools[tool]
 			if !r.runsOn(e) || !looked || t.Path != "" {
 				continue
 			}
-			lack := fmt.Sprintf("%s has no %s", rig.Nodes[e].Name, tool)
-			if t.Package != "" {
-				lack += ": install " + t.Package + " there"
-			}
-			lacks = append(lacks, lack+".")
+			nodes, pkg = append(nodes, rig.Nodes[e].Name), t.Package
 		}
+		if len(nodes) == 0 {
+			continue
+		}
+		have := "has"
+		if len(nodes) > 1 {
+			have = "have"
+		}
+		lack := fmt.Sprintf("%s %s no %s", strings.Join(nodes, " and "), have, tool)
+		if pkg != "" {
+			lack += ": install " + pkg + " there"
+		}
+		lacks = append(lacks, lack+".")
 	}
 	return strings.Join(lacks, " ")
+}
+
+// lacksRails says that the rig has not the rails that the cell needs.
+func (r *run) lacksRails(rig steps.Rig) string {
+	_, across := rig.AcrossHalves()
+	switch {
+	case r.cell.Rails == "2" && len(rig.Pairs) < 2:
+		return fmt.Sprintf("It needs two rails that lead from node to node, and there are %d: see the rail map.", len(rig.Pairs))
+	case r.cell.Rails == "halves" && !across:
+		return "It needs a rail on the adapter's other PCIe half, and none leads from node to node: see the rail map."
+	}
+	return ""
+}
+
+// bonded refuses a cell that measures rails one by one while a bond holds one:
+// it would fail with a message that names something else, or hang without a word.
+func (r *run) bonded(rig steps.Rig) error {
+	if !r.cell.Unbonded {
+		return nil
+	}
+	var held []string
+	for _, e := range steps.Ends {
+		master, text := "", ""
+		for _, rail := range rig.Nodes[e].Rails {
+			switch dev := rail.Netdev; dev.Master {
+			case "":
+			case master:
+				text += ", and so is " + dev.Name
+			default:
+				if text != "" {
+					held = append(held, text)
+				}
+				master, text = dev.Master, fmt.Sprintf("%s on %s is in %s", dev.Name, rig.Nodes[e].Name, dev.Master)
+			}
+		}
+		if text != "" {
+			held = append(held, text)
+		}
+	}
+	if held == nil {
+		return nil
+	}
+	why := "not started: " + strings.Join(held, "; ") + ". A rail in a bond has no GID of its own: the test would fail or hang"
+	if undo := r.s.o.Tutorial.Undoing("bond-setup"); undo != "" {
+		c, _ := r.s.o.Tutorial.Cell(undo)
+		why += fmt.Sprintf(". First run %q (%s)", c.Title, undo)
+	}
+	return errors.New(why)
 }
 
 func (r *run) runsOn(e steps.End) bool {
@@ -148,6 +247,7 @@ func place(r steps.Rail) meter.Place {
 // Outputs stand in the order of the roles.
 func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stage) error {
 	last := len(r.cell.Roles) - 1
+	ctx, stalled := r.watch(ctx)
 	serving, endServers := context.WithCancel(ctx)
 	defer endServers()
 	servers := make([]chan steps.Output, 0, last)
@@ -165,9 +265,17 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 	}
 	var main []steps.Output
 	if failed == nil {
-		main = r.everywhere(ctx, rig, pair, r.cell.Roles[last])
+		running, end := context.WithCancel(ctx)
+		if r.cell.Together {
+			go r.desert(running, end, servers)
+		}
+		main = r.everywhere(running, rig, pair, r.cell.Roles[last])
+		end()
 	}
-	grace := serverGrace
+	grace := max(time.Duration(float64(serverGrace)/r.s.o.Speed), leastGrace)
+	if r.cell.Together {
+		grace = togetherGrace
+	}
 	for _, o := range main {
 		if !o.Ran || !o.Exit.OK() {
 			grace = failedGrace
@@ -189,7 +297,59 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 		st.Outputs = append(st.Outputs, <-out)
 	}
 	st.Outputs = append(st.Outputs, main...)
+	if failed == nil && errors.Is(context.Cause(ctx), errStalled) {
+		failed = context.Cause(ctx)
+	}
+	stalled()
 	return failed
+}
+
+// watch ends the roles where nothing was printed for the cell's stall limit.
+func (r *run) watch(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if r.cell.Stall == 0 {
+		return ctx, func() { cancel(nil) }
+	}
+	limit := max(time.Duration(float64(r.cell.Stall)/r.s.o.Speed), leastStall)
+	r.printed.Store(time.Now().UnixNano())
+	go func() {
+		for {
+			left := time.Until(time.Unix(0, r.printed.Load()).Add(limit))
+			if left <= 0 {
+				cancel(fmt.Errorf("%w for %s: it was ended", errStalled, r.cell.Stall))
+				return
+			}
+			select {
+			case <-time.After(left):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// desert ends the last role when one that it needs has ended before it: it may
+// never notice.
+func (r *run) desert(ctx context.Context, end context.CancelFunc, others []chan steps.Output) {
+	for _, out := range others {
+		select {
+		case o := <-out:
+			out <- o
+			grace := togetherGrace
+			if !o.Ran || !o.Exit.OK() {
+				grace = failedGrace
+			}
+			select {
+			case <-time.After(grace):
+				end()
+			case <-ctx.Done():
+			}
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // everywhere runs a role on the nodes it is for, at once.
@@ -334,11 +494,13 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	out := steps.Output{Role: role.Name, End: e}
 	var stdout, stderr, both strings.Builder
 	node := rig.Nodes[e].Name
+	live := r.s.o.Catalog.Live[r.cell.Parser]
 	exit, err := r.s.o.Nodes[e].Run(ctx, r.script(rig, pair, role, e, limit), func(line runner.Line) {
 		kind, to := steps.FromStdout, &stdout
 		if line.Stream == runner.Stderr {
 			kind, to = steps.FromStderr, &stderr
 		}
+		r.printed.Store(line.At.UnixNano())
 		r.print(steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text}, line.Cut)
 		if both.Len()+len(line.Text) > keepText {
 			out.Cut = true
@@ -352,6 +514,11 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 		}
 		if seen != nil {
 			seen(line)
+		}
+		if live != nil && line.Stream == runner.Stdout {
+			if t, ok := live(stdout.String()); ok {
+				r.s.out.put(steps.CellMeasured{Run: r.id, Cell: r.cell.ID, Table: t})
+			}
 		}
 	})
 	out.Exit, out.Ran, out.Text = exit, err == nil, both.String()
@@ -384,11 +551,13 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 
 // script is what runs, byte for byte.
 func (r *run) script(rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration) runner.Script {
-	return script(r.cell, rig, pair, role, e, limit, r.s.o.Params)
+	return script(r.s.o, r.cell, rig, pair, role, e, limit, r.vars[e])
 }
 
-func script(cell steps.Cell, rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration, params map[string]string) runner.Script {
-	all := vars(rig, e, pair, params)
+func script(o Options, cell steps.Cell, rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration, given map[string]string) runner.Script {
+	all := vars(rig, e, pair, o.Params)
+	maps.Copy(all, o.Programs)
+	maps.Copy(all, given)
 	used := map[string]string{}
 	for name, value := range all {
 		if reads(role.Script, name) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -37,8 +38,18 @@ type Options struct {
 	Rails [][2]string
 	// Params override the parameters of the scripts (see vars.go).
 	Params map[string]string
+	// Programs are texts that scripts hand to an interpreter, by variable.
+	Programs map[string]string
+	// Services, by the name that a cell's With has, are what railbench runs for cells.
+	Services map[string]Service
 	// Limit, where not zero, replaces the limit of every cell.
 	Limit time.Duration
+	// Confirm is asked before a change; nil refuses every change.
+	Confirm Confirmer
+	// Journal keeps the ways back of changes; nil refuses every change.
+	Journal *undo.Journal
+	// ChangeTime is how long a change has to be confirmed; 0 is two minutes.
+	ChangeTime time.Duration
 	// Sample starts the samplers and with them the gauges.
 	Sample bool
 }
@@ -63,7 +74,8 @@ type Session struct {
 	probed    bool
 	lost      error // why a node could not be reached the last time one was needed
 	logs      map[string]string
-	idle      chan struct{} // closed while nothing runs or waits
+	outcomes  []steps.Outcome // of the cells that ran, each once, in the order of their last end
+	idle      chan struct{}   // closed while nothing runs or waits
 
 	sampler *samplers
 }
@@ -72,6 +84,9 @@ type Session struct {
 func New(o Options) *Session {
 	if o.Speed <= 0 {
 		o.Speed = 1
+	}
+	if o.ChangeTime <= 0 {
+		o.ChangeTime = changeTime
 	}
 	s := &Session{
 		o: o, out: newOutbox(), boards: make(chan meter.Board, 1),
@@ -280,15 +295,17 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) {
 	if s.o.Limit > 0 {
 		cell.Limit = s.o.Limit
 	}
-	r := &run{s: s, id: id, cell: cell}
+	r := &run{s: s, id: id, cell: cell, name: newRun()}
 	r.openLog(s.o.Logs)
 	result, err := r.do(ctx)
 	ended := steps.CellEnded{Run: id, Cell: cell.ID}
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && r.own == nil:
 		ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
 	case err != nil:
 		ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(err)}
+	case r.own != nil:
+		ended.Verdict = *r.own
 	default:
 		ended.Verdict = r.judge(result)
 	}
@@ -297,6 +314,9 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) {
 		ended.Bytes = append(ended.Bytes, st.Bytes...)
 	}
 	ended.Log = r.closeLog()
+	if cell.Own == "" {
+		s.remember(steps.Outcome{Cell: cell, Result: result, Verdict: ended.Verdict, At: time.Now()})
+	}
 	s.mu.Lock()
 	s.logs[cell.ID] = ended.Log
 	s.mu.Unlock()
@@ -314,6 +334,9 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) {
 // judge asks the catalog's judge, and holds what it says to the one rule that
 // no judge may break: nothing passes that did not run to its end with status 0.
 func (r *run) judge(result steps.Result) steps.Verdict {
+	if r.cell.Own != "" {
+		return r.s.o.Catalog.Own[r.cell.Own](steps.History{Rig: result.Rig, Outcomes: r.s.remembered(), Params: params(r.s.o)})
+	}
 	if result.Skip != "" {
 		return steps.Verdict{Grade: steps.Skipped, Reason: result.Skip}
 	}
@@ -341,10 +364,24 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 			}
 		}
 	}
-	if len(result.Stages) == 0 {
+	if len(result.Stages) == 0 && (result.Changed == nil || result.Changed.Nothing == "") {
 		return steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing was run."}
 	}
 	return v
+}
+
+// remember keeps what a cell came to in place of what it came to before.
+func (s *Session) remember(o steps.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcomes = slices.DeleteFunc(s.outcomes, func(old steps.Outcome) bool { return old.Cell.ID == o.Cell.ID })
+	s.outcomes = append(s.outcomes, o)
+}
+
+func (s *Session) remembered() []steps.Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.outcomes)
 }
 
 func or(a, b string) string {
@@ -385,7 +422,9 @@ func sentence(err error) string {
 	if text == "" {
 		return text
 	}
-	if c := text[0]; c >= 'a' && c <= 'z' {
+	// A name keeps its spelling: enp1s0f0np0, ib_write_bw.
+	first, _, _ := strings.Cut(text, " ")
+	if c := text[0]; c >= 'a' && c <= 'z' && !strings.ContainsAny(first, "0123456789_-.") {
 		text = string(c-'a'+'A') + text[1:]
 	}
 	if last := text[len(text)-1]; last != '.' && last != '?' && last != '!' {

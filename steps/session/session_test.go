@@ -382,3 +382,36 @@ func TestSentence(t *testing.T) {
 		}
 	}
 }
+
+// TestTogether: of two that belong together one fails, and the other would wait
+// for it for ever.
+func TestTogether(t *testing.T) {
+	cell := steps.Cell{ID: "c", Judge: "passes", Together: true, Roles: []steps.Role{
+		{Name: "initiator", On: steps.OnHere, Script: "echo registered; sleep 0.3; exit 3", Ready: steps.Ready{Line: "registered"}},
+		{Name: "target", On: steps.OnPeer, Script: "sleep 50"},
+	}}
+	b := open(t, Options{}, cell)
+	b.Run("c")
+	c := b.until("c")
+	if c.Verdict.Grade != steps.Inconclusive || !strings.Contains(c.Verdict.Reason, "initiator") || !strings.Contains(c.Verdict.Reason, "exit 3") {
+		t.Errorf("%+v", c.Verdict)
+	}
+	if c.Elapsed > 20*time.Second {
+		t.Errorf("it took %s", c.Elapsed)
+	}
+}
+
+// TestStall ends what has not printed anything for a while.
+func TestStall(t *testing.T) {
+	cell := one("c", "echo a; sleep 1; echo b; sleep 50", "passes")
+	cell.Stall = time.Second // less than what is the least
+	b := open(t, Options{}, cell)
+	b.Run("c")
+	c := b.until("c")
+	if c.Verdict.Grade != steps.Inconclusive || !strings.Contains(c.Verdict.Reason, "nothing was printed") {
+		t.Errorf("%+v", c.Verdict)
+	}
+	if got := printed(c); !strings.HasPrefix(got, "spark-02:a spark-02:b") || c.Elapsed > 20*time.Second {
+		t.Errorf("%q in %s", got, c.Elapsed)
+	}
+}

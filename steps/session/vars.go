@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/railbench/railbench/steps"
@@ -20,15 +21,62 @@ var defaults = map[string]string{
 	"TCP_PORT":       "5201",
 	"TCP_SECONDS":    "10",
 	"TCP_STREAMS":    "4",
+	"JUMBO_MTU":      "9000",
+	"BOND":           "bond0",
+	"BOND_MODE":      "balance-xor",
+	"BOND_HASH":      "layer3+4",
+	"BOND_MIIMON":    "100",
+	"NIXL_RUNTIME":   "auto", // or ASIO, or ETCD: steps/rendezvous
+	"ASIO_PORT":      "12345",
+	// Sizes of a KV cache, in 10^9 bytes, that the summary tells the time of.
+	"KV_CACHE_GB": "1,4,8",
+
+	// What NIXL's Python programs run with. UCX_TLS as in C17 of INVENTORY: rc with
+	// what it needs to set up a connection, and the copies from and to a GPU.
+	"NIXL_PYTHON":         "python3",
+	"NIXL_TLS":            "rc,cuda_copy,tcp,sm,self",
+	"NIXL_PORT":           "5555",
+	"UCX_LOG_LEVEL":       "warn",
+	"NIXL_REGISTER_BYTES": "4194304",
+	"NIXL_BYTES":          "67108864",
+	"NIXL_READS":          "256",
+	"NIXL_DUAL_BYTES":     "1073741824",
+	"NIXL_DUAL_READS":     "16",
+	"NIXL_GPU_READS":      "16",
+	"NIXL_LAT_BYTES":      "4096",
+	"NIXL_LAT_READS":      "1000",
+	"STAGING_BYTES":       "536870912",
+
+	// nixlbench, as in C15; bytes.
+	"NIXL_DRAM_BUFFER": "4294967296",
+	"NIXL_VRAM_BUFFER": "2147483648",
+	"NIXL_START":       "65536",
+	"NIXL_DRAM_MAX":    "67108864",
+	"NIXL_VRAM_MAX":    "33554432",
+	"NIXL_ITERATIONS":  "1000",
+	"NIXL_WARMUP":      "100",
+	"NIXL_THREADS":     "4",
+	"NIXL_PROGRESS":    "2",
 }
 
-// Params are the names that Options.Params can override.
+// params are the defaults with what was given in place of them.
+func params(o Options) map[string]string {
+	all := maps.Clone(defaults)
+	maps.Copy(all, o.Params)
+	return all
+}
+
+// Params are the names that Options.Params can override, sorted.
 func Params() []string {
-	names := []string{"ITERATIONS"}
-	for name := range defaults {
-		names = append(names, name)
-	}
-	return names
+	return slices.Sorted(maps.Keys(Defaults()))
+}
+
+// Defaults are the parameters and what they are where nobody sets them. That of
+// ITERATIONS is empty: it is chosen for each rail.
+func Defaults() map[string]string {
+	all := maps.Clone(defaults)
+	all["ITERATIONS"] = ""
+	return all
 }
 
 // A bandwidth test lasts about this long on a rail of known rate: long enough
@@ -52,10 +100,15 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 	for i, p := range rig.Pairs {
 		rail(v, fmt.Sprintf("RAIL%d_", i+1), rig, p, e)
 	}
+	if p, ok := rig.AcrossHalves(); ok {
+		rail(v, "HALF_", rig, p, e)
+	}
 	if pair >= 0 {
 		p := rig.Pairs[pair]
 		rail(v, "RAIL_", rig, p, e)
 		v["ITERATIONS"] = strconv.Itoa(iterations(rig, p, params))
+	} else if len(rig.Pairs) > 0 {
+		v["ITERATIONS"] = strconv.Itoa(iterations(rig, rig.Pairs[0], params))
 	}
 	if p, ok := rig.Path(); ok {
 		v["TCP_NETDEV"], v["TCP_IP"], v["PEER_TCP_IP"] = p.Netdevs[e].Name, p.Addrs[e], p.Addrs[e.Other()]

@@ -1,0 +1,585 @@
+package catalog
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// bondModes are the ones that two nodes on direct cables can use.
+var bondModes = []string{"balance-xor", "active-backup", "balance-rr"}
+
+// planMTU sets one MTU on every interface of the rails, and of the bond that
+// holds them.
+func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
+	mtu, err := strconv.Atoi(params["JUMBO_MTU"])
+	if err != nil || mtu < 1280 || mtu > 9216 {
+		p.Refuse = fmt.Sprintf("JUMBO_MTU is %q, and an MTU is a number from 1280 to 9216", params["JUMBO_MTU"])
+		return p
+	}
+	if p.Refuse = unready(rig, rig.Pairs); p.Refuse != "" {
+		return p
+	}
+	set := true
+	for _, e := range steps.Ends {
+		var devs []string
+		for _, d := range rig.Nodes[e].Netdevs {
+			if carriesRails(rig, e, d.Name) {
+				devs = append(devs, d.Name)
+				set = set && d.MTU == mtu
+			}
+		}
+		if len(devs) == 0 {
+			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node: see the rail map", nodeName(rig, e))
+		}
+		p.Vars[e] = map[string]string{"MTU_NETDEVS": strings.Join(devs, " "), "MTU_PINGS": strings.Join(ways(rig, e), " ")}
+	}
+	if set && p.Refuse == "" {
+		p.Nothing = fmt.Sprintf("every interface of the rails has an MTU of %d on both nodes already", mtu)
+	}
+	return p
+}
+
+// unready says why rails can't be changed and then tried: a link that is missing
+// would be found only afterwards, and under another name.
+func unready(rig steps.Rig, pairs []steps.Pair) string {
+	var held [2]bool
+	for _, e := range steps.Ends {
+		for _, p := range pairs {
+			switch d := rig.Rail(p, e).Netdev; {
+			case !d.Up:
+				return fmt.Sprintf("%s on %s is switched off (ip link set %s up)", d.Name, nodeName(rig, e), d.Name)
+			case !d.Carrier:
+				return fmt.Sprintf("%s on %s has no link: check its cable at both ends", d.Name, nodeName(rig, e))
+			}
+		}
+		held[e] = slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.Netdev.Master != "" })
+	}
+	for _, e := range steps.Ends {
+		if held[e] && !held[e.Other()] {
+			return fmt.Sprintf("%s bonds its rails and %s doesn't: remove the bond with bond-teardown first", nodeName(rig, e), nodeName(rig, e.Other()))
+		}
+	}
+	return ""
+}
+
+// carriesRails says that an interface is a paired rail's, or in the same bond as
+// rails, or that bond.
+func carriesRails(rig steps.Rig, e steps.End, dev string) bool {
+	for _, p := range rig.Pairs {
+		if rig.Rail(p, e).Netdev.Name == dev {
+			return true
+		}
+	}
+	for _, r := range rig.Nodes[e].Rails {
+		if m := r.Netdev.Master; m != "" && (m == dev || r.Netdev.Name == dev) {
+			return true
+		}
+	}
+	return false
+}
+
+// ways are the ways from one end to the other, as INTERFACE=ADDRESS.
+func ways(rig steps.Rig, e steps.End) []string {
+	var all []string
+	for _, p := range rig.Pairs {
+		all = append(all, rig.Rail(p, e).Netdev.Name+"="+rig.Rail(p, e.Other()).Addr)
+	}
+	if path, ok := rig.Path(); ok && path.Bonded[e] {
+		all = append(all, path.Netdevs[e].Name+"="+path.Addrs[e.Other()])
+	}
+	return all
+}
+
+// planBond makes a bond of the first two pairs of rails. It takes the address of
+// the first.
+func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
+	name, mode := params["BOND"], params["BOND_MODE"]
+	switch {
+	case mode == "802.3ad":
+		p.Refuse = "802.3ad needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to each other; take balance-xor"
+		return p
+	case !slices.Contains(bondModes, mode):
+		p.Refuse = fmt.Sprintf("BOND_MODE is %q: %s%s", mode, strings.Join(bondModes, ", "), steps.DidYouMean(mode, bondModes))
+		return p
+	}
+	var held []string
+	for _, e := range steps.Ends {
+		// One that holds nothing is what loading the module made: the script removes it.
+		for _, d := range rig.Nodes[e].Netdevs {
+			if d.Name == name && len(d.Addrs) > 0 {
+				held = append(held, fmt.Sprintf("%s exists on %s already, and has %s", name, nodeName(rig, e), and(d.Addrs)))
+			}
+			if d.Master == name {
+				held = append(held, fmt.Sprintf("%s on %s is in %s already", d.Name, nodeName(rig, e), name))
+			}
+		}
+		for _, r := range rig.Nodes[e].Rails {
+			if m := r.Netdev.Master; m != "" && m != name {
+				held = append(held, fmt.Sprintf("%s on %s is in %s", r.Netdev.Name, nodeName(rig, e), m))
+			}
+		}
+	}
+	switch {
+	case held != nil:
+		p.Refuse = strings.Join(held, ", and ") + ": remove it with bond-teardown first"
+		return p
+	case len(rig.Pairs) < 2:
+		p.Refuse = fmt.Sprintf("a bond takes two rails that lead from node to node, and there are %d: see the rail map, and rail-ips", len(rig.Pairs))
+		return p
+	}
+	if p.Refuse = unready(rig, rig.Pairs[:2]); p.Refuse != "" {
+		return p
+	}
+	first, second := rig.Pairs[0], rig.Pairs[1]
+	for _, e := range steps.Ends {
+		a, b := rig.Rail(first, e), rig.Rail(second, e)
+		p.Vars[e] = map[string]string{
+			"BOND_SLAVES":  a.Netdev.Name + " " + b.Netdev.Name,
+			"BOND_ADDR":    fmt.Sprintf("%s/%d", a.Addr, a.Prefix),
+			"PEER_BOND_IP": rig.Rail(first, e.Other()).Addr,
+			"BOND_MTU":     strconv.Itoa(min(a.Netdev.MTU, b.Netdev.MTU)),
+		}
+	}
+	return p
+}
+
+// planTeardown removes bonds that hold rails and that railbench knows no state
+// before of. Their addresses go to their first rail, as in the tutorial.
+func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	found := false
+	for _, e := range steps.Ends {
+		bond, slaves, addrs := "", []string{}, []string{}
+		for _, r := range rig.Nodes[e].Rails {
+			if m := r.Netdev.Master; m != "" && (bond == "" || m == bond) {
+				bond, found = m, true
+				slaves = append(slaves, r.Netdev.Name)
+			}
+		}
+		first := ""
+		if len(slaves) > 0 {
+			first = slaves[0]
+		}
+		for _, d := range rig.Nodes[e].Netdevs {
+			for _, a := range d.Addrs {
+				if d.Name == bond && bond != "" && strings.Contains(a, ".") {
+					addrs = append(addrs, a)
+				}
+			}
+		}
+		p.Vars[e] = map[string]string{"BOND": bond, "BOND_SLAVES": strings.Join(slaves, " "), "BOND_FIRST": first, "BOND_ADDRS": strings.Join(addrs, " ")}
+	}
+	if !found {
+		p.Nothing = "no bond holds a rail on either node"
+	}
+	return p
+}
+
+// planRailIPs finds rails that could lead from node to node and have no address:
+// the same RDMA device, active on both nodes. Each gets a subnet of its own,
+// because two interfaces in one subnet answer for each other (INVENTORY D10).
+func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	var lists [2][]string
+	var devs [2][]string
+	var pings [2][]string
+	taken := subnets(rig)
+	for _, here := range rig.Nodes[steps.Here].Rails {
+		i := slices.IndexFunc(rig.Nodes[steps.Peer].Rails, func(r steps.Rail) bool { return r.Dev == here.Dev && r.Port == here.Port })
+		if i < 0 {
+			continue
+		}
+		ends := [2]steps.Rail{here, rig.Nodes[steps.Peer].Rails[i]}
+		net, ok := addressable(ends)
+		if !ok {
+			continue
+		}
+		if !net.IsValid() {
+			if net, ok = unused(taken); !ok {
+				continue
+			}
+		}
+		taken = append(taken, net)
+		addrs := [2]netip.Addr{host(rig, steps.Here, net), host(rig, steps.Peer, net)}
+		for _, e := range steps.Ends {
+			if a, err := netip.ParseAddr(ends[e].Addr); err == nil {
+				addrs[e] = a
+			}
+		}
+		if addrs[0] == addrs[1] {
+			continue
+		}
+		for _, e := range steps.Ends {
+			dev := ends[e].Netdev.Name
+			pings[e] = append(pings[e], dev+"="+addrs[e.Other()].String())
+			if ends[e].Addr == "" {
+				lists[e] = append(lists[e], fmt.Sprintf("%s=%s/%d", dev, addrs[e], net.Bits()))
+				devs[e] = append(devs[e], dev)
+			}
+		}
+	}
+	for _, e := range steps.Ends {
+		p.Vars[e] = map[string]string{"ADD_IPS": strings.Join(lists[e], " "), "ADD_NETDEVS": strings.Join(devs[e], " "), "ADD_PINGS": strings.Join(pings[e], " ")}
+	}
+	if len(lists[0])+len(lists[1]) == 0 {
+		p.Nothing = fmt.Sprintf("every rail that is active on both nodes has an address there (%d of them)", len(rig.Pairs))
+		if len(rig.Pairs) == 0 {
+			p.Nothing, p.Refuse = "", "no rail is active on both nodes: see the rail map"
+		}
+	}
+	return p
+}
+
+// addressable says that a rail may get an address at one end or both; net is the
+// subnet that the other end is in already.
+func addressable(ends [2]steps.Rail) (net netip.Prefix, ok bool) {
+	for _, r := range ends {
+		if r.State != "ACTIVE" || r.Netdev.Name == "" || r.Netdev.Master != "" {
+			return net, false
+		}
+		if r.Addr != "" {
+			p, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", r.Addr, r.Prefix))
+			if err != nil || ok {
+				return net, false // both have one: whether they agree is the rail map's
+			}
+			net, ok = p.Masked(), true
+		}
+	}
+	return net, true
+}
+
+// subnets are those of every address on both nodes.
+func subnets(rig steps.Rig) []netip.Prefix {
+	var all []netip.Prefix
+	for _, n := range rig.Nodes {
+		for _, d := range n.Netdevs {
+			for _, a := range d.Addrs {
+				if p, err := netip.ParsePrefix(a); err == nil && p.Addr().Is4() {
+					all = append(all, p.Masked())
+				}
+			}
+		}
+	}
+	return all
+}
+
+// unused is a private subnet that nothing on the nodes overlaps.
+func unused(taken []netip.Prefix) (netip.Prefix, bool) {
+	for third := 101; third < 255; third++ {
+		p := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, byte(third), 0}), 24)
+		if !slices.ContainsFunc(taken, p.Overlaps) {
+			return p, true
+		}
+	}
+	return netip.Prefix{}, false
+}
+
+// host gives a node the last byte that its first rail has, so that its addresses
+// look alike.
+func host(rig steps.Rig, e steps.End, net netip.Prefix) netip.Addr {
+	last := byte(10 + e)
+	if len(rig.Pairs) > 0 {
+		if a, err := netip.ParseAddr(rig.Rail(rig.Pairs[0], e).Addr); err == nil && a.Is4() {
+			last = a.As4()[3]
+		}
+	}
+	b := net.Addr().As4()
+	b[3] = last
+	return netip.AddrFrom4(b)
+}
+
+// looks gathers what the role that looks at a change printed, by end.
+func looks(r steps.Result, rep *report) (facts [2]map[string]string, ok bool) {
+	ok = true
+	for _, e := range steps.Ends {
+		i := -1
+		for j, o := range r.Stages[0].Outputs {
+			if o.End == e && o.Role == "look" {
+				i = j
+			}
+		}
+		if i < 0 {
+			rep.add(steps.Inconclusive, "nothing looked at the change on %s", nodeName(r.Rig, e))
+			ok = false
+			continue
+		}
+		o := r.Stages[0].Outputs[i]
+		if f, bad := trouble(r.Rig, o); bad {
+			rep.add(f.grade, "%s", f.text)
+			ok = false
+			continue
+		}
+		if exited(r, o, rep) {
+			ok = false
+			continue
+		}
+		v, read := value[map[string]string](r, o, rep)
+		facts[e] = v
+		ok = ok && read
+	}
+	return facts, ok
+}
+
+// changed answers for the judge of a change where there is nothing to look at.
+func changed(c steps.Cell, r steps.Result, rep *report) (facts [2]map[string]string, v steps.Verdict, done bool) {
+	switch {
+	case r.Skip != "":
+		v, done = gate(c, r)
+		return facts, v, done
+	case r.Changed == nil:
+		return facts, inconclusive("The cell changed nothing."), true
+	case r.Changed.Nothing != "":
+		rep.show("pairs of rails", len(r.Rig.Pairs), "", nil)
+		return facts, rep.verdict("there was nothing to do: "+r.Changed.Nothing, "Nothing was changed"), true
+	}
+	if v, done := gate(c, r); done {
+		return facts, v, true
+	}
+	facts, ok := looks(r, rep)
+	if !ok {
+		return facts, rep.verdict(), true
+	}
+	return facts, v, false
+}
+
+// pings holds the answers of "ping INTERFACE=ADDRESS: ok" against what was asked
+// for. asked is 0 where an end asked nothing: one way shows half of it.
+func pings(rig steps.Rig, facts [2]map[string]string, rep *report) (ok, asked int) {
+	mute := false
+	for _, e := range steps.Ends {
+		before := asked
+		for name, answer := range facts[e] {
+			way, isPing := strings.CutPrefix(name, "ping ")
+			if !isPing {
+				continue
+			}
+			asked++
+			rep.show(nodeName(rig, e)+" "+name, answer, "", nil)
+			if answer == "ok" {
+				ok++
+			} else {
+				rep.add(steps.Fail, "no answer over %s from %s", way, nodeName(rig, e))
+			}
+		}
+		mute = mute || asked == before
+	}
+	slices.SortFunc(rep.evidence, func(a, b steps.Evidence) int { return strings.Compare(a.Name, b.Name) })
+	if mute {
+		return 0, 0
+	}
+	return ok, asked
+}
+
+const kept = "Taken back by cleanup, or by railbench undo"
+
+// judgeMTU: the MTU is there on both nodes, and whole packets get through.
+func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	facts, v, done := changed(c, r, &rep)
+	if done {
+		return v
+	}
+	after := r.Changed.After
+	want := facts[steps.Here]["wanted MTU"]
+	n := 0
+	for _, e := range steps.Ends {
+		for _, d := range after.Nodes[e].Netdevs {
+			if !carriesRails(after, e, d.Name) {
+				continue
+			}
+			n++
+			rep.show(nodeName(r.Rig, e)+" "+d.Name+" MTU", d.MTU, "bytes", nil)
+			if strconv.Itoa(d.MTU) != want {
+				rep.add(steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, nodeName(r.Rig, e), d.MTU, orUnknown(want))
+			}
+		}
+		for _, rail := range after.Nodes[e].Rails {
+			rep.show(nodeName(r.Rig, e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
+		}
+	}
+	if ok, asked := pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
+		rep.add(steps.Inconclusive, "no rail could be tried")
+	} else if ok == asked {
+		return rep.verdict(fmt.Sprintf("an MTU of %s on %d interfaces, and packets of that size get through unfragmented on every rail, both ways", want, n), kept)
+	}
+	return rep.verdict()
+}
+
+// judgeBondSetup: the bond is what was asked for on both nodes, and answers.
+func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	facts, v, done := changed(c, r, &rep)
+	if done {
+		return v
+	}
+	for _, e := range steps.Ends {
+		node, f := nodeName(r.Rig, e), facts[e]
+		for _, name := range []string{"mode", "hash policy", "slaves", "MII", "address", "MTU"} {
+			rep.show(node+" "+name, orUnknown(f[name]), "", nil)
+		}
+		// Loading the module can make a bond of the same name, in another mode.
+		if f["mode"] != f["wanted mode"] || f["mode"] == "" {
+			rep.add(steps.Fail, "the bond on %s is in mode %s, not %s", node, orUnknown(f["mode"]), orUnknown(f["wanted mode"]))
+		}
+		if f["mode"] == "balance-xor" && f["hash policy"] != f["wanted hash policy"] {
+			rep.add(steps.Fail, "the bond on %s hashes by %s, not %s", node, orUnknown(f["hash policy"]), orUnknown(f["wanted hash policy"]))
+		}
+		if !sameWords(f["slaves"], f["wanted slaves"]) {
+			rep.add(steps.Fail, "the bond on %s holds %s, not %s", node, orUnknown(f["slaves"]), orUnknown(f["wanted slaves"]))
+		}
+		if f["MII"] != "up" {
+			rep.add(steps.Fail, "the bond on %s has no link: MII is %s", node, orUnknown(f["MII"]))
+		}
+		for i, rail := range r.Changed.After.Nodes[e].Rails {
+			if m := rail.Netdev.Master; m != "" {
+				checkKept(r.Changed.After, e, held{NamedBond: parse.NamedBond{Name: m}, rails: []int{i}}, &rep)
+			}
+		}
+	}
+	if ok, asked := pings(r.Rig, facts, &rep); asked == 0 {
+		rep.add(steps.Inconclusive, "the bond was not tried")
+	} else if ok == asked {
+		return rep.verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"], and(strings.Fields(facts[0]["slaves"]))),
+			"RDMA per rail does not work until bond-teardown", kept)
+	}
+	return rep.verdict()
+}
+
+func sameWords(a, b string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(strings.Fields(a))), slices.Sorted(slices.Values(strings.Fields(b)))) && a != ""
+}
+
+// judgeTeardown: no bond holds a rail, and the rails are as they were.
+func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	facts, v, done := changed(c, r, &rep)
+	if done {
+		return v
+	}
+	after := r.Changed.After
+	for _, e := range steps.Ends {
+		rep.show(nodeName(r.Rig, e)+" bonds", orUnknown(facts[e]["bonds"]), "", nil)
+		for _, rail := range after.Nodes[e].Rails {
+			rep.show(nodeName(r.Rig, e)+" "+rail.Netdev.Name, fmt.Sprintf("%s, MTU %d, %s, GID index %d", orNone(rail.Addr), rail.Netdev.MTU, orUnknown(rail.State), rail.GIDIndex), "", nil)
+			switch {
+			case rail.Netdev.Master != "":
+				rep.add(steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, nodeName(r.Rig, e), rail.Netdev.Master)
+			case rail.Addr == "" && !r.Changed.Undone && rail.Netdev.Carrier:
+				rep.add(steps.Warn, "%s on %s has no address: railbench did not make this bond and doesn't know what was there before; rail-ips gives it one", rail.Netdev.Name, nodeName(r.Rig, e))
+			}
+		}
+	}
+	if r.Changed.Undone {
+		return rep.verdict("the bond is gone, and addresses, MTUs, MACs and routes of the rails are exactly as they were captured before it, on both nodes")
+	}
+	return rep.verdict("the bond is gone, and its address is its first rail's")
+}
+
+// judgeRailIPs: every rail has an address, leads to the other node, and is alone
+// in its subnet.
+func judgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	facts, v, done := changed(c, r, &rep)
+	if done {
+		return v
+	}
+	after := r.Changed.After
+	owner := map[string]string{}
+	for _, p := range after.Pairs {
+		dev := after.Rail(p, steps.Here).Dev
+		rep.show(fmt.Sprintf("%s to %s", dev, after.Rail(p, steps.Peer).Dev), p.Subnet, "", nil)
+		if other := owner[p.Subnet]; other != "" {
+			rep.add(steps.Warn, "%s and %s are both in %s: each answers for the other's address", other, dev, p.Subnet)
+		}
+		owner[p.Subnet] = dev
+	}
+	if len(after.Pairs) <= len(r.Rig.Pairs) {
+		rep.add(steps.Fail, "there are %d pairs of rails, as before", len(after.Pairs))
+	}
+	if ok, asked := pings(r.Rig, facts, &rep); asked == 0 {
+		rep.add(steps.Inconclusive, "no rail was tried")
+	} else if ok == asked {
+		return rep.verdict(fmt.Sprintf("%d rails lead from node to node now, %d before, each in a subnet of its own, and every new one answers", len(after.Pairs), len(r.Rig.Pairs)), kept)
+	}
+	return rep.verdict()
+}
+
+// planCleanup is for a rig on which the journal has nothing to take back.
+func planCleanup(steps.Rig, map[string]string) steps.Plan {
+	return steps.Plan{Nothing: "everything that railbench changed on this rig is back"}
+}
+
+// judgeCleanup: what was changed is back, and nothing of it is left on the nodes.
+func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	facts, v, done := changed(c, r, &rep)
+	if done {
+		return v
+	}
+	for _, e := range steps.Ends {
+		rep.show(nodeName(r.Rig, e)+" bonds", orUnknown(facts[e]["bonds"]), "", nil)
+		rep.show(nodeName(r.Rig, e)+" changes left", orUnknown(facts[e]["changes left"]), "", nil)
+		if left := facts[e]["changes left"]; left != "none" {
+			rep.add(steps.Warn, "%s keeps the way back of another change: %s; was it made from another machine? railbench undo there takes it back", nodeName(r.Rig, e), orUnknown(left))
+		}
+	}
+	return rep.verdict("everything that railbench changed is back: addresses, MTUs, MACs, bonds and routes are as they were captured, on both nodes")
+}
+
+// planNetplan fills in the persistent form: from the bond that is there, or from
+// the rails that would make it.
+func planNetplan(rig steps.Rig, params map[string]string) (p steps.Plan) {
+	path, ok := rig.Path()
+	for _, e := range steps.Ends {
+		var slaves []string
+		addr := ""
+		if ok && path.Bonded[e] {
+			for _, i := range path.Rails[e] {
+				slaves = append(slaves, rig.Nodes[e].Rails[i].Netdev.Name)
+			}
+			for _, a := range path.Netdevs[e].Addrs {
+				if strings.HasPrefix(a, path.Addrs[e]+"/") {
+					addr = a
+				}
+			}
+		} else if len(rig.Pairs) >= 2 {
+			first := rig.Rail(rig.Pairs[0], e)
+			slaves = []string{first.Netdev.Name, rig.Rail(rig.Pairs[1], e).Netdev.Name}
+			addr = fmt.Sprintf("%s/%d", first.Addr, first.Prefix)
+		}
+		if len(slaves) < 2 {
+			p.Refuse = "a bond takes two rails that lead from node to node: see the rail map"
+		}
+		p.Vars[e] = map[string]string{"BOND_SLAVES": strings.Join(slaves, " "), "BOND_ADDR": addr}
+	}
+	return p
+}
+
+// judgeNetplan: netplan itself takes the file on both nodes.
+func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := gate(c, r); done {
+		return v
+	}
+	var rep report
+	outputs, ok := onBoth(r, &rep)
+	for _, e := range steps.Ends {
+		o, ran := outputs[e]
+		switch {
+		case !ran:
+		case !o.Exit.OK():
+			rep.add(steps.Fail, "netplan on %s does not take the file: %s", nodeName(r.Rig, e), lastLine(o.Text))
+		case !strings.Contains(o.Text, "bonds:"):
+			rep.add(steps.Inconclusive, "the file was not shown on %s", nodeName(r.Rig, e))
+		default:
+			rep.show(nodeName(r.Rig, e)+" netplan", "takes the file", "", nil)
+		}
+	}
+	if !ok {
+		return rep.verdict()
+	}
+	return rep.verdict("netplan takes the file on both nodes; nothing was applied", "A bond made with ip alone is gone after a reboot")
+}

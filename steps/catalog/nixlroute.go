@@ -1,0 +1,389 @@
+package catalog
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// evenShare: UCX cuts a block by the speeds that the ports report, so two equal
+// rails get half each.
+const evenShare = 0.35
+
+// stagedMoreBytes: what is staged travels as messages with headers of UCX's own;
+// the tutorial counted 1.5 % more than payload and RoCE's (INVENTORY N6).
+const stagedMoreBytes = 1.06
+
+// staged makes the allowances for GPU memory: messages, which UCX may send over
+// one rail of several (the tutorial's went over one).
+func (f *flow) staged() { f.oneRail, f.most = true, stagedMoreBytes }
+
+// A route is the rails that a cell told UCX to use.
+type route struct {
+	pairs []steps.Pair
+	nos   []int // their numbers, counted from 1
+	mtu   int   // RoCE MTU of the payload: the smallest, bytes
+	// most is the largest MTU of a rail: what goes over that one has fewer headers.
+	most int
+}
+
+// routeOf reads it off the cell's scripts: the rails that they name.
+func routeOf(c steps.Cell, r steps.Result, s steps.Stage) (route, bool) {
+	var rt route
+	switch {
+	case c.EachRail:
+		if !validPair(r.Rig, s.Pair) {
+			return rt, false
+		}
+		rt.add(r.Rig, s.Pair)
+	case len(r.Rig.Pairs) == 0 || !validPair(r.Rig, 0):
+		return rt, false
+	case names(c, "HALF_DEV"):
+		half, ok := r.Rig.AcrossHalves()
+		i := slices.Index(r.Rig.Pairs, half)
+		if !ok || !validPair(r.Rig, i) {
+			return rt, false
+		}
+		rt.add(r.Rig, 0)
+		rt.add(r.Rig, i)
+	case names(c, "RAIL2_DEV"):
+		if !validPair(r.Rig, 1) {
+			return rt, false
+		}
+		rt.add(r.Rig, 0)
+		rt.add(r.Rig, 1)
+	default:
+		rt.add(r.Rig, 0)
+	}
+	return rt, true
+}
+
+func names(c steps.Cell, variable string) bool {
+	return slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return strings.Contains(role.Script, "$"+variable) })
+}
+
+func (rt *route) add(rig steps.Rig, i int) {
+	p := rig.Pairs[i]
+	rt.pairs, rt.nos = append(rt.pairs, p), append(rt.nos, i+1)
+	mtu := agreedMTU(rig, p, 0)
+	if rt.mtu == 0 || mtu < rt.mtu {
+		rt.mtu = mtu
+	}
+	rt.most = max(rt.most, mtu)
+}
+
+// least is the smallest share of a prediction that is right: the prediction takes
+// all packets for as small as the rail with the smallest MTU makes them.
+func (rt route) least() float64 {
+	if rt.mtu <= 0 {
+		return lessBytes
+	}
+	return lessBytes * (1 + roceHeaders/float64(rt.most)) / (1 + roceHeaders/float64(rt.mtu))
+}
+
+// String names the rails: "rail 1", "rails 1 and 3".
+func (rt route) String() string {
+	var all []string
+	for _, n := range rt.nos {
+		all = append(all, fmt.Sprint(n))
+	}
+	if len(all) == 1 {
+		return "rail " + all[0]
+	}
+	return "rails " + and(all)
+}
+
+// devs are the devices at one end.
+func (rt route) devs(rig steps.Rig, e steps.End) []string {
+	var all []string
+	for _, p := range rt.pairs {
+		all = append(all, rig.Rail(p, e).Dev)
+	}
+	return all
+}
+
+// band is what the rails can do together. UCX gives each the same share, so the
+// slowest decides; and rails behind one PCIe link, or on one cable, share it.
+func (rt route) band(rig steps.Rig) band {
+	var b band
+	n := float64(len(rt.pairs))
+	for _, p := range rt.pairs {
+		one := bandOf(rig, p, rt.mtu)
+		if one.none != "" {
+			return one
+		}
+		from := one.from
+		if n > 1 {
+			from = fmt.Sprintf("%g times %s", n, one.from)
+		}
+		b.lower(n*one.expected, from)
+		b.limit = least(b.limit, n*one.limit)
+	}
+	payload := float64(rt.mtu)
+	for i, p := range rt.pairs {
+		for _, q := range rt.pairs[:i] {
+			for _, e := range steps.Ends {
+				x, y := rig.Rail(p, e), rig.Rail(q, e)
+				if pcie, _ := probe.MaxCeiling(x); pcie > 0 && x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() {
+					pcie *= payload / (payload + roceHeaders)
+					b.lower(pcie, fmt.Sprintf("one %s behind both, at RoCE MTU %d", probe.Slot(x.PCI.MaxGTps, x.PCI.MaxWidth), rt.mtu))
+					b.limit = least(b.limit, pcie)
+				}
+				if x.PhysPort >= 0 && x.PhysPort == y.PhysPort {
+					link := min(x.RateGbps, y.RateGbps) * payload / (payload + cableHeaders)
+					b.lower(link, fmt.Sprintf("one cable of %g Gb/s for both, at RoCE MTU %d", x.RateGbps, rt.mtu))
+					b.limit = least(b.limit, link)
+				}
+			}
+		}
+	}
+	return b
+}
+
+// cause looks for what ends the rails early, the surest sign first.
+func (rt route) cause(r steps.Result, s steps.Stage, got float64) string {
+	said := ""
+	for i, p := range rt.pairs {
+		m := measurement{no: rt.nos[i], dev: r.Rig.Rail(p, steps.Here).Dev, pair: p}
+		said = likelyCause(r, s, m, got/float64(len(rt.pairs)), rt.mtu)
+		if !strings.HasPrefix(said, "no cause shows") {
+			return said
+		}
+	}
+	return "compare with the write bandwidth of the same rails; if that is well, look at UCX (nixl-check) and at the processors"
+}
+
+// A flow is what a test moved, as it is predicted.
+type flow struct {
+	from    steps.End // the end that sends
+	payload float64   // bytes
+	wire    float64   // with headers
+	text    string    // where the prediction comes from
+	// most is how far above the prediction is still right; moreBytes where it is 0.
+	most float64
+	// oneRail: that only one of several rails carries it is as it may be.
+	oneRail bool
+	// warned is what UCX warned about the rails.
+	warned string
+}
+
+// moves predicts the wire bytes of n transfers of some bytes.
+func (rt route) moves(n, bytes float64) (payload, wire float64) {
+	packets := math.Ceil(bytes / float64(rt.mtu))
+	return n * bytes, n * (bytes + packets*roceHeaders)
+}
+
+// account compares the bytes of every rail with the flow: the right ones, as
+// many as predicted, and no others. carried tells who carried what, where it is
+// right.
+func (rt route) account(r steps.Result, s steps.Stage, f flow, rep *report) (carried string) {
+	if len(s.Bytes) == 0 || rt.mtu <= 0 {
+		rep.add(steps.Inconclusive, "the bytes were not counted, so nothing shows which rail carried them")
+		return ""
+	}
+	for i, p := range rt.pairs {
+		m := measurement{no: rt.nos[i], dev: r.Rig.Rail(p, steps.Here).Dev, pair: p}
+		if g := flaps(s, m); g != "" {
+			rep.on(m, steps.Fail, "the link went down during the test (%s)", g)
+		}
+	}
+	var problems [2]finding
+	for _, e := range steps.Ends {
+		var said string
+		if said, problems[e] = rt.accountEnd(r, s, f, e, rep); e == steps.Here {
+			carried = said
+		}
+	}
+	switch {
+	case problems[0].text == "" && problems[1].text == "":
+		return carried
+	case problems[0] == problems[1]:
+		rep.add(problems[0].grade, "on both nodes %s", problems[0].text)
+	default:
+		for _, e := range steps.Ends {
+			if p := problems[e]; p.text != "" {
+				rep.add(p.grade, "on %s %s", nodeName(r.Rig, e), p.text)
+			}
+		}
+	}
+	return ""
+}
+
+// accountEnd is the account of one node.
+func (rt route) accountEnd(r steps.Result, s steps.Stage, f flow, e steps.End, rep *report) (carried string, _ finding) {
+	problem := func(g steps.Grade, format string, args ...any) (string, finding) {
+		return "", finding{grade: g, text: fmt.Sprintf(format, args...)}
+	}
+	node, verb := nodeName(r.Rig, e), "sent"
+	if e != f.from {
+		verb = "received"
+	}
+	mine := make([]*steps.RailBytes, len(rt.pairs))
+	counted := map[int]bool{}
+	var others []string
+	var foreign float64
+	for _, b := range s.Bytes {
+		if b.End != e {
+			continue
+		}
+		if i := slices.IndexFunc(rt.pairs, func(p steps.Pair) bool { return p.Rails[e] == b.Rail }); i >= 0 {
+			mine[i] = &b
+			continue
+		}
+		if !b.Known {
+			continue
+		}
+		counted[b.Rail] = true
+		if n := max(float64(b.Tx), float64(b.Rx)); n > otherRails*f.payload {
+			foreign += n
+			others = append(others, b.Dev)
+			rep.show(fmt.Sprintf("bytes on %s of %s", b.Dev, node), int64(n), "bytes", &steps.Expected{
+				Max: new(float64(int64(otherRails * f.payload))), From: "the test uses " + rt.String(),
+			})
+		}
+	}
+	most, sum := max(moreBytes, f.most), 0.0
+	own := make([]float64, len(mine))
+	for i, b := range mine {
+		dev := r.Rig.Rail(rt.pairs[i], e).Dev
+		if b == nil || !b.Known {
+			why := "nobody counted"
+			if b != nil && b.Why != "" {
+				why = b.Why
+			}
+			return problem(steps.Inconclusive, "the bytes of %s are unknown (%s)", dev, why)
+		}
+		if netdev := strings.HasPrefix(b.Source, "netdev"); netdev {
+			most = max(most, moreNetdevBytes)
+			if r.Rig.Rail(rt.pairs[i], e).PCI.Addr != "" {
+				return problem(steps.Inconclusive, "%s has no port counters, and RDMA is not in its interface's bytes: nothing shows which rail carried it", dev)
+			}
+		}
+		if own[i] = float64(b.Rx); e == f.from {
+			own[i] = float64(b.Tx)
+		}
+		sum += own[i]
+		rep.show(fmt.Sprintf("rail %d (%s) bytes %s by %s", rt.nos[i], dev, verb, node), int64(own[i]), "bytes", nil)
+	}
+	devs := rt.devs(r.Rig, e)
+	rep.show(fmt.Sprintf("bytes %s by %s over %s", verb, node, rt), int64(sum), "bytes", &steps.Expected{
+		Min: new(float64(int64(rt.least() * f.wire))), Max: new(float64(int64(most * f.wire))),
+		From: fmt.Sprintf("%s, in packets of %d with %d bytes of headers each (%s)", f.text, rt.mtu, roceHeaders, mine[0].Source),
+	})
+	var idle, busy, shares []string
+	smallest := 1.0
+	for i, n := range own {
+		if n < otherRails*f.payload {
+			idle = append(idle, devs[i])
+			continue
+		}
+		busy = append(busy, devs[i])
+		shares = append(shares, fmt.Sprintf("%s %.0f %%", devs[i], 100*n/sum))
+		smallest = min(smallest, n/sum)
+	}
+	switch {
+	case len(busy) == 0 && foreign >= f.wire/2:
+		return problem(steps.Fail, "nothing went over %s; %s carried the bytes: the wrong rail", and(idle), and(others))
+	case len(busy) == 0:
+		if over := overInterfaces(r, s, e, f.payload/2); len(over) > 0 {
+			return problem(steps.Fail, "nothing went over %s by RDMA; the data went over %s as TCP", and(idle), and(over))
+		}
+		return problem(steps.Inconclusive, "nothing went over %s, and no interface moved it either: a counter that was reset, or shared memory?", and(idle))
+	case foreign > 0:
+		why := "a bond, or something else running?"
+		if was := otherTraffic(s, e); was != "" {
+			why = was
+		}
+		return problem(steps.Fail, "%s moved bytes too, and the test uses %s: %s", and(others), rt, why)
+	case len(idle) > 0 && !f.oneRail:
+		return problem(steps.Fail, "nothing went over %s: UCX used %s alone, and that is no error to it%s", and(idle), and(busy), rt.idleHint(r.Rig, f.warned))
+	}
+	for i, other := range r.Rig.Nodes[e].Rails {
+		on := slices.ContainsFunc(rt.pairs, func(p steps.Pair) bool { return p.Rails[e] == i })
+		if !on && !counted[i] && other.State == "ACTIVE" {
+			return problem(steps.Inconclusive, "the bytes of %s meanwhile are unknown", other.Dev)
+		}
+	}
+	switch ratio := sum / f.wire; {
+	case ratio > jumped:
+		return problem(steps.Inconclusive, "%s moved %s where %s were predicted: a counter jumped, or other traffic ran", and(devs), size(sum), size(f.wire))
+	case ratio > most:
+		why := "no error counter grew, so perhaps other traffic"
+		if was := otherTraffic(s, e); was != "" {
+			why = was
+		}
+		for _, p := range rt.pairs {
+			if g := grownErrors(s, measurement{pair: p}); g != "" {
+				why = "packets were sent again: " + g
+			}
+		}
+		return problem(steps.Warn, "%.1f %% more bytes than predicted (%s)", 100*(ratio-1), why)
+	case ratio < rt.least():
+		why := ""
+		if was := otherTraffic(s, e); was != "" {
+			why = " (" + was + ", and what it would have been meanwhile is taken off)"
+		}
+		return problem(steps.Inconclusive, "%s moved only %s of the %s predicted%s", and(devs), size(sum), size(f.wire), why)
+	case len(busy) > 1 && smallest < evenShare:
+		return problem(steps.Warn, "the rails did not share evenly (%s): does a port report another speed?", and(shares))
+	}
+	if len(busy) == 1 {
+		return fmt.Sprintf("%s carried all of it, %s on the wire", busy[0], size(sum)), finding{}
+	}
+	return fmt.Sprintf("Of %s on the wire %s", size(sum), and(shares)), finding{}
+}
+
+// idleHint says where to look when a rail carried nothing.
+func (rt route) idleHint(rig steps.Rig, warned string) string {
+	if warned != "" {
+		return warned
+	}
+	for _, e := range steps.Ends {
+		for _, p := range rt.pairs {
+			if rig.Rail(p, e).State != "ACTIVE" {
+				return "; is its port up, at both ends?"
+			}
+		}
+	}
+	return "; its port is up, so look at its addresses and GIDs at both ends (rail map, GID check)"
+}
+
+// overInterfaces names the interfaces that moved bytes as TCP does.
+func overInterfaces(r steps.Result, s steps.Stage, e steps.End, least float64) []string {
+	var all []string
+	for _, b := range s.Bytes {
+		if b.End == e && b.IPKnown && b.Rail < len(r.Rig.Nodes[e].Rails) && max(float64(b.IPTx), float64(b.IPRx)) > least {
+			all = append(all, r.Rig.Nodes[e].Rails[b.Rail].Netdev.Name)
+		}
+	}
+	return all
+}
+
+// otherTraffic says what was on the node's rails before the test began.
+func otherTraffic(s steps.Stage, e steps.End) string {
+	for _, b := range s.Bytes {
+		if b.End == e && b.IdleGbps > 1 {
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", b.IdleGbps, b.Dev)
+		}
+	}
+	return ""
+}
+
+// checkPorts: a port that is down explains more than what UCX says.
+func (rt route) checkPorts(rig steps.Rig, rep *report) {
+	for _, e := range steps.Ends {
+		for _, p := range rt.pairs {
+			switch rail := rig.Rail(p, e); {
+			case rail.State == "" || rail.State == "ACTIVE":
+			case !rail.Netdev.Up:
+				rep.add(steps.Fail, "%s on %s is %s: its interface %s is switched off", rail.Dev, nodeName(rig, e), rail.State, rail.Netdev.Name)
+			default:
+				rep.add(steps.Fail, "%s on %s is %s: check its cable at both ends", rail.Dev, nodeName(rig, e), rail.State)
+			}
+		}
+	}
+}

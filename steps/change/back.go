@@ -1,0 +1,258 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/runner"
+)
+
+// restore is what Back's lines call. Each does nothing where its part is as it
+// should be already, so the script can be run again, and go on where it failed.
+const restore = `failed=0
+PATH=$PATH:/usr/sbin:/sbin
+try() { "$@" || { echo "failed: $*" >&2; failed=1; }; }
+is() { [ -e "/sys/class/net/$1" ]; }
+value() { # FILE
+  line=
+  # In this order: where there is no file it is the shell that complains.
+  read -r line 2>/dev/null <"$1"
+  echo "$line"
+}
+master_of() {
+  if [ -e "/sys/class/net/$1/master" ]; then
+    at=$(readlink "/sys/class/net/$1/master")
+    echo "${at##*/}"
+  fi
+}
+unmake_bond() { # a bond that was not there
+  is "$1" || return 0
+  for slave in $(value "/sys/class/net/$1/bonding/slaves"); do
+    try ip link set "$slave" nomaster
+  done
+  try ip link del "$1"
+}
+unmake() { # another link that was not there
+  is "$1" || return 0
+  try ip link del "$1"
+}
+make_bond() { # NAME MODE MIIMON POLICY
+  if is "$1"; then
+    case $(value "/sys/class/net/$1/bonding/mode") in
+    "$2 "*) return 0 ;;
+    esac
+    unmake_bond "$1"
+  fi
+  # Loading the module may make a bond of its own, under the same name.
+  modprobe bonding max_bonds=0 2>/dev/null
+  ! is "$1" || unmake_bond "$1"
+  if [ "$4" ]; then
+    try ip link add "$1" type bond mode "$2" miimon "$3" xmit_hash_policy "$4"
+  else
+    try ip link add "$1" type bond mode "$2" miimon "$3"
+  fi
+}
+free_of() { # NAME MASTER: it is in no other
+  is "$1" || return 0
+  now=$(master_of "$1")
+  [ "$now" = "$2" ] || [ -z "$now" ] || try ip link set "$1" nomaster
+}
+link() { # NAME MAC MTU
+  is "$1" || { echo "failed: there is no $1 any more" >&2; failed=1; return; }
+  if [ "$2" ] && [ "$(value "/sys/class/net/$1/address")" != "$2" ]; then
+    ip link set "$1" address "$2" 2>/dev/null || {
+      try ip link set "$1" down
+      try ip link set "$1" address "$2"
+    }
+  fi
+  [ "$(value "/sys/class/net/$1/mtu")" = "$3" ] || try ip link set "$1" mtu "$3"
+}
+join() { # NAME MASTER
+  [ "$(master_of "$1")" != "$2" ] || return 0
+  try ip link set "$1" down
+  try ip link set "$1" master "$2"
+}
+only() { # FAMILY NAME CIDR...: no other address of the family
+  family=$1 name=$2
+  shift 2
+  wanted=" $* "
+  for has in $(ip "-$family" -br addr show dev "$name"); do
+    case $has in
+    fe80:*) ;;
+    */*)
+      case $wanted in
+      *" $has "*) ;;
+      *) try ip "-$family" addr del "$has" dev "$name" ;;
+      esac
+      ;;
+    esac
+  done
+}
+`
+
+// Back writes the script that puts the links of a change set back to how they
+// were. It runs as root, may be run twice, and ends with status 0 only where
+// every part of it did.
+func Back(before State, set []string) string {
+	var b strings.Builder
+	b.WriteString(restore)
+	call := func(words ...string) {
+		for i, w := range words {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			if plain(w) {
+				b.WriteString(w)
+			} else {
+				b.WriteString(runner.Quote(w))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	set = slices.Compact(slices.Sorted(slices.Values(set)))
+	var links, bonds []Link
+	for _, name := range set {
+		l, was := before.Links[name]
+		switch {
+		case was && l.Bond != nil:
+			bonds = append(bonds, l)
+		case was:
+			links = append(links, l)
+		default:
+			b.WriteString("if [ -e " + runner.Quote("/sys/class/net/"+name+"/bonding") + " ]; then\n  ")
+			call("unmake_bond", name)
+			b.WriteString("else\n  ")
+			call("unmake", name)
+			b.WriteString("fi\n")
+		}
+	}
+	for _, l := range links {
+		call("free_of", l.Name, l.Master)
+	}
+	for _, l := range bonds {
+		policy := l.Bond.Policy
+		if !hashes(l.Bond.Mode) {
+			policy = ""
+		}
+		call("make_bond", l.Name, l.Bond.Mode, fmt.Sprint(l.Bond.Miimon), policy)
+	}
+	for _, l := range links {
+		call("link", l.Name, l.MAC, fmt.Sprint(l.MTU))
+		if l.Master != "" {
+			call("join", l.Name, l.Master)
+		}
+	}
+	for _, l := range bonds {
+		call("link", l.Name, l.MAC, fmt.Sprint(l.MTU))
+	}
+	all := append(slices.Clone(links), bonds...)
+	for _, l := range all {
+		if l.Up {
+			call("try", "ip", "link", "set", l.Name, "up")
+		}
+		l.addresses(call)
+		if !l.Up {
+			call("try", "ip", "link", "set", l.Name, "down")
+		}
+	}
+	for _, r := range before.Routes {
+		if slices.Contains(set, r.Dev) && before.Links[r.Dev].Up {
+			call(r.words()...)
+		}
+	}
+	for _, n := range before.Neighbours {
+		if slices.Contains(set, n.Dev) {
+			call("try", "ip", "neigh", "replace", n.Dst, "lladdr", n.MAC, "dev", n.Dev, "nud", "permanent")
+		}
+	}
+	if !before.Bonding {
+		// Unloading the module removes every bond, and somebody else may have made one.
+		b.WriteString("[ -n \"$(value /sys/class/net/bonding_masters)\" ] || modprobe -r bonding 2>/dev/null\n")
+	}
+	b.WriteString("exit \"$failed\"\n")
+	return b.String()
+}
+
+func (l Link) addresses(call func(...string)) {
+	for _, family := range []struct {
+		name string
+		v6   bool
+	}{{"4", false}, {"6", true}} {
+		keep := []string{"only", family.name, l.Name}
+		for _, a := range l.Addrs {
+			if a.V6 == family.v6 {
+				keep = append(keep, a.CIDR)
+			}
+		}
+		call(keep...)
+		for _, a := range l.Addrs {
+			if a.V6 == family.v6 && !a.Own {
+				call(a.words(l.Name)...)
+			}
+		}
+	}
+}
+
+func (a Addr) words(dev string) []string {
+	w := []string{"try", "ip", "addr", "replace", a.CIDR}
+	add := func(name, value string) {
+		if value != "" {
+			w = append(w, name, value)
+		}
+	}
+	add("brd", a.Broadcast)
+	add("scope", a.Scope)
+	if a.Label != dev {
+		add("label", a.Label)
+	}
+	w = append(w, "dev", dev)
+	if a.Dynamic {
+		w = append(w, "valid_lft", fmt.Sprint(a.Valid), "preferred_lft", fmt.Sprint(a.Preferred))
+	}
+	if a.NoPrefixRoute {
+		w = append(w, "noprefixroute")
+	}
+	return w
+}
+
+func (r Route) words() []string {
+	w := []string{"try", "ip"}
+	if r.V6 {
+		w = append(w, "-6")
+	}
+	w = append(w, "route", "replace", r.Dst)
+	add := func(name, value string) {
+		if value != "" {
+			w = append(w, name, value)
+		}
+	}
+	add("via", r.Via)
+	w = append(w, "dev", r.Dev)
+	add("proto", r.Protocol)
+	if !r.V6 {
+		add("scope", r.Scope)
+	}
+	add("src", r.Src)
+	add("table", r.Table)
+	if r.Metric != 0 {
+		add("metric", fmt.Sprint(r.Metric))
+	}
+	return w
+}
+
+// hashes says that a mode takes a hash policy.
+func hashes(mode string) bool {
+	return mode == "balance-xor" || mode == "802.3ad" || mode == "balance-tlb"
+}
+
+// plain says that the shell leaves a word as it is.
+func plain(w string) bool {
+	for _, c := range w {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && !strings.ContainsRune("-_./:", c) {
+			return false
+		}
+	}
+	return w != ""
+}

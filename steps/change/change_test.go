@@ -1,0 +1,169 @@
+package change_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/steps/change"
+)
+
+func look(t *testing.T, n nodetest.Netns) change.State {
+	t.Helper()
+	s, err := change.Parse(n.Sh(change.Capture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// node is a namespace with two rails and a management interface. Bonds need a
+// kernel with the module: the virtual rig has them.
+func node(t *testing.T) nodetest.Netns {
+	n := nodetest.NewNetns(t)
+	n.Sh(`ip link add rail0 type veth peer name far0
+ip link add rail1 type veth peer name far1
+ip link add mgmt type veth peer name farm
+for d in rail0 rail1 mgmt far0 far1 farm; do ip link set $d up; done
+ip addr add 192.168.100.10/24 brd + dev rail0
+ip addr add 192.168.200.10/24 dev rail1 noprefixroute
+ip addr add 192.168.201.10/32 dev rail1 valid_lft 4000 preferred_lft 3000
+ip addr add 192.168.100.99/24 dev rail0
+ip addr add fd00::10/64 dev rail0 nodad
+ip addr add 10.9.0.2/24 dev mgmt
+ip route add default via 10.9.0.1 dev mgmt
+ip route add 10.50.0.0/16 via 192.168.100.1 dev rail0 metric 77
+ip route add 192.168.200.0/24 dev rail1 proto kernel scope link src 192.168.200.10 metric 100
+ip route add 10.60.0.0/16 dev rail1 table 42
+ip -6 route add fd01::/64 via fd00::1 dev rail0
+ip neigh add 192.168.100.7 lladdr 02:00:00:00:00:07 dev rail0 nud permanent
+ip link set rail1 mtu 4200`)
+	return n
+}
+
+// TestBack changes what can be changed and goes back, twice.
+func TestBack(t *testing.T) {
+	set := []string{"rail0", "rail1", "made0", "br9"}
+	for name, damage := range map[string]string{
+		"nothing":        "true",
+		"MTU":            "ip link set rail0 mtu 9000; ip link set rail1 mtu 1500",
+		"addresses":      "ip addr flush dev rail0; ip addr add 10.1.1.1/24 dev rail0; ip addr add fd09::1/64 dev rail1",
+		"one address":    "ip addr del 192.168.100.10/24 dev rail0",
+		"down":           "ip link set rail0 down; ip link set rail1 down",
+		"MAC":            "ip link set rail0 down; ip link set rail0 address 02:11:22:33:44:55; ip link set rail0 up",
+		"routes":         "ip route del 10.50.0.0/16; ip route flush table 42; ip -6 route del fd01::/64",
+		"neighbours":     "ip neigh flush all nud permanent",
+		"a master":       "ip link add br9 type bridge; ip link set br9 up; ip addr flush dev rail0; ip link set rail0 master br9; ip link set rail1 master br9; ip addr add 192.168.100.10/24 dev br9",
+		"a new link":     "ip link add made0 type veth peer name made1; ip addr add 192.168.55.1/24 dev made0",
+		"half of a bond": "ip addr flush dev rail0; ip link set rail0 down; ip link set rail0 address 02:99:00:00:00:01",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := node(t)
+			before := look(t, n)
+			back := change.Back(before, set)
+			n.Sh(damage)
+			damaged := look(t, n)
+			if diff := change.Differences(before, damaged, all); (diff == nil) != (name == "nothing") {
+				t.Errorf("the damage shows as %q", diff)
+			}
+			for range 2 {
+				if out, err := n.Try(back); err != nil || out != "" {
+					t.Fatalf("going back: %v: %s", err, out)
+				}
+				after := look(t, n)
+				delete(after.Links, "made1")
+				if diff := change.Differences(before, after, all); diff != nil {
+					t.Errorf("it is not back: %q", diff)
+				}
+			}
+		})
+	}
+}
+
+func all(string) bool { return true }
+
+// TestBackTellsWhatFails is a rail that is gone: the rest goes back all the same.
+func TestBackTellsWhatFails(t *testing.T) {
+	n := node(t)
+	before := look(t, n)
+	back := change.Back(before, []string{"rail0", "rail1"})
+	n.Sh("ip link del rail0; ip link set rail1 mtu 9000")
+	out, err := n.Try(back)
+	if err == nil || !strings.Contains(out, "there is no rail0") {
+		t.Errorf("going back: %v: %s", err, out)
+	}
+	diff := change.Differences(before, look(t, n), func(l string) bool { return l == "rail1" })
+	if diff != nil {
+		t.Errorf("rail1 is not back: %q", diff)
+	}
+}
+
+// TestNames are quoted: an interface may be called nearly anything.
+func TestNames(t *testing.T) {
+	n := nodetest.NewNetns(t)
+	n.Sh("ip link add 'a;$(id)' type veth peer name b; ip link set 'a;$(id)' up; ip addr add 10.1.0.1/24 dev 'a;$(id)'")
+	before := look(t, n)
+	back := change.Back(before, []string{"a;$(id)"})
+	n.Sh("ip addr flush dev 'a;$(id)'; ip link set 'a;$(id)' mtu 1400")
+	if out, err := n.Try(back); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if diff := change.Differences(before, look(t, n), all); diff != nil {
+		t.Errorf("%q", diff)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for name, out := range map[string]string{
+		"nothing":   "",
+		"cut":       "== boot\nx\n== links\n[]\n",
+		"no links":  "== boot\nx\n== links\n== end\n",
+		"no boot":   "== boot\n== links\n[{\"ifname\":\"lo\"}]\n== end\n",
+		"not JSON":  "== boot\nx\n== links\n[{\n== end\n",
+		"bad route": "== boot\nx\n== links\n[{\"ifname\":\"lo\"}]\n== routes\nx\n== end\n",
+	} {
+		if s, err := change.Parse(out); err == nil {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// TestBond reads a bond as iproute2 prints it and writes the way back to it.
+func TestBond(t *testing.T) {
+	s, err := change.Parse(`== boot
+b
+== links
+[{},{"ifname":"bond0","mtu":9000,"flags":["BROADCAST","UP"],"address":"52:54:00:00:00:01","linkinfo":{"info_kind":"bond","info_data":{"mode":"active-backup","miimon":100,"xmit_hash_policy":"layer2"}},
+"addr_info":[{"family":"inet","local":"192.168.100.10","prefixlen":24,"scope":"global","label":"bond0"}]},
+{"ifname":"rail0","mtu":9000,"flags":["UP"],"master":"bond0","address":"52:54:00:00:00:01","linkinfo":{"info_slave_kind":"bond"},"addr_info":[]}]
+== routes
+[{"type":"unicast","dst":"192.168.100.0/24","dev":"bond0","protocol":"kernel","scope":"link","prefsrc":"192.168.100.10"},{"type":"local","dst":"192.168.100.10","dev":"bond0","table":"local"}]
+== modules
+bonding
+== end
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Links["bond0"].Bond == nil || s.Links["rail0"].Master != "bond0" || len(s.Routes) != 1 || !s.Bonding {
+		t.Errorf("%+v", s)
+	}
+	back := change.Back(s, []string{"rail0", "bond0"})
+	for _, want := range []string{
+		"make_bond bond0 active-backup 100 ''\n", "join rail0 bond0\n", "link bond0 52:54:00:00:00:01 9000\n",
+		"try ip addr replace 192.168.100.10/24 scope global dev bond0\n",
+	} {
+		if !strings.Contains(back, want) {
+			t.Errorf("the way back lacks %q:\n%s", want, back[strings.LastIndex(back, "}"):])
+		}
+	}
+	if strings.Contains(back, "modprobe -r") {
+		t.Error("it unloads a module that was there")
+	}
+	without := change.Back(change.State{Links: map[string]change.Link{}}, []string{"bond0"})
+	if !slices.Contains(strings.Split(without, "\n"), "  unmake_bond bond0") {
+		t.Errorf("it does not remove a bond that was not there:\n%s", without)
+	}
+}

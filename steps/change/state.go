@@ -1,0 +1,343 @@
+// Package change knows what a node's network looked like and how to put it back:
+// links, addresses, MTUs, MACs, bonds, routes. It is pure: Capture is a script
+// that a node runs, Parse reads what that prints, Back writes the script that
+// restores it, and Differences compares two looks. Who runs them, when and
+// guarded how is the session's and runner/undo's.
+package change
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Capture prints what Parse reads. It changes nothing and needs no root.
+const Capture = `dump() { # a table that changes meanwhile is read again
+  tries=0
+  while [ "$tries" -lt 5 ]; do
+    table=$("$@" 2>&1) || { echo "$*: $table" >&2; return 1; }
+    case $table in
+    *"Dump was interrupted"*) tries=$((tries + 1)) ;;
+    *) printf '%s\n' "$table"; return ;;
+    esac
+  done
+  echo "$*: it does not stand still" >&2
+  return 1
+}
+echo "== boot"
+cat /proc/sys/kernel/random/boot_id
+echo "== links"
+dump ip -j -d addr show || exit 1
+echo "== routes"
+dump ip -4 -j route show table all || exit 1
+echo "== routes6"
+dump ip -6 -j route show table all || exit 1
+echo "== neighbours"
+dump ip -j neigh show nud permanent || exit 1
+echo "== modules"
+[ ! -d /sys/module/bonding ] || echo bonding
+echo "== end"
+`
+
+// A State is how a node's network looked.
+type State struct {
+	// Boot names the boot: a reboot undoes what is only in the kernel.
+	Boot       string
+	Links      map[string]Link
+	Routes     []Route
+	Neighbours []Neighbour // permanent ones
+	Bonding    bool        // the module was loaded
+}
+
+// A Link is one interface.
+type Link struct {
+	Name   string
+	MAC    string
+	MTU    int // bytes
+	Up     bool
+	Master string
+	Kind   string // bond, veth, … as ip calls it; empty for hardware
+	Bond   *Bond  // nil where it is none
+	Addrs  []Addr
+}
+
+// Bond are the options of a bond that is made again.
+type Bond struct {
+	Mode   string
+	Miimon int
+	Policy string
+}
+
+// An Addr is one address of an interface.
+type Addr struct {
+	CIDR          string // 192.168.100.10/24
+	V6            bool
+	Broadcast     string
+	Scope         string
+	Label         string
+	NoPrefixRoute bool
+	// Dynamic addresses have lifetimes, in seconds, and somebody who renews them.
+	Dynamic          bool
+	Valid, Preferred uint32
+	// Own says that the kernel makes it by itself: a link-local address.
+	Own bool
+}
+
+// A Route is one that no address brings along by itself.
+type Route struct {
+	V6                                         bool
+	Dst, Via, Dev, Protocol, Scope, Src, Table string
+	Metric                                     int
+}
+
+// A Neighbour is a fixed entry of the neighbour table.
+type Neighbour struct{ Dst, MAC, Dev string }
+
+// The forms of ip -j.
+type (
+	ipLink struct {
+		Name     string   `json:"ifname"`
+		MTU      int      `json:"mtu"`
+		Flags    []string `json:"flags"`
+		Master   string   `json:"master"`
+		MAC      string   `json:"address"`
+		LinkInfo struct {
+			Kind string `json:"info_kind"`
+			Data struct {
+				Mode   string `json:"mode"`
+				Miimon int    `json:"miimon"`
+				Policy string `json:"xmit_hash_policy"`
+			} `json:"info_data"`
+		} `json:"linkinfo"`
+		Addrs []struct {
+			Family        string `json:"family"`
+			Local         string `json:"local"`
+			Prefix        int    `json:"prefixlen"`
+			Broadcast     string `json:"broadcast"`
+			Scope         string `json:"scope"`
+			Label         string `json:"label"`
+			Dynamic       bool   `json:"dynamic"`
+			NoPrefixRoute bool   `json:"noprefixroute"`
+			Protocol      string `json:"protocol"`
+			Valid         uint32 `json:"valid_life_time"`
+			Preferred     uint32 `json:"preferred_life_time"`
+		} `json:"addr_info"`
+	}
+	ipRoute struct {
+		Type     string `json:"type"`
+		Dst      string `json:"dst"`
+		Gateway  string `json:"gateway"`
+		Dev      string `json:"dev"`
+		Table    string `json:"table"`
+		Protocol string `json:"protocol"`
+		Scope    string `json:"scope"`
+		Src      string `json:"prefsrc"`
+		Metric   int    `json:"metric"`
+	}
+	ipNeighbour struct {
+		Dst string `json:"dst"`
+		Dev string `json:"dev"`
+		MAC string `json:"lladdr"`
+	}
+)
+
+// Parse reads what Capture printed. What is incomplete is an error: a way back
+// that was made from half of the truth is none.
+func Parse(out string) (State, error) {
+	parts := sections(out)
+	if _, complete := parts["end"]; !complete {
+		return State{}, fmt.Errorf("read the network's state: its end is missing")
+	}
+	s := State{Boot: strings.TrimSpace(parts["boot"]), Links: map[string]Link{}, Bonding: strings.Contains(parts["modules"], "bonding")}
+	if s.Boot == "" {
+		return State{}, fmt.Errorf("read the network's state: the node has no boot id")
+	}
+	var links []ipLink
+	if err := read(parts["links"], &links); err != nil {
+		return State{}, fmt.Errorf("read the links: %w", err)
+	}
+	for _, l := range links {
+		if l.Name != "" { // ip prints empty objects for what a filter left out
+			s.Links[l.Name] = l.link()
+		}
+	}
+	if len(s.Links) == 0 {
+		return State{}, fmt.Errorf("read the links: there are none")
+	}
+	for _, family := range []struct {
+		part string
+		v6   bool
+	}{{"routes", false}, {"routes6", true}} {
+		var routes []ipRoute
+		if err := read(parts[family.part], &routes); err != nil {
+			return State{}, fmt.Errorf("read the %s: %w", family.part, err)
+		}
+		for _, r := range routes {
+			if r.kept(family.v6) {
+				s.Routes = append(s.Routes, Route{family.v6, r.Dst, r.Gateway, r.Dev, r.Protocol, r.Scope, r.Src, r.Table, r.Metric})
+			}
+		}
+	}
+	var neighbours []ipNeighbour
+	if err := read(parts["neighbours"], &neighbours); err != nil {
+		return State{}, fmt.Errorf("read the neighbours: %w", err)
+	}
+	for _, n := range neighbours {
+		if n.MAC != "" {
+			s.Neighbours = append(s.Neighbours, Neighbour{n.Dst, n.MAC, n.Dev})
+		}
+	}
+	return s, nil
+}
+
+func sections(out string) map[string]string {
+	parts := map[string]string{}
+	name := ""
+	for line := range strings.Lines(out) {
+		if heading, ok := strings.CutPrefix(line, "== "); ok {
+			name = strings.TrimSpace(heading)
+			parts[name] = ""
+			continue
+		}
+		parts[name] += line
+	}
+	return parts
+}
+
+// read takes nothing at all for an empty list: ip prints nothing where the
+// kernel has no IPv6.
+func read(text string, into any) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), into)
+}
+
+func (l ipLink) link() Link {
+	link := Link{
+		Name: l.Name, MAC: l.MAC, MTU: l.MTU, Up: slices.Contains(l.Flags, "UP"), Master: l.Master, Kind: l.LinkInfo.Kind,
+	}
+	if link.Kind == "bond" {
+		link.Bond = &Bond{l.LinkInfo.Data.Mode, l.LinkInfo.Data.Miimon, l.LinkInfo.Data.Policy}
+	}
+	for _, a := range l.Addrs {
+		v6 := a.Family == "inet6"
+		link.Addrs = append(link.Addrs, Addr{
+			CIDR: fmt.Sprintf("%s/%d", a.Local, a.Prefix), V6: v6, Broadcast: a.Broadcast, Scope: a.Scope, Label: a.Label,
+			NoPrefixRoute: a.NoPrefixRoute, Dynamic: a.Dynamic, Valid: a.Valid, Preferred: a.Preferred,
+			Own: v6 && (a.Scope == "link" || a.Dynamic),
+		})
+	}
+	return link
+}
+
+// kept says that a route has to be made again: not what the kernel makes for
+// each address, and not what a router announces.
+func (r ipRoute) kept(v6 bool) bool {
+	if r.Dev == "" || r.Type != "" && r.Type != "unicast" || r.Table == "local" {
+		return false
+	}
+	return !v6 || r.Protocol != "kernel" && r.Protocol != "ra"
+}
+
+// Differences says in words what differs between two looks at a node: of the
+// links that of wants. What renews itself is left
+// out: lifetimes, and the addresses and routes that the kernel or a router makes.
+func Differences(before, after State, of func(link string) bool) []string {
+	var all []string
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	names := slices.Sorted(maps.Keys(before.Links))
+	for _, name := range slices.Sorted(maps.Keys(after.Links)) {
+		if _, ok := before.Links[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		a, was := before.Links[name]
+		b, is := after.Links[name]
+		switch {
+		case !of(name):
+		case !was:
+			say("%s is new", name)
+		case !is:
+			say("%s is gone", name)
+		default:
+			a.compare(b, say)
+		}
+	}
+	for _, r := range before.Routes {
+		if of(r.Dev) && !slices.Contains(after.Routes, r) {
+			say("the route to %s over %s is gone", r.Dst, r.Dev)
+		}
+	}
+	for _, r := range after.Routes {
+		if of(r.Dev) && !slices.Contains(before.Routes, r) {
+			say("the route to %s over %s is new", r.Dst, r.Dev)
+		}
+	}
+	for _, n := range before.Neighbours {
+		if of(n.Dev) && !slices.Contains(after.Neighbours, n) {
+			say("the fixed neighbour %s on %s is gone", n.Dst, n.Dev)
+		}
+	}
+	return all
+}
+
+func (l Link) compare(now Link, say func(string, ...any)) {
+	if l.MTU != now.MTU {
+		say("%s has MTU %d, and had %d", l.Name, now.MTU, l.MTU)
+	}
+	if l.MAC != now.MAC {
+		say("%s has MAC %s, and had %s", l.Name, now.MAC, l.MAC)
+	}
+	if l.Up != now.Up {
+		say("%s is %s, and was %s", l.Name, upDown(now.Up), upDown(l.Up))
+	}
+	if l.Master != now.Master {
+		say("%s is in %s, and was in %s", l.Name, orNone(now.Master), orNone(l.Master))
+	}
+	if (l.Bond == nil) != (now.Bond == nil) || l.Bond != nil && *l.Bond != *now.Bond {
+		say("%s is another bond than before", l.Name)
+	}
+	was, is := l.lasting(), now.lasting()
+	for _, a := range was {
+		if !slices.Contains(is, a) {
+			say("%s lacks the address %s", l.Name, a)
+		}
+	}
+	for _, a := range is {
+		if !slices.Contains(was, a) {
+			say("%s has the address %s, and had not", l.Name, a)
+		}
+	}
+	if len(was) == len(is) && !slices.Equal(was, is) && len(was) > 1 {
+		say("%s has its addresses in another order: %s", l.Name, strings.Join(is, ", "))
+	}
+}
+
+// lasting are the addresses that nobody makes again by itself.
+func (l Link) lasting() []string {
+	var all []string
+	for _, a := range l.Addrs {
+		if !a.Own {
+			all = append(all, a.CIDR)
+		}
+	}
+	return all
+}
+
+func upDown(up bool) string {
+	if up {
+		return "up"
+	}
+	return "down"
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}

@@ -1,0 +1,202 @@
+package parse
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// NIXLBench is what one process of nixlbench printed. Only the initiator prints a
+// configuration and rows; the target tells its rank and no more.
+type NIXLBench struct {
+	Tool string `json:"tool"` // always "nixlbench"
+	// Rank is -1 where it was not told. 0 is the initiator.
+	Rank    int    `json:"rank"`
+	Role    string `json:"role,omitempty"`    // "initiator" or "target"
+	Host    string `json:"host,omitempty"`    // gethostname() of its node
+	Runtime string `json:"runtime,omitempty"` // "ETCD" or "ASIO"
+	// Config is the configuration by the name of its flag. Counts in it are those
+	// that are run, not those that were asked for.
+	Config map[string]string `json:"config,omitempty"`
+	Rows   []NIXLRow         `json:"rows"`
+	// Warnings are those of UCX; Errors are what it says about its end.
+	Warnings []string `json:"warnings"`
+	Errors   []string `json:"errors"`
+}
+
+// A NIXLRow is one block size and batch size. Times are microseconds; those that
+// a release doesn't measure are 0.
+type NIXLRow struct {
+	Bytes int     `json:"bytes"`
+	Batch int     `json:"batch"`
+	GBps  float64 `json:"gigabytesPerSecond"` // 10^9 bytes, of this initiator
+	// AggregateGBps is over all initiators, where there are several.
+	AggregateGBps float64 `json:"aggregateGigabytesPerSecond,omitempty"`
+	LatencyUS     float64 `json:"latencyUS"`
+	PrepUS        float64 `json:"prepUS"`
+	PostUS        float64 `json:"postUS"`
+	PostP99US     float64 `json:"postP99US"`
+	TxUS          float64 `json:"txUS"`
+	TxP99US       float64 `json:"txP99US"`
+}
+
+// Gbps is the throughput in 10^9 bits a second.
+func (r NIXLRow) Gbps() float64 { return 8 * r.GBps }
+
+var (
+	nixlRank   = regexp.MustCompile(`^ETCD Runtime: Registered as rank (\d{1,6}) item`)
+	nixlWorker = regexp.MustCompile(`^Init nixl worker, dev .* rank (\d{1,6}), type (initiator|target), hostname (\S+)`)
+	nixlASIO   = regexp.MustCompile(`^Using address \S+ port \d+ for ASIO runtime`)
+	// A description that is longer than its column isn't padded.
+	nixlOption = regexp.MustCompile(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
+	// The names of columns hold single blanks.
+	blanks   = regexp.MustCompile(`\s{2,}`)
+	ucxWarn  = regexp.MustCompile(`UCX  ?WARN +(.+)$`)
+	ucxError = regexp.MustCompile(`UCX  ?(?:ERROR|FATAL) +(.+)$`)
+	// Releases word their complaints in many ways, and none has a common mark.
+	nixlError = regexp.MustCompile(`^(ERROR: |Invalid |Unsupported |Incorrect |Failed |Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
+		`Rank \d+ is greater|NIXL: |CUDA: |VRAM not supported|Total_buffer_size must|iter_factor must|--flagfile|free\(\): |\w+ must be >=|` +
+		`what\(\): )|NIXL_ERR_|Failed to create engine|no active messages transport`)
+	// NIXL's own log: I, W or E, the day, the time, a thread and a place.
+	absl = regexp.MustCompile(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
+)
+
+// NIXLBenchOutput reads the output of either end, of every release: columns are
+// found by their names, because 0.5.1 changed their order and their number. The
+// error is ErrNoResult where it tells no rank and no row, or a row can't be read;
+// the value then still holds the complaints.
+func NIXLBenchOutput(text string) (NIXLBench, error) {
+	b := NIXLBench{Tool: "nixlbench", Rank: -1, Rows: []NIXLRow{}, Warnings: []string{}, Errors: []string{}}
+	var names []string
+	var problem error
+	lines(text, func(line string) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "Block Size (B)"):
+			names = blanks.Split(line, -1)
+			return
+		case b.complaint(line), b.who(line):
+			return
+		}
+		if m := nixlOption.FindStringSubmatch(line); m != nil {
+			if b.Config == nil {
+				b.Config = map[string]string{}
+			}
+			if len(b.Config) < 256 {
+				b.Config[m[1]] = cut(strings.TrimSpace(m[2]))
+			}
+			return
+		}
+		fields := strings.Fields(line)
+		if names == nil || len(fields) == 0 {
+			return
+		}
+		if _, ok := count(fields[0]); !ok {
+			return
+		}
+		row, err := nixlRow(names, fields)
+		if err != nil {
+			problem = err
+			return
+		}
+		if len(b.Rows) < maxRows {
+			b.Rows = append(b.Rows, row)
+		}
+	})
+	if problem == nil && b.Rank < 0 && len(b.Rows) == 0 {
+		problem = ErrNoResult
+	}
+	return b, problem
+}
+
+// who reads the lines that tell which end it is.
+func (b *NIXLBench) who(line string) bool {
+	if m := nixlRank.FindStringSubmatch(line); m != nil {
+		b.Rank, _ = count(m[1])
+		b.Runtime = "ETCD"
+		return true
+	}
+	if m := nixlWorker.FindStringSubmatch(line); m != nil {
+		b.Rank, _ = count(m[1])
+		b.Role, b.Host = m[2], cut(m[3])
+		return true
+	}
+	if nixlASIO.MatchString(line) {
+		b.Runtime = "ASIO"
+		return true
+	}
+	return false
+}
+
+// complaint keeps a warning or an error, each once.
+func (b *NIXLBench) complaint(line string) bool {
+	to, said := &b.Errors, ""
+	if m := ucxWarn.FindStringSubmatch(line); m != nil {
+		to, said = &b.Warnings, m[1]
+	} else if m := ucxError.FindStringSubmatch(line); m != nil {
+		said = m[1]
+	} else if plain := absl.ReplaceAllString(line, ""); nixlError.MatchString(plain) {
+		said = plain
+	} else {
+		return false
+	}
+	said = cut(said)
+	if len(*to) < maxErrors && !slices.Contains(*to, said) {
+		*to = append(*to, said)
+	}
+	return true
+}
+
+func nixlRow(names, fields []string) (NIXLRow, error) {
+	if len(fields) != len(names) {
+		return NIXLRow{}, fmt.Errorf("%w: %d columns under a header of %d: %q", ErrNoResult, len(fields), len(names), cut(strings.Join(fields, " ")))
+	}
+	values := map[string]float64{}
+	for i, f := range fields {
+		v, ok := number(f)
+		if !ok {
+			return NIXLRow{}, fmt.Errorf("%w: %s is %q", ErrNoResult, cut(names[i]), cut(f))
+		}
+		values[names[i]] = v
+	}
+	_, hasRate := values["B/W (GB/Sec)"]
+	_, hasLatency := values["Avg Lat. (us)"]
+	size, batch := values["Block Size (B)"], values["Batch Size"]
+	const most = 1 << 53 // where a float stops being every whole number
+	if !hasRate || !hasLatency || size != math.Trunc(size) || batch != math.Trunc(batch) || size >= most || batch >= most {
+		return NIXLRow{}, fmt.Errorf("%w: a row without block size, batch size, B/W (GB/Sec) or Avg Lat. (us)", ErrNoResult)
+	}
+	return NIXLRow{
+		Bytes: int(size), Batch: int(batch),
+		GBps: values["B/W (GB/Sec)"], AggregateGBps: values["Aggregate B/W (GB/Sec)"],
+		LatencyUS: values["Avg Lat. (us)"], PrepUS: values["Avg Prep (us)"],
+		PostUS: values["Avg Post (us)"], PostP99US: values["P99 Post (us)"],
+		TxUS: values["Avg Tx (us)"], TxP99US: values["P99 Tx (us)"],
+	}, nil
+}
+
+// nixlReleases are nixlbench's releases by an option that each brought, the newest
+// first (utils.cpp at its tags).
+var nixlReleases = []struct{ option, release string }{
+	{"use_device_api", "later than 1.4.0"},
+	{"prepared_xfer", "1.3.0 or 1.4.0"},
+	{"pipeline_depth", "1.2.0"},
+	{"asio_address", "1.1.0"},
+	{"recreate_xfer", "1.0.0"},
+	{"config_file", "0.10.0"},
+	{"progress_threads", "0.5.1 to 0.9.0"},
+	{"benchmark_group", "0.5.0"},
+}
+
+// NIXLBenchRelease tells the release from its options, because the program tells
+// none.
+func NIXLBenchRelease(has func(option string) bool) string {
+	for _, r := range nixlReleases {
+		if has(r.option) {
+			return r.release
+		}
+	}
+	return "older than 0.5.0"
+}

@@ -1,0 +1,301 @@
+// Package rendezvous is where nixlbench's two ends find each other: an etcd, or
+// nixlbench's own sockets (ASIO). It holds the services that cells name with
+// with=etcd and with=nixl-runtime, and what nixlbench's keys and options mean. How
+// an etcd is run is runner/etcd's.
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/etcd"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// etcdPort is etcd's own, for a dry run.
+const etcdPort = "2379"
+
+// stopLimit is how long the tidying up after a run may take.
+const stopLimit = 10 * time.Second
+
+// An Etcd gives both nodes an etcd, in $ETCD and $ETCD_PORT: railbench's own, which
+// starts with the first run that needs it and lasts until Close, or one that is
+// there already. What listens on loopback, as railbench's own does, is forwarded to
+// each node's loopback for the run. The rest is handed over as it is.
+type Etcd struct {
+	endpoint string
+
+	mu     sync.Mutex
+	client *etcd.Client // of the endpoint
+	server *etcd.Server // railbench's own
+}
+
+// NewEtcd makes the service. endpoint, where not empty, is the URL of an etcd that
+// is there already.
+func NewEtcd(endpoint string) (*Etcd, error) {
+	e := &Etcd{endpoint: endpoint}
+	if endpoint == "" {
+		return e, nil
+	}
+	client, err := etcd.Open(endpoint)
+	e.client = client
+	return e, err
+}
+
+// Close ends railbench's own etcd, and with it everything in it.
+func (e *Etcd) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	if e.server != nil {
+		errs = append(errs, e.server.Close())
+		e.server = nil
+	}
+	if e.client != nil {
+		_ = e.client.Close() // it says that it was cancelled, which it was
+		e.client = nil
+	}
+	return errors.Join(errs...)
+}
+
+// open gives the etcd, and starts railbench's own where there is none.
+func (e *Etcd) open(ctx context.Context) (*etcd.Client, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.client != nil {
+		return e.client, nil
+	}
+	if e.server != nil && e.server.Err() != nil {
+		_ = e.server.Close() // it has failed, and was told when it did
+		e.server = nil
+	}
+	if e.server == nil {
+		server, err := etcd.Start(ctx)
+		if err != nil {
+			return nil, err
+		}
+		e.server = server
+	}
+	return e.server.Client, nil
+}
+
+// failed says why railbench's own etcd has failed; nil where it has not.
+func (e *Etcd) failed() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.server == nil {
+		return nil
+	}
+	return e.server.Err()
+}
+
+// Keys lists what nixlbench's runs have left, by group. It starts no etcd: where
+// none runs there is nothing.
+func (e *Etcd) Keys(ctx context.Context) ([]Group, error) {
+	client := e.running()
+	if client == nil {
+		return nil, nil
+	}
+	keys, err := client.List(ctx, root)
+	return groups(keys), err
+}
+
+// Clear removes what the runs of one group have left, and says how many keys that
+// were.
+func (e *Etcd) Clear(ctx context.Context, group string) (int, error) {
+	client := e.running()
+	if client == nil {
+		return 0, nil
+	}
+	return client.Clear(ctx, prefix(group))
+}
+
+func (e *Etcd) running() *etcd.Client {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.client == nil && e.server != nil {
+		return e.server.Client
+	}
+	return e.client
+}
+
+// Plan gives the variables of a dry run: which port a node will choose is not
+// known before.
+func (e *Etcd) Plan(session.Request) map[string]string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.client != nil {
+		return given(e.client.URL(), e.client.Port())
+	}
+	return given("http://127.0.0.1:"+etcdPort, etcdPort)
+}
+
+func given(url, port string) map[string]string {
+	return map[string]string{"ETCD": url, "ETCD_PORT": port}
+}
+
+// Start gives both nodes the etcd for a run; see session.Service. Keys of other
+// groups are told and left alone: somebody may be using them.
+func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string]string, stop func() error, err error) {
+	client, err := e.open(ctx)
+	if err != nil {
+		return vars, nil, err
+	}
+	looked := e.tellOthers(ctx, client, r)
+	var ports [2]*runner.Forwarding
+	if e.endpoint != "" && !client.OnLoopback() && !r.Rig.Simulated {
+		for _, end := range steps.Ends {
+			vars[end] = given(client.URL(), client.Port())
+		}
+	} else {
+		if ports, err = forward(ctx, client, r); err != nil {
+			return vars, nil, err
+		}
+		for _, end := range steps.Ends {
+			port := strconv.Itoa(ports[end].Port())
+			vars[end] = given("http://127.0.0.1:"+port, port)
+		}
+	}
+	return vars, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+		defer cancel()
+		errs := []error{e.failed()}
+		if looked {
+			errs = append(errs, e.tidy(ctx, client, r))
+		}
+		for _, p := range ports {
+			if p != nil {
+				errs = append(errs, p.Close())
+			}
+		}
+		return errors.Join(errs...)
+	}, nil
+}
+
+// tellOthers says what other groups have left. It is false where this machine
+// cannot look into the etcd, which the nodes may reach all the same.
+func (e *Etcd) tellOthers(ctx context.Context, client *etcd.Client, r session.Request) bool {
+	keys, err := client.List(ctx, root)
+	if err != nil {
+		r.Tell("%s: what earlier runs left there is not known, and what this one leaves will not be removed", err)
+		return false
+	}
+	var others []string
+	why := "they are not in this run's way, whose group is " + r.Run
+	for _, g := range groups(keys) {
+		if g.Name == "" {
+			why = "a nixlbench before 0.5.0, which knows no groups, fails because of those without one"
+		}
+		if g.Name != r.Run {
+			others = append(others, g.String())
+		}
+	}
+	if others != nil {
+		r.Tell("etcd at %s holds keys of other runs under %s: %s. They stay there; %s", client.URL(), root, strings.Join(others, ", "), why)
+	}
+	return true
+}
+
+// tidy removes what the run has left: nixlbench itself leaves its barriers and
+// messages behind, and everything where it was killed.
+func (e *Etcd) tidy(ctx context.Context, client *etcd.Client, r session.Request) error {
+	n, err := client.Clear(ctx, prefix(r.Run))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: what this run left under %s is still there", err, prefix(r.Run))
+	case n == 1:
+		r.Tell("etcd: removed 1 key under %s", prefix(r.Run))
+	case n > 1:
+		r.Tell("etcd: removed %d keys under %s", n, prefix(r.Run))
+	}
+	return nil
+}
+
+// forward makes the etcd listen on the loopback of both nodes.
+func forward(ctx context.Context, client *etcd.Client, r session.Request) (ports [2]*runner.Forwarding, err error) {
+	var both sync.WaitGroup
+	var errs [2]error
+	for _, end := range steps.Ends {
+		both.Go(func() { ports[end], errs[end] = forwardTo(ctx, client, r, end) })
+	}
+	both.Wait()
+	if err = errors.Join(errs[:]...); err == nil {
+		return ports, nil
+	}
+	for _, p := range ports {
+		if p != nil {
+			_ = p.Close() // the reason to tell is err
+		}
+	}
+	return ports, err
+}
+
+func forwardTo(ctx context.Context, client *etcd.Client, r session.Request, end steps.End) (*runner.Forwarding, error) {
+	node, ok := r.Nodes[end].(runner.Forwarder)
+	if !ok {
+		return nil, fmt.Errorf("forward a port of %s: this kind of node has none to forward", r.Nodes[end].Name())
+	}
+	f, err := node.Forward(ctx, 0, client.Dial)
+	if e, ok := errors.AsType[*runner.Error](err); ok && e.Kind == runner.NoForwarding {
+		err = fmt.Errorf("%w. Or name an etcd that both nodes reach: --etcd http://HOST:2379", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	tellOpen(ctx, r, end, f.Port())
+	return f, nil
+}
+
+// addresses prints the addresses that a port, $HEX, listens on, as the kernel
+// writes them.
+const addresses = `grep -hs " [0-9A-F]*:$HEX [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6
+:`
+
+// tellOpen warns where a node's sshd, with GatewayPorts yes, listens for everybody:
+// the etcd has no password.
+func tellOpen(ctx context.Context, r session.Request, end steps.End, port int) {
+	rows, err := ask(ctx, r.Nodes[end], runner.Script{
+		Name: "look at port " + strconv.Itoa(port), Body: addresses, Limit: stopLimit,
+		Vars: map[string]string{"HEX": fmt.Sprintf("%04X", port)},
+	})
+	if err != nil {
+		return // the run itself will tell what is wrong with the node
+	}
+	for row := range strings.Lines(rows) {
+		fields := strings.Fields(row)
+		if len(fields) < 2 {
+			continue
+		}
+		switch address, _, _ := strings.Cut(fields[1], ":"); address {
+		case "0100007F", "00000000000000000000000001000000":
+		default:
+			r.Tell("while this runs, everybody who reaches %s can use the etcd on its port %d: its sshd has GatewayPorts yes, and listens on every address", r.Nodes[end].Name(), port)
+			return
+		}
+	}
+}
+
+// ask runs a short script and gives its stdout.
+func ask(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
+	var out, complaints strings.Builder
+	exit, err := n.Run(ctx, s, func(line runner.Line) {
+		b := &out
+		if line.Stream == runner.Stderr {
+			b = &complaints
+		}
+		if b.Len() < 64<<10 {
+			b.WriteString(line.Text + "\n")
+		}
+	})
+	if err == nil && !exit.OK() {
+		err = fmt.Errorf("%s on %s: %s: %s", s.Name, n.Name(), exit, strings.TrimSpace(complaints.String()))
+	}
+	return out.String(), err
+}

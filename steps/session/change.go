@@ -1,0 +1,403 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
+)
+
+// A Confirmer is asked before a change is made, and whether it stays.
+type Confirmer interface {
+	Change(ctx context.Context, q steps.ChangeQuestion) (bool, error)
+}
+
+// changeTime is how long a change has to be made, looked at and confirmed. After
+// that the nodes go back by themselves.
+const changeTime = 2 * time.Minute
+
+// backTime is how long going back may take, with the connection made again.
+const backTime = time.Minute
+
+// A transaction is one change over both nodes, which both get or neither.
+type transaction struct {
+	*run
+	rig    steps.Rig
+	plan   steps.Plan
+	before [2]change.State
+	sets   [2][]string
+	guards [2]undo.Guard
+	entry  undo.Entry
+	over   time.Time // when the switches go back
+	result steps.Result
+}
+
+// change runs a cell that changes the network: captured, asked, armed, made,
+// looked at, and kept or gone back. What it gives is judged only where both nodes
+// have the change; everything else is a verdict of its own.
+func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, own *steps.Verdict, err error) {
+	t := &transaction{run: r, rig: rig, result: steps.Result{Rig: rig, Changed: &steps.Changed{After: rig}}}
+	if r.s.o.Journal == nil {
+		return t.result, nil, errors.New("there is no folder for the undo journal, and without one nothing is changed")
+	}
+	if planner := r.s.o.Catalog.Plans[r.cell.Judge]; planner != nil {
+		t.plan = planner(rig, params(r.s.o))
+	}
+	if t.before, err = captures(ctx, r.s.o); err != nil {
+		return t.result, nil, err
+	}
+	if cell := r.cell.Change.Undoes; cell != "" {
+		entries, err := openChanges(r.s.o, t.before)
+		if err != nil {
+			return t.result, nil, err
+		}
+		if i := slices.IndexFunc(entries, func(e undo.Entry) bool { return cell == steps.Everything || e.Cell == cell }); i >= 0 {
+			v, err := t.takeBack(ctx, entries[i:])
+			return t.result, v, err
+		}
+	}
+	switch {
+	case t.plan.Nothing != "":
+		t.result.Changed.Nothing = t.plan.Nothing
+		return t.result, nil, nil
+	case t.plan.Refuse != "":
+		return t.result, verdict(steps.Inconclusive, "Refused: %s", sentence(errors.New(t.plan.Refuse))), nil
+	}
+	for _, e := range steps.Ends {
+		maps.Copy(r.vars[e], t.plan.Vars[e])
+	}
+	if err := t.collect(); err != nil {
+		return t.result, nil, err
+	}
+	if v, err := t.ask(ctx, steps.ChangeQuestion{}); v != nil || err != nil {
+		return t.result, v, err
+	}
+	if v, err := t.root(ctx); v != nil || err != nil {
+		return t.result, v, err
+	}
+	v, err := t.make(ctx)
+	return t.result, v, err
+}
+
+func verdict(g steps.Grade, format string, args ...any) *steps.Verdict {
+	return &steps.Verdict{Grade: g, Reason: fmt.Sprintf(format, args...), Evidence: []steps.Evidence{}}
+}
+
+// collect works out the change set, and refuses one that would cut off more than
+// a rail.
+func (t *transaction) collect() error {
+	for _, e := range steps.Ends {
+		values := vars(t.rig, e, -1, t.s.o.Params)
+		maps.Copy(values, t.vars[e])
+		for _, name := range t.cell.Change.Set {
+			t.sets[e] = append(t.sets[e], strings.Fields(values[name])...)
+		}
+		node := t.rig.Nodes[e]
+		switch {
+		case node.RouteDev != "" && slices.Contains(t.sets[e], node.RouteDev):
+			return fmt.Errorf("%s on %s carries the default route: railbench does not change it", node.RouteDev, node.Name)
+		}
+	}
+	if len(t.sets[steps.Here])+len(t.sets[steps.Peer]) == 0 {
+		return fmt.Errorf("there is nothing to change: %s names no interface", strings.Join(t.cell.Change.Set, ", "))
+	}
+	return nil
+}
+
+// ask fills in a question and puts it. A verdict says that the answer was no.
+func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, error) {
+	q.Cell, q.Title, q.Sets = t.cell.ID, t.cell.Title, t.sets
+	for _, e := range steps.Ends {
+		q.Nodes[e] = t.rig.Nodes[e].Name
+		q.Scripts[e] = t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
+		if dev := t.rig.Nodes[e].SSHDev; !q.Keep && slices.Contains(t.sets[e], dev) {
+			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: it breaks and is made again, or %s goes back by itself.", dev, q.Nodes[e], q.Nodes[e]))
+		}
+	}
+	if t.s.o.Confirm == nil {
+		return nil, errors.New("a change has to be confirmed, and nobody is there to ask: run it with --yes")
+	}
+	ok, err := t.s.o.Confirm.Change(ctx, q)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("ask before the change: %w", err)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case !ok && !q.Keep:
+		return verdict(steps.Inconclusive, "You declined: nothing was changed."), nil
+	case !ok:
+		return verdict(steps.Inconclusive, "You did not keep it."), nil
+	}
+	return nil, nil
+}
+
+// root says whether a script can run as root on both nodes: before anything is
+// armed on one of them.
+func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
+	err := both(func(e steps.End) error {
+		_, err := text(ctx, t.s.o.Nodes[e], runner.Script{Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true})
+		return err
+	})
+	if e, ok := errors.AsType[*runner.Error](err); ok && e.Kind == runner.SudoPassword {
+		return verdict(steps.Skipped, "It needs root, and nothing was changed. %s", sentence(err)), nil
+	}
+	return nil, err
+}
+
+// make is the change from the journal's entry on. Whatever goes wrong, both nodes
+// go back.
+func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
+	if err := t.record(); err != nil {
+		return nil, err
+	}
+	t.over = time.Now().Add(t.s.o.ChangeTime)
+	timed, cancel := context.WithDeadlineCause(ctx, t.over, errors.New("the time for the change is over"))
+	defer cancel()
+	v, err := t.attempt(timed)
+	if v == nil && err == nil {
+		return nil, nil
+	}
+	grade := steps.Fail
+	if err != nil {
+		if timed.Err() != nil {
+			// What was under way has its own words for being ended.
+			grade, err = steps.Inconclusive, context.Cause(timed)
+		}
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		t.tell("%s", err)
+	}
+	t.tell("going back on both nodes")
+	away, done := context.WithTimeout(context.WithoutCancel(ctx), backTime)
+	defer done()
+	left := undoEntry(away, t.s.o, t.entry, t.tell)
+	if rig, err := t.s.probe(away, 0); err == nil {
+		t.result.Changed.After = rig
+	}
+	t.result.Stages = nil // nothing of it is there to be judged
+	if v == nil {
+		v = verdict(grade, "%s", sentence(err))
+	}
+	if left != nil {
+		v.Grade = steps.Fail
+		v.Reason += " It could not be put back: " + strings.Join(left, "; ") + ". railbench undo tries again."
+		return v, nil
+	}
+	v.Reason += " Both nodes are as they were before."
+	return v, nil
+}
+
+// record writes the journal's entry: before the first change.
+func (t *transaction) record() error {
+	t.entry = undo.Entry{ID: strings.ToLower(rand.Text()[:12]), Rig: t.rig.Name, Cell: t.cell.ID, At: time.Now().UTC()}
+	for _, e := range steps.Ends {
+		before, err := json.Marshal(t.before[e])
+		if err != nil {
+			return err
+		}
+		t.guards[e] = undo.Guard{Node: t.s.o.Nodes[e], ID: t.entry.ID + "-" + e.String()}
+		t.entry.Nodes = append(t.entry.Nodes, undo.Place{
+			Name: t.rig.Nodes[e].Name, Where: t.rig.Nodes[e].Where, Boot: t.before[e].Boot, Guard: t.guards[e].ID,
+			Back: change.Back(t.before[e], t.sets[e]), Set: t.sets[e], Before: before,
+		})
+	}
+	return t.s.o.Journal.Write(t.entry)
+}
+
+// attempt makes the change and looks at it. A verdict or an error means: go back.
+func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
+	after := time.Duration(float64(t.s.o.ChangeTime) * t.s.o.Speed)
+	if err := both(func(e steps.End) error { return t.guards[e].Arm(ctx, t.entry.Nodes[e].Back, after) }); err != nil {
+		return nil, err
+	}
+	t.tell("armed: both nodes go back in %.0f s unless you keep it", t.s.o.ChangeTime.Seconds())
+	// The peer first: a change here may cut the way to it.
+	for _, e := range []steps.End{steps.Peer, steps.Here} {
+		script := t.script(t.rig, -1, t.cell.Roles[0], e, t.limit())
+		if err := t.guards[e].Start(ctx, script.Text()); err != nil {
+			return nil, err
+		}
+	}
+	stage := steps.Stage{Pair: -1, Outputs: make([]steps.Output, len(steps.Ends))}
+	began := time.Now()
+	err := both(func(e steps.End) error {
+		r, err := t.guards[e].Wait(ctx)
+		stage.Outputs[e] = steps.Output{Role: t.cell.Roles[0].Name, End: e, Ran: err == nil, Text: r.Output, Exit: runner.Exit{Code: r.Code, Elapsed: time.Since(began)}}
+		for line := range strings.Lines(r.Output) {
+			t.print(steps.OutputLine{From: t.rig.Nodes[e].Name, Role: t.cell.Roles[0].Name, Text: strings.TrimRight(line, "\n")}, false)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range stage.Outputs {
+		if !o.Exit.OK() {
+			return verdict(steps.Fail, "The change failed on %s with %s: %s.", t.rig.Nodes[o.End].Name, o.Exit, or(lastLine(o.Text), "not a word")), nil
+		}
+	}
+	if err := t.untouched(ctx); err != nil {
+		return nil, err
+	}
+	if v, err := t.inspect(ctx, &stage); v != nil || err != nil {
+		return v, err
+	}
+	return t.keep(ctx)
+}
+
+// untouched says whether anything outside the change set is another than before.
+func (t *transaction) untouched(ctx context.Context) error {
+	now, err := captures(ctx, t.s.o)
+	if err != nil {
+		return err
+	}
+	return both(func(e steps.End) error {
+		diff := change.Differences(t.before[e], now[e], func(link string) bool {
+			// Those of containers come and go by themselves.
+			veth := t.before[e].Links[link].Kind == "veth" || now[e].Links[link].Kind == "veth"
+			return !slices.Contains(t.sets[e], link) && !veth
+		})
+		if diff != nil {
+			return fmt.Errorf("it touched what it must not on %s: %s", t.rig.Nodes[e].Name, strings.Join(diff, "; "))
+		}
+		return nil
+	})
+}
+
+// inspect runs the roles that look at the change, and asks the judge.
+func (t *transaction) inspect(ctx context.Context, stage *steps.Stage) (*steps.Verdict, error) {
+	rig, err := t.s.probe(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	t.result.Changed.After = rig
+	t.tellSets()
+	for _, role := range t.cell.Roles[1:] {
+		stage.Outputs = append(stage.Outputs, t.everywhere(ctx, rig, -1, role)...)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	t.result.Stages = []steps.Stage{*stage}
+	if v := t.judge(t.result); v.Grade != steps.Pass && v.Grade != steps.Warn {
+		return &v, nil
+	}
+	return nil, nil
+}
+
+// tellSets gives $CHANGED to the scripts that look: the interfaces of the change.
+func (t *transaction) tellSets() {
+	for _, e := range steps.Ends {
+		t.vars[e]["CHANGED"] = strings.Join(t.sets[e], " ")
+	}
+}
+
+// keep asks whether the change stays, and disarms the switches.
+func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
+	t.tell("made and looked at; it goes back in %.0f s unless you keep it", time.Until(t.over).Seconds())
+	v, err := t.ask(ctx, steps.ChangeQuestion{Keep: true, Deadline: t.over, Found: t.judge(t.result)})
+	if v != nil || err != nil {
+		return v, err
+	}
+	if err := both(func(e steps.End) error { return t.guards[e].Confirm(ctx) }); err != nil {
+		return nil, err
+	}
+	t.entry.Kept = true
+	if err := t.s.o.Journal.Write(t.entry); err != nil {
+		return nil, err
+	}
+	t.tell("kept on both nodes; railbench undo takes it back")
+	return nil, nil
+}
+
+// takeBack undoes entries, the newest first: what the cell undoes, and what was
+// changed on top of it.
+func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*steps.Verdict, error) {
+	slices.Reverse(entries)
+	for _, e := range entries {
+		for _, place := range e.Nodes {
+			end := t.end(place)
+			t.sets[end] = append(t.sets[end], place.Set...)
+		}
+	}
+	q := steps.ChangeQuestion{Cell: t.cell.ID, Title: t.cell.Title, Sets: t.sets}
+	for _, e := range entries {
+		for _, place := range e.Nodes {
+			end := t.end(place)
+			q.Nodes[end] = place.Name
+			q.Scripts[end] += fmt.Sprintf("# before %s, %s\n%s", e.Cell, e.At.Local().Format(time.DateTime), place.Back)
+		}
+	}
+	if t.s.o.Confirm == nil {
+		return nil, errors.New("a change has to be confirmed, and nobody is there to ask: run it with --yes")
+	}
+	switch ok, err := t.s.o.Confirm.Change(ctx, q); {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return verdict(steps.Inconclusive, "You declined: nothing was changed."), nil
+	}
+	if v, err := t.root(ctx); v != nil || err != nil {
+		return v, err
+	}
+	away, done := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(len(entries))*backTime)
+	defer done()
+	var left []string
+	for _, e := range entries {
+		if left = append(left, undoEntry(away, t.s.o, e, t.tell)...); left != nil {
+			break // what lies below it was captured before it
+		}
+	}
+	rig, err := t.s.probe(away, 0)
+	if err != nil {
+		return nil, err
+	}
+	t.result.Changed.After, t.result.Changed.Undone = rig, true
+	stage := steps.Stage{Pair: -1}
+	t.tellSets()
+	for _, role := range t.cell.Roles[1:] {
+		stage.Outputs = append(stage.Outputs, t.everywhere(ctx, rig, -1, role)...)
+	}
+	t.result.Stages = []steps.Stage{stage}
+	if left != nil {
+		return verdict(steps.Fail, "It could not be put back: %s. Run the cell again, or railbench undo.", strings.Join(left, "; ")), nil
+	}
+	return nil, nil
+}
+
+// end is the end of the rig that a journal's place is now.
+func (t *transaction) end(p undo.Place) steps.End {
+	if e, ok := endOf(t.s.o, t.before, p); ok {
+		return e
+	}
+	return steps.Here
+}
+
+// both does something at both ends at once.
+func both(do func(steps.End) error) error {
+	errs := make(chan error, len(steps.Ends))
+	for _, e := range steps.Ends {
+		go func() { errs <- do(e) }()
+	}
+	var all []error
+	for range steps.Ends {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSuffix(strings.TrimSpace(lines[len(lines)-1]), ".")
+}

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+)
+
+// A Service is what railbench itself runs while a cell runs, for its scripts.
+type Service interface {
+	// Start makes it ready for one run and gives the variables that the scripts
+	// read at each end. stop, which may be nil, ends it and cleans up after the run
+	// once none of its scripts is alive; its error says what could not be cleaned.
+	Start(ctx context.Context, r Request) (vars [2]map[string]string, stop func() error, err error)
+	// Plan gives the variables as a dry run shows them; it starts nothing and has
+	// neither nodes nor anybody to tell.
+	Plan(r Request) map[string]string
+}
+
+// A Request is the run that a service is started for.
+type Request struct {
+	Run    string            // a name that no other run has: $RUN
+	Nodes  [2]runner.Node    // by End
+	Rig    steps.Rig         // as it was found for this run
+	Params map[string]string // of the scripts, with their defaults
+	// Tell prints a line under the cell.
+	Tell func(format string, args ...any)
+}
+
+// newRun names one run of a cell on the nodes: $RUN.
+func newRun() string { return "rb-" + strings.ToLower(rand.Text()[:10]) }
+
+// plannedRun is $RUN in a dry run.
+const plannedRun = "rb-dry-run"
+
+// services starts what a cell is run with. The variables it gives are for both
+// ends; stop ends everything again.
+func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err error) {
+	r.vars[steps.Here], r.vars[steps.Peer] = map[string]string{"RUN": r.name}, map[string]string{"RUN": r.name}
+	var stops []func() error
+	stop = func() {
+		for _, end := range slices.Backward(stops) {
+			if err := end(); err != nil {
+				r.tell("%s", err)
+			}
+		}
+	}
+	for _, name := range r.cell.With {
+		service, ok := r.s.o.Services[name]
+		if !ok {
+			return stop, fmt.Errorf("railbench runs no service %q", name)
+		}
+		vars, end, err := service.Start(ctx, Request{r.name, r.s.o.Nodes, rig, params(r.s.o), r.tell})
+		if end != nil {
+			stops = append(stops, end)
+		}
+		if err != nil {
+			return stop, fmt.Errorf("start %s: %w", name, err)
+		}
+		for _, e := range steps.Ends {
+			maps.Copy(r.vars[e], vars[e])
+		}
+	}
+	return stop, nil
+}
+
+var errStalled = errors.New("nothing was printed")

@@ -1,0 +1,160 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
+)
+
+// captures looks at the network of both nodes.
+func captures(ctx context.Context, o Options) (s [2]change.State, err error) {
+	err = both(func(e steps.End) (err error) {
+		s[e], err = capture(ctx, o.Nodes[e])
+		return err
+	})
+	return s, err
+}
+
+func capture(ctx context.Context, n runner.Node) (change.State, error) {
+	out, err := text(ctx, n, runner.Script{Name: "look at the network", Body: change.Capture, Limit: time.Minute})
+	if err != nil {
+		return change.State{}, err
+	}
+	s, err := change.Parse(out)
+	if err != nil {
+		return s, fmt.Errorf("look at the network of %s: %w", n.Name(), err)
+	}
+	return s, nil
+}
+
+// endOf is the end of the rig that a place in the journal is now: the node that
+// has its name or is reached in the same way.
+func endOf(o Options, now [2]change.State, p undo.Place) (steps.End, bool) {
+	for _, sameBoot := range []bool{true, false} {
+		for _, e := range steps.Ends {
+			if (o.Nodes[e].Name() == p.Name || o.Where[e] == p.Where && p.Where != "") && (!sameBoot || now[e].Boot == p.Boot) {
+				return e, true
+			}
+		}
+	}
+	return steps.Here, false
+}
+
+// openChanges lists the changes of this rig that are still there, oldest first.
+func openChanges(o Options, now [2]change.State) ([]undo.Entry, error) {
+	if o.Journal == nil {
+		return nil, nil
+	}
+	all, err := o.Journal.Entries()
+	var ours []undo.Entry
+	for _, e := range all {
+		if slices.ContainsFunc(e.Nodes, func(p undo.Place) bool { _, ok := endOf(o, now, p); return ok }) {
+			ours = append(ours, e)
+		}
+	}
+	return ours, err
+}
+
+// Changes lists what was changed on this rig and is not back, oldest first. It
+// looks at both nodes.
+func Changes(ctx context.Context, o Options) ([]undo.Entry, error) {
+	now, err := captures(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return openChanges(o, now)
+}
+
+// Undo takes changes back, the newest first. What could not be put back is in
+// the error; the journal keeps it.
+func Undo(ctx context.Context, o Options, entries []undo.Entry, tell func(format string, args ...any)) error {
+	for _, e := range slices.Backward(entries) {
+		if left := undoEntry(ctx, o, e, tell); left != nil {
+			return fmt.Errorf("undo %s of %s: %s", e.Cell, e.At.Local().Format("15:04"), strings.Join(left, "; "))
+		}
+	}
+	return nil
+}
+
+// undoEntry takes one change back on both nodes, compares them with what was
+// captured, and forgets the change. left says what is not back.
+func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(format string, args ...any)) (left []string) {
+	now, err := captures(ctx, o)
+	if err != nil {
+		// A node may be cut off until it goes back by itself: what is asked of it
+		// waits for that.
+		tell("%s", err)
+	}
+	problems := make(chan string, len(e.Nodes))
+	for _, p := range e.Nodes {
+		go func() { problems <- undoPlace(ctx, o, now, p, tell) }()
+	}
+	for range e.Nodes {
+		if p := <-problems; p != "" {
+			left = append(left, p)
+		}
+	}
+	if left != nil {
+		return left
+	}
+	if err := o.Journal.Remove(e.ID); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
+}
+
+// undoPlace takes one change back on one node; it says what is not back.
+func undoPlace(ctx context.Context, o Options, now [2]change.State, p undo.Place, tell func(format string, args ...any)) string {
+	end, ok := endOf(o, now, p)
+	if !ok {
+		return fmt.Sprintf("%s (%s) is no node of this rig", p.Name, p.Where)
+	}
+	node := o.Nodes[end]
+	if boot := now[end].Boot; boot != "" && boot != p.Boot {
+		tell("%s was started again since, and has lost the change with that", node.Name())
+		return ""
+	}
+	g := undo.Guard{Node: node, ID: p.Guard}
+	report, err := g.Back(ctx, p.Back)
+	for line := range strings.Lines(report.Output) {
+		tell("%s: %s", node.Name(), line)
+	}
+	switch {
+	case err != nil:
+		return err.Error()
+	case report.Code != 0:
+		return fmt.Sprintf("the way back ended with exit %d on %s: %s", report.Code, node.Name(), or(lastLine(report.Output), "not a word"))
+	}
+	if diff, err := differs(ctx, node, p); err != nil {
+		return err.Error()
+	} else if diff != nil {
+		return fmt.Sprintf("%s is not as before: %s", node.Name(), strings.Join(diff, ", "))
+	}
+	if err := g.Forget(ctx); err != nil {
+		return err.Error()
+	}
+	tell("%s is as it was: compared with what was captured", node.Name())
+	return ""
+}
+
+// differs compares a node's change set with what was captured.
+func differs(ctx context.Context, n runner.Node, p undo.Place) ([]string, error) {
+	var before change.State
+	if err := json.Unmarshal(p.Before, &before); err != nil {
+		return nil, errors.New("the journal does not say how it was before")
+	}
+	now, err := capture(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return change.Differences(before, now, func(link string) bool { return slices.Contains(p.Set, link) }), nil
+}
