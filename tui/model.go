@@ -107,6 +107,7 @@ type Model struct {
 	lost        [2]bool // a connection that was there was lost, by End
 
 	questions []steps.Question
+	scrolled  int    // lines of the script in the first question that are above its box
 	secret    []rune // what is typed; gone with the answer
 
 	// Talking to the session.

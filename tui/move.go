@@ -16,8 +16,9 @@ type doc struct {
 	items  [][]string
 	starts []int
 	heads  []int // of each item: the line with its title
-	ends   []int // of each item: the line after its verdict
-	total  int
+	// verdicts are the lines of the verdicts, ends those after all that belongs to them.
+	verdicts, ends []int
+	total          int
 }
 
 func (d doc) end(item int) int { return d.starts[item] + len(d.items[item]) }
@@ -60,8 +61,10 @@ func (m *Model) settle(d doc, height int) {
 			top = min(top, start)
 			top = max(top, end-height)
 		case m.follow && m.ran(p.item):
-			// Its verdict, or what it prints. The head is pinned above.
-			top = max(start, start+d.ends[p.item]-height)
+			// Its verdict, or what it prints. The head is pinned above, over the line
+			// before the verdict.
+			top = min(start+d.ends[p.item]-height, start+d.verdicts[p.item]-1)
+			top = max(start, top)
 		default:
 			top = max(start, min(top, end-height))
 		}

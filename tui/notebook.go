@@ -29,6 +29,8 @@ type cellKey struct {
 	lines, kept, queued, keep, width    int
 	names                               [2]string
 	spinner, elapsed                    string
+	// live is the first row of the table so far: each that comes in is a new one.
+	live *[]string
 }
 
 type drawnCell struct {
@@ -42,7 +44,7 @@ func (m *Model) doc() doc {
 	part := m.open()
 	d := doc{}
 	intro := m.intro(part, l.noteWidth)
-	d.add(cells.Drawing{Lines: intro, End: len(intro)})
+	d.add(cells.Drawing{Lines: intro, Verdict: len(intro), End: len(intro)})
 	for i, c := range part.Cells {
 		d.add(m.cell(c, i+1, l))
 	}
@@ -52,6 +54,7 @@ func (m *Model) doc() doc {
 func (d *doc) add(x cells.Drawing) {
 	d.items = append(d.items, x.Lines)
 	d.heads = append(d.heads, x.Head)
+	d.verdicts = append(d.verdicts, x.Verdict)
 	d.ends = append(d.ends, x.End)
 	d.starts = append(d.starts, d.total)
 	d.total += len(x.Lines)
@@ -103,6 +106,9 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		lines: state.Output.Len() + state.Output.Dropped(), kept: state.Output.Len(),
 		queued: slices.Index(m.book.Queue, c.ID) + 1,
 		keep:   l.keep, width: l.noteWidth, names: m.names(),
+	}
+	if rows := state.Live.Rows; len(rows) > 0 {
+		key.live = &rows[0]
 	}
 	elapsed := state.Elapsed
 	if state.Running {

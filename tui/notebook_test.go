@@ -311,3 +311,22 @@ func TestASecretsQuestionSaysWhereItGoes(t *testing.T) {
 		s.seesNot(c.lacks)
 	}
 }
+
+// What a running cell measures is seen row by row, and its verdict first of all
+// that is below it.
+func TestTheTableGrowsWhileACellRuns(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 30)
+	s.tell(connected()...)
+	s.press("4", "j", "enter")
+	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(1)})
+	s.sees("nixlbench", "64 KiB")
+	s.seesNot("128 KiB")
+	s.tell(steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(2)})
+	s.sees("64 KiB", "128 KiB")
+	e := passed(1, "ib-write-bw")
+	for range 4 {
+		e.Verdict.Tables = append(e.Verdict.Tables, sampleTable(11))
+	}
+	s.tell(e)
+	s.sees("PASS", "nixlbench", "64 KiB")
+}

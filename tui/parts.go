@@ -65,7 +65,11 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 	if n := len(p.Cells); n > 0 && (ran > 0 || width >= 27) {
 		progress = fmt.Sprintf("%d/%d ", ran, n)
 	}
-	title := ansi.Truncate(number+" "+ink.Clean(p.Title), width-3-lipgloss.Width(progress)-1, "…")
+	title := number + " " + ink.Clean(p.Title)
+	if width < 27 && 3+lipgloss.Width(title)+1+lipgloss.Width(progress) > width {
+		progress = "" // the mark tells most of it, and half a name little
+	}
+	title = ansi.Truncate(title, width-3-lipgloss.Width(progress)-1, "…")
 	return ink.Pad(ink.Sides(head+style.Render(title), k.Dim.Render(progress), width), width)
 }
 

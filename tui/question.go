@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -26,6 +29,14 @@ func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if q.Secret == nil {
 		switch name {
+		case "up", "k":
+			m.scrolled--
+		case "down", "j":
+			m.scrolled++
+		case "pgup":
+			m.scrolled -= m.height / 2
+		case "pgdown", "space":
+			m.scrolled += m.height / 2
 		case "y", "Y":
 			return m.answer("yes", true)
 		case "n", "N":
@@ -80,7 +91,7 @@ func (m *Model) paste(text string) tea.Cmd {
 // answer takes the first question away and answers it.
 func (m *Model) answer(text string, ok bool) tea.Cmd {
 	q := m.questions[0]
-	m.questions = m.questions[1:]
+	m.questions, m.scrolled = m.questions[1:], 0
 	m.forget()
 	return answer(q, text, ok)
 }
@@ -91,7 +102,7 @@ func (m *Model) forget() {
 }
 
 // questionBox is the first question as a box.
-func (m *Model) questionBox(width int) (title string, lines []string) {
+func (m *Model) questionBox(width, height int) (title string, lines []string) {
 	q := m.questions[0]
 	k := m.ink
 	say := func(s string) { lines = append(lines, ink.Wrap(s, width, "", "")...) }
@@ -134,6 +145,30 @@ func (m *Model) questionBox(width int) (title string, lines []string) {
 			say("Kept in memory only, and sent on a stream: never in a file, a log or an argument.")
 			keys("enter", "send", "esc", "decline")
 		}
+	case q.Change != nil && q.Change.Keep:
+		title = "Keep the change?"
+		say(q.Change.Title + " is made on both nodes. " + ink.Clean(q.Change.Found.Grade.String()+": "+q.Change.Found.Reason))
+		left := max(0, int(q.Change.Deadline.Sub(m.opts.Now()).Seconds())-answerMargin)
+		lines = append(lines, "", k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))
+		keys("y", "keep it", "n, esc", "go back now")
+	case q.Change != nil:
+		title = "Change the network?"
+		say(q.Change.Title + ": as root, on both nodes or on neither. It is looked at afterwards, and goes back by itself unless you keep it.")
+		lines = append(lines, "")
+		for _, e := range steps.Ends {
+			fact(q.Change.Nodes[e], strings.Join(q.Change.Sets[e], " "))
+		}
+		for _, w := range q.Change.Warnings {
+			lines = append(lines, ink.Wrap(k.Warn.Render(ink.Clean(w)), width, "", "")...)
+		}
+		lines = append(lines, "")
+		script, more := m.changeScript(q.Change, width, height-len(lines)-5)
+		lines = append(lines, script...)
+		pairs := []string{"y", "make it", "n, esc", "change nothing"}
+		if more {
+			pairs = append(pairs, "↑↓", "scroll")
+		}
+		keys(pairs...)
 	default:
 		title = "A question"
 		keys("y", "yes", "n", "no", "esc", "decline")
@@ -142,4 +177,47 @@ func (m *Model) questionBox(width int) (title string, lines []string) {
 		lines = append(lines, k.Dim.Render("then "+plural(n, "more question")))
 	}
 	return title, lines
+}
+
+// changeScript is the part of what a change runs that fits into a number of lines,
+// and whether there is more.
+func (m *Model) changeScript(q *steps.ChangeQuestion, width, height int) (lines []string, more bool) {
+	var all []string
+	for _, e := range steps.Ends {
+		if q.Scripts[e] == "" {
+			continue
+		}
+		if len(all) > 0 {
+			all = append(all, "")
+		}
+		all = append(all, m.ink.Dim.Render("# on "+ink.Clean(q.Nodes[e])))
+		for line := range strings.Lines(q.Scripts[e]) {
+			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+			all = append(all, ink.Fold(ink.Clean(line), max(8, width))...)
+		}
+	}
+	height = max(3, height)
+	m.scrolled = max(0, min(m.scrolled, len(all)-height))
+	if more := len(all) - height; more > 0 {
+		shown := all[m.scrolled : m.scrolled+height-1]
+		return append(slices.Clip(shown), m.ink.Dim.Render(fmt.Sprintf("lines %d to %d of %d", m.scrolled+1, m.scrolled+height-1, len(all)))), true
+	}
+	return all, false
+}
+
+// answerMargin is what a question whether to keep a change leaves for telling
+// the nodes, in seconds: it is over by then.
+const answerMargin = 5
+
+// withdraw takes away the questions of a cell that has ended: nobody waits for
+// their answers any more.
+func (m *Model) withdraw(cell string) {
+	m.questions = slices.DeleteFunc(m.questions, func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell })
+}
+
+// lapse takes away a question whose time is over.
+func (m *Model) lapse() {
+	m.questions = slices.DeleteFunc(m.questions, func(q steps.Question) bool {
+		return q.Change != nil && q.Change.Keep && m.opts.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
+	})
 }

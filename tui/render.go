@@ -62,7 +62,7 @@ func (m *Model) layout() layout {
 	case m.width < 72:
 		l.partsWidth = 8
 	case m.width < 100:
-		l.partsWidth = 20
+		l.partsWidth = 22
 	case m.width < 140:
 		l.partsWidth = 27
 	default:
@@ -360,7 +360,9 @@ func (m *Model) output(l layout) []string {
 	}
 	position := p.Position(height)
 	if state.Log != "" {
-		position += " · all of it in " + ink.Clean(state.Log)
+		position += " · all of it in "
+		// The folder is always the same: a narrow screen shows the end of the path.
+		position += ink.Tail(ink.Clean(state.Log), l.noteWidth-1-lipgloss.Width(position))
 	}
 	lines = append(lines, ink.Pad(" "+m.ink.Dim.Render(position), l.noteWidth+1))
 	return fill(lines, l.noteHeight, l.noteWidth+1)
@@ -379,7 +381,7 @@ func (m *Model) overlay(screen string) string {
 	width := min(76, m.width-8)
 	switch {
 	case len(m.questions) > 0:
-		title, text := m.questionBox(width)
+		title, text := m.questionBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.quitting:
 		text := ink.Wrap(m.quitText(), width, "", "")

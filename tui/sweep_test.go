@@ -56,6 +56,24 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("e", "s")
 			return s
 		},
+		"measuring": func(t testing.TB, w, h int) *screen {
+			s := start(t, sampleTutorial(), w, h)
+			s.press("4", "j")
+			s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(3)})
+			return s
+		},
+		"figures": func(t testing.TB, w, h int) *screen {
+			s := start(t, sampleTutorial(), w, h)
+			s.press("4", "j")
+			e := passed(1, "ib-write-bw")
+			e.Verdict.Tables = []steps.Table{sampleTable(11), {Title: hostile[0], Columns: []steps.Column{{Name: hostile[4]}, {Name: hostile[2], Number: true}}, Rows: [][]string{{hostile[1], hostile[3]}, {hostile[5]}}, Note: hostile[0]}}
+			for _, shape := range []steps.Shape{steps.Bars, steps.LogBars, steps.Lines} {
+				e.Verdict.Charts = append(e.Verdict.Charts, steps.Chart{Title: hostile[4], Shape: shape, Unit: hostile[0], Series: []steps.Series{{Name: hostile[2], Points: []steps.Point{{X: 1, Y: 2}, {X: 1024, Y: 92.5}}}}, Limits: []steps.Limit{{Name: hostile[0], Value: 200}}})
+			}
+			s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, e)
+			s.press("e", "end")
+			return s
+		},
 		"hostile": func(t testing.TB, w, h int) *screen {
 			tt := sampleTutorial()
 			for i := range tt.Parts {
@@ -203,6 +221,15 @@ func fits(t *testing.T, s *screen, size [2]int) {
 	if size[0] >= leastWidth && size[1] >= leastHeight && len(rows) != size[1] {
 		t.Fatalf("%dx%d: %d lines, the screen has %d", size[0], size[1], len(rows), size[1])
 	}
+}
+
+// sampleTable is what a benchmark has measured after some rows.
+func sampleTable(rows int) steps.Table {
+	t := steps.Table{Title: "nixlbench", Columns: []steps.Column{{Name: "block"}, {Name: "Gb/s", Number: true}, {Name: "latency us", Number: true}}}
+	for i := range rows {
+		t.Rows = append(t.Rows, []string{fmt.Sprint(64<<i, " KiB"), fmt.Sprintf("%.2f", 50+4*float64(i)), fmt.Sprintf("%.1f", 9.6*float64(i+1))})
+	}
+	return t
 }
 
 func TestTooSmallSaysWhatItNeeds(t *testing.T) {

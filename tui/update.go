@@ -110,6 +110,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:
+		m.withdraw(e.Cell)
 		if strings.HasPrefix(m.notice, interrupting) || m.notice == isRunning {
 			m.notice = ""
 		}
@@ -157,6 +158,7 @@ func (m *Model) onPace() tea.Cmd {
 // that an idle screen costs nothing.
 func (m *Model) onBeat(msg spinner.TickMsg) tea.Cmd {
 	m.dirty = true
+	m.lapse()
 	if m.book.Running == "" {
 		m.beating = false
 		return nil

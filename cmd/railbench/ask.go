@@ -9,10 +9,13 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
 )
 
 // terminalAsker puts questions on the terminal of a run without a screen.
@@ -22,13 +25,73 @@ type terminalAsker struct {
 	out io.Writer
 }
 
-// newTerminalAsker asks where stdin is a terminal, and declines elsewhere.
-func newTerminalAsker(in io.Reader, out io.Writer) runner.Asker {
+// newAskers ask where stdin is a terminal, and elsewhere decline what a node asks.
+// A change is confirmed by yes, by the terminal, or, with a nil Confirmer, never.
+func newAskers(in io.Reader, out io.Writer, yes bool) (runner.Asker, session.Confirmer) {
 	f, ok := in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return runner.NoAsker{}
+		if yes {
+			return runner.NoAsker{}, always{}
+		}
+		return runner.NoAsker{}, nil
 	}
-	return &terminalAsker{in: f, out: out}
+	a := &terminalAsker{in: f, out: out}
+	if yes {
+		return a, always{}
+	}
+	return a, a
+}
+
+// always is --yes.
+type always struct{}
+
+func (always) Change(context.Context, steps.ChangeQuestion) (bool, error) { return true, nil }
+
+// Change shows what would run, or what was found, and asks yes or no. A change
+// that is made goes back by itself when nobody answers in time.
+func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if q.Keep {
+		left := time.Until(q.Deadline)
+		fmt.Fprintf(a.out, "%s: %s\nKeep it? Both nodes go back by themselves in %s. (yes/no) ", q.Found.Grade, q.Found.Reason, left.Round(time.Second))
+		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
+		defer cancel()
+		yes, err := a.yes(timed)
+		if timed.Err() != nil && ctx.Err() == nil {
+			fmt.Fprintln(a.out, "\nNo answer in time.")
+			return false, nil
+		}
+		return yes, err
+	}
+	fmt.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
+	for _, e := range steps.Ends {
+		fmt.Fprintf(a.out, "# --- on %s, interfaces %s\n%s", q.Nodes[e], strings.Join(q.Sets[e], " "), q.Scripts[e])
+	}
+	for _, w := range q.Warnings {
+		fmt.Fprintln(a.out, w)
+	}
+	fmt.Fprint(a.out, "Make this change? It goes back by itself unless you keep it afterwards. (yes/no) ")
+	return a.yes(ctx)
+}
+
+// yes reads a line, until ctx ends.
+func (a *terminalAsker) yes(ctx context.Context) (bool, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(a.in).ReadString('\n')
+		got <- answer{line, err}
+	}()
+	select {
+	case x := <-got:
+		return strings.TrimSpace(x.line) == "yes", x.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 }
 
 // HostKey asks yes or no.

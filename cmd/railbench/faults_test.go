@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,38 @@ type symptom struct {
 	may []string
 }
 
+// cellsThat are those that change the network, or all others.
+func cellsThat(t *testing.T, change bool) (ids []string) {
+	t.Helper()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range tut.Cells() {
+		if c.Change.Any() == change {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// dualSymptoms are, by fault, what dual-link says: nearly everything concerns it.
+var dualSymptoms = map[string][]string{
+	"bond-left-over":   {"in bond0", "bond-teardown"},
+	"cable-unplugged":  {"rocep1s0f0 on spark-02 is DOWN", "cable"},
+	"link-down":        {"rocep1s0f1 on spark-01 is DOWN", "switched off"},
+	"degraded-adapter": {"Gb/s together, of 105.8", "degraded", "power"},
+	"garbled-output":   {"result that can be read", "first alone", "half beside first"},
+	"slow-rail":        {"rails 1 and 3 carry", "rail 1 (rocep1s0f0) carries only", "alone"},
+	"retransmits":      {"sent again", "out_of_sequence"},
+	"port-busy":        {"port 18515 on spark-01 is in use"},
+	"pcie-x2":          {"rails 1 and 3 carry", "spark-01", "x2"},
+	"hog":              {"rails 1 and 2 carry", "other traffic"},
+	"counter-reset":    {"rocep1s0f0", "predicted"},
+	"counter-missing":  {"spark-01", "no port counters", "nothing shows which rail"},
+	"peer-dead":        {"Not run"},
+}
+
 // tcpTests say these words where a fault is on the way that TCP takes.
 func tcpTests(seen map[string][]string, words ...string) map[string][]string {
 	seen["tcp-single"], seen["tcp-parallel"] = words, words
@@ -31,35 +64,69 @@ func tcpTests(seen map[string][]string, words ...string) map[string][]string {
 
 var everyTest = []string{"ib-write-bw", "ib-write-lat"}
 
+// The cells that move data with NIXL: its Python programs, and nixlbench with host
+// memory and with the GPU's.
+var (
+	nixlReads   = []string{"nixl-transfer", "nixl-transfer-dual", "nixl-latency"}
+	nixlDRAM    = []string{"nixl-single-dram", "nixl-dual-dram", "nixl-mt", "nixl-halves-dram"}
+	nixlVRAM    = []string{"nixl-single-vram", "nixl-dual-vram"}
+	nixlRail2   = []string{"nixl-transfer-dual", "nixl-latency", "nixl-dual-dram", "nixl-dual-vram", "nixl-mt"}
+	nixlBenches = slices.Concat(nixlDRAM, nixlVRAM)
+	nixlMoves   = slices.Concat(nixlReads, []string{"nixl-transfer-gpu"}, nixlBenches)
+)
+
+// also adds cells that all say the same words.
+func also(seen map[string][]string, cells []string, words ...string) map[string][]string {
+	for _, c := range cells {
+		seen[c] = words
+	}
+	return seen
+}
+
+// by is a table of cells that all say the same words.
+func by(cells []string, words ...string) map[string][]string {
+	return also(map[string][]string{}, cells, words...)
+}
+
 // symptoms is by fault. One that is missing here fails the test: a fault that no
 // cell sees teaches nobody anything.
 var symptoms = map[string]symptom{
+	"autobond": {
+		seen: map[string][]string{"bond-check": {"bond0 on spark-01 holds nothing", "bond0 on spark-02 holds nothing", "File exists", "balance-rr"}},
+	},
 	"bond-left-over": {
-		seen: tcpTests(map[string][]string{
+		seen: also(tcpTests(map[string][]string{
 			"rail-map": {"bond0 on spark-01 holds enp1s0f0np0"}, "gids": {"bond0", "spark-01"},
 			"bond-check": {"bond0 on spark-01 holds enp1s0f0np0", "spark-02 has no bond"}, "bond-status": {"spark-01 bonds its rails and spark-02 doesn't"},
-		}, "spark-01 bonds its rails and spark-02 doesn't"),
-		says: map[string][]string{"ping": {"Both rails"}, "ib-write-bw": {"each of the 2 rails"}, "ib-write-lat": {"each of the 2 rails"}},
+		}, "spark-01 bonds its rails and spark-02 doesn't"), nixlMoves, "on spark-01 is in bond0", "bond-teardown"),
+		says: map[string][]string{"ping": {"Both rails"}, "ib-write-bw": {"in bond0", "bond-teardown"}, "ib-write-lat": {"in bond0", "bond-teardown"}},
 		may:  append([]string{"interfaces", "devices", "ping"}, everyTest...),
 	},
 	"cable-unplugged": {
-		seen: tcpTests(map[string][]string{
+		seen: also(tcpTests(map[string][]string{
 			"interfaces": {"enp1s0f0np0", "no link", "cable"}, "devices": {"rocep1s0f0", "DOWN", "cable"}, "rail-map": {"Rail 1 is DOWN", "cable"},
 			"ping": {"Rail 1", "does not answer"}, "ib-write-bw": {"Rails 1 and 3", "state is Down"}, "ib-write-lat": {"Rails 1 and 3", "state is Down"},
-		}, "enp1s0f0np0", "no link", "cable"),
+			"nixl-check": {"no rc on rocep1s0f0", "port up"},
+		}, "enp1s0f0np0", "no link", "cable"), nixlMoves, "rocep1s0f0 on spark-01 is DOWN", "cable"),
 		may: []string{"gids"},
 	},
-	"counter-missing":  {seen: map[string][]string{"ib-write-bw": {"spark-01", "no port counters", "nothing shows which rail"}}, may: []string{"rail-map"}},
-	"counter-reset":    {seen: map[string][]string{"ib-write-bw": {"port_xmit_data", "went backwards"}}},
-	"degraded-adapter": {seen: tcpTests(map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "degraded", "power"}}, " Gb/s", "degraded")},
-	"garbled-output":   {seen: map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "no result that can be read"}}},
-	"gid-drift":        {seen: map[string][]string{"gids": {"Rail 1", "3 on spark-02", "5 on spark-01"}}},
-	"hog":              {seen: map[string][]string{"ib-write-bw": {"Rail 2", "other traffic"}}, may: []string{"ib-write-lat"}},
+	"counter-missing":  {seen: also(map[string][]string{"ib-write-bw": {"spark-01", "no port counters", "nothing shows which rail"}}, nixlMoves, "spark-01", "no port counters"), may: []string{"rail-map"}},
+	"counter-reset":    {seen: also(map[string][]string{"ib-write-bw": {"port_xmit_data", "went backwards"}}, nixlMoves)},
+	"degraded-adapter": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "degraded", "power"}}, " Gb/s", "degraded"), append([]string{"nixl-transfer", "nixl-transfer-dual"}, nixlDRAM...), "degraded", "power")},
+	"gpu-missing": {
+		seen:    map[string][]string{"host-staging": {"spark-01 has no GPU"}},
+		skipped: by(append([]string{"nixl-transfer-gpu"}, nixlVRAM...), "spark-01 has no nvidia-smi"),
+		says:    map[string][]string{"nixl-register": {"GPU memory was not tried on spark-01"}},
+	},
+	"garbled-output": {seen: map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "no result that can be read"}}},
+	"gid-drift":      {seen: map[string][]string{"gids": {"Rail 1", "3 on spark-02", "5 on spark-01"}}},
+	"hog":            {seen: also(map[string][]string{"ib-write-bw": {"Rail 2", "other traffic"}}, []string{"nixl-dual-dram", "nixl-mt"}, "other traffic"), may: append([]string{"ib-write-lat"}, nixlMoves...)},
 	"link-down": {
-		seen: map[string][]string{
+		seen: also(map[string][]string{
 			"interfaces": {"enp1s0f1np1 on spark-01", "switched off"}, "devices": {"rocep1s0f1 on spark-01 is DOWN"}, "rail-map": {"Rail 2 is DOWN on spark-01"},
 			"ping": {"Rail 2", "does not answer"}, "ib-write-bw": {"Rail 2", "state is Down"}, "ib-write-lat": {"Rail 2", "state is Down"},
-		},
+			"nixl-check": {"no rc on rocep1s0f1"},
+		}, nixlRail2, "rocep1s0f1 on spark-01 is DOWN", "switched off"),
 		may: []string{"gids"},
 	},
 	"mtu-mismatch": {
@@ -67,20 +134,32 @@ var symptoms = map[string]symptom{
 			"MTU mismatch", "1500 on enp1s0f0np0 of spark-02", "9000 on enp1s0f0np0 of spark-01", "retransmits"),
 		may: everyTest,
 	},
+	"low-memory": {
+		seen: also(by(append([]string{"nixl-transfer-dual"}, nixlBenches...), "does not fit into the memory of", "spark-01"), []string{"host-staging"}, "The copies failed on spark-01"),
+	},
+	"nixl-hang": {seen: map[string][]string{"nixl-mt": {"nothing was printed", "after 2 rows"}}},
+	"nixl-missing": {
+		seen:    map[string][]string{"nixl-check": {"spark-01 has no nixlbench"}},
+		skipped: by(nixlBenches, "spark-01 has no nixlbench"),
+	},
+	"nixl-old": {says: map[string][]string{"nixl-check": {"nixlbench 1.0.0"}}},
+	"nixl-one-rail": {
+		seen: also(by([]string{"nixl-transfer-dual", "nixl-dual-dram", "nixl-mt"}, "nothing went over rocep1s0f1"), []string{"nixl-halves-dram"}, "nothing went over roceP2p1s0f0"),
+	},
 	"p2p-ip-conflict": {
 		seen: map[string][]string{"rail-map": {"enp1s0f0np0", "enP2p1s0f0np0", "spark-01", "one subnet"}},
 		may:  append([]string{"interfaces", "ping"}, everyTest...),
 	},
 	"pcie-x2": {
-		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rails 3 and 4", "x2"}},
+		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rails 3 and 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}},
 		may:  []string{"devices"},
 	},
 	"peer-dead": {
-		seen: tcpTests(map[string][]string{
+		seen: also(tcpTests(map[string][]string{
 			"hosts": {"spark-01", "connection refused"}, "tools": {"Not run"}, "privileges": {"Not run"}, "interfaces": {"Not run"}, "devices": {"Not run"},
 			"rail-map": {"Not run"}, "ping": {"Not run"}, "gids": {"Not run"}, "ib-write-bw": {"Not run"}, "ib-write-lat": {"Not run"},
-			"bond-check": {"Not run"}, "bond-status": {"Not run"},
-		}, "Not run"),
+			"bond-check": {"Not run"}, "bond-status": {"Not run"}, "netplan": {"Not run"}, "summary": {"Not run"},
+		}, "Not run"), append([]string{"nixl-check", "nixl-register", "etcd", "host-staging"}, nixlMoves...), "Not run"),
 	},
 	"port-busy": {
 		seen: map[string][]string{"ib-write-bw": {"port 18515 on spark-01 is in use"}, "ib-write-lat": {"port 18515 on spark-01 is in use"}},
@@ -90,15 +169,21 @@ var symptoms = map[string]symptom{
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
-	"retransmits": {seen: map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, may: []string{"ib-write-lat"}},
-	"slow-rail":   {seen: map[string][]string{"ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.6"}, "tcp-parallel": {"Gb/s of 93.0"}}, may: []string{"ib-write-lat"}},
+	"retransmits": {seen: also(map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, slices.Concat(nixlReads, nixlBenches), "sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu"}},
+	"slow-rail":   {seen: map[string][]string{"nixl-transfer": {"Gb/s of 92.6"}, "nixl-single-dram": {"Gb/s of 92.6"}, "nixl-halves-dram": {"Gb/s of 185.2"}, "ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.6"}, "tcp-parallel": {"Gb/s of 93.0"}}, may: []string{"ib-write-lat"}},
 	"sudo-password": {
 		skipped: map[string][]string{"privileges": {"spark-02", "root"}},
+	},
+	"ucx-mismatch": {
+		seen: also(by([]string{"tools", "nixl-check"}, "UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"), nixlMoves, "NIXL on spark-02 found no way to the other end", "NIXL_ERR_NOT_FOUND"),
+	},
+	"ucx-no-verbs": {
+		seen: also(map[string][]string{"nixl-check": {"UCX on spark-01 has no verbs"}, "host-staging": {"On spark-01 UCX has no verbs"}}, nixlMoves, "UCX on spark-01 finds none of the rails"),
 	},
 	"tool-differs": {seen: map[string][]string{"tools": {"6.06 on spark-02", "6.21 on spark-01"}}},
 	"tool-missing": {
 		seen:    map[string][]string{"tools": {"spark-01 has no ib_write_bw", "install perftest"}},
-		skipped: map[string][]string{"ib-write-bw": {"spark-01 has no ib_write_bw", "install perftest"}, "ib-write-lat": {"spark-01 has no ib_write_lat", "install perftest"}},
+		skipped: map[string][]string{"dual-link": {"spark-01 has no ib_write_bw"}, "ib-write-bw": {"spark-01 has no ib_write_bw", "install perftest"}, "ib-write-lat": {"spark-01 has no ib_write_lat", "install perftest"}},
 	},
 }
 
@@ -109,13 +194,17 @@ func TestHealthyRig(t *testing.T) {
 		t.Run("seed "+seed, func(t *testing.T) {
 			t.Parallel()
 			r, code, _ := headlessly(t, "--all", "--seed", seed)
-			if code != exitOK || !r.Rig.Simulated {
-				t.Errorf("exit %d, simulated %v", code, r.Rig.Simulated)
+			if wantCode := r.wantCode(false); code != wantCode {
+				t.Errorf("exit %d, want %d", code, wantCode)
 			}
 			for _, c := range r.Cells {
+				c = unhurried(t, c, "--seed", seed)
 				if c.Verdict != steps.Pass || c.Reason == "" || len(c.Evidence) == 0 {
 					t.Errorf("%s: %s: %q, on %d pieces of evidence", c.ID, c.Verdict, c.Reason, len(c.Evidence))
 				}
+			}
+			if !r.Rig.Simulated {
+				t.Error("it is not marked as simulated")
 			}
 		})
 	}
@@ -136,15 +225,36 @@ func TestFaults(t *testing.T) {
 			if !ok {
 				t.Fatal("the table doesn't say which cells must see it")
 			}
-			r, code, stderr := headlessly(t, "--all", "--fault", f.Name)
+			if words := dualSymptoms[f.Name]; words != nil {
+				want.seen = maps.Clone(want.seen)
+				if want.seen == nil {
+					want.seen = map[string][]string{}
+				}
+				want.seen["dual-link"] = words
+			}
+			// What changes the network has a table of its own: it puts some faults right.
+			r, code, stderr := headlessly(t, append(cellsThat(t, false), "--fault", f.Name)...)
 			for _, c := range r.Cells {
-				want.check(t, c)
+				want.check(t, unhurried(t, c, "--fault", f.Name))
 			}
 			if wantCode := r.wantCode(f.Name == "peer-dead"); code != wantCode {
 				t.Errorf("exit %d, want %d: %s", code, wantCode, stderr)
 			}
 		})
 	}
+}
+
+// unhurried runs dual-link again where its two simulated tests did not start at
+// the same time: on a busy machine that shows at 50 times their speed, and the cell
+// says so and does not PASS.
+func unhurried(t *testing.T, c cellReport, args ...string) cellReport {
+	t.Helper()
+	if c.ID != "dual-link" || c.Verdict != steps.Inconclusive || !strings.Contains(c.Reason, "did they run at the same time?") {
+		return c
+	}
+	t.Logf("once more, and slower: %s", c.Reason)
+	r, _, _ := headlessly(t, append([]string{c.ID, "--speed", "4"}, args...)...)
+	return r.cell(t, c.ID)
 }
 
 func (s symptom) check(t *testing.T, c cellReport) {

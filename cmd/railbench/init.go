@@ -40,7 +40,8 @@ func initCommand(rig *rigFlags) *cobra.Command {
 				}
 				config = absolute
 			}
-			b, err := rig.open(cmd.Context(), newTerminalAsker(cmd.InOrStdin(), cmd.ErrOrStderr()))
+			ask, _ := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
+			b, err := rig.open(cmd.Context(), ask)
 			if err != nil {
 				return err
 			}
@@ -51,7 +52,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 				return status{exitUnreachable, err}
 			}
 			describe(cmd.OutOrStdout(), found)
-			file := rigFile{SSHConfig: config, Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer}}
+			file := rigFile{SSHConfig: config, Etcd: rig.etcd, Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer}}
 			for e, n := range map[steps.End]*nodeFile{steps.Here: &file.Here, steps.Peer: &file.Peer} {
 				if n.Name = found.Nodes[e].Host; n.Name == "" {
 					n.Name = found.Nodes[e].Name

@@ -2,17 +2,23 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/steps/session"
 )
 
 func listCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, params bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Print the parts and cells with their ids",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if params {
+				return listParams(cmd.OutOrStdout(), asJSON)
+			}
 			t, _, err := tutorial()
 			if err != nil {
 				return err
@@ -48,5 +54,24 @@ func listCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&params, "params", false, "the parameters of the scripts and their values, in place of the cells")
 	return cmd
+}
+
+// listParams prints what --param can set.
+func listParams(out io.Writer, asJSON bool) error {
+	defaults := session.Defaults()
+	if asJSON {
+		return writeJSON(out, defaults)
+	}
+	for _, name := range session.Params() {
+		value := defaults[name]
+		if value == "" {
+			value = "(chosen for each rail)"
+		}
+		if _, err := fmt.Fprintf(out, "%-20s %s\n", name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }

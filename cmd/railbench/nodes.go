@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -16,8 +19,10 @@ import (
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -26,10 +31,12 @@ import (
 type rigFlags struct {
 	rig, here, peer string
 	sshConfig       string
+	etcd            string
 	acceptNew       bool
 	speed           float64
 	seed            uint64
 	faults          []string
+	params          []string
 }
 
 func (f *rigFlags) add(flags *pflag.FlagSet) {
@@ -38,6 +45,8 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.here, "here", "", "with --peer: the node where the clients run, if it isn't this machine")
 	flags.StringVar(&f.sshConfig, "ssh-config", "", "read this file in place of ~/.ssh/config")
 	flags.BoolVar(&f.acceptNew, "accept-new-host-key", false, "trust and keep the key of a host that is not known yet")
+	flags.StringVar(&f.etcd, "etcd", "", "an etcd that is there already, http://HOST:PORT, in place of railbench's own")
+	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the scripts, NAME=VALUE; railbench list --params shows them")
 	flags.Float64Var(&f.speed, "speed", 1, "how much faster the simulated rig's time runs")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
@@ -47,7 +56,9 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 type bench struct {
 	options session.Options
 	simRig  *sim.Rig // nil on a real rig
-	file    string   // the rig file, where there is one
+	etcd    *rendezvous.Etcd
+	file    string // the rig file, where there is one
+	temp    string // the simulated rig's journal; it is gone with the rig
 	// onState is where the nodes tell their connection's state, once a session is open.
 	onState func(steps.End, runner.State, error)
 }
@@ -58,8 +69,41 @@ func (b *bench) close() {
 			n.Close()
 		}
 	}
+	if b.etcd != nil {
+		_ = b.etcd.Close() // nobody is told at the end of the program, and what may be left is a temporary folder
+	}
 	if b.simRig != nil {
 		b.simRig.Close()
+	}
+	if b.temp != "" {
+		_ = os.RemoveAll(b.temp) // the system cleans its folder of temporary files, too
+	}
+}
+
+// serve gives the cells what railbench runs for them. endpoint, where not empty, is
+// an etcd that is there already.
+func (b *bench) serve(endpoint string) error {
+	e, err := rendezvous.NewEtcd(endpoint)
+	if err != nil {
+		return usage(err)
+	}
+	b.etcd = e
+	b.options.Services = map[string]session.Service{"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e)}
+	return nil
+}
+
+// keepJournal says where the ways back of changes are kept. Without a folder
+// nothing is changed, and everything else works.
+func (b *bench) keepJournal() {
+	if b.simRig != nil {
+		if dir, err := os.MkdirTemp("", "railbench-sim-"); err == nil {
+			b.temp = dir
+			b.options.Journal = &undo.Journal{Dir: dir}
+		}
+		return
+	}
+	if state, err := stateDir(); err == nil {
+		b.options.Journal = &undo.Journal{Dir: filepath.Join(state, "undo")}
 	}
 }
 
@@ -75,11 +119,47 @@ func tutorial() (steps.Tutorial, steps.Catalog, error) {
 
 // open makes the nodes that the flags ask for. It connects to none of them.
 func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
+	given, err := parseParams(f.params)
+	if err != nil {
+		return nil, usage(err)
+	}
+	b, err := f.nodes(ctx, ask)
+	if err == nil {
+		b.options.Params = given
+		b.keepJournal()
+	}
+	return b, err
+}
+
+// parseParams reads NAME=VALUE.
+func parseParams(given []string) (map[string]string, error) {
+	params := map[string]string{}
+	known := session.Params()
+	for _, p := range given {
+		name, value, ok := strings.Cut(p, "=")
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("--param %s: it is NAME=VALUE", p)
+		case !slices.Contains(known, name):
+			return nil, fmt.Errorf("--param %s: there is no parameter %q%s", p, name, steps.DidYouMean(name, known))
+		case strings.ContainsAny(value, "\n\x00"):
+			return nil, fmt.Errorf("--param %s: a value is one line", name)
+		}
+		params[name] = value
+	}
+	return params, nil
+}
+
+func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	t, cat, err := tutorial()
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{options: session.Options{Tutorial: t, Catalog: cat}, onState: func(steps.End, runner.State, error) {}}
+	texts, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{options: session.Options{Tutorial: t, Catalog: cat, Programs: texts}, onState: func(steps.End, runner.State, error) {}}
 	var file rigFile
 	switch {
 	case f.rig != "" && f.peer != "":
@@ -118,6 +198,9 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	}
 	if f.speed != 1 || len(f.faults) > 0 {
 		return nil, usage(errors.New("--speed and --fault are for the simulated rig: give --rig sim"))
+	}
+	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
+		return nil, err
 	}
 	for _, r := range file.Rails {
 		b.options.Rails = append(b.options.Rails, [2]string{r.Here, r.Peer})
@@ -174,6 +257,10 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		return usage(err)
 	}
 	b.simRig = rig
+	if err := b.serve(f.etcd); err != nil {
+		b.close()
+		return err
+	}
 	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed
 	for e, name := range map[steps.End]string{steps.Here: "spark-02", steps.Peer: "spark-01"} {
 		b.options.Where[e] = "simulated"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -20,9 +21,11 @@ import (
 type rigFile struct {
 	Name string `toml:"name" comment:"shown in the workbench"`
 	// SSHConfig replaces ~/.ssh/config.
-	SSHConfig string   `toml:"ssh_config,omitempty" comment:"read in place of ~/.ssh/config"`
-	Here      nodeFile `toml:"here" comment:"the node where the clients run"`
-	Peer      nodeFile `toml:"peer" comment:"the node where the servers run"`
+	SSHConfig string `toml:"ssh_config,omitempty" comment:"read in place of ~/.ssh/config"`
+	// Etcd takes the place of the one that railbench runs itself.
+	Etcd string   `toml:"etcd,omitempty" comment:"an etcd that is there already and that both nodes reach, http://HOST:PORT"`
+	Here nodeFile `toml:"here" comment:"the node where the clients run"`
+	Peer nodeFile `toml:"peer" comment:"the node where the servers run"`
 	// Rails choose and order the pairs; without them every pair that is found is used.
 	Rails []railFile `toml:"rail,omitempty" comment:"the pairs of rails, in the order in which the cells use them"`
 }
@@ -77,6 +80,11 @@ func parseRig(path string, src []byte) (rigFile, error) {
 	}
 	if hasControl(f.Name) {
 		return f, fmt.Errorf("%s:%d: name %q has a control character", path, lineOf(src, `name\s*=`, 1), f.Name)
+	}
+	if f.Etcd != "" {
+		if err := etcd.Check(f.Etcd); err != nil {
+			return f, fmt.Errorf("%s:%d: %w", path, lineOf(src, `etcd\s*=`, 1), err)
+		}
 	}
 	for i, n := range []nodeFile{f.Here, f.Peer} {
 		table := steps.Ends[i].String()

@@ -37,6 +37,11 @@ func TestParseRig(t *testing.T) {
 			src:  "# a rig\r\nhere = {local = true}\r\npeer.ssh = 'spark-01' # the other\r\n",
 			want: rigFile{Here: nodeFile{Local: true}, Peer: nodeFile{SSH: "spark-01"}},
 		},
+		{
+			name: "an etcd that is there", src: "etcd = \"http://192.0.2.1:2379\"\n[here]\nlocal = true\n" + peerTable,
+			want: rigFile{Etcd: "http://192.0.2.1:2379", Here: nodeFile{Local: true}, Peer: nodeFile{SSH: "nvidia@192.0.2.1"}},
+		},
+		{name: "no URL of an etcd", src: "name = \"a\"\netcd = \"192.0.2.1:2379\"\n[here]\nlocal = true\n" + peerTable, err: `:2: etcd "192.0.2.1:2379": its URL is written http://HOST:PORT`},
 		{name: "unknown key", src: "[here]\nlocal = true\n[peer]\nshh = \"a\"\n", err: `:4: unknown key "peer.shh"; did you mean "peer.ssh"?`},
 		{name: "unknown key, none near", src: "colour = 4\n", err: `:1: unknown key "colour"`},
 		{name: "unknown table", src: "[here]\nlocal = true\n\n[pear]\nssh = \"a\"\n", err: `:4: unknown key "pear"; did you mean "peer"?`},

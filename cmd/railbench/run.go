@@ -38,9 +38,9 @@ Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration;
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "every cell")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "answer yes to questions before changes (no present cell changes anything)")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "make changes of the network, and keep what works, without asking")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would be executed, and change nothing")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output on stderr")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
 	return cmd
 }
@@ -66,11 +66,13 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	case f.dryRun && f.json:
 		return usage(errors.New("--dry-run prints scripts, and --json a result: give one of them"))
 	}
-	b, err := rig.open(ctx, newTerminalAsker(cmd.InOrStdin(), cmd.ErrOrStderr()))
+	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
+	b, err := rig.open(ctx, ask)
 	if err != nil {
 		return err
 	}
 	defer b.close()
+	b.options.Confirm = confirm
 	cells, err := f.cells(b.options.Tutorial, args)
 	if err != nil {
 		return usage(err)
@@ -92,6 +94,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	found, probed := s.Rig()
 	unreachable := s.Unreachable()
 	closed := s.Close()
+	b.remind(cmd.ErrOrStderr())
 	if !probed {
 		found = steps.Rig{Name: b.options.Rig, Simulated: b.options.Simulated}
 		for _, e := range steps.Ends {
@@ -103,6 +106,9 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
 		err = result.table(cmd.OutOrStdout())
+		if err == nil {
+			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, report.ended)
+		}
 	}
 	switch {
 	case err != nil:
@@ -132,6 +138,10 @@ func (f runFlags) plan(ctx context.Context, out io.Writer, b *bench, cells []ste
 		}
 		if p.Pair >= 0 {
 			what = append(what, fmt.Sprintf("rail %d", p.Pair+1))
+		}
+		if p.Note != "" {
+			fmt.Fprintf(out, "# --- %s: nothing would run: %s\n", p.Cell.ID, p.Note)
+			continue
 		}
 		n := rig.Nodes[p.End]
 		simulated := ""
@@ -230,12 +240,25 @@ func (h *headless) follow(ctx context.Context, c steps.Cell) {
 				}
 				h.ended[e.Cell] = e
 				fmt.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
+				h.figures(e)
 				if e.Cell == c.ID {
 					return
 				}
 			}
 		}
 	}
+}
+
+// figures prints what a cell measured. Those of railbench's own cells are part of
+// the result.
+func (h *headless) figures(e steps.CellEnded) {
+	c, ok := h.notebook.Tutorial.Cell(e.Cell)
+	if !h.verbose || !ok || c.Own != "" {
+		return
+	}
+	p := newPrinter(h.out, h.notebook.Rig.Simulated, true)
+	p.indent = "    "
+	p.print(e.Verdict) //nolint:errcheck // progress: nobody can be told that stderr is gone
 }
 
 func (h *headless) lines(e steps.CellPrinted) {
@@ -303,6 +326,8 @@ type cellReport struct {
 	Exit      *int             `json:"exit"` // null where nothing ran
 	ElapsedMS int64            `json:"elapsedMS"`
 	Rails     []bytesReport    `json:"rails"`
+	Tables    []steps.Table    `json:"tables,omitempty"`
+	Charts    []steps.Chart    `json:"charts,omitempty"`
 	Log       string           `json:"log,omitempty"`
 }
 
@@ -337,6 +362,8 @@ func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 		cell := cellReport{
 			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
 			Evidence: e.Verdict.Evidence, ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesReport{}, Log: e.Log,
+			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),
+			Charts: marked(rig, e.Verdict.Charts, func(c *steps.Chart) *string { return &c.Title }),
 		}
 		if cell.Evidence == nil {
 			cell.Evidence = []steps.Evidence{}
@@ -349,6 +376,20 @@ func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 		r.Summary[e.Verdict.Grade.String()]++
 	}
 	return r
+}
+
+// marked are the figures with SIMULATED in their titles, where they are: each may be
+// taken out of the object and shown alone.
+func marked[T any](rig steps.Rig, all []T, title func(*T) *string) []T {
+	if !rig.Simulated {
+		return all
+	}
+	all = slices.Clone(all)
+	for i := range all {
+		text := title(&all[i])
+		*text = strings.TrimSpace(*text + " SIMULATED")
+	}
+	return all
 }
 
 // total adds up the stages of a cell. A rail whose counters were not known in

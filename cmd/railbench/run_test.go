@@ -24,7 +24,7 @@ import (
 func headlessly(t *testing.T, args ...string) (report, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := Main(append([]string{"run", "--rig", "sim", "--speed", "50", "--json"}, args...), strings.NewReader(""), &stdout, &stderr)
+	code := Main(append([]string{"run", "--rig", "sim", "--speed", "50", "--json", "--yes"}, args...), strings.NewReader(""), &stdout, &stderr)
 	var r report
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
@@ -152,8 +152,13 @@ func TestDryRunIsWhatRuns(t *testing.T) {
 	s := session.New(b.options)
 	b.onState = s.State
 	s.Open()
+	// A dry run looks at the rig as it is, and a change makes it another one. The
+	// ports and names of what railbench runs for a cell are known when it runs.
+	fixed := func(c steps.Cell) bool { return !c.Change.Any() && len(c.With) == 0 }
 	for _, c := range b.options.Tutorial.Cells() {
-		s.Run(c.ID)
+		if fixed(c) {
+			s.Run(c.ID)
+		}
 	}
 	if err := s.Wait(t.Context()); err != nil {
 		t.Fatal(err)
@@ -163,6 +168,12 @@ func TestDryRunIsWhatRuns(t *testing.T) {
 	}
 
 	scripts := strings.Split("\n"+stdout.String(), "\n# --- ")[1:]
+	scripts = slices.DeleteFunc(scripts, func(script string) bool {
+		header, _, _ := strings.Cut(script, "\n")
+		id, _, _ := strings.Cut(header, ",")
+		c, ok := b.options.Tutorial.Cell(id)
+		return ok && !fixed(c) || strings.Contains(header, "nothing would run")
+	})
 	if len(scripts) < 20 {
 		t.Errorf("only %d scripts", len(scripts))
 	}

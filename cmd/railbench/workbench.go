@@ -25,7 +25,7 @@ func workbench(cmd *cobra.Command, flags rigFlags) error {
 		return err
 	}
 	defer b.close()
-	b.options.Asker, b.options.Sample = asker, true
+	b.options.Asker, b.options.Confirm, b.options.Sample = asker, asker, true
 	b.options.Logs = logDir()
 	s := session.New(b.options)
 	b.onState = s.State
@@ -36,6 +36,7 @@ func workbench(cmd *cobra.Command, flags rigFlags) error {
 	})
 	_, err = tea.NewProgram(model, tea.WithContext(cmd.Context()), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
 	closed := s.Close()
+	b.remind(cmd.ErrOrStderr())
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}

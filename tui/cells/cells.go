@@ -5,6 +5,7 @@ package cells
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -31,17 +32,19 @@ type Cell struct {
 	Simulated bool
 }
 
-const (
-	// A script longer than foldScript is shown up to scriptHead lines.
-	foldScript = 12
-	scriptHead = 8
-)
+// scriptHead is how many lines of a script that is folded are shown, given how
+// many lines of output are: a cell's roles share the room, so that a tall screen
+// shows both scripts of a server and a client and a low one what they print.
+func scriptHead(keep, roles int) int {
+	return max(4, max(8, keep+2)/max(1, roles))
+}
 
 // A Drawing is a cell in lines.
 type Drawing struct {
-	Lines []string
-	Head  int // the line with the title, which stands below the prose
-	End   int // the line after the verdict; the tail follows
+	Lines   []string
+	Head    int // the line with the title, which stands below the prose
+	Verdict int // the line with the verdict, or where it will be
+	End     int // the line after the verdict and its figures; the tail follows
 }
 
 // Draw draws the cell, width columns wide.
@@ -55,14 +58,19 @@ func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 	b.head(c)
 	b.scripts(c)
 	b.output(c)
+	verdict := len(b.lines)
 	b.verdict(c)
 	if c.Evidence {
 		b.evidence(c)
 	}
+	b.figures(c)
 	b.blank()
 	end := len(b.lines)
 	b.prose(c.Tail)
-	return Drawing{b.lines, head, end}
+	if c.State.Running {
+		verdict = end
+	}
+	return Drawing{b.lines, head, verdict, end}
 }
 
 // body collects a cell's lines.
@@ -189,16 +197,23 @@ func (b *body) scripts(c Cell) {
 		if len(c.Roles) > 1 && r.Name != "" {
 			b.add("  " + b.k.Dim.Render(ink.Clean(r.Name)))
 		}
-		b.script(r.Script, c.Script)
+		head := scriptHead(c.Keep, len(c.Roles))
+		if c.Script {
+			head = math.MaxInt / 2
+		}
+		b.script(r.Script, head)
 	}
 }
 
-func (b *body) script(script string, whole bool) {
+// script shows a script up to head lines, or all of one that is little longer.
+func (b *body) script(script string, head int) {
+	// A pane is narrow, and half a terminal's tab shows the nesting as well.
+	script = strings.ReplaceAll(script, "\t", "    ")
 	lines := strings.Split(strings.TrimRight(script, "\n"), "\n")
 	hidden := 0
-	if len(lines) > foldScript && !whole {
-		hidden = len(lines) - scriptHead
-		lines = lines[:scriptHead]
+	if len(lines) > head+head/2 {
+		hidden = len(lines) - head
+		lines = lines[:head]
 	}
 	mark := "  " + b.k.Accent.Render("┃") + " "
 	for _, l := range lines {

@@ -113,3 +113,22 @@ func TestNumbersReadAlikeWhateverTheirType(t *testing.T) {
 		}
 	}
 }
+
+// A low screen has to show what a cell prints, and not its scripts alone.
+func TestLongScriptsAreFolded(t *testing.T) {
+	script := strings.TrimSuffix(strings.Repeat("\tx\n", 11), "\n")
+	for _, c := range []struct {
+		keep, roles int
+		whole       bool
+		want        int
+	}{{5, 1, false, 11}, {5, 2, false, 8}, {20, 2, false, 22}, {5, 2, true, 22}} {
+		cell := Cell{Keep: c.keep, Script: c.whole}
+		for range c.roles {
+			cell.Roles = append(cell.Roles, steps.Role{Script: script})
+		}
+		got := unstyled(cell.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
+		if n := strings.Count(got, "┃     x"); n != c.want || (strings.Contains(got, "s shows them") == (n == 11*c.roles)) {
+			t.Errorf("%+v: %d lines:\n%s", c, n, got)
+		}
+	}
+}

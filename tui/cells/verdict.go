@@ -187,3 +187,26 @@ func Bytes(n uint64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 }
+
+// figures are the tables and charts of a verdict; of a run that goes on, or that
+// broke off, what it had measured.
+func (b *body) figures(c Cell) {
+	d := Drawer{Ink: b.k, Width: b.width - 4, Simulated: c.Simulated}
+	tables, charts := c.State.Verdict.Tables, c.State.Verdict.Charts
+	if c.State.Running {
+		tables, charts = nil, nil
+	}
+	if live := c.State.Live; len(tables) == 0 && len(live.Rows) > 0 {
+		tables = []steps.Table{live}
+	}
+	for _, lines := range d.Figures(tables, charts) {
+		b.figure(lines)
+	}
+}
+
+func (b *body) figure(lines []string) {
+	b.add("")
+	for _, l := range lines {
+		b.add("  " + l)
+	}
+}

@@ -88,3 +88,15 @@ func TestFoldBreaksAtABlank(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestTail(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		width int
+		want  string
+	}{{"/logs/1/036-a.log", 20, "/logs/1/036-a.log"}, {"/logs/1/036-a.log", 10, "…036-a.log"}, {"abc", 1, "…"}, {"abc", 0, ""}, {"漢字かな", 5, "…かな"}} {
+		if got := Tail(c.in, c.width); got != c.want || ansi.StringWidth(got) > max(0, c.width) {
+			t.Errorf("%q in %d columns: got %q, want %q", c.in, c.width, got, c.want)
+		}
+	}
+}

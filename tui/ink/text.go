@@ -16,6 +16,18 @@ func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
 }
 
+// Tail is the end of s, in width columns at most.
+func Tail(s string, width int) string {
+	over := ansi.StringWidth(s) - width
+	switch {
+	case over <= 0:
+		return s
+	case width < 1:
+		return ""
+	}
+	return "…" + ansi.TruncateLeft(s, over+1, "")
+}
+
 // Sides puts left and right at the two ends of width columns. Where both don't
 // fit, the left one is cut, down to a third of the width.
 func Sides(left, right string, width int) string {

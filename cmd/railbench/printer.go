@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A printer writes tables and charts as plain text.
+type printer struct {
+	out    io.Writer
+	drawer cells.Drawer
+	charts bool
+	indent string
+}
+
+// plainWidth is that of a file or a pipe, whose reader has a screen of any width.
+const plainWidth = 120
+
+// newPrinter writes charts, too, where a person looks at them: on a terminal, or
+// where they were asked for.
+func newPrinter(out io.Writer, simulated, charts bool) printer {
+	p := printer{out: out, charts: charts, drawer: cells.Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated}}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.charts = true
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			p.drawer.Width = w
+		}
+	}
+	return p
+}
+
+// summaries prints what the cells of railbench's own made of the session.
+func (p printer) summaries(all []steps.Cell, ended map[string]steps.CellEnded) error {
+	for _, c := range all {
+		if c.Own == "" {
+			continue
+		}
+		if err := p.print(ended[c.ID].Verdict); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p printer) print(v steps.Verdict) error {
+	p.drawer.Width -= len(p.indent)
+	charts := v.Charts
+	if !p.charts {
+		charts = nil
+	}
+	var lines []string
+	for _, figure := range p.drawer.Figures(v.Tables, charts) {
+		lines = append(append(lines, ""), figure...)
+	}
+	for _, l := range lines {
+		l = strings.TrimRight(p.indent+ansi.Strip(l), " ")
+		if _, err := fmt.Fprintln(p.out, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/railbench/railbench/assets"
+)
+
+// sharedProgram is what the programs have in common, and sharedMark the line in
+// whose place it stands: each is handed to an interpreter as one text.
+const (
+	sharedProgram = "agent.py"
+	sharedMark    = "# with " + sharedProgram + "\n"
+)
+
+// programs are the texts that cells hand to Python, by the variable that holds
+// them: nixl-transfer.py is NIXL_TRANSFER_PY.
+func programs() (map[string]string, error) {
+	shared, err := fs.ReadFile(assets.NIXL, "nixl/"+sharedProgram)
+	if err != nil {
+		return nil, fmt.Errorf("read the programs: %w", err)
+	}
+	files, err := fs.Glob(assets.NIXL, "nixl/*.py")
+	if err != nil {
+		return nil, fmt.Errorf("read the programs: %w", err)
+	}
+	all := map[string]string{}
+	for _, file := range files {
+		name := path.Base(file)
+		if name == sharedProgram {
+			continue
+		}
+		text, err := fs.ReadFile(assets.NIXL, file)
+		if err != nil {
+			return nil, fmt.Errorf("read the programs: %w", err)
+		}
+		variable := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+		all[variable] = strings.Replace(string(text), sharedMark, string(shared), 1)
+	}
+	return all, nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// networks is how both machines' networks look, as the kernel tells it.
+func (v *virtual) networks(t *testing.T) (s [2]change.State) {
+	t.Helper()
+	for i, node := range []string{"1", "2"} {
+		var err error
+		if s[i], err = change.Parse(v.rig(t, "ssh", node, change.Capture)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// same holds both machines against an earlier look at them. The bonding module
+// may have been loaded meanwhile.
+func (v *virtual) same(t *testing.T, before [2]change.State) {
+	t.Helper()
+	var diff []string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		diff = nil
+		for i, now := range v.networks(t) {
+			diff = append(diff, change.Differences(before[i], now, func(string) bool { return true })...)
+		}
+		if diff == nil {
+			return
+		}
+	}
+	t.Errorf("the machines are not as before: %q", diff)
+}
+
+// passes runs a cell that has to pass.
+func (v *virtual) passes(t *testing.T, cell string, words ...string) cellReport {
+	t.Helper()
+	r, _ := v.run(t, cell, "--yes")
+	c := r.cell(t, cell)
+	if c.Verdict != steps.Pass {
+		t.Errorf("%s: %s: %s", cell, c.Verdict, c.Reason)
+	}
+	for _, w := range words {
+		if !strings.Contains(c.Reason, w) {
+			t.Errorf("%s doesn't say %q: %s", cell, w, c.Reason)
+		}
+	}
+	return c
+}
+
+// oneLink is what tcp-parallel says where the kernel hashed all of its streams to
+// one link of the bond: one time in eight, with four streams and two links.
+const oneLink = "streams went over one link of the bond"
+
+// spread measures TCP over the bond until its streams use both links.
+func (v *virtual) spread(t *testing.T) cellReport {
+	t.Helper()
+	for range 4 {
+		r, _ := v.run(t, "tcp-parallel", "-p", "TCP_SECONDS=4")
+		if c := r.cell(t, "tcp-parallel"); c.Verdict != steps.Warn || !strings.Contains(c.Reason, oneLink) {
+			return c
+		}
+	}
+	return v.passes(t, "tcp-parallel", "over the bond")
+}
+
+// bond makes one with the kernel's own driver, measures over it, is refused RDMA,
+// and takes it back, twice.
+func (v *virtual) bond(t *testing.T) {
+	before := v.networks(t)
+	v.passes(t, "bond-setup", "balance-xor over enp1s0f0np0 and enp1s0f1np1")
+	v.passes(t, "bond-status", "layer3+4")
+	c := v.spread(t)
+	if c.Verdict != steps.Pass {
+		t.Errorf("tcp-parallel: %s: %s", c.Verdict, c.Reason)
+	}
+	for _, dev := range []string{"enp1s0f0np0", "enp1s0f1np1"} {
+		if !strings.Contains(c.Reason, dev) {
+			t.Errorf("tcp-parallel doesn't say what %s carried: %s", dev, c.Reason)
+		}
+	}
+	if r, _ := v.run(t, "ib-write-bw"); r.Cells[0].Verdict != steps.Inconclusive || !strings.Contains(r.Cells[0].Reason, "bond-teardown") {
+		t.Errorf("RDMA over a bonded rail: %s: %s", r.Cells[0].Verdict, r.Cells[0].Reason)
+	}
+	v.passes(t, "bond-teardown", "exactly as they were")
+	v.same(t, before)
+	v.passes(t, "bond-teardown", "nothing to do")
+	v.same(t, before)
+}
+
+// emptyBond is the bond that loading the module makes by itself, in another mode.
+func (v *virtual) emptyBond(t *testing.T) {
+	v.rig(t, "ssh", "1", "sudo ip link add bond0 type bond mode balance-rr")
+	t.Cleanup(func() { v.rig(t, "ssh", "1", "sudo ip link del bond0; sudo modprobe -r bonding") })
+	before := v.networks(t)
+	v.passes(t, "bond-setup", "balance-xor")
+	v.passes(t, "bond-teardown", "exactly as they were")
+	// A bond that is made anew has another MAC unless the slaves gave it one.
+	v.same(t, before)
+}
+
+// silent says yes to a change, and then nothing any more.
+type silent struct{}
+
+func (silent) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
+	if !q.Keep {
+		return true, nil
+	}
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+// notConfirmed makes a bond that nobody keeps: both machines go back by themselves.
+func (v *virtual) notConfirmed(t *testing.T) {
+	before := v.networks(t)
+	journal := &undo.Journal{Dir: t.TempDir()}
+	s := v.open(t, "nvidia", nil, func(o *session.Options) {
+		o.Confirm, o.Journal, o.ChangeTime = silent{}, journal, 40*time.Second
+	})
+	s.Run("bond-setup")
+	e := ended(t, s, "bond-setup")
+	if e.Verdict.Grade != steps.Inconclusive || !strings.Contains(e.Verdict.Reason, "as they were before") {
+		t.Errorf("%s: %s", e.Verdict.Grade, e.Verdict.Reason)
+	}
+	v.same(t, before)
+	if left, err := journal.Entries(); err != nil || len(left) > 0 {
+		t.Errorf("the journal keeps %d entries, %v", len(left), err)
+	}
+}

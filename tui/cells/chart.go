@@ -1,0 +1,532 @@
+package cells
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// chartWidth is the widest that a chart gets: a longer bar says no more.
+const chartWidth = 110
+
+// Chart draws a chart in lines of at most Width columns.
+func (d Drawer) Chart(c steps.Chart) []string {
+	d.Width = min(d.Width, chartWidth)
+	unit := ink.Clean(c.Unit)
+	if c.Shape == steps.LogBars {
+		unit += ", logarithmic"
+	}
+	lines := d.title(c.Title, unit)
+	switch {
+	case d.Width < leastChart:
+		lines = append(lines, d.note("Too narrow for a chart.")...)
+	case c.Shape == steps.Lines:
+		lines = append(lines, d.lines(c)...)
+	default:
+		lines = append(lines, d.bars(c)...)
+	}
+	return d.cut(lines)
+}
+
+const leastChart = 24
+
+// A scale places values on size columns, or rows.
+type scale struct {
+	from, to float64
+	log      bool
+	size     int
+}
+
+// place is where v lies, from 0 to size.
+func (s scale) place(v float64) float64 {
+	from, to := s.from, s.to
+	if s.log {
+		v, from, to = math.Log10(max(v, from)), math.Log10(from), math.Log10(to)
+	}
+	if to <= from {
+		return 0
+	}
+	return min(max((v-from)/(to-from), 0), 1) * float64(s.size)
+}
+
+// column is place as a column that a mark stands in.
+func (s scale) column(v float64) int { return min(s.size-1, int(s.place(v))) }
+
+// usable says that a value can be drawn.
+func usable(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+
+// barScale is pinned to the largest limit, so that a bar's length means the same
+// whatever was measured; with a logarithm it goes over whole decades.
+func barScale(c steps.Chart) scale {
+	s := scale{log: c.Shape == steps.LogBars}
+	least := math.Inf(1)
+	for _, p := range points(c) {
+		if usable(p.Y) {
+			s.to, least = max(s.to, p.Y), min(least, p.Y)
+		}
+	}
+	for _, l := range c.Limits {
+		if usable(l.Value) {
+			s.to, least = max(s.to, l.Value), min(least, l.Value)
+		}
+	}
+	switch {
+	case s.to == 0:
+		s.from, s.to, s.log = 0, 1, false
+	case s.log:
+		// A bar of the least value is seen, too.
+		s.from = math.Pow(10, math.Floor(math.Log10(least*0.8)))
+		s.to = math.Pow(10, math.Ceil(math.Log10(s.to)))
+	}
+	return s
+}
+
+func points(c steps.Chart) []steps.Point {
+	var all []steps.Point
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			if p.Label == "" {
+				p.Label = s.Name
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+const leastBar = 16
+
+// bars draws a bar a point, with its value at the end of the line.
+func (d Drawer) bars(c steps.Chart) []string {
+	k := d.Ink
+	all := points(c)
+	label, value := 0, 1
+	for _, p := range all {
+		label = max(label, lipgloss.Width(ink.Clean(p.Label)))
+		value = max(value, lipgloss.Width(figure(p.Y)))
+	}
+	// Bars tell something from leastBar columns on, and labels that are cut nothing.
+	label = min(label, max(d.Width*2/5, d.Width-value-3-leastBar))
+	s := barScale(c)
+	s.size = d.Width - label - value - 3
+	if s.size < 4 {
+		return d.note("Too narrow for a chart.")
+	}
+	marks := d.marks(c, s)
+	var lines []string
+	for _, p := range all {
+		text := figure(p.Y)
+		strong := k.Strong
+		if !usable(p.Y) {
+			strong = k.Dim
+		}
+		lines = append(lines, ink.Pad(ink.Clean(p.Label), label)+" "+k.Faint.Render("▏")+d.bar(p.Y, s, marks)+" "+strings.Repeat(" ", max(0, value-lipgloss.Width(text)))+strong.Render(text))
+	}
+	indent := strings.Repeat(" ", label+2)
+	lines = append(lines, indent+d.axis(s, ticks(c, s)))
+	return append(lines, d.legend(c.Limits)...)
+}
+
+// marks are the columns of lines across all bars: limits, and decades.
+func (d Drawer) marks(c steps.Chart, s scale) map[int]bool {
+	marks := map[int]bool{}
+	if s.log {
+		for v := s.from * 10; v < s.to*0.99; v *= 10 {
+			marks[s.column(v)] = false
+		}
+	}
+	for _, l := range c.Limits {
+		if usable(l.Value) {
+			marks[s.column(l.Value)] = true
+		}
+	}
+	return marks
+}
+
+// eighths of a block, from none to seven.
+var eighths = []rune(" ▏▎▍▌▋▊▉")
+
+func (d Drawer) bar(v float64, s scale, marks map[int]bool) string {
+	k := d.Ink
+	length := 0.0
+	if usable(v) {
+		// What is more than nothing is seen.
+		length = max(s.place(v), 0.125)
+	}
+	full := int(length)
+	part := int((length - float64(full)) * 8)
+	var b strings.Builder
+	run := 0
+	flush := func() {
+		if run > 0 {
+			b.WriteString(k.RDMA.Render(strings.Repeat("█", run)))
+		}
+		run = 0
+	}
+	for i := range s.size {
+		limit, mark := marks[i]
+		switch {
+		case i < full && limit:
+			flush()
+			b.WriteString(k.RDMACeiling.Render("╎"))
+		case i < full:
+			run++
+		case limit:
+			flush()
+			b.WriteString(k.Ceiling.Render("╎"))
+		case i == full && part > 0:
+			flush()
+			b.WriteString(k.RDMA.Render(string(eighths[part])))
+		case mark:
+			flush()
+			b.WriteString(k.Faint.Render("┊"))
+		default:
+			flush()
+			b.WriteByte(' ')
+		}
+	}
+	flush()
+	return b.String()
+}
+
+// A tick is a word below a column of the axis.
+type tick struct {
+	column int
+	text   string
+}
+
+// ticks are the axis's ends, the limits, and the decades.
+func ticks(c steps.Chart, s scale) []tick {
+	var all []tick
+	if s.log {
+		for v := s.from; v < s.to*1.01; v *= 10 {
+			all = append(all, tick{s.column(v), figure(v)})
+		}
+		return all
+	}
+	all = append(all, tick{0, "0"}, tick{s.size - 1, figure(s.to)})
+	for _, l := range c.Limits {
+		if usable(l.Value) {
+			all = append(all, tick{s.column(l.Value), figure(l.Value)})
+		}
+	}
+	return all
+}
+
+// axis writes the ticks that don't run into one another: the first ones first.
+func (d Drawer) axis(s scale, all []tick) string {
+	line := []rune(strings.Repeat(" ", s.size))
+	for _, t := range all {
+		text := []rune(t.text)
+		at := min(max(0, t.column-len(text)/2), s.size-len(text))
+		if at < 0 {
+			continue
+		}
+		free := true
+		for i := max(0, at-1); i < min(len(line), at+len(text)+1); i++ {
+			free = free && line[i] == ' '
+		}
+		if free {
+			copy(line[at:], text)
+		}
+	}
+	return d.Ink.Dim.Render(strings.TrimRight(string(line), " "))
+}
+
+// legend says what the limits are.
+func (d Drawer) legend(limits []steps.Limit) []string {
+	var parts []string
+	for _, l := range limits {
+		if usable(l.Value) {
+			parts = append(parts, d.Ink.Ceiling.Render("╎")+" "+d.Ink.Dim.Render(figure(l.Value)+" "+ink.Clean(l.Name)))
+		}
+	}
+	return d.flow(parts)
+}
+
+// flow sets parts one after the other, each on a line of its own where it doesn't
+// fit beside the one before.
+func (d Drawer) flow(parts []string) []string {
+	var lines []string
+	line := ""
+	for _, p := range parts {
+		if line != "" && lipgloss.Width(line)+3+lipgloss.Width(p) <= d.Width {
+			line += "   " + p
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		wrapped := ink.Wrap(p, d.Width, "", "  ")
+		lines, line = append(lines, wrapped[:len(wrapped)-1]...), wrapped[len(wrapped)-1]
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// figure writes a value as short as it can be read.
+func figure(v float64) string {
+	switch a := math.Abs(v); {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "–"
+	case v == math.Trunc(v) && a < 1e9:
+		return Thousands(int(v))
+	case a >= 1000:
+		return Thousands(int(math.Round(v)))
+	case a >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case a >= 1:
+		return fmt.Sprintf("%.2f", v)
+	default:
+		return fmt.Sprintf("%.2g", v)
+	}
+}
+
+// round writes a value of an axis, which is no measurement: 2.5 in place of 2.50.
+func round(v float64) string {
+	text := figure(v)
+	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// seriesMarks tell the lines apart without colour.
+var seriesMarks = []rune("●▲■◆○△□◇")
+
+// lines draws each series over a logarithmic X: dots of braille, and a mark of its
+// own at every value.
+func (d Drawer) lines(c steps.Chart) []string {
+	k := d.Ink
+	y := lineScale(c)
+	x := scale{from: math.Inf(1), log: true}
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			if usable(p.X) {
+				x.from, x.to = min(x.from, p.X), max(x.to, p.X)
+			}
+		}
+	}
+	if x.to == 0 {
+		return d.note("There is nothing to draw.")
+	}
+	label := max(lipgloss.Width(round(y.to)), lipgloss.Width(round(y.to/2)), 1)
+	width, height := d.Width-label-2, min(14, max(6, d.Width/6))
+	if width < 8 {
+		return d.note("Too narrow for a chart.")
+	}
+	p := newPlot(width, height)
+	x.size, y.size = width*2-1, height*4-1
+	for _, l := range c.Limits {
+		if usable(l.Value) && l.Value <= y.to {
+			p.limit(height - 1 - int(y.place(l.Value))/4)
+		}
+	}
+	for i, s := range c.Series {
+		p.series(i, s, x, y)
+	}
+	var lines []string
+	middle := height - 1 - int(y.place(y.to/2))/4
+	for row := range height {
+		text := ""
+		switch row {
+		case 0:
+			text = round(y.to)
+		case middle:
+			text = round(y.to / 2)
+		case height - 1:
+			text = "0"
+		}
+		lines = append(lines, k.Dim.Render(strings.Repeat(" ", max(0, label-lipgloss.Width(text)))+text)+" "+k.Faint.Render("▏")+p.row(k, row))
+	}
+	lines = append(lines, strings.Repeat(" ", label+2)+d.axis(scale{size: width}, xTicks(c, x, width)))
+	var parts []string
+	for i, s := range c.Series {
+		parts = append(parts, seriesStyle(k, i).Render(string(seriesMarks[i%len(seriesMarks)]))+" "+ink.Clean(s.Name))
+	}
+	lines = append(lines, d.flow(parts)...)
+	var parted []string
+	for _, l := range c.Limits {
+		if !usable(l.Value) {
+			continue
+		}
+		text := figure(l.Value) + " " + ink.Clean(l.Name)
+		if l.Value > y.to {
+			text += ", above this scale"
+		}
+		parted = append(parted, k.Ceiling.Render("╌")+" "+k.Dim.Render(text))
+	}
+	return append(lines, d.flow(parted)...)
+}
+
+// lineScale goes up to the largest limit; where that is so far away that a line
+// would lie on the floor, to the largest value.
+func lineScale(c steps.Chart) scale {
+	most, limit := 0.0, 0.0
+	for _, p := range points(c) {
+		if usable(p.Y) {
+			most = max(most, p.Y)
+		}
+	}
+	for _, l := range c.Limits {
+		if usable(l.Value) {
+			limit = max(limit, l.Value)
+		}
+	}
+	if limit >= most && limit <= 4*most {
+		return scale{to: limit}
+	}
+	within := 0.0
+	for _, l := range c.Limits {
+		if usable(l.Value) && l.Value >= most && l.Value <= 4*most {
+			within = max(within, l.Value)
+		}
+	}
+	if within > 0 {
+		return scale{to: within}
+	}
+	return scale{to: max(rounded(most), 1e-9)}
+}
+
+// rounded is the next of 1, 2, 5, 10 …
+func rounded(v float64) float64 {
+	if v <= 0 {
+		return 1
+	}
+	p := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, f := range []float64{1, 2, 5, 10} {
+		if f*p >= v*0.999 {
+			return f * p
+		}
+	}
+	return 10 * p
+}
+
+// xTicks are the values of X, the ends first.
+func xTicks(c steps.Chart, x scale, width int) []tick {
+	seen := map[float64]bool{}
+	var values []float64
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			if usable(p.X) && !seen[p.X] {
+				seen[p.X] = true
+				values = append(values, p.X)
+			}
+		}
+	}
+	slices.Sort(values)
+	name := func(v float64) string {
+		if c.XUnit == "bytes" {
+			return binary(v)
+		}
+		return figure(v)
+	}
+	var all []tick
+	add := func(v float64) { all = append(all, tick{min(width-1, int(x.place(v))/2), name(v)}) }
+	add(values[0])
+	add(values[len(values)-1])
+	for i := 2; i < len(values)-1; i += 2 {
+		add(values[i])
+	}
+	for i := 1; i < len(values)-1; i += 2 {
+		add(values[i])
+	}
+	return all
+}
+
+// binary writes a size as 64K or 8M.
+func binary(v float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1 << 30, "G"}, {1 << 20, "M"}, {1 << 10, "K"}} {
+		if v >= u.size && math.Mod(v, u.size) == 0 {
+			return figure(v/u.size) + u.name
+		}
+	}
+	return figure(v)
+}
+
+func seriesStyle(k *ink.Ink, i int) lipgloss.Style {
+	return []lipgloss.Style{k.RDMA, k.IP, k.Mixed, k.Inconclusive, k.Code, k.Pass, k.Fail, k.Accent}[i%8]
+}
+
+// A plot is a field of braille: two dots wide and four high in each column.
+type plot struct {
+	width, height int
+	dots          []rune // of a cell, as bits
+	owner         []int  // the series whose dots they are
+	marks         []rune
+	limits        map[int]bool // rows
+}
+
+func newPlot(width, height int) *plot {
+	n := width * height
+	return &plot{width: width, height: height, dots: make([]rune, n), owner: make([]int, n), marks: make([]rune, n), limits: map[int]bool{}}
+}
+
+func (p *plot) limit(row int) { p.limits[min(p.height-1, max(0, row))] = true }
+
+// brailleBits are the bits of U+2800, by row and column of a dot.
+var brailleBits = [4][2]rune{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
+
+// dot sets one; x counts from the left and y from below.
+func (p *plot) dot(series, x, y int) int {
+	y = p.height*4 - 1 - y
+	if x < 0 || y < 0 || x >= p.width*2 || y >= p.height*4 {
+		return -1
+	}
+	i := y/4*p.width + x/2
+	p.dots[i] |= brailleBits[y%4][x%2]
+	p.owner[i] = series
+	return i
+}
+
+func (p *plot) series(n int, s steps.Series, x, y scale) {
+	before := [2]int{-1, -1}
+	var marked []int
+	for _, q := range s.Points {
+		if !usable(q.X) || math.IsNaN(q.Y) || math.IsInf(q.Y, 0) {
+			continue
+		}
+		at := [2]int{int(math.Round(x.place(q.X))), int(math.Round(y.place(q.Y)))}
+		if before[0] >= 0 {
+			length := max(at[0]-before[0], before[0]-at[0], at[1]-before[1], before[1]-at[1], 1)
+			for i := range length {
+				p.dot(n, before[0]+(at[0]-before[0])*i/length, before[1]+(at[1]-before[1])*i/length)
+			}
+		}
+		if i := p.dot(n, at[0], at[1]); i >= 0 {
+			marked = append(marked, i)
+		}
+		before = at
+	}
+	for _, i := range marked {
+		p.marks[i], p.owner[i] = seriesMarks[n%len(seriesMarks)], n
+	}
+}
+
+func (p *plot) row(k *ink.Ink, row int) string {
+	var b strings.Builder
+	for i := row * p.width; i < (row+1)*p.width; i++ {
+		switch {
+		case p.marks[i] != 0:
+			b.WriteString(seriesStyle(k, p.owner[i]).Render(string(p.marks[i])))
+		case p.dots[i] != 0:
+			b.WriteString(seriesStyle(k, p.owner[i]).Render(string(0x2800 + p.dots[i])))
+		case p.limits[row]:
+			b.WriteString(k.Ceiling.Render("╌"))
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
