@@ -181,7 +181,7 @@ func TestCountersMoveDuringATest(t *testing.T) {
 	out := b.must("spark-02", `f=/sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data
 for i in 1 2 3; do date +%s.%N; read -r v < $f; echo $v; date +%s.%N; sleep 1; done`)
 	var n []float64
-	for _, f := range strings.Fields(out) {
+	for f := range strings.FieldsSeq(out) {
 		v, err := strconv.ParseFloat(f, 64)
 		if err != nil {
 			t.Fatal(err)
