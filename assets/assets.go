@@ -1,5 +1,5 @@
-// Package assets is data that the program carries, and no code: the tutorial's
-// parts, the Python programs of its NIXL cells and the script of the virtual rig.
+// Package assets is data that the program carries, and no code: the parts of the
+// tutorial and of the checklist, the Python programs of its NIXL cells and the script of the virtual rig.
 // Only cmd imports it and hands the files on.
 package assets
 
@@ -9,6 +9,11 @@ import "embed"
 //
 //go:embed tutorial
 var Tutorial embed.FS
+
+// Checklist holds checklist/*.md, read by steps/runbook, too.
+//
+//go:embed checklist
+var Checklist embed.FS
 
 // NIXL holds nixl/*.py. agent.py is what the others share: it stands where their
 // second comment names it (see cmd/railbench/programs.go).

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -49,9 +50,32 @@ type Cell struct {
 	With []string
 	// Own names what railbench does itself in place of a script; Roles is empty then.
 	Own string
+	// Asks has the user confirm the scripts first: they change something that is no
+	// network, and that railbench can't take back.
+	Asks bool
+	// Check is what makes the cell an entry of the checklist.
+	Check Check
 	// Tail is Markdown that stands after the cell.
 	Tail string
 }
+
+// Check is what an entry of the checklist has beside what every cell has: it looks
+// at one thing that can be wrong with a rig.
+type Check struct {
+	// Finds are the faults of the simulated rig that it has to see.
+	Finds []string
+	// Symptoms are phrases that a user sees, or pastes: see Tutorial.Symptom.
+	Symptoms []string
+	// Explains are the cells whose FAIL it may explain; a * stands for anything.
+	Explains []string
+	// Fix is the cell that puts it right; empty where that is for human hands.
+	Fix string
+	// Measures says that it moves data over the rails: it runs alone, after others.
+	Measures bool
+}
+
+// Any says that the cell is a check.
+func (c Check) Any() bool { return len(c.Finds)+len(c.Symptoms) > 0 }
 
 // Where says on which nodes a role runs.
 type Where uint8
@@ -109,15 +133,18 @@ type Ready struct {
 	Port string // a TCP port, or a variable that holds one, that listens on its node
 }
 
-// A Tutorial is the parts in order.
+// A Tutorial is the parts in order, and the checklist beside them.
 type Tutorial struct {
 	Title string
 	Parts []Part
+	// Checklist are the parts whose cells are checks, and the cells that put right
+	// what they find.
+	Checklist []Part
 }
 
-// Cell finds a cell by its id.
+// Cell finds a cell by its id, in the checklist too.
 func (t Tutorial) Cell(id string) (Cell, bool) {
-	for _, p := range t.Parts {
+	for _, p := range t.all() {
 		for _, c := range p.Cells {
 			if c.ID == id {
 				return c, true
@@ -127,7 +154,9 @@ func (t Tutorial) Cell(id string) (Cell, bool) {
 	return Cell{}, false
 }
 
-// Cells lists every cell in order.
+func (t Tutorial) all() []Part { return slices.Concat(t.Parts, t.Checklist) }
+
+// Cells lists every cell of the parts, in order, and none of the checklist.
 func (t Tutorial) Cells() []Cell {
 	var all []Cell
 	for _, p := range t.Parts {
@@ -147,14 +176,15 @@ func (t Tutorial) Undoing(id string) string {
 	return ""
 }
 
-// Select resolves ids of cells and parts to cells in the tutorial's order, each
-// once. An id that names nothing is an error that names the nearest.
+// Select resolves ids of cells and parts, of the checklist too, to cells in the
+// tutorial's order, each once. An id that names nothing is an error that names the
+// nearest.
 func (t Tutorial) Select(ids ...string) ([]Cell, error) {
 	want := map[string]bool{}
 	var known []string
 	for _, id := range ids {
 		found := false
-		for _, p := range t.Parts {
+		for _, p := range t.all() {
 			for _, c := range p.Cells {
 				if c.ID == id || p.ID == id {
 					want[c.ID], found = true, true
@@ -166,7 +196,7 @@ func (t Tutorial) Select(ids ...string) ([]Cell, error) {
 			continue
 		}
 		if known == nil {
-			for _, p := range t.Parts {
+			for _, p := range t.all() {
 				known = append(known, p.ID)
 				for _, c := range p.Cells {
 					known = append(known, c.ID)
@@ -176,9 +206,11 @@ func (t Tutorial) Select(ids ...string) ([]Cell, error) {
 		return nil, fmt.Errorf("there is no cell or part %q%s", id, DidYouMean(id, known))
 	}
 	var cells []Cell
-	for _, c := range t.Cells() {
-		if want[c.ID] {
-			cells = append(cells, c)
+	for _, p := range t.all() {
+		for _, c := range p.Cells {
+			if want[c.ID] {
+				cells = append(cells, c)
+			}
 		}
 	}
 	return cells, nil

@@ -19,7 +19,7 @@ type Notebook struct {
 	Rig      Rig
 	Links    [2]Link              // the connections, by End
 	Cells    map[string]CellState // by cell id; a cell that never ran is missing
-	Running  string               // id of the running cell; empty when idle
+	Running  string               // id of the cell that has been running longest; empty when idle
 	Queue    []string             // ids of the cells that wait, in order
 }
 
@@ -62,7 +62,9 @@ func (n Notebook) Apply(e Event) Notebook {
 		n.Queue = without(n.Queue, e.Cell)
 	case CellStarted:
 		n.Queue = without(n.Queue, e.Cell)
-		n.Running = e.Cell
+		if n.Running == "" {
+			n.Running = e.Cell
+		}
 		n = n.with(e.Cell, CellState{Run: e.Run, Running: true, Started: e.At})
 	case CellPrinted:
 		if c := n.Cells[e.Cell]; c.Run == e.Run && c.Running {
@@ -84,7 +86,7 @@ func (n Notebook) Apply(e Event) Notebook {
 		c.Verdict, c.Bytes, c.Log = e.Verdict, e.Bytes, e.Log
 		n = n.with(e.Cell, c)
 		if n.Running == e.Cell {
-			n.Running = ""
+			n.Running = n.longest()
 		}
 	case CellCleared:
 		if !n.Cells[e.Cell].Running {
@@ -97,6 +99,17 @@ func (n Notebook) Apply(e Event) Notebook {
 		n.Links[e.End] = Link{State: e.State, Why: e.Why, Cause: e.Cause}
 	}
 	return n
+}
+
+// longest is the running cell that began first: checks run side by side.
+func (n Notebook) longest() string {
+	first := ""
+	for id, c := range n.Cells {
+		if c.Running && (first == "" || c.Run < n.Cells[first].Run) {
+			first = id
+		}
+	}
+	return first
 }
 
 func (n Notebook) with(id string, c CellState) Notebook {

@@ -77,7 +77,7 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 func (m *Model) partMark(p steps.Part) (string, lipgloss.Style) {
 	worst, waits := steps.NotRun, false
 	for _, c := range p.Cells {
-		if m.book.Running == c.ID {
+		if m.book.Cells[c.ID].Running {
 			return "●", m.ink.Accent
 		}
 		waits = waits || slices.Contains(m.book.Queue, c.ID)
@@ -93,7 +93,7 @@ func (m *Model) outlineLine(item int, c steps.Cell, width int) string {
 	k := m.ink
 	mark, markStyle := cells.Mark(m.book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k, m.book.Cells[c.ID].Verdict.Grade)
 	switch {
-	case m.book.Running == c.ID:
+	case m.book.Cells[c.ID].Running:
 		mark, markStyle = "●", k.Accent
 	case slices.Contains(m.book.Queue, c.ID):
 		mark, markStyle = "◌", k.Accent

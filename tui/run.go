@@ -11,7 +11,7 @@ func (m *Model) run() tea.Cmd {
 	if !ok {
 		return m.advance()
 	}
-	if m.book.Running == c.ID {
+	if m.book.Cells[c.ID].Running {
 		m.notice = isRunning
 		return nil
 	}

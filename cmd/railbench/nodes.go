@@ -107,14 +107,19 @@ func (b *bench) keepJournal() {
 	}
 }
 
-// tutorial loads the built-in one and checks that the catalog has what it names.
+// tutorial loads the built-in one with the checklist, and checks that the catalog has what it names.
 func tutorial() (steps.Tutorial, steps.Catalog, error) {
 	cat := catalog.New()
 	t, err := runbook.Load(assets.Tutorial, "tutorial")
-	if err == nil {
-		err = runbook.Check(t, cat)
+	if err != nil {
+		return t, cat, err
 	}
-	return t, cat, err
+	list, err := runbook.Load(assets.Checklist, "checklist")
+	if err != nil {
+		return t, cat, err
+	}
+	t.Checklist = list.Parts
+	return t, cat, runbook.Check(t, cat)
 }
 
 // open makes the nodes that the flags ask for. It connects to none of them.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,17 @@ func tutorial(t *testing.T) steps.Tutorial {
 	if err != nil {
 		t.Fatal(err)
 	}
+	list, err := runbook.Load(os.DirFS("../../assets"), "checklist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tut.Checklist = list.Parts
 	return tut
+}
+
+// every is the cells of the tutorial and of the checklist.
+func every(tut steps.Tutorial) []steps.Cell {
+	return slices.Concat(tut.Cells(), tut.Checks(), tut.Fixes())
 }
 
 func TestTutorialNamesWhatIsRegistered(t *testing.T) {
@@ -32,6 +43,8 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 	var ids []string
 	for _, c := range tut.Cells() {
 		ids = append(ids, c.Part+"/"+c.ID)
+	}
+	for _, c := range every(tut) {
 		if c.Own == "" && (c.Judge == "" || c.Limit == 0) || c.Prose == "" {
 			t.Errorf("%s has no judge, limit or prose", c.ID)
 		}
@@ -60,7 +73,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 // Scripts run in whatever sh a node has, and in the simulator's.
 func TestScriptsArePOSIX(t *testing.T) {
 	scripts := map[string]string{"probe": probe.Script}
-	for _, c := range tutorial(t).Cells() {
+	for _, c := range every(tutorial(t)) {
 		for _, r := range c.Roles {
 			scripts[c.ID+" "+r.Name] = r.Script
 		}
@@ -92,7 +105,7 @@ func TestScriptsReadKnownVariables(t *testing.T) {
 		`NIXL_(PYTHON|TLS|PORT|BYTES|READS|DUAL_BYTES|DUAL_READS|GPU_READS|LAT_BYTES|LAT_READS|REGISTER_BYTES|` +
 		`DRAM_BUFFER|VRAM_BUFFER|START|DRAM_MAX|VRAM_MAX|ITERATIONS|WARMUP|THREADS|PROGRESS)|` +
 		`(NIXL_(VERSION|REGISTER|TRANSFER|LATENCY)|GPU_STAGING)_PY)$`)
-	for _, c := range tutorial(t).Cells() {
+	for _, c := range every(tutorial(t)) {
 		for _, r := range c.Roles {
 			file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(r.Script), c.ID)
 			if err != nil {

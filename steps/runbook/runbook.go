@@ -122,6 +122,16 @@ func Title(src []byte) string {
 //	change=A,B    it changes the network: the variables that hold the interfaces
 //	undoes=ID     it takes back what that cell changed
 //	with=A,B      the services that railbench runs for it
+//	asks          the user confirms its scripts first: they change no network, and
+//	              can't be taken back
+//
+// A cell with one of the first two is a check, an entry of the checklist:
+//
+//	finds=A,B     the simulated rig's faults that it has to see
+//	symptoms="A; B"  phrases that a user sees or pastes; * stands for anything
+//	explains=A,B  the cells whose FAIL it may explain; * stands for anything
+//	fix=ID        the cell that puts it right
+//	measures      it moves data over the rails: it runs alone
 //
 // A fence of the language railbench in place of sh holds the name of what
 // railbench does itself: summary.
@@ -286,8 +296,13 @@ func checkRoles(c steps.Cell) error {
 	if c.Own != "" && len(c.Roles) > 0 {
 		return errors.New("what railbench does itself is the only script of its cell")
 	}
-	if c.Change.Undoes != "" && !c.Change.Any() {
+	switch {
+	case c.Change.Undoes != "" && !c.Change.Any():
 		return errors.New("it has undoes= and no change=")
+	case c.Asks && c.Change.Any():
+		return errors.New("it has asks and change=: a change asks anyway")
+	case !c.Check.Any() && (c.Check.Fix != "" || c.Check.Measures || c.Check.Explains != nil):
+		return errors.New("it has fix=, explains= or measures, and is no check: finds= or symptoms= is missing")
 	}
 	if c.Change.Any() {
 		return checkChange(c)
@@ -442,8 +457,8 @@ func attributes(info string) (language string, all []attribute, err error) {
 }
 
 var (
-	valued = []string{"cell", "role", "on", "ready", "each", "parse", "judge", "needs", "limit", "stall", "change", "undoes", "with", "rails"}
-	bare   = []string{"counters", "root", "together", "unbonded"}
+	valued = []string{"cell", "role", "on", "ready", "each", "parse", "judge", "needs", "limit", "stall", "change", "undoes", "with", "rails", "finds", "symptoms", "explains", "fix"}
+	bare   = []string{"counters", "root", "together", "unbonded", "asks", "measures"}
 )
 
 // role reads a fence's attributes: those of the cell into the open cell.
@@ -518,11 +533,23 @@ func (r *reader) attribute(role *steps.Role, a attribute) error {
 	case "undoes":
 		c.Change.Undoes = a.value
 	case "needs":
-		return list(a, &c.Needs)
+		return list(a, ",", &c.Needs)
 	case "change":
-		return list(a, &c.Change.Set)
+		return list(a, ",", &c.Change.Set)
 	case "with":
-		return list(a, &c.With)
+		return list(a, ",", &c.With)
+	case "asks":
+		c.Asks = true
+	case "measures":
+		c.Check.Measures = true
+	case "fix":
+		c.Check.Fix = a.value
+	case "finds":
+		return list(a, ",", &c.Check.Finds)
+	case "explains":
+		return list(a, ",", &c.Check.Explains)
+	case "symptoms":
+		return list(a, ";", &c.Check.Symptoms)
 	case "limit":
 		return duration(a, &c.Limit)
 	case "stall":
@@ -533,9 +560,9 @@ func (r *reader) attribute(role *steps.Role, a attribute) error {
 	return nil
 }
 
-// list reads A,B.
-func list(a attribute, to *[]string) error {
-	for item := range strings.SplitSeq(a.value, ",") {
+// list reads A,B, or what else stands between them.
+func list(a attribute, between string, to *[]string) error {
+	for item := range strings.SplitSeq(a.value, between) {
 		if item = strings.TrimSpace(item); item == "" {
 			return fmt.Errorf("%s=%s has an empty name", a.name, a.value)
 		}
@@ -587,9 +614,28 @@ func readiness(value string) (steps.Ready, error) {
 	return steps.Ready{}, fmt.Errorf("ready=%s is unknown%s: port:N or line:REGEX", value, steps.DidYouMean(kind, []string{"port", "line"}))
 }
 
-// Check says whether everything that a tutorial names is registered.
+// Check says whether everything that a tutorial names is there, and each id means
+// one thing.
 func Check(t steps.Tutorial, c steps.Catalog) error {
-	for _, cell := range t.Cells() {
+	seen := map[string]bool{}
+	for _, p := range slices.Concat(t.Parts, t.Checklist) {
+		ids := []string{p.ID}
+		for _, cell := range p.Cells {
+			ids = append(ids, cell.ID)
+		}
+		for _, id := range ids {
+			if seen[id] {
+				return fmt.Errorf("the id %q is in the tutorial or the checklist twice", id)
+			}
+			seen[id] = true
+		}
+	}
+	for _, cell := range slices.Concat(t.Cells(), t.Fixes(), t.Checks()) {
+		if fix := cell.Check.Fix; fix != "" {
+			if f, ok := t.Cell(fix); !ok || !f.Asks && !f.Change.Any() {
+				return fmt.Errorf("the check %q: fix=%s names no cell that changes anything", cell.ID, fix)
+			}
+		}
 		if _, ok := c.Own[cell.Own]; !ok && cell.Own != "" {
 			return fmt.Errorf("the cell %q: railbench does no %q%s", cell.ID, cell.Own, steps.DidYouMean(cell.Own, names(c.Own)))
 		}

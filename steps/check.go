@@ -1,0 +1,118 @@
+package steps
+
+import (
+	"slices"
+	"strings"
+)
+
+// Checks lists the checks in the order in which they run: those that measure come
+// last.
+func (t Tutorial) Checks() []Cell {
+	var looks, measures []Cell
+	for _, p := range t.Checklist {
+		for _, c := range p.Cells {
+			switch {
+			case !c.Check.Any():
+			case c.Check.Measures:
+				measures = append(measures, c)
+			default:
+				looks = append(looks, c)
+			}
+		}
+	}
+	return slices.Concat(looks, measures)
+}
+
+// Fixes lists the cells of the checklist that are no checks.
+func (t Tutorial) Fixes() []Cell {
+	var all []Cell
+	for _, p := range t.Checklist {
+		for _, c := range p.Cells {
+			if !c.Check.Any() {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// Symptom lists the checks that could explain a text: an error message, a cell's
+// reason, or words such as "TCP near zero". The checks that match best come first.
+func (t Tutorial) Symptom(text string) []Cell {
+	return t.best(func(c Cell) int {
+		most := 0
+		for _, s := range c.Check.Symptoms {
+			if says(text, s) {
+				most = max(most, len(s))
+			}
+		}
+		return most
+	})
+}
+
+// Explaining lists the checks that could explain why a cell came to a verdict: those
+// that its reason or what it printed leads to, and then those that name the cell.
+func (t Tutorial) Explaining(cell, said string) []Cell {
+	found := t.Symptom(said)
+	for _, c := range t.Checks() {
+		named := slices.ContainsFunc(c.Check.Explains, func(pattern string) bool { return like(cell, pattern) })
+		if named && !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// best lists the checks with a score above 0, the highest first.
+func (t Tutorial) best(score func(Cell) int) []Cell {
+	var found []Cell
+	scores := map[string]int{}
+	for _, c := range t.Checks() {
+		if n := score(c); n > 0 {
+			scores[c.ID] = n
+			found = append(found, c)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Cell) int { return scores[b.ID] - scores[a.ID] })
+	return found
+}
+
+// says reports that a text has a phrase in it: without regard to case and white
+// space, and with * for anything between two parts of it. A text of a few words that
+// is a part of the phrase says it, too: nobody types all of it.
+func says(text, phrase string) bool {
+	text, phrase = plain(text), plain(phrase)
+	if has(text, phrase) {
+		return true
+	}
+	return len(text) >= leastTyped && strings.Contains(phrase, text)
+}
+
+// leastTyped is how many letters of a phrase are enough to mean it.
+const leastTyped = 5
+
+func plain(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
+
+func has(text, pattern string) bool {
+	found := false
+	for part := range strings.SplitSeq(pattern, "*") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text, found = text[i+len(part):], true
+	}
+	return found
+}
+
+// like reports that a whole name is as a pattern has it.
+func like(name, pattern string) bool {
+	before, after, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return name == pattern
+	}
+	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
+}

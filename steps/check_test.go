@@ -1,0 +1,114 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+)
+
+func checklist() Tutorial {
+	check := func(id string, c Check) Cell {
+		c.Finds = append(c.Finds, "fault-of-"+id)
+		return Cell{ID: id, Check: c}
+	}
+	return Tutorial{
+		Parts: []Part{{ID: "part", Cells: []Cell{{ID: "tcp-single"}, {ID: "gids"}}}},
+		Checklist: []Part{
+			{ID: "first", Cells: []Cell{
+				check("speed", Check{Measures: true, Explains: []string{"gids"}}),
+				check("mtu-equal", Check{Symptoms: []string{"TCP near zero", "Cwnd * 1.41 KBytes"}, Explains: []string{"tcp-*"}}),
+			}},
+			{ID: "second", Cells: []Cell{
+				check("ranks", Check{Symptoms: []string{"Rank * >= global size"}}),
+				check("ports", Check{Symptoms: []string{"Rank 1", "Address already in use"}, Explains: []string{"gids"}}),
+				{ID: "fix-ports"},
+			}},
+		},
+	}
+}
+
+func ids(cells []Cell) string {
+	var all []string
+	for _, c := range cells {
+		all = append(all, c.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestChecks(t *testing.T) {
+	list := checklist()
+	if got := ids(list.Checks()); got != "mtu-equal ranks ports speed" {
+		t.Errorf("checks: %s: those that measure come last", got)
+	}
+	if got := ids(list.Fixes()); got != "fix-ports" {
+		t.Errorf("fixes: %s", got)
+	}
+	if got := ids(list.Cells()); got != "tcp-single gids" {
+		t.Errorf("the tutorial's cells: %s", got)
+	}
+	if _, ok := list.Cell("ports"); !ok {
+		t.Error("a check is not found by its id")
+	}
+	if found, err := list.Select("second", "gids"); err != nil || ids(found) != "gids ranks ports fix-ports" {
+		t.Errorf("selected %s, %v", ids(found), err)
+	}
+}
+
+func TestSymptom(t *testing.T) {
+	for text, want := range map[string]string{
+		"E0312 worker.cpp:210] Rank 2 >= global size 2":     "ranks",
+		"rank 1 >= GLOBAL size 1":                           "ranks ports", // the longer phrase first
+		"[  5]  0.00-1.00 sec  1 MBytes  Cwnd  1.41 KBytes": "mtu-equal",
+		"near zero":                      "mtu-equal", // a part of a phrase
+		"bind: Address  already\nin use": "ports",
+		"":                               "",
+		"zero":                           "", // too short to mean it
+		"something else":                 "",
+		"global size >= Rank":            "", // the parts in another order
+	} {
+		if got := ids(checklist().Symptom(text)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestExplaining(t *testing.T) {
+	list := checklist()
+	if got := ids(list.Explaining("tcp-parallel", "")); got != "mtu-equal" {
+		t.Errorf("tcp-parallel: %s", got)
+	}
+	if got := ids(list.Explaining("gids", "Rank 0 >= global size 0")); got != "ranks ports speed" {
+		t.Errorf("gids: %s: what the words lead to comes first", got)
+	}
+	if got := list.Explaining("other", "no words"); len(got) > 0 {
+		t.Errorf("other: %s", ids(got))
+	}
+}
+
+// Checks run side by side: the one that began first stands for all of them.
+func TestRunningTogether(t *testing.T) {
+	n := NewNotebook(checklist())
+	for i, id := range []string{"ranks", "ports"} {
+		n = n.Apply(CellStarted{Run: RunID(i + 1), Cell: id})
+	}
+	if n.Running != "ranks" {
+		t.Errorf("%q runs", n.Running)
+	}
+	n = n.Apply(CellEnded{Run: 1, Cell: "ranks"})
+	if n.Running != "ports" || n.Cells["ranks"].Running {
+		t.Errorf("%q runs after ranks has ended", n.Running)
+	}
+	if n = n.Apply(CellEnded{Run: 2, Cell: "ports"}); n.Running != "" {
+		t.Errorf("%q runs at the end", n.Running)
+	}
+}
+
+func TestLike(t *testing.T) {
+	for _, x := range []struct {
+		name, pattern string
+		want          bool
+	}{{"tcp-single", "tcp-*", true}, {"tcp-", "tcp-*", true}, {"tc", "tcp-*", false}, {"gids", "gids", true}, {"gids2", "gids", false}, {"ib-write-bw", "*-bw", true}, {"aa", "a*aa", false}} {
+		if like(x.name, x.pattern) != x.want {
+			t.Errorf("like(%q, %q) is %v", x.name, x.pattern, !x.want)
+		}
+	}
+}
