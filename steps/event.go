@@ -110,7 +110,9 @@ type ChangeQuestion struct {
 	Title string
 	// Keep is false before the change. After it Deadline is when the nodes go back
 	// by themselves, and Found what was seen.
-	Keep     bool
+	Keep bool
+	// Final says that it is no change of the network, and can't be taken back.
+	Final    bool
 	Deadline time.Time
 	Found    Verdict
 	// Scripts are what runs as root, by End; Sets are the interfaces that they change.

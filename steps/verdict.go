@@ -10,8 +10,10 @@ type Verdict struct {
 	Grade    Grade      `json:"verdict"`
 	Reason   string     `json:"reason"` // one or two plain sentences
 	Evidence []Evidence `json:"evidence"`
-	Tables   []Table    `json:"tables,omitempty"`
-	Charts   []Chart    `json:"charts,omitempty"`
+	// Node is the node that what is wrong is about; empty where that is both or none.
+	Node   string  `json:"node,omitempty"`
+	Tables []Table `json:"tables,omitempty"`
+	Charts []Chart `json:"charts,omitempty"`
 }
 
 // A Grade is one of five.

@@ -153,10 +153,17 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 		keys("y", "keep it", "n, esc", "go back now")
 	case q.Change != nil:
 		title = "Change the network?"
-		say(q.Change.Title + ": as root, on both nodes or on neither. It is looked at afterwards, and goes back by itself unless you keep it.")
+		what := q.Change.Title + ": as root, on both nodes or on neither. It is looked at afterwards, and goes back by itself unless you keep it."
+		if q.Change.Final {
+			title = ink.Clean(q.Change.Title) + "?"
+			what = "This is what runs. It changes no network, and can't be taken back."
+		}
+		say(what)
 		lines = append(lines, "")
 		for _, e := range steps.Ends {
-			fact(q.Change.Nodes[e], strings.Join(q.Change.Sets[e], " "))
+			if !q.Change.Final {
+				fact(q.Change.Nodes[e], strings.Join(q.Change.Sets[e], " "))
+			}
 		}
 		for _, w := range q.Change.Warnings {
 			lines = append(lines, ink.Wrap(k.Warn.Render(ink.Clean(w)), width, "", "")...)

@@ -64,6 +64,14 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 		}
 		return yes, err
 	}
+	if q.Final {
+		fmt.Fprintf(a.out, "%s:\n", q.Title)
+		for _, e := range steps.Ends {
+			fmt.Fprintf(a.out, "# --- on %s\n%s", q.Nodes[e], q.Scripts[e])
+		}
+		fmt.Fprint(a.out, "Run this? It can't be taken back. (yes/no) ")
+		return a.yes(ctx)
+	}
 	fmt.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
 	for _, e := range steps.Ends {
 		fmt.Fprintf(a.out, "# --- on %s, interfaces %s\n%s", q.Nodes[e], strings.Join(q.Sets[e], " "), q.Scripts[e])

@@ -93,7 +93,7 @@ was measured is what the hardware can do. Without a rig it simulates one.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
-	root.AddCommand(runCommand(&rig), undoCommand(&rig), listCommand(), initCommand(&rig), simCommand(), virtualCommand())
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), undoCommand(&rig), listCommand(), initCommand(&rig), simCommand(), virtualCommand())
 	return root
 }
 

@@ -96,10 +96,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	closed := s.Close()
 	b.remind(cmd.ErrOrStderr())
 	if !probed {
-		found = steps.Rig{Name: b.options.Rig, Simulated: b.options.Simulated}
-		for _, e := range steps.Ends {
-			found.Nodes[e].Name, found.Nodes[e].Where = b.options.Nodes[e].Name(), b.options.Where[e]
-		}
+		found = named(b)
 	}
 	result := newReport(found, cells, report.ended)
 	if f.json {
@@ -118,7 +115,16 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	case closed != nil:
 		return status{exitUnreachable, closed}
 	}
-	return result.status()
+	return outcome(result.Summary)
+}
+
+// named is a rig of which nothing is known but how its nodes are called.
+func named(b *bench) steps.Rig {
+	rig := steps.Rig{Name: b.options.Rig, Simulated: b.options.Simulated}
+	for _, e := range steps.Ends {
+		rig.Nodes[e].Name, rig.Nodes[e].Where = b.options.Nodes[e].Name(), b.options.Where[e]
+	}
+	return rig
 }
 
 // plan prints what would be executed. Looking at the nodes is what it needs to
@@ -445,21 +451,27 @@ func (r report) table(out io.Writer) error {
 			return err
 		}
 	}
-	var sums []string
-	for _, g := range grades {
-		if n := r.Summary[g.String()]; n > 0 {
-			sums = append(sums, fmt.Sprintf("%d %s", n, g))
-		}
-	}
-	_, err := fmt.Fprintln(out, strings.Join(sums, ", "))
+	_, err := fmt.Fprintln(out, sums(r.Summary))
 	return err
 }
 
-func (r report) status() error {
+// sums are the grades with how often each was given.
+func sums(summary map[string]int) string {
+	var all []string
+	for _, g := range grades {
+		if n := summary[g.String()]; n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", n, g))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// outcome is the exit status that follows from the grades.
+func outcome(summary map[string]int) error {
 	switch {
-	case r.Summary[steps.Fail.String()] > 0:
+	case summary[steps.Fail.String()] > 0:
 		return status{code: exitFail}
-	case r.Summary[steps.Inconclusive.String()] > 0:
+	case summary[steps.Inconclusive.String()] > 0:
 		return status{code: exitInconclusive}
 	default:
 		return nil

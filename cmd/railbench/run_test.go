@@ -260,8 +260,8 @@ func TestStatusOfAReport(t *testing.T) {
 			ended[g.String()] = steps.CellEnded{Verdict: steps.Verdict{Grade: g}}
 		}
 		got := exitOK
-		if err := newReport(steps.Rig{}, cells, ended).status(); err != nil {
-			got = err.(status).code //nolint:errorlint // status() gives nothing else
+		if err := outcome(newReport(steps.Rig{}, cells, ended).Summary); err != nil {
+			got = err.(status).code //nolint:errorlint // outcome gives nothing else
 		}
 		if got != c.want {
 			t.Errorf("%v: %d, want %d", c.grades, got, c.want)

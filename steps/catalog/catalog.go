@@ -116,6 +116,8 @@ type finding struct {
 	// device; 0 where it is about none.
 	rail int
 	dev  string
+	// node is the one that it is about; empty for both or none.
+	node string
 }
 
 // A report gathers findings and evidence into a verdict.
@@ -131,6 +133,15 @@ func (r *report) add(g steps.Grade, format string, args ...any) {
 		text = capital(text)
 	}
 	r.note(finding{grade: g, text: text})
+}
+
+// at adds a finding that is about one node, which the text names.
+func (r *report) at(rig steps.Rig, e steps.End, g steps.Grade, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !strings.HasPrefix(format, "%") {
+		text = capital(text)
+	}
+	r.note(finding{grade: g, text: text, node: nodeName(rig, e)})
 }
 
 // on adds a finding about the rail of a measurement.
@@ -186,9 +197,16 @@ func (r *report) verdict(pass ...string) steps.Verdict {
 		v.Evidence = []steps.Evidence{}
 	}
 	var texts []string
-	for _, f := range r.sorted() {
+	for i, f := range r.sorted() {
 		v.Grade = v.Grade.Worst(f.grade)
 		texts = append(texts, f.text)
+		switch {
+		case f.grade < v.Grade || v.Grade <= steps.Pass: // what is worse is what it is about
+		case i == 0:
+			v.Node = f.node
+		case f.node != v.Node:
+			v.Node = ""
+		}
 	}
 	if v.Grade == steps.Pass {
 		var first []string

@@ -124,10 +124,15 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: it breaks and is made again, or %s goes back by itself.", dev, q.Nodes[e], q.Nodes[e]))
 		}
 	}
-	if t.s.o.Confirm == nil {
+	return t.put(ctx, q)
+}
+
+// put puts a question to the user. A verdict says that the answer was no.
+func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, error) {
+	if r.s.o.Confirm == nil {
 		return nil, errors.New("a change has to be confirmed, and nobody is there to ask: run it with --yes")
 	}
-	ok, err := t.s.o.Confirm.Change(ctx, q)
+	ok, err := r.s.o.Confirm.Change(ctx, q)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("ask before the change: %w", err)
@@ -139,6 +144,21 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 		return verdict(steps.Inconclusive, "You did not keep it."), nil
 	}
 	return nil, nil
+}
+
+// confirm asks before scripts that change something else than the network. A
+// verdict says that the answer was no.
+func (r *run) confirm(ctx context.Context, rig steps.Rig) (*steps.Verdict, error) {
+	q := steps.ChangeQuestion{Cell: r.cell.ID, Title: r.cell.Title, Final: true}
+	for _, e := range steps.Ends {
+		q.Nodes[e] = rig.Nodes[e].Name
+		for _, role := range r.cell.Roles {
+			if slices.Contains(role.On.Ends(), e) {
+				q.Scripts[e] += r.script(rig, -1, role, e, r.limit()).Text()
+			}
+		}
+	}
+	return r.put(ctx, q)
 }
 
 // root says whether a script can run as root on both nodes: before anything is

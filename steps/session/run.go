@@ -48,6 +48,7 @@ type run struct {
 	cell steps.Cell
 	name string         // $RUN
 	own  *steps.Verdict // of a change that is not there to be judged
+	seen *look          // a look at the nodes that was just taken; nil for one of its own
 	// vars are what the services give the scripts, by End.
 	vars [2]map[string]string
 	// printed is when a role last printed a line.
@@ -62,10 +63,13 @@ type run struct {
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
 func (r *run) do(ctx context.Context) (steps.Result, error) {
-	rig, err := r.s.probe(ctx, fresh)
+	rig, err := r.look(ctx)
 	r.s.note(err)
 	result := steps.Result{Rig: rig}
 	if err != nil {
+		if r.cell.Check.Any() && ctx.Err() == nil {
+			return result, nil // that a node does not answer is a finding
+		}
 		return result, err
 	}
 	if r.cell.Own != "" {
@@ -87,11 +91,20 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	}
 	if planner := r.s.o.Catalog.Plans[r.cell.Judge]; planner != nil && !r.cell.Change.Any() {
 		plan := planner(rig, params(r.s.o))
-		if plan.Refuse != "" {
+		switch {
+		case plan.Refuse != "":
 			return result, errors.New("not run: " + plan.Refuse)
+		case plan.Nothing != "":
+			result.Changed = &steps.Changed{Nothing: plan.Nothing, After: rig}
+			return result, nil
 		}
 		for _, e := range steps.Ends {
 			maps.Copy(r.vars[e], plan.Vars[e])
+		}
+	}
+	if r.cell.Asks {
+		if r.own, err = r.confirm(ctx, rig); r.own != nil || err != nil {
+			return result, err
 		}
 	}
 	if r.cell.Change.Any() {
@@ -110,6 +123,13 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 		result.Stages = append(result.Stages, r.stage(ctx, rig, i))
 	}
 	return result, nil
+}
+
+func (r *run) look(ctx context.Context) (steps.Rig, error) {
+	if r.seen != nil {
+		return r.seen.rig, r.seen.err
+	}
+	return r.s.probe(ctx, fresh)
 }
 
 // missing says which tool the cell needs and a node does not have.

@@ -133,7 +133,8 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run queues cells in this order. The queue stops at the first FAIL.
+// Run queues cells in this order. The queue stops at the first FAIL of a cell that
+// is no check. Checks that measure nothing run side by side.
 func (s *Session) Run(ids ...string) { s.enqueue(ids) }
 
 func (s *Session) enqueue(ids []string) {
@@ -270,16 +271,16 @@ func (s *Session) serve() {
 				return
 			}
 		}
-		id := s.queue[0]
-		s.queue = s.queue[1:]
-		s.runs++
-		run := steps.RunID(s.runs)
 		ctx, cancel := context.WithCancel(s.life)
 		s.interrupt = cancel
-		s.mu.Unlock()
-
-		cell, _ := s.o.Tutorial.Cell(id)
-		s.run(ctx, run, cell)
+		if cell, _ := s.o.Tutorial.Cell(s.queue[0]); looks(cell) {
+			s.mu.Unlock()
+			s.survey(ctx)
+		} else {
+			id := s.take()
+			s.mu.Unlock()
+			s.run(ctx, id, cell, nil)
+		}
 		cancel()
 
 		s.mu.Lock()
@@ -288,14 +289,22 @@ func (s *Session) serve() {
 	}
 }
 
-// run runs one cell from its first event to its last.
-func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) {
+// take takes the first cell from the queue for a run; mu is held.
+func (s *Session) take() steps.RunID {
+	s.queue = s.queue[1:]
+	s.runs++
+	return steps.RunID(s.runs)
+}
+
+// run runs one cell from its first event to its last. seen, where not nil, is a
+// look at the nodes that it shares with others.
+func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen *look) {
 	began := time.Now()
 	s.out.put(steps.CellStarted{Run: id, Cell: cell.ID, At: began})
 	if s.o.Limit > 0 {
 		cell.Limit = s.o.Limit
 	}
-	r := &run{s: s, id: id, cell: cell, name: newRun()}
+	r := &run{s: s, id: id, cell: cell, name: newRun(), seen: seen}
 	r.openLog(s.o.Logs)
 	result, err := r.do(ctx)
 	ended := steps.CellEnded{Run: id, Cell: cell.ID}
@@ -314,7 +323,7 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) {
 		ended.Bytes = append(ended.Bytes, st.Bytes...)
 	}
 	ended.Log = r.closeLog()
-	if cell.Own == "" {
+	if cell.Own == "" && !cell.Check.Any() {
 		s.remember(steps.Outcome{Cell: cell, Result: result, Verdict: ended.Verdict, At: time.Now()})
 	}
 	s.mu.Lock()
@@ -323,7 +332,7 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell) {
 	ended.At = time.Now()
 	ended.Elapsed = ended.At.Sub(began)
 	s.mu.Lock()
-	if ended.Verdict.Grade == steps.Fail {
+	if ended.Verdict.Grade == steps.Fail && !cell.Check.Any() {
 		// Before anybody can see the end: what is queued after it is meant.
 		s.drop()
 	}

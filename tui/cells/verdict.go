@@ -96,7 +96,7 @@ func (b *body) fact(name int, e steps.Evidence) {
 	label := ink.Clean(e.Name)
 	text := b.k.Strong.Render(Value(e.Value, e.Unit))
 	if e.Expected != nil {
-		text += ", " + b.k.Dim.Render(band(*e.Expected, e.Unit))
+		text += ", " + b.k.Dim.Render(Band(*e.Expected, e.Unit))
 	}
 	first := "    " + b.k.Dim.Render(ink.Pad(label, name)) + "  "
 	if lipgloss.Width(label) > name {
@@ -143,7 +143,8 @@ func Number(v float64) string {
 	}
 }
 
-func band(x steps.Expected, unit string) string {
+// Band writes what a value was compared with, and where that comes from.
+func Band(x steps.Expected, unit string) string {
 	s := "expected"
 	switch {
 	case x.Min != nil && x.Max != nil && *x.Min == *x.Max:

@@ -1,0 +1,4 @@
+package main
+
+// hardwareMay is mayFind's for the checks of the hardware.
+var hardwareMay = map[string][]string{}

@@ -1,0 +1,4 @@
+package main
+
+// networkMay is mayFind's for the checks of the network.
+var networkMay = map[string][]string{}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+)
+
+// diagnose runs the checklist on the simulated rig and gives the object that --json
+// prints, the exit status and what stderr got.
+func diagnose(t *testing.T, args ...string) (doctorReport, int, string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := Main(append([]string{"doctor", "--rig", "sim", "--speed", "50", "--json"}, args...), strings.NewReader(""), &stdout, &stderr)
+	var r doctorReport
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
+	}
+	return r, code, stderr.String()
+}
+
+func (r doctorReport) wantCode(unreachable bool) int {
+	has := func(g steps.Grade) bool {
+		return slices.ContainsFunc(r.Checks, func(c checkReport) bool { return c.Verdict == g })
+	}
+	switch {
+	case unreachable:
+		return exitUnreachable
+	case has(steps.Fail):
+		return exitFail
+	case has(steps.Inconclusive):
+		return exitInconclusive
+	default:
+		return exitOK
+	}
+}
+
+// mayFind lists, by fault, the checks that may see it beside those that have to: it
+// is no fault of theirs, and what they say follows from it. "*" is all of them.
+func mayFind(fault string) []string {
+	if fault == "peer-dead" {
+		return []string{"*"}
+	}
+	return slices.Concat(networkMay[fault], hardwareMay[fault], softwareMay[fault])
+}
+
+// TestHealthyRigHasNoFinding: on a rig without a fault every check passes, on the
+// evidence of something.
+func TestHealthyRigHasNoFinding(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []string{"1", "18446744073709551615"} {
+		r, code, stderr := diagnose(t, "--seed", seed)
+		if code != exitOK {
+			t.Errorf("seed %s: exit %d: %s", seed, code, stderr)
+		}
+		for _, c := range r.Checks {
+			if c.Verdict != steps.Pass || c.Reason == "" || len(c.Evidence) == 0 || c.Fix != "" {
+				t.Errorf("seed %s: %s: %s: %q, on %d pieces of evidence, fix %q", seed, c.ID, c.Verdict, c.Reason, len(c.Evidence), c.Fix)
+			}
+		}
+	}
+}
+
+// TestEveryFaultIsFound breaks the rig in every way that there is and runs every
+// check: a check that always passes is found, and so is one that fires at everything.
+func TestEveryFaultIsFound(t *testing.T) {
+	t.Parallel()
+	list, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	finds := map[string][]string{} // checks, by fault
+	for _, c := range list.Checks() {
+		if len(c.Check.Finds) == 0 {
+			t.Errorf("%s finds no fault: a check that can't fail proves nothing", c.ID)
+		}
+		for _, f := range c.Check.Finds {
+			if !slices.ContainsFunc(sim.Faults(), func(known sim.Fault) bool { return known.Name == f }) {
+				t.Errorf("%s finds %q, and the rig has no such fault", c.ID, f)
+			}
+			finds[f] = append(finds[f], c.ID)
+		}
+	}
+	for _, f := range sim.Faults() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			want, may := finds[f.Name], mayFind(f.Name)
+			if len(want) == 0 {
+				t.Error("no check finds it")
+			}
+			r, code, stderr := diagnose(t, "--fault", f.Name)
+			for _, c := range r.Checks {
+				switch {
+				case c.Reason == "":
+					t.Errorf("%s: %s without a reason", c.ID, c.Verdict)
+				case slices.Contains(want, c.ID) && (c.Verdict == steps.Pass || c.Verdict == steps.Skipped):
+					t.Errorf("%s doesn't find it: %s: %s", c.ID, c.Verdict, c.Reason)
+				case !slices.Contains(want, c.ID) && c.Verdict != steps.Pass && !slices.Contains(may, c.ID) && !slices.Contains(may, "*"):
+					t.Errorf("%s has nothing to do with it: %s: %s", c.ID, c.Verdict, c.Reason)
+				}
+			}
+			if wantCode := r.wantCode(f.Name == "peer-dead"); code != wantCode {
+				t.Errorf("exit %d, want %d: %s", code, wantCode, stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,407 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+type doctorFlags struct {
+	json, fix, yes, list, verbose bool
+	symptom                       string
+	timeout                       time.Duration
+}
+
+func doctorCommand(rig *rigFlags) *cobra.Command {
+	var f doctorFlags
+	cmd := &cobra.Command{
+		Use:   "doctor [CHECK…]",
+		Short: "Say what is wrong with the rig, and put it right",
+		Long: `Runs the checklist: every check, the ones that are named, or those that could
+explain a symptom. It looks and changes nothing, unless --fix is given: then it
+offers what puts right what it found, and checks again.
+
+Exit status: 0 nothing is wrong (a WARN is told); 1 a check FAILed; 2 wrong usage
+or configuration; 3 a node can't be reached; 4 nothing failed but something was
+INCONCLUSIVE.`,
+		Example: `  railbench doctor
+  railbench doctor mtu-equal gid-index
+  railbench doctor --symptom "TCP near zero"
+  ib_write_bw … 2>&1 | railbench doctor --symptom -
+  railbench doctor --fix`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
+	cmd.Flags().BoolVar(&f.fix, "fix", false, "offer to put right what was found, and check again")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --fix: make each fix, and keep what works, without asking")
+	cmd.Flags().BoolVar(&f.list, "list", false, "print the checks, and the symptoms that lead to them")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the evidence of what passed, too")
+	cmd.Flags().StringVar(&f.symptom, "symptom", "", "only the checks that could explain this text; - reads it from stdin")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "limit of the whole run, for example 1m; what is not done then is INCONCLUSIVE")
+	return cmd
+}
+
+func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
+	ctx := cmd.Context()
+	if f.timeout < 0 {
+		return usage(fmt.Errorf("--timeout %s is negative", f.timeout))
+	}
+	t, _, err := tutorial()
+	if err != nil {
+		return err
+	}
+	if f.list {
+		return listChecks(cmd.OutOrStdout(), t, f.json)
+	}
+	checks, err := f.checks(t, args, cmd.InOrStdin())
+	if err != nil {
+		return usage(err)
+	}
+	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
+	if f.fix && confirm == nil {
+		return usage(errors.New("nobody is there to ask before a fix: give --yes"))
+	}
+	b, err := rig.open(ctx, ask)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if f.fix {
+		b.options.Confirm = confirm
+	}
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the --timeout of %s was reached", f.timeout))
+		defer cancel()
+	}
+	b.options.Logs = logDir()
+	s := session.New(b.options)
+	b.onState = s.State
+	s.Open()
+	d := doctor{tutorial: t, session: s, out: cmd.ErrOrStderr(), ended: map[string]steps.CellEnded{}, fixed: map[string]bool{}}
+	d.run(ctx, checks)
+	if f.fix {
+		d.fix(ctx, checks)
+	}
+	found, probed := s.Rig()
+	unreachable := s.Unreachable()
+	closed := s.Close()
+	b.remind(cmd.ErrOrStderr())
+	if !probed {
+		found = named(b)
+	}
+	result := d.report(found, checks)
+	if f.json {
+		err = writeJSON(cmd.OutOrStdout(), result)
+	} else {
+		err = result.print(cmd.OutOrStdout(), f.verbose)
+	}
+	switch {
+	case err != nil:
+		return status{exitUsage, fmt.Errorf("write the result: %w", err)}
+	case unreachable != nil:
+		return status{exitUnreachable, unreachable}
+	case closed != nil:
+		return status{exitUnreachable, closed}
+	}
+	return outcome(result.Summary)
+}
+
+// maxSymptom bounds what is read of a text that somebody pipes in.
+const maxSymptom = 1 << 20
+
+// checks are those that are asked for.
+func (f doctorFlags) checks(t steps.Tutorial, args []string, in io.Reader) ([]steps.Cell, error) {
+	switch {
+	case f.symptom != "" && len(args) > 0:
+		return nil, errors.New("name checks, or give --symptom: one of them")
+	case f.symptom != "":
+		text := f.symptom
+		if text == "-" {
+			b, err := io.ReadAll(io.LimitReader(in, maxSymptom))
+			if err != nil {
+				return nil, fmt.Errorf("read the symptom from stdin: %w", err)
+			}
+			text = string(b)
+		}
+		found := t.Symptom(text)
+		if len(found) == 0 {
+			return nil, errors.New("no check knows that symptom: railbench doctor --list shows those that they know, and railbench doctor checks everything")
+		}
+		return found, nil
+	case len(args) == 0:
+		return t.Checks(), nil
+	}
+	all, err := steps.Tutorial{Parts: t.Checklist}.Select(args...)
+	if err != nil {
+		if _, ok := t.Cell(args[0]); ok {
+			err = fmt.Errorf("%w: %s is a cell of the tutorial, and railbench run runs it", err, args[0])
+		}
+		return nil, err
+	}
+	checks := slices.DeleteFunc(all, func(c steps.Cell) bool { return !c.Check.Any() })
+	if len(checks) == 0 {
+		return nil, fmt.Errorf("%s is no check but a fix: railbench run runs it", strings.Join(args, ", "))
+	}
+	return checks, nil
+}
+
+// A doctor runs checks and fixes on a session.
+type doctor struct {
+	tutorial steps.Tutorial
+	session  *session.Session
+	out      io.Writer // what is done, while it is
+	ended    map[string]steps.CellEnded
+	fixed    map[string]bool // checks that were put right
+}
+
+// run runs cells to their ends, the checks among them side by side.
+func (d *doctor) run(ctx context.Context, cells []steps.Cell) {
+	var ids []string
+	left := map[string]bool{}
+	for _, c := range cells {
+		ids = append(ids, c.ID)
+		left[c.ID] = true
+	}
+	stop := context.AfterFunc(ctx, d.session.Interrupt)
+	defer stop()
+	if ctx.Err() == nil {
+		d.session.Run(ids...)
+	}
+	for len(left) > 0 {
+		events, ok := d.session.Next(context.WithoutCancel(ctx))
+		if !ok {
+			break
+		}
+		for _, e := range events {
+			switch e := e.(type) {
+			case steps.CellDequeued:
+				delete(left, e.Cell)
+			case steps.CellEnded:
+				if ctx.Err() != nil && e.Verdict.Grade == steps.Inconclusive {
+					e.Verdict.Reason = "Interrupted: " + reason(ctx) + "."
+				}
+				d.ended[e.Cell] = e
+				delete(left, e.Cell)
+			}
+		}
+		if ctx.Err() != nil && len(events) == 0 {
+			break
+		}
+	}
+	for _, c := range cells {
+		if _, ok := d.ended[c.ID]; !ok {
+			d.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + reason(ctx) + "."}}
+		}
+	}
+}
+
+// amiss says that there is something to put right.
+func amiss(g steps.Grade) bool { return g == steps.Fail || g == steps.Warn || g == steps.Inconclusive }
+
+// fix runs the fix of every check that found something, each once, and the check
+// again. A check is looked at anew before its fix: another's may have cured it.
+func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
+	tried := map[string]bool{}
+	for _, c := range checks {
+		cell, ok := d.tutorial.Cell(c.Check.Fix)
+		if !ok || !amiss(d.ended[c.ID].Verdict.Grade) || ctx.Err() != nil {
+			continue
+		}
+		if len(tried) > 0 {
+			d.run(ctx, []steps.Cell{c})
+			d.fixed[c.ID] = d.ended[c.ID].Verdict.Grade == steps.Pass
+		}
+		if tried[cell.ID] || !amiss(d.ended[c.ID].Verdict.Grade) {
+			continue
+		}
+		tried[cell.ID] = true
+		fmt.Fprintf(d.out, "▸ %s for %s: %s\n", cell.ID, c.ID, cell.Title)
+		d.run(ctx, []steps.Cell{cell})
+		v := d.ended[cell.ID].Verdict
+		fmt.Fprintf(d.out, "  %s  %s\n", v.Grade, v.Reason)
+		if v.Grade == steps.Skipped || v.Grade == steps.Inconclusive {
+			continue // it changed nothing
+		}
+		d.run(ctx, []steps.Cell{c})
+		d.fixed[c.ID] = d.ended[c.ID].Verdict.Grade == steps.Pass
+	}
+}
+
+// doctorReport is what --json prints; scripts rely on its keys.
+type doctorReport struct {
+	Railbench string         `json:"railbench"`
+	Rig       rigReport      `json:"rig"`
+	Checks    []checkReport  `json:"checks"`
+	Summary   map[string]int `json:"summary"`
+}
+
+type checkReport struct {
+	ID       string           `json:"id"`
+	Title    string           `json:"title"`
+	Node     string           `json:"node"` // the one that it is about, or both
+	Verdict  steps.Grade      `json:"verdict"`
+	Reason   string           `json:"reason"`
+	Evidence []steps.Evidence `json:"evidence"`
+	Fix      string           `json:"fix"` // the cell that puts it right; empty where there is none
+	Fixed    bool             `json:"fixed,omitempty"`
+}
+
+func (d *doctor) report(rig steps.Rig, checks []steps.Cell) doctorReport {
+	whole := newReport(rig, nil, nil)
+	r := doctorReport{Railbench: whole.Railbench, Rig: whole.Rig, Checks: []checkReport{}, Summary: whole.Summary}
+	for _, c := range checks {
+		v := d.ended[c.ID].Verdict
+		check := checkReport{ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade, Reason: v.Reason, Evidence: v.Evidence, Fixed: d.fixed[c.ID]}
+		if check.Node == "" {
+			check.Node = "both"
+		}
+		if amiss(v.Grade) {
+			check.Fix = c.Check.Fix
+		}
+		if check.Evidence == nil {
+			check.Evidence = []steps.Evidence{}
+		}
+		r.Checks = append(r.Checks, check)
+		r.Summary[v.Grade.String()]++
+	}
+	return r
+}
+
+// print writes what reads well in an issue: what is wrong first, with its evidence,
+// and what is right as one line.
+func (r doctorReport) print(to io.Writer, verbose bool) error {
+	var b strings.Builder
+	simulated := ""
+	if r.Rig.Simulated {
+		simulated = "  SIMULATED"
+	}
+	fmt.Fprintf(&b, "rig %s%s, railbench %s\n", r.Rig.Name, simulated, r.Railbench)
+	for _, n := range r.Rig.Nodes {
+		facts := slices.DeleteFunc([]string{n.Where, n.OS, n.Kernel}, func(s string) bool { return s == "" })
+		fmt.Fprintf(&b, "%-5s %s: %s\n", n.End, n.Name, strings.Join(facts, ", "))
+	}
+	for _, g := range []steps.Grade{steps.Fail, steps.Inconclusive, steps.Warn} {
+		for _, c := range r.Checks {
+			if c.Verdict == g {
+				c.print(&b)
+			}
+		}
+	}
+	if verbose {
+		for _, c := range r.Checks {
+			if !amiss(c.Verdict) {
+				c.print(&b)
+			}
+		}
+	} else {
+		r.rest(&b)
+	}
+	fmt.Fprintf(&b, "\n%s\n", sums(r.Summary))
+	_, err := io.WriteString(to, b.String())
+	return err
+}
+
+// rest is what passed, and what could not be looked at here with its reason.
+func (r doctorReport) rest(b *strings.Builder) {
+	var passed []string
+	for _, c := range r.Checks {
+		if c.Verdict == steps.Pass {
+			passed = append(passed, c.ID)
+		}
+	}
+	if passed != nil {
+		b.WriteByte('\n')
+		hang(b, "PASS  ", strings.Join(passed, " "))
+	}
+	first := true
+	for _, c := range r.Checks {
+		if c.Verdict != steps.Skipped {
+			continue
+		}
+		if first {
+			b.WriteByte('\n')
+			first = false
+		}
+		hang(b, "SKIPPED  ", c.ID+": "+c.Reason)
+	}
+}
+
+func (c checkReport) print(b *strings.Builder) {
+	where := ""
+	if c.Node != "both" {
+		where = " on " + c.Node
+	}
+	fmt.Fprintf(b, "\n%s  %s%s: %s\n", c.Verdict, c.ID, where, c.Title)
+	hang(b, "      ", c.Reason)
+	for _, e := range c.Evidence {
+		text := e.Name + ": " + cells.Value(e.Value, e.Unit)
+		if e.Expected != nil {
+			text += ", " + cells.Band(*e.Expected, e.Unit)
+		}
+		hang(b, "      - ", text)
+	}
+	switch {
+	case c.Fixed:
+		fmt.Fprintf(b, "      put right by %s\n", c.Fix)
+	case c.Fix != "":
+		fmt.Fprintf(b, "      fix: railbench doctor %s --fix   (it runs %s, which asks first)\n", c.ID, c.Fix)
+	}
+}
+
+// issueWidth is that of a text that is pasted into an issue.
+const issueWidth = 100
+
+// hang writes a text behind what stands before its first line. It may have come from
+// a node.
+func hang(b *strings.Builder, before, text string) {
+	for _, l := range ink.Wrap(ink.Clean(text), issueWidth, before, strings.Repeat(" ", len(before))) {
+		b.WriteString(strings.TrimRight(l, " "))
+		b.WriteByte('\n')
+	}
+}
+
+// listChecks prints the checks by part, with what leads to them.
+func listChecks(out io.Writer, t steps.Tutorial, asJSON bool) error {
+	type check struct {
+		ID       string   `json:"id"`
+		Title    string   `json:"title"`
+		Symptoms []string `json:"symptoms"`
+		Fix      string   `json:"fix"`
+	}
+	all := []check{}
+	var b strings.Builder
+	for _, p := range t.Checklist {
+		headed := false
+		for _, c := range p.Cells {
+			if !c.Check.Any() {
+				continue
+			}
+			if !headed {
+				fmt.Fprintf(&b, "%s\n", p.Title)
+				headed = true
+			}
+			fmt.Fprintf(&b, "  %-20s %s\n", c.ID, c.Title)
+			for _, s := range c.Check.Symptoms {
+				fmt.Fprintf(&b, "  %-20s   %q\n", "", s)
+			}
+			all = append(all, check{c.ID, c.Title, slices.Concat([]string{}, c.Check.Symptoms), c.Check.Fix})
+		}
+	}
+	if asJSON {
+		return writeJSON(out, map[string]any{"railbench": version(), "checks": all})
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}

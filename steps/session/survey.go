@@ -1,0 +1,49 @@
+package session
+
+import (
+	"context"
+	"sync"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// sideBySide is how many checks run at once. A node's sshd allows ten sessions on
+// a connection (MaxSessions), and the sampler has one of them.
+const sideBySide = 4
+
+// looks says that a cell can run beside others: it reads, and measures nothing.
+func looks(c steps.Cell) bool { return c.Check.Any() && !c.Check.Measures }
+
+// A look at the nodes is shared by the checks of one survey.
+type look struct {
+	rig steps.Rig
+	err error
+}
+
+// survey runs the checks at the head of the queue side by side, until there is
+// another cell or the queue is empty.
+func (s *Session) survey(ctx context.Context) {
+	var seen look
+	seen.rig, seen.err = s.probe(ctx, fresh)
+	var all sync.WaitGroup
+	slots := make(chan struct{}, sideBySide)
+	for {
+		slots <- struct{}{}
+		s.mu.Lock()
+		var cell steps.Cell
+		if len(s.queue) > 0 {
+			cell, _ = s.o.Tutorial.Cell(s.queue[0])
+		}
+		if !looks(cell) {
+			s.mu.Unlock()
+			break
+		}
+		id := s.take()
+		s.mu.Unlock()
+		all.Go(func() {
+			s.run(ctx, id, cell, &seen)
+			<-slots
+		})
+	}
+	all.Wait()
+}
