@@ -183,6 +183,7 @@ func defects() map[string]defect {
 		},
 	}
 	maps.Copy(all, nixlDefects())
+	maps.Copy(all, hardwareDefects())
 	return all
 }
 

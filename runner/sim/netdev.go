@@ -106,8 +106,12 @@ func (d *netdev) plugged() bool {
 	if d.fn == nil {
 		return true
 	}
-	faults := d.node.rig.faults
-	return !faults["peer-dead"] && (d.fn.qsfp != 0 || !faults["cable-unplugged"])
+	return !d.node.rig.faults["peer-dead"] && !d.unplugged()
+}
+
+// unplugged says whether somebody has pulled the cable out of the netdev's port.
+func (d *netdev) unplugged() bool {
+	return d.fn != nil && d.fn.qsfp == 0 && d.node.rig.faults["cable-unplugged"]
 }
 
 func (d *netdev) carrier() bool {

@@ -44,6 +44,11 @@ type function struct {
 	gids [16]gid
 	port portCounters
 	hw   map[string]uint64
+	// lost says that the driver has left it: no device, no interface. kept and
+	// keptGIDs are what comes back with it.
+	lost     bool
+	kept     []netip.Prefix
+	keptGIDs [16]gid
 }
 
 // portCounters are in octets; sysfs shows them in words of four.
@@ -202,7 +207,7 @@ func (n *node) netdev(name string) *netdev {
 }
 
 func (n *node) function(dev string) *function {
-	for _, f := range n.functions {
+	for _, f := range n.present() {
 		if f.dev == dev {
 			return f
 		}
@@ -211,7 +216,7 @@ func (n *node) function(dev string) *function {
 }
 
 // live says whether packets can pass the function's port.
-func (f *function) live() bool { return f.net.running() }
+func (f *function) live() bool { return !f.lost && f.net.running() }
 
 // halfRate is what the function's PCIe half carries.
 func (f *function) halfRate() float64 {

@@ -48,6 +48,8 @@ type Rig struct {
 	agents map[string]*nixlbench // by the metadata that they send
 	conns  map[net.Conn]string   // of the SSH servers, and their node
 	closed bool
+	// cableWentBad is when, in seconds of node time: errors are counted from then.
+	cableWentBad float64
 
 	serving sync.WaitGroup
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -59,7 +60,7 @@ func (n *node) buildTree() *inode {
 	}
 	t.put("/dev/null", &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 	t.put("/dev/zero", &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
-	for i := range n.functions {
+	for i := range n.present() {
 		t.put(fmt.Sprintf("/dev/infiniband/uverbs%d", i), &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 		t.put(fmt.Sprintf("/dev/infiniband/umad%d", i), &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o600})
 	}
@@ -90,6 +91,7 @@ func (n *node) buildTree() *inode {
 	}
 	n.procTree(t)
 	n.gpuTree(t)
+	n.firmwareTree(t)
 	for _, f := range n.functions {
 		n.pciTree(t, f)
 	}
@@ -212,10 +214,24 @@ func (n *node) pciTree(t *inode, f *function) {
 	t.text(dev+"/current_link_width", func() string { return fmt.Sprint(f.lanes()) })
 	t.fixed(dev+"/max_link_speed", "32.0 GT/s PCIe")
 	t.fixed(dev+"/max_link_width", "4")
-	t.fixed(dev+"/uevent", "DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0005\nPCI_SLOT_NAME="+f.pci+"\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000005bc02sc00i00")
+	driver := "DRIVER=mlx5_core\n"
+	if f.lost {
+		driver = ""
+	}
+	t.fixed(dev+"/uevent", driver+"PCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0005\nPCI_SLOT_NAME="+f.pci+"\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000005bc02sc00i00")
+	// The port above is the slot: what it could do bounds what the device gets.
+	t.fixed(path.Dir(dev)+"/max_link_speed", "32.0 GT/s PCIe")
+	t.fixed(path.Dir(dev)+"/max_link_width", "4")
+	if f.lost {
+		return
+	}
+	t.link(dev+"/driver", "../../../../bus/pci/drivers/mlx5_core")
+	t.put("/sys/bus/pci/drivers/mlx5_core", newDir())
 	// A Spark's adapter is a hot part of a small case; the sensor is in millidegrees.
-	t.fixed(dev+"/hwmon/hwmon"+fmt.Sprint(4+f.no)+"/name", "mlx5")
-	t.text(dev+"/hwmon/hwmon"+fmt.Sprint(4+f.no)+"/temp1_input", func() string { return "58000" })
+	hwmon := dev + "/hwmon/hwmon" + fmt.Sprint(4+f.no)
+	t.fixed(hwmon+"/name", "mlx5")
+	t.fixed(hwmon+"/temp1_label", "asic")
+	t.text(hwmon+"/temp1_input", func() string { return fmt.Sprint(f.degrees() * 1000) })
 
 	ib := dev + "/infiniband/" + f.dev
 	t.link("/sys/class/infiniband/"+f.dev, "../../"+strings.TrimPrefix(ib, "/sys/"))
@@ -299,8 +315,11 @@ func (n *node) counterTree(t *inode, f *function, port string) {
 		"port_rcv_switch_relay_errors", "port_xmit_constraint_errors", "port_xmit_discards",
 		"port_xmit_wait", "symbol_error",
 	} {
-		t.fixed(port+"/counters/"+name, "0")
+		if name != "symbol_error" {
+			t.fixed(port+"/counters/"+name, "0")
+		}
 	}
+	count("counters/symbol_error", f.cableErrors)
 	for _, name := range []string{
 		"duplicate_request", "implied_nak_seq_err", "lifespan", "local_ack_timeout_err", "np_cnp_sent",
 		"np_ecn_marked_roce_packets", "out_of_buffer", "out_of_sequence", "packet_seq_err",

@@ -271,7 +271,7 @@ func toolTable() map[string]tool {
 	add("/usr/bin", "pciutils", map[string]func(context.Context, *call) int{"lspci": runLspci})
 	add("/usr/bin", "iputils-ping", map[string]func(context.Context, *call) int{"ping": runPing})
 	add("/usr/bin", "curl", map[string]func(context.Context, *call) int{"curl": runCurl})
-	add("/usr/bin", "systemd", map[string]func(context.Context, *call) int{"systemd-run": runSystemdRun, "systemctl": runSystemctl})
+	add("/usr/bin", "systemd", map[string]func(context.Context, *call) int{"systemd-run": runSystemdRun, "systemctl": runSystemctl, "journalctl": runJournalctl})
 	add("/usr/sbin", "netplan.io", map[string]func(context.Context, *call) int{"netplan": runNetplan})
 	add("/usr/sbin", "kmod", map[string]func(context.Context, *call) int{"lsmod": runLsmod, "modprobe": runModprobe, "rmmod": runModprobe, "modinfo": runModinfo})
 	add("/usr/sbin", "libc-bin", map[string]func(context.Context, *call) int{"ldconfig": runLdconfig})
@@ -292,6 +292,8 @@ func toolTable() map[string]tool {
 	add("/usr/local/bin", "nixl", map[string]func(context.Context, *call) int{"nixlbench": runNixlbench})
 	add("/usr/bin", "python3", map[string]func(context.Context, *call) int{"python3": runPython})
 	add("/usr/bin", "nvidia-utils-580", map[string]func(context.Context, *call) int{"nvidia-smi": runNvidiaSmi})
+	add("/usr/bin", "mokutil", map[string]func(context.Context, *call) int{"mokutil": runMokutil})
+	add("/usr/bin", "mft", map[string]func(context.Context, *call) int{"mget_temp": runMgetTemp})
 	return t
 }
 

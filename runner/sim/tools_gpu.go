@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -74,21 +75,52 @@ var gpuFacts = map[string]string{
 	"name": gpuName, "gpu_name": gpuName, "driver_version": gpuDriver, "temperature.gpu": "44", "index": "0", "count": "1",
 	"compute_cap": "12.1", "pci.bus_id": "0000000F:01:00.0", "gpu_bus_id": "0000000F:01:00.0", "uuid": gpuUUID, "gpu_uuid": gpuUUID,
 	"memory.total": "[N/A]", "memory.used": "[N/A]", "memory.free": "[N/A]", "pstate": "P8", "power.draw": "4.21 W", "utilization.gpu": "0 %",
+	"clocks_event_reasons.hw_thermal_slowdown": "Not Active", "clocks_event_reasons.sw_thermal_slowdown": "Not Active",
 }
 
 const gpuUUID = "GPU-5f3a1c0e-0a52-7d0e-9f6b-3c1d22e07b41"
 
+// cardFacts are those of the card that small-bar1 puts beside it, where they differ.
+var cardFacts = map[string]string{
+	"name": cardName, "gpu_name": cardName, "temperature.gpu": "51", "index": "1",
+	"compute_cap": "8.6", "pci.bus_id": "00000004:01:00.0", "gpu_bus_id": "00000004:01:00.0", "uuid": cardUUID, "gpu_uuid": cardUUID,
+	"memory.total": "16376 MiB", "memory.used": "1 MiB", "memory.free": "15969 MiB", "power.draw": "12.60 W",
+}
+
+const (
+	cardName = "NVIDIA RTX A4000"
+	cardUUID = "GPU-91d7c2b0-6e1f-4b5a-8a3c-0f52d1a7e684"
+)
+
+// gpus are the node's, by index. Callers hold the rig's lock.
+func (n *node) gpus() []map[string]string {
+	all := []map[string]string{gpuFacts}
+	if n.hasCard() {
+		card := maps.Clone(gpuFacts)
+		maps.Copy(card, cardFacts)
+		all = append(all, card)
+	}
+	return all
+}
+
+// hasCard says whether a GPU card is in the node, beside its own GPU.
+func (n *node) hasCard() bool { return n.index == 0 && n.rig.faults["small-bar1"] && n.hasGPU() }
+
 func runNvidiaSmi(_ context.Context, c *call) int {
+	var gpus []map[string]string
+	c.locked(func() { gpus = c.node.gpus() })
 	for _, a := range c.args[1:] {
 		query, isQuery := strings.CutPrefix(a, "--query-gpu=")
 		switch {
 		case a == "-L" || a == "--list-gpus":
-			c.printf("GPU 0: %s (UUID: %s)\n", gpuName, gpuUUID)
+			for _, g := range gpus {
+				c.printf("GPU %s: %s (UUID: %s)\n", g["index"], g["name"], g["uuid"])
+			}
 			return 0
 		case a == "-q" || a == "--query":
-			return c.gpuReport()
+			return c.gpuReport(gpus)
 		case isQuery:
-			return c.gpuQuery(strings.Split(query, ","))
+			return c.gpuQuery(gpus, strings.Split(query, ","))
 		}
 	}
 	c.printf(`%s
@@ -98,41 +130,51 @@ func runNvidiaSmi(_ context.Context, c *call) int {
 | GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
 | Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
 |=========================================+========================+======================|
-|   0  NVIDIA GB10                    On  |   0000000F:01:00.0 Off |                  N/A |
-| N/A   44C    P8              4W /  N/A  | Not Supported          |      0%%      Default |
-+-----------------------------------------+------------------------+----------------------+
 `, c.node.rig.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, gpuDriver)
+	for _, g := range gpus {
+		memory := "Not Supported"
+		if total := g["memory.total"]; strings.HasSuffix(total, "MiB") {
+			memory = strings.ReplaceAll(g["memory.used"]+" / "+total, " MiB", "MiB")
+		}
+		c.printf("| %3s  %-24s  On  |   %s Off |                  N/A |\n", g["index"], g["name"], g["pci.bus_id"])
+		c.printf("| N/A   %sC    P8             %s /  N/A  | %-22s |      0%%      Default |\n", g["temperature.gpu"], strings.Fields(g["power.draw"])[0]+"W", memory)
+		c.println("+-----------------------------------------+------------------------+----------------------+")
+	}
 	return 0
 }
 
-// gpuQuery is one line of comma-separated values.
-func (c *call) gpuQuery(fields []string) int {
+// gpuQuery is a line of comma-separated values for each GPU.
+func (c *call) gpuQuery(gpus []map[string]string, fields []string) int {
 	plain := strings.Join(c.args, " ")
-	var head, row []string
+	var head []string
+	rows := make([][]string, len(gpus))
 	for _, f := range fields {
 		f = strings.TrimSpace(f)
-		v, ok := gpuFacts[f]
-		if !ok {
+		if _, ok := gpuFacts[f]; !ok {
 			c.printf("Field %q is not a valid field to query.\n\n", f)
 			return 2
 		}
-		if strings.Contains(plain, "nounits") {
-			v, _, _ = strings.Cut(v, " ")
-			if strings.HasSuffix(f, "name") {
-				v = gpuName
+		head = append(head, f)
+		for i, g := range gpus {
+			v := g[f]
+			if strings.Contains(plain, "nounits") && (strings.HasSuffix(v, "MiB") || strings.HasSuffix(v, " W") || strings.HasSuffix(v, "%")) {
+				v, _, _ = strings.Cut(v, " ")
 			}
+			rows[i] = append(rows[i], v)
 		}
-		head, row = append(head, f), append(row, v)
 	}
 	if !strings.Contains(plain, "noheader") {
 		c.println(strings.Join(head, ", "))
 	}
-	c.println(strings.Join(row, ", "))
+	for _, row := range rows {
+		c.println(strings.Join(row, ", "))
+	}
 	return 0
 }
 
-// gpuReport is the part of nvidia-smi -q that tells something on a Spark.
-func (c *call) gpuReport() int {
+// gpuReport is the part of nvidia-smi -q that tells something here. What shares
+// the processor's memory has no frame buffer and no BAR1 to tell of.
+func (c *call) gpuReport(gpus []map[string]string) int {
 	c.printf(`
 ==============NVSMI LOG==============
 
@@ -140,31 +182,44 @@ Timestamp                                              : %s
 Driver Version                                         : %s
 CUDA Version                                           : 13.0
 
-Attached GPUs                                          : 1
-GPU 0000000F:01:00.0
+Attached GPUs                                          : %d
+`, c.node.rig.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, len(gpus))
+	for _, g := range gpus {
+		architecture, addressing := "Blackwell", "ATS"
+		memory, bar1 := [4]string{"N/A", "N/A", "N/A", "N/A"}, [3]string{"N/A", "N/A", "N/A"}
+		if g["name"] == cardName {
+			architecture, addressing = "Ampere", "None"
+			memory, bar1 = [4]string{"16376 MiB", "406 MiB", "1 MiB", "15969 MiB"}, [3]string{"256 MiB", "5 MiB", "251 MiB"}
+		}
+		c.printf(`GPU %s
     Product Name                                       : %s
     Product Brand                                      : NVIDIA
-    Product Architecture                               : Blackwell
+    Product Architecture                               : %s
     Persistence Mode                                   : Enabled
-    Addressing Mode                                    : ATS
+    Addressing Mode                                    : %s
     GPU UUID                                           : %s
     FB Memory Usage
-        Total                                          : N/A
-        Reserved                                       : N/A
-        Used                                           : N/A
-        Free                                           : N/A
+        Total                                          : %s
+        Reserved                                       : %s
+        Used                                           : %s
+        Free                                           : %s
     BAR1 Memory Usage
-        Total                                          : N/A
-        Used                                           : N/A
-        Free                                           : N/A
+        Total                                          : %s
+        Used                                           : %s
+        Free                                           : %s
     Temperature
-        GPU Current Temp                               : 44 C
-`, c.node.rig.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, gpuName, gpuUUID)
+        GPU Current Temp                               : %s C
+`, g["pci.bus_id"], g["name"], architecture, addressing, g["uuid"], memory[0], memory[1], memory[2], memory[3], bar1[0], bar1[1], bar1[2], g["temperature.gpu"])
+	}
 	return 0
 }
 
 // gpuTree is what the GPU's driver shows in the file system.
 func (n *node) gpuTree(t *inode) {
+	n.gpuPCI(t, "000f:01:00.0", "0x2e12")
+	if n.hasCard() {
+		n.gpuPCI(t, "0004:01:00.0", "0x24b0")
+	}
 	if !n.hasGPU() {
 		return
 	}
@@ -172,6 +227,22 @@ func (n *node) gpuTree(t *inode) {
 		t.put("/dev/"+name, &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 	}
 	t.fixed("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  "+gpuDriver+"  Release Build  (dvs-builder@U22-I3-AF03-09-1)")
+}
+
+// gpuPCI is a GPU's place among the PCI devices, which it has without a driver, too.
+func (n *node) gpuPCI(t *inode, pci, device string) {
+	dir := "/sys/devices/pci" + pci[:4] + ":00/" + pci[:4] + ":00:00.0/" + pci
+	t.link("/sys/bus/pci/devices/"+pci, "../../../"+strings.TrimPrefix(dir, "/sys/"))
+	t.fixed(dir+"/vendor", "0x10de")
+	t.fixed(dir+"/device", device)
+	t.fixed(dir+"/class", "0x030000")
+	uevent := "PCI_CLASS=30000\nPCI_SLOT_NAME=" + pci
+	if n.hasGPU() {
+		uevent = "DRIVER=nvidia\n" + uevent
+		t.link(dir+"/driver", "../../../../bus/pci/drivers/nvidia")
+		t.put("/sys/bus/pci/drivers/nvidia", newDir())
+	}
+	t.fixed(dir+"/uevent", uevent)
 }
 
 // runModinfo knows the modules that are loaded, and the one that can't be.
@@ -189,11 +260,16 @@ func runModinfo(_ context.Context, c *call) int {
 				code = c.fail(1, "modinfo: ERROR: Module %s not found.", name)
 				continue
 			}
-			facts := [][2]string{{"filename", "/lib/modules/" + kernel + "/kernel/drivers/" + name + ".ko.zst"}, {"license", "Dual BSD/GPL"}}
+			facts := [][2]string{{"filename", "/lib/modules/" + kernel + "/kernel/drivers/" + name + ".ko.zst"}, {"license", "Dual BSD/GPL"}, {"signer", "Build time autogenerated kernel key"}}
 			if gpu {
 				file := strings.ReplaceAll(name, "_", "-")
 				facts = [][2]string{
 					{"filename", "/lib/modules/" + kernel + "/kernel/nvidia-580-open/" + file + ".ko"}, {"version", gpuDriver}, {"license", "Dual MIT/GPL"},
+				}
+				if name == "nvidia_peermem" && c.node.refusesPeermem() {
+					facts[0][1] = "/lib/modules/" + kernel + "/updates/dkms/" + file + ".ko"
+				} else {
+					facts = append(facts, [2]string{"signer", "Canonical Ltd. Kernel Module Signing"})
 				}
 			}
 			for _, f := range facts {

@@ -18,7 +18,7 @@ func runIbvDevices(_ context.Context, c *call) int {
 	c.println("    device          \t   node GUID")
 	c.println("    ------          \t----------------")
 	c.locked(func() {
-		for _, f := range c.node.functions {
+		for _, f := range c.node.present() {
 			c.printf("    %-16s\t%s\n", f.dev, f.guidDigits())
 		}
 	})
@@ -37,15 +37,15 @@ func runIbvDevinfo(_ context.Context, c *call) int {
 	code := 0
 	c.locked(func() {
 		if has(set, "l") {
-			c.printf("%d HCAs found:\n", len(c.node.functions))
-			for _, f := range c.node.functions {
+			c.printf("%d HCAs found:\n", len(c.node.present()))
+			for _, f := range c.node.present() {
 				c.printf("\t%s\n", f.dev)
 			}
 			c.println("")
 			return
 		}
 		found := false
-		for _, f := range c.node.functions {
+		for _, f := range c.node.present() {
 			if dev := last(set, 'd', f.dev); dev != f.dev {
 				continue
 			}
@@ -120,13 +120,13 @@ func runIbstat(_ context.Context, c *call) int {
 	code := 0
 	c.locked(func() {
 		if has(set, "l") {
-			for _, f := range c.node.functions {
+			for _, f := range c.node.present() {
 				c.println(f.dev)
 			}
 			return
 		}
 		found := false
-		for _, f := range c.node.functions {
+		for _, f := range c.node.present() {
 			if len(names) > 0 && names[0] != f.dev {
 				continue
 			}
@@ -149,7 +149,7 @@ func runIbstat(_ context.Context, c *call) int {
 
 func runIbstatus(_ context.Context, c *call) int {
 	c.locked(func() {
-		for _, f := range c.node.functions {
+		for _, f := range c.node.present() {
 			state, physical := "4: ACTIVE", "5: LinkUp"
 			if !f.live() {
 				state, physical = "1: DOWN", "3: Disabled"
@@ -166,7 +166,7 @@ func runShowGids(_ context.Context, c *call) int {
 	c.println("---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---")
 	found := 0
 	c.locked(func() {
-		for _, f := range c.node.functions {
+		for _, f := range c.node.present() {
 			if len(c.args) > 1 && c.args[1] != f.dev {
 				continue
 			}
@@ -193,7 +193,7 @@ func runShowGids(_ context.Context, c *call) int {
 func runIbdev2netdev(_ context.Context, c *call) int {
 	set, _, _ := c.flags("")
 	c.locked(func() {
-		for _, f := range c.node.functions {
+		for _, f := range c.node.present() {
 			state := "Down"
 			if f.live() {
 				state = "Up"
@@ -233,7 +233,7 @@ func runRdma(_ context.Context, c *call) int {
 	c.locked(func() {
 		var items []jsonObject
 		var lines []string
-		for _, f := range c.node.functions {
+		for _, f := range c.node.present() {
 			if only != "" && only != f.dev {
 				continue
 			}

@@ -101,27 +101,6 @@ func runUptime(_ context.Context, c *call) int {
 	return 0
 }
 
-func runDmesg(_ context.Context, c *call) int {
-	if !c.root {
-		return c.fail(1, "dmesg: read kernel buffer failed: Operation not permitted")
-	}
-	c.locked(func() {
-		for _, f := range c.node.functions {
-			c.printf("[    4.%06d] mlx5_core %s: firmware version: 28.45.4028\n", 210000+f.no*31, f.pci)
-			width := f.lanes()
-			limit := ""
-			if width < 4 {
-				limit = fmt.Sprintf(" (capable of 126.028 Gb/s with 32.0 GT/s PCIe x4 link), limited by 32.0 GT/s PCIe x%d link", width)
-			}
-			c.printf("[    4.%06d] mlx5_core %s: %.3f Gb/s available PCIe bandwidth%s\n", 210010+f.no*31, f.pci, 31.507*float64(width), limit)
-			if !f.net.carrier() {
-				c.printf("[95211.%06d] mlx5_core %s %s: Link down\n[95211.%06d] mlx5_core %s: Port module event: module 0, Cable unplugged\n", 1100+f.no, f.pci, f.net.name, 1150+f.no, f.pci)
-			}
-		}
-	})
-	return 0
-}
-
 func runLsmod(_ context.Context, c *call) int {
 	c.println("Module                  Size  Used by")
 	c.locked(func() {
@@ -171,6 +150,8 @@ func (c *call) module(name string, m moduleChange) int {
 	n := c.node
 	loaded := slices.Contains(n.modules, name)
 	switch {
+	case name == "nvidia_peermem" && !m.remove && n.refusesPeermem():
+		return c.fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Key was rejected by service")
 	case name == "nvidia_peermem" && !m.remove:
 		// GPUDirect RDMA does not exist on a Spark.
 		return c.fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument")
@@ -284,6 +265,9 @@ func runLspci(_ context.Context, c *call) int {
 		devices = append(devices,
 			device{"0007:01:00.0", "Ethernet controller [0200]", "Realtek Semiconductor Co., Ltd. Device", "[10ec:8127]", nil},
 			device{"000f:01:00.0", "VGA compatible controller [0300]", "NVIDIA Corporation Device", "[10de:2e12]", nil})
+		if c.node.hasCard() {
+			devices = append(devices, device{"0004:01:00.0", "VGA compatible controller [0300]", "NVIDIA Corporation GA104GL [RTX A4000]", "[10de:24b0]", nil})
+		}
 		slot := last(set, 's', "")
 		vendor, _, _ := strings.Cut(strings.TrimPrefix(last(set, 'd', ""), "0x"), ":")
 		for _, d := range devices {
@@ -308,15 +292,19 @@ func runLspci(_ context.Context, c *call) int {
 				continue
 			}
 			c.printf("\tSubsystem: Mellanox Technologies Device 0005\n\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+\n")
+			driver := "\tKernel driver in use: mlx5_core\n"
+			if d.fn.lost {
+				driver = ""
+			}
 			if !c.root {
-				c.printf("\tCapabilities: <access denied>\n\tKernel driver in use: mlx5_core\n\tKernel modules: mlx5_core\n\n")
+				c.printf("\tCapabilities: <access denied>\n%s\tKernel modules: mlx5_core\n\n", driver)
 				continue
 			}
 			width, note := d.fn.lanes(), ""
 			if width < 4 {
 				note = " (downgraded)"
 			}
-			c.printf("\tCapabilities: [60] Express (v2) Endpoint, IntMsgNum 0\n\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x4, ASPM not supported\n\t\tLnkSta:\tSpeed 32GT/s, Width x%d%s\n\tKernel driver in use: mlx5_core\n\tKernel modules: mlx5_core\n\n", width, note)
+			c.printf("\tCapabilities: [60] Express (v2) Endpoint, IntMsgNum 0\n\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x4, ASPM not supported\n\t\tLnkSta:\tSpeed 32GT/s, Width x%d%s\n%s\tKernel modules: mlx5_core\n\n", width, note, driver)
 		}
 	})
 	return 0
@@ -358,7 +346,8 @@ func runEthtool(_ context.Context, c *call) int {
 			p := d.fn.port
 			c.printf("NIC statistics:\n     rx_packets: %d\n     rx_bytes: %d\n     tx_packets: %d\n     tx_bytes: %d\n", d.rxPackets, d.rxBytes, d.txPackets, d.txBytes)
 			c.printf("     rx_vport_rdma_unicast_packets: %d\n     rx_vport_rdma_unicast_bytes: %d\n     tx_vport_rdma_unicast_packets: %d\n     tx_vport_rdma_unicast_bytes: %d\n", p.rcvPackets, p.rcv, p.xmitPackets, p.xmit)
-			c.printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n     rx_crc_errors_phy: 0\n     link_down_events_phy: %d\n", max(0, d.changes-2))
+			bad := d.fn.cableErrors()
+			c.printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n     rx_crc_errors_phy: %d\n     rx_symbol_err_phy: %d\n     rx_corrected_bits_phy: %d\n     link_down_events_phy: %d\n", bad/4, bad, 18+6*bad, max(0, d.changes-2))
 		case has(set, "a"):
 			c.printf("Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\n\n", d.name)
 		default:

@@ -91,7 +91,7 @@ func (n *node) ucxDevices() string {
 		}
 	}
 	b.WriteString("#\n# Connection manager: tcp\n#      max_conn_priv: 2064 bytes\n")
-	for _, f := range n.functions {
+	for _, f := range n.present() {
 		if !n.ucxVerbs() || !f.live() {
 			continue
 		}

@@ -99,7 +99,7 @@ func (u *ucxContext) choose() {
 			u.sockets = append(u.sockets, d)
 		}
 	}
-	for _, f := range n.functions {
+	for _, f := range n.present() {
 		if n.ucxVerbs() && f.live() && wanted(f.dev+":1", "ib") && u.allows(verbsTransports) {
 			u.rails = append(u.rails, f)
 		}
