@@ -45,6 +45,7 @@ var dualSymptoms = map[string][]string{
 	"cable-unplugged":  {"rocep1s0f0 on spark-02 is DOWN", "cable"},
 	"link-down":        {"rocep1s0f1 on spark-01 is DOWN", "switched off"},
 	"degraded-adapter": {"Gb/s together, of 105.8", "degraded", "power"},
+	"firewall":         {"Couldn't connect to 192.168.100.10:18515"},
 	"garbled-output":   {"result that can be read", "first alone", "half beside first"},
 	"slow-rail":        {"rails 1 and 3 carry", "rail 1 (rocep1s0f0) carries only", "alone"},
 	"retransmits":      {"sent again", "out_of_sequence"},
@@ -164,6 +165,22 @@ var symptoms = map[string]symptom{
 		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rails 3 and 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}},
 		may:  []string{"devices"},
 	},
+	"firewall": {
+		seen: also(tcpTests(by(everyTest, "spark-02"), "o server could be reached from spark-02", "a firewall"), append([]string{"nixl-transfer-gpu"}, nixlReads...), "the other end never came"),
+	},
+	"iperf-stuck": {seen: tcpTests(map[string][]string{}, "port 5201 on spark-01 is in use")},
+	"library-missing": {
+		seen: also(map[string][]string{"nixl-check": {"ixlbench on spark-01 does not start", "libetcd-cpp-api.so"}}, nixlBenches, "ixlbench on spark-01 does not start", "a library"),
+	},
+	"memlock": {
+		seen: by(append([]string{"nixl-transfer", "nixl-transfer-dual"}, nixlDRAM...), "on spark-01", "ulimit -l", "limits.conf"),
+	},
+	// What follows concerns programs that railbench does not start, or that it gives
+	// everything itself: the checklist sees it.
+	"etcd-down":   {},
+	"nccl-socket": {},
+	"stale-etcd":  {},
+	"ucx-pinned":  {},
 	"peer-dead": {
 		seen: also(tcpTests(map[string][]string{
 			"hosts": {"spark-01", "connection refused"}, "tools": {"Not run"}, "privileges": {"Not run"}, "interfaces": {"Not run"}, "devices": {"Not run"},

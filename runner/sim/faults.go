@@ -103,19 +103,8 @@ func defects() map[string]defect {
 		"port-busy": {
 			title: "Port 18515 is taken",
 			doc:   "A forgotten ib_write_bw on spark-01 listens on TCP port 18515. A new server there fails with \"Couldn't listen to port 18515\".",
-			on: func(r *Rig) {
-				n := r.nodes[0]
-				if n.listeners[defaultPort] == nil {
-					n.listeners[defaultPort] = &listener{port: defaultPort, proc: n.spawn([]string{"ib_write_bw", "-d", rail1, "-x", "3"}, false)}
-				}
-			},
-			off: func(r *Rig) {
-				n := r.nodes[0]
-				if l := n.listeners[defaultPort]; l != nil && l.accept == nil {
-					delete(n.listeners, defaultPort)
-					delete(n.procs, l.proc.pid)
-				}
-			},
+			on:    func(r *Rig) { r.nodes[0].forget(defaultPort, "ib_write_bw", "-d", rail1, "-x", "3") },
+			off:   func(r *Rig) { r.nodes[0].unforget(defaultPort) },
 		},
 		"counter-missing": {
 			title: "The port counters are missing",
@@ -184,6 +173,7 @@ func defects() map[string]defect {
 	}
 	maps.Copy(all, nixlDefects())
 	maps.Copy(all, hardwareDefects())
+	maps.Copy(all, softwareDefects())
 	return all
 }
 

@@ -91,14 +91,16 @@ func (n *node) unlisten(f *forward) {
 }
 
 // dialLoopback connects a process of the node to a port of its own 127.0.0.1.
-// Only forwarded ports answer: no simulated tool serves a byte stream. It never
+// Only forwarded ports answer, and the node's own etcd: no other simulated tool
+// serves a byte stream. It never
 // waits, and nothing of it touches the network of the host. Whoever dials closes
 // the connection, at the latest when its process ends.
 func (n *node) dialLoopback(port int) (net.Conn, error) {
 	n.rig.mu.Lock()
 	l := n.listeners[port]
-	ok := l != nil && l.forward != nil
-	if ok {
+	own := l != nil && l.store != nil
+	ok := own || l != nil && l.forward != nil
+	if ok && !own {
 		l.forward.carried.Add(1)
 	}
 	n.rig.mu.Unlock()
@@ -107,7 +109,11 @@ func (n *node) dialLoopback(port int) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
 	process, server := memoryPipe(memoryAddr("127.0.0.1:"+strconv.Itoa(originPort)), address)
-	go l.forward.carry(server)
+	if own {
+		go n.serveEtcd(l.store, server)
+	} else {
+		go l.forward.carry(server)
+	}
 	return process, nil
 }
 
@@ -144,7 +150,7 @@ func (f *forward) carry(conn net.Conn) {
 
 // bound is the address that a listener has, as ss shows it.
 func (l *listener) bound() string {
-	if l.forward != nil {
+	if l.forward != nil || l.store != nil {
 		return "127.0.0.1"
 	}
 	return "0.0.0.0"
@@ -153,7 +159,7 @@ func (l *listener) bound() string {
 // boundHex is the same as /proc/net/tcp has it: in the order of a little-endian
 // machine.
 func (l *listener) boundHex() string {
-	if l.forward != nil {
+	if l.forward != nil || l.store != nil {
 		return "0100007F"
 	}
 	return "00000000"

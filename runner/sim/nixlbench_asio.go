@@ -72,6 +72,10 @@ func (a *asioRuntime) connect(addr netip.Addr) {
 		return // nothing answers, not even with a refusal
 	}
 	l := way.peer.node.listeners[a.port]
+	if way.peer.node.rejects(way.peer, a.port) {
+		a.refused = true
+		return
+	}
 	if l == nil || l.asio == nil || l.asio.addr != addr && !l.asio.addr.IsUnspecified() {
 		a.refused = true
 		return

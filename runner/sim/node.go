@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A node is one of the two machines: its hardware, its network and what runs on
@@ -106,6 +107,8 @@ type listener struct {
 	// asio is set where a nixlbench waits for the other one.
 	asio *asioLink
 	nixl *program // a target of railbench's programs
+	// store is set where it is a node's own etcd, which listens on loopback.
+	store *store
 }
 
 // A process is what tools show of a script's command.
@@ -113,6 +116,8 @@ type process struct {
 	pid  int
 	args []string
 	root bool
+	// started is the node's uptime at its start.
+	started time.Duration
 	// end ends a process that is in a group of its own; nil where the process
 	// belongs to a script.
 	end func()
@@ -364,7 +369,7 @@ func (n *node) resolve(host string) (netip.Addr, bool) {
 
 // spawn enters a process into the node's table.
 func (n *node) spawn(args []string, root bool) *process {
-	p := &process{pid: n.nextPID, args: args, root: root}
+	p := &process{pid: n.nextPID, args: args, root: root, started: n.rig.clock.uptime()}
 	n.nextPID += 3
 	n.procs[p.pid] = p
 	return p

@@ -239,6 +239,12 @@ func (sh *shell) environment(extra []string) expand.Environ {
 	for _, kv := range [][2]string{{"UID", uid}, {"EUID", uid}, {"GID", uid}, {pidVariable, strconv.Itoa(pid)}} {
 		e.set(kv[0], kv[1], false)
 	}
+	sh.node.rig.mu.Lock()
+	login := sh.node.loginEnvironment()
+	sh.node.rig.mu.Unlock()
+	for _, kv := range login {
+		e.set(kv[0], kv[1], true)
+	}
 	for _, kv := range extra {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			e.set(name, value, true)

@@ -92,6 +92,8 @@ func (n *node) buildTree() *inode {
 	n.procTree(t)
 	n.gpuTree(t)
 	n.firmwareTree(t)
+	n.etcdTree(t)
+	n.settingsTree(t)
 	for _, f := range n.functions {
 		n.pciTree(t, f)
 	}

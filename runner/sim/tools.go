@@ -275,6 +275,8 @@ func toolTable() map[string]tool {
 	add("/usr/sbin", "netplan.io", map[string]func(context.Context, *call) int{"netplan": runNetplan})
 	add("/usr/sbin", "kmod", map[string]func(context.Context, *call) int{"lsmod": runLsmod, "modprobe": runModprobe, "rmmod": runModprobe, "modinfo": runModinfo})
 	add("/usr/sbin", "libc-bin", map[string]func(context.Context, *call) int{"ldconfig": runLdconfig})
+	add("/usr/bin", "libc-bin", map[string]func(context.Context, *call) int{"ldd": runLdd})
+	add("/usr/sbin", "nftables", map[string]func(context.Context, *call) int{"nft": runNft})
 	add("/usr/sbin", "iproute2", map[string]func(context.Context, *call) int{"ip": runIP, "ss": runSs})
 	add("/usr/bin", "iproute2", map[string]func(context.Context, *call) int{"rdma": runRdma})
 	add("/usr/sbin", "ethtool", map[string]func(context.Context, *call) int{"ethtool": runEthtool})

@@ -321,6 +321,9 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 		case way.peer == nil:
 			why, late = "unable to connect to server: No route to host", true
 			return
+		case way.peer.node.rejects(way.peer, p.port):
+			why = "unable to connect to server: No route to host"
+			return
 		case way.local || way.dev.kind == "ether" && way.dev.fn == nil:
 			why = "unable to connect to server: only the rails are simulated"
 			return

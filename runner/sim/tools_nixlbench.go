@@ -77,7 +77,14 @@ func (b *nixlbench) say(format string, args ...any) {
 
 func runNixlbench(ctx context.Context, c *call) int {
 	b := &nixlbench{c: c, done: make(chan struct{}, 1024), gone: make(chan struct{})}
-	c.locked(func() { b.old = c.node.rig.faults["nixl-old"] })
+	lacks := false
+	c.locked(func() {
+		b.old = c.node.rig.faults["nixl-old"]
+		lacks = c.node.lacksLibrary("nixlbench")
+	})
+	if lacks {
+		return c.fail(127, "nixlbench: error while loading shared libraries: %s: cannot open shared object file: No such file or directory", missingLibrary)
+	}
 	if code, ok := b.parse(); !ok {
 		return code
 	}
@@ -196,9 +203,12 @@ func (b *nixlbench) segment() string {
 func (b *nixlbench) allocate(ctx context.Context) int {
 	c, n := b.c, b.c.node
 	size := int64(b.set.number("total_buffer_size"))
-	fits, gpu, log := false, false, ""
+	fits, gpu, log, cannot := false, false, "", ""
 	c.locked(func() {
 		gpu = n.hasGPU()
+		if !n.lockable(size, c.root) {
+			cannot = n.cannotLock(b.proc.pid, size)
+		}
 		if fits = size <= n.available(); fits {
 			b.held += size
 			n.held += size
@@ -215,6 +225,10 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 	}
 	if !n.rig.clock.sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
 		return b.interrupted(1, "")
+	}
+	if cannot != "" && b.segment() == "DRAM" {
+		b.say("%s", cannot)
+		return c.fail(1, "%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", log)
 	}
 	return 0
 }

@@ -484,6 +484,9 @@ func (p *perftest) meet() (rv *rendezvous, refused string) {
 		case way.peer == nil:
 			refused = "unreachable"
 			return
+		case way.peer.node.rejects(way.peer, p.port):
+			refused = "rejected"
+			return
 		}
 		l := way.peer.node.listeners[p.port]
 		if l == nil || l.accept == nil || l.test == nil {

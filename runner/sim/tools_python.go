@@ -185,6 +185,17 @@ func (p *program) agent() string {
 	if !started {
 		return "nixlBackendError: NIXL_ERR_BACKEND"
 	}
+	cannot := ""
+	p.c.locked(func() {
+		if p.device != "cuda" && !p.c.node.lockable(int64(p.size), p.c.root) {
+			cannot = p.c.node.cannotLock(p.proc.pid, int64(p.size))
+		}
+	})
+	if cannot != "" {
+		p.c.println(cannot)
+		p.c.out.Flush()
+		return "nixlBackendError: NIXL_ERR_BACKEND"
+	}
 	return ""
 }
 
@@ -357,7 +368,7 @@ func (p *program) find() *program {
 			return
 		}
 		way, ok := p.c.node.route(addr)
-		if !ok || way.peer == nil {
+		if !ok || way.peer == nil || way.peer.node.rejects(way.peer, p.port) {
 			return
 		}
 		if l := way.peer.node.listeners[p.port]; l != nil && l.nixl != nil {

@@ -418,30 +418,10 @@ func runUlimit(_ context.Context, c *call) int {
 	case len(rest) > 0:
 	case has(set, "n"):
 		c.println("1024")
+	case has(set, "l") && !c.node.lockableLocked(c.root):
+		c.println(strconv.Itoa(memlockKB))
 	default:
 		c.println("unlimited")
 	}
-	return 0
-}
-
-func runSs(_ context.Context, c *call) int {
-	set, _, _ := c.flags("")
-	if !has(set, "H") {
-		c.println("State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process")
-	}
-	c.locked(func() {
-		row := func(address string, port int, process string) {
-			c.println(strings.TrimRight(fmt.Sprintf("LISTEN 0      128        %9s:%-6d     0.0.0.0:*     %s", address, port, process), " "))
-		}
-		row("0.0.0.0", 22, "")
-		for _, port := range c.node.ports() {
-			p := c.node.listeners[port].proc
-			text := ""
-			if has(set, "p") {
-				text = fmt.Sprintf("users:((%q,pid=%d,fd=3))", path.Base(p.args[0]), p.pid)
-			}
-			row(c.node.listeners[port].bound(), port, text)
-		}
-	})
 	return 0
 }

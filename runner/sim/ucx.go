@@ -59,6 +59,7 @@ func (n *node) openUCX(env func(string) string) *ucxContext {
 	if u.tls == "" {
 		u.tls = "all"
 	}
+	// What ucx.conf says of it NIXL sets anew.
 	if v, err := strconv.Atoi(env("UCX_MAX_RMA_RAILS")); err == nil && v > 0 {
 		u.most = v
 	}

@@ -45,7 +45,7 @@ func (n *node) apart(args, env []string, root bool, dir string, pid int) (p *pro
 		n.nextPID += 3
 	}
 	ctx, cancel := context.WithCancel(r.life)
-	p = &process{pid: pid, args: args, root: root, end: cancel}
+	p = &process{pid: pid, args: args, root: root, end: cancel, started: r.clock.uptime()}
 	if r.closed {
 		cancel()
 		done <- 128 + int(syscall.SIGTERM)
@@ -506,7 +506,13 @@ func (n *node) procDir(name string) *inode {
 	dir := newDir()
 	dir.put("cmdline", &inode{mode: 0o444, read: func() (string, error) { return strings.Join(p.args, "\x00") + "\x00", nil }})
 	dir.fixed("comm", p.name())
-	dir.fixed("stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304", pid, p.name(), pid, pid))
+	// The 22nd field is when it started, in hundredths of a second.
+	dir.fixed("stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304 812 0 0 0 3 2 0 0 20 0 1 0 %d 24645632 1408", pid, p.name(), pid, pid, p.started/(10*time.Millisecond)))
+	uid := 1000
+	if p.root {
+		uid = 0
+	}
+	dir.fixed("status", fmt.Sprintf("Name:\t%s\nState:\tS (sleeping)\nPid:\t%d\nPPid:\t1\nUid:\t%d\t%d\t%d\t%d", p.name(), pid, uid, uid, uid, uid))
 	dir.mode = fs.ModeDir | 0o555
 	return dir
 }
@@ -566,7 +572,7 @@ func (c *call) kill(pid int, group, ask bool) int {
 // endForgotten ends a server that nobody waits for.
 func (n *node) endForgotten(p *process) {
 	for port, l := range n.listeners {
-		if l.proc == p && l.accept == nil && l.forward == nil {
+		if l.proc == p && l.accept == nil && l.forward == nil && l.store == nil {
 			delete(n.listeners, port)
 			delete(n.procs, p.pid)
 		}

@@ -28,6 +28,7 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	var setups [2]parse.NIXLSetup
 	var release, python, ucx [2]string
 	var read [2]bool
+	broken := false // a nixlbench that doesn't start tells no release
 	for _, e := range steps.Ends {
 		o, ok := outputs[e]
 		if !ok || exited(r, o, &rep) {
@@ -40,7 +41,10 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		node := nodeName(r.Rig, e)
 		if installed(s.Facts, "nixlbench") {
 			release[e] = parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
-			if s.Facts["nixlbench --benchmark_group"] != "yes" {
+			if why := s.Facts["nixlbench error"]; why != "" {
+				broken = true
+				rep.add(steps.Fail, "nixlbench on %s does not start: %s", node, why)
+			} else if s.Facts["nixlbench --benchmark_group"] != "yes" {
 				rep.add(steps.Warn, "nixlbench on %s is %s and knows no --benchmark_group: the benchmarks need 0.5.0", node, release[e])
 			}
 		}
@@ -66,7 +70,9 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		return steps.Verdict{Grade: steps.Skipped, Reason: sentences([]string{capital(why)}), Evidence: rep.evidence}
 	}
-	same(r, &rep, "nixlbench", release, "an option that only one end knows ends the other", "build it on both nodes, from one tag")
+	if !broken {
+		same(r, &rep, "nixlbench", release, "an option that only one end knows ends the other", "build it on both nodes, from one tag")
+	}
 	same(r, &rep, "NIXL for Python", python, "the two agents may not understand each other", "install one version on both nodes (pip install nixl[cu13])")
 	same(r, &rep, "UCX", ucx, "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND)", "build one tag of UCX on both nodes")
 	for _, e := range steps.Ends {
@@ -145,6 +151,7 @@ var pythonCauses = []cause{
 	{regexp.MustCompile(`No module named '?nixl`), steps.Skipped, "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it"},
 	{regexp.MustCompile(`No module named`), steps.Inconclusive, "NIXL on %s lacks another Python module: see the message"},
 	{regexp.MustCompile(`no CUDA driver|cuInit failed`), steps.Skipped, "there is no GPU that CUDA can use on %s"},
+	{regexp.MustCompile(`Please set max locked memory`), steps.Fail, "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): raise memlock in /etc/security/limits.conf, and log in anew"},
 	{regexp.MustCompile(`Cannot allocate memory|cuMemAlloc_v2 failed`), steps.Inconclusive, "the buffer does not fit into the memory of %s: set the NIXL_…BYTES parameters to less"},
 	{regexp.MustCompile(`port \d+ is in use`), steps.Inconclusive, "its port is taken on %s: end the process that listens there (ss -ltnp), or set NIXL_PORT"},
 	{regexp.MustCompile(`no usable transports/devices`), steps.Fail, "UCX on %s finds none of the rails that it was given: are their ports up (nixl-check)?"},

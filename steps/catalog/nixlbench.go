@@ -26,6 +26,7 @@ const largeBlock = 1 << 20
 // lines at both ends, and the first pattern that matches counts: causes come
 // before what follows from them.
 var nixlCauses = []cause{
+	{regexp.MustCompile(`error while loading shared libraries`), steps.Fail, "nixlbench on %s does not start, because a library that it needs is not there: ldd says which"},
 	{regexp.MustCompile(`unknown command line flag`), steps.Inconclusive, "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?"},
 	{regexp.MustCompile(`Invalid runtime`), steps.Inconclusive, "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD"},
 	{regexp.MustCompile(`illegal value|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`), steps.Inconclusive, "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)"},
@@ -38,6 +39,7 @@ var nixlCauses = []cause{
 	{regexp.MustCompile(`no usable transports/devices`), steps.Fail, "UCX on %s finds none of the rails that it was given: is RDMA there (nixl-check), are the ports up?"},
 	{regexp.MustCompile(`no active messages transport|Destination is unreachable`), steps.Fail, "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see the rail map)?"},
 	{regexp.MustCompile(`createBackend failed|Failed to create engine`), steps.Fail, "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check"},
+	{regexp.MustCompile(`Please set max locked memory`), steps.Fail, "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): raise memlock in /etc/security/limits.conf, and log in anew"},
 	{regexp.MustCompile(`registerMem failed`), steps.Fail, "memory could not be registered on %s: raise the memlock limit (ulimit -l), and look for a bond"},
 	{regexp.MustCompile(`Consistency check failed`), steps.Fail, "what arrived on %s is not what was sent"},
 	{regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), steps.Fail, "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?"},

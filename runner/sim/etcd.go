@@ -1,0 +1,159 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// etcdPort is where a node's own etcd listens, on loopback, as Ubuntu's does.
+const etcdPort = 2379
+
+// etcdUnit is its service.
+const etcdUnit = "etcd.service"
+
+// forgottenFor is how long a server that nobody needs has been there.
+const forgottenFor = 3*time.Hour + 12*time.Minute
+
+// A store is what a node's own etcd holds. The rig's lock guards it.
+type store struct {
+	keys map[string]string
+}
+
+// staleKeys are what two processes of nixlbench leave that were killed.
+func staleKeys() map[string]string {
+	return map[string]string{
+		"xferbench/default//size":                        "2",
+		"xferbench/default/barrier/start_barrier/0/1":    "1",
+		"xferbench/default/barrier/sync/4/0":             "1",
+		"xferbench/default/msg+int_data/src=1/dst=0/ack": "1",
+		"xferbench/default/msg+char_data/src=1/dst=0":    "x",
+		"/registry/somebody/elses":                       "x",
+	}
+}
+
+// haveEtcd installs an etcd as a service that is enabled: it runs, with what a dead
+// nixlbench left in it, or it has failed.
+func (n *node) haveEtcd(runs bool) {
+	treeChanged(n.rig)
+	u := &unit{name: etcdUnit, active: "failed", sub: "failed", result: "exit-code", status: 1, stop: func() {}, gone: make(chan struct{})}
+	n.units[etcdUnit] = u
+	if !runs || n.listeners[etcdPort] != nil {
+		return
+	}
+	p := n.spawn([]string{"/usr/bin/etcd"}, true)
+	p.started -= forgottenFor
+	n.listeners[etcdPort] = &listener{port: etcdPort, proc: p, store: &store{staleKeys()}}
+	u.active, u.sub, u.result, u.status, u.proc = "active", "running", "success", 0, p
+}
+
+func (n *node) haveNoEtcd() {
+	treeChanged(n.rig)
+	if l := n.listeners[etcdPort]; l != nil && l.store != nil {
+		delete(n.listeners, etcdPort)
+		delete(n.procs, l.proc.pid)
+	}
+	delete(n.units, etcdUnit)
+}
+
+// etcdTree is what its package and its service leave in the file system.
+func (n *node) etcdTree(t *inode) {
+	if n.units[etcdUnit] == nil {
+		return
+	}
+	t.fixed("/usr/lib/systemd/system/"+etcdUnit, "[Unit]\nDescription=etcd - highly-available key value store\n\n[Service]\nExecStart=/usr/bin/etcd\n\n[Install]\nWantedBy=multi-user.target")
+	t.link("/etc/systemd/system/multi-user.target.wants/"+etcdUnit, "/usr/lib/systemd/system/"+etcdUnit)
+	t.fixed("/etc/default/etcd", "## etcd(1) daemon options\n# ETCD_LISTEN_CLIENT_URLS=\"http://localhost:2379\"")
+	t.put("/usr/bin/etcd", &inode{mode: 0o755})
+	t.put("/var/lib/etcd", &inode{mode: fs.ModeDir | 0o700, kids: map[string]*inode{}})
+}
+
+// serveEtcd answers one request of the JSON gateway on a connection.
+func (n *node) serveEtcd(s *store, conn net.Conn) {
+	defer conn.Close()
+	req, err := http.ReadRequest(bufio.NewReader(conn))
+	if err != nil {
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
+	if err != nil {
+		return
+	}
+	status, answer := http.StatusNotFound, any(map[string]any{"code": 5, "message": "Not Found"})
+	switch req.URL.Path {
+	case "/version":
+		status, answer = http.StatusOK, map[string]string{"etcdserver": "3.4.30", "etcdcluster": "3.4.0"}
+	case "/health":
+		status, answer = http.StatusOK, map[string]string{"health": "true"}
+	case "/v3/kv/range", "/v3/kv/deleterange":
+		status, answer = n.keyRange(s, req.URL.Path == "/v3/kv/deleterange", body)
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return
+	}
+	resp := http.Response{
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)), Close: true,
+	}
+	_ = resp.Write(conn) // a client that is gone needs no answer
+}
+
+// A gatewayRange is the body of a request for keys; JSON has them in base64.
+type gatewayRange struct {
+	Key       []byte `json:"key"`
+	RangeEnd  []byte `json:"range_end"`
+	CountOnly bool   `json:"count_only"`
+	KeysOnly  bool   `json:"keys_only"`
+	Limit     int    `json:"limit"`
+}
+
+func (n *node) keyRange(s *store, remove bool, body []byte) (status int, answer any) {
+	var q gatewayRange
+	if err := json.Unmarshal(body, &q); err != nil {
+		return http.StatusBadRequest, map[string]any{"code": 3, "message": err.Error()}
+	}
+	n.rig.mu.Lock()
+	defer n.rig.mu.Unlock()
+	var names []string
+	for _, k := range slices.Sorted(maps.Keys(s.keys)) {
+		if k == string(q.Key) || k > string(q.Key) && k < string(q.RangeEnd) {
+			names = append(names, k)
+		}
+	}
+	header := map[string]string{"cluster_id": "14841639068965178418", "member_id": "10276657743932975437", "revision": "31", "raft_term": "4"}
+	if remove {
+		for _, k := range names {
+			delete(s.keys, k)
+		}
+		return http.StatusOK, map[string]any{"header": header, "deleted": strconv.Itoa(len(names))}
+	}
+	kvs := []map[string]any{}
+	for i, k := range names {
+		if q.CountOnly || q.Limit > 0 && i >= q.Limit {
+			break
+		}
+		kv := map[string]any{"key": []byte(k), "create_revision": "7", "mod_revision": "7", "version": "1"}
+		if !q.KeysOnly {
+			kv["value"] = []byte(s.keys[k])
+		}
+		kvs = append(kvs, kv)
+	}
+	// What is empty or zero is left out.
+	o := map[string]any{"header": header}
+	if len(kvs) > 0 {
+		o["kvs"] = kvs
+	}
+	if len(names) > 0 {
+		o["count"] = strconv.Itoa(len(names))
+	}
+	return http.StatusOK, o
+}

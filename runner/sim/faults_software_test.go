@@ -1,0 +1,70 @@
+package sim
+
+import "strings"
+
+// softwareChecks are those of softwareDefects.
+func softwareChecks(says func(node, command string, code int, part string) func(*bench) bool) map[string][]func(b *bench) bool {
+	const prefix = `'{"key":"eGZlcmJlbmNo","range_end":"eGZlcmJlbmNp","keys_only":true}'`
+	return map[string][]func(b *bench) bool{
+		"ucx-pinned": {
+			says("spark-01", "env", 0, "\nUCX_NET_DEVICES=rocep1s0f0:1\n"),
+			says("spark-01", "cat /etc/environment", 0, "UCX_NET_DEVICES=rocep1s0f0:1"),
+			says("spark-01", "cat /etc/ucx/ucx.conf", 0, "UCX_MAX_RMA_RAILS=1"),
+			func(b *bench) bool { // a program that leaves the choice to UCX
+				before := b.counter("spark-02", "rocep1s0f1", "port_xmit_data")
+				a, z := b.nixl("", "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 --num_iter 160 --warmup_iter 16 ")
+				if a.code != 0 || z.code != 0 {
+					b.t.Errorf("%+v\n%+v", a, z)
+				}
+				return b.counter("spark-02", "rocep1s0f1", "port_xmit_data") < before+1e6
+			},
+		},
+		"library-missing": {
+			says("spark-01", "nixlbench --help", 127, "error while loading shared libraries: libetcd-cpp-api.so: cannot open"),
+			says("spark-01", "ldd /usr/local/bin/nixlbench", 0, "\tlibetcd-cpp-api.so => not found\n"),
+		},
+		"memlock": {
+			says("spark-01", "ulimit -l", 0, "8192\n"),
+			says("spark-01", "cat /etc/security/limits.conf", 0, "memlock         8192"),
+			func(b *bench) bool {
+				a, _ := b.nixl(oneRail, "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 --num_iter 160 --warmup_iter 16 ")
+				return a.code != 0
+			},
+			func(b *bench) bool {
+				a := b.try("spark-01", "sudo -n sh -c 'ulimit -l'")
+				return a.out == "unlimited\n" && b.must("spark-01", "ulimit -l") == "8192\n"
+			},
+		},
+		"iperf-stuck": {
+			says("spark-02", "iperf3 -c 192.168.100.10 -t 1", 1, "the server is busy running a test"),
+			says("spark-01", "ss -H -ltnpe", 0, ":5201 "),
+			says("spark-01", "timeout 1 iperf3 -s -1", 1, "Address already in use"),
+		},
+		"etcd-down": {
+			says("spark-01", "systemctl is-active etcd", 3, "failed\n"),
+			says("spark-01", "readlink /etc/systemd/system/multi-user.target.wants/etcd.service", 0, "etcd.service"),
+		},
+		"stale-etcd": {
+			says("spark-01", "systemctl is-active etcd", 0, "active\n"),
+			says("spark-01", "curl -s http://127.0.0.1:2379/v3/kv/range -d "+prefix, 0, `"count":"5"`),
+			says("spark-01", "ss -H -ltn", 0, "127.0.0.1:2379 "),
+			func(b *bench) bool { // deleting is for good
+				out := b.try("spark-01", "curl -s http://localhost:2379/v3/kv/deleterange -d "+prefix).out
+				after := b.try("spark-01", "curl -s http://localhost:2379/v3/kv/range -d "+prefix)
+				return strings.Contains(out, `"deleted":"5"`) && after.code == 0 && !strings.Contains(after.out, "count")
+			},
+		},
+		"nccl-socket": {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA=mlx5_0,mlx5_1\n")},
+		"firewall": {
+			says("spark-01", "sudo nft list ruleset", 0, "reject with icmpx admin-prohibited"),
+			says("spark-01", "cat /sys/module/nf_tables/initstate", 0, "live"),
+			says("spark-02", "iperf3 -c 192.168.100.10 -t 1", 1, "No route to host"),
+			func(b *bench) bool {
+				_, server := b.start("spark-01", "timeout 5 ib_write_bw -n 1000")
+				b.listening(0, defaultPort)
+				c := b.try("spark-02", "ib_write_bw -n 1000 192.168.100.10")
+				return c.code == 1 && strings.Contains(c.err, "Couldn't connect to 192.168.100.10:18515") && server().code == 124
+			},
+		},
+	}
+}
