@@ -14,11 +14,11 @@ import (
 // keymap is every binding, by the screen on which it works. Keys, footer, help and
 // README all come from it.
 type keymap struct {
-	notebook, output, gauges []chapter
+	notebook, checklist, output, gauges []chapter
 }
 
 func newKeymap() keymap {
-	return keymap{notebook: notebookKeys(), output: outputKeys(), gauges: gaugeKeys()}
+	return keymap{notebook: notebookKeys(), checklist: checklistKeys(), output: outputKeys(), gauges: gaugeKeys()}
 }
 
 // KeyTable lists the notebook's keys and what they do, as README shows them.
@@ -39,6 +39,8 @@ func (m *Model) chapters() []chapter {
 		return m.keys.gauges
 	case m.page != nil:
 		return m.keys.output
+	case m.list.open:
+		return m.keys.checklist
 	default:
 		return m.keys.notebook
 	}

@@ -40,6 +40,8 @@ func notebookKeys() []chapter {
 			{Binding: bind("F", "run from the selected cell to the end", "F"), foot: key.Help{Key: "F", Desc: "from here"}, rank: 8, act: (*Model).runFromHere},
 			{Binding: bind("i", "interrupt the running cell and empty the queue", "i"), foot: key.Help{Key: "i", Desc: "interrupt"}, rank: 0, act: (*Model).interrupt, when: (*Model).busy},
 			{Binding: bind("c", "clear the selected cell's output", "c"), act: (*Model).clear},
+			{Binding: bind("w", "why: run the checks that could explain what is wrong with the selected cell", "w"), foot: key.Help{Key: "w", Desc: "why?"}, rank: 1, act: (*Model).explain, when: (*Model).explainable},
+			{Binding: bind("C", "the checklist: what is wrong with this rig?", "C"), foot: key.Help{Key: "C", Desc: "checklist"}, rank: 6, act: (*Model).openChecklist},
 		}},
 		{"move", []binding{
 			{Binding: bind("↓, j", "next cell, or further down where it is longer than the screen", "down", "j"), foot: key.Help{Key: "↑↓", Desc: "move"}, rank: 5, act: (*Model).down},
@@ -59,6 +61,34 @@ func notebookKeys() []chapter {
 			{Binding: bind("e", "show or hide what the verdict rests on", "e"), foot: key.Help{Key: "e", Desc: "evidence"}, rank: 10, act: (*Model).toggleEvidence},
 			{Binding: bind("s", "show or fold a long script", "s"), act: (*Model).toggleScript},
 			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), foot: key.Help{Key: "g", Desc: "gauges"}, rank: 7, act: (*Model).cycleGauges},
+			{Binding: bind("0", "reset the gauges' peaks and averages", "0"), act: (*Model).resetPeaks},
+		}},
+		everywhere(),
+	}
+}
+
+// checklistKeys work while the checklist is on the screen.
+func checklistKeys() []chapter {
+	return []chapter{
+		{"checklist", []binding{
+			{Binding: bind("A", "check everything, or all that is shown", "A"), foot: key.Help{Key: "A", Desc: "check all"}, rank: 1, act: (*Model).survey},
+			{Binding: bind("enter, space", "run the selected check", "enter", "space"), foot: key.Help{Key: "enter", Desc: "check"}, rank: 3, act: (*Model).runCheck},
+			{Binding: bind("f", "put right what it found, and check again: shown and asked first", "f"), foot: key.Help{Key: "f", Desc: "fix"}, rank: 2, act: (*Model).fix, when: (*Model).fixable},
+			{Binding: bind("n", "the next check that found something", "n"), foot: key.Help{Key: "n", Desc: "next finding"}, rank: 5, act: (*Model).nextFinding},
+			{Binding: bind("/", "find checks by a symptom: type it, or paste an error's text", "/"), foot: key.Help{Key: "/", Desc: "symptom"}, rank: 4, act: (*Model).typeSymptom},
+			{Binding: bind("↓, j", "next check", "down", "j"), act: func(m *Model) tea.Cmd { return m.nextCheck(1) }},
+			{Binding: bind("↑, k", "previous check", "up", "k"), act: func(m *Model) tea.Cmd { return m.nextCheck(-1) }},
+			{Binding: bind("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f"), act: func(m *Model) tea.Cmd { return m.nextCheck(10) }},
+			{Binding: bind("pgup, ctrl+b", "ten checks back", "pgup", "ctrl+b"), act: func(m *Model) tea.Cmd { return m.nextCheck(-10) }},
+			{Binding: bind("home", "the first check", "home"), act: func(m *Model) tea.Cmd { return m.nextCheck(-len(m.checks())) }},
+			{Binding: bind("end, G", "the last check", "end", "G"), act: func(m *Model) tea.Cmd { return m.nextCheck(len(m.checks())) }},
+			{Binding: bind("o", "open what the check's script printed", "o"), foot: key.Help{Key: "o", Desc: "output"}, rank: 8, act: (*Model).checkOutput},
+			{Binding: bind("e", "show or hide the evidence", "e"), foot: key.Help{Key: "e", Desc: "evidence"}, rank: 9, act: (*Model).checkEvidence},
+			{Binding: bind("s", "show or hide the script", "s"), act: (*Model).checkScript},
+			{Binding: bind("i", "interrupt what runs and empty the queue", "i"), foot: key.Help{Key: "i", Desc: "interrupt"}, rank: 0, act: (*Model).interrupt, when: (*Model).busy},
+			{Binding: bind("esc", "all checks, where only some are shown, and else back to the notebook", "esc"), foot: key.Help{Key: "esc", Desc: "back"}, rank: 6, act: (*Model).leaveChecklist},
+			{Binding: bind("C", "back to the notebook", "C"), act: (*Model).closeChecklist},
+			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), act: (*Model).cycleGauges},
 			{Binding: bind("0", "reset the gauges' peaks and averages", "0"), act: (*Model).resetPeaks},
 		}},
 		everywhere(),

@@ -61,6 +61,7 @@ type Options struct {
 	NoColor    bool   // bold, faint and reverse only
 	Background Background
 	Now        func() time.Time // time.Now where nil
+	Drill      Drill            // the zero value for none
 	// SyncOutput asks the terminal itself whether it can show a frame at once.
 	// Bubble Tea 2.0.9 doesn't where SSH_TTY is set, and frames would tear there.
 	SyncOutput bool
@@ -96,6 +97,7 @@ type Model struct {
 	follow bool    // the selection goes along with the running cell
 
 	page        *page // an opened output, nil while there is none
+	list        checklist
 	gauges      gaugeMode
 	help        bool
 	helpPage    viewport.Model
@@ -109,6 +111,12 @@ type Model struct {
 	questions []steps.Question
 	scrolled  int    // lines of the script in the first question that are above its box
 	secret    []rune // what is typed; gone with the answer
+
+	// A drill: when it began, how long it took once it is over, and whether that is
+	// being told.
+	began     time.Time
+	found     time.Duration
+	drillDone bool
 
 	// Talking to the session.
 	session Session
@@ -166,6 +174,8 @@ func New(s Session, opts Options) *Model {
 		session:  s,
 		dirty:    true,
 	}
+	m.began = opts.Now()
+	m.list.open = opts.Drill.Fault != ""
 	m.restyle()
 	return m
 }

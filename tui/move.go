@@ -242,6 +242,10 @@ func (m *Model) openOutput() tea.Cmd {
 	if !ok {
 		return nil
 	}
+	return m.openOutputOf(c)
+}
+
+func (m *Model) openOutputOf(c steps.Cell) tea.Cmd {
 	state := m.book.Cells[c.ID]
 	if state.Output.Len() == 0 {
 		m.notice = "it has printed nothing"
@@ -406,6 +410,8 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		return nil
 	case m.page != nil:
 		return m.turn(lines)
+	case m.list.open:
+		return m.nextCheck(lines / wheelStep)
 	default:
 		return m.scroll(lines)
 	}
@@ -420,6 +426,9 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	row := e.Y - l.bodyTop
 	if row < 0 || row >= l.noteHeight {
 		return nil
+	}
+	if m.list.open {
+		return m.clickCheck(row, l)
 	}
 	if e.X < l.partsWidth {
 		_, targets := m.partList(l)

@@ -78,12 +78,16 @@ func (m *Model) typed(text string) {
 	}
 }
 
-// paste is for secrets: everything else is a key.
+// paste is for secrets and for symptoms: everything else is a key.
 func (m *Model) paste(text string) tea.Cmd {
 	if len(m.questions) > 0 && m.questions[0].Secret != nil {
 		// A copied password often has the line's end with it.
 		m.typed(strings.TrimRight(text, "\r\n"))
 		m.dirty = true
+		return nil
+	}
+	if m.list.open && m.page == nil && !m.help && !m.quitting && len(m.questions) == 0 {
+		m.pasteSymptom(text)
 	}
 	return nil
 }

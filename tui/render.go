@@ -69,6 +69,9 @@ func (m *Model) layout() layout {
 		l.partsWidth = 32
 	}
 	l.noteLeft = l.partsWidth + 1
+	if m.list.open {
+		l.partsWidth, l.noteLeft = 0, 0
+	}
 	l.noteWidth = m.width - l.noteLeft - 1 // the last column is the scroll bar's
 	if l.side > 0 {
 		l.noteWidth -= l.side + 1
@@ -143,7 +146,7 @@ func (m *Model) header() string {
 	} else {
 		left += " "
 	}
-	if t := m.open().Title; t != "" {
+	if t := m.title(); t != "" {
 		left += " " + k.Strong.Render(ink.Clean(t))
 	}
 	right := ""
@@ -159,6 +162,20 @@ func (m *Model) header() string {
 	names := m.names()
 	right += m.dot(steps.Here) + " " + ansi.Truncate(ink.Clean(names[0]), 20, "…") + k.Faint.Render(" ⇄ ") + ansi.Truncate(ink.Clean(names[1]), 20, "…") + " " + m.dot(steps.Peer) + " "
 	return ink.Sides(left, right, m.width)
+}
+
+// title is what the screen shows: the open part, the checklist, or a drill and its
+// time.
+func (m *Model) title() string {
+	switch {
+	case m.opts.Drill.Fault != "" && m.found > 0:
+		return "Drill, found after " + cells.Seconds(m.found)
+	case m.opts.Drill.Fault != "":
+		return "Drill: something is broken. What?"
+	case m.list.open:
+		return "Checklist"
+	}
+	return m.open().Title
 }
 
 func (m *Model) rigName() string {
@@ -232,7 +249,10 @@ func (m *Model) alertLines() []string {
 
 // body is the list of parts, the notebook, and on a wide screen the gauges.
 func (m *Model) body(l layout) []string {
-	list, _ := m.partList(l)
+	var list []string
+	if !m.list.open {
+		list, _ = m.partList(l)
+	}
 	note := m.note(l)
 	var side []string
 	if l.side > 0 {
@@ -243,7 +263,10 @@ func (m *Model) body(l layout) []string {
 	line := m.ink.Faint.Render("│")
 	rows := make([]string, l.noteHeight)
 	for i := range rows {
-		rows[i] = list[i] + line + note[i]
+		rows[i] = note[i]
+		if list != nil {
+			rows[i] = list[i] + line + note[i]
+		}
 		if side != nil {
 			rows[i] += line + side[i]
 		}
@@ -295,6 +318,9 @@ func (m *Model) caption() string {
 func (m *Model) note(l layout) []string {
 	if m.page != nil {
 		return m.output(l)
+	}
+	if m.list.open {
+		return m.checkPane(l.noteWidth+1, l.noteHeight)
 	}
 	d := m.doc()
 	m.settle(d, l.noteHeight)
@@ -383,6 +409,9 @@ func (m *Model) overlay(screen string) string {
 	case len(m.questions) > 0:
 		title, text := m.questionBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
+	case m.drillDone:
+		text := m.drillBox(width)
+		return m.box(screen, "Found", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.quitting:
 		text := ink.Wrap(m.quitText(), width, "", "")
 		text = append(text, "", m.ink.Focus.Render("y")+" quit   "+m.ink.Focus.Render("n")+" stay")

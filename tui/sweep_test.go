@@ -137,6 +137,28 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.send(boardMsg(b))
 			return s
 		},
+		"checklist": func(t testing.TB, w, h int) *screen {
+			s := start(t, withChecklist(), w, h)
+			s.press("C")
+			s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: strings.Join(hostile, " "), Node: hostile[0], Evidence: []steps.Evidence{{Name: hostile[1], Value: hostile[2], Unit: hostile[4]}}})
+			s.ends(2, "fix-mtu", steps.Verdict{Grade: steps.Inconclusive, Reason: hostile[3]})
+			s.tell(steps.CellStarted{Run: 3, Cell: "gid-index", At: s.now}, steps.CellQueued{Cell: "memlock"})
+			s.press("s")
+			return s
+		},
+		"symptoms": func(t testing.TB, w, h int) *screen {
+			s := start(t, withChecklist(), w, h)
+			s.press("C")
+			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
+			return s
+		},
+		"drill": func(t testing.TB, w, h int) *screen {
+			s := start(t, withChecklist(), w, h)
+			s.opts.Drill = Drill{Fault: "fault-of-mtu-equal", Title: hostile[0]}
+			s.press("C")
+			s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: hostile[4]})
+			return s
+		},
 		"gauges": func(t testing.TB, w, h int) *screen {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("g")

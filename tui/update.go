@@ -77,10 +77,15 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case len(m.questions) > 0:
 		return m.questionKey(msg)
+	case m.drillDone:
+		m.drillDone = false
+		return nil
 	case m.quitting:
 		return m.quittingKey(msg)
 	case m.help:
 		return m.helpKey(msg)
+	case m.list.typing && m.page == nil:
+		return m.symptomKey(msg)
 	default:
 		return m.press(msg)
 	}
@@ -92,6 +97,10 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		before := m.book
 		m.book = m.book.Apply(e)
 		m.tellOf(e, before)
+		if ended, ok := e.(steps.CellEnded); ok {
+			m.drilled(ended)
+			m.surveyed()
+		}
 		if s, ok := e.(steps.CellStarted); ok && m.follow {
 			m.show(s.Cell)
 		}

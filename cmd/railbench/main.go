@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui"
 )
 
 // The exit statuses.
@@ -87,13 +88,14 @@ was measured is what the hardware can do. Without a rig it simulates one.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return workbench(cmd, rig)
+			_, err := workbench(cmd, rig, tui.Drill{})
+			return err
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), undoCommand(&rig), listCommand(), initCommand(&rig), simCommand(), virtualCommand())
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), initCommand(&rig), simCommand(), virtualCommand())
 	return root
 }
 

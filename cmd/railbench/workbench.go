@@ -14,15 +14,15 @@ import (
 	"github.com/railbench/railbench/tui"
 )
 
-// workbench opens the screen.
-func workbench(cmd *cobra.Command, flags rigFlags) error {
+// workbench opens the screen. The model is nil where it could not be opened.
+func workbench(cmd *cobra.Command, flags rigFlags, drill tui.Drill) (*tui.Model, error) {
 	if f, ok := cmd.OutOrStdout().(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		return usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
+		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
 	}
 	asker := session.NewAsker()
 	b, err := flags.open(cmd.Context(), asker)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer b.close()
 	b.options.Asker, b.options.Confirm, b.options.Sample = asker, asker, true
@@ -32,18 +32,18 @@ func workbench(cmd *cobra.Command, flags rigFlags) error {
 	s.Open()
 	model := tui.New(s, tui.Options{
 		Tutorial: b.options.Tutorial, Simulated: b.options.Simulated, RigName: b.options.Rig,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "",
+		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", Drill: drill,
 	})
 	_, err = tea.NewProgram(model, tea.WithContext(cmd.Context()), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
 	closed := s.Close()
 	b.remind(cmd.ErrOrStderr())
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
-		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
+		return model, status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}
 	if closed != nil {
-		return status{exitUnreachable, closed}
+		return model, status{exitUnreachable, closed}
 	}
-	return nil
+	return model, nil
 }
 
 // framesPerSecond bounds how long a key waits for the next frame. A frame that

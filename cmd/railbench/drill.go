@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui"
+)
+
+// drillCommand breaks the simulated rig in a way that the user does not know.
+func drillCommand(rig *rigFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "drill",
+		Short: "Break the simulated rig in secret: find out what it is, against the clock",
+		Long: `Opens the checklist on a simulated rig with one fault that you aren't told. It
+tells how long you took when a check has found it, and which it was when you leave.
+--seed N gives the same one again.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f := *rig
+			if f.rig != "" && f.rig != "sim" || f.peer != "" {
+				return usage(errors.New("a drill is on the simulated rig: leave out --rig and --peer"))
+			}
+			if len(f.faults) > 0 {
+				return usage(errors.New("a drill chooses the fault: leave out --fault"))
+			}
+			if !cmd.Flags().Changed("seed") {
+				f.seed = rand.Uint64()
+			}
+			fault, err := drillFault(f.seed)
+			if err != nil {
+				return err
+			}
+			f.rig, f.faults = "sim", []string{fault.Name}
+			drill := tui.Drill{Fault: fault.Name, Title: fault.Title}
+			model, err := workbench(cmd, f, drill)
+			if model == nil {
+				return err
+			}
+			how := "You left before a check had found it."
+			if took := model.Drilled(); took > 0 {
+				how = "A check found it after " + took.String() + "."
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d\n", fault.Name, fault.Title, fault.Doc, how, f.seed)
+			return err
+		},
+	}
+}
+
+// drillFault chooses a fault that a check finds.
+func drillFault(seed uint64) (sim.Fault, error) {
+	t, _, err := tutorial()
+	if err != nil {
+		return sim.Fault{}, err
+	}
+	found := slices.DeleteFunc(sim.Faults(), func(f sim.Fault) bool {
+		return !slices.ContainsFunc(t.Checks(), func(c steps.Cell) bool { return slices.Contains(c.Check.Finds, f.Name) })
+	})
+	if len(found) == 0 {
+		return sim.Fault{}, errors.New("no check finds any fault")
+	}
+	return found[rand.New(rand.NewPCG(seed, seed)).IntN(len(found))], nil
+}

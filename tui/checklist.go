@@ -1,0 +1,488 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// The checklist stands in the notebook's place: a line for each check, and what it
+// found below the one that is selected.
+
+// checklist is where the user is in it.
+type checklist struct {
+	open   bool
+	item   int // index into the checks that are shown
+	top    int // first line of the list
+	typing bool
+	words  string   // the symptom that is looked for; empty for none
+	only   []string // ids of the checks that could explain the words; empty for all
+	why    string   // the cell whose verdict is to be explained; empty where none is
+	// surveying says that many checks run, and that nobody has moved since: then the
+	// first finding is selected at the end.
+	surveying bool
+}
+
+// checks are those that are shown, in the order of their parts.
+func (m *Model) checks() []steps.Cell {
+	all := m.book.Tutorial.Checks()
+	if m.list.only == nil {
+		return all
+	}
+	var some []steps.Cell
+	for _, id := range m.list.only {
+		if c, ok := m.book.Tutorial.Cell(id); ok {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// check is the one that is selected.
+func (m *Model) check() (steps.Cell, bool) {
+	all := m.checks()
+	if m.list.item < len(all) {
+		return all[m.list.item], true
+	}
+	return steps.Cell{}, false
+}
+
+func (m *Model) openChecklist() tea.Cmd {
+	if len(m.book.Tutorial.Checks()) == 0 {
+		m.notice = "this tutorial has no checklist"
+		return nil
+	}
+	m.list.open, m.page, m.follow = true, nil, false
+	return nil
+}
+
+func (m *Model) closeChecklist() tea.Cmd {
+	m.list.open, m.list.typing, m.page = false, false, nil
+	m.enter()
+	return nil
+}
+
+// leaveChecklist is esc: first out of what was looked for, then out of the list.
+func (m *Model) leaveChecklist() tea.Cmd {
+	if m.list.only == nil {
+		return m.closeChecklist()
+	}
+	selected, _ := m.check()
+	m.list.words, m.list.only, m.list.why = "", nil, ""
+	m.chooseCheck(selected.ID)
+	return nil
+}
+
+func (m *Model) chooseCheck(id string) {
+	m.list.item = max(0, slices.IndexFunc(m.checks(), func(c steps.Cell) bool { return c.ID == id }))
+}
+
+// explain opens the checks that could explain the selected cell's verdict, and runs
+// them.
+func (m *Model) explain() tea.Cmd {
+	c, ok := m.selected()
+	state := m.book.Cells[c.ID]
+	if !ok || !amiss(state.Verdict.Grade) {
+		m.notice = "it looks for what could explain a FAIL; C opens the checklist"
+		return nil
+	}
+	found := m.book.Tutorial.Explaining(c.ID, state.Verdict.Reason+"\n"+said(state.Output))
+	if len(found) == 0 {
+		m.notice = "no check is about this; C opens the checklist, and A checks everything"
+		return nil
+	}
+	cmd := m.openChecklist()
+	m.list.only, m.list.words, m.list.why, m.list.item, m.list.top = nil, "", c.Title, 0, 0
+	for _, f := range found {
+		m.list.only = append(m.list.only, f.ID)
+	}
+	return tea.Batch(cmd, m.survey())
+}
+
+// explainable says that w does something.
+func (m *Model) explainable() bool {
+	c, ok := m.selected()
+	g := m.book.Cells[c.ID].Verdict.Grade
+	return ok && (g == steps.Fail || g == steps.Inconclusive)
+}
+
+// fixable says that f does something.
+func (m *Model) fixable() bool {
+	c, ok := m.check()
+	return ok && c.Check.Fix != "" && amiss(m.book.Cells[c.ID].Verdict.Grade)
+}
+
+// amiss says that a verdict has something to explain.
+func amiss(g steps.Grade) bool {
+	return g == steps.Fail || g == steps.Warn || g == steps.Inconclusive
+}
+
+// lastWords is how much of what a cell printed may name its trouble.
+const lastWords = 40
+
+func said(out steps.Scroll) string {
+	var b strings.Builder
+	for _, l := range out.Lines(max(0, out.Len()-lastWords), lastWords) {
+		b.WriteString(l.Text)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// survey runs all checks that are shown: those that only look before those that
+// measure.
+func (m *Model) survey() tea.Cmd {
+	var look, measure []string
+	for _, c := range m.checks() {
+		if c.Check.Measures {
+			measure = append(measure, c.ID)
+		} else {
+			look = append(look, c.ID)
+		}
+	}
+	m.list.surveying = true
+	return m.start(append(look, measure...)...)
+}
+
+func (m *Model) runCheck() tea.Cmd {
+	c, ok := m.check()
+	switch {
+	case !ok:
+		return nil
+	case m.book.Cells[c.ID].Running:
+		m.notice = isRunning
+		return nil
+	}
+	m.list.surveying = false
+	return m.start(c.ID)
+}
+
+// fix runs what puts the selected check's finding right, and then the check.
+func (m *Model) fix() tea.Cmd {
+	c, ok := m.check()
+	if !ok {
+		return nil
+	}
+	f, has := m.book.Tutorial.Cell(c.Check.Fix)
+	switch grade := m.book.Cells[c.ID].Verdict.Grade; {
+	case grade == steps.NotRun:
+		m.notice = "enter runs the check first"
+	case !amiss(grade):
+		m.notice = "there is nothing to put right"
+	case !has:
+		m.notice = "no command puts this right: its reason says what to do"
+	default:
+		m.list.surveying = false
+		return m.start(f.ID, c.ID)
+	}
+	return nil
+}
+
+func (m *Model) nextCheck(by int) tea.Cmd {
+	m.list.surveying = false
+	m.list.item = max(0, min(m.list.item+by, len(m.checks())-1))
+	return nil
+}
+
+// nextFinding selects the next check that found something, from the top again after
+// the last.
+func (m *Model) nextFinding() tea.Cmd {
+	m.list.surveying = false
+	all := m.checks()
+	for i := range all {
+		at := (m.list.item + 1 + i) % len(all)
+		if amiss(m.book.Cells[all[at].ID].Verdict.Grade) {
+			m.list.item = at
+			return nil
+		}
+	}
+	m.notice = "no check that ran has found anything"
+	return nil
+}
+
+// surveyed selects the worst finding when the last check has ended.
+func (m *Model) surveyed() {
+	if !m.list.surveying || m.busy() {
+		return
+	}
+	m.list.surveying = false
+	worst := steps.Pass
+	for i, c := range m.checks() {
+		if g := m.book.Cells[c.ID].Verdict.Grade; g > worst {
+			worst, m.list.item = g, i
+		}
+	}
+}
+
+func (m *Model) checkOutput() tea.Cmd {
+	c, ok := m.check()
+	if !ok {
+		return nil
+	}
+	return m.openOutputOf(c)
+}
+
+func (m *Model) checkEvidence() tea.Cmd {
+	if c, ok := m.check(); ok {
+		m.evidence[c.ID] = !m.evidence[c.ID]
+	}
+	return nil
+}
+
+func (m *Model) checkScript() tea.Cmd {
+	if c, ok := m.check(); ok {
+		m.scripts[c.ID] = !m.scripts[c.ID]
+	}
+	return nil
+}
+
+func (m *Model) typeSymptom() tea.Cmd {
+	m.list.typing, m.list.surveying = true, false
+	return nil
+}
+
+// symptomKey is a key while a symptom is typed.
+func (m *Model) symptomKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch name := msg.String(); {
+	case name == "esc":
+		m.list.typing = false
+		m.look("")
+	case name == "ctrl+c":
+		m.list.typing = false
+	case name == "enter":
+		m.list.typing = false
+		if m.list.words != "" && len(m.list.only) > 0 {
+			return m.survey()
+		}
+		if len(m.list.only) == 0 {
+			m.look("")
+		}
+	case name == "backspace":
+		if r := []rune(m.list.words); len(r) > 0 {
+			m.look(string(r[:len(r)-1]))
+		}
+	case name == "ctrl+u":
+		m.look("")
+	case msg.Text != "":
+		m.look(m.list.words + msg.Text)
+	}
+	return nil
+}
+
+// maxWords bounds what a paste can bring.
+const maxWords = 64 << 10
+
+// look shows the checks that could explain a text.
+func (m *Model) look(words string) {
+	m.list.words = words[:min(len(words), maxWords)]
+	m.list.only, m.list.why, m.list.item, m.list.top = nil, "", 0, 0
+	if strings.TrimSpace(words) == "" {
+		return
+	}
+	m.list.only = []string{}
+	for _, c := range m.book.Tutorial.Symptom(m.list.words) {
+		m.list.only = append(m.list.only, c.ID)
+	}
+}
+
+// pasteSymptom looks for what explains a pasted text.
+func (m *Model) pasteSymptom(text string) {
+	m.list.typing = true
+	m.look(m.list.words + text)
+	m.dirty = true
+}
+
+// checkPane is the checklist, exactly height lines of width columns.
+func (m *Model) checkPane(width, height int) []string {
+	head := m.checkHead(width)
+	room := max(1, height-len(head))
+	list, starts, ends := m.checkLines(width - 1)
+	if n := len(starts); n > 0 {
+		m.list.item = min(m.list.item, n-1)
+		from, to := starts[m.list.item], ends[m.list.item]
+		m.list.top = min(m.list.top, max(from-1, 0)) // with the part's title above the first
+		m.list.top = max(m.list.top, min(to-room, from))
+	}
+	m.list.top = max(0, min(m.list.top, len(list)-room))
+	bar := m.scrollBar(m.list.top, len(list), room)
+	lines := head
+	for i := range room {
+		line := strings.Repeat(" ", width-1)
+		if at := m.list.top + i; at < len(list) {
+			line = list[at]
+		}
+		lines = append(lines, line+bar[i])
+	}
+	return lines[:height]
+}
+
+// clickCheck selects the check whose line was clicked.
+func (m *Model) clickCheck(row int, l layout) tea.Cmd {
+	if m.page != nil {
+		return nil
+	}
+	line := row - len(m.checkHead(l.noteWidth)) + m.list.top
+	_, starts, ends := m.checkLines(l.noteWidth)
+	for i := range starts {
+		if line >= starts[i] && line < ends[i] {
+			m.list.item, m.list.surveying = i, false
+		}
+	}
+	return nil
+}
+
+// checkHead counts, and says what is looked for.
+func (m *Model) checkHead(width int) []string {
+	k := m.ink
+	counts := map[steps.Grade]int{}
+	running := 0
+	all := m.checks()
+	for _, c := range all {
+		state := m.book.Cells[c.ID]
+		counts[state.Verdict.Grade]++
+		if state.Running {
+			running++
+		}
+	}
+	var parts []string
+	for _, g := range []steps.Grade{steps.Fail, steps.Inconclusive, steps.Warn, steps.Pass, steps.Skipped} {
+		if n := counts[g]; n > 0 {
+			parts = append(parts, cells.GradeStyle(k, g).Render(fmt.Sprintf("%s %d %s", cells.Mark(g), n, g)))
+		}
+	}
+	if n := counts[steps.NotRun]; n > 0 {
+		parts = append(parts, k.Dim.Render(fmt.Sprintf("%d not run", n)))
+	}
+	right := ""
+	if running > 0 {
+		right = k.Accent.Render(fmt.Sprintf("%s %d running ", m.spinner.View(), running))
+	}
+	if m.simulated() {
+		right += k.Dim.Render("SIMULATED ")
+	}
+	left := " " + k.Focus.Render("Checklist") + "  " + strings.Join(parts, "  ")
+	second := ""
+	switch {
+	case m.list.typing:
+		second = k.Accent.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
+	case m.list.why != "":
+		second = k.Dim.Render(fmt.Sprintf("what could explain %q (esc shows all)", ink.Clean(m.list.why)))
+	case m.list.only != nil:
+		second = k.Dim.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
+	default:
+		second = k.Dim.Render("A checks everything; / finds checks by a symptom: type or paste an error's text")
+	}
+	return []string{
+		ink.Sides(ansi.Truncate(left, width, "…"), right, width),
+		ink.Pad(" "+ansi.Truncate(second, width-2, "…"), width), strings.Repeat(" ", width),
+	}
+}
+
+// symptom is what is looked for, as one line.
+func (m *Model) symptom() string { return ink.Clean(strings.Join(strings.Fields(m.list.words), " ")) }
+
+// checkLines are all lines of the list, and where those of each check begin and end.
+func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
+	all := m.checks()
+	if len(all) == 0 {
+		return []string{ink.Pad("   "+m.ink.Warn.Render("No check knows that. ")+"esc shows all of them.", width)}, nil, nil
+	}
+	titles := 0
+	for _, c := range all {
+		titles = max(titles, len(c.Title))
+	}
+	part := ""
+	for i, c := range all {
+		if title := m.checkPart(c); m.list.only == nil && title != part {
+			part = title
+			if i > 0 {
+				lines = append(lines, strings.Repeat(" ", width))
+			}
+			lines = append(lines, ink.Pad(" "+m.ink.Strong.Render(ink.Clean(part)), width))
+		}
+		starts = append(starts, len(lines))
+		lines = append(lines, m.drawCheck(c, i == m.list.item, titles).Lines(m.ink, width)...)
+		ends = append(ends, len(lines))
+	}
+	return lines, starts, ends
+}
+
+// measured heads the checks that run last.
+const measured = "Measured, one after the other"
+
+// checkPart is what a check's part is called. Those that measure stand together.
+func (m *Model) checkPart(c steps.Cell) string {
+	if c.Check.Measures {
+		return measured
+	}
+	for _, p := range m.book.Tutorial.Checklist {
+		if p.ID == c.Part {
+			return p.Title
+		}
+	}
+	return c.Part
+}
+
+func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
+	state := m.book.Cells[c.ID]
+	d := cells.Check{
+		Cell: cells.Cell{
+			Cell: c, State: state, Names: m.names(), Spinner: m.spinner.View(), Selected: selected,
+			Queued: slices.Index(m.book.Queue, c.ID) + 1, Script: m.scripts[c.ID], Keep: m.layout().keep, Simulated: m.simulated(),
+			Elapsed: state.Elapsed, Evidence: m.evidence[c.ID] != amiss(state.Verdict.Grade),
+		},
+		Titles: titles,
+	}
+	if state.Running {
+		d.Elapsed = m.opts.Now().Sub(state.Started)
+	}
+	if f, ok := m.book.Tutorial.Cell(c.Check.Fix); ok {
+		fix := m.book.Cells[f.ID]
+		d.Fix, d.FixState = f, fix
+		if fix.Running {
+			d.FixTime = m.opts.Now().Sub(fix.Started)
+		}
+	}
+	return d
+}
+
+// A Drill is a fault that the user does not know, to be found with the checklist.
+type Drill struct {
+	Fault, Title string
+}
+
+// drilled tells how long a drill took, when a check has found its fault.
+func (m *Model) drilled(e steps.CellEnded) {
+	if m.opts.Drill.Fault == "" || m.found > 0 || !amiss(e.Verdict.Grade) {
+		return
+	}
+	c, ok := m.book.Tutorial.Cell(e.Cell)
+	if !ok || !slices.Contains(c.Check.Finds, m.opts.Drill.Fault) {
+		return
+	}
+	m.found = max(time.Second, m.opts.Now().Sub(m.began))
+	m.drillDone = true
+}
+
+// Drilled is how long it took to find a drill's fault; 0 where it was not found.
+func (m *Model) Drilled() time.Duration { return m.found.Round(time.Second) }
+
+// drillBox is what is said at the end of a drill.
+func (m *Model) drillBox(width int) []string {
+	k := m.ink
+	c, _ := m.check()
+	lines := ink.Wrap(fmt.Sprintf("%s, after %s.", k.Strong.Render(ink.Clean(m.opts.Drill.Title)), cells.Seconds(m.found)), width, "", "")
+	lines = append(lines, ink.Wrap(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"."), width, "", "")...)
+	if c.Check.Fix != "" {
+		lines = append(lines, "", "f puts it right, where the check has a fix.")
+	}
+	return append(lines, "", k.Focus.Render("any key")+" go on")
+}

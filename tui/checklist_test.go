@@ -1,0 +1,167 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// withChecklist is the sample tutorial with four checks, one of which measures, and
+// a fix.
+func withChecklist() steps.Tutorial {
+	t := sampleTutorial()
+	check := func(part, id, title string, c steps.Check) steps.Cell {
+		c.Finds = append(c.Finds, "fault-of-"+id)
+		return steps.Cell{ID: id, Part: part, Title: title, Prose: "Why " + title + " matters.", Check: c, Roles: []steps.Role{{On: steps.OnBoth, Script: "look at " + id + "\n"}}}
+	}
+	t.Checklist = []steps.Part{
+		{ID: "check-network", Title: "Network", Cells: []steps.Cell{
+			check("check-network", "rail-speed", "Speed of each rail", steps.Check{Measures: true}),
+			check("check-network", "mtu-equal", "MTU on both ends", steps.Check{Symptoms: []string{"TCP near zero"}, Explains: []string{"ib-*"}, Fix: "fix-mtu"}),
+			check("check-network", "gid-index", "GID indexes", steps.Check{Symptoms: []string{"Failed to modify QP"}}),
+		}},
+		{ID: "check-software", Title: "Software", Cells: []steps.Cell{check("check-software", "memlock", "Locked memory", steps.Check{Symptoms: []string{"Cannot allocate memory"}})}},
+		{ID: "fixes", Title: "Fixes", Cells: []steps.Cell{{ID: "fix-mtu", Part: "fixes", Title: "Set the MTU", Asks: true, Roles: []steps.Role{{On: steps.OnBoth, Script: "ip link set\n"}}}}},
+	}
+	return t
+}
+
+func queued(ids ...string) (events []steps.Event) {
+	for _, id := range ids {
+		events = append(events, steps.CellQueued{Cell: id})
+	}
+	return events
+}
+
+// ends tells a run of a cell from its start to its verdict.
+func (s *screen) ends(run steps.RunID, id string, v steps.Verdict) {
+	s.t.Helper()
+	s.tell(steps.CellStarted{Run: run, Cell: id, At: s.now}, steps.CellEnded{Run: run, Cell: id, At: s.now, Verdict: v})
+}
+
+func TestChecklist(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 30)
+	s.press("C")
+	s.sees("Checklist", "4 not run", "Network", "MTU on both ends", "Software", "Locked memory", "Why MTU on both ends matters.")
+	s.seesNot("Set-up", "Set the MTU")
+	s.press("A")
+	s.asked("run mtu-equal gid-index memlock rail-speed")
+	s.tell(queued("mtu-equal", "gid-index", "memlock")...)
+	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Pass, Reason: "All as it should be."})
+	s.tell(steps.CellStarted{Run: 2, Cell: "gid-index", At: s.now}, steps.CellStarted{Run: 3, Cell: "memlock", At: s.now})
+	s.sees("2 running", "1 PASS")
+	s.tell(steps.CellEnded{Run: 3, Cell: "memlock", Verdict: steps.Verdict{Grade: steps.Fail, Reason: "Only 8 MiB can be locked on spark-01."}})
+	s.tell(steps.CellEnded{Run: 2, Cell: "gid-index", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
+	if c, _ := s.check(); c.ID != "memlock" {
+		t.Errorf("%s is selected after the survey, want the worst finding", c.ID)
+	}
+	s.sees("1 FAIL", "2 PASS", "1 not run", "Only 8 MiB can be locked on spark-01.", "Why Locked memory matters.")
+	s.press("f")
+	s.sees("no command puts this right")
+	s.press("esc")
+	s.sees("Set-up")
+	s.asked()
+}
+
+// The user who moves while checks run stays where he is.
+func TestSurveyLeavesTheUserAlone(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 30)
+	s.press("C", "A", "j")
+	s.tell(queued("memlock")...)
+	s.ends(1, "memlock", steps.Verdict{Grade: steps.Fail, Reason: "no"})
+	if c, _ := s.check(); c.ID != "gid-index" {
+		t.Errorf("%s is selected", c.ID)
+	}
+	s.press("n")
+	if c, _ := s.check(); c.ID != "memlock" {
+		t.Errorf("n selected %s", c.ID)
+	}
+}
+
+func TestFixFromTheChecklist(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 30)
+	s.press("C", "f")
+	s.sees("enter runs the check first")
+	s.press("enter")
+	s.asked("run mtu-equal")
+	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "1500 here, 9000 there."})
+	s.sees("f puts it right: Set the MTU", "1500 here, 9000 there.")
+	s.press("f")
+	s.asked("run fix-mtu mtu-equal")
+	s.ends(2, "fix-mtu", steps.Verdict{Grade: steps.Pass, Reason: "9000 everywhere."})
+	s.ends(3, "mtu-equal", steps.Verdict{Grade: steps.Pass, Reason: "Equal."})
+	s.sees("9000 everywhere.", "Equal.")
+	s.press("f")
+	s.sees("there is nothing to put right")
+	s.asked()
+}
+
+func TestSymptoms(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 30)
+	s.press("C", "/", "n", "e", "a", "r", "space", "z", "e", "r", "o")
+	s.sees("MTU on both ends", "symptom: near zero")
+	s.seesNot("GID indexes", "Locked memory")
+	s.press("enter")
+	s.asked("run mtu-equal")
+	s.press("esc")
+	s.sees("GID indexes", "Locked memory")
+	// A paste is a search, whatever keys it would be.
+	s.send(tea.PasteMsg{Content: "qp 7\r\nFailed to modify QP 8 to RTR\n"})
+	s.sees("GID indexes")
+	s.seesNot("Locked memory")
+	s.press("ctrl+u", "x", "x", "x", "x", "x", "x")
+	s.sees("No check knows that")
+	s.press("enter")
+	s.sees("Locked memory")
+	s.asked()
+	s.send(tea.PasteMsg{Content: strings.Repeat("y", 3*maxWords)})
+	if len(s.list.words) > maxWords {
+		t.Errorf("%d bytes are kept of a paste", len(s.list.words))
+	}
+}
+
+func TestWhy(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 30)
+	s.press("w")
+	s.sees("it looks for what could explain a FAIL")
+	s.show("ib-write-bw")
+	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
+		steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: []steps.OutputLine{{Text: "Failed to modify QP 1234 to RTR"}}},
+		steps.CellEnded{Run: 1, Cell: "ib-write-bw", Verdict: steps.Verdict{Grade: steps.Fail, Reason: "It did not connect."}})
+	s.sees("w why?")
+	s.press("w")
+	s.asked("run gid-index mtu-equal")
+	s.sees("what could explain \"Bandwidth of one rail\"", "GID indexes", "MTU on both ends")
+	s.seesNot("Locked memory")
+	s.press("esc", "esc")
+	s.sees("Bandwidth of one rail")
+}
+
+func TestDrill(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 30)
+	s.Model = New(s.fake, Options{Tutorial: withChecklist(), Simulated: true, Background: Dark, Now: func() time.Time { return s.now }, Drill: Drill{Fault: "fault-of-memlock", Title: "Little memory can be locked"}})
+	s.send(tea.WindowSizeMsg{Width: 100, Height: 30})
+	s.sees("Drill", "Checklist")
+	s.seesNot("memlock", "fault-of")
+	s.now = s.now.Add(72 * time.Second)
+	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Warn, Reason: "It is odd."})
+	if s.Drilled() != 0 {
+		t.Error("another check has found it")
+	}
+	s.ends(2, "memlock", steps.Verdict{Grade: steps.Pass, Reason: "Fine."})
+	if s.Drilled() != 0 {
+		t.Error("a check that passed has found it")
+	}
+	s.ends(3, "memlock", steps.Verdict{Grade: steps.Fail, Reason: "8 MiB."})
+	s.sees("Found", "Little memory can be locked, after 1:12 min.", "fault-of-memlock")
+	if s.Drilled() != 72*time.Second {
+		t.Errorf("it took %s", s.Drilled())
+	}
+	s.press("x")
+	s.seesNot("any key")
+	s.sees("found after 1:12")
+}
