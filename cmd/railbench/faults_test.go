@@ -191,6 +191,17 @@ var symptoms = map[string]symptom{
 	"port-busy": {
 		seen: map[string][]string{"ib-write-bw": {"port 18515 on spark-01 is in use"}, "ib-write-lat": {"port 18515 on spark-01 is in use"}},
 	},
+	"rail-ips-left-over": {
+		seen: map[string][]string{"rail-map": {"enp1s0f0np0 and enp1s0f1np1", "one subnet"}},
+		may:  append([]string{"interfaces", "ping"}, everyTest...),
+	},
+	"duplicate-ip": {
+		seen: map[string][]string{"rail-map": {"192.168.200.10 is there twice", "spark-01", "spark-02"}},
+		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
+		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
+	},
+	"arp-flux":     {}, // only checks look at a neighbour table
+	"peer-reboots": {}, // and at how long a node is up
 	"rail-ip-missing": {
 		seen: map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},

@@ -174,6 +174,7 @@ func defects() map[string]defect {
 	maps.Copy(all, nixlDefects())
 	maps.Copy(all, hardwareDefects())
 	maps.Copy(all, softwareDefects())
+	maps.Copy(all, networkDefects())
 	return all
 }
 

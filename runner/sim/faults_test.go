@@ -163,6 +163,7 @@ func TestFaults(t *testing.T) {
 	maps.Copy(checks, nixlChecks(says))
 	maps.Copy(checks, hardwareChecks(says))
 	maps.Copy(checks, softwareChecks(says))
+	maps.Copy(checks, networkChecks(says))
 	for _, f := range Faults() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()

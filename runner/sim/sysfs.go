@@ -110,7 +110,7 @@ func (n *node) buildTree() *inode {
 func (n *node) procTree(t *inode) {
 	r := n.rig
 	t.text("/proc/uptime", func() string {
-		up := r.clock.uptime().Seconds()
+		up := n.uptime().Seconds()
 		return fmt.Sprintf("%.2f %.2f", up, up*19.4)
 	})
 	t.text("/proc/loadavg", func() string { return fmt.Sprintf("0.21 0.17 0.11 1/612 %d", n.nextPID) })
@@ -126,8 +126,14 @@ func (n *node) procTree(t *inode) {
 	t.fixed("/proc/sys/kernel/hostname", n.name)
 	t.fixed("/proc/sys/kernel/random/boot_id", bootID(r.seed, n.index))
 	t.fixed("/proc/sys/kernel/osrelease", kernel)
-	t.fixed("/proc/sys/net/ipv4/conf/all/arp_ignore", "0")
-	t.fixed("/proc/sys/net/ipv4/conf/all/arp_announce", "0")
+	names := []string{"all", "default"}
+	for _, d := range n.netdevs {
+		names = append(names, d.name)
+	}
+	for _, name := range names {
+		t.fixed("/proc/sys/net/ipv4/conf/"+name+"/arp_ignore", "0")
+		t.fixed("/proc/sys/net/ipv4/conf/"+name+"/arp_announce", "0")
+	}
 	t.fixed("/proc/self/status", "Name:\tsh\nState:\tR (running)\nVmLck:\t       0 kB")
 	t.text("/proc/net/dev", n.procNetDev)
 	t.text("/proc/net/tcp", n.procNetTCP)

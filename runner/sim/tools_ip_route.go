@@ -341,7 +341,7 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 			return ip.denied()
 		}
 		ip.node.fixed = slices.DeleteFunc(ip.node.fixed, func(n neighbour) bool {
-			return state == "permanent" && (dev == "" || dev == n.dev)
+			return (state == "permanent") != n.learnt && (dev == "" || dev == n.dev)
 		})
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 func runHostname(_ context.Context, c *call) int {
@@ -91,7 +92,8 @@ func runNproc(_ context.Context, c *call) int {
 }
 
 func runUptime(_ context.Context, c *call) int {
-	up := c.node.rig.clock.uptime()
+	var up time.Duration
+	c.locked(func() { up = c.node.uptime() })
 	if len(c.args) > 1 && c.args[1] == "-s" {
 		c.println(c.node.rig.clock.wall().Add(-up).UTC().Format("2006-01-02 15:04:05"))
 		return 0

@@ -76,6 +76,14 @@ func New() steps.Catalog {
 			"etcd":            judgeEtcd,
 			"nixlbench":       judgeNIXLBench,
 			"host-staging":    judgeHostStaging,
+
+			"nodes":            judgeNodes,
+			"link-up":          judgeLinkUp,
+			"rail-addresses":   judgeRailAddresses,
+			"address-conflict": judgeAddressConflict,
+			"fix-link-up":      judgeFixLinkUp,
+			"fix-rail-address": judgeRailIPs,
+			"fix-addresses":    judgeFixAddresses,
 		},
 		Plans: map[string]steps.Planner{
 			"mtu":           planMTU,
@@ -85,6 +93,10 @@ func New() steps.Catalog {
 			"netplan":       planNetplan,
 			"cleanup":       planCleanup,
 			"dual-link":     planDual,
+
+			"fix-link-up":      planLinkUp,
+			"fix-rail-address": planRailAddress,
+			"fix-addresses":    planAddresses,
 		},
 		Own: map[string]func(steps.History) steps.Verdict{
 			"summary": summarize,

@@ -26,6 +26,7 @@ var defaults = map[string]string{
 	"BOND_MODE":      "balance-xor",
 	"BOND_HASH":      "layer3+4",
 	"BOND_MIIMON":    "100",
+	"RAIL_ADDRESS":   "",     // what fix-rail-address gives; worked out where it is empty
 	"NIXL_RUNTIME":   "auto", // or ASIO, or ETCD: steps/rendezvous
 	"ASIO_PORT":      "12345",
 	// Sizes of a KV cache, in 10^9 bytes, that the summary tells the time of.

@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// networkDefects are faults of links, addresses and boots that come from how a node
+// was set up.
+func networkDefects() map[string]defect {
+	leftOver := [2]netip.Prefix{netip.MustParsePrefix("192.168.100.12/24"), netip.MustParsePrefix("192.168.100.13/24")}
+	own := [2]netip.Prefix{netip.MustParsePrefix("192.168.200.10/24"), netip.MustParsePrefix("192.168.200.11/24")}
+	return map[string]defect{
+		"peer-reboots": {
+			title: "spark-01 has just booted",
+			doc:   "spark-01 has been up for a minute and a half. Its configuration brought everything back; what was set by hand only would be gone.",
+		},
+		"rail-ips-left-over": {
+			title: "The tutorial's second-rail addresses are still there",
+			doc:   "Rail 2's interfaces also have 192.168.100.12 and .13, in rail 1's subnet, as an older tutorial has it. Two routes lead to the peer.",
+			on: func(r *Rig) {
+				for i, n := range r.nodes {
+					n.functions[1].net.addAddr(leftOver[i])
+				}
+			},
+			off: func(r *Rig) {
+				for i, n := range r.nodes {
+					n.functions[1].net.delAddr(leftOver[i])
+				}
+			},
+		},
+		"duplicate-ip": {
+			title: "Both nodes have one address",
+			doc:   "Rail 2 of spark-02 has spark-01's address, 192.168.200.10, as after a clean-up that was run on the wrong node. Nothing passes between its ends.",
+			on: func(r *Rig) {
+				d := r.nodes[1].functions[1].net
+				d.delAddr(own[1])
+				d.addAddr(own[0])
+			},
+			off: func(r *Rig) {
+				d := r.nodes[1].functions[1].net
+				d.delAddr(own[0])
+				d.addAddr(own[1])
+			},
+		},
+		"arp-flux": {
+			title: "The wrong interface answered for rail 1",
+			doc:   "spark-02's neighbour table has the MAC of enP2p1s0f0np0 for 192.168.100.10, which is enp1s0f0np0's: packets for rail 1 arrive at the other half of spark-01's adapter.",
+			on: func(r *Rig) {
+				n := r.nodes[1]
+				n.fixed = append(n.fixed, neighbour{
+					addr: netip.MustParseAddr("192.168.100.10"), mac: r.nodes[0].functions[2].net.macText(), dev: n.functions[0].net.name, learnt: true,
+				})
+			},
+			off: func(r *Rig) {
+				n := r.nodes[1]
+				n.fixed = slices.DeleteFunc(n.fixed, func(x neighbour) bool { return x.learnt })
+			},
+		},
+	}
+}
+
+// uptime is how long the node is up. One that has just booted stays so: at the
+// speed of a test a minute is over at once.
+func (n *node) uptime() time.Duration {
+	if n.index == 0 && n.rig.faults["peer-reboots"] {
+		return 95 * time.Second
+	}
+	return n.rig.clock.uptime()
+}
