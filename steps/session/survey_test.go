@@ -54,7 +54,7 @@ func TestSurveyIsBounded(t *testing.T) {
 	var cells []steps.Cell
 	var ids []string
 	script := "mkdir " + dir + "/$$; ls " + dir + " | wc -l; sleep 0.1; rmdir " + dir + "/$$"
-	for _, id := range strings.Fields("a b c d e f g h i j k l") {
+	for id := range strings.FieldsSeq("a b c d e f g h i j k l") {
 		cells, ids = append(cells, check(id, script, "passes")), append(ids, id)
 	}
 	b := open(t, Options{}, cells...)
@@ -74,7 +74,7 @@ func TestInterruptedSurvey(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
 	var cells []steps.Cell
 	var ids []string
-	for _, id := range strings.Fields("a b c d e f g") {
+	for id := range strings.FieldsSeq("a b c d e f g") {
 		cells, ids = append(cells, check(id, "echo >>"+started+"; sleep 600", "passes")), append(ids, id)
 	}
 	b := open(t, Options{}, cells...)
