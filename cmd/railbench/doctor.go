@@ -207,8 +207,8 @@ func (d *doctor) run(ctx context.Context, cells []steps.Cell) {
 	}
 }
 
-// amiss says that there is something to put right.
-func amiss(g steps.Grade) bool { return g == steps.Fail || g == steps.Warn || g == steps.Inconclusive }
+// amiss says that something was found, which a fix may put right.
+func amiss(g steps.Grade) bool { return g == steps.Fail || g == steps.Warn }
 
 // fix runs the fix of every check that found something, each once, and the check
 // again. A check is looked at anew before its fix: another's may have cured it.
@@ -267,7 +267,7 @@ func (d *doctor) report(rig steps.Rig, checks []steps.Cell) doctorReport {
 		if check.Node == "" {
 			check.Node = "both"
 		}
-		if amiss(v.Grade) {
+		if amiss(v.Grade) || check.Fixed {
 			check.Fix = c.Check.Fix
 		}
 		if check.Evidence == nil {
@@ -292,49 +292,55 @@ func (r doctorReport) print(to io.Writer, verbose bool) error {
 		facts := slices.DeleteFunc([]string{n.Where, n.OS, n.Kernel}, func(s string) bool { return s == "" })
 		fmt.Fprintf(&b, "%-5s %s: %s\n", n.End, n.Name, strings.Join(facts, ", "))
 	}
-	for _, g := range []steps.Grade{steps.Fail, steps.Inconclusive, steps.Warn} {
+	for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Pass} {
 		for _, c := range r.Checks {
-			if c.Verdict == g {
+			if c.Verdict == g && (g != steps.Pass || verbose || c.Fixed) {
 				c.print(&b)
 			}
 		}
 	}
-	if verbose {
-		for _, c := range r.Checks {
-			if !amiss(c.Verdict) {
-				c.print(&b)
-			}
-		}
-	} else {
-		r.rest(&b)
+	if !verbose {
+		r.passed(&b)
 	}
+	r.together(&b, steps.Inconclusive)
+	r.together(&b, steps.Skipped)
 	fmt.Fprintf(&b, "\n%s\n", sums(r.Summary))
 	_, err := io.WriteString(to, b.String())
 	return err
 }
 
-// rest is what passed, and what could not be looked at here with its reason.
-func (r doctorReport) rest(b *strings.Builder) {
-	var passed []string
+// passed names what passed, on one line.
+func (r doctorReport) passed(b *strings.Builder) {
+	var ids []string
 	for _, c := range r.Checks {
-		if c.Verdict == steps.Pass {
-			passed = append(passed, c.ID)
+		if c.Verdict == steps.Pass && !c.Fixed {
+			ids = append(ids, c.ID)
 		}
 	}
-	if passed != nil {
+	if ids != nil {
 		b.WriteByte('\n')
-		hang(b, "PASS  ", strings.Join(passed, " "))
+		hang(b, "PASS  ", strings.Join(ids, " "))
 	}
-	first := true
+}
+
+// together names what has a grade, and once each why.
+func (r doctorReport) together(b *strings.Builder, g steps.Grade) {
+	ids := map[string][]string{}
+	var reasons []string
 	for _, c := range r.Checks {
-		if c.Verdict != steps.Skipped {
+		if c.Verdict != g {
 			continue
 		}
-		if first {
-			b.WriteByte('\n')
-			first = false
+		if ids[c.Reason] == nil {
+			reasons = append(reasons, c.Reason)
 		}
-		hang(b, "SKIPPED  ", c.ID+": "+c.Reason)
+		ids[c.Reason] = append(ids[c.Reason], c.ID)
+	}
+	for i, reason := range reasons {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		hang(b, g.String()+"  ", strings.Join(ids[reason], ", ")+": "+reason)
 	}
 }
 

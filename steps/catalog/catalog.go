@@ -271,6 +271,9 @@ func gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 		return steps.Verdict{}, false
 	}
 	for _, e := range steps.Ends {
+		if r.Rig.Nodes[e].Err != "" && c.Check.Any() {
+			return inconclusive("Not looked at, because %s does not answer: see the check nodes.", nodeName(r.Rig, e)), true
+		}
 		if r.Rig.Nodes[e].Err != "" {
 			return inconclusive("Nothing ran, because %s could not be looked at: %s", nodeName(r.Rig, e), r.Rig.Nodes[e].Err), true
 		}
