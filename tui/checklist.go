@@ -186,8 +186,21 @@ func (m *Model) fix() tea.Cmd {
 	return nil
 }
 
+// nextCheck selects another check, or moves in one that is longer than the screen.
 func (m *Model) nextCheck(by int) tea.Cmd {
 	m.list.surveying = false
+	if by == 1 || by == -1 {
+		l := m.layout()
+		_, starts, ends := m.checkLines(l.noteWidth)
+		room := m.checkRoom(l)
+		if i := m.list.item; i < len(starts) && ends[i]-starts[i] > room {
+			to := max(starts[i], min(m.list.top+by*step, ends[i]-room))
+			if to != m.list.top {
+				m.list.top = to
+				return nil
+			}
+		}
+	}
 	m.list.item = max(0, min(m.list.item+by, len(m.checks())-1))
 	return nil
 }
@@ -303,13 +316,17 @@ func (m *Model) pasteSymptom(text string) {
 // checkPane is the checklist, exactly height lines of width columns.
 func (m *Model) checkPane(width, height int) []string {
 	head := m.checkHead(width)
-	room := max(1, height-len(head))
+	room := m.checkRoom(m.layout())
 	list, starts, ends := m.checkLines(width - 1)
 	if n := len(starts); n > 0 {
 		m.list.item = min(m.list.item, n-1)
 		from, to := starts[m.list.item], ends[m.list.item]
-		m.list.top = min(m.list.top, max(from-1, 0)) // with the part's title above the first
-		m.list.top = max(m.list.top, min(to-room, from))
+		if to-from > room {
+			m.list.top = max(from, min(m.list.top, to-room))
+		} else {
+			m.list.top = min(m.list.top, max(from-1, 0)) // with the part's title above the first
+			m.list.top = max(m.list.top, to-room)
+		}
 	}
 	m.list.top = max(0, min(m.list.top, len(list)-room))
 	bar := m.scrollBar(m.list.top, len(list), room)
@@ -321,7 +338,7 @@ func (m *Model) checkPane(width, height int) []string {
 		}
 		lines = append(lines, line+bar[i])
 	}
-	return lines[:height]
+	return lines[:min(len(lines), height)]
 }
 
 // clickCheck selects the check whose line was clicked.
@@ -329,7 +346,7 @@ func (m *Model) clickCheck(row int, l layout) tea.Cmd {
 	if m.page != nil {
 		return nil
 	}
-	line := row - len(m.checkHead(l.noteWidth)) + m.list.top
+	line := row - checkHeadHeight + m.list.top
 	_, starts, ends := m.checkLines(l.noteWidth)
 	for i := range starts {
 		if line >= starts[i] && line < ends[i] {
@@ -338,6 +355,12 @@ func (m *Model) clickCheck(row int, l layout) tea.Cmd {
 	}
 	return nil
 }
+
+// checkHeadHeight is how many lines stand above the list.
+const checkHeadHeight = 3
+
+// checkRoom is how many lines of the list are seen.
+func (m *Model) checkRoom(l layout) int { return max(1, l.noteHeight-checkHeadHeight) }
 
 // checkHead counts, and says what is looked for.
 func (m *Model) checkHead(width int) []string {
@@ -378,7 +401,7 @@ func (m *Model) checkHead(width int) []string {
 	case m.list.only != nil:
 		second = k.Dim.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
 	default:
-		second = k.Dim.Render("A checks everything; / finds checks by a symptom: type or paste an error's text")
+		second = k.Dim.Render("A checks everything; / finds checks by a symptom or a pasted error")
 	}
 	return []string{
 		ink.Sides(ansi.Truncate(left, width, "…"), right, width),

@@ -43,6 +43,9 @@ const (
 	sideHeight = 30
 )
 
+// checklistGauges is the height from which the checklist leaves room for the gauges.
+const checklistGauges = 44
+
 func (m *Model) layout() layout {
 	l := layout{small: m.width < leastWidth || m.height < leastHeight}
 	l.rule = m.height >= 28
@@ -53,6 +56,7 @@ func (m *Model) layout() layout {
 	l.bodyHeight = max(1, m.height-l.bodyTop-1)
 	switch {
 	case m.gauges == gaugeHidden:
+	case m.list.open && m.height < checklistGauges: // the checks need the room, and most move nothing
 	case m.width >= sideWidth && m.height >= sideHeight:
 		l.side = min(84, m.width*2/5)
 	default:

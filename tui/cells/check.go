@@ -33,18 +33,17 @@ func (c Check) Lines(k *ink.Ink, width int) []string {
 	if !c.Selected {
 		return b.lines
 	}
-	b.prose(c.Prose)
-	for i, l := range b.lines[1:] {
-		b.lines[i+1] = ink.Pad(b.bar+"  "+ansi.Cut(l, 0, width-3), width)
-	}
-	if n := len(b.lines); n > 1 && strings.TrimSpace(ansi.Strip(b.lines[n-1])) == "▌" {
-		b.lines = b.lines[:n-1]
-	}
 	b.verdict(c.Cell)
+	c.fix(&b)
 	if c.Evidence && len(c.State.Verdict.Evidence)+len(c.State.Bytes) > 0 {
 		b.evidence(c.Cell)
 	}
-	c.fix(&b)
+	if len(b.lines) > 1 {
+		b.add("")
+	}
+	for _, l := range Prose(c.Prose, k, max(1, width-3)) {
+		b.add(" " + l)
+	}
 	if c.Script {
 		b.add("")
 		for _, r := range c.Roles {
