@@ -98,6 +98,7 @@ type Model struct {
 
 	page        *page // an opened output, nil while there is none
 	list        checklist
+	palette     palette
 	gauges      gaugeMode
 	help        bool
 	helpPage    viewport.Model

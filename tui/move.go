@@ -403,7 +403,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	}
 	m.dirty = true
 	switch {
-	case len(m.questions) > 0 || m.quitting || m.gauges == gaugeFull:
+	case len(m.questions) > 0 || m.quitting || m.palette.open || m.gauges == gaugeFull:
 		return nil
 	case m.help:
 		m.helpPage.SetYOffset(m.helpPage.YOffset() + lines)
@@ -419,7 +419,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 
 func (m *Model) click(e tea.Mouse) tea.Cmd {
 	l := m.layout()
-	if e.Button != tea.MouseLeft || l.small || len(m.questions) > 0 || m.quitting || m.help || m.gauges == gaugeFull {
+	if e.Button != tea.MouseLeft || l.small || len(m.questions) > 0 || m.quitting || m.palette.open || m.help || m.gauges == gaugeFull {
 		return nil
 	}
 	m.dirty, m.notice = true, ""

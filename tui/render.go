@@ -420,6 +420,9 @@ func (m *Model) overlay(screen string) string {
 		text := ink.Wrap(m.quitText(), width, "", "")
 		text = append(text, "", m.ink.Focus.Render("y")+" quit   "+m.ink.Focus.Render("n")+" stay")
 		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
+	case m.palette.open:
+		text := m.paletteBox(width, m.height-2)
+		return m.box(screen, "what to do, where to go", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.help:
 		more := ""
 		if !m.helpPage.AtTop() || !m.helpPage.AtBottom() {

@@ -146,6 +146,13 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("s")
 			return s
 		},
+		"palette": func(t testing.TB, w, h int) *screen {
+			tt := withChecklist()
+			tt.Parts[0].Cells[0].Title = hostile[4] + hostile[0]
+			s := start(t, tt, w, h)
+			s.press("ctrl+p", "down", "down", "o")
+			return s
+		},
 		"symptoms": func(t testing.TB, w, h int) *screen {
 			s := start(t, withChecklist(), w, h)
 			s.press("C")

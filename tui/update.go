@@ -84,6 +84,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.quittingKey(msg)
 	case m.help:
 		return m.helpKey(msg)
+	case m.palette.open:
+		return m.paletteKey(msg)
 	case m.list.typing && m.page == nil:
 		return m.symptomKey(msg)
 	default:

@@ -1,0 +1,159 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// The palette finds by its words what can be done, and where one can go: the actions
+// of the screen, parts, cells and checks.
+
+// palette is what is typed at it.
+type palette struct {
+	open  bool
+	words string
+	item  int
+}
+
+// A choice is one line of the palette.
+type choice struct {
+	kind, name string
+	key        string // that does the same; empty where there is none
+	act        func(*Model) tea.Cmd
+}
+
+func (m *Model) openPalette() tea.Cmd {
+	m.palette = palette{open: true}
+	return nil
+}
+
+// choices are all that there are on this screen.
+func (m *Model) choices() []choice {
+	var all []choice
+	for _, c := range m.chapters() {
+		for _, b := range c.bindings {
+			if b.act != nil && (b.when == nil || b.when(m)) {
+				all = append(all, choice{"do", b.Help().Desc, b.Help().Key, b.act})
+			}
+		}
+	}
+	for i, p := range m.parts() {
+		all = append(all, choice{"part", p.Title, "", func(m *Model) tea.Cmd {
+			m.leaveList()
+			return m.goToPart(i)
+		}})
+		for _, c := range p.Cells {
+			all = append(all, choice{"cell", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
+				m.leaveList()
+				m.show(c.ID)
+				return nil
+			}})
+		}
+	}
+	for _, c := range m.book.Tutorial.Checks() {
+		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
+			m.openChecklist()
+			m.list.words, m.list.only, m.list.why = "", nil, ""
+			m.chooseCheck(c.ID)
+			return nil
+		}})
+	}
+	return all
+}
+
+// leaveList goes back to the notebook, whose selection is about to change.
+func (m *Model) leaveList() {
+	m.list.open, m.list.typing, m.page, m.follow = false, false, nil, false
+	if m.gauges == gaugeFull {
+		m.gauges = gaugeStrip
+	}
+}
+
+// chosen are those that have all words that are typed, those that begin with them
+// first.
+func (m *Model) chosen() []choice {
+	words := strings.Fields(strings.ToLower(m.palette.words))
+	var found []choice
+	for _, c := range m.choices() {
+		text := strings.ToLower(c.kind + " " + c.name)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			found = append(found, c)
+		}
+	}
+	if len(words) > 0 {
+		starts := func(c choice) int {
+			if strings.HasPrefix(strings.ToLower(c.name), words[0]) || strings.HasSuffix(strings.ToLower(c.name), "  "+words[0]) {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(found, func(a, b choice) int { return starts(a) - starts(b) })
+	}
+	return found
+}
+
+func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {
+	p := &m.palette
+	switch name := msg.String(); {
+	case name == "esc" || name == "ctrl+c":
+		p.open = false
+	case name == "enter":
+		p.open = false
+		if all := m.chosen(); p.item < len(all) {
+			return all[p.item].act(m)
+		}
+	case name == "up" || name == "ctrl+p" || name == "ctrl+k":
+		p.item = max(0, p.item-1)
+	case name == "down" || name == "ctrl+n" || name == "ctrl+j":
+		p.item = min(p.item+1, max(0, len(m.chosen())-1))
+	case name == "backspace":
+		if r := []rune(p.words); len(r) > 0 {
+			p.words, p.item = string(r[:len(r)-1]), 0
+		}
+	case name == "ctrl+u":
+		p.words, p.item = "", 0
+	case msg.Text != "" && len(p.words) < maxPalette:
+		p.words, p.item = p.words+msg.Text, 0
+	}
+	return nil
+}
+
+// maxPalette bounds what is typed: no name is longer.
+const maxPalette = 200
+
+// paletteBox is the palette as lines of a box.
+func (m *Model) paletteBox(width, height int) []string {
+	k := m.ink
+	all := m.chosen()
+	room := max(1, height-4)
+	m.palette.item = max(0, min(m.palette.item, len(all)-1))
+	top := max(0, min(m.palette.item-room/2, len(all)-room))
+	lines := []string{k.Accent.Render("> ") + ink.Tail(ink.Clean(m.palette.words), max(1, width-4)) + k.Cursor.Render(" ")}
+	lines = append(lines, "")
+	for i := range room {
+		at := top + i
+		if at >= len(all) {
+			if at == 0 {
+				lines = append(lines, k.Dim.Render("nothing has these words"))
+			} else {
+				lines = append(lines, "")
+			}
+			continue
+		}
+		c := all[at]
+		style, mark := k.Dim, "  "
+		if at == m.palette.item {
+			style, mark = k.Focus, k.Accent.Render("▸ ")
+		}
+		key := k.Accent.Render(ansi.Truncate(c.key, max(4, width/3), "…"))
+		left := mark + k.Faint.Render(ink.Pad(c.kind, 6)) + style.Render(ink.Clean(c.name))
+		lines = append(lines, ink.Sides(ansi.Truncate(left, max(1, width-lipgloss.Width(key)-1), "…"), key, width))
+	}
+	return lines
+}

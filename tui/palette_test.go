@@ -1,0 +1,51 @@
+package tui
+
+import "testing"
+
+func TestPalette(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 40)
+	s.press("ctrl+p")
+	s.sees("run the selected cell", "Set-up", "what to do, where to go")
+	s.press("l", "a", "t", "e", "n", "c", "y")
+	s.sees("Latency of one rail  ib-write-lat")
+	s.seesNot("run the selected cell and go")
+	s.press("enter", "enter")
+	s.asked("run ib-write-lat")
+	// By an id, from another screen, and to a check.
+	s.press("C", "ctrl+k", "m", "e", "m", "l", "o", "c", "k", "enter")
+	if c, _ := s.check(); c.ID != "memlock" || !s.list.open {
+		t.Errorf("%s is selected", c.ID)
+	}
+	// An action of this screen.
+	s.press("ctrl+p", "e", "v", "e", "r", "y", "t", "h", "i", "n", "g", "enter")
+	s.asked("run mtu-equal gid-index memlock rail-speed")
+	// Nothing found, nothing done; esc leaves.
+	s.press("ctrl+p", "q", "q", "q")
+	s.sees("nothing has these words")
+	s.press("enter")
+	s.asked()
+	s.press("ctrl+p", "A", "esc")
+	s.asked()
+	s.seesNot("what to do, where to go")
+}
+
+// Every binding of every screen is in the palette, but for the digits.
+func TestPaletteHasEverything(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 40)
+	have := map[string]bool{}
+	for _, c := range s.choices() {
+		have[c.name] = true
+	}
+	for _, c := range notebookKeys() {
+		for _, b := range c.bindings {
+			if b.digit == nil && b.when == nil && !have[b.Help().Desc] {
+				t.Errorf("%q is not in the palette", b.Help().Desc)
+			}
+		}
+	}
+	for _, c := range s.book.Tutorial.Cells() {
+		if !have[c.Title+"  "+c.ID] {
+			t.Errorf("the cell %s is not in the palette", c.ID)
+		}
+	}
+}
