@@ -14,12 +14,12 @@ type NIXLBench struct {
 	Tool string `json:"tool"` // always "nixlbench"
 	// Rank is -1 where it was not told. 0 is the initiator.
 	Rank    int    `json:"rank"`
-	Role    string `json:"role,omitempty"`    // "initiator" or "target"
+	Role    string `json:"role"`              // "initiator" or "target"; empty where it was not told
 	Host    string `json:"host,omitempty"`    // gethostname() of its node
 	Runtime string `json:"runtime,omitempty"` // "ETCD" or "ASIO"
 	// Config is the configuration by the name of its flag. Counts in it are those
 	// that are run, not those that were asked for.
-	Config map[string]string `json:"config,omitempty"`
+	Config map[string]string `json:"config"`
 	Rows   []NIXLRow         `json:"rows"`
 	// Warnings are those of UCX; Errors are what it says about its end.
 	Warnings []string `json:"warnings"`
@@ -29,13 +29,14 @@ type NIXLBench struct {
 // A NIXLRow is one block size and batch size. Times are microseconds; those that
 // a release doesn't measure are 0.
 type NIXLRow struct {
-	Bytes int     `json:"bytes"`
+	Bytes int     `json:"blockBytes"`
 	Batch int     `json:"batch"`
-	GBps  float64 `json:"gigabytesPerSecond"` // 10^9 bytes, of this initiator
+	GBps  float64 `json:"bandwidthGBps"` // 10^9 bytes, of this initiator
 	// AggregateGBps is over all initiators, where there are several.
-	AggregateGBps float64 `json:"aggregateGigabytesPerSecond,omitempty"`
+	AggregateGBps float64 `json:"aggregateGBps,omitempty"`
 	LatencyUS     float64 `json:"latencyUS"`
 	PrepUS        float64 `json:"prepUS"`
+	PrepP99US     float64 `json:"prepP99US"`
 	PostUS        float64 `json:"postUS"`
 	PostP99US     float64 `json:"postP99US"`
 	TxUS          float64 `json:"txUS"`
@@ -52,7 +53,9 @@ var (
 	// A description that is longer than its column isn't padded.
 	nixlOption = regexp.MustCompile(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
 	// The names of columns hold single blanks.
-	blanks   = regexp.MustCompile(`\s{2,}`)
+	blanks = regexp.MustCompile(`\s{2,}|\t`)
+	// Where a copy has lost the wide gaps: all names but one end in their unit.
+	nixlName = regexp.MustCompile(`Batch Size|[^\s()][^()]*\([^()]*\)`)
 	ucxWarn  = regexp.MustCompile(`UCX  ?WARN +(.+)$`)
 	ucxError = regexp.MustCompile(`UCX  ?(?:ERROR|FATAL) +(.+)$`)
 	// Releases word their complaints in many ways, and none has a common mark.
@@ -68,32 +71,26 @@ var (
 // error is ErrNoResult where it tells no rank and no row, or a row can't be read;
 // the value then still holds the complaints.
 func NIXLBenchOutput(text string) (NIXLBench, error) {
-	b := NIXLBench{Tool: "nixlbench", Rank: -1, Rows: []NIXLRow{}, Warnings: []string{}, Errors: []string{}}
+	b := NIXLBench{Tool: "nixlbench", Rank: -1, Config: map[string]string{}, Rows: []NIXLRow{}, Warnings: []string{}, Errors: []string{}}
 	var names []string
 	var problem error
 	lines(text, func(line string) {
 		line = strings.TrimSpace(line)
 		switch {
-		case strings.HasPrefix(line, "Block Size (B)"):
-			names = blanks.Split(line, -1)
+		case strings.Contains(line, "Block Size (B)") && strings.Contains(line, "B/W ("):
+			names = nixlColumns(line)
 			return
 		case b.complaint(line), b.who(line):
 			return
 		}
 		if m := nixlOption.FindStringSubmatch(line); m != nil {
-			if b.Config == nil {
-				b.Config = map[string]string{}
-			}
 			if len(b.Config) < 256 {
 				b.Config[m[1]] = cut(strings.TrimSpace(m[2]))
 			}
 			return
 		}
-		fields := strings.Fields(line)
-		if names == nil || len(fields) == 0 {
-			return
-		}
-		if _, ok := count(fields[0]); !ok {
+		fields, ok := rowOf(line, len(names))
+		if names == nil || !ok {
 			return
 		}
 		row, err := nixlRow(names, fields)
@@ -149,6 +146,13 @@ func (b *NIXLBench) complaint(line string) bool {
 	return true
 }
 
+func nixlColumns(header string) []string {
+	if blanks.MatchString(header) {
+		return blanks.Split(header, 64)
+	}
+	return nixlName.FindAllString(header, 64)
+}
+
 func nixlRow(names, fields []string) (NIXLRow, error) {
 	if len(fields) != len(names) {
 		return NIXLRow{}, fmt.Errorf("%w: %d columns under a header of %d: %q", ErrNoResult, len(fields), len(names), cut(strings.Join(fields, " ")))
@@ -171,7 +175,8 @@ func nixlRow(names, fields []string) (NIXLRow, error) {
 	return NIXLRow{
 		Bytes: int(size), Batch: int(batch),
 		GBps: values["B/W (GB/Sec)"], AggregateGBps: values["Aggregate B/W (GB/Sec)"],
-		LatencyUS: values["Avg Lat. (us)"], PrepUS: values["Avg Prep (us)"],
+		LatencyUS: values["Avg Lat. (us)"],
+		PrepUS:    values["Avg Prep (us)"], PrepP99US: values["P99 Prep (us)"],
 		PostUS: values["Avg Post (us)"], PostP99US: values["P99 Post (us)"],
 		TxUS: values["Avg Tx (us)"], TxP99US: values["P99 Tx (us)"],
 	}, nil

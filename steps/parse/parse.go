@@ -9,7 +9,6 @@
 package parse
 
 import (
-	"bufio"
 	"errors"
 	"math"
 	"strconv"
@@ -29,13 +28,32 @@ const (
 )
 
 // lines cuts a text into lines without their ends; a line longer than maxLine
-// ends the reading.
+// is no tool's, and is skipped.
 func lines(text string, visit func(line string)) {
-	s := bufio.NewScanner(strings.NewReader(text))
-	s.Buffer(make([]byte, 0, 4096), maxLine)
-	for s.Scan() {
-		visit(strings.TrimRight(s.Text(), "\r"))
+	for line := range strings.Lines(text) {
+		if len(line) <= maxLine {
+			// A copy: what is kept of a line must not keep the whole text.
+			visit(strings.Clone(strings.TrimRight(line, "\r\n")))
+		}
 	}
+}
+
+// rowOf cuts a line below a header into cells. A log line between two rows is no
+// row: not every word in it is a number. A line of numbers is one, even where some
+// are missing or it has nan in it, which is then an error.
+func rowOf(line string, columns int) (fields []string, ok bool) {
+	fields = strings.Fields(line)
+	if len(fields) == 0 {
+		return nil, false
+	}
+	figures := 0
+	for _, f := range fields {
+		if _, err := strconv.ParseFloat(f, 64); err == nil {
+			figures++
+		}
+	}
+	_, whole := count(fields[0])
+	return fields, figures == len(fields) && (len(fields) > 1 || whole) || len(fields) == columns && figures > columns/2
 }
 
 // number reads a finite, non-negative decimal. Tools print inf and nan where a

@@ -81,8 +81,12 @@ func PerftestBandwidth(text string) (Bandwidth, error) {
 			return err
 		}
 		r := BandwidthRow{AverageGbps: round(average * scale), Side: side}
-		peak, _, _ := cell("BW peak")
-		r.PeakGbps = round(peak * scale)
+		if peak, unit, ok := cell("BW peak"); ok {
+			if scale, err = toGbps(unit); err != nil {
+				return err
+			}
+			r.PeakGbps = round(peak * scale)
+		}
 		r.MessageRateMpps, _, _ = cell("MsgRate")
 		var whole bool
 		if r.Bytes, r.Iterations, whole = sizes(cell); !whole {
@@ -231,8 +235,7 @@ func head(text string) Perftest {
 // headerName matches one column's name: the names of two words are known.
 var headerName = regexp.MustCompile(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
 
-// table calls row for each line of numbers under a header that begins with
-// #bytes. cell finds a column by its name without the unit.
+// table calls row for each line of numbers under a header with #bytes in it. cell finds a column by its name without the unit.
 func table(text string, row func(side string, cell func(name string) (value float64, unit string, ok bool)) error) error {
 	var names, units []string
 	var side string
@@ -241,7 +244,7 @@ func table(text string, row func(side string, cell func(name string) (value floa
 	lines(text, func(line string) {
 		line = strings.TrimSpace(line)
 		switch {
-		case strings.HasPrefix(line, "#bytes"):
+		case strings.Contains(line, "#bytes") && strings.Contains(line, "#iterations"):
 			names, units = nil, nil
 			for _, m := range headerName.FindAllStringSubmatch(line, 32) {
 				name, _, _ := strings.Cut(m[0], "[")
@@ -256,11 +259,8 @@ func table(text string, row func(side string, cell func(name string) (value floa
 			side, names = "remote", nil
 			return
 		}
-		fields := strings.Fields(line)
-		if names == nil || len(fields) == 0 {
-			return
-		}
-		if _, ok := count(fields[0]); !ok {
+		fields, ok := rowOf(line, len(names))
+		if names == nil || !ok {
 			return
 		}
 		if len(fields) != len(names) {
@@ -292,7 +292,7 @@ func table(text string, row func(side string, cell func(name string) (value floa
 	return problem
 }
 
-// sizes reads the two first columns.
+// sizes reads the columns of the message.
 func sizes(cell func(string) (float64, string, bool)) (bytes, iterations int, ok bool) {
 	b, _, okB := cell("#bytes")
 	n, _, okN := cell("#iterations")
