@@ -211,7 +211,7 @@ func iperf3Text(text string) (Iperf3, error) {
 func scaled(figure, unit string, base float64) (float64, bool) {
 	v, ok := number(figure)
 	if unit != "" {
-		v *= math.Pow(base, float64(strings.Index("KMGT", unit)+1))
+		v *= math.Pow(base, float64(strings.Index("KMGTP", unit)+1))
 	}
 	return v, ok && !math.IsInf(v, 0)
 }

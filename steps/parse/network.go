@@ -118,6 +118,22 @@ type Link struct {
 	Addrs  []string `json:"addrs"` // 192.168.100.10/24, IPv4 and IPv6
 	// Secondary are those of Addrs that the kernel does not send from by itself.
 	Secondary []string `json:"secondary,omitempty"`
+	// Stats are the counters that -s shows.
+	Stats *LinkStats `json:"stats,omitempty"`
+}
+
+// LinkStats are an interface's own counters. RDMA's bytes are not in them.
+type LinkStats struct {
+	Rx LinkCounters `json:"rx"`
+	Tx LinkCounters `json:"tx"`
+}
+
+// LinkCounters are one direction.
+type LinkCounters struct {
+	Bytes   uint64 `json:"bytes"`
+	Packets uint64 `json:"packets"`
+	Errors  uint64 `json:"errors"`
+	Dropped uint64 `json:"dropped"`
 }
 
 // Up says that the interface is switched on; Carrier that it also has a link.
@@ -150,6 +166,7 @@ func IPJSON(text string) ([]Link, error) {
 			Prefix    int    `json:"prefixlen"`
 			Secondary bool   `json:"secondary"`
 		} `json:"addr_info"`
+		Stats *LinkStats `json:"stats64"`
 	}
 	if err := unmarshalPieces(text, &raw); err != nil {
 		return nil, fmt.Errorf("%w: ip -j: %w", ErrNoResult, err)
@@ -159,7 +176,10 @@ func IPJSON(text string) ([]Link, error) {
 		if r.Name == "" || len(links) >= maxRows {
 			continue
 		}
-		l := Link{Index: r.Index, Name: r.Name, Flags: r.Flags, MTU: r.MTU, State: r.State, Master: r.Master, MAC: r.MAC, Kind: r.Info.Kind}
+		l := Link{Index: r.Index, Name: r.Name, Flags: r.Flags, MTU: r.MTU, State: r.State, Master: r.Master, MAC: r.MAC, Kind: r.Info.Kind, Addrs: []string{}, Stats: r.Stats}
+		if l.Flags == nil {
+			l.Flags = []string{}
+		}
 		for _, a := range r.Addrs {
 			if a.Local == "" {
 				continue
@@ -195,17 +215,20 @@ var (
 	linkWord  = regexp.MustCompile(`\b(mtu|state|master) (\S+)`)
 	linkMAC   = regexp.MustCompile(`^\s+link/\S+ ([0-9a-f]{2}(?::[0-9a-f]{2})+)`)
 	linkAddr  = regexp.MustCompile(`^\s+inet6? (\S+)`)
+	linkCount = regexp.MustCompile(`^\s+([RT]X):\s+(bytes .*)$`)
 )
 
 // IPText reads ip link or ip addr as a person sees it.
 func IPText(text string) ([]Link, error) {
 	links := []Link{}
+	var side string
+	var counters []string // the names over the line of figures
 	lines(text, func(line string) {
 		if m := linkStart.FindStringSubmatch(line); m != nil {
 			if len(links) >= maxRows {
 				return
 			}
-			l := Link{Flags: strings.Split(m[3], ",")}
+			l := Link{Flags: strings.Split(m[3], ","), Addrs: []string{}}
 			l.Index, _ = strconv.Atoi(m[1])
 			// A virtual interface is shown with the one that it stands on: veth0@if7.
 			l.Name, _, _ = strings.Cut(m[2], "@")
@@ -226,6 +249,15 @@ func IPText(text string) ([]Link, error) {
 			return
 		}
 		l := &links[len(links)-1]
+		if counters != nil {
+			l.count(side, counters, strings.Fields(line))
+			counters = nil
+			return
+		}
+		if m := linkCount.FindStringSubmatch(line); m != nil {
+			side, counters = m[1], strings.Fields(m[2])
+			return
+		}
 		if m := linkMAC.FindStringSubmatch(line); m != nil && l.MAC == "" {
 			l.MAC = m[1]
 		}
@@ -240,6 +272,23 @@ func IPText(text string) ([]Link, error) {
 		return links, ErrNoResult
 	}
 	return links, nil
+}
+
+// count takes a line of figures of ip -s.
+func (l *Link) count(side string, names, figures []string) {
+	if l.Stats == nil {
+		l.Stats = &LinkStats{}
+	}
+	c := &l.Stats.Rx
+	if side == "TX" {
+		c = &l.Stats.Tx
+	}
+	to := map[string]*uint64{"bytes": &c.Bytes, "packets": &c.Packets, "errors": &c.Errors, "dropped": &c.Dropped}
+	for i, f := range figures {
+		if i < len(names) && to[names[i]] != nil {
+			*to[names[i]], _ = strconv.ParseUint(f, 10, 64) // what is no figure stays 0
+		}
+	}
 }
 
 // Links reads ip's output in either form.

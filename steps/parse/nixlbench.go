@@ -89,8 +89,11 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 			}
 			return
 		}
+		if names == nil {
+			return
+		}
 		fields, ok := rowOf(line, len(names))
-		if names == nil || !ok {
+		if !ok {
 			return
 		}
 		row, err := nixlRow(names, fields)

@@ -48,8 +48,11 @@ func rowOf(line string, columns int) (fields []string, ok bool) {
 	}
 	figures := 0
 	for _, f := range fields {
-		if _, err := strconv.ParseFloat(f, 64); err == nil {
-			figures++
+		// Most words need no look at the rest of them.
+		if strings.IndexByte("0123456789.+-nNiI", f[0]) >= 0 {
+			if _, err := strconv.ParseFloat(f, 64); err == nil {
+				figures++
+			}
 		}
 	}
 	_, whole := count(fields[0])

@@ -169,14 +169,24 @@ func PerftestErrors(text string) []string {
 	text = strings.ReplaceAll(text, " Unable to init", "\nUnable to init")
 	lines(text, func(line string) {
 		line = cut(strings.TrimSpace(line))
-		if errorLine.MatchString(line) && len(errs) < maxErrors && !slices.Contains(errs, line) {
+		if isError(line) && len(errs) < maxErrors && !slices.Contains(errs, line) {
 			errs = append(errs, line)
 		}
 	})
 	return errs
 }
 
-var errorLine = regexp.MustCompile(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)|unrecognized option|invalid option|IB device \S+ not found|mismatch: local=|No space left|Memory allocation failed`)
+var (
+	errorLine = regexp.MustCompile(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)`)
+	// Behind the program's name, or anywhere.
+	errorWords  = []string{"unrecognized option", "invalid option", "mismatch: local=", "No space left", "Memory allocation failed"}
+	errorDevice = regexp.MustCompile(`IB device \S+ not found`)
+)
+
+func isError(line string) bool {
+	return errorLine.MatchString(line) || slices.ContainsFunc(errorWords, func(words string) bool { return strings.Contains(line, words) }) ||
+		strings.Contains(line, "IB device") && errorDevice.MatchString(line)
+}
 
 // toGbps is the factor from a header's unit to 10^9 bits a second.
 func toGbps(unit string) (float64, error) {
@@ -202,11 +212,13 @@ func head(text string) Perftest {
 	p := Perftest{Tool: "perftest", GIDIndex: -1}
 	lines(text, func(line string) {
 		line = strings.TrimSpace(line)
-		if p.Test == "" && testTitle.MatchString(line) {
+		if p.Test == "" && strings.Contains(line, "Test") && testTitle.MatchString(line) {
 			p.Test = line
 		}
-		if m := deviceField.FindStringSubmatch(line); m != nil && p.Device == "" {
-			p.Device = m[1]
+		if p.Device == "" && strings.Contains(line, "Device") {
+			if m := deviceField.FindStringSubmatch(line); m != nil {
+				p.Device = m[1]
+			}
 		}
 		if m := mtuField.FindStringSubmatch(line); m != nil {
 			p.MTU, _ = count(m[1])
@@ -259,8 +271,11 @@ func table(text string, row func(side string, cell func(name string) (value floa
 			side, names = "remote", nil
 			return
 		}
+		if names == nil {
+			return
+		}
 		fields, ok := rowOf(line, len(names))
-		if names == nil || !ok {
+		if !ok {
 			return
 		}
 		if len(fields) != len(names) {

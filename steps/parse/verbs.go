@@ -66,7 +66,7 @@ func IbvDevinfo(text string) ([]HCA, error) {
 		}
 		if id, ok := field(line, "hca_id"); ok {
 			if len(hcas) < maxRows {
-				hcas = append(hcas, HCA{ID: id})
+				hcas = append(hcas, HCA{ID: id, Ports: []HCAPort{}})
 			}
 			return
 		}

@@ -1,0 +1,89 @@
+package parse
+
+import (
+	"encoding/binary"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf16"
+)
+
+// A mark is a line that a tool prints, as a pattern, and how much it tells: 3 where
+// nothing else prints it.
+type mark struct {
+	weight  int
+	pattern string
+}
+
+// detectBytes is how much of a text is looked at to tell whose it is.
+const detectBytes = 1 << 20
+
+// Detect names the tool whose output a text is. Where it can't tell, sure is false,
+// and the names are those that it could be, the likeliest first.
+func Detect(text string) (names []string, sure bool) {
+	if len(text) > 4*detectBytes {
+		text = text[:4*detectBytes] // colours and wide characters go first
+	}
+	text = Plain(text)
+	if len(text) > detectBytes {
+		text = text[:detectBytes]
+	}
+	scores := map[string]int{}
+	for _, t := range Tools() {
+		score := 0
+		for _, m := range t.marks {
+			if regexp.MustCompile(`(?m)` + m.pattern).MatchString(text) {
+				score += m.weight
+			}
+		}
+		if score > 0 {
+			names = append(names, t.Name)
+			scores[t.Name] = score
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return scores[b] - scores[a] })
+	switch len(names) {
+	case 0:
+		return nil, false
+	case 1:
+		return names, scores[names[0]] > 1
+	}
+	return names, scores[names[0]] >= 2*scores[names[1]]
+}
+
+// Colours, moves of the cursor, titles of the window: what a terminal takes and
+// nobody reads.
+var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+
+// Plain is a text as the tool wrote it, whatever program saved it: in UTF-8, without
+// escape sequences, its lines ended by \n.
+func Plain(text string) string {
+	text = fromUTF16(text)
+	text = strings.TrimPrefix(text, "\ufeff")
+	if strings.Contains(text, "\x1b") {
+		text = escapes.ReplaceAllString(text, "")
+	}
+	if strings.Contains(text, "\r") {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+		text = strings.ReplaceAll(text, "\r", "\n")
+	}
+	return text
+}
+
+// fromUTF16 reads what PowerShell's > writes; another text comes back as it is.
+func fromUTF16(text string) string {
+	var order binary.ByteOrder
+	switch {
+	case strings.HasPrefix(text, "\xff\xfe"):
+		order = binary.LittleEndian
+	case strings.HasPrefix(text, "\xfe\xff"):
+		order = binary.BigEndian
+	default:
+		return text
+	}
+	units := make([]uint16, 0, len(text)/2)
+	for i := 2; i+1 < len(text); i += 2 {
+		units = append(units, order.Uint16([]byte(text[i:i+2])))
+	}
+	return string(utf16.Decode(units))
+}

@@ -1,0 +1,180 @@
+package parse
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A KernelEvent is a line of the kernel's log that is about a rail, a bond, a GPU
+// or the memory.
+type KernelEvent struct {
+	// Time is as printed; empty where the log has none.
+	Time string `json:"time"`
+	// Seconds is the same since the boot, left out where the log has a date.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Kind is one of the kinds in kernelKinds: "cable-unplugged", "link-down" …
+	Kind string `json:"kind"`
+	// Device is a PCI address, or the interface where the line has none.
+	Device string `json:"device"`
+	Netdev string `json:"netdev,omitempty"`
+	// Watts is the power that an adapter says its slot has.
+	Watts int `json:"watts,omitempty"`
+	// XID is the number of a GPU's error.
+	XID  int    `json:"xid,omitempty"`
+	Text string `json:"text"`
+}
+
+// kernelKinds are in the order in which they are tried: a cable's error that is its
+// heat is heat. The texts are those of the kernel: mlx5/core/events.c, health.c,
+// eswitch.c, en_main.c, lag; drivers/pci; drivers/net/bonding; NVIDIA's own modules.
+var kernelKinds = []struct {
+	kind    string
+	pattern *regexp.Regexp
+}{
+	{"high-temperature", regexp.MustCompile(`(?i)high temperature|temperature above threshold|over-?temperature|thermal shutdown|critical temperature`)},
+	{"insufficient-power", regexp.MustCompile(`insufficient(?:/unadvertised)? power on the PCIe slot|PCIe slot power capability was not advertised`)},
+	{"cable-unplugged", regexp.MustCompile(`Port module event: module \d+, Cable unplugged`)},
+	{"cable-plugged", regexp.MustCompile(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`)},
+	{"cable-error", regexp.MustCompile(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`)},
+	{"bonding", regexp.MustCompile(`^bonding: |^\S+: \(slave \S+\): |^bond\w*: `)},
+	{"roce-lag", regexp.MustCompile(`^mlx5_core .*(?:\blag map\b|shared_fdb)`)},
+	{"device-removed", regexp.MustCompile(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`)},
+	{"firmware-error", regexp.MustCompile(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|\bsynd 0x\w+: |health recovery|Will cause a leak of a command resource)`)},
+	{"driver-unloaded", regexp.MustCompile(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|^rdma_rxe: unloaded`)},
+	{"driver-loaded", regexp.MustCompile(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`)},
+	{"pcie-error", regexp.MustCompile(`PCIe Bus Error|\bAER: `)},
+	{"pcie-limited", regexp.MustCompile(`available PCIe bandwidth.* limited by`)},
+	{"tx-timeout", regexp.MustCompile(`NETDEV WATCHDOG: `)},
+	{"link-down", regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`)},
+	{"link-up", regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`)},
+	{"gpu", regexp.MustCompile(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
+	{"out-of-memory", regexp.MustCompile(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`)},
+}
+
+var (
+	// [18846.942536] and, with the caller, [  223.280777][   T13]; dmesg -x puts the
+	// facility before it.
+	kernelSeconds = regexp.MustCompile(`^(?:<\d{1,3}>|\w+ *:\w+ *: )?\[ *(\d{1,9}\.\d{1,9})\](?:\[ *[TC]\d+\]:?)?(?: (.*))?$`)
+	// dmesg -T, and the short forms of dmesg -e and -H.
+	kernelDate = regexp.MustCompile(`^(?:\w+ *:\w+ *: )?\[(\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}|\w{3} ?\d{1,2} \d\d:\d\d| *\+\d{1,9}\.\d{1,9})\] (.*)$`)
+	// journalctl -k and syslog, which hold other programs' lines too; dmesg
+	// --time-format iso has a comma in its seconds.
+	kernelJournal = regexp.MustCompile(`^(\w{3} [ \d]\d [\d:]{8}(?:\.\d+)?|\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?) \S+ kernel: (?:\[ *[\d.]+\] )?(.*)$`)
+	kernelISO     = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT[\d:]{8},\d+[+-]\d\d:?\d\d) (.*)$`)
+	// UCX stamps its lines alike, and then tells host and process.
+	ucxStamp = regexp.MustCompile(`^\[\S+:\d+ *:\d+\]`)
+
+	pciAddress   = regexp.MustCompile(`\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
+	driverNetdev = regexp.MustCompile(`^\w+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] ([\w.-]+)(?: \(unregistering\))?: `)
+	bondLine     = regexp.MustCompile(`^(?:bonding: (\S+?):? |(\S+?): )(?:\(slave (\S+?)\): |.* for interface ([\w.-]+))?`)
+	readyLine    = regexp.MustCompile(`(\S+): link becomes ready`)
+	plainLink    = regexp.MustCompile(`(\S+?):? (?:NIC )?[Ll]ink (?:is )?(?:[Uu]p|[Dd]own)`)
+	watchdogLine = regexp.MustCompile(`NETDEV WATCHDOG: (\S+?):? `)
+	slotWatts    = regexp.MustCompile(`\((\d{1,5})W\)`)
+	gpuXID       = regexp.MustCompile(`NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,6})`)
+)
+
+// Dmesg reads the kernel's log, from dmesg in any of its formats, from the journal
+// or from syslog, and finds the events in it. A log without any is an empty list; a
+// text that is no such log is ErrNoResult. A line that was wrapped, as a document
+// does, is put together again.
+func Dmesg(text string) ([]KernelEvent, error) {
+	events := []KernelEvent{}
+	isLog := false
+	var open *KernelEvent // a line without an event, that the next may complete
+	take := func(e KernelEvent) bool {
+		if !e.classify() {
+			return false
+		}
+		if len(events) < maxRows {
+			e.Text = cut(e.Text)
+			events = append(events, e)
+		}
+		return true
+	}
+	lines(text, func(line string) {
+		e, stamped := kernelLine(line)
+		switch {
+		case stamped:
+			isLog, open = true, nil
+			if !take(e) {
+				open = &e
+			}
+		case open != nil && e.Text != "" && len(e.Text) < maxError:
+			open.Text += " " + e.Text
+			take(*open)
+			open = nil
+		default:
+			open = nil
+			take(e)
+		}
+	})
+	if !isLog && len(events) == 0 {
+		return events, ErrNoResult
+	}
+	return events, nil
+}
+
+// kernelLine takes the stamp off a line.
+func kernelLine(line string) (KernelEvent, bool) {
+	if m := kernelSeconds.FindStringSubmatch(line); m != nil && !ucxStamp.MatchString(m[2]) {
+		seconds, ok := number(m[1])
+		return KernelEvent{Time: m[1], Seconds: seconds, Text: strings.TrimSpace(m[2])}, ok
+	}
+	for _, form := range []*regexp.Regexp{kernelDate, kernelJournal, kernelISO} {
+		if m := form.FindStringSubmatch(line); m != nil {
+			return KernelEvent{Time: strings.TrimSpace(m[1]), Text: strings.TrimSpace(m[2])}, true
+		}
+	}
+	return KernelEvent{Text: strings.TrimSpace(line)}, false
+}
+
+// classify finds the kind, and what the text says about it.
+func (e *KernelEvent) classify() bool {
+	for _, k := range kernelKinds {
+		if !k.pattern.MatchString(e.Text) {
+			continue
+		}
+		e.Kind = k.kind
+		e.Device = pciAddress.FindString(e.Text)
+		if m := driverNetdev.FindStringSubmatch(e.Text); m != nil {
+			e.Netdev = cut(m[1])
+		}
+		e.details()
+		if e.Device == "" {
+			e.Device = e.Netdev
+		}
+		return true
+	}
+	return false
+}
+
+// details are what the lines of one kind have.
+func (e *KernelEvent) details() {
+	first := func(pattern *regexp.Regexp) {
+		if m := pattern.FindStringSubmatch(e.Text); m != nil && e.Netdev == "" {
+			e.Netdev = cut(m[1])
+		}
+	}
+	switch e.Kind {
+	case "bonding":
+		if m := bondLine.FindStringSubmatch(e.Text); m != nil {
+			e.Device, e.Netdev = cut(m[1]+m[2]), cut(m[3]+m[4])
+		}
+	case "insufficient-power":
+		if m := slotWatts.FindStringSubmatch(e.Text); m != nil {
+			e.Watts, _ = strconv.Atoi(m[1])
+		}
+	case "gpu":
+		if m := gpuXID.FindStringSubmatch(e.Text); m != nil {
+			e.Device = m[1]
+			e.XID, _ = strconv.Atoi(m[2])
+		}
+	case "tx-timeout":
+		first(watchdogLine)
+	case "link-up", "link-down":
+		first(readyLine)
+		first(plainLink)
+	}
+}

@@ -1,0 +1,109 @@
+package parse
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Free is what free prints.
+type Free struct {
+	// Unit is that of the figures: bytes, KiB, MiB …; empty where nothing in the
+	// text tells it. free prints KiB unless it was asked for another, and only -h
+	// says which.
+	Unit string    `json:"unit"`
+	Rows []FreeRow `json:"rows"`
+}
+
+// A FreeRow is a line: Mem, Swap, Total, with the columns that it has.
+type FreeRow struct {
+	Name      string   `json:"name"`
+	Total     float64  `json:"total"`
+	Used      float64  `json:"used"`
+	Free      float64  `json:"free"`
+	Shared    *float64 `json:"shared,omitempty"`
+	BuffCache *float64 `json:"buffCache,omitempty"`
+	Available *float64 `json:"available,omitempty"`
+}
+
+var (
+	freeName   = regexp.MustCompile(`^(Mem|Swap|Total|Low|High):\s+(.+)$`)
+	freeFigure = regexp.MustCompile(`^(\d[\d.]*)(B|[KMGTP]i?)?$`)
+	freeCall   = regexp.MustCompile(`(?:^|[\s$#+;&|])free((?: +-[-\w=]+(?: \d+)?)*) *$`)
+)
+
+// freeUnits are free's options for a unit.
+var freeUnits = map[string]string{
+	"-b": "bytes", "--bytes": "bytes", "-k": "KiB", "--kibi": "KiB", "-m": "MiB", "--mebi": "MiB", "-g": "GiB", "--gibi": "GiB",
+	"--kilo": "kB", "--mega": "MB", "--giga": "GB",
+}
+
+// FreeOutput reads free, with any of its units. The columns are found by their
+// names. With -h the figures are made bytes, as exact as they were printed; a line
+// with the command itself before the table tells the unit too.
+func FreeOutput(text string) (Free, error) {
+	f := Free{Rows: []FreeRow{}}
+	var names []string
+	human := false
+	lines(text, func(line string) {
+		words := strings.Fields(line)
+		if len(words) > 2 && words[0] == "total" && words[1] == "used" {
+			names = words
+			return
+		}
+		if m := freeCall.FindStringSubmatch(line); m != nil && names == nil {
+			f.Unit = "KiB"
+			for _, option := range strings.Fields(m[1]) {
+				if u, ok := freeUnits[option]; ok {
+					f.Unit = u
+				}
+			}
+			return
+		}
+		m := freeName.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil || names == nil || len(f.Rows) >= maxRows {
+			return
+		}
+		values := map[string]float64{}
+		for i, cell := range strings.Fields(m[2]) {
+			c := freeFigure.FindStringSubmatch(cell)
+			if c == nil || i >= len(names) {
+				return
+			}
+			base := 1024.0
+			if len(c[2]) == 1 && c[2] != "B" {
+				base = 1000 // --si has no i
+			}
+			v, ok := scaled(c[1], strings.TrimRight(c[2], "Bi"), base)
+			if !ok {
+				return
+			}
+			human = human || c[2] != ""
+			values[names[i]] = v
+		}
+		if _, ok := values["total"]; !ok {
+			return
+		}
+		row := FreeRow{Name: m[1], Total: values["total"], Used: values["used"], Free: values["free"]}
+		row.Shared, row.Available = has(values, "shared"), has(values, "available")
+		if row.BuffCache = has(values, "buff/cache"); row.BuffCache == nil && has(values, "buffers") != nil {
+			both := values["buffers"] + values["cache"] + values["cached"] // -w, and procps before 3.3.10
+			row.BuffCache = &both
+		}
+		f.Rows = append(f.Rows, row)
+	})
+	if human {
+		f.Unit = "bytes"
+	}
+	if len(f.Rows) == 0 {
+		return f, ErrNoResult
+	}
+	return f, nil
+}
+
+func has(values map[string]float64, name string) *float64 {
+	v, ok := values[name]
+	if !ok {
+		return nil
+	}
+	return &v
+}

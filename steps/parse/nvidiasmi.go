@@ -1,0 +1,270 @@
+package parse
+
+import (
+	"encoding/csv"
+	"regexp"
+	"strings"
+)
+
+// NvidiaSMI is what nvidia-smi tells, in any of its forms.
+type NvidiaSMI struct {
+	Driver string `json:"driver"`
+	CUDA   string `json:"cuda"`
+	Rows   []GPU  `json:"rows"`
+	// Errors are what it says where it can't ask the driver.
+	Errors []string `json:"errors"`
+}
+
+// A GPU is one that nvidia-smi lists. A figure that it doesn't tell, or calls N/A,
+// is left out: a Spark's GPU has no memory of its own.
+type GPU struct {
+	Index        *int     `json:"index,omitempty"`
+	Name         string   `json:"name"`
+	UUID         string   `json:"uuid,omitempty"`
+	BusID        string   `json:"busID,omitempty"` // 0000000F:01:00.0
+	TemperatureC *float64 `json:"temperatureC,omitempty"`
+	PowerW       *float64 `json:"powerW,omitempty"`
+	UtilPercent  *float64 `json:"utilPercent,omitempty"`
+	MemTotalMiB  *float64 `json:"memTotalMiB,omitempty"`
+	MemUsedMiB   *float64 `json:"memUsedMiB,omitempty"`
+	MemFreeMiB   *float64 `json:"memFreeMiB,omitempty"`
+	// BAR1 is the window through which RDMA reaches the GPU's memory.
+	BAR1TotalMiB *float64 `json:"bar1TotalMiB,omitempty"`
+	BAR1UsedMiB  *float64 `json:"bar1UsedMiB,omitempty"`
+	BAR1FreeMiB  *float64 `json:"bar1FreeMiB,omitempty"`
+	// Fields are the other columns of --query-gpu, by their names.
+	Fields map[string]string `json:"fields,omitempty"`
+}
+
+var (
+	smiHead    = regexp.MustCompile(`NVIDIA-SMI\s+\S+.*?Driver Version:\s*(\S+)(?:.*CUDA Version:\s*(\S+))?`)
+	smiListed  = regexp.MustCompile(`^GPU (\d{1,6}): (.+?) \(UUID: ([^)\s]+)\)`)
+	smiFirst   = regexp.MustCompile(`^\| +(\d{1,6}) +(.+?) +(?:On|Off|N/A) +\| +([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)`)
+	smiSecond  = regexp.MustCompile(`^\|[^|]*?(\d{1,4})C +P\d+ +(\S+)[^|]*\|([^|]*)\|([^|]*)\|`)
+	smiMemory  = regexp.MustCompile(`(\d{1,9})MiB / +(\d{1,9})MiB`)
+	smiPercent = regexp.MustCompile(`(\d{1,3})%`)
+	smiGPU     = regexp.MustCompile(`^GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)\s*$`)
+	smiField   = regexp.MustCompile(`^(\s*)(\S[^:]*?)\s*:\s+(.+)$`)
+	smiFigure  = regexp.MustCompile(`^\[?(\d[\d.]*)(?: ?(?:C|W|%|MiB))?\]?$`)
+	smiError   = regexp.MustCompile(`NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|^Field ".*" is not a valid field|Unable to determine the device handle|GPU is lost`)
+	// The names of --query-gpu begin with small letters and hold no blank.
+	smiColumn = regexp.MustCompile(`^([a-z][\w.]*)(?: \[[^\]]*\])?$`)
+)
+
+// NvidiaSMIOutput reads nvidia-smi's table, -L, -q, or the CSV of --query-gpu with
+// its header. -q is read from a copy that lost its indentation, too.
+func NvidiaSMIOutput(text string) (NvidiaSMI, error) {
+	v := NvidiaSMI{Rows: []GPU{}, Errors: []string{}}
+	var s smiReader
+	lines(text, func(line string) {
+		plain := strings.TrimSpace(line)
+		switch {
+		case smiError.MatchString(plain):
+			if len(v.Errors) < maxErrors {
+				v.Errors = append(v.Errors, cut(plain))
+			}
+			return
+		case len(v.Rows) >= maxRows:
+			return
+		}
+		if m := smiHead.FindStringSubmatch(plain); m != nil {
+			v.Driver, v.CUDA = m[1], m[2]
+			return
+		}
+		if s.list(&v, plain) || s.table(&v, plain) || s.csv(&v, plain) {
+			return
+		}
+		s.query(&v, plain)
+	})
+	if len(v.Rows) == 0 {
+		return v, ErrNoResult
+	}
+	return v, nil
+}
+
+// smiReader is where in the output the reading is.
+type smiReader struct {
+	open    bool     // the table's second line of a GPU is next
+	columns []string // of the CSV
+	detail  bool     // inside -q's report on a GPU
+	section string   // of that report
+}
+
+func (s *smiReader) list(v *NvidiaSMI, line string) bool {
+	m := smiListed.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	index, _ := count(m[1])
+	v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), UUID: m[3]})
+	return true
+}
+
+func (s *smiReader) table(v *NvidiaSMI, line string) bool {
+	if m := smiFirst.FindStringSubmatch(line); m != nil {
+		index, _ := count(m[1])
+		v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), BusID: m[3]})
+		s.open = true
+		return true
+	}
+	m := smiSecond.FindStringSubmatch(line)
+	if m == nil || !s.open {
+		return false
+	}
+	s.open = false
+	g := &v.Rows[len(v.Rows)-1]
+	g.TemperatureC = smiNumber(m[1])
+	g.PowerW = smiNumber(strings.TrimSuffix(m[2], "W"))
+	if mem := smiMemory.FindStringSubmatch(m[3]); mem != nil {
+		g.MemUsedMiB, g.MemTotalMiB = smiNumber(mem[1]), smiNumber(mem[2])
+	}
+	if u := smiPercent.FindStringSubmatch(m[4]); u != nil {
+		g.UtilPercent = smiNumber(u[1])
+	}
+	return true
+}
+
+// csv reads a header of --query-gpu, and the lines under it.
+func (s *smiReader) csv(v *NvidiaSMI, line string) bool {
+	if s.columns == nil {
+		s.columns = smiColumns(line)
+		return s.columns != nil
+	}
+	r := csv.NewReader(strings.NewReader(line))
+	r.TrimLeadingSpace, r.LazyQuotes = true, true
+	cells, err := r.Read()
+	if err != nil || len(cells) != len(s.columns) {
+		return false
+	}
+	var g GPU
+	for i, cell := range cells {
+		g.set(s.columns[i], strings.TrimSpace(cell), v)
+	}
+	v.Rows = append(v.Rows, g)
+	return true
+}
+
+// smiColumns are a CSV header's names; nil where the line is none. One name alone
+// is no header: any word would be one.
+func smiColumns(line string) []string {
+	var names []string
+	known := false
+	for cell := range strings.SplitSeq(line, ",") {
+		m := smiColumn.FindStringSubmatch(strings.TrimSpace(cell))
+		if m == nil || len(names) >= 256 {
+			return nil
+		}
+		names = append(names, m[1])
+		switch m[1] {
+		case "name", "gpu_name", "uuid", "gpu_uuid", "index", "driver_version", "temperature.gpu", "memory.total", "memory.used", "utilization.gpu", "power.draw", "pci.bus_id":
+			known = true
+		}
+	}
+	if !known || len(names) < 2 && !strings.Contains(line, ".") {
+		return nil
+	}
+	return names
+}
+
+// set puts a column of --query-gpu in its place.
+func (g *GPU) set(name, value string, v *NvidiaSMI) {
+	figures := map[string]**float64{
+		"temperature.gpu": &g.TemperatureC, "power.draw": &g.PowerW, "utilization.gpu": &g.UtilPercent,
+		"memory.total": &g.MemTotalMiB, "memory.used": &g.MemUsedMiB, "memory.free": &g.MemFreeMiB,
+	}
+	to, isFigure := figures[name]
+	switch {
+	case isFigure:
+		*to = smiNumber(value)
+	case name == "index":
+		if n, ok := count(value); ok {
+			g.Index = &n
+		}
+	case name == "name" || name == "gpu_name":
+		g.Name = cut(value)
+	case name == "uuid" || name == "gpu_uuid":
+		g.UUID = cut(value)
+	case name == "pci.bus_id" || name == "gpu_bus_id":
+		g.BusID = cut(value)
+	case name == "driver_version":
+		v.Driver = cut(value)
+	default:
+		if g.Fields == nil {
+			g.Fields = map[string]string{}
+		}
+		g.Fields[cut(name)] = cut(value)
+	}
+}
+
+// query reads a line of -q.
+func (s *smiReader) query(v *NvidiaSMI, line string) {
+	if m := smiGPU.FindStringSubmatch(line); m != nil {
+		v.Rows = append(v.Rows, GPU{BusID: m[1]})
+		s.detail, s.section = true, ""
+		return
+	}
+	m := smiField.FindStringSubmatch(line)
+	if m == nil {
+		if s.detail && line != "" {
+			s.section = strings.TrimSpace(strings.TrimRight(line, "<- "))
+		}
+		return
+	}
+	name, value := m[2], strings.TrimSpace(m[3])
+	switch name {
+	case "Driver Version":
+		v.Driver = cut(value)
+	case "CUDA Version":
+		v.CUDA = cut(value)
+	}
+	if !s.detail {
+		return
+	}
+	g := &v.Rows[len(v.Rows)-1]
+	first := func(to **float64) {
+		if *to == nil {
+			*to = smiNumber(value)
+		}
+	}
+	switch s.section + "/" + name {
+	case "FB Memory Usage/Total":
+		first(&g.MemTotalMiB)
+	case "FB Memory Usage/Used":
+		first(&g.MemUsedMiB)
+	case "FB Memory Usage/Free":
+		first(&g.MemFreeMiB)
+	case "BAR1 Memory Usage/Total":
+		first(&g.BAR1TotalMiB)
+	case "BAR1 Memory Usage/Used":
+		first(&g.BAR1UsedMiB)
+	case "BAR1 Memory Usage/Free":
+		first(&g.BAR1FreeMiB)
+	}
+	switch name {
+	case "Product Name":
+		g.Name = cut(value)
+	case "GPU UUID":
+		g.UUID = cut(value)
+	case "GPU Current Temp":
+		first(&g.TemperatureC)
+	case "Power Draw", "Average Power Draw", "Instantaneous Power Draw":
+		first(&g.PowerW)
+	case "Gpu", "GPU":
+		if strings.HasSuffix(value, "%") {
+			first(&g.UtilPercent)
+		}
+	}
+}
+
+// smiNumber reads a figure with its unit; nil for N/A and the like.
+func smiNumber(s string) *float64 {
+	m := smiFigure.FindStringSubmatch(s)
+	if m == nil {
+		return nil
+	}
+	v, ok := number(m[1])
+	if !ok {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,118 @@
+package parse
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A Route is a line of ip route.
+type Route struct {
+	Dst     string `json:"dst"` // default, or a prefix
+	Gateway string `json:"gateway,omitempty"`
+	Dev     string `json:"dev"`
+	Src     string `json:"src,omitempty"`
+	Metric  int    `json:"metric,omitempty"`
+	Proto   string `json:"proto,omitempty"`
+	Scope   string `json:"scope,omitempty"`
+}
+
+// routeTypes stand before a destination.
+var routeTypes = []string{"unicast", "local", "broadcast", "multicast", "unreachable", "blackhole", "prohibit", "anycast", "throw"}
+
+// Routes reads ip route, with or without -j, and ip route get.
+func Routes(text string) ([]Route, error) {
+	var raw []struct {
+		Dst     string `json:"dst"`
+		Gateway string `json:"gateway"`
+		Dev     string `json:"dev"`
+		Src     string `json:"prefsrc"`
+		Metric  int    `json:"metric"`
+		Proto   string `json:"protocol"`
+		Scope   string `json:"scope"`
+	}
+	routes := []Route{}
+	if unmarshalPieces(text, &raw) == nil {
+		for _, r := range raw {
+			if r.Dst != "" && len(routes) < maxRows {
+				routes = append(routes, Route{cut(r.Dst), cut(r.Gateway), cut(r.Dev), cut(r.Src), max(0, r.Metric), cut(r.Proto), cut(r.Scope)})
+			}
+		}
+	} else {
+		lines(text, func(line string) {
+			if r, ok := route(strings.Fields(line)); ok && len(routes) < maxRows {
+				routes = append(routes, r)
+			}
+		})
+	}
+	if len(routes) == 0 {
+		return routes, ErrNoResult
+	}
+	return routes, nil
+}
+
+func route(words []string) (Route, bool) {
+	if len(words) > 0 && slices.Contains(routeTypes, words[0]) {
+		words = words[1:]
+	}
+	if len(words) < 3 || words[0] != "default" && !destination(words[0]) {
+		return Route{}, false
+	}
+	r := Route{Dst: words[0]}
+	for i := 1; i+1 < len(words); i++ {
+		to := map[string]*string{"via": &r.Gateway, "dev": &r.Dev, "src": &r.Src, "proto": &r.Proto, "scope": &r.Scope}[words[i]]
+		switch {
+		case to != nil:
+			*to = cut(words[i+1])
+			i++
+		case words[i] == "metric":
+			r.Metric, _ = count(words[i+1])
+			i++
+		}
+	}
+	return r, r.Dev != ""
+}
+
+func destination(s string) bool {
+	if _, err := netip.ParsePrefix(s); err == nil {
+		return true
+	}
+	_, err := netip.ParseAddr(s)
+	return err == nil
+}
+
+// linkStates are operstates, as ip -br prints them in its second column.
+var linkStates = []string{"UP", "DOWN", "UNKNOWN", "LOWERLAYERDOWN", "DORMANT", "NOTPRESENT", "TESTING"}
+
+// BriefLinks reads ip -br link and ip -br addr.
+func BriefLinks(text string) ([]Link, error) {
+	links := []Link{}
+	lines(text, func(line string) {
+		words := strings.Fields(line)
+		if len(words) < 2 || !slices.Contains(linkStates, words[1]) || len(links) >= maxRows {
+			return
+		}
+		l := Link{State: words[1], Flags: []string{}, Addrs: []string{}}
+		l.Name, _, _ = strings.Cut(words[0], "@")
+		l.Name = cut(l.Name)
+		for _, w := range words[2:] {
+			_, err := netip.ParsePrefix(w)
+			switch {
+			case err == nil && len(l.Addrs) < maxRows:
+				l.Addrs = append(l.Addrs, w)
+			case strings.Count(w, ":") == 5 && len(w) == 17:
+				l.MAC = w
+			case strings.HasPrefix(w, "<") && strings.HasSuffix(w, ">"):
+				l.Flags = strings.Split(strings.Trim(w, "<>"), ",")
+			}
+		}
+		if len(words) > 2 && len(l.Addrs) == 0 && l.MAC == "" {
+			return // a sentence whose second word is UP
+		}
+		links = append(links, l)
+	})
+	if len(links) == 0 {
+		return links, ErrNoResult
+	}
+	return links, nil
+}
