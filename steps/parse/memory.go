@@ -52,7 +52,7 @@ func FreeOutput(text string) (Free, error) {
 		}
 		if m := freeCall.FindStringSubmatch(line); m != nil && names == nil {
 			f.Unit = "KiB"
-			for _, option := range strings.Fields(m[1]) {
+			for option := range strings.FieldsSeq(m[1]) {
 				if u, ok := freeUnits[option]; ok {
 					f.Unit = u
 				}

@@ -84,7 +84,7 @@ func Tools() []Tool {
 			Name: "iperf3", Shows: "rows that end in sender or receiver, or one JSON object (-J)",
 			read: readIperf3,
 			marks: []mark{
-				{3, `"(?:sum_sent|sum_received|tcp_mss_default)" *:|"version" *: *"iperf 3`},
+				{3, `"(?:sum_sent|sum_received|tcp_mss_default|intervals)" *:|"version" *: *"iperf 3`},
 				{3, `^\[ *(?:ID|SUM|\d+)\] .*(?:Interval|bits/sec)`},
 				{2, `^iperf3: `},
 				{2, `^(?:Server listening on \d+|Connecting to host \S+, port \d+)`},

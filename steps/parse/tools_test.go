@@ -172,7 +172,7 @@ func TestFixedKeys(t *testing.T) {
 		if err := json.Unmarshal(b, &o); err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range strings.Fields(c.has) {
+		for key := range strings.FieldsSeq(c.has) {
 			outer, inner, nested := strings.Cut(key, ".")
 			in, ok := o[outer]
 			if rows, list := in.([]any); ok && nested && list {

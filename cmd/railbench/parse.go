@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+func parseCommand() *cobra.Command {
+	var detect bool
+	cmd := &cobra.Command{
+		Use:   "parse TOOL|--detect [FILE]",
+		Short: "Read a tool's saved output, and print it as JSON",
+		Long: `Reads what a tool printed, from a file or from stdin, with the parsers that read
+it in the cells, and prints one JSON object with the keys "tool", "rows" and
+"errors". --detect finds out whose output it is, and says so on stderr. Nothing
+is judged, and no node is asked.
+
+Tools:
+` + toolList() + `
+Exit status: 0 it was read; 2 wrong usage; 4 it has no result in it, or only a part
+of it could be read. The object is printed all the same, and "errors" says why.`,
+		Example: `  railbench parse perftest ib_write_bw.log
+  ib_write_bw … 2>&1 | railbench parse perftest
+  railbench parse --detect report.txt`,
+		RunE: func(cmd *cobra.Command, args []string) error { return parseSaved(cmd, args, detect) },
+	}
+	cmd.Flags().BoolVar(&detect, "detect", false, "find out whose output it is")
+	return cmd
+}
+
+func toolList() string {
+	var b strings.Builder
+	for _, t := range parse.Tools() {
+		fmt.Fprintf(&b, "  %-13s %s\n", t.Name, t.Shows)
+	}
+	return b.String()
+}
+
+func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
+	var tool parse.Tool
+	if !detect {
+		var err error
+		if tool, err = namedTool(args); err != nil {
+			return usage(err)
+		}
+		args = args[1:]
+	}
+	if detect && len(args) > 1 {
+		return usage(fmt.Errorf("--detect finds the tool out and reads one file: give no more than that, not %s", strings.Join(args, " ")))
+	}
+	if len(args) > 1 {
+		return usage(fmt.Errorf("%d files are named, and one is read: %s", len(args), strings.Join(args, " ")))
+	}
+	file := "-"
+	if len(args) == 1 {
+		file = args[0]
+	}
+	text, err := savedText(cmd, file)
+	if err != nil {
+		return err
+	}
+	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if detect {
+		names, sure := parse.Detect(text)
+		if !sure {
+			why := cannotTell(names)
+			return written(writeJSON(out, parse.Unread(why.Error(), names)), status{exitInconclusive, why})
+		}
+		tool, _ = parse.ToolNamed(names[0]) // Detect knows no other names
+		fmt.Fprintf(stderr, "railbench: this reads like %s\n", tool.Name)
+	}
+	value, err := tool.Read(text)
+	if err != nil {
+		err = status{exitInconclusive, notRead(tool, text, file, err)}
+	}
+	return written(writeJSON(out, value), err)
+}
+
+// written puts what went wrong with stdout before what went wrong with the text.
+func written(failed, err error) error {
+	if failed != nil {
+		return status{exitUsage, fmt.Errorf("write the result: %w", failed)}
+	}
+	return err
+}
+
+func namedTool(args []string) (parse.Tool, error) {
+	var names []string
+	for _, t := range parse.Tools() {
+		names = append(names, t.Name)
+	}
+	all := strings.Join(names, ", ")
+	if len(args) == 0 {
+		return parse.Tool{}, fmt.Errorf("name the tool whose output it is (%s), or give --detect", all)
+	}
+	if t, ok := parse.ToolNamed(args[0]); ok {
+		return t, nil
+	}
+	if _, err := os.Stat(args[0]); err == nil {
+		return parse.Tool{}, fmt.Errorf("%s is a file: name the tool before it, or give --detect", args[0])
+	}
+	if near := steps.DidYouMean(args[0], names); near != "" {
+		return parse.Tool{}, fmt.Errorf("no parser for %q%s", args[0], near)
+	}
+	return parse.Tool{}, fmt.Errorf("no parser for %q: there are %s", args[0], all)
+}
+
+// savedText reads no more than a parser takes, and one byte that tells of more.
+func savedText(cmd *cobra.Command, file string) (string, error) {
+	in := cmd.InOrStdin()
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", usage(fmt.Errorf("read the saved output: %w", err))
+		}
+		defer f.Close()
+		in = f
+	} else if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "railbench: reading the output from the terminal: paste it, and end with ctrl+d on a line of its own")
+	}
+	return readUntil(cmd.Context(), in)
+}
+
+// readUntil reads until the end, or until ctx ends: a read of a terminal or a pipe
+// knows no context.
+func readUntil(ctx context.Context, in io.Reader) (string, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := io.ReadAll(io.LimitReader(in, parse.MaxText+1))
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return "", usage(fmt.Errorf("read the saved output: %w", r.err))
+		}
+		return string(r.text), nil
+	case <-ctx.Done():
+		return "", status{exitInconclusive, errors.New("interrupted before all of the output was read")}
+	}
+}
+
+func cannotTell(names []string) error {
+	if len(names) == 0 {
+		return errors.New("this reads like no tool's output: railbench parse --help lists what is known")
+	}
+	return fmt.Errorf("this could be the output of %s: railbench parse TOOL reads it as one of them", strings.Join(names, " or "))
+}
+
+// notRead says what is wrong with a text: a run that failed, or another tool's.
+func notRead(tool parse.Tool, text, file string, why error) error {
+	names, sure := parse.Detect(text)
+	if slices.Contains(names, tool.Name) || !parse.IsNoResult(why) {
+		return fmt.Errorf("%s: %w", tool.Name, why)
+	}
+	given := ""
+	if file != "-" {
+		given = " " + file
+	}
+	hint := "railbench parse --detect" + given + " guesses whose it is"
+	if sure {
+		hint = fmt.Sprintf("it reads like %s: railbench parse %s%s", names[0], names[0], given)
+	}
+	return fmt.Errorf("this is not what %s prints, or there is no result in it: expected %s; %s", tool.Name, tool.Shows, hint)
+}
