@@ -20,6 +20,7 @@ import (
 type runFlags struct {
 	all, json, yes, dryRun, verbose bool
 	timeout                         time.Duration
+	session                         string
 }
 
 func runCommand(rig *rigFlags) *cobra.Command {
@@ -41,6 +42,7 @@ Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration;
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "make changes of the network, and keep what works, without asking")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would be executed, and change nothing")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
+	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
 	return cmd
 }
@@ -65,6 +67,8 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return usage(fmt.Errorf("--timeout %s is negative", f.timeout))
 	case f.dryRun && f.json:
 		return usage(errors.New("--dry-run prints scripts, and --json a result: give one of them"))
+	case f.dryRun && f.session != "":
+		return usage(errors.New("--dry-run runs nothing that --session could save: give one of them"))
 	}
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
 	b, err := rig.open(ctx, ask)
@@ -86,14 +90,20 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return f.plan(ctx, cmd.OutOrStdout(), b, cells)
 	}
 	b.options.Logs = logDir()
+	kept, err := b.keep(f.session, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
 	s := session.New(b.options)
 	b.onState = s.State
+	kept.watch(s.Boards())
 	s.Open()
-	report := headless{out: cmd.ErrOrStderr(), verbose: f.verbose, session: s, notebook: steps.NewNotebook(b.options.Tutorial)}
+	report := headless{out: cmd.ErrOrStderr(), verbose: f.verbose, session: s, keep: kept, notebook: steps.NewNotebook(b.options.Tutorial)}
 	report.run(ctx, cells)
 	found, probed := s.Rig()
 	unreachable := s.Unreachable()
 	closed := s.Close()
+	unsaved := kept.close()
 	b.remind(cmd.ErrOrStderr())
 	if !probed {
 		found = named(b)
@@ -110,6 +120,8 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	switch {
 	case err != nil:
 		return status{exitUsage, fmt.Errorf("write the result: %w", err)}
+	case unsaved != nil:
+		return status{exitUsage, unsaved}
 	case unreachable != nil:
 		return status{exitUnreachable, unreachable}
 	case closed != nil:
@@ -168,6 +180,7 @@ type headless struct {
 	out      io.Writer
 	verbose  bool
 	session  *session.Session
+	keep     *keeper
 	notebook steps.Notebook
 	ended    map[string]steps.CellEnded
 	said     string // the last complaint about a connection
@@ -219,6 +232,7 @@ func (h *headless) follow(ctx context.Context, c steps.Cell) {
 		if !ok {
 			return
 		}
+		h.keep.record(events)
 		for _, e := range events {
 			h.notebook = h.notebook.Apply(e)
 			switch e := e.(type) {

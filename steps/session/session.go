@@ -52,6 +52,9 @@ type Options struct {
 	ChangeTime time.Duration
 	// Sample starts the samplers and with them the gauges.
 	Sample bool
+	// Runs is the last run of the saved session that this one continues; 0 where it
+	// continues none.
+	Runs steps.RunID
 }
 
 // A Session is safe for use by several goroutines.
@@ -90,7 +93,7 @@ func New(o Options) *Session {
 	}
 	s := &Session{
 		o: o, out: newOutbox(), boards: make(chan meter.Board, 1),
-		wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
+		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
 	}
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())

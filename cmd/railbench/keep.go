@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/notebook"
+)
+
+// A keeper saves a session's events, and tells on out what it can't save. A nil one
+// saves nothing.
+type keeper struct {
+	store *notebook.Store
+	out   io.Writer
+	said  string
+
+	watching sync.WaitGroup
+	done     chan struct{}
+}
+
+// keep opens the session's file and fits the bench to it.
+func (b *bench) keep(path string, out io.Writer) (*keeper, error) {
+	if path == "" {
+		return nil, nil
+	}
+	store, err := notebook.Open(path, b.options.Tutorial, notebook.Options{Railbench: version(), Rig: b.options.Rig, Simulated: b.options.Simulated})
+	if err != nil {
+		return nil, usage(err)
+	}
+	b.options.Runs = store.Runs()
+	b.options.Sample = true // the file has what the gauges showed
+	if len(store.Left) > 0 {
+		fmt.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
+	}
+	return &keeper{store: store, out: out, done: make(chan struct{})}, nil
+}
+
+// record is called before anybody is shown the events.
+func (k *keeper) record(events []steps.Event) {
+	if k == nil {
+		return
+	}
+	err := k.store.Record(events)
+	if err != nil && err.Error() != k.said {
+		k.said = err.Error()
+		fmt.Fprintf(k.out, "  %s\n", err)
+	}
+}
+
+// watch keeps what the gauges show, until close.
+func (k *keeper) watch(boards <-chan meter.Board) {
+	if k == nil {
+		return
+	}
+	k.watching.Go(func() {
+		for {
+			select {
+			case b := <-boards:
+				k.store.Sample(b)
+			case <-k.done:
+				return
+			}
+		}
+	})
+}
+
+// close saves for the last time. What can't be saved is in the journal.
+func (k *keeper) close() error {
+	if k == nil {
+		return nil
+	}
+	close(k.done)
+	k.watching.Wait()
+	if err := k.store.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(k.out, "session saved in %s\n", k.store.Path())
+	return nil
+}

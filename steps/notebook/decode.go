@@ -1,0 +1,334 @@
+package notebook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// Damaged is about a file that was cut short or is no JSON any more somewhere.
+type Damaged struct {
+	// Found is what could be read of it, Cells how many cells that is.
+	Found *Document
+	Cells int
+	Err   error
+}
+
+func (e *Damaged) Error() string {
+	return fmt.Sprintf("cut short or damaged after %d cells: %v", e.Cells, e.Err)
+}
+
+func (e *Damaged) Unwrap() error { return e.Err }
+
+// The files that are none of ours.
+var (
+	errNotebook = errors.New("no Jupyter notebook: it has no cells")
+	errSession  = errors.New("a notebook, but no session that railbench saved: it has no metadata.railbench")
+)
+
+// A stranger is a cell that somebody else put into the file, in Jupyter say. It is
+// kept as it came.
+type stranger struct {
+	id    string
+	after string // the id of the cell of ours that it stood behind; empty at the top
+	raw   json.RawMessage
+}
+
+type fileIn struct {
+	Major    *int              `json:"nbformat"`
+	Minor    int               `json:"nbformat_minor"`
+	Metadata json.RawMessage   `json:"metadata"`
+	Cells    []json.RawMessage `json:"cells"`
+}
+
+type cellIn struct {
+	Type     string `json:"cell_type"`
+	ID       string `json:"id"`
+	Metadata struct {
+		Railbench json.RawMessage `json:"railbench"`
+	} `json:"metadata"`
+	Source  text `json:"source"`
+	Outputs []struct {
+		Type string `json:"output_type"`
+		Name string `json:"name"`
+		Text text   `json:"text"`
+	} `json:"outputs"`
+}
+
+// Decode reads an .ipynb that Encode wrote, and that Jupyter may have saved since.
+func Decode(b []byte) (*Document, error) {
+	var f fileIn
+	broken := json.Unmarshal(b, &f)
+	if broken != nil {
+		f = salvage(b)
+	}
+	switch {
+	case len(bytes.TrimSpace(b)) == 0:
+		return nil, errors.New("empty")
+	case f.Major == nil && f.Cells == nil && len(f.Metadata) == 0:
+		if broken != nil {
+			return nil, fmt.Errorf("no Jupyter notebook: %w", broken)
+		}
+		return nil, errNotebook
+	case f.Major != nil && *f.Major > 4:
+		return nil, fmt.Errorf("a notebook of a newer format, nbformat %d.%d: this railbench reads 4.5", *f.Major, f.Minor)
+	case f.Major != nil && *f.Major < 4:
+		return nil, fmt.Errorf("a notebook of an old format, nbformat %d.%d: this railbench reads 4.5 (Jupyter converts it)", *f.Major, f.Minor)
+	}
+	var meta struct {
+		Railbench *json.RawMessage `json:"railbench"`
+	}
+	_ = json.Unmarshal(f.Metadata, &meta) // without any it is no session, which is told below
+	h, err := readHead(meta.Railbench)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{d: New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created), seen: map[string]bool{}, prose: map[string]string{}}
+	r.d.seq = h.Journal
+	r.d.Book.Rig = h.Rig.rig()
+	r.d.Book.Rig.Simulated = h.Simulated || h.Rig.Simulated
+	for _, raw := range f.Cells {
+		r.cell(raw)
+	}
+	switch {
+	case broken != nil && (r.ours > 0 || meta.Railbench != nil):
+		return nil, &Damaged{Found: r.d, Cells: len(f.Cells), Err: broken}
+	case broken != nil:
+		return nil, fmt.Errorf("no Jupyter notebook that can be read: %w", broken)
+	case meta.Railbench == nil:
+		return nil, errSession
+	}
+	return r.d, nil
+}
+
+func readHead(raw *json.RawMessage) (head, error) {
+	if raw == nil {
+		return head{}, nil
+	}
+	// A newer one may have another form: that it is newer is what to say then.
+	var version struct {
+		Format    int    `json:"format"`
+		Railbench string `json:"railbench"`
+	}
+	err := json.Unmarshal(*raw, &version)
+	if err == nil && version.Format > format {
+		return head{}, fmt.Errorf("saved by a newer railbench (%s, format %d): this one reads format %d, so take that one", version.Railbench, version.Format, format)
+	}
+	var h head
+	if err == nil {
+		err = json.Unmarshal(*raw, &h)
+	}
+	if err != nil {
+		return head{}, fmt.Errorf("its metadata.railbench can't be read: %w", err)
+	}
+	return h, nil
+}
+
+// salvage reads what stands before the place where the JSON ends or breaks.
+func salvage(b []byte) fileIn {
+	var f fileIn
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return f
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return f
+		}
+		if key == "cells" {
+			if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+				return f
+			}
+			f.Cells = []json.RawMessage{}
+			for dec.More() {
+				var raw json.RawMessage
+				if dec.Decode(&raw) != nil {
+					return f
+				}
+				f.Cells = append(f.Cells, raw)
+			}
+			if _, err := dec.Token(); err != nil {
+				return f
+			}
+			continue
+		}
+		var raw json.RawMessage
+		if dec.Decode(&raw) != nil {
+			return f
+		}
+		switch key {
+		case "metadata":
+			f.Metadata = raw
+		case "nbformat":
+			_ = json.Unmarshal(raw, &f.Major) // what is none is no format
+		case "nbformat_minor":
+			_ = json.Unmarshal(raw, &f.Minor)
+		}
+	}
+	return f
+}
+
+// A reader makes a document of cells.
+type reader struct {
+	d     *Document
+	seen  map[string]bool
+	prose map[string]string // of the next cell, by its id
+	last  string            // the id of the last cell of ours
+	ours  int
+}
+
+func (r *reader) cell(raw json.RawMessage) {
+	var c cellIn
+	var f facts
+	err := json.Unmarshal(raw, &c)
+	if err == nil && len(c.Metadata.Railbench) > 0 {
+		err = json.Unmarshal(c.Metadata.Railbench, &f)
+	}
+	key := f.Kind + " " + f.Part + " " + f.Cell
+	known := slices.Contains([]string{kindHead, kindPart, kindAbout, kindCell, kindTail}, f.Kind)
+	// A copy of a cell of ours has its metadata: the first one is meant.
+	if err != nil || !known || r.seen[key] || f.Kind == kindCell && (f.Cell == "" || c.Type != "code") {
+		r.d.strange = append(r.d.strange, stranger{c.ID, r.last, slices.Clone(raw)})
+		return
+	}
+	r.seen[key], r.last = true, c.ID
+	r.ours++
+	r.d.Book.Rig.Simulated = r.d.Book.Rig.Simulated || f.Simulated
+	switch f.Kind {
+	case kindPart:
+		p := r.part(f)
+		p.Title, p.Prose = f.Title, untitled(string(c.Source))
+	case kindAbout:
+		r.prose[f.Cell] = untitled(string(c.Source))
+	case kindTail:
+		p := r.part(f)
+		if i := slices.IndexFunc(p.Cells, func(x steps.Cell) bool { return x.ID == f.Cell }); i >= 0 {
+			p.Cells[i].Tail = string(c.Source)
+			if ran, ok := r.d.ran[f.Cell]; ok {
+				ran.Tail = string(c.Source)
+				r.d.ran[f.Cell] = ran
+			}
+		}
+	case kindCell:
+		r.code(c, f)
+	}
+}
+
+// part finds a part of the document, or makes it.
+func (r *reader) part(f facts) *steps.Part {
+	t := &r.d.Book.Tutorial
+	if f.Check || slices.ContainsFunc(t.Checklist, func(p steps.Part) bool { return p.ID == f.Part }) {
+		return partOf(&t.Checklist, f.Part)
+	}
+	return partOf(&t.Parts, f.Part)
+}
+
+func partOf(list *[]steps.Part, id string) *steps.Part {
+	for i := range *list {
+		if (*list)[i].ID == id {
+			return &(*list)[i]
+		}
+	}
+	*list = append(*list, steps.Part{ID: id, Title: id})
+	return &(*list)[len(*list)-1]
+}
+
+// untitled is a text without its heading.
+func untitled(s string) string {
+	if strings.HasPrefix(s, "#") {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	return strings.TrimSpace(s)
+}
+
+// cell is the cell that facts are about.
+func (f facts) cell() steps.Cell {
+	c := steps.Cell{ID: f.Cell, Part: f.Part, Title: f.Title, EachRail: f.EachRail, Own: f.Own}
+	for _, w := range f.Roles {
+		c.Roles = append(c.Roles, steps.Role{Name: w.Name, On: whereOf(w.On), Script: w.Script, Root: w.Root})
+	}
+	return c
+}
+
+func (r *reader) code(in cellIn, f facts) {
+	c := f.cell()
+	c.Prose = r.prose[f.Cell]
+	p := r.part(f)
+	p.Cells = append(p.Cells, c)
+	if f.Run == 0 && !f.Running && f.Verdict == nil {
+		return
+	}
+	s := steps.CellState{
+		Run: steps.RunID(f.Run), Running: f.Running, Elapsed: duration(f.ElapsedMS), Bytes: railBytes(f.Rails), Log: f.Log,
+		Output: r.output(c, in, f.Output),
+	}
+	if f.Started != nil {
+		s.Started = *f.Started
+	}
+	if f.Exit != nil {
+		s.Exit, s.HasExit = f.Exit.exit(), true
+	}
+	if f.Verdict != nil {
+		s.Verdict = *f.Verdict
+	}
+	if f.Live != nil {
+		s.Live = *f.Live
+	}
+	if g := f.Gauges; g != nil && g.StepMS > 0 {
+		g.from = s.Started
+		r.d.samples[c.ID] = g
+	}
+	r.d.ran[c.ID] = c
+	r.d.Book.Cells[c.ID] = s
+	if s.Running && r.d.Book.Running == "" {
+		r.d.Book.Running = c.ID
+	}
+}
+
+// output makes lines of the streams again. Where the streams are not those that were
+// saved, because somebody ran the cell in Jupyter, they are taken as they stand.
+func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
+	var lines []steps.OutputLine
+	for _, o := range in.Outputs {
+		if o.Type != "stream" {
+			continue
+		}
+		kind := steps.FromStdout
+		if o.Name == "stderr" {
+			kind = steps.FromStderr
+		}
+		for l := range strings.Lines(string(o.Text)) {
+			lines = append(lines, steps.OutputLine{Kind: kind, Text: strings.TrimSuffix(l, "\n")})
+		}
+	}
+	if w == nil {
+		return steps.Scroll{}.Append(lines)
+	}
+	total := 0
+	for _, x := range w.Lines {
+		if x.Count < 0 || x.Count > len(lines) {
+			total = -1
+			break
+		}
+		total += x.Count
+	}
+	if total != len(lines) {
+		return steps.Scroll{}.Append(lines)
+	}
+	named, i := r.d.several(c), 0
+	for _, x := range w.Lines {
+		for range x.Count {
+			l := &lines[i]
+			l.Kind, l.From, l.Role = kindOf(x.Kind), x.From, x.Role
+			l.Text = strings.TrimPrefix(l.Text, linePrefix(*l, named))
+			i++
+		}
+	}
+	return steps.Scroll{}.Skip(w.Dropped).Append(lines)
+}

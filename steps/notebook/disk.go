@@ -1,0 +1,162 @@
+package notebook
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// replace writes a file so that a reader, and whoever comes after a crash, sees the
+// old one or the new one, whole: a temporary file in the same folder, synced, takes
+// the old one's place.
+func replace(path string, content []byte) (err error) {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(content); err != nil {
+		return err
+	}
+	if err = f.Chmod(mode); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	// Without this the old file may be back after a power cut. Not every file system
+	// can do it, and the new one is there.
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = dir.Sync()
+		dir.Close()
+	}
+	return nil
+}
+
+// writeNew writes a file beside another one, under a name that nobody has: what,
+// after the other one's name.
+func writeNew(beside, what string, content []byte) (string, error) {
+	ext := filepath.Ext(beside)
+	base := strings.TrimSuffix(beside, ext)
+	for i := 1; i < 1000; i++ {
+		name := base + "-" + what + ext
+		if i > 1 {
+			name = fmt.Sprintf("%s-%s-%d%s", base, what, i, ext)
+		}
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.Write(content)
+		if err == nil {
+			err = f.Sync()
+		}
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			os.Remove(name)
+			return "", err
+		}
+		return name, nil
+	}
+	return "", errors.New("too many files of that name already")
+}
+
+// errReadOnly says that nobody may write a file.
+var errReadOnly = errors.New("it is read-only")
+
+// writable says why a file must not be replaced. Root may write every file, so its
+// mode counts, too: who made it read-only meant it.
+func writable(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it is no file")
+	case info.Mode().Perm()&0o222 == 0:
+		return errReadOnly
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+			return errReadOnly
+		}
+		return err
+	}
+	return f.Close()
+}
+
+// inUse says who has a session open.
+type inUse struct {
+	owner Owner
+	known bool
+}
+
+func (e *inUse) Error() string {
+	if !e.known {
+		return "another railbench has it open"
+	}
+	return e.owner.String() + ", has it open"
+}
+
+// lock opens a journal and locks it for this process: the lock is gone with it,
+// however it ends.
+func lock(path string) (*os.File, []byte, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		content, readErr := os.ReadFile(path)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			f.Close()
+			o, known := owner(content)
+			return nil, nil, &inUse{o, known}
+		}
+		if err == nil {
+			err = readErr
+		}
+		// Whoever had it may have removed it between the opening and the lock.
+		mine, statErr := f.Stat()
+		if err == nil {
+			err = statErr
+		}
+		if there, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && statErr == nil && !os.SameFile(mine, there) {
+			f.Close()
+			continue
+		}
+		if err != nil {
+			f.Close()
+			return nil, nil, err
+		}
+		return f, content, nil
+	}
+}

@@ -1,0 +1,184 @@
+// Package notebook is the saved session: what steps.Notebook folds, as an .ipynb
+// (nbformat 4.5) that Jupyter opens, with railbench's own facts under
+// metadata.railbench; the journal that keeps what happened since the last save; and
+// the same session as Markdown, HTML and CSV, or compared with another one.
+//
+// It reads and writes files, and knows neither nodes nor screens. What an event
+// means is steps.Notebook's.
+package notebook
+
+import (
+	"slices"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+)
+
+// keepBytes bounds what is saved of one cell's output, beside steps.KeepLines. The
+// rest is in the log, and a notebook stays one that a browser can open.
+const keepBytes = 4 << 20
+
+// A Document is a session as it is saved.
+type Document struct {
+	Railbench string // the version that wrote it
+	Created   time.Time
+	Book      steps.Notebook
+
+	seq     int64                 // of the last event in it
+	ran     map[string]steps.Cell // the cells as they were when they ran
+	samples map[string]*Samples   // of the gauges, by cell id
+	strange []stranger            // what somebody else put into the file
+}
+
+// New is the empty session of a tutorial.
+func New(version string, t steps.Tutorial, now time.Time) *Document {
+	return &Document{
+		Railbench: version, Created: now, Book: steps.NewNotebook(t),
+		ran: map[string]steps.Cell{}, samples: map[string]*Samples{},
+	}
+}
+
+// Apply folds one event.
+func (d *Document) Apply(e steps.Event) {
+	switch e := e.(type) {
+	case steps.CellStarted:
+		if c, ok := d.Book.Tutorial.Cell(e.Cell); ok {
+			d.ran[e.Cell] = c
+		}
+		delete(d.samples, e.Cell)
+	case steps.CellCleared:
+		if !d.Book.Cells[e.Cell].Running {
+			delete(d.ran, e.Cell)
+			delete(d.samples, e.Cell)
+		}
+	}
+	d.Book = d.Book.Apply(e)
+}
+
+// Sample keeps what the gauges show beside the cells that run.
+func (d *Document) Sample(b meter.Board, at time.Time) {
+	for id, c := range d.Book.Cells {
+		if !c.Running {
+			continue
+		}
+		if d.samples[id] == nil {
+			d.samples[id] = newSamples(c.Started)
+		}
+		d.samples[id].add(b, at)
+	}
+}
+
+// Samples are what the gauges showed while a cell ran; nil where there are none.
+func (d *Document) Samples(cell string) *Samples { return d.samples[cell] }
+
+// Runs is the highest run of the session: the next one follows it.
+func (d *Document) Runs() steps.RunID {
+	most := steps.RunID(0)
+	for _, c := range d.Book.Cells {
+		most = max(most, c.Run)
+	}
+	return most
+}
+
+// unfinished is the reason of a cell whose end nobody saw.
+const unfinished = "railbench ended before this was done."
+
+// settle ends what ran when the session was cut off and empties its queue. It gives
+// the cells that were not done, in order.
+func (d *Document) settle() []string {
+	var left []string
+	for id, c := range d.Book.Cells {
+		if c.Running {
+			left = append(left, id)
+		}
+	}
+	slices.SortFunc(left, func(a, b string) int { return int(d.Book.Cells[a].Run - d.Book.Cells[b].Run) })
+	for _, id := range left {
+		c := d.Book.Cells[id]
+		d.Apply(steps.CellEnded{
+			Run: c.Run, Cell: id, At: c.Started, Bytes: c.Bytes, Log: c.Log,
+			Exit: runner.Exit{Why: runner.Cancelled}, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: unfinished, Evidence: []steps.Evidence{}},
+		})
+	}
+	for _, id := range d.Book.Queue {
+		left = append(left, id)
+		d.Apply(steps.CellDequeued{Cell: id})
+	}
+	// The connections were those of a program that is no more.
+	d.Book.Links = [2]steps.Link{}
+	return left
+}
+
+// adopt puts the results of an older document of the same session under a tutorial:
+// one that has changed since, perhaps. A result keeps the script that it came from,
+// and a cell that the tutorial has no more stays as it is.
+func (d *Document) adopt(t steps.Tutorial) {
+	for _, p := range everyPart(d.Book.Tutorial) {
+		var gone []steps.Cell
+		for _, c := range p.Cells {
+			_, known := t.Cell(c.ID)
+			if _, ran := d.Book.Cells[c.ID]; ran && !known {
+				gone = append(gone, c)
+			}
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(t.Parts, func(q steps.Part) bool { return q.ID == p.ID })
+		t.Parts = slices.Clone(t.Parts)
+		if i < 0 {
+			t.Parts, i = append(t.Parts, steps.Part{ID: p.ID, Title: p.Title}), len(t.Parts)
+		}
+		t.Parts[i].Cells = append(slices.Clone(t.Parts[i].Cells), gone...)
+	}
+	d.Book.Tutorial = t
+}
+
+func everyPart(t steps.Tutorial) []steps.Part { return slices.Concat(t.Parts, t.Checklist) }
+
+// shown are the parts that are saved: those of the tutorial, and of the checklist
+// what ran.
+func (d *Document) shown() []steps.Part {
+	parts := slices.Clone(d.Book.Tutorial.Parts)
+	for _, p := range d.Book.Tutorial.Checklist {
+		p.Cells = slices.DeleteFunc(slices.Clone(p.Cells), func(c steps.Cell) bool {
+			_, ran := d.Book.Cells[c.ID]
+			return !ran
+		})
+		if len(p.Cells) > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// cell is a cell as it ran, or as it would.
+func (d *Document) cell(c steps.Cell) steps.Cell {
+	if ran, ok := d.ran[c.ID]; ok {
+		return ran
+	}
+	return c
+}
+
+// node is a node's name, or its place where it has none.
+func (d *Document) node(e steps.End) string {
+	if name := d.Book.Rig.Nodes[e].Name; name != "" {
+		return name
+	}
+	return e.String()
+}
+
+// mark ends a text with SIMULATED where what it tells is.
+func (d *Document) mark(text string) string {
+	if !d.Book.Rig.Simulated {
+		return text
+	}
+	if text == "" {
+		return simulated
+	}
+	return text + " " + simulated
+}
+
+const simulated = "SIMULATED"

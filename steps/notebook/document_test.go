@@ -1,0 +1,352 @@
+package notebook
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+)
+
+// TestRoundTrip: what is written comes back, also as Jupyter would write it.
+func TestRoundTrip(t *testing.T) {
+	for _, sim := range []bool{false, true} {
+		d := told(t, story(sim)...)
+		measured(d)
+		first := encoded(t, d)
+		back, err := Decode(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		samePages(t, d, back)
+		if d := cmp.Diff(d.samples, back.samples, cmp.AllowUnexported(Samples{}), cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })); d != "" {
+			t.Errorf("the gauges: %s", d)
+		}
+		if back.Book.Rig.Simulated != sim || back.Book.Rig.Name != "lab" || back.Runs() != 6 || back.Book.Running != "bw" {
+			t.Errorf("%+v", back.Book.Rig)
+		}
+		if d := cmp.Diff(d.Book.Rig, back.Book.Rig); d != "" {
+			t.Errorf("the rig: %s", d)
+		}
+		if second := encoded(t, back); !bytes.Equal(first, second) {
+			t.Errorf("written again it is another file: %s", cmp.Diff(strings.Split(string(first), "\n"), strings.Split(string(second), "\n")))
+		}
+	}
+}
+
+func TestSimulatedIsTold(t *testing.T) {
+	for _, sim := range []bool{true, false} {
+		all := story(sim)
+		b := encoded(t, told(t, all[:len(all)-3]...))
+		if strings.Contains(string(b), simulated) != sim {
+			t.Errorf("simulated %v: SIMULATED is in the file: %v", sim, !sim)
+		}
+		if !sim {
+			continue
+		}
+		// Each output that may be looked at alone has it.
+		var nb struct {
+			Metadata struct{ Railbench head }
+			Cells    []struct {
+				ID      string
+				Source  text
+				Outputs []struct {
+					Type string          `json:"output_type"`
+					Data map[string]text `json:"data"`
+				}
+			}
+		}
+		if err := json.Unmarshal(b, &nb); err != nil {
+			t.Fatal(err)
+		}
+		if !nb.Metadata.Railbench.Simulated || !strings.Contains(string(nb.Cells[0].Source), simulated) {
+			t.Error("neither the metadata nor the first cell says SIMULATED")
+		}
+		shows := 0
+		for _, c := range nb.Cells {
+			for _, o := range c.Outputs {
+				for mime, data := range o.Data {
+					shows++
+					if !strings.Contains(string(data), simulated) {
+						t.Errorf("%s: %s has no SIMULATED: %s", c.ID, mime, data)
+					}
+				}
+			}
+		}
+		if shows < 20 {
+			t.Errorf("only %d outputs were looked at", shows)
+		}
+	}
+}
+
+// nbformat runs Python with Debian's nbformat.
+func nbformat(t *testing.T, script string, args ...string) string {
+	t.Helper()
+	for _, python := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(python, "-c", "import nbformat").Run() != nil {
+			continue
+		}
+		cmd := exec.Command(python, append([]string{"-W", "error", "-c", script}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal("nbformat for Python is missing: install python3-nbformat")
+	}
+	t.Skip("nbformat for Python is missing: the package is python3-nbformat")
+	return ""
+}
+
+const validate = "import json, sys, nbformat\nwith open(sys.argv[1]) as f: nbformat.validate(json.load(f))\nnb = nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT); nbformat.write(nb, sys.argv[2]); print(nb.nbformat, nb.nbformat_minor)"
+
+// TestNbformat: Jupyter's own library takes it, and what it saves is read again.
+func TestNbformat(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.ipynb"), filepath.Join(dir, "out.ipynb")
+	lesson := lesson()
+	lesson.Parts[0].Cells[0].ID = "an id, that nbformat does not take: " + strings.Repeat("x", 80)
+	empty := New("v1", lesson, began)
+	full := told(t, story(true)...)
+	measured(full)
+	for _, d := range []*Document{empty, full} {
+		if err := os.WriteFile(in, encoded(t, d), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := nbformat(t, validate, in, out); strings.TrimSpace(got) != "4 5" {
+			t.Errorf("it is of nbformat %s", got)
+		}
+		back, err := Decode([]byte(contents(t, out)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		samePages(t, d, back)
+		if again := encoded(t, back); !bytes.Equal(again, encoded(t, d)) {
+			t.Error("what Jupyter saved is another session")
+		}
+	}
+}
+
+// TestStrangers: cells that somebody added in Jupyter stay where they are, and
+// streams of a cell that was run there are taken as they stand.
+func TestStrangers(t *testing.T) {
+	var f map[string]any
+	if err := json.Unmarshal(encoded(t, told(t, story(false)...)), &f); err != nil {
+		t.Fatal(err)
+	}
+	note := map[string]any{"cell_type": "markdown", "id": "mine", "metadata": map[string]any{}, "source": []any{"My *note*\n", "of two lines"}}
+	copied := map[string]any{}
+	var all []any
+	for _, c := range f["cells"].([]any) {
+		all = append(all, c)
+		if cell := c.(map[string]any); cell["id"] == "bw" {
+			all = append(all, note)
+		} else if cell["id"] == "hosts" {
+			maps.Copy(copied, cell)
+			copied["id"] = "copied"
+			all = append(all, copied)
+			cell["outputs"] = []any{map[string]any{"output_type": "stream", "name": "stderr", "text": "another\nanswer"}}
+		}
+	}
+	f["cells"] = append(all, map[string]any{"cell_type": "code", "id": "last", "metadata": map[string]any{"railbench": 7}, "execution_count": nil, "outputs": []any{}, "source": "1+1"})
+	b, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Book.Cells["hosts"].Output.Lines(0, 9); len(got) != 2 || got[1].Text != "answer" || got[1].Kind != steps.FromStderr {
+		t.Errorf("the streams of a cell that was run elsewhere: %+v", got)
+	}
+	d.adopt(lesson())
+	var again struct{ Cells []cellIn }
+	written := encoded(t, d)
+	if err := json.Unmarshal(written, &again); err != nil {
+		t.Fatal(err)
+	}
+	order := ""
+	for _, c := range again.Cells {
+		if c.ID == "mine" && c.Source != "My *note*\nof two lines" {
+			t.Errorf("the note became %q", c.Source)
+		}
+		order += c.ID + " "
+	}
+	if !strings.Contains(order, "hosts copied ") || !strings.Contains(order, "bw mine ") || !strings.HasSuffix(order, "last ") {
+		t.Errorf("the cells are %s", order)
+	}
+	// Where the cell before a note is no more the note still is.
+	short := lesson()
+	short.Parts = short.Parts[1:]
+	delete(d.Book.Cells, "bw")
+	delete(d.Book.Cells, "hosts")
+	d.Book.Tutorial = steps.Tutorial{}
+	d.adopt(short)
+	if b := encoded(t, d); !bytes.Contains(b, []byte("My *note*")) {
+		t.Error("the note is gone")
+	}
+}
+
+// TestOldScripts: a result keeps the script that it came from.
+func TestOldScripts(t *testing.T) {
+	d, err := Decode(encoded(t, told(t, story(false)...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := lesson()
+	now.Parts[0].Cells = now.Parts[0].Cells[:1]
+	now.Parts[0].Cells[0].Roles = []steps.Role{{On: steps.OnBoth, Script: "hostname"}}
+	d.adopt(now)
+	if b := string(encoded(t, d)); strings.Contains(b, "hostname") || !strings.Contains(b, "uname -a") {
+		t.Error("the old result stands below the new script")
+	}
+	if c, ok := d.Book.Tutorial.Cell("bw"); !ok || len(c.Roles) != 2 {
+		t.Errorf("a result whose cell is no more is gone: %+v", c)
+	}
+	d.Apply(steps.CellStarted{Run: 9, Cell: "hosts"})
+	if b := string(encoded(t, d)); !strings.Contains(b, "hostname") {
+		t.Error("the new run has the old script")
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	d := told(t, steps.CellStarted{Run: 1, Cell: "hosts", At: began})
+	long := strings.Repeat("x", 16<<10)
+	for range 30 {
+		var lines []steps.OutputLine
+		for range 1000 {
+			lines = append(lines, out("spark-02", "", long))
+		}
+		d.Apply(steps.CellPrinted{Run: 1, Cell: "hosts", Lines: lines})
+	}
+	d.Apply(steps.CellPrinted{Run: 1, Cell: "hosts", Lines: []steps.OutputLine{out("spark-02", "", "the end")}})
+	b := encoded(t, d)
+	if len(b) > keepBytes*5/4 {
+		t.Errorf("the file has %d bytes", len(b))
+	}
+	back, err := Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := back.Book.Cells["hosts"].Output
+	if last := s.Lines(s.Len()-1, 1)[0].Text; last != "the end" || s.Len()+s.Dropped() != 30001 {
+		t.Errorf("the last line is %q, and of %d lines %d were dropped", last, s.Len()+s.Dropped(), s.Dropped())
+	}
+}
+
+func TestErrorOutput(t *testing.T) {
+	b := string(encoded(t, told(t, story(false)...)))
+	if !strings.Contains(b, `"output_type": "error"`) || !strings.Contains(b, `"evalue": "spark-01 can't be reached."`) {
+		t.Error("a cell that could not be run has no error")
+	}
+}
+
+// TestFiguresThatJSONHasNot: what no judge should give does not cost the session.
+func TestFiguresThatJSONHasNot(t *testing.T) {
+	v := verdict()
+	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1e300}
+	for _, y := range bad {
+		v.Evidence = append(v.Evidence, steps.Evidence{Name: "odd", Value: y, Expected: &steps.Expected{Min: new(y), Max: new(y)}})
+		for i := range v.Charts {
+			v.Charts[i].Series = append(v.Charts[i].Series, steps.Series{Name: "odd", Points: []steps.Point{{X: y, Y: y}, {X: 1, Y: y}}})
+			v.Charts[i].Limits = append(v.Charts[i].Limits, steps.Limit{Name: "odd", Value: y})
+		}
+	}
+	v.Charts = append(v.Charts, steps.Chart{Shape: steps.Lines}, steps.Chart{Shape: steps.LogBars}, steps.Chart{})
+	v.Tables = append(v.Tables, steps.Table{}, steps.Table{Columns: []steps.Column{{Name: "a"}}, Rows: [][]string{{}, {"1", "2"}}})
+	d := told(t, steps.CellStarted{Run: 1, Cell: "hosts", At: began}, steps.CellEnded{Run: 1, Cell: "hosts", Verdict: v})
+	if _, err := Decode(encoded(t, d)); err != nil {
+		t.Error(err)
+	}
+	for _, c := range v.Charts {
+		for _, alone := range []bool{true, false} {
+			svg := chartSVG(c, alone)
+			wellFormed(t, svg)
+			if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+				t.Errorf("a figure that is none in %.3000s", svg)
+			}
+		}
+		if text := chartText(c); strings.Contains(text, "NaN") {
+			t.Error(text)
+		}
+	}
+}
+
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	dec := xml.NewDecoder(strings.NewReader(text))
+	for {
+		if _, err := dec.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%v in %.3000s", err, text)
+		}
+	}
+}
+
+func TestGauges(t *testing.T) {
+	d := told(t, steps.CellStarted{Run: 1, Cell: "bw", At: began})
+	at := began
+	for i := range 2000 { // 20 minutes
+		d.Sample(meter.Board{Gauges: []meter.Gauge{{Node: "n", Dev: "r", Tx: meter.Flow{RDMA: float64(i % 100)}}}}, at)
+		at = at.Add(600 * time.Millisecond)
+	}
+	s := d.Samples("bw")
+	if n := len(s.Rails[0].Tx); n > keepSamples || n < keepSamples/2 {
+		t.Errorf("%d samples", n)
+	}
+	if s.StepMS != 8000 || s.Rails[0].Tx.peak() != 99 {
+		t.Errorf("a step of %d ms, and a peak of %g", s.StepMS, s.Rails[0].Tx.peak())
+	}
+	wellFormed(t, gaugesSVG("t", s, true))
+	// What is stale is no sample, and what is idle no picture.
+	d = told(t, steps.CellStarted{Run: 1, Cell: "bw", At: began})
+	d.Sample(meter.Board{Gauges: []meter.Gauge{{Node: "n", Dev: "r", Stale: "no connection", Tx: meter.Flow{RDMA: 50}}}}, began)
+	if s := d.Samples("bw"); len(s.Rails) != 1 || len(s.Rails[0].Tx) != 0 || s.moved() {
+		t.Errorf("%+v", s)
+	}
+	d.Apply(steps.CellEnded{Run: 1, Cell: "bw"})
+	d.Sample(meter.Board{Gauges: []meter.Gauge{{Node: "n", Dev: "r", Tx: meter.Flow{RDMA: 50}}}}, began)
+	if len(d.Samples("bw").Rails[0].Tx) != 0 {
+		t.Error("a sample after the end")
+	}
+}
+
+func TestColours(t *testing.T) {
+	for in, want := range map[string][3]string{ // kept, plain, as HTML
+		"as it is äö":                              {"as it is äö", "as it is äö", "as it is äö"},
+		"\x1b[1;31mred\x1b[0m <b>":                 {"\x1b[1;31mred\x1b[0m <b>", "red <b>", `<span class="bold f1">red</span> &lt;b&gt;`},
+		"\x1b[mx":                                  {"\x1b[0mx", "x", "x"},
+		"a\x1b[2Jb\x1b[?25lc\x1b[10;10Hd":          {"abcd", "abcd", "abcd"},
+		"\x1b]0;title\x07x\x1b]8;;http://e\x1b\\y": {"xy", "xy", "xy"},
+		"\x1b]0;never ends":                        {"", "", ""},
+		"\x1b[38;5;196mx":                          {"\x1b[38;5;196mx", "x", `<span style="color:#ff0000">x</span>`},
+		"\x1b[48;2;1;2;3mx":                        {"\x1b[48;2;1;2;3mx", "x", `<span style="background:#010203">x</span>`},
+		"\x1b[38;2;999;2;3;1mx":                    {"\x1b[38;2;999;2;3;1mx", "x", `<span class="bold">x</span>`},
+		"\x1b[97;100mx\x1b[39;49my":                {"\x1b[97;100mx\x1b[39;49my", "xy", `<span class="f15 b8">x</span>y`},
+		"bell\x07 back\x08\u009b tab\t.":           {"bell back tab\t.", "bell back tab\t.", "bell back tab\t."},
+		"\x1b":                                     {"", "", ""},
+		"\x1b(Bx\x1b":                              {"x", "x", "x"},
+		"\x1b[99999999999999999999mx":              {"\x1b[99999999999999999999mx", "x", "x"},
+	} {
+		if got := [3]string{colours(in), plain(in), spans(in)}; got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

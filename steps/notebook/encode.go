@@ -1,0 +1,331 @@
+package notebook
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// Encode is the document as an .ipynb.
+func (d *Document) Encode(now time.Time) ([]byte, error) {
+	f := file{
+		Major: 4, Minor: 5,
+		Metadata: fileMetadata{Kernel: shellKernel, Language: shellLanguage, Railbench: &head{
+			Format: format, Railbench: d.Railbench, Title: d.Book.Tutorial.Title, Created: d.Created, Saved: now,
+			Simulated: d.Book.Rig.Simulated, Rig: wireRig(d.Book.Rig), Journal: d.seq,
+		}},
+	}
+	w := writer{d: d, ids: names{}}
+	for _, s := range d.strange {
+		w.ids[s.id] = s.id != ""
+	}
+	w.strangers("")
+	w.markdown("railbench-session", facts{Kind: kindHead}, d.headText())
+	for i, p := range d.shown() {
+		w.part(i+1, p)
+	}
+	w.strangers(lost)
+	if w.err != nil {
+		return nil, w.err
+	}
+	f.Cells = w.cells
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ") // as Jupyter does
+	if err := enc.Encode(f); err != nil {
+		return nil, fmt.Errorf("write the session as JSON: %w", err)
+	}
+	return []byte(b.String()), nil
+}
+
+type writer struct {
+	d     *Document
+	ids   names
+	cells []json.RawMessage
+	put   map[string]bool // anchors of the strangers that are in
+	err   error
+}
+
+func (w *writer) add(v any) {
+	b, err := unescaped(v)
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("write the session as JSON: %w", err)
+	}
+	w.cells = append(w.cells, b)
+}
+
+// strangers adds what somebody else put after a cell of ours; lost is for those whose
+// cell is no more.
+func (w *writer) strangers(after string) {
+	if w.put == nil {
+		w.put = map[string]bool{}
+	}
+	for _, s := range w.d.strange {
+		if s.after == after || after == lost && !w.put[s.after] {
+			w.cells = append(w.cells, s.raw)
+		}
+	}
+	w.put[after] = true
+}
+
+const lost = "\x00"
+
+func (w *writer) markdown(id string, f facts, source string) {
+	f.Simulated = w.d.Book.Rig.Simulated && f.Kind == kindHead
+	id = w.ids.give(id)
+	w.add(markdownCell{Type: "markdown", ID: id, Metadata: cellMetadata{Railbench: &f}, Source: text(source)})
+	w.strangers(id)
+}
+
+func (w *writer) part(n int, p steps.Part) {
+	w.markdown("part-"+p.ID, facts{Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID)}, titled(fmt.Sprintf("## %d. %s", n, p.Title), p.Prose))
+	for _, c := range p.Cells {
+		// What it says above a script that ran is what it said then.
+		c = w.d.cell(c)
+		w.markdown(c.ID+"-about", facts{Kind: kindAbout, Part: p.ID, Cell: c.ID, Title: c.Title}, titled("### "+c.Title, c.Prose))
+		w.code(p, c)
+		if c.Tail != "" {
+			w.markdown(c.ID+"-tail", facts{Kind: kindTail, Part: p.ID, Cell: c.ID}, strings.TrimSpace(c.Tail))
+		}
+	}
+}
+
+func (d *Document) inChecklist(part string) bool {
+	for _, p := range d.Book.Tutorial.Checklist {
+		if p.ID == part {
+			return true
+		}
+	}
+	return false
+}
+
+func titled(title, prose string) string {
+	if prose = strings.TrimSpace(prose); prose == "" {
+		return title
+	}
+	return title + "\n\n" + prose
+}
+
+func (w *writer) code(p steps.Part, c steps.Cell) {
+	f := w.d.facts(p, c)
+	cell := codeCell{
+		Type: "code", ID: w.ids.give(c.ID), Metadata: cellMetadata{Railbench: &f}, // f gets more below
+		Source: text(w.d.source(c)), Outputs: []any{},
+	}
+	if s, ran := w.d.Book.Cells[c.ID]; ran {
+		if s.Run > 0 {
+			cell.Count = new(int(s.Run))
+		}
+		cell.Metadata.Execution = times(s)
+		streams, from := w.d.streams(c, s)
+		if len(from.Lines) > 0 || from.Dropped > 0 {
+			f.Output = from
+		}
+		for _, o := range streams {
+			cell.Outputs = append(cell.Outputs, o)
+		}
+		cell.Outputs = append(cell.Outputs, w.d.shows(c, s)...)
+	}
+	w.add(cell)
+	w.strangers(cell.ID)
+}
+
+func times(s steps.CellState) map[string]string {
+	if s.Started.IsZero() {
+		return nil
+	}
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+	m := map[string]string{"iopub.execute_input": stamp(s.Started), "iopub.status.busy": stamp(s.Started)}
+	if !s.Running {
+		end := stamp(s.Started.Add(s.Elapsed))
+		m["iopub.status.idle"], m["shell.execute_reply"] = end, end
+	}
+	return m
+}
+
+// definition is what a cell is, without what it came to.
+func (d *Document) definition(part string, c steps.Cell) facts {
+	f := facts{Kind: kindCell, Part: part, Cell: c.ID, Title: c.Title, Check: d.inChecklist(part), Simulated: d.Book.Rig.Simulated}
+	f.EachRail, f.Own = c.EachRail, c.Own
+	for _, r := range c.Roles {
+		w := roleWire{Name: r.Name, On: r.On.String(), Root: r.Root, Script: r.Script}
+		for _, e := range r.On.Ends() {
+			w.Nodes = append(w.Nodes, d.node(e))
+		}
+		f.Roles = append(f.Roles, w)
+	}
+	return f
+}
+
+// facts are what the file says of a cell beside its texts.
+func (d *Document) facts(p steps.Part, c steps.Cell) facts {
+	f := d.definition(p.ID, c)
+	s, ran := d.Book.Cells[c.ID]
+	if !ran {
+		return f
+	}
+	f.Run, f.Running, f.Log, f.Gauges = int(s.Run), s.Running, s.Log, d.samples[c.ID]
+	if s.Verdict.Grade != steps.NotRun {
+		f.Verdict = new(finite(s.Verdict))
+	}
+	if s.HasExit {
+		f.Exit = wireExit(s.Exit)
+	}
+	if !s.Started.IsZero() {
+		f.Started = new(s.Started)
+	}
+	f.ElapsedMS, f.Rails = milliseconds(s.Elapsed), d.wireBytes(s.Bytes)
+	if len(s.Live.Columns) > 0 && s.Running {
+		f.Live = new(s.Live)
+	}
+	return f
+}
+
+// source is what a cell runs, each role with where it runs.
+func (d *Document) source(c steps.Cell) string {
+	if c.Own != "" {
+		return "# railbench does this itself: " + c.Own
+	}
+	var b strings.Builder
+	for i, r := range c.Roles {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		if len(c.Roles) > 1 || r.On != steps.OnHere {
+			var on []string
+			for _, e := range r.On.Ends() {
+				on = append(on, d.node(e))
+			}
+			name := r.Name
+			if name != "" {
+				name += ", "
+			}
+			fmt.Fprintf(&b, "# --- %son %s\n", name, strings.Join(on, " and "))
+		}
+		b.WriteString(strings.TrimRight(r.Script, "\n"))
+	}
+	return b.String()
+}
+
+// shows are what stands below a cell's lines: what it came to.
+func (d *Document) shows(c steps.Cell, s steps.CellState) []any {
+	var all []any
+	if s.Running && len(s.Live.Columns) > 0 {
+		all = append(all, d.tableOutput(s.Live))
+	}
+	if s.Verdict.Grade == steps.NotRun {
+		return all
+	}
+	if !s.HasExit && s.Verdict.Grade == steps.Inconclusive && c.Own == "" {
+		all = append(all, failure{"error", s.Verdict.Grade.String(), d.mark(s.Verdict.Reason), []string{}})
+	}
+	all = append(all, d.verdictOutput(s))
+	for _, t := range s.Verdict.Tables {
+		all = append(all, d.tableOutput(t))
+	}
+	for _, x := range s.Verdict.Charts {
+		all = append(all, d.chartOutput(x))
+	}
+	if g := d.samples[c.ID]; g.moved() {
+		all = append(all, d.gaugesOutput(g))
+	}
+	return all
+}
+
+func (d *Document) show(kind string, data map[string]text) display {
+	return display{"display_data", data, displayMetadata{displayFacts{kind, d.Book.Rig.Simulated}}}
+}
+
+func (d *Document) verdictOutput(s steps.CellState) display {
+	return d.show(showVerdict, map[string]text{
+		"text/plain": text(d.verdictText(s)), "text/markdown": text(d.verdictMarkdown(s)), "text/html": text(d.verdictHTML(s)),
+	})
+}
+
+func (d *Document) tableOutput(t steps.Table) display {
+	t.Title = d.mark(t.Title)
+	return d.show(showTable, map[string]text{"text/plain": text(tableText(t)), "text/markdown": text(tableMarkdown(t)), "text/html": text(tableHTML(t))})
+}
+
+func (d *Document) chartOutput(c steps.Chart) display {
+	c.Title = d.mark(c.Title)
+	return d.show(showChart, map[string]text{"text/plain": text(chartText(c)), "image/svg+xml": text(chartSVG(c, true))})
+}
+
+func (d *Document) gaugesOutput(s *Samples) display {
+	title := d.mark(gaugesTitle)
+	return d.show(showGauges, map[string]text{"text/plain": text(gaugesText(title, s)), "image/svg+xml": text(gaugesSVG(title, s, true))})
+}
+
+// streams are a cell's lines as Jupyter's outputs, one for each change from stdout to
+// stderr, and where each line came from. The last lines stay, up to keepBytes.
+func (d *Document) streams(c steps.Cell, s steps.CellState) ([]stream, *outputWire) {
+	kept := s.Output.Lines(0, s.Output.Len())
+	size, from := 0, len(kept)
+	for from > 0 && size+len(kept[from-1].Text) <= keepBytes {
+		from--
+		size += len(kept[from].Text)
+	}
+	where := &outputWire{Dropped: s.Output.Dropped() + from}
+	named := d.several(c)
+	var all []stream
+	var b strings.Builder
+	open := ""
+	flush := func() {
+		if b.Len() > 0 {
+			all = append(all, stream{"stream", open, text(b.String())})
+		}
+		b.Reset()
+	}
+	for _, l := range kept[from:] {
+		name := "stdout"
+		if l.Kind == steps.FromStderr {
+			name = "stderr"
+		}
+		if name != open {
+			flush()
+			open = name
+		}
+		b.WriteString(linePrefix(l, named))
+		b.WriteString(colours(l.Text))
+		b.WriteByte('\n')
+		w := lineWire{kindNames[l.Kind], l.From, l.Role, 1}
+		if n := len(where.Lines); n > 0 && where.Lines[n-1].same(w) {
+			where.Lines[n-1].Count++
+		} else {
+			where.Lines = append(where.Lines, w)
+		}
+	}
+	flush()
+	return all, where
+}
+
+func (w lineWire) same(o lineWire) bool {
+	return w.Kind == o.Kind && w.From == o.From && w.Role == o.Role
+}
+
+// several says that a cell's lines come from more than one node.
+func (d *Document) several(c steps.Cell) bool {
+	ends := map[steps.End]bool{}
+	for _, r := range c.Roles {
+		for _, e := range r.On.Ends() {
+			ends[e] = true
+		}
+	}
+	return len(ends) > 1
+}
+
+// linePrefix tells a line's node, and railbench's own lines, as the screen does.
+func linePrefix(l steps.OutputLine, named bool) string {
+	switch {
+	case l.Kind == steps.Note:
+		return "· "
+	case named && l.From != "":
+		return l.From + " │ "
+	}
+	return ""
+}

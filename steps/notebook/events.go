@@ -1,0 +1,206 @@
+package notebook
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+)
+
+// The journal: a line that says whose it is, and then one event a line.
+
+// An Owner is who has a session open.
+type Owner struct {
+	Railbench string    `json:"railbench"`
+	Format    int       `json:"format"`
+	PID       int       `json:"pid"`
+	Host      string    `json:"host"`
+	Since     time.Time `json:"since"`
+}
+
+func (o Owner) String() string {
+	return fmt.Sprintf("railbench with the process id %d on %s, since %s", o.PID, o.Host, o.Since.Local().Format("2006-01-02 15:04:05"))
+}
+
+type eventWire struct {
+	Seq       int64          `json:"seq"`
+	Event     string         `json:"event"`
+	Cell      string         `json:"cell,omitempty"`
+	Run       int            `json:"run,omitempty"`
+	At        *time.Time     `json:"at,omitempty"`
+	Lines     []printedWire  `json:"lines,omitempty"`
+	Dropped   int            `json:"dropped,omitempty"`
+	Table     *steps.Table   `json:"table,omitempty"`
+	ElapsedMS float64        `json:"elapsedMS,omitempty"`
+	Exit      *exitWire      `json:"exit,omitempty"`
+	Verdict   *steps.Verdict `json:"verdict,omitempty"`
+	Rails     []bytesWire    `json:"rails,omitempty"`
+	Log       string         `json:"log,omitempty"`
+	Rig       *rigWire       `json:"rig,omitempty"`
+	End       string         `json:"end,omitempty"`
+	State     string         `json:"state,omitempty"`
+	Why       string         `json:"why,omitempty"`
+	Cause     string         `json:"cause,omitempty"`
+	// Def is the cell that started: the file may not have it yet.
+	Def *facts `json:"def,omitempty"`
+}
+
+// printedWire are lines of one kind and origin.
+type printedWire struct {
+	Kind string   `json:"kind"`
+	From string   `json:"from,omitempty"`
+	Role string   `json:"role,omitempty"`
+	Text []string `json:"text"`
+}
+
+// wireEvent is an event for the journal; ok is false for one that is not kept.
+func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
+	w.Seq = seq
+	switch e := e.(type) {
+	case steps.CellQueued:
+		w.Event, w.Cell = "queued", e.Cell
+	case steps.CellDequeued:
+		w.Event, w.Cell = "dequeued", e.Cell
+	case steps.CellStarted:
+		w.Event, w.Cell, w.Run, w.At = "started", e.Cell, int(e.Run), &e.At
+		if c, ok := d.Book.Tutorial.Cell(e.Cell); ok {
+			w.Def = new(d.definition(c.Part, c))
+		}
+	case steps.CellPrinted:
+		w.Event, w.Cell, w.Run, w.Dropped = "printed", e.Cell, int(e.Run), e.Dropped
+		for _, l := range e.Lines {
+			kind, n := kindNames[l.Kind], len(w.Lines)
+			if n == 0 || w.Lines[n-1].Kind != kind || w.Lines[n-1].From != l.From || w.Lines[n-1].Role != l.Role {
+				w.Lines = append(w.Lines, printedWire{Kind: kind, From: l.From, Role: l.Role})
+				n++
+			}
+			w.Lines[n-1].Text = append(w.Lines[n-1].Text, l.Text)
+		}
+	case steps.CellMeasured:
+		w.Event, w.Cell, w.Run, w.Table = "measured", e.Cell, int(e.Run), &e.Table
+	case steps.CellEnded:
+		w.Event, w.Cell, w.Run, w.At, w.ElapsedMS = "ended", e.Cell, int(e.Run), &e.At, milliseconds(e.Elapsed)
+		w.Verdict, w.Rails, w.Log = new(finite(e.Verdict)), d.wireBytes(e.Bytes), e.Log
+		if e.HasExit {
+			w.Exit = wireExit(e.Exit)
+		}
+	case steps.CellCleared:
+		w.Event, w.Cell = "cleared", e.Cell
+	case steps.RigProbed:
+		w.Event, w.Rig = "rig", new(wireRig(e.Rig))
+	case steps.NodeChanged:
+		w.Event, w.End, w.State, w.Why, w.Cause = "node", e.End.String(), e.State.String(), e.Why, e.Cause
+	default:
+		return w, false
+	}
+	return w, true
+}
+
+// event is what a line of the journal says; nil for one of a newer railbench.
+func (w eventWire) event() steps.Event {
+	var at time.Time
+	if w.At != nil {
+		at = *w.At
+	}
+	run := steps.RunID(w.Run)
+	switch w.Event {
+	case "queued":
+		return steps.CellQueued{Cell: w.Cell}
+	case "dequeued":
+		return steps.CellDequeued{Cell: w.Cell}
+	case "started":
+		return steps.CellStarted{Run: run, Cell: w.Cell, At: at}
+	case "printed":
+		var lines []steps.OutputLine
+		for _, g := range w.Lines {
+			for _, t := range g.Text {
+				lines = append(lines, steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Text: t})
+			}
+		}
+		return steps.CellPrinted{Run: run, Cell: w.Cell, Lines: lines, Dropped: w.Dropped}
+	case "measured":
+		if w.Table != nil {
+			return steps.CellMeasured{Run: run, Cell: w.Cell, Table: *w.Table}
+		}
+	case "ended":
+		e := steps.CellEnded{Run: run, Cell: w.Cell, At: at, Elapsed: duration(w.ElapsedMS), Bytes: railBytes(w.Rails), Log: w.Log}
+		if w.Verdict != nil {
+			e.Verdict = *w.Verdict
+		}
+		if w.Exit != nil {
+			e.Exit, e.HasExit = w.Exit.exit(), true
+		}
+		return e
+	case "cleared":
+		return steps.CellCleared{Cell: w.Cell}
+	case "rig":
+		if w.Rig != nil {
+			return steps.RigProbed{Rig: w.Rig.rig()}
+		}
+	case "node":
+		e := steps.NodeChanged{End: endOf(w.End), Why: w.Why, Cause: w.Cause}
+		for _, s := range []runner.State{runner.Connected, runner.Disconnected} {
+			if s.String() == w.State {
+				e.State = s
+			}
+		}
+		return e
+	}
+	return nil
+}
+
+// define adds a cell that is new.
+func (d *Document) define(f facts) {
+	if _, known := d.Book.Tutorial.Cell(f.Cell); known {
+		return
+	}
+	t := &d.Book.Tutorial
+	list := &t.Parts
+	if f.Check {
+		list = &t.Checklist
+	}
+	p := partOf(list, f.Part)
+	p.Cells = append(p.Cells, f.cell())
+}
+
+// replay folds what a journal has and the document has not. It stops at a line that
+// can't be read: the last one may have been cut off, and what stands behind a bad one
+// belongs to a state that nobody knows.
+func (d *Document) replay(journal []byte) (whole bool) {
+	in := bufio.NewReader(bytes.NewReader(journal))
+	for first := true; ; first = false {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return len(line) == 0
+		}
+		if first {
+			continue // whose it is
+		}
+		var w eventWire
+		if json.Unmarshal(line, &w) != nil {
+			return false
+		}
+		if w.Seq <= d.seq {
+			continue
+		}
+		if w.Def != nil {
+			d.define(*w.Def)
+		}
+		if e := w.event(); e != nil {
+			d.Apply(e)
+		}
+		d.seq = w.Seq
+	}
+}
+
+// owner reads the first line of a journal.
+func owner(journal []byte) (Owner, bool) {
+	line, _, _ := bytes.Cut(journal, []byte("\n"))
+	var o Owner
+	return o, json.Unmarshal(line, &o) == nil && o.PID > 0
+}

@@ -1,0 +1,155 @@
+package notebook
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strings"
+)
+
+// The file format: nbformat 4.5, as its JSON schema has it
+// (nbformat/v4/nbformat.v4.5.schema.json).
+
+// A file is a whole notebook. The metadata stand first: a file that was cut short
+// still says what it is. Jupyter sorts them to the end when it saves.
+type file struct {
+	Metadata fileMetadata      `json:"metadata"`
+	Major    int               `json:"nbformat"`
+	Minor    int               `json:"nbformat_minor"`
+	Cells    []json.RawMessage `json:"cells"`
+}
+
+type fileMetadata struct {
+	Kernel    kernel   `json:"kernelspec"`
+	Language  language `json:"language_info"`
+	Railbench *head    `json:"railbench,omitempty"`
+}
+
+type kernel struct {
+	Name     string `json:"name"`
+	Display  string `json:"display_name"`
+	Language string `json:"language"`
+}
+
+type language struct {
+	Name      string `json:"name"`
+	Extension string `json:"file_extension"`
+	MIME      string `json:"mimetype"`
+}
+
+// The scripts are shell: so they are coloured as such.
+var (
+	shellKernel   = kernel{"bash", "Bash", "bash"}
+	shellLanguage = language{"bash", ".sh", "text/x-sh"}
+)
+
+type markdownCell struct {
+	Type     string       `json:"cell_type"`
+	ID       string       `json:"id"`
+	Metadata cellMetadata `json:"metadata"`
+	Source   text         `json:"source"`
+}
+
+type codeCell struct {
+	Type     string       `json:"cell_type"`
+	ID       string       `json:"id"`
+	Metadata cellMetadata `json:"metadata"`
+	Count    *int         `json:"execution_count"`
+	Source   text         `json:"source"`
+	Outputs  []any        `json:"outputs"`
+}
+
+type cellMetadata struct {
+	// Execution are the times as JupyterLab shows them.
+	Execution map[string]string `json:"execution,omitempty"`
+	Railbench *facts            `json:"railbench,omitempty"`
+}
+
+type stream struct {
+	Type string `json:"output_type"`
+	Name string `json:"name"`
+	Text text   `json:"text"`
+}
+
+type display struct {
+	Type     string          `json:"output_type"`
+	Data     map[string]text `json:"data"`
+	Metadata displayMetadata `json:"metadata"`
+}
+
+type displayMetadata struct {
+	Railbench displayFacts `json:"railbench"`
+}
+
+type displayFacts struct {
+	Kind      string `json:"kind"`
+	Simulated bool   `json:"simulated,omitempty"`
+}
+
+type failure struct {
+	Type      string   `json:"output_type"`
+	Name      string   `json:"ename"`
+	Value     string   `json:"evalue"`
+	Traceback []string `json:"traceback"`
+}
+
+// text is a string that the file holds as a list of lines, as Jupyter writes it: so
+// that two files can be compared line by line. Reading takes both forms.
+type text string
+
+func (t text) MarshalJSON() ([]byte, error) {
+	all := strings.SplitAfter(string(t), "\n")
+	if last := len(all) - 1; all[last] == "" {
+		all = all[:last]
+	}
+	if all == nil {
+		all = []string{}
+	}
+	return unescaped(all)
+}
+
+func (t *text) UnmarshalJSON(b []byte) error {
+	var one string
+	if err := json.Unmarshal(b, &one); err == nil {
+		*t = text(one)
+		return nil
+	}
+	var all []string
+	if err := json.Unmarshal(b, &all); err != nil {
+		return err
+	}
+	*t = text(strings.Join(all, ""))
+	return nil
+}
+
+// unescaped is JSON in which <, > and & stand as they are.
+func unescaped(v any) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// names gives each cell of the file an id that nbformat takes, and that no other has.
+type names map[string]bool
+
+var validID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func (n names) give(want string) string {
+	id := want
+	if !validID.MatchString(id) {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(want)) // a hash takes everything
+		id = fmt.Sprintf("cell-%016x", h.Sum64())
+	}
+	for i, base := 2, id; n[id]; i++ {
+		tail := fmt.Sprintf("-%d", i)
+		id = base[:min(len(base), 64-len(tail))] + tail
+	}
+	n[id] = true
+	return id
+}

@@ -1,0 +1,340 @@
+package notebook
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+)
+
+// The facts of railbench in a file: what stands under metadata.railbench and in the
+// journal. Keys are like those of railbench run --json.
+
+// format counts up when an older railbench would read a file wrongly.
+const format = 1
+
+// What a cell of the file is.
+const (
+	kindHead  = "session" // the title and the rig
+	kindPart  = "part"
+	kindAbout = "about" // the prose above a cell
+	kindCell  = "cell"
+	kindTail  = "tail" // the prose after it
+)
+
+// What an output shows. The data of all but streams are in the cell's metadata.
+const (
+	showVerdict = "verdict"
+	showTable   = "table"
+	showChart   = "chart"
+	showGauges  = "gauges"
+)
+
+// head is the notebook's own metadata.
+type head struct {
+	Format    int       `json:"format"`
+	Railbench string    `json:"railbench"`
+	Title     string    `json:"title"`
+	Created   time.Time `json:"created"`
+	Saved     time.Time `json:"saved"`
+	Simulated bool      `json:"simulated"`
+	Rig       rigWire   `json:"rig"`
+	// Journal is the last event in the file: what the journal has before it is here.
+	Journal int64 `json:"journal"`
+}
+
+type rigWire struct {
+	Name      string     `json:"name"`
+	Simulated bool       `json:"simulated"`
+	Probed    *time.Time `json:"probed,omitempty"`
+	Nodes     []nodeWire `json:"nodes"`
+	Pairs     []pairWire `json:"pairs,omitempty"`
+	Missing   []string   `json:"missing,omitempty"`
+}
+
+type nodeWire struct {
+	Name    string            `json:"name"`
+	End     string            `json:"end"`
+	Where   string            `json:"where"`
+	Host    string            `json:"host,omitempty"`
+	Kernel  string            `json:"kernel,omitempty"`
+	Arch    string            `json:"arch,omitempty"`
+	OS      string            `json:"os,omitempty"`
+	Adapter string            `json:"adapter,omitempty"`
+	Err     string            `json:"error,omitempty"`
+	Rails   []railWire        `json:"rails,omitempty"`
+	Tools   map[string]string `json:"tools,omitempty"` // versions; empty where a tool tells none
+}
+
+type railWire struct {
+	Dev      string  `json:"dev"`
+	Port     int     `json:"port"`
+	Netdev   string  `json:"netdev"`
+	Address  string  `json:"address,omitempty"`
+	Prefix   int     `json:"prefix,omitempty"`
+	GIDIndex int     `json:"gidIndex"`
+	MTU      int     `json:"mtu"`
+	NetMTU   int     `json:"netdevMTU,omitempty"`
+	PCI      string  `json:"pci,omitempty"`
+	PCIeGTps float64 `json:"pcieGTps,omitempty"`
+	Lanes    int     `json:"pcieLanes,omitempty"`
+	LinkGbps float64 `json:"linkGbps,omitempty"`
+	State    string  `json:"state,omitempty"`
+	PhysPort int     `json:"physPort"`
+}
+
+type pairWire struct {
+	Here   int    `json:"here"` // indexes of the nodes' rails
+	Peer   int    `json:"peer"`
+	Subnet string `json:"subnet,omitempty"`
+}
+
+func wireRig(r steps.Rig) rigWire {
+	w := rigWire{Name: r.Name, Simulated: r.Simulated, Missing: r.Missing}
+	if !r.Probed.IsZero() {
+		w.Probed = new(r.Probed)
+	}
+	for _, e := range steps.Ends {
+		n := r.Nodes[e]
+		node := nodeWire{
+			Name: n.Name, End: e.String(), Where: n.Where, Host: n.Host, Kernel: n.Kernel,
+			Arch: n.Arch, OS: n.OS, Adapter: n.Adapter, Err: n.Err,
+		}
+		for _, x := range n.Rails {
+			node.Rails = append(node.Rails, railWire{
+				Dev: x.Dev, Port: x.Port, Netdev: x.Netdev.Name, Address: x.Addr, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
+				MTU: x.MTU, NetMTU: x.Netdev.MTU, PCI: x.PCI.Addr, PCIeGTps: x.PCI.GTps, Lanes: x.PCI.Width,
+				LinkGbps: x.RateGbps, State: x.State, PhysPort: x.PhysPort,
+			})
+		}
+		for name, t := range n.Tools {
+			if t.Path != "" {
+				if node.Tools == nil {
+					node.Tools = map[string]string{}
+				}
+				node.Tools[name] = t.Version
+			}
+		}
+		w.Nodes = append(w.Nodes, node)
+	}
+	for _, p := range r.Pairs {
+		w.Pairs = append(w.Pairs, pairWire{p.Rails[steps.Here], p.Rails[steps.Peer], p.Subnet})
+	}
+	return w
+}
+
+// rig is what a file remembers of a rig: less than a look at it gives.
+func (w rigWire) rig() steps.Rig {
+	r := steps.Rig{Name: w.Name, Simulated: w.Simulated, Missing: w.Missing}
+	if w.Probed != nil {
+		r.Probed = *w.Probed
+	}
+	for e, n := range w.Nodes {
+		if e >= len(r.Nodes) {
+			break
+		}
+		node := steps.Node{Name: n.Name, Where: n.Where, Host: n.Host, Kernel: n.Kernel, Arch: n.Arch, OS: n.OS, Adapter: n.Adapter, Err: n.Err}
+		for _, x := range n.Rails {
+			node.Rails = append(node.Rails, steps.Rail{
+				Dev: x.Dev, Port: x.Port, Netdev: steps.Netdev{Name: x.Netdev, MTU: x.NetMTU}, Addr: x.Address, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
+				MTU: x.MTU, PCI: steps.PCI{Addr: x.PCI, GTps: x.PCIeGTps, Width: x.Lanes}, RateGbps: x.LinkGbps, State: x.State, PhysPort: x.PhysPort,
+			})
+		}
+		for name, version := range n.Tools {
+			if node.Tools == nil {
+				node.Tools = map[string]steps.Tool{}
+			}
+			node.Tools[name] = steps.Tool{Path: name, Version: version}
+		}
+		r.Nodes[e] = node
+	}
+	for _, p := range w.Pairs {
+		// An index that leads nowhere would be one that somebody follows.
+		if p.Here >= 0 && p.Here < len(r.Nodes[steps.Here].Rails) && p.Peer >= 0 && p.Peer < len(r.Nodes[steps.Peer].Rails) {
+			r.Pairs = append(r.Pairs, steps.Pair{Rails: [2]int{p.Here, p.Peer}, Subnet: p.Subnet})
+		}
+	}
+	return r
+}
+
+// facts are the metadata of one cell of the file. Which are set depends on Kind.
+type facts struct {
+	Kind      string `json:"kind"`
+	Part      string `json:"part,omitempty"`
+	Cell      string `json:"cell,omitempty"`
+	Title     string `json:"title,omitempty"`
+	Check     bool   `json:"check,omitempty"` // of the checklist
+	Simulated bool   `json:"simulated,omitempty"`
+	ranWire
+}
+
+// ranWire are the facts of a code cell.
+type ranWire struct {
+	Roles    []roleWire `json:"roles,omitempty"`
+	EachRail bool       `json:"eachRail,omitempty"`
+	Own      string     `json:"own,omitempty"`
+	Run      int        `json:"run,omitempty"` // execution count; missing where it never ran
+	Running  bool       `json:"running,omitempty"`
+	*steps.Verdict
+	Exit      *exitWire    `json:"exit,omitempty"`
+	Started   *time.Time   `json:"started,omitempty"`
+	ElapsedMS float64      `json:"elapsedMS,omitempty"`
+	Rails     []bytesWire  `json:"rails,omitempty"`
+	Log       string       `json:"log,omitempty"`
+	Live      *steps.Table `json:"live,omitempty"` // what a run has measured so far
+	Output    *outputWire  `json:"output,omitempty"`
+	Gauges    *Samples     `json:"gauges,omitempty"`
+}
+
+type roleWire struct {
+	Name   string   `json:"role,omitempty"`
+	On     string   `json:"on"`
+	Nodes  []string `json:"nodes"`
+	Root   bool     `json:"root,omitempty"`
+	Script string   `json:"script"`
+}
+
+type exitWire struct {
+	Code      int     `json:"code"`
+	Why       string  `json:"why"`
+	ElapsedMS float64 `json:"elapsedMS"`
+}
+
+// outputWire tells where each line of the streams came from.
+type outputWire struct {
+	// Dropped is how many lines came before the first that is kept.
+	Dropped int        `json:"dropped,omitempty"`
+	Lines   []lineWire `json:"lines,omitempty"`
+}
+
+// lineWire is about Count lines, one after the other.
+type lineWire struct {
+	Kind  string `json:"kind"`
+	From  string `json:"from,omitempty"`
+	Role  string `json:"role,omitempty"`
+	Count int    `json:"count"`
+}
+
+type bytesWire struct {
+	Node    string            `json:"node"`
+	End     string            `json:"end"`
+	Rail    string            `json:"rail"`
+	Index   int               `json:"index"`
+	Tx      uint64            `json:"txBytes"`
+	Rx      uint64            `json:"rxBytes"`
+	Known   bool              `json:"known"`
+	Why     string            `json:"why,omitempty"`
+	Source  string            `json:"source,omitempty"`
+	IPTx    uint64            `json:"ipTxBytes,omitempty"`
+	IPRx    uint64            `json:"ipRxBytes,omitempty"`
+	IPKnown bool              `json:"ipKnown,omitempty"`
+	IPWhy   string            `json:"ipWhy,omitempty"`
+	Idle    float64           `json:"idleGbps,omitempty"`
+	Errors  map[string]uint64 `json:"errors,omitempty"`
+}
+
+var kindNames = map[steps.LineKind]string{steps.FromStdout: "stdout", steps.FromStderr: "stderr", steps.Note: "note"}
+
+func kindOf(name string) steps.LineKind {
+	for k, n := range kindNames {
+		if n == name {
+			return k
+		}
+	}
+	return steps.FromStdout
+}
+
+func endOf(name string) steps.End {
+	if name == steps.Peer.String() {
+		return steps.Peer
+	}
+	return steps.Here
+}
+
+func whereOf(name string) steps.Where {
+	for _, w := range []steps.Where{steps.OnPeer, steps.OnBoth} {
+		if w.String() == name {
+			return w
+		}
+	}
+	return steps.OnHere
+}
+
+func wireExit(x runner.Exit) *exitWire {
+	return &exitWire{x.Code, x.Why.String(), milliseconds(x.Elapsed)}
+}
+
+func (w exitWire) exit() runner.Exit {
+	x := runner.Exit{Code: w.Code, Elapsed: duration(w.ElapsedMS)}
+	for _, why := range []runner.Why{runner.TimedOut, runner.Cancelled} {
+		if why.String() == w.Why {
+			x.Why = why
+		}
+	}
+	return x
+}
+
+// milliseconds and duration lose nothing of what a clock tells.
+func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
+
+func duration(ms float64) time.Duration { return time.Duration(math.Round(ms * 1e6)) }
+
+func (d *Document) wireBytes(all []steps.RailBytes) []bytesWire {
+	var out []bytesWire
+	for _, b := range all {
+		out = append(out, bytesWire{
+			Node: d.node(b.End), End: b.End.String(), Rail: b.Dev, Index: b.Rail, Tx: b.Tx, Rx: b.Rx, Known: b.Known, Why: b.Why,
+			Source: b.Source, IPTx: b.IPTx, IPRx: b.IPRx, IPKnown: b.IPKnown, IPWhy: b.IPWhy, Idle: b.IdleGbps, Errors: b.Errors,
+		})
+	}
+	return out
+}
+
+func railBytes(all []bytesWire) []steps.RailBytes {
+	var out []steps.RailBytes
+	for _, w := range all {
+		out = append(out, steps.RailBytes{
+			End: endOf(w.End), Dev: w.Rail, Rail: w.Index, Tx: w.Tx, Rx: w.Rx, Known: w.Known, Why: w.Why, Source: w.Source,
+			IPTx: w.IPTx, IPRx: w.IPRx, IPKnown: w.IPKnown, IPWhy: w.IPWhy, IdleGbps: w.Idle, Errors: w.Errors,
+		})
+	}
+	return out
+}
+
+// finite is a verdict without the figures that JSON cannot hold.
+func finite(v steps.Verdict) steps.Verdict {
+	v.Evidence = append([]steps.Evidence{}, v.Evidence...)
+	for i, e := range v.Evidence {
+		if x, ok := e.Value.(float64); ok && !isFinite(x) {
+			v.Evidence[i].Value = "unknown"
+		}
+		if x := e.Expected; x != nil {
+			band := *x
+			if band.Min != nil && !isFinite(*band.Min) {
+				band.Min = nil
+			}
+			if band.Max != nil && !isFinite(*band.Max) {
+				band.Max = nil
+			}
+			v.Evidence[i].Expected = &band
+		}
+	}
+	v.Charts = slices.Clone(v.Charts)
+	for i, c := range v.Charts {
+		v.Charts[i] = finiteChart(c)
+	}
+	return v
+}
+
+func finiteChart(c steps.Chart) steps.Chart {
+	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(l steps.Limit) bool { return !isFinite(l.Value) })
+	c.Series = slices.Clone(c.Series)
+	for i, s := range c.Series {
+		c.Series[i].Points = slices.DeleteFunc(slices.Clone(s.Points), func(p steps.Point) bool { return !isFinite(p.X) || !isFinite(p.Y) })
+	}
+	return c
+}
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
