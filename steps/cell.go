@@ -12,6 +12,15 @@ type Part struct {
 	Title string
 	Prose string // Markdown before the first cell
 	Cells []Cell
+	// Params are the parameters that the part declares for its scripts.
+	Params []Param
+}
+
+// A Param is a parameter of the scripts.
+type Param struct {
+	Name string
+	// Default is its value where nobody gives another.
+	Default string
 }
 
 // A Cell is one step: prose, scripts that run on the nodes, a parser that reads
@@ -161,6 +170,17 @@ func (t Tutorial) Cells() []Cell {
 	var all []Cell
 	for _, p := range t.Parts {
 		all = append(all, p.Cells...)
+	}
+	return all
+}
+
+// Params are the parameters that the parts declare, and their defaults.
+func (t Tutorial) Params() map[string]string {
+	all := map[string]string{}
+	for _, p := range t.all() {
+		for _, param := range p.Params {
+			all[param.Name] = param.Default
+		}
 	}
 	return all
 }

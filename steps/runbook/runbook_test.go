@@ -119,9 +119,9 @@ func TestLoad(t *testing.T) {
 		more fstest.MapFS
 		want string
 	}{
-		"a part twice":      {fstest.MapFS{"t/3.md": part("a", "w")}, `t/3.md: the part "a" is in t/1-a.md already`},
-		"a cell twice":      {fstest.MapFS{"t/3.md": part("c", "x")}, `t/3.md: the cell "x" is in t/1-a.md already`},
-		"a cell and a part": {fstest.MapFS{"t/3.md": part("c", "a")}, `the cell "a" has the id of the part`},
+		"a part twice":      {fstest.MapFS{"t/3.md": part("a", "w")}, `t/3.md:1: the part "a" is in t/1-a.md already`},
+		"a cell twice":      {fstest.MapFS{"t/3.md": part("c", "x")}, `t/3.md:3: the cell "x" is in t/1-a.md already`},
+		"a cell and a part": {fstest.MapFS{"t/3.md": part("c", "a")}, `t/3.md:3: the cell "a" has the id of the part`},
 		"a broken file":     {fstest.MapFS{"t/3.md": {Data: []byte("# no id\n")}}, "t/3.md:1: "},
 	} {
 		all := fstest.MapFS{}

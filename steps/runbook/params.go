@@ -1,0 +1,99 @@
+package runbook
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"github.com/railbench/railbench/steps"
+)
+
+var (
+	paramsComment = regexp.MustCompile(`(?s)\A\s*<!--\s*params:(.*?)-->`)
+	paramForm     = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+)
+
+// shellNames are variables of the shell, or of every process: a runbook that gave
+// them another value would change what runs, and not with what.
+var shellNames = []string{
+	"PATH", "HOME", "IFS", "ENV", "BASH_ENV", "CDPATH", "SHELL", "SHELLOPTS", "BASHOPTS", "PS1", "PS2", "PS4", "PWD", "OLDPWD",
+	"PPID", "OPTIND", "OPTARG", "LINENO", "USER", "LOGNAME", "TERM", "TMPDIR", "LANG", "LANGUAGE", "TZ", "UID", "EUID",
+	"HOSTNAME", "RANDOM", "SECONDS", "COLUMNS", "LINES", "MAIL", "EDITOR", "PAGER", "DISPLAY",
+	"SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "SSH_AUTH_SOCK", "SUDO_USER", "SUDO_UID", "SUDO_GID", "SUDO_COMMAND",
+	"PYTHONPATH", "PYTHONHOME", "PERL5LIB", "DBUS_SESSION_BUS_ADDRESS",
+}
+
+// shellPrefixes begin more of them: the loader's, the locale's, the desktop's.
+var shellPrefixes = []string{"LD_", "DYLD_", "LC_", "XDG_", "BASH_"}
+
+// ofShell says that a variable is the shell's or the system's.
+func ofShell(name string) bool {
+	return slices.Contains(shellNames, name) ||
+		slices.ContainsFunc(shellPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// comment reads the parameters that a comment declares; any other is prose.
+func (r *reader) comment(b *ast.HTMLBlock) {
+	if b.Lines().Len() == 0 {
+		return
+	}
+	start := r.lineStart(b.Lines().At(0).Start)
+	m := paramsComment.FindSubmatchIndex(r.text[start:])
+	if m == nil {
+		return
+	}
+	if r.cell != nil || r.lost {
+		r.wrong(start, "the parameters stand above the first cell")
+		return
+	}
+	end := start + m[1]
+	if rest := r.between(end, r.nextLine(end)); rest != "" {
+		r.wrong(end, "%q stands behind the comment with the parameters, on its line", rest)
+	}
+	end = r.nextLine(end)
+	if r.started {
+		r.addProse(&r.doc.Part.Prose, start)
+		r.prose = end
+	}
+	all, err := assignments(string(r.text[start+m[2] : start+m[3]]))
+	if err != nil {
+		r.wrong(start, "the parameters: %w", err)
+		return
+	}
+	if len(all) == 0 {
+		r.wrong(start, "the comment declares no parameter: <!-- params: NAME=VALUE -->")
+	}
+	for _, s := range all {
+		// In a long comment each has a line of its own.
+		at := start
+		if i := bytes.Index(r.text[start:end], []byte(s.name)); i > 0 {
+			at = start + i
+		}
+		if err := r.param(s); err != nil {
+			r.wrong(at, "%w", err)
+			continue
+		}
+		r.doc.params[s.name], _ = r.place(at)
+	}
+}
+
+func (r *reader) param(s setting) error {
+	switch {
+	case s.bare:
+		return fmt.Errorf("the parameter %s has no value: %s=VALUE, or %s= for none", s.name, s.name, s.name)
+	case !paramForm.MatchString(s.name):
+		return fmt.Errorf("the parameter %q: capital letters, digits and _ only, a letter first", s.name)
+	case ofShell(s.name):
+		return fmt.Errorf("the parameter %s: the name is the shell's or the system's", s.name)
+	case strings.ContainsAny(s.value, "\n\x00"):
+		return fmt.Errorf("the parameter %s: a value is one line", s.name)
+	case slices.ContainsFunc(r.doc.Part.Params, func(p steps.Param) bool { return p.Name == s.name }):
+		return fmt.Errorf("the parameter %s is there twice", s.name)
+	}
+	r.doc.Part.Params = append(r.doc.Part.Params, steps.Param{Name: s.name, Default: s.value})
+	return nil
+}

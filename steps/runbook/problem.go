@@ -1,0 +1,48 @@
+package runbook
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is what is wrong with a runbook, and where.
+type Problem struct {
+	File string
+	// Line and Column count from 1, the column in bytes; 0 where it is about the
+	// whole file, or the whole line.
+	Line, Column int
+	// Warning says that the runbook can be used all the same.
+	Warning bool
+	Text    string
+}
+
+func (p Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+	}
+	if p.Column > 0 {
+		fmt.Fprintf(&b, ":%d", p.Column)
+	}
+	b.WriteString(": ")
+	if p.Warning {
+		b.WriteString("warning: ")
+	}
+	b.WriteString(p.Text)
+	return b.String()
+}
+
+// Errors are the problems that are no warnings.
+func Errors(all []Problem) []Problem {
+	return slices.DeleteFunc(slices.Clone(all), func(p Problem) bool { return p.Warning })
+}
+
+// byLine sorts the problems of one file.
+func byLine(all []Problem) {
+	slices.SortStableFunc(all, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
