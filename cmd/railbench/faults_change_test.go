@@ -23,6 +23,9 @@ var changeSymptoms = map[string]symptom{
 	"cable-unplugged": {seen: map[string][]string{
 		"mtu": {"enp1s0f0np0 on spark-02 has no link", "cable"}, "bond-setup": {"enp1s0f0np0 on spark-02 has no link", "cable"},
 	}},
+	"default-route-on-rail": {seen: map[string][]string{
+		"mtu": {"enp1s0f0np0 on spark-01 carries the default route"}, "bond-setup": {"enp1s0f0np0 on spark-01 carries the default route"},
+	}},
 	"link-down": {seen: map[string][]string{
 		"mtu": {"enp1s0f1np1 on spark-01 is switched off"}, "bond-setup": {"enp1s0f1np1 on spark-01 is switched off"},
 	}},

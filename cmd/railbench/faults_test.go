@@ -200,8 +200,9 @@ var symptoms = map[string]symptom{
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
-	"arp-flux":     {}, // only checks look at a neighbour table
-	"peer-reboots": {}, // and at how long a node is up
+	"default-route-on-rail": {}, // it stands in the way of changes only
+	"arp-flux":              {}, // only checks look at a neighbour table
+	"peer-reboots":          {}, // and at how long a node is up
 	"rail-ip-missing": {
 		seen: map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},

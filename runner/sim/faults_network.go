@@ -11,6 +11,10 @@ import (
 func networkDefects() map[string]defect {
 	leftOver := [2]netip.Prefix{netip.MustParsePrefix("192.168.100.12/24"), netip.MustParsePrefix("192.168.100.13/24")}
 	own := [2]netip.Prefix{netip.MustParsePrefix("192.168.200.10/24"), netip.MustParsePrefix("192.168.200.11/24")}
+	overRail := route{
+		dst: netip.MustParsePrefix("0.0.0.0/0"), via: netip.MustParseAddr("192.168.100.11"), dev: "enp1s0f0np0",
+		proto: "static", scope: "global", table: mainTable, metric: 50,
+	}
 	return map[string]defect{
 		"peer-reboots": {
 			title: "spark-01 has just booted",
@@ -42,6 +46,18 @@ func networkDefects() map[string]defect {
 				d := r.nodes[1].functions[1].net
 				d.delAddr(own[0])
 				d.addAddr(own[1])
+			},
+		},
+		"default-route-on-rail": {
+			title: "A default route over rail 1",
+			doc:   "spark-01 has a default route over enp1s0f0np0 to spark-02, with a lower metric than its own. All that leaves the node goes there, and railbench changes no interface that carries it.",
+			on: func(r *Rig) {
+				n := r.nodes[0]
+				n.routes = append(n.routes, overRail)
+			},
+			off: func(r *Rig) {
+				n := r.nodes[0]
+				n.routes = slices.DeleteFunc(n.routes, func(x route) bool { return x == overRail })
 			},
 		},
 		"arp-flux": {

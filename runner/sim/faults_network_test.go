@@ -18,6 +18,10 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 			says("spark-02", "ip -br addr show enp1s0f1np1", 0, "192.168.200.10/24"),
 			func(b *bench) bool { return !strings.Contains(b.must("spark-01", "ip neigh"), "192.168.200.11 dev") },
 		},
+		"default-route-on-rail": {
+			says("spark-01", "ip route get 1.1.1.1", 0, "1.1.1.1 via 192.168.100.11 dev enp1s0f0np0 "),
+			says("spark-01", "ip route show default", 0, "default via 192.168.100.11 dev enp1s0f0np0 proto static metric 50"),
+		},
 		"arp-flux": {
 			func(b *bench) bool {
 				return strings.Contains(b.must("spark-02", "ip neigh"), "192.168.100.10 dev enp1s0f0np0 lladdr "+b.macOf("enP2p1s0f0np0")+" REACHABLE")

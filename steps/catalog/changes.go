@@ -150,7 +150,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 }
 
 // planTeardown removes bonds that hold rails and that railbench knows no state
-// before of. Their addresses go to their first rail, as in the tutorial.
+// before of. Their addresses go to their first rail, as in the tutorial. On a node
+// without one it removes what loading the module made: a bond that holds nothing.
 func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	found := false
 	for _, e := range steps.Ends {
@@ -160,6 +161,10 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 				bond, found = m, true
 				slaves = append(slaves, r.Netdev.Name)
 			}
+		}
+		if bond == "" {
+			bond = emptyBond(rig, e)
+			found = found || bond != ""
 		}
 		first := ""
 		if len(slaves) > 0 {
@@ -175,9 +180,21 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		p.Vars[e] = map[string]string{"BOND": bond, "BOND_SLAVES": strings.Join(slaves, " "), "BOND_FIRST": first, "BOND_ADDRS": strings.Join(addrs, " ")}
 	}
 	if !found {
-		p.Nothing = "no bond holds a rail on either node"
+		p.Nothing = "no bond holds a rail on either node, and none is empty"
 	}
 	return p
+}
+
+// emptyBond is a bond that holds nothing and has no address.
+func emptyBond(rig steps.Rig, e steps.End) string {
+	for _, d := range rig.Nodes[e].Netdevs {
+		holds := slices.ContainsFunc(rig.Nodes[e].Netdevs, func(s steps.Netdev) bool { return s.Master == d.Name })
+		addressed := slices.ContainsFunc(d.Addrs, func(a string) bool { return strings.Contains(a, ".") })
+		if d.BondMode != "" && !holds && !addressed {
+			return d.Name
+		}
+	}
+	return ""
 }
 
 // planRailIPs finds rails that could lead from node to node and have no address:
@@ -475,6 +492,16 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	if r.Changed.Undone {
 		return rep.verdict("the bond is gone, and addresses, MTUs, MACs and routes of the rails are exactly as they were captured before it, on both nodes")
+	}
+	held := false
+	for _, e := range steps.Ends {
+		held = held || slices.ContainsFunc(r.Rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
+		if name := emptyBond(after, e); name != "" {
+			rep.at(r.Rig, e, steps.Warn, "%s on %s is there still, and holds nothing", name, nodeName(r.Rig, e))
+		}
+	}
+	if !held {
+		return rep.verdict("the bonds that held nothing are gone; a bond can be made again under their names", kept)
 	}
 	return rep.verdict("the bond is gone, and its address is its first rail's")
 }

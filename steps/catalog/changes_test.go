@@ -51,6 +51,8 @@ func TestPlans(t *testing.T) {
 	plain := netdevs(spark())
 	empty := netdevs(spark()) // what loading the module makes by itself
 	empty.Nodes[0].Netdevs = append(empty.Nodes[0].Netdevs, steps.Netdev{Name: "bond0"})
+	made := netdevs(spark())
+	made.Nodes[0].Netdevs = append(made.Nodes[0].Netdevs, steps.Netdev{Name: "bond0", BondMode: "balance-rr", Addrs: []string{"fe80::1/64"}})
 	jumbo := netdevs(spark())
 	for e := range jumbo.Nodes {
 		for i := range jumbo.Nodes[e].Netdevs {
@@ -105,6 +107,7 @@ func TestPlans(t *testing.T) {
 		{"another bond", "bond-setup", bondedAt(steps.Here), with("BOND", "bond1"), "enp1s0f0np0 on spark-02 is in bond0", "", nil, nil},
 
 		{"no bond", "bond-teardown", plain, defaults, "", "no bond holds a rail", nil, nil},
+		{"what the module made", "bond-teardown", made, defaults, "", "", map[string]string{"BOND": "bond0", "BOND_SLAVES": "", "BOND_ADDRS": ""}, map[string]string{"BOND": ""}},
 		{
 			"one node's bond", "bond-teardown", bondedAt(steps.Peer), defaults, "", "",
 			map[string]string{"BOND": "", "BOND_ADDRS": ""},
@@ -194,6 +197,10 @@ func TestChangeJudges(t *testing.T) {
 	undone.Changed.Undone = true
 	want(t, "teardown", judgeTeardown(steps.Cell{}, undone), steps.Pass, "exactly as they were captured")
 	want(t, "teardown of half", judgeTeardown(steps.Cell{}, made(after, bondedAt(steps.Peer), "bonds: none\n", "bonds: bond0\n")), steps.Fail, "enp1s0f0np0 on spark-01 is still in bond0")
+	empty := netdevs(spark())
+	empty.Nodes[0].Netdevs = append(empty.Nodes[0].Netdevs, steps.Netdev{Name: "bond0", BondMode: "balance-rr"})
+	want(t, "teardown of an empty bond", judgeTeardown(steps.Cell{}, made(empty, plain, "bonds: none\n", "bonds: none\n")), steps.Pass, "the bonds that held nothing are gone")
+	want(t, "teardown that left it", judgeTeardown(steps.Cell{}, made(empty, empty, "bonds: bond0\n", "bonds: none\n")), steps.Warn, "bond0 on spark-02 is there still")
 	bare := netdevs(spark())
 	bare.Nodes[0].Rails[1].Addr = ""
 	want(t, "teardown of a foreign bond", judgeTeardown(steps.Cell{}, made(after, bare, "bonds: none\n", "bonds: none\n")), steps.Warn, "enp1s0f1np1 on spark-02 has no address", "rail-ips")
@@ -208,8 +215,9 @@ func TestChangeJudges(t *testing.T) {
 	want(t, "addresses without an answer", judgeRailIPs(steps.Cell{}, made(tutorialSpark(), spark(), ping, "ping x=y: no answer\n")), steps.Fail, "no answer over x=y from spark-01")
 
 	nothing := steps.Result{Rig: plain, Changed: &steps.Changed{Nothing: "it is so already", After: plain}}
+	changeNothing := []string{"netplan", "dual-link", "arp-flux", "duplicate-ip", "mtu-equal", "reboot-safe"}
 	for name := range New().Plans {
-		if name != "netplan" && name != "dual-link" { // they change nothing
+		if !slices.Contains(changeNothing, name) {
 			want(t, name+" with nothing to do", New().Judges[name](steps.Cell{}, nothing), steps.Pass, "nothing to do", "Nothing was changed")
 		}
 	}
