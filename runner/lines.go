@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,6 +40,8 @@ func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, mar
 // removed, also one that is split across reads, and in which every other
 // control character is made visible. A line end is LF, CR LF, or a lone CR:
 // what a progress meter overwrites on a terminal stands one below the other.
+// What SGR sequences say of a line's looks is kept beside it, up to its end: a
+// tool that dies with red text on must not paint what comes after it.
 type cleaner struct {
 	stream Stream
 	mark   string // what a line of the leash starts with; empty on stderr
@@ -46,10 +49,16 @@ type cleaner struct {
 
 	state escape
 	line  []byte
-	rune  []byte // an incomplete UTF-8 sequence at the end of the last read
-	cr    bool
-	inner []byte // the text of a leash line, while inMark
-	inMk  bool
+	spans []Span // of line
+	style Style  // of what comes next
+	// params are those of the sequence that is being read; foreign says that it is no
+	// SGR, whatever its last byte.
+	params  []byte
+	foreign bool
+	rune    []byte // an incomplete UTF-8 sequence at the end of the last read
+	cr      bool
+	inner   []byte // the text of a leash line, while inMark
+	inMk    bool
 
 	out   []Line
 	marks []string
@@ -126,7 +135,7 @@ func (c *cleaner) step(r rune) {
 	case afterEsc:
 		switch {
 		case r == '[':
-			c.state = inCSI
+			c.sequence()
 		case r == ']' || r == 'P' || r == 'X' || r == '^' || r == '_':
 			c.state = inString
 		case r >= 0x20 && r <= 0x2f:
@@ -142,12 +151,21 @@ func (c *cleaner) step(r rune) {
 		}
 		return
 	case inCSI:
-		if r >= 0x40 && r <= 0x7e {
-			c.state = text
-		}
-		if r == '\n' { // a sequence that never ended must not eat the rest
+		switch {
+		case r == '\n': // a sequence that never ended must not eat the rest
 			c.state = text
 			c.end()
+		case r == 0x1b:
+			c.state = afterEsc
+		case r >= 0x40 && r <= 0x7e:
+			c.state = text
+			if r == 'm' && !c.foreign {
+				c.style.sgr(string(c.params))
+			}
+		case r >= '0' && r <= ';' && len(c.params) < maxParams:
+			c.params = append(c.params, byte(r))
+		default:
+			c.foreign = true // a private one, one with intermediates, one too long
 		}
 		return
 	case inString, inStringEsc:
@@ -174,7 +192,7 @@ func (c *cleaner) step(r rune) {
 	case r == 0x1b:
 		c.state = afterEsc
 	case r == 0x9b:
-		c.state = inCSI
+		c.sequence()
 	case r == 0x90 || r == 0x98 || r == 0x9d || r == 0x9e || r == 0x9f:
 		c.state = inString
 	case r == 0x1e && c.mark != "":
@@ -196,24 +214,53 @@ func reorders(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 || r == 0x200e || r == 0x200f || r == 0xfeff
 }
 
+// sequence begins an escape sequence with parameters.
+func (c *cleaner) sequence() {
+	c.state, c.params, c.foreign = inCSI, c.params[:0], false
+}
+
 func (c *cleaner) add(b []byte) {
 	for len(c.line)+len(b) > MaxLine {
 		n := MaxLine - len(c.line)
 		for n > 0 && n < len(b) && !utf8.RuneStart(b[n]) {
 			n--
 		}
-		c.line = append(c.line, b[:n]...)
+		c.append(b[:n])
 		b = b[n:]
 		c.put(true)
+	}
+	c.append(b)
+}
+
+func (c *cleaner) append(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	before := Style{}
+	if n := len(c.spans); n > 0 {
+		before = c.spans[n-1].Style
+	}
+	if style := c.style; style != before && len(c.spans) < maxSpans {
+		if len(c.spans) == maxSpans-1 {
+			style = Style{}
+		}
+		c.spans = append(c.spans, Span{At: int32(len(c.line)), Style: style})
 	}
 	c.line = append(c.line, b...)
 }
 
-func (c *cleaner) end() { c.put(false) }
+func (c *cleaner) end() {
+	c.put(false)
+	c.style = Style{}
+}
 
 func (c *cleaner) put(cut bool) {
-	c.out = append(c.out, Line{At: c.now, Stream: c.stream, Text: string(c.line), Cut: cut})
-	c.line = c.line[:0]
+	line := Line{At: c.now, Stream: c.stream, Text: string(c.line), Cut: cut}
+	if len(c.spans) > 0 {
+		line.Spans = slices.Clone(c.spans)
+	}
+	c.out = append(c.out, line)
+	c.line, c.spans = c.line[:0], c.spans[:0]
 }
 
 // flush ends a last line that has no line end.

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -56,6 +57,7 @@ func TestCleaner(t *testing.T) {
 		{"\x1b]0;title\x07x\x1b]8;;http://a\x1b\\link\n", "xlink"},
 		{"\x1bPdcs\x1b\\x\x1b(By\x1bcz\n", "xyz"},
 		{"\x1b[12\nnext\n", "|next"},
+		{"\x1b[31\x1b[32mx\n", "x"},
 		{"\x1b]never ends\nnext\n", "|next"},
 		{"\u009b31mx\u009dtitle\u009cy\n", "xy"},
 		{"bell\a nul\x00 del\x7f\n", "bell^G nul^@ del^?"},
@@ -81,6 +83,8 @@ func TestCleaner(t *testing.T) {
 // lines, and the pieces make no difference.
 func FuzzCleaner(f *testing.F) {
 	f.Add([]byte("a\x1b[31mb\x1b]0;t\x07c\r\nd\te\xe2\x82\xac\x9b"), 3)
+	f.Add([]byte("\x1b[1;31mred\x1b[0m \x1b[38;2;1;2;3;4mx\x1b[48:5:7my\x1b[58:2::1:2:3mz\x1b[>4mq\x1b[?1m\x1b[3 mé\x1b[m\r"), 2)
+	f.Add(bytes.Repeat([]byte("\x1b[31mä\x1b[mb"), 600), 7)
 	f.Add(bytes.Repeat([]byte("x"), MaxLine+5), 100)
 	f.Fuzz(func(t *testing.T, in []byte, size int) {
 		whole, marks := cleaned(bytes.NewReader(in))
@@ -89,12 +93,34 @@ func FuzzCleaner(f *testing.F) {
 		if len(marks) == 0 && strings.Join(a, "\n") != strings.Join(b, "\n") {
 			t.Errorf("whole %q, in pieces %q", a, b)
 		}
+		for i := range min(len(whole), len(pieces)) {
+			if len(marks) == 0 && !slices.Equal(whole[i].Spans, pieces[i].Spans) {
+				t.Errorf("line %d: whole %v, in pieces %v", i, whole[i].Spans, pieces[i].Spans)
+			}
+			spansHold(t, whole[i])
+		}
 		for _, s := range a {
 			if !utf8.ValidString(s) || len(s) > MaxLine || strings.ContainsFunc(s, unicode.IsControl) {
 				t.Errorf("line %q of %q", s, in)
 			}
 		}
 	})
+}
+
+// spansHold says that each span begins where a letter does, behind the one before
+// it, and changes something.
+func spansHold(t *testing.T, l Line) {
+	t.Helper()
+	if len(l.Spans) > maxSpans {
+		t.Errorf("%d spans in a line", len(l.Spans))
+	}
+	last, before := int32(-1), Style{}
+	for _, s := range l.Spans {
+		if s.At <= last || int(s.At) >= len(l.Text) || !utf8.RuneStart(l.Text[s.At]) || s.Style == before {
+			t.Errorf("span %v after %d in %q", s, last, l.Text)
+		}
+		last, before = s.At, s.Style
+	}
 }
 
 type inPieces struct {

@@ -124,13 +124,16 @@ func (s Stream) String() string {
 }
 
 // A Line is one line of output without its line end, cleaned of everything that
-// could control a terminal.
+// could control a terminal. Its colours stand beside its text.
 type Line struct {
 	// At is when the line arrived here. Lines that need the node's own clock
 	// carry it in their text.
 	At     time.Time
 	Stream Stream
 	Text   string
+	// Spans are in the order of the text, 256 at most. The text before the first is
+	// plain.
+	Spans []Span
 	// Cut marks a piece of a line that was longer than MaxLine: the rest
 	// follows in the next Line of the same stream.
 	Cut bool

@@ -90,7 +90,25 @@ type OutputLine struct {
 	// From is the node's name; Role the role's. Both may be empty in a Note.
 	From, Role string
 	Text       string
+	// Spans are the colours that the tool gave it. The text itself has no escape
+	// sequence.
+	Spans []Span
 }
+
+// What a tool's colours are told with, for those who must not see the runner.
+type (
+	Span  = runner.Span
+	Style = runner.Style
+	Color = runner.Color
+)
+
+// The attributes of a style.
+const (
+	Bold      = runner.Bold
+	Faint     = runner.Faint
+	Italic    = runner.Italic
+	Underline = runner.Underline
+)
 
 // A Question waits for the user: a host key to accept, a secret, or leave to change a
 // network.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -160,6 +161,30 @@ func TestTheSelectionIsAlwaysSeen(t *testing.T) {
 		if d.starts[p.item] >= top+h || d.end(p.item) <= top {
 			t.Fatalf("after key %d (%s) item %d (%d–%d) is outside of %d–%d", i, k, p.item, d.starts[p.item], d.end(p.item), top, top+h)
 		}
+	}
+}
+
+// A tool's colours are on the screen, in the notebook and in an opened output, and
+// are gone where the user wants none.
+func TestColoursOfTools(t *testing.T) {
+	s := start(t, 100, 40)
+	s.press("3")
+	const red = "\x1b[31mred\x1b[m plain"
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: []steps.OutputLine{
+		{Text: "red plain", Spans: []steps.Span{{Style: steps.Style{Fg: runner.Indexed(1)}}, {At: 3}}},
+		{Text: "\x1b[32mnot cleaned"},
+	}})
+	for _, where := range []string{"the notebook", "the opened output"} {
+		if !strings.Contains(s.view(), red) {
+			t.Errorf("no colour in %s: %q", where, s.view())
+		}
+		s.sees("\uFFFD[32mnot cleaned")
+		s.press("o")
+	}
+	s.opts.NoColor = true
+	s.restyle()
+	if strings.Contains(s.view(), red) {
+		t.Error("colours although the user wants none")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -89,7 +90,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			rig.Nodes[0].Name, rig.Nodes[1].Name = hostile[0], hostile[4]
 			var out []steps.OutputLine
 			for i, text := range hostile {
-				out = append(out, steps.OutputLine{Kind: steps.LineKind(i % 3), From: rig.Nodes[i%2].Name, Text: text})
+				out = append(out, steps.OutputLine{Kind: steps.LineKind(i % 3), From: rig.Nodes[i%2].Name, Text: text, Spans: sampleSpans(len(text))})
 			}
 			e := passed(1, "nodes")
 			e.Verdict.Reason = hostile[0] + hostile[4] + hostile[1]
@@ -227,6 +228,14 @@ func TestEverySizeFits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sampleSpans colour a line of so many bytes, each third of them.
+func sampleSpans(n int) (spans []steps.Span) {
+	for at := 0; at < n; at += 3 {
+		spans = append(spans, steps.Span{At: int32(at), Style: steps.Style{Fg: runner.Indexed(uint8(at)), Attr: steps.Bold}}, steps.Span{At: int32(at + 1)})
+	}
+	return spans
 }
 
 func fits(t *testing.T, s *screen, size [2]int) {

@@ -521,7 +521,7 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 			kind, to = steps.FromStderr, &stderr
 		}
 		r.printed.Store(line.At.UnixNano())
-		r.print(steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text}, line.Cut)
+		r.print(steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text, Spans: line.Spans}, line.Cut)
 		if both.Len()+len(line.Text) > keepText {
 			out.Cut = true
 		} else {

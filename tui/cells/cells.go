@@ -243,13 +243,12 @@ func (b *body) output(c Cell) {
 	lines := out.Lines(n-shown, shown)
 	tags := newTags(c.Cell, c.Names, b.width)
 	for _, l := range lines {
-		b.add("  " + outputLine(b.k, l, tags, 0, b.width-4))
+		b.add("  " + outputLine(b.k, l, tags, nil, 0, b.width-4))
 	}
 }
 
 // outputLine draws one line of output in at most width columns, from column on.
-func outputLine(k *ink.Ink, l steps.OutputLine, t tags, column, width int) string {
-	text := ink.Clean(ink.Head(l.Text, column+width))
+func outputLine(k *ink.Ink, l steps.OutputLine, t tags, marks []ink.Mark, column, width int) string {
 	gutter, style := k.Faint.Render("│"), lipgloss.NewStyle()
 	switch l.Kind {
 	case steps.FromStderr:
@@ -263,10 +262,7 @@ func outputLine(k *ink.Ink, l steps.OutputLine, t tags, column, width int) strin
 	if room < 1 {
 		return ""
 	}
-	if column > 0 {
-		text = ansi.Cut(text, column, column+room+1)
-	}
-	return k.Dim.Render(tag) + gutter + " " + style.Render(ansi.Truncate(text, room, "…"))
+	return k.Dim.Render(tag) + gutter + " " + k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style, Marks: marks}, column, room)
 }
 
 // tags name the node in front of a line where a cell's output comes from several.

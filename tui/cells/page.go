@@ -26,7 +26,7 @@ func (p Page) Lines(k *ink.Ink, width, height int) []string {
 	t := newTags(p.Cell, p.Names, width)
 	lines := make([]string, 0, height)
 	for _, l := range out.Lines(p.Top, height) {
-		lines = append(lines, ink.Pad(outputLine(k, l, t, p.Column, width), width))
+		lines = append(lines, ink.Pad(outputLine(k, l, t, nil, p.Column, width), width))
 	}
 	for len(lines) < height {
 		lines = append(lines, strings.Repeat(" ", width))

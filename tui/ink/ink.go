@@ -30,6 +30,11 @@ type Ink struct {
 	Stderr lipgloss.Style
 	Em     lipgloss.Style
 	Cursor lipgloss.Style
+
+	Found     lipgloss.Style // what a search has found
+	FoundHere lipgloss.Style // where it stands
+
+	profile colorprofile.Profile
 }
 
 // New chooses the styles for a terminal's background and its colours. The renderer
@@ -49,6 +54,8 @@ func New(dark bool, profile colorprofile.Profile) *Ink {
 	on := func(text, back lipgloss.Style) lipgloss.Style { return text.Background(back.GetForeground()) }
 
 	k := &Ink{
+		profile: profile,
+
 		Strong: pick("", "", "#141820", "#e6eaf0").Bold(true),
 		Dim:    pick("", "", "#5c6370", "#8f98a5").Faint(few),
 		Faint:  pick("", "", "#9ea3aa", "#4c5460").Faint(few),
@@ -77,8 +84,9 @@ func New(dark bool, profile colorprofile.Profile) *Ink {
 		black := lipgloss.NewStyle().Foreground(lipgloss.Black)
 		k.Pass, k.Warn = black.Background(lipgloss.Green), black.Background(lipgloss.Yellow)
 	}
+	k.Found, k.FoundHere = on(pick("15", "0", "#ffffff", "#14181e"), k.Accent), k.Badge
 	if none {
-		k.Badge = k.Cursor
+		k.Badge, k.Found, k.FoundHere = k.Cursor, k.Cursor, k.Cursor.Bold(true)
 	}
 	return k
 }

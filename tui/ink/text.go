@@ -70,20 +70,9 @@ func Fold(s string, width int) []string {
 	return append([]string{first}, Wrap(strings.TrimLeft(tail, " "), width, indent, indent)...)
 }
 
-// Head is enough of s to fill columns columns, and little more: a line of output has
-// up to 16 kB, and measuring all of it for the little that is seen is most of a
-// frame's time.
-func Head(s string, columns int) string {
-	const perColumn = 32 // bytes: a family of four has 25
-	n := max(1, columns) * perColumn
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
+// bytesPerColumn is the most that a column of text is given: a family of four has 25
+// bytes in two.
+const bytesPerColumn = 32
 
 const tabStop = 8
 
