@@ -203,11 +203,10 @@ func (n *SSH) forward(ctx context.Context, op string, port int, dial Dialer) (*F
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.life, cancel)()
-	conn, err := n.connected(ctx, true)
-	if err != nil {
+	conn, ln, err := n.listen(ctx, port)
+	if conn == nil {
 		return nil, err
 	}
-	ln, err := conn.listen(ctx, port)
 	if err != nil {
 		return nil, forwardError(ctx, err, op, n.o.Name, port)
 	}
@@ -222,6 +221,32 @@ func (n *SSH) forward(ctx context.Context, op string, port int, dial Dialer) (*F
 		},
 	}, dial), nil
 }
+
+// listen asks the node to listen. A connection that turns out to be dead, before
+// that was noticed, is waited out: the next one is asked. No connection comes with
+// the error that says why there is none.
+func (n *SSH) listen(ctx context.Context, port int) (*channels, net.Listener, error) {
+	for again := false; ; again = true {
+		conn, err := n.connected(ctx, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		ln, err := conn.listen(ctx, port)
+		if err == nil || again || refused(err) {
+			return conn, ln, err
+		}
+		select {
+		case <-conn.gone:
+		case <-ctx.Done():
+			return conn, nil, err
+		case <-time.After(keepaliveEvery + keepaliveWait):
+			return conn, nil, err
+		}
+	}
+}
+
+// refused says that it is an answer, and not the end of the connection.
+func refused(err error) bool { return strings.Contains(err.Error(), "denied by peer") }
 
 // listen asks the node to listen on its loopback.
 func (c *channels) listen(ctx context.Context, port int) (net.Listener, error) {
@@ -253,7 +278,7 @@ func forwardError(ctx context.Context, err error, op, node string, port int) err
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s %s: %w", op, node, context.Cause(ctx))
-	case !strings.Contains(err.Error(), "denied by peer"):
+	case !refused(err):
 		return &Error{Kind: Lost, Op: op, Node: node, Err: said{"the connection was lost", err}}
 	}
 	hint := "Its sshd_config must say AllowTcpForwarding yes (or remote), no DisableForwarding, and no PermitListen that excludes 127.0.0.1"

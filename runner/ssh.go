@@ -230,18 +230,23 @@ func (n *SSH) watch(conn *channels) {
 			}
 		}
 	}
-	conn.close()
 	n.mu.Lock()
-	n.client = nil
 	closed := n.closed
 	n.mu.Unlock()
+	if !closed {
+		n.o.OnState(Disconnected, &Error{
+			Kind: Lost, Op: "keep the connection to", Node: n.o.Name, Err: why,
+			Hint: "It is tried again until the node answers",
+		})
+	}
+	n.mu.Lock()
+	n.client = nil
+	n.mu.Unlock()
+	// Last: who sees that it is gone asks for the next one, and must not get this.
+	conn.close()
 	if closed {
 		return
 	}
-	n.o.OnState(Disconnected, &Error{
-		Kind: Lost, Op: "keep the connection to", Node: n.o.Name, Err: why,
-		Hint: "It is tried again until the node answers",
-	})
 	select {
 	case <-n.wake: // left by somebody who wanted the connection that is lost now
 	default:

@@ -247,7 +247,7 @@ func (g *ground) differences() (all []string) {
 func (g *ground) same() {
 	g.t.Helper()
 	var diff []string
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if diff = g.differences(); diff == nil {
 			return
 		}
@@ -291,7 +291,7 @@ at 6
 func (g *ground) plan(keep string) plan {
 	return plan{
 		Peer: "n1", Here: "n2", Config: filepath.Join(g.dir, "ssh_config"), Journal: filepath.Join(g.dir, "undo"),
-		Script: bridges, Keep: keep, ChangeTime: 30 * time.Second,
+		Script: bridges, Keep: keep, ChangeTime: time.Minute,
 	}
 }
 
@@ -379,7 +379,7 @@ func TestChangeIsNotKept(t *testing.T) {
 			g := newGround(t)
 			brief := g.plan(keep)
 			if keep == "hang" {
-				brief.ChangeTime = 10 * time.Second
+				brief.ChangeTime = 30 * time.Second
 			}
 			wants(t, g.start(brief).end(), says, "Both nodes are as they were before")
 			g.same()
@@ -460,7 +460,8 @@ func TestKilled(t *testing.T) {
 			t.Parallel()
 			g := newGround(t)
 			p := g.plan(c.keep)
-			p.Script, p.ChangeTime = c.change, 15*time.Second
+			// On a busy machine it takes a while until it is there to be killed.
+			p.Script, p.ChangeTime = c.change, 40*time.Second
 			r := g.start(p)
 			if !r.until(c.at) {
 				t.Fatalf("it never said %q: %s", c.at, r.all.String())
@@ -530,7 +531,9 @@ func TestOnlyWayIsARail(t *testing.T) {
 			p := g.plan("yes")
 			p.Peer, p.Here = "n1-rail", ""
 			p.Script = bridges + spoil
-			p.ChangeTime = 12 * time.Second
+			if spoil != "" {
+				p.ChangeTime = 12 * time.Second
+			}
 			out := g.start(p).end()
 			if spoil != "" {
 				wants(t, out, "Both nodes are as they were before")
