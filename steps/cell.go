@@ -12,15 +12,9 @@ type Part struct {
 	Title string
 	Prose string // Markdown before the first cell
 	Cells []Cell
-	// Params are the parameters that the part declares for its scripts.
+	// Params are the parameters that the part declares for its scripts: names and
+	// defaults.
 	Params []Param
-}
-
-// A Param is a parameter of the scripts.
-type Param struct {
-	Name string
-	// Default is its value where nobody gives another.
-	Default string
 }
 
 // A Cell is one step: prose, scripts that run on the nodes, a parser that reads
@@ -163,6 +157,17 @@ func (t Tutorial) Cell(id string) (Cell, bool) {
 	return Cell{}, false
 }
 
+// IDs are those of every cell, of the checklist too.
+func (t Tutorial) IDs() []string {
+	var ids []string
+	for _, p := range t.all() {
+		for _, c := range p.Cells {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
 func (t Tutorial) all() []Part { return slices.Concat(t.Parts, t.Checklist) }
 
 // Cells lists every cell of the parts, in order, and none of the checklist.
@@ -174,12 +179,14 @@ func (t Tutorial) Cells() []Cell {
 	return all
 }
 
-// Params are the parameters that the parts declare, and their defaults.
-func (t Tutorial) Params() map[string]string {
-	all := map[string]string{}
-	for _, p := range t.all() {
-		for _, param := range p.Params {
-			all[param.Name] = param.Default
+// Params are the parameters that the parts declare, each once.
+func (t Tutorial) Params() []Param {
+	var all []Param
+	for _, part := range t.all() {
+		for _, p := range part.Params {
+			if !slices.ContainsFunc(all, func(q Param) bool { return q.Name == p.Name }) {
+				all = append(all, p)
+			}
 		}
 	}
 	return all

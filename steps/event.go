@@ -54,6 +54,8 @@ type (
 	CellCleared struct{ Cell string }
 	// RigProbed brings a new look at the nodes.
 	RigProbed struct{ Rig Rig }
+	// ParamsSet brings all parameters that are set. What runs after it has them.
+	ParamsSet struct{ Params Settings }
 	// NodeChanged tells the state of a node's connection.
 	NodeChanged struct {
 		End   End
@@ -71,6 +73,7 @@ func (CellMeasured) event() {}
 func (CellEnded) event()    {}
 func (CellCleared) event()  {}
 func (RigProbed) event()    {}
+func (ParamsSet) event()    {}
 func (NodeChanged) event()  {}
 
 // LineKind tells how a line of a cell's output came about.

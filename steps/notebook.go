@@ -21,6 +21,7 @@ type Notebook struct {
 	Cells    map[string]CellState // by cell id; a cell that never ran is missing
 	Running  string               // id of the cell that has been running longest; empty when idle
 	Queue    []string             // ids of the cells that wait, in order
+	Params   Settings             // the parameters that are set
 }
 
 // A Link is the state of the connection to one node.
@@ -95,6 +96,8 @@ func (n Notebook) Apply(e Event) Notebook {
 		}
 	case RigProbed:
 		n.Rig = e.Rig
+	case ParamsSet:
+		n.Params = e.Params
 	case NodeChanged:
 		n.Links[e.End] = Link{State: e.State, Why: e.Why, Cause: e.Cause}
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -60,18 +62,47 @@ func listCommand() *cobra.Command {
 
 // listParams prints what --param can set.
 func listParams(out io.Writer, asJSON bool) error {
-	defaults := session.Defaults()
-	if asJSON {
-		return writeJSON(out, defaults)
+	type param struct {
+		Name    string   `json:"name"`
+		Does    string   `json:"description"`
+		Unit    string   `json:"unit,omitempty"`
+		Default string   `json:"default"`
+		Kind    string   `json:"kind"`
+		Allowed string   `json:"allowed"`
+		Min     *int64   `json:"min,omitempty"`
+		Max     *int64   `json:"max,omitempty"`
+		Choices []string `json:"choices,omitempty"`
+		Cells   []string `json:"cells"`
 	}
-	for _, name := range session.Params() {
-		value := defaults[name]
-		if value == "" {
-			value = "(chosen for each rail)"
+	t, _, err := tutorial()
+	if err != nil {
+		return err
+	}
+	table := session.Params(t)
+	if asJSON {
+		all := []param{}
+		for _, p := range table {
+			row := param{p.Name, p.Does, p.Unit, p.Default, p.Kind.String(), p.Allowed(), nil, nil, p.Choices, t.Reading(p)}
+			if p.Kind == steps.Number || p.Kind == steps.Size {
+				row.Min, row.Max = &p.Min, &p.Max
+			}
+			all = append(all, row)
 		}
-		if _, err := fmt.Fprintf(out, "%-20s %s\n", name, value); err != nil {
+		return writeJSON(out, map[string]any{"railbench": version(), "params": all})
+	}
+	for _, p := range table {
+		value := p.Text(p.Default)
+		if p.Default == "" {
+			value = "(" + value + ")"
+		}
+		_, err := fmt.Fprintf(out, "%-20s %s\n%20s %s.\n%20s It is %s.\n", p.Name, value, "", capital(p.Does), "", p.Allowed())
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = fmt.Fprintln(out, "\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
+	return err
 }
+
+// capital begins a sentence.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

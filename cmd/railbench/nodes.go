@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -46,7 +45,7 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sshConfig, "ssh-config", "", "read this file in place of ~/.ssh/config")
 	flags.BoolVar(&f.acceptNew, "accept-new-host-key", false, "trust and keep the key of a host that is not known yet")
 	flags.StringVar(&f.etcd, "etcd", "", "an etcd that is there already, http://HOST:PORT, in place of railbench's own")
-	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the scripts, NAME=VALUE; railbench list --params shows them")
+	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
 	flags.Float64Var(&f.speed, "speed", 1, "how much faster the simulated rig's time runs")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
@@ -124,35 +123,39 @@ func tutorial() (steps.Tutorial, steps.Catalog, error) {
 
 // open makes the nodes that the flags ask for. It connects to none of them.
 func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
-	given, err := parseParams(f.params)
+	b, err := f.nodes(ctx, ask)
 	if err != nil {
+		return nil, err
+	}
+	set, err := parseParams(f.params, b.options.Tutorial)
+	if err != nil {
+		b.close()
 		return nil, usage(err)
 	}
-	b, err := f.nodes(ctx, ask)
-	if err == nil {
-		b.options.Params = given
-		b.keepJournal()
-	}
-	return b, err
+	b.options.Params, b.options.CellParams = set.All, set.Cells
+	b.keepJournal()
+	return b, nil
 }
 
-// parseParams reads NAME=VALUE.
-func parseParams(given []string) (map[string]string, error) {
-	params := map[string]string{}
-	known := session.Params()
+// parseParams reads NAME=VALUE, and CELL.NAME=VALUE for one cell alone.
+func parseParams(given []string, t steps.Tutorial) (set steps.Settings, err error) {
 	for _, p := range given {
 		name, value, ok := strings.Cut(p, "=")
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("--param %s: it is NAME=VALUE", p)
-		case !slices.Contains(known, name):
-			return nil, fmt.Errorf("--param %s: there is no parameter %q%s", p, name, steps.DidYouMean(name, known))
-		case strings.ContainsAny(value, "\n\x00"):
-			return nil, fmt.Errorf("--param %s: a value is one line", name)
+		if !ok {
+			return set, fmt.Errorf("--param %s: it is NAME=VALUE, or CELL.NAME=VALUE for one cell", p)
 		}
-		params[name] = value
+		cell, own, forCell := strings.Cut(name, ".")
+		if !forCell {
+			cell, own = "", name
+		} else if cell == "" {
+			return set, fmt.Errorf("--param %s: there is no cell before the dot", p)
+		}
+		if value, err = session.CheckParam(t, cell, own, value); err != nil {
+			return set, fmt.Errorf("--param %s: %w", name, err)
+		}
+		set = set.With(cell, own, value)
 	}
-	return params, nil
+	return set, nil
 }
 
 func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {

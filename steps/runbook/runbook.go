@@ -72,7 +72,7 @@ func Join(docs []Document) (steps.Tutorial, []Problem) {
 			}
 		}
 		for _, p := range d.Part.Params {
-			if other, ok := params[p.Name]; ok && other != p {
+			if other, ok := params[p.Name]; ok && other.Default != p.Default {
 				problems = append(problems, d.problem(d.params[p.Name], "the parameter %s is %q here, and %q in a file before", p.Name, p.Default, other.Default))
 			}
 			params[p.Name] = p

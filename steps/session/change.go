@@ -51,7 +51,7 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 		return t.result, nil, errors.New("there is no folder for the undo journal, and without one nothing is changed")
 	}
 	if planner := r.s.o.Catalog.Plans[r.cell.Judge]; planner != nil {
-		t.plan = planner(rig, params(r.s.o))
+		t.plan = planner(rig, r.params)
 	}
 	if t.before, err = captures(ctx, r.s.o); err != nil {
 		return t.result, nil, err
@@ -97,7 +97,7 @@ func verdict(g steps.Grade, format string, args ...any) *steps.Verdict {
 // a rail.
 func (t *transaction) collect() error {
 	for _, e := range steps.Ends {
-		values := vars(t.rig, e, -1, t.s.o.Params)
+		values := vars(t.rig, e, -1, t.params)
 		maps.Copy(values, t.vars[e])
 		for _, name := range t.cell.Change.Set {
 			t.sets[e] = append(t.sets[e], strings.Fields(values[name])...)

@@ -24,15 +24,17 @@ type Planned struct {
 // ones before it had changed nothing. It is the same code that runs them.
 func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 	var all []Planned
+	table := Params(o.Tutorial)
 	for _, c := range cells {
 		if o.Limit > 0 {
 			c.Limit = o.Limit
 		}
+		params := effective(table, o.settings(), c.ID)
 		given := [2]map[string]string{{"RUN": plannedRun}, {"RUN": plannedRun}}
 		for _, name := range c.With {
 			if service, ok := o.Services[name]; ok {
 				for _, e := range steps.Ends {
-					maps.Copy(given[e], service.Plan(Request{Run: plannedRun, Rig: rig, Params: params(o)}))
+					maps.Copy(given[e], service.Plan(Request{Run: plannedRun, Rig: rig, Params: params}))
 				}
 			}
 		}
@@ -41,7 +43,7 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 			continue
 		}
 		if planner := o.Catalog.Plans[c.Judge]; planner != nil {
-			plan := planner(rig, params(o))
+			plan := planner(rig, params)
 			if why := or(plan.Nothing, plan.Refuse); why != "" {
 				all = append(all, Planned{Cell: c, Pair: -1, Note: why})
 				continue
@@ -60,7 +62,9 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		for _, pair := range pairs {
 			for _, role := range c.Roles {
 				for _, e := range role.On.Ends() {
-					all = append(all, Planned{Cell: c, Role: role, End: e, Pair: pair, Script: script(o, c, rig, pair, role, e, c.Limit, given[e])})
+					values := vars(rig, e, pair, params)
+					maps.Copy(values, o.Programs)
+					all = append(all, Planned{Cell: c, Role: role, End: e, Pair: pair, Script: script(c, role, c.Limit, values, given[e])})
 				}
 			}
 		}

@@ -49,6 +49,8 @@ type run struct {
 	name string         // $RUN
 	own  *steps.Verdict // of a change that is not there to be judged
 	seen *look          // a look at the nodes that was just taken; nil for one of its own
+	// params are as they were when the run began: a server and its client have the same.
+	params map[string]string
 	// vars are what the services give the scripts, by End.
 	vars [2]map[string]string
 	// printed is when a role last printed a line.
@@ -90,7 +92,7 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 		return result, err
 	}
 	if planner := r.s.o.Catalog.Plans[r.cell.Judge]; planner != nil && !r.cell.Change.Any() {
-		plan := planner(rig, params(r.s.o))
+		plan := planner(rig, r.params)
 		switch {
 		case plan.Refuse != "":
 			return result, errors.New("not run: " + plan.Refuse)
@@ -397,7 +399,7 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	done := make(chan steps.Output, 1)
 	end := role.On.Ends()[0]
 	name := rig.Nodes[end].Name
-	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.s.o.Params)[v] })
+	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.params)[v] })
 	if port != "" {
 		if free, err := r.listens(ctx, end, port, 0); err != nil || free {
 			done <- steps.Output{Role: role.Name, End: end, Err: "not started"}
@@ -571,40 +573,22 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 
 // script is what runs, byte for byte.
 func (r *run) script(rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration) runner.Script {
-	return script(r.s.o, r.cell, rig, pair, role, e, limit, r.vars[e])
+	all := vars(rig, e, pair, r.params)
+	maps.Copy(all, r.s.o.Programs)
+	return script(r.cell, role, limit, all, r.vars[e])
 }
 
-func script(o Options, cell steps.Cell, rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration, given map[string]string) runner.Script {
-	all := vars(rig, e, pair, o.Params)
-	maps.Copy(all, o.Programs)
+// script is a role's with the variables that it names: all, and those that were
+// worked out or given for the run, which win.
+func script(cell steps.Cell, role steps.Role, limit time.Duration, all, given map[string]string) runner.Script {
 	maps.Copy(all, given)
 	used := map[string]string{}
 	for name, value := range all {
-		if reads(role.Script, name) {
+		if steps.Names(role.Script, name) {
 			used[name] = value
 		}
 	}
 	return runner.Script{Name: cell.ID, Body: role.Script, Vars: used, Limit: limit, Root: role.Root}
-}
-
-// reads says that a script names a variable, as "$NAME", "${NAME…" or in
-// arithmetic. One too many does no harm.
-func reads(script, name string) bool {
-	for at := 0; ; {
-		i := strings.Index(script[at:], name)
-		if i < 0 {
-			return false
-		}
-		from, to := at+i, at+i+len(name)
-		if (from == 0 || !partOfName(script[from-1])) && (to == len(script) || !partOfName(script[to])) {
-			return true
-		}
-		at = to
-	}
-}
-
-func partOfName(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
 // text runs a script of railbench's own and gives its stdout.

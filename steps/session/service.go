@@ -57,7 +57,7 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 		if !ok {
 			return stop, fmt.Errorf("railbench runs no service %q", name)
 		}
-		vars, end, err := service.Start(ctx, Request{r.name, r.s.o.Nodes, rig, params(r.s.o), r.tell})
+		vars, end, err := service.Start(ctx, Request{r.name, r.s.o.Nodes, rig, r.params, r.tell})
 		if end != nil {
 			stops = append(stops, end)
 		}

@@ -36,8 +36,10 @@ type Options struct {
 	// Rails, where not empty, choose and order the pairs by their RDMA devices,
 	// {here, peer}.
 	Rails [][2]string
-	// Params override the parameters of the scripts (see vars.go).
-	Params map[string]string
+	// Params override the parameters of the scripts (see params.go) for all cells, and
+	// CellParams, by cell id, for one. They are as CheckParam gives them.
+	Params     map[string]string
+	CellParams map[string]map[string]string
 	// Programs are texts that scripts hand to an interpreter, by variable.
 	Programs map[string]string
 	// Services, by the name that a cell's With has, are what railbench runs for cells.
@@ -57,6 +59,10 @@ type Options struct {
 	Runs steps.RunID
 }
 
+func (o Options) settings() steps.Settings {
+	return steps.Settings{All: o.Params, Cells: o.CellParams}
+}
+
 // A Session is safe for use by several goroutines.
 type Session struct {
 	o      Options
@@ -73,6 +79,8 @@ type Session struct {
 	wake      chan struct{} // signals the worker that the queue has something
 	interrupt context.CancelFunc
 	runs      int
+	table     []steps.Param  // never changes
+	set       steps.Settings // the parameters that are set
 	rig       steps.Rig
 	probed    bool
 	lost      error // why a node could not be reached the last time one was needed
@@ -94,6 +102,7 @@ func New(o Options) *Session {
 	s := &Session{
 		o: o, out: newOutbox(), boards: make(chan meter.Board, 1),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
+		table: Params(o.Tutorial), set: o.settings(),
 	}
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())
@@ -109,6 +118,9 @@ func (s *Session) Open() {
 		named.Nodes[e].Name, named.Nodes[e].Where = s.o.Nodes[e].Name(), s.o.Where[e]
 	}
 	s.out.put(steps.RigProbed{Rig: named})
+	if s.set.Any() {
+		s.out.put(steps.ParamsSet{Params: s.set})
+	}
 	for _, e := range steps.Ends {
 		if _, local := s.o.Nodes[e].(*runner.Local); local {
 			s.State(e, runner.Connected, nil)
@@ -179,6 +191,26 @@ func (s *Session) drop() {
 		s.out.put(steps.CellDequeued{Cell: id})
 	}
 	s.queue = nil
+}
+
+// SetParam sets a parameter for the runs of a cell, or of all cells where cell is empty, that
+// begin from now on. A value that holds there anyway takes back what was set. The
+// error says what is allowed.
+func (s *Session) SetParam(cell, name, value string) error {
+	value, err := CheckParam(s.o.Tutorial, cell, name, value)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rest := s.set.Without(cell, name)
+	if effective(s.table, rest, cell)[name] == value {
+		s.set = rest
+	} else {
+		s.set = rest.With(cell, name, value)
+	}
+	s.out.put(steps.ParamsSet{Params: s.set})
+	return nil
 }
 
 // Clear forgets a cell's output and verdict.
@@ -303,11 +335,15 @@ func (s *Session) take() steps.RunID {
 // look at the nodes that it shares with others.
 func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen *look) {
 	began := time.Now()
+	// What was told of the parameters before the start is what this run has.
+	s.mu.Lock()
+	params := effective(s.table, s.set, cell.ID)
 	s.out.put(steps.CellStarted{Run: id, Cell: cell.ID, At: began})
+	s.mu.Unlock()
 	if s.o.Limit > 0 {
 		cell.Limit = s.o.Limit
 	}
-	r := &run{s: s, id: id, cell: cell, name: newRun(), seen: seen}
+	r := &run{s: s, id: id, cell: cell, name: newRun(), seen: seen, params: params}
 	r.openLog(s.o.Logs)
 	result, err := r.do(ctx)
 	ended := steps.CellEnded{Run: id, Cell: cell.ID}
@@ -347,7 +383,7 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 // no judge may break: nothing passes that did not run to its end with status 0.
 func (r *run) judge(result steps.Result) steps.Verdict {
 	if r.cell.Own != "" {
-		return r.s.o.Catalog.Own[r.cell.Own](steps.History{Rig: result.Rig, Outcomes: r.s.remembered(), Params: params(r.s.o)})
+		return r.s.o.Catalog.Own[r.cell.Own](steps.History{Rig: result.Rig, Outcomes: r.s.remembered(), Params: r.params})
 	}
 	if result.Skip != "" {
 		return steps.Verdict{Grade: steps.Skipped, Reason: result.Skip}

@@ -290,7 +290,7 @@ func TestTCPVars(t *testing.T) {
 	}
 	look := func(want ...string) {
 		t.Helper()
-		v := vars(rig, steps.Peer, -1, map[string]string{"TCP_SECONDS": "3"})
+		v := vars(rig, steps.Peer, -1, effective(Params(steps.Tutorial{}), steps.Settings{All: map[string]string{"TCP_SECONDS": "3"}}, "c"))
 		for i, name := range []string{"TCP_NETDEV", "TCP_IP", "PEER_TCP_IP", "TCP_PORT", "TCP_SECONDS"} {
 			if v[name] != want[i] {
 				t.Errorf("%s is %q, want %q", name, v[name], want[i])
@@ -331,17 +331,6 @@ func TestQuestions(t *testing.T) {
 	cancel()
 	if yes, err := a.HostKey(ctx, runner.HostKeyQuestion{}); yes || err == nil {
 		t.Error("a question that nobody sees is answered")
-	}
-}
-
-func TestReads(t *testing.T) {
-	for script, want := range map[string]bool{
-		`echo $PORT`: true, `echo "${PORT}"`: true, `echo ${PORT:-1}`: true, `echo $((PORT + 1))`: true,
-		`echo $PORTS`: false, `echo $RAIL_PORT`: false, `echo port`: false, ``: false,
-	} {
-		if reads(script, "PORT") != want {
-			t.Errorf("%q: %v", script, !want)
-		}
 	}
 }
 
