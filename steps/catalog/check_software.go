@@ -1,0 +1,340 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// factsOfBoth is bothFacts for a check: ok is false where an end's are missing, and
+// then the report says why.
+func factsOfBoth(r steps.Result, rep *report) (facts [2]map[string]string, ok bool) {
+	facts = bothFacts(r, rep)
+	return facts, len(facts[steps.Here]) > 0 && len(facts[steps.Peer]) > 0
+}
+
+// skipped is a verdict that nothing could be said, on the evidence of a report.
+func (r *report) skipped(format string, args ...any) steps.Verdict {
+	v := r.verdict()
+	v.Grade, v.Reason = steps.Skipped, sentences([]string{capital(fmt.Sprintf(format, args...))})
+	return v
+}
+
+// onOneOnly tells what one node has and the other lacks.
+func onOneOnly(facts [2]map[string]string, has func(map[string]string) bool) (lacks steps.End, one bool) {
+	here, peer := has(facts[steps.Here]), has(facts[steps.Peer])
+	if here == peer {
+		return 0, false
+	}
+	if here {
+		return steps.Peer, true
+	}
+	return steps.Here, true
+}
+
+// judgeToolsPresent: what is missing, and what brings it.
+func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := gate(c, r); done {
+		return v
+	}
+	var rep report
+	facts, ok := factsOfBoth(r, &rep)
+	if !ok {
+		return rep.verdict()
+	}
+	var without []string
+	names := map[string]bool{}
+	for _, e := range steps.Ends {
+		missing := map[string][]string{} // package -> needed commands
+		for name, where := range facts[e] {
+			names[name] = true
+			rep.show(nodeName(r.Rig, e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
+			if tool, ok := strings.CutPrefix(name, "tool "); ok && where == "missing" && slices.Contains(needed, tool) {
+				missing[probe.Package(tool)] = append(missing[probe.Package(tool)], tool)
+			}
+		}
+		for _, pkg := range slices.Sorted(maps.Keys(missing)) {
+			slices.Sort(missing[pkg])
+			rep.at(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s", nodeName(r.Rig, e), and(missing[pkg]), pkg)
+		}
+	}
+	sortEvidence(rep.evidence)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		what := strings.TrimPrefix(strings.TrimPrefix(name, "tool "), "package ")
+		there := func(f map[string]string) bool { return f[name] != "" && f[name] != "missing" }
+		if slices.Contains(needed, what) || !strings.HasPrefix(name, "tool ") && !strings.HasPrefix(name, "package ") {
+			continue
+		}
+		lacks, one := onOneOnly(facts, there)
+		switch {
+		case one:
+			how := "install it there too"
+			if pkg := probe.Package(what); pkg != "" {
+				how = "it comes with " + pkg
+			}
+			rep.at(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: %s", nodeName(r.Rig, lacks), what, nodeName(r.Rig, lacks.Other()), how)
+		case !there(facts[steps.Here]):
+			without = append(without, what)
+		}
+	}
+	note := ""
+	if len(without) > 0 {
+		note = fmt.Sprintf("Neither has %s: the cells that call it are skipped", and(without))
+	}
+	return rep.verdict("both nodes have the commands that the tests need, and what one has the other has too", note)
+}
+
+// firmwares are the different releases of a node's adapters.
+func firmwares(f map[string]string) string {
+	var all []string
+	for name, v := range f {
+		if strings.HasPrefix(name, "firmware ") && !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	slices.Sort(all)
+	return and(all)
+}
+
+// leastNIXLBench is the first release that needs no etcd.
+const leastNIXLBench = "1.1.0"
+
+// judgeVersions: what both nodes have is the same release. That one lacks something is
+// for tools-present to say.
+func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := gate(c, r); done {
+		return v
+	}
+	var rep report
+	outputs, _ := onBoth(r, &rep)
+	var setups [2]parse.NIXLSetup
+	for _, e := range steps.Ends {
+		o, ok := outputs[e]
+		if !ok || exited(r, o, &rep) {
+			continue
+		}
+		setups[e], _ = value[parse.NIXLSetup](r, o, &rep)
+	}
+	if len(setups[steps.Here].Facts) == 0 || len(setups[steps.Peer].Facts) == 0 {
+		return rep.verdict()
+	}
+	var compared []string
+	compare := func(what, harm string, of func(parse.NIXLSetup) string) {
+		a, b := of(setups[steps.Here]), of(setups[steps.Peer])
+		if a == "" && b == "" {
+			return
+		}
+		rep.show(what, orMissing(a)+" / "+orMissing(b), "", nil)
+		switch {
+		case a == "" || b == "":
+		case a != b:
+			rep.add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, nodeName(r.Rig, steps.Here), b, nodeName(r.Rig, steps.Peer), harm)
+		default:
+			compared = append(compared, what+" "+a)
+		}
+	}
+	fact := func(name string) func(parse.NIXLSetup) string {
+		return func(s parse.NIXLSetup) string { return s.Facts[name] }
+	}
+	compare("UCX", "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag on both", func(s parse.NIXLSetup) string { return s.UCX.Version })
+	compare("perftest", "from 6.27 on the two ends refuse what they do not agree on, and before it they measure different things; install one release on both", fact("version perftest"))
+	compare("nixlbench", "an option that only one end knows ends the other; build one tag on both", nixlbenchOf)
+	compare("NIXL for Python", "the two agents may not understand each other; install one version on both", func(s parse.NIXLSetup) string {
+		if s.Python == nil || s.Python.Error != "" {
+			return ""
+		}
+		return s.Python.NIXL
+	})
+	compare("the kernel", "a difference between the ends may be its own; update both nodes alike", fact("kernel"))
+	compare("the adapters' firmware", "a difference between the ends may be its own; update both adapters alike", func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
+	compare("iperf3", "newer releases use a thread for each stream, and older ones one for all; install one release on both", fact("version iperf3"))
+	for _, e := range steps.Ends {
+		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
+			rep.at(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency for several threads: build a newer one", nodeName(r.Rig, e), nixlbenchOf(setups[e]), leastNIXLBench)
+		}
+	}
+	return rep.verdict("both nodes have the same releases: " + strings.Join(compared, ", "))
+}
+
+// nixlbenchOf tells the release of a node's nixlbench; empty where there is none, or
+// it doesn't start.
+func nixlbenchOf(s parse.NIXLSetup) string {
+	if s.Facts["nixlbench --etcd_endpoints"] != "yes" { // every release has it
+		return ""
+	}
+	return parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
+}
+
+// judgeLibraries: the loader finds everything that the tools are linked with.
+func judgeLibraries(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := gate(c, r); done {
+		return v
+	}
+	var rep report
+	facts, ok := factsOfBoth(r, &rep)
+	if !ok {
+		// A node without any of the tools prints nothing.
+		return rep.verdict()
+	}
+	var looked []string
+	for _, e := range steps.Ends {
+		node := nodeName(r.Rig, e)
+		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
+			lacks := facts[e][name]
+			tool, ok := strings.CutPrefix(name, "libraries ")
+			switch {
+			case name == "ldd" && lacks == "missing":
+				return rep.skipped("%s has no ldd, so nobody saw which libraries are missing", node)
+			case name == "import nixl":
+				rep.show(node+" import nixl", lacks, "", nil)
+				rep.at(r.Rig, e, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that library into /etc/ld.so.conf.d and run ldconfig", node, lacks)
+			case !ok:
+			default:
+				rep.show(node+" "+tool, lacks, "", nil)
+				if !slices.Contains(looked, tool) {
+					looked = append(looked, tool)
+				}
+				if lacks != "found" {
+					rep.at(r.Rig, e, steps.Fail, "%s on %s does not start, because the loader finds no %s: put the folder of that library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node, and(strings.Fields(lacks)))
+				}
+			}
+		}
+	}
+	if len(looked) == 0 && len(rep.findings) == 0 {
+		return rep.skipped("neither node has any of the tools, so no libraries were looked at")
+	}
+	return rep.verdict(fmt.Sprintf("the loader finds all libraries of %s", and(looked)))
+}
+
+// kilobytes reads a number of KiB, as /proc/meminfo and ulimit tell it.
+func kilobytes(s string) (float64, bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil && v >= 0
+}
+
+// buffer is what a test asks for, in KiB; 0 where the parameter is no number.
+func buffer(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || v < 0 {
+		return 0
+	}
+	return v / 1024
+}
+
+// judgeMemlock: what a user may lock holds the buffers of the tests.
+func judgeMemlock(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := gate(c, r); done {
+		return v
+	}
+	var rep report
+	facts, ok := factsOfBoth(r, &rep)
+	if !ok {
+		return rep.verdict()
+	}
+	var said []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], nodeName(r.Rig, e)
+		least, what := float64(leastMemlockKB), "what perftest's buffers need"
+		if want := buffer(f["buffer"]); installed(f, "nixlbench") && want > least {
+			least, what = want, "nixlbench's buffer (NIXL_DRAM_BUFFER)"
+		}
+		rep.show(node+" ulimit -l", f["limit"], "KiB", &steps.Expected{Min: new(least), From: what})
+		for _, name := range slices.Sorted(maps.Keys(f)) {
+			if strings.HasPrefix(name, "/") {
+				rep.show(node+" "+name, f[name], "KiB", nil)
+			}
+		}
+		kb, number := kilobytes(f["limit"])
+		switch {
+		case f["limit"] == "unlimited":
+			said = append(said, "without a limit on "+node)
+		case !number:
+			rep.at(r.Rig, e, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be read", node, f["limit"])
+		case kb < least:
+			rep.at(r.Rig, e, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed (%s): a larger buffer can't be registered (ibv_reg_mr: Cannot allocate memory); set memlock to unlimited in /etc/security/limits.conf, and log in anew", node, kb, least, what)
+		default:
+			said = append(said, fmt.Sprintf("%.0f KiB on %s, enough for %s", kb, node, what))
+		}
+	}
+	return rep.verdict("a user may lock memory " + and(said))
+}
+
+// memoryMargin is what a node keeps for everything else beside a test's buffer.
+const memoryMargin = 512 << 10 // KiB
+
+// judgeFreeMemory: the buffers of the tests fit.
+func judgeFreeMemory(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := gate(c, r); done {
+		return v
+	}
+	var rep report
+	facts, ok := factsOfBoth(r, &rep)
+	if !ok {
+		return rep.verdict()
+	}
+	var said []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], nodeName(r.Rig, e)
+		least, what := float64(leastMemlockKB), "perftest's buffers"
+		if installed(f, "nixlbench") {
+			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and half a GiB besides"
+		}
+		available, ok := kilobytes(f["MemAvailable"])
+		if !ok {
+			rep.at(r.Rig, e, steps.Inconclusive, "%s does not tell how much memory is available", node)
+			continue
+		}
+		rep.show(node+" available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
+		if total, ok := kilobytes(f["SwapTotal"]); ok && total > 0 {
+			if free, ok := kilobytes(f["SwapFree"]); ok {
+				rep.show(node+" swap in use", total-free, "KiB", nil)
+			}
+		}
+		total, ok1 := kilobytes(f["CmaTotal"])
+		free, ok2 := kilobytes(f["CmaFree"])
+		if ok1 && ok2 {
+			rep.show(node+" free CMA", free, "KiB", &steps.Expected{Max: new(total), From: "CmaTotal"})
+		}
+		switch {
+		case ok1 && ok2 && free > total:
+			rep.at(r.Rig, e, steps.Warn, "the kernel of %s counts %.0f KiB of free CMA memory where it has only %.0f: its account of free memory is wrong, so do not rely on it before large tests; a reboot sets it right", node, free, total)
+		case available < least:
+			rep.at(r.Rig, e, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to allocate, or the node swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to less", node, mebibytes(available), mebibytes(least), what)
+		default:
+			said = append(said, fmt.Sprintf("%s on %s", mebibytes(available), node))
+		}
+	}
+	return rep.verdict("memory is available for the tests: " + and(said))
+}
+
+func mebibytes(kib float64) string { return fmt.Sprintf("%.0f MiB", kib/1024) }
+
+// judgeSudoAccess: whether root needs a password.
+func judgeSudoAccess(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := gate(c, r); done {
+		return v
+	}
+	var rep report
+	facts, ok := factsOfBoth(r, &rep)
+	if !ok {
+		return rep.verdict()
+	}
+	for _, e := range steps.Ends {
+		root, node, user := facts[e]["root"], nodeName(r.Rig, e), orUnknown(facts[e]["user"])
+		rep.show(node+" root for "+user, orUnknown(root), "", nil)
+		switch {
+		case root == "yes":
+		case strings.Contains(root, "password is required"):
+			rep.at(r.Rig, e, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when a cell needs root, and where nobody is there to ask, those cells are skipped", node, user)
+		default:
+			rep.at(r.Rig, e, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be run there; everything else can", user, node, orUnknown(root))
+		}
+	}
+	return rep.verdict("both logins can become root without a password")
+}
