@@ -95,7 +95,7 @@ was measured is what the hardware can do. Without a rig it simulates one.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), parseCommand(), initCommand(&rig), simCommand(), virtualCommand())
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), virtualCommand())
 	return root
 }
 

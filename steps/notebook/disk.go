@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// replace writes a file so that a reader, and whoever comes after a crash, sees the
+// Replace writes a file so that a reader, and whoever comes after a crash, sees the
 // old one or the new one, whole: a temporary file in the same folder, synced, takes
 // the old one's place.
-func replace(path string, content []byte) (err error) {
+func Replace(path string, content []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()

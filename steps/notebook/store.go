@@ -78,7 +78,7 @@ func Open(path string, t steps.Tutorial, o Options) (*Store, error) {
 	if err := writable(path); err != nil {
 		return nil, fmt.Errorf("session %s: %w: give another file", path, err)
 	}
-	s := &Store{path: path, o: o, replace: replace, write: (*os.File).Write}
+	s := &Store{path: path, o: o, replace: Replace, write: (*os.File).Write}
 	_, err := os.Stat(JournalPath(path))
 	fresh := errors.Is(err, fs.ErrNotExist)
 	f, left, err := lock(JournalPath(path))

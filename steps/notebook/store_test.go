@@ -434,7 +434,7 @@ func TestFullDisk(t *testing.T) {
 		if contents(t, path) != before {
 			t.Error("the file was changed")
 		}
-		s.replace, s.write = replace, (*os.File).Write
+		s.replace, s.write = Replace, (*os.File).Write
 		if err := s.Record(all[13:]); err != nil {
 			t.Errorf("there is room again: %v", err)
 		}

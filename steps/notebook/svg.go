@@ -79,24 +79,31 @@ func chartSVG(c steps.Chart, alone bool) string {
 	d.label(8, 18, "", "title", c.Title)
 	d.label(svgWidth-8, 18, "end", "dim", unit)
 	d.height = 30
+	top := math.Inf(1)
 	if c.Shape == steps.Lines {
+		top = lineScale(c).to
 		d.lines(c)
 	} else {
 		d.bars(c)
 	}
-	d.limits(c.Limits, c.Unit)
+	d.limits(c, top)
 	d.height += 6
 	return d.finish(c.Title, alone)
 }
 
-// legend says what the limits are.
-func (d *drawing) limits(all []steps.Limit, unit string) {
-	for _, l := range all {
-		if usable(l.Value) {
-			d.height += 18
-			d.line("limit", 8, d.height-4, 28, d.height-4)
-			d.label(34, d.height, "", "dim", fmt.Sprintf("%s %s %s", figure(l.Value), unit, l.Name))
+// limits says what the limits are, and which of them are above the scale's top.
+func (d *drawing) limits(c steps.Chart, top float64) {
+	for _, l := range c.Limits {
+		if !usable(l.Value) {
+			continue
 		}
+		text := fmt.Sprintf("%s %s %s", figure(l.Value), c.Unit, l.Name)
+		if l.Value > top {
+			text += ", above this scale"
+		}
+		d.height += 18
+		d.line("limit", 8, d.height-4, 28, d.height-4)
+		d.label(34, d.height, "", "dim", text)
 	}
 }
 
@@ -292,7 +299,10 @@ func (f frame) y(share float64) float64 { return f.top + (1-share)*plotHeight }
 
 // frame draws the values of Y; d stands below it then.
 func (d *drawing) frame(y scale) frame {
-	f := frame{left: 20 + 7*float64(utf8.RuneCountInString(figure(y.to))), top: d.height + 4}
+	f := frame{top: d.height + 4}
+	for i := range 5 {
+		f.left = max(f.left, 20+7*float64(utf8.RuneCountInString(figure(y.to*float64(i)/4))))
+	}
 	f.width = svgWidth - f.left - 20
 	for i := range 5 {
 		v := y.to * float64(i) / 4
@@ -413,7 +423,7 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 	}
 	y := scale{to: rounded(most)}
 	f := d.frame(y)
-	seconds := float64(slots) * float64(s.StepMS) / 1000
+	seconds := float64(max(1, slots-1)) * float64(s.StepMS) / 1000
 	for i := range 5 {
 		d.label(f.x(float64(i)/4), d.height+14, "middle", "dim", figure(math.Round(seconds*float64(i)*25)/100))
 	}
@@ -432,7 +442,11 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 			for ; to < len(r.Tx) && !math.IsNaN(r.Tx[to]); to++ {
 				fmt.Fprintf(&path, "%s,%s ", at(f.x(float64(to)/float64(max(1, slots-1)))), at(f.y(y.place(r.Tx[to]))))
 			}
-			d.put(`<polyline class="line s%d" points="%s"/>`, i%8, strings.TrimSpace(path.String()))
+			if to == from+1 { // one value alone is no line
+				d.put(`<circle class="s%d" cx="%s" cy="%s" r="2"/>`, i%8, at(f.x(float64(from)/float64(max(1, slots-1)))), at(f.y(y.place(r.Tx[from]))))
+			} else {
+				d.put(`<polyline class="line s%d" points="%s"/>`, i%8, strings.TrimSpace(path.String()))
+			}
 			from = to
 		}
 	}
@@ -458,11 +472,14 @@ func gaugesText(title string, s *Samples) string {
 		}{{"tx", r.Tx}, {"rx", r.Rx}} {
 			var line strings.Builder
 			for _, v := range flow.rates {
-				i := 0
-				if usable(v) && most > 0 {
-					i = max(1, int(math.Round(v/most*8)))
+				switch {
+				case math.IsNaN(v):
+					line.WriteRune('?')
+				case usable(v) && most > 0:
+					line.WriteRune(sparks[max(1, int(math.Round(v/most*8)))])
+				default:
+					line.WriteRune(sparks[0])
 				}
-				line.WriteRune(sparks[i])
 			}
 			name := r.Node + " " + r.Dev
 			fmt.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)), flow.name, figure(flow.rates.peak()), strings.TrimRight("│"+line.String(), " "))

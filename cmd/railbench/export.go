@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/notebook"
+)
+
+// The forms that a session can be exported to; the extension of a file names one, too.
+var exportForms = []string{"md", "html", "ipynb", "json", "csv"}
+
+func exportCommand() *cobra.Command {
+	var to, out string
+	cmd := &cobra.Command{
+		Use:   "export SESSION",
+		Short: "Turn a saved session into a page, a text or a table",
+		Long: `Writes what ran in a session: md and html for people, json (the object of
+railbench run --json) and csv (a row for each thing that a verdict rests on) for
+programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
+		Args: oneSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			form := to
+			if form == "" && out != "" {
+				form = strings.TrimPrefix(filepath.Ext(out), ".")
+			}
+			if !slices.Contains(exportForms, form) {
+				return usage(fmt.Errorf("--to %s: give one of %s%s", to, strings.Join(exportForms, ", "), steps.DidYouMean(form, exportForms)))
+			}
+			if sameFile(args[0], out) {
+				return usage(fmt.Errorf("-o %s is the session itself: give another file", out))
+			}
+			d, err := notebook.Read(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			content, err := exported(d, form)
+			if err == nil && out == "" {
+				_, err = cmd.OutOrStdout().Write(content)
+			} else if err == nil {
+				err = notebook.Replace(out, content)
+			}
+			if err != nil {
+				return status{exitUsage, fmt.Errorf("export %s: %w", args[0], err)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "the form: md, html, ipynb, json or csv; without it the ending of -o's file says it")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file in place of stdout")
+	return cmd
+}
+
+func oneSession(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("export takes one session, an .ipynb that railbench saved")
+	}
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, also := os.Stat(b)
+	return err == nil && also == nil && os.SameFile(x, y)
+}
+
+func exported(d *notebook.Document, form string) ([]byte, error) {
+	switch form {
+	case "md":
+		return d.Markdown(), nil
+	case "html":
+		return d.HTML()
+	case "csv":
+		return d.CSV()
+	case "json":
+		var b strings.Builder
+		err := writeJSON(&b, sessionReport(d))
+		return []byte(b.String()), err
+	default:
+		return d.Encode(time.Now())
+	}
+}
+
+// sessionReport is what run --json would have printed of a session.
+func sessionReport(d *notebook.Document) report {
+	var cells []steps.Cell
+	ended := map[string]steps.CellEnded{}
+	for _, c := range d.Ran() {
+		s := d.Book.Cells[c.ID]
+		if s.Running {
+			continue // it has no verdict yet
+		}
+		cells = append(cells, c)
+		ended[c.ID] = steps.CellEnded{
+			Run: s.Run, Cell: c.ID, Elapsed: s.Elapsed, Exit: s.Exit, HasExit: s.HasExit,
+			Verdict: s.Verdict, Bytes: s.Bytes, Log: s.Log,
+		}
+	}
+	r := newReport(d.Book.Rig, cells, ended)
+	r.Railbench = d.Railbench
+	if r.Cells == nil {
+		r.Cells = []cellReport{}
+	}
+	return r
+}

@@ -1,0 +1,215 @@
+package notebook
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// What ran, for people and programs that have no Jupyter. A cell that never ran is
+// named and not shown.
+
+// A chapter is a part with the cells that ran.
+type chapter struct {
+	part  steps.Part
+	cells []steps.Cell
+}
+
+func (d *Document) chapters() (all []chapter, never []string) {
+	for _, p := range d.shown() {
+		c := chapter{part: p}
+		for _, cell := range p.Cells {
+			if _, ran := d.Book.Cells[cell.ID]; ran {
+				c.cells = append(c.cells, d.cell(cell))
+			} else {
+				never = append(never, cell.ID)
+			}
+		}
+		if len(c.cells) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all, never
+}
+
+// Ran lists the cells that ran, in the session's order, as they were then.
+func (d *Document) Ran() []steps.Cell {
+	var cells []steps.Cell
+	all, _ := d.chapters()
+	for _, c := range all {
+		cells = append(cells, c.cells...)
+	}
+	return cells
+}
+
+// overview is a line a cell.
+func (d *Document) overview() steps.Table {
+	t := steps.Table{Title: d.mark("Verdicts"), Columns: []steps.Column{{Name: "cell"}, {Name: "verdict"}, {Name: "reason"}}}
+	all, never := d.chapters()
+	for _, p := range all {
+		for _, c := range p.cells {
+			s := d.Book.Cells[c.ID]
+			t.Rows = append(t.Rows, []string{c.ID, gradeName(s), s.Verdict.Reason})
+		}
+	}
+	if len(never) > 0 {
+		t.Note = "Not run: " + strings.Join(never, " ") + "."
+	}
+	return t
+}
+
+func gradeName(s steps.CellState) string {
+	if s.Running {
+		return "running"
+	}
+	return s.Verdict.Grade.String()
+}
+
+// ran is the line about a run: when, how long, with which status.
+func ran(s steps.CellState) string {
+	var parts []string
+	if s.Run > 0 {
+		parts = append(parts, fmt.Sprintf("[%d]", s.Run))
+	}
+	if !s.Started.IsZero() {
+		parts = append(parts, s.Started.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if s.Elapsed > 0 {
+		parts = append(parts, s.Elapsed.Round(100*time.Millisecond).String())
+	}
+	if s.HasExit {
+		parts = append(parts, s.Exit.String())
+	}
+	if s.Running {
+		parts = append(parts, "running")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// outputLines are a cell's lines as text, and how many came before them.
+func (d *Document) outputLines(c steps.Cell, s steps.CellState) (lines []steps.OutputLine, prefixes []string, dropped int) {
+	lines = s.Output.Lines(0, s.Output.Len())
+	named := d.several(c)
+	for _, l := range lines {
+		prefixes = append(prefixes, linePrefix(l, named))
+	}
+	return lines, prefixes, s.Output.Dropped()
+}
+
+// Markdown is what ran, as Markdown with the charts as text.
+func (d *Document) Markdown() []byte {
+	var b strings.Builder
+	b.WriteString(d.headText() + "\n\n" + tableMarkdown(d.overview()))
+	all, _ := d.chapters()
+	for _, p := range all {
+		fmt.Fprintf(&b, "\n%s\n", titled("## "+p.part.Title, p.part.Prose))
+		for _, c := range p.cells {
+			d.cellMarkdown(&b, c)
+		}
+	}
+	return []byte(b.String())
+}
+
+func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
+	s := d.Book.Cells[c.ID]
+	fmt.Fprintf(b, "\n%s\n\n", titled("### "+c.Title+" ("+c.ID+")", c.Prose))
+	fenced(b, "sh", d.source(c)+"\n")
+	fmt.Fprintf(b, "%s\n\n", ran(s))
+	lines, prefixes, dropped := d.outputLines(c, s)
+	if len(lines) > 0 {
+		var out strings.Builder
+		if dropped > 0 {
+			fmt.Fprintf(&out, "… %d lines before these are in the log only\n", dropped)
+		}
+		for i, l := range lines {
+			out.WriteString(prefixes[i] + plain(l.Text) + "\n")
+		}
+		fenced(b, "text", out.String())
+	}
+	if s.Verdict.Grade != steps.NotRun {
+		b.WriteString(d.verdictMarkdown(s) + "\n")
+	}
+	for _, t := range s.Verdict.Tables {
+		t.Title = d.mark(t.Title)
+		b.WriteString(tableMarkdown(t) + "\n")
+	}
+	for _, x := range s.Verdict.Charts {
+		x.Title = d.mark(x.Title)
+		fenced(b, "text", chartText(x))
+	}
+	if g := d.samples[c.ID]; g.moved() {
+		fenced(b, "text", gaugesText(d.mark(gaugesTitle), g))
+	}
+	if c.Tail != "" {
+		b.WriteString(strings.TrimSpace(c.Tail) + "\n")
+	}
+}
+
+// fenced writes a block of code that nothing in it can end.
+func fenced(b *strings.Builder, language, text string) {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	fmt.Fprintf(b, "%s%s\n%s\n%s\n\n", fence, language, strings.TrimRight(text, "\n"), fence)
+}
+
+// CSV is a row for each thing that a verdict rests on, and one for a cell without any.
+func (d *Document) CSV() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	rows := [][]string{{"rig", "simulated", "part", "cell", "run", "started", "elapsed_s", "verdict", "name", "value", "unit", "expected_min", "expected_max", "expected_from"}}
+	all, _ := d.chapters()
+	for _, p := range all {
+		for _, c := range p.cells {
+			s := d.Book.Cells[c.ID]
+			started := ""
+			if !s.Started.IsZero() {
+				started = s.Started.UTC().Format(time.RFC3339)
+			}
+			cell := []string{
+				d.Book.Rig.Name, strconv.FormatBool(d.Book.Rig.Simulated), p.part.ID, c.ID, strconv.Itoa(int(s.Run)), started,
+				strconv.FormatFloat(s.Elapsed.Seconds(), 'f', 3, 64), gradeName(s),
+			}
+			for _, e := range s.Verdict.Evidence {
+				row := append(slices.Clip(cell), e.Name, csvValue(e.Value), e.Unit)
+				if x := e.Expected; x != nil {
+					row = append(row, bound(x.Min), bound(x.Max), x.From)
+				} else {
+					row = append(row, "", "", "")
+				}
+				rows = append(rows, row)
+			}
+			if len(s.Verdict.Evidence) == 0 {
+				rows = append(rows, append(cell, "", "", "", "", "", ""))
+			}
+		}
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return nil, fmt.Errorf("write CSV: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func csvValue(v any) string {
+	if x, ok := v.(float64); ok {
+		if !isFinite(x) {
+			return ""
+		}
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+func bound(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return csvValue(*v)
+}

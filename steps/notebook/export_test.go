@@ -1,0 +1,241 @@
+package notebook
+
+import (
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"image"
+	"image/png"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// exportable is a session in which everything ran.
+func exportable(t *testing.T, sim bool) *Document {
+	t.Helper()
+	all := story(sim)
+	d := told(t, all[:len(all)-3]...)
+	bw := d.Book.Cells["bw"]
+	bw.Running = true
+	d.Book.Cells["bw"] = bw
+	measured(d)
+	bw.Running = false
+	d.Book.Cells["bw"] = bw
+	return d
+}
+
+// tag is an element of a page.
+type tag struct {
+	name  string
+	attrs map[string]string
+}
+
+// tags reads a page as XML.
+func tags(t *testing.T, page string) (all []tag, text string) {
+	t.Helper()
+	dec := xml.NewDecoder(strings.NewReader(page))
+	dec.Entity = xml.HTMLEntity
+	var words strings.Builder
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return all, words.String()
+		}
+		if err != nil {
+			t.Fatalf("the page is not well-formed: %v", err)
+		}
+		switch x := token.(type) {
+		case xml.StartElement:
+			one := tag{x.Name.Local, map[string]string{}}
+			for _, a := range x.Attr {
+				one.attrs[a.Name.Local] = a.Value
+			}
+			all = append(all, one)
+		case xml.CharData:
+			words.Write(x)
+		}
+	}
+}
+
+func TestHTML(t *testing.T) {
+	d := exportable(t, true)
+	p := d.Book.Tutorial.Parts
+	p[0].Prose += "\n\n![a picture](https://example.org/p.png) and <img src=\"http://example.org/q.png\"> <script>alert(1)</script>\n\n<iframe src=\"http://example.org\"></iframe>\n"
+	b, err := d.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	all, text := tags(t, strings.TrimPrefix(page, "<!DOCTYPE html>"))
+	count, ids := map[string]int{}, map[string]bool{}
+	for _, x := range all {
+		count[x.name]++
+		if id := x.attrs["id"]; id != "" {
+			if ids[id] {
+				t.Errorf("two elements are %s", id)
+			}
+			ids[id] = true
+		}
+	}
+	for _, x := range all {
+		for name, value := range x.attrs {
+			remote := strings.Contains(value, "//") && name != "xmlns" && !(x.name == "a" && name == "href")
+			if name == "src" || name == "srcset" || name == "data" || strings.HasPrefix(name, "on") || remote || strings.Contains(value, "url(") {
+				t.Errorf("<%s %s=%q> may load something", x.name, name, value)
+			}
+			if to, ok := strings.CutPrefix(value, "#"); ok && name == "href" && !ids[to] {
+				t.Errorf("%s leads nowhere", value)
+			}
+		}
+	}
+	for _, name := range []string{"script", "link", "img", "iframe", "object", "embed", "base", "form"} {
+		if count[name] > 0 {
+			t.Errorf("the page has %d %s", count[name], name)
+		}
+	}
+	for name, want := range map[string]int{"h1": 1, "h2": 3, "h3": 4, "svg": 4} {
+		if count[name] != want {
+			t.Errorf("%d %s, want %d", count[name], name, want)
+		}
+	}
+	for _, want := range []string{"SIMULATED", "Two rails & <one> bond", `printf '%s\n' "<b>"`, "It <works>, *and* is |slow|", "no <such> device", "92.62 Gb/s", "at most 0", "87.97 to 107.91 (one half)", "spark-02 │ again", "Not run: never.", "prefers-color-scheme:dark", "@media print", "Rails while it ran"} {
+		if !strings.Contains(text, want) && !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if strings.Contains(text, "url(") || strings.Contains(text, "@import") {
+		t.Error("a style loads something")
+	}
+	if b, err := exportable(t, false).HTML(); err != nil || strings.Contains(string(b), simulated) {
+		t.Errorf("what was measured is SIMULATED: %v", err)
+	}
+	// An empty session is a page, too.
+	if b, err := New("v1", steps.Tutorial{}, began).HTML(); err != nil {
+		t.Error(err)
+	} else {
+		tags(t, strings.TrimPrefix(string(b), "<!DOCTYPE html>"))
+	}
+}
+
+// TestHTMLInABrowser: the page is dark on a dark system and light on a light one.
+func TestHTMLInABrowser(t *testing.T) {
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+			break
+		}
+	}
+	if browser == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("Chromium is missing: install chromium")
+		}
+		t.Skip("Chromium is missing: the package is chromium")
+	}
+	b, err := exportable(t, true).HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	page := filepath.Join(dir, "page.html")
+	if err := os.WriteFile(page, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	look := func(name string, flags ...string) image.Image {
+		shot := filepath.Join(dir, name+".png")
+		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + filepath.Join(dir, name), "--window-size=900,1400", "--screenshot=" + shot}, flags...)
+		if out, err := exec.Command(browser, append(args, "file://"+page)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		f, err := os.Open(shot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		img, err := png.Decode(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return img
+	}
+	for name, c := range map[string]struct {
+		flags    []string
+		from, to uint32 // brightness of the ground, of 255
+	}{"light": {nil, 240, 255}, "dark": {[]string{"--blink-settings=preferredColorScheme=0"}, 0, 40}} {
+		img := look(name, c.flags...)
+		ground, other := map[uint32]int{}, 0
+		for y := 0; y < img.Bounds().Dy(); y += 3 {
+			for x := 0; x < img.Bounds().Dx(); x += 3 {
+				r, g, b, _ := img.At(x, y).RGBA()
+				grey := (r + g + b) / 3 >> 8
+				ground[grey]++
+				if grey < c.from || grey > c.to {
+					other++
+				}
+			}
+		}
+		most := uint32(0)
+		for grey, n := range ground {
+			if n > ground[most] {
+				most = grey
+			}
+		}
+		if most < c.from || most > c.to {
+			t.Errorf("%s: the ground is %d of 255", name, most)
+		}
+		if other < 1000 {
+			t.Errorf("%s: the page is empty", name)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	d := exportable(t, true)
+	d.Apply(steps.CellStarted{Run: 9, Cell: "hosts", At: began})
+	d.Apply(steps.CellPrinted{Run: 9, Cell: "hosts", Lines: []steps.OutputLine{out("spark-02", "", "```"), out("spark-02", "", "# no heading"), out("spark-02", "", "\x1b[31mred\x1b[0m")}})
+	d.Apply(steps.CellEnded{Run: 9, Cell: "hosts", Verdict: verdict()})
+	text := string(d.Markdown())
+	for _, want := range []string{
+		"# Two rails & <one> bond SIMULATED\n", "\n### Bandwidth (bw)\n", "````text\nspark-02 │ ```\n", "│ red\n", "**! WARN SIMULATED** It \\<works\\>, \\*and\\* is |slow|: see ib_write_bw.\n",
+		"| 1 \\| \\<a\\> | 92.6 |\n", "| rail | Gb/s |\n|---|---:|\n", "**Rates SIMULATED**", "Bars SIMULATED (Gb/s)\n  rail <1> ██████", "limit: 200 Gb/s link", "Not run: never.", "And so on.", "[2], 2026-03-04 05:06:10 UTC, 6s, timed out",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	if strings.Contains(text, "\x1b") {
+		t.Error("it has escape sequences")
+	}
+}
+
+func TestCSV(t *testing.T) {
+	b, err := exportable(t, true).CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(b))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, r := range rows[1:] {
+		if r[1] != "true" {
+			t.Errorf("%q is not simulated", r)
+		}
+		if r[8] == "rail 1 bandwidth" {
+			found = true
+			if got := strings.Join(r, ";"); got != "lab;true;look;bw;2;2026-03-04T05:06:10Z;6.000;WARN;rail 1 bandwidth;92.62;Gb/s;87.97;107.91;one half" {
+				t.Errorf("the row is %s", got)
+			}
+		}
+	}
+	if !found || len(rows) != 1+1+4+1+1 {
+		t.Errorf("%d rows: %s", len(rows), b)
+	}
+}
