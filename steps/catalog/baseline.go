@@ -216,6 +216,12 @@ func explain(rig steps.Rig, m measurement, server steps.Output, messages []messa
 // judgeWriteBandwidth holds what ib_write_bw measured on each rail against what
 // the rail can do, and against the bytes that each rail's counters moved.
 func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
+	return writeBandwidth(c, r, true)
+}
+
+// writeBandwidth judges it; where it is a cell of the tutorial it also says what the
+// tutorial would make of the figure.
+func writeBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 	if v, done := gate(c, r); done {
 		return v
 	}
@@ -273,7 +279,7 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 		account = fmt.Sprintf("Each rail carried its own test alone: %s on the wire in all, %s predicted", size(sent), size(predicted))
 	}
 	note := ""
-	if tutorial >= 10 {
+	if taught && tutorial >= 10 {
 		note = fmt.Sprintf("(The tutorial would call the last one %.1f Gb/s: it takes perftest's MiB for MB.)", tutorial)
 	}
 	return rep.verdict(lead, account, note)

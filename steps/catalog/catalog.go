@@ -45,6 +45,8 @@ func New() steps.Catalog {
 			"nixl-check":         parser(parse.NIXLSetupOutput),
 			"ucx":                parser(parse.UCXInfo),
 			"host-staging":       parser(parse.StagingOutput),
+			"hardware":           parser(parse.HardwareOutput),
+			"readings":           parser(parse.Readings),
 		},
 		Judges: map[string]steps.Judge{
 			"":                judgeExitStatus,
@@ -110,6 +112,19 @@ func New() steps.Catalog {
 			"fix-link-up":      judgeFixLinkUp,
 			"fix-rail-address": judgeRailIPs,
 			"fix-addresses":    judgeFixAddresses,
+
+			"pcie-link":           judgePCIeLink,
+			"adapter-present":     judgeAdapterPresent,
+			"adapter-power":       judgeAdapterPower,
+			"adapter-temperature": judgeAdapterTemperature,
+			"gpu":                 judgeGPU,
+			"gpu-path":            judgeGPUPath,
+			"secure-boot":         judgeSecureBoot,
+			"bar1":                judgeBAR1,
+			"port-counters":       judgePortCounters,
+			"idle-rails":          judgeIdleRails,
+			"error-counters":      judgeErrorCounters,
+			"rail-speed":          judgeRailSpeed,
 		},
 		Plans: map[string]steps.Planner{
 			"mtu":           planMTU,

@@ -62,15 +62,6 @@ func orNothing(s string) string {
 	return s
 }
 
-func sortedNames(of map[string][]string) []string {
-	var names []string
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // judgeBondHealth: every bond that could hold rails holds two, in a mode that works
 // on direct cables, and sees its links.
 func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {

@@ -48,6 +48,7 @@ var kernelKinds = []struct {
 	{"tx-timeout", regexp.MustCompile(`NETDEV WATCHDOG: `)},
 	{"link-down", regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`)},
 	{"link-up", regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`)},
+	{"module-refused", regexp.MustCompile(`Loading of .*is rejected|module loading is restricted|module verification failed`)},
 	{"gpu", regexp.MustCompile(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
 	{"out-of-memory", regexp.MustCompile(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`)},
 }

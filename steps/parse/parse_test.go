@@ -35,6 +35,8 @@ var parsers = map[string]func(string) (any, error){
 	"bonding":            func(s string) (any, error) { return Bonding(s) },
 	"bonds":              func(s string) (any, error) { return Bonds(s) },
 	"iperf3":             func(s string) (any, error) { return Iperf3Output(s) },
+	"hardware":           func(s string) (any, error) { return HardwareOutput(s) },
+	"readings":           func(s string) (any, error) { return Readings(s) },
 	"facts":              func(s string) (any, error) { return Facts(s) },
 	"nixlbench":          func(s string) (any, error) { return NIXLBenchOutput(s) },
 	"nixl-python":        func(s string) (any, error) { return NIXLPythonOutput(s) },
@@ -212,6 +214,8 @@ func FuzzPings(f *testing.F)           { fuzz(f, "ping", Pings, nil) }
 func FuzzLinks(f *testing.F)           { fuzz(f, "ip-links", Links, nil) }
 func FuzzBonding(f *testing.F)         { fuzz(f, "bonding", Bonding, nil) }
 func FuzzBonds(f *testing.F)           { fuzz(f, "bonds", Bonds, nil) }
+func FuzzReadings(f *testing.F)        { fuzz(f, "readings", Readings, nil) }
+func FuzzHardware(f *testing.F)        { fuzz(f, "hardware", HardwareOutput, nil) }
 func FuzzFacts(f *testing.F)           { fuzz(f, "facts", Facts, nil) }
 
 func FuzzIperf3(f *testing.F) {

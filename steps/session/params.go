@@ -66,6 +66,7 @@ func own() []steps.Param {
 		iterations,
 		number("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
 		port("PORT", "18515", "TCP port over which perftest's two ends meet"),
+		port("SPEED_PORT", "18519", "the same for the checklist's own test, rail-speed"),
 		number("PINGS", "3", "packets", "how many packets ping sends over each rail, of each size", 1, 100),
 	}
 

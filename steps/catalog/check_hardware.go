@@ -1,0 +1,431 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// The checks of the adapter: its PCIe links, its drivers, its power and its heat.
+
+// readBoth is what a check's script printed on both nodes. done is true where there
+// is nothing to judge, and then v is the verdict.
+func readBoth[T any](c steps.Cell, r steps.Result, rep *report) (read [2]T, v steps.Verdict, done bool) {
+	if v, done := gate(c, r); done {
+		return read, v, true
+	}
+	outputs, ok := onBoth(r, rep)
+	for _, e := range steps.Ends {
+		o, there := outputs[e]
+		if !there || exited(r, o, rep) {
+			ok = false
+			continue
+		}
+		good := false
+		read[e], good = value[T](r, o, rep)
+		ok = ok && good
+	}
+	if !ok {
+		return read, rep.verdict(), true
+	}
+	return read, v, false
+}
+
+// unseen is a verdict on what a check could not look at: nothing that it needs is
+// there, or it may not be read.
+func unseen(rep report, format string, args ...any) steps.Verdict {
+	v := rep.verdict()
+	if v.Grade == steps.Pass {
+		v.Grade, v.Reason = steps.Skipped, sentences([]string{capital(fmt.Sprintf(format, args...))})
+	}
+	return v
+}
+
+// sortedNames are a table's names in order, in which rocep1s0f0 comes before
+// roceP2p1s0f0 as the first half before the second.
+func sortedNames[T any](m map[string]T) []string {
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
+}
+
+// A pcieLink is what a script prints of an RDMA device's PCIe link.
+type pcieLink struct {
+	dev, half          string
+	gtps, most, slot   float64
+	width, best, wired int
+}
+
+var pcieForm = regexp.MustCompile(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
+
+func readLink(dev, text string) (l pcieLink, ok bool) {
+	m := pcieForm.FindStringSubmatch(text)
+	if m == nil {
+		return l, false
+	}
+	// What the pattern let through is a number; a slot that isn't told is 0.
+	float := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
+	whole := func(s string) int { v, _ := strconv.Atoi(s); return v }
+	l = pcieLink{
+		dev: dev, half: m[1], gtps: float(m[2]), width: whole(m[3]), most: float(m[4]), best: whole(m[5]),
+		slot: float(m[6]), wired: whole(m[7]),
+	}
+	return l, l.gtps > 0 && l.width > 0 && l.most > 0 && l.best > 0
+}
+
+func (l pcieLink) ceiling() float64 { return pcieGbps(l.gtps, l.width) }
+
+// pcieGbps is what a PCIe link lets through, in Gb/s.
+func pcieGbps(gtps float64, width int) float64 {
+	c, _ := probe.Ceiling(steps.Rail{PCI: steps.PCI{GTps: gtps, Width: width}})
+	return c
+}
+
+// judgePCIeLink: every PCIe link is as fast and as wide as its adapter could be.
+func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	facts, v, done := readBoth[map[string]string](c, r, &rep)
+	if done {
+		return v
+	}
+	links, soft := 0, 0
+	var kinds, shared []string
+	for _, e := range steps.Ends {
+		node := nodeName(r.Rig, e)
+		byHalf := map[string][]pcieLink{}
+		for _, dev := range sortedNames(facts[e]) {
+			text := facts[e][dev]
+			switch l, ok := readLink(dev, text); {
+			case dev == "devices":
+			case text == "no PCIe link":
+				soft++
+			case !ok:
+				rep.at(r.Rig, e, steps.Inconclusive, "%s on %s does not tell how fast its PCIe link is: %s", dev, node, text)
+			default:
+				links++
+				byHalf[l.half] = append(byHalf[l.half], l)
+				best := float64(l.best)
+				rep.show(fmt.Sprintf("%s %s, %s at %s", node, dev, probe.Slot(l.gtps, l.width), l.half), l.width, "lanes",
+					&steps.Expected{Min: &best, From: "what the device can do: " + probe.Slot(l.most, l.best)})
+				if kind := probe.Slot(l.gtps, l.width); !slices.Contains(kinds, kind) {
+					kinds = append(kinds, kind)
+				}
+			}
+		}
+		for _, half := range sortedNames(byHalf) {
+			together := byHalf[half]
+			judgeHalf(r.Rig, e, together, &rep)
+			if e == steps.Here && len(together) > 1 {
+				shared = append(shared, fmt.Sprintf("%s share %s (at most %.0f Gb/s together)", and(devs(together)), half, together[0].ceiling()))
+			}
+		}
+	}
+	switch {
+	case links == 0 && len(rep.findings) == 0 && soft > 0:
+		return rep.verdict("no RDMA device here has a PCIe link: they are soft-RoCE, which a processor does")
+	case links == 0 && len(rep.findings) == 0:
+		return unseen(rep, "neither node has an RDMA device, so there is no PCIe link to look at")
+	}
+	together := "no two rails share a PCIe link"
+	if shared != nil {
+		together = strings.Join(shared, ", ")
+	}
+	return rep.verdict(fmt.Sprintf("all %d RDMA devices have the PCIe link that they can have: %s", links, and(kinds)), together)
+}
+
+func devs(links []pcieLink) []string {
+	var names []string
+	for _, l := range links {
+		names = append(names, l.dev)
+	}
+	return names
+}
+
+// judgeHalf looks at a PCIe link, which several devices may share.
+func judgeHalf(rig steps.Rig, e steps.End, links []pcieLink, rep *report) {
+	l := links[0]
+	got, could := l.ceiling(), pcieGbps(l.most, l.best)
+	if got >= 0.99*could {
+		return
+	}
+	why := "Both ends of it can do more: power the node off for a minute, and seat the card again"
+	if slot := pcieGbps(l.slot, l.wired); slot > 0 && slot <= 1.01*got {
+		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", probe.Slot(l.slot, l.wired))
+	}
+	rep.at(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at %.0f Gb/s. %s", and(devs(links)), nodeName(rig, e),
+		l.half, probe.Slot(l.gtps, l.width), probe.Slot(l.most, l.best), got, why)
+}
+
+// logRead says that the node let the kernel's log be read.
+func logRead(h parse.Hardware) bool { return h.Facts["kernel log"] == "read" }
+
+// judgeAdapterPresent: the adapters' functions have their driver and their RDMA
+// devices, as many on one node as on the other.
+func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	read, v, done := readBoth[parse.Hardware](c, r, &rep)
+	if done {
+		return v
+	}
+	var devices [2][]string
+	for _, e := range steps.Ends {
+		node, facts := nodeName(r.Rig, e), read[e].Facts
+		with := map[string]bool{} // PCI functions that have an RDMA device
+		var lost, bare, functions []string
+		for _, name := range sortedNames(facts) {
+			if dev, ok := strings.CutPrefix(name, "device "); ok {
+				devices[e] = append(devices[e], dev)
+				with[facts[name]] = true
+			}
+		}
+		for _, name := range sortedNames(facts) {
+			pci, ok := strings.CutPrefix(name, "function ")
+			if !ok {
+				continue
+			}
+			functions = append(functions, pci)
+			switch {
+			case facts[name] == "none":
+				lost = append(lost, pci)
+			case !with[pci]:
+				bare = append(bare, pci)
+			}
+		}
+		has := "have"
+		if len(lost)+len(bare) == 1 {
+			has = "has"
+		}
+		rep.show(node+" RDMA devices", len(devices[e]), "devices: "+or(strings.Join(devices[e], ", "), "none"), nil)
+		rep.show(node+" functions", or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
+		switch {
+		case lost != nil:
+			rep.at(r.Rig, e, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: nothing else brings the adapter back", and(lost), node, has, lastWord(read[e].Log, lost))
+			continue
+		case len(devices[e]) == 0 && functions == nil:
+			rep.at(r.Rig, e, steps.Fail, "%s has no RDMA device, and no ConnectX on its PCI bus. A DGX Spark switches the adapter off while no cable is plugged in; elsewhere a restart may bring it back", node)
+			continue
+		case bare != nil:
+			rep.at(r.Rig, e, steps.Warn, "%s of %s %s a driver and no RDMA device. The module mlx5_ib is missing (modprobe mlx5_ib), or two functions were made one by a bond (RoCE LAG)", and(bare), node, has)
+		}
+		if told := complaint(read[e].Log); told != "" {
+			rep.at(r.Rig, e, steps.Warn, "the adapter of %s works and has complained: %s. Look at its temperature, and at what was going on then", node, told)
+		}
+	}
+	if a, b := len(devices[0]), len(devices[1]); a != b {
+		rep.add(steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't use", nodeName(r.Rig, steps.Here), a, nodeName(r.Rig, steps.Peer), b)
+	}
+	note := "every function of a ConnectX has its driver"
+	if !logRead(read[0]) || !logRead(read[1]) {
+		note += "; the kernel's log could not be read on both nodes"
+	}
+	return rep.verdict(fmt.Sprintf("%d RDMA devices on each node: %s", len(devices[0]), strings.Join(devices[0], ", ")), note)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// lastWord is what the kernel's log has last said about functions before they went.
+func lastWord(log []parse.KernelEvent, functions []string) string {
+	for _, l := range slices.Backward(log) {
+		if slices.Contains(functions, l.Device) && slices.Contains([]string{"firmware-error", "high-temperature", "device-removed"}, l.Kind) {
+			return " (the kernel's log: " + logText(l) + ")"
+		}
+	}
+	return ""
+}
+
+// logText is a line of the log without its driver and its device.
+func logText(l parse.KernelEvent) string {
+	text := l.Text
+	if _, after, ok := strings.Cut(text, l.Device+": "); ok && l.Device != "" {
+		text = after
+	}
+	return strings.TrimRight(logPlace.ReplaceAllString(text, ""), ". ")
+}
+
+// logPlace is where in the driver a line was written: poll_health:838:(pid 0): .
+var logPlace = regexp.MustCompile(`^\w+:\d+:\(pid \d+\): `)
+
+// complaint is what the log has of a device that is there: an error of its firmware
+// that no loading of the driver followed, or one of PCIe that was not corrected.
+func complaint(log []parse.KernelEvent) string {
+	last := map[string]string{} // by device
+	for _, l := range log {
+		switch l.Kind {
+		case "firmware-error", "device-removed":
+			last[l.Device] = logText(l)
+		case "driver-loaded":
+			delete(last, l.Device)
+		case "pcie-error":
+			if strings.Contains(l.Text, "Uncorrect") {
+				last[l.Device] = logText(l)
+			}
+		}
+	}
+	for _, dev := range sortedNames(last) {
+		return strings.TrimLeft(dev+": "+last[dev], ": ")
+	}
+	return ""
+}
+
+// judgeAdapterPower says what adapters have complained of in the kernel's log: too
+// little power, and cables.
+func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	read, v, done := readBoth[parse.Hardware](c, r, &rep)
+	if done {
+		return v
+	}
+	var refused []string
+	lines := 0
+	for _, e := range steps.Ends {
+		node := nodeName(r.Rig, e)
+		if !logRead(read[e]) {
+			refused = append(refused, node)
+			continue
+		}
+		rep.show(node+" kernel log", len(read[e].Log), "lines about power, cables and links", nil)
+		lines += len(read[e].Log)
+		judgeAdapterLog(r.Rig, e, read[e].Log, &rep)
+	}
+	if refused != nil {
+		return unseen(rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm", and(refused), or(read[0].Facts["user"], "this user"))
+	}
+	return rep.verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is out, in %d lines of the kernels' logs", lines))
+}
+
+// judgeAdapterLog reads one node's log. What counts of a cable is the last word.
+func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *report) {
+	node := nodeName(rig, e)
+	short := map[string]int{} // watts, by PCI function
+	cable := map[string]parse.KernelEvent{}
+	for _, l := range log {
+		switch l.Kind {
+		case "insufficient-power":
+			// That a slot does not say what it has is no complaint.
+			if !strings.Contains(l.Text, "not advertised") {
+				short[l.Device] = l.Watts
+			}
+		case "cable-unplugged", "cable-error", "cable-plugged":
+			cable[l.Device] = l
+		}
+	}
+	if names := sortedNames(short); len(names) > 0 {
+		watts := short[names[0]]
+		rep.show(node+" slot power", watts, "W", &steps.Expected{From: "insufficient, say " + and(names)})
+		rep.at(rig, e, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Many adapters say so and are fast; where a module stays dark, or a good link moves 13 Gb/s, power the node off for a minute", and(names), node, watts)
+	}
+	var out, bad []string
+	for _, dev := range sortedNames(cable) {
+		l := cable[dev]
+		if !carriesRail(rig, e, dev) {
+			if l.Kind != "cable-plugged" {
+				rep.show(node+" "+dev, logText(l), "(nothing uses it)", nil)
+			}
+			continue
+		}
+		switch l.Kind {
+		case "cable-unplugged":
+			out = append(out, dev)
+		case "cable-error":
+			bad = append(bad, dev+" ("+logText(l)+")")
+		}
+	}
+	if out != nil {
+		rep.at(rig, e, steps.Warn, "%s on %s: the adapter says that its cable is unplugged; push it in at both ends until it clicks", and(out), node)
+	}
+	if bad != nil {
+		rep.at(rig, e, steps.Fail, "%s on %s: the adapter can't use the cable or its module. Take another one that its maker lists", and(bad), node)
+	}
+}
+
+// carriesRail says whether a PCI function's rail is used.
+func carriesRail(rig steps.Rig, e steps.End, pci string) bool {
+	for i, rail := range rig.Nodes[e].Rails {
+		if rail.PCI.Addr == pci {
+			return inUse(rig, e, i)
+		}
+	}
+	return false
+}
+
+// Temperatures of a ConnectX in degrees (ConnectX-5 EN user manual, thermal sensors;
+// report 004 saw the driver go at 110).
+const (
+	warmDegrees      = 105
+	criticalDegrees  = 115
+	emergencyDegrees = 130
+)
+
+// judgeAdapterTemperature holds the adapters' own sensors against their limits.
+func judgeAdapterTemperature(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	facts, v, done := readBoth[map[string]string](c, r, &rep)
+	if done {
+		return v
+	}
+	var silent, told []string
+	for _, e := range steps.Ends {
+		node, hottest, where := nodeName(r.Rig, e), 0.0, ""
+		for _, pci := range sortedNames(facts[e]) {
+			if pci == "adapters" {
+				continue
+			}
+			degrees, from, ok := temperature(facts[e][pci])
+			if !ok {
+				silent = append(silent, pci+" on "+node)
+				continue
+			}
+			rep.show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
+				&steps.Expected{Max: new(float64(warmDegrees)), From: "ConnectX thermal sensors: warning 105, critical 115, emergency 130"})
+			if degrees > hottest {
+				hottest, where = degrees, pci
+			}
+		}
+		if where == "" {
+			continue
+		}
+		told = append(told, fmt.Sprintf("%.0f degrees on %s", hottest, node))
+		switch {
+		case hottest >= emergencyDegrees:
+			rep.at(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 130 the card switches itself off. Stop all work on it and cool it now", where, node, hottest)
+		case hottest >= criticalDegrees:
+			rep.at(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 115 its firmware may switch it off. Give it air; the driver was seen to go at 110", where, node, hottest)
+		case hottest >= warmDegrees:
+			rep.at(r.Rig, e, steps.Warn, "%s on %s is at %.0f degrees: more than the 105 that it is made for. Give it air before the driver goes, at some 110", where, node, hottest)
+		}
+	}
+	switch {
+	case len(told) == 0 && silent == nil:
+		return unseen(rep, "there is no adapter with a sensor: no ConnectX is on the PCI bus of either node")
+	case silent != nil:
+		return unseen(rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's mft is missing or needs root", and(silent))
+	}
+	return rep.verdict("the adapters are cool enough: at most " + and(told) + ", below 105")
+}
+
+// temperature reads "58000 hwmon" or "58 mget_temp".
+func temperature(text string) (degrees float64, from string, ok bool) {
+	words := strings.Fields(text)
+	if len(words) != 2 {
+		return 0, "", false
+	}
+	degrees, err := strconv.ParseFloat(words[0], 64)
+	if words[1] == "hwmon" {
+		degrees /= 1000
+	}
+	// A sensor that is off says 0, or nonsense.
+	return degrees, words[1], err == nil && degrees > 0 && degrees < 250
+}
