@@ -176,7 +176,9 @@ func TestAdapterPower(t *testing.T) {
 }
 
 func TestAdapterTemperature(t *testing.T) {
-	at := func(heat string) string { return "0000:01:00.0: 58000 hwmon\n0002:01:00.0: " + heat + "\nadapters: 2\n" }
+	at := func(heat string) string {
+		return "0000:01:00.0: 58000 hwmon\n0002:01:00.0: " + heat + "\nadapters: 2\n"
+	}
 	good := at("61000 hwmon")
 	judged(t, "adapter-temperature", "facts", []checkCase{
 		{name: "good", here: good, peer: at("58 mget_temp"), grade: steps.Pass, words: []string{"61 degrees on spark-02 and 58 degrees on spark-01", "below 105"}},
