@@ -14,11 +14,11 @@ import (
 // keymap is every binding, by the screen on which it works. Keys, footer, help and
 // README all come from it.
 type keymap struct {
-	notebook, checklist, output, gauges []chapter
+	notebook, checklist, output, search, gauges []chapter
 }
 
 func newKeymap() keymap {
-	return keymap{notebook: notebookKeys(), checklist: checklistKeys(), output: outputKeys(), gauges: gaugeKeys()}
+	return keymap{notebook: notebookKeys(), checklist: checklistKeys(), output: outputKeys(), search: searchKeys(), gauges: gaugeKeys()}
 }
 
 // KeyTable lists the notebook's keys and what they do, as README shows them.
@@ -37,6 +37,8 @@ func (m *Model) chapters() []chapter {
 	switch {
 	case m.gauges == gaugeFull:
 		return m.keys.gauges
+	case m.page != nil && m.page.search.typing:
+		return m.keys.search
 	case m.page != nil:
 		return m.keys.output
 	case m.list.open:

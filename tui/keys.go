@@ -58,6 +58,7 @@ func notebookKeys() []chapter {
 		}},
 		{"look", []binding{
 			{Binding: bind("o", "open the selected cell's whole output; again, or esc, closes it", "o"), foot: key.Help{Key: "o", Desc: "output"}, rank: 9, act: (*Model).openOutput},
+			{Binding: bind("/", "look for something in the selected cell's output", "/"), act: (*Model).findInOutput},
 			{Binding: bind("e", "show or hide what the verdict rests on", "e"), foot: key.Help{Key: "e", Desc: "evidence"}, rank: 10, act: (*Model).toggleEvidence},
 			{Binding: bind("s", "show or fold a long script", "s"), act: (*Model).toggleScript},
 			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), foot: key.Help{Key: "g", Desc: "gauges"}, rank: 7, act: (*Model).cycleGauges},
@@ -99,7 +100,11 @@ func checklistKeys() []chapter {
 func outputKeys() []chapter {
 	return []chapter{
 		{"output", []binding{
-			{Binding: bind("o, esc", "close the output", "o", "esc"), foot: key.Help{Key: "o", Desc: "close"}, rank: 1, act: (*Model).closeOutput},
+			{Binding: bind("o", "close the output", "o"), foot: key.Help{Key: "o", Desc: "close"}, rank: 1, act: (*Model).closeOutput},
+			{Binding: bind("esc", "leave the search, or close the output", "esc"), act: (*Model).leaveOutput},
+			{Binding: bind("/", "look for something: capitals count where there is one", "/"), foot: key.Help{Key: "/", Desc: "search"}, rank: 5, act: (*Model).typeWords},
+			{Binding: bind("n", "the next place where it was found", "n"), foot: key.Help{Key: "n", Desc: "next"}, rank: 2, act: func(m *Model) tea.Cmd { return m.nextFound(1) }, when: (*Model).searching},
+			{Binding: bind("N", "the one before", "N"), act: func(m *Model) tea.Cmd { return m.nextFound(-1) }},
 			{Binding: bind("↓, j", "a line down", "down", "j"), foot: key.Help{Key: "↑↓", Desc: "scroll"}, rank: 3, act: func(m *Model) tea.Cmd { return m.turn(1) }},
 			{Binding: bind("↑, k", "a line up", "up", "k"), act: func(m *Model) tea.Cmd { return m.turn(-1) }},
 			{Binding: bind("pgdn, ctrl+f, space", "a page down", "pgdown", "ctrl+f", "space"), act: func(m *Model) tea.Cmd { return m.turn(m.pageHeight()) }},
@@ -116,6 +121,16 @@ func outputKeys() []chapter {
 		}},
 		everywhere(),
 	}
+}
+
+// searchKeys work while a search is typed; every other key is a letter of it.
+func searchKeys() []chapter {
+	return []chapter{{"search", []binding{
+		{Binding: bind("enter", "go on with n and N", "enter"), foot: key.Help{Key: "enter", Desc: "done"}, rank: 1, act: (*Model).keepSearch},
+		{Binding: bind("esc, ctrl+c", "leave the search", "esc", "ctrl+c"), foot: key.Help{Key: "esc", Desc: "leave"}, rank: 2, act: (*Model).dropSearch},
+		{Binding: bind("backspace", "take a letter back", "backspace"), act: (*Model).eraseSearch},
+		{Binding: bind("ctrl+u", "take all of it back", "ctrl+u"), foot: key.Help{Key: "ctrl+u", Desc: "empty"}, rank: 3, act: (*Model).emptySearch},
+	}}}
 }
 
 // gaugeKeys work while the gauges have the whole screen.

@@ -154,6 +154,7 @@ type page struct {
 	follow  bool        // stays at the end
 	run     steps.RunID // whose output top is a line of
 	dropped int         // lines that were gone when top was set
+	search  search
 }
 
 // New makes the screen of a session.

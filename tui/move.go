@@ -7,6 +7,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
 )
 
 // Where the selection goes and what the window over the notebook shows.
@@ -287,7 +288,11 @@ func (m *Model) slide(way int) tea.Cmd {
 // onPage is the opened output as cells draws it.
 func (m *Model) onPage() cells.Page {
 	c, _ := m.book.Tutorial.Cell(m.page.cell)
-	return cells.Page{Cell: c, State: m.pageState(), Names: m.names(), Top: m.page.top, Column: m.page.column}
+	p := m.page
+	return cells.Page{
+		Cell: c, State: m.pageState(), Names: m.names(), Top: p.top, Column: p.column,
+		Marks: func(line int, text string) []ink.Mark { return p.marks(p.dropped+line, text) },
+	}
 }
 
 func (m *Model) pageFirst() tea.Cmd {
@@ -311,6 +316,8 @@ func (m *Model) keepPage() {
 	case state.Run != m.page.run:
 		// A new run: what was read is gone.
 		m.page.run, m.page.top, m.page.column, m.page.follow = state.Run, 0, 0, true
+		m.page.search.again()
+		m.page.search.at, m.page.search.from = nowhere, view{follow: true}
 	case !m.page.follow:
 		m.page.top = max(0, m.page.top-(state.Output.Dropped()-m.page.dropped))
 	}
@@ -319,6 +326,7 @@ func (m *Model) keepPage() {
 		m.page.top = m.pageEnd()
 	}
 	m.page.top = min(m.page.top, m.pageEnd())
+	m.page.search.look(state.Output)
 	if state.Run == 0 {
 		m.page = nil
 	}

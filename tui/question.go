@@ -86,6 +86,11 @@ func (m *Model) paste(text string) tea.Cmd {
 		m.dirty = true
 		return nil
 	}
+	if m.page != nil && m.page.search.typing && !m.help && !m.quitting && len(m.questions) == 0 {
+		m.typeSearch(text)
+		m.dirty = true
+		return nil
+	}
 	if m.list.open && m.page == nil && !m.help && !m.quitting && len(m.questions) == 0 {
 		m.pasteSymptom(text)
 	}

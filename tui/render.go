@@ -388,13 +388,13 @@ func (m *Model) output(l layout) []string {
 	for i, s := range p.Lines(m.ink, l.noteWidth-1, height) {
 		lines = append(lines, " "+s+bar[i])
 	}
-	position := p.Position(height)
+	position, found := p.Position(height), m.searched()
 	if state.Log != "" {
 		position += " · all of it in "
 		// The folder is always the same: a narrow screen shows the end of the path.
-		position += ink.Tail(ink.Clean(state.Log), l.noteWidth-1-lipgloss.Width(position))
+		position += ink.Tail(ink.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
 	}
-	lines = append(lines, ink.Pad(" "+m.ink.Dim.Render(position), l.noteWidth+1))
+	lines = append(lines, ink.Pad(" "+found+m.ink.Dim.Render(position), l.noteWidth+1))
 	return fill(lines, l.noteHeight, l.noteWidth+1)
 }
 

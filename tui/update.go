@@ -86,6 +86,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.helpKey(msg)
 	case m.palette.open:
 		return m.paletteKey(msg)
+	case m.page != nil && m.page.search.typing:
+		return m.searchKey(msg)
 	case m.list.typing && m.page == nil:
 		return m.symptomKey(msg)
 	default:

@@ -18,6 +18,14 @@ type Page struct {
 	Names  [2]string
 	Top    int // first line shown
 	Column int // first column shown
+	// Marks are what a search has found in a line's text, or in the beginning of it.
+	Marks func(line int, text string) []ink.Mark
+}
+
+// Room is how many columns of a line's text a window of width columns shows.
+func (p Page) Room(width int) int {
+	t := newTags(p.Cell, p.Names, width)
+	return max(1, width-lipgloss.Width(t.of(steps.OutputLine{}))-2)
 }
 
 // Lines draws the window, exactly height lines of width columns.
@@ -25,8 +33,12 @@ func (p Page) Lines(k *ink.Ink, width, height int) []string {
 	out := p.State.Output
 	t := newTags(p.Cell, p.Names, width)
 	lines := make([]string, 0, height)
-	for _, l := range out.Lines(p.Top, height) {
-		lines = append(lines, ink.Pad(outputLine(k, l, t, nil, p.Column, width), width))
+	for i, l := range out.Lines(p.Top, height) {
+		var marks []ink.Mark
+		if p.Marks != nil {
+			marks = p.Marks(p.Top+i, ink.Head(l.Text, p.Column+width))
+		}
+		lines = append(lines, ink.Pad(outputLine(k, l, t, marks, p.Column, width), width))
 	}
 	for len(lines) < height {
 		lines = append(lines, strings.Repeat(" ", width))

@@ -74,6 +74,19 @@ func Fold(s string, width int) []string {
 // bytes in two.
 const bytesPerColumn = 32
 
+// Head is enough of s to fill columns columns: a line of output has up to 16 kB, and
+// looking at all of it for the little that is seen is most of a frame's time.
+func Head(s string, columns int) string {
+	n := max(1, columns) * bytesPerColumn
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
 const tabStop = 8
 
 // Clean makes one line of s that moves nothing on a terminal but its cursor to

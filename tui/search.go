@@ -1,0 +1,410 @@
+package tui
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A search through an opened output. Lines are numbered from the run's first one, so
+// that what was found stays found while old lines are dropped; and each is looked at
+// once, when it comes or when the words change.
+type search struct {
+	typing bool
+	needle needle
+	hits   []hit // lines that have it, in order
+	total  int   // how often it was found in them
+	read   int   // the first line that was not looked at yet
+	at     spot  // where the search stands
+	from   view  // what was seen before it began
+	old    string
+}
+
+// A hit is a line in which the words are, so often.
+type hit struct{ line, times int }
+
+// A spot is one place where they are: the nth in a line, from 1.
+type spot struct{ line, nth int }
+
+var nowhere = spot{}
+
+// A view is what is seen of a run's output, from a line and a column on.
+type view struct {
+	line, column int
+	follow       bool
+}
+
+// A needle is what is looked for: without minding case unless it has a capital.
+type needle struct {
+	words string
+	exact bool
+	// fold finds what is not plain ASCII: of that a letter's two cases may have
+	// different lengths.
+	fold *regexp.Regexp
+	low  []byte // a line in lower case
+}
+
+func newNeedle(words string) needle {
+	n := needle{words: words, exact: strings.ContainsFunc(words, unicode.IsUpper)}
+	if !n.exact && strings.ContainsFunc(words, notASCII) {
+		n.fold = regexp.MustCompile("(?i)" + regexp.QuoteMeta(words))
+	}
+	return n
+}
+
+func notASCII(r rune) bool { return r >= utf8.RuneSelf }
+
+// in gives the places of the words in a text, in order and not overlapping, until
+// visit has had enough.
+func (n *needle) in(text string, visit func(from, to int) bool) {
+	if n.words == "" {
+		return
+	}
+	if n.fold != nil {
+		if !strings.ContainsFunc(text, notASCII) {
+			return // most lines, and an expression takes its time
+		}
+		for at := 0; ; {
+			place := n.fold.FindStringIndex(text[at:])
+			if place == nil || !visit(at+place[0], at+place[1]) {
+				return
+			}
+			at += place[1]
+		}
+	}
+	index := func(at int) int { return strings.Index(text[at:], n.words) }
+	if !n.exact {
+		n.low = append(n.low[:0], text...)
+		for i, c := range n.low {
+			// The bytes of other letters are never those of one of these.
+			if c >= 'A' && c <= 'Z' {
+				n.low[i] = c + 'a' - 'A'
+			}
+		}
+		words := []byte(n.words)
+		index = func(at int) int { return bytes.Index(n.low[at:], words) }
+	}
+	for at := 0; ; {
+		i := index(at)
+		if i < 0 || !visit(at+i, at+i+len(n.words)) {
+			return
+		}
+		at += i + len(n.words)
+	}
+}
+
+func (n *needle) count(text string) int {
+	times := 0
+	n.in(text, func(int, int) bool {
+		times++
+		return true
+	})
+	return times
+}
+
+// sought starts looking for other words.
+func (s *search) sought(words string) {
+	s.needle, s.at = newNeedle(words), nowhere
+	s.again()
+}
+
+// again forgets what was found.
+func (s *search) again() { s.hits, s.total, s.read = nil, 0, 0 }
+
+// look takes in lines that it has not seen, and leaves out those that are gone.
+func (s *search) look(out steps.Scroll) {
+	if s.needle.words == "" {
+		return
+	}
+	first := out.Dropped()
+	gone := 0
+	for gone < len(s.hits) && s.hits[gone].line < first {
+		s.total -= s.hits[gone].times
+		gone++
+	}
+	s.hits = s.hits[gone:]
+	s.read = max(s.read, first)
+	for _, l := range out.Lines(s.read-first, out.Len()) {
+		if times := s.needle.count(l.Text); times > 0 {
+			s.hits = append(s.hits, hit{s.read, times})
+			s.total += times
+		}
+		s.read++
+	}
+	if s.at.line < first {
+		s.at = nowhere
+	}
+}
+
+// next is the spot after another one, or before it; the first that is tried after
+// the last one is the first. wrapped says that it went on at the other end.
+func (s *search) next(from spot, way int) (to spot, wrapped bool) {
+	if len(s.hits) == 0 {
+		return nowhere, false
+	}
+	i, on := slices.BinarySearchFunc(s.hits, from.line, func(h hit, line int) int { return h.line - line })
+	if way > 0 {
+		switch {
+		case on && from.nth < s.hits[i].times:
+			return spot{from.line, from.nth + 1}, false
+		case on:
+			i++
+		}
+		if i < len(s.hits) {
+			return spot{s.hits[i].line, 1}, false
+		}
+		return spot{s.hits[0].line, 1}, true
+	}
+	if on && from.nth > 1 {
+		return spot{from.line, from.nth - 1}, false
+	}
+	wrapped = i == 0
+	if wrapped {
+		i = len(s.hits)
+	}
+	h := s.hits[i-1]
+	return spot{h.line, h.times}, wrapped
+}
+
+// number counts the spots up to the one where the search stands.
+func (s *search) number() int {
+	n := 0
+	for _, h := range s.hits {
+		if h.line >= s.at.line {
+			break
+		}
+		n += h.times
+	}
+	return n + s.at.nth
+}
+
+// maxNeedle bounds what a paste can bring, in bytes.
+const maxNeedle = 200
+
+// typeWords begins to type what is looked for.
+func (m *Model) typeWords() tea.Cmd {
+	s := &m.page.search
+	if s.typing {
+		return nil
+	}
+	// Keys that are typed must not become commands because the next cell has begun.
+	m.follow = false
+	s.typing, s.old = true, s.needle.words
+	s.from = view{m.page.dropped + m.page.top, m.page.column, m.page.follow}
+	s.sought("")
+	return nil
+}
+
+// findInOutput opens the selected cell's output to look for something in it.
+func (m *Model) findInOutput() tea.Cmd {
+	cmd := m.openOutput()
+	if m.page == nil {
+		return cmd
+	}
+	return tea.Batch(cmd, m.typeWords())
+}
+
+// searchKey is a key while the words are typed.
+func (m *Model) searchKey(msg tea.KeyPressMsg) tea.Cmd {
+	for _, c := range m.keys.search {
+		for _, b := range c.bindings {
+			if slices.Contains(b.Keys(), msg.String()) {
+				return b.act(m)
+			}
+		}
+	}
+	m.typeSearch(msg.Text)
+	return nil
+}
+
+// typeSearch adds to the words. Of a pasted text only the first line counts.
+func (m *Model) typeSearch(text string) {
+	text, _, _ = strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
+	words := m.page.search.needle.words
+	for _, r := range strings.ToValidUTF8(text, "") {
+		if !unicode.IsControl(r) && len(words) < maxNeedle {
+			words += string(r)
+		}
+	}
+	m.lookFor(words)
+}
+
+// lookFor changes the words and shows the first place from where the search began.
+func (m *Model) lookFor(words string) {
+	p := m.page
+	s := &p.search
+	if words == s.needle.words {
+		return
+	}
+	s.sought(words)
+	s.look(m.pageState().Output)
+	p.view(s.from)
+	if to, _ := s.next(spot{p.dropped + p.top, 0}, 1); to != nowhere {
+		m.goTo(to)
+	}
+	m.dirty = true
+}
+
+func (p *page) view(v view) {
+	p.top, p.column, p.follow = max(0, v.line-p.dropped), v.column, v.follow
+}
+
+func (m *Model) eraseSearch() tea.Cmd {
+	words := []rune(m.page.search.needle.words)
+	if len(words) == 0 {
+		return m.dropSearch()
+	}
+	m.lookFor(string(words[:len(words)-1]))
+	return nil
+}
+
+func (m *Model) emptySearch() tea.Cmd {
+	m.lookFor("")
+	return nil
+}
+
+// keepSearch ends the typing. Without a word it goes on with the last ones.
+func (m *Model) keepSearch() tea.Cmd {
+	s := &m.page.search
+	s.typing = false
+	if s.needle.words != "" {
+		if s.total == 0 {
+			m.notice = "nothing found"
+		}
+		return nil
+	}
+	if s.old == "" {
+		return nil
+	}
+	m.lookFor(s.old)
+	return m.nextFound(1)
+}
+
+// dropSearch leaves the search and shows what was seen before it.
+func (m *Model) dropSearch() tea.Cmd {
+	p := m.page
+	p.view(p.search.from)
+	p.search = search{}
+	m.keepPage()
+	return nil
+}
+
+// leaveOutput is esc: first out of a search, then out of the output.
+func (m *Model) leaveOutput() tea.Cmd {
+	if m.page.search.needle.words == "" {
+		return m.closeOutput()
+	}
+	m.page.search = search{}
+	return nil
+}
+
+// searching says that n does something.
+func (m *Model) searching() bool { return m.page != nil && m.page.search.needle.words != "" }
+
+// nextFound goes to the next place, or to the one before.
+func (m *Model) nextFound(way int) tea.Cmd {
+	p := m.page
+	s := &p.search
+	switch {
+	case s.needle.words == "":
+		m.notice = "/ looks for something"
+		return nil
+	case s.total == 0:
+		m.notice = "nothing found"
+		return nil
+	}
+	from := s.at
+	if top := p.dropped + p.top; from.line < top || from.line >= top+m.pageHeight() {
+		// One has moved on since: what is seen counts.
+		from = spot{top, 0}
+		if way < 0 {
+			from = spot{top + m.pageHeight(), 1}
+		}
+	}
+	to, wrapped := s.next(from, way)
+	if wrapped {
+		m.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
+	}
+	m.goTo(to)
+	return nil
+}
+
+// goTo shows a spot: its line, and the part of a long line in which it is.
+func (m *Model) goTo(to spot) {
+	p := m.page
+	p.search.at = to
+	line := to.line - p.dropped
+	if h := m.pageHeight(); line < p.top || line >= p.top+h {
+		p.top = max(0, min(line-h/3, m.pageEnd()))
+	}
+	p.follow = false
+	lines := m.pageState().Output.Lines(line, 1)
+	if len(lines) == 0 {
+		return
+	}
+	from, end, nth := 0, 0, 0
+	p.search.needle.in(lines[0].Text, func(a, b int) bool {
+		from, end = a, b
+		nth++
+		return nth < to.nth
+	})
+	from, end = columns(lines[0].Text[:from]), columns(lines[0].Text[:end])
+	room := m.onPage().Room(m.layout().noteWidth - 1)
+	if from >= p.column && end < p.column+room {
+		return
+	}
+	p.column = 0
+	if end >= room {
+		p.column = max(0, from-room/3)
+	}
+}
+
+func columns(s string) int { return ansi.StringWidth(ink.Clean(s)) }
+
+// marks are what was found in a line of the opened output, so far as it can be seen.
+func (p *page) marks(line int, text string) []ink.Mark {
+	if p.search.needle.words == "" {
+		return nil
+	}
+	var marks []ink.Mark
+	p.search.needle.in(text, func(from, to int) bool {
+		marks = append(marks, ink.Mark{From: from, To: to, Here: p.search.at == spot{line, len(marks) + 1}})
+		return true
+	})
+	return marks
+}
+
+// searched tells what is looked for and how often it is there; empty where nothing is.
+func (m *Model) searched() string {
+	s := &m.page.search
+	if !s.typing && s.needle.words == "" {
+		return ""
+	}
+	k := m.ink
+	text, gap := k.Accent.Render("/"+ink.Clean(s.needle.words)), "  "
+	if s.typing {
+		gap = k.Cursor.Render(" ") + " "
+	}
+	text += gap
+	switch {
+	case s.needle.words == "":
+	case s.total == 0:
+		text += k.Warn.Render("nothing found")
+	case s.at == nowhere:
+		text += k.Strong.Render(fmt.Sprintf("%s found", cells.Thousands(s.total)))
+	default:
+		text += k.Strong.Render(fmt.Sprintf("%s of %s", cells.Thousands(s.number()), cells.Thousands(s.total)))
+	}
+	return text + "  "
+}
