@@ -29,7 +29,7 @@ func TestFirewall(t *testing.T) {
 		return ruleset("table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy " + policy + ";\n" + rules + "\n\t}\n\n\tchain rails {\n\t\ttcp dport 18515 reject\n\t}\n}\n")
 	}
 	const rails = `iifname { "enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0", "enP2p1s0f1np1" } `
-	runCases(t, judgeFirewall, map[string]checkCase{
+	runCases(t, judgeFirewall, map[string]textCase{
 		"not loaded":      {none, none, steps.Pass, []string{"no packet filter is loaded"}},
 		"not told":        {none, "service ufw: inactive\n", steps.Inconclusive, []string{"spark-01 does not tell"}},
 		"no root":         {none, "loaded: nf_tables\nrules: only root may read them\n", steps.Skipped, []string{"spark-01", "only root may read"}},

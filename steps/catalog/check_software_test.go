@@ -22,14 +22,14 @@ func checkedFacts(here, peer string) steps.Result {
 	return checked(spark(), parse.Facts, here, peer)
 }
 
-// A checkCase is what a check has to say of two texts.
-type checkCase struct {
+// A textCase is what a check has to say of two texts.
+type textCase struct {
 	here, peer string
 	grade      steps.Grade
 	words      []string
 }
 
-func runCases(t *testing.T, judge steps.Judge, cases map[string]checkCase) {
+func runCases(t *testing.T, judge steps.Judge, cases map[string]textCase) {
 	t.Helper()
 	for name, c := range cases {
 		want(t, name, judge(steps.Cell{}, checkedFacts(c.here, c.peer)), c.grade, c.words...)
@@ -88,7 +88,7 @@ func TestToolsPresent(t *testing.T) {
 		}
 		return text
 	}
-	runCases(t, judgeToolsPresent, map[string]checkCase{
+	runCases(t, judgeToolsPresent, map[string]textCase{
 		"all":     {all, all, steps.Pass, []string{"both nodes have the commands"}},
 		"needed":  {all, lacks("tool ib_write_bw", "tool ib_write_lat"), steps.Fail, []string{"spark-01 has no ib_write_bw and ib_write_lat", "install perftest"}},
 		"one end": {lacks("tool nixlbench"), all, steps.Warn, []string{"spark-02 has no nixlbench", "spark-01 has it"}},
@@ -116,7 +116,7 @@ func ucxDomains(devs ...string) string {
 var allDevs = []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"}
 
 func TestVersions(t *testing.T) {
-	cases := map[string]checkCase{
+	cases := map[string]textCase{
 		"equal":    {setup, setup, steps.Pass, []string{"UCX 1.21.0", "perftest 6.06", "nixlbench 1.2.0", "NIXL for Python 1.4.0", "28.45.4028"}},
 		"UCX":      {setup, amended(t, setup, "version: 1.21.0", "version: 1.16.0"), steps.Warn, []string{"UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}},
 		"perftest": {setup, amended(t, setup, "6.06", "6.21"), steps.Warn, []string{"perftest is 6.06 on spark-02 and 6.21 on spark-01"}},
@@ -145,18 +145,18 @@ func TestUCXBuild(t *testing.T) {
 	down.Nodes[steps.Peer].Rails[1].State = "DOWN"
 	for name, c := range map[string]struct {
 		rig steps.Rig
-		checkCase
+		textCase
 	}{
-		"right":     {spark(), checkCase{good, good, steps.Pass, []string{"UCX 1.21.0 on both", "rc on the rails"}}},
-		"release":   {spark(), checkCase{good, amended(t, good, "version: 1.21.0", "version: 1.16.0"), steps.Fail, []string{"1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}}},
-		"options":   {spark(), checkCase{good, amended(t, good, " --enable-mt", ""), steps.Warn, []string{"built differently", "--enable-mt"}}},
-		"no verbs":  {spark(), checkCase{good, setup + ucxDomains(), steps.Fail, []string{"UCX on spark-01 has no verbs", "--with-verbs"}}},
-		"one rail":  {spark(), checkCase{setup + ucxDomains(allDevs[:3]...), good, steps.Fail, []string{"UCX on spark-02 has no rc on roceP2p1s0f1"}}},
-		"port down": {down, checkCase{good, setup + ucxDomains(allDevs[0], allDevs[2], allDevs[3]), steps.Pass, nil}},
-		"library":   {spark(), checkCase{good, amended(t, good, "linked libucs: /lib/aarch64-linux-gnu", "linked libucs: /usr/local/ucx/lib"), steps.Warn, []string{"ucx_info on spark-01 is linked with the libucs of /usr/local/ucx/lib", "two UCX"}}},
-		"neither":   {spark(), checkCase{none, none, steps.Skipped, []string{"neither node has a ucx_info"}}},
-		"one":       {spark(), checkCase{good, none, steps.Warn, []string{"spark-01 has no ucx_info", "1.21.0"}}},
-		"unread":    {spark(), checkCase{good, "tool ucx_info: /usr/bin/ucx_info\n", steps.Fail, []string{"UCX on spark-01 has no verbs", "can't be read"}}},
+		"right":     {spark(), textCase{good, good, steps.Pass, []string{"UCX 1.21.0 on both", "rc on the rails"}}},
+		"release":   {spark(), textCase{good, amended(t, good, "version: 1.21.0", "version: 1.16.0"), steps.Fail, []string{"1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}}},
+		"options":   {spark(), textCase{good, amended(t, good, " --enable-mt", ""), steps.Warn, []string{"built differently", "--enable-mt"}}},
+		"no verbs":  {spark(), textCase{good, setup + ucxDomains(), steps.Fail, []string{"UCX on spark-01 has no verbs", "--with-verbs"}}},
+		"one rail":  {spark(), textCase{setup + ucxDomains(allDevs[:3]...), good, steps.Fail, []string{"UCX on spark-02 has no rc on roceP2p1s0f1"}}},
+		"port down": {down, textCase{good, setup + ucxDomains(allDevs[0], allDevs[2], allDevs[3]), steps.Pass, nil}},
+		"library":   {spark(), textCase{good, amended(t, good, "linked libucs: /lib/aarch64-linux-gnu", "linked libucs: /usr/local/ucx/lib"), steps.Warn, []string{"ucx_info on spark-01 is linked with the libucs of /usr/local/ucx/lib", "two UCX"}}},
+		"neither":   {spark(), textCase{none, none, steps.Skipped, []string{"neither node has a ucx_info"}}},
+		"one":       {spark(), textCase{good, none, steps.Warn, []string{"spark-01 has no ucx_info", "1.21.0"}}},
+		"unread":    {spark(), textCase{good, "tool ucx_info: /usr/bin/ucx_info\n", steps.Fail, []string{"UCX on spark-01 has no verbs", "can't be read"}}},
 	} {
 		want(t, name, judgeUCXBuild(steps.Cell{}, checked(c.rig, parse.NIXLSetupOutput, c.here, c.peer)), c.grade, c.words...)
 	}
@@ -164,10 +164,10 @@ func TestUCXBuild(t *testing.T) {
 
 func TestUCXSettings(t *testing.T) {
 	const none = "looked at: the environment\n"
-	set := func(lines string) checkCase { return checkCase{here: none, peer: none + lines} }
-	warns := func(c checkCase, words ...string) checkCase { c.grade, c.words = steps.Warn, words; return c }
-	passes := func(c checkCase) checkCase { c.grade, c.words = steps.Pass, []string{"from no rail"}; return c }
-	runCases(t, judgeUCXSettings, map[string]checkCase{
+	set := func(lines string) textCase { return textCase{here: none, peer: none + lines} }
+	warns := func(c textCase, words ...string) textCase { c.grade, c.words = steps.Warn, words; return c }
+	passes := func(c textCase) textCase { c.grade, c.words = steps.Pass, []string{"from no rail"}; return c }
+	runCases(t, judgeUCXSettings, map[string]textCase{
 		"nothing":         {none, none, steps.Pass, []string{"UCX chooses by itself"}},
 		"one rail":        warns(set("environment UCX_NET_DEVICES: rocep1s0f0:1\n"), "the environment on spark-01 sets UCX_NET_DEVICES=rocep1s0f0:1", "1 of the 4 rails"),
 		"in a file":       warns(set("/etc/environment UCX_NET_DEVICES: \"rocep1s0f0:1\"\nenvironment UCX_NET_DEVICES: rocep1s0f0:1\n"), "/etc/environment on spark-01 sets"),
@@ -191,7 +191,7 @@ func TestUCXSettings(t *testing.T) {
 func TestLibraries(t *testing.T) {
 	const none = "looked at: what is installed\n"
 	const good = none + "libraries ib_write_bw: found\nlibraries nixlbench: found\n"
-	runCases(t, judgeLibraries, map[string]checkCase{
+	runCases(t, judgeLibraries, map[string]textCase{
 		"found":   {good, good, steps.Pass, []string{"all libraries of ib_write_bw and nixlbench"}},
 		"missing": {good, amended(t, good, "nixlbench: found", "nixlbench: libetcd-cpp-api.so libgflags.so.2.2"), steps.Fail, []string{"nixlbench on spark-01", "libetcd-cpp-api.so and libgflags.so.2.2", "ldconfig"}},
 		"python":  {good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail, []string{"Python on spark-02 can't load NIXL", "libpython3.7m"}},
@@ -207,7 +207,7 @@ func TestMemlock(t *testing.T) {
 	bare := func(limit string) string {
 		return "limit: " + limit + "\nbuffer: 4294967296\ntool nixlbench: missing\n"
 	}
-	runCases(t, judgeMemlock, map[string]checkCase{
+	runCases(t, judgeMemlock, map[string]textCase{
 		"unlimited":   {nixl("unlimited"), nixl("unlimited"), steps.Pass, []string{"without a limit on spark-02"}},
 		"small":       {nixl("unlimited"), nixl("8192"), steps.Fail, []string{"spark-01", "8192 KiB", "4194304 KiB", "limits.conf"}},
 		"no NIXL":     {bare("8192"), bare("unlimited"), steps.Pass, []string{"8192 KiB on spark-02, enough for what perftest"}},
@@ -220,7 +220,7 @@ func TestMemlock(t *testing.T) {
 
 func TestFreeMemory(t *testing.T) {
 	const good = "MemTotal: 125446400\nMemAvailable: 118718500\nSwapTotal: 16777212\nSwapFree: 16777212\nCmaTotal: 65536\nCmaFree: 61440\nbuffer: 4294967296\nread: 1073741824\ntool nixlbench: /x\n"
-	runCases(t, judgeFreeMemory, map[string]checkCase{
+	runCases(t, judgeFreeMemory, map[string]textCase{
 		"free":    {good, good, steps.Pass, []string{"115936 MiB on spark-02"}},
 		"short":   {good, amended(t, good, "118718500", "716800"), steps.Fail, []string{"spark-01 has 700 MiB", "4608 MiB", "NIXL_DRAM_BUFFER"}},
 		"CMA":     {amended(t, good, "CmaFree: 61440", "CmaFree: 98304"), good, steps.Warn, []string{"spark-02", "98304", "65536", "wrong"}},
@@ -231,7 +231,7 @@ func TestFreeMemory(t *testing.T) {
 
 func TestSudoAccess(t *testing.T) {
 	const yes = "user: nvidia\nroot: yes\n"
-	runCases(t, judgeSudoAccess, map[string]checkCase{
+	runCases(t, judgeSudoAccess, map[string]textCase{
 		"yes":      {yes, yes, steps.Pass, []string{"without a password"}},
 		"password": {yes, "user: nvidia\nroot: a password is required\n", steps.Warn, []string{"on spark-01 sudo wants the password of nvidia", "railbench asks"}},
 		"none":     {"user: bob\nroot: there is no sudo\n", yes, steps.Warn, []string{"bob can't become root on spark-02", "there is no sudo"}},
