@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/session"
 )
 
 // A keeper saves a session's events, and tells on out what it can't save. A nil one
@@ -32,11 +35,50 @@ func (b *bench) keep(path string, out io.Writer) (*keeper, error) {
 		return nil, usage(err)
 	}
 	b.options.Runs = store.Runs()
+	b.takeParams(store.Book().Params, out)
 	b.options.Sample = true // the file has what the gauges showed
 	if len(store.Left) > 0 {
 		fmt.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
 	}
 	return &keeper{store: store, out: out, done: make(chan struct{})}, nil
+}
+
+// takeParams sets the parameters that the session was saved with, but for those that
+// were given now.
+func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
+	set := steps.Settings{All: b.options.Params, Cells: b.options.CellParams}
+	var took []string
+	take := func(cell, name, value string) {
+		if _, given := set.All[name]; given && cell == "" {
+			return
+		}
+		if _, given := set.Cells[cell][name]; given {
+			return
+		}
+		shown := name
+		if cell != "" {
+			shown = cell + "." + name
+		}
+		value, err := session.CheckParam(b.options.Tutorial, cell, name, value)
+		if err != nil {
+			fmt.Fprintf(out, "the session's parameter %s is left out: %v\n", shown, err)
+			return
+		}
+		set = set.With(cell, name, value)
+		took = append(took, shown+"="+value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(saved.All)) {
+		take("", name, saved.All[name])
+	}
+	for _, cell := range slices.Sorted(maps.Keys(saved.Cells)) {
+		for _, name := range slices.Sorted(maps.Keys(saved.Cells[cell])) {
+			take(cell, name, saved.Cells[cell][name])
+		}
+	}
+	if len(took) > 0 {
+		fmt.Fprintf(out, "the session's parameters: %s\n", strings.Join(took, " "))
+	}
+	b.options.Params, b.options.CellParams = set.All, set.Cells
 }
 
 // record is called before anybody is shown the events.

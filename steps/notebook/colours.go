@@ -5,26 +5,100 @@ import (
 	"html"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
 )
 
-// colours keeps of a line's escape sequences those that set colours and the weight
-// of letters (SGR), and nothing else that could control a terminal.
-func colours(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
-		return s
+// A tool's colours stand beside a line's text while railbench runs (runner.Span), and
+// as SGR sequences within it in the file: Jupyter draws those.
+
+// painted is a line with its colours as SGR sequences, and without any other byte
+// that could control a terminal.
+func painted(l steps.OutputLine) string {
+	text := plain(l.Text)
+	if len(l.Spans) == 0 || text != l.Text {
+		return text // what spans say of another text is not of this one
 	}
 	var b strings.Builder
-	eachPart(s, func(text, sgr string) {
-		b.WriteString(text)
-		if sgr != "" {
-			b.WriteString("\x1b[" + sgr + "m")
+	coloured := false
+	eachSpan(l, func(part string, style steps.Style) {
+		if coloured && style == (steps.Style{}) {
+			b.WriteString("\x1b[0m")
 		}
+		coloured = style != steps.Style{}
+		b.WriteString(sequenceOf(style) + part)
 	})
+	if coloured {
+		b.WriteString("\x1b[0m")
+	}
 	return b.String()
 }
 
-// plain is a line without any.
+// eachSpan gives the parts of a line that look alike. The first is plain, and may be
+// empty.
+func eachSpan(l steps.OutputLine, found func(part string, style steps.Style)) {
+	at, style := 0, steps.Style{}
+	for _, s := range l.Spans {
+		to := min(max(int(s.At), at), len(l.Text))
+		if to > at {
+			found(l.Text[at:to], style)
+		}
+		at, style = to, s.Style
+	}
+	found(l.Text[at:], style)
+}
+
+// sequenceOf sets a style whatever was set before.
+func sequenceOf(s steps.Style) string {
+	if s == (steps.Style{}) {
+		return ""
+	}
+	codes := []string{"0"}
+	for i, a := range []runner.Attr{runner.Bold, runner.Faint, runner.Italic, runner.Underline} {
+		if s.Attr&a != 0 {
+			codes = append(codes, strconv.Itoa(i+1))
+		}
+	}
+	colour := func(c steps.Color, base int) {
+		if n, ok := c.Index(); ok {
+			switch {
+			case n < 8:
+				codes = append(codes, strconv.Itoa(base+int(n)))
+			case n < 16:
+				codes = append(codes, strconv.Itoa(base+60+int(n)-8))
+			default:
+				codes = append(codes, fmt.Sprintf("%d;5;%d", base+8, n))
+			}
+		} else if r, g, b, ok := c.RGB(); ok {
+			codes = append(codes, fmt.Sprintf("%d;2;%d;%d;%d", base+8, r, g, b))
+		}
+	}
+	colour(s.Fg, 30)
+	colour(s.Bg, 40)
+	return "\x1b[" + strings.Join(codes, ";") + "m"
+}
+
+// unpainted takes a line of a file apart: its text, and its colours.
+func unpainted(s string) (text string, spans []steps.Span) {
+	var b strings.Builder
+	var now, before steps.Style
+	eachPart(s, func(part, sgr string) {
+		if part != "" && now != before {
+			spans = append(spans, steps.Span{At: int32(b.Len()), Style: now})
+			before = now
+		}
+		b.WriteString(part)
+		setStyle(&now, sgr)
+	})
+	return b.String(), spans
+}
+
+// plain is a text without anything that could control a terminal.
 func plain(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+		return s
+	}
 	var b strings.Builder
 	eachPart(s, func(text, _ string) { b.WriteString(text) })
 	return b.String()
@@ -94,19 +168,70 @@ func sequence(s string) (sgr, rest string) {
 	}
 }
 
-// spans is a line as HTML, its colours as classes of the page.
-func spans(s string) string {
-	var b strings.Builder
-	var p pen
-	eachPart(s, func(text, sgr string) {
-		if text != "" {
-			if class, style := p.look(); class != "" || style != "" {
-				fmt.Fprintf(&b, "<span%s%s>%s</span>", attribute("class", class), attribute("style", style), html.EscapeString(text))
+// setStyle applies the numbers of an SGR sequence as sequenceOf writes them. What
+// another program wrote in another form is plain.
+func setStyle(s *steps.Style, sgr string) {
+	if sgr == "" {
+		return
+	}
+	var codes []int
+	for f := range strings.SplitSeq(sgr, ";") {
+		n, err := strconv.ParseUint(f, 10, 8)
+		if err != nil {
+			return
+		}
+		codes = append(codes, int(n))
+	}
+	for i := 0; i < len(codes); i++ {
+		switch c := codes[i]; {
+		case c == 0:
+			*s = steps.Style{}
+		case c >= 1 && c <= 4:
+			s.Attr |= runner.Bold << (c - 1)
+		case c >= 30 && c <= 37:
+			s.Fg = runner.Indexed(uint8(c - 30))
+		case c >= 90 && c <= 97:
+			s.Fg = runner.Indexed(uint8(c - 90 + 8))
+		case c >= 40 && c <= 47:
+			s.Bg = runner.Indexed(uint8(c - 40))
+		case c >= 100 && c <= 107:
+			s.Bg = runner.Indexed(uint8(c - 100 + 8))
+		case c == 39:
+			s.Fg = 0
+		case c == 49:
+			s.Bg = 0
+		case c == 38 || c == 48:
+			var colour steps.Color
+			switch rest := codes[i+1:]; {
+			case len(rest) >= 2 && rest[0] == 5:
+				colour, i = runner.Indexed(uint8(rest[1])), i+2
+			case len(rest) >= 4 && rest[0] == 2:
+				colour, i = runner.RGB(uint8(rest[1]), uint8(rest[2]), uint8(rest[3])), i+4
+			default:
+				return
+			}
+			if c == 38 {
+				s.Fg = colour
 			} else {
-				b.WriteString(html.EscapeString(text))
+				s.Bg = colour
 			}
 		}
-		p.set(sgr)
+	}
+}
+
+// markup is a line as HTML, its colours as classes of the page.
+func markup(l steps.OutputLine) string {
+	var b strings.Builder
+	eachSpan(l, func(part string, style steps.Style) {
+		text := html.EscapeString(plain(part))
+		class, css := classes(style)
+		switch {
+		case text == "":
+		case class == "" && css == "":
+			b.WriteString(text)
+		default:
+			fmt.Fprintf(&b, "<span%s%s>%s</span>", attribute("class", class), attribute("style", css), text)
+		}
 	})
 	return b.String()
 }
@@ -118,106 +243,34 @@ func attribute(name, value string) string {
 	return " " + name + `="` + value + `"`
 }
 
-// A pen is what the next letters look like.
-type pen struct {
-	bold, faint, reverse bool
-	fore, back           string // "1" … "15" of the page's colours, "#rrggbb", or empty
+func classes(s steps.Style) (class, css string) {
+	var names, styles []string
+	for _, a := range []struct {
+		attr runner.Attr
+		name string
+	}{{runner.Bold, "bold"}, {runner.Faint, "faint"}, {runner.Italic, "italic"}, {runner.Underline, "underline"}} {
+		if s.Attr&a.attr != 0 {
+			names = append(names, a.name)
+		}
+	}
+	for _, c := range []struct {
+		colour          steps.Color
+		class, property string
+	}{{s.Fg, "f", "color"}, {s.Bg, "b", "background"}} {
+		if n, ok := c.colour.Index(); ok && n < 16 {
+			names = append(names, c.class+strconv.Itoa(int(n)))
+		} else if ok {
+			styles = append(styles, c.property+":"+paletteColour(int(n)))
+		} else if r, g, b, ok := c.colour.RGB(); ok {
+			styles = append(styles, fmt.Sprintf("%s:#%02x%02x%02x", c.property, r, g, b))
+		}
+	}
+	return strings.Join(names, " "), strings.Join(styles, ";")
 }
 
-func (p pen) look() (class, style string) {
-	var classes, styles []string
-	add := func(on bool, name string) {
-		if on {
-			classes = append(classes, name)
-		}
-	}
-	add(p.bold, "bold")
-	add(p.faint, "faint")
-	add(p.reverse, "reverse")
-	for _, c := range []struct{ colour, class, style string }{{p.fore, "f", "color"}, {p.back, "b", "background"}} {
-		switch {
-		case strings.HasPrefix(c.colour, "#"):
-			styles = append(styles, c.style+":"+c.colour)
-		case c.colour != "":
-			classes = append(classes, c.class+c.colour)
-		}
-	}
-	return strings.Join(classes, " "), strings.Join(styles, ";")
-}
-
-func (p *pen) set(sgr string) {
-	if sgr == "" {
-		return
-	}
-	var codes []int
-	for _, f := range strings.FieldsFunc(sgr, func(r rune) bool { return r == ';' || r == ':' }) {
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			n = -1
-		}
-		codes = append(codes, n)
-	}
-	for i := 0; i < len(codes); i++ {
-		switch c := codes[i]; {
-		case c == 0:
-			*p = pen{}
-		case c == 1:
-			p.bold = true
-		case c == 2:
-			p.faint = true
-		case c == 7:
-			p.reverse = true
-		case c == 22:
-			p.bold, p.faint = false, false
-		case c == 27:
-			p.reverse = false
-		case c >= 30 && c <= 37:
-			p.fore = strconv.Itoa(c - 30)
-		case c >= 90 && c <= 97:
-			p.fore = strconv.Itoa(c - 90 + 8)
-		case c >= 40 && c <= 47:
-			p.back = strconv.Itoa(c - 40)
-		case c >= 100 && c <= 107:
-			p.back = strconv.Itoa(c - 100 + 8)
-		case c == 39:
-			p.fore = ""
-		case c == 49:
-			p.back = ""
-		case c == 38 || c == 48:
-			colour, used := extended(codes[i+1:])
-			if i += used; c == 38 {
-				p.fore = colour
-			} else {
-				p.back = colour
-			}
-		}
-	}
-}
-
-// extended reads the colour after 38 or 48: one of 256, or red, green and blue.
-func extended(codes []int) (colour string, used int) {
-	switch {
-	case len(codes) >= 2 && codes[0] == 5:
-		return paletteColour(codes[1]), 2
-	case len(codes) >= 4 && codes[0] == 2:
-		for _, c := range codes[1:4] {
-			if c < 0 || c > 255 {
-				return "", 4
-			}
-		}
-		return fmt.Sprintf("#%02x%02x%02x", codes[1], codes[2], codes[3]), 4
-	}
-	return "", len(codes)
-}
-
-// paletteColour is one of xterm's 256.
+// paletteColour is one of xterm's 256, from 16 on: a cube of six levels, and greys.
 func paletteColour(n int) string {
-	switch {
-	case n < 0 || n > 255:
-		return ""
-	case n < 16:
-		return strconv.Itoa(n)
-	case n >= 232:
+	if n >= 232 {
 		grey := 8 + 10*(n-232)
 		return fmt.Sprintf("#%02x%02x%02x", grey, grey, grey)
 	}

@@ -90,7 +90,7 @@ func Decode(b []byte) (*Document, error) {
 	}
 	r := reader{d: New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created), seen: map[string]bool{}, prose: map[string]string{}}
 	r.d.seq = h.Journal
-	r.d.Book.Rig = h.Rig.rig()
+	r.d.Book.Rig, r.d.Book.Params = h.Rig.rig(), h.Params.settings()
 	r.d.Book.Rig.Simulated = h.Simulated || h.Rig.Simulated
 	for _, raw := range f.Cells {
 		r.cell(raw)
@@ -285,6 +285,9 @@ func (r *reader) code(in cellIn, f facts) {
 		r.d.samples[c.ID] = g
 	}
 	r.d.ran[c.ID] = c
+	if len(f.Params) > 0 {
+		r.d.params[c.ID] = f.Params
+	}
 	r.d.Book.Cells[c.ID] = s
 	if s.Running && r.d.Book.Running == "" {
 		r.d.Book.Running = c.ID
@@ -307,10 +310,10 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 			lines = append(lines, steps.OutputLine{Kind: kind, Text: strings.TrimSuffix(l, "\n")})
 		}
 	}
-	if w == nil {
-		return steps.Scroll{}.Append(lines)
-	}
 	total := 0
+	if w == nil {
+		w = &outputWire{}
+	}
 	for _, x := range w.Lines {
 		if x.Count < 0 || x.Count > len(lines) {
 			total = -1
@@ -319,6 +322,9 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 		total += x.Count
 	}
 	if total != len(lines) {
+		for i := range lines {
+			lines[i].Text, lines[i].Spans = unpainted(lines[i].Text)
+		}
 		return steps.Scroll{}.Append(lines)
 	}
 	named, i := r.d.several(c), 0
@@ -326,7 +332,7 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 		for range x.Count {
 			l := &lines[i]
 			l.Kind, l.From, l.Role = kindOf(x.Kind), x.From, x.Role
-			l.Text = strings.TrimPrefix(l.Text, linePrefix(*l, named))
+			l.Text, l.Spans = unpainted(strings.TrimPrefix(l.Text, linePrefix(*l, named)))
 			i++
 		}
 	}

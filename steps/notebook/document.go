@@ -26,17 +26,18 @@ type Document struct {
 	Created   time.Time
 	Book      steps.Notebook
 
-	seq     int64                 // of the last event in it
-	ran     map[string]steps.Cell // the cells as they were when they ran
-	samples map[string]*Samples   // of the gauges, by cell id
-	strange []stranger            // what somebody else put into the file
+	seq     int64                        // of the last event in it
+	ran     map[string]steps.Cell        // the cells as they were when they ran
+	params  map[string]map[string]string // that they ran with
+	samples map[string]*Samples          // of the gauges, by cell id
+	strange []stranger                   // what somebody else put into the file
 }
 
 // New is the empty session of a tutorial.
 func New(version string, t steps.Tutorial, now time.Time) *Document {
 	return &Document{
 		Railbench: version, Created: now, Book: steps.NewNotebook(t),
-		ran: map[string]steps.Cell{}, samples: map[string]*Samples{},
+		ran: map[string]steps.Cell{}, params: map[string]map[string]string{}, samples: map[string]*Samples{},
 	}
 }
 
@@ -48,9 +49,14 @@ func (d *Document) Apply(e steps.Event) {
 			d.ran[e.Cell] = c
 		}
 		delete(d.samples, e.Cell)
+		delete(d.params, e.Cell)
+		if set := d.Book.Params.Of(e.Cell); len(set) > 0 {
+			d.params[e.Cell] = set
+		}
 	case steps.CellCleared:
 		if !d.Book.Cells[e.Cell].Running {
 			delete(d.ran, e.Cell)
+			delete(d.params, e.Cell)
 			delete(d.samples, e.Cell)
 		}
 	}

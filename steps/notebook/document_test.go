@@ -11,12 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -35,7 +37,7 @@ func TestRoundTrip(t *testing.T) {
 		if d := cmp.Diff(d.samples, back.samples, cmp.AllowUnexported(Samples{}), cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })); d != "" {
 			t.Errorf("the gauges: %s", d)
 		}
-		if back.Book.Rig.Simulated != sim || back.Book.Rig.Name != "lab" || back.Runs() != 6 || back.Book.Running != "bw" {
+		if back.Book.Rig.Simulated != sim || back.Book.Rig.Name != "lab" || back.Runs() != 6 || back.Book.Params.All["SIZE"] != "4096" || back.params["hosts"]["SIZE"] != "1" || back.Book.Running != "bw" {
 			t.Errorf("%+v", back.Book.Rig)
 		}
 		if d := cmp.Diff(d.Book.Rig, back.Book.Rig); d != "" {
@@ -329,24 +331,43 @@ func TestGauges(t *testing.T) {
 }
 
 func TestColours(t *testing.T) {
-	for in, want := range map[string][3]string{ // kept, plain, as HTML
-		"as it is äö":                              {"as it is äö", "as it is äö", "as it is äö"},
-		"\x1b[1;31mred\x1b[0m <b>":                 {"\x1b[1;31mred\x1b[0m <b>", "red <b>", `<span class="bold f1">red</span> &lt;b&gt;`},
-		"\x1b[mx":                                  {"\x1b[0mx", "x", "x"},
-		"a\x1b[2Jb\x1b[?25lc\x1b[10;10Hd":          {"abcd", "abcd", "abcd"},
-		"\x1b]0;title\x07x\x1b]8;;http://e\x1b\\y": {"xy", "xy", "xy"},
-		"\x1b]0;never ends":                        {"", "", ""},
-		"\x1b[38;5;196mx":                          {"\x1b[38;5;196mx", "x", `<span style="color:#ff0000">x</span>`},
-		"\x1b[48;2;1;2;3mx":                        {"\x1b[48;2;1;2;3mx", "x", `<span style="background:#010203">x</span>`},
-		"\x1b[38;2;999;2;3;1mx":                    {"\x1b[38;2;999;2;3;1mx", "x", `<span class="bold">x</span>`},
-		"\x1b[97;100mx\x1b[39;49my":                {"\x1b[97;100mx\x1b[39;49my", "xy", `<span class="f15 b8">x</span>y`},
-		"bell\x07 back\x08\u009b tab\t.":           {"bell back tab\t.", "bell back tab\t.", "bell back tab\t."},
-		"\x1b":                                     {"", "", ""},
-		"\x1b(Bx\x1b":                              {"x", "x", "x"},
-		"\x1b[99999999999999999999mx":              {"\x1b[99999999999999999999mx", "x", "x"},
+	bold, red, faint := steps.Style{Attr: steps.Bold, Fg: runner.Indexed(1)}, steps.Style{Fg: runner.Indexed(9)}, steps.Style{Attr: steps.Faint | steps.Italic | steps.Underline}
+	for name, c := range map[string]struct {
+		line       steps.OutputLine
+		file, page string
+	}{
+		"plain":    {steps.OutputLine{Text: "as it is äö <b>"}, "as it is äö <b>", "as it is äö &lt;b&gt;"},
+		"whole":    {steps.OutputLine{Text: "red", Spans: []steps.Span{{Style: bold}}}, "\x1b[0;1;31mred\x1b[0m", `<span class="bold f1">red</span>`},
+		"part":     {steps.OutputLine{Text: "a <b> c", Spans: []steps.Span{{At: 2, Style: red}, {At: 5}}}, "a \x1b[0;91m<b>\x1b[0m c", `a <span class="f9">&lt;b&gt;</span> c`},
+		"attrs":    {steps.OutputLine{Text: "ä", Spans: []steps.Span{{Style: faint}}}, "\x1b[0;2;3;4mä\x1b[0m", `<span class="faint italic underline">ä</span>`},
+		"palette":  {steps.OutputLine{Text: "x", Spans: []steps.Span{{Style: steps.Style{Fg: runner.Indexed(196), Bg: runner.Indexed(244)}}}}, "\x1b[0;38;5;196;48;5;244mx\x1b[0m", `<span style="color:#ff0000;background:#808080">x</span>`},
+		"direct":   {steps.OutputLine{Text: "x", Spans: []steps.Span{{Style: steps.Style{Fg: runner.RGB(0, 255, 1), Bg: runner.Indexed(15)}}}}, "\x1b[0;38;2;0;255;1;107mx\x1b[0m", `<span class="b15" style="color:#00ff01">x</span>`},
+		"repeated": {steps.OutputLine{Text: "xy", Spans: []steps.Span{{Style: red}, {At: 1, Style: bold}}}, "\x1b[0;91mx\x1b[0;1;31my\x1b[0m", `<span class="f9">x</span><span class="bold f1">y</span>`},
 	} {
-		if got := [3]string{colours(in), plain(in), spans(in)}; got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+		if got := painted(c.line); got != c.file {
+			t.Errorf("%s: in the file it is %q, want %q", name, got, c.file)
+		}
+		if got := markup(c.line); got != c.page {
+			t.Errorf("%s: on the page it is %q, want %q", name, got, c.page)
+		}
+		if text, spans := unpainted(c.file); text != c.line.Text || !slices.Equal(spans, c.line.Spans) {
+			t.Errorf("%s: read again it is %q with %v", name, text, spans)
+		}
+	}
+	// Spans that don't fit are those of another text.
+	for _, spans := range [][]steps.Span{{{At: 9, Style: red}}, {{At: -1, Style: red}}, {{At: 2, Style: red}, {At: 1, Style: bold}}} {
+		l := steps.OutputLine{Text: "abc", Spans: spans}
+		if text, _ := unpainted(painted(l)); text != "abc" {
+			t.Errorf("%v: the text became %q", spans, text)
+		}
+	}
+	// What another program, or nobody knows who, put into a file.
+	for in, want := range map[string]string{
+		"a\x1b[2Jb\x1b[?25lc\x1b[10;10Hd": "abcd", "\x1b]0;title\x07x\x1b]8;;http://e\x1b\\y": "xy", "\x1b]0;never ends": "", "\x1b[mx": "x",
+		"bell\x07 back\x08\u009b tab\t.": "bell back tab\t.", "\x1b": "", "\x1b(Bx\x1b": "x", "\x1b[38;5mx": "x", "\x1b[99999999999999999999mx": "x", "\x1b[38;2;999;2;3;1mx": "x", "\x1b[4:3mx": "x",
+	} {
+		if text, spans := unpainted(in); text != want || plain(in) != want || len(spans) > 0 {
+			t.Errorf("%q: %q with %v, and plain %q", in, text, spans, plain(in))
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 		Major: 4, Minor: 5,
 		Metadata: fileMetadata{Kernel: shellKernel, Language: shellLanguage, Railbench: &head{
 			Format: format, Railbench: d.Railbench, Title: d.Book.Tutorial.Title, Created: d.Created, Saved: now,
-			Simulated: d.Book.Rig.Simulated, Rig: wireRig(d.Book.Rig), Journal: d.seq,
+			Simulated: d.Book.Rig.Simulated, Rig: wireRig(d.Book.Rig), Params: wireParams(d.Book.Params), Journal: d.seq,
 		}},
 	}
 	w := writer{d: d, ids: names{}}
@@ -150,7 +150,7 @@ func times(s steps.CellState) map[string]string {
 // definition is what a cell is, without what it came to.
 func (d *Document) definition(part string, c steps.Cell) facts {
 	f := facts{Kind: kindCell, Part: part, Cell: c.ID, Title: c.Title, Check: d.inChecklist(part), Simulated: d.Book.Rig.Simulated}
-	f.EachRail, f.Own = c.EachRail, c.Own
+	f.EachRail, f.Own, f.Params = c.EachRail, c.Own, d.params[c.ID]
 	for _, r := range c.Roles {
 		w := roleWire{Name: r.Name, On: r.On.String(), Root: r.Root, Script: r.Script}
 		for _, e := range r.On.Ends() {
@@ -291,7 +291,7 @@ func (d *Document) streams(c steps.Cell, s steps.CellState) ([]stream, *outputWi
 			open = name
 		}
 		b.WriteString(linePrefix(l, named))
-		b.WriteString(colours(l.Text))
+		b.WriteString(painted(l))
 		b.WriteByte('\n')
 		w := lineWire{kindNames[l.Kind], l.From, l.Role, 1}
 		if n := len(where.Lines); n > 0 && where.Lines[n-1].same(w) {

@@ -42,6 +42,7 @@ type eventWire struct {
 	Rails     []bytesWire    `json:"rails,omitempty"`
 	Log       string         `json:"log,omitempty"`
 	Rig       *rigWire       `json:"rig,omitempty"`
+	Params    *paramsWire    `json:"params,omitempty"`
 	End       string         `json:"end,omitempty"`
 	State     string         `json:"state,omitempty"`
 	Why       string         `json:"why,omitempty"`
@@ -79,7 +80,7 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 				w.Lines = append(w.Lines, printedWire{Kind: kind, From: l.From, Role: l.Role})
 				n++
 			}
-			w.Lines[n-1].Text = append(w.Lines[n-1].Text, l.Text)
+			w.Lines[n-1].Text = append(w.Lines[n-1].Text, painted(l))
 		}
 	case steps.CellMeasured:
 		w.Event, w.Cell, w.Run, w.Table = "measured", e.Cell, int(e.Run), &e.Table
@@ -93,6 +94,8 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 		w.Event, w.Cell = "cleared", e.Cell
 	case steps.RigProbed:
 		w.Event, w.Rig = "rig", new(wireRig(e.Rig))
+	case steps.ParamsSet:
+		w.Event, w.Params = "params", wireParams(e.Params)
 	case steps.NodeChanged:
 		w.Event, w.End, w.State, w.Why, w.Cause = "node", e.End.String(), e.State.String(), e.Why, e.Cause
 	default:
@@ -119,7 +122,8 @@ func (w eventWire) event() steps.Event {
 		var lines []steps.OutputLine
 		for _, g := range w.Lines {
 			for _, t := range g.Text {
-				lines = append(lines, steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Text: t})
+				text, spans := unpainted(t)
+				lines = append(lines, steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Text: text, Spans: spans})
 			}
 		}
 		return steps.CellPrinted{Run: run, Cell: w.Cell, Lines: lines, Dropped: w.Dropped}
@@ -142,6 +146,8 @@ func (w eventWire) event() steps.Event {
 		if w.Rig != nil {
 			return steps.RigProbed{Rig: w.Rig.rig()}
 		}
+	case "params":
+		return steps.ParamsSet{Params: w.Params.settings()}
 	case "node":
 		e := steps.NodeChanged{End: endOf(w.End), Why: w.Why, Cause: w.Cause}
 		for _, s := range []runner.State{runner.Connected, runner.Disconnected} {

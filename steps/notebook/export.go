@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,8 +72,8 @@ func gradeName(s steps.CellState) string {
 	return s.Verdict.Grade.String()
 }
 
-// ran is the line about a run: when, how long, with which status.
-func ran(s steps.CellState) string {
+// ran is the line about a run: when, how long, with which status and parameters.
+func ran(s steps.CellState, params map[string]string) string {
 	var parts []string
 	if s.Run > 0 {
 		parts = append(parts, fmt.Sprintf("[%d]", s.Run))
@@ -88,6 +89,9 @@ func ran(s steps.CellState) string {
 	}
 	if s.Running {
 		parts = append(parts, "running")
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		parts = append(parts, name+"="+params[name])
 	}
 	return strings.Join(parts, ", ")
 }
@@ -120,7 +124,7 @@ func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 	s := d.Book.Cells[c.ID]
 	fmt.Fprintf(b, "\n%s\n\n", titled("### "+c.Title+" ("+c.ID+")", c.Prose))
 	fenced(b, "sh", d.source(c)+"\n")
-	fmt.Fprintf(b, "%s\n\n", ran(s))
+	fmt.Fprintf(b, "%s\n\n", ran(s, d.params[c.ID]))
 	lines, prefixes, dropped := d.outputLines(c, s)
 	if len(lines) > 0 {
 		var out strings.Builder

@@ -81,8 +81,9 @@ func story(sim bool) []steps.Event {
 		steps.CellQueued{Cell: "bw"},
 		steps.CellStarted{Run: 1, Cell: "hosts", At: at(1)},
 		steps.CellPrinted{Run: 1, Cell: "hosts", Lines: []steps.OutputLine{out("spark-02", "", "Linux <b>"), out("spark-01", "", "Linux"), {Kind: steps.FromStderr, From: "spark-01", Text: "oh"}}},
-		steps.CellPrinted{Run: 1, Cell: "hosts", Dropped: 7, Lines: []steps.OutputLine{{Kind: steps.Note, Text: "server on spark-01: exit 0"}, out("spark-02", "", "\x1b[1;31mred\x1b[0m"), out("spark-02", "", "")}},
+		steps.CellPrinted{Run: 1, Cell: "hosts", Dropped: 7, Lines: []steps.OutputLine{{Kind: steps.Note, Text: "server on spark-01: exit 0"}, {From: "spark-02", Text: "a red word", Spans: []steps.Span{{At: 2, Style: steps.Style{Attr: steps.Bold, Fg: runner.Indexed(1)}}, {At: 5}, {At: 6, Style: steps.Style{Bg: runner.RGB(1, 2, 3), Fg: runner.Indexed(200)}}}}, out("spark-02", "", "")}},
 		steps.CellEnded{Run: 1, Cell: "hosts", At: at(2), Elapsed: 1234567891, Exit: runner.Exit{Elapsed: time.Second}, HasExit: true, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine.", Evidence: []steps.Evidence{}}, Log: "/logs/001-hosts.log"},
+		steps.ParamsSet{Params: steps.Settings{All: map[string]string{"SIZE": "4096"}, Cells: map[string]map[string]string{"hosts": {"SIZE": "1"}}}},
 		steps.CellStarted{Run: 2, Cell: "bw", At: at(3)},
 		steps.CellPrinted{Run: 2, Cell: "bw", Lines: []steps.OutputLine{out("spark-01", "server", "waiting"), out("spark-02", "client", "spark-01 │ 92.62")}},
 		steps.CellMeasured{Run: 2, Cell: "bw", Table: steps.Table{Columns: []steps.Column{{Name: "size"}}, Rows: [][]string{{"4096"}}}},
@@ -129,12 +130,13 @@ type page struct {
 	Lines   []steps.OutputLine
 	Dropped int
 	Scripts []steps.Role
+	Params  map[string]string
 }
 
 func pages(d *Document) map[string]page {
 	all := map[string]page{}
 	for id, s := range d.Book.Cells {
-		p := page{CellState: s, Lines: s.Output.Lines(0, s.Output.Len()), Dropped: s.Output.Dropped(), Scripts: d.ran[id].Roles}
+		p := page{CellState: s, Lines: s.Output.Lines(0, s.Output.Len()), Dropped: s.Output.Dropped(), Scripts: d.ran[id].Roles, Params: d.params[id]}
 		p.Output = steps.Scroll{}
 		if p.Verdict.Evidence == nil {
 			p.Verdict.Evidence = []steps.Evidence{}

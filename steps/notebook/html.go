@@ -35,7 +35,7 @@ th,td{border:1px solid var(--edge);padding:.25em .6em;text-align:left;vertical-a
 .verdict{border-left:4px solid var(--edge);padding:.1em .9em;margin:1em 0}
 .verdict.pass{border-color:#2e8b57}.verdict.warn{border-color:#b8860b}.verdict.fail{border-color:#d0342c}.verdict.inconclusive{border-color:#8a63d2}
 svg.chart{max-width:100%;height:auto;display:block;margin:1em 0;border:1px solid var(--edge)}
-.bold{font-weight:700}.faint{opacity:.65}.reverse{filter:invert(1)}
+.bold{font-weight:700}.faint{opacity:.65}.italic{font-style:italic}.underline{text-decoration:underline}
 .f0{color:#57606a}.f1{color:#cf222e}.f2{color:#1a7f37}.f3{color:#9a6700}.f4{color:#0969da}.f5{color:#8250df}.f6{color:#0e7490}.f7{color:#6e7781}
 .f8{color:#6e7781}.f9{color:#e5534b}.f10{color:#2da44e}.f11{color:#bf8700}.f12{color:#218bff}.f13{color:#a475f9}.f14{color:#1599b0}.f15{color:inherit}
 .b0{background:#24292f;color:#fff}.b1{background:#ffcecb}.b2{background:#aceebb}.b3{background:#fae17d}.b4{background:#b6e3ff}.b5{background:#ecd8ff}.b6{background:#b3f0ff}.b7{background:#d0d7de}
@@ -126,7 +126,7 @@ func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 	if err := prose(b, c.Prose); err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n", html.EscapeString(d.source(c)), html.EscapeString(ran(s)))
+	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n", html.EscapeString(d.source(c)), html.EscapeString(ran(s, d.params[c.ID])))
 	lines, prefixes, dropped := d.outputLines(c, s)
 	if len(lines) > 0 {
 		b.WriteString("<pre class=\"output\">")
@@ -134,7 +134,7 @@ func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 			fmt.Fprintf(b, "<span class=\"note\">… %d lines before these are in the log only</span>\n", dropped)
 		}
 		for i, l := range lines {
-			text := html.EscapeString(prefixes[i]) + spans(l.Text)
+			text := html.EscapeString(prefixes[i]) + markup(l)
 			switch l.Kind {
 			case steps.FromStderr:
 				text = `<span class="err">` + text + "</span>"

@@ -460,8 +460,8 @@ func TestFullFileSystem(t *testing.T) {
 	ballast := filepath.Join(dir, "ballast")
 	_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o600) // until it is full
 	flood := steps.CellPrinted{Run: 2, Cell: "bw", Lines: []steps.OutputLine{out("spark-02", "client", strings.Repeat("x", 1<<17))}}
-	events := append(slices.Clone(all[8:10]), flood)
-	if err := s.Record(append(events, all[11])); !errors.Is(err, syscall.ENOSPC) {
+	events := append(slices.Clone(all[8:11]), flood)
+	if err := s.Record(append(events, all[12])); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("it says %v", err)
 	}
 	if contents(t, path) != before {
@@ -476,7 +476,7 @@ func TestFullFileSystem(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := append(append(slices.Clone(all[:8]), events...), all[11])
+	want := append(append(slices.Clone(all[:8]), events...), all[12])
 	samePages(t, settled(t, want), opened(t, path).doc)
 }
 
@@ -492,14 +492,14 @@ func TestAnotherProgram(t *testing.T) {
 	if err := os.WriteFile(path, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Record(all[8:12])
+	err := s.Record(all[8:13])
 	if err == nil || !strings.Contains(err.Error(), "another program") || !strings.Contains(err.Error(), "s-railbench.ipynb") {
 		t.Errorf("it says %v", err)
 	}
 	if contents(t, path) != "theirs" {
 		t.Error("it was overwritten")
 	}
-	if err := s.Record(all[12:]); err == nil {
+	if err := s.Record(all[13:]); err == nil {
 		t.Error("it is said once only")
 	}
 	if err := s.Close(); err != nil {

@@ -41,8 +41,29 @@ type head struct {
 	Saved     time.Time `json:"saved"`
 	Simulated bool      `json:"simulated"`
 	Rig       rigWire   `json:"rig"`
+	// Params are the parameters that are set; each cell has those that it ran with.
+	Params *paramsWire `json:"params,omitempty"`
 	// Journal is the last event in the file: what the journal has before it is here.
 	Journal int64 `json:"journal"`
+}
+
+type paramsWire struct {
+	All   map[string]string            `json:"all,omitempty"`
+	Cells map[string]map[string]string `json:"cells,omitempty"`
+}
+
+func wireParams(s steps.Settings) *paramsWire {
+	if !s.Any() {
+		return nil
+	}
+	return &paramsWire{s.All, s.Cells}
+}
+
+func (w *paramsWire) settings() steps.Settings {
+	if w == nil {
+		return steps.Settings{}
+	}
+	return steps.Settings{All: w.All, Cells: w.Cells}
 }
 
 type rigWire struct {
@@ -175,8 +196,10 @@ type ranWire struct {
 	Roles    []roleWire `json:"roles,omitempty"`
 	EachRail bool       `json:"eachRail,omitempty"`
 	Own      string     `json:"own,omitempty"`
-	Run      int        `json:"run,omitempty"` // execution count; missing where it never ran
-	Running  bool       `json:"running,omitempty"`
+	// Params are those that were set when it ran.
+	Params  map[string]string `json:"params,omitempty"`
+	Run     int               `json:"run,omitempty"` // execution count; missing where it never ran
+	Running bool              `json:"running,omitempty"`
 	*steps.Verdict
 	Exit      *exitWire    `json:"exit,omitempty"`
 	Started   *time.Time   `json:"started,omitempty"`
