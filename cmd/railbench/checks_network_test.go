@@ -1,4 +1,6 @@
 package main
 
 // networkMay is mayFind's for the checks of the network.
-var networkMay = map[string][]string{}
+var networkMay = map[string][]string{
+	"duplicate-ip": {"reboot-safe"}, // the address that is there twice is in no configuration
+}

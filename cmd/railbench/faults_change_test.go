@@ -33,6 +33,11 @@ var changeSymptoms = map[string]symptom{
 	"peer-dead": {seen: map[string][]string{
 		"mtu": {"spark-01"}, "bond-setup": {"Not run"}, "bond-teardown": {"Not run"}, "rail-ips": {"Not run"}, "cleanup": {"Not run"},
 	}},
+	"roce-lag": {seen: map[string][]string{
+		"mtu":           {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
+		"bond-setup":    {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
+		"bond-teardown": {"enp1s0f1np1 on spark-01 has no address", "rail-ips"},
+	}},
 	"sudo-password": {skipped: map[string][]string{
 		"mtu": {"root", "spark-02"}, "bond-setup": {"root", "spark-02"},
 	}},
@@ -80,7 +85,7 @@ func TestEverythingLeavesTheNodesAsTheyWere(t *testing.T) {
 // changes touch.
 func TestFaultsAreLeftAsTheyWere(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []string{"autobond", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "sudo-password"} {
+	for _, fault := range []string{"autobond", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "roce-lag", "sudo-password"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			leaves(t, []string{fault}, cellsThat(t, true))

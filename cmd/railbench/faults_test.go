@@ -42,6 +42,7 @@ func cellsThat(t *testing.T, change bool) (ids []string) {
 // dualSymptoms are, by fault, what dual-link says: nearly everything concerns it.
 var dualSymptoms = map[string][]string{
 	"bond-left-over":   {"in bond0", "bond-teardown"},
+	"roce-lag":         {"in bond0", "bond-teardown"},
 	"cable-unplugged":  {"rocep1s0f0 on spark-02 is DOWN", "cable"},
 	"link-down":        {"rocep1s0f1 on spark-01 is DOWN", "switched off"},
 	"degraded-adapter": {"Gb/s together, of 105.8", "degraded", "power"},
@@ -191,6 +192,14 @@ var symptoms = map[string]symptom{
 	"port-busy": {
 		seen: map[string][]string{"ib-write-bw": {"port 18515 on spark-01 is in use"}, "ib-write-lat": {"port 18515 on spark-01 is in use"}},
 	},
+	"roce-lag": {
+		seen: also(tcpTests(map[string][]string{
+			"devices": {"spark-02 has 4 RDMA devices and spark-01 has 3"}, "rail-map": {"bond0 on spark-01 holds enp1s0f0np0"}, "gids": {"bond0", "spark-01"},
+			"bond-check": {"bond0 on spark-01 holds enp1s0f0np0", "spark-02 has no bond"}, "bond-status": {"spark-01 bonds its rails and spark-02 doesn't"},
+		}, "spark-01 bonds its rails and spark-02 doesn't"), nixlMoves, "on spark-01 is in bond0", "bond-teardown"),
+		says: map[string][]string{"ping": {"Both rails"}},
+		may:  append([]string{"interfaces", "ping", "netplan"}, everyTest...),
+	},
 	"rail-ips-left-over": {
 		seen: map[string][]string{"rail-map": {"enp1s0f0np0 and enp1s0f1np1", "one subnet"}},
 		may:  append([]string{"interfaces", "ping"}, everyTest...),
@@ -200,6 +209,7 @@ var symptoms = map[string]symptom{
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
+	"address-unsaved":       {}, // only a reboot would show it
 	"default-route-on-rail": {}, // it stands in the way of changes only
 	"arp-flux":              {}, // only checks look at a neighbour table
 	"peer-reboots":          {}, // and at how long a node is up

@@ -23,6 +23,7 @@ func TestNetworkFixes(t *testing.T) {
 		{"rail-ips-left-over", "address-conflict", "fix-addresses", steps.Fail, steps.Pass},
 		{"mtu-mismatch", "mtu-equal", "mtu", steps.Fail, steps.Pass},
 		{"bond-left-over", "rail-bond", "bond-teardown", steps.Fail, steps.Warn}, // it says that the second rail needs an address,
+		{"roce-lag", "roce-lag", "bond-teardown", steps.Fail, steps.Warn},
 		{"autobond", "bond-health", "bond-teardown", steps.Warn, steps.Pass},
 	} {
 		t.Run(c.fault+" "+c.fix, func(t *testing.T) {

@@ -24,7 +24,10 @@ type defect struct {
 
 // defects is every fault. Most are looked at where they matter, by name.
 func defects() map[string]defect {
-	one := func(r *Rig, dev string) *function { return r.nodes[0].function(dev) }
+	one := func(r *Rig, dev string) *function {
+		fs := r.nodes[0].functions
+		return fs[slices.IndexFunc(fs, func(f *function) bool { return f.own == dev })]
+	}
 	rail1, rail2, twin1 := "rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0"
 	rail2IP := netip.MustParsePrefix("192.168.200.10/24")
 	all := map[string]defect{

@@ -132,7 +132,7 @@ func (n *node) regainHalf(half int) {
 func (n *node) present() []*function {
 	var fs []*function
 	for _, f := range n.functions {
-		if !f.lost {
+		if !f.lost && !f.merged {
 			fs = append(fs, f)
 		}
 	}

@@ -60,6 +60,33 @@ func networkDefects() map[string]defect {
 				n.routes = slices.DeleteFunc(n.routes, func(x route) bool { return x == overRail })
 			},
 		},
+		"address-unsaved": {
+			title: "An address is in no configuration",
+			doc:   "spark-01's rail 2 has its address from \"ip addr add\": NetworkManager has no profile for it, and it is gone after a reboot.",
+		},
+		"roce-lag": {
+			title: "The adapter has merged its ports",
+			doc:   "bond0 holds rails 1 and 2 on spark-01, and the driver has made one RDMA device of their two, mlx5_bond_0: rocep1s0f0 and rocep1s0f1 are gone. Without the bond they are back.",
+			on: func(r *Rig) {
+				n := r.nodes[0]
+				if n.netdev("bond0") == nil {
+					n.makeBond("bond0", "balance-xor")
+				}
+				n.mergePorts()
+			},
+			off: func(r *Rig) {
+				n := r.nodes[0]
+				n.mergePorts()
+				if n.netdev("bond0") == nil {
+					return
+				}
+				n.deleteBond("bond0")
+				for i, a := range []string{"192.168.100.10/24", "192.168.200.10/24"} {
+					n.functions[i].net.setUp(true)
+					n.functions[i].net.addAddr(netip.MustParsePrefix(a))
+				}
+			},
+		},
 		"arp-flux": {
 			title: "The wrong interface answered for rail 1",
 			doc:   "spark-02's neighbour table has the MAC of enP2p1s0f0np0 for 192.168.100.10, which is enp1s0f0np0's: packets for rail 1 arrive at the other half of spark-01's adapter.",
@@ -84,4 +111,16 @@ func (n *node) uptime() time.Duration {
 		return 95 * time.Second
 	}
 	return n.rig.clock.uptime()
+}
+
+// mergePorts is what mlx5 may do with two ports of an adapter that are in one bond:
+// the first one's RDMA device stands for both, under another name.
+func (n *node) mergePorts() {
+	a, b := n.functions[0], n.functions[1]
+	b.merged = n.index == 0 && n.rig.faults["roce-lag"] && a.net.master != nil && a.net.master == b.net.master && !a.lost && !b.lost
+	a.dev = a.own
+	if b.merged {
+		a.dev = "mlx5_bond_0"
+	}
+	n.tree = nil
 }

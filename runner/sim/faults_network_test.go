@@ -22,6 +22,17 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 			says("spark-01", "ip route get 1.1.1.1", 0, "1.1.1.1 via 192.168.100.11 dev enp1s0f0np0 "),
 			says("spark-01", "ip route show default", 0, "default via 192.168.100.11 dev enp1s0f0np0 proto static metric 50"),
 		},
+		"address-unsaved": {
+			says("spark-01", "nmcli -g GENERAL.STATE device show enp1s0f1np1", 0, "100 (connected (externally))\n"),
+		},
+		"roce-lag": {
+			says("spark-01", "ls /sys/class/infiniband", 0, "mlx5_bond_0\nroceP2p1s0f0"),
+			says("spark-01", "ibv_devinfo -d rocep1s0f1", 255, "wasn't found"),
+			func(b *bench) bool {
+				return b.must("spark-01", "ls /sys/class/net/enp1s0f0np0/device/infiniband") == "mlx5_bond_0\n" &&
+					b.try("spark-01", "ls /sys/class/net/enp1s0f1np1/device/infiniband").code == 2
+			},
+		},
 		"arp-flux": {
 			func(b *bench) bool {
 				return strings.Contains(b.must("spark-02", "ip neigh"), "192.168.100.10 dev enp1s0f0np0 lladdr "+b.macOf("enP2p1s0f0np0")+" REACHABLE")

@@ -419,7 +419,7 @@ func (d *netdev) enslave(bond *netdev) {
 		}
 	}
 	d.node.linksReady()
-	d.node.tree = nil
+	d.node.mergePorts()
 }
 
 // release takes the netdev out of its bond, which switches it off and gives back
@@ -445,7 +445,7 @@ func (d *netdev) release() {
 		bond.bond.given, bond.bond.stolen = false, false
 		bond.setMAC(bond.madeUpMAC())
 	}
-	d.node.tree = nil
+	d.node.mergePorts()
 }
 
 // madeUpMAC is what a bond without slaves has.

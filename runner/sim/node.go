@@ -25,7 +25,8 @@ type node struct {
 	files     map[string]*inode // what scripts made, by path
 	units     map[string]*unit  // of systemd, by name
 	modules   []string
-	held      int64 // bytes of memory that the tools hold
+	profiles  map[string]string // of NetworkManager: an interface's address, by name
+	held      int64             // bytes of memory that the tools hold
 	nextPID   int
 	nextQPN   int
 	runs      map[string]uint64 // how often each tool drew random numbers
@@ -38,6 +39,7 @@ type function struct {
 	node *node
 	no   int    // 0 to 3
 	dev  string // rocep1s0f0
+	own  string // dev as it is outside a LAG
 	pci  string // 0000:01:00.0
 	half int    // which of the two PCIe x4 halves
 	qsfp int    // which port of the adapter: where the cable goes
@@ -45,6 +47,8 @@ type function struct {
 	gids [16]gid
 	port portCounters
 	hw   map[string]uint64
+	// merged says that another function's RDMA device stands for it.
+	merged bool
 	// lost says that the driver has left it: no device, no interface. kept and
 	// keptGIDs are what comes back with it.
 	lost     bool
@@ -152,7 +156,7 @@ func newNode(r *Rig, index int) *node {
 		{"roceP2p1s0f0", "enP2p1s0f0np0", "0002:01:00.0", 1, 0, 102},
 		{"roceP2p1s0f1", "enP2p1s0f1np1", "0002:01:00.1", 1, 1, 202},
 	} {
-		fn := &function{node: n, no: i, dev: hw.dev, pci: hw.pci, half: hw.half, qsfp: hw.qsfp, hw: map[string]uint64{}}
+		fn := &function{node: n, no: i, dev: hw.dev, own: hw.dev, pci: hw.pci, half: hw.half, qsfp: hw.qsfp, hw: map[string]uint64{}}
 		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), 1500)
 		fn.net, d.fn = d, fn
 		n.functions = append(n.functions, fn)
@@ -174,6 +178,10 @@ func newNode(r *Rig, index int) *node {
 		fn.hw["rx_write_requests"] = fn.port.rcvPackets / 64
 	}
 	n.linksReady()
+	n.profiles = map[string]string{}
+	for _, d := range n.netdevs[1:] {
+		n.profiles[d.name] = d.ipv4().String()
+	}
 	return n
 }
 

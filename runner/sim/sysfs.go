@@ -241,6 +241,9 @@ func (n *node) pciTree(t *inode, f *function) {
 	t.fixed(hwmon+"/temp1_label", "asic")
 	t.text(hwmon+"/temp1_input", func() string { return fmt.Sprint(f.degrees() * 1000) })
 
+	if f.merged {
+		return
+	}
 	ib := dev + "/infiniband/" + f.dev
 	t.link("/sys/class/infiniband/"+f.dev, "../../"+strings.TrimPrefix(ib, "/sys/"))
 	t.link(ib+"/device", "../../../"+f.pci)

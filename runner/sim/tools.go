@@ -272,6 +272,7 @@ func toolTable() map[string]tool {
 	add("/usr/bin", "iputils-ping", map[string]func(context.Context, *call) int{"ping": runPing})
 	add("/usr/bin", "curl", map[string]func(context.Context, *call) int{"curl": runCurl})
 	add("/usr/bin", "systemd", map[string]func(context.Context, *call) int{"systemd-run": runSystemdRun, "systemctl": runSystemctl, "journalctl": runJournalctl})
+	add("/usr/bin", "network-manager", map[string]func(context.Context, *call) int{"nmcli": runNmcli})
 	add("/usr/sbin", "netplan.io", map[string]func(context.Context, *call) int{"netplan": runNetplan})
 	add("/usr/sbin", "kmod", map[string]func(context.Context, *call) int{"lsmod": runLsmod, "modprobe": runModprobe, "rmmod": runModprobe, "modinfo": runModinfo})
 	add("/usr/sbin", "libc-bin", map[string]func(context.Context, *call) int{"ldconfig": runLdconfig})

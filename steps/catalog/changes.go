@@ -157,9 +157,15 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	for _, e := range steps.Ends {
 		bond, slaves, addrs := "", []string{}, []string{}
 		for _, r := range rig.Nodes[e].Rails {
-			if m := r.Netdev.Master; m != "" && (bond == "" || m == bond) {
+			if m := r.Netdev.Master; m != "" && (bond == "" || m == bond) && !slices.Contains(slaves, r.Netdev.Name) {
 				bond, found = m, true
 				slaves = append(slaves, r.Netdev.Name)
+			}
+		}
+		// It may hold more: a port whose RDMA device the adapter has merged into another.
+		for _, d := range rig.Nodes[e].Netdevs {
+			if bond != "" && d.Master == bond && !slices.Contains(slaves, d.Name) {
+				slaves = append(slaves, d.Name)
 			}
 		}
 		if bond == "" {

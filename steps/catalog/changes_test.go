@@ -51,6 +51,9 @@ func TestPlans(t *testing.T) {
 	plain := netdevs(spark())
 	empty := netdevs(spark()) // what loading the module makes by itself
 	empty.Nodes[0].Netdevs = append(empty.Nodes[0].Netdevs, steps.Netdev{Name: "bond0"})
+	merged := bondedAt(steps.Peer)
+	merged.Nodes[steps.Peer].Rails = slices.Delete(merged.Nodes[steps.Peer].Rails, 1, 2)
+	merged.Pairs = nil
 	made := netdevs(spark())
 	made.Nodes[0].Netdevs = append(made.Nodes[0].Netdevs, steps.Netdev{Name: "bond0", BondMode: "balance-rr", Addrs: []string{"fe80::1/64"}})
 	jumbo := netdevs(spark())
@@ -106,6 +109,10 @@ func TestPlans(t *testing.T) {
 		{"an empty bond", "bond-setup", empty, defaults, "", "", map[string]string{"BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1"}, nil},
 		{"another bond", "bond-setup", bondedAt(steps.Here), with("BOND", "bond1"), "enp1s0f0np0 on spark-02 is in bond0", "", nil, nil},
 
+		{
+			"a port without a device", "bond-teardown", merged, defaults, "", "", nil,
+			map[string]string{"BOND": "bond0", "BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1", "BOND_FIRST": "enp1s0f0np0"},
+		},
 		{"no bond", "bond-teardown", plain, defaults, "", "no bond holds a rail", nil, nil},
 		{"what the module made", "bond-teardown", made, defaults, "", "", map[string]string{"BOND": "bond0", "BOND_SLAVES": "", "BOND_ADDRS": ""}, map[string]string{"BOND": ""}},
 		{

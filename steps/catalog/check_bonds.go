@@ -142,6 +142,57 @@ func firstWord(s string) string {
 	return orUnknown(first)
 }
 
+// judgeRoceLAG: no adapter has merged its ports into one RDMA device.
+func judgeRoceLAG(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep report
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	functions, told := 0, 0
+	for _, e := range steps.Ends {
+		node, f := nodeName(r.Rig, e), facts[e]
+		names := f["interfaces of such adapters"]
+		if names == "" {
+			rep.at(r.Rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are an mlx5 adapter's", node)
+			continue
+		}
+		told++
+		slots := map[string][]string{} // interfaces without a device, by slot without its function
+		var merged []string
+		for netdev := range strings.FieldsSeq(names) {
+			if netdev == "none" {
+				continue
+			}
+			functions++
+			device, slot := f[netdev+" RDMA device"], f[netdev+" slot"]
+			rep.show(node+" "+netdev, fmt.Sprintf("%s, at %s", orUnknown(device), orUnknown(slot)), "", nil)
+			half := steps.PCI{Addr: slot}.Half()
+			switch {
+			case device == "":
+				rep.at(r.Rig, e, steps.Inconclusive, "nothing tells the RDMA device of %s on %s", netdev, node)
+			case device == "none":
+				slots[half] = append(slots[half], netdev)
+			case strings.Contains(device, "bond"):
+				merged = append(merged, half)
+				rep.at(r.Rig, e, steps.Fail, "%s on %s is one RDMA device for both ports of its adapter (RoCE LAG), because a bond holds them: the rails' own devices are gone, and tests per rail find none. bond-teardown brings them back", device, node)
+			}
+		}
+		for netdev := range strings.FieldsSeq(names) {
+			device, half := f[netdev+" RDMA device"], steps.PCI{Addr: f[netdev+" slot"]}.Half()
+			if lacks := slots[half]; device != "none" && lacks != nil && half != "" && !slices.Contains(merged, half) {
+				merged = append(merged, half)
+				rep.at(r.Rig, e, steps.Fail, "%s on %s has no RDMA device of its own, and %s beside it has %s: the adapter has merged its ports (RoCE LAG), or the driver has left one of them (dmesg). bond-teardown puts the first right", and(lacks), node, netdev, device)
+			}
+		}
+	}
+	v = rep.verdict(fmt.Sprintf("each interface of the adapters has an RDMA device of its own (%d on both nodes), or none has", functions))
+	if functions == 0 && told == len(steps.Ends) && len(rep.findings) == 0 {
+		v.Grade, v.Reason = steps.Skipped, "Neither node has an adapter with the mlx5 driver, and only that merges ports."
+	}
+	return v
+}
+
 // judgeRDMAPorts: the rails' ports are ACTIVE RoCE ports that programs see.
 func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep report

@@ -245,3 +245,34 @@ func TestRDMAPorts(t *testing.T) {
 	want(t, "half of the adapter gone", judge(lost), steps.Warn, "spark-02 has roceP2p1s0f0 and roceP2p1s0f1 and spark-01 has not")
 	holes(t, "rdma-ports", judgeRDMAPorts, spark(), lines(spark()))
 }
+
+func TestRoceLAG(t *testing.T) {
+	names := "enp1s0f0np0 enp1s0f1np1 enP2p1s0f0np0 enP2p1s0f1np1"
+	lines := railLines(spark(), func(_ steps.End, r steps.Rail) string {
+		return fmt.Sprintf("%s RDMA device: %s\n%s slot: %s", r.Netdev.Name, r.Dev, r.Netdev.Name, r.PCI.Addr)
+	})
+	for e := range lines {
+		lines[e] += "interfaces of such adapters: " + names + "\n"
+	}
+	judge := func(edits ...edit) steps.Verdict {
+		texts := edited(lines).with(edits...)
+		return judgeRoceLAG(steps.Cell{}, looked(spark(), texts[0], texts[1]))
+	}
+	gone := edit{steps.Peer, "enp1s0f1np1 RDMA device: rocep1s0f1", "enp1s0f1np1 RDMA device: none"}
+	want(t, "own devices", judge(), steps.Pass, "8 on both nodes")
+	v := judge(edit{steps.Peer, "RDMA device: rocep1s0f0", "RDMA device: mlx5_bond_0"}, gone)
+	want(t, "merged", v, steps.Fail, "mlx5_bond_0 on spark-01 is one RDMA device for both ports", "bond-teardown")
+	if strings.Contains(v.Reason, "beside it") {
+		t.Errorf("it is said twice: %s", v.Reason)
+	}
+	want(t, "merged under the first one's name", judge(gone), steps.Fail, "enp1s0f1np1 on spark-01 has no RDMA device of its own, and enp1s0f0np0 beside it has rocep1s0f0")
+	var none []edit
+	for _, dev := range []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"} {
+		none = append(none, edit{steps.Peer, "RDMA device: " + dev, "RDMA device: none"})
+	}
+	want(t, "no devices at all", judge(none...), steps.Pass, "or none has")
+	other := "interfaces of such adapters: none\n"
+	want(t, "another adapter", judgeRoceLAG(steps.Cell{}, looked(virtual(), other, other)), steps.Skipped, "only that merges ports")
+	want(t, "one such adapter", judgeRoceLAG(steps.Cell{}, looked(virtual(), lines[0], other)), steps.Pass, "4 on both nodes")
+	holes(t, "roce-lag", judgeRoceLAG, spark(), lines)
+}

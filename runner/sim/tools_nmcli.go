@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"context"
+	"strings"
+)
+
+// runNmcli is NetworkManager's tool, as far as scripts ask it: -g FIELDS with
+// "general", "device show NAME" and "connection show NAME".
+func runNmcli(_ context.Context, c *call) int {
+	args := c.args[1:]
+	if len(args) < 3 || args[0] != "-g" {
+		return c.fail(2, "Error: only nmcli -g FIELDS is simulated.")
+	}
+	fields, object := strings.Split(args[1], ","), args[2]
+	name := ""
+	if len(args) > 4 && args[3] == "show" {
+		name = args[4]
+	}
+	code := 0
+	c.locked(func() {
+		values, ok := c.node.managed(object, name)
+		switch {
+		case !ok && object == "device":
+			code = c.fail(10, "Error: Device '%s' not found.", name)
+		case !ok:
+			code = c.fail(10, "Error: %s - no such connection profile.", name)
+		}
+		for _, f := range fields {
+			if ok {
+				c.println(values[f])
+			}
+		}
+	})
+	return code
+}
+
+// managed is what NetworkManager says of a device or a profile.
+func (n *node) managed(object, name string) (values map[string]string, ok bool) {
+	if strings.HasPrefix("general", object) {
+		return map[string]string{"RUNNING": "running"}, true
+	}
+	d := n.netdev(name)
+	if d == nil || d.kind == "loopback" {
+		return nil, false
+	}
+	address, saved := n.profiles[name]
+	if n.index == 0 && n.rig.faults["address-unsaved"] && name == "enp1s0f1np1" {
+		saved = false
+	}
+	if object == "device" || object == "dev" {
+		switch {
+		case !d.running():
+			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
+		case saved:
+			return map[string]string{"GENERAL.STATE": "100 (connected)", "GENERAL.CONNECTION": name}, true
+		default:
+			return map[string]string{"GENERAL.STATE": "100 (connected (externally))", "GENERAL.CONNECTION": name}, true
+		}
+	}
+	if !saved {
+		address = d.ipv4().String()
+	}
+	return map[string]string{"ipv4.method": "manual", "ipv4.addresses": address}, true
+}
