@@ -156,8 +156,11 @@ func readUntil(ctx context.Context, in io.Reader) (string, error) {
 }
 
 func cannotTell(names []string) error {
-	if len(names) == 0 {
+	switch len(names) {
+	case 0:
 		return errors.New("this reads like no tool's output: railbench parse --help lists what is known")
+	case 1:
+		return fmt.Errorf("this could be the output of %s, and too little of it tells: railbench parse %s reads it as that", names[0], names[0])
 	}
 	return fmt.Errorf("this could be the output of %s: railbench parse TOOL reads it as one of them", strings.Join(names, " or "))
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf16"
 )
 
@@ -14,6 +15,18 @@ type mark struct {
 	weight  int
 	pattern string
 }
+
+// markPatterns are all tools' marks, compiled where somebody asks: most of
+// railbench's runs don't.
+var markPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
+	all := map[string]*regexp.Regexp{}
+	for _, t := range Tools() {
+		for _, m := range t.marks {
+			all[m.pattern] = regexp.MustCompile(`(?m)` + m.pattern)
+		}
+	}
+	return all
+})
 
 // detectBytes is how much of a text is looked at to tell whose it is.
 const detectBytes = 1 << 20
@@ -28,11 +41,11 @@ func Detect(text string) (names []string, sure bool) {
 	if len(text) > detectBytes {
 		text = text[:detectBytes]
 	}
-	scores := map[string]int{}
+	scores, patterns := map[string]int{}, markPatterns()
 	for _, t := range Tools() {
 		score := 0
 		for _, m := range t.marks {
-			if regexp.MustCompile(`(?m)` + m.pattern).MatchString(text) {
+			if patterns[m.pattern].MatchString(text) {
 				score += m.weight
 			}
 		}

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,27 +31,28 @@ type KernelEvent struct {
 // eswitch.c, en_main.c, lag; drivers/pci; drivers/net/bonding; NVIDIA's own modules.
 var kernelKinds = []struct {
 	kind    string
+	words   []string // the pattern needs one of them; a look for a word costs a tenth
 	pattern *regexp.Regexp
 }{
-	{"high-temperature", regexp.MustCompile(`(?i)high temperature|temperature above threshold|over-?temperature|thermal shutdown|critical temperature`)},
-	{"insufficient-power", regexp.MustCompile(`insufficient(?:/unadvertised)? power on the PCIe slot|PCIe slot power capability was not advertised`)},
-	{"cable-unplugged", regexp.MustCompile(`Port module event: module \d+, Cable unplugged`)},
-	{"cable-plugged", regexp.MustCompile(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`)},
-	{"cable-error", regexp.MustCompile(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`)},
-	{"bonding", regexp.MustCompile(`^bonding: |^\S+: \(slave \S+\): |^bond\w*: `)},
-	{"roce-lag", regexp.MustCompile(`^mlx5_core .*(?:\blag map\b|shared_fdb)`)},
-	{"device-removed", regexp.MustCompile(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`)},
-	{"firmware-error", regexp.MustCompile(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|\bsynd 0x\w+: |health recovery|Will cause a leak of a command resource)`)},
-	{"driver-unloaded", regexp.MustCompile(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|^rdma_rxe: unloaded`)},
-	{"driver-loaded", regexp.MustCompile(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`)},
-	{"pcie-error", regexp.MustCompile(`PCIe Bus Error|\bAER: `)},
-	{"pcie-limited", regexp.MustCompile(`available PCIe bandwidth.* limited by`)},
-	{"tx-timeout", regexp.MustCompile(`NETDEV WATCHDOG: `)},
-	{"link-down", regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`)},
-	{"link-up", regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`)},
-	{"module-refused", regexp.MustCompile(`Loading of .*is rejected|module loading is restricted|module verification failed`)},
-	{"gpu", regexp.MustCompile(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
-	{"out-of-memory", regexp.MustCompile(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`)},
+	{"high-temperature", []string{"emperature", "hermal shutdown"}, regexp.MustCompile(`(?i)(?:high|critical|over-?) ?temperature|temperature above threshold|thermal shutdown`)},
+	{"insufficient-power", []string{"PCIe slot"}, regexp.MustCompile(`insufficient(?:/unadvertised)? power on the PCIe slot|PCIe slot power capability was not advertised`)},
+	{"cable-unplugged", []string{"Cable unplugged"}, regexp.MustCompile(`Port module event: module \d+, Cable unplugged`)},
+	{"cable-plugged", []string{"Cable plug"}, regexp.MustCompile(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`)},
+	{"cable-error", []string{"Port module event"}, regexp.MustCompile(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`)},
+	{"bonding", []string{"bond", "(slave "}, regexp.MustCompile(`^bonding: |^\S+: \(slave \S+\): |^bond\w*: `)},
+	{"roce-lag", []string{"lag map", "shared_fdb"}, regexp.MustCompile(`^mlx5_core .*(?:\blag map\b|shared_fdb)`)},
+	{"device-removed", []string{"pciehp: ", "PCI slot is unavailable"}, regexp.MustCompile(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`)},
+	{"firmware-error", []string{"Fatal error ", "health", "synd 0x", "leak of a command"}, regexp.MustCompile(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|\bsynd 0x\w+: |health recovery|Will cause a leak of a command resource)`)},
+	{"driver-unloaded", []string{"E-Switch: ", "(unregistering)", "Shutdown was called", "rdma_rxe: "}, regexp.MustCompile(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|^rdma_rxe: unloaded`)},
+	{"driver-loaded", []string{"firmware version: ", "rdma_rxe: "}, regexp.MustCompile(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`)},
+	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, regexp.MustCompile(`PCIe Bus Error|\bAER: `)},
+	{"pcie-limited", []string{"available PCIe bandwidth"}, regexp.MustCompile(`available PCIe bandwidth.* limited by`)},
+	{"tx-timeout", []string{"NETDEV WATCHDOG: "}, regexp.MustCompile(`NETDEV WATCHDOG: `)},
+	{"link-down", []string{"ink down", "ink Down", "ink is down", "ink is Down"}, regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`)},
+	{"link-up", []string{"ink up", "ink Up", "ink is up", "ink is Up", "ink becomes ready"}, regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`)},
+	{"module-refused", []string{"is rejected", "module loading is restricted", "module verification failed"}, regexp.MustCompile(`Loading of .*is rejected|module loading is restricted|module verification failed`)},
+	{"gpu", []string{"NVRM: ", "nvidia"}, regexp.MustCompile(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
+	{"out-of-memory", []string{"Out of memory", "oom-killer", "allocation failure", "alloc failed"}, regexp.MustCompile(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`)},
 }
 
 var (
@@ -119,6 +121,9 @@ func Dmesg(text string) ([]KernelEvent, error) {
 
 // kernelLine takes the stamp off a line.
 func kernelLine(line string) (KernelEvent, bool) {
+	if !strings.ContainsAny(line, "[T") && !strings.Contains(line, " kernel: ") { // no stamp is without one of them
+		return KernelEvent{Text: strings.TrimSpace(line)}, false
+	}
 	if m := kernelSeconds.FindStringSubmatch(line); m != nil && !ucxStamp.MatchString(m[2]) {
 		seconds, ok := number(m[1])
 		return KernelEvent{Time: m[1], Seconds: seconds, Text: strings.TrimSpace(m[2])}, ok
@@ -134,7 +139,7 @@ func kernelLine(line string) (KernelEvent, bool) {
 // classify finds the kind, and what the text says about it.
 func (e *KernelEvent) classify() bool {
 	for _, k := range kernelKinds {
-		if !k.pattern.MatchString(e.Text) {
+		if !slices.ContainsFunc(k.words, func(w string) bool { return strings.Contains(e.Text, w) }) || !k.pattern.MatchString(e.Text) {
 			continue
 		}
 		e.Kind = k.kind

@@ -104,7 +104,7 @@ func Tools() []Tool {
 				{3, `^Init nixl worker, dev `},
 				{3, `NIXLBench Configuration`},
 				{2, `Failed to setup (?:ETCD|ASIO) runtime|xferbench/|\(--etcd_endpoints|nixlbench`},
-				{1, `NIXL_ERR_|^NIXL: `},
+				{2, `NIXL_ERR_|^NIXL: `},
 			},
 		},
 		{
@@ -166,7 +166,11 @@ func (t Tool) readUpTo(bytes int, text string) (any, error) {
 		part = fmt.Errorf("the text is longer than the %d MiB that are read of one: cut out the part that matters", MaxText>>20)
 		text = text[:strings.LastIndexByte(text[:bytes], '\n')+1]
 	}
-	value, errs, err := t.read(Plain(text))
+	text = Plain(text)
+	value, errs, err := t.read(text)
+	if err != nil && len(*errs) == 0 {
+		*errs = complaints(text)
+	}
 	switch {
 	case err == nil:
 		err = part
@@ -205,9 +209,6 @@ func list[T any](name string, read func(string) ([]T, error)) func(string) (any,
 		v := listing[T]{Tool: name, Rows: rows, Errors: []string{}}
 		if rows == nil {
 			v.Rows = []T{}
-		}
-		if err != nil {
-			v.Errors = complaints(text)
 		}
 		return &v, &v.Errors, atLimit(len(rows), err)
 	}
@@ -261,15 +262,12 @@ func readIP(text string) (any, *[]string, error) {
 			n, v.Object, v.Rows = len(routes), "route", routes
 		}
 	}
-	if err != nil {
-		v.Errors = complaints(text)
-	}
 	return &v, &v.Errors, atLimit(n, err)
 }
 
 func readPing(text string) (any, *[]string, error) {
 	rows, err := Pings(text)
-	v := listing[Ping]{Tool: "ping", Rows: rows, Errors: complaints(text)}
+	v := listing[Ping]{Tool: "ping", Rows: rows, Errors: []string{}}
 	sent := 0
 	for _, p := range rows {
 		sent += p.Sent
@@ -329,9 +327,6 @@ func readUCX(text string) (any, *[]string, error) {
 	if v.Warnings == nil {
 		v.Warnings = []string{}
 	}
-	if err != nil {
-		v.Errors = complaints(text)
-	}
 	return &v, &v.Errors, atLimit(len(v.Rows), err)
 }
 
@@ -379,17 +374,11 @@ func readBonding(text string) (any, *[]string, error) {
 	if rows != nil {
 		v.Rows = rows
 	}
-	if err != nil {
-		v.Errors = complaints(text)
-	}
 	return &v, &v.Errors, err
 }
 
 func readNvidiaSMI(text string) (any, *[]string, error) {
 	n, err := NvidiaSMIOutput(text)
-	if len(n.Rows) == 0 && len(n.Errors) == 0 {
-		n.Errors = complaints(text)
-	}
 	v := struct {
 		Tool string `json:"tool"`
 		NvidiaSMI
@@ -404,8 +393,5 @@ func readFree(text string) (any, *[]string, error) {
 		Free
 		Errors []string `json:"errors"`
 	}{"free", f, []string{}}
-	if err != nil {
-		v.Errors = complaints(text)
-	}
 	return &v, &v.Errors, err
 }
