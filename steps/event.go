@@ -56,6 +56,11 @@ type (
 	RigProbed struct{ Rig Rig }
 	// ParamsSet brings all parameters that are set. What runs after it has them.
 	ParamsSet struct{ Params Settings }
+	// Saved tells where the session is saved, or why it is not.
+	Saved struct {
+		Path string
+		Why  string
+	}
 	// NodeChanged tells the state of a node's connection.
 	NodeChanged struct {
 		End   End
@@ -74,6 +79,7 @@ func (CellEnded) event()    {}
 func (CellCleared) event()  {}
 func (RigProbed) event()    {}
 func (ParamsSet) event()    {}
+func (Saved) event()        {}
 func (NodeChanged) event()  {}
 
 // LineKind tells how a line of a cell's output came about.

@@ -22,6 +22,7 @@ type Notebook struct {
 	Running  string               // id of the cell that has been running longest; empty when idle
 	Queue    []string             // ids of the cells that wait, in order
 	Params   Settings             // the parameters that are set
+	Saved    Saved                // where the session is saved
 }
 
 // A Link is the state of the connection to one node.
@@ -98,6 +99,8 @@ func (n Notebook) Apply(e Event) Notebook {
 		n.Rig = e.Rig
 	case ParamsSet:
 		n.Params = e.Params
+	case Saved:
+		n.Saved = e
 	case NodeChanged:
 		n.Links[e.End] = Link{State: e.State, Why: e.Why, Cause: e.Cause}
 	}

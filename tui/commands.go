@@ -63,6 +63,10 @@ func pace() tea.Cmd { return tea.Tick(framePace, func(time.Time) tea.Msg { retur
 // ask calls the session. Commands run side by side, and what a user asked for must
 // arrive in order, so there is one at a time.
 func (m *Model) ask(f func(Session)) tea.Cmd {
+	if m.opts.ReadOnly != "" {
+		m.notice = m.opts.ReadOnly
+		return nil
+	}
 	m.asks = append(m.asks, f)
 	return m.nextAsk()
 }

@@ -62,6 +62,9 @@ type Options struct {
 	Background Background
 	Now        func() time.Time // time.Now where nil
 	Drill      Drill            // the zero value for none
+	Book       *steps.Notebook  // a session that goes on; nil for a new one
+	ReadOnly   string           // why nothing can be run here; empty where it can
+	Notice     string           // stands in the footer until the first key
 	// SyncOutput asks the terminal itself whether it can show a frame at once.
 	// Bubble Tea 2.0.9 doesn't where SSH_TTY is set, and frames would tear there.
 	SyncOutput bool
@@ -176,6 +179,11 @@ func New(s Session, opts Options) *Model {
 		session:  s,
 		dirty:    true,
 	}
+	if opts.Book != nil {
+		m.book = *opts.Book
+		m.book.Links, m.book.Saved = [2]steps.Link{}, steps.Saved{}
+	}
+	m.notice = opts.Notice
 	m.began = opts.Now()
 	m.list.open = opts.Drill.Fault != ""
 	m.restyle()

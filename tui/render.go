@@ -221,6 +221,9 @@ func (m *Model) alerts() []string {
 			lines = append(lines, names[e]+" could not be looked at: "+m.book.Rig.Nodes[e].Err)
 		}
 	}
+	if why := m.book.Saved.Why; why != "" {
+		lines = append(lines, "not saved: "+why)
+	}
 	if len(lines) == 2 && lines[0] == names[0]+" connecting …" && lines[1] == names[1]+" connecting …" {
 		return []string{"connecting to both nodes …"}
 	}
@@ -435,6 +438,9 @@ func (m *Model) overlay(screen string) string {
 
 func (m *Model) quitText() string {
 	c, ok := m.book.Tutorial.Cell(m.book.Running)
+	if !ok && m.book.Saved.Path != "" && m.book.Saved.Why == "" {
+		return "Nothing is running. The session is saved in " + ink.Clean(m.book.Saved.Path)
+	}
 	if !ok {
 		return "Nothing is running."
 	}

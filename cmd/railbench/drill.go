@@ -39,7 +39,7 @@ tells how long you took when a check has found it, and which it was when you lea
 			}
 			f.rig, f.faults = "sim", []string{fault.Name}
 			drill := tui.Drill{Fault: fault.Name, Title: fault.Title}
-			model, err := workbench(cmd, f, drill)
+			model, err := workbench(cmd, f, opening{drill: drill})
 			if model == nil {
 				return err
 			}

@@ -82,11 +82,16 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 }
 
 // record is called before anybody is shown the events.
-func (k *keeper) record(events []steps.Event) {
+func (k *keeper) record(events []steps.Event) error {
 	if k == nil {
-		return
+		return nil
 	}
-	err := k.store.Record(events)
+	return k.store.Record(events)
+}
+
+// tell records, and says what can't be kept: the same complaint once.
+func (k *keeper) tell(events []steps.Event) {
+	err := k.record(events)
 	if err != nil && err.Error() != k.said {
 		k.said = err.Error()
 		fmt.Fprintf(k.out, "  %s\n", err)

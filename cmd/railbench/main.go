@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui"
 )
 
 // The exit statuses.
@@ -77,6 +76,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func rootCommand() *cobra.Command {
 	var rig rigFlags
+	var file string
 	root := &cobra.Command{
 		Use:   "railbench",
 		Short: "A workbench in the terminal for a two-node RDMA rig",
@@ -88,13 +88,14 @@ was measured is what the hardware can do. Without a rig it simulates one.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := workbench(cmd, rig, tui.Drill{})
+			_, err := workbench(cmd, rig, opening{session: file})
 			return err
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
+	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), virtualCommand())
 	return root
 }

@@ -232,7 +232,7 @@ func (h *headless) follow(ctx context.Context, c steps.Cell) {
 		if !ok {
 			return
 		}
-		h.keep.record(events)
+		h.keep.tell(events)
 		for _, e := range events {
 			h.notebook = h.notebook.Apply(e)
 			switch e := e.(type) {

@@ -81,8 +81,15 @@ can't be reached; 4 you declined.`,
 
 // remind names the changes that were kept on a real rig and are still there.
 func (b *bench) remind(out io.Writer) {
+	if changes := b.changes(); changes != "" {
+		fmt.Fprintln(out, changes)
+	}
+}
+
+// changes is that in a sentence; empty where there are none.
+func (b *bench) changes() string {
 	if b.options.Simulated || b.options.Journal == nil {
-		return
+		return ""
 	}
 	entries, _ := b.options.Journal.Entries() // railbench undo tells what cannot be read
 	var kept []string
@@ -91,9 +98,10 @@ func (b *bench) remind(out io.Writer) {
 			kept = append(kept, e.Cell)
 		}
 	}
-	if kept != nil {
-		fmt.Fprintf(out, "Changed on %s and not back yet: %s. railbench undo takes it back.\n", b.options.Rig, strings.Join(kept, ", "))
+	if kept == nil {
+		return ""
 	}
+	return fmt.Sprintf("Changed on %s and not back yet: %s. railbench undo takes it back.", b.options.Rig, strings.Join(kept, ", "))
 }
 
 // describeChange is a change in one line.

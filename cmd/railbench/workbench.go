@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,12 +11,21 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 )
 
+// An opening is what the workbench is opened with.
+type opening struct {
+	drill   tui.Drill
+	session string // the file that it is saved in; empty for one in the folder of sessions
+}
+
 // workbench opens the screen. The model is nil where it could not be opened.
-func workbench(cmd *cobra.Command, flags rigFlags, drill tui.Drill) (*tui.Model, error) {
+func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error) {
 	if f, ok := cmd.OutOrStdout().(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
 	}
@@ -27,23 +37,117 @@ func workbench(cmd *cobra.Command, flags rigFlags, drill tui.Drill) (*tui.Model,
 	defer b.close()
 	b.options.Asker, b.options.Confirm, b.options.Sample = asker, asker, true
 	b.options.Logs = logDir()
+	kept, begin, err := b.sessionFile(cmd, o)
+	if notebook.InUse(err) {
+		return view(cmd, o.session, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if kept != nil {
+		b.options.Tutorial = kept.store.Book().Tutorial // with the cells that the session added
+	}
 	s := session.New(b.options)
 	b.onState = s.State
+	r := newSaver(s, kept, begin)
 	s.Open()
-	model := tui.New(s, tui.Options{
+	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Simulated: b.options.Simulated, RigName: b.options.Rig,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", Drill: drill,
-	})
-	_, err = tea.NewProgram(model, tea.WithContext(cmd.Context()), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
+		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", Drill: o.drill, Notice: b.changes(),
+	}
+	if kept != nil {
+		book := kept.store.Book()
+		opts.Book = &book
+	}
+	model := tui.New(r, opts)
+	err = show(cmd, model)
 	closed := s.Close()
+	unsaved := r.finish()
 	b.remind(cmd.ErrOrStderr())
-	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
-		return model, status{exitUsage, fmt.Errorf("run the screen: %w", err)}
+	if err != nil {
+		return model, err
+	}
+	if unsaved != nil {
+		return model, status{exitUsage, unsaved}
 	}
 	if closed != nil {
 		return model, status{exitUnreachable, closed}
 	}
 	return model, nil
+}
+
+// show runs the screen to its end.
+func show(cmd *cobra.Command, model *tui.Model) error {
+	_, err := tea.NewProgram(model, tea.WithContext(cmd.Context()), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
+	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
+		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
+	}
+	return nil
+}
+
+// view shows a session that another railbench has open, and touches nothing.
+func view(cmd *cobra.Command, path string, why error) (*tui.Model, error) {
+	d, err := notebook.Read(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	model := tui.New(newViewer(), tui.Options{
+		Tutorial: d.Book.Tutorial, Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
+		Book: &d.Book, ReadOnly: "read-only: " + why.Error(), Notice: "read-only: " + why.Error(),
+	})
+	return model, show(cmd, model)
+}
+
+// A viewer is a session in which nothing happens.
+type viewer struct {
+	boards    chan meter.Board
+	questions chan steps.Question
+}
+
+func newViewer() viewer {
+	v := viewer{make(chan meter.Board), make(chan steps.Question)}
+	close(v.boards)
+	close(v.questions)
+	return v
+}
+
+func (viewer) Run(...string) {}
+func (viewer) Interrupt()    {}
+func (viewer) Clear(string)  {}
+func (viewer) ResetPeaks()   {}
+
+func (viewer) Next(context.Context) ([]steps.Event, bool) { return nil, false }
+func (v viewer) Boards() <-chan meter.Board               { return v.boards }
+func (v viewer) Questions() <-chan steps.Question         { return v.questions }
+
+// sessionFile says where the session is saved: in the file that was named, in one that
+// was cut off and is resumed, or, once a cell has run, in a new one. Drills aren't.
+func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin func() (*keeper, error), err error) {
+	errOut := cmd.ErrOrStderr()
+	if o.drill.Fault != "" {
+		return nil, func() (*keeper, error) { return nil, nil }, nil
+	}
+	path := o.session
+	dir, err := sessionsDir()
+	if err != nil {
+		return nil, func() (*keeper, error) { return nil, err }, nil
+	}
+	if path == "" {
+		if left, d := cutOff(dir, b.options.Rig, b.options.Simulated); d != nil && b.offer(cmd.InOrStdin(), errOut, d) {
+			path = left
+		}
+	}
+	if path != "" {
+		kept, err = b.keep(path, errOut)
+		return kept, nil, err
+	}
+	return nil, func() (*keeper, error) {
+		path, err := newSessionFile(dir, b.options.Rig)
+		if err != nil {
+			return nil, err
+		}
+		return b.keep(path, errOut)
+	}, nil
 }
 
 // framesPerSecond bounds how long a key waits for the next frame. A frame that

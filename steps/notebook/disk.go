@@ -119,6 +119,12 @@ type inUse struct {
 	known bool
 }
 
+// InUse says that an error of Open is that another railbench has the session open.
+func InUse(err error) bool {
+	_, ok := errors.AsType[*inUse](err)
+	return ok
+}
+
 func (e *inUse) Error() string {
 	if !e.known {
 		return "another railbench has it open"

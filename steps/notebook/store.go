@@ -196,6 +196,18 @@ func Read(path string) (*Document, error) {
 	return d, nil
 }
 
+// CutOff reads a session whose railbench ended without saving it. ok is false where
+// that can't be said: somebody has it open, or it can't be read.
+func CutOff(path string) (d *Document, ok bool) {
+	f, journal, err := lock(JournalPath(path))
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	d, err = load(path, journal)
+	return d, err == nil
+}
+
 // Book is the session as it stands.
 func (s *Store) Book() steps.Notebook {
 	s.mu.Lock()

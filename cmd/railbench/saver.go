@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// A saver is the session of a screen, saved as it goes on: what the screen is
+// given is kept before.
+type saver struct {
+	*session.Session
+	boards chan meter.Board
+	// begin makes the file when the first cell starts: whoever only looks around
+	// leaves none.
+	begin func() (*keeper, error)
+
+	fetching sync.Mutex // what one fetch brings is kept before the next fetch
+	mu       sync.Mutex
+	kept     *keeper
+	before   []steps.Event // what came before there was a file
+	told     steps.Saved
+}
+
+// newSaver records s in a file that is open already, or in one that begin makes.
+func newSaver(s *session.Session, kept *keeper, begin func() (*keeper, error)) *saver {
+	r := &saver{Session: s, kept: kept, begin: begin, boards: make(chan meter.Board, 1)}
+	go r.sample()
+	return r
+}
+
+// sample hands the gauges on, and keeps what they show.
+func (r *saver) sample() {
+	defer close(r.boards)
+	for b := range r.Session.Boards() {
+		r.mu.Lock()
+		kept := r.kept
+		r.mu.Unlock()
+		if kept != nil {
+			kept.store.Sample(b)
+		}
+		select {
+		case <-r.boards: // the newest takes the place of one that nobody fetched
+		default:
+		}
+		r.boards <- b
+	}
+}
+
+// Boards are the session's.
+func (r *saver) Boards() <-chan meter.Board { return r.boards }
+
+// Next gives the session's events once they are kept, and with them what became of
+// keeping them.
+func (r *saver) Next(ctx context.Context) ([]steps.Event, bool) {
+	r.fetching.Lock()
+	defer r.fetching.Unlock()
+	events, ok := r.Session.Next(ctx)
+	if saved := r.record(events); saved != r.told {
+		r.told = saved
+		events = append(slices.Clip(events), saved)
+	}
+	return events, ok
+}
+
+func (r *saver) record(events []steps.Event) steps.Saved {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.kept == nil {
+		r.before = append(r.before, events...)
+		if !slices.ContainsFunc(events, func(e steps.Event) bool { _, ok := e.(steps.CellStarted); return ok }) {
+			return r.told
+		}
+		kept, err := r.begin()
+		if err != nil {
+			return steps.Saved{Why: err.Error()}
+		}
+		r.kept, events, r.before = kept, r.before, nil
+	}
+	if len(events) == 0 {
+		return r.told
+	}
+	saved := steps.Saved{Path: r.kept.store.Path()}
+	if err := r.kept.record(events); err != nil {
+		saved.Why = err.Error()
+	}
+	return saved
+}
+
+// finish keeps what came after the screen was gone, and saves for the last time.
+// The session is closed.
+func (r *saver) finish() error {
+	for {
+		if _, ok := r.Next(context.Background()); !ok {
+			break
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept.close()
+}
+
+// keepSessions is how many sessions stay in the folder for those that nobody named.
+const keepSessions = 50
+
+// sessionsDir is where sessions are saved that nobody named.
+func sessionsDir() (string, error) {
+	state, err := stateDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, "sessions"), nil
+}
+
+// newSessionFile is a name for a session that nobody named, and removes the oldest of
+// those.
+func newSessionFile(dir, rig string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("the session is not saved: %w", err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"+notebook.Extension))
+	if err == nil {
+		slices.Sort(files) // their names begin with the time
+		for i := 0; i < len(files)-keepSessions+1; i++ {
+			if _, err := os.Stat(notebook.JournalPath(files[i])); err != nil {
+				_ = os.Remove(files[i]) // the next session tries again
+			}
+		}
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
+			return r
+		}
+		return '-'
+	}, rig)
+	path := filepath.Join(dir, sessionStamp()+name)
+	for i := 2; ; i++ {
+		if _, err := os.Stat(path + notebook.Extension); err != nil {
+			return path + notebook.Extension, nil
+		}
+		path = fmt.Sprintf("%s-%d", strings.TrimSuffix(path, fmt.Sprintf("-%d", i-1)), i)
+	}
+}
+
+// cutOff finds the newest session of a rig whose railbench ended without saving it.
+func cutOff(dir, rig string, simulated bool) (path string, d *notebook.Document) {
+	journals, err := filepath.Glob(filepath.Join(dir, "*"+notebook.JournalPath(notebook.Extension)))
+	if err != nil {
+		return "", nil
+	}
+	slices.Sort(journals)
+	for _, j := range slices.Backward(journals) {
+		path = strings.TrimSuffix(j, notebook.JournalPath(""))
+		d, ok := notebook.CutOff(path)
+		if ok && d.Book.Rig.Name == rig && d.Book.Rig.Simulated == simulated && len(d.Book.Cells) > 0 {
+			return path, d
+		}
+	}
+	return "", nil
+}
+
+// offer asks whether to resume a session that was cut off. It is a question of one
+// line, before there is a screen.
+func (b *bench) offer(in io.Reader, out io.Writer, d *notebook.Document) bool {
+	ran, what := len(d.Book.Cells), ""
+	var left []string
+	for _, c := range d.Book.Tutorial.Cells() {
+		if d.Book.Cells[c.ID].Running {
+			left = append(left, c.ID)
+		}
+	}
+	if left = append(left, d.Book.Queue...); len(left) > 0 {
+		what = ", and " + strings.Join(left, ", ") + " was not done"
+	}
+	fmt.Fprintf(out, "The session of %s was cut off: %d cells have run%s.\n", d.Created.Local().Format("2006-01-02 15:04"), ran, what)
+	b.remind(out)
+	fmt.Fprint(out, "Resume it? (Y/n) ")
+	answer, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "" && err == nil || strings.HasPrefix(answer, "y")
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// saved is a session on the simulated rig as the screen has it, saved in a folder.
+func saved(t *testing.T, dir string) (*bench, *saver) {
+	t.Helper()
+	flags := rigFlags{rig: "sim", speed: 50, seed: 1}
+	b, err := flags.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	var out bytes.Buffer
+	s := newSaver(session.New(b.options), nil, func() (*keeper, error) {
+		path, err := newSessionFile(dir, b.options.Rig)
+		if err != nil {
+			return nil, err
+		}
+		return b.keep(path, &out)
+	})
+	b.onState = s.State
+	s.Open()
+	return b, s
+}
+
+// runs runs a cell and gives where the session says that it is saved.
+func (s *saver) runs(t *testing.T, id string) (saved steps.Saved) {
+	t.Helper()
+	s.Run(id)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		events, ok := s.Next(ctx)
+		if !ok {
+			t.Fatalf("no end of %s", id)
+		}
+		ended := false
+		for _, e := range events {
+			switch e := e.(type) {
+			case steps.Saved:
+				saved = e
+			case steps.CellEnded:
+				ended = ended || e.Cell == id
+			}
+		}
+		if ended {
+			return saved
+		}
+	}
+}
+
+// Who only looks around leaves no file; who runs a cell leaves a notebook of it.
+func TestScreenSavesItsSession(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "sessions")
+	_, idle := saved(t, dir)
+	if err := idle.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := idle.finish(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a session in which nothing ran left a folder")
+	}
+	b, s := saved(t, dir)
+	where := s.runs(t, "hosts")
+	if where.Why != "" || filepath.Dir(where.Path) != dir || !strings.HasSuffix(where.Path, "-sim.ipynb") {
+		t.Fatalf("saved: %+v", where)
+	}
+	// What was shown is there, whatever happens now: as it is after kill -9.
+	crash := filepath.Join(t.TempDir(), "sessions")
+	if err := os.CopyFS(crash, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if path, _ := cutOff(dir, "sim", true); path != "" {
+		t.Errorf("%s is open, and was taken for cut off", path)
+	}
+	if path, _ := cutOff(crash, "lab", false); path != "" {
+		t.Errorf("%s is another rig's", path)
+	}
+	path, d := cutOff(crash, "sim", true)
+	if d == nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass {
+		t.Fatalf("the session that was cut off is not found: %q", path)
+	}
+	for answer, want := range map[string]bool{"\n": true, "y\n": true, "yes\n": true, "n\n": false, "": false, "what\n": false} {
+		var out bytes.Buffer
+		if b.offer(strings.NewReader(answer), &out, d) != want || !strings.Contains(out.String(), "was cut off: 1 cells have run") {
+			t.Errorf("answer %q: not %v, or the question is %q", answer, want, out.String())
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.finish(); err != nil {
+		t.Fatal(err)
+	}
+	if path, _ := cutOff(dir, "sim", true); path != "" {
+		t.Errorf("%s was saved at its end", path)
+	}
+	if d, err := notebook.Read(where.Path); err != nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass || !d.Book.Rig.Simulated {
+		t.Errorf("saved: %v", err)
+	}
+}
+
+// A session that can't be saved goes on, and says so.
+func TestScreenThatCannotSave(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "sessions")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, s := saved(t, dir)
+	if where := s.runs(t, "hosts"); where.Why == "" {
+		t.Error("it does not say that it is not saved")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.finish(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The oldest of the sessions that nobody named are removed, but none that was cut off.
+func TestSessionsArePruned(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range keepSessions + 5 {
+		name := filepath.Join(dir, string(rune('A'+i/26))+string(rune('a'+i%26))+".ipynb")
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := os.WriteFile(notebook.JournalPath(name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := newSessionFile(dir, "my rig/../x"); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.ipynb"))
+	if err != nil || len(files) != keepSessions || filepath.Base(files[0]) != "Aa.ipynb" {
+		t.Errorf("%d files, the first is %s, %v", len(files), files[0], err)
+	}
+	name, err := newSessionFile(dir, "my rig/../x")
+	if err != nil || filepath.Dir(name) != dir || strings.ContainsAny(filepath.Base(name), " /") {
+		t.Errorf("%q, %v", name, err)
+	}
+}
