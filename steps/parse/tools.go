@@ -77,7 +77,7 @@ func Tools() []Tool {
 				{2, `^\s+\w[\w /-]* (?:BW|Latency|Lat)(?: Post List)? Test\s*$`},
 				{2, `^ (?:local|remote) address: LID `},
 				{2, `Waiting for client to connect`},
-				{2, `Unable to init the socket connection|Failed status-transport|Port number \d+ state is|the Infiniband/RoCE device|Couldn't connect to \S+:\d+|Failed to modify QP|Failed to negotiate parameters`},
+				{2, `Unable to init the socket connection|Failed status-transport|Port number \d+ state is|the Infiniband/RoCE device|Couldn't connect to \S+:\d+|Failed to modify QP|Failed to negotiate parameters|Couldn't (?:create IB resources|allocate MR)|Invalid Command or flag`},
 			},
 		},
 		{
@@ -103,7 +103,7 @@ func Tools() []Tool {
 				{3, `^ETCD Runtime: Registered as rank|^Using address \S+ port \d+ for ASIO`},
 				{3, `^Init nixl worker, dev `},
 				{3, `NIXLBench Configuration`},
-				{2, `Failed to setup (?:ETCD|ASIO) runtime|xferbench/|\(--etcd_endpoints|nixlbench`},
+				{2, `Failed to setup (?:ETCD|ASIO) runtime|Incorrect (?:buffer size configuration|device list)|Total_buffer_size must|xferbench/|\(--etcd_endpoints|nixlbench`},
 				{2, `NIXL_ERR_|^NIXL: `},
 			},
 		},
