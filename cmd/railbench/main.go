@@ -96,7 +96,7 @@ was measured is what the hardware can do. Without a rig it simulates one.`,
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), virtualCommand())
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), compareCommand(), virtualCommand())
 	return root
 }
 

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/steps/notebook"
+)
+
+func compareCommand() *cobra.Command {
+	var threshold string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Say what is better and what is worse in session B than in A",
+		Long: `Compares two saved sessions, cell by cell: verdicts, and the figures that they rest
+on. A rate that falls by more than the threshold is worse, and so is a time that
+grows by more, or a verdict further from PASS (PASS, WARN, INCONCLUSIVE, FAIL).
+What ran in one of them only, or was SKIPPED in one, is told and is neither.
+
+Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to compare.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return errors.New("compare takes two sessions, .ipynb files that railbench saved")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			percent, err := parsePercent(threshold)
+			if err != nil {
+				return usage(err)
+			}
+			var docs [2]*notebook.Document
+			for i, path := range args {
+				if docs[i], err = notebook.Read(path); err != nil {
+					return usage(err)
+				}
+			}
+			c := notebook.Compare(docs[0], docs[1], percent)
+			c.A.Name, c.B.Name = args[0], args[1]
+			if len(c.Cells) == 0 {
+				return usage(fmt.Errorf("%s and %s have no cell that ran in both: there is nothing to compare", args[0], args[1]))
+			}
+			if asJSON {
+				err = writeJSON(cmd.OutOrStdout(), c)
+			} else {
+				_, err = io.WriteString(cmd.OutOrStdout(), c.Text())
+			}
+			switch {
+			case err != nil:
+				return status{exitUsage, fmt.Errorf("write the comparison: %w", err)}
+			case c.Regressions > 0:
+				return status{code: exitFail}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&threshold, "threshold", "5%", "how much a figure may change before that is better or worse")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return cmd
+}
+
+func parsePercent(s string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(s, "%")), 64)
+	if err != nil || !(v >= 0 && v <= 1000) { // so that NaN is none either
+		return 0, fmt.Errorf("--threshold %s: it is a number of percent from 0 to 1000, for example 5%%", s)
+	}
+	return v, nil
+}
