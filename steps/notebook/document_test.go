@@ -262,7 +262,7 @@ func TestErrorOutput(t *testing.T) {
 // TestFiguresThatJSONHasNot: what no judge should give does not cost the session.
 func TestFiguresThatJSONHasNot(t *testing.T) {
 	v := verdict()
-	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1e300}
+	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1e300, math.MaxFloat64, 5e-324, 1e17}
 	for _, y := range bad {
 		v.Evidence = append(v.Evidence, steps.Evidence{Name: "odd", Value: y, Expected: &steps.Expected{Min: new(y), Max: new(y)}})
 		for i := range v.Charts {

@@ -200,6 +200,12 @@ func (d *Document) replay(journal []byte) (whole bool) {
 		if e := w.event(); e != nil {
 			d.Apply(e)
 		}
+		if w.Def != nil {
+			// What ran is what the journal says: the file's script may be an older one.
+			c := d.ran[w.Cell]
+			c.Roles = w.Def.cell().Roles
+			d.ran[w.Cell] = c
+		}
 		d.seq = w.Seq
 	}
 }

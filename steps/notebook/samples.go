@@ -65,7 +65,7 @@ func (r *Rates) UnmarshalJSON(b []byte) error {
 func (r Rates) peak() float64 {
 	most := 0.0
 	for _, v := range r {
-		if v > most {
+		if usable(v) && v > most {
 			most = v
 		}
 	}

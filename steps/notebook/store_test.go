@@ -26,25 +26,28 @@ func settled(t *testing.T, events []steps.Event) *Document {
 	return d
 }
 
-// TestKilledAnywhere: whatever was recorded before a kill is there again.
+// TestKilledAnywhere: whatever was recorded before a kill is there again. What a
+// killed railbench leaves are its files as they are.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
+	path := sessionPath(t)
+	s := opened(t, path)
 	all := story(false)
 	for n := range len(all) + 1 {
-		path := sessionPath(t)
-		s := opened(t, path)
-		for _, e := range all[:n] {
-			if err := s.Record([]steps.Event{e}); err != nil {
+		if n > 0 {
+			if err := s.Record(all[n-1 : n]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		killed(s)
 		if d, err := Read(path); err != nil {
 			t.Errorf("after %d events: %v", n, err)
 		} else {
 			samePages(t, told(t, all[:n]...), d)
 		}
-		again := opened(t, path)
+		left := sessionPath(t)
+		copyFile(t, path, left)
+		copyFile(t, JournalPath(path), JournalPath(left))
+		again := opened(t, left)
 		samePages(t, settled(t, all[:n]), again.doc)
 		if n == len(all) && !slices.Equal(again.Left, []string{"bw"}) {
 			t.Errorf("left over: %v", again.Left)
@@ -52,9 +55,16 @@ func TestKilledAnywhere(t *testing.T) {
 		if err := again.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := os.Stat(JournalPath(path)); err == nil {
+		if _, err := os.Stat(JournalPath(left)); err == nil {
 			t.Error("a closed session has a journal")
 		}
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.WriteFile(to, []byte(contents(t, from)), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -547,6 +557,25 @@ func TestNames(t *testing.T) {
 	}
 	if info, err := os.Stat(real); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the mode became %v, %v", info.Mode(), err)
+	}
+}
+
+// TestEditedScript: a script that was edited while railbench ran is the one that the
+// journal has.
+func TestEditedScript(t *testing.T) {
+	path := sessionPath(t)
+	s := opened(t, path)
+	s.doc.Book.Tutorial.Parts[0].Cells[0].Roles[0].Script = "edited"
+	if err := s.Record([]steps.Event{steps.CellStarted{Run: 1, Cell: "hosts", At: began}}); err != nil {
+		t.Fatal(err)
+	}
+	killed(s)
+	d, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := d.Ran()[0]; c.Roles[0].Script != "edited" || c.Prose != "Both nodes." {
+		t.Errorf("it ran %+v", c)
 	}
 }
 

@@ -107,7 +107,9 @@ func (d *drawing) limits(c steps.Chart, top float64) {
 	}
 }
 
-func usable(v float64) bool { return v > 0 && isFinite(v) }
+// usable says that a value can be drawn. Nothing of a rig is above the bound, and
+// what is would be lost in the scale's own arithmetic.
+func usable(v float64) bool { return v > 0 && v < 1e18 }
 
 // A scale places values between 0 and 1.
 type scale struct {
