@@ -53,6 +53,9 @@ type Cell struct {
 	With []string
 	// Own names what railbench does itself in place of a script; Roles is empty then.
 	Own string
+	// Edited says that somebody has changed its scripts, and Scratch that somebody has
+	// added it: it is in no file.
+	Edited, Scratch bool
 	// Asks has the user confirm the scripts first: they change something that is no
 	// network, and that railbench can't take back.
 	Asks bool
@@ -177,6 +180,17 @@ func (t Tutorial) Cells() []Cell {
 		all = append(all, p.Cells...)
 	}
 	return all
+}
+
+// With is the tutorial with other cells in one of its parts.
+func (t Tutorial) With(part string, cells []Cell) Tutorial {
+	t.Parts = slices.Clone(t.Parts)
+	for i := range t.Parts {
+		if t.Parts[i].ID == part {
+			t.Parts[i].Cells = cells
+		}
+	}
+	return t
 }
 
 // Params are the parameters that the parts declare, each once.

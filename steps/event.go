@@ -22,6 +22,8 @@ type (
 		Run  RunID
 		Cell string
 		At   time.Time
+		// Scripts are those of its roles, as they run.
+		Scripts []string
 	}
 	// CellPrinted carries lines of a run, in order.
 	CellPrinted struct {
@@ -56,6 +58,11 @@ type (
 	RigProbed struct{ Rig Rig }
 	// ParamsSet brings all parameters that are set. What runs after it has them.
 	ParamsSet struct{ Params Settings }
+	// PartChanged brings the cells of a part: somebody has edited, added or removed one.
+	PartChanged struct {
+		Part  string
+		Cells []Cell
+	}
 	// Saved tells where the session is saved, or why it is not.
 	Saved struct {
 		Path string
@@ -79,6 +86,7 @@ func (CellEnded) event()    {}
 func (CellCleared) event()  {}
 func (RigProbed) event()    {}
 func (ParamsSet) event()    {}
+func (PartChanged) event()  {}
 func (Saved) event()        {}
 func (NodeChanged) event()  {}
 

@@ -48,6 +48,10 @@ type CellState struct {
 	Bytes   []RailBytes
 	Log     string
 	Live    Table // what the run has measured so far
+	// What it ran with: see Stale. Scripts is nil where nobody knows.
+	Scripts []string
+	Params  map[string]string
+	Rig     Rig
 }
 
 // NewNotebook is the empty session of a tutorial.
@@ -67,7 +71,7 @@ func (n Notebook) Apply(e Event) Notebook {
 		if n.Running == "" {
 			n.Running = e.Cell
 		}
-		n = n.with(e.Cell, CellState{Run: e.Run, Running: true, Started: e.At})
+		n = n.with(e.Cell, CellState{Run: e.Run, Running: true, Started: e.At, Scripts: e.Scripts, Params: n.Params.Of(e.Cell)})
 	case CellPrinted:
 		if c := n.Cells[e.Cell]; c.Run == e.Run && c.Running {
 			c.Output = c.Output.Skip(e.Dropped).Append(e.Lines)
@@ -86,6 +90,7 @@ func (n Notebook) Apply(e Event) Notebook {
 		c.Running, c.Elapsed = false, e.Elapsed
 		c.Exit, c.HasExit = e.Exit, e.HasExit
 		c.Verdict, c.Bytes, c.Log = e.Verdict, e.Bytes, e.Log
+		c.Rig = n.Rig // the session looks at the nodes before a run, and after a change
 		n = n.with(e.Cell, c)
 		if n.Running == e.Cell {
 			n.Running = n.longest()
@@ -99,6 +104,8 @@ func (n Notebook) Apply(e Event) Notebook {
 		n.Rig = e.Rig
 	case ParamsSet:
 		n.Params = e.Params
+	case PartChanged:
+		n.Tutorial = n.Tutorial.With(e.Part, e.Cells)
 	case Saved:
 		n.Saved = e
 	case NodeChanged:

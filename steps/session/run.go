@@ -632,6 +632,35 @@ func (s *Session) probe(ctx context.Context, age time.Duration) (steps.Rig, erro
 	return rig, nil
 }
 
+// watchEvery is how often the nodes are looked at while nothing runs: a result that
+// the rig has outlived is marked. A look costs a node some 100 ms.
+const watchEvery = 30 * time.Second
+
+// watch is the time for the next look; never where there is no screen to tell.
+func (s *Session) watch() <-chan time.Time {
+	if !s.o.Sample {
+		return nil
+	}
+	return time.After(watchEvery)
+}
+
+// lookAgain looks at the nodes and tells what has changed. A node that does not answer
+// is told by its connection.
+func (s *Session) lookAgain() {
+	rig, err := Probe(s.life, s.o)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	changed := !s.probed || rig.Since(s.rig) != ""
+	s.rig, s.probed = rig, true
+	s.mu.Unlock()
+	if changed {
+		s.out.put(steps.RigProbed{Rig: rig})
+		s.sampler.follow(rig)
+	}
+}
+
 // Probe looks at both nodes at once. The error says which could not be looked at.
 func Probe(ctx context.Context, o Options) (steps.Rig, error) {
 	rig := steps.Rig{Name: o.Rig, Simulated: o.Simulated}

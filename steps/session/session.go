@@ -75,6 +75,7 @@ type Session struct {
 	work sync.WaitGroup
 
 	mu        sync.Mutex
+	tutorial  steps.Tutorial // with what was edited
 	queue     []string
 	wake      chan struct{} // signals the worker that the queue has something
 	interrupt context.CancelFunc
@@ -100,7 +101,7 @@ func New(o Options) *Session {
 		o.ChangeTime = changeTime
 	}
 	s := &Session{
-		o: o, out: newOutbox(), boards: make(chan meter.Board, 1),
+		o: o, tutorial: o.Tutorial, out: newOutbox(), boards: make(chan meter.Board, 1),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
 		table: Params(o.Tutorial), set: o.settings(),
 	}
@@ -155,7 +156,7 @@ func (s *Session) Run(ids ...string) { s.enqueue(ids) }
 func (s *Session) enqueue(ids []string) {
 	s.mu.Lock()
 	for _, id := range ids {
-		if _, ok := s.o.Tutorial.Cell(id); !ok || slices.Contains(s.queue, id) {
+		if _, ok := s.tutorial.Cell(id); !ok || slices.Contains(s.queue, id) {
 			continue
 		}
 		s.queue = append(s.queue, id)
@@ -173,6 +174,15 @@ func (s *Session) enqueue(ids []string) {
 	case s.wake <- struct{}{}:
 	default:
 	}
+}
+
+// Edit puts cells into a part in place of those that it has. What runs or waits goes
+// on; a cell that waits runs as it is then.
+func (s *Session) Edit(part string, cells []steps.Cell) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tutorial = s.tutorial.With(part, cells)
+	s.out.put(steps.PartChanged{Part: part, Cells: cells})
 }
 
 // Interrupt ends the running cell and forgets the queue.
@@ -301,14 +311,16 @@ func (s *Session) serve() {
 			s.mu.Unlock()
 			select {
 			case <-s.wake:
-				continue
+			case <-s.watch():
+				s.lookAgain()
 			case <-s.life.Done():
 				return
 			}
+			continue
 		}
 		ctx, cancel := context.WithCancel(s.life)
 		s.interrupt = cancel
-		if cell, _ := s.o.Tutorial.Cell(s.queue[0]); looks(cell) {
+		if cell, _ := s.tutorial.Cell(s.queue[0]); looks(cell) {
 			s.mu.Unlock()
 			s.survey(ctx)
 		} else {
@@ -338,7 +350,11 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	// What was told of the parameters before the start is what this run has.
 	s.mu.Lock()
 	params := effective(s.table, s.set, cell.ID)
-	s.out.put(steps.CellStarted{Run: id, Cell: cell.ID, At: began})
+	started := steps.CellStarted{Run: id, Cell: cell.ID, At: began, Scripts: []string{}}
+	for _, role := range cell.Roles {
+		started.Scripts = append(started.Scripts, role.Script)
+	}
+	s.out.put(started)
 	s.mu.Unlock()
 	if s.o.Limit > 0 {
 		cell.Limit = s.o.Limit

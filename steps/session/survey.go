@@ -32,7 +32,7 @@ func (s *Session) survey(ctx context.Context) {
 		s.mu.Lock()
 		var cell steps.Cell
 		if len(s.queue) > 0 {
-			cell, _ = s.o.Tutorial.Cell(s.queue[0])
+			cell, _ = s.tutorial.Cell(s.queue[0])
 		}
 		if !looks(cell) {
 			s.mu.Unlock()
