@@ -19,6 +19,7 @@ func TestNetworkFixes(t *testing.T) {
 	}{
 		{"link-down", "link-up", "fix-link-up", steps.Fail, steps.Pass},
 		{"rail-ip-missing", "rail-addresses", "fix-rail-address", steps.Fail, steps.Pass},
+		{"duplicate-ip", "duplicate-ip", "fix-rail-address", steps.Fail, steps.Pass},
 		{"p2p-ip-conflict", "address-conflict", "fix-addresses", steps.Fail, steps.Pass},
 		{"rail-ips-left-over", "address-conflict", "fix-addresses", steps.Fail, steps.Pass},
 		{"mtu-mismatch", "mtu-equal", "mtu", steps.Fail, steps.Pass},
@@ -69,6 +70,48 @@ func TestNetworkFixes(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestUndoKeepsTheOrderOfAddresses: an address that a fix took away from before another
+// one comes back there.
+func TestUndoKeepsTheOrderOfAddresses(t *testing.T) {
+	t.Parallel()
+	b, err := rigFlags{rig: "sim", speed: 100, seed: 1}.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	b.options.Confirm = always{}
+	exit, err := b.options.Nodes[steps.Peer].Run(t.Context(), runner.Script{
+		Name: "two addresses", Root: true,
+		Body: "ip addr flush dev enP2p1s0f0np0\nip addr add 192.168.100.15/24 dev enP2p1s0f0np0\nip addr add 192.168.102.10/24 dev enP2p1s0f0np0\n",
+	}, func(runner.Line) {})
+	if err != nil || !exit.OK() {
+		t.Fatalf("%s, %v", exit, err)
+	}
+	before := networks(t, b)
+	s := session.New(b.options)
+	b.onState = s.State
+	s.Open()
+	s.Run("fix-addresses")
+	if v := verdictOf(t, s, "fix-addresses"); v.Grade != steps.Pass {
+		t.Errorf("%s: %s", v.Grade, v.Reason)
+	}
+	changes, err := session.Changes(t.Context(), b.options)
+	if err != nil || len(changes) != 1 {
+		t.Fatalf("%d changes, %v", len(changes), err)
+	}
+	if err := session.Undo(t.Context(), b.options, changes, t.Logf); err != nil {
+		t.Error(err)
+	}
+	for e, now := range networks(t, b) {
+		if diff := change.Differences(before[e], now, func(string) bool { return true }); diff != nil {
+			t.Errorf("%s: %q", steps.End(e), diff)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -255,30 +255,32 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // planRailAddress gives each rail that lacks an address one in the subnet of its
-// other end: with the host number that the node has on its other rails, or the one
-// that the user says.
+// other end, and each that has its other end's own: with the host number that the node
+// has on its other rails, or the one that the user says.
 func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	given := params["RAIL_ADDRESS"]
 	all := probed(rig)
-	var lists, devs, pings [2][]string
+	var adds, dels, devs, pings [2][]string
 	lacking, refuse := 0, ""
 	for _, e := range steps.Ends {
 		for i, rail := range rig.Nodes[e].Rails {
-			d := rail.Netdev
-			j := counterpart(rig, e, i)
-			if rail.Addr != "" || d.Name == "" || !d.Up || !d.Carrier || d.Master != "" || j < 0 {
+			d, j := rail.Netdev, counterpart(rig, e, i)
+			if d.Name == "" || !d.Up || !d.Carrier || d.Master != "" || j < 0 {
 				continue
 			}
 			twin := rig.Nodes[e.Other()].Rails[j]
 			subnet, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", twin.Addr, twin.Prefix))
-			if err != nil || !subnet.Addr().Is4() || twin.Netdev.Master != "" {
+			if err != nil || !subnet.Addr().Is4() || twin.Netdev.Master != "" || rail.Addr != "" && rail.Addr != twin.Addr {
 				continue // neither end has one: rail-ips gives both theirs
 			}
-			lacking++
-			addr, why := hostIn(rig, e, subnet)
-			if given != "" {
+			addr, why := hostIn(rig, e, i, subnet)
+			switch {
+			case rail.Addr != "" && why == "" && addr.String() == rail.Addr:
+				continue // this end has its own; the other one is wrong
+			case given != "":
 				addr, why = givenIn(given, subnet)
 			}
+			lacking++
 			if why == "" {
 				why = taken(rig, all, addr, subnet)
 			}
@@ -286,20 +288,26 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 				refuse = fmt.Sprintf("%s on %s needs an address in %s: %s", d.Name, nodeName(rig, e), subnet.Masked(), why)
 				continue
 			}
-			lists[e] = append(lists[e], fmt.Sprintf("%s=%s/%d", d.Name, addr, subnet.Bits()))
+			if rail.Addr != "" {
+				dels[e] = append(dels[e], fmt.Sprintf("%s=%s/%d", d.Name, rail.Addr, rail.Prefix))
+			}
+			adds[e] = append(adds[e], fmt.Sprintf("%s=%s/%d", d.Name, addr, subnet.Bits()))
 			devs[e] = append(devs[e], d.Name)
 			pings[e] = append(pings[e], fmt.Sprintf("%s=%s", d.Name, subnet.Addr()))
 			pings[e.Other()] = append(pings[e.Other()], fmt.Sprintf("%s=%s", twin.Netdev.Name, addr))
 		}
 	}
 	for _, e := range steps.Ends {
-		p.Vars[e] = map[string]string{"ADD_IPS": strings.Join(lists[e], " "), "ADD_NETDEVS": strings.Join(devs[e], " "), "ADD_PINGS": strings.Join(pings[e], " ")}
+		p.Vars[e] = map[string]string{
+			"DEL_IPS": strings.Join(dels[e], " "), "ADD_IPS": strings.Join(adds[e], " "),
+			"ADD_NETDEVS": strings.Join(devs[e], " "), "ADD_PINGS": strings.Join(pings[e], " "),
+		}
 	}
 	switch {
 	case lacking == 0:
-		p.Nothing = "no rail has a link, no address, and an other end that has one; rail-ips is for rails without an address at either end"
+		p.Nothing = "no rail that has a link lacks an address which its other end has, or has its other end's; rail-ips is for rails without an address at either end"
 	case given != "" && lacking > 1:
-		p.Refuse = fmt.Sprintf("RAIL_ADDRESS is one address, and %d rails have none", lacking)
+		p.Refuse = fmt.Sprintf("RAIL_ADDRESS is one address, and %d ends of rails need one", lacking)
 	case refuse != "":
 		p.Refuse = refuse
 	}
@@ -308,16 +316,16 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 
 // hostIn is the address that a node should have in a subnet: the host number that
 // all its other rails have.
-func hostIn(rig steps.Rig, e steps.End, subnet netip.Prefix) (netip.Addr, string) {
+func hostIn(rig steps.Rig, e steps.End, but int, subnet netip.Prefix) (netip.Addr, string) {
 	const say = ". Say which one with -p RAIL_ADDRESS=ADDRESS"
 	if subnet.Bits() < 24 || subnet.Bits() > 30 {
 		return netip.Addr{}, fmt.Sprintf("a host number can only be taken over in subnets from /24 to /30%s", say)
 	}
 	var number byte
 	found := ""
-	for _, rail := range rig.Nodes[e].Rails {
+	for i, rail := range rig.Nodes[e].Rails {
 		a, err := netip.ParseAddr(rail.Addr)
-		if err != nil || !a.Is4() || rail.Prefix != subnet.Bits() {
+		if i == but || err != nil || !a.Is4() || rail.Prefix != subnet.Bits() {
 			continue
 		}
 		low := a.As4()[3] & (0xff >> (subnet.Bits() - 24))

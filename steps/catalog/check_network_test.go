@@ -277,8 +277,9 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 		refuse, none string
 		peer         string
 	}{
-		{"all there", netdevs(spark()), "", "", "no rail has a link, no address", ""},
+		{"all there", netdevs(spark()), "", "", "no rail that has a link lacks an address", ""},
 		{"one end", netdevs(oneAddress()), "", "", "", "enp1s0f1np1=192.168.200.10/24"},
+		{"both have the other's", netdevs(only(spark(), steps.Peer, 1, "192.168.200.11/24")), "", "", "", "enp1s0f1np1=192.168.200.10/24"},
 		{"neither end", netdevs(tutorialSpark()), "", "", "rail-ips", ""},
 		{"given", netdevs(oneAddress()), "192.168.200.42", "", "", "enp1s0f1np1=192.168.200.42/24"},
 		{"given with its prefix", netdevs(oneAddress()), "192.168.200.42/24", "", "", "enp1s0f1np1=192.168.200.42/24"},
@@ -300,9 +301,14 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 		}
 	}
 
+	p := planRailAddress(netdevs(only(spark(), steps.Here, 1, "192.168.200.10/24")), map[string]string{})
+	if v := p.Vars[0]; p.Refuse+p.Nothing != "" || v["DEL_IPS"] != "enp1s0f1np1=192.168.200.10/24" || v["ADD_IPS"] != "enp1s0f1np1=192.168.200.11/24" || p.Vars[1]["ADD_IPS"]+p.Vars[1]["DEL_IPS"] != "" {
+		t.Errorf("both have the other end's: %+v", p)
+	}
+
 	off := netdevs(spark())
 	off.Nodes[steps.Peer].Rails[1].Netdev.Up = false
-	p := planLinkUp(off, defaults)
+	p = planLinkUp(off, defaults)
 	if p.Refuse+p.Nothing != "" || p.Vars[0]["LINK_NETDEVS"] != "" || p.Vars[1]["LINK_NETDEVS"] != "enp1s0f1np1" || p.Vars[1]["WAYS"] != "enp1s0f1np1=192.168.200.11" || p.Vars[0]["WAYS"] != "enp1s0f1np1=192.168.200.10" {
 		t.Errorf("one off: %+v", p)
 	}
@@ -335,4 +341,35 @@ func TestNetworkFixJudges(t *testing.T) {
 	want(t, "dark", judgeFixLinkUp(steps.Cell{}, made(off, dark, ping, ping)), steps.Warn, "has no carrier", "cable")
 	want(t, "on and silent", judgeFixLinkUp(steps.Cell{}, made(off, on, ping, "ping x=y: no answer\n")), steps.Fail, "no answer over x=y")
 	want(t, "on and without an address", judgeFixLinkUp(steps.Cell{}, made(off, on, "switched on: nothing on this node\n", "switched on: enp1s0f1np1\n")), steps.Warn, "no address to try")
+}
+
+// What people type or paste leads to the checks of the network (INVENTORY section 8).
+func TestNetworkSymptoms(t *testing.T) {
+	tut := tutorial(t)
+	for text, id := range map[string]string{
+		"TCP near zero": "mtu-equal",
+		"ping: local error: message too long, mtu=1500":                                   "mtu-equal",
+		" Port number 1 state is Down":                                                    "link-up",
+		"rocep1s0f1 port 1 ==> enp1s0f1np1 (Down)":                                        "link-up",
+		"Failed to modify QP 282 to RTR":                                                  "rail-bond",
+		" Unable to Connect the HCA's through the link\nFailed to modify QP to RTR":       "gid-index",
+		"RTNETLINK answers: File exists":                                                  "bond-health",
+		"NCCL INFO NET/Socket : Using [0]enP7s7":                                          "rdma-ports",
+		"UCX  WARN  transport 'ib' is not available, please use one or more of: ...":      "rdma-ports",
+		"No IB devices found":                                                             "rdma-ports",
+		"UCX/GID confusion":                                                               "address-conflict",
+		"enp1s0f0np0 on spark-01 carries the default route: railbench does not change it": "routes",
+		"ssh: connect to host 192.168.1.101 port 22: Connection refused":                  "nodes",
+		"IB device 'rocep1s0f1' wasn't found":                                             "roce-lag",
+		"ping: connect: Network is unreachable":                                           "rail-addresses",
+	} {
+		found := tut.Symptom(text)
+		if !slices.ContainsFunc(found, func(c steps.Cell) bool { return c.ID == id }) {
+			var ids []string
+			for _, c := range found {
+				ids = append(ids, c.ID)
+			}
+			t.Errorf("%q leads to %v, and not to %s", text, ids, id)
+		}
+	}
 }

@@ -88,6 +88,18 @@ only() { # FAMILY NAME CIDR...: no other address of the family
       ;;
     esac
   done
+  # The kernel adds at the end: what is left has to be the first of the wanted ones.
+  [ "$family" = 4 ] || return 0
+  left=' '
+  for has in $(ip -4 -br addr show dev "$name"); do
+    case $has in
+    */*) left="$left$has " ;;
+    esac
+  done
+  case $wanted in
+  "$left"*) ;;
+  *) try ip -4 addr flush dev "$name" ;;
+  esac
 }
 `
 
