@@ -65,6 +65,9 @@ type Cell struct {
 	Tail string
 }
 
+// Note says that it is text only: there is nothing to run.
+func (c Cell) Note() bool { return len(c.Roles) == 0 && c.Own == "" }
+
 // Check is what an entry of the checklist has beside what every cell has: it looks
 // at one thing that can be wrong with a rig.
 type Check struct {

@@ -52,7 +52,14 @@ func (f *fakeSession) Interrupt() {
 		f.onStop()
 	}
 }
-func (f *fakeSession) Clear(id string)                  { f.call("clear %s", id) }
+func (f *fakeSession) Clear(id string) { f.call("clear %s", id) }
+func (f *fakeSession) Edit(part string, cells []steps.Cell) {
+	var all []string
+	for _, c := range cells {
+		all = append(all, c.ID)
+	}
+	f.call("edit %s: %s", part, strings.Join(all, " "))
+}
 func (f *fakeSession) ResetPeaks()                      { f.call("reset") }
 func (f *fakeSession) Boards() <-chan meter.Board       { return f.boards }
 func (f *fakeSession) Questions() <-chan steps.Question { return f.questions }

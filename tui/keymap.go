@@ -14,11 +14,11 @@ import (
 // keymap is every binding, by the screen on which it works. Keys, footer, help and
 // README all come from it.
 type keymap struct {
-	notebook, checklist, output, search, gauges []chapter
+	notebook, checklist, edit, output, search, gauges []chapter
 }
 
 func newKeymap() keymap {
-	return keymap{notebook: notebookKeys(), checklist: checklistKeys(), output: outputKeys(), search: searchKeys(), gauges: gaugeKeys()}
+	return keymap{notebook: notebookKeys(), checklist: checklistKeys(), edit: editorKeys(), output: outputKeys(), search: searchKeys(), gauges: gaugeKeys()}
 }
 
 // KeyTable lists the notebook's keys and what they do, as README shows them.
@@ -35,6 +35,8 @@ func KeyTable() [][2]string {
 // chapters are the bindings of the screen that is shown.
 func (m *Model) chapters() []chapter {
 	switch {
+	case m.editor != nil:
+		return m.keys.edit
 	case m.gauges == gaugeFull:
 		return m.keys.gauges
 	case m.page != nil && m.page.search.typing:

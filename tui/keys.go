@@ -62,7 +62,16 @@ func notebookKeys() []chapter {
 			{Binding: bind("e", "show or hide what the verdict rests on", "e"), foot: key.Help{Key: "e", Desc: "evidence"}, rank: 10, act: (*Model).toggleEvidence},
 			{Binding: bind("s", "show or fold a long script", "s"), act: (*Model).toggleScript},
 			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), foot: key.Help{Key: "g", Desc: "gauges"}, rank: 7, act: (*Model).cycleGauges},
-			{Binding: bind("0", "reset the gauges' peaks and averages", "0"), act: (*Model).resetPeaks},
+			{Binding: bind("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0"), act: (*Model).restart},
+		}},
+		{"edit", []binding{
+			{Binding: bind("E", "edit the selected cell's script (enter runs it)", "E"), act: (*Model).edit},
+			{Binding: bind("a", "add a scratch cell above", "a"), act: (*Model).insertAbove},
+			{Binding: bind("b", "add a scratch cell below", "b"), act: (*Model).insertBelow},
+			{Binding: bind("d d", "remove the selected cell", "d"), act: (*Model).remove},
+			{Binding: bind("z", "take back the last change of cells", "z"), act: (*Model).undoEdit},
+			{Binding: bind("t", "where a scratch cell runs: here, on the peer, on both", "t"), act: (*Model).cyclePlace},
+			{Binding: bind("m", "make a scratch cell a note (Markdown), and a note a script", "m"), act: (*Model).toggleNote},
 		}},
 		everywhere(),
 	}

@@ -30,6 +30,8 @@ type Session interface {
 	Interrupt()
 	// Clear forgets a cell's output and verdict.
 	Clear(id string)
+	// Edit puts cells into a part in place of those that it has.
+	Edit(part string, cells []steps.Cell)
 	// ResetPeaks starts the gauges' peaks and means anew.
 	ResetPeaks()
 	// Next waits for events and gives all there are. It returns false once the
@@ -102,6 +104,9 @@ type Model struct {
 	page        *page // an opened output, nil while there is none
 	list        checklist
 	palette     palette
+	editor      *editor             // nil while nothing is edited
+	undone      []steps.PartChanged // what z brings back, the last one last
+	before      string              // the key before, where two of them mean something
 	gauges      gaugeMode
 	help        bool
 	helpPage    viewport.Model

@@ -416,6 +416,8 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	case m.help:
 		m.helpPage.SetYOffset(m.helpPage.YOffset() + lines)
 		return nil
+	case m.editor != nil:
+		return nil
 	case m.page != nil:
 		return m.turn(lines)
 	case m.list.open:
@@ -433,6 +435,9 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	m.dirty, m.notice = true, ""
 	row := e.Y - l.bodyTop
 	if row < 0 || row >= l.noteHeight {
+		return nil
+	}
+	if m.editor != nil {
 		return nil
 	}
 	if m.list.open {

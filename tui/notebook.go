@@ -29,6 +29,10 @@ type cellKey struct {
 	lines, kept, queued, keep, width    int
 	names                               [2]string
 	spinner, elapsed                    string
+	stale, prose                        string
+	edited                              bool
+	// roles is the first of the cell's: an edit makes new ones.
+	roles *steps.Role
 	// live is the first row of the table so far: each that comes in is a new one.
 	live *[]string
 }
@@ -107,6 +111,10 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		queued: slices.Index(m.book.Queue, c.ID) + 1,
 		keep:   l.keep, width: l.noteWidth, names: m.names(),
 	}
+	key.stale, key.prose, key.edited = m.book.Stale(c.ID), c.Prose, c.Edited
+	if len(c.Roles) > 0 {
+		key.roles = &c.Roles[0]
+	}
 	if rows := state.Live.Rows; len(rows) > 0 {
 		key.live = &rows[0]
 	}
@@ -123,7 +131,7 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		Elapsed: elapsed, Spinner: key.spinner,
 		Selected: key.selected, Queued: key.queued,
 		Evidence: key.evidence, Script: key.script,
-		Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
+		Stale: key.stale, Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
 	}.Draw(m.ink, l.noteWidth)
 	if m.cache.cells == nil {
 		m.cache.cells = map[string]drawnCell{}

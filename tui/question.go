@@ -91,6 +91,11 @@ func (m *Model) paste(text string) tea.Cmd {
 		m.dirty = true
 		return nil
 	}
+	if m.editor != nil && !m.help && !m.quitting {
+		m.editor.area, _ = m.editor.area.Update(tea.PasteMsg{Content: text})
+		m.dirty = true
+		return nil
+	}
 	if m.list.open && m.page == nil && !m.help && !m.quitting && len(m.questions) == 0 {
 		m.pasteSymptom(text)
 	}

@@ -323,6 +323,9 @@ func (m *Model) caption() string {
 
 // note is the window over the notebook with its scroll bar, or an opened output.
 func (m *Model) note(l layout) []string {
+	if m.editor != nil {
+		return m.editPane(l.noteWidth+1, l.noteHeight)
+	}
 	if m.page != nil {
 		return m.output(l)
 	}

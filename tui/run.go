@@ -8,7 +8,7 @@ import (
 
 func (m *Model) run() tea.Cmd {
 	c, ok := m.selected()
-	if !ok {
+	if !ok || c.Note() {
 		return m.advance()
 	}
 	if m.book.Cells[c.ID].Running {
@@ -44,7 +44,7 @@ func (m *Model) start(ids ...string) tea.Cmd {
 
 func (m *Model) runAndNext() tea.Cmd {
 	c, ok := m.selected()
-	if !ok {
+	if !ok || c.Note() {
 		return m.advance()
 	}
 	cmd := tea.Cmd(nil)

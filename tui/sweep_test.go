@@ -147,6 +147,19 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("s")
 			return s
 		},
+		"editor": func(t testing.TB, w, h int) *screen {
+			s := start(t, sampleTutorial(), w, h)
+			s.press("3", "E")
+			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
+			return s
+		},
+		"scratch": func(t testing.TB, w, h int) *screen {
+			s := start(t, sampleTutorial(), w, h)
+			s.press("3", "b")
+			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
+			s.press("esc", "m")
+			return s
+		},
 		"palette": func(t testing.TB, w, h int) *screen {
 			tt := withChecklist()
 			tt.Parts[0].Cells[0].Title = hostile[4] + hostile[0]

@@ -52,6 +52,7 @@ func (m *Model) resize(width, height int) tea.Cmd {
 	}
 	m.width, m.height, m.dirty = width, height, true
 	m.fitHelp()
+	m.fitEditor()
 	return nil
 }
 
@@ -74,6 +75,9 @@ func (m *Model) setProfile(p colorprofile.Profile) tea.Cmd {
 // key gives a key to what is on top: a question, the way out, the help, the screen.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.dirty, m.notice = true, ""
+	if m.before != msg.String() {
+		m.before = ""
+	}
 	switch {
 	case len(m.questions) > 0:
 		return m.questionKey(msg)
@@ -86,6 +90,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.helpKey(msg)
 	case m.palette.open:
 		return m.paletteKey(msg)
+	case m.editor != nil:
+		return m.editorKey(msg)
 	case m.page != nil && m.page.search.typing:
 		return m.searchKey(msg)
 	case m.list.typing && m.page == nil:

@@ -116,6 +116,8 @@ func (viewer) Interrupt()    {}
 func (viewer) Clear(string)  {}
 func (viewer) ResetPeaks()   {}
 
+func (viewer) Edit(string, []steps.Cell) {}
+
 func (viewer) Next(context.Context) ([]steps.Event, bool) { return nil, false }
 func (v viewer) Boards() <-chan meter.Board               { return v.boards }
 func (v viewer) Questions() <-chan steps.Question         { return v.questions }

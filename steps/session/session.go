@@ -156,7 +156,7 @@ func (s *Session) Run(ids ...string) { s.enqueue(ids) }
 func (s *Session) enqueue(ids []string) {
 	s.mu.Lock()
 	for _, id := range ids {
-		if _, ok := s.tutorial.Cell(id); !ok || slices.Contains(s.queue, id) {
+		if c, ok := s.tutorial.Cell(id); !ok || c.Note() || slices.Contains(s.queue, id) {
 			continue
 		}
 		s.queue = append(s.queue, id)
@@ -318,9 +318,17 @@ func (s *Session) serve() {
 			}
 			continue
 		}
+		cell, ok := s.tutorial.Cell(s.queue[0])
+		if !ok || cell.Note() {
+			// Somebody has removed it, or made it a note, while it waited.
+			s.out.put(steps.CellDequeued{Cell: s.queue[0]})
+			s.queue = s.queue[1:]
+			s.mu.Unlock()
+			continue
+		}
 		ctx, cancel := context.WithCancel(s.life)
 		s.interrupt = cancel
-		if cell, _ := s.tutorial.Cell(s.queue[0]); looks(cell) {
+		if looks(cell) {
 			s.mu.Unlock()
 			s.survey(ctx)
 		} else {

@@ -30,6 +30,7 @@ type Cell struct {
 	Script    bool // show the whole of a long script
 	Keep      int  // lines of output that are shown
 	Simulated bool
+	Stale     string // why the result is not what a run would give now
 }
 
 // scriptHead is how many lines of a script that is folded are shown, given how
@@ -53,6 +54,9 @@ func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 	if c.Selected {
 		b.bar = k.Accent.Render("▌")
 	}
+	if c.Note() {
+		return b.note(c)
+	}
 	b.prose(c.Prose)
 	head := len(b.lines)
 	b.head(c)
@@ -71,6 +75,19 @@ func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 		verdict = end
 	}
 	return Drawing{b.lines, head, verdict, end}
+}
+
+// note is a cell of text only.
+func (b *body) note(c Cell) Drawing {
+	lines := Prose(c.Prose, b.k, b.width-1)
+	if len(lines) == 0 {
+		lines = []string{" " + b.k.Dim.Render("an empty note: E edits it")}
+	}
+	for _, l := range lines {
+		b.add(l)
+	}
+	b.blank()
+	return Drawing{Lines: b.lines, Verdict: len(b.lines), End: len(b.lines)}
 }
 
 // body collects a cell's lines.

@@ -65,6 +65,9 @@ func (b *body) verdict(c Cell) {
 		text += " " + b.k.Dim.Render("(e shows why)")
 	}
 	b.wrap(text, "  ", "    ")
+	if c.Stale != "" {
+		b.wrap(b.k.Warn.Render("stale: ")+ink.Clean(c.Stale), "  ", "    ")
+	}
 }
 
 func (b *body) evidence(c Cell) {

@@ -1,0 +1,361 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// Cells are edited, added and removed as in Jupyter's command mode. What is edited is
+// the session's: no file of a tutorial changes.
+
+// editor is a cell's script, or a note's text, that is being edited.
+type editor struct {
+	area textarea.Model
+	part string
+	cell string
+	role int
+	was  string // what it was when the editor was opened
+	tabs bool   // it was indented with tabs, which the text area shows as blanks
+}
+
+// edit opens the selected cell's script in the notebook's place.
+func (m *Model) edit() tea.Cmd {
+	c, ok := m.selected()
+	switch {
+	case !ok:
+		m.notice = "select a cell first: its script is what can be edited"
+		return nil
+	case c.Own != "":
+		m.notice = "railbench does this itself: there is no script"
+		return nil
+	case m.opts.ReadOnly != "":
+		m.notice = m.opts.ReadOnly
+		return nil
+	}
+	m.editRole(c, 0)
+	return nil
+}
+
+func (m *Model) editRole(c steps.Cell, role int) {
+	text := c.Prose
+	if len(c.Roles) > 0 {
+		text = c.Roles[role].Script
+	}
+	area := textarea.New()
+	area.CharLimit = maxScript
+	area.MaxHeight = 0
+	area.Prompt = ""
+	area.ShowLineNumbers = true
+	area.KeyMap.Paste = key.NewBinding() // the terminal pastes; this would run a program that reads a clipboard
+	area.KeyMap.CopySelection = key.NewBinding()
+	area.SetVirtualCursor(true)
+	area.SetValue(strings.TrimSuffix(text, "\n"))
+	area.MoveToBegin()
+	m.editor = &editor{area: area, part: c.Part, cell: c.ID, role: role, was: text, tabs: strings.Contains(text, "\n\t") || strings.HasPrefix(text, "\t")}
+	if c.Part == "" {
+		m.editor.part = m.open().ID
+	}
+	m.page, m.follow = nil, false
+	m.fitEditor()
+	m.editor.area.Focus() // its command makes the cursor blink, which an idle screen pays for
+}
+
+// maxScript bounds what a paste can bring into a script.
+const maxScript = 64 << 10
+
+func (m *Model) fitEditor() {
+	if m.editor == nil {
+		return
+	}
+	l := m.layout()
+	m.editor.area.SetWidth(max(8, l.noteWidth-1))
+	m.editor.area.SetHeight(max(1, l.noteHeight-2))
+}
+
+// text is what was typed, in the form that the cell had it.
+func (e *editor) text() string {
+	text := e.area.Value()
+	if e.tabs {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			rest := strings.TrimLeft(line, " ")
+			blanks := len(line) - len(rest)
+			lines[i] = strings.Repeat("\t", blanks/tabColumns) + strings.Repeat(" ", blanks%tabColumns) + rest
+		}
+		text = strings.Join(lines, "\n")
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text
+}
+
+// tabColumns is how many blanks the text area makes of a tab.
+const tabColumns = 4
+
+// editorKey is a key while a script is edited.
+func (m *Model) editorKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "esc", "ctrl+s":
+		return m.keepEdit()
+	case "ctrl+enter", "alt+enter", "ctrl+r":
+		id := m.editor.cell
+		return tea.Batch(m.keepEdit(), m.start(id))
+	case "ctrl+c":
+		if m.editor.text() != m.editor.was {
+			m.notice = "what you typed is thrown away; E edits again"
+		}
+		m.editor = nil
+		return nil
+	case "ctrl+t":
+		return m.nextScript()
+	case "tab":
+		m.editor.area.InsertString(strings.Repeat(" ", tabColumns))
+		return nil
+	}
+	m.editor.area, _ = m.editor.area.Update(msg)
+	return nil
+}
+
+// nextScript goes to the cell's next script, and keeps this one.
+func (m *Model) nextScript() tea.Cmd {
+	e := m.editor
+	cmd := m.keepEdit()
+	c, ok := m.book.Tutorial.Cell(e.cell)
+	if !ok || len(c.Roles) < 2 {
+		m.notice = "it has one script"
+		return cmd
+	}
+	// What was kept comes back as an event; the other script is as it was.
+	m.editRole(c, (e.role+1)%len(c.Roles))
+	return cmd
+}
+
+// keepEdit puts what was typed into the cell, and closes the editor.
+func (m *Model) keepEdit() tea.Cmd {
+	e := m.editor
+	m.editor = nil
+	text := e.text()
+	if text == e.was {
+		return nil
+	}
+	return m.change(e.part, func(all []steps.Cell) []steps.Cell {
+		for i := range all {
+			if all[i].ID != e.cell {
+				continue
+			}
+			if len(all[i].Roles) == 0 {
+				all[i].Prose = text
+				continue
+			}
+			all[i].Roles = slices.Clone(all[i].Roles)
+			all[i].Roles[e.role].Script = text
+			all[i].Edited = true
+		}
+		return all
+	})
+}
+
+// change makes new cells of a part's, and remembers the old ones for z.
+func (m *Model) change(part string, edit func([]steps.Cell) []steps.Cell) tea.Cmd {
+	for _, p := range m.parts() {
+		if p.ID != part {
+			continue
+		}
+		cells := edit(slices.Clone(p.Cells))
+		m.undone = append(m.undone, steps.PartChanged{Part: part, Cells: p.Cells})
+		if over := len(m.undone) - maxUndo; over > 0 {
+			m.undone = m.undone[over:]
+		}
+		return m.put(steps.PartChanged{Part: part, Cells: cells})
+	}
+	return nil
+}
+
+// maxUndo is how many changes of cells can be taken back.
+const maxUndo = 100
+
+// put tells the session, which tells everybody. This screen shows it at once: the next
+// key may be about it.
+func (m *Model) put(e steps.PartChanged) tea.Cmd {
+	if m.opts.ReadOnly == "" {
+		m.book = m.book.Apply(e)
+	}
+	return m.ask(func(s Session) { s.Edit(e.Part, e.Cells) })
+}
+
+// undoEdit takes back the last change of cells.
+func (m *Model) undoEdit() tea.Cmd {
+	if len(m.undone) == 0 {
+		m.notice = "no cell was edited, added or removed"
+		return nil
+	}
+	last := m.undone[len(m.undone)-1]
+	m.undone = m.undone[:len(m.undone)-1]
+	for i, p := range m.parts() {
+		if p.ID == last.Part {
+			m.part = i
+		}
+	}
+	m.notice = "the last change of the cells is taken back"
+	return m.put(last)
+}
+
+func (m *Model) insertAbove() tea.Cmd { return m.insert(0) }
+func (m *Model) insertBelow() tea.Cmd { return m.insert(1) }
+
+// insert adds a scratch cell before the selected one, or so many after it.
+func (m *Model) insert(after int) tea.Cmd {
+	part := m.open()
+	if part.ID == "" {
+		return nil
+	}
+	at := max(0, min(m.place().item-1+after, len(part.Cells)))
+	c := steps.Cell{
+		ID: m.scratchID(), Part: part.ID, Title: "Scratch", Scratch: true, Judge: "exit-status",
+		Roles: []steps.Role{{On: steps.OnHere, Script: ""}},
+	}
+	cmd := m.change(part.ID, func(all []steps.Cell) []steps.Cell { return slices.Insert(all, at, c) })
+	if m.opts.ReadOnly != "" {
+		return cmd
+	}
+	m.show(c.ID)
+	m.editRole(c, 0)
+	return cmd
+}
+
+// scratchID is one that no cell has, nor has had: its output may still be there.
+func (m *Model) scratchID() string {
+	for i := 1; ; i++ {
+		id := fmt.Sprintf("scratch-%d", i)
+		_, taken := m.book.Tutorial.Cell(id)
+		_, ran := m.book.Cells[id]
+		if !taken && !ran && !slices.ContainsFunc(m.undone, func(e steps.PartChanged) bool {
+			return slices.ContainsFunc(e.Cells, func(c steps.Cell) bool { return c.ID == id })
+		}) {
+			return id
+		}
+	}
+}
+
+// remove takes the selected cell away at the second d.
+func (m *Model) remove() tea.Cmd {
+	c, ok := m.selected()
+	switch {
+	case !ok:
+		return nil
+	case m.book.Cells[c.ID].Running || slices.Contains(m.book.Queue, c.ID):
+		m.notice = "it runs, or waits: i interrupts"
+		return nil
+	case m.before != "d":
+		m.notice = "d again removes the cell; z brings it back"
+		m.before = "d"
+		return nil
+	}
+	m.notice, m.before = "removed; z brings it back", ""
+	part := m.open().ID
+	cmd := m.change(part, func(all []steps.Cell) []steps.Cell {
+		return slices.DeleteFunc(all, func(x steps.Cell) bool { return x.ID == c.ID })
+	})
+	m.place().item = max(0, min(m.place().item, len(m.open().Cells)))
+	return cmd
+}
+
+// toggleNote makes a scratch cell a note, and a note a script.
+func (m *Model) toggleNote() tea.Cmd {
+	return m.scratch(func(c *steps.Cell) {
+		if c.Note() {
+			c.Roles, c.Prose, c.Judge = []steps.Role{{On: steps.OnHere, Script: c.Prose}}, "", "exit-status"
+		} else {
+			c.Prose, c.Roles, c.Judge = c.Roles[0].Script, nil, ""
+		}
+	})
+}
+
+// cyclePlace moves a scratch cell to the other node, and then to both.
+func (m *Model) cyclePlace() tea.Cmd {
+	return m.scratch(func(c *steps.Cell) {
+		if len(c.Roles) > 0 {
+			c.Roles = slices.Clone(c.Roles)
+			c.Roles[0].On = (c.Roles[0].On + 1) % (steps.OnBoth + 1)
+		}
+	})
+}
+
+func (m *Model) scratch(edit func(*steps.Cell)) tea.Cmd {
+	c, ok := m.selected()
+	if !ok || !c.Scratch {
+		m.notice = "only a scratch cell can do that: a and b add one"
+		return nil
+	}
+	return m.change(m.open().ID, func(all []steps.Cell) []steps.Cell {
+		for i := range all {
+			if all[i].ID == c.ID {
+				edit(&all[i])
+			}
+		}
+		return all
+	})
+}
+
+// restart is the second 0: all that ran is forgotten, and the nodes are looked at anew
+// by the next cell.
+func (m *Model) restart() tea.Cmd {
+	if m.before != "0" {
+		cmd := m.resetPeaks()
+		m.notice, m.before = "peaks and averages start anew; 0 again clears all outputs and verdicts", "0"
+		return cmd
+	}
+	if m.busy() {
+		m.notice = "something runs: i interrupts it"
+		return nil
+	}
+	m.notice = "all outputs and verdicts are cleared"
+	var ids []string
+	for id := range m.book.Cells {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return m.ask(func(s Session) {
+		for _, id := range ids {
+			s.Clear(id)
+		}
+	})
+}
+
+// editPane is the editor, exactly as large as the notebook.
+func (m *Model) editPane(width, height int) []string {
+	e := m.editor
+	c, _ := m.book.Tutorial.Cell(e.cell)
+	title := " " + m.ink.Focus.Render(ink.Clean(c.Title)) + m.ink.Dim.Render(" · edit")
+	if e.role < len(c.Roles) && c.Roles[e.role].Name != "" {
+		title += m.ink.Dim.Render(" " + ink.Clean(c.Roles[e.role].Name))
+	}
+	right := ""
+	if e.text() != e.was {
+		right = m.ink.Accent.Render("changed ")
+	}
+	lines := []string{ink.Pad(ink.Sides(title, right, width), width), strings.Repeat(" ", width)}
+	for line := range strings.SplitSeq(e.area.View(), "\n") {
+		lines = append(lines, ink.Pad(" "+line, width))
+	}
+	return fill(lines, height, width)
+}
+
+// editorKeys are told in the footer; editorKey has them.
+func editorKeys() []chapter {
+	return []chapter{{"edit", []binding{
+		{Binding: bind("esc, ctrl+s", "keep what was typed, and close the editor", "esc"), foot: key.Help{Key: "esc", Desc: "keep"}, rank: 1},
+		{Binding: bind("ctrl+r, ctrl+enter", "keep it and run the cell", "ctrl+r"), foot: key.Help{Key: "ctrl+r", Desc: "keep and run"}, rank: 2},
+		{Binding: bind("ctrl+c", "throw away what was typed", "ctrl+c"), foot: key.Help{Key: "ctrl+c", Desc: "throw away"}, rank: 3},
+		{Binding: bind("ctrl+t", "the cell's next script", "ctrl+t"), foot: key.Help{Key: "ctrl+t", Desc: "next script"}, rank: 4},
+	}}}
+}

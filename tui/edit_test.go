@@ -1,0 +1,194 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+)
+
+func (s *screen) script(id string) string {
+	c, ok := s.book.Tutorial.Cell(id)
+	if !ok || len(c.Roles) == 0 {
+		return ""
+	}
+	return c.Roles[0].Script
+}
+
+func TestEditAScript(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.press("3", "E")
+	s.sees("GID tables · edit", "show_gids", "esc keep")
+	s.types("timeout 5 ")
+	s.sees("timeout 5 show_gids", "changed")
+	s.press("esc")
+	s.asked("edit gids: gids")
+	if got := s.script("gids"); got != "timeout 5 show_gids\n" {
+		t.Errorf("the script is %q", got)
+	}
+	if c, _ := s.book.Tutorial.Cell("gids"); !c.Edited {
+		t.Error("it is not marked as edited")
+	}
+	s.press("z")
+	s.asked("edit gids: gids")
+	if got := s.script("gids"); got != "show_gids\n" {
+		t.Errorf("after z: %q", got)
+	}
+	s.press("z")
+	s.sees("no cell was edited")
+	s.asked()
+}
+
+// Leaving without a change changes nothing; ctrl+c throws away.
+func TestEditThatChangesNothing(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.press("3", "E", "esc", "E")
+	s.types("rm -rf / ")
+	s.press("ctrl+c")
+	s.asked()
+	if got := s.script("gids"); got != "show_gids\n" {
+		t.Errorf("the script is %q", got)
+	}
+	s.press("1", "home", "E")
+	s.sees("select a cell first")
+}
+
+func TestEditAndRun(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.press("3", "E")
+	s.send(tea.PasteMsg{Content: "date\n"})
+	s.press("ctrl+r")
+	s.asked("edit gids: gids", "run gids")
+	if got := s.script("gids"); got != "date\nshow_gids\n" {
+		t.Errorf("the script is %q", got)
+	}
+}
+
+// A cell's scripts are edited one by one, and keep their indentation.
+func TestEditTheOtherScript(t *testing.T) {
+	tt := sampleTutorial()
+	tt.Parts[3].Cells[0].Roles[1].Script = "if true; then\n\tib_write_bw \\\n\t\t-F\nfi\n"
+	s := newScreen(t, tt, 100, 40)
+	s.show("ib-write-bw")
+	s.press("E")
+	s.sees("server")
+	s.press("ctrl+t")
+	s.sees("client", "if true")
+	s.types("set -e; ")
+	s.press("esc")
+	c, _ := s.book.Tutorial.Cell("ib-write-bw")
+	if got := c.Roles[1].Script; got != "set -e; if true; then\n\tib_write_bw \\\n\t\t-F\nfi\n" {
+		t.Errorf("the script is %q", got)
+	}
+	if c.Roles[0].Script != tt.Parts[3].Cells[0].Roles[0].Script {
+		t.Error("the server's script is another")
+	}
+}
+
+func TestScratchCells(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.press("3", "b")
+	s.sees("Scratch · edit")
+	s.types("uptime")
+	s.press("ctrl+r")
+	s.asked("edit gids: gids scratch-1", "edit gids: gids scratch-1", "run scratch-1")
+	s.show("scratch-1")
+	if got := s.script("scratch-1"); got != "uptime\n" {
+		t.Errorf("the script is %q", got)
+	}
+	place := func() steps.Where {
+		c, _ := s.book.Tutorial.Cell("scratch-1")
+		return c.Roles[0].On
+	}
+	for _, want := range []steps.Where{steps.OnPeer, steps.OnBoth, steps.OnHere} {
+		s.press("t")
+		if place() != want {
+			t.Errorf("it runs on %s, want %s", place(), want)
+		}
+	}
+	s.press("m")
+	if c, _ := s.book.Tutorial.Cell("scratch-1"); !c.Note() || c.Prose != "uptime\n" {
+		t.Errorf("no note: %+v", c)
+	}
+	s.fake.took()
+	s.press("enter") // a note has nothing to run
+	s.asked()
+	s.show("scratch-1")
+	s.press("m")
+	if s.script("scratch-1") != "uptime\n" {
+		t.Error("the note is no script again")
+	}
+	s.press("a", "esc")
+	ids := func() (all []string) {
+		for _, c := range s.open().Cells {
+			all = append(all, c.ID)
+		}
+		return all
+	}
+	if got := ids(); !slices.Equal(got, []string{"gids", "scratch-2", "scratch-1"}) {
+		t.Errorf("cells: %q", got)
+	}
+	s.press("d", "j", "d")
+	if len(ids()) != 3 {
+		t.Error("d, something else and d removed a cell")
+	}
+	s.show("scratch-2")
+	s.press("e", "d", "d", "d")
+	if got := ids(); !slices.Equal(got, []string{"gids", "scratch-1"}) {
+		t.Errorf("after d d: %q", got)
+	}
+	s.press("z")
+	if got := ids(); !slices.Equal(got, []string{"gids", "scratch-2", "scratch-1"}) {
+		t.Errorf("after z: %q", got)
+	}
+	s.show("gids")
+	s.press("m")
+	s.sees("only a scratch cell")
+}
+
+// What runs or waits stays.
+func TestRemoveWhatRuns(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.press("3")
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
+	s.press("d", "d")
+	s.asked()
+	s.sees("i interrupts")
+}
+
+func TestStaleIsShown(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.press("3")
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now, Scripts: []string{"show_gids\n"}}, steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
+	s.seesNot("stale")
+	s.press("E")
+	s.types("time ")
+	s.press("esc")
+	s.sees("stale: its script was changed after it ran")
+}
+
+func TestRestart(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids"}, steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass}})
+	s.press("0")
+	s.asked("reset")
+	s.press("j", "0")
+	s.asked("reset")
+	s.press("0")
+	s.asked("clear gids")
+}
+
+// A paste of any size and content stays in its bounds.
+func TestEditorTakesAnything(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 80, 24)
+	s.press("3", "E")
+	s.send(tea.PasteMsg{Content: strings.Repeat("x\x1b[31m\x00\t漢字\r\n", 20_000)})
+	fits(t, s, [2]int{80, 24})
+	s.press("esc")
+	if n := len(s.script("gids")); n > 8*maxScript {
+		t.Errorf("the script has %d bytes", n)
+	}
+}
