@@ -320,7 +320,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	rep.show("counters of errors that were looked at twice", looked, "", nil)
 	note := ""
 	if still > 0 {
-		note = fmt.Sprintf("%d of them are not 0: what piled up since the boot is in the evidence, and proves nothing by itself", still)
+		note = fmt.Sprintf("%d of them %s not 0: what piled up since the boot is in the evidence, and proves nothing by itself", still, plural(still, "is", "are"))
 	}
 	return rep.verdict(fmt.Sprintf("none of %d counters of errors grows", looked), note)
 }

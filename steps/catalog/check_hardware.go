@@ -176,6 +176,7 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var devices [2][]string
+	adapters := 0
 	for _, e := range steps.Ends {
 		node, facts := nodeName(r.Rig, e), read[e].Facts
 		with := map[string]bool{} // PCI functions that have an RDMA device
@@ -192,6 +193,7 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			functions = append(functions, pci)
+			adapters++
 			switch {
 			case facts[name] == "none":
 				lost = append(lost, pci)
@@ -223,10 +225,13 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.add(steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't use", nodeName(r.Rig, steps.Here), a, nodeName(r.Rig, steps.Peer), b)
 	}
 	note := "every function of a ConnectX has its driver"
+	if adapters == 0 {
+		note = "no ConnectX is among them: they are soft-RoCE, and no adapter can be lost"
+	}
 	if !logRead(read[0]) || !logRead(read[1]) {
 		note += "; the kernel's log could not be read on both nodes"
 	}
-	return rep.verdict(fmt.Sprintf("%d RDMA devices on each node: %s", len(devices[0]), strings.Join(devices[0], ", ")), note)
+	return rep.verdict(fmt.Sprintf("%d RDMA %s on each node: %s", len(devices[0]), plural(len(devices[0]), "device", "devices"), strings.Join(devices[0], ", ")), note)
 }
 
 func or(s, otherwise string) string {
@@ -300,10 +305,23 @@ func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
 		lines += len(read[e].Log)
 		judgeAdapterLog(r.Rig, e, read[e].Log, &rep)
 	}
+	if lines == 0 && !hasAdapter(r.Rig) {
+		return unseen(rep, "no RDMA device here is an adapter's, so none can complain: they are soft-RoCE")
+	}
 	if refused != nil {
 		return unseen(rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm", and(refused), or(read[0].Facts["user"], "this user"))
 	}
 	return rep.verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is out, in %d lines of the kernels' logs", lines))
+}
+
+// hasAdapter says that an RDMA device of either node is on the PCI bus.
+func hasAdapter(rig steps.Rig) bool {
+	for _, e := range steps.Ends {
+		if slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.PCI.Addr != "" }) {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeAdapterLog reads one node's log. What counts of a cable is the last word.
