@@ -58,7 +58,7 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if len(good) == 0 {
-		return rep.verdict("no etcd is installed or runs on either node, and none is needed: " + ownEtcd)
+		return rep.verdict("no etcd runs on either node, none is started there at boot, and none is needed: " + ownEtcd)
 	}
 	return rep.verdict(strings.Join(good, "; "))
 }

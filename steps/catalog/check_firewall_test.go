@@ -32,8 +32,11 @@ func TestFirewall(t *testing.T) {
 	runCases(t, judgeFirewall, map[string]textCase{
 		"not loaded":      {none, none, steps.Pass, []string{"no packet filter is loaded"}},
 		"not told":        {none, "service ufw: inactive\n", steps.Inconclusive, []string{"spark-01 does not tell"}},
-		"no root":         {none, "loaded: nf_tables\nrules: only root may read them\n", steps.Skipped, []string{"spark-01", "only root may read"}},
-		"no program":      {none, "loaded: nf_tables\nrule 1: no program\nrules: 1 lines\n", steps.Skipped, []string{"spark-01"}},
+		"no root":         {none, "loaded: nf_tables\nunread: only root may read the rules\n", steps.Skipped, []string{"spark-01", "only root may read"}},
+		"no program":      {none, "loaded: nf_tables\nunread: there is no nft\nrules: 1 lines\n", steps.Skipped, []string{"spark-01", "there is no nft"}},
+		"one unread":      {none, "unread: iptables failed\n" + input("accept", rails+"drop"), steps.Fail, []string{"spark-01"}},
+		"broken off":      {none, "loaded: nf_tables\nrule 1: table inet filter {\n", steps.Inconclusive, []string{"not listed to their end"}},
+		"too many":        {none, "loaded: nf_tables\nrule 1: table inet filter {\nrules: 2001 lines\n", steps.Inconclusive, []string{"2001 lines"}},
 		"no rules":        {none, ruleset(""), steps.Pass, []string{"no rule on spark-01", "spark-02 has no packet filter"}},
 		"rejects":         {none, input("accept", "ct state established,related accept\n"+rails+"tcp dport 22 accept\n"+rails+"meta l4proto tcp reject with icmpx admin-prohibited"), steps.Fail, []string{"spark-01", "reject with icmpx", "ping answers"}},
 		"one rail":        {input("accept", `iifname "enp1s0f1np1" drop`), none, steps.Fail, []string{"spark-02", `iifname "enp1s0f1np1" drop`}},

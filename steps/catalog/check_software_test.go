@@ -147,7 +147,8 @@ func TestUCXBuild(t *testing.T) {
 		rig steps.Rig
 		textCase
 	}{
-		"right":     {spark(), textCase{good, good, steps.Pass, []string{"UCX 1.21.0 on both", "rc on the rails"}}},
+		"right":     {spark(), textCase{good, good, steps.Pass, []string{"UCX 1.21.0 on both nodes, built alike, with rc on the rails"}}},
+		"untold":    {spark(), textCase{amended(t, good, "Configured with", "Built by"), good, steps.Pass, []string{"UCX 1.21.0 on both nodes, with rc on the rails"}}},
 		"release":   {spark(), textCase{good, amended(t, good, "version: 1.21.0", "version: 1.16.0"), steps.Fail, []string{"1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}}},
 		"options":   {spark(), textCase{good, amended(t, good, " --enable-mt", ""), steps.Warn, []string{"built differently", "--enable-mt"}}},
 		"no verbs":  {spark(), textCase{good, setup + ucxDomains(), steps.Fail, []string{"UCX on spark-01 has no verbs", "--with-verbs"}}},

@@ -63,11 +63,14 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 			rails += ucxOnRails(r.Rig, e, setups[e], &rep)
 		}
 	}
-	lead := fmt.Sprintf("UCX %s on both nodes, built alike, with rc on the rails", a.Version)
-	if rails == 0 {
-		lead = fmt.Sprintf("UCX %s on both nodes, built alike; no rail is up to look at", a.Version)
+	lead := fmt.Sprintf("UCX %s on both nodes", a.Version)
+	if a.Configured != "" && b.Configured != "" {
+		lead += ", built alike"
 	}
-	return rep.verdict(lead)
+	if rails == 0 {
+		return rep.verdict(lead + "; no rail is up to look at")
+	}
+	return rep.verdict(lead + ", with rc on the rails")
 }
 
 // differences are the options that only one of two builds has.
@@ -75,7 +78,7 @@ func differences(a, b string) []string {
 	var only []string
 	x, y := strings.Fields(a), strings.Fields(b)
 	if len(x) == 0 || len(y) == 0 {
-		return nil // before 1.14 it isn't told
+		return nil // one of them doesn't tell
 	}
 	for _, o := range slices.Concat(x, y) {
 		if slices.Contains(x, o) != slices.Contains(y, o) && !strings.HasPrefix(o, "--prefix") {

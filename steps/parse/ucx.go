@@ -72,7 +72,7 @@ func UCXInfo(text string) (UCX, error) {
 		switch {
 		case name == "Library path" && u.Library == "":
 			u.Library = cut(value)
-		case name == "Configured with" && u.Configured == "":
+		case strings.EqualFold(name, "Configured with") && u.Configured == "":
 			u.Configured = cut(value)
 		case name == "Memory domain":
 			if len(u.Domains) < maxRows {
