@@ -94,13 +94,11 @@ func (r Rail) since(old Rail, node string) (changes []string) {
 		}
 	}
 	if r.Netdev.Master != old.Netdev.Master {
-		switch {
-		case r.Netdev.Master == "":
-			changes = append(changes, fmt.Sprintf("%s has left %s", dev, old.Netdev.Master))
-		default:
-			changes = append(changes, fmt.Sprintf("%s is in %s now", dev, r.Netdev.Master))
+		// What else is otherwise follows from that.
+		if r.Netdev.Master == "" {
+			return []string{fmt.Sprintf("%s has left %s", dev, old.Netdev.Master)}
 		}
-		return changes // what else is otherwise follows from that
+		return []string{fmt.Sprintf("%s is in %s now", dev, r.Netdev.Master)}
 	}
 	tell("the state", r.State, old.State)
 	tell("the MTU", r.Netdev.MTU, old.Netdev.MTU)

@@ -24,7 +24,8 @@ func ran() Notebook {
 	c := Cell{ID: "bw", Roles: []Role{{Script: "ib_write_bw -s $SIZE\n"}}}
 	n := NewNotebook(Tutorial{Parts: []Part{{ID: "p", Cells: []Cell{c}}}})
 	for _, e := range []Event{
-		RigProbed{Rig: looked(nil)}, CellStarted{Run: 1, Cell: "bw", Scripts: c.scripts()},
+		RigProbed{Rig: looked(nil)},
+		CellStarted{Run: 1, Cell: "bw", Scripts: c.scripts()},
 		CellEnded{Run: 1, Cell: "bw", Verdict: Verdict{Grade: Pass}},
 	} {
 		n = n.Apply(e)

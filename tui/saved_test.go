@@ -13,9 +13,11 @@ import (
 func TestSavedSession(t *testing.T) {
 	book := steps.NewNotebook(sampleTutorial())
 	for _, e := range []steps.Event{
-		steps.CellStarted{Run: 7, Cell: "gids"}, steps.CellPrinted{Run: 7, Cell: "gids", Lines: lines(1, "from before")},
+		steps.CellStarted{Run: 7, Cell: "gids"},
+		steps.CellPrinted{Run: 7, Cell: "gids", Lines: lines(1, "from before")},
 		steps.CellEnded{Run: 7, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Warn, Reason: "It drifted."}},
-		steps.NodeChanged{End: steps.Peer, Why: "gone"}, steps.Saved{Why: "old"},
+		steps.NodeChanged{End: steps.Peer, Why: "gone"},
+		steps.Saved{Why: "old"},
 	} {
 		book = book.Apply(e)
 	}
