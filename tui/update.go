@@ -37,6 +37,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case askedMsg:
 		m.asking = false
 		return m, m.nextAsk()
+	case scriptMsg:
+		return m, m.copied(msg)
+	case pagerMsg:
+		return m, m.paging(msg)
+	case pagedMsg:
+		return m, m.paged(msg)
 	case spinner.TickMsg:
 		return m, m.onBeat(msg)
 	case paceMsg:

@@ -146,7 +146,13 @@ func (f runFlags) plan(ctx context.Context, out io.Writer, b *bench, cells []ste
 	if err != nil {
 		return status{exitUnreachable, err}
 	}
-	for i, p := range session.Plan(b.options, rig, cells) {
+	writePlan(out, b.options, rig, cells)
+	return nil
+}
+
+// writePlan writes what running cells on a rig would execute.
+func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Cell) {
+	for i, p := range session.Plan(o, rig, cells) {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
@@ -172,7 +178,6 @@ func (f runFlags) plan(ctx context.Context, out io.Writer, b *bench, cells []ste
 		}
 		fmt.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "), n.Name, n.Where, asRoot, simulated, p.Script.Text())
 	}
-	return nil
 }
 
 // headless folds the session's events and tells them on stderr.

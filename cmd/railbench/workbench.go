@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
@@ -53,7 +55,12 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	s.Open()
 	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Simulated: b.options.Simulated, RigName: b.options.Rig,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", Drill: o.drill, Notice: b.changes(),
+		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", Drill: o.drill, Notice: b.changes(), Pager: openPager,
+		Planned: func(rig steps.Rig, c steps.Cell) string {
+			var script strings.Builder
+			writePlan(&script, b.options, rig, []steps.Cell{c})
+			return script.String()
+		},
 	}
 	if kept != nil {
 		book := kept.store.Book()
@@ -78,7 +85,11 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 
 // show runs the screen to its end.
 func show(cmd *cobra.Command, model *tui.Model) error {
-	_, err := tea.NewProgram(model, tea.WithContext(cmd.Context()), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
+	// ctrl+c in a pager is the pager's, and goes to railbench, too: Bubble Tea, which
+	// knows who has the terminal, is the one to hear it.
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	_, err := tea.NewProgram(model, tea.WithContext(ctx), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}
@@ -94,6 +105,7 @@ func view(cmd *cobra.Command, path string, why error) (*tui.Model, error) {
 	model := tui.New(newViewer(), tui.Options{
 		Tutorial: d.Book.Tutorial, Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: "read-only: " + why.Error(), Notice: "read-only: " + why.Error(),
+		Pager: openPager,
 	})
 	return model, show(cmd, model)
 }

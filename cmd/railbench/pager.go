@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// A pager is the program with which a user reads what is long, and a file for it.
+type pager struct {
+	cmd  *exec.Cmd
+	log  string
+	text func() string // in a file of its own where there is no log
+}
+
+// openPager finds the pager that the user wants, or one that is usual. The text is
+// asked for when it runs.
+func openPager(log string, text func() string) (tea.ExecCommand, error) {
+	words := strings.Fields(os.Getenv("PAGER"))
+	if len(words) > 0 {
+		if _, err := exec.LookPath(words[0]); err != nil {
+			return nil, fmt.Errorf("$PAGER is %s, which is not on this machine", words[0])
+		}
+	}
+	for _, usual := range [][]string{{"less", "-R"}, {"more"}} {
+		if _, err := exec.LookPath(usual[0]); len(words) == 0 && err == nil {
+			words = usual
+		}
+	}
+	if len(words) == 0 {
+		return nil, errors.New("neither less nor more is on this machine; $PAGER can name another pager")
+	}
+	if _, err := os.Stat(log); err != nil {
+		log = "" // it was removed, or there never was one
+	}
+	return &pager{exec.Command(words[0], words[1:]...), log, text}, nil
+}
+
+func (p *pager) SetStdin(r io.Reader)  { p.cmd.Stdin = r }
+func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout = w }
+func (p *pager) SetStderr(w io.Writer) { p.cmd.Stderr = w }
+
+// Run runs it to its end.
+func (p *pager) Run() error {
+	file := p.log
+	if file == "" {
+		f, err := os.CreateTemp("", "railbench-*.log")
+		if err != nil {
+			return err
+		}
+		file = f.Name()
+		defer os.Remove(file)
+		_, err = f.WriteString(p.text())
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.cmd.Args = append(p.cmd.Args, file)
+	return p.cmd.Run()
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// program puts a shell script into a folder of programs.
+func program(t *testing.T, dir, name, script string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenPager(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	t.Setenv("TMPDIR", t.TempDir())
+	log := filepath.Join(t.TempDir(), "001-hosts.log")
+	if err := os.WriteFile(log, []byte("from the log\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := func() string { return "from the screen\n" }
+	show := func(log string) (out string, err error) {
+		t.Helper()
+		cmd, err := openPager(log, text)
+		if err != nil {
+			return "", err
+		}
+		var b strings.Builder
+		cmd.SetStdout(&b)
+		cmd.SetStderr(&b)
+		err = cmd.Run()
+		return b.String(), err
+	}
+	prints := func(name string) {
+		program(t, bin, name, `echo "`+name+` $# $1"; for last in "$@"; do :; done; while IFS= read -r line; do echo "$line"; done <"$last"`)
+	}
+
+	t.Setenv("PAGER", "")
+	if _, err := show(log); err == nil || !strings.Contains(err.Error(), "neither less nor more") || !strings.Contains(err.Error(), "$PAGER") {
+		t.Errorf("without a pager: %v", err)
+	}
+	prints("more")
+	if out, err := show(""); err != nil || !strings.HasPrefix(out, "more 1 ") || !strings.HasSuffix(out, "\nfrom the screen\n") {
+		t.Errorf("without less: %q, %v", out, err)
+	}
+	prints("less")
+	if out, err := show(log); err != nil || out != "less 2 -R\nfrom the log\n" {
+		t.Errorf("with less: %q, %v", out, err)
+	}
+	prints("mine")
+	t.Setenv("PAGER", "mine --one two")
+	if out, err := show(log); err != nil || out != "mine 3 --one\nfrom the log\n" {
+		t.Errorf("with $PAGER: %q, %v", out, err)
+	}
+	if out, err := show(log + ".removed"); err != nil || out != "mine 3 --one\nfrom the screen\n" {
+		t.Errorf("with a log that is gone: %q, %v", out, err)
+	}
+	t.Setenv("PAGER", "nonesuch -x")
+	if _, err := show(log); err == nil || !strings.Contains(err.Error(), "$PAGER is nonesuch") {
+		t.Errorf("with a pager that is missing: %v", err)
+	}
+	program(t, bin, "fails", "exit 3")
+	t.Setenv("PAGER", "fails")
+	if _, err := show(""); err == nil || !strings.Contains(err.Error(), "3") {
+		t.Errorf("with a pager that fails: %v", err)
+	}
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A session in a terminal: the pager has it, and ctrl+c there ends nothing here.
+func TestPagerInATerminal(t *testing.T) {
+	bin := t.TempDir()
+	program(t, bin, "reads", `trap 'echo "INTERRUPTED"' INT; echo "READING"; cat "$1"; until read -r line; do :; done; echo "HAS READ $line"`)
+	t.Setenv("PAGER", filepath.Join(bin, "reads"))
+	s := start(t, build(t, "."), "--rig", "sim", "--speed", "50")
+	s.wait("●")
+	s.send("2\x1b[B\r")
+	s.wait("PASS")
+	s.send("|")
+	s.wait("READING")
+	s.send("\x03")
+	s.wait("INTERRUPTED")
+	s.send("enough\r")
+	s.wait("HAS READ enough")
+	s.send("Y")
+	s.wait("\x1b]52;c;") // of the screen, which is back
+	s.send("q")
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v: %q", err, tail(s.text()))
+	}
+}

@@ -1,0 +1,217 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// What leaves the screen: to the clipboard, which is the terminal's, and to a pager.
+
+// maxCopy bounds what is sent to the clipboard. In base64 it has 98,304 letters, and
+// terminals are known to ignore more than 100,000.
+const maxCopy = 72 << 10
+
+// allowed ends the notice of a copy: nobody learns whether the terminal has taken it.
+const allowed = "; the terminal has to allow it (OSC 52)"
+
+// The messages of what was made ready outside of Update.
+type (
+	scriptMsg struct{ title, text string }
+	pagerMsg  struct {
+		cmd tea.ExecCommand
+		err error
+	}
+	pagedMsg struct{ err error }
+)
+
+// current is the cell that keys are about: that of an opened output, the selected
+// check, or the selected cell.
+func (m *Model) current() (steps.Cell, bool) {
+	switch {
+	case m.page != nil:
+		return m.book.Tutorial.Cell(m.page.cell)
+	case m.list.open:
+		return m.check()
+	default:
+		return m.selected()
+	}
+}
+
+// copyOutput copies what the cell printed and, unless only its output is shown, its
+// verdict.
+func (m *Model) copyOutput() tea.Cmd {
+	c, ok := m.current()
+	state := m.book.Cells[c.ID]
+	switch {
+	case !ok:
+		m.notice = "select a cell to copy what it printed"
+		return nil
+	case state.Run == 0:
+		m.notice = "it has not run yet"
+		return nil
+	}
+	verdict := ""
+	if v := state.Verdict; m.page == nil && v.Grade != steps.NotRun && !state.Running {
+		reason := ink.Clean(strings.Join(strings.Fields(v.Reason), " "))
+		verdict = v.Grade.String()
+		if m.simulated() {
+			verdict += " SIMULATED"
+		}
+		verdict += "  " + strings.ToValidUTF8(reason[:min(len(reason), maxCopy/2)], "") + "\n"
+	}
+	if state.Output.Len() == 0 && verdict == "" {
+		m.notice = "it has printed nothing"
+		return nil
+	}
+	head := ""
+	if m.simulated() {
+		head = simulatedHead
+	}
+	texts := texts(c, state.Output)
+	first, size := len(texts), len(head)+len(verdict)
+	for first > 0 && size+len(texts[first-1]) <= maxCopy {
+		first--
+		size += len(texts[first])
+	}
+	what := plural(len(texts), "line")
+	switch n := len(texts) - first; {
+	case first > 0:
+		what = fmt.Sprintf("the last %s of %s lines", cells.Thousands(n), cells.Thousands(len(texts)))
+	case n == 0:
+		what = "the verdict"
+	case verdict != "":
+		what += " and the verdict"
+	}
+	m.notice = fmt.Sprintf("copied %s, %s%s", what, cells.Bytes(uint64(size)), allowed)
+	return tea.SetClipboard(head + strings.Join(texts[first:], "") + verdict)
+}
+
+const simulatedHead = "# SIMULATED: nothing of this was measured on hardware\n"
+
+// texts are the kept lines as a log has them: with the node's name where several
+// print, and railbench's own after a #.
+func texts(c steps.Cell, out steps.Scroll) []string {
+	several := len(c.Roles) > 1 || len(c.Roles) == 1 && c.Roles[0].On == steps.OnBoth
+	all := make([]string, 0, out.Len())
+	for _, l := range out.Lines(0, out.Len()) {
+		text := ink.Clean(l.Text) + "\n"
+		switch {
+		case l.Kind == steps.Note:
+			text = "# " + text
+		case several && l.From != "":
+			text = l.From + ": " + text
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// copyScript copies what running the cell would execute, with its values where they
+// are known.
+func (m *Model) copyScript() tea.Cmd {
+	c, ok := m.current()
+	if !ok {
+		m.notice = "select a cell to copy its script"
+		return nil
+	}
+	planned, rig := m.opts.Planned, m.book.Rig
+	if planned == nil || rig.Probed.IsZero() {
+		return m.copied(scriptMsg{"the script of " + c.Title + ", without values", written(c)})
+	}
+	return func() tea.Msg {
+		// What would be undone is read from a file.
+		if text := planned(rig, c); text != "" {
+			return scriptMsg{"the script of " + c.Title, text}
+		}
+		return scriptMsg{"the script of " + c.Title + ", without values", written(c)}
+	}
+}
+
+// written are the scripts of a cell as the tutorial has them.
+func written(c steps.Cell) string {
+	var b strings.Builder
+	for _, r := range c.Roles {
+		if len(c.Roles) > 1 {
+			fmt.Fprintf(&b, "# --- %s\n", r.Name)
+		}
+		b.WriteString(strings.TrimRight(r.Script, "\n") + "\n")
+	}
+	return b.String()
+}
+
+func (m *Model) copied(s scriptMsg) tea.Cmd {
+	m.dirty = true
+	switch {
+	case s.text == "":
+		m.notice = "it has no script"
+		return nil
+	case len(s.text) > maxCopy:
+		// Half a script is worse than none.
+		m.notice = fmt.Sprintf("its script is too long to be copied: %s; railbench run --dry-run prints it", cells.Bytes(uint64(len(s.text))))
+		return nil
+	}
+	m.notice = fmt.Sprintf("copied %s, %s%s", s.title, cells.Bytes(uint64(len(s.text))), allowed)
+	return tea.SetClipboard(s.text)
+}
+
+// openPager shows the cell's log, or the kept lines where there is none, in the
+// user's pager.
+func (m *Model) openPager() tea.Cmd {
+	c, ok := m.current()
+	state := m.book.Cells[c.ID]
+	open := m.opts.Pager
+	switch {
+	case !ok:
+		m.notice = "select a cell to page through what it printed"
+		return nil
+	case state.Output.Len() == 0:
+		m.notice = "it has printed nothing"
+		return nil
+	case open == nil:
+		m.notice = "there is no pager here"
+		return nil
+	}
+	simulated := m.simulated()
+	return func() tea.Msg {
+		cmd, err := open(state.Log, func() string {
+			text := strings.Join(texts(c, state.Output), "")
+			if n := state.Output.Dropped(); n > 0 {
+				text = fmt.Sprintf("# %s came before these and are no longer kept here\n", plural(n, "line")) + text
+			}
+			if simulated {
+				text = simulatedHead + text
+			}
+			return text
+		})
+		return pagerMsg{cmd, err}
+	}
+}
+
+// paging gives the terminal to the pager, and takes it back.
+func (m *Model) paging(msg pagerMsg) tea.Cmd {
+	m.dirty = true
+	switch {
+	case msg.err != nil:
+		m.notice = msg.err.Error()
+		return nil
+	case len(m.questions) > 0:
+		// It came meanwhile, and may have a deadline.
+		m.notice = "answer this first; | opens the pager then"
+		return nil
+	}
+	return tea.Exec(msg.cmd, func(err error) tea.Msg { return pagedMsg{err} })
+}
+
+func (m *Model) paged(msg pagedMsg) tea.Cmd {
+	m.dirty = true
+	if msg.err != nil {
+		m.notice = "the pager: " + msg.err.Error()
+	}
+	return nil
+}
