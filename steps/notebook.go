@@ -8,9 +8,13 @@ import (
 	"github.com/railbench/railbench/runner"
 )
 
-// KeepLines is how many lines of a cell's output a Notebook holds. The rest is
-// in the log on disk.
-const KeepLines = 10_000
+// KeepLines is how many lines of a cell's output a Notebook holds, and KeepBytes what
+// they may take: with lines as long as they can be 10,000 of them would be 160 MB. The
+// rest is in the log on disk.
+const (
+	KeepLines = 10_000
+	KeepBytes = 8 << 20
+)
 
 // A Notebook is the state of a session: the fold of its events. It is a value,
 // and Apply never changes the one that it is called on.
@@ -141,12 +145,19 @@ func without(ids []string, id string) []string {
 	return rest
 }
 
-// A Scroll holds the last KeepLines lines of an output in blocks, so that
-// appending to it copies block headers and never the lines.
+// A Scroll holds the last KeepLines lines of an output, or those that KeepBytes have
+// room for, in blocks, so that appending to it copies block headers and never the
+// lines.
 type Scroll struct {
-	blocks [][]OutputLine
+	blocks []block
 	kept   int
+	bytes  int
 	total  int
+}
+
+type block struct {
+	lines []OutputLine
+	bytes int
 }
 
 // Append gives a scroll with the lines added and the oldest blocks dropped. It
@@ -155,22 +166,39 @@ func (s Scroll) Append(lines []OutputLine) Scroll {
 	if len(lines) == 0 {
 		return s
 	}
-	blocks := s.blocks
-	s.kept += len(lines)
 	s.total += len(lines)
-	for len(blocks) > 0 && s.kept-len(blocks[0]) >= KeepLines {
-		s.kept -= len(blocks[0])
+	added := block{lines: lines}
+	for i, l := range slices.Backward(lines) {
+		if added.bytes += l.Size(); added.bytes > KeepBytes && i+1 < len(lines) {
+			added.bytes -= l.Size()
+			added.lines = slices.Clone(lines[i+1:]) // or the others would stay, too
+			break
+		}
+	}
+	s.kept += len(added.lines)
+	s.bytes += added.bytes
+	blocks := s.blocks
+	for len(blocks) > 0 && (s.kept-len(blocks[0].lines) >= KeepLines || s.bytes-blocks[0].bytes >= KeepBytes) {
+		s.kept -= len(blocks[0].lines)
+		s.bytes -= blocks[0].bytes
 		blocks = blocks[1:]
 	}
-	if n := len(blocks); n > 0 && len(blocks[n-1])+len(lines) <= blockLines {
+	if n := len(blocks); n > 0 && blocks[n-1].takes(added) {
 		// Small batches are merged, or a slow cell would have one block a line.
-		merged := make([]OutputLine, 0, len(blocks[n-1])+len(lines))
-		merged = append(append(merged, blocks[n-1]...), lines...)
-		s.blocks = append(blocks[:n-1:n-1], merged)
+		last := blocks[n-1]
+		merged := make([]OutputLine, 0, len(last.lines)+len(added.lines))
+		merged = append(append(merged, last.lines...), added.lines...)
+		s.blocks = append(blocks[:n-1:n-1], block{merged, last.bytes + added.bytes})
 		return s
 	}
-	s.blocks = append(slices.Clip(blocks), lines)
+	s.blocks = append(slices.Clip(blocks), added)
 	return s
+}
+
+// Size is about the memory that a line takes.
+func (l OutputLine) Size() int {
+	const line, span = 96, 16
+	return line + len(l.Text) + span*len(l.Spans)
 }
 
 // Skip gives a scroll in which n lines were printed and not kept.
@@ -181,8 +209,16 @@ func (s Scroll) Skip(n int) Scroll {
 	return s
 }
 
-// blockLines is the size up to which blocks are merged.
-const blockLines = 512
+// blockLines and blockBytes are the size up to which blocks are merged. A block is
+// dropped as a whole.
+const (
+	blockLines = 512
+	blockBytes = KeepBytes / 16
+)
+
+func (b block) takes(more block) bool {
+	return len(b.lines)+len(more.lines) <= blockLines && b.bytes+more.bytes <= blockBytes
+}
 
 // Len is how many lines can be read with Line.
 func (s Scroll) Len() int { return s.kept }
@@ -194,11 +230,11 @@ func (s Scroll) Dropped() int { return s.total - s.kept }
 func (s Scroll) Lines(i, n int) []OutputLine {
 	var out []OutputLine
 	for _, b := range s.blocks {
-		if i >= len(b) {
-			i -= len(b)
+		if i >= len(b.lines) {
+			i -= len(b.lines)
 			continue
 		}
-		part := b[i:min(len(b), i+n-len(out))]
+		part := b.lines[i:min(len(b.lines), i+n-len(out))]
 		out = append(out, part...)
 		if i = 0; len(out) >= n {
 			break

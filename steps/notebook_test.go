@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -81,6 +82,65 @@ func TestScrollKeepsTheLastLines(t *testing.T) {
 	_ = old.Append(lines(3, 3))
 	if more := old.Append(lines(100, 1)); old.Len() != 3 || more.Lines(3, 1)[0].Text != "100" {
 		t.Error("an older scroll was changed")
+	}
+}
+
+// What is kept is bounded in bytes, too, however the lines come: a line has up to
+// 16 kB, and a colour for each of its letters.
+func TestScrollKeepsSoManyBytes(t *testing.T) {
+	spans := make([]Span, 256)
+	long := OutputLine{Text: strings.Repeat("x", 16<<10), Spans: spans}
+	for _, batch := range []int{1, 7, 100, 3000} {
+		var s Scroll
+		total := 0
+		for ; total < 6000; total += batch {
+			all := make([]OutputLine, batch)
+			for i := range all {
+				all[i] = long
+				all[i].From = fmt.Sprint(total + i)
+			}
+			s = s.Append(all)
+		}
+		size := 0
+		for _, l := range s.Lines(0, s.Len()) {
+			size += l.Size()
+		}
+		if size != s.bytes || size > 2*KeepBytes || size < KeepBytes*3/4 {
+			t.Errorf("in batches of %d: %d bytes are kept, %d counted", batch, size, s.bytes)
+		}
+		if last := s.Lines(s.Len()-1, 1); s.Len()+s.Dropped() != total || last[0].From != fmt.Sprint(total-1) {
+			t.Errorf("in batches of %d: %d kept, %d dropped of %d, the last is %s", batch, s.Len(), s.Dropped(), total, last[0].From)
+		}
+	}
+	// At least the last line, whatever it takes.
+	huge := OutputLine{Text: strings.Repeat("x", 2*KeepBytes)}
+	if s := (Scroll{}).Append([]OutputLine{{Text: "a"}, huge}); s.Len() != 1 || s.Dropped() != 1 {
+		t.Errorf("%d kept, %d dropped", s.Len(), s.Dropped())
+	}
+}
+
+// A quarter of a gigabyte goes through a notebook, and what it had is given back.
+func TestAFloodLeavesNoMemoryBehind(t *testing.T) {
+	n := NewNotebook(Tutorial{}).Apply(CellStarted{Run: 1, Cell: "a"})
+	used := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := used()
+	for range 1024 {
+		all := make([]OutputLine, 16)
+		for i := range all {
+			all[i].Text = strings.Repeat("x", 16<<10)
+		}
+		n = n.Apply(CellPrinted{Run: 1, Cell: "a", Lines: all})
+	}
+	if now := used(); now > before+4*KeepBytes {
+		t.Errorf("%d bytes more are in use", now-before)
+	}
+	if out := n.Cells["a"].Output; out.Len()+out.Dropped() != 16*1024 {
+		t.Errorf("%d kept, %d dropped", out.Len(), out.Dropped())
 	}
 }
 

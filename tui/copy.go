@@ -120,13 +120,13 @@ func (m *Model) copyScript() tea.Cmd {
 		m.notice = "select a cell to copy its script"
 		return nil
 	}
-	planned, rig := m.opts.Planned, m.book.Rig
-	if planned == nil || rig.Probed.IsZero() {
+	planned, book := m.opts.Planned, m.book
+	if planned == nil || book.Rig.Probed.IsZero() {
 		return m.copied(scriptMsg{"the script of " + c.Title + ", without values", written(c)})
 	}
 	return func() tea.Msg {
 		// What would be undone is read from a file.
-		if text := planned(rig, c); text != "" {
+		if text := planned(book, c); text != "" {
 			return scriptMsg{"the script of " + c.Title, text}
 		}
 		return scriptMsg{"the script of " + c.Title + ", without values", written(c)}

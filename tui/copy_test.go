@@ -89,9 +89,9 @@ func TestCopyScript(t *testing.T) {
 	rig.Probed = s.now
 	s.tell(steps.RigProbed{Rig: rig})
 	answer := "PORT='1'\nshow_gids\n"
-	s.opts.Planned = func(r steps.Rig, c steps.Cell) string {
-		if c.ID != "gids" || r.Name != rig.Name {
-			t.Errorf("asked for %s on %s", c.ID, r.Name)
+	s.opts.Planned = func(b steps.Notebook, c steps.Cell) string {
+		if c.ID != "gids" || b.Rig.Name != rig.Name {
+			t.Errorf("asked for %s on %s", c.ID, b.Rig.Name)
 		}
 		return answer
 	}

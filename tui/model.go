@@ -67,9 +67,9 @@ type Options struct {
 	Book       *steps.Notebook  // a session that goes on; nil for a new one
 	ReadOnly   string           // why nothing can be run here; empty where it can
 	Notice     string           // stands in the footer until the first key
-	// Planned is what running a cell on a rig would execute, as a dry run prints it;
-	// empty where nothing would run. Called from a command.
-	Planned func(steps.Rig, steps.Cell) string
+	// Planned is what running a cell would execute in the state of a notebook, as a dry
+	// run prints it; empty where nothing would run. Called from a command.
+	Planned func(steps.Notebook, steps.Cell) string
 	// Pager is the user's pager, ready to show a log's file or, where that is empty or
 	// gone, a text. The error says which program is missing. Called from a command.
 	Pager func(log string, text func() string) (tea.ExecCommand, error)

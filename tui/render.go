@@ -396,7 +396,7 @@ func (m *Model) output(l layout) []string {
 	}
 	position, found := p.Position(height), m.searched()
 	if state.Log != "" {
-		position += " · all of it in "
+		position += " · log: "
 		// The folder is always the same: a narrow screen shows the end of the path.
 		position += ink.Tail(ink.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
 	}

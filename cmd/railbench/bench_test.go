@@ -277,6 +277,26 @@ func BenchmarkMillionLines(b *testing.B) {
 	b.ReportMetric(float64(len(keys))/float64(b.N), "keys")
 }
 
+// BenchmarkLongLines runs a cell that prints 320 MB in lines as long as they get, with
+// colours: what is kept is bounded in bytes, too, and at most 80 MB are the aim.
+func BenchmarkLongLines(b *testing.B) {
+	bin := build(b, "./testdata/load")
+	var walls, peaks []float64
+	for b.Loop() {
+		s := start(b, bin, "wide")
+		s.wait("Flood")
+		began := time.Now()
+		s.send("\r\r")
+		s.wait("flood is over")
+		walls = append(walls, time.Since(began).Seconds())
+		_, peak := s.used()
+		peaks = append(peaks, peak)
+		s.kill()
+	}
+	b.ReportMetric(median(walls), "s-wall")
+	b.ReportMetric(median(peaks), "MB-peak")
+}
+
 // betweenKeys is how fast somebody types who is impatient.
 const betweenKeys = 50 * time.Millisecond
 

@@ -56,9 +56,11 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", Drill: o.drill, Notice: b.changes(), Pager: openPager,
-		Planned: func(rig steps.Rig, c steps.Cell) string {
+		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
-			writePlan(&script, b.options, rig, []steps.Cell{c})
+			options := b.options
+			options.Params, options.CellParams = book.Params.All, book.Params.Cells
+			writePlan(&script, options, book.Rig, []steps.Cell{c})
 			return script.String()
 		},
 	}

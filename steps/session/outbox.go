@@ -11,20 +11,31 @@ import (
 // drawEvery is how often lines are handed over: a screen cannot show more.
 const drawEvery = time.Second / 30
 
-// An outbox holds events until they are fetched. It never blocks who puts and
-// never drops an event; of the lines of one run it keeps the last
-// steps.KeepLines and counts the rest, so a flood that nobody draws stays
-// bounded.
+// An outbox holds events until they are fetched. It never blocks who puts, and drops
+// nothing but lines, and tables in place of which there is a newer one: of one run it
+// keeps the last steps.KeepLines, or what steps.KeepBytes have room for, and counts the
+// rest. So a flood that nobody draws
+// stays bounded, even while nobody fetches because a pager has the terminal.
 type outbox struct {
 	mu      sync.Mutex
 	events  []steps.Event
-	urgent  bool // something other than lines waits
+	waiting map[steps.RunID]waiting // of the runs that have not ended
+	urgent  bool                    // something other than lines waits
 	closed  bool
 	news    chan struct{} // slot of one: events changed
 	fetched time.Time
 }
 
-func newOutbox() *outbox { return &outbox{news: make(chan struct{}, 1)} }
+// waiting says which events of a run can still be added to. Between its start and its
+// end nothing that others do comes before or after what it prints.
+type waiting struct {
+	printed, measured int // indices into events, from 1
+	bytes             int // of the lines
+}
+
+func newOutbox() *outbox {
+	return &outbox{news: make(chan struct{}, 1), waiting: map[steps.RunID]waiting{}}
+}
 
 func (o *outbox) put(e steps.Event) {
 	o.mu.Lock()
@@ -33,11 +44,24 @@ func (o *outbox) put(e steps.Event) {
 		return
 	}
 	wake := len(o.events) == 0
-	if p, ok := e.(steps.CellPrinted); ok {
-		if !o.merge(p) {
-			o.events = append(o.events, p)
+	switch e := e.(type) {
+	case steps.CellPrinted:
+		o.print(e)
+	case steps.CellMeasured:
+		w := o.waiting[e.Run]
+		if w.measured > 0 {
+			o.events[w.measured-1] = e
+		} else {
+			o.events = append(o.events, e)
+			w.measured = len(o.events)
+			o.waiting[e.Run] = w
 		}
-	} else {
+		wake = wake || !o.urgent
+		o.urgent = true
+	default:
+		if ended, ok := e.(steps.CellEnded); ok {
+			delete(o.waiting, ended.Run)
+		}
 		o.events = append(o.events, e)
 		wake = wake || !o.urgent
 		o.urgent = true
@@ -48,25 +72,33 @@ func (o *outbox) put(e steps.Event) {
 	}
 }
 
-// merge adds lines to the last event where that is of the same run; mu is held.
-func (o *outbox) merge(p steps.CellPrinted) bool {
-	if len(o.events) == 0 {
-		return false
+// print adds lines to those of the same run that wait already; mu is held.
+func (o *outbox) print(p steps.CellPrinted) {
+	w := o.waiting[p.Run]
+	for _, l := range p.Lines {
+		w.bytes += l.Size()
 	}
-	last, ok := o.events[len(o.events)-1].(steps.CellPrinted)
-	if !ok || last.Run != p.Run {
-		return false
+	if w.printed == 0 {
+		o.events = append(o.events, p)
+		w.printed = len(o.events)
+	} else {
+		last := o.events[w.printed-1].(steps.CellPrinted)
+		last.Lines = append(last.Lines, p.Lines...)
+		last.Dropped += p.Dropped
+		// Some more than are kept, and then the oldest at once: cutting one off for each
+		// that comes would move all of them every time.
+		if len(last.Lines) > steps.KeepLines*5/4 || w.bytes > steps.KeepBytes*5/4 {
+			n := 0
+			for len(last.Lines)-n > steps.KeepLines || w.bytes > steps.KeepBytes && n < len(last.Lines)-1 {
+				w.bytes -= last.Lines[n].Size()
+				n++
+			}
+			last.Lines = append(make([]steps.OutputLine, 0, len(last.Lines)+1), last.Lines[n:]...)
+			last.Dropped += n
+		}
+		o.events[w.printed-1] = last
 	}
-	last.Lines = append(last.Lines, p.Lines...)
-	// Some more than are kept, and then the oldest at once: cutting one off for each
-	// that comes would move all of them every time.
-	if len(last.Lines) > steps.KeepLines*5/4 {
-		n := len(last.Lines) - steps.KeepLines
-		last.Lines = append(make([]steps.OutputLine, 0, steps.KeepLines*5/4+1), last.Lines[n:]...)
-		last.Dropped += n
-	}
-	o.events[len(o.events)-1] = last
-	return true
+	o.waiting[p.Run] = w
 }
 
 func (o *outbox) ring() {
@@ -86,6 +118,7 @@ func (o *outbox) next(ctx context.Context) ([]steps.Event, bool) {
 		if len(o.events) > 0 && wait <= 0 {
 			events := o.events
 			o.events, o.urgent = nil, false
+			clear(o.waiting)
 			o.fetched = time.Now()
 			o.mu.Unlock()
 			return events, true

@@ -60,6 +60,8 @@ type run struct {
 	log   *bufio.Writer
 	file  *os.File
 	err   error // the first one from writing the log
+	// logged are the bytes in the log, left the lines that it had no room for.
+	logged, left int64
 }
 
 // do runs the cell and collects its result. The error says that a node could not
@@ -740,17 +742,27 @@ func (r *run) print(line steps.OutputLine, cut bool) {
 	if r.log == nil {
 		return
 	}
-	if line.Kind == steps.Note {
-		_, _ = r.log.WriteString("# ")
-	} else if line.From != "" && r.cell.Roles[0].On == steps.OnBoth || len(r.cell.Roles) > 1 {
-		_, _ = r.log.WriteString(line.From + ": ")
+	// A tool that never stops printing must not fill the disk.
+	if r.logged >= r.s.o.LogBytes {
+		r.left++
+		return
 	}
-	_, err := r.log.WriteString(line.Text)
-	if !cut && err == nil {
-		err = r.log.WriteByte('\n')
+	prefix, end := "", ""
+	switch {
+	case line.Kind == steps.Note:
+		prefix = "# "
+	case line.From != "" && r.cell.Roles[0].On == steps.OnBoth || len(r.cell.Roles) > 1:
+		prefix = line.From + ": "
 	}
-	if err != nil && r.err == nil {
-		r.err = err
+	if !cut {
+		end = "\n"
+	}
+	for _, s := range []string{prefix, line.Text, end} {
+		n, err := r.log.WriteString(s)
+		r.logged += int64(n)
+		if err != nil && r.err == nil {
+			r.err = err
+		}
 	}
 }
 
@@ -778,6 +790,10 @@ func (r *run) closeLog() string {
 		return ""
 	}
 	err := r.err
+	if r.left > 0 {
+		// The line before may be a piece of one.
+		_, _ = fmt.Fprintf(r.log, "\n# the log ends here: %d more lines were printed\n", r.left)
+	}
 	if flushed := r.log.Flush(); err == nil {
 		err = flushed
 	}
@@ -790,6 +806,9 @@ func (r *run) closeLog() string {
 	if err != nil {
 		r.tell("the full output was not kept: %v", err)
 		return ""
+	}
+	if r.left > 0 {
+		r.tell("the log ends after %d bytes: %d more lines were printed", r.logged, r.left)
 	}
 	return name
 }

@@ -31,8 +31,10 @@ type Options struct {
 	Tutorial steps.Tutorial
 	Catalog  steps.Catalog
 	Asker    *Asker // nil where nobody is asked
-	// Logs is the folder for the full output of every run; empty for none.
-	Logs string
+	// Logs is the folder for the full output of every run; empty for none. LogBytes is
+	// where a log ends; 0 is a gibibyte.
+	Logs     string
+	LogBytes int64
 	// Rails, where not empty, choose and order the pairs by their RDMA devices,
 	// {here, peer}.
 	Rails [][2]string
@@ -96,6 +98,9 @@ type Session struct {
 func New(o Options) *Session {
 	if o.Speed <= 0 {
 		o.Speed = 1
+	}
+	if o.LogBytes <= 0 {
+		o.LogBytes = 1 << 30
 	}
 	if o.ChangeTime <= 0 {
 		o.ChangeTime = changeTime

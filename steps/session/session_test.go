@@ -254,6 +254,26 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// A log has an end, and says so: a tool that never stops must not fill the disk.
+func TestALogHasAnEnd(t *testing.T) {
+	b := open(t, Options{LogBytes: 1000}, one("flood", "seq 1 1000", "passes"))
+	b.Run("flood")
+	c := b.until("flood")
+	log, err := os.ReadFile(c.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, told, _ := strings.Cut(string(log), "\n\n")
+	lines := strings.Count(kept, "\n") + 1
+	if want := fmt.Sprintf("# the log ends here: %d more lines were printed\n", 1000-lines); len(kept) < 995 || len(kept) > 1010 || told != want {
+		t.Errorf("the log has %d bytes and ends in %q, not %q", len(kept), told, want)
+	}
+	last := c.Output.Lines(c.Output.Len()-1, 1)
+	if len(last) != 1 || last[0].Kind != steps.Note || !strings.Contains(last[0].Text, fmt.Sprintf("%d more lines", 1000-lines)) {
+		t.Errorf("told as %v", last)
+	}
+}
+
 // What a dry run prints is what runs, byte for byte, whatever the values hold.
 func TestPlanIsWhatRuns(t *testing.T) {
 	nasty := `'; echo gone; "$(echo gone)" -n \` + "\n*"

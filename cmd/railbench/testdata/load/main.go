@@ -1,5 +1,6 @@
 // Command load is railbench's screen and session with nodes that are made for a
-// benchmark: "flood" runs a cell that prints a million lines on this machine,
+// benchmark: "flood" runs a cell that prints a million lines on this machine, "wide" one that
+// prints 320 MB in lines of 16 kB with colours,
 // "gauges FILE FILE" has two nodes whose probes are in files and whose four rails
 // all move, ten samples a second.
 package main
@@ -21,7 +22,14 @@ import (
 
 func main() {
 	o := session.Options{Rig: "load", Speed: 1, Sample: true, Logs: os.Getenv("LOGS")}
+	script := "seq -f '65536      5000             11032.64            11032.34            0.%010.0f' 1 1000000"
 	switch os.Args[1] {
+	case "wide":
+		script = `x=0123456789abcdef
+while [ ${#x} -lt 16384 ]; do x=$x$x; done
+i=0
+while [ $i -lt 20000 ]; do printf '\033[31m%s\033[0m\n' "$x"; i=$((i + 1)); done`
+		fallthrough
 	case "flood":
 		o.Nodes = [2]runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), runner.NewLocal("spark-01", runner.NoAsker{})}
 		o.Sample = false
@@ -37,7 +45,7 @@ func main() {
 	}
 	o.Tutorial = steps.Tutorial{Title: "load", Parts: []steps.Part{{ID: "load", Title: "Load", Cells: []steps.Cell{{
 		ID: "flood", Part: "load", Title: "Flood", Judge: "exit", Limit: time.Minute,
-		Roles: []steps.Role{{Script: "seq -f '65536      5000             11032.64            11032.34            0.%010.0f' 1 1000000"}},
+		Roles: []steps.Role{{Script: script}},
 	}}}}}
 	o.Catalog.Judges = map[string]steps.Judge{"exit": func(steps.Cell, steps.Result) steps.Verdict {
 		return steps.Verdict{Grade: steps.Pass, Reason: "flood is over"}
