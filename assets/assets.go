@@ -1,5 +1,6 @@
 // Package assets is data that the program carries, and no code: the parts of the
-// tutorial and of the checklist, the Python programs of its NIXL cells and the script of the virtual rig.
+// tutorial and of the checklist, an example of a runbook, the Python programs of its
+// NIXL cells and the script of the virtual rig.
 // Only cmd imports it and hands the files on.
 package assets
 
@@ -14,6 +15,11 @@ var Tutorial embed.FS
 //
 //go:embed checklist
 var Checklist embed.FS
+
+// Runbook is runbook/example.md, with which somebody's own runbook begins.
+//
+//go:embed runbook/example.md
+var Runbook []byte
 
 // NIXL holds nixl/*.py. agent.py is what the others share: it stands where their
 // second comment names it (see cmd/railbench/programs.go).

@@ -212,9 +212,11 @@ func (t Tutorial) Params() []Param {
 // Undoing is the id of the cell that takes back what another one changes; empty
 // where there is none.
 func (t Tutorial) Undoing(id string) string {
-	for _, c := range t.Cells() {
-		if c.Change.Undoes == id {
-			return c.ID
+	for _, p := range t.all() {
+		for _, c := range p.Cells {
+			if c.Change.Undoes == id {
+				return c.ID
+			}
 		}
 	}
 	return ""

@@ -13,17 +13,18 @@ import (
 
 func listCommand() *cobra.Command {
 	var asJSON, params bool
+	var runbooks []string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Print the parts and cells with their ids",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if params {
-				return listParams(cmd.OutOrStdout(), asJSON)
-			}
-			t, _, err := tutorial()
+			t, _, err := rigFlags{runbooks: runbooks}.tutorial()
 			if err != nil {
 				return err
+			}
+			if params {
+				return listParams(cmd.OutOrStdout(), t, asJSON)
 			}
 			type cell struct {
 				ID    string `json:"id"`
@@ -57,11 +58,12 @@ func listCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	cmd.Flags().BoolVar(&params, "params", false, "the parameters of the scripts and their values, in place of the cells")
+	addRunbooks(cmd, &runbooks)
 	return cmd
 }
 
 // listParams prints what --param can set.
-func listParams(out io.Writer, asJSON bool) error {
+func listParams(out io.Writer, t steps.Tutorial, asJSON bool) error {
 	type param struct {
 		Name    string   `json:"name"`
 		Does    string   `json:"description"`
@@ -73,10 +75,6 @@ func listParams(out io.Writer, asJSON bool) error {
 		Max     *int64   `json:"max,omitempty"`
 		Choices []string `json:"choices,omitempty"`
 		Cells   []string `json:"cells"`
-	}
-	t, _, err := tutorial()
-	if err != nil {
-		return err
 	}
 	table := session.Params(t)
 	if asJSON {
@@ -100,7 +98,7 @@ func listParams(out io.Writer, asJSON bool) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintln(out, "\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
+	_, err := fmt.Fprintln(out, "\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
 	return err
 }
 

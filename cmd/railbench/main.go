@@ -78,16 +78,20 @@ func rootCommand() *cobra.Command {
 	var rig rigFlags
 	var file string
 	root := &cobra.Command{
-		Use:   "railbench",
+		Use:   "railbench [FILE.md…|FOLDER]",
 		Short: "A workbench in the terminal for a two-node RDMA rig",
 		Long: `railbench walks through RDMA multi-rail tutorials on two nodes, runs each step
 on this machine or over SSH, shows what every rail carries, and says whether what
-was measured is what the hardware can do. Without a rig it simulates one.`,
+was measured is what the hardware can do. Without a rig it simulates one.
+
+It opens the built-in tutorial, or runbooks of your own: Markdown files, each a part,
+or a folder of them.`,
 		Version:       version(),
-		Args:          noCommand,
+		Args:          runbooksOrNoCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rig.runbooks = args
 			_, err := workbench(cmd, rig, opening{session: file})
 			return err
 		},
@@ -96,7 +100,7 @@ was measured is what the hardware can do. Without a rig it simulates one.`,
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), compareCommand(), virtualCommand())
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), newCommand(), checkCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), compareCommand(), virtualCommand())
 	return root
 }
 
@@ -105,13 +109,17 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], steps.DidYouMean(args[0], commandNames(cmd)))
+}
+
+func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], steps.DidYouMean(args[0], names))
+	return names
 }
 
 // version is the module's version, or the revision it was built from.

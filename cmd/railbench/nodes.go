@@ -36,6 +36,8 @@ type rigFlags struct {
 	seed            uint64
 	faults          []string
 	params          []string
+	// runbooks are what is opened in place of the built-in tutorial: files and folders.
+	runbooks []string
 }
 
 func (f *rigFlags) add(flags *pflag.FlagSet) {
@@ -137,6 +139,14 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	return b, nil
 }
 
+// tutorial is the built-in one, or the runbooks that are opened in place of it.
+func (f rigFlags) tutorial() (steps.Tutorial, steps.Catalog, error) {
+	if len(f.runbooks) == 0 {
+		return tutorial()
+	}
+	return ownTutorial(f.runbooks)
+}
+
 // parseParams reads NAME=VALUE, and CELL.NAME=VALUE for one cell alone.
 func parseParams(given []string, t steps.Tutorial) (set steps.Settings, err error) {
 	for _, p := range given {
@@ -159,7 +169,7 @@ func parseParams(given []string, t steps.Tutorial) (set steps.Settings, err erro
 }
 
 func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
-	t, cat, err := tutorial()
+	t, cat, err := f.tutorial()
 	if err != nil {
 		return nil, err
 	}

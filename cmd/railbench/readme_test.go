@@ -45,6 +45,8 @@ func TestReadme(t *testing.T) {
 		{"commands", commandTree, nil},
 		{"keys", keyTable, nil},
 		{"cells", cellTable, nil},
+		{"attributes", attributeTable, nil},
+		{"names", nameTable, nil},
 	} {
 		before, has, after := cutBlock(t, readme, block.name)
 		want := block.make(t)
@@ -70,6 +72,20 @@ func TestReadme(t *testing.T) {
 			if _, err := parseRig("README.md", []byte(src)); err != nil {
 				t.Error(err)
 			}
+		}
+	})
+	t.Run("runbook", func(t *testing.T) {
+		_, src, _ := strings.Cut(readme, "````markdown\n")
+		src, _, ok := strings.Cut(src, "````")
+		if !ok {
+			t.Fatal("no example of a runbook")
+		}
+		problems, err := checkRunbooks([]runbook.Document{runbook.Read("README.md", []byte(src))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			t.Error(p)
 		}
 	})
 	t.Run("json", func(t *testing.T) {
@@ -238,6 +254,49 @@ func cellTable(t *testing.T) string {
 			cells = append(cells, "`"+c.ID+"`")
 		}
 		fmt.Fprintf(&b, "| %d. %s | `%s` | %s |\n", i+1, p.Title, p.ID, strings.Join(cells, " "))
+	}
+	return b.String()
+}
+
+func attributeTable(*testing.T) string {
+	var b strings.Builder
+	b.WriteString("| attribute | value | what it says |\n|---|---|---|\n")
+	for _, a := range runbook.Attributes() {
+		of := ""
+		if a.Check {
+			of = "for railbench's own checklist: "
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s%s |\n", a.Name, a.Value, of, strings.ReplaceAll(a.Doc, "*", `\*`))
+	}
+	return b.String()
+}
+
+// nameTable has the judges of the tutorial, each with the parsers whose work it reads.
+func nameTable(t *testing.T) string {
+	t.Helper()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| judge | parser | cells that show how |\n|---|---|---|\n")
+	seen := map[string]bool{}
+	for _, c := range tut.Cells() {
+		if c.Judge == "" || seen[c.Judge] {
+			continue
+		}
+		seen[c.Judge] = true
+		var cells, parsers []string
+		for _, other := range tut.Cells() {
+			if other.Judge != c.Judge {
+				continue
+			}
+			cells = append(cells, "`"+other.ID+"`")
+			if p := "`" + other.Parser + "`"; other.Parser != "" && !slices.Contains(parsers, p) {
+				parsers = append(parsers, p)
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Judge, strings.Join(parsers, " "), strings.Join(cells, " "))
 	}
 	return b.String()
 }

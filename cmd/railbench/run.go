@@ -21,6 +21,7 @@ type runFlags struct {
 	all, json, yes, dryRun, verbose bool
 	timeout                         time.Duration
 	session                         string
+	runbooks                        []string
 }
 
 func runCommand(rig *rigFlags) *cobra.Command {
@@ -43,6 +44,7 @@ Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration;
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would be executed, and change nothing")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
+	addRunbooks(cmd, &f.runbooks)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
 	return cmd
 }
@@ -56,7 +58,11 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 	case len(args) == 0:
 		return nil, errors.New("name cells or parts, or give --all; railbench list shows them")
 	default:
-		return t.Select(args...)
+		cells, err := t.Select(args...)
+		if i := slices.IndexFunc(args, hasRunbookName); err != nil && i >= 0 {
+			err = fmt.Errorf("%s is no cell: a runbook's cells are run with --runbook %[1]s, and their ids or --all", args[i])
+		}
+		return cells, err
 	}
 }
 
@@ -70,6 +76,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	case f.dryRun && f.session != "":
 		return usage(errors.New("--dry-run runs nothing that --session could save: give one of them"))
 	}
+	rig.runbooks = f.runbooks
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
 	b, err := rig.open(ctx, ask)
 	if err != nil {

@@ -29,6 +29,9 @@ type opening struct {
 // workbench opens the screen. The model is nil where it could not be opened.
 func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error) {
 	if f, ok := cmd.OutOrStdout().(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		if _, _, err := flags.tutorial(); err != nil {
+			return nil, err // what is wrong with a runbook is to be told first
+		}
 		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
 	}
 	asker := session.NewAsker()

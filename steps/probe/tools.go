@@ -7,6 +7,9 @@ import "slices"
 const toolNames = "ip ping ib_write_bw ib_write_lat ibv_devices ibv_devinfo ibstat rdma show_gids ibdev2netdev " +
 	"iperf3 ethtool lspci netplan ucx_info nixlbench etcdctl nvidia-smi python3 stdbuf"
 
+// Tools are the commands that are looked for on a node.
+func Tools() []string { return words(toolNames) }
+
 // packages name what brings a command on Debian and Ubuntu (INVENTORY E1). Two
 // commands of the tutorials are in no package there.
 var packages = []struct{ name, commands string }{

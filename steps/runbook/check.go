@@ -3,6 +3,7 @@ package runbook
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/railbench/railbench/steps"
 )
@@ -24,27 +25,40 @@ func Check(t steps.Tutorial, c steps.Catalog) error {
 		}
 	}
 	for _, cell := range slices.Concat(t.Cells(), t.Fixes(), t.Checks()) {
-		if fix := cell.Check.Fix; fix != "" {
-			if f, ok := t.Cell(fix); !ok || !f.Asks && !f.Change.Any() {
-				return fmt.Errorf("the check %q: fix=%s names no cell that changes anything", cell.ID, fix)
-			}
-		}
-		if _, ok := c.Own[cell.Own]; !ok && cell.Own != "" {
-			return fmt.Errorf("the cell %q: railbench does no %q%s", cell.ID, cell.Own, steps.DidYouMean(cell.Own, names(c.Own)))
-		}
-		if u := cell.Change.Undoes; u != "" && u != steps.Everything {
-			if undone, ok := t.Cell(u); !ok || !undone.Change.Any() {
-				return fmt.Errorf("the cell %q: undoes=%s names no cell that changes anything", cell.ID, u)
-			}
-		}
-		if _, ok := c.Parsers[cell.Parser]; !ok && cell.Parser != "" {
-			return fmt.Errorf("the cell %q: there is no parser %q%s", cell.ID, cell.Parser, steps.DidYouMean(cell.Parser, names(c.Parsers)))
-		}
-		if _, ok := c.Judges[cell.Judge]; !ok && cell.Judge != "" {
-			return fmt.Errorf("the cell %q: there is no judge %q%s", cell.ID, cell.Judge, steps.DidYouMean(cell.Judge, names(c.Judges)))
+		for _, m := range misnamed(t, c, cell) {
+			return fmt.Errorf("the cell %q: %s", cell.ID, m.text)
 		}
 	}
 	return nil
+}
+
+// A mistake is what an attribute of a cell names, and what is not there.
+type mistake struct{ attribute, text string }
+
+func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake) {
+	add := func(attribute, format string, args ...any) {
+		all = append(all, mistake{attribute, fmt.Sprintf(format, args...)})
+	}
+	if fix := cell.Check.Fix; fix != "" {
+		if f, ok := t.Cell(fix); !ok || !f.Asks && !f.Change.Any() {
+			add("fix", "fix=%s names no cell that changes anything", fix)
+		}
+	}
+	if _, ok := c.Own[cell.Own]; !ok && cell.Own != "" {
+		add("cell", "railbench does no %q%s", cell.Own, steps.DidYouMean(cell.Own, names(c.Own)))
+	}
+	if u := cell.Change.Undoes; u != "" && u != steps.Everything {
+		if undone, ok := t.Cell(u); !ok || !undone.Change.Any() {
+			add("undoes", "undoes=%s names no cell that changes anything", u)
+		}
+	}
+	if _, ok := c.Parsers[cell.Parser]; !ok && cell.Parser != "" {
+		add("parse", "there is no parser %q%s", cell.Parser, steps.DidYouMean(cell.Parser, names(c.Parsers)))
+	}
+	if _, ok := c.Judges[cell.Judge]; !ok && cell.Judge != "" {
+		add("judge", "there is no judge %q%s", cell.Judge, steps.DidYouMean(cell.Judge, names(c.Judges)))
+	}
+	return all
 }
 
 func names[V any](m map[string]V) []string {
@@ -56,4 +70,85 @@ func names[V any](m map[string]V) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Known is what somebody's own runbook can name.
+type Known struct {
+	Catalog  steps.Catalog
+	Services []string
+	// Reads are the parsers that the built-in cells name beside a judge, by judge.
+	Reads map[string][]string
+	// Checks are the checklist's, all of them.
+	Checks []steps.Cell
+	// Faults are the simulated rig's.
+	Faults []string
+	// Tools are the commands that are looked for on the nodes.
+	Tools []string
+	// Params are the parameters that railbench has already: a runbook may give them
+	// another default.
+	Params []steps.Param
+	// Variables are the names that the scripts of a cell can read, beside the
+	// runbook's parameters.
+	Variables func(steps.Cell) []string
+}
+
+// Names says what documents name that is not there. They are the parts of t, which
+// has what stands beside them, too.
+func Names(docs []Document, t steps.Tutorial, k Known) []Problem {
+	var all []Problem
+	set := k.everywhere()
+	for _, d := range docs {
+		var found []Problem
+		for _, p := range d.Part.Params {
+			if own, ok := k.param(p.Name); ok {
+				if _, err := own.Parse(p.Default); err != nil {
+					found = append(found, d.problem(d.params[p.Name], "the parameter %v", err))
+				}
+			} else if set[p.Name] {
+				found = append(found, d.problem(d.params[p.Name], "the parameter %s: railbench sets it, from what it knows of the rig", p.Name))
+			}
+		}
+		for _, c := range d.Part.Cells {
+			for _, m := range misnamed(t, k.Catalog, c) {
+				found = append(found, d.problem(d.given[c.ID][m.attribute], "%s", m.text))
+			}
+			for _, name := range c.With {
+				if !slices.Contains(k.Services, name) {
+					found = append(found, d.problem(d.given[c.ID]["with"], "railbench runs no service %q (%s)%s", name, strings.Join(k.Services, ", "), steps.DidYouMean(name, k.Services)))
+				}
+			}
+			for _, name := range c.Check.Finds {
+				if !slices.Contains(k.Faults, name) {
+					found = append(found, d.problem(d.given[c.ID]["finds"], "the simulated rig has no fault %q%s", name, steps.DidYouMean(name, k.Faults)))
+				}
+			}
+		}
+		all = append(all, found...)
+	}
+	InOrder(docs, all)
+	return all
+}
+
+// param finds one of railbench's own.
+func (k Known) param(name string) (steps.Param, bool) {
+	i := slices.IndexFunc(k.Params, func(p steps.Param) bool { return p.Name == name })
+	if i < 0 {
+		return steps.Param{}, false
+	}
+	return k.Params[i], true
+}
+
+// everywhere are the names that railbench sets in some cell.
+func (k Known) everywhere() map[string]bool {
+	set := map[string]bool{}
+	cells := []steps.Cell{{EachRail: true, With: k.Services, Change: steps.Change{Set: []string{""}}}}
+	for judge := range k.Catalog.Plans {
+		cells = append(cells, steps.Cell{Judge: judge})
+	}
+	for _, c := range cells {
+		for _, name := range k.Variables(c) {
+			set[name] = true
+		}
+	}
+	return set
 }

@@ -44,7 +44,7 @@ type block struct {
 
 // problem is one of this document.
 func (d Document) problem(line int, format string, args ...any) Problem {
-	return Problem{File: d.Name, Line: line, Text: fmt.Sprintf(format, args...)}
+	return Problem{File: d.Name, Line: line, Text: plain(fmt.Sprintf(format, args...))}
 }
 
 // Read reads one part, as told at Parse, with everything that is wrong with it.
@@ -67,7 +67,7 @@ func Read(name string, src []byte) Document {
 // readable says whether the file is text that a runbook could be.
 func (r *reader) readable(src []byte) bool {
 	if len(src) > MaxBytes {
-		r.problem(0, "it has %.1f MB, and a runbook at most %d MiB: is it the right file?", float64(len(src))/1e6, MaxBytes>>20)
+		r.problem(0, "it is longer than %d MiB, and no runbook is: is it the right file?", MaxBytes>>20)
 		return false
 	}
 	if i := invalid(r.text); i >= 0 {
@@ -140,7 +140,7 @@ func (r *reader) wrong(at int, format string, args ...any) {
 
 func (r *reader) problem(line int, format string, args ...any) {
 	r.broken = true
-	r.doc.Problems = append(r.doc.Problems, Problem{File: r.doc.Name, Line: line, Text: fmt.Errorf(format, args...).Error()})
+	r.doc.Problems = append(r.doc.Problems, Problem{File: r.doc.Name, Line: line, Text: plain(fmt.Errorf(format, args...).Error())})
 }
 
 // addProse adds the text up to an offset to what is open.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark/ast"
 
@@ -89,8 +90,8 @@ func (r *reader) param(s setting) error {
 		return fmt.Errorf("the parameter %q: capital letters, digits and _ only, a letter first", s.name)
 	case ofShell(s.name):
 		return fmt.Errorf("the parameter %s: the name is the shell's or the system's", s.name)
-	case strings.ContainsAny(s.value, "\n\x00"):
-		return fmt.Errorf("the parameter %s: a value is one line", s.name)
+	case strings.ContainsFunc(s.value, unicode.IsControl):
+		return fmt.Errorf("the parameter %s: a value is one line, without tabs", s.name)
 	case slices.ContainsFunc(r.doc.Part.Params, func(p steps.Param) bool { return p.Name == s.name }):
 		return fmt.Errorf("the parameter %s is there twice", s.name)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A Problem is what is wrong with a runbook, and where.
@@ -35,9 +36,30 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
+// plain is a text that a terminal may be given: what is told of a file can hold
+// anything.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
 // Errors are the problems that are no warnings.
 func Errors(all []Problem) []Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p Problem) bool { return p.Warning })
+}
+
+// InOrder sorts the problems of documents: by document, and then by line.
+func InOrder(docs []Document, all []Problem) {
+	number := map[string]int{}
+	for i, d := range docs {
+		number[d.Name] = i
+	}
+	byLine(all)
+	slices.SortStableFunc(all, func(a, b Problem) int { return cmp.Compare(number[a.File], number[b.File]) })
 }
 
 // byLine sorts the problems of one file.

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/steps/runbook"
+)
+
+func checkCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check FILE.md…|FOLDER",
+		Short: "Say what is wrong with a runbook of your own",
+		Long: `Reads a runbook without running anything, and says everything that is wrong with
+it, by line: its form, the attributes of its cells, names of parsers, judges, services
+and fixes that there aren't, and scripts that no POSIX shell reads. It warns of
+variables that nobody sets, and of what has no effect.
+
+Exit status: 0 it can be used (a warning is told); 1 it can't; 2 wrong usage, or it
+can't be read.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(fmt.Errorf("name the runbook: railbench check FILE.md"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			docs, err := readRunbooks(args)
+			if err != nil {
+				return usage(err)
+			}
+			problems, err := checkRunbooks(docs)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = writeJSON(cmd.OutOrStdout(), checked(docs, problems))
+			} else {
+				err = printProblems(cmd.OutOrStdout(), docs, problems)
+			}
+			return written(err, wrong(problems))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object on stdout")
+	return cmd
+}
+
+// checkRunbooks are the problems of documents, in their order.
+func checkRunbooks(docs []runbook.Document) ([]runbook.Problem, error) {
+	t, k, problems, err := assemble(docs)
+	if err != nil {
+		return nil, err
+	}
+	problems = append(problems, runbook.Scripts(docs, t, k)...)
+	runbook.InOrder(docs, problems)
+	return problems, nil
+}
+
+func wrong(problems []runbook.Problem) error {
+	if len(runbook.Errors(problems)) > 0 {
+		return status{code: exitFail}
+	}
+	return nil
+}
+
+// problemReport and checkedReport are what --json prints; scripts rely on their keys.
+type problemReport struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`   // 0 where it is about the whole file
+	Column   int    `json:"column"` // in bytes; 0 where it is about the whole line
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+}
+
+type checkedReport struct {
+	Railbench string          `json:"railbench"`
+	Files     []checkedFile   `json:"files"`
+	Problems  []problemReport `json:"problems"`
+	Errors    int             `json:"errors"`
+	Warnings  int             `json:"warnings"`
+}
+
+type checkedFile struct {
+	File  string `json:"file"`
+	Part  string `json:"part"`
+	Cells int    `json:"cells"`
+}
+
+func checked(docs []runbook.Document, problems []runbook.Problem) checkedReport {
+	r := checkedReport{Railbench: version(), Files: []checkedFile{}, Problems: []problemReport{}, Errors: len(runbook.Errors(problems))}
+	r.Warnings = len(problems) - r.Errors
+	for _, d := range docs {
+		r.Files = append(r.Files, checkedFile{d.Name, d.Part.ID, len(d.Part.Cells)})
+	}
+	for _, p := range problems {
+		severity := "error"
+		if p.Warning {
+			severity = "warning"
+		}
+		r.Problems = append(r.Problems, problemReport{p.File, p.Line, p.Column, severity, p.Text})
+	}
+	return r
+}
+
+func printProblems(out io.Writer, docs []runbook.Document, problems []runbook.Problem) error {
+	for _, p := range problems {
+		if _, err := fmt.Fprintln(out, p.Error()); err != nil {
+			return err
+		}
+	}
+	r := checked(docs, problems)
+	cells := 0
+	for _, f := range r.Files {
+		cells += f.Cells
+	}
+	_, err := fmt.Fprintf(out, "%s in %s: %s, %s\n", count(cells, "cell"), count(len(docs), "file"), count(r.Errors, "error"), count(r.Warnings, "warning"))
+	return err
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	switch n {
+	case 0:
+		return "no " + noun + "s"
+	case 1:
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/steps/runbook"
+)
+
+func newCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "new FILE.md",
+		Short: "Start a runbook of your own, with an example",
+		Long: `Writes a small runbook that works: it explains itself, passes railbench check and
+runs on the simulated rig. A file that is there already is left alone.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("name one file: railbench new FILE.md"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := args[0]
+			if !hasRunbookName(path) {
+				return usage(fmt.Errorf("new %s: the name of a runbook ends in .md: railbench new %s", path, withExtension(path)))
+			}
+			text, err := example(path)
+			if err != nil {
+				return err
+			}
+			if err := create(path, text); err != nil {
+				return usage(err)
+			}
+			out := cmd.OutOrStdout()
+			fmt.Fprintf(out, "wrote %s\n", path)
+			if !plainWord.MatchString(path) {
+				path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+			}
+			fmt.Fprintf(out, "  railbench %s                        opens it\n", path)
+			fmt.Fprintf(out, "  railbench check %s                  says what is wrong with it\n", path)
+			fmt.Fprintf(out, "  railbench run --runbook %s --all    runs it without a screen\n", path)
+			return nil
+		},
+	}
+}
+
+// create writes a file that is not there yet.
+func create(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already, and is left alone: take another name", path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the runbook: %w", err)
+	}
+	_, err = f.Write(text)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = os.Remove(path) // what is cut short would be in the way of the next try
+		return fmt.Errorf("write the runbook: %w", err)
+	}
+	return nil
+}
+
+// plainWord is what no shell takes apart.
+var plainWord = regexp.MustCompile(`^[\w./][\w./-]*$`)
+
+var noID = regexp.MustCompile(`[^a-z0-9]+`)
+
+const exampleID = "my-runbook"
+
+// example is the text of a new runbook. Its part is called as the file, so that several
+// of them can stand in one folder, unless something else has that id.
+func example(path string) ([]byte, error) {
+	name := filepath.Base(path)
+	id := strings.Trim(noID.ReplaceAllString(strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name))), "-"), "-")
+	named := bytes.Replace(assets.Runbook, []byte("{#"+exampleID+"}"), []byte("{#"+id+"}"), 1)
+	problems, err := checkRunbooks([]runbook.Document{runbook.Read(path, named)})
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return assets.Runbook, nil
+	}
+	return named, nil
+}
