@@ -1,5 +1,12 @@
 package main
 
+import (
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+)
+
 // hardwareMay is mayFind's for the checks of the hardware.
 var hardwareMay = map[string][]string{
 	// A function that its driver has left has no sensor that could be read.
@@ -11,4 +18,16 @@ var hardwareMay = map[string][]string{
 	// It is not started: it would disturb what runs there.
 	"hog":          {"rail-speed"},
 	"tool-missing": {"rail-speed"},
+}
+
+// Somebody's benchmark is not disturbed: where a rail is busy none is measured.
+func TestBusyRailsAreNotMeasured(t *testing.T) {
+	t.Parallel()
+	r, code, stderr := diagnose(t, "--fault", "hog", "rail-speed")
+	if code != exitOK || len(r.Checks) != 1 {
+		t.Fatalf("exit %d, %d checks: %s", code, len(r.Checks), stderr)
+	}
+	if c := r.Checks[0]; c.Verdict != steps.Skipped || !strings.Contains(c.Reason, "over the rails of spark-01 already") {
+		t.Errorf("%s: %s", c.Verdict, c.Reason)
+	}
 }

@@ -264,12 +264,13 @@ func logText(l parse.KernelEvent) string {
 var logPlace = regexp.MustCompile(`^\w+:\d+:\(pid \d+\): `)
 
 // complaint is what the log has of a device that is there: an error of its firmware
-// that no loading of the driver followed, or one of PCIe that was not corrected.
+// or its heat, that no loading of the driver followed, or one of PCIe that was not
+// corrected.
 func complaint(log []parse.KernelEvent) string {
 	last := map[string]string{} // by device
 	for _, l := range log {
 		switch l.Kind {
-		case "firmware-error", "device-removed":
+		case "firmware-error", "device-removed", "high-temperature":
 			last[l.Device] = logText(l)
 		case "driver-loaded":
 			delete(last, l.Device)

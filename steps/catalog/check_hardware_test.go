@@ -133,6 +133,10 @@ func TestAdapterPresent(t *testing.T) {
 			peer: present + "[9.0] mlx5_core 0000:01:00.0: poll_health:838:(pid 0): device's health compromised - reached miss count\n",
 		},
 		{
+			name: "was hot", here: present, grade: steps.Warn, node: "spark-01", words: []string{"0000:01:00.1: High temperature on sensors"},
+			peer: present + "[51.2] mlx5_core 0000:01:00.1: temp_warn:170:(pid 0): High temperature on sensors with bit set 0 1\n",
+		},
+		{
 			name: "complained before it was loaded anew", here: present, grade: steps.Pass,
 			peer: present + "[9.0] mlx5_core 0000:01:00.0: poll_health:838:(pid 0): device's health compromised - reached miss count\n[19.0] mlx5_core 0000:01:00.0: firmware version: 28.45.4028\n",
 		},
