@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -211,20 +212,40 @@ func (d *doctor) run(ctx context.Context, cells []steps.Cell) {
 func amiss(g steps.Grade) bool { return g == steps.Fail || g == steps.Warn }
 
 // fix runs the fix of every check that found something, each once, and the check
-// again. A check is looked at anew before its fix: another's may have cured it.
+// again. What a fix did shows elsewhere, too: a bond that is gone leaves a rail
+// without an address. So all are looked at anew, until nothing is left that a fix
+// could do.
 func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 	tried := map[string]bool{}
+	for d.fixOnce(ctx, checks, tried) {
+		var again []steps.Cell
+		for _, c := range checks {
+			if !c.Check.Measures || amiss(d.ended[c.ID].Verdict.Grade) {
+				again = append(again, c)
+			}
+		}
+		before := maps.Clone(d.ended)
+		d.run(ctx, again)
+		for _, c := range again {
+			d.fixed[c.ID] = d.ended[c.ID].Verdict.Grade == steps.Pass && (d.fixed[c.ID] || amiss(before[c.ID].Verdict.Grade))
+		}
+	}
+}
+
+// fixOnce goes through the checks once; it says whether a fix changed anything. A
+// check is looked at anew before its fix: another's may have cured it.
+func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[string]bool) (changed bool) {
 	for _, c := range checks {
 		cell, ok := d.tutorial.Cell(c.Check.Fix)
-		if !ok || !amiss(d.ended[c.ID].Verdict.Grade) || ctx.Err() != nil {
+		if !ok || tried[cell.ID] || !amiss(d.ended[c.ID].Verdict.Grade) || ctx.Err() != nil {
 			continue
 		}
-		if len(tried) > 0 {
+		if changed {
 			d.run(ctx, []steps.Cell{c})
 			d.fixed[c.ID] = d.ended[c.ID].Verdict.Grade == steps.Pass
-		}
-		if tried[cell.ID] || !amiss(d.ended[c.ID].Verdict.Grade) {
-			continue
+			if d.fixed[c.ID] {
+				continue
+			}
 		}
 		tried[cell.ID] = true
 		fmt.Fprintf(d.out, "▸ %s for %s: %s\n", cell.ID, c.ID, cell.Title)
@@ -234,9 +255,9 @@ func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 		if v.Grade == steps.Skipped || v.Grade == steps.Inconclusive {
 			continue // it changed nothing
 		}
-		d.run(ctx, []steps.Cell{c})
-		d.fixed[c.ID] = d.ended[c.ID].Verdict.Grade == steps.Pass
+		changed = true
 	}
+	return changed
 }
 
 // doctorReport is what --json prints; scripts rely on its keys.

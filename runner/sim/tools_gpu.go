@@ -256,7 +256,7 @@ func runModinfo(_ context.Context, c *call) int {
 		for _, name := range names {
 			name = strings.ReplaceAll(name, "-", "_")
 			gpu := strings.HasPrefix(name, "nvidia")
-			if !slices.Contains(c.node.modules, name) && (name != "nvidia_peermem" || !c.node.hasGPU()) {
+			if !slices.Contains(c.node.modules, name) && name != "bonding" && (name != "nvidia_peermem" || !c.node.hasGPU()) {
 				code = c.fail(1, "modinfo: ERROR: Module %s not found.", name)
 				continue
 			}

@@ -72,7 +72,7 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	rig := r.Rig
 	var with [2][]string // bonds that hold rails
-	var modules []string
+	modules := ""        // where a bond could not be made
 	for _, e := range steps.Ends {
 		node, f := nodeName(rig, e), facts[e]
 		if f["bonds"] == "" {
@@ -80,7 +80,9 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		rep.show(node+" bonding module", orUnknown(f["bonding module"]), "", nil)
-		modules = append(modules, f["bonding module"])
+		if strings.Contains(f["bonding module"], "not found") {
+			modules = fmt.Sprintf("A bond could not be made on %s: it has no bonding module", node)
+		}
 		for bond := range strings.FieldsSeq(f["bonds"]) {
 			if bond == "none" {
 				continue
@@ -113,7 +115,7 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		return rep.verdict(fmt.Sprintf("%s on both nodes is whole: %s, its links are up and watched", with[0][0], firstWord(a)))
 	}
-	return rep.verdict("no bond holds a rail, and none is left over empty; the bonding module is " + and(slices.Compact(modules)))
+	return rep.verdict("no bond holds a rail, and none is left over empty", modules)
 }
 
 func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *report) {
