@@ -249,24 +249,38 @@ func untitled(s string) string {
 
 // cell is the cell that facts are about.
 func (f facts) cell() steps.Cell {
-	c := steps.Cell{ID: f.Cell, Part: f.Part, Title: f.Title, EachRail: f.EachRail, Own: f.Own}
-	for _, w := range f.Roles {
-		c.Roles = append(c.Roles, steps.Role{Name: w.Name, On: whereOf(w.On), Script: w.Script, Root: w.Root})
+	c := steps.Cell{ID: f.Cell, Part: f.Part, Title: f.Title, EachRail: f.EachRail, Own: f.Own, Edited: f.Edited, Scratch: f.Scratch, Roles: roles(f.Roles)}
+	if f.Scratch && len(c.Roles) > 0 {
+		c.Judge = "exit-status"
 	}
 	return c
+}
+
+func roles(wire []roleWire) (all []steps.Role) {
+	for _, w := range wire {
+		all = append(all, steps.Role{Name: w.Name, On: whereOf(w.On), Script: w.Script, Root: w.Root})
+	}
+	return all
 }
 
 func (r *reader) code(in cellIn, f facts) {
 	c := f.cell()
 	c.Prose = r.prose[f.Cell]
 	p := r.part(f)
-	p.Cells = append(p.Cells, c)
+	now := c
+	if f.Now != nil {
+		now.Roles = roles(f.Now)
+	}
+	p.Cells = append(p.Cells, now)
 	if f.Run == 0 && !f.Running && f.Verdict == nil {
 		return
 	}
 	s := steps.CellState{
 		Run: steps.RunID(f.Run), Running: f.Running, Elapsed: duration(f.ElapsedMS), Bytes: railBytes(f.Rails), Log: f.Log,
-		Output: r.output(c, in, f.Output),
+		Output: r.output(c, in, f.Output), Scripts: []string{}, Params: f.Params,
+	}
+	for _, role := range c.Roles {
+		s.Scripts = append(s.Scripts, role.Script)
 	}
 	if f.Started != nil {
 		s.Started = *f.Started

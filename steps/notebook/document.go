@@ -121,6 +121,10 @@ func (d *Document) settle() []string {
 // one that has changed since, perhaps. A result keeps the script that it came from,
 // and a cell that the tutorial has no more stays as it is.
 func (d *Document) adopt(t steps.Tutorial) {
+	t.Parts = slices.Clone(t.Parts)
+	for i, p := range t.Parts {
+		t.Parts[i].Cells = d.edited(p)
+	}
 	for _, p := range everyPart(d.Book.Tutorial) {
 		var gone []steps.Cell
 		for _, c := range p.Cells {
@@ -140,6 +144,36 @@ func (d *Document) adopt(t steps.Tutorial) {
 		t.Parts[i].Cells = append(slices.Clone(t.Parts[i].Cells), gone...)
 	}
 	d.Book.Tutorial = t
+}
+
+// edited is a part's cells with what the session has edited in them and added to them.
+func (d *Document) edited(p steps.Part) []steps.Cell {
+	cells := slices.Clone(p.Cells)
+	at := func(id string) int {
+		return slices.IndexFunc(cells, func(c steps.Cell) bool { return c.ID == id })
+	}
+	for _, mine := range d.Book.Tutorial.Parts {
+		if mine.ID != p.ID {
+			continue
+		}
+		for i, c := range mine.Cells {
+			j := at(c.ID)
+			switch {
+			case c.Scratch && j < 0:
+				after := 0
+				if i > 0 {
+					after = at(mine.Cells[i-1].ID) + 1
+				}
+				cells = slices.Insert(cells, after, c)
+			case c.Edited && j >= 0 && len(c.Roles) == len(cells[j].Roles):
+				cells[j].Roles, cells[j].Edited = slices.Clone(cells[j].Roles), true
+				for k := range c.Roles {
+					cells[j].Roles[k].Script = c.Roles[k].Script
+				}
+			}
+		}
+	}
+	return cells
 }
 
 func everyPart(t steps.Tutorial) []steps.Part { return slices.Concat(t.Parts, t.Checklist) }

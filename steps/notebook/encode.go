@@ -3,6 +3,7 @@ package notebook
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,19 +152,30 @@ func times(s steps.CellState) map[string]string {
 func (d *Document) definition(part string, c steps.Cell) facts {
 	f := facts{Kind: kindCell, Part: part, Cell: c.ID, Title: c.Title, Check: d.inChecklist(part), Simulated: d.Book.Rig.Simulated}
 	f.EachRail, f.Own, f.Params = c.EachRail, c.Own, d.params[c.ID]
-	for _, r := range c.Roles {
+	f.Edited, f.Scratch, f.Roles = c.Edited, c.Scratch, d.wireRoles(c.Roles)
+	return f
+}
+
+func (d *Document) wireRoles(roles []steps.Role) (all []roleWire) {
+	for _, r := range roles {
 		w := roleWire{Name: r.Name, On: r.On.String(), Root: r.Root, Script: r.Script}
 		for _, e := range r.On.Ends() {
 			w.Nodes = append(w.Nodes, d.node(e))
 		}
-		f.Roles = append(f.Roles, w)
+		all = append(all, w)
 	}
-	return f
+	return all
 }
 
 // facts are what the file says of a cell beside its texts.
 func (d *Document) facts(p steps.Part, c steps.Cell) facts {
 	f := d.definition(p.ID, c)
+	if now, ok := d.Book.Tutorial.Cell(c.ID); ok && (now.Edited || now.Scratch) {
+		f.Edited, f.Scratch = now.Edited, now.Scratch
+		if !slices.Equal(now.Roles, c.Roles) {
+			f.Now = d.wireRoles(now.Roles)
+		}
+	}
 	s, ran := d.Book.Cells[c.ID]
 	if !ran {
 		return f

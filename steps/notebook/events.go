@@ -49,6 +49,9 @@ type eventWire struct {
 	Cause     string         `json:"cause,omitempty"`
 	// Def is the cell that started: the file may not have it yet.
 	Def *facts `json:"def,omitempty"`
+	// Part and Defs are a part and the cells that it has now.
+	Part string  `json:"part,omitempty"`
+	Defs []facts `json:"defs,omitempty"`
 }
 
 // printedWire are lines of one kind and origin.
@@ -92,6 +95,13 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 		}
 	case steps.CellCleared:
 		w.Event, w.Cell = "cleared", e.Cell
+	case steps.PartChanged:
+		w.Event, w.Part = "part", e.Part
+		for _, c := range e.Cells {
+			f := d.definition(e.Part, c)
+			f.Prose = c.Prose
+			w.Defs = append(w.Defs, f)
+		}
 	case steps.RigProbed:
 		w.Event, w.Rig = "rig", new(wireRig(e.Rig))
 	case steps.ParamsSet:
@@ -117,7 +127,14 @@ func (w eventWire) event() steps.Event {
 	case "dequeued":
 		return steps.CellDequeued{Cell: w.Cell}
 	case "started":
-		return steps.CellStarted{Run: run, Cell: w.Cell, At: at}
+		e := steps.CellStarted{Run: run, Cell: w.Cell, At: at}
+		if w.Def != nil {
+			e.Scripts = []string{}
+			for _, r := range w.Def.Roles {
+				e.Scripts = append(e.Scripts, r.Script)
+			}
+		}
+		return e
 	case "printed":
 		var lines []steps.OutputLine
 		for _, g := range w.Lines {
@@ -142,6 +159,14 @@ func (w eventWire) event() steps.Event {
 		return e
 	case "cleared":
 		return steps.CellCleared{Cell: w.Cell}
+	case "part":
+		e := steps.PartChanged{Part: w.Part}
+		for _, f := range w.Defs {
+			c := f.cell()
+			c.Prose = f.Prose
+			e.Cells = append(e.Cells, c)
+		}
+		return e
 	case "rig":
 		if w.Rig != nil {
 			return steps.RigProbed{Rig: w.Rig.rig()}

@@ -138,6 +138,8 @@ func pages(d *Document) map[string]page {
 	for id, s := range d.Book.Cells {
 		p := page{CellState: s, Lines: s.Output.Lines(0, s.Output.Len()), Dropped: s.Output.Dropped(), Scripts: d.ran[id].Roles, Params: d.params[id]}
 		p.Output = steps.Scroll{}
+		// What it ran with is compared above; the rig of a run is not saved.
+		p.CellState.Scripts, p.CellState.Params, p.Rig = nil, nil, steps.Rig{}
 		if p.Verdict.Evidence == nil {
 			p.Verdict.Evidence = []steps.Evidence{}
 		}

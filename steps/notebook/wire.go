@@ -188,6 +188,11 @@ type facts struct {
 	Title     string `json:"title,omitempty"`
 	Check     bool   `json:"check,omitempty"` // of the checklist
 	Simulated bool   `json:"simulated,omitempty"`
+	Edited    bool   `json:"edited,omitempty"`
+	Scratch   bool   `json:"scratch,omitempty"`
+	Prose     string `json:"prose,omitempty"` // in the journal only: the file has a cell for it
+	// Now are the scripts as somebody has edited them since the run whose Roles are told.
+	Now []roleWire `json:"now,omitempty"`
 	ranWire
 }
 

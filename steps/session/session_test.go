@@ -424,3 +424,26 @@ func TestStall(t *testing.T) {
 		t.Errorf("%q in %s", got, c.Elapsed)
 	}
 }
+
+// What is edited runs as it is when its turn comes; what is removed, or made a note,
+// does not.
+func TestEdit(t *testing.T) {
+	b := open(t, Options{}, one("first", "while [ ! -e "+t.TempDir()+"/never ] && [ \"$i\" != xxxxx ]; do i=x$i; sleep 0.1; done", "passes"), one("second", "echo old", "passes"), one("third", "echo third", "passes"))
+	b.Run("first", "second", "third")
+	edited := []steps.Cell{one("first", "true", "passes"), one("second", "echo new", "passes"), {ID: "third", Prose: "a note"}, one("added", "echo added", "passes")}
+	b.Edit("part", edited)
+	b.Run("added")
+	b.until("added")
+	if got := printed(b.book.Cells["second"]) + " " + printed(b.book.Cells["added"]); got != "spark-02:new spark-02:added" {
+		t.Errorf("printed %q", got)
+	}
+	if _, ran := b.book.Cells["third"]; ran || len(b.book.Queue) > 0 {
+		t.Errorf("a note has run, or waits: %q", b.book.Queue)
+	}
+	if why := b.book.Stale("first"); why != "its script was changed after it ran" {
+		t.Errorf("the first: %q", why)
+	}
+	if why := b.book.Stale("second"); why != "" {
+		t.Errorf("the second: %q", why)
+	}
+}
