@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -428,11 +429,24 @@ func TestStall(t *testing.T) {
 // What is edited runs as it is when its turn comes; what is removed, or made a note,
 // does not.
 func TestEdit(t *testing.T) {
-	b := open(t, Options{}, one("first", "while [ ! -e "+t.TempDir()+"/never ] && [ \"$i\" != xxxxx ]; do i=x$i; sleep 0.1; done", "passes"), one("second", "echo old", "passes"), one("third", "echo third", "passes"))
+	done := filepath.Join(t.TempDir(), "done")
+	b := open(t, Options{}, one("first", "until [ -e "+done+" ]; do sleep 0.05; done", "passes"), one("second", "echo old", "passes"), one("third", "echo third", "passes"))
 	b.Run("first", "second", "third")
+	for !b.book.Cells["first"].Running {
+		events, ok := b.Next(t.Context())
+		if !ok {
+			t.Fatal("it never started")
+		}
+		for _, e := range events {
+			b.book = b.book.Apply(e)
+		}
+	}
 	edited := []steps.Cell{one("first", "true", "passes"), one("second", "echo new", "passes"), {ID: "third", Prose: "a note"}, one("added", "echo added", "passes")}
 	b.Edit("part", edited)
 	b.Run("added")
+	if err := os.WriteFile(done, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	b.until("added")
 	if got := printed(b.book.Cells["second"]) + " " + printed(b.book.Cells["added"]); got != "spark-02:new spark-02:added" {
 		t.Errorf("printed %q", got)
