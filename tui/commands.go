@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,7 +17,7 @@ type (
 	eventsMsg   []steps.Event
 	boardMsg    meter.Board
 	questionMsg steps.Question
-	askedMsg    struct{} // a call to the session has returned
+	askedMsg    struct{ err error } // a call to the session has returned
 	paceMsg     struct{}
 )
 
@@ -63,6 +64,14 @@ func pace() tea.Cmd { return tea.Tick(framePace, func(time.Time) tea.Msg { retur
 // ask calls the session. Commands run side by side, and what a user asked for must
 // arrive in order, so there is one at a time.
 func (m *Model) ask(f func(Session)) tea.Cmd {
+	return m.try(func(s Session) error {
+		f(s)
+		return nil
+	})
+}
+
+// try is ask for a call that can be refused: the error becomes a notice.
+func (m *Model) try(f func(Session) error) tea.Cmd {
 	if m.opts.ReadOnly != "" {
 		m.notice = m.opts.ReadOnly
 		return nil
@@ -78,9 +87,17 @@ func (m *Model) nextAsk() tea.Cmd {
 	f, s := m.asks[0], m.session
 	m.asks, m.asking = m.asks[1:], true
 	return func() tea.Msg {
-		f(s)
-		return askedMsg{}
+		return askedMsg{f(s)}
 	}
+}
+
+// asked is the end of a call to the session.
+func (m *Model) asked(err error) tea.Cmd {
+	m.asking = false
+	if err != nil {
+		m.notice, m.dirty = strings.ReplaceAll(err.Error(), "\n", "; "), true
+	}
+	return m.nextAsk()
 }
 
 // answer gives a question its answer, which Question promises to take once.

@@ -23,6 +23,7 @@ type fakeSession struct {
 	questions chan steps.Question
 	onRun     func(ids []string)
 	onStop    func()
+	refuses   error // what SetParam answers
 }
 
 func newFake() *fakeSession {
@@ -60,6 +61,10 @@ func (f *fakeSession) Edit(part string, cells []steps.Cell) {
 	}
 	f.call("edit %s: %s", part, strings.Join(all, " "))
 }
+func (f *fakeSession) SetParam(cell, name, value string) error {
+	f.call("set %s.%s=%s", cell, name, value)
+	return f.refuses
+}
 func (f *fakeSession) ResetPeaks()                      { f.call("reset") }
 func (f *fakeSession) Boards() <-chan meter.Board       { return f.boards }
 func (f *fakeSession) Questions() <-chan steps.Question { return f.questions }
@@ -93,7 +98,7 @@ func newScreen(t testing.TB, tutorial steps.Tutorial, width, height int) *screen
 	t.Helper()
 	s := &screen{t: t, fake: newFake(), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s.Model = New(s.fake, Options{
-		Tutorial: tutorial, Simulated: true, RigName: "sim",
+		Tutorial: tutorial, Params: sampleParams(), Simulated: true, RigName: "sim",
 		Hint: "Your own rig: railbench --peer USER@HOST.", Background: Dark,
 		Now: func() time.Time { return s.now },
 	})
@@ -135,7 +140,7 @@ func keyPress(name string) tea.KeyPressMsg {
 	special := map[string]rune{
 		"enter": tea.KeyEnter, "tab": tea.KeyTab, "esc": tea.KeyEscape, "space": tea.KeySpace, "backspace": tea.KeyBackspace,
 		"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
-		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "delete": tea.KeyDelete, "home": tea.KeyHome, "end": tea.KeyEnd,
 	}
 	if code, ok := special[name]; ok {
 		if k.Code = code; code == tea.KeySpace && k.Mod == 0 {
@@ -159,6 +164,18 @@ func (s *screen) tell(events ...steps.Event) {
 }
 
 func (s *screen) view() string { return s.View().Content }
+
+// sampleParams are one of each kind; ib-write-bw reads the first two.
+func sampleParams() []steps.Param {
+	return []steps.Param{
+		{Name: "SIZE", Default: "65536", Unit: "bytes", Does: "size of one message", Kind: steps.Size, Min: 1, Max: 1 << 30, Cells: []string{"ib-write-bw", "ib-write-lat"}},
+		{Name: "ITERATIONS", Empty: "chosen for each rail", Unit: "messages", Does: "how many messages", Kind: steps.Number, Min: 5, Max: 1000, Cells: []string{"ib-write-bw"}},
+		{Name: "BOND_MODE", Default: "balance-xor", Does: "how a bond spreads packets", Kind: steps.Choice, Choices: []string{"balance-xor", "active-backup"}, Cells: []string{"fix-mtu"}},
+		{Name: "PYTHON", Default: "python3", Does: "a command"},
+		{Name: "NIXL_REGISTER_BYTES", Default: "4096", Unit: "bytes", Does: "size of a block", Kind: steps.Size, Min: 1, Max: 1 << 20, PowerOfTwo: true},
+		{Name: "KV_CACHE_GB", Default: "1,4", Unit: "GB", Does: "sizes", Kind: steps.NumberList, Most: 3, Max: 100},
+	}
+}
 
 // sampleTutorial is four parts, of which the fourth has the benchmarks.
 func sampleTutorial() steps.Tutorial {

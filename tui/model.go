@@ -32,6 +32,9 @@ type Session interface {
 	Clear(id string)
 	// Edit puts cells into a part in place of those that it has.
 	Edit(part string, cells []steps.Cell)
+	// SetParam sets a parameter for a cell's next runs, or for those of all cells where
+	// cell is empty. The error says what is allowed.
+	SetParam(cell, name, value string) error
 	// ResetPeaks starts the gauges' peaks and means anew.
 	ResetPeaks()
 	// Next waits for events and gives all there are. It returns false once the
@@ -57,10 +60,11 @@ const (
 // Options are what cmd knows and the session doesn't.
 type Options struct {
 	Tutorial   steps.Tutorial
-	Simulated  bool   // whatever is measured is marked SIMULATED
-	RigName    string // shown while no node has been probed
-	Hint       string // how to use one's own rig; on the first screen while simulated
-	NoColor    bool   // bold, faint and reverse only
+	Params     []steps.Param // that the scripts read, in the order of the form
+	Simulated  bool          // whatever is measured is marked SIMULATED
+	RigName    string        // shown while no node has been probed
+	Hint       string        // how to use one's own rig; on the first screen while simulated
+	NoColor    bool          // bold, faint and reverse only
 	Background Background
 	Now        func() time.Time // time.Now where nil
 	Drill      Drill            // the zero value for none
@@ -113,6 +117,7 @@ type Model struct {
 	editor      *editor             // nil while nothing is edited
 	undone      []steps.PartChanged // what z brings back, the last one last
 	before      string              // the key before, where two of them mean something
+	form        *form               // the parameters, nil while they are not edited
 	gauges      gaugeMode
 	help        bool
 	helpPage    viewport.Model
@@ -135,7 +140,7 @@ type Model struct {
 
 	// Talking to the session.
 	session Session
-	asks    []func(Session)
+	asks    []func(Session) error
 	asking  bool
 
 	// When to draw.

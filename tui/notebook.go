@@ -28,7 +28,7 @@ type cellKey struct {
 	running, selected, evidence, script bool
 	lines, kept, queued, keep, width    int
 	names                               [2]string
-	spinner, elapsed                    string
+	spinner, elapsed, params            string
 	stale, prose                        string
 	edited                              bool
 	// roles is the first of the cell's: an edit makes new ones.
@@ -109,6 +109,7 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		evidence: m.evidence[c.ID], script: m.scripts[c.ID],
 		lines: state.Output.Len() + state.Output.Dropped(), kept: state.Output.Len(),
 		queued: slices.Index(m.book.Queue, c.ID) + 1,
+		params: m.changedParams(c),
 		keep:   l.keep, width: l.noteWidth, names: m.names(),
 	}
 	key.stale, key.prose, key.edited = m.book.Stale(c.ID), c.Prose, c.Edited
@@ -130,6 +131,7 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		Cell: c, State: state, Names: key.names,
 		Elapsed: elapsed, Spinner: key.spinner,
 		Selected: key.selected, Queued: key.queued,
+		Params:   key.params,
 		Evidence: key.evidence, Script: key.script,
 		Stale: key.stale, Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
 	}.Draw(m.ink, l.noteWidth)

@@ -78,11 +78,16 @@ func (m *Model) typed(text string) {
 	}
 }
 
-// paste is for secrets and for symptoms: everything else is a key.
+// paste is for secrets, parameters and symptoms: everything else is a key.
 func (m *Model) paste(text string) tea.Cmd {
 	if len(m.questions) > 0 && m.questions[0].Secret != nil {
 		// A copied password often has the line's end with it.
 		m.typed(strings.TrimRight(text, "\r\n"))
+		m.dirty = true
+		return nil
+	}
+	if m.form != nil && len(m.questions) == 0 && !m.quitting && !m.help {
+		m.form.fields[m.form.item].typed(strings.Join(strings.Fields(text), " "))
 		m.dirty = true
 		return nil
 	}

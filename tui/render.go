@@ -429,6 +429,9 @@ func (m *Model) overlay(screen string) string {
 	case m.palette.open:
 		text := m.paletteBox(width, m.height-2)
 		return m.box(screen, "what to do, where to go", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
+	case m.form != nil:
+		title, text := m.formBox(width, m.height-2)
+		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.help:
 		more := ""
 		if !m.helpPage.AtTop() || !m.helpPage.AtBottom() {

@@ -173,6 +173,27 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
 			return s
 		},
+		"parameters": func(t testing.TB, w, h int) *screen {
+			s := start(t, sampleTutorial(), w, h)
+			s.press("4", "j", "p", "9", "ctrl+g", "down", "x")
+			return s
+		},
+		"all parameters": func(t testing.TB, w, h int) *screen {
+			s := start(t, sampleTutorial(), w, h)
+			s.opts.Params = append(s.opts.Params, steps.Param{Name: hostile[4], Does: hostile[0], Default: hostile[2], Unit: hostile[3], May: hostile[1]})
+			s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw", "PYTHON", hostile[1]).With("", "PYTHON", hostile[3])})
+			s.press("p", "down", "down", "down")
+			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
+			s.press("left", "left", "tab", "tab", "tab", "x", "home")
+			return s
+		},
+		"changed parameters": func(t testing.TB, w, h int) *screen {
+			s := start(t, sampleTutorial(), w, h)
+			s.opts.Params = append(s.opts.Params, steps.Param{Name: hostile[4], Does: hostile[0], Default: hostile[2], Unit: hostile[3], Cells: []string{"ib-write-bw"}})
+			s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw", hostile[4], hostile[0]).With("", "SIZE", "1048576")})
+			s.press("4", "j")
+			return s
+		},
 		"drill": func(t testing.TB, w, h int) *screen {
 			s := start(t, withChecklist(), w, h)
 			s.opts.Drill = Drill{Fault: "fault-of-mtu-equal", Title: hostile[0]}

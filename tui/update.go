@@ -35,8 +35,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case questionMsg:
 		return m, tea.Batch(m.queue(steps.Question(msg)), waitQuestion(m.session.Questions()))
 	case askedMsg:
-		m.asking = false
-		return m, m.nextAsk()
+		return m, m.asked(msg.err)
 	case scriptMsg:
 		return m, m.copied(msg)
 	case pagerMsg:
@@ -96,6 +95,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.helpKey(msg)
 	case m.palette.open:
 		return m.paletteKey(msg)
+	case m.form != nil:
+		return m.formKey(msg)
 	case m.editor != nil:
 		return m.editorKey(msg)
 	case m.page != nil && m.page.search.typing:

@@ -57,7 +57,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	r := newSaver(s, kept, begin)
 	s.Open()
 	opts := tui.Options{
-		Tutorial: b.options.Tutorial, Simulated: b.options.Simulated, RigName: b.options.Rig,
+		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", Drill: o.drill, Notice: b.changes(), Pager: openPager,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
@@ -108,7 +108,7 @@ func view(cmd *cobra.Command, path string, why error) (*tui.Model, error) {
 		return nil, usage(err)
 	}
 	model := tui.New(newViewer(), tui.Options{
-		Tutorial: d.Book.Tutorial, Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
+		Tutorial: d.Book.Tutorial, Params: session.Params(d.Book.Tutorial), Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: "read-only: " + why.Error(), Notice: "read-only: " + why.Error(),
 		Pager: openPager,
 	})
@@ -133,7 +133,8 @@ func (viewer) Interrupt()    {}
 func (viewer) Clear(string)  {}
 func (viewer) ResetPeaks()   {}
 
-func (viewer) Edit(string, []steps.Cell) {}
+func (viewer) Edit(string, []steps.Cell)             {}
+func (viewer) SetParam(string, string, string) error { return errors.New("it is shown only") }
 
 func (viewer) Next(context.Context) ([]steps.Event, bool) { return nil, false }
 func (v viewer) Boards() <-chan meter.Board               { return v.boards }

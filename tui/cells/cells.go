@@ -25,7 +25,8 @@ type Cell struct {
 	Elapsed   time.Duration
 	Spinner   string
 	Selected  bool
-	Queued    int // its place among those that wait, from 1; 0 = it doesn't wait
+	Queued    int    // its place among those that wait, from 1; 0 = it doesn't wait
+	Params    string // the parameters that are not as by default; empty for none
 	Evidence  bool
 	Script    bool // show the whole of a long script
 	Keep      int  // lines of output that are shown
@@ -60,6 +61,9 @@ func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 	b.prose(c.Prose)
 	head := len(b.lines)
 	b.head(c)
+	if c.Params != "" {
+		b.wrap(b.k.Dim.Render(c.Params), "    ", "    ")
+	}
 	b.scripts(c)
 	b.output(c)
 	verdict := len(b.lines)
