@@ -37,7 +37,6 @@ func (c Cell) scripts() []string {
 
 // changedParam says which parameter that a cell's scripts read is set otherwise now.
 func changedParam(c Cell, ran, now map[string]string) string {
-	script := strings.Join(c.scripts(), "\n")
 	names := map[string]bool{}
 	for name := range ran {
 		names[name] = true
@@ -47,7 +46,7 @@ func changedParam(c Cell, ran, now map[string]string) string {
 	}
 	var changed []string
 	for name := range names {
-		if ran[name] != now[name] && strings.Contains(script, name) {
+		if ran[name] != now[name] && c.Reads(Param{Name: name}) {
 			changed = append(changed, fmt.Sprintf("%s is %s now, and was %s", name, cmp.Or(now[name], "the default"), cmp.Or(ran[name], "the default")))
 		}
 	}

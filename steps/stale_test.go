@@ -51,6 +51,7 @@ func TestStale(t *testing.T) {
 		"a parameter":           {ParamsSet{Params: Settings{All: map[string]string{"SIZE": "4096"}}}, "SIZE is 4096 now, and was the default"},
 		"its own parameter":     {ParamsSet{Params: Settings{}.With("bw", "SIZE", "1")}, "SIZE is 1 now, and was the default"},
 		"a parameter of others": {ParamsSet{Params: Settings{All: map[string]string{"BOND": "bond1"}}}, ""},
+		"a part of its name":    {ParamsSet{Params: Settings{}.With("", "SIZ", "1")}, ""},
 		"it is cleared":         {CellCleared{Cell: "bw"}, ""},
 		"it runs again":         {CellStarted{Run: 2, Cell: "bw"}, ""},
 	} {

@@ -61,6 +61,7 @@ func (f *fakeSession) Edit(part string, cells []steps.Cell) {
 	}
 	f.call("edit %s: %s", part, strings.Join(all, " "))
 }
+
 func (f *fakeSession) SetParam(cell, name, value string) error {
 	f.call("set %s.%s=%s", cell, name, value)
 	return f.refuses

@@ -199,3 +199,15 @@ func TestARunKeepsItsParams(t *testing.T) {
 		}
 	}
 }
+
+// A script that was edited reads what it reads now.
+func TestSetParamOfAnEditedCell(t *testing.T) {
+	b := open(t, Options{}, one("c", `echo "$SIZE"`, "passes"))
+	b.Edit("part", []steps.Cell{one("c", `echo "$PINGS"`, "passes"), one("added", `echo "$PORT"`, "passes")})
+	for param, want := range map[string]string{"c.PINGS": "", "added.PORT": "", "c.SIZE": "c reads no SIZE; it reads PINGS"} {
+		cell, name, _ := strings.Cut(param, ".")
+		if err := b.SetParam(cell, name, "7"); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %v", param, err)
+		}
+	}
+}

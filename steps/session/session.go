@@ -208,16 +208,16 @@ func (s *Session) drop() {
 	s.queue = nil
 }
 
-// SetParam sets a parameter for the runs of a cell, or of all cells where cell is empty, that
-// begin from now on. A value that holds there anyway takes back what was set. The
-// error says what is allowed.
+// SetParam sets a parameter for the runs of a cell, or of all cells where cell is
+// empty, that begin from now on. A value that holds there anyway takes back what was
+// set. The error says what is allowed.
 func (s *Session) SetParam(cell, name, value string) error {
-	value, err := CheckParam(s.o.Tutorial, cell, name, value)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, err := CheckParam(s.tutorial, cell, name, value)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	rest := s.set.Without(cell, name)
 	if effective(s.table, rest, cell)[name] == value {
 		s.set = rest
