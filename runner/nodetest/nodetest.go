@@ -5,6 +5,7 @@ package nodetest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ func Run(t *testing.T, make Maker, o Options) {
 	t.Run("values", func(t *testing.T) { values(t, make(t)) })
 	t.Run("stdin", func(t *testing.T) { stdin(t, make(t)) })
 	t.Run("clean", func(t *testing.T) { clean(t, make(t)) })
+	t.Run("colours", func(t *testing.T) { colours(t, make(t)) })
 	t.Run("flood", func(t *testing.T) { flood(t, make(t)) })
 	t.Run("longLine", func(t *testing.T) { longLine(t, make(t)) })
 	t.Run("cancel", func(t *testing.T) { cancel(t, make(t)) })
@@ -150,6 +152,22 @@ func clean(t *testing.T, n runner.Node) {
 				t.Errorf("%q holds %U", s, r)
 			}
 		}
+	}
+}
+
+// colours stand beside the text, up to the line's end, on both streams.
+func colours(t *testing.T, n runner.Node) {
+	red := []runner.Span{{Style: runner.Style{Fg: runner.Indexed(1), Attr: runner.Bold}}, {At: 3}}
+	want := map[runner.Stream][][]runner.Span{runner.Stdout: {red, nil}, runner.Stderr: {red[:1], nil}}
+	got := map[runner.Stream][][]runner.Span{}
+	_, err := n.Run(t.Context(), runner.Script{Name: "colours", Body: `printf '\033[1;31mred\033[0m plain\nplain\n'; printf '\033[1;31mred\nplain\n' >&2`}, func(l runner.Line) {
+		got[l.Stream] = append(got[l.Stream], l.Spans)
+		if l.Text != "red" && l.Text != "plain" && l.Text != "red plain" {
+			t.Errorf("the text is %q", l.Text)
+		}
+	})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }
 
