@@ -13,7 +13,7 @@ import (
 )
 
 func compareCommand() *cobra.Command {
-	var threshold string
+	var threshold, out string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare A B",
@@ -46,6 +46,14 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 			if len(c.Cells) == 0 {
 				return usage(fmt.Errorf("%s and %s have no cell that ran in both: there is nothing to compare", args[0], args[1]))
 			}
+			if out != "" {
+				if sameFile(out, args[0]) || sameFile(out, args[1]) {
+					return usage(fmt.Errorf("-o %s is one of the sessions: give another file", out))
+				}
+				if err := notebook.Replace(out, c.HTML()); err != nil {
+					return status{exitUsage, fmt.Errorf("write the page %s: %w", out, err)}
+				}
+			}
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), c)
 			} else {
@@ -61,6 +69,7 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 		},
 	}
 	cmd.Flags().StringVar(&threshold, "threshold", "5%", "how much a figure may change before that is better or worse")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write it as an HTML page to this file, too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	return cmd
 }

@@ -2,6 +2,7 @@ package notebook
 
 import (
 	"fmt"
+	"html"
 	"maps"
 	"math"
 	"slices"
@@ -172,7 +173,7 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 	if d.Change != Same {
 		d.Reason = y.Verdict.Reason
 	}
-	if !maps.Equal(a.params[cell.ID], b.params[cell.ID]) {
+	if !maps.Equal(x.Params, y.Params) {
 		d.Note = "it ran with other parameters, so its figures don't count"
 	}
 	if cell.Own != "" {
@@ -278,28 +279,51 @@ func (c Comparison) Text() string {
 		b.WriteString(n + "\n")
 	}
 	b.WriteByte('\n')
-	t := steps.Table{Columns: []steps.Column{{Name: "cell"}, {Name: "A", Number: true}, {Name: "B", Number: true}, {Name: "change", Number: true}, {Name: ""}}}
+	t, _ := c.table()
+	b.WriteString(tableText(t))
+	for _, line := range c.remarks() {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString(c.sum() + "\n")
+	return b.String()
+}
+
+// table has every verdict, rate and time, and what else changed; changes are of its
+// rows.
+func (c Comparison) table() (t steps.Table, changes []Change) {
+	t.Columns = []steps.Column{{Name: "cell"}, {Name: "A", Number: true}, {Name: "B", Number: true}, {Name: "change", Number: true}, {Name: ""}}
+	add := func(change Change, row ...string) {
+		t.Rows, changes = append(t.Rows, append(row, word(change))), append(changes, change)
+	}
 	for _, d := range c.Cells {
-		t.Rows = append(t.Rows, []string{d.Cell, d.A.String(), d.B.String(), "", word(d.Change)})
+		add(d.Change, d.Cell, d.A.String(), d.B.String(), "")
 		for _, f := range d.Figures {
-			rate := strings.HasSuffix(f.Unit, "/s") || slices.Contains(timeUnits, f.Unit)
-			if !rate && f.Change == Same {
+			if !f.measured() && f.Change == Same {
 				continue
 			}
 			change := fmt.Sprintf("%+.1f %%", f.Percent)
 			if f.A == 0 && f.B != 0 {
 				change = "from 0"
 			}
-			t.Rows = append(t.Rows, []string{"  " + f.Name, withUnit(f.A, f.Unit), withUnit(f.B, f.Unit), change, word(f.Change)})
+			add(f.Change, "  "+f.Name, withUnit(f.A, f.Unit), withUnit(f.B, f.Unit), change)
 		}
 	}
-	b.WriteString(tableText(t))
+	return t, changes
+}
+
+// measured says that a figure is a rate or a time.
+func (f Figure) measured() bool {
+	return strings.HasSuffix(f.Unit, "/s") || slices.Contains(timeUnits, f.Unit)
+}
+
+// remarks are what the table has no place for.
+func (c Comparison) remarks() (all []string) {
 	for _, d := range c.Cells {
 		if d.Change != Same {
-			fmt.Fprintf(&b, "%s was %s and is %s: %s\n", d.Cell, d.A, d.B, d.Reason)
+			all = append(all, fmt.Sprintf("%s was %s and is %s: %s", d.Cell, d.A, d.B, d.Reason))
 		}
 		if d.Note != "" {
-			fmt.Fprintf(&b, "%s: %s\n", d.Cell, d.Note)
+			all = append(all, d.Cell+": "+d.Note)
 		}
 	}
 	for _, only := range []struct {
@@ -307,16 +331,93 @@ func (c Comparison) Text() string {
 		cells  []string
 	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
 		if len(only.cells) > 0 {
-			fmt.Fprintf(&b, "only in %s: %s\n", only.letter, strings.Join(only.cells, " "))
+			all = append(all, fmt.Sprintf("only in %s: %s", only.letter, strings.Join(only.cells, " ")))
 		}
 	}
-	if c.Regressions == 0 {
-		fmt.Fprintf(&b, "nothing is worse by more than %s %%\n", number(c.Threshold))
-	} else {
-		fmt.Fprintf(&b, "%d worse, by more than %s %% where it is a figure\n", c.Regressions, number(c.Threshold))
-	}
-	return b.String()
+	return all
 }
+
+// sum is the last line.
+func (c Comparison) sum() string {
+	if c.Regressions == 0 {
+		return fmt.Sprintf("nothing is worse by more than %s %%", number(c.Threshold))
+	}
+	return fmt.Sprintf("%d worse, by more than %s %% where it is a figure", c.Regressions, number(c.Threshold))
+}
+
+// HTML is a comparison as one page that needs nothing but itself.
+func (c Comparison) HTML() []byte {
+	var b strings.Builder
+	sim := c.A.Simulated || c.B.Simulated
+	title := "Two sessions compared"
+	if sim {
+		title += " " + simulated
+	}
+	b.WriteString(pageHead(title, c.B.Railbench, c.A.Simulated && c.B.Simulated))
+	sides := steps.Table{Columns: []steps.Column{{Name: ""}, {Name: "session"}, {Name: "rig"}, {Name: "railbench"}}}
+	for _, s := range []struct {
+		letter string
+		side   Side
+	}{{"A", c.A}, {"B", c.B}} {
+		rig := s.side.Rig
+		if s.side.Simulated {
+			rig += " " + simulated
+		}
+		sides.Rows = append(sides.Rows, []string{s.letter, s.side.Name, rig, s.side.Railbench})
+	}
+	b.WriteString(tableHTML(sides))
+	list := func(lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		b.WriteString("<ul>\n")
+		for _, l := range lines {
+			fmt.Fprintf(&b, "<li>%s</li>\n", html.EscapeString(l))
+		}
+		b.WriteString("</ul>\n")
+	}
+	list(c.Notes)
+	fmt.Fprintf(&b, "</header>\n<main>\n<p><strong>%s</strong></p>\n", html.EscapeString(capital(c.sum())+"."))
+	t, changes := c.table()
+	b.WriteString(rowsHTML(t, func(i int) string {
+		class := word(changes[i])
+		if !strings.HasPrefix(t.Rows[i][0], " ") {
+			class = strings.TrimSpace("cell " + class)
+		}
+		return class
+	}))
+	list(c.remarks())
+	for _, d := range c.Cells {
+		for _, chart := range d.charts() {
+			if sim {
+				chart.Title += " " + simulated
+			}
+			b.WriteString(chartSVG(chart, false))
+		}
+	}
+	b.WriteString(pageEnd)
+	return []byte(b.String())
+}
+
+// charts set the rates and times of a cell side by side, a chart a unit.
+func (d CellDelta) charts() []steps.Chart {
+	var all []steps.Chart
+	for _, f := range d.Figures {
+		if !f.measured() {
+			continue
+		}
+		i := slices.IndexFunc(all, func(c steps.Chart) bool { return c.Unit == f.Unit })
+		if i < 0 {
+			i = len(all)
+			all = append(all, steps.Chart{Title: d.Cell, Shape: steps.Bars, Unit: f.Unit, Series: []steps.Series{{}}})
+		}
+		s := &all[i].Series[0]
+		s.Points = append(s.Points, steps.Point{Label: f.Name + ", A", Y: f.A}, steps.Point{Label: "B", Y: f.B})
+	}
+	return all
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func word(c Change) string {
 	switch c {

@@ -114,6 +114,22 @@ func TestCompareWhatIsAlike(t *testing.T) {
 			t.Errorf("there is no %q in %s", want, c.Text())
 		}
 	}
+	page := string(c.HTML())
+	all, words := tags(t, strings.TrimPrefix(page, "<!DOCTYPE html>"))
+	rows, charts := 0, 0
+	for _, x := range all {
+		switch {
+		case x.attrs["src"] != "" || x.attrs["href"] != "":
+			t.Errorf("%v may load something", x)
+		case x.name == "tr" && x.attrs["class"] == "worse":
+			rows++
+		case x.name == "svg":
+			charts++
+		}
+	}
+	if rows != 1 || charts != 1 || !strings.Contains(words, "only in A: hosts") || !strings.Contains(words, "1 worse, by more than 5 %") {
+		t.Errorf("%d rows are worse and there are %d charts in %s", rows, charts, words)
+	}
 	text, err := json.Marshal(c)
 	if err != nil || !strings.Contains(string(text), `"regressions":1`) || !strings.Contains(string(text), `"change":"worse"`) {
 		t.Errorf("%v: %s", err, text)

@@ -88,7 +88,7 @@ func Decode(b []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{d: New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created), seen: map[string]bool{}, prose: map[string]string{}}
+	r := reader{d: New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created), rigs: h.Rigs, seen: map[string]bool{}, prose: map[string]string{}}
 	r.d.seq = h.Journal
 	r.d.Book.Rig, r.d.Book.Params = h.Rig.rig(), h.Params.settings()
 	r.d.Book.Rig.Simulated = h.Simulated || h.Rig.Simulated
@@ -179,7 +179,8 @@ type reader struct {
 	d     *Document
 	seen  map[string]bool
 	prose map[string]string // of the next cell, by its id
-	last  string            // the id of the last cell of ours
+	rigs  []rigWire
+	last  string // the id of the last cell of ours
 	ours  int
 }
 
@@ -191,9 +192,9 @@ func (r *reader) cell(raw json.RawMessage) {
 		err = json.Unmarshal(c.Metadata.Railbench, &f)
 	}
 	key := f.Kind + " " + f.Part + " " + f.Cell
-	known := slices.Contains([]string{kindHead, kindPart, kindAbout, kindCell, kindTail}, f.Kind)
+	known := slices.Contains([]string{kindHead, kindPart, kindAbout, kindCell, kindNote, kindTail}, f.Kind)
 	// A copy of a cell of ours has its metadata: the first one is meant.
-	if err != nil || !known || r.seen[key] || f.Kind == kindCell && (f.Cell == "" || c.Type != "code") {
+	if err != nil || !known || r.seen[key] || (f.Kind == kindCell || f.Kind == kindNote) && f.Cell == "" || (f.Kind == kindCell) != (c.Type == "code") {
 		r.d.strange = append(r.d.strange, stranger{c.ID, r.last, slices.Clone(raw)})
 		return
 	}
@@ -204,6 +205,17 @@ func (r *reader) cell(raw json.RawMessage) {
 	case kindPart:
 		p := r.part(f)
 		p.Title, p.Prose = f.Title, untitled(string(c.Source))
+		if f.Edited {
+			r.d.edited[f.Part] = true
+		}
+	case kindNote:
+		p := r.part(f)
+		note := steps.Cell{Scratch: true}
+		if f.Definition != nil {
+			note = *f.Definition
+		}
+		note.ID, note.Part, note.Title, note.Prose = f.Cell, f.Part, f.Title, string(c.Source)
+		p.Cells = append(p.Cells, note)
 	case kindAbout:
 		r.prose[f.Cell] = untitled(string(c.Source))
 	case kindTail:
@@ -249,38 +261,29 @@ func untitled(s string) string {
 
 // cell is the cell that facts are about.
 func (f facts) cell() steps.Cell {
-	c := steps.Cell{ID: f.Cell, Part: f.Part, Title: f.Title, EachRail: f.EachRail, Own: f.Own, Edited: f.Edited, Scratch: f.Scratch, Roles: roles(f.Roles)}
-	if f.Scratch && len(c.Roles) > 0 {
-		c.Judge = "exit-status"
+	c := steps.Cell{ID: f.Cell, Part: f.Part, Title: f.Title, EachRail: f.EachRail, Own: f.Own}
+	for _, w := range f.Roles {
+		c.Roles = append(c.Roles, steps.Role{Name: w.Name, On: whereOf(w.On), Script: w.Script, Root: w.Root})
 	}
 	return c
-}
-
-func roles(wire []roleWire) (all []steps.Role) {
-	for _, w := range wire {
-		all = append(all, steps.Role{Name: w.Name, On: whereOf(w.On), Script: w.Script, Root: w.Root})
-	}
-	return all
 }
 
 func (r *reader) code(in cellIn, f facts) {
 	c := f.cell()
 	c.Prose = r.prose[f.Cell]
 	p := r.part(f)
-	now := c
-	if f.Now != nil {
-		now.Roles = roles(f.Now)
+	if now := f.Definition; now != nil && now.ID == c.ID {
+		now.Part = f.Part
+		p.Cells = append(p.Cells, *now)
+	} else {
+		p.Cells = append(p.Cells, c)
 	}
-	p.Cells = append(p.Cells, now)
 	if f.Run == 0 && !f.Running && f.Verdict == nil {
 		return
 	}
 	s := steps.CellState{
 		Run: steps.RunID(f.Run), Running: f.Running, Elapsed: duration(f.ElapsedMS), Bytes: railBytes(f.Rails), Log: f.Log,
-		Output: r.output(c, in, f.Output), Scripts: []string{}, Params: f.Params,
-	}
-	for _, role := range c.Roles {
-		s.Scripts = append(s.Scripts, role.Script)
+		Output: r.output(c, in, f.Output),
 	}
 	if f.Started != nil {
 		s.Started = *f.Started
@@ -299,8 +302,12 @@ func (r *reader) code(in cellIn, f facts) {
 		r.d.samples[c.ID] = g
 	}
 	r.d.ran[c.ID] = c
-	if len(f.Params) > 0 {
-		r.d.params[c.ID] = f.Params
+	s.Params, s.Scripts = f.Params, []string{}
+	for _, role := range c.Roles {
+		s.Scripts = append(s.Scripts, role.Script)
+	}
+	if f.Rig > 0 && f.Rig <= len(r.rigs) {
+		s.Rig = r.rigs[f.Rig-1].rig()
 	}
 	r.d.Book.Cells[c.ID] = s
 	if s.Running && r.d.Book.Running == "" {

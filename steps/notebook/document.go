@@ -26,18 +26,18 @@ type Document struct {
 	Created   time.Time
 	Book      steps.Notebook
 
-	seq     int64                        // of the last event in it
-	ran     map[string]steps.Cell        // the cells as they were when they ran
-	params  map[string]map[string]string // that they ran with
-	samples map[string]*Samples          // of the gauges, by cell id
-	strange []stranger                   // what somebody else put into the file
+	seq     int64                 // of the last event in it
+	ran     map[string]steps.Cell // the cells as they were when they ran
+	samples map[string]*Samples   // of the gauges, by cell id
+	edited  map[string]bool       // the parts whose cells somebody changed
+	strange []stranger            // what somebody else put into the file
 }
 
 // New is the empty session of a tutorial.
 func New(version string, t steps.Tutorial, now time.Time) *Document {
 	return &Document{
 		Railbench: version, Created: now, Book: steps.NewNotebook(t),
-		ran: map[string]steps.Cell{}, params: map[string]map[string]string{}, samples: map[string]*Samples{},
+		ran: map[string]steps.Cell{}, edited: map[string]bool{}, samples: map[string]*Samples{},
 	}
 }
 
@@ -46,21 +46,30 @@ func (d *Document) Apply(e steps.Event) {
 	switch e := e.(type) {
 	case steps.CellStarted:
 		if c, ok := d.Book.Tutorial.Cell(e.Cell); ok {
-			d.ran[e.Cell] = c
+			d.ran[e.Cell] = asRun(c, e.Scripts)
 		}
 		delete(d.samples, e.Cell)
-		delete(d.params, e.Cell)
-		if set := d.Book.Params.Of(e.Cell); len(set) > 0 {
-			d.params[e.Cell] = set
-		}
 	case steps.CellCleared:
 		if !d.Book.Cells[e.Cell].Running {
 			delete(d.ran, e.Cell)
-			delete(d.params, e.Cell)
 			delete(d.samples, e.Cell)
 		}
+	case steps.PartChanged:
+		d.edited[e.Part] = true
 	}
 	d.Book = d.Book.Apply(e)
+}
+
+// asRun is a cell with the scripts that it ran.
+func asRun(c steps.Cell, scripts []string) steps.Cell {
+	if len(scripts) != len(c.Roles) {
+		return c
+	}
+	c.Roles = slices.Clone(c.Roles)
+	for i := range c.Roles {
+		c.Roles[i].Script = scripts[i]
+	}
+	return c
 }
 
 // Sample keeps what the gauges show beside the cells that run.
@@ -118,14 +127,17 @@ func (d *Document) settle() []string {
 }
 
 // adopt puts the results of an older document of the same session under a tutorial:
-// one that has changed since, perhaps. A result keeps the script that it came from,
-// and a cell that the tutorial has no more stays as it is.
+// one that has changed since, perhaps. A result keeps the script that it came from, a
+// cell that ran and that the tutorial has no more stays, and so does what somebody
+// edited, added, moved or removed.
 func (d *Document) adopt(t steps.Tutorial) {
 	t.Parts = slices.Clone(t.Parts)
-	for i, p := range t.Parts {
-		t.Parts[i].Cells = d.edited(p)
-	}
 	for _, p := range everyPart(d.Book.Tutorial) {
+		i := slices.IndexFunc(t.Parts, func(q steps.Part) bool { return q.ID == p.ID })
+		if i >= 0 && d.edited[p.ID] {
+			t.Parts[i].Cells = edited(t, p.Cells)
+			continue
+		}
 		var gone []steps.Cell
 		for _, c := range p.Cells {
 			_, known := t.Cell(c.ID)
@@ -136,44 +148,31 @@ func (d *Document) adopt(t steps.Tutorial) {
 		if len(gone) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(t.Parts, func(q steps.Part) bool { return q.ID == p.ID })
-		t.Parts = slices.Clone(t.Parts)
 		if i < 0 {
 			t.Parts, i = append(t.Parts, steps.Part{ID: p.ID, Title: p.Title}), len(t.Parts)
 		}
-		t.Parts[i].Cells = append(slices.Clone(t.Parts[i].Cells), gone...)
+		t.Parts[i].Cells = slices.Concat(t.Parts[i].Cells, gone)
 	}
 	d.Book.Tutorial = t
 }
 
-// edited is a part's cells with what the session has edited in them and added to them.
-func (d *Document) edited(p steps.Part) []steps.Cell {
-	cells := slices.Clone(p.Cells)
-	at := func(id string) int {
-		return slices.IndexFunc(cells, func(c steps.Cell) bool { return c.ID == id })
-	}
-	for _, mine := range d.Book.Tutorial.Parts {
-		if mine.ID != p.ID {
-			continue
-		}
-		for i, c := range mine.Cells {
-			j := at(c.ID)
-			switch {
-			case c.Scratch && j < 0:
-				after := 0
-				if i > 0 {
-					after = at(mine.Cells[i-1].ID) + 1
-				}
-				cells = slices.Insert(cells, after, c)
-			case c.Edited && j >= 0 && len(c.Roles) == len(cells[j].Roles):
-				cells[j].Roles, cells[j].Edited = slices.Clone(cells[j].Roles), true
-				for k := range c.Roles {
-					cells[j].Roles[k].Script = c.Roles[k].Script
-				}
-			}
+// edited are the cells of a part as somebody left them; what was not touched is the
+// tutorial's.
+func edited(t steps.Tutorial, saved []steps.Cell) []steps.Cell {
+	var all []steps.Cell
+	for _, c := range saved {
+		known, ok := t.Cell(c.ID)
+		switch {
+		case !ok:
+			all = append(all, c)
+		case c.Edited:
+			known.Roles, known.Edited = c.Roles, true
+			all = append(all, known)
+		default:
+			all = append(all, known)
 		}
 	}
-	return cells
+	return all
 }
 
 func everyPart(t steps.Tutorial) []steps.Part { return slices.Concat(t.Parts, t.Checklist) }

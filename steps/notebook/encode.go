@@ -3,7 +3,7 @@ package notebook
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 	"time"
 
@@ -32,6 +32,7 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
+	f.Metadata.Railbench.Rigs = w.rigs
 	f.Cells = w.cells
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -46,6 +47,7 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 type writer struct {
 	d     *Document
 	ids   names
+	rigs  []rigWire
 	cells []json.RawMessage
 	put   map[string]bool // anchors of the strangers that are in
 	err   error
@@ -83,12 +85,17 @@ func (w *writer) markdown(id string, f facts, source string) {
 }
 
 func (w *writer) part(n int, p steps.Part) {
-	w.markdown("part-"+p.ID, facts{Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID)}, titled(fmt.Sprintf("## %d. %s", n, p.Title), p.Prose))
+	w.markdown("part-"+p.ID, facts{Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID), Edited: w.d.edited[p.ID]}, titled(fmt.Sprintf("## %d. %s", n, p.Title), p.Prose))
 	for _, c := range p.Cells {
+		now := c
+		if c.Note() {
+			w.markdown(c.ID, facts{Kind: kindNote, Part: p.ID, Cell: c.ID, Title: c.Title, Definition: &now}, c.Prose)
+			continue
+		}
 		// What it says above a script that ran is what it said then.
 		c = w.d.cell(c)
 		w.markdown(c.ID+"-about", facts{Kind: kindAbout, Part: p.ID, Cell: c.ID, Title: c.Title}, titled("### "+c.Title, c.Prose))
-		w.code(p, c)
+		w.code(p, c, now)
 		if c.Tail != "" {
 			w.markdown(c.ID+"-tail", facts{Kind: kindTail, Part: p.ID, Cell: c.ID}, strings.TrimSpace(c.Tail))
 		}
@@ -111,8 +118,14 @@ func titled(title, prose string) string {
 	return title + "\n\n" + prose
 }
 
-func (w *writer) code(p steps.Part, c steps.Cell) {
+func (w *writer) code(p steps.Part, c, now steps.Cell) {
 	f := w.d.facts(p, c)
+	if w.d.edited[p.ID] {
+		f.Definition = &now
+	}
+	if r := w.d.Book.Cells[c.ID].Rig; !r.Probed.IsZero() {
+		f.Rig = w.rig(wireRig(r))
+	}
 	cell := codeCell{
 		Type: "code", ID: w.ids.give(c.ID), Metadata: cellMetadata{Railbench: &f}, // f gets more below
 		Source: text(w.d.source(c)), Outputs: []any{},
@@ -135,6 +148,19 @@ func (w *writer) code(p steps.Part, c steps.Cell) {
 	w.strangers(cell.ID)
 }
 
+// rig is the place of a look at the nodes among those that are saved, from 1. Two that
+// saw the same are one.
+func (w *writer) rig(r rigWire) int {
+	for i, known := range w.rigs {
+		known.Probed = r.Probed
+		if reflect.DeepEqual(known, r) {
+			return i + 1
+		}
+	}
+	w.rigs = append(w.rigs, r)
+	return len(w.rigs)
+}
+
 func times(s steps.CellState) map[string]string {
 	if s.Started.IsZero() {
 		return nil
@@ -151,36 +177,25 @@ func times(s steps.CellState) map[string]string {
 // definition is what a cell is, without what it came to.
 func (d *Document) definition(part string, c steps.Cell) facts {
 	f := facts{Kind: kindCell, Part: part, Cell: c.ID, Title: c.Title, Check: d.inChecklist(part), Simulated: d.Book.Rig.Simulated}
-	f.EachRail, f.Own, f.Params = c.EachRail, c.Own, d.params[c.ID]
-	f.Edited, f.Scratch, f.Roles = c.Edited, c.Scratch, d.wireRoles(c.Roles)
-	return f
-}
-
-func (d *Document) wireRoles(roles []steps.Role) (all []roleWire) {
-	for _, r := range roles {
+	f.EachRail, f.Own = c.EachRail, c.Own
+	for _, r := range c.Roles {
 		w := roleWire{Name: r.Name, On: r.On.String(), Root: r.Root, Script: r.Script}
 		for _, e := range r.On.Ends() {
 			w.Nodes = append(w.Nodes, d.node(e))
 		}
-		all = append(all, w)
+		f.Roles = append(f.Roles, w)
 	}
-	return all
+	return f
 }
 
 // facts are what the file says of a cell beside its texts.
 func (d *Document) facts(p steps.Part, c steps.Cell) facts {
 	f := d.definition(p.ID, c)
-	if now, ok := d.Book.Tutorial.Cell(c.ID); ok && (now.Edited || now.Scratch) {
-		f.Edited, f.Scratch = now.Edited, now.Scratch
-		if !slices.Equal(now.Roles, c.Roles) {
-			f.Now = d.wireRoles(now.Roles)
-		}
-	}
 	s, ran := d.Book.Cells[c.ID]
 	if !ran {
 		return f
 	}
-	f.Run, f.Running, f.Log, f.Gauges = int(s.Run), s.Running, s.Log, d.samples[c.ID]
+	f.Run, f.Running, f.Log, f.Gauges, f.Params = int(s.Run), s.Running, s.Log, d.samples[c.ID], s.Params
 	if s.Verdict.Grade != steps.NotRun {
 		f.Verdict = new(finite(s.Verdict))
 	}

@@ -47,11 +47,10 @@ type eventWire struct {
 	State     string         `json:"state,omitempty"`
 	Why       string         `json:"why,omitempty"`
 	Cause     string         `json:"cause,omitempty"`
+	Part      string         `json:"part,omitempty"`
+	Cells     []steps.Cell   `json:"cells,omitempty"`
 	// Def is the cell that started: the file may not have it yet.
 	Def *facts `json:"def,omitempty"`
-	// Part and Defs are a part and the cells that it has now.
-	Part string  `json:"part,omitempty"`
-	Defs []facts `json:"defs,omitempty"`
 }
 
 // printedWire are lines of one kind and origin.
@@ -73,7 +72,7 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 	case steps.CellStarted:
 		w.Event, w.Cell, w.Run, w.At = "started", e.Cell, int(e.Run), &e.At
 		if c, ok := d.Book.Tutorial.Cell(e.Cell); ok {
-			w.Def = new(d.definition(c.Part, c))
+			w.Def = new(d.definition(c.Part, asRun(c, e.Scripts)))
 		}
 	case steps.CellPrinted:
 		w.Event, w.Cell, w.Run, w.Dropped = "printed", e.Cell, int(e.Run), e.Dropped
@@ -95,17 +94,12 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 		}
 	case steps.CellCleared:
 		w.Event, w.Cell = "cleared", e.Cell
-	case steps.PartChanged:
-		w.Event, w.Part = "part", e.Part
-		for _, c := range e.Cells {
-			f := d.definition(e.Part, c)
-			f.Prose = c.Prose
-			w.Defs = append(w.Defs, f)
-		}
 	case steps.RigProbed:
 		w.Event, w.Rig = "rig", new(wireRig(e.Rig))
 	case steps.ParamsSet:
 		w.Event, w.Params = "params", wireParams(e.Params)
+	case steps.PartChanged:
+		w.Event, w.Part, w.Cells = "part", e.Part, e.Cells
 	case steps.NodeChanged:
 		w.Event, w.End, w.State, w.Why, w.Cause = "node", e.End.String(), e.State.String(), e.Why, e.Cause
 	default:
@@ -127,12 +121,12 @@ func (w eventWire) event() steps.Event {
 	case "dequeued":
 		return steps.CellDequeued{Cell: w.Cell}
 	case "started":
-		e := steps.CellStarted{Run: run, Cell: w.Cell, At: at}
-		if w.Def != nil {
-			e.Scripts = []string{}
-			for _, r := range w.Def.Roles {
-				e.Scripts = append(e.Scripts, r.Script)
-			}
+		e := steps.CellStarted{Run: run, Cell: w.Cell, At: at, Scripts: []string{}}
+		if w.Def == nil {
+			return e
+		}
+		for _, r := range w.Def.Roles {
+			e.Scripts = append(e.Scripts, r.Script)
 		}
 		return e
 	case "printed":
@@ -159,20 +153,14 @@ func (w eventWire) event() steps.Event {
 		return e
 	case "cleared":
 		return steps.CellCleared{Cell: w.Cell}
-	case "part":
-		e := steps.PartChanged{Part: w.Part}
-		for _, f := range w.Defs {
-			c := f.cell()
-			c.Prose = f.Prose
-			e.Cells = append(e.Cells, c)
-		}
-		return e
 	case "rig":
 		if w.Rig != nil {
 			return steps.RigProbed{Rig: w.Rig.rig()}
 		}
 	case "params":
 		return steps.ParamsSet{Params: w.Params.settings()}
+	case "part":
+		return steps.PartChanged{Part: w.Part, Cells: w.Cells}
 	case "node":
 		e := steps.NodeChanged{End: endOf(w.End), Why: w.Why, Cause: w.Cause}
 		for _, s := range []runner.State{runner.Connected, runner.Disconnected} {
@@ -224,12 +212,6 @@ func (d *Document) replay(journal []byte) (whole bool) {
 		}
 		if e := w.event(); e != nil {
 			d.Apply(e)
-		}
-		if w.Def != nil {
-			// What ran is what the journal says: the file's script may be an older one.
-			c := d.ran[w.Cell]
-			c.Roles = w.Def.cell().Roles
-			d.ran[w.Cell] = c
 		}
 		d.seq = w.Seq
 	}

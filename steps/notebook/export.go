@@ -26,7 +26,7 @@ func (d *Document) chapters() (all []chapter, never []string) {
 	for _, p := range d.shown() {
 		c := chapter{part: p}
 		for _, cell := range p.Cells {
-			if _, ran := d.Book.Cells[cell.ID]; ran {
+			if _, ran := d.Book.Cells[cell.ID]; ran || cell.Note() {
 				c.cells = append(c.cells, d.cell(cell))
 			} else {
 				never = append(never, cell.ID)
@@ -43,8 +43,12 @@ func (d *Document) chapters() (all []chapter, never []string) {
 func (d *Document) Ran() []steps.Cell {
 	var cells []steps.Cell
 	all, _ := d.chapters()
-	for _, c := range all {
-		cells = append(cells, c.cells...)
+	for _, chapter := range all {
+		for _, c := range chapter.cells {
+			if !c.Note() {
+				cells = append(cells, c)
+			}
+		}
 	}
 	return cells
 }
@@ -55,6 +59,9 @@ func (d *Document) overview() steps.Table {
 	all, never := d.chapters()
 	for _, p := range all {
 		for _, c := range p.cells {
+			if c.Note() {
+				continue
+			}
 			s := d.Book.Cells[c.ID]
 			t.Rows = append(t.Rows, []string{c.ID, gradeName(s), s.Verdict.Reason})
 		}
@@ -73,7 +80,7 @@ func gradeName(s steps.CellState) string {
 }
 
 // ran is the line about a run: when, how long, with which status and parameters.
-func ran(s steps.CellState, params map[string]string) string {
+func ran(s steps.CellState) string {
 	var parts []string
 	if s.Run > 0 {
 		parts = append(parts, fmt.Sprintf("[%d]", s.Run))
@@ -90,8 +97,8 @@ func ran(s steps.CellState, params map[string]string) string {
 	if s.Running {
 		parts = append(parts, "running")
 	}
-	for _, name := range slices.Sorted(maps.Keys(params)) {
-		parts = append(parts, name+"="+params[name])
+	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
+		parts = append(parts, name+"="+s.Params[name])
 	}
 	return strings.Join(parts, ", ")
 }
@@ -121,10 +128,14 @@ func (d *Document) Markdown() []byte {
 }
 
 func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
+	if c.Note() {
+		fmt.Fprintf(b, "\n%s\n", c.Prose)
+		return
+	}
 	s := d.Book.Cells[c.ID]
 	fmt.Fprintf(b, "\n%s\n\n", titled("### "+c.Title+" ("+c.ID+")", c.Prose))
 	fenced(b, "sh", d.source(c)+"\n")
-	fmt.Fprintf(b, "%s\n\n", ran(s, d.params[c.ID]))
+	fmt.Fprintf(b, "%s\n\n", ran(s))
 	lines, prefixes, dropped := d.outputLines(c, s)
 	if len(lines) > 0 {
 		var out strings.Builder
@@ -172,6 +183,9 @@ func (d *Document) CSV() ([]byte, error) {
 	all, _ := d.chapters()
 	for _, p := range all {
 		for _, c := range p.cells {
+			if c.Note() {
+				continue
+			}
 			s := d.Book.Cells[c.ID]
 			started := ""
 			if !s.Started.IsZero() {

@@ -71,6 +71,12 @@ func out(from, role, text string) steps.OutputLine {
 	return steps.OutputLine{From: from, Role: role, Text: text}
 }
 
+// The lesson's scripts, as they run.
+var (
+	hostScripts = []string{"uname -a\nprintf '%s\\n' \"<b>\"\n"}
+	bwScripts   = []string{"serve", "go \"$PEER\""}
+)
+
 // story is what happens in a session with the lesson, event by event.
 func story(sim bool) []steps.Event {
 	at := func(n int) time.Time { return began.Add(time.Duration(n) * time.Second) }
@@ -79,26 +85,26 @@ func story(sim bool) []steps.Event {
 		steps.NodeChanged{End: steps.Peer, State: runner.Connected},
 		steps.CellQueued{Cell: "hosts"},
 		steps.CellQueued{Cell: "bw"},
-		steps.CellStarted{Run: 1, Cell: "hosts", At: at(1)},
+		steps.CellStarted{Run: 1, Cell: "hosts", At: at(1), Scripts: hostScripts},
 		steps.CellPrinted{Run: 1, Cell: "hosts", Lines: []steps.OutputLine{out("spark-02", "", "Linux <b>"), out("spark-01", "", "Linux"), {Kind: steps.FromStderr, From: "spark-01", Text: "oh"}}},
 		steps.CellPrinted{Run: 1, Cell: "hosts", Dropped: 7, Lines: []steps.OutputLine{{Kind: steps.Note, Text: "server on spark-01: exit 0"}, {From: "spark-02", Text: "a red word", Spans: []steps.Span{{At: 2, Style: steps.Style{Attr: steps.Bold, Fg: runner.Indexed(1)}}, {At: 5}, {At: 6, Style: steps.Style{Bg: runner.RGB(1, 2, 3), Fg: runner.Indexed(200)}}}}, out("spark-02", "", "")}},
 		steps.CellEnded{Run: 1, Cell: "hosts", At: at(2), Elapsed: 1234567891, Exit: runner.Exit{Elapsed: time.Second}, HasExit: true, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine.", Evidence: []steps.Evidence{}}, Log: "/logs/001-hosts.log"},
 		steps.ParamsSet{Params: steps.Settings{All: map[string]string{"SIZE": "4096"}, Cells: map[string]map[string]string{"hosts": {"SIZE": "1"}}}},
-		steps.CellStarted{Run: 2, Cell: "bw", At: at(3)},
+		steps.CellStarted{Run: 2, Cell: "bw", At: at(3), Scripts: bwScripts},
 		steps.CellPrinted{Run: 2, Cell: "bw", Lines: []steps.OutputLine{out("spark-01", "server", "waiting"), out("spark-02", "client", "spark-01 │ 92.62")}},
 		steps.CellMeasured{Run: 2, Cell: "bw", Table: steps.Table{Columns: []steps.Column{{Name: "size"}}, Rows: [][]string{{"4096"}}}},
 		steps.CellEnded{Run: 2, Cell: "bw", At: at(9), Elapsed: 6 * time.Second, Exit: runner.Exit{Code: 1, Why: runner.TimedOut}, HasExit: true, Verdict: verdict(), Bytes: []steps.RailBytes{
 			{End: steps.Peer, Dev: "rocep0s0f0", Rail: 1, Tx: math.MaxUint64, Rx: 2, Known: true, Source: "port_xmit_data", IPTx: 3, IPRx: 4, IPKnown: true, IdleGbps: 0.1, Errors: map[string]uint64{"out_of_sequence": 2}},
 			{End: steps.Here, Dev: "rocep1s0f0", Why: "it went backwards", IPWhy: "missing"},
 		}},
-		steps.CellStarted{Run: 3, Cell: "summary", At: at(10)},
+		steps.CellStarted{Run: 3, Cell: "summary", At: at(10), Scripts: []string{}},
 		steps.CellEnded{Run: 3, Cell: "summary", At: at(10), Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing."}},
-		steps.CellStarted{Run: 4, Cell: "hosts", At: at(11)},
+		steps.CellStarted{Run: 4, Cell: "hosts", At: at(11), Scripts: hostScripts},
 		steps.CellPrinted{Run: 4, Cell: "hosts", Lines: []steps.OutputLine{out("spark-02", "", "again")}},
 		steps.CellEnded{Run: 4, Cell: "hosts", At: at(12), Elapsed: time.Second, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "spark-01 can't be reached."}},
-		steps.CellStarted{Run: 5, Cell: "mtu-equal", At: at(13)},
+		steps.CellStarted{Run: 5, Cell: "mtu-equal", At: at(13), Scripts: []string{"ip link"}},
 		steps.CellEnded{Run: 5, Cell: "mtu-equal", At: at(14), Elapsed: time.Second, HasExit: true, Verdict: steps.Verdict{Grade: steps.Fail, Reason: "They differ."}},
-		steps.CellStarted{Run: 6, Cell: "bw", At: at(15)},
+		steps.CellStarted{Run: 6, Cell: "bw", At: at(15), Scripts: bwScripts},
 		steps.CellPrinted{Run: 6, Cell: "bw", Lines: []steps.OutputLine{out("spark-01", "server", "waiting")}},
 		steps.CellMeasured{Run: 6, Cell: "bw", Table: steps.Table{Title: "so far", Columns: []steps.Column{{Name: "size", Number: true}}, Rows: [][]string{{"4096"}}}},
 	}
@@ -129,17 +135,21 @@ type page struct {
 	steps.CellState
 	Lines   []steps.OutputLine
 	Dropped int
-	Scripts []steps.Role
-	Params  map[string]string
+	Roles   []steps.Role
+	Rig     rigWire
 }
 
 func pages(d *Document) map[string]page {
 	all := map[string]page{}
 	for id, s := range d.Book.Cells {
-		p := page{CellState: s, Lines: s.Output.Lines(0, s.Output.Len()), Dropped: s.Output.Dropped(), Scripts: d.ran[id].Roles, Params: d.params[id]}
-		p.Output = steps.Scroll{}
-		// What it ran with is compared above; the rig of a run is not saved.
-		p.CellState.Scripts, p.CellState.Params, p.Rig = nil, nil, steps.Rig{}
+		p := page{CellState: s, Lines: s.Output.Lines(0, s.Output.Len()), Dropped: s.Output.Dropped(), Roles: d.ran[id].Roles, Rig: wireRig(s.Rig)}
+		p.Output, p.CellState.Rig = steps.Scroll{}, steps.Rig{}
+		if len(p.Params) == 0 {
+			p.Params = nil
+		}
+		for i := range p.Roles {
+			p.Roles[i].Ready = steps.Ready{} // of no use for what is over
+		}
 		if p.Verdict.Evidence == nil {
 			p.Verdict.Evidence = []steps.Evidence{}
 		}

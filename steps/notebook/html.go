@@ -30,6 +30,7 @@ pre.script{border-left:3px solid #0969da;max-height:none}
 pre .err{color:#cf222e}pre .note{color:var(--dim)}
 table{border-collapse:collapse;margin:1em 0;font-size:14px;display:block;overflow-x:auto}
 td:has(>a){white-space:nowrap}
+tr.worse td{background:#d0342c22}tr.better td{background:#2e8b5722}tr.cell td{font-weight:600}
 caption{text-align:left;font-weight:600;padding:.3em 0}
 th,td{border:1px solid var(--edge);padding:.25em .6em;text-align:left;vertical-align:top}th{background:var(--soft)}
 .verdict{border-left:4px solid var(--edge);padding:.1em .9em;margin:1em 0}
@@ -56,27 +57,7 @@ func (d *Document) HTML() ([]byte, error) {
 	if title == "" {
 		title = "railbench"
 	}
-	title = d.mark(title)
-	fmt.Fprintf(&b, `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<meta name="generator" content="railbench %s"/>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/>
-<title>%s</title>
-<style>
-%s%s
-%s
-</style>
-</head>
-<body>
-<header>
-<h1>%s</h1>
-`, html.EscapeString(d.Railbench), html.EscapeString(title), pageStyle, chartStyle, paperStyle, html.EscapeString(title))
-	if d.Book.Rig.Simulated {
-		b.WriteString("<p class=\"simulated\">SIMULATED: nothing here was measured on hardware.</p>\n")
-	}
+	b.WriteString(pageHead(d.mark(title), d.Railbench, d.Book.Rig.Simulated))
 	fmt.Fprintf(&b, "<p>A session of railbench %s on the rig %s, begun %s.</p>\n", html.EscapeString(d.Railbench), html.EscapeString(d.Book.Rig.Name), d.Created.UTC().Format("2006-01-02 15:04 UTC"))
 	if t := rigTable(d.Book.Rig); len(t.Rows) > 0 {
 		b.WriteString(tableHTML(t))
@@ -95,9 +76,38 @@ func (d *Document) HTML() ([]byte, error) {
 		}
 		b.WriteString("</section>\n")
 	}
-	b.WriteString("</main>\n</body>\n</html>\n")
+	b.WriteString(pageEnd)
 	return []byte(b.String()), nil
 }
+
+// pageHead begins a page, up to its heading. It may load nothing, and says so to the
+// browser.
+func pageHead(title, version string, sim bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="generator" content="railbench %s"/>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/>
+<title>%s</title>
+<style>
+%s%s
+%s
+</style>
+</head>
+<body>
+<header>
+<h1>%s</h1>
+`, html.EscapeString(version), html.EscapeString(title), pageStyle, chartStyle, paperStyle, html.EscapeString(title))
+	if sim {
+		b.WriteString("<p class=\"simulated\">SIMULATED: nothing here was measured on hardware.</p>\n")
+	}
+	return b.String()
+}
+
+const pageEnd = "</main>\n</body>\n</html>\n"
 
 // overviewHTML is the table of the verdicts, whose cells lead to theirs.
 func (d *Document) overviewHTML() string {
@@ -121,12 +131,15 @@ func anchor(id string) string {
 }
 
 func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
+	if c.Note() {
+		return prose(b, c.Prose)
+	}
 	s := d.Book.Cells[c.ID]
 	fmt.Fprintf(b, "<section class=\"cell\" id=\"%s\">\n<h3>%s <small>%s</small></h3>\n", anchor(c.ID), html.EscapeString(c.Title), html.EscapeString(c.ID))
 	if err := prose(b, c.Prose); err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n", html.EscapeString(d.source(c)), html.EscapeString(ran(s, d.params[c.ID])))
+	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n", html.EscapeString(d.source(c)), html.EscapeString(ran(s)))
 	lines, prefixes, dropped := d.outputLines(c, s)
 	if len(lines) > 0 {
 		b.WriteString("<pre class=\"output\">")

@@ -265,32 +265,39 @@ func markdownText(s string) string {
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-func tableHTML(t steps.Table) string {
+func tableHTML(t steps.Table) string { return rowsHTML(t, nil) }
+
+// rowsHTML gives each row a class; class may be nil.
+func rowsHTML(t steps.Table, class func(row int) string) string {
 	var b strings.Builder
 	b.WriteString("<table>")
 	if t.Title != "" {
 		fmt.Fprintf(&b, "<caption>%s</caption>", html.EscapeString(t.Title))
 	}
-	row := func(tag string, values []string) {
-		b.WriteString("<tr>")
+	row := func(tag, name string, values []string) {
+		b.WriteString("<tr" + attribute("class", name) + ">")
 		for i, c := range t.Columns {
-			value, class := "", ""
+			value, style := "", ""
 			if i < len(values) {
 				value = values[i]
 			}
 			if c.Number {
 				// Jupyter takes neither classes nor a sheet of ours.
-				class = ` style="text-align:right"`
+				style = ` style="text-align:right"`
 			}
-			fmt.Fprintf(&b, "<%s%s>%s</%s>", tag, class, html.EscapeString(value), tag)
+			fmt.Fprintf(&b, "<%s%s>%s</%s>", tag, style, html.EscapeString(value), tag)
 		}
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("<thead>")
-	row("th", columnNames(t))
+	row("th", "", columnNames(t))
 	b.WriteString("</thead><tbody>\n")
-	for _, r := range t.Rows {
-		row("td", r)
+	for i, r := range t.Rows {
+		name := ""
+		if class != nil {
+			name = class(i)
+		}
+		row("td", name, r)
 	}
 	b.WriteString("</tbody></table>\n")
 	if t.Note != "" {

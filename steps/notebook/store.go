@@ -52,6 +52,7 @@ type Store struct {
 	head    int64 // of its first line
 	behind  bool  // the journal lacks something: only a save helps
 	tried   time.Time
+	limit   int64       // see journalLimit
 	saved   os.FileInfo // the file as this store wrote it
 	err     error
 	moved   error // another program has the file
@@ -78,7 +79,7 @@ func Open(path string, t steps.Tutorial, o Options) (*Store, error) {
 	if err := writable(path); err != nil {
 		return nil, fmt.Errorf("session %s: %w: give another file", path, err)
 	}
-	s := &Store{path: path, o: o, replace: Replace, write: (*os.File).Write}
+	s := &Store{path: path, o: o, limit: journalLimit, replace: Replace, write: (*os.File).Write}
 	_, err := os.Stat(JournalPath(path))
 	fresh := errors.Is(err, fs.ErrNotExist)
 	f, left, err := lock(JournalPath(path))
@@ -272,7 +273,7 @@ func (s *Store) Record(events []steps.Event) error {
 	if s.behind {
 		due = due || s.o.Now().Sub(s.tried) >= retrySave
 	}
-	if due || s.size > journalLimit {
+	if due || s.size > s.limit {
 		if err := s.save(); err != nil {
 			s.err = fmt.Errorf("session %s: %w", s.path, err)
 		} else {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/railbench/railbench/steps"
 )
 
@@ -358,7 +360,7 @@ func TestBadFiles(t *testing.T) {
 func TestCutAnywhere(t *testing.T) {
 	good := encoded(t, told(t, story(true)...))
 	most := 0
-	for size := 0; size < len(good)-2; size += 7 {
+	for size := 0; size < len(good)-2; size += 61 {
 		_, err := Decode(good[:size])
 		if err == nil {
 			t.Fatalf("cut at %d of %d bytes it is a session", size, len(good))
@@ -565,8 +567,7 @@ func TestNames(t *testing.T) {
 func TestEditedScript(t *testing.T) {
 	path := sessionPath(t)
 	s := opened(t, path)
-	s.doc.Book.Tutorial.Parts[0].Cells[0].Roles[0].Script = "edited"
-	if err := s.Record([]steps.Event{steps.CellStarted{Run: 1, Cell: "hosts", At: began}}); err != nil {
+	if err := s.Record([]steps.Event{steps.CellStarted{Run: 1, Cell: "hosts", At: began, Scripts: []string{"edited"}}}); err != nil {
 		t.Fatal(err)
 	}
 	killed(s)
@@ -579,13 +580,95 @@ func TestEditedScript(t *testing.T) {
 	}
 }
 
+// TestEdits: cells that were edited, added, moved and removed are so again, from the
+// journal and from the file, and can be run.
+func TestEdits(t *testing.T) {
+	path := sessionPath(t)
+	s := opened(t, path)
+	look := lesson().Parts[0].Cells
+	bw, hosts := look[1], look[0]
+	bw.Roles = slices.Clone(bw.Roles)
+	bw.Roles[0].Script, bw.Edited = "serve twice", true
+	scratch := steps.Cell{ID: "scratch-1", Part: "look", Title: "Scratch", Scratch: true, Judge: "exit-status", Limit: time.Minute, Roles: []steps.Role{{On: steps.OnPeer, Script: "uptime"}}}
+	note := steps.Cell{ID: "scratch-2", Part: "look", Title: "Scratch", Scratch: true, Prose: "A *note*."}
+	events := []steps.Event{
+		steps.CellStarted{Run: 1, Cell: "bw", At: began, Scripts: bwScripts},
+		steps.CellEnded{Run: 1, Cell: "bw", Verdict: steps.Verdict{Grade: steps.Pass}},
+		steps.PartChanged{Part: "look", Cells: []steps.Cell{bw, note, scratch, hosts}},
+		steps.PartChanged{Part: "end", Cells: lesson().Parts[1].Cells[:1]},
+		steps.CellStarted{Run: 2, Cell: "scratch-1", At: began, Scripts: []string{"uptime"}},
+	}
+	if err := s.Record(events); err != nil {
+		t.Fatal(err)
+	}
+	killed(s)
+	for _, from := range []string{"the journal", "the file"} {
+		s := opened(t, path)
+		got := s.doc.Book.Tutorial
+		if d := cmp.Diff([]steps.Cell{bw, note, scratch, hosts}, got.Parts[0].Cells); d != "" {
+			t.Errorf("from %s: %s", from, d)
+		}
+		if len(got.Parts[1].Cells) != 1 {
+			t.Errorf("from %s: a cell that was removed is there: %+v", from, got.Parts[1].Cells)
+		}
+		if why := s.Book().Stale("bw"); why != "its script was changed after it ran" {
+			t.Errorf("from %s: bw is stale because %q", from, why)
+		}
+		if c := s.doc.Book.Cells["scratch-1"]; c.Run != 2 || c.Verdict.Grade != steps.Inconclusive {
+			t.Errorf("from %s: %+v", from, c)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := string(d.Markdown()); strings.Contains(b, "serve twice") || !strings.Contains(b, "A *note*.") {
+		t.Errorf("the page has the script that did not run, or lacks the note: %s", b)
+	}
+}
+
+// TestStale: what is out of date still is after it was saved.
+func TestStale(t *testing.T) {
+	path := sessionPath(t)
+	s := opened(t, path)
+	for _, e := range []steps.Event{
+		steps.RigProbed{Rig: rig(false)},
+		steps.CellStarted{Run: 1, Cell: "bw", At: began, Scripts: bwScripts},
+		steps.CellEnded{Run: 1, Cell: "bw", Verdict: steps.Verdict{Grade: steps.Pass}},
+	} {
+		if err := s.Record([]steps.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := opened(t, path).Book()
+	if why := b.Stale("bw"); why != "" {
+		t.Errorf("nothing has changed, and it is stale: %s", why)
+	}
+	now := rig(false)
+	now.Nodes[steps.Peer].Rails[0].Netdev.Master = "bond0"
+	if why := b.Apply(steps.RigProbed{Rig: now}).Stale("bw"); why != "enp0 on spark-01 is in bond0 now" {
+		t.Errorf("a bond was made, and it is stale because %q", why)
+	}
+	lan := rig(false)
+	if d := cmp.Diff(wireRig(lan), wireRig(wireRig(lan).rig())); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestLongJournal: a flood does not let the journal grow without an end.
 func TestLongJournal(t *testing.T) {
 	path := sessionPath(t)
 	s := opened(t, path)
+	s.limit = 100_000
 	var lines []steps.OutputLine
 	for range 1000 {
-		lines = append(lines, out("spark-02", "client", strings.Repeat("x", 1000)))
+		lines = append(lines, out("spark-02", "client", "0123456789"))
 	}
 	events := []steps.Event{steps.CellStarted{Run: 1, Cell: "bw", At: began}}
 	for range 20 {
@@ -595,7 +678,7 @@ func TestLongJournal(t *testing.T) {
 		if err := s.Record([]steps.Event{e}); err != nil {
 			t.Fatal(err)
 		}
-		if info, err := os.Stat(JournalPath(path)); err != nil || info.Size() > journalLimit+2<<20 {
+		if info, err := os.Stat(JournalPath(path)); err != nil || info.Size() > s.limit+20_000 {
 			t.Fatalf("the journal: %v, %v", info, err)
 		}
 	}

@@ -21,6 +21,7 @@ const (
 	kindPart  = "part"
 	kindAbout = "about" // the prose above a cell
 	kindCell  = "cell"
+	kindNote  = "note" // a cell of text that somebody added
 	kindTail  = "tail" // the prose after it
 )
 
@@ -41,6 +42,8 @@ type head struct {
 	Saved     time.Time `json:"saved"`
 	Simulated bool      `json:"simulated"`
 	Rig       rigWire   `json:"rig"`
+	// Rigs are the looks at the nodes that results came from, each once.
+	Rigs []rigWire `json:"rigs,omitempty"`
 	// Params are the parameters that are set; each cell has those that it ran with.
 	Params *paramsWire `json:"params,omitempty"`
 	// Journal is the last event in the file: what the journal has before it is here.
@@ -103,6 +106,7 @@ type railWire struct {
 	Lanes    int     `json:"pcieLanes,omitempty"`
 	LinkGbps float64 `json:"linkGbps,omitempty"`
 	State    string  `json:"state,omitempty"`
+	Bond     string  `json:"bond,omitempty"`
 	PhysPort int     `json:"physPort"`
 }
 
@@ -127,7 +131,7 @@ func wireRig(r steps.Rig) rigWire {
 			node.Rails = append(node.Rails, railWire{
 				Dev: x.Dev, Port: x.Port, Netdev: x.Netdev.Name, Address: x.Addr, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
 				MTU: x.MTU, NetMTU: x.Netdev.MTU, PCI: x.PCI.Addr, PCIeGTps: x.PCI.GTps, Lanes: x.PCI.Width,
-				LinkGbps: x.RateGbps, State: x.State, PhysPort: x.PhysPort,
+				LinkGbps: x.RateGbps, State: x.State, PhysPort: x.PhysPort, Bond: x.Netdev.Master,
 			})
 		}
 		for name, t := range n.Tools {
@@ -159,7 +163,7 @@ func (w rigWire) rig() steps.Rig {
 		node := steps.Node{Name: n.Name, Where: n.Where, Host: n.Host, Kernel: n.Kernel, Arch: n.Arch, OS: n.OS, Adapter: n.Adapter, Err: n.Err}
 		for _, x := range n.Rails {
 			node.Rails = append(node.Rails, steps.Rail{
-				Dev: x.Dev, Port: x.Port, Netdev: steps.Netdev{Name: x.Netdev, MTU: x.NetMTU}, Addr: x.Address, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
+				Dev: x.Dev, Port: x.Port, Netdev: steps.Netdev{Name: x.Netdev, MTU: x.NetMTU, Master: x.Bond}, Addr: x.Address, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
 				MTU: x.MTU, PCI: steps.PCI{Addr: x.PCI, GTps: x.PCIeGTps, Width: x.Lanes}, RateGbps: x.LinkGbps, State: x.State, PhysPort: x.PhysPort,
 			})
 		}
@@ -182,17 +186,16 @@ func (w rigWire) rig() steps.Rig {
 
 // facts are the metadata of one cell of the file. Which are set depends on Kind.
 type facts struct {
-	Kind      string `json:"kind"`
-	Part      string `json:"part,omitempty"`
-	Cell      string `json:"cell,omitempty"`
-	Title     string `json:"title,omitempty"`
-	Check     bool   `json:"check,omitempty"` // of the checklist
-	Simulated bool   `json:"simulated,omitempty"`
-	Edited    bool   `json:"edited,omitempty"`
-	Scratch   bool   `json:"scratch,omitempty"`
-	Prose     string `json:"prose,omitempty"` // in the journal only: the file has a cell for it
-	// Now are the scripts as somebody has edited them since the run whose Roles are told.
-	Now []roleWire `json:"now,omitempty"`
+	Kind  string `json:"kind"`
+	Part  string `json:"part,omitempty"`
+	Cell  string `json:"cell,omitempty"`
+	Title string `json:"title,omitempty"`
+	Check bool   `json:"check,omitempty"` // of the checklist
+	// Edited says of a part that somebody edited, added, moved or removed a cell; its
+	// cells have all that they are as Definition then.
+	Edited     bool        `json:"edited,omitempty"`
+	Definition *steps.Cell `json:"definition,omitempty"`
+	Simulated  bool        `json:"simulated,omitempty"`
 	ranWire
 }
 
@@ -201,6 +204,8 @@ type ranWire struct {
 	Roles    []roleWire `json:"roles,omitempty"`
 	EachRail bool       `json:"eachRail,omitempty"`
 	Own      string     `json:"own,omitempty"`
+	// Rig is which of the head's rigs it ran on, counted from 1.
+	Rig int `json:"rig,omitempty"`
 	// Params are those that were set when it ran.
 	Params  map[string]string `json:"params,omitempty"`
 	Run     int               `json:"run,omitempty"` // execution count; missing where it never ran
