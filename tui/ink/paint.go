@@ -90,8 +90,9 @@ func firstLetter(s string, x int) letter {
 		return letter{text: string(utf8.RuneError), columns: 1, bytes: n}
 	}
 	cluster, columns := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-	if len(cluster) < n || strings.ContainsFunc(cluster, unclean) {
-		cluster, columns = s[:n], ansi.StringWidth(s[:n])
+	if i := strings.IndexFunc(cluster, unclean); i > 0 {
+		// A byte that is no UTF-8 is taken for a part of the letter before it.
+		cluster, columns = cluster[:i], ansi.StringWidth(cluster[:i])
 	}
 	return letter{text: cluster, columns: columns, bytes: len(cluster)}
 }

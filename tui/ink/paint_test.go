@@ -92,6 +92,7 @@ func FuzzPaint(f *testing.F) {
 	f.Add("plain", uint64(1), 0, 10)
 	f.Add("\x1b[31m red \x1b]0;title\a bell \r return \u009b0m \x00 \u202e \xff", uint64(2), 3, 7)
 	f.Add("漢字かな交じり\tab\u0301\u0323👩‍👩‍👧‍👦🇩🇪🇩 \u200b\u200d", uint64(3), 2, 9)
+	f.Add("00000🇩🇪\xf0", uint64(3), 0, 9)
 	f.Add("e"+strings.Repeat("\u0301", 5000), uint64(4), 0, 3)
 	f.Fuzz(paints)
 }
