@@ -37,6 +37,15 @@ func TestVirtualRig(t *testing.T) {
 	t.Run("bond", v.bond)
 	t.Run("empty bond", v.emptyBond)
 	t.Run("not confirmed", v.notConfirmed)
+	t.Run("doctor", func(t *testing.T) {
+		t.Run("healthy", v.healthy)
+		t.Run("cable", v.pulledCable)
+		t.Run("address", v.lostAddress)
+		t.Run("mtu", v.otherMTU)
+		t.Run("bond", v.leftBond)
+		t.Run("port", v.busyPort)
+		t.Run("sshd", v.stoppedSshd)
+	})
 }
 
 type virtual struct {
