@@ -216,6 +216,7 @@ Attached GPUs                                          : %d
 
 // gpuTree is what the GPU's driver shows in the file system.
 func (n *node) gpuTree(t *inode) {
+	t.fixed("/proc/kallsyms", "0000000000000000 T ib_umem_get\t[ib_uverbs]\n0000000000000000 T ib_umem_dmabuf_get\t[ib_uverbs]\n0000000000000000 t mlx5_ib_reg_user_mr_dmabuf\t[mlx5_ib]")
 	n.gpuPCI(t, "000f:01:00.0", "0x2e12")
 	if n.hasCard() {
 		n.gpuPCI(t, "0004:01:00.0", "0x24b0")

@@ -103,13 +103,14 @@ func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		node, h := nodeName(r.Rig, e), read[e]
 		rep.show(node+" nvidia_peermem", orUnknown(h.Facts["nvidia_peermem"]), "", nil)
+		rep.show(node+" dma-buf in verbs", orUnknown(h.Facts["dma-buf in verbs"]), "", nil)
 		if len(h.GPU.Rows) == 0 {
 			none++
 			rep.show(node+" GPU", "none that a driver shows", "", nil)
 			continue
 		}
 		peermem := h.Facts["nvidia_peermem"] == "loaded"
-		open := strings.Contains(h.Facts["driver"], "Open Kernel Module")
+		open := strings.Contains(h.Facts["driver"], "Open Kernel Module") && h.Facts["dma-buf in verbs"] == "yes"
 		for _, g := range h.GPU.Rows {
 			name := g.Name + " on " + node
 			switch {

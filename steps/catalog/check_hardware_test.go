@@ -219,7 +219,7 @@ func TestGPU(t *testing.T) {
 
 func TestGPUPath(t *testing.T) {
 	node := func(peermem, driver, row string) string {
-		return "nvidia_peermem: " + peermem + "\ndriver: NVRM version: " + driver + "\nnvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nindex, name, memory.total [MiB], pci.bus_id\n" + row
+		return "dma-buf in verbs: yes\nnvidia_peermem: " + peermem + "\ndriver: NVRM version: " + driver + "\nnvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nindex, name, memory.total [MiB], pci.bus_id\n" + row
 	}
 	const own, shared = "0, NVIDIA A40, 46068 MiB, 00000004:01:00.0\n", "0, NVIDIA GB10, [N/A], 0000000F:01:00.0\n"
 	const open, closed = "NVIDIA UNIX Open Kernel Module for x86_64  580.95.05", "NVIDIA UNIX x86_64 Kernel Module  580.95.05"
@@ -228,6 +228,7 @@ func TestGPUPath(t *testing.T) {
 		{name: "Spark", here: good, peer: good, grade: steps.Pass, words: []string{"host-staged", "NVIDIA GB10 on spark-01 share the", "cudaHostAlloc"}},
 		{name: "peermem", here: node("loaded", closed, own), peer: node("loaded", closed, own), grade: steps.Pass, words: []string{"itself", "nvidia_peermem"}},
 		{name: "dma-buf", here: node("missing", open, own), peer: good, grade: steps.Pass, words: []string{"dma-buf", "host-staged"}},
+		{name: "an old kernel", here: strings.Replace(node("missing", open, own), "yes", "no", 1), peer: good, grade: steps.Warn, node: "spark-02"},
 		{name: "neither", here: node("missing", closed, own), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"NVIDIA A40 on spark-02 has 46068 MiB", "modprobe nvidia-peermem"}},
 		{name: "one has none", here: good, peer: "nvidia_peermem: missing\ndriver: unknown\nnvidia-smi: missing\n", grade: steps.Warn, node: "spark-01", words: []string{"spark-01 has no GPU with a driver"}},
 		{name: "none", here: "nvidia-smi: missing\n", peer: "nvidia-smi: missing\n", grade: steps.Skipped, words: []string{"neither node"}},
