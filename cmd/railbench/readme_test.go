@@ -45,6 +45,7 @@ func TestReadme(t *testing.T) {
 		{"commands", commandTree, nil},
 		{"keys", keyTable, nil},
 		{"cells", cellTable, nil},
+		{"checks", checkTable, nil},
 		{"attributes", attributeTable, nil},
 		{"names", nameTable, nil},
 	} {
@@ -120,6 +121,30 @@ func TestReadme(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkTable is the checklist: what each check looks at, and what puts it right.
+func checkTable(t *testing.T) string {
+	t.Helper()
+	list, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| check | what it looks at | fix |\n|---|---|---|\n")
+	for _, p := range list.Checklist {
+		for _, c := range p.Cells {
+			if !c.Check.Any() {
+				continue
+			}
+			fix := ""
+			if c.Check.Fix != "" {
+				fix = "`" + c.Check.Fix + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.ID, c.Title, fix)
+		}
+	}
+	return b.String()
 }
 
 func cutBlock(t *testing.T, text, name string) (before, block, after string) {
