@@ -99,16 +99,11 @@ func Clean(s string) string {
 	}
 	var b strings.Builder
 	column := 0
-	for _, r := range s {
-		piece := string(r)
-		switch {
-		case r == '\t':
-			piece = strings.Repeat(" ", tabStop-column%tabStop)
-		case unclean(r):
-			piece = string(utf8.RuneError)
-		}
-		b.WriteString(piece)
-		column += ansi.StringWidth(piece)
+	for len(s) > 0 {
+		l := firstLetter(s, column)
+		b.WriteString(l.text)
+		column += l.columns
+		s = s[l.bytes:]
 	}
 	return b.String()
 }
