@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -429,8 +430,12 @@ func word(c Change) string {
 }
 
 func withUnit(v float64, unit string) string {
-	if unit == "" {
-		return number(v)
+	text := number(v)
+	if v != math.Trunc(v) {
+		text = strconv.FormatFloat(v, 'g', 4, 64)
 	}
-	return number(v) + " " + unit
+	if unit != "" {
+		text += " " + unit
+	}
+	return text
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Replace writes a file so that a reader, and whoever comes after a crash, sees the
@@ -132,6 +133,20 @@ func (e *inUse) Error() string {
 	return e.owner.String() + ", has it open"
 }
 
+// held says that a process has a journal locked.
+func held(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // and with it the lock, where it was free
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// briefly is how often a lock is tried again: whoever only looks whether somebody has
+// it (held) has it himself for a moment.
+const briefly = 3
+
 // lock opens a journal and locks it for this process: the lock is gone with it,
 // however it ends.
 func lock(path string) (*os.File, []byte, error) {
@@ -141,6 +156,13 @@ func lock(path string) (*os.File, []byte, error) {
 			return nil, nil, err
 		}
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		for range briefly {
+			if !errors.Is(err, syscall.EWOULDBLOCK) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		}
 		content, readErr := os.ReadFile(path)
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			f.Close()

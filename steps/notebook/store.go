@@ -190,9 +190,13 @@ func Read(path string) (*Document, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %s: its journal: %w", path, err)
 	}
+	open := held(JournalPath(path))
 	d, err := load(path, journal)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
+	}
+	if !open {
+		d.settle() // whoever ran what runs there is no more
 	}
 	return d, nil
 }

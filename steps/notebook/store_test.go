@@ -521,7 +521,7 @@ func TestAnotherProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samePages(t, told(t, all...), d)
+	samePages(t, settled(t, all), d)
 	if contents(t, path) != "theirs" {
 		t.Error("it was overwritten")
 	}
@@ -574,6 +574,9 @@ func TestEditedScript(t *testing.T) {
 	d, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s := d.Book.Cells["hosts"]; s.Running || s.Verdict.Reason != unfinished {
+		t.Errorf("nobody runs it any more, and it is %+v", s)
 	}
 	if c := d.Ran()[0]; c.Roles[0].Script != "edited" || c.Prose != "Both nodes." {
 		t.Errorf("it ran %+v", c)
