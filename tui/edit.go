@@ -51,7 +51,7 @@ func (m *Model) editRole(c steps.Cell, role int) {
 	}
 	area := textarea.New()
 	area.CharLimit = maxScript
-	area.MaxHeight = 0
+	area.MaxHeight = 9999 // lines; its digits are the width of their numbers
 	area.Prompt = ""
 	area.ShowLineNumbers = true
 	area.KeyMap.Paste = key.NewBinding() // the terminal pastes; this would run a program that reads a clipboard

@@ -30,7 +30,7 @@ func (b *bench) keep(path string, out io.Writer) (*keeper, error) {
 	if path == "" {
 		return nil, nil
 	}
-	store, err := notebook.Open(path, b.options.Tutorial, notebook.Options{Railbench: version(), Rig: b.options.Rig, Simulated: b.options.Simulated})
+	store, err := b.store(path)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -41,6 +41,11 @@ func (b *bench) keep(path string, out io.Writer) (*keeper, error) {
 		fmt.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
 	}
 	return &keeper{store: store, out: out, done: make(chan struct{})}, nil
+}
+
+// store opens a session's file for the bench's rig.
+func (b *bench) store(path string) (*notebook.Store, error) {
+	return notebook.Open(path, b.options.Tutorial, notebook.Options{Railbench: version(), Rig: b.options.Rig, Simulated: b.options.Simulated})
 }
 
 // takeParams sets the parameters that the session was saved with, but for those that

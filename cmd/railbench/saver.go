@@ -184,7 +184,11 @@ func (b *bench) offer(in io.Reader, out io.Writer, d *notebook.Document) bool {
 	if left = append(left, d.Book.Queue...); len(left) > 0 {
 		what = ", and " + strings.Join(left, ", ") + " was not done"
 	}
-	fmt.Fprintf(out, "The session of %s was cut off: %d cells have run%s.\n", d.Created.Local().Format("2006-01-02 15:04"), ran, what)
+	cells := "1 cell has"
+	if ran != 1 {
+		cells = fmt.Sprintf("%d cells have", ran)
+	}
+	fmt.Fprintf(out, "The session of %s was cut off: %s run%s.\n", d.Created.Local().Format("2006-01-02 15:04"), cells, what)
 	b.remind(out)
 	fmt.Fprint(out, "Resume it? (Y/n) ")
 	answer, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')

@@ -153,8 +153,16 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin 
 		return nil, func() (*keeper, error) { return nil, err }, nil
 	}
 	if path == "" {
-		if left, d := cutOff(dir, b.options.Rig, b.options.Simulated); d != nil && b.offer(cmd.InOrStdin(), errOut, d) {
+		left, d := cutOff(dir, b.options.Rig, b.options.Simulated)
+		switch {
+		case d == nil:
+		case b.offer(cmd.InOrStdin(), errOut, d):
 			path = left
+		default:
+			// It is saved as it stands, and not offered again.
+			if s, err := b.store(left); err == nil {
+				_ = s.Close() // what can't be saved is offered again
+			}
 		}
 	}
 	if path != "" {

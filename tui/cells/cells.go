@@ -136,6 +136,9 @@ func (b *body) head(c Cell) {
 		style = b.k.Focus
 	}
 	left := b.k.Dim.Render(count) + " " + style.Render(ink.Clean(title))
+	if c.Edited {
+		left += b.k.Dim.Render(" · edited")
+	}
 	right := b.status(c)
 	where := b.k.Dim.Render(Places(c.Cell, c.Names))
 	inner := b.width - 2 // a blank before the scroll bar
