@@ -65,6 +65,7 @@ func (m *Model) editRole(c steps.Cell, role int) {
 	}
 	m.page, m.follow = nil, false
 	m.fitEditor()
+	m.dressEditor()
 	m.editor.area.Focus() // its command makes the cursor blink, which an idle screen pays for
 }
 
@@ -78,6 +79,15 @@ func (m *Model) fitEditor() {
 	l := m.layout()
 	m.editor.area.SetWidth(max(8, l.noteWidth-1))
 	m.editor.area.SetHeight(max(1, l.noteHeight-2))
+}
+
+// dressEditor gives the text area the screen's colours, and none where it has none.
+func (m *Model) dressEditor() {
+	if m.editor == nil {
+		return
+	}
+	look := textarea.StyleState{LineNumber: m.ink.Dim, CursorLineNumber: m.ink.Accent, EndOfBuffer: m.ink.Faint}
+	m.editor.area.SetStyles(textarea.Styles{Focused: look, Blurred: look, Cursor: textarea.CursorStyle{Color: m.ink.Accent.GetForeground()}})
 }
 
 // text is what was typed, in the form that the cell had it.

@@ -20,4 +20,5 @@ func (m *Model) restyle() {
 	m.cache = cache{}
 	m.dirty = true
 	m.fitHelp()
+	m.dressEditor()
 }

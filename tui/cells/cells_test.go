@@ -98,7 +98,7 @@ func TestLongOutputIsFolded(t *testing.T) {
 		for range n {
 			out = out.Append([]steps.OutputLine{{Text: "row"}})
 		}
-		c := Cell{State: steps.CellState{Run: 1, Output: out}, Keep: 12}
+		c := Cell{Cell: steps.Cell{Own: "summary"}, State: steps.CellState{Run: 1, Output: out}, Keep: 12}
 		got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
 		if want == "" && strings.Contains(got, "more") || !strings.Contains(got, want) {
 			t.Errorf("%d lines:\n%s", n, got)
