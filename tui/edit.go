@@ -127,11 +127,67 @@ func (m *Model) editorKey(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case "ctrl+t":
 		return m.nextScript()
+	case "ctrl+o":
+		return m.ownEditor()
 	case "tab":
 		m.editor.area.InsertString(strings.Repeat(" ", tabColumns))
 		return nil
 	}
 	m.editor.area, _ = m.editor.area.Update(msg)
+	return nil
+}
+
+type (
+	// editorMsg brings the user's own editor, ready to run.
+	editorMsg struct {
+		run  tea.ExecCommand
+		read func() string
+		err  error
+	}
+	// editedMsg says that it has run.
+	editedMsg struct {
+		read func() string
+		err  error
+	}
+)
+
+// ownEditor hands what was typed to the user's own editor.
+func (m *Model) ownEditor() tea.Cmd {
+	open, text := m.opts.Editor, m.editor.text()
+	if open == nil {
+		m.notice = "there is no other editor here"
+		return nil
+	}
+	return func() tea.Msg {
+		run, read, err := open(text)
+		return editorMsg{run, read, err}
+	}
+}
+
+// handOver gives the terminal to the user's editor.
+func (m *Model) handOver(msg editorMsg) tea.Cmd {
+	m.dirty = true
+	switch {
+	case msg.err != nil:
+		m.notice = msg.err.Error()
+		return nil
+	case len(m.questions) > 0 || m.editor == nil:
+		m.notice = "the editor was not opened: something else came meanwhile"
+		return nil
+	}
+	return tea.Exec(msg.run, func(err error) tea.Msg { return editedMsg{msg.read, err} })
+}
+
+// takeOver shows what the user's editor has made of the text; esc keeps it.
+func (m *Model) takeOver(msg editedMsg) tea.Cmd {
+	m.dirty = true
+	switch {
+	case msg.err != nil:
+		m.notice = "the editor: " + msg.err.Error() + "; the text is as it was"
+	case m.editor != nil:
+		m.editor.area.SetValue(strings.TrimSuffix(msg.read(), "\n"))
+		m.editor.area.MoveToBegin()
+	}
 	return nil
 }
 
@@ -366,6 +422,7 @@ func editorKeys() []chapter {
 		{Binding: bind("esc, ctrl+s", "keep what was typed, and close the editor", "esc"), foot: key.Help{Key: "esc", Desc: "keep"}, rank: 1},
 		{Binding: bind("ctrl+r, ctrl+enter", "keep it and run the cell", "ctrl+r"), foot: key.Help{Key: "ctrl+r", Desc: "keep and run"}, rank: 2},
 		{Binding: bind("ctrl+c", "throw away what was typed", "ctrl+c"), foot: key.Help{Key: "ctrl+c", Desc: "throw away"}, rank: 3},
+		{Binding: bind("ctrl+o", "edit it in $VISUAL or $EDITOR", "ctrl+o"), foot: key.Help{Key: "ctrl+o", Desc: "$EDITOR"}, rank: 5},
 		{Binding: bind("ctrl+t", "the cell's next script", "ctrl+t"), foot: key.Help{Key: "ctrl+t", Desc: "next script"}, rank: 4},
 	}}}
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -191,4 +192,30 @@ func TestEditorTakesAnything(t *testing.T) {
 	if n := len(s.script("gids")); n > 8*maxScript {
 		t.Errorf("the script has %d bytes", n)
 	}
+}
+
+// The user's own editor gets what was typed, and gives back what to keep.
+func TestOwnEditor(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	given := ""
+	s.opts.Editor = func(text string) (tea.ExecCommand, func() string, error) {
+		given = text
+		return nil, func() string { return "date\n" }, nil
+	}
+	s.press("3", "E")
+	s.types("time ")
+	msg, ok := s.press("ctrl+o")().(editorMsg)
+	if !ok || given != "time show_gids\n" {
+		t.Fatalf("it was given %q", given)
+	}
+	s.send(editedMsg{msg.read, errors.New("exit status 1")})
+	s.sees("the text is as it was", "time show_gids")
+	s.send(editedMsg{msg.read, nil})
+	s.press("esc")
+	if got := s.script("gids"); got != "date\n" {
+		t.Errorf("the script is %q", got)
+	}
+	s.send(editorMsg{err: errors.New("no vi")})
+	s.sees("no vi")
+	s.send(editedMsg{msg.read, nil}) // nothing is edited any more
 }

@@ -67,10 +67,14 @@ type Options struct {
 	NoColor    bool          // bold, faint and reverse only
 	Background Background
 	Now        func() time.Time // time.Now where nil
+	ASCII      bool             // the terminal has no Unicode
 	Drill      Drill            // the zero value for none
-	Book       *steps.Notebook  // a session that goes on; nil for a new one
-	ReadOnly   string           // why nothing can be run here; empty where it can
-	Notice     string           // stands in the footer until the first key
+	// Editor finds the user's own editor for a text; read gives the text once it has
+	// run. Nil for none.
+	Editor   func(text string) (run tea.ExecCommand, read func() string, err error)
+	Book     *steps.Notebook // a session that goes on; nil for a new one
+	ReadOnly string          // why nothing can be run here; empty where it can
+	Notice   string          // stands in the footer until the first key
 	// Planned is what running a cell would execute in the state of a notebook, as a dry
 	// run prints it; empty where nothing would run. Called from a command.
 	Planned func(steps.Notebook, steps.Cell) string

@@ -91,6 +91,9 @@ func (m *Model) layout() layout {
 func (m *Model) View() tea.View {
 	if m.dirty {
 		m.frame, m.dirty = m.draw(), false
+		if m.opts.ASCII {
+			m.frame = ink.ASCII(m.frame)
+		}
 	}
 	v := tea.NewView(m.frame)
 	v.AltScreen = true

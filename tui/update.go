@@ -44,6 +44,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.paged(msg)
 	case spinner.TickMsg:
 		return m, m.onBeat(msg)
+	case editorMsg:
+		return m, m.handOver(msg)
+	case editedMsg:
+		return m, m.takeOver(msg)
 	case paceMsg:
 		return m, m.onPace()
 	}

@@ -58,7 +58,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	s.Open()
 	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", Drill: o.drill, Notice: b.changes(), Pager: openPager,
+		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: b.changes(), Pager: openPager,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
 			options := b.options
@@ -176,6 +176,17 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin 
 		}
 		return b.keep(path, errOut)
 	}, nil
+}
+
+// lettersOnly says that the locale has no Unicode, as the C library decides it. Where
+// no locale is set, as in many containers, the terminal most probably has it.
+func lettersOnly(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(getenv(name)); v != "" {
+			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")
+		}
+	}
+	return false
 }
 
 // framesPerSecond bounds how long a key waits for the next frame. A frame that

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// An editor is the program with which a user writes, and the text that it is given.
+type editor struct {
+	cmd  *exec.Cmd
+	text string
+}
+
+// openEditor finds the editor that the user wants, or one that is usual. read gives
+// the text as it was left, once the editor has run.
+func openEditor(text string) (run tea.ExecCommand, read func() string, err error) {
+	words := strings.Fields(os.Getenv("VISUAL"))
+	name := "$VISUAL"
+	if len(words) == 0 {
+		words, name = strings.Fields(os.Getenv("EDITOR")), "$EDITOR"
+	}
+	if len(words) > 0 {
+		if _, err := exec.LookPath(words[0]); err != nil {
+			return nil, nil, fmt.Errorf("%s is %s, which is not on this machine", name, words[0])
+		}
+	}
+	for _, usual := range []string{"vi", "nano"} {
+		if _, err := exec.LookPath(usual); len(words) == 0 && err == nil {
+			words = []string{usual}
+		}
+	}
+	if len(words) == 0 {
+		return nil, nil, errors.New("neither vi nor nano is on this machine; $EDITOR can name another editor")
+	}
+	e := &editor{exec.Command(words[0], words[1:]...), text}
+	return e, func() string { return e.text }, nil
+}
+
+func (e *editor) SetStdin(r io.Reader)  { e.cmd.Stdin = r }
+func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout = w }
+func (e *editor) SetStderr(w io.Writer) { e.cmd.Stderr = w }
+
+// Run runs it to its end. Where it fails the text is as it was.
+func (e *editor) Run() error {
+	f, err := os.CreateTemp("", "railbench-*.sh")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(e.text)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	e.cmd.Args = append(e.cmd.Args, f.Name())
+	if err := e.cmd.Run(); err != nil {
+		return err
+	}
+	// Some editors write a new file in the old one's place: it is read by its name.
+	text, err := os.ReadFile(f.Name())
+	if err != nil {
+		return err
+	}
+	e.text = string(text)
+	return nil
+}
