@@ -211,8 +211,11 @@ func TestSearchInAFlood(t *testing.T) {
 	}
 	s.press("n")
 	s.sees(fmt.Sprintf("1 of %d,%03d", want/1000, want%1000))
+	s.sees("are in the log")
+	s.tell(passed(1, "gids"))
+	s.sees("are not kept") // there was no log
 	// Another run is searched from its beginning.
-	s.tell(passed(1, "gids"), steps.CellStarted{Run: 2, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 2, Cell: "gids", Lines: lines(3, "x")})
+	s.tell(steps.CellStarted{Run: 2, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 2, Cell: "gids", Lines: lines(3, "x")})
 	s.sees("/x", "3 found")
 }
 

@@ -57,8 +57,12 @@ func (p Page) Position(height int) string {
 	if p.Column > 0 {
 		s += fmt.Sprintf(" · from column %d", p.Column+1)
 	}
-	if out.Dropped() > 0 {
+	switch {
+	case out.Dropped() == 0:
+	case p.State.Log != "" || p.State.Running:
 		s += fmt.Sprintf(" · the first %s are in the log", Thousands(out.Dropped()))
+	default:
+		s += fmt.Sprintf(" · the first %s are not kept", Thousands(out.Dropped()))
 	}
 	return s
 }
