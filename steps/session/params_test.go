@@ -211,3 +211,13 @@ func TestSetParamOfAnEditedCell(t *testing.T) {
 		}
 	}
 }
+
+// A session that goes on says what is set now, in place of what was.
+func TestASavedSessionsParams(t *testing.T) {
+	b := open(t, Options{Runs: 3}, one("c", "true", "passes"))
+	b.book = b.book.Apply(steps.ParamsSet{Params: steps.Settings{}.With("", "SIZE", "gone")})
+	b.Run("c")
+	if b.until("c"); b.book.Params.Any() {
+		t.Errorf("still set: %v", b.book.Params)
+	}
+}

@@ -124,7 +124,7 @@ func (s *Session) Open() {
 		named.Nodes[e].Name, named.Nodes[e].Where = s.o.Nodes[e].Name(), s.o.Where[e]
 	}
 	s.out.put(steps.RigProbed{Rig: named})
-	if s.set.Any() {
+	if s.set.Any() || s.o.Runs > 0 { // a saved session may have had some that hold no more
 		s.out.put(steps.ParamsSet{Params: s.set})
 	}
 	for _, e := range steps.Ends {
