@@ -125,10 +125,19 @@ func titleOf(docs []runbook.Document) string {
 // built-in tutorial.
 func known(o session.Options, built steps.Tutorial) runbook.Known {
 	o.Tutorial = steps.Tutorial{}
+	// Cells of one kind have one set of variables, and a runbook may have thousands.
+	seen := map[string][]string{}
+	variables := func(c steps.Cell) []string {
+		kind := fmt.Sprint(c.EachRail, c.With, c.Judge, c.Change.Any())
+		if _, ok := seen[kind]; !ok {
+			seen[kind] = session.Variables(o, c)
+		}
+		return seen[kind]
+	}
 	k := runbook.Known{
 		Checks: built.Checks(), Reads: map[string][]string{},
 		Catalog: o.Catalog, Tools: probe.Tools(), Params: session.Params(o.Tutorial),
-		Variables: func(c steps.Cell) []string { return session.Variables(o, c) },
+		Variables: variables,
 	}
 	for name := range o.Services {
 		k.Services = append(k.Services, name)

@@ -145,7 +145,7 @@ func TestUnreadableRunbooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		long:       "long.md: it is longer than 1 MiB",
+		long:       "long.md: it is longer than 256 KiB",
 		latin:      "latin.md:1:6: it is no text in UTF-8 from here on: save it as UTF-8",
 		folder:     "no file in the folder " + folder + " ends in .md",
 		os.DevNull: "read the runbook: " + os.DevNull + " is no file",

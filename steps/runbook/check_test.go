@@ -251,8 +251,9 @@ func TestUnreadable(t *testing.T) {
 		"Latin-1":      {"# P {#p}\n\ncaf\xe9\n", "x.md:3:4: it is no text in UTF-8"},
 		"UTF-16":       {"\xff\xfe#\x00", "x.md:1:1: it is no text in UTF-8"},
 		"a zero":       {"# P\x00", "x.md:1:4: it is no text in UTF-8"},
-		"too long":     {strings.Repeat("x\n", MaxBytes), "x.md: it is longer than 1 MiB"},
+		"too long":     {strings.Repeat("x\n", MaxBytes), "x.md: it is longer than 256 KiB"},
 		"front matter": {"---\ntitle: x\n---\n# P {#p}\n", "x.md:1: front matter"},
+		"deep quotes":  {"# P {#p}\n\n" + strings.Repeat("> ", 60) + "x\n", "x.md:3: quotes stand in quotes"},
 		"nothing":      {"", "x.md: there is no heading of a part"},
 	} {
 		d := Read("x.md", []byte(c.src))

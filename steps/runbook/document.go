@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -17,7 +16,7 @@ import (
 )
 
 // MaxBytes is how long a file may be. The longest part of the tutorial has 17 kB.
-const MaxBytes = 1 << 20
+const MaxBytes = 256 << 10
 
 // A Document is one part with its source, and knows where in it everything stands.
 type Document struct {
@@ -67,7 +66,7 @@ func Read(name string, src []byte) Document {
 // readable says whether the file is text that a runbook could be.
 func (r *reader) readable(src []byte) bool {
 	if len(src) > MaxBytes {
-		r.problem(0, "it is longer than %d MiB, and no runbook is: is it the right file?", MaxBytes>>20)
+		r.problem(0, "it is longer than %d KiB, and no runbook is: is it the right file?", MaxBytes>>10)
 		return false
 	}
 	if i := invalid(r.text); i >= 0 {
@@ -79,8 +78,15 @@ func (r *reader) readable(src []byte) bool {
 		r.problem(1, "front matter between lines of --- is not read: the title stands in a comment, <!-- tutorial: Title -->")
 		return false
 	}
+	if i := deepQuote.FindIndex(r.text); i != nil {
+		r.wrong(i[0], "quotes stand in quotes in more than 50 others")
+		return false
+	}
 	return true
 }
+
+// deepQuote takes the Markdown parser a time that grows with the square of its depth.
+var deepQuote = regexp.MustCompile(`(?m)^[ \t]*(?:>[ \t]*){50}`)
 
 // invalid is the offset of the first byte that is not of a text; -1 where there is
 // none.
@@ -98,8 +104,13 @@ func invalid(text []byte) int {
 var titleComment = regexp.MustCompile(`(?s)\A\s*<!--\s*tutorial:\s*(.*?)\s*-->`)
 
 func (r *reader) read() {
-	md := goldmark.New(goldmark.WithParserOptions(parser.WithHeadingAttribute()))
-	tree := md.Parser().Parse(text.NewReader(r.text))
+	// What is within a paragraph is of no interest here, and takes longest to read.
+	blocks := parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		parser.WithHeadingAttribute(),
+	)
+	tree := blocks.Parse(text.NewReader(r.text))
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Heading:

@@ -96,7 +96,7 @@ func (d Document) edit(id string, role int, script string) ([]byte, error) {
 	from, to := d.rawOffset(b.from), d.rawOffset(b.to)
 	out := slices.Concat(d.raw[:from], []byte(lines.String()), d.raw[to:])
 	if len(out) > MaxBytes {
-		return nil, fmt.Errorf("the runbook would be longer than %d MiB", MaxBytes>>20)
+		return nil, fmt.Errorf("the runbook would be longer than %d KiB", MaxBytes>>10)
 	}
 	want := d.Part
 	want.Cells = slices.Clone(want.Cells)
