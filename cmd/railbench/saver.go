@@ -154,8 +154,9 @@ func newSessionFile(dir, rig string) (string, error) {
 	}
 }
 
-// cutOff finds the newest session of a rig whose railbench ended without saving it.
-func cutOff(dir, rig string, simulated bool) (path string, d *notebook.Document) {
+// cutOff finds the newest session of a rig, and of a tutorial or runbook with this
+// title, whose railbench ended without saving it.
+func cutOff(dir, rig string, simulated bool, title string) (path string, d *notebook.Document) {
 	journals, err := filepath.Glob(filepath.Join(dir, "*"+notebook.JournalPath(notebook.Extension)))
 	if err != nil {
 		return "", nil
@@ -164,7 +165,7 @@ func cutOff(dir, rig string, simulated bool) (path string, d *notebook.Document)
 	for _, j := range slices.Backward(journals) {
 		path = strings.TrimSuffix(j, notebook.JournalPath(""))
 		d, ok := notebook.CutOff(path)
-		if ok && d.Book.Rig.Name == rig && d.Book.Rig.Simulated == simulated && len(d.Book.Cells) > 0 {
+		if ok && d.Book.Rig.Name == rig && d.Book.Rig.Simulated == simulated && d.Book.Tutorial.Title == title && len(d.Book.Cells) > 0 {
 			return path, d
 		}
 	}

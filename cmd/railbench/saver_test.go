@@ -87,13 +87,16 @@ func TestScreenSavesItsSession(t *testing.T) {
 	if err := os.CopyFS(crash, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if path, _ := cutOff(dir, "sim", true); path != "" {
+	if path, _ := cutOff(dir, "sim", true, b.options.Tutorial.Title); path != "" {
 		t.Errorf("%s is open, and was taken for cut off", path)
 	}
-	if path, _ := cutOff(crash, "lab", false); path != "" {
+	if path, _ := cutOff(crash, "lab", false, b.options.Tutorial.Title); path != "" {
 		t.Errorf("%s is another rig's", path)
 	}
-	path, d := cutOff(crash, "sim", true)
+	if path, _ := cutOff(crash, "sim", true, "My runbook"); path != "" {
+		t.Errorf("%s is another runbook's", path)
+	}
+	path, d := cutOff(crash, "sim", true, b.options.Tutorial.Title)
 	if d == nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass {
 		t.Fatalf("the session that was cut off is not found: %q", path)
 	}
@@ -109,7 +112,7 @@ func TestScreenSavesItsSession(t *testing.T) {
 	if err := s.finish(); err != nil {
 		t.Fatal(err)
 	}
-	if path, _ := cutOff(dir, "sim", true); path != "" {
+	if path, _ := cutOff(dir, "sim", true, b.options.Tutorial.Title); path != "" {
 		t.Errorf("%s was saved at its end", path)
 	}
 	if d, err := notebook.Read(where.Path); err != nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass || !d.Book.Rig.Simulated {

@@ -153,7 +153,7 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin 
 		return nil, func() (*keeper, error) { return nil, err }, nil
 	}
 	if path == "" {
-		left, d := cutOff(dir, b.options.Rig, b.options.Simulated)
+		left, d := cutOff(dir, b.options.Rig, b.options.Simulated, b.options.Tutorial.Title)
 		switch {
 		case d == nil:
 		case b.offer(cmd.InOrStdin(), errOut, d):
