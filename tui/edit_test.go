@@ -219,3 +219,34 @@ func TestOwnEditor(t *testing.T) {
 	s.sees("no vi")
 	s.send(editedMsg{msg.read, nil}) // nothing is edited any more
 }
+
+// A question that comes while somebody types waits: what is typed is no answer.
+func TestQuestionsWaitForTheWriter(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"editor": {"3", "E"}, "palette": {"ctrl+p"}, "symptom": {"C", "/"},
+	} {
+		s := newScreen(t, withChecklist(), 100, 40)
+		s.press(keys...)
+		answered := false
+		s.send(questionMsg(steps.Question{Change: &steps.ChangeQuestion{Title: "Make a bond"}, Answer: func(string, bool) { answered = true }}))
+		if !s.writing() {
+			t.Errorf("%s: nobody is writing", name)
+		}
+		s.seesNot("Change the network?")
+		s.sees("1 question waits")
+		if cmd := s.press("y"); cmd != nil {
+			cmd()
+		}
+		if answered {
+			t.Errorf("%s: y was taken for an answer", name)
+		}
+		s.press("esc")
+		s.sees("Change the network?")
+		if cmd := s.press("y"); cmd != nil {
+			cmd()
+		}
+		if !answered {
+			t.Errorf("%s: y was no answer afterwards", name)
+		}
+	}
+}

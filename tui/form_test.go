@@ -118,13 +118,15 @@ func TestTheFormWhileACellRuns(t *testing.T) {
 	s.press("4", "home", "j", "p", "9")
 	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(5, "x")})
 	s.sees("655369")
-	// A question stands over it, and leaves it as it was.
+	// A question waits until the form is left: what is typed is no answer.
 	s.send(questionMsg(secret(func(string, bool) {}, false)))
-	s.press("h", "esc")
-	s.sees("655369")
+	s.seesNot("sudo password")
+	s.sees("1 question waits", "655369")
 	s.press("enter")
 	s.asked("set ib-write-bw.SIZE=655369")
-	s.sees("from the next run on")
+	s.sees("sudo password")
+	s.press("esc")
+	s.seesNot("sudo password")
 }
 
 func TestEditingAField(t *testing.T) {

@@ -411,7 +411,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	}
 	m.dirty = true
 	switch {
-	case len(m.questions) > 0 || m.quitting || m.palette.open || m.form != nil || m.gauges == gaugeFull:
+	case m.questioned() || m.quitting || m.palette.open || m.form != nil || m.gauges == gaugeFull:
 		return nil
 	case m.help:
 		m.helpPage.SetYOffset(m.helpPage.YOffset() + lines)
@@ -429,7 +429,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 
 func (m *Model) click(e tea.Mouse) tea.Cmd {
 	l := m.layout()
-	if e.Button != tea.MouseLeft || l.small || len(m.questions) > 0 || m.quitting || m.palette.open || m.form != nil || m.help || m.gauges == gaugeFull {
+	if e.Button != tea.MouseLeft || l.small || m.questioned() || m.quitting || m.palette.open || m.form != nil || m.help || m.gauges == gaugeFull {
 		return nil
 	}
 	m.dirty, m.notice = true, ""

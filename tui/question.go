@@ -20,6 +20,15 @@ func (m *Model) queue(q steps.Question) tea.Cmd {
 	return nil
 }
 
+// writing says that the user is typing: what is typed is no answer to a question that
+// comes meanwhile.
+func (m *Model) writing() bool {
+	return m.editor != nil || m.form != nil || m.palette.open || m.list.typing && m.page == nil || m.page != nil && m.page.search.typing
+}
+
+// questioned says that a question stands over the screen.
+func (m *Model) questioned() bool { return len(m.questions) > 0 && !m.writing() }
+
 // questionKey answers the first question, or types at it.
 func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	q := m.questions[0]
@@ -80,18 +89,18 @@ func (m *Model) typed(text string) {
 
 // paste is for secrets, parameters and symptoms: everything else is a key.
 func (m *Model) paste(text string) tea.Cmd {
-	if len(m.questions) > 0 && m.questions[0].Secret != nil {
+	if m.questioned() && m.questions[0].Secret != nil {
 		// A copied password often has the line's end with it.
 		m.typed(strings.TrimRight(text, "\r\n"))
 		m.dirty = true
 		return nil
 	}
-	if m.form != nil && len(m.questions) == 0 && !m.quitting && !m.help {
+	if m.form != nil && !m.quitting && !m.help {
 		m.form.fields[m.form.item].typed(strings.Join(strings.Fields(text), " "))
 		m.dirty = true
 		return nil
 	}
-	if m.page != nil && m.page.search.typing && !m.help && !m.quitting && len(m.questions) == 0 {
+	if m.page != nil && m.page.search.typing && !m.help && !m.quitting && !m.questioned() {
 		m.typeSearch(text)
 		m.dirty = true
 		return nil
@@ -101,7 +110,7 @@ func (m *Model) paste(text string) tea.Cmd {
 		m.dirty = true
 		return nil
 	}
-	if m.list.open && m.page == nil && !m.help && !m.quitting && len(m.questions) == 0 {
+	if m.list.open && m.page == nil && !m.help && !m.quitting && !m.questioned() {
 		m.pasteSymptom(text)
 	}
 	return nil

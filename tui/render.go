@@ -408,6 +408,10 @@ func (m *Model) output(l layout) []string {
 }
 
 func (m *Model) foot() string {
+	if n := len(m.questions); n > 0 && m.writing() {
+		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
+		return notice + m.footer(m.width-lipgloss.Width(notice))
+	}
 	if m.notice != "" {
 		notice := " " + m.ink.Accent.Render(ink.Clean(m.notice)) + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
@@ -419,7 +423,7 @@ func (m *Model) foot() string {
 func (m *Model) overlay(screen string) string {
 	width := min(76, m.width-8)
 	switch {
-	case len(m.questions) > 0:
+	case m.questioned():
 		title, text := m.questionBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.drillDone:

@@ -88,7 +88,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.before = ""
 	}
 	switch {
-	case len(m.questions) > 0:
+	case m.questioned():
 		return m.questionKey(msg)
 	case m.drillDone:
 		m.drillDone = false
