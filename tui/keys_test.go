@@ -33,6 +33,7 @@ func TestKeysAskTheSession(t *testing.T) {
 		{"A runs everything", []string{"A"}, []string{"run nodes tools interfaces devices rail-map gids ib-write-bw ib-write-lat"}},
 		{"P runs the part", []string{"2", "P"}, []string{"run interfaces devices rail-map"}},
 		{"F runs from here", []string{"2", "j", "F"}, []string{"run devices rail-map gids ib-write-bw ib-write-lat"}},
+		{"R runs what is left", []string{"2", "R"}, []string{"run interfaces devices rail-map gids ib-write-bw ib-write-lat"}},
 		{"c clears", []string{"3", "c"}, []string{"clear gids"}},
 		{"0 resets peaks", []string{"0"}, []string{"reset"}},
 		{"i with nothing running", []string{"i"}, nil},
@@ -270,4 +271,36 @@ func TestQuestionsAreAnsweredOnce(t *testing.T) {
 		t.Errorf("the model still holds %q", left)
 	}
 	s.seesNot("Is this the right host?")
+}
+
+// R goes on after a failure: what passed is not run again, unless it is stale.
+func TestRunWhatIsLeft(t *testing.T) {
+	s := start(t, 100, 40)
+	for i, g := range []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Skipped, steps.Inconclusive} {
+		id := []string{"interfaces", "devices", "rail-map", "gids", "ib-write-bw"}[i]
+		s.ends(steps.RunID(i+1), id, steps.Verdict{Grade: g, Reason: "so"})
+	}
+	s.show("interfaces")
+	s.press("R")
+	s.asked("run rail-map ib-write-bw ib-write-lat")
+	s.show("gids")
+	s.press("E")
+	s.types("date; ")
+	s.press("esc")
+	s.fake.took()
+	s.tell(steps.CellStarted{Run: 9, Cell: "gids", Scripts: []string{"other\n"}}, steps.CellEnded{Run: 9, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass}})
+	s.press("R")
+	s.asked("run gids ib-write-bw ib-write-lat")
+}
+
+func TestFoldedOutput(t *testing.T) {
+	s := start(t, 100, 40)
+	s.press("3")
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids"}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(12, "some output")}, steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
+	s.sees("some output")
+	s.press("O")
+	s.seesNot("some output")
+	s.sees("12 lines, O shows them", "Fine.")
+	s.press("O")
+	s.sees("some output")
 }

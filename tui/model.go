@@ -129,8 +129,9 @@ type Model struct {
 	interrupted steps.RunID     // the run that ctrl+c or i was for
 	evidence    map[string]bool // by cell id
 	scripts     map[string]bool
-	notice      string  // stands in the footer until the next key
-	lost        [2]bool // a connection that was there was lost, by End
+	folded      map[string]bool // cells whose output is not shown
+	notice      string          // stands in the footer until the next key
+	lost        [2]bool         // a connection that was there was lost, by End
 
 	questions []steps.Question
 	scrolled  int    // lines of the script in the first question that are above its box
@@ -195,6 +196,7 @@ func New(s Session, opts Options) *Model {
 		dark:     opts.Background != Light,
 		evidence: map[string]bool{},
 		scripts:  map[string]bool{},
+		folded:   map[string]bool{},
 		places:   make([]place, max(1, len(opts.Tutorial.Parts))),
 		session:  s,
 		dirty:    true,

@@ -339,6 +339,13 @@ func (m *Model) toggleEvidence() tea.Cmd {
 	return nil
 }
 
+func (m *Model) toggleOutput() tea.Cmd {
+	if c, ok := m.selected(); ok {
+		m.folded[c.ID] = !m.folded[c.ID]
+	}
+	return nil
+}
+
 func (m *Model) toggleScript() tea.Cmd {
 	if c, ok := m.selected(); ok {
 		m.scripts[c.ID] = !m.scripts[c.ID]

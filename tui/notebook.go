@@ -30,7 +30,7 @@ type cellKey struct {
 	names                               [2]string
 	spinner, elapsed, params            string
 	stale, prose                        string
-	edited                              bool
+	edited, folded                      bool
 	// roles is the first of the cell's: an edit makes new ones.
 	roles *steps.Role
 	// live is the first row of the table so far: each that comes in is a new one.
@@ -112,6 +112,7 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		params: m.changedParams(c),
 		keep:   l.keep, width: l.noteWidth, names: m.names(),
 	}
+	key.folded = m.folded[c.ID]
 	key.stale, key.prose, key.edited = m.book.Stale(c.ID), c.Prose, c.Edited
 	if len(c.Roles) > 0 {
 		key.roles = &c.Roles[0]
@@ -133,7 +134,7 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		Selected: key.selected, Queued: key.queued,
 		Params:   key.params,
 		Evidence: key.evidence, Script: key.script,
-		Stale: key.stale, Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
+		Stale: key.stale, Folded: key.folded, Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
 	}.Draw(m.ink, l.noteWidth)
 	if m.cache.cells == nil {
 		m.cache.cells = map[string]drawnCell{}

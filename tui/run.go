@@ -60,8 +60,10 @@ func (m *Model) runAll() tea.Cmd { return m.runCells(m.book.Tutorial.Cells()) }
 
 func (m *Model) runPart() tea.Cmd { return m.runCells(m.open().Cells) }
 
-func (m *Model) runFromHere() tea.Cmd {
-	var cells []steps.Cell
+func (m *Model) runFromHere() tea.Cmd { return m.runCells(m.fromHere()) }
+
+// fromHere is the selected cell and all after it.
+func (m *Model) fromHere() (cells []steps.Cell) {
 	for i := m.part; i < len(m.parts()); i++ {
 		p := m.parts()[i].Cells
 		if i == m.part {
@@ -69,7 +71,28 @@ func (m *Model) runFromHere() tea.Cmd {
 		}
 		cells = append(cells, p...)
 	}
-	return m.runCells(cells)
+	return cells
+}
+
+// runRest runs what is left from the selected cell on: what never ran, went wrong, or
+// is stale.
+func (m *Model) runRest() tea.Cmd {
+	var left []steps.Cell
+	for _, c := range m.fromHere() {
+		switch m.book.Cells[c.ID].Verdict.Grade {
+		case steps.Pass, steps.Warn, steps.Skipped:
+			if m.book.Stale(c.ID) == "" {
+				continue
+			}
+		case steps.NotRun, steps.Fail, steps.Inconclusive:
+		}
+		left = append(left, c)
+	}
+	if len(left) == 0 {
+		m.notice = "nothing is left to run from here on"
+		return nil
+	}
+	return m.runCells(left)
 }
 
 func (m *Model) runCells(cells []steps.Cell) tea.Cmd {

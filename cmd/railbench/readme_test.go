@@ -42,6 +42,7 @@ func TestReadme(t *testing.T) {
 		same func(string) string // what has to be the same; all of it where nil
 	}{
 		{"picture", picture, steady},
+		{"check picture", checkPicture, nil},
 		{"commands", commandTree, nil},
 		{"keys", keyTable, nil},
 		{"cells", cellTable, nil},
@@ -329,7 +330,29 @@ func nameTable(t *testing.T) string {
 // picture is the workbench after ib-write-bw on the simulated rig.
 func picture(t *testing.T) string {
 	t.Helper()
-	b, err := rigFlags{rig: "sim", speed: 4, seed: 1}.open(t.Context(), runner.NoAsker{})
+	return shoot(t, rigFlags{rig: "sim", speed: 4, seed: 1}, 120, 36,
+		wait{"0.0", []tea.KeyPressMsg{{Code: '4', Text: "4"}}},
+		wait{"4 RDMA baseline", []tea.KeyPressMsg{{Code: tea.KeyDown}, {Code: tea.KeyEnter}}},
+		wait{"PASS", nil})
+}
+
+// checkPicture is the checklist after a symptom, on a rig that has its cause.
+func checkPicture(t *testing.T) string {
+	t.Helper()
+	keys := []tea.KeyPressMsg{{Code: 'C', Text: "C"}, {Code: '/', Text: "/"}}
+	for _, r := range "message too long" {
+		keys = append(keys, tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	return shoot(t, rigFlags{rig: "sim", speed: 4, seed: 1, faults: []string{"mtu-mismatch"}}, 80, 24,
+		wait{"0.0", append(keys, tea.KeyPressMsg{Code: tea.KeyEnter})},
+		wait{"1 FAIL", nil})
+}
+
+// shoot takes a picture of the workbench on a simulated rig, when the screen shows
+// what the last wait is for.
+func shoot(t *testing.T, flags rigFlags, width, height int, waits ...wait) string {
+	t.Helper()
+	b, err := flags.open(t.Context(), runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,13 +362,9 @@ func picture(t *testing.T) string {
 	b.onState = s.State
 	s.Open()
 	var taken string
-	c := camera{taken: &taken, waits: []wait{
-		{"0.0", []tea.KeyPressMsg{{Code: '4', Text: "4"}}},
-		{"4 RDMA baseline", []tea.KeyPressMsg{{Code: tea.KeyDown}, {Code: tea.KeyEnter}}},
-		{"PASS", nil},
-	}}
+	c := camera{taken: &taken, waits: waits}
 	c.Model = tui.New(s, tui.Options{Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", Hint: hint(b), NoColor: true, Background: tui.Dark})
-	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithWindowSize(120, 36), tea.WithoutSignals()).Run()
+	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithWindowSize(width, height), tea.WithoutSignals()).Run()
 	if closed := s.Close(); err == nil {
 		err = closed
 	}

@@ -31,6 +31,7 @@ type Cell struct {
 	Script    bool // show the whole of a long script
 	Keep      int  // lines of output that are shown
 	Simulated bool
+	Folded    bool   // none of the output is shown
 	Stale     string // why the result is not what a run would give now
 }
 
@@ -255,6 +256,10 @@ func (b *body) script(script string, head int) {
 func (b *body) output(c Cell) {
 	out := c.State.Output
 	n := out.Len()
+	if c.Folded && n > 0 {
+		b.add("  " + b.k.Dim.Render("┊ "+Thousands(n+out.Dropped())+" lines, O shows them"))
+		return
+	}
 	shown := min(n, max(1, c.Keep))
 	if hidden := n + out.Dropped() - shown; hidden > 0 {
 		if hidden == 1 && shown == c.Keep && out.Dropped() == 0 {

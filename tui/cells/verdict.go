@@ -150,6 +150,8 @@ func Number(v float64) string {
 func Band(x steps.Expected, unit string) string {
 	s := "expected"
 	switch {
+	case x.Min == nil && x.Max == nil:
+		return ink.Clean(x.From)
 	case x.Min != nil && x.Max != nil && *x.Min == *x.Max:
 		s += " " + Value(*x.Min, unit)
 	case x.Min != nil && x.Max != nil:
