@@ -14,13 +14,10 @@ const ownEtcd = "railbench brings its own where a cell needs one"
 
 // judgeEtcdService: what is installed of etcd answers. No cell needs it.
 func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var good []string
 	for _, e := range steps.Ends {
@@ -123,13 +120,10 @@ func (l keyList) groupsOf() []string {
 
 // judgeEtcdKeys: no run has left its ranks in an etcd of the nodes.
 func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var unseen, clean []string
 	for _, e := range steps.Ends {
@@ -178,13 +172,10 @@ func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
 
 // judgeDeleteKeys: no key is left.
 func judgeDeleteKeys(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var said []string
 	for _, e := range steps.Ends {

@@ -16,13 +16,10 @@ const mostRules = 2000
 
 // judgeFirewall: no rule keeps the other node out.
 func judgeFirewall(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var unread, read, none []string
 	why := ""

@@ -11,13 +11,10 @@ import (
 
 // judgeNCCLSettings: what is set of NCCL names what is there.
 func judgeNCCLSettings(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	n := 0
 	for _, e := range steps.Ends {

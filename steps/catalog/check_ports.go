@@ -45,13 +45,10 @@ var etcdPorts = []string{"2379", "2380"}
 
 // judgeTestPorts: the servers of the tests find their ports free.
 func judgeTestPorts(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var ports, notes []string
 	for _, e := range steps.Ends {
@@ -131,13 +128,10 @@ func inWords(d time.Duration) string {
 
 // judgeEndProcess: what a port was held by was ended.
 func judgeEndProcess(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var ended []string
 	for _, e := range steps.Ends {

@@ -12,13 +12,6 @@ import (
 	"github.com/railbench/railbench/steps/probe"
 )
 
-// factsOfBoth is bothFacts for a check: ok is false where an end's are missing, and
-// then the report says why.
-func factsOfBoth(r steps.Result, rep *report) (facts [2]map[string]string, ok bool) {
-	facts = bothFacts(r, rep)
-	return facts, len(facts[steps.Here]) > 0 && len(facts[steps.Peer]) > 0
-}
-
 // skipped is a verdict that nothing could be said, on the evidence of a report.
 func (r *report) skipped(format string, args ...any) steps.Verdict {
 	v := r.verdict()
@@ -40,13 +33,10 @@ func onOneOnly(facts [2]map[string]string, has func(map[string]string) bool) (la
 
 // judgeToolsPresent: what is missing, and what brings it.
 func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var without []string
 	names := map[string]bool{}
@@ -173,14 +163,10 @@ func nixlbenchOf(s parse.NIXLSetup) string {
 
 // judgeLibraries: the loader finds everything that the tools are linked with.
 func judgeLibraries(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		// A node without any of the tools prints nothing.
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var looked []string
 	for _, e := range steps.Ends {
@@ -229,13 +215,10 @@ func buffer(s string) float64 {
 
 // judgeMemlock: what a user may lock holds the buffers of the tests.
 func judgeMemlock(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var said []string
 	for _, e := range steps.Ends {
@@ -270,13 +253,10 @@ const memoryMargin = 512 << 10 // KiB
 
 // judgeFreeMemory: the buffers of the tests fit.
 func judgeFreeMemory(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	var said []string
 	for _, e := range steps.Ends {
@@ -317,13 +297,10 @@ func mebibytes(kib float64) string { return fmt.Sprintf("%.0f MiB", kib/1024) }
 
 // judgeSudoAccess: whether root needs a password.
 func judgeSudoAccess(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	for _, e := range steps.Ends {
 		root, node, user := facts[e]["root"], nodeName(r.Rig, e), orUnknown(facts[e]["user"])

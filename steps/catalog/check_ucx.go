@@ -155,13 +155,10 @@ func settingsIn(f map[string]string, prefix string) []variable {
 
 // judgeUCXSettings: no setting keeps UCX from the rails.
 func judgeUCXSettings(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := gate(c, r); done {
-		return v
-	}
 	var rep report
-	facts, ok := factsOfBoth(r, &rep)
-	if !ok {
-		return rep.verdict()
+	facts, v, done := seenOnBoth(c, r, &rep)
+	if done {
+		return v
 	}
 	n := 0
 	for _, e := range steps.Ends {
