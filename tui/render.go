@@ -178,7 +178,7 @@ func (m *Model) title() string {
 	case m.opts.Drill.Fault != "" && m.found > 0:
 		return "Drill, found after " + cells.Seconds(m.found)
 	case m.opts.Drill.Fault != "":
-		return "Drill: something is broken. What?"
+		return "Drill: what is broken?"
 	case m.list.open:
 		return "Checklist"
 	}

@@ -24,7 +24,7 @@ type saver struct {
 	*session.Session
 	boards chan meter.Board
 	// begin makes the file when the first cell starts: whoever only looks around
-	// leaves none.
+	// leaves none. Nil where the session is not saved at all.
 	begin func() (*keeper, error)
 
 	fetching sync.Mutex // what one fetch brings is kept before the next fetch
@@ -78,6 +78,9 @@ func (r *saver) Next(ctx context.Context) ([]steps.Event, bool) {
 func (r *saver) record(events []steps.Event) steps.Saved {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.kept == nil && r.begin == nil {
+		return r.told
+	}
 	if r.kept == nil {
 		r.before = append(r.before, events...)
 		if !slices.ContainsFunc(events, func(e steps.Event) bool { _, ok := e.(steps.CellStarted); return ok }) {

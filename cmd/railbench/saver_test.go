@@ -120,6 +120,22 @@ func TestScreenSavesItsSession(t *testing.T) {
 	}
 }
 
+// A drill is not saved, and runs all the same.
+func TestScreenWithoutAFile(t *testing.T) {
+	t.Parallel()
+	_, s := saved(t, t.TempDir())
+	s.begin = nil
+	if where := s.runs(t, "hosts"); where != (steps.Saved{}) {
+		t.Errorf("saved: %+v", where)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.finish(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A session that can't be saved goes on, and says so.
 func TestScreenThatCannotSave(t *testing.T) {
 	t.Parallel()

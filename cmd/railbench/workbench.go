@@ -145,7 +145,7 @@ func (v viewer) Questions() <-chan steps.Question         { return v.questions }
 func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin func() (*keeper, error), err error) {
 	errOut := cmd.ErrOrStderr()
 	if o.drill.Fault != "" {
-		return nil, func() (*keeper, error) { return nil, nil }, nil
+		return nil, nil, nil
 	}
 	path := o.session
 	dir, err := sessionsDir()
