@@ -100,6 +100,20 @@ func (m *Model) asked(err error) tea.Cmd {
 	return m.nextAsk()
 }
 
+// tellSaved says where the session is saved: who has pressed ctrl+s wants to know that
+// it is.
+func (m *Model) tellSaved() tea.Cmd {
+	switch {
+	case m.book.Saved.Why != "":
+		m.notice = "not saved: " + m.book.Saved.Why
+	case m.book.Saved.Path != "":
+		m.notice = "saved in " + m.book.Saved.Path
+	default:
+		m.notice = "nothing has run yet that could be saved"
+	}
+	return nil
+}
+
 // answer gives a question its answer, which Question promises to take once.
 func answer(q steps.Question, text string, ok bool) tea.Cmd {
 	return func() tea.Msg {

@@ -33,7 +33,7 @@ type chapter struct {
 func notebookKeys() []chapter {
 	return []chapter{
 		{"run", []binding{
-			{Binding: bind("enter", "run the selected cell", "enter"), foot: key.Help{Key: "enter", Desc: "run"}, rank: 1, act: (*Model).run},
+			{Binding: bind("enter, ctrl+enter", "run the selected cell", "enter", "ctrl+enter"), foot: key.Help{Key: "enter", Desc: "run"}, rank: 1, act: (*Model).run},
 			{Binding: bind("shift+enter, alt+enter, space", "run the selected cell and go to the next one (many terminals can't send shift+enter; the other two always work)", "shift+enter", "alt+enter", "space"), foot: key.Help{Key: "space", Desc: "run+next"}, rank: 3, act: (*Model).runAndNext},
 			{Binding: bind("A", "run all cells of all parts", "A"), foot: key.Help{Key: "A", Desc: "all"}, rank: 6, act: (*Model).runAll},
 			{Binding: bind("P", "run the cells of this part", "P"), act: (*Model).runPart},
@@ -172,6 +172,7 @@ func gaugeKeys() []chapter {
 func everywhere() chapter {
 	return chapter{"railbench", []binding{
 		{Binding: bind("ctrl+p, ctrl+k", "find an action, a part, a cell or a check by its words", "ctrl+p", "ctrl+k"), act: (*Model).openPalette},
+		{Binding: bind("ctrl+s", "where the session is saved, which it is by itself", "ctrl+s"), act: (*Model).tellSaved},
 		{Binding: bind("?", "this help", "?"), foot: key.Help{Key: "?", Desc: "help"}, rank: 2, act: (*Model).openHelp},
 		{Binding: bind("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c"), act: (*Model).control},
 		{Binding: bind("q", "quit; asks first while a cell runs", "q"), foot: key.Help{Key: "q", Desc: "quit"}, rank: 11, act: (*Model).quit},

@@ -43,6 +43,8 @@ func TestNotSavedIsSaid(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 30)
 	s.tell(steps.Saved{Path: "/home/s.ipynb"})
 	s.seesNot("not saved")
+	s.press("ctrl+s")
+	s.sees("saved in /home/s.ipynb")
 	s.press("ctrl+c")
 	s.sees("The session is saved in /home/s.ipynb")
 	s.press("n")
