@@ -19,6 +19,7 @@ type (
 	questionMsg steps.Question
 	askedMsg    struct{ err error } // a call to the session has returned
 	paceMsg     struct{}
+	wroteMsg    string // what became of writing to a runbook's files
 )
 
 // framePace is the least time between two frames that only output brought about.
@@ -100,10 +101,19 @@ func (m *Model) asked(err error) tea.Cmd {
 	return m.nextAsk()
 }
 
-// tellSaved says where the session is saved: who has pressed ctrl+s wants to know that
-// it is.
+// tellSaved writes edited scripts to a runbook's files. Of the built-in tutorial it says
+// where the session is saved: who has pressed ctrl+s wants to know that it is.
 func (m *Model) tellSaved() tea.Cmd {
 	switch {
+	case m.opts.Write != nil && m.opts.ReadOnly == "":
+		write, parts := m.opts.Write, m.parts()
+		return func() tea.Msg {
+			said, err := write(parts)
+			if err != nil {
+				said = err.Error()
+			}
+			return wroteMsg(said)
+		}
 	case m.book.Saved.Why != "":
 		m.notice = "not saved: " + m.book.Saved.Why
 	case m.book.Saved.Path != "":

@@ -250,3 +250,26 @@ func TestQuestionsWaitForTheWriter(t *testing.T) {
 		}
 	}
 }
+
+// ctrl+s writes to the file of a runbook, and says what became of it.
+func TestWriteToTheRunbook(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	var got []steps.Part
+	var fails error
+	s.opts.Write = func(parts []steps.Part) (string, error) {
+		got = parts
+		return "written to mine.md (1 cell)", fails
+	}
+	s.press("3", "E")
+	s.types("time ")
+	s.press("esc")
+	s.fake.took()
+	s.send(s.press("ctrl+s")())
+	s.sees("written to mine.md (1 cell)")
+	if c, _ := (steps.Tutorial{Parts: got}).Cell("gids"); c.Roles[0].Script != "time show_gids\n" || !c.Edited {
+		t.Errorf("it got %+v", c)
+	}
+	fails = errors.New("mine.md: read-only")
+	s.send(s.press("ctrl+s")())
+	s.sees("mine.md: read-only")
+}

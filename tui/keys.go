@@ -172,7 +172,7 @@ func gaugeKeys() []chapter {
 func everywhere() chapter {
 	return chapter{"railbench", []binding{
 		{Binding: bind("ctrl+p, ctrl+k", "find an action, a part, a cell or a check by its words", "ctrl+p", "ctrl+k"), act: (*Model).openPalette},
-		{Binding: bind("ctrl+s", "where the session is saved, which it is by itself", "ctrl+s"), act: (*Model).tellSaved},
+		{Binding: bind("ctrl+s", "write edited scripts to the runbook that they are from; of the built-in tutorial, say where the session is saved, which it is by itself", "ctrl+s"), act: (*Model).tellSaved},
 		{Binding: bind("?", "this help", "?"), foot: key.Help{Key: "?", Desc: "help"}, rank: 2, act: (*Model).openHelp},
 		{Binding: bind("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c"), act: (*Model).control},
 		{Binding: bind("q", "quit; asks first while a cell runs", "q"), foot: key.Help{Key: "q", Desc: "quit"}, rank: 11, act: (*Model).quit},

@@ -69,6 +69,9 @@ type Options struct {
 	Now        func() time.Time // time.Now where nil
 	ASCII      bool             // the terminal has no Unicode
 	Drill      Drill            // the zero value for none
+	// Write puts edited scripts back into the files that they are from, and says what it
+	// did. Nil where they are from none.
+	Write func(parts []steps.Part) (string, error)
 	// Editor finds the user's own editor for a text; read gives the text once it has
 	// run. Nil for none.
 	Editor   func(text string) (run tea.ExecCommand, read func() string, err error)

@@ -44,6 +44,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.paged(msg)
 	case spinner.TickMsg:
 		return m, m.onBeat(msg)
+	case wroteMsg:
+		m.notice, m.dirty = string(msg), true
+		return m, nil
 	case editorMsg:
 		return m, m.handOver(msg)
 	case editedMsg:

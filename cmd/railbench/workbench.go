@@ -71,6 +71,11 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		book := kept.store.Book()
 		opts.Book = &book
 	}
+	if back, err := newWriteBack(flags.runbooks); err != nil {
+		return nil, errors.Join(err, s.Close())
+	} else if back != nil {
+		opts.Write = back.write
+	}
 	model := tui.New(r, opts)
 	err = show(cmd, model)
 	closed := s.Close()

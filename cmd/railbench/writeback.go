@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/runbook"
+)
+
+// A writeBack puts the scripts that were edited on the screen back into a runbook's
+// files. Every other byte of them stays.
+type writeBack struct {
+	mu      sync.Mutex
+	files   []string
+	scripts map[string][]string // as the files have them, by cell
+}
+
+// newWriteBack is of the runbooks with these names; nil for the built-in tutorial.
+func newWriteBack(names []string) (*writeBack, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	docs, err := readRunbooks(names)
+	if err != nil {
+		return nil, usage(err)
+	}
+	w := &writeBack{scripts: map[string][]string{}}
+	for _, d := range docs {
+		w.files = append(w.files, d.Name)
+		for _, c := range d.Part.Cells {
+			w.scripts[c.ID] = scriptsOf(c)
+		}
+	}
+	return w, nil
+}
+
+func scriptsOf(c steps.Cell) []string {
+	scripts := []string{}
+	for _, r := range c.Roles {
+		scripts = append(scripts, r.Script)
+	}
+	return scripts
+}
+
+// write writes what was edited, and says what it wrote. A script that somebody else has
+// changed in the file meanwhile is not overwritten.
+func (w *writeBack) write(parts []steps.Part) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var wrote []string
+	scratch := 0
+	for _, p := range parts {
+		for _, c := range p.Cells {
+			if c.Scratch {
+				scratch++
+			}
+		}
+	}
+	for _, file := range w.files {
+		n, err := w.file(file, parts)
+		if err != nil {
+			return "", err
+		}
+		if n > 0 {
+			wrote = append(wrote, fmt.Sprintf("%s (%s)", file, counted(n, "cell")))
+		}
+	}
+	said := "nothing to write: no script was edited"
+	if wrote != nil {
+		said = "written to " + strings.Join(wrote, ", ")
+	}
+	if scratch > 0 {
+		said += "; scratch cells are in the session only"
+	}
+	return said, nil
+}
+
+// file writes the cells of one file, and tells how many.
+func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
+	src, err := readAtMost(name, runbook.MaxBytes)
+	if err != nil {
+		return 0, err
+	}
+	d := runbook.Read(name, src)
+	out := src
+	wrote := map[string][]string{}
+	for _, there := range d.Part.Cells {
+		c, ok := steps.Tutorial{Parts: parts}.Cell(there.ID)
+		now := scriptsOf(c)
+		if !ok || !c.Edited || slices.Equal(now, w.scripts[c.ID]) {
+			continue
+		}
+		if has := scriptsOf(there); !slices.Equal(has, w.scripts[c.ID]) || len(has) != len(now) {
+			return 0, fmt.Errorf("%s: the script of %q was changed by somebody else meanwhile, so nothing was written: open it anew", name, c.ID)
+		}
+		for role, script := range now {
+			if script == w.scripts[c.ID][role] {
+				continue
+			}
+			if out, err = runbook.Edit(out, c.ID, role, script); err != nil {
+				return 0, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		wrote[c.ID] = now
+	}
+	if len(wrote) == 0 || bytes.Equal(out, src) {
+		return 0, nil
+	}
+	if after := runbook.Read(name, out); len(after.Problems) > 0 {
+		return 0, fmt.Errorf("%s was not written, because it could not be opened any more: %w", name, errors.New(after.Problems[0].Text))
+	}
+	if err := notebook.Replace(name, out); err != nil {
+		return 0, fmt.Errorf("%s could not be written, and is as it was: %w", name, err)
+	}
+	for id, scripts := range wrote {
+		w.scripts[id] = scripts
+	}
+	return len(wrote), nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
