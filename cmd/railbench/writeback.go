@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -118,9 +119,7 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 	if err := notebook.Replace(name, out); err != nil {
 		return 0, fmt.Errorf("%s could not be written, and is as it was: %w", name, err)
 	}
-	for id, scripts := range wrote {
-		w.scripts[id] = scripts
-	}
+	maps.Copy(w.scripts, wrote)
 	return len(wrote), nil
 }
 
