@@ -78,15 +78,37 @@ func (r *reader) readable(src []byte) bool {
 		r.problem(1, "front matter between lines of --- is not read: the title stands in a comment, <!-- tutorial: Title -->")
 		return false
 	}
-	if i := deepQuote.FindIndex(r.text); i != nil {
-		r.wrong(i[0], "quotes stand in quotes in more than 50 others")
+	if i := deepQuote(r.text); i >= 0 {
+		r.wrong(i, "quotes stand in quotes in more than 50 others")
 		return false
 	}
 	return true
 }
 
-// deepQuote takes the Markdown parser a time that grows with the square of its depth.
-var deepQuote = regexp.MustCompile(`(?m)^[ \t]*(?:>[ \t]*){50}`)
+// deepQuote is the offset of the first line whose quotes stand in more others than
+// anybody means; -1 where there is none. They take the Markdown parser a time that
+// grows with the square of their depth.
+func deepQuote(text []byte) int {
+	const most = 50
+	for at := 0; at < len(text); {
+		depth, i := 0, at
+		for i < len(text) && (text[i] == '>' || text[i] == ' ' || text[i] == '\t') {
+			if text[i] == '>' {
+				depth++
+			}
+			i++
+		}
+		if depth >= most {
+			return at
+		}
+		end := bytes.IndexByte(text[i:], '\n')
+		if end < 0 {
+			break
+		}
+		at = i + end + 1
+	}
+	return -1
+}
 
 // invalid is the offset of the first byte that is not of a text; -1 where there is
 // none.
