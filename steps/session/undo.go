@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/railbench/railbench/runner"
@@ -75,8 +76,15 @@ func Changes(ctx context.Context, o Options) ([]undo.Entry, error) {
 }
 
 // Undo takes changes back, the newest first. What could not be put back is in
-// the error; the journal keeps it.
+// the error; the journal keeps it. tell is called by one goroutine at a time.
 func Undo(ctx context.Context, o Options, entries []undo.Entry, tell func(format string, args ...any)) error {
+	var telling sync.Mutex
+	say := tell
+	tell = func(format string, args ...any) {
+		telling.Lock()
+		defer telling.Unlock()
+		say(format, args...)
+	}
 	for _, e := range slices.Backward(entries) {
 		if left := undoEntry(ctx, o, e, tell); left != nil {
 			return fmt.Errorf("undo %s of %s: %s", e.Cell, e.At.Local().Format("15:04"), strings.Join(left, "; "))
