@@ -460,7 +460,7 @@ func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 		Cell: cells.Cell{
 			Cell: c, State: state, Names: m.names(), Spinner: m.spinner.View(), Selected: selected,
 			Queued: slices.Index(m.book.Queue, c.ID) + 1, Script: m.scripts[c.ID], Keep: m.layout().keep, Simulated: m.simulated(),
-			Elapsed: state.Elapsed, Evidence: m.evidence[c.ID] != amiss(state.Verdict.Grade),
+			Elapsed: state.Elapsed, Evidence: m.evidence[c.ID] != tells(state.Verdict),
 		},
 		Titles: titles,
 	}
@@ -476,6 +476,13 @@ func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 	}
 	return d
 }
+
+// shortEvidence is how much of it is shown by itself: more would push the other checks
+// off the screen.
+const shortEvidence = 8
+
+// tells says that a verdict's evidence is shown unless the user hides it.
+func tells(v steps.Verdict) bool { return amiss(v.Grade) && len(v.Evidence) <= shortEvidence }
 
 // A Drill is a fault that the user does not know, to be found with the checklist.
 type Drill struct {
