@@ -49,6 +49,24 @@ func mayFind(fault string) []string {
 	return slices.Concat(networkMay[fault], hardwareMay[fault], softwareMay[fault])
 }
 
+// TestDoctorOutOfTime: what has no time left is not run, and is not waited for.
+func TestDoctorOutOfTime(t *testing.T) {
+	t.Parallel()
+	r, code, stderr := diagnose(t, "--timeout", "1ns")
+	if code != exitInconclusive && code != exitUnreachable || len(r.Checks) < 30 {
+		t.Errorf("exit %d, %d checks: %s", code, len(r.Checks), stderr)
+	}
+	for _, c := range r.Checks {
+		if c.Verdict != steps.Inconclusive || !strings.Contains(c.Reason, "--timeout of 1ns was reached") {
+			t.Errorf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
+		}
+	}
+	// In the middle, with fixes to come.
+	if r, code, _ := diagnose(t, "--timeout", "300ms", "--fix", "--yes", "--fault", "link-down", "--speed", "1"); code == exitOK || len(r.Checks) < 30 {
+		t.Errorf("exit %d, %d checks", code, len(r.Checks))
+	}
+}
+
 // TestHealthyRigHasNoFinding: on a rig without a fault every check passes, on the
 // evidence of something.
 func TestHealthyRigHasNoFinding(t *testing.T) {

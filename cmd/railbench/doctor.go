@@ -179,6 +179,11 @@ func (d *doctor) run(ctx context.Context, cells []steps.Cell) {
 	defer stop()
 	if ctx.Err() == nil {
 		d.session.Run(ids...)
+		if ctx.Err() != nil {
+			d.session.Interrupt() // stop may have come before there was a queue
+		}
+	} else {
+		clear(left)
 	}
 	for len(left) > 0 {
 		events, ok := d.session.Next(context.WithoutCancel(ctx))
@@ -196,9 +201,6 @@ func (d *doctor) run(ctx context.Context, cells []steps.Cell) {
 				d.ended[e.Cell] = e
 				delete(left, e.Cell)
 			}
-		}
-		if ctx.Err() != nil && len(events) == 0 {
-			break
 		}
 	}
 	for _, c := range cells {
