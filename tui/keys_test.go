@@ -118,7 +118,7 @@ func isQuit(cmd tea.Cmd) bool {
 
 func TestKeyTableIsTheKeymap(t *testing.T) {
 	table := KeyTable()
-	s := newScreen(t, sampleTutorial(), 200, 60)
+	s := newScreen(t, sampleTutorial(), 200, 120) // all of the help at once
 	s.press("?")
 	seen := map[string]bool{}
 	for _, row := range table {
