@@ -13,6 +13,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/railbench/railbench/steps"
 )
@@ -25,7 +26,9 @@ func Load(fsys fs.FS, dir string) (steps.Tutorial, error) {
 	if err != nil {
 		return steps.Tutorial{}, fmt.Errorf("read the tutorial: %w", err)
 	}
-	var docs []Document
+	docs := make([]Document, 0, len(entries)) // its elements stay where they are
+	var all sync.WaitGroup
+	defer all.Wait()
 	for _, e := range entries {
 		if e.IsDir() || path.Ext(e.Name()) != ".md" {
 			continue
@@ -35,8 +38,12 @@ func Load(fsys fs.FS, dir string) (steps.Tutorial, error) {
 		if err != nil {
 			return steps.Tutorial{}, fmt.Errorf("read the tutorial: %w", err)
 		}
-		docs = append(docs, Read(name, src))
+		docs = append(docs, Document{})
+		// Side by side: the first frame waits for it.
+		to := &docs[len(docs)-1]
+		all.Go(func() { *to = Read(name, src) })
 	}
+	all.Wait()
 	if len(docs) == 0 {
 		return steps.Tutorial{}, fmt.Errorf("read the tutorial: no Markdown file in %s", dir)
 	}
