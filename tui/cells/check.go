@@ -76,9 +76,6 @@ func (c Check) line(k *ink.Ink, width int) string {
 	}
 	room := min(c.Titles, max(12, width/2))
 	left := " " + style.Render(mark) + " " + ink.Pad(title.Render(ansi.Truncate(ink.Clean(c.Title), room, "…")), room) + "  "
-	if node := c.State.Verdict.Node; node != "" && said != "" && !c.State.Running {
-		said = strings.TrimSpace(said)
-	}
 	rest := max(0, width-lipgloss.Width(left)-1)
 	return left + k.Dim.Render(ansi.Truncate(strings.Join(strings.Fields(said), " "), rest, "…"))
 }
