@@ -171,3 +171,41 @@ func (r Rig) SharesHalf(a, b Pair) bool {
 	}
 	return false
 }
+
+// NameOf is a node's name in the rig file, or its own where both have one name, as
+// behind two forwarded ports of one address.
+func (r Rig) NameOf(e End) string {
+	n, other := r.Nodes[e], r.Nodes[e.Other()]
+	switch {
+	case n.Name != "" && n.Name != other.Name:
+		return n.Name
+	case n.Host != "" && n.Host != other.Host:
+		return n.Host
+	}
+	return e.String()
+}
+
+// InUse reports whether a rail is meant to carry something: it leads to the other
+// node, or has an address.
+func (r Rig) InUse(e End, rail int) bool {
+	for _, p := range r.Pairs {
+		if p.Rails[e] == rail {
+			return true
+		}
+	}
+	return r.Nodes[e].Rails[rail].Addr != ""
+}
+
+// HasPair reports whether the rig has a pair i, and its rails: a saved result may
+// point anywhere.
+func (r Rig) HasPair(i int) bool {
+	if i < 0 || i >= len(r.Pairs) {
+		return false
+	}
+	for _, e := range Ends {
+		if n := r.Pairs[i].Rails[e]; n < 0 || n >= len(r.Nodes[e].Rails) {
+			return false
+		}
+	}
+	return true
+}

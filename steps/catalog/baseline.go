@@ -55,7 +55,7 @@ func bandOf(rig steps.Rig, p steps.Pair, mtu int) band {
 		case r.PCI.Addr == "" && r.Layer != "InfiniBand":
 			return band{none: "soft-RoCE is as fast as the processor"}
 		case r.RateGbps <= 0:
-			return band{none: fmt.Sprintf("the link rate of %s on %s is unknown", r.Dev, nodeName(rig, e))}
+			return band{none: fmt.Sprintf("the link rate of %s on %s is unknown", r.Dev, rig.NameOf(e))}
 		}
 		link := r.RateGbps * payload / (payload + cableHeaders)
 		b.lower(link, fmt.Sprintf("a link of %g Gb/s at RoCE MTU %d", r.RateGbps, mtu))
@@ -104,7 +104,7 @@ type measurement struct {
 // measured checks everything about a stage that has to be right before a number
 // means anything. ok is false where the report says why not.
 func measured(r steps.Result, s steps.Stage, rep *report) (measurement, bool) {
-	if !validPair(r.Rig, s.Pair) {
+	if !r.Rig.HasPair(s.Pair) {
 		rep.add(steps.Inconclusive, "a stage belongs to no rail")
 		return measurement{}, false
 	}
@@ -180,7 +180,7 @@ func explain(rig steps.Rig, m measurement, server steps.Output, messages []messa
 	for _, c := range causes {
 		for _, msg := range messages {
 			if c.pattern.MatchString(msg.text) {
-				rep.on(m, c.grade, c.means, nodeName(rig, msg.end))
+				rep.on(m, c.grade, c.means, rig.NameOf(msg.end))
 				rep.show(m.rail+" message", msg.text, "", nil)
 				return
 			}
@@ -208,7 +208,7 @@ func explain(rig steps.Rig, m measurement, server steps.Output, messages []messa
 		if o.Role == "server" {
 			grade = steps.Inconclusive // the client has its number, and nobody vouches for it
 		}
-		rep.on(m, grade, "the %s on %s ended with %s%s", orUnknown(o.Role), nodeName(rig, o.End), o.Exit, said)
+		rep.on(m, grade, "the %s on %s ended with %s%s", orUnknown(o.Role), rig.NameOf(o.End), o.Exit, said)
 		return
 	}
 }
@@ -338,20 +338,20 @@ func likelyCause(r steps.Result, s steps.Stage, m measurement, got float64, mtu 
 		if narrow(rail) {
 			ceiling, _ := probe.Ceiling(rail)
 			if got < 1.1*ceiling {
-				return fmt.Sprintf("its PCIe link on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", nodeName(r.Rig, e),
+				return fmt.Sprintf("its PCIe link on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", r.Rig.NameOf(e),
 					probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 			}
 		}
 	}
 	for _, b := range s.Bytes {
 		if b.IdleGbps > 1 && b.Rail == m.pair.Rails[b.End] {
-			return fmt.Sprintf("%.1f Gb/s of other traffic were on the rail at %s before it began", b.IdleGbps, nodeName(r.Rig, b.End))
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on the rail at %s before it began", b.IdleGbps, r.Rig.NameOf(b.End))
 		}
 	}
 	for _, b := range s.Bytes {
 		own := r.Rig.Rail(m.pair, b.End).PCI.Half()
 		if other := r.Rig.Nodes[b.End].Rails[b.Rail]; b.IdleGbps > 1 && own != "" && other.PCI.Half() == own {
-			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began, behind the same PCIe link", b.IdleGbps, other.Dev, nodeName(r.Rig, b.End))
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began, behind the same PCIe link", b.IdleGbps, other.Dev, r.Rig.NameOf(b.End))
 		}
 	}
 	for _, e := range steps.Ends {

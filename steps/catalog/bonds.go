@@ -39,7 +39,7 @@ func railBonds(r steps.Result, rep *report) (bonds [2][]held, ok bool) {
 			if len(h.rails) > 0 || len(b.Slaves) == 0 {
 				bonds[e] = append(bonds[e], h)
 			} else {
-				rep.show(nodeName(r.Rig, e)+" "+b.Name, "holds no rail: "+slaveNames(b.Bond), "", nil)
+				rep.show(r.Rig.NameOf(e)+" "+b.Name, "holds no rail: "+slaveNames(b.Bond), "", nil)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var names []string
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		if len(bonds[e]) == 0 {
 			rep.show(node+" bond", "none", "", nil)
 		}
@@ -126,7 +126,7 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		if len(peer) == 0 {
 			without = steps.Peer
 		}
-		rep.add(steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail fails or hangs meanwhile", and(names), nodeName(r.Rig, without))
+		rep.add(steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail fails or hangs meanwhile", and(names), r.Rig.NameOf(without))
 	}
 	return rep.verdict(and(names)+": one address for TCP over both links",
 		"While it stands, RDMA per rail doesn't work although its ports stay ACTIVE: the GIDs are the bond's")
@@ -139,7 +139,7 @@ func checkKept(rig steps.Rig, e steps.End, h held, rep *report) {
 		d := rig.Nodes[e].Rails[i].Netdev
 		for _, a := range d.Addrs {
 			if strings.Contains(a, ".") {
-				rep.add(steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they get lost (ip addr flush dev %s)", d.Name, nodeName(rig, e), h.Name, a, d.Name)
+				rep.add(steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they get lost (ip addr flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for _, e := range steps.Ends {
 		if all[e] == nil {
-			rep.add(steps.Fail, "%s bonds its rails and %s doesn't: both nodes need it, or neither", nodeName(r.Rig, e.Other()), nodeName(r.Rig, e))
+			rep.add(steps.Fail, "%s bonds its rails and %s doesn't: both nodes need it, or neither", r.Rig.NameOf(e.Other()), r.Rig.NameOf(e))
 			continue
 		}
 		checkBond(r.Rig, e, *all[e], &rep)
@@ -177,7 +177,7 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	if h == nil {
 		h = all[steps.Peer]
 	} else if p := all[steps.Peer]; p != nil && (mode(h.Bond) != mode(p.Bond) || policy(h.Bond) != policy(p.Bond)) {
-		rep.add(steps.Warn, "the two ends differ: %s %s on %s, %s %s on %s", mode(h.Bond), policy(h.Bond), nodeName(r.Rig, steps.Here), mode(p.Bond), policy(p.Bond), nodeName(r.Rig, steps.Peer))
+		rep.add(steps.Warn, "the two ends differ: %s %s on %s, %s %s on %s", mode(h.Bond), policy(h.Bond), r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
 	}
 	lead := fmt.Sprintf("%s on both nodes: %s", h.Name, mode(h.Bond))
 	if p := policy(h.Bond); p != "" {
@@ -196,17 +196,17 @@ func checkOwnGIDs(rig steps.Rig, rep *report) {
 				if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
 					own++
 				} else {
-					rep.add(steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check", rail.Dev, nodeName(rig, e), g.Netdev)
+					rep.add(steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check", rail.Dev, rig.NameOf(e), g.Netdev)
 				}
 			}
-			rep.show(nodeName(rig, e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", orUnknown(rail.State), own, len(rail.GIDs), orUnknown(rail.Netdev.Name)), "", nil)
+			rep.show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", orUnknown(rail.State), own, len(rail.GIDs), orUnknown(rail.Netdev.Name)), "", nil)
 		}
 	}
 }
 
 // checkBond looks at one bond.
 func checkBond(rig steps.Rig, e steps.End, h held, rep *report) {
-	node := nodeName(rig, e)
+	node := rig.NameOf(e)
 	show := func(what string, v any, unit string) { rep.show(node+" "+h.Name+" "+what, v, unit, nil) }
 	m := mode(h.Bond)
 	show("mode", m, "")

@@ -59,7 +59,7 @@ func judgeBytes(r steps.Result, s steps.Stage, m measurement, row parse.Bandwidt
 	}
 	for _, e := range steps.Ends {
 		if p := problems[e]; p.text != "" {
-			rep.on(m, p.grade, "on %s %s", nodeName(r.Rig, e), p.text)
+			rep.on(m, p.grade, "on %s %s", r.Rig.NameOf(e), p.text)
 		}
 	}
 	return sent, want, false
@@ -69,7 +69,7 @@ func judgeBytes(r steps.Result, s steps.Stage, m measurement, row parse.Bandwidt
 // for what it sent and Peer for what it received. The finding is empty where the
 // account is right.
 func judgeEnd(r steps.Result, s steps.Stage, m measurement, e steps.End, want, payload float64, soft bool, row parse.BandwidthRow, mtu int, rep *report) (own float64, _ finding) {
-	node, verb := nodeName(r.Rig, e), "sent"
+	node, verb := r.Rig.NameOf(e), "sent"
 	if e == steps.Peer {
 		verb = "received"
 	}

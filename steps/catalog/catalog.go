@@ -200,7 +200,7 @@ func (r *report) at(rig steps.Rig, e steps.End, g steps.Grade, format string, ar
 	if !strings.HasPrefix(format, "%") {
 		text = capital(text)
 	}
-	r.note(finding{grade: g, text: text, node: nodeName(rig, e)})
+	r.note(finding{grade: g, text: text, node: rig.NameOf(e)})
 }
 
 // on adds a finding about the rail of a measurement.
@@ -319,10 +319,10 @@ func gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	}
 	for _, e := range steps.Ends {
 		if r.Rig.Nodes[e].Err != "" && c.Check.Any() {
-			return inconclusive("Not looked at, because %s does not answer: see the check nodes.", nodeName(r.Rig, e)), true
+			return inconclusive("Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
 		}
 		if r.Rig.Nodes[e].Err != "" {
-			return inconclusive("Nothing ran, because %s could not be looked at: %s", nodeName(r.Rig, e), r.Rig.Nodes[e].Err), true
+			return inconclusive("Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.Nodes[e].Err), true
 		}
 	}
 	if c.EachRail && len(r.Rig.Pairs) == 0 {
@@ -353,9 +353,9 @@ func skipReason(c steps.Cell, r steps.Result) string {
 // trouble says in words why an output can't be judged, and how bad that is; ok
 // is false where it can.
 func trouble(rig steps.Rig, o steps.Output) (finding, bool) {
-	where := "the script on " + nodeName(rig, o.End)
+	where := "the script on " + rig.NameOf(o.End)
 	if o.Role != "" {
-		where = "the " + o.Role + " on " + nodeName(rig, o.End)
+		where = "the " + o.Role + " on " + rig.NameOf(o.End)
 	}
 	switch {
 	case !o.Ran && o.Err != "":
@@ -370,19 +370,6 @@ func trouble(rig steps.Rig, o steps.Output) (finding, bool) {
 		return finding{grade: steps.Inconclusive, text: where + " did not find a command (exit 127)"}, true
 	}
 	return finding{}, false
-}
-
-// nodeName is the node's name in the rig, or its own where both have one name,
-// as behind two forwarded ports of one address.
-func nodeName(rig steps.Rig, e steps.End) string {
-	n, other := rig.Nodes[e], rig.Nodes[e.Other()]
-	switch {
-	case n.Name != "" && n.Name != other.Name:
-		return n.Name
-	case n.Host != "" && n.Host != other.Host:
-		return n.Host
-	}
-	return e.String()
 }
 
 // onBoth gathers the outputs of a cell that runs one script on both nodes, by
@@ -406,7 +393,7 @@ func onBoth(r steps.Result, rep *report) (good map[steps.End]steps.Output, ok bo
 	}
 	for _, e := range steps.Ends {
 		if !seen[e] {
-			rep.add(steps.Inconclusive, "nothing ran on %s", nodeName(r.Rig, e))
+			rep.add(steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
 		}
 	}
 	return good, len(good) == len(steps.Ends)
@@ -422,10 +409,10 @@ func value[T any](r steps.Result, o steps.Output, rep *report) (T, bool) {
 		if last := strings.TrimSpace(lastLine(o.Text)); last != "" {
 			said = " (its last line: " + last + ")"
 		}
-		rep.add(steps.Inconclusive, "the output on %s does not parse: %s%s", nodeName(r.Rig, o.End), o.ParseErr, said)
+		rep.add(steps.Inconclusive, "the output on %s does not parse: %s%s", r.Rig.NameOf(o.End), o.ParseErr, said)
 		return v, false
 	case !ok:
-		rep.add(steps.Inconclusive, "the output on %s was not read", nodeName(r.Rig, o.End))
+		rep.add(steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
 	}
 	return v, ok
 }
@@ -435,7 +422,7 @@ func exited(r steps.Result, o steps.Output, rep *report) bool {
 	if o.Exit.OK() {
 		return false
 	}
-	rep.add(steps.Inconclusive, "the script on %s ended with %s", nodeName(r.Rig, o.End), o.Exit)
+	rep.add(steps.Inconclusive, "the script on %s ended with %s", r.Rig.NameOf(o.End), o.Exit)
 	return true
 }
 
@@ -455,7 +442,7 @@ func judgeExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 			if f, bad := trouble(r.Rig, o); bad {
 				rep.add(f.grade, "%s", f.text)
 			} else if !o.Exit.OK() {
-				rep.add(steps.Fail, "the script on %s ended with %s", nodeName(r.Rig, o.End), o.Exit)
+				rep.add(steps.Fail, "the script on %s ended with %s", r.Rig.NameOf(o.End), o.Exit)
 			}
 		}
 	}
@@ -463,30 +450,6 @@ func judgeExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.add(steps.Inconclusive, "nothing ran")
 	}
 	return rep.verdict("every script ended with status 0; nothing else was judged")
-}
-
-// inUse says that a rail is meant to carry something: it leads to the other
-// node, or has an address.
-func inUse(rig steps.Rig, e steps.End, rail int) bool {
-	for _, p := range rig.Pairs {
-		if p.Rails[e] == rail {
-			return true
-		}
-	}
-	return rig.Nodes[e].Rails[rail].Addr != ""
-}
-
-// validPair guards against a pair that points nowhere.
-func validPair(rig steps.Rig, i int) bool {
-	if i < 0 || i >= len(rig.Pairs) {
-		return false
-	}
-	for _, e := range steps.Ends {
-		if n := rig.Pairs[i].Rails[e]; n < 0 || n >= len(rig.Nodes[e].Rails) {
-			return false
-		}
-	}
-	return true
 }
 
 // and joins words: a, b and c.

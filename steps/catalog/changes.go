@@ -35,7 +35,7 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			}
 		}
 		if len(devs) == 0 {
-			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node: see the rail map", nodeName(rig, e))
+			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node: see the rail map", rig.NameOf(e))
 		}
 		p.Vars[e] = map[string]string{"MTU_NETDEVS": strings.Join(devs, " "), "MTU_PINGS": strings.Join(ways(rig, e), " ")}
 	}
@@ -53,16 +53,16 @@ func unready(rig steps.Rig, pairs []steps.Pair) string {
 		for _, p := range pairs {
 			switch d := rig.Rail(p, e).Netdev; {
 			case !d.Up:
-				return fmt.Sprintf("%s on %s is switched off (ip link set %s up)", d.Name, nodeName(rig, e), d.Name)
+				return fmt.Sprintf("%s on %s is switched off (ip link set %s up)", d.Name, rig.NameOf(e), d.Name)
 			case !d.Carrier:
-				return fmt.Sprintf("%s on %s has no link: check its cable at both ends", d.Name, nodeName(rig, e))
+				return fmt.Sprintf("%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
 			}
 		}
 		held[e] = slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.Netdev.Master != "" })
 	}
 	for _, e := range steps.Ends {
 		if held[e] && !held[e.Other()] {
-			return fmt.Sprintf("%s bonds its rails and %s doesn't: remove the bond with bond-teardown first", nodeName(rig, e), nodeName(rig, e.Other()))
+			return fmt.Sprintf("%s bonds its rails and %s doesn't: remove the bond with bond-teardown first", rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
 	return ""
@@ -113,15 +113,15 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		// One that holds nothing is what loading the module made: the script removes it.
 		for _, d := range rig.Nodes[e].Netdevs {
 			if d.Name == name && len(d.Addrs) > 0 {
-				held = append(held, fmt.Sprintf("%s exists on %s already, and has %s", name, nodeName(rig, e), and(d.Addrs)))
+				held = append(held, fmt.Sprintf("%s exists on %s already, and has %s", name, rig.NameOf(e), and(d.Addrs)))
 			}
 			if d.Master == name {
-				held = append(held, fmt.Sprintf("%s on %s is in %s already", d.Name, nodeName(rig, e), name))
+				held = append(held, fmt.Sprintf("%s on %s is in %s already", d.Name, rig.NameOf(e), name))
 			}
 		}
 		for _, r := range rig.Nodes[e].Rails {
 			if m := r.Netdev.Master; m != "" && m != name {
-				held = append(held, fmt.Sprintf("%s on %s is in %s", r.Netdev.Name, nodeName(rig, e), m))
+				held = append(held, fmt.Sprintf("%s on %s is in %s", r.Netdev.Name, rig.NameOf(e), m))
 			}
 		}
 	}
@@ -326,7 +326,7 @@ func looks(r steps.Result, rep *report) (facts [2]map[string]string, ok bool) {
 			}
 		}
 		if i < 0 {
-			rep.add(steps.Inconclusive, "nothing looked at the change on %s", nodeName(r.Rig, e))
+			rep.add(steps.Inconclusive, "nothing looked at the change on %s", r.Rig.NameOf(e))
 			ok = false
 			continue
 		}
@@ -381,11 +381,11 @@ func pings(rig steps.Rig, facts [2]map[string]string, rep *report) (ok, asked in
 				continue
 			}
 			asked++
-			rep.show(nodeName(rig, e)+" "+name, answer, "", nil)
+			rep.show(rig.NameOf(e)+" "+name, answer, "", nil)
 			if answer == "ok" {
 				ok++
 			} else {
-				rep.add(steps.Fail, "no answer over %s from %s", way, nodeName(rig, e))
+				rep.add(steps.Fail, "no answer over %s from %s", way, rig.NameOf(e))
 			}
 		}
 		mute = mute || asked == before
@@ -415,13 +415,13 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			n++
-			rep.show(nodeName(r.Rig, e)+" "+d.Name+" MTU", d.MTU, "bytes", nil)
+			rep.show(r.Rig.NameOf(e)+" "+d.Name+" MTU", d.MTU, "bytes", nil)
 			if strconv.Itoa(d.MTU) != want {
-				rep.add(steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, nodeName(r.Rig, e), d.MTU, orUnknown(want))
+				rep.add(steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, r.Rig.NameOf(e), d.MTU, orUnknown(want))
 			}
 		}
 		for _, rail := range after.Nodes[e].Rails {
-			rep.show(nodeName(r.Rig, e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
+			rep.show(r.Rig.NameOf(e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
 		}
 	}
 	if ok, asked := pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
@@ -440,7 +440,7 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	for _, e := range steps.Ends {
-		node, f := nodeName(r.Rig, e), facts[e]
+		node, f := r.Rig.NameOf(e), facts[e]
 		for _, name := range []string{"mode", "hash policy", "slaves", "MII", "address", "MTU"} {
 			rep.show(node+" "+name, orUnknown(f[name]), "", nil)
 		}
@@ -485,14 +485,14 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	after := r.Changed.After
 	for _, e := range steps.Ends {
-		rep.show(nodeName(r.Rig, e)+" bonds", orUnknown(facts[e]["bonds"]), "", nil)
+		rep.show(r.Rig.NameOf(e)+" bonds", orUnknown(facts[e]["bonds"]), "", nil)
 		for _, rail := range after.Nodes[e].Rails {
-			rep.show(nodeName(r.Rig, e)+" "+rail.Netdev.Name, fmt.Sprintf("%s, MTU %d, %s, GID index %d", orNone(rail.Addr), rail.Netdev.MTU, orUnknown(rail.State), rail.GIDIndex), "", nil)
+			rep.show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, fmt.Sprintf("%s, MTU %d, %s, GID index %d", orNone(rail.Addr), rail.Netdev.MTU, orUnknown(rail.State), rail.GIDIndex), "", nil)
 			switch {
 			case rail.Netdev.Master != "":
-				rep.add(steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, nodeName(r.Rig, e), rail.Netdev.Master)
+				rep.add(steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, r.Rig.NameOf(e), rail.Netdev.Master)
 			case rail.Addr == "" && !r.Changed.Undone && rail.Netdev.Carrier:
-				rep.add(steps.Warn, "%s on %s has no address: railbench did not make this bond and doesn't know what was there before; rail-ips gives it one", rail.Netdev.Name, nodeName(r.Rig, e))
+				rep.add(steps.Warn, "%s on %s has no address: railbench did not make this bond and doesn't know what was there before; rail-ips gives it one", rail.Netdev.Name, r.Rig.NameOf(e))
 			}
 		}
 	}
@@ -503,7 +503,7 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		held = held || slices.ContainsFunc(r.Rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
 		if name := emptyBond(after, e); name != "" {
-			rep.at(r.Rig, e, steps.Warn, "%s on %s is there still, and holds nothing", name, nodeName(r.Rig, e))
+			rep.at(r.Rig, e, steps.Warn, "%s on %s is there still, and holds nothing", name, r.Rig.NameOf(e))
 		}
 	}
 	if !held {
@@ -554,10 +554,10 @@ func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	for _, e := range steps.Ends {
-		rep.show(nodeName(r.Rig, e)+" bonds", orUnknown(facts[e]["bonds"]), "", nil)
-		rep.show(nodeName(r.Rig, e)+" changes left", orUnknown(facts[e]["changes left"]), "", nil)
+		rep.show(r.Rig.NameOf(e)+" bonds", orUnknown(facts[e]["bonds"]), "", nil)
+		rep.show(r.Rig.NameOf(e)+" changes left", orUnknown(facts[e]["changes left"]), "", nil)
 		if left := facts[e]["changes left"]; left != "none" {
-			rep.add(steps.Warn, "%s keeps the way back of another change: %s; was it made from another machine? railbench undo there takes it back", nodeName(r.Rig, e), orUnknown(left))
+			rep.add(steps.Warn, "%s keeps the way back of another change: %s; was it made from another machine? railbench undo there takes it back", r.Rig.NameOf(e), orUnknown(left))
 		}
 	}
 	return rep.verdict("everything that railbench changed is back: addresses, MTUs, MACs, bonds and routes are as they were captured, on both nodes")
@@ -604,11 +604,11 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case !ran:
 		case !o.Exit.OK():
-			rep.add(steps.Fail, "netplan on %s does not take the file: %s", nodeName(r.Rig, e), lastLine(o.Text))
+			rep.add(steps.Fail, "netplan on %s does not take the file: %s", r.Rig.NameOf(e), lastLine(o.Text))
 		case !strings.Contains(o.Text, "bonds:"):
-			rep.add(steps.Inconclusive, "the file was not shown on %s", nodeName(r.Rig, e))
+			rep.add(steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
 		default:
-			rep.show(nodeName(r.Rig, e)+" netplan", "takes the file", "", nil)
+			rep.show(r.Rig.NameOf(e)+" netplan", "takes the file", "", nil)
 		}
 	}
 	if !ok {

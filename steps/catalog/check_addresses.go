@@ -163,7 +163,7 @@ func judgeAddressConflict(c steps.Cell, r steps.Result) steps.Verdict {
 	all := printed(facts)
 	n := 0
 	for _, e := range steps.Ends {
-		node, there := nodeName(r.Rig, e), nodeName(r.Rig, e.Other())
+		node, there := r.Rig.NameOf(e), r.Rig.NameOf(e.Other())
 		for _, rail := range r.Rig.Nodes[e].Rails {
 			rep.show(node+" "+rail.Netdev.Name, orNone(joined(all[e][rail.Netdev.Name])), "", nil)
 			n += len(all[e][rail.Netdev.Name])
@@ -199,7 +199,7 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		var ips, devs []string
 		for _, c := range conflicts(rig, e, all) {
 			if !c.stray {
-				unsure = fmt.Sprintf("%s (%s) and %s (%s) on %s are in one subnet, and which of them should not be is yours to say: ip addr del ADDRESS dev INTERFACE", c.netdevs[0], c.addrs[0], c.netdevs[1], c.addrs[1], nodeName(rig, e))
+				unsure = fmt.Sprintf("%s (%s) and %s (%s) on %s are in one subnet, and which of them should not be is yours to say: ip addr del ADDRESS dev INTERFACE", c.netdevs[0], c.addrs[0], c.netdevs[1], c.addrs[1], rig.NameOf(e))
 				continue
 			}
 			if ip := c.netdevs[1] + "=" + c.addrs[1].String(); !slices.Contains(ips, ip) {
@@ -233,14 +233,14 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	all := probed(after)
 	for _, e := range steps.Ends {
 		for _, rail := range after.Nodes[e].Rails {
-			rep.show(nodeName(r.Rig, e)+" "+rail.Netdev.Name, orNone(joined(all[e][rail.Netdev.Name])), "", nil)
+			rep.show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, orNone(joined(all[e][rail.Netdev.Name])), "", nil)
 		}
 		for _, x := range conflicts(after, e, all) {
 			grade := steps.Warn
 			if x.stray {
 				grade = steps.Fail
 			}
-			rep.at(r.Rig, e, grade, "%s (%s) and %s (%s) on %s are in one subnet still", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], nodeName(r.Rig, e))
+			rep.at(r.Rig, e, grade, "%s (%s) and %s (%s) on %s are in one subnet still", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], r.Rig.NameOf(e))
 		}
 	}
 	if len(after.Pairs) < len(r.Rig.Pairs) {
@@ -285,7 +285,7 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 				why = taken(rig, all, addr, subnet)
 			}
 			if why != "" {
-				refuse = fmt.Sprintf("%s on %s needs an address in %s: %s", d.Name, nodeName(rig, e), subnet.Masked(), why)
+				refuse = fmt.Sprintf("%s on %s needs an address in %s: %s", d.Name, rig.NameOf(e), subnet.Masked(), why)
 				continue
 			}
 			if rail.Addr != "" {
@@ -370,7 +370,7 @@ func taken(rig steps.Rig, all [2]addresses, addr netip.Addr, subnet netip.Prefix
 		for _, d := range rig.Nodes[e].Netdevs {
 			for _, a := range all[e][d.Name] {
 				if a.Addr() == addr {
-					return fmt.Sprintf("%s is in use, on %s of %s. Say another with -p RAIL_ADDRESS=ADDRESS", addr, d.Name, nodeName(rig, e))
+					return fmt.Sprintf("%s is in use, on %s of %s. Say another with -p RAIL_ADDRESS=ADDRESS", addr, d.Name, rig.NameOf(e))
 				}
 			}
 		}
@@ -420,14 +420,14 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 			if rail.Netdev.Up || !wanted(r.Rig, e, i) {
 				continue
 			}
-			where := rail.Netdev.Name + " on " + nodeName(r.Rig, e)
+			where := rail.Netdev.Name + " on " + r.Rig.NameOf(e)
 			at := slices.IndexFunc(r.Changed.After.Nodes[e].Rails, func(x steps.Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
 			if at < 0 {
 				rep.at(r.Rig, e, steps.Fail, "%s is gone", where)
 				continue
 			}
 			now := r.Changed.After.Nodes[e].Rails[at]
-			rep.show(nodeName(r.Rig, e)+" "+now.Dev, fmt.Sprintf("%s, %s", orUnknown(now.State), orNone(now.Addr)), "", nil)
+			rep.show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", orUnknown(now.State), orNone(now.Addr)), "", nil)
 			switch {
 			case !now.Netdev.Up:
 				rep.at(r.Rig, e, steps.Fail, "%s is off still", where)

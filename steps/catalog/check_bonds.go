@@ -23,12 +23,12 @@ func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		holds[e] = map[string][]string{}
 		if facts[e]["interfaces in another"] == "" {
-			rep.at(rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are in another", nodeName(rig, e))
+			rep.at(rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are in another", rig.NameOf(e))
 			continue
 		}
 		for _, rail := range rig.Nodes[e].Rails {
 			master := facts[e][rail.Netdev.Name+" is in"]
-			rep.show(nodeName(rig, e)+" "+rail.Netdev.Name+" is in", orNothing(master), "", nil)
+			rep.show(rig.NameOf(e)+" "+rail.Netdev.Name+" is in", orNothing(master), "", nil)
 			rails++
 			if master != "" && !slices.Contains(holds[e][master], rail.Netdev.Name) {
 				holds[e][master] = append(holds[e][master], rail.Netdev.Name)
@@ -37,7 +37,7 @@ func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for _, e := range steps.Ends {
 		for _, master := range sortedNames(holds[e]) {
-			node, there := nodeName(rig, e), nodeName(rig, e.Other())
+			node, there := rig.NameOf(e), rig.NameOf(e.Other())
 			held := and(holds[e][master])
 			switch {
 			case facts[e][master+" is"] == "no bond":
@@ -74,7 +74,7 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 	var with [2][]string // bonds that hold rails
 	modules := ""        // where a bond could not be made
 	for _, e := range steps.Ends {
-		node, f := nodeName(rig, e), facts[e]
+		node, f := rig.NameOf(e), facts[e]
 		if f["bonds"] == "" {
 			rep.at(rig, e, steps.Inconclusive, "%s doesn't tell its bonds", node)
 			continue
@@ -105,13 +105,13 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for _, e := range steps.Ends {
 		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
-			rep.at(rig, e, steps.Fail, "%s on %s has no bond at its other end: what goes over its second link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither", and(with[e]), nodeName(rig, e), nodeName(rig, e.Other()))
+			rep.at(rig, e, steps.Fail, "%s on %s has no bond at its other end: what goes over its second link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither", and(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
 	if len(with[0]) > 0 && len(with[1]) > 0 {
 		a, b := facts[0][with[0][0]+" mode"], facts[1][with[1][0]+" mode"]
 		if a != b {
-			rep.add(steps.Warn, "the two ends bond in different modes: %s on %s and %s on %s", firstWord(a), nodeName(rig, steps.Here), firstWord(b), nodeName(rig, steps.Peer))
+			rep.add(steps.Warn, "the two ends bond in different modes: %s on %s and %s on %s", firstWord(a), rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
 		}
 		return rep.verdict(fmt.Sprintf("%s on both nodes is whole: %s, its links are up and watched", with[0][0], firstWord(a)))
 	}
@@ -119,7 +119,7 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *report) {
-	node, mode := nodeName(rig, e), firstWord(f[bond+" mode"])
+	node, mode := rig.NameOf(e), firstWord(f[bond+" mode"])
 	if len(slaves) == 1 {
 		rep.at(rig, e, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer than the link", bond, node, slaves[0])
 	}
@@ -153,7 +153,7 @@ func judgeRoceLAG(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	functions, told := 0, 0
 	for _, e := range steps.Ends {
-		node, f := nodeName(r.Rig, e), facts[e]
+		node, f := r.Rig.NameOf(e), facts[e]
 		names := f["interfaces of such adapters"]
 		if names == "" {
 			rep.at(r.Rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are an mlx5 adapter's", node)
@@ -205,7 +205,7 @@ func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
 	rig := r.Rig
 	active, blind := 0, false
 	for _, e := range steps.Ends {
-		node, f := nodeName(rig, e), facts[e]
+		node, f := rig.NameOf(e), facts[e]
 		devices := f["RDMA devices"]
 		switch devices {
 		case "":
@@ -258,7 +258,7 @@ func checkSameDevices(rig steps.Rig, rep *report) {
 			}
 		}
 		if lacks != nil {
-			rep.at(rig, e.Other(), steps.Warn, "%s has %s and %s has not, so there is no rail between them: the driver may have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters differ", nodeName(rig, e), and(lacks), nodeName(rig, e.Other()))
+			rep.at(rig, e.Other(), steps.Warn, "%s has %s and %s has not, so there is no rail between them: the driver may have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters differ", rig.NameOf(e), and(lacks), rig.NameOf(e.Other()))
 		}
 	}
 }
@@ -273,7 +273,7 @@ func afterColon(s string) string {
 // checkVerbs: the library sees the devices that the kernel has. blind says that
 // nobody could tell.
 func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *report) (blind bool) {
-	node, seen := nodeName(rig, e), f["devices that programs see"]
+	node, seen := rig.NameOf(e), f["devices that programs see"]
 	files := f["device files that may be opened"]
 	rep.show(node+" device files that may be opened", orUnknown(files), "", nil)
 	rep.show(node+" devices that programs see", orUnknown(seen), "", nil)

@@ -21,7 +21,7 @@ func readTwice(c steps.Cell, r steps.Result, rep *report) (was, is [2]parse.Read
 	for _, e := range steps.Ends {
 		n := len(read[e])
 		if n < 2 || read[e][n-1].Clock <= read[e][0].Clock {
-			rep.at(r.Rig, e, steps.Inconclusive, "the counters on %s were not read twice", nodeName(r.Rig, e))
+			rep.at(r.Rig, e, steps.Inconclusive, "the counters on %s were not read twice", r.Rig.NameOf(e))
 			continue
 		}
 		was[e], is[e] = read[e][0], read[e][n-1]
@@ -56,7 +56,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	counting, standing := 0, 0
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		var missing, silent []string
 		for _, rail := range r.Rig.Nodes[e].Rails {
 			if rail.PCI.Addr == "" {
@@ -117,7 +117,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	var busy []string
 	var ends []steps.End
 	for _, e := range steps.Ends {
-		node, seconds := nodeName(r.Rig, e), is[e].Clock-was[e].Clock
+		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
 		for _, rail := range r.Rig.Nodes[e].Rails {
 			rate, known := moves(rail, was[e], is[e], seconds)
 			if !known {
@@ -140,7 +140,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	if busy != nil {
 		note := finding{grade: steps.Warn, text: fmt.Sprintf("While nothing of railbench runs there are %s. Every test there, and behind the same PCIe link, is slower by that: end it, or wait", and(busy))}
 		if len(slices.Compact(ends)) == 1 {
-			note.node = nodeName(r.Rig, ends[0])
+			note.node = r.Rig.NameOf(ends[0])
 		}
 		rep.note(note)
 	}
@@ -271,7 +271,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	looked, still := 0, 0
 	for _, e := range steps.Ends {
-		node, seconds := nodeName(r.Rig, e), is[e].Clock-was[e].Clock
+		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
 		var sick []growth
 		for _, rail := range r.Rig.Nodes[e].Rails {
 			g := growth{devs: []string{rail.Dev}}
@@ -338,7 +338,7 @@ func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, s := range r.Stages {
 		for _, o := range s.Outputs {
 			if o.Ran && o.Exit.Code == busyStatus && strings.Contains(o.Text, "busy: ") {
-				if node := nodeName(r.Rig, o.End); !slices.Contains(busy, node) {
+				if node := r.Rig.NameOf(o.End); !slices.Contains(busy, node) {
 					busy = append(busy, node)
 				}
 			}

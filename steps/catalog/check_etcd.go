@@ -21,7 +21,7 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var good []string
 	for _, e := range steps.Ends {
-		f, node := facts[e], nodeName(r.Rig, e)
+		f, node := facts[e], r.Rig.NameOf(e)
 		for _, what := range []string{"enabled", "service", "container", "listens", "answer"} {
 			if f[what] != "" {
 				rep.show(node+" etcd "+what, f[what], "", nil)
@@ -43,9 +43,9 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 		case f["listens"] == "":
 			rep.at(r.Rig, e, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port 2379): nixlbench by hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node, and(there), ownEtcd)
 		case answers && onLoopback(f["listens"]) && pointsTo(facts[e.Other()], r.Rig, e):
-			rep.at(r.Rig, e, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach it there: nixlbench on %s can't; let it listen on a rail's address, or leave it to railbench", node, nodeName(r.Rig, e.Other()), nodeName(r.Rig, e.Other()))
+			rep.at(r.Rig, e, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach it there: nixlbench on %s can't; let it listen on a rail's address, or leave it to railbench", node, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()))
 		case answers && onLoopback(f["listens"]):
-			good = append(good, fmt.Sprintf("the etcd on %s answers, on loopback only: nixlbench by hand on %s can't reach it, and no cell needs to", node, nodeName(r.Rig, e.Other())))
+			good = append(good, fmt.Sprintf("the etcd on %s answers, on loopback only: nixlbench by hand on %s can't reach it, and no cell needs to", node, r.Rig.NameOf(e.Other())))
 		case answers:
 			good = append(good, fmt.Sprintf("the etcd on %s answers", node))
 		case f["answer"] == "" && len(there) == 0:
@@ -127,7 +127,7 @@ func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var unseen, clean []string
 	for _, e := range steps.Ends {
-		f, node := facts[e], nodeName(r.Rig, e)
+		f, node := facts[e], r.Rig.NameOf(e)
 		rep.show(node+" etcd", orUnknown(f["etcd"]), "", nil)
 		if f["etcd"] == "none" {
 			continue
@@ -179,7 +179,7 @@ func judgeDeleteKeys(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var said []string
 	for _, e := range steps.Ends {
-		f, node := facts[e], nodeName(r.Rig, e)
+		f, node := facts[e], r.Rig.NameOf(e)
 		rep.show(node+" etcd", orUnknown(f["etcd"]), "", nil)
 		if f["etcd"] == "none" {
 			continue

@@ -24,7 +24,7 @@ func judgeFirewall(c steps.Cell, r steps.Result) steps.Verdict {
 	var unread, read, none []string
 	why := ""
 	for _, e := range steps.Ends {
-		f, node := facts[e], nodeName(r.Rig, e)
+		f, node := facts[e], r.Rig.NameOf(e)
 		for _, s := range []string{"ufw", "firewalld", "nftables"} {
 			if f["service "+s] == "active" {
 				rep.show(node+" service "+s, "active", "", nil)

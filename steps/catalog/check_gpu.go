@@ -37,7 +37,7 @@ func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
 	var told []string
 	none := 0
 	for _, e := range steps.Ends {
-		node, gpu := nodeName(r.Rig, e), read[e].GPU
+		node, gpu := r.Rig.NameOf(e), read[e].GPU
 		pci, undriven := cards(read[e])
 		rep.show(node+" GPUs on the PCI bus", or(strings.Join(pci, ", "), "none"), "", nil)
 		switch {
@@ -77,7 +77,7 @@ func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
 	case none == 1:
 		rep.add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be moved from %s", and(told))
 	case a != "" && b != "" && a != b:
-		rep.add(steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a, nodeName(r.Rig, steps.Here), b, nodeName(r.Rig, steps.Peer))
+		rep.add(steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer))
 	}
 	return rep.verdict(fmt.Sprintf("the GPUs' driver %s answers: %s", a, and(told)), "heat slows none of them")
 }
@@ -101,7 +101,7 @@ func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
 	var staged, direct []string
 	none := 0
 	for _, e := range steps.Ends {
-		node, h := nodeName(r.Rig, e), read[e]
+		node, h := r.Rig.NameOf(e), read[e]
 		rep.show(node+" nvidia_peermem", orUnknown(h.Facts["nvidia_peermem"]), "", nil)
 		rep.show(node+" dma-buf in verbs", orUnknown(h.Facts["dma-buf in verbs"]), "", nil)
 		if len(h.GPU.Rows) == 0 {
@@ -133,7 +133,7 @@ func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
 	case 1:
 		for _, e := range steps.Ends {
 			if len(read[e].GPU.Rows) == 0 {
-				rep.at(r.Rig, e, steps.Warn, "%s has no GPU with a driver and %s has one: GPU memory can't be moved between the two. See the check of the GPU's driver", nodeName(r.Rig, e), nodeName(r.Rig, e.Other()))
+				rep.at(r.Rig, e, steps.Warn, "%s has no GPU with a driver and %s has one: GPU memory can't be moved between the two. See the check of the GPU's driver", r.Rig.NameOf(e), r.Rig.NameOf(e.Other()))
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var how, refused []string
 	for _, e := range steps.Ends {
-		node, h := nodeName(r.Rig, e), read[e]
+		node, h := r.Rig.NameOf(e), read[e]
 		state, lock := orUnknown(h.Facts["secure boot"]), locked(h.Facts["lockdown"])
 		strict := state == "enabled" || lock != "none"
 		rep.show(node+" secure boot", state+", lockdown "+lock, "", nil)
@@ -222,7 +222,7 @@ func judgeBAR1(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var fits, without []string
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		bytes, err := strconv.ParseFloat(read[e].Facts["registration"], 64)
 		if err != nil || bytes <= 0 {
 			rep.at(r.Rig, e, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is no number of bytes", read[e].Facts["registration"])

@@ -99,7 +99,7 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 	links, soft := 0, 0
 	var kinds, shared []string
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		byHalf := map[string][]pcieLink{}
 		for _, dev := range sortedNames(facts[e]) {
 			text := facts[e][dev]
@@ -160,7 +160,7 @@ func judgeHalf(rig steps.Rig, e steps.End, links []pcieLink, rep *report) {
 	if slot := pcieGbps(l.slot, l.wired); slot > 0 && slot <= 1.01*got {
 		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", probe.Slot(l.slot, l.wired))
 	}
-	rep.at(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at %.0f Gb/s. %s", and(devs(links)), nodeName(rig, e),
+	rep.at(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at %.0f Gb/s. %s", and(devs(links)), rig.NameOf(e),
 		l.half, probe.Slot(l.gtps, l.width), probe.Slot(l.most, l.best), got, why)
 }
 
@@ -178,7 +178,7 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 	var devices [2][]string
 	adapters := 0
 	for _, e := range steps.Ends {
-		node, facts := nodeName(r.Rig, e), read[e].Facts
+		node, facts := r.Rig.NameOf(e), read[e].Facts
 		with := map[string]bool{} // PCI functions that have an RDMA device
 		var lost, bare, functions []string
 		for _, name := range sortedNames(facts) {
@@ -222,7 +222,7 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if a, b := len(devices[0]), len(devices[1]); a != b {
-		rep.add(steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't use", nodeName(r.Rig, steps.Here), a, nodeName(r.Rig, steps.Peer), b)
+		rep.add(steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't use", r.Rig.NameOf(steps.Here), a, r.Rig.NameOf(steps.Peer), b)
 	}
 	note := "every function of a ConnectX has its driver"
 	if adapters == 0 {
@@ -297,7 +297,7 @@ func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
 	var refused []string
 	lines := 0
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		if !logRead(read[e]) {
 			refused = append(refused, node)
 			continue
@@ -327,7 +327,7 @@ func hasAdapter(rig steps.Rig) bool {
 
 // judgeAdapterLog reads one node's log. What counts of a cable is the last word.
 func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *report) {
-	node := nodeName(rig, e)
+	node := rig.NameOf(e)
 	short := map[string]int{} // watts, by PCI function
 	cable := map[string]parse.KernelEvent{}
 	for _, l := range log {
@@ -374,7 +374,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 func carriesRail(rig steps.Rig, e steps.End, pci string) bool {
 	for i, rail := range rig.Nodes[e].Rails {
 		if rail.PCI.Addr == pci {
-			return inUse(rig, e, i)
+			return rig.InUse(e, i)
 		}
 	}
 	return false
@@ -397,7 +397,7 @@ func judgeAdapterTemperature(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var silent, told []string
 	for _, e := range steps.Ends {
-		node, hottest, where := nodeName(r.Rig, e), 0.0, ""
+		node, hottest, where := r.Rig.NameOf(e), 0.0, ""
 		for _, pci := range sortedNames(facts[e]) {
 			if pci == "adapters" {
 				continue

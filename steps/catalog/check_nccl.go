@@ -18,7 +18,7 @@ func judgeNCCLSettings(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	n := 0
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		for _, s := range settingsIn(facts[e], "NCCL_") {
 			n++
 			rep.show(fmt.Sprintf("%s %s in %s", node, s.name, s.where), s.value, "", nil)

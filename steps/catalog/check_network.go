@@ -45,7 +45,7 @@ func allTell(rig steps.Rig, facts [2]map[string]string, what string, rep *report
 	for _, e := range steps.Ends {
 		for _, rail := range rig.Nodes[e].Rails {
 			if facts[e][rail.Netdev.Name+" "+what] == "" {
-				rep.at(rig, e, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev, orUnknown(rail.Netdev.Name), nodeName(rig, e))
+				rep.at(rig, e, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev, orUnknown(rail.Netdev.Name), rig.NameOf(e))
 				ok = false
 			}
 		}
@@ -67,11 +67,11 @@ func counterpart(rig steps.Rig, e steps.End, rail int) int {
 
 // wanted says that a rail is meant to carry something, as seen from either end.
 func wanted(rig steps.Rig, e steps.End, rail int) bool {
-	if inUse(rig, e, rail) {
+	if rig.InUse(e, rail) {
 		return true
 	}
 	other := counterpart(rig, e, rail)
-	return other >= 0 && inUse(rig, e.Other(), other)
+	return other >= 0 && rig.InUse(e.Other(), other)
 }
 
 // freshBootSeconds is how long after a boot a node is worth a second look.
@@ -82,8 +82,8 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep report
 	for _, e := range steps.Ends {
 		if why := r.Rig.Nodes[e].Err; why != "" {
-			rep.show(nodeName(r.Rig, e)+" answers", false, "", nil)
-			rep.at(r.Rig, e, steps.Fail, "%s can't be looked at, and without it nothing else can: %s", nodeName(r.Rig, e), why)
+			rep.show(r.Rig.NameOf(e)+" answers", false, "", nil)
+			rep.at(r.Rig, e, steps.Fail, "%s can't be looked at, and without it nothing else can: %s", r.Rig.NameOf(e), why)
 		}
 	}
 	if len(rep.findings) > 0 {
@@ -95,7 +95,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var ups []string
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		up, err := strconv.Atoi(facts[e]["seconds up"])
 		if err != nil {
 			rep.at(r.Rig, e, steps.Inconclusive, "%s does not say how long it has been up", node)
@@ -139,7 +139,7 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 	dark := map[port][]string{}
 	var order []port
 	for _, e := range steps.Ends {
-		node := nodeName(rig, e)
+		node := rig.NameOf(e)
 		if len(rig.Nodes[e].Rails) == 0 {
 			rep.at(rig, e, steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
 		}
@@ -178,7 +178,7 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 		case both:
 			rep.add(steps.Fail, "%s have no carrier on either node: the cable of port %d is out, or broken. Plug it in at both ends until it clicks, or try another one", and(dark[p]), p.no)
 		default:
-			rep.at(rig, p.end, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check the cable at both ends", haveOrHas(dark[p]), nodeName(rig, p.end))
+			rep.at(rig, p.end, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check the cable at both ends", haveOrHas(dark[p]), rig.NameOf(p.end))
 		}
 		said[p] = true
 	}
@@ -214,7 +214,7 @@ func judgeRailAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	addressed := 0
 	for _, e := range steps.Ends {
-		node := nodeName(rig, e)
+		node := rig.NameOf(e)
 		for i, rail := range rig.Nodes[e].Rails {
 			name := rail.Netdev.Name
 			own := addressesOf(facts[e], name)
@@ -242,16 +242,16 @@ func judgeRailAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]string, rep *report) {
-	rail, node := rig.Nodes[e].Rails[i], nodeName(rig, e)
+	rail, node := rig.Nodes[e].Rails[i], rig.NameOf(e)
 	own := addressesOf(facts[e], rail.Netdev.Name)
 	j := counterpart(rig, e, i)
 	if j < 0 {
 		if len(own) == 0 {
-			rep.at(rig, e, steps.Warn, "%s on %s has a link and no address, and %s has no %s", rail.Netdev.Name, node, nodeName(rig, e.Other()), rail.Dev)
+			rep.at(rig, e, steps.Warn, "%s on %s has a link and no address, and %s has no %s", rail.Netdev.Name, node, rig.NameOf(e.Other()), rail.Dev)
 		}
 		return
 	}
-	twin, there := rig.Nodes[e.Other()].Rails[j], nodeName(rig, e.Other())
+	twin, there := rig.Nodes[e.Other()].Rails[j], rig.NameOf(e.Other())
 	theirs := addressesOf(facts[e.Other()], twin.Netdev.Name)
 	switch {
 	case twin.Netdev.Master != "":

@@ -39,7 +39,7 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *report) (run nixlRun, v *steps
 		}
 		return run, over(rep.verdict())
 	case run.init.Role != "initiator" || target.Role != "target":
-		rep.add(steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run it again", nodeName(r.Rig, steps.Here), nodeName(r.Rig, steps.Peer))
+		rep.add(steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run it again", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 		return run, over(rep.verdict())
 	case !complete(run.init, rep):
 		return run, over(rep.verdict())

@@ -46,7 +46,7 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 	for i, p := range rig.Pairs {
 		for _, e := range steps.Ends {
 			own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
-			node, there := nodeName(rig, e), nodeName(rig, e.Other())
+			node, there := rig.NameOf(e), rig.NameOf(e.Other())
 			mac := facts[e][own.Netdev.Name+" neighbour "+other.Addr]
 			if mac == "" {
 				rep.show(fmt.Sprintf("%s learnt for %s", node, other.Addr), "nothing: no answer", "", nil)
@@ -63,7 +63,7 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		for _, x := range conflicts(rig, e, all) {
 			if x.netdevs[0] != x.netdevs[1] && !x.shielded(facts[e]) {
-				rep.at(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and each answers for the other's address (arp_ignore is 0): %s may learn either. Give each a subnet of its own", x.netdevs[0], x.netdevs[1], nodeName(rig, e), nodeName(rig, e.Other()))
+				rep.at(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and each answers for the other's address (arp_ignore is 0): %s may learn either. Give each a subnet of its own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), rig.NameOf(e.Other()))
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func judgeDuplicateIP(c steps.Cell, r steps.Result) steps.Verdict {
 		n++
 		var words []string
 		for _, p := range at {
-			words = append(words, p.netdev+" of "+nodeName(rig, p.end))
+			words = append(words, p.netdev+" of "+rig.NameOf(p.end))
 		}
 		rep.show(a.String(), and(words), "", nil)
 		switch {
@@ -160,12 +160,12 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *report) (asked 
 			}
 			netdev, addr, _ := strings.Cut(pair, "=")
 			answer := facts[e][name]
-			rep.show(nodeName(rig, e)+" "+name, answer, "", nil)
+			rep.show(rig.NameOf(e)+" "+name, answer, "", nil)
 			switch answer {
 			case "nobody else":
 				asked++
 			case "somebody else":
-				rep.at(rig, e, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: one of the two has to give it up", netdev, addr, nodeName(rig, e))
+				rep.at(rig, e, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: one of the two has to give it up", netdev, addr, rig.NameOf(e))
 			}
 		}
 	}
@@ -203,15 +203,15 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 		var mtu [2]string
 		for _, e := range steps.Ends {
 			mtu[e] = facts[e][ends[e].Netdev.Name+" MTU"]
-			rep.show(nodeName(rig, e)+" "+ends[e].Netdev.Name+" MTU", mtu[e], "bytes", &steps.Expected{From: "the other end: " + facts[e.Other()][ends[e.Other()].Netdev.Name+" MTU"]})
+			rep.show(rig.NameOf(e)+" "+ends[e].Netdev.Name+" MTU", mtu[e], "bytes", &steps.Expected{From: "the other end: " + facts[e.Other()][ends[e.Other()].Netdev.Name+" MTU"]})
 		}
 		switch {
 		case mtu[0] != mtu[1]:
 			differ[here.Netdev.Name] = true
 			rep.add(steps.Fail, "%s has an MTU of %s on %s, and of %s on %s: what is larger than the smaller one is dropped without a word, and TCP comes to near zero. Set both alike, which is what the cell mtu does",
-				here.Netdev.Name, mtu[0], nodeName(rig, steps.Here), mtu[1], nodeName(rig, steps.Peer))
+				here.Netdev.Name, mtu[0], rig.NameOf(steps.Here), mtu[1], rig.NameOf(steps.Peer))
 		case here.MTU != peer.MTU && here.MTU > 0 && peer.MTU > 0 && here.State == "ACTIVE" && peer.State == "ACTIVE":
-			rep.add(steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the interfaces: RDMA takes the smaller one", here.Dev, here.MTU, nodeName(rig, steps.Here), peer.MTU, nodeName(rig, steps.Peer))
+			rep.add(steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the interfaces: RDMA takes the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU, rig.NameOf(steps.Peer))
 		}
 	}
 	tried := 0
@@ -223,14 +223,14 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 			own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
 			way := own.Netdev.Name + "=" + other.Addr
 			large, small := facts[e]["large ping "+way], facts[e]["small ping "+way]
-			rep.show(nodeName(rig, e)+" full packet over "+way, orUnknown(large), "", nil)
+			rep.show(rig.NameOf(e)+" full packet over "+way, orUnknown(large), "", nil)
 			switch {
 			case large == "" || small == "":
-				rep.at(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name, nodeName(rig, e))
+				rep.at(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name, rig.NameOf(e))
 			case large == "ok":
 				tried++
 			case small == "ok":
-				rep.at(rig, e, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of that size get lost while small ones arrive. Something on the way takes less: a switch, or an adapter that was changed while it ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], nodeName(rig, e))
+				rep.at(rig, e, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of that size get lost while small ones arrive. Something on the way takes less: a switch, or an adapter that was changed while it ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], rig.NameOf(e))
 			}
 		}
 	}
@@ -252,7 +252,7 @@ func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *report) {
 			bond := rail.Netdev.Master
 			own, its := facts[e][rail.Netdev.Name+" MTU"], facts[e][bond+" MTU"]
 			if bond != "" && its != "" && own != its {
-				rep.at(rig, e, steps.Fail, "%s has an MTU of %s and its bond %s has %s, on %s: set the bond's, which its links follow", rail.Netdev.Name, own, bond, its, nodeName(rig, e))
+				rep.at(rig, e, steps.Fail, "%s has an MTU of %s and its bond %s has %s, on %s: set the bond's, which its links follow", rail.Netdev.Name, own, bond, its, rig.NameOf(e))
 			}
 		}
 	}
@@ -292,16 +292,16 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, e := range steps.Ends {
 			rail, why := r.Rig.Rail(p, e), ""
 			if index[e], why = resolve(tables[e], rail); index[e] < 0 {
-				rep.at(r.Rig, e, steps.Fail, "rail %d (%s) has no GID to use on %s: %s. Switch its interface off and on again, or reload the driver, if no bond has it", i+1, rail.Dev, nodeName(r.Rig, e), why)
+				rep.at(r.Rig, e, steps.Fail, "rail %d (%s) has no GID to use on %s: %s. Switch its interface off and on again, or reload the driver, if no bond has it", i+1, rail.Dev, r.Rig.NameOf(e), why)
 				continue
 			}
-			rep.show(fmt.Sprintf("%s %s RoCE v2 GID of %s", nodeName(r.Rig, e), rail.Dev, rail.Addr), fmt.Sprintf("index %d, of %s", index[e], orUnknown(rail.Netdev.Name)), "", nil)
+			rep.show(fmt.Sprintf("%s %s RoCE v2 GID of %s", r.Rig.NameOf(e), rail.Dev, rail.Addr), fmt.Sprintf("index %d, of %s", index[e], orUnknown(rail.Netdev.Name)), "", nil)
 		}
 		switch {
 		case index[0] < 0 || index[1] < 0:
 		case index[0] != index[1]:
 			rep.add(steps.Warn, "rail %d (%s) has its GID at index %d on %s and at %d on %s. railbench looks up each end; by hand pass -x %d on %s and -x %d on %s, and no one number for both", i+1, r.Rig.Rail(p, steps.Here).Dev,
-				index[0], nodeName(r.Rig, steps.Here), index[1], nodeName(r.Rig, steps.Peer), index[0], nodeName(r.Rig, steps.Here), index[1], nodeName(r.Rig, steps.Peer))
+				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer), index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		default:
 			found = append(found, fmt.Sprintf("rail %d %d", i+1, index[0]))
 		}
@@ -317,7 +317,7 @@ func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		for _, name := range []string{"default routes", "default routes of IPv6"} {
 			text := facts[e][name]
 			rep.show(node+" "+name, orUnknown(text), "", nil)
@@ -329,7 +329,7 @@ func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
 				switch {
 				case !carries(r.Rig, e, route.dev):
 				case i == 0:
-					rep.at(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to %s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del default dev %s takes it away", node, route.dev, nodeName(r.Rig, e.Other()), nodeName(r.Rig, e.Other()), route.dev)
+					rep.at(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to %s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del default dev %s takes it away", node, route.dev, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()), route.dev)
 				default:
 					rep.at(r.Rig, e, steps.Warn, "%s has a second default route over %s, a rail: it is taken when the first one goes. ip route del default dev %s takes it away", node, route.dev, route.dev)
 				}

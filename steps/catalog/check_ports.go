@@ -52,7 +52,7 @@ func judgeTestPorts(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var ports, notes []string
 	for _, e := range steps.Ends {
-		f, node := facts[e], nodeName(r.Rig, e)
+		f, node := facts[e], r.Rig.NameOf(e)
 		if f["ss"] == "missing" {
 			return rep.skipped("%s has no ss (iproute2), so nobody saw who listens there", node)
 		}
@@ -135,7 +135,7 @@ func judgeEndProcess(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var ended []string
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		if facts[e]["looked at"] == "" {
 			rep.at(r.Rig, e, steps.Inconclusive, "nothing shows which ports were looked at on %s", node)
 		}

@@ -16,7 +16,7 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 	rig := r.Rig
 	saved, closed, without := 0, "", 0
 	for _, e := range steps.Ends {
-		node, f := nodeName(rig, e), facts[e]
+		node, f := rig.NameOf(e), facts[e]
 		by := f["configured by"]
 		rep.show(node+" is configured by", orUnknown(by), "", nil)
 		switch by {

@@ -44,14 +44,14 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 		missing := map[string][]string{} // package -> needed commands
 		for name, where := range facts[e] {
 			names[name] = true
-			rep.show(nodeName(r.Rig, e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
+			rep.show(r.Rig.NameOf(e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
 			if tool, ok := strings.CutPrefix(name, "tool "); ok && where == "missing" && slices.Contains(needed, tool) {
 				missing[probe.Package(tool)] = append(missing[probe.Package(tool)], tool)
 			}
 		}
 		for _, pkg := range slices.Sorted(maps.Keys(missing)) {
 			slices.Sort(missing[pkg])
-			rep.at(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s", nodeName(r.Rig, e), and(missing[pkg]), pkg)
+			rep.at(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s", r.Rig.NameOf(e), and(missing[pkg]), pkg)
 		}
 	}
 	sortEvidence(rep.evidence)
@@ -68,7 +68,7 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 			if pkg := probe.Package(what); pkg != "" {
 				how = "it comes with " + pkg
 			}
-			rep.at(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: %s", nodeName(r.Rig, lacks), what, nodeName(r.Rig, lacks.Other()), how)
+			rep.at(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)
 		case !there(facts[steps.Here]):
 			without = append(without, what)
 		}
@@ -124,7 +124,7 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case a == "" || b == "":
 		case a != b:
-			rep.add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, nodeName(r.Rig, steps.Here), b, nodeName(r.Rig, steps.Peer), harm)
+			rep.add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer), harm)
 		default:
 			compared = append(compared, what+" "+a)
 		}
@@ -146,7 +146,7 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	compare("iperf3", "newer releases use a thread for each stream, and older ones one for all; install one release on both", fact("version iperf3"))
 	for _, e := range steps.Ends {
 		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
-			rep.at(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency for several threads: build a newer one", nodeName(r.Rig, e), nixlbenchOf(setups[e]), leastNIXLBench)
+			rep.at(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
 		}
 	}
 	return rep.verdict("both nodes have the same releases: " + strings.Join(compared, ", "))
@@ -170,7 +170,7 @@ func judgeLibraries(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var looked []string
 	for _, e := range steps.Ends {
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
 			lacks := facts[e][name]
 			tool, ok := strings.CutPrefix(name, "libraries ")
@@ -222,7 +222,7 @@ func judgeMemlock(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var said []string
 	for _, e := range steps.Ends {
-		f, node := facts[e], nodeName(r.Rig, e)
+		f, node := facts[e], r.Rig.NameOf(e)
 		least, what := float64(leastMemlockKB), "what perftest's buffers need"
 		if want := buffer(f["buffer"]); installed(f, "nixlbench") && want > least {
 			least, what = want, "nixlbench's buffer (NIXL_DRAM_BUFFER)"
@@ -260,7 +260,7 @@ func judgeFreeMemory(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var said []string
 	for _, e := range steps.Ends {
-		f, node := facts[e], nodeName(r.Rig, e)
+		f, node := facts[e], r.Rig.NameOf(e)
 		least, what := float64(leastMemlockKB), "perftest's buffers"
 		if installed(f, "nixlbench") {
 			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and half a GiB besides"
@@ -303,7 +303,7 @@ func judgeSudoAccess(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	for _, e := range steps.Ends {
-		root, node, user := facts[e]["root"], nodeName(r.Rig, e), orUnknown(facts[e]["user"])
+		root, node, user := facts[e]["root"], r.Rig.NameOf(e), orUnknown(facts[e]["user"])
 		rep.show(node+" root for "+user, orUnknown(root), "", nil)
 		switch {
 		case root == "yes":

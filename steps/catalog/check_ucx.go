@@ -41,7 +41,7 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 		if have[steps.Here] {
 			lacks = steps.Peer
 		}
-		rep.at(r.Rig, lacks, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the same at both ends", nodeName(r.Rig, lacks), nodeName(r.Rig, lacks.Other()), setups[lacks.Other()].UCX.Version)
+		rep.at(r.Rig, lacks, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the same at both ends", r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), setups[lacks.Other()].UCX.Version)
 	}
 	a, b := setups[steps.Here].UCX, setups[steps.Peer].UCX
 	rep.show("UCX", orMissing(a.Version)+" / "+orMissing(b.Version), "", nil)
@@ -51,7 +51,7 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.add(steps.Inconclusive, "the release of UCX can't be read on both nodes")
 	case a.Version != b.Version:
 		rep.add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag on both nodes",
-			a.Version, nodeName(r.Rig, steps.Here), b.Version, nodeName(r.Rig, steps.Peer))
+			a.Version, r.Rig.NameOf(steps.Here), b.Version, r.Rig.NameOf(steps.Peer))
 	default:
 		if only := differences(a.Configured, b.Configured); len(only) > 0 {
 			rep.add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version, strings.Join(only, " "))
@@ -91,12 +91,12 @@ func differences(a, b string) []string {
 // ucxOnRails looks at one node's UCX: rc on each rail whose port is up, and the
 // library that the loader names. It says how many rails it looked at.
 func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *report) (looked int) {
-	node := nodeName(rig, e)
+	node := rig.NameOf(e)
 	rep.show(node+" UCX library", orUnknown(s.UCX.Library), "", nil)
 	rep.show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
 	var without []string
 	for i, rail := range rig.Nodes[e].Rails {
-		if rail.State != "ACTIVE" || !inUse(rig, e, i) {
+		if rail.State != "ACTIVE" || !rig.InUse(e, i) {
 			continue
 		}
 		looked++
@@ -163,13 +163,13 @@ func judgeUCXSettings(c steps.Cell, r steps.Result) steps.Verdict {
 	n := 0
 	for _, e := range steps.Ends {
 		for _, s := range settingsIn(facts[e], "UCX_") {
-			rep.show(fmt.Sprintf("%s %s in %s", nodeName(r.Rig, e), s.name, s.where), s.value, "", nil)
+			rep.show(fmt.Sprintf("%s %s in %s", r.Rig.NameOf(e), s.name, s.where), s.value, "", nil)
 			n++
 			if why := ucxHarm(r.Rig, e, s); why != "" {
 				rep.at(r.Rig, e, steps.Warn, "%s", sets(r.Rig, e, s, why))
 			}
 		}
-		rep.show(nodeName(r.Rig, e)+" looked at", "the environment of this login, /etc/environment, the shells' files, ucx.conf", "", nil)
+		rep.show(r.Rig.NameOf(e)+" looked at", "the environment of this login, /etc/environment, the shells' files, ucx.conf", "", nil)
 	}
 	if n == 0 {
 		return rep.verdict("no variable of UCX is set on either node, neither in this login's environment nor in the files that set it: UCX chooses by itself")
@@ -183,7 +183,7 @@ func sets(rig steps.Rig, e steps.End, s variable, why string) string {
 	if where == "environment" {
 		where = "The environment"
 	}
-	return fmt.Sprintf("%s on %s sets %s=%s: %s", where, nodeName(rig, e), s.name, s.value, why)
+	return fmt.Sprintf("%s on %s sets %s=%s: %s", where, rig.NameOf(e), s.name, s.value, why)
 }
 
 // ucxHarm says what a setting does to programs that leave it as it is; empty where

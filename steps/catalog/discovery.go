@@ -32,7 +32,7 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ok {
 			continue
 		}
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		if len(r.Rig.Nodes[e].Rails) == 0 {
 			rep.add(steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
 		}
@@ -46,7 +46,7 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 			l := links[at]
 			rep.show(node+" "+name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU, orNone(strings.Join(l.Addrs, " "))), "", nil)
 			grade, use := steps.Fail, ""
-			if !inUse(r.Rig, e, i) {
+			if !r.Rig.InUse(e, i) {
 				grade, use = steps.Pass, " (no address, so nothing uses it)"
 			}
 			switch {
@@ -103,7 +103,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ok {
 			continue
 		}
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		d, ok := o.Value.(parse.Devices)
 		// ibv_devinfo answers "No IB devices found" with a status of its own.
 		if ok && len(d.HCAs) == 0 && o.ParseErr == "" || o.Ran && len(r.Rig.Nodes[e].Rails) == 0 {
@@ -129,7 +129,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 					continue
 				}
 				i := slices.IndexFunc(r.Rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Dev == h.ID && x.Port == p.Port })
-				if i >= 0 && !inUse(r.Rig, e, i) {
+				if i >= 0 && !r.Rig.InUse(e, i) {
 					rep.add(steps.Pass, "%s on %s is %s; it has no address, so nothing uses it", h.ID, node, p.State)
 					continue
 				}
@@ -142,7 +142,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if read == len(steps.Ends) {
-		here, peer := nodeName(r.Rig, steps.Here), nodeName(r.Rig, steps.Peer)
+		here, peer := r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer)
 		if a, b := len(names[0]), len(names[1]); a != b {
 			rep.add(steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
 		}
@@ -170,14 +170,14 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	rig := r.Rig
 	for _, e := range steps.Ends {
 		if rig.Nodes[e].Err != "" {
-			rep.add(steps.Inconclusive, "%s could not be looked at: %s", nodeName(rig, e), rig.Nodes[e].Err)
+			rep.add(steps.Inconclusive, "%s could not be looked at: %s", rig.NameOf(e), rig.Nodes[e].Err)
 			continue
 		}
 		if len(rig.Nodes[e].Rails) == 0 {
-			rep.add(steps.Fail, "%s has no RDMA device", nodeName(rig, e))
+			rep.add(steps.Fail, "%s has no RDMA device", rig.NameOf(e))
 		}
 		for _, rail := range rig.Nodes[e].Rails {
-			rep.show(nodeName(rig, e)+" "+rail.Dev, describe(rail), "", nil)
+			rep.show(rig.NameOf(e)+" "+rail.Dev, describe(rail), "", nil)
 		}
 	}
 	for _, m := range rig.Missing {
@@ -187,11 +187,11 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.verdict()
 	}
 	for i, p := range rig.Pairs {
-		if !validPair(rig, i) {
+		if !rig.HasPair(i) {
 			return inconclusive("The rig's pair %d names a rail that isn't there.", i+1)
 		}
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
-		rep.show(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("%s %s - %s %s in %s", nodeName(rig, steps.Here), a.Dev, nodeName(rig, steps.Peer), b.Dev, p.Subnet), "", nil)
+		rep.show(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("%s %s - %s %s in %s", rig.NameOf(steps.Here), a.Dev, rig.NameOf(steps.Peer), b.Dev, p.Subnet), "", nil)
 	}
 	checkBonds(rig, &rep)
 	checkAddresses(rig, &rep)
@@ -249,7 +249,7 @@ func checkBonds(rig steps.Rig, rep *report) {
 			}
 		}
 		for _, b := range bonds {
-			rep.add(steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails or hangs until it is removed", b, nodeName(rig, e), and(held[b]))
+			rep.add(steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails or hangs until it is removed", b, rig.NameOf(e), and(held[b]))
 		}
 	}
 }
@@ -272,7 +272,7 @@ func checkAddresses(rig steps.Rig, rep *report) {
 				if owners[addr] == nil {
 					order = append(order, addr)
 				}
-				owners[addr] = append(owners[addr], place{nodeName(rig, e), rail.Netdev.Name})
+				owners[addr] = append(owners[addr], place{rig.NameOf(e), rail.Netdev.Name})
 				net := p.Masked()
 				if subnets[net] == nil {
 					seen = append(seen, net)
@@ -284,7 +284,7 @@ func checkAddresses(rig steps.Rig, rep *report) {
 		}
 		for _, net := range seen {
 			if names := subnets[net]; len(names) > 1 {
-				rep.add(steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong one of them; give each rail a subnet of its own", and(names), nodeName(rig, e), net)
+				rep.add(steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong one of them; give each rail a subnet of its own", and(names), rig.NameOf(e), net)
 			}
 		}
 	}
@@ -300,7 +300,7 @@ func checkAddresses(rig steps.Rig, rep *report) {
 	var without []string
 	for _, e := range steps.Ends {
 		if !slices.ContainsFunc(rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Addr != "" }) {
-			without = append(without, nodeName(rig, e))
+			without = append(without, rig.NameOf(e))
 		}
 	}
 	if len(without) > 0 {
@@ -317,18 +317,18 @@ func checkPairs(rig steps.Rig, rep *report) {
 		for _, e := range steps.Ends {
 			paired[e][p.Rails[e]] = true
 			if rail := rig.Rail(p, e); rail.State != "ACTIVE" {
-				rep.add(steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1, orUnknown(rail.State), nodeName(rig, e), rail.Dev, orUnknown(rail.Netdev.Name))
+				rep.add(steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1, orUnknown(rail.State), rig.NameOf(e), rail.Dev, orUnknown(rail.Netdev.Name))
 			}
 		}
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
 		if a.Netdev.MTU != b.Netdev.MTU {
 			rep.add(steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one direction; set both alike",
-				i+1, a.Netdev.MTU, nodeName(rig, steps.Here), b.Netdev.MTU, nodeName(rig, steps.Peer))
+				i+1, a.Netdev.MTU, rig.NameOf(steps.Here), b.Netdev.MTU, rig.NameOf(steps.Peer))
 		} else if a.MTU != b.MTU {
-			rep.add(steps.Warn, "rail %d has RoCE MTU %d on %s and %d on %s: the smaller one counts", i+1, a.MTU, nodeName(rig, steps.Here), b.MTU, nodeName(rig, steps.Peer))
+			rep.add(steps.Warn, "rail %d has RoCE MTU %d on %s and %d on %s: the smaller one counts", i+1, a.MTU, rig.NameOf(steps.Here), b.MTU, rig.NameOf(steps.Peer))
 		}
 		if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort {
-			rep.add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", i+1, a.PhysPort, nodeName(rig, steps.Here), b.PhysPort, nodeName(rig, steps.Peer))
+			rep.add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", i+1, a.PhysPort, rig.NameOf(steps.Here), b.PhysPort, rig.NameOf(steps.Peer))
 		}
 	}
 	if len(rig.Pairs) == 0 {
@@ -340,7 +340,7 @@ func checkPairs(rig steps.Rig, rep *report) {
 				continue
 			}
 			var text strings.Builder
-			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, nodeName(rig, e), rail.Addr, rail.Prefix, nodeName(rig, e.Other()))
+			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, rig.NameOf(e), rail.Addr, rail.Prefix, rig.NameOf(e.Other()))
 			for j, twin := range rig.Nodes[e.Other()].Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
 					fmt.Fprintf(&text, ": %s has no address there", twin.Netdev.Name)
@@ -370,7 +370,7 @@ func checkSlots(rig steps.Rig, rep *report) {
 		for _, h := range order {
 			rail := by[h]
 			ceiling, _ := probe.Ceiling(rail)
-			rep.add(steps.Warn, "%s on %s: %s, and the device can do %s: at most %.0f Gb/s through %s", and(halves[h]), nodeName(rig, e),
+			rep.add(steps.Warn, "%s on %s: %s, and the device can do %s: at most %.0f Gb/s through %s", and(halves[h]), rig.NameOf(e),
 				probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
 		}
 	}
@@ -484,7 +484,7 @@ func judgePing(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 func judgePingStage(r steps.Result, s steps.Stage, rep *report) {
-	if !validPair(r.Rig, s.Pair) {
+	if !r.Rig.HasPair(s.Pair) {
 		rep.add(steps.Inconclusive, "a stage belongs to no rail")
 		return
 	}
@@ -532,7 +532,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *report) {
 	case normal.AvgMS > slowPingMS:
 		rep.on(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?", normal.AvgMS)
 	}
-	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, nodeName(r.Rig, steps.Here), peer.Netdev.MTU, nodeName(r.Rig, steps.Peer))
+	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, r.Rig.NameOf(steps.Here), peer.Netdev.MTU, r.Rig.NameOf(steps.Peer))
 	switch {
 	case full.Received == 0 && here.Netdev.MTU != peer.Netdev.MTU:
 		rep.on(m, steps.Fail, "packets of its MTU don't arrive: %s; set both alike", differ)

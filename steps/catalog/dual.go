@@ -298,7 +298,7 @@ func judgeDualBytes(r steps.Result, predicted map[steps.Pair]float64, rep *repor
 	for _, e := range steps.Ends {
 		var blind, more []string
 		why := "no error counter grew, so perhaps other traffic"
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		for _, b := range s.Bytes {
 			if b.End != e {
 				continue

@@ -45,7 +45,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 	var resolved, tutorial []string
 	differ := false
 	for i, p := range r.Rig.Pairs {
-		if !validPair(r.Rig, i) {
+		if !r.Rig.HasPair(i) {
 			rep.add(steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
 			continue
 		}
@@ -55,17 +55,17 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 			rail := r.Rig.Rail(p, e)
 			found, why := resolve(tables[e], rail)
 			if index[e] = found; found < 0 {
-				rep.on(m, steps.Fail, "on %s %s", nodeName(r.Rig, e), why)
+				rep.on(m, steps.Fail, "on %s %s", r.Rig.NameOf(e), why)
 				continue
 			}
-			rep.show(fmt.Sprintf("%s %s GID index", nodeName(r.Rig, e), rail.Dev), found, "", &steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
+			rep.show(fmt.Sprintf("%s %s GID index", r.Rig.NameOf(e), rail.Dev), found, "", &steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
 			if rail.GIDIndex != found {
-				rep.on(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again", nodeName(r.Rig, e), indexText(rail.GIDIndex), found)
+				rep.on(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again", r.Rig.NameOf(e), indexText(rail.GIDIndex), found)
 			}
 			meaning := atIndex(tables[e], rail, tutorialIndex)
-			rep.show(fmt.Sprintf("%s %s index %d", nodeName(r.Rig, e), rail.Dev, tutorialIndex), meaning, "", nil)
+			rep.show(fmt.Sprintf("%s %s index %d", r.Rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)
 			if found != tutorialIndex {
-				tutorial = append(tutorial, fmt.Sprintf("on %s's %s it %s", nodeName(r.Rig, e), rail.Dev, meaning))
+				tutorial = append(tutorial, fmt.Sprintf("on %s's %s it %s", r.Rig.NameOf(e), rail.Dev, meaning))
 			}
 		}
 		switch {
@@ -75,7 +75,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		default:
 			differ = true
 			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.no, index[0], index[1]))
-			rep.on(m, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, would fail", index[0], nodeName(r.Rig, steps.Here), index[1], nodeName(r.Rig, steps.Peer))
+			rep.on(m, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		}
 	}
 	for _, e := range steps.Ends {
@@ -105,7 +105,7 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *rep
 	for _, g := range table {
 		for _, rail := range rig.Nodes[e].Rails {
 			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
-				rep.add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev, nodeName(rig, e), g.Netdev)
+				rep.add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev, rig.NameOf(e), g.Netdev)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		s := setups[e]
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		if installed(s.Facts, "nixlbench") {
 			release[e] = parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
 			if why := s.Facts["nixlbench error"]; why != "" {
@@ -112,15 +112,15 @@ func same(r steps.Result, rep *report, what string, versions [2]string, harm, re
 		if peer == "" {
 			lacks, has = has, lacks
 		}
-		rep.add(steps.Warn, "%s has no %s, and %s has: %s", nodeName(r.Rig, lacks), what, nodeName(r.Rig, has), remedy)
+		rep.add(steps.Warn, "%s has no %s, and %s has: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(has), remedy)
 	default:
-		rep.add(steps.Warn, "%s is %s on %s and %s on %s: %s; %s", what, here, nodeName(r.Rig, steps.Here), peer, nodeName(r.Rig, steps.Peer), harm, remedy)
+		rep.add(steps.Warn, "%s is %s on %s and %s on %s: %s; %s", what, here, r.Rig.NameOf(steps.Here), peer, r.Rig.NameOf(steps.Peer), harm, remedy)
 	}
 }
 
 // judgeUCX: rc on every rail of the node, and the copies where it has a GPU.
 func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *report) {
-	node := nodeName(r.Rig, e)
+	node := r.Rig.NameOf(e)
 	if s.UCX.Version == "" && len(s.UCX.Domains) == 0 {
 		rep.add(steps.Warn, "%s has no ucx_info, so nobody saw what its UCX can do", node)
 		return
@@ -188,10 +188,10 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *report) (results [2]parse.NI
 	init, target := results[steps.Here], results[steps.Peer]
 	switch {
 	case init.Test != "" && init.Error == "" && !init.Verified:
-		rep.add(steps.Fail, "what %s read is not what %s had written", nodeName(r.Rig, steps.Here), nodeName(r.Rig, steps.Peer))
+		rep.add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 	case !well && explainNIXL(r.Rig, pythonCauses, messages, rep):
 		for _, m := range messages {
-			rep.show("message on "+nodeName(r.Rig, m.end), m.text, "", nil)
+			rep.show("message on "+r.Rig.NameOf(m.end), m.text, "", nil)
 		}
 	case s.Err != "":
 		rep.add(steps.Inconclusive, "it stopped: %s", s.Err)
@@ -219,7 +219,7 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ran {
 			continue
 		}
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		v, ok := value[parse.NIXLPython](r, o, &rep)
 		if !ok {
 			continue
@@ -500,7 +500,7 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		if len(facts[e]) == 0 {
 			continue
 		}
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		var answer struct {
 			Server string `json:"etcdserver"`
 		}

@@ -93,7 +93,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	target, _ := ends[steps.Peer].Value.(parse.NIXLBench)
 	switch {
 	case init.Role == "target" || target.Role == "initiator":
-		rep.add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing was measured as planned; run it again", nodeName(r.Rig, steps.Here))
+		rep.add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing was measured as planned; run it again", r.Rig.NameOf(steps.Here))
 		return finish(rep.verdict())
 	case init.Role != "initiator" || target.Role != "target":
 		rep.add(steps.Inconclusive, "nothing shows which end was the initiator: its output is not complete")
@@ -160,11 +160,11 @@ func nixlEnds(r steps.Result, s steps.Stage, rep *report) (ends [2]steps.Output,
 	if well {
 		for _, o := range s.Outputs {
 			if o.ParseErr != "" {
-				rep.add(steps.Inconclusive, "the output on %s does not parse: %s", nodeName(r.Rig, o.End), o.ParseErr)
+				rep.add(steps.Inconclusive, "the output on %s does not parse: %s", r.Rig.NameOf(o.End), o.ParseErr)
 				return ends, false
 			}
 			if _, read := o.Value.(parse.NIXLBench); !read {
-				rep.add(steps.Inconclusive, "the output on %s was not read", nodeName(r.Rig, o.End))
+				rep.add(steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
 				return ends, false
 			}
 		}
@@ -172,7 +172,7 @@ func nixlEnds(r steps.Result, s steps.Stage, rep *report) (ends [2]steps.Output,
 	}
 	defer func() {
 		for _, m := range messages {
-			rep.show("message on "+nodeName(r.Rig, m.end), m.text, "", nil)
+			rep.show("message on "+r.Rig.NameOf(m.end), m.text, "", nil)
 		}
 	}()
 	explained := explainNIXL(r.Rig, nixlCauses, messages, rep)
@@ -196,7 +196,7 @@ func explainNIXL(rig steps.Rig, causes []cause, messages []message, rep *report)
 	for _, c := range causes {
 		for _, m := range messages {
 			if c.pattern.MatchString(m.text) {
-				text := fmt.Sprintf(c.means, nodeName(rig, m.end))
+				text := fmt.Sprintf(c.means, rig.NameOf(m.end))
 				rep.note(finding{grade: c.grade, text: capital(text)})
 				return true
 			}
@@ -218,7 +218,7 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *report) {
 			rep.add(f.grade, "%s", f.text)
 			n++
 		case o.Exit.Code == 137:
-			rep.add(steps.Inconclusive, "the %s on %s was killed (exit 137): did its memory run out (dmesg)?", o.Role, nodeName(r.Rig, o.End))
+			rep.add(steps.Inconclusive, "the %s on %s was killed (exit 137): did its memory run out (dmesg)?", o.Role, r.Rig.NameOf(o.End))
 			n++
 		}
 	}
@@ -227,13 +227,13 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *report) {
 	}
 	for _, o := range s.Outputs {
 		if !o.Exit.OK() {
-			rep.add(steps.Fail, "the %s on %s ended with %s and no word about why", orUnknown(o.Role), nodeName(r.Rig, o.End), o.Exit)
+			rep.add(steps.Fail, "the %s on %s ended with %s and no word about why", orUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
 			n++
 		}
 	}
 	for _, e := range steps.Ends {
 		if !seen[e] && n == 0 {
-			rep.add(steps.Inconclusive, "nothing ran on %s", nodeName(r.Rig, e))
+			rep.add(steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
 		}
 	}
 }

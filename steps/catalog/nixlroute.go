@@ -36,22 +36,22 @@ func routeOf(c steps.Cell, r steps.Result, s steps.Stage) (route, bool) {
 	var rt route
 	switch {
 	case c.EachRail:
-		if !validPair(r.Rig, s.Pair) {
+		if !r.Rig.HasPair(s.Pair) {
 			return rt, false
 		}
 		rt.add(r.Rig, s.Pair)
-	case len(r.Rig.Pairs) == 0 || !validPair(r.Rig, 0):
+	case len(r.Rig.Pairs) == 0 || !r.Rig.HasPair(0):
 		return rt, false
 	case names(c, "HALF_DEV"):
 		half, ok := r.Rig.AcrossHalves()
 		i := slices.Index(r.Rig.Pairs, half)
-		if !ok || !validPair(r.Rig, i) {
+		if !ok || !r.Rig.HasPair(i) {
 			return rt, false
 		}
 		rt.add(r.Rig, 0)
 		rt.add(r.Rig, i)
 	case names(c, "RAIL2_DEV"):
-		if !validPair(r.Rig, 1) {
+		if !r.Rig.HasPair(1) {
 			return rt, false
 		}
 		rt.add(r.Rig, 0)
@@ -206,7 +206,7 @@ func (rt route) account(r steps.Result, s steps.Stage, f flow, rep *report) (car
 	default:
 		for _, e := range steps.Ends {
 			if p := problems[e]; p.text != "" {
-				rep.add(p.grade, "on %s %s", nodeName(r.Rig, e), p.text)
+				rep.add(p.grade, "on %s %s", r.Rig.NameOf(e), p.text)
 			}
 		}
 	}
@@ -218,7 +218,7 @@ func (rt route) accountEnd(r steps.Result, s steps.Stage, f flow, e steps.End, r
 	problem := func(g steps.Grade, format string, args ...any) (string, finding) {
 		return "", finding{grade: g, text: fmt.Sprintf(format, args...)}
 	}
-	node, verb := nodeName(r.Rig, e), "sent"
+	node, verb := r.Rig.NameOf(e), "sent"
 	if e != f.from {
 		verb = "received"
 	}
@@ -380,9 +380,9 @@ func (rt route) checkPorts(rig steps.Rig, rep *report) {
 			switch rail := rig.Rail(p, e); {
 			case rail.State == "" || rail.State == "ACTIVE":
 			case !rail.Netdev.Up:
-				rep.add(steps.Fail, "%s on %s is %s: its interface %s is switched off", rail.Dev, nodeName(rig, e), rail.State, rail.Netdev.Name)
+				rep.add(steps.Fail, "%s on %s is %s: its interface %s is switched off", rail.Dev, rig.NameOf(e), rail.State, rail.Netdev.Name)
 			default:
-				rep.add(steps.Fail, "%s on %s is %s: check its cable at both ends", rail.Dev, nodeName(rig, e), rail.State)
+				rep.add(steps.Fail, "%s on %s is %s: check its cable at both ends", rail.Dev, rig.NameOf(e), rail.State)
 			}
 		}
 	}

@@ -23,11 +23,11 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 		f := facts[e]
 		for _, name := range []string{"host", "kernel", "system", "up", "locked memory"} {
 			if f[name] != "" {
-				rep.show(nodeName(r.Rig, e)+" "+name, f[name], "", nil)
+				rep.show(r.Rig.NameOf(e)+" "+name, f[name], "", nil)
 			}
 		}
 		if kb, err := strconv.Atoi(f["locked memory"]); err == nil && kb < leastMemlockKB {
-			rep.add(steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail (raise memlock in /etc/security/limits.conf)", nodeName(r.Rig, e), kb)
+			rep.add(steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail (raise memlock in /etc/security/limits.conf)", r.Rig.NameOf(e), kb)
 		}
 	}
 	if len(here) == 0 || len(peer) == 0 {
@@ -36,7 +36,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	sameBoot := here["boot"] != "" && here["boot"] == peer["boot"]
 	switch {
 	case sameBoot:
-		rep.add(steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names one host twice", nodeName(r.Rig, steps.Here), nodeName(r.Rig, steps.Peer))
+		rep.add(steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names one host twice", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 	case here["host"] == peer["host"] && (here["boot"] == "" || peer["boot"] == ""):
 		rep.add(steps.Inconclusive, "both call themselves %q, and nothing shows that they are two machines", here["host"])
 	case here["host"] == peer["host"]:
@@ -45,7 +45,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, name := range []string{"kernel", "system"} {
 		if here[name] != peer[name] {
 			rep.add(steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
-				orUnknown(here[name]), nodeName(r.Rig, steps.Here), orUnknown(peer[name]), nodeName(r.Rig, steps.Peer))
+				orUnknown(here[name]), r.Rig.NameOf(steps.Here), orUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
 		}
 	}
 	return rep.verdict(fmt.Sprintf("%s and %s are two machines with the same system: %s, kernel %s",
@@ -102,12 +102,12 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 			if !ok {
 				continue
 			}
-			rep.show(nodeName(r.Rig, e)+" "+tool, where, "", nil)
+			rep.show(r.Rig.NameOf(e)+" "+tool, where, "", nil)
 			if where != "missing" {
 				continue
 			}
 			if slices.Contains(called, tool) {
-				without[tool] = append(without[tool], nodeName(r.Rig, e))
+				without[tool] = append(without[tool], r.Rig.NameOf(e))
 				continue
 			}
 			if !slices.Contains(needed, tool) {
@@ -125,7 +125,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 		slices.Sort(packages)
 		for _, pkg := range packages {
 			slices.Sort(missing[pkg])
-			rep.add(steps.Fail, "%s has no %s: install %s", nodeName(r.Rig, e), and(missing[pkg]), pkg)
+			rep.add(steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), and(missing[pkg]), pkg)
 		}
 	}
 	sortEvidence(rep.evidence)
@@ -142,7 +142,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 		if what == "UCX" {
 			why = "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND): build one version on both"
 		}
-		rep.add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, nodeName(r.Rig, steps.Here), b, nodeName(r.Rig, steps.Peer), why)
+		rep.add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer), why)
 	}
 	pass, skips, note := "every command that the parts need is there on both nodes", "", ""
 	if len(without) > 0 {
@@ -178,7 +178,7 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 	var able []string
 	for _, s := range r.Stages {
 		for _, o := range s.Outputs {
-			node := nodeName(r.Rig, o.End)
+			node := r.Rig.NameOf(o.End)
 			id := strings.TrimSpace(lastLine(o.Text))
 			refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
 			switch {

@@ -84,7 +84,7 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ran {
 			continue
 		}
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		s, ok := value[parse.Staging](r, o, &rep)
 		if !ok {
 			continue
@@ -211,7 +211,7 @@ func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSampl
 		if len(columns[e]) == 0 {
 			continue
 		}
-		node := nodeName(r.Rig, e)
+		node := r.Rig.NameOf(e)
 		t.Columns = append(t.Columns, steps.Column{Name: node + " MB", Number: true}, steps.Column{Name: "rise", Number: true})
 		for _, s := range columns[e] {
 			if !slices.Contains(names, s.Step) {

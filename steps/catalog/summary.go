@@ -203,7 +203,7 @@ func (r *recap) readRails() {
 	}
 	for i, no := range slices.Sorted(maps.Keys(found)) {
 		x := reading{name: fmt.Sprintf("RDMA write, rail %d", no), cell: "ib-write-bw", value: found[no], has: ran, grade: o.Verdict.Grade, first: i == 0, again: i > 0}
-		if validPair(o.Result.Rig, no-1) {
+		if o.Result.Rig.HasPair(no-1) {
 			p := o.Result.Rig.Pairs[no-1]
 			x.link, x.ceiling = reach(o.Result.Rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}})
 		}
@@ -228,7 +228,7 @@ func (r *recap) readCouples() {
 		var rails [2][]int
 		for _, text := range m[1:] {
 			no, _ := strconv.Atoi(text) // digits, as the pattern says
-			if validPair(o.Result.Rig, no-1) {
+			if o.Result.Rig.HasPair(no-1) {
 				for _, e := range steps.Ends {
 					rails[e] = append(rails[e], o.Result.Rig.Pairs[no-1].Rails[e])
 				}
@@ -329,7 +329,7 @@ func (r *recap) readPings() {
 	o, ran := r.outcome("ping")
 	n := 0
 	for i, p := range o.Result.Rig.Pairs {
-		if !validPair(o.Result.Rig, i) {
+		if !o.Result.Rig.HasPair(i) {
 			continue
 		}
 		ms, ok := recorded(o.Verdict, o.Result.Rig.Rail(p, steps.Here).Dev+" ping, round trip")

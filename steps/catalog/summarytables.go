@@ -492,7 +492,7 @@ func (r recap) oneRail() (link, ceiling float64) {
 		rigs = append(rigs, o.Result.Rig)
 	}
 	for _, rig := range rigs {
-		if validPair(rig, 0) {
+		if rig.HasPair(0) {
 			p := rig.Pairs[0]
 			return reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}})
 		}

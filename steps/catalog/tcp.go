@@ -142,18 +142,18 @@ func tcpTest(r steps.Result, s steps.Stage, rep *report) (parse.Iperf3, bool) {
 		if !ok || v.Error == "" {
 			continue
 		}
-		rep.show("iperf3's error on "+nodeName(r.Rig, o.End), v.Error, "", nil)
+		rep.show("iperf3's error on "+r.Rig.NameOf(o.End), v.Error, "", nil)
 		for _, c := range tcpCauses {
 			if c.pattern.MatchString(v.Error) {
 				where := o.End
 				if strings.Contains(v.Error, "busy") {
 					where = server.End
 				}
-				rep.add(c.grade, c.means, nodeName(r.Rig, where))
+				rep.add(c.grade, c.means, r.Rig.NameOf(where))
 				return v, false
 			}
 		}
-		rep.add(steps.Inconclusive, "iperf3 on %s says: %s", nodeName(r.Rig, o.End), v.Error)
+		rep.add(steps.Inconclusive, "iperf3 on %s says: %s", r.Rig.NameOf(o.End), v.Error)
 		return v, false
 	}
 	for _, o := range []*steps.Output{client, server} {
@@ -162,7 +162,7 @@ func tcpTest(r steps.Result, s steps.Stage, rep *report) (parse.Iperf3, bool) {
 			return parse.Iperf3{}, false
 		}
 		if !o.Exit.OK() {
-			rep.add(steps.Inconclusive, "the %s on %s ended with %s", orUnknown(o.Role), nodeName(r.Rig, o.End), o.Exit)
+			rep.add(steps.Inconclusive, "the %s on %s ended with %s", orUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
 			return parse.Iperf3{}, false
 		}
 	}
@@ -178,7 +178,7 @@ func tcpTest(r steps.Result, s steps.Stage, rep *report) (parse.Iperf3, bool) {
 func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *report) {
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
-			rep.add(grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost", nodeName(rig, e), nodeName(rig, e.Other()))
+			rep.add(grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost", rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
 }
@@ -194,9 +194,9 @@ func checkPathLinks(rig steps.Rig, p steps.Path, rep *report) {
 			}
 			switch {
 			case !d.Up:
-				rep.add(grade, "%s on %s is switched off", d.Name, nodeName(rig, e))
+				rep.add(grade, "%s on %s is switched off", d.Name, rig.NameOf(e))
 			case !d.Carrier:
-				rep.add(grade, "%s on %s has no link: check its cable at both ends", d.Name, nodeName(rig, e))
+				rep.add(grade, "%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
 			}
 		}
 	}
@@ -215,7 +215,7 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 			}
 		}
 		for _, d := range devs {
-			all = append(all, fmt.Sprintf("%d on %s of %s", d.MTU, d.Name, nodeName(rig, e)))
+			all = append(all, fmt.Sprintf("%d on %s of %s", d.MTU, d.Name, rig.NameOf(e)))
 			differ = differ || d.MTU != mtu
 		}
 	}
@@ -237,7 +237,7 @@ func tcpBand(rig steps.Rig, p steps.Path, streams int) band {
 			case rail.PCI.Addr == "":
 				return band{none: "a virtual link is as fast as the processor"}
 			case rail.RateGbps <= 0:
-				return band{none: fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, nodeName(rig, e))}
+				return band{none: fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e))}
 			}
 			half := rail.PCI.Half()
 			if links[half] == 0 {
@@ -351,14 +351,14 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 			rail := r.Rig.Nodes[e].Rails[i]
 			if narrow(rail) {
 				ceiling, _ := probe.Ceiling(rail)
-				return fmt.Sprintf("the PCIe link of %s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rail.Dev, nodeName(r.Rig, e),
+				return fmt.Sprintf("the PCIe link of %s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rail.Dev, r.Rig.NameOf(e),
 					probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 			}
 		}
 	}
 	for _, b := range s.Bytes {
 		if b.IdleGbps > 1 && slices.Contains(p.Rails[b.End], b.Rail) {
-			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps, b.Dev, nodeName(r.Rig, b.End))
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps, b.Dev, r.Rig.NameOf(b.End))
 		}
 	}
 	links := 1.0
@@ -388,7 +388,7 @@ func judgeTCPBytes(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf
 		most *= (mss + tcpHeaders + tcpEthernet) / mss
 	}
 	for _, e := range steps.Ends {
-		node, verb := nodeName(r.Rig, e), map[steps.End]string{steps.Here: "sent", steps.Peer: "received"}[e]
+		node, verb := r.Rig.NameOf(e), map[steps.End]string{steps.Here: "sent", steps.Peer: "received"}[e]
 		var sum, largest float64
 		var flapped []string
 		var unknown int
