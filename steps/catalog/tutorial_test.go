@@ -1,42 +1,20 @@
 package catalog
 
 import (
-	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/runbook"
 )
 
-// The files are read from the folder: only cmd imports assets.
-func tutorial(t *testing.T) steps.Tutorial {
-	t.Helper()
-	tut, err := runbook.Load(os.DirFS("../../assets"), "tutorial")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := runbook.Load(os.DirFS("../../assets"), "checklist")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tut.Checklist = list.Parts
-	return tut
-}
-
-// every is the cells of the tutorial and of the checklist.
-func every(tut steps.Tutorial) []steps.Cell {
-	return slices.Concat(tut.Cells(), tut.Checks(), tut.Fixes())
-}
-
 func TestTutorialNamesWhatIsRegistered(t *testing.T) {
-	tut := tutorial(t)
+	tut := kindtest.Tutorial(t)
 	if err := runbook.Check(tut, New()); err != nil {
 		t.Error(err)
 	}
@@ -44,7 +22,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 	for _, c := range tut.Cells() {
 		ids = append(ids, c.Part+"/"+c.ID)
 	}
-	for _, c := range every(tut) {
+	for _, c := range kindtest.Every(tut) {
 		if c.Own == "" && (c.Judge == "" || c.Limit == 0) || c.Prose == "" {
 			t.Errorf("%s has no judge, limit or prose", c.ID)
 		}
@@ -73,7 +51,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 // Scripts run in whatever sh a node has, and in the simulator's.
 func TestScriptsArePOSIX(t *testing.T) {
 	scripts := map[string]string{"probe": probe.Script}
-	for _, c := range every(tutorial(t)) {
+	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
 			scripts[c.ID+" "+r.Name] = r.Script
 		}
@@ -105,7 +83,7 @@ func TestScriptsReadKnownVariables(t *testing.T) {
 		`NIXL_(PYTHON|TLS|PORT|BYTES|READS|DUAL_BYTES|DUAL_READS|GPU_READS|LAT_BYTES|LAT_READS|REGISTER_BYTES|` +
 		`DRAM_BUFFER|VRAM_BUFFER|START|DRAM_MAX|VRAM_MAX|ITERATIONS|WARMUP|THREADS|PROGRESS)|` +
 		`(NIXL_(VERSION|REGISTER|TRANSFER|LATENCY)|GPU_STAGING)_PY)$`)
-	for _, c := range every(tutorial(t)) {
+	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
 			file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(r.Script), c.ID)
 			if err != nil {

@@ -58,6 +58,9 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 	if _, ok := c.Judges[cell.Judge]; !ok && cell.Judge != "" {
 		add("judge", "there is no judge %q%s", cell.Judge, steps.DidYouMean(cell.Judge, names(c.Judges)))
 	}
+	if len(all) == 0 && cell.Own == "" && c.Fits != nil && !c.Fits(cell.Parser, cell.Judge) {
+		add("judge", "judge=%s can't judge what parse=%s reads", cell.Judge, cell.Parser)
+	}
 	return all
 }
 

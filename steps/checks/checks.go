@@ -1,0 +1,132 @@
+// Package checks is what the judges of the checklist share: reading both nodes' facts,
+// and which rail is meant to lead where. The checks themselves stand in its folders.
+package checks
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// The checks of the adapter: its PCIe links, its drivers, its power and its heat.
+
+// ReadBoth is what a check's script printed on both nodes. done is true where there
+// is nothing to judge, and then v is the verdict.
+func ReadBoth[T any](c steps.Cell, r steps.Result, rep *kind.Report) (read [2]T, v steps.Verdict, done bool) {
+	if v, done := kind.Gate(c, r); done {
+		return read, v, true
+	}
+	outputs, ok := kind.OnBoth(r, rep)
+	for _, e := range steps.Ends {
+		o, there := outputs[e]
+		if !there || kind.Exited(r, o, rep) {
+			ok = false
+			continue
+		}
+		good := false
+		read[e], good = kind.Value[T](r, o, rep)
+		ok = ok && good
+	}
+	if !ok {
+		return read, rep.Verdict(), true
+	}
+	return read, v, false
+}
+
+// Unseen is a verdict on what a check could not look at: nothing that it needs is
+// there, or it may not be read.
+func Unseen(rep kind.Report, format string, args ...any) steps.Verdict {
+	v := rep.Verdict()
+	if v.Grade == steps.Pass {
+		v.Grade, v.Reason = steps.Skipped, kind.Sentences([]string{kind.Capital(fmt.Sprintf(format, args...))})
+	}
+	return v
+}
+
+// The checks of the network. What a node's script printed says how it is; the rig
+// says which interfaces are rails and which of them belong together.
+
+// SeenOnBoth are the facts that a check's script printed on both nodes. done is true
+// where there is nothing to judge, and then v is the verdict.
+func SeenOnBoth(c steps.Cell, r steps.Result, rep *kind.Report) (facts [2]map[string]string, v steps.Verdict, done bool) {
+	if v, done := kind.Gate(c, r); done {
+		return facts, v, true
+	}
+	outputs, ok := kind.OnBoth(r, rep)
+	if !ok {
+		return facts, rep.Verdict(), true
+	}
+	for _, e := range steps.Ends {
+		if kind.Exited(r, outputs[e], rep) {
+			ok = false
+			continue
+		}
+		read := false
+		facts[e], read = kind.Value[map[string]string](r, outputs[e], rep)
+		ok = ok && read
+	}
+	if !ok {
+		return facts, rep.Verdict(), true
+	}
+	return facts, v, false
+}
+
+// AllTell says whether a script told something of every rail's interface; what it
+// left out is INCONCLUSIVE and in the report.
+func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *kind.Report) bool {
+	ok := true
+	for _, e := range steps.Ends {
+		for _, rail := range rig.Nodes[e].Rails {
+			if facts[e][rail.Netdev.Name+" "+what] == "" {
+				rep.At(rig, e, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev, kind.OrUnknown(rail.Netdev.Name), rig.NameOf(e))
+				ok = false
+			}
+		}
+	}
+	return ok
+}
+
+// Counterpart is the rail at the other end that a rail leads to, or should: its
+// pair, or the same device. -1 where there is none.
+func Counterpart(rig steps.Rig, e steps.End, rail int) int {
+	for _, p := range rig.Pairs {
+		if p.Rails[e] == rail {
+			return p.Rails[e.Other()]
+		}
+	}
+	own := rig.Nodes[e].Rails[rail]
+	return slices.IndexFunc(rig.Nodes[e.Other()].Rails, func(r steps.Rail) bool { return r.Dev == own.Dev && r.Port == own.Port })
+}
+
+// Wanted says that a rail is meant to carry something, as seen from either end.
+func Wanted(rig steps.Rig, e steps.End, rail int) bool {
+	if rig.InUse(e, rail) {
+		return true
+	}
+	other := Counterpart(rig, e, rail)
+	return other >= 0 && rig.InUse(e.Other(), other)
+}
+
+// AddressesOf are the IPv4 addresses of an interface in the facts of its node: the
+// line that ip prints, or "none".
+func AddressesOf(facts map[string]string, netdev string) []netip.Prefix {
+	var all []netip.Prefix
+	for word := range strings.FieldsSeq(facts[netdev+" addresses"]) {
+		if p, err := netip.ParsePrefix(word); err == nil && p.Addr().Is4() {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func Joined(all []netip.Prefix) string {
+	var words []string
+	for _, p := range all {
+		words = append(words, p.String())
+	}
+	return strings.Join(words, " ")
+}

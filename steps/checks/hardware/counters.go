@@ -1,0 +1,358 @@
+package hardware
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/family/perftest"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// The checks of the counters: that they are there, that nothing moves while nothing
+// runs, that no error grows by itself; and the short test of each rail.
+
+// readTwice is the first and the last reading of both nodes.
+func readTwice(c steps.Cell, r steps.Result, rep *kind.Report) (was, is [2]parse.Reading, v steps.Verdict, done bool) {
+	read, v, done := checks.ReadBoth[[]parse.Reading](c, r, rep)
+	if done {
+		return was, is, v, true
+	}
+	for _, e := range steps.Ends {
+		n := len(read[e])
+		if n < 2 || read[e][n-1].Clock <= read[e][0].Clock {
+			rep.At(r.Rig, e, steps.Inconclusive, "the counters on %s were not read twice", r.Rig.NameOf(e))
+			continue
+		}
+		was[e], is[e] = read[e][0], read[e][n-1]
+	}
+	if len(rep.Findings) > 0 {
+		return was, is, rep.Verdict(), true
+	}
+	return was, is, v, false
+}
+
+// A counted is a counter's two values; ok says that both are there.
+type counted struct {
+	was, is uint64
+	ok      bool
+}
+
+func twice(was, is map[string]uint64, name string) counted {
+	a, before := was[name]
+	b, after := is[name]
+	return counted{a, b, before && after}
+}
+
+var dataCounters = []string{"port_xmit_data", "port_rcv_data"}
+
+// judgePortCounters: the counters that bytes are read from are there, and don't go
+// backwards.
+func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	was, is, v, done := readTwice(c, r, &rep)
+	if done {
+		return v
+	}
+	counting, standing := 0, 0
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		var missing, silent []string
+		for _, rail := range r.Rig.Nodes[e].Rails {
+			if rail.PCI.Addr == "" {
+				// soft-RoCE never has them: its interface's bytes are all that moves.
+				if twice(was[e].Netdevs[rail.Netdev.Name], is[e].Netdevs[rail.Netdev.Name], "tx_bytes").ok {
+					standing++
+				} else {
+					silent = append(silent, rail.Dev)
+				}
+				continue
+			}
+			good := true
+			for _, name := range dataCounters {
+				n := twice(was[e].Devices[rail.Dev], is[e].Devices[rail.Dev], name)
+				switch {
+				case !n.ok:
+					good = false
+				case n.is < n.was:
+					rep.At(r.Rig, e, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail carried can't be told. Was the driver loaded anew?", name, rail.Dev, node, n.was, n.is)
+				default:
+					rep.Show(fmt.Sprintf("%s %s %s", node, rail.Dev, name), n.is, "words of 32 bits", nil)
+				}
+			}
+			if good {
+				counting++
+			} else {
+				missing = append(missing, rail.Dev)
+			}
+		}
+		if missing != nil {
+			rep.At(r.Rig, e, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried there can't be told. Is mlx5_ib the kernel's own, and not from an older package?", kind.And(missing), node, kind.Plural(len(missing), "has", "have"))
+		}
+		if silent != nil {
+			rep.At(r.Rig, e, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries can't be told", kind.And(silent), node)
+		}
+	}
+	switch {
+	case counting+standing == 0 && len(rep.Findings) == 0:
+		return checks.Unseen(rep, "neither node has a rail, so there is nothing to count")
+	case standing > 0:
+		rep.Show("counted by the interface", standing, "rails of soft-RoCE", nil)
+		return rep.Verdict(fmt.Sprintf("soft-RoCE has no port counters; the bytes of its interfaces stand in for them, on %d rails", standing))
+	}
+	return rep.Verdict(fmt.Sprintf("all %d rails count what they carry (port_xmit_data, port_rcv_data), and no counter went backwards", counting))
+}
+
+// idleGbps is what an idle rail may move: ARP, IPv6's neighbours, a check's pings.
+const idleGbps = 0.1
+
+// judgeIdleRails: nothing moves over the rails while nothing runs.
+func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	was, is, v, done := readTwice(c, r, &rep)
+	if done {
+		return v
+	}
+	quiet, most := 0, 0.0
+	var busy []string
+	var ends []steps.End
+	for _, e := range steps.Ends {
+		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
+		for _, rail := range r.Rig.Nodes[e].Rails {
+			rate, known := moves(rail, was[e], is[e], seconds)
+			if !known {
+				continue // the check of the port counters tells that
+			}
+			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), kind.Round(rate), "Gb/s", &steps.Expected{Max: new(idleGbps), From: "a rail on which nothing runs"})
+			if rate < idleGbps {
+				quiet++
+				most = max(most, rate)
+				continue
+			}
+			who := ""
+			if users := holders(is[e], rail.Dev); users != nil {
+				who = fmt.Sprintf(" (%s %s it open)", kind.And(users), kind.Plural(len(users), "has", "have"))
+			}
+			busy = append(busy, fmt.Sprintf("%s over %s on %s%s", kind.Gbps(rate), rail.Dev, node, who))
+			ends = append(ends, e)
+		}
+	}
+	if busy != nil {
+		note := kind.Finding{Grade: steps.Warn, Text: fmt.Sprintf("While nothing of railbench runs there are %s. Every test there, and behind the same PCIe link, is slower by that: end it, or wait", kind.And(busy))}
+		if len(slices.Compact(ends)) == 1 {
+			note.Node = r.Rig.NameOf(ends[0])
+		}
+		rep.Note(note)
+	}
+	if quiet == 0 && busy == nil {
+		return checks.Unseen(rep, "no rail counts what it carries, so nobody can tell whether it is idle")
+	}
+	return rep.Verdict(fmt.Sprintf("nothing runs over the rails: at most %.3g Gb/s at one of their %d ends, in half a second", most, quiet))
+}
+
+// moves is what a rail moves in both directions, in Gb/s: RDMA where the port counts
+// it, and whatever its interface counts.
+func moves(rail steps.Rail, was, is parse.Reading, seconds float64) (rate float64, known bool) {
+	for _, c := range []struct {
+		was, is map[string]uint64
+		names   []string
+		unit    float64
+	}{
+		{was.Devices[rail.Dev], is.Devices[rail.Dev], dataCounters, 4},
+		{was.Netdevs[rail.Netdev.Name], is.Netdevs[rail.Netdev.Name], []string{"tx_bytes", "rx_bytes"}, 1},
+	} {
+		for _, name := range c.names {
+			if n := twice(c.was, c.is, name); n.ok && n.is >= n.was {
+				rate += float64(n.is-n.was) * c.unit * 8 / 1e9 / seconds
+				known = true
+			}
+		}
+	}
+	return rate, known
+}
+
+// holders are the processes that have queue pairs on a device.
+func holders(r parse.Reading, dev string) []string {
+	var names []string
+	for _, u := range r.Users {
+		name := fmt.Sprintf("%s, process %d", u.Command, u.PID)
+		if u.Dev == dev && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// An errorCounter is what a counter of errors means.
+type errorCounter struct {
+	cable bool // the cable, a module or a port, and nothing else
+	means string
+}
+
+// errorCounters are by name: of mlx5's sysfs (Understanding mlx5 ethtool and sysfs
+// counters), of ethtool -S, and of rxe (rxe_hw_counters.c). What piles up in ordinary
+// use, as congestion notifications do, is not among them.
+var errorCounters = map[string]errorCounter{
+	"symbol_error":          {true, "symbols that the error correction could not put right"},
+	"rx_symbol_err_phy":     {true, "symbols that the error correction could not put right"},
+	"rx_pcs_symbol_err_phy": {true, "symbols that the error correction could not put right"},
+	"rx_crc_errors_phy":     {true, "frames that arrived damaged"},
+	"rx_crc_errors":         {true, "frames that arrived damaged"},
+	"port_rcv_errors":       {true, "packets that arrived damaged"},
+	"link_error_recovery":   {true, "the link had to be trained again"},
+	"link_downed":           {true, "the link went down"},
+	"link_down_events_phy":  {true, "the link went down"},
+	"rx_icrc_encapsulated":  {false, "RoCE packets with a wrong checksum: something on the way changes them"},
+	"rx_discards_phy":       {false, "packets that the port had no room for: more comes in than PCIe takes, or pause frames are off"},
+	"tx_discards_phy":       {false, "packets that could not be sent in time: the other end holds them up"},
+	"port_xmit_discards":    {false, "packets that could not be sent: the link was down, or held up"},
+	"tx_errors_phy":         {true, "frames that the port could not send"},
+	"out_of_sequence":       {false, "packets that came before their turn, because one was lost: the cable, or congestion"},
+	"packet_seq_err":        {false, "requests of the other end to send again: packets are lost on the way there"},
+	"implied_nak_seq_err":   {false, "answers that skipped a packet: packets are lost on the way"},
+	"local_ack_timeout_err": {false, "acknowledgements that never came: the other end is gone, or packets are lost"},
+	"rnr_nak_retry_err":     {false, "a receiver without a buffer: the program at the other end is late"},
+	"out_of_buffer":         {false, "packets that no receive buffer waited for: the program here is late"},
+	"rx_out_of_buffer":      {false, "packets that no receive buffer waited for: the processor here is late"},
+	"req_cqe_error":         {false, "requests that ended in an error"},
+	"resp_cqe_error":        {false, "answers that ended in an error"},
+	"roce_adp_retrans":      {false, "packets that were sent again after a time-out"},
+	"completer_retry_err":   {false, "requests that were sent again"},
+	"out_of_seq_request":    {false, "packets that came before their turn, because one was lost"},
+	"rcvd_seq_err":          {false, "requests of the other end to send again"},
+	"retry_exceeded_err":    {false, "requests that were given up: the other end is gone"},
+	"send_err":              {false, "packets that could not be sent"},
+}
+
+// A growth is which counters of errors grew, on devices that show the same.
+type growth struct {
+	devs, names []string
+	most        uint64 // of all of them
+}
+
+// cable says that nothing but the cable, a module or a port makes one of them grow.
+func (g growth) cable() bool {
+	return slices.ContainsFunc(g.names, func(name string) bool { return errorCounters[name].cable })
+}
+
+// meanings are the counters with what they mean, each meaning once. What the cable
+// does comes first.
+func (g growth) meanings() string {
+	by := map[string][]string{}
+	var order, said []string
+	for _, cable := range []bool{true, false} {
+		for _, name := range g.names {
+			means := errorCounters[name].means
+			if errorCounters[name].cable != cable {
+				continue
+			}
+			if by[means] == nil {
+				order = append(order, means)
+			}
+			by[means] = append(by[means], name)
+		}
+	}
+	for _, means := range order {
+		said = append(said, fmt.Sprintf("%s (%s)", kind.And(by[means]), means))
+	}
+	if len(said) > 2 {
+		said = append(said[:2], fmt.Sprintf("%d more", len(said)-2))
+	}
+	return kind.And(said)
+}
+
+// judgeErrorCounters: no counter of errors grows by itself. What it has reached
+// since the boot is evidence only.
+func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	was, is, v, done := readTwice(c, r, &rep)
+	if done {
+		return v
+	}
+	looked, still := 0, 0
+	for _, e := range steps.Ends {
+		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
+		var sick []growth
+		for _, rail := range r.Rig.Nodes[e].Rails {
+			g := growth{devs: []string{rail.Dev}}
+			for _, name := range kind.SortedNames(errorCounters) {
+				n := twice(was[e].Devices[rail.Dev], is[e].Devices[rail.Dev], name)
+				if !n.ok {
+					n = twice(was[e].Netdevs[rail.Netdev.Name], is[e].Netdevs[rail.Netdev.Name], name)
+				}
+				if !n.ok {
+					continue
+				}
+				looked++
+				what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
+				switch {
+				case n.is > n.was:
+					rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more", &steps.Expected{Max: new(0.0), From: fmt.Sprintf("a rail on which nothing runs (%d in all)", n.is)})
+					g.names = append(g.names, name)
+					g.most = max(g.most, n.is-n.was)
+				case n.is > 0:
+					still++
+					rep.Show(what, n.is, "since the boot", nil)
+				}
+			}
+			if g.names == nil {
+				continue
+			}
+			// What the port counts, both functions behind it count.
+			same := func(x growth) bool { return slices.Equal(x.names, g.names) }
+			if i := slices.IndexFunc(sick, same); i >= 0 {
+				sick[i].devs, sick[i].most = append(sick[i].devs, rail.Dev), max(sick[i].most, g.most)
+				continue
+			}
+			sick = append(sick, g)
+		}
+		for _, g := range sick {
+			grade, advice := steps.Warn, "Tests on it send packets again: look at the other end, and for other traffic"
+			if g.cable() {
+				grade, advice = steps.Fail, "Swap the cable, or plug it in again at both ends"
+			}
+			rep.At(r.Rig, e, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s", kind.And(g.devs), node, g.most, seconds, g.meanings(), advice)
+		}
+	}
+	if looked == 0 {
+		return checks.Unseen(rep, "no rail has a counter of errors that is known")
+	}
+	rep.Show("counters of errors that were looked at twice", looked, "", nil)
+	note := ""
+	if still > 0 {
+		note = fmt.Sprintf("%d of them %s not 0: what piled up since the boot is in the evidence, and proves nothing by itself", still, kind.Plural(still, "is", "are"))
+	}
+	return rep.Verdict(fmt.Sprintf("none of %d counters of errors grows", looked), note)
+}
+
+// busyStatus is how the scripts of rail-speed end where a rail is busy: EX_TEMPFAIL.
+const busyStatus = 75
+
+// judgeRailSpeed is the write bandwidth of a short test. Where a rail was busy
+// nothing was started, and there is nothing to say of it.
+func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var busy []string
+	for _, s := range r.Stages {
+		for _, o := range s.Outputs {
+			if o.Ran && o.Exit.Code == busyStatus && strings.Contains(o.Text, "busy: ") {
+				if node := r.Rig.NameOf(o.End); !slices.Contains(busy, node) {
+					busy = append(busy, node)
+				}
+			}
+		}
+	}
+	if busy != nil {
+		return steps.Verdict{
+			Grade:    steps.Skipped,
+			Reason:   fmt.Sprintf("Something moves data over the rails of %s already: a test would disturb it, and be slow itself. Run this check again when they are idle.", kind.And(busy)),
+			Evidence: []steps.Evidence{},
+		}
+	}
+	return perftest.WriteBandwidth(c, r, false)
+}

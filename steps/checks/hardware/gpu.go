@@ -1,0 +1,261 @@
+package hardware
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// The checks of the GPU, and of what stands between its memory and the adapter.
+
+// hasSMI says that the node has nvidia-smi.
+func hasSMI(h parse.Hardware) bool { return h.Facts["nvidia-smi"] != "missing" }
+
+// cards are the GPUs that a node's PCI bus shows, with the driver of each.
+func cards(h parse.Hardware) (pci []string, undriven []string) {
+	for _, name := range kind.SortedNames(h.Facts) {
+		if addr, ok := strings.CutPrefix(name, "gpu "); ok {
+			pci = append(pci, addr)
+			if h.Facts[name] == "none" {
+				undriven = append(undriven, addr)
+			}
+		}
+	}
+	return pci, undriven
+}
+
+// judgeGPU: the GPU's driver answers, and heat does not slow the GPU.
+func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
+	if done {
+		return v
+	}
+	var told []string
+	none := 0
+	for _, e := range steps.Ends {
+		node, gpu := r.Rig.NameOf(e), read[e].GPU
+		pci, undriven := cards(read[e])
+		rep.Show(node+" GPUs on the PCI bus", kind.Or(strings.Join(pci, ", "), "none"), "", nil)
+		switch {
+		case len(pci) == 0 && len(gpu.Rows) == 0:
+			none++
+			continue
+		case !hasSMI(read[e]):
+			without := ""
+			if undriven != nil {
+				without = ", and nothing drives it"
+			}
+			rep.At(r.Rig, e, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci), without)
+			continue
+		case len(gpu.Rows) == 0:
+			rep.At(r.Rig, e, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the node: after an update the old driver is loaded until then", node, quoted(gpu.Errors))
+			continue
+		}
+		for _, g := range gpu.Rows {
+			heat := "temperature unknown"
+			if g.TemperatureC != nil {
+				heat = fmt.Sprintf("%.0f degrees", *g.TemperatureC)
+				rep.Show(node+" "+g.Name+" temperature", *g.TemperatureC, "C", nil)
+			}
+			rep.Show(node+" "+g.Name+" driver", kind.OrUnknown(gpu.Driver), "", nil)
+			told = append(told, fmt.Sprintf("%s on %s (%s)", g.Name, node, heat))
+			for _, field := range kind.SortedNames(g.Fields) {
+				if strings.Contains(field, "thermal_slowdown") && g.Fields[field] == "Active" {
+					rep.At(r.Rig, e, steps.Warn, "%s on %s is slowed by its own heat (%s, %s). Give it air", g.Name, node, heat, field)
+				}
+			}
+		}
+	}
+	a, b := read[0].GPU.Driver, read[1].GPU.Driver
+	switch {
+	case none == len(steps.Ends):
+		return checks.Unseen(rep, "neither node has an NVIDIA GPU: there is no GPU memory to move")
+	case none == 1:
+		rep.Add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be moved from %s", kind.And(told))
+	case a != "" && b != "" && a != b:
+		rep.Add(steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer))
+	}
+	return rep.Verdict(fmt.Sprintf("the GPUs' driver %s answers: %s", a, kind.And(told)), "heat slows none of them")
+}
+
+// quoted is a tool's first complaint, in parentheses.
+func quoted(errs []string) string {
+	if len(errs) == 0 {
+		return ""
+	}
+	return " (" + strings.TrimRight(errs[0], ". ") + ")"
+}
+
+// judgeGPUPath says how GPU memory gets to the adapter. Through host memory is no
+// fault where the hardware has no other way.
+func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
+	if done {
+		return v
+	}
+	var staged, direct []string
+	none := 0
+	for _, e := range steps.Ends {
+		node, h := r.Rig.NameOf(e), read[e]
+		rep.Show(node+" nvidia_peermem", kind.OrUnknown(h.Facts["nvidia_peermem"]), "", nil)
+		rep.Show(node+" dma-buf in verbs", kind.OrUnknown(h.Facts["dma-buf in verbs"]), "", nil)
+		if len(h.GPU.Rows) == 0 {
+			none++
+			rep.Show(node+" GPU", "none that a driver shows", "", nil)
+			continue
+		}
+		peermem := h.Facts["nvidia_peermem"] == "loaded"
+		open := strings.Contains(h.Facts["driver"], "Open Kernel Module") && h.Facts["dma-buf in verbs"] == "yes"
+		for _, g := range h.GPU.Rows {
+			name := g.Name + " on " + node
+			switch {
+			case g.MemTotalMiB == nil:
+				staged = append(staged, name)
+				rep.Show(node+" "+g.Name, "shares the processor's memory: host-staged", "", nil)
+			case peermem:
+				direct = append(direct, name+" (nvidia_peermem)")
+			case open:
+				direct = append(direct, name+" (dma-buf of the open kernel module)")
+			default:
+				rep.At(r.Rig, e, steps.Warn, "%s has %.0f MiB of its own, and neither nvidia_peermem nor dma-buf lets the adapter reach them: they go host-staged, at a fraction of the rail. Load the module (modprobe nvidia-peermem; if the kernel refuses it see the check of secure boot), or use NVIDIA's open kernel module", name, *g.MemTotalMiB)
+				rep.Show(node+" "+g.Name, *g.MemTotalMiB, "MiB of its own", nil)
+			}
+		}
+	}
+	switch none {
+	case len(steps.Ends):
+		return checks.Unseen(rep, "neither node has a GPU with its driver: there is no GPU memory to move")
+	case 1:
+		for _, e := range steps.Ends {
+			if len(read[e].GPU.Rows) == 0 {
+				rep.At(r.Rig, e, steps.Warn, "%s has no GPU with a driver and %s has one: GPU memory can't be moved between the two. See the check of the GPU's driver", r.Rig.NameOf(e), r.Rig.NameOf(e.Other()))
+			}
+		}
+	}
+	var pass []string
+	if staged != nil {
+		pass = append(pass, fmt.Sprintf("GPU memory goes host-staged: %s %s the processor's memory, and GPUDirect does not exist there", kind.And(staged), kind.Plural(len(staged), "shares", "share")),
+			"That is normal: allocate what travels with cudaHostAlloc, and it goes at the rail's rate")
+	}
+	if direct != nil {
+		pass = append(pass, "the adapter may reach the memory of "+kind.And(direct)+" itself")
+	}
+	return rep.Verdict(pass...)
+}
+
+// judgeSecureBoot: the kernel has refused no module.
+func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
+	if done {
+		return v
+	}
+	var how, refused []string
+	for _, e := range steps.Ends {
+		node, h := r.Rig.NameOf(e), read[e]
+		state, lock := kind.OrUnknown(h.Facts["secure boot"]), locked(h.Facts["lockdown"])
+		strict := state == "enabled" || lock != "none"
+		rep.Show(node+" secure boot", state+", lockdown "+lock, "", nil)
+		var unsigned []string
+		for _, name := range kind.SortedNames(h.Facts) {
+			module, ok := strings.CutPrefix(name, "module ")
+			if !ok {
+				continue
+			}
+			rep.Show(node+" "+module, h.Facts[name], "", nil)
+			if strings.HasSuffix(h.Facts[name], "signed by nobody") {
+				unsigned = append(unsigned, module)
+			}
+		}
+		said := ""
+		for _, l := range h.Log {
+			// A signature that is missed only taints a kernel that asks for none.
+			if l.Kind == "module-refused" && !strings.Contains(l.Text, "verification failed") && said == "" {
+				said = logText(l)
+			}
+		}
+		suspects := ""
+		if unsigned != nil {
+			suspects = fmt.Sprintf(", and %s there %s signed by nobody", kind.And(unsigned), kind.Plural(len(unsigned), "is", "are"))
+		}
+		switch {
+		case said != "":
+			rep.At(r.Rig, e, steps.Warn, "the kernel of %s has refused a module (%s)%s. With secure boot it takes none but of those whom it trusts: sign it and enrol the key (mokutil --import), or take the distribution's package", node, said, suspects)
+		case strict && unsigned != nil:
+			rep.At(r.Rig, e, steps.Warn, "the kernel of %s will refuse a module: secure boot is on%s. Sign it and enrol the key (mokutil --import), or take the distribution's package", node, suspects)
+		case strict && !logRead(h):
+			refused = append(refused, node)
+		}
+		how = append(how, fmt.Sprintf("%s on %s", state, node))
+	}
+	if refused != nil {
+		return checks.Unseen(rep, "the kernel's log may not be read on %s, and secure boot is on there: whether a module was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
+	}
+	return rep.Verdict("no kernel has refused a module; secure boot is " + kind.And(how))
+}
+
+// locked is the state in brackets: none [integrity] confidentiality.
+func locked(text string) string {
+	_, rest, ok := strings.Cut(text, "[")
+	if state, _, closed := strings.Cut(rest, "]"); ok && closed {
+		return state
+	}
+	return "none"
+}
+
+// bar1Share is how much of a BAR1 one registration may take: 115 of 256 MiB
+// (report 004, 6.2.1: a core dump above).
+const bar1Share = 115.0 / 256
+
+// judgeBAR1 holds the BAR1 of a GPU that has one against the buffers that the
+// tutorial's cells register.
+func judgeBAR1(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
+	if done {
+		return v
+	}
+	var fits, without []string
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		bytes, err := strconv.ParseFloat(read[e].Facts["registration"], 64)
+		if err != nil || bytes <= 0 {
+			rep.At(r.Rig, e, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is no number of bytes", read[e].Facts["registration"])
+			continue
+		}
+		need := bytes / (1 << 20)
+		for _, g := range read[e].GPU.Rows {
+			name := fmt.Sprintf("%s on %s", g.Name, node)
+			if g.BAR1TotalMiB == nil {
+				without = append(without, name)
+				rep.Show(name+" BAR1", "N/A: it shares the processor's memory", "", nil)
+				continue
+			}
+			total := *g.BAR1TotalMiB
+			rep.Show(name+" BAR1", total, "MiB", &steps.Expected{Min: new(kind.Round(need / bar1Share)), From: fmt.Sprintf("a buffer of %.0f MiB (NIXL_VRAM_BUFFER), and 115 of 256 MiB were usable in report 004", need)})
+			if most := total * bar1Share; most < need {
+				rep.At(r.Rig, e, steps.Warn, "%s has a BAR1 of %.0f MiB: buffers above some %.0f MiB can't be registered, and the tutorial's have %.0f. Switch on resizable BAR in the firmware, or set NIXL_VRAM_BUFFER lower", name, total, most, need)
+				continue
+			}
+			fits = append(fits, fmt.Sprintf("%s (%.0f MiB)", name, total))
+		}
+	}
+	var pass []string
+	switch {
+	case len(read[0].GPU.Rows)+len(read[1].GPU.Rows) == 0:
+		return checks.Unseen(rep, "neither node has a GPU with its driver, so there is no BAR1 to look at")
+	case without != nil:
+		pass = append(pass, fmt.Sprintf("%s %s no BAR1 and %s none: processor and GPU share one memory", kind.And(without), kind.Plural(len(without), "has", "have"), kind.Plural(len(without), "needs", "need")))
+	}
+	if fits != nil {
+		pass = append(pass, "the BAR1 of "+kind.And(fits)+" is large enough for the tutorial's buffers")
+	}
+	return rep.Verdict(pass...)
+}

@@ -1,0 +1,400 @@
+package hardware
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// A pcieLink is what a script prints of an RDMA device's PCIe link.
+type pcieLink struct {
+	dev, half          string
+	gtps, most, slot   float64
+	width, best, wired int
+}
+
+var pcieForm = regexp.MustCompile(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
+
+func readLink(dev, text string) (l pcieLink, ok bool) {
+	m := pcieForm.FindStringSubmatch(text)
+	if m == nil {
+		return l, false
+	}
+	// What the pattern let through is a number; a slot that isn't told is 0.
+	float := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
+	whole := func(s string) int { v, _ := strconv.Atoi(s); return v }
+	l = pcieLink{
+		dev: dev, half: m[1], gtps: float(m[2]), width: whole(m[3]), most: float(m[4]), best: whole(m[5]),
+		slot: float(m[6]), wired: whole(m[7]),
+	}
+	return l, l.gtps > 0 && l.width > 0 && l.most > 0 && l.best > 0
+}
+
+func (l pcieLink) ceiling() float64 { return pcieGbps(l.gtps, l.width) }
+
+// pcieGbps is what a PCIe link lets through, in Gb/s.
+func pcieGbps(gtps float64, width int) float64 {
+	c, _ := probe.Ceiling(steps.Rail{PCI: steps.PCI{GTps: gtps, Width: width}})
+	return c
+}
+
+// judgePCIeLink: every PCIe link is as fast and as wide as its adapter could be.
+func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.ReadBoth[map[string]string](c, r, &rep)
+	if done {
+		return v
+	}
+	links, soft := 0, 0
+	var kinds, shared []string
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		byHalf := map[string][]pcieLink{}
+		for _, dev := range kind.SortedNames(facts[e]) {
+			text := facts[e][dev]
+			switch l, ok := readLink(dev, text); {
+			case dev == "devices":
+			case text == "no PCIe link":
+				soft++
+			case !ok:
+				rep.At(r.Rig, e, steps.Inconclusive, "%s on %s does not tell how fast its PCIe link is: %s", dev, node, text)
+			default:
+				links++
+				byHalf[l.half] = append(byHalf[l.half], l)
+				best := float64(l.best)
+				rep.Show(fmt.Sprintf("%s %s, %s at %s", node, dev, probe.Slot(l.gtps, l.width), l.half), l.width, "lanes",
+					&steps.Expected{Min: &best, From: "what the device can do: " + probe.Slot(l.most, l.best)})
+				if kind := probe.Slot(l.gtps, l.width); !slices.Contains(kinds, kind) {
+					kinds = append(kinds, kind)
+				}
+			}
+		}
+		for _, half := range kind.SortedNames(byHalf) {
+			together := byHalf[half]
+			judgeHalf(r.Rig, e, together, &rep)
+			if e == steps.Here && len(together) > 1 {
+				shared = append(shared, fmt.Sprintf("%s share %s (at most %.0f Gb/s together)", kind.And(devs(together)), half, together[0].ceiling()))
+			}
+		}
+	}
+	switch {
+	case links == 0 && len(rep.Findings) == 0 && soft > 0:
+		return rep.Verdict("no RDMA device here has a PCIe link: they are soft-RoCE, which a processor does")
+	case links == 0 && len(rep.Findings) == 0:
+		return checks.Unseen(rep, "neither node has an RDMA device, so there is no PCIe link to look at")
+	}
+	together := "no two rails share a PCIe link"
+	if shared != nil {
+		together = strings.Join(shared, ", ")
+	}
+	return rep.Verdict(fmt.Sprintf("all %d RDMA devices have the PCIe link that they can have: %s", links, kind.And(kinds)), together)
+}
+
+func devs(links []pcieLink) []string {
+	var names []string
+	for _, l := range links {
+		names = append(names, l.dev)
+	}
+	return names
+}
+
+// judgeHalf looks at a PCIe link, which several devices may share.
+func judgeHalf(rig steps.Rig, e steps.End, links []pcieLink, rep *kind.Report) {
+	l := links[0]
+	got, could := l.ceiling(), pcieGbps(l.most, l.best)
+	if got >= 0.99*could {
+		return
+	}
+	why := "Both ends of it can do more: power the node off for a minute, and seat the card again"
+	if slot := pcieGbps(l.slot, l.wired); slot > 0 && slot <= 1.01*got {
+		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", probe.Slot(l.slot, l.wired))
+	}
+	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at %.0f Gb/s. %s", kind.And(devs(links)), rig.NameOf(e),
+		l.half, probe.Slot(l.gtps, l.width), probe.Slot(l.most, l.best), got, why)
+}
+
+// logRead says that the node let the kernel's log be read.
+func logRead(h parse.Hardware) bool { return h.Facts["kernel log"] == "read" }
+
+// judgeAdapterPresent: the adapters' functions have their driver and their RDMA
+// devices, as many on one node as on the other.
+func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
+	if done {
+		return v
+	}
+	var devices [2][]string
+	adapters := 0
+	for _, e := range steps.Ends {
+		node, facts := r.Rig.NameOf(e), read[e].Facts
+		with := map[string]bool{} // PCI functions that have an RDMA device
+		var lost, bare, functions []string
+		for _, name := range kind.SortedNames(facts) {
+			if dev, ok := strings.CutPrefix(name, "device "); ok {
+				devices[e] = append(devices[e], dev)
+				with[facts[name]] = true
+			}
+		}
+		for _, name := range kind.SortedNames(facts) {
+			pci, ok := strings.CutPrefix(name, "function ")
+			if !ok {
+				continue
+			}
+			functions = append(functions, pci)
+			adapters++
+			switch {
+			case facts[name] == "none":
+				lost = append(lost, pci)
+			case !with[pci]:
+				bare = append(bare, pci)
+			}
+		}
+		has := "have"
+		if len(lost)+len(bare) == 1 {
+			has = "has"
+		}
+		rep.Show(node+" RDMA devices", len(devices[e]), "devices: "+kind.Or(strings.Join(devices[e], ", "), "none"), nil)
+		rep.Show(node+" functions", kind.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
+		switch {
+		case lost != nil:
+			rep.At(r.Rig, e, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: nothing else brings the adapter back", kind.And(lost), node, has, lastWord(read[e].Log, lost))
+			continue
+		case len(devices[e]) == 0 && functions == nil:
+			rep.At(r.Rig, e, steps.Fail, "%s has no RDMA device, and no ConnectX on its PCI bus. A DGX Spark switches the adapter off while no cable is plugged in; elsewhere a restart may bring it back", node)
+			continue
+		case bare != nil:
+			rep.At(r.Rig, e, steps.Warn, "%s of %s %s a driver and no RDMA device. The module mlx5_ib is missing (modprobe mlx5_ib), or two functions were made one by a bond (RoCE LAG)", kind.And(bare), node, has)
+		}
+		if told := complaint(read[e].Log); told != "" {
+			rep.At(r.Rig, e, steps.Warn, "the adapter of %s works and has complained: %s. Look at its temperature, and at what was going on then", node, told)
+		}
+	}
+	if a, b := len(devices[0]), len(devices[1]); a != b {
+		rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't use", r.Rig.NameOf(steps.Here), a, r.Rig.NameOf(steps.Peer), b)
+	}
+	note := "every function of a ConnectX has its driver"
+	if adapters == 0 {
+		note = "no ConnectX is among them: they are soft-RoCE, and no adapter can be lost"
+	}
+	if !logRead(read[0]) || !logRead(read[1]) {
+		note += "; the kernel's log could not be read on both nodes"
+	}
+	return rep.Verdict(fmt.Sprintf("%d RDMA %s on each node: %s", len(devices[0]), kind.Plural(len(devices[0]), "device", "devices"), strings.Join(devices[0], ", ")), note)
+}
+
+// lastWord is what the kernel's log has last said about functions before they went.
+func lastWord(log []parse.KernelEvent, functions []string) string {
+	for _, l := range slices.Backward(log) {
+		if slices.Contains(functions, l.Device) && slices.Contains([]string{"firmware-error", "high-temperature", "device-removed"}, l.Kind) {
+			return " (the kernel's log: " + logText(l) + ")"
+		}
+	}
+	return ""
+}
+
+// logText is a line of the log without its driver and its device.
+func logText(l parse.KernelEvent) string {
+	text := l.Text
+	if _, after, ok := strings.Cut(text, l.Device+": "); ok && l.Device != "" {
+		text = after
+	}
+	return strings.TrimRight(logPlace.ReplaceAllString(text, ""), ". ")
+}
+
+// logPlace is where in the driver a line was written: poll_health:838:(pid 0): .
+var logPlace = regexp.MustCompile(`^\w+:\d+:\(pid \d+\): `)
+
+// complaint is what the log has of a device that is there: an error of its firmware
+// or its heat, that no loading of the driver followed, or one of PCIe that was not
+// corrected.
+func complaint(log []parse.KernelEvent) string {
+	last := map[string]string{} // by device
+	for _, l := range log {
+		switch l.Kind {
+		case "firmware-error", "device-removed", "high-temperature":
+			last[l.Device] = logText(l)
+		case "driver-loaded":
+			delete(last, l.Device)
+		case "pcie-error":
+			if strings.Contains(l.Text, "Uncorrect") {
+				last[l.Device] = logText(l)
+			}
+		}
+	}
+	for _, dev := range kind.SortedNames(last) {
+		return strings.TrimLeft(dev+": "+last[dev], ": ")
+	}
+	return ""
+}
+
+// judgeAdapterPower says what adapters have complained of in the kernel's log: too
+// little power, and cables.
+func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
+	if done {
+		return v
+	}
+	var refused []string
+	lines := 0
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		if !logRead(read[e]) {
+			refused = append(refused, node)
+			continue
+		}
+		rep.Show(node+" kernel log", len(read[e].Log), "lines about power, cables and links", nil)
+		lines += len(read[e].Log)
+		judgeAdapterLog(r.Rig, e, read[e].Log, &rep)
+	}
+	if lines == 0 && !hasAdapter(r.Rig) {
+		return checks.Unseen(rep, "no RDMA device here is an adapter's, so none can complain: they are soft-RoCE")
+	}
+	if refused != nil {
+		return checks.Unseen(rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm", kind.And(refused), kind.Or(read[0].Facts["user"], "this user"))
+	}
+	return rep.Verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is out, in %d lines of the kernels' logs", lines))
+}
+
+// hasAdapter says that an RDMA device of either node is on the PCI bus.
+func hasAdapter(rig steps.Rig) bool {
+	for _, e := range steps.Ends {
+		if slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.PCI.Addr != "" }) {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeAdapterLog reads one node's log. What counts of a cable is the last word.
+func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *kind.Report) {
+	node := rig.NameOf(e)
+	short := map[string]int{} // watts, by PCI function
+	cable := map[string]parse.KernelEvent{}
+	for _, l := range log {
+		switch l.Kind {
+		case "insufficient-power":
+			// That a slot does not say what it has is no complaint.
+			if !strings.Contains(l.Text, "not advertised") {
+				short[l.Device] = l.Watts
+			}
+		case "cable-unplugged", "cable-error", "cable-plugged":
+			cable[l.Device] = l
+		}
+	}
+	if names := kind.SortedNames(short); len(names) > 0 {
+		watts := short[names[0]]
+		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "insufficient, say " + kind.And(names)})
+		rep.At(rig, e, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Many adapters say so and are fast; where a module stays dark, or a good link moves 13 Gb/s, power the node off for a minute", kind.And(names), node, watts)
+	}
+	var out, bad []string
+	for _, dev := range kind.SortedNames(cable) {
+		l := cable[dev]
+		if !carriesRail(rig, e, dev) {
+			if l.Kind != "cable-plugged" {
+				rep.Show(node+" "+dev, logText(l), "(nothing uses it)", nil)
+			}
+			continue
+		}
+		switch l.Kind {
+		case "cable-unplugged":
+			out = append(out, dev)
+		case "cable-error":
+			bad = append(bad, dev+" ("+logText(l)+")")
+		}
+	}
+	if out != nil {
+		rep.At(rig, e, steps.Warn, "%s on %s: the adapter says that its cable is unplugged; push it in at both ends until it clicks", kind.And(out), node)
+	}
+	if bad != nil {
+		rep.At(rig, e, steps.Fail, "%s on %s: the adapter can't use the cable or its module. Take another one that its maker lists", kind.And(bad), node)
+	}
+}
+
+// carriesRail says whether a PCI function's rail is used.
+func carriesRail(rig steps.Rig, e steps.End, pci string) bool {
+	for i, rail := range rig.Nodes[e].Rails {
+		if rail.PCI.Addr == pci {
+			return rig.InUse(e, i)
+		}
+	}
+	return false
+}
+
+// Temperatures of a ConnectX in degrees (ConnectX-5 EN user manual, thermal sensors;
+// report 004 saw the driver go at 110).
+const (
+	warmDegrees      = 105
+	criticalDegrees  = 115
+	emergencyDegrees = 130
+)
+
+// judgeAdapterTemperature holds the adapters' own sensors against their limits.
+func judgeAdapterTemperature(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.ReadBoth[map[string]string](c, r, &rep)
+	if done {
+		return v
+	}
+	var silent, told []string
+	for _, e := range steps.Ends {
+		node, hottest, where := r.Rig.NameOf(e), 0.0, ""
+		for _, pci := range kind.SortedNames(facts[e]) {
+			if pci == "adapters" {
+				continue
+			}
+			degrees, from, ok := temperature(facts[e][pci])
+			if !ok {
+				silent = append(silent, pci+" on "+node)
+				continue
+			}
+			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
+				&steps.Expected{Max: new(float64(warmDegrees)), From: "ConnectX thermal sensors: warning 105, critical 115, emergency 130"})
+			if degrees > hottest {
+				hottest, where = degrees, pci
+			}
+		}
+		if where == "" {
+			continue
+		}
+		told = append(told, fmt.Sprintf("%.0f degrees on %s", hottest, node))
+		switch {
+		case hottest >= emergencyDegrees:
+			rep.At(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 130 the card switches itself off. Stop all work on it and cool it now", where, node, hottest)
+		case hottest >= criticalDegrees:
+			rep.At(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 115 its firmware may switch it off. Give it air; the driver was seen to go at 110", where, node, hottest)
+		case hottest >= warmDegrees:
+			rep.At(r.Rig, e, steps.Warn, "%s on %s is at %.0f degrees: more than the 105 that it is made for. Give it air before the driver goes, at some 110", where, node, hottest)
+		}
+	}
+	switch {
+	case len(told) == 0 && silent == nil:
+		return checks.Unseen(rep, "there is no adapter with a sensor: no ConnectX is on the PCI bus of either node")
+	case silent != nil:
+		return checks.Unseen(rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's mft is missing or needs root", kind.And(silent))
+	}
+	return rep.Verdict("the adapters are cool enough: at most " + kind.And(told) + ", below 105")
+}
+
+// temperature reads "58000 hwmon" or "58 mget_temp".
+func temperature(text string) (degrees float64, from string, ok bool) {
+	words := strings.Fields(text)
+	if len(words) != 2 {
+		return 0, "", false
+	}
+	degrees, err := strconv.ParseFloat(words[0], 64)
+	if words[1] == "hwmon" {
+		degrees /= 1000
+	}
+	// A sensor that is off says 0, or nonsense.
+	return degrees, words[1], err == nil && degrees > 0 && degrees < 250
+}

@@ -1,0 +1,31 @@
+// Package hardware is the checks of adapters, PCIe links, the GPU and the counters.
+package hardware
+
+import (
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// Kind is what the family registers.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Parsers: map[string]kind.Parser{
+			"hardware": kind.Reads(parse.HardwareOutput),
+			"readings": kind.Reads(parse.Readings),
+		},
+		Judges: map[string]kind.Judge{
+			"pcie-link":           kind.Takes[map[string]string](judgePCIeLink),
+			"adapter-present":     kind.Takes[parse.Hardware](judgeAdapterPresent),
+			"adapter-power":       kind.Takes[parse.Hardware](judgeAdapterPower),
+			"adapter-temperature": kind.Takes[map[string]string](judgeAdapterTemperature),
+			"gpu":                 kind.Takes[parse.Hardware](judgeGPU),
+			"gpu-path":            kind.Takes[parse.Hardware](judgeGPUPath),
+			"secure-boot":         kind.Takes[parse.Hardware](judgeSecureBoot),
+			"bar1":                kind.Takes[parse.Hardware](judgeBAR1),
+			"port-counters":       kind.Takes[[]parse.Reading](judgePortCounters),
+			"idle-rails":          kind.Takes[[]parse.Reading](judgeIdleRails),
+			"error-counters":      kind.Takes[[]parse.Reading](judgeErrorCounters),
+			"rail-speed":          kind.Takes[parse.Bandwidth](judgeRailSpeed),
+		},
+	}
+}

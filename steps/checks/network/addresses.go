@@ -1,0 +1,446 @@
+package network
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// Addresses that stand in each other's way: two of a node in one subnet, one on both
+// nodes, and a neighbour table that has the wrong interface for one.
+
+// addresses are those of a node's interfaces, by interface.
+type addresses map[string][]netip.Prefix
+
+// probed are the addresses of both nodes as the rig was found.
+func probed(rig steps.Rig) (all [2]addresses) {
+	for _, e := range steps.Ends {
+		all[e] = addresses{}
+		for _, d := range rig.Nodes[e].Netdevs {
+			for _, a := range d.Addrs {
+				if p, err := netip.ParsePrefix(a); err == nil && p.Addr().Is4() {
+					all[e][d.Name] = append(all[e][d.Name], p)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// printed are the addresses of both nodes as a check's script saw them.
+func printed(facts [2]map[string]string) (all [2]addresses) {
+	for _, e := range steps.Ends {
+		all[e] = addresses{}
+		for name := range facts[e] {
+			if netdev, ok := strings.CutSuffix(name, " addresses"); ok {
+				all[e][netdev] = checks.AddressesOf(facts[e], netdev)
+			}
+		}
+	}
+	return all
+}
+
+// A conflict is two addresses of one node in one subnet, at least one of them a
+// rail's. stray says that the second one should not be there.
+type conflict struct {
+	netdevs [2]string
+	addrs   [2]netip.Prefix
+	stray   bool
+}
+
+// conflicts finds those of one node.
+func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
+	type place struct {
+		netdev string
+		addr   netip.Prefix
+	}
+	var places []place
+	node := rig.Nodes[e]
+	for i, rail := range node.Rails {
+		first := slices.IndexFunc(node.Rails, func(r steps.Rail) bool { return r.Netdev.Name == rail.Netdev.Name }) == i
+		if !first || rail.Netdev.Master != "" {
+			continue // what a slave kept is a bond's matter
+		}
+		for _, a := range all[e][rail.Netdev.Name] {
+			places = append(places, place{rail.Netdev.Name, a})
+		}
+	}
+	rails := len(places)
+	for _, d := range node.Netdevs {
+		if !slices.ContainsFunc(node.Rails, func(r steps.Rail) bool { return r.Netdev.Name == d.Name }) {
+			for _, a := range all[e][d.Name] {
+				places = append(places, place{d.Name, a})
+			}
+		}
+	}
+	var found []conflict
+	for i, a := range places[:rails] {
+		for j, b := range places[i+1:] {
+			if !a.addr.Overlaps(b.addr) || a.addr.Addr().IsLoopback() {
+				continue
+			}
+			c := conflict{[2]string{a.netdev, b.netdev}, [2]netip.Prefix{a.addr, b.addr}, false}
+			if i+1+j < rails {
+				c.decide(rig, e, all)
+			}
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// decide finds out which of two addresses of rails is out of place, and puts it
+// second: the one whose rail doesn't lead to the other node there, or leads to it in
+// a subnet of its own besides. Of one interface's two it is the later one.
+func (c *conflict) decide(rig steps.Rig, e steps.End, all [2]addresses) {
+	if c.netdevs[0] == c.netdevs[1] {
+		c.stray = true
+		return
+	}
+	var meets, elsewhere [2]bool
+	for k, netdev := range c.netdevs {
+		i := slices.IndexFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.Netdev.Name == netdev })
+		j := checks.Counterpart(rig, e, i)
+		if j < 0 {
+			continue
+		}
+		theirs := all[e.Other()][rig.Nodes[e.Other()].Rails[j].Netdev.Name]
+		for _, a := range all[e][netdev] {
+			shares := slices.ContainsFunc(theirs, func(b netip.Prefix) bool { return a.Masked() == b.Masked() && a.Addr() != b.Addr() })
+			if a == c.addrs[k] {
+				meets[k] = shares
+			} else {
+				elsewhere[k] = elsewhere[k] || shares && !a.Overlaps(c.addrs[k])
+			}
+		}
+	}
+	switch {
+	case meets[0] != meets[1]:
+		c.stray = true
+		if meets[1] {
+			c.swap()
+		}
+	case elsewhere[0] != elsewhere[1]:
+		c.stray = true
+		if elsewhere[0] {
+			c.swap()
+		}
+	}
+}
+
+func (c *conflict) swap() {
+	c.netdevs[0], c.netdevs[1] = c.netdevs[1], c.netdevs[0]
+	c.addrs[0], c.addrs[1] = c.addrs[1], c.addrs[0]
+}
+
+// shielded says that two interfaces answer for their own addresses only, and ask
+// from their own: with routes by source address, one subnet for both can work.
+func (c conflict) shielded(facts map[string]string) bool {
+	for _, netdev := range c.netdevs {
+		ignore, _ := strconv.Atoi(facts[netdev+" arp_ignore"])
+		announce, _ := strconv.Atoi(facts[netdev+" arp_announce"])
+		if ignore < 1 || announce < 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeAddressConflict: no rail shares its subnet with another address of its node.
+func judgeAddressConflict(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	if !checks.AllTell(r.Rig, facts, "addresses", &rep) {
+		return rep.Verdict()
+	}
+	all := printed(facts)
+	n := 0
+	for _, e := range steps.Ends {
+		node, there := r.Rig.NameOf(e), r.Rig.NameOf(e.Other())
+		for _, rail := range r.Rig.Nodes[e].Rails {
+			rep.Show(node+" "+rail.Netdev.Name, kind.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
+			n += len(all[e][rail.Netdev.Name])
+		}
+		for _, x := range conflicts(r.Rig, e, all) {
+			switch {
+			case x.netdevs[0] == x.netdevs[1]:
+				rep.At(r.Rig, e, steps.Warn, "%s on %s has two addresses in one subnet, %s and %s: it has two GIDs then, and a tool may name the wrong one. fix-addresses removes the second", x.netdevs[0], node, x.addrs[0], x.addrs[1])
+			case x.shielded(facts[e]):
+				rep.At(r.Rig, e, steps.Warn, "%s and %s on %s are in one subnet, %s: arp_ignore and arp_announce keep them apart, but without routes by source address packets still leave through either", x.netdevs[0], x.netdevs[1], node, x.addrs[0].Masked())
+			case x.stray:
+				rep.At(r.Rig, e, steps.Fail, "%s on %s has %s, in the subnet of %s (%s): two ways lead to %s, and traffic takes the wrong one or gets lost. fix-addresses removes it", x.netdevs[1], node, x.addrs[1], x.netdevs[0], x.addrs[0], there)
+			default:
+				rep.At(r.Rig, e, steps.Fail, "%s (%s) and %s (%s) on %s are in one subnet: two ways lead to %s, and traffic takes the wrong one or gets lost. Give each a subnet of its own", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], node, there)
+			}
+		}
+	}
+	return rep.Verdict(fmt.Sprintf("each of the rails' %s is alone in its subnet on its node", kind.Count(n, "address", "addresses")))
+}
+
+// planAddresses takes the addresses away that are out of place.
+func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	all := probed(rig)
+	removed, unsure := 0, ""
+	for _, e := range steps.Ends {
+		var ips, devs []string
+		for _, c := range conflicts(rig, e, all) {
+			if !c.stray {
+				unsure = fmt.Sprintf("%s (%s) and %s (%s) on %s are in one subnet, and which of them should not be is yours to say: ip addr del ADDRESS dev INTERFACE", c.netdevs[0], c.addrs[0], c.netdevs[1], c.addrs[1], rig.NameOf(e))
+				continue
+			}
+			if ip := c.netdevs[1] + "=" + c.addrs[1].String(); !slices.Contains(ips, ip) {
+				ips = append(ips, ip)
+			}
+			if !slices.Contains(devs, c.netdevs[1]) {
+				devs = append(devs, c.netdevs[1])
+			}
+		}
+		removed += len(ips)
+		p.Vars[e] = map[string]string{"DEL_IPS": strings.Join(ips, " "), "DEL_NETDEVS": strings.Join(devs, " "), "WAYS": strings.Join(kind.Ways(rig, e), " ")}
+	}
+	switch {
+	case removed > 0:
+	case unsure != "":
+		p.Refuse = unsure
+	default:
+		p.Nothing = "no rail shares its subnet with another address of its node; a neighbour entry that is wrong goes with ip neigh flush dev INTERFACE"
+	}
+	return p
+}
+
+// judgeFixAddresses: what was out of place is gone, and every rail answers.
+func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := kind.Changed(c, r, &rep)
+	if done {
+		return v
+	}
+	after := r.Changed.After
+	all := probed(after)
+	for _, e := range steps.Ends {
+		for _, rail := range after.Nodes[e].Rails {
+			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, kind.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
+		}
+		for _, x := range conflicts(after, e, all) {
+			grade := steps.Warn
+			if x.stray {
+				grade = steps.Fail
+			}
+			rep.At(r.Rig, e, grade, "%s (%s) and %s (%s) on %s are in one subnet still", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], r.Rig.NameOf(e))
+		}
+	}
+	if len(after.Pairs) < len(r.Rig.Pairs) {
+		rep.Add(steps.Fail, "%d rails lead from node to node now, and %d did before", len(after.Pairs), len(r.Rig.Pairs))
+	}
+	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
+		rep.Add(steps.Inconclusive, "no rail could be tried")
+	} else if ok == asked {
+		return rep.Verdict(fmt.Sprintf("every rail is alone in its subnet on its node, and all %d answer both ways", len(after.Pairs)), kind.Kept)
+	}
+	return rep.Verdict()
+}
+
+// planRailAddress gives each rail that lacks an address one in the subnet of its
+// other end, and each that has its other end's own: with the host number that the node
+// has on its other rails, or the one that the user says.
+func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
+	given := params["RAIL_ADDRESS"]
+	all := probed(rig)
+	var adds, dels, devs, pings [2][]string
+	lacking, refuse := 0, ""
+	for _, e := range steps.Ends {
+		for i, rail := range rig.Nodes[e].Rails {
+			d, j := rail.Netdev, checks.Counterpart(rig, e, i)
+			if d.Name == "" || !d.Up || !d.Carrier || d.Master != "" || j < 0 {
+				continue
+			}
+			twin := rig.Nodes[e.Other()].Rails[j]
+			subnet, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", twin.Addr, twin.Prefix))
+			if err != nil || !subnet.Addr().Is4() || twin.Netdev.Master != "" || rail.Addr != "" && rail.Addr != twin.Addr {
+				continue // neither end has one: rail-ips gives both theirs
+			}
+			addr, why := hostIn(rig, e, i, subnet)
+			switch {
+			case rail.Addr != "" && why == "" && addr.String() == rail.Addr:
+				continue // this end has its own; the other one is wrong
+			case given != "":
+				addr, why = givenIn(given, subnet)
+			}
+			lacking++
+			if why == "" {
+				why = taken(rig, all, addr, subnet)
+			}
+			if why != "" {
+				refuse = fmt.Sprintf("%s on %s needs an address in %s: %s", d.Name, rig.NameOf(e), subnet.Masked(), why)
+				continue
+			}
+			if rail.Addr != "" {
+				dels[e] = append(dels[e], fmt.Sprintf("%s=%s/%d", d.Name, rail.Addr, rail.Prefix))
+			}
+			adds[e] = append(adds[e], fmt.Sprintf("%s=%s/%d", d.Name, addr, subnet.Bits()))
+			devs[e] = append(devs[e], d.Name)
+			pings[e] = append(pings[e], fmt.Sprintf("%s=%s", d.Name, subnet.Addr()))
+			pings[e.Other()] = append(pings[e.Other()], fmt.Sprintf("%s=%s", twin.Netdev.Name, addr))
+		}
+	}
+	for _, e := range steps.Ends {
+		p.Vars[e] = map[string]string{
+			"DEL_IPS": strings.Join(dels[e], " "), "ADD_IPS": strings.Join(adds[e], " "),
+			"ADD_NETDEVS": strings.Join(devs[e], " "), "ADD_PINGS": strings.Join(pings[e], " "),
+		}
+	}
+	switch {
+	case lacking == 0:
+		p.Nothing = "no rail that has a link lacks an address which its other end has, or has its other end's; rail-ips is for rails without an address at either end"
+	case given != "" && lacking > 1:
+		p.Refuse = fmt.Sprintf("RAIL_ADDRESS is one address, and %d ends of rails need one", lacking)
+	case refuse != "":
+		p.Refuse = refuse
+	}
+	return p
+}
+
+// hostIn is the address that a node should have in a subnet: the host number that
+// all its other rails have.
+func hostIn(rig steps.Rig, e steps.End, but int, subnet netip.Prefix) (netip.Addr, string) {
+	const say = ". Say which one with -p RAIL_ADDRESS=ADDRESS"
+	if subnet.Bits() < 24 || subnet.Bits() > 30 {
+		return netip.Addr{}, fmt.Sprintf("a host number can only be taken over in subnets from /24 to /30%s", say)
+	}
+	var number byte
+	found := ""
+	for i, rail := range rig.Nodes[e].Rails {
+		a, err := netip.ParseAddr(rail.Addr)
+		if i == but || err != nil || !a.Is4() || rail.Prefix != subnet.Bits() {
+			continue
+		}
+		low := a.As4()[3] & (0xff >> (subnet.Bits() - 24))
+		if found != "" && low != number {
+			return netip.Addr{}, fmt.Sprintf("its other rails end in different numbers, %s and %s%s", found, a, say)
+		}
+		number, found = low, a.String()
+	}
+	if found == "" {
+		return netip.Addr{}, "it has no other rail whose host number could be taken over" + say
+	}
+	b := subnet.Masked().Addr().As4()
+	b[3] |= number
+	return netip.AddrFrom4(b), ""
+}
+
+// givenIn reads the address that the user says, with or without a prefix.
+func givenIn(given string, subnet netip.Prefix) (netip.Addr, string) {
+	text, bits, prefixed := strings.Cut(given, "/")
+	a, err := netip.ParseAddr(text)
+	switch {
+	case err != nil || !a.Is4():
+		return a, fmt.Sprintf("RAIL_ADDRESS is %q, which is no IPv4 address", given)
+	case prefixed && bits != strconv.Itoa(subnet.Bits()):
+		return a, fmt.Sprintf("RAIL_ADDRESS is %s, and its other end has a /%d", given, subnet.Bits())
+	case !subnet.Contains(a):
+		return a, fmt.Sprintf("RAIL_ADDRESS is %s, which is not in it", given)
+	}
+	return a, ""
+}
+
+// taken says why an address can't be given to a rail.
+func taken(rig steps.Rig, all [2]addresses, addr netip.Addr, subnet netip.Prefix) string {
+	last := subnet.Masked().Addr().As4()
+	for i := subnet.Bits(); i < 32; i++ {
+		last[i/8] |= 0x80 >> (i % 8)
+	}
+	if addr == subnet.Masked().Addr() || addr == netip.AddrFrom4(last) {
+		return fmt.Sprintf("%s is the subnet's own or its broadcast address. Say another with -p RAIL_ADDRESS=ADDRESS", addr)
+	}
+	for _, e := range steps.Ends {
+		for _, d := range rig.Nodes[e].Netdevs {
+			for _, a := range all[e][d.Name] {
+				if a.Addr() == addr {
+					return fmt.Sprintf("%s is in use, on %s of %s. Say another with -p RAIL_ADDRESS=ADDRESS", addr, d.Name, rig.NameOf(e))
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// planLinkUp switches on the interfaces of rails that are meant to be used.
+func planLinkUp(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	off := 0
+	var devs, pings [2][]string
+	for _, e := range steps.Ends {
+		for i, rail := range rig.Nodes[e].Rails {
+			d := rail.Netdev
+			if d.Up || d.Name == "" || slices.Contains(devs[e], d.Name) || !checks.Wanted(rig, e, i) {
+				continue
+			}
+			off++
+			devs[e] = append(devs[e], d.Name)
+			if j := checks.Counterpart(rig, e, i); j >= 0 && rail.Addr != "" && rig.Nodes[e.Other()].Rails[j].Addr != "" {
+				twin := rig.Nodes[e.Other()].Rails[j]
+				pings[e] = append(pings[e], d.Name+"="+twin.Addr)
+				pings[e.Other()] = append(pings[e.Other()], twin.Netdev.Name+"="+rail.Addr)
+			}
+		}
+	}
+	for _, e := range steps.Ends {
+		p.Vars[e] = map[string]string{"LINK_NETDEVS": strings.Join(devs[e], " "), "WAYS": strings.Join(pings[e], " ")}
+	}
+	if off == 0 {
+		p.Nothing = "every interface of a rail that is used is switched on already; where one has no carrier, it is the cable"
+	}
+	return p
+}
+
+// judgeFixLinkUp: what was switched off is on, has a carrier, and answers.
+func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := kind.Changed(c, r, &rep)
+	if done {
+		return v
+	}
+	var on []string
+	dark := false
+	for _, e := range steps.Ends {
+		for i, rail := range r.Rig.Nodes[e].Rails {
+			if rail.Netdev.Up || !checks.Wanted(r.Rig, e, i) {
+				continue
+			}
+			where := rail.Netdev.Name + " on " + r.Rig.NameOf(e)
+			at := slices.IndexFunc(r.Changed.After.Nodes[e].Rails, func(x steps.Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
+			if at < 0 {
+				rep.At(r.Rig, e, steps.Fail, "%s is gone", where)
+				continue
+			}
+			now := r.Changed.After.Nodes[e].Rails[at]
+			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", kind.OrUnknown(now.State), kind.OrNone(now.Addr)), "", nil)
+			switch {
+			case !now.Netdev.Up:
+				rep.At(r.Rig, e, steps.Fail, "%s is off still", where)
+			case !now.Netdev.Carrier:
+				dark = true
+				rep.At(r.Rig, e, steps.Warn, "%s is switched on and has no carrier: now look at its cable", where)
+			default:
+				on = append(on, where)
+			}
+		}
+	}
+	if dark {
+		return rep.Verdict()
+	}
+	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
+		rep.Add(steps.Warn, "%s been switched on and found a carrier; there was no address to try", kind.HaveOrHas(on))
+	} else if ok == asked {
+		return rep.Verdict(kind.HaveOrHas(on)+" been switched on, has a carrier and answers both ways", kind.Kept)
+	}
+	return rep.Verdict()
+}

@@ -1,0 +1,301 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/family/discovery"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// Bonds, and the RDMA ports that they change.
+
+// judgeRailBond: no rail's interface is in a bond, or in anything else.
+func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	rig := r.Rig
+	var holds [2]map[string][]string // rails' interfaces, by what they are in
+	rails := 0
+	for _, e := range steps.Ends {
+		holds[e] = map[string][]string{}
+		if facts[e]["interfaces in another"] == "" {
+			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are in another", rig.NameOf(e))
+			continue
+		}
+		for _, rail := range rig.Nodes[e].Rails {
+			master := facts[e][rail.Netdev.Name+" is in"]
+			rep.Show(rig.NameOf(e)+" "+rail.Netdev.Name+" is in", orNothing(master), "", nil)
+			rails++
+			if master != "" && !slices.Contains(holds[e][master], rail.Netdev.Name) {
+				holds[e][master] = append(holds[e][master], rail.Netdev.Name)
+			}
+		}
+	}
+	for _, e := range steps.Ends {
+		for _, master := range kind.SortedNames(holds[e]) {
+			node, there := rig.NameOf(e), rig.NameOf(e.Other())
+			held := kind.And(holds[e][master])
+			switch {
+			case facts[e][master+" is"] == "no bond":
+				rep.At(rig, e, steps.Fail, "%s on %s is in %s, which is no bond: its addresses and GIDs are that one's, and tests per rail fail. ip link set %s nomaster takes it out", held, node, master, holds[e][master][0])
+			case len(holds[e.Other()]) == 0:
+				rep.At(rig, e, steps.Fail, "%s on %s holds %s, and %s has no bond: a test per rail fails or hangs, and what TCP sends over its second link gets lost. bond-teardown removes it", master, node, held, there)
+			default:
+				rep.At(rig, e, steps.Warn, "%s on %s holds %s: TCP may use both links, and RDMA per rail fails or hangs, because the GIDs are the bond's. bond-teardown removes it", master, node, held)
+			}
+		}
+	}
+	if rails == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Inconclusive, "there is no rail on either node")
+	}
+	return rep.Verdict(fmt.Sprintf("no rail's interface is in a bond or a bridge (%d on both nodes), so each has its own address and GIDs", rails))
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}
+
+// judgeBondHealth: every bond that could hold rails holds two, in a mode that works
+// on direct cables, and sees its links.
+func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	rig := r.Rig
+	var with [2][]string // bonds that hold rails
+	modules := ""        // where a bond could not be made
+	for _, e := range steps.Ends {
+		node, f := rig.NameOf(e), facts[e]
+		if f["bonds"] == "" {
+			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell its bonds", node)
+			continue
+		}
+		rep.Show(node+" bonding module", kind.OrUnknown(f["bonding module"]), "", nil)
+		if strings.Contains(f["bonding module"], "not found") {
+			modules = fmt.Sprintf("A bond could not be made on %s: it has no bonding module", node)
+		}
+		for bond := range strings.FieldsSeq(f["bonds"]) {
+			if bond == "none" {
+				continue
+			}
+			slaves := strings.Fields(f[bond+" holds"])
+			if f[bond+" holds"] == "none" {
+				slaves = nil
+			}
+			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", kind.OrUnknown(f[bond+" mode"]), kind.OrUnknown(f[bond+" MII"]), orNothing(kind.And(slaves))), "", nil)
+			if len(slaves) == 0 {
+				rep.At(rig, e, steps.Warn, "%s on %s is empty: loading the bonding module made it, in %s, and a bond of that name can't be made any more (\"File exists\"). bond-teardown removes it", bond, node, firstWord(f[bond+" mode"]))
+				continue
+			}
+			if !slices.ContainsFunc(slaves, func(s string) bool { return carries(rig, e, s) }) {
+				continue // somebody else's
+			}
+			with[e] = append(with[e], bond)
+			checkBondFacts(rig, e, bond, slaves, f, &rep)
+		}
+	}
+	for _, e := range steps.Ends {
+		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
+			rep.At(rig, e, steps.Fail, "%s on %s has no bond at its other end: what goes over its second link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither", kind.And(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
+		}
+	}
+	if len(with[0]) > 0 && len(with[1]) > 0 {
+		a, b := facts[0][with[0][0]+" mode"], facts[1][with[1][0]+" mode"]
+		if a != b {
+			rep.Add(steps.Warn, "the two ends bond in different modes: %s on %s and %s on %s", firstWord(a), rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
+		}
+		return rep.Verdict(fmt.Sprintf("%s on both nodes is whole: %s, its links are up and watched", with[0][0], firstWord(a)))
+	}
+	return rep.Verdict("no bond holds a rail, and none is left over empty", modules)
+}
+
+func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *kind.Report) {
+	node, mode := rig.NameOf(e), firstWord(f[bond+" mode"])
+	if len(slaves) == 1 {
+		rep.At(rig, e, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer than the link", bond, node, slaves[0])
+	}
+	for _, s := range slaves {
+		if mii := f[bond+" "+s+" MII"]; mii != "up" {
+			rep.At(rig, e, steps.Fail, "%s, a link of %s on %s, is %s: check its cable, and that it is switched on", s, bond, node, kind.OrUnknown(mii))
+		}
+	}
+	switch mode {
+	case "balance-rr":
+		rep.At(rig, e, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to both links, and they arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
+	case "802.3ad":
+		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which agrees on its links with a switch: on a direct cable nobody answers. balance-xor does without", bond, node)
+	}
+	if f[bond+" miimon"] == "0" && mode != "802.3ad" {
+		rep.At(rig, e, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead would get packets still", bond, node)
+	}
+}
+
+func firstWord(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	return kind.OrUnknown(first)
+}
+
+// judgeRoceLAG: no adapter has merged its ports into one RDMA device.
+func judgeRoceLAG(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	functions, told := 0, 0
+	for _, e := range steps.Ends {
+		node, f := r.Rig.NameOf(e), facts[e]
+		names := f["interfaces of such adapters"]
+		if names == "" {
+			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are an mlx5 adapter's", node)
+			continue
+		}
+		told++
+		slots := map[string][]string{} // interfaces without a device, by slot without its function
+		var merged []string
+		for netdev := range strings.FieldsSeq(names) {
+			if netdev == "none" {
+				continue
+			}
+			functions++
+			device, slot := f[netdev+" RDMA device"], f[netdev+" slot"]
+			rep.Show(node+" "+netdev, fmt.Sprintf("%s, at %s", kind.OrUnknown(device), kind.OrUnknown(slot)), "", nil)
+			half := steps.PCI{Addr: slot}.Half()
+			switch {
+			case device == "":
+				rep.At(r.Rig, e, steps.Inconclusive, "nothing tells the RDMA device of %s on %s", netdev, node)
+			case device == "none":
+				slots[half] = append(slots[half], netdev)
+			case strings.Contains(device, "bond"):
+				merged = append(merged, half)
+				rep.At(r.Rig, e, steps.Fail, "%s on %s is one RDMA device for both ports of its adapter (RoCE LAG), because a bond holds them: the rails' own devices are gone, and tests per rail find none. bond-teardown brings them back", device, node)
+			}
+		}
+		for netdev := range strings.FieldsSeq(names) {
+			device, half := f[netdev+" RDMA device"], steps.PCI{Addr: f[netdev+" slot"]}.Half()
+			if lacks := slots[half]; device != "none" && lacks != nil && half != "" && !slices.Contains(merged, half) {
+				merged = append(merged, half)
+				rep.At(r.Rig, e, steps.Fail, "%s on %s has no RDMA device of its own, and %s beside it has %s: the adapter has merged its ports (RoCE LAG), or the driver has left one of them (dmesg). bond-teardown puts the first right", kind.And(lacks), node, netdev, device)
+			}
+		}
+	}
+	v = rep.Verdict(fmt.Sprintf("each interface of the adapters has an RDMA device of its own (%d on both nodes), or none has", functions))
+	if functions == 0 && told == len(steps.Ends) && len(rep.Findings) == 0 {
+		v.Grade, v.Reason = steps.Skipped, "Neither node has an adapter with the mlx5 driver, and only that merges ports."
+	}
+	return v
+}
+
+// judgeRDMAPorts: the rails' ports are ACTIVE RoCE ports that programs see.
+func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	rig := r.Rig
+	active, blind := 0, false
+	for _, e := range steps.Ends {
+		node, f := rig.NameOf(e), facts[e]
+		devices := f["RDMA devices"]
+		switch devices {
+		case "":
+			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell its RDMA devices", node)
+			continue
+		case "none":
+			rep.At(rig, e, steps.Fail, "%s has no RDMA device: its driver is not loaded (lsmod | grep -e mlx5_ib -e rdma_rxe), or the adapter is gone. Without one everything takes TCP, or fails", node)
+			continue
+		}
+		for i, rail := range rig.Nodes[e].Rails {
+			port := fmt.Sprintf("%s port %d ", rail.Dev, rail.Port)
+			state, layer := f[port+"state"], f[port+"link_layer"]
+			rep.Show(node+" "+rail.Dev, fmt.Sprintf("%s, %s, %s", kind.OrUnknown(state), kind.OrUnknown(f[port+"phys_state"]), discovery.Describe(rail)), "", nil)
+			_, word, _ := strings.Cut(state, ": ")
+			switch {
+			case state == "":
+				rep.At(rig, e, steps.Inconclusive, "nothing tells the state of %s on %s", rail.Dev, node)
+			case word == "ACTIVE":
+				active++
+			case !checks.Wanted(rig, e, i):
+				rep.Add(steps.Pass, "%s on %s is %s; neither end has an address, so nothing uses it", rail.Dev, node, word)
+			default:
+				rep.At(rig, e, steps.Fail, "%s on %s is %s (%s): nothing over RDMA can use it, and a test ends with \"Port number %d state is Down\". link-up says whether it is switched off or has no signal", rail.Dev, node, kind.OrUnknown(word), kind.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
+			}
+			if layer != "" && layer != "Ethernet" {
+				rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and these tests are for RoCE: it needs a subnet manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
+			}
+		}
+		blind = checkVerbs(rig, e, f, &rep) || blind
+	}
+	checkSameDevices(rig, &rep)
+	if active == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Fail, "no RDMA port is ACTIVE on either node")
+	}
+	note := "programs see every device"
+	if blind {
+		note = "Whether programs see the devices was not tried everywhere: ibv_devices is missing"
+	}
+	return rep.Verdict(fmt.Sprintf("every RoCE port that is used is ACTIVE (%d on both nodes)", active), note)
+}
+
+// checkSameDevices finds RDMA devices that one node has and the other lacks.
+func checkSameDevices(rig steps.Rig, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		other := rig.Nodes[e.Other()].Rails
+		var lacks []string
+		for i, rail := range rig.Nodes[e].Rails {
+			if len(other) > 0 && checks.Counterpart(rig, e, i) < 0 {
+				lacks = append(lacks, rail.Dev)
+			}
+		}
+		if lacks != nil {
+			rep.At(rig, e.Other(), steps.Warn, "%s has %s and %s has not, so there is no rail between them: the driver may have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters differ", rig.NameOf(e), kind.And(lacks), rig.NameOf(e.Other()))
+		}
+	}
+}
+
+func afterColon(s string) string {
+	if _, word, ok := strings.Cut(s, ": "); ok {
+		return word
+	}
+	return s
+}
+
+// checkVerbs: the library sees the devices that the kernel has. blind says that
+// nobody could tell.
+func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) (blind bool) {
+	node, seen := rig.NameOf(e), f["devices that programs see"]
+	files := f["device files that may be opened"]
+	rep.Show(node+" device files that may be opened", kind.OrUnknown(files), "", nil)
+	rep.Show(node+" devices that programs see", kind.OrUnknown(seen), "", nil)
+	if files == "0" {
+		rep.At(rig, e, steps.Fail, "on %s no program of this user can open an RDMA device: /dev/infiniband/uverbs* is missing or closed to it. modprobe ib_uverbs makes them, and udev's rules of rdma-core open them", node)
+		return false
+	}
+	if strings.Contains(seen, "not installed") || seen == "" {
+		return true
+	}
+	var hidden []string
+	names := strings.Fields(seen)
+	for dev := range strings.FieldsSeq(f["RDMA devices"]) {
+		if !slices.Contains(names, dev) && !slices.Contains(hidden, dev) {
+			hidden = append(hidden, dev)
+		}
+	}
+	if hidden != nil {
+		rep.At(rig, e, steps.Fail, "on %s the kernel has %s and programs don't see it: the library's part for this adapter is missing. It comes with ibverbs-providers, of the same release as libibverbs1", node, kind.And(hidden))
+	}
+	return false
+}

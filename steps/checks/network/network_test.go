@@ -1,0 +1,391 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// looked is the result of a check that printed facts on both nodes.
+func looked(rig steps.Rig, here, peer string) steps.Result {
+	return kindtest.Both(rig, parse.Facts, here, peer)
+}
+
+// railLines is what a script prints on each node of a rig.
+func railLines(rig steps.Rig, line func(e steps.End, rail steps.Rail) string) (texts [2]string) {
+	for e, node := range rig.Nodes {
+		for _, rail := range node.Rails {
+			texts[e] += line(steps.End(e), rail) + "\n"
+		}
+	}
+	return texts
+}
+
+// An edit changes what one node's script printed.
+type edit struct {
+	end      steps.End
+	old, new string
+}
+
+func (texts edited) with(edits ...edit) edited {
+	for _, x := range edits {
+		if !strings.Contains(texts[x.end], x.old) {
+			panic("nothing to edit: " + x.old)
+		}
+		texts[x.end] = strings.ReplaceAll(texts[x.end], x.old, x.new)
+	}
+	return texts
+}
+
+type edited [2]string
+
+// holes are the ways in which a check can see less than it should; none is a PASS.
+func holes(t *testing.T, name string, judge steps.Judge, rig steps.Rig, texts [2]string) {
+	t.Helper()
+	cell := steps.Cell{ID: name}
+	kindtest.Want(t, name+" that did not run", judge(cell, steps.Result{Rig: rig}), steps.Inconclusive, "nothing ran")
+	kindtest.Want(t, name+" that was skipped", judge(cell, steps.Result{Rig: rig, Skip: "spark-01 has no ip."}), steps.Skipped, "no ip")
+	half := looked(rig, texts[0], texts[1])
+	half.Stages[0].Outputs = half.Stages[0].Outputs[:1]
+	kindtest.Want(t, name+" on one node", judge(cell, half), steps.Inconclusive, "nothing ran on spark-01")
+	failed := looked(rig, texts[0], texts[1])
+	failed.Stages[0].Outputs[1].Exit.Code = 2
+	kindtest.Want(t, name+" with a bad exit", judge(cell, failed), steps.Inconclusive, "spark-01", "exit 2")
+	kindtest.Want(t, name+" without a word", judge(cell, looked(rig, texts[0], "")), steps.Inconclusive, "spark-01", "does not parse")
+	kindtest.Want(t, name+" on nonsense", judge(cell, looked(rig, texts[0], "nonsense: yes\n")), steps.Inconclusive, "spark-01")
+}
+
+func TestNodes(t *testing.T) {
+	rig := kindtest.Spark()
+	up := "host: x\nseconds up: 94271\n"
+	judge := func(here, peer string) steps.Verdict { return judgeNodes(steps.Cell{}, looked(rig, here, peer)) }
+	kindtest.Want(t, "up", judge(up, up), steps.Pass, "26 h")
+	v := judge(up, "seconds up: 95\n")
+	kindtest.Want(t, "just booted", v, steps.Warn, "spark-01 booted 95 s ago", "not in its configuration are gone")
+	if v.Node != "spark-01" {
+		t.Errorf("it is about %q", v.Node)
+	}
+	kindtest.Want(t, "ten minutes", judge("seconds up: 600\n", "seconds up: 9999999\n"), steps.Pass, "10 min", "115 days")
+	kindtest.Want(t, "no number", judge(up, "seconds up: soon\n"), steps.Inconclusive, "spark-01 does not say")
+	holes(t, "nodes", judgeNodes, rig, [2]string{up, up})
+
+	rig.Nodes[steps.Peer].Err = "connect to spark-01: connection refused."
+	kindtest.Want(t, "dead", judgeNodes(steps.Cell{}, steps.Result{Rig: rig}), steps.Fail, "spark-01 can't be looked at", "connection refused")
+}
+
+func TestLinkUp(t *testing.T) {
+	links := func(rig steps.Rig) edited {
+		return railLines(rig, func(_ steps.End, r steps.Rail) string {
+			return r.Netdev.Name + " link: up\n" + r.Netdev.Name + " carrier changes: 2"
+		})
+	}
+	judge := func(rig steps.Rig, edits ...edit) steps.Verdict {
+		texts := links(rig).with(edits...)
+		return judgeLinkUp(steps.Cell{}, looked(rig, texts[0], texts[1]))
+	}
+	full, half := kindtest.Spark(), kindtest.TutorialSpark()
+	kindtest.Want(t, "all up", judge(full), steps.Pass, "8 on both nodes")
+	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "4 on both nodes")
+	kindtest.Want(t, "one off", judge(full, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail, "enp1s0f1np1 on spark-01 is switched off", "rocep1s0f1 is DOWN", "ip link set enp1s0f1np1 up")
+	kindtest.Want(t, "off, and the other end dark", judge(full,
+		edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}, edit{steps.Here, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"}),
+		steps.Fail, "enp1s0f1np1 on spark-01 is switched off")
+	var out []edit
+	for _, e := range steps.Ends {
+		for _, d := range []string{"enp1s0f0np0", "enP2p1s0f0np0"} {
+			out = append(out, edit{e, d + " link: up", d + " link: no carrier"})
+		}
+	}
+	v := judge(full, out...)
+	kindtest.Want(t, "a pulled cable", v, steps.Fail, "enp1s0f0np0 and enP2p1s0f0np0 have no carrier on either node", "the cable of port 0 is out")
+	if strings.Contains(v.Reason, "more") {
+		t.Errorf("one cable is one sentence: %s", v.Reason)
+	}
+	kindtest.Want(t, "dark at one end", judge(full, out[0], out[1]), steps.Fail, "have no carrier on spark-02", "its other end is not switched off")
+	kindtest.Want(t, "an unused one off", judge(half, edit{steps.Peer, "enP2p1s0f0np0 link: up", "enP2p1s0f0np0 link: off"}), steps.Pass, "nothing uses it")
+	kindtest.Want(t, "one that only the other end uses", judge(oneAddress(), edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail, "enp1s0f1np1 on spark-01 is switched off")
+	holes(t, "link-up", judgeLinkUp, full, links(full))
+}
+
+// oneAddress is a rig whose second rail has an address on spark-02 only.
+func oneAddress() steps.Rig {
+	rig := kindtest.Spark()
+	r := &rig.Nodes[steps.Peer].Rails[1]
+	r.Addr, r.Prefix, r.Netdev.Addrs = "", 0, nil
+	rig.Pairs = probe.PairRails(rig.Nodes)
+	return rig
+}
+
+func addressLines(rig steps.Rig) edited {
+	return railLines(rig, func(_ steps.End, r steps.Rail) string {
+		found := "none"
+		if len(r.Netdev.Addrs) > 0 {
+			found = r.Netdev.Name + " UP " + strings.Join(r.Netdev.Addrs, " metric 100 ")
+		}
+		return r.Netdev.Name + " addresses: " + found
+	})
+}
+
+func TestRailAddresses(t *testing.T) {
+	judge := func(rig steps.Rig) steps.Verdict {
+		texts := addressLines(rig)
+		return judgeRailAddresses(steps.Cell{}, looked(rig, texts[0], texts[1]))
+	}
+	set := func(rig steps.Rig, e steps.End, rail int, addr string) steps.Rig {
+		r := &rig.Nodes[e].Rails[rail]
+		r.Addr, r.Netdev.Addrs = addr, []string{addr + "/24"}
+		rig.Pairs = probe.PairRails(rig.Nodes)
+		return rig
+	}
+	down := oneAddress()
+	down.Nodes[steps.Peer].Rails[1].Netdev.Carrier = false
+	alone := kindtest.Spark()
+	alone.Nodes[steps.Peer].Rails = alone.Nodes[steps.Peer].Rails[:3]
+	alone.Nodes[steps.Here].Rails[3].Addr, alone.Nodes[steps.Here].Rails[3].Netdev.Addrs = "", nil
+	alone.Pairs = probe.PairRails(alone.Nodes)
+	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
+	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "4 on both nodes")
+	kindtest.Want(t, "one missing", judge(oneAddress()), steps.Fail, "enp1s0f1np1 on spark-01 has no address", "enp1s0f1np1 on spark-02 has 192.168.200.11/24")
+	kindtest.Want(t, "the tutorial's two", judge(kindtest.TutorialSpark()), steps.Warn, "enP2p1s0f0np0 has a link on both nodes and an address on neither", "rail-ips")
+	kindtest.Want(t, "down", judge(down), steps.Pass, "7 on both nodes")
+	kindtest.Want(t, "in a bond", judge(kindtest.BondedAt(steps.Peer)), steps.Pass, "6 on both nodes")
+	kindtest.Want(t, "two subnets", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.201.10")), steps.Fail, "the ends of rocep1s0f1 are in different subnets", "192.168.201.10/24 on spark-01")
+	kindtest.Want(t, "one address", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.200.11")), steps.Fail, "both ends of rocep1s0f1 have the address 192.168.200.11")
+	kindtest.Want(t, "no other end", judge(alone), steps.Warn, "enP2p1s0f1np1 on spark-02 has a link and no address", "spark-01 has no roceP2p1s0f1")
+	shared := set(set(kindtest.Spark(), steps.Here, 1, "192.168.100.13"), steps.Peer, 1, "192.168.100.12")
+	kindtest.Want(t, "one subnet for two", judge(shared), steps.Warn, "rails 1 and 2 are both in 192.168.100.0/24")
+	texts := addressLines(kindtest.Spark())
+	holes(t, "rail-addresses", judgeRailAddresses, kindtest.Spark(), texts)
+}
+
+// alsoHas gives an interface another address.
+func alsoHas(rig steps.Rig, e steps.End, rail int, addrs ...string) steps.Rig {
+	d := &rig.Nodes[e].Rails[rail].Netdev
+	d.Addrs = append(slices.Clone(d.Addrs), addrs...)
+	return rig
+}
+
+// only gives an interface one address in place of its own.
+func only(rig steps.Rig, e steps.End, rail int, addr string) steps.Rig {
+	r := &rig.Nodes[e].Rails[rail]
+	r.Addr, _, _ = strings.Cut(addr, "/")
+	r.Netdev.Addrs = []string{addr}
+	return rig
+}
+
+func conflictRigs() map[string]steps.Rig {
+	onBothEnds := func(of func(steps.Rig, steps.End, string) steps.Rig) steps.Rig {
+		rig := kindtest.Spark()
+		for _, e := range steps.Ends {
+			rig = of(rig, e, fmt.Sprintf("192.168.100.1%d/24", 3-e))
+		}
+		return rig
+	}
+	rigs := map[string]steps.Rig{
+		"plain":     kindtest.Spark(),
+		"the twin":  alsoHas(kindtest.Spark(), steps.Peer, 2, "192.168.100.15/24"),
+		"only that": only(kindtest.TutorialSpark(), steps.Peer, 2, "192.168.100.15/24"),
+		"left over": onBothEnds(func(rig steps.Rig, e steps.End, a string) steps.Rig { return alsoHas(rig, e, 1, a) }),
+		"tutorial":  onBothEnds(func(rig steps.Rig, e steps.End, a string) steps.Rig { return only(rig, e, 1, a) }),
+		"second":    alsoHas(kindtest.Spark(), steps.Peer, 0, "192.168.100.20/24"),
+	}
+	for name, rig := range rigs {
+		rig.Pairs = probe.PairRails(rig.Nodes)
+		rigs[name] = kindtest.Netdevs(rig)
+	}
+	lan := kindtest.Netdevs(kindtest.Spark())
+	lan.Nodes[steps.Peer].Netdevs = append(lan.Nodes[steps.Peer].Netdevs, steps.Netdev{Name: "eth0", Addrs: []string{"192.168.0.7/16"}})
+	rigs["the office"] = lan
+	return rigs
+}
+
+func TestAddressConflict(t *testing.T) {
+	rigs := conflictRigs()
+	judge := func(name string, more ...string) steps.Verdict {
+		rig := rigs[name]
+		var texts [2]string
+		for e, node := range rig.Nodes {
+			for _, d := range node.Netdevs {
+				texts[e] += d.Name + " addresses: " + d.Name + " UP " + strings.Join(d.Addrs, " ") + "\n"
+			}
+			texts[e] += strings.Join(more, "\n")
+		}
+		return judgeAddressConflict(steps.Cell{}, looked(rig, texts[0], texts[1]))
+	}
+	kindtest.Want(t, "plain", judge("plain"), steps.Pass, "8 addresses")
+	kindtest.Want(t, "the twin", judge("the twin"), steps.Fail, "enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)", "fix-addresses")
+	kindtest.Want(t, "only that", judge("only that"), steps.Fail, "enP2p1s0f0np0 on spark-01 has 192.168.100.15/24", "fix-addresses")
+	kindtest.Want(t, "left over", judge("left over"), steps.Fail, "enp1s0f1np1 on spark-02 has 192.168.100.13/24", "enp1s0f1np1 on spark-01 has 192.168.100.12/24")
+	kindtest.Want(t, "tutorial", judge("tutorial"), steps.Fail, "are in one subnet", "Give each a subnet of its own")
+	kindtest.Want(t, "second", judge("second"), steps.Warn, "enp1s0f0np0 on spark-01 has two addresses in one subnet")
+	kindtest.Want(t, "the office", judge("the office"), steps.Fail, "eth0 (192.168.0.7/16) on spark-01", "are in one subnet")
+	var apart []string
+	for _, d := range []string{"enp1s0f0np0", "enP2p1s0f0np0"} {
+		apart = append(apart, d+" arp_ignore: 1", d+" arp_announce: 2")
+	}
+	kindtest.Want(t, "kept apart", judge("the twin", apart...), steps.Warn, "arp_ignore and arp_announce keep them apart")
+	texts := addressLines(kindtest.Spark())
+	holes(t, "address-conflict", judgeAddressConflict, kindtest.Spark(), texts)
+}
+
+func TestPlansOfNetworkFixes(t *testing.T) {
+	rigs := conflictRigs()
+	for _, c := range []struct {
+		rig           string
+		refuse, none  string
+		here, peerDel string
+	}{
+		{"plain", "", "no rail shares its subnet", "", ""},
+		{"the twin", "", "", "", "enP2p1s0f0np0=192.168.100.15/24"},
+		{"only that", "", "", "", "enP2p1s0f0np0=192.168.100.15/24"},
+		{"left over", "", "", "enp1s0f1np1=192.168.100.13/24", "enp1s0f1np1=192.168.100.12/24"},
+		{"tutorial", "which of them should not be is yours to say", "", "", ""},
+		{"second", "", "", "", "enp1s0f0np0=192.168.100.20/24"},
+		{"the office", "eth0 (192.168.0.7/16) on spark-01", "", "", ""},
+	} {
+		p := planAddresses(rigs[c.rig], kindtest.Defaults)
+		if (p.Refuse == "") != (c.refuse == "") || !strings.Contains(p.Refuse, c.refuse) || (p.Nothing == "") != (c.none == "") || !strings.Contains(p.Nothing, c.none) {
+			t.Errorf("%s: refuses %q, nothing %q", c.rig, p.Refuse, p.Nothing)
+		}
+		if p.Vars[0]["DEL_IPS"] != c.here || p.Vars[1]["DEL_IPS"] != c.peerDel {
+			t.Errorf("%s: removes %q and %q", c.rig, p.Vars[0]["DEL_IPS"], p.Vars[1]["DEL_IPS"])
+		}
+	}
+
+	lonely := kindtest.Netdevs(only(oneAddress(), steps.Peer, 2, "192.168.102.77/24"))
+	small := kindtest.Spark()
+	for e := range small.Nodes {
+		small.Nodes[e].Rails[1].Prefix = 16
+	}
+	small = func() steps.Rig {
+		r := &small.Nodes[steps.Peer].Rails[1]
+		r.Addr, r.Netdev.Addrs = "", nil
+		small.Pairs = probe.PairRails(small.Nodes)
+		return kindtest.Netdevs(small)
+	}()
+	used := kindtest.Netdevs(oneAddress())
+	used.Nodes[steps.Here].Netdevs = append(used.Nodes[steps.Here].Netdevs, steps.Netdev{Name: "veth0", Addrs: []string{"192.168.200.10/32"}})
+	for _, c := range []struct {
+		name         string
+		rig          steps.Rig
+		address      string
+		refuse, none string
+		peer         string
+	}{
+		{"all there", kindtest.Netdevs(kindtest.Spark()), "", "", "no rail that has a link lacks an address", ""},
+		{"one end", kindtest.Netdevs(oneAddress()), "", "", "", "enp1s0f1np1=192.168.200.10/24"},
+		{"both have the other's", kindtest.Netdevs(only(kindtest.Spark(), steps.Peer, 1, "192.168.200.11/24")), "", "", "", "enp1s0f1np1=192.168.200.10/24"},
+		{"neither end", kindtest.Netdevs(kindtest.TutorialSpark()), "", "", "rail-ips", ""},
+		{"given", kindtest.Netdevs(oneAddress()), "192.168.200.42", "", "", "enp1s0f1np1=192.168.200.42/24"},
+		{"given with its prefix", kindtest.Netdevs(oneAddress()), "192.168.200.42/24", "", "", "enp1s0f1np1=192.168.200.42/24"},
+		{"given with another", kindtest.Netdevs(oneAddress()), "192.168.200.42/16", "its other end has a /24", "", ""},
+		{"given elsewhere", kindtest.Netdevs(oneAddress()), "10.0.0.1", "which is not in it", "", ""},
+		{"given nonsense", kindtest.Netdevs(oneAddress()), "second", "no IPv4 address", "", ""},
+		{"given the other end's", kindtest.Netdevs(oneAddress()), "192.168.200.11", "is in use, on enp1s0f1np1 of spark-02", "", ""},
+		{"given the last", kindtest.Netdevs(oneAddress()), "192.168.200.255", "broadcast", "", ""},
+		{"two host numbers", lonely, "", "its other rails end in different numbers", "", ""},
+		{"a large subnet", small, "", "from /24 to /30", "", ""},
+		{"in use", used, "", "192.168.200.10 is in use, on veth0 of spark-02", "", ""},
+	} {
+		p := planRailAddress(c.rig, map[string]string{"RAIL_ADDRESS": c.address})
+		if (p.Refuse == "") != (c.refuse == "") || !strings.Contains(p.Refuse, c.refuse) || (p.Nothing == "") != (c.none == "") || !strings.Contains(p.Nothing, c.none) {
+			t.Errorf("%s: refuses %q, nothing %q", c.name, p.Refuse, p.Nothing)
+		}
+		if p.Vars[0]["ADD_IPS"] != "" || p.Refuse == "" && p.Vars[1]["ADD_IPS"] != c.peer {
+			t.Errorf("%s: adds %q and %q", c.name, p.Vars[0]["ADD_IPS"], p.Vars[1]["ADD_IPS"])
+		}
+	}
+
+	p := planRailAddress(kindtest.Netdevs(only(kindtest.Spark(), steps.Here, 1, "192.168.200.10/24")), map[string]string{})
+	if v := p.Vars[0]; p.Refuse+p.Nothing != "" || v["DEL_IPS"] != "enp1s0f1np1=192.168.200.10/24" || v["ADD_IPS"] != "enp1s0f1np1=192.168.200.11/24" || p.Vars[1]["ADD_IPS"]+p.Vars[1]["DEL_IPS"] != "" {
+		t.Errorf("both have the other end's: %+v", p)
+	}
+
+	off := kindtest.Netdevs(kindtest.Spark())
+	off.Nodes[steps.Peer].Rails[1].Netdev.Up = false
+	p = planLinkUp(off, kindtest.Defaults)
+	if p.Refuse+p.Nothing != "" || p.Vars[0]["LINK_NETDEVS"] != "" || p.Vars[1]["LINK_NETDEVS"] != "enp1s0f1np1" || p.Vars[1]["WAYS"] != "enp1s0f1np1=192.168.200.11" || p.Vars[0]["WAYS"] != "enp1s0f1np1=192.168.200.10" {
+		t.Errorf("one off: %+v", p)
+	}
+	unused := kindtest.Netdevs(kindtest.TutorialSpark())
+	unused.Nodes[steps.Peer].Rails[2].Netdev.Up = false
+	if p := planLinkUp(unused, kindtest.Defaults); p.Nothing == "" {
+		t.Errorf("an unused one off: %+v", p)
+	}
+}
+
+func TestNetworkFixJudges(t *testing.T) {
+	rigs := conflictRigs()
+	ping := "ping enp1s0f0np0=192.168.100.10: ok\n"
+	fixed := func(after string, peer string) steps.Verdict {
+		return judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], rigs[after], ping, peer))
+	}
+	kindtest.Want(t, "removed", fixed("plain", ping), steps.Pass, "alone in its subnet", "railbench undo")
+	kindtest.Want(t, "there still", fixed("the twin", ping), steps.Fail, "enP2p1s0f0np0 (192.168.100.15/24) on spark-01 are in one subnet still")
+	kindtest.Want(t, "silent", fixed("plain", strings.Replace(ping, "ok", "no answer", 1)), steps.Fail, "no answer over enp1s0f0np0")
+	kindtest.Want(t, "not tried", fixed("plain", "x: y\n"), steps.Inconclusive, "no rail could be tried")
+	fewer := kindtest.Netdevs(oneAddress())
+	kindtest.Want(t, "a rail lost", judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], fewer, ping, ping)), steps.Fail, "3 rails lead from node to node now, and 4 did before")
+
+	off, on := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())
+	off.Nodes[steps.Peer].Rails[1].Netdev.Up = false
+	kindtest.Want(t, "on", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, ping)), steps.Pass, "enp1s0f1np1 on spark-01 has been switched on")
+	kindtest.Want(t, "off still", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, off, ping, ping)), steps.Fail, "enp1s0f1np1 on spark-01 is off still")
+	dark := kindtest.Netdevs(kindtest.Spark())
+	dark.Nodes[steps.Peer].Rails[1].Netdev.Carrier = false
+	kindtest.Want(t, "dark", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, dark, ping, ping)), steps.Warn, "has no carrier", "cable")
+	kindtest.Want(t, "on and silent", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, "ping x=y: no answer\n")), steps.Fail, "no answer over x=y")
+	kindtest.Want(t, "on and without an address", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, "switched on: nothing on this node\n", "switched on: enp1s0f1np1\n")), steps.Warn, "no address to try")
+}
+
+// What people type or paste leads to the checks of the network (INVENTORY section 8).
+func TestNetworkSymptoms(t *testing.T) {
+	tut := kindtest.Tutorial(t)
+	for text, id := range map[string]string{
+		"TCP near zero": "mtu-equal",
+		"ping: local error: message too long, mtu=1500":                                   "mtu-equal",
+		" Port number 1 state is Down":                                                    "link-up",
+		"rocep1s0f1 port 1 ==> enp1s0f1np1 (Down)":                                        "link-up",
+		"Failed to modify QP 282 to RTR":                                                  "rail-bond",
+		" Unable to Connect the HCA's through the link\nFailed to modify QP to RTR":       "gid-index",
+		"RTNETLINK answers: File exists":                                                  "bond-health",
+		"NCCL INFO NET/Socket : Using [0]enP7s7":                                          "rdma-ports",
+		"UCX  WARN  transport 'ib' is not available, please use one or more of: ...":      "rdma-ports",
+		"No IB devices found":                                                             "rdma-ports",
+		"UCX/GID confusion":                                                               "address-conflict",
+		"enp1s0f0np0 on spark-01 carries the default route: railbench does not change it": "routes",
+		"ssh: connect to host 192.168.1.101 port 22: Connection refused":                  "nodes",
+		"IB device 'rocep1s0f1' wasn't found":                                             "roce-lag",
+		"ping: connect: Network is unreachable":                                           "rail-addresses",
+	} {
+		found := tut.Symptom(text)
+		if !slices.ContainsFunc(found, func(c steps.Cell) bool { return c.ID == id }) {
+			var ids []string
+			for _, c := range found {
+				ids = append(ids, c.ID)
+			}
+			t.Errorf("%q leads to %v, and not to %s", text, ids, id)
+		}
+	}
+}
+
+// A fix that finds nothing to do says so, and passes.
+func TestNetworkFixesWithNothingToDo(t *testing.T) {
+	registered := kind.Merge(kind.Base(), Kind())
+	plain := kindtest.Netdevs(kindtest.TutorialSpark())
+	nothing := steps.Result{Rig: plain, Changed: &steps.Changed{Nothing: "it is so already", After: plain}}
+	for _, name := range []string{"fix-link-up", "fix-rail-address", "fix-addresses"} {
+		if registered.Plans[name] == nil {
+			t.Errorf("%s has no plan", name)
+			continue
+		}
+		kindtest.Want(t, name+" with nothing to do", registered.Judges[name](steps.Cell{}, nothing), steps.Pass, "nothing to do", "Nothing was changed")
+	}
+}

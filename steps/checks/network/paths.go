@@ -1,0 +1,373 @@
+package network
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/family/discovery"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// What is on the way from rail to rail: who answers, how large a packet may be,
+// which GID it has, and what else takes that way.
+
+// planWays gives a check the ways from rail to rail, and the rails' own addresses.
+// It refuses nothing: that there are none is for the judge.
+func planWays(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	for _, e := range steps.Ends {
+		var own []string
+		for _, rail := range rig.Nodes[e].Rails {
+			if rail.Addr != "" && rail.Netdev.Master == "" {
+				own = append(own, rail.Netdev.Name+"="+rail.Addr)
+			}
+		}
+		p.Vars[e] = map[string]string{"WAYS": strings.Join(kind.Ways(rig, e), " "), "OWN_IPS": strings.Join(own, " ")}
+	}
+	return p
+}
+
+// judgeArpFlux: each node has learnt the right interface for the other's rails, and
+// nothing can teach it another.
+func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	rig := r.Rig
+	if !checks.AllTell(rig, facts, "MAC", &rep) || !checks.AllTell(rig, facts, "addresses", &rep) {
+		return rep.Verdict()
+	}
+	learnt := 0
+	for i, p := range rig.Pairs {
+		for _, e := range steps.Ends {
+			own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
+			node, there := rig.NameOf(e), rig.NameOf(e.Other())
+			mac := facts[e][own.Netdev.Name+" neighbour "+other.Addr]
+			if mac == "" {
+				rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), "nothing: no answer", "", nil)
+				continue // why it is silent is other checks' matter
+			}
+			learnt++
+			rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), mac, "", nil)
+			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) {
+				rep.At(rig, e, steps.Fail, "%s takes %s for the interface of %s, which is rail %d's on %s: that is %s, and RDMA to this rail hangs. On %s, ip neigh flush dev %s lets it ask again", node, mac, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)
+			}
+		}
+	}
+	all := printed(facts)
+	for _, e := range steps.Ends {
+		for _, x := range conflicts(rig, e, all) {
+			if x.netdevs[0] != x.netdevs[1] && !x.shielded(facts[e]) {
+				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and each answers for the other's address (arp_ignore is 0): %s may learn either. Give each a subnet of its own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), rig.NameOf(e.Other()))
+			}
+		}
+	}
+	if learnt == 0 {
+		rep.Add(steps.Inconclusive, "no rail answered, so there is nothing that a node has learnt")
+	}
+	return rep.Verdict(fmt.Sprintf("each node has the right interface for the other's rails (%d entries), and no two of its own are in one subnet", learnt))
+}
+
+// ownerOf says whose a MAC is, as a node's script saw it.
+func ownerOf(facts map[string]string, mac string) string {
+	var names []string
+	for name, value := range facts {
+		if netdev, ok := strings.CutSuffix(name, " MAC"); ok && strings.EqualFold(value, mac) {
+			names = append(names, netdev)
+		}
+	}
+	if names == nil {
+		return "no interface there"
+	}
+	slices.Sort(names)
+	return kind.And(names) + " there"
+}
+
+// judgeDuplicateIP: no address of a rail is anywhere else.
+func judgeDuplicateIP(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	rig := r.Rig
+	if !checks.AllTell(rig, facts, "addresses", &rep) {
+		return rep.Verdict()
+	}
+	type place struct {
+		end    steps.End
+		netdev string
+	}
+	places := map[netip.Addr][]place{}
+	rails := map[netip.Addr]bool{}
+	var order []netip.Addr
+	all := printed(facts)
+	for _, e := range steps.Ends {
+		for _, d := range slices.Sorted(maps.Keys(all[e])) {
+			for _, a := range all[e][d] {
+				if places[a.Addr()] == nil {
+					order = append(order, a.Addr())
+				}
+				places[a.Addr()] = append(places[a.Addr()], place{e, d})
+				rails[a.Addr()] = rails[a.Addr()] || carries(rig, e, d)
+			}
+		}
+	}
+	n := 0
+	for _, a := range order {
+		at := places[a]
+		if !rails[a] {
+			continue // each node's own loopback, a bridge of its containers
+		}
+		n++
+		var words []string
+		for _, p := range at {
+			words = append(words, p.netdev+" of "+rig.NameOf(p.end))
+		}
+		rep.Show(a.String(), kind.And(words), "", nil)
+		switch {
+		case len(at) == 1:
+		case at[0].end != at[len(at)-1].end:
+			rep.Add(steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing passes. Take it away where it does not belong, with ip addr del, and give that rail its own", a, kind.And(words))
+		default:
+			rep.At(rig, at[0].end, steps.Fail, "%s is on %s: packets go into the one whose route comes first, and get lost in it. Take it away from one of them, with ip addr del", a, kind.And(words))
+		}
+	}
+	asked := checkArping(rig, facts, &rep)
+	if n == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Inconclusive, "no rail has an address on either node")
+	}
+	note := "The wire was not asked: " + facts[steps.Here]["arping"]
+	if asked > 0 {
+		note = fmt.Sprintf("Nobody else on the wire answers for %d of them", asked)
+	}
+	return rep.Verdict(fmt.Sprintf("no address of a rail is there twice (%d on both nodes)", n), note)
+}
+
+// checkArping finds addresses that somebody else on the wire answers for; it says for
+// how many nobody does.
+func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (asked int) {
+	for _, e := range steps.Ends {
+		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
+			pair, ok := strings.CutPrefix(name, "arping ")
+			if !ok {
+				continue
+			}
+			netdev, addr, _ := strings.Cut(pair, "=")
+			answer := facts[e][name]
+			rep.Show(rig.NameOf(e)+" "+name, answer, "", nil)
+			switch answer {
+			case "nobody else":
+				asked++
+			case "somebody else":
+				rep.At(rig, e, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: one of the two has to give it up", netdev, addr, rig.NameOf(e))
+			}
+		}
+	}
+	return asked
+}
+
+// carries says that an interface is a rail's, or a bond that holds one.
+func carries(rig steps.Rig, e steps.End, netdev string) bool {
+	return slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool {
+		return netdev != "" && (r.Netdev.Name == netdev || r.Netdev.Master == netdev)
+	})
+}
+
+// judgeMTUEqual: both ends of each rail have one MTU, and packets that fill it pass.
+func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	rig := r.Rig
+	if !checks.AllTell(rig, facts, "MTU", &rep) {
+		return rep.Verdict()
+	}
+	differ := map[string]bool{} // by interface of Here
+	compared := 0
+	for i, here := range rig.Nodes[steps.Here].Rails {
+		j := checks.Counterpart(rig, steps.Here, i)
+		if j < 0 || !checks.Wanted(rig, steps.Here, i) {
+			continue
+		}
+		compared++
+		peer := rig.Nodes[steps.Peer].Rails[j]
+		ends := [2]steps.Rail{here, peer}
+		var mtu [2]string
+		for _, e := range steps.Ends {
+			mtu[e] = facts[e][ends[e].Netdev.Name+" MTU"]
+			rep.Show(rig.NameOf(e)+" "+ends[e].Netdev.Name+" MTU", mtu[e], "bytes", &steps.Expected{From: "the other end: " + facts[e.Other()][ends[e.Other()].Netdev.Name+" MTU"]})
+		}
+		switch {
+		case mtu[0] != mtu[1]:
+			differ[here.Netdev.Name] = true
+			rep.Add(steps.Fail, "%s has an MTU of %s on %s, and of %s on %s: what is larger than the smaller one is dropped without a word, and TCP comes to near zero. Set both alike, which is what the cell mtu does",
+				here.Netdev.Name, mtu[0], rig.NameOf(steps.Here), mtu[1], rig.NameOf(steps.Peer))
+		case here.MTU != peer.MTU && here.MTU > 0 && peer.MTU > 0 && here.State == "ACTIVE" && peer.State == "ACTIVE":
+			rep.Add(steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the interfaces: RDMA takes the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU, rig.NameOf(steps.Peer))
+		}
+	}
+	tried := 0
+	for i, p := range rig.Pairs {
+		if differ[rig.Rail(p, steps.Here).Netdev.Name] {
+			continue
+		}
+		for _, e := range steps.Ends {
+			own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
+			way := own.Netdev.Name + "=" + other.Addr
+			large, small := facts[e]["large ping "+way], facts[e]["small ping "+way]
+			rep.Show(rig.NameOf(e)+" full packet over "+way, kind.OrUnknown(large), "", nil)
+			switch {
+			case large == "" || small == "":
+				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name, rig.NameOf(e))
+			case large == "ok":
+				tried++
+			case small == "ok":
+				rep.At(rig, e, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of that size get lost while small ones arrive. Something on the way takes less: a switch, or an adapter that was changed while it ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], rig.NameOf(e))
+			}
+		}
+	}
+	checkBondMTUs(rig, facts, &rep)
+	if compared == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Inconclusive, "no rail is used at both ends, so there are no MTUs to compare")
+	}
+	lead := fmt.Sprintf("both ends of %s have one MTU", kind.Count(compared, "rail", "rails"))
+	if tried > 0 {
+		return rep.Verdict(lead + ", and packets that fill it pass, both ways")
+	}
+	return rep.Verdict(lead, "No rail answered, so that such packets pass was not seen")
+}
+
+// checkBondMTUs: a bond and what it holds have one MTU.
+func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		for _, rail := range rig.Nodes[e].Rails {
+			bond := rail.Netdev.Master
+			own, its := facts[e][rail.Netdev.Name+" MTU"], facts[e][bond+" MTU"]
+			if bond != "" && its != "" && own != its {
+				rep.At(rig, e, steps.Fail, "%s has an MTU of %s and its bond %s has %s, on %s: set the bond's, which its links follow", rail.Netdev.Name, own, bond, its, rig.NameOf(e))
+			}
+		}
+	}
+}
+
+// judgeGIDIndex: every end of every rail has a RoCE v2 GID of its IPv4 address, and
+// what its number is.
+func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, ok := kind.OnBoth(r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	var tables [2][]parse.GIDRow
+	for _, e := range steps.Ends {
+		if kind.Exited(r, outputs[e], &rep) {
+			ok = false
+			continue
+		}
+		read := false
+		tables[e], read = kind.Value[[]parse.GIDRow](r, outputs[e], &rep)
+		ok = ok && read
+	}
+	if !ok {
+		return rep.Verdict()
+	}
+	if len(r.Rig.Pairs) == 0 {
+		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no GID to look for: rail-addresses and link-up say why")
+		return rep.Verdict()
+	}
+	var found []string
+	for i, p := range r.Rig.Pairs {
+		var index [2]int
+		for _, e := range steps.Ends {
+			rail, why := r.Rig.Rail(p, e), ""
+			if index[e], why = discovery.Resolve(tables[e], rail); index[e] < 0 {
+				rep.At(r.Rig, e, steps.Fail, "rail %d (%s) has no GID to use on %s: %s. Switch its interface off and on again, or reload the driver, if no bond has it", i+1, rail.Dev, r.Rig.NameOf(e), why)
+				continue
+			}
+			rep.Show(fmt.Sprintf("%s %s RoCE v2 GID of %s", r.Rig.NameOf(e), rail.Dev, rail.Addr), fmt.Sprintf("index %d, of %s", index[e], kind.OrUnknown(rail.Netdev.Name)), "", nil)
+		}
+		switch {
+		case index[0] < 0 || index[1] < 0:
+		case index[0] != index[1]:
+			rep.Add(steps.Warn, "rail %d (%s) has its GID at index %d on %s and at %d on %s. railbench looks up each end; by hand pass -x %d on %s and -x %d on %s, and no one number for both", i+1, r.Rig.Rail(p, steps.Here).Dev,
+				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer), index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
+		default:
+			found = append(found, fmt.Sprintf("rail %d %d", i+1, index[0]))
+		}
+	}
+	return rep.Verdict("each rail has the RoCE v2 GID of its IPv4 address at both ends, under one index: " + strings.Join(found, ", "))
+}
+
+// judgeRoutes: no default route and no SSH session goes over a rail.
+func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		for _, name := range []string{"default routes", "default routes of IPv6"} {
+			text := facts[e][name]
+			rep.Show(node+" "+name, kind.OrUnknown(text), "", nil)
+			if text == "" {
+				rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell its %s", node, name)
+			}
+			routes := defaultRoutes(text)
+			for i, route := range routes {
+				switch {
+				case !carries(r.Rig, e, route.dev):
+				case i == 0:
+					rep.At(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to %s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del default dev %s takes it away", node, route.dev, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()), route.dev)
+				default:
+					rep.At(r.Rig, e, steps.Warn, "%s has a second default route over %s, a rail: it is taken when the first one goes. ip route del default dev %s takes it away", node, route.dev, route.dev)
+				}
+			}
+		}
+		dev := r.Rig.Nodes[e].SSHDev
+		rep.Show(node+" SSH session over", kind.OrUnknown(dev), "", nil)
+		if carries(r.Rig, e, dev) {
+			rep.At(r.Rig, e, steps.Warn, "the SSH session to %s goes over %s, a rail: it breaks while that rail is changed, and slows what is measured there. Name another address of the node in the rig file", node, dev)
+		}
+	}
+	return rep.Verdict("no default route and no SSH session goes over a rail, on either node")
+}
+
+type defaultRoute struct {
+	dev    string
+	metric int
+}
+
+// defaultRoutes reads what ip shows of them, all on one line; the one that is taken
+// comes first.
+func defaultRoutes(text string) (all []defaultRoute) {
+	before := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case word == "default":
+			all = append(all, defaultRoute{})
+		case len(all) == 0:
+		case before == "dev":
+			all[len(all)-1].dev = word
+		case before == "metric":
+			all[len(all)-1].metric, _ = strconv.Atoi(word)
+		}
+		before = word
+	}
+	slices.SortStableFunc(all, func(a, b defaultRoute) int { return a.metric - b.metric })
+	return all
+}

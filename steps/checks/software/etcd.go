@@ -1,0 +1,211 @@
+package software
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+const ownEtcd = "railbench brings its own where a cell needs one"
+
+// judgeEtcdService: what is installed of etcd answers. No cell needs it.
+func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var good []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], r.Rig.NameOf(e)
+		for _, what := range []string{"enabled", "service", "container", "listens", "answer"} {
+			if f[what] != "" {
+				rep.Show(node+" etcd "+what, f[what], "", nil)
+			}
+		}
+		var there []string
+		if f["enabled"] != "" {
+			there = append(there, f["enabled"]+" is enabled")
+		}
+		if s := f["service"]; s == "active" || s == "failed" || s == "activating" {
+			there = append(there, "its service is "+s)
+		}
+		if f["container"] != "" {
+			there = append(there, "the container nixl-etcd is "+f["container"])
+		}
+		answers := strings.Contains(f["answer"], "etcdserver")
+		switch {
+		case len(there) == 0 && f["listens"] == "":
+		case f["listens"] == "":
+			rep.At(r.Rig, e, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port 2379): nixlbench by hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node, kind.And(there), ownEtcd)
+		case answers && onLoopback(f["listens"]) && pointsTo(facts[e.Other()], r.Rig, e):
+			rep.At(r.Rig, e, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach it there: nixlbench on %s can't; let it listen on a rail's address, or leave it to railbench", node, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()))
+		case answers && onLoopback(f["listens"]):
+			good = append(good, fmt.Sprintf("the etcd on %s answers, on loopback only: nixlbench by hand on %s can't reach it, and no cell needs to", node, r.Rig.NameOf(e.Other())))
+		case answers:
+			good = append(good, fmt.Sprintf("the etcd on %s answers", node))
+		case f["answer"] == "" && len(there) == 0:
+			good = append(good, fmt.Sprintf("something listens on port 2379 of %s that is no etcd that answers without TLS", node))
+		default:
+			rep.At(r.Rig, e, steps.Warn, "something listens on port 2379 of %s and does not answer as etcd does without TLS (%s): nixlbench by hand can't use it; %s, so no cell needs it", node, kind.OrUnknown(kind.And(there)), ownEtcd)
+		}
+	}
+	if len(good) == 0 {
+		return rep.Verdict("no etcd runs on either node, none is started there at boot, and none is needed: " + ownEtcd)
+	}
+	return rep.Verdict(strings.Join(good, "; "))
+}
+
+// onLoopback says that no address of a list can be reached from elsewhere.
+func onLoopback(addresses string) bool {
+	return !slices.ContainsFunc(strings.Fields(addresses), func(a string) bool { return !strings.HasPrefix(a, "127.") && a != "[::1]" })
+}
+
+// pointsTo says that a node's environment names an etcd on the other one.
+func pointsTo(f map[string]string, rig steps.Rig, e steps.End) bool {
+	var names []string
+	for _, rail := range rig.Nodes[e].Rails {
+		if rail.Addr != "" {
+			names = append(names, rail.Addr)
+		}
+	}
+	if host := rig.Nodes[e].Host; host != "" {
+		names = append(names, host)
+	}
+	for _, v := range []string{"NIXL_ETCD_ENDPOINTS", "ETCD_ENDPOINTS", "ETCDCTL_ENDPOINTS"} {
+		if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(f["environment "+v], n+":") }) {
+			return true
+		}
+	}
+	return false
+}
+
+// A keyList is what etcd's JSON gateway answers to a range; numbers of 64 bits are
+// text there, and zeros are left out.
+type keyList struct {
+	Header *struct{} `json:"header"`
+	Count  string    `json:"count"`
+	Keys   []struct {
+		Key   []byte `json:"key"`
+		Lease string `json:"lease"`
+	} `json:"kvs"`
+	Deleted string `json:"deleted"`
+}
+
+func readKeys(text string) (keyList, bool) {
+	var l keyList
+	err := json.Unmarshal([]byte(text), &l)
+	return l, err == nil && l.Header != nil
+}
+
+// groupsOf are the groups of nixlbench's keys: xferbench/GROUP/…
+func (l keyList) groupsOf() []string {
+	var all []string
+	for _, k := range l.Keys {
+		parts := strings.Split(string(k.Key), "/")
+		group := "(no group)"
+		if len(parts) > 2 {
+			group = parts[1]
+		}
+		if !slices.Contains(all, group) {
+			all = append(all, group)
+		}
+	}
+	return all
+}
+
+// judgeEtcdKeys: no run has left its ranks in an etcd of the nodes.
+func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var unseen, clean []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], r.Rig.NameOf(e)
+		rep.Show(node+" etcd", kind.OrUnknown(f["etcd"]), "", nil)
+		if f["etcd"] == "none" {
+			continue
+		}
+		list, ok := readKeys(f["keys"])
+		if !ok {
+			why := "its answer is no list of keys: TLS, a password, or an older gateway?"
+			for _, tool := range []string{"ss", "curl"} {
+				if f[tool] == "missing" {
+					why = "there is no " + tool
+				}
+			}
+			unseen = append(unseen, fmt.Sprintf("the keys of an etcd on %s can't be read (%s)", node, why))
+			continue
+		}
+		count, _ := strconv.Atoi(list.Count)
+		rep.Show(node+" keys of nixlbench", count, "", &steps.Expected{Max: new(0.0), From: "no run of nixlbench is under way"})
+		leased := slices.ContainsFunc(list.Keys, func(k struct {
+			Key   []byte `json:"key"`
+			Lease string `json:"lease"`
+		},
+		) bool {
+			return k.Lease != "" && k.Lease != "0"
+		})
+		switch {
+		case count == 0:
+			clean = append(clean, node)
+		case leased:
+			rep.At(r.Rig, e, steps.Warn, "the etcd on %s has %d keys of nixlbench (%s), and a rank among them is leased: a run is under way, or ended less than 30 s ago; look again when it is over", node, count, kind.And(list.groupsOf()))
+		default:
+			rep.At(r.Rig, e, steps.Warn, "the etcd on %s has %d keys of nixlbench that no run holds (%s): the next run in that group ends with \"Rank 2 is greater than or equal to global size 2\"; delete them, unless somebody measures with a nixlbench before 1.1.0", node, count, kind.And(list.groupsOf()))
+		}
+	}
+	switch {
+	case len(unseen) > 0 && len(rep.Findings) == 0:
+		return rep.Skipped("%s", strings.Join(unseen, "; "))
+	case len(clean) > 0:
+		return rep.Verdict(fmt.Sprintf("the etcd on %s has no keys of nixlbench", kind.And(clean)))
+	}
+	return rep.Verdict("no etcd listens on port 2379 of either node, so none can have keys of nixlbench; railbench's own deletes those of each run")
+}
+
+// judgeDeleteKeys: no key is left.
+func judgeDeleteKeys(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var said []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], r.Rig.NameOf(e)
+		rep.Show(node+" etcd", kind.OrUnknown(f["etcd"]), "", nil)
+		if f["etcd"] == "none" {
+			continue
+		}
+		if f["kept"] != "" {
+			rep.At(r.Rig, e, steps.Warn, "nothing was deleted on %s: %s", node, f["kept"])
+			continue
+		}
+		done, ok1 := readKeys(f["answer"])
+		left, ok2 := readKeys(f["keys"])
+		if !ok1 || !ok2 {
+			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s did not answer as expected, so nothing shows that the keys are gone", node)
+			continue
+		}
+		gone, _ := strconv.Atoi(done.Deleted)
+		rep.Show(node+" keys deleted", gone, "", nil)
+		if left.Count != "" && left.Count != "0" {
+			rep.At(r.Rig, e, steps.Fail, "the etcd on %s still has %s keys of nixlbench: somebody writes them", node, left.Count)
+			continue
+		}
+		said = append(said, fmt.Sprintf("%d keys were deleted in the etcd on %s, and none is left", gone, node))
+	}
+	if len(said) == 0 {
+		said = []string{"there was nothing to delete"}
+	}
+	return rep.Verdict(said...)
+}

@@ -1,0 +1,62 @@
+package software
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+// ruleset is what the check prints of rules, one a line.
+func ruleset(rules string) string {
+	var b strings.Builder
+	b.WriteString("loaded: nf_tables\nservice ufw: inactive\n")
+	n := 0
+	for line := range strings.Lines(rules) {
+		n++
+		if line = strings.TrimSpace(line); line != "" {
+			fmt.Fprintf(&b, "rule %d: %s\n", n, line)
+		}
+	}
+	fmt.Fprintf(&b, "rules: %d lines\n", n)
+	return b.String()
+}
+
+func TestFirewall(t *testing.T) {
+	const none = "loaded: none\n"
+	input := func(policy, rules string) string {
+		return ruleset("table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy " + policy + ";\n" + rules + "\n\t}\n\n\tchain rails {\n\t\ttcp dport 18515 reject\n\t}\n}\n")
+	}
+	const rails = `iifname { "enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0", "enP2p1s0f1np1" } `
+	runCases(t, judgeFirewall, map[string]textCase{
+		"not loaded":      {none, none, steps.Pass, []string{"no packet filter is loaded"}},
+		"not told":        {none, "service ufw: inactive\n", steps.Inconclusive, []string{"spark-01 does not tell"}},
+		"no root":         {none, "loaded: nf_tables\nunread: only root may read the rules\n", steps.Skipped, []string{"spark-01", "only root may read"}},
+		"no program":      {none, "loaded: nf_tables\nunread: there is no nft\nrules: 1 lines\n", steps.Skipped, []string{"spark-01", "there is no nft"}},
+		"one unread":      {none, "unread: iptables failed\n" + input("accept", rails+"drop"), steps.Fail, []string{"spark-01"}},
+		"broken off":      {none, "loaded: nf_tables\nrule 1: table inet filter {\n", steps.Inconclusive, []string{"not listed to their end"}},
+		"too many":        {none, "loaded: nf_tables\nrule 1: table inet filter {\nrules: 2001 lines\n", steps.Inconclusive, []string{"2001 lines"}},
+		"no rules":        {none, ruleset(""), steps.Pass, []string{"no rule on spark-01", "spark-02 has no packet filter"}},
+		"rejects":         {none, input("accept", "ct state established,related accept\n"+rails+"tcp dport 22 accept\n"+rails+"meta l4proto tcp reject with icmpx admin-prohibited"), steps.Fail, []string{"spark-01", "reject with icmpx", "ping answers"}},
+		"one rail":        {input("accept", `iifname "enp1s0f1np1" drop`), none, steps.Fail, []string{"spark-02", `iifname "enp1s0f1np1" drop`}},
+		"wildcard":        {none, input("accept", `iifname "enp*" tcp dport 5000-6000 drop`), steps.Fail, []string{"dport 5000-6000"}},
+		"another port":    {none, input("accept", rails+"tcp dport 80 drop"), steps.Pass, nil},
+		"another device":  {none, input("accept", `iifname "enP7s7" drop`), steps.Pass, nil},
+		"all others":      {none, input("accept", `iifname != "enP7s7" drop`), steps.Warn, []string{"may keep"}},
+		"policy":          {none, input("drop", "ct state established,related accept\niifname \"lo\" accept\ntcp dport 22 accept"), steps.Warn, []string{"policy drop of the chain input", "enp1s0f0np0"}},
+		"policy, let in":  {none, input("drop", "ct state invalid drop\n"+rails+"accept"), steps.Pass, nil},
+		"let in first":    {none, input("accept", rails+"accept\nmeta l4proto tcp drop"), steps.Pass, nil},
+		"too late":        {none, input("accept", rails+"meta l4proto tcp drop\n"+rails+"accept"), steps.Fail, nil},
+		"jump":            {none, input("accept", rails+"jump rails"), steps.Warn, []string{"tcp dport 18515 reject"}},
+		"jump from other": {none, input("accept", "iifname \"enP7s7\" jump rails"), steps.Pass, nil},
+		"ping only":       {none, input("accept", rails+"meta l4proto icmp drop\n"+rails+"icmp type echo-request drop"), steps.Pass, nil},
+		"iptables":        {none, ruleset("-P INPUT ACCEPT\n-P FORWARD DROP\n-A INPUT -m state --state ESTABLISHED,RELATED -j ACCEPT\n-A INPUT -i enp1s0f0np0 -p tcp -j REJECT --reject-with icmp-host-prohibited\n"), steps.Fail, []string{"spark-01", "enp1s0f0np0"}},
+		"iptables, chain": {none, ruleset("-P INPUT DROP\n-N ufw\n-A INPUT -j ufw\n-A ufw -i lo -j ACCEPT\n"), steps.Warn, []string{"policy drop of the chain INPUT"}},
+		"docker":          {none, ruleset("-P INPUT ACCEPT\n-P FORWARD DROP\n-A FORWARD -o docker0 -j DOCKER\n-A DOCKER -i docker0 -j DROP\n"), steps.Pass, nil},
+	})
+	r := checkedFacts(none, input("accept", rails+"drop"))
+	r.Rig.Nodes[steps.Peer].Rails = nil
+	kindtest.Want(t, "no rails", judgeFirewall(steps.Cell{}, r), steps.Pass)
+}

@@ -1,0 +1,92 @@
+package software
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/family/nixl"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// A nixlRun is what nixlbench's two ends told, of a run that both ended well.
+type nixlRun struct {
+	route  wire.Route
+	init   parse.NIXLBench
+	warned string
+}
+
+// nixlRunOf reads a run; ok is false where there was none to be judged, and then the
+// report, or the verdict, says why.
+func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *steps.Verdict) {
+	over := func(v steps.Verdict) *steps.Verdict { return &v }
+	if v, done := kind.Gate(c, r); done {
+		return run, over(v)
+	}
+	s := r.Stages[0]
+	var ok bool
+	if run.route, ok = wire.RouteOf(c, r, s); !ok {
+		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		return run, over(rep.Verdict())
+	}
+	run.route.CheckPorts(r.Rig, rep)
+	ends, all := nixl.BenchEnds(r, s, rep)
+	run.init, _ = ends[steps.Here].Value.(parse.NIXLBench)
+	target, _ := ends[steps.Peer].Value.(parse.NIXLBench)
+	switch {
+	case !all:
+		if v, skipped := kind.Skips(rep); skipped {
+			return run, over(v)
+		}
+		return run, over(rep.Verdict())
+	case run.init.Role != "initiator" || target.Role != "target":
+		rep.Add(steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run it again", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
+		return run, over(rep.Verdict())
+	case !nixl.Complete(run.init, rep):
+		return run, over(rep.Verdict())
+	}
+	run.warned = nixl.Unavailable(ends)
+	return run, nil
+}
+
+// judgeNIXLRails: both rails carried their half. How fast is not asked.
+func judgeNIXLRails(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	run, v := nixlRunOf(c, r, &rep)
+	if v != nil {
+		return *v
+	}
+	f := nixl.BenchFlow(run.route, run.init)
+	f.Warned = run.warned
+	carried := run.route.Account(r, r.Stages[0], f, &rep)
+	last := run.init.Rows[len(run.init.Rows)-1]
+	rep.Show("throughput, not judged", kind.Round(last.Gbps()), "Gb/s", nil)
+	return rep.Verdict("NIXL used both rails", carried)
+}
+
+// judgeNIXLThreads: a run with several threads comes to its end.
+func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	run, v := nixlRunOf(c, r, &rep)
+	if v != nil {
+		rows := len(run.init.Rows)
+		if rows > 0 && strings.Contains(r.Stages[0].Err, errStalled) && v.Grade == steps.Inconclusive {
+			v.Grade = steps.Fail
+			v.Reason = fmt.Sprintf("With two threads nixlbench stood still after %d of its 4 rows, and was ended: its threads wait for each other, or a link went down. Use one thread, and look for a newer NIXL and for a UCX that was built with --enable-mt.", rows)
+		}
+		return *v
+	}
+	threads := run.init.Config["num_threads"]
+	rep.Show("threads", threads, "", nil)
+	last := run.init.Rows[len(run.init.Rows)-1]
+	rep.Show("throughput, not judged", kind.Round(last.Gbps()), "Gb/s", nil)
+	if threads != "2" {
+		rep.Add(steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for", kind.OrUnknown(threads))
+	}
+	return rep.Verdict(fmt.Sprintf("with two threads nixlbench came to its end, with all of its %d rows", len(run.init.Rows)))
+}
+
+// errStalled is how the session words that a run was silent for too long.
+const errStalled = "nothing was printed"

@@ -1,0 +1,161 @@
+package software
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// A testPort is a port that a test's server listens on.
+type testPort struct {
+	port int
+	end  steps.End
+	what string
+	// moves says that railbench takes another one where it is taken.
+	moves bool
+}
+
+// testPorts are those of the parameters, on the node where the server runs: the peer
+// serves, and nixlbench's initiator waits for its target.
+func testPorts(f map[string]string) []testPort {
+	var all []testPort
+	add := func(name string, plus int, end steps.End, what string) {
+		if n, err := strconv.Atoi(f[name]); err == nil && n > 0 {
+			all = append(all, testPort{n + plus, end, what, name == "ASIO_PORT"})
+		}
+	}
+	for plus := range 3 {
+		add("PORT", plus, steps.Peer, "perftest's servers")
+	}
+	for plus := range 2 {
+		add("TCP_PORT", plus, steps.Peer, "iperf3's servers")
+	}
+	add("NIXL_PORT", 0, steps.Peer, "NIXL's targets")
+	add("ASIO_PORT", 0, steps.Here, "nixlbench's initiator")
+	return all
+}
+
+// The ports of an etcd. No cell needs them.
+var etcdPorts = []string{"2379", "2380"}
+
+// judgeTestPorts: the servers of the tests find their ports free.
+func judgeTestPorts(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var ports, notes []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], r.Rig.NameOf(e)
+		if f["ss"] == "missing" {
+			return rep.Skipped("%s has no ss (iproute2), so nobody saw who listens there", node)
+		}
+		mine := map[string]bool{}
+		for _, p := range testPorts(f) {
+			no := strconv.Itoa(p.port)
+			if p.end != e || mine[no] {
+				continue
+			}
+			mine[no] = true
+			ports = append(ports, no)
+			if f["port "+no] == "" {
+				rep.Show(node+" port "+no, "free", "", nil)
+				continue
+			}
+			by := holder(f, no)
+			rep.Show(node+" port "+no, by, "", nil)
+			grade, then := steps.Fail, "they can't start, or a client talks to it instead; end it, or give another port"
+			if p.moves {
+				grade, then = steps.Warn, "railbench takes the next free port, and nixlbench by hand does not"
+			}
+			rep.At(r.Rig, e, grade, "port %s on %s, which is for %s, is held by %s: %s", no, node, p.what, by, then)
+		}
+		for _, name := range slices.Sorted(maps.Keys(f)) {
+			no, ok := strings.CutPrefix(name, "port ")
+			if !ok || strings.Contains(no, " ") || mine[no] {
+				continue
+			}
+			rep.Show(node+" port "+no, holder(f, no), "", nil)
+			if slices.Contains(etcdPorts, no) {
+				notes = append(notes, fmt.Sprintf("port %s on %s is held by %s, and no cell needs it", no, node, holder(f, no)))
+			}
+		}
+	}
+	if len(ports) == 0 {
+		rep.Add(steps.Inconclusive, "the parameters hold no port that can be read")
+	}
+	return rep.Verdict(fmt.Sprintf("the ports that the tests' servers use are free: %s", kind.And(ports)), strings.Join(notes, "; "))
+}
+
+// holder names who listens on a port, as far as the login may see.
+func holder(f map[string]string, port string) string {
+	get := func(what string) string { return strings.TrimSpace(f["port "+port+" "+what]) }
+	user := "the user with the id " + get("uid")
+	switch get("uid") {
+	case "0":
+		user = "root"
+	case "":
+		user = "an unknown user"
+	}
+	if get("pid") == "" {
+		return "a process of " + user
+	}
+	age := ""
+	if s, err := strconv.Atoi(get("seconds")); err == nil && s >= 0 {
+		age = ", for " + inWords(time.Duration(s)*time.Second)
+	}
+	return fmt.Sprintf("process %s of %s (%s%s)", get("pid"), user, kind.OrUnknown(get("command")), age)
+}
+
+// inWords is a duration as one says it.
+func inWords(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f h", d.Hours())
+	}
+	return fmt.Sprintf("%.0f days", d.Hours()/24)
+}
+
+// judgeEndProcess: what a port was held by was ended.
+func judgeEndProcess(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var ended []string
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		if facts[e]["looked at"] == "" {
+			rep.At(r.Rig, e, steps.Inconclusive, "nothing shows which ports were looked at on %s", node)
+		}
+		rep.Show(node+" ports looked at", facts[e]["looked at"], "", nil)
+		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
+			what := strings.TrimSpace(facts[e][name])
+			if port, ok := strings.CutPrefix(name, "ended "); ok {
+				rep.Show(node+" port "+port, "ended: "+what, "", nil)
+				ended = append(ended, fmt.Sprintf("port %s on %s (%s)", port, node, what))
+			}
+			if port, ok := strings.CutPrefix(name, "left "); ok {
+				rep.Show(node+" port "+port, "left alone: "+what, "", nil)
+				rep.At(r.Rig, e, steps.Warn, "port %s on %s is still held: %s", port, node, what)
+			}
+		}
+	}
+	if len(ended) == 0 {
+		return rep.Verdict("nothing was ended: no process listens on the tests' ports")
+	}
+	return rep.Verdict("free again: " + kind.And(ended))
+}

@@ -1,0 +1,314 @@
+package software
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/family/host"
+	"github.com/railbench/railbench/steps/family/nixl"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// onOneOnly tells what one node has and the other lacks.
+func onOneOnly(facts [2]map[string]string, has func(map[string]string) bool) (lacks steps.End, one bool) {
+	here, peer := has(facts[steps.Here]), has(facts[steps.Peer])
+	if here == peer {
+		return 0, false
+	}
+	if here {
+		return steps.Peer, true
+	}
+	return steps.Here, true
+}
+
+// judgeToolsPresent: what is missing, and what brings it.
+func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var without []string
+	names := map[string]bool{}
+	for _, e := range steps.Ends {
+		missing := map[string][]string{} // package -> needed commands
+		for name, where := range facts[e] {
+			names[name] = true
+			rep.Show(r.Rig.NameOf(e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
+			if tool, ok := strings.CutPrefix(name, "tool "); ok && where == "missing" && slices.Contains(host.Needed, tool) {
+				missing[probe.Package(tool)] = append(missing[probe.Package(tool)], tool)
+			}
+		}
+		for _, pkg := range slices.Sorted(maps.Keys(missing)) {
+			slices.Sort(missing[pkg])
+			rep.At(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s", r.Rig.NameOf(e), kind.And(missing[pkg]), pkg)
+		}
+	}
+	kind.SortEvidence(rep.Evidence)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		what := strings.TrimPrefix(strings.TrimPrefix(name, "tool "), "package ")
+		there := func(f map[string]string) bool { return f[name] != "" && f[name] != "missing" }
+		if slices.Contains(host.Needed, what) || !strings.HasPrefix(name, "tool ") && !strings.HasPrefix(name, "package ") {
+			continue
+		}
+		lacks, one := onOneOnly(facts, there)
+		switch {
+		case one:
+			how := "install it there too"
+			if pkg := probe.Package(what); pkg != "" {
+				how = "it comes with " + pkg
+			}
+			rep.At(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)
+		case !there(facts[steps.Here]):
+			without = append(without, what)
+		}
+	}
+	note := ""
+	if len(without) > 0 {
+		note = fmt.Sprintf("Neither has %s: the cells that call it are skipped", kind.And(without))
+	}
+	return rep.Verdict("both nodes have the commands that the tests need, and what one has the other has too", note)
+}
+
+// firmwares are the different releases of a node's adapters.
+func firmwares(f map[string]string) string {
+	var all []string
+	for name, v := range f {
+		if strings.HasPrefix(name, "firmware ") && !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	slices.Sort(all)
+	return kind.And(all)
+}
+
+// leastNIXLBench is the first release that needs no etcd.
+const leastNIXLBench = "1.1.0"
+
+// judgeVersions: what both nodes have is the same release. That one lacks something is
+// for tools-present to say.
+func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, _ := kind.OnBoth(r, &rep)
+	var setups [2]parse.NIXLSetup
+	for _, e := range steps.Ends {
+		o, ok := outputs[e]
+		if !ok || kind.Exited(r, o, &rep) {
+			continue
+		}
+		setups[e], _ = kind.Value[parse.NIXLSetup](r, o, &rep)
+	}
+	if len(setups[steps.Here].Facts) == 0 || len(setups[steps.Peer].Facts) == 0 {
+		return rep.Verdict()
+	}
+	var compared []string
+	compare := func(what, harm string, of func(parse.NIXLSetup) string) {
+		a, b := of(setups[steps.Here]), of(setups[steps.Peer])
+		if a == "" && b == "" {
+			return
+		}
+		rep.Show(what, nixl.OrMissing(a)+" / "+nixl.OrMissing(b), "", nil)
+		switch {
+		case a == "" || b == "":
+		case a != b:
+			rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer), harm)
+		default:
+			compared = append(compared, what+" "+a)
+		}
+	}
+	fact := func(name string) func(parse.NIXLSetup) string {
+		return func(s parse.NIXLSetup) string { return s.Facts[name] }
+	}
+	compare("UCX", "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag on both", func(s parse.NIXLSetup) string { return s.UCX.Version })
+	compare("perftest", "from 6.27 on the two ends refuse what they do not agree on, and before it they measure different things; install one release on both", fact("version perftest"))
+	compare("nixlbench", "an option that only one end knows ends the other; build one tag on both", nixlbenchOf)
+	compare("NIXL for Python", "the two agents may not understand each other; install one version on both", func(s parse.NIXLSetup) string {
+		if s.Python == nil || s.Python.Error != "" {
+			return ""
+		}
+		return s.Python.NIXL
+	})
+	compare("the kernel", "a difference between the ends may be its own; update both nodes alike", fact("kernel"))
+	compare("the adapters' firmware", "a difference between the ends may be its own; update both adapters alike", func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
+	compare("iperf3", "newer releases use a thread for each stream, and older ones one for all; install one release on both", fact("version iperf3"))
+	for _, e := range steps.Ends {
+		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
+			rep.At(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
+		}
+	}
+	return rep.Verdict("both nodes have the same releases: " + strings.Join(compared, ", "))
+}
+
+// nixlbenchOf tells the release of a node's nixlbench; empty where there is none, or
+// it doesn't start.
+func nixlbenchOf(s parse.NIXLSetup) string {
+	if s.Facts["nixlbench --etcd_endpoints"] != "yes" { // every release has it
+		return ""
+	}
+	return parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
+}
+
+// judgeLibraries: the loader finds everything that the tools are linked with.
+func judgeLibraries(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var looked []string
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
+			lacks := facts[e][name]
+			tool, ok := strings.CutPrefix(name, "libraries ")
+			switch {
+			case name == "ldd" && lacks == "missing":
+				return rep.Skipped("%s has no ldd, so nobody saw which libraries are missing", node)
+			case name == "import nixl":
+				rep.Show(node+" import nixl", lacks, "", nil)
+				rep.At(r.Rig, e, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that library into /etc/ld.so.conf.d and run ldconfig", node, lacks)
+			case !ok:
+			default:
+				rep.Show(node+" "+tool, lacks, "", nil)
+				if !slices.Contains(looked, tool) {
+					looked = append(looked, tool)
+				}
+				if lacks != "found" {
+					rep.At(r.Rig, e, steps.Fail, "%s on %s does not start, because the loader finds no %s: put the folder of that library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node, kind.And(strings.Fields(lacks)))
+				}
+			}
+		}
+	}
+	if len(looked) == 0 && len(rep.Findings) == 0 {
+		return rep.Skipped("neither node has any of the tools, so no libraries were looked at")
+	}
+	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", kind.And(looked)))
+}
+
+// kilobytes reads a number of KiB, as /proc/meminfo and ulimit tell it.
+func kilobytes(s string) (float64, bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil && v >= 0
+}
+
+// buffer is what a test asks for, in KiB; 0 where the parameter is no number.
+func buffer(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || v < 0 {
+		return 0
+	}
+	return v / 1024
+}
+
+// judgeMemlock: what a user may lock holds the buffers of the tests.
+func judgeMemlock(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var said []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], r.Rig.NameOf(e)
+		least, what := float64(host.LeastMemlockKB), "what perftest's buffers need"
+		if want := buffer(f["buffer"]); nixl.Installed(f, "nixlbench") && want > least {
+			least, what = want, "nixlbench's buffer (NIXL_DRAM_BUFFER)"
+		}
+		rep.Show(node+" ulimit -l", f["limit"], "KiB", &steps.Expected{Min: new(least), From: what})
+		for _, name := range slices.Sorted(maps.Keys(f)) {
+			if strings.HasPrefix(name, "/") {
+				rep.Show(node+" "+name, f[name], "KiB", nil)
+			}
+		}
+		kb, number := kilobytes(f["limit"])
+		switch {
+		case f["limit"] == "unlimited":
+			said = append(said, "without a limit on "+node)
+		case !number:
+			rep.At(r.Rig, e, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be read", node, f["limit"])
+		case kb < least:
+			rep.At(r.Rig, e, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed (%s): a larger buffer can't be registered (ibv_reg_mr: Cannot allocate memory); set memlock to unlimited in /etc/security/limits.conf, and log in anew", node, kb, least, what)
+		default:
+			said = append(said, fmt.Sprintf("%.0f KiB on %s, enough for %s", kb, node, what))
+		}
+	}
+	return rep.Verdict("a user may lock memory " + kind.And(said))
+}
+
+// memoryMargin is what a node keeps for everything else beside a test's buffer.
+const memoryMargin = 512 << 10 // KiB
+
+// judgeFreeMemory: the buffers of the tests fit.
+func judgeFreeMemory(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	var said []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], r.Rig.NameOf(e)
+		least, what := float64(host.LeastMemlockKB), "perftest's buffers"
+		if nixl.Installed(f, "nixlbench") {
+			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and half a GiB besides"
+		}
+		available, ok := kilobytes(f["MemAvailable"])
+		if !ok {
+			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell how much memory is available", node)
+			continue
+		}
+		rep.Show(node+" available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
+		if total, ok := kilobytes(f["SwapTotal"]); ok && total > 0 {
+			if free, ok := kilobytes(f["SwapFree"]); ok {
+				rep.Show(node+" swap in use", total-free, "KiB", nil)
+			}
+		}
+		total, ok1 := kilobytes(f["CmaTotal"])
+		free, ok2 := kilobytes(f["CmaFree"])
+		if ok1 && ok2 {
+			rep.Show(node+" free CMA", free, "KiB", &steps.Expected{Max: new(total), From: "CmaTotal"})
+		}
+		switch {
+		case ok1 && ok2 && free > total:
+			rep.At(r.Rig, e, steps.Warn, "the kernel of %s counts %.0f KiB of free CMA memory where it has only %.0f: its account of free memory is wrong, so do not rely on it before large tests; a reboot sets it right", node, free, total)
+		case available < least:
+			rep.At(r.Rig, e, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to allocate, or the node swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to less", node, mebibytes(available), mebibytes(least), what)
+		default:
+			said = append(said, fmt.Sprintf("%s on %s", mebibytes(available), node))
+		}
+	}
+	return rep.Verdict("memory is available for the tests: " + kind.And(said))
+}
+
+func mebibytes(kib float64) string { return fmt.Sprintf("%.0f MiB", kib/1024) }
+
+// judgeSudoAccess: whether root needs a password.
+func judgeSudoAccess(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	for _, e := range steps.Ends {
+		root, node, user := facts[e]["root"], r.Rig.NameOf(e), kind.OrUnknown(facts[e]["user"])
+		rep.Show(node+" root for "+user, kind.OrUnknown(root), "", nil)
+		switch {
+		case root == "yes":
+		case strings.Contains(root, "password is required"):
+			rep.At(r.Rig, e, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when a cell needs root, and where nobody is there to ask, those cells are skipped", node, user)
+		default:
+			rep.At(r.Rig, e, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be run there; everything else can", user, node, kind.OrUnknown(root))
+		}
+	}
+	return rep.Verdict("both logins can become root without a password")
+}

@@ -1,0 +1,250 @@
+package software
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/family/nixl"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// judgeUCXBuild: one UCX on both nodes, which can use the rails.
+func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, _ := kind.OnBoth(r, &rep)
+	var setups [2]parse.NIXLSetup
+	var have [2]bool
+	for _, e := range steps.Ends {
+		o, ok := outputs[e]
+		if !ok || kind.Exited(r, o, &rep) {
+			continue
+		}
+		if setups[e], ok = kind.Value[parse.NIXLSetup](r, o, &rep); ok {
+			have[e] = nixl.Installed(setups[e].Facts, "ucx_info")
+		}
+	}
+	if len(setups[steps.Here].Facts) == 0 || len(setups[steps.Peer].Facts) == 0 {
+		return rep.Verdict()
+	}
+	switch {
+	case !have[steps.Here] && !have[steps.Peer]:
+		return rep.Skipped("neither node has a ucx_info, so nobody saw what UCX can do there")
+	case have[steps.Here] != have[steps.Peer]:
+		lacks := steps.Here
+		if have[steps.Here] {
+			lacks = steps.Peer
+		}
+		rep.At(r.Rig, lacks, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the same at both ends", r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), setups[lacks.Other()].UCX.Version)
+	}
+	a, b := setups[steps.Here].UCX, setups[steps.Peer].UCX
+	rep.Show("UCX", nixl.OrMissing(a.Version)+" / "+nixl.OrMissing(b.Version), "", nil)
+	switch {
+	case !have[steps.Here] || !have[steps.Peer]:
+	case a.Version == "" || b.Version == "":
+		rep.Add(steps.Inconclusive, "the release of UCX can't be read on both nodes")
+	case a.Version != b.Version:
+		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag on both nodes",
+			a.Version, r.Rig.NameOf(steps.Here), b.Version, r.Rig.NameOf(steps.Peer))
+	default:
+		if only := differences(a.Configured, b.Configured); len(only) > 0 {
+			rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version, strings.Join(only, " "))
+		}
+	}
+	rails := 0
+	for _, e := range steps.Ends {
+		if have[e] {
+			rails += ucxOnRails(r.Rig, e, setups[e], &rep)
+		}
+	}
+	lead := fmt.Sprintf("UCX %s on both nodes", a.Version)
+	if a.Configured != "" && b.Configured != "" {
+		lead += ", built alike"
+	}
+	if rails == 0 {
+		return rep.Verdict(lead + "; no rail is up to look at")
+	}
+	return rep.Verdict(lead + ", with rc on the rails")
+}
+
+// differences are the options that only one of two builds has.
+func differences(a, b string) []string {
+	var only []string
+	x, y := strings.Fields(a), strings.Fields(b)
+	if len(x) == 0 || len(y) == 0 {
+		return nil // one of them doesn't tell
+	}
+	for _, o := range slices.Concat(x, y) {
+		if slices.Contains(x, o) != slices.Contains(y, o) && !strings.HasPrefix(o, "--prefix") {
+			only = append(only, o)
+		}
+	}
+	return only
+}
+
+// ucxOnRails looks at one node's UCX: rc on each rail whose port is up, and the
+// library that the loader names. It says how many rails it looked at.
+func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report) (looked int) {
+	node := rig.NameOf(e)
+	rep.Show(node+" UCX library", kind.OrUnknown(s.UCX.Library), "", nil)
+	rep.Show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
+	var without []string
+	for i, rail := range rig.Nodes[e].Rails {
+		if rail.State != "ACTIVE" || !rig.InUse(e, i) {
+			continue
+		}
+		looked++
+		found := s.UCX.Transports(fmt.Sprintf("%s:%d", rail.Dev, rail.Port))
+		if !slices.ContainsFunc(found, func(t string) bool { return strings.HasPrefix(t, "rc") }) {
+			without = append(without, rail.Dev)
+		}
+	}
+	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
+	switch {
+	case len(without) > 0 && !verbs:
+		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds none; build it --with-verbs --with-rdmacm", node)
+	case len(without) > 0:
+		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device (ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
+	}
+	linked := s.Facts["linked libucs"]
+	if linked == "" || s.UCX.Library == "" {
+		return looked
+	}
+	rep.Show(node+" libucs by ldd", linked, "", nil)
+	if libraryDir(linked) != libraryDir(s.UCX.Library) {
+		rep.At(rig, e, steps.Warn, "ucx_info on %s is linked with the libucs of %s and loads that of %s: two UCX are there, and NIXL may take either; set LD_LIBRARY_PATH or ldconfig to one of them", node, libraryDir(linked), libraryDir(s.UCX.Library))
+	}
+	return looked
+}
+
+// libraryDir is a library's folder: /lib is /usr/lib on today's systems.
+func libraryDir(file string) string {
+	dir := path.Dir(path.Clean(file))
+	if strings.HasPrefix(dir, "/lib/") || dir == "/lib" {
+		return "/usr" + dir
+	}
+	return dir
+}
+
+// A variable is one that somebody set, and where.
+type variable struct{ name, value, where string }
+
+// settingsIn reads facts of the form "PLACE NAME: value": the environment, or a file.
+func settingsIn(f map[string]string, prefix string) []variable {
+	var all []variable
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		where, name, ok := strings.Cut(key, " ")
+		if !ok || !strings.HasPrefix(name, prefix) || where != "environment" && !strings.HasPrefix(where, "/") {
+			continue
+		}
+		all = append(all, variable{name, strings.Trim(f[key], `"'`), where})
+	}
+	// Where a file says it, this login has it from there.
+	return slices.DeleteFunc(all, func(v variable) bool {
+		return v.where == "environment" && slices.ContainsFunc(all, func(w variable) bool {
+			return w.where != v.where && w.name == v.name && w.value == v.value
+		})
+	})
+}
+
+// judgeUCXSettings: no setting keeps UCX from the rails.
+func judgeUCXSettings(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	if done {
+		return v
+	}
+	n := 0
+	for _, e := range steps.Ends {
+		for _, s := range settingsIn(facts[e], "UCX_") {
+			rep.Show(fmt.Sprintf("%s %s in %s", r.Rig.NameOf(e), s.name, s.where), s.value, "", nil)
+			n++
+			if why := ucxHarm(r.Rig, e, s); why != "" {
+				rep.At(r.Rig, e, steps.Warn, "%s", sets(r.Rig, e, s, why))
+			}
+		}
+		rep.Show(r.Rig.NameOf(e)+" looked at", "the environment of this login, /etc/environment, the shells' files, ucx.conf", "", nil)
+	}
+	if n == 0 {
+		return rep.Verdict("no variable of UCX is set on either node, neither in this login's environment nor in the files that set it: UCX chooses by itself")
+	}
+	return rep.Verdict("what is set of UCX keeps it from no rail")
+}
+
+// sets begins a finding about a variable.
+func sets(rig steps.Rig, e steps.End, s variable, why string) string {
+	where := s.where
+	if where == "environment" {
+		where = "The environment"
+	}
+	return fmt.Sprintf("%s on %s sets %s=%s: %s", where, rig.NameOf(e), s.name, s.value, why)
+}
+
+// ucxHarm says what a setting does to programs that leave it as it is; empty where
+// that is nothing bad.
+func ucxHarm(rig steps.Rig, e steps.End, s variable) string {
+	const unset = "; unset it, or set it for one program only"
+	switch s.name {
+	case "UCX_NET_DEVICES":
+		return netDevicesHarm(rig, e, s.value, unset)
+	case "UCX_TLS":
+		list, without := strings.CutPrefix(s.value, "^")
+		rdma := slices.ContainsFunc(strings.Split(list, ","), func(t string) bool {
+			return t == "all" || t == "ib" || t == "rc" || strings.HasPrefix(t, "rc_") || strings.HasPrefix(t, "dc")
+		})
+		if rdma == without {
+			return "it leaves RDMA out, so NIXL goes over TCP or shared memory" + unset
+		}
+	case "UCX_MAX_RMA_RAILS", "UCX_MAX_RMA_LANES":
+		if s.value == "1" && len(rig.Pairs) > 1 {
+			return "NIXL's reads and writes then use one rail however many are named" + unset
+		}
+	case "UCX_IB_GID_INDEX":
+		index, err := strconv.Atoi(s.value)
+		for _, p := range rig.Pairs {
+			if rail := rig.Rail(p, e); err == nil && rail.GIDIndex != index {
+				return fmt.Sprintf("the RoCE v2 GID of %s is at index %d, and indexes move%s", rail.Dev, rail.GIDIndex, unset)
+			}
+		}
+	}
+	return ""
+}
+
+// netDevicesHarm is for UCX_NET_DEVICES: a list of devices with their ports, or all.
+func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
+	if list == "all" || list == "" || strings.HasPrefix(list, "^") {
+		return ""
+	}
+	var gone []string
+	used := 0
+	for device := range strings.SplitSeq(list, ",") {
+		dev, _, _ := strings.Cut(device, ":")
+		paired := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool { return rig.Rail(p, e).Dev == dev })
+		there := slices.ContainsFunc(rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Dev == dev })
+		netdev := slices.ContainsFunc(rig.Nodes[e].Netdevs, func(d steps.Netdev) bool { return d.Name == device })
+		switch {
+		case paired:
+			used++
+		case !there && !netdev:
+			gone = append(gone, device)
+		}
+	}
+	switch {
+	case len(gone) > 0:
+		return fmt.Sprintf("there is no %s on this node, and UCX only warns of that%s", kind.And(gone), unset)
+	case used == 0 && len(rig.Pairs) > 0:
+		return "no rail is in it, so nothing of NIXL's goes by RDMA" + unset
+	case used < len(rig.Pairs):
+		return fmt.Sprintf("%d of the %d rails can be used, whatever a program would choose%s", used, len(rig.Pairs), unset)
+	}
+	return ""
+}

@@ -1,0 +1,273 @@
+package bond
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// A held bond is one that holds rails, as its node tells it.
+type held struct {
+	parse.NamedBond
+	rails []int // indexes into Rig.Nodes[end].Rails
+}
+
+// railBonds reads the bonds of both nodes and keeps those that hold rails, or
+// nothing yet. ok is false where a node's could not be read.
+func railBonds(r steps.Result, rep *kind.Report) (bonds [2][]held, ok bool) {
+	outputs, ok := kind.OnBoth(r, rep)
+	if !ok {
+		return bonds, false
+	}
+	for _, e := range steps.Ends {
+		if kind.Exited(r, outputs[e], rep) {
+			ok = false
+			continue
+		}
+		all, read := kind.Value[[]parse.NamedBond](r, outputs[e], rep)
+		ok = ok && read
+		for _, b := range all {
+			h := held{NamedBond: b}
+			for i, rail := range r.Rig.Nodes[e].Rails {
+				if slices.ContainsFunc(b.Slaves, func(s parse.Slave) bool { return s.Name == rail.Netdev.Name && s.Name != "" }) {
+					h.rails = append(h.rails, i)
+				}
+			}
+			if len(h.rails) > 0 || len(b.Slaves) == 0 {
+				bonds[e] = append(bonds[e], h)
+			} else {
+				rep.Show(r.Rig.NameOf(e)+" "+b.Name, "holds no rail: "+slaveNames(b.Bond), "", nil)
+			}
+		}
+	}
+	return bonds, ok
+}
+
+func (h held) slaves() string { return slaveNames(h.Bond) }
+
+func slaveNames(b parse.Bond) string {
+	var names []string
+	for _, s := range b.Slaves {
+		names = append(names, s.Name)
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return kind.And(names)
+}
+
+// holding are the bonds of an end that hold a rail.
+func holding(bonds []held) []held {
+	return slices.DeleteFunc(slices.Clone(bonds), func(h held) bool { return len(h.rails) == 0 })
+}
+
+// mode is the kernel's word for "load balancing (xor)" as ip takes it.
+func mode(b parse.Bond) string {
+	for _, m := range [][2]string{
+		{"round-robin", "balance-rr"},
+		{"active-backup", "active-backup"},
+		{"(xor)", "balance-xor"},
+		{"(broadcast)", "broadcast"},
+		{"802.3ad", "802.3ad"},
+		{"transmit load", "balance-tlb"},
+		{"adaptive load", "balance-alb"},
+	} {
+		if strings.Contains(b.Mode, m[0]) {
+			return m[1]
+		}
+	}
+	return kind.OrUnknown(b.Mode)
+}
+
+// policy is "layer3+4" without the driver's number.
+func policy(b parse.Bond) string {
+	p, _, _ := strings.Cut(b.HashPolicy, " ")
+	return p
+}
+
+// judgeBondCheck: is there a bond, is it on both nodes, and what does that mean
+// for RDMA. Bond state and rail state exclude each other (INVENTORY D6).
+func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	bonds, ok := railBonds(r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	var names []string
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		if len(bonds[e]) == 0 {
+			rep.Show(node+" bond", "none", "", nil)
+		}
+		for _, h := range bonds[e] {
+			rep.Show(node+" "+h.Name, fmt.Sprintf("%s, holds %s", mode(h.Bond), h.slaves()), "", nil)
+			if len(h.rails) == 0 {
+				rep.Add(steps.Warn, "%s on %s holds nothing: loading the bonding module makes such a bond by itself, and a later \"ip link add %s\" fails with \"File exists\", leaving %s", h.Name, node, h.Name, mode(h.Bond))
+				continue
+			}
+			text := fmt.Sprintf("%s on %s holds %s", h.Name, node, h.slaves())
+			names = append(names, text)
+			checkKept(r.Rig, e, h, &rep)
+		}
+	}
+	here, peer := holding(bonds[steps.Here]), holding(bonds[steps.Peer])
+	switch {
+	case len(here) == 0 && len(peer) == 0:
+		return rep.Verdict("no bond holds a rail on either node: each rail has its own addresses and GIDs, as the RDMA parts need it",
+			"TCP between the nodes takes one rail")
+	case len(here) == 0 || len(peer) == 0:
+		without := steps.Here
+		if len(peer) == 0 {
+			without = steps.Peer
+		}
+		rep.Add(steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail fails or hangs meanwhile", kind.And(names), r.Rig.NameOf(without))
+	}
+	return rep.Verdict(kind.And(names)+": one address for TCP over both links",
+		"While it stands, RDMA per rail doesn't work although its ports stay ACTIVE: the GIDs are the bond's")
+}
+
+// checkKept finds slaves that kept an address. Its route stays too, and answers
+// go into nothing: the tutorial's steps leave it like that.
+func checkKept(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
+	for _, i := range h.rails {
+		d := rig.Nodes[e].Rails[i].Netdev
+		for _, a := range d.Addrs {
+			if strings.Contains(a, ".") {
+				rep.Add(steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they get lost (ip addr flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
+			}
+		}
+	}
+}
+
+// judgeBondStatus: how each bond works, whether its links are up, and what it did
+// to the GIDs and RDMA devices.
+func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	bonds, ok := railBonds(r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	var all [2]*held
+	for _, e := range steps.Ends {
+		if with := holding(bonds[e]); len(with) > 0 {
+			all[e] = &with[0]
+		}
+	}
+	if all[steps.Here] == nil && all[steps.Peer] == nil {
+		checkOwnGIDs(r.Rig, &rep)
+		return rep.Verdict("no bond holds a rail on either node, and the GIDs of every RDMA port are its own interface's")
+	}
+	for _, e := range steps.Ends {
+		if all[e] == nil {
+			rep.Add(steps.Fail, "%s bonds its rails and %s doesn't: both nodes need it, or neither", r.Rig.NameOf(e.Other()), r.Rig.NameOf(e))
+			continue
+		}
+		checkBond(r.Rig, e, *all[e], &rep)
+	}
+	h := all[steps.Here]
+	if h == nil {
+		h = all[steps.Peer]
+	} else if p := all[steps.Peer]; p != nil && (mode(h.Bond) != mode(p.Bond) || policy(h.Bond) != policy(p.Bond)) {
+		rep.Add(steps.Warn, "the two ends differ: %s %s on %s, %s %s on %s", mode(h.Bond), policy(h.Bond), r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
+	}
+	lead := fmt.Sprintf("%s on both nodes: %s", h.Name, mode(h.Bond))
+	if p := policy(h.Bond); p != "" {
+		lead += " by " + p
+	}
+	return rep.Verdict(fmt.Sprintf("%s over %s, and every link is up", lead, h.slaves()),
+		"The rails' GIDs are the bond's now, so their indexes have moved: RDMA per rail fails or hangs, and comes back with the rails' own addresses")
+}
+
+// checkOwnGIDs finds GIDs that still belong to another interface than the rail's.
+func checkOwnGIDs(rig steps.Rig, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		for _, rail := range rig.Nodes[e].Rails {
+			own := 0
+			for _, g := range rail.GIDs {
+				if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
+					own++
+				} else {
+					rep.Add(steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check", rail.Dev, rig.NameOf(e), g.Netdev)
+				}
+			}
+			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", kind.OrUnknown(rail.State), own, len(rail.GIDs), kind.OrUnknown(rail.Netdev.Name)), "", nil)
+		}
+	}
+}
+
+// checkBond looks at one bond.
+func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
+	node := rig.NameOf(e)
+	show := func(what string, v any, unit string) { rep.Show(node+" "+h.Name+" "+what, v, unit, nil) }
+	m := mode(h.Bond)
+	show("mode", m, "")
+	if h.HashPolicy != "" {
+		show("hash policy", policy(h.Bond), "")
+	}
+	show("MII", fmt.Sprintf("%s, looked at every %d ms", kind.OrUnknown(h.MIIStatus), h.MIIPollMS), "")
+	if h.ActiveSlave != "" {
+		show("active slave", h.ActiveSlave, "")
+	}
+	var dev steps.Netdev
+	for _, d := range rig.Nodes[e].Netdevs {
+		if d.Name == h.Name {
+			dev = d
+		}
+	}
+	show("MTU and addresses", fmt.Sprintf("%d, %s", dev.MTU, kind.OrNone(strings.Join(dev.Addrs, " "))), "")
+	if !slices.ContainsFunc(dev.Addrs, func(a string) bool { return strings.Contains(a, ".") }) {
+		rep.Add(steps.Fail, "%s on %s has no IPv4 address", h.Name, node)
+	}
+	for _, s := range h.Slaves {
+		speed := "speed unknown"
+		if s.SpeedMbps > 0 {
+			speed = fmt.Sprintf("%g Gb/s", float64(s.SpeedMbps)/1000)
+		}
+		show("slave "+s.Name, fmt.Sprintf("MII %s, %s, %d link failures", kind.OrUnknown(s.MIIStatus), speed, s.Failures), "")
+		if s.MIIStatus != "up" {
+			rep.Add(steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node, kind.OrUnknown(s.MIIStatus))
+		}
+	}
+	if len(h.Slaves) == 1 {
+		rep.Add(steps.Warn, "%s on %s has one link only", h.Name, node)
+	}
+	if h.MIIPollMS == 0 && m != "802.3ad" {
+		rep.Add(steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still get packets", h.Name, node)
+	}
+	switch p := policy(h.Bond); {
+	case m == "balance-rr":
+		rep.Add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders them; if nobody asked for it, loading the module made the bond", h.Name, node)
+	case m == "802.3ad":
+		rep.Add(steps.Warn, "%s on %s is 802.3ad, which needs a switch that speaks LACP; on a direct cable balance-xor does", h.Name, node)
+	case m == "balance-xor" && p != "layer3+4":
+		rep.Add(steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one link; layer3+4 tells connections apart", h.Name, node, kind.OrUnknown(p))
+	}
+	for _, i := range h.rails {
+		rail := rig.Nodes[e].Rails[i]
+		var indexes []string
+		for _, g := range rail.GIDs {
+			if g.Netdev == h.Name {
+				indexes = append(indexes, fmt.Sprint(g.Index))
+			}
+		}
+		text := "its GIDs are its own"
+		if len(indexes) > 0 {
+			text = fmt.Sprintf("GIDs of %s at index %s", h.Name, kind.And(indexes))
+		}
+		show(rail.Dev, kind.OrUnknown(rail.State)+", "+text, "")
+		if rail.Netdev.MTU != dev.MTU && dev.MTU > 0 {
+			rep.Add(steps.Warn, "%s on %s has MTU %d and %s has %d", rail.Netdev.Name, node, rail.Netdev.MTU, h.Name, dev.MTU)
+		}
+	}
+	checkKept(rig, e, h, rep)
+}

@@ -1,0 +1,519 @@
+package bond
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// bondModes are the ones that two nodes on direct cables can use.
+var bondModes = []string{"balance-xor", "active-backup", "balance-rr"}
+
+// planMTU sets one MTU on every interface of the rails, and of the bond that
+// holds them.
+func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
+	mtu, err := strconv.Atoi(params["JUMBO_MTU"])
+	if err != nil || mtu < 1280 || mtu > 9216 {
+		p.Refuse = fmt.Sprintf("JUMBO_MTU is %q, and an MTU is a number from 1280 to 9216", params["JUMBO_MTU"])
+		return p
+	}
+	if p.Refuse = unready(rig, rig.Pairs); p.Refuse != "" {
+		return p
+	}
+	set := true
+	for _, e := range steps.Ends {
+		var devs []string
+		for _, d := range rig.Nodes[e].Netdevs {
+			if carriesRails(rig, e, d.Name) {
+				devs = append(devs, d.Name)
+				set = set && d.MTU == mtu
+			}
+		}
+		if len(devs) == 0 {
+			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node: see the rail map", rig.NameOf(e))
+		}
+		p.Vars[e] = map[string]string{"MTU_NETDEVS": strings.Join(devs, " "), "MTU_PINGS": strings.Join(kind.Ways(rig, e), " ")}
+	}
+	if set && p.Refuse == "" {
+		p.Nothing = fmt.Sprintf("every interface of the rails has an MTU of %d on both nodes already", mtu)
+	}
+	return p
+}
+
+// unready says why rails can't be changed and then tried: a link that is missing
+// would be found only afterwards, and under another name.
+func unready(rig steps.Rig, pairs []steps.Pair) string {
+	var held [2]bool
+	for _, e := range steps.Ends {
+		for _, p := range pairs {
+			switch d := rig.Rail(p, e).Netdev; {
+			case !d.Up:
+				return fmt.Sprintf("%s on %s is switched off (ip link set %s up)", d.Name, rig.NameOf(e), d.Name)
+			case !d.Carrier:
+				return fmt.Sprintf("%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
+			}
+		}
+		held[e] = slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.Netdev.Master != "" })
+	}
+	for _, e := range steps.Ends {
+		if held[e] && !held[e.Other()] {
+			return fmt.Sprintf("%s bonds its rails and %s doesn't: remove the bond with bond-teardown first", rig.NameOf(e), rig.NameOf(e.Other()))
+		}
+	}
+	return ""
+}
+
+// carriesRails says that an interface is a paired rail's, or in the same bond as
+// rails, or that bond.
+func carriesRails(rig steps.Rig, e steps.End, dev string) bool {
+	for _, p := range rig.Pairs {
+		if rig.Rail(p, e).Netdev.Name == dev {
+			return true
+		}
+	}
+	for _, r := range rig.Nodes[e].Rails {
+		if m := r.Netdev.Master; m != "" && (m == dev || r.Netdev.Name == dev) {
+			return true
+		}
+	}
+	return false
+}
+
+// planBond makes a bond of the first two pairs of rails. It takes the address of
+// the first.
+func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
+	name, mode := params["BOND"], params["BOND_MODE"]
+	switch {
+	case mode == "802.3ad":
+		p.Refuse = "802.3ad needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to each other; take balance-xor"
+		return p
+	case !slices.Contains(bondModes, mode):
+		p.Refuse = fmt.Sprintf("BOND_MODE is %q: %s%s", mode, strings.Join(bondModes, ", "), steps.DidYouMean(mode, bondModes))
+		return p
+	}
+	var held []string
+	for _, e := range steps.Ends {
+		// One that holds nothing is what loading the module made: the script removes it.
+		for _, d := range rig.Nodes[e].Netdevs {
+			if d.Name == name && len(d.Addrs) > 0 {
+				held = append(held, fmt.Sprintf("%s exists on %s already, and has %s", name, rig.NameOf(e), kind.And(d.Addrs)))
+			}
+			if d.Master == name {
+				held = append(held, fmt.Sprintf("%s on %s is in %s already", d.Name, rig.NameOf(e), name))
+			}
+		}
+		for _, r := range rig.Nodes[e].Rails {
+			if m := r.Netdev.Master; m != "" && m != name {
+				held = append(held, fmt.Sprintf("%s on %s is in %s", r.Netdev.Name, rig.NameOf(e), m))
+			}
+		}
+	}
+	switch {
+	case held != nil:
+		p.Refuse = strings.Join(held, ", and ") + ": remove it with bond-teardown first"
+		return p
+	case len(rig.Pairs) < 2:
+		p.Refuse = fmt.Sprintf("a bond takes two rails that lead from node to node, and there are %d: see the rail map, and rail-ips", len(rig.Pairs))
+		return p
+	}
+	if p.Refuse = unready(rig, rig.Pairs[:2]); p.Refuse != "" {
+		return p
+	}
+	first, second := rig.Pairs[0], rig.Pairs[1]
+	for _, e := range steps.Ends {
+		a, b := rig.Rail(first, e), rig.Rail(second, e)
+		p.Vars[e] = map[string]string{
+			"BOND_SLAVES":  a.Netdev.Name + " " + b.Netdev.Name,
+			"BOND_ADDR":    fmt.Sprintf("%s/%d", a.Addr, a.Prefix),
+			"PEER_BOND_IP": rig.Rail(first, e.Other()).Addr,
+			"BOND_MTU":     strconv.Itoa(min(a.Netdev.MTU, b.Netdev.MTU)),
+		}
+	}
+	return p
+}
+
+// planTeardown removes bonds that hold rails and that railbench knows no state
+// before of. Their addresses go to their first rail, as in the tutorial. On a node
+// without one it removes what loading the module made: a bond that holds nothing.
+func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	found := false
+	for _, e := range steps.Ends {
+		bond, slaves, addrs := "", []string{}, []string{}
+		for _, r := range rig.Nodes[e].Rails {
+			if m := r.Netdev.Master; m != "" && (bond == "" || m == bond) && !slices.Contains(slaves, r.Netdev.Name) {
+				bond, found = m, true
+				slaves = append(slaves, r.Netdev.Name)
+			}
+		}
+		// It may hold more: a port whose RDMA device the adapter has merged into another.
+		for _, d := range rig.Nodes[e].Netdevs {
+			if bond != "" && d.Master == bond && !slices.Contains(slaves, d.Name) {
+				slaves = append(slaves, d.Name)
+			}
+		}
+		if bond == "" {
+			bond = emptyBond(rig, e)
+			found = found || bond != ""
+		}
+		first := ""
+		if len(slaves) > 0 {
+			first = slaves[0]
+		}
+		for _, d := range rig.Nodes[e].Netdevs {
+			for _, a := range d.Addrs {
+				if d.Name == bond && bond != "" && strings.Contains(a, ".") {
+					addrs = append(addrs, a)
+				}
+			}
+		}
+		p.Vars[e] = map[string]string{"BOND": bond, "BOND_SLAVES": strings.Join(slaves, " "), "BOND_FIRST": first, "BOND_ADDRS": strings.Join(addrs, " ")}
+	}
+	if !found {
+		p.Nothing = "no bond holds a rail on either node, and none is empty"
+	}
+	return p
+}
+
+// emptyBond is a bond that holds nothing and has no address.
+func emptyBond(rig steps.Rig, e steps.End) string {
+	for _, d := range rig.Nodes[e].Netdevs {
+		holds := slices.ContainsFunc(rig.Nodes[e].Netdevs, func(s steps.Netdev) bool { return s.Master == d.Name })
+		addressed := slices.ContainsFunc(d.Addrs, func(a string) bool { return strings.Contains(a, ".") })
+		if d.BondMode != "" && !holds && !addressed {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// planRailIPs finds rails that could lead from node to node and have no address:
+// the same RDMA device, active on both nodes. Each gets a subnet of its own,
+// because two interfaces in one subnet answer for each other (INVENTORY D10).
+func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	var lists [2][]string
+	var devs [2][]string
+	var pings [2][]string
+	taken := subnets(rig)
+	for _, here := range rig.Nodes[steps.Here].Rails {
+		i := slices.IndexFunc(rig.Nodes[steps.Peer].Rails, func(r steps.Rail) bool { return r.Dev == here.Dev && r.Port == here.Port })
+		if i < 0 {
+			continue
+		}
+		ends := [2]steps.Rail{here, rig.Nodes[steps.Peer].Rails[i]}
+		net, ok := addressable(ends)
+		if !ok {
+			continue
+		}
+		if !net.IsValid() {
+			if net, ok = unused(taken); !ok {
+				continue
+			}
+		}
+		taken = append(taken, net)
+		addrs := [2]netip.Addr{host(rig, steps.Here, net), host(rig, steps.Peer, net)}
+		for _, e := range steps.Ends {
+			if a, err := netip.ParseAddr(ends[e].Addr); err == nil {
+				addrs[e] = a
+			}
+		}
+		if addrs[0] == addrs[1] {
+			continue
+		}
+		for _, e := range steps.Ends {
+			dev := ends[e].Netdev.Name
+			pings[e] = append(pings[e], dev+"="+addrs[e.Other()].String())
+			if ends[e].Addr == "" {
+				lists[e] = append(lists[e], fmt.Sprintf("%s=%s/%d", dev, addrs[e], net.Bits()))
+				devs[e] = append(devs[e], dev)
+			}
+		}
+	}
+	for _, e := range steps.Ends {
+		p.Vars[e] = map[string]string{"ADD_IPS": strings.Join(lists[e], " "), "ADD_NETDEVS": strings.Join(devs[e], " "), "ADD_PINGS": strings.Join(pings[e], " ")}
+	}
+	if len(lists[0])+len(lists[1]) == 0 {
+		p.Nothing = fmt.Sprintf("every rail that is active on both nodes has an address there (%d of them)", len(rig.Pairs))
+		if len(rig.Pairs) == 0 {
+			p.Nothing, p.Refuse = "", "no rail is active on both nodes: see the rail map"
+		}
+	}
+	return p
+}
+
+// addressable says that a rail may get an address at one end or both; net is the
+// subnet that the other end is in already.
+func addressable(ends [2]steps.Rail) (net netip.Prefix, ok bool) {
+	for _, r := range ends {
+		if r.State != "ACTIVE" || r.Netdev.Name == "" || r.Netdev.Master != "" {
+			return net, false
+		}
+		if r.Addr != "" {
+			p, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", r.Addr, r.Prefix))
+			if err != nil || ok {
+				return net, false // both have one: whether they agree is the rail map's
+			}
+			net, ok = p.Masked(), true
+		}
+	}
+	return net, true
+}
+
+// subnets are those of every address on both nodes.
+func subnets(rig steps.Rig) []netip.Prefix {
+	var all []netip.Prefix
+	for _, n := range rig.Nodes {
+		for _, d := range n.Netdevs {
+			for _, a := range d.Addrs {
+				if p, err := netip.ParsePrefix(a); err == nil && p.Addr().Is4() {
+					all = append(all, p.Masked())
+				}
+			}
+		}
+	}
+	return all
+}
+
+// unused is a private subnet that nothing on the nodes overlaps.
+func unused(taken []netip.Prefix) (netip.Prefix, bool) {
+	for third := 101; third < 255; third++ {
+		p := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, byte(third), 0}), 24)
+		if !slices.ContainsFunc(taken, p.Overlaps) {
+			return p, true
+		}
+	}
+	return netip.Prefix{}, false
+}
+
+// host gives a node the last byte that its first rail has, so that its addresses
+// look alike.
+func host(rig steps.Rig, e steps.End, net netip.Prefix) netip.Addr {
+	last := byte(10 + e)
+	if len(rig.Pairs) > 0 {
+		if a, err := netip.ParseAddr(rig.Rail(rig.Pairs[0], e).Addr); err == nil && a.Is4() {
+			last = a.As4()[3]
+		}
+	}
+	b := net.Addr().As4()
+	b[3] = last
+	return netip.AddrFrom4(b)
+}
+
+// judgeMTU: the MTU is there on both nodes, and whole packets get through.
+func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := kind.Changed(c, r, &rep)
+	if done {
+		return v
+	}
+	after := r.Changed.After
+	want := facts[steps.Here]["wanted MTU"]
+	n := 0
+	for _, e := range steps.Ends {
+		for _, d := range after.Nodes[e].Netdevs {
+			if !carriesRails(after, e, d.Name) {
+				continue
+			}
+			n++
+			rep.Show(r.Rig.NameOf(e)+" "+d.Name+" MTU", d.MTU, "bytes", nil)
+			if strconv.Itoa(d.MTU) != want {
+				rep.Add(steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, r.Rig.NameOf(e), d.MTU, kind.OrUnknown(want))
+			}
+		}
+		for _, rail := range after.Nodes[e].Rails {
+			rep.Show(r.Rig.NameOf(e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
+		}
+	}
+	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
+		rep.Add(steps.Inconclusive, "no rail could be tried")
+	} else if ok == asked {
+		return rep.Verdict(fmt.Sprintf("an MTU of %s on %d interfaces, and packets of that size get through unfragmented on every rail, both ways", want, n), kind.Kept)
+	}
+	return rep.Verdict()
+}
+
+// judgeBondSetup: the bond is what was asked for on both nodes, and answers.
+func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := kind.Changed(c, r, &rep)
+	if done {
+		return v
+	}
+	for _, e := range steps.Ends {
+		node, f := r.Rig.NameOf(e), facts[e]
+		for _, name := range []string{"mode", "hash policy", "slaves", "MII", "address", "MTU"} {
+			rep.Show(node+" "+name, kind.OrUnknown(f[name]), "", nil)
+		}
+		// Loading the module can make a bond of the same name, in another mode.
+		if f["mode"] != f["wanted mode"] || f["mode"] == "" {
+			rep.Add(steps.Fail, "the bond on %s is in mode %s, not %s", node, kind.OrUnknown(f["mode"]), kind.OrUnknown(f["wanted mode"]))
+		}
+		if f["mode"] == "balance-xor" && f["hash policy"] != f["wanted hash policy"] {
+			rep.Add(steps.Fail, "the bond on %s hashes by %s, not %s", node, kind.OrUnknown(f["hash policy"]), kind.OrUnknown(f["wanted hash policy"]))
+		}
+		if !kind.SameWords(f["slaves"], f["wanted slaves"]) {
+			rep.Add(steps.Fail, "the bond on %s holds %s, not %s", node, kind.OrUnknown(f["slaves"]), kind.OrUnknown(f["wanted slaves"]))
+		}
+		if f["MII"] != "up" {
+			rep.Add(steps.Fail, "the bond on %s has no link: MII is %s", node, kind.OrUnknown(f["MII"]))
+		}
+		for i, rail := range r.Changed.After.Nodes[e].Rails {
+			if m := rail.Netdev.Master; m != "" {
+				checkKept(r.Changed.After, e, held{NamedBond: parse.NamedBond{Name: m}, rails: []int{i}}, &rep)
+			}
+		}
+	}
+	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
+		rep.Add(steps.Inconclusive, "the bond was not tried")
+	} else if ok == asked {
+		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"], kind.And(strings.Fields(facts[0]["slaves"]))),
+			"RDMA per rail does not work until bond-teardown", kind.Kept)
+	}
+	return rep.Verdict()
+}
+
+// judgeTeardown: no bond holds a rail, and the rails are as they were.
+func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := kind.Changed(c, r, &rep)
+	if done {
+		return v
+	}
+	after := r.Changed.After
+	for _, e := range steps.Ends {
+		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
+		for _, rail := range after.Nodes[e].Rails {
+			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, fmt.Sprintf("%s, MTU %d, %s, GID index %d", kind.OrNone(rail.Addr), rail.Netdev.MTU, kind.OrUnknown(rail.State), rail.GIDIndex), "", nil)
+			switch {
+			case rail.Netdev.Master != "":
+				rep.Add(steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, r.Rig.NameOf(e), rail.Netdev.Master)
+			case rail.Addr == "" && !r.Changed.Undone && rail.Netdev.Carrier:
+				rep.Add(steps.Warn, "%s on %s has no address: railbench did not make this bond and doesn't know what was there before; rail-ips gives it one", rail.Netdev.Name, r.Rig.NameOf(e))
+			}
+		}
+	}
+	if r.Changed.Undone {
+		return rep.Verdict("the bond is gone, and addresses, MTUs, MACs and routes of the rails are exactly as they were captured before it, on both nodes")
+	}
+	held := false
+	for _, e := range steps.Ends {
+		held = held || slices.ContainsFunc(r.Rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
+		if name := emptyBond(after, e); name != "" {
+			rep.At(r.Rig, e, steps.Warn, "%s on %s is there still, and holds nothing", name, r.Rig.NameOf(e))
+		}
+	}
+	if !held {
+		return rep.Verdict("the bonds that held nothing are gone; a bond can be made again under their names", kind.Kept)
+	}
+	return rep.Verdict("the bond is gone, and its address is its first rail's")
+}
+
+// JudgeRailIPs: every rail has an address, leads to the other node, and is alone
+// in its subnet.
+func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := kind.Changed(c, r, &rep)
+	if done {
+		return v
+	}
+	after := r.Changed.After
+	owner := map[string]string{}
+	for _, p := range after.Pairs {
+		dev := after.Rail(p, steps.Here).Dev
+		rep.Show(fmt.Sprintf("%s to %s", dev, after.Rail(p, steps.Peer).Dev), p.Subnet, "", nil)
+		if other := owner[p.Subnet]; other != "" {
+			rep.Add(steps.Warn, "%s and %s are both in %s: each answers for the other's address", other, dev, p.Subnet)
+		}
+		owner[p.Subnet] = dev
+	}
+	if len(after.Pairs) <= len(r.Rig.Pairs) {
+		rep.Add(steps.Fail, "there are %d pairs of rails, as before", len(after.Pairs))
+	}
+	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
+		rep.Add(steps.Inconclusive, "no rail was tried")
+	} else if ok == asked {
+		return rep.Verdict(fmt.Sprintf("%d rails lead from node to node now, %d before, each in a subnet of its own, and every new one answers", len(after.Pairs), len(r.Rig.Pairs)), kind.Kept)
+	}
+	return rep.Verdict()
+}
+
+// planCleanup is for a rig on which the journal has nothing to take back.
+func planCleanup(steps.Rig, map[string]string) steps.Plan {
+	return steps.Plan{Nothing: "everything that railbench changed on this rig is back"}
+}
+
+// judgeCleanup: what was changed is back, and nothing of it is left on the nodes.
+func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
+	var rep kind.Report
+	facts, v, done := kind.Changed(c, r, &rep)
+	if done {
+		return v
+	}
+	for _, e := range steps.Ends {
+		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
+		rep.Show(r.Rig.NameOf(e)+" changes left", kind.OrUnknown(facts[e]["changes left"]), "", nil)
+		if left := facts[e]["changes left"]; left != "none" {
+			rep.Add(steps.Warn, "%s keeps the way back of another change: %s; was it made from another machine? railbench undo there takes it back", r.Rig.NameOf(e), kind.OrUnknown(left))
+		}
+	}
+	return rep.Verdict("everything that railbench changed is back: addresses, MTUs, MACs, bonds and routes are as they were captured, on both nodes")
+}
+
+// planNetplan fills in the persistent form: from the bond that is there, or from
+// the rails that would make it.
+func planNetplan(rig steps.Rig, params map[string]string) (p steps.Plan) {
+	path, ok := rig.Path()
+	for _, e := range steps.Ends {
+		var slaves []string
+		addr := ""
+		if ok && path.Bonded[e] {
+			for _, i := range path.Rails[e] {
+				slaves = append(slaves, rig.Nodes[e].Rails[i].Netdev.Name)
+			}
+			for _, a := range path.Netdevs[e].Addrs {
+				if strings.HasPrefix(a, path.Addrs[e]+"/") {
+					addr = a
+				}
+			}
+		} else if len(rig.Pairs) >= 2 {
+			first := rig.Rail(rig.Pairs[0], e)
+			slaves = []string{first.Netdev.Name, rig.Rail(rig.Pairs[1], e).Netdev.Name}
+			addr = fmt.Sprintf("%s/%d", first.Addr, first.Prefix)
+		}
+		if len(slaves) < 2 {
+			p.Refuse = "a bond takes two rails that lead from node to node: see the rail map"
+		}
+		p.Vars[e] = map[string]string{"BOND_SLAVES": strings.Join(slaves, " "), "BOND_ADDR": addr}
+	}
+	return p
+}
+
+// judgeNetplan: netplan itself takes the file on both nodes.
+func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, ok := kind.OnBoth(r, &rep)
+	for _, e := range steps.Ends {
+		o, ran := outputs[e]
+		switch {
+		case !ran:
+		case !o.Exit.OK():
+			rep.Add(steps.Fail, "netplan on %s does not take the file: %s", r.Rig.NameOf(e), kind.LastLine(o.Text))
+		case !strings.Contains(o.Text, "bonds:"):
+			rep.Add(steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
+		default:
+			rep.Show(r.Rig.NameOf(e)+" netplan", "takes the file", "", nil)
+		}
+	}
+	if !ok {
+		return rep.Verdict()
+	}
+	return rep.Verdict("netplan takes the file on both nodes; nothing was applied", "A bond made with ip alone is gone after a reboot")
+}

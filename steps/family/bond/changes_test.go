@@ -1,0 +1,195 @@
+package bond
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+func TestPlans(t *testing.T) {
+	plain := kindtest.Netdevs(kindtest.Spark())
+	empty := kindtest.Netdevs(kindtest.Spark()) // what loading the module makes by itself
+	empty.Nodes[0].Netdevs = append(empty.Nodes[0].Netdevs, steps.Netdev{Name: "bond0"})
+	merged := kindtest.BondedAt(steps.Peer)
+	merged.Nodes[steps.Peer].Rails = slices.Delete(merged.Nodes[steps.Peer].Rails, 1, 2)
+	merged.Pairs = nil
+	made := kindtest.Netdevs(kindtest.Spark())
+	made.Nodes[0].Netdevs = append(made.Nodes[0].Netdevs, steps.Netdev{Name: "bond0", BondMode: "balance-rr", Addrs: []string{"fe80::1/64"}})
+	jumbo := kindtest.Netdevs(kindtest.Spark())
+	for e := range jumbo.Nodes {
+		for i := range jumbo.Nodes[e].Netdevs {
+			jumbo.Nodes[e].Netdevs[i].MTU = 9000
+		}
+	}
+	alone := kindtest.Netdevs(kindtest.Spark())
+	alone.Pairs = alone.Pairs[:1]
+	oneEnd := kindtest.Spark()
+	oneEnd.Nodes[steps.Peer].Rails[1].Addr = ""
+	oneEnd.Pairs = probe.PairRails(oneEnd.Nodes)
+	down := kindtest.TutorialSpark()
+	down.Nodes[steps.Here].Rails[2].State = "DOWN"
+	pulled, off := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())
+	for e := range pulled.Nodes {
+		for _, i := range []int{0, 2} {
+			r := &pulled.Nodes[e].Rails[i]
+			r.State, r.Netdev.Carrier = "DOWN", false
+		}
+	}
+	r := &off.Nodes[steps.Peer].Rails[1]
+	r.State, r.Netdev.Up, r.Netdev.Carrier = "DOWN", false, false
+	for _, c := range []struct {
+		name, plan        string
+		rig               steps.Rig
+		params            map[string]string
+		refused, nothing  string
+		wantHere, wantFor map[string]string // at Here and at Peer
+	}{
+		{"every rail", "mtu", plain, kindtest.Defaults, "", "", map[string]string{"MTU_NETDEVS": "enp1s0f0np0 enp1s0f1np1 enP2p1s0f0np0 enP2p1s0f1np1"}, nil},
+		{"the bond too", "mtu", kindtest.BondedAt(steps.Here, steps.Peer), kindtest.Defaults, "", "", map[string]string{"MTU_NETDEVS": "bond0 enp1s0f0np0 enp1s0f1np1 enP2p1s0f0np0 enP2p1s0f1np1"}, nil},
+		{"there already", "mtu", jumbo, kindtest.Defaults, "", "9000 on both nodes already", nil, nil},
+		{"no number", "mtu", plain, kindtest.With("JUMBO_MTU", "9k"), "JUMBO_MTU is \"9k\"", "", nil, nil},
+		{"too large", "mtu", plain, kindtest.With("JUMBO_MTU", "65536"), "from 1280 to 9216", "", nil, nil},
+		{"a pulled cable", "mtu", pulled, kindtest.Defaults, "enp1s0f0np0 on spark-02 has no link: check its cable at both ends", "", nil, nil},
+		{"switched off", "mtu", off, kindtest.Defaults, "enp1s0f1np1 on spark-01 is switched off", "", nil, nil},
+		{"bonded at one end", "mtu", kindtest.BondedAt(steps.Peer), kindtest.Defaults, "spark-01 bonds its rails and spark-02 doesn't", "", nil, nil},
+		{"no rails", "mtu", steps.Rig{}, kindtest.Defaults, "see the rail map", "", nil, nil},
+
+		{
+			"two rails", "bond-setup", plain, kindtest.Defaults, "", "",
+			map[string]string{"BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1", "BOND_ADDR": "192.168.100.11/24", "PEER_BOND_IP": "192.168.100.10", "BOND_MTU": "1500"},
+			map[string]string{"BOND_ADDR": "192.168.100.10/24", "PEER_BOND_IP": "192.168.100.11"},
+		},
+		{"a pulled cable", "bond-setup", pulled, kindtest.Defaults, "enp1s0f0np0 on spark-02 has no link", "", nil, nil},
+		{"switched off", "bond-setup", off, kindtest.Defaults, "enp1s0f1np1 on spark-01 is switched off", "", nil, nil},
+		{"802.3ad", "bond-setup", plain, kindtest.With("BOND_MODE", "802.3ad"), "switch that speaks LACP", "", nil, nil},
+		{"no mode", "bond-setup", plain, kindtest.With("BOND_MODE", "balance-xro"), "balance-xor", "", nil, nil},
+		{"one rail", "bond-setup", alone, kindtest.Defaults, "there are 1", "", nil, nil},
+		{"bonded already", "bond-setup", kindtest.BondedAt(steps.Peer), kindtest.Defaults, "enp1s0f0np0 on spark-01 is in bond0 already", "", nil, nil},
+		{"an empty bond", "bond-setup", empty, kindtest.Defaults, "", "", map[string]string{"BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1"}, nil},
+		{"another bond", "bond-setup", kindtest.BondedAt(steps.Here), kindtest.With("BOND", "bond1"), "enp1s0f0np0 on spark-02 is in bond0", "", nil, nil},
+
+		{
+			"a port without a device", "bond-teardown", merged, kindtest.Defaults, "", "", nil,
+			map[string]string{"BOND": "bond0", "BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1", "BOND_FIRST": "enp1s0f0np0"},
+		},
+		{"no bond", "bond-teardown", plain, kindtest.Defaults, "", "no bond holds a rail", nil, nil},
+		{"what the module made", "bond-teardown", made, kindtest.Defaults, "", "", map[string]string{"BOND": "bond0", "BOND_SLAVES": "", "BOND_ADDRS": ""}, map[string]string{"BOND": ""}},
+		{
+			"one node's bond", "bond-teardown", kindtest.BondedAt(steps.Peer), kindtest.Defaults, "", "",
+			map[string]string{"BOND": "", "BOND_ADDRS": ""},
+			map[string]string{"BOND": "bond0", "BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1", "BOND_FIRST": "enp1s0f0np0", "BOND_ADDRS": "192.168.100.10/24"},
+		},
+
+		{"all addressed", "rail-ips", plain, kindtest.Defaults, "", "every rail", nil, nil},
+		{
+			"two without", "rail-ips", kindtest.TutorialSpark(), kindtest.Defaults, "", "",
+			map[string]string{"ADD_IPS": "enP2p1s0f0np0=192.168.101.11/24 enP2p1s0f1np1=192.168.102.11/24", "ADD_PINGS": "enP2p1s0f0np0=192.168.101.10 enP2p1s0f1np1=192.168.102.10"},
+			map[string]string{"ADD_NETDEVS": "enP2p1s0f0np0 enP2p1s0f1np1"},
+		},
+		{"one end without", "rail-ips", oneEnd, kindtest.Defaults, "", "", map[string]string{"ADD_IPS": ""}, map[string]string{"ADD_IPS": "enp1s0f1np1=192.168.200.10/24"}},
+		{"one is down", "rail-ips", down, kindtest.Defaults, "", "", map[string]string{"ADD_NETDEVS": "enP2p1s0f1np1"}, nil},
+		{"bonded rails", "rail-ips", kindtest.BondedAt(steps.Here, steps.Peer), kindtest.Defaults, "", "every rail", nil, nil},
+		{"nothing active", "rail-ips", steps.Rig{}, kindtest.Defaults, "no rail is active", "", nil, nil},
+
+		{"from the rails", "netplan", plain, kindtest.Defaults, "", "", map[string]string{"BOND_ADDR": "192.168.100.11/24"}, nil},
+		{"from the bond", "netplan", kindtest.BondedAt(steps.Here, steps.Peer), kindtest.Defaults, "", "", map[string]string{"BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1", "BOND_ADDR": "192.168.100.11/24"}, nil},
+	} {
+		name := c.plan + ", " + c.name
+		p := registered().Plans[c.plan](c.rig, c.params)
+		if (p.Refuse == "") != (c.refused == "") || !strings.Contains(p.Refuse, c.refused) {
+			t.Errorf("%s: refused %q, want %q", name, p.Refuse, c.refused)
+		}
+		if (p.Nothing == "") != (c.nothing == "") || !strings.Contains(p.Nothing, c.nothing) {
+			t.Errorf("%s: nothing %q, want %q", name, p.Nothing, c.nothing)
+		}
+		for e, want := range []map[string]string{c.wantHere, c.wantFor} {
+			for _, v := range slices.Sorted(maps.Keys(want)) {
+				got := strings.Fields(p.Vars[e][v])
+				if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(strings.Fields(want[v])))) {
+					t.Errorf("%s: %s at %s is %q, want %q", name, v, steps.End(e), p.Vars[e][v], want[v])
+				}
+			}
+		}
+	}
+}
+
+func TestChangeJudges(t *testing.T) {
+	plain := kindtest.Netdevs(kindtest.Spark())
+	jumbo := kindtest.Netdevs(kindtest.Spark())
+	for e := range jumbo.Nodes {
+		for i := range jumbo.Nodes[e].Netdevs {
+			jumbo.Nodes[e].Netdevs[i].MTU = 9000
+		}
+	}
+	mtu := "wanted MTU: 9000\nping enp1s0f0np0=192.168.100.10: ok\n"
+	kindtest.Want(t, "MTU", judgeMTU(steps.Cell{}, kindtest.Made(plain, jumbo, mtu, mtu)), steps.Pass, "9000 on 8 interfaces", "unfragmented")
+	kindtest.Want(t, "MTU that is not there", judgeMTU(steps.Cell{}, kindtest.Made(plain, plain, mtu, mtu)), steps.Fail, "an MTU of 1500, not 9000")
+	kindtest.Want(t, "MTU that loses packets", judgeMTU(steps.Cell{}, kindtest.Made(plain, jumbo, mtu, strings.Replace(mtu, "ok", "no answer", 1))), steps.Fail, "no answer over enp1s0f0np0=192.168.100.10 from spark-01")
+	kindtest.Want(t, "MTU that nobody tried", judgeMTU(steps.Cell{}, kindtest.Made(plain, jumbo, "wanted MTU: 9000\n", "wanted MTU: 9000\n")), steps.Inconclusive, "no rail could be tried")
+	kindtest.Want(t, "MTU that one node tried", judgeMTU(steps.Cell{}, kindtest.Made(plain, jumbo, mtu, "wanted MTU: 9000\n")), steps.Inconclusive, "no rail could be tried")
+	cut := kindtest.Made(plain, jumbo, mtu, mtu)
+	cut.Stages[0].Outputs = cut.Stages[0].Outputs[:2]
+	kindtest.Want(t, "MTU that one node looked at", judgeMTU(steps.Cell{}, cut), steps.Inconclusive, "nothing looked at the change on spark-01")
+
+	after := kindtest.BondedAt(steps.Here, steps.Peer)
+	bond := "wanted mode: balance-xor\nwanted hash policy: layer3+4\nwanted slaves: enp1s0f0np0 enp1s0f1np1\n" +
+		"mode: balance-xor\nhash policy: layer3+4\nslaves: enp1s0f1np1 enp1s0f0np0\nMII: up\nping bond0=192.168.100.10: ok\n"
+	judge := func(change ...string) steps.Verdict {
+		return judgeBondSetup(steps.Cell{}, kindtest.Made(plain, after, strings.NewReplacer(change...).Replace(bond), bond))
+	}
+	kindtest.Want(t, "bond", judge(), steps.Pass, "balance-xor over enp1s0f1np1 and enp1s0f0np0 on both nodes", "bond-teardown")
+	kindtest.Want(t, "bond in another mode", judge("mode: balance-xor\nhash", "mode: balance-rr\nhash"), steps.Fail, "in mode balance-rr, not balance-xor")
+	kindtest.Want(t, "bond of one", judge("slaves: enp1s0f1np1 enp1s0f0np0", "slaves: enp1s0f0np0"), steps.Fail, "holds enp1s0f0np0, not")
+	kindtest.Want(t, "bond by MAC", judge("\nhash policy: layer3+4", "\nhash policy: layer2"), steps.Fail, "hashes by layer2")
+	kindtest.Want(t, "bond without a link", judge("MII: up", "MII: down"), steps.Fail, "MII is down")
+	kindtest.Want(t, "bond that is silent", judge(": ok", ": no answer"), steps.Fail, "no answer over bond0=192.168.100.10")
+	keeps := kindtest.BondedAt(steps.Here, steps.Peer)
+	keeps.Nodes[0].Rails[0].Netdev.Addrs = []string{"192.168.100.11/24"}
+	kindtest.Want(t, "bond whose rail kept its address", judgeBondSetup(steps.Cell{}, kindtest.Made(plain, keeps, bond, bond)), steps.Fail, "kept 192.168.100.11/24")
+
+	undone := kindtest.Made(after, plain, "bonds: none\n", "bonds: none\n")
+	undone.Changed.Undone = true
+	kindtest.Want(t, "teardown", judgeTeardown(steps.Cell{}, undone), steps.Pass, "exactly as they were captured")
+	kindtest.Want(t, "teardown of half", judgeTeardown(steps.Cell{}, kindtest.Made(after, kindtest.BondedAt(steps.Peer), "bonds: none\n", "bonds: bond0\n")), steps.Fail, "enp1s0f0np0 on spark-01 is still in bond0")
+	empty := kindtest.Netdevs(kindtest.Spark())
+	empty.Nodes[0].Netdevs = append(empty.Nodes[0].Netdevs, steps.Netdev{Name: "bond0", BondMode: "balance-rr"})
+	kindtest.Want(t, "teardown of an empty bond", judgeTeardown(steps.Cell{}, kindtest.Made(empty, plain, "bonds: none\n", "bonds: none\n")), steps.Pass, "the bonds that held nothing are gone")
+	kindtest.Want(t, "teardown that left it", judgeTeardown(steps.Cell{}, kindtest.Made(empty, empty, "bonds: bond0\n", "bonds: none\n")), steps.Warn, "bond0 on spark-02 is there still")
+	bare := kindtest.Netdevs(kindtest.Spark())
+	bare.Nodes[0].Rails[1].Addr = ""
+	kindtest.Want(t, "teardown of a foreign bond", judgeTeardown(steps.Cell{}, kindtest.Made(after, bare, "bonds: none\n", "bonds: none\n")), steps.Warn, "enp1s0f1np1 on spark-02 has no address", "rail-ips")
+
+	ping := "ping enP2p1s0f0np0=192.168.101.10: ok\n"
+	kindtest.Want(t, "addresses", JudgeRailIPs(steps.Cell{}, kindtest.Made(kindtest.TutorialSpark(), kindtest.Spark(), ping, ping)), steps.Pass, "4 rails lead from node to node now, 2 before")
+	kindtest.Want(t, "addresses that lead nowhere", JudgeRailIPs(steps.Cell{}, kindtest.Made(kindtest.TutorialSpark(), kindtest.TutorialSpark(), ping, ping)), steps.Fail, "2 pairs of rails, as before")
+	one := kindtest.Spark()
+	one.Pairs = slices.Clone(one.Pairs)
+	one.Pairs[3].Subnet = one.Pairs[2].Subnet
+	kindtest.Want(t, "addresses in one subnet", JudgeRailIPs(steps.Cell{}, kindtest.Made(kindtest.TutorialSpark(), one, ping, ping)), steps.Warn, "roceP2p1s0f0 and roceP2p1s0f1 are both in")
+	kindtest.Want(t, "addresses without an answer", JudgeRailIPs(steps.Cell{}, kindtest.Made(kindtest.TutorialSpark(), kindtest.Spark(), ping, "ping x=y: no answer\n")), steps.Fail, "no answer over x=y from spark-01")
+
+	nothing := steps.Result{Rig: plain, Changed: &steps.Changed{Nothing: "it is so already", After: plain}}
+	for name := range registered().Plans {
+		if name != "netplan" { // it changes nothing that is to be taken back
+			kindtest.Want(t, name+" with nothing to do", registered().Judges[name](steps.Cell{}, nothing), steps.Pass, "nothing to do", "Nothing was changed")
+		}
+	}
+}
+
+func TestNetplanJudge(t *testing.T) {
+	good := steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{
+		kindtest.Ran("", steps.Here, "network:\n  bonds:\n"), kindtest.Ran("", steps.Peer, "network:\n  bonds:\n"),
+	}}}}
+	kindtest.Want(t, "netplan", judgeNetplan(steps.Cell{}, good), steps.Pass, "takes the file on both nodes", "nothing was applied")
+	good.Stages[0].Outputs[1].Exit.Code = 78
+	good.Stages[0].Outputs[1].Text = "bonds:\nError in network definition: unknown key 'mod'"
+	kindtest.Want(t, "a bad file", judgeNetplan(steps.Cell{}, good), steps.Fail, "spark-01", "unknown key")
+}
+
+func registered() steps.Catalog { return kind.Merge(kind.Base(), Kind()) }

@@ -1,0 +1,544 @@
+package discovery
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/theory"
+)
+
+// judgeInterfaces: the rails' interfaces are up and have a link.
+func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	up := 0
+	outputs, ok := kind.OnBoth(r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	for _, e := range steps.Ends {
+		o, ok := outputs[e]
+		if !ok || kind.Exited(r, o, &rep) {
+			continue
+		}
+		links, ok := kind.Value[[]parse.Link](r, o, &rep)
+		if !ok {
+			continue
+		}
+		node := r.Rig.NameOf(e)
+		if len(r.Rig.Nodes[e].Rails) == 0 {
+			rep.Add(steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
+		}
+		for i, rail := range r.Rig.Nodes[e].Rails {
+			name := rail.Netdev.Name
+			at := slices.IndexFunc(links, func(l parse.Link) bool { return l.Name == name })
+			if name == "" || at < 0 {
+				rep.Add(steps.Fail, "%s of %s has no interface", rail.Dev, node)
+				continue
+			}
+			l := links[at]
+			rep.Show(node+" "+name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU, kind.OrNone(strings.Join(l.Addrs, " "))), "", nil)
+			grade, use := steps.Fail, ""
+			if !r.Rig.InUse(e, i) {
+				grade, use = steps.Pass, " (no address, so nothing uses it)"
+			}
+			switch {
+			case !l.Up():
+				rep.Add(grade, "%s on %s is switched off%s: ip link set %s up", name, node, use, name)
+			case !l.Carrier():
+				rep.Add(grade, "%s on %s has no link%s: check its cable at both ends", name, node, use)
+			case rail.Netdev.Master != "":
+				up++
+				rep.Add(steps.Warn, "%s on %s is a slave of %s: its address and its GIDs are the bond's", name, node, rail.Netdev.Master)
+			default:
+				up++
+			}
+		}
+	}
+	if up == 0 {
+		rep.Add(steps.Fail, "no rail's interface is up")
+	}
+	return rep.Verdict(fmt.Sprintf("all interfaces that carry a rail are up and have a link (%d on both nodes)", up))
+}
+
+func linkState(l parse.Link) string {
+	switch {
+	case !l.Up():
+		return "off"
+	case !l.Carrier():
+		return "no link"
+	}
+	return "up"
+}
+
+// judgeDevices: the RDMA devices are there, the same on both nodes, and active.
+func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	var names [2][]string
+	var firmware [2][]string
+	read := 0
+	outputs, ok := kind.OnBoth(r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	for _, e := range steps.Ends {
+		o, ok := outputs[e]
+		if !ok {
+			continue
+		}
+		node := r.Rig.NameOf(e)
+		d, ok := o.Value.(parse.Devices)
+		// ibv_devinfo answers "No IB devices found" with a status of its own.
+		if ok && len(d.HCAs) == 0 && o.ParseErr == "" || o.Ran && len(r.Rig.Nodes[e].Rails) == 0 {
+			rep.Add(steps.Fail, "%s has no RDMA device: is the driver loaded (lsmod | grep -e mlx5_ib -e rdma_rxe)?", node)
+			read++
+			continue
+		}
+		if kind.Exited(r, o, &rep) {
+			continue
+		}
+		if d, ok = kind.Value[parse.Devices](r, o, &rep); !ok {
+			continue
+		}
+		read++
+		for _, h := range d.HCAs {
+			names[e] = append(names[e], h.ID)
+			if h.Firmware != "" && !slices.Contains(firmware[e], h.Firmware) {
+				firmware[e] = append(firmware[e], h.Firmware)
+			}
+			for _, p := range h.Ports {
+				rep.Show(node+" "+h.ID, fmt.Sprintf("%s, active_mtu %d, firmware %s", p.State, p.ActiveMTU, kind.OrUnknown(h.Firmware)), "", nil)
+				if p.State == "ACTIVE" {
+					continue
+				}
+				i := slices.IndexFunc(r.Rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Dev == h.ID && x.Port == p.Port })
+				if i >= 0 && !r.Rig.InUse(e, i) {
+					rep.Add(steps.Pass, "%s on %s is %s; it has no address, so nothing uses it", h.ID, node, p.State)
+					continue
+				}
+				netdev := "its interface"
+				if i >= 0 && r.Rig.Nodes[e].Rails[i].Netdev.Name != "" {
+					netdev = r.Rig.Nodes[e].Rails[i].Netdev.Name
+				}
+				rep.Add(steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", h.ID, node, kind.OrUnknown(p.State), netdev)
+			}
+		}
+	}
+	if read == len(steps.Ends) {
+		here, peer := r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer)
+		if a, b := len(names[0]), len(names[1]); a != b {
+			rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
+		}
+		if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
+			rep.Add(steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s", kind.And(firmware[0]), here, kind.And(firmware[1]), peer)
+		}
+	}
+	return rep.Verdict(fmt.Sprintf("%d RDMA devices on each node, and every one in use is ACTIVE: %s", len(names[0]), strings.Join(names[0], ", ")))
+}
+
+// judgeRailMap says what each rail is before anything is measured on it. It
+// judges the rig as it was probed; the script shows the same to the reader.
+func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, ok := kind.OnBoth(r, &rep)
+	for _, o := range outputs {
+		ok = ok && !kind.Exited(r, o, &rep)
+	}
+	if !ok {
+		return rep.Verdict()
+	}
+	rig := r.Rig
+	for _, e := range steps.Ends {
+		if rig.Nodes[e].Err != "" {
+			rep.Add(steps.Inconclusive, "%s could not be looked at: %s", rig.NameOf(e), rig.Nodes[e].Err)
+			continue
+		}
+		if len(rig.Nodes[e].Rails) == 0 {
+			rep.Add(steps.Fail, "%s has no RDMA device", rig.NameOf(e))
+		}
+		for _, rail := range rig.Nodes[e].Rails {
+			rep.Show(rig.NameOf(e)+" "+rail.Dev, Describe(rail), "", nil)
+		}
+	}
+	for _, m := range rig.Missing {
+		rep.Add(steps.Fail, "%s", kind.Capital(m))
+	}
+	if len(rep.Findings) > 0 {
+		return rep.Verdict()
+	}
+	for i, p := range rig.Pairs {
+		if !rig.HasPair(i) {
+			return kind.Inconclusive("The rig's pair %d names a rail that isn't there.", i+1)
+		}
+		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
+		rep.Show(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("%s %s - %s %s in %s", rig.NameOf(steps.Here), a.Dev, rig.NameOf(steps.Peer), b.Dev, p.Subnet), "", nil)
+	}
+	checkBonds(rig, &rep)
+	checkAddresses(rig, &rep)
+	checkPairs(rig, &rep)
+	checkSlots(rig, &rep)
+	shared := checkSharing(rig, &rep)
+	return rep.Verdict(railsInWords(rig), shared)
+}
+
+// Describe puts a rail into one line.
+func Describe(r steps.Rail) string {
+	port, link, slot := "port unknown", "link rate unknown", "PCI unknown"
+	if r.PhysPort >= 0 {
+		port = fmt.Sprintf("port %d", r.PhysPort)
+	}
+	if r.RateGbps > 0 {
+		link = fmt.Sprintf("link %g Gb/s", r.RateGbps)
+	}
+	if r.PCI.Addr != "" {
+		slot = r.PCI.Addr + " " + probe.Slot(r.PCI.GTps, r.PCI.Width)
+		if ceiling, _ := probe.Ceiling(r); ceiling > 0 {
+			slot += fmt.Sprintf(" (at most %.1f Gb/s)", ceiling)
+		}
+	}
+	addr := "no IPv4 address"
+	if r.Addr != "" {
+		addr = fmt.Sprintf("%s/%d", r.Addr, r.Prefix)
+	}
+	mtu := fmt.Sprintf("MTU %d, RoCE MTU %d", r.Netdev.MTU, r.MTU)
+	if r.MTUDerived {
+		mtu += " (derived)"
+	}
+	return strings.Join([]string{kind.OrUnknown(r.Netdev.Name), port, slot, link, kind.OrUnknown(r.State), mtu, addr}, ", ")
+}
+
+func railsInWords(rig steps.Rig) string {
+	if len(rig.Pairs) == 1 {
+		return "one rail leads from node to node"
+	}
+	return fmt.Sprintf("%d rails lead from node to node", len(rig.Pairs))
+}
+
+// checkBonds: a bond takes the addresses, and with them the GIDs, away from the
+// rails that it holds.
+func checkBonds(rig steps.Rig, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		held := map[string][]string{}
+		var bonds []string
+		for _, rail := range rig.Nodes[e].Rails {
+			if m := rail.Netdev.Master; m != "" {
+				if held[m] == nil {
+					bonds = append(bonds, m)
+				}
+				held[m] = append(held[m], rail.Netdev.Name)
+			}
+		}
+		for _, b := range bonds {
+			rep.Add(steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails or hangs until it is removed", b, rig.NameOf(e), kind.And(held[b]))
+		}
+	}
+}
+
+// checkAddresses: no address twice, and one subnet per rail.
+func checkAddresses(rig steps.Rig, rep *kind.Report) {
+	type place struct{ node, netdev string }
+	owners := map[string][]place{}
+	var order []string
+	for _, e := range steps.Ends {
+		subnets := map[netip.Prefix][]string{}
+		var seen []netip.Prefix
+		for _, rail := range rig.Nodes[e].Rails {
+			for _, a := range rail.Netdev.Addrs {
+				p, err := netip.ParsePrefix(a)
+				if err != nil || !p.Addr().Is4() {
+					continue
+				}
+				addr := p.Addr().String()
+				if owners[addr] == nil {
+					order = append(order, addr)
+				}
+				owners[addr] = append(owners[addr], place{rig.NameOf(e), rail.Netdev.Name})
+				net := p.Masked()
+				if subnets[net] == nil {
+					seen = append(seen, net)
+				}
+				if !slices.Contains(subnets[net], rail.Netdev.Name) {
+					subnets[net] = append(subnets[net], rail.Netdev.Name)
+				}
+			}
+		}
+		for _, net := range seen {
+			if names := subnets[net]; len(names) > 1 {
+				rep.Add(steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong one of them; give each rail a subnet of its own", kind.And(names), rig.NameOf(e), net)
+			}
+		}
+	}
+	for _, addr := range order {
+		o := owners[addr]
+		if len(o) > 1 {
+			rep.Add(steps.Fail, "the address %s is there twice: on %s of %s and on %s of %s", addr, o[0].netdev, o[0].node, o[1].netdev, o[1].node)
+		}
+	}
+	if len(rig.Pairs) > 0 {
+		return
+	}
+	var without []string
+	for _, e := range steps.Ends {
+		if !slices.ContainsFunc(rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Addr != "" }) {
+			without = append(without, rig.NameOf(e))
+		}
+	}
+	if len(without) > 0 {
+		rep.Add(steps.Fail, "no rail leads from node to node: no rail of %s has an IPv4 address", kind.And(without))
+	} else {
+		rep.Add(steps.Fail, "no rail leads from node to node: the nodes' rails are in different subnets")
+	}
+}
+
+// checkPairs: both ends of a rail are alike and alive.
+func checkPairs(rig steps.Rig, rep *kind.Report) {
+	paired := [2]map[int]bool{{}, {}}
+	for i, p := range rig.Pairs {
+		for _, e := range steps.Ends {
+			paired[e][p.Rails[e]] = true
+			if rail := rig.Rail(p, e); rail.State != "ACTIVE" {
+				rep.Add(steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1, kind.OrUnknown(rail.State), rig.NameOf(e), rail.Dev, kind.OrUnknown(rail.Netdev.Name))
+			}
+		}
+		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
+		if a.Netdev.MTU != b.Netdev.MTU {
+			rep.Add(steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one direction; set both alike",
+				i+1, a.Netdev.MTU, rig.NameOf(steps.Here), b.Netdev.MTU, rig.NameOf(steps.Peer))
+		} else if a.MTU != b.MTU {
+			rep.Add(steps.Warn, "rail %d has RoCE MTU %d on %s and %d on %s: the smaller one counts", i+1, a.MTU, rig.NameOf(steps.Here), b.MTU, rig.NameOf(steps.Peer))
+		}
+		if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort {
+			rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", i+1, a.PhysPort, rig.NameOf(steps.Here), b.PhysPort, rig.NameOf(steps.Peer))
+		}
+	}
+	if len(rig.Pairs) == 0 {
+		return
+	}
+	for _, e := range steps.Ends {
+		for i, rail := range rig.Nodes[e].Rails {
+			if paired[e][i] || rail.Addr == "" || rail.Netdev.Master != "" {
+				continue
+			}
+			var text strings.Builder
+			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, rig.NameOf(e), rail.Addr, rail.Prefix, rig.NameOf(e.Other()))
+			for j, twin := range rig.Nodes[e.Other()].Rails {
+				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
+					fmt.Fprintf(&text, ": %s has no address there", twin.Netdev.Name)
+				}
+			}
+			rep.Add(steps.Warn, "%s", text.String())
+		}
+	}
+}
+
+// checkSlots: a PCIe link that came up narrower or slower than it could.
+func checkSlots(rig steps.Rig, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		halves := map[string][]string{}
+		var order []string
+		by := map[string]steps.Rail{}
+		for _, rail := range rig.Nodes[e].Rails {
+			if theory.Narrow(rail) {
+				h := rail.PCI.Half()
+				if halves[h] == nil {
+					order = append(order, h)
+					by[h] = rail
+				}
+				halves[h] = append(halves[h], rail.Dev)
+			}
+		}
+		for _, h := range order {
+			rail := by[h]
+			ceiling, _ := probe.Ceiling(rail)
+			rep.Add(steps.Warn, "%s on %s: %s, and the device can do %s: at most %.0f Gb/s through %s", kind.And(halves[h]), rig.NameOf(e),
+				probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
+		}
+	}
+}
+
+// checkSharing names rails that share one PCIe link and so can't be added up,
+// and a pair that doesn't. It returns what there is to say where another pair is
+// at hand already.
+func checkSharing(rig steps.Rig, rep *kind.Report) string {
+	var sharing [2]int
+	found := false
+	apart := ""
+	for i := range rig.Pairs {
+		for j := i + 1; j < len(rig.Pairs); j++ {
+			a, b := rig.Pairs[i], rig.Pairs[j]
+			if rig.SharesHalf(a, b) {
+				if sum, ceiling := together(rig, a, b); !found && (sum == 0 || sum > ceiling) {
+					sharing, found = [2]int{i, j}, true
+				}
+				continue
+			}
+			known := rig.Rail(a, steps.Here).PCI.Half() != "" && rig.Rail(b, steps.Here).PCI.Half() != ""
+			if apart == "" && known {
+				apart = fmt.Sprintf("rails %d and %d", i+1, j+1)
+			}
+		}
+	}
+	if !found {
+		return ""
+	}
+	a := rig.Rail(rig.Pairs[sharing[0]], steps.Here)
+	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
+	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together at most %.0f Gb/s, not twice one rail",
+		sharing[0]+1, sharing[1]+1, probe.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling)
+	if apart != "" {
+		return text + "; " + apart + " are behind two links and do add up"
+	}
+	if better := betterPair(rig); better != "" {
+		text += "; the better pair is " + better
+	}
+	rep.Add(steps.Warn, "%s", text)
+	return ""
+}
+
+// together is the sum of two rails' link rates and the ceiling of the PCIe link
+// that they share, at the tighter end.
+func together(rig steps.Rig, a, b steps.Pair) (sum, ceiling float64) {
+	ceiling = math.Inf(1)
+	for _, e := range steps.Ends {
+		x, y := rig.Rail(a, e), rig.Rail(b, e)
+		if c, _ := probe.Ceiling(x); x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() && c > 0 {
+			ceiling = min(ceiling, c)
+		}
+		if x.RateGbps > 0 && y.RateGbps > 0 {
+			sum = max(sum, x.RateGbps+y.RateGbps)
+		}
+	}
+	return sum, ceiling
+}
+
+// betterPair names two rails of the first pair's connector that are behind
+// different PCIe links: the two halves of one port.
+func betterPair(rig steps.Rig) string {
+	if len(rig.Pairs) == 0 {
+		return ""
+	}
+	a := rig.Rail(rig.Pairs[0], steps.Here)
+	for _, e := range steps.Ends {
+		for _, b := range rig.Nodes[e].Rails {
+			if a.PhysPort < 0 || b.PhysPort != a.PhysPort || b.PCI.Half() == "" || b.PCI.Half() == a.PCI.Half() {
+				continue
+			}
+			text := fmt.Sprintf("%s with %s, the two halves of port %d on one cable", a.Dev, b.Dev, a.PhysPort)
+			switch {
+			case b.State != "ACTIVE":
+				text += fmt.Sprintf(" (%s is %s)", b.Dev, b.State)
+			case b.Addr == "":
+				text += fmt.Sprintf(" (%s has no address yet: one subnet of its own)", b.Netdev.Name)
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+// judgePing: each rail answers, also to a packet of its full MTU.
+func judgePing(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	for _, s := range r.Stages {
+		judgePingStage(r, s, &rep)
+	}
+	n := len(r.Stages)
+	pass := fmt.Sprintf("all %d rails answer, also to packets that fill their MTU and may not be fragmented", n)
+	switch n {
+	case 1:
+		pass = "the rail answers, also to packets that fill its MTU and may not be fragmented"
+	case 2:
+		pass = "both rails answer, also to packets that fill their MTU and may not be fragmented"
+	}
+	return rep.Verdict(pass)
+}
+
+func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
+	if !r.Rig.HasPair(s.Pair) {
+		rep.Add(steps.Inconclusive, "a stage belongs to no rail")
+		return
+	}
+	pair := r.Rig.Pairs[s.Pair]
+	here, peer := r.Rig.Rail(pair, steps.Here), r.Rig.Rail(pair, steps.Peer)
+	m := kind.Measurement{No: s.Pair + 1, Dev: here.Netdev.Name}
+	if s.Err != "" {
+		rep.On(m, steps.Inconclusive, "it stopped: %s", s.Err)
+	}
+	if len(s.Outputs) == 0 {
+		rep.On(m, steps.Inconclusive, "nothing ran")
+		return
+	}
+	o := s.Outputs[len(s.Outputs)-1]
+	if f, bad := kind.Trouble(r.Rig, o); bad {
+		rep.On(m, f.Grade, "%s", f.Text)
+		return
+	}
+	pings, ok := kind.Value[[]parse.Ping](r, o, rep)
+	if !ok {
+		return
+	}
+	if len(pings) < 2 {
+		rep.On(m, steps.Inconclusive, "%d of 2 pings were made", len(pings))
+		return
+	}
+	normal, full := pings[0], pings[1]
+	for i, p := range []parse.Ping{normal, full} {
+		name := []string{"ping", "ping at full MTU, unfragmented"}[i]
+		rep.Show(here.Dev+" "+name+", lost", p.LossPercent, "%", &steps.Expected{Max: new(0.0), From: "a direct cable loses nothing"})
+		if p.Received > 0 {
+			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms", &steps.Expected{Max: new(float64(slowPingMS)), From: "an idle direct link answers well below a millisecond"})
+		}
+	}
+	switch {
+	case normal.Received == 0:
+		why := "no answer"
+		if len(normal.Errors) > 0 {
+			why = normal.Errors[0]
+		}
+		rep.On(m, steps.Fail, "%s does not answer (%s)", peer.Addr, why)
+		return
+	case normal.LossPercent > 0:
+		rep.On(m, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
+	case normal.AvgMS > slowPingMS:
+		rep.On(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?", normal.AvgMS)
+	}
+	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, r.Rig.NameOf(steps.Here), peer.Netdev.MTU, r.Rig.NameOf(steps.Peer))
+	switch {
+	case full.Received == 0 && here.Netdev.MTU != peer.Netdev.MTU:
+		rep.On(m, steps.Fail, "packets of its MTU don't arrive: %s; set both alike", differ)
+	case full.Received == 0:
+		why := ""
+		if full.PathMTU > 0 {
+			why = fmt.Sprintf(" (the MTU on the way is %d)", full.PathMTU)
+		}
+		rep.On(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: an MTU mismatch", here.Netdev.MTU, why)
+	case full.LossPercent > 0:
+		rep.On(m, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
+	case here.Netdev.MTU != peer.Netdev.MTU:
+		rep.On(m, steps.Warn, "packets arrive from here, but the ends differ: %s; in the other direction large ones may get lost", differ)
+	}
+	if full.Received > 0 && normal.Received > 0 && !o.Exit.OK() && normal.LossPercent == 0 && full.LossPercent == 0 {
+		rep.On(m, steps.Inconclusive, "every ping came back, and the script ended with %s all the same", o.Exit)
+	}
+}
+
+// slowPingMS is where a round trip looks like another network (INVENTORY V16).
+const slowPingMS = 10

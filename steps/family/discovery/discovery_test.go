@@ -1,0 +1,243 @@
+package discovery
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// ipText is what ip link show says about a rig's rails.
+func ipText(n steps.Node) string {
+	var b strings.Builder
+	for i, r := range n.Rails {
+		flags := "BROADCAST,MULTICAST"
+		switch {
+		case r.Netdev.Up && r.Netdev.Carrier:
+			flags += ",UP,LOWER_UP"
+		case r.Netdev.Up:
+			flags = "NO-CARRIER," + flags + ",UP"
+		}
+		fmt.Fprintf(&b, "%d: %s: <%s> mtu %d qdisc mq state UP mode DEFAULT group default qlen 1000\n", i+2, r.Netdev.Name, flags, r.Netdev.MTU)
+	}
+	return b.String()
+}
+
+func TestInterfaces(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rig    steps.Rig
+		change func(*steps.Rig)
+		want   steps.Grade
+		words  []string
+	}{
+		{"up", kindtest.Spark(), nil, steps.Pass, []string{"8 on both nodes"}},
+		{"off", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails[1].Netdev.Up = false }, steps.Fail, []string{"enp1s0f1np1 on spark-01 is switched off"}},
+		{"no cable", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Carrier = false }, steps.Fail, []string{"enp1s0f0np0 on spark-02 has no link"}},
+		{"no cable where nothing is used", kindtest.TutorialSpark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[2].Netdev.Carrier = false }, steps.Pass, []string{"nothing uses it"}},
+		{"no interface", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Name = "gone0" }, steps.Fail, []string{"rocep1s0f0 of spark-02 has no interface"}},
+		{"no RDMA device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails, r.Pairs = nil, nil }, steps.Fail, []string{"spark-01 has no RDMA device"}},
+	} {
+		here, peer := ipText(c.rig.Nodes[0]), ipText(c.rig.Nodes[1])
+		if c.change != nil {
+			c.change(&c.rig)
+		}
+		if !strings.HasPrefix(c.name, "no i") {
+			here, peer = ipText(c.rig.Nodes[0]), ipText(c.rig.Nodes[1])
+		}
+		if peer == "" {
+			peer = "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n"
+		}
+		kindtest.Want(t, c.name, judgeInterfaces(steps.Cell{}, kindtest.Both(c.rig, parse.Links, here, peer)), c.want, c.words...)
+	}
+	r := kindtest.Both(kindtest.Spark(), parse.Links, ipText(kindtest.Spark().Nodes[0]), "sh: 1: ip: not found")
+	r.Stages[0].Outputs[1].Exit.Code = 127
+	kindtest.Want(t, "no ip", judgeInterfaces(steps.Cell{}, r), steps.Inconclusive, "spark-01 did not find a command")
+}
+
+func verbs(n steps.Node, firmware string) string {
+	list, info := "    device          \t   node GUID\n    ------          \t----------------\n", ""
+	for i, r := range n.Rails {
+		list += fmt.Sprintf("    %s      \t505400fffe0001%02d\n", r.Dev, i)
+		info += fmt.Sprintf("hca_id:\t%s\n\tfw_ver:\t\t%s\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_%s (4)\n\t\t\tactive_mtu:\t\t1024 (3)\n", r.Dev, firmware, r.State)
+	}
+	return list + info
+}
+
+func TestDevices(t *testing.T) {
+	rig := kindtest.Spark()
+	good := verbs(rig.Nodes[0], "28.45.4028")
+	judge := func(rig steps.Rig, here, peer string) steps.Verdict {
+		return judgeDevices(steps.Cell{}, kindtest.Both(rig, parse.VerbsDevices, here, peer))
+	}
+	kindtest.Want(t, "four", judge(rig, good, good), steps.Pass, "4 RDMA devices on each node")
+	kindtest.Want(t, "down", judge(rig, good, strings.Replace(good, "PORT_ACTIVE (4)", "PORT_DOWN (1)", 1)), steps.Fail, "rocep1s0f0 on spark-01 is DOWN: look at enp1s0f0np0")
+	unused := strings.Replace(good, "hca_id:\troceP2p1s0f1\n\tfw_ver:\t\t28.45.4028\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE", "hca_id:\troceP2p1s0f1\n\tfw_ver:\t\t28.45.4028\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_DOWN", 1)
+	kindtest.Want(t, "down and unused", judge(kindtest.TutorialSpark(), good, unused), steps.Pass, "nothing uses it")
+	kindtest.Want(t, "none", judge(rig, good, "    device          \t   node GUID\nNo IB devices found\n"), steps.Fail, "spark-01 has no RDMA device")
+	three := rig.Nodes[0]
+	three.Rails = three.Rails[:3]
+	kindtest.Want(t, "another number", judge(rig, good, verbs(three, "28.45.4028")), steps.Warn, "spark-02 has 4 RDMA devices and spark-01 has 3")
+	kindtest.Want(t, "another firmware", judge(rig, good, verbs(rig.Nodes[1], "28.39.1002")), steps.Warn, "firmware differs")
+	kindtest.Want(t, "garbage", judge(rig, good, "Segmentation fault\n"), steps.Inconclusive, "does not parse")
+}
+
+func TestRailMap(t *testing.T) {
+	address := func(r *steps.Rig, e steps.End, rail int, addrs ...string) {
+		x := &r.Nodes[e].Rails[rail]
+		x.Netdev.Addrs = nil
+		x.Addr, x.Prefix = "", 0
+		for _, a := range addrs {
+			x.Netdev.Addrs = append(x.Netdev.Addrs, a+"/24")
+		}
+		if len(addrs) > 0 {
+			x.Addr, x.Prefix = addrs[0], 24
+		}
+		r.Pairs = probe.PairRails(r.Nodes)
+	}
+	for _, c := range []struct {
+		name   string
+		rig    steps.Rig
+		change func(*steps.Rig)
+		want   steps.Grade
+		words  []string
+	}{
+		{"all four functions", kindtest.Spark(), nil, steps.Pass, []string{"4 rails", "Rails 1 and 2 are two functions behind one PCIe Gen5 x4", "rails 1 and 3 are behind two links"}},
+		{"the tutorial's two", kindtest.TutorialSpark(), nil, steps.Warn, []string{"behind one PCIe Gen5 x4 (0000:01:00)", "at most 112 Gb/s", "the better pair is rocep1s0f0 with roceP2p1s0f0", "no address yet"}},
+		{"soft-RoCE", kindtest.Virtual(), nil, steps.Pass, []string{"2 rails lead from node to node"}},
+		{"100G links behind one x16", kindtest.TutorialSpark(), func(r *steps.Rig) {
+			for e := range r.Nodes {
+				for i := range r.Nodes[e].Rails {
+					x := &r.Nodes[e].Rails[i]
+					x.RateGbps, x.PCI.Width, x.PCI.MaxWidth = 100, 16, 16
+				}
+			}
+		}, steps.Pass, nil},
+		{"a bond", kindtest.TutorialSpark(), func(r *steps.Rig) {
+			for i := range 2 {
+				r.Nodes[1].Rails[i].Netdev.Master = "bond0"
+				address(r, steps.Peer, i)
+			}
+		}, steps.Fail, []string{"bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1"}},
+		{"no addresses", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0); address(r, steps.Peer, 1) }, steps.Fail, []string{"no rail of spark-01 has an IPv4 address"}},
+		{"different subnets", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0, "10.0.0.1"); address(r, steps.Peer, 1, "10.0.1.1") }, steps.Fail, []string{"different subnets"}},
+		{"one address twice", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0, "192.168.100.11") }, steps.Fail, []string{"192.168.100.11 is there twice: on enp1s0f0np0 of spark-02 and on enp1s0f0np0 of spark-01"}},
+		{"two rails in one subnet", kindtest.TutorialSpark(), func(r *steps.Rig) {
+			address(r, steps.Here, 1, "192.168.100.13")
+			address(r, steps.Peer, 1, "192.168.100.12")
+		}, steps.Warn, []string{"enp1s0f0np0 and enp1s0f1np1 on spark-02 are in one subnet, 192.168.100.0/24"}},
+		{"a second address in the subnet", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 2, "192.168.102.10", "192.168.100.15") }, steps.Warn, []string{"enp1s0f0np0 and enP2p1s0f0np0 on spark-01 are in one subnet"}},
+		{"MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 }, steps.Warn, []string{"MTU 1500 on spark-02 and 9000 on spark-01"}},
+		{"RoCE MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].MTU = 512 }, steps.Warn, []string{"RoCE MTU 1024 on spark-02 and 512 on spark-01"}},
+		{"down", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[1].State = "DOWN" }, steps.Fail, []string{"Rail 2 is DOWN on spark-01 (rocep1s0f1)"}},
+		{"narrow", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[2].PCI.Width, r.Nodes[1].Rails[3].PCI.Width = 2, 2 }, steps.Warn, []string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01: PCIe Gen5 x2, and the device can do PCIe Gen5 x4"}},
+		{"one end has no address", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 1) }, steps.Warn, []string{"rocep1s0f1 on spark-02 has 192.168.200.11/24", "enp1s0f1np1 has no address there"}},
+		{"crossed cables", kindtest.Spark(), func(r *steps.Rig) {
+			address(r, steps.Peer, 0, "192.168.200.10")
+			address(r, steps.Peer, 1, "192.168.100.10")
+		}, steps.Warn, []string{"port 0 of spark-02 with port 1 of spark-01"}},
+		{"no device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[0].Rails, r.Pairs = nil, nil }, steps.Fail, []string{"spark-02 has no RDMA device"}},
+		{"not looked at", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1] = steps.Node{Name: "spark-01", Err: "refused"}; r.Pairs = nil }, steps.Inconclusive, []string{"spark-01 could not be looked at: refused"}},
+	} {
+		if c.change != nil {
+			c.change(&c.rig)
+		}
+		r := steps.Result{Rig: c.rig, Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{kindtest.Ran("", steps.Here, "x"), kindtest.Ran("", steps.Peer, "x")}}}}
+		kindtest.Want(t, c.name, judgeRailMap(steps.Cell{}, r), c.want, c.words...)
+		r.Stages[0].Outputs[1].Exit.Why = runner.TimedOut
+		if v := judgeRailMap(steps.Cell{}, r); v.Grade != steps.Inconclusive {
+			t.Errorf("%s, timed out: %s", c.name, v.Grade)
+		}
+	}
+	v := judgeRailMap(steps.Cell{}, steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{kindtest.Ran("", steps.Here, ""), kindtest.Ran("", steps.Peer, "")}}}})
+	e, _ := kindtest.Evidence(v, "spark-02 rocep1s0f0")
+	if want := "enp1s0f0np0, port 0, 0000:01:00.0 PCIe Gen5 x4 (at most 111.8 Gb/s), link 200 Gb/s, ACTIVE, MTU 1500, RoCE MTU 1024, 192.168.100.11/24"; e.Value != want {
+		t.Errorf("evidence %q, want %q", e.Value, want)
+	}
+}
+
+func TestPing(t *testing.T) {
+	run := func(sent, received int, ms float64, errs string) string {
+		return fmt.Sprintf("+ ping -c 3 x\nPING x (192.168.100.10) 56(84) bytes of data.\n%s\n--- x ping statistics ---\n%d packets transmitted, %d received, %d%% packet loss, time 2ms\nrtt min/avg/max/mdev = %g/%g/%g/0.1 ms\n",
+			errs, sent, received, 100-100*received/sent, ms, ms, ms)
+	}
+	good, lost := run(3, 3, 0.6, ""), run(3, 0, 0, "")
+	for _, c := range []struct {
+		name, text string
+		exit       int
+		change     func(*steps.Rig)
+		want       steps.Grade
+		words      []string
+	}{
+		{"answers", good + good, 0, nil, steps.Pass, []string{"the rail answers"}},
+		{"no answer", lost + lost, 1, nil, steps.Fail, []string{"192.168.100.10 does not answer"}},
+		{"a network that is away", "+ ping -c 3 x\nping: connect: Network is unreachable\n+ ping -c 3 x\nping: connect: Network is unreachable\n", 1, nil, steps.Fail, []string{"Network is unreachable"}},
+		{"large packets are lost", good + lost, 1, nil, steps.Fail, []string{"small packets arrive, packets of its MTU 1500 don't", "MTU mismatch"}},
+		{"too long on the way", good + run(3, 0, 0, "From 192.168.100.1 icmp_seq=1 Frag needed and DF set (mtu = 1400)"), 1, nil, steps.Fail, []string{"the MTU on the way is 1400"}},
+		{"lost, and the ends differ", good + lost, 1, func(r *steps.Rig) { r.Nodes[0].Rails[0].Netdev.MTU = 9000 }, steps.Fail, []string{"MTU 9000 on spark-02 and 1500 on spark-01"}},
+		{"arrives, and the ends differ", good + good, 0, func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 }, steps.Warn, []string{"the ends differ"}},
+		{"some are lost", run(4, 3, 0.6, "") + good, 0, nil, steps.Warn, []string{"25 %"}},
+		{"slow", run(3, 3, 40, "") + good, 0, nil, steps.Warn, []string{"40.0 ms"}},
+		{"one of two", good, 0, nil, steps.Inconclusive, []string{"1 of 2"}},
+		{"nothing", "", 0, nil, steps.Inconclusive, []string{"does not parse"}},
+		{"a status that does not fit", good + good, 2, nil, steps.Inconclusive, []string{"exit 2"}},
+	} {
+		rig := kindtest.Spark()
+		rig.Pairs = rig.Pairs[:1]
+		if c.change != nil {
+			c.change(&rig)
+		}
+		o := kindtest.Read(kindtest.Ran("", steps.Here, c.text), parse.Pings)
+		o.Exit.Code = c.exit
+		v := judgePing(steps.Cell{EachRail: true}, steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{o}}}})
+		kindtest.Want(t, c.name, v, c.want, c.words...)
+	}
+}
+
+// gidTable is what the cell prints on a node: v1 and v2 of each address.
+func gidTable(n steps.Node, index int) string {
+	b := "DEV PORT INDEX GID IPv4 VER NETDEV\n"
+	for _, r := range n.Rails {
+		b += fmt.Sprintf("%s 1 0 fe80:0000:0000:0000:0000:0000:0000:0001  v1 %s\n", r.Dev, r.Netdev.Name)
+		if r.Addr == "" {
+			continue
+		}
+		for i, version := range []string{"v1", "v2"} {
+			b += fmt.Sprintf("%s 1 %d 0000:0000:0000:0000:0000:ffff:c0a8:640b %s %s %s\n", r.Dev, index-1+i, r.Addr, version, r.Netdev.Name)
+		}
+	}
+	return b
+}
+
+func TestGIDs(t *testing.T) {
+	judge := func(rig steps.Rig, here, peer string) steps.Verdict {
+		return judgeGIDs(steps.Cell{}, kindtest.Both(rig, parse.ShowGids, here, peer))
+	}
+	rig := kindtest.Spark()
+	here, peer := gidTable(rig.Nodes[0], 3), gidTable(rig.Nodes[1], 3)
+	kindtest.Want(t, "3 everywhere", judge(rig, here, peer), steps.Pass, "rail 1: 3, rail 2: 3", "the same on both nodes", "tutorial's index 3 is right")
+
+	one := kindtest.Virtual()
+	v := judge(one, gidTable(one.Nodes[0], 1), gidTable(one.Nodes[1], 1))
+	kindtest.Want(t, "1 on soft-RoCE", v, steps.Pass, "rail 1: 1", "tutorial's index 3 would have been wrong 4 times", "empty")
+
+	drift := rig
+	drift.Nodes[1].Rails = append([]steps.Rail{}, rig.Nodes[1].Rails...)
+	for i := range drift.Nodes[1].Rails {
+		drift.Nodes[1].Rails[i].GIDIndex = 5
+	}
+	kindtest.Want(t, "drifted", judge(drift, here, gidTable(rig.Nodes[1], 5)), steps.Warn, "3 on spark-02 and 5 on spark-01")
+	kindtest.Want(t, "changed since the probe", judge(rig, gidTable(rig.Nodes[0], 5), gidTable(rig.Nodes[1], 5)), steps.Warn, "the index was 3 when the rig was probed and is 5 now")
+	kindtest.Want(t, "no v2", judge(rig, here, strings.ReplaceAll(peer, " v2 ", " v1 ")), steps.Fail, "on spark-01 no RoCE v2 entry holds 192.168.100.10")
+	kindtest.Want(t, "another interface's", judge(rig, here, strings.ReplaceAll(peer, "enp1s0f0np0", "bond0")), steps.Fail, "belongs to bond0 and not to enp1s0f0np0")
+	bonded := kindtest.TutorialSpark()
+	bonded.Nodes[1].Rails[2].Netdev.Master = "bond0"
+	kindtest.Want(t, "held by a bond", judge(bonded, gidTable(bonded.Nodes[0], 3), strings.ReplaceAll(gidTable(bonded.Nodes[1], 3), "enP2p1s0f0np0", "bond0")), steps.Fail, "GIDs of roceP2p1s0f0 on spark-01 belong to bond0")
+	kindtest.Want(t, "no pair", judge(steps.Rig{Nodes: rig.Nodes}, here, peer), steps.Fail, "no rail leads")
+	kindtest.Want(t, "unreadable", judge(rig, here, "permission denied\n"), steps.Inconclusive, "does not parse")
+}

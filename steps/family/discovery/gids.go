@@ -1,0 +1,163 @@
+package discovery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// tutorialIndex is the GID index that the tutorial writes into its commands
+// (INVENTORY C5). In fact it is the first free slot, and differs by port, node
+// and time (D7).
+const tutorialIndex = 3
+
+// judgeGIDs: every end of every rail has a RoCE v2 entry for its IPv4 address.
+func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, ok := kind.OnBoth(r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	var tables [2][]parse.GIDRow
+	read := 0
+	for _, e := range steps.Ends {
+		o, ok := outputs[e]
+		if !ok || kind.Exited(r, o, &rep) {
+			continue
+		}
+		if tables[e], ok = kind.Value[[]parse.GIDRow](r, o, &rep); ok {
+			read++
+		}
+	}
+	if read < len(steps.Ends) {
+		return rep.Verdict()
+	}
+	if len(r.Rig.Pairs) == 0 {
+		rep.Add(steps.Fail, "no rail leads from node to node, so there is no GID to use: see the rail map")
+		return rep.Verdict()
+	}
+	var resolved, tutorial []string
+	differ := false
+	for i, p := range r.Rig.Pairs {
+		if !r.Rig.HasPair(i) {
+			rep.Add(steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
+			continue
+		}
+		m := kind.Measurement{No: i + 1, Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
+		index := [2]int{}
+		for _, e := range steps.Ends {
+			rail := r.Rig.Rail(p, e)
+			found, why := Resolve(tables[e], rail)
+			if index[e] = found; found < 0 {
+				rep.On(m, steps.Fail, "on %s %s", r.Rig.NameOf(e), why)
+				continue
+			}
+			rep.Show(fmt.Sprintf("%s %s GID index", r.Rig.NameOf(e), rail.Dev), found, "", &steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
+			if rail.GIDIndex != found {
+				rep.On(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again", r.Rig.NameOf(e), indexText(rail.GIDIndex), found)
+			}
+			meaning := atIndex(tables[e], rail, tutorialIndex)
+			rep.Show(fmt.Sprintf("%s %s index %d", r.Rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)
+			if found != tutorialIndex {
+				tutorial = append(tutorial, fmt.Sprintf("on %s's %s it %s", r.Rig.NameOf(e), rail.Dev, meaning))
+			}
+		}
+		switch {
+		case index[0] < 0 || index[1] < 0:
+		case index[0] == index[1]:
+			resolved = append(resolved, fmt.Sprintf("rail %d: %d", m.No, index[0]))
+		default:
+			differ = true
+			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.No, index[0], index[1]))
+			rep.On(m, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
+		}
+	}
+	for _, e := range steps.Ends {
+		checkForeignGIDs(r.Rig, e, tables[e], &rep)
+	}
+	lead := "the RoCE v2 index of each rail is resolved: " + strings.Join(resolved, ", ")
+	if !differ {
+		lead += " (the same on both nodes)"
+	}
+	note := fmt.Sprintf("The tutorial's index %d is right on every rail here, today", tutorialIndex)
+	if n := len(tutorial); n > 0 {
+		note = fmt.Sprintf("The tutorial's index %d would have been wrong %s: %s", tutorialIndex, times(n), tutorial[0])
+	}
+	return rep.Verdict(lead, note)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// checkForeignGIDs finds GIDs of an address that belong to the bond which holds
+// the rail's interface.
+func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kind.Report) {
+	for _, g := range table {
+		for _, rail := range rig.Nodes[e].Rails {
+			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
+				rep.Add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev, rig.NameOf(e), g.Netdev)
+			}
+		}
+	}
+}
+
+// Resolve finds the RoCE v2 entry of the rail's address; -1 and why not.
+func Resolve(table []parse.GIDRow, rail steps.Rail) (int, string) {
+	if rail.Addr == "" {
+		return -1, "it has no IPv4 address, and so no IPv4 GID"
+	}
+	elsewhere := ""
+	for _, g := range table {
+		if g.Dev != rail.Dev || g.Port != rail.Port || g.Version != "v2" || g.IPv4 != rail.Addr {
+			continue
+		}
+		if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
+			return g.Index, ""
+		}
+		elsewhere = g.Netdev
+	}
+	if elsewhere != "" {
+		return -1, fmt.Sprintf("the GID of %s belongs to %s and not to %s", rail.Addr, elsewhere, rail.Netdev.Name)
+	}
+	if !slices.ContainsFunc(table, func(g parse.GIDRow) bool { return g.Dev == rail.Dev }) {
+		return -1, "its GID table is empty"
+	}
+	return -1, fmt.Sprintf("no RoCE v2 entry holds %s: does a bond or another interface hold the address?", rail.Addr)
+}
+
+// atIndex says what an index would have meant on a rail.
+func atIndex(table []parse.GIDRow, rail steps.Rail, index int) string {
+	for _, g := range table {
+		if g.Dev != rail.Dev || g.Port != rail.Port || g.Index != index {
+			continue
+		}
+		version := map[string]string{"v1": "RoCE v1", "v2": "RoCE v2"}[g.Version]
+		switch {
+		case g.Version == "v2" && g.IPv4 == rail.Addr && rail.Addr != "":
+			return "is the right one"
+		case g.IPv4 != "":
+			return fmt.Sprintf("is %s of %s", kind.OrUnknown(version), g.IPv4)
+		default:
+			return fmt.Sprintf("is %s of %s", kind.OrUnknown(version), g.GID)
+		}
+	}
+	return "is empty, and ib_write_bw ends with \"Failed to modify QP to RTR\""
+}
+
+func indexText(i int) string {
+	if i < 0 {
+		return "unknown"
+	}
+	return fmt.Sprint(i)
+}

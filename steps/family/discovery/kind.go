@@ -1,0 +1,30 @@
+// Package discovery is what a rig has: interfaces, RDMA devices, which rail leads where, and which GID
+// index is a rail's own.
+package discovery
+
+import (
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// Kind is what the family registers.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Parsers: map[string]kind.Parser{
+			"ip-links":      kind.Reads(parse.Links),
+			"verbs-devices": kind.Reads(parse.VerbsDevices),
+			"ibv-devices":   kind.Reads(parse.IbvDevices),
+			"ibv-devinfo":   kind.Reads(parse.IbvDevinfo),
+			"ibdev2netdev":  kind.Reads(parse.Ibdev2netdev),
+			"gid-table":     kind.Reads(parse.ShowGids),
+			"ping":          kind.Reads(parse.Pings),
+		},
+		Judges: map[string]kind.Judge{
+			"interfaces": kind.Takes[[]parse.Link](judgeInterfaces),
+			"devices":    kind.Takes[parse.Devices](judgeDevices),
+			"rail-map":   kind.Looks(judgeRailMap),
+			"ping":       kind.Takes[[]parse.Ping](judgePing),
+			"gids":       kind.Takes[[]parse.GIDRow](judgeGIDs),
+		},
+	}
+}

@@ -1,0 +1,191 @@
+package host
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// judgeHosts: both nodes answer, they are two, and they run the same system.
+func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	facts := kind.BothFacts(r, &rep)
+	here, peer := facts[steps.Here], facts[steps.Peer]
+	for _, e := range steps.Ends {
+		f := facts[e]
+		for _, name := range []string{"host", "kernel", "system", "up", "locked memory"} {
+			if f[name] != "" {
+				rep.Show(r.Rig.NameOf(e)+" "+name, f[name], "", nil)
+			}
+		}
+		if kb, err := strconv.Atoi(f["locked memory"]); err == nil && kb < LeastMemlockKB {
+			rep.Add(steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail (raise memlock in /etc/security/limits.conf)", r.Rig.NameOf(e), kb)
+		}
+	}
+	if len(here) == 0 || len(peer) == 0 {
+		return rep.Verdict()
+	}
+	sameBoot := here["boot"] != "" && here["boot"] == peer["boot"]
+	switch {
+	case sameBoot:
+		rep.Add(steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names one host twice", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
+	case here["host"] == peer["host"] && (here["boot"] == "" || peer["boot"] == ""):
+		rep.Add(steps.Inconclusive, "both call themselves %q, and nothing shows that they are two machines", here["host"])
+	case here["host"] == peer["host"]:
+		rep.Add(steps.Warn, "both machines call themselves %q", here["host"])
+	}
+	for _, name := range []string{"kernel", "system"} {
+		if here[name] != peer[name] {
+			rep.Add(steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
+				kind.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), kind.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
+		}
+	}
+	return rep.Verdict(fmt.Sprintf("%s and %s are two machines with the same system: %s, kernel %s",
+		here["host"], peer["host"], kind.OrUnknown(here["system"]), kind.OrUnknown(here["kernel"])))
+}
+
+// LeastMemlockKB is what a 64 KiB test with a few queue pairs has to lock, and a
+// good deal to spare.
+const LeastMemlockKB = 1024
+
+// Without a needed command the tutorial can't be gone through. Without one that
+// is called the cells that call it are skipped.
+var (
+	Needed = []string{"ip", "ping", "ibv_devices", "ibv_devinfo", "ib_write_bw", "ib_write_lat"}
+	called = []string{"iperf3", "netplan", "nixlbench", "nvidia-smi", "python3", "ucx_info"}
+)
+
+// judgeTools: what is missing, what brings it, and which versions differ.
+func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	facts := kind.BothFacts(r, &rep)
+	var optional []string
+	without := map[string][]string{} // command that is called -> nodes
+	for _, e := range steps.Ends {
+		missing := map[string][]string{} // package -> needed commands
+		var packages []string
+		for name, where := range facts[e] {
+			tool, ok := strings.CutPrefix(name, "tool ")
+			if !ok {
+				continue
+			}
+			rep.Show(r.Rig.NameOf(e)+" "+tool, where, "", nil)
+			if where != "missing" {
+				continue
+			}
+			if slices.Contains(called, tool) {
+				without[tool] = append(without[tool], r.Rig.NameOf(e))
+				continue
+			}
+			if !slices.Contains(Needed, tool) {
+				if !slices.Contains(optional, tool) {
+					optional = append(optional, tool)
+				}
+				continue
+			}
+			pkg := probe.Package(tool)
+			if missing[pkg] == nil {
+				packages = append(packages, pkg)
+			}
+			missing[pkg] = append(missing[pkg], tool)
+		}
+		slices.Sort(packages)
+		for _, pkg := range packages {
+			slices.Sort(missing[pkg])
+			rep.Add(steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), kind.And(missing[pkg]), pkg)
+		}
+	}
+	kind.SortEvidence(rep.Evidence)
+	here, peer := facts[steps.Here], facts[steps.Peer]
+	for _, what := range []string{"perftest", "iperf3", "UCX"} {
+		a, b := here["version "+what], peer["version "+what]
+		if a != "" || b != "" {
+			rep.Show(what+" version", kind.OrUnknown(a)+" / "+kind.OrUnknown(b), "", nil)
+		}
+		if a == "" || b == "" || a == b {
+			continue
+		}
+		why := "the two ends must be given, and understand, the same options"
+		if what == "UCX" {
+			why = "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND): build one version on both"
+		}
+		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer), why)
+	}
+	pass, skips, note := "every command that the parts need is there on both nodes", "", ""
+	if len(without) > 0 {
+		pass = "the commands that every part needs are there on both nodes"
+		var all []string
+		for _, tool := range slices.Sorted(maps.Keys(without)) {
+			where := kind.And(without[tool])
+			if len(without[tool]) == 2 {
+				where = "both nodes"
+			}
+			all = append(all, fmt.Sprintf("%s (%s)", tool, where))
+		}
+		skips = fmt.Sprintf("Missing for some cells, which are skipped or see less: %s", strings.Join(all, ", "))
+	}
+	if len(optional) > 0 {
+		slices.Sort(optional)
+		note = fmt.Sprintf("Missing, and no cell needs it: %s", strings.Join(optional, ", "))
+	}
+	return rep.Verdict(pass, skips, note)
+}
+
+// judgePrivileges: whether the session may change the nodes' network later. That
+// it may not is no failure of the rig.
+func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	var able []string
+	for _, s := range r.Stages {
+		for _, o := range s.Outputs {
+			node := r.Rig.NameOf(o.End)
+			id := strings.TrimSpace(kind.LastLine(o.Text))
+			refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
+			switch {
+			case !o.Ran && refused:
+				rep.Add(steps.Skipped, "without root on %s (%s) the parts that change the network can't run; all others can", node, o.Err)
+			case !o.Ran:
+				rep.Add(steps.Inconclusive, "%s could not be asked: %s", node, kind.OrUnknown(o.Err))
+			case o.Exit.OK() && id == "0":
+				able = append(able, node)
+				rep.Show(node+" user id", 0, "", nil)
+			case o.Exit.OK():
+				rep.Add(steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the network can't run; all others can", node, kind.OrUnknown(id))
+			default:
+				if f, bad := kind.Trouble(r.Rig, o); bad {
+					rep.Add(f.Grade, "%s", f.Text)
+					continue
+				}
+				rep.Add(steps.Inconclusive, "the script on %s ended with %s", node, o.Exit)
+			}
+		}
+		if s.Err != "" && len(s.Outputs) == 0 {
+			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+		}
+	}
+	v := rep.Verdict(fmt.Sprintf("root works on %s: the later parts can change the network there, and undo it", kind.And(able)))
+	switch skipped := slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return f.Grade == steps.Skipped }); {
+	case v.Grade == steps.Pass && skipped:
+		// PASS ranks above SKIPPED, and half of the nodes isn't enough.
+		v.Grade = steps.Skipped
+		v.Reason = kind.Sentences([]string{kind.Capital(rep.Findings[0].Text)})
+	case v.Grade == steps.Pass && len(able) < len(steps.Ends):
+		v = kind.Inconclusive("Only %d of %d nodes answered.", len(able), len(steps.Ends))
+	}
+	return v
+}

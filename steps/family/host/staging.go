@@ -1,0 +1,251 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// A pathKind is how GPU memory gets to the adapter.
+type pathKind uint8
+
+const (
+	cannotTell pathKind = iota
+	hostStaged
+	gpuDirect
+	notLoaded // the GPU could, and no module or dma-buf lets the adapter
+)
+
+// stagingPath puts together what decides: what the driver says of the GPU, and
+// which memory UCX registers with the rails. Host memory decides nothing where
+// the GPU shares it (INVENTORY D15).
+func stagingPath(s parse.Staging) (kind pathKind, why string) {
+	g := s.GPU
+	ib, cuda := false, false
+	for _, d := range s.UCX.Domains {
+		if d.Component == "ib" {
+			ib = true
+			cuda = cuda || d.Registers("cuda")
+		}
+	}
+	able := said(g.GPUDirectRDMA) == 1 || said(g.DMABuf) == 1
+	unable := said(g.GPUDirectRDMA) == 0 && said(g.DMABuf) < 1
+	switch {
+	case !ib && len(s.UCX.Domains) == 0:
+		why = "there is no ucx_info, so nobody saw which memory UCX registers with the rails"
+	case !ib:
+		why = "UCX has no verbs, so it uses no rail at all"
+	}
+	switch {
+	case unable && !cuda:
+		return hostStaged, why
+	case cuda && able:
+		return gpuDirect, ""
+	case cuda && unable:
+		return cannotTell, "UCX lists cuda for the rails, and the driver says that the GPU cannot"
+	case able && ib:
+		if s.Facts["nvidia_peermem loaded"] == "yes" {
+			return cannotTell, "the GPU can, nvidia_peermem is loaded, and UCX lists no cuda for the rails: was it built without CUDA?"
+		}
+		return notLoaded, ""
+	}
+	if why == "" {
+		why = "the driver does not say whether the GPU can"
+	}
+	return cannotTell, why
+}
+
+// said is an attribute, or -1 where the driver doesn't tell it.
+func said(attribute *int) int {
+	if attribute == nil {
+		return -1
+	}
+	return *attribute
+}
+
+// judgeHostStaging says how GPU memory travels on each node. Through host memory
+// is no fault where the hardware has no other way.
+func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, _ := kind.OnBoth(r, &rep)
+	var charts []steps.Chart
+	table := steps.Table{Title: "host memory in use", Columns: []steps.Column{{Name: "step"}}}
+	var columns [2][]parse.StagingSample
+	var gpus, without, staged, direct []string
+	unified := true
+	for _, e := range steps.Ends {
+		o, ran := outputs[e]
+		if !ran {
+			continue
+		}
+		node := r.Rig.NameOf(e)
+		s, ok := kind.Value[parse.Staging](r, o, &rep)
+		if !ok {
+			continue
+		}
+		for _, name := range []string{"driver", "nvidia_peermem loaded", "nvidia_peermem module"} {
+			if s.Facts[name] != "" {
+				rep.Show(node+" "+name, s.Facts[name], "", nil)
+			}
+		}
+		if s.GPU == nil {
+			rep.Add(steps.Inconclusive, "the program that asks the GPU printed no result on %s", node)
+			continue
+		}
+		showDomains(node, s.UCX, &rep)
+		for _, w := range s.UCX.Warnings {
+			if strings.Contains(strings.ToLower(w), "peermem") {
+				rep.Show("UCX on "+node, w, "", nil)
+			}
+		}
+		if s.GPU.GPU == "" {
+			without = append(without, node)
+			if kind.Exited(r, o, &rep) && s.GPU.Error != "" {
+				rep.Show("message on "+node, s.GPU.Error, "", nil)
+			}
+			continue
+		}
+		gpus = append(gpus, s.GPU.GPU)
+		rep.Show(node+" GPU", s.GPU.GPU, "", nil)
+		rep.Show(node+" GPU and processor share one memory", s.GPU.Unified, "", nil)
+		rep.Show(node+" GPU_DIRECT_RDMA_SUPPORTED", attribute(s.GPU.GPUDirectRDMA), "", nil)
+		rep.Show(node+" DMA_BUF_SUPPORTED", attribute(s.GPU.DMABuf), "", nil)
+		unified = unified && s.GPU.Unified
+		columns[e] = s.GPU.Samples
+		charts = append(charts, stagingChart(node, s.GPU.Samples))
+		switch {
+		case s.GPU.Error != "":
+			rep.Add(steps.Inconclusive, "the copies failed on %s: %s", node, s.GPU.Error)
+			continue
+		case kind.Exited(r, o, &rep):
+			continue
+		}
+		switch kind, why := stagingPath(s); kind {
+		case hostStaged:
+			staged = append(staged, node)
+			if why != "" {
+				rep.Add(steps.Warn, "on %s %s", node, why)
+			}
+		case gpuDirect:
+			direct = append(direct, node)
+		case notLoaded:
+			rep.Add(steps.Warn, "on %s the GPU can be read by the adapter, and nothing lets it: load nvidia-peermem (modprobe nvidia-peermem), or use a UCX and a kernel with dma-buf", node)
+		default:
+			rep.Add(steps.Inconclusive, "nothing tells how GPU memory travels on %s: %s", node, why)
+		}
+	}
+	if len(gpus) == 0 && len(without) == len(steps.Ends) {
+		loaded := "nvidia_peermem is not loaded either"
+		if slices.ContainsFunc(rep.Evidence, func(e steps.Evidence) bool {
+			return strings.HasSuffix(e.Name, "peermem loaded") && e.Value == "yes"
+		}) {
+			loaded = "nvidia_peermem is loaded all the same"
+		}
+		return steps.Verdict{
+			Grade: steps.Skipped, Evidence: rep.Evidence,
+			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory travels here. " + kind.Capital(loaded) + "; what UCX registers is in the evidence.",
+		}
+	}
+	if len(gpus) > 0 && len(without) > 0 {
+		rep.Add(steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node", kind.And(without))
+	}
+	var lead, note string
+	switch {
+	case len(staged) > 0 && len(direct) > 0:
+		rep.Add(steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s", kind.And(direct), kind.And(staged))
+	case len(staged) > 0:
+		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of %s, and UCX registers no GPU memory with the rails. That is the hardware and no fault; for the full rate allocate with cudaHostAlloc", kind.And(staged), gpus[0])
+		if unified {
+			note = "GPU and processor share one memory, so a GPU buffer alone raises what free shows: that proves nothing"
+		}
+	case len(direct) > 0:
+		lead = fmt.Sprintf("GPU memory travels by GPUDirect on %s: the adapter reads and writes the memory of %s by itself", kind.And(direct), gpus[0])
+	}
+	v := rep.Verdict(lead, note)
+	if len(charts) > 0 {
+		v.Tables, v.Charts = append(v.Tables, stagingTable(r, table, columns)), charts
+	}
+	return v
+}
+
+func attribute(a *int) any {
+	if a == nil {
+		return "not told"
+	}
+	return *a
+}
+
+func showDomains(node string, u parse.UCX, rep *kind.Report) {
+	for _, d := range u.Domains {
+		if d.Component != "ib" {
+			continue
+		}
+		kinds := []string{}
+		for kind := range d.Memory {
+			if d.Registers(kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+		if len(d.Memory) == 0 {
+			kinds = append(kinds, "host")
+		}
+		slices.Sort(kinds)
+		if d.DMABuf {
+			kinds = append(kinds, "(dma-buf)")
+		}
+		rep.Show(fmt.Sprintf("%s UCX registers with %s", node, d.Name), strings.Join(kinds, " "), "", nil)
+	}
+}
+
+// stagingTable has a row a step and two columns a node: MB in use, and how far
+// that is above the baseline.
+func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSample) steps.Table {
+	var names []string
+	for _, e := range steps.Ends {
+		if len(columns[e]) == 0 {
+			continue
+		}
+		node := r.Rig.NameOf(e)
+		t.Columns = append(t.Columns, steps.Column{Name: node + " MB", Number: true}, steps.Column{Name: "rise", Number: true})
+		for _, s := range columns[e] {
+			if !slices.Contains(names, s.Step) {
+				names = append(names, s.Step)
+			}
+		}
+	}
+	for _, name := range names {
+		row := []string{name}
+		for _, e := range steps.Ends {
+			if len(columns[e]) == 0 {
+				continue
+			}
+			i := slices.IndexFunc(columns[e], func(s parse.StagingSample) bool { return s.Step == name })
+			if i < 0 {
+				row = append(row, "", "")
+				continue
+			}
+			row = append(row, fmt.Sprint(columns[e][i].UsedMB), fmt.Sprintf("%+d", columns[e][i].UsedMB-columns[e][0].UsedMB))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Note = "MemTotal less MemAvailable, the highest during each step."
+	return t
+}
+
+func stagingChart(node string, samples []parse.StagingSample) steps.Chart {
+	var points []steps.Point
+	for _, s := range samples {
+		points = append(points, steps.Point{Label: s.Step, Y: float64(s.UsedMB - samples[0].UsedMB)})
+	}
+	for i := range points {
+		points[i].Y = max(points[i].Y, 0) // less than before is other programs' doing
+	}
+	return steps.Chart{Title: "Host memory above the baseline on " + node, Shape: steps.Bars, Unit: "MB", Series: []steps.Series{{Name: node, Points: points}}}
+}

@@ -1,0 +1,432 @@
+package nixl
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// What GPU memory reaches through host memory on a DGX Spark, Gb/s: the rows of
+// the tutorial lie between 2.1 and 4.9 (INVENTORY N3, N5, D17).
+const (
+	stagedLeast = 1.6
+	stagedMost  = 10.0
+)
+
+// largeBlock: above it nixlbench divides its counts by large_blk_iter_ftr.
+const largeBlock = 1 << 20
+
+// nixlCauses are how nixlbench, NIXL and UCX word a failure. One failure has many
+// lines at both ends, and the first pattern that matches counts: causes come
+// before what follows from them.
+var nixlCauses = []kind.Cause{
+	{Pattern: regexp.MustCompile(`error while loading shared libraries`), Grade: steps.Fail, Means: "nixlbench on %s does not start, because a library that it needs is not there: ldd says which"},
+	{Pattern: regexp.MustCompile(`unknown command line flag`), Grade: steps.Inconclusive, Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?"},
+	{Pattern: regexp.MustCompile(`Invalid runtime`), Grade: steps.Inconclusive, Means: "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD"},
+	{Pattern: regexp.MustCompile(`illegal value|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`), Grade: steps.Inconclusive, Means: "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)"},
+	{Pattern: regexp.MustCompile(`VRAM not supported`), Grade: steps.Skipped, Means: "nixlbench on %s was built without CUDA, so it cannot use GPU memory"},
+	{Pattern: regexp.MustCompile(`Incorrect device list`), Grade: steps.Inconclusive, Means: "nixlbench on %s was given a --device_list: that is one device for each process, and two rails for one process go into UCX_NET_DEVICES"},
+	{Pattern: regexp.MustCompile(`^CUDA: .*out of memory`), Grade: steps.Inconclusive, Means: "the buffer does not fit into the memory of the GPU on %s: set NIXL_VRAM_BUFFER to less"},
+	{Pattern: regexp.MustCompile(`^CUDA: .*no CUDA-capable device`), Grade: steps.Skipped, Means: "there is no GPU that CUDA can use on %s"},
+	{Pattern: regexp.MustCompile(`^CUDA: `), Grade: steps.Fail, Means: "CUDA failed on %s: is the GPU there (nvidia-smi), and is its memory free?"},
+	{Pattern: regexp.MustCompile(`Failed to allocate \d+ bytes`), Grade: steps.Inconclusive, Means: "the buffer does not fit into the memory of %s: set NIXL_DRAM_BUFFER to less"},
+	{Pattern: regexp.MustCompile(`no usable transports/devices`), Grade: steps.Fail, Means: "UCX on %s finds none of the rails that it was given: is RDMA there (nixl-check), are the ports up?"},
+	{Pattern: regexp.MustCompile(`no active messages transport|Destination is unreachable`), Grade: steps.Fail, Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see the rail map)?"},
+	{Pattern: regexp.MustCompile(`createBackend failed|Failed to create engine`), Grade: steps.Fail, Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check"},
+	{Pattern: regexp.MustCompile(`Please set max locked memory`), Grade: steps.Fail, Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): raise memlock in /etc/security/limits.conf, and log in anew"},
+	{Pattern: regexp.MustCompile(`registerMem failed`), Grade: steps.Fail, Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l), and look for a bond"},
+	{Pattern: regexp.MustCompile(`Consistency check failed`), Grade: steps.Fail, Means: "what arrived on %s is not what was sent"},
+	{Pattern: regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail, Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?"},
+	{Pattern: regexp.MustCompile(`Rank \d+ is greater than or equal`), Grade: steps.Inconclusive, Means: "etcd still had the ranks of a run that broke (seen on %s): look for keys that begin with xferbench (etcdctl get --prefix --keys-only xferbench), and delete those of this group"},
+	{Pattern: regexp.MustCompile(`connections to all backends failing|Failed to acquire lock`), Grade: steps.Inconclusive, Means: "etcd could not be reached from %s: see the cell etcd"},
+	{Pattern: regexp.MustCompile(`ASIO Connection failed`), Grade: steps.Inconclusive, Means: "the target on %s could not reach the initiator: its address, a firewall, or an initiator that ended early"},
+	{Pattern: regexp.MustCompile(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive, Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again"},
+	{Pattern: regexp.MustCompile(`Transfer failed`), Grade: steps.Fail, Means: "a transfer failed on %s"},
+	{Pattern: regexp.MustCompile(`start_barrier|start barrier`), Grade: steps.Inconclusive, Means: "the other end never came (seen on %s), and nixlbench waited for it: look at its last lines, and run it again"},
+	{Pattern: regexp.MustCompile(`ASIO Receive timeout`), Grade: steps.Inconclusive, Means: "the other end was silent for 15 s (seen on %s): look at its last lines and at the rail map, and run it again"},
+	{Pattern: regexp.MustCompile(`Timeout waiting|Error in barrier|Failed to synchronize`), Grade: steps.Inconclusive, Means: "the two ends lost each other in the middle (seen on %s): one ended, or etcd did; run it again"},
+	{Pattern: regexp.MustCompile(`^NIXL: `), Grade: steps.Fail, Means: "NIXL failed on %s"},
+}
+
+// endings are error lines of a process that was ended: no finding.
+var endings = regexp.MustCompile(`^free\(\): |Ctrl-C`)
+
+// judgeNIXLBench holds a table of nixlbench against what its rails can do, and
+// against the bytes that every rail moved. Only a run that both ends ended well
+// counts: the initiator prints a row before the target has looked at the data.
+func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	s := r.Stages[0]
+	rt, ok := wire.RouteOf(c, r, s)
+	if !ok {
+		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		return rep.Verdict()
+	}
+	var rows []parse.NIXLRow
+	b := rt.Band(r.Rig)
+	rt.CheckPorts(r.Rig, &rep)
+	finish := func(v steps.Verdict) steps.Verdict {
+		if len(rows) > 0 {
+			v.Tables = append(v.Tables, nixlTable(rows))
+			v.Charts = append(v.Charts, nixlChart(c.Title, rt, rows, b))
+		}
+		return v
+	}
+	ends, all := BenchEnds(r, s, &rep)
+	init, _ := ends[steps.Here].Value.(parse.NIXLBench)
+	rows = init.Rows
+	if !all {
+		if v, skipped := kind.Skips(&rep); skipped {
+			return v
+		}
+		return finish(rep.Verdict())
+	}
+	target, _ := ends[steps.Peer].Value.(parse.NIXLBench)
+	switch {
+	case init.Role == "target" || target.Role == "initiator":
+		rep.Add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing was measured as planned; run it again", r.Rig.NameOf(steps.Here))
+		return finish(rep.Verdict())
+	case init.Role != "initiator" || target.Role != "target":
+		rep.Add(steps.Inconclusive, "nothing shows which end was the initiator: its output is not complete")
+		return finish(rep.Verdict())
+	}
+	if !Complete(init, &rep) {
+		return finish(rep.Verdict())
+	}
+	vram := init.Config["initiator_seg_type"] == "VRAM" || init.Config["target_seg_type"] == "VRAM"
+	peak := slices.MaxFunc(rows, func(x, y parse.NIXLRow) int { return kind.CmpFloat(x.GBps, y.GBps) })
+	last := rows[len(rows)-1]
+	f := BenchFlow(rt, init)
+	if f.Warned = Unavailable(ends); vram {
+		f.Staged()
+	}
+	carried := rt.Account(r, s, f, &rep)
+	lead := ""
+	if vram {
+		lead = judgeStaged(r, s, rt, peak, last, b, &rep)
+	} else {
+		lead = judgeNIXLFigure(r, s, rt, peak, last, b, &rep)
+	}
+	return finish(rep.Verdict(lead, carried))
+}
+
+// BenchEnds gives the outputs of both ends, where both ran and ended well; ok is
+// false where the report says what happened instead.
+func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.Output, ok bool) {
+	var seen [2]bool
+	var messages []kind.Message
+	for _, o := range s.Outputs {
+		ends[o.End], seen[o.End] = o, true
+		v, _ := o.Value.(parse.NIXLBench)
+		for _, text := range v.Errors {
+			if !endings.MatchString(text) {
+				messages = append(messages, kind.Message{End: o.End, Text: text})
+			}
+		}
+	}
+	well := seen[steps.Here] && seen[steps.Peer] && s.Err == ""
+	for _, o := range s.Outputs {
+		well = well && o.Ran && o.Exit.OK()
+	}
+	if well {
+		for _, o := range s.Outputs {
+			if o.ParseErr != "" {
+				rep.Add(steps.Inconclusive, "the output on %s does not parse: %s", r.Rig.NameOf(o.End), o.ParseErr)
+				return ends, false
+			}
+			if _, read := o.Value.(parse.NIXLBench); !read {
+				rep.Add(steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
+				return ends, false
+			}
+		}
+		return ends, true
+	}
+	defer func() {
+		for _, m := range messages {
+			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
+		}
+	}()
+	explained := explainNIXL(r.Rig, nixlCauses, messages, rep)
+	if s.Err != "" {
+		hint := ""
+		if strings.Contains(s.Err, "nothing was printed") {
+			b, _ := ends[steps.Here].Value.(parse.NIXLBench)
+			hint = fmt.Sprintf(", after %d rows: UCX does not tell of a link that goes down in the middle, the transfer just stops; look at the rail map, and run it again", len(b.Rows))
+		}
+		rep.Add(steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
+	}
+	if explained || s.Err != "" {
+		return ends, false
+	}
+	explainExits(r, s, seen, rep)
+	return ends, false
+}
+
+// explainNIXL finds the cause among all messages.
+func explainNIXL(rig steps.Rig, causes []kind.Cause, messages []kind.Message, rep *kind.Report) bool {
+	for _, c := range causes {
+		for _, m := range messages {
+			if c.Pattern.MatchString(m.Text) {
+				text := fmt.Sprintf(c.Means, rig.NameOf(m.End))
+				rep.Note(kind.Finding{Grade: c.Grade, Text: kind.Capital(text)})
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// explainExits is for an end without a word.
+func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report) {
+	n := 0
+	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Ran && o.Exit.Why == runner.Ended && !o.Exit.OK() })
+	for _, o := range s.Outputs {
+		f, bad := kind.Trouble(r.Rig, o)
+		switch {
+		case failed && o.Exit.Why == runner.Cancelled:
+			// It was ended because the other one had.
+		case bad:
+			rep.Add(f.Grade, "%s", f.Text)
+			n++
+		case o.Exit.Code == 137:
+			rep.Add(steps.Inconclusive, "the %s on %s was killed (exit 137): did its memory run out (dmesg)?", o.Role, r.Rig.NameOf(o.End))
+			n++
+		}
+	}
+	if n > 0 {
+		return // what the other end then did follows from it
+	}
+	for _, o := range s.Outputs {
+		if !o.Exit.OK() {
+			rep.Add(steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
+			n++
+		}
+	}
+	for _, e := range steps.Ends {
+		if !seen[e] && n == 0 {
+			rep.Add(steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
+		}
+	}
+}
+
+// setting reads a number of the configuration that the initiator printed.
+func setting(b parse.NIXLBench, name string) (int, bool) {
+	v, err := strconv.Atoi(b.Config[name])
+	return v, err == nil && v > 0
+}
+
+// Complete says whether every block size has its row.
+func Complete(b parse.NIXLBench, rep *kind.Report) bool {
+	start, ok1 := setting(b, "start_block_size")
+	most, ok2 := setting(b, "max_block_size")
+	_, ok3 := setting(b, "num_iter")
+	if !ok1 || !ok2 || !ok3 {
+		rep.Add(steps.Inconclusive, "the initiator did not print its configuration, so nothing shows which rows are missing")
+		return false
+	}
+	firstBatch, mostBatch := 1, 1
+	if v, ok := setting(b, "start_batch_size"); ok {
+		firstBatch = v
+	}
+	if v, ok := setting(b, "max_batch_size"); ok {
+		mostBatch = v
+	}
+	want, have := 0, 0
+	for size := start; size <= most && want < 4096; size *= 2 {
+		for batch := firstBatch; batch <= mostBatch && want < 4096; batch *= 2 {
+			want++
+			if slices.ContainsFunc(b.Rows, func(r parse.NIXLRow) bool { return r.Bytes == size && r.Batch == batch && r.GBps > 0 }) {
+				have++
+			}
+		}
+	}
+	rep.Show("rows", have, "", &steps.Expected{Min: new(float64(want)), Max: new(float64(want)), From: fmt.Sprintf("block sizes from %s to %s", kind.BlockSize(start), kind.BlockSize(most))})
+	if have == 0 || have < want {
+		rep.Add(steps.Inconclusive, "the table has %d of its %d rows", have, want)
+		return false
+	}
+	return true
+}
+
+// BenchFlow predicts what a whole run moves: each row its iterations and its
+// warm-up, a sixteenth of both for large blocks.
+func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
+	count, _ := setting(b, "num_iter")
+	warm, _ := setting(b, "warmup_iter")
+	factor := 16 // a constant before 0.5.0
+	if v, ok := setting(b, "large_blk_iter_ftr"); ok {
+		factor = v
+	}
+	f := wire.Flow{From: steps.Here}
+	if b.Config["op_type"] == "READ" {
+		f.From = steps.Peer
+	}
+	times := 0
+	for _, r := range b.Rows {
+		n := count + warm
+		if r.Bytes > largeBlock {
+			n = count/factor + warm/factor
+		}
+		n *= max(r.Batch, 1)
+		payload, wire := rt.Moves(float64(n), float64(r.Bytes))
+		f.Payload, f.Wire = f.Payload+payload, f.Wire+wire
+		times += n
+	}
+	f.Text = fmt.Sprintf("%d blocks, warm-up included, %s", times, kind.Size(f.Payload))
+	return f
+}
+
+// Unavailable says that UCX had a rail's name and no such device.
+func Unavailable(ends [2]steps.Output) string {
+	for _, o := range ends {
+		v, _ := o.Value.(parse.NIXLBench)
+		if s := notThere(v.Warnings); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+var deviceGone = regexp.MustCompile(`network devices? (\S+) (?:is|are) not available`)
+
+func notThere(warnings []string) string {
+	for _, w := range warnings {
+		if m := deviceGone.FindStringSubmatch(w); m != nil {
+			return fmt.Sprintf(" (it only warns that %s is not available): is its port up, is the name right?", strings.ReplaceAll(m[1], "'", ""))
+		}
+	}
+	return ""
+}
+
+// bestAndLast tells both, because the last row is not always the peak.
+func bestAndLast(peak, last parse.NIXLRow) string {
+	switch {
+	case peak.Bytes == last.Bytes:
+		return fmt.Sprintf("%s with blocks of %s, the largest and the best", kind.Gbps(peak.Gbps()), kind.BlockSize(last.Bytes))
+	case kind.Gbps(peak.Gbps()) == kind.Gbps(last.Gbps()):
+		return fmt.Sprintf("%s with blocks of %s and with the largest (%s)", kind.Gbps(peak.Gbps()), kind.BlockSize(peak.Bytes), kind.BlockSize(last.Bytes))
+	}
+	return fmt.Sprintf("%s at best, with blocks of %s, and %s with the largest (%s)", kind.Gbps(peak.Gbps()), kind.BlockSize(peak.Bytes), kind.Gbps(last.Gbps()), kind.BlockSize(last.Bytes))
+}
+
+func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *kind.Report) {
+	rep.Show("peak throughput", kind.Round(peak.Gbps()), "Gb/s", e)
+	rep.Show("peak at block size", peak.Bytes, "bytes", nil)
+	rep.Show("throughput of the largest block", kind.Round(last.Gbps()), "Gb/s", nil)
+	rep.Show("latency of the largest block", last.LatencyUS, "us", nil)
+	if last.PostUS > 0 || last.TxUS > 0 {
+		rep.Show("post of the largest block", last.PostUS, "us", nil)
+		rep.Show("transfer of the largest block", last.TxUS, "us", nil)
+	}
+}
+
+// judgeNIXLFigure is for host memory: nearly all that the rails can do.
+func judgeNIXLFigure(r steps.Result, s steps.Stage, rt wire.Route, peak, last parse.NIXLRow, b theory.Band, rep *kind.Report) string {
+	e := &steps.Expected{From: b.From}
+	if b.Expected > 0 {
+		e.Min, e.Max = new(kind.Round(theory.PassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
+	} else {
+		e.From = "no band: " + b.None
+	}
+	showFigures(peak, last, e, rep)
+	lead := bestAndLast(peak, last)
+	if b.Expected == 0 {
+		return lead + "; there is no band to judge by: " + b.None
+	}
+	got := peak.Gbps()
+	switch share := got / b.Expected; {
+	case got > theory.OverLimit*b.Limit:
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?", kind.Gbps(got), b.Limit, rt)
+	case share < theory.WarnShare:
+		rep.Add(steps.Fail, "%s of %.1f (%s): %s", kind.Gbps(got), b.Expected, b.From, rt.Cause(r, s, got))
+	case share < theory.PassShare:
+		rep.Add(steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(got), b.Expected, b.From, rt.Cause(r, s, got))
+	case last.Gbps() < theory.WarnShare*got:
+		rep.Add(steps.Warn, "it falls from %s to %s with the largest blocks: other traffic, or caches that end there?", kind.Gbps(got), kind.Gbps(last.Gbps()))
+	}
+	return lead + fmt.Sprintf(": what %s can do (%.1f: %s)", rt, b.Expected, b.From)
+}
+
+// judgeStaged is for GPU memory. Where it travels through host memory, a few Gb/s
+// are all that there is, and no fault; where it reaches the rails' own rate, the
+// adapter reads it by itself.
+func judgeStaged(r steps.Result, s steps.Stage, rt wire.Route, peak, last parse.NIXLRow, b theory.Band, rep *kind.Report) string {
+	e := &steps.Expected{Min: new(stagedLeast), Max: new(stagedMost), From: "GPU memory through host memory, as the tutorial measured on DGX Spark"}
+	got := peak.Gbps()
+	direct := b.Expected > 0 && got >= theory.WarnShare*b.Expected
+	if direct {
+		e = &steps.Expected{Min: new(kind.Round(theory.PassShare * b.Expected)), Max: new(kind.Round(theory.OverLimit * b.Limit)), From: b.From}
+	}
+	showFigures(peak, last, e, rep)
+	lead := bestAndLast(peak, last)
+	switch {
+	case b.Expected > 0 && got > theory.OverLimit*b.Limit:
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?", kind.Gbps(got), b.Limit, rt)
+	case direct && got < theory.PassShare*b.Expected:
+		rep.Add(steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(got), b.Expected, b.From, rt.Cause(r, s, got))
+	case direct:
+		return lead + ": the adapter reaches the GPU's memory by itself (GPUDirect)"
+	case b.Expected == 0:
+		return lead + "; there is no band to judge by: " + b.None
+	case got < stagedLeast:
+		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %g to 5 are usual: %s", kind.Gbps(got), stagedLeast, rt.Cause(r, s, got))
+	case got > stagedMost:
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives and far less than the %.1f of the rails: see host-staging", kind.Gbps(got), b.Expected)
+	}
+	why := ""
+	if last.PostUS > last.TxUS && last.TxUS > 0 {
+		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: a processor copies)", last.PostUS, last.TxUS)
+	}
+	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect. The rails could do %.0f; memory from cudaHostAlloc gets there", why, b.Expected)
+}
+
+// nixlTable is what the screen shows of the rows.
+func nixlTable(rows []parse.NIXLRow) steps.Table {
+	t := steps.Table{Title: "nixlbench", Columns: []steps.Column{{Name: "block"}, {Name: "Gb/s", Number: true}, {Name: "latency us", Number: true}, {Name: "post us", Number: true}, {Name: "tx us", Number: true}}}
+	batches := slices.ContainsFunc(rows, func(r parse.NIXLRow) bool { return r.Batch > 1 })
+	for _, r := range rows {
+		block := kind.BlockSize(r.Bytes)
+		if batches {
+			block += fmt.Sprintf(" x %d", r.Batch)
+		}
+		t.Rows = append(t.Rows, []string{block, fmt.Sprintf("%.2f", r.Gbps()), fmt.Sprintf("%.1f", r.LatencyUS), measuredUS(r.PostUS), measuredUS(r.TxUS)})
+	}
+	return t
+}
+
+func measuredUS(v float64) string {
+	if v == 0 {
+		return "" // releases before 0.5.1 don't tell it
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+func nixlChart(title string, rt wire.Route, rows []parse.NIXLRow, b theory.Band) steps.Chart {
+	series := steps.Series{Name: rt.String()}
+	for _, r := range rows {
+		series.Points = append(series.Points, steps.Point{Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes), Y: kind.Round(r.Gbps())})
+	}
+	c := steps.Chart{Title: title, Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes", Series: []steps.Series{series}}
+	if b.Expected > 0 {
+		c.Limits = []steps.Limit{{Name: b.From, Value: kind.Round(b.Expected)}}
+	}
+	return c
+}
+
+// liveNIXLBench is the table of a run that goes on.
+func liveNIXLBench(stdout string) (steps.Table, bool) {
+	b, _ := parse.NIXLBenchOutput(stdout)
+	return nixlTable(b.Rows), len(b.Rows) > 0
+}

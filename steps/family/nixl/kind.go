@@ -1,0 +1,30 @@
+// Package nixl is NIXL: its set-up, its Python programs and nixlbench, over the rails that UCX was
+// told to use.
+package nixl
+
+import (
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// Kind is what the family registers.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Parsers: map[string]kind.Parser{
+			"nixl-check":  kind.Reads(parse.NIXLSetupOutput),
+			"nixl-python": kind.Reads(parse.NIXLPythonOutput),
+			"nixlbench":   kind.Reads(parse.NIXLBenchOutput),
+			"ucx":         kind.Reads(parse.UCXInfo),
+		},
+		Judges: map[string]kind.Judge{
+			"nixl-check":    kind.Takes[parse.NIXLSetup](judgeNIXLCheck),
+			"nixl-register": kind.Takes[parse.NIXLPython](judgeNIXLRegister),
+			"nixl-transfer": kind.Takes[parse.NIXLPython](judgeNIXLTransfer),
+			"nixl-latency":  kind.Takes[parse.NIXLPython](judgeNIXLLatency),
+			"etcd":          kind.Takes[map[string]string](judgeEtcd),
+			"nixlbench":     kind.Takes[parse.NIXLBench](judgeNIXLBench),
+		},
+		Live: map[string]func(string) (steps.Table, bool){"nixlbench": liveNIXLBench},
+	}
+}

@@ -1,0 +1,544 @@
+package nixl
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// Installed says that a fact about a tool names a path.
+func Installed(facts map[string]string, tool string) bool {
+	where := facts["tool "+tool]
+	return where != "" && where != "missing"
+}
+
+// judgeNIXLCheck: what is there, whether it is the same on both nodes, and
+// whether UCX can use the rails and the GPU.
+func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, _ := kind.OnBoth(r, &rep)
+	var setups [2]parse.NIXLSetup
+	var release, python, ucx [2]string
+	var read [2]bool
+	broken := false // a nixlbench that doesn't start tells no release
+	for _, e := range steps.Ends {
+		o, ok := outputs[e]
+		if !ok || kind.Exited(r, o, &rep) {
+			continue
+		}
+		if setups[e], read[e] = kind.Value[parse.NIXLSetup](r, o, &rep); !read[e] {
+			continue
+		}
+		s := setups[e]
+		node := r.Rig.NameOf(e)
+		if Installed(s.Facts, "nixlbench") {
+			release[e] = parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
+			if why := s.Facts["nixlbench error"]; why != "" {
+				broken = true
+				rep.Add(steps.Fail, "nixlbench on %s does not start: %s", node, why)
+			} else if s.Facts["nixlbench --benchmark_group"] != "yes" {
+				rep.Add(steps.Warn, "nixlbench on %s is %s and knows no --benchmark_group: the benchmarks need 0.5.0", node, release[e])
+			}
+		}
+		if s.Python != nil {
+			if s.Python.Error != "" {
+				rep.Show(node+" NIXL for Python", s.Python.Error, "", nil)
+			} else {
+				python[e] = kind.OrUnknown(s.Python.NIXL)
+				rep.Show(node+" NIXL for Python", s.Python.Path, "", nil)
+			}
+		}
+		ucx[e] = s.UCX.Version
+		rep.Show(node+" nixlbench", OrMissing(s.Facts["tool nixlbench"]), "", nil)
+		rep.Show(node+" UCX library", kind.OrUnknown(s.UCX.Library), "", nil)
+	}
+	if !read[steps.Here] || !read[steps.Peer] {
+		return rep.Verdict()
+	}
+	if release == [2]string{} && python == [2]string{} {
+		why := "neither node has NIXL: neither nixlbench nor the Python package (pip install nixl[cu13]) was found"
+		if p := setups[steps.Here].Python; p != nil && p.Error != "" {
+			why += "; Python says: " + p.Error
+		}
+		return steps.Verdict{Grade: steps.Skipped, Reason: kind.Sentences([]string{kind.Capital(why)}), Evidence: rep.Evidence}
+	}
+	if !broken {
+		same(r, &rep, "nixlbench", release, "an option that only one end knows ends the other", "build it on both nodes, from one tag")
+	}
+	same(r, &rep, "NIXL for Python", python, "the two agents may not understand each other", "install one version on both nodes (pip install nixl[cu13])")
+	same(r, &rep, "UCX", ucx, "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND)", "build one tag of UCX on both nodes")
+	for _, e := range steps.Ends {
+		judgeUCX(r, e, setups[e], &rep)
+	}
+	var have []string
+	for _, w := range []struct{ what, version string }{{"nixlbench", release[steps.Here]}, {"NIXL for Python", python[steps.Here]}, {"UCX", ucx[steps.Here]}} {
+		if w.version != "" {
+			have = append(have, w.what+" "+w.version)
+		}
+	}
+	rails := ""
+	if len(r.Rig.Pairs) > 0 {
+		rails = "UCX has rc on every rail"
+	}
+	return rep.Verdict("both nodes have the same: "+strings.Join(have, ", "), rails)
+}
+
+func OrMissing(s string) string {
+	if s == "" {
+		return "missing"
+	}
+	return s
+}
+
+// same warns where a version differs, or only one node has it.
+func same(r steps.Result, rep *kind.Report, what string, versions [2]string, harm, remedy string) {
+	here, peer := versions[steps.Here], versions[steps.Peer]
+	if here == "" && peer == "" {
+		return
+	}
+	rep.Show(what, OrMissing(here)+" / "+OrMissing(peer), "", nil)
+	switch {
+	case here == peer:
+	case here == "" || peer == "":
+		lacks, has := steps.Here, steps.Peer
+		if peer == "" {
+			lacks, has = has, lacks
+		}
+		rep.Add(steps.Warn, "%s has no %s, and %s has: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(has), remedy)
+	default:
+		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s; %s", what, here, r.Rig.NameOf(steps.Here), peer, r.Rig.NameOf(steps.Peer), harm, remedy)
+	}
+}
+
+// judgeUCX: rc on every rail of the node, and the copies where it has a GPU.
+func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) {
+	node := r.Rig.NameOf(e)
+	if s.UCX.Version == "" && len(s.UCX.Domains) == 0 {
+		rep.Add(steps.Warn, "%s has no ucx_info, so nobody saw what its UCX can do", node)
+		return
+	}
+	rep.Show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
+	var without []string
+	for _, p := range r.Rig.Pairs {
+		rail := r.Rig.Rail(p, e)
+		found := s.UCX.Transports(fmt.Sprintf("%s:%d", rail.Dev, rail.Port))
+		if !slices.ContainsFunc(found, func(t string) bool { return strings.HasPrefix(t, "rc") }) {
+			without = append(without, rail.Dev)
+		}
+	}
+	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
+	switch {
+	case len(without) > 0 && !verbs:
+		rep.Add(steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without them, or all links were down", node)
+	case len(without) > 0:
+		rep.Add(steps.Fail, "UCX on %s has no rc on %s: is its port up?", node, kind.And(without))
+	}
+	if Installed(s.Facts, "nvidia-smi") && !slices.Contains(s.UCX.Transports(""), "cuda_copy") {
+		rep.Add(steps.Warn, "UCX on %s has no cuda_copy, so GPU memory cannot travel: build it --with-cuda", node)
+	}
+}
+
+// pythonCauses are what the Python programs say when they fail.
+var pythonCauses = []kind.Cause{
+	{Pattern: regexp.MustCompile(`No module named '?nixl`), Grade: steps.Skipped, Means: "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it"},
+	{Pattern: regexp.MustCompile(`No module named`), Grade: steps.Inconclusive, Means: "NIXL on %s lacks another Python module: see the message"},
+	{Pattern: regexp.MustCompile(`no CUDA driver|cuInit failed`), Grade: steps.Skipped, Means: "there is no GPU that CUDA can use on %s"},
+	{Pattern: regexp.MustCompile(`Please set max locked memory`), Grade: steps.Fail, Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): raise memlock in /etc/security/limits.conf, and log in anew"},
+	{Pattern: regexp.MustCompile(`Cannot allocate memory|cuMemAlloc_v2 failed`), Grade: steps.Inconclusive, Means: "the buffer does not fit into the memory of %s: set the NIXL_…BYTES parameters to less"},
+	{Pattern: regexp.MustCompile(`port \d+ is in use`), Grade: steps.Inconclusive, Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set NIXL_PORT"},
+	{Pattern: regexp.MustCompile(`no usable transports/devices`), Grade: steps.Fail, Means: "UCX on %s finds none of the rails that it was given: are their ports up (nixl-check)?"},
+	{Pattern: regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail, Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?"},
+	{Pattern: regexp.MustCompile(`no active messages transport|Destination is unreachable`), Grade: steps.Fail, Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see the rail map)?"},
+	{Pattern: regexp.MustCompile(`NIXL_ERR_BACKEND`), Grade: steps.Fail, Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND): look at the memlock limit (ulimit -l), at nixl-check, and for a bond"},
+	{Pattern: regexp.MustCompile(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive, Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again"},
+	{Pattern: regexp.MustCompile(`not done after`), Grade: steps.Inconclusive, Means: "it was not done in time on %s: the other end never came, or a link went down in the middle, which UCX does not tell; look at the rail map, and run it again"},
+	{Pattern: regexp.MustCompile(`.`), Grade: steps.Fail, Means: "it failed on %s: see the message"},
+}
+
+// pythonEnds gives what the two ends reported, where both ended well; ok is
+// false where the report says what happened instead.
+func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]parse.NIXLResult, ok bool) {
+	var messages []kind.Message
+	var seen [2]bool
+	well := s.Err == ""
+	for _, o := range s.Outputs {
+		seen[o.End] = true
+		well = well && o.Ran && o.Exit.OK()
+		v, _ := o.Value.(parse.NIXLPython)
+		for _, x := range v.Results {
+			if x.Error != "" {
+				messages = append(messages, kind.Message{End: o.End, Text: x.Error})
+			}
+			results[o.End] = x
+		}
+		logged, _ := parse.NIXLBenchOutput(o.Text) // UCX and NIXL log alike everywhere
+		for _, text := range logged.Errors {
+			messages = append(messages, kind.Message{End: o.End, Text: text})
+		}
+	}
+	well = well && seen[steps.Here] && seen[steps.Peer]
+	init, target := results[steps.Here], results[steps.Peer]
+	switch {
+	case init.Test != "" && init.Error == "" && !init.Verified:
+		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
+	case !well && explainNIXL(r.Rig, pythonCauses, messages, rep):
+		for _, m := range messages {
+			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
+		}
+	case s.Err != "":
+		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+	case !well:
+		explainExits(r, s, seen, rep)
+	case init.Role != "initiator" || target.Role != "target" || !target.Served:
+		rep.Add(steps.Inconclusive, "not both ends reported what they did")
+	default:
+		return results, true
+	}
+	return results, false
+}
+
+// judgeNIXLRegister: each program registered its buffer, at both nodes.
+func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	var messages []kind.Message
+	outputs, _ := kind.OnBoth(r, &rep)
+	var good, without []string
+	for _, e := range steps.Ends {
+		o, ran := outputs[e]
+		if !ran {
+			continue
+		}
+		node := r.Rig.NameOf(e)
+		v, ok := kind.Value[parse.NIXLPython](r, o, &rep)
+		if !ok {
+			continue
+		}
+		failed, cuda := false, false
+		for _, x := range v.Results {
+			cuda = cuda || x.Device == "cuda"
+			if x.Error == "" && x.Registered {
+				rep.Show(fmt.Sprintf("%s descriptors of %s memory", node, memoryName(x.Device)), x.DescBytes, "bytes", nil)
+				rep.Show(fmt.Sprintf("%s registering %s memory", node, memoryName(x.Device)), x.Seconds*1e6, "us", nil)
+				good = append(good, memoryName(x.Device))
+				continue
+			}
+			failed = true
+			messages = append(messages, kind.Message{End: e, Text: x.Error})
+			rep.Show(fmt.Sprintf("message on %s about %s memory", node, memoryName(x.Device)), x.Error, "", nil)
+			if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
+				rep.Add(steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND): has UCX cuda_copy (nixl-check)? Memory from cudaHostAlloc needs none of it", node)
+				messages = messages[:len(messages)-1]
+			}
+		}
+		if !cuda {
+			without = append(without, node)
+		}
+		if !failed {
+			kind.Exited(r, o, &rep)
+		}
+	}
+	if len(messages) > 0 {
+		explainNIXL(r.Rig, pythonCauses, messages, &rep)
+	}
+	if v, skipped := kind.Skips(&rep); skipped {
+		return v
+	}
+	slices.Sort(good)
+	good = slices.Compact(good)
+	note := ""
+	if len(without) > 0 {
+		note = fmt.Sprintf("GPU memory was not tried on %s, which has no nvidia-smi", kind.And(without))
+	}
+	return rep.Verdict(fmt.Sprintf("NIXL registers %s memory on both nodes", kind.And(good)), note)
+}
+
+func memoryName(device string) string {
+	if device == "cuda" {
+		return "GPU"
+	}
+	return "host"
+}
+
+// How near to what the rails can do a read from Python has to be: there is no
+// pipeline, and each read ends before the next begins.
+const (
+	readPassShare = 0.80
+	readWarnShare = 0.50
+)
+
+// judgeNIXLTransfer: the data is right, the rails were the right ones, and it was
+// as fast as they are.
+func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	s := r.Stages[0]
+	rt, ok := wire.RouteOf(c, r, s)
+	if !ok {
+		// Without NIXL there is more to do than to look at the rails.
+		if _, well := pythonEnds(r, s, &rep); !well {
+			if v, skipped := kind.Skips(&rep); skipped {
+				return v
+			}
+		}
+		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		return rep.Verdict()
+	}
+	rt.CheckPorts(r.Rig, &rep)
+	results, ok := pythonEnds(r, s, &rep)
+	if !ok {
+		if v, skipped := kind.Skips(&rep); skipped {
+			return v
+		}
+		return rep.Verdict()
+	}
+	x := results[steps.Here]
+	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 {
+		rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes", x.Gbps, x.Iterations, x.Bytes)
+		return rep.Verdict()
+	}
+	b := rt.Band(r.Rig)
+	rep.Show("reads", x.Iterations, "reads of "+kind.BlockSize(x.Bytes), nil)
+	rep.Show("data", "as the target wrote it, every byte", "", nil)
+	f := ReadFlow(rt, x)
+	if x.Device == "cuda" {
+		f.Staged()
+	}
+	for _, o := range s.Outputs {
+		if logged, _ := parse.NIXLBenchOutput(o.Text); f.Warned == "" {
+			f.Warned = notThere(logged.Warnings)
+		}
+	}
+	carried := rt.Account(r, s, f, &rep)
+	lead := judgeRead(r, s, rt, x, b, &rep)
+	return rep.Verdict(lead+", and every byte is as the target wrote it", carried)
+}
+
+// ReadFlow predicts what reads move; the first one is not timed.
+func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
+	f := wire.Flow{From: steps.Peer, Text: fmt.Sprintf("%d reads of %s, and one before", x.Iterations, kind.BlockSize(x.Bytes))}
+	f.Payload, f.Wire = rt.Moves(float64(x.Iterations+1), float64(x.Bytes))
+	return f
+}
+
+func judgeRead(r steps.Result, s steps.Stage, rt wire.Route, x parse.NIXLResult, b theory.Band, rep *kind.Report) string {
+	lead := fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), rt)
+	e := &steps.Expected{From: b.From}
+	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < readWarnShare*b.Expected)
+	switch {
+	case staged:
+		e = &steps.Expected{Min: new(stagedLeast), Max: new(stagedMost), From: "GPU memory through host memory, as the tutorial measured on DGX Spark"}
+	case b.Expected > 0:
+		e.Min, e.Max = new(kind.Round(readPassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
+	default:
+		e.From = "no band: " + b.None
+	}
+	rep.Show("read throughput", kind.Round(x.Gbps), "Gb/s", e)
+	switch share := x.Gbps / max(b.Expected, 1); {
+	case b.Expected == 0:
+		return lead + "; there is no band to judge by: " + b.None
+	case x.Gbps > theory.OverLimit*b.Limit:
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?", kind.Gbps(x.Gbps), b.Limit, rt)
+	case staged && x.Gbps < stagedLeast:
+		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %g to 5 are usual: %s", kind.Gbps(x.Gbps), stagedLeast, rt.Cause(r, s, x.Gbps))
+	case staged && x.Gbps > stagedMost:
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives and far less than the %.1f of the rails: see host-staging", kind.Gbps(x.Gbps), b.Expected)
+	case staged:
+		return lead + fmt.Sprintf(", host-staged: with memory from cudaHostAlloc it would be %.0f", b.Expected)
+	case share < readWarnShare:
+		rep.Add(steps.Fail, "%s of %.1f (%s): %s", kind.Gbps(x.Gbps), b.Expected, b.From, rt.Cause(r, s, x.Gbps))
+	case share < readPassShare:
+		rep.Add(steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(x.Gbps), b.Expected, b.From, rt.Cause(r, s, x.Gbps))
+	}
+	return lead + fmt.Sprintf(", of %.1f that it can carry (%s)", b.Expected, b.From)
+}
+
+// Thresholds for one read of 4 KiB from Python, microseconds: the tutorial has
+// medians of 11 and 16, and TCP takes 50 and more (INVENTORY N4).
+const (
+	passReadUS = 30.0
+	warnReadUS = 50.0
+	leastRead  = 1.0
+	// outliers: where p95 is so many times the median the average says nothing
+	// (D24: 166.6 against 11.1).
+	outliers = 5.0
+)
+
+// judgeNIXLLatency looks at the median and the tail of each rail.
+func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	table := steps.Table{Title: "one read, us", Columns: []steps.Column{
+		{Name: "rail"},
+		{Name: "average", Number: true},
+		{Name: "least", Number: true},
+		{Name: "p50", Number: true},
+		{Name: "p95", Number: true},
+		{Name: "p99", Number: true},
+		{Name: "most", Number: true},
+	}}
+	var rails []int
+	var figures []string
+	var tail float64
+	carried := 0
+	for _, s := range r.Stages {
+		rt, ok := wire.RouteOf(c, r, s)
+		if !ok {
+			rep.Add(steps.Inconclusive, "a stage belongs to no rail")
+			continue
+		}
+		dev := r.Rig.Rail(rt.Pairs[0], steps.Here).Dev
+		m := kind.Measurement{No: rt.Nos[0], Dev: dev, Pair: rt.Pairs[0]}
+		var one kind.Report
+		x, ok := judgeReadLatency(r, s, m, rt, &one, &carried)
+		for _, f := range one.Findings {
+			if f.Rail == 0 && !strings.Contains(f.Text, dev) {
+				f.Rail, f.Dev = m.No, m.Dev
+			}
+			rep.Note(f)
+		}
+		for _, e := range one.Evidence {
+			e.Name = fmt.Sprintf("rail %d (%s) %s", m.No, m.Dev, e.Name)
+			rep.Evidence = append(rep.Evidence, e)
+		}
+		if !ok {
+			continue
+		}
+		rails, figures = append(rails, m.No), append(figures, kind.Microseconds(x.P50US))
+		tail = max(tail, x.P99US)
+		row := []string{fmt.Sprintf("%d %s", m.No, dev)}
+		for _, v := range []float64{x.AvgUS, x.MinUS, x.P50US, x.P95US, x.P99US, x.MaxUS} {
+			row = append(row, fmt.Sprintf("%.1f", v))
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	if v, skipped := kind.Skips(&rep); skipped {
+		return v
+	}
+	lead := fmt.Sprintf("typically %s a read; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail))
+	account := ""
+	if carried > 0 {
+		account = "Each rail carried its own reads, and no other moved anything"
+	}
+	v := rep.Verdict(lead, account)
+	if len(table.Rows) > 0 {
+		v.Tables = append(v.Tables, table)
+	}
+	return v
+}
+
+func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire.Route, rep *kind.Report, carried *int) (parse.NIXLResult, bool) {
+	rt.CheckPorts(r.Rig, rep)
+	results, ok := pythonEnds(r, s, rep)
+	x := results[steps.Here]
+	if !ok {
+		return x, false
+	}
+	if x.P50US <= 0 || x.Iterations <= 0 || x.Bytes <= 0 {
+		rep.Add(steps.Inconclusive, "the initiator reports no latency")
+		return x, false
+	}
+	b := rt.Band(r.Rig)
+	e := &steps.Expected{Min: new(leastRead), Max: new(passReadUS), From: "reads of 4 KiB from Python, as the tutorial measured"}
+	if b.None != "" {
+		e = &steps.Expected{From: "no band: " + b.None}
+	}
+	rep.Show("latency, median", x.P50US, "us", e)
+	rep.Show("latency, 95 %", x.P95US, "us", nil)
+	rep.Show("latency, 99 %", x.P99US, "us", nil)
+	rep.Show("latency, maximum", x.MaxUS, "us", nil)
+	rep.Show("latency, average", x.AvgUS, "us", nil)
+	switch {
+	case b.None != "":
+		rep.Note(kind.Finding{Grade: steps.Pass, Text: "there is no band to judge by: " + b.None})
+	case x.P50US < leastRead:
+		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", kind.Microseconds(x.P50US))
+	case x.P50US > warnReadUS:
+		rep.On(m, steps.Fail, "%s typical is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?", kind.Microseconds(x.P50US))
+	case x.P50US > passReadUS:
+		rep.On(m, steps.Warn, "%s typical, where 11 to 16 are usual: power saving (cpufreq), or other traffic", kind.Microseconds(x.P50US))
+	case x.P95US > outliers*x.P50US:
+		rep.On(m, steps.Warn, "one read of twenty takes %s and more, and the median %s: power saving (cpufreq), or something else on the node", kind.Microseconds(x.P95US), kind.Microseconds(x.P50US))
+	}
+	f := ReadFlow(rt, x)
+	before := len(rep.Findings)
+	rt.Account(r, s, f, rep)
+	if len(rep.Findings) == before {
+		*carried++
+	}
+	return x, true
+}
+
+// corrupting are the releases of etcd whose data may be damaged (etcd's own
+// advisory of March 2022).
+var corrupting = regexp.MustCompile(`^3\.5\.[0-2]$`)
+
+// judgeEtcd: both nodes reach it, it is one, and it is not a release that loses
+// data.
+func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	facts := kind.BothFacts(r, &rep)
+	var versions [2]string
+	for _, e := range steps.Ends {
+		if len(facts[e]) == 0 {
+			continue
+		}
+		node := r.Rig.NameOf(e)
+		var answer struct {
+			Server string `json:"etcdserver"`
+		}
+		var keys struct {
+			Count string `json:"count"`
+			Error string `json:"error"`
+		}
+		if err := json.Unmarshal([]byte(facts[e]["version"]), &answer); err != nil || answer.Server == "" {
+			said := ""
+			if text := facts[e]["version"]; text != "" {
+				said = fmt.Sprintf(" (it answers %.60q)", text)
+			}
+			rep.Add(steps.Fail, "etcd at %s does not answer %s%s: a firewall, or an address that only this machine has?", kind.OrUnknown(facts[e]["endpoint"]), node, said)
+			continue
+		}
+		versions[e] = answer.Server
+		rep.Show("etcd as "+node+" sees it", answer.Server, "", nil)
+		switch err := json.Unmarshal([]byte(facts[e]["keys"]), &keys); {
+		case err != nil || keys.Error != "":
+			rep.Show("keys of nixlbench", "not looked at on "+node, "", nil)
+		default:
+			if keys.Count == "" {
+				keys.Count = "0"
+			}
+			rep.Show("keys of nixlbench", keys.Count, "keys under xferbench, as "+node+" sees them", nil)
+			if keys.Count != "0" && e == steps.Here {
+				rep.Add(steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a group of its own", keys.Count)
+			}
+		}
+	}
+	if versions[0] != versions[1] && versions[0] != "" && versions[1] != "" {
+		rep.Add(steps.Fail, "the nodes see two etcd: %s and %s", versions[0], versions[1])
+	}
+	if corrupting.MatchString(versions[steps.Here]) {
+		rep.Add(steps.Warn, "etcd %s can corrupt its data: take 3.5.3 or later", versions[steps.Here])
+	}
+	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]))
+}

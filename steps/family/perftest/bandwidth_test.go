@@ -1,0 +1,219 @@
+package perftest
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+func TestWriteBandwidth(t *testing.T) {
+	type change = func(*steps.Result)
+	on := func(rail int, f func(*steps.Stage)) change {
+		return func(r *steps.Result) { f(&r.Stages[rail]) }
+	}
+	client := func(f func(*steps.Output)) change { return on(0, func(s *steps.Stage) { f(&s.Outputs[1]) }) }
+	server := func(f func(*steps.Output)) change { return on(0, func(s *steps.Stage) { f(&s.Outputs[0]) }) }
+	failed := func(o *steps.Output, text string) {
+		o.Exit.Code = 1
+		o.Text = text
+		*o = kindtest.Read(*o, parse.PerftestBandwidth)
+	}
+	move := func(e steps.End, rail int, bytes uint64) change {
+		return on(0, func(s *steps.Stage) {
+			b := kindtest.Counter(s, e, rail)
+			b.Tx, b.Rx = bytes, bytes
+		})
+	}
+	for _, c := range []struct {
+		name   string
+		rig    steps.Rig
+		gbps   float64
+		change change
+		want   steps.Grade
+		words  []string
+	}{
+		{"all is well", kindtest.Spark(), 92.5, nil, steps.Pass, []string{"92.5 Gb/s on each of the 4 rails", "92.6", "carried its own test alone", "The tutorial would call", "MiB for MB"}},
+		{"just enough", kindtest.Spark(), 88, nil, steps.Pass, nil},
+		{"a little low", kindtest.Spark(), 80, nil, steps.Warn, []string{"Rails 1, 2, 3 and 4", "80.0 Gb/s of 92.6"}},
+		{"too low", kindtest.Spark(), 60, nil, steps.Fail, []string{"60.0 Gb/s of 92.6"}},
+		{"the 13 Gb/s adapter", kindtest.Spark(), 13.1, nil, steps.Fail, []string{"degraded", "power"}},
+		{"more than physics allow: MB taken for Gb", kindtest.Spark(), 184, nil, steps.Inconclusive, []string{"more than the 105.8", "unit"}},
+
+		{"PCIe came up narrow", kindtest.Spark(), 53, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"spark-01 came up as PCIe Gen5 x2 where it can do PCIe Gen5 x4"}},
+		{"other traffic before", kindtest.Spark(), 60, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail, []string{"20.0 Gb/s of other traffic", "spark-02"}},
+
+		// The holes of the seeds' rules (INVENTORY V1 to V5).
+		{"1e8 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e8), steps.Fail, []string{"Rail 1", "rocep1s0f1 moved bytes too"}},
+		{"1e9 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e9), steps.Fail, []string{"rocep1s0f1 moved bytes too"}},
+		{"a little noise on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e6), steps.Pass, nil},
+		{"the twin carried a part", kindtest.Spark(), 92.5, move(steps.Peer, 2, 7e8), steps.Fail, []string{"roceP2p1s0f0 moved bytes too", "spark-01"}},
+		{"all on the wrong rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+			for _, e := range steps.Ends {
+				a, b := kindtest.Counter(s, e, 0), kindtest.Counter(s, e, 2)
+				a.Tx, b.Tx, a.Rx, b.Rx = b.Tx, a.Tx, b.Rx, a.Rx
+			}
+		}), steps.Fail, []string{"nothing went over rocep1s0f0", "roceP2p1s0f0 carried the bytes: the wrong rail"}},
+		{"all on the wrong rail at one end", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+			a, b := kindtest.Counter(s, steps.Peer, 0), kindtest.Counter(s, steps.Peer, 1)
+			a.Tx, b.Tx, a.Rx, b.Rx = b.Tx, a.Tx, b.Rx, a.Rx
+		}), steps.Fail, []string{"on spark-01 nothing went over rocep1s0f0"}},
+		{"a counter went backwards", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+			b := kindtest.Counter(s, steps.Here, 0)
+			b.Known, b.Why = false, "it went backwards"
+		}), steps.Inconclusive, []string{"bytes of rocep1s0f0 are unknown", "it went backwards"}},
+		{"a negative delta as a huge one", kindtest.Spark(), 92.5, move(steps.Here, 0, math.MaxUint64-5), steps.Inconclusive, []string{"the counter jumped"}},
+		{"a counter that stood still", kindtest.Spark(), 92.5, move(steps.Peer, 0, 0), steps.Inconclusive, []string{"on spark-01", "moved only 0 bytes"}},
+		{"half the bytes", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/2), steps.Inconclusive, []string{"moved only"}},
+		{"the twin was not read", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).Known = false }), steps.Inconclusive, []string{"bytes of roceP2p1s0f0 meanwhile are unknown"}},
+		{"the twin is not in the list", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = s.Bytes[:6] }), steps.Inconclusive, []string{"meanwhile are unknown"}},
+		{"a port that is down need not be read", kindtest.Spark(), 92.5, func(r *steps.Result) {
+			r.Rig.Nodes[steps.Here].Rails[3].State = "DOWN"
+			for i := range r.Stages[:3] {
+				kindtest.Counter(&r.Stages[i], steps.Here, 3).Known = false
+			}
+			r.Stages = r.Stages[:3]
+		}, steps.Pass, nil},
+		{"no counters at all", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive, []string{"were not counted"}},
+		{"port counters missing on hardware", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Source = "netdev bytes" }), steps.Inconclusive, []string{"no port counters"}},
+
+		{"retransmissions", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+			for _, e := range steps.Ends {
+				b := kindtest.Counter(s, e, 0)
+				b.Tx, b.Rx = b.Tx/100*105, b.Rx/100*105
+			}
+			kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 512
+		}), steps.Warn, []string{"5.0 % more bytes than predicted", "packet_seq_err +512", "on both nodes"}},
+		{"more bytes, and no error", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/100*104), steps.Warn, []string{"4.0 % more", "perhaps other traffic"}},
+		{"the link went down and came back", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Errors["link_downed"] = 1 }), steps.Fail, []string{"the link went down during the test"}},
+
+		{"timed out", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.TimedOut} }), steps.Inconclusive, []string{"timed out", "crossed rails"}},
+		{"timed out after a row", kindtest.Virtual(), 0.1, client(func(o *steps.Output) { o.Exit = runner.Exit{Why: runner.TimedOut} }), steps.Inconclusive, []string{"timed out"}},
+		{"interrupted", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.Cancelled} }), steps.Inconclusive, []string{"interrupted"}},
+		{"exit 1 and a row all the same", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 1 }), steps.Fail, []string{"the client on spark-02 ended with exit 1"}},
+		{"the server failed and the client did not", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Exit.Code = 1 }), steps.Inconclusive, []string{"the server on spark-01 ended with exit 1"}},
+		{"the server was never seen to end", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Ran, o.Err = false, "connection lost" }), steps.Inconclusive, []string{"the server on spark-01", "connection lost"}},
+		{"there was no server", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Outputs = s.Outputs[1:] }), steps.Inconclusive, []string{"not both ends ran"}},
+		{"the stage stopped", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Outputs, s.Err = nil, "spark-01 is unreachable" }), steps.Inconclusive, []string{"spark-01 is unreachable"}},
+		{"the stage stopped after both", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Err = "the counters could not be read" }), steps.Inconclusive, []string{"counters could not be read"}},
+		{"no row under the header", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			o.Text = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
+			*o = kindtest.Read(*o, parse.PerftestBandwidth)
+		}), steps.Inconclusive, []string{"no result that can be read"}},
+		{"a value of another kind", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Value = "92.5" }), steps.Inconclusive, []string{"no result that can be read"}},
+		{"a row of nothing", kindtest.Spark(), 0, nil, steps.Inconclusive, []string{"reports 0 Gb/s"}},
+
+		{"the port is taken", kindtest.Spark(), 92.5, func(r *steps.Result) {
+			failed(&r.Stages[0].Outputs[0], "Couldn't listen to port 18515\n")
+			failed(&r.Stages[0].Outputs[1], "Couldn't connect to 192.168.100.10:18515\n")
+		}, steps.Inconclusive, []string{"its port is taken on spark-01"}},
+		{"the port is down", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail, []string{"the port is down on spark-02"}},
+		{"the GID is wrong", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail, []string{"GID"}},
+		{"the cable went", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Completion with error at client\n") }), steps.Fail, []string{"stopped arriving"}},
+		{"memlock", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=12\n") }), steps.Fail, []string{"memlock"}},
+		{"nobody listens", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Couldn't connect to 192.168.100.10:18515\n") }), steps.Inconclusive, []string{"no server could be reached"}},
+		{"the versions disagree", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " size mismatch: local=4096, remote=65536\n") }), steps.Inconclusive, []string{"perftest versions"}},
+
+		{"soft-RoCE has no band", kindtest.Virtual(), 0.11, nil, steps.Pass, []string{"no band", "soft-RoCE", "own test alone"}},
+		{"soft-RoCE counts its TCP and ACKs", kindtest.Virtual(), 0.11, move(steps.Here, 0, kindtest.Wire(1024)/100*106), steps.Pass, nil},
+		{"soft-RoCE, far more", kindtest.Virtual(), 0.11, move(steps.Here, 0, kindtest.Wire(1024)/100*110), steps.Warn, []string{"10.0 % more"}},
+		{"soft-RoCE, the other rail", kindtest.Virtual(), 0.11, move(steps.Here, 1, 2e8), steps.Fail, []string{"rocep1s0f1 moved bytes too"}},
+		{"soft-RoCE without counters", kindtest.Virtual(), 0.11, on(1, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 1).Known = false }), steps.Inconclusive, nil},
+		{"soft-RoCE with a declared speed", kindtest.Virtual(), 0.11, func(r *steps.Result) {
+			for e := range r.Rig.Nodes {
+				for i := range r.Rig.Nodes[e].Rails {
+					r.Rig.Nodes[e].Rails[i].RateGbps = 100
+				}
+			}
+		}, steps.Pass, []string{"no band"}},
+
+		{"skipped", kindtest.Spark(), 92.5, func(r *steps.Result) {
+			r.Skip = "spark-01 has no ib_write_bw"
+			r.Rig.Nodes[steps.Peer].Tools["ib_write_bw"] = steps.Tool{Package: "perftest"}
+		}, steps.Skipped, []string{"no ib_write_bw. ib_write_bw comes with perftest."}},
+		{"nothing ran", kindtest.Spark(), 92.5, func(r *steps.Result) { r.Stages = nil }, steps.Inconclusive, []string{"Nothing ran"}},
+		{"no rail", steps.Rig{}, 92.5, nil, steps.Inconclusive, []string{"no rail leads"}},
+		{"a stage of no rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Pair = 9 }), steps.Inconclusive, []string{"belongs to no rail"}},
+	} {
+		r := kindtest.Bandwidth(c.rig, c.gbps)
+		if c.change != nil {
+			c.change(&r)
+		}
+		kindtest.Want(t, c.name, judgeWriteBandwidth(kindtest.BwCell, r), c.want, c.words...)
+	}
+}
+
+// The evidence carries the numbers and the band that they were compared with.
+func TestWriteBandwidthEvidence(t *testing.T) {
+	v := judgeWriteBandwidth(kindtest.BwCell, kindtest.Bandwidth(kindtest.TutorialSpark(), 92.5))
+	e, ok := kindtest.Evidence(v, "rail 2 (rocep1s0f1) bandwidth")
+	if !ok || e.Unit != "Gb/s" || e.Expected == nil || math.Abs(*e.Expected.Min-87.97) > 0.01 || e.Expected.From == "" {
+		t.Errorf("%+v", e)
+	}
+	e, ok = kindtest.Evidence(v, "rail 1 (rocep1s0f0) bytes sent by spark-02")
+	if !ok || e.Value != int64(kindtest.Wire(1024)) || e.Unit != "bytes" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Whatever one thing is taken away from a good result, it is no PASS any more.
+func TestNoPassWithAHole(t *testing.T) {
+	for _, rig := range []steps.Rig{kindtest.Spark(), kindtest.Virtual()} {
+		if v := judgeWriteBandwidth(kindtest.BwCell, kindtest.Bandwidth(rig, 92)); v.Grade != steps.Pass {
+			t.Fatalf("without a hole: %s: %s", v.Grade, v.Reason)
+		}
+		n := len(kindtest.Bandwidth(rig, 92).Stages)
+		for i := range n {
+			for hole, make := range map[string]func(*steps.Stage){
+				"client not run":     func(s *steps.Stage) { s.Outputs[1].Ran = false },
+				"server not run":     func(s *steps.Stage) { s.Outputs[0].Ran = false },
+				"client failed":      func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 },
+				"server failed":      func(s *steps.Stage) { s.Outputs[0].Exit.Code = 1 },
+				"client timed out":   func(s *steps.Stage) { s.Outputs[1].Exit.Why = runner.TimedOut },
+				"server cancelled":   func(s *steps.Stage) { s.Outputs[0].Exit.Why = runner.Cancelled },
+				"no value":           func(s *steps.Stage) { s.Outputs[1].Value = nil },
+				"parse error":        func(s *steps.Stage) { s.Outputs[1].ParseErr = "x" },
+				"no bytes":           func(s *steps.Stage) { s.Bytes = nil },
+				"stage error":        func(s *steps.Stage) { s.Err = "x" },
+				"tx unknown":         func(s *steps.Stage) { kindtest.Counter(s, steps.Here, rig.Pairs[s.Pair].Rails[0]).Known = false },
+				"rx unknown":         func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, rig.Pairs[s.Pair].Rails[1]).Known = false },
+				"other rail unknown": func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, (rig.Pairs[s.Pair].Rails[1]+1)%2).Known = false },
+			} {
+				r := kindtest.Bandwidth(rig, 92)
+				make(&r.Stages[i])
+				if v := judgeWriteBandwidth(kindtest.BwCell, r); v.Grade == steps.Pass || v.Grade == steps.Warn {
+					t.Errorf("rail %d, %s: %s: %s", i+1, hole, v.Grade, v.Reason)
+				}
+			}
+		}
+	}
+}
+
+func TestWriteLatency(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		rig     steps.Rig
+		typical float64
+		want    steps.Grade
+		words   []string
+	}{
+		{"as it should be", kindtest.Spark(), 1.96, steps.Pass, []string{"1.96 us on each of the 4 rails", "2.5 us"}},
+		{"slow", kindtest.Spark(), 5, steps.Warn, []string{"5 us typical"}},
+		{"far too slow", kindtest.Spark(), 60, steps.Fail, []string{"60 us typical"}},
+		{"impossibly fast", kindtest.Spark(), 0.01, steps.Inconclusive, []string{"less than a cable"}},
+		{"nothing", kindtest.Spark(), 0, steps.Inconclusive, []string{"no typical latency"}},
+		{"soft-RoCE", kindtest.Virtual(), 860, steps.Pass, []string{"no band"}},
+	} {
+		kindtest.Want(t, c.name, judgeWriteLatency(kindtest.LatCell, kindtest.Latency(c.rig, c.typical, 2.6)), c.want, c.words...)
+	}
+	r := kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
+	r.Stages[2].Outputs[0].Exit.Code = 1
+	kindtest.Want(t, "a server that failed", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive, "Rail 3", "server on spark-01")
+	r = kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
+	r.Stages[0].Outputs[1].Value, r.Stages[0].Outputs[1].ParseErr = nil, errors.New("x").Error()
+	kindtest.Want(t, "unreadable", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive)
+}

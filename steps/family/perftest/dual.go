@@ -1,0 +1,368 @@
+package perftest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// A dualTest is one ib_write_bw of the cell dual-link: alone, or beside another.
+type dualTest struct {
+	Name string // "first alone", "second beside first"
+	Exit int
+	parse.Bandwidth
+	Err string
+}
+
+var dualHeading = regexp.MustCompile(`(?m)^== (.*): exit (\d+)\n`)
+
+// parseDual reads the outputs of several tests, each under a line "== NAME: exit N".
+func parseDual(text string) ([]dualTest, error) {
+	var tests []dualTest
+	at := dualHeading.FindAllStringSubmatchIndex(text, -1)
+	for i, m := range at {
+		end := len(text)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		t := dualTest{Name: text[m[2]:m[3]]}
+		t.Exit, _ = strconv.Atoi(text[m[4]:m[5]]) // digits, as the pattern says
+		body := text[m[1]:end]
+		var err error
+		if t.Bandwidth, err = parse.PerftestBandwidth(body); err != nil {
+			t.Err = err.Error()
+			if said := parse.PerftestErrors(body); len(said) > 0 {
+				t.Err = said[0]
+			}
+		}
+		tests = append(tests, t)
+	}
+	if tests == nil {
+		return nil, parse.ErrNoResult
+	}
+	return tests, nil
+}
+
+// A couple is two pairs of rails that are tried together.
+type couple struct {
+	first, second steps.Pair
+	names         [2]string // of the rails, in the tests' names
+	numbers       [2]int    // of the rails, counted from 1
+}
+
+// planDual refuses to test over rails that are down: the servers would wait for
+// clients that never come.
+func planDual(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	rt := wire.Route{}
+	for i, pair := range rig.Pairs {
+		if half, ok := rig.AcrossHalves(); i < 2 || ok && pair == half {
+			rt.Add(rig, i)
+		}
+	}
+	var rep kind.Report
+	rt.CheckPorts(rig, &rep)
+	var said []string
+	for _, f := range rep.Findings {
+		said = append(said, f.Text)
+	}
+	p.Refuse = strings.Join(said, ", and ")
+	return p
+}
+
+// judgeDual holds two rails together against each of them alone: what they add
+// up to depends on whether they share a PCIe link, which the rail map knows.
+func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	tests, ok := dualTests(r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	couples := []couple{{r.Rig.Pairs[0], r.Rig.Pairs[1], [2]string{"first", "second"}, [2]int{1, 2}}}
+	if half, ok := r.Rig.AcrossHalves(); ok {
+		couples = append(couples, couple{r.Rig.Pairs[0], half, [2]string{"first", "half"}, [2]int{1, number(r.Rig, half)}})
+	}
+	table := steps.Table{
+		Title:   "Two rails at once",
+		Columns: []steps.Column{{Name: "rails"}, {Name: "alone Gb/s", Number: true}, {Name: "together Gb/s", Number: true}, {Name: "sum Gb/s", Number: true}, {Name: "expected Gb/s", Number: true}},
+	}
+	var texts []string
+	predicted := map[steps.Pair]float64{}
+	for _, t := range tests {
+		pair, known := r.Rig.Pairs[0], true
+		switch strings.Fields(t.Name)[0] {
+		case "second":
+			pair = r.Rig.Pairs[1]
+		case "half":
+			pair, known = r.Rig.AcrossHalves()
+		}
+		if known {
+			predicted[pair] += wire.Predict(t.Rows[0], theory.AgreedMTU(r.Rig, pair, t.MTU))
+		}
+	}
+	for _, cp := range couples {
+		text, row := judgeCouple(r, cp, tests, &rep)
+		texts = append(texts, text)
+		table.Rows = append(table.Rows, row)
+	}
+	judgeDualBytes(r, predicted, &rep)
+	v := rep.Verdict(texts...)
+	v.Tables = []steps.Table{table}
+	return v
+}
+
+func number(rig steps.Rig, p steps.Pair) int {
+	for i, other := range rig.Pairs {
+		if other == p {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// dualTests checks everything that has to be right before a number means anything.
+func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok bool) {
+	if len(r.Rig.Pairs) < 2 {
+		rep.Add(steps.Inconclusive, "there are not two rails that lead from node to node")
+		return nil, false
+	}
+	s := r.Stages[0]
+	if s.Err != "" {
+		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+	}
+	var client *steps.Output
+	for _, o := range s.Outputs {
+		if o.Role == "client" {
+			client = &o
+		}
+	}
+	if client == nil {
+		if s.Err == "" {
+			rep.Add(steps.Inconclusive, "the clients did not run")
+		}
+		return nil, false
+	}
+	if f, bad := kind.Trouble(r.Rig, *client); bad {
+		rep.Add(f.Grade, "%s; crossed rails and a wrong GID hang like this, without a word", f.Text)
+		return nil, false
+	}
+	all, read := kind.Value[[]dualTest](r, *client, rep)
+	if !read {
+		return nil, false
+	}
+	want := []string{"first alone", "second alone", "first beside second", "second beside first"}
+	if _, across := r.Rig.AcrossHalves(); across {
+		want = append(want, "half alone", "first beside half", "half beside first")
+	}
+	tests, ok = map[string]dualTest{}, true
+	for _, t := range all {
+		tests[t.Name] = t
+	}
+	unread := map[string][]string{} // tests by what is wrong with their output
+	for _, name := range want {
+		t, ran := tests[name]
+		switch {
+		case !ran:
+			rep.Add(steps.Inconclusive, "the test %q is missing", name)
+		case t.Exit != 0:
+			rep.Add(steps.Fail, "the test %q ended with exit %d: %s", name, t.Exit, kind.OrUnknown(t.Err))
+		case len(t.Rows) == 0:
+			unread[kind.OrUnknown(t.Err)] = append(unread[kind.OrUnknown(t.Err)], strconv.Quote(name))
+		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
+			rep.Add(steps.Inconclusive, "the test %q reports %g Gb/s", name, t.Rows[0].AverageGbps)
+		default:
+			continue
+		}
+		ok = false
+	}
+	for _, why := range slices.Sorted(maps.Keys(unread)) {
+		rep.Add(steps.Inconclusive, "no result that can be read came from the test %s: %s", kind.And(unread[why]), why)
+	}
+	return tests, ok && s.Err == "" && client.Exit.OK()
+}
+
+// judgeCouple compares the sum of two rails with what both can carry together.
+func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind.Report) (text string, row []string) {
+	a, b := cp.names[0], cp.names[1]
+	rate := func(name string) float64 { return tests[name].Rows[0].AverageGbps }
+	alone := [2]float64{rate(a + " alone"), rate(b + " alone")}
+	with := [2]float64{rate(a + " beside " + b), rate(b + " beside " + a)}
+	sum := with[0] + with[1]
+	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
+	expected, limit, from := coupleBand(r.Rig, cp, [2]int{tests[a+" alone"].MTU, tests[b+" alone"].MTU})
+	e := &steps.Expected{From: from}
+	if expected > 0 {
+		e.Min, e.Max = new(kind.Round(theory.PassShare*expected)), new(kind.Round(theory.OverLimit*limit))
+	}
+	for i := range cp.numbers {
+		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), kind.Round(alone[i]), "Gb/s", nil)
+		rep.Show(fmt.Sprintf("%s, rail %d together", name, cp.numbers[i]), kind.Round(with[i]), "Gb/s", nil)
+	}
+	rep.Show(name+" together", kind.Round(sum), "Gb/s", e)
+	row = []string{
+		fmt.Sprintf("%d and %d", cp.numbers[0], cp.numbers[1]), fmt.Sprintf("%.1f, %.1f", alone[0], alone[1]),
+		fmt.Sprintf("%.1f, %.1f", with[0], with[1]), fmt.Sprintf("%.1f", sum), "no band",
+	}
+	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, kind.Gbps(sum), alone[0], alone[1])
+	if expected == 0 {
+		rep.Add(steps.Pass, "There is no band to judge by: %s", from)
+		return text, row
+	}
+	row[4] = fmt.Sprintf("%.1f", expected)
+	switch share := sum / expected; {
+	case sum > theory.OverLimit*limit:
+		rep.Add(steps.Inconclusive, "%s carry %s together, more than the %.1f that the hardware can: did they run at the same time?", name, kind.Gbps(sum), limit)
+	case share < theory.WarnShare:
+		rep.Add(steps.Fail, "%s carry %s together, of %.1f (%s): %s", name, kind.Gbps(sum), expected, from, cp.cause(r, alone, with))
+	case share < theory.PassShare:
+		rep.Add(steps.Warn, "%s carry %s together, of %.1f (%s): %s", name, kind.Gbps(sum), expected, from, cp.cause(r, alone, with))
+	}
+	return text + ": " + from, row
+}
+
+// cause looks for what ends two rails early: a rail that is slow alone, or what
+// else shows on either.
+func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
+	var said string
+	for i, pair := range []steps.Pair{cp.first, cp.second} {
+		m := kind.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
+		mtu := theory.AgreedMTU(r.Rig, pair, 0)
+		said = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, wire.LikelyCause(r, r.Stages[0], m, with[i], mtu))
+		if !strings.Contains(said, "no cause shows") {
+			return said
+		}
+		if b := theory.BandOf(r.Rig, pair, mtu); b.Expected > 0 && alone[i] < theory.WarnShare*b.Expected {
+			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No, m.Dev, kind.Gbps(alone[i]), b.Expected)
+		}
+	}
+	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)"
+}
+
+// coupleBand is what two rails can carry at once, Gb/s of payload: the sum of both,
+// unless they share a PCIe link or a cable.
+func coupleBand(rig steps.Rig, cp couple, reported [2]int) (expected, limit float64, from string) {
+	first, second := theory.AgreedMTU(rig, cp.first, reported[0]), theory.AgreedMTU(rig, cp.second, reported[1])
+	expected, _, from = coupleAt(rig, cp, min(first, second))
+	// Of two rails with different MTUs the larger one's packets have less overhead.
+	_, limit, _ = coupleAt(rig, cp, max(first, second))
+	return expected, limit, from
+}
+
+func coupleAt(rig steps.Rig, cp couple, mtu int) (expected, limit float64, from string) {
+	a, b := theory.BandOf(rig, cp.first, mtu), theory.BandOf(rig, cp.second, mtu)
+	if a.Expected == 0 || b.Expected == 0 {
+		return 0, 0, a.None + map[bool]string{true: b.None}[a.None == ""]
+	}
+	expected, limit = a.Expected+b.Expected, a.Limit+b.Limit
+	from = "each is behind a PCIe link of its own"
+	payload := float64(mtu)
+	for _, e := range steps.Ends {
+		x, y := rig.Rail(cp.first, e), rig.Rail(cp.second, e)
+		if half := x.PCI.Half(); half != "" && half == y.PCI.Half() {
+			pcie, _ := probe.MaxCeiling(x)
+			if pcie == 0 {
+				pcie, _ = probe.Ceiling(x)
+			}
+			if pcie *= payload / (payload + theory.RoCEHeaders); pcie > 0 && pcie < expected {
+				expected, limit = pcie, min(limit, pcie)
+				from = fmt.Sprintf("both are behind one %s, whatever their cables", probe.Slot(x.PCI.GTps, x.PCI.Width))
+			}
+		}
+		if x.PhysPort >= 0 && x.PhysPort == y.PhysPort {
+			cable := x.RateGbps * payload / (payload + theory.CableHeaders)
+			limit = min(limit, cable)
+			if cable < expected {
+				expected, from = cable, fmt.Sprintf("each is behind a PCIe link of its own, and both share one cable of %g Gb/s", x.RateGbps)
+			}
+		}
+	}
+	return expected, limit, from
+}
+
+// judgeDualBytes compares each rail's bytes over all tests with what they add up to.
+func judgeDualBytes(r steps.Result, predicted map[steps.Pair]float64, rep *kind.Report) {
+	s := r.Stages[0]
+	if len(s.Bytes) == 0 {
+		rep.Add(steps.Inconclusive, "the bytes were not counted, so nothing shows which rails carried them")
+		return
+	}
+	for _, e := range steps.Ends {
+		var blind, more []string
+		why := "no error counter grew, so perhaps other traffic"
+		node := r.Rig.NameOf(e)
+		for _, b := range s.Bytes {
+			if b.End != e {
+				continue
+			}
+			own := float64(b.Tx)
+			if e == steps.Peer {
+				own = float64(b.Rx)
+			}
+			want := 0.0
+			for p, bytes := range predicted {
+				if p.Rails[e] == b.Rail {
+					want += bytes
+				}
+			}
+			for _, name := range wire.FlapCounters {
+				if b.Errors[name] > 0 && want > 0 {
+					rep.Add(steps.Fail, "the link of %s on %s went down during the test (%s)", b.Dev, node, name)
+				}
+			}
+			most := wire.MoreBytes
+			netdev := strings.HasPrefix(b.Source, "netdev")
+			if netdev {
+				most = wire.MoreNetdevBytes
+			}
+			if want > 0 && b.Known && (!netdev || r.Rig.Nodes[e].Rails[b.Rail].PCI.Addr == "") {
+				rep.Show(fmt.Sprintf("bytes of %s on %s", b.Dev, node), int64(own), "bytes", &steps.Expected{
+					Min: new(float64(int64(wire.LessBytes * want))), Max: new(float64(int64(most * want))), From: "all tests of this rail together",
+				})
+			}
+			switch {
+			case want == 0:
+				if n := max(float64(b.Tx), float64(b.Rx)); b.Known && n > wire.OtherRails*sumOf(predicted) {
+					rep.Add(steps.Fail, "%s on %s moved %s, and no test was for it", b.Dev, node, kind.Size(n))
+				}
+			case !b.Known:
+				rep.Add(steps.Inconclusive, "the bytes of %s on %s are unknown (%s)", b.Dev, node, kind.OrUnknown(b.Why))
+			case netdev && r.Rig.Nodes[e].Rails[b.Rail].PCI.Addr != "":
+				blind = append(blind, b.Dev)
+			case own < wire.LessBytes*want:
+				rep.Add(steps.Inconclusive, "%s on %s counted only %s of the %s predicted: a counter that began again at zero, or another rail carried it", b.Dev, node, kind.Size(own), kind.Size(want))
+			case own > most*want:
+				more = append(more, fmt.Sprintf("%s %.1f %%", b.Dev, 100*(own/want-1)))
+				for p := range predicted {
+					if g := wire.GrownErrors(s, kind.Measurement{Pair: p}); g != "" && p.Rails[e] == b.Rail {
+						why = "packets were sent again: " + g
+					}
+				}
+			}
+		}
+		if blind != nil {
+			rep.Add(steps.Inconclusive, "%s on %s: no port counters, and RDMA is not in an interface's bytes, so nothing shows which rail carried it", kind.And(blind), node)
+		}
+		if more != nil {
+			rep.Add(steps.Warn, "on %s more bytes moved than predicted: %s (%s)", node, kind.And(more), why)
+		}
+	}
+}
+
+func sumOf(m map[steps.Pair]float64) (sum float64) {
+	for _, v := range m {
+		sum += v
+	}
+	return sum
+}

@@ -1,0 +1,109 @@
+package perftest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+var dualCell = steps.Cell{ID: "dual-link", Counters: true, Judge: "dual-link"}
+
+func TestDual(t *testing.T) {
+	v := judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual))
+	kindtest.Want(t, "healthy", v, steps.Pass, "rails 1 and 2 together 105.4 Gb/s", "behind one PCIe Gen5 x4", "rails 1 and 3 together 185.0 Gb/s", "PCIe link of its own")
+	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 2 {
+		t.Errorf("tables: %+v", v.Tables)
+	}
+	two := kindtest.Healthy()
+	for _, name := range []string{"half alone", "first beside half", "half beside first"} {
+		delete(two, name)
+	}
+	kindtest.Want(t, "a half missing", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), two, parseDual)), steps.Inconclusive, `"half alone" is missing`)
+	kindtest.Want(t, "no half at all", judgeDual(dualCell, kindtest.Dual(kindtest.TutorialSpark(), two, parseDual)), steps.Pass, "rails 1 and 2")
+
+	slow := kindtest.Healthy()
+	slow["half beside first"] = 30
+	kindtest.Want(t, "a slow half", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), slow, parseDual)), steps.Fail, "rails 1 and 3 carry 122.5 Gb/s together, of 185.")
+	apart := kindtest.Healthy()
+	apart["first beside second"], apart["second beside first"] = 92.6, 92.6
+	kindtest.Want(t, "more than one link can carry", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), apart, parseDual)), steps.Inconclusive, "more than the", "at the same time")
+
+	wrong := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	kindtest.Counter(&wrong.Stages[0], steps.Here, 3).Tx = 10 * kindtest.Wire(1024)
+	kindtest.Want(t, "another rail's bytes", judgeDual(dualCell, wrong), steps.Fail, "roceP2p1s0f1 on spark-02 moved")
+	lost := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	kindtest.Counter(&lost.Stages[0], steps.Peer, 1).Rx /= 2
+	kindtest.Want(t, "missing bytes", judgeDual(dualCell, lost), steps.Inconclusive, "rocep1s0f1 on spark-01 counted only")
+	blind := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	kindtest.Counter(&blind.Stages[0], steps.Here, 0).Known = false
+	kindtest.Want(t, "uncounted", judgeDual(dualCell, blind), steps.Inconclusive, "unknown")
+	flap := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	kindtest.Counter(&flap.Stages[0], steps.Here, 1).Errors["link_downed"] = 1
+	kindtest.Want(t, "a flap", judgeDual(dualCell, flap), steps.Fail, "went down during the test")
+
+	again := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	for i := range 4 {
+		b := kindtest.Counter(&again.Stages[0], steps.Here, i)
+		b.Tx, b.Errors["packet_seq_err"] = b.Tx*105/100, 7
+	}
+	kindtest.Want(t, "sent again", judgeDual(dualCell, again), steps.Warn, "on spark-02 more bytes", "rocep1s0f0 5.0 %", "sent again: packet_seq_err +7")
+	portless := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	for i := range 4 {
+		kindtest.Counter(&portless.Stages[0], steps.Here, i).Source = "netdev bytes"
+	}
+	kindtest.Want(t, "no port counters", judgeDual(dualCell, portless), steps.Inconclusive, "and roceP2p1s0f0 on spark-02: no port counters")
+	degraded := kindtest.Healthy()
+	for name := range degraded {
+		degraded[name] = 13
+	}
+	kindtest.Want(t, "degraded", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), degraded, parseDual)), steps.Fail, "rails 1 and 2 carry 26.0 Gb/s", "degraded", "power")
+	one := kindtest.Healthy()
+	one["first alone"], one["first beside half"] = 60, 60
+	kindtest.Want(t, "a slow rail", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), one, parseDual)), steps.Warn, "rail 1 (rocep1s0f0) carries only 60.0 Gb/s alone")
+
+	cut := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	for i := range 2 {
+		unread := &cut.Stages[0].Outputs[1].Value.([]dualTest)[i]
+		unread.Rows, unread.Err = nil, "a row is cut"
+	}
+	kindtest.Want(t, "cut rows", judgeDual(dualCell, cut), steps.Inconclusive, `the test "first alone" and "second alone": a row is cut`)
+
+	failed := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	o := &failed.Stages[0].Outputs[1]
+	tests := o.Value.([]dualTest)
+	i := slices.IndexFunc(tests, func(t dualTest) bool { return t.Name == "second alone" })
+	tests[i].Exit, tests[i].Rows, tests[i].Err = 1, nil, "Failed to modify QP"
+	kindtest.Want(t, "one failed", judgeDual(dualCell, failed), steps.Fail, "second alone", "Failed to modify QP")
+	hung := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	hung.Stages[0].Outputs[1].Exit.Why = 1
+	kindtest.Want(t, "hung", judgeDual(dualCell, hung), steps.Inconclusive, "timed out")
+}
+
+// Servers over rails that are down would wait for clients that never come.
+func TestPlanOfDual(t *testing.T) {
+	plain, pulled, off := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())
+	for e := range pulled.Nodes {
+		for _, i := range []int{0, 2} {
+			r := &pulled.Nodes[e].Rails[i]
+			r.State, r.Netdev.Carrier = "DOWN", false
+		}
+	}
+	off.Nodes[steps.Peer].Rails[1].State, off.Nodes[steps.Peer].Rails[1].Netdev.Up = "DOWN", false
+	for _, c := range []struct {
+		name    string
+		rig     steps.Rig
+		refused string
+	}{
+		{"as it should be", plain, ""},
+		{"a pulled cable", pulled, "roceP2p1s0f0 on spark-01 is DOWN: check its cable"},
+		{"switched off", off, "rocep1s0f1 on spark-01 is DOWN: its interface enp1s0f1np1 is switched off"},
+	} {
+		p := planDual(c.rig, nil)
+		if (p.Refuse == "") != (c.refused == "") || !strings.Contains(p.Refuse, c.refused) {
+			t.Errorf("%s: refused %q, want %q", c.name, p.Refuse, c.refused)
+		}
+	}
+}

@@ -1,0 +1,468 @@
+package summary
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// notRun stands where a cell has no figure in this session.
+const notRun = "not run"
+
+// A reading is one figure of this session, and the cell that it comes from. It is
+// what the cell's judge put on record, so it was looked at already.
+type reading struct {
+	name    string // of what was measured: "RDMA write, rail 1"
+	cell    string
+	grade   steps.Grade // NotRun where the cell didn't run
+	value   float64
+	has     bool
+	ceiling float64 // of the PCIe links that it used, in Gb/s; 0 where unknown
+	link    float64 // rate of the ports that it used, in Gb/s; 0 where unknown
+	// first is set for the reading that stands beside the documents' figure of its
+	// cell; again for those of further rails, which say the same.
+	first, again bool
+}
+
+// good says that a figure counts: advice and times are made of these alone.
+func (r reading) good() bool { return r.has && (r.grade == steps.Pass || r.grade == steps.Warn) }
+
+// text is the figure as a table shows it: marked where it doesn't count.
+func (r reading) text(figure string) string {
+	switch {
+	case r.grade == steps.NotRun:
+		return notRun
+	case r.grade == steps.Skipped:
+		return "skipped"
+	case !r.has:
+		return "no figure"
+	case r.grade == steps.Fail:
+		return "✗ " + figure
+	case r.grade == steps.Inconclusive:
+		return "? " + figure
+	}
+	return figure
+}
+
+// source names the cell and its verdict.
+func (r reading) source() string {
+	if r.grade == steps.NotRun {
+		return r.cell
+	}
+	return r.grade.String() + " " + r.cell
+}
+
+// A recap is the session as the summary sees it.
+type recap struct {
+	steps.History
+	rates   []reading // in the order of the tutorial
+	median  []tail
+	kvSizes []float64 // GB
+}
+
+// A tail is a reading in microseconds with its tail.
+type tail struct {
+	reading
+	p95, p99 float64 // 0 where it was not measured
+}
+
+// summarize is the cell "summary": what this session measured, beside what the
+// documents say and what the hardware can do. It reports and does not judge: each
+// figure has the verdict of its own cell beside it.
+func summarize(h steps.History) steps.Verdict {
+	if len(h.Outcomes) == 0 {
+		return kind.Inconclusive("Nothing ran in this session yet: run some cells first, for example ib-write-bw and tcp-single.")
+	}
+	r := recap{History: h}
+	var rep kind.Report
+	r.readRates()
+	r.readLatencies()
+	r.kvSizes = kvSizes(h.Params["KV_CACHE_GB"], &rep)
+	counts := r.count(&rep)
+	r.show(&rep)
+	measured := slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) || slices.ContainsFunc(r.median, func(x tail) bool { return x.has })
+	if !measured {
+		rep.Add(steps.Inconclusive, "nothing was measured yet: run ib-write-bw, tcp-single or a NIXL cell first. %s", counts)
+	}
+	v := rep.Verdict(counts, r.fastest(), r.worst())
+	if !measured {
+		return v
+	}
+	v.Tables = append(v.Tables, r.throughputTable(), r.kvTable(), r.latencyTable())
+	if t, ok := r.matrixTable(); ok {
+		v.Tables = append(v.Tables, t)
+	}
+	v.Tables = append(v.Tables, r.adviceTable(), r.bondTable(), r.documentsTable())
+	v.Charts = r.charts()
+	return v
+}
+
+// outcome finds what a cell came to.
+func (r recap) outcome(id string) (steps.Outcome, bool) {
+	i := slices.IndexFunc(r.Outcomes, func(o steps.Outcome) bool { return o.Cell.ID == id })
+	if i < 0 {
+		return steps.Outcome{}, false
+	}
+	return r.Outcomes[i], true
+}
+
+// recorded reads a piece of evidence by its name.
+func recorded(v steps.Verdict, name string) (float64, bool) {
+	for _, e := range v.Evidence {
+		if e.Name != name {
+			continue
+		}
+		switch x := e.Value.(type) {
+		case float64:
+			return x, x > 0
+		case int:
+			return float64(x), x > 0
+		}
+	}
+	return 0, false
+}
+
+// railEvidence matches the names that a cell per rail gives: "rail 1 (rocep1s0f0)
+// bandwidth".
+var railEvidence = regexp.MustCompile(`^rail (\d{1,3}) \(\S+\) (.+)$`)
+
+// perRailNumbers reads one piece of evidence of each rail, by the rail's number.
+func perRailNumbers(v steps.Verdict, name string) map[int]float64 {
+	found := map[int]float64{}
+	for _, e := range v.Evidence {
+		m := railEvidence.FindStringSubmatch(e.Name)
+		if m == nil || m[2] != name {
+			continue
+		}
+		no, _ := strconv.Atoi(m[1]) // digits, as the pattern says
+		if x, ok := e.Value.(float64); ok && x > 0 {
+			found[no] = x
+		}
+	}
+	return found
+}
+
+// One figure a cell: what it is called, and the evidence that holds it.
+var wholeCells = []struct{ cell, name, evidence string }{
+	{"nixl-transfer", "NIXL Python, one rail", "read throughput"},
+	{"nixl-transfer-dual", "NIXL Python, two rails", "read throughput"},
+	{"nixl-transfer-gpu", "NIXL Python, GPU memory", "read throughput"},
+	{"nixl-single-dram", "nixlbench, one rail", "peak throughput"},
+	{"nixl-dual-dram", "nixlbench, two rails", "peak throughput"},
+	{"nixl-mt", "nixlbench, two rails, threads", "peak throughput"},
+	{"nixl-halves-dram", "nixlbench, both PCIe halves", "peak throughput"},
+	{"nixl-single-vram", "nixlbench GPU, one rail", "peak throughput"},
+	{"nixl-dual-vram", "nixlbench GPU, two rails", "peak throughput"},
+}
+
+// matrixCells are those of wholeCells that nixlbench's table is made of.
+var matrixCells = []string{"nixl-single-dram", "nixl-dual-dram", "nixl-mt", "nixl-halves-dram", "nixl-single-vram", "nixl-dual-vram"}
+
+func (r *recap) readRates() {
+	for _, c := range []struct{ cell, name string }{{"tcp-single", "TCP, 1 stream"}, {"tcp-parallel", "TCP, several streams"}} {
+		x := reading{name: c.name, cell: c.cell, first: true}
+		if o, ok := r.outcome(c.cell); ok {
+			x.grade = o.Verdict.Grade
+			x.value, x.has = recorded(o.Verdict, "TCP rate")
+			if n, ok := recorded(o.Verdict, "TCP streams"); ok && n > 1 {
+				x.name = fmt.Sprintf("TCP, %g streams", n)
+			}
+			if p, ok := o.Result.Rig.Path(); ok {
+				x.name += overWhat(o.Result.Rig, p)
+				x.link, x.ceiling = reach(o.Result.Rig, p.Rails)
+			}
+		}
+		r.rates = append(r.rates, x)
+	}
+	r.readRails()
+	r.readCouples()
+	for _, c := range wholeCells {
+		x := reading{name: c.name, cell: c.cell, first: true}
+		if o, ok := r.outcome(c.cell); ok {
+			x.grade = o.Verdict.Grade
+			x.value, x.has = recorded(o.Verdict, c.evidence)
+			x.link, x.ceiling = reach(o.Result.Rig, railsOf(o))
+		}
+		r.rates = append(r.rates, x)
+	}
+}
+
+// readRails reads the write bandwidth of each rail.
+func (r *recap) readRails() {
+	o, ran := r.outcome("ib-write-bw")
+	found := perRailNumbers(o.Verdict, "bandwidth")
+	if len(found) == 0 {
+		r.rates = append(r.rates, reading{name: "RDMA write, each rail", cell: "ib-write-bw", grade: o.Verdict.Grade, first: true})
+		return
+	}
+	for i, no := range slices.Sorted(maps.Keys(found)) {
+		x := reading{name: fmt.Sprintf("RDMA write, rail %d", no), cell: "ib-write-bw", value: found[no], has: ran, grade: o.Verdict.Grade, first: i == 0, again: i > 0}
+		if o.Result.Rig.HasPair(no - 1) {
+			p := o.Result.Rig.Pairs[no-1]
+			x.link, x.ceiling = reach(o.Result.Rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}})
+		}
+		r.rates = append(r.rates, x)
+	}
+}
+
+// coupleEvidence matches what dual-link gives of two rails at once.
+var coupleEvidence = regexp.MustCompile(`^rails (\d{1,3}) and (\d{1,3}) together$`)
+
+// readCouples reads what two rails reached at once.
+func (r *recap) readCouples() {
+	o, _ := r.outcome("dual-link")
+	before := len(r.rates)
+	for _, e := range o.Verdict.Evidence {
+		m := coupleEvidence.FindStringSubmatch(e.Name)
+		v, ok := e.Value.(float64)
+		if m == nil || !ok || v <= 0 {
+			continue
+		}
+		x := reading{name: fmt.Sprintf("RDMA write, rails %s and %s", m[1], m[2]), cell: "dual-link", value: v, has: true, grade: o.Verdict.Grade, first: len(r.rates) == before}
+		var rails [2][]int
+		for _, text := range m[1:] {
+			no, _ := strconv.Atoi(text) // digits, as the pattern says
+			if o.Result.Rig.HasPair(no - 1) {
+				for _, e := range steps.Ends {
+					rails[e] = append(rails[e], o.Result.Rig.Pairs[no-1].Rails[e])
+				}
+			}
+		}
+		x.link, x.ceiling = reach(o.Result.Rig, rails)
+		r.rates = append(r.rates, x)
+	}
+	if len(r.rates) == before {
+		r.rates = append(r.rates, reading{name: "RDMA write, two rails", cell: "dual-link", grade: o.Verdict.Grade, first: true})
+	}
+}
+
+// overWhat tells which way TCP took.
+func overWhat(rig steps.Rig, p steps.Path) string {
+	if p.Bonded[0] || p.Bonded[1] {
+		return ", bond"
+	}
+	for i, pair := range rig.Pairs {
+		if len(p.Rails[0]) == 1 && pair.Rails[steps.Here] == p.Rails[0][0] {
+			return fmt.Sprintf(", rail %d", i+1)
+		}
+	}
+	return ""
+}
+
+// railsOf are the rails whose variables a cell's scripts read, by end.
+func railsOf(o steps.Outcome) (rails [2][]int) {
+	if rt, ok := wire.RouteOf(o.Cell, o.Result, steps.Stage{}); ok {
+		for _, p := range rt.Pairs {
+			for _, e := range steps.Ends {
+				rails[e] = append(rails[e], p.Rails[e])
+			}
+		}
+	}
+	return rails
+}
+
+// reach is what the ports and the PCIe links behind some rails carry together, in
+// Gb/s: two rails on one cable or behind one PCIe link share it. The lesser end
+// counts, and 0 is unknown.
+func reach(rig steps.Rig, rails [2][]int) (link, pcie float64) {
+	for n, e := range steps.Ends {
+		ports, halves := map[string]float64{}, map[string]float64{}
+		for _, i := range rails[e] {
+			if i < 0 || i >= len(rig.Nodes[e].Rails) {
+				return 0, 0
+			}
+			rail := rig.Nodes[e].Rails[i]
+			port := fmt.Sprint("port ", rail.PhysPort)
+			if rail.PhysPort < 0 {
+				port = rail.Dev
+			}
+			if rail.PCI.Addr != "" || rail.Layer == "InfiniBand" {
+				ports[port] = rail.RateGbps
+			}
+			if c, _ := probe.Ceiling(rail); c > 0 {
+				halves[rail.PCI.Half()] = c
+			}
+		}
+		l, p := 0.0, 0.0
+		for _, v := range ports {
+			l += v
+		}
+		for _, v := range halves {
+			p += v
+		}
+		if n == 0 || l < link {
+			link = l
+		}
+		if n == 0 || p < pcie {
+			pcie = p
+		}
+	}
+	return link, pcie
+}
+
+func (r *recap) readLatencies() {
+	r.readPings()
+	for _, c := range []struct{ cell, name, median string }{
+		{"ib-write-lat", "RDMA write", "latency, typical"},
+		{"nixl-latency", "NIXL read, 4 KiB", "latency, median"},
+	} {
+		o, ran := r.outcome(c.cell)
+		found := perRailNumbers(o.Verdict, c.median)
+		p95, p99 := perRailNumbers(o.Verdict, "latency, 95 %"), perRailNumbers(o.Verdict, "latency, 99 %")
+		if len(found) == 0 {
+			r.median = append(r.median, tail{reading: reading{name: c.name, cell: c.cell, grade: o.Verdict.Grade, first: true}})
+		}
+		for i, no := range slices.Sorted(maps.Keys(found)) {
+			r.median = append(r.median, tail{reading{name: fmt.Sprintf("%s, rail %d", c.name, no), cell: c.cell, grade: o.Verdict.Grade, value: found[no], has: ran, first: i == 0}, p95[no], p99[no]})
+		}
+	}
+}
+
+// readPings takes the round trips of small packets, which ping averages.
+func (r *recap) readPings() {
+	o, ran := r.outcome("ping")
+	n := 0
+	for i, p := range o.Result.Rig.Pairs {
+		if !o.Result.Rig.HasPair(i) {
+			continue
+		}
+		ms, ok := recorded(o.Verdict, o.Result.Rig.Rail(p, steps.Here).Dev+" ping, round trip")
+		if !ok || !ran {
+			continue
+		}
+		r.median = append(r.median, tail{reading: reading{name: fmt.Sprintf("ping, rail %d", i+1), cell: "ping", grade: o.Verdict.Grade, value: 1000 * ms, has: true, first: n == 0}})
+		n++
+	}
+	if n == 0 {
+		r.median = append(r.median, tail{reading: reading{name: "ping", cell: "ping", grade: o.Verdict.Grade, first: true}})
+	}
+}
+
+// count puts how many cells came to which verdict on record.
+func (r recap) count(rep *kind.Report) string {
+	cells := map[steps.Grade][]string{}
+	for _, o := range r.Outcomes {
+		cells[o.Verdict.Grade] = append(cells[o.Verdict.Grade], o.Cell.ID)
+	}
+	var parts []string
+	for _, g := range []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped} {
+		if len(cells[g]) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", len(cells[g]), g))
+			rep.Show("cells "+g.String(), strings.Join(cells[g], " "), "", nil)
+		}
+	}
+	what := "cells"
+	if len(r.Outcomes) == 1 {
+		what = "cell"
+	}
+	return fmt.Sprintf("%d %s: %s", len(r.Outcomes), what, strings.Join(parts, ", "))
+}
+
+// show puts the figures that count on record.
+func (r recap) show(rep *kind.Report) {
+	for _, x := range r.rates {
+		if !x.good() {
+			continue
+		}
+		var e *steps.Expected
+		if most := x.most(); most > 0 {
+			e = &steps.Expected{Max: new(kind.Round(most)), From: "the link and the PCIe link behind it; " + x.source()}
+		}
+		rep.Show(x.name, kind.Round(x.value), "Gb/s", e)
+	}
+	for _, x := range r.median {
+		if x.good() {
+			rep.Show(x.name, kind.Round(x.value), "us", nil)
+		}
+	}
+}
+
+// most is the lesser of link and ceiling.
+func (r reading) most() float64 {
+	if r.ceiling == 0 {
+		return r.link
+	}
+	return theory.Lesser(r.link, r.ceiling)
+}
+
+// best is the fastest figure that counts, of those that a filter takes.
+func (r recap) best(take func(reading) bool) (best reading, ok bool) {
+	for _, x := range r.rates {
+		if x.good() && take(x) && x.value > best.value {
+			best, ok = x, true
+		}
+	}
+	return best, ok
+}
+
+func (r recap) fastest() string {
+	x, ok := r.best(func(reading) bool { return true })
+	if !ok {
+		return ""
+	}
+	text := fmt.Sprintf("The fastest is %s: %s", x.name, kind.Gbps(x.value))
+	if most := x.most(); most > 0 {
+		text += fmt.Sprintf(" of the %.0f that its link and PCIe carry", most)
+	}
+	return text
+}
+
+// worst names the cells with the worst verdict, where that is no PASS.
+func (r recap) worst() string {
+	grade := steps.Pass
+	for _, o := range r.Outcomes {
+		grade = grade.Worst(o.Verdict.Grade)
+	}
+	if grade == steps.Pass {
+		return ""
+	}
+	var ids []string
+	reason := ""
+	for _, o := range r.Outcomes {
+		if o.Verdict.Grade == grade {
+			if ids = append(ids, o.Cell.ID); reason == "" {
+				reason = o.Verdict.Reason
+			}
+		}
+	}
+	if len(ids) == 1 {
+		first, _, _ := strings.Cut(reason, ". ")
+		return fmt.Sprintf("The worst is %s with %s: %s", ids[0], grade, first)
+	}
+	return fmt.Sprintf("The worst are %s with %s", kind.And(ids), grade)
+}
+
+// The most sizes of a KV cache, and the largest: a table has only so many columns.
+const (
+	mostKVSizes   = 8
+	largestKVSize = 100_000
+)
+
+// kvSizes reads a list like "1,4,8,40".
+func kvSizes(list string, rep *kind.Report) (sizes []float64) {
+	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		gb, err := strconv.ParseFloat(word, 64)
+		switch {
+		case err != nil || !(gb > 0) || gb > largestKVSize:
+			rep.Add(steps.Warn, "KV_CACHE_GB has %q, which is no size in GB", word)
+		case len(sizes) == mostKVSizes:
+			rep.Add(steps.Warn, "KV_CACHE_GB has more than %d sizes: the others are left out", mostKVSizes)
+			return sizes
+		case !slices.Contains(sizes, gb):
+			sizes = append(sizes, gb)
+		}
+	}
+	if len(sizes) == 0 {
+		return []float64{1, 4, 8}
+	}
+	return sizes
+}

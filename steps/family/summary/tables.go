@@ -1,0 +1,534 @@
+package summary
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// The columns of each table stand in the order of their importance: a narrow
+// screen leaves the last ones out.
+
+func words(name string) steps.Column { return steps.Column{Name: name} }
+
+func figures(name string) steps.Column { return steps.Column{Name: name, Number: true} }
+
+// rateText writes a throughput for a column of them.
+func rateText(v float64) string {
+	switch {
+	case v <= 0:
+		return "–"
+	case v < 1:
+		return fmt.Sprintf("%.3f", v)
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+// limitText is a limit, which needs no decimals.
+func limitText(v float64) string {
+	if v <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func usText(v float64) string {
+	switch {
+	case v <= 0:
+		return "–"
+	case v < 100:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// documentText is a documented figure and where it comes from.
+func (d documented) text() string {
+	if d.value == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", d.value)
+}
+
+func (d documented) source() string {
+	var names []string
+	for _, n := range d.from {
+		names = append(names, documentNames[n])
+	}
+	return strings.Join(names, ", ")
+}
+
+// throughputTable has every approach, measured or not.
+func (r recap) throughputTable() steps.Table {
+	t := steps.Table{
+		Title: "Throughput",
+		Columns: []steps.Column{
+			words("test"), figures("Gb/s"), words("cell"), figures("tutorial Gb/s"), figures("PCIe Gb/s"), figures("link Gb/s"),
+		},
+		Note: "Payload, measured in this session. PCIe and link: what the rails that were used can carry at most, headers included. A figure marked ✗ or ? comes from a cell that did not pass, and counts for nothing below.",
+	}
+	for _, x := range r.rates {
+		d := documentedGbps[x.cell]
+		row := []string{x.name, x.text(rateText(x.value)), x.source(), "", limitText(x.ceiling), limitText(x.link)}
+		if x.grade == steps.NotRun {
+			row[4], row[5] = "", ""
+		}
+		if x.first {
+			row[3] = d.text()
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// documentsTable is what is the case where a document's figure is wrong, or says
+// too little.
+func (r recap) documentsTable() steps.Table {
+	t := steps.Table{Title: "The documents' figures", Columns: []steps.Column{words("test"), figures("tutorial"), words("in fact"), words("from")}}
+	add := func(x reading, d documented, unit string) {
+		if !x.first || d.fact == "" {
+			return
+		}
+		value := d.text()
+		if d.value > 0 {
+			value += " " + unit
+		}
+		t.Rows = append(t.Rows, []string{x.name, value, d.fact, d.source()})
+	}
+	for _, x := range r.rates {
+		add(x, documentedGbps[x.cell], "Gb/s")
+	}
+	for _, x := range r.median {
+		add(x.reading, documentedUS[x.cell], "us")
+	}
+	return t
+}
+
+// kvTable is how long a KV cache takes by each approach that was measured.
+func (r recap) kvTable() steps.Table {
+	t := steps.Table{Title: "Time to move a KV cache", Columns: []steps.Column{words("over"), figures("Gb/s")}}
+	for _, gb := range r.kvSizes {
+		t.Columns = append(t.Columns, figures(fmt.Sprintf("%g GB ms", gb)))
+	}
+	t.Columns = append(t.Columns, words("cell"))
+	row := func(name string, rate float64, ms func(gb float64) string, source string) {
+		line := []string{name, rateText(rate)}
+		for _, gb := range r.kvSizes {
+			line = append(line, ms(gb))
+		}
+		t.Rows = append(t.Rows, append(line, source))
+	}
+	var good []reading
+	for _, x := range r.rates {
+		if x.good() && !x.again {
+			good = append(good, x)
+		}
+	}
+	link, ceiling := r.oneRail()
+	most := reading{link: link, ceiling: ceiling}.most()
+	slices.SortStableFunc(good, func(a, b reading) int { return kind.CmpFloat(b.value, a.value) })
+	for _, x := range good {
+		row(x.name, x.value, func(gb float64) string { return milliseconds(gb, x.value) }, x.source())
+	}
+	if most > 0 {
+		row("limit of one rail", most, func(gb float64) string { return milliseconds(gb, most) }, "rail map")
+	}
+	for _, d := range documentedKV {
+		row("tutorial: "+d.what, d.gbps, func(gb float64) string {
+			if ms, ok := d.ms[gb]; ok {
+				return fmt.Sprintf("%.0f", ms)
+			}
+			return ""
+		}, documentNames[d.from])
+	}
+	t.Note = "Bytes times 8 by the rate, for sizes of 10^9 bytes. The parameter KV_CACHE_GB takes others, for example 1,4,8,40."
+	if len(good) == 0 {
+		t.Note += " Nothing that counts was measured yet."
+	}
+	return t
+}
+
+// milliseconds is the time for gb times 10^9 bytes.
+func milliseconds(gb, gbps float64) string {
+	ms := 8000 * gb / gbps
+	if ms < 10 {
+		return fmt.Sprintf("%.1f", ms)
+	}
+	return fmt.Sprintf("%.0f", ms)
+}
+
+func (r recap) latencyTable() steps.Table {
+	t := steps.Table{
+		Title: "Latency",
+		Columns: []steps.Column{
+			words("test"), figures("median us"), figures("p95 us"), figures("p99 us"), words("cell"), figures("tutorial us"),
+		},
+		Note: "A write's is one way, a read's there and back, a ping's there and back and an average. The tutorial's 100 us for TCP were typed in, and not measured.",
+	}
+	any := false
+	for _, x := range r.median {
+		any = any || x.good()
+		d := documentedUS[x.cell]
+		row := []string{x.name, x.text(usText(x.value)), "", "", x.source(), ""}
+		if x.has {
+			row[2], row[3] = usText(x.p95), usText(x.p99)
+		}
+		if x.first {
+			row[5] = usText(d.value)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if !any {
+		t.Note += " There is no chart: no latency was measured in this session."
+	}
+	return t
+}
+
+// matrixTable is what nixlbench gave; ok is false where none of it ran.
+func (r recap) matrixTable() (t steps.Table, ok bool) {
+	t = steps.Table{
+		Title: "nixlbench",
+		Columns: []steps.Column{
+			words("test"), figures("best Gb/s"), words("at block"), figures("last row Gb/s"), words("GB a rail"), words("split"), words("cell"), words("tutorial's GB a link"),
+		},
+		Note: "The last row is not always the best. GB a rail: what each rail sent during the whole run, warm-up and headers included.",
+	}
+	for _, x := range r.rates {
+		if !slices.Contains(matrixCells, x.cell) {
+			continue
+		}
+		row := []string{matrixName(x), x.text(rateText(x.value)), "", "", "", "", x.source(), documentedLinkGB[x.cell]}
+		if o, ran := r.outcome(x.cell); ran && x.has {
+			ok = true
+			if block, has := recorded(o.Verdict, "peak at block size"); has {
+				row[2] = kind.BlockSize(int(block))
+			}
+			if last, has := recorded(o.Verdict, "throughput of the largest block"); has {
+				row[3] = x.text(rateText(last))
+			}
+			row[4], row[5] = sentByRail(o)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, ok
+}
+
+func matrixName(x reading) string {
+	return strings.TrimLeft(strings.TrimPrefix(x.name, "nixlbench"), ", ")
+}
+
+// sentByRail is what each rail of this end sent, those that were used first of all.
+func sentByRail(o steps.Outcome) (gigabytes, split string) {
+	sums := map[int]float64{}
+	for _, s := range o.Result.Stages {
+		for _, b := range s.Bytes {
+			if b.End != steps.Here {
+				continue
+			}
+			if !b.Known {
+				return "not counted", ""
+			}
+			sums[b.Rail] += float64(b.Tx)
+		}
+	}
+	total := 0.0
+	for _, n := range sums {
+		total += n
+	}
+	if total == 0 {
+		return "", ""
+	}
+	used := railsOf(o)[steps.Here]
+	var parts, shares []string
+	for _, i := range slices.Sorted(maps.Keys(sums)) {
+		if !slices.Contains(used, i) && sums[i] < 0.01*total {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%.2f", sums[i]/1e9))
+		shares = append(shares, fmt.Sprintf("%.0f", 100*sums[i]/total))
+	}
+	return strings.Join(parts, " + "), strings.Join(shares, "/") + " %"
+}
+
+// adviceTable says what to use for which work: by what was measured where that
+// decides, and else as the documents do.
+func (r recap) adviceTable() steps.Table {
+	t := steps.Table{
+		Title:   "Which approach for which work",
+		Columns: []steps.Column{words("work"), words("use"), words("because"), words("tutorial")},
+		Note:    "\"Measured\" rests on cells of this session that passed or warned. All else is the documents' general advice.",
+	}
+	add := func(work, use, because, tutorial string) {
+		t.Rows = append(t.Rows, []string{work, use, because, tutorial})
+	}
+	use, because := r.bulk()
+	add("KV cache, tensor shards, disaggregated inference", use, because, "NIXL")
+	use, because = r.gpu()
+	add("what lies in GPU memory", use, because, "host memory, pinned")
+	use, because = r.second()
+	add("more than one rail's rate", use, because, "both ports")
+	add("collectives (all-reduce)", "NCCL", general, "NCCL")
+	use, because = r.storage()
+	add("NFS and other TCP storage", use, because, "a bond, mode 0")
+	add("SSH and management", "any link, a bond of mode 1 for failover", general, "a bond, mode 1")
+	use, because = r.small()
+	add("small messages", use, because, "NIXL")
+	return t
+}
+
+const general = "general advice: nothing here measures it"
+
+func isTCP(x reading) bool { return strings.HasPrefix(x.cell, "tcp-") }
+
+func isNIXL(x reading) bool { return strings.HasPrefix(x.cell, "nixl-") }
+
+func isGPU(x reading) bool {
+	return strings.HasSuffix(x.cell, "-vram") || strings.HasSuffix(x.cell, "-gpu")
+}
+
+// bulk compares RDMA out of host memory with TCP. One transfer is one connection,
+// so a single stream is what it competes with.
+func (r recap) bulk() (use, because string) {
+	rdma, hasRDMA := r.best(func(x reading) bool { return !isTCP(x) && !isGPU(x) })
+	if nixl, ok := r.best(func(x reading) bool { return isNIXL(x) && !isGPU(x) }); ok && nixl.value > 0.9*rdma.value {
+		rdma = nixl
+	}
+	one, hasOne := r.best(func(x reading) bool { return x.cell == "tcp-single" })
+	more, hasMore := r.best(func(x reading) bool { return x.cell == "tcp-parallel" })
+	if !hasRDMA || !hasOne && !hasMore {
+		return "NIXL", "general advice: it takes figures of both RDMA and TCP"
+	}
+	because = fmt.Sprintf("measured: %s with %s", kind.Gbps(rdma.value), rdma.name)
+	for _, x := range []reading{one, more} {
+		if x.has {
+			because += fmt.Sprintf("; %s with %s", kind.Gbps(x.value), x.name)
+		}
+	}
+	switch {
+	case hasOne && one.value > rdma.value || !hasOne && more.value > worthwhile*rdma.value:
+		return "TCP", because
+	case isNIXL(rdma):
+		return "NIXL", because
+	}
+	return "RDMA, by NIXL", because
+}
+
+// gpu compares the GPU's memory with the host's.
+func (r recap) gpu() (use, because string) {
+	vram, hasGPU := r.best(isGPU)
+	host, hasHost := r.best(func(x reading) bool { return isNIXL(x) && !isGPU(x) })
+	if !hasGPU || !hasHost {
+		return "memory from cudaHostAlloc", "general advice: it takes NIXL's figures of both memories"
+	}
+	use = "memory from cudaHostAlloc"
+	if vram.value >= 0.9*host.value {
+		use = "GPU memory as it is"
+	}
+	return use, fmt.Sprintf("measured: %s from GPU memory, %s from the host's", kind.Gbps(vram.value), kind.Gbps(host.value))
+}
+
+// worthwhile is the gain from which a second rail is worth its trouble.
+const worthwhile = 1.3
+
+// pairsOfRails are the cells that compare one rail with two, those of NIXL first.
+var pairsOfRails = []struct {
+	one string
+	two []string
+}{
+	{"nixl-single-dram", []string{"nixl-halves-dram", "nixl-dual-dram"}},
+	{"nixl-transfer", []string{"nixl-transfer-dual"}},
+	{"ib-write-bw", []string{"dual-link"}},
+}
+
+// second compares two rails with one.
+func (r recap) second() (use, because string) {
+	for _, c := range pairsOfRails {
+		one, hasOne := r.best(func(x reading) bool { return x.cell == c.one && x.first })
+		two, hasTwo := r.best(func(x reading) bool { return slices.Contains(c.two, x.cell) })
+		if !hasOne || !hasTwo {
+			continue
+		}
+		use = "two rails"
+		if two.ceiling > worthwhile*one.ceiling {
+			use = "the adapter's two PCIe halves"
+		}
+		gain := two.value / one.value
+		if gain < worthwhile {
+			use = "one rail"
+		}
+		return use, fmt.Sprintf("measured: %s with %s; %s with one: %+.0f %%", kind.Gbps(two.value), two.name, kind.Gbps(one.value), 100*(gain-1))
+	}
+	return "the adapter's two PCIe halves", "general advice: two ports of one half share its PCIe link"
+}
+
+// storage compares one stream of TCP with several.
+func (r recap) storage() (use, because string) {
+	one, hasOne := r.best(func(x reading) bool { return x.cell == "tcp-single" })
+	more, hasMore := r.best(func(x reading) bool { return x.cell == "tcp-parallel" })
+	if !hasOne || !hasMore {
+		return "several connections, over a bond of mode 2", "general advice: mode 0 delivers the packets of a connection in disorder"
+	}
+	because = fmt.Sprintf("measured: %s with %s; %s with %s", kind.Gbps(more.value), more.name, kind.Gbps(one.value), one.name)
+	if more.value < worthwhile*one.value {
+		return "one connection is enough", because
+	}
+	return "several connections (nconnect)", because
+}
+
+// small compares latencies.
+func (r recap) small() (use, because string) {
+	find := func(id string) (best tail, ok bool) {
+		for _, x := range r.median {
+			if x.cell == id && x.good() && (!ok || x.value < best.value) {
+				best, ok = x, true
+			}
+		}
+		return best, ok
+	}
+	rdma, hasRDMA := find("ib-write-lat")
+	ping, hasPing := find("ping")
+	if !hasRDMA || !hasPing {
+		return "RDMA", "general advice: it takes the latencies of both"
+	}
+	if rdma.value > ping.value {
+		return "TCP", fmt.Sprintf("measured: %s one way by RDMA, %s there and back by ping", kind.Microseconds(rdma.value), kind.Microseconds(ping.value))
+	}
+	return "RDMA", fmt.Sprintf("measured: %s one way, where a ping takes %s there and back", kind.Microseconds(rdma.value), kind.Microseconds(ping.value))
+}
+
+// bondTable compares the modes, with what TCP reached over the one that was there.
+func (r recap) bondTable() steps.Table {
+	t := steps.Table{
+		Title:   "Bond modes",
+		Columns: []steps.Column{words("mode"), words("deals out"), words("good for"), words("needs a switch")},
+		Note:    "General, as the documents have it. One of them gives mode 0 to NFS and another to single streams; both say that it disorders packets. RDMA past a bond needs none of them.",
+	}
+	present := r.bondMode()
+	if present != "" {
+		t.Columns = append(t.Columns, words("TCP over it here"))
+	}
+	for _, m := range documentedModes {
+		row := []string{m.number + " " + m.name, m.deals, m.good, m.needs}
+		if m.name == present {
+			row = append(row, r.bonded())
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// bondMode is the mode of the bond that this session last saw.
+func (r recap) bondMode() string {
+	for _, id := range []string{"bond-status", "bond-check"} {
+		o, ok := r.outcome(id)
+		if !ok {
+			continue
+		}
+		for _, e := range o.Verdict.Evidence {
+			text, _ := e.Value.(string)
+			name, _, _ := strings.Cut(text, ",")
+			for _, m := range documentedModes {
+				if name == m.name {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// bonded is what TCP reached over a bond in this session.
+func (r recap) bonded() string {
+	var parts []string
+	for _, x := range r.rates {
+		if isTCP(x) && strings.HasSuffix(x.name, ", bond") && x.has {
+			parts = append(parts, strings.TrimSuffix(strings.TrimPrefix(x.name, "TCP, "), ", bond")+" "+x.text(kind.Gbps(x.value)))
+		}
+	}
+	if parts == nil {
+		return "there, and TCP not measured"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// charts are the figures that count, drawn.
+func (r recap) charts() []steps.Chart {
+	var all []steps.Chart
+	rates := steps.Series{Name: "measured"}
+	for _, x := range r.rates {
+		if x.good() {
+			rates.Points = append(rates.Points, steps.Point{Label: x.name, Y: kind.Round(x.value)})
+		}
+	}
+	link, ceiling := r.oneRail()
+	if len(rates.Points) > 0 {
+		all = append(all, steps.Chart{Title: "Throughput", Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates}, Limits: limits(link, ceiling)})
+	}
+	medians := steps.Series{Name: "median"}
+	for _, x := range r.median {
+		if x.good() {
+			medians.Points = append(medians.Points, steps.Point{Label: x.name, Y: kind.Round(x.value)})
+		}
+	}
+	if len(medians.Points) > 0 {
+		all = append(all, steps.Chart{Title: "Latency, median", Shape: steps.LogBars, Unit: "us", Series: []steps.Series{medians}})
+	}
+	if c, ok := r.blockChart(link, ceiling); ok {
+		all = append(all, c)
+	}
+	return all
+}
+
+// oneRail is what the first rail's link and PCIe link carry; as they were when a
+// figure was measured, where a bond holds the rails now.
+func (r recap) oneRail() (link, ceiling float64) {
+	rigs := []steps.Rig{r.Rig}
+	for _, o := range r.Outcomes {
+		rigs = append(rigs, o.Result.Rig)
+	}
+	for _, rig := range rigs {
+		if rig.HasPair(0) {
+			p := rig.Pairs[0]
+			return reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}})
+		}
+	}
+	return 0, 0
+}
+
+// limits are the lines across a chart of throughput.
+func limits(link, ceiling float64) []steps.Limit {
+	all := []steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}}
+	if ceiling > 0 {
+		all = append(all, steps.Limit{Name: "PCIe link of one rail", Value: kind.Round(ceiling)})
+	}
+	if link > 0 {
+		all = append(all, steps.Limit{Name: "link of one rail", Value: kind.Round(link)})
+	}
+	return all
+}
+
+// blockChart puts the charts of nixlbench's cells into one.
+func (r recap) blockChart(link, ceiling float64) (c steps.Chart, ok bool) {
+	c = steps.Chart{Title: "nixlbench: throughput by block size", Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes", Limits: limits(link, ceiling)}
+	for _, x := range r.rates {
+		o, ran := r.outcome(x.cell)
+		if !ran || !x.good() || !slices.Contains(matrixCells, x.cell) {
+			continue
+		}
+		for _, chart := range o.Verdict.Charts {
+			if chart.Shape != steps.Lines || len(chart.Series) == 0 {
+				continue
+			}
+			s := chart.Series[0]
+			s.Name = matrixName(x)
+			c.Series = append(c.Series, s)
+		}
+	}
+	return c, len(c.Series) > 0
+}

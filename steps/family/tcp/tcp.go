@@ -1,0 +1,483 @@
+package tcp
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// What the tutorials measured with iperf3 (INVENTORY N2): one stream, which one
+// processor core ends, over a rail or the bond; and four streams over the bond.
+const (
+	OneStreamGbps   = 33.7
+	FourStreamsGbps = 93.0
+)
+
+// What a TCP segment with time stamps carries beside its payload, bytes: IPv4
+// and TCP, which the MTU holds; and Ethernet, which the interface counts.
+const (
+	tcpHeaders      = 52
+	tcpEthernet     = 14
+	tcpEthernetWire = 38 // with preamble, gap and FCS
+)
+
+// How near to the documents' figures a TCP rate has to be. It depends on the
+// processors, so there is more room than for RDMA.
+const (
+	tcpPassShare = 0.8
+	tcpWarnShare = 0.5
+	// nearZero: a test that connects and stays below this has lost its large
+	// packets (INVENTORY V8).
+	nearZeroGbps = 1.0
+	// smallWindow bytes are a few segments: TCP then waits for each of them. A
+	// direct link has a megabyte.
+	smallWindow = 64 << 10
+)
+
+// judgeTCP holds what iperf3 measured against the documents' figures and the
+// link, and against the bytes that each interface counted: which link carried it?
+func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	path, ok := r.Rig.Path()
+	if !ok {
+		rep.Add(steps.Inconclusive, "no address leads from node to node over the rails: see the rail map")
+		return rep.Verdict()
+	}
+	over := overPath(r.Rig, path)
+	rep.Show("TCP path", over, "", nil)
+	checkPathLinks(r.Rig, path, &rep)
+	s := r.Stages[0]
+	test, ok := tcpTest(r, s, &rep)
+	if !ok {
+		checkPathEnds(r.Rig, path, steps.Fail, &rep)
+		return rep.Verdict()
+	}
+	checkPathEnds(r.Rig, path, steps.Warn, &rep)
+	b := tcpBand(r.Rig, path, test.Streams)
+	judgeTCPFigure(r, s, path, test, b, &rep)
+	links := judgeTCPBytes(r, s, path, test, &rep)
+	lead := fmt.Sprintf("%s of TCP with %s over %s", kind.Gbps(test.ReceivedGbps), streams(test.Streams), over)
+	if b.Expected > 0 {
+		lead += fmt.Sprintf(": as expected (%s)", b.From)
+	}
+	note := ""
+	switch {
+	case path.Bonded != [2]bool{true, true} || len(path.Rails[steps.Here]) < 2:
+	case path.Netdevs[steps.Here].BondMode == "active-backup":
+		note = "An active-backup bond uses one link at a time and keeps the other for when it fails"
+	case path.Netdevs[steps.Here].BondMode == "balance-rr" && test.Streams == 1:
+		note = "balance-rr deals one connection out to both links, and its packets arrive in disorder"
+	case test.Streams == 1:
+		note = "A bond hashes each connection to one link, so a single stream is no faster than on one rail"
+	case b.Expected > 0:
+		note = "(The tutorial shows 93.0 as both links, and counted neither.)"
+	}
+	return rep.Verdict(lead, links, note)
+}
+
+func streams(n int) string {
+	if n == 1 {
+		return "one stream"
+	}
+	return fmt.Sprintf("%d streams", n)
+}
+
+// overPath names the way in words.
+func overPath(rig steps.Rig, p steps.Path) string {
+	var at [2]string
+	for _, e := range steps.Ends {
+		at[e] = fmt.Sprintf("%s %s", p.Netdevs[e].Name, p.Addrs[e])
+	}
+	kind := "rail"
+	for i, pair := range rig.Pairs {
+		if !p.Bonded[0] && !p.Bonded[1] && len(p.Rails[0]) == 1 && pair.Rails[steps.Here] == p.Rails[0][0] {
+			kind = fmt.Sprintf("rail %d", i+1)
+		}
+	}
+	if p.Bonded[0] || p.Bonded[1] {
+		kind = "the bond"
+	}
+	return fmt.Sprintf("%s (%s to %s)", kind, at[steps.Here], at[steps.Peer])
+}
+
+// tcpCauses are how iperf3 words a failure.
+var tcpCauses = []kind.Cause{
+	{Pattern: regexp.MustCompile(`server is busy`), Grade: steps.Inconclusive, Means: "the iperf3 server on %s is busy with somebody else's test"},
+	{Pattern: regexp.MustCompile(`Address already in use`), Grade: steps.Inconclusive, Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set TCP_PORT"},
+	{Pattern: regexp.MustCompile(`Cannot assign requested address`), Grade: steps.Inconclusive, Means: "the address is gone on %s: probe the rig again"},
+	{Pattern: regexp.MustCompile(`unable to connect|No route|unreachable|timed out`), Grade: steps.Inconclusive, Means: "no server could be reached from %s: the route, a firewall, or a server that ended early"},
+	{Pattern: regexp.MustCompile(`control socket|Connection reset|Broken pipe`), Grade: steps.Fail, Means: "the connection broke in the middle (seen on %s): look at the cables and at the server's last lines, and run it again"},
+}
+
+// tcpTest checks everything that has to be right before the number means anything.
+func tcpTest(r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, bool) {
+	if s.Err != "" {
+		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+	}
+	var client, server *steps.Output
+	for _, o := range s.Outputs {
+		if o.Role == "server" {
+			server = &o
+		} else {
+			client = &o
+		}
+	}
+	if client == nil || server == nil {
+		if s.Err == "" {
+			rep.Add(steps.Inconclusive, "not both ends ran")
+		}
+		return parse.Iperf3{}, false
+	}
+	// iperf3 -J ends with status 0 where it failed, so its own word comes first.
+	for _, o := range []*steps.Output{client, server} {
+		v, ok := o.Value.(parse.Iperf3)
+		if !ok || v.Error == "" {
+			continue
+		}
+		rep.Show("iperf3's error on "+r.Rig.NameOf(o.End), v.Error, "", nil)
+		for _, c := range tcpCauses {
+			if c.Pattern.MatchString(v.Error) {
+				where := o.End
+				if strings.Contains(v.Error, "busy") {
+					where = server.End
+				}
+				rep.Add(c.Grade, c.Means, r.Rig.NameOf(where))
+				return v, false
+			}
+		}
+		rep.Add(steps.Inconclusive, "iperf3 on %s says: %s", r.Rig.NameOf(o.End), v.Error)
+		return v, false
+	}
+	for _, o := range []*steps.Output{client, server} {
+		if f, bad := kind.Trouble(r.Rig, *o); bad {
+			rep.Add(f.Grade, "%s", f.Text)
+			return parse.Iperf3{}, false
+		}
+		if !o.Exit.OK() {
+			rep.Add(steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
+			return parse.Iperf3{}, false
+		}
+	}
+	v, ok := kind.Value[parse.Iperf3](r, *client, rep)
+	if ok && (v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0) {
+		rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s", v.ReceivedGbps, streams(v.Streams))
+		ok = false
+	}
+	return v, ok && s.Err == ""
+}
+
+// checkPathEnds: a bond at one end only.
+func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		if p.Bonded[e] && !p.Bonded[e.Other()] {
+			rep.Add(grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost", rig.NameOf(e), rig.NameOf(e.Other()))
+		}
+	}
+}
+
+// checkPathLinks: a link that is down explains more than what iperf3 says.
+func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		for _, i := range p.Rails[e] {
+			d := rig.Nodes[e].Rails[i].Netdev
+			grade := steps.Fail
+			if len(p.Rails[e]) > 1 {
+				grade = steps.Warn // the bond has another
+			}
+			switch {
+			case !d.Up:
+				rep.Add(grade, "%s on %s is switched off", d.Name, rig.NameOf(e))
+			case !d.Carrier:
+				rep.Add(grade, "%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
+			}
+		}
+	}
+}
+
+// pathMTUs lists the MTUs on the way: of both ends, and of a bond's link where it
+// has another than its bond.
+func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
+	var all []string
+	mtu := p.Netdevs[steps.Here].MTU
+	for _, e := range steps.Ends {
+		devs := []steps.Netdev{p.Netdevs[e]}
+		for _, i := range p.Rails[e] {
+			if d := rig.Nodes[e].Rails[i].Netdev; d.MTU != devs[0].MTU {
+				devs = append(devs, d)
+			}
+		}
+		for _, d := range devs {
+			all = append(all, fmt.Sprintf("%d on %s of %s", d.MTU, d.Name, rig.NameOf(e)))
+			differ = differ || d.MTU != mtu
+		}
+	}
+	return kind.And(all), differ
+}
+
+// tcpBand is what TCP should reach over a path, in Gb/s of payload.
+func tcpBand(rig steps.Rig, p steps.Path, streams int) theory.Band {
+	var b theory.Band
+	for _, e := range steps.Ends {
+		mtu := float64(p.Netdevs[e].MTU)
+		if mtu <= tcpHeaders {
+			return theory.Band{None: "the MTU is unknown"}
+		}
+		links, halves, order := map[string]float64{}, map[string]float64{}, []string(nil)
+		for _, i := range p.Rails[e] {
+			rail := rig.Nodes[e].Rails[i]
+			switch {
+			case rail.PCI.Addr == "":
+				return theory.Band{None: "a virtual link is as fast as the processor"}
+			case rail.RateGbps <= 0:
+				return theory.Band{None: fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e))}
+			}
+			half := rail.PCI.Half()
+			if links[half] == 0 {
+				order = append(order, half)
+			}
+			link := rail.RateGbps * (mtu - tcpHeaders) / (mtu + tcpEthernetWire)
+			if streams == 1 {
+				links[half] = max(links[half], link) // one connection, one link
+			} else {
+				links[half] += link
+			}
+			if c, _ := probe.MaxCeiling(rail); c > 0 {
+				halves[half] = c * (mtu - tcpHeaders) / (mtu + tcpEthernet)
+			}
+		}
+		sum := 0.0
+		for _, half := range order {
+			able := links[half]
+			if halves[half] > 0 {
+				able = min(able, halves[half])
+			}
+			if streams == 1 {
+				sum = max(sum, able)
+			} else {
+				sum += able
+			}
+		}
+		b.Limit = theory.Lesser(b.Limit, sum)
+	}
+	if b.Limit == 0 {
+		return theory.Band{None: "no rail carries it"}
+	}
+	reference, of := FourStreamsGbps, "four streams over the tutorial's bond"
+	switch {
+	case streams == 1:
+		reference, of = OneStreamGbps, "one stream in the tutorial, which a processor core ends and not the link"
+	case streams < 4 && float64(streams)*OneStreamGbps < reference:
+		reference, of = float64(streams)*OneStreamGbps, "as many times one stream of the tutorial"
+	}
+	if b.Expected, b.From = reference, fmt.Sprintf("%.1f, %s", reference, of); b.Limit < reference {
+		b.Expected, b.From = b.Limit, fmt.Sprintf("%.1f, all that the link can carry", b.Limit)
+	}
+	return b
+}
+
+func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b theory.Band, rep *kind.Report) {
+	e := &steps.Expected{From: b.From}
+	if b.Expected > 0 {
+		e.Min, e.Max = new(kind.Round(tcpPassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
+	} else {
+		e.From = "no band: " + b.None
+	}
+	rep.Show("TCP rate", kind.Round(test.ReceivedGbps), "Gb/s", e)
+	rep.Show("TCP streams", test.Streams, "", nil)
+	if len(test.Each) > 1 {
+		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", kind.Gbps(slices.Min(test.Each)), kind.Gbps(slices.Max(test.Each))), "", nil)
+	}
+	if test.Retransmits >= 0 {
+		rep.Show("TCP retransmits", test.Retransmits, "segments", nil)
+	}
+	if test.CwndBytes > 0 {
+		rep.Show("TCP largest congestion window", test.CwndBytes, "bytes", nil)
+	}
+	if test.MSSBytes > 0 {
+		rep.Show("TCP segment size", test.MSSBytes, "bytes", nil)
+	}
+	mtus, differ := pathMTUs(r.Rig, p)
+	rep.Show("TCP path MTUs", mtus, "", nil)
+	got := test.ReceivedGbps
+	nearZero := got < nearZeroGbps && b.Expected > 2*nearZeroGbps
+	if differ && !nearZero {
+		rep.Add(steps.Warn, "the MTUs differ: %s; set all alike", mtus)
+	}
+	switch share := got / b.Expected; {
+	case b.Expected == 0:
+		rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
+	case got > theory.OverLimit*b.Limit:
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", kind.Gbps(got), b.Limit)
+	case nearZero:
+		why := "the MTUs look alike (" + mtus + "), so try a ping that fills them: something between may take less"
+		if differ {
+			why = "they differ: " + mtus
+		}
+		rep.Add(steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", kind.Gbps(got), why, lossSigns(test))
+	case share < tcpWarnShare:
+		rep.Add(steps.Fail, "%s of %s: %s", kind.Gbps(got), b.From, tcpCause(r, s, p, test))
+	case share < tcpPassShare:
+		rep.Add(steps.Warn, "%s of %s: %s", kind.Gbps(got), b.From, tcpCause(r, s, p, test))
+	}
+}
+
+// lossSigns are what else shows that large packets get lost.
+func lossSigns(test parse.Iperf3) string {
+	var signs []string
+	if test.Retransmits > 0 {
+		signs = append(signs, fmt.Sprintf("%d retransmits", test.Retransmits))
+	}
+	if test.CwndBytes > 0 && test.CwndBytes < smallWindow {
+		signs = append(signs, fmt.Sprintf("a congestion window of %s at most", kind.Size(float64(test.CwndBytes))))
+	}
+	if len(signs) == 0 {
+		return ""
+	}
+	return " (" + kind.And(signs) + ")"
+}
+
+// tcpCause looks for what ends TCP early, the surest sign first.
+func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) string {
+	for _, e := range steps.Ends {
+		for _, i := range p.Rails[e] {
+			rail := r.Rig.Nodes[e].Rails[i]
+			if theory.Narrow(rail) {
+				ceiling, _ := probe.Ceiling(rail)
+				return fmt.Sprintf("the PCIe link of %s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rail.Dev, r.Rig.NameOf(e),
+					probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
+			}
+		}
+	}
+	for _, b := range s.Bytes {
+		if b.IdleGbps > 1 && slices.Contains(p.Rails[b.End], b.Rail) {
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps, b.Dev, r.Rig.NameOf(b.End))
+		}
+	}
+	links := 1.0
+	if test.Streams > 1 {
+		links = float64(len(p.Rails[steps.Here]))
+	}
+	if got := test.ReceivedGbps; got >= 8 && got <= 25*links {
+		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power saving, interrupts on one core) and at retransmits" + lossSigns(test)
+	}
+	return "compare with RDMA on the same rail; if that is well, the processors end it (top, power saving, interrupts on one core)" + lossSigns(test)
+}
+
+// judgeTCPBytes says which links carried the test. RDMA's port counters don't see
+// TCP on an adapter that has them, so here the interfaces' bytes count.
+func judgeTCPBytes(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, rep *kind.Report) (links string) {
+	if len(s.Bytes) == 0 {
+		rep.Add(steps.Inconclusive, "the bytes were not counted, so nothing shows which link carried them")
+		return ""
+	}
+	payload := test.ReceivedBytes
+	mss := float64(test.MSSBytes)
+	if mss <= 0 {
+		mss = float64(p.Netdevs[steps.Here].MTU - tcpHeaders)
+	}
+	most := wire.MoreNetdevBytes * payload
+	if mss > 0 {
+		most *= (mss + tcpHeaders + tcpEthernet) / mss
+	}
+	for _, e := range steps.Ends {
+		node, verb := r.Rig.NameOf(e), map[steps.End]string{steps.Here: "sent", steps.Peer: "received"}[e]
+		var sum, largest float64
+		var flapped []string
+		var unknown int
+		type share struct {
+			netdev string
+			bytes  float64
+		}
+		var carried []share
+		for _, b := range s.Bytes {
+			if b.End != e || b.Rail < 0 || b.Rail >= len(r.Rig.Nodes[e].Rails) {
+				continue
+			}
+			netdev := r.Rig.Nodes[e].Rails[b.Rail].Netdev.Name
+			onPath := slices.Contains(p.Rails[e], b.Rail)
+			n := float64(b.IPTx)
+			if e == steps.Peer {
+				n = float64(b.IPRx)
+			}
+			switch {
+			case !b.IPKnown && onPath:
+				unknown++
+				rep.Add(steps.Inconclusive, "on %s the bytes of %s are unknown (%s): nothing shows which link carried it", node, netdev, kind.OrUnknown(b.IPWhy))
+				continue
+			case !b.IPKnown:
+				continue
+			case !onPath && n > wire.OtherRails*payload:
+				rep.Add(steps.Fail, "on %s %s %s %s, and the test doesn't lead over it: a second route, or something else running?", node, netdev, verb, kind.Size(n))
+			}
+			if !onPath {
+				continue
+			}
+			rep.Show(fmt.Sprintf("TCP bytes %s by %s over %s", verb, node, netdev), int64(n), "bytes", nil)
+			if b.Known && strings.HasPrefix(b.Source, "port") {
+				// Apart, so that nobody takes the one for the other.
+				if rdma := float64(max(b.Tx, b.Rx)); rdma > wire.OtherRails*payload {
+					rep.Show(fmt.Sprintf("RDMA bytes on %s of %s meanwhile", b.Dev, node), int64(rdma), "bytes", nil)
+					rep.Add(steps.Warn, "RDMA moved %s on %s of %s meanwhile: something else is running", kind.Size(rdma), b.Dev, node)
+				}
+			}
+			for _, name := range wire.FlapCounters {
+				if b.Errors[name] > 0 {
+					flapped = append(flapped, netdev)
+					break
+				}
+			}
+			sum += n
+			if n > wire.OtherRails*payload {
+				carried = append(carried, share{netdev, n})
+			}
+			largest = max(largest, n)
+		}
+		if len(flapped) > 0 {
+			rep.Add(steps.Fail, "the link of %s on %s went down during the test", kind.And(flapped), node)
+		}
+		if unknown > 0 {
+			continue
+		}
+		rep.Show(fmt.Sprintf("TCP bytes %s by %s", verb, node), int64(sum), "bytes", &steps.Expected{
+			Min: new(float64(int64(wire.LessBytes * payload))), Max: new(float64(int64(most))),
+			From: fmt.Sprintf("%s of payload that iperf3 counted, and headers (interface bytes)", kind.Size(payload)),
+		})
+		switch {
+		case sum < 0.01*payload:
+			rep.Add(steps.Fail, "on %s nothing went over %s: the traffic takes another way", node, p.Netdevs[e].Name)
+		case sum < wire.LessBytes*payload:
+			rep.Add(steps.Inconclusive, "on %s the links %s only %s of %s", node, verb, kind.Size(sum), kind.Size(payload))
+		case sum > most:
+			rep.Add(steps.Warn, "on %s the links %s %s where %s were predicted at most: other traffic, or much was sent again", node, verb, kind.Size(sum), kind.Size(most))
+		}
+		if e != steps.Here {
+			continue
+		}
+		switch {
+		case len(carried) == 1:
+			links = fmt.Sprintf("%s carried all of it, %s with headers", carried[0].netdev, kind.Size(sum))
+		case len(carried) > 1:
+			var parts []string
+			for _, c := range carried {
+				parts = append(parts, fmt.Sprintf("%s %.0f %%", c.netdev, 100*c.bytes/sum))
+			}
+			links = fmt.Sprintf("Of %s with headers %s", kind.Size(sum), kind.And(parts))
+		}
+		spare := p.Netdevs[e].BondMode == "active-backup" // one link at a time is what it is for
+		if test.Streams > 1 && p.Bonded[e] && len(p.Rails[e]) > 1 && largest > 0.95*sum && !spare {
+			rep.Add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy (layer3+4 tells connections apart) sends them there", test.Streams, node)
+		}
+	}
+	return links
+}

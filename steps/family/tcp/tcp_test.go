@@ -1,0 +1,95 @@
+package tcp
+
+import (
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+var tcpCell = steps.Cell{ID: "tcp-single", Counters: true, Judge: "tcp", Needs: []string{"iperf3"}}
+
+// client replaces what the client printed.
+func client(r steps.Result, text string) steps.Result {
+	r.Stages[0].Outputs[1] = kindtest.Read(kindtest.Ran("client", steps.Here, text), parse.Iperf3Output)
+	return r
+}
+
+func TestTCP(t *testing.T) {
+	change := func(r steps.Result, f func(r *steps.Result, s *steps.Stage)) steps.Result {
+		f(&r, &r.Stages[0])
+		return r
+	}
+	mismatch := func() steps.Rig {
+		rig := kindtest.Spark()
+		rig.Nodes[steps.Peer].Rails[0].Netdev.MTU = 9000
+		return rig
+	}
+	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
+	for name, c := range map[string]struct {
+		r     steps.Result
+		grade steps.Grade
+		words []string
+	}{
+		"one stream":   {kindtest.TCP(kindtest.Spark(), 33.7, 1), steps.Pass, []string{"33.7 Gb/s of TCP with one stream over rail 1 (enp1s0f0np0 192.168.100.11 to", "processor core", "enp1s0f0np0 carried all of it"}},
+		"four streams": {kindtest.TCP(kindtest.Spark(), 93, 4), steps.Pass, []string{"93.0 Gb/s of TCP with 4 streams over rail 1"}},
+		"bond, one stream": {
+			kindtest.TCP(both, 33.7, 1, 1, 0), steps.Pass,
+			[]string{"the bond (bond0 192.168.100.11 to bond0 192.168.100.10)", "enp1s0f0np0 carried all of it", "hashes each connection to one link"},
+		},
+		"bond, four streams":    {kindtest.TCP(both, 93, 4), steps.Pass, []string{"enp1s0f0np0 50 % and enp1s0f1np1 50 %", "counted neither"}},
+		"bond, all on one":      {kindtest.TCP(both, 93, 4, 0, 1), steps.Warn, []string{"all 4 streams went over one link of the bond"}},
+		"active-backup":         {kindtest.TCP(kindtest.InMode(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer), "active-backup"), 93, 4, 0, 1), steps.Pass, []string{"enp1s0f1np1 carried all of it", "one link at a time"}},
+		"bond at one end":       {kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), 33.7, 1, 1), steps.Warn, []string{"spark-01 bonds its rails and spark-02 doesn't"}},
+		"no band":               {kindtest.TCP(kindtest.Virtual(), 0.5, 1), steps.Pass, []string{"0.5 Gb/s", "no band to judge by"}},
+		"MTU mismatch":          {client(kindtest.TCP(mismatch(), 0.012, 1), kindtest.IperfJSON(0.012, 1, 4143, 1448)), steps.Fail, []string{"an MTU mismatch looks like this", "1500 on enp1s0f0np0 of spark-02 and 9000", "4143 retransmits and a congestion window of 1.4 kB"}},
+		"near zero, MTUs alike": {kindtest.TCP(kindtest.Spark(), 0.4, 1), steps.Fail, []string{"the MTUs look alike", "3 retransmits"}},
+		"MTUs differ, fast":     {kindtest.TCP(mismatch(), 33.7, 1), steps.Warn, []string{"the MTUs differ"}},
+		"slow":                  {kindtest.TCP(kindtest.Spark(), 60, 4), steps.Warn, []string{"60.0 Gb/s of 93.0", "processors"}},
+		"degraded":              {kindtest.TCP(kindtest.Spark(), 13.1, 1), steps.Fail, []string{"adapter came up degraded"}},
+		"more than the link":    {kindtest.TCP(kindtest.Spark(), 150, 4), steps.Inconclusive, []string{"more than"}},
+		"server is busy":        {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"the server is busy running a test. try again later"}`), steps.Inconclusive, []string{"server on spark-01 is busy"}},
+		"no server":             {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"unable to connect to server: Connection refused"}`), steps.Inconclusive, []string{"no server could be reached from spark-02"}},
+		"an error nobody knows": {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"frobnicated"}`), steps.Inconclusive, []string{"frobnicated"}},
+		"broken":                {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`), steps.Fail, []string{"broke in the middle"}},
+		"output that is cut":    {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 0, 0)[:90]), steps.Inconclusive, []string{"does not parse"}},
+		"zero":                  {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(0, 1, 0, 0)), steps.Inconclusive, []string{"reports 0 Gb/s"}},
+		"bond here only":        {kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here), 33.7, 1), steps.Warn, []string{"spark-02 bonds"}},
+		"not counted":           {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive, []string{"not counted"}},
+		"a counter is missing":  {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPKnown = false }), steps.Inconclusive, []string{"bytes of enp1s0f0np0 are unknown"}},
+		"no port counters":      {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Known = false }), steps.Pass, nil},
+		"another way":           {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPTx = 0 }), steps.Fail, []string{"nothing went over enp1s0f0np0"}},
+		"half of it":            {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).IPRx /= 2 }), steps.Inconclusive, []string{"received only"}},
+		"a second route":        {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).IPTx = 1e10 }), steps.Fail, []string{"enP2p1s0f0np0", "doesn't lead over it"}},
+		"too many bytes":        {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPTx *= 2 }), steps.Warn, []string{"sent again"}},
+		"RDMA meanwhile":        {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Tx = 1e10 }), steps.Warn, []string{"RDMA moved 10.00 GB on rocep1s0f0"}},
+		"the cable was out": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
+			kindtest.Counter(s, steps.Here, 0).Errors["carrier_changes"] = 2
+		}), steps.Fail, []string{"went down during the test"}},
+		"no link":                 {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false }), steps.Fail, []string{"enp1s0f0np0 on spark-01 has no link"}},
+		"the server died":         {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Outputs[0].Exit = runner.Exit{Code: 1} }), steps.Inconclusive, []string{"the server on spark-01 ended with"}},
+		"the client timed out":    {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Outputs[1].Exit = runner.Exit{Why: runner.TimedOut} }), steps.Inconclusive, []string{"timed out"}},
+		"stopped":                 {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Err = "port 5201 on spark-01 is in use"; s.Outputs = nil }), steps.Inconclusive, []string{"port 5201 on spark-01 is in use"}},
+		"a link of unknown rate":  {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].RateGbps = 0 }), steps.Pass, []string{"no band", "enp1s0f0np0 on spark-01 is unknown"}},
+		"no address leads there":  {steps.Result{Rig: steps.Rig{}, Stages: []steps.Stage{{Pair: -1}}}, steps.Inconclusive, []string{"no address leads"}},
+		"one of the ends is gone": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Outputs = s.Outputs[1:] }), steps.Inconclusive, []string{"not both ends ran"}},
+	} {
+		kindtest.Want(t, name, judgeTCP(tcpCell, c.r), c.grade, c.words...)
+	}
+	// A 25 Gb/s link is the limit, and not the tutorial's figure.
+	rig := kindtest.Spark()
+	for e := range rig.Nodes {
+		rig.Nodes[e].Rails[0].RateGbps = 25
+	}
+	kindtest.Want(t, "25G", judgeTCP(tcpCell, kindtest.TCP(rig, 23.5, 1)), steps.Pass, "all that the link can carry")
+	v := judgeTCP(tcpCell, kindtest.TCP(both, 93, 4))
+	if e, ok := kindtest.Evidence(v, "TCP bytes received by spark-01 over enp1s0f1np1"); !ok || e.Unit != "bytes" || e.Value.(int64) < 5e10 {
+		t.Errorf("%+v in %+v", e, v.Evidence)
+	}
+	if _, ok := kindtest.Evidence(v, "RDMA"); ok {
+		t.Errorf("RDMA in the evidence of TCP: %+v", v.Evidence)
+	}
+	kindtest.Want(t, "skipped", judgeTCP(tcpCell, steps.Result{Skip: "spark-01 has no iperf3."}), steps.Skipped)
+}

@@ -1,0 +1,170 @@
+package kind
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// Inconclusive is a verdict with one reason.
+func Inconclusive(format string, args ...any) steps.Verdict {
+	return steps.Verdict{Grade: steps.Inconclusive, Reason: fmt.Sprintf(format, args...), Evidence: []steps.Evidence{}}
+}
+
+// Gate answers for the judge where there is nothing to judge: the cell was
+// skipped, or nothing ran.
+func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
+	if r.Skip != "" {
+		return steps.Verdict{Grade: steps.Skipped, Reason: skipReason(c, r), Evidence: []steps.Evidence{}}, true
+	}
+	if len(r.Stages) > 0 {
+		return steps.Verdict{}, false
+	}
+	for _, e := range steps.Ends {
+		if r.Rig.Nodes[e].Err != "" && c.Check.Any() {
+			return Inconclusive("Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
+		}
+		if r.Rig.Nodes[e].Err != "" {
+			return Inconclusive("Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.Nodes[e].Err), true
+		}
+	}
+	if c.EachRail && len(r.Rig.Pairs) == 0 {
+		return Inconclusive("Nothing ran, because no rail leads from node to node: see the rail map."), true
+	}
+	return Inconclusive("Nothing ran."), true
+}
+
+// skipReason says which package brings what is missing, where the session's
+// reason doesn't already.
+func skipReason(c steps.Cell, r steps.Result) string {
+	reason := r.Skip
+	for _, need := range c.Needs {
+		pkg := probe.Package(need)
+		if pkg == "" || strings.Contains(reason, pkg) {
+			continue
+		}
+		for _, e := range steps.Ends {
+			if t, looked := r.Rig.Nodes[e].Tools[need]; looked && t.Path == "" {
+				reason = strings.TrimRight(reason, ".") + fmt.Sprintf(". %s comes with %s.", need, pkg)
+				break
+			}
+		}
+	}
+	return reason
+}
+
+// Trouble says in words why an output can't be judged, and how bad that is; ok
+// is false where it can.
+func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
+	where := "the script on " + rig.NameOf(o.End)
+	if o.Role != "" {
+		where = "the " + o.Role + " on " + rig.NameOf(o.End)
+	}
+	switch {
+	case !o.Ran && o.Err != "":
+		return Finding{Grade: steps.Inconclusive, Text: fmt.Sprintf("%s did not run to its end: %s", where, o.Err)}, true
+	case !o.Ran:
+		return Finding{Grade: steps.Inconclusive, Text: where + " did not run"}, true
+	case o.Exit.Why == runner.TimedOut:
+		return Finding{Grade: steps.Inconclusive, Text: where + " " + o.Exit.String()}, true
+	case o.Exit.Why == runner.Cancelled:
+		return Finding{Grade: steps.Inconclusive, Text: where + " was interrupted"}, true
+	case o.Exit.Code == 127:
+		return Finding{Grade: steps.Inconclusive, Text: where + " did not find a command (exit 127)"}, true
+	}
+	return Finding{}, false
+}
+
+// OnBoth gathers the outputs of a cell that runs one script on both nodes, by
+// end. ok is false where an end is missing: then the report says why, and what
+// the other end alone shows may only be a consequence of that.
+func OnBoth(r steps.Result, rep *Report) (good map[steps.End]steps.Output, ok bool) {
+	good = map[steps.End]steps.Output{}
+	seen := map[steps.End]bool{}
+	for _, s := range r.Stages {
+		if s.Err != "" {
+			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+		}
+		for _, o := range s.Outputs {
+			seen[o.End] = true
+			if f, bad := Trouble(r.Rig, o); bad {
+				rep.Add(f.Grade, "%s", f.Text)
+				continue
+			}
+			good[o.End] = o
+		}
+	}
+	for _, e := range steps.Ends {
+		if !seen[e] {
+			rep.Add(steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
+		}
+	}
+	return good, len(good) == len(steps.Ends)
+}
+
+// Value reads what the parser made of an output. A missing or foreign value is
+// INCONCLUSIVE and in the report.
+func Value[T any](r steps.Result, o steps.Output, rep *Report) (T, bool) {
+	v, ok := o.Value.(T)
+	switch {
+	case o.ParseErr != "":
+		said := ""
+		if last := strings.TrimSpace(LastLine(o.Text)); last != "" {
+			said = " (its last line: " + last + ")"
+		}
+		rep.Add(steps.Inconclusive, "the output on %s does not parse: %s%s", r.Rig.NameOf(o.End), o.ParseErr, said)
+		return v, false
+	case !ok:
+		rep.Add(steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
+	}
+	return v, ok
+}
+
+// Exited reports a non-zero status.
+func Exited(r steps.Result, o steps.Output, rep *Report) bool {
+	if o.Exit.OK() {
+		return false
+	}
+	rep.Add(steps.Inconclusive, "the script on %s ended with %s", r.Rig.NameOf(o.End), o.Exit)
+	return true
+}
+
+// ExitStatus is for cells that nothing else judges.
+func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := Gate(c, r); done {
+		return v
+	}
+	var rep Report
+	n := 0
+	for _, s := range r.Stages {
+		if s.Err != "" {
+			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+		}
+		for _, o := range s.Outputs {
+			n++
+			if f, bad := Trouble(r.Rig, o); bad {
+				rep.Add(f.Grade, "%s", f.Text)
+			} else if !o.Exit.OK() {
+				rep.Add(steps.Fail, "the script on %s ended with %s", r.Rig.NameOf(o.End), o.Exit)
+			}
+		}
+	}
+	if n == 0 {
+		rep.Add(steps.Inconclusive, "nothing ran")
+	}
+	return rep.Verdict("every script ended with status 0; nothing else was judged")
+}
+
+// Skips makes a SKIPPED of a cause that is one: PASS ranks above it.
+func Skips(rep *Report) (steps.Verdict, bool) {
+	i := slices.IndexFunc(rep.Findings, func(f Finding) bool { return f.Grade == steps.Skipped })
+	if i < 0 || slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Grade == steps.Fail }) {
+		return steps.Verdict{}, false
+	}
+	v := rep.Verdict()
+	return steps.Verdict{Grade: steps.Skipped, Reason: Sentences([]string{rep.Findings[i].Text}), Evidence: v.Evidence}, true
+}

@@ -1,0 +1,117 @@
+// Package kind is what the cells' families have in common: what each of them
+// registers, and how a judge says what it found.
+//
+// A family is a folder of steps/family or steps/checks. Its Kind lists the parsers and
+// judges that a fence can name, with the type of what passes between them, the planners
+// of its changes, its parameters and its tools. steps/catalog puts all of them together.
+//
+// A judge is pure: a cell and a result go in, a verdict comes out. All of them hold to
+// this: PASS only where every role ended with status 0, the output was read completely,
+// the counters make sense and the threshold is met. Whatever timed out, could not be
+// reached, did not parse or was not counted is INCONCLUSIVE, and says what happened. How
+// a tool's text is read is parse's, and how a node is looked at is probe's.
+package kind
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// A Kind is what one family registers. The maps' keys are the names that a fence has
+// after parse=, judge= and, in Own, as its own cell.
+type Kind struct {
+	Parsers map[string]Parser
+	Judges  map[string]Judge
+	// Plans, by judge, are of the cells that change something.
+	Plans map[string]steps.Planner
+	// Live, by parser, make a table of what a role has printed so far.
+	Live map[string]func(stdout string) (t steps.Table, ok bool)
+	Own  map[string]func(steps.History) steps.Verdict
+}
+
+// A Parser reads a role's output, as a value of one type.
+type Parser struct {
+	read  steps.Parser
+	gives reflect.Type
+}
+
+// Reads makes a Parser of a function of one text. Tools mix their streams, and a failed
+// one says why on either: both are read.
+func Reads[T any](read func(string) (T, error)) Parser {
+	return Parser{gives: reflect.TypeFor[T](), read: func(stdout, stderr string) (any, error) {
+		text := stdout
+		if stderr != "" {
+			text = strings.TrimRight(stdout, "\n") + "\n" + stderr
+		}
+		return read(text)
+	}}
+}
+
+// A Judge says what a result means.
+type Judge struct {
+	judge steps.Judge
+	takes reflect.Type // nil where it looks at no parser's value
+}
+
+// Takes makes a Judge of one that asks for a parser's values of type T.
+func Takes[T any](judge steps.Judge) Judge {
+	return Judge{judge: judge, takes: reflect.TypeFor[T]()}
+}
+
+// Looks makes a Judge of one that no parser has to read for: it looks at exits, the rig
+// and the text alone.
+func Looks(judge steps.Judge) Judge { return Judge{judge: judge} }
+
+// Base is the Kind of cells that need no family's knowledge: the parser of lines
+// "name: value", and the judge of a cell that names none.
+func Base() Kind {
+	return Kind{
+		Parsers: map[string]Parser{"facts": Reads(parse.Facts)},
+		Judges:  map[string]Judge{"": Looks(ExitStatus), "exit-status": Looks(ExitStatus)},
+	}
+}
+
+// Merge puts families together to what a session takes. Two that register one name are
+// an error of the program, and a panic.
+func Merge(kinds ...Kind) steps.Catalog {
+	c := steps.Catalog{
+		Parsers: map[string]steps.Parser{}, Judges: map[string]steps.Judge{}, Plans: map[string]steps.Planner{},
+		Live: map[string]func(string) (steps.Table, bool){}, Own: map[string]func(steps.History) steps.Verdict{},
+	}
+	gives, takes := map[string]reflect.Type{}, map[string]reflect.Type{}
+	for _, k := range kinds {
+		for name, p := range k.Parsers {
+			put(c.Parsers, name, p.read)
+			gives[name] = p.gives
+		}
+		for name, j := range k.Judges {
+			put(c.Judges, name, j.judge)
+			takes[name] = j.takes
+		}
+		putAll(c.Plans, k.Plans)
+		putAll(c.Live, k.Live)
+		putAll(c.Own, k.Own)
+	}
+	c.Fits = func(parser, judge string) bool {
+		wants := takes[judge]
+		return wants == nil || gives[parser] == wants
+	}
+	return c
+}
+
+func put[V any](m map[string]V, name string, v V) {
+	if _, twice := m[name]; twice {
+		panic(fmt.Sprintf("two families register %q", name))
+	}
+	m[name] = v
+}
+
+func putAll[V any](m, more map[string]V) {
+	for name, v := range more {
+		put(m, name, v)
+	}
+}

@@ -1,0 +1,177 @@
+package kind
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// A Measurement is what a stage of perftest gave, where it can be judged.
+type Measurement struct {
+	No     int    // of the rail, counted from 1
+	Dev    string // the client's RDMA device
+	Rail   string // both, for evidence: "rail 1 (rocep1s0f0)"
+	Pair   steps.Pair
+	Client steps.Output
+}
+
+// A Message is an error line and where it was printed.
+type Message struct {
+	End  steps.End
+	Text string
+}
+
+// A Cause is how perftest words a failure, and what it means here. The first
+// that matches counts, so what is only a consequence comes last.
+type Cause struct {
+	Pattern *regexp.Regexp
+	Grade   steps.Grade
+	// means may hold %s for the node's name.
+	Means string
+}
+
+// A Finding is one thing that a judge noticed.
+type Finding struct {
+	Grade steps.Grade
+	Text  string // a sentence without its full stop
+	// rail is the number of the rail that it is about, counted from 1, and dev its
+	// device; 0 where it is about none.
+	Rail int
+	Dev  string
+	// node is the one that it is about; empty for both or none.
+	Node string
+}
+
+// A Report gathers findings and evidence into a verdict.
+type Report struct {
+	Findings []Finding
+	Evidence []steps.Evidence
+}
+
+func (r *Report) Add(g steps.Grade, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	// What begins with an argument begins with a name, and a name keeps its spelling.
+	if !strings.HasPrefix(format, "%") {
+		text = Capital(text)
+	}
+	r.Note(Finding{Grade: g, Text: text})
+}
+
+// At adds a finding that is about one node, which the text names.
+func (r *Report) At(rig steps.Rig, e steps.End, g steps.Grade, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !strings.HasPrefix(format, "%") {
+		text = Capital(text)
+	}
+	r.Note(Finding{Grade: g, Text: text, Node: rig.NameOf(e)})
+}
+
+// On adds a finding about the rail of a measurement.
+func (r *Report) On(m Measurement, g steps.Grade, format string, args ...any) {
+	r.Note(Finding{Grade: g, Text: fmt.Sprintf(format, args...), Rail: m.No, Dev: m.Dev})
+}
+
+func (r *Report) Note(f Finding) {
+	if !slices.Contains(r.Findings, f) {
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+func (r *Report) Show(name string, value any, unit string, expected *steps.Expected) {
+	r.Evidence = append(r.Evidence, steps.Evidence{Name: name, Value: value, Unit: unit, Expected: expected})
+}
+
+// sorted puts the worst findings first and says once what is true of several
+// rails.
+func (r *Report) sorted() []Finding {
+	var merged []Finding
+	for _, f := range r.Findings {
+		var rails []string
+		for _, g := range r.Findings {
+			if g.Rail > 0 && g.Grade == f.Grade && g.Text == f.Text {
+				rails = append(rails, fmt.Sprint(g.Rail))
+			}
+		}
+		switch {
+		case f.Rail == 0:
+		case len(rails) == 1:
+			f.Text = fmt.Sprintf("Rail %d (%s): %s", f.Rail, f.Dev, f.Text)
+		default:
+			f.Text = fmt.Sprintf("Rails %s: %s", And(rails), f.Text)
+		}
+		f.Rail, f.Dev = 0, ""
+		if !slices.Contains(merged, f) {
+			merged = append(merged, f)
+		}
+	}
+	slices.SortStableFunc(merged, func(a, b Finding) int { return int(b.Grade) - int(a.Grade) })
+	return merged
+}
+
+// maxSentences keeps a reason readable; the rest is in the evidence.
+const maxSentences = 3
+
+// Verdict puts the worst findings first. pass is what is said where nothing was
+// found amiss.
+func (r *Report) Verdict(pass ...string) steps.Verdict {
+	v := steps.Verdict{Grade: steps.Pass, Evidence: r.Evidence}
+	if v.Evidence == nil {
+		v.Evidence = []steps.Evidence{}
+	}
+	var texts []string
+	for i, f := range r.sorted() {
+		v.Grade = v.Grade.Worst(f.Grade)
+		texts = append(texts, f.Text)
+		switch {
+		case f.Grade < v.Grade || v.Grade <= steps.Pass: // what is worse is what it is about
+		case i == 0:
+			v.Node = f.Node
+		case f.Node != v.Node:
+			v.Node = ""
+		}
+	}
+	if v.Grade == steps.Pass {
+		var first []string
+		for _, p := range pass {
+			first = append(first, Capital(p))
+		}
+		texts = append(first, texts...)
+	}
+	v.Reason = Sentences(texts)
+	return v
+}
+
+// Sentences joins the first texts to sentences.
+func Sentences(texts []string) string {
+	var b strings.Builder
+	n := 0
+	for _, t := range texts {
+		if t = strings.TrimSpace(t); t == "" {
+			continue
+		}
+		if n++; n > maxSentences {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t)
+		if !strings.HasSuffix(t, ".") && !strings.HasSuffix(t, "?") && !strings.HasPrefix(t, "(") {
+			b.WriteByte('.')
+		}
+	}
+	if more := n - maxSentences; more > 0 {
+		fmt.Fprintf(&b, " And %d more: see the evidence.", more)
+	}
+	return b.String()
+}
+
+// Skipped is a verdict that nothing could be said, on the evidence of a report.
+func (r *Report) Skipped(format string, args ...any) steps.Verdict {
+	v := r.Verdict()
+	v.Grade, v.Reason = steps.Skipped, Sentences([]string{Capital(fmt.Sprintf(format, args...))})
+	return v
+}

@@ -1,0 +1,43 @@
+package theory
+
+import (
+	"math"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+func TestBand(t *testing.T) {
+	rig := kindtest.Spark()
+	for _, c := range []struct {
+		name            string
+		mtu             int
+		change          func(*steps.Rail)
+		expected, limit float64
+		none            bool
+	}{
+		{"one half at 1024", 1024, nil, 92.6, 105.81, false},
+		{"one half at 4096", 4096, nil, 110.23, 110.23, false},
+		{"a link of 100 Gb/s at 1024", 1024, func(r *steps.Rail) { r.RateGbps = 100 }, 92.59, 92.59, false},
+		{"a link of 100 Gb/s at 4096", 4096, func(r *steps.Rail) { r.RateGbps = 100 }, 98.04, 98.04, false},
+		{"x16 carries the whole link", 4096, func(r *steps.Rail) { r.PCI.Width, r.PCI.MaxWidth = 16, 16 }, 196.07, 196.07, false},
+		{"a narrow link is no excuse", 1024, func(r *steps.Rail) { r.PCI.Width = 2 }, 92.6, 105.81, false},
+		{"no slot", 1024, func(r *steps.Rail) { r.PCI = steps.PCI{} }, 0, 0, true},
+		{"no rate", 1024, func(r *steps.Rail) { r.RateGbps = 0 }, 0, 0, true},
+		{"no MTU", 0, nil, 0, 0, true},
+	} {
+		rig := rig
+		for e := range rig.Nodes {
+			rails := append([]steps.Rail{}, rig.Nodes[e].Rails...)
+			if c.change != nil {
+				c.change(&rails[0])
+			}
+			rig.Nodes[e].Rails = rails
+		}
+		b := BandOf(rig, rig.Pairs[0], c.mtu)
+		if math.Abs(b.Expected-c.expected) > 0.05 || math.Abs(b.Limit-c.limit) > 0.05 || (b.None != "") != c.none {
+			t.Errorf("%s: %+v, want %.2f and %.2f", c.name, b, c.expected, c.limit)
+		}
+	}
+}
