@@ -70,7 +70,7 @@ type (
 	}
 	// NodeChanged tells the state of a node's connection.
 	NodeChanged struct {
-		End   End
+		Node  int // its number
 		State runner.State
 		Why   string // the whole error: what, where, why, and what to do
 		Cause string // why, and what to do, for a line that says where already
@@ -150,10 +150,16 @@ type ChangeQuestion struct {
 	Final    bool
 	Deadline time.Time
 	Found    Verdict
-	// Scripts are what runs as root, by End; Sets are the interfaces that they change.
-	Nodes   [2]string
-	Scripts [2]string
-	Sets    [2][]string
+	// Places are what it changes, a node each.
+	Places []ChangePlace
 	// Warnings are sentences: what the change cuts off.
 	Warnings []string
+}
+
+// A ChangePlace is one node of a change: the script that runs there as root, and the
+// interfaces that it changes.
+type ChangePlace struct {
+	Node   string
+	Script string
+	Set    []string
 }

@@ -19,25 +19,25 @@ const (
 // A Notebook is the state of a session: the fold of its events. It is a value,
 // and Apply never changes the one that it is called on.
 type Notebook struct {
-	Tutorial Tutorial
-	Rig      Rig
-	Links    [2]Link              // the connections, by End
-	Cells    map[string]CellState // by cell id; a cell that never ran is missing
-	Running  string               // id of the cell that has been running longest; empty when idle
-	Queue    []string             // ids of the cells that wait, in order
-	Params   Settings             // the parameters that are set
-	Saved    Saved                // where the session is saved
+	Tutorial    Tutorial
+	Rig         Rig
+	Connections []Connection         // by the nodes' numbers; see Connection
+	Cells       map[string]CellState // by cell id; a cell that never ran is missing
+	Running     string               // id of the cell that has been running longest; empty when idle
+	Queue       []string             // ids of the cells that wait, in order
+	Params      Settings             // the parameters that are set
+	Saved       Saved                // where the session is saved
 }
 
-// A Link is the state of the connection to one node.
-type Link struct {
+// A Connection is the state of the connection to one node.
+type Connection struct {
 	State runner.State
 	Why   string // see NodeChanged
 	Cause string
 }
 
 // Connected says that scripts can run there.
-func (l Link) Connected() bool { return l.State == runner.Connected }
+func (l Connection) Connected() bool { return l.State == runner.Connected }
 
 // CellState is what is known about one cell.
 type CellState struct {
@@ -56,6 +56,14 @@ type CellState struct {
 	Scripts []string
 	Params  map[string]string
 	Rig     Rig
+}
+
+// Connection is the state of the connection to a node by its number.
+func (n Notebook) Connection(node int) Connection {
+	if node < 0 || node >= len(n.Connections) {
+		return Connection{}
+	}
+	return n.Connections[node]
 }
 
 // NewNotebook is the empty session of a tutorial.
@@ -113,7 +121,14 @@ func (n Notebook) Apply(e Event) Notebook {
 	case Saved:
 		n.Saved = e
 	case NodeChanged:
-		n.Links[e.End] = Link{State: e.State, Why: e.Why, Cause: e.Cause}
+		if e.Node < 0 || e.Node >= MostNodes {
+			break
+		}
+		n.Connections = slices.Clone(n.Connections)
+		for len(n.Connections) <= e.Node {
+			n.Connections = append(n.Connections, Connection{})
+		}
+		n.Connections[e.Node] = Connection{State: e.State, Why: e.Why, Cause: e.Cause}
 	}
 	return n
 }

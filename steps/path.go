@@ -42,7 +42,7 @@ func (r Rig) Path() (p Path, ok bool) {
 	}
 	first := r.Pairs[0]
 	for _, e := range Ends {
-		if i := first.Rails[e]; i < 0 || i >= len(r.Nodes[e].Rails) {
+		if i := first.Rails[e]; i < 0 || i >= len(r.At(e).Rails) {
 			return Path{}, false
 		}
 		rail := r.Rail(first, e)
@@ -66,12 +66,12 @@ func (r Rig) interfaces(e End) []Path {
 		p.Netdevs[e], p.Bonded[e], p.Rails[e] = d, bonded, []int{rail}
 		all = append(all, p)
 	}
-	for i, rail := range r.Nodes[e].Rails {
+	for i, rail := range r.At(e).Rails {
 		if rail.Netdev.Master == "" {
 			add(rail.Netdev, false, i)
 			continue
 		}
-		for _, d := range r.Nodes[e].Netdevs {
+		for _, d := range r.At(e).Netdevs {
 			if d.Name == rail.Netdev.Master {
 				add(d, true, i)
 			}

@@ -46,7 +46,7 @@ func TestPath(t *testing.T) {
 		"twice":   {[2]Node{bonded("1"), bonded("1")}, nil, want{}},
 		"nothing": {[2]Node{}, nil, want{}},
 	} {
-		p, ok := Rig{Nodes: c.nodes, Pairs: c.pairs}.Path()
+		p, ok := Rig{Nodes: c.nodes[:], Pairs: c.pairs}.Path()
 		got := want{ok, [2]string{p.Netdevs[0].Name, p.Netdevs[1].Name}, p.Addrs, p.Rails}
 		if d := cmp.Diff(c.want, got, cmp.AllowUnexported(want{})); d != "" {
 			t.Errorf("%s: %s", name, d)

@@ -75,7 +75,7 @@ type Output struct {
 type RailBytes struct {
 	End  End
 	Dev  string
-	Rail int // index into Rig.Nodes[End].Rails
+	Rail int // index into Rig.At(End).Rails
 	// Tx and Rx are bytes on the wire, without the idle baseline; Known is false where a counter was
 	// missing or went backwards, and Why says so.
 	Tx, Rx uint64

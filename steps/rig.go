@@ -1,32 +1,92 @@
 package steps
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
-// End is one of the two ends of the rig.
+// End is a node's place in a Rig: Here and Peer are the two ends of the link under
+// test, and the numbers after them are the nodes beside it.
 type End uint8
 
-// The two ends. Here is where railbench's cells start their clients; the peer
-// runs the servers. Neither has to be the machine that railbench runs on.
+// The two ends of the link under test. Here is where railbench's cells start their
+// clients; the peer runs the servers. Neither has to be the machine that railbench runs on.
 const (
 	Here End = iota
 	Peer
 )
 
-// Ends lists both, in the order in which they are shown.
+// Ends lists the two ends, in the order in which they are shown.
 var Ends = [2]End{Here, Peer}
 
-func (e End) String() string { return [...]string{"here", "peer"}[e] }
+// String names an end as rig files, logs and saved sessions do: here, peer, node3.
+func (e End) String() string {
+	if e <= Peer {
+		return [...]string{"here", "peer"}[e]
+	}
+	return fmt.Sprintf("node%d", int(e)+1)
+}
 
-// Other is the opposite end.
+// ParseEnd reads what String writes; ok is false for anything else.
+func ParseEnd(name string) (e End, ok bool) {
+	switch name {
+	case "here":
+		return Here, true
+	case "peer":
+		return Peer, true
+	}
+	n := 0
+	if _, err := fmt.Sscanf(name, "node%d", &n); err != nil || n <= 2 || n > MostNodes || name != End(n-1).String() {
+		return Here, false
+	}
+	return End(n - 1), true
+}
+
+// Other is the opposite end of the link under test.
 func (e End) Other() End { return 1 - e }
+
+// MostNodes is how many nodes a rig can have.
+const MostNodes = 64
+
+// A Link is the link under test: two nodes by their numbers in the rig file, from 0. Here
+// is where the clients run.
+type Link struct{ Here, Peer int }
+
+// DefaultLink joins the first two nodes.
+var DefaultLink = Link{0, 1}
+
+// Reorder gives the order of n nodes in which the link's two come first.
+func (l Link) Reorder(n int) []int {
+	order := []int{l.Here, l.Peer}
+	for i := range n {
+		if i != l.Here && i != l.Peer {
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
+// Links lists every two of n nodes, those of the lower numbers first.
+func Links(n int) []Link {
+	var all []Link
+	for a := range n {
+		for b := a + 1; b < n; b++ {
+			all = append(all, Link{a, b})
+		}
+	}
+	return all
+}
 
 // A Rig is what was found on the two nodes. It is a value: a probe makes a new one.
 type Rig struct {
 	Name      string
 	Simulated bool
-	Nodes     [2]Node // indexed by End
-	// Pairs are the rails that lead from one node to the other, in the order in
-	// which the cells use them: RAIL1 is Pairs[0].
+	// Nodes are indexed by End: the two of the link under test first. There are at least
+	// two, but in the zero Rig.
+	Nodes []Node
+	// Pairs are the rails of the link under test, in the order in which the cells use
+	// them: RAIL1 is Pairs[0].
 	Pairs []Pair
 	// Missing says, a sentence each, which rails the rig file names and are no pair now.
 	Missing []string
@@ -36,6 +96,7 @@ type Rig struct {
 
 // A Node is one machine as it was found.
 type Node struct {
+	No      int    // its place in the rig file, from 0: it stays when the link under test changes
 	Name    string // in the rig file: spark-01
 	Where   string // how it is reached: "this machine", "nvidia@192.168.100.10:22"
 	Host    string // its own host name
@@ -133,8 +194,40 @@ type Pair struct {
 	Subnet string // 192.168.100.0/24
 }
 
+// NewRig is a rig of n nodes of which nothing is known but their numbers.
+func NewRig(name string, simulated bool, n int) Rig {
+	r := Rig{Name: name, Simulated: simulated, Nodes: make([]Node, max(n, len(Ends)))}
+	for i := range r.Nodes {
+		r.Nodes[i].No = i
+	}
+	return r
+}
+
+// At is the node at an end; the zero Node where the rig has none there.
+func (r Rig) At(e End) Node {
+	if int(e) >= len(r.Nodes) {
+		return Node{}
+	}
+	return r.Nodes[e]
+}
+
+// Link is the link under test.
+func (r Rig) Link() Link { return Link{r.At(Here).No, r.At(Peer).No} }
+
+// Over is the rig with another link under test, and its rails found anew.
+func (r Rig) Over(l Link) Rig {
+	byNo := slices.Clone(r.Nodes)
+	slices.SortStableFunc(byNo, func(a, b Node) int { return a.No - b.No })
+	r.Nodes = nil
+	for _, i := range l.Reorder(len(byNo)) {
+		r.Nodes = append(r.Nodes, byNo[i])
+	}
+	r.Pairs = PairRails(r.At(Here), r.At(Peer))
+	return r
+}
+
 // Rail gives the rail of a pair at one end.
-func (r Rig) Rail(p Pair, e End) Rail { return r.Nodes[e].Rails[p.Rails[e]] }
+func (r Rig) Rail(p Pair, e End) Rail { return r.At(e).Rails[p.Rails[e]] }
 
 // AcrossHalves is the pair that adds PCIe bandwidth to the first one: behind
 // another PCIe link at both ends, and on the same connector where there is one
@@ -175,11 +268,19 @@ func (r Rig) SharesHalf(a, b Pair) bool {
 // NameOf is a node's name in the rig file, or its own where both have one name, as
 // behind two forwarded ports of one address.
 func (r Rig) NameOf(e End) string {
-	n, other := r.Nodes[e], r.Nodes[e.Other()]
+	n := r.At(e)
+	alone := func(name func(Node) string) bool {
+		for i, x := range r.Nodes {
+			if End(i) != e && name(x) == name(n) {
+				return false
+			}
+		}
+		return name(n) != ""
+	}
 	switch {
-	case n.Name != "" && n.Name != other.Name:
+	case alone(func(x Node) string { return x.Name }):
 		return n.Name
-	case n.Host != "" && n.Host != other.Host:
+	case alone(func(x Node) string { return x.Host }):
 		return n.Host
 	}
 	return e.String()
@@ -193,7 +294,7 @@ func (r Rig) InUse(e End, rail int) bool {
 			return true
 		}
 	}
-	return r.Nodes[e].Rails[rail].Addr != ""
+	return r.At(e).Rails[rail].Addr != ""
 }
 
 // HasPair reports whether the rig has a pair i, and its rails: a saved result may
@@ -203,7 +304,7 @@ func (r Rig) HasPair(i int) bool {
 		return false
 	}
 	for _, e := range Ends {
-		if n := r.Pairs[i].Rails[e]; n < 0 || n >= len(r.Nodes[e].Rails) {
+		if n := r.Pairs[i].Rails[e]; n < 0 || n >= len(r.At(e).Rails) {
 			return false
 		}
 	}

@@ -59,7 +59,7 @@ func changedParam(c Cell, ran, now map[string]string) string {
 func (r Rig) Since(old Rig) string {
 	var all []string
 	for _, e := range Ends {
-		now, was := r.Nodes[e], old.Nodes[e]
+		now, was := r.At(e), old.At(e)
 		if now.Err != "" || was.Err != "" {
 			continue // not looked at: nobody knows
 		}

@@ -8,13 +8,14 @@ import (
 
 // looked is a rig of one rail on each node, as it was looked at.
 func looked(change func(*Rail)) Rig {
-	r := Rig{Name: "lab", Probed: time.Unix(1, 0)}
+	r := NewRig("lab", false, 2)
+	r.Probed = time.Unix(1, 0)
 	for _, e := range Ends {
 		rail := Rail{Dev: "rocep1s0f0", Port: 1, State: "ACTIVE", Addr: "192.168.100.1", GIDIndex: 3, Netdev: Netdev{Name: "enp1s0f0np0", MTU: 1500}, PCI: PCI{Width: 4}}
 		if change != nil && e == Peer {
 			change(&rail)
 		}
-		r.Nodes[e] = Node{Name: []string{"spark-02", "spark-01"}[e], Rails: []Rail{rail}}
+		r.Nodes[e] = Node{No: int(e), Name: []string{"spark-02", "spark-01"}[e], Rails: []Rail{rail}}
 	}
 	return r
 }

@@ -458,7 +458,7 @@ func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 	state := m.book.Cells[c.ID]
 	d := cells.Check{
 		Cell: cells.Cell{
-			Cell: c, State: state, Names: m.names(), Spinner: m.spinner.View(), Selected: selected,
+			Cell: c, State: state, Names: m.ranOn(state), Spinner: m.spinner.View(), Selected: selected,
 			Queued: slices.Index(m.book.Queue, c.ID) + 1, Script: m.scripts[c.ID], Keep: m.layout().keep, Simulated: m.simulated(),
 			Elapsed: state.Elapsed, Evidence: m.evidence[c.ID] != tells(state.Verdict),
 		},

@@ -62,6 +62,11 @@ func (f *fakeSession) Edit(part string, cells []steps.Cell) {
 	f.call("edit %s: %s", part, strings.Join(all, " "))
 }
 
+func (f *fakeSession) SetLink(l steps.Link) error {
+	f.call("link %d:%d", l.Here, l.Peer)
+	return f.refuses
+}
+
 func (f *fakeSession) SetParam(cell, name, value string) error {
 	f.call("set %s.%s=%s", cell, name, value)
 	return f.refuses
@@ -238,14 +243,14 @@ See <https://example.com/a/rather/long/address/that/does/not/end/soon/0123456789
 `
 
 func sampleRig() steps.Rig {
-	return steps.Rig{Name: "sim", Simulated: true, Nodes: [2]steps.Node{{Name: "spark-02"}, {Name: "spark-01"}}}
+	return steps.Rig{Name: "sim", Simulated: true, Nodes: []steps.Node{{Name: "spark-02"}, {No: 1, Name: "spark-01"}}}
 }
 
 // connected is what a session tells first.
 func connected() []steps.Event {
 	return []steps.Event{
-		steps.NodeChanged{End: steps.Here, State: 1},
-		steps.NodeChanged{End: steps.Peer, State: 1},
+		steps.NodeChanged{Node: 0, State: 1},
+		steps.NodeChanged{Node: 1, State: 1},
 		steps.RigProbed{Rig: sampleRig()},
 	}
 }
@@ -256,7 +261,7 @@ func sampleBoard(n int, phase float64) meter.Board {
 	for end, node := range []string{"spark-02", "spark-01"} {
 		for i := range n {
 			g := meter.Gauge{
-				Node: node, End: end, Dev: []string{"rocep1s0f0", "roceP2p1s0f0", "rocep1s0f1", "roceP2p1s0f1"}[i%4],
+				Node: node, No: end, Dev: []string{"rocep1s0f0", "roceP2p1s0f0", "rocep1s0f1", "roceP2p1s0f1"}[i%4],
 				Netdev: fmt.Sprintf("enp1s0f%dnp%d", i, i), LinkGbps: 200, CeilingGbps: 126,
 				Down: i >= 2,
 			}

@@ -43,6 +43,7 @@ func notebookKeys() []chapter {
 			{Binding: bind("c", "clear the selected cell's output", "c"), act: (*Model).clear},
 			{Binding: bind("p", "the parameters that the selected cell reads, for it or for all cells; on an introduction all of them", "p"), foot: key.Help{Key: "p", Desc: "parameters"}, rank: 11, act: (*Model).openForm},
 			{Binding: bind("w", "why: run the checks that could explain what is wrong with the selected cell", "w"), foot: key.Help{Key: "w", Desc: "why?"}, rank: 1, act: (*Model).explain, when: (*Model).explainable},
+			{Binding: bind("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L"), foot: key.Help{Key: "L", Desc: "link"}, rank: 6, act: (*Model).chooseLink, when: (*Model).linkable},
 			{Binding: bind("C", "the checklist: what is wrong with this rig?", "C"), foot: key.Help{Key: "C", Desc: "checklist"}, rank: 6, act: (*Model).openChecklist},
 		}},
 		{"move", []binding{

@@ -35,6 +35,8 @@ type Session interface {
 	// SetParam sets a parameter for a cell's next runs, or for those of all cells where
 	// cell is empty. The error says what is allowed.
 	SetParam(cell, name, value string) error
+	// SetLink chooses the link under test. The error says why it can't be.
+	SetLink(l steps.Link) error
 	// ResetPeaks starts the gauges' peaks and means anew.
 	ResetPeaks()
 	// Next waits for events and gives all there are. It returns false once the
@@ -61,6 +63,7 @@ const (
 type Options struct {
 	Tutorial   steps.Tutorial
 	Params     []steps.Param // that the scripts read, in the order of the form
+	Linked     bool          // the link under test was chosen before the screen was there
 	Simulated  bool          // whatever is measured is marked SIMULATED
 	RigName    string        // shown while no node has been probed
 	Hint       string        // how to use one's own rig; on the first screen while simulated
@@ -134,7 +137,8 @@ type Model struct {
 	scripts     map[string]bool
 	folded      map[string]bool // cells whose output is not shown
 	notice      string          // stands in the footer until the next key
-	lost        [2]bool         // a connection that was there was lost, by End
+	lost        map[int]bool    // a connection that was there was lost, by the node's number
+	linked      bool            // the link under test was chosen; see link.go
 
 	questions []steps.Question
 	scrolled  int    // lines of the script in the first question that are above its box
@@ -200,13 +204,15 @@ func New(s Session, opts Options) *Model {
 		evidence: map[string]bool{},
 		scripts:  map[string]bool{},
 		folded:   map[string]bool{},
+		lost:     map[int]bool{},
+		linked:   opts.Linked,
 		places:   make([]place, max(1, len(opts.Tutorial.Parts))),
 		session:  s,
 		dirty:    true,
 	}
 	if opts.Book != nil {
 		m.book = *opts.Book
-		m.book.Links, m.book.Saved = [2]steps.Link{}, steps.Saved{}
+		m.book.Connections, m.book.Saved = nil, steps.Saved{}
 	}
 	m.notice = opts.Notice
 	m.began = opts.Now()
@@ -227,15 +233,28 @@ func (m *Model) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// names are the nodes as the rig calls them.
-func (m *Model) names() [2]string {
-	var names [2]string
-	for _, e := range steps.Ends {
-		if names[e] = m.book.Rig.Nodes[e].Name; names[e] == "" {
-			names[e] = e.String()
+// names are the nodes as the rig calls them, by End.
+func (m *Model) names() []string { return namesIn(m.book.Rig) }
+
+// namesIn are the names of a rig's nodes: a result is told with those of the rig that it
+// was measured on, whatever link is under test now.
+func namesIn(rig steps.Rig) []string {
+	names := make([]string, max(len(rig.Nodes), len(steps.Ends)))
+	for i := range names {
+		e := steps.End(i)
+		if names[i] = rig.At(e).Name; names[i] == "" {
+			names[i] = e.String()
 		}
 	}
 	return names
+}
+
+// ranOn are the names for what a cell came to.
+func (m *Model) ranOn(state steps.CellState) []string {
+	if !state.Running && !state.Rig.Probed.IsZero() {
+		return namesIn(state.Rig)
+	}
+	return m.names()
 }
 
 func (m *Model) parts() []steps.Part { return m.book.Tutorial.Parts }

@@ -290,7 +290,7 @@ func (m *Model) onPage() cells.Page {
 	c, _ := m.book.Tutorial.Cell(m.page.cell)
 	p := m.page
 	return cells.Page{
-		Cell: c, State: m.pageState(), Names: m.names(), Top: p.top, Column: p.column,
+		Cell: c, State: m.pageState(), Names: m.ranOn(m.pageState()), Top: p.top, Column: p.column,
 		Marks: func(line int, text string) []ink.Mark { return p.marks(p.dropped+line, text) },
 	}
 }

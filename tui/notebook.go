@@ -27,7 +27,7 @@ type cellKey struct {
 	run                                 steps.RunID
 	running, selected, evidence, script bool
 	lines, kept, queued, keep, width    int
-	names                               [2]string
+	names                               string
 	spinner, elapsed, params            string
 	stale, prose                        string
 	edited, folded                      bool
@@ -110,9 +110,10 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		lines: state.Output.Len() + state.Output.Dropped(), kept: state.Output.Len(),
 		queued: slices.Index(m.book.Queue, c.ID) + 1,
 		params: m.changedParams(c),
-		keep:   l.keep, width: l.noteWidth, names: m.names(),
+		keep:   l.keep, width: l.noteWidth,
 	}
-	key.folded = m.folded[c.ID]
+	names := m.ranOn(state)
+	key.folded, key.names = m.folded[c.ID], strings.Join(names, "\n")
 	key.stale, key.prose, key.edited = m.book.Stale(c.ID), c.Prose, c.Edited
 	if len(c.Roles) > 0 {
 		key.roles = &c.Roles[0]
@@ -129,7 +130,7 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 		return old.Drawing
 	}
 	drawing := cells.Cell{
-		Cell: c, State: state, Names: key.names,
+		Cell: c, State: state, Names: names,
 		Elapsed: elapsed, Spinner: key.spinner,
 		Selected: key.selected, Queued: key.queued,
 		Params:   key.params,

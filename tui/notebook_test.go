@@ -19,23 +19,23 @@ func TestFirstScreen(t *testing.T) {
 	s.tell(connected()...)
 	s.sees("spark-02", "spark-01")
 	s.seesNot("connecting")
-	s.tell(steps.NodeChanged{End: steps.Peer, State: 2, Cause: "no answer for 5 s"})
+	s.tell(steps.NodeChanged{Node: 1, State: 2, Cause: "no answer for 5 s"})
 	s.sees("spark-01 disconnected: no answer for 5 s")
 }
 
 // An alert says what to do at its end, so it may need more than a line.
 func TestAnAlertIsReadToItsEnd(t *testing.T) {
 	s := start(t, 80, 24)
-	s.tell(steps.NodeChanged{End: steps.Peer, State: 2, Cause: "no key and no password was accepted (offered: the public keys). Put a key there with ssh-copy-id nvidia@spark-01"})
+	s.tell(steps.NodeChanged{Node: 1, State: 2, Cause: "no key and no password was accepted (offered: the public keys). Put a key there with ssh-copy-id nvidia@spark-01"})
 	s.sees("spark-01 disconnected: no key", "ssh-copy-id", "enter run")
-	s.tell(steps.NodeChanged{End: steps.Peer, State: 2, Cause: strings.Repeat("much too long ", 100)})
+	s.tell(steps.NodeChanged{Node: 1, State: 2, Cause: strings.Repeat("much too long ", 100)})
 	s.sees("long much…", "enter run")
 }
 
 // A connection can be lost and back before anybody looks.
 func TestALostConnectionIsToldOfOnceItIsBack(t *testing.T) {
 	s := start(t, 100, 40)
-	s.tell(steps.NodeChanged{End: steps.Peer, State: 2}, steps.NodeChanged{End: steps.Peer}, steps.NodeChanged{End: steps.Peer, State: 1})
+	s.tell(steps.NodeChanged{Node: 1, State: 2}, steps.NodeChanged{Node: 1}, steps.NodeChanged{Node: 1, State: 1})
 	s.sees("spark-01 was lost, and is connected again")
 	s.press("down")
 	s.seesNot("was lost")

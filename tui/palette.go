@@ -19,6 +19,7 @@ type palette struct {
 	open  bool
 	words string
 	item  int
+	then  []string // cells that run once a link is chosen
 }
 
 // A choice is one line of the palette.
@@ -56,6 +57,7 @@ func (m *Model) choices() []choice {
 			}})
 		}
 	}
+	all = append(all, m.linkChoices()...)
 	for _, c := range m.book.Tutorial.Checks() {
 		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
 			m.openChecklist()

@@ -188,9 +188,9 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 		}
 		say(what)
 		lines = append(lines, "")
-		for _, e := range steps.Ends {
+		for _, p := range q.Change.Places {
 			if !q.Change.Final {
-				fact(q.Change.Nodes[e], strings.Join(q.Change.Sets[e], " "))
+				fact(p.Node, strings.Join(p.Set, " "))
 			}
 		}
 		for _, w := range q.Change.Warnings {
@@ -218,15 +218,15 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 // and whether there is more.
 func (m *Model) changeScript(q *steps.ChangeQuestion, width, height int) (lines []string, more bool) {
 	var all []string
-	for _, e := range steps.Ends {
-		if q.Scripts[e] == "" {
+	for _, p := range q.Places {
+		if p.Script == "" {
 			continue
 		}
 		if len(all) > 0 {
 			all = append(all, "")
 		}
-		all = append(all, m.ink.Dim.Render("# on "+ink.Clean(q.Nodes[e])))
-		for line := range strings.Lines(q.Scripts[e]) {
+		all = append(all, m.ink.Dim.Render("# on "+ink.Clean(p.Node)))
+		for line := range strings.Lines(p.Script) {
 			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
 			all = append(all, ink.Fold(ink.Clean(line), max(8, width))...)
 		}

@@ -166,8 +166,16 @@ func (m *Model) header() string {
 	} else if name := m.rigName(); name != "" && m.width >= 100 {
 		right = k.Dim.Render(ink.Clean(name)) + "  "
 	}
-	names := m.names()
-	right += m.dot(steps.Here) + " " + ansi.Truncate(ink.Clean(names[0]), 20, "…") + k.Faint.Render(" ⇄ ") + ansi.Truncate(ink.Clean(names[1]), 20, "…") + " " + m.dot(steps.Peer) + " "
+	name := func(e steps.End) string { return ansi.Truncate(ink.Clean(m.names()[e]), 20, "…") }
+	right += m.dot(steps.Here) + " " + name(steps.Here) + k.Faint.Render(" ⇄ ") + name(steps.Peer) + " " + m.dot(steps.Peer) + " "
+	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
+		// The nodes beside the link: their names where there is room, and always whether they answer.
+		if beside := k.Dim.Render(name(steps.End(e))) + " " + m.dot(steps.End(e)) + " "; lipgloss.Width(left)+lipgloss.Width(right)+lipgloss.Width(beside) < m.width {
+			right += beside
+		} else {
+			right += m.dot(steps.End(e)) + " "
+		}
+	}
 	return ink.Sides(left, right, m.width)
 }
 
@@ -194,7 +202,7 @@ func (m *Model) rigName() string {
 
 // dot is the state of a node's connection.
 func (m *Model) dot(e steps.End) string {
-	switch link := m.book.Links[e]; {
+	switch link := m.book.Connection(m.number(e)); {
 	case link.Connected():
 		return m.ink.Pass.Render("●")
 	case link.State.String() == "disconnected":
@@ -208,27 +216,36 @@ func (m *Model) dot(e steps.End) string {
 func (m *Model) alerts() []string {
 	var lines []string
 	names := m.names()
-	for _, e := range steps.Ends {
-		link := m.book.Links[e]
+	connecting := 0
+	for i := range names {
+		e := steps.End(i)
+		link := m.book.Connection(m.number(e))
 		switch {
 		case !link.Connected():
 			s := link.State.String()
 			if link.State.String() == "connecting" {
 				s += " …"
+				if link.Cause == "" {
+					connecting++
+				}
 			}
 			if link.Cause != "" {
 				s += ": " + link.Cause
 			}
 			lines = append(lines, names[e]+" "+s)
-		case m.book.Rig.Nodes[e].Err != "":
-			lines = append(lines, names[e]+" could not be looked at: "+m.book.Rig.Nodes[e].Err)
+		case m.book.Rig.At(e).Err != "":
+			lines = append(lines, names[e]+" could not be looked at: "+m.book.Rig.At(e).Err)
 		}
 	}
 	if why := m.book.Saved.Why; why != "" {
 		lines = append(lines, "not saved: "+why)
 	}
-	if len(lines) == 2 && lines[0] == names[0]+" connecting …" && lines[1] == names[1]+" connecting …" {
+	switch {
+	case connecting < len(lines) || connecting < len(names):
+	case connecting == len(steps.Ends):
 		return []string{"connecting to both nodes …"}
+	default:
+		return []string{fmt.Sprintf("connecting to all %d nodes …", connecting)}
 	}
 	return lines
 }

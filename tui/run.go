@@ -36,6 +36,11 @@ func (m *Model) start(ids ...string) tea.Cmd {
 		m.notice = "it waits for its turn already"
 		return nil
 	}
+	if m.linkable() && !m.linked && m.needsLink(fresh) {
+		m.chooseLink()
+		m.palette.then, m.notice = fresh, "choose the link under test: here ⇄ peer"
+		return nil
+	}
 	if m.book.Running != "" {
 		m.notice = "queued behind the running cell"
 	}

@@ -16,7 +16,7 @@ func TestSavedSession(t *testing.T) {
 		steps.CellStarted{Run: 7, Cell: "gids"},
 		steps.CellPrinted{Run: 7, Cell: "gids", Lines: lines(1, "from before")},
 		steps.CellEnded{Run: 7, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Warn, Reason: "It drifted."}},
-		steps.NodeChanged{End: steps.Peer, Why: "gone"},
+		steps.NodeChanged{Node: 1, Why: "gone"},
 		steps.Saved{Why: "old"},
 	} {
 		book = book.Apply(e)

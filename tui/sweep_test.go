@@ -95,7 +95,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			e := passed(1, "nodes")
 			e.Verdict.Reason = hostile[0] + hostile[4] + hostile[1]
 			e.Verdict.Evidence = append(e.Verdict.Evidence, steps.Evidence{Name: hostile[1], Value: hostile[2], Unit: hostile[4]})
-			s.tell(steps.RigProbed{Rig: rig}, steps.NodeChanged{End: steps.Peer, State: 2, Cause: hostile[4] + hostile[0]},
+			s.tell(steps.RigProbed{Rig: rig}, steps.NodeChanged{Node: 1, State: 2, Cause: hostile[4] + hostile[0]},
 				steps.CellStarted{Run: 1, Cell: "nodes", At: s.now}, steps.CellPrinted{Run: 1, Cell: "nodes", Lines: out}, e)
 			s.press("j", "e", "end")
 			return s

@@ -148,13 +148,12 @@ func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 			m.notice = ""
 		}
 	case steps.NodeChanged:
-		was := before.Links[e.End]
-		if was.Connected() && e.State.String() == "disconnected" {
-			m.lost[e.End] = true
+		if before.Connection(e.Node).Connected() && e.State.String() == "disconnected" {
+			m.lost[e.Node] = true
 		}
-		if m.lost[e.End] && m.book.Links[e.End].Connected() {
-			m.lost[e.End] = false
-			m.notice = m.names()[e.End] + " was lost, and is connected again"
+		if m.lost[e.Node] && m.book.Connection(e.Node).Connected() {
+			m.lost[e.Node] = false
+			m.notice = m.nodeName(e.Node) + " was lost, and is connected again"
 		}
 	}
 }

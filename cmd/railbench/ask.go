@@ -66,15 +66,15 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	}
 	if q.Final {
 		fmt.Fprintf(a.out, "%s:\n", q.Title)
-		for _, e := range steps.Ends {
-			fmt.Fprintf(a.out, "# --- on %s\n%s", q.Nodes[e], q.Scripts[e])
+		for _, p := range q.Places {
+			fmt.Fprintf(a.out, "# --- on %s\n%s", p.Node, p.Script)
 		}
 		fmt.Fprint(a.out, "Run this? It can't be taken back. (yes/no) ")
 		return a.yes(ctx)
 	}
 	fmt.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
-	for _, e := range steps.Ends {
-		fmt.Fprintf(a.out, "# --- on %s, interfaces %s\n%s", q.Nodes[e], strings.Join(q.Sets[e], " "), q.Scripts[e])
+	for _, p := range q.Places {
+		fmt.Fprintf(a.out, "# --- on %s, interfaces %s\n%s", p.Node, strings.Join(p.Set, " "), p.Script)
 	}
 	for _, w := range q.Warnings {
 		fmt.Fprintln(a.out, w)

@@ -46,7 +46,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 				return err
 			}
 			defer b.close()
-			fmt.Fprintf(cmd.ErrOrStderr(), "looking at %s and %s …\n", b.options.Where[steps.Here], b.options.Where[steps.Peer])
+			fmt.Fprintf(cmd.ErrOrStderr(), "looking at %s and %s …\n", b.options.Where[0], b.options.Where[1])
 			found, err := session.Probe(cmd.Context(), b.options)
 			if err != nil {
 				return status{exitUnreachable, err}
@@ -54,13 +54,13 @@ func initCommand(rig *rigFlags) *cobra.Command {
 			describe(cmd.OutOrStdout(), found)
 			file := rigFile{SSHConfig: config, Etcd: rig.etcd, Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer}}
 			for e, n := range map[steps.End]*nodeFile{steps.Here: &file.Here, steps.Peer: &file.Peer} {
-				if n.Name = found.Nodes[e].Host; n.Name == "" {
-					n.Name = found.Nodes[e].Name
+				if n.Name = found.At(e).Host; n.Name == "" {
+					n.Name = found.At(e).Name
 				}
 			}
 			file.Name = file.Here.Name + "-" + file.Peer.Name
 			for _, p := range found.Pairs {
-				file.Rails = append(file.Rails, railFile{found.Rail(p, steps.Here).Dev, found.Rail(p, steps.Peer).Dev})
+				file.Rails = append(file.Rails, railFile{Here: found.Rail(p, steps.Here).Dev, Peer: found.Rail(p, steps.Peer).Dev})
 			}
 			if err := writeRig(path, file, force); err != nil {
 				return usage(err)
@@ -81,7 +81,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 // describe prints the pairs of rails and what is left over.
 func describe(out io.Writer, rig steps.Rig) {
 	for _, e := range steps.Ends {
-		n := rig.Nodes[e]
+		n := rig.At(e)
 		fmt.Fprintf(out, "%s  %s  %s\n", n.Name, n.Where, n.Adapter)
 		for i, r := range n.Rails {
 			pair := "no pair"

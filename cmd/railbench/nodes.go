@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -31,6 +33,7 @@ type rigFlags struct {
 	rig, here, peer string
 	sshConfig       string
 	etcd            string
+	link            string
 	acceptNew       bool
 	speed           float64
 	seed            uint64
@@ -48,6 +51,7 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.acceptNew, "accept-new-host-key", false, "trust and keep the key of a host that is not known yet")
 	flags.StringVar(&f.etcd, "etcd", "", "an etcd that is there already, http://HOST:PORT, in place of railbench's own")
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
+	flags.StringVar(&f.link, "link", "", "the link under test, A:B: two nodes of the rig by name or number; the clients run on A")
 	flags.Float64Var(&f.speed, "speed", 1, "how much faster the simulated rig's time runs")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
@@ -61,7 +65,7 @@ type bench struct {
 	file    string // the rig file, where there is one
 	temp    string // the simulated rig's journal; it is gone with the rig
 	// onState is where the nodes tell their connection's state, once a session is open.
-	onState func(steps.End, runner.State, error)
+	onState func(node int, state runner.State, why error)
 }
 
 func (b *bench) close() {
@@ -135,8 +139,54 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 		return nil, usage(err)
 	}
 	b.options.Params, b.options.CellParams = set.All, set.Cells
+	if f.link != "" {
+		if b.options.Link, err = parseLink(f.link, b.names()); err != nil {
+			b.close()
+			return nil, usage(err)
+		}
+	}
 	b.keepJournal()
 	return b, nil
+}
+
+// parseLink reads A:B, two nodes by their names or numbers from 1. A is where the clients
+// run.
+func parseLink(text string, names []string) (l steps.Link, err error) {
+	a, b, ok := strings.Cut(text, ":")
+	find := func(name string) int {
+		if i := slices.Index(names, name); i >= 0 {
+			return i
+		}
+		if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(names) {
+			return n - 1
+		}
+		return -1
+	}
+	l = steps.Link{Here: find(a), Peer: find(b)}
+	for i, name := range []string{a, b} {
+		if at := []int{l.Here, l.Peer}[i]; ok && at < 0 {
+			return l, fmt.Errorf("--link %s: the rig has no node %q%s: its nodes are %s", text, name, steps.DidYouMean(name, names), strings.Join(names, ", "))
+		}
+	}
+	if !ok || l.Here == l.Peer {
+		return l, fmt.Errorf("--link %s: it is A:B, two of the rig's nodes: %s", text, strings.Join(names, ", "))
+	}
+	return l, nil
+}
+
+// linked asks for the link under test where there is more than one to choose and a cell
+// runs over it: a check looks at all.
+func (b *bench) linked(cells []steps.Cell) error {
+	if b.options.Link != (steps.Link{}) || len(b.options.Nodes) <= len(steps.Ends) {
+		return nil
+	}
+	i := slices.IndexFunc(cells, func(c steps.Cell) bool { return !c.Check.Any() && len(c.Roles) > 0 })
+	if i < 0 {
+		return nil
+	}
+	names := b.names()
+	return usage(fmt.Errorf("the rig has %d nodes: say which link %s runs over with --link A:B, for example --link %s:%s (%s)",
+		len(names), cells[i].ID, names[0], names[1], strings.Join(names, ", ")))
 }
 
 // tutorial is the built-in one, or the runbooks that are opened in place of it.
@@ -177,7 +227,7 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{options: session.Options{Tutorial: t, Catalog: cat, Programs: texts}, onState: func(steps.End, runner.State, error) {}}
+	b := &bench{options: session.Options{Tutorial: t, Catalog: cat, Programs: texts}, onState: func(int, runner.State, error) {}}
 	var file rigFile
 	switch {
 	case f.rig != "" && f.peer != "":
@@ -220,35 +270,45 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
 		return nil, err
 	}
-	for _, r := range file.Rails {
-		b.options.Rails = append(b.options.Rails, [2]string{r.Here, r.Peer})
+	if b.options.Rails, err = file.choices(); err != nil {
+		return nil, usage(err)
 	}
-	for _, e := range steps.Ends {
-		n := file.Here
-		if e == steps.Peer {
-			n = file.Peer
-		}
-		if err := f.connect(ctx, b, e, n, ask); err != nil {
+	for i, n := range file.nodes() {
+		if err := f.connect(ctx, b, i, n, ask); err != nil {
 			b.close()
 			return nil, usage(err)
 		}
 	}
 	if b.options.Rig = file.Name; b.options.Rig == "" {
-		b.options.Rig = b.options.Nodes[steps.Here].Name() + "-" + b.options.Nodes[steps.Peer].Name()
+		b.options.Rig = strings.Join(b.names(), "-")
 	}
 	return b, nil
 }
 
-func (f rigFlags) connect(ctx context.Context, b *bench, e steps.End, n nodeFile, ask runner.Asker) error {
+// names are the nodes', in order.
+func (b *bench) names() []string {
+	var all []string
+	for _, n := range b.options.Nodes {
+		all = append(all, n.Name())
+	}
+	return all
+}
+
+// add puts a node at the end of the rig.
+func (b *bench) add(n runner.Node, where string) {
+	b.options.Nodes, b.options.Where = append(b.options.Nodes, n), append(b.options.Where, where)
+}
+
+func (f rigFlags) connect(ctx context.Context, b *bench, i int, n nodeFile, ask runner.Asker) error {
 	if n.Local {
 		name := n.Name
 		if name == "" {
 			name, _ = os.Hostname()
 		}
 		if name == "" {
-			name = e.String()
+			name = steps.End(i).String()
 		}
-		b.options.Nodes[e], b.options.Where[e] = runner.NewLocal(name, ask), "this machine"
+		b.add(runner.NewLocal(name, ask), "this machine")
 		return nil
 	}
 	target, err := runner.Resolve(ctx, n.SSH, f.sshConfig)
@@ -259,11 +319,10 @@ func (f rigFlags) connect(ctx context.Context, b *bench, e steps.End, n nodeFile
 	if name == "" {
 		name = target.Alias
 	}
-	b.options.Where[e] = target.String()
-	b.options.Nodes[e] = runner.NewSSH(runner.SSHOptions{
+	b.add(runner.NewSSH(runner.SSHOptions{
 		Name: name, Target: target, Ask: ask, AcceptNewHostKey: f.acceptNew,
-		OnState: func(s runner.State, err error) { b.onState(e, s, err) },
-	})
+		OnState: func(s runner.State, err error) { b.onState(i, s, err) },
+	}), target.String())
 	return nil
 }
 
@@ -280,15 +339,14 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		return err
 	}
 	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed
-	for e, name := range map[steps.End]string{steps.Here: "spark-02", steps.Peer: "spark-01"} {
-		b.options.Where[e] = "simulated"
-		b.options.Nodes[e] = runner.NewSSH(runner.SSHOptions{
+	for i, name := range []string{"spark-02", "spark-01"} {
+		b.add(runner.NewSSH(runner.SSHOptions{
 			Name: name, Ask: ask,
 			Target:  runner.Target{Host: name, User: "nvidia", Port: 22},
 			Dial:    func(ctx context.Context) (net.Conn, error) { return rig.Dial(ctx, name) },
 			HostKey: ssh.FixedHostKey(rig.HostKey(name)),
-			OnState: func(s runner.State, err error) { b.onState(e, s, err) },
-		})
+			OnState: func(s runner.State, err error) { b.onState(i, s, err) },
+		}), "simulated")
 	}
 	return nil
 }

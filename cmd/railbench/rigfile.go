@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,18 +15,22 @@ import (
 
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
 )
 
-// A rigFile says how the two nodes are reached. What they have is not in it: that
-// is found out each time.
+// A rigFile says how the nodes are reached. What they have is not in it: that is found
+// out each time. Two nodes are [here] and [peer]; any number of them, two or more, are
+// [[node]] tables, and the link under test is chosen among those.
 type rigFile struct {
 	Name string `toml:"name" comment:"shown in the workbench"`
 	// SSHConfig replaces ~/.ssh/config.
 	SSHConfig string `toml:"ssh_config,omitempty" comment:"read in place of ~/.ssh/config"`
 	// Etcd takes the place of the one that railbench runs itself.
 	Etcd string   `toml:"etcd,omitempty" comment:"an etcd that is there already and that both nodes reach, http://HOST:PORT"`
-	Here nodeFile `toml:"here" comment:"the node where the clients run"`
-	Peer nodeFile `toml:"peer" comment:"the node where the servers run"`
+	Here nodeFile `toml:"here,omitempty" comment:"the node where the clients run"`
+	Peer nodeFile `toml:"peer,omitempty" comment:"the node where the servers run"`
+	// Nodes take the place of Here and Peer.
+	Nodes []nodeFile `toml:"node,omitempty" comment:"the nodes; the first two are the link under test until another is chosen"`
 	// Rails choose and order the pairs; without them every pair that is found is used.
 	Rails []railFile `toml:"rail,omitempty" comment:"the pairs of rails, in the order in which the cells use them"`
 }
@@ -36,9 +41,46 @@ type nodeFile struct {
 	Local bool   `toml:"local,omitempty"`
 }
 
+// A railFile names a rail by its RDMA devices: at here and the peer, or, in a file of
+// [[node]] tables, as NODE:DEVICE at both ends.
 type railFile struct {
-	Here string `toml:"here"`
-	Peer string `toml:"peer"`
+	Here string `toml:"here,omitempty"`
+	Peer string `toml:"peer,omitempty"`
+	A    string `toml:"a,omitempty"`
+	B    string `toml:"b,omitempty"`
+}
+
+// nodes are those of either form, in order.
+func (f rigFile) nodes() []nodeFile {
+	if len(f.Nodes) > 0 {
+		return f.Nodes
+	}
+	return []nodeFile{f.Here, f.Peer}
+}
+
+// choices are the rails that the file names, each with its link.
+func (f rigFile) choices() ([]session.RailChoice, error) {
+	var all []session.RailChoice
+	for i, r := range f.Rails {
+		if len(f.Nodes) == 0 {
+			all = append(all, session.RailChoice{Link: steps.DefaultLink, Here: r.Here, Peer: r.Peer})
+			continue
+		}
+		var at [2]int
+		var dev [2]string
+		for j, text := range []string{r.A, r.B} {
+			name, device, ok := strings.Cut(text, ":")
+			at[j] = slices.IndexFunc(f.Nodes, func(n nodeFile) bool { return n.Name == name })
+			if dev[j] = device; !ok || device == "" || at[j] < 0 {
+				return nil, fmt.Errorf("rail %d: %q is no NODE:DEVICE with the name of a [[node]]", i+1, text)
+			}
+		}
+		if at[0] == at[1] {
+			return nil, fmt.Errorf("rail %d leads from %s to itself", i+1, f.Nodes[at[0]].Name)
+		}
+		all = append(all, session.RailChoice{Link: steps.Link{Here: at[0], Peer: at[1]}, Here: dev[0], Peer: dev[1]})
+	}
+	return all, nil
 }
 
 // rigPath is where init writes the rig file and where it is looked for.
@@ -86,26 +128,68 @@ func parseRig(path string, src []byte) (rigFile, error) {
 			return f, fmt.Errorf("%s:%d: %w", path, lineOf(src, `etcd\s*=`, 1), err)
 		}
 	}
-	for i, n := range []nodeFile{f.Here, f.Peer} {
-		table := steps.Ends[i].String()
-		line := lineOf(src, `(\[\s*)?`+table+`\s*[].=]`, 1)
-		switch {
-		case n.SSH == "" && !n.Local:
-			return f, fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line, table)
-		case n.SSH != "" && n.Local:
-			return f, fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, line, table)
-		case hasControl(n.Name):
-			return f, fmt.Errorf("%s:%d: %s.name %q has a control character", path, line, table, n.Name)
-		case n.Local && i == 1 && f.Here.Local:
-			return f, fmt.Errorf("%s:%d: here.local and peer.local: both nodes are this machine, and a rig has two", path, line)
-		}
+	if err := checkNodes(path, src, f); err != nil {
+		return f, err
 	}
 	for i, r := range f.Rails {
-		if r.Here == "" || r.Peer == "" {
-			return f, fmt.Errorf("%s:%d: rail %d needs here and peer, the RDMA devices at its two ends", path, lineOf(src, `\[+\s*rail\s*\]`, i+1), i+1)
+		line := lineOf(src, `\[+\s*rail\s*\]`, i+1)
+		switch {
+		case len(f.Nodes) == 0 && (r.Here == "" || r.Peer == ""):
+			return f, fmt.Errorf("%s:%d: rail %d needs here and peer, the RDMA devices at its two ends", path, line, i+1)
+		case len(f.Nodes) == 0 && r.A+r.B != "":
+			return f, fmt.Errorf("%s:%d: rail %d: a and b go with [[node]] tables; [here] and [peer] have here and peer", path, line, i+1)
+		case len(f.Nodes) > 0 && (r.A == "" || r.B == "" || r.Here+r.Peer != ""):
+			return f, fmt.Errorf("%s:%d: rail %d needs a and b, NODE:DEVICE at its two ends", path, line, i+1)
 		}
 	}
+	if _, err := f.choices(); err != nil {
+		return f, fmt.Errorf("%s: %w", path, err)
+	}
 	return f, nil
+}
+
+// checkNodes looks at the nodes of either form.
+func checkNodes(path string, src []byte, f rigFile) error {
+	several := len(f.Nodes) > 0
+	switch {
+	case several && (f.Here != nodeFile{} || f.Peer != nodeFile{}):
+		return fmt.Errorf("%s:%d: the file has [[node]] tables, and [here] or [peer] too: it is one of both", path, lineOf(src, `\[\[\s*node`, 1))
+	case several && (len(f.Nodes) < 2 || len(f.Nodes) > steps.MostNodes):
+		return fmt.Errorf("%s:%d: a rig has from 2 to %d nodes, and the file %d", path, lineOf(src, `\[\[\s*node`, 1), steps.MostNodes, len(f.Nodes))
+	}
+	local := 0
+	for i, n := range f.nodes() {
+		table, line := "", 0
+		if several {
+			table, line = fmt.Sprintf("node %d", i+1), lineOf(src, `\[\[\s*node`, i+1)
+		} else {
+			table = steps.Ends[i].String()
+			line = lineOf(src, `(\[\s*)?`+table+`\s*[].=]`, 1)
+		}
+		if n.Local {
+			local++
+		}
+		same := slices.IndexFunc(f.Nodes, func(x nodeFile) bool { return x.Name == n.Name })
+		switch {
+		case several && n.Name == "":
+			return fmt.Errorf("%s:%d: [[%s]] needs a name: links and rails are told by it", path, line, table)
+		case several && strings.ContainsAny(n.Name, ": ,"):
+			return fmt.Errorf("%s:%d: name %q: a node's name has no colon, comma or blank: a link is NAME:NAME", path, line, n.Name)
+		case several && same < i:
+			return fmt.Errorf("%s:%d: two nodes have the name %q", path, line, n.Name)
+		case n.SSH == "" && !n.Local:
+			return fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line, table)
+		case n.SSH != "" && n.Local:
+			return fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, line, table)
+		case hasControl(n.Name):
+			return fmt.Errorf("%s:%d: %s.name %q has a control character", path, line, table, n.Name)
+		case local > 1 && !several:
+			return fmt.Errorf("%s:%d: here.local and peer.local: both nodes are this machine, and a rig has two", path, line)
+		case local > 1:
+			return fmt.Errorf("%s:%d: two nodes are local: one of them is this machine", path, line)
+		}
+	}
+	return nil
 }
 
 // hasControl finds what could pretend to be another line: a node's name stands in
@@ -128,7 +212,7 @@ func lineOf(src []byte, pattern string, n int) int {
 	return 1
 }
 
-var rigKeys = []string{"name", "ssh_config", "here", "peer", "rail", "here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer"}
+var rigKeys = []string{"name", "ssh_config", "here", "peer", "rail", "here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer", "node", "node.name", "node.ssh", "node.local", "rail.a", "rail.b"}
 
 func rigError(path string, err error) error {
 	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
@@ -167,8 +251,8 @@ func wanted(key string) string {
 	switch {
 	case key == "here" || key == "peer":
 		return "a table: [" + key + "]"
-	case key == "rail":
-		return "tables, each beginning with [[rail]]"
+	case key == "rail" || key == "node":
+		return "tables, each beginning with [[" + key + "]]"
 	case strings.HasSuffix(key, ".local"):
 		return "true or false"
 	default:
@@ -193,7 +277,7 @@ func writeRig(path string, f rigFile, force bool) error {
 		return fmt.Errorf("write the rig file: %w", err)
 	}
 	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(append([]byte("# railbench's rig file: how the two nodes are reached.\n"), body...))
+	_, err = tmp.Write(append([]byte("# railbench's rig file: how the nodes are reached.\n"), body...))
 	if closed := tmp.Close(); err == nil {
 		err = closed
 	}

@@ -29,7 +29,7 @@ func TestParseRig(t *testing.T) {
 			src:  "name = \"lab\"\n[here]\nssh = \"spark-02\"\n[peer]\nname = \"b\"\nssh = \"nvidia@192.0.2.1:2222\"\n[[rail]]\nhere = \"mlx5_0\"\npeer = \"mlx5_1\"\n",
 			want: rigFile{
 				Name: "lab", Here: nodeFile{SSH: "spark-02"}, Peer: nodeFile{Name: "b", SSH: "nvidia@192.0.2.1:2222"},
-				Rails: []railFile{{"mlx5_0", "mlx5_1"}},
+				Rails: []railFile{{Here: "mlx5_0", Peer: "mlx5_1"}},
 			},
 		},
 		{
@@ -106,7 +106,7 @@ func TestWriteRig(t *testing.T) {
 	t.Parallel()
 	want := rigFile{
 		Name: "lab", SSHConfig: "/etc/lab config", Here: nodeFile{Name: "a", Local: true}, Peer: nodeFile{Name: "b", SSH: "nvidia@b:2222"},
-		Rails: []railFile{{"mlx5_0", "mlx5_1"}, {"mlx5_2", "mlx5_3"}},
+		Rails: []railFile{{Here: "mlx5_0", Peer: "mlx5_1"}, {Here: "mlx5_2", Peer: "mlx5_3"}},
 	}
 	path := filepath.Join(t.TempDir(), "new", "rig.toml")
 	if err := writeRig(path, want, false); err != nil {
@@ -155,7 +155,7 @@ func TestRigFileNastyValues(t *testing.T) {
 	t.Parallel()
 	for i, v := range nasty {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(i), "rig.toml")
-		want := rigFile{Name: v, SSHConfig: v, Here: nodeFile{Name: v, SSH: v}, Peer: nodeFile{Name: v, SSH: v}, Rails: []railFile{{v, v}}}
+		want := rigFile{Name: v, SSHConfig: v, Here: nodeFile{Name: v, SSH: v}, Peer: nodeFile{Name: v, SSH: v}, Rails: []railFile{{Here: v, Peer: v}}}
 		if err := writeRig(path, want, false); err != nil {
 			t.Fatalf("%q: %v", v, err)
 		}

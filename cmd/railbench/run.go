@@ -93,6 +93,9 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the --timeout of %s was reached", f.timeout))
 		defer cancel()
 	}
+	if err := b.linked(cells); err != nil {
+		return err
+	}
 	if f.dryRun {
 		return f.plan(ctx, cmd.OutOrStdout(), b, cells)
 	}
@@ -139,11 +142,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 
 // named is a rig of which nothing is known but how its nodes are called.
 func named(b *bench) steps.Rig {
-	rig := steps.Rig{Name: b.options.Rig, Simulated: b.options.Simulated}
-	for _, e := range steps.Ends {
-		rig.Nodes[e].Name, rig.Nodes[e].Where = b.options.Nodes[e].Name(), b.options.Where[e]
-	}
-	return rig
+	return session.Named(b.options)
 }
 
 // plan prints what would be executed. Looking at the nodes is what it needs to
@@ -174,7 +173,7 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 			fmt.Fprintf(out, "# --- %s: nothing would run: %s\n", p.Cell.ID, p.Note)
 			continue
 		}
-		n := rig.Nodes[p.End]
+		where := o.Where[p.Node]
 		simulated := ""
 		if rig.Simulated {
 			simulated = " SIMULATED"
@@ -183,7 +182,7 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 		if p.Script.Root {
 			asRoot = ", as root"
 		}
-		fmt.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "), n.Name, n.Where, asRoot, simulated, p.Script.Text())
+		fmt.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "), o.Nodes[p.Node].Name(), where, asRoot, simulated, p.Script.Text())
 	}
 }
 
@@ -375,11 +374,11 @@ var grades = []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusiv
 
 func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnded) report {
 	r := report{Railbench: version(), Rig: rigReport{Name: rig.Name, Simulated: rig.Simulated, Rails: []railReport{}}, Summary: map[string]int{}}
-	for _, e := range steps.Ends {
-		n := rig.Nodes[e]
+	for i, n := range rig.Nodes {
+		e := steps.End(i)
 		r.Rig.Nodes = append(r.Rig.Nodes, nodeReport{n.Name, e.String(), n.Where, n.Host, n.Kernel, n.OS})
 		for i, rail := range n.Rails {
-			pair := 1 + slices.IndexFunc(rig.Pairs, func(p steps.Pair) bool { return p.Rails[e] == i })
+			pair := 1 + slices.IndexFunc(rig.Pairs, func(p steps.Pair) bool { return e <= steps.Peer && p.Rails[e] == i })
 			r.Rig.Rails = append(r.Rig.Rails, railReport{
 				Node: n.Name, Dev: rail.Dev, Netdev: rail.Netdev.Name, Address: rail.Addr, Pair: pair, GIDIndex: rail.GIDIndex,
 				MTU: rail.MTU, PCI: rail.PCI.Addr, PCIeGTps: rail.PCI.GTps, Lanes: rail.PCI.Width, LinkGbps: rail.RateGbps, State: rail.State,
@@ -437,7 +436,7 @@ func total(rig steps.Rig, bytes []steps.RailBytes) []bytesReport {
 	for _, b := range bytes {
 		k := key{b.End, b.Dev}
 		if sums[k] == nil {
-			sums[k] = &bytesReport{Node: rig.Nodes[b.End].Name, Rail: b.Dev}
+			sums[k] = &bytesReport{Node: rig.At(b.End).Name, Rail: b.Dev}
 			order = append(order, k)
 		}
 		unknown[k] = unknown[k] || !b.Known

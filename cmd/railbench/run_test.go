@@ -230,7 +230,7 @@ func TestAssignmentsQuote(t *testing.T) {
 // A rail's sum over the stages is left out where a stage doesn't know it.
 func TestTotal(t *testing.T) {
 	t.Parallel()
-	rig := steps.Rig{Nodes: [2]steps.Node{{Name: "a"}, {Name: "b"}}}
+	rig := steps.Rig{Nodes: []steps.Node{{Name: "a"}, {No: 1, Name: "b"}}}
 	got := total(rig, []steps.RailBytes{
 		{End: steps.Here, Dev: "x", Tx: 1, Rx: 2, Known: true},
 		{End: steps.Peer, Dev: "x", Tx: 3, Rx: 4, Known: true},

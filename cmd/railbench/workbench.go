@@ -58,7 +58,8 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	s.Open()
 	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: b.changes(), Pager: openPager,
+		Linked: flags.link != "",
+		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: b.changes(), Pager: openPager,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
 			options := b.options
@@ -140,6 +141,7 @@ func (viewer) ResetPeaks()   {}
 
 func (viewer) Edit(string, []steps.Cell)             {}
 func (viewer) SetParam(string, string, string) error { return errors.New("it is shown only") }
+func (viewer) SetLink(steps.Link) error              { return errors.New("it is shown only") }
 
 func (viewer) Next(context.Context) ([]steps.Event, bool) { return nil, false }
 func (v viewer) Boards() <-chan meter.Board               { return v.boards }

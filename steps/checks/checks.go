@@ -80,7 +80,7 @@ func SeenOnBoth(c steps.Cell, r steps.Result, rep *kind.Report) (facts [2]map[st
 func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *kind.Report) bool {
 	ok := true
 	for _, e := range steps.Ends {
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			if facts[e][rail.Netdev.Name+" "+what] == "" {
 				rep.At(rig, e, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev, kind.OrUnknown(rail.Netdev.Name), rig.NameOf(e))
 				ok = false
@@ -98,8 +98,8 @@ func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 			return p.Rails[e.Other()]
 		}
 	}
-	own := rig.Nodes[e].Rails[rail]
-	return slices.IndexFunc(rig.Nodes[e.Other()].Rails, func(r steps.Rail) bool { return r.Dev == own.Dev && r.Port == own.Port })
+	own := rig.At(e).Rails[rail]
+	return slices.IndexFunc(rig.At(e.Other()).Rails, func(r steps.Rail) bool { return r.Dev == own.Dev && r.Port == own.Port })
 }
 
 // Wanted says that a rail is meant to carry something, as seen from either end.

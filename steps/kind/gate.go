@@ -25,11 +25,11 @@ func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 		return steps.Verdict{}, false
 	}
 	for _, e := range steps.Ends {
-		if r.Rig.Nodes[e].Err != "" && c.Check.Any() {
+		if r.Rig.At(e).Err != "" && c.Check.Any() {
 			return Inconclusive("Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
 		}
-		if r.Rig.Nodes[e].Err != "" {
-			return Inconclusive("Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.Nodes[e].Err), true
+		if r.Rig.At(e).Err != "" {
+			return Inconclusive("Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.At(e).Err), true
 		}
 	}
 	if c.EachRail && len(r.Rig.Pairs) == 0 {
@@ -48,7 +48,7 @@ func skipReason(c steps.Cell, r steps.Result) string {
 			continue
 		}
 		for _, e := range steps.Ends {
-			if t, looked := r.Rig.Nodes[e].Tools[need]; looked && t.Path == "" {
+			if t, looked := r.Rig.At(e).Tools[need]; looked && t.Path == "" {
 				reason = strings.TrimRight(reason, ".") + fmt.Sprintf(". %s comes with %s.", need, pkg)
 				break
 			}

@@ -128,7 +128,7 @@ func differences(a, b *Document) []string {
 	}
 	add("rig", x.Name, y.Name)
 	for _, e := range steps.Ends {
-		m, n := x.Nodes[e], y.Nodes[e]
+		m, n := x.At(e), y.At(e)
 		add(e.String()+" node", m.Name, n.Name)
 		add(n.Name+" system", m.OS, n.OS)
 		add(n.Name+" kernel", m.Kernel, n.Kernel)

@@ -122,7 +122,7 @@ func (d *Document) settle() []string {
 		d.Apply(steps.CellDequeued{Cell: id})
 	}
 	// The connections were those of a program that is no more.
-	d.Book.Links = [2]steps.Link{}
+	d.Book.Connections = nil
 	return left
 }
 
@@ -203,7 +203,7 @@ func (d *Document) cell(c steps.Cell) steps.Cell {
 
 // node is a node's name, or its place where it has none.
 func (d *Document) node(e steps.End) string {
-	if name := d.Book.Rig.Nodes[e].Name; name != "" {
+	if name := d.Book.Rig.At(e).Name; name != "" {
 		return name
 	}
 	return e.String()

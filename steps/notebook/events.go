@@ -101,7 +101,7 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 	case steps.PartChanged:
 		w.Event, w.Part, w.Cells = "part", e.Part, e.Cells
 	case steps.NodeChanged:
-		w.Event, w.End, w.State, w.Why, w.Cause = "node", e.End.String(), e.State.String(), e.Why, e.Cause
+		w.Event, w.End, w.State, w.Why, w.Cause = "node", steps.End(e.Node).String(), e.State.String(), e.Why, e.Cause
 	default:
 		return w, false
 	}
@@ -162,7 +162,7 @@ func (w eventWire) event() steps.Event {
 	case "part":
 		return steps.PartChanged{Part: w.Part, Cells: w.Cells}
 	case "node":
-		e := steps.NodeChanged{End: endOf(w.End), Why: w.Why, Cause: w.Cause}
+		e := steps.NodeChanged{Node: int(endOf(w.End)), Why: w.Why, Cause: w.Cause}
 		for _, s := range []runner.State{runner.Connected, runner.Disconnected} {
 			if s.String() == w.State {
 				e.State = s

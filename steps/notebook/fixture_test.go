@@ -36,9 +36,10 @@ func lesson() steps.Tutorial {
 }
 
 func rig(sim bool) steps.Rig {
-	r := steps.Rig{Name: "lab", Simulated: sim, Probed: began}
+	r := steps.NewRig("lab", sim, 2)
+	r.Probed = began
 	for _, e := range steps.Ends {
-		n := steps.Node{Name: fmt.Sprintf("spark-0%d", 2-e), Where: "nvidia@10.0.0." + fmt.Sprint(e), Host: "h", Kernel: "6.14", Arch: "aarch64", OS: "Ubuntu", Adapter: "ConnectX-7"}
+		n := steps.Node{No: int(e), Name: fmt.Sprintf("spark-0%d", 2-e), Where: "nvidia@10.0.0." + fmt.Sprint(e), Host: "h", Kernel: "6.14", Arch: "aarch64", OS: "Ubuntu", Adapter: "ConnectX-7"}
 		n.Tools = map[string]steps.Tool{"ib_write_bw": {Path: "ib_write_bw", Version: "6.12"}, "iperf3": {Path: "iperf3"}}
 		for i := range 2 {
 			n.Rails = append(n.Rails, steps.Rail{Dev: fmt.Sprintf("rocep%ds0f0", i), Port: 1, Netdev: steps.Netdev{Name: fmt.Sprintf("enp%d", i), MTU: 1500}, Addr: "192.168.1.1", Prefix: 24, GIDIndex: 3, MTU: 1024, RateGbps: 200, State: "ACTIVE", PhysPort: i, PCI: steps.PCI{Addr: "0000:01:00.0", GTps: 32, Width: 4}})
@@ -82,7 +83,7 @@ func story(sim bool) []steps.Event {
 	at := func(n int) time.Time { return began.Add(time.Duration(n) * time.Second) }
 	return []steps.Event{
 		steps.RigProbed{Rig: rig(sim)},
-		steps.NodeChanged{End: steps.Peer, State: runner.Connected},
+		steps.NodeChanged{Node: 1, State: runner.Connected},
 		steps.CellQueued{Cell: "hosts"},
 		steps.CellQueued{Cell: "bw"},
 		steps.CellStarted{Run: 1, Cell: "hosts", At: at(1), Scripts: hostScripts},

@@ -36,7 +36,7 @@ func (d *Document) headText() string {
 func rigTable(r steps.Rig) steps.Table {
 	t := steps.Table{Columns: []steps.Column{{Name: "node"}, {Name: "reached"}, {Name: "system"}, {Name: "adapter"}, {Name: "rails"}}}
 	for _, e := range steps.Ends {
-		n := r.Nodes[e]
+		n := r.At(e)
 		if n.Name == "" {
 			continue
 		}

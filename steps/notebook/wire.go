@@ -81,6 +81,7 @@ type rigWire struct {
 type nodeWire struct {
 	Name    string            `json:"name"`
 	End     string            `json:"end"`
+	No      int               `json:"no,omitempty"` // its number in the rig file, from 0
 	Where   string            `json:"where"`
 	Host    string            `json:"host,omitempty"`
 	Kernel  string            `json:"kernel,omitempty"`
@@ -121,10 +122,9 @@ func wireRig(r steps.Rig) rigWire {
 	if !r.Probed.IsZero() {
 		w.Probed = new(r.Probed)
 	}
-	for _, e := range steps.Ends {
-		n := r.Nodes[e]
+	for e, n := range r.Nodes {
 		node := nodeWire{
-			Name: n.Name, End: e.String(), Where: n.Where, Host: n.Host, Kernel: n.Kernel,
+			Name: n.Name, End: steps.End(e).String(), No: n.No, Where: n.Where, Host: n.Host, Kernel: n.Kernel,
 			Arch: n.Arch, OS: n.OS, Adapter: n.Adapter, Err: n.Err,
 		}
 		for _, x := range n.Rails {
@@ -150,9 +150,23 @@ func wireRig(r steps.Rig) rigWire {
 	return w
 }
 
+// number is a node's number. Files of before there were numbers, and those that somebody
+// altered, have the order in place of them.
+func (w rigWire) number(e int) int {
+	seen := map[int]bool{}
+	for _, n := range w.Nodes {
+		if n.No < 0 || n.No >= len(w.Nodes) || seen[n.No] {
+			return e
+		}
+		seen[n.No] = true
+	}
+	return w.Nodes[e].No
+}
+
 // rig is what a file remembers of a rig: less than a look at it gives.
 func (w rigWire) rig() steps.Rig {
-	r := steps.Rig{Name: w.Name, Simulated: w.Simulated, Missing: w.Missing}
+	r := steps.NewRig(w.Name, w.Simulated, min(len(w.Nodes), steps.MostNodes))
+	r.Missing = w.Missing
 	if w.Probed != nil {
 		r.Probed = *w.Probed
 	}
@@ -160,7 +174,7 @@ func (w rigWire) rig() steps.Rig {
 		if e >= len(r.Nodes) {
 			break
 		}
-		node := steps.Node{Name: n.Name, Where: n.Where, Host: n.Host, Kernel: n.Kernel, Arch: n.Arch, OS: n.OS, Adapter: n.Adapter, Err: n.Err}
+		node := steps.Node{No: w.number(e), Name: n.Name, Where: n.Where, Host: n.Host, Kernel: n.Kernel, Arch: n.Arch, OS: n.OS, Adapter: n.Adapter, Err: n.Err}
 		for _, x := range n.Rails {
 			node.Rails = append(node.Rails, steps.Rail{
 				Dev: x.Dev, Port: x.Port, Netdev: steps.Netdev{Name: x.Netdev, MTU: x.NetMTU, Master: x.Bond}, Addr: x.Address, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
@@ -177,7 +191,7 @@ func (w rigWire) rig() steps.Rig {
 	}
 	for _, p := range w.Pairs {
 		// An index that leads nowhere would be one that somebody follows.
-		if p.Here >= 0 && p.Here < len(r.Nodes[steps.Here].Rails) && p.Peer >= 0 && p.Peer < len(r.Nodes[steps.Peer].Rails) {
+		if p.Here >= 0 && p.Here < len(r.At(steps.Here).Rails) && p.Peer >= 0 && p.Peer < len(r.At(steps.Peer).Rails) {
 			r.Pairs = append(r.Pairs, steps.Pair{Rails: [2]int{p.Here, p.Peer}, Subnet: p.Subnet})
 		}
 	}
@@ -253,6 +267,7 @@ type lineWire struct {
 type bytesWire struct {
 	Node    string            `json:"node"`
 	End     string            `json:"end"`
+	No      int               `json:"no,omitempty"` // its number in the rig file, from 0
 	Rail    string            `json:"rail"`
 	Index   int               `json:"index"`
 	Tx      uint64            `json:"txBytes"`
@@ -280,10 +295,8 @@ func kindOf(name string) steps.LineKind {
 }
 
 func endOf(name string) steps.End {
-	if name == steps.Peer.String() {
-		return steps.Peer
-	}
-	return steps.Here
+	e, _ := steps.ParseEnd(name) // Here for what is none: an index that leads nowhere is one that somebody follows
+	return e
 }
 
 func whereOf(name string) steps.Where {

@@ -196,44 +196,6 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-func nodeWith(addrs ...string) steps.Node {
-	var n steps.Node
-	for _, a := range addrs {
-		dev, addr, _ := strings.Cut(a, "=")
-		n.Rails = append(n.Rails, steps.Rail{Dev: dev, Port: 1, Addr: addr, Prefix: 24, PhysPort: -1})
-	}
-	return n
-}
-
-func TestPairRails(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		here, peer steps.Node
-		want       [][2]int
-	}{
-		{"one subnet a rail", nodeWith("a=10.0.1.1", "b=10.0.2.1"), nodeWith("a=10.0.1.2", "b=10.0.2.2"), [][2]int{{0, 0}, {1, 1}}},
-		{"crossed", nodeWith("a=10.0.1.1", "b=10.0.2.1"), nodeWith("a=10.0.2.2", "b=10.0.1.2"), [][2]int{{0, 1}, {1, 0}}},
-		{"all in one subnet: the same names", nodeWith("a=10.0.1.1", "b=10.0.1.3"), nodeWith("b=10.0.1.4", "a=10.0.1.2"), [][2]int{{0, 1}, {1, 0}}},
-		{"a third one in the subnet", nodeWith("a=10.0.1.1"), nodeWith("b=10.0.1.15", "a=10.0.1.2"), [][2]int{{0, 1}}},
-		{"no address", nodeWith("a="), nodeWith("a=10.0.1.2"), nil},
-		{"different subnets", nodeWith("a=10.0.1.1"), nodeWith("a=10.0.2.1"), nil},
-		{"one address twice", nodeWith("a=10.0.1.1"), nodeWith("a=10.0.1.1"), nil},
-		{"nothing", steps.Node{}, steps.Node{}, nil},
-	} {
-		var got [][2]int
-		for _, p := range PairRails([2]steps.Node{c.here, c.peer}) {
-			got = append(got, p.Rails)
-		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
-	}
-	p := PairRails([2]steps.Node{nodeWith("a=192.168.100.11"), nodeWith("a=192.168.100.10")})
-	if len(p) != 1 || p[0].Subnet != "192.168.100.0/24" {
-		t.Errorf("%+v", p)
-	}
-}
-
 // The script runs in every sh that a node may have, also on a node without RDMA.
 func TestScriptRunsHere(t *testing.T) {
 	shells := [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"busybox", "sh"}}
@@ -277,7 +239,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, p := range PairRails([2]steps.Node{n, n}) {
+		for _, p := range steps.PairRails(n, n) {
 			if p.Rails[0] >= len(n.Rails) || p.Rails[1] >= len(n.Rails) {
 				t.Fatalf("pair %+v of %d rails", p, len(n.Rails))
 			}

@@ -37,7 +37,8 @@ func (p pretend) Run(ctx context.Context, s runner.Script, emit func(runner.Line
 
 // rig is two nodes with one rail between them.
 func rig() steps.Rig {
-	r := steps.Rig{Pairs: []steps.Pair{{}}}
+	r := steps.NewRig("", false, 2)
+	r.Pairs = []steps.Pair{{}}
 	for _, e := range steps.Ends {
 		r.Nodes[e].Name = []string{"spark-02", "spark-01"}[e]
 		r.Nodes[e].Rails = []steps.Rail{{Dev: "rocep1s0f0", Addr: []string{"192.168.100.11", "192.168.100.10"}[e], Netdev: steps.Netdev{Name: "enp1s0f0np0"}}}

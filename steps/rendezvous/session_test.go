@@ -20,8 +20,9 @@ func TestCellWithEtcd(t *testing.T) {
 		Roles: []steps.Role{{On: steps.OnBoth, Script: `echo "$NIXL_RUNTIME at $(curl -s "$ETCD/version" | cut -c3-12)"
 curl -s -o /dev/null -d '{"key":"eGZlcmJlbmNoL2Evc2l6ZQ==","value":"MQ=="}' "$ETCD/v3/kv/put"`}},
 	}
+	nodes := simulated(t)
 	o := session.Options{
-		Nodes: simulated(t), Tutorial: steps.Tutorial{Parts: []steps.Part{{ID: "part", Cells: []steps.Cell{cell}}}},
+		Nodes: nodes[:], Where: []string{"simulated", "simulated"}, Tutorial: steps.Tutorial{Parts: []steps.Part{{ID: "part", Cells: []steps.Cell{cell}}}},
 		Params:   map[string]string{"NIXL_RUNTIME": "ETCD"},
 		Services: map[string]session.Service{"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e)},
 	}

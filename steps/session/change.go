@@ -34,7 +34,7 @@ type transaction struct {
 	*run
 	rig    steps.Rig
 	plan   steps.Plan
-	before [2]change.State
+	before [2]change.State // by End
 	sets   [2][]string
 	guards [2]undo.Guard
 	entry  undo.Entry
@@ -53,11 +53,13 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 	if planner := r.s.o.Catalog.Plans[r.cell.Judge]; planner != nil {
 		t.plan = planner(rig, r.params)
 	}
-	if t.before, err = captures(ctx, r.s.o); err != nil {
+	states, err := captures(ctx, r.s.o, t.nodes()...)
+	if err != nil {
 		return t.result, nil, err
 	}
+	t.before = t.byEnd(states)
 	if cell := r.cell.Change.Undoes; cell != "" {
-		entries, err := openChanges(r.s.o, t.before)
+		entries, err := openChanges(r.s.o, states)
 		if err != nil {
 			return t.result, nil, err
 		}
@@ -89,6 +91,19 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 	return t.result, v, err
 }
 
+// nodes are the numbers of the link's nodes, by End.
+func (t *transaction) nodes() []int {
+	return []int{t.rig.At(steps.Here).No, t.rig.At(steps.Peer).No}
+}
+
+// byEnd are the states of the link's nodes.
+func (t *transaction) byEnd(states []change.State) (two [2]change.State) {
+	for e, no := range t.nodes() {
+		two[e] = states[no]
+	}
+	return two
+}
+
 func verdict(g steps.Grade, format string, args ...any) *steps.Verdict {
 	return &steps.Verdict{Grade: g, Reason: fmt.Sprintf(format, args...), Evidence: []steps.Evidence{}}
 }
@@ -102,7 +117,7 @@ func (t *transaction) collect() error {
 		for _, name := range t.cell.Change.Set {
 			t.sets[e] = append(t.sets[e], strings.Fields(values[name])...)
 		}
-		node := t.rig.Nodes[e]
+		node := t.rig.At(e)
 		switch {
 		case node.RouteDev != "" && slices.Contains(t.sets[e], node.RouteDev):
 			return fmt.Errorf("%s on %s carries the default route: railbench does not change it", node.RouteDev, node.Name)
@@ -116,12 +131,14 @@ func (t *transaction) collect() error {
 
 // ask fills in a question and puts it. A verdict says that the answer was no.
 func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, error) {
-	q.Cell, q.Title, q.Sets = t.cell.ID, t.cell.Title, t.sets
+	q.Cell, q.Title = t.cell.ID, t.cell.Title
 	for _, e := range steps.Ends {
-		q.Nodes[e] = t.rig.Nodes[e].Name
-		q.Scripts[e] = t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
-		if dev := t.rig.Nodes[e].SSHDev; !q.Keep && slices.Contains(t.sets[e], dev) {
-			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: it breaks and is made again, or %s goes back by itself.", dev, q.Nodes[e], q.Nodes[e]))
+		name := t.rig.At(e).Name
+		q.Places = append(q.Places, steps.ChangePlace{
+			Node: name, Set: t.sets[e], Script: t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text(),
+		})
+		if dev := t.rig.At(e).SSHDev; !q.Keep && slices.Contains(t.sets[e], dev) {
+			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: it breaks and is made again, or %s goes back by itself.", dev, name, name))
 		}
 	}
 	return t.put(ctx, q)
@@ -151,11 +168,14 @@ func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, 
 func (r *run) confirm(ctx context.Context, rig steps.Rig) (*steps.Verdict, error) {
 	q := steps.ChangeQuestion{Cell: r.cell.ID, Title: r.cell.Title, Final: true}
 	for _, e := range steps.Ends {
-		q.Nodes[e] = rig.Nodes[e].Name
+		place := steps.ChangePlace{Node: rig.At(e).Name}
 		for _, role := range r.cell.Roles {
 			if slices.Contains(role.On.Ends(), e) {
-				q.Scripts[e] += r.script(rig, -1, role, e, r.limit()).Text()
+				place.Script += r.script(rig, -1, role, e, r.limit()).Text()
 			}
+		}
+		if place.Script != "" {
+			q.Places = append(q.Places, place)
 		}
 	}
 	return r.put(ctx, q)
@@ -165,7 +185,7 @@ func (r *run) confirm(ctx context.Context, rig steps.Rig) (*steps.Verdict, error
 // armed on one of them.
 func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
 	err := both(func(e steps.End) error {
-		_, err := text(ctx, t.s.o.Nodes[e], runner.Script{Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true})
+		_, err := text(ctx, t.node(t.rig, e), runner.Script{Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true})
 		return err
 	})
 	if e, ok := errors.AsType[*runner.Error](err); ok && e.Kind == runner.SudoPassword {
@@ -226,9 +246,9 @@ func (t *transaction) record() error {
 		if err != nil {
 			return err
 		}
-		t.guards[e] = undo.Guard{Node: t.s.o.Nodes[e], ID: t.entry.ID + "-" + e.String()}
+		t.guards[e] = undo.Guard{Node: t.node(t.rig, e), ID: t.entry.ID + "-" + e.String()}
 		t.entry.Nodes = append(t.entry.Nodes, undo.Place{
-			Name: t.rig.Nodes[e].Name, Where: t.rig.Nodes[e].Where, Boot: t.before[e].Boot, Guard: t.guards[e].ID,
+			Name: t.rig.At(e).Name, Where: t.rig.At(e).Where, Boot: t.before[e].Boot, Guard: t.guards[e].ID,
 			Back: change.Back(t.before[e], t.sets[e]), Set: t.sets[e], Before: before,
 		})
 	}
@@ -255,7 +275,7 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 		r, err := t.guards[e].Wait(ctx)
 		stage.Outputs[e] = steps.Output{Role: t.cell.Roles[0].Name, End: e, Ran: err == nil, Text: r.Output, Exit: runner.Exit{Code: r.Code, Elapsed: time.Since(began)}}
 		for line := range strings.Lines(r.Output) {
-			t.print(steps.OutputLine{From: t.rig.Nodes[e].Name, Role: t.cell.Roles[0].Name, Text: strings.TrimRight(line, "\n")}, false)
+			t.print(steps.OutputLine{From: t.rig.At(e).Name, Role: t.cell.Roles[0].Name, Text: strings.TrimRight(line, "\n")}, false)
 		}
 		return err
 	})
@@ -264,7 +284,7 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	}
 	for _, o := range stage.Outputs {
 		if !o.Exit.OK() {
-			return verdict(steps.Fail, "The change failed on %s with %s: %s.", t.rig.Nodes[o.End].Name, o.Exit, or(lastLine(o.Text), "not a word")), nil
+			return verdict(steps.Fail, "The change failed on %s with %s: %s.", t.rig.At(o.End).Name, o.Exit, or(lastLine(o.Text), "not a word")), nil
 		}
 	}
 	if err := t.untouched(ctx); err != nil {
@@ -278,10 +298,11 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 
 // untouched says whether anything outside the change set is another than before.
 func (t *transaction) untouched(ctx context.Context) error {
-	now, err := captures(ctx, t.s.o)
+	states, err := captures(ctx, t.s.o, t.nodes()...)
 	if err != nil {
 		return err
 	}
+	now := t.byEnd(states)
 	return both(func(e steps.End) error {
 		diff := change.Differences(t.before[e], now[e], func(link string) bool {
 			// Those of containers come and go by themselves.
@@ -289,7 +310,7 @@ func (t *transaction) untouched(ctx context.Context) error {
 			return !slices.Contains(t.sets[e], link) && !veth
 		})
 		if diff != nil {
-			return fmt.Errorf("it touched what it must not on %s: %s", t.rig.Nodes[e].Name, strings.Join(diff, "; "))
+			return fmt.Errorf("it touched what it must not on %s: %s", t.rig.At(e).Name, strings.Join(diff, "; "))
 		}
 		return nil
 	})
@@ -345,18 +366,18 @@ func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
 // changed on top of it.
 func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*steps.Verdict, error) {
 	slices.Reverse(entries)
+	q := steps.ChangeQuestion{Cell: t.cell.ID, Title: t.cell.Title}
 	for _, e := range entries {
 		for _, place := range e.Nodes {
-			end := t.end(place)
-			t.sets[end] = append(t.sets[end], place.Set...)
-		}
-	}
-	q := steps.ChangeQuestion{Cell: t.cell.ID, Title: t.cell.Title, Sets: t.sets}
-	for _, e := range entries {
-		for _, place := range e.Nodes {
-			end := t.end(place)
-			q.Nodes[end] = place.Name
-			q.Scripts[end] += fmt.Sprintf("# before %s, %s\n%s", e.Cell, e.At.Local().Format(time.DateTime), place.Back)
+			if end, ok := t.end(place); ok {
+				t.sets[end] = append(t.sets[end], place.Set...)
+			}
+			i := slices.IndexFunc(q.Places, func(p steps.ChangePlace) bool { return p.Node == place.Name })
+			if i < 0 {
+				i, q.Places = len(q.Places), append(q.Places, steps.ChangePlace{Node: place.Name})
+			}
+			q.Places[i].Set = append(q.Places[i].Set, place.Set...)
+			q.Places[i].Script += fmt.Sprintf("# before %s, %s\n%s", e.Cell, e.At.Local().Format(time.DateTime), place.Back)
 		}
 	}
 	if t.s.o.Confirm == nil {
@@ -396,12 +417,12 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	return nil, nil
 }
 
-// end is the end of the rig that a journal's place is now.
-func (t *transaction) end(p undo.Place) steps.End {
-	if e, ok := endOf(t.s.o, t.before, p); ok {
-		return e
-	}
-	return steps.Here
+// end is the end of the link that a journal's place is now; ok is false where it is at
+// neither.
+func (t *transaction) end(p undo.Place) (e steps.End, ok bool) {
+	no, ok := nodeOf(t.s.o, nil, p)
+	i := slices.Index(t.nodes(), no)
+	return steps.End(max(i, 0)), ok && i >= 0
 }
 
 // both does something at both ends at once.

@@ -71,6 +71,7 @@ func (p plan) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) 
 
 func (p plan) options() (o Options, err error) {
 	names := [2]string{p.Here, p.Peer}
+	o.Nodes, o.Where = make([]runner.Node, len(names)), make([]string, len(names))
 	for e, name := range names {
 		if name == "" {
 			o.Nodes[e] = runner.NewLocal("n2", runner.NoAsker{})

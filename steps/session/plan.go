@@ -6,14 +6,13 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/change"
 )
 
 // A Planned script is what would run where: a dry run prints it.
 type Planned struct {
 	Cell   steps.Cell
 	Role   steps.Role
-	End    steps.End
+	Node   int // its number
 	Pair   int // index into the rig's pairs, -1 where the cell is not per rail
 	Script runner.Script
 	// Note says, in place of a script, why nothing would run.
@@ -64,7 +63,7 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 				for _, e := range role.On.Ends() {
 					values := vars(rig, e, pair, params)
 					maps.Copy(values, o.Programs)
-					all = append(all, Planned{Cell: c, Role: role, End: e, Pair: pair, Script: script(c, role, c.Limit, values, given[e])})
+					all = append(all, Planned{Cell: c, Role: role, Node: rig.At(e).No, Pair: pair, Script: script(c, role, c.Limit, values, given[e])})
 				}
 			}
 		}
@@ -80,8 +79,8 @@ func plannedBacks(o Options, c steps.Cell) (all []Planned) {
 	entries, _ := o.Journal.Entries() // what cannot be read is told when the cell runs
 	for _, entry := range slices.Backward(entries) {
 		for _, p := range entry.Nodes {
-			if e, ok := endOf(o, [2]change.State{}, p); ok {
-				all = append(all, Planned{Cell: c, Role: c.Roles[0], End: e, Pair: -1, Script: runner.Script{Name: c.ID, Body: p.Back, Root: true}})
+			if i, ok := nodeOf(o, nil, p); ok {
+				all = append(all, Planned{Cell: c, Role: c.Roles[0], Node: i, Pair: -1, Script: runner.Script{Name: c.ID, Body: p.Back, Root: true}})
 			}
 		}
 		if entry.Cell == c.Change.Undoes && all != nil {

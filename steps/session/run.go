@@ -19,7 +19,6 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // What a run waits for, beside the cell's own limit.
@@ -37,8 +36,6 @@ const (
 	// keepText is how many bytes of a role's output a parser gets. No tool that is
 	// parsed prints as much.
 	keepText = 512 << 10
-	// fresh is how long a look at the nodes can be used again.
-	fresh = 2 * time.Second
 )
 
 // A run is one execution of one cell.
@@ -49,6 +46,7 @@ type run struct {
 	name string         // $RUN
 	own  *steps.Verdict // of a change that is not there to be judged
 	seen *look          // a look at the nodes that was just taken; nil for one of its own
+	link steps.Link     // that it runs over
 	// params are as they were when the run began: a server and its client have the same.
 	params map[string]string
 	// vars are what the services give the scripts, by End.
@@ -67,7 +65,7 @@ type run struct {
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
 func (r *run) do(ctx context.Context) (steps.Result, error) {
-	rig, err := r.look(ctx)
+	rig, err := r.s.lookFor(ctx, r.link, r.seen)
 	r.s.note(err)
 	result := steps.Result{Rig: rig}
 	if err != nil {
@@ -123,18 +121,14 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		r.tell("rail %d: %s %s ⇄ %s %s", i+1, rig.Nodes[steps.Here].Name, rig.Rail(p, steps.Here).Dev, rig.Nodes[steps.Peer].Name, rig.Rail(p, steps.Peer).Dev)
+		r.tell("rail %d: %s %s ⇄ %s %s", i+1, rig.At(steps.Here).Name, rig.Rail(p, steps.Here).Dev, rig.At(steps.Peer).Name, rig.Rail(p, steps.Peer).Dev)
 		result.Stages = append(result.Stages, r.stage(ctx, rig, i))
 	}
 	return result, nil
 }
 
-func (r *run) look(ctx context.Context) (steps.Rig, error) {
-	if r.seen != nil {
-		return r.seen.rig, r.seen.err
-	}
-	return r.s.probe(ctx, fresh)
-}
+// node is the one at an end of the link.
+func (r *run) node(rig steps.Rig, e steps.End) runner.Node { return r.s.o.node(rig, e) }
 
 // missing says which tool the cell needs and a node does not have.
 func (r *run) missing(rig steps.Rig) string {
@@ -143,11 +137,11 @@ func (r *run) missing(rig steps.Rig) string {
 		var nodes []string
 		pkg := ""
 		for _, e := range steps.Ends {
-			t, looked := rig.Nodes[e].Tools[tool]
+			t, looked := rig.At(e).Tools[tool]
 			if !r.runsOn(e) || !looked || t.Path != "" {
 				continue
 			}
-			nodes, pkg = append(nodes, rig.Nodes[e].Name), t.Package
+			nodes, pkg = append(nodes, rig.At(e).Name), t.Package
 		}
 		if len(nodes) == 0 {
 			continue
@@ -186,7 +180,7 @@ func (r *run) bonded(rig steps.Rig) error {
 	var held []string
 	for _, e := range steps.Ends {
 		master, text := "", ""
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			switch dev := rail.Netdev; dev.Master {
 			case "":
 			case master:
@@ -195,7 +189,7 @@ func (r *run) bonded(rig steps.Rig) error {
 				if text != "" {
 					held = append(held, text)
 				}
-				master, text = dev.Master, fmt.Sprintf("%s on %s is in %s", dev.Name, rig.Nodes[e].Name, dev.Master)
+				master, text = dev.Master, fmt.Sprintf("%s on %s is in %s", dev.Name, rig.At(e).Name, dev.Master)
 			}
 		}
 		if text != "" {
@@ -221,21 +215,21 @@ func (r *run) runsOn(e steps.End) bool {
 func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	began := time.Now()
 	st := steps.Stage{Pair: pair}
-	var idle, before [2]meter.Counters
+	var idle, before []meter.Counters
 	if r.cell.Counters {
-		idle = r.s.counters(ctx, r.cell)
+		idle = r.counters(ctx, rig)
 		select {
 		case <-time.After(time.Duration(float64(idleTime) / min(r.s.o.Speed, 10))):
 		case <-ctx.Done():
 		}
-		before = r.s.counters(ctx, r.cell)
+		before = r.counters(ctx, rig)
 	}
 	if err := r.roles(ctx, rig, pair, &st); err != nil {
 		st.Err = err.Error()
 		r.tell("%s", st.Err)
 	}
 	if r.cell.Counters && ctx.Err() == nil {
-		after := r.s.counters(ctx, r.cell)
+		after := r.counters(ctx, rig)
 		st.Bytes = account(rig, idle, before, after)
 	}
 	st.Elapsed = time.Since(began)
@@ -243,11 +237,11 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 }
 
 // account turns three readings on each node into what each rail carried.
-func account(rig steps.Rig, idle, before, after [2]meter.Counters) []steps.RailBytes {
+func account(rig steps.Rig, idle, before, after []meter.Counters) []steps.RailBytes {
 	var all []steps.RailBytes
-	for _, e := range steps.Ends {
-		for i, rail := range rig.Nodes[e].Rails {
-			b := steps.RailBytes{End: e, Dev: rail.Dev, Rail: i}
+	for e, n := range rig.Nodes {
+		for i, rail := range n.Rails {
+			b := steps.RailBytes{End: steps.End(e), Dev: rail.Dev, Rail: i}
 			m, err := meter.Between(idle[e], before[e], after[e], place(rail))
 			b.Tx, b.Rx, b.Source, b.IdleGbps, b.Errors = m.Tx, m.Rx, m.Source.String(), m.IdleGbps, m.Errors
 			if b.Known = err == nil; err != nil {
@@ -400,10 +394,10 @@ func (r *run) limit() time.Duration {
 func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Role) (chan steps.Output, error) {
 	done := make(chan steps.Output, 1)
 	end := role.On.Ends()[0]
-	name := rig.Nodes[end].Name
+	name := rig.At(end).Name
 	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.params)[v] })
 	if port != "" {
-		if free, err := r.listens(ctx, end, port, 0); err != nil || free {
+		if free, err := r.listens(ctx, rig.At(end).No, port, 0); err != nil || free {
 			done <- steps.Output{Role: role.Name, End: end, Err: "not started"}
 			if err != nil {
 				return done, err
@@ -437,7 +431,7 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	listening := make(chan error, 1)
 	if port != "" {
 		go func() {
-			up, err := r.listens(waiting, end, port, readyLimit)
+			up, err := r.listens(waiting, rig.At(end).No, port, readyLimit)
 			if err == nil && !up {
 				err = fmt.Errorf("nothing listens on port %s", port)
 			}
@@ -497,7 +491,7 @@ done
 echo no`
 
 // listens says whether a TCP port listens on a node, now or within a time.
-func (r *run) listens(ctx context.Context, e steps.End, port string, within time.Duration) (bool, error) {
+func (r *run) listens(ctx context.Context, node int, port string, within time.Duration) (bool, error) {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
 		return false, fmt.Errorf("%q is no TCP port", port)
@@ -506,7 +500,7 @@ func (r *run) listens(ctx context.Context, e steps.End, port string, within time
 	if within > 0 {
 		tries = int(within.Seconds() * 10 * r.s.o.Speed)
 	}
-	out, err := text(ctx, r.s.o.Nodes[e], runner.Script{
+	out, err := text(ctx, r.s.o.Nodes[node], runner.Script{
 		Name: "look at port " + port, Body: listening, Limit: within + readyLimit,
 		Vars: map[string]string{"HEX": fmt.Sprintf("%04X", n), "TRIES": strconv.Itoa(tries)},
 	})
@@ -517,9 +511,9 @@ func (r *run) listens(ctx context.Context, e steps.End, port string, within time
 func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration, seen func(runner.Line)) steps.Output {
 	out := steps.Output{Role: role.Name, End: e}
 	var stdout, stderr, both strings.Builder
-	node := rig.Nodes[e].Name
+	node := rig.At(e).Name
 	live := r.s.o.Catalog.Live[r.cell.Parser]
-	exit, err := r.s.o.Nodes[e].Run(ctx, r.script(rig, pair, role, e, limit), func(line runner.Line) {
+	exit, err := r.node(rig, e).Run(ctx, r.script(rig, pair, role, e, limit), func(line runner.Line) {
 		kind, to := steps.FromStdout, &stdout
 		if line.Stream == runner.Stderr {
 			kind, to = steps.FromStderr, &stderr
@@ -614,117 +608,23 @@ func text(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
 	return out.String(), err
 }
 
-// probe looks at both nodes, unless the last look is younger than age.
-func (s *Session) probe(ctx context.Context, age time.Duration) (steps.Rig, error) {
-	s.mu.Lock()
-	rig, ok := s.rig, s.probed
-	s.mu.Unlock()
-	if ok && time.Since(rig.Probed) < age {
-		return rig, nil
-	}
-	rig, err := Probe(ctx, s.o)
-	if err != nil {
-		return rig, err
-	}
-	s.mu.Lock()
-	s.rig, s.probed = rig, true
-	s.mu.Unlock()
-	s.out.put(steps.RigProbed{Rig: rig})
-	s.sampler.follow(rig)
-	return rig, nil
-}
-
-// watchEvery is how often the nodes are looked at while nothing runs: a result that
-// the rig has outlived is marked. A look costs a node some 100 ms.
-const watchEvery = 30 * time.Second
-
-// watch is the time for the next look; never where there is no screen to tell.
-func (s *Session) watch() <-chan time.Time {
-	if !s.o.Sample {
-		return nil
-	}
-	return time.After(watchEvery)
-}
-
-// lookAgain looks at the nodes and tells what has changed. A node that does not answer
-// is told by its connection.
-func (s *Session) lookAgain() {
-	rig, err := Probe(s.life, s.o)
-	if err != nil {
-		return
-	}
-	s.mu.Lock()
-	changed := !s.probed || rig.Since(s.rig) != ""
-	s.rig, s.probed = rig, true
-	s.mu.Unlock()
-	if changed {
-		s.out.put(steps.RigProbed{Rig: rig})
-		s.sampler.follow(rig)
-	}
-}
-
-// Probe looks at both nodes at once. The error says which could not be looked at.
-func Probe(ctx context.Context, o Options) (steps.Rig, error) {
-	rig := steps.Rig{Name: o.Rig, Simulated: o.Simulated}
-	var errs [2]error
-	var both sync.WaitGroup
-	for _, e := range steps.Ends {
-		both.Go(func() {
-			out, err := text(ctx, o.Nodes[e], runner.Script{Name: "probe", Body: probe.Script, Limit: time.Minute})
-			if err == nil {
-				rig.Nodes[e], err = probe.Parse(out)
-			}
-			rig.Nodes[e].Name, rig.Nodes[e].Where = o.Nodes[e].Name(), o.Where[e]
-			if err != nil {
-				rig.Nodes[e].Err = err.Error()
-			}
-			errs[e] = err
-		})
-	}
-	both.Wait()
-	rig.Probed = time.Now()
-	if err := errors.Join(errs[:]...); err != nil {
-		return rig, err
-	}
-	rig.Pairs = probe.PairRails(rig.Nodes)
-	if len(o.Rails) > 0 {
-		choose(&rig, o.Rails)
-	}
-	return rig, nil
-}
-
-// choose keeps the pairs that the rig file names, in its order, and notes those
-// that are none now: a rig is looked at because it is broken, too.
-func choose(rig *steps.Rig, rails [][2]string) {
-	found := rig.Pairs
-	rig.Pairs = nil
-	var known []string
-	for _, p := range found {
-		known = append(known, rig.Rail(p, steps.Here).Dev+"-"+rig.Rail(p, steps.Peer).Dev)
-	}
-	for _, want := range rails {
-		i := slices.Index(known, want[0]+"-"+want[1])
-		if i < 0 {
-			rig.Missing = append(rig.Missing, fmt.Sprintf("the rig file names a rail from %s on %s to %s on %s, and no two addresses in one subnet join them now",
-				want[0], rig.Nodes[steps.Here].Name, want[1], rig.Nodes[steps.Peer].Name))
+// counters reads every counter of every node, by End: traffic that takes a way past the
+// link shows at a third one. A node that does not answer has none.
+func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
+	c := make([]meter.Counters, len(rig.Nodes))
+	var all sync.WaitGroup
+	for e, n := range rig.Nodes {
+		if n.Err != "" {
 			continue
 		}
-		rig.Pairs = append(rig.Pairs, found[i])
-	}
-}
-
-// counters reads every counter of both nodes. A node that does not answer has none.
-func (s *Session) counters(ctx context.Context, cell steps.Cell) (c [2]meter.Counters) {
-	var both sync.WaitGroup
-	for _, e := range steps.Ends {
-		both.Go(func() {
-			out, err := text(ctx, s.o.Nodes[e], runner.Script{Name: cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit})
+		all.Go(func() {
+			out, err := text(ctx, r.s.o.Nodes[n.No], runner.Script{Name: r.cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit})
 			if err == nil {
 				c[e], _ = meter.ParseCounters(out) // what is missing is told where it is used
 			}
 		})
 	}
-	both.Wait()
+	all.Wait()
 	return c
 }
 

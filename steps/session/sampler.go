@@ -27,19 +27,24 @@ type samplers struct {
 	work sync.WaitGroup
 
 	mu     sync.Mutex
-	places [2][]meter.Place
-	blank  [2]meter.Board // the gauges as they were made, to see whether the rig still fits
-	nodes  [2]*meter.Node
-	cancel [2]context.CancelFunc
-	why    [2]string // why there are no samples
+	of     []sampler // by the nodes' numbers
 	sent   meter.Board
 	sentAt time.Time
 	late   *time.Timer
 	ended  bool
 }
 
+// A sampler is of one node.
+type sampler struct {
+	places []meter.Place
+	blank  meter.Board // the gauges as they were made, to see whether the rig still fits
+	node   *meter.Node
+	cancel context.CancelFunc
+	why    string // why there are no samples
+}
+
 func newSamplers(s *Session) *samplers {
-	p := &samplers{s: s}
+	p := &samplers{s: s, of: make([]sampler, len(s.o.Nodes))}
 	p.late = time.AfterFunc(time.Hour, p.overdue)
 	return p
 }
@@ -54,10 +59,10 @@ func (p *samplers) follow(rig steps.Rig) {
 	if p.ended {
 		return
 	}
-	for _, e := range steps.Ends {
+	for _, n := range rig.Nodes {
 		var places []meter.Place
 		var gauges []meter.Gauge
-		for _, r := range rig.Nodes[e].Rails {
+		for _, r := range n.Rails {
 			places = append(places, place(r))
 			ceiling, _ := probe.Ceiling(r)
 			link := r.RateGbps
@@ -65,43 +70,45 @@ func (p *samplers) follow(rig steps.Rig) {
 				link = 0 // declared by soft-RoCE, known by nobody
 			}
 			gauges = append(gauges, meter.Gauge{
-				Node: rig.Nodes[e].Name, Dev: r.Dev, Netdev: r.Netdev.Name, End: int(e),
+				Node: n.Name, No: n.No, Dev: r.Dev, Netdev: r.Netdev.Name,
 				LinkGbps: link, CeilingGbps: ceiling,
 			})
 		}
 		blank := meter.Board{Gauges: gauges}
-		if p.cancel[e] != nil && slices.Equal(places, p.places[e]) && blank.Same(p.blank[e]) {
+		own := &p.of[n.No]
+		if n.Err != "" || own.cancel != nil && slices.Equal(places, own.places) && blank.Same(own.blank) {
 			continue
 		}
-		if p.cancel[e] != nil {
-			p.cancel[e]()
+		if own.cancel != nil {
+			own.cancel()
 		}
 		ctx, cancel := context.WithCancel(p.s.life)
-		p.places[e], p.blank[e], p.cancel[e] = places, blank, cancel
-		p.nodes[e] = meter.NewNode(places, gauges, p.s.o.Speed)
-		p.work.Go(func() { p.sample(ctx, e, places, p.nodes[e]) })
+		own.places, own.blank, own.cancel = places, blank, cancel
+		own.node = meter.NewNode(places, gauges, p.s.o.Speed)
+		node := own.node
+		p.work.Go(func() { p.sample(ctx, n.No, places, node) })
 	}
 	p.publish(true)
 }
 
 // sample keeps one sampler running.
-func (p *samplers) sample(ctx context.Context, e steps.End, places []meter.Place, node *meter.Node) {
+func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, node *meter.Node) {
 	script := runner.Script{Name: "sampler", Body: meter.Script, Vars: meter.Vars(places, p.s.o.Speed), Limit: sampleFor}
 	for ctx.Err() == nil {
-		_, err := p.s.o.Nodes[e].Run(ctx, script, func(line runner.Line) {
+		_, err := p.s.o.Nodes[no].Run(ctx, script, func(line runner.Line) {
 			if line.Stream != runner.Stdout {
 				return
 			}
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if p.nodes[e] != node {
+			if p.of[no].node != node {
 				return
 			}
 			if err := node.Add(line.Text, time.Now()); err != nil {
-				p.why[e] = err.Error()
+				p.of[no].why = err.Error()
 				return
 			}
-			p.why[e] = ""
+			p.of[no].why = ""
 			p.publish(false)
 		})
 		if ctx.Err() != nil {
@@ -112,7 +119,7 @@ func (p *samplers) sample(ctx context.Context, e steps.End, places []meter.Place
 			why = "no connection"
 		}
 		p.mu.Lock()
-		p.why[e] = why
+		p.of[no].why = why
 		p.publish(true)
 		p.mu.Unlock()
 		select {
@@ -123,11 +130,11 @@ func (p *samplers) sample(ctx context.Context, e steps.End, places []meter.Place
 }
 
 // state makes a node's gauges stale as soon as its connection is lost.
-func (p *samplers) state(e steps.End, state runner.State) {
+func (p *samplers) state(no int, state runner.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if state == runner.Disconnected {
-		p.why[e] = "no connection"
+		p.of[no].why = "no connection"
 		p.publish(true)
 	}
 }
@@ -140,9 +147,9 @@ func (p *samplers) publish(now bool) {
 		return
 	}
 	var b meter.Board
-	for _, e := range steps.Ends {
-		if p.nodes[e] != nil {
-			b.Gauges = append(b.Gauges, p.nodes[e].Gauges(at, p.why[e])...)
+	for _, own := range p.of {
+		if own.node != nil {
+			b.Gauges = append(b.Gauges, own.node.Gauges(at, own.why)...)
 		}
 	}
 	p.late.Reset(3 * time.Second)
@@ -167,9 +174,9 @@ func (p *samplers) overdue() {
 func (p *samplers) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, n := range p.nodes {
-		if n != nil {
-			n.Reset()
+	for _, own := range p.of {
+		if own.node != nil {
+			own.node.Reset()
 		}
 	}
 	p.publish(true)
@@ -180,9 +187,9 @@ func (p *samplers) stop() {
 	p.mu.Lock()
 	p.ended = true
 	p.late.Stop()
-	for _, cancel := range p.cancel {
-		if cancel != nil {
-			cancel()
+	for _, own := range p.of {
+		if own.cancel != nil {
+			own.cancel()
 		}
 	}
 	p.mu.Unlock()

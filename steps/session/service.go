@@ -27,7 +27,7 @@ type Service interface {
 // A Request is the run that a service is started for.
 type Request struct {
 	Run    string            // a name that no other run has: $RUN
-	Nodes  [2]runner.Node    // by End
+	Nodes  [2]runner.Node    // the link's, by End
 	Rig    steps.Rig         // as it was found for this run
 	Params map[string]string // of the scripts, with their defaults
 	// Tell prints a line under the cell.
@@ -57,7 +57,9 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 		if !ok {
 			return stop, fmt.Errorf("railbench runs no service %q", name)
 		}
-		vars, end, err := service.Start(ctx, Request{r.name, r.s.o.Nodes, rig, r.params, r.tell})
+		vars, end, err := service.Start(ctx, Request{
+			r.name, [2]runner.Node{r.node(rig, steps.Here), r.node(rig, steps.Peer)}, rig, r.params, r.tell,
+		})
 		if end != nil {
 			stops = append(stops, end)
 		}

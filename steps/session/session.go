@@ -1,4 +1,4 @@
-// Package session runs the cells of a tutorial on two nodes and tells what
+// Package session runs the cells of a tutorial on a rig's nodes and tells what
 // happens as events. It owns the goroutines, the queue, the log on disk and the
 // samplers; what events mean is steps.Notebook's, what a result means is the
 // judges'.
@@ -25,9 +25,12 @@ type Options struct {
 	Simulated bool
 	// Speed is how much faster the nodes' clocks run than ours; 0 is 1.
 	Speed float64
-	Nodes [2]runner.Node // by End
-	// Where says how each is reached, for people.
-	Where    [2]string
+	// Nodes are the rig's, two or more, in the order of the rig file: a node's place here
+	// is its number. Where says how each is reached, for people.
+	Nodes []runner.Node
+	Where []string
+	// Link is the link under test at the start; the first two nodes where it is zero.
+	Link     steps.Link
 	Tutorial steps.Tutorial
 	Catalog  steps.Catalog
 	Asker    *Asker // nil where nobody is asked
@@ -35,9 +38,8 @@ type Options struct {
 	// where a log ends; 0 is a gibibyte.
 	Logs     string
 	LogBytes int64
-	// Rails, where not empty, choose and order the pairs by their RDMA devices,
-	// {here, peer}.
-	Rails [][2]string
+	// Rails, where not empty, choose and order the pairs of a link.
+	Rails []RailChoice
 	// Params override the parameters of the scripts (see params.go) for all cells, and
 	// CellParams, by cell id, for one. They are as CheckParam gives them.
 	Params     map[string]string
@@ -59,6 +61,12 @@ type Options struct {
 	// Runs is the last run of the saved session that this one continues; 0 where it
 	// continues none.
 	Runs steps.RunID
+}
+
+// A RailChoice names a rail of the rig file by its RDMA devices at a link's two ends.
+type RailChoice struct {
+	Link       steps.Link
+	Here, Peer string
 }
 
 func (o Options) settings() steps.Settings {
@@ -84,7 +92,9 @@ type Session struct {
 	runs      int
 	table     []steps.Param  // never changes
 	set       steps.Settings // the parameters that are set
-	rig       steps.Rig
+	link      steps.Link
+	last      look
+	rig       steps.Rig // the last look, with the link under test
 	probed    bool
 	lost      error // why a node could not be reached the last time one was needed
 	logs      map[string]string
@@ -99,6 +109,7 @@ func New(o Options) *Session {
 	if o.Speed <= 0 {
 		o.Speed = 1
 	}
+	o.Link = o.link()
 	if o.LogBytes <= 0 {
 		o.LogBytes = 1 << 30
 	}
@@ -108,7 +119,7 @@ func New(o Options) *Session {
 	s := &Session{
 		o: o, tutorial: o.Tutorial, out: newOutbox(), boards: make(chan meter.Board, 1),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
-		table: Params(o.Tutorial), set: o.settings(),
+		table: Params(o.Tutorial), set: o.settings(), link: o.Link,
 	}
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())
@@ -116,20 +127,16 @@ func New(o Options) *Session {
 	return s
 }
 
-// Open looks at both nodes at once and then waits for cells. It returns without
+// Open looks at all nodes at once and then waits for cells. It returns without
 // waiting for anything.
 func (s *Session) Open() {
-	named := steps.Rig{Name: s.o.Rig, Simulated: s.o.Simulated}
-	for _, e := range steps.Ends {
-		named.Nodes[e].Name, named.Nodes[e].Where = s.o.Nodes[e].Name(), s.o.Where[e]
-	}
-	s.out.put(steps.RigProbed{Rig: named})
+	s.out.put(steps.RigProbed{Rig: Named(s.o)})
 	if s.set.Any() || s.o.Runs > 0 { // a saved session may have had some that hold no more
 		s.out.put(steps.ParamsSet{Params: s.set})
 	}
-	for _, e := range steps.Ends {
-		if _, local := s.o.Nodes[e].(*runner.Local); local {
-			s.State(e, runner.Connected, nil)
+	for i, n := range s.o.Nodes {
+		if _, local := n.(*runner.Local); local {
+			s.State(i, runner.Connected, nil)
 		}
 	}
 	s.work.Go(func() {
@@ -269,6 +276,40 @@ func (s *Session) Wait(ctx context.Context) error {
 	}
 }
 
+// Named is the rig before anybody has looked at it: its nodes' names, in the order of
+// the link under test.
+func Named(o Options) steps.Rig {
+	rig := steps.NewRig(o.Rig, o.Simulated, len(o.Nodes))
+	for i, n := range o.Nodes {
+		rig.Nodes[i].Name, rig.Nodes[i].Where = n.Name(), o.Where[i]
+	}
+	return rig.Over(o.link())
+}
+
+// SetLink chooses the link under test for the cells that run from now on. It is refused
+// while a cell runs or waits: what it measures would be told of other nodes.
+func (s *Session) SetLink(l steps.Link) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.o.Nodes)
+	if l.Here < 0 || l.Peer < 0 || l.Here >= n || l.Peer >= n || l.Here == l.Peer {
+		return fmt.Errorf("there is no link from node %d to node %d: the rig has %d nodes", l.Here+1, l.Peer+1, n)
+	}
+	select {
+	case <-s.idle:
+	default:
+		return errors.New("a cell runs or waits: the link under test is changed when nothing does")
+	}
+	s.link = l
+	rig := Named(s.o).Over(l)
+	if s.probed {
+		rig, _ = s.last.over(s.o, l) // whoever does not answer says so when a cell needs it
+		s.rig = rig
+	}
+	s.out.put(steps.RigProbed{Rig: rig})
+	return nil
+}
+
 // Unreachable says why a node could not be reached when a cell needed it; nil
 // where both answered.
 func (s *Session) Unreachable() error {
@@ -284,8 +325,8 @@ func (s *Session) note(err error) {
 }
 
 // State tells the session that the connection of a node has changed.
-func (s *Session) State(e steps.End, state runner.State, why error) {
-	c := steps.NodeChanged{End: e, State: state}
+func (s *Session) State(node int, state runner.State, why error) {
+	c := steps.NodeChanged{Node: node, State: state}
 	if why != nil {
 		c.Why, c.Cause = why.Error(), why.Error()
 		if e, ok := errors.AsType[*runner.Error](why); ok {
@@ -293,7 +334,7 @@ func (s *Session) State(e steps.End, state runner.State, why error) {
 		}
 	}
 	s.out.put(c)
-	s.sampler.state(e, state)
+	s.sampler.state(node, state)
 }
 
 // Rig is the last look at the nodes; false before the first.
@@ -374,17 +415,12 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	}
 	r := &run{s: s, id: id, cell: cell, name: newRun(), seen: seen, params: params}
 	r.openLog(s.o.Logs)
-	result, err := r.do(ctx)
 	ended := steps.CellEnded{Run: id, Cell: cell.ID}
-	switch {
-	case ctx.Err() != nil && r.own == nil:
-		ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
-	case err != nil:
-		ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(err)}
-	case r.own != nil:
-		ended.Verdict = *r.own
-	default:
-		ended.Verdict = r.judge(result)
+	var result steps.Result
+	if cell.Check.Any() && len(s.o.Nodes) > len(steps.Ends) {
+		result, ended.Verdict = r.everyLink(ctx)
+	} else {
+		result, ended.Verdict = r.overLink(ctx, s.currentLink())
 	}
 	ended.Exit, ended.HasExit = deciding(result)
 	for _, st := range result.Stages {
@@ -406,6 +442,27 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	}
 	s.mu.Unlock()
 	s.out.put(ended)
+}
+
+func (s *Session) currentLink() steps.Link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.link
+}
+
+// overLink runs the cell over one link, and judges it.
+func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.Verdict) {
+	r.link = l
+	result, err := r.do(ctx)
+	switch {
+	case ctx.Err() != nil && r.own == nil:
+		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
+	case err != nil:
+		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(err)}
+	case r.own != nil:
+		return result, *r.own
+	}
+	return result, r.judge(result)
 }
 
 // judge asks the catalog's judge, and holds what it says to the one rule that
@@ -436,7 +493,7 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 			if !o.Ran || !o.Exit.OK() {
 				return steps.Verdict{
 					Grade: steps.Inconclusive, Evidence: v.Evidence,
-					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"), result.Rig.Nodes[o.End].Name, or(o.Err, o.Exit.String())),
+					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"), result.Rig.At(o.End).Name, or(o.Err, o.Exit.String())),
 				}
 			}
 		}

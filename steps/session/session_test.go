@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -31,11 +32,11 @@ func (r *recorder) Run(ctx context.Context, s runner.Script, emit func(runner.Li
 	return r.Node.Run(ctx, s, emit)
 }
 
-// bench is a session of cells on this machine, twice.
+// bench is a session of cells on this machine, by several names.
 type bench struct {
 	*Session
 	t     *testing.T
-	nodes [2]*recorder
+	nodes []*recorder
 	book  steps.Notebook
 }
 
@@ -47,18 +48,27 @@ func passes(steps.Cell, steps.Result) steps.Verdict {
 
 func open(t *testing.T, o Options, cells ...steps.Cell) *bench {
 	t.Helper()
+	return openNodes(t, o, []string{"spark-02", "spark-01"}, cells...)
+}
+
+// openNodes is open with as many nodes as there are names, each of them this machine.
+func openNodes(t *testing.T, o Options, names []string, cells ...steps.Cell) *bench {
+	t.Helper()
 	b := &bench{t: t}
-	for _, e := range steps.Ends {
-		b.nodes[e] = &recorder{Node: runner.NewLocal([]string{"spark-02", "spark-01"}[e], runner.NoAsker{})}
-		o.Nodes[e] = b.nodes[e]
+	for _, name := range names {
+		n := &recorder{Node: runner.NewLocal(name, runner.NoAsker{})}
+		b.nodes = append(b.nodes, n)
+		o.Nodes, o.Where = append(o.Nodes, n), append(o.Where, "this machine")
 	}
 	o.Tutorial = steps.Tutorial{Parts: []steps.Part{{ID: "part", Cells: cells}}}
-	o.Catalog.Judges = map[string]steps.Judge{
+	judges := map[string]steps.Judge{
 		"passes": passes,
 		"fails": func(steps.Cell, steps.Result) steps.Verdict {
 			return steps.Verdict{Grade: steps.Fail, Reason: "so it is"}
 		},
 	}
+	maps.Copy(judges, o.Catalog.Judges)
+	o.Catalog.Judges = judges
 	o.Catalog.Parsers = map[string]steps.Parser{"lines": func(stdout, _ string) (any, error) {
 		return strings.Count(stdout, "\n"), nil
 	}}
@@ -289,11 +299,11 @@ func TestPlanIsWhatRuns(t *testing.T) {
 	}
 	for _, p := range plan {
 		found := false
-		for _, s := range b.nodes[p.End].ran {
+		for _, s := range b.nodes[p.Node].ran {
 			found = found || s.Text() == p.Script.Text()
 		}
 		if !found {
-			t.Errorf("not run at %s: %q", p.End, p.Script.Text())
+			t.Errorf("not run at %d: %q", p.Node, p.Script.Text())
 		}
 	}
 	if got, want := printed(c), strconv.Itoa(len(nasty)); !strings.Contains(got, ":"+want) || strings.Contains(got, "gone") {
@@ -303,7 +313,8 @@ func TestPlanIsWhatRuns(t *testing.T) {
 
 // TCP's addresses are the bond's where one holds the rails, and rail 1's otherwise.
 func TestTCPVars(t *testing.T) {
-	rig := steps.Rig{Pairs: []steps.Pair{{Rails: [2]int{0, 0}}}}
+	rig := steps.NewRig("", false, 2)
+	rig.Pairs = []steps.Pair{{Rails: [2]int{0, 0}}}
 	for e := range rig.Nodes {
 		d := steps.Netdev{Name: "rail", Addrs: []string{fmt.Sprintf("10.0.0.%d/24", e+1)}}
 		rig.Nodes[e].Rails = []steps.Rail{{Netdev: d, Addr: fmt.Sprintf("10.0.0.%d", e+1)}}
@@ -358,7 +369,7 @@ func TestQuestions(t *testing.T) {
 // A rail that the rig file names and that is none now must not stop the cells that
 // could tell why; a cell per rail does not pass without it.
 func TestMissingRail(t *testing.T) {
-	b := open(t, Options{Rails: [][2]string{{"rocep1s0f0", "rocep1s0f0"}}},
+	b := open(t, Options{Rails: []RailChoice{{Link: steps.DefaultLink, Here: "rocep1s0f0", Peer: "rocep1s0f0"}}},
 		one("look", "true", "passes"), steps.Cell{ID: "each", Judge: "passes", EachRail: true, Roles: []steps.Role{{Script: "true"}}})
 	b.Run("look", "each")
 	each := b.until("each")

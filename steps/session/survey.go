@@ -14,17 +14,10 @@ const sideBySide = 3
 // looks says that a cell can run beside others: it reads, and measures nothing.
 func looks(c steps.Cell) bool { return c.Check.Any() && !c.Check.Measures }
 
-// A look at the nodes is shared by the checks of one survey.
-type look struct {
-	rig steps.Rig
-	err error
-}
-
 // survey runs the checks at the head of the queue side by side, until there is
 // another cell or the queue is empty.
 func (s *Session) survey(ctx context.Context) {
-	var seen look
-	seen.rig, seen.err = s.probe(ctx, fresh)
+	seen := s.look(ctx, fresh)
 	var all sync.WaitGroup
 	slots := make(chan struct{}, sideBySide)
 	for {

@@ -107,7 +107,7 @@ func TestChecksJudgeANodeThatIsGone(t *testing.T) {
 	o.Catalog.Judges = map[string]steps.Judge{"sees": func(_ steps.Cell, r steps.Result) steps.Verdict {
 		return steps.Verdict{Grade: steps.Fail, Reason: "seen: " + r.Rig.Nodes[steps.Peer].Err}
 	}}
-	o.Nodes = [2]runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), gone{}}
+	o.Nodes, o.Where = []runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), gone{}}, []string{"this machine", "away"}
 	b.Session, b.book = New(o), steps.NewNotebook(o.Tutorial)
 	b.Open()
 	t.Cleanup(func() { b.Close() })
@@ -154,7 +154,7 @@ func TestAsksFirst(t *testing.T) {
 		if made := err == nil; made != yes {
 			t.Errorf("answer %v: the script ran: %v", yes, made)
 		}
-		if len(asked) != 1 || !asked[0].Final || asked[0].Title != "Make a file" || !strings.Contains(asked[0].Scripts[steps.Here], "touch "+file) || asked[0].Scripts[steps.Peer] != "" {
+		if len(asked) != 1 || !asked[0].Final || asked[0].Title != "Make a file" || len(asked[0].Places) != 1 || !strings.Contains(asked[0].Places[0].Script, "touch "+file) {
 			t.Errorf("asked %+v", asked)
 		}
 		if want := map[bool]steps.Grade{true: steps.Pass, false: steps.Inconclusive}[yes]; v.Grade != want {

@@ -12,17 +12,24 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
-	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
 )
 
-// captures looks at the network of both nodes.
-func captures(ctx context.Context, o Options) (s [2]change.State, err error) {
-	err = both(func(e steps.End) (err error) {
-		s[e], err = capture(ctx, o.Nodes[e])
-		return err
-	})
-	return s, err
+// captures looks at the network of nodes, all where none is named. The states stand at
+// the nodes' numbers; that of a node that was not looked at is empty.
+func captures(ctx context.Context, o Options, nodes ...int) ([]change.State, error) {
+	if nodes == nil {
+		for i := range o.Nodes {
+			nodes = append(nodes, i)
+		}
+	}
+	states, errs := make([]change.State, len(o.Nodes)), make([]error, len(o.Nodes))
+	var all sync.WaitGroup
+	for _, i := range nodes {
+		all.Go(func() { states[i], errs[i] = capture(ctx, o.Nodes[i]) })
+	}
+	all.Wait()
+	return states, errors.Join(errs...)
 }
 
 func capture(ctx context.Context, n runner.Node) (change.State, error) {
@@ -37,28 +44,28 @@ func capture(ctx context.Context, n runner.Node) (change.State, error) {
 	return s, nil
 }
 
-// endOf is the end of the rig that a place in the journal is now: the node that
-// has its name or is reached in the same way.
-func endOf(o Options, now [2]change.State, p undo.Place) (steps.End, bool) {
+// nodeOf is the number of the node that a place in the journal is now: the one that has
+// its name or is reached in the same way. now, where not nil, are the nodes' states.
+func nodeOf(o Options, now []change.State, p undo.Place) (int, bool) {
 	for _, sameBoot := range []bool{true, false} {
-		for _, e := range steps.Ends {
-			if (o.Nodes[e].Name() == p.Name || o.Where[e] == p.Where && p.Where != "") && (!sameBoot || now[e].Boot == p.Boot) {
-				return e, true
+		for i, n := range o.Nodes {
+			if (n.Name() == p.Name || o.Where[i] == p.Where && p.Where != "") && (!sameBoot || now != nil && now[i].Boot == p.Boot) {
+				return i, true
 			}
 		}
 	}
-	return steps.Here, false
+	return 0, false
 }
 
 // openChanges lists the changes of this rig that are still there, oldest first.
-func openChanges(o Options, now [2]change.State) ([]undo.Entry, error) {
+func openChanges(o Options, now []change.State) ([]undo.Entry, error) {
 	if o.Journal == nil {
 		return nil, nil
 	}
 	all, err := o.Journal.Entries()
 	var ours []undo.Entry
 	for _, e := range all {
-		if slices.ContainsFunc(e.Nodes, func(p undo.Place) bool { _, ok := endOf(o, now, p); return ok }) {
+		if slices.ContainsFunc(e.Nodes, func(p undo.Place) bool { _, ok := nodeOf(o, now, p); return ok }) {
 			ours = append(ours, e)
 		}
 	}
@@ -66,7 +73,7 @@ func openChanges(o Options, now [2]change.State) ([]undo.Entry, error) {
 }
 
 // Changes lists what was changed on this rig and is not back, oldest first. It
-// looks at both nodes.
+// looks at every node.
 func Changes(ctx context.Context, o Options) ([]undo.Entry, error) {
 	now, err := captures(ctx, o)
 	if err != nil {
@@ -121,13 +128,13 @@ func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(format st
 }
 
 // undoPlace takes one change back on one node; it says what is not back.
-func undoPlace(ctx context.Context, o Options, now [2]change.State, p undo.Place, tell func(format string, args ...any)) string {
-	end, ok := endOf(o, now, p)
+func undoPlace(ctx context.Context, o Options, now []change.State, p undo.Place, tell func(format string, args ...any)) string {
+	i, ok := nodeOf(o, now, p)
 	if !ok {
 		return fmt.Sprintf("%s (%s) is no node of this rig", p.Name, p.Where)
 	}
-	node := o.Nodes[end]
-	if boot := now[end].Boot; boot != "" && boot != p.Boot {
+	node := o.Nodes[i]
+	if boot := now[i].Boot; boot != "" && boot != p.Boot {
 		tell("%s was started again since, and has lost the change with that", node.Name())
 		return ""
 	}

@@ -40,7 +40,7 @@ func Variables(o Options, c steps.Cell) []string {
 
 // example is a rig that has everything that a variable tells of.
 func example() steps.Rig {
-	var rig steps.Rig
+	rig := steps.NewRig("", false, 2)
 	for e := range rig.Nodes {
 		n := &rig.Nodes[e]
 		n.Name = steps.End(e).String()

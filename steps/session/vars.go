@@ -27,7 +27,7 @@ const (
 // what effective gives.
 func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[string]string {
 	v := map[string]string{}
-	v["NODE"], v["PEER"] = rig.Nodes[e].Name, rig.Nodes[e.Other()].Name
+	v["NODE"], v["PEER"] = rig.At(e).Name, rig.At(e.Other()).Name
 	v["RAILS"] = strconv.Itoa(len(rig.Pairs))
 	for i, p := range rig.Pairs {
 		rail(v, fmt.Sprintf("RAIL%d_", i+1), rig, p, e)

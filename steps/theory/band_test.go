@@ -9,7 +9,6 @@ import (
 )
 
 func TestBand(t *testing.T) {
-	rig := kindtest.Spark()
 	for _, c := range []struct {
 		name            string
 		mtu             int
@@ -27,13 +26,11 @@ func TestBand(t *testing.T) {
 		{"no rate", 1024, func(r *steps.Rail) { r.RateGbps = 0 }, 0, 0, true},
 		{"no MTU", 0, nil, 0, 0, true},
 	} {
-		rig := rig
+		rig := kindtest.Spark()
 		for e := range rig.Nodes {
-			rails := append([]steps.Rail{}, rig.Nodes[e].Rails...)
 			if c.change != nil {
-				c.change(&rails[0])
+				c.change(&rig.Nodes[e].Rails[0])
 			}
-			rig.Nodes[e].Rails = rails
 		}
 		b := BandOf(rig, rig.Pairs[0], c.mtu)
 		if math.Abs(b.Expected-c.expected) > 0.05 || math.Abs(b.Limit-c.limit) > 0.05 || (b.None != "") != c.none {

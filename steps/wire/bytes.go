@@ -127,7 +127,7 @@ func judgeEnd(r steps.Result, s steps.Stage, m kind.Measurement, e steps.End, wa
 		return own, problem(steps.Fail, "%s moved bytes too, and the test uses one rail: a bond, or something else running?", kind.And(others))
 	}
 	// A rail that nobody read might have carried anything.
-	for i, other := range r.Rig.Nodes[e].Rails {
+	for i, other := range r.Rig.At(e).Rails {
 		if i != m.Pair.Rails[e] && !counted[i] && other.State == "ACTIVE" {
 			return own, problem(steps.Inconclusive, "the bytes of %s meanwhile are unknown", other.Dev)
 		}

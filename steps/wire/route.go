@@ -286,7 +286,7 @@ func (rt Route) accountEnd(r steps.Result, s steps.Stage, f Flow, e steps.End, r
 	case len(idle) > 0 && !f.oneRail:
 		return problem(steps.Fail, "nothing went over %s: UCX used %s alone, and that is no error to it%s", kind.And(idle), kind.And(busy), rt.idleHint(r.Rig, f.Warned))
 	}
-	for i, other := range r.Rig.Nodes[e].Rails {
+	for i, other := range r.Rig.At(e).Rails {
 		on := slices.ContainsFunc(rt.Pairs, func(p steps.Pair) bool { return p.Rails[e] == i })
 		if !on && !counted[i] && other.State == "ACTIVE" {
 			return problem(steps.Inconclusive, "the bytes of %s meanwhile are unknown", other.Dev)
@@ -340,8 +340,8 @@ func (rt Route) idleHint(rig steps.Rig, warned string) string {
 func overInterfaces(r steps.Result, s steps.Stage, e steps.End, least float64) []string {
 	var all []string
 	for _, b := range s.Bytes {
-		if b.End == e && b.IPKnown && b.Rail < len(r.Rig.Nodes[e].Rails) && max(float64(b.IPTx), float64(b.IPRx)) > least {
-			all = append(all, r.Rig.Nodes[e].Rails[b.Rail].Netdev.Name)
+		if b.End == e && b.IPKnown && b.Rail < len(r.Rig.At(e).Rails) && max(float64(b.IPTx), float64(b.IPRx)) > least {
+			all = append(all, r.Rig.At(e).Rails[b.Rail].Netdev.Name)
 		}
 	}
 	return all

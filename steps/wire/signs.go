@@ -30,7 +30,7 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 	}
 	for _, b := range s.Bytes {
 		own := r.Rig.Rail(m.Pair, b.End).PCI.Half()
-		if other := r.Rig.Nodes[b.End].Rails[b.Rail]; b.IdleGbps > 1 && own != "" && other.PCI.Half() == own {
+		if other := r.Rig.At(b.End).Rails[b.Rail]; b.IdleGbps > 1 && own != "" && other.PCI.Half() == own {
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began, behind the same PCIe link", b.IdleGbps, other.Dev, r.Rig.NameOf(b.End))
 		}
 	}

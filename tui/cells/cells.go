@@ -6,6 +6,7 @@ package cells
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 type Cell struct {
 	steps.Cell
 	State steps.CellState
-	Names [2]string // the nodes' names, by End
+	Names []string // the nodes' names, by End
 	// Elapsed is shown while it runs; afterwards the state has it.
 	Elapsed   time.Duration
 	Spinner   string
@@ -191,12 +192,12 @@ func Seconds(d time.Duration) string {
 }
 
 // Places says on which nodes a cell runs: "server spark-01 · client spark-02".
-func Places(c steps.Cell, names [2]string) string {
+func Places(c steps.Cell, names []string) string {
 	var parts []string
 	for _, r := range c.Roles {
 		place := "both nodes"
 		if r.On != steps.OnBoth {
-			place = names[r.On.Ends()[0]]
+			place = nameAt(names, r.On.Ends()[0])
 		}
 		switch {
 		case r.Name != "":
@@ -303,7 +304,7 @@ type tags struct {
 
 const wideTags = 84
 
-func newTags(c steps.Cell, names [2]string, width int) tags {
+func newTags(c steps.Cell, names []string, width int) tags {
 	if len(c.Roles) < 2 && (len(c.Roles) == 0 || c.Roles[0].On != steps.OnBoth) {
 		return tags{}
 	}
@@ -326,20 +327,36 @@ func (t tags) of(l steps.OutputLine) string {
 	return ink.Pad(t.names[l.From], t.width) + " "
 }
 
-// Distinct cuts off what two names have in common at their beginning, up to the
+// Distinct cuts off what all names have in common at their beginning, up to the
 // last separator: spark-01 and spark-02 become 01 and 02.
-func Distinct(names [2]string) [2]string {
-	a, b := names[0], names[1]
+func Distinct(names []string) []string {
+	if len(names) < 2 {
+		return names
+	}
 	cut := 0
-	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
-		if a[i] == '-' || a[i] == '.' || a[i] == '_' {
+	for i, c := range []byte(names[0]) {
+		if slices.ContainsFunc(names[1:], func(n string) bool { return i >= len(n) || n[i] != c }) {
+			break
+		}
+		if c == '-' || c == '.' || c == '_' {
 			cut = i + 1
 		}
 	}
-	if a[cut:] == "" || b[cut:] == "" {
-		return names
+	short := make([]string, len(names))
+	for i, n := range names {
+		if short[i] = n[cut:]; short[i] == "" {
+			return names
+		}
 	}
-	return [2]string{a[cut:], b[cut:]}
+	return short
+}
+
+// nameAt is the name of a node; its place where there is none.
+func nameAt(names []string, e steps.End) string {
+	if int(e) < len(names) {
+		return names[e]
+	}
+	return e.String()
 }
 
 // Thousands writes n with separators: 4,988.

@@ -15,7 +15,7 @@ import (
 type Page struct {
 	Cell   steps.Cell
 	State  steps.CellState
-	Names  [2]string
+	Names  []string
 	Top    int // first line shown
 	Column int // first column shown
 	// Marks are what a search has found in a line's text, or in the beginning of it.

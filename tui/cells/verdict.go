@@ -168,8 +168,8 @@ func Band(x steps.Expected, unit string) string {
 }
 
 // railBytes tells what one rail carried.
-func railBytes(r steps.RailBytes, names [2]string) string {
-	s := names[r.End] + " " + r.Dev + "  "
+func railBytes(r steps.RailBytes, names []string) string {
+	s := nameAt(names, r.End) + " " + r.Dev + "  "
 	if !r.Known {
 		return s + "bytes unknown: " + r.Why
 	}

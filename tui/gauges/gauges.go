@@ -4,6 +4,8 @@ package gauges
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -18,7 +20,7 @@ type Pane struct {
 	Width, Height int
 	Simulated     bool
 	// Names are the nodes by End, which say who is asked while the board is empty.
-	Names [2]string
+	Names []string
 	// Looked is set once the nodes were looked at: an empty board is the answer then.
 	Looked bool
 	// Cards gives each rail lines of its own, with its history; two columns of
@@ -53,9 +55,9 @@ func (p Pane) Lines(k *ink.Ink, b meter.Board) []string {
 
 func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
 	if len(b.Gauges) == 0 {
-		text := "no counters yet from " + p.Names[0] + " and " + p.Names[1]
+		text := "no counters yet from " + listed(p.Names, "and")
 		if p.Looked {
-			text = "neither " + p.Names[0] + " nor " + p.Names[1] + " has an RDMA device, so there are no rails to show"
+			text = "neither " + listed(p.Names, "nor") + " has an RDMA device, so there are no rails to show"
 		}
 		return []string{k.Dim.Render(ansi.Truncate(" "+ink.Clean(text), p.Width, "…"))}
 	}
@@ -67,24 +69,42 @@ func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
 	return p.column(k, b.Gauges, p.Width, height)
 }
 
-// twoColumns is the width from which the nodes stand beside each other.
+// listed joins names: a, b and c.
+func listed(names []string, last string) string {
+	n := len(names)
+	if n < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:n-1], ", ") + " " + last + " " + names[n-1]
+}
+
+// twoColumns is the width from which two nodes stand beside each other: each needs half.
 const twoColumns = 130
 
-// columns puts the two nodes beside each other, as they are wired.
+// columns puts the nodes beside each other, as they are wired. ok is false where there
+// is not room for all that have rails, or only one has.
 func (p Pane) columns(k *ink.Ink, b meter.Board, height int) ([]string, bool) {
-	var ends [2][]meter.Gauge
+	of := map[int][]meter.Gauge{}
 	for _, g := range b.Gauges {
-		ends[min(1, max(0, g.End))] = append(ends[min(1, max(0, g.End))], g)
+		of[g.No] = append(of[g.No], g)
 	}
-	if len(ends[0]) == 0 || len(ends[1]) == 0 {
+	if len(of) < 2 || p.Width < len(of)*twoColumns/2 {
 		return nil, false
 	}
-	width := (p.Width - 3) / 2
-	here := p.column(k, ends[0], width, height)
-	peer := p.column(k, ends[1], width, height)
-	var lines []string
-	for i := range max(len(here), len(peer)) {
-		lines = append(lines, ink.Pad(at(here, i), width)+k.Faint.Render(" │ ")+ink.Pad(at(peer, i), width))
+	width := (p.Width - 3*(len(of)-1)) / len(of)
+	var columns [][]string
+	most := 0
+	for _, no := range slices.Sorted(maps.Keys(of)) {
+		lines := p.column(k, of[no], width, height)
+		columns, most = append(columns, lines), max(most, len(lines))
+	}
+	lines := make([]string, most)
+	for i := range lines {
+		var parts []string
+		for _, c := range columns {
+			parts = append(parts, ink.Pad(at(c, i), width))
+		}
+		lines[i] = strings.Join(parts, k.Faint.Render(" │ "))
 	}
 	return lines, true
 }

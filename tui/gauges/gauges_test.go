@@ -86,7 +86,7 @@ func TestAnyBoardFits(t *testing.T) {
 			flow := func() meter.Flow {
 				return meter.Flow{RDMA: pick(), IP: pick(), Peak: pick(), Avg: pick(), History: []float64{pick(), pick(), pick()}}
 			}
-			g := meter.Gauge{Node: "節点-" + fmt.Sprint(i%2), Dev: strings.Repeat("d", r.IntN(20)), End: i % 2, LinkGbps: pick(), CeilingGbps: pick(), Source: meter.Source(r.IntN(3)), Down: r.IntN(4) == 0, Tx: flow(), Rx: flow()}
+			g := meter.Gauge{Node: "節点-" + fmt.Sprint(i%2), Dev: strings.Repeat("d", r.IntN(20)), No: i % 2, LinkGbps: pick(), CeilingGbps: pick(), Source: meter.Source(r.IntN(3)), Down: r.IntN(4) == 0, Tx: flow(), Rx: flow()}
 			if r.IntN(4) == 0 {
 				g.Stale = "\x1b[31mno sample\n for 3 s"
 			}

@@ -61,7 +61,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		var missing, silent []string
-		for _, rail := range r.Rig.Nodes[e].Rails {
+		for _, rail := range r.Rig.At(e).Rails {
 			if rail.PCI.Addr == "" {
 				// soft-RoCE never has them: its interface's bytes are all that moves.
 				if twice(was[e].Netdevs[rail.Netdev.Name], is[e].Netdevs[rail.Netdev.Name], "tx_bytes").ok {
@@ -121,7 +121,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	var ends []steps.End
 	for _, e := range steps.Ends {
 		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
-		for _, rail := range r.Rig.Nodes[e].Rails {
+		for _, rail := range r.Rig.At(e).Rails {
 			rate, known := moves(rail, was[e], is[e], seconds)
 			if !known {
 				continue // the check of the port counters tells that
@@ -276,7 +276,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
 		var sick []growth
-		for _, rail := range r.Rig.Nodes[e].Rails {
+		for _, rail := range r.Rig.At(e).Rails {
 			g := growth{devs: []string{rail.Dev}}
 			for _, name := range kind.SortedNames(errorCounters) {
 				n := twice(was[e].Devices[rail.Dev], is[e].Devices[rail.Dev], name)

@@ -268,7 +268,7 @@ func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
 // hasAdapter says that an RDMA device of either node is on the PCI bus.
 func hasAdapter(rig steps.Rig) bool {
 	for _, e := range steps.Ends {
-		if slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.PCI.Addr != "" }) {
+		if slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return r.PCI.Addr != "" }) {
 			return true
 		}
 	}
@@ -322,7 +322,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 
 // carriesRail says whether a PCI function's rail is used.
 func carriesRail(rig steps.Rig, e steps.End, pci string) bool {
-	for i, rail := range rig.Nodes[e].Rails {
+	for i, rail := range rig.At(e).Rails {
 		if rail.PCI.Addr == pci {
 			return rig.InUse(e, i)
 		}

@@ -22,7 +22,7 @@ type addresses map[string][]netip.Prefix
 func probed(rig steps.Rig) (all [2]addresses) {
 	for _, e := range steps.Ends {
 		all[e] = addresses{}
-		for _, d := range rig.Nodes[e].Netdevs {
+		for _, d := range rig.At(e).Netdevs {
 			for _, a := range d.Addrs {
 				if p, err := netip.ParsePrefix(a); err == nil && p.Addr().Is4() {
 					all[e][d.Name] = append(all[e][d.Name], p)
@@ -61,7 +61,7 @@ func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
 		addr   netip.Prefix
 	}
 	var places []place
-	node := rig.Nodes[e]
+	node := rig.At(e)
 	for i, rail := range node.Rails {
 		first := slices.IndexFunc(node.Rails, func(r steps.Rail) bool { return r.Netdev.Name == rail.Netdev.Name }) == i
 		if !first || rail.Netdev.Master != "" {
@@ -105,12 +105,12 @@ func (c *conflict) decide(rig steps.Rig, e steps.End, all [2]addresses) {
 	}
 	var meets, elsewhere [2]bool
 	for k, netdev := range c.netdevs {
-		i := slices.IndexFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.Netdev.Name == netdev })
+		i := slices.IndexFunc(rig.At(e).Rails, func(r steps.Rail) bool { return r.Netdev.Name == netdev })
 		j := checks.Counterpart(rig, e, i)
 		if j < 0 {
 			continue
 		}
-		theirs := all[e.Other()][rig.Nodes[e.Other()].Rails[j].Netdev.Name]
+		theirs := all[e.Other()][rig.At(e.Other()).Rails[j].Netdev.Name]
 		for _, a := range all[e][netdev] {
 			shares := slices.ContainsFunc(theirs, func(b netip.Prefix) bool { return a.Masked() == b.Masked() && a.Addr() != b.Addr() })
 			if a == c.addrs[k] {
@@ -166,7 +166,7 @@ func judgeAddressConflict(c steps.Cell, r steps.Result) steps.Verdict {
 	n := 0
 	for _, e := range steps.Ends {
 		node, there := r.Rig.NameOf(e), r.Rig.NameOf(e.Other())
-		for _, rail := range r.Rig.Nodes[e].Rails {
+		for _, rail := range r.Rig.At(e).Rails {
 			rep.Show(node+" "+rail.Netdev.Name, kind.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
 			n += len(all[e][rail.Netdev.Name])
 		}
@@ -227,7 +227,7 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	after := r.Changed.After
 	all := probed(after)
 	for _, e := range steps.Ends {
-		for _, rail := range after.Nodes[e].Rails {
+		for _, rail := range after.At(e).Rails {
 			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, kind.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
 		}
 		for _, x := range conflicts(after, e, all) {
@@ -258,12 +258,12 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	var adds, dels, devs, pings [2][]string
 	lacking, refuse := 0, ""
 	for _, e := range steps.Ends {
-		for i, rail := range rig.Nodes[e].Rails {
+		for i, rail := range rig.At(e).Rails {
 			d, j := rail.Netdev, checks.Counterpart(rig, e, i)
 			if d.Name == "" || !d.Up || !d.Carrier || d.Master != "" || j < 0 {
 				continue
 			}
-			twin := rig.Nodes[e.Other()].Rails[j]
+			twin := rig.At(e.Other()).Rails[j]
 			subnet, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", twin.Addr, twin.Prefix))
 			if err != nil || !subnet.Addr().Is4() || twin.Netdev.Master != "" || rail.Addr != "" && rail.Addr != twin.Addr {
 				continue // neither end has one: rail-ips gives both theirs
@@ -318,7 +318,7 @@ func hostIn(rig steps.Rig, e steps.End, but int, subnet netip.Prefix) (netip.Add
 	}
 	var number byte
 	found := ""
-	for i, rail := range rig.Nodes[e].Rails {
+	for i, rail := range rig.At(e).Rails {
 		a, err := netip.ParseAddr(rail.Addr)
 		if i == but || err != nil || !a.Is4() || rail.Prefix != subnet.Bits() {
 			continue
@@ -362,7 +362,7 @@ func taken(rig steps.Rig, all [2]addresses, addr netip.Addr, subnet netip.Prefix
 		return fmt.Sprintf("%s is the subnet's own or its broadcast address. Say another with -p RAIL_ADDRESS=ADDRESS", addr)
 	}
 	for _, e := range steps.Ends {
-		for _, d := range rig.Nodes[e].Netdevs {
+		for _, d := range rig.At(e).Netdevs {
 			for _, a := range all[e][d.Name] {
 				if a.Addr() == addr {
 					return fmt.Sprintf("%s is in use, on %s of %s. Say another with -p RAIL_ADDRESS=ADDRESS", addr, d.Name, rig.NameOf(e))
@@ -378,15 +378,15 @@ func planLinkUp(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	off := 0
 	var devs, pings [2][]string
 	for _, e := range steps.Ends {
-		for i, rail := range rig.Nodes[e].Rails {
+		for i, rail := range rig.At(e).Rails {
 			d := rail.Netdev
 			if d.Up || d.Name == "" || slices.Contains(devs[e], d.Name) || !checks.Wanted(rig, e, i) {
 				continue
 			}
 			off++
 			devs[e] = append(devs[e], d.Name)
-			if j := checks.Counterpart(rig, e, i); j >= 0 && rail.Addr != "" && rig.Nodes[e.Other()].Rails[j].Addr != "" {
-				twin := rig.Nodes[e.Other()].Rails[j]
+			if j := checks.Counterpart(rig, e, i); j >= 0 && rail.Addr != "" && rig.At(e.Other()).Rails[j].Addr != "" {
+				twin := rig.At(e.Other()).Rails[j]
 				pings[e] = append(pings[e], d.Name+"="+twin.Addr)
 				pings[e.Other()] = append(pings[e.Other()], twin.Netdev.Name+"="+rail.Addr)
 			}
@@ -411,17 +411,17 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 	var on []string
 	dark := false
 	for _, e := range steps.Ends {
-		for i, rail := range r.Rig.Nodes[e].Rails {
+		for i, rail := range r.Rig.At(e).Rails {
 			if rail.Netdev.Up || !checks.Wanted(r.Rig, e, i) {
 				continue
 			}
 			where := rail.Netdev.Name + " on " + r.Rig.NameOf(e)
-			at := slices.IndexFunc(r.Changed.After.Nodes[e].Rails, func(x steps.Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
+			at := slices.IndexFunc(r.Changed.After.At(e).Rails, func(x steps.Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
 			if at < 0 {
 				rep.At(r.Rig, e, steps.Fail, "%s is gone", where)
 				continue
 			}
-			now := r.Changed.After.Nodes[e].Rails[at]
+			now := r.Changed.After.At(e).Rails[at]
 			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", kind.OrUnknown(now.State), kind.OrNone(now.Addr)), "", nil)
 			switch {
 			case !now.Netdev.Up:

@@ -29,7 +29,7 @@ func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are in another", rig.NameOf(e))
 			continue
 		}
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			master := facts[e][rail.Netdev.Name+" is in"]
 			rep.Show(rig.NameOf(e)+" "+rail.Netdev.Name+" is in", orNothing(master), "", nil)
 			rails++
@@ -218,7 +218,7 @@ func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.At(rig, e, steps.Fail, "%s has no RDMA device: its driver is not loaded (lsmod | grep -e mlx5_ib -e rdma_rxe), or the adapter is gone. Without one everything takes TCP, or fails", node)
 			continue
 		}
-		for i, rail := range rig.Nodes[e].Rails {
+		for i, rail := range rig.At(e).Rails {
 			port := fmt.Sprintf("%s port %d ", rail.Dev, rail.Port)
 			state, layer := f[port+"state"], f[port+"link_layer"]
 			rep.Show(node+" "+rail.Dev, fmt.Sprintf("%s, %s, %s", kind.OrUnknown(state), kind.OrUnknown(f[port+"phys_state"]), discovery.Describe(rail)), "", nil)
@@ -253,9 +253,9 @@ func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
 // checkSameDevices finds RDMA devices that one node has and the other lacks.
 func checkSameDevices(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
-		other := rig.Nodes[e.Other()].Rails
+		other := rig.At(e.Other()).Rails
 		var lacks []string
-		for i, rail := range rig.Nodes[e].Rails {
+		for i, rail := range rig.At(e).Rails {
 			if len(other) > 0 && checks.Counterpart(rig, e, i) < 0 {
 				lacks = append(lacks, rail.Dev)
 			}

@@ -18,7 +18,7 @@ const freshBootSeconds = 600
 func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	for _, e := range steps.Ends {
-		if why := r.Rig.Nodes[e].Err; why != "" {
+		if why := r.Rig.At(e).Err; why != "" {
 			rep.Show(r.Rig.NameOf(e)+" answers", false, "", nil)
 			rep.At(r.Rig, e, steps.Fail, "%s can't be looked at, and without it nothing else can: %s", r.Rig.NameOf(e), why)
 		}
@@ -77,10 +77,10 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 	var order []port
 	for _, e := range steps.Ends {
 		node := rig.NameOf(e)
-		if len(rig.Nodes[e].Rails) == 0 {
+		if len(rig.At(e).Rails) == 0 {
 			rep.At(rig, e, steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
 		}
-		for i, rail := range rig.Nodes[e].Rails {
+		for i, rail := range rig.At(e).Rails {
 			name := rail.Netdev.Name
 			link := facts[e][name+" link"]
 			if name == "" || link == "" {
@@ -96,7 +96,7 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Add(steps.Pass, "%s on %s: %s; neither end has an address, so nothing uses it", name, node, link)
 			case link == "off":
 				rep.At(rig, e, steps.Fail, "%s on %s is switched off, so %s is DOWN and what is sent to it gets lost. It is switched on with ip link set %s up, which is what fix-link-up does", name, node, rail.Dev, name)
-			case other >= 0 && facts[e.Other()][rig.Nodes[e.Other()].Rails[other].Netdev.Name+" link"] == "off":
+			case other >= 0 && facts[e.Other()][rig.At(e.Other()).Rails[other].Netdev.Name+" link"] == "off":
 				// The other end is off, and that is said there.
 			default:
 				p := port{rail.PhysPort, e}
@@ -140,7 +140,7 @@ func judgeRailAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	addressed := 0
 	for _, e := range steps.Ends {
 		node := rig.NameOf(e)
-		for i, rail := range rig.Nodes[e].Rails {
+		for i, rail := range rig.At(e).Rails {
 			name := rail.Netdev.Name
 			own := checks.AddressesOf(facts[e], name)
 			rep.Show(node+" "+name, kind.OrNone(checks.Joined(own)), "", nil)
@@ -167,7 +167,7 @@ func judgeRailAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]string, rep *kind.Report) {
-	rail, node := rig.Nodes[e].Rails[i], rig.NameOf(e)
+	rail, node := rig.At(e).Rails[i], rig.NameOf(e)
 	own := checks.AddressesOf(facts[e], rail.Netdev.Name)
 	j := checks.Counterpart(rig, e, i)
 	if j < 0 {
@@ -176,7 +176,7 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 		}
 		return
 	}
-	twin, there := rig.Nodes[e.Other()].Rails[j], rig.NameOf(e.Other())
+	twin, there := rig.At(e.Other()).Rails[j], rig.NameOf(e.Other())
 	theirs := checks.AddressesOf(facts[e.Other()], twin.Netdev.Name)
 	switch {
 	case twin.Netdev.Master != "":

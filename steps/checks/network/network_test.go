@@ -10,7 +10,6 @@ import (
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // looked is the result of a check that printed facts on both nodes.
@@ -119,7 +118,7 @@ func oneAddress() steps.Rig {
 	rig := kindtest.Spark()
 	r := &rig.Nodes[steps.Peer].Rails[1]
 	r.Addr, r.Prefix, r.Netdev.Addrs = "", 0, nil
-	rig.Pairs = probe.PairRails(rig.Nodes)
+	rig.Pairs = steps.PairRails(rig.Nodes[0], rig.Nodes[1])
 	return rig
 }
 
@@ -141,7 +140,7 @@ func TestRailAddresses(t *testing.T) {
 	set := func(rig steps.Rig, e steps.End, rail int, addr string) steps.Rig {
 		r := &rig.Nodes[e].Rails[rail]
 		r.Addr, r.Netdev.Addrs = addr, []string{addr + "/24"}
-		rig.Pairs = probe.PairRails(rig.Nodes)
+		rig.Pairs = steps.PairRails(rig.Nodes[0], rig.Nodes[1])
 		return rig
 	}
 	down := oneAddress()
@@ -149,7 +148,7 @@ func TestRailAddresses(t *testing.T) {
 	alone := kindtest.Spark()
 	alone.Nodes[steps.Peer].Rails = alone.Nodes[steps.Peer].Rails[:3]
 	alone.Nodes[steps.Here].Rails[3].Addr, alone.Nodes[steps.Here].Rails[3].Netdev.Addrs = "", nil
-	alone.Pairs = probe.PairRails(alone.Nodes)
+	alone.Pairs = steps.PairRails(alone.Nodes[0], alone.Nodes[1])
 	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
 	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "4 on both nodes")
 	kindtest.Want(t, "one missing", judge(oneAddress()), steps.Fail, "enp1s0f1np1 on spark-01 has no address", "enp1s0f1np1 on spark-02 has 192.168.200.11/24")
@@ -197,7 +196,7 @@ func conflictRigs() map[string]steps.Rig {
 		"second":    alsoHas(kindtest.Spark(), steps.Peer, 0, "192.168.100.20/24"),
 	}
 	for name, rig := range rigs {
-		rig.Pairs = probe.PairRails(rig.Nodes)
+		rig.Pairs = steps.PairRails(rig.Nodes[0], rig.Nodes[1])
 		rigs[name] = kindtest.Netdevs(rig)
 	}
 	lan := kindtest.Netdevs(kindtest.Spark())
@@ -267,7 +266,7 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 	small = func() steps.Rig {
 		r := &small.Nodes[steps.Peer].Rails[1]
 		r.Addr, r.Netdev.Addrs = "", nil
-		small.Pairs = probe.PairRails(small.Nodes)
+		small.Pairs = steps.PairRails(small.Nodes[0], small.Nodes[1])
 		return kindtest.Netdevs(small)
 	}()
 	used := kindtest.Netdevs(oneAddress())

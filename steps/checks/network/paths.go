@@ -23,7 +23,7 @@ import (
 func planWays(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	for _, e := range steps.Ends {
 		var own []string
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			if rail.Addr != "" && rail.Netdev.Master == "" {
 				own = append(own, rail.Netdev.Name+"="+rail.Addr)
 			}
@@ -177,7 +177,7 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (a
 
 // carries says that an interface is a rail's, or a bond that holds one.
 func carries(rig steps.Rig, e steps.End, netdev string) bool {
-	return slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool {
+	return slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool {
 		return netdev != "" && (r.Netdev.Name == netdev || r.Netdev.Master == netdev)
 	})
 }
@@ -195,13 +195,13 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	differ := map[string]bool{} // by interface of Here
 	compared := 0
-	for i, here := range rig.Nodes[steps.Here].Rails {
+	for i, here := range rig.At(steps.Here).Rails {
 		j := checks.Counterpart(rig, steps.Here, i)
 		if j < 0 || !checks.Wanted(rig, steps.Here, i) {
 			continue
 		}
 		compared++
-		peer := rig.Nodes[steps.Peer].Rails[j]
+		peer := rig.At(steps.Peer).Rails[j]
 		ends := [2]steps.Rail{here, peer}
 		var mtu [2]string
 		for _, e := range steps.Ends {
@@ -251,7 +251,7 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 // checkBondMTUs: a bond and what it holds have one MTU.
 func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	for _, e := range steps.Ends {
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			bond := rail.Netdev.Master
 			own, its := facts[e][rail.Netdev.Name+" MTU"], facts[e][bond+" MTU"]
 			if bond != "" && its != "" && own != its {
@@ -338,7 +338,7 @@ func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
 				}
 			}
 		}
-		dev := r.Rig.Nodes[e].SSHDev
+		dev := r.Rig.At(e).SSHDev
 		rep.Show(node+" SSH session over", kind.OrUnknown(dev), "", nil)
 		if carries(r.Rig, e, dev) {
 			rep.At(r.Rig, e, steps.Warn, "the SSH session to %s goes over %s, a rail: it breaks while that rail is changed, and slows what is measured there. Name another address of the node in the rig file", node, dev)

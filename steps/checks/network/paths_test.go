@@ -9,7 +9,6 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 func mac(e steps.End, dev string) string {
@@ -243,7 +242,7 @@ func TestRDMAPorts(t *testing.T) {
 	kindtest.Want(t, "no devices", judgeRDMAPorts(steps.Cell{}, looked(kindtest.Spark(), lines(kindtest.Spark())[0], "RDMA devices: none\ndevice files that may be opened: 0\ndevices that programs see: none\n")), steps.Fail, "spark-01 has no RDMA device")
 	lost := kindtest.Spark()
 	lost.Nodes[steps.Peer].Rails = lost.Nodes[steps.Peer].Rails[:2]
-	lost.Pairs = probe.PairRails(lost.Nodes)
+	lost.Pairs = steps.PairRails(lost.Nodes[0], lost.Nodes[1])
 	kindtest.Want(t, "half of the adapter gone", judge(lost), steps.Warn, "spark-02 has roceP2p1s0f0 and roceP2p1s0f1 and spark-01 has not")
 	holes(t, "rdma-ports", judgeRDMAPorts, kindtest.Spark(), lines(kindtest.Spark()))
 }

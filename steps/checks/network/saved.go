@@ -29,7 +29,7 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 			without++
 			continue
 		}
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			if rail.Addr == "" || rail.Netdev.Master != "" {
 				continue
 			}

@@ -70,12 +70,12 @@ func onLoopback(addresses string) bool {
 // pointsTo says that a node's environment names an etcd on the other one.
 func pointsTo(f map[string]string, rig steps.Rig, e steps.End) bool {
 	var names []string
-	for _, rail := range rig.Nodes[e].Rails {
+	for _, rail := range rig.At(e).Rails {
 		if rail.Addr != "" {
 			names = append(names, rail.Addr)
 		}
 	}
-	if host := rig.Nodes[e].Host; host != "" {
+	if host := rig.At(e).Host; host != "" {
 		names = append(names, host)
 	}
 	for _, v := range []string{"NIXL_ETCD_ENDPOINTS", "ETCD_ENDPOINTS", "ETCDCTL_ENDPOINTS"} {

@@ -56,12 +56,12 @@ func judgeFirewall(c steps.Cell, r steps.Result) steps.Verdict {
 			read = append(read, node)
 			rep.Show(node+" lines of rules", number, "", nil)
 		}
-		for _, b := range blocking(rules, r.Rig.Nodes[e]) {
+		for _, b := range blocking(rules, r.Rig.At(e)) {
 			rep.Show(node+" rule", b.text, "", nil)
 			if b.names {
 				rep.At(r.Rig, e, steps.Fail, "a rule of the firewall on %s keeps the other node out of its rails (%s): the tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", node, b.text)
 			} else {
-				rep.At(r.Rig, e, steps.Warn, "the firewall on %s may keep the other node out, because no rule names the rails (%s): let in what comes over %s", node, b.text, kind.And(netdevsOf(r.Rig.Nodes[e])))
+				rep.At(r.Rig, e, steps.Warn, "the firewall on %s may keep the other node out, because no rule names the rails (%s): let in what comes over %s", node, b.text, kind.And(netdevsOf(r.Rig.At(e))))
 			}
 		}
 	}

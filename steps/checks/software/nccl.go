@@ -53,7 +53,7 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 		}
 	case "NCCL_IB_HCA":
 		var devs []string
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			devs = append(devs, rail.Dev)
 		}
 		if gone := namesNothing(s.value, devs); len(devs) > 0 && len(gone) > 0 {
@@ -61,7 +61,7 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 		}
 	case "NCCL_SOCKET_IFNAME":
 		var names []string
-		for _, d := range rig.Nodes[e].Netdevs {
+		for _, d := range rig.At(e).Netdevs {
 			names = append(names, d.Name)
 		}
 		if gone := namesNothing(s.value, names); len(names) > 0 && len(gone) > 0 {

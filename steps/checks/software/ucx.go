@@ -98,7 +98,7 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 	rep.Show(node+" UCX library", kind.OrUnknown(s.UCX.Library), "", nil)
 	rep.Show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
 	var without []string
-	for i, rail := range rig.Nodes[e].Rails {
+	for i, rail := range rig.At(e).Rails {
 		if rail.State != "ACTIVE" || !rig.InUse(e, i) {
 			continue
 		}
@@ -229,8 +229,8 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
 	for device := range strings.SplitSeq(list, ",") {
 		dev, _, _ := strings.Cut(device, ":")
 		paired := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool { return rig.Rail(p, e).Dev == dev })
-		there := slices.ContainsFunc(rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Dev == dev })
-		netdev := slices.ContainsFunc(rig.Nodes[e].Netdevs, func(d steps.Netdev) bool { return d.Name == device })
+		there := slices.ContainsFunc(rig.At(e).Rails, func(x steps.Rail) bool { return x.Dev == dev })
+		netdev := slices.ContainsFunc(rig.At(e).Netdevs, func(d steps.Netdev) bool { return d.Name == device })
 		switch {
 		case paired:
 			used++

@@ -13,7 +13,7 @@ import (
 // A held bond is one that holds rails, as its node tells it.
 type held struct {
 	parse.NamedBond
-	rails []int // indexes into Rig.Nodes[end].Rails
+	rails []int // indexes into Rig.At(end).Rails
 }
 
 // railBonds reads the bonds of both nodes and keeps those that hold rails, or
@@ -32,7 +32,7 @@ func railBonds(r steps.Result, rep *kind.Report) (bonds [2][]held, ok bool) {
 		ok = ok && read
 		for _, b := range all {
 			h := held{NamedBond: b}
-			for i, rail := range r.Rig.Nodes[e].Rails {
+			for i, rail := range r.Rig.At(e).Rails {
 				if slices.ContainsFunc(b.Slaves, func(s parse.Slave) bool { return s.Name == rail.Netdev.Name && s.Name != "" }) {
 					h.rails = append(h.rails, i)
 				}
@@ -137,7 +137,7 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 // go into nothing: the tutorial's steps leave it like that.
 func checkKept(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 	for _, i := range h.rails {
-		d := rig.Nodes[e].Rails[i].Netdev
+		d := rig.At(e).Rails[i].Netdev
 		for _, a := range d.Addrs {
 			if strings.Contains(a, ".") {
 				rep.Add(steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they get lost (ip addr flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
@@ -191,7 +191,7 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 // checkOwnGIDs finds GIDs that still belong to another interface than the rail's.
 func checkOwnGIDs(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			own := 0
 			for _, g := range rail.GIDs {
 				if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
@@ -219,7 +219,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 		show("active slave", h.ActiveSlave, "")
 	}
 	var dev steps.Netdev
-	for _, d := range rig.Nodes[e].Netdevs {
+	for _, d := range rig.At(e).Netdevs {
 		if d.Name == h.Name {
 			dev = d
 		}
@@ -253,7 +253,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 		rep.Add(steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one link; layer3+4 tells connections apart", h.Name, node, kind.OrUnknown(p))
 	}
 	for _, i := range h.rails {
-		rail := rig.Nodes[e].Rails[i]
+		rail := rig.At(e).Rails[i]
 		var indexes []string
 		for _, g := range rail.GIDs {
 			if g.Netdev == h.Name {

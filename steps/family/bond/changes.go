@@ -29,7 +29,7 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	set := true
 	for _, e := range steps.Ends {
 		var devs []string
-		for _, d := range rig.Nodes[e].Netdevs {
+		for _, d := range rig.At(e).Netdevs {
 			if carriesRails(rig, e, d.Name) {
 				devs = append(devs, d.Name)
 				set = set && d.MTU == mtu
@@ -59,7 +59,7 @@ func unready(rig steps.Rig, pairs []steps.Pair) string {
 				return fmt.Sprintf("%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
 			}
 		}
-		held[e] = slices.ContainsFunc(rig.Nodes[e].Rails, func(r steps.Rail) bool { return r.Netdev.Master != "" })
+		held[e] = slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return r.Netdev.Master != "" })
 	}
 	for _, e := range steps.Ends {
 		if held[e] && !held[e.Other()] {
@@ -77,7 +77,7 @@ func carriesRails(rig steps.Rig, e steps.End, dev string) bool {
 			return true
 		}
 	}
-	for _, r := range rig.Nodes[e].Rails {
+	for _, r := range rig.At(e).Rails {
 		if m := r.Netdev.Master; m != "" && (m == dev || r.Netdev.Name == dev) {
 			return true
 		}
@@ -100,7 +100,7 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	var held []string
 	for _, e := range steps.Ends {
 		// One that holds nothing is what loading the module made: the script removes it.
-		for _, d := range rig.Nodes[e].Netdevs {
+		for _, d := range rig.At(e).Netdevs {
 			if d.Name == name && len(d.Addrs) > 0 {
 				held = append(held, fmt.Sprintf("%s exists on %s already, and has %s", name, rig.NameOf(e), kind.And(d.Addrs)))
 			}
@@ -108,7 +108,7 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 				held = append(held, fmt.Sprintf("%s on %s is in %s already", d.Name, rig.NameOf(e), name))
 			}
 		}
-		for _, r := range rig.Nodes[e].Rails {
+		for _, r := range rig.At(e).Rails {
 			if m := r.Netdev.Master; m != "" && m != name {
 				held = append(held, fmt.Sprintf("%s on %s is in %s", r.Netdev.Name, rig.NameOf(e), m))
 			}
@@ -145,14 +145,14 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	found := false
 	for _, e := range steps.Ends {
 		bond, slaves, addrs := "", []string{}, []string{}
-		for _, r := range rig.Nodes[e].Rails {
+		for _, r := range rig.At(e).Rails {
 			if m := r.Netdev.Master; m != "" && (bond == "" || m == bond) && !slices.Contains(slaves, r.Netdev.Name) {
 				bond, found = m, true
 				slaves = append(slaves, r.Netdev.Name)
 			}
 		}
 		// It may hold more: a port whose RDMA device the adapter has merged into another.
-		for _, d := range rig.Nodes[e].Netdevs {
+		for _, d := range rig.At(e).Netdevs {
 			if bond != "" && d.Master == bond && !slices.Contains(slaves, d.Name) {
 				slaves = append(slaves, d.Name)
 			}
@@ -165,7 +165,7 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		if len(slaves) > 0 {
 			first = slaves[0]
 		}
-		for _, d := range rig.Nodes[e].Netdevs {
+		for _, d := range rig.At(e).Netdevs {
 			for _, a := range d.Addrs {
 				if d.Name == bond && bond != "" && strings.Contains(a, ".") {
 					addrs = append(addrs, a)
@@ -182,8 +182,8 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 
 // emptyBond is a bond that holds nothing and has no address.
 func emptyBond(rig steps.Rig, e steps.End) string {
-	for _, d := range rig.Nodes[e].Netdevs {
-		holds := slices.ContainsFunc(rig.Nodes[e].Netdevs, func(s steps.Netdev) bool { return s.Master == d.Name })
+	for _, d := range rig.At(e).Netdevs {
+		holds := slices.ContainsFunc(rig.At(e).Netdevs, func(s steps.Netdev) bool { return s.Master == d.Name })
 		addressed := slices.ContainsFunc(d.Addrs, func(a string) bool { return strings.Contains(a, ".") })
 		if d.BondMode != "" && !holds && !addressed {
 			return d.Name
@@ -200,12 +200,12 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	var devs [2][]string
 	var pings [2][]string
 	taken := subnets(rig)
-	for _, here := range rig.Nodes[steps.Here].Rails {
-		i := slices.IndexFunc(rig.Nodes[steps.Peer].Rails, func(r steps.Rail) bool { return r.Dev == here.Dev && r.Port == here.Port })
+	for _, here := range rig.At(steps.Here).Rails {
+		i := slices.IndexFunc(rig.At(steps.Peer).Rails, func(r steps.Rail) bool { return r.Dev == here.Dev && r.Port == here.Port })
 		if i < 0 {
 			continue
 		}
-		ends := [2]steps.Rail{here, rig.Nodes[steps.Peer].Rails[i]}
+		ends := [2]steps.Rail{here, rig.At(steps.Peer).Rails[i]}
 		net, ok := addressable(ends)
 		if !ok {
 			continue
@@ -315,7 +315,7 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 	want := facts[steps.Here]["wanted MTU"]
 	n := 0
 	for _, e := range steps.Ends {
-		for _, d := range after.Nodes[e].Netdevs {
+		for _, d := range after.At(e).Netdevs {
 			if !carriesRails(after, e, d.Name) {
 				continue
 			}
@@ -325,7 +325,7 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Add(steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, r.Rig.NameOf(e), d.MTU, kind.OrUnknown(want))
 			}
 		}
-		for _, rail := range after.Nodes[e].Rails {
+		for _, rail := range after.At(e).Rails {
 			rep.Show(r.Rig.NameOf(e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
 		}
 	}
@@ -362,7 +362,7 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		if f["MII"] != "up" {
 			rep.Add(steps.Fail, "the bond on %s has no link: MII is %s", node, kind.OrUnknown(f["MII"]))
 		}
-		for i, rail := range r.Changed.After.Nodes[e].Rails {
+		for i, rail := range r.Changed.After.At(e).Rails {
 			if m := rail.Netdev.Master; m != "" {
 				checkKept(r.Changed.After, e, held{NamedBond: parse.NamedBond{Name: m}, rails: []int{i}}, &rep)
 			}
@@ -387,7 +387,7 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	after := r.Changed.After
 	for _, e := range steps.Ends {
 		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
-		for _, rail := range after.Nodes[e].Rails {
+		for _, rail := range after.At(e).Rails {
 			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, fmt.Sprintf("%s, MTU %d, %s, GID index %d", kind.OrNone(rail.Addr), rail.Netdev.MTU, kind.OrUnknown(rail.State), rail.GIDIndex), "", nil)
 			switch {
 			case rail.Netdev.Master != "":
@@ -402,7 +402,7 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	held := false
 	for _, e := range steps.Ends {
-		held = held || slices.ContainsFunc(r.Rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
+		held = held || slices.ContainsFunc(r.Rig.At(e).Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
 		if name := emptyBond(after, e); name != "" {
 			rep.At(r.Rig, e, steps.Warn, "%s on %s is there still, and holds nothing", name, r.Rig.NameOf(e))
 		}
@@ -473,7 +473,7 @@ func planNetplan(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		addr := ""
 		if ok && path.Bonded[e] {
 			for _, i := range path.Rails[e] {
-				slaves = append(slaves, rig.Nodes[e].Rails[i].Netdev.Name)
+				slaves = append(slaves, rig.At(e).Rails[i].Netdev.Name)
 			}
 			for _, a := range path.Netdevs[e].Addrs {
 				if strings.HasPrefix(a, path.Addrs[e]+"/") {

@@ -9,7 +9,6 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/kind/kindtest"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 func TestPlans(t *testing.T) {
@@ -31,7 +30,7 @@ func TestPlans(t *testing.T) {
 	alone.Pairs = alone.Pairs[:1]
 	oneEnd := kindtest.Spark()
 	oneEnd.Nodes[steps.Peer].Rails[1].Addr = ""
-	oneEnd.Pairs = probe.PairRails(oneEnd.Nodes)
+	oneEnd.Pairs = steps.PairRails(oneEnd.Nodes[0], oneEnd.Nodes[1])
 	down := kindtest.TutorialSpark()
 	down.Nodes[steps.Here].Rails[2].State = "DOWN"
 	pulled, off := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())

@@ -35,10 +35,10 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		node := r.Rig.NameOf(e)
-		if len(r.Rig.Nodes[e].Rails) == 0 {
+		if len(r.Rig.At(e).Rails) == 0 {
 			rep.Add(steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
 		}
-		for i, rail := range r.Rig.Nodes[e].Rails {
+		for i, rail := range r.Rig.At(e).Rails {
 			name := rail.Netdev.Name
 			at := slices.IndexFunc(links, func(l parse.Link) bool { return l.Name == name })
 			if name == "" || at < 0 {
@@ -101,7 +101,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		node := r.Rig.NameOf(e)
 		d, ok := o.Value.(parse.Devices)
 		// ibv_devinfo answers "No IB devices found" with a status of its own.
-		if ok && len(d.HCAs) == 0 && o.ParseErr == "" || o.Ran && len(r.Rig.Nodes[e].Rails) == 0 {
+		if ok && len(d.HCAs) == 0 && o.ParseErr == "" || o.Ran && len(r.Rig.At(e).Rails) == 0 {
 			rep.Add(steps.Fail, "%s has no RDMA device: is the driver loaded (lsmod | grep -e mlx5_ib -e rdma_rxe)?", node)
 			read++
 			continue
@@ -123,14 +123,14 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 				if p.State == "ACTIVE" {
 					continue
 				}
-				i := slices.IndexFunc(r.Rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Dev == h.ID && x.Port == p.Port })
+				i := slices.IndexFunc(r.Rig.At(e).Rails, func(x steps.Rail) bool { return x.Dev == h.ID && x.Port == p.Port })
 				if i >= 0 && !r.Rig.InUse(e, i) {
 					rep.Add(steps.Pass, "%s on %s is %s; it has no address, so nothing uses it", h.ID, node, p.State)
 					continue
 				}
 				netdev := "its interface"
-				if i >= 0 && r.Rig.Nodes[e].Rails[i].Netdev.Name != "" {
-					netdev = r.Rig.Nodes[e].Rails[i].Netdev.Name
+				if i >= 0 && r.Rig.At(e).Rails[i].Netdev.Name != "" {
+					netdev = r.Rig.At(e).Rails[i].Netdev.Name
 				}
 				rep.Add(steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", h.ID, node, kind.OrUnknown(p.State), netdev)
 			}
@@ -164,14 +164,14 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	rig := r.Rig
 	for _, e := range steps.Ends {
-		if rig.Nodes[e].Err != "" {
-			rep.Add(steps.Inconclusive, "%s could not be looked at: %s", rig.NameOf(e), rig.Nodes[e].Err)
+		if rig.At(e).Err != "" {
+			rep.Add(steps.Inconclusive, "%s could not be looked at: %s", rig.NameOf(e), rig.At(e).Err)
 			continue
 		}
-		if len(rig.Nodes[e].Rails) == 0 {
+		if len(rig.At(e).Rails) == 0 {
 			rep.Add(steps.Fail, "%s has no RDMA device", rig.NameOf(e))
 		}
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			rep.Show(rig.NameOf(e)+" "+rail.Dev, Describe(rail), "", nil)
 		}
 	}
@@ -235,7 +235,7 @@ func checkBonds(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		held := map[string][]string{}
 		var bonds []string
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			if m := rail.Netdev.Master; m != "" {
 				if held[m] == nil {
 					bonds = append(bonds, m)
@@ -257,7 +257,7 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		subnets := map[netip.Prefix][]string{}
 		var seen []netip.Prefix
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			for _, a := range rail.Netdev.Addrs {
 				p, err := netip.ParsePrefix(a)
 				if err != nil || !p.Addr().Is4() {
@@ -294,7 +294,7 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 	}
 	var without []string
 	for _, e := range steps.Ends {
-		if !slices.ContainsFunc(rig.Nodes[e].Rails, func(x steps.Rail) bool { return x.Addr != "" }) {
+		if !slices.ContainsFunc(rig.At(e).Rails, func(x steps.Rail) bool { return x.Addr != "" }) {
 			without = append(without, rig.NameOf(e))
 		}
 	}
@@ -330,13 +330,13 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 		return
 	}
 	for _, e := range steps.Ends {
-		for i, rail := range rig.Nodes[e].Rails {
+		for i, rail := range rig.At(e).Rails {
 			if paired[e][i] || rail.Addr == "" || rail.Netdev.Master != "" {
 				continue
 			}
 			var text strings.Builder
 			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, rig.NameOf(e), rail.Addr, rail.Prefix, rig.NameOf(e.Other()))
-			for j, twin := range rig.Nodes[e.Other()].Rails {
+			for j, twin := range rig.At(e.Other()).Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
 					fmt.Fprintf(&text, ": %s has no address there", twin.Netdev.Name)
 				}
@@ -352,7 +352,7 @@ func checkSlots(rig steps.Rig, rep *kind.Report) {
 		halves := map[string][]string{}
 		var order []string
 		by := map[string]steps.Rail{}
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			if theory.Narrow(rail) {
 				h := rail.PCI.Half()
 				if halves[h] == nil {
@@ -434,7 +434,7 @@ func betterPair(rig steps.Rig) string {
 	}
 	a := rig.Rail(rig.Pairs[0], steps.Here)
 	for _, e := range steps.Ends {
-		for _, b := range rig.Nodes[e].Rails {
+		for _, b := range rig.At(e).Rails {
 			if a.PhysPort < 0 || b.PhysPort != a.PhysPort || b.PCI.Half() == "" || b.PCI.Half() == a.PCI.Half() {
 				continue
 			}

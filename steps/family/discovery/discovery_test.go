@@ -9,7 +9,6 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // ipText is what ip link show says about a rig's rails.
@@ -98,7 +97,7 @@ func TestRailMap(t *testing.T) {
 		if len(addrs) > 0 {
 			x.Addr, x.Prefix = addrs[0], 24
 		}
-		r.Pairs = probe.PairRails(r.Nodes)
+		r.Pairs = steps.PairRails(r.Nodes[0], r.Nodes[1])
 	}
 	for _, c := range []struct {
 		name   string

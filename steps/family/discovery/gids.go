@@ -104,7 +104,7 @@ func times(n int) string {
 // the rail's interface.
 func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kind.Report) {
 	for _, g := range table {
-		for _, rail := range rig.Nodes[e].Rails {
+		for _, rail := range rig.At(e).Rails {
 			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
 				rep.Add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev, rig.NameOf(e), g.Netdev)
 			}

@@ -326,7 +326,7 @@ func judgeDualBytes(r steps.Result, predicted map[steps.Pair]float64, rep *kind.
 			if netdev {
 				most = wire.MoreNetdevBytes
 			}
-			if want > 0 && b.Known && (!netdev || r.Rig.Nodes[e].Rails[b.Rail].PCI.Addr == "") {
+			if want > 0 && b.Known && (!netdev || r.Rig.At(e).Rails[b.Rail].PCI.Addr == "") {
 				rep.Show(fmt.Sprintf("bytes of %s on %s", b.Dev, node), int64(own), "bytes", &steps.Expected{
 					Min: new(float64(int64(wire.LessBytes * want))), Max: new(float64(int64(most * want))), From: "all tests of this rail together",
 				})
@@ -338,7 +338,7 @@ func judgeDualBytes(r steps.Result, predicted map[steps.Pair]float64, rep *kind.
 				}
 			case !b.Known:
 				rep.Add(steps.Inconclusive, "the bytes of %s on %s are unknown (%s)", b.Dev, node, kind.OrUnknown(b.Why))
-			case netdev && r.Rig.Nodes[e].Rails[b.Rail].PCI.Addr != "":
+			case netdev && r.Rig.At(e).Rails[b.Rail].PCI.Addr != "":
 				blind = append(blind, b.Dev)
 			case own < wire.LessBytes*want:
 				rep.Add(steps.Inconclusive, "%s on %s counted only %s of the %s predicted: a counter that began again at zero, or another rail carried it", b.Dev, node, kind.Size(own), kind.Size(want))

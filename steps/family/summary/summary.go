@@ -277,10 +277,10 @@ func reach(rig steps.Rig, rails [2][]int) (link, pcie float64) {
 	for n, e := range steps.Ends {
 		ports, halves := map[string]float64{}, map[string]float64{}
 		for _, i := range rails[e] {
-			if i < 0 || i >= len(rig.Nodes[e].Rails) {
+			if i < 0 || i >= len(rig.At(e).Rails) {
 				return 0, 0
 			}
-			rail := rig.Nodes[e].Rails[i]
+			rail := rig.At(e).Rails[i]
 			port := fmt.Sprint("port ", rail.PhysPort)
 			if rail.PhysPort < 0 {
 				port = rail.Dev

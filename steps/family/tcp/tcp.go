@@ -190,7 +190,7 @@ func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Rep
 func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
-			d := rig.Nodes[e].Rails[i].Netdev
+			d := rig.At(e).Rails[i].Netdev
 			grade := steps.Fail
 			if len(p.Rails[e]) > 1 {
 				grade = steps.Warn // the bond has another
@@ -213,7 +213,7 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 	for _, e := range steps.Ends {
 		devs := []steps.Netdev{p.Netdevs[e]}
 		for _, i := range p.Rails[e] {
-			if d := rig.Nodes[e].Rails[i].Netdev; d.MTU != devs[0].MTU {
+			if d := rig.At(e).Rails[i].Netdev; d.MTU != devs[0].MTU {
 				devs = append(devs, d)
 			}
 		}
@@ -235,7 +235,7 @@ func tcpBand(rig steps.Rig, p steps.Path, streams int) theory.Band {
 		}
 		links, halves, order := map[string]float64{}, map[string]float64{}, []string(nil)
 		for _, i := range p.Rails[e] {
-			rail := rig.Nodes[e].Rails[i]
+			rail := rig.At(e).Rails[i]
 			switch {
 			case rail.PCI.Addr == "":
 				return theory.Band{None: "a virtual link is as fast as the processor"}
@@ -351,7 +351,7 @@ func lossSigns(test parse.Iperf3) string {
 func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) string {
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
-			rail := r.Rig.Nodes[e].Rails[i]
+			rail := r.Rig.At(e).Rails[i]
 			if theory.Narrow(rail) {
 				ceiling, _ := probe.Ceiling(rail)
 				return fmt.Sprintf("the PCIe link of %s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rail.Dev, r.Rig.NameOf(e),
@@ -401,10 +401,10 @@ func judgeTCPBytes(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf
 		}
 		var carried []share
 		for _, b := range s.Bytes {
-			if b.End != e || b.Rail < 0 || b.Rail >= len(r.Rig.Nodes[e].Rails) {
+			if b.End != e || b.Rail < 0 || b.Rail >= len(r.Rig.At(e).Rails) {
 				continue
 			}
-			netdev := r.Rig.Nodes[e].Rails[b.Rail].Netdev.Name
+			netdev := r.Rig.At(e).Rails[b.Rail].Netdev.Name
 			onPath := slices.Contains(p.Rails[e], b.Rail)
 			n := float64(b.IPTx)
 			if e == steps.Peer {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // Netdevs gives each node of a rig the list of interfaces that a probe finds.
@@ -32,7 +31,7 @@ func BondedAt(ends ...steps.End) steps.Rig {
 			r.Addr = ""
 		}
 	}
-	rig.Pairs = probe.PairRails(rig.Nodes)
+	rig.Pairs = steps.PairRails(rig.Nodes[0], rig.Nodes[1])
 	return Netdevs(rig)
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // Both is a result of one script on both nodes.
@@ -25,9 +24,9 @@ func Both[T any](rig steps.Rig, f func(string) (T, error), here, peer string) st
 
 // Spark is a rig of two DGX Sparks with all four functions addressed.
 func Spark() steps.Rig {
-	rig := steps.Rig{Name: "test"}
+	rig := steps.NewRig("test", false, 2)
 	for e, name := range []string{"spark-02", "spark-01"} {
-		n := steps.Node{Name: name, Host: name, Tools: map[string]steps.Tool{}}
+		n := steps.Node{No: e, Name: name, Host: name, Tools: map[string]steps.Tool{}}
 		for i, dev := range []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"} {
 			netdev := []string{"enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0", "enP2p1s0f1np1"}[i]
 			addr := fmt.Sprintf("192.168.%d.%d", []int{100, 200, 102, 202}[i], 11-e)
@@ -40,7 +39,7 @@ func Spark() steps.Rig {
 		}
 		rig.Nodes[e] = n
 	}
-	rig.Pairs = probe.PairRails(rig.Nodes)
+	rig.Pairs = steps.PairRails(rig.Nodes[0], rig.Nodes[1])
 	return rig
 }
 
@@ -52,7 +51,7 @@ func TutorialSpark() steps.Rig {
 			rig.Nodes[e].Rails[i].Addr, rig.Nodes[e].Rails[i].Netdev.Addrs = "", nil
 		}
 	}
-	rig.Pairs = probe.PairRails(rig.Nodes)
+	rig.Pairs = steps.PairRails(rig.Nodes[0], rig.Nodes[1])
 	return rig
 }
 

@@ -1,12 +1,10 @@
-package probe
+package steps
 
 import (
 	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
-
-	"github.com/railbench/railbench/steps"
 )
 
 // PairRails finds the rails that lead from one node to the other: two addresses
@@ -14,19 +12,19 @@ import (
 // once, and the likeliest is taken: the same device name, then the same
 // connector, then the same PCI slot. Whether that is as it should be, the rail
 // map says. The order is that of the rails of node 0: by PCI address and name.
-func PairRails(nodes [2]steps.Node) []steps.Pair {
+func PairRails(here, peer Node) []Pair {
 	type candidate struct {
-		steps.Pair
+		Pair
 		likeness int
 	}
 	var all []candidate
-	for i, a := range nodes[steps.Here].Rails {
-		for j, b := range nodes[steps.Peer].Rails {
+	for i, a := range here.Rails {
+		for j, b := range peer.Rails {
 			subnet, ok := shared(a, b)
 			if !ok {
 				continue
 			}
-			c := candidate{Pair: steps.Pair{Rails: [2]int{i, j}, Subnet: subnet}}
+			c := candidate{Pair: Pair{Rails: [2]int{i, j}, Subnet: subnet}}
 			if a.Dev == b.Dev && a.Port == b.Port {
 				c.likeness += 4
 			}
@@ -40,22 +38,22 @@ func PairRails(nodes [2]steps.Node) []steps.Pair {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.likeness, a.likeness) })
-	var pairs []steps.Pair
+	var pairs []Pair
 	for _, c := range all {
-		taken := slices.ContainsFunc(pairs, func(p steps.Pair) bool {
+		taken := slices.ContainsFunc(pairs, func(p Pair) bool {
 			return p.Rails[0] == c.Rails[0] || p.Rails[1] == c.Rails[1]
 		})
 		if !taken {
 			pairs = append(pairs, c.Pair)
 		}
 	}
-	slices.SortFunc(pairs, func(a, b steps.Pair) int { return cmp.Compare(a.Rails[0], b.Rails[0]) })
+	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.Rails[0], b.Rails[0]) })
 	return pairs
 }
 
 // shared is the subnet that both rails are in. One address on both ends is a
 // mistake, and no pair.
-func shared(a, b steps.Rail) (string, bool) {
+func shared(a, b Rail) (string, bool) {
 	pa, okA := prefix(a)
 	pb, okB := prefix(b)
 	if !okA || !okB || pa.Addr() == pb.Addr() || !pa.Contains(pb.Addr()) || !pb.Contains(pa.Addr()) {
@@ -64,7 +62,7 @@ func shared(a, b steps.Rail) (string, bool) {
 	return pa.Masked().String(), true
 }
 
-func prefix(r steps.Rail) (netip.Prefix, bool) {
+func prefix(r Rail) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", r.Addr, r.Prefix))
 	return p, err == nil && r.Addr != ""
 }

@@ -1,0 +1,174 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/probe"
+)
+
+// fresh is how long a look at the nodes can be used again.
+const fresh = 2 * time.Second
+
+// watchEvery is how often the nodes are looked at while nothing runs: a result that
+// the rig has outlived is marked. A look costs a node some 100 ms.
+const watchEvery = 30 * time.Second
+
+// A look is what was found on all nodes at once. The checks of a survey share one.
+type look struct {
+	rig  steps.Rig // in the order of the nodes' numbers
+	errs []error   // by number: why a node could not be looked at
+}
+
+// over is what was found, with a link under test. The error is of its two nodes alone: one
+// beside them that does not answer is no reason not to run, and says so in its Node.
+func (l look) over(o Options, link steps.Link) (steps.Rig, error) {
+	return o.over(l.rig, link), errors.Join(l.errs[link.Here], l.errs[link.Peer])
+}
+
+// lookAt looks at all nodes at once.
+func lookAt(ctx context.Context, o Options) look {
+	l := look{rig: steps.NewRig(o.Rig, o.Simulated, len(o.Nodes)), errs: make([]error, len(o.Nodes))}
+	var all sync.WaitGroup
+	for i, node := range o.Nodes {
+		all.Go(func() {
+			n := &l.rig.Nodes[i]
+			out, err := text(ctx, node, runner.Script{Name: "probe", Body: probe.Script, Limit: time.Minute})
+			if err == nil {
+				*n, err = probe.Parse(out)
+			}
+			n.No, n.Name, n.Where = i, node.Name(), o.Where[i]
+			if err != nil {
+				n.Err = err.Error()
+			}
+			l.errs[i] = err
+		})
+	}
+	all.Wait()
+	l.rig.Probed = time.Now()
+	return l
+}
+
+// Probe looks at all nodes at once. The error says which of the link under test could not
+// be looked at.
+func Probe(ctx context.Context, o Options) (steps.Rig, error) {
+	return lookAt(ctx, o).over(o, o.link())
+}
+
+// link is the one under test at the start.
+func (o Options) link() steps.Link {
+	if o.Link == (steps.Link{}) {
+		return steps.DefaultLink
+	}
+	return o.Link
+}
+
+// over is a rig with a link under test, and its rails as the rig file chooses them.
+func (o Options) over(rig steps.Rig, l steps.Link) steps.Rig {
+	rig, rig.Missing = rig.Over(l), nil
+	choose(&rig, o.Rails)
+	return rig
+}
+
+// node is the one that a rig has at an end.
+func (o Options) node(rig steps.Rig, e steps.End) runner.Node { return o.Nodes[rig.At(e).No] }
+
+// choose keeps the pairs that the rig file names for the link under test, in its order,
+// and notes those that are none now: a rig is looked at because it is broken, too. A
+// link that the file names no rail of keeps all that were found.
+func choose(rig *steps.Rig, choices []RailChoice) {
+	l := rig.Link()
+	var rails [][2]string
+	for _, c := range choices {
+		switch c.Link {
+		case l:
+			rails = append(rails, [2]string{c.Here, c.Peer})
+		case steps.Link{Here: l.Peer, Peer: l.Here}:
+			rails = append(rails, [2]string{c.Peer, c.Here})
+		}
+	}
+	if rails == nil || rig.At(steps.Here).Err != "" || rig.At(steps.Peer).Err != "" {
+		return
+	}
+	found := rig.Pairs
+	rig.Pairs = nil
+	var known []string
+	for _, p := range found {
+		known = append(known, rig.Rail(p, steps.Here).Dev+"-"+rig.Rail(p, steps.Peer).Dev)
+	}
+	for _, want := range rails {
+		i := slices.Index(known, want[0]+"-"+want[1])
+		if i < 0 {
+			rig.Missing = append(rig.Missing, fmt.Sprintf("the rig file names a rail from %s on %s to %s on %s, and no two addresses in one subnet join them now",
+				want[0], rig.At(steps.Here).Name, want[1], rig.At(steps.Peer).Name))
+			continue
+		}
+		rig.Pairs = append(rig.Pairs, found[i])
+	}
+}
+
+// lookFor gives the rig for a run over a link: from a look that was just taken, where
+// seen is not nil, or the session's own.
+func (s *Session) lookFor(ctx context.Context, l steps.Link, seen *look) (steps.Rig, error) {
+	if seen == nil {
+		own := s.look(ctx, fresh)
+		seen = &own
+	}
+	return seen.over(s.o, l)
+}
+
+// probe looks at the nodes, unless the last look is younger than age, and gives the rig
+// with the session's link under test.
+func (s *Session) probe(ctx context.Context, age time.Duration) (steps.Rig, error) {
+	return s.look(ctx, age).over(s.o, s.currentLink())
+}
+
+// look looks at the nodes, unless the last look is younger than age, and tells what it
+// found. What was seen of nodes that do not answer now is kept as it was.
+func (s *Session) look(ctx context.Context, age time.Duration) look {
+	s.mu.Lock()
+	last, ok := s.last, s.probed
+	s.mu.Unlock()
+	if ok && time.Since(last.rig.Probed) < age {
+		return last
+	}
+	l := lookAt(ctx, s.o)
+	s.keep(l, true)
+	return l
+}
+
+// keep makes a look the session's, where both ends of the link under test answered. It is
+// told where it is new, or always.
+func (s *Session) keep(l look, always bool) {
+	s.mu.Lock()
+	rig, err := l.over(s.o, s.link)
+	if err != nil {
+		s.mu.Unlock()
+		return
+	}
+	changed := always || !s.probed || rig.Since(s.rig) != ""
+	s.last, s.rig, s.probed = l, rig, true
+	s.mu.Unlock()
+	if changed {
+		s.out.put(steps.RigProbed{Rig: rig})
+		s.sampler.follow(rig)
+	}
+}
+
+// watch is the time for the next look; never where there is no screen to tell.
+func (s *Session) watch() <-chan time.Time {
+	if !s.o.Sample {
+		return nil
+	}
+	return time.After(watchEvery)
+}
+
+// lookAgain looks at the nodes and tells what has changed. A node that does not answer
+// is told by its connection.
+func (s *Session) lookAgain() { s.keep(lookAt(s.life, s.o), false) }
