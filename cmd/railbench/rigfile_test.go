@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
 )
 
 const peerTable = "[peer]\nssh = \"nvidia@192.0.2.1\"\n"
@@ -242,5 +244,58 @@ func TestUnreachablePeer(t *testing.T) {
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("init wrote a file")
+	}
+}
+
+// A file of many nodes, and what is refused of one.
+func TestRigFileOfManyNodes(t *testing.T) {
+	t.Parallel()
+	const trio = "[[node]]\nname = \"a\"\nlocal = true\n[[node]]\nname = \"b\"\nssh = \"b\"\n[[node]]\nname = \"c\"\nssh = \"c\"\n"
+	f, err := parseRig("rig.toml", []byte(trio+"[[rail]]\na = \"a:mlx5_0\"\nb = \"c:mlx5_1\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.nodes()) != 3 || f.nodes()[2].SSH != "c" {
+		t.Errorf("%+v", f.nodes())
+	}
+	rails, err := f.choices()
+	if want := (session.RailChoice{Link: steps.Link{Here: 0, Peer: 2}, Here: "mlx5_0", Peer: "mlx5_1"}); err != nil || len(rails) != 1 || rails[0] != want {
+		t.Errorf("%+v, %v", rails, err)
+	}
+	for src, want := range map[string]string{
+		trio + "[here]\nlocal = true\n":                                                                  ":1: the file has [[node]] tables, and [here] or [peer] too",
+		"[[node]]\nname = \"a\"\nlocal = true\n":                                                         "from 2 to 64 nodes, and the file 1",
+		trio + "[[node]]\nname = \"a\"\nssh = \"d\"\n":                                                   `:10: two nodes have the name "a"`,
+		trio + "[[node]]\nssh = \"d\"\n":                                                                 ":10: [[node 4]] needs a name",
+		trio + "[[node]]\nname = \"d e\"\nssh = \"d\"\n":                                                 "has no colon, comma or blank",
+		trio + "[[node]]\nname = \"d\"\nlocal = true\n":                                                  "two nodes are local",
+		trio + "[[node]]\nname = \"d\"\n":                                                                "[node 4] needs ssh",
+		trio + "[[rail]]\nhere = \"x\"\npeer = \"y\"\n":                                                  "rail 1 needs a and b",
+		trio + "[[rail]]\na = \"a:x\"\nb = \"d:y\"\n":                                                    `"d:y" is no NODE:DEVICE`,
+		trio + "[[rail]]\na = \"a:x\"\nb = \"a:y\"\n":                                                    "leads from a to itself",
+		"[here]\nlocal = true\n[peer]\nssh = \"b\"\n[[rail]]\nhere = \"x\"\npeer = \"y\"\na = \"b:x\"\n": "a and b go with [[node]] tables",
+	} {
+		if _, err := parseRig("rig.toml", []byte(src)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q:\n%v, want %s", src, err, want)
+		}
+	}
+}
+
+func TestParseLink(t *testing.T) {
+	t.Parallel()
+	names := []string{"spark-01", "spark-02", "spark-03"}
+	for text, want := range map[string]steps.Link{
+		"spark-01:spark-03": {Here: 0, Peer: 2}, "3:1": {Here: 2, Peer: 0}, "spark-02:1": {Here: 1, Peer: 0},
+	} {
+		if got, err := parseLink(text, names); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"spark-01": "it is A:B", "1:1": "it is A:B", "": "it is A:B", "0:1": `no node "0"`, "spark-01:spark-04": `did you mean`, "1:4": `no node "4"`,
+	} {
+		if _, err := parseLink(text, names); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }
