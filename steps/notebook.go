@@ -27,6 +27,8 @@ type Notebook struct {
 	Queue       []string             // ids of the cells that wait, in order
 	Params      Settings             // the parameters that are set
 	Saved       Saved                // where the session is saved
+	changes     int                  // of cells and of parts, counted
+	edits       int                  // the change with the last edit of a part
 }
 
 // A Connection is the state of the connection to one node.
@@ -56,7 +58,15 @@ type CellState struct {
 	Scripts []string
 	Params  map[string]string
 	Rig     Rig
+	changes int // of the notebook, at its last
 }
+
+// A Version tells two states of one cell apart: as long as it is the same, nothing of the
+// cell or of what it came to has changed.
+type Version struct{ state, edit int }
+
+// Version is the version of a cell.
+func (n Notebook) Version(id string) Version { return Version{n.Cells[id].changes, n.edits} }
 
 // Connection is the state of the connection to a node by its number.
 func (n Notebook) Connection(node int) Connection {
@@ -117,6 +127,8 @@ func (n Notebook) Apply(e Event) Notebook {
 	case ParamsSet:
 		n.Params = e.Params
 	case PartChanged:
+		n.changes++
+		n.edits = n.changes
 		n.Tutorial = n.Tutorial.With(e.Part, e.Cells)
 	case Saved:
 		n.Saved = e
@@ -145,6 +157,8 @@ func (n Notebook) longest() string {
 }
 
 func (n Notebook) with(id string, c CellState) Notebook {
+	n.changes++
+	c.changes = n.changes
 	n.Cells = maps.Clone(n.Cells)
 	n.Cells[id] = c
 	return n

@@ -180,3 +180,35 @@ func TestDidYouMean(t *testing.T) {
 		}
 	}
 }
+
+// A picture of a cell is drawn anew where its version is another: each event of the cell
+// makes one, those of others don't, and a cleared cell that runs again has none of before.
+func TestVersion(t *testing.T) {
+	n := NewNotebook(Tutorial{Parts: []Part{{ID: "p", Cells: []Cell{{ID: "a"}, {ID: "b"}}}}})
+	seen := map[Version]bool{n.Version("a"): true}
+	for i, e := range []Event{
+		CellStarted{Run: 1, Cell: "a"},
+		CellPrinted{Run: 1, Cell: "a", Lines: []OutputLine{{Text: "x"}}},
+		CellMeasured{Run: 1, Cell: "a", Table: Table{Title: "t"}},
+		CellEnded{Run: 1, Cell: "a"},
+		PartChanged{Part: "p", Cells: []Cell{{ID: "a", Prose: "new"}, {ID: "b"}}},
+		CellCleared{Cell: "a"},
+		CellStarted{Run: 2, Cell: "a"},
+	} {
+		n = n.Apply(e)
+		if v := n.Version("a"); seen[v] {
+			t.Errorf("event %d, %T: the version is one of before", i, e)
+		} else {
+			seen[v] = true
+		}
+	}
+	was := n.Version("a")
+	for _, e := range []Event{
+		CellStarted{Run: 3, Cell: "b"}, CellEnded{Run: 3, Cell: "b"}, NodeChanged{Node: 1},
+		CellPrinted{Run: 1, Cell: "a", Lines: []OutputLine{{Text: "of a run that is over"}}},
+	} {
+		if n = n.Apply(e); n.Version("a") != was {
+			t.Errorf("%T of something else changed the version", e)
+		}
+	}
+}

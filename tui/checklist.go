@@ -457,16 +457,10 @@ func (m *Model) checkPart(c steps.Cell) string {
 func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 	state := m.book.Cells[c.ID]
 	d := cells.Check{
-		Cell: cells.Cell{
-			Cell: c, State: state, Names: m.ranOn(state), Spinner: m.spinner.View(), Selected: selected,
-			Queued: slices.Index(m.book.Queue, c.ID) + 1, Script: m.scripts[c.ID], Keep: m.layout().keep, Simulated: m.simulated(),
-			Elapsed: state.Elapsed, Evidence: m.evidence[c.ID] != tells(state.Verdict),
-		},
+		Cell:   cells.Cell{Cell: c, State: state, Names: m.ranOn(state), View: m.viewOf(c, selected, m.layout())},
 		Titles: titles,
 	}
-	if state.Running {
-		d.Elapsed = m.opts.Now().Sub(state.Started)
-	}
+	d.Evidence = m.evidence[c.ID] != tells(state.Verdict)
 	if f, ok := m.book.Tutorial.Cell(c.Check.Fix); ok {
 		fix := m.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix

@@ -101,61 +101,91 @@ const (
 	gaugeHidden
 )
 
-// Model is the state of the screen. Its fields are orthogonal: a question may stand
-// over the help, over an opened output, while a cell runs.
+// Model is the state of the screen. Its parts are orthogonal: a question may stand over
+// the help, over an opened output, while a cell runs.
 type Model struct {
-	opts Options
-	keys keymap
-
+	opts  Options
+	keys  keymap
 	book  steps.Notebook
 	board meter.Board
 
+	terminal
+	where
+	shown
+	dialogs
+	doing
+	drill
+	talk
+	drawing
+}
+
+// terminal is what is known of it.
+type terminal struct {
 	width, height int
 	dark          bool
 	profile       colorprofile.Profile
 	ink           *ink.Ink
 	footHelp      help.Model
+}
 
-	// Where the user is.
+// where is where the user is.
+type where struct {
 	part   int
 	places []place // by part
 	follow bool    // the selection goes along with the running cell
+	page   *page   // an opened output, nil while there is none
+	list   checklist
+	gauges gaugeMode
+}
 
-	page        *page // an opened output, nil while there is none
-	list        checklist
-	palette     palette
-	editor      *editor             // nil while nothing is edited
-	undone      []steps.PartChanged // what z brings back, the last one last
-	before      string              // the key before, where two of them mean something
-	form        *form               // the parameters, nil while they are not edited
-	gauges      gaugeMode
-	help        bool
-	helpPage    viewport.Model
-	quitting    bool
-	interrupted steps.RunID     // the run that ctrl+c or i was for
-	evidence    map[string]bool // by cell id
-	scripts     map[string]bool
-	folded      map[string]bool // cells whose output is not shown
-	notice      string          // stands in the footer until the next key
-	lost        map[int]bool    // a connection that was there was lost, by the node's number
-	linked      bool            // the link under test was chosen; see link.go
+// shown is what the user wants to see of cells, by their ids.
+type shown struct {
+	evidence map[string]bool
+	scripts  map[string]bool
+	folded   map[string]bool // the output is not shown
+}
+
+// dialogs are what stands over the notebook, and takes the keys while it does.
+type dialogs struct {
+	palette  palette
+	editor   *editor // nil while nothing is edited
+	form     *form   // the parameters, nil while they are not edited
+	help     bool
+	helpPage viewport.Model
+	quitting bool
 
 	questions []steps.Question
 	scrolled  int    // lines of the script in the first question that are above its box
 	secret    []rune // what is typed; gone with the answer
+}
 
-	// A drill: when it began, how long it took once it is over, and whether that is
-	// being told.
+// doing is what the user has just done, as far as the next key or event depends on it.
+type doing struct {
+	undone      []steps.PartChanged // what z brings back, the last one last
+	before      string              // the key before, where two of them mean something
+	interrupted steps.RunID         // the run that ctrl+c or i was for
+	notice      string              // stands in the footer until the next key
+	lost        map[int]bool        // a connection that was there was lost, by the node's number
+	linked      bool                // the link under test was chosen; see link.go
+}
+
+// drill is when a drill began, how long it took once it is over, and whether that is
+// being told.
+type drill struct {
 	began     time.Time
 	found     time.Duration
 	drillDone bool
+}
 
-	// Talking to the session.
+// talk is what the session is asked: one call at a time, never from Update.
+type talk struct {
 	session Session
 	asks    []func(Session) error
 	asking  bool
+}
 
-	// When to draw.
+// drawing is when to draw, and what was drawn.
+type drawing struct {
 	spinner spinner.Model // the clock that runs while a cell does
 	beating bool          // its tick is under way
 	pacing  bool          // a frame was drawn for events less than a frame's time ago
@@ -196,26 +226,23 @@ func New(s Session, opts Options) *Model {
 	m := &Model{
 		opts:     opts,
 		keys:     newKeymap(),
-		profile:  colorprofile.TrueColor,
-		helpPage: newHelpPage(),
-		spinner:  spinner.New(spinner.WithSpinner(spinner.Spinner{Frames: spinner.MiniDot.Frames, FPS: beatPace})),
 		book:     steps.NewNotebook(opts.Tutorial),
-		dark:     opts.Background != Light,
-		evidence: map[string]bool{},
-		scripts:  map[string]bool{},
-		folded:   map[string]bool{},
-		lost:     map[int]bool{},
-		linked:   opts.Linked,
-		places:   make([]place, max(1, len(opts.Tutorial.Parts))),
-		session:  s,
-		dirty:    true,
+		terminal: terminal{profile: colorprofile.TrueColor, dark: opts.Background != Light},
+		where:    where{places: make([]place, max(1, len(opts.Tutorial.Parts)))},
+		shown:    shown{evidence: map[string]bool{}, scripts: map[string]bool{}, folded: map[string]bool{}},
+		dialogs:  dialogs{helpPage: newHelpPage()},
+		doing:    doing{notice: opts.Notice, lost: map[int]bool{}, linked: opts.Linked},
+		drill:    drill{began: opts.Now()},
+		talk:     talk{session: s},
+		drawing: drawing{
+			dirty:   true,
+			spinner: spinner.New(spinner.WithSpinner(spinner.Spinner{Frames: spinner.MiniDot.Frames, FPS: beatPace})),
+		},
 	}
 	if opts.Book != nil {
 		m.book = *opts.Book
 		m.book.Connections, m.book.Saved = nil, steps.Saved{}
 	}
-	m.notice = opts.Notice
-	m.began = opts.Now()
 	m.list.open = opts.Drill.Fault != ""
 	m.restyle()
 	return m

@@ -22,19 +22,13 @@ type introKey struct {
 	selected    bool
 }
 
-// cellKey is everything that a cell's picture depends on.
+// cellKey is what a cell's picture was made of: as long as it is the same, so is the
+// picture.
 type cellKey struct {
-	run                                 steps.RunID
-	running, selected, evidence, script bool
-	lines, kept, queued, keep, width    int
-	names                               string
-	spinner, elapsed, params            string
-	stale, prose                        string
-	edited, folded                      bool
-	// roles is the first of the cell's: an edit makes new ones.
-	roles *steps.Role
-	// live is the first row of the table so far: each that comes in is a new one.
-	live *[]string
+	version steps.Version
+	view    cells.View
+	names   string // the nodes', in lines
+	width   int
 }
 
 type drawnCell struct {
@@ -103,43 +97,29 @@ func (m *Model) intro(part steps.Part, width int) []string {
 
 func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	state := m.book.Cells[c.ID]
-	key := cellKey{
-		run: state.Run, running: state.Running,
-		selected: m.place().item == item,
-		evidence: m.evidence[c.ID], script: m.scripts[c.ID],
-		lines: state.Output.Len() + state.Output.Dropped(), kept: state.Output.Len(),
-		queued: slices.Index(m.book.Queue, c.ID) + 1,
-		params: m.changedParams(c),
-		keep:   l.keep, width: l.noteWidth,
-	}
+	view := m.viewOf(c, m.place().item == item, l)
+	view.Params, view.Stale, view.Folded = m.changedParams(c), m.book.Stale(c.ID), m.folded[c.ID]
 	names := m.ranOn(state)
-	key.folded, key.names = m.folded[c.ID], strings.Join(names, "\n")
-	key.stale, key.prose, key.edited = m.book.Stale(c.ID), c.Prose, c.Edited
-	if len(c.Roles) > 0 {
-		key.roles = &c.Roles[0]
-	}
-	if rows := state.Live.Rows; len(rows) > 0 {
-		key.live = &rows[0]
-	}
-	elapsed := state.Elapsed
-	if state.Running {
-		elapsed = m.opts.Now().Sub(state.Started)
-		key.spinner, key.elapsed = m.spinner.View(), cells.Seconds(elapsed)
-	}
+	key := cellKey{m.book.Version(c.ID), view, strings.Join(names, "\n"), l.noteWidth}
 	if old, ok := m.cache.cells[c.ID]; ok && old.key == key {
 		return old.Drawing
 	}
-	drawing := cells.Cell{
-		Cell: c, State: state, Names: names,
-		Elapsed: elapsed, Spinner: key.spinner,
-		Selected: key.selected, Queued: key.queued,
-		Params:   key.params,
-		Evidence: key.evidence, Script: key.script,
-		Stale: key.stale, Folded: key.folded, Keep: key.keep, Simulated: m.opts.Simulated || m.book.Rig.Simulated,
-	}.Draw(m.ink, l.noteWidth)
+	drawing := cells.Cell{Cell: c, State: state, Names: names, View: view}.Draw(m.ink, l.noteWidth)
 	if m.cache.cells == nil {
 		m.cache.cells = map[string]drawnCell{}
 	}
 	m.cache.cells[c.ID] = drawnCell{key, drawing}
 	return drawing
+}
+
+// viewOf is how a cell or a check is looked at.
+func (m *Model) viewOf(c steps.Cell, selected bool, l layout) cells.View {
+	view := cells.View{
+		Selected: selected, Queued: slices.Index(m.book.Queue, c.ID) + 1,
+		Evidence: m.evidence[c.ID], Script: m.scripts[c.ID], Keep: l.keep, Simulated: m.simulated(),
+	}
+	if state := m.book.Cells[c.ID]; state.Running {
+		view.Spinner, view.Elapsed = m.spinner.View(), cells.Seconds(m.opts.Now().Sub(state.Started))
+	}
+	return view
 }

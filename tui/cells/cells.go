@@ -17,13 +17,20 @@ import (
 	"github.com/railbench/railbench/tui/ink"
 )
 
-// A Cell is everything that a cell's picture depends on.
+// A Cell is everything that a cell's picture depends on: the cell, what it came to, and
+// how it is looked at.
 type Cell struct {
 	steps.Cell
 	State steps.CellState
 	Names []string // the nodes' names, by End
-	// Elapsed is shown while it runs; afterwards the state has it.
-	Elapsed   time.Duration
+	View
+}
+
+// A View is how a cell is looked at. Two that are equal show one version of a cell in the
+// same lines.
+type View struct {
+	// Elapsed and Spinner are shown while it runs; afterwards the state has the time.
+	Elapsed   string
 	Spinner   string
 	Selected  bool
 	Queued    int    // its place among those that wait, from 1; 0 = it doesn't wait
@@ -159,7 +166,7 @@ func (b *body) head(c Cell) {
 func (b *body) status(c Cell) string {
 	switch {
 	case c.State.Running:
-		return b.k.Accent.Render(c.Spinner + " running " + Seconds(c.Elapsed))
+		return b.k.Accent.Render(c.Spinner + " running " + c.Elapsed)
 	case c.Queued == 1:
 		return b.k.Accent.Render("◌ next")
 	case c.Queued > 1:

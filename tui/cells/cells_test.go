@@ -107,7 +107,7 @@ func TestLongOutputIsFolded(t *testing.T) {
 		for range n {
 			out = out.Append([]steps.OutputLine{{Text: "row"}})
 		}
-		c := Cell{Cell: steps.Cell{Own: "summary"}, State: steps.CellState{Run: 1, Output: out}, Keep: 12}
+		c := Cell{Cell: steps.Cell{Own: "summary"}, State: steps.CellState{Run: 1, Output: out}, View: View{Keep: 12}}
 		got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
 		if want == "" && strings.Contains(got, "more") || !strings.Contains(got, want) {
 			t.Errorf("%d lines:\n%s", n, got)
@@ -131,7 +131,7 @@ func TestLongScriptsAreFolded(t *testing.T) {
 		whole       bool
 		want        int
 	}{{5, 1, false, 11}, {5, 2, false, 8}, {20, 2, false, 22}, {5, 2, true, 22}} {
-		cell := Cell{Keep: c.keep, Script: c.whole}
+		cell := Cell{View: View{Keep: c.keep, Script: c.whole}}
 		for range c.roles {
 			cell.Roles = append(cell.Roles, steps.Role{Script: script})
 		}

@@ -61,7 +61,7 @@ func (c Check) line(k *ink.Ink, width int) string {
 	said := ink.Clean(c.State.Verdict.Reason)
 	switch {
 	case c.State.Running:
-		mark, style, said = "●", k.Accent, "looking, "+Seconds(c.Elapsed)
+		mark, style, said = "●", k.Accent, "looking, "+c.Elapsed
 	case c.Queued > 0:
 		mark, style, said = "◌", k.Accent, "waits"
 	case c.Selected || g == steps.NotRun:

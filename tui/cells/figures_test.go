@@ -161,7 +161,7 @@ func TestNarrowTables(t *testing.T) {
 func TestLiveTable(t *testing.T) {
 	k := ink.New(true, colorprofile.ASCII)
 	live := steps.Table{Title: "nixlbench", Columns: []steps.Column{{Name: "block"}, {Name: "Gb/s", Number: true}}, Rows: [][]string{{"64 KiB", "54.4"}}}
-	c := Cell{Cell: steps.Cell{Own: "summary"}, State: steps.CellState{Run: 1, Running: true, Live: live}, Keep: 5, Simulated: true}
+	c := Cell{Cell: steps.Cell{Own: "summary"}, State: steps.CellState{Run: 1, Running: true, Live: live}, View: View{Keep: 5, Simulated: true}}
 	draw := func() string { return unstyled(c.Draw(k, 60).Lines) }
 	if got := draw(); !strings.Contains(got, "nixlbench SIMULATED") || !strings.Contains(got, "64 KiB  54.4") {
 		t.Errorf("running:\n%s", got)
