@@ -83,26 +83,9 @@ func (p Param) read(value string) (string, error) {
 		}
 		return strconv.FormatInt(n, 10), nil
 	case Size:
-		n, err := ParseSize(value)
-		switch {
-		case err != nil:
-			return "", err
-		case n < p.Min || n > p.Max:
-			return "", allowed
-		case p.PowerOfTwo && bits.OnesCount64(uint64(n)) != 1:
-			return "", fmt.Errorf("%w; %d is no power of two", allowed, n)
-		}
-		return strconv.FormatInt(n, 10), nil
+		return p.size(value, allowed)
 	case Choice:
-		for _, c := range p.Choices {
-			if strings.EqualFold(c, value) {
-				return c, nil
-			}
-		}
-		if why := p.Refused[value]; why != "" {
-			return "", errors.New(why)
-		}
-		return "", fmt.Errorf("%w%s", allowed, DidYouMean(value, p.Choices))
+		return p.choice(value, allowed)
 	case NumberList:
 		return p.list(value, allowed)
 	default:
@@ -111,6 +94,33 @@ func (p Param) read(value string) (string, error) {
 		}
 		return value, nil
 	}
+}
+
+// size reads a number of bytes.
+func (p Param) size(value string, allowed error) (string, error) {
+	n, err := ParseSize(value)
+	switch {
+	case err != nil:
+		return "", err
+	case n < p.Min || n > p.Max:
+		return "", allowed
+	case p.PowerOfTwo && bits.OnesCount64(uint64(n)) != 1:
+		return "", fmt.Errorf("%w; %d is no power of two", allowed, n)
+	}
+	return strconv.FormatInt(n, 10), nil
+}
+
+// choice reads one of several words.
+func (p Param) choice(value string, allowed error) (string, error) {
+	for _, c := range p.Choices {
+		if strings.EqualFold(c, value) {
+			return c, nil
+		}
+	}
+	if why := p.Refused[value]; why != "" {
+		return "", errors.New(why)
+	}
+	return "", fmt.Errorf("%w%s", allowed, DidYouMean(value, p.Choices))
 }
 
 // list reads numbers with commas or blanks between them.

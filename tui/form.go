@@ -132,7 +132,6 @@ func (m *Model) fillForm() {
 // formKey is a key while the form is open.
 func (m *Model) formKey(msg tea.KeyPressMsg) tea.Cmd {
 	f := m.form
-	x := &f.fields[f.item]
 	switch name := msg.String(); {
 	case name == "esc" || name == "ctrl+c":
 		m.form = nil
@@ -146,32 +145,42 @@ func (m *Model) formKey(msg tea.KeyPressMsg) tea.Cmd {
 		m.nextField(formPage)
 	case name == "pgup":
 		m.nextField(-formPage)
-	case name == "ctrl+r":
-		x.set(x.Default)
-		x.touched = true
 	case name == "ctrl+g":
 		if f.cell.ID != "" {
 			f.all = !f.all
 			m.fillForm()
 		}
-	case name == "left":
-		x.at = max(0, x.at-1)
-	case name == "right":
-		x.at = min(len(x.text), x.at+1)
-	case name == "home" || name == "ctrl+a":
-		x.at = 0
-	case name == "end" || name == "ctrl+e":
-		x.at = len(x.text)
-	case name == "backspace":
-		x.cut(x.at-1, x.at)
-	case name == "delete":
-		x.cut(x.at, x.at+1)
-	case name == "ctrl+u":
-		x.cut(0, len(x.text))
-	case msg.Text != "":
-		x.typed(msg.Text)
+	default:
+		f.fields[f.item].key(msg)
 	}
 	return nil
+}
+
+// key is a key that edits the value.
+func (x *field) key(msg tea.KeyPressMsg) {
+	switch msg.String() {
+	case "ctrl+r":
+		x.set(x.Default)
+		x.touched = true
+	case "left":
+		x.at = max(0, x.at-1)
+	case "right":
+		x.at = min(len(x.text), x.at+1)
+	case "home", "ctrl+a":
+		x.at = 0
+	case "end", "ctrl+e":
+		x.at = len(x.text)
+	case "backspace":
+		x.cut(x.at-1, x.at)
+	case "delete":
+		x.cut(x.at, x.at+1)
+	case "ctrl+u":
+		x.cut(0, len(x.text))
+	default:
+		if msg.Text != "" {
+			x.typed(msg.Text)
+		}
+	}
 }
 
 // formPage is how many fields a page is.

@@ -436,39 +436,46 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 
 func (m *Model) click(e tea.Mouse) tea.Cmd {
 	l := m.layout()
-	if e.Button != tea.MouseLeft || l.small || m.questioned() || m.quitting || m.palette.open || m.form != nil || m.help || m.gauges == gaugeFull {
+	if e.Button != tea.MouseLeft || l.small || m.covered() {
 		return nil
 	}
 	m.dirty, m.notice = true, ""
 	row := e.Y - l.bodyTop
-	if row < 0 || row >= l.noteHeight {
-		return nil
-	}
-	if m.editor != nil {
-		return nil
-	}
-	if m.list.open {
+	switch {
+	case row < 0 || row >= l.noteHeight || m.editor != nil:
+	case m.list.open:
 		return m.clickCheck(row, l)
+	case e.X < l.partsWidth:
+		m.clickPart(row, l)
+	case m.page == nil && e.X >= l.noteLeft && e.X < l.noteLeft+l.noteWidth:
+		m.clickCell(row)
 	}
-	if e.X < l.partsWidth {
-		_, targets := m.partList(l)
-		if row >= len(targets) || targets[row].part < 0 {
-			return nil
-		}
-		t := targets[row]
-		m.goToPart(t.part)
-		if t.item > 0 {
-			m.choose(t.item, m.doc(), l.noteHeight)
-		}
-		return nil
+	return nil
+}
+
+// covered reports whether something stands over the notebook and the checklist.
+func (m *Model) covered() bool {
+	return m.questioned() || m.quitting || m.palette.open || m.form != nil || m.help || m.gauges == gaugeFull
+}
+
+// clickPart goes to what a row of the list of parts names.
+func (m *Model) clickPart(row int, l layout) {
+	_, targets := m.partList(l)
+	if row >= len(targets) || targets[row].part < 0 {
+		return
 	}
-	if m.page != nil || e.X < l.noteLeft || e.X >= l.noteLeft+l.noteWidth {
-		return nil
+	t := targets[row]
+	m.goToPart(t.part)
+	if t.item > 0 {
+		m.choose(t.item, m.doc(), l.noteHeight)
 	}
+}
+
+// clickCell selects the cell that a row of the notebook belongs to.
+func (m *Model) clickCell(row int) {
 	d := m.doc()
 	if line := m.top(d) + row; line < d.total {
 		p := m.place()
 		p.item, p.loose, m.follow = d.at(line), true, false
 	}
-	return nil
 }

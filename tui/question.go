@@ -89,28 +89,21 @@ func (m *Model) typed(text string) {
 
 // paste is for secrets, parameters and symptoms: everything else is a key.
 func (m *Model) paste(text string) tea.Cmd {
-	if m.questioned() && m.questions[0].Secret != nil {
-		// A copied password often has the line's end with it.
-		m.typed(strings.TrimRight(text, "\r\n"))
-		m.dirty = true
-		return nil
-	}
-	if m.form != nil && !m.quitting && !m.help {
+	m.dirty = true
+	switch {
+	case m.questioned():
+		if m.questions[0].Secret != nil {
+			// A copied password often has the line's end with it.
+			m.typed(strings.TrimRight(text, "\r\n"))
+		}
+	case m.quitting || m.help:
+	case m.form != nil:
 		m.form.fields[m.form.item].typed(strings.Join(strings.Fields(text), " "))
-		m.dirty = true
-		return nil
-	}
-	if m.page != nil && m.page.search.typing && !m.help && !m.quitting && !m.questioned() {
+	case m.page != nil && m.page.search.typing:
 		m.typeSearch(text)
-		m.dirty = true
-		return nil
-	}
-	if m.editor != nil && !m.help && !m.quitting {
+	case m.editor != nil:
 		m.editor.area, _ = m.editor.area.Update(tea.PasteMsg{Content: text})
-		m.dirty = true
-		return nil
-	}
-	if m.list.open && m.page == nil && !m.help && !m.quitting && !m.questioned() {
+	case m.list.open && m.page == nil:
 		m.pasteSymptom(text)
 	}
 	return nil

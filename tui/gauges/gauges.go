@@ -144,14 +144,19 @@ func (p Pane) column(k *ink.Ink, gauges []meter.Gauge, width, height int) []stri
 	if d == merged {
 		lines = append(lines, s.quiet(gauges)...)
 	}
-	if len(lines) > height && height > 0 {
-		more := fmt.Sprintf(" … %d lines more than fit", len(lines)-height+1)
-		if !p.Cards {
-			more += ": g shows the rails alone"
-		}
-		lines = append(lines[:height-1], k.Dim.Render(more))
+	return p.cut(k, lines, height)
+}
+
+// cut leaves as many lines as there is room for, and says that there are more.
+func (p Pane) cut(k *ink.Ink, lines []string, height int) []string {
+	if len(lines) <= height || height <= 0 {
+		return lines
 	}
-	return lines
+	more := fmt.Sprintf(" … %d lines more than fit", len(lines)-height+1)
+	if !p.Cards {
+		more += ": g shows the rails alone"
+	}
+	return append(lines[:height-1], k.Dim.Render(more))
 }
 
 // highest is the most rows that a history has.

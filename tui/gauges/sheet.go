@@ -100,6 +100,32 @@ func (s sheet) double(g meter.Gauge, node bool) []string {
 // busier one.
 func (s sheet) card(g meter.Gauge, rows int) []string {
 	history := rows > 0
+	lines := []string{s.title(g)}
+	if quiet(g) {
+		// Nothing moves there: one line says it.
+		if history {
+			lines = append(lines, "")
+		}
+		return lines
+	}
+	text, moved := state(g), g.Tx.Peak > 0 || g.Rx.Peak > 0
+	if text != "" && !moved {
+		lines = append(lines, "   "+s.k.Dim.Render(ansi.Truncate(text, s.width-3, "…")), "")
+	} else {
+		lines = append(lines, "   "+s.wide(g, "tx", g.Tx, s.width-4, history), "   "+s.wide(g, "rx", g.Rx, s.width-4, history))
+	}
+	switch {
+	case !history:
+		return lines
+	case text != "" && moved:
+		lines = append(lines, "   "+s.k.Warn.Render(ansi.Truncate(text, s.width-4, "…")))
+		return append(lines, make([]string, rows)...)
+	}
+	return append(lines, s.history(g, rows)...)
+}
+
+// title is a card's first line: the rail, and its scale.
+func (s sheet) title(g meter.Gauge) string {
 	style := s.k.Strong
 	if g.Down || g.Stale != "" {
 		style = s.k.Dim
@@ -110,39 +136,24 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 		right = "down"
 	}
 	// A stub of its name says nothing.
-	if netdev := "  " + ink.Clean(g.Netdev); g.Netdev != "" && lipgloss.Width(title)+lipgloss.Width(netdev)+lipgloss.Width(right)+2 <= s.width {
+	netdev := "  " + ink.Clean(g.Netdev)
+	if g.Netdev != "" && lipgloss.Width(title)+lipgloss.Width(netdev)+lipgloss.Width(right)+2 <= s.width {
 		title += s.k.Dim.Render(netdev)
 	}
-	if quiet(g) {
-		// Nothing moves there: one line says it.
-		lines := []string{ink.Sides(title, s.k.Dim.Render(right)+" ", s.width)}
-		if history {
-			lines = append(lines, "")
-		}
-		return lines
-	}
-	lines := []string{ink.Sides(title, s.k.Dim.Render(right)+" ", s.width)}
-	text := state(g)
-	if text != "" && g.Tx.Peak == 0 && g.Rx.Peak == 0 {
-		lines = append(lines, "   "+s.k.Dim.Render(ansi.Truncate(text, s.width-3, "…")), "")
-	} else {
-		lines = append(lines, "   "+s.wide(g, "tx", g.Tx, s.width-4, history), "   "+s.wide(g, "rx", g.Rx, s.width-4, history))
-	}
-	if !history {
-		return lines
-	}
-	if text != "" && (g.Tx.Peak > 0 || g.Rx.Peak > 0) {
-		lines = append(lines, "   "+s.k.Warn.Render(ansi.Truncate(text, s.width-4, "…")))
-		return append(lines, make([]string, rows)...)
-	}
+	return ink.Sides(title, s.k.Dim.Render(right)+" ", s.width)
+}
+
+// history draws the busier direction over time, in so many rows and an empty one.
+func (s sheet) history(g meter.Gauge, rows int) []string {
 	busy, dir := g.Tx, "tx"
 	if sum(g.Rx.History) > sum(g.Tx.History) {
 		busy, dir = g.Rx, "rx"
 	}
 	if sum(busy.History) == 0 {
-		return append(lines, make([]string, rows+1)...)
+		return make([]string, rows+1)
 	}
 	n := min(meter.HistoryLen, s.width-18)
+	var lines []string
 	for i, trace := range Area(busy.History, n, rows, full(g)) {
 		left, right := strings.Repeat(" ", 6), ""
 		if i == rows-1 {
