@@ -204,7 +204,9 @@ func TestVersion(t *testing.T) {
 	}
 	was := n.Version("a")
 	for _, e := range []Event{
-		CellStarted{Run: 3, Cell: "b"}, CellEnded{Run: 3, Cell: "b"}, NodeChanged{Node: 1},
+		CellStarted{Run: 3, Cell: "b"},
+		CellEnded{Run: 3, Cell: "b"},
+		NodeChanged{Node: 1},
 		CellPrinted{Run: 1, Cell: "a", Lines: []OutputLine{{Text: "of a run that is over"}}},
 	} {
 		if n = n.Apply(e); n.Version("a") != was {
