@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -86,7 +85,7 @@ was measured is what the hardware can do. Without a rig it simulates one.
 
 It opens the built-in tutorial, or runbooks of your own: Markdown files, each a part,
 or a folder of them.`,
-		Version:       version(),
+		Version:       thisEdition().String(),
 		Args:          runbooksOrNoCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -120,21 +119,4 @@ func commandNames(cmd *cobra.Command) []string {
 		}
 	}
 	return names
-}
-
-// version is the module's version, or the revision it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return "devel-" + s.Value[:12]
-		}
-	}
-	return "devel"
 }
