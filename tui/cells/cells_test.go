@@ -40,10 +40,21 @@ func TestProse(t *testing.T) {
 	}
 }
 
-func TestATableThatIsTooWideBecomesAList(t *testing.T) {
-	got := unstyled(Prose("| name | what |\n|---|---|\n| x | "+strings.Repeat("long ", 20)+"|", ink.New(true, colorprofile.ASCII), 40))
-	if !strings.Contains(got, "• name: x") || !strings.Contains(got, "what: long") {
-		t.Errorf("got:\n%s", got)
+// A table gives way by setting its words in several lines, and becomes a list only
+// where a column would be narrower than its longest word or than what can be read.
+func TestATableThatIsTooWide(t *testing.T) {
+	table := "| name | what | where |\n|---|---|---|\n| x | " + strings.Repeat("long ", 9) + "| here and there |"
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{80, " name  what                                          where\n x     long long long long long long long long long  here and there"},
+		{52, " name  what                          where\n x     long long long long long      here and there\n       long long long long"},
+		{40, " • name: x\n   what: long long long long long\n     long long long long\n   where: here and there"},
+	} {
+		if got := unstyled(Prose(table, ink.New(true, colorprofile.ASCII), c.width)); got != c.want {
+			t.Errorf("at %d columns:\n%s\nwant:\n%s", c.width, got, c.want)
+		}
 	}
 }
 

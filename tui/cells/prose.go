@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -131,7 +130,8 @@ func (s *setter) code(n ast.Node, first, rest string) {
 	s.gap(rest)
 }
 
-// table sets a table in columns where it fits, and each row as a list where not.
+// table sets a table in columns: as wide as they are where they fit, in several lines
+// where their words do, and else each row as a list.
 func (s *setter) table(n *east.Table, first, rest string) {
 	var rows [][]string
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
@@ -145,22 +145,84 @@ func (s *setter) table(n *east.Table, first, rest string) {
 		}
 		rows = append(rows, row)
 	}
-	set := table.New().Rows(rows...).Wrap(false).
-		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
-		StyleFunc(func(_, _ int) lipgloss.Style { return lipgloss.NewStyle().PaddingRight(2) })
-	lines := strings.Split(set.String(), "\n")
-	if lipgloss.Width(first)+lipgloss.Width(lines[0])-2 > s.width {
+	widths, ok := columnWidths(rows, s.width-lipgloss.Width(first))
+	if !ok {
 		for _, row := range rows[1:] {
 			s.tall(rows[0], row, rest)
 		}
 		s.gap(rest)
 		return
 	}
-	for _, l := range lines {
-		s.lines = append(s.lines, strings.TrimRight(first+l, " "))
-		first = rest
+	for _, row := range rows {
+		for _, l := range setRow(row, widths) {
+			s.lines = append(s.lines, strings.TrimRight(first+l, " "))
+			first = rest
+		}
 	}
 	s.gap(rest)
+}
+
+// narrowColumn is the width below which words in several lines are no longer read.
+const narrowColumn = 20
+
+// columnWidths takes from the widest columns what is more than width, and no column
+// below its longest word. ok is false where that isn't enough.
+func columnWidths(rows [][]string, width int) (widths []int, ok bool) {
+	var least []int
+	for _, row := range rows {
+		for j, cell := range row {
+			if j == len(widths) {
+				widths, least = append(widths, 0), append(least, 0)
+			}
+			widths[j] = max(widths[j], lipgloss.Width(cell))
+			for word := range strings.FieldsSeq(ansi.Strip(cell)) {
+				least[j] = max(least[j], lipgloss.Width(word))
+			}
+		}
+	}
+	over := columnGap*(len(widths)-1) - width
+	for j, w := range widths {
+		least[j] = max(least[j], min(w, narrowColumn))
+		over += w
+	}
+	for ; over > 0; over-- {
+		widest := -1
+		for j, w := range widths {
+			if w > least[j] && (widest < 0 || w > widths[widest]) {
+				widest = j
+			}
+		}
+		if widest < 0 {
+			return nil, false
+		}
+		widths[widest]--
+	}
+	return widths, true
+}
+
+// setRow sets the cells of a row side by side, each in as many lines as it needs.
+func setRow(row []string, widths []int) []string {
+	var columns [][]string
+	height := 1
+	for j, cell := range row {
+		lines := ink.Wrap(cell, widths[j], "", "")
+		columns = append(columns, lines)
+		height = max(height, len(lines))
+	}
+	all := make([]string, height)
+	for i := range all {
+		for j, lines := range columns {
+			text := ""
+			if i < len(lines) {
+				text = lines[i]
+			}
+			if j > 0 {
+				all[i] += strings.Repeat(" ", columnGap)
+			}
+			all[i] += ink.Pad(text, widths[j])
+		}
+	}
+	return all
 }
 
 // tall sets one row of a table that is too wide, as "column: value" lines.
