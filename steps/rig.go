@@ -169,8 +169,8 @@ type PCI struct {
 	MaxWidth int
 }
 
-// Half names the slot without the function: two rails that share it share one
-// PCIe link, and its bandwidth (INVENTORY D2). Empty where unknown.
+// Half names the slot without the function: two rails that share it share one PCIe link,
+// and its bandwidth (assets/docs/facts.md#pcie-halves). Empty where unknown.
 func (p PCI) Half() string {
 	if len(p.Addr) < 2 {
 		return ""
@@ -231,7 +231,7 @@ func (r Rig) Rail(p Pair, e End) Rail { return r.At(e).Rails[p.Rails[e]] }
 
 // AcrossHalves is the pair that adds PCIe bandwidth to the first one: behind
 // another PCIe link at both ends, and on the same connector where there is one
-// such, because one cable carries both halves (INVENTORY D2). ok is false where
+// such, because one cable carries both halves (assets/docs/facts.md#pcie-halves). ok is false where
 // the rig has none, or where its PCI slots are not known.
 func (r Rig) AcrossHalves() (p Pair, ok bool) {
 	if len(r.Pairs) == 0 {

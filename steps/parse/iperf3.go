@@ -140,7 +140,7 @@ var (
 
 // iperf3Text reads the form for people. The tutorial's own pattern, "sender …
 // Gbits/sec", takes the receiver's number, because "sender" ends its line; and it
-// finds nothing below one Gbit/s (INVENTORY P3, P4).
+// finds nothing below one Gbit/s (assets/docs/facts.md#rows-of-iperf3).
 func iperf3Text(text string) (Iperf3, error) {
 	v := Iperf3{Retransmits: -1, Each: []float64{}}
 	found, summed := false, false

@@ -105,7 +105,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// What the tutorials got wrong: perftest's MB are MiB (INVENTORY D1).
+// What the tutorials got wrong: perftest's MB are MiB (assets/docs/facts.md#units-of-perftest).
 func TestGbpsFromMiB(t *testing.T) {
 	for mib, want := range map[float64]float64{11032.34: 92.55, 11678.83: 97.97, 12000: 100.66} {
 		if got := GbpsFromMiB(mib); math.Abs(got-want) > 0.01 {

@@ -61,8 +61,8 @@ type LatencyRow struct {
 }
 
 // GbpsFromMiB converts perftest's "MB/sec". The tool divides by 0x100000 and
-// called the result MB until version 6.21 (perftest_parameters.c, commit
-// 1d202bb): it is MiB/s in both spellings (INVENTORY D1).
+// called the result MB until release 24.07 (perftest_parameters.c, commit 1d202bb):
+// it is MiB/s in both spellings (assets/docs/facts.md#units-of-perftest).
 func GbpsFromMiB(mibPerSecond float64) float64 { return mibPerSecond * 1048576 * 8 / 1e9 }
 
 // PerftestBandwidth reads the output of a bandwidth test: the table in any of

@@ -8,7 +8,7 @@ import (
 
 // pcieEfficiency is what is left of a PCIe link's bits after transaction
 // headers, acknowledgements and flow control. It is measured, not derived: one
-// Gen5 x4 half of a DGX Spark carries 111.8 of 126.0 Gb/s (INVENTORY D2, D3).
+// Gen5 x4 half of a DGX Spark carries 111.8 of 126.0 Gb/s (assets/docs/facts.md#pcie-halves).
 const pcieEfficiency = 0.887
 
 // Ceiling is what the PCIe link behind a rail lets through, in Gb/s on the wire

@@ -10,7 +10,7 @@ const toolNames = "ip ping ib_write_bw ib_write_lat ibv_devices ibv_devinfo ibst
 // Tools are the commands that are looked for on a node.
 func Tools() []string { return words(toolNames) }
 
-// packages name what brings a command on Debian and Ubuntu (INVENTORY E1). Two
+// packages name what brings a command on Debian and Ubuntu (assets/docs/facts.md#packages). Two
 // commands of the tutorials are in no package there.
 var packages = []struct{ name, commands string }{
 	{"iproute2", "ip rdma ss tc bridge"},

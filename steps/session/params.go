@@ -91,8 +91,8 @@ func own() []steps.Param {
 		address,
 	)
 
-	// UCX_TLS as in C17 of INVENTORY: rc with what it needs to set up a connection, and the copies
-	// from and to a GPU.
+	// UCX_TLS has rc with what it needs to set up a connection, and the copies from and to a GPU
+	// (assets/docs/facts.md#ucx-transports).
 	all = append(all,
 		words("NIXL_PYTHON", "python3", "the Python that has NIXL: a command or a path", "", nil),
 		words("NIXL_TLS", "rc,cuda_copy,tcp,sm,self", "UCX_TLS, the transports that UCX may take", "UCX's names of transports, with commas between and no blank", noBlank),

@@ -9,9 +9,9 @@ import (
 	"github.com/railbench/railbench/steps/probe"
 )
 
-// What a packet of RoCE v2 carries beside its payload, bytes: Ethernet, IPv4,
-// UDP, BTH, RETH and ICRC, which the port counters see; and on the cable also
-// preamble, gap and FCS, which they don't.
+// What a packet of RoCE v2 carries beside its payload, bytes: Ethernet, IPv4, UDP, BTH
+// and ICRC, which the port counters see; and on the cable also preamble, gap and FCS,
+// which they don't (assets/docs/facts.md#headers-of-roce).
 const (
 	RoCEHeaders  = 58
 	CableHeaders = 82
@@ -22,12 +22,12 @@ const (
 	PassShare = 0.95
 	WarnShare = 0.80
 	// OverLimit: above the physical limit by more than this, the number or its
-	// unit is wrong (INVENTORY D1: 12,000 "MB/sec" over 100G).
+	// unit is wrong: 12,000 "MB/sec" over 100G (assets/docs/facts.md#units-of-perftest).
 	OverLimit = 1.02
 )
 
-// gen5x4SmallMTU is what one PCIe Gen5 x4 half of a DGX Spark carries at a RoCE
-// MTU of 1024 or less: its packet rate ends it, not its bits (INVENTORY D3).
+// gen5x4SmallMTU is what one PCIe Gen5 x4 half of a DGX Spark is expected to carry at a
+// RoCE MTU of 1024: one measured run (assets/docs/facts.md#bandwidth-at-a-roce-mtu-of-1024).
 const gen5x4SmallMTU = 92.6
 
 // A Band is what a rail should reach, in Gb/s of payload.

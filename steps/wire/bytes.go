@@ -13,13 +13,14 @@ import (
 // How far counted bytes may be from the prediction.
 const (
 	LessBytes = 0.98
-	MoreBytes = 1.03 // above: packets were sent again (INVENTORY A8)
+	MoreBytes = 1.03 // above: packets were sent again (assets/docs/facts.md#more-bytes-than-predicted)
 	// An interface counts everything, so TCP, ARP and ACKs are in its bytes too.
 	MoreNetdevBytes = 1.08
 	// Nothing makes a transfer three times as large: the counter jumped.
 	jumped = 3
 	// OtherRails is the share of the payload that may move on rails that are not
-	// under test. The seeds' rules took anything up to 10^8 bytes for nothing (V5).
+	// under test. The tutorials' rules took anything up to 10^8 bytes for nothing
+	// (assets/docs/facts.md#verdicts-of-the-tutorials).
 	OtherRails = 0.01
 )
 

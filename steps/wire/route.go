@@ -17,7 +17,7 @@ import (
 const evenShare = 0.35
 
 // stagedMoreBytes: what is staged travels as messages with headers of UCX's own;
-// the tutorial counted 1.5 % more than payload and RoCE's (INVENTORY N6).
+// the tutorial counted 1.5 % more than payload and RoCE's (assets/docs/facts.md#bytes-of-nixlbench).
 const stagedMoreBytes = 1.06
 
 // A Route is the rails that a cell told UCX to use.

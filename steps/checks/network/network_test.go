@@ -344,7 +344,7 @@ func TestNetworkFixJudges(t *testing.T) {
 	kindtest.Want(t, "on and without an address", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, "switched on: nothing on this node\n", "switched on: enp1s0f1np1\n")), steps.Warn, "no address to try")
 }
 
-// What people type or paste leads to the checks of the network (INVENTORY section 8).
+// What people type or paste leads to the checks of the network (assets/docs/facts.md#symptoms-of-the-tutorials).
 func TestNetworkSymptoms(t *testing.T) {
 	tut := kindtest.Tutorial(t)
 	for text, id := range map[string]string{

@@ -90,7 +90,7 @@ func policy(b parse.Bond) string {
 }
 
 // judgeBondCheck: is there a bond, is it on both nodes, and what does that mean
-// for RDMA. Bond state and rail state exclude each other (INVENTORY D6).
+// for RDMA. Bond state and rail state exclude each other (assets/docs/facts.md#bonds-and-rdma).
 func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v

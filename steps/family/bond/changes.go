@@ -194,7 +194,8 @@ func emptyBond(rig steps.Rig, e steps.End) string {
 
 // planRailIPs finds rails that could lead from node to node and have no address:
 // the same RDMA device, active on both nodes. Each gets a subnet of its own,
-// because two interfaces in one subnet answer for each other (INVENTORY D10).
+// because two interfaces in one subnet answer for each other
+// (assets/docs/facts.md#one-subnet-per-rail).
 func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	var lists [2][]string
 	var devs [2][]string

@@ -540,5 +540,5 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 	}
 }
 
-// slowPingMS is where a round trip looks like another network (INVENTORY V16).
+// slowPingMS is where a round trip looks like another network (assets/docs/facts.md#latency).
 const slowPingMS = 10

@@ -10,9 +10,9 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 )
 
-// tutorialIndex is the GID index that the tutorial writes into its commands
-// (INVENTORY C5). In fact it is the first free slot, and differs by port, node
-// and time (D7).
+// tutorialIndex is the GID index that the tutorial writes into its commands. In fact
+// it is the first free slot, and differs by port, node and time
+// (assets/docs/facts.md#gid-index).
 const tutorialIndex = 3
 
 // judgeGIDs: every end of every rail has a RoCE v2 entry for its IPv4 address.

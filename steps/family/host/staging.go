@@ -22,7 +22,7 @@ const (
 
 // stagingPath puts together what decides: what the driver says of the GPU, and
 // which memory UCX registers with the rails. Host memory decides nothing where
-// the GPU shares it (INVENTORY D15).
+// the GPU shares it (assets/docs/facts.md#host-staging).
 func stagingPath(s parse.Staging) (kind pathKind, why string) {
 	g := s.GPU
 	ib, cuda := false, false

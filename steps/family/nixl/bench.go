@@ -16,7 +16,7 @@ import (
 )
 
 // What GPU memory reaches through host memory on a DGX Spark, Gb/s: the rows of
-// the tutorial lie between 2.1 and 4.9 (INVENTORY N3, N5, D17).
+// the tutorial lie between 2.1 and 4.9 (assets/docs/facts.md#gpu-memory).
 const (
 	stagedLeast = 1.6
 	stagedMost  = 10.0

@@ -369,13 +369,13 @@ func judgeRead(r steps.Result, s steps.Stage, rt wire.Route, x parse.NIXLResult,
 }
 
 // Thresholds for one read of 4 KiB from Python, microseconds: the tutorial has
-// medians of 11 and 16, and TCP takes 50 and more (INVENTORY N4).
+// medians of 11 and 16, and TCP takes 50 and more (assets/docs/facts.md#latency-of-nixl).
 const (
 	passReadUS = 30.0
 	warnReadUS = 50.0
 	leastRead  = 1.0
 	// outliers: where p95 is so many times the median the average says nothing
-	// (D24: 166.6 against 11.1).
+	// (166.6 against 11.1: assets/docs/facts.md#averages).
 	outliers = 5.0
 )
 

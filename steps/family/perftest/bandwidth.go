@@ -206,7 +206,7 @@ func judgeFigure(r steps.Result, s steps.Stage, m kind.Measurement, row parse.Ba
 }
 
 // Latency thresholds in microseconds: ConnectX-7 back to back takes 1.4 to 2
-// (INVENTORY V16, N1).
+// (assets/docs/facts.md#latency).
 const (
 	passLatencyUS = 2.5
 	warnLatencyUS = 10
@@ -214,7 +214,7 @@ const (
 )
 
 // judgeWriteLatency looks at the median and the tail. An average hides both
-// (INVENTORY D24).
+// (assets/docs/facts.md#averages).
 func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v

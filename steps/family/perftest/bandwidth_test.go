@@ -47,7 +47,7 @@ func TestWriteBandwidth(t *testing.T) {
 		{"PCIe came up narrow", kindtest.Spark(), 53, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"spark-01 came up as PCIe Gen5 x2 where it can do PCIe Gen5 x4"}},
 		{"other traffic before", kindtest.Spark(), 60, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail, []string{"20.0 Gb/s of other traffic", "spark-02"}},
 
-		// The holes of the seeds' rules (INVENTORY V1 to V5).
+		// The holes of the tutorials' rules (assets/docs/facts.md#verdicts-of-the-tutorials).
 		{"1e8 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e8), steps.Fail, []string{"Rail 1", "rocep1s0f1 moved bytes too"}},
 		{"1e9 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e9), steps.Fail, []string{"rocep1s0f1 moved bytes too"}},
 		{"a little noise on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e6), steps.Pass, nil},

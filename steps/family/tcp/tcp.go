@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/wire"
 )
 
-// What the tutorials measured with iperf3 (INVENTORY N2): one stream, which one
-// processor core ends, over a rail or the bond; and four streams over the bond.
+// What the tutorials measured with iperf3 (assets/docs/facts.md#tcp): one stream, which
+// one processor core ends, over a rail or the bond; and four streams over the bond.
 const (
 	OneStreamGbps   = 33.7
 	FourStreamsGbps = 93.0
@@ -35,7 +35,7 @@ const (
 	tcpPassShare = 0.8
 	tcpWarnShare = 0.5
 	// nearZero: a test that connects and stays below this has lost its large
-	// packets (INVENTORY V8).
+	// packets (assets/docs/facts.md#tcp-near-zero).
 	nearZeroGbps = 1.0
 	// smallWindow bytes are a few segments: TCP then waits for each of them. A
 	// direct link has a megabyte.

@@ -55,7 +55,7 @@ func Timed(avg, p50, p95, p99, most float64) string {
 	return fmt.Sprintf(`{"test":"nixl-latency","role":"initiator","op":"READ","bytes":4096,"iterations":1000,"avgUS":%g,"minUS":10,"p50US":%g,"p95US":%g,"p99US":%g,"maxUS":%g,"verified":true}`+"\n", avg, p50, p95, p99, most)
 }
 
-// What the tutorial measured, GB/s for 64 KiB to 64 MiB (INVENTORY N5).
+// What the tutorial measured, GB/s for 64 KiB to 64 MiB (assets/docs/facts.md#rows-of-nixlbench).
 var (
 	SingleDRAM = []float64{6.805, 7.695, 9.270, 10.267, 11.092, 11.288, 11.375, 11.469, 11.528, 11.554, 11.563}
 	DualDRAM   = []float64{6.561, 8.799, 10.328, 11.561, 12.472, 12.781, 12.933, 13.062, 13.122, 13.160, 13.174}
