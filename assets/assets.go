@@ -1,5 +1,5 @@
 // Package assets is data that the program carries, and no code: the parts of the
-// tutorial and of the checklist, an example of a runbook, the Python programs of its
+// tutorial and of the checklist, the pages to read, an example of a runbook, the Python programs of its
 // NIXL cells and the script of the virtual rig.
 // Only cmd imports it and hands the files on.
 package assets
@@ -20,6 +20,12 @@ var Checklist embed.FS
 //
 //go:embed runbook/example.md
 var Runbook []byte
+
+// Docs holds docs/*.md, what README leads to: README.md lists the others in the order in
+// which they are read. cmd/railbench keeps their tables.
+//
+//go:embed docs
+var Docs embed.FS
 
 // NIXL holds nixl/*.py. agent.py is what the others share: it stands where their
 // second comment names it (see cmd/railbench/programs.go).

@@ -11,25 +11,50 @@ import (
 	"github.com/railbench/railbench/tui/ink"
 )
 
-// keymap is every binding, by the screen on which it works. Keys, footer, help and
-// README all come from it.
+// keymap is every binding, by the screen on which it works. Keys, footer, help and the
+// page about keys all come from it.
 type keymap struct {
-	notebook, checklist, edit, output, search, gauges []chapter
+	notebook, checklist, edit, output, search, gauges, docs []chapter
 }
 
 func newKeymap() keymap {
-	return keymap{notebook: notebookKeys(), checklist: checklistKeys(), edit: editorKeys(), output: outputKeys(), search: searchKeys(), gauges: gaugeKeys()}
+	return keymap{notebook: notebookKeys(), checklist: checklistKeys(), edit: editorKeys(), output: outputKeys(), search: searchKeys(), gauges: gaugeKeys(), docs: docsKeys()}
 }
 
-// KeyTable lists the notebook's keys and what they do, as README shows them.
-func KeyTable() [][2]string {
-	var rows [][2]string
-	for _, c := range notebookKeys() {
-		for _, b := range c.bindings {
-			rows = append(rows, [2]string{b.Help().Key, b.Help().Desc})
+// A KeyTable is the keys of one screen and what they do.
+type KeyTable struct {
+	Screen string
+	Rows   [][2]string // keys, what they do
+}
+
+// KeyTables lists the keys of each screen. Those that work on all of them stand with
+// the notebook's, which is the first.
+func KeyTables() []KeyTable {
+	m := newKeymap()
+	var all []KeyTable
+	for _, screen := range []struct {
+		name     string
+		chapters []chapter
+	}{
+		{"notebook", m.notebook},
+		{"checklist", m.checklist},
+		{"output", slices.Concat(m.output, m.search)},
+		{"editor", m.edit},
+		{"gauges", m.gauges},
+		{"pages", m.docs},
+	} {
+		t := KeyTable{Screen: screen.name}
+		for _, c := range screen.chapters {
+			if c.title == everywhere().title && len(all) > 0 {
+				continue
+			}
+			for _, b := range c.bindings {
+				t.Rows = append(t.Rows, [2]string{b.Help().Key, b.Help().Desc})
+			}
 		}
+		all = append(all, t)
 	}
-	return rows
+	return all
 }
 
 // chapters are the bindings of the screen that is shown.
@@ -37,6 +62,8 @@ func (m *Model) chapters() []chapter {
 	switch {
 	case m.editor != nil:
 		return m.keys.edit
+	case m.docs.open:
+		return m.keys.docs
 	case m.gauges == gaugeFull:
 		return m.keys.gauges
 	case m.page != nil && m.page.search.typing:

@@ -5,7 +5,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A binding is keys, what they do, and how the user is told: by help and README as
+// A binding is keys, what they do, and how the user is told: by help and the pages as
 // the key.Binding has it, by the footer more briefly.
 type binding struct {
 	key.Binding
@@ -18,7 +18,7 @@ type binding struct {
 	when  func(*Model) bool // the footer has it then; nil = always
 }
 
-// bind names keys as help and README do, and as Bubble Tea does.
+// bind names keys as help and the pages do, and as Bubble Tea does.
 func bind(shown, does string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, does))
 }
@@ -174,6 +174,7 @@ func everywhere() chapter {
 	return chapter{"railbench", []binding{
 		{Binding: bind("ctrl+p, ctrl+k", "find an action, a part, a cell or a check by its words", "ctrl+p", "ctrl+k"), act: (*Model).openPalette},
 		{Binding: bind("ctrl+s", "write edited scripts to the runbook that they are from; of the built-in tutorial, say where the session is saved, which it is by itself", "ctrl+s"), act: (*Model).tellSaved},
+		{Binding: bind("D", "read: troubleshooting, glossary, keys and more; D closes them", "D"), act: (*Model).toggleDocs},
 		{Binding: bind("?", "this help", "?"), foot: key.Help{Key: "?", Desc: "help"}, rank: 2, act: (*Model).openHelp},
 		{Binding: bind("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c"), act: (*Model).control},
 		{Binding: bind("q", "quit; asks first while a cell runs", "q"), foot: key.Help{Key: "q", Desc: "quit"}, rank: 11, act: (*Model).quit},

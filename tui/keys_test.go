@@ -117,7 +117,7 @@ func isQuit(cmd tea.Cmd) bool {
 }
 
 func TestKeyTableIsTheKeymap(t *testing.T) {
-	table := KeyTable()
+	table := KeyTables()[0].Rows
 	s := newScreen(t, sampleTutorial(), 200, 120) // all of the help at once
 	s.press("?")
 	seen := map[string]bool{}
@@ -132,7 +132,7 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 		seen[row[0]] = true
 	}
 	m := newKeymap()
-	for _, chapters := range [][]chapter{m.notebook, m.output, m.gauges} {
+	for _, chapters := range [][]chapter{m.notebook, m.checklist, m.output, m.gauges, m.docs} {
 		bound := map[string]string{}
 		for _, c := range chapters {
 			for _, b := range c.bindings {

@@ -87,6 +87,9 @@ type Options struct {
 	// Pager is the user's pager, ready to show a log's file or, where that is empty or
 	// gone, a text. The error says which program is missing. Called from a command.
 	Pager func(log string, text func() string) (tea.ExecCommand, error)
+	// Docs are the pages to read, in the order of their list; asked for when somebody
+	// wants to read. Nil for none.
+	Docs func() []Doc
 	// SyncOutput asks the terminal itself whether it can show a frame at once.
 	// Bubble Tea 2.0.9 doesn't where SSH_TTY is set, and frames would tear there.
 	SyncOutput bool
@@ -135,6 +138,7 @@ type where struct {
 	follow bool    // the selection goes along with the running cell
 	page   *page   // an opened output, nil while there is none
 	list   checklist
+	docs   docs
 	gauges gaugeMode
 }
 

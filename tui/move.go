@@ -418,13 +418,15 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	}
 	m.dirty = true
 	switch {
-	case m.questioned() || m.quitting || m.palette.open || m.form != nil || m.gauges == gaugeFull:
+	case m.questioned() || m.quitting || m.palette.open || m.form != nil || m.gauges == gaugeFull && !m.docs.open:
 		return nil
 	case m.help:
 		m.helpPage.SetYOffset(m.helpPage.YOffset() + lines)
 		return nil
 	case m.editor != nil:
 		return nil
+	case m.docs.open:
+		return m.turnDocs(lines)
 	case m.page != nil:
 		return m.turn(lines)
 	case m.list.open:
@@ -455,7 +457,7 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 
 // covered reports whether something stands over the notebook and the checklist.
 func (m *Model) covered() bool {
-	return m.questioned() || m.quitting || m.palette.open || m.form != nil || m.help || m.gauges == gaugeFull
+	return m.questioned() || m.quitting || m.palette.open || m.form != nil || m.help || m.docs.open || m.gauges == gaugeFull
 }
 
 // clickPart goes to what a row of the list of parts names.

@@ -12,7 +12,7 @@ import (
 )
 
 // The palette finds by its words what can be done, and where one can go: the actions
-// of the screen, parts, cells and checks.
+// of the screen, parts, cells, pages and checks.
 
 // palette is what is typed at it.
 type palette struct {
@@ -31,6 +31,9 @@ type choice struct {
 
 func (m *Model) openPalette() tea.Cmd {
 	m.palette = palette{open: true}
+	if m.docs.all == nil && m.opts.Docs != nil {
+		m.docs.all = m.opts.Docs()
+	}
 	return nil
 }
 
@@ -58,8 +61,12 @@ func (m *Model) choices() []choice {
 		}
 	}
 	all = append(all, m.linkChoices()...)
+	for i, d := range m.docs.all {
+		all = append(all, choice{"page", d.Name + "  " + d.About, "", func(m *Model) tea.Cmd { return m.openDoc(i) }})
+	}
 	for _, c := range m.book.Tutorial.Checks() {
 		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
+			m.docs.open = false
 			m.openChecklist()
 			m.list.words, m.list.only, m.list.why = "", nil, ""
 			m.chooseCheck(c.ID)
@@ -71,7 +78,7 @@ func (m *Model) choices() []choice {
 
 // leaveList goes back to the notebook, whose selection is about to change.
 func (m *Model) leaveList() {
-	m.list.open, m.list.typing, m.page, m.follow = false, false, nil, false
+	m.list.open, m.list.typing, m.page, m.follow, m.docs.open = false, false, nil, false, false
 	if m.gauges == gaugeFull {
 		m.gauges = gaugeStrip
 	}

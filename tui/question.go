@@ -96,7 +96,7 @@ func (m *Model) paste(text string) tea.Cmd {
 			// A copied password often has the line's end with it.
 			m.typed(strings.TrimRight(text, "\r\n"))
 		}
-	case m.quitting || m.help:
+	case m.quitting || m.help || m.docs.open:
 	case m.form != nil:
 		m.form.fields[m.form.item].typed(strings.Join(strings.Fields(text), " "))
 	case m.page != nil && m.page.search.typing:

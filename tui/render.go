@@ -56,6 +56,7 @@ func (m *Model) layout() layout {
 	l.bodyHeight = max(1, m.height-l.bodyTop-1)
 	switch {
 	case m.gauges == gaugeHidden:
+	case m.docs.open: // whoever reads wants the room
 	case m.list.open && m.height < checklistGauges: // the checks need the room, and most move nothing
 	case m.width >= sideWidth && m.height >= sideHeight:
 		l.side = min(84, m.width*2/5)
@@ -73,7 +74,7 @@ func (m *Model) layout() layout {
 		l.partsWidth = 32
 	}
 	l.noteLeft = l.partsWidth + 1
-	if m.list.open {
+	if m.list.open || m.docs.open {
 		l.partsWidth, l.noteLeft = 0, 0
 	}
 	l.noteWidth = m.width - l.noteLeft - 1 // the last column is the scroll bar's
@@ -116,7 +117,7 @@ func (m *Model) draw() string {
 	if l.rule {
 		lines = append(lines, m.ink.Faint.Render(strings.Repeat("─", m.width)))
 	}
-	if m.gauges == gaugeFull {
+	if m.gauges == gaugeFull && !m.docs.open {
 		lines = append(lines, m.fullGauges(l)...)
 	} else {
 		lines = append(lines, m.body(l)...)
@@ -187,6 +188,8 @@ func (m *Model) title() string {
 		return "Drill, found after " + cells.Seconds(m.found)
 	case m.opts.Drill.Fault != "":
 		return "Drill: what is broken?"
+	case m.docs.open:
+		return "Pages"
 	case m.list.open:
 		return "Checklist"
 	}
@@ -277,7 +280,7 @@ func (m *Model) alertLines() []string {
 // body is the list of parts, the notebook, and on a wide screen the gauges.
 func (m *Model) body(l layout) []string {
 	var list []string
-	if !m.list.open {
+	if !m.list.open && !m.docs.open {
 		list, _ = m.partList(l)
 	}
 	note := m.note(l)
@@ -345,6 +348,9 @@ func (m *Model) caption() string {
 func (m *Model) note(l layout) []string {
 	if m.editor != nil {
 		return m.editPane(l.noteWidth+1, l.noteHeight)
+	}
+	if m.docs.open {
+		return m.docPane(l.noteWidth+1, l.noteHeight)
 	}
 	if m.page != nil {
 		return m.output(l)

@@ -17,7 +17,7 @@ func (m *Model) restyle() {
 	m.footHelp = help.New()
 	m.footHelp.ShortSeparator = "  "
 	m.footHelp.Styles = help.Styles{ShortKey: m.ink.Strong, ShortDesc: m.ink.Dim}
-	m.cache = cache{}
+	m.cache, m.docs.lines = cache{}, nil
 	m.dirty = true
 	m.fitHelp()
 	m.dressEditor()

@@ -106,6 +106,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.formKey(msg)
 	case m.editor != nil:
 		return m.editorKey(msg)
+	case m.docs.open:
+		return m.press(msg)
 	case m.page != nil && m.page.search.typing:
 		return m.searchKey(msg)
 	case m.list.typing && m.page == nil:

@@ -27,6 +27,7 @@ can't be read.`,
 			}
 			return nil
 		},
+		ValidArgsFunction: files("md", "markdown"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			docs, err := readRunbooks(args)
 			if err != nil {

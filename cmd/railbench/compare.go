@@ -30,6 +30,7 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 			}
 			return nil
 		},
+		ValidArgsFunction: files("ipynb"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			percent, err := parsePercent(threshold)
 			if err != nil {

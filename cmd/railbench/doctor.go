@@ -41,7 +41,8 @@ INCONCLUSIVE.`,
   railbench doctor --symptom "TCP near zero"
   ib_write_bw … 2>&1 | railbench doctor --symptom -
   railbench doctor --fix`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
+		ValidArgsFunction: completeChecks,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
 	cmd.Flags().BoolVar(&f.fix, "fix", false, "offer to put right what was found, and check again")

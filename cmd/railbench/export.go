@@ -26,7 +26,8 @@ func exportCommand() *cobra.Command {
 		Long: `Writes what ran in a session: md and html for people, json (the object of
 railbench run --json) and csv (a row for each thing that a verdict rests on) for
 programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
-		Args: oneSession,
+		Args:              oneSession,
+		ValidArgsFunction: files("ipynb"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			form := to
 			if form == "" && out != "" {
@@ -56,6 +57,7 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the form: md, html, ipynb, json or csv; without it the ending of -o's file says it")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file in place of stdout")
+	completeFlags(cmd, map[string]completer{"to": words(exportForms...)})
 	return cmd
 }
 

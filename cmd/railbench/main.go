@@ -95,11 +95,12 @@ or a folder of them.`,
 			return err
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), newCommand(), checkCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), compareCommand(), virtualCommand())
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), newCommand(), checkCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), compareCommand(), virtualCommand(), docsCommand(), completionCommand(), manCommand())
+	completeFlags(root, rigCompletions())
+	completeFlags(root, map[string]completer{"session": files("ipynb")})
 	return root
 }
 

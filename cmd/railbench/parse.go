@@ -33,7 +33,8 @@ of it could be read. The object is printed all the same, and "errors" says why.`
 		Example: `  railbench parse perftest ib_write_bw.log
   ib_write_bw … 2>&1 | railbench parse perftest
   railbench parse --detect report.txt`,
-		RunE: func(cmd *cobra.Command, args []string) error { return parseSaved(cmd, args, detect) },
+		ValidArgsFunction: completeTools,
+		RunE:              func(cmd *cobra.Command, args []string) error { return parseSaved(cmd, args, detect) },
 	}
 	cmd.Flags().BoolVar(&detect, "detect", false, "find out whose output it is")
 	return cmd

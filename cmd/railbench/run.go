@@ -45,6 +45,8 @@ Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration;
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	addRunbooks(cmd, &f.runbooks)
+	cmd.ValidArgsFunction = completeCells(&f.runbooks)
+	completeFlags(cmd, map[string]completer{"session": files("ipynb")})
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
 	return cmd
 }

@@ -22,6 +22,7 @@ import (
 
 func addRunbooks(cmd *cobra.Command, to *[]string) {
 	cmd.Flags().StringArrayVar(to, "runbook", nil, "this Markdown file, or folder of them, in place of the built-in tutorial; may be repeated")
+	completeFlags(cmd, map[string]completer{"runbook": files("md", "markdown")})
 }
 
 // hasRunbookName says that a word is the name of a runbook, and of nothing else.

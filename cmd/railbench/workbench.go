@@ -59,7 +59,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Linked: flags.link != "",
-		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: b.changes(), Pager: openPager,
+		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: b.changes(), Pager: openPager, Docs: pages,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
 			options := b.options
@@ -116,7 +116,7 @@ func view(cmd *cobra.Command, path string, why error) (*tui.Model, error) {
 	model := tui.New(newViewer(), tui.Options{
 		Tutorial: d.Book.Tutorial, Params: session.Params(d.Book.Tutorial), Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: "read-only: " + why.Error(), Notice: "read-only: " + why.Error(),
-		Pager: openPager,
+		Pager: openPager, Docs: pages,
 	})
 	return model, show(cmd, model)
 }

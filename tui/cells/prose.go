@@ -56,7 +56,11 @@ func (s *setter) blocks(parent ast.Node, first, rest string) {
 func (s *setter) block(n ast.Node, first, rest string) {
 	switch n := n.(type) {
 	case *ast.Heading:
-		s.wrap(s.inline(n, s.k.Head), first, rest)
+		mark := ""
+		if s.k.Plain() { // without a style nothing else tells it from a short paragraph
+			mark = strings.Repeat("#", n.Level) + " "
+		}
+		s.wrap(mark+s.inline(n, s.k.Head), first, rest)
 		s.gap(rest)
 	case *ast.Paragraph:
 		s.wrap(s.inline(n, lipgloss.NewStyle()), first, rest)
@@ -255,7 +259,11 @@ func (s *setter) inline(parent ast.Node, style lipgloss.Style) string {
 		case *ast.String:
 			b.WriteString(style.Render(plain(n.Value)))
 		case *ast.CodeSpan:
-			b.WriteString(s.inline(n, s.k.Code))
+			mark := ""
+			if s.k.Plain() {
+				mark = "`"
+			}
+			b.WriteString(mark + s.inline(n, s.k.Code) + mark)
 		case *ast.Emphasis:
 			inner := s.k.Em
 			if n.Level > 1 {

@@ -37,6 +37,9 @@ type Ink struct {
 	profile colorprofile.Profile
 }
 
+// Plain reports whether the text is for no terminal at all, but for a file or a pipe.
+func (k *Ink) Plain() bool { return k.profile == colorprofile.NoTTY }
+
 // New chooses the styles for a terminal's background and its colours. The renderer
 // approximates them where it has 256. Of 16 the terminal's owner chose the shades,
 // so greys are its faint text, and green and yellow, which are hard to read on a

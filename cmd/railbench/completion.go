@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// What a shell offers where a word is begun. cobra makes the scripts of the shells: they
+// ask railbench itself, so they know of a runbook's cells, too. No node is asked.
+
+const noFiles = cobra.ShellCompDirectiveNoFileComp
+
+func completionCommand() *cobra.Command {
+	shells := []string{"bash", "zsh", "fish"}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what completes railbench's words in bash, zsh or fish",
+		Long: `Prints a script for a shell: commands, flags, the ids of cells and checks, faults,
+parameters and pages are completed with it. Bash needs its package bash-completion.`,
+		Example: `  railbench completion bash > ~/.local/share/bash-completion/completions/railbench
+  railbench completion zsh > ~/.zfunc/_railbench
+  railbench completion fish > ~/.config/fish/completions/railbench.fish`,
+		ValidArgs: shells,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("name one shell: %s", strings.Join(shells, ", "))
+			}
+			if !slices.Contains(shells, args[0]) {
+				return fmt.Errorf("nothing completes words in %q%s: there are %s", args[0], steps.DidYouMean(args[0], shells), strings.Join(shells, ", "))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := writeCompletion(cmd.Root(), args[0], cmd.OutOrStdout()); err != nil {
+				return status{exitUsage, fmt.Errorf("write the completions: %w", err)}
+			}
+			return nil
+		},
+	}
+}
+
+func writeCompletion(root *cobra.Command, shell string, out io.Writer) error {
+	switch shell {
+	case "zsh":
+		return root.GenZshCompletion(out)
+	case "fish":
+		return root.GenFishCompletion(out, true)
+	default:
+		return root.GenBashCompletionV2(out, true)
+	}
+}
+
+type completer = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)
+
+// without leaves out what is on the command line already.
+func without(all []cobra.Completion, args []string) []cobra.Completion {
+	return slices.DeleteFunc(all, func(c cobra.Completion) bool {
+		name, _, _ := strings.Cut(c, "\t")
+		return slices.Contains(args, name)
+	})
+}
+
+func described(name, what string) cobra.Completion { return cobra.CompletionWithDesc(name, what) }
+
+func completeDocs(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
+	}
+	var all []cobra.Completion
+	for _, p := range pages() {
+		all = append(all, described(p.Name, p.About))
+	}
+	return all, noFiles
+}
+
+// completeCells offers cells and parts: of the runbooks that are named, too.
+func completeCells(runbooks *[]string) completer {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		t, _, err := rigFlags{runbooks: *runbooks}.tutorial()
+		if err != nil {
+			return nil, noFiles
+		}
+		var all []cobra.Completion
+		for _, p := range t.Parts {
+			all = append(all, described(p.ID, "part: "+p.Title))
+			for _, c := range p.Cells {
+				all = append(all, described(c.ID, c.Title))
+			}
+		}
+		return without(all, args), noFiles
+	}
+}
+
+func completeChecks(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	t, _, err := tutorial()
+	if err != nil {
+		return nil, noFiles
+	}
+	var all []cobra.Completion
+	for _, c := range t.Checks() {
+		all = append(all, described(c.ID, c.Title))
+	}
+	return without(all, args), noFiles
+}
+
+func completeFaults(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var all []cobra.Completion
+	for _, f := range sim.Faults() {
+		all = append(all, described(f.Name, f.Title))
+	}
+	return all, noFiles
+}
+
+func completeParams(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	t, _, err := tutorial()
+	if err != nil {
+		return nil, noFiles
+	}
+	var all []cobra.Completion
+	for _, p := range session.Params(t) {
+		all = append(all, described(p.Name+"=", p.Does))
+	}
+	return all, noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeTools offers tools, and a file behind one.
+func completeTools(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var all []cobra.Completion
+	for _, t := range parse.Tools() {
+		all = append(all, described(t.Name, t.Shows))
+	}
+	return all, noFiles
+}
+
+// completeFlags gives flags what they can be set to. A flag that isn't there is a
+// mistake in this table, which every start would show.
+func completeFlags(cmd *cobra.Command, flags map[string]completer) {
+	for name, complete := range flags {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// rigCompletions are for the flags that choose a rig.
+func rigCompletions() map[string]completer {
+	return map[string]completer{
+		"rig": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return []cobra.Completion{described("sim", "the simulated rig"), described("virtual", "two virtual machines")}, cobra.ShellCompDirectiveDefault
+		},
+		"fault": completeFaults,
+		"param": completeParams,
+		"peer":  words(), "here": words(), "etcd": words(), "speed": words(), "seed": words(),
+	}
+}
+
+func words(all ...cobra.Completion) completer { return cobra.FixedCompletions(all, noFiles) }
+
+// files with one of these endings, and folders.
+func files(endings ...cobra.Completion) completer {
+	return cobra.FixedCompletions(endings, cobra.ShellCompDirectiveFilterFileExt)
+}

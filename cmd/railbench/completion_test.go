@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// needsTool skips a test where a program isn't on somebody's machine, and fails it in the
+// gate, which installs them all.
+func needsTool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil:
+		return path
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%s is not on this machine", name)
+	}
+	t.Skipf("%s is not on this machine", name)
+	return ""
+}
+
+// asked runs this test's own program as railbench.
+func asked(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := Main(args, strings.NewReader(""), &out, &errs); code != exitOK {
+		t.Fatalf("railbench %s: exit status %d: %s", strings.Join(args, " "), code, errs.String())
+	}
+	return out.String()
+}
+
+// What is offered for the beginning of a line, in each place where something is known.
+func TestCompletionsOffer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line string // the last word is being typed
+		want string // is offered
+		not  string
+	}{
+		{"", "doctor", "help-me"},
+		{"run ib-w", "ib-write-bw", "gids"},
+		{"run rdma", "rdma-baseline", "ib-write-bw"},
+		{"run gids g", "gid-check", "gids"}, // is there already
+		{"run --", "--dry-run", ""},
+		{"run -p SIZ", "SIZE=", "PORT="},
+		{"doctor mtu", "mtu-equal", "gids"},
+		{"docs tr", "troubleshooting", "keys"},
+		{"docs keys ", "", "keys"},
+		{"--rig sim --fault slow", "slow-rail", "pcie-x2"},
+		{"sim --fault pcie", "pcie-x2", "slow-rail"},
+		{"parse perf", "perftest", "ping"},
+		{"export --to h", "html", "csv"},
+		{"completion z", "zsh", "bash"},
+	} {
+		offered := map[string]bool{}
+		for line := range strings.Lines(asked(t, append([]string{"__complete"}, strings.Split(c.line, " ")...)...)) {
+			name, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			if strings.HasPrefix(name, c.line[strings.LastIndex(c.line, " ")+1:]) { // as the shell does
+				offered[name] = true
+			}
+		}
+		if c.want != "" && !offered[c.want] {
+			t.Errorf("railbench %s: %s is not offered: %v", c.line, c.want, offered)
+		}
+		if c.not != "" && offered[c.not] {
+			t.Errorf("railbench %s: %s is offered", c.line, c.not)
+		}
+	}
+}
+
+// Every flag that takes a value offers something or says that no file belongs there.
+func TestCompletionsKnowWhatIsAFile(t *testing.T) {
+	t.Parallel()
+	aFile := []string{"rig", "ssh-config", "output", "symptom", "threshold", "port", "timeout"} // or free text
+	root := rootCommand()
+	for _, c := range append(commandsUnder(root), root) {
+		for _, flag := range regexp.MustCompile(`--([a-z-]+) [A-Z]`).FindAllStringSubmatch(manFlags(c.LocalFlags()), -1) {
+			if _, ok := c.GetFlagCompletionFunc(flag[1]); !ok && !slices.Contains(aFile, flag[1]) {
+				t.Errorf("%s --%s: nothing is offered", c.CommandPath(), flag[1])
+			}
+		}
+	}
+}
+
+// shellHome is a folder with railbench in its bin, and the rest of the path behind it.
+func shellHome(t *testing.T) (dir string, environ []string) {
+	t.Helper()
+	dir = t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// testscript runs the program where it is called so.
+	if err := os.Symlink(self, filepath.Join(bin, "railbench")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, append(os.Environ(), "HOME="+dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TERM=dumb")
+}
+
+func inShell(t *testing.T, environ []string, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	run := exec.CommandContext(ctx, name, args...)
+	run.Env = environ
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}
+
+// bash completes with the script as it does for somebody who presses tab.
+func TestCompletionsInBash(t *testing.T) {
+	t.Parallel()
+	needsTool(t, "bash")
+	const library = "/usr/share/bash-completion/bash_completion"
+	if _, err := os.Stat(library); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("bash-completion is not on this machine")
+		}
+		t.Skip("bash-completion is not on this machine")
+	}
+	dir, environ := shellHome(t)
+	script := filepath.Join(dir, "railbench.bash")
+	if err := os.WriteFile(script, []byte(asked(t, "completion", "bash")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const press = `
+. ` + library + `
+. "$1"
+compopt() { :; } # bash allows it only where a key was pressed
+tab() {
+	COMP_LINE=$*
+	COMP_POINT=${#COMP_LINE}
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	COMP_TYPE=9
+	COMPREPLY=()
+	__start_railbench
+	printf '%s\n' "<${COMPREPLY[*]}>"
+}
+complete -p railbench
+tab railbench run ib-write-b
+tab railbench docs trouble
+tab railbench --fault slow-r
+tab railbench doct`
+	got := inShell(t, environ, "bash", "--norc", "-c", press, "bash", script)
+	for _, want := range []string{"__start_railbench railbench", "<ib-write-bw>", "<troubleshooting>", "<slow-rail>", "<doctor>"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+}
+
+func TestCompletionsInFish(t *testing.T) {
+	t.Parallel()
+	fish := needsTool(t, "fish")
+	dir, environ := shellHome(t)
+	script := filepath.Join(dir, "railbench.fish")
+	if err := os.WriteFile(script, []byte(asked(t, "completion", "fish")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := inShell(t, environ, fish, "--no-config", "-c", "source "+script+"; complete -C 'railbench docs trouble'")
+	if !strings.HasPrefix(got, "troubleshooting\t") {
+		t.Errorf("fish offers %q", got)
+	}
+}
+
+// zsh takes the script: what a tab does needs a terminal there.
+func TestCompletionsInZsh(t *testing.T) {
+	t.Parallel()
+	zsh := needsTool(t, "zsh")
+	dir, environ := shellHome(t)
+	if err := os.WriteFile(filepath.Join(dir, "_railbench"), []byte(asked(t, "completion", "zsh")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := inShell(t, environ, zsh, "-f", "-c", "fpath=("+dir+" $fpath); autoload -U compinit; compinit -u -D; print -r -- $_comps[railbench]")
+	if strings.TrimSpace(got) != "_railbench" {
+		t.Errorf("zsh completes railbench with %q", got)
+	}
+}
+
+// The man page is one that man can read, with every command and flag in it.
+func TestManPage(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join(t.TempDir(), "railbench.1")
+	if err := os.WriteFile(page, []byte(asked(t, "man")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "MANWIDTH=80", "LC_ALL=C.UTF-8", "MANROFFOPT=-c", "MAN_KEEP_FORMATTING=")
+	text := inShell(t, env, needsTool(t, "man"), "--warnings", "-E", "UTF-8", "-l", "-P", "cat", page)
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{"NAME", "SYNOPSIS", "EXIT STATUS", "FILES", "XDG_STATE_HOME", "~/.config/railbench/rig.toml"} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("no %q in the man page:\n%s", want, text)
+		}
+	}
+	root := rootCommand()
+	for _, c := range append(commandsUnder(root), root) {
+		if !strings.Contains(flat, c.CommandPath()) {
+			t.Errorf("%s is not in the man page", c.CommandPath())
+		}
+		for _, m := range regexp.MustCompile(`\*\*(.*)\*\*`).FindAllStringSubmatch(manFlags(c.LocalFlags()), -1) {
+			if name := strings.ReplaceAll(m[1], `\_`, "_"); !strings.Contains(flat, name) {
+				t.Errorf("%s: the flag %s is not in the man page", c.CommandPath(), name)
+			}
+		}
+	}
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "warning:") || strings.Contains(line, "**") {
+			t.Errorf("a line that is markup, or a warning: %s", line)
+		}
+	}
+	// What mandoc calls an error macOS and the BSDs show badly.
+	lint := exec.CommandContext(t.Context(), needsTool(t, "mandoc"), "-T", "lint", "-W", "error", page)
+	if out, err := lint.CombinedOutput(); err != nil {
+		t.Errorf("mandoc: %v\n%s", err, out)
+	}
+}

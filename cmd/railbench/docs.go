@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+const docsIndex = "README"
+
+// A line of the index: its page, and what is in it.
+var indexed = regexp.MustCompile(`(?m)^- \[([a-z-]+)\]\(([a-z-]+)\.md\): (.+)$`)
+
+// page is one of assets/docs by its name; ok is false where there is none.
+func page(name string) (text string, ok bool) {
+	b, err := assets.Docs.ReadFile("docs/" + name + ".md")
+	return string(b), err == nil
+}
+
+// pages are those of assets/docs, in the order of the index.
+func pages() []tui.Doc {
+	index, _ := page(docsIndex)
+	var all []tui.Doc
+	for _, m := range indexed.FindAllStringSubmatch(index, -1) {
+		if text, ok := page(m[2]); ok {
+			all = append(all, tui.Doc{Name: m[1], About: m[3], Text: text})
+		}
+	}
+	return all
+}
+
+// docWidth is that of a page in a file or a pipe, and the most on a terminal.
+const docWidth = 80
+
+func docsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "docs [TOPIC]",
+		Short: "Read railbench's pages: troubleshooting, glossary, keys, formats and more",
+		Long: `Shows a page, or the list of them. On a terminal it opens $PAGER; in a pipe or a file
+it is plain text. In the workbench D has the same pages.`,
+		Example: `  railbench docs
+  railbench docs troubleshooting
+  railbench docs glossary | grep GID`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return errors.New("docs shows one page: name one topic")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeDocs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := docsIndex
+			if len(args) == 1 {
+				name = args[0]
+			}
+			text, ok := page(name)
+			if !ok {
+				return usage(noPage(name))
+			}
+			return readPage(cmd, text)
+		},
+	}
+}
+
+func noPage(name string) error {
+	var names []string
+	for _, p := range pages() {
+		names = append(names, p.Name)
+	}
+	near := steps.DidYouMean(name, names)
+	if near == "" {
+		near = ": there are " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("no page %q%s", name, near)
+}
+
+// readPage shows a page on a terminal in the user's pager, and writes it elsewhere.
+func readPage(cmd *cobra.Command, text string) error {
+	out := cmd.OutOrStdout()
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return writePage(out, plainPage(text))
+	}
+	width := docWidth
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		width = w
+	}
+	styled := strings.Join(trimmed(cells.Prose(text, ink.New(true, colorprofile.ASCII), min(width, docWidth))), "\n") + "\n"
+	run, err := openPager("", func() string { return styled })
+	if err != nil {
+		return writePage(out, styled) // a terminal scrolls, too
+	}
+	// As git does: a page that fits is only printed, and styles stay styles.
+	if p, ok := run.(*pager); ok && os.Getenv("LESS") == "" {
+		p.cmd.Env = append(os.Environ(), "LESS=FRX")
+	}
+	run.SetStdin(cmd.InOrStdin())
+	run.SetStdout(out)
+	run.SetStderr(cmd.ErrOrStderr())
+	if err := run.Run(); err != nil {
+		return status{exitUsage, fmt.Errorf("show the page: %w", err)}
+	}
+	return nil
+}
+
+func writePage(out io.Writer, text string) error {
+	if _, err := io.WriteString(out, text); err != nil {
+		return status{exitUsage, fmt.Errorf("write the page: %w", err)}
+	}
+	return nil
+}
+
+// plainPage is a page as text without any style.
+func plainPage(text string) string {
+	return ansi.Strip(strings.Join(trimmed(cells.Prose(text, ink.New(true, colorprofile.NoTTY), docWidth)), "\n")) + "\n"
+}
+
+func trimmed(lines []string) []string {
+	lines = slices.Clone(lines)
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return lines
+}

@@ -1,0 +1,741 @@
+package main
+
+import (
+	"bytes"
+	gocmp "cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/runbook"
+	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui"
+)
+
+const readmePath = "../../README.md"
+
+// A block is what a page has between <!-- NAME --> and <!-- /NAME -->: it comes from the
+// program.
+type block struct {
+	name string
+	make func(*testing.T) string
+	same func(string) string // what has to be the same; all of it where nil
+}
+
+// blocks are the lists and pictures of README and of the pages, by file.
+func blocks() map[string][]block {
+	all := map[string][]block{
+		readmePath:            {{"picture", picture, steady}},
+		docPath("checklist"):  {{"check picture", checkPicture, nil}, {"checks", checkTable, nil}},
+		docPath("commands"):   {{"commands", commandTable, nil}, {"rig flags", rigFlagTable, nil}, {"flags", flagTables, nil}},
+		docPath("parts"):      {{"cells", cellTable, nil}},
+		docPath("runbooks"):   {{"attributes", attributeTable, nil}, {"names", nameTable, nil}},
+		docPath("parameters"): {{"parameters", parameterTable, nil}},
+		docPath("parse"):      {{"tools", toolTable, nil}},
+		docPath("simulated"):  {{"faults", faultTable, nil}},
+		docPath("keys"):       nil,
+	}
+	for _, t := range tui.KeyTables() {
+		all[docPath("keys")] = append(all[docPath("keys")], block{t.Screen, func(*testing.T) string { return keyTable(t) }, nil})
+	}
+	return all
+}
+
+func docPath(name string) string { return "../../assets/docs/" + name + ".md" }
+
+// docFiles are README and all pages.
+func docFiles(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(docPath("*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, path := range append(paths, readmePath) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[path] = string(b)
+	}
+	return all
+}
+
+// TestDocs holds README and the pages to the program: what is in their blocks comes from
+// it, and go test ./cmd/railbench -run Docs -update writes them anew.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	files := docFiles(t)
+	for path, list := range blocks() {
+		text := files[path]
+		for _, b := range list {
+			before, has, after := cutBlock(t, path, text, b.name)
+			want := b.make(t)
+			if *update {
+				text = before + want + after
+				continue
+			}
+			if b.same != nil {
+				has, want = b.same(has), b.same(want)
+			}
+			if d := cmp.Diff(want, has); d != "" {
+				t.Errorf("%s: the %s are not the program's (go test ./cmd/railbench -run Docs -update): %s", path, b.name, d)
+			}
+		}
+		if *update {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A newcomer reads README to its end.
+func TestDocsReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	const most = 200
+	if n := strings.Count(docFiles(t)[readmePath], "\n"); n > most {
+		t.Errorf("README has %d lines, %d at most: what is a list belongs to assets/docs", n, most)
+	}
+}
+
+// TestDocsExamples tries what README and the pages show.
+func TestDocsExamples(t *testing.T) {
+	t.Parallel()
+	for path, text := range docFiles(t) {
+		flagsExist(t, path, text)
+		commandsExist(t, path, text)
+		for _, src := range fences(text, "toml") {
+			if _, err := parseRig(path, []byte(src)); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	_, src, _ := strings.Cut(docFiles(t)[docPath("runbooks")], "````markdown\n")
+	src, _, ok := strings.Cut(src, "````")
+	if !ok {
+		t.Fatal("no example of a runbook")
+	}
+	problems, err := checkRunbooks([]runbook.Document{runbook.Read("runbooks.md", []byte(src))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+// TestDocsIndex: the index names every page once, and no other.
+func TestDocsIndex(t *testing.T) {
+	t.Parallel()
+	named := map[string]int{}
+	for _, p := range pages() {
+		named[docPath(p.Name)]++
+		if p.About == "" || !strings.HasPrefix(p.Text, "# ") {
+			t.Errorf("the page %s has no title, or the index doesn't say what is in it", p.Name)
+		}
+	}
+	for path := range docFiles(t) {
+		if path == readmePath || path == docPath(docsIndex) {
+			continue
+		}
+		if named[path] != 1 {
+			t.Errorf("the index names %s %d times", path, named[path])
+		}
+		delete(named, path)
+	}
+	if len(named) > 0 {
+		t.Errorf("the index names pages that are not there: %v", named)
+	}
+}
+
+// TestDocsFitATerminal: nothing that a terminal of 80 columns shows is wider, no line of
+// an example is broken, and no table has a cell with nothing in it.
+func TestDocsFitATerminal(t *testing.T) {
+	t.Parallel()
+	for path, text := range docFiles(t) {
+		if path == readmePath {
+			continue // GitHub's
+		}
+		for line := range strings.Lines(plainPage(text)) {
+			if w := ansi.StringWidth(strings.TrimRight(line, "\n")); w > docWidth {
+				t.Errorf("%s: %d columns: %s", path, w, line)
+			}
+		}
+		fenced := false
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\n")
+			if strings.HasPrefix(line, "```") {
+				fenced = !fenced
+			}
+			if w := ansi.StringWidth(line); fenced && w > docWidth-4 {
+				t.Errorf("%s: a line of an example is broken at %d columns: %s", path, docWidth, line)
+			}
+			if !fenced && regexp.MustCompile(`\| *\|`).MatchString(strings.ReplaceAll(line, `\|`, "")) {
+				t.Errorf("%s: an empty cell: %s", path, line)
+			}
+		}
+	}
+}
+
+// TestDocsJSON: what the page shows has the keys that the commands print, and no others.
+func TestDocsJSON(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	runbookFile, a, b := filepath.Join(dir, "mine.md"), filepath.Join(dir, "a.ipynb"), filepath.Join(dir, "b.ipynb")
+	wrong := filepath.Join(dir, "wrong.md")
+	if err := os.WriteFile(wrong, []byte("# Wrong {#wrong}\n\n```sh cell=missing\ntrue\n```\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) []byte {
+		var out, errs bytes.Buffer
+		if code := Main(args, strings.NewReader(""), &out, &errs); code == exitUsage {
+			t.Fatalf("%v: %s", args, errs.String())
+		}
+		return out.Bytes()
+	}
+	run("new", runbookFile)
+	run("run", "--rig", "sim", "--speed", "50", "ping", "--session", a)
+	run("run", "--rig", "sim", "--speed", "50", "ping", "gids", "--session", b)
+	printed := map[string][]byte{
+		"run":           run("run", "--rig", "sim", "--speed", "50", "--json", "ib-write-bw"),
+		"doctor":        run("doctor", "--rig", "sim", "--speed", "50", "--fault", "mtu-mismatch", "--json", "mtu-equal"),
+		"doctor --list": run("doctor", "--list", "--json"),
+		"list":          run("list", "--json"),
+		"list --params": run("list", "--params", "--json"),
+		"check":         run("check", "--json", wrong),
+		"compare":       run("compare", "--json", a, b),
+	}
+	for _, m := range regexp.MustCompile("(?s)<!-- json: ([^>]*) -->\n```json\n(.*?)```").FindAllStringSubmatch(docFiles(t)[docPath("json")], -1) {
+		name, shown := m[1], m[2]
+		got, ok := printed[name]
+		if !ok {
+			t.Errorf("nothing is printed for the example %q", name)
+			continue
+		}
+		delete(printed, name)
+		want, has := keysOf(t, got), keysOf(t, []byte(shown))
+		for k := range has {
+			if !want[k] {
+				t.Errorf("%s: the page has %s, which isn't printed", name, k)
+			}
+		}
+		for k := range want {
+			// An object that the example cuts short is shown whole elsewhere.
+			if !has[k] && !(name == "doctor" && strings.HasPrefix(k, ".rig.")) {
+				t.Errorf("%s: %s is printed, and the page doesn't have it", name, k)
+			}
+		}
+	}
+	for name := range printed {
+		t.Errorf("the page has no example of %s", name)
+	}
+}
+
+// keysOf are the paths of an object's keys; all elements of a list are one.
+func keysOf(t *testing.T, text []byte) map[string]bool {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	all := map[string]bool{}
+	var visit func(path string, v any)
+	visit = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, inner := range v {
+				all[path+"."+k] = true
+				visit(path+"."+k, inner)
+			}
+		case []any:
+			for _, inner := range v {
+				visit(path, inner)
+			}
+		}
+	}
+	visit("", v)
+	return all
+}
+
+var chapter = regexp.MustCompile(`(?m)^## (.+)$`)
+
+// TestDocsTroubleshooting: each chapter has its four paragraphs, a symptom leads to the
+// checks that the proof names, and every check is in the page.
+func TestDocsTroubleshooting(t *testing.T) {
+	t.Parallel()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := docFiles(t)[docPath("troubleshooting")]
+	heads := chapter.FindAllStringSubmatchIndex(text, -1)
+	named := map[string]bool{}
+	for i, h := range heads[:len(heads)-1] { // the last one tells of undo
+		title, body := text[h[2]:h[3]], text[h[1]:heads[i+1][0]]
+		paragraphs := map[string]string{}
+		for _, p := range strings.Split(strings.TrimSpace(body), "\n\n") {
+			if label, rest, ok := strings.Cut(strings.TrimPrefix(p, "**"), ":**"); ok {
+				paragraphs[label] = strings.ReplaceAll(rest, "\n", " ")
+			}
+		}
+		for _, label := range []string{"Symptom", "Cause", "Proof", "Cure"} {
+			if strings.TrimSpace(paragraphs[label]) == "" {
+				t.Errorf("%s: no %s", title, label)
+			}
+		}
+		proof := map[string]bool{}
+		for _, command := range regexp.MustCompile("`railbench doctor ([^`]*)`").FindAllStringSubmatch(paragraphs["Proof"]+paragraphs["Cure"], -1) {
+			for _, id := range strings.Fields(command[1]) {
+				proof[id], named[id] = true, true
+			}
+		}
+		for _, m := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(paragraphs["Symptom"], -1) {
+			if !slices.ContainsFunc(tut.Symptom(m[1]), func(c steps.Cell) bool { return proof[c.ID] }) {
+				t.Errorf("%s: the symptom %q leads to none of the checks that prove it", title, m[1])
+			}
+		}
+	}
+	for _, c := range tut.Checks() {
+		if !named[c.ID] {
+			t.Errorf("the check %s is in no chapter", c.ID)
+		}
+		delete(named, c.ID)
+	}
+	for id := range named {
+		t.Errorf("there is no check %s", id)
+	}
+}
+
+// TestDocsFacts: what a comment cites is there, and every fact is cited by somebody.
+func TestDocsFacts(t *testing.T) {
+	t.Parallel()
+	anchors := map[string]bool{}
+	for _, m := range chapter.FindAllStringSubmatch(docFiles(t)[docPath("facts")], -1) {
+		anchors[strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")] = false
+	}
+	cite := regexp.MustCompile(`assets/docs/facts\.md#([a-z0-9-]+)`)
+	for _, root := range []string{"cmd", "tui", "steps", "runner", "assets"} {
+		err := filepath.WalkDir("../../"+root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			for _, m := range cite.FindAllStringSubmatch(string(b), -1) {
+				if _, ok := anchors[m[1]]; !ok {
+					t.Errorf("%s cites %s, which isn't there", path, m[0])
+				}
+				anchors[m[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for a, cited := range anchors {
+		if !cited {
+			t.Errorf("nobody relies on the fact %s", a)
+		}
+	}
+}
+
+// checkTable is the checklist: what each check looks at, and what puts it right.
+func checkTable(t *testing.T) string {
+	t.Helper()
+	list, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| check | what it looks at | fix |\n|---|---|---|\n")
+	for _, p := range list.Checklist {
+		for _, c := range p.Cells {
+			if !c.Check.Any() {
+				continue
+			}
+			fix := "–"
+			if c.Check.Fix != "" {
+				fix = "`" + c.Check.Fix + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.ID, c.Title, fix)
+		}
+	}
+	return b.String()
+}
+
+func cutBlock(t *testing.T, path, text, name string) (before, block, after string) {
+	t.Helper()
+	begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+	i, j := strings.Index(text, begin), strings.Index(text, end)
+	if i < 0 || j < i {
+		t.Fatalf("%s has no block %s", path, name)
+	}
+	return text[:i+len(begin)], text[i+len(begin) : j], text[j:]
+}
+
+// TestContributing looks for what CONTRIBUTING names and nobody has any more.
+func TestContributing(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("`((?:\\.ci|cmd|tui|steps|runner|assets)[\\w./-]*)`").FindAllStringSubmatch(string(b), -1) {
+		path, _, _ := strings.Cut(m[1], "/PARSER") // which stands for any
+		if _, err := os.Stat("../../" + path); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, m := range regexp.MustCompile(`-bench (\w+) \./([\w/]+)`).FindAllStringSubmatch(string(b), -1) {
+		files, err := filepath.Glob("../../" + m[2] + "/*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(files, func(f string) bool {
+			src, err := os.ReadFile(f)
+			return err == nil && bytes.Contains(src, []byte("func Benchmark"+m[1]+"("))
+		}) {
+			t.Errorf("%s has no benchmark %s", m[2], m[1])
+		}
+	}
+	_, src, _ := strings.Cut(string(b), "````markdown\n")
+	src, _, ok := strings.Cut(src, "````")
+	if !ok {
+		t.Fatal("no example of a part")
+	}
+	if _, err := runbook.Parse("CONTRIBUTING.md", []byte(src)); err != nil {
+		t.Error(err)
+	}
+}
+
+// fences are the fenced blocks of a language.
+func fences(text, language string) (all []string) {
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// flagsExist finds flags in the text that no command has.
+func flagsExist(t *testing.T, path, text string) {
+	t.Helper()
+	known := map[string]bool{"help": true, "version": true}
+	for _, name := range strings.Fields(otherFlags) {
+		known[name] = true
+	}
+	root := rootCommand()
+	for _, c := range append(commandsUnder(root), root) {
+		note := func(f *pflag.Flag) { known[f.Name] = true }
+		c.Flags().VisitAll(note)
+		c.PersistentFlags().VisitAll(note)
+	}
+	for _, m := range regexp.MustCompile("(?m)(?:^|[ `|(\\[])--([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
+		if !known[m[1]] {
+			t.Errorf("%s: no command has --%s", path, m[1])
+		}
+	}
+}
+
+// otherFlags are those of other programs that the pages name.
+const otherFlags = "with-verbs with-rdmacm prefix keys-only device out query-gpu format"
+
+// commandsExist finds commands in the examples that there aren't.
+func commandsExist(t *testing.T, path, text string) {
+	t.Helper()
+	shown := strings.Join(append(fences(text, "sh"), regexp.MustCompile("`[^`\n]+`").FindAllString(text, -1)...), "\n")
+	for _, m := range regexp.MustCompile("(?m)(?:^`?|\\| )railbench ([a-z]+)(?:$|[ `])").FindAllStringSubmatch(shown, -1) {
+		if c, _, err := rootCommand().Find([]string{m[1]}); err != nil || c.Name() != m[1] {
+			t.Errorf("%s: there is no command %s", path, m[1])
+		}
+	}
+}
+
+// table is a table in Markdown. A cell's own | is none of its lines.
+func table(head string, rows [][]string) string {
+	columns := strings.Split(head, " | ")
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s |\n|%s\n", head, strings.Repeat("---|", len(columns)))
+	for _, row := range rows {
+		b.WriteString("|")
+		for _, cell := range row {
+			b.WriteString(" " + strings.ReplaceAll(cell, "|", `\|`) + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func code(s string) string { return "`" + s + "`" }
+
+// commandTable is every command with what it is for.
+func commandTable(*testing.T) string {
+	root := rootCommand()
+	rows := [][]string{{code(root.Use), "Open the workbench: the tutorial, or runbooks of your own"}}
+	for _, c := range commandsUnder(root) {
+		rows = append(rows, []string{code(strings.TrimPrefix(usageOf(c), "railbench ")), c.Short})
+	}
+	return table("command | what it does", rows)
+}
+
+func flagTable(flags *pflag.FlagSet) string {
+	var rows [][]string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && f.Name != "version" {
+			rows = append(rows, []string{code(flagName(f)), f.Usage})
+		}
+	})
+	if len(rows) == 0 {
+		return ""
+	}
+	return table("flag | what it does", rows)
+}
+
+func rigFlagTable(*testing.T) string { return flagTable(rootCommand().PersistentFlags()) }
+
+// flagTables are the flags that commands have of their own.
+func flagTables(*testing.T) string {
+	root := rootCommand()
+	var b strings.Builder
+	for _, c := range append([]*cobra.Command{root}, commandsUnder(root)...) {
+		name := usageOf(c)
+		if t := flagTable(c.LocalNonPersistentFlags()); t != "" {
+			fmt.Fprintf(&b, "### %s\n\n%s\n", name, t)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func keyTable(t tui.KeyTable) string {
+	var rows [][]string
+	for _, row := range t.Rows {
+		keys := strings.Split(row[0], ", ")
+		for i, k := range keys {
+			keys[i] = code(k)
+		}
+		rows = append(rows, []string{strings.Join(keys, " "), row[1]})
+	}
+	return table("key | what it does", rows)
+}
+
+func parameterTable(t *testing.T) string {
+	t.Helper()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]string
+	for _, p := range session.Params(tut) {
+		value := p.Text(p.Default)
+		if p.Default == "" {
+			value = "(" + value + ")"
+		}
+		rows = append(rows, []string{code(p.Name), value, capital(p.Does)})
+	}
+	return table("parameter | default | what it is", rows)
+}
+
+func toolTable(*testing.T) string {
+	var rows [][]string
+	for _, tool := range parse.Tools() {
+		rows = append(rows, []string{code(tool.Name), tool.Shows})
+	}
+	return table("tool | what its output looks like", rows)
+}
+
+func faultTable(*testing.T) string {
+	var rows [][]string
+	for _, f := range sim.Faults() {
+		rows = append(rows, []string{code(f.Name), f.Title})
+	}
+	return table("fault | what is broken", rows)
+}
+
+func cellTable(t *testing.T) string {
+	t.Helper()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| part | id | cells |\n|---|---|---|\n")
+	for i, p := range tut.Parts {
+		var cells []string
+		for _, c := range p.Cells {
+			cells = append(cells, "`"+c.ID+"`")
+		}
+		fmt.Fprintf(&b, "| %d. %s | `%s` | %s |\n", i+1, p.Title, p.ID, strings.Join(cells, " "))
+	}
+	return b.String()
+}
+
+func attributeTable(*testing.T) string {
+	var b strings.Builder
+	b.WriteString("| attribute | value | what it says |\n|---|---|---|\n")
+	for _, a := range runbook.Attributes() {
+		of := ""
+		if a.Check {
+			of = "for railbench's own checklist: "
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s%s |\n", a.Name, gocmp.Or(a.Value, "–"), of, strings.ReplaceAll(a.Doc, "*", `\*`))
+	}
+	return b.String()
+}
+
+// nameTable has the judges of the tutorial, each with the parsers whose work it reads.
+func nameTable(t *testing.T) string {
+	t.Helper()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| judge | parser | cells that show how |\n|---|---|---|\n")
+	seen := map[string]bool{}
+	for _, c := range tut.Cells() {
+		if c.Judge == "" || seen[c.Judge] {
+			continue
+		}
+		seen[c.Judge] = true
+		var cells, parsers []string
+		for _, other := range tut.Cells() {
+			if other.Judge != c.Judge {
+				continue
+			}
+			cells = append(cells, "`"+other.ID+"`")
+			if p := "`" + other.Parser + "`"; other.Parser != "" && !slices.Contains(parsers, p) {
+				parsers = append(parsers, p)
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Judge, gocmp.Or(strings.Join(parsers, " "), "–"), strings.Join(cells, " "))
+	}
+	return b.String()
+}
+
+// picture is the workbench after ib-write-bw on the simulated rig.
+func picture(t *testing.T) string {
+	t.Helper()
+	return shoot(t, rigFlags{rig: "sim", speed: 4, seed: 1}, 120, 36,
+		wait{"0.0", []tea.KeyPressMsg{{Code: '4', Text: "4"}}},
+		wait{"4 RDMA baseline", []tea.KeyPressMsg{{Code: tea.KeyDown}, {Code: tea.KeyEnter}}},
+		wait{"PASS", nil})
+}
+
+// checkPicture is the checklist after a symptom, on a rig that has its cause.
+func checkPicture(t *testing.T) string {
+	t.Helper()
+	keys := []tea.KeyPressMsg{{Code: 'C', Text: "C"}, {Code: '/', Text: "/"}}
+	for _, r := range "message too long" {
+		keys = append(keys, tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	return shoot(t, rigFlags{rig: "sim", speed: 4, seed: 1, faults: []string{"mtu-mismatch"}}, 76, 24,
+		wait{"0.0", append(keys, tea.KeyPressMsg{Code: tea.KeyEnter})},
+		wait{"1 FAIL", nil})
+}
+
+// shoot takes a picture of the workbench on a simulated rig, when the screen shows
+// what the last wait is for.
+func shoot(t *testing.T, flags rigFlags, width, height int, waits ...wait) string {
+	t.Helper()
+	b, err := flags.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	b.options.Asker, b.options.Sample = session.NewAsker(), true
+	s := session.New(b.options)
+	b.onState = s.State
+	s.Open()
+	var taken string
+	c := camera{taken: &taken, waits: waits}
+	c.Model = tui.New(s, tui.Options{Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", Hint: hint(b), NoColor: true, Background: tui.Dark})
+	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithWindowSize(width, height), tea.WithoutSignals()).Run()
+	if closed := s.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	out.WriteString("```\n")
+	for line := range strings.Lines(taken) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	out.WriteString("```\n")
+	return out.String()
+}
+
+// A camera is the workbench without a terminal: it presses keys when the screen
+// shows what they wait for, and keeps the last picture.
+type camera struct {
+	*tui.Model
+	waits []wait
+	taken *string
+}
+
+type wait struct {
+	text string // on the screen
+	keys []tea.KeyPressMsg
+}
+
+func (c camera) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := c.Model.Update(msg)
+	screen := ansi.Strip(c.View().Content)
+	if len(c.waits) == 0 || !strings.Contains(screen, c.waits[0].text) {
+		return c, cmd
+	}
+	var keys []tea.Cmd
+	for _, k := range c.waits[0].keys {
+		keys = append(keys, func() tea.Msg { return k })
+	}
+	if c.waits = c.waits[1:]; len(c.waits) == 0 {
+		*c.taken = screen
+		keys = append(keys, tea.Quit)
+	}
+	return c, tea.Batch(cmd, tea.Sequence(keys...))
+}
+
+var (
+	seconds = regexp.MustCompile(`\d+\.\d s`)
+	gauge   = regexp.MustCompile(`^( *(?:spark-\d+)? +\w+ +[tr]x) *▕.*`)
+	gaps    = regexp.MustCompile(` +`)
+)
+
+// steady is what is the same in every picture: neither times nor what the gauges
+// happened to show, nor the order in which two nodes' lines came in.
+func steady(picture string) string {
+	var lines []string
+	for line := range strings.Lines(picture) {
+		line = strings.TrimRight(line, " ▐\n")
+		line = seconds.ReplaceAllString(line, "N s")
+		line = gauge.ReplaceAllString(line, "$1 …")
+		_, cell, _ := strings.Cut(line, "▌ ")
+		if strings.Contains(cell, "spark-0") && strings.Contains(cell, " │ ") || strings.Contains(cell, " · ") || strings.Contains(cell, "more lines") {
+			line = "(output)"
+		}
+		lines = append(lines, gaps.ReplaceAllString(line, " "))
+	}
+	return strings.Join(slices.Compact(lines), "\n")
+}

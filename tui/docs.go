@@ -1,0 +1,191 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// The pages that railbench carries, such as its glossary, are read in place of the
+// notebook: a list of them, and each as a page that scrolls.
+
+// A Doc is one page.
+type Doc struct {
+	Name, About string // About is what is in it, in a line
+	Text        string // Markdown
+}
+
+// docs is what is read of them.
+type docs struct {
+	open bool
+	all  []Doc // asked for when they are opened for the first time
+	item int   // the selected one
+	page bool  // it is shown, and not the list
+	top  int   // the first line of it that is seen
+	// lines is the page, set in so many columns; both are empty until it is drawn.
+	lines []string
+	width int
+}
+
+// docsWidth is the widest that a page is set.
+const docsWidth = 100
+
+// docsKeys work while the pages are on the screen.
+func docsKeys() []chapter {
+	reading := func(m *Model) bool { return m.docs.page }
+	listed := func(m *Model) bool { return !m.docs.page }
+	return []chapter{
+		{"pages", []binding{
+			{Binding: bind("enter, space, pgdn, ctrl+f", "open the selected page; in a page, a screen down", "enter", "space", "pgdown", "ctrl+f"), foot: key.Help{Key: "enter", Desc: "open"}, rank: 1, act: (*Model).readOn, when: listed},
+			{Binding: bind("↓, j", "next page of the list; in a page, a line down", "down", "j"), foot: key.Help{Key: "↑↓", Desc: "move"}, rank: 3, act: func(m *Model) tea.Cmd { return m.turnDocs(1) }},
+			{Binding: bind("↑, k", "previous page of the list; in a page, a line up", "up", "k"), act: func(m *Model) tea.Cmd { return m.turnDocs(-1) }},
+			{Binding: bind("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b"), foot: key.Help{Key: "space", Desc: "screen down"}, rank: 4, act: func(m *Model) tea.Cmd { return m.turnDocs(1 - m.docsRoom()) }, when: reading},
+			{Binding: bind("ctrl+d", "half a screen down", "ctrl+d"), act: func(m *Model) tea.Cmd { return m.turnDocs(m.docsRoom() / 2) }},
+			{Binding: bind("ctrl+u", "half a screen up", "ctrl+u"), act: func(m *Model) tea.Cmd { return m.turnDocs(-m.docsRoom() / 2) }},
+			{Binding: bind("home", "the beginning", "home"), act: func(m *Model) tea.Cmd { return m.turnDocs(-m.docsEnd()) }},
+			{Binding: bind("end, G", "the end", "end", "G"), act: func(m *Model) tea.Cmd { return m.turnDocs(m.docsEnd()) }},
+			{Binding: bind("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]"), foot: key.Help{Key: "tab", Desc: "next page"}, rank: 5, act: func(m *Model) tea.Cmd { return m.otherDoc(1) }, when: reading},
+			{Binding: bind("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "["), act: func(m *Model) tea.Cmd { return m.otherDoc(-1) }},
+			{Binding: bind("esc", "back to the list, and from there to where you were", "esc"), foot: key.Help{Key: "esc", Desc: "back"}, rank: 2, act: (*Model).leaveDocs},
+		}},
+		everywhere(),
+	}
+}
+
+// toggleDocs opens the pages where they were left, and closes them.
+func (m *Model) toggleDocs() tea.Cmd {
+	d := &m.docs
+	if d.open {
+		d.open = false
+		return nil
+	}
+	if d.all == nil && m.opts.Docs != nil {
+		d.all = m.opts.Docs()
+	}
+	if len(d.all) == 0 {
+		m.notice = "there are no pages here"
+		return nil
+	}
+	d.open = true
+	return nil
+}
+
+// openDoc shows a page by its place in the list.
+func (m *Model) openDoc(i int) tea.Cmd {
+	m.docs.open = true
+	m.chooseDoc(i)
+	m.docs.page = true
+	return nil
+}
+
+func (m *Model) chooseDoc(i int) {
+	m.docs.item = max(0, min(i, len(m.docs.all)-1))
+	m.docs.top, m.docs.lines = 0, nil
+}
+
+// readOn opens the page, or goes on in it.
+func (m *Model) readOn() tea.Cmd {
+	if m.docs.page {
+		return m.turnDocs(m.docsRoom() - 1)
+	}
+	return m.openDoc(m.docs.item)
+}
+
+// turnDocs scrolls in the page, or selects another one of the list.
+func (m *Model) turnDocs(lines int) tea.Cmd {
+	if !m.docs.page {
+		m.chooseDoc(m.docs.item + lines)
+		return nil
+	}
+	m.docs.top = max(0, min(m.docs.top+lines, m.docsEnd()))
+	return nil
+}
+
+// otherDoc shows the page after this one, or before it.
+func (m *Model) otherDoc(way int) tea.Cmd {
+	page := m.docs.page
+	m.chooseDoc(m.docs.item + way)
+	m.docs.page = page
+	return nil
+}
+
+func (m *Model) leaveDocs() tea.Cmd {
+	if !m.docs.page {
+		m.docs.open = false
+	}
+	m.docs.page = false
+	return nil
+}
+
+// docsHead is how many lines stand above the list or the page.
+const docsHead = 2
+
+func (m *Model) docsRoom() int { return max(1, m.layout().noteHeight-docsHead) }
+
+// docsEnd is how far one can go: lines of a page, or pages of the list.
+func (m *Model) docsEnd() int {
+	if !m.docs.page {
+		return len(m.docs.all)
+	}
+	return max(0, len(m.docLines(m.layout().noteWidth))-m.docsRoom())
+}
+
+// docLines is the page, set once for each width.
+func (m *Model) docLines(width int) []string {
+	d := &m.docs
+	if d.lines == nil || d.width != width {
+		d.lines, d.width = cells.Prose(d.all[d.item].Text, m.ink, min(width, docsWidth)), width
+	}
+	return d.lines
+}
+
+// docPane is the list or a page, exactly height lines of width columns.
+func (m *Model) docPane(width, height int) []string {
+	k, d := m.ink, &m.docs
+	room := max(1, height-docsHead)
+	left, right := k.Focus.Render("railbench's pages"), ""
+	body := m.docList(width - 1)
+	top := max(0, min(d.item-room/2, len(body)-room))
+	if d.page {
+		body = m.docLines(width - 1)
+		d.top = max(0, min(d.top, len(body)-room))
+		top = d.top
+		left = k.Focus.Render(ink.Clean(d.all[d.item].Name))
+		right = k.Dim.Render(fmt.Sprintf("%d–%d of %d ", top+1, min(len(body), top+room), len(body)))
+	}
+	bar := m.scrollBar(top, len(body), room)
+	lines := []string{ink.Sides(" "+left, right, width), strings.Repeat(" ", width)}
+	for i := range room {
+		text := ""
+		if at := top + i; at < len(body) {
+			text = body[at]
+		}
+		lines = append(lines, ink.Pad(text, width-1)+bar[i])
+	}
+	return lines[:min(len(lines), height)]
+}
+
+// docList is a line for each page.
+func (m *Model) docList(width int) []string {
+	k := m.ink
+	names := 0
+	for _, d := range m.docs.all {
+		names = max(names, len(d.Name))
+	}
+	var lines []string
+	for i, d := range m.docs.all {
+		mark, style := "  ", k.Strong
+		if i == m.docs.item {
+			mark, style = k.Accent.Render("▸ "), k.Focus
+		}
+		line := " " + mark + style.Render(ink.Pad(ink.Clean(d.Name), names)) + "  " + k.Dim.Render(ink.Clean(d.About))
+		lines = append(lines, ansi.Truncate(line, width, "…"))
+	}
+	return lines
+}
