@@ -194,15 +194,35 @@ func TestCompletionsInZsh(t *testing.T) {
 	}
 }
 
-// The man page is one that man can read, with every command and flag in it.
+// The man page is one that man and mandoc can read, with every command and flag in it.
 func TestManPage(t *testing.T) {
 	t.Parallel()
 	page := filepath.Join(t.TempDir(), "railbench.1")
 	if err := os.WriteFile(page, []byte(asked(t, "man")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "MANWIDTH=80", "LC_ALL=C.UTF-8", "MANROFFOPT=-c", "MAN_KEEP_FORMATTING=")
-	text := inShell(t, env, needsTool(t, "man"), "--warnings", "-E", "UTF-8", "-l", "-P", "cat", page)
+	environ := append(os.Environ(), "MANWIDTH=80", "LC_ALL=C.UTF-8", "MANROFFOPT=-c")
+	for _, reader := range [][]string{
+		{"mandoc", "-T", "utf8", "-W", "error", page}, // what it calls an error macOS and the BSDs show badly
+		{"man", "--warnings", "-E", "UTF-8", "-P", "cat", "-l", page},
+	} {
+		t.Run(reader[0], func(t *testing.T) {
+			if reader[0] == "man" {
+				if _, err := exec.LookPath("man"); err != nil {
+					t.Skip("man is not on this machine") // some images have a stub in its place
+				}
+			}
+			text := inShell(t, environ, needsTool(t, reader[0]), reader[1:]...)
+			if strings.Contains(text, "has been minimized") {
+				t.Skip("man is only a notice on this machine")
+			}
+			manPageHasAll(t, regexp.MustCompile(`.\x08`).ReplaceAllString(text, "")) // bold is typed twice
+		})
+	}
+}
+
+func manPageHasAll(t *testing.T, text string) {
+	t.Helper()
 	flat := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{"NAME", "SYNOPSIS", "EXIT STATUS", "FILES", "XDG_STATE_HOME", "~/.config/railbench/rig.toml"} {
 		if !strings.Contains(flat, want) {
@@ -224,10 +244,5 @@ func TestManPage(t *testing.T) {
 		if strings.Contains(line, "warning:") || strings.Contains(line, "**") {
 			t.Errorf("a line that is markup, or a warning: %s", line)
 		}
-	}
-	// What mandoc calls an error macOS and the BSDs show badly.
-	lint := exec.CommandContext(t.Context(), needsTool(t, "mandoc"), "-T", "lint", "-W", "error", page)
-	if out, err := lint.CombinedOutput(); err != nil {
-		t.Errorf("mandoc: %v\n%s", err, out)
 	}
 }
