@@ -2,15 +2,18 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// The man page is written in roff here and not through a library: cobra's own way and
+// others go over Markdown, whose parser costs each start of railbench a millisecond.
 
 func manCommand() *cobra.Command {
 	return &cobra.Command{
@@ -22,8 +25,7 @@ folder, such as ~/.local/share/man/man1/railbench.1.`,
   railbench man | man -l -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(md2man.Render([]byte(manual(cmd.Root(), thisEdition()))))
-			if err != nil {
+			if _, err := io.WriteString(cmd.OutOrStdout(), manual(cmd.Root(), thisEdition())); err != nil {
 				return status{exitUsage, fmt.Errorf("write the man page: %w", err)}
 			}
 			return nil
@@ -31,82 +33,141 @@ folder, such as ~/.local/share/man/man1/railbench.1.`,
 	}
 }
 
-// manual is the man page in Markdown: one page for all commands, so that it can be
-// searched.
+// roff is a man page in the making.
+type roff struct{ strings.Builder }
+
+// escaped is text in which nothing is a request.
+func escaped(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(text)
+	if strings.HasPrefix(text, ".") {
+		text = `\&` + text
+	}
+	return text
+}
+
+func (r *roff) request(name, text string) {
+	fmt.Fprintf(r, ".%s %s\n", name, strings.ReplaceAll(escaped(text), `"`, `\(dq`))
+}
+
+func (r *roff) paragraph(text string) {
+	r.WriteString(".PP\n")
+	r.lines(text)
+}
+
+func (r *roff) lines(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		r.WriteString(escaped(line) + "\n")
+	}
+}
+
+// term is a word and what it means.
+func (r *roff) term(name, text string) {
+	r.WriteString(".TP\n")
+	r.request("B", name)
+	r.lines(text)
+}
+
+// example is text that is shown as it is.
+func (r *roff) example(text string) {
+	r.WriteString(".PP\n.nf\n")
+	r.lines(text)
+	r.WriteString(".fi\n")
+}
+
+// long is the long help of a command: paragraphs, and what is indented as it is.
+func (r *roff) long(text string) {
+	for block := range strings.SplitSeq(text, "\n\n") {
+		lines := strings.Split(block, "\n")
+		at := 0
+		for at < len(lines) && !strings.HasPrefix(lines[at], "  ") {
+			at++
+		}
+		if at > 0 {
+			r.paragraph(strings.Join(lines[:at], "\n"))
+		}
+		if at < len(lines) {
+			r.example(strings.Join(lines[at:], "\n"))
+		}
+	}
+}
+
+func (r *roff) flags(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			r.term(flagName(f), f.Usage)
+		}
+	})
+}
+
+// manual is one page for all commands, so that it can be searched.
 func manual(root *cobra.Command, made edition) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%% railbench 1 %q %q %q\n\n", manDate(made), "railbench "+made.version, "User commands")
-	fmt.Fprintf(&b, "# NAME\n\nrailbench - %s\n\n", strings.ToLower(root.Short[:1])+plainMarkdown(root.Short[1:]))
-	fmt.Fprintf(&b, "# SYNOPSIS\n\n**railbench** [*FLAG*...] [*FILE.md*...|*FOLDER*]\n\n**railbench** *COMMAND* [*FLAG*...] [*ARGUMENT*...]\n\n")
-	fmt.Fprintf(&b, "# DESCRIPTION\n\n%s\n", markdownOf(root.Long))
-	b.WriteString("# COMMANDS\n\n")
+	var r roff
+	fmt.Fprintf(&r, ".TH RAILBENCH 1 \"%s\" \"railbench %s\" \"User commands\"\n.nh\n.ad l\n", escaped(manDate(made)), escaped(made.version))
+	r.request("SH", "NAME")
+	r.lines("railbench - " + strings.ToLower(root.Short[:1]) + root.Short[1:])
+	r.request("SH", "SYNOPSIS")
+	r.WriteString(".B railbench\n[\\fIFLAG\\fR ...] [\\fIFILE.md\\fR ...|\\fIFOLDER\\fR]\n.br\n.B railbench\n\\fICOMMAND\\fR [\\fIFLAG\\fR ...] [\\fIARGUMENT\\fR ...]\n")
+	r.request("SH", "DESCRIPTION")
+	r.long(root.Long)
+	r.request("SH", "COMMANDS")
 	for _, c := range commandsUnder(root) {
-		fmt.Fprintf(&b, "## %s\n\n%s.\n\n", plainMarkdown(usageOf(c)), plainMarkdown(c.Short))
+		r.request("SS", usageOf(c))
+		r.lines(c.Short + ".")
 		if c.Long != "" {
-			b.WriteString(markdownOf(c.Long))
+			r.long(c.Long)
 		}
 		if c.Example != "" {
-			fmt.Fprintf(&b, "```\n%s\n```\n\n", c.Example)
+			r.example(c.Example)
 		}
-		b.WriteString(manFlags(c.LocalNonPersistentFlags()))
+		r.flags(c.LocalNonPersistentFlags())
 	}
-	fmt.Fprintf(&b, "# OPTIONS\n\nOf the workbench:\n\n%sOf all commands that need a rig:\n\n%s", manFlags(root.LocalNonPersistentFlags()), manFlags(root.PersistentFlags()))
-	b.WriteString(manEnd)
-	return b.String()
+	r.request("SH", "OPTIONS")
+	r.lines("Of the workbench:")
+	r.flags(root.LocalNonPersistentFlags())
+	r.paragraph("Of all commands that need a rig:")
+	r.flags(root.PersistentFlags())
+	for _, section := range manEnd() {
+		r.request("SH", section.title)
+		for _, t := range section.terms {
+			r.term(t[0], t[1])
+		}
+	}
+	r.request("SH", "SEE ALSO")
+	r.lines("railbench docs has more pages: troubleshooting, a glossary, keys, formats.")
+	r.paragraph("ssh_config(5), ip(8), ib_write_bw(1), iperf3(1)")
+	return r.String()
 }
 
 // manEnd is what no command knows of.
-const manEnd = `# EXIT STATUS
+func manEnd() []manSection {
+	return []manSection{
+		{"EXIT STATUS", [][2]string{
+			{"0", "nothing failed"},
+			{"1", "a cell or a check FAILed, or a comparison found something worse"},
+			{"2", "wrong usage or configuration"},
+			{"3", "a node can't be reached"},
+			{"4", "nothing failed, but something was INCONCLUSIVE"},
+		}},
+		{"ENVIRONMENT", [][2]string{
+			{"PAGER", "shows logs and pages; less or more where it is not set"},
+			{"VISUAL, EDITOR", "edit a cell's script"},
+			{"NO_COLOR", "the workbench uses bold, faint and reverse only"},
+			{"XDG_CONFIG_HOME, XDG_STATE_HOME", "where the files below are, in place of ~/.config and ~/.local/state"},
+		}},
+		{"FILES", [][2]string{
+			{"~/.config/railbench/rig.toml", "the rig file, which railbench init writes"},
+			{"~/.local/state/railbench/sessions", "the sessions of the workbench, the last 50"},
+			{"~/.local/state/railbench/logs", "the full output of every run, of the last 20 sessions"},
+			{"~/.local/state/railbench/undo", "the ways back of changes of the network"},
+		}},
+	}
+}
 
-**0**
-: nothing failed
-
-**1**
-: a cell or a check FAILed, or a comparison found something worse
-
-**2**
-: wrong usage or configuration
-
-**3**
-: a node can't be reached
-
-**4**
-: nothing failed, but something was INCONCLUSIVE
-
-# ENVIRONMENT
-
-**PAGER**
-: shows logs and pages; less or more where it is not set
-
-**VISUAL**, **EDITOR**
-: edit a cell's script
-
-**NO\_COLOR**
-: the workbench uses bold, faint and reverse only
-
-**XDG\_CONFIG\_HOME**, **XDG\_STATE\_HOME**
-: where the files below are, in place of ~/.config and ~/.local/state
-
-# FILES
-
-**~/.config/railbench/rig.toml**
-: the rig file, which **railbench init** writes
-
-**~/.local/state/railbench/sessions**
-: the sessions of the workbench, the last 50
-
-**~/.local/state/railbench/logs**
-: the full output of every run, of the last 20 sessions
-
-**~/.local/state/railbench/undo**
-: the ways back of changes of the network
-
-# SEE ALSO
-
-**railbench docs** has more pages: troubleshooting, a glossary, keys, formats.
-
-**ssh\_config**(5), **ip**(8), **ib\_write\_bw**(1), **iperf3**(1)
-`
+// A manSection is words and what they mean under a title.
+type manSection struct {
+	title string
+	terms [][2]string
+}
 
 // manDate is the day of the build. SOURCE_DATE_EPOCH gives a distribution's own.
 func manDate(made edition) string {
@@ -156,38 +217,4 @@ func flagName(f *pflag.Flag) string {
 		name += " TEXT"
 	}
 	return name
-}
-
-func manFlags(flags *pflag.FlagSet) string {
-	var b strings.Builder
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" {
-			fmt.Fprintf(&b, "**%s**\n: %s\n\n", plainMarkdown(flagName(f)), plainMarkdown(f.Usage))
-		}
-	})
-	return b.String()
-}
-
-// plainMarkdown is text in which nothing is markup.
-func plainMarkdown(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `_`, `\_`, `<`, `\<`, "`", "\\`", `[`, `\[`).Replace(text)
-}
-
-// markdownOf is the long help of a command: paragraphs, and what is indented as it is.
-func markdownOf(long string) string {
-	var b strings.Builder
-	for block := range strings.SplitSeq(long, "\n\n") {
-		lines := strings.Split(block, "\n")
-		at := 0
-		for at < len(lines) && !strings.HasPrefix(lines[at], "  ") {
-			at++
-		}
-		if at > 0 {
-			b.WriteString(plainMarkdown(strings.Join(lines[:at], "\n")) + "\n\n")
-		}
-		if at < len(lines) {
-			b.WriteString("```\n" + strings.Join(lines[at:], "\n") + "\n```\n\n")
-		}
-	}
-	return b.String()
 }

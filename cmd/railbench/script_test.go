@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var update = flag.Bool("update", false, "rewrite README's picture of the screen")
+var update = flag.Bool("update", false, "rewrite what README, the pages and other files show of the program")
 
 // TestMain keeps what the tests do in this process away from the user's files,
 // and makes the test binary the program, for the scripts.
