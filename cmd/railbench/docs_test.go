@@ -184,11 +184,11 @@ func TestDocsFitATerminal(t *testing.T) {
 				t.Errorf("%s: %d columns: %s", path, w, line)
 			}
 		}
-		fenced := false
+		fenced, opened := false, ""
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\n")
-			if strings.HasPrefix(line, "```") {
-				fenced = !fenced
+			if fence := strings.TrimLeft(line, "`"); len(line)-len(fence) >= 3 && (!fenced || line[:len(line)-len(fence)] == opened) {
+				fenced, opened = !fenced, line[:len(line)-len(fence)]
 			}
 			if w := ansi.StringWidth(line); fenced && w > docWidth-4 {
 				t.Errorf("%s: a line of an example is broken at %d columns: %s", path, docWidth, line)

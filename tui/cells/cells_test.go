@@ -28,6 +28,7 @@ func TestProse(t *testing.T) {
 		{"a quote", "> said\n\nend", " ▏ said\n\n end"},
 		{"code", "```sh\nls -l\n\techo\n```", " │ ls -l\n │         echo"},
 		{"a table", "| a | b |\n|---|---|\n| 1 | two |", " a  b\n 1  two"},
+		{"what is no markup", "a \\* b `\\*`", " a * b \\*"},
 		{"a comment is not shown", "<!-- note -->\n\nText.", " Text."},
 		{"escapes are made visible", "a\x1b[31mb", " a\uFFFD[31mb"},
 		{"nothing", "", ""},

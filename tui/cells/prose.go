@@ -11,6 +11,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -249,7 +250,11 @@ func (s *setter) inline(parent ast.Node, style lipgloss.Style) string {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
-			b.WriteString(style.Render(plain(n.Segment.Value(s.src))))
+			words := n.Segment.Value(s.src)
+			if !n.IsRaw() && parent.Kind() != ast.KindCodeSpan {
+				words = util.UnescapePunctuations(words)
+			}
+			b.WriteString(style.Render(plain(words)))
 			switch {
 			case n.HardLineBreak():
 				b.WriteString("\n")
