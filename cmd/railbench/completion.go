@@ -35,7 +35,8 @@ parameters and pages are completed with it. Bash needs its package bash-completi
 				return fmt.Errorf("name one shell: %s", strings.Join(shells, ", "))
 			}
 			if !slices.Contains(shells, args[0]) {
-				return fmt.Errorf("nothing completes words in %q%s: there are %s", args[0], steps.DidYouMean(args[0], shells), strings.Join(shells, ", "))
+				near := steps.DidYouMean(args[0], shells)
+				return fmt.Errorf("nothing completes words in %q%s: there are %s", args[0], near, strings.Join(shells, ", "))
 			}
 			return nil
 		},
@@ -158,7 +159,9 @@ func completeFlags(cmd *cobra.Command, flags map[string]completer) {
 func rigCompletions() map[string]completer {
 	return map[string]completer{
 		"rig": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return []cobra.Completion{described("sim", "the simulated rig"), described("virtual", "two virtual machines")}, cobra.ShellCompDirectiveDefault
+			return []cobra.Completion{
+				described("sim", "the simulated rig"), described("virtual", "two virtual machines"),
+			}, cobra.ShellCompDirectiveDefault // or a rig file
 		},
 		"fault": completeFaults,
 		"param": completeParams,

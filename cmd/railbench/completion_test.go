@@ -162,7 +162,9 @@ tab railbench docs trouble
 tab railbench --fault slow-r
 tab railbench doct`
 	got := inShell(t, environ, "bash", "--norc", "-c", press, "bash", script)
-	for _, want := range []string{"__start_railbench railbench", "<ib-write-bw>", "<troubleshooting>", "<slow-rail>", "<doctor>"} {
+	for _, want := range []string{
+		"__start_railbench railbench", "<ib-write-bw>", "<troubleshooting>", "<slow-rail>", "<doctor>",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}
@@ -191,7 +193,8 @@ func TestCompletionsInZsh(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "_railbench"), []byte(asked(t, "completion", "zsh")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := inShell(t, environ, zsh, "-f", "-c", "fpath=("+dir+" $fpath); autoload -U compinit; compinit -u -D; print -r -- $_comps[railbench]")
+	load := "fpath=(" + dir + " $fpath); autoload -U compinit; compinit -u -D; print -r -- $_comps[railbench]"
+	got := inShell(t, environ, zsh, "-f", "-c", load)
 	if strings.TrimSpace(got) != "_railbench" {
 		t.Errorf("zsh completes railbench with %q", got)
 	}
@@ -227,7 +230,9 @@ func TestManPage(t *testing.T) {
 func manPageHasAll(t *testing.T, text string) {
 	t.Helper()
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"NAME", "SYNOPSIS", "EXIT STATUS", "FILES", "XDG_STATE_HOME", "~/.config/railbench/rig.toml"} {
+	for _, want := range []string{
+		"NAME", "SYNOPSIS", "EXIT STATUS", "FILES", "XDG_STATE_HOME", "~/.config/railbench/rig.toml",
+	} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q in the man page:\n%s", want, text)
 		}

@@ -100,7 +100,8 @@ func readPage(cmd *cobra.Command, text string) error {
 	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 		width = w
 	}
-	styled := strings.Join(trimmed(cells.Prose(text, ink.New(true, colorprofile.ASCII), min(width, docWidth))), "\n") + "\n"
+	lines := cells.Prose(text, ink.New(true, colorprofile.ASCII), min(width, docWidth))
+	styled := strings.Join(trimmed(lines), "\n") + "\n"
 	run, err := openPager("", func() string { return styled })
 	if err != nil {
 		return writePage(out, styled) // a terminal scrolls, too

@@ -42,9 +42,11 @@ type block struct {
 // blocks are the lists and pictures of README and of the pages, by file.
 func blocks() map[string][]block {
 	all := map[string][]block{
-		readmePath:            {{"picture", picture, steady}},
-		docPath("checklist"):  {{"check picture", checkPicture, nil}, {"checks", checkTable, nil}},
-		docPath("commands"):   {{"commands", commandTable, nil}, {"rig flags", rigFlagTable, nil}, {"flags", flagTables, nil}},
+		readmePath:           {{"picture", picture, steady}},
+		docPath("checklist"): {{"check picture", checkPicture, nil}, {"checks", checkTable, nil}},
+		docPath("commands"): {
+			{"commands", commandTable, nil}, {"rig flags", rigFlagTable, nil}, {"flags", flagTables, nil},
+		},
 		docPath("parts"):      {{"cells", cellTable, nil}},
 		docPath("runbooks"):   {{"attributes", attributeTable, nil}, {"names", nameTable, nil}},
 		docPath("parameters"): {{"parameters", parameterTable, nil}},
@@ -53,7 +55,8 @@ func blocks() map[string][]block {
 		docPath("keys"):       nil,
 	}
 	for _, t := range tui.KeyTables() {
-		all[docPath("keys")] = append(all[docPath("keys")], block{t.Screen, func(*testing.T) string { return keyTable(t) }, nil})
+		rows := func(*testing.T) string { return keyTable(t) }
+		all[docPath("keys")] = append(all[docPath("keys")], block{t.Screen, rows, nil})
 	}
 	return all
 }
@@ -187,8 +190,9 @@ func TestDocsFitATerminal(t *testing.T) {
 		fenced, opened := false, ""
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\n")
-			if fence := strings.TrimLeft(line, "`"); len(line)-len(fence) >= 3 && (!fenced || line[:len(line)-len(fence)] == opened) {
-				fenced, opened = !fenced, line[:len(line)-len(fence)]
+			// A block of four ticks has blocks of three in it.
+			if ticks := line[:len(line)-len(strings.TrimLeft(line, "`"))]; len(ticks) >= 3 && (!fenced || ticks == opened) {
+				fenced, opened = !fenced, ticks
 			}
 			if w := ansi.StringWidth(line); fenced && w > docWidth-4 {
 				t.Errorf("%s: a line of an example is broken at %d columns: %s", path, docWidth, line)
@@ -228,7 +232,8 @@ func TestDocsJSON(t *testing.T) {
 		"check":         run("check", "--json", wrong),
 		"compare":       run("compare", "--json", a, b),
 	}
-	for _, m := range regexp.MustCompile("(?s)<!-- json: ([^>]*) -->\n```json\n(.*?)```").FindAllStringSubmatch(docFiles(t)[docPath("json")], -1) {
+	example := regexp.MustCompile("(?s)<!-- json: ([^>]*) -->\n```json\n(.*?)```")
+	for _, m := range example.FindAllStringSubmatch(docFiles(t)[docPath("json")], -1) {
 		name, shown := m[1], m[2]
 		got, ok := printed[name]
 		if !ok {
@@ -296,7 +301,7 @@ func TestDocsTroubleshooting(t *testing.T) {
 	for i, h := range heads[:len(heads)-1] { // the last one tells of undo
 		title, body := text[h[2]:h[3]], text[h[1]:heads[i+1][0]]
 		paragraphs := map[string]string{}
-		for _, p := range strings.Split(strings.TrimSpace(body), "\n\n") {
+		for _, p := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
 			if label, rest, ok := strings.Cut(strings.TrimPrefix(p, "**"), ":**"); ok {
 				paragraphs[label] = strings.ReplaceAll(rest, "\n", " ")
 			}
@@ -307,8 +312,9 @@ func TestDocsTroubleshooting(t *testing.T) {
 			}
 		}
 		proof := map[string]bool{}
-		for _, command := range regexp.MustCompile("`railbench doctor ([^`]*)`").FindAllStringSubmatch(paragraphs["Proof"]+paragraphs["Cure"], -1) {
-			for _, id := range strings.Fields(command[1]) {
+		doctor := regexp.MustCompile("`railbench doctor ([^`]*)`")
+		for _, command := range doctor.FindAllStringSubmatch(paragraphs["Proof"]+paragraphs["Cure"], -1) {
+			for _, id := range strings.FieldsSeq(command[1]) {
 				proof[id], named[id] = true, true
 			}
 		}
@@ -443,7 +449,7 @@ func fences(text, language string) (all []string) {
 func flagsExist(t *testing.T, path, text string) {
 	t.Helper()
 	known := map[string]bool{"help": true, "version": true}
-	for _, name := range strings.Fields(otherFlags) {
+	for _, name := range strings.FieldsSeq(otherFlags) {
 		known[name] = true
 	}
 	root := rootCommand()

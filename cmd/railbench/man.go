@@ -102,11 +102,17 @@ func (r *roff) flags(flags *pflag.FlagSet) {
 // manual is one page for all commands, so that it can be searched.
 func manual(root *cobra.Command, made edition) string {
 	var r roff
-	fmt.Fprintf(&r, ".TH RAILBENCH 1 \"%s\" \"railbench %s\" \"User commands\"\n.nh\n.ad l\n", escaped(manDate(made)), escaped(made.version))
+	fmt.Fprintf(&r, ".TH RAILBENCH 1 \"%s\" \"railbench %s\" \"User commands\"\n.nh\n.ad l\n",
+		escaped(manDate(made)), escaped(made.version))
 	r.request("SH", "NAME")
 	r.lines("railbench - " + strings.ToLower(root.Short[:1]) + root.Short[1:])
 	r.request("SH", "SYNOPSIS")
-	r.WriteString(".B railbench\n[\\fIFLAG\\fR ...] [\\fIFILE.md\\fR ...|\\fIFOLDER\\fR]\n.br\n.B railbench\n\\fICOMMAND\\fR [\\fIFLAG\\fR ...] [\\fIARGUMENT\\fR ...]\n")
+	r.WriteString(`.B railbench
+[\fIFLAG\fR ...] [\fIFILE.md\fR ...|\fIFOLDER\fR]
+.br
+.B railbench
+\fICOMMAND\fR [\fIFLAG\fR ...] [\fIARGUMENT\fR ...]
+`)
 	r.request("SH", "DESCRIPTION")
 	r.long(root.Long)
 	r.request("SH", "COMMANDS")

@@ -250,25 +250,11 @@ func (s *setter) inline(parent ast.Node, style lipgloss.Style) string {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
-			words := n.Segment.Value(s.src)
-			if !n.IsRaw() && parent.Kind() != ast.KindCodeSpan {
-				words = util.UnescapePunctuations(words)
-			}
-			b.WriteString(style.Render(plain(words)))
-			switch {
-			case n.HardLineBreak():
-				b.WriteString("\n")
-			case n.SoftLineBreak():
-				b.WriteString(" ")
-			}
+			b.WriteString(s.text(n, style))
 		case *ast.String:
 			b.WriteString(style.Render(plain(n.Value)))
 		case *ast.CodeSpan:
-			mark := ""
-			if s.k.Plain() {
-				mark = "`"
-			}
-			b.WriteString(mark + s.inline(n, s.k.Code) + mark)
+			b.WriteString(s.codeSpan(n))
 		case *ast.Emphasis:
 			inner := s.k.Em
 			if n.Level > 1 {
@@ -276,12 +262,7 @@ func (s *setter) inline(parent ast.Node, style lipgloss.Style) string {
 			}
 			b.WriteString(s.inline(n, inner))
 		case *ast.Link:
-			text := s.inline(n, style)
-			b.WriteString(text)
-			dest := ink.Clean(string(n.Destination))
-			if strings.HasPrefix(dest, "http") && ansi.Strip(text) != dest {
-				b.WriteString(" " + s.k.Dim.Render("<"+dest+">"))
-			}
+			b.WriteString(s.link(n, style))
 		case *ast.AutoLink:
 			b.WriteString(s.k.Accent.Render(ink.Clean(string(n.URL(s.src)))))
 		case *ast.RawHTML:
@@ -294,6 +275,40 @@ func (s *setter) inline(parent ast.Node, style lipgloss.Style) string {
 		}
 	}
 	return b.String()
+}
+
+// text is a run of words and the break behind them.
+func (s *setter) text(n *ast.Text, style lipgloss.Style) string {
+	words := n.Segment.Value(s.src)
+	if !n.IsRaw() && n.Parent().Kind() != ast.KindCodeSpan {
+		words = util.UnescapePunctuations(words)
+	}
+	set := style.Render(plain(words))
+	switch {
+	case n.HardLineBreak():
+		return set + "\n"
+	case n.SoftLineBreak():
+		return set + " "
+	}
+	return set
+}
+
+// codeSpan keeps its marks where there is no style to tell it by.
+func (s *setter) codeSpan(n *ast.CodeSpan) string {
+	if s.k.Plain() {
+		return "`" + s.inline(n, s.k.Code) + "`"
+	}
+	return s.inline(n, s.k.Code)
+}
+
+// link has its address behind it, where that is on the web and not its text.
+func (s *setter) link(n *ast.Link, style lipgloss.Style) string {
+	text := s.inline(n, style)
+	dest := ink.Clean(string(n.Destination))
+	if strings.HasPrefix(dest, "http") && ansi.Strip(text) != dest {
+		return text + " " + s.k.Dim.Render("<"+dest+">")
+	}
+	return text
 }
 
 // plain is text of a source line; a code span may go over several.
