@@ -165,7 +165,7 @@ func rigCompletions() map[string]completer {
 		},
 		"fault": completeFaults,
 		"param": completeParams,
-		"peer":  words(), "here": words(), "etcd": words(), "speed": words(), "seed": words(),
+		"peer":  words(), "here": words(), "link": words(), "etcd": words(), "speed": words(), "seed": words(),
 	}
 }
 

@@ -301,7 +301,7 @@ func TestDocsTroubleshooting(t *testing.T) {
 	for i, h := range heads[:len(heads)-1] { // the last one tells of undo
 		title, body := text[h[2]:h[3]], text[h[1]:heads[i+1][0]]
 		paragraphs := map[string]string{}
-		for _, p := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
+		for p := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
 			if label, rest, ok := strings.Cut(strings.TrimPrefix(p, "**"), ":**"); ok {
 				paragraphs[label] = strings.ReplaceAll(rest, "\n", " ")
 			}
@@ -314,7 +314,7 @@ func TestDocsTroubleshooting(t *testing.T) {
 		proof := map[string]bool{}
 		doctor := regexp.MustCompile("`railbench doctor ([^`]*)`")
 		for _, command := range doctor.FindAllStringSubmatch(paragraphs["Proof"]+paragraphs["Cure"], -1) {
-			for _, id := range strings.FieldsSeq(command[1]) {
+			for id := range strings.FieldsSeq(command[1]) {
 				proof[id], named[id] = true, true
 			}
 		}
@@ -449,7 +449,7 @@ func fences(text, language string) (all []string) {
 func flagsExist(t *testing.T, path, text string) {
 	t.Helper()
 	known := map[string]bool{"help": true, "version": true}
-	for _, name := range strings.FieldsSeq(otherFlags) {
+	for name := range strings.FieldsSeq(otherFlags) {
 		known[name] = true
 	}
 	root := rootCommand()
