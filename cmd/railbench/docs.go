@@ -102,19 +102,17 @@ func readPage(cmd *cobra.Command, text string) error {
 	}
 	lines := cells.Prose(text, ink.New(true, colorprofile.ASCII), min(width, docWidth))
 	styled := strings.Join(trimmed(lines), "\n") + "\n"
-	run, err := openPager("", func() string { return styled })
+	pager, err := pagerCommand()
 	if err != nil {
 		return writePage(out, styled) // a terminal scrolls, too
 	}
 	// As git does: a page that fits is only printed, and styles stay styles.
-	if p, ok := run.(*pager); ok && os.Getenv("LESS") == "" {
-		p.cmd.Env = append(os.Environ(), "LESS=FRX")
+	if os.Getenv("LESS") == "" {
+		pager.Env = append(os.Environ(), "LESS=FRX")
 	}
-	run.SetStdin(cmd.InOrStdin())
-	run.SetStdout(out)
-	run.SetStderr(cmd.ErrOrStderr())
-	if err := run.Run(); err != nil {
-		return status{exitUsage, fmt.Errorf("show the page: %w", err)}
+	pager.Stdin, pager.Stdout, pager.Stderr = strings.NewReader(styled), out, cmd.ErrOrStderr()
+	if err := pager.Run(); err != nil {
+		return status{exitUsage, fmt.Errorf("show the page with %s: %w", pager.Path, err)}
 	}
 	return nil
 }

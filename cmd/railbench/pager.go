@@ -18,9 +18,8 @@ type pager struct {
 	text func() string // in a file of its own where there is no log
 }
 
-// openPager finds the pager that the user wants, or one that is usual. The text is
-// asked for when it runs.
-func openPager(log string, text func() string) (tea.ExecCommand, error) {
+// pagerCommand is the pager that the user wants, or one that is usual.
+func pagerCommand() (*exec.Cmd, error) {
 	words := strings.Fields(os.Getenv("PAGER"))
 	if len(words) > 0 {
 		if _, err := exec.LookPath(words[0]); err != nil {
@@ -35,10 +34,19 @@ func openPager(log string, text func() string) (tea.ExecCommand, error) {
 	if len(words) == 0 {
 		return nil, errors.New("neither less nor more is on this machine; $PAGER can name another pager")
 	}
+	return exec.Command(words[0], words[1:]...), nil
+}
+
+// openPager makes the pager ready for a log, or for a text that is asked for when it runs.
+func openPager(log string, text func() string) (tea.ExecCommand, error) {
+	cmd, err := pagerCommand()
+	if err != nil {
+		return nil, err
+	}
 	if _, err := os.Stat(log); err != nil {
 		log = "" // it was removed, or there never was one
 	}
-	return &pager{exec.Command(words[0], words[1:]...), log, text}, nil
+	return &pager{cmd, log, text}, nil
 }
 
 func (p *pager) SetStdin(r io.Reader)  { p.cmd.Stdin = r }

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/creack/pty"
 )
 
 // program puts a shell script into a folder of programs.
@@ -95,5 +100,46 @@ func TestPagerInATerminal(t *testing.T) {
 	s.send("q")
 	if err := s.cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v: %q", err, tail(s.text()))
+	}
+}
+
+// A page goes to the user's pager where it is read on a terminal, and to the terminal
+// itself where there is no pager.
+func TestDocsOnATerminal(t *testing.T) {
+	for _, c := range []struct{ name, pager, path string }{
+		{"a pager", "sed s/Verdicts/PAGED/", os.Getenv("PATH")},
+		{"none", "", t.TempDir()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("PAGER", c.pager)
+			t.Setenv("PATH", c.path)
+			master, terminal, err := pty.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer master.Close()
+			if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 70}); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan string)
+			go func() {
+				text, _ := io.ReadAll(master) // ends with EIO, which is how a terminal ends
+				done <- string(text)
+			}()
+			var errs bytes.Buffer
+			if code := Main([]string{"docs", "verdicts"}, strings.NewReader(""), terminal, &errs); code != exitOK {
+				t.Errorf("exit status %d: %s", code, errs.String())
+			}
+			terminal.Close()
+			got := <-done
+			if strings.Contains(got, "PAGED") != (c.pager != "") || !strings.Contains(got, "INCONCLUSIVE") {
+				t.Errorf("got %q", got)
+			}
+			for line := range strings.Lines(got) {
+				if w := ansi.StringWidth(strings.TrimRight(line, "\r\n")); w > 70 {
+					t.Errorf("%d columns on a terminal of 70: %q", w, line)
+				}
+			}
+		})
 	}
 }
