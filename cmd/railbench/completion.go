@@ -86,7 +86,14 @@ func completeDocs(_ *cobra.Command, args []string, _ string) ([]cobra.Completion
 // completeCells offers cells and parts: of the runbooks that are named, too.
 func completeCells(runbooks *[]string) completer {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		t, _, err := rigFlags{runbooks: *runbooks}.tutorial()
+		// cobra reads the flags twice before it asks.
+		var named []string
+		for _, name := range *runbooks {
+			if !slices.Contains(named, name) {
+				named = append(named, name)
+			}
+		}
+		t, _, err := rigFlags{runbooks: named}.tutorial()
 		if err != nil {
 			return nil, noFiles
 		}

@@ -43,6 +43,8 @@ func asked(t *testing.T, args ...string) string {
 // What is offered for the beginning of a line, in each place where something is known.
 func TestCompletionsOffer(t *testing.T) {
 	t.Parallel()
+	mine := filepath.Join(t.TempDir(), "mine.md")
+	asked(t, "new", mine)
 	for _, c := range []struct {
 		line string // the last word is being typed
 		want string // is offered
@@ -53,6 +55,7 @@ func TestCompletionsOffer(t *testing.T) {
 		{"run rdma", "rdma-baseline", "ib-write-bw"},
 		{"run gids g", "gid-check", "gids"}, // is there already
 		{"run --", "--dry-run", ""},
+		{"run --runbook " + mine + " m", "mine", "mtu"},
 		{"run -p SIZ", "SIZE=", "PORT="},
 		{"doctor mtu", "mtu-equal", "gids"},
 		{"docs tr", "troubleshooting", "keys"},
