@@ -37,6 +37,10 @@ func (m *Model) linkable() bool { return len(m.book.Rig.Nodes) > len(steps.Ends)
 const linkWords = "link "
 
 func (m *Model) chooseLink() tea.Cmd {
+	if !m.linkable() {
+		m.notice = "a rig of two nodes has one link"
+		return nil
+	}
 	m.palette = palette{open: true, words: linkWords}
 	return nil
 }

@@ -138,7 +138,7 @@ type where struct {
 	follow bool    // the selection goes along with the running cell
 	page   *page   // an opened output, nil while there is none
 	list   checklist
-	docs   docs
+	docs   docs // the pages that are read
 	gauges gaugeMode
 }
 

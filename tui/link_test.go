@@ -1,0 +1,109 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// trio is a screen on a rig of three nodes, with one cell.
+func trio(t *testing.T) *screen {
+	t.Helper()
+	s := newScreen(t, steps.Tutorial{
+		Parts:     []steps.Part{{ID: "p", Title: "Part", Cells: []steps.Cell{{ID: "bw", Part: "p", Title: "Bandwidth", Roles: []steps.Role{{On: steps.OnHere, Script: "true"}}}}}},
+		Checklist: []steps.Part{{ID: "c", Cells: []steps.Cell{{ID: "look", Title: "Look", Check: steps.Check{Finds: []string{"x"}}, Roles: []steps.Role{{On: steps.OnBoth, Script: "true"}}}}}},
+	}, 120, 40)
+	rig := steps.NewRig("trio", false, 3)
+	for i, name := range []string{"spark-01", "spark-02", "spark-03"} {
+		rig.Nodes[i].Name = name
+	}
+	s.tell(steps.NodeChanged{Node: 0, State: 1}, steps.NodeChanged{Node: 1, State: 1}, steps.NodeChanged{Node: 2, State: 1}, steps.RigProbed{Rig: rig})
+	return s
+}
+
+func TestAllNodesAreInTheHeader(t *testing.T) {
+	s := trio(t)
+	head, _, _ := strings.Cut(ansi.Strip(s.view()), "\n")
+	for _, name := range []string{"spark-01 ⇄ spark-02", "spark-03"} {
+		if !strings.Contains(head, name) {
+			t.Errorf("%q has no %q", head, name)
+		}
+	}
+	// Where there is no room for its name, whether it answers still shows.
+	s.tell(steps.NodeChanged{Node: 2, State: 2, Why: "gone", Cause: "gone"})
+	for width := 40; width < 160; width++ {
+		s.width = width
+		if head := ansi.Strip(s.header()); ansi.StringWidth(head) > width {
+			t.Errorf("the header is %d columns of %d: %q", ansi.StringWidth(head), width, head)
+		}
+	}
+	if !strings.Contains(ansi.Strip(s.view()), "spark-03 disconnected") {
+		t.Error("nothing says that the third node is gone")
+	}
+}
+
+// The link under test is asked for once, before the first cell that runs over it; a check
+// asks for none.
+func TestTheLinkIsAskedFor(t *testing.T) {
+	s := trio(t)
+	s.press("j", "enter")
+	if calls := s.fake.took(); calls != nil {
+		t.Errorf("ran before a link was chosen: %q", calls)
+	}
+	if got := ansi.Strip(s.view()); !strings.Contains(got, "spark-02 ⇄ spark-03") || !strings.Contains(got, "spark-03 ⇄ spark-01") {
+		t.Fatalf("the links are not offered:\n%s", got)
+	}
+	s.press("0", "3", " ", "s", "p", "a", "r", "k", "-", "0", "1") // "link 03 spark-01"
+	s.press("down", "enter")
+	if calls := s.fake.took(); !slices.Equal(calls, []string{"link 2:0", "run bw"}) {
+		t.Errorf("%q", calls)
+	}
+	s.press("enter")
+	if calls := s.fake.took(); !slices.Equal(calls, []string{"run bw"}) {
+		t.Errorf("asked again: %q", calls)
+	}
+	again := trio(t)
+	again.press("C", "enter")
+	if calls := again.fake.took(); !slices.Equal(calls, []string{"run look"}) {
+		t.Errorf("a check asked for a link: %q", calls)
+	}
+	declined := trio(t)
+	declined.press("j", "enter", "esc")
+	if calls := declined.fake.took(); calls != nil || declined.palette.open {
+		t.Errorf("%q", calls)
+	}
+}
+
+// A result is told with the nodes that it was measured on, whatever link is chosen later.
+func TestResultsKeepTheirNodes(t *testing.T) {
+	s := trio(t)
+	c := "bw"
+	rig := s.book.Rig
+	rig.Probed = s.now
+	s.tell(steps.RigProbed{Rig: rig}, steps.CellStarted{Run: 1, Cell: c}, steps.CellEnded{Run: 1, Cell: c, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
+	s.tell(steps.RigProbed{Rig: rig.Over(steps.Link{Here: 2, Peer: 1})})
+	if got := s.ranOn(s.book.Cells[c]); got[0] != "spark-01" {
+		t.Errorf("the result is told of %q", got)
+	}
+	if got := s.names(); got[0] != "spark-03" || s.nodeName(0) != "spark-01" {
+		t.Errorf("the next run is on %q", got)
+	}
+}
+
+// Two nodes look as they always did: no key, no chooser, no third name.
+func TestTwoNodesHaveOneLink(t *testing.T) {
+	s := newScreen(t, steps.Tutorial{Parts: []steps.Part{{ID: "p", Title: "Part", Cells: []steps.Cell{{ID: "bw", Part: "p", Title: "Bandwidth", Roles: []steps.Role{{Script: "true"}}}}}}}, 120, 40)
+	s.tell(connected()...)
+	s.press("L")
+	if s.palette.open || s.linkable() || s.linkChoices() != nil {
+		t.Error("there is a link to choose on a rig of two nodes")
+	}
+	s.press("j", "enter")
+	if calls := s.fake.took(); !slices.Equal(calls, []string{"run bw"}) {
+		t.Errorf("%q", calls)
+	}
+}
