@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps/notebook"
 )
 
@@ -51,7 +52,7 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 				if sameFile(out, args[0]) || sameFile(out, args[1]) {
 					return usage(fmt.Errorf("-o %s is one of the sessions: give another file", out))
 				}
-				if err := notebook.Replace(out, c.HTML()); err != nil {
+				if err := disk.Replace(out, c.HTML(), 0o644); err != nil {
 					return status{exitUsage, fmt.Errorf("write the page %s: %w", out, err)}
 				}
 			}

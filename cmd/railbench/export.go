@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
 )
@@ -47,7 +48,7 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 			if err == nil && out == "" {
 				_, err = cmd.OutOrStdout().Write(content)
 			} else if err == nil {
-				err = notebook.Replace(out, content)
+				err = disk.Replace(out, content, 0o644)
 			}
 			if err != nil {
 				return status{exitUsage, fmt.Errorf("export %s: %w", args[0], err)}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -43,8 +44,10 @@ func openPager(log string, text func() string) (tea.ExecCommand, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(log); err != nil {
-		log = "" // it was removed, or there never was one
+	// It was removed, or there never was one. The name is from a file, and a pager takes
+	// one that begins with + or - for what it is to do.
+	if info, err := os.Lstat(log); err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(log) {
+		log = ""
 	}
 	return &pager{cmd, log, text}, nil
 }

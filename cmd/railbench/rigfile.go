@@ -13,6 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
@@ -104,9 +105,12 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "railbench"), nil
 }
 
+// rigLimit is how long a rig file may be.
+const rigLimit = 1 << 20
+
 // readRig reads a rig file. An error names the line and the key.
 func readRig(path string) (rigFile, error) {
-	src, err := os.ReadFile(path)
+	src, err := disk.Read(path, rigLimit)
 	if err != nil {
 		return rigFile{}, fmt.Errorf("read the rig file: %w", err)
 	}
@@ -262,7 +266,7 @@ func wanted(key string) string {
 
 // writeRig writes a rig file whole or not at all, and never over another unless forced.
 func writeRig(path string, f rigFile, force bool) error {
-	if _, err := os.Stat(path); err == nil && !force {
+	if _, err := os.Lstat(path); err == nil && !force {
 		return fmt.Errorf("%s exists: give --force to replace it, or -o FILE to write another", path)
 	}
 	body, err := toml.Marshal(f)
@@ -272,19 +276,8 @@ func writeRig(path string, f rigFile, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write the rig file: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".rig-*.toml")
-	if err != nil {
-		return fmt.Errorf("write the rig file: %w", err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(append([]byte("# railbench's rig file: how the nodes are reached.\n"), body...))
-	if closed := tmp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
+	body = append([]byte("# railbench's rig file: how the nodes are reached.\n"), body...)
+	if err := disk.Replace(path, body, 0o600); err != nil {
 		return fmt.Errorf("write the rig file: %w", err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/probe"
@@ -230,7 +230,7 @@ func readRunbooks(names []string) ([]runbook.Document, error) {
 	}
 	var docs []runbook.Document
 	for _, file := range files {
-		src, err := readAtMost(file, runbook.MaxBytes+1) // one more, so that it is seen to be too long
+		src, err := disk.Head(file, runbook.MaxBytes+1) // one more, so that it is seen to be too long
 		if err != nil {
 			return nil, fmt.Errorf("read the runbook: %w", err)
 		}
@@ -262,13 +262,4 @@ func markdown(dir string) ([]string, error) {
 		return nil, fmt.Errorf("no file in the folder %s ends in .md: railbench new %s starts a runbook", dir, filepath.Join(dir, "FILE.md"))
 	}
 	return files, nil
-}
-
-func readAtMost(file string, limit int64) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit))
 }

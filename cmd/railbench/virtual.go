@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/disk"
 )
 
 // virtualCommand runs the script that boots two small virtual machines with
@@ -61,7 +62,7 @@ func rigScript(cmd *cobra.Command, args []string) error {
 	script := filepath.Join(state, "rig")
 	err = os.MkdirAll(state, 0o700)
 	if err == nil {
-		err = os.WriteFile(script, assets.RigScript, 0o700)
+		err = disk.Replace(script, assets.RigScript, 0o700)
 	}
 	if err != nil {
 		return usage(fmt.Errorf("put the rig's script in place: %w", err))

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/runbook"
 )
 
@@ -84,7 +84,7 @@ func (w *writeBack) write(parts []steps.Part) (string, error) {
 
 // file writes the cells of one file, and tells how many.
 func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
-	src, err := readAtMost(name, runbook.MaxBytes)
+	src, err := disk.Read(name, runbook.MaxBytes)
 	if err != nil {
 		return 0, err
 	}
@@ -116,7 +116,7 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 	if after := runbook.Read(name, out); len(after.Problems) > 0 {
 		return 0, fmt.Errorf("%s was not written, because it could not be opened any more: %w", name, errors.New(after.Problems[0].Text))
 	}
-	if err := notebook.Replace(name, out); err != nil {
+	if err := disk.Replace(name, out, 0o644); err != nil {
 		return 0, fmt.Errorf("%s could not be written, and is as it was: %w", name, err)
 	}
 	maps.Copy(w.scripts, wrote)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/railbench/railbench/runner/disk"
 )
 
 // A Journal is the folder in which the ways back of changes are kept on this
@@ -60,25 +62,10 @@ func (j Journal) Write(e Entry) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(j.Dir, "."+e.ID+"-*")
-	if err != nil {
+	if err := disk.Replace(j.file(e.ID), append(b, '\n'), 0o600); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(b, '\n'))
-	if synced := f.Sync(); err == nil {
-		err = synced
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), j.file(e.ID))
-	}
-	if err == nil {
-		err = syncDir(j.Dir)
-	}
-	return err
+	return syncDir(j.Dir)
 }
 
 // Remove forgets an entry; one that is gone already is no error.
@@ -106,7 +93,7 @@ func (j Journal) Entries() ([]Entry, error) {
 			continue
 		}
 		var e Entry
-		b, err := os.ReadFile(filepath.Join(j.Dir, f.Name()))
+		b, err := disk.ReadOwn(filepath.Join(j.Dir, f.Name()), entryLimit)
 		if err == nil {
 			err = json.Unmarshal(b, &e)
 		}
@@ -125,9 +112,13 @@ func (j Journal) Entries() ([]Entry, error) {
 
 const suffix = ".json"
 
+// entryLimit is more than the way back of a node with a thousand interfaces takes.
+const entryLimit = 16 << 20
+
 func (j Journal) file(id string) string { return filepath.Join(j.Dir, filepath.Base(id)+suffix) }
 
-// syncDir makes a rename last: without it a crash can lose the new name.
+// syncDir makes a rename last, or says that it can't be: without the way back nothing is
+// changed.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

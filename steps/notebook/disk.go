@@ -9,49 +9,21 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/railbench/railbench/runner/disk"
 )
 
-// Replace writes a file so that a reader, and whoever comes after a crash, sees the
-// old one or the new one, whole: a temporary file in the same folder, synced, takes
-// the old one's place.
-func Replace(path string, content []byte) (err error) {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(content); err != nil {
-		return err
-	}
-	if err = f.Chmod(mode); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	// Without this the old file may be back after a power cut. Not every file system
-	// can do it, and the new one is there.
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = dir.Sync()
-		dir.Close()
-	}
-	return nil
-}
+// sessionLimit and recordLimit are how long a session and its journal may be: what is
+// longer is none, and would take as much memory.
+const (
+	sessionLimit = 512 << 20
+	recordLimit  = 128 << 20
+)
+
+// filePerm is for a new session: who may read it, reads it.
+const filePerm = 0o644
+
+func replace(path string, content []byte) error { return disk.Replace(path, content, filePerm) }
 
 // writeNew writes a file beside another one, under a name that nobody has: what,
 // after the other one's name.
@@ -92,19 +64,19 @@ var errReadOnly = errors.New("it is read-only")
 // writable says why a file must not be replaced. Root may write every file, so its
 // mode counts, too: who made it read-only meant it.
 func writable(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err := disk.Mine(path); err != nil {
+		return err
 	}
+	info, err := os.Lstat(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
 	case err != nil:
 		return err
-	case !info.Mode().IsRegular():
-		return errors.New("it is no file")
 	case info.Mode().Perm()&0o222 == 0:
 		return errReadOnly
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 			return errReadOnly
@@ -135,7 +107,7 @@ func (e *inUse) Error() string {
 
 // held says that a process has a journal locked.
 func held(path string) bool {
-	f, err := os.Open(path)
+	f, err := disk.Beside(path)
 	if err != nil {
 		return false
 	}
@@ -151,7 +123,7 @@ const briefly = 3
 // however it ends.
 func lock(path string) (*os.File, []byte, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err := disk.Own(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -163,7 +135,7 @@ func lock(path string) (*os.File, []byte, error) {
 			time.Sleep(10 * time.Millisecond)
 			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		}
-		content, readErr := os.ReadFile(path)
+		content, readErr := disk.ReadAll(f, path, recordLimit)
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			f.Close()
 			o, known := owner(content)
@@ -177,7 +149,7 @@ func lock(path string) (*os.File, []byte, error) {
 		if err == nil {
 			err = statErr
 		}
-		if there, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && statErr == nil && !os.SameFile(mine, there) {
+		if there, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || err == nil && statErr == nil && !os.SameFile(mine, there) {
 			f.Close()
 			continue
 		}

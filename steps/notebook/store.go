@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -72,15 +73,11 @@ func Open(path string, t steps.Tutorial, o Options) (*Store, error) {
 	if filepath.Ext(path) != Extension {
 		return nil, fmt.Errorf("session %s: its name has to end in %s", path, Extension)
 	}
-	// A link stays one: what it leads to is replaced.
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
 	if err := writable(path); err != nil {
 		return nil, fmt.Errorf("session %s: %w: give another file", path, err)
 	}
-	s := &Store{path: path, o: o, limit: journalLimit, replace: Replace, write: (*os.File).Write}
-	_, err := os.Stat(JournalPath(path))
+	s := &Store{path: path, o: o, limit: journalLimit, replace: replace, write: (*os.File).Write}
+	_, err := os.Lstat(JournalPath(path))
 	fresh := errors.Is(err, fs.ErrNotExist)
 	f, left, err := lock(JournalPath(path))
 	if used, ok := errors.AsType[*inUse](err); ok {
@@ -116,7 +113,7 @@ func (s *Store) begin(t steps.Tutorial, journal []byte) error {
 	s.doc, s.Left = doc, doc.settle()
 	doc.adopt(t)
 	doc.Railbench = s.o.Railbench
-	if s.saved, err = os.Stat(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if s.saved, err = os.Lstat(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := s.save(); err != nil {
@@ -151,7 +148,7 @@ func load(path string, journal []byte) (*Document, error) {
 	if o, ok := owner(journal); ok && o.Format > format {
 		return nil, fmt.Errorf("its journal is of a newer railbench (%s): take that one", o.Railbench)
 	}
-	content, err := os.ReadFile(path)
+	content, err := disk.Read(path, sessionLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +183,7 @@ func rescue(path string, d *Damaged, journal []byte) error {
 func Read(path string) (*Document, error) {
 	// The journal first: were it read after the file, what a save moved from one to
 	// the other in between would be in neither.
-	journal, err := os.ReadFile(JournalPath(path))
+	journal, err := readJournal(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %s: its journal: %w", path, err)
 	}
@@ -199,6 +196,15 @@ func Read(path string) (*Document, error) {
 		d.settle() // whoever ran what runs there is no more
 	}
 	return d, nil
+}
+
+func readJournal(path string) ([]byte, error) {
+	f, err := disk.Beside(JournalPath(path))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return disk.ReadAll(f, JournalPath(path), recordLimit)
 }
 
 // CutOff reads a session whose railbench ended without saving it. ok is false where
@@ -303,7 +309,7 @@ func (s *Store) save() error {
 	if err := s.replace(s.path, content); err != nil {
 		return fmt.Errorf("it could not be saved, and the file is as it was: %w", err)
 	}
-	if s.saved, err = os.Stat(s.path); err != nil {
+	if s.saved, err = os.Lstat(s.path); err != nil {
 		return err
 	}
 	return s.restart()
@@ -312,7 +318,7 @@ func (s *Store) save() error {
 // aside looks whether another program has written the file meanwhile. Its work is not
 // overwritten: the session goes on in a file of its own.
 func (s *Store) aside(content []byte) error {
-	now, err := os.Stat(s.path)
+	now, err := os.Lstat(s.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // it was removed, or never there: saved is better than not

@@ -446,7 +446,7 @@ func TestFullDisk(t *testing.T) {
 		if contents(t, path) != before {
 			t.Error("the file was changed")
 		}
-		s.replace, s.write = Replace, (*os.File).Write
+		s.replace, s.write = replace, (*os.File).Write
 		if err := s.Record(all[13:]); err != nil {
 			t.Errorf("there is room again: %v", err)
 		}
@@ -540,7 +540,7 @@ func TestNames(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "d.ipynb"), lesson(), options); err == nil {
 		t.Error("a folder is a session")
 	}
-	// A link stays one, and a file's mode stays.
+	// A file's mode stays, and a link is refused: what it leads to is named to be taken.
 	real, link := filepath.Join(dir, "real.ipynb"), filepath.Join(dir, "link.ipynb")
 	if err := opened(t, real).Close(); err != nil {
 		t.Fatal(err)
@@ -548,17 +548,61 @@ func TestNames(t *testing.T) {
 	if err := os.Chmod(real, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("real.ipynb", link); err != nil {
+	if err := opened(t, real).Close(); err != nil {
 		t.Fatal(err)
-	}
-	if err := opened(t, link).Close(); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link became %v, %v", info.Mode(), err)
 	}
 	if info, err := os.Stat(real); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the mode became %v, %v", info.Mode(), err)
+	}
+	if err := os.Symlink("real.ipynb", link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(link, lesson(), options); err == nil || !strings.Contains(err.Error(), "it is a link to real.ipynb") {
+		t.Errorf("a link was opened: %v", err)
+	}
+}
+
+// TestTraps: what somebody else has put where a session or its journal is expected is
+// neither written nor waited for.
+func TestTraps(t *testing.T) {
+	for _, ending := range []string{"", ".journal"} {
+		for name, put := range map[string]func(path, precious string) error{
+			"link":          func(path, precious string) error { return os.Symlink(precious, path) },
+			"dangling link": func(path, precious string) error { return os.Symlink(precious+"-new", path) },
+			"pipe":          func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+			"device":        func(path, _ string) error { return os.Symlink("/dev/zero", path) },
+		} {
+			dir := t.TempDir()
+			path, precious := filepath.Join(dir, "s.ipynb"), filepath.Join(dir, "precious")
+			if ending != "" {
+				if err := opened(t, path).Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := "precious\n"
+			if err := os.WriteFile(precious, []byte(before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(path+ending, precious); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := Open(path, lesson(), options); err == nil {
+				t.Errorf("%s%s: it was opened", name, ending)
+				s.Close()
+			}
+			if _, err := Read(path); err == nil {
+				t.Errorf("%s%s: it was read", name, ending)
+			}
+			if _, ok := CutOff(path); ok {
+				t.Errorf("%s%s: it was taken for cut off", name, ending)
+			}
+			if b, err := os.ReadFile(precious); err != nil || string(b) != before {
+				t.Errorf("%s%s: the user's file is %q now (%v)", name, ending, b, err)
+			}
+			if _, err := os.Lstat(precious + "-new"); err == nil {
+				t.Errorf("%s%s: a file was made where a link leads", name, ending)
+			}
+		}
 	}
 }
 

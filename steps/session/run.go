@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -674,7 +675,7 @@ func (r *run) openLog(dir string) {
 	}
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		r.file, err = os.OpenFile(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		r.file, err = disk.Truncated(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), 0o600)
 	}
 	if err != nil {
 		r.tell("the full output is not kept: %v", err)
