@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -20,7 +21,7 @@ type Part struct {
 // A Cell is one step: prose, scripts that run on the nodes, a parser that reads
 // what they print and a judge that says what it means.
 type Cell struct {
-	ID    string // unique in the tutorial, fixed: scripts name it
+	ID    string // unique in the tutorial, fixed: scripts name it; see IsID
 	Part  string // the part's ID
 	Title string
 	Prose string // Markdown, shown above the script
@@ -64,6 +65,16 @@ type Cell struct {
 	// Tail is Markdown that stands after the cell.
 	Tail string
 }
+
+// maxID bounds an id: a file's name is made of it.
+const maxID = 100
+
+var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+
+// IsID reports whether a word can be the id of a cell or a part: small letters, digits
+// and -, a hundred at most. Files are named after cells, and commands and lines name
+// them: whoever reads one from a file asks this first.
+func IsID(id string) bool { return len(id) <= maxID && idForm.MatchString(id) }
 
 // Note says that it is text only: there is nothing to run.
 func (c Cell) Note() bool { return len(c.Roles) == 0 && c.Own == "" }

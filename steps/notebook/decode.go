@@ -93,7 +93,9 @@ func Decode(b []byte) (*Document, error) {
 	r.d.Book.Rig, r.d.Book.Params = h.Rig.rig(), h.Params.settings()
 	r.d.Book.Rig.Simulated = h.Simulated || h.Rig.Simulated
 	for _, raw := range f.Cells {
-		r.cell(raw)
+		if err := r.cell(raw); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case broken != nil && (r.ours > 0 || meta.Railbench != nil):
@@ -184,7 +186,9 @@ type reader struct {
 	ours  int
 }
 
-func (r *reader) cell(raw json.RawMessage) {
+// cell reads one cell of the file. The error is about one that names itself as no cell
+// of railbench's does.
+func (r *reader) cell(raw json.RawMessage) error {
 	var c cellIn
 	var f facts
 	err := json.Unmarshal(raw, &c)
@@ -196,7 +200,10 @@ func (r *reader) cell(raw json.RawMessage) {
 	// A copy of a cell of ours has its metadata: the first one is meant.
 	if err != nil || !known || r.seen[key] || (f.Kind == kindCell || f.Kind == kindNote) && f.Cell == "" || (f.Kind == kindCell) != (c.Type == "code") {
 		r.d.strange = append(r.d.strange, stranger{c.ID, r.last, slices.Clone(raw)})
-		return
+		return nil
+	}
+	if err := f.named(); err != nil {
+		return err
 	}
 	r.seen[key], r.last = true, c.ID
 	r.ours++
@@ -230,6 +237,22 @@ func (r *reader) cell(raw json.RawMessage) {
 	case kindCell:
 		r.code(c, f)
 	}
+	return nil
+}
+
+// named says what is wrong with the ids in facts; those of a kind that has none are
+// empty.
+func (f facts) named() error {
+	for _, id := range []string{f.Part, f.Cell} {
+		if id != "" && !steps.IsID(id) {
+			return noID(id)
+		}
+	}
+	return nil
+}
+
+func noID(id string) error {
+	return fmt.Errorf("%q is no id of a cell or a part: somebody has changed the file, and railbench takes nothing from it", id)
 }
 
 // part finds a part of the document, or makes it.

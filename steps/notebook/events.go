@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/railbench/railbench/runner"
@@ -201,7 +202,7 @@ func (d *Document) replay(journal []byte) (whole bool) {
 			continue // whose it is
 		}
 		var w eventWire
-		if json.Unmarshal(line, &w) != nil {
+		if json.Unmarshal(line, &w) != nil || !w.named() {
 			return false
 		}
 		if w.Seq <= d.seq {
@@ -215,6 +216,21 @@ func (d *Document) replay(journal []byte) (whole bool) {
 		}
 		d.seq = w.Seq
 	}
+}
+
+// named reports whether every id in an event is one.
+func (w eventWire) named() bool {
+	ids := []string{w.Cell, w.Part}
+	if w.Def != nil {
+		ids = append(ids, w.Def.Cell, w.Def.Part)
+	}
+	for _, c := range w.Cells {
+		if c.ID == "" {
+			return false
+		}
+		ids = append(ids, c.ID, c.Part)
+	}
+	return !slices.ContainsFunc(ids, func(id string) bool { return id != "" && !steps.IsID(id) })
 }
 
 // owner reads the first line of a journal.

@@ -738,3 +738,54 @@ func TestLongJournal(t *testing.T) {
 		t.Errorf("%d lines, and %d dropped", o.Len(), o.Dropped())
 	}
 }
+
+// badIDs are what no cell and no part is called: a path is made of an id, and a line.
+var badIDs = []string{"../up", "x/../../../up", "a/b", "..", ".", "-x", "a\x00b", "a\nPASS  b", "a\x1b[31m", "a\u202eb", "A", "a b", strings.Repeat("a", 101)}
+
+func TestIDsAreChecked(t *testing.T) {
+	path := sessionPath(t)
+	s := opened(t, path)
+	if err := s.Record(story(true)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode(good); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range badIDs {
+		quoted, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{`"cell": "bw"`, `"part": "look"`} {
+			name, _, _ := strings.Cut(key, ":")
+			bad := strings.ReplaceAll(string(good), key, name+": "+string(quoted))
+			if bad == string(good) {
+				t.Fatalf("the file has no %s", key)
+			}
+			if _, err := Decode([]byte(bad)); err == nil || !strings.Contains(err.Error(), "is no id") {
+				t.Errorf("%s %q: %v", name, id, err)
+			}
+		}
+		for _, line := range []string{
+			`{"seq":900,"event":"started","cell":%s,"run":7}`,
+			`{"seq":900,"event":"started","cell":"x","run":7,"def":{"kind":"cell","part":"p","cell":%s,"roles":[]}}`,
+			`{"seq":900,"event":"started","cell":"x","run":7,"def":{"kind":"cell","part":%s,"cell":"x","roles":[]}}`,
+			`{"seq":900,"event":"part","part":"look","cells":[{"ID":%s}]}`,
+		} {
+			d, err := Decode(good)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.replay([]byte("{}\n" + fmt.Sprintf(line, quoted) + "\n")) {
+				t.Errorf("the journal's %s was taken with %q", line, id)
+			}
+		}
+	}
+}

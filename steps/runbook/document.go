@@ -274,15 +274,13 @@ func (r *reader) named(h *ast.Heading) (title, id string, ok bool) {
 	switch {
 	case id == "":
 		r.wrong(at, "the %s %q has no id: %s %s {#id}", what, title, mark, title)
-	case !idForm.MatchString(id):
-		r.wrong(at, "the id %q of a %s: small letters, digits and - only", id, what)
+	case !steps.IsID(id):
+		r.wrong(at, "the id %q of a %s: small letters, digits and - only, a hundred at most", id, what)
 	default:
 		return title, id, true
 	}
 	return title, "", false
 }
-
-var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // endCell closes the open cell, or the part's own prose.
 func (r *reader) endCell(to int) {

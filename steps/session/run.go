@@ -673,7 +673,14 @@ func (r *run) openLog(dir string) {
 	if dir == "" {
 		return
 	}
-	err := os.MkdirAll(dir, 0o700)
+	var err error
+	if !steps.IsID(r.cell.ID) {
+		// Whoever read the cell has looked; a path is made of nothing else.
+		err = fmt.Errorf("the id %q can't be a file's name", r.cell.ID)
+	}
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
 	if err == nil {
 		r.file, err = disk.Truncated(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), 0o600)
 	}
