@@ -61,9 +61,10 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		for _, pair := range pairs {
 			for _, role := range c.Roles {
 				for _, e := range role.On.Ends() {
-					values := vars(rig, e, pair, params)
-					maps.Copy(values, o.Programs)
-					all = append(all, Planned{Cell: c, Role: role, Node: rig.At(e).No, Pair: pair, Script: script(c, role, c.Limit, values, given[e])})
+					all = append(all, Planned{
+						Cell: c, Role: role, Node: rig.At(e).No, Pair: pair,
+						Script: script(c, role, c.Limit, vars(rig, e, pair, params), o.Programs, given[e]),
+					})
 				}
 			}
 		}

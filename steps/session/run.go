@@ -570,19 +570,22 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 
 // script is what runs, byte for byte.
 func (r *run) script(rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration) runner.Script {
-	all := vars(rig, e, pair, r.params)
-	maps.Copy(all, r.s.o.Programs)
-	return script(r.cell, role, limit, all, r.vars[e])
+	return script(r.cell, role, limit, vars(rig, e, pair, r.params), r.s.o.Programs, r.vars[e])
 }
 
 // script is a role's with the variables that it names: all, and those that were
-// worked out or given for the run, which win.
-func script(cell steps.Cell, role steps.Role, limit time.Duration, all, given map[string]string) runner.Script {
-	maps.Copy(all, given)
+// worked out or given for the run, which win. What eval reads is named nowhere: RAIL1_DEV
+// is RAIL${i}_DEV there. A script with eval gets what there is, but for the programs, and
+// for RUN, which a dry run can't know.
+func script(cell steps.Cell, role steps.Role, limit time.Duration, all, programs, given map[string]string) runner.Script {
 	used := map[string]string{}
-	for name, value := range all {
-		if steps.Names(role.Script, name) {
-			used[name] = value
+	evaluates := steps.Names(role.Script, "eval")
+	for _, values := range []map[string]string{all, programs, given} {
+		for name, value := range values {
+			_, program := programs[name]
+			if steps.Names(role.Script, name) || evaluates && !program && name != "RUN" {
+				used[name] = value
+			}
 		}
 	}
 	return runner.Script{Name: cell.ID, Body: role.Script, Vars: used, Limit: limit, Root: role.Root}
