@@ -107,8 +107,8 @@ func (b *bench) keepJournal() {
 		}
 		return
 	}
-	if state, err := stateDir(); err == nil {
-		b.options.Journal = &undo.Journal{Dir: filepath.Join(state, "undo")}
+	if journal, err := realJournal(); err == nil {
+		b.options.Journal = &journal
 	}
 }
 
@@ -146,6 +146,10 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 		}
 	}
 	b.keepJournal()
+	if b.options.Reach, err = f.reach(b); err != nil {
+		b.close()
+		return nil, usage(err)
+	}
 	return b, nil
 }
 
@@ -187,6 +191,37 @@ func (b *bench) linked(cells []steps.Cell) error {
 	names := b.names()
 	return usage(fmt.Errorf("the rig has %d nodes: say which link %s runs over with --link A:B, for example --link %s:%s (%s)",
 		len(names), cells[i].ID, names[0], names[1], strings.Join(names, ", ")))
+}
+
+// reach are the flags by which the rig is found again, from any folder: whoever pastes
+// what a message says means this rig, whatever else is the default then.
+func (f rigFlags) reach(b *bench) ([]string, error) {
+	var flags []string
+	absolute := func(flag, path string) error {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+		flags = append(flags, flag, path)
+		return nil
+	}
+	var err error
+	switch {
+	case b.simRig != nil:
+		return nil, nil // it is gone with the program, and what was changed with it
+	case b.file != "":
+		err = absolute("--rig", b.file)
+	case f.rig != "":
+		flags = append(flags, "--rig", f.rig)
+	case f.here != "":
+		flags = append(flags, "--here", f.here, "--peer", f.peer)
+	default:
+		flags = append(flags, "--peer", f.peer)
+	}
+	if err == nil && f.sshConfig != "" {
+		err = absolute("--ssh-config", f.sshConfig)
+	}
+	return flags, err
 }
 
 // tutorial is the built-in one, or the runbooks that are opened in place of it.

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps/session"
@@ -20,63 +24,171 @@ func undoCommand(rig *rigFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo",
 		Short: "Take back what was changed on the rig's network",
-		Long: `Takes back every change that railbench made on the rig's network and that is not
-back yet, the newest first, and compares both nodes with what was captured. It
-may be run twice, and after a crash.
+		Long: `Takes back every change that railbench made on a rig's network and that is not
+back yet, the newest first, and compares both nodes with what was captured. Where no
+rig is named it goes through all that have something open. It may be run twice, and
+after a crash.
 
 Exit status: 0 everything is back; 1 something is not; 2 wrong usage; 3 a node
 can't be reached; 4 you declined.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), yes)
-			b, err := rig.open(ctx, ask)
+			targets, err := rig.changed()
 			if err != nil {
-				return err
-			}
-			defer b.close()
-			if b.options.Journal == nil {
-				return status{exitFail, errors.New("there is no folder for the undo journal")}
-			}
-			changes, err := session.Changes(ctx, b.options)
-			if err != nil && changes == nil {
-				return status{exitUnreachable, err}
-			}
-			if err != nil {
-				fmt.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
-			}
-			if len(changes) == 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", b.options.Rig)
-				return nil
-			}
-			for _, c := range changes {
-				fmt.Fprintln(cmd.OutOrStdout(), describeChange(c))
-			}
-			if list {
-				return nil
-			}
-			if confirm == nil {
-				return usage(errors.New("nobody is there to ask: give --yes, or --list to see only what there is"))
-			}
-			if a, ok := confirm.(*terminalAsker); ok {
-				fmt.Fprint(cmd.ErrOrStderr(), "Take them back, as root on both nodes? (yes/no) ")
-				if yes, err := a.yes(ctx); err != nil || !yes {
-					return status{exitInconclusive, errors.New("nothing was changed")}
-				}
-			}
-			tell := func(format string, args ...any) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "  "+strings.TrimRight(format, "\n")+"\n", args...)
-			}
-			if err := session.Undo(ctx, b.options, changes, tell); err != nil {
 				return status{exitFail, err}
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "Everything is back.")
-			return nil
+			var looked []string
+			var worst error
+			for _, f := range targets {
+				name, err := takeBack(cmd, f, yes, list)
+				looked = append(looked, name)
+				worst = worse(worst, err)
+			}
+			return worse(worst, rig.unreached(cmd, looked))
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "without asking")
 	cmd.Flags().BoolVar(&list, "list", false, "only list what there is to undo")
 	return cmd
+}
+
+// takeBack takes back what was changed on one rig, whose name it gives.
+func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err error) {
+	ctx := cmd.Context()
+	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), yes)
+	b, err := f.open(ctx, ask)
+	if err != nil {
+		return "", err
+	}
+	defer b.close()
+	name = b.options.Rig
+	if b.options.Journal == nil {
+		return name, status{exitFail, errors.New("there is no folder for the undo journal")}
+	}
+	changes, err := session.Changes(ctx, b.options)
+	if err != nil && changes == nil {
+		return name, status{exitUnreachable, err}
+	}
+	if err != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
+	}
+	if len(changes) == 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", name)
+		return name, nil
+	}
+	for _, c := range changes {
+		fmt.Fprintln(cmd.OutOrStdout(), describeChange(c))
+	}
+	if list {
+		return name, nil
+	}
+	if confirm == nil {
+		return name, usage(errors.New("nobody is there to ask: give --yes, or --list to see only what there is"))
+	}
+	if a, ok := confirm.(*terminalAsker); ok {
+		fmt.Fprint(cmd.ErrOrStderr(), "Take them back, as root on both nodes? (yes/no) ")
+		if yes, err := a.yes(ctx); err != nil || !yes {
+			return name, status{exitInconclusive, errors.New("nothing was changed")}
+		}
+	}
+	tell := func(format string, args ...any) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "  "+strings.TrimRight(format, "\n")+"\n", args...)
+	}
+	if err := session.Undo(ctx, b.options, changes, tell); err != nil {
+		return name, status{exitFail, err}
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), "Everything is back.")
+	return name, nil
+}
+
+// realJournal is where the ways back of real rigs are kept.
+func realJournal() (undo.Journal, error) {
+	state, err := stateDir()
+	return undo.Journal{Dir: filepath.Join(state, "undo")}, err
+}
+
+func (f rigFlags) named() bool { return f.rig != "" || f.peer != "" }
+
+// changed are the rigs to look at: the one that is named, or every one that the journal
+// has a change of. The one without flags is among them, unless it would be the simulated
+// one, beside which there are others.
+func (f rigFlags) changed() ([]rigFlags, error) {
+	journal, err := realJournal()
+	if f.named() || err != nil {
+		return []rigFlags{f}, nil //nolint:nilerr // without a home there is no journal, and opening the rig says so
+	}
+	entries, err := journal.Entries()
+	if err != nil && entries == nil {
+		return nil, err
+	}
+	var all []rigFlags
+	seen := map[string]bool{}
+	for _, e := range entries {
+		if key := strings.Join(e.Reach, "\x00"); e.Reach == nil || seen[key] {
+			continue
+		} else {
+			seen[key] = true
+		}
+		g := f
+		flags := pflag.NewFlagSet("reach", pflag.ContinueOnError)
+		g.add(flags)
+		g.acceptNew, g.etcd, g.params, g.faults = f.acceptNew, f.etcd, f.params, f.faults // add sets the defaults
+		if err := flags.Parse(e.Reach); err != nil {
+			return nil, fmt.Errorf("the undo journal's entry %s names its rig with %q: %w", e.ID, e.Reach, err)
+		}
+		all = append(all, g)
+	}
+	if path, err := rigPath(); len(all) == 0 || err == nil && exists(path) && !seen["--rig\x00"+path] {
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// unreached tells of changes on rigs that were not looked at.
+func (f rigFlags) unreached(cmd *cobra.Command, looked []string) error {
+	journal, err := realJournal()
+	if f.named() || err != nil {
+		return nil //nolint:nilerr // without a home there is no journal
+	}
+	entries, _ := journal.Entries() // what can't be read was told
+	for _, e := range entries {
+		if !slices.Contains(looked, e.Rig) {
+			err = status{exitFail, fmt.Errorf("%s on %s is not back: name that rig with --rig or --peer", e.Cell, e.Rig)}
+			fmt.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
+		}
+	}
+	if err != nil {
+		return status{code: exitFail}
+	}
+	return nil
+}
+
+// worse joins what came of two rigs: the status is that of the first that went wrong.
+func worse(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	code := exitUsage
+	if s, ok := errors.AsType[status](a); ok {
+		code = s.code
+	}
+	return status{code, errors.Join(told(a), told(b))}
+}
+
+// told is what an error has to say; nil where it has been told already.
+func told(err error) error {
+	if s, ok := errors.AsType[status](err); ok {
+		return s.err
+	}
+	return err
 }
 
 // remind names the changes that were kept on a real rig and are still there.
@@ -101,7 +213,7 @@ func (b *bench) changes() string {
 	if kept == nil {
 		return ""
 	}
-	return fmt.Sprintf("Changed on %s and not back yet: %s. railbench undo takes it back.", b.options.Rig, strings.Join(kept, ", "))
+	return fmt.Sprintf("Changed on %s and not back yet: %s. %s takes it back.", b.options.Rig, strings.Join(kept, ", "), b.options.UndoCommand())
 }
 
 // describeChange is a change in one line.

@@ -1,10 +1,17 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+	"mvdan.cc/sh/v3/shell"
+
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -32,5 +39,103 @@ func TestRemind(t *testing.T) {
 	b.options.Simulated = true
 	if got := said(); got != "" {
 		t.Errorf("the simulated rig: %q", got)
+	}
+}
+
+// TestReach: what a message says to type names the rig that it is about, from any folder
+// and whatever is in a path.
+func TestReach(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "my 'rigs'")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rig, config := filepath.Join(dir, "lab.toml"), filepath.Join(dir, "config")
+	if err := os.WriteFile(rig, []byte("name = \"lab\"\nhere.ssh = \"a@192.0.2.1\"\npeer.ssh = \"b@192.0.2.2\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for _, f := range []rigFlags{
+		{rig: rig},
+		{rig: rig, sshConfig: config},
+		{peer: "b@192.0.2.2", sshConfig: config},
+		{peer: "b@192.0.2.2:2222", here: "a@192.0.2.1", sshConfig: config},
+	} {
+		f.speed = 1
+		b, err := f.open(t.Context(), runner.NoAsker{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		typed := b.options.UndoCommand()
+		b.close()
+		words, err := shell.Fields(typed, nil)
+		if err != nil || len(words) < 4 || words[0] != "railbench" || words[1] != "undo" {
+			t.Fatalf("%s: %q, %v", typed, words, err)
+		}
+		var again rigFlags
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		again.add(flags)
+		if err := flags.Parse(words[2:]); err != nil {
+			t.Fatal(err)
+		}
+		if again.rig != f.rig || again.peer != f.peer || again.here != f.here || again.sshConfig != f.sshConfig {
+			t.Errorf("%s names %+v, want %+v", typed, again, f)
+		}
+	}
+}
+
+// TestUndoLooksEverywhere: without a rig every one that has something open is looked at,
+// and what can't be reached by what the journal says is told, and is no success.
+func TestUndoLooksEverywhere(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	targets := func(f rigFlags) (all []string) {
+		t.Helper()
+		got, err := f.changed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range got {
+			all = append(all, f.rig+f.peer)
+		}
+		return all
+	}
+	if got := targets(rigFlags{}); !slices.Equal(got, []string{""}) {
+		t.Errorf("nothing is open: %q", got)
+	}
+	journal, err := realJournal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range []undo.Entry{
+		{ID: "a", Rig: "virtual", Reach: []string{"--rig", "virtual"}, Cell: "mtu"},
+		{ID: "b", Rig: "x-y", Reach: []string{"--peer", "u@192.0.2.1"}, Cell: "mtu"},
+		{ID: "c", Rig: "virtual", Reach: []string{"--rig", "virtual"}, Cell: "rail-ips"},
+	} {
+		e.At = time.Now().Add(time.Duration(i) * time.Second)
+		if err := journal.Write(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := targets(rigFlags{}); !slices.Equal(got, []string{"virtual", "u@192.0.2.1"}) {
+		t.Errorf("two rigs have something open, and %q are looked at", got)
+	}
+	if got := targets(rigFlags{rig: "sim"}); !slices.Equal(got, []string{"sim"}) {
+		t.Errorf("one is named, and %q are looked at", got)
+	}
+	// An entry of an older railbench says nothing of how its rig is reached.
+	for _, id := range []string{"a", "b", "c"} {
+		if err := journal.Remove(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := journal.Write(undo.Entry{ID: "d", Rig: "attic", Cell: "bond-setup", At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr strings.Builder
+	if code := Main([]string{"undo", "--list"}, strings.NewReader(""), &stdout, &stderr); code != exitFail || !strings.Contains(stderr.String(), "bond-setup on attic is not back") {
+		t.Errorf("exit %d: %s%s", code, &stdout, &stderr)
 	}
 }

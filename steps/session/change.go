@@ -231,7 +231,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	}
 	if left != nil {
 		v.Grade = steps.Fail
-		v.Reason += " It could not be put back: " + strings.Join(left, "; ") + ". railbench undo tries again."
+		v.Reason += " It could not be put back: " + strings.Join(left, "; ") + ". " + t.s.o.UndoCommand() + " tries again."
 		return v, nil
 	}
 	v.Reason += " Both nodes are as they were before."
@@ -240,7 +240,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 
 // record writes the journal's entry: before the first change.
 func (t *transaction) record() error {
-	t.entry = undo.Entry{ID: strings.ToLower(rand.Text()[:12]), Rig: t.rig.Name, Cell: t.cell.ID, At: time.Now().UTC()}
+	t.entry = undo.Entry{ID: strings.ToLower(rand.Text()[:12]), Rig: t.rig.Name, Reach: t.s.o.Reach, Cell: t.cell.ID, At: time.Now().UTC()}
 	for _, e := range steps.Ends {
 		before, err := json.Marshal(t.before[e])
 		if err != nil {
@@ -358,7 +358,7 @@ func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
 	if err := t.s.o.Journal.Write(t.entry); err != nil {
 		return nil, err
 	}
-	t.tell("kept on both nodes; railbench undo takes it back")
+	t.tell("kept on both nodes; %s takes it back", t.s.o.UndoCommand())
 	return nil, nil
 }
 
@@ -412,7 +412,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	}
 	t.result.Stages = []steps.Stage{stage}
 	if left != nil {
-		return verdict(steps.Fail, "It could not be put back: %s. Run the cell again, or railbench undo.", strings.Join(left, "; ")), nil
+		return verdict(steps.Fail, "It could not be put back: %s. Run the cell again, or %s.", strings.Join(left, "; "), t.s.o.UndoCommand()), nil
 	}
 	return nil, nil
 }

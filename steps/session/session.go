@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,9 @@ type Options struct {
 	Nodes []runner.Node
 	Where []string
 	// Link is the link under test at the start; the first two nodes where it is zero.
-	Link     steps.Link
+	Link steps.Link
+	// Reach are the flags by which railbench finds this rig again.
+	Reach    []string
 	Tutorial steps.Tutorial
 	Catalog  steps.Catalog
 	Asker    *Asker // nil where nobody is asked
@@ -68,6 +71,21 @@ type RailChoice struct {
 	Link       steps.Link
 	Here, Peer string
 }
+
+// UndoCommand is what takes the rig's changes back, to be pasted into a shell.
+func (o Options) UndoCommand() string {
+	words := []string{"railbench", "undo"}
+	for _, w := range o.Reach {
+		if !plainWord.MatchString(w) {
+			w = runner.Quote(w)
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}
+
+// plainWord is what no shell takes apart.
+var plainWord = regexp.MustCompile(`^[\w./@:-]+$`)
 
 func (o Options) settings() steps.Settings {
 	return steps.Settings{All: o.Params, Cells: o.CellParams}
