@@ -13,6 +13,8 @@ var hardwareMay = map[string][]string{
 	"adapter-lost": {"adapter-temperature"},
 	// A rail in a bond is not measured by itself.
 	"bond-left-over": {"rail-speed"},
+	// Whether a rail without counters is idle nobody can tell.
+	"counter-missing": {"idle-rails"},
 	// The client does not reach its server.
 	"firewall": {"rail-speed"},
 	// It is not started: it would disturb what runs there.

@@ -102,6 +102,27 @@ func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 	return slices.IndexFunc(rig.At(e.Other()).Rails, func(r steps.Rail) bool { return r.Dev == own.Dev && r.Port == own.Port })
 }
 
+// Missing adds a finding where one node has rails and the other has none: what holds of
+// one end alone is not what a check says.
+func Missing(rig steps.Rig, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		if len(rig.Nodes[e].Rails) == 0 && len(rig.Nodes[e.Other()].Rails) > 0 {
+			rep.At(rig, e, steps.Inconclusive, "%s has no rail, so nothing was seen of that end", rig.NameOf(e))
+		}
+	}
+}
+
+// Linked reports whether both ends of a pair are switched on and have a carrier. That of
+// one that isn't nobody answers is no news: link-up tells why.
+func Linked(rig steps.Rig, p steps.Pair) bool {
+	for _, e := range steps.Ends {
+		if d := rig.Rail(p, e).Netdev; !d.Up || !d.Carrier {
+			return false
+		}
+	}
+	return true
+}
+
 // Wanted says that a rail is meant to carry something, as seen from either end.
 func Wanted(rig steps.Rig, e steps.End, rail int) bool {
 	if rig.InUse(e, rail) {

@@ -57,6 +57,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	if done {
 		return v
 	}
+	checks.Missing(r.Rig, &rep)
 	counting, standing := 0, 0
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
@@ -116,6 +117,8 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	if done {
 		return v
 	}
+	checks.Missing(r.Rig, &rep)
+	var blind []kind.Finding
 	quiet, most := 0, 0.0
 	var busy []string
 	var ends []steps.End
@@ -124,7 +127,12 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, rail := range r.Rig.At(e).Rails {
 			rate, known := moves(rail, was[e], is[e], seconds)
 			if !known {
-				continue // the check of the port counters tells that
+				rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), "unknown", "", nil)
+				blind = append(blind, kind.Finding{
+					Grade: steps.Inconclusive, Node: node,
+					Text: fmt.Sprintf("%s on %s may be idle or not: its counters are missing or went backwards, see port-counters", rail.Dev, node),
+				})
+				continue
 			}
 			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), kind.Round(rate), "Gb/s", &steps.Expected{Max: new(idleGbps), From: "a rail on which nothing runs"})
 			if rate < idleGbps {
@@ -150,24 +158,33 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	if quiet == 0 && busy == nil {
 		return checks.Unseen(rep, "no rail counts what it carries, so nobody can tell whether it is idle")
 	}
+	for _, f := range blind {
+		rep.Note(f)
+	}
 	return rep.Verdict(fmt.Sprintf("nothing runs over the rails: at most %.3g Gb/s at one of their %d ends, in half a second", most, quiet))
 }
 
 // moves is what a rail moves in both directions, in Gb/s: RDMA where the port counts
-// it, and whatever its interface counts.
+// it, and whatever its interface counts. It is known where all of the port's counters
+// are there, and where there is no port (soft-RoCE) all of the interface's: RDMA moves
+// past what an adapter's interface counts.
 func moves(rail steps.Rail, was, is parse.Reading, seconds float64) (rate float64, known bool) {
+	soft := rail.PCI.Addr == ""
+	known = true
 	for _, c := range []struct {
 		was, is map[string]uint64
 		names   []string
 		unit    float64
+		decides bool
 	}{
-		{was.Devices[rail.Dev], is.Devices[rail.Dev], dataCounters, 4},
-		{was.Netdevs[rail.Netdev.Name], is.Netdevs[rail.Netdev.Name], []string{"tx_bytes", "rx_bytes"}, 1},
+		{was.Devices[rail.Dev], is.Devices[rail.Dev], dataCounters, 4, !soft},
+		{was.Netdevs[rail.Netdev.Name], is.Netdevs[rail.Netdev.Name], []string{"tx_bytes", "rx_bytes"}, 1, soft},
 	} {
 		for _, name := range c.names {
 			if n := twice(c.was, c.is, name); n.ok && n.is >= n.was {
 				rate += float64(n.is-n.was) * c.unit * 8 / 1e9 / seconds
-				known = true
+			} else if c.decides {
+				known = false
 			}
 		}
 	}
@@ -272,12 +289,14 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	if done {
 		return v
 	}
+	checks.Missing(r.Rig, &rep)
+	var blind []kind.Finding // rails without a counter
 	looked, still := 0, 0
 	for _, e := range steps.Ends {
 		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
 		var sick []growth
 		for _, rail := range r.Rig.At(e).Rails {
-			g := growth{devs: []string{rail.Dev}}
+			g, before := growth{devs: []string{rail.Dev}}, looked
 			for _, name := range kind.SortedNames(errorCounters) {
 				n := twice(was[e].Devices[rail.Dev], is[e].Devices[rail.Dev], name)
 				if !n.ok {
@@ -289,6 +308,8 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 				looked++
 				what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
 				switch {
+				case n.is < n.was:
+					rep.At(r.Rig, e, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing shows whether it grows", name, rail.Dev, node, n.was, n.is)
 				case n.is > n.was:
 					rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more", &steps.Expected{Max: new(0.0), From: fmt.Sprintf("a rail on which nothing runs (%d in all)", n.is)})
 					g.names = append(g.names, name)
@@ -297,6 +318,12 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 					still++
 					rep.Show(what, n.is, "since the boot", nil)
 				}
+			}
+			if looked == before {
+				blind = append(blind, kind.Finding{
+					Grade: steps.Inconclusive, Node: node,
+					Text: fmt.Sprintf("%s on %s has no counter of errors that is known, so nothing shows whether they grow there", rail.Dev, node),
+				})
 			}
 			if g.names == nil {
 				continue
@@ -319,6 +346,9 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	if looked == 0 {
 		return checks.Unseen(rep, "no rail has a counter of errors that is known")
+	}
+	for _, f := range blind {
+		rep.Note(f)
 	}
 	rep.Show("counters of errors that were looked at twice", looked, "", nil)
 	note := ""

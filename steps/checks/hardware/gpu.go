@@ -57,6 +57,9 @@ func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.At(r.Rig, e, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the node: after an update the old driver is loaded until then", node, quoted(gpu.Errors))
 			continue
 		}
+		if missing := len(pci) - len(gpu.Rows); missing > 0 {
+			rep.At(r.Rig, e, steps.Warn, "%s has %d GPUs on its PCI bus, and nvidia-smi shows %d of them: what the others are like nobody tells. dmesg says why their driver left them", node, len(pci), len(gpu.Rows))
+		}
 		for _, g := range gpu.Rows {
 			heat := "temperature unknown"
 			if g.TemperatureC != nil {
@@ -161,7 +164,8 @@ func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		node, h := r.Rig.NameOf(e), read[e]
 		state, lock := kind.OrUnknown(h.Facts["secure boot"]), locked(h.Facts["lockdown"])
-		strict := state == "enabled" || lock != "none"
+		// What isn't told may be on.
+		strict := state == "enabled" || h.Facts["secure boot"] == "" || lock != "none"
 		rep.Show(node+" secure boot", state+", lockdown "+lock, "", nil)
 		var unsigned []string
 		for _, name := range kind.SortedNames(h.Facts) {

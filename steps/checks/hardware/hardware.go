@@ -54,10 +54,11 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	links, soft := 0, 0
+	var empty []steps.End // without a device
 	var kinds, shared []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		byHalf := map[string][]pcieLink{}
+		byHalf, before := map[string][]pcieLink{}, links+soft
 		for _, dev := range kind.SortedNames(facts[e]) {
 			text := facts[e][dev]
 			switch l, ok := readLink(dev, text); {
@@ -77,6 +78,9 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 				}
 			}
 		}
+		if links+soft == before {
+			empty = append(empty, e)
+		}
 		for _, half := range kind.SortedNames(byHalf) {
 			together := byHalf[half]
 			judgeHalf(r.Rig, e, together, &rep)
@@ -84,6 +88,9 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 				shared = append(shared, fmt.Sprintf("%s share %s (at most %.0f Gb/s together)", kind.And(devs(together)), half, together[0].ceiling()))
 			}
 		}
+	}
+	if len(empty) == 1 {
+		rep.At(r.Rig, empty[0], steps.Inconclusive, "%s has no RDMA device, so there is no PCIe link to look at", r.Rig.NameOf(empty[0]))
 	}
 	switch {
 	case links == 0 && len(rep.Findings) == 0 && soft > 0:

@@ -105,6 +105,7 @@ func TestPCIeLink(t *testing.T) {
 		{name: "no lanes", here: good, peer: "rocep1s0f0: 0000:01:00.0 32.0 x0 of 32.0 x4\ndevices: 1\n", grade: steps.Inconclusive, node: "spark-01"},
 		{name: "soft-RoCE", here: "rxe0: no PCIe link\ndevices: 1\n", peer: "rxe0: no PCIe link\ndevices: 1\n", grade: steps.Pass, words: []string{"soft-RoCE"}},
 		{name: "nothing", here: "devices: 0\n", peer: "devices: 0\n", grade: steps.Skipped, words: []string{"neither node has an RDMA device"}},
+		{name: "nothing at one end", here: good, peer: "devices: 0\n", grade: steps.Inconclusive, node: "spark-01", words: []string{"spark-01 has no RDMA device"}},
 	})
 }
 
@@ -213,6 +214,7 @@ func TestGPU(t *testing.T) {
 		{name: "no driver", here: good, peer: "gpu 000f:01:00.0: none\nnvidia-smi: missing\n", grade: steps.Warn, node: "spark-01", words: []string{"no nvidia-smi", "nothing drives it"}},
 		{name: "driver fails", here: good, peer: card + smi("")[:len("nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\n")] + "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", grade: steps.Fail, node: "spark-01", words: []string{"couldn't communicate", "Restart"}},
 		{name: "hot", here: card + smi("0, NVIDIA GB10, 580.95.05, 93, 0000000F:01:00.0, Active\n"), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"slowed by its own heat", "93 degrees"}},
+		{name: "one of two", here: "gpu 0010:01:00.0: none\n" + good, peer: good, grade: steps.Warn, node: "spark-02", words: []string{"spark-02 has 2 GPUs", "shows 1 of them"}},
 		{name: "drivers differ", here: good, peer: strings.ReplaceAll(good, "580.95.05", "570.1"), grade: steps.Warn, words: []string{"580.95.05 on spark-02 and 570.1 on spark-01"}},
 		{name: "one has none", here: good, peer: "nvidia-smi: missing\n", grade: steps.Warn, words: []string{"the other has none"}},
 		{name: "none", here: "nvidia-smi: missing\n", peer: "nvidia-smi: missing\n", grade: steps.Skipped, words: []string{"neither node"}},
@@ -251,6 +253,7 @@ func TestSecureBoot(t *testing.T) {
 		{name: "will be", here: node("enabled", integrity, "nobody", read), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"will refuse"}},
 		{name: "tainted only", here: node("disabled", none, "nobody", read+"[5.0] nvidia_peermem: module verification failed: signature and/or required key missing - tainting kernel\n"), peer: good, grade: steps.Pass},
 		{name: "off, and unsigned", here: node("disabled", none, "nobody", read), peer: node("absent", "none", "nobody", refused), grade: steps.Pass, words: []string{"disabled on spark-02 and absent on spark-01"}},
+		{name: "untold, and the log is closed", here: good, peer: strings.Replace(node("x", none, "Canonical", refused), "secure boot: x\n", "", 1), grade: steps.Skipped, words: []string{"may not be read on spark-01"}},
 		{name: "on, and the log is closed", here: good, peer: node("enabled", integrity, "Canonical", refused), grade: steps.Skipped, words: []string{"may not be read on spark-01"}},
 	})
 }
@@ -331,15 +334,31 @@ func TestIdleRails(t *testing.T) {
 		{name: "TCP", here: good, peer: readings(data(1)+"enp1s0f1np1 rx_bytes 0\n", data(1)+"enp1s0f1np1 rx_bytes 62500000\n"), grade: steps.Warn, node: "spark-01", words: []string{"1 Gb/s over rocep1s0f1"}},
 		{name: "chatter", here: good, peer: readings(data(1000), data(1000+1000)), grade: steps.Pass},
 		{name: "no counters", here: readings("", ""), peer: readings("", ""), grade: steps.Skipped, words: []string{"nobody can tell"}},
+		{name: "one end without counters", here: good, peer: readings("", ""), grade: steps.Inconclusive, node: "spark-01", words: []string{"rocep1s0f0 on spark-01 may be idle or not"}},
+		{
+			name: "one counter of two", here: good, grade: steps.Inconclusive, node: "spark-01", words: []string{"rocep1s0f1 on spark-01 may be idle or not"},
+			peer: strings.ReplaceAll(good, "/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_rcv_data:1000\n", ""),
+		},
+		{name: "the interface's alone", here: good, peer: readings("enp1s0f0np0 tx_bytes 1\nenp1s0f0np0 rx_bytes 1\n", "enp1s0f0np0 tx_bytes 1\nenp1s0f0np0 rx_bytes 1\n"), grade: steps.Inconclusive, node: "spark-01"},
+		{name: "backwards", here: good, peer: readings(data(1000), data(10)), grade: steps.Inconclusive, node: "spark-01"},
 	})
 }
 
 func TestErrorCounters(t *testing.T) {
 	const zero, before = "rocep1s0f0 out_of_sequence 0\nrocep1s0f0 symbol_error 0\nenp1s0f0np0 rx_crc_errors_phy 0\n", "rocep1s0f0 out_of_sequence 812\n"
+	// The other rails are well.
+	readings := func(was, is string) string {
+		others := ""
+		for _, dev := range railDevs {
+			others += dev + " rnr_nak_retry_err 0\n"
+		}
+		return readings(was+others, is+others)
+	}
 	good := readings(zero, zero)
+	blind := strings.ReplaceAll(good, "/sys/class/infiniband/roceP2p1s0f1/ports/1/counters/rnr_nak_retry_err:0\n", "")
 	twins := "rocep1s0f0 symbol_error 7\nroceP2p1s0f0 symbol_error 9\n"
 	judged(t, "error-counters", "readings", []checkCase{
-		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"none of 6 counters of errors grows"}},
+		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"none of 14 counters of errors grows"}},
 		{name: "from earlier", here: good, peer: readings(before, before), grade: steps.Pass, words: []string{"1 of them is not 0"}},
 		{name: "lost packets", here: good, peer: readings(before, "rocep1s0f0 out_of_sequence 830\n"), grade: steps.Warn, node: "spark-01", words: []string{"rocep1s0f0 on spark-01", "up to 18 in 0.5 s", "out_of_sequence (packets that came before their turn"}},
 		{name: "cable", here: readings("rocep1s0f0 symbol_error 0\nroceP2p1s0f0 symbol_error 0\n", twins), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"rocep1s0f0 and roceP2p1s0f0 on spark-02", "up to 9", "Swap the cable"}},
@@ -349,7 +368,9 @@ func TestErrorCounters(t *testing.T) {
 			peer: readings("rocep1s0f0 out_of_sequence 0\nrocep1s0f0 packet_seq_err 0\nrocep1s0f0 symbol_error 0\n", "rocep1s0f0 out_of_sequence 1\nrocep1s0f0 packet_seq_err 1\nrocep1s0f0 symbol_error 1\n"),
 		},
 		{name: "not an error", here: good, peer: readings("rocep1s0f0 np_cnp_sent 0\n"+zero, "rocep1s0f0 np_cnp_sent 9\n"+zero), grade: steps.Pass},
-		{name: "none", here: readings("", ""), peer: readings("", ""), grade: steps.Skipped},
+		{name: "one rail without", here: good, peer: blind, grade: steps.Inconclusive, node: "spark-01", words: []string{"roceP2p1s0f1 on spark-01 has no counter of errors that is known"}},
+		{name: "backwards", here: good, peer: readings("rocep1s0f0 symbol_error 7\n", "rocep1s0f0 symbol_error 1\n"), grade: steps.Inconclusive, node: "spark-01", words: []string{"symbol_error of rocep1s0f0 on spark-01 went backwards"}},
+		{name: "none", here: "clock 100.0\nclock 100.5\n", peer: "clock 100.0\nclock 100.5\n", grade: steps.Skipped},
 	})
 }
 

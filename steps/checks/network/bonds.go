@@ -52,6 +52,7 @@ func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
+	checks.Missing(rig, &rep)
 	if rails == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "there is no rail on either node")
 	}
@@ -131,7 +132,19 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 			rep.At(rig, e, steps.Fail, "%s, a link of %s on %s, is %s: check its cable, and that it is switched on", s, bond, node, kind.OrUnknown(mii))
 		}
 	}
+	if mii := f[bond+" MII"]; mii != "up" {
+		grade := steps.Fail
+		if mii == "" {
+			grade = steps.Inconclusive
+		}
+		rep.At(rig, e, grade, "%s on %s itself is %s: nothing goes over it unless it is up", bond, node, kind.OrUnknown(mii))
+	}
+	if f[bond+" miimon"] == "" {
+		rep.At(rig, e, steps.Inconclusive, "nothing tells how often %s on %s looks at its links (miimon)", bond, node)
+	}
 	switch mode {
+	case "unknown":
+		rep.At(rig, e, steps.Inconclusive, "nothing tells the mode of %s on %s", bond, node)
 	case "balance-rr":
 		rep.At(rig, e, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to both links, and they arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
 	case "802.3ad":
@@ -233,7 +246,9 @@ func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
 			default:
 				rep.At(rig, e, steps.Fail, "%s on %s is %s (%s): nothing over RDMA can use it, and a test ends with \"Port number %d state is Down\". link-up says whether it is switched off or has no signal", rail.Dev, node, kind.OrUnknown(word), kind.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
 			}
-			if layer != "" && layer != "Ethernet" {
+			if layer == "" {
+				rep.At(rig, e, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev, node)
+			} else if layer != "Ethernet" {
 				rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and these tests are for RoCE: it needs a subnet manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
 			}
 		}
@@ -284,7 +299,7 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repor
 		rep.At(rig, e, steps.Fail, "on %s no program of this user can open an RDMA device: /dev/infiniband/uverbs* is missing or closed to it. modprobe ib_uverbs makes them, and udev's rules of rdma-core open them", node)
 		return false
 	}
-	if strings.Contains(seen, "not installed") || seen == "" {
+	if strings.Contains(seen, "not installed") || seen == "" || files == "" {
 		return true
 	}
 	var hidden []string

@@ -137,6 +137,7 @@ func judgeRailAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	if !checks.AllTell(rig, facts, "addresses", &rep) {
 		return rep.Verdict()
 	}
+	checks.Missing(rig, &rep)
 	addressed := 0
 	for _, e := range steps.Ends {
 		node := rig.NameOf(e)

@@ -388,3 +388,20 @@ func TestNetworkFixesWithNothingToDo(t *testing.T) {
 		kindtest.Want(t, name+" with nothing to do", registered.Judges[name](steps.Cell{}, nothing), steps.Pass, "nothing to do", "Nothing was changed")
 	}
 }
+
+// What holds of one end alone is not what a check of rails says.
+func TestAnEndWithoutRails(t *testing.T) {
+	rig := kindtest.Spark()
+	for i, judge := range map[string]steps.Judge{"mtu-equal": judgeMTUEqual, "rail-addresses": judgeRailAddresses, "rail-bond": judgeRailBond} {
+		one := rig
+		one.Nodes[steps.Peer].Rails, one.Pairs = nil, nil
+		texts := addressLines(rig).with()
+		mtus := mtuLines(rig)
+		for e := range texts {
+			texts[e] += mtus[e] + "interfaces in another: none\n"
+		}
+		if v := judge(steps.Cell{ID: i}, looked(one, texts[0], texts[1])); v.Grade == steps.Pass {
+			t.Errorf("%s passes where spark-01 has no rail: %s", i, v.Reason)
+		}
+	}
+}

@@ -46,6 +46,7 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	learnt := 0
+	var silent []kind.Finding
 	for i, p := range rig.Pairs {
 		for _, e := range steps.Ends {
 			own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
@@ -53,7 +54,13 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 			mac := facts[e][own.Netdev.Name+" neighbour "+other.Addr]
 			if mac == "" {
 				rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), "nothing: no answer", "", nil)
-				continue // why it is silent is other checks' matter
+				if checks.Linked(rig, p) {
+					silent = append(silent, kind.Finding{
+						Grade: steps.Inconclusive, Node: node,
+						Text: fmt.Sprintf("%s got no answer from %s, rail %d's on %s, so nothing shows which interface it would take", node, other.Addr, i+1, there),
+					})
+				}
+				continue
 			}
 			learnt++
 			rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), mac, "", nil)
@@ -70,8 +77,13 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	if learnt == 0 {
+	switch {
+	case learnt == 0:
 		rep.Add(steps.Inconclusive, "no rail answered, so there is nothing that a node has learnt")
+	default:
+		for _, f := range silent {
+			rep.Note(f)
+		}
 	}
 	return rep.Verdict(fmt.Sprintf("each node has the right interface for the other's rails (%d entries), and no two of its own are in one subnet", learnt))
 }
@@ -167,6 +179,8 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (a
 			switch answer {
 			case "nobody else":
 				asked++
+			default:
+				rep.At(rig, e, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was not seen: %s", netdev, addr, kind.OrUnknown(answer))
 			case "somebody else":
 				rep.At(rig, e, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: one of the two has to give it up", netdev, addr, rig.NameOf(e))
 			}
@@ -194,6 +208,7 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	differ := map[string]bool{} // by interface of Here
+	checks.Missing(rig, &rep)
 	compared := 0
 	for i, here := range rig.At(steps.Here).Rails {
 		j := checks.Counterpart(rig, steps.Here, i)
@@ -219,6 +234,7 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	tried := 0
 	for i, p := range rig.Pairs {
+		linked := checks.Linked(rig, p)
 		if differ[rig.Rail(p, steps.Here).Netdev.Name] {
 			continue
 		}
@@ -232,6 +248,8 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name, rig.NameOf(e))
 			case large == "ok":
 				tried++
+			case small != "ok" && linked:
+				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) lets neither a full nor a small packet through from %s, so nothing shows what it takes: ping and link-up look further", i+1, own.Netdev.Name, rig.NameOf(e))
 			case small == "ok":
 				rep.At(rig, e, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of that size get lost while small ones arrive. Something on the way takes less: a switch, or an adapter that was changed while it ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], rig.NameOf(e))
 			}
@@ -245,7 +263,7 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 	if tried > 0 {
 		return rep.Verdict(lead + ", and packets that fill it pass, both ways")
 	}
-	return rep.Verdict(lead, "No rail answered, so that such packets pass was not seen")
+	return rep.Verdict(lead, "No rail was there to be tried, so that such packets pass was not seen")
 }
 
 // checkBondMTUs: a bond and what it holds have one MTU.
@@ -319,6 +337,7 @@ func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
 	if done {
 		return v
 	}
+	unseen := ""
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		for _, name := range []string{"default routes", "default routes of IPv6"} {
@@ -340,9 +359,15 @@ func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		dev := r.Rig.At(e).SSHDev
 		rep.Show(node+" SSH session over", kind.OrUnknown(dev), "", nil)
+		if dev == "" {
+			unseen = "Over which interface SSH comes in was not seen everywhere"
+		}
 		if carries(r.Rig, e, dev) {
 			rep.At(r.Rig, e, steps.Warn, "the SSH session to %s goes over %s, a rail: it breaks while that rail is changed, and slows what is measured there. Name another address of the node in the rig file", node, dev)
 		}
+	}
+	if unseen != "" {
+		return rep.Verdict("no default route goes over a rail, on either node", unseen)
 	}
 	return rep.Verdict("no default route and no SSH session goes over a rail, on either node")
 }

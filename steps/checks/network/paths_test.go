@@ -48,7 +48,10 @@ func TestArpFlux(t *testing.T) {
 	kindtest.Want(t, "the twin's", judge(kindtest.Spark(), edit{steps.Here, learnt + right, learnt + twin}), steps.Fail,
 		"spark-02 takes "+twin+" for the interface of 192.168.100.10", "rail 1's on spark-01", "that is enP2p1s0f0np0 there", "ip neigh flush dev enp1s0f0np0")
 	kindtest.Want(t, "nobody's", judge(kindtest.Spark(), edit{steps.Here, learnt + right, learnt + "02:00:00:00:00:01"}), steps.Fail, "no interface there")
-	kindtest.Want(t, "one silent", judge(kindtest.Spark(), edit{steps.Here, learnt + right, "x: y"}), steps.Pass, "7 entries")
+	kindtest.Want(t, "one silent", judge(kindtest.Spark(), edit{steps.Here, learnt + right, "x: y"}), steps.Inconclusive, "spark-02 got no answer from 192.168.100.10, rail 1's on spark-01")
+	dark := kindtest.Spark()
+	dark.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false
+	kindtest.Want(t, "one without a link", judge(dark, edit{steps.Here, learnt + right, "x: y"}), steps.Pass, "7 entries")
 	shared := alsoHas(kindtest.Spark(), steps.Peer, 2, "192.168.100.15/24")
 	kindtest.Want(t, "one subnet", judge(shared), steps.Warn, "enp1s0f0np0 and enP2p1s0f0np0 on spark-01 are in one subnet", "spark-02 may learn either")
 	none := kindtest.Spark()
@@ -69,6 +72,7 @@ func TestDuplicateIP(t *testing.T) {
 	kindtest.Want(t, "none", judge(kindtest.Spark(), no, no), steps.Pass, "8 on both nodes", "the wire was not asked: it needs root")
 	asked := "arping: yes\narping enp1s0f0np0=192.168.100.11: nobody else\n"
 	kindtest.Want(t, "asked", judge(kindtest.Spark(), asked, no), steps.Pass, "Nobody else on the wire answers for 1 of them")
+	kindtest.Want(t, "could not ask", judge(kindtest.Spark(), strings.Replace(asked, "nobody else", "could not ask", 1), no), steps.Inconclusive, "whether somebody else on the wire of enp1s0f0np0 answers")
 	kindtest.Want(t, "somebody", judge(kindtest.Spark(), strings.Replace(asked, "nobody", "somebody", 1), no), steps.Fail, "somebody else on the wire of enp1s0f0np0 answers for 192.168.100.11, which is spark-02's")
 	kindtest.Want(t, "on both", judge(only(kindtest.Spark(), steps.Here, 1, "192.168.200.10/24"), no, no), steps.Fail, "192.168.200.10 is on enp1s0f1np1 of spark-02 and enp1s0f1np1 of spark-01")
 	kindtest.Want(t, "on a node twice", judge(kindtest.Spark(), no, no+"bond0 addresses: bond0 UP 192.168.100.10/24\n"), steps.Fail, "192.168.100.10 is on bond0 of spark-01 and enp1s0f0np0 of spark-01")
@@ -102,7 +106,15 @@ func TestMTUEqual(t *testing.T) {
 	kindtest.Want(t, "differ", judge(kindtest.Spark(), edit{steps.Peer, "enp1s0f0np0 MTU: 1500", "enp1s0f0np0 MTU: 9000"}, edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}),
 		steps.Fail, "enp1s0f0np0 has an MTU of 1500 on spark-02, and of 9000 on spark-01", "near zero", "the cell mtu")
 	kindtest.Want(t, "lost on the way", judge(kindtest.Spark(), edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}), steps.Fail, "rail 1", "from spark-01 packets of that size get lost while small ones arrive")
-	kindtest.Want(t, "silent", judge(kindtest.Spark(), edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}, edit{steps.Peer, "small " + way + "ok", "small " + way + "no answer"}), steps.Pass)
+	kindtest.Want(t, "silent", judge(kindtest.Spark(), edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}, edit{steps.Peer, "small " + way + "ok", "small " + way + "no answer"}), steps.Inconclusive, "rail 1 (enp1s0f0np0) lets neither a full nor a small packet through from spark-01")
+	silent := edited(mtuLines(kindtest.Spark()))
+	for e := range silent {
+		silent[e] = strings.ReplaceAll(silent[e], ": ok", ": no answer")
+	}
+	kindtest.Want(t, "all silent", judgeMTUEqual(steps.Cell{}, looked(kindtest.Spark(), silent[0], silent[1])), steps.Inconclusive, "neither a full nor a small packet")
+	dark := kindtest.Spark()
+	dark.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false
+	kindtest.Want(t, "without a link", judge(dark, edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}, edit{steps.Peer, "small " + way + "ok", "small " + way + "no answer"}), steps.Pass)
 	kindtest.Want(t, "not tried", judge(kindtest.Spark(), edit{steps.Peer, "large " + way + "ok", "x: y"}), steps.Inconclusive, "was not tried from spark-01")
 	roce := kindtest.Spark()
 	roce.Nodes[steps.Peer].Rails[0].MTU = 512
@@ -163,7 +175,12 @@ func TestRoutes(t *testing.T) {
 	none := "default routes: none\ndefault routes of IPv6: none\n"
 	first := strings.Replace(own, "default via", "default via 192.168.100.11 dev enp1s0f0np0 proto static metric 50 default via", 1)
 	second := strings.Replace(first, "metric 50", "metric 500", 1)
-	kindtest.Want(t, "its own", judge(kindtest.Spark(), own, none), steps.Pass, "no default route and no SSH session")
+	kindtest.Want(t, "SSH unseen", judge(kindtest.Spark(), own, none), steps.Pass, "no default route goes", "Over which interface SSH comes in was not seen everywhere")
+	seen := kindtest.Spark()
+	for e := range seen.Nodes {
+		seen.Nodes[e].SSHDev = "enP7s7"
+	}
+	kindtest.Want(t, "its own", judge(seen, own, none), steps.Pass, "no default route and no SSH session")
 	kindtest.Want(t, "over a rail", judge(kindtest.Spark(), own, first), steps.Warn, "the default route of spark-01 goes over enp1s0f0np0", "ip route del default dev enp1s0f0np0")
 	kindtest.Want(t, "a second one", judge(kindtest.Spark(), own, second), steps.Warn, "spark-01 has a second default route over enp1s0f0np0")
 	kindtest.Want(t, "no metric", judge(kindtest.Spark(), own, strings.Replace(first, "metric 50", "", 1)), steps.Warn, "the default route of spark-01 goes over enp1s0f0np0")
@@ -207,6 +224,10 @@ func TestBondHealth(t *testing.T) {
 	kindtest.Want(t, "unwatched", judge(rig, whole, edit("miimon: 100", "miimon: 0")), steps.Warn, "never looks at its links")
 	kindtest.Want(t, "balance-rr", judge(rig, whole, edit("balance-xor 2", "balance-rr 0")), steps.Warn, "arrive in disorder", "the two ends bond in different modes")
 	kindtest.Want(t, "802.3ad", judge(rig, edit("balance-xor 2", "802.3ad 4"), edit("balance-xor 2", "802.3ad 4")), steps.Warn, "on a direct cable nobody answers")
+	kindtest.Want(t, "itself down", judge(rig, whole, edit("bond0 MII: up", "bond0 MII: down")), steps.Fail, "bond0 on spark-01 itself is down")
+	for _, line := range []string{"bond0 mode: balance-xor 2\n", "bond0 MII: up\n", "bond0 miimon: 100\n"} {
+		kindtest.Want(t, "without "+line, judge(rig, whole, edit(line, "")), steps.Inconclusive, "bond0 on spark-01")
+	}
 	foreign := "bonding module: loaded\nbond7 mode: active-backup 1\nbond7 holds: eth0 eth1\nbonds: bond7\n"
 	kindtest.Want(t, "somebody else's", judge(kindtest.Spark(), none, foreign), steps.Pass, "no bond holds a rail")
 	holes(t, "bond-health", judgeBondHealth, kindtest.Spark(), [2]string{none, none})
@@ -236,6 +257,8 @@ func TestRDMAPorts(t *testing.T) {
 	kindtest.Want(t, "down", judge(kindtest.Spark(), down), steps.Fail, "roceP2p1s0f0 on spark-01 is DOWN (LinkUp)", "link-up says")
 	kindtest.Want(t, "an unused one down", judge(kindtest.TutorialSpark(), down), steps.Pass, "nothing uses it")
 	kindtest.Want(t, "InfiniBand", judge(kindtest.Spark(), edit{steps.Peer, "rocep1s0f0 port 1 link_layer: Ethernet", "rocep1s0f0 port 1 link_layer: InfiniBand"}), steps.Warn, "is an InfiniBand port")
+	kindtest.Want(t, "no link layer", judge(kindtest.Spark(), edit{steps.Peer, "rocep1s0f0 port 1 link_layer: Ethernet", "x: y"}), steps.Inconclusive, "whether rocep1s0f0 on spark-01 is a port of Ethernet")
+	kindtest.Want(t, "files untold", judge(kindtest.Spark(), edit{steps.Peer, "device files that may be opened: 4", "x: y"}), steps.Pass, "was not tried everywhere")
 	kindtest.Want(t, "closed files", judge(kindtest.Spark(), edit{steps.Peer, "opened: 4", "opened: 0"}), steps.Fail, "on spark-01 no program of this user can open an RDMA device")
 	kindtest.Want(t, "hidden", judge(kindtest.Spark(), edit{steps.Peer, "see: rocep1s0f0 rocep1s0f1 roceP2p1s0f0 roceP2p1s0f1", "see: none"}), steps.Fail, "the kernel has rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 and programs don't see it", "ibverbs-providers")
 	kindtest.Want(t, "no tool", judge(kindtest.Spark(), edit{steps.Peer, "see: rocep1s0f0 rocep1s0f1 roceP2p1s0f0 roceP2p1s0f1", "see: ibv_devices is not installed"}), steps.Pass, "ibv_devices is missing")

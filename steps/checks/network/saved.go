@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
@@ -47,6 +48,12 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 			default:
 				rep.At(rig, e, steps.Warn, "%s of %s on %s is in no configuration of %s, and gone after a reboot. nmcli connection modify, or a file in /etc/netplan, makes it last", rail.Addr, rail.Netdev.Name, node, by)
 			}
+		}
+	}
+	for _, e := range steps.Ends {
+		rail := func(r steps.Rail) bool { return r.Addr != "" && r.Netdev.Master == "" }
+		if without == 1 && facts[e]["configured by"] == "nothing" && slices.ContainsFunc(rig.Nodes[e].Rails, rail) {
+			rep.At(rig, e, steps.Inconclusive, "where %s has its rails' addresses from is not known: it has no NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
 		}
 	}
 	skipped := ""

@@ -31,7 +31,7 @@ func TestRebootSafe(t *testing.T) {
 	kindtest.Want(t, "one may be", judge(kindtest.Spark(), lost, closed), steps.Skipped, "only root reads /etc/netplan/40-cx7.yaml")
 	kindtest.Want(t, "without a link", judge(dark, lost), steps.Pass, "7 addresses")
 	kindtest.Want(t, "nobody configures", judge(kindtest.Spark(), nobody(0), nobody(1)), steps.Skipped, "Neither node has NetworkManager")
-	kindtest.Want(t, "one node is configured", judge(kindtest.Spark(), nobody(0)), steps.Pass, "4 addresses")
+	kindtest.Want(t, "one node is configured", judge(kindtest.Spark(), nobody(0)), steps.Inconclusive, "where spark-02 has its rails' addresses from is not known")
 	kindtest.Want(t, "no addresses", judge(bare()), steps.Skipped, "No rail with a link")
 	holes(t, "reboot-safe", judgeRebootSafe, kindtest.Spark(), lines(kindtest.Spark()))
 }

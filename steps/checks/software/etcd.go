@@ -29,6 +29,9 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Show(node+" etcd "+what, f[what], "", nil)
 			}
 		}
+		if f["ss"] == "missing" {
+			return rep.Skipped("%s has no ss (iproute2), so nobody saw whether an etcd listens there", node)
+		}
 		var there []string
 		if f["enabled"] != "" {
 			there = append(there, f["enabled"]+" is enabled")
@@ -50,6 +53,8 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 			good = append(good, fmt.Sprintf("the etcd on %s answers, on loopback only: nixlbench by hand on %s can't reach it, and no cell needs to", node, r.Rig.NameOf(e.Other())))
 		case answers:
 			good = append(good, fmt.Sprintf("the etcd on %s answers", node))
+		case f["curl"] == "missing":
+			rep.At(r.Rig, e, steps.Inconclusive, "something listens on port 2379 of %s, and nobody asked whether it is an etcd that answers: there is no curl", node)
 		case f["answer"] == "" && len(there) == 0:
 			good = append(good, fmt.Sprintf("something listens on port 2379 of %s that is no etcd that answers without TLS", node))
 		default:
@@ -145,7 +150,11 @@ func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
 			unseen = append(unseen, fmt.Sprintf("the keys of an etcd on %s can't be read (%s)", node, why))
 			continue
 		}
-		count, _ := strconv.Atoi(list.Count)
+		count, err := strconv.Atoi(kind.Or(list.Count, "0")) // a zero is left out
+		if err != nil {
+			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, which is none", node, list.Count)
+			continue
+		}
 		rep.Show(node+" keys of nixlbench", count, "", &steps.Expected{Max: new(0.0), From: "no run of nixlbench is under way"})
 		leased := slices.ContainsFunc(list.Keys, func(k struct {
 			Key   []byte `json:"key"`

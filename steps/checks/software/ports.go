@@ -66,6 +66,11 @@ func judgeTestPorts(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 			mine[no] = true
 			ports = append(ports, no)
+			if f["port "+no] == "" && f["ss"] != "read" {
+				// That it is free was not seen.
+				rep.At(r.Rig, e, steps.Inconclusive, "who listens on %s was not told to its end (ss failed)", node)
+				continue
+			}
 			if f["port "+no] == "" {
 				rep.Show(node+" port "+no, "free", "", nil)
 				continue

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTestPorts(t *testing.T) {
-	const free = "PORT: 18515\nTCP_PORT: 5201\nNIXL_PORT: 5555\nASIO_PORT: 12345\n"
+	const free = "PORT: 18515\nTCP_PORT: 5201\nNIXL_PORT: 5555\nASIO_PORT: 12345\nss: read\n"
 	held := func(port, by string) string {
 		return free + "port " + port + ": 0.0.0.0:" + port + "\nport " + port + " uid: 1000\nport " + port + " pid: 4210\nport " + port + " seconds: 11520\nport " + port + " command: " + by + "\n"
 	}
@@ -23,7 +23,8 @@ func TestTestPorts(t *testing.T) {
 		"etcd":       {free, free + "port 2379: 127.0.0.1:2379\nport 2379 uid: 0\n", steps.Pass, []string{"port 2379 on spark-01 is held by a process of root", "no cell needs it"}},
 		"unseen":     {free, free + "port 18515: *:18515\nport 18515 uid: 0\n", steps.Fail, []string{"held by a process of root"}},
 		"other port": {amended(t, free, "18515", "20000"), amended(t, held("20001", "x"), "18515", "20000"), steps.Fail, []string{"port 20001"}},
-		"no ss":      {free + "ss: missing\n", free, steps.Skipped, []string{"spark-02 has no ss"}},
+		"no ss":      {amended(t, free, "ss: read", "ss: missing"), free, steps.Skipped, []string{"spark-02 has no ss"}},
+		"ss failed":  {amended(t, free, "ss: read\n", ""), free, steps.Inconclusive, []string{"who listens on spark-02 was not told"}},
 		"no number":  {"PORT: x\n", "PORT: x\n", steps.Inconclusive, []string{"no port that can be read"}},
 	})
 }
@@ -57,6 +58,8 @@ func TestEtcdService(t *testing.T) {
 		"wanted":       {"environment NIXL_ETCD_ENDPOINTS: http://192.168.100.10:2379\n", runs, steps.Warn, []string{"listens on loopback only, and spark-02 is set to reach it"}},
 		"open":         {"environment NIXL_ETCD_ENDPOINTS: http://192.168.100.10:2379\n", amended(t, runs, "listens: 127.0.0.1", "listens: 0.0.0.0"), steps.Pass, []string{"the etcd on spark-01 answers"}},
 		"no answer":    {none, amended(t, runs, "answer: {\"etcdserver\":\"3.4.30\",\"etcdcluster\":\"3.4.0\"}\n", ""), steps.Warn, []string{"does not answer"}},
+		"no ss":        {"ss: missing\n", none, steps.Skipped, []string{"spark-02 has no ss"}},
+		"no curl":      {none, none + "listens: 0.0.0.0\ncurl: missing\n", steps.Inconclusive, []string{"nobody asked", "no curl"}},
 		"no etcd":      {none, none + "listens: 0.0.0.0\n", steps.Pass, []string{"no etcd that answers"}},
 		"another page": {none, none + "listens: 0.0.0.0\nanswer: <html>\n", steps.Warn, []string{"does not answer as etcd"}},
 	})
@@ -69,13 +72,14 @@ func TestEtcdKeys(t *testing.T) {
 	const size, rank = `{"key":"eGZlcmJlbmNoL2RlZmF1bHQvL3NpemU="}`, `{"key":"eGZlcmJlbmNoL2RlZmF1bHQvL3JhbmsvMA==","lease":"7587"}`
 	etcd := func(keys string) string { return "etcd: 127.0.0.1:2379\nkeys: " + keys + "\n" }
 	runCases(t, judgeEtcdKeys, map[string]textCase{
-		"no etcd": {none, none, steps.Pass, []string{"no etcd listens"}},
-		"clean":   {none, etcd("{" + head + "}"), steps.Pass, []string{"the etcd on spark-01 has no keys"}},
-		"stale":   {none, etcd("{" + head + `,"kvs":[` + size + `],"count":"1"}`), steps.Warn, []string{"the etcd on spark-01 has 1 keys", "(default)", "Rank 2"}},
-		"running": {none, etcd("{" + head + `,"kvs":[` + size + "," + rank + `],"count":"2"}`), steps.Warn, []string{"2 keys", "under way"}},
-		"TLS":     {none, etcd("Client sent an HTTP request to an HTTPS server."), steps.Skipped, []string{"spark-01", "can't be read", "TLS"}},
-		"no curl": {none, "curl: missing\n", steps.Skipped, []string{"there is no curl"}},
-		"no ss":   {"ss: missing\netcd: none\n", none, steps.Pass, nil},
+		"no etcd":  {none, none, steps.Pass, []string{"no etcd listens"}},
+		"clean":    {none, etcd("{" + head + "}"), steps.Pass, []string{"the etcd on spark-01 has no keys"}},
+		"stale":    {none, etcd("{" + head + `,"kvs":[` + size + `],"count":"1"}`), steps.Warn, []string{"the etcd on spark-01 has 1 keys", "(default)", "Rank 2"}},
+		"running":  {none, etcd("{" + head + `,"kvs":[` + size + "," + rank + `],"count":"2"}`), steps.Warn, []string{"2 keys", "under way"}},
+		"no count": {none, etcd("{" + head + `,"count":"many"}`), steps.Inconclusive, []string{`answers with "many"`}},
+		"TLS":      {none, etcd("Client sent an HTTP request to an HTTPS server."), steps.Skipped, []string{"spark-01", "can't be read", "TLS"}},
+		"no curl":  {none, "curl: missing\n", steps.Skipped, []string{"there is no curl"}},
+		"no ss":    {"ss: missing\netcd: none\n", none, steps.Pass, nil},
 	})
 	runCases(t, judgeDeleteKeys, map[string]textCase{
 		"none":    {none, none, steps.Pass, []string{"nothing to delete"}},

@@ -46,6 +46,11 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 				missing[probe.Package(tool)] = append(missing[probe.Package(tool)], tool)
 			}
 		}
+		for _, tool := range host.Needed {
+			if facts[e]["tool "+tool] == "" {
+				rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell whether it has %s", r.Rig.NameOf(e), tool)
+			}
+		}
 		for _, pkg := range slices.Sorted(maps.Keys(missing)) {
 			slices.Sort(missing[pkg])
 			rep.At(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s", r.Rig.NameOf(e), kind.And(missing[pkg]), pkg)
@@ -145,6 +150,9 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
 			rep.At(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
 		}
+	}
+	if len(compared) == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Inconclusive, "neither node tells a release that the other tells, too, so none could be compared")
 	}
 	return rep.Verdict("both nodes have the same releases: " + strings.Join(compared, ", "))
 }

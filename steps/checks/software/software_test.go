@@ -95,6 +95,7 @@ func TestToolsPresent(t *testing.T) {
 		"needed":  {all, lacks("tool ib_write_bw", "tool ib_write_lat"), steps.Fail, []string{"spark-01 has no ib_write_bw and ib_write_lat", "install perftest"}},
 		"one end": {lacks("tool nixlbench"), all, steps.Warn, []string{"spark-02 has no nixlbench", "spark-01 has it"}},
 		"neither": {lacks("tool nixlbench"), lacks("tool nixlbench"), steps.Pass, []string{"neither has nixlbench", "skipped"}},
+		"untold":  {all, "tool ip: /usr/sbin/ip\n", steps.Inconclusive, []string{"spark-01 doesn't tell whether it has"}},
 		"package": {all, lacks("package rdma-core"), steps.Warn, []string{"spark-01 has no rdma-core"}},
 	})
 }
@@ -131,9 +132,10 @@ func TestVersions(t *testing.T) {
 			[]string{"on spark-02 nixlbench is 0.5.0", "needs an etcd"},
 		},
 		// That one has none is another check's.
-		"missing":      {setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass, nil},
-		"no start":     {setup, amended(t, setup, "etcd_endpoints: yes", "etcd_endpoints: no"), steps.Pass, nil},
-		"nothing else": {"kernel: 6.1\n", "kernel: 6.1\n", steps.Pass, []string{"the kernel 6.1"}},
+		"missing":       {setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass, nil},
+		"no start":      {setup, amended(t, setup, "etcd_endpoints: yes", "etcd_endpoints: no"), steps.Pass, nil},
+		"nothing alike": {"kernel: 6.1\n", "version iperf3: 3.16\n", steps.Inconclusive, []string{"none could be compared"}},
+		"nothing else":  {"kernel: 6.1\n", "kernel: 6.1\n", steps.Pass, []string{"the kernel 6.1"}},
 	}
 	for name, c := range cases {
 		kindtest.Want(t, name, judgeVersions(steps.Cell{}, checked(kindtest.Spark(), parse.NIXLSetupOutput, c.here, c.peer)), c.grade, c.words...)
