@@ -111,7 +111,10 @@ func (k *keeper) watch(boards <-chan meter.Board) {
 	k.watching.Go(func() {
 		for {
 			select {
-			case b := <-boards:
+			case b, ok := <-boards:
+				if !ok {
+					return
+				}
 				k.store.Sample(b)
 			case <-k.done:
 				return

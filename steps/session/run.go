@@ -286,7 +286,9 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 	if failed == nil {
 		running, end := context.WithCancel(ctx)
 		if r.cell.Together {
-			go r.desert(running, end, servers)
+			for _, out := range servers {
+				go r.desert(running, end, out)
+			}
 		}
 		main = r.everywhere(running, rig, pair, r.cell.Roles[last])
 		end()
@@ -350,24 +352,20 @@ func (r *run) watch(ctx context.Context) (context.Context, func()) {
 
 // desert ends the last role when one that it needs has ended before it: it may
 // never notice.
-func (r *run) desert(ctx context.Context, end context.CancelFunc, others []chan steps.Output) {
-	for _, out := range others {
-		select {
-		case o := <-out:
-			out <- o
-			grace := togetherGrace
-			if !o.Ran || !o.Exit.OK() {
-				grace = failedGrace
-			}
-			select {
-			case <-time.After(grace):
-				end()
-			case <-ctx.Done():
-			}
-			return
-		case <-ctx.Done():
-			return
+func (r *run) desert(ctx context.Context, end context.CancelFunc, out chan steps.Output) {
+	select {
+	case o := <-out:
+		out <- o
+		grace := togetherGrace
+		if !o.Ran || !o.Exit.OK() {
+			grace = failedGrace
 		}
+		select {
+		case <-time.After(grace):
+			end()
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
 	}
 }
 

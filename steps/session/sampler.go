@@ -185,7 +185,10 @@ func (p *samplers) reset() {
 // stop ends the samplers; their scripts are gone when it returns.
 func (p *samplers) stop() {
 	p.mu.Lock()
-	p.ended = true
+	if !p.ended {
+		p.ended = true
+		close(p.s.boards) // only publish sends, and no more once ended
+	}
 	p.late.Stop()
 	for _, own := range p.of {
 		if own.cancel != nil {

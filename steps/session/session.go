@@ -96,6 +96,8 @@ type Session struct {
 	o      Options
 	out    *outbox
 	boards chan meter.Board
+	// questions has no room: one that nobody fetches is still the node's.
+	questions chan steps.Question
 
 	//nolint:containedctx // the session's own life, no call's: ends at Close
 	life context.Context
@@ -135,7 +137,7 @@ func New(o Options) *Session {
 		o.ChangeTime = changeTime
 	}
 	s := &Session{
-		o: o, tutorial: o.Tutorial, out: newOutbox(), boards: make(chan meter.Board, 1),
+		o: o, tutorial: o.Tutorial, out: newOutbox(), boards: make(chan meter.Board, 1), questions: make(chan steps.Question),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
 		table: Params(o.Tutorial), set: o.settings(), link: o.Link,
 	}
@@ -157,6 +159,7 @@ func (s *Session) Open() {
 			s.State(i, runner.Connected, nil)
 		}
 	}
+	s.work.Go(s.ask)
 	s.work.Go(func() {
 		_, err := s.probe(s.life, 0)
 		s.note(err)
@@ -263,15 +266,32 @@ func (s *Session) ResetPeaks() { s.sampler.reset() }
 // Lines are handed over at most 30 times a second.
 func (s *Session) Next(ctx context.Context) ([]steps.Event, bool) { return s.out.next(ctx) }
 
-// Boards gives the newest gauges whenever their picture changes.
+// Boards gives the newest gauges whenever their picture changes. It is closed with the
+// session.
 func (s *Session) Boards() <-chan meter.Board { return s.boards }
 
-// Questions gives what a node asks the user.
-func (s *Session) Questions() <-chan steps.Question {
-	if s.o.Asker == nil {
-		return nil
+// Questions gives what a node asks the user. It is closed with the session.
+func (s *Session) Questions() <-chan steps.Question { return s.questions }
+
+// ask hands the nodes' questions on until the session ends.
+func (s *Session) ask() {
+	defer close(s.questions)
+	var asked <-chan steps.Question // of nobody where nobody is asked
+	if s.o.Asker != nil {
+		asked = s.o.Asker.questions
 	}
-	return s.o.Asker.questions
+	for {
+		select {
+		case q := <-asked:
+			select {
+			case s.questions <- q:
+			case <-s.life.Done():
+				return
+			}
+		case <-s.life.Done():
+			return
+		}
+	}
 }
 
 // Log is the file with the full output of a cell's last run; empty where there is none.

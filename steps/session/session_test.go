@@ -472,3 +472,48 @@ func TestEdit(t *testing.T) {
 		t.Errorf("the second: %q", why)
 	}
 }
+
+// TestDeserted: of three roles that belong together any one that dies ends the cell, and
+// not only the first.
+func TestDeserted(t *testing.T) {
+	lasting := func(name string) steps.Role {
+		return steps.Role{Name: name, On: steps.OnHere, Script: "echo ready; sleep 50", Ready: steps.Ready{Line: "ready"}}
+	}
+	dying := steps.Role{Name: "dying", On: steps.OnHere, Script: "echo ready; exit 3", Ready: steps.Ready{Line: "ready"}}
+	for name, servers := range map[string][]steps.Role{"the first": {dying, lasting("second")}, "the second": {lasting("first"), dying}} {
+		cell := steps.Cell{ID: "c", Judge: "passes", Together: true, Limit: 10 * time.Second}
+		cell.Roles = append(servers, steps.Role{Name: "last", On: steps.OnPeer, Script: "sleep 50"})
+		b := open(t, Options{}, cell)
+		b.Run("c")
+		var told []string
+		state := b.until("c")
+		for _, l := range state.Output.Lines(0, state.Output.Len()) {
+			told = append(told, l.Text)
+		}
+		// It is interrupted, where its limit would say that it timed out.
+		if text := strings.Join(told, "\n"); !strings.Contains(text, "last on spark-01: interrupted") {
+			t.Errorf("%s died: %s", name, text)
+		}
+	}
+}
+
+// TestChannelsAreClosed: who waits for the gauges or a question is not left waiting.
+func TestChannelsAreClosed(t *testing.T) {
+	for _, o := range []Options{{}, {Sample: true, Asker: NewAsker()}} {
+		b := open(t, o, steps.Cell{ID: "c", Judge: "passes", Roles: []steps.Role{{Script: "true"}}})
+		b.Run("c")
+		b.until("c")
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range b.Boards() { // ends with the channel
+		}
+		for range b.Questions() {
+		}
+		if _, ok := b.Next(t.Context()); ok {
+			for ok {
+				_, ok = b.Next(t.Context())
+			}
+		}
+	}
+}
