@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Node is a machine that scripts run on.
@@ -59,11 +61,51 @@ type Script struct {
 func (s Script) Text() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
-		fmt.Fprintf(&b, "%s=%s\n", name, Quote(s.Vars[name]))
+		b.WriteString(assignment(name, s.Vars[name]))
 	}
 	b.WriteString(strings.TrimRight(s.Body, "\n"))
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// assignment is a line of shell that gives a variable a value. What can't be seen in the
+// value is written as printf reads it: the line can be shown as it is, and shows all.
+func assignment(name, value string) string {
+	if utf8.ValidString(value) && !strings.ContainsFunc(value, Hidden) {
+		return name + "=" + Quote(value) + "\n"
+	}
+	var format strings.Builder
+	for i := 0; i < len(value); {
+		r, n := utf8.DecodeRuneInString(value[i:])
+		switch {
+		case r == utf8.RuneError && n == 1 || Hidden(r) || i == 0 && r == '-': // no option of printf
+			for _, c := range []byte(value[i : i+n]) {
+				fmt.Fprintf(&format, `\%03o`, c)
+			}
+		case r == '%':
+			format.WriteString("%%")
+		case r == '\\':
+			format.WriteString(`\\`)
+		default:
+			format.WriteString(value[i : i+n])
+		}
+		i += n
+	}
+	// $(…) takes the line ends off: the dot keeps them.
+	return fmt.Sprintf("%[1]s=$(printf %[2]s)\n%[1]s=${%[1]s%%.}\n", name, Quote(format.String()+"."))
+}
+
+// Hidden reports whether a character does something in place of being seen: a control
+// character but the line's end and the tab, what turns the direction of writing, a
+// separator of lines, and what has no width. The joiners of letters are letters'.
+func Hidden(r rune) bool {
+	switch r {
+	case '\n', '\t', '\u200c', '\u200d':
+		return false
+	case '\u2028', '\u2029':
+		return true
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }
 
 // Check reports what a node would refuse before it runs anything: a variable

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -54,32 +54,32 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	defer a.mu.Unlock()
 	if q.Keep {
 		left := time.Until(q.Deadline)
-		fmt.Fprintf(a.out, "%s: %s\nKeep it? Both nodes go back by themselves in %s. (yes/no) ", q.Found.Grade, q.Found.Reason, left.Round(time.Second))
+		gate.Fprintf(a.out, "%s: %s\nKeep it? Both nodes go back by themselves in %s. (yes/no) ", q.Found.Grade, q.Found.Reason, left.Round(time.Second))
 		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
 		defer cancel()
 		yes, err := a.yes(timed)
 		if timed.Err() != nil && ctx.Err() == nil {
-			fmt.Fprintln(a.out, "\nNo answer in time.")
+			gate.Fprintln(a.out, "\nNo answer in time.")
 			return false, nil
 		}
 		return yes, err
 	}
 	if q.Final {
-		fmt.Fprintf(a.out, "%s:\n", q.Title)
+		gate.Fprintf(a.out, "%s:\n", q.Title)
 		for _, p := range q.Places {
-			fmt.Fprintf(a.out, "# --- on %s\n%s", p.Node, p.Script)
+			gate.Fprintf(a.out, "# --- on %s\n%s", p.Node, gate.Several(p.Script))
 		}
-		fmt.Fprint(a.out, "Run this? It can't be taken back. (yes/no) ")
+		gate.Fprint(a.out, "Run this? It can't be taken back. (yes/no) ")
 		return a.yes(ctx)
 	}
-	fmt.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
+	gate.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
 	for _, p := range q.Places {
-		fmt.Fprintf(a.out, "# --- on %s, interfaces %s\n%s", p.Node, strings.Join(p.Set, " "), p.Script)
+		gate.Fprintf(a.out, "# --- on %s, interfaces %s\n%s", p.Node, strings.Join(p.Set, " "), gate.Several(p.Script))
 	}
 	for _, w := range q.Warnings {
-		fmt.Fprintln(a.out, w)
+		gate.Fprintln(a.out, w)
 	}
-	fmt.Fprint(a.out, "Make this change? It goes back by itself unless you keep it afterwards. (yes/no) ")
+	gate.Fprint(a.out, "Make this change? It goes back by itself unless you keep it afterwards. (yes/no) ")
 	return a.yes(ctx)
 }
 
@@ -103,26 +103,45 @@ func (a *terminalAsker) yes(ctx context.Context) (bool, error) {
 }
 
 // HostKey asks yes or no.
-func (a *terminalAsker) HostKey(_ context.Context, q runner.HostKeyQuestion) (bool, error) {
+func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	fmt.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ", q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
-	return strings.TrimSpace(line) == "yes", err
+	gate.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ", q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
+	return a.yes(ctx)
 }
 
 // Secret reads without an echo.
-func (a *terminalAsker) Secret(_ context.Context, q runner.SecretQuestion) (string, error) {
+func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if q.Again {
-		fmt.Fprintln(a.out, "That was not it.")
+		gate.Fprintln(a.out, "That was not it.")
 	}
-	fmt.Fprintf(a.out, "%s for %s: ", q.What, q.For)
-	b, err := term.ReadPassword(int(a.in.Fd()))
-	fmt.Fprintln(a.out)
-	if err == nil && len(b) == 0 {
-		err = errors.New("no answer")
+	gate.Fprintf(a.out, "%s for %s: ", q.What, q.For)
+	before, err := term.GetState(int(a.in.Fd()))
+	if err != nil {
+		return "", err
 	}
-	return string(b), err
+	type answer struct {
+		secret []byte
+		err    error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		b, err := term.ReadPassword(int(a.in.Fd()))
+		got <- answer{b, err}
+	}()
+	select {
+	case x := <-got:
+		gate.Fprintln(a.out)
+		if x.err == nil && len(x.secret) == 0 {
+			x.err = errors.New("no answer")
+		}
+		return string(x.secret), x.err
+	case <-ctx.Done():
+		// The read goes on, without an echo: whoever comes after has the terminal as it was.
+		_ = term.Restore(int(a.in.Fd()), before)
+		gate.Fprintln(a.out)
+		return "", ctx.Err()
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/runbook"
 )
 
@@ -108,7 +109,7 @@ func checked(docs []runbook.Document, problems []runbook.Problem) checkedReport 
 
 func printProblems(out io.Writer, docs []runbook.Document, problems []runbook.Problem) error {
 	for _, p := range problems {
-		if _, err := fmt.Fprintln(out, p.Error()); err != nil {
+		if _, err := gate.Fprintln(out, p.Error()); err != nil {
 			return err
 		}
 	}
@@ -117,7 +118,7 @@ func printProblems(out io.Writer, docs []runbook.Document, problems []runbook.Pr
 	for _, f := range r.Files {
 		cells += f.Cells
 	}
-	_, err := fmt.Fprintf(out, "%s in %s: %s, %s\n", count(cells, "cell"), count(len(docs), "file"), count(r.Errors, "error"), count(r.Warnings, "warning"))
+	_, err := gate.Fprintf(out, "%s in %s: %s, %s\n", count(cells, "cell"), count(len(docs), "file"), count(r.Errors, "error"), count(r.Warnings, "warning"))
 	return err
 }
 

@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
 )
 
@@ -52,18 +52,22 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 				if sameFile(out, args[0]) || sameFile(out, args[1]) {
 					return usage(fmt.Errorf("-o %s is one of the sessions: give another file", out))
 				}
-				if err := disk.Replace(out, c.HTML(), 0o644); err != nil {
-					return status{exitUsage, fmt.Errorf("write the page %s: %w", out, err)}
+				err := disk.Replace(out, c.HTML(), 0o644)
+				if _, refused := errors.AsType[*disk.Refused](err); refused {
+					return usage(fmt.Errorf("write the page: %w", err))
+				}
+				if err != nil {
+					return unwritten(fmt.Errorf("write the page %s: %w", out, err))
 				}
 			}
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), c)
 			} else {
-				_, err = io.WriteString(cmd.OutOrStdout(), c.Text())
+				err = gate.WriteText(cmd.OutOrStdout(), c.Text())
 			}
 			switch {
 			case err != nil:
-				return status{exitUsage, fmt.Errorf("write the comparison: %w", err)}
+				return unwritten(fmt.Errorf("write the comparison: %w", err))
 			case c.Regressions > 0:
 				return status{code: exitFail}
 			}

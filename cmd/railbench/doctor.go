@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/ink"
@@ -35,7 +36,7 @@ offers what puts right what it found, and checks again.
 
 Exit status: 0 nothing is wrong (a WARN is told); 1 a check FAILed; 2 wrong usage
 or configuration; 3 a node can't be reached; 4 nothing failed but something was
-INCONCLUSIVE.`,
+INCONCLUSIVE; 5 the result could not be written.`,
 		Example: `  railbench doctor
   railbench doctor mtu-equal gid-index
   railbench doctor --symptom "TCP near zero"
@@ -66,7 +67,10 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if f.list {
 		return listChecks(cmd.OutOrStdout(), t, f.json)
 	}
-	checks, err := f.checks(t, args, cmd.InOrStdin())
+	checks, err := f.checks(ctx, t, args, cmd.InOrStdin())
+	if err != nil && ctx.Err() != nil {
+		return status{exitInconclusive, err}
+	}
 	if err != nil {
 		return usage(err)
 	}
@@ -111,7 +115,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	}
 	switch {
 	case err != nil:
-		return status{exitUsage, fmt.Errorf("write the result: %w", err)}
+		return unwritten(fmt.Errorf("write the result: %w", err))
 	case unreachable != nil:
 		return status{exitUnreachable, unreachable}
 	case closed != nil:
@@ -124,18 +128,17 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 const maxSymptom = 1 << 20
 
 // checks are those that are asked for.
-func (f doctorFlags) checks(t steps.Tutorial, args []string, in io.Reader) ([]steps.Cell, error) {
+func (f doctorFlags) checks(ctx context.Context, t steps.Tutorial, args []string, in io.Reader) ([]steps.Cell, error) {
 	switch {
 	case f.symptom != "" && len(args) > 0:
 		return nil, errors.New("name checks, or give --symptom: one of them")
 	case f.symptom != "":
 		text := f.symptom
 		if text == "-" {
-			b, err := io.ReadAll(io.LimitReader(in, maxSymptom))
-			if err != nil {
+			var err error
+			if text, err = readUntil(ctx, in, maxSymptom); err != nil {
 				return nil, fmt.Errorf("read the symptom from stdin: %w", err)
 			}
-			text = string(b)
 		}
 		found := t.Symptom(text)
 		if len(found) == 0 {
@@ -251,10 +254,10 @@ func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[str
 			}
 		}
 		tried[cell.ID] = true
-		fmt.Fprintf(d.out, "▸ %s for %s: %s\n", cell.ID, c.ID, cell.Title)
+		gate.Fprintf(d.out, "▸ %s for %s: %s\n", cell.ID, c.ID, cell.Title)
 		d.run(ctx, []steps.Cell{cell})
 		v := d.ended[cell.ID].Verdict
-		fmt.Fprintf(d.out, "  %s  %s\n", v.Grade, v.Reason)
+		gate.Fprintf(d.out, "  %s  %s\n", v.Grade, v.Reason)
 		if v.Grade == steps.Skipped || v.Grade == steps.Inconclusive {
 			continue // it changed nothing
 		}
@@ -311,10 +314,10 @@ func (r doctorReport) print(to io.Writer, verbose bool) error {
 	if r.Rig.Simulated {
 		simulated = "  SIMULATED"
 	}
-	fmt.Fprintf(&b, "rig %s%s, railbench %s\n", r.Rig.Name, simulated, r.Railbench)
+	gate.Fprintf(&b, "rig %s%s, railbench %s\n", r.Rig.Name, simulated, r.Railbench)
 	for _, n := range r.Rig.Nodes {
 		facts := slices.DeleteFunc([]string{n.Where, n.OS, n.Kernel}, func(s string) bool { return s == "" })
-		fmt.Fprintf(&b, "%-5s %s: %s\n", n.End, n.Name, strings.Join(facts, ", "))
+		gate.Fprintf(&b, "%-5s %s: %s\n", n.End, n.Name, strings.Join(facts, ", "))
 	}
 	for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Pass} {
 		for _, c := range r.Checks {
@@ -328,9 +331,8 @@ func (r doctorReport) print(to io.Writer, verbose bool) error {
 	}
 	r.together(&b, steps.Inconclusive)
 	r.together(&b, steps.Skipped)
-	fmt.Fprintf(&b, "\n%s\n", sums(r.Summary))
-	_, err := io.WriteString(to, b.String())
-	return err
+	gate.Fprintf(&b, "\n%s\n", sums(r.Summary))
+	return gate.WriteText(to, b.String())
 }
 
 // passed names what passed, on one line.
@@ -373,7 +375,7 @@ func (c checkReport) print(b *strings.Builder) {
 	if c.Node != "both" {
 		where = " on " + c.Node
 	}
-	fmt.Fprintf(b, "\n%s  %s%s: %s\n", c.Verdict, c.ID, where, c.Title)
+	gate.Fprintf(b, "\n%s  %s%s: %s\n", c.Verdict, c.ID, where, c.Title)
 	hang(b, "      ", c.Reason)
 	for _, e := range c.Evidence {
 		text := e.Name + ": " + cells.Value(e.Value, e.Unit)
@@ -384,9 +386,9 @@ func (c checkReport) print(b *strings.Builder) {
 	}
 	switch {
 	case c.Fixed:
-		fmt.Fprintf(b, "      put right by %s\n", c.Fix)
+		gate.Fprintf(b, "      put right by %s\n", c.Fix)
 	case c.Fix != "":
-		fmt.Fprintf(b, "      fix: railbench doctor %s --fix   (it runs %s, which asks first)\n", c.ID, c.Fix)
+		gate.Fprintf(b, "      fix: railbench doctor %s --fix   (it runs %s, which asks first)\n", c.ID, c.Fix)
 	}
 }
 
@@ -419,12 +421,12 @@ func listChecks(out io.Writer, t steps.Tutorial, asJSON bool) error {
 				continue
 			}
 			if !headed {
-				fmt.Fprintf(&b, "%s\n", p.Title)
+				gate.Fprintf(&b, "%s\n", p.Title)
 				headed = true
 			}
-			fmt.Fprintf(&b, "  %-20s %s\n", c.ID, c.Title)
+			gate.Fprintf(&b, "  %-20s %s\n", c.ID, c.Title)
 			for _, s := range c.Check.Symptoms {
-				fmt.Fprintf(&b, "  %-20s   %q\n", "", s)
+				gate.Fprintf(&b, "  %-20s   %q\n", "", s)
 			}
 			all = append(all, check{c.ID, c.Title, slices.Concat([]string{}, c.Check.Symptoms), c.Check.Fix})
 		}
@@ -432,6 +434,5 @@ func listChecks(out io.Writer, t steps.Tutorial, asJSON bool) error {
 	if asJSON {
 		return writeJSON(out, map[string]any{"railbench": version(), "checks": all})
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return gate.WriteText(out, b.String())
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -47,7 +47,7 @@ tells how long you took when a check has found it, and which it was when you lea
 			if took := model.Drilled(); took > 0 {
 				how = "A check found it after " + took.String() + "."
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d\n", fault.Name, fault.Title, fault.Doc, how, f.seed)
+			gate.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d\n", fault.Name, fault.Title, fault.Doc, how, f.seed)
 			return err
 		},
 	}

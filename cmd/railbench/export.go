@@ -13,6 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
 )
 
@@ -46,12 +47,15 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 			}
 			content, err := exported(d, form)
 			if err == nil && out == "" {
-				_, err = cmd.OutOrStdout().Write(content)
+				err = gate.WriteText(cmd.OutOrStdout(), string(content))
 			} else if err == nil {
 				err = disk.Replace(out, content, 0o644)
 			}
+			if _, refused := errors.AsType[*disk.Refused](err); refused {
+				return usage(fmt.Errorf("export %s: %w", args[0], err))
+			}
 			if err != nil {
-				return status{exitUsage, fmt.Errorf("export %s: %w", args[0], err)}
+				return unwritten(fmt.Errorf("export %s: %w", args[0], err))
 			}
 			return nil
 		},

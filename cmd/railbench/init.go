@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -46,7 +47,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 				return err
 			}
 			defer b.close()
-			fmt.Fprintf(cmd.ErrOrStderr(), "looking at %s and %s …\n", b.options.Where[0], b.options.Where[1])
+			gate.Fprintf(cmd.ErrOrStderr(), "looking at %s and %s …\n", b.options.Where[0], b.options.Where[1])
 			found, err := session.Probe(cmd.Context(), b.options)
 			if err != nil {
 				return status{exitUnreachable, err}
@@ -69,7 +70,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 			if usual, err := rigPath(); err != nil || usual != path {
 				use = "railbench --rig " + path + " uses it"
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; %s\n", path, use)
+			gate.Fprintf(cmd.OutOrStdout(), "wrote %s; %s\n", path, use)
 			return nil
 		},
 	}
@@ -82,7 +83,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 func describe(out io.Writer, rig steps.Rig) {
 	for _, e := range steps.Ends {
 		n := rig.At(e)
-		fmt.Fprintf(out, "%s  %s  %s\n", n.Name, n.Where, n.Adapter)
+		gate.Fprintf(out, "%s  %s  %s\n", n.Name, n.Where, n.Adapter)
 		for i, r := range n.Rails {
 			pair := "no pair"
 			for j, p := range rig.Pairs {
@@ -94,10 +95,10 @@ func describe(out io.Writer, rig steps.Rig) {
 			if c, _ := probe.Ceiling(r); c > 0 {
 				ceiling = fmt.Sprintf("  PCIe x%d, ceiling %.0f Gb/s", r.PCI.Width, c)
 			}
-			fmt.Fprintf(out, "  %-8s %-14s %-16s %-16s %s%s\n", pair, r.Dev, r.Netdev.Name, r.Addr, r.State, ceiling)
+			gate.Fprintf(out, "  %-8s %-14s %-16s %-16s %s%s\n", pair, r.Dev, r.Netdev.Name, r.Addr, r.State, ceiling)
 		}
 	}
 	if len(rig.Pairs) == 0 {
-		fmt.Fprintln(out, "no pair of rails has addresses in one subnet: the cells that need a rail will say so")
+		gate.Fprintln(out, "no pair of rails has addresses in one subnet: the cells that need a rail will say so")
 	}
 }

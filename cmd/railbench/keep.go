@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
@@ -38,7 +38,7 @@ func (b *bench) keep(path string, out io.Writer) (*keeper, error) {
 	b.takeParams(store.Book().Params, out)
 	b.options.Sample = true // the file has what the gauges showed
 	if len(store.Left) > 0 {
-		fmt.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
+		gate.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
 	}
 	return &keeper{store: store, out: out, done: make(chan struct{})}, nil
 }
@@ -66,7 +66,7 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 		}
 		value, err := session.CheckParam(b.options.Tutorial, cell, name, value)
 		if err != nil {
-			fmt.Fprintf(out, "the session's parameter %s is left out: %v\n", shown, err)
+			gate.Fprintf(out, "the session's parameter %s is left out: %v\n", shown, err)
 			return
 		}
 		set = set.With(cell, name, value)
@@ -81,7 +81,7 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 		}
 	}
 	if len(took) > 0 {
-		fmt.Fprintf(out, "the session's parameters: %s\n", strings.Join(took, " "))
+		gate.Fprintf(out, "the session's parameters: %s\n", strings.Join(took, " "))
 	}
 	b.options.Params, b.options.CellParams = set.All, set.Cells
 }
@@ -99,7 +99,7 @@ func (k *keeper) tell(events []steps.Event) {
 	err := k.record(events)
 	if err != nil && err.Error() != k.said {
 		k.said = err.Error()
-		fmt.Fprintf(k.out, "  %s\n", err)
+		gate.Fprintf(k.out, "  %s\n", err)
 	}
 }
 
@@ -133,6 +133,6 @@ func (k *keeper) close() error {
 	if err := k.store.Close(); err != nil {
 		return err
 	}
-	fmt.Fprintf(k.out, "session saved in %s\n", k.store.Path())
+	gate.Fprintf(k.out, "session saved in %s\n", k.store.Path())
 	return nil
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -48,9 +48,9 @@ func listCommand() *cobra.Command {
 				return writeJSON(out, map[string]any{"railbench": version(), "tutorial": t.Title, "parts": parts})
 			}
 			for i, p := range parts {
-				fmt.Fprintf(out, "%d  %-18s %s\n", i+1, p.ID, p.Title)
+				gate.Fprintf(out, "%d  %-18s %s\n", i+1, p.ID, p.Title)
 				for _, c := range p.Cells {
-					fmt.Fprintf(out, "     %-18s %s\n", c.ID, c.Title)
+					gate.Fprintf(out, "     %-18s %s\n", c.ID, c.Title)
 				}
 			}
 			return nil
@@ -93,12 +93,12 @@ func listParams(out io.Writer, t steps.Tutorial, asJSON bool) error {
 		if p.Default == "" {
 			value = "(" + value + ")"
 		}
-		_, err := fmt.Fprintf(out, "%-20s %s\n%20s %s.\n%20s It is %s.\n", p.Name, value, "", capital(p.Does), "", p.Allowed())
+		_, err := gate.Fprintf(out, "%-20s %s\n%20s %s.\n%20s It is %s.\n", p.Name, value, "", capital(p.Does), "", p.Allowed())
 		if err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(out, "\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
+	_, err := gate.Fprintln(out, "\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
 	return err
 }
 

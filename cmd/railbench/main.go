@@ -13,8 +13,10 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // The exit statuses.
@@ -24,6 +26,7 @@ const (
 	exitUsage        = 2 // wrong usage or configuration
 	exitUnreachable  = 3 // a node cannot be reached
 	exitInconclusive = 4 // nothing failed, and something was INCONCLUSIVE
+	exitUnwritten    = 5 // the result, or the session, could not be written
 )
 
 // A status ends the program with an exit status. An empty err has been told already.
@@ -43,6 +46,8 @@ func (s status) Unwrap() error { return s.err }
 
 func usage(err error) error { return status{exitUsage, err} }
 
+func unwritten(err error) error { return status{exitUnwritten, err} }
+
 func main() {
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -51,26 +56,63 @@ func main() {
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// The first signal ends what runs in order. A second one ends the program however
+	// it hangs: the nodes' leashes and their way back need nobody here.
+	defer context.AfterFunc(ctx, stop)()
+	out, errs := gate.NewWriter(stdout), gate.NewWriter(stderr)
 	cmd := rootCommand()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
-	cmd.SetOut(stdout)
-	cmd.SetErr(stderr)
+	cmd.SetOut(out)
+	cmd.SetErr(errs)
 	err := cmd.ExecuteContext(ctx)
-	var s status
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &s):
-		if s.err != nil {
-			fmt.Fprintln(stderr, "railbench:", s.err)
-		}
-		return s.code
-	default:
-		// What cobra itself says is about the command line.
-		fmt.Fprintln(stderr, "railbench:", err)
-		return exitUsage
+	if err == nil && out.Err() != nil {
+		err = unwritten(fmt.Errorf("write the result: %w", out.Err()))
 	}
+	if err == nil {
+		return exitOK
+	}
+	code := exitUsage // what cobra itself says is about the command line
+	var s status
+	if errors.As(err, &s) {
+		code, err = s.code, s.err
+	}
+	if err != nil {
+		for _, line := range gate.Errors(err) {
+			gate.Fprintln(errs, "railbench:", line)
+		}
+	}
+	return code
+}
+
+// terminal is the terminal that a stream leads to; nil where it leads elsewhere.
+func terminal(out io.Writer) *os.File {
+	if w, ok := out.(*gate.Writer); ok {
+		out = w.To()
+	}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// atOnce makes a command that changes nothing on any node end with the first signal,
+// whatever it waits for: a file on a server that is gone, or a pipe that nobody reads.
+func atOnce(commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		run := c.RunE
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			done := make(chan error, 1)
+			go func() { done <- run(cmd, args) }()
+			select {
+			case err := <-done:
+				return err
+			case <-cmd.Context().Done():
+				return status{exitInconclusive, errors.New("interrupted")}
+			}
+		}
+	}
+	return commands
 }
 
 func rootCommand() *cobra.Command {
@@ -98,7 +140,8 @@ or a folder of them.`,
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), listCommand(), newCommand(), checkCommand(), parseCommand(), initCommand(&rig), simCommand(), exportCommand(), compareCommand(), virtualCommand(), docsCommand(), completionCommand(), manCommand())
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand())
+	root.AddCommand(atOnce(listCommand(), newCommand(), checkCommand(), parseCommand(), exportCommand(), compareCommand(), docsCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
 	completeFlags(root, map[string]completer{"session": files("ipynb")})
 	return root

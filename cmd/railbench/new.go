@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/runbook"
 )
 
@@ -41,13 +42,13 @@ runs on the simulated rig. A file that is there already is left alone.`,
 				return usage(err)
 			}
 			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "wrote %s\n", path)
+			gate.Fprintf(out, "wrote %s\n", path)
 			if !plainWord.MatchString(path) {
 				path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 			}
-			fmt.Fprintf(out, "  railbench %s                        opens it\n", path)
-			fmt.Fprintf(out, "  railbench check %s                  says what is wrong with it\n", path)
-			fmt.Fprintf(out, "  railbench run --runbook %s --all    runs it without a screen\n", path)
+			gate.Fprintf(out, "  railbench %s                        opens it\n", path)
+			gate.Fprintf(out, "  railbench check %s                  says what is wrong with it\n", path)
+			gate.Fprintf(out, "  railbench run --runbook %s --all    runs it without a screen\n", path)
 			return nil
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/parse"
 )
 
@@ -43,7 +44,7 @@ of it could be read. The object is printed all the same, and "errors" says why.`
 func toolList() string {
 	var b strings.Builder
 	for _, t := range parse.Tools() {
-		fmt.Fprintf(&b, "  %-13s %s\n", t.Name, t.Shows)
+		gate.Fprintf(&b, "  %-13s %s\n", t.Name, t.Shows)
 	}
 	return b.String()
 }
@@ -79,7 +80,7 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 			return written(writeJSON(out, parse.Unread(why.Error(), names)), status{exitInconclusive, why})
 		}
 		tool, _ = parse.ToolNamed(names[0]) // Detect knows no other names
-		fmt.Fprintf(stderr, "railbench: this reads like %s\n", tool.Name)
+		gate.Fprintf(stderr, "railbench: this reads like %s\n", tool.Name)
 	}
 	value, err := tool.Read(text)
 	if err != nil {
@@ -91,7 +92,7 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 // written puts what went wrong with stdout before what went wrong with the text.
 func written(failed, err error) error {
 	if failed != nil {
-		return status{exitUsage, fmt.Errorf("write the result: %w", failed)}
+		return unwritten(fmt.Errorf("write the result: %w", failed))
 	}
 	return err
 }
@@ -121,39 +122,57 @@ func namedTool(args []string) (parse.Tool, error) {
 func savedText(cmd *cobra.Command, file string) (string, error) {
 	in := cmd.InOrStdin()
 	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return "", usage(fmt.Errorf("read the saved output: %w", err))
-		}
-		defer f.Close()
-		in = f
+		// It may be a pipe that nobody writes into yet.
+		in = &lateFile{name: file}
 	} else if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "railbench: reading the output from the terminal: paste it, and end with ctrl+d on a line of its own")
+		gate.Fprintln(cmd.ErrOrStderr(), "railbench: reading the output from the terminal: paste it, and end with ctrl+d on a line of its own")
 	}
-	return readUntil(cmd.Context(), in)
+	text, err := readUntil(cmd.Context(), in, parse.MaxText+1)
+	switch {
+	case cmd.Context().Err() != nil:
+		return "", status{exitInconclusive, fmt.Errorf("read the saved output: %w", err)}
+	case err != nil:
+		return "", usage(fmt.Errorf("read the saved output: %w", err))
+	}
+	return text, nil
 }
 
 // readUntil reads until the end, or until ctx ends: a read of a terminal or a pipe
 // knows no context.
-func readUntil(ctx context.Context, in io.Reader) (string, error) {
+func readUntil(ctx context.Context, in io.Reader, most int64) (string, error) {
 	type result struct {
 		text []byte
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		text, err := io.ReadAll(io.LimitReader(in, parse.MaxText+1))
+		text, err := io.ReadAll(io.LimitReader(in, most))
 		done <- result{text, err}
 	}()
 	select {
 	case r := <-done:
-		if r.err != nil {
-			return "", usage(fmt.Errorf("read the saved output: %w", r.err))
-		}
-		return string(r.text), nil
+		return string(r.text), r.err
 	case <-ctx.Done():
-		return "", status{exitInconclusive, errors.New("interrupted before all of the output was read")}
+		return "", errors.New("interrupted before all of it was read")
 	}
+}
+
+// A lateFile is opened with the first read, and closed with the last.
+type lateFile struct {
+	name string
+	f    *os.File
+}
+
+func (l *lateFile) Read(b []byte) (n int, err error) {
+	if l.f == nil {
+		if l.f, err = os.Open(l.name); err != nil {
+			return 0, err
+		}
+	}
+	if n, err = l.f.Read(b); err != nil {
+		l.f.Close()
+	}
+	return n, err
 }
 
 func cannotTell(names []string) error {

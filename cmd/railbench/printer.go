@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
@@ -11,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -30,7 +29,7 @@ const plainWidth = 120
 // where they were asked for.
 func newPrinter(out io.Writer, simulated, charts bool) printer {
 	p := printer{out: out, charts: charts, drawer: cells.Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated}}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f := terminal(out); f != nil {
 		p.charts = true
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			p.drawer.Width = w
@@ -64,7 +63,7 @@ func (p printer) print(v steps.Verdict) error {
 	}
 	for _, l := range lines {
 		l = strings.TrimRight(p.indent+ansi.Strip(l), " ")
-		if _, err := fmt.Fprintln(p.out, l); err != nil {
+		if _, err := gate.Fprintln(p.out, l); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -33,7 +33,8 @@ func runCommand(rig *rigFlags) *cobra.Command {
 stderr, the result to stdout.
 
 Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration;
-3 a node can't be reached; 4 nothing failed but something was INCONCLUSIVE.`,
+3 a node can't be reached; 4 nothing failed but something was INCONCLUSIVE; 5 the
+result, or the session, could not be written.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, *rig, args)
 		},
@@ -131,9 +132,9 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	}
 	switch {
 	case err != nil:
-		return status{exitUsage, fmt.Errorf("write the result: %w", err)}
+		return unwritten(fmt.Errorf("write the result: %w", err))
 	case unsaved != nil:
-		return status{exitUsage, unsaved}
+		return unwritten(unsaved)
 	case unreachable != nil:
 		return status{exitUnreachable, unreachable}
 	case closed != nil:
@@ -162,7 +163,7 @@ func (f runFlags) plan(ctx context.Context, out io.Writer, b *bench, cells []ste
 func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Cell) {
 	for i, p := range session.Plan(o, rig, cells) {
 		if i > 0 {
-			fmt.Fprintln(out)
+			gate.Fprintln(out)
 		}
 		what := []string{p.Cell.ID}
 		if p.Role.Name != "" {
@@ -172,7 +173,7 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 			what = append(what, fmt.Sprintf("rail %d", p.Pair+1))
 		}
 		if p.Note != "" {
-			fmt.Fprintf(out, "# --- %s: nothing would run: %s\n", p.Cell.ID, p.Note)
+			gate.Fprintf(out, "# --- %s: nothing would run: %s\n", p.Cell.ID, p.Note)
 			continue
 		}
 		where := o.Where[p.Node]
@@ -184,7 +185,7 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 		if p.Script.Root {
 			asRoot = ", as root"
 		}
-		fmt.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "), o.Nodes[p.Node].Name(), where, asRoot, simulated, p.Script.Text())
+		gate.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "), o.Nodes[p.Node].Name(), where, asRoot, simulated, gate.Several(p.Script.Text()))
 	}
 }
 
@@ -250,14 +251,14 @@ func (h *headless) follow(ctx context.Context, c steps.Cell) {
 			h.notebook = h.notebook.Apply(e)
 			switch e := e.(type) {
 			case steps.CellStarted:
-				fmt.Fprintf(h.out, "▸ %s  %s\n", c.ID, c.Title)
+				gate.Fprintf(h.out, "▸ %s  %s\n", c.ID, c.Title)
 			case steps.CellPrinted:
 				h.lines(e)
 			case steps.NodeChanged:
 				// Each reconnection has its own; the same complaint twice says no more.
 				if e.State == runner.Disconnected && e.Why != h.said {
 					h.said = e.Why
-					fmt.Fprintf(h.out, "  %s\n", e.Why)
+					gate.Fprintf(h.out, "  %s\n", e.Why)
 				}
 			case steps.CellDequeued:
 				if e.Cell == c.ID {
@@ -272,7 +273,7 @@ func (h *headless) follow(ctx context.Context, c steps.Cell) {
 					}
 				}
 				h.ended[e.Cell] = e
-				fmt.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
+				gate.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
 				h.figures(e)
 				if e.Cell == c.ID {
 					return
@@ -299,14 +300,14 @@ func (h *headless) lines(e steps.CellPrinted) {
 		return
 	}
 	if e.Dropped > 0 {
-		fmt.Fprintf(h.out, "    … %d lines are only in the log\n", e.Dropped)
+		gate.Fprintf(h.out, "    … %d lines are only in the log\n", e.Dropped)
 	}
 	for _, l := range e.Lines {
 		from := l.From
 		if l.Kind == steps.Note {
 			from = "·"
 		}
-		fmt.Fprintf(h.out, "    %s  %s\n", from, l.Text)
+		gate.Fprintf(h.out, "    %s  %s\n", from, l.Text)
 	}
 }
 
@@ -454,19 +455,14 @@ func total(rig steps.Rig, bytes []steps.RailBytes) []bytesReport {
 	return out
 }
 
-func writeJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
+func writeJSON(out io.Writer, v any) error { return gate.JSON(out, v) }
 
 func (r report) table(out io.Writer) error {
 	simulated := ""
 	if r.Rig.Simulated {
 		simulated = "  SIMULATED"
 	}
-	if _, err := fmt.Fprintf(out, "rig %s%s\n", r.Rig.Name, simulated); err != nil {
+	if _, err := gate.Fprintf(out, "rig %s%s\n", r.Rig.Name, simulated); err != nil {
 		return err
 	}
 	wide := 0
@@ -474,11 +470,11 @@ func (r report) table(out io.Writer) error {
 		wide = max(wide, len(c.ID))
 	}
 	for _, c := range r.Cells {
-		if _, err := fmt.Fprintf(out, "%-12s  %-*s  %s\n", c.Verdict, wide, c.ID, c.Reason); err != nil {
+		if _, err := gate.Fprintf(out, "%-12s  %-*s  %s\n", c.Verdict, wide, c.ID, c.Reason); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(out, sums(r.Summary))
+	_, err := gate.Fprintln(out, sums(r.Summary))
 	return err
 }
 

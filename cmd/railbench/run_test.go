@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/railbench/railbench/runner"
@@ -201,28 +204,48 @@ func TestDryRunIsWhatRuns(t *testing.T) {
 	}
 }
 
-// Whatever a value is, the assignment in front of a script gives it back.
+// Whatever a value is, the assignment in front of a script gives it back, and nothing in
+// what is shown of it is hidden.
 func TestAssignmentsQuote(t *testing.T) {
 	t.Parallel()
-	for _, v := range nasty {
-		text := runner.Script{Body: "echo \"$V\"\n", Vars: map[string]string{"V": v}}.Text()
+	values := append(slices.Clone(nasty), "a\x1b]0;t\x07\n", "\u202eb\n\n", "-n\x07", "%d%%\x9b\\n", "\u2028", "\xff'", "\r\n", "a\x7f'; reboot; '")
+	for _, v := range values {
+		text := runner.Script{Body: "printf %s \"$V\"\n", Vars: map[string]string{"V": v}}.Text()
+		if !utf8.ValidString(text) || strings.ContainsFunc(text, runner.Hidden) {
+			t.Errorf("%q is shown as %q", v, text)
+		}
 		f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), "")
 		if err != nil {
 			t.Errorf("%q: %v", v, err)
 			continue
 		}
-		commands := 0
+		calls := 0
 		syntax.Walk(f, func(n syntax.Node) bool {
-			switch n.(type) {
-			case *syntax.CmdSubst, *syntax.BinaryCmd:
+			switch n := n.(type) {
+			case *syntax.BinaryCmd:
 				t.Errorf("%q became syntax: %s", v, text)
 			case *syntax.CallExpr:
-				commands++
+				if calls++; len(n.Args) > 0 && n.Args[0].Lit() != "printf" {
+					t.Errorf("%q became a command: %s", v, text)
+				}
 			}
 			return true
 		})
-		if commands != 2 {
-			t.Errorf("%q: %d commands: %s", v, commands, text)
+		if calls > 4 {
+			t.Errorf("%q: %d commands: %s", v, calls, text)
+		}
+		// The shell of this machine, and that of the simulated nodes.
+		out, err := exec.Command("sh", "-c", text).Output()
+		if err != nil || string(out) != v {
+			t.Errorf("sh makes %q of %q (%v): %s", out, v, err, text)
+		}
+		var simulated strings.Builder
+		sh, err := interp.New(interp.StdIO(nil, &simulated, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sh.Run(t.Context(), f); err != nil || simulated.String() != v {
+			t.Errorf("the simulated shell makes %q of %q (%v): %s", simulated.String(), v, err, text)
 		}
 	}
 }

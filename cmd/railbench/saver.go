@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
@@ -192,9 +193,9 @@ func (b *bench) offer(in io.Reader, out io.Writer, d *notebook.Document) bool {
 	if ran != 1 {
 		cells = fmt.Sprintf("%d cells have", ran)
 	}
-	fmt.Fprintf(out, "The session of %s was cut off: %s run%s.\n", d.Created.Local().Format("2006-01-02 15:04"), cells, what)
+	gate.Fprintf(out, "The session of %s was cut off: %s run%s.\n", d.Created.Local().Format("2006-01-02 15:04"), cells, what)
 	b.remind(out)
-	fmt.Fprint(out, "Resume it? (Y/n) ")
+	gate.Fprint(out, "Resume it? (Y/n) ")
 	answer, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false

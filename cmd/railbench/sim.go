@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/steps/gate"
+
 	"github.com/railbench/railbench/runner/sim"
 )
 
@@ -23,7 +25,7 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(o.Faults) == 1 && o.Faults[0] == "list" {
 				for _, f := range sim.Faults() {
-					fmt.Fprintf(cmd.OutOrStdout(), "%-18s %s\n%18s %s\n", f.Name, f.Title, "", strings.ReplaceAll(f.Doc, "\n", " "))
+					gate.Fprintf(cmd.OutOrStdout(), "%-18s %s\n%18s %s\n", f.Name, f.Title, "", strings.ReplaceAll(f.Doc, "\n", " "))
 				}
 				return nil
 			}
@@ -47,10 +49,10 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 					return usage(fmt.Errorf("serve %s: %w", node, err))
 				}
 				defer ln.Close()
-				fmt.Fprintf(cmd.OutOrStdout(), "%s (SIMULATED)  ssh -p %d nvidia@127.0.0.1\n", node, ln.Addr().(*net.TCPAddr).Port)
+				gate.Fprintf(cmd.OutOrStdout(), "%s (SIMULATED)  ssh -p %d nvidia@127.0.0.1\n", node, ln.Addr().(*net.TCPAddr).Port)
 				go func() { served <- rig.Serve(ctx, ln, node) }()
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "ends with Ctrl-C")
+			gate.Fprintln(cmd.OutOrStdout(), "ends with Ctrl-C")
 			select {
 			case <-ctx.Done():
 				return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -70,14 +71,14 @@ func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err 
 		return name, status{exitUnreachable, err}
 	}
 	if err != nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
+		gate.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
 	}
 	if len(changes) == 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", name)
+		gate.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", name)
 		return name, nil
 	}
 	for _, c := range changes {
-		fmt.Fprintln(cmd.OutOrStdout(), describeChange(c))
+		gate.Fprintln(cmd.OutOrStdout(), describeChange(c))
 	}
 	if list {
 		return name, nil
@@ -86,18 +87,18 @@ func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err 
 		return name, usage(errors.New("nobody is there to ask: give --yes, or --list to see only what there is"))
 	}
 	if a, ok := confirm.(*terminalAsker); ok {
-		fmt.Fprint(cmd.ErrOrStderr(), "Take them back, as root on both nodes? (yes/no) ")
+		gate.Fprint(cmd.ErrOrStderr(), "Take them back, as root on both nodes? (yes/no) ")
 		if yes, err := a.yes(ctx); err != nil || !yes {
 			return name, status{exitInconclusive, errors.New("nothing was changed")}
 		}
 	}
 	tell := func(format string, args ...any) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "  "+strings.TrimRight(format, "\n")+"\n", args...)
+		gate.Fprintf(cmd.ErrOrStderr(), "  "+strings.TrimRight(format, "\n")+"\n", args...)
 	}
 	if err := session.Undo(ctx, b.options, changes, tell); err != nil {
 		return name, status{exitFail, err}
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), "Everything is back.")
+	gate.Fprintln(cmd.OutOrStdout(), "Everything is back.")
 	return name, nil
 }
 
@@ -159,7 +160,7 @@ func (f rigFlags) unreached(cmd *cobra.Command, looked []string) error {
 	for _, e := range entries {
 		if !slices.Contains(looked, e.Rig) {
 			err = status{exitFail, fmt.Errorf("%s on %s is not back: name that rig with --rig or --peer", e.Cell, e.Rig)}
-			fmt.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
+			gate.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
 		}
 	}
 	if err != nil {
@@ -194,7 +195,7 @@ func told(err error) error {
 // remind names the changes that were kept on a real rig and are still there.
 func (b *bench) remind(out io.Writer) {
 	if changes := b.changes(); changes != "" {
-		fmt.Fprintln(out, changes)
+		gate.Fprintln(out, changes)
 	}
 }
 

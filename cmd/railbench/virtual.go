@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // virtualCommand runs the script that boots two small virtual machines with
@@ -69,7 +71,9 @@ func rigScript(cmd *cobra.Command, args []string) error {
 	}
 	run := exec.CommandContext(cmd.Context(), "bash", append([]string{script}, args...)...)
 	run.Env = append(os.Environ(), "RIG_STATE="+state)
-	run.Stdin, run.Stdout, run.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	// A shell on a machine has the terminal to itself, as with ssh: what it prints is not
+	// railbench's to clean.
+	run.Stdin, run.Stdout, run.Stderr = cmd.InOrStdin(), direct(cmd.OutOrStdout()), direct(cmd.ErrOrStderr())
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	err = run.Run()
 	var exit *exec.ExitError
@@ -80,6 +84,14 @@ func rigScript(cmd *cobra.Command, args []string) error {
 		return usage(fmt.Errorf("run the rig's script: %w", err))
 	}
 	return nil
+}
+
+// direct is a stream without the gate before it.
+func direct(out io.Writer) io.Writer {
+	if w, ok := out.(*gate.Writer); ok {
+		return w.To()
+	}
+	return out
 }
 
 // virtualRig is the rig file of the virtual rig and its ssh configuration.

@@ -11,7 +11,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
@@ -28,7 +27,7 @@ type opening struct {
 
 // workbench opens the screen. The model is nil where it could not be opened.
 func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error) {
-	if f, ok := cmd.OutOrStdout().(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+	if terminal(cmd.OutOrStdout()) == nil {
 		if _, _, err := flags.tutorial(); err != nil {
 			return nil, err // what is wrong with a runbook is to be told first
 		}
@@ -86,7 +85,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		return model, err
 	}
 	if unsaved != nil {
-		return model, status{exitUsage, unsaved}
+		return model, unwritten(unsaved)
 	}
 	if closed != nil {
 		return model, status{exitUnreachable, closed}

@@ -12,6 +12,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -340,6 +341,10 @@ func (r *reader) fence(f *ast.FencedCodeBlock) {
 	role.Script = string(f.Lines().Value(r.text))
 	if strings.TrimSpace(role.Script) == "" {
 		r.wrong(at, "the script is empty")
+	}
+	if i := strings.IndexFunc(role.Script, runner.Hidden); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(role.Script[i:])
+		r.wrong(b.lines[strings.Count(role.Script[:i], "\n")], "the script has a character that nobody sees (%U), so what is shown of it is not what would run: print it with printf", c)
 	}
 	r.addProse(&r.cell.Prose, start)
 	r.prose = r.nextLine(b.to)

@@ -1,11 +1,15 @@
 package session
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // A Planned script is what would run where: a dry run prints it.
@@ -27,6 +31,10 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 	for _, c := range cells {
 		if o.Limit > 0 {
 			c.Limit = o.Limit
+		}
+		if why := hidden(c); why != "" {
+			all = append(all, Planned{Cell: c, Pair: -1, Note: why})
+			continue
 		}
 		params := effective(table, o.settings(), c.ID)
 		given := [2]map[string]string{{"RUN": plannedRun}, {"RUN": plannedRun}}
@@ -70,6 +78,22 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		}
 	}
 	return all
+}
+
+// hidden says why a cell's scripts are not run where what is shown of one would not be
+// what runs; empty where every character of them can be seen.
+func hidden(c steps.Cell) string {
+	for _, role := range c.Roles {
+		for at, r := range role.Script {
+			_, n := utf8.DecodeRuneInString(role.Script[at:])
+			if !runner.Hidden(r) && (r != utf8.RuneError || n > 1) {
+				continue
+			}
+			return fmt.Sprintf("line %d of its script has a character that nobody sees (%s), so what is shown of it is not what would run. A script prints such a one with printf",
+				1+strings.Count(role.Script[:at], "\n"), gate.Line(role.Script[at:at+n]))
+		}
+	}
+	return ""
 }
 
 // plannedBacks are the ways back that a cell would run in place of its script.

@@ -19,6 +19,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
 )
 
@@ -66,6 +67,9 @@ type run struct {
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
 func (r *run) do(ctx context.Context) (steps.Result, error) {
+	if why := hidden(r.cell); why != "" {
+		return steps.Result{}, errors.New("not run: " + why)
+	}
 	rig, err := r.s.lookFor(ctx, r.link, r.seen)
 	r.s.note(err)
 	result := steps.Result{Rig: rig}
@@ -633,7 +637,8 @@ func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
 // tell prints a line of railbench's own under the cell.
 func (r *run) tell(format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
-		r.print(steps.OutputLine{Kind: steps.Note, Text: strings.TrimRight(line, "\n")}, false)
+		// It may be what a node said, decoded: the log takes it as it comes from here.
+		r.print(steps.OutputLine{Kind: steps.Note, Text: gate.Line(strings.TrimRight(line, "\n"))}, false)
 	}
 }
 
