@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/session"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// roundTheGate are the calls that write and clean nothing, each with the reason why it is
+// right where it stands.
+var roundTheGate = map[string]string{
+	"doctor.go b.WriteString": "a text that the gate writes as a whole",
+	"doctor.go b.WriteByte":   "a text that the gate writes as a whole",
+	"editor.go f.WriteString": "the user's own script, into a file for his editor",
+	"new.go f.Write":          "a runbook of railbench's own",
+	"pager.go f.WriteString":  "lines that the screen has cleaned, into a file for a pager",
+	"main.go os.Stdout":       "handed to the gate",
+	"main.go os.Stderr":       "handed to the gate",
+	"main.go w.To":            "asked whether it is a terminal",
+	"virtual.go w.To":         "a shell on a virtual machine has the terminal to itself",
+	"workbench.go opts.Write": "a function that writes scripts back into a runbook",
+}
+
+// TestNothingGoesRoundTheGate looks at every call of this package that could write to a
+// terminal or a pipe.
+func TestNothingGoesRoundTheGate(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gated, used := 0, map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			what := ""
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				on, method := "(…)", n.Sel.Name
+				if id, ok := n.X.(*ast.Ident); ok {
+					on = id.Name
+				}
+				if on == "gate" && strings.HasPrefix(method, "Fprint") {
+					gated++
+				}
+				prints := on == "fmt" && (strings.HasPrefix(method, "Fprint") || strings.HasPrefix(method, "Print")) ||
+					on == "io" && (method == "WriteString" || strings.HasPrefix(method, "Copy")) ||
+					on == "os" && (method == "Stdout" || method == "Stderr") || on == "json" && method == "NewEncoder" || on == "log" ||
+					on != "gate" && on != "disk" && slices.Contains([]string{"Write", "WriteString", "WriteByte", "WriteRune", "WriteTo", "To"}, method)
+				if prints {
+					what = on + "." + method
+				}
+			case *ast.CallExpr:
+				if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "print" || id.Name == "println") {
+					what = id.Name
+				}
+			}
+			used[name+" "+what] = true
+			if what != "" && roundTheGate[name+" "+what] == "" {
+				t.Errorf("%s: %s goes round the gate: gate.Fprintf cleans what it prints", set.Position(n.Pos()), what)
+			}
+			return true
+		})
+	}
+	for exception := range roundTheGate {
+		if !used[exception] {
+			t.Errorf("the exception %q is needed no more", exception)
+		}
+	}
+	if gated < 50 {
+		t.Errorf("only %d prints were found", gated)
+	}
+}
+
+// forger is what a hostile node says of itself: escapes that JSON's decoder makes control
+// characters of, and lines that look like railbench's.
+const forger = `\u001b]0;owned\u0007\u009b31m\u202e\nPASS          everything  fine\n#\nforged; echo owned >&2\n`
+
+// TestForgedLines: what a node says stays within its line, wherever it is shown: in a run,
+// a dry run, a doctor's report, and as JSON.
+func TestForgedLines(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := strings.NewReplacer(`\u001b`, "\x1b", `\u0007`, "\x07", `\u009b`, "\u009b", `\u202e`, "\u202e", `\n`, "\n").Replace(forger)
+	rig := filepath.Join(dir, "rig.toml")
+	// A name in the rig file is checked; how a node is reached is shown, too.
+	if err := os.WriteFile(rig, fmt.Appendf(nil, "name = \"lab\"\nhere.ssh = %q\npeer.ssh = \"b@127.0.0.1:1\"\n", "a@127.0.0.1:1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runbook := filepath.Join(dir, "own.md")
+	// A title is one line of Markdown, and has all else in it.
+	title := strings.ReplaceAll(text, "\n", " ")
+	book := "# Part " + title + " {#part}\n\n## Cell " + title + " {#cell}\n\n```sh cell=cell on=both\necho '" + "x" + "'\n```\n"
+	if err := os.WriteFile(runbook, []byte(book), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"list", "--runbook", runbook},
+		{"list", "--json", "--runbook", runbook},
+		{"check", runbook},
+		{"run", "--rig", "sim", "--speed", "100", "--runbook", runbook, "cell"},
+		{"run", "--rig", "sim", "--speed", "100", "--runbook", runbook, "cell", "--json"},
+		{"run", "--rig", "sim", "--speed", "100", "--runbook", runbook, "cell", "--dry-run"},
+		{"run", "--rig", "sim", "--speed", "100", text},
+		{"run", "--rig", "sim", "-p", text + "=1", "hosts"},
+		{"run", "--rig", text, "hosts"},
+		{"doctor", "--rig", "sim", text},
+		{"compare", text, text},
+		{"export", text, "--to", "md"},
+		{"parse", text},
+	} {
+		var stdout, stderr bytes.Buffer
+		Main(args, strings.NewReader(""), &stdout, &stderr)
+		for name, out := range map[string]string{"stdout": stdout.String(), "stderr": stderr.String()} {
+			if i := strings.IndexFunc(out, runner.Hidden); i >= 0 {
+				t.Errorf("%.60q: %s has %q", args, name, out[i:min(len(out), i+20)])
+			}
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(line, "PASS          everything") || strings.HasPrefix(line, "forged;") {
+					t.Errorf("%.60q: a line was forged on %s: %q", args, name, line)
+				}
+			}
+		}
+		if stdout.Len()+stderr.Len() == 0 {
+			t.Errorf("%.60q said nothing", args)
+		}
+	}
+}
+
+// poison puts a text into every string of a value, below pointers, too.
+func poison(v reflect.Value, text string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			poison(v.Elem(), text)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				poison(v.Field(i), text)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			poison(v.Index(i), text)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			poison(value, text)
+			v.SetMapIndex(key, value)
+		}
+	}
+}
+
+// TestForgedNode: whatever two nodes say of themselves, what is printed about them is
+// lines of railbench's own, and a dry run's comments stay comments.
+func TestForgedNode(t *testing.T) {
+	t.Parallel()
+	const text = "a'\x1b]0;owned\x07\u009b31m\u202e\nPASS          everything  fine\n#\nforged; echo owned >&2\n"
+	b, err := rigFlags{rig: "sim", speed: 100, seed: 1}.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	rig, err := session.Probe(t.Context(), b.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	poison(reflect.ValueOf(&rig).Elem(), text)
+	cells := b.options.Tutorial.Cells()
+	ended := map[string]steps.CellEnded{}
+	for _, c := range cells {
+		ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{
+			Grade: steps.Fail, Reason: text, Node: text, Evidence: []steps.Evidence{{Name: text, Value: text, Unit: text, Expected: &steps.Expected{From: text}}},
+			Tables: []steps.Table{{Title: text, Columns: []steps.Column{{Name: text}}, Rows: [][]string{{text}}, Note: text}},
+		}}
+	}
+	checks := b.options.Tutorial.Checks()
+	d := doctor{tutorial: b.options.Tutorial, ended: map[string]steps.CellEnded{}, fixed: map[string]bool{}}
+	for _, c := range checks {
+		d.ended[c.ID] = ended[cells[0].ID]
+	}
+	var question steps.ChangeQuestion
+	question.Title = text
+	poison(reflect.ValueOf(&question).Elem(), text)
+	question.Scripts = [2]string{"true\n", "true\n"}
+	prints := map[string]func(w io.Writer){
+		"dry run": func(w io.Writer) { writePlan(w, b.options, rig, cells) },
+		"result":  func(w io.Writer) { _ = newReport(rig, cells, ended).table(w) },
+		"JSON":    func(w io.Writer) { _ = writeJSON(w, newReport(rig, cells, ended)) },
+		"figures": func(w io.Writer) {
+			p := newPrinter(w, true, true)
+			for _, e := range ended {
+				_ = p.print(e.Verdict)
+			}
+		},
+		"init":   func(w io.Writer) { describe(w, rig) },
+		"doctor": func(w io.Writer) { _ = d.report(rig, checks).print(w, true) },
+		"a change": func(w io.Writer) {
+			gate.Fprintf(w, "%s\n", describeChange(undo.Entry{Cell: text, Nodes: []undo.Place{{Name: text, Set: []string{text}}}}))
+		},
+		"a question": func(w io.Writer) {
+			in, out, err := os.Pipe()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			out.Close()
+			a := &terminalAsker{in: in, out: w}
+			_, _ = a.Change(t.Context(), question)
+			_, _ = a.HostKey(t.Context(), runner.HostKeyQuestion{Node: text, Address: text, KeyType: text, Fingerprint: text, File: text})
+		},
+	}
+	for name, do := range prints {
+		var out strings.Builder
+		do(&out)
+		if i := strings.IndexFunc(out.String(), runner.Hidden); i >= 0 {
+			t.Errorf("%s: %.60q", name, out.String()[i:])
+		}
+		for line := range strings.Lines(out.String()) {
+			if name != "dry run" && (strings.HasPrefix(line, "PASS          everything") || strings.HasPrefix(line, "forged;")) {
+				t.Errorf("%s: a line was forged: %q", name, line)
+			}
+		}
+		if out.Len() == 0 {
+			t.Errorf("%s: nothing was printed", name)
+		}
+		if name != "dry run" {
+			continue
+		}
+		f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(out.String()), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		syntax.Walk(f, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+				if calls++; c.Args[0].Lit() == "forged" || c.Args[0].Lit() == "PASS" {
+					t.Errorf("the node's text would run: %s", out.String()[c.Pos().Offset():c.End().Offset()])
+				}
+			}
+			return true
+		})
+		if calls < 100 {
+			t.Errorf("the dry run has only %d commands", calls)
+		}
+	}
+}
