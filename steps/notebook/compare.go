@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // A Comparison is what changed from one session to another.
@@ -274,16 +275,16 @@ func (c Comparison) Text() string {
 		if s.side.Simulated {
 			line += "  " + simulated
 		}
-		b.WriteString(line + "\n")
+		b.WriteString(gate.Line(line) + "\n")
 	}
 	for _, n := range c.Notes {
-		b.WriteString(n + "\n")
+		b.WriteString(gate.Line(n) + "\n")
 	}
 	b.WriteByte('\n')
 	t, _ := c.table()
 	b.WriteString(tableText(t))
 	for _, line := range c.remarks() {
-		b.WriteString(line + "\n")
+		b.WriteString(gate.Line(line) + "\n")
 	}
 	b.WriteString(c.sum() + "\n")
 	return b.String()
@@ -397,7 +398,7 @@ func (c Comparison) HTML() []byte {
 		}
 	}
 	b.WriteString(pageEnd)
-	return []byte(b.String())
+	return []byte(gate.Text(b.String()))
 }
 
 // charts set the rates and times of a cell side by side, a chart a unit.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // Encode is the document as an .ipynb.
@@ -41,7 +42,7 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 	if err := enc.Encode(f); err != nil {
 		return nil, fmt.Errorf("write the session as JSON: %w", err)
 	}
-	return []byte(b.String()), nil
+	return gate.EscapeJSON([]byte(b.String())), nil
 }
 
 type writer struct {
@@ -85,7 +86,7 @@ func (w *writer) markdown(id string, f facts, source string) {
 }
 
 func (w *writer) part(n int, p steps.Part) {
-	w.markdown("part-"+p.ID, facts{Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID), Edited: w.d.edited[p.ID]}, titled(fmt.Sprintf("## %d. %s", n, p.Title), p.Prose))
+	w.markdown("part-"+p.ID, facts{Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID), Edited: w.d.edited[p.ID]}, titled(fmt.Sprintf("## %d. %s", n, markdownText(p.Title)), p.Prose))
 	for _, c := range p.Cells {
 		now := c
 		if c.Note() {
@@ -94,7 +95,7 @@ func (w *writer) part(n int, p steps.Part) {
 		}
 		// What it says above a script that ran is what it said then.
 		c = w.d.cell(c)
-		w.markdown(c.ID+"-about", facts{Kind: kindAbout, Part: p.ID, Cell: c.ID, Title: c.Title}, titled("### "+c.Title, c.Prose))
+		w.markdown(c.ID+"-about", facts{Kind: kindAbout, Part: p.ID, Cell: c.ID, Title: c.Title}, titled("### "+markdownText(c.Title), c.Prose))
 		w.code(p, c, now)
 		if c.Tail != "" {
 			w.markdown(c.ID+"-tail", facts{Kind: kindTail, Part: p.ID, Cell: c.ID}, strings.TrimSpace(c.Tail))
@@ -231,7 +232,7 @@ func (d *Document) source(c steps.Cell) string {
 			if name != "" {
 				name += ", "
 			}
-			fmt.Fprintf(&b, "# --- %son %s\n", name, strings.Join(on, " and "))
+			gate.Fprintf(&b, "# --- %son %s\n", name, strings.Join(on, " and "))
 		}
 		b.WriteString(strings.TrimRight(r.Script, "\n"))
 	}

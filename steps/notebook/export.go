@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // What ran, for people and programs that have no Jupyter. A cell that never ran is
@@ -79,8 +80,9 @@ func gradeName(s steps.CellState) string {
 	return s.Verdict.Grade.String()
 }
 
-// ran is the line about a run: when, how long, with which status and parameters.
-func ran(s steps.CellState) string {
+// ran is the line about a run: when, how long, with which status and parameters. value
+// writes what somebody else has chosen.
+func ran(s steps.CellState, value func(string) string) string {
 	var parts []string
 	if s.Run > 0 {
 		parts = append(parts, fmt.Sprintf("[%d]", s.Run))
@@ -98,7 +100,7 @@ func ran(s steps.CellState) string {
 		parts = append(parts, "running")
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
-		parts = append(parts, name+"="+s.Params[name])
+		parts = append(parts, value(name+"="+s.Params[name]))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -119,12 +121,12 @@ func (d *Document) Markdown() []byte {
 	b.WriteString(d.headText() + "\n\n" + tableMarkdown(d.overview()))
 	all, _ := d.chapters()
 	for _, p := range all {
-		fmt.Fprintf(&b, "\n%s\n", titled("## "+p.part.Title, p.part.Prose))
+		fmt.Fprintf(&b, "\n%s\n", titled("## "+markdownText(p.part.Title), p.part.Prose))
 		for _, c := range p.cells {
 			d.cellMarkdown(&b, c)
 		}
 	}
-	return []byte(b.String())
+	return []byte(gate.Text(b.String()))
 }
 
 func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
@@ -133,9 +135,9 @@ func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 		return
 	}
 	s := d.Book.Cells[c.ID]
-	fmt.Fprintf(b, "\n%s\n\n", titled("### "+c.Title+" ("+c.ID+")", c.Prose))
+	fmt.Fprintf(b, "\n%s\n\n", titled("### "+markdownText(c.Title)+" ("+c.ID+")", c.Prose))
 	fenced(b, "sh", d.source(c)+"\n")
-	fmt.Fprintf(b, "%s\n\n", ran(s))
+	fmt.Fprintf(b, "%s\n\n", ran(s, markdownText))
 	lines, prefixes, dropped := d.outputLines(c, s)
 	if len(lines) > 0 {
 		var out strings.Builder
@@ -143,7 +145,7 @@ func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 			fmt.Fprintf(&out, "… %d lines before these are in the log only\n", dropped)
 		}
 		for i, l := range lines {
-			out.WriteString(prefixes[i] + plain(l.Text) + "\n")
+			gate.Fprintf(&out, "%s%s\n", prefixes[i], plain(l.Text))
 		}
 		fenced(b, "text", out.String())
 	}
@@ -209,10 +211,25 @@ func (d *Document) CSV() ([]byte, error) {
 			}
 		}
 	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = field(row[i])
+		}
+	}
 	if err := w.WriteAll(rows); err != nil {
 		return nil, fmt.Errorf("write CSV: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// field is a value that a spreadsheet takes for a text or a number: one that begins as a
+// formula does would be calculated, and may fetch what it names.
+func field(s string) string {
+	s = gate.Line(s)
+	if _, err := strconv.ParseFloat(s, 64); err == nil || s == "" || !strings.ContainsRune("=+-@", rune(s[0])) {
+		return s
+	}
+	return "'" + s
 }
 
 func csvValue(v any) string {

@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -202,7 +204,7 @@ func TestMarkdown(t *testing.T) {
 	d.Apply(steps.CellEnded{Run: 9, Cell: "hosts", Verdict: verdict()})
 	text := string(d.Markdown())
 	for _, want := range []string{
-		"# Two rails & <one> bond SIMULATED\n", "\n### Bandwidth (bw)\n", "````text\nspark-02 │ ```\n", "│ red\n", "**! WARN SIMULATED** It \\<works\\>, \\*and\\* is |slow|: see ib_write_bw.\n",
+		"# Two rails \\& \\<one\\> bond SIMULATED\n", "\n### Bandwidth (bw)\n", "````text\nspark-02 │ ```\n", "│ red\n", "**! WARN SIMULATED** It \\<works\\>, \\*and\\* is |slow|: see ib_write_bw.\n",
 		"| 1 \\| \\<a\\> | 92.6 |\n", "| rail | Gb/s |\n|---|---:|\n", "**Rates SIMULATED**", "Bars SIMULATED (Gb/s)\n  rail <1> ██████", "limit: 200 Gb/s link", "Not run: never.", "And so on.", "[2], 2026-03-04 05:06:10 UTC, 6s, timed out",
 	} {
 		if !strings.Contains(text, want) {
@@ -238,4 +240,102 @@ func TestCSV(t *testing.T) {
 	if !found || len(rows) != 1+1+4+1+1 {
 		t.Errorf("%d rows: %s", len(rows), b)
 	}
+}
+
+// forged is what somebody may have written into a session: it would control a terminal,
+// begin a line of its own, be calculated by a spreadsheet, or be a picture that loads.
+var forged = []string{
+	"a\x1b]0;t\x07b", "a\u009b31mb", "a\u202eb", "a\nFORGED b", "a\u2028b", "a\x7fb", "![x](http://192.0.2.1/x.png)", "<img src=x>",
+	"=HYPERLINK(1)", "+1+cmd", "-2+3", "@SUM(1)", "\t=1", "\r=1",
+}
+
+// TestForgedSession: whatever stands in a session, its exports show it and do nothing else.
+func TestForgedSession(t *testing.T) {
+	for _, text := range forged {
+		d := exportable(t, false)
+		d.Railbench, d.Book.Tutorial.Title, d.Book.Rig.Name = text, text, text
+		for e := range d.Book.Rig.Nodes {
+			n := &d.Book.Rig.Nodes[e]
+			n.Name, n.Where, n.OS, n.Kernel, n.Arch, n.Adapter = text, text, text, text, text, text
+		}
+		name := func(cells []steps.Cell) {
+			for i := range cells {
+				cells[i].Title = text
+				for j := range cells[i].Roles {
+					cells[i].Roles[j].Name = text
+				}
+			}
+		}
+		for i := range d.Book.Tutorial.Parts {
+			d.Book.Tutorial.Parts[i].Title = text
+			name(d.Book.Tutorial.Parts[i].Cells)
+		}
+		for id, c := range d.ran {
+			cells := []steps.Cell{c}
+			name(cells)
+			d.ran[id] = cells[0]
+		}
+		for id, s := range d.Book.Cells {
+			s.Params = map[string]string{"P": text, text: "1"}
+			s.Verdict.Reason, s.Log = text, text
+			s.Verdict.Evidence = []steps.Evidence{{Name: text, Value: text, Unit: text, Expected: &steps.Expected{From: text}}}
+			s.Verdict.Tables = []steps.Table{{Title: text, Columns: []steps.Column{{Name: text}}, Rows: [][]string{{text}}, Note: text}}
+			s.Verdict.Charts = []steps.Chart{{Title: text, Unit: text, Series: []steps.Series{{Name: text, Points: []steps.Point{{Label: text, Y: 1}}}}}}
+			d.Book.Cells[id] = s
+		}
+		page, err := d.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := d.CSV()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := d.Encode(began)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Compare(d, d, 5)
+		c.A.Name, c.B.Name = text, text
+		for form, out := range map[string]string{
+			"Markdown": string(d.Markdown()), "HTML": string(page), "CSV": string(table), "ipynb": string(file),
+			"a comparison": c.Text(), "a comparison as HTML": string(c.HTML()),
+		} {
+			if i := strings.IndexFunc(out, runner.Hidden); i >= 0 {
+				t.Errorf("%q in %s: %q", text, form, out[i:min(len(out), i+20)])
+			}
+			if form != "ipynb" && !strings.Contains(form, "HTML") && strings.Contains(out, "\nFORGED") {
+				t.Errorf("%q begins a line of %s", text, form)
+			}
+		}
+		if strings.Contains(text, "http") && strings.Contains(outsideFences(string(d.Markdown())), text) {
+			t.Errorf("%q is Markdown of the Markdown", text)
+		}
+		tags(t, string(page)) // it is well-formed still
+		rows, err := csv.NewReader(strings.NewReader(string(table))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows[1:] {
+			for _, value := range row {
+				if _, err := strconv.ParseFloat(value, 64); err != nil && value != "" && strings.ContainsRune("=+-@\t\r", rune(value[0])) {
+					t.Errorf("a spreadsheet calculates %q", value)
+				}
+			}
+		}
+	}
+}
+
+// outsideFences is Markdown without its blocks of code.
+func outsideFences(text string) string {
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		} else if !fenced {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // pageStyle is light or dark as the reader's system is, and black on white on paper.
@@ -77,7 +78,7 @@ func (d *Document) HTML() ([]byte, error) {
 		b.WriteString("</section>\n")
 	}
 	b.WriteString(pageEnd)
-	return []byte(b.String()), nil
+	return []byte(gate.Text(b.String())), nil
 }
 
 // pageHead begins a page, up to its heading. It may load nothing, and says so to the
@@ -139,7 +140,7 @@ func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 	if err := prose(b, c.Prose); err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n", html.EscapeString(d.source(c)), html.EscapeString(ran(s)))
+	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n", html.EscapeString(d.source(c)), html.EscapeString(ran(s, gate.Line)))
 	lines, prefixes, dropped := d.outputLines(c, s)
 	if len(lines) > 0 {
 		b.WriteString("<pre class=\"output\">")

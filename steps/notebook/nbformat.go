@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"regexp"
 	"strings"
+
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // The file format: nbformat 4.5, as its JSON schema has it
@@ -131,7 +133,7 @@ func unescaped(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+	return gate.EscapeJSON([]byte(strings.TrimSuffix(b.String(), "\n"))), nil
 }
 
 // names gives each cell of the file an id that nbformat takes, and that no other has.

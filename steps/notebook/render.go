@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // headText is the Markdown above everything.
@@ -20,11 +22,11 @@ func (d *Document) headText() string {
 		title = "railbench"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", d.mark(title))
+	fmt.Fprintf(&b, "# %s\n\n", markdownText(d.mark(title)))
 	if r.Simulated {
 		b.WriteString("**SIMULATED**: nothing here was measured on hardware.\n\n")
 	}
-	fmt.Fprintf(&b, "A session of railbench %s on the rig %s, begun %s.\n", d.Railbench, markdownText(r.Name), d.Created.UTC().Format("2006-01-02 15:04 UTC"))
+	fmt.Fprintf(&b, "A session of railbench %s on the rig %s, begun %s.\n", markdownText(d.Railbench), markdownText(r.Name), d.Created.UTC().Format("2006-01-02 15:04 UTC"))
 	t := rigTable(r)
 	if len(t.Rows) > 0 {
 		b.WriteString("\n" + tableMarkdown(t) + "\n")
@@ -69,9 +71,9 @@ func (d *Document) verdictTitle(s steps.CellState) string {
 
 func (d *Document) verdictText(s steps.CellState) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", d.verdictTitle(s), s.Verdict.Reason)
+	gate.Fprintf(&b, "%s  %s\n", d.verdictTitle(s), s.Verdict.Reason)
 	for _, e := range s.Verdict.Evidence {
-		fmt.Fprintf(&b, "  %s: %s%s\n", e.Name, valueText(e), bandText(e))
+		gate.Fprintf(&b, "  %s: %s%s\n", e.Name, valueText(e), bandText(e))
 	}
 	return b.String()
 }
@@ -162,6 +164,7 @@ func bandText(e steps.Evidence) string {
 
 // tableText sets a table in columns.
 func tableText(t steps.Table) string {
+	t = oneLines(t)
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		widths[i] = utf8.RuneCountInString(c.Name)
@@ -202,6 +205,23 @@ func tableText(t steps.Table) string {
 		b.WriteString(t.Note + "\n")
 	}
 	return b.String()
+}
+
+// oneLines is a table in which every value is one line.
+func oneLines(t steps.Table) steps.Table {
+	t.Title, t.Note = gate.Line(t.Title), gate.Line(t.Note)
+	t.Columns = slices.Clone(t.Columns)
+	for i := range t.Columns {
+		t.Columns[i].Name = gate.Line(t.Columns[i].Name)
+	}
+	rows := make([][]string, len(t.Rows))
+	for i, r := range t.Rows {
+		for _, value := range r {
+			rows[i] = append(rows[i], gate.Line(value))
+		}
+	}
+	t.Rows = rows
+	return t
 }
 
 func columnNames(t steps.Table) []string {
@@ -251,7 +271,7 @@ func tableMarkdown(t steps.Table) string {
 // become a link or a picture.
 func markdownText(s string) string {
 	var b strings.Builder
-	all := []rune(plain(strings.ReplaceAll(s, "\n", " ")))
+	all := []rune(gate.Line(plain(strings.ReplaceAll(s, "\n", " "))))
 	for i, r := range all {
 		// Inside a word an underscore is none: ib_write_bw stays legible.
 		within := r == '_' && i > 0 && i+1 < len(all) && wordy(all[i-1]) && wordy(all[i+1])

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 )
 
 // The charts as SVG and as text. What a scale goes up to, and what a limit is, is as
@@ -371,7 +372,7 @@ const textBar = 40
 func chartText(c steps.Chart) string {
 	c = finiteChart(c)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s)\n", c.Title, c.Unit)
+	gate.Fprintf(&b, "%s (%s)\n", c.Title, c.Unit)
 	s := barScale(c)
 	if c.Shape == steps.Lines {
 		s = lineScale(c)
@@ -381,11 +382,11 @@ func chartText(c steps.Chart) string {
 		if usable(v) {
 			n = max(1, int(math.Round(s.place(v)*textBar)))
 		}
-		fmt.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))), strings.Repeat("█", n)+strings.Repeat("·", textBar-n), figure(v))
+		gate.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))), strings.Repeat("█", n)+strings.Repeat("·", textBar-n), figure(v))
 	}
 	if c.Shape == steps.Lines {
 		for _, series := range c.Series {
-			fmt.Fprintf(&b, "%s\n", series.Name)
+			gate.Fprintf(&b, "%s\n", series.Name)
 			wide := 0
 			for _, p := range series.Points {
 				wide = max(wide, utf8.RuneCountInString(sizeName(p.X, c.XUnit)))
@@ -405,7 +406,7 @@ func chartText(c steps.Chart) string {
 	}
 	for _, l := range c.Limits {
 		if usable(l.Value) {
-			fmt.Fprintf(&b, "  limit: %s %s %s\n", figure(l.Value), c.Unit, l.Name)
+			gate.Fprintf(&b, "  limit: %s %s %s\n", figure(l.Value), c.Unit, l.Name)
 		}
 	}
 	return b.String()
@@ -466,7 +467,7 @@ func gaugesText(title string, s *Samples) string {
 	for _, r := range s.Rails {
 		most, wide = max(most, r.Tx.peak(), r.Rx.peak()), max(wide, utf8.RuneCountInString(r.Node+" "+r.Dev))
 	}
-	fmt.Fprintf(&b, "%s (Gb/s, one sign each %s s)\n", title, number(float64(s.StepMS)/1000))
+	gate.Fprintf(&b, "%s (Gb/s, one sign each %s s)\n", title, number(float64(s.StepMS)/1000))
 	for _, r := range s.Rails {
 		for _, flow := range []struct {
 			name  string
@@ -484,7 +485,7 @@ func gaugesText(title string, s *Samples) string {
 				}
 			}
 			name := r.Node + " " + r.Dev
-			fmt.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)), flow.name, figure(flow.rates.peak()), strings.TrimRight("│"+line.String(), " "))
+			gate.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)), flow.name, figure(flow.rates.peak()), strings.TrimRight("│"+line.String(), " "))
 		}
 	}
 	return b.String()
