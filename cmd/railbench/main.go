@@ -77,6 +77,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if errors.As(err, &s) {
 		code, err = s.code, s.err
 	}
+	if code == exitUsage && out.Err() != nil {
+		code = exitUnwritten // whoever met the failed write may not have known what it means
+	}
 	if err != nil {
 		for _, line := range gate.Errors(err) {
 			gate.Fprintln(errs, "railbench:", line)
