@@ -208,9 +208,11 @@ func TestForgedNode(t *testing.T) {
 		d.ended[c.ID] = ended[cells[0].ID]
 	}
 	var question steps.ChangeQuestion
-	question.Title = text
+	question.Places = make([]steps.ChangePlace, 2)
 	poison(reflect.ValueOf(&question).Elem(), text)
-	question.Scripts = [2]string{"true\n", "true\n"}
+	for i := range question.Places {
+		question.Places[i].Script = "true\n"
+	}
 	prints := map[string]func(w io.Writer){
 		"dry run": func(w io.Writer) { writePlan(w, b.options, rig, cells) },
 		"result":  func(w io.Writer) { _ = newReport(rig, cells, ended).table(w) },
