@@ -196,6 +196,16 @@ func (t Tutorial) Cells() []Cell {
 	return all
 }
 
+// CellsOf lists the cells of a part, of the checklist too.
+func (t Tutorial) CellsOf(part string) []Cell {
+	for _, p := range t.all() {
+		if p.ID == part {
+			return p.Cells
+		}
+	}
+	return nil
+}
+
 // With is the tutorial with other cells in one of its parts.
 func (t Tutorial) With(part string, cells []Cell) Tutorial {
 	t.Parts = slices.Clone(t.Parts)

@@ -182,6 +182,25 @@ func TestRestart(t *testing.T) {
 	s.asked("clear gids")
 }
 
+// A script is shown whole before it can be trusted, and the one that was shown is.
+func TestTrust(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.press("3")
+	c, ok := s.Model.selected()
+	if !ok {
+		t.Fatal("no cell is selected")
+	}
+	s.press("T")
+	s.asked()
+	if !s.Model.scripts[c.ID] {
+		t.Error("its script is folded still")
+	}
+	s.press("s", "T") // another key in between: it is shown anew
+	s.asked()
+	s.press("T")
+	s.asked("trust " + c.ID)
+}
+
 // A paste of any size and content stays in its bounds.
 func TestEditorTakesAnything(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 80, 24)

@@ -54,6 +54,10 @@ func (f *fakeSession) Interrupt() {
 	}
 }
 func (f *fakeSession) Clear(id string) { f.call("clear %s", id) }
+func (f *fakeSession) Trust(id string) error {
+	f.call("trust %s", id)
+	return nil
+}
 func (f *fakeSession) Edit(part string, cells []steps.Cell) {
 	var all []string
 	for _, c := range cells {

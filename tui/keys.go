@@ -68,6 +68,7 @@ func notebookKeys() []chapter {
 			{Binding: bind("O", "fold the selected cell's output away, or show it", "O"), act: (*Model).toggleOutput},
 			{Binding: bind("e", "show or hide what the verdict rests on", "e"), foot: key.Help{Key: "e", Desc: "evidence"}, rank: 10, act: (*Model).toggleEvidence},
 			{Binding: bind("s", "show or fold a long script", "s"), act: (*Model).toggleScript},
+			{Binding: bind("T T", "show the whole script of a cell that came in somebody else's session, and trust it: it runs then", "T"), act: (*Model).trust},
 			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), foot: key.Help{Key: "g", Desc: "gauges"}, rank: 7, act: (*Model).cycleGauges},
 			{Binding: bind("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0"), act: (*Model).restart},
 		}},

@@ -37,6 +37,9 @@ type Session interface {
 	SetParam(cell, name, value string) error
 	// SetLink chooses the link under test. The error says why it can't be.
 	SetLink(l steps.Link) error
+	// Trust lets a cell run that came in somebody else's file. The error says that this
+	// will not last.
+	Trust(id string) error
 	// ResetPeaks starts the gauges' peaks and means anew.
 	ResetPeaks()
 	// Next waits for events and gives all there are. It returns false once the
@@ -147,6 +150,7 @@ type shown struct {
 	evidence map[string]bool
 	scripts  map[string]bool
 	folded   map[string]bool // the output is not shown
+	reads    string          // the cell whose script is read before it is trusted
 }
 
 // dialogs are what stands over the notebook, and takes the keys while it does.

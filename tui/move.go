@@ -353,6 +353,24 @@ func (m *Model) toggleScript() tea.Cmd {
 	return nil
 }
 
+// trust shows the selected cell's script whole, and when it is asked for again at once,
+// lets it run: the user has read it.
+func (m *Model) trust() tea.Cmd {
+	c, ok := m.selected()
+	if !ok || c.Note() {
+		m.notice = "there is no script here"
+		return nil
+	}
+	if m.before != "T" || m.reads != c.ID {
+		m.scripts[c.ID] = true
+		m.notice = "this is all of " + c.ID + ": read it; T again lets it run, on your nodes and in your name"
+		m.before, m.reads = "T", c.ID
+		return nil
+	}
+	m.notice = c.ID + " is trusted, as long as nobody changes it"
+	return m.try(func(s Session) error { return s.Trust(c.ID) })
+}
+
 func (m *Model) cycleGauges() tea.Cmd {
 	m.gauges = (m.gauges + 1) % (gaugeHidden + 1)
 	return nil

@@ -144,7 +144,7 @@ or a folder of them.`,
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand())
-	root.AddCommand(atOnce(listCommand(), newCommand(), checkCommand(), parseCommand(), exportCommand(), compareCommand(), docsCommand(), completionCommand(), manCommand())...)
+	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(), parseCommand(), exportCommand(), compareCommand(), docsCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
 	completeFlags(root, map[string]completer{"session": files("ipynb")})
 	return root

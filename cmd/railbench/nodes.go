@@ -146,6 +146,7 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 		}
 	}
 	b.keepJournal()
+	b.options.Trust = newTrust(b.options.Tutorial)
 	if b.options.Reach, err = f.reach(b); err != nil {
 		b.close()
 		return nil, usage(err)

@@ -21,6 +21,7 @@ type runFlags struct {
 	all, json, yes, dryRun, verbose bool
 	timeout                         time.Duration
 	session                         string
+	trust                           bool
 	runbooks                        []string
 }
 
@@ -45,6 +46,7 @@ result, or the session, could not be written.`,
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would be executed, and change nothing")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "with --session: let somebody else's scripts in it run, unseen")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{"session": files("ipynb")})
@@ -103,6 +105,9 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return f.plan(ctx, cmd.OutOrStdout(), b, cells)
 	}
 	b.options.Logs = logDir()
+	if err := b.trustSession(f.session, f.trust); err != nil {
+		return err
+	}
 	kept, err := b.keep(f.session, cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func TestEveryVerbEnds(t *testing.T) {
 	var covered []string
 	for _, args := range [][]string{
 		{"list"}, {"list", "--json"}, {"new", filepath.Join(dir, "another.md")}, {"check", book}, {"parse", "perftest"}, {"parse", "--detect", "-"}, {"parse", "perftest", pipe},
-		{"export", saved, "--to", "md"}, {"compare", saved, saved}, {"doctor", "--symptom", "-"},
+		{"export", saved, "--to", "md"}, {"compare", saved, saved}, {"trust", saved}, {"doctor", "--symptom", "-"},
 	} {
 		covered = append(covered, args[0])
 		ctx, cancel := context.WithCancel(t.Context())

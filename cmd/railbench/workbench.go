@@ -51,6 +51,10 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	if kept != nil {
 		b.options.Tutorial = kept.store.Book().Tutorial // with the cells that the session added
 	}
+	notice := b.changes()
+	if foreign := b.options.Trust.Foreign(b.options.Tutorial); len(foreign) > 0 {
+		notice = fmt.Sprintf("%s here came from somebody else (%s) and does not run until you trust it: T shows it whole, T again trusts it", counted(len(foreign), "script"), ids(foreign))
+	}
 	s := session.New(b.options)
 	b.onState = s.State
 	r := newSaver(s, kept, begin)
@@ -58,7 +62,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Linked: flags.link != "",
-		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: b.changes(), Pager: openPager, Docs: pages,
+		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: notice, Pager: openPager, Docs: pages,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
 			options := b.options
@@ -133,10 +137,11 @@ func newViewer() viewer {
 	return v
 }
 
-func (viewer) Run(...string) {}
-func (viewer) Interrupt()    {}
-func (viewer) Clear(string)  {}
-func (viewer) ResetPeaks()   {}
+func (viewer) Run(...string)      {}
+func (viewer) Interrupt()         {}
+func (viewer) Clear(string)       {}
+func (viewer) Trust(string) error { return nil }
+func (viewer) ResetPeaks()        {}
 
 func (viewer) Edit(string, []steps.Cell)             {}
 func (viewer) SetParam(string, string, string) error { return errors.New("it is shown only") }

@@ -106,7 +106,7 @@ func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 // one end alone is not what a check says.
 func Missing(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
-		if len(rig.Nodes[e].Rails) == 0 && len(rig.Nodes[e.Other()].Rails) > 0 {
+		if len(rig.At(e).Rails) == 0 && len(rig.At(e.Other()).Rails) > 0 {
 			rep.At(rig, e, steps.Inconclusive, "%s has no rail, so nothing was seen of that end", rig.NameOf(e))
 		}
 	}

@@ -126,6 +126,14 @@ func (d *Document) settle() []string {
 	return left
 }
 
+// Under is the tutorial that a session with this document would have: t with what was
+// edited, added, moved and removed in it.
+func (d *Document) Under(t steps.Tutorial) steps.Tutorial {
+	c := *d
+	c.adopt(t)
+	return c.Book.Tutorial
+}
+
 // adopt puts the results of an older document of the same session under a tutorial:
 // one that has changed since, perhaps. A result keeps the script that it came from, a
 // cell that ran and that the tutorial has no more stays, and so does what somebody

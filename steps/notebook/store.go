@@ -198,6 +198,24 @@ func Read(path string) (*Document, error) {
 	return d, nil
 }
 
+// Peek reads a session and writes nothing at all, whatever is wrong with it.
+func Peek(path string) (*Document, error) {
+	journal, err := readJournal(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("session %s: its journal: %w", path, err)
+	}
+	content, err := disk.Read(path, sessionLimit)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", path, err)
+	}
+	d, err := Decode(content)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", path, err)
+	}
+	d.replay(journal)
+	return d, nil
+}
+
 func readJournal(path string) ([]byte, error) {
 	f, err := disk.Beside(JournalPath(path))
 	if err != nil {

@@ -32,6 +32,10 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		if o.Limit > 0 {
 			c.Limit = o.Limit
 		}
+		if o.Trust != nil && !o.Trust.Trusted(c) {
+			all = append(all, Planned{Cell: c, Pair: -1, Note: untrusted})
+			continue
+		}
 		if why := hidden(c); why != "" {
 			all = append(all, Planned{Cell: c, Pair: -1, Note: why})
 			continue

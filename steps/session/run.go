@@ -64,9 +64,15 @@ type run struct {
 	logged, left int64
 }
 
+// untrusted is why a cell of somebody else's does not run.
+const untrusted = "its script came in a file that this railbench has not saved, or that was changed since. Read it; T on the screen trusts it, railbench trust FILE all of the file"
+
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
 func (r *run) do(ctx context.Context) (steps.Result, error) {
+	if r.s.o.Trust != nil && !r.s.o.Trust.Trusted(r.cell) {
+		return steps.Result{}, errors.New("not run: " + untrusted)
+	}
 	if why := hidden(r.cell); why != "" {
 		return steps.Result{}, errors.New("not run: " + why)
 	}

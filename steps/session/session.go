@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/trust"
 )
 
 // Options are what a session is made of.
@@ -51,6 +52,8 @@ type Options struct {
 	Programs map[string]string
 	// Services, by the name that a cell's With has, are what railbench runs for cells.
 	Services map[string]Service
+	// Trust says whose scripts may run; nil where all may.
+	Trust *trust.Book
 	// Limit, where not zero, replaces the limit of every cell.
 	Limit time.Duration
 	// Confirm is asked before a change; nil refuses every change.
@@ -214,8 +217,24 @@ func (s *Session) enqueue(ids []string) {
 func (s *Session) Edit(part string, cells []steps.Cell) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.o.Trust != nil {
+		// That it will not last is told when it is asked for again.
+		_ = s.o.Trust.Edited(s.tutorial.CellsOf(part), cells)
+	}
 	s.tutorial = s.tutorial.With(part, cells)
 	s.out.put(steps.PartChanged{Part: part, Cells: cells})
+}
+
+// Trust lets a cell run that came in somebody else's file. The error says that this holds
+// for now and will not last.
+func (s *Session) Trust(id string) error {
+	s.mu.Lock()
+	c, ok := s.tutorial.Cell(id)
+	s.mu.Unlock()
+	if !ok || s.o.Trust == nil {
+		return nil
+	}
+	return s.o.Trust.Trust(c)
 }
 
 // Interrupt ends the running cell and forgets the queue.

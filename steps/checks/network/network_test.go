@@ -391,9 +391,8 @@ func TestNetworkFixesWithNothingToDo(t *testing.T) {
 
 // What holds of one end alone is not what a check of rails says.
 func TestAnEndWithoutRails(t *testing.T) {
-	rig := kindtest.Spark()
 	for i, judge := range map[string]steps.Judge{"mtu-equal": judgeMTUEqual, "rail-addresses": judgeRailAddresses, "rail-bond": judgeRailBond} {
-		one := rig
+		rig, one := kindtest.Spark(), kindtest.Spark()
 		one.Nodes[steps.Peer].Rails, one.Pairs = nil, nil
 		texts := addressLines(rig).with()
 		mtus := mtuLines(rig)

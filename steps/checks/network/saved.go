@@ -52,7 +52,7 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for _, e := range steps.Ends {
 		rail := func(r steps.Rail) bool { return r.Addr != "" && r.Netdev.Master == "" }
-		if without == 1 && facts[e]["configured by"] == "nothing" && slices.ContainsFunc(rig.Nodes[e].Rails, rail) {
+		if without == 1 && facts[e]["configured by"] == "nothing" && slices.ContainsFunc(rig.At(e).Rails, rail) {
 			rep.At(rig, e, steps.Inconclusive, "where %s has its rails' addresses from is not known: it has no NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
 		}
 	}

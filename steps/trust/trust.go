@@ -1,0 +1,167 @@
+// Package trust says whose scripts may run. What railbench brings itself may, and so may
+// what its user has written; what came in somebody else's file is shown, and runs once
+// the user has said so of exactly that content.
+//
+// It knows cells and a folder of hashes. Who asks the user, and how, is not known here.
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/steps"
+)
+
+// keep is how many hashes the folder holds: the oldest go.
+const keep = 5000
+
+// A Book knows what may run. It is safe for use by several goroutines.
+type Book struct {
+	dir string // empty where nothing lasts
+
+	mu  sync.Mutex
+	own map[string]bool // of railbench's own cells, and of what was trusted here
+}
+
+// New is a book with the cells of a tutorial, which need no trust, and the folder of what
+// was trusted before. Without a folder what is trusted lasts as long as the book.
+func New(dir string, t steps.Tutorial) *Book {
+	b := &Book{dir: dir, own: map[string]bool{}}
+	for _, c := range cells(t) {
+		b.own[Hash(c)] = true
+	}
+	return b
+}
+
+func cells(t steps.Tutorial) (all []steps.Cell) {
+	for _, p := range slices.Concat(t.Parts, t.Checklist) {
+		all = append(all, p.Cells...)
+	}
+	return all
+}
+
+// Hash is of everything in a cell that decides what runs, where and as whom, and how it is
+// judged. What is only read (title, prose) is not in it.
+func Hash(c steps.Cell) string {
+	c.Part, c.Title, c.Prose, c.Tail = "", "", "", ""
+	c.Edited, c.Scratch = false, false
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic(fmt.Sprintf("a cell is no JSON: %v", err)) // it is made of texts and numbers
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Foreign are the cells of a tutorial that may not run, in its order.
+func (b *Book) Foreign(t steps.Tutorial) (all []steps.Cell) {
+	for _, c := range cells(t) {
+		if !b.Trusted(c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Trusted reports whether a cell may run. A note has nothing that could.
+func (b *Book) Trusted(c steps.Cell) bool {
+	if c.Note() {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.has(Hash(c))
+}
+
+// has asks the folder, too; mu is held.
+func (b *Book) has(hash string) bool {
+	if b.own[hash] {
+		return true
+	}
+	if b.dir == "" {
+		return false
+	}
+	f, err := disk.Own(filepath.Join(b.dir, hash), os.O_RDONLY, 0)
+	if err != nil {
+		return false // what can't be read was not said
+	}
+	f.Close()
+	b.own[hash] = true
+	return true
+}
+
+// Trust lets cells run from now on. The error says that this will not last; until the end
+// of the program it does.
+func (b *Book) Trust(all ...steps.Cell) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var errs []error
+	for _, c := range all {
+		hash := Hash(c)
+		if c.Note() || b.has(hash) {
+			continue
+		}
+		b.own[hash] = true
+		if err := b.write(hash, c.ID); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (b *Book) write(hash, what string) error {
+	if b.dir == "" {
+		return nil
+	}
+	err := os.MkdirAll(b.dir, 0o700)
+	if err == nil {
+		err = disk.Replace(filepath.Join(b.dir, hash), []byte(what+" "+time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what was trusted: %w", err)
+	}
+	b.prune()
+	return nil
+}
+
+// prune removes the oldest hashes: what they were of is asked again.
+func (b *Book) prune() {
+	entries, err := os.ReadDir(b.dir)
+	if err != nil || len(entries) <= keep {
+		return
+	}
+	age := func(e fs.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(entries, func(x, y fs.DirEntry) int { return age(x).Compare(age(y)) })
+	for _, e := range entries[:len(entries)-keep] {
+		_ = os.Remove(filepath.Join(b.dir, e.Name())) // the next one tries again
+	}
+}
+
+// Edited takes over what the user made of a part: what he wrote may run. A cell that was
+// not trusted before is not by a change of it: he may not have seen the rest.
+func (b *Book) Edited(before, after []steps.Cell) error {
+	var written []steps.Cell
+	for _, c := range after {
+		i := slices.IndexFunc(before, func(x steps.Cell) bool { return x.ID == c.ID })
+		if i < 0 || before[i].Note() || b.Trusted(before[i]) {
+			written = append(written, c)
+		}
+	}
+	return b.Trust(written...)
+}
