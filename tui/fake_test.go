@@ -58,6 +58,7 @@ func (f *fakeSession) Trust(id string) error {
 	f.call("trust %s", id)
 	return nil
 }
+
 func (f *fakeSession) Edit(part string, cells []steps.Cell) {
 	var all []string
 	for _, c := range cells {

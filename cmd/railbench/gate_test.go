@@ -160,9 +160,9 @@ func poison(v reflect.Value, text string) {
 			poison(v.Elem(), text)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				poison(v.Field(i), text)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				poison(field, text)
 			}
 		}
 	case reflect.Slice, reflect.Array:
@@ -176,6 +176,7 @@ func poison(v reflect.Value, text string) {
 			poison(value, text)
 			v.SetMapIndex(key, value)
 		}
+	default: // nothing in it is text
 	}
 }
 

@@ -73,8 +73,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	code := exitUsage // what cobra itself says is about the command line
-	var s status
-	if errors.As(err, &s) {
+	if s, ok := errors.AsType[status](err); ok {
 		code, err = s.code, s.err
 	}
 	if code == exitUsage && out.Err() != nil {

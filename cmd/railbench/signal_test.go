@@ -53,8 +53,17 @@ func TestEveryVerbEnds(t *testing.T) {
 	}
 	var covered []string
 	for _, args := range [][]string{
-		{"list"}, {"list", "--json"}, {"new", filepath.Join(dir, "another.md")}, {"check", book}, {"parse", "perftest"}, {"parse", "--detect", "-"}, {"parse", "perftest", pipe},
-		{"export", saved, "--to", "md"}, {"compare", saved, saved}, {"trust", saved}, {"doctor", "--symptom", "-"},
+		{"list"},
+		{"list", "--json"},
+		{"new", filepath.Join(dir, "another.md")},
+		{"check", book},
+		{"parse", "perftest"},
+		{"parse", "--detect", "-"},
+		{"parse", "perftest", pipe},
+		{"export", saved, "--to", "md"},
+		{"compare", saved, saved},
+		{"trust", saved},
+		{"doctor", "--symptom", "-"},
 	} {
 		covered = append(covered, args[0])
 		ctx, cancel := context.WithCancel(t.Context())
@@ -143,8 +152,16 @@ func TestNothingWritten(t *testing.T) {
 	}
 	defer full.Close()
 	for _, args := range [][]string{
-		{"run", "hosts", "--rig", "sim", "--speed", "100"}, {"run", "hosts", "--rig", "sim", "--speed", "100", "--json"}, {"run", "hosts", "--rig", "sim", "--speed", "100", "--dry-run"},
-		{"doctor", "nodes", "--rig", "sim", "--speed", "100", "--json"}, {"doctor", "--list"}, {"list"}, {"list", "--params"}, {"sim", "--fault", "list"}, {"--version"}, {"--help"},
+		{"run", "hosts", "--rig", "sim", "--speed", "100"},
+		{"run", "hosts", "--rig", "sim", "--speed", "100", "--json"},
+		{"run", "hosts", "--rig", "sim", "--speed", "100", "--dry-run"},
+		{"doctor", "nodes", "--rig", "sim", "--speed", "100", "--json"},
+		{"doctor", "--list"},
+		{"list"},
+		{"list", "--params"},
+		{"sim", "--fault", "list"},
+		{"--version"},
+		{"--help"},
 	} {
 		var stderr strings.Builder
 		if code := Main(args, strings.NewReader(""), full, &stderr); code != exitUnwritten || !strings.Contains(stderr.String(), "no space left") {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,7 +151,7 @@ func TestOwnSessionStaysTrusted(t *testing.T) {
 	b, s := openedWith(t, filepath.Join(t.TempDir(), "own.ipynb"))
 	part := b.options.Tutorial.Parts[0]
 	mine := steps.Cell{ID: "scratch-1", Part: part.ID, Scratch: true, Judge: "exit-status", Roles: []steps.Role{{On: steps.OnPeer, Script: "echo mine\n"}}}
-	s.Edit(part.ID, append(part.Cells[:len(part.Cells):len(part.Cells)], mine))
+	s.Edit(part.ID, append(slices.Clip(part.Cells), mine))
 	if _, printed := ranAs(t, s, "scratch-1"); !strings.Contains(printed, "mine") {
 		t.Errorf("the user's own did not run: %s", printed)
 	}

@@ -21,13 +21,13 @@ type Journal struct{ Dir string }
 
 // An Entry is one change over the nodes of a rig.
 type Entry struct {
-	ID   string    `json:"id"`
-	Rig  string    `json:"rig"`
+	ID  string `json:"id"`
+	Rig string `json:"rig"`
 	// Reach are the flags by which railbench finds the rig again; entries of old versions
 	// have none.
-	Reach []string `json:"reach,omitempty"`
-	Cell string    `json:"cell"` // the cell that made it
-	At   time.Time `json:"at"`
+	Reach []string  `json:"reach,omitempty"`
+	Cell  string    `json:"cell"` // the cell that made it
+	At    time.Time `json:"at"`
 	// Kept says that it was confirmed on every node. A change that was not goes
 	// back by itself.
 	Kept  bool    `json:"kept"`

@@ -31,7 +31,7 @@ func TestLineAndText(t *testing.T) {
 			t.Errorf("Text(%q) = %q", s, got)
 		}
 	}
-	for _, s := range []string{"", "plain", "Größe ⇄ ▸ ✓ 한국어 👩‍👩‍👧‍👦", "می‌خواهم"} {
+	for _, s := range []string{"", "plain", "Größe ⇄ ▸ ✓ 한국어 👩‍👩‍👧‍👦", "می\u200cخواهم"} {
 		if got := gate.Line(s); got != s {
 			t.Errorf("Line(%q) = %q", s, got)
 		}

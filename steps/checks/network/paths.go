@@ -77,13 +77,12 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	switch {
-	case learnt == 0:
+	if learnt == 0 {
 		rep.Add(steps.Inconclusive, "no rail answered, so there is nothing that a node has learnt")
-	default:
-		for _, f := range silent {
-			rep.Note(f)
-		}
+		silent = nil
+	}
+	for _, f := range silent {
+		rep.Note(f)
 	}
 	return rep.Verdict(fmt.Sprintf("each node has the right interface for the other's rails (%d entries), and no two of its own are in one subnet", learnt))
 }
@@ -179,10 +178,10 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (a
 			switch answer {
 			case "nobody else":
 				asked++
-			default:
-				rep.At(rig, e, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was not seen: %s", netdev, addr, kind.OrUnknown(answer))
 			case "somebody else":
 				rep.At(rig, e, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: one of the two has to give it up", netdev, addr, rig.NameOf(e))
+			default:
+				rep.At(rig, e, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was not seen: %s", netdev, addr, kind.OrUnknown(answer))
 			}
 		}
 	}
