@@ -37,7 +37,7 @@ func Line(s string) string { return visible(s, "") }
 func Text(s string) string { return visible(strings.ReplaceAll(s, "\r\n", "\n"), "\n\t") }
 
 func visible(s, keep string) string {
-	if !strings.ContainsFunc(s, unclean) {
+	if ascii(s) || !strings.ContainsFunc(s, unclean) {
 		return s
 	}
 	var b strings.Builder
@@ -64,6 +64,17 @@ func visible(s, keep string) string {
 		i += n
 	}
 	return b.String()
+}
+
+// ascii reports whether a text is of ASCII's letters only, as nearly every line of a log
+// is: that is seen byte by byte.
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // unclean is true of bytes that are no UTF-8, too: ranging gives RuneError for them.

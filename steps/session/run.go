@@ -670,7 +670,7 @@ func (r *run) print(line steps.OutputLine, cut bool) {
 	if !cut {
 		end = "\n"
 	}
-	for _, s := range []string{prefix, line.Text, end} {
+	for _, s := range []string{prefix, gate.Line(line.Text), end} {
 		n, err := r.log.WriteString(s)
 		r.logged += int64(n)
 		if err != nil && r.err == nil {

@@ -144,6 +144,9 @@ func New(o Options) *Session {
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
 		table: Params(o.Tutorial), set: o.settings(), link: o.Link,
 	}
+	if o.Trust != nil {
+		o.Trust.Foreign(o.Tutorial) // before anybody edits: what is there now is not his
+	}
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())
 	s.sampler = newSamplers(s)

@@ -31,12 +31,15 @@ type Book struct {
 
 	mu  sync.Mutex
 	own map[string]bool // of railbench's own cells, and of what was trusted here
+	// foreign are the hashes of what was met and is not trusted: it does not become the
+	// user's own because he has removed it and brings it back.
+	foreign map[string]bool
 }
 
 // New is a book with the cells of a tutorial, which need no trust, and the folder of what
 // was trusted before. Without a folder what is trusted lasts as long as the book.
 func New(dir string, t steps.Tutorial) *Book {
-	b := &Book{dir: dir, own: map[string]bool{}}
+	b := &Book{dir: dir, own: map[string]bool{}, foreign: map[string]bool{}}
 	for _, c := range cells(t) {
 		b.own[Hash(c)] = true
 	}
@@ -80,7 +83,12 @@ func (b *Book) Trusted(c steps.Cell) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.has(Hash(c))
+	hash := Hash(c)
+	ok := b.has(hash)
+	if !ok {
+		b.foreign[hash] = true
+	}
+	return ok
 }
 
 // has asks the folder, too; mu is held.
@@ -159,9 +167,21 @@ func (b *Book) Edited(before, after []steps.Cell) error {
 	var written []steps.Cell
 	for _, c := range after {
 		i := slices.IndexFunc(before, func(x steps.Cell) bool { return x.ID == c.ID })
-		if i < 0 || before[i].Note() || b.Trusted(before[i]) {
+		switch {
+		case b.met(c):
+		case i >= 0 && !b.Trusted(before[i]):
+			b.Trusted(c) // it is met now, and stays what it was
+		default:
 			written = append(written, c)
 		}
 	}
 	return b.Trust(written...)
+}
+
+// met reports whether a cell came from elsewhere and was not trusted since.
+func (b *Book) met(c steps.Cell) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	hash := Hash(c)
+	return b.foreign[hash] && !b.own[hash]
 }

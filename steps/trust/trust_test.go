@@ -92,6 +92,17 @@ func TestEdited(t *testing.T) {
 			t.Errorf("%s on %s is trusted", c.ID, c.Roles[0].On)
 		}
 	}
+	// Removed and brought back, or put into another part, it is what it was.
+	for _, c := range []steps.Cell{evil, moved} {
+		elsewhere := c
+		elsewhere.Part = "q"
+		if err := b.Edited([]steps.Cell{own}, []steps.Cell{own, elsewhere}); err != nil {
+			t.Fatal(err)
+		}
+		if b.Trusted(elsewhere) {
+			t.Errorf("%s on %s is trusted once it was brought back", c.ID, c.Roles[0].On)
+		}
+	}
 	if got := b.Foreign(steps.Tutorial{Parts: []steps.Part{{Cells: []steps.Cell{own, evil}}}}); len(got) != 1 || got[0].ID != "evil" {
 		t.Errorf("foreign are %v", got)
 	}
