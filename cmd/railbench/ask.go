@@ -85,20 +85,26 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 
 // yes reads a line, until ctx ends.
 func (a *terminalAsker) yes(ctx context.Context) (bool, error) {
+	line, err := readLine(ctx, a.in)
+	return strings.TrimSpace(line) == "yes", err
+}
+
+// readLine reads a line, or waits until ctx ends: a read of a terminal knows no context.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
 	type answer struct {
 		line string
 		err  error
 	}
 	got := make(chan answer, 1)
 	go func() {
-		line, err := bufio.NewReader(a.in).ReadString('\n')
+		line, err := bufio.NewReader(in).ReadString('\n')
 		got <- answer{line, err}
 	}()
 	select {
 	case x := <-got:
-		return strings.TrimSpace(x.line) == "yes", x.err
+		return x.line, x.err
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return "", ctx.Err()
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -178,7 +177,7 @@ func cutOff(dir, rig string, simulated bool, title string) (path string, d *note
 
 // offer asks whether to resume a session that was cut off. It is a question of one
 // line, before there is a screen.
-func (b *bench) offer(in io.Reader, out io.Writer, d *notebook.Document) bool {
+func (b *bench) offer(ctx context.Context, in io.Reader, out io.Writer, d *notebook.Document) bool {
 	ran, what := len(d.Book.Cells), ""
 	var left []string
 	for _, c := range d.Book.Tutorial.Cells() {
@@ -196,7 +195,7 @@ func (b *bench) offer(in io.Reader, out io.Writer, d *notebook.Document) bool {
 	gate.Fprintf(out, "The session of %s was cut off: %s run%s.\n", d.Created.Local().Format("2006-01-02 15:04"), cells, what)
 	b.remind(out)
 	gate.Fprint(out, "Resume it? (Y/n) ")
-	answer, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+	answer, err := readLine(ctx, io.LimitReader(in, 100))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false
 	}

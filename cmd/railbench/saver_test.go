@@ -102,7 +102,7 @@ func TestScreenSavesItsSession(t *testing.T) {
 	}
 	for answer, want := range map[string]bool{"\n": true, "y\n": true, "yes\n": true, "n\n": false, "": false, "what\n": false} {
 		var out bytes.Buffer
-		if b.offer(strings.NewReader(answer), &out, d) != want || !strings.Contains(out.String(), "was cut off: 1 cell has run") {
+		if b.offer(t.Context(), strings.NewReader(answer), &out, d) != want || !strings.Contains(out.String(), "was cut off: 1 cell has run") {
 			t.Errorf("answer %q: not %v, or the question is %q", answer, want, out.String())
 		}
 	}

@@ -167,8 +167,10 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin 
 		left, d := cutOff(dir, b.options.Rig, b.options.Simulated, b.options.Tutorial.Title)
 		switch {
 		case d == nil:
-		case b.offer(cmd.InOrStdin(), errOut, d):
+		case b.offer(cmd.Context(), cmd.InOrStdin(), errOut, d):
 			path = left
+		case cmd.Context().Err() != nil:
+			return nil, nil, status{exitInconclusive, errors.New("interrupted")}
 		default:
 			// It is saved as it stands, and not offered again.
 			if s, err := b.store(left); err == nil {
