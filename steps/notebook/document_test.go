@@ -122,7 +122,7 @@ func TestNbformat(t *testing.T) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.ipynb"), filepath.Join(dir, "out.ipynb")
 	lesson := lesson()
-	lesson.Parts[0].Cells[0].ID = "an id, that nbformat does not take: " + strings.Repeat("x", 80)
+	lesson.Parts[0].Cells[0].ID = strings.Repeat("x", 90) // longer than nbformat takes one
 	empty := New("v1", lesson, began)
 	full := told(t, story(true)...)
 	measured(full)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
@@ -165,7 +166,7 @@ func pages(d *Document) map[string]page {
 // samePages compares everything that a screen shows of the cells.
 func samePages(t *testing.T, want, got *Document) {
 	t.Helper()
-	if d := cmp.Diff(pages(want), pages(got), cmp.AllowUnexported(steps.Scroll{})); d != "" {
+	if d := cmp.Diff(pages(want), pages(got), cmp.AllowUnexported(steps.Scroll{}), cmpopts.IgnoreUnexported(steps.CellState{})); d != "" {
 		t.Errorf("the cells differ: %s", d)
 	}
 }
