@@ -130,6 +130,14 @@ func (b *bench) trustSession(path string, trusted bool) error {
 	return b.trusting(path, d.Under(b.options.Tutorial), trusted)
 }
 
+// foreign are the cells of a session that goes on which need trust; a new one has none.
+func (b *bench) foreign(kept *keeper) []steps.Cell {
+	if kept == nil {
+		return nil
+	}
+	return b.options.Trust.Foreign(b.options.Tutorial)
+}
+
 func ids(cells []steps.Cell) string {
 	var all []string
 	for _, c := range cells {

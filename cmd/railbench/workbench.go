@@ -52,7 +52,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		b.options.Tutorial = kept.store.Book().Tutorial // with the cells that the session added
 	}
 	notice := b.changes()
-	if foreign := b.options.Trust.Foreign(b.options.Tutorial); len(foreign) > 0 {
+	if foreign := b.foreign(kept); len(foreign) > 0 {
 		notice = fmt.Sprintf("%s here came from somebody else (%s) and does not run until you trust it: T shows it whole, T again trusts it", counted(len(foreign), "script"), ids(foreign))
 	}
 	s := session.New(b.options)

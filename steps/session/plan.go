@@ -32,11 +32,7 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		if o.Limit > 0 {
 			c.Limit = o.Limit
 		}
-		if o.Trust != nil && !o.Trust.Trusted(c) {
-			all = append(all, Planned{Cell: c, Pair: -1, Note: untrusted})
-			continue
-		}
-		if why := hidden(c); why != "" {
+		if why := o.refuses(c); why != "" {
 			all = append(all, Planned{Cell: c, Pair: -1, Note: why})
 			continue
 		}
@@ -82,6 +78,15 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		}
 	}
 	return all
+}
+
+// refuses says why a cell's scripts are not run whatever the rig is like; empty where
+// they may be.
+func (o Options) refuses(c steps.Cell) string {
+	if o.Trust != nil && !o.Trust.Trusted(c) {
+		return untrusted
+	}
+	return hidden(c)
 }
 
 // hidden says why a cell's scripts are not run where what is shown of one would not be

@@ -70,10 +70,7 @@ const untrusted = "its script came in a file that this railbench has not saved, 
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
 func (r *run) do(ctx context.Context) (steps.Result, error) {
-	if r.s.o.Trust != nil && !r.s.o.Trust.Trusted(r.cell) {
-		return steps.Result{}, errors.New("not run: " + untrusted)
-	}
-	if why := hidden(r.cell); why != "" {
+	if why := r.s.o.refuses(r.cell); why != "" {
 		return steps.Result{}, errors.New("not run: " + why)
 	}
 	rig, err := r.s.lookFor(ctx, r.link, r.seen)

@@ -144,9 +144,6 @@ func New(o Options) *Session {
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
 		table: Params(o.Tutorial), set: o.settings(), link: o.Link,
 	}
-	if o.Trust != nil {
-		o.Trust.Foreign(o.Tutorial) // before anybody edits: what is there now is not his
-	}
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())
 	s.sampler = newSamplers(s)
@@ -221,6 +218,7 @@ func (s *Session) Edit(part string, cells []steps.Cell) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.o.Trust != nil {
+		s.o.Trust.Foreign(s.tutorial) // met before the edit: what is there is not the user's
 		// That it will not last is told when it is asked for again.
 		_ = s.o.Trust.Edited(s.tutorial.CellsOf(part), cells)
 	}

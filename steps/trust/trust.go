@@ -27,7 +27,8 @@ const keep = 5000
 
 // A Book knows what may run. It is safe for use by several goroutines.
 type Book struct {
-	dir string // empty where nothing lasts
+	dir      string         // empty where nothing lasts
+	tutorial steps.Tutorial // whose cells are in own once anybody has asked
 
 	mu  sync.Mutex
 	own map[string]bool // of railbench's own cells, and of what was trusted here
@@ -39,11 +40,19 @@ type Book struct {
 // New is a book with the cells of a tutorial, which need no trust, and the folder of what
 // was trusted before. Without a folder what is trusted lasts as long as the book.
 func New(dir string, t steps.Tutorial) *Book {
-	b := &Book{dir: dir, own: map[string]bool{}, foreign: map[string]bool{}}
-	for _, c := range cells(t) {
+	return &Book{dir: dir, tutorial: t, foreign: map[string]bool{}}
+}
+
+// begin makes the hashes of railbench's own cells, which takes a millisecond that not
+// every start has to wait for; mu is held.
+func (b *Book) begin() {
+	if b.own != nil {
+		return
+	}
+	b.own = map[string]bool{}
+	for _, c := range cells(b.tutorial) {
 		b.own[Hash(c)] = true
 	}
-	return b
 }
 
 func cells(t steps.Tutorial) (all []steps.Cell) {
@@ -93,6 +102,7 @@ func (b *Book) Trusted(c steps.Cell) bool {
 
 // has asks the folder, too; mu is held.
 func (b *Book) has(hash string) bool {
+	b.begin()
 	if b.own[hash] {
 		return true
 	}
@@ -182,6 +192,7 @@ func (b *Book) Edited(before, after []steps.Cell) error {
 func (b *Book) met(c steps.Cell) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.begin()
 	hash := Hash(c)
 	return b.foreign[hash] && !b.own[hash]
 }

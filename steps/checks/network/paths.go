@@ -231,7 +231,21 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the interfaces: RDMA takes the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU, rig.NameOf(steps.Peer))
 		}
 	}
-	tried := 0
+	tried := fullPackets(rig, facts, differ, &rep)
+	checkBondMTUs(rig, facts, &rep)
+	if compared == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Inconclusive, "no rail is used at both ends, so there are no MTUs to compare")
+	}
+	lead := fmt.Sprintf("both ends of %s have one MTU", kind.Count(compared, "rail", "rails"))
+	if tried > 0 {
+		return rep.Verdict(lead + ", and packets that fill it pass, both ways")
+	}
+	return rep.Verdict(lead, "No rail was there to be tried, so that such packets pass was not seen")
+}
+
+// fullPackets looks at packets that fill the MTU, over each rail whose ends have one, and
+// says how many passed.
+func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bool, rep *kind.Report) (tried int) {
 	for i, p := range rig.Pairs {
 		linked := checks.Linked(rig, p)
 		if differ[rig.Rail(p, steps.Here).Netdev.Name] {
@@ -254,15 +268,7 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	checkBondMTUs(rig, facts, &rep)
-	if compared == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "no rail is used at both ends, so there are no MTUs to compare")
-	}
-	lead := fmt.Sprintf("both ends of %s have one MTU", kind.Count(compared, "rail", "rails"))
-	if tried > 0 {
-		return rep.Verdict(lead + ", and packets that fill it pass, both ways")
-	}
-	return rep.Verdict(lead, "No rail was there to be tried, so that such packets pass was not seen")
+	return tried
 }
 
 // checkBondMTUs: a bond and what it holds have one MTU.

@@ -50,11 +50,8 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	for _, e := range steps.Ends {
-		rail := func(r steps.Rail) bool { return r.Addr != "" && r.Netdev.Master == "" }
-		if without == 1 && facts[e]["configured by"] == "nothing" && slices.ContainsFunc(rig.At(e).Rails, rail) {
-			rep.At(rig, e, steps.Inconclusive, "where %s has its rails' addresses from is not known: it has no NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
-		}
+	if without == 1 {
+		unconfigured(rig, facts, &rep)
 	}
 	skipped := ""
 	switch {
@@ -71,4 +68,15 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 		v.Grade, v.Reason = steps.Skipped, skipped
 	}
 	return v
+}
+
+// unconfigured adds a finding about a node whose rails have addresses that nothing known
+// gives them, while the other node tells where its are from.
+func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+	for _, e := range steps.Ends {
+		rail := func(r steps.Rail) bool { return r.Addr != "" && r.Netdev.Master == "" }
+		if facts[e]["configured by"] == "nothing" && slices.ContainsFunc(rig.At(e).Rails, rail) {
+			rep.At(rig, e, steps.Inconclusive, "where %s has its rails' addresses from is not known: it has no NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
+		}
+	}
 }
