@@ -92,8 +92,8 @@ func noPage(name string) error {
 // readPage shows a page on a terminal in the user's pager, and writes it elsewhere.
 func readPage(cmd *cobra.Command, text string) error {
 	out := cmd.OutOrStdout()
-	f, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f := terminal(out)
+	if f == nil {
 		return writePage(out, plainPage(text))
 	}
 	width := docWidth
@@ -104,22 +104,22 @@ func readPage(cmd *cobra.Command, text string) error {
 	styled := strings.Join(trimmed(lines), "\n") + "\n"
 	pager, err := pagerCommand()
 	if err != nil {
-		return writePage(out, styled) // a terminal scrolls, too
+		return writePage(f, styled) // a terminal scrolls, too
 	}
 	// As git does: a page that fits is only printed, and styles stay styles.
 	if os.Getenv("LESS") == "" {
 		pager.Env = append(os.Environ(), "LESS=FRX")
 	}
-	pager.Stdin, pager.Stdout, pager.Stderr = strings.NewReader(styled), out, cmd.ErrOrStderr()
+	pager.Stdin, pager.Stdout, pager.Stderr = strings.NewReader(styled), f, direct(cmd.ErrOrStderr())
 	if err := pager.Run(); err != nil {
-		return status{exitUsage, fmt.Errorf("show the page with %s: %w", pager.Path, err)}
+		return unwritten(fmt.Errorf("show the page with %s: %w", pager.Path, err))
 	}
 	return nil
 }
 
 func writePage(out io.Writer, text string) error {
 	if _, err := io.WriteString(out, text); err != nil {
-		return status{exitUsage, fmt.Errorf("write the page: %w", err)}
+		return unwritten(fmt.Errorf("write the page: %w", err))
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ import (
 var roundTheGate = map[string]string{
 	"doctor.go b.WriteString": "a text that the gate writes as a whole",
 	"doctor.go b.WriteByte":   "a text that the gate writes as a whole",
+	"docs.go io.WriteString":  "a page of railbench's own, with its styles on a terminal",
+	"man.go r.WriteString":    "a text that the gate writes as a whole",
 	"editor.go f.WriteString": "the user's own script, into a file for his editor",
 	"new.go f.Write":          "a runbook of railbench's own",
 	"pager.go f.WriteString":  "lines that the screen has cleaned, into a file for a pager",

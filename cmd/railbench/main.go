@@ -102,7 +102,11 @@ func terminal(out io.Writer) *os.File {
 // whatever it waits for: a file on a server that is gone, or a pipe that nobody reads.
 func atOnce(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
+		atOnce(c.Commands()...)
 		run := c.RunE
+		if run == nil {
+			continue // a heading of others
+		}
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			done := make(chan error, 1)
 			go func() { done <- run(cmd, args) }()
@@ -142,8 +146,8 @@ or a folder of them.`,
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand())
-	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(), parseCommand(), exportCommand(), compareCommand(), docsCommand(), completionCommand(), manCommand())...)
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(), docsCommand())
+	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(), parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
 	completeFlags(root, map[string]completer{"session": files("ipynb")})
 	return root

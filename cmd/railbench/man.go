@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -25,8 +25,8 @@ folder, such as ~/.local/share/man/man1/railbench.1.`,
   railbench man | man -l -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := io.WriteString(cmd.OutOrStdout(), manual(cmd.Root(), thisEdition())); err != nil {
-				return status{exitUsage, fmt.Errorf("write the man page: %w", err)}
+			if err := gate.WriteText(cmd.OutOrStdout(), manual(cmd.Root(), thisEdition())); err != nil {
+				return unwritten(fmt.Errorf("write the man page: %w", err))
 			}
 			return nil
 		},
@@ -46,7 +46,7 @@ func escaped(text string) string {
 }
 
 func (r *roff) request(name, text string) {
-	fmt.Fprintf(r, ".%s %s\n", name, strings.ReplaceAll(escaped(text), `"`, `\(dq`))
+	gate.Fprintf(r, ".%s %s\n", name, strings.ReplaceAll(escaped(text), `"`, `\(dq`))
 }
 
 func (r *roff) paragraph(text string) {
@@ -102,7 +102,7 @@ func (r *roff) flags(flags *pflag.FlagSet) {
 // manual is one page for all commands, so that it can be searched.
 func manual(root *cobra.Command, made edition) string {
 	var r roff
-	fmt.Fprintf(&r, ".TH RAILBENCH 1 \"%s\" \"railbench %s\" \"User commands\"\n.nh\n.ad l\n",
+	gate.Fprintf(&r, ".TH RAILBENCH 1 \"%s\" \"railbench %s\" \"User commands\"\n.nh\n.ad l\n",
 		escaped(manDate(made)), escaped(made.version))
 	r.request("SH", "NAME")
 	r.lines("railbench - " + strings.ToLower(root.Short[:1]) + root.Short[1:])

@@ -62,6 +62,8 @@ func TestEveryVerbEnds(t *testing.T) {
 		{"parse", "perftest", pipe},
 		{"export", saved, "--to", "md"},
 		{"compare", saved, saved},
+		{"man"},
+		{"completion", "bash"},
 		{"trust", saved},
 		{"doctor", "--symptom", "-"},
 	} {
@@ -97,6 +99,7 @@ func TestEveryVerbEnds(t *testing.T) {
 	own := map[string]string{
 		"run": "its session is interrupted", "drill": "a screen", "undo": "its session is interrupted", "init": "looks at nodes, with the context",
 		"sim": "waits for the context", "rig": "a script that gets the signal, too",
+		"docs": "a pager has the terminal, and hears of the signal itself",
 	}
 	for _, c := range rootCommand().Commands() {
 		if !slices.Contains(covered, c.Name()) && own[c.Name()] == "" && c.IsAvailableCommand() {
