@@ -35,8 +35,10 @@ type Document struct {
 
 // New is the empty session of a tutorial.
 func New(version string, t steps.Tutorial, now time.Time) *Document {
+	book := steps.NewNotebook(t)
+	book.Rig = steps.NewRig("", false, 0) // as it is read again from a file without nodes
 	return &Document{
-		Railbench: version, Created: now, Book: steps.NewNotebook(t),
+		Railbench: version, Created: now, Book: book,
 		ran: map[string]steps.Cell{}, edited: map[string]bool{}, samples: map[string]*Samples{},
 	}
 }
