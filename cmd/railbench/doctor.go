@@ -94,8 +94,8 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	b.options.Logs = logDir()
 	s := session.New(b.options)
 	b.onState = s.State
+	d := doctor{Follower: session.Follow(s, nil), tutorial: t, out: cmd.ErrOrStderr(), fixed: map[string]bool{}}
 	s.Open()
-	d := doctor{tutorial: t, session: s, out: cmd.ErrOrStderr(), ended: map[string]steps.CellEnded{}, fixed: map[string]bool{}}
 	d.run(ctx, checks)
 	if f.fix {
 		d.fix(ctx, checks)
@@ -164,54 +164,19 @@ func (f doctorFlags) checks(ctx context.Context, t steps.Tutorial, args []string
 
 // A doctor runs checks and fixes on a session.
 type doctor struct {
+	*session.Follower
 	tutorial steps.Tutorial
-	session  *session.Session
-	out      io.Writer // what is done, while it is
-	ended    map[string]steps.CellEnded
+	out      io.Writer       // what is done, while it is
 	fixed    map[string]bool // checks that were put right
 }
 
 // run runs cells to their ends, the checks among them side by side.
 func (d *doctor) run(ctx context.Context, cells []steps.Cell) {
 	var ids []string
-	left := map[string]bool{}
 	for _, c := range cells {
 		ids = append(ids, c.ID)
-		left[c.ID] = true
 	}
-	stop := context.AfterFunc(ctx, d.session.Interrupt)
-	defer stop()
-	if ctx.Err() == nil {
-		d.session.Run(ids...)
-		if ctx.Err() != nil {
-			d.session.Interrupt() // stop may have come before there was a queue
-		}
-	} else {
-		clear(left)
-	}
-	for len(left) > 0 {
-		events, ok := d.session.Next(context.WithoutCancel(ctx))
-		if !ok {
-			break
-		}
-		for _, e := range events {
-			switch e := e.(type) {
-			case steps.CellDequeued:
-				delete(left, e.Cell)
-			case steps.CellEnded:
-				if ctx.Err() != nil && e.Verdict.Grade == steps.Inconclusive {
-					e.Verdict.Reason = "Interrupted: " + reason(ctx) + "."
-				}
-				d.ended[e.Cell] = e
-				delete(left, e.Cell)
-			}
-		}
-	}
-	for _, c := range cells {
-		if _, ok := d.ended[c.ID]; !ok {
-			d.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + reason(ctx) + "."}}
-		}
-	}
+	d.Run(ctx, ids...)
 }
 
 // amiss says that something was found, which a fix may put right.
@@ -226,14 +191,14 @@ func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 	for d.fixOnce(ctx, checks, tried) {
 		var again []steps.Cell
 		for _, c := range checks {
-			if !c.Check.Measures || amiss(d.ended[c.ID].Verdict.Grade) {
+			if !c.Check.Measures || amiss(d.Ended[c.ID].Verdict.Grade) {
 				again = append(again, c)
 			}
 		}
-		before := maps.Clone(d.ended)
+		before := maps.Clone(d.Ended)
 		d.run(ctx, again)
 		for _, c := range again {
-			d.fixed[c.ID] = d.ended[c.ID].Verdict.Grade == steps.Pass && (d.fixed[c.ID] || amiss(before[c.ID].Verdict.Grade))
+			d.fixed[c.ID] = d.Ended[c.ID].Verdict.Grade == steps.Pass && (d.fixed[c.ID] || amiss(before[c.ID].Verdict.Grade))
 		}
 	}
 }
@@ -243,12 +208,12 @@ func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[string]bool) (changed bool) {
 	for _, c := range checks {
 		cell, ok := d.tutorial.Cell(c.Check.Fix)
-		if !ok || tried[cell.ID] || !amiss(d.ended[c.ID].Verdict.Grade) || ctx.Err() != nil {
+		if !ok || tried[cell.ID] || !amiss(d.Ended[c.ID].Verdict.Grade) || ctx.Err() != nil {
 			continue
 		}
 		if changed {
 			d.run(ctx, []steps.Cell{c})
-			d.fixed[c.ID] = d.ended[c.ID].Verdict.Grade == steps.Pass
+			d.fixed[c.ID] = d.Ended[c.ID].Verdict.Grade == steps.Pass
 			if d.fixed[c.ID] {
 				continue
 			}
@@ -256,7 +221,7 @@ func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[str
 		tried[cell.ID] = true
 		gate.Fprintf(d.out, "▸ %s for %s: %s\n", cell.ID, c.ID, cell.Title)
 		d.run(ctx, []steps.Cell{cell})
-		v := d.ended[cell.ID].Verdict
+		v := d.Ended[cell.ID].Verdict
 		gate.Fprintf(d.out, "  %s  %s\n", v.Grade, v.Reason)
 		if v.Grade == steps.Skipped || v.Grade == steps.Inconclusive {
 			continue // it changed nothing
@@ -289,7 +254,7 @@ func (d *doctor) report(rig steps.Rig, checks []steps.Cell) doctorReport {
 	whole := newReport(rig, nil, nil)
 	r := doctorReport{Railbench: whole.Railbench, Rig: whole.Rig, Checks: []checkReport{}, Summary: whole.Summary}
 	for _, c := range checks {
-		v := d.ended[c.ID].Verdict
+		v := d.Ended[c.ID].Verdict
 		check := checkReport{ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade, Reason: v.Reason, Evidence: v.Evidence, Fixed: d.fixed[c.ID]}
 		if check.Node == "" {
 			check.Node = "both"

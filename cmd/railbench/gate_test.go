@@ -206,9 +206,9 @@ func TestForgedNode(t *testing.T) {
 		}}
 	}
 	checks := b.options.Tutorial.Checks()
-	d := doctor{tutorial: b.options.Tutorial, ended: map[string]steps.CellEnded{}, fixed: map[string]bool{}}
+	d := doctor{Follower: &session.Follower{Ended: map[string]steps.CellEnded{}}, tutorial: b.options.Tutorial, fixed: map[string]bool{}}
 	for _, c := range checks {
-		d.ended[c.ID] = ended[cells[0].ID]
+		d.Ended[c.ID] = ended[cells[0].ID]
 	}
 	var question steps.ChangeQuestion
 	question.Places = make([]steps.ChangePlace, 2)

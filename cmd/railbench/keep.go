@@ -5,31 +5,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
-	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 )
 
-// A keeper saves a session's events, and tells on out what it can't save. A nil one
-// saves nothing.
-type keeper struct {
-	store *notebook.Store
-	out   io.Writer
-	said  string
-
-	watching sync.WaitGroup
-	done     chan struct{}
-}
-
 // keep opens the session's file and fits the bench to it.
-func (b *bench) keep(path string, out io.Writer) (*keeper, error) {
-	if path == "" {
-		return nil, nil
-	}
+func (b *bench) keep(path string, out io.Writer) (*notebook.Store, error) {
 	store, err := b.store(path)
 	if err != nil {
 		return nil, usage(err)
@@ -40,7 +24,8 @@ func (b *bench) keep(path string, out io.Writer) (*keeper, error) {
 	if len(store.Left) > 0 {
 		gate.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
 	}
-	return &keeper{store: store, out: out, done: make(chan struct{})}, nil
+	b.options.Saving.Store = store
+	return store, nil
 }
 
 // store opens a session's file for the bench's rig.
@@ -86,53 +71,13 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 	b.options.Params, b.options.CellParams = set.All, set.Cells
 }
 
-// record is called before anybody is shown the events.
-func (k *keeper) record(events []steps.Event) error {
-	if k == nil {
-		return nil
+// finish closes the session, and says on out where it is saved. The errors are of the
+// nodes, and of what could not be saved: that is in the journal.
+func finish(s *session.Session, out io.Writer) (closed, unsaved error) {
+	closed = s.Close()
+	path, unsaved := s.Saved()
+	if path != "" && unsaved == nil {
+		gate.Fprintf(out, "session saved in %s\n", path)
 	}
-	return k.store.Record(events)
-}
-
-// tell records, and says what can't be kept: the same complaint once.
-func (k *keeper) tell(events []steps.Event) {
-	err := k.record(events)
-	if err != nil && err.Error() != k.said {
-		k.said = err.Error()
-		gate.Fprintf(k.out, "  %s\n", err)
-	}
-}
-
-// watch keeps what the gauges show, until close.
-func (k *keeper) watch(boards <-chan meter.Board) {
-	if k == nil {
-		return
-	}
-	k.watching.Go(func() {
-		for {
-			select {
-			case b, ok := <-boards:
-				if !ok {
-					return
-				}
-				k.store.Sample(b)
-			case <-k.done:
-				return
-			}
-		}
-	})
-}
-
-// close saves for the last time. What can't be saved is in the journal.
-func (k *keeper) close() error {
-	if k == nil {
-		return nil
-	}
-	close(k.done)
-	k.watching.Wait()
-	if err := k.store.Close(); err != nil {
-		return err
-	}
-	gate.Fprintf(k.out, "session saved in %s\n", k.store.Path())
-	return nil
+	return closed, unsaved
 }

@@ -54,14 +54,13 @@ func TestNoSecretIsSaved(t *testing.T) {
 	dir := t.TempDir()
 	b.options.Logs = filepath.Join(dir, "logs")
 	path := filepath.Join(dir, "s.ipynb")
-	kept, err := b.keep(path, io.Discard)
-	if err != nil {
+	if _, err := b.keep(path, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	s := session.New(b.options)
 	b.onState = s.State
 	s.Open()
-	h := headless{out: io.Discard, session: s, keep: kept, notebook: steps.NewNotebook(b.options.Tutorial)}
+	h := newHeadless(s, io.Discard, false)
 	cells, err := b.options.Tutorial.Select("mtu", "bond-setup", "bond-teardown")
 	if err != nil {
 		t.Fatal(err)
@@ -75,11 +74,8 @@ func TestNoSecretIsSaved(t *testing.T) {
 		}
 		journals.Write(journal)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := kept.close(); err != nil {
-		t.Fatal(err)
+	if closed, unsaved := finish(s, io.Discard); closed != nil || unsaved != nil {
+		t.Fatal(closed, unsaved)
 	}
 	if asker.wrong == 0 || asker.right == 0 {
 		t.Fatalf("%d wrong and %d right passwords were entered: nothing was tested", asker.wrong, asker.right)

@@ -108,31 +108,30 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if err := b.trustSession(f.session, f.trust); err != nil {
 		return err
 	}
-	kept, err := b.keep(f.session, cmd.ErrOrStderr())
-	if err != nil {
-		return err
+	if f.session != "" {
+		if _, err := b.keep(f.session, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
 	}
 	s := session.New(b.options)
 	b.onState = s.State
-	kept.watch(s.Boards())
+	report := newHeadless(s, cmd.ErrOrStderr(), f.verbose)
 	s.Open()
-	report := headless{out: cmd.ErrOrStderr(), verbose: f.verbose, session: s, keep: kept, notebook: steps.NewNotebook(b.options.Tutorial)}
 	report.run(ctx, cells)
 	found, probed := s.Rig()
 	unreachable := s.Unreachable()
-	closed := s.Close()
-	unsaved := kept.close()
+	closed, unsaved := finish(s, cmd.ErrOrStderr())
 	b.remind(cmd.ErrOrStderr())
 	if !probed {
 		found = named(b)
 	}
-	result := newReport(found, cells, report.ended)
+	result := newReport(found, cells, report.Ended)
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
 		err = result.table(cmd.OutOrStdout())
 		if err == nil {
-			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, report.ended)
+			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, report.Ended)
 		}
 	}
 	switch {
@@ -194,108 +193,71 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 	}
 }
 
-// headless folds the session's events and tells them on stderr.
+// A headless follows a session and tells what happens on stderr.
 type headless struct {
-	out      io.Writer
-	verbose  bool
-	session  *session.Session
-	keep     *keeper
-	notebook steps.Notebook
-	ended    map[string]steps.CellEnded
-	said     string // the last complaint about a connection
+	*session.Follower
+	out     io.Writer
+	verbose bool
+	said    string // the last complaint about a connection
+	unsaved string // the same about saving
+}
+
+func newHeadless(s *session.Session, out io.Writer, verbose bool) *headless {
+	h := &headless{out: out, verbose: verbose}
+	h.Follower = session.Follow(s, h.tell)
+	return h
 }
 
 // run runs the cells one after the other; a FAIL does not stop it, a node that
 // cannot be reached does.
 func (h *headless) run(ctx context.Context, cells []steps.Cell) {
-	h.ended = map[string]steps.CellEnded{}
 	for _, c := range cells {
 		// A FAIL empties the queue after it was told; this cell must not be in it then.
-		_ = h.session.Wait(ctx) // that ctx has ended is seen below
-		if why := h.stop(ctx); why != "" {
-			h.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + why + "."}}
-			continue
-		}
-		h.session.Run(c.ID)
-		h.follow(ctx, c)
-		if _, ok := h.ended[c.ID]; !ok {
-			h.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Its end was not seen."}}
+		_ = h.Session.Wait(ctx) // that ctx has ended is seen below
+		switch {
+		case ctx.Err() != nil:
+			h.Leave(c.ID, session.Reason(ctx))
+		case h.Session.Unreachable() != nil && len(h.Ended) > 0:
+			h.Leave(c.ID, "a node could not be reached before")
+		default:
+			h.Run(ctx, c.ID)
 		}
 	}
 }
 
-func (h *headless) stop(ctx context.Context) string {
-	if ctx.Err() != nil {
-		return reason(ctx)
-	}
-	if err := h.session.Unreachable(); err != nil && len(h.ended) > 0 {
-		return "a node could not be reached before"
-	}
-	return ""
-}
-
-func reason(ctx context.Context) string {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause.Error()
-	}
-	return "interrupted"
-}
-
-// follow tells a cell's events until it has ended. Where ctx ends first the cell
-// is interrupted, and its end is waited for all the same.
-func (h *headless) follow(ctx context.Context, c steps.Cell) {
-	stop := context.AfterFunc(ctx, h.session.Interrupt)
-	defer stop()
-	for {
-		events, ok := h.session.Next(context.WithoutCancel(ctx))
-		if !ok {
-			return
+// tell tells one event.
+func (h *headless) tell(e steps.Event) {
+	switch e := e.(type) {
+	case steps.CellStarted:
+		c, _ := h.Book.Tutorial.Cell(e.Cell)
+		gate.Fprintf(h.out, "▸ %s  %s\n", c.ID, c.Title)
+	case steps.CellPrinted:
+		h.lines(e)
+	case steps.NodeChanged:
+		// Each reconnection has its own; the same complaint twice says no more.
+		if e.State == runner.Disconnected && e.Why != h.said {
+			h.said = e.Why
+			gate.Fprintf(h.out, "  %s\n", e.Why)
 		}
-		h.keep.tell(events)
-		for _, e := range events {
-			h.notebook = h.notebook.Apply(e)
-			switch e := e.(type) {
-			case steps.CellStarted:
-				gate.Fprintf(h.out, "▸ %s  %s\n", c.ID, c.Title)
-			case steps.CellPrinted:
-				h.lines(e)
-			case steps.NodeChanged:
-				// Each reconnection has its own; the same complaint twice says no more.
-				if e.State == runner.Disconnected && e.Why != h.said {
-					h.said = e.Why
-					gate.Fprintf(h.out, "  %s\n", e.Why)
-				}
-			case steps.CellDequeued:
-				if e.Cell == c.ID {
-					h.ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + reason(ctx) + "."}}
-					return
-				}
-			case steps.CellEnded:
-				if ctx.Err() != nil && e.Verdict.Grade == steps.Inconclusive {
-					e.Verdict.Reason = "Interrupted before it was done."
-					if why := reason(ctx); why != "interrupted" {
-						e.Verdict.Reason = "Interrupted: " + why + "."
-					}
-				}
-				h.ended[e.Cell] = e
-				gate.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
-				h.figures(e)
-				if e.Cell == c.ID {
-					return
-				}
-			}
+	case steps.Saved:
+		if e.Why != "" && e.Why != h.unsaved {
+			h.unsaved = e.Why
+			gate.Fprintf(h.out, "  %s\n", e.Why)
 		}
+	case steps.CellEnded:
+		gate.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
+		h.figures(e)
 	}
 }
 
 // figures prints what a cell measured. Those of railbench's own cells are part of
 // the result.
 func (h *headless) figures(e steps.CellEnded) {
-	c, ok := h.notebook.Tutorial.Cell(e.Cell)
+	c, ok := h.Book.Tutorial.Cell(e.Cell)
 	if !h.verbose || !ok || c.Own != "" {
 		return
 	}
-	p := newPrinter(h.out, h.notebook.Rig.Simulated, true)
+	p := newPrinter(h.out, h.Book.Rig.Simulated, true)
 	p.indent = "    "
 	p.print(e.Verdict) //nolint:errcheck // progress: nobody can be told that stderr is gone
 }

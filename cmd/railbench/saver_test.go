@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,8 +16,9 @@ import (
 	"github.com/railbench/railbench/steps/session"
 )
 
-// saved is a session on the simulated rig as the screen has it, saved in a folder.
-func saved(t *testing.T, dir string) (*bench, *saver) {
+// saved is a session on the simulated rig as the screen has it, saved in a folder; nowhere
+// where dir is empty.
+func saved(t *testing.T, dir string) (*bench, *session.Session) {
 	t.Helper()
 	flags := rigFlags{rig: "sim", speed: 50, seed: 1}
 	b, err := flags.open(t.Context(), runner.NoAsker{})
@@ -24,21 +26,17 @@ func saved(t *testing.T, dir string) (*bench, *saver) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.close)
-	var out bytes.Buffer
-	s := newSaver(session.New(b.options), nil, func() (*keeper, error) {
-		path, err := newSessionFile(dir, b.options.Rig)
-		if err != nil {
-			return nil, err
-		}
-		return b.keep(path, &out)
-	})
+	if dir != "" {
+		b.options.Saving.Begin = b.newFile(dir)
+	}
+	s := session.New(b.options)
 	b.onState = s.State
 	s.Open()
 	return b, s
 }
 
 // runs runs a cell and gives where the session says that it is saved.
-func (s *saver) runs(t *testing.T, id string) (saved steps.Saved) {
+func runs(t *testing.T, s *session.Session, id string) (saved steps.Saved) {
 	t.Helper()
 	s.Run(id)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -68,17 +66,14 @@ func TestScreenSavesItsSession(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "sessions")
 	_, idle := saved(t, dir)
-	if err := idle.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := idle.finish(); err != nil {
-		t.Fatal(err)
+	if closed, unsaved := finish(idle, io.Discard); closed != nil || unsaved != nil {
+		t.Fatal(closed, unsaved)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a session in which nothing ran left a folder")
 	}
 	b, s := saved(t, dir)
-	where := s.runs(t, "hosts")
+	where := runs(t, s, "hosts")
 	if where.Why != "" || filepath.Dir(where.Path) != dir || !strings.HasSuffix(where.Path, "-sim.ipynb") {
 		t.Fatalf("saved: %+v", where)
 	}
@@ -106,11 +101,8 @@ func TestScreenSavesItsSession(t *testing.T) {
 			t.Errorf("answer %q: not %v, or the question is %q", answer, want, out.String())
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.finish(); err != nil {
-		t.Fatal(err)
+	if closed, unsaved := finish(s, io.Discard); closed != nil || unsaved != nil {
+		t.Fatal(closed, unsaved)
 	}
 	if path, _ := cutOff(dir, "sim", true, b.options.Tutorial.Title); path != "" {
 		t.Errorf("%s was saved at its end", path)
@@ -123,16 +115,12 @@ func TestScreenSavesItsSession(t *testing.T) {
 // A drill is not saved, and runs all the same.
 func TestScreenWithoutAFile(t *testing.T) {
 	t.Parallel()
-	_, s := saved(t, t.TempDir())
-	s.begin = nil
-	if where := s.runs(t, "hosts"); where != (steps.Saved{}) {
+	_, s := saved(t, "")
+	if where := runs(t, s, "hosts"); where != (steps.Saved{}) {
 		t.Errorf("saved: %+v", where)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.finish(); err != nil {
-		t.Fatal(err)
+	if closed, unsaved := finish(s, io.Discard); closed != nil || unsaved != nil {
+		t.Fatal(closed, unsaved)
 	}
 }
 
@@ -144,14 +132,11 @@ func TestScreenThatCannotSave(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, s := saved(t, dir)
-	if where := s.runs(t, "hosts"); where.Why == "" {
+	if where := runs(t, s, "hosts"); where.Why == "" {
 		t.Error("it does not say that it is not saved")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.finish(); err != nil {
-		t.Fatal(err)
+	if closed, unsaved := finish(s, io.Discard); closed != nil || unsaved != nil {
+		t.Fatal(closed, unsaved)
 	}
 }
 

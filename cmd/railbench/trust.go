@@ -131,7 +131,7 @@ func (b *bench) trustSession(path string, trusted bool) error {
 }
 
 // foreign are the cells of a session that goes on which need trust; a new one has none.
-func (b *bench) foreign(kept *keeper) []steps.Cell {
+func (b *bench) foreign(kept *notebook.Store) []steps.Cell {
 	if kept == nil {
 		return nil
 	}

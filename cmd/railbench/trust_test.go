@@ -58,13 +58,12 @@ func openedWith(t *testing.T, path string) (*bench, *session.Session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.options.Tutorial = kept.store.Book().Tutorial
+	b.options.Tutorial = kept.Book().Tutorial
 	s := session.New(b.options)
 	b.onState = s.State
 	s.Open()
 	t.Cleanup(func() {
-		s.Close()
-		if err := kept.close(); err != nil {
+		if _, err := finish(s, io.Discard); err != nil {
 			t.Error(err)
 		}
 	})

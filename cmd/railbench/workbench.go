@@ -41,7 +41,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	defer b.close()
 	b.options.Asker, b.options.Confirm, b.options.Sample = asker, asker, true
 	b.options.Logs = logDir()
-	kept, begin, err := b.sessionFile(cmd, o)
+	kept, err := b.sessionFile(cmd, o)
 	if notebook.InUse(err) {
 		return view(cmd, o.session, err)
 	}
@@ -49,7 +49,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		return nil, err
 	}
 	if kept != nil {
-		b.options.Tutorial = kept.store.Book().Tutorial // with the cells that the session added
+		b.options.Tutorial = kept.Book().Tutorial // with the cells that the session added
 	}
 	notice := b.changes()
 	if foreign := b.foreign(kept); len(foreign) > 0 {
@@ -57,7 +57,6 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	}
 	s := session.New(b.options)
 	b.onState = s.State
-	r := newSaver(s, kept, begin)
 	s.Open()
 	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
@@ -72,7 +71,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		},
 	}
 	if kept != nil {
-		book := kept.store.Book()
+		book := kept.Book()
 		opts.Book = &book
 	}
 	if back, err := newWriteBack(flags.runbooks); err != nil {
@@ -80,10 +79,9 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	} else if back != nil {
 		opts.Write = back.write
 	}
-	model := tui.New(r, opts)
+	model := tui.New(s, opts)
 	err = show(cmd, model)
-	closed := s.Close()
-	unsaved := r.finish()
+	closed, unsaved := finish(s, cmd.ErrOrStderr())
 	b.remind(cmd.ErrOrStderr())
 	if err != nil {
 		return model, err
@@ -153,15 +151,16 @@ func (v viewer) Questions() <-chan steps.Question         { return v.questions }
 
 // sessionFile says where the session is saved: in the file that was named, in one that
 // was cut off and is resumed, or, once a cell has run, in a new one. Drills aren't.
-func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin func() (*keeper, error), err error) {
+func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store, err error) {
 	errOut := cmd.ErrOrStderr()
 	if o.drill.Fault != "" {
-		return nil, nil, nil
+		return nil, nil
 	}
 	path := o.session
 	dir, err := sessionsDir()
 	if err != nil {
-		return nil, func() (*keeper, error) { return nil, err }, nil
+		b.options.Saving.Begin = func() (session.Store, error) { return nil, err }
+		return nil, nil
 	}
 	if path == "" {
 		left, d := cutOff(dir, b.options.Rig, b.options.Simulated, b.options.Tutorial.Title)
@@ -170,7 +169,7 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin 
 		case b.offer(cmd.Context(), cmd.InOrStdin(), errOut, d):
 			path = left
 		case cmd.Context().Err() != nil:
-			return nil, nil, status{exitInconclusive, errors.New("interrupted")}
+			return nil, status{exitInconclusive, errors.New("interrupted")}
 		default:
 			// It is saved as it stands, and not offered again.
 			if s, err := b.store(left); err == nil {
@@ -179,16 +178,25 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *keeper, begin 
 		}
 	}
 	if path != "" {
-		kept, err = b.keep(path, errOut)
-		return kept, nil, err
+		return b.keep(path, errOut)
 	}
-	return nil, func() (*keeper, error) {
+	b.options.Saving.Begin = b.newFile(dir)
+	return nil, nil
+}
+
+// newFile makes the file of a session that nobody named.
+func (b *bench) newFile(dir string) func() (session.Store, error) {
+	return func() (session.Store, error) {
 		path, err := newSessionFile(dir, b.options.Rig)
 		if err != nil {
 			return nil, err
 		}
-		return b.keep(path, errOut)
-	}, nil
+		store, err := b.store(path)
+		if err != nil {
+			return nil, err // and no Store that is nil
+		}
+		return store, nil
+	}
 }
 
 // lettersOnly says that the locale has no Unicode, as the C library decides it. Where

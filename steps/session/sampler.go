@@ -157,6 +157,7 @@ func (p *samplers) publish(now bool) {
 		return
 	}
 	p.sent, p.sentAt = b, at
+	p.s.saver.sample(b)
 	select {
 	case <-p.s.boards:
 	default:

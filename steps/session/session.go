@@ -62,6 +62,8 @@ type Options struct {
 	Journal *undo.Journal
 	// ChangeTime is how long a change has to be confirmed; 0 is two minutes.
 	ChangeTime time.Duration
+	// Saving is where the session is kept.
+	Saving Saving
 	// Sample starts the samplers and with them the gauges.
 	Sample bool
 	// Runs is the last run of the saved session that this one continues; 0 where it
@@ -125,6 +127,8 @@ type Session struct {
 	idle      chan struct{}   // closed while nothing runs or waits
 
 	sampler *samplers
+	saver   *saver
+	unsaved error // of Close
 }
 
 // New makes a session; Open starts it.
@@ -147,6 +151,7 @@ func New(o Options) *Session {
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())
 	s.sampler = newSamplers(s)
+	s.saver = &saver{saving: o.Saving}
 	return s
 }
 
@@ -182,6 +187,7 @@ func (s *Session) Close() error {
 		errs = append(errs, n.Close())
 	}
 	s.out.close()
+	s.unsaved = s.saver.close(s.out)
 	return errors.Join(errs...)
 }
 
@@ -284,7 +290,7 @@ func (s *Session) ResetPeaks() { s.sampler.reset() }
 
 // Next waits for events and gives what has come, in order; false at the end.
 // Lines are handed over at most 30 times a second.
-func (s *Session) Next(ctx context.Context) ([]steps.Event, bool) { return s.out.next(ctx) }
+func (s *Session) Next(ctx context.Context) ([]steps.Event, bool) { return s.saver.fetch(ctx, s.out) }
 
 // Boards gives the newest gauges whenever their picture changes. It is closed with the
 // session.
