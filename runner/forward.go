@@ -75,6 +75,14 @@ type forwarded struct {
 	lost func(error) error
 }
 
+// NewForwarding carries what a listener on a node accepts to dial, for a kind of node
+// of somebody else. lost says what it means that the listener ended though nobody asked
+// for it; runs is told when the forwarding is over.
+func NewForwarding(node context.Context, runs *sync.WaitGroup, ln net.Listener, port int, lost func(error) error, dial Dialer) *Forwarding {
+	runs.Add(1)
+	return newForwarding(node, runs, forwarded{Listener: ln, port: port, abandon: func() {}, lost: lost}, dial)
+}
+
 // newForwarding starts to carry. node is the node's life; runs, which the caller has
 // added to already, knows when it is over.
 func newForwarding(node context.Context, runs *sync.WaitGroup, l forwarded, dial Dialer) *Forwarding {
@@ -286,6 +294,11 @@ func forwardError(ctx context.Context, err error, op, node string, port int) err
 		hint = fmt.Sprintf("Something may listen on port %d there already. If not: %s%s", port, strings.ToLower(hint[:1]), hint[1:])
 	}
 	return &Error{Kind: NoForwarding, Op: op, Node: node, Err: said{"its SSH server refuses to listen for this side", err}, Hint: hint}
+}
+
+// ForwardRefused is the error where a node doesn't listen for this side.
+func ForwardRefused(node string, port int) error {
+	return forwardError(context.Background(), errors.New("denied by peer"), forwardOp(port), node, port)
 }
 
 func forwardOp(port int) string {

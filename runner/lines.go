@@ -36,6 +36,40 @@ func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, mar
 	}
 }
 
+// Lines cuts what is written to it into lines as a Node's Run emits them, for a kind of
+// node whose scripts are no processes. The writer is for one stream of one script.
+func Lines(stream Stream, now func() time.Time, emit func(Line)) io.WriteCloser {
+	return &lineWriter{cleaner: cleaner{stream: stream}, clock: now, emit: emit}
+}
+
+type lineWriter struct {
+	cleaner
+	clock func() time.Time
+	emit  func(Line)
+}
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.now = w.clock()
+	w.feed(p)
+	w.hand()
+	return len(p), nil
+}
+
+// Close hands over a last line that has no line end.
+func (w *lineWriter) Close() error {
+	w.now = w.clock()
+	w.flush()
+	w.hand()
+	return nil
+}
+
+func (w *lineWriter) hand() {
+	for _, line := range w.out {
+		w.emit(line)
+	}
+	w.out = w.out[:0]
+}
+
 // A cleaner cuts a stream into lines from which every escape sequence is
 // removed, also one that is split across reads, and in which every other
 // control character is made visible. A line end is LF, CR LF, or a lone CR:

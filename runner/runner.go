@@ -52,6 +52,9 @@ type Script struct {
 	Vars map[string]string
 	// Limit is the hard limit of its wall time; DefaultLimit where zero.
 	Limit time.Duration
+	// Patient scripts go on beside all others until somebody ends them, and nobody waits
+	// for them: a simulated rig's time doesn't hurry for their sake.
+	Patient bool
 	// Root runs the script with sudo where the login user isn't root.
 	Root bool
 }
@@ -124,6 +127,9 @@ func (s Script) Check() error {
 	}
 	return nil
 }
+
+// HardLimit is the limit that holds.
+func (s Script) HardLimit() time.Duration { return s.limit() }
 
 func (s Script) limit() time.Duration {
 	if s.Limit <= 0 {

@@ -78,23 +78,25 @@ sudo -n true 2>/dev/null && echo free || echo password`}
 const tries = 3
 
 func (su *sudo) password(ctx context.Context, l launcher) (string, error) {
+	answer, err := AskSudo(ctx, su.ask, su.node, func(answer string) (bool, error) { return su.accepts(ctx, l, answer+"\n") })
+	return answer + "\n", err
+}
+
+// AskSudo asks for a node's sudo password until accepts takes it, or often enough.
+func AskSudo(ctx context.Context, ask Asker, node string, accepts func(string) (bool, error)) (string, error) {
 	for try := range tries {
-		answer, err := su.ask.Secret(ctx, SecretQuestion{Node: su.node, What: "sudo password", For: su.node, Again: try > 0})
+		answer, err := ask.Secret(ctx, SecretQuestion{Node: node, What: "sudo password", For: node, Again: try > 0})
 		if err != nil {
-			return "", su.fail(err, "Give the password when asked, or let sudo work without one for this user")
+			return "", sudoError(node, err, "Give the password when asked, or let sudo work without one for this user")
 		}
 		if strings.ContainsAny(answer, "\n\x00") {
 			continue
 		}
-		ok, err := su.accepts(ctx, l, answer+"\n")
-		if err != nil {
-			return "", err
-		}
-		if ok {
-			return answer + "\n", nil
+		if ok, err := accepts(answer); err != nil || ok {
+			return answer, err
 		}
 	}
-	return "", su.fail(errors.New("sudo did not accept the password"), "Check it with sudo -v on the node")
+	return "", sudoError(node, errors.New("sudo did not accept the password"), "Check it with sudo -v on the node")
 }
 
 // accepts tries a password with a command that does nothing. Its stdin ends
@@ -118,8 +120,10 @@ func (su *sudo) accepts(ctx context.Context, l launcher, secret string) (bool, e
 	return err == nil && strings.TrimSpace(string(out)) == "accepted", nil
 }
 
-func (su *sudo) fail(err error, hint string) error {
-	return &Error{Kind: SudoPassword, Op: "become root on", Node: su.node, Err: err, Hint: hint}
+func (su *sudo) fail(err error, hint string) error { return sudoError(su.node, err, hint) }
+
+func sudoError(node string, err error, hint string) error {
+	return &Error{Kind: SudoPassword, Op: "become root on", Node: node, Err: err, Hint: hint}
 }
 
 // NoAsker declines every question: a run without a screen.

@@ -245,6 +245,10 @@ func offered(message string) string {
 	return strings.ReplaceAll(strings.Join(ways, ", "), "publickey", "the public keys")
 }
 
+// Explain turns what kept a node from being connected to into an error that says what
+// to do about it.
+func Explain(err error, t Target, node string) error { return explain(err, t, node) }
+
 // explain turns what dialling or the handshake said into one of the kinds that
 // ask different things of the user.
 func explain(err error, t Target, node string) error {

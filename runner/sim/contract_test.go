@@ -28,3 +28,20 @@ func TestContract(t *testing.T) {
 		return n
 	}, nodetest.Options{})
 }
+
+// A node without a connection between keeps the same contract.
+func TestDirectContract(t *testing.T) {
+	t.Parallel()
+	nodetest.Run(t, func(t *testing.T) runner.Node {
+		rig, err := sim.New(sim.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := rig.Node("spark-01", sim.NodeOptions{Ask: runner.NoAsker{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { n.Close(); rig.Close() })
+		return n
+	}, nodetest.Options{})
+}

@@ -413,23 +413,15 @@ func (f *fabric) wait(ctx context.Context, fl *flow) error {
 			defer r.mu.Unlock()
 			return fl.err
 		}
-		eta, changed := fl.nextEvent()-f.now(), f.changed
+		at, changed := fl.nextEvent(), f.changed
 		r.mu.Unlock()
 
-		var due <-chan time.Time
-		var timer *time.Timer
-		if !math.IsInf(eta, 1) {
-			timer = time.NewTimer(r.clock.real(time.Duration(max(eta, 1e-6)*1e9)) + time.Microsecond)
-			due = timer.C
+		until := never
+		if !math.IsInf(at, 1) {
+			// At least the next instant that there is: this one has been looked at.
+			until = max(time.Duration(math.Ceil(at*1e9)), r.clock.now()+1)
 		}
-		select {
-		case <-due:
-		case <-changed:
-		case <-ctx.Done():
-		}
-		if timer != nil {
-			timer.Stop()
-		}
+		r.clock.park(ctx, until, happened(changed))
 	}
 }
 

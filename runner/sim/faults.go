@@ -207,6 +207,13 @@ func (r *Rig) set(name string, on bool) error {
 		}
 		return fmt.Errorf("no fault %q: %s`railbench sim --fault list` shows all of them", name, hint)
 	}
+	var told []func() // what the nodes' users hear, once the lock is free
+	defer func() {
+		r.clock.look()
+		for _, tell := range told {
+			tell()
+		}
+	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.faults[name] == on {
@@ -221,6 +228,9 @@ func (r *Rig) set(name string, on bool) error {
 		change(r)
 	}
 	r.fabric.allocate()
+	for _, n := range r.direct {
+		told = append(told, n.reach()...)
+	}
 	return nil
 }
 

@@ -15,7 +15,8 @@ import (
 // asked for it (RFC 4254, section 7.1).
 type forward struct {
 	server  *ssh.ServerConn
-	host    string // as the client named it: it knows the connections by this
+	direct  *directListener // in place of server, where the client is in this process
+	host    string          // as the client named it: it knows the connections by this
 	port    int
 	carried sync.WaitGroup
 }
@@ -124,6 +125,10 @@ const originPort = 50000
 // client doesn't take is closed again.
 func (f *forward) carry(conn net.Conn) {
 	defer f.carried.Done()
+	if f.direct != nil {
+		f.direct.offer(conn)
+		return
+	}
 	defer conn.Close()
 	ch, requests, err := f.server.OpenChannel("forwarded-tcpip", ssh.Marshal(struct {
 		Host       string

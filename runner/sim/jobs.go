@@ -2,80 +2,134 @@ package sim
 
 import (
 	"context"
+	"io"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 
+	"github.com/railbench/railbench/runner"
 	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The interpreter runs background jobs, but cannot end one: its $! is no process
-// id, and it has no kill. So each "X &" is turned into
+// The interpreter runs background jobs and pipelines in goroutines of its own, of
+// which the clock would know nothing, and cannot end one: its $! is no process id, and
+// it has no kill. So each "X &" is turned into
 //
-//	{ @job; { SIM_JOB=$SIM_LAST SIM_JOBS=0; X; } & }
+//	{ @job; { SIM_JOB=$SIM_LAST; @begin; ( X ) && @end || @end; } & }
 //
-// where @job draws a process id into SIM_LAST, which is also what $! becomes.
-// Every command inside finds its job by SIM_JOB and ends when kill says so.
+// where @job draws a process id into SIM_LAST, which is also what $! becomes, and makes
+// an actor of the clock, which @begin and @end are the life of. Every command inside
+// finds its job by SIM_JOB and ends when kill says so. And each "X | Y" is turned into
+//
+//	{ @pipe; { SIM_JOB=$SIM_PIPE; @begin; ( X ) >"/@pipe/$SIM_PIPE" && @end || @end; } &
+//	( SIM_IN=$SIM_PIPE; Y ); @join; }
+//
+// where @pipe makes a job with a pipe, from which commands in Y read where nothing else
+// is their input, and @join waits for the job and says what Y ended with.
 const (
-	lastJobVariable  = "SIM_LAST" // the process id of the last job
-	ownJobVariable   = "SIM_JOB"  // the job that a command is in
-	jobCountVariable = "SIM_JOBS" // how many jobs the shell has started
+	lastJobVariable = "SIM_LAST" // the process id of the last job
+	ownJobVariable  = "SIM_JOB"  // the job that a command is in
+	pipeVariable    = "SIM_PIPE" // the job that writes into the last pipe
+	inputVariable   = "SIM_IN"   // the job whose pipe is the input
+	pipeDir         = "/@pipe/"
 )
 
-// A backgroundJob is one "X &".
+// A backgroundJob is one "X &", or what is left of a "|".
 type backgroundJob struct {
 	ctx    context.Context //nolint:containedctx // it is the job's life, which kill ends
 	cancel context.CancelFunc
-	number int // which of its shell's jobs it is, from 1
 	pid    int
+	actor  *actor
+	pipe   *pipe // that it writes into; nil for none
+	parent *backgroundJob
+	killed bool // by a command, and not with the script
+	// over is set when it has ended, with code.
+	over atomic.Bool
+	code int
+}
+
+// terminated is the status of what SIGTERM has ended.
+const terminated = 128 + int(syscall.SIGTERM)
+
+func (bg *backgroundJob) ended() bool { return bg.over.Load() }
+
+func word(parts ...syntax.WordPart) *syntax.Word { return &syntax.Word{Parts: parts} }
+
+func lit(text string) *syntax.Lit { return &syntax.Lit{Value: text} }
+
+func valueOf(name string) *syntax.ParamExp { return &syntax.ParamExp{Short: true, Param: lit(name)} }
+
+func simple(c syntax.Command) *syntax.Stmt { return &syntax.Stmt{Cmd: c} }
+
+func command(name string) *syntax.Stmt {
+	return simple(&syntax.CallExpr{Args: []*syntax.Word{word(lit(name))}})
+}
+
+func assign(name, from string) *syntax.Stmt {
+	return simple(&syntax.CallExpr{Assigns: []*syntax.Assign{{Name: lit(name), Value: word(valueOf(from))}}})
+}
+
+func block(all ...*syntax.Stmt) *syntax.Block { return &syntax.Block{Stmts: all} }
+
+// life is a job from its beginning to its end, which comes under set -e, too.
+func life(variable string, inner *syntax.Stmt) *syntax.Stmt {
+	well := simple(&syntax.BinaryCmd{Op: syntax.AndStmt, X: inner, Y: command("@end")})
+	end := simple(&syntax.BinaryCmd{Op: syntax.OrStmt, X: well, Y: command("@end")})
+	return &syntax.Stmt{Background: true, Cmd: block(assign(ownJobVariable, variable), command("@begin"), end)}
 }
 
 // trackJob rewrites a statement that runs in the background.
 func trackJob(st *syntax.Stmt) {
-	word := func(part syntax.WordPart) *syntax.Word { return &syntax.Word{Parts: []syntax.WordPart{part}} }
-	assign := func(name string, value syntax.WordPart) *syntax.Assign {
-		return &syntax.Assign{Name: &syntax.Lit{Value: name}, Value: word(value)}
-	}
-	simple := func(c syntax.Command) *syntax.Stmt { return &syntax.Stmt{Cmd: c} }
 	inner := *st
 	inner.Background = false
-	job := &syntax.Stmt{
-		Background: true,
-		Cmd: &syntax.Block{Stmts: []*syntax.Stmt{
-			simple(&syntax.CallExpr{Assigns: []*syntax.Assign{
-				assign(ownJobVariable, &syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: lastJobVariable}}),
-				assign(jobCountVariable, &syntax.Lit{Value: "0"}),
-			}}),
-			&inner,
-		}},
-	}
-	*st = syntax.Stmt{Cmd: &syntax.Block{Stmts: []*syntax.Stmt{
-		simple(&syntax.CallExpr{Args: []*syntax.Word{word(&syntax.Lit{Value: "@job"})}}),
-		job,
-	}}}
+	*st = *simple(block(command("@job"), life(lastJobVariable, simple(&syntax.Subshell{Stmts: []*syntax.Stmt{&inner}}))))
 }
 
-// newJob enters a job before it starts, and is what the shell does for @job.
-func (sh *shell) newJob(ctx context.Context, env expand.Environ) []string {
+// trackPipe rewrites a pipeline.
+func trackPipe(st *syntax.Stmt) {
+	both := st.Cmd.(*syntax.BinaryCmd)
+	left := simple(&syntax.Subshell{Stmts: []*syntax.Stmt{both.X}})
+	left.Redirs = []*syntax.Redirect{{Op: syntax.RdrOut, Word: word(lit(pipeDir), valueOf(pipeVariable))}}
+	if both.Op == syntax.PipeAll {
+		left.Redirs = append(left.Redirs, &syntax.Redirect{Op: syntax.DplOut, N: lit("2"), Word: word(lit("1"))})
+	}
+	right := simple(&syntax.Subshell{Stmts: []*syntax.Stmt{assign(inputVariable, pipeVariable), both.Y}})
+	st.Cmd = block(command("@pipe"), life(pipeVariable, left), right, command("@join"))
+}
+
+// newJob enters a job before it starts, and is what the shell does for @job and @pipe.
+func (sh *shell) newJob(env expand.Environ, variable string) []string {
 	n := sh.node
+	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.rig.clock.begin(false)}
+	whole := sh.life
+	if variable == pipeVariable {
+		bg.pipe = &pipe{clock: n.rig.clock}
+		whole = sh.lifeOf(bg.parent)
+	}
+	bg.ctx, bg.cancel = context.WithCancel(whole)
 	n.rig.mu.Lock()
-	pid := n.nextPID
+	bg.pid = n.nextPID
 	n.nextPID += 3
 	n.rig.mu.Unlock()
-	count, _ := strconv.Atoi(env.Get(jobCountVariable).String())
-	bg := &backgroundJob{number: count + 1, pid: pid}
-	bg.ctx, bg.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.jobs == nil {
 		sh.jobs = map[int]*backgroundJob{}
 	}
-	sh.jobs[pid] = bg
-	return []string{"eval", lastJobVariable + "=" + strconv.Itoa(pid) + " " + jobCountVariable + "=" + strconv.Itoa(bg.number)}
+	sh.jobs[bg.pid] = bg
+	return []string{"eval", variable + "=" + strconv.Itoa(bg.pid)}
 }
 
 // jobOf is the job that a command runs in; nil in the foreground.
-func (sh *shell) jobOf(env expand.Environ) *backgroundJob {
-	pid, err := strconv.Atoi(env.Get(ownJobVariable).String())
+func (sh *shell) jobOf(env expand.Environ) *backgroundJob { return sh.jobIn(env, ownJobVariable) }
+
+func (sh *shell) jobIn(env expand.Environ, variable string) *backgroundJob {
+	pid, err := strconv.Atoi(env.Get(variable).String())
 	if err != nil {
 		return nil
 	}
@@ -84,31 +138,335 @@ func (sh *shell) jobOf(env expand.Environ) *backgroundJob {
 	return sh.jobs[pid]
 }
 
-// beforeWait turns process ids into the interpreter's own names of jobs.
-func (sh *shell) beforeWait(args []string) []string {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	named := []string{"wait"}
-	for _, a := range args[1:] {
-		if pid, err := strconv.Atoi(a); err == nil && sh.jobs[pid] != nil {
-			a = "g" + strconv.Itoa(sh.jobs[pid].number)
-		}
-		named = append(named, a)
+// lifeOf is what a command in a job lasts for; nil is the foreground.
+func (sh *shell) lifeOf(bg *backgroundJob) context.Context {
+	if bg != nil {
+		return bg.ctx
 	}
-	return named
+	return sh.line
 }
 
-// endJob ends a job, or only asks whether there is one; it is false for a
+// beginJob takes a job's first turn.
+func (sh *shell) beginJob(bg *backgroundJob) []string {
+	<-bg.actor.wake
+	return []string{"true"}
+}
+
+// endJob ends a job's last turn. What the interpreter does for it after that touches
+// nothing of the node.
+func (sh *shell) endJob(bg *backgroundJob, code int) []string {
+	if bg.ended() {
+		return status(bg.code)
+	}
+	if bg.pipe != nil {
+		bg.pipe.close()
+	}
+	bg.code = code
+	if bg.ctx.Err() != nil {
+		bg.code = terminated
+	}
+	bg.over.Store(true)
+	sh.node.rig.clock.leave(bg.actor)
+	return status(bg.code)
+}
+
+// join waits for the left side of a pipe once the right one has ended: a command that
+// still writes ends by that.
+func (sh *shell) join(bg *backgroundJob, code int) []string {
+	bg.pipe.abandon(bg.cancel)
+	sh.node.rig.clock.park(context.Background(), never, bg.ended)
+	sh.mu.Lock()
+	delete(sh.jobs, bg.pid)
+	sh.mu.Unlock()
+	return status(code)
+}
+
+// status is a command that ends with a status.
+func status(code int) []string { return []string{"@status", strconv.Itoa(code)} }
+
+// waitFor is what the shell does for wait.
+func (sh *shell) waitFor(ctx context.Context, env expand.Environ, args []string) []string {
+	var all []*backgroundJob
+	code := 0
+	sh.mu.Lock()
+	if own := sh.jobIfAny(env); len(args) == 0 {
+		for _, bg := range sh.jobs {
+			if bg.parent == own {
+				all = append(all, bg)
+			}
+		}
+	}
+	for _, a := range args {
+		pid, _ := strconv.Atoi(a)
+		if bg := sh.jobs[pid]; bg != nil {
+			all = append(all, bg)
+		} else {
+			code = 127
+		}
+	}
+	sh.mu.Unlock()
+	slices.SortFunc(all, byPID)
+	for _, bg := range all {
+		sh.node.rig.clock.park(ctx, never, bg.ended)
+		if ctx.Err() != nil {
+			return []string{"exit", strconv.Itoa(terminated)}
+		}
+		if len(args) > 0 {
+			code = bg.code
+		}
+	}
+	return status(code)
+}
+
+// jobIfAny is jobOf; mu is held.
+func (sh *shell) jobIfAny(env expand.Environ) *backgroundJob {
+	pid, err := strconv.Atoi(env.Get(ownJobVariable).String())
+	if err != nil {
+		return nil
+	}
+	return sh.jobs[pid]
+}
+
+// killJob ends a job, or only asks whether there is one; it is false for a
 // process id that is none of the shell's jobs.
-func (sh *shell) endJob(pid int, ask bool) bool {
+func (sh *shell) killJob(pid int, ask bool) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	bg := sh.jobs[pid]
-	if bg == nil || ask && bg.ctx.Err() != nil {
+	if bg == nil || ask && (bg.ctx.Err() != nil || bg.ended()) {
 		return false
 	}
 	if !ask {
+		bg.killed = true
 		bg.cancel()
 	}
 	return true
 }
+
+func byPID(a, b *backgroundJob) int { return a.pid - b.pid }
+
+// finish ends all jobs, and returns when they are over.
+func (sh *shell) finish() {
+	sh.mu.Lock()
+	var all []*backgroundJob
+	for _, bg := range sh.jobs {
+		bg.cancel()
+		all = append(all, bg)
+	}
+	sh.mu.Unlock()
+	slices.SortFunc(all, byPID)
+	for _, bg := range all {
+		sh.node.rig.clock.park(context.Background(), never, bg.ended)
+	}
+}
+
+// forgetJobs gives up the jobs that don't come to their end.
+func (sh *shell) forgetJobs() {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for _, bg := range sh.jobs {
+		if !bg.over.Swap(true) {
+			sh.node.rig.clock.forget(bg.actor)
+		}
+	}
+}
+
+// readLine is the builtin read where the input is a pipe of the node.
+func (sh *shell) readLine(ctx context.Context, hc interp.HandlerContext, in io.Reader, args []string) []string {
+	raw := false
+	names := args[1:]
+	for len(names) > 0 && strings.HasPrefix(names[0], "-") {
+		if names[0] != "-r" {
+			return []string{"@refuse", "read: invalid option " + names[0]}
+		}
+		raw, names = true, names[1:]
+	}
+	for _, name := range names {
+		if !syntax.ValidName(name) {
+			return []string{"@refuse", "read: invalid identifier " + name}
+		}
+	}
+	line, err := oneLine(in, raw)
+	if ctx.Err() != nil {
+		return []string{"exit", strconv.Itoa(terminated)}
+	}
+	if len(names) == 0 {
+		names = []string{"REPLY"}
+	}
+	values := expand.ReadFields(&expand.Config{Env: hc.Env}, line, len(names), raw)
+	var text strings.Builder
+	for i, name := range names {
+		value := ""
+		if i < len(values) {
+			value = values[i]
+		}
+		text.WriteString(name + "=" + runner.Quote(value) + "\n")
+	}
+	if err != nil {
+		text.WriteString("@status 1\n")
+	}
+	return []string{"eval", text.String()}
+}
+
+// oneLine reads up to a line's end and no further: the next command reads on there.
+func oneLine(in io.Reader, raw bool) (string, error) {
+	var line []byte
+	var b [1]byte
+	escaped := false
+	for {
+		if _, err := io.ReadFull(in, b[:]); err != nil {
+			return string(line), err
+		}
+		switch {
+		case b[0] == '\n' && escaped && !raw:
+			line = line[:len(line)-1]
+			escaped = false
+		case b[0] == '\n':
+			return string(line), nil
+		default:
+			line = append(line, b[0])
+			escaped = b[0] == '\\' && !escaped
+		}
+	}
+}
+
+// A pipe is what one command prints and another one reads, or what somebody outside
+// writes to a script's input.
+type pipe struct {
+	clock *clock
+
+	mu     sync.Mutex
+	data   []byte
+	closed bool
+	broken func() // ends who writes though nobody reads; nil while somebody does
+	room   chan struct{}
+}
+
+// pipeSize is how much a pipe holds.
+const pipeSize = 64 << 10
+
+func (p *pipe) locked(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+// Write waits until there is room, as an actor.
+func (p *pipe) Write(b []byte) (int, error) {
+	for done := 0; ; {
+		full := false
+		var end func()
+		p.locked(func() {
+			if end = p.broken; end != nil {
+				return
+			}
+			n := min(len(b)-done, pipeSize-len(p.data))
+			p.data = append(p.data, b[done:done+n]...)
+			done += n
+			full = done < len(b)
+		})
+		if end != nil {
+			end()
+			return done, syscall.EPIPE
+		}
+		if !full {
+			return len(b), nil
+		}
+		p.clock.park(context.Background(), never, p.hasRoom)
+	}
+}
+
+func (p *pipe) hasRoom() (ok bool) {
+	p.locked(func() { ok = len(p.data) < pipeSize || p.broken != nil })
+	return ok
+}
+
+// fill is Write for somebody outside.
+func (p *pipe) fill(b []byte) error {
+	for len(b) > 0 {
+		room := make(chan struct{})
+		over := false
+		p.locked(func() {
+			n := min(len(b), pipeSize-len(p.data))
+			p.data = append(p.data, b[:n]...)
+			b = b[n:]
+			p.room, over = room, p.broken != nil
+		})
+		p.clock.look()
+		if over {
+			return syscall.EPIPE
+		}
+		if len(b) > 0 {
+			<-room
+		}
+	}
+	return nil
+}
+
+func (p *pipe) close() {
+	p.locked(func() { p.closed = true })
+}
+
+// abandon says that nobody reads any more. Who writes all the same is ended.
+func (p *pipe) abandon(end func()) {
+	p.locked(func() {
+		p.broken = end
+		p.data = nil
+		p.more()
+	})
+}
+
+// more tells who writes from outside that there is room; mu is held.
+func (p *pipe) more() {
+	if p.room != nil {
+		close(p.room)
+		p.room = nil
+	}
+}
+
+// take reads what there is; it reports false where that is nothing, and more may come.
+func (p *pipe) take(b []byte) (n int, over, ok bool) {
+	p.locked(func() {
+		if n = copy(b, p.data); n > 0 {
+			p.data = p.data[n:]
+			p.more()
+		}
+		over = n == 0 && p.closed
+		ok = n > 0 || over
+	})
+	return n, over, ok
+}
+
+func (p *pipe) readable() (ok bool) {
+	p.locked(func() { ok = len(p.data) > 0 || p.closed })
+	return ok
+}
+
+// A pipeReader is one command's view of a pipe: its end is the end of the input.
+type pipeReader struct {
+	ctx context.Context //nolint:containedctx // an io.Reader has no other place for it
+	p   *pipe
+}
+
+func (r pipeReader) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	for {
+		n, over, ok := r.p.take(b)
+		switch {
+		case over, r.ctx.Err() != nil:
+			return 0, io.EOF
+		case ok:
+			return n, nil
+		}
+		r.p.clock.park(r.ctx, never, r.p.readable)
+	}
+}
+
+// A pipeFile is a pipe as a file that was opened for writing.
+type pipeFile struct{ *pipe }
+
+func (pipeFile) Read([]byte) (int, error) { return 0, io.EOF }
+
+func (pipeFile) Close() error { return nil }

@@ -15,7 +15,8 @@ import (
 // shell is a login: a prompt, a line editor, and one interpreter that keeps its
 // variables and its directory from line to line.
 func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int {
-	out := &gate{w: s.ch}
+	out := newGate(s.node, s.ch)
+	clock := s.node.rig.clock
 	defer out.close()
 	sh := newShell(s.node, false, true)
 	if !s.pty {
@@ -23,7 +24,11 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		if err != nil {
 			return 1
 		}
-		return sh.start(ctx, string(text), job{name: "bash", env: s.env, stdout: out, stderr: &gate{w: s.ch.Stderr()}})
+		code := 0
+		clock.visit(func() {
+			code = sh.start(ctx, string(text), job{name: "bash", env: s.env, stdout: out.acted(), stderr: newGate(s.node, s.ch.Stderr()).acted()})
+		})
+		return code
 	}
 	keys := newKeyboard(s.ch)
 	t := term.NewTerminal(struct {
@@ -33,9 +38,14 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 	t.SetSize(s.width, s.height)
 	onResize(func(w, h int) { t.SetSize(w, h) })
 	defer onResize(nil)
-	sh.tty = t
+	screen := visible{clock, t}
+	sh.tty = screen
+	var lasting context.CancelFunc
+	sh.life, lasting = context.WithCancel(ctx)
+	defer clock.visit(sh.finish)
+	defer lasting()
 	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\nSIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", kernel, s.node.name)
-	r, err := sh.interpreter(job{name: "bash", env: s.env, stdout: t, stderr: t})
+	r, err := sh.interpreter(job{name: "bash", env: s.env, stdout: screen, stderr: screen})
 	if err != nil {
 		fmt.Fprintln(t, err)
 		return 1
@@ -70,7 +80,14 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		running, cancel := context.WithCancel(ctx)
 		defer cancel()
 		keys.watch(cancel)
-		code = exitCode(r.Run(running, file))
+		whole, cut := context.WithCancel(context.WithoutCancel(ctx))
+		off := sh.cutOff(running, cut)
+		clock.visit(func() {
+			sh.line = running
+			code = exitCode(r.Run(whole, file))
+		})
+		off()
+		defer cut() // not before: what is in the background goes on in it
 		if keys.watch(nil); running.Err() != nil {
 			code = 130
 			fmt.Fprintln(t, "^C")
@@ -82,6 +99,17 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 			return code
 		}
 	}
+}
+
+// visible is the screen as commands write to it: see actedGate.
+type visible struct {
+	clock *clock
+	t     *term.Terminal
+}
+
+func (v visible) Write(p []byte) (n int, err error) {
+	v.clock.outside(v.clock.acts(), false, func() { n, err = v.t.Write(p) })
+	return n, err
 }
 
 // A keyboard reads the client's keys also while a command runs, because Ctrl-C

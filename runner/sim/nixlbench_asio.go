@@ -10,10 +10,6 @@ import (
 // asioWait is how long a process waits for the other one, each time.
 const asioWait = 15 * time.Second
 
-// asioLeast is the same in real time at least: however fast the rig's time runs, the
-// two processes are goroutines of a machine that may be busy.
-const asioLeast = 2 * time.Second
-
 // asioRuntime lets two processes meet over a socket, without a third party.
 type asioRuntime struct {
 	b        *nixlbench
@@ -116,36 +112,33 @@ func (a *asioRuntime) receive(ctx context.Context) int {
 	}
 	b := a.b
 	r := b.c.node.rig
-	timer := time.NewTimer(max(r.clock.real(asioWait), asioLeast))
-	defer timer.Stop()
 	var in chan string
 	var gone chan struct{}
 	if a.link != nil {
 		in = a.link.in[b.rank]
 	}
-	for {
-		b.c.locked(func() {
-			if a.link != nil && a.link.ends[1-b.rank] != nil {
-				gone = a.link.ends[1-b.rank].gone
-			}
-		})
-		select {
-		case <-in:
-			return 0
-		default:
+	came, left := happened(in), func() bool {
+		// The other end may come while this one waits.
+		other := (*nixlbench)(nil)
+		if a.link != nil {
+			other = a.link.ends[1-b.rank]
 		}
-		select {
-		case <-in:
-			return 0
-		case <-gone:
-			if len(in) == 0 {
-				return a.abort("ASIO Read head failed: End of file")
-			}
-		case <-timer.C:
-			return a.abort("ASIO Receive timeout")
-		case <-ctx.Done():
-			return b.interrupted(1, "")
+		if other != nil {
+			gone = other.gone
 		}
+		return gone != nil && happened(gone)()
+	}
+	late := r.clock.park(ctx, r.clock.after(asioWait), func() bool { return came() || left() })
+	switch {
+	case came():
+		<-in
+		return 0
+	case ctx.Err() != nil:
+		return b.interrupted(1, "")
+	case late:
+		return a.abort("ASIO Receive timeout")
+	default:
+		return a.abort("ASIO Read head failed: End of file")
 	}
 }
 

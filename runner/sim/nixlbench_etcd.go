@@ -87,6 +87,11 @@ func (e *etcdRuntime) call(ctx context.Context, method string, in, out any) erro
 	if err != nil {
 		return err
 	}
+	e.b.c.node.rig.clock.foreign(func() { err = e.answer(req, out) })
+	return err
+}
+
+func (e *etcdRuntime) answer(req *http.Request, out any) error {
 	resp, err := e.http.Do(req)
 	if err != nil {
 		return err

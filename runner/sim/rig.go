@@ -17,6 +17,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -26,8 +27,12 @@ type Options struct {
 	// Seed decides every number that looks random. The same seed and the same
 	// commands in the same order print the same numbers.
 	Seed uint64
-	// Speed is how much faster than real time the nodes' clocks run; 0 is 1.
+	// Speed is how much faster than real time the nodes' time goes; 0 is 1. At Max it
+	// waits for nobody, except while all that goes on is in no hurry. It changes nothing
+	// but how long one has to wait.
 	Speed float64
+	// Start is what the nodes' clocks show at first; zero is now.
+	Start time.Time
 	// Faults are the names of faults that are there from the start.
 	Faults []string
 }
@@ -36,7 +41,7 @@ type Options struct {
 // several goroutines at once.
 type Rig struct {
 	seed  uint64
-	clock clock
+	clock *clock
 	tools map[string]tool
 	hosts map[string]ssh.Signer
 
@@ -47,6 +52,7 @@ type Rig struct {
 	hog    *flow
 	agents map[string]*nixlbench // by the metadata that they send
 	conns  map[net.Conn]string   // of the SSH servers, and their node
+	direct []*Node               // that were made
 	closed bool
 	// cableWentBad is when, in seconds of node time: errors are counted from then.
 	cableWentBad float64
@@ -62,7 +68,7 @@ type Rig struct {
 // New makes a rig. A fault that does not exist is an error.
 func New(o Options) (*Rig, error) {
 	r := &Rig{
-		seed: o.Seed, clock: newClock(o.Speed), tools: toolTable(),
+		seed: o.Seed, clock: newClock(o), tools: toolTable(),
 		hosts: map[string]ssh.Signer{}, faults: map[string]bool{}, conns: map[net.Conn]string{}, agents: map[string]*nixlbench{},
 	}
 	r.life, r.die = context.WithCancel(context.Background())

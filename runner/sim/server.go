@@ -177,7 +177,7 @@ var sudoLeash = regexp.MustCompile(`^sudo((?: -[nSk]+| -p (?:''|""|\S+))*) (sh -
 
 // exec runs a command line: under the leash, or as plain shell.
 func (s *session) exec(ctx context.Context, command string) int {
-	out, errs := &gate{w: s.ch}, &gate{w: s.ch.Stderr()}
+	out, errs := newGate(s.node, s.ch), newGate(s.node, s.ch.Stderr())
 	defer out.close()
 	defer errs.close()
 	plain, options, root := command, "", false
@@ -190,18 +190,20 @@ func (s *session) exec(ctx context.Context, command string) int {
 			options, plain, root = m[1], m[2]+tail, true
 		}
 	}
+	act := s.node.rig.clock.visit
 	if leash, ok := runner.ParseLeash(plain); ok {
 		in := bufio.NewReader(s.ch)
 		if root && !s.sudo(options, in, errs) {
 			return 1
 		}
 		sh := newShell(s.node, root, false)
-		code := 0
-		err := leash.Serve(in, out, func(leashed context.Context, text string) int {
+		err := leash.Serve(in, out, func(leashed context.Context, text string) (code int) {
 			leashed, cancel := context.WithCancel(leashed)
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
-			code = sh.start(leashed, text, job{name: "railbench", env: append(s.env, "LC_ALL=C", leashVariable+"=simulated"), stdout: out, stderr: errs})
+			act(func() {
+				code = sh.start(leashed, text, job{name: "railbench", env: append(s.env, "LC_ALL=C", leashVariable+"=simulated"), stdout: out.acted(), stderr: errs.acted()})
+			})
 			return code
 		})
 		if err != nil {
@@ -212,11 +214,36 @@ func (s *session) exec(ctx context.Context, command string) int {
 	}
 	sh := newShell(s.node, false, true)
 	if s.pty {
-		tty := &crlf{w: out}
+		tty := &crlf{w: out.acted()}
 		sh.tty = tty
-		return sh.start(ctx, command, job{name: "bash", env: s.env, stdin: s.ch, stdout: tty, stderr: tty})
+		return s.commandLine(ctx, sh, command, job{name: "bash", env: s.env, stdout: tty, stderr: tty})
 	}
-	return sh.start(ctx, command, job{name: "bash", env: s.env, stdin: s.ch, stdout: out, stderr: errs})
+	return s.commandLine(ctx, sh, command, job{name: "bash", env: s.env, stdout: out.acted(), stderr: errs.acted()})
+}
+
+// commandLine runs a command whose input comes from the client.
+func (s *session) commandLine(ctx context.Context, sh *shell, command string, j job) (code int) {
+	in := &pipe{clock: s.node.rig.clock}
+	go func() {
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := s.ch.Read(buf)
+			if in.fill(buf[:n]) != nil {
+				return
+			}
+			if err != nil {
+				in.close()
+				in.clock.look()
+				return
+			}
+		}
+	}()
+	j.stdin = pipeReader{ctx, in}
+	s.node.rig.clock.visit(func() {
+		code = sh.start(ctx, command, j)
+		in.abandon(func() {})
+	})
+	return code
 }
 
 // start runs a text as a process of the node.
@@ -251,9 +278,23 @@ func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
 // A gate is a stream of a session that may be written to by several commands at
 // once, and by none after the end.
 type gate struct {
+	clock  *clock
 	mu     sync.Mutex
 	w      io.Writer
 	closed bool
+}
+
+func newGate(n *node, w io.Writer) *gate { return &gate{clock: n.rig.clock, w: w} }
+
+// acted is the gate as commands write to it. A client may take its time, and the others
+// must not wait for it.
+func (g *gate) acted() io.Writer { return actedGate{g} }
+
+type actedGate struct{ *gate }
+
+func (g actedGate) Write(p []byte) (n int, err error) {
+	g.clock.outside(g.clock.acts(), false, func() { n, err = g.gate.Write(p) })
+	return n, err
 }
 
 func (g *gate) Write(p []byte) (int, error) {

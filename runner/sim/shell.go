@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
@@ -31,10 +32,14 @@ type shell struct {
 	// umask is guarded by the rig's lock.
 	umask fs.FileMode
 
-	mu      sync.Mutex
-	running int // commands
-	idle    sync.Cond
-	jobs    map[int]*backgroundJob // by process id
+	// in is what commands read where nothing else is their input; nil for nothing.
+	in io.Reader
+	// life is what jobs last for, and line what the foreground does. Whoever has the
+	// turn may look at them.
+	life, line context.Context //nolint:containedctx // the interpreter has contexts of its own
+
+	mu   sync.Mutex
+	jobs map[int]*backgroundJob // by process id
 }
 
 func newShell(n *node, root, bash bool) *shell {
@@ -42,7 +47,6 @@ func newShell(n *node, root, bash bool) *shell {
 	if root {
 		sh.umask = 0o022
 	}
-	sh.idle.L = &sh.mu
 	return sh
 }
 
@@ -73,23 +77,46 @@ func (sh *shell) run(ctx context.Context, text string, j job) int {
 	return sh.runFile(ctx, r, file)
 }
 
+// stubborn is the real time after which a script that was ended is cut off where it is:
+// a loop that calls nothing never learns that it was.
+const stubborn = 3 * time.Second
+
 func (sh *shell) runFile(ctx context.Context, r *interp.Runner, file *syntax.File) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	code := exitCode(r.Run(ctx, file))
+	sh.life, sh.line = ctx, ctx
+	// The interpreter itself isn't told that the script was ended: each of its jobs has
+	// to come to its end.
+	whole, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer sh.cutOff(ctx, cut)()
+	code := exitCode(r.Run(whole, file))
 	if ctx.Err() != nil {
-		code = 128 + int(syscall.SIGTERM)
+		code = terminated
 	}
 	// What is left in the background ends with the script, as under the leash.
 	cancel()
-	wait := &syntax.Stmt{Cmd: &syntax.CallExpr{Args: []*syntax.Word{{Parts: []syntax.WordPart{&syntax.Lit{Value: "wait"}}}}}}
-	r.Run(context.Background(), wait)
-	sh.mu.Lock()
-	for sh.running > 0 {
-		sh.idle.Wait()
-	}
-	sh.mu.Unlock()
+	sh.finish()
 	return code
+}
+
+// cutOff ends what goes on though it was told to end, until it is called off.
+func (sh *shell) cutOff(ctx context.Context, cut context.CancelFunc) (off func()) {
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		for _, do := range []func(){cut, sh.forgetJobs} {
+			select {
+			case <-over:
+				return
+			case <-time.After(stubborn):
+				do()
+			}
+		}
+	})
+	return func() {
+		stop()
+		close(over)
+	}
 }
 
 func exitCode(err error) int {
@@ -129,12 +156,15 @@ func (sh *shell) parse(text, name string) (*syntax.File, error) {
 // owner look into the host's stat. Background jobs get what kill needs.
 func contain(node syntax.Node) error {
 	var err error
-	var background []*syntax.Stmt
+	var background, pipes []*syntax.Stmt
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
 			if n.Background {
 				background = append(background, n)
+			}
+			if b, ok := n.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
+				pipes = append(pipes, n)
 			}
 		case *syntax.ProcSubst:
 			err = errors.New("process substitution is not simulated")
@@ -154,6 +184,9 @@ func contain(node syntax.Node) error {
 		}
 		return err == nil
 	})
+	for _, st := range pipes {
+		trackPipe(st)
+	}
 	for _, st := range background {
 		trackJob(st)
 	}
@@ -161,6 +194,7 @@ func contain(node syntax.Node) error {
 }
 
 func (sh *shell) interpreter(j job) (*interp.Runner, error) {
+	sh.in = j.stdin
 	dir := j.dir
 	if dir == "" {
 		dir = homeDir
@@ -169,7 +203,7 @@ func (sh *shell) interpreter(j job) (*interp.Runner, error) {
 		interp.Env(sh.environment(j.env)),
 		// interp.Dir would look for the directory on the host.
 		func(r *interp.Runner) error { r.Dir = dir; return nil },
-		interp.StdIO(j.stdin, j.stdout, j.stderr),
+		interp.StdIO(nil, j.stdout, j.stderr),
 		interp.CallHandler(sh.beforeCall),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return sh.exec }),
 		interp.OpenHandler(sh.open),
@@ -257,18 +291,31 @@ func (sh *shell) environment(extra []string) expand.Environ {
 // or that it lacks, by the node's own ("@kill" is in the table of tools under
 // that name, which no script can write as a path).
 func (sh *shell) beforeCall(ctx context.Context, args []string) ([]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	hc := interp.HandlerCtx(ctx)
-	if bg := sh.jobOf(hc.Env); bg != nil && bg.ctx.Err() != nil {
-		return []string{"exit", strconv.Itoa(128 + int(syscall.SIGTERM))}, nil
+	bg := sh.jobOf(hc.Env)
+	switch args[0] {
+	case "@begin":
+		return sh.beginJob(bg), nil
+	case "@end":
+		return sh.endJob(bg, hc.LastExitStatus), nil
+	case "@join":
+		return sh.join(sh.jobIn(hc.Env, pipeVariable), hc.LastExitStatus), nil
+	}
+	life := sh.lifeOf(bg)
+	if life.Err() != nil {
+		return []string{"exit", strconv.Itoa(terminated)}, nil
 	}
 	switch args[0] {
 	case "@job":
-		return sh.newJob(ctx, hc.Env), nil
+		return sh.newJob(hc.Env, lastJobVariable), nil
+	case "@pipe":
+		return sh.newJob(hc.Env, pipeVariable), nil
 	case "wait":
-		return sh.beforeWait(args), nil
+		return sh.waitFor(life, hc.Env, args[1:]), nil
+	case "read":
+		if hc.Stdin == nil {
+			return sh.readLine(life, hc, sh.input(life, hc), args), nil
+		}
 	case "command":
 		return sh.beforeCommand(ctx, args)
 	case "builtin":
@@ -368,30 +415,12 @@ func beforeTrap(args []string) []string {
 
 // exec runs one command of a script.
 func (sh *shell) exec(ctx context.Context, args []string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	sh.mu.Lock()
-	sh.running++
-	sh.mu.Unlock()
-	defer func() {
-		sh.mu.Lock()
-		sh.running--
-		sh.idle.Broadcast()
-		sh.mu.Unlock()
-	}()
 	hc := interp.HandlerCtx(ctx)
-	whole := ctx
 	bg := sh.jobOf(hc.Env)
-	if bg != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(bg.ctx, cancel)()
-	}
+	life := sh.lifeOf(bg)
 	c := &call{
 		sh: sh, node: sh.node, root: sh.root, args: args, dir: hc.Dir, job: bg,
-		in: input(ctx, hc.Stdin), err: hc.Stderr,
+		in: sh.input(life, hc), err: hc.Stderr,
 		live: sh.tty != nil && hc.Stdout == sh.tty,
 		env:  func(name string) string { return hc.Env.Get(name).String() },
 		exported: func() []string {
@@ -412,13 +441,13 @@ func (sh *shell) exec(ctx context.Context, args []string) error {
 		},
 	}
 	c.setOut(hc.Stdout)
-	code := c.exec(ctx, args)
-	c.out.Flush()
-	if err := whole.Err(); err != nil {
-		return err
+	code := terminated
+	if life.Err() == nil {
+		code = c.exec(life, args)
 	}
-	if ctx.Err() != nil {
-		code = 128 + int(syscall.SIGTERM)
+	c.out.Flush()
+	if life.Err() != nil {
+		code = terminated
 	}
 	if code != 0 {
 		return interp.ExitStatus(code)
@@ -426,25 +455,24 @@ func (sh *shell) exec(ctx context.Context, args []string) error {
 	return nil
 }
 
-// input makes a command's stdin end when ctx does.
-func input(ctx context.Context, r io.Reader) io.Reader {
-	f, ok := r.(*os.File)
-	if !ok || f == nil {
-		return strings.NewReader("")
+// input is what a command reads. A file, or a text in the script, is the interpreter's
+// own, and always there to be read. Everything else ends when life does.
+func (sh *shell) input(life context.Context, hc interp.HandlerContext) io.Reader {
+	if f, ok := hc.Stdin.(*os.File); ok && f != nil {
+		return f
 	}
-	return &cancellable{ctx: ctx, f: f}
-}
-
-// cancellable is one command's view of a pipe.
-type cancellable struct {
-	ctx context.Context //nolint:containedctx // an io.Reader has no other place for it
-	f   *os.File
-}
-
-func (c *cancellable) Read(p []byte) (int, error) {
-	stop := context.AfterFunc(c.ctx, func() { c.f.SetReadDeadline(aLongTimeAgo) })
-	defer stop()
-	return c.f.Read(p)
+	in := sh.in
+	if bg := sh.jobIn(hc.Env, inputVariable); bg != nil {
+		in = pipeReader{life, bg.pipe}
+	}
+	switch in := in.(type) {
+	case nil:
+		return strings.NewReader("")
+	case pipeReader:
+		return pipeReader{life, in.p}
+	default:
+		return in
+	}
 }
 
 func absolute(dir, name string) string {
@@ -458,6 +486,9 @@ func (sh *shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 	n := sh.node
 	given := name
 	name = absolute(interp.HandlerCtx(ctx).Dir, name)
+	if pid, ok := strings.CutPrefix(given, pipeDir); ok {
+		return sh.openPipe(pid)
+	}
 	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
 	fail := func(err error) (io.ReadWriteCloser, error) { return nil, sh.cannotOpen(given, writes, err) }
 	n.rig.mu.Lock()
@@ -484,6 +515,17 @@ func (sh *shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 		f.data = nil
 	}
 	return &content{Reader: strings.NewReader(""), node: n, file: f}, nil
+}
+
+// openPipe opens what @pipe has made; see trackPipe.
+func (sh *shell) openPipe(pid string) (io.ReadWriteCloser, error) {
+	no, _ := strconv.Atoi(pid)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if bg := sh.jobs[no]; bg != nil && bg.pipe != nil {
+		return pipeFile{bg.pipe}, nil
+	}
+	return nil, &os.PathError{Op: "open", Path: pipeDir + pid, Err: syscall.ENOENT}
 }
 
 // cannotOpen is what the shell says for a redirection that fails.

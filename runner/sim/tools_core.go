@@ -420,13 +420,13 @@ func runTimeout(ctx context.Context, c *call) int {
 	inner := ctx
 	if limit > 0 {
 		var cancel context.CancelFunc
-		inner, cancel = context.WithTimeout(ctx, c.node.rig.clock.real(limit))
+		inner, cancel = c.node.rig.clock.withTimeout(ctx, limit, nil)
 		defer cancel()
 	}
 	sub := *c
 	sub.in = c.in
-	if in, ok := c.in.(*cancellable); ok {
-		sub.in = &cancellable{ctx: inner, f: in.f}
+	if in, ok := c.in.(pipeReader); ok {
+		sub.in = pipeReader{inner, in.p}
 	}
 	code := sub.exec(inner, args[1:])
 	if inner.Err() != nil && ctx.Err() == nil {

@@ -24,11 +24,11 @@ type curl struct {
 	output, format     string
 	silent, show, fail bool
 	limit              time.Duration // of the whole, 0 is none
-	began              time.Time
+	began              time.Duration
 }
 
 func runCurl(ctx context.Context, c *call) int {
-	p := &curl{c: c, header: http.Header{"User-Agent": {"curl/8.5.0"}, "Accept": {"*/*"}}, began: time.Now()}
+	p := &curl{c: c, header: http.Header{"User-Agent": {"curl/8.5.0"}, "Accept": {"*/*"}}, began: c.node.rig.clock.now()}
 	if code := p.parse(); code != 0 {
 		return code
 	}
@@ -153,18 +153,24 @@ func (p *curl) run(ctx context.Context) int {
 	req.Header = p.header
 	// No proxy: its environment is the host's.
 	transport := &http.Transport{DialContext: p.dial, DisableKeepAlives: true}
-	resp, err := transport.RoundTrip(req)
+	var resp *http.Response
+	var body []byte
+	var broken error
+	p.c.node.rig.clock.foreign(func() {
+		if resp, err = transport.RoundTrip(req); err == nil {
+			defer resp.Body.Close()
+			body, broken = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+		}
+	})
 	if err != nil {
 		return p.explain(ctx, err)
 	}
-	defer resp.Body.Close()
 	if p.fail && resp.StatusCode >= 400 {
 		p.write(resp.StatusCode)
 		return p.failed(22, "The requested URL returned error: "+strconv.Itoa(resp.StatusCode))
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		return p.explain(ctx, err)
+	if broken != nil {
+		return p.explain(ctx, broken)
 	}
 	if p.output == "" || p.output == "-" {
 		p.c.out.Write(body)
@@ -220,9 +226,11 @@ func (p *curl) explain(ctx context.Context, err error) int {
 	if port == "" {
 		port = "80"
 	}
-	took := strconv.FormatInt(time.Since(p.began).Milliseconds(), 10)
+	took := strconv.FormatInt((p.c.node.rig.clock.now() - p.began).Milliseconds(), 10)
 	switch {
 	case errors.Is(context.Cause(ctx), errCurlLimit):
+		// The time of the nodes stands still while somebody outside is to answer.
+		took = strconv.FormatInt(p.limit.Milliseconds(), 10)
 		return p.failed(28, "Operation timed out after "+took+" milliseconds with 0 bytes received")
 	case ctx.Err() != nil:
 		return 143

@@ -238,15 +238,11 @@ func (p *iperf) serve(ctx context.Context, proc *process) int {
 			c.printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
 		}
 		p.flush()
-		var t *iperfTest
-		select {
-		case t = <-s.accept:
-		case <-ctx.Done():
+		if !wait(ctx, c.node.rig.clock, s.accept) {
 			return 143
 		}
-		select {
-		case <-t.over:
-		case <-ctx.Done():
+		t := <-s.accept
+		if !wait(ctx, c.node.rig.clock, t.over) {
 			// A server that dies takes the test with it.
 			c.locked(func() { t.stop(c.node.rig.fabric) })
 			return 143

@@ -291,21 +291,13 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 		hangs = r.faults["nixl-hang"] && b.set.number("num_threads") > 1
 	})
 	// The target may end in the middle of it.
-	moving, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-b.peer.gone:
-			cancel()
-		case <-moving.Done():
-		}
-	}()
+	moving := gone{ctx, b.peer.gone}
 	for i, size := range b.sizes() {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {
 			return code
 		}
 		if hangs && i == 2 {
-			<-ctx.Done()
+			r.clock.park(ctx, never, nil)
 			return b.interrupted(aborted, "free(): double free detected in tcache 2")
 		}
 		k := b.carriage(l, size, rnd)
@@ -384,15 +376,14 @@ func (b *nixlbench) serve(ctx context.Context) int {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {
 			return code
 		}
-		select {
-		case <-b.done:
-		case <-ctx.Done():
+		if !wait(ctx, b.c.node.rig.clock, b.done) {
 			why := ""
 			if e, ok := b.meet.(*etcdRuntime); ok {
 				why = e.broken("wait", "sync", 0)
 			}
 			return b.interrupted(1, why)
 		}
+		<-b.done
 	}
 	return 0
 }

@@ -326,24 +326,13 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 		}
 	})
 	p.flush()
-	var rv *rendezvous
-	select {
-	case rv = <-l.accept:
-	case <-ctx.Done():
-		// A client may have come at the last moment.
-		c.locked(func() {
-			select {
-			case rv := <-l.accept:
-				rv.leave()
-			default:
-			}
-		})
+	clock := c.node.rig.clock
+	if !wait(ctx, clock, l.accept) {
 		return 143
 	}
+	rv := <-l.accept
 	defer rv.leave()
-	select {
-	case <-rv.met:
-	case <-ctx.Done():
+	if !wait(ctx, clock, rv.met) {
 		return 143
 	}
 	p.header(rv.mtu)
@@ -352,16 +341,14 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 	}
 	p.addresses(rv.client)
 	p.flush()
-	select {
-	case <-rv.done:
-	case <-rv.clientGone:
-		select {
-		case <-rv.done:
-		default:
-			return p.lost()
-		}
-	case <-ctx.Done():
+	done := happened(rv.done)
+	clock.park(ctx, never, func() bool { return done() || happened(rv.clientGone)() })
+	switch {
+	case done():
+	case ctx.Err() != nil:
 		return 143
+	default:
+		return p.lost()
 	}
 	if rv.err != nil {
 		return p.lost()
@@ -408,12 +395,10 @@ func (p *perftest) connect(ctx context.Context) int {
 	}
 	switch rv.outcome {
 	case hangs:
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, c.node.rig.clock, rv.serverGone) {
 			return 143
-		case <-rv.serverGone:
-			return p.lost()
 		}
+		return p.lost()
 	case badSize, badTool:
 		status := map[outcome]int{badSize: 10, badTool: 9}[rv.outcome]
 		return p.completionError(fmt.Sprintf("Failed status %d: wr_id 0 syndrom 0x0", status), 0)
@@ -424,15 +409,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		return p.completionError(retryText, 0)
 	default:
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-rv.serverGone:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	ctx = gone{ctx, rv.serverGone}
 	sizes := []int{p.size}
 	if p.all {
 		sizes = nil

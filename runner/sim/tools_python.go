@@ -67,7 +67,7 @@ func runPython(ctx context.Context, c *call) int {
 	defer c.locked(func() { delete(c.node.procs, p.proc.pid) })
 	defer close(p.gone)
 	defer func() { c.locked(func() { c.node.held -= p.held }) }()
-	limited, cancel := context.WithTimeoutCause(ctx, c.node.rig.clock.real(programLimit), errLimit)
+	limited, cancel := c.node.rig.clock.withTimeout(ctx, programLimit, errLimit)
 	defer cancel()
 	code := run(p, limited)
 	if ctx.Err() != nil {
@@ -278,9 +278,7 @@ func (p *program) serve(ctx context.Context) int {
 	})
 	p.c.printf("ready %d\n", p.listen)
 	p.c.out.Flush()
-	select {
-	case <-p.served:
-	case <-ctx.Done():
+	if !wait(ctx, n.rig.clock, p.served) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{{"served", true}}...))
@@ -301,7 +299,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	target := p.find()
 	if target == nil {
 		// NIXL's listener thread only logs that nobody is there, and the program waits.
-		<-ctx.Done()
+		r.clock.park(ctx, never, nil)
 		return nil, errLimit.Error()
 	}
 	var l link
@@ -320,15 +318,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	if why != "" {
 		return nil, why
 	}
-	moving, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-target.gone:
-			cancel()
-		case <-moving.Done():
-		}
-	}()
+	moving := gone{ctx, target.gone}
 	k := carriage{link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare, share: 1 - noiseSpan*rnd.Float64()}
 	if p.device == "cuda" || target.device == "cuda" {
 		k.staged, k.limit, k.most = true, stagedRead, 1

@@ -35,6 +35,16 @@ type unit struct {
 // What doesn't have it and is in a session of its own outlives the script.
 const leashVariable = "RAILBENCH_RUN"
 
+// alone runs f as an actor of its own, which Close waits for. What nobody waits for is
+// patient. Callers may hold the rig's lock.
+func (r *Rig) alone(f func()) {
+	r.apart.Add(1)
+	r.clock.run(true, func() {
+		defer r.apart.Done()
+		f()
+	})
+}
+
 // apart runs a command in a session of its own, until it is over, end is called
 // or the rig is closed; done gets its status. Callers hold the rig's lock.
 func (n *node) apart(args, env []string, root bool, dir string, pid int) (p *process, done chan int) {
@@ -48,7 +58,7 @@ func (n *node) apart(args, env []string, root bool, dir string, pid int) (p *pro
 	p = &process{pid: pid, args: args, root: root, end: cancel, started: r.clock.uptime()}
 	if r.closed {
 		cancel()
-		done <- 128 + int(syscall.SIGTERM)
+		done <- terminated
 		return p, done
 	}
 	n.procs[p.pid] = p
@@ -59,11 +69,11 @@ func (n *node) apart(args, env []string, root bool, dir string, pid int) (p *pro
 		env: valueIn(env), exported: func() []string { return env },
 	}
 	c.setOut(io.Discard)
-	r.apart.Go(func() {
+	r.alone(func() {
 		defer cancel()
 		code := c.exec(ctx, args)
 		if ctx.Err() != nil {
-			code = 128 + int(syscall.SIGTERM)
+			code = terminated
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -104,17 +114,16 @@ func runSetsid(ctx context.Context, c *call) int {
 	if fork {
 		return 0
 	}
-	select {
-	case code := <-done:
-		return code
-	case <-ctx.Done():
+	clock := c.node.rig.clock
+	if !wait(ctx, clock, done) {
 		// The script's end leaves it; kill means it.
-		if c.job != nil && c.job.ctx.Err() != nil {
+		if c.job != nil && c.job.killed {
 			p.end()
-			<-done
+			wait(context.Background(), clock, done)
 		}
-		return 128 + int(syscall.SIGTERM)
+		return terminated
 	}
+	return <-done
 }
 
 // A transient is what systemd-run was asked for.
@@ -267,7 +276,8 @@ func (n *node) startService(name string, t transient) {
 	p, done := n.apart(t.args, env, true, t.dir, 0)
 	u := &unit{name: name + ".service", active: "active", sub: "running", proc: p, stop: p.end, gone: make(chan struct{}), collect: t.collect, result: "success"}
 	n.units[u.name] = u
-	n.rig.apart.Go(func() {
+	n.rig.alone(func() {
+		wait(context.Background(), n.rig.clock, done)
 		code := <-done
 		n.rig.mu.Lock()
 		defer n.rig.mu.Unlock()
@@ -290,7 +300,7 @@ func (n *node) startTimer(name string, t transient, after time.Duration) {
 		cancel()
 		return
 	}
-	n.rig.apart.Go(func() {
+	n.rig.alone(func() {
 		defer cancel()
 		if !n.rig.clock.sleep(ctx, after) {
 			return
@@ -412,10 +422,8 @@ func (c *call) stopUnits(ctx context.Context, names []string) int {
 		if u == nil {
 			continue
 		}
-		select {
-		case <-u.gone:
-		case <-ctx.Done():
-			return 128 + int(syscall.SIGTERM)
+		if !wait(ctx, c.node.rig.clock, u.gone) {
+			return terminated
 		}
 	}
 	return code
@@ -548,7 +556,7 @@ func runKill(_ context.Context, c *call) int {
 }
 
 func (c *call) kill(pid int, group, ask bool) int {
-	if !group && c.sh.endJob(pid, ask) {
+	if !group && c.sh.killJob(pid, ask) {
 		return 0
 	}
 	code := 0

@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"time"
+)
+
+// A Clock is the time of a rig's nodes. On real nodes it is the wall clock. A
+// simulated rig has a time of its own, which goes on only while everybody who has
+// joined it waits: so how long something takes there, and what comes first, does
+// not depend on how busy this machine is.
+//
+// For that it has to know who works and who waits. Whoever has joined it hands the
+// context that it got on to what it calls, waits by Await, runs scripts, or says by
+// Apart that it is busy with something else; and starts others by Go. Of those who
+// have joined one works at a time, in the same order each time.
+type Clock interface {
+	// Now is the rig's time.
+	Now() time.Time
+	// Join runs f as part of what happens on the rig's time, and returns when it has.
+	Join(ctx context.Context, f func(context.Context))
+	// Go starts f beside the caller, as part of what happens on the rig's time.
+	Go(ctx context.Context, f func(context.Context))
+	// Await waits until one of the channels is closed and says which, the first of
+	// them where there are several; or Late once limit is over, or Interrupted by the end of ctx.
+	// Nobody sends on the channels.
+	Await(ctx context.Context, limit time.Duration, closed ...<-chan struct{}) int
+	// WithTimeout is context.WithTimeoutCause on the rig's time; where cause is nil it
+	// is context.DeadlineExceeded.
+	WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc)
+	// Apart runs f, which waits for something that is not of the rig: a person, or a
+	// service of this side. The rig's time stands still meanwhile where still is set.
+	Apart(ctx context.Context, still bool, f func())
+}
+
+// What Await answers beside the index of a channel.
+const (
+	Late        = -1
+	Interrupted = -2
+)
+
+// Forever is a limit that is never over.
+const Forever time.Duration = math.MaxInt64
+
+// ClockOf is the clock that a node's scripts live by.
+func ClockOf(n Node) Clock {
+	if timed, ok := n.(interface{ Clock() Clock }); ok {
+		return timed.Clock()
+	}
+	return WallClock{}
+}
+
+// WallClock is the time of real nodes.
+type WallClock struct{}
+
+// Now is the machine's time.
+func (WallClock) Now() time.Time { return time.Now() }
+
+// Join runs f.
+func (WallClock) Join(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+// Go starts f.
+func (WallClock) Go(ctx context.Context, f func(context.Context)) { go f(ctx) }
+
+// Apart runs f.
+func (WallClock) Apart(_ context.Context, _ bool, f func()) { f() }
+
+// WithTimeout is the standard library's.
+func (WallClock) WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
+	if d == Forever {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, cause)
+}
+
+// Await waits; see Clock.
+func (WallClock) Await(ctx context.Context, limit time.Duration, closed ...<-chan struct{}) int {
+	// Of several that are closed the first counts, and Select takes any.
+	for i, c := range closed {
+		select {
+		case <-c:
+			return i
+		default:
+		}
+	}
+	cases := make([]reflect.SelectCase, 0, len(closed)+2)
+	for _, c := range closed {
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)})
+	}
+	cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())})
+	if limit != Forever {
+		t := time.NewTimer(limit)
+		defer t.Stop()
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(t.C)})
+	}
+	switch i, _, _ := reflect.Select(cases); i {
+	case len(closed):
+		return Interrupted
+	case len(closed) + 1:
+		return Late
+	default:
+		return i
+	}
+}

@@ -1,0 +1,292 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/railbench/railbench/runner"
+)
+
+// NodeOptions say who is behind a Node.
+type NodeOptions struct {
+	Ask runner.Asker
+	// OnState is told every change of the connection's state. It must not block.
+	OnState func(runner.State, error)
+}
+
+// A Node is a node of the rig as a runner.Node: its scripts run on the rig's clock, with
+// no connection between. What a connection would say (that the node is dead, or was
+// lost) is said all the same. It is a runner.Forwarder, too.
+type Node struct {
+	node *node
+	o    NodeOptions
+	runs sync.WaitGroup
+
+	//nolint:containedctx // the node's own life, no call's: ends at Close
+	life   context.Context
+	end    context.CancelFunc
+	asking atomic.Bool // for the password of sudo
+
+	mu        sync.Mutex
+	closed    bool
+	connected bool
+	password  bool            // of sudo is known
+	line      context.Context //nolint:containedctx // it is the connection's life
+	cut       context.CancelCauseFunc
+}
+
+// Node makes a runner.Node of one of the rig's nodes.
+func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
+	n, err := r.node(name)
+	if err != nil {
+		return nil, err
+	}
+	if o.OnState == nil {
+		o.OnState = func(runner.State, error) {}
+	}
+	d := &Node{node: n, o: o}
+	d.life, d.end = context.WithCancel(r.life)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.direct = append(r.direct, d)
+	return d, nil
+}
+
+// Name is the node's.
+func (d *Node) Name() string { return d.node.name }
+
+// Clock is the rig's time.
+func (d *Node) Clock() runner.Clock { return d.node.rig.Clock() }
+
+var (
+	errLost      = errors.New("the connection was lost before the script ended")
+	errTimeLimit = errors.New("the limit of the script is over")
+)
+
+func (d *Node) error(kind runner.Kind, op string, err error, hint string) error {
+	return &runner.Error{Kind: kind, Op: op, Node: d.node.name, Err: err, Hint: hint}
+}
+
+// enter begins a call that Close waits for.
+func (d *Node) enter(op string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return d.error(runner.Closed, op, errors.New("the node was closed"), "")
+	}
+	d.runs.Add(1)
+	return nil
+}
+
+// connect sees whether the node answers, and says what it lasts for.
+func (d *Node) connect() (line context.Context, err error) {
+	n := d.node
+	n.rig.mu.Lock()
+	dead := n.dead()
+	n.rig.mu.Unlock()
+	d.mu.Lock()
+	was := d.connected
+	d.connected = !dead
+	if d.connected && !was {
+		d.line, d.cut = context.WithCancelCause(d.life)
+	}
+	line = d.line
+	d.mu.Unlock()
+	switch {
+	case dead:
+		d.o.OnState(runner.Connecting, nil)
+		refused := &net.OpError{Op: "dial", Net: "sim", Addr: memoryAddr(n.name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		err = runner.Explain(refused, runner.Target{Host: n.name, User: "nvidia", Port: 22}, n.name)
+		d.o.OnState(runner.Disconnected, err)
+		return nil, err
+	case !was:
+		d.o.OnState(runner.Connecting, nil)
+		d.o.OnState(runner.Connected, nil)
+	}
+	return line, nil
+}
+
+// reach says what becomes of the connection when the node dies or comes back, as what
+// there is to tell then. The rig's lock is held.
+func (d *Node) reach() []func() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	dead := d.node.dead()
+	if d.closed || d.line == nil || dead != d.connected {
+		return nil
+	}
+	d.connected = !dead
+	if !dead {
+		d.line, d.cut = context.WithCancelCause(d.life)
+		return []func(){func() { d.o.OnState(runner.Connecting, nil) }, func() { d.o.OnState(runner.Connected, nil) }}
+	}
+	d.cut(errLost)
+	lost := d.error(runner.Lost, "keep the connection to", errors.New("the connection ended (EOF)"), "It is tried again until the node answers")
+	return []func(){func() { d.o.OnState(runner.Disconnected, lost) }}
+}
+
+// Run runs a script; see runner.Node.
+func (d *Node) Run(ctx context.Context, s runner.Script, emit func(runner.Line)) (exit runner.Exit, err error) {
+	if err := s.Check(); err != nil {
+		return exit, err
+	}
+	if err := d.enter("run " + s.Name + " on"); err != nil {
+		return exit, err
+	}
+	defer d.runs.Done()
+	line, err := d.connect()
+	if err != nil {
+		return exit, err
+	}
+	d.node.rig.clock.join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
+	return exit, err
+}
+
+func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.Line)) (exit runner.Exit, err error) {
+	c := d.node.rig.clock
+	whole, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(line, func() { cancel(context.Cause(line)) })()
+	if s.Root {
+		if err := d.becomeRoot(whole); err != nil {
+			return exit, err
+		}
+	}
+	limited, done := c.withTimeout(whole, s.HardLimit(), errTimeLimit)
+	defer done()
+	began := c.now()
+	out, errs := runner.Lines(runner.Stdout, c.wall, emit), runner.Lines(runner.Stderr, c.wall, emit)
+	sh := newShell(d.node, s.Root, false)
+	exit.Code = sh.start(limited, s.Text(), job{
+		name: "railbench", env: []string{"LC_ALL=C", leashVariable + "=simulated"}, stdout: out, stderr: errs,
+	})
+	for _, w := range []io.Closer{out, errs} {
+		_ = w.Close() // it hands over the last line, and can't fail
+	}
+	exit.Elapsed = c.now() - began
+	switch cause := context.Cause(limited); {
+	case cause == nil:
+	case errors.Is(cause, errTimeLimit):
+		exit.Why = runner.TimedOut
+	case errors.Is(cause, errLost):
+		return exit, d.error(runner.Lost, "run "+s.Name+" on", errLost, "The node ends the script by itself within "+runner.LeashSilence.String())
+	default:
+		exit.Why = runner.Cancelled
+	}
+	return exit, nil
+}
+
+// becomeRoot asks for the password where sudo wants one.
+func (d *Node) becomeRoot(ctx context.Context) (err error) {
+	n := d.node
+	n.rig.mu.Lock()
+	needs := n.rig.faults["sudo-password"]
+	n.rig.mu.Unlock()
+	c := n.rig.clock
+	for needs && !d.knowsPassword() {
+		if d.asking.CompareAndSwap(false, true) {
+			c.outside(c.acts(), false, func() {
+				_, err = runner.AskSudo(ctx, d.o.Ask, n.name, func(answer string) (bool, error) { return answer == sudoPassword, nil })
+			})
+			d.mu.Lock()
+			d.password = err == nil
+			d.mu.Unlock()
+			d.asking.Store(false)
+			return err
+		}
+		// Somebody is being asked already.
+		if c.park(ctx, never, func() bool { return !d.asking.Load() }); ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (d *Node) knowsPassword() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.password
+}
+
+// Close ends everything that runs, and returns when it has ended.
+func (d *Node) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.end()
+	d.runs.Wait()
+	return nil
+}
+
+// Forward makes the node listen for this side; see runner.Forwarder.
+func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runner.Forwarding, error) {
+	if err := d.enter("forward a port of"); err != nil {
+		return nil, err
+	}
+	defer d.runs.Done()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	line, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	f := &forward{host: "127.0.0.1", port: port}
+	f.direct = &directListener{node: d.node, forward: f, conns: make(chan net.Conn), over: make(chan struct{})}
+	if !d.node.listenFor(f) {
+		return nil, runner.ForwardRefused(d.node.name, port)
+	}
+	stop := context.AfterFunc(line, func() { f.direct.Close() })
+	lost := func(error) error {
+		return d.error(runner.Lost, "forward a port of", errors.New("the connection that carried it was lost"), "What used the port has lost its peer: run it again")
+	}
+	carried := runner.NewForwarding(d.life, &d.runs, f.direct, f.port, lost, dial)
+	go func() {
+		<-carried.Done()
+		stop()
+	}()
+	return carried, nil
+}
+
+// A directListener is a forwarded port where there is no connection to carry it.
+type directListener struct {
+	node    *node
+	forward *forward
+	conns   chan net.Conn
+	over    chan struct{}
+	once    sync.Once
+}
+
+func (l *directListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.over:
+		return nil, net.ErrClosed
+	}
+}
+
+// offer hands over a connection, or closes it where nobody takes it any more.
+func (l *directListener) offer(c net.Conn) {
+	select {
+	case l.conns <- c:
+	case <-l.over:
+		c.Close()
+	}
+}
+
+func (l *directListener) Close() error {
+	l.once.Do(func() {
+		l.node.unlisten(l.forward)
+		close(l.over)
+	})
+	return nil
+}
+
+func (l *directListener) Addr() net.Addr { return memoryAddr("127.0.0.1") }
