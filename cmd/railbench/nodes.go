@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner"
@@ -35,7 +32,7 @@ type rigFlags struct {
 	etcd            string
 	link            string
 	acceptNew       bool
-	speed           float64
+	speed           speed
 	seed            uint64
 	faults          []string
 	params          []string
@@ -52,7 +49,8 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.etcd, "etcd", "", "an etcd that is there already, http://HOST:PORT, in place of railbench's own")
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
 	flags.StringVar(&f.link, "link", "", "the link under test, A:B: two nodes of the rig by name or number; the clients run on A")
-	flags.Float64Var(&f.speed, "speed", 1, "how much faster the simulated rig's time runs")
+	f.speed = 1
+	flags.Var(&f.speed, "speed", "how much faster the simulated rig's time runs, or max: only as long as the processor takes")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
 }
@@ -270,8 +268,6 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		return nil, usage(errors.New("--rig and --peer both name the rig: give one of them"))
 	case f.here != "" && f.peer == "":
 		return nil, usage(errors.New("--here needs --peer: a rig has two nodes"))
-	case !(f.speed > 0 && f.speed <= 1000): // so that NaN is none either
-		return nil, usage(fmt.Errorf("--speed %g: it goes from above 0 to 1000", f.speed))
 	case f.peer != "":
 		file = rigFile{Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
 	case f.rig == "sim":
@@ -362,10 +358,44 @@ func (f rigFlags) connect(ctx context.Context, b *bench, i int, n nodeFile, ask 
 	return nil
 }
 
-// simulate makes the built-in rig. Its nodes are reached as any other, over SSH,
-// by connections that stay in memory.
+// A speed is how much faster than real time a simulated rig's goes.
+type speed float64
+
+const fastest = 1000
+
+func (s *speed) Set(text string) error {
+	if text == "max" {
+		*s = speed(sim.Max)
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0 && v <= fastest) { // so that NaN is none either
+		return fmt.Errorf("it goes from above 0 to %d, or is max", fastest)
+	}
+	*s = speed(v)
+	return nil
+}
+
+func (s *speed) String() string {
+	if float64(*s) == sim.Max {
+		return "max"
+	}
+	return strconv.FormatFloat(float64(*s), 'g', -1, 64)
+}
+
+func (s *speed) Type() string { return "float|max" }
+
+// watched is the speed while somebody watches, or is waited for.
+func (s *speed) watched() float64 {
+	if float64(*s) == sim.Max {
+		return 1
+	}
+	return float64(*s)
+}
+
+// simulate makes the built-in rig.
 func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
-	rig, err := sim.New(sim.Options{Seed: f.seed, Speed: f.speed, Faults: f.faults})
+	rig, err := sim.New(sim.Options{Seed: f.seed, Speed: float64(f.speed), Faults: f.faults})
 	if err != nil {
 		return usage(err)
 	}
@@ -374,15 +404,14 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		b.close()
 		return err
 	}
-	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed
+	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed.watched()
 	for i, name := range []string{"spark-02", "spark-01"} {
-		b.add(runner.NewSSH(runner.SSHOptions{
-			Name: name, Ask: ask,
-			Target:  runner.Target{Host: name, User: "nvidia", Port: 22},
-			Dial:    func(ctx context.Context) (net.Conn, error) { return rig.Dial(ctx, name) },
-			HostKey: ssh.FixedHostKey(rig.HostKey(name)),
-			OnState: func(s runner.State, err error) { b.onState(i, s, err) },
-		}), "simulated")
+		node, err := rig.Node(name, sim.NodeOptions{Ask: ask, OnState: func(s runner.State, err error) { b.onState(i, s, err) }})
+		if err != nil {
+			b.close()
+			return err
+		}
+		b.add(node, "simulated")
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (g Guard) Confirm(ctx context.Context) error {
 // Back goes back now, whatever state the change is in, and waits for the end of
 // it. It may be called again after it failed. back is for a node that lost its copy.
 func (g Guard) Back(ctx context.Context, back string) (Report, error) {
-	err := persist(ctx, func() error {
+	err := g.persist(ctx, func() error {
 		_, err := g.run(ctx, g.script("go back", detach+backScript, g.vars("BACK", back)))
 		return err
 	})
@@ -116,7 +116,7 @@ func (g Guard) Forget(ctx context.Context) error {
 func (g Guard) wait(ctx context.Context, what string) (r Report, err error) {
 	for {
 		var out string
-		err = persist(ctx, func() (err error) {
+		err = g.persist(ctx, func() (err error) {
 			out, err = g.run(ctx, g.script("wait for its end", waitScript, g.vars("WHAT", what)))
 			return err
 		})
@@ -171,7 +171,7 @@ func (g Guard) run(ctx context.Context, s runner.Script) (string, error) {
 }
 
 // persist tries again while the node cannot be reached.
-func persist(ctx context.Context, try func() error) error {
+func (g Guard) persist(ctx context.Context, try func() error) error {
 	for {
 		err := try()
 		var e *runner.Error
@@ -183,9 +183,7 @@ func persist(ctx context.Context, try func() error) error {
 		default:
 			return err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if runner.ClockOf(g.Node).Await(ctx, pause) == runner.Interrupted {
 			return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 		}
 	}

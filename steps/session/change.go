@@ -149,7 +149,7 @@ func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, 
 	if r.s.o.Confirm == nil {
 		return nil, errors.New("a change has to be confirmed, and nobody is there to ask: run it with --yes")
 	}
-	ok, err := r.s.o.Confirm.Change(ctx, q)
+	ok, err := r.confirmed(ctx, q)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("ask before the change: %w", err)
@@ -161,6 +161,12 @@ func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, 
 		return verdict(steps.Inconclusive, "You did not keep it."), nil
 	}
 	return nil, nil
+}
+
+// confirmed asks the user. Meanwhile the nodes' time goes on.
+func (r *run) confirmed(ctx context.Context, q steps.ChangeQuestion) (ok bool, err error) {
+	r.s.clock.Apart(ctx, false, func() { ok, err = r.s.o.Confirm.Change(ctx, q) })
+	return ok, err
 }
 
 // confirm asks before scripts that change something else than the network. A
@@ -184,7 +190,7 @@ func (r *run) confirm(ctx context.Context, rig steps.Rig) (*steps.Verdict, error
 // root says whether a script can run as root on both nodes: before anything is
 // armed on one of them.
 func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
-	err := both(func(e steps.End) error {
+	err := t.both(ctx, func(ctx context.Context, e steps.End) error {
 		_, err := text(ctx, t.node(t.rig, e), runner.Script{Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true})
 		return err
 	})
@@ -200,8 +206,8 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	if err := t.record(); err != nil {
 		return nil, err
 	}
-	t.over = time.Now().Add(t.s.o.ChangeTime)
-	timed, cancel := context.WithDeadlineCause(ctx, t.over, errors.New("the time for the change is over"))
+	t.over = t.s.clock.Now().Add(t.span())
+	timed, cancel := t.s.clock.WithTimeout(ctx, t.span(), errors.New("the time for the change is over"))
 	defer cancel()
 	v, err := t.attempt(timed)
 	if v == nil && err == nil {
@@ -219,7 +225,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 		t.tell("%s", err)
 	}
 	t.tell("going back on both nodes")
-	away, done := context.WithTimeout(context.WithoutCancel(ctx), backTime)
+	away, done := t.s.clock.WithTimeout(context.WithoutCancel(ctx), backTime, nil)
 	defer done()
 	left := undoEntry(away, t.s.o, t.entry, t.tell)
 	if rig, err := t.s.probe(away, 0); err == nil {
@@ -238,9 +244,20 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	return v, nil
 }
 
+// span is how long the change has, in the nodes' time: a person has as long whatever
+// the speed.
+func (t *transaction) span() time.Duration {
+	return time.Duration(float64(t.s.o.ChangeTime) * t.s.o.Speed)
+}
+
+// deadline is when the switches go back, for a person.
+func (t *transaction) deadline() time.Time {
+	return time.Now().Add(time.Duration(float64(t.over.Sub(t.s.clock.Now())) / t.s.o.Speed))
+}
+
 // record writes the journal's entry: before the first change.
 func (t *transaction) record() error {
-	t.entry = undo.Entry{ID: strings.ToLower(rand.Text()[:12]), Rig: t.rig.Name, Reach: t.s.o.Reach, Cell: t.cell.ID, At: time.Now().UTC()}
+	t.entry = undo.Entry{ID: strings.ToLower(rand.Text()[:12]), Rig: t.rig.Name, Reach: t.s.o.Reach, Cell: t.cell.ID, At: t.s.clock.Now().UTC()}
 	for _, e := range steps.Ends {
 		before, err := json.Marshal(t.before[e])
 		if err != nil {
@@ -257,8 +274,10 @@ func (t *transaction) record() error {
 
 // attempt makes the change and looks at it. A verdict or an error means: go back.
 func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
-	after := time.Duration(float64(t.s.o.ChangeTime) * t.s.o.Speed)
-	if err := both(func(e steps.End) error { return t.guards[e].Arm(ctx, t.entry.Nodes[e].Back, after) }); err != nil {
+	arm := func(ctx context.Context, e steps.End) error {
+		return t.guards[e].Arm(ctx, t.entry.Nodes[e].Back, t.span())
+	}
+	if err := t.both(ctx, arm); err != nil {
 		return nil, err
 	}
 	t.tell("armed: both nodes go back in %.0f s unless you keep it", t.s.o.ChangeTime.Seconds())
@@ -270,10 +289,10 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 		}
 	}
 	stage := steps.Stage{Pair: -1, Outputs: make([]steps.Output, len(steps.Ends))}
-	began := time.Now()
-	err := both(func(e steps.End) error {
+	began := t.s.clock.Now()
+	err := t.both(ctx, func(ctx context.Context, e steps.End) error {
 		r, err := t.guards[e].Wait(ctx)
-		stage.Outputs[e] = steps.Output{Role: t.cell.Roles[0].Name, End: e, Ran: err == nil, Text: r.Output, Exit: runner.Exit{Code: r.Code, Elapsed: time.Since(began)}}
+		stage.Outputs[e] = steps.Output{Role: t.cell.Roles[0].Name, End: e, Ran: err == nil, Text: r.Output, Exit: runner.Exit{Code: r.Code, Elapsed: t.s.clock.Now().Sub(began)}}
 		for line := range strings.Lines(r.Output) {
 			t.print(steps.OutputLine{From: t.rig.At(e).Name, Role: t.cell.Roles[0].Name, Text: strings.TrimRight(line, "\n")}, false)
 		}
@@ -303,7 +322,7 @@ func (t *transaction) untouched(ctx context.Context) error {
 		return err
 	}
 	now := t.byEnd(states)
-	return both(func(e steps.End) error {
+	return t.both(ctx, func(_ context.Context, e steps.End) error {
 		diff := change.Differences(t.before[e], now[e], func(link string) bool {
 			// Those of containers come and go by themselves.
 			veth := t.before[e].Links[link].Kind == "veth" || now[e].Links[link].Kind == "veth"
@@ -346,12 +365,12 @@ func (t *transaction) tellSets() {
 
 // keep asks whether the change stays, and disarms the switches.
 func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
-	t.tell("made and looked at; it goes back in %.0f s unless you keep it", time.Until(t.over).Seconds())
-	v, err := t.ask(ctx, steps.ChangeQuestion{Keep: true, Deadline: t.over, Found: t.judge(t.result)})
+	t.tell("made and looked at; both nodes go back %.0f s after they were armed unless you keep it", t.s.o.ChangeTime.Seconds())
+	v, err := t.ask(ctx, steps.ChangeQuestion{Keep: true, Deadline: t.deadline(), Found: t.judge(t.result)})
 	if v != nil || err != nil {
 		return v, err
 	}
-	if err := both(func(e steps.End) error { return t.guards[e].Confirm(ctx) }); err != nil {
+	if err := t.both(ctx, func(ctx context.Context, e steps.End) error { return t.guards[e].Confirm(ctx) }); err != nil {
 		return nil, err
 	}
 	t.entry.Kept = true
@@ -383,7 +402,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	if t.s.o.Confirm == nil {
 		return nil, errors.New("a change has to be confirmed, and nobody is there to ask: run it with --yes")
 	}
-	switch ok, err := t.s.o.Confirm.Change(ctx, q); {
+	switch ok, err := t.confirmed(ctx, q); {
 	case err != nil:
 		return nil, err
 	case !ok:
@@ -392,7 +411,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	if v, err := t.root(ctx); v != nil || err != nil {
 		return v, err
 	}
-	away, done := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(len(entries))*backTime)
+	away, done := t.s.clock.WithTimeout(context.WithoutCancel(ctx), time.Duration(len(entries))*backTime, nil)
 	defer done()
 	var left []string
 	for _, e := range entries {
@@ -426,16 +445,16 @@ func (t *transaction) end(p undo.Place) (e steps.End, ok bool) {
 }
 
 // both does something at both ends at once.
-func both(do func(steps.End) error) error {
-	errs := make(chan error, len(steps.Ends))
-	for _, e := range steps.Ends {
-		go func() { errs <- do(e) }()
-	}
-	var all []error
-	for range steps.Ends {
-		all = append(all, <-errs)
-	}
-	return errors.Join(all...)
+func both(ctx context.Context, clock runner.Clock, do func(context.Context, steps.End) error) error {
+	var errs [2]error
+	clock.Join(ctx, func(ctx context.Context) {
+		atEnds(ctx, clock, func(ctx context.Context, e steps.End) { errs[e] = do(ctx, e) })
+	})
+	return errors.Join(errs[:]...)
+}
+
+func (r *run) both(ctx context.Context, do func(context.Context, steps.End) error) error {
+	return both(ctx, r.s.clock, do)
 }
 
 func lastLine(text string) string {

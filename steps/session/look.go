@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/railbench/railbench/runner"
@@ -35,10 +34,10 @@ func (l look) over(o Options, link steps.Link) (steps.Rig, error) {
 // lookAt looks at all nodes at once.
 func lookAt(ctx context.Context, o Options) look {
 	l := look{rig: steps.NewRig(o.Rig, o.Simulated, len(o.Nodes)), errs: make([]error, len(o.Nodes))}
-	var all sync.WaitGroup
-	for i, node := range o.Nodes {
-		all.Go(func() {
-			n := &l.rig.Nodes[i]
+	clock := o.clock()
+	clock.Join(ctx, func(ctx context.Context) {
+		atOnce(ctx, clock, len(o.Nodes), func(ctx context.Context, i int) {
+			n, node := &l.rig.Nodes[i], o.Nodes[i]
 			out, err := text(ctx, node, runner.Script{Name: "probe", Body: probe.Script, Limit: time.Minute})
 			if err == nil {
 				*n, err = probe.Parse(out)
@@ -49,9 +48,8 @@ func lookAt(ctx context.Context, o Options) look {
 			}
 			l.errs[i] = err
 		})
-	}
-	all.Wait()
-	l.rig.Probed = time.Now()
+	})
+	l.rig.Probed = clock.Now()
 	return l
 }
 
@@ -135,7 +133,7 @@ func (s *Session) look(ctx context.Context, age time.Duration) look {
 	s.mu.Lock()
 	last, ok := s.last, s.probed
 	s.mu.Unlock()
-	if ok && time.Since(last.rig.Probed) < age {
+	if ok && s.clock.Now().Sub(last.rig.Probed) < age {
 		return last
 	}
 	l := lookAt(ctx, s.o)

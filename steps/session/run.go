@@ -31,10 +31,7 @@ const (
 	// togetherGrace is for a partner that has to end by itself: nixlbench's target
 	// ends up to 3 s after its initiator.
 	togetherGrace = 15 * time.Second
-	// leastStall keeps a stall limit meaningful where a simulated clock runs fast.
-	leastStall = 5 * time.Second
-	leastGrace = time.Second // the same of a grace
-	idleTime   = 300 * time.Millisecond
+	idleTime      = 300 * time.Millisecond
 	// keepText is how many bytes of a role's output a parser gets. No tool that is
 	// parsed prints as much.
 	keepText = 512 << 10
@@ -221,15 +218,12 @@ func (r *run) runsOn(e steps.End) bool {
 
 // stage is one pass over the roles, with the bytes of every rail around it.
 func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
-	began := time.Now()
+	began := r.s.clock.Now()
 	st := steps.Stage{Pair: pair}
 	var idle, before []meter.Counters
 	if r.cell.Counters {
 		idle = r.counters(ctx, rig)
-		select {
-		case <-time.After(time.Duration(float64(idleTime) / min(r.s.o.Speed, 10))):
-		case <-ctx.Done():
-		}
+		r.s.clock.Await(ctx, idleTime)
 		before = r.counters(ctx, rig)
 	}
 	if err := r.roles(ctx, rig, pair, &st); err != nil {
@@ -240,7 +234,7 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 		after := r.counters(ctx, rig)
 		st.Bytes = account(rig, idle, before, after)
 	}
-	st.Elapsed = time.Since(began)
+	st.Elapsed = r.s.clock.Now().Sub(began)
 	return st
 }
 
@@ -269,6 +263,18 @@ func place(r steps.Rail) meter.Place {
 	return meter.Place{Dev: r.Dev, Port: r.Port, Netdev: r.Netdev.Name}
 }
 
+// A server is a role that was started; its output is there when it has ended.
+type server struct {
+	ended chan struct{}
+	out   steps.Output
+}
+
+// end is called once.
+func (s *server) end(out steps.Output) {
+	s.out = out
+	close(s.ended)
+}
+
 // roles starts the roles in order and ends the servers when the last is done.
 // Outputs stand in the order of the roles.
 func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stage) error {
@@ -276,14 +282,11 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 	ctx, stalled := r.watch(ctx)
 	serving, endServers := context.WithCancel(ctx)
 	defer endServers()
-	servers := make([]chan steps.Output, 0, last)
+	servers := make([]*server, 0, last)
 	var failed error
-	for i, role := range r.cell.Roles {
-		if i == last {
-			break
-		}
-		out, err := r.serve(serving, rig, pair, role)
-		servers = append(servers, out)
+	for _, role := range r.cell.Roles[:last] {
+		s, err := r.serve(serving, rig, pair, role)
+		servers = append(servers, s)
 		if err != nil {
 			failed = err
 			break
@@ -293,14 +296,14 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 	if failed == nil {
 		running, end := context.WithCancel(ctx)
 		if r.cell.Together {
-			for _, out := range servers {
-				go r.desert(running, end, out)
+			for _, s := range servers {
+				r.s.clock.Go(running, func(ctx context.Context) { r.desert(ctx, end, s) })
 			}
 		}
 		main = r.everywhere(running, rig, pair, r.cell.Roles[last])
 		end()
 	}
-	grace := max(time.Duration(float64(serverGrace)/r.s.o.Speed), leastGrace)
+	grace := serverGrace
 	if r.cell.Together {
 		grace = togetherGrace
 	}
@@ -312,17 +315,13 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 	if failed != nil {
 		grace = 0
 	}
-	deadline := time.After(grace)
-	for _, out := range servers {
-		select {
-		case o := <-out:
-			st.Outputs = append(st.Outputs, o)
-			continue
-		case <-deadline:
+	deadline := r.s.clock.Now().Add(grace)
+	for _, s := range servers {
+		if r.s.clock.Await(ctx, deadline.Sub(r.s.clock.Now()), s.ended) == runner.Late {
 			endServers()
-		case <-ctx.Done():
 		}
-		st.Outputs = append(st.Outputs, <-out)
+		r.s.clock.Await(context.WithoutCancel(ctx), runner.Forever, s.ended)
+		st.Outputs = append(st.Outputs, s.out)
 	}
 	st.Outputs = append(st.Outputs, main...)
 	if failed == nil && errors.Is(context.Cause(ctx), errStalled) {
@@ -338,41 +337,35 @@ func (r *run) watch(ctx context.Context) (context.Context, func()) {
 	if r.cell.Stall == 0 {
 		return ctx, func() { cancel(nil) }
 	}
-	limit := max(time.Duration(float64(r.cell.Stall)/r.s.o.Speed), leastStall)
-	r.printed.Store(time.Now().UnixNano())
-	go func() {
+	clock := r.s.clock
+	r.printed.Store(clock.Now().UnixNano())
+	clock.Go(ctx, func(ctx context.Context) {
 		for {
-			left := time.Until(time.Unix(0, r.printed.Load()).Add(limit))
+			left := time.Unix(0, r.printed.Load()).Add(r.cell.Stall).Sub(clock.Now())
 			if left <= 0 {
 				cancel(fmt.Errorf("%w for %s: it was ended", errStalled, r.cell.Stall))
 				return
 			}
-			select {
-			case <-time.After(left):
-			case <-ctx.Done():
+			if clock.Await(ctx, left) == runner.Interrupted {
 				return
 			}
 		}
-	}()
+	})
 	return ctx, func() { cancel(nil) }
 }
 
 // desert ends the last role when one that it needs has ended before it: it may
 // never notice.
-func (r *run) desert(ctx context.Context, end context.CancelFunc, out chan steps.Output) {
-	select {
-	case o := <-out:
-		out <- o
-		grace := togetherGrace
-		if !o.Ran || !o.Exit.OK() {
-			grace = failedGrace
-		}
-		select {
-		case <-time.After(grace):
-			end()
-		case <-ctx.Done():
-		}
-	case <-ctx.Done():
+func (r *run) desert(ctx context.Context, end context.CancelFunc, s *server) {
+	if r.s.clock.Await(ctx, runner.Forever, s.ended) == runner.Interrupted {
+		return
+	}
+	grace := togetherGrace
+	if !s.out.Ran || !s.out.Exit.OK() {
+		grace = failedGrace
+	}
+	if r.s.clock.Await(ctx, grace) == runner.Late {
+		end()
 	}
 }
 
@@ -380,12 +373,25 @@ func (r *run) desert(ctx context.Context, end context.CancelFunc, out chan steps
 func (r *run) everywhere(ctx context.Context, rig steps.Rig, pair int, role steps.Role) []steps.Output {
 	ends := role.On.Ends()
 	outputs := make([]steps.Output, len(ends))
-	var all sync.WaitGroup
-	for i, e := range ends {
-		all.Go(func() { outputs[i] = r.one(ctx, rig, pair, role, e, r.limit(), nil) })
-	}
-	all.Wait()
+	atOnce(ctx, r.s.clock, len(ends), func(ctx context.Context, i int) {
+		outputs[i] = r.one(ctx, rig, pair, role, ends[i], r.limit(), nil)
+	})
 	return outputs
+}
+
+// atOnce does n things beside each other, and returns when all are done.
+func atOnce(ctx context.Context, clock runner.Clock, n int, do func(context.Context, int)) {
+	all := make([]chan struct{}, n)
+	for i := range all {
+		all[i] = make(chan struct{})
+		clock.Go(ctx, func(ctx context.Context) {
+			defer close(all[i])
+			do(ctx, i)
+		})
+	}
+	for _, done := range all {
+		clock.Await(context.WithoutCancel(ctx), runner.Forever, done)
+	}
 }
 
 func (r *run) limit() time.Duration {
@@ -395,84 +401,81 @@ func (r *run) limit() time.Duration {
 	return runner.DefaultLimit
 }
 
-// serve starts a server and waits until it is ready. The channel gives its
-// output when it has ended; the error says why it is not ready.
-func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Role) (chan steps.Output, error) {
-	done := make(chan steps.Output, 1)
+// serve starts a server and waits until it is ready. The error says why it is not.
+func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Role) (*server, error) {
+	clock := r.s.clock
+	s := &server{ended: make(chan struct{})}
 	end := role.On.Ends()[0]
 	name := rig.At(end).Name
 	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.params)[v] })
+	notStarted := steps.Output{Role: role.Name, End: end, Err: "not started"}
 	if port != "" {
 		if free, err := r.listens(ctx, rig.At(end).No, port, 0); err != nil || free {
-			done <- steps.Output{Role: role.Name, End: end, Err: "not started"}
+			s.end(notStarted)
 			if err != nil {
-				return done, err
+				return s, err
 			}
-			return done, fmt.Errorf("port %s on %s is in use: something listens there already, and the test would talk to that (find it with: ss -ltnp sport = :%s)", port, name, port)
+			return s, fmt.Errorf("port %s on %s is in use: something listens there already, and the test would talk to that (find it with: ss -ltnp sport = :%s)", port, name, port)
 		}
 	}
-	var ready *regexp.Regexp
+	var line *regexp.Regexp
 	if role.Ready.Line != "" {
 		var err error
-		if ready, err = regexp.Compile(role.Ready.Line); err != nil {
-			done <- steps.Output{Role: role.Name, End: end, Err: "not started"}
-			return done, fmt.Errorf("the ready line of %s: %w", role.Name, err)
+		if line, err = regexp.Compile(role.Ready.Line); err != nil {
+			s.end(notStarted)
+			return s, fmt.Errorf("the ready line of %s: %w", role.Name, err)
 		}
 	}
-	matched := make(chan struct{})
-	once := sync.OnceFunc(func() { close(matched) })
-	ended := make(chan struct{})
-	go func() {
+	ready := make(chan struct{})
+	isReady := sync.OnceFunc(func() { close(ready) })
+	clock.Go(ctx, func(ctx context.Context) {
 		// A server outlasts its client: the client's limit is the one that is told.
-		o := r.one(ctx, rig, pair, role, end, r.limit()+2*readyLimit, func(line runner.Line) {
-			if ready != nil && ready.MatchString(line.Text) {
-				once()
+		s.end(r.one(ctx, rig, pair, role, end, r.limit()+2*readyLimit, func(l runner.Line) {
+			if line != nil && line.MatchString(l.Text) {
+				isReady()
+			}
+		}))
+	})
+	waiting, stop := clock.WithTimeout(ctx, readyLimit, nil)
+	defer stop()
+	var deaf error // why nothing listens
+	given := make(chan struct{})
+	switch {
+	case port != "":
+		clock.Go(waiting, func(ctx context.Context) {
+			up, err := r.listens(ctx, rig.At(end).No, port, readyLimit)
+			switch {
+			case up:
+				isReady()
+			case err == nil:
+				err = fmt.Errorf("nothing listens on port %s", port)
+				fallthrough
+			default:
+				deaf = err
+				close(given)
 			}
 		})
-		done <- o
-		close(ended)
-	}()
-	waiting, stop := context.WithTimeout(ctx, readyLimit)
-	defer stop()
-	listening := make(chan error, 1)
-	if port != "" {
-		go func() {
-			up, err := r.listens(waiting, rig.At(end).No, port, readyLimit)
-			if err == nil && !up {
-				err = fmt.Errorf("nothing listens on port %s", port)
-			}
-			listening <- err
-		}()
-	} else if ready == nil {
-		listening <- nil
+	case line == nil:
+		isReady()
 	}
-	select {
-	case <-matched:
-		return done, nil
-	case err := <-listening:
-		if err != nil {
-			select {
-			case <-ended:
-				return done, early(done, role, name)
-			default:
-			}
-			return done, fmt.Errorf("%s on %s is not ready after %s: %w", role.Name, name, readyLimit, err)
-		}
-		return done, nil
-	case <-ended:
-		return done, early(done, role, name)
-	case <-waiting.Done():
+	late := fmt.Errorf("%s on %s is not ready after %s", role.Name, name, readyLimit)
+	switch clock.Await(waiting, runner.Forever, ready, s.ended, given) {
+	case 0:
+		return s, nil
+	case 1:
+		return s, early(s.out, role, name)
+	case 2:
+		return s, fmt.Errorf("%w: %w", late, deaf)
+	default:
 		if ctx.Err() != nil {
-			return done, ctx.Err()
+			return s, ctx.Err()
 		}
-		return done, fmt.Errorf("%s on %s is not ready after %s", role.Name, name, readyLimit)
+		return s, late
 	}
 }
 
 // early says that a server ended before it was ready, and its last words.
-func early(done chan steps.Output, role steps.Role, node string) error {
-	o := <-done
-	done <- o
+func early(o steps.Output, role steps.Role, node string) error {
 	why := fmt.Sprintf("%s on %s ended before it was ready", role.Name, node)
 	words, _, _ := strings.Cut(strings.TrimSpace(o.Text), "\n")
 	switch {
@@ -504,7 +507,7 @@ func (r *run) listens(ctx context.Context, node int, port string, within time.Du
 	}
 	tries := 1
 	if within > 0 {
-		tries = int(within.Seconds() * 10 * r.s.o.Speed)
+		tries = int(within.Seconds() * 10)
 	}
 	out, err := text(ctx, r.s.o.Nodes[node], runner.Script{
 		Name: "look at port " + port, Body: listening, Limit: within + readyLimit,
@@ -621,20 +624,22 @@ func text(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
 // link shows at a third one. A node that does not answer has none.
 func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
 	c := make([]meter.Counters, len(rig.Nodes))
-	var all sync.WaitGroup
-	for e, n := range rig.Nodes {
+	atOnce(ctx, r.s.clock, len(rig.Nodes), func(ctx context.Context, e int) {
+		n := rig.Nodes[e]
 		if n.Err != "" {
-			continue
+			return
 		}
-		all.Go(func() {
-			out, err := text(ctx, r.s.o.Nodes[n.No], runner.Script{Name: r.cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit})
-			if err == nil {
-				c[e], _ = meter.ParseCounters(out) // what is missing is told where it is used
-			}
-		})
-	}
-	all.Wait()
+		out, err := text(ctx, r.s.o.Nodes[n.No], runner.Script{Name: r.cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit})
+		if err == nil {
+			c[e], _ = meter.ParseCounters(out) // what is missing is told where it is used
+		}
+	})
 	return c
+}
+
+// atEnds does something at both ends at once.
+func atEnds(ctx context.Context, clock runner.Clock, do func(context.Context, steps.End)) {
+	atOnce(ctx, clock, len(steps.Ends), func(ctx context.Context, i int) { do(ctx, steps.Ends[i]) })
 }
 
 // tell prints a line of railbench's own under the cell.

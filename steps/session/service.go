@@ -47,9 +47,11 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 	var stops []func() error
 	stop = func() {
 		for _, end := range slices.Backward(stops) {
-			if err := end(); err != nil {
-				r.tell("%s", err)
-			}
+			r.s.clock.Apart(ctx, true, func() {
+				if err := end(); err != nil {
+					r.tell("%s", err)
+				}
+			})
 		}
 	}
 	for _, name := range r.cell.With {
@@ -57,8 +59,12 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 		if !ok {
 			return stop, fmt.Errorf("railbench runs no service %q", name)
 		}
-		vars, end, err := service.Start(ctx, Request{
-			r.name, [2]runner.Node{r.node(rig, steps.Here), r.node(rig, steps.Peer)}, rig, r.params, r.tell,
+		var vars [2]map[string]string
+		var end func() error
+		r.s.clock.Apart(ctx, true, func() {
+			vars, end, err = service.Start(ctx, Request{
+				r.name, [2]runner.Node{r.node(rig, steps.Here), r.node(rig, steps.Peer)}, rig, r.params, r.tell,
+			})
 		})
 		if end != nil {
 			stops = append(stops, end)

@@ -25,7 +25,8 @@ import (
 type Options struct {
 	Rig       string // the rig's name
 	Simulated bool
-	// Speed is how much faster the nodes' clocks run than ours; 0 is 1.
+	// Speed is how much faster the nodes' time goes than ours where somebody watches; 0
+	// is 1. What a session itself waits for is in the nodes' time (runner.ClockOf).
 	Speed float64
 	// Nodes are the rig's, two or more, in the order of the rig file: a node's place here
 	// is its number. Where says how each is reached, for people.
@@ -92,6 +93,14 @@ func (o Options) UndoCommand() string {
 // plainWord is what no shell takes apart.
 var plainWord = regexp.MustCompile(`^[\w./@:-]+$`)
 
+// clock is the nodes' time. A rig's nodes have one.
+func (o Options) clock() runner.Clock {
+	if len(o.Nodes) == 0 {
+		return runner.WallClock{}
+	}
+	return runner.ClockOf(o.Nodes[0])
+}
+
 func (o Options) settings() steps.Settings {
 	return steps.Settings{All: o.Params, Cells: o.CellParams}
 }
@@ -99,6 +108,7 @@ func (o Options) settings() steps.Settings {
 // A Session is safe for use by several goroutines.
 type Session struct {
 	o      Options
+	clock  runner.Clock
 	out    *outbox
 	boards chan meter.Board
 	// questions has no room: one that nobody fetches is still the node's.
@@ -144,7 +154,7 @@ func New(o Options) *Session {
 		o.ChangeTime = changeTime
 	}
 	s := &Session{
-		o: o, tutorial: o.Tutorial, out: newOutbox(), boards: make(chan meter.Board, 1), questions: make(chan steps.Question),
+		o: o, clock: o.clock(), tutorial: o.Tutorial, out: newOutbox(), boards: make(chan meter.Board, 1), questions: make(chan steps.Question),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
 		table: Params(o.Tutorial), set: o.settings(), link: o.Link,
 	}
@@ -428,30 +438,45 @@ func (s *Session) serve() {
 			}
 			continue
 		}
-		cell, ok := s.tutorial.Cell(s.queue[0])
-		if !ok || cell.Note() {
-			// Somebody has removed it, or made it a note, while it waited.
-			s.out.put(steps.CellDequeued{Cell: s.queue[0]})
-			s.queue = s.queue[1:]
-			s.mu.Unlock()
-			continue
-		}
-		ctx, cancel := context.WithCancel(s.life)
-		s.interrupt = cancel
-		if looks(cell) {
-			s.mu.Unlock()
-			s.survey(ctx)
-		} else {
-			id := s.take()
-			s.mu.Unlock()
-			s.run(ctx, id, cell, nil)
-		}
-		cancel()
-
-		s.mu.Lock()
-		s.interrupt = nil
 		s.mu.Unlock()
+		// Between two cells of the queue no time goes by.
+		s.clock.Join(s.life, func(ctx context.Context) {
+			for s.runNext(ctx) {
+			}
+		})
 	}
+}
+
+// runNext runs what is first in the queue; it reports false where nothing is.
+func (s *Session) runNext(ctx context.Context) bool {
+	s.mu.Lock()
+	if len(s.queue) == 0 {
+		s.mu.Unlock()
+		return false
+	}
+	cell, ok := s.tutorial.Cell(s.queue[0])
+	if !ok || cell.Note() {
+		// Somebody has removed it, or made it a note, while it waited.
+		s.out.put(steps.CellDequeued{Cell: s.queue[0]})
+		s.queue = s.queue[1:]
+		s.mu.Unlock()
+		return true
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.interrupt = cancel
+	if looks(cell) {
+		s.mu.Unlock()
+		s.survey(ctx)
+	} else {
+		id := s.take()
+		s.mu.Unlock()
+		s.run(ctx, id, cell, nil)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.interrupt = nil
+	return true
 }
 
 // take takes the first cell from the queue for a run; mu is held.
@@ -464,7 +489,7 @@ func (s *Session) take() steps.RunID {
 // run runs one cell from its first event to its last. seen, where not nil, is a
 // look at the nodes that it shares with others.
 func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen *look) {
-	began := time.Now()
+	began := s.clock.Now()
 	// What was told of the parameters before the start is what this run has.
 	s.mu.Lock()
 	params := effective(s.table, s.set, cell.ID)
@@ -492,12 +517,12 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	}
 	ended.Log = r.closeLog()
 	if cell.Own == "" && !cell.Check.Any() {
-		s.remember(steps.Outcome{Cell: cell, Result: result, Verdict: ended.Verdict, At: time.Now()})
+		s.remember(steps.Outcome{Cell: cell, Result: result, Verdict: ended.Verdict, At: s.clock.Now()})
 	}
 	s.mu.Lock()
 	s.logs[cell.ID] = ended.Log
 	s.mu.Unlock()
-	ended.At = time.Now()
+	ended.At = s.clock.Now()
 	ended.Elapsed = ended.At.Sub(began)
 	s.mu.Lock()
 	if ended.Verdict.Grade == steps.Fail && !cell.Check.Any() {

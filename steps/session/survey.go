@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"sync"
 
 	"github.com/railbench/railbench/steps"
 )
@@ -18,25 +17,20 @@ func looks(c steps.Cell) bool { return c.Check.Any() && !c.Check.Measures }
 // another cell or the queue is empty.
 func (s *Session) survey(ctx context.Context) {
 	seen := s.look(ctx, fresh)
-	var all sync.WaitGroup
-	slots := make(chan struct{}, sideBySide)
-	for {
-		slots <- struct{}{}
-		s.mu.Lock()
-		var cell steps.Cell
-		if len(s.queue) > 0 {
-			cell, _ = s.tutorial.Cell(s.queue[0])
-		}
-		if !looks(cell) {
+	atOnce(ctx, s.clock, sideBySide, func(ctx context.Context, _ int) {
+		for {
+			s.mu.Lock()
+			var cell steps.Cell
+			if len(s.queue) > 0 {
+				cell, _ = s.tutorial.Cell(s.queue[0])
+			}
+			if !looks(cell) {
+				s.mu.Unlock()
+				return
+			}
+			id := s.take()
 			s.mu.Unlock()
-			break
-		}
-		id := s.take()
-		s.mu.Unlock()
-		all.Go(func() {
 			s.run(ctx, id, cell, &seen)
-			<-slots
-		})
-	}
-	all.Wait()
+		}
+	})
 }

@@ -24,11 +24,10 @@ func captures(ctx context.Context, o Options, nodes ...int) ([]change.State, err
 		}
 	}
 	states, errs := make([]change.State, len(o.Nodes)), make([]error, len(o.Nodes))
-	var all sync.WaitGroup
-	for _, i := range nodes {
-		all.Go(func() { states[i], errs[i] = capture(ctx, o.Nodes[i]) })
-	}
-	all.Wait()
+	clock := o.clock()
+	clock.Join(ctx, func(ctx context.Context) {
+		atOnce(ctx, clock, len(nodes), func(ctx context.Context, i int) { states[nodes[i]], errs[nodes[i]] = capture(ctx, o.Nodes[nodes[i]]) })
+	})
 	return states, errors.Join(errs...)
 }
 
@@ -109,12 +108,13 @@ func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(format st
 		// waits for that.
 		tell("%s", err)
 	}
-	problems := make(chan string, len(e.Nodes))
-	for _, p := range e.Nodes {
-		go func() { problems <- undoPlace(ctx, o, now, p, tell) }()
-	}
-	for range e.Nodes {
-		if p := <-problems; p != "" {
+	problems := make([]string, len(e.Nodes))
+	clock := o.clock()
+	clock.Join(ctx, func(ctx context.Context) {
+		atOnce(ctx, clock, len(e.Nodes), func(ctx context.Context, i int) { problems[i] = undoPlace(ctx, o, now, e.Nodes[i], tell) })
+	})
+	for _, p := range problems {
+		if p != "" {
 			left = append(left, p)
 		}
 	}
