@@ -16,7 +16,7 @@ import (
 func diagnose(t *testing.T, args ...string) (doctorReport, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := Main(append([]string{"doctor", "--rig", "sim", "--speed", "50", "--json"}, args...), strings.NewReader(""), &stdout, &stderr)
+	code := Main(append([]string{"doctor", "--rig", "sim", "--speed", "max", "--json"}, args...), strings.NewReader(""), &stdout, &stderr)
 	var r doctorReport
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())

@@ -85,7 +85,7 @@ func TestPagerInATerminal(t *testing.T) {
 	bin := t.TempDir()
 	program(t, bin, "reads", `trap 'echo "INTERRUPTED"' INT; echo "READING"; cat "$1"; until read -r line; do :; done; echo "HAS READ $line"`)
 	t.Setenv("PAGER", filepath.Join(bin, "reads"))
-	s := start(t, build(t, "."), "--rig", "sim", "--speed", "50")
+	s := start(t, build(t, "."), "--rig", "sim", "--speed", "max")
 	s.wait("●")
 	s.send("2\x1b[B\r")
 	s.wait("PASS")

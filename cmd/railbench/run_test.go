@@ -27,7 +27,7 @@ import (
 func headlessly(t *testing.T, args ...string) (report, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := Main(append([]string{"run", "--rig", "sim", "--speed", "50", "--json", "--yes"}, args...), strings.NewReader(""), &stdout, &stderr)
+	code := Main(append([]string{"run", "--rig", "sim", "--speed", "max", "--json", "--yes"}, args...), strings.NewReader(""), &stdout, &stderr)
 	var r report
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
@@ -40,7 +40,7 @@ func headlessly(t *testing.T, args ...string) (report, int, string) {
 func TestReportKeys(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	if code := Main([]string{"run", "hosts", "ib-write-bw", "--rig", "sim", "--speed", "50", "--json"}, strings.NewReader(""), &stdout, &stderr); code != exitOK {
+	if code := Main([]string{"run", "hosts", "ib-write-bw", "--rig", "sim", "--speed", "max", "--json"}, strings.NewReader(""), &stdout, &stderr); code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	var top map[string]any
@@ -135,7 +135,7 @@ func (r *recorder) Run(ctx context.Context, s runner.Script, emit func(runner.Li
 func TestDryRunIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	if code := Main([]string{"run", "--all", "--rig", "sim", "--speed", "50", "--dry-run"}, strings.NewReader(""), &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
+	if code := Main([]string{"run", "--all", "--rig", "sim", "--speed", "max", "--dry-run"}, strings.NewReader(""), &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(bytes.NewReader(stdout.Bytes()), "dry run"); err != nil {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -85,13 +86,17 @@ func (d *Node) enter(op string) error {
 }
 
 // connect sees whether the node answers, and says what it lasts for.
-func (d *Node) connect() (line context.Context, err error) {
+func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	n := d.node
 	n.rig.mu.Lock()
 	dead := n.dead()
 	n.rig.mu.Unlock()
 	d.mu.Lock()
 	was := d.connected
+	if !was && ctx.Err() != nil {
+		d.mu.Unlock()
+		return nil, fmt.Errorf("connect to %s: %w", n.name, context.Cause(ctx))
+	}
 	d.connected = !dead
 	if d.connected && !was {
 		d.line, d.cut = context.WithCancelCause(d.life)
@@ -140,7 +145,7 @@ func (d *Node) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 		return exit, err
 	}
 	defer d.runs.Done()
-	line, err := d.connect()
+	line, err := d.connect(ctx)
 	if err != nil {
 		return exit, err
 	}
@@ -230,10 +235,7 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 		return nil, err
 	}
 	defer d.runs.Done()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	line, err := d.connect()
+	line, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -167,6 +167,16 @@ func (g *grep) walk(name string) {
 	}
 }
 
+// anything is the expression that every line with something in it matches.
+const anything = "(?:.)"
+
+func (g *grep) matches(line string) bool {
+	if g.re.String() == anything {
+		return line != ""
+	}
+	return g.re.MatchString(line)
+}
+
 func (g *grep) file(name string) {
 	c, set := g.c, g.set
 	text, err := c.read(name)
@@ -201,7 +211,7 @@ func (g *grep) file(name string) {
 		c.println(l)
 	}
 	for i, l := range lines {
-		if g.re.MatchString(l) == has(set, "v") || count >= limit {
+		if g.matches(l) == has(set, "v") || count >= limit {
 			if i <= until {
 				show(i, "-", l)
 				printed = i

@@ -88,8 +88,8 @@ func (n *node) walk(name string, follow, root bool) (*inode, string, error) {
 		n.tree = n.buildTree()
 	}
 	todo := strings.Split(name, "/")
-	at, real := n.tree, "/"
-	above := []*inode{n.tree}
+	at := n.tree
+	above, names := []*inode{n.tree}, []string(nil) // of the way, without links
 	for links := 0; len(todo) > 0; {
 		part := todo[0]
 		todo = todo[1:]
@@ -106,9 +106,8 @@ func (n *node) walk(name string, follow, root bool) (*inode, string, error) {
 		case "", ".":
 			continue
 		case "..":
-			if len(above) > 1 {
-				above = above[:len(above)-1]
-				real = path.Dir(real)
+			if len(names) > 0 {
+				above, names = above[:len(above)-1], names[:len(names)-1]
 			}
 			at = above[len(above)-1]
 			continue
@@ -117,7 +116,7 @@ func (n *node) walk(name string, follow, root bool) (*inode, string, error) {
 			return nil, "", syscall.EACCES
 		}
 		next := at.kids[part]
-		if next == nil && real == "/proc" {
+		if next == nil && len(names) == 1 && names[0] == "proc" {
 			next = n.procDir(part)
 		}
 		if next == nil {
@@ -128,15 +127,15 @@ func (n *node) walk(name string, follow, root bool) (*inode, string, error) {
 				return nil, "", syscall.ELOOP
 			}
 			if strings.HasPrefix(next.target, "/") {
-				at, real, above = n.tree, "/", []*inode{n.tree}
+				at, above, names = n.tree, above[:1], names[:0]
 			}
 			todo = append(strings.Split(next.target, "/"), todo...)
 			continue
 		}
-		at, real = next, path.Join(real, part)
-		above = append(above, at)
+		at = next
+		above, names = append(above, at), append(names, part)
 	}
-	return at, real, nil
+	return at, "/" + strings.Join(names, "/"), nil
 }
 
 // readFile is what reading the file at a path gives.
