@@ -96,7 +96,7 @@ func TestFaultsAreLeftAsTheyWere(t *testing.T) {
 // leaves compares the network of both simulated nodes before and after some cells.
 func leaves(t *testing.T, faults, cells []string) {
 	t.Helper()
-	b, err := rigFlags{rig: "sim", speed: 100, seed: 1, faults: faults}.open(t.Context(), runner.NoAsker{})
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: faults}.open(t.Context(), runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
 	}

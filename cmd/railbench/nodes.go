@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -33,6 +34,7 @@ type rigFlags struct {
 	link            string
 	acceptNew       bool
 	speed           speed
+	start           time.Time // of the simulated rig's time; zero is now
 	seed            uint64
 	faults          []string
 	params          []string
@@ -395,7 +397,7 @@ func (s *speed) watched() float64 {
 
 // simulate makes the built-in rig.
 func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
-	rig, err := sim.New(sim.Options{Seed: f.seed, Speed: float64(f.speed), Faults: f.faults})
+	rig, err := sim.New(sim.Options{Seed: f.seed, Speed: float64(f.speed), Start: f.start, Faults: f.faults})
 	if err != nil {
 		return usage(err)
 	}

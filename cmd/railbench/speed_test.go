@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// whole reports whether everything is to be tested, as the gate does, and not only what
+// somebody wants to see who has changed a line.
+func whole() bool { return os.Getenv("RAILBENCH_FULL") != "" }
+
+// serviceSays is what an etcd of this machine, which isn't simulated, says of itself: it
+// knows its storage's version a moment after its start.
+var serviceSays = regexp.MustCompile(`"storage":"[^"]*"`)
+
+// transcript runs the whole tutorial on the simulated rig and gives all that was printed
+// and judged, with the times of it. Where the logs are is all that is left out.
+func transcript(t *testing.T, at speed) string {
+	t.Helper()
+	b, err := rigFlags{
+		rig: "sim", speed: at, seed: 7, start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+	}.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	b.options.Confirm = always{}
+	b.options.Logs = t.TempDir()
+	s := session.New(b.options)
+	b.onState = s.State
+	s.Open()
+	var said, object bytes.Buffer
+	cells := b.options.Tutorial.Cells()
+	report := headless{out: &said, verbose: true, session: s, notebook: steps.NewNotebook(b.options.Tutorial)}
+	report.run(t.Context(), cells)
+	rig, _ := s.Rig()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range cells {
+		ended := report.ended[c.ID]
+		log, err := os.ReadFile(ended.Log)
+		if err != nil && ended.Log != "" {
+			t.Error(err)
+		}
+		fmt.Fprintf(&said, "%s ended at %s after %s\n%s", c.ID, ended.At.UTC().Format(time.RFC3339Nano), ended.Elapsed, log)
+		ended.Log = ""
+		report.ended[c.ID] = ended
+	}
+	if err := writeJSON(&object, newReport(rig, cells, report.ended)); err != nil {
+		t.Fatal(err)
+	}
+	return serviceSays.ReplaceAllString(said.String()+object.String(), `"storage":""`)
+}
+
+// TestSpeedChangesNothing runs the tutorial at several speeds, one of them on a machine
+// that is busy with something else, and compares every byte.
+func TestSpeedChangesNothing(t *testing.T) {
+	t.Parallel()
+	want := transcript(t, speed(sim.Max))
+	if !strings.Contains(want, "▸ summary") || strings.Count(want, " PASS ") < 30 || !strings.Contains(want, "2026-03-01T12:0") {
+		t.Fatalf("that is not the tutorial on a rig without a fault:\n%s", want)
+	}
+	speeds := []speed{1000, 300}
+	if whole() {
+		speeds = append(speeds, 30)
+	}
+	for _, at := range speeds {
+		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(transcript(t, at), "\n")); d != "" {
+			t.Errorf("at the speed %s it is not as it is at max: %s", at.String(), d)
+		}
+	}
+	if !whole() {
+		return
+	}
+	for _, at := range []speed{1000, speed(sim.Max)} {
+		busy, rest := context.WithTimeout(t.Context(), time.Minute)
+		over := hog(busy, 20*runtime.GOMAXPROCS(0))
+		got := transcript(t, at)
+		rest()
+		over()
+		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
+			t.Errorf("at the speed %s, on a busy machine, it is not as it is at max: %s", at.String(), d)
+		}
+	}
+}
+
+// hog keeps the processors busy until ctx ends; over waits for the end of that.
+func hog(ctx context.Context, n int) (over func()) {
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			for x := 1; ctx.Err() == nil; x++ {
+				for range 1 << 16 {
+					x *= 3
+				}
+			}
+		})
+	}
+	return all.Wait
+}
