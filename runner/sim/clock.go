@@ -418,7 +418,7 @@ func (c *clock) outside(a *actor, still bool, f func()) {
 
 // answerTime is the real time that somebody outside may take to answer, before the
 // nodes' time goes on without the answer.
-const answerTime = 2 * time.Second
+const answerTime = time.Second
 
 // foreign runs f, which asks somebody outside and calls nobody who waits by the clock.
 // Until the answer is there nothing happens on the rig: so it is there at the same

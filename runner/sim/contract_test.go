@@ -14,6 +14,7 @@ import (
 
 // A simulated node passes the same contract as a real one, over the same SSH code.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	nodetest.Run(t, func(t *testing.T) runner.Node {
 		rig, err := sim.New(sim.Options{})
 		if err != nil {

@@ -239,6 +239,9 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 	if err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	f := &forward{host: "127.0.0.1", port: port}
 	f.direct = &directListener{node: d.node, forward: f, conns: make(chan net.Conn), over: make(chan struct{})}
 	if !d.node.listenFor(f) {

@@ -53,6 +53,7 @@ func grows(command string) func(b *bench) bool {
 
 // What the driver lost comes back as it was.
 func TestAdapterComesBack(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	const look = "ip addr; ip route; show_gids; ls /sys/class/infiniband /sys/class/net"
 	// The order of routes is that of their making.
@@ -71,6 +72,7 @@ func TestAdapterComesBack(t *testing.T) {
 }
 
 func TestHardwareTools(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	for _, c := range []struct {
 		command string

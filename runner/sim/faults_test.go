@@ -30,6 +30,7 @@ func within(got, low, high float64) bool { return got >= low && got <= high }
 // Each fault shows what its Doc says, and its clearing takes that away. A check
 // is true while the fault shows.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	says := func(node, command string, code int, part string) func(b *bench) bool {
 		return func(b *bench) bool {
 			got := b.try(node, command)
@@ -194,6 +195,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestUnknownFault(t *testing.T) {
+	t.Parallel()
 	_, err := New(Options{Faults: []string{"cable-unpluged"}})
 	if err == nil || !strings.Contains(err.Error(), "did you mean cable-unplugged?") || !strings.Contains(err.Error(), "railbench sim --fault list") {
 		t.Errorf("%v", err)
@@ -202,6 +204,7 @@ func TestUnknownFault(t *testing.T) {
 
 // A cable that comes back in time is a dip; one that stays away ends the test.
 func TestCablePulledDuringATest(t *testing.T) {
+	t.Parallel()
 	for _, back := range []bool{true, false} {
 		b := newBench(t, Options{Speed: 20})
 		_, server := b.start("spark-01", "ib_write_bw -D 10 --report_gbits")
@@ -225,6 +228,7 @@ func TestCablePulledDuringATest(t *testing.T) {
 }
 
 func TestServerKilledDuringATest(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 20})
 	_, server := b.start("spark-01", "timeout 2 ib_write_bw -D 60")
 	b.listening(0, defaultPort)

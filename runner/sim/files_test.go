@@ -4,6 +4,7 @@ import "testing"
 
 // What a script writes on a node, and how the programs answer.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	for _, c := range []struct {
 		command string
@@ -35,6 +36,7 @@ func TestFiles(t *testing.T) {
 // TestComplaintsIntoAFile come from a tool that holds the rig's lock while it
 // complains, and the file is behind the same lock.
 func TestComplaintsIntoAFile(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	for _, command := range []string{"modprobe nvidia-peermem", "ip link set nosuch up", "ip addr add x dev lo"} {
 		b.try("spark-01", command+" 2>/tmp/complaints")

@@ -35,6 +35,7 @@ func says(t *testing.T, n runner.Node, body string) string {
 
 // The guarded changes of runner/undo run on a simulated node as on a real one.
 func TestGuardedChanges(t *testing.T) {
+	t.Parallel()
 	rig, err := sim.New(sim.Options{Speed: 20})
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,7 @@ func (b *bench) netdev(node, dev, name string) float64 {
 }
 
 func TestIperf3OverARail(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Seed: 3, Speed: 100})
 	sent, rdma := b.netdev("spark-02", "enp1s0f0np0", "tx_bytes"), b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
 	a, server := b.iperf("192.168.100.10", "-t 10")
@@ -74,6 +75,7 @@ func TestIperf3OverARail(t *testing.T) {
 }
 
 func TestIperf3OverABond(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -117,6 +119,7 @@ ip addr add 192.168.100.%d/24 dev bond0; ip link set bond0 up'`, 10+i))
 }
 
 func TestIperf3Failures(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 50})
 	for command, want := range map[string]reply{
 		"iperf3 -c 192.168.100.10 -t 2":  {"", "iperf3: error - unable to connect to server: Connection refused\n", 1},
@@ -149,6 +152,7 @@ func TestIperf3Failures(t *testing.T) {
 // The text has the form of the real one: each of its lines, figures aside, is a
 // line of the simulator's.
 func TestIperf3Text(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 50})
 	_, wait := b.start("spark-01", "iperf3 -s -1 -B 192.168.100.10")
 	b.listening(0, iperfPort)

@@ -45,6 +45,7 @@ func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Sessio
 }
 
 func TestLeash(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	_, _, wait := b.leashed(leashCommand(), leashFrame("NAME='it''s'\necho hi $NAME; echo oops >&2\nid -u; read -r x || echo no stdin\nexit 3\n"))
 	if got, want := wait(), (reply{"hi its\n1000\nno stdin\n\x1er1 exit 3\n", "oops\n", 0}); got != want {
@@ -53,6 +54,7 @@ func TestLeash(t *testing.T) {
 }
 
 func TestLeashEndsEverything(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
 	in, _, wait := b.leashed(leashCommand(), leashFrame("ib_write_bw & (while :; do sleep 50; done) & ib_write_bw -p 18516 | cat\n"))
 	b.listening(0, defaultPort)
@@ -70,6 +72,7 @@ func TestLeashEndsEverything(t *testing.T) {
 
 // What a script leaves in the background ends with it.
 func TestLeashEndsTheBackground(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
 	_, _, wait := b.leashed(leashCommand(), leashFrame("ib_write_bw & sleep 0.01; echo done\n"))
 	if got := wait(); got.out != "done\n\x1er1 exit 0\n" {
@@ -78,6 +81,7 @@ func TestLeashEndsTheBackground(t *testing.T) {
 }
 
 func TestLeashUnderSudo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	text := leashFrame("id -u\n")
 	for _, c := range []struct {

@@ -27,6 +27,7 @@ const bondPlan = `network:
 `
 
 func TestNetplan(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	for _, c := range []struct{ from, to, want string }{
 		{"x", "x", ""},

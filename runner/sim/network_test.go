@@ -56,6 +56,7 @@ modprobe -r bonding`, 10+i))
 // Whatever the mode, a bond that is made, used and unmade leaves no trace: not in
 // ip's words, not in the GID tables, not in sysfs.
 func TestBondAndBack(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ mode, policy string }{
 		{"balance-xor", "layer3+4"}, {"balance-rr", ""}, {"active-backup", ""}, {"802.3ad", "layer2+3"},
 	} {
@@ -119,6 +120,7 @@ func (b *bench) steps(node string, steps []step) {
 // What the kernel says and does with a bond, in the words of Linux 6.1 and
 // iproute2 6.1 on a machine with two links.
 func TestBondAsTheKernelDoes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	b.steps("spark-01", []step{
 		{"ip link add bond0 type bond mode balance-xor miimon 100 xmit_hash_policy layer3+4; cat /sys/class/net/bond0/bonding/mode /sys/class/net/bond0/bonding/xmit_hash_policy", reply{out: "balance-xor 2\nlayer3+4 1\n"}},
@@ -142,6 +144,7 @@ func TestBondAsTheKernelDoes(t *testing.T) {
 }
 
 func TestAddressesAndRoutesAsTheKernelDoes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	b.steps("spark-02", []step{
 		{"ip addr add 192.168.100.20/24 dev enp1s0f0np0; ip addr add 10.1.1.1 dev enp1s0f0np0 label enp1s0f0np0:x; ip addr add 10.2.2.2/24 dev enp1s0f0np0 noprefixroute valid_lft 4000 preferred_lft forever; ip addr show enp1s0f0np0 | grep -v lft", reply{out: `3: enp1s0f0np0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default qlen 1000
@@ -202,6 +205,7 @@ func (b *bench) moved(options string) (a account, links [2]float64, bond float64
 }
 
 func TestTCPOverEachMode(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		mode, policy, options string
 		low, high             float64 // Gb/s
@@ -238,6 +242,7 @@ func TestTCPOverEachMode(t *testing.T) {
 
 // The active link of such a bond fails, and the other one takes over.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Seed: 1, Speed: 100})
 	b.bond("active-backup", "")
 	want := `Bonding Mode: fault-tolerance (active-backup)
@@ -280,6 +285,7 @@ Slave queue ID: 0
 
 // The formats of the driver, line by line, are those of a real bond.
 func TestBondFormats(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	b.bond("balance-xor", "layer3+4")
 	real, err := os.ReadFile("../../steps/parse/testdata/bonding/balance-xor.txt")
@@ -299,6 +305,7 @@ func TestBondFormats(t *testing.T) {
 // The steps as the tutorial has them leave the rails their addresses: everything
 // goes into the first one, which takes nothing any more. Until they are flushed.
 func TestBondAsWritten(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 100})
 	for i, node := range b.Nodes() {
 		b.root(node, fmt.Sprintf(`modprobe bonding
@@ -338,6 +345,7 @@ ip link set bond0 up`, 10+i))
 
 // A bond at one end sends half of everything to an interface that doesn't want it.
 func TestBondAtOneEnd(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 100})
 	b.root("spark-01", fmt.Sprintf(makeBond, "balance-xor", "", 10))
 	for node, ip := range map[string]string{"spark-01": "192.168.100.11", "spark-02": "192.168.100.10"} {
@@ -350,6 +358,7 @@ func TestBondAtOneEnd(t *testing.T) {
 // Two tests at once in one script share what is behind them: one PCIe half, or
 // the one cable of two halves.
 func TestTwoPairsAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		devs, ips [2]string
 		low, high float64

@@ -68,6 +68,7 @@ func (b *bench) has(server *etcd.Server, key string) {
 }
 
 func TestNixlbenchEtcd(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Seed: 3, Speed: 200})
 	server := b.etcd()
 	for range 2 { // whoever comes first is the initiator, and nothing is in the way of a second run
@@ -99,6 +100,7 @@ func TestNixlbenchEtcd(t *testing.T) {
 
 // What earlier processes leave behind, and what it does.
 func TestNixlbenchStaleKeys(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 400})
 	server := b.etcd()
 	keys := func() string {
@@ -139,6 +141,7 @@ func TestNixlbenchStaleKeys(t *testing.T) {
 
 // An etcd that goes away in the middle ends a process that waits for it.
 func TestNixlbenchEtcdLost(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 20})
 	server := b.etcd()
 	_, wait := b.start("spark-02", byEtcd)

@@ -60,6 +60,7 @@ func (b *bench) wants(a, z reply) {
 
 // What was measured on DGX Sparks, GB/s from 64 KiB to 64 MiB.
 func TestNixlbenchRates(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, env, flags string
 		want             []float64
@@ -146,6 +147,7 @@ func TestNixlbenchRates(t *testing.T) {
 
 // A READ comes from the target.
 func TestNixlbenchRead(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	before := b.counter("spark-01", "rocep1s0f0", "port_xmit_data")
 	b.wants(b.nixl(oneRail, "--op_type=READ --start_block_size 65536 --max_block_size 65536"))
@@ -168,6 +170,7 @@ func transcript(t *testing.T, name string) string {
 
 // The lines are those of a real run, but for their figures.
 func TestNixlbenchTranscripts(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	a, z := b.nixl("", "--total_buffer_size 268435456 --num_iter 64 --warmup_iter 16 --start_block_size 65536 --max_block_size 8388608")
 	b.wants(a, z)
@@ -193,6 +196,7 @@ func TestNixlbenchTranscripts(t *testing.T) {
 }
 
 func TestNixlbenchFlags(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	const adjusted = "WARNING: Adjusting num_iter to 1008 to allow equal distribution to 1 threads\nWARNING: Adjusting warmup_iter to 112 to allow equal distribution to 1 threads\n"
 	const fallback = "Using default ETCD endpoint for non-storage backend: http://localhost:2379\n"
@@ -238,6 +242,7 @@ func TestNixlbenchFlags(t *testing.T) {
 
 // What UCX makes of the devices that it is given.
 func TestUCXDevices(t *testing.T) {
+	t.Parallel()
 	const few = "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 --num_iter 160 --warmup_iter 16"
 	payload := wire(176 * float64(1<<20))
 	for _, c := range []struct {
@@ -308,6 +313,7 @@ func TestUCXDevices(t *testing.T) {
 
 // A slow rail holds the other one back: both get half of every block.
 func TestNixlbenchHalves(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200, Faults: []string{"slow-rail"}})
 	a, z := b.nixl(bothHalves, "--start_block_size 67108864")
 	b.wants(a, z)
@@ -318,6 +324,7 @@ func TestNixlbenchHalves(t *testing.T) {
 
 // The target never notices that the initiator is gone; the initiator does.
 func TestNixlbenchKilled(t *testing.T) {
+	t.Parallel()
 	const long = "--start_block_size 1048576 --max_block_size 1048576 --num_iter 4000000"
 	b := newBench(t, Options{Speed: 20})
 	moving := func() bool { b.fabric.advance(); return len(b.fabric.flows) == 1 }

@@ -76,6 +76,7 @@ func (b *bench) jumbo() {
 }
 
 func TestBandwidth(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		rails []string
@@ -122,6 +123,7 @@ func (b *bench) test(server, client string) (s, c reply) {
 }
 
 func TestCountersAreExact(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	read := func() (v [6]uint64) {
 		return [6]uint64{
@@ -154,6 +156,7 @@ func TestCountersAreExact(t *testing.T) {
 
 // RDMA does not show in the netdev's bytes, and ping does not show in the port's.
 func TestTwoKindsOfCounters(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	net := func() string { return b.must("spark-02", "cat /sys/class/net/enp1s0f0np0/statistics/tx_bytes") }
 	before, port := net(), b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
@@ -172,6 +175,7 @@ func TestTwoKindsOfCounters(t *testing.T) {
 }
 
 func TestCountersMoveDuringATest(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 20})
 	_, wait := b.start("spark-01", "ib_write_bw -D 20")
 	b.listening(0, defaultPort)
@@ -203,6 +207,7 @@ for i in 1 2 3; do date +%s.%N; read -r v < $f; echo $v; date +%s.%N; sleep 1; d
 }
 
 func TestLatency(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	s, c := b.test("ib_write_lat -x 3", "ib_write_lat -x 3 192.168.100.10")
 	row := fields(t, c.out)
@@ -213,6 +218,7 @@ func TestLatency(t *testing.T) {
 
 // The same seed and the same commands print the same, and another seed doesn't.
 func TestSeed(t *testing.T) {
+	t.Parallel()
 	run := func(seed uint64) string {
 		b := newBench(t, Options{Seed: seed})
 		var all strings.Builder
@@ -233,6 +239,7 @@ func TestSeed(t *testing.T) {
 }
 
 func TestServerIsSeenAndBusy(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	if got := b.must("spark-01", "grep -c ':4853 00000000:0000 0A' /proc/net/tcp || true"); got != "0\n" {
 		t.Errorf("listening before a server: %q", got)
@@ -250,6 +257,7 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 }
 
 func TestPerftestFailures(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	for _, c := range []struct {
 		command, err string
@@ -290,6 +298,7 @@ func TestPerftestFailures(t *testing.T) {
 
 // Into a pipe nothing is printed before the end; with stdbuf lines come at once.
 func TestBuffering(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	if got := b.try("spark-01", "timeout 1 ib_write_bw"); got.out != "" || got.code != 124 {
 		t.Errorf("%+v", got)

@@ -140,6 +140,7 @@ func (b *bench) listening(node, port int) {
 }
 
 func TestShell(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	for _, c := range []struct{ command, want string }{
 		{"hostname", "spark-01\n"},
@@ -179,6 +180,7 @@ func TestShell(t *testing.T) {
 }
 
 func TestShellFailures(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	for _, c := range []struct {
 		command, err string
@@ -221,6 +223,7 @@ func TestHostIsOutOfReach(t *testing.T) {
 }
 
 func TestStdinAndBackground(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	s, err := b.client("spark-01").NewSession()
 	if err != nil {
@@ -235,6 +238,7 @@ func TestStdinAndBackground(t *testing.T) {
 }
 
 func TestConnectionEndsScripts(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
 	b.start("spark-01", "ib_write_bw & while :; do sleep 100; done")
 	b.listening(0, defaultPort)
@@ -244,6 +248,7 @@ func TestConnectionEndsScripts(t *testing.T) {
 }
 
 func TestKeepalive(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -260,6 +265,7 @@ func TestKeepalive(t *testing.T) {
 }
 
 func TestHostKeysAreKeptBySeed(t *testing.T) {
+	t.Parallel()
 	a, b, c := newBench(t, Options{Seed: 1}), newBench(t, Options{Seed: 1}), newBench(t, Options{Seed: 2})
 	if !bytes.Equal(a.HostKey("spark-01").Marshal(), b.HostKey("spark-01").Marshal()) {
 		t.Error("the same seed has other host keys")
@@ -270,6 +276,7 @@ func TestHostKeysAreKeptBySeed(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	s, err := b.client("spark-01").NewSession()
 	if err != nil {
@@ -311,6 +318,7 @@ func TestLogin(t *testing.T) {
 }
 
 func TestServeOnLoopback(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -32,6 +32,7 @@ func pythonJSON(t *testing.T, out string) (r pythonResult) {
 }
 
 func TestPython(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	for _, c := range []struct {
 		command string
@@ -56,6 +57,7 @@ func TestPython(t *testing.T) {
 }
 
 func TestPythonTransfer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, env, args string
 		gbps            float64
@@ -101,6 +103,7 @@ func TestPythonTransfer(t *testing.T) {
 }
 
 func TestPythonLatency(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	for _, c := range []struct {
 		env           string
@@ -120,6 +123,7 @@ func TestPythonLatency(t *testing.T) {
 }
 
 func TestPythonAlone(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 400})
 	got := b.try("spark-02", handed("nixl-transfer", "--role initiator --listen 0 --peer 192.168.100.10 --peer-port 5555 --device cpu --bytes 4096 --iterations 1"))
 	if got.code != 1 || got.err != "nixl-transfer: not done after 60 s\n" || !strings.HasSuffix(got.out, `"verified":false,"error":"not done after 60 s"}`+"\n") {
@@ -139,6 +143,7 @@ func TestPythonAlone(t *testing.T) {
 
 // Processor and GPU share their memory: a GPU buffer shows in free, whatever is copied.
 func TestStaging(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	free := b.must("spark-01", "free -m")
 	r := pythonJSON(t, b.must("spark-01", handed("gpu-staging", "--bytes 536870912")))
@@ -160,6 +165,7 @@ func TestStaging(t *testing.T) {
 }
 
 func TestGPUTools(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{})
 	for _, c := range []struct {
 		command string

@@ -7,6 +7,7 @@ import (
 )
 
 func TestUnits(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	for _, c := range []struct {
 		command string
@@ -31,6 +32,7 @@ func TestUnits(t *testing.T) {
 
 // A unit outlives the script and the connection that made it.
 func TestUnitsOutliveTheConnection(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	b.must("spark-01", `sudo sh -c 'echo "echo \$\$ >/run/pid; sleep 5; echo done >/run/done" >/run/s
 systemd-run --quiet --unit=now /bin/sh /run/s
@@ -47,6 +49,7 @@ systemd-run --quiet --unit=later --on-active=4 /bin/sh -c "echo late >/run/late"
 // A service is ended by its process group or by its name, and is to be seen in
 // /proc meanwhile.
 func TestUnitsEnd(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]string{
 		"kill": `read -r p </run/pid; tr '\0' ' ' </proc/$p/cmdline; kill -0 -$p && kill -KILL "-$p"`,
 		"stop": `read -r p </run/pid; tr '\0' ' ' </proc/$p/cmdline; systemctl stop long.service`,
@@ -68,6 +71,7 @@ systemd-run --quiet --unit=long /bin/sh /run/s x; while [ ! -s /run/pid ]; do sl
 // Where setsid is used instead, what it starts stays as well, and its number is
 // the one that the shell gave it.
 func TestSetsid(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 200})
 	pid := strings.TrimSpace(b.must("spark-01", `echo 'echo $$ >/tmp/pid; sleep 100000' >/tmp/s
 env -i PATH="$PATH" setsid sh /tmp/s </dev/null >/dev/null 2>&1 &
@@ -80,6 +84,7 @@ while [ ! -s /tmp/pid ]; do sleep 0.1; done; echo $!`))
 
 // What runs apart ends with the rig.
 func TestCloseEndsUnits(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
 	b.must("spark-01", "sudo systemd-run --quiet --unit=a sleep 100000; sudo systemd-run --quiet --unit=b --on-active=100000 true; setsid -f sleep 100000")
 	closed := make(chan struct{})
