@@ -53,6 +53,9 @@ func TestFaultsOfChanges(t *testing.T) {
 		}
 	}
 	for _, f := range sim.Faults() {
+		if _, concerned := changeSymptoms[f.Name]; !concerned && !whole() {
+			continue
+		}
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			r, code, stderr := headlessly(t, append(cellsThat(t, true), "--fault", f.Name)...)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/session"
@@ -29,7 +30,7 @@ func TestNetworkFixes(t *testing.T) {
 	} {
 		t.Run(c.fault+" "+c.fix, func(t *testing.T) {
 			t.Parallel()
-			b, err := rigFlags{rig: "sim", speed: 100, seed: 1, faults: []string{c.fault}}.open(t.Context(), runner.NoAsker{})
+			b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{c.fault}}.open(t.Context(), runner.NoAsker{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +78,7 @@ func TestNetworkFixes(t *testing.T) {
 // one comes back there.
 func TestUndoKeepsTheOrderOfAddresses(t *testing.T) {
 	t.Parallel()
-	b, err := rigFlags{rig: "sim", speed: 100, seed: 1}.open(t.Context(), runner.NoAsker{})
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}.open(t.Context(), runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/etcd"
+	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -30,7 +31,7 @@ func TestSoftwareFixes(t *testing.T) {
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
-			b, err := rigFlags{rig: "sim", speed: 100, seed: 1, faults: []string{c.fault}}.open(t.Context(), runner.NoAsker{})
+			b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{c.fault}}.open(t.Context(), runner.NoAsker{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
@@ -45,7 +46,7 @@ func (a *typist) Secret(_ context.Context, q runner.SecretQuestion) (string, err
 func TestNoSecretIsSaved(t *testing.T) {
 	t.Parallel()
 	asker := &typist{}
-	b, err := rigFlags{rig: "sim", speed: 100, seed: 1, faults: []string{"sudo-password"}}.open(t.Context(), asker)
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{"sudo-password"}}.open(t.Context(), asker)
 	if err != nil {
 		t.Fatal(err)
 	}

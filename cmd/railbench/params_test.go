@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 )
@@ -19,7 +20,7 @@ import (
 // What is typed at the form is what the next run is run with.
 func TestParametersReachARun(t *testing.T) {
 	t.Parallel()
-	b, err := rigFlags{rig: "sim", speed: 50, seed: 1}.open(t.Context(), runner.NoAsker{})
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}.open(t.Context(), runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -123,6 +124,9 @@ type recorder struct {
 	given []string
 }
 
+// Clock is the node's: what stands before it has no time of its own.
+func (r *recorder) Clock() runner.Clock { return runner.ClockOf(r.Node) }
+
 func (r *recorder) Run(ctx context.Context, s runner.Script, emit func(runner.Line)) (runner.Exit, error) {
 	r.mu.Lock()
 	r.given = append(r.given, s.Text())
@@ -142,7 +146,7 @@ func TestDryRunIsWhatRuns(t *testing.T) {
 		t.Error(err)
 	}
 
-	b, err := rigFlags{rig: "sim", speed: 50, seed: 1}.open(t.Context(), runner.NoAsker{})
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}.open(t.Context(), runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
@@ -24,7 +25,7 @@ func TestOwnRunbookOnTheScreen(t *testing.T) {
 	if err := create(path, assets.Runbook); err != nil {
 		t.Fatal(err)
 	}
-	b, err := rigFlags{rig: "sim", speed: 50, seed: 1, runbooks: []string{path}}.open(t.Context(), runner.NoAsker{})
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, runbooks: []string{path}}.open(t.Context(), runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
@@ -20,7 +21,7 @@ import (
 // where dir is empty.
 func saved(t *testing.T, dir string) (*bench, *session.Session) {
 	t.Helper()
-	flags := rigFlags{rig: "sim", speed: 50, seed: 1}
+	flags := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}
 	b, err := flags.open(t.Context(), runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
