@@ -8,6 +8,7 @@ import (
 )
 
 func TestLocal(t *testing.T) {
+	t.Parallel()
 	nodetest.Run(t, func(t *testing.T) runner.Node {
 		n := runner.NewLocal("here", runner.NoAsker{})
 		t.Cleanup(func() { n.Close() })

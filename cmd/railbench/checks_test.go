@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 )
@@ -112,7 +113,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 				t.Error("no check finds it")
 			}
 			args := []string{"--fault", f.Name}
-			if !whole() {
+			if !nodetest.Whole() {
 				// That no other check fires at it is the gate's.
 				args = append(args, want...)
 			}

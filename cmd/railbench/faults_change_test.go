@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
@@ -53,7 +54,7 @@ func TestFaultsOfChanges(t *testing.T) {
 		}
 	}
 	for _, f := range sim.Faults() {
-		if _, concerned := changeSymptoms[f.Name]; !concerned && !whole() {
+		if _, concerned := changeSymptoms[f.Name]; !concerned && !nodetest.Whole() {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {

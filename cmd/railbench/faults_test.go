@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 )
@@ -240,7 +241,7 @@ var symptoms = map[string]symptom{
 func TestHealthyRig(t *testing.T) {
 	t.Parallel()
 	seeds := []string{"1", "2", "18446744073709551615"}
-	if !whole() {
+	if !nodetest.Whole() {
 		seeds = seeds[2:]
 	}
 	for _, seed := range seeds {
@@ -286,7 +287,7 @@ func TestFaults(t *testing.T) {
 			}
 			// What changes the network has a table of its own: it puts some faults right.
 			ids := cellsThat(t, false)
-			if !whole() {
+			if !nodetest.Whole() {
 				ids = slices.DeleteFunc(ids, func(id string) bool { return !want.names(id) && id != "rail-map" })
 			}
 			r, code, stderr := headlessly(t, append(ids, "--fault", f.Name)...)

@@ -52,6 +52,7 @@ func put(t *testing.T, endpoint string, keys ...string) *clientv3.Client {
 }
 
 func TestListAndClear(t *testing.T) {
+	t.Parallel()
 	s := started(t)
 	put(t, s.URL(), "xferbench/a//size", "xferbench/a/barrier/x/0/0", "xferbench/ab//size", "other")
 	other, err := Open(s.URL())
@@ -82,6 +83,7 @@ func TestListAndClear(t *testing.T) {
 
 // The gateway is what curl and a program without a client library use.
 func TestGateway(t *testing.T) {
+	t.Parallel()
 	s := started(t)
 	resp, err := http.Get(s.URL() + "/version")
 	if err != nil {
@@ -112,6 +114,7 @@ func TestGateway(t *testing.T) {
 // Only loopback, no second port, nothing on the terminal, little disk, and nothing
 // of it left.
 func TestQuietAndGone(t *testing.T) {
+	t.Parallel()
 	s := started(t)
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.URL(), "http://"))
 	if err != nil || host != "127.0.0.1" || port == "0" {
@@ -150,6 +153,7 @@ func TestQuietAndGone(t *testing.T) {
 
 // A watch that never ends does not hold up the end.
 func TestCloseWithAWatch(t *testing.T) {
+	t.Parallel()
 	s := started(t)
 	c := put(t, s.URL(), "k")
 	events := c.Watch(t.Context(), "k", clientv3.WithCreatedNotify())
@@ -166,6 +170,7 @@ func TestCloseWithAWatch(t *testing.T) {
 }
 
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	a, b := started(t), started(t)
 	put(t, a.URL(), "k")
 	if keys, err := b.List(t.Context(), ""); err != nil || len(keys) > 0 {
@@ -174,6 +179,7 @@ func TestTwoAtOnce(t *testing.T) {
 }
 
 func TestStartInterrupted(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if s, err := Start(ctx); !errors.Is(err, context.Canceled) {
@@ -185,6 +191,7 @@ func TestStartInterrupted(t *testing.T) {
 }
 
 func TestNobodyThere(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{"", "spark-01:2379", "http://spark-01", "ftp://x:1", "http://x:1/path", "http://:2379", "https://x:1", "http://u:p@x:1"} {
 		if c, err := Open(bad); err == nil {
 			c.Close()
