@@ -221,9 +221,7 @@ func (c *clock) enter(parent *actor, patient, fresh bool) *actor {
 		if fresh {
 			c.catchUp()
 		}
-		if len(c.waiting) == 0 && len(c.started) == 0 {
-			c.wallAt, c.nodeAt = time.Now(), c.now()
-		}
+		c.arrive()
 	}
 	if parent != nil {
 		if parent.inside++; parent.inside == 1 && parent.still {
@@ -235,6 +233,14 @@ func (c *clock) enter(parent *actor, patient, fresh bool) *actor {
 	c.mu.Unlock()
 	<-a.wake
 	return a
+}
+
+// arrive paces the time from now on where nobody has been there: what has passed outside
+// meanwhile is nobody's.
+func (c *clock) arrive() {
+	if len(c.waiting) == 0 && len(c.started) == 0 {
+		c.wallAt, c.nodeAt = time.Now(), c.now()
+	}
 }
 
 // catchUp lets the time that has passed outside pass here, up to the next event.
@@ -290,6 +296,9 @@ func (c *clock) begin(patient bool) *actor {
 	defer c.mu.Unlock()
 	if c.turn != nil && c.turn.patient {
 		a.patient = true
+	}
+	if c.turn == nil {
+		c.arrive()
 	}
 	c.started = append(c.started, a)
 	c.next()

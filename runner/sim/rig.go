@@ -1,7 +1,26 @@
-// Package sim is a pretend rig: two DGX Sparks in the process, reached through a
-// real SSH server. Scripts are interpreted over a pretend /sys and /proc; the
-// tools print what the real ones print; counters move while a benchmark runs, at
-// the rates that the hardware's ceilings allow; faults can be injected by name.
+// Package sim is a pretend rig: two DGX Sparks in the process, used directly as
+// runner.Nodes, or through a real SSH server by any client. Scripts are interpreted
+// over a pretend /sys and /proc; the tools print what the real ones print; counters
+// move while a benchmark runs, at the rates that the hardware's ceilings allow; faults
+// can be injected by name.
+//
+// Its time is its own, and goes from event to event (clock.go). Everything that happens
+// is done by actors: a script, a job of it, a unit of systemd, and whoever runs scripts
+// from outside and has joined the clock. One has the turn, all others wait, and the time
+// goes on only when all do. What follows from that:
+//
+//   - Who waits does so by the clock (park, sleep, wait), never by a channel or a lock
+//     that another actor gives free: he would keep the turn from everybody.
+//   - What an actor waits for is looked at, not told. It is a closed channel, one with
+//     something in it, or the end of a context; looking takes no lock that is held while
+//     somebody calls the clock.
+//   - Who asks somebody outside, an etcd of this side, keeps the turn meanwhile (foreign);
+//     who waits for a person or a slow client gives it up (outside).
+//   - The interpreter's own goroutines, of jobs and pipelines, become actors by what the
+//     shell puts around them (jobs.go), and a pipe is the node's, not the host's.
+//   - The same seed and the same scripts in the same order are the same rig, to the
+//     nanosecond, at any speed. Through an SSH server they are not: a client comes when
+//     it comes, and the time has gone on by the wall clock.
 //
 // It shares no code with the parsers of railbench: a wrong idea of a format
 // would otherwise pass its own test. And it never touches the host: no file, no

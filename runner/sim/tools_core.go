@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -101,6 +102,18 @@ func runHead(_ context.Context, c *call) int {
 	n, _, ok := lineCount(c, set)
 	if !ok {
 		return 1
+	}
+	if len(files) == 0 {
+		// Who writes may never come to an end by himself.
+		in := bufio.NewReader(c.in)
+		for range n {
+			line, err := in.ReadString('\n')
+			c.out.WriteString(line)
+			if err != nil {
+				break
+			}
+		}
+		return 0
 	}
 	return c.inputs(files, func(_, text string) {
 		for _, l := range splitLines(text)[:min(n, len(splitLines(text)))] {
