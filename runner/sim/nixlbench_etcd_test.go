@@ -69,7 +69,7 @@ func (b *bench) has(server *etcd.Server, key string) {
 
 func TestNixlbenchEtcd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Seed: 3, Speed: 200})
+	b := newBench(t, Options{Seed: 3, Speed: 40})
 	server := b.etcd()
 	for range 2 { // whoever comes first is the initiator, and nothing is in the way of a second run
 		before := b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
@@ -101,7 +101,7 @@ func TestNixlbenchEtcd(t *testing.T) {
 // What earlier processes leave behind, and what it does.
 func TestNixlbenchStaleKeys(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 400})
+	b := newBench(t, Options{Speed: 40})
 	server := b.etcd()
 	keys := func() string {
 		all, err := server.List(t.Context(), "xferbench/")

@@ -106,7 +106,7 @@ func TestNixlbenchRates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Options{Seed: 3, Speed: 200})
+			b := newBench(t, Options{Seed: 3, Speed: 40})
 			before := map[string]uint64{}
 			for dev := range c.moved {
 				before[dev] = b.counter("spark-02", dev, "port_xmit_data")
@@ -148,7 +148,7 @@ func TestNixlbenchRates(t *testing.T) {
 // A READ comes from the target.
 func TestNixlbenchRead(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{Speed: 40})
 	before := b.counter("spark-01", "rocep1s0f0", "port_xmit_data")
 	b.wants(b.nixl(oneRail, "--op_type=READ --start_block_size 65536 --max_block_size 65536"))
 	if moved := float64(b.counter("spark-01", "rocep1s0f0", "port_xmit_data")-before) * 4; moved < wire(1120*65536) || moved > wire(1120*65536)*1.002 {
@@ -171,7 +171,7 @@ func transcript(t *testing.T, name string) string {
 // The lines are those of a real run, but for their figures.
 func TestNixlbenchTranscripts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{Speed: 40})
 	a, z := b.nixl("", "--total_buffer_size 268435456 --num_iter 64 --warmup_iter 16 --start_block_size 65536 --max_block_size 8388608")
 	b.wants(a, z)
 	same := func(what, got, want string) {
@@ -197,7 +197,7 @@ func TestNixlbenchTranscripts(t *testing.T) {
 
 func TestNixlbenchFlags(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{Speed: 40})
 	const adjusted = "WARNING: Adjusting num_iter to 1008 to allow equal distribution to 1 threads\nWARNING: Adjusting warmup_iter to 112 to allow equal distribution to 1 threads\n"
 	const fallback = "Using default ETCD endpoint for non-storage backend: http://localhost:2379\n"
 	for _, c := range []struct{ flags, out, err string }{
@@ -275,7 +275,7 @@ func TestUCXDevices(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Options{Speed: 200})
+			b := newBench(t, Options{Speed: 40})
 			if c.fault != "" {
 				if err := b.Inject(c.fault); err != nil {
 					t.Fatal(err)
@@ -314,7 +314,7 @@ func TestUCXDevices(t *testing.T) {
 // A slow rail holds the other one back: both get half of every block.
 func TestNixlbenchHalves(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200, Faults: []string{"slow-rail"}})
+	b := newBench(t, Options{Speed: 40, Faults: []string{"slow-rail"}})
 	a, z := b.nixl(bothHalves, "--start_block_size 67108864")
 	b.wants(a, z)
 	if r := nixlRows(t, a.out); len(r) != 1 || math.Abs(r[0].gbs*8-120.2) > 1 {

@@ -286,14 +286,14 @@ type gate struct {
 
 func newGate(n *node, w io.Writer) *gate { return &gate{clock: n.rig.clock, w: w} }
 
-// acted is the gate as commands write to it. A client may take its time, and the others
-// must not wait for it.
+// acted is the gate as commands write to it. Where a client takes its time the others
+// don't wait for it.
 func (g *gate) acted() io.Writer { return actedGate{g} }
 
 type actedGate struct{ *gate }
 
 func (g actedGate) Write(p []byte) (n int, err error) {
-	g.clock.outside(g.clock.acts(), false, func() { n, err = g.gate.Write(p) })
+	g.clock.foreign(func() { n, err = g.gate.Write(p) })
 	return n, err
 }
 
