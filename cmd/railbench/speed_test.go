@@ -16,7 +16,6 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
-	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -39,26 +38,26 @@ func transcript(t *testing.T, at speed) string {
 	b.options.Logs = t.TempDir()
 	s := session.New(b.options)
 	b.onState = s.State
-	s.Open()
 	var said, object bytes.Buffer
 	cells := b.options.Tutorial.Cells()
-	report := headless{out: &said, verbose: true, session: s, notebook: steps.NewNotebook(b.options.Tutorial)}
+	report := newHeadless(s, &said, true)
+	s.Open()
 	report.run(t.Context(), cells)
 	rig, _ := s.Rig()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 	for _, c := range cells {
-		ended := report.ended[c.ID]
+		ended := report.Ended[c.ID]
 		log, err := os.ReadFile(ended.Log)
 		if err != nil && ended.Log != "" {
 			t.Error(err)
 		}
 		fmt.Fprintf(&said, "%s ended at %s after %s\n%s", c.ID, ended.At.UTC().Format(time.RFC3339Nano), ended.Elapsed, log)
 		ended.Log = ""
-		report.ended[c.ID] = ended
+		report.Ended[c.ID] = ended
 	}
-	if err := writeJSON(&object, newReport(rig, cells, report.ended)); err != nil {
+	if err := writeJSON(&object, newReport(rig, cells, report.Ended)); err != nil {
 		t.Fatal(err)
 	}
 	return serviceSays.ReplaceAllString(said.String()+object.String(), `"storage":""`)
