@@ -8,28 +8,36 @@ import (
 )
 
 func TestWallClockAwait(t *testing.T) {
-	closed, open := make(chan struct{}), make(chan struct{})
-	close(closed)
-	ended, end := context.WithCancel(t.Context())
-	end()
 	for _, c := range []struct {
 		name  string
-		ctx   context.Context
+		over  bool // its context has ended
 		limit time.Duration
-		on    []<-chan struct{}
+		on    string // which of the channels are closed
 		want  int
 		took  time.Duration
 	}{
-		{"one that is closed", t.Context(), Forever, []<-chan struct{}{open, closed}, 1, 0},
-		{"the first of two", t.Context(), 0, []<-chan struct{}{closed, closed}, 0, 0},
-		{"closed, though it is over", ended, 0, []<-chan struct{}{closed}, 0, 0},
-		{"the limit", t.Context(), 3 * time.Second, []<-chan struct{}{open}, Late, 3 * time.Second},
-		{"nothing but the limit", t.Context(), time.Second, nil, Late, time.Second},
-		{"the end", ended, Forever, []<-chan struct{}{open}, Interrupted, 0},
+		{"one that is closed", false, Forever, "ox", 1, 0},
+		{"the first of two", false, 0, "xx", 0, 0},
+		{"closed, though it is over", true, 0, "x", 0, 0},
+		{"the limit", false, 3 * time.Second, "o", Late, 3 * time.Second},
+		{"nothing but the limit", false, time.Second, "", Late, time.Second},
+		{"the end", true, Forever, "o", Interrupted, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			if c.over {
+				end()
+			}
+			var on []<-chan struct{}
+			for _, state := range c.on {
+				ch := make(chan struct{})
+				if on = append(on, ch); state == 'x' {
+					close(ch)
+				}
+			}
 			began := time.Now()
-			if got := (WallClock{}).Await(c.ctx, c.limit, c.on...); got != c.want || time.Since(began) != c.took {
+			if got := (WallClock{}).Await(ctx, c.limit, on...); got != c.want || time.Since(began) != c.took {
 				t.Errorf("%s: %d after %s, want %d after %s", c.name, got, time.Since(began), c.want, c.took)
 			}
 		})
