@@ -10,8 +10,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
-	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 func initCommand(rig *rigFlags) *cobra.Command {
@@ -92,7 +92,7 @@ func describe(out io.Writer, rig steps.Rig) {
 				}
 			}
 			ceiling := ""
-			if c, _ := probe.Ceiling(r); c > 0 {
+			if c, _ := theory.Ceiling(r); c > 0 {
 				ceiling = fmt.Sprintf("  PCIe x%d, ceiling %.0f Gb/s", r.PCI.Width, c)
 			}
 			gate.Fprintf(out, "  %-8s %-14s %-16s %-16s %s%s\n", pair, r.Dev, r.Netdev.Name, r.Addr, r.State, ceiling)

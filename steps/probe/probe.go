@@ -1,9 +1,8 @@
 // Package probe knows how a node is looked at: the script that a node runs, how
-// its answer becomes a steps.Node, which rails lead from one node to the other,
-// and what PCIe allows a rail.
+// its answer becomes a steps.Node, and which rails lead from one node to the other.
 //
 // It runs nothing itself, and it judges nothing: whether what was found is as it
-// should be is the catalog's to say.
+// should be is the families' to say, and what hardware can do theory's.
 package probe
 
 import (

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"errors"
-	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 func node(t *testing.T, name string) steps.Node {
@@ -177,25 +177,6 @@ func TestRoCEMTU(t *testing.T) {
 	}
 }
 
-func TestCeiling(t *testing.T) {
-	for _, c := range []struct {
-		pci  steps.PCI
-		want float64
-		slot string
-	}{
-		{steps.PCI{GTps: 32, Width: 4}, 111.8, "PCIe Gen5 x4"},
-		{steps.PCI{GTps: 32, Width: 2}, 55.9, "PCIe Gen5 x2"},
-		{steps.PCI{GTps: 8, Width: 16}, 111.8, "PCIe Gen3 x16"},
-		{steps.PCI{GTps: 5, Width: 8}, 28.4, "PCIe Gen2 x8"},
-		{steps.PCI{}, 0, ""},
-	} {
-		got, from := Ceiling(steps.Rail{PCI: c.pci})
-		if math.Abs(got-c.want) > 0.05 || !strings.HasPrefix(from, c.slot) {
-			t.Errorf("Ceiling(%+v) = %.2f, %q", c.pci, got, from)
-		}
-	}
-}
-
 // The script runs in every sh that a node may have, also on a node without RDMA.
 func TestScriptRunsHere(t *testing.T) {
 	shells := [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"busybox", "sh"}}
@@ -245,7 +226,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		for _, r := range n.Rails {
-			Ceiling(r)
+			theory.Ceiling(r)
 		}
 	})
 }

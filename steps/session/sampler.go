@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // sampleFor is the limit of a sampler: it is started anew when it ends.
@@ -64,7 +64,7 @@ func (p *samplers) follow(rig steps.Rig) {
 		var gauges []meter.Gauge
 		for _, r := range n.Rails {
 			places = append(places, place(r))
-			ceiling, _ := probe.Ceiling(r)
+			ceiling, _ := theory.Ceiling(r)
 			link := r.RateGbps
 			if r.Netdev.SpeedGbps == 0 {
 				link = 0 // declared by soft-RoCE, known by nobody

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // A bandwidth test lasts about this long on a rail of known rate: long enough
@@ -72,7 +72,7 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 		} else {
 			return unknownIterations
 		}
-		if c, _ := probe.Ceiling(r); c > 0 {
+		if c, _ := theory.Ceiling(r); c > 0 {
 			rate = min(rate, c)
 		}
 	}

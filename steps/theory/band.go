@@ -1,12 +1,12 @@
 // Package theory says what hardware can do, from what a probe found of it: the band that
-// a test of some rails should reach, and where it comes from.
+// a test of some rails should reach, what PCIe allows a rail, and where each comes from.
+// It knows what was found and not how: that is probe's.
 package theory
 
 import (
 	"fmt"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // What a packet of RoCE v2 carries beside its payload, bytes: Ethernet, IPv4, UDP, BTH
@@ -57,17 +57,17 @@ func BandOf(rig steps.Rig, p steps.Pair, mtu int) Band {
 		link := r.RateGbps * payload / (payload + CableHeaders)
 		b.Lower(link, fmt.Sprintf("a link of %g Gb/s at RoCE MTU %d", r.RateGbps, mtu))
 		b.Limit = Lesser(b.Limit, link)
-		pcie, _ := probe.MaxCeiling(r)
+		pcie, _ := MaxCeiling(r)
 		gtps, width := r.PCI.MaxGTps, r.PCI.MaxWidth
 		if pcie == 0 {
-			pcie, _ = probe.Ceiling(r)
+			pcie, _ = Ceiling(r)
 			gtps, width = r.PCI.GTps, r.PCI.Width
 		}
 		if pcie == 0 {
 			continue
 		}
 		pcie *= payload / (payload + RoCEHeaders)
-		b.Lower(pcie, fmt.Sprintf("%s at RoCE MTU %d", probe.Slot(gtps, width), mtu))
+		b.Lower(pcie, fmt.Sprintf("%s at RoCE MTU %d", Slot(gtps, width), mtu))
 		b.Limit = Lesser(b.Limit, pcie)
 		if gtps == 32 && width == 4 && mtu <= 1024 {
 			b.Lower(gen5x4SmallMTU, fmt.Sprintf("one PCIe Gen5 x4 half at RoCE MTU %d, as measured on DGX Spark", mtu))
@@ -100,7 +100,7 @@ func AgreedMTU(rig steps.Rig, p steps.Pair, reported int) int {
 
 // Narrow says that a rail's PCIe link is less than its device could have.
 func Narrow(r steps.Rail) bool {
-	now, _ := probe.Ceiling(r)
-	best, _ := probe.MaxCeiling(r)
+	now, _ := Ceiling(r)
+	best, _ := MaxCeiling(r)
 	return now > 0 && best > 0 && now < 0.99*best
 }

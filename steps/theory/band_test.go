@@ -2,6 +2,7 @@ package theory
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
@@ -35,6 +36,25 @@ func TestBand(t *testing.T) {
 		b := BandOf(rig, rig.Pairs[0], c.mtu)
 		if math.Abs(b.Expected-c.expected) > 0.05 || math.Abs(b.Limit-c.limit) > 0.05 || (b.None != "") != c.none {
 			t.Errorf("%s: %+v, want %.2f and %.2f", c.name, b, c.expected, c.limit)
+		}
+	}
+}
+
+func TestCeiling(t *testing.T) {
+	for _, c := range []struct {
+		pci  steps.PCI
+		want float64
+		slot string
+	}{
+		{steps.PCI{GTps: 32, Width: 4}, 111.8, "PCIe Gen5 x4"},
+		{steps.PCI{GTps: 32, Width: 2}, 55.9, "PCIe Gen5 x2"},
+		{steps.PCI{GTps: 8, Width: 16}, 111.8, "PCIe Gen3 x16"},
+		{steps.PCI{GTps: 5, Width: 8}, 28.4, "PCIe Gen2 x8"},
+		{steps.PCI{}, 0, ""},
+	} {
+		got, from := Ceiling(steps.Rail{PCI: c.pci})
+		if math.Abs(got-c.want) > 0.05 || !strings.HasPrefix(from, c.slot) {
+			t.Errorf("Ceiling(%+v) = %.2f, %q", c.pci, got, from)
 		}
 	}
 }

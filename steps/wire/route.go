@@ -8,7 +8,6 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -126,9 +125,9 @@ func (rt Route) Band(rig steps.Rig) theory.Band {
 		for _, q := range rt.Pairs[:i] {
 			for _, e := range steps.Ends {
 				x, y := rig.Rail(p, e), rig.Rail(q, e)
-				if pcie, _ := probe.MaxCeiling(x); pcie > 0 && x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() {
+				if pcie, _ := theory.MaxCeiling(x); pcie > 0 && x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() {
 					pcie *= payload / (payload + theory.RoCEHeaders)
-					b.Lower(pcie, fmt.Sprintf("one %s behind both, at RoCE MTU %d", probe.Slot(x.PCI.MaxGTps, x.PCI.MaxWidth), rt.mtu))
+					b.Lower(pcie, fmt.Sprintf("one %s behind both, at RoCE MTU %d", theory.Slot(x.PCI.MaxGTps, x.PCI.MaxWidth), rt.mtu))
 					b.Limit = theory.Lesser(b.Limit, pcie)
 				}
 				if x.PhysPort >= 0 && x.PhysPort == y.PhysPort {

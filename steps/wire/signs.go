@@ -7,7 +7,6 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -16,10 +15,10 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 	for _, e := range steps.Ends {
 		rail := r.Rig.Rail(m.Pair, e)
 		if theory.Narrow(rail) {
-			ceiling, _ := probe.Ceiling(rail)
+			ceiling, _ := theory.Ceiling(rail)
 			if got < 1.1*ceiling {
 				return fmt.Sprintf("its PCIe link on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", r.Rig.NameOf(e),
-					probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
+					theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // A pcieLink is what a script prints of an RDMA device's PCIe link.
@@ -42,7 +42,7 @@ func (l pcieLink) ceiling() float64 { return pcieGbps(l.gtps, l.width) }
 
 // pcieGbps is what a PCIe link lets through, in Gb/s.
 func pcieGbps(gtps float64, width int) float64 {
-	c, _ := probe.Ceiling(steps.Rail{PCI: steps.PCI{GTps: gtps, Width: width}})
+	c, _ := theory.Ceiling(steps.Rail{PCI: steps.PCI{GTps: gtps, Width: width}})
 	return c
 }
 
@@ -71,9 +71,9 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 				links++
 				byHalf[l.half] = append(byHalf[l.half], l)
 				best := float64(l.best)
-				rep.Show(fmt.Sprintf("%s %s, %s at %s", node, dev, probe.Slot(l.gtps, l.width), l.half), l.width, "lanes",
-					&steps.Expected{Min: &best, From: "what the device can do: " + probe.Slot(l.most, l.best)})
-				if kind := probe.Slot(l.gtps, l.width); !slices.Contains(kinds, kind) {
+				rep.Show(fmt.Sprintf("%s %s, %s at %s", node, dev, theory.Slot(l.gtps, l.width), l.half), l.width, "lanes",
+					&steps.Expected{Min: &best, From: "what the device can do: " + theory.Slot(l.most, l.best)})
+				if kind := theory.Slot(l.gtps, l.width); !slices.Contains(kinds, kind) {
 					kinds = append(kinds, kind)
 				}
 			}
@@ -122,10 +122,10 @@ func judgeHalf(rig steps.Rig, e steps.End, links []pcieLink, rep *kind.Report) {
 	}
 	why := "Both ends of it can do more: power the node off for a minute, and seat the card again"
 	if slot := pcieGbps(l.slot, l.wired); slot > 0 && slot <= 1.01*got {
-		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", probe.Slot(l.slot, l.wired))
+		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", theory.Slot(l.slot, l.wired))
 	}
 	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at %.0f Gb/s. %s", kind.And(devs(links)), rig.NameOf(e),
-		l.half, probe.Slot(l.gtps, l.width), probe.Slot(l.most, l.best), got, why)
+		l.half, theory.Slot(l.gtps, l.width), theory.Slot(l.most, l.best), got, why)
 }
 
 // logRead says that the node let the kernel's log be read.

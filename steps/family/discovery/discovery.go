@@ -10,7 +10,6 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -206,8 +205,8 @@ func Describe(r steps.Rail) string {
 		link = fmt.Sprintf("link %g Gb/s", r.RateGbps)
 	}
 	if r.PCI.Addr != "" {
-		slot = r.PCI.Addr + " " + probe.Slot(r.PCI.GTps, r.PCI.Width)
-		if ceiling, _ := probe.Ceiling(r); ceiling > 0 {
+		slot = r.PCI.Addr + " " + theory.Slot(r.PCI.GTps, r.PCI.Width)
+		if ceiling, _ := theory.Ceiling(r); ceiling > 0 {
 			slot += fmt.Sprintf(" (at most %.1f Gb/s)", ceiling)
 		}
 	}
@@ -364,9 +363,9 @@ func checkSlots(rig steps.Rig, rep *kind.Report) {
 		}
 		for _, h := range order {
 			rail := by[h]
-			ceiling, _ := probe.Ceiling(rail)
+			ceiling, _ := theory.Ceiling(rail)
 			rep.Add(steps.Warn, "%s on %s: %s, and the device can do %s: at most %.0f Gb/s through %s", kind.And(halves[h]), rig.NameOf(e),
-				probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
+				theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
 		}
 	}
 }
@@ -399,7 +398,7 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	a := rig.Rail(rig.Pairs[sharing[0]], steps.Here)
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
 	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together at most %.0f Gb/s, not twice one rail",
-		sharing[0]+1, sharing[1]+1, probe.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling)
+		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling)
 	if apart != "" {
 		return text + "; " + apart + " are behind two links and do add up"
 	}
@@ -416,7 +415,7 @@ func together(rig steps.Rig, a, b steps.Pair) (sum, ceiling float64) {
 	ceiling = math.Inf(1)
 	for _, e := range steps.Ends {
 		x, y := rig.Rail(a, e), rig.Rail(b, e)
-		if c, _ := probe.Ceiling(x); x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() && c > 0 {
+		if c, _ := theory.Ceiling(x); x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() && c > 0 {
 			ceiling = min(ceiling, c)
 		}
 		if x.RateGbps > 0 && y.RateGbps > 0 {

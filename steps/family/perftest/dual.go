@@ -11,7 +11,6 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -271,13 +270,13 @@ func coupleAt(rig steps.Rig, cp couple, mtu int) (expected, limit float64, from 
 	for _, e := range steps.Ends {
 		x, y := rig.Rail(cp.first, e), rig.Rail(cp.second, e)
 		if half := x.PCI.Half(); half != "" && half == y.PCI.Half() {
-			pcie, _ := probe.MaxCeiling(x)
+			pcie, _ := theory.MaxCeiling(x)
 			if pcie == 0 {
-				pcie, _ = probe.Ceiling(x)
+				pcie, _ = theory.Ceiling(x)
 			}
 			if pcie *= payload / (payload + theory.RoCEHeaders); pcie > 0 && pcie < expected {
 				expected, limit = pcie, min(limit, pcie)
-				from = fmt.Sprintf("both are behind one %s, whatever their cables", probe.Slot(x.PCI.GTps, x.PCI.Width))
+				from = fmt.Sprintf("both are behind one %s, whatever their cables", theory.Slot(x.PCI.GTps, x.PCI.Width))
 			}
 		}
 		if x.PhysPort >= 0 && x.PhysPort == y.PhysPort {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -288,7 +287,7 @@ func reach(rig steps.Rig, rails [2][]int) (link, pcie float64) {
 			if rail.PCI.Addr != "" || rail.Layer == "InfiniBand" {
 				ports[port] = rail.RateGbps
 			}
-			if c, _ := probe.Ceiling(rail); c > 0 {
+			if c, _ := theory.Ceiling(rail); c > 0 {
 				halves[rail.PCI.Half()] = c
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -252,7 +251,7 @@ func tcpBand(rig steps.Rig, p steps.Path, streams int) theory.Band {
 			} else {
 				links[half] += link
 			}
-			if c, _ := probe.MaxCeiling(rail); c > 0 {
+			if c, _ := theory.MaxCeiling(rail); c > 0 {
 				halves[half] = c * (mtu - tcpHeaders) / (mtu + tcpEthernet)
 			}
 		}
@@ -353,9 +352,9 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 		for _, i := range p.Rails[e] {
 			rail := r.Rig.At(e).Rails[i]
 			if theory.Narrow(rail) {
-				ceiling, _ := probe.Ceiling(rail)
+				ceiling, _ := theory.Ceiling(rail)
 				return fmt.Sprintf("the PCIe link of %s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rail.Dev, r.Rig.NameOf(e),
-					probe.Slot(rail.PCI.GTps, rail.PCI.Width), probe.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
+					theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 			}
 		}
 	}
