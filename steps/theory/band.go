@@ -9,12 +9,20 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// What a packet of RoCE v2 carries beside its payload, bytes: Ethernet, IPv4, UDP, BTH
-// and ICRC, which the port counters see; and on the cable also preamble, gap and FCS,
-// which they don't (assets/docs/facts.md#headers-of-roce).
+// What a packet carries beside its payload, bytes. Port counters see a frame without its
+// preamble, gap and FCS, which are on the cable, too.
 const (
-	RoCEHeaders  = 58
-	CableHeaders = 82
+	Ethernet      = 14
+	CableEthernet = Ethernet + 24 // 8 of preamble, 12 of gap, 4 of FCS
+
+	// RoCEHeaders are those of every packet of RoCE v2: Ethernet, 20 of IPv4, 8 of UDP, 12
+	// of BTH and 4 of ICRC (assets/docs/facts.md#headers-of-roce). Some have more: see wire.
+	RoCEHeaders  = Ethernet + 20 + 8 + 12 + 4
+	CableHeaders = RoCEHeaders - Ethernet + CableEthernet
+
+	// TCPHeaders are those that a segment's MTU holds: 20 of IPv4, 20 of TCP and 12 of its
+	// time stamps.
+	TCPHeaders = 52
 )
 
 // How near to what the rail can do a bandwidth has to be.

@@ -60,7 +60,9 @@ func judgeNIXLRails(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	f := nixl.BenchFlow(run.route, run.init)
 	f.Warned = run.warned
-	carried := run.route.Account(r, r.Stages[0], f, &rep)
+	account := wire.Account(r.Rig, r.Stages[0].Bytes, f)
+	account.Tell(&rep, rep.Add)
+	carried := account.Carried(steps.Here)
 	last := run.init.Rows[len(run.init.Rows)-1]
 	rep.Show("throughput, not judged", kind.Round(last.Gbps()), "Gb/s", nil)
 	return rep.Verdict("NIXL used both rails", carried)

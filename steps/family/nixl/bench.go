@@ -112,7 +112,9 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	if f.Warned = Unavailable(ends); vram {
 		f.Staged()
 	}
-	carried := rt.Account(r, s, f, &rep)
+	account := wire.Account(r.Rig, s.Bytes, f)
+	account.Tell(&rep, rep.Add)
+	carried := account.Carried(steps.Here)
 	lead := ""
 	if vram {
 		lead = judgeStaged(r, s, rt, peak, last, b, &rep)
@@ -269,9 +271,9 @@ func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
 	if v, ok := setting(b, "large_blk_iter_ftr"); ok {
 		factor = v
 	}
-	f := wire.Flow{From: steps.Here}
+	f, move := rt.Flow(steps.Here), (*wire.Flow).Writes
 	if b.Config["op_type"] == "READ" {
-		f.From = steps.Peer
+		f, move = rt.Flow(steps.Peer), (*wire.Flow).Reads
 	}
 	times := 0
 	for _, r := range b.Rows {
@@ -280,8 +282,7 @@ func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
 			n = count/factor + warm/factor
 		}
 		n *= max(r.Batch, 1)
-		payload, wire := rt.Moves(float64(n), float64(r.Bytes))
-		f.Payload, f.Wire = f.Payload+payload, f.Wire+wire
+		move(&f, float64(n), r.Bytes)
 		times += n
 	}
 	f.Text = fmt.Sprintf("%d blocks, warm-up included, %s", times, kind.Size(f.Payload))

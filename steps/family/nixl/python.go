@@ -324,15 +324,18 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 			f.Warned = notThere(logged.Warnings)
 		}
 	}
-	carried := rt.Account(r, s, f, &rep)
+	account := wire.Account(r.Rig, s.Bytes, f)
+	account.Tell(&rep, rep.Add)
+	carried := account.Carried(steps.Here)
 	lead := judgeRead(r, s, rt, x, b, &rep)
 	return rep.Verdict(lead+", and every byte is as the target wrote it", carried)
 }
 
 // ReadFlow predicts what reads move; the first one is not timed.
 func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
-	f := wire.Flow{From: steps.Peer, Text: fmt.Sprintf("%d reads of %s, and one before", x.Iterations, kind.BlockSize(x.Bytes))}
-	f.Payload, f.Wire = rt.Moves(float64(x.Iterations+1), float64(x.Bytes))
+	f := rt.Flow(steps.Peer)
+	f.Text = fmt.Sprintf("%d reads of %s, and one before", x.Iterations, kind.BlockSize(x.Bytes))
+	f.Reads(float64(x.Iterations+1), x.Bytes)
 	return f
 }
 
@@ -415,7 +418,9 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Note(f)
 		}
 		for _, e := range one.Evidence {
-			e.Name = fmt.Sprintf("rail %d (%s) %s", m.No, m.Dev, e.Name)
+			if rail := fmt.Sprintf("rail %d (%s) ", m.No, m.Dev); !strings.HasPrefix(e.Name, rail) {
+				e.Name = rail + e.Name
+			}
 			rep.Evidence = append(rep.Evidence, e)
 		}
 		if !ok {
@@ -477,10 +482,8 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	case x.P95US > outliers*x.P50US:
 		rep.On(m, steps.Warn, "one read of twenty takes %s and more, and the median %s: power saving (cpufreq), or something else on the node", kind.Microseconds(x.P95US), kind.Microseconds(x.P50US))
 	}
-	f := ReadFlow(rt, x)
-	before := len(rep.Findings)
-	rt.Account(r, s, f, rep)
-	if len(rep.Findings) == before {
+	account := wire.Account(r.Rig, s.Bytes, ReadFlow(rt, x))
+	if account.Tell(rep, rep.Add); account.OK() {
 		*carried++
 	}
 	return x, true

@@ -154,9 +154,16 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		}
 		tutorial = row.AverageGbps * 1e9 / 8 / 1048576 * 8 / 1000
 		if c.Counters {
-			got, want, ok := wire.JudgeBytes(r, s, m, row, mtu, b.None != "", &rep)
-			if sent, predicted = sent+got, predicted+want; ok {
+			f := wire.Between(steps.Here, mtu, mtu, m.Pair)
+			f.Writes(float64(row.Iterations), row.Bytes)
+			f.Text = fmt.Sprintf("%d messages of %d bytes", row.Iterations, row.Bytes)
+			account := wire.Account(r.Rig, s.Bytes, f)
+			account.Tell(&rep, func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) })
+			if account.OK() {
 				accounts++
+			}
+			for _, l := range account.At(steps.Here, true) {
+				sent, predicted = sent+l.Sum(), predicted+l.Wire
 			}
 		}
 	}
@@ -260,7 +267,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		case row.TypicalUS > passLatencyUS:
 			rep.On(m, steps.Warn, "%s typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", kind.Microseconds(row.TypicalUS))
 		}
-		if g := wire.Flaps(s, m); g != "" {
+		if g := wire.Flaps(s.Bytes, wire.EndsOf(m.Pair)...); g != "" {
 			rep.On(m, steps.Fail, "the link went down during the test (%s)", g)
 		}
 	}

@@ -98,8 +98,9 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 		Columns: []steps.Column{{Name: "rails"}, {Name: "alone Gb/s", Number: true}, {Name: "together Gb/s", Number: true}, {Name: "sum Gb/s", Number: true}, {Name: "expected Gb/s", Number: true}},
 	}
 	var texts []string
-	predicted := map[steps.Pair]float64{}
-	for _, t := range tests {
+	var flows []wire.Flow
+	for _, name := range slices.Sorted(maps.Keys(tests)) {
+		t := tests[name]
 		pair, known := r.Rig.Pairs[0], true
 		switch strings.Fields(t.Name)[0] {
 		case "second":
@@ -108,7 +109,11 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 			pair, known = r.Rig.AcrossHalves()
 		}
 		if known {
-			predicted[pair] += wire.Predict(t.Rows[0], theory.AgreedMTU(r.Rig, pair, t.MTU))
+			mtu := theory.AgreedMTU(r.Rig, pair, t.MTU)
+			f := wire.Between(steps.Here, mtu, mtu, pair)
+			f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
+			f.Text = "all tests of this rail together"
+			flows = append(flows, f)
 		}
 	}
 	for _, cp := range couples {
@@ -116,7 +121,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 		texts = append(texts, text)
 		table.Rows = append(table.Rows, row)
 	}
-	judgeDualBytes(r, predicted, &rep)
+	wire.Account(r.Rig, r.Stages[0].Bytes, flows...).Tell(&rep, rep.Add)
 	v := rep.Verdict(texts...)
 	v.Tables = []steps.Table{table}
 	return v
@@ -239,7 +244,7 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
 		m := kind.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
 		mtu := theory.AgreedMTU(r.Rig, pair, 0)
 		said = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, wire.LikelyCause(r, r.Stages[0], m, with[i], mtu))
-		if !strings.Contains(said, "no cause shows") {
+		if !strings.Contains(said, wire.NoCause) {
 			return said
 		}
 		if b := theory.BandOf(r.Rig, pair, mtu); b.Expected > 0 && alone[i] < theory.WarnShare*b.Expected {
@@ -288,80 +293,4 @@ func coupleAt(rig steps.Rig, cp couple, mtu int) (expected, limit float64, from 
 		}
 	}
 	return expected, limit, from
-}
-
-// judgeDualBytes compares each rail's bytes over all tests with what they add up to.
-func judgeDualBytes(r steps.Result, predicted map[steps.Pair]float64, rep *kind.Report) {
-	s := r.Stages[0]
-	if len(s.Bytes) == 0 {
-		rep.Add(steps.Inconclusive, "the bytes were not counted, so nothing shows which rails carried them")
-		return
-	}
-	for _, e := range steps.Ends {
-		var blind, more []string
-		why := "no error counter grew, so perhaps other traffic"
-		node := r.Rig.NameOf(e)
-		for _, b := range s.Bytes {
-			if b.End != e {
-				continue
-			}
-			own := float64(b.Tx)
-			if e == steps.Peer {
-				own = float64(b.Rx)
-			}
-			want := 0.0
-			for p, bytes := range predicted {
-				if p.Rails[e] == b.Rail {
-					want += bytes
-				}
-			}
-			for _, name := range wire.FlapCounters {
-				if b.Errors[name] > 0 && want > 0 {
-					rep.Add(steps.Fail, "the link of %s on %s went down during the test (%s)", b.Dev, node, name)
-				}
-			}
-			most := wire.MoreBytes
-			netdev := strings.HasPrefix(b.Source, "netdev")
-			if netdev {
-				most = wire.MoreNetdevBytes
-			}
-			if want > 0 && b.Known && (!netdev || r.Rig.At(e).Rails[b.Rail].PCI.Addr == "") {
-				rep.Show(fmt.Sprintf("bytes of %s on %s", b.Dev, node), int64(own), "bytes", &steps.Expected{
-					Min: new(float64(int64(wire.LessBytes * want))), Max: new(float64(int64(most * want))), From: "all tests of this rail together",
-				})
-			}
-			switch {
-			case want == 0:
-				if n := max(float64(b.Tx), float64(b.Rx)); b.Known && n > wire.OtherRails*sumOf(predicted) {
-					rep.Add(steps.Fail, "%s on %s moved %s, and no test was for it", b.Dev, node, kind.Size(n))
-				}
-			case !b.Known:
-				rep.Add(steps.Inconclusive, "the bytes of %s on %s are unknown (%s)", b.Dev, node, kind.OrUnknown(b.Why))
-			case netdev && r.Rig.At(e).Rails[b.Rail].PCI.Addr != "":
-				blind = append(blind, b.Dev)
-			case own < wire.LessBytes*want:
-				rep.Add(steps.Inconclusive, "%s on %s counted only %s of the %s predicted: a counter that began again at zero, or another rail carried it", b.Dev, node, kind.Size(own), kind.Size(want))
-			case own > most*want:
-				more = append(more, fmt.Sprintf("%s %.1f %%", b.Dev, 100*(own/want-1)))
-				for p := range predicted {
-					if g := wire.GrownErrors(s, kind.Measurement{Pair: p}); g != "" && p.Rails[e] == b.Rail {
-						why = "packets were sent again: " + g
-					}
-				}
-			}
-		}
-		if blind != nil {
-			rep.Add(steps.Inconclusive, "%s on %s: no port counters, and RDMA is not in an interface's bytes, so nothing shows which rail carried it", kind.And(blind), node)
-		}
-		if more != nil {
-			rep.Add(steps.Warn, "on %s more bytes moved than predicted: %s (%s)", node, kind.And(more), why)
-		}
-	}
-}
-
-func sumOf(m map[steps.Pair]float64) (sum float64) {
-	for _, v := range m {
-		sum += v
-	}
-	return sum
 }

@@ -33,10 +33,10 @@ func TestDual(t *testing.T) {
 
 	wrong := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&wrong.Stages[0], steps.Here, 3).Tx = 10 * kindtest.Wire(1024)
-	kindtest.Want(t, "another rail's bytes", judgeDual(dualCell, wrong), steps.Fail, "roceP2p1s0f1 on spark-02 moved")
+	kindtest.Want(t, "another rail's bytes", judgeDual(dualCell, wrong), steps.Fail, "on spark-02 roceP2p1s0f1 moved bytes too")
 	lost := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&lost.Stages[0], steps.Peer, 1).Rx /= 2
-	kindtest.Want(t, "missing bytes", judgeDual(dualCell, lost), steps.Inconclusive, "rocep1s0f1 on spark-01 counted only")
+	kindtest.Want(t, "missing bytes", judgeDual(dualCell, lost), steps.Inconclusive, "on spark-01 rocep1s0f1 moved only")
 	blind := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&blind.Stages[0], steps.Here, 0).Known = false
 	kindtest.Want(t, "uncounted", judgeDual(dualCell, blind), steps.Inconclusive, "unknown")
@@ -54,7 +54,7 @@ func TestDual(t *testing.T) {
 	for i := range 4 {
 		kindtest.Counter(&portless.Stages[0], steps.Here, i).Source = "netdev bytes"
 	}
-	kindtest.Want(t, "no port counters", judgeDual(dualCell, portless), steps.Inconclusive, "and roceP2p1s0f0 on spark-02: no port counters")
+	kindtest.Want(t, "no port counters", judgeDual(dualCell, portless), steps.Inconclusive, "on spark-02 rocep1s0f0, rocep1s0f1 and roceP2p1s0f0: no port counters")
 	degraded := kindtest.Healthy()
 	for name := range degraded {
 		degraded[name] = 13

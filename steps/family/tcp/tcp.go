@@ -20,14 +20,6 @@ const (
 	FourStreamsGbps = 93.0
 )
 
-// What a TCP segment with time stamps carries beside its payload, bytes: IPv4
-// and TCP, which the MTU holds; and Ethernet, which the interface counts.
-const (
-	tcpHeaders      = 52
-	tcpEthernet     = 14
-	tcpEthernetWire = 38 // with preamble, gap and FCS
-)
-
 // How near to the documents' figures a TCP rate has to be. It depends on the
 // processors, so there is more room than for RDMA.
 const (
@@ -229,7 +221,7 @@ func tcpBand(rig steps.Rig, p steps.Path, streams int) theory.Band {
 	var b theory.Band
 	for _, e := range steps.Ends {
 		mtu := float64(p.Netdevs[e].MTU)
-		if mtu <= tcpHeaders {
+		if mtu <= theory.TCPHeaders {
 			return theory.Band{None: "the MTU is unknown"}
 		}
 		links, halves, order := map[string]float64{}, map[string]float64{}, []string(nil)
@@ -245,14 +237,14 @@ func tcpBand(rig steps.Rig, p steps.Path, streams int) theory.Band {
 			if links[half] == 0 {
 				order = append(order, half)
 			}
-			link := rail.RateGbps * (mtu - tcpHeaders) / (mtu + tcpEthernetWire)
+			link := rail.RateGbps * (mtu - theory.TCPHeaders) / (mtu + theory.CableEthernet)
 			if streams == 1 {
 				links[half] = max(links[half], link) // one connection, one link
 			} else {
 				links[half] += link
 			}
 			if c, _ := theory.MaxCeiling(rail); c > 0 {
-				halves[half] = c * (mtu - tcpHeaders) / (mtu + tcpEthernet)
+				halves[half] = c * (mtu - theory.TCPHeaders) / (mtu + theory.Ethernet)
 			}
 		}
 		sum := 0.0
@@ -376,107 +368,20 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 // judgeTCPBytes says which links carried the test. RDMA's port counters don't see
 // TCP on an adapter that has them, so here the interfaces' bytes count.
 func judgeTCPBytes(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, rep *kind.Report) (links string) {
-	if len(s.Bytes) == 0 {
-		rep.Add(steps.Inconclusive, "the bytes were not counted, so nothing shows which link carried them")
-		return ""
-	}
-	payload := test.ReceivedBytes
 	mss := float64(test.MSSBytes)
 	if mss <= 0 {
-		mss = float64(p.Netdevs[steps.Here].MTU - tcpHeaders)
+		mss = float64(p.Netdevs[steps.Here].MTU - theory.TCPHeaders)
 	}
-	most := wire.MoreNetdevBytes * payload
-	if mss > 0 {
-		most *= (mss + tcpHeaders + tcpEthernet) / mss
-	}
-	for _, e := range steps.Ends {
-		node, verb := r.Rig.NameOf(e), map[steps.End]string{steps.Here: "sent", steps.Peer: "received"}[e]
-		var sum, largest float64
-		var flapped []string
-		var unknown int
-		type share struct {
-			netdev string
-			bytes  float64
-		}
-		var carried []share
-		for _, b := range s.Bytes {
-			if b.End != e || b.Rail < 0 || b.Rail >= len(r.Rig.At(e).Rails) {
-				continue
-			}
-			netdev := r.Rig.At(e).Rails[b.Rail].Netdev.Name
-			onPath := slices.Contains(p.Rails[e], b.Rail)
-			n := float64(b.IPTx)
-			if e == steps.Peer {
-				n = float64(b.IPRx)
-			}
-			switch {
-			case !b.IPKnown && onPath:
-				unknown++
-				rep.Add(steps.Inconclusive, "on %s the bytes of %s are unknown (%s): nothing shows which link carried it", node, netdev, kind.OrUnknown(b.IPWhy))
-				continue
-			case !b.IPKnown:
-				continue
-			case !onPath && n > wire.OtherRails*payload:
-				rep.Add(steps.Fail, "on %s %s %s %s, and the test doesn't lead over it: a second route, or something else running?", node, netdev, verb, kind.Size(n))
-			}
-			if !onPath {
-				continue
-			}
-			rep.Show(fmt.Sprintf("TCP bytes %s by %s over %s", verb, node, netdev), int64(n), "bytes", nil)
-			if b.Known && strings.HasPrefix(b.Source, "port") {
-				// Apart, so that nobody takes the one for the other.
-				if rdma := float64(max(b.Tx, b.Rx)); rdma > wire.OtherRails*payload {
-					rep.Show(fmt.Sprintf("RDMA bytes on %s of %s meanwhile", b.Dev, node), int64(rdma), "bytes", nil)
-					rep.Add(steps.Warn, "RDMA moved %s on %s of %s meanwhile: something else is running", kind.Size(rdma), b.Dev, node)
-				}
-			}
-			for _, name := range wire.FlapCounters {
-				if b.Errors[name] > 0 {
-					flapped = append(flapped, netdev)
-					break
-				}
-			}
-			sum += n
-			if n > wire.OtherRails*payload {
-				carried = append(carried, share{netdev, n})
-			}
-			largest = max(largest, n)
-		}
-		if len(flapped) > 0 {
-			rep.Add(steps.Fail, "the link of %s on %s went down during the test", kind.And(flapped), node)
-		}
-		if unknown > 0 {
-			continue
-		}
-		rep.Show(fmt.Sprintf("TCP bytes %s by %s", verb, node), int64(sum), "bytes", &steps.Expected{
-			Min: new(float64(int64(wire.LessBytes * payload))), Max: new(float64(int64(most))),
-			From: fmt.Sprintf("%s of payload that iperf3 counted, and headers (interface bytes)", kind.Size(payload)),
-		})
-		switch {
-		case sum < 0.01*payload:
-			rep.Add(steps.Fail, "on %s nothing went over %s: the traffic takes another way", node, p.Netdevs[e].Name)
-		case sum < wire.LessBytes*payload:
-			rep.Add(steps.Inconclusive, "on %s the links %s only %s of %s", node, verb, kind.Size(sum), kind.Size(payload))
-		case sum > most:
-			rep.Add(steps.Warn, "on %s the links %s %s where %s were predicted at most: other traffic, or much was sent again", node, verb, kind.Size(sum), kind.Size(most))
-		}
-		if e != steps.Here {
-			continue
-		}
-		switch {
-		case len(carried) == 1:
-			links = fmt.Sprintf("%s carried all of it, %s with headers", carried[0].netdev, kind.Size(sum))
-		case len(carried) > 1:
-			var parts []string
-			for _, c := range carried {
-				parts = append(parts, fmt.Sprintf("%s %.0f %%", c.netdev, 100*c.bytes/sum))
-			}
-			links = fmt.Sprintf("Of %s with headers %s", kind.Size(sum), kind.And(parts))
-		}
-		spare := p.Netdevs[e].BondMode == "active-backup" // one link at a time is what it is for
-		if test.Streams > 1 && p.Bonded[e] && len(p.Rails[e]) > 1 && largest > 0.95*sum && !spare {
-			rep.Add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy (layer3+4 tells connections apart) sends them there", test.Streams, node)
+	f := wire.Stream(steps.Here, p.Rails[steps.Here], steps.Peer, p.Rails[steps.Peer], test.ReceivedBytes, mss)
+	f.Text = kind.Size(f.Payload) + " of payload that iperf3 counted"
+	account := wire.Account(r.Rig, s.Bytes, f)
+	account.Tell(rep, rep.Add)
+	spare := p.Netdevs[steps.Here].BondMode == "active-backup" // one link at a time is what it is for
+	for _, l := range account.At(steps.Here, true) {
+		if test.Streams > 1 && p.Bonded[steps.Here] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() && !spare {
+			rep.Add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy "+
+				"(layer3+4 tells connections apart) sends them there", test.Streams, r.Rig.NameOf(steps.Here))
 		}
 	}
-	return links
+	return account.Carried(steps.Here)
 }

@@ -1,0 +1,598 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// What is a kind of thing that an account finds.
+type What uint8
+
+// What an account finds. The zero value is nothing.
+const (
+	Nothing   What = iota
+	Uncounted      // no bytes at all, or nothing to compare them with
+	Unknown        // the counter of a port of the test is missing or went backwards
+	Blind          // RDMA is not in what was counted
+	Flapped        // a link went down meanwhile
+	WrongPort      // other ports carried it
+	OtherWay       // it went as TCP
+	Lost           // nothing carried it
+	Foreign        // ports that the test doesn't use moved bytes
+	Idle           // one of the ports that share a flow carried nothing
+	Unread         // the counter of a port that the test doesn't use is missing
+	Jumped         // a counter did
+	More           // bytes than predicted
+	Less           // bytes than predicted
+	Uneven         // shares of equal ports
+	Reverse        // bytes the other way
+	Beside         // traffic of another kind on a port of the test
+)
+
+// A Finding is one thing about a node's ports.
+type Finding struct {
+	What  What
+	Grade steps.Grade
+	Node  steps.End
+	Ports []Port
+	Text  string // a clause that the node's name is put in front of
+}
+
+// Accounted is what came of an account.
+type Accounted struct {
+	Findings []Finding
+	Evidence []steps.Evidence
+	Loads    []Load
+	rig      steps.Rig
+}
+
+// Account compares what the flows of a test had to make every port move, both ways, with
+// what the counters of every port of every node say. Where nothing is found the account is
+// right: the ports of the test moved what was predicted, and no other moved anything.
+func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
+	b := books{Accounted: Accounted{rig: rig}, bytes: bytes, flows: flows}
+	whole := len(flows) > 0 && len(bytes) > 0
+	for _, f := range flows {
+		b.payload += f.Payload
+		whole = whole && f.Wire > 0
+		for _, p := range f.ports() {
+			if _, ok := p.rail(rig); !ok {
+				whole = false
+			}
+			if !slices.Contains(b.own, p) {
+				b.own = append(b.own, p)
+			}
+		}
+	}
+	if !whole {
+		b.Findings = []Finding{{
+			What: Uncounted, Grade: steps.Inconclusive,
+			Text: "the bytes were not counted, so nothing shows which rail carried them",
+		}}
+		return b.Accounted
+	}
+	slices.SortFunc(b.own, Port.compare)
+	b.Loads = loads(flows)
+	slices.SortStableFunc(b.Loads, func(x, y Load) int { return x.Ports[0].compare(y.Ports[0]) })
+	for i := range rig.Nodes {
+		b.node(steps.End(i))
+	}
+	return b.Accounted
+}
+
+// books are what an account works on.
+type books struct {
+	Accounted
+	bytes   []steps.RailBytes
+	flows   []Flow
+	own     []Port // of the test
+	payload float64
+}
+
+func (b *books) find(w What, g steps.Grade, e steps.End, ports []Port, format string, args ...any) {
+	b.Findings = append(b.Findings, Finding{w, g, e, ports, fmt.Sprintf(format, args...)})
+}
+
+// node is the account of one node.
+func (b *books) node(e steps.End) {
+	used := slices.ContainsFunc(b.own, func(p Port) bool { return p.Node == e })
+	b.flapped(e)
+	other := b.foreign(e, used)
+	if !used {
+		if len(other.ports) > 0 {
+			b.find(Foreign, steps.Warn, e, other.ports, "%s moved %s meanwhile, and the test doesn't lead there",
+				kind.And(b.names(other.ports)), kind.Size(other.sum))
+		}
+		return
+	}
+	before := len(b.Findings)
+	wrong := false
+	var forward []*Load
+	for _, l := range b.read(e) {
+		b.show(*l)
+		if b.carriedByNone(l, other) {
+			wrong = true
+			continue
+		}
+		forward = append(forward, l)
+	}
+	if len(other.ports) > 0 && !wrong {
+		b.find(Foreign, steps.Fail, e, other.ports, "%s moved bytes too, and the test %s", kind.And(b.names(other.ports)),
+			b.only(e))
+	}
+	for _, l := range forward {
+		b.idle(l)
+	}
+	if len(b.Findings) == before {
+		b.unread(e)
+	}
+	if len(b.Findings) == before {
+		b.sizes(e, forward)
+	}
+	b.reverse(e)
+	b.beside(e)
+}
+
+// name is what a port is called where a kind of traffic is counted.
+func (a Accounted) name(p Port) string {
+	r, ok := p.rail(a.rig)
+	if !ok {
+		return fmt.Sprintf("rail %d", p.Rail)
+	}
+	for _, l := range a.Loads {
+		if l.Traffic == TCP && slices.ContainsFunc(l.Ports, func(q Port) bool { return q.Node == p.Node }) {
+			return cmp.Or(r.Netdev.Name, r.Dev)
+		}
+	}
+	return r.Dev
+}
+
+func (a Accounted) names(ports []Port) []string {
+	var all []string
+	for _, p := range ports {
+		all = append(all, a.name(p))
+	}
+	return all
+}
+
+// label names a port by its rail's number, as cells do.
+func (a Accounted) label(p Port) string {
+	r, _ := p.rail(a.rig)
+	if n := a.number(p); n > 0 {
+		return fmt.Sprintf("rail %d (%s)", n, r.Dev)
+	}
+	return r.Dev
+}
+
+// number is that of the pair that a port belongs to, counted from 1; 0 where it is of none.
+func (a Accounted) number(p Port) int {
+	if int(p.Node) >= len(steps.Ends) {
+		return 0
+	}
+	return 1 + slices.IndexFunc(a.rig.Pairs, func(q steps.Pair) bool { return q.Rails[p.Node] == p.Rail })
+}
+
+// over names ports by their numbers: "rail 1", "rails 1 and 3".
+func (a Accounted) over(ports []Port) string {
+	var all []string
+	for _, p := range ports {
+		if n := a.number(p); n > 0 {
+			all = append(all, fmt.Sprint(n))
+		}
+	}
+	switch {
+	case len(all) < len(ports) || len(all) == 0:
+		return kind.And(a.names(ports))
+	case len(all) == 1:
+		return "rail " + all[0]
+	}
+	return "rails " + kind.And(all)
+}
+
+// traffic is what a port of the test carries for it.
+func (b *books) traffic(p Port) Traffic {
+	for _, l := range b.Loads {
+		if slices.Contains(l.Ports, p) {
+			return l.Traffic
+		}
+	}
+	return RDMA
+}
+
+// flapped looks for links of the test that went down: its tool may have ended well all
+// the same, where the link came back in time.
+func (b *books) flapped(e steps.End) {
+	for _, p := range b.own {
+		if p.Node != e {
+			continue
+		}
+		if g := Flaps(b.bytes, p); g != "" {
+			b.find(Flapped, steps.Fail, e, []Port{p}, "the link of %s went down during the test (%s)", b.name(p), g)
+		}
+	}
+}
+
+// others are ports that no flow leads over, and what they moved.
+type others struct {
+	ports []Port
+	sum   float64 // bytes
+}
+
+// foreign are the ports that moved what nobody sent: each alone more than its share, or
+// all together.
+func (b *books) foreign(e steps.End, used bool) (found others) {
+	var little others
+	most := otherShare * b.payload
+	for _, c := range b.bytes {
+		p := Port{c.End, c.Rail}
+		if _, ok := p.rail(b.rig); !ok || p.Node != e || slices.Contains(b.own, p) {
+			continue
+		}
+		moved := 0.0
+		for _, t := range b.kinds() {
+			if c := counted(b.bytes, p, t); c.known {
+				moved = max(moved, c.most())
+			}
+		}
+		switch {
+		case moved > most:
+			found.ports, found.sum = append(found.ports, p), found.sum+moved
+		case moved > 0:
+			little.ports, little.sum = append(little.ports, p), little.sum+moved
+		}
+	}
+	if little.sum > most {
+		found.ports, found.sum = append(found.ports, little.ports...), found.sum+little.sum
+	}
+	if used {
+		b.showForeign(e, found.ports, most)
+	}
+	return found
+}
+
+// kinds are those of the test's flows.
+func (b *books) kinds() (all []Traffic) {
+	for _, f := range b.flows {
+		if !slices.Contains(all, f.Traffic) {
+			all = append(all, f.Traffic)
+		}
+	}
+	return all
+}
+
+// only says what a test leads over, and what else may have moved.
+func (b *books) only(e steps.End) string {
+	why := "a bond, or something else running?"
+	if b.kinds()[0] == TCP {
+		why = "a second route, or something else running?"
+	}
+	if was := busy(b.bytes, e); was != "" {
+		why = was
+	}
+	if b.kinds()[0] == TCP {
+		return "doesn't lead over it: " + why
+	}
+	return "uses " + b.over(b.of(e)) + ": " + why
+}
+
+func (b *books) of(e steps.End) (ports []Port) {
+	for _, p := range b.own {
+		if p.Node == e {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
+// read fills in what the ports of a node's loads moved. It gives those that a flow leads
+// over and that are known to have moved it or not.
+func (b *books) read(e steps.End) (known []*Load) {
+	var unknown, blind []Port
+	for i := range b.Loads {
+		l := &b.Loads[i]
+		if l.Node != e {
+			continue
+		}
+		moved, whole := make([]float64, len(l.Ports)), true
+		for i, p := range l.Ports {
+			c := counted(b.bytes, p, l.Traffic)
+			rail, _ := p.rail(b.rig)
+			hidden := l.Traffic == RDMA && c.netdev && rail.PCI.Addr != ""
+			moved[i], whole = c.way(l.Out), whole && c.known && !hidden
+			switch {
+			case !c.known && !slices.Contains(unknown, p):
+				unknown = append(unknown, p)
+				b.find(Unknown, steps.Inconclusive, e, []Port{p},
+					"the bytes of %s are unknown (%s), so nothing shows which rail carried them", b.name(p), c.why)
+			case hidden && !slices.Contains(blind, p):
+				blind = append(blind, p)
+			}
+		}
+		if !whole {
+			continue
+		}
+		if l.Moved = moved; l.Wire > 0 {
+			known = append(known, l)
+		}
+	}
+	if len(blind) > 0 {
+		b.find(Blind, steps.Inconclusive, e, blind, "%s: no port counters, and RDMA is not in an interface's bytes, "+
+			"so nothing shows which rail carried it", kind.And(b.names(blind)))
+	}
+	return known
+}
+
+// interfaces reports whether a load was counted by interfaces.
+func (b *books) interfaces(l Load) bool {
+	return slices.ContainsFunc(l.Ports, func(p Port) bool { return counted(b.bytes, p, l.Traffic).netdev })
+}
+
+// carriedByNone looks whether all ports of a load stood still, and where else it went.
+func (b *books) carriedByNone(l *Load, other others) bool {
+	if len(b.still(*l)) < len(l.Ports) {
+		return false
+	}
+	names := kind.And(b.names(l.Ports))
+	as, instead := b.asTCP(l), b.instead(l)
+	switch {
+	case len(instead) > 0:
+		b.find(WrongPort, steps.Fail, l.Node, instead, "nothing went over %s; %s carried the bytes: the wrong rail",
+			names, kind.And(b.names(instead)))
+	case other.sum >= l.Wire/2:
+		b.find(WrongPort, steps.Fail, l.Node, other.ports, "nothing went over %s; %s carried the bytes: the wrong rail",
+			names, kind.And(b.names(other.ports)))
+	case len(as) > 0:
+		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "nothing went over %s by RDMA; the data went over %s as TCP", names,
+			kind.And(as))
+	case l.Traffic == TCP:
+		b.find(Lost, steps.Fail, l.Node, l.Ports, "nothing went over %s: the traffic takes another way", names)
+	default:
+		b.find(Lost, steps.Inconclusive, l.Node, l.Ports, "nothing went over %s: it moved only %s of the %s predicted, and "+
+			"no interface moved it either: a counter that was reset, or shared "+
+			"memory?", names, kind.Size(l.Sum()), kind.Size(l.Wire))
+	}
+	return true
+}
+
+// instead are ports of the test that carried what a load should have, beside their own.
+func (b *books) instead(l *Load) []Port {
+	for _, other := range b.Loads {
+		if other.Node == l.Node && other.Out == l.Out && other.Wire > 0 && other.Sum()-other.Wire >= l.Wire/2 {
+			return other.Ports
+		}
+	}
+	return nil
+}
+
+// still are the ports of a load that moved nothing to speak of.
+func (b *books) still(l Load) (ports []Port) {
+	for i, p := range l.Ports {
+		if l.Moved[i] <= otherShare*l.Payload {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
+// asTCP names the interfaces of a node that moved what RDMA had to.
+func (b *books) asTCP(l *Load) (names []string) {
+	if l.Traffic == TCP {
+		return nil
+	}
+	for _, c := range b.bytes {
+		rail, ok := Port{c.End, c.Rail}.rail(b.rig)
+		if ok && c.End == l.Node && c.IPKnown && float64(max(c.IPTx, c.IPRx)) > l.Payload/2 {
+			names = append(names, rail.Netdev.Name)
+		}
+	}
+	return names
+}
+
+// idle looks for ports that carried nothing where each had to carry a part.
+func (b *books) idle(l *Load) {
+	still := b.still(*l)
+	if len(still) == 0 || l.sharing != Evenly || l.mixed {
+		return
+	}
+	var busy []Port
+	for _, p := range l.Ports {
+		if !slices.Contains(still, p) {
+			busy = append(busy, p)
+		}
+	}
+	b.find(Idle, steps.Fail, l.Node, still, "nothing went over %s: UCX used %s alone, and that is no error to it%s",
+		kind.And(b.names(still)), kind.And(b.names(busy)), b.idleHint(l.warned))
+}
+
+// idleHint says where to look when a rail carried nothing.
+func (b *books) idleHint(warned []string) string {
+	if len(warned) > 0 {
+		return warned[0]
+	}
+	for _, p := range b.own {
+		if r, _ := p.rail(b.rig); r.State != "ACTIVE" {
+			return "; is its port up, at both ends?"
+		}
+	}
+	return "; its port is up, so look at its addresses and GIDs at both ends (rail map, GID check)"
+}
+
+// unread looks for ports beside the test whose counters are missing: they might have
+// carried anything.
+func (b *books) unread(e steps.End) {
+	for i, rail := range b.rig.Nodes[e].Rails {
+		p := Port{e, i}
+		if rail.State != "ACTIVE" || slices.Contains(b.own, p) {
+			continue
+		}
+		for _, t := range b.kinds() {
+			if !counted(b.bytes, p, t).known {
+				b.find(Unread, steps.Inconclusive, e, []Port{p}, "the bytes of %s meanwhile are unknown", b.name(p))
+				return
+			}
+		}
+	}
+}
+
+// sizes compares what the ports of the test moved with the prediction.
+func (b *books) sizes(e steps.End, forward []*Load) {
+	var above []*Load
+	for _, l := range forward {
+		low, high := l.bounds(b.interfaces(*l))
+		sum, names := l.Sum(), kind.And(b.names(l.Ports))
+		switch {
+		case sum > jumped*l.Wire+l.back:
+			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s moved %s where %s were predicted: the counter jumped, or other "+
+				"traffic ran", names, kind.Size(sum), kind.Size(l.Wire))
+		case sum > high:
+			above = append(above, l)
+		case sum < low:
+			why := " (a counter that began again at zero?)"
+			if was := busy(b.bytes, e); was != "" {
+				why = " (" + was + ", and what it would have been meanwhile is taken off)"
+			}
+			b.find(Less, steps.Inconclusive, e, l.Ports, "%s moved only %s of the %s predicted%s", names, kind.Size(sum),
+				kind.Size(l.Wire), why)
+		default:
+			b.uneven(l)
+		}
+	}
+	b.above(e, above, len(forward))
+}
+
+// above tells of all loads of a node that moved more than predicted at once.
+func (b *books) above(e steps.End, loads []*Load, of int) {
+	if len(loads) == 0 {
+		return
+	}
+	var ports []Port
+	var texts []string
+	why := "no error counter grew, so perhaps other traffic"
+	if loads[0].Traffic == TCP {
+		why = "other traffic, or much was sent again"
+	}
+	if was := busy(b.bytes, e); was != "" {
+		why = was
+	}
+	for _, l := range loads {
+		ports = append(ports, l.Ports...)
+		texts = append(texts, fmt.Sprintf("%s %.1f %%", kind.And(b.names(l.Ports)), 100*(l.Sum()/l.Wire-1)))
+		if g := grownErrors(b.bytes, b.across(l.Ports)...); g != "" {
+			why = "packets were sent again: " + g
+		}
+	}
+	if of == 1 {
+		b.find(More, steps.Warn, e, ports, "%.1f %% more bytes than predicted (%s)", 100*(loads[0].Sum()/loads[0].Wire-1),
+			why)
+		return
+	}
+	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", kind.And(texts), why)
+}
+
+// across are the ports at both ends of the flows that lead over some.
+func (b *books) across(ports []Port) (all []Port) {
+	for _, f := range b.flows {
+		if slices.ContainsFunc(f.ports(), func(p Port) bool { return slices.Contains(ports, p) }) {
+			all = append(all, f.ports()...)
+		}
+	}
+	return all
+}
+
+func (b *books) uneven(l *Load) {
+	smallest, moving := 1.0, 0
+	for _, n := range l.Moved {
+		if n > otherShare*l.Payload {
+			smallest, moving = min(smallest, n/l.Sum()), moving+1
+		}
+	}
+	if l.sharing == Freely || l.mixed || moving < 2 || smallest >= evenShare {
+		return
+	}
+	b.find(Uneven, steps.Warn, l.Node, l.Ports, "the rails did not share evenly (%s): does a port report another "+
+		"speed?", kind.And(b.shares(*l)))
+}
+
+// shares is what each port of a load carried of it, where that is something.
+func (a Accounted) shares(l Load) (all []string) {
+	for i, p := range l.Ports {
+		if l.Moved[i] > otherShare*l.Payload {
+			all = append(all, fmt.Sprintf("%s %.0f %%", a.name(p), 100*l.Moved[i]/l.Sum()))
+		}
+	}
+	return all
+}
+
+// reverse looks at the way against the flows, where there is nothing but what comes back
+// for them.
+func (b *books) reverse(e steps.End) {
+	for _, l := range b.Loads {
+		if l.Node != e || l.Wire > 0 || len(l.Moved) == 0 {
+			continue
+		}
+		_, high := l.bounds(b.interfaces(l))
+		sum := l.Sum()
+		if sum <= high || sum > jumped*max(l.against, high) && b.jumpedAt(l.Ports) {
+			continue
+		}
+		verb := verb(l.Out)
+		b.Evidence = append(b.Evidence, steps.Evidence{
+			Name: fmt.Sprintf("%s bytes %s by %s the other way", b.over(l.Ports), verb,
+				b.rig.NameOf(e)), Value: int64(sum), Unit: "bytes",
+			Expected: &steps.Expected{Max: new(float64(int64(high))), From: "acknowledgements, and requests"},
+		})
+		why := "is something else running?"
+		if was := busy(b.bytes, e); was != "" {
+			why = was
+		}
+		b.find(Reverse, steps.Warn, e, l.Ports, "%s %s %s the other way, where %s come back at most: %s",
+			kind.And(b.names(l.Ports)), verb, kind.Size(sum), kind.Size(high), why)
+	}
+}
+
+func (b *books) jumpedAt(ports []Port) bool {
+	return slices.ContainsFunc(b.Findings, func(f Finding) bool {
+		return f.What == Jumped && slices.ContainsFunc(f.Ports, func(p Port) bool { return slices.Contains(ports, p) })
+	})
+}
+
+// beside looks for traffic of another kind on the ports of the test, which its own
+// counters don't see.
+func (b *books) beside(e steps.End) {
+	for _, p := range b.of(e) {
+		kinds := map[Traffic]string{RDMA: "TCP", TCP: "RDMA"}
+		t := b.traffic(p)
+		rail, _ := p.rail(b.rig)
+		own, other := counted(b.bytes, p, t), counted(b.bytes, p, 1-t)
+		// Where one interface counts both there is no telling them apart.
+		ports := slices.ContainsFunc(b.bytes, func(c steps.RailBytes) bool {
+			return c.End == p.Node && c.Rail == p.Rail && strings.HasPrefix(c.Source, "port")
+		})
+		if !ports || !own.known || !other.known || other.most() <= otherShare*b.payload || len(b.kinds()) > 1 {
+			continue
+		}
+		name := rail.Dev
+		if t == RDMA {
+			name = cmp.Or(rail.Netdev.Name, rail.Dev)
+			if b.lostAt(p) {
+				continue // it is why nothing went by RDMA, and told there
+			}
+		}
+		b.Evidence = append(b.Evidence, steps.Evidence{Name: fmt.Sprintf("%s bytes on %s of %s meanwhile", kinds[t], name,
+			b.rig.NameOf(e)), Value: int64(other.most()), Unit: "bytes"})
+		b.find(Beside, steps.Warn, e, []Port{p}, "%s moved %s on %s meanwhile: something else is running", kinds[t],
+			kind.Size(other.most()), name)
+	}
+}
+
+func (b *books) lostAt(p Port) bool {
+	return slices.ContainsFunc(b.Findings, func(f Finding) bool {
+		return f.What == OtherWay &&
+			slices.Contains(f.Ports, p)
+	})
+}

@@ -1,0 +1,300 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+// messages is how many of 64 KiB a flow of these tests has, each of which is 69,248 bytes
+// in 64 packets.
+const messages = 20000
+
+func writes(from steps.End, pairs ...steps.Pair) Flow {
+	f := Between(from, 1024, 1024, pairs...)
+	f.Writes(messages, 65536)
+	f.Text = "writes"
+	return f
+}
+
+// moves are counters of all ports of a rig after some flows, each of them a part of the
+// ports' counters: out of one, into another, and an acknowledgement for 32 packets back.
+func moves(rig steps.Rig, hops ...[2]Port) []steps.RailBytes {
+	const sent, acks = messages * 64 * (1024 + 58), messages * 64 / 32 * 62
+	var all []steps.RailBytes
+	for e := range rig.Nodes {
+		for i, rail := range rig.Nodes[e].Rails {
+			b := steps.RailBytes{End: steps.End(e), Rail: i, Dev: rail.Dev, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+			for _, h := range hops {
+				switch (Port{steps.End(e), i}) {
+				case h[0]:
+					b.Tx, b.Rx = b.Tx+sent, b.Rx+acks
+				case h[1]:
+					b.Tx, b.Rx = b.Tx+acks, b.Rx+sent
+				}
+			}
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+func port(node, rail int) Port { return Port{steps.End(node), rail} }
+
+func counterOf(bytes []steps.RailBytes, p Port) *steps.RailBytes {
+	return &bytes[slices.IndexFunc(bytes, func(b steps.RailBytes) bool { return Port{b.End, b.Rail} == p })]
+}
+
+func what(a Accounted) (all []What) {
+	for _, f := range a.Findings {
+		if !slices.Contains(all, f.What) {
+			all = append(all, f.What)
+		}
+	}
+	return all
+}
+
+func TestAccount(t *testing.T) {
+	here := func(rail int) Port { return port(0, rail) }
+	peer := func(rail int) Port { return port(1, rail) }
+	const payload = messages * 65536
+	just := func(share float64) uint64 { return uint64(share * payload) }
+	for _, c := range []struct {
+		name  string
+		spoil func([]steps.RailBytes)
+		want  []What
+		grade steps.Grade
+		words string
+	}{
+		{"as it should be", func([]steps.RailBytes) {}, nil, 0, ""},
+		{"a half", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx /= 2 }, []What{Less}, steps.Inconclusive, "on spark-02 rocep1s0f0 moved only 692.5 MB of the 1.39 GB"},
+		{"a half at both", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx /= 2; counterOf(b, peer(0)).Rx /= 2 }, []What{Less}, steps.Inconclusive, "on both nodes"},
+		{"32 bits of it", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx &= 1<<30 - 1 }, []What{Less}, steps.Inconclusive, "began again"},
+		{"nothing", func(b []steps.RailBytes) { counterOf(b, peer(0)).Rx = 0 }, []What{Lost}, steps.Inconclusive, "on spark-01 nothing went over rocep1s0f0"},
+		{"missing", func(b []steps.RailBytes) { *counterOf(b, here(0)) = steps.RailBytes{Rail: 0, Dev: "rocep1s0f0"} }, []What{Unknown}, steps.Inconclusive, "nobody counted"},
+		{"not in the list", func(b []steps.RailBytes) { counterOf(b, here(0)).Rail = 9 }, []What{Unknown}, steps.Inconclusive, "rocep1s0f0 are unknown"},
+		{"backwards", func(b []steps.RailBytes) {
+			counterOf(b, peer(0)).Known, counterOf(b, peer(0)).Why = false, "it went backwards"
+		}, []What{Unknown}, steps.Inconclusive, "it went backwards"},
+		{"an interface's only", func(b []steps.RailBytes) { counterOf(b, here(0)).Source = "netdev bytes" }, []What{Blind}, steps.Inconclusive, "no port counters"},
+		{"a jump", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx = 1 << 62 }, []What{Jumped}, steps.Inconclusive, "jumped"},
+		{"5 % more", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx += just(0.05) }, []What{More}, steps.Warn, "perhaps other traffic"},
+		{"5 % more, sent again", func(b []steps.RailBytes) {
+			counterOf(b, here(0)).Tx += just(0.05)
+			counterOf(b, peer(0)).Errors["out_of_sequence"] = 9
+		}, []What{More}, steps.Warn, "sent again: out_of_sequence +9"},
+		{"a flap", func(b []steps.RailBytes) { counterOf(b, peer(0)).Errors["link_downed"] = 1 }, []What{Flapped}, steps.Fail, "on spark-01 the link of rocep1s0f0 went down"},
+		{"the wrong rail", func(b []steps.RailBytes) {
+			x, y := counterOf(b, here(0)), counterOf(b, here(2))
+			x.Tx, x.Rx, y.Tx, y.Rx = y.Tx, y.Rx, x.Tx, x.Rx
+		}, []What{WrongPort}, steps.Fail, "roceP2p1s0f0 carried the bytes"},
+		{"both rails", func(b []steps.RailBytes) {
+			x, y := counterOf(b, here(0)), counterOf(b, here(1))
+			x.Tx /= 2
+			y.Tx = x.Tx
+		}, []What{Foreign}, steps.Fail, "rocep1s0f1 moved bytes too, and the test uses rail 1"},
+		{"another rail, just below the share", func(b []steps.RailBytes) { counterOf(b, here(1)).Rx = just(0.0099) }, nil, 0, ""},
+		{"another rail, just above the share", func(b []steps.RailBytes) { counterOf(b, here(1)).Rx = just(0.0101) }, []What{Foreign}, steps.Fail, "rocep1s0f1 moved bytes too"},
+		{"two rails, below the share in sum", func(b []steps.RailBytes) {
+			counterOf(b, peer(1)).Tx, counterOf(b, peer(2)).Rx = just(0.0049), just(0.0049)
+		}, nil, 0, ""},
+		{"three rails, above the share in sum", func(b []steps.RailBytes) {
+			for i := 1; i < 4; i++ {
+				counterOf(b, peer(i)).Tx = just(0.009)
+			}
+		}, []What{Foreign}, steps.Fail, "on spark-01 rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1"},
+		{"another rail that nobody read", func(b []steps.RailBytes) { counterOf(b, here(3)).Known = false }, []What{Unread}, steps.Inconclusive, "roceP2p1s0f1 meanwhile"},
+		{"as many acknowledgements as there can be", func(b []steps.RailBytes) { counterOf(b, here(0)).Rx = messages * 64 * 62 }, nil, 0, ""},
+		{"bytes the other way", func(b []steps.RailBytes) { counterOf(b, here(0)).Rx = just(0.1) }, []What{Reverse}, steps.Warn, "rocep1s0f0 received 131.1 MB the other way"},
+		{"bytes the other way at both", func(b []steps.RailBytes) {
+			counterOf(b, here(0)).Rx, counterOf(b, peer(0)).Tx = just(0.5), just(0.5)
+		}, []What{Reverse}, steps.Warn, "rocep1s0f0 sent 655.4 MB the other way"},
+		{"TCP beside it", func(b []steps.RailBytes) {
+			x := counterOf(b, here(0))
+			x.IPKnown, x.IPTx = true, just(0.2)
+		}, []What{Beside}, steps.Warn, "TCP moved 262.1 MB on enp1s0f0np0"},
+		{"as TCP", func(b []steps.RailBytes) {
+			x := counterOf(b, here(0))
+			x.Tx, x.IPKnown, x.IPTx = 0, true, just(1)
+		}, []What{OtherWay}, steps.Fail, "the data went over enp1s0f0np0 as TCP"},
+	} {
+		rig := kindtest.Spark()
+		bytes := moves(rig, [2]Port{here(0), peer(0)})
+		c.spoil(bytes)
+		a := Account(rig, bytes, writes(steps.Here, rig.Pairs[0]))
+		check(t, c.name, a, c.want, c.grade, c.words)
+	}
+}
+
+func check(t *testing.T, name string, a Accounted, want []What, g steps.Grade, words string) {
+	t.Helper()
+	var rep kind.Report
+	a.Tell(&rep, rep.Add)
+	v := rep.Verdict("well")
+	if !slices.Equal(what(a), want) || len(want) > 0 && (v.Grade != g || !strings.Contains(strings.ToLower(v.Reason), strings.ToLower(words))) {
+		t.Errorf("%s: %v, %s: %s; want %v, %s: %s", name, what(a), v.Grade, v.Reason, want, g, words)
+	}
+	if (len(want) == 0) != a.OK() {
+		t.Errorf("%s: OK is %v", name, a.OK())
+	}
+}
+
+// Nothing to compare is never right.
+func TestAccountOfNothing(t *testing.T) {
+	rig := kindtest.Spark()
+	f := writes(steps.Here, rig.Pairs[0])
+	bytes := moves(rig, [2]Port{port(0, 0), port(1, 0)})
+	unknown := Between(steps.Here, 0, 0, rig.Pairs[0])
+	unknown.Writes(5, 64)
+	away := writes(steps.Here, steps.Pair{Rails: [2]int{0, 9}})
+	for name, a := range map[string]Accounted{
+		"no flow": Account(rig, bytes), "no counters": Account(rig, nil, f), "no MTU": Account(rig, bytes, unknown),
+		"no such rail": Account(rig, bytes, away), "no rig": Account(steps.Rig{}, bytes, f), "one of two without an MTU": Account(rig, bytes, f, unknown),
+	} {
+		check(t, name, a, []What{Uncounted}, steps.Inconclusive, "not counted")
+	}
+}
+
+// A test of several flows has a prediction for both ways of each port.
+func TestAccountOfSeveralFlows(t *testing.T) {
+	rig := kindtest.Spark()
+	first, second := rig.Pairs[0], rig.Pairs[1]
+	both := [][2]Port{{port(0, 0), port(1, 0)}, {port(1, 0), port(0, 0)}}
+	two := [][2]Port{{port(0, 0), port(1, 0)}, {port(0, 1), port(1, 1)}}
+	for _, c := range []struct {
+		name  string
+		hops  [][2]Port
+		flows []Flow
+		spoil func([]steps.RailBytes)
+		want  []What
+		grade steps.Grade
+		words string
+	}{
+		{"both ways", both, []Flow{writes(steps.Here, first), writes(steps.Peer, first)}, nil, nil, 0, ""},
+		{"both ways, and one came", both[:1], []Flow{writes(steps.Here, first), writes(steps.Peer, first)}, nil, []What{Lost}, steps.Inconclusive, "nothing went over rocep1s0f0"},
+		{"both ways, and one is asked for", both, []Flow{writes(steps.Here, first)}, nil, []What{Reverse}, steps.Warn, "the other way"},
+		{"both ways, one short", both, []Flow{writes(steps.Here, first), writes(steps.Peer, first)}, func(b []steps.RailBytes) { counterOf(b, port(1, 0)).Tx /= 2 }, []What{Less}, steps.Inconclusive, "on spark-01 rocep1s0f0 moved only"},
+		{"twice the same", [][2]Port{both[0], both[0]}, []Flow{writes(steps.Here, first), writes(steps.Here, first)}, nil, nil, 0, ""},
+		{"twice, and one came", both[:1], []Flow{writes(steps.Here, first), writes(steps.Here, first)}, nil, []What{Less}, steps.Inconclusive, "of the 2.77 GB"},
+		{"two rails", two, []Flow{writes(steps.Here, first), writes(steps.Here, second)}, nil, nil, 0, ""},
+		{"two rails, all over one", [][2]Port{two[0], two[0]}, []Flow{writes(steps.Here, first), writes(steps.Here, second)}, nil, []What{WrongPort}, steps.Fail, "on both nodes nothing went over rocep1s0f1; rocep1s0f0 carried the bytes"},
+		{"two that share", two, []Flow{doubled(writes(steps.Here, first, second))}, nil, nil, 0, ""},
+		{"two that share, over one", [][2]Port{two[0], two[0]}, []Flow{doubled(writes(steps.Here, first, second))}, nil, []What{Idle}, steps.Fail, "UCX used rocep1s0f0 alone"},
+		{"two that share, uneven", [][2]Port{two[0], two[0], two[0], two[1]}, []Flow{doubled(doubled(writes(steps.Here, first, second)))}, nil, []What{Uneven}, steps.Warn, "rocep1s0f0 75 %"},
+		{"staged, over one", [][2]Port{two[0], two[0]}, []Flow{staged(doubled(writes(steps.Here, first, second)))}, nil, nil, 0, ""},
+	} {
+		bytes := moves(rig, c.hops...)
+		if c.spoil != nil {
+			c.spoil(bytes)
+		}
+		a := Account(rig, bytes, c.flows...)
+		check(t, c.name, a, c.want, c.grade, c.words)
+	}
+}
+
+func doubled(f Flow) Flow {
+	f.Payload, f.Wire, f.Least, f.Back = 2*f.Payload, 2*f.Wire, 2*f.Least, 2*f.Back
+	return f
+}
+
+func staged(f Flow) Flow {
+	f.Staged()
+	return f
+}
+
+// Two rails with different MTUs have fewer headers than the smaller MTU alone would make.
+func TestLeast(t *testing.T) {
+	for _, c := range []struct {
+		mtu, largest int
+		low, high    float64
+	}{{1024, 1024, 0.999, 1}, {1024, 4096, 0.95, 0.97}} {
+		f := Between(steps.Here, c.mtu, c.largest)
+		f.Writes(10, 1<<20)
+		if got := f.Least / f.Wire; got < c.low || got > c.high {
+			t.Errorf("%d and %d: %.4f, want %g to %g", c.mtu, c.largest, got, c.low, c.high)
+		}
+	}
+}
+
+// TCP over a bond goes over its links as it comes, and has a prediction with headers.
+func TestAccountOfTCP(t *testing.T) {
+	rig := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
+	count := func(shares ...float64) []steps.RailBytes {
+		bytes := moves(rig)
+		for i := range bytes {
+			b := &bytes[i]
+			b.IPKnown = true
+			if b.Rail < len(shares) {
+				n := uint64(shares[b.Rail] * 1e9 * 1514 / 1448)
+				if b.IPTx, b.IPRx = n, n/100; b.End == steps.Peer {
+					b.IPTx, b.IPRx = b.IPRx, b.IPTx
+				}
+			}
+		}
+		return bytes
+	}
+	f := Stream(steps.Here, []int{0, 1}, steps.Peer, []int{0, 1}, 1e9, 1448)
+	for _, c := range []struct {
+		name  string
+		bytes []steps.RailBytes
+		want  []What
+		grade steps.Grade
+		words string
+	}{
+		{"evenly", count(0.5, 0.5), nil, 0, ""},
+		{"over one", count(1), nil, 0, ""},
+		{"without headers", count(0.478, 0.478), nil, 0, ""},
+		{"a tenth is missing", count(0.9), []What{Less}, steps.Inconclusive, "moved only"},
+		{"nothing", count(), []What{Lost}, steps.Fail, "takes another way"},
+		{"a third link", count(0.5, 0.5, 0.1), []What{Foreign}, steps.Fail, "enP2p1s0f0np0 moved bytes too, and the test doesn't lead over it"},
+	} {
+		check(t, c.name, Account(rig, c.bytes, f), c.want, c.grade, c.words)
+	}
+	if said := Account(rig, count(0.25, 0.75), f).Carried(steps.Here); said != "Of 1.05 GB with headers enp1s0f0np0 25 % and enp1s0f1np1 75 %" {
+		t.Error(said)
+	}
+}
+
+// What a load is called in the evidence is what saved sessions are compared by.
+func TestAccountOnRecord(t *testing.T) {
+	rig := kindtest.Spark()
+	names := func(a Accounted) (all []string) {
+		for _, e := range a.Evidence {
+			all = append(all, fmt.Sprintf("%s %v", e.Name, e.Expected != nil))
+		}
+		return all
+	}
+	one := Account(rig, moves(rig, [2]Port{port(0, 0), port(1, 0)}), writes(steps.Here, rig.Pairs[0]))
+	if want := []string{"rail 1 (rocep1s0f0) bytes sent by spark-02 true", "rail 1 (rocep1s0f0) bytes received by spark-01 true"}; !slices.Equal(names(one), want) {
+		t.Errorf("one rail: %q", names(one))
+	}
+	two := Account(rig, moves(rig, [2]Port{port(0, 0), port(1, 0)}), writes(steps.Here, rig.Pairs[:2]...))
+	want := []string{"rail 1 (rocep1s0f0) bytes sent by spark-02 false", "rail 2 (rocep1s0f1) bytes sent by spark-02 false", "bytes sent by spark-02 over rails 1 and 2 true"}
+	if got := names(two); !slices.Equal(got[:3], want) {
+		t.Errorf("two rails: %q", got)
+	}
+}
+
+// Flows whose sides have a port in common are one load, whatever their order.
+func TestLoadsJoin(t *testing.T) {
+	rig := kindtest.Spark()
+	for _, flows := range [][]Flow{
+		{writes(steps.Here, rig.Pairs[0]), writes(steps.Here, rig.Pairs[1]), writes(steps.Here, rig.Pairs[:2]...)},
+		{writes(steps.Here, rig.Pairs[:2]...), writes(steps.Here, rig.Pairs[0]), writes(steps.Here, rig.Pairs[1])},
+	} {
+		all := loads(flows)
+		if len(all) != 4 {
+			t.Errorf("%d loads: %+v", len(all), all)
+		}
+		for _, l := range all {
+			if len(l.Ports) != 2 || !l.mixed || l.Wire != 0 && l.Wire != 3*flows[0].Wire || l.against != 0 && l.Wire != 0 {
+				t.Errorf("%+v", l)
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// verb is what a node did with the bytes of one way.
+func verb(out bool) string {
+	if out {
+		return "sent"
+	}
+	return "received"
+}
+
+// OK reports whether the account is right.
+func (a Accounted) OK() bool { return len(a.Findings) == 0 }
+
+// Tell puts what was found into a judge's report, once where it is the same at all nodes.
+// add is how the judge adds a finding: to a rail, or to all of the test.
+func (a Accounted) Tell(rep *kind.Report, add func(g steps.Grade, format string, args ...any)) {
+	rep.Evidence = append(rep.Evidence, a.Evidence...)
+	var told []Finding
+	for _, f := range a.Findings {
+		alike := slices.IndexFunc(told, func(t Finding) bool {
+			return t.What == f.What && t.Grade == f.Grade &&
+				t.Text == f.Text
+		})
+		if alike >= 0 {
+			continue
+		}
+		told = append(told, f)
+		nodes := map[steps.End]bool{}
+		for _, t := range a.Findings {
+			if t.What == f.What && t.Grade == f.Grade && t.Text == f.Text {
+				nodes[t.Node] = true
+			}
+		}
+		switch {
+		case f.What == Uncounted:
+			add(f.Grade, "%s", f.Text)
+		case len(nodes) == 1:
+			add(f.Grade, "on %s %s", a.rig.NameOf(f.Node), f.Text)
+		case len(nodes) == 2 && len(a.rig.Nodes) == 2:
+			add(f.Grade, "on both nodes %s", f.Text)
+		default:
+			var names []string
+			for i := range a.rig.Nodes {
+				if nodes[steps.End(i)] {
+					names = append(names, a.rig.NameOf(steps.End(i)))
+				}
+			}
+			add(f.Grade, "on %s %s", kind.And(names), f.Text)
+		}
+	}
+}
+
+// At are the loads of a node that a flow leads over one way.
+func (a Accounted) At(e steps.End, out bool) (all []Load) {
+	for _, l := range a.Loads {
+		if l.Node == e && l.Out == out && l.Wire > 0 && len(l.Moved) > 0 {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// Carried tells who carried what at a node, where the account is right.
+func (a Accounted) Carried(e steps.End) string {
+	loads := slices.Concat(a.At(e, true), a.At(e, false))
+	if !a.OK() || len(loads) != 1 {
+		return ""
+	}
+	l := loads[0]
+	measure := "on the wire"
+	if l.Traffic == TCP {
+		measure = "with headers"
+	}
+	shares := a.shares(l)
+	if len(shares) == 1 {
+		name, _, _ := strings.Cut(shares[0], " ")
+		return fmt.Sprintf("%s carried all of it, %s %s", name, kind.Size(l.Sum()), measure)
+	}
+	return fmt.Sprintf("Of %s %s %s", kind.Size(l.Sum()), measure, kind.And(shares))
+}
+
+// show puts a load on record: each of its ports, and what they make together.
+func (b *books) show(l Load) {
+	verb, node := verb(l.Out), b.rig.NameOf(l.Node)
+	low, high := l.bounds(b.interfaces(l))
+	source := "port_xmit_data"
+	if i := slices.IndexFunc(b.bytes, func(c steps.RailBytes) bool { return Port{c.End, c.Rail} == l.Ports[0] }); i >= 0 {
+		source = b.bytes[i].Source
+	}
+	from := strings.Join(l.texts, ", ")
+	switch l.Traffic {
+	case RDMA:
+		from += fmt.Sprintf(", in packets of %d with %d bytes of headers each (%s)", l.mtu, packetHeaders, source)
+	case TCP:
+		from += ", and headers (interface bytes)"
+	}
+	all := &steps.Expected{Min: new(float64(int64(low))), Max: new(float64(int64(high))), From: from}
+	for i, p := range l.Ports {
+		name, e := fmt.Sprintf("%s bytes %s by %s", b.label(p), verb, node), all
+		if l.Traffic == TCP {
+			name, e = fmt.Sprintf("TCP bytes %s by %s over %s", verb, node, b.name(p)), nil
+		}
+		if len(l.Ports) > 1 {
+			e = nil
+		}
+		b.Evidence = append(b.Evidence, steps.Evidence{Name: name, Value: int64(l.Moved[i]), Unit: "bytes", Expected: e})
+	}
+	name := fmt.Sprintf("bytes %s by %s over %s", verb, node, b.over(l.Ports))
+	if l.Traffic == TCP {
+		name = fmt.Sprintf("TCP bytes %s by %s", verb, node)
+	}
+	if len(l.Ports) > 1 || l.Traffic == TCP {
+		b.Evidence = append(b.Evidence, steps.Evidence{Name: name, Value: int64(l.Sum()), Unit: "bytes", Expected: all})
+	}
+}
+
+func (b *books) showForeign(e steps.End, ports []Port, most float64) {
+	prefix := ""
+	if own := b.of(e); len(own) == 1 && b.traffic(own[0]) == RDMA {
+		prefix = b.label(own[0]) + " "
+	}
+	for _, p := range ports {
+		for _, t := range b.kinds() {
+			if c := counted(b.bytes, p, t); c.known {
+				b.Evidence = append(b.Evidence, steps.Evidence{
+					Name: fmt.Sprintf("%sbytes on %s of %s", prefix, b.name(p),
+						b.rig.NameOf(e)), Value: int64(c.most()), Unit: "bytes",
+					Expected: &steps.Expected{Max: new(float64(int64(most))), From: "the test uses " + b.over(b.of(e))},
+				})
+			}
+		}
+	}
+}

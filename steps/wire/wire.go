@@ -1,0 +1,142 @@
+// Package wire is the account of bytes: what every port had to carry for a test, both
+// ways, what its counters say that it did, and the signs beside it (error counters,
+// flaps, other traffic). A test is a list of flows between ports, and Account is the only
+// place where they are compared with counters. What a figure is worth is a family's to
+// say, and what hardware can do theory's.
+package wire
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// A Port is one rail of one node.
+type Port struct {
+	Node steps.End
+	Rail int // index into the node's rails
+}
+
+func (p Port) compare(q Port) int {
+	return cmp.Or(cmp.Compare(p.Node, q.Node), cmp.Compare(p.Rail, q.Rail))
+}
+
+// EndsOf are the ports at both ends of a pair.
+func EndsOf(p steps.Pair) []Port {
+	return []Port{{steps.Here, p.Rails[steps.Here]}, {steps.Peer, p.Rails[steps.Peer]}}
+}
+
+// at are the ports of some rails of a node.
+func at(node steps.End, rails ...int) []Port {
+	var ports []Port
+	for _, i := range rails {
+		ports = append(ports, Port{node, i})
+	}
+	return ports
+}
+
+// rail is the rail behind a port; ok is false where the rig has none there: what was
+// counted may be of a rig that has changed.
+func (p Port) rail(rig steps.Rig) (r steps.Rail, ok bool) {
+	if int(p.Node) >= len(rig.Nodes) || p.Rail < 0 || p.Rail >= len(rig.Nodes[p.Node].Rails) {
+		return steps.Rail{}, false
+	}
+	return rig.Nodes[p.Node].Rails[p.Rail], true
+}
+
+// Traffic is what a flow's packets are, and so which counter of a port has them: an
+// adapter's port counters see RDMA and its interface all else.
+type Traffic uint8
+
+// The kinds of traffic.
+const (
+	RDMA Traffic = iota
+	TCP
+)
+
+// Sharing says how the ports of one side of a flow share it.
+type Sharing uint8
+
+// The ways. A side with one port shares nothing.
+const (
+	Evenly      Sharing = iota // each carries its part: UCX over equal rails
+	EvenlyOrOne                // as Evenly, or one carries all: UCX sends messages as it likes
+	Freely                     // as it comes: a bond hashes connections
+)
+
+// A Flow is bytes that a test sends one way, and what has to come back for them.
+type Flow struct {
+	// From and To are where it leaves and arrives. Several ports of a side share it, as
+	// Sharing says; the sides of a bond need not have as many.
+	From, To []Port
+	Sharing  Sharing
+	Traffic  Traffic
+
+	Payload float64 // bytes
+	// Wire is the bytes with headers as the ports count them, and Least the fewest that
+	// are right, where something about the headers is not known.
+	Wire, Least float64
+	// Back is the most that comes back for it, bytes: acknowledgements, requests.
+	Back float64
+	// Text says where the prediction comes from.
+	Text string
+	// More is how many times Wire is still right, where the flow has a reason of its own.
+	More float64
+	// Warned is what the tool warned about the ports.
+	Warned string
+
+	mtu, largest int // bytes; the smallest and the largest of the links that it takes
+}
+
+// Between is an empty flow of RDMA from one end of some pairs to the other. mtu is the
+// RoCE MTU that all packets are taken to have, and largest the most that those of one of
+// the pairs have.
+func Between(from steps.End, mtu, largest int, pairs ...steps.Pair) Flow {
+	f := Flow{mtu: mtu, largest: max(mtu, largest)}
+	for _, p := range pairs {
+		f.From = append(f.From, Port{from, p.Rails[from]})
+		f.To = append(f.To, Port{from.Other(), p.Rails[from.Other()]})
+	}
+	return f
+}
+
+// Writes adds n RDMA WRITEs of some bytes each.
+func (f *Flow) Writes(n float64, size int) { f.messages(write, n, size) }
+
+// Reads adds n RDMA READs of some bytes each; From is the end that they are read at.
+func (f *Flow) Reads(n float64, size int) { f.messages(read, n, size) }
+
+func (f *Flow) messages(op operation, n float64, size int) {
+	if f.mtu <= 0 || size <= 0 {
+		return
+	}
+	wire, back := op.message(size, f.mtu)
+	f.Payload += n * float64(size)
+	f.Wire += n * float64(wire)
+	f.Back += n * float64(back)
+	// Least: as many packets as the largest MTU makes, with the headers that each has. The
+	// extended ones are left out: a simulated port doesn't count them, and it is the same
+	// account that judges it.
+	f.Least += n * float64(size+packets(size, f.largest)*packetHeaders)
+}
+
+// Staged makes the allowances for GPU memory: messages, which UCX may send over one rail
+// of several (the tutorial's went over one).
+func (f *Flow) Staged() { f.Sharing, f.More = EvenlyOrOne, stagedMore }
+
+// Stream is a flow of TCP: payload bytes in segments of mss bytes, from some rails of a
+// node to those of another, which share it as a bond does.
+func Stream(from steps.End, out []int, to steps.End, in []int, payload, mss float64) Flow {
+	f := Flow{From: at(from, out...), To: at(to, in...), Sharing: Freely, Traffic: TCP, Payload: payload, Wire: payload}
+	// An adapter that cuts segments by itself counts a header for many of them.
+	f.Least = payload
+	if mss > 0 {
+		f.Wire = payload * (mss + segmentHeaders) / mss
+		f.Back = payload / mss * segmentHeaders
+	}
+	return f
+}
+
+// ports are those of the flow, of both ends.
+func (f Flow) ports() []Port { return slices.Concat(f.From, f.To) }
