@@ -425,7 +425,7 @@ func (b *books) idleHint(warned []string) string {
 // unread looks for ports beside the test whose counters are missing: they might have
 // carried anything.
 func (b *books) unread(e steps.End) {
-	for i, rail := range b.rig.Nodes[e].Rails {
+	for i, rail := range b.rig.At(e).Rails {
 		p := Port{e, i}
 		if rail.State != "ACTIVE" || slices.Contains(b.own, p) {
 			continue

@@ -298,3 +298,55 @@ func TestLoadsJoin(t *testing.T) {
 		}
 	}
 }
+
+// three is a rig of three nodes, alike.
+func three() steps.Rig {
+	rig := kindtest.Spark()
+	third := rig.Nodes[steps.Peer]
+	third.Name, third.Host = "spark-03", "spark-03"
+	rig.Nodes = append(slices.Clone(rig.Nodes), third)
+	return rig
+}
+
+// A ring, as a collective makes it: each of three nodes sends to the next one. Every port
+// has a prediction both ways, and what one of them lacks is told of that node.
+func TestAccountOfARing(t *testing.T) {
+	var hops [][2]Port
+	var ring []Flow
+	for n := range 3 {
+		from, to := port(n, 0), port((n+1)%3, 0)
+		hops = append(hops, [2]Port{from, to})
+		f := Over([]Port{from}, []Port{to}, 1024)
+		f.Writes(messages, 65536)
+		ring = append(ring, f)
+	}
+	for _, c := range []struct {
+		name  string
+		flows []Flow
+		spoil func([]steps.RailBytes)
+		want  []What
+		grade steps.Grade
+		words string
+	}{
+		{"as it should be", ring, func([]steps.RailBytes) {}, nil, 0, ""},
+		{"the third sent half", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 0)).Tx /= 2 }, []What{Less}, steps.Inconclusive, "on spark-03 rocep1s0f0 moved only"},
+		{"the third got nothing", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 0)).Rx = 0 }, []What{Lost}, steps.Inconclusive, "on spark-03 nothing"},
+		{"another rail of the third", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 1)).Tx = 1e9 }, []What{Foreign}, steps.Fail, "on spark-03 rocep1s0f1 moved bytes too"},
+		{"a flap at two", ring, func(b []steps.RailBytes) {
+			counterOf(b, port(0, 0)).Errors["link_downed"], counterOf(b, port(2, 0)).Errors["link_downed"] = 1, 1
+		}, []What{Flapped}, steps.Fail, "on spark-02 and spark-03 the link of rocep1s0f0"},
+		{"the third is not of the test", ring[:1], func(b []steps.RailBytes) {
+			counterOf(b, port(1, 0)).Tx, counterOf(b, port(0, 0)).Rx = 0, 0
+		}, []What{Foreign}, steps.Warn, "on spark-03 rocep1s0f0 moved"},
+		{"nobody counted at the third", ring, func(b []steps.RailBytes) {
+			for i := range b {
+				b[i].Known = b[i].Known && b[i].End != 2
+			}
+		}, []What{Unknown}, steps.Inconclusive, "on spark-03"},
+	} {
+		rig := three()
+		bytes := moves(rig, hops...)
+		c.spoil(bytes)
+		check(t, c.name, Account(rig, bytes, c.flows...), c.want, c.grade, c.words)
+	}
+}

@@ -39,10 +39,11 @@ func at(node steps.End, rails ...int) []Port {
 // rail is the rail behind a port; ok is false where the rig has none there: what was
 // counted may be of a rig that has changed.
 func (p Port) rail(rig steps.Rig) (r steps.Rail, ok bool) {
-	if int(p.Node) >= len(rig.Nodes) || p.Rail < 0 || p.Rail >= len(rig.Nodes[p.Node].Rails) {
+	rails := rig.At(p.Node).Rails
+	if p.Rail < 0 || p.Rail >= len(rails) {
 		return steps.Rail{}, false
 	}
-	return rig.Nodes[p.Node].Rails[p.Rail], true
+	return rails[p.Rail], true
 }
 
 // Traffic is what a flow's packets are, and so which counter of a port has them: an
@@ -88,6 +89,9 @@ type Flow struct {
 
 	mtu, largest int // bytes; the smallest and the largest of the links that it takes
 }
+
+// Over is an empty flow of RDMA from some ports to others, in packets of a RoCE MTU.
+func Over(from, to []Port, mtu int) Flow { return Flow{From: from, To: to, mtu: mtu, largest: mtu} }
 
 // Between is an empty flow of RDMA from one end of some pairs to the other. mtu is the
 // RoCE MTU that all packets are taken to have, and largest the most that those of one of
