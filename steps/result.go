@@ -109,6 +109,8 @@ type Catalog struct {
 	// Own, by name, judge the cells that railbench does itself, from what the cells
 	// of this session came to.
 	Own map[string]func(History) Verdict
+	// Figures, by judge, are what its figures are of; none for most.
+	Figures map[string][]Measure
 	// Fits reports whether what a parser gives is what a judge takes.
 	Fits func(parser, judge string) bool
 }

@@ -14,6 +14,9 @@ type Verdict struct {
 	Node   string  `json:"node,omitempty"`
 	Tables []Table `json:"tables,omitempty"`
 	Charts []Chart `json:"charts,omitempty"`
+	// Figures are what was measured, for other cells to read. Sessions of before it was
+	// there have none.
+	Figures []Figure `json:"figures,omitempty"`
 }
 
 // A Grade is one of five.

@@ -31,6 +31,8 @@ type Kind struct {
 	// Live, by parser, make a table of what a role has printed so far.
 	Live map[string]func(stdout string) (t steps.Table, ok bool)
 	Own  map[string]func(steps.History) steps.Verdict
+	// Figures, by judge, are what its figures are of, for the summary and others to read.
+	Figures map[string][]steps.Measure
 }
 
 // A Parser reads a role's output, as a value of one type.
@@ -81,6 +83,7 @@ func Merge(kinds ...Kind) steps.Catalog {
 	c := steps.Catalog{
 		Parsers: map[string]steps.Parser{}, Judges: map[string]steps.Judge{}, Plans: map[string]steps.Planner{},
 		Live: map[string]func(string) (steps.Table, bool){}, Own: map[string]func(steps.History) steps.Verdict{},
+		Figures: map[string][]steps.Measure{},
 	}
 	gives, takes := map[string]reflect.Type{}, map[string]reflect.Type{}
 	for _, k := range kinds {
@@ -95,6 +98,7 @@ func Merge(kinds ...Kind) steps.Catalog {
 		putAll(c.Plans, k.Plans)
 		putAll(c.Live, k.Live)
 		putAll(c.Own, k.Own)
+		putAll(c.Figures, k.Figures)
 	}
 	c.Fits = func(parser, judge string) bool {
 		wants := takes[judge]

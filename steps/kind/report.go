@@ -49,7 +49,11 @@ type Finding struct {
 type Report struct {
 	Findings []Finding
 	Evidence []steps.Evidence
+	Figures  []steps.Figure
 }
+
+// Measured adds a figure for other cells to read.
+func (r *Report) Measured(f steps.Figure) { r.Figures = append(r.Figures, f) }
 
 func (r *Report) Add(g steps.Grade, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
@@ -117,7 +121,7 @@ const maxSentences = 3
 // Verdict puts the worst findings first. pass is what is said where nothing was
 // found amiss.
 func (r *Report) Verdict(pass ...string) steps.Verdict {
-	v := steps.Verdict{Grade: steps.Pass, Evidence: r.Evidence}
+	v := steps.Verdict{Grade: steps.Pass, Evidence: r.Evidence, Figures: r.Figures}
 	if v.Evidence == nil {
 		v.Evidence = []steps.Evidence{}
 	}

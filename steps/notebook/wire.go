@@ -367,6 +367,9 @@ func finite(v steps.Verdict) steps.Verdict {
 			v.Evidence[i].Expected = &band
 		}
 	}
+	v.Figures = slices.DeleteFunc(slices.Clone(v.Figures), func(f steps.Figure) bool {
+		return !isFinite(f.Value) || !isFinite(f.P95) || !isFinite(f.P99) || !isFinite(f.Last)
+	})
 	v.Charts = slices.Clone(v.Charts)
 	for i, c := range v.Charts {
 		v.Charts[i] = finiteChart(c)

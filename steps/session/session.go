@@ -569,19 +569,19 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	}
 	v := judge(r.cell, result)
 	if r.cell.EachRail && len(result.Rig.Missing) > 0 && v.Grade.Worst(steps.Inconclusive) == steps.Inconclusive {
-		return steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason, Evidence: v.Evidence}
+		return steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason, Evidence: v.Evidence, Figures: v.Figures}
 	}
 	if v.Grade != steps.Pass {
 		return v
 	}
 	for _, st := range result.Stages {
 		if st.Err != "" {
-			return steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run to its end: " + st.Err, Evidence: v.Evidence}
+			return steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run to its end: " + st.Err, Evidence: v.Evidence, Figures: v.Figures}
 		}
 		for _, o := range st.Outputs {
 			if !o.Ran || !o.Exit.OK() {
 				return steps.Verdict{
-					Grade: steps.Inconclusive, Evidence: v.Evidence,
+					Grade: steps.Inconclusive, Evidence: v.Evidence, Figures: v.Figures,
 					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"), result.Rig.At(o.End).Name, or(o.Err, o.Exit.String())),
 				}
 			}

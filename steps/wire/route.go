@@ -129,6 +129,11 @@ func (rt Route) Cause(r steps.Result, s steps.Stage, got float64) string {
 		"processors"
 }
 
+// Measured is a figure over the rails, without its value.
+func (rt Route) Measured(what steps.Measure, unit string) steps.Figure {
+	return steps.Figure{What: what, Unit: unit, Rails: rt.Nos, MTU: rt.mtu}
+}
+
 // Flow is an empty flow over the rails, from one end to the other. All packets are taken
 // for as small as the rail with the smallest MTU makes them.
 func (rt Route) Flow(from steps.End) Flow { return Between(from, rt.mtu, rt.most, rt.Pairs...) }

@@ -112,6 +112,7 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Add(steps.Warn, "%s on %s holds nothing: loading the bonding module makes such a bond by itself, and a later \"ip link add %s\" fails with \"File exists\", leaving %s", h.Name, node, h.Name, mode(h.Bond))
 				continue
 			}
+			rep.Measured(steps.Figure{What: steps.BondMode, Words: mode(h.Bond)})
 			text := fmt.Sprintf("%s on %s holds %s", h.Name, node, h.slaves())
 			names = append(names, text)
 			checkKept(r.Rig, e, h, &rep)
@@ -211,6 +212,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 	show := func(what string, v any, unit string) { rep.Show(node+" "+h.Name+" "+what, v, unit, nil) }
 	m := mode(h.Bond)
 	show("mode", m, "")
+	rep.Measured(steps.Figure{What: steps.BondMode, Words: m})
 	if h.HashPolicy != "" {
 		show("hash policy", policy(h.Bond), "")
 	}

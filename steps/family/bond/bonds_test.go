@@ -80,6 +80,15 @@ func TestBonds(t *testing.T) {
 	foreign := kindtest.TutorialSpark()
 	foreign.Nodes[steps.Here].Rails[0].GIDs = []steps.GID{{Index: 3, Netdev: "bond7"}}
 	kindtest.Want(t, "left over", judgeBondStatus(bondCells, on(foreign, none, none)), steps.Warn, "belong to bond7")
+	for _, judge := range []steps.Judge{judgeBondCheck, judgeBondStatus} {
+		v := judge(bondCells, on(both, xor, xor))
+		if modes := v.Measured(steps.BondMode); len(modes) == 0 || modes[0].Words != "balance-xor" {
+			t.Errorf("the mode: %+v", modes)
+		}
+		if modes := judge(bondCells, on(rails, none, none)).Measured(steps.BondMode); modes != nil {
+			t.Errorf("no bond, and the mode is %+v", modes)
+		}
+	}
 	if e, ok := kindtest.Evidence(judgeBondStatus(bondCells, on(both, xor, xor)), "spark-02 bond0 rocep1s0f0"); !ok || e.Value != "ACTIVE, GIDs of bond0 at index 0 and 5" {
 		t.Errorf("what happened to the GIDs: %+v", e)
 	}

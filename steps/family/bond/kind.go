@@ -25,6 +25,7 @@ func Kind() kind.Kind {
 			"netplan":       kind.Looks(judgeNetplan),
 			"cleanup":       kind.Takes[map[string]string](judgeCleanup),
 		},
+		Figures: map[string][]steps.Measure{"bond-check": {steps.BondMode}, "bond-status": {steps.BondMode}},
 		Plans: map[string]steps.Planner{
 			"mtu":           planMTU,
 			"bond-setup":    planBond,

@@ -506,6 +506,9 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms", &steps.Expected{Max: new(float64(slowPingMS)), From: "an idle direct link answers well below a millisecond"})
 		}
 	}
+	if normal.Received > 0 {
+		rep.Measured(steps.Figure{What: steps.RoundTrip, Value: 1000 * normal.AvgMS, Unit: "us", Rails: []int{m.No}, MTU: here.Netdev.MTU})
+	}
 	switch {
 	case normal.Received == 0:
 		why := "no answer"

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,6 +196,14 @@ func TestPing(t *testing.T) {
 		o.Exit.Code = c.exit
 		v := judgePing(steps.Cell{EachRail: true}, steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{o}}}})
 		kindtest.Want(t, c.name, v, c.want, c.words...)
+		trips := v.Measured(steps.RoundTrip)
+		silent := slices.Contains([]string{"no answer", "a network that is away", "one of two", "nothing"}, c.name)
+		if silent != (len(trips) == 0) {
+			t.Errorf("%s: round trips %+v", c.name, trips)
+		}
+		if c.name == "answers" && (trips[0].Value != 600 || trips[0].Rails[0] != 1) {
+			t.Errorf("600 us over rail 1 are %+v", trips[0])
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package discovery
 
 import (
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -26,5 +27,6 @@ func Kind() kind.Kind {
 			"ping":       kind.Takes[[]parse.Ping](judgePing),
 			"gids":       kind.Takes[[]parse.GIDRow](judgeGIDs),
 		},
+		Figures: map[string][]steps.Measure{"ping": {steps.RoundTrip}},
 	}
 }

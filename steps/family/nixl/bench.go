@@ -115,6 +115,10 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	account := wire.Account(r.Rig, s.Bytes, f)
 	account.Tell(&rep, rep.Add)
 	carried := account.Carried(steps.Here)
+	figure := rt.Measured(steps.Throughput, "Gb/s")
+	figure.Value, figure.MessageBytes, figure.Last = kind.Round(peak.Gbps()), peak.Bytes, kind.Round(last.Gbps())
+	figure.Memory = segment(vram)
+	rep.Measured(figure)
 	lead := ""
 	if vram {
 		lead = judgeStaged(r, s, rt, peak, last, b, &rep)
@@ -122,6 +126,14 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 		lead = judgeNIXLFigure(r, s, rt, peak, last, b, &rep)
 	}
 	return finish(rep.Verdict(lead, carried))
+}
+
+// segment is nixlbench's word for a memory.
+func segment(gpu bool) string {
+	if gpu {
+		return "VRAM"
+	}
+	return "DRAM"
 }
 
 // BenchEnds gives the outputs of both ends, where both ran and ended well; ok is

@@ -25,6 +25,9 @@ func Kind() kind.Kind {
 			"etcd":          kind.Takes[map[string]string](judgeEtcd),
 			"nixlbench":     kind.Takes[parse.NIXLBench](judgeNIXLBench),
 		},
+		Figures: map[string][]steps.Measure{
+			"nixl-transfer": {steps.Throughput}, "nixl-latency": {steps.Latency}, "nixlbench": {steps.Throughput},
+		},
 		Live: map[string]func(string) (steps.Table, bool){"nixlbench": liveNIXLBench},
 	}
 }

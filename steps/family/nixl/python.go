@@ -313,6 +313,10 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	b := rt.Band(r.Rig)
+	figure := rt.Measured(steps.Throughput, "Gb/s")
+	figure.Value, figure.MessageBytes = kind.Round(x.Gbps), x.Bytes
+	figure.Memory = segment(x.Device == "cuda")
+	rep.Measured(figure)
 	rep.Show("reads", x.Iterations, "reads of "+kind.BlockSize(x.Bytes), nil)
 	rep.Show("data", "as the target wrote it, every byte", "", nil)
 	f := ReadFlow(rt, x)
@@ -417,6 +421,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 			rep.Note(f)
 		}
+		rep.Figures = append(rep.Figures, one.Figures...)
 		for _, e := range one.Evidence {
 			if rail := fmt.Sprintf("rail %d (%s) ", m.No, m.Dev); !strings.HasPrefix(e.Name, rail) {
 				e.Name = rail + e.Name
@@ -465,6 +470,9 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	if b.None != "" {
 		e = &steps.Expected{From: "no band: " + b.None}
 	}
+	figure := rt.Measured(steps.Latency, "us")
+	figure.Value, figure.P95, figure.P99, figure.MessageBytes, figure.Memory = x.P50US, x.P95US, x.P99US, x.Bytes, "DRAM"
+	rep.Measured(figure)
 	rep.Show("latency, median", x.P50US, "us", e)
 	rep.Show("latency, 95 %", x.P95US, "us", nil)
 	rep.Show("latency, 99 %", x.P99US, "us", nil)

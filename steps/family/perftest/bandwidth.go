@@ -145,6 +145,10 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		mtu := theory.AgreedMTU(r.Rig, m.Pair, v.MTU)
 		b := theory.BandOf(r.Rig, m.Pair, mtu)
 		judgeFigure(r, s, m, row, b, mtu, &rep)
+		rep.Measured(steps.Figure{
+			What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
+			Rails: []int{m.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: "DRAM",
+		})
 		rep.Show(m.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
 		figures, rails = append(figures, kind.Gbps(row.AverageGbps)), append(rails, m.No)
 		if b.Expected > 0 {
@@ -252,6 +256,10 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			banded = true
 			e = &steps.Expected{Min: new(leastLatency), Max: new(passLatencyUS), From: "two ConnectX-7 back to back"}
 		}
+		rep.Measured(steps.Figure{
+			What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
+			Rails: []int{m.No}, MessageBytes: row.Bytes, MTU: theory.AgreedMTU(r.Rig, m.Pair, v.MTU), Memory: "DRAM",
+		})
 		rep.Show(m.Rail+" latency, typical", row.TypicalUS, "us", e)
 		rep.Show(m.Rail+" latency, 99 %", row.P99US, "us", nil)
 		rep.Show(m.Rail+" latency, maximum", row.MaxUS, "us", nil)

@@ -215,6 +215,11 @@ func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind
 		rep.Show(fmt.Sprintf("%s, rail %d together", name, cp.numbers[i]), kind.Round(with[i]), "Gb/s", nil)
 	}
 	rep.Show(name+" together", kind.Round(sum), "Gb/s", e)
+	first := tests[a+" beside "+b]
+	rep.Measured(steps.Figure{
+		What: steps.Throughput, Value: kind.Round(sum), Unit: "Gb/s", Rails: cp.numbers[:],
+		MessageBytes: first.Rows[0].Bytes, MTU: theory.AgreedMTU(r.Rig, cp.first, first.MTU), Memory: "DRAM",
+	})
 	row = []string{
 		fmt.Sprintf("%d and %d", cp.numbers[0], cp.numbers[1]), fmt.Sprintf("%.1f, %.1f", alone[0], alone[1]),
 		fmt.Sprintf("%.1f, %.1f", with[0], with[1]), fmt.Sprintf("%.1f", sum), "no band",

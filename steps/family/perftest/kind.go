@@ -20,6 +20,9 @@ func Kind() kind.Kind {
 			"write-latency":   kind.Takes[parse.Latency](judgeWriteLatency),
 			"dual-link":       kind.Takes[[]dualTest](judgeDual),
 		},
+		Figures: map[string][]steps.Measure{
+			"write-bandwidth": {steps.Throughput}, "write-latency": {steps.Latency}, "dual-link": {steps.Throughput},
+		},
 		Plans: map[string]steps.Planner{
 			"dual-link": planDual,
 		},

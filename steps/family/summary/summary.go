@@ -2,8 +2,6 @@ package summary
 
 import (
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,14 +9,13 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // notRun stands where a cell has no figure in this session.
 const notRun = "not run"
 
 // A reading is one figure of this session, and the cell that it comes from. It is
-// what the cell's judge put on record, so it was looked at already.
+// what the cell's judge measured, so it was looked at already.
 type reading struct {
 	name    string // of what was measured: "RDMA write, rail 1"
 	cell    string
@@ -30,6 +27,7 @@ type reading struct {
 	// first is set for the reading that stands beside the documents' figure of its
 	// cell; again for those of further rails, which say the same.
 	first, again bool
+	bonded       bool // the way led over a bond
 }
 
 // good says that a figure counts: advice and times are made of these alone.
@@ -114,53 +112,26 @@ func (r recap) outcome(id string) (steps.Outcome, bool) {
 	return r.Outcomes[i], true
 }
 
-// recorded reads a piece of evidence by its name.
-func recorded(v steps.Verdict, name string) (float64, bool) {
-	for _, e := range v.Evidence {
-		if e.Name != name {
-			continue
-		}
-		switch x := e.Value.(type) {
-		case float64:
-			return x, x > 0
-		case int:
-			return float64(x), x > 0
-		}
+// figureOf is the first figure of a measure that a cell gave.
+func figureOf(o steps.Outcome, what steps.Measure) (steps.Figure, bool) {
+	all := o.Verdict.Measured(what)
+	if len(all) == 0 {
+		return steps.Figure{}, false
 	}
-	return 0, false
+	return all[0], true
 }
 
-// railEvidence matches the names that a cell per rail gives: "rail 1 (rocep1s0f0)
-// bandwidth".
-var railEvidence = regexp.MustCompile(`^rail (\d{1,3}) \(\S+\) (.+)$`)
-
-// perRailNumbers reads one piece of evidence of each rail, by the rail's number.
-func perRailNumbers(v steps.Verdict, name string) map[int]float64 {
-	found := map[int]float64{}
-	for _, e := range v.Evidence {
-		m := railEvidence.FindStringSubmatch(e.Name)
-		if m == nil || m[2] != name {
-			continue
-		}
-		no, _ := strconv.Atoi(m[1]) // digits, as the pattern says
-		if x, ok := e.Value.(float64); ok && x > 0 {
-			found[no] = x
-		}
-	}
-	return found
-}
-
-// One figure a cell: what it is called, and the evidence that holds it.
-var wholeCells = []struct{ cell, name, evidence string }{
-	{"nixl-transfer", "NIXL Python, one rail", "read throughput"},
-	{"nixl-transfer-dual", "NIXL Python, two rails", "read throughput"},
-	{"nixl-transfer-gpu", "NIXL Python, GPU memory", "read throughput"},
-	{"nixl-single-dram", "nixlbench, one rail", "peak throughput"},
-	{"nixl-dual-dram", "nixlbench, two rails", "peak throughput"},
-	{"nixl-mt", "nixlbench, two rails, threads", "peak throughput"},
-	{"nixl-halves-dram", "nixlbench, both PCIe halves", "peak throughput"},
-	{"nixl-single-vram", "nixlbench GPU, one rail", "peak throughput"},
-	{"nixl-dual-vram", "nixlbench GPU, two rails", "peak throughput"},
+// One figure a cell: what it is called.
+var wholeCells = []struct{ cell, name string }{
+	{"nixl-transfer", "NIXL Python, one rail"},
+	{"nixl-transfer-dual", "NIXL Python, two rails"},
+	{"nixl-transfer-gpu", "NIXL Python, GPU memory"},
+	{"nixl-single-dram", "nixlbench, one rail"},
+	{"nixl-dual-dram", "nixlbench, two rails"},
+	{"nixl-mt", "nixlbench, two rails, threads"},
+	{"nixl-halves-dram", "nixlbench, both PCIe halves"},
+	{"nixl-single-vram", "nixlbench GPU, one rail"},
+	{"nixl-dual-vram", "nixlbench GPU, two rails"},
 }
 
 // matrixCells are those of wholeCells that nixlbench's table is made of.
@@ -171,99 +142,76 @@ func (r *recap) readRates() {
 		x := reading{name: c.name, cell: c.cell, first: true}
 		if o, ok := r.outcome(c.cell); ok {
 			x.grade = o.Verdict.Grade
-			x.value, x.has = recorded(o.Verdict, "TCP rate")
-			if n, ok := recorded(o.Verdict, "TCP streams"); ok && n > 1 {
-				x.name = fmt.Sprintf("TCP, %g streams", n)
+			f, has := figureOf(o, steps.Throughput)
+			if x.value, x.has = f.Value, has; f.Streams > 1 {
+				x.name = fmt.Sprintf("TCP, %d streams", f.Streams)
 			}
 			if p, ok := o.Result.Rig.Path(); ok {
-				x.name += overWhat(o.Result.Rig, p)
+				x.bonded = p.Bonded[0] || p.Bonded[1]
 				x.link, x.ceiling = reach(o.Result.Rig, p.Rails)
+			}
+			switch {
+			case x.bonded:
+				x.name += ", bond"
+			case len(f.Rails) == 1:
+				x.name += fmt.Sprintf(", rail %d", f.Rails[0])
 			}
 		}
 		r.rates = append(r.rates, x)
 	}
-	r.readRails()
-	r.readCouples()
+	r.readEach("ib-write-bw", "RDMA write, each rail", "RDMA write")
+	r.readEach("dual-link", "RDMA write, two rails", "RDMA write")
 	for _, c := range wholeCells {
 		x := reading{name: c.name, cell: c.cell, first: true}
 		if o, ok := r.outcome(c.cell); ok {
-			x.grade = o.Verdict.Grade
-			x.value, x.has = recorded(o.Verdict, c.evidence)
-			x.link, x.ceiling = reach(o.Result.Rig, railsOf(o))
+			x.of(o, steps.Throughput)
 		}
 		r.rates = append(r.rates, x)
 	}
 }
 
-// readRails reads the write bandwidth of each rail.
-func (r *recap) readRails() {
-	o, ran := r.outcome("ib-write-bw")
-	found := perRailNumbers(o.Verdict, "bandwidth")
-	if len(found) == 0 {
-		r.rates = append(r.rates, reading{name: "RDMA write, each rail", cell: "ib-write-bw", grade: o.Verdict.Grade, first: true})
+// of takes the figure of a cell, and what the rails carry that it used.
+func (x *reading) of(o steps.Outcome, what steps.Measure) {
+	x.grade = o.Verdict.Grade
+	f, has := figureOf(o, what)
+	x.value, x.has = f.Value, has
+	x.link, x.ceiling = reach(o.Result.Rig, railsOf(o.Result.Rig, f))
+}
+
+// readEach reads a cell that has a throughput for each rail, or for several at once. none
+// is what it is called without.
+func (r *recap) readEach(cell, none, name string) {
+	o, ran := r.outcome(cell)
+	all := o.Verdict.Measured(steps.Throughput)
+	if len(all) == 0 {
+		r.rates = append(r.rates, reading{name: none, cell: cell, grade: o.Verdict.Grade, first: true})
 		return
 	}
-	for i, no := range slices.Sorted(maps.Keys(found)) {
-		x := reading{name: fmt.Sprintf("RDMA write, rail %d", no), cell: "ib-write-bw", value: found[no], has: ran, grade: o.Verdict.Grade, first: i == 0, again: i > 0}
-		if o.Result.Rig.HasPair(no - 1) {
-			p := o.Result.Rig.Pairs[no-1]
-			x.link, x.ceiling = reach(o.Result.Rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}})
-		}
+	for i, f := range all {
+		x := reading{name: name + ", " + over(f), cell: cell, value: f.Value, has: ran, grade: o.Verdict.Grade, first: i == 0}
+		x.again = i > 0 && len(f.Rails) == 1 // two at once are a finding of their own
+		x.link, x.ceiling = reach(o.Result.Rig, railsOf(o.Result.Rig, f))
 		r.rates = append(r.rates, x)
 	}
 }
 
-// coupleEvidence matches what dual-link gives of two rails at once.
-var coupleEvidence = regexp.MustCompile(`^rails (\d{1,3}) and (\d{1,3}) together$`)
+// over names the rails of a figure: "rail 1", "rails 1 and 3".
+func over(f steps.Figure) string {
+	var all []string
+	for _, n := range f.Rails {
+		all = append(all, fmt.Sprint(n))
+	}
+	return kind.Plural(len(all), "rail ", "rails ") + kind.And(all)
+}
 
-// readCouples reads what two rails reached at once.
-func (r *recap) readCouples() {
-	o, _ := r.outcome("dual-link")
-	before := len(r.rates)
-	for _, e := range o.Verdict.Evidence {
-		m := coupleEvidence.FindStringSubmatch(e.Name)
-		v, ok := e.Value.(float64)
-		if m == nil || !ok || v <= 0 {
+// railsOf are the rails that a figure is of, by end.
+func railsOf(rig steps.Rig, f steps.Figure) (rails [2][]int) {
+	for _, n := range f.Rails {
+		if !rig.HasPair(n - 1) {
 			continue
 		}
-		x := reading{name: fmt.Sprintf("RDMA write, rails %s and %s", m[1], m[2]), cell: "dual-link", value: v, has: true, grade: o.Verdict.Grade, first: len(r.rates) == before}
-		var rails [2][]int
-		for _, text := range m[1:] {
-			no, _ := strconv.Atoi(text) // digits, as the pattern says
-			if o.Result.Rig.HasPair(no - 1) {
-				for _, e := range steps.Ends {
-					rails[e] = append(rails[e], o.Result.Rig.Pairs[no-1].Rails[e])
-				}
-			}
-		}
-		x.link, x.ceiling = reach(o.Result.Rig, rails)
-		r.rates = append(r.rates, x)
-	}
-	if len(r.rates) == before {
-		r.rates = append(r.rates, reading{name: "RDMA write, two rails", cell: "dual-link", grade: o.Verdict.Grade, first: true})
-	}
-}
-
-// overWhat tells which way TCP took.
-func overWhat(rig steps.Rig, p steps.Path) string {
-	if p.Bonded[0] || p.Bonded[1] {
-		return ", bond"
-	}
-	for i, pair := range rig.Pairs {
-		if len(p.Rails[0]) == 1 && pair.Rails[steps.Here] == p.Rails[0][0] {
-			return fmt.Sprintf(", rail %d", i+1)
-		}
-	}
-	return ""
-}
-
-// railsOf are the rails whose variables a cell's scripts read, by end.
-func railsOf(o steps.Outcome) (rails [2][]int) {
-	if rt, ok := wire.RouteOf(o.Cell, o.Result, steps.Stage{}); ok {
-		for _, p := range rt.Pairs {
-			for _, e := range steps.Ends {
-				rails[e] = append(rails[e], p.Rails[e])
-			}
+		for _, e := range steps.Ends {
+			rails[e] = append(rails[e], rig.Pairs[n-1].Rails[e])
 		}
 	}
 	return rails
@@ -309,40 +257,23 @@ func reach(rig steps.Rig, rails [2][]int) (link, pcie float64) {
 }
 
 func (r *recap) readLatencies() {
-	r.readPings()
-	for _, c := range []struct{ cell, name, median string }{
-		{"ib-write-lat", "RDMA write", "latency, typical"},
-		{"nixl-latency", "NIXL read, 4 KiB", "latency, median"},
+	for _, c := range []struct {
+		cell, name string
+		what       steps.Measure
+	}{
+		{"ping", "ping", steps.RoundTrip},
+		{"ib-write-lat", "RDMA write", steps.Latency},
+		{"nixl-latency", "NIXL read, 4 KiB", steps.Latency},
 	} {
 		o, ran := r.outcome(c.cell)
-		found := perRailNumbers(o.Verdict, c.median)
-		p95, p99 := perRailNumbers(o.Verdict, "latency, 95 %"), perRailNumbers(o.Verdict, "latency, 99 %")
-		if len(found) == 0 {
+		all := o.Verdict.Measured(c.what)
+		if len(all) == 0 {
 			r.median = append(r.median, tail{reading: reading{name: c.name, cell: c.cell, grade: o.Verdict.Grade, first: true}})
 		}
-		for i, no := range slices.Sorted(maps.Keys(found)) {
-			r.median = append(r.median, tail{reading{name: fmt.Sprintf("%s, rail %d", c.name, no), cell: c.cell, grade: o.Verdict.Grade, value: found[no], has: ran, first: i == 0}, p95[no], p99[no]})
+		for i, f := range all {
+			x := reading{name: c.name + ", " + over(f), cell: c.cell, grade: o.Verdict.Grade, value: f.Value, has: ran, first: i == 0}
+			r.median = append(r.median, tail{x, f.P95, f.P99})
 		}
-	}
-}
-
-// readPings takes the round trips of small packets, which ping averages.
-func (r *recap) readPings() {
-	o, ran := r.outcome("ping")
-	n := 0
-	for i, p := range o.Result.Rig.Pairs {
-		if !o.Result.Rig.HasPair(i) {
-			continue
-		}
-		ms, ok := recorded(o.Verdict, o.Result.Rig.Rail(p, steps.Here).Dev+" ping, round trip")
-		if !ok || !ran {
-			continue
-		}
-		r.median = append(r.median, tail{reading: reading{name: fmt.Sprintf("ping, rail %d", i+1), cell: "ping", grade: o.Verdict.Grade, value: 1000 * ms, has: true, first: n == 0}})
-		n++
-	}
-	if n == 0 {
-		r.median = append(r.median, tail{reading: reading{name: "ping", cell: "ping", grade: o.Verdict.Grade, first: true}})
 	}
 }
 

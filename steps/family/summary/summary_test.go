@@ -26,29 +26,29 @@ func writes(rig steps.Rig, gbps float64) steps.Outcome {
 }
 
 func tcpSaid(id string, rig steps.Rig, g steps.Grade, gbps float64, streams int) steps.Outcome {
-	return steps.Outcome{Cell: steps.Cell{ID: id}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: g, Reason: "As measured.", Evidence: []steps.Evidence{
-		{Name: "TCP rate", Value: gbps, Unit: "Gb/s"}, {Name: "TCP streams", Value: streams},
+	rails := []int{1}
+	if p, _ := rig.Path(); p.Bonded[steps.Here] {
+		rails = nil
+	}
+	return steps.Outcome{Cell: steps.Cell{ID: id}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: g, Reason: "As measured.", Figures: []steps.Figure{
+		{What: steps.Throughput, Value: gbps, Unit: "Gb/s", Streams: streams, Rails: rails},
 	}}}
 }
 
 // benchedCell is what a cell of nixlbench leaves.
-func benchedCell(id, script string, rig steps.Rig, peak, last float64, sent map[int]uint64) steps.Outcome {
+func benchedCell(id string, rails []int, rig steps.Rig, peak, last float64, sent map[int]uint64) steps.Outcome {
 	s := steps.Stage{Pair: -1}
 	for i, rail := range rig.Nodes[steps.Here].Rails {
 		s.Bytes = append(s.Bytes, steps.RailBytes{End: steps.Here, Dev: rail.Dev, Rail: i, Tx: sent[i], Known: true})
 	}
 	return steps.Outcome{
-		Cell:   steps.Cell{ID: id, Roles: []steps.Role{{Name: "initiator", Script: script}}},
+		Cell:   steps.Cell{ID: id},
 		Result: steps.Result{Rig: rig, Stages: []steps.Stage{s}},
-		Verdict: steps.Verdict{Grade: steps.Pass, Evidence: []steps.Evidence{
-			{Name: "peak throughput", Value: peak, Unit: "Gb/s"},
-			{Name: "peak at block size", Value: 8 << 20, Unit: "bytes"},
-			{Name: "throughput of the largest block", Value: last, Unit: "Gb/s"},
+		Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
+			{What: steps.Throughput, Value: peak, Unit: "Gb/s", MessageBytes: 8 << 20, Last: last, Rails: rails},
 		}, Charts: []steps.Chart{{Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes", Series: []steps.Series{{Name: "rail", Points: []steps.Point{{X: 65536, Y: 54}, {X: 8 << 20, Y: peak}}}}}}},
 	}
 }
-
-const oneRail, bothRails, halfRails = `export UCX_NET_DEVICES="$RAIL1_DEV:1"`, `"$RAIL1_DEV:1,$RAIL2_DEV:1"`, `"$RAIL1_DEV:1,$HALF_DEV:1"`
 
 func summaryOf(rig steps.Rig, outcomes ...steps.Outcome) steps.Verdict {
 	return summarize(steps.History{Rig: rig, Outcomes: outcomes, Params: map[string]string{"KV_CACHE_GB": "1,4,8"}})
@@ -90,9 +90,9 @@ func TestSummaryOfNothing(t *testing.T) {
 func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 	rig := kindtest.Spark()
 	v := summaryOf(rig, writes(rig, 92.5), tcpSaid("tcp-single", rig, steps.Pass, 33.7, 1), tcpSaid("tcp-parallel", rig, steps.Warn, 70, 4),
-		benchedCell("nixl-dual-dram", bothRails, rig, 105.4, 105, map[int]uint64{0: 6_090_000_000, 1: 6_090_000_000}),
-		benchedCell("nixl-single-dram", oneRail, rig, 92.5, 92.5, map[int]uint64{0: 12_180_000_000}),
-		benchedCell("nixl-halves-dram", halfRails, rig, 184, 183, map[int]uint64{0: 6_100_000_000, 2: 6_000_000_000}))
+		benchedCell("nixl-dual-dram", []int{1, 2}, rig, 105.4, 105, map[int]uint64{0: 6_090_000_000, 1: 6_090_000_000}),
+		benchedCell("nixl-single-dram", []int{1}, rig, 92.5, 92.5, map[int]uint64{0: 12_180_000_000}),
+		benchedCell("nixl-halves-dram", []int{1, 3}, rig, 184, 183, map[int]uint64{0: 6_100_000_000, 2: 6_000_000_000}))
 	kindtest.Want(t, "a session", v, steps.Pass, "6 cells: 5 PASS, 1 WARN", "fastest is nixlbench, both PCIe halves: 184.0 Gb/s of the 200", "worst is tcp-parallel with WARN")
 	rates := tableOf(t, v, "Throughput")
 	for _, c := range []struct{ row, column, want string }{
@@ -170,8 +170,7 @@ func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 	}
 }
 
-// What the judges put on record is what the summary reads: a name that changes
-// there would be "no figure" here.
+// What the judges measure is what the summary reads.
 func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 	rig := kindtest.Spark()
 	judged := func(id string, judge steps.Judge, result func(steps.Cell) steps.Result) steps.Outcome {
@@ -180,6 +179,14 @@ func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 		v := judge(c, r)
 		if v.Grade != steps.Pass && v.Grade != steps.Warn {
 			t.Fatalf("%s: %s: %s", id, v.Grade, v.Reason)
+		}
+		if len(v.Figures) == 0 {
+			t.Fatalf("%s measured nothing", id)
+		}
+		for _, f := range v.Figures {
+			if !slices.Contains(families.Figures[c.Judge], f.What) || f.Value <= 0 || f.Unit == "" || f.MTU == 0 {
+				t.Errorf("%s: the family doesn't say that it gives %+v", id, f)
+			}
 		}
 		return steps.Outcome{Cell: c, Result: r, Verdict: v}
 	}
@@ -255,10 +262,9 @@ func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 // one is good for where NIXL did not run.
 func TestSummaryOfTwoRails(t *testing.T) {
 	rig := kindtest.Spark()
-	dual := steps.Outcome{Cell: steps.Cell{ID: "dual-link"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Evidence: []steps.Evidence{
-		{Name: "rails 1 and 2, rail 1 together", Value: 52.0, Unit: "Gb/s"},
-		{Name: "rails 1 and 2 together", Value: 105.4, Unit: "Gb/s"},
-		{Name: "rails 1 and 3 together", Value: 185.0, Unit: "Gb/s"},
+	dual := steps.Outcome{Cell: steps.Cell{ID: "dual-link"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
+		{What: steps.Throughput, Value: 105.4, Unit: "Gb/s", Rails: []int{1, 2}},
+		{What: steps.Throughput, Value: 185.0, Unit: "Gb/s", Rails: []int{1, 3}},
 	}}}
 	v := summaryOf(rig, writes(rig, 92.5), dual)
 	rates := tableOf(t, v, "Throughput")
@@ -327,7 +333,7 @@ func points(c steps.Chart) (all []steps.Point) {
 // A test over a bond is beside what the bond's links carry, also when it is gone.
 func TestSummaryRemembersTheBond(t *testing.T) {
 	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
-	status := steps.Outcome{Cell: steps.Cell{ID: "bond-status"}, Verdict: steps.Verdict{Grade: steps.Pass, Evidence: []steps.Evidence{{Name: "spark-02 bond0", Value: "balance-xor, hash layer3+4"}}}}
+	status := steps.Outcome{Cell: steps.Cell{ID: "bond-status"}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{{What: steps.BondMode, Words: "balance-xor"}}}}
 	v := summaryOf(kindtest.Spark(), status, tcpSaid("tcp-parallel", both, steps.Pass, 93, 4))
 	if got := at(t, tableOf(t, v, "Throughput"), "TCP, 4 streams, bond", "link Gb/s"); got != "400" {
 		t.Errorf("the bond's links: %q", got)
@@ -339,14 +345,11 @@ func TestSummaryRemembersTheBond(t *testing.T) {
 
 func TestSummaryOfLatencies(t *testing.T) {
 	rig := kindtest.TutorialSpark()
-	ping := steps.Outcome{Cell: steps.Cell{ID: "ping"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Evidence: []steps.Evidence{
-		{Name: "rocep1s0f0 ping, round trip", Value: 0.631, Unit: "ms"},
+	ping := steps.Outcome{Cell: steps.Cell{ID: "ping"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
+		{What: steps.RoundTrip, Value: 631, Unit: "us", Rails: []int{1}},
 	}}}
-	nixl := steps.Outcome{Cell: steps.Cell{ID: "nixl-latency"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Evidence: []steps.Evidence{
-		{Name: "rail 1 (rocep1s0f0) latency, median", Value: 11.1, Unit: "us"},
-		{Name: "rail 1 (rocep1s0f0) latency, 95 %", Value: 166.6, Unit: "us"},
-		{Name: "rail 1 (rocep1s0f0) latency, 99 %", Value: 170.0, Unit: "us"},
-		{Name: "rail 1 (rocep1s0f0) latency, average", Value: 58.6, Unit: "us"},
+	nixl := steps.Outcome{Cell: steps.Cell{ID: "nixl-latency"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
+		{What: steps.Latency, Value: 11.1, P95: 166.6, P99: 170, Unit: "us", Rails: []int{1}},
 	}}}
 	v := summaryOf(rig, ping, nixl)
 	table := tableOf(t, v, "Latency")

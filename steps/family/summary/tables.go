@@ -206,11 +206,12 @@ func (r recap) matrixTable() (t steps.Table, ok bool) {
 		row := []string{matrixName(x), x.text(rateText(x.value)), "", "", "", "", x.source(), documentedLinkGB[x.cell]}
 		if o, ran := r.outcome(x.cell); ran && x.has {
 			ok = true
-			if block, has := recorded(o.Verdict, "peak at block size"); has {
-				row[2] = kind.BlockSize(int(block))
+			f, _ := figureOf(o, steps.Throughput)
+			if f.MessageBytes > 0 {
+				row[2] = kind.BlockSize(f.MessageBytes)
 			}
-			if last, has := recorded(o.Verdict, "throughput of the largest block"); has {
-				row[3] = x.text(rateText(last))
+			if f.Last > 0 {
+				row[3] = x.text(rateText(f.Last))
 			}
 			row[4], row[5] = sentByRail(o)
 		}
@@ -244,7 +245,8 @@ func sentByRail(o steps.Outcome) (gigabytes, split string) {
 	if total == 0 {
 		return "", ""
 	}
-	used := railsOf(o)[steps.Here]
+	f, _ := figureOf(o, steps.Throughput)
+	used := railsOf(o.Result.Rig, f)[steps.Here]
 	var parts, shares []string
 	for _, i := range slices.Sorted(maps.Keys(sums)) {
 		if !slices.Contains(used, i) && sums[i] < 0.01*total {
@@ -430,14 +432,8 @@ func (r recap) bondMode() string {
 		if !ok {
 			continue
 		}
-		for _, e := range o.Verdict.Evidence {
-			text, _ := e.Value.(string)
-			name, _, _ := strings.Cut(text, ",")
-			for _, m := range documentedModes {
-				if name == m.name {
-					return name
-				}
-			}
+		if f, has := figureOf(o, steps.BondMode); has {
+			return f.Words
 		}
 	}
 	return ""
@@ -447,7 +443,7 @@ func (r recap) bondMode() string {
 func (r recap) bonded() string {
 	var parts []string
 	for _, x := range r.rates {
-		if isTCP(x) && strings.HasSuffix(x.name, ", bond") && x.has {
+		if isTCP(x) && x.bonded && x.has {
 			parts = append(parts, strings.TrimSuffix(strings.TrimPrefix(x.name, "TCP, "), ", bond")+" "+x.text(kind.Gbps(x.value)))
 		}
 	}

@@ -2,6 +2,7 @@
 package tcp
 
 import (
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -15,5 +16,6 @@ func Kind() kind.Kind {
 		Judges: map[string]kind.Judge{
 			"tcp": kind.Takes[parse.Iperf3](judgeTCP),
 		},
+		Figures: map[string][]steps.Measure{"tcp": {steps.Throughput}},
 	}
 }

@@ -90,16 +90,23 @@ func overPath(rig steps.Rig, p steps.Path) string {
 	for _, e := range steps.Ends {
 		at[e] = fmt.Sprintf("%s %s", p.Netdevs[e].Name, p.Addrs[e])
 	}
-	kind := "rail"
-	for i, pair := range rig.Pairs {
-		if !p.Bonded[0] && !p.Bonded[1] && len(p.Rails[0]) == 1 && pair.Rails[steps.Here] == p.Rails[0][0] {
-			kind = fmt.Sprintf("rail %d", i+1)
-		}
+	over := "rail"
+	if n := railNumber(rig, p); n > 0 {
+		over = fmt.Sprintf("rail %d", n)
 	}
 	if p.Bonded[0] || p.Bonded[1] {
-		kind = "the bond"
+		over = "the bond"
 	}
-	return fmt.Sprintf("%s (%s to %s)", kind, at[steps.Here], at[steps.Peer])
+	return fmt.Sprintf("%s (%s to %s)", over, at[steps.Here], at[steps.Peer])
+}
+
+// railNumber is that of the one rail that a path leads over, counted from 1; 0 where that
+// is a bond, or none of the rig's pairs.
+func railNumber(rig steps.Rig, p steps.Path) int {
+	if p.Bonded[0] || p.Bonded[1] || len(p.Rails[steps.Here]) != 1 {
+		return 0
+	}
+	return 1 + slices.IndexFunc(rig.Pairs, func(q steps.Pair) bool { return q.Rails[steps.Here] == p.Rails[steps.Here][0] })
 }
 
 // tcpCauses are how iperf3 words a failure.
@@ -284,7 +291,15 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	} else {
 		e.From = "no band: " + b.None
 	}
-	rep.Show("TCP rate", kind.Round(test.ReceivedGbps), "Gb/s", e)
+	f := steps.Figure{
+		What: steps.Throughput, Value: kind.Round(test.ReceivedGbps), Unit: "Gb/s",
+		Streams: test.Streams, MTU: p.Netdevs[steps.Here].MTU, Memory: "DRAM",
+	}
+	if n := railNumber(r.Rig, p); n > 0 {
+		f.Rails = []int{n}
+	}
+	rep.Measured(f)
+	rep.Show("TCP rate", f.Value, "Gb/s", e)
 	rep.Show("TCP streams", test.Streams, "", nil)
 	if len(test.Each) > 1 {
 		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", kind.Gbps(slices.Min(test.Each)), kind.Gbps(slices.Max(test.Each))), "", nil)
