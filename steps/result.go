@@ -111,8 +111,32 @@ type Catalog struct {
 	Own map[string]func(History) Verdict
 	// Figures, by judge, are what its figures are of; none for most.
 	Figures map[string][]Measure
+	// Params are the parameters of the scripts, in the order in which they are shown.
+	Params []Param
+	// Commands are the programs that the cells call.
+	Commands []Command
 	// Fits reports whether what a parser gives is what a judge takes.
 	Fits func(parser, judge string) bool
+}
+
+// A Command is a program that cells call on a node.
+type Command struct {
+	Name    string
+	Package string // of Debian and Ubuntu, that brings it
+	// Probed has it looked for on every node: what a cell needs and a node lacks is told
+	// before it runs.
+	Probed bool
+}
+
+// Probed are the names of the commands that are looked for.
+func (c Catalog) Probed() []string {
+	var names []string
+	for _, p := range c.Commands {
+		if p.Probed {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // A History is what a cell of railbench's own looks back on.

@@ -211,6 +211,17 @@ func (r Rig) At(e End) Node {
 	return r.Nodes[e]
 }
 
+// PackageOf names the package that brings a command, as one of the nodes has it on record;
+// empty where none has.
+func (r Rig) PackageOf(command string) string {
+	for _, n := range r.Nodes {
+		if t := n.Tools[command]; t.Package != "" {
+			return t.Package
+		}
+	}
+	return ""
+}
+
 // Link is the link under test.
 func (r Rig) Link() Link { return Link{r.At(Here).No, r.At(Peer).No} }
 

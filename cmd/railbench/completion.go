@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -134,7 +135,7 @@ func completeParams(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 		return nil, noFiles
 	}
 	var all []cobra.Completion
-	for _, p := range session.Params(t) {
+	for _, p := range session.Params(catalog.New(), t) {
 		all = append(all, described(p.Name+"=", p.Does))
 	}
 	return all, noFiles | cobra.ShellCompDirectiveNoSpace

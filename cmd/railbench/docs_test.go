@@ -23,6 +23,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
@@ -553,7 +554,7 @@ func parameterTable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var rows [][]string
-	for _, p := range session.Params(tut) {
+	for _, p := range session.Params(catalog.New(), tut) {
 		value := p.Text(p.Default)
 		if p.Default == "" {
 			value = "(" + value + ")"

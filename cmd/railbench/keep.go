@@ -49,7 +49,7 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 		if cell != "" {
 			shown = cell + "." + name
 		}
-		value, err := session.CheckParam(b.options.Tutorial, cell, name, value)
+		value, err := session.CheckParam(b.options.Catalog, b.options.Tutorial, cell, name, value)
 		if err != nil {
 			gate.Fprintf(out, "the session's parameter %s is left out: %v\n", shown, err)
 			return

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -76,7 +77,7 @@ func listParams(out io.Writer, t steps.Tutorial, asJSON bool) error {
 		Choices []string `json:"choices,omitempty"`
 		Cells   []string `json:"cells"`
 	}
-	table := session.Params(t)
+	table := session.Params(catalog.New(), t)
 	if asJSON {
 		all := []param{}
 		for _, p := range table {

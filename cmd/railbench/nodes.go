@@ -246,7 +246,7 @@ func parseParams(given []string, t steps.Tutorial) (set steps.Settings, err erro
 		} else if cell == "" {
 			return set, fmt.Errorf("--param %s: there is no cell before the dot", p)
 		}
-		if value, err = session.CheckParam(t, cell, own, value); err != nil {
+		if value, err = session.CheckParam(catalog.New(), t, cell, own, value); err != nil {
 			return set, fmt.Errorf("--param %s: %w", name, err)
 		}
 		set = set.With(cell, own, value)

@@ -15,7 +15,6 @@ import (
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -137,7 +136,7 @@ func known(o session.Options, built steps.Tutorial) runbook.Known {
 	}
 	k := runbook.Known{
 		Checks: built.Checks(), Reads: map[string][]string{},
-		Catalog: o.Catalog, Tools: probe.Tools(), Params: session.Params(o.Tutorial),
+		Catalog: o.Catalog, Tools: o.Catalog.Probed(), Params: session.Params(o.Catalog, o.Tutorial),
 		Variables: variables,
 	}
 	for name := range o.Services {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
@@ -59,7 +60,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	b.onState = s.State
 	s.Open()
 	opts := tui.Options{
-		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
+		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Linked: flags.link != "",
 		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: notice, Pager: openPager, Docs: pages,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
@@ -115,7 +116,7 @@ func view(cmd *cobra.Command, path string, why error) (*tui.Model, error) {
 		return nil, usage(err)
 	}
 	model := tui.New(newViewer(), tui.Options{
-		Tutorial: d.Book.Tutorial, Params: session.Params(d.Book.Tutorial), Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
+		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial), Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: "read-only: " + why.Error(), Notice: "read-only: " + why.Error(),
 		Pager: openPager, Docs: pages,
 	})

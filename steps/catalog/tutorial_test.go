@@ -3,11 +3,13 @@ package catalog
 import (
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/runbook"
@@ -27,8 +29,9 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 			t.Errorf("%s has no judge, limit or prose", c.ID)
 		}
 		for _, need := range c.Needs {
-			if probe.Package(need) == "" {
-				t.Errorf("%s needs %s, and nobody knows its package", c.ID, need)
+			i := slices.IndexFunc(New().Commands, func(x steps.Command) bool { return x.Name == need && x.Probed })
+			if i < 0 || New().Commands[i].Package == "" {
+				t.Errorf("%s needs %s, and no family looks for it or knows its package", c.ID, need)
 			}
 		}
 	}
@@ -50,7 +53,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 
 // Scripts run in whatever sh a node has, and in the simulator's.
 func TestScriptsArePOSIX(t *testing.T) {
-	scripts := map[string]string{"probe": probe.Script}
+	scripts := map[string]string{"probe": probe.Script(New().Commands)}
 	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
 			scripts[c.ID+" "+r.Name] = r.Script

@@ -7,7 +7,6 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // Inconclusive is a verdict with one reason.
@@ -43,7 +42,7 @@ func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 func skipReason(c steps.Cell, r steps.Result) string {
 	reason := r.Skip
 	for _, need := range c.Needs {
-		pkg := probe.Package(need)
+		pkg := r.Rig.PackageOf(need)
 		if pkg == "" || strings.Contains(reason, pkg) {
 			continue
 		}

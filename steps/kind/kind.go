@@ -31,6 +31,9 @@ type Kind struct {
 	// Live, by parser, make a table of what a role has printed so far.
 	Live map[string]func(stdout string) (t steps.Table, ok bool)
 	Own  map[string]func(steps.History) steps.Verdict
+	// Params are the parameters of the family's scripts, and Commands what they call.
+	Params   []steps.Param
+	Commands []steps.Command
 	// Figures, by judge, are what its figures are of, for the summary and others to read.
 	Figures map[string][]steps.Measure
 }
@@ -77,6 +80,24 @@ func Base() Kind {
 	}
 }
 
+// Commands are those that one package brings, and that are looked for on every node.
+func Commands(pkg string, names ...string) []steps.Command {
+	var all []steps.Command
+	for _, name := range names {
+		all = append(all, steps.Command{Name: name, Package: pkg, Probed: true})
+	}
+	return all
+}
+
+// Others are those that a package brings, too, and that are named where one is missing.
+func Others(pkg string, names ...string) []steps.Command {
+	all := Commands(pkg, names...)
+	for i := range all {
+		all[i].Probed = false
+	}
+	return all
+}
+
 // Merge puts families together to what a session takes. Two that register one name are
 // an error of the program, and a panic.
 func Merge(kinds ...Kind) steps.Catalog {
@@ -85,6 +106,7 @@ func Merge(kinds ...Kind) steps.Catalog {
 		Live: map[string]func(string) (steps.Table, bool){}, Own: map[string]func(steps.History) steps.Verdict{},
 		Figures: map[string][]steps.Measure{},
 	}
+	params, commands := map[string]steps.Param{}, map[string]steps.Command{}
 	gives, takes := map[string]reflect.Type{}, map[string]reflect.Type{}
 	for _, k := range kinds {
 		for name, p := range k.Parsers {
@@ -99,6 +121,14 @@ func Merge(kinds ...Kind) steps.Catalog {
 		putAll(c.Live, k.Live)
 		putAll(c.Own, k.Own)
 		putAll(c.Figures, k.Figures)
+		for _, p := range k.Params {
+			put(params, p.Name, p)
+			c.Params = append(c.Params, p)
+		}
+		for _, p := range k.Commands {
+			put(commands, p.Name, p)
+			c.Commands = append(c.Commands, p)
+		}
 	}
 	c.Fits = func(parser, judge string) bool {
 		wants := takes[judge]

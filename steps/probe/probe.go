@@ -23,10 +23,10 @@ import (
 // ErrIncomplete says that the script's answer has no end: it was cut off.
 var ErrIncomplete = errors.New("the probe's answer is incomplete")
 
-// Parse reads what Script printed on stdout. Name, Where and Err are the
+// Parse reads what the script of some commands printed on stdout. Name, Where and Err are the
 // caller's to fill. A file that was missing leaves its field empty; the only
 // errors are an answer without its end, and one that isn't the script's at all.
-func Parse(stdout string) (steps.Node, error) {
+func Parse(stdout string, commands []steps.Command) (steps.Node, error) {
 	s := sections(stdout)
 	if _, ok := s["node"]; !ok {
 		return steps.Node{}, fmt.Errorf("%w: it has no section", ErrIncomplete)
@@ -47,7 +47,7 @@ func Parse(stdout string) (steps.Node, error) {
 	hcas, _ := parse.IbvDevinfo(strings.Join(s["devinfo"], "\n"))
 	n.Rails = rails(f, p, n.Netdevs, hcas)
 	n.Adapter = adapter(f)
-	n.Tools = tools(s)
+	n.Tools = tools(s, commands)
 	n.RouteDev, _ = parse.DefaultRoute(strings.Join(s["route"], "\n"))
 	n.SSHDev = sshNetdev(strings.Join(s["ssh"], " "), n.Netdevs)
 	// lo carries no rail; it was only needed to find the SSH session's.
@@ -426,10 +426,12 @@ func adapter(f files) string {
 	return strings.Join(kinds, "; ")
 }
 
-func tools(s map[string][]string) map[string]steps.Tool {
+func tools(s map[string][]string, commands []steps.Command) map[string]steps.Tool {
 	all := map[string]steps.Tool{}
-	for _, name := range words(toolNames) {
-		all[name] = steps.Tool{Package: Package(name)}
+	for _, c := range commands {
+		if c.Probed {
+			all[c.Name] = steps.Tool{Package: c.Package}
+		}
 	}
 	for _, l := range s["tools"] {
 		name := path.Base(l)

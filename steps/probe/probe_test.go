@@ -15,13 +15,26 @@ import (
 	"github.com/railbench/railbench/steps/theory"
 )
 
+// commands are those that the answers in testdata are of.
+func commands() []steps.Command {
+	all := []steps.Command{
+		{Name: "arping", Package: "iputils-arping"},
+		{Name: "ib_write_bw", Package: "perftest", Probed: true},
+	}
+	for _, name := range strings.Fields("ip ping ib_write_lat ibv_devices ibv_devinfo ibstat rdma show_gids ibdev2netdev " +
+		"iperf3 ethtool lspci netplan ucx_info nixlbench etcdctl nvidia-smi python3 stdbuf") {
+		all = append(all, steps.Command{Name: name, Package: "the package of " + name, Probed: true})
+	}
+	return all
+}
+
 func node(t *testing.T, name string) steps.Node {
 	t.Helper()
 	b, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := Parse(string(b))
+	n, err := Parse(string(b), commands())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +115,11 @@ func TestParseIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"", "bash: line 1: syntax error", strings.TrimSuffix(string(b), "#railbench end\n")} {
-		if _, err := Parse(text); !errors.Is(err, ErrIncomplete) {
+		if _, err := Parse(text, commands()); !errors.Is(err, ErrIncomplete) {
 			t.Errorf("%.30q: %v", text, err)
 		}
 	}
-	if _, err := Parse("#railbench node\nx\n#railbench end\n"); err != nil {
+	if _, err := Parse("#railbench node\nx\n#railbench end\n", commands()); err != nil {
 		t.Errorf("a node with nothing on it: %v", err)
 	}
 }
@@ -125,7 +138,7 @@ func TestParseLinesInPieces(t *testing.T) {
 		}
 		cut.WriteString(line)
 	}
-	n, err := Parse(cut.String())
+	n, err := Parse(cut.String(), commands())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +157,7 @@ func TestParseVariants(t *testing.T) {
 		if !strings.Contains(string(b), old) {
 			t.Fatalf("testdata has no %q", old)
 		}
-		n, err := Parse(strings.ReplaceAll(string(b), old, now))
+		n, err := Parse(strings.ReplaceAll(string(b), old, now), commands())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +201,7 @@ func TestScriptRunsHere(t *testing.T) {
 		}
 		ran++
 		start := time.Now()
-		cmd := exec.Command(path, append(slices.Clone(sh[1:]), "-c", Script)...)
+		cmd := exec.Command(path, append(slices.Clone(sh[1:]), "-c", Script(commands()))...)
 		cmd.Env = append(os.Environ(), "SSH_CONNECTION=")
 		var errs strings.Builder
 		cmd.Stderr = &errs
@@ -196,7 +209,7 @@ func TestScriptRunsHere(t *testing.T) {
 		if err != nil || errs.String() != "" {
 			t.Errorf("%v: %v, stderr %q", sh, err, errs.String())
 		}
-		n, err := Parse(string(out))
+		n, err := Parse(string(out), commands())
 		if err != nil || n.Kernel == "" || n.Arch == "" {
 			t.Errorf("%v: %v, %+v", sh, err, n)
 		}
@@ -216,7 +229,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(string(b))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		n, err := Parse(text)
+		n, err := Parse(text, commands())
 		if err != nil {
 			return
 		}

@@ -1,12 +1,29 @@
 package probe
 
-// Script prints what Parse reads: everything that is needed to know a node. It
-// is plain sh, and one grep over globs reads sysfs: a node with four RDMA devices
-// has some thousand files there, and a process for each would take seconds.
+import (
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// Script prints what Parse reads: everything that is needed to know a node, and which of
+// some commands it has. It is plain sh, and one grep over globs reads sysfs: a node with
+// four RDMA devices has some thousand files there, and a process for each would take
+// seconds.
 //
 // What isn't there is not an error: a node may lack RDMA, ip or any tool. The
 // last line says that nothing was cut off.
-const Script = `# Look at this node: nothing is changed.
+func Script(commands []steps.Command) string {
+	var names strings.Builder
+	for _, c := range commands {
+		if c.Probed {
+			names.WriteString(" " + c.Name)
+		}
+	}
+	return before + names.String() + after
+}
+
+const before = `# Look at this node: nothing is changed.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/nixlbench/bin:/usr/local/ucx/bin
 section() { echo "#railbench $*"; }
 
@@ -74,7 +91,9 @@ section devinfo
 ibv_devinfo 2>/dev/null
 
 section tools
-for tool in ` + toolNames + `; do
+for tool in`
+
+const after = `; do
 	command -v "$tool" || continue
 done
 section version perftest

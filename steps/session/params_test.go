@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/runbook"
 )
 
@@ -30,7 +31,7 @@ func book(t *testing.T) steps.Tutorial {
 func TestParamTable(t *testing.T) {
 	tut := book(t)
 	seen := map[string]bool{}
-	for _, p := range Params(tut) {
+	for _, p := range Params(catalog.New(), tut) {
 		if seen[p.Name] {
 			t.Errorf("%s is there twice", p.Name)
 		}
@@ -74,7 +75,7 @@ func TestCheckParam(t *testing.T) {
 		{"ib-write-bw", "KV_CACHE_GB", "40", "", "ib-write-bw reads no KV_CACHE_GB; it reads SIZE, ITERATIONS, PORT"},
 		{"bond-teardown", "BOND", "bond1", "", "bond-teardown reads no BOND, nor any other parameter"},
 	} {
-		got, err := CheckParam(tut, c.cell, c.name, c.value)
+		got, err := CheckParam(catalog.New(), tut, c.cell, c.name, c.value)
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) || got != c.want {
 			t.Errorf("%s.%s=%s is %q, %v", c.cell, c.name, c.value, got, err)
 		}
@@ -88,7 +89,7 @@ func TestARunbooksOwnParams(t *testing.T) {
 	}, {Params: []steps.Param{{Name: "WORD", Default: "a b"}}}}}
 	values := map[string]string{}
 	words := 0
-	for _, p := range Params(tut) {
+	for _, p := range Params(catalog.New(), tut) {
 		values[p.Name] = p.Default
 		if p.Name == "WORD" {
 			words++
@@ -101,14 +102,14 @@ func TestARunbooksOwnParams(t *testing.T) {
 		t.Errorf("%v, %d", values, words)
 	}
 	for name, want := range map[string]string{"SIZE": "4096", "WORD": "a b", "NONE": ""} {
-		if got, ok := effective(Params(tut), steps.Settings{}, "c")[name]; got != want || !ok {
+		if got, ok := effective(Params(catalog.New(), tut), steps.Settings{}, "c")[name]; got != want || !ok {
 			t.Errorf("%s is %q, %v", name, got, ok)
 		}
 	}
-	if got, err := CheckParam(tut, "c", "NONE", "x"); got != "x" || err != nil {
+	if got, err := CheckParam(catalog.New(), tut, "c", "NONE", "x"); got != "x" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := CheckParam(tut, "c", "SIZE", "4KB"); err == nil {
+	if _, err := CheckParam(catalog.New(), tut, "c", "SIZE", "4KB"); err == nil {
 		t.Error("a declared SIZE is not held to what a size can be")
 	}
 }

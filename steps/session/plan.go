@@ -27,7 +27,7 @@ type Planned struct {
 // ones before it had changed nothing. It is the same code that runs them.
 func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 	var all []Planned
-	table := Params(o.Tutorial)
+	table := Params(o.Catalog, o.Tutorial)
 	for _, c := range cells {
 		if o.Limit > 0 {
 			c.Limit = o.Limit

@@ -156,7 +156,7 @@ func New(o Options) *Session {
 	s := &Session{
 		o: o, clock: o.clock(), tutorial: o.Tutorial, out: newOutbox(), boards: make(chan meter.Board, 1), questions: make(chan steps.Question),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
-		table: Params(o.Tutorial), set: o.settings(), link: o.Link,
+		table: Params(o.Catalog, o.Tutorial), set: o.settings(), link: o.Link,
 	}
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())
@@ -278,7 +278,7 @@ func (s *Session) drop() {
 func (s *Session) SetParam(cell, name, value string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	value, err := CheckParam(s.tutorial, cell, name, value)
+	value, err := CheckParam(s.o.Catalog, s.tutorial, cell, name, value)
 	if err != nil {
 		return err
 	}

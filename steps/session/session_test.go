@@ -16,6 +16,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
 )
 
 // recorder is this machine as a node that remembers what it was given.
@@ -68,7 +69,7 @@ func openNodes(t *testing.T, o Options, names []string, cells ...steps.Cell) *be
 		},
 	}
 	maps.Copy(judges, o.Catalog.Judges)
-	o.Catalog.Judges = judges
+	o.Catalog.Judges, o.Catalog.Params = judges, catalog.New().Params
 	o.Catalog.Parsers = map[string]steps.Parser{"lines": func(stdout, _ string) (any, error) {
 		return strings.Count(stdout, "\n"), nil
 	}}
@@ -322,7 +323,7 @@ func TestTCPVars(t *testing.T) {
 	}
 	look := func(want ...string) {
 		t.Helper()
-		v := vars(rig, steps.Peer, -1, effective(Params(steps.Tutorial{}), steps.Settings{All: map[string]string{"TCP_SECONDS": "3"}}, "c"))
+		v := vars(rig, steps.Peer, -1, effective(Params(catalog.New(), steps.Tutorial{}), steps.Settings{All: map[string]string{"TCP_SECONDS": "3"}}, "c"))
 		for i, name := range []string{"TCP_NETDEV", "TCP_IP", "PEER_TCP_IP", "TCP_PORT", "TCP_SECONDS"} {
 			if v[name] != want[i] {
 				t.Errorf("%s is %q, want %q", name, v[name], want[i])

@@ -17,8 +17,8 @@ func Variables(o Options, c steps.Cell) []string {
 	if c.EachRail {
 		pair = 0
 	}
-	params := effective(Params(o.Tutorial), o.settings(), c.ID)
-	for _, p := range Params(o.Tutorial) {
+	params := effective(Params(o.Catalog, o.Tutorial), o.settings(), c.ID)
+	for _, p := range Params(o.Catalog, o.Tutorial) {
 		params[p.Name] = p.Default // those too that are worked out where they are empty
 	}
 	all := vars(rig, steps.Here, pair, params)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
 )
 
 // What a cell can read is what its kind of cell is given.
@@ -12,7 +13,7 @@ func TestVariables(t *testing.T) {
 	o := Options{
 		Params:   map[string]string{"MINE": "1"},
 		Programs: map[string]string{"X_PY": "print()"},
-		Catalog: steps.Catalog{Plans: map[string]steps.Planner{"mtu": func(steps.Rig, map[string]string) (p steps.Plan) {
+		Catalog: steps.Catalog{Params: catalog.New().Params, Plans: map[string]steps.Planner{"mtu": func(steps.Rig, map[string]string) (p steps.Plan) {
 			p.Vars[steps.Here] = map[string]string{"PLANNED": ""}
 			return p
 		}}},

@@ -2,6 +2,7 @@
 package hardware
 
 import (
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -27,5 +28,6 @@ func Kind() kind.Kind {
 			"error-counters":      kind.Takes[[]parse.Reading](judgeErrorCounters),
 			"rail-speed":          kind.Takes[parse.Bandwidth](judgeRailSpeed),
 		},
+		Params: []steps.Param{kind.PortParam("SPEED_PORT", "18519", "the same as PORT for the checklist's own test, rail-speed")},
 	}
 }

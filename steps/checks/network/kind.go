@@ -3,6 +3,11 @@
 package network
 
 import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/family/bond"
 	"github.com/railbench/railbench/steps/kind"
@@ -40,5 +45,27 @@ func Kind() kind.Kind {
 			"fix-rail-address": planRailAddress,
 			"fix-addresses":    planAddresses,
 		},
+		Params:   []steps.Param{railAddressParam()},
+		Commands: kind.Others("iputils-arping", "arping"),
 	}
+}
+
+func railAddressParam() steps.Param {
+	p := kind.WordsParam("RAIL_ADDRESS", "", "IPv4 address that fix-rail-address gives to the rail that lacks one",
+		"an IPv4 address, with or without its prefix", railAddress)
+	p.Empty, p.Cells = "worked out from the other rails", []string{"fix-rail-address"}
+	return p
+}
+
+func railAddress(s string) error {
+	if text, bits, prefixed := strings.Cut(s, "/"); prefixed {
+		if p, err := netip.ParsePrefix(s); err != nil || !p.Addr().Is4() {
+			return fmt.Errorf("%s/%s is no IPv4 address with its prefix", text, bits)
+		}
+		return nil
+	}
+	if a, err := netip.ParseAddr(s); err != nil || !a.Is4() {
+		return errors.New("it is an IPv4 address, with or without its prefix: 192.168.101.11 or 192.168.101.11/24")
+	}
+	return nil
 }

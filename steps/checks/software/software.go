@@ -13,7 +13,6 @@ import (
 	"github.com/railbench/railbench/steps/family/nixl"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // onOneOnly tells what one node has and the other lacks.
@@ -43,7 +42,8 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 			names[name] = true
 			rep.Show(r.Rig.NameOf(e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
 			if tool, ok := strings.CutPrefix(name, "tool "); ok && where == "missing" && slices.Contains(host.Needed, tool) {
-				missing[probe.Package(tool)] = append(missing[probe.Package(tool)], tool)
+				pkg := r.Rig.PackageOf(tool)
+				missing[pkg] = append(missing[pkg], tool)
 			}
 		}
 		for _, tool := range host.Needed {
@@ -67,7 +67,7 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case one:
 			how := "install it there too"
-			if pkg := probe.Package(what); pkg != "" {
+			if pkg := r.Rig.PackageOf(what); pkg != "" {
 				how = "it comes with " + pkg
 			}
 			rep.At(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)

@@ -3,6 +3,9 @@
 package bond
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -34,5 +37,31 @@ func Kind() kind.Kind {
 			"netplan":       planNetplan,
 			"cleanup":       planCleanup,
 		},
+		Params:   params(),
+		Commands: kind.Commands("netplan.io", "netplan"),
 	}
+}
+
+func params() []steps.Param {
+	mode := kind.ChoiceParam("BOND_MODE", "balance-xor", "how a bond spreads packets over its rails", "balance-xor", "active-backup", "balance-rr")
+	mode.Refused = map[string]string{
+		"802.3ad": "it needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to each other; take balance-xor",
+	}
+	bond := kind.WordsParam("BOND", "bond0", "name of the bond that bond-setup makes", "an interface's name: at most 15 characters, no blank, / or :", interfaceName)
+	bond.Worked = []string{"bond-teardown"}
+	return []steps.Param{
+		kind.NumberParam("JUMBO_MTU", "9000", "bytes", "the MTU that mtu sets on the rails", 1280, 9216),
+		bond, mode,
+		kind.ChoiceParam("BOND_HASH", "layer3+4", "what balance-xor chooses a packet's rail by", "layer2", "layer2+3", "layer3+4", "encap2+3", "encap3+4"),
+		kind.NumberParam("BOND_MIIMON", "100", "ms", "how often a bond looks at its links", 1, 1000),
+	}
+}
+
+// interfaceName is what the kernel takes (dev_valid_name), but for a leading hyphen,
+// which ip would take for an option.
+func interfaceName(s string) error {
+	if len(s) > 15 || s == "." || s == ".." || strings.HasPrefix(s, "-") || strings.ContainsAny(s, "/: ") {
+		return errors.New("it is an interface's name: at most 15 characters, no blank, / or :, and no hyphen in front")
+	}
+	return nil
 }

@@ -3,6 +3,8 @@
 package discovery
 
 import (
+	"slices"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -28,5 +30,14 @@ func Kind() kind.Kind {
 			"gids":       kind.Takes[[]parse.GIDRow](judgeGIDs),
 		},
 		Figures: map[string][]steps.Measure{"ping": {steps.RoundTrip}},
+		Params: []steps.Param{
+			kind.NumberParam("PINGS", "3", "packets", "how many packets ping sends over each rail, of each size", 1, 100),
+		},
+		Commands: slices.Concat(
+			kind.Commands("iputils-ping", "ping"),
+			kind.Commands("ibverbs-utils", "ibv_devices", "ibv_devinfo"), kind.Others("ibverbs-utils", "ibv_rc_pingpong"),
+			kind.Commands("infiniband-diags", "ibstat"), kind.Others("infiniband-diags", "ibstatus", "perfquery"),
+			kind.Commands("MLNX_OFED or DOCA-OFED (no Debian package has it)", "show_gids", "ibdev2netdev"),
+		),
 	}
 }

@@ -3,6 +3,9 @@
 package host
 
 import (
+	"slices"
+
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -19,5 +22,18 @@ func Kind() kind.Kind {
 			"privileges":   kind.Looks(judgePrivileges),
 			"host-staging": kind.Takes[parse.Staging](judgeHostStaging),
 		},
+		Params: []steps.Param{
+			kind.SizeParam("STAGING_BYTES", "536870912", "size of the copies between host and GPU", 1<<20, 64<<30),
+		},
+		Commands: slices.Concat(
+			kind.Commands("iproute2", "ip", "rdma", "ss"), kind.Others("iproute2", "tc", "bridge"),
+			kind.Commands("ethtool", "ethtool"),
+			kind.Commands("pciutils", "lspci"),
+			kind.Commands("the NVIDIA driver (nvidia-utils)", "nvidia-smi"),
+			kind.Commands("python3", "python3"),
+			kind.Commands("coreutils", "stdbuf"), kind.Others("coreutils", "cat", "ls"),
+			kind.Others("kmod", "modprobe", "lsmod"),
+			kind.Others("sudo", "sudo"),
+		),
 	}
 }

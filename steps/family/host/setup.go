@@ -9,7 +9,6 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/probe"
 )
 
 // judgeHosts: both nodes answer, they are two, and they run the same system.
@@ -95,7 +94,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 				}
 				continue
 			}
-			pkg := probe.Package(tool)
+			pkg := r.Rig.PackageOf(tool)
 			if missing[pkg] == nil {
 				packages = append(packages, pkg)
 			}

@@ -3,6 +3,8 @@
 package nixl
 
 import (
+	"slices"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -28,6 +30,12 @@ func Kind() kind.Kind {
 		Figures: map[string][]steps.Measure{
 			"nixl-transfer": {steps.Throughput}, "nixl-latency": {steps.Latency}, "nixlbench": {steps.Throughput},
 		},
-		Live: map[string]func(string) (steps.Table, bool){"nixlbench": liveNIXLBench},
+		Live:   map[string]func(string) (steps.Table, bool){"nixlbench": liveNIXLBench},
+		Params: params(),
+		Commands: slices.Concat(
+			kind.Commands("ucx-utils", "ucx_info"), kind.Others("ucx-utils", "ucx_perftest"),
+			kind.Commands("nixlbench (it is built from the NIXL repository)", "nixlbench"),
+			kind.Commands("etcd-client", "etcdctl"), kind.Others("etcd-server", "etcd"),
+		),
 	}
 }

@@ -2,6 +2,8 @@
 package perftest
 
 import (
+	"slices"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -26,5 +28,23 @@ func Kind() kind.Kind {
 		Plans: map[string]steps.Planner{
 			"dual-link": planDual,
 		},
+		Params: params(),
+		Commands: slices.Concat(
+			kind.Commands("perftest", "ib_write_bw", "ib_write_lat"),
+			kind.Others("perftest", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat"),
+		),
+	}
+}
+
+func params() []steps.Param {
+	// perftest takes no fewer and no more (MIN_ITER and MAX_ITER of its
+	// perftest_parameters.h). SIZE is bounded by what an RDMA message can have.
+	iterations := kind.NumberParam("ITERATIONS", "", "messages", "how many messages a bandwidth test sends", 5, 100_000_000)
+	iterations.Empty = "chosen for each rail"
+	return []steps.Param{
+		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
+		iterations,
+		kind.NumberParam("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
+		kind.PortParam("PORT", "18515", "TCP port over which perftest's two ends meet"),
 	}
 }

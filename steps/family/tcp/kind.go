@@ -17,5 +17,12 @@ func Kind() kind.Kind {
 			"tcp": kind.Takes[parse.Iperf3](judgeTCP),
 		},
 		Figures: map[string][]steps.Measure{"tcp": {steps.Throughput}},
+		// Longer than TCP_SECONDS may be, the cells' limit would end them.
+		Params: []steps.Param{
+			kind.NumberParam("TCP_SECONDS", "10", "s", "how long a TCP test runs", 1, 90),
+			kind.NumberParam("TCP_STREAMS", "4", "streams", "how many connections the parallel TCP test has", 1, 128),
+			kind.PortParam("TCP_PORT", "5201", "port of iperf3"),
+		},
+		Commands: kind.Commands("iperf3", "iperf3"),
 	}
 }

@@ -26,7 +26,10 @@ func Both[T any](rig steps.Rig, f func(string) (T, error), here, peer string) st
 func Spark() steps.Rig {
 	rig := steps.NewRig("test", false, 2)
 	for e, name := range []string{"spark-02", "spark-01"} {
-		n := steps.Node{No: e, Name: name, Host: name, Tools: map[string]steps.Tool{}}
+		n := steps.Node{No: e, Name: name, Host: name, Tools: map[string]steps.Tool{
+			"ib_write_bw":  {Path: "/usr/bin/ib_write_bw", Package: "perftest"},
+			"ib_write_lat": {Path: "/usr/bin/ib_write_lat", Package: "perftest"},
+		}}
 		for i, dev := range []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"} {
 			netdev := []string{"enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0", "enP2p1s0f1np1"}[i]
 			addr := fmt.Sprintf("192.168.%d.%d", []int{100, 200, 102, 202}[i], 11-e)

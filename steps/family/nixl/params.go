@@ -1,0 +1,61 @@
+package nixl
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+func params() []steps.Param {
+	const (
+		ki = 1 << 10
+		gi = 1 << 30
+	)
+	block := func(name, value, does string) steps.Param {
+		p := kind.SizeParam(name, value, does, 1, gi)
+		p.PowerOfTwo = true
+		return p
+	}
+	reads := func(name, value, does string) steps.Param {
+		return kind.NumberParam(name, value, "reads", does, 1, 10_000_000)
+	}
+	return []steps.Param{
+		kind.WordsParam("NIXL_PYTHON", "python3", "the Python that has NIXL: a command or a path", "", nil),
+		// rc with what it needs to set up a connection, and the copies from and to a GPU
+		// (assets/docs/facts.md#ucx-transports).
+		kind.WordsParam("NIXL_TLS", "rc,cuda_copy,tcp,sm,self", "UCX_TLS, the transports that UCX may take",
+			"UCX's names of transports, with commas between and no blank", noBlank),
+		kind.PortParam("NIXL_PORT", "5555", "port of NIXL's listener on the peer"),
+		kind.ChoiceParam("UCX_LOG_LEVEL", "warn", "how much UCX tells", "fatal", "error", "warn", "diag", "info", "debug", "trace"),
+		kind.SizeParam("NIXL_REGISTER_BYTES", "4194304", "size of the buffer that nixl-register registers", 1, 64*gi),
+		kind.SizeParam("NIXL_BYTES", "67108864", "size of one read of nixl-transfer and nixl-transfer-gpu", 1, 64*gi),
+		reads("NIXL_READS", "256", "how many reads nixl-transfer does"),
+		kind.SizeParam("NIXL_DUAL_BYTES", "1073741824", "size of one read of nixl-transfer-dual", 1, 64*gi),
+		reads("NIXL_DUAL_READS", "16", "how many reads nixl-transfer-dual does"),
+		reads("NIXL_GPU_READS", "16", "how many reads nixl-transfer-gpu does"),
+		kind.SizeParam("NIXL_LAT_BYTES", "4096", "size of one read of nixl-latency", 1, gi),
+		reads("NIXL_LAT_READS", "1000", "how many reads nixl-latency does"),
+
+		// nixlbench doubles the block from the first to the last.
+		kind.ChoiceParam("NIXL_RUNTIME", "auto", "how nixlbench's two ends find each other", "auto", "ASIO", "ETCD"),
+		kind.SizeParam("NIXL_DRAM_BUFFER", "4294967296", "buffer of nixlbench in the host's memory", 64*ki, 1024*gi),
+		kind.SizeParam("NIXL_VRAM_BUFFER", "2147483648", "buffer of nixlbench in the GPU's memory", 64*ki, 1024*gi),
+		block("NIXL_START", "65536", "the smallest block that nixlbench sends"),
+		block("NIXL_DRAM_MAX", "67108864", "the largest block that it sends from the host's memory"),
+		block("NIXL_VRAM_MAX", "33554432", "the largest block that it sends from the GPU's memory"),
+		kind.NumberParam("NIXL_ITERATIONS", "1000", "blocks", "how many blocks of each size nixlbench measures", 1, 10_000_000),
+		kind.NumberParam("NIXL_WARMUP", "100", "blocks", "how many it sends before it measures", 0, 10_000_000),
+		kind.NumberParam("NIXL_THREADS", "4", "threads", "threads of nixl-mt that send", 1, 128),
+		kind.NumberParam("NIXL_PROGRESS", "2", "threads", "threads of nixl-mt that drive UCX", 1, 128),
+		kind.PortParam("ASIO_PORT", "12345", "the first port that is tried where nixlbench's ends meet over sockets"),
+	}
+}
+
+func noBlank(s string) error {
+	if strings.Contains(s, " ") {
+		return errors.New("it is UCX's names of transports, with commas between and no blank")
+	}
+	return nil
+}
