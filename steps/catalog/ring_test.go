@@ -1,0 +1,178 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/runbook"
+	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// What a new family needs, in one file: a collective around a ring of nodes, which is no
+// family of railbench. Each node sends to the next one, and gets from the one before.
+
+// ringRun is what each node's ring prints.
+type ringRun struct {
+	Messages, Bytes int
+	Gbps            float64
+}
+
+func readRing(text string) (r ringRun, err error) {
+	if _, err := fmt.Sscanf(text, "ring %d x %d: %f Gb/s", &r.Messages, &r.Bytes, &r.Gbps); err != nil || r.Messages <= 0 || r.Bytes <= 0 {
+		return r, errors.Join(parse.ErrNoResult, err)
+	}
+	return r, nil
+}
+
+// judgeRing: every port of the ring sent and received what it had to.
+func judgeRing(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	outputs, ok := kind.OnBoth(r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	run, ok := kind.Value[ringRun](r, outputs[steps.Here], &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	var flows []wire.Flow
+	for i := range r.Rig.Nodes {
+		from, to := wire.Port{Node: steps.End(i)}, wire.Port{Node: steps.End((i + 1) % len(r.Rig.Nodes))}
+		f := wire.Over([]wire.Port{from}, []wire.Port{to}, r.Rig.At(from.Node).Rails[0].MTU)
+		f.Writes(float64(run.Messages), run.Bytes)
+		flows = append(flows, f)
+	}
+	account := wire.Account(r.Rig, r.Stages[0].Bytes, flows...)
+	account.Tell(&rep, rep.Add)
+	rep.Measured(steps.Figure{What: steps.Throughput, Value: run.Gbps, Unit: "Gb/s", Rails: []int{1}, MessageBytes: run.Bytes})
+	return rep.Verdict(fmt.Sprintf("%s around %d nodes", kind.Gbps(run.Gbps), len(flows)))
+}
+
+func ringKind() kind.Kind {
+	return kind.Kind{
+		Parsers:  map[string]kind.Parser{"ring": kind.Reads(readRing)},
+		Judges:   map[string]kind.Judge{"ring": kind.Takes[ringRun](judgeRing)},
+		Params:   []steps.Param{kind.SizeParam("RING_BYTES", "65536", "size of one message around the ring", 1, 1<<30)},
+		Commands: kind.Commands("ring-tools", "ring_perf"),
+		Figures:  map[string][]steps.Measure{"ring": {steps.Throughput}},
+	}
+}
+
+const ringBook = "# Rings {#rings}\n\nAll nodes at once.\n\n## Around {#ring}\n\nWhat goes around.\n\n" +
+	"```sh cell=ring on=both parse=ring judge=ring counters needs=ring_perf limit=1m\nring_perf --bytes \"$RING_BYTES\" -d \"$RAIL1_DEV\"\n```\n"
+
+// ringOf is what three nodes' ports count of a ring, and what the two ends printed.
+func ringOf(cell steps.Cell) steps.Result {
+	rig := kindtest.Spark()
+	third := rig.Nodes[steps.Peer]
+	third.No, third.Name, third.Host = 2, "spark-03", "spark-03"
+	rig.Nodes = append(slices.Clone(rig.Nodes), third)
+	s := steps.Stage{Pair: -1}
+	for i, n := range rig.Nodes {
+		if e := steps.End(i); e <= steps.Peer {
+			s.Outputs = append(s.Outputs, kindtest.Read(kindtest.Ran(cell.Roles[0].Name, e, "ring 20000 x 65536: 90.5 Gb/s\n"), readRing))
+		}
+		for j, rail := range n.Rails {
+			b := steps.RailBytes{End: steps.End(i), Rail: j, Dev: rail.Dev, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+			if j == 0 {
+				b.Tx, b.Rx = kindtest.Wire(rail.MTU), kindtest.Wire(rail.MTU)
+			}
+			s.Bytes = append(s.Bytes, b)
+		}
+	}
+	return steps.Result{Rig: rig, Stages: []steps.Stage{s}}
+}
+
+// A family that nobody else knows of is checked, planned, probed for, read and judged.
+func TestANewFamily(t *testing.T) {
+	all := kind.Merge(kind.Base(), ringKind())
+	part, err := runbook.Parse("rings.md", []byte(ringBook))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tut := steps.Tutorial{Parts: []steps.Part{part}}
+	if err := runbook.Check(tut, all); err != nil {
+		t.Error(err)
+	}
+	if err := runbook.Check(tut, New()); err == nil {
+		t.Error("railbench has a ring of its own now: this test needs another name")
+	}
+	if !strings.Contains(probe.Script(all.Commands), "for tool in ring_perf; do") || !slices.Contains(all.Probed(), "ring_perf") {
+		t.Errorf("nobody looks for ring_perf: %s", all.Probed())
+	}
+	node, err := probe.Parse("#railbench node\nx\n#railbench tools\n#railbench end\n", all.Commands)
+	if err != nil || node.Tools["ring_perf"] != (steps.Tool{Package: "ring-tools"}) {
+		t.Errorf("%+v, %v", node.Tools, err)
+	}
+	if got, err := session.CheckParam(all, tut, "ring", "RING_BYTES", "4K"); got != "4096" || err != nil {
+		t.Errorf("RING_BYTES is %q, %v", got, err)
+	}
+
+	cell := part.Cells[0]
+	good := ringOf(cell)
+	options := session.Options{Tutorial: tut, Catalog: all, Params: map[string]string{"RING_BYTES": "4096"}}
+	planned := session.Plan(options, good.Rig, part.Cells)
+	if len(planned) != 2 {
+		t.Fatalf("%d scripts are planned", len(planned))
+	}
+	for _, p := range planned {
+		if p.Script.Vars["RING_BYTES"] != "4096" || p.Script.Vars["RAIL1_DEV"] != "rocep1s0f0" {
+			t.Errorf("%s reads %v", p.Script.Name, p.Script.Vars)
+		}
+	}
+
+	value, err := all.Parsers["ring"]("ring 20000 x 65536: 90.5 Gb/s\n", "")
+	if err != nil || value != (ringRun{20000, 65536, 90.5}) {
+		t.Errorf("read as %+v, %v", value, err)
+	}
+	v := all.Judges["ring"](cell, good)
+	kindtest.Want(t, "a ring", v, steps.Pass, "90.5 Gb/s around 3 nodes")
+	if f := v.Measured(steps.Throughput); len(f) != 1 || !slices.Contains(all.Figures["ring"], f[0].What) {
+		t.Errorf("figures %+v", f)
+	}
+	for name, c := range map[string]struct {
+		spoil func(*steps.Result)
+		want  steps.Grade
+		words string
+	}{
+		"the way back is missing": {func(r *steps.Result) { r.Stages[0].Bytes[8].Tx /= 2 }, steps.Inconclusive, "on spark-03 rocep1s0f0 moved only"},
+		"another port":            {func(r *steps.Result) { r.Stages[0].Bytes[9].Tx = 1e9 }, steps.Fail, "on spark-03 rocep1s0f1 moved bytes too"},
+		"no output":               {func(r *steps.Result) { r.Stages[0].Outputs[0].Value = nil }, steps.Inconclusive, "was not read"},
+		"one node":                {func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] }, steps.Inconclusive, "nothing ran on spark-01"},
+		"not there":               {func(r *steps.Result) { r.Skip = "spark-01 has no ring_perf." }, steps.Skipped, "no ring_perf"},
+	} {
+		r := ringOf(cell)
+		c.spoil(&r)
+		kindtest.Want(t, name, all.Judges["ring"](cell, r), c.want, c.words)
+	}
+}
+
+// Two families that take one name are found when railbench is built, not on a node.
+func TestNamesAreTakenOnce(t *testing.T) {
+	for name, twice := range map[string]kind.Kind{
+		"a parser":    {Parsers: map[string]kind.Parser{"ring": kind.Reads(readRing)}},
+		"a parameter": {Params: []steps.Param{kind.PortParam("RING_BYTES", "1", "x")}},
+		"a command":   {Commands: kind.Others("x", "ring_perf")},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s was taken twice", name)
+				}
+			}()
+			kind.Merge(ringKind(), twice)
+		}()
+	}
+}
