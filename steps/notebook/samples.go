@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/railbench/railbench/steps/chart"
 	"github.com/railbench/railbench/steps/meter"
 )
 
@@ -65,7 +66,7 @@ func (r *Rates) UnmarshalJSON(b []byte) error {
 func (r Rates) peak() float64 {
 	most := 0.0
 	for _, v := range r {
-		if usable(v) && v > most {
+		if chart.Usable(v) && v > most {
 			most = v
 		}
 	}

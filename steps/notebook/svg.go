@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/chart"
 	"github.com/railbench/railbench/steps/gate"
 )
 
-// The charts as SVG and as text. What a scale goes up to, and what a limit is, is as
-// on the screen (tui/cells/chart.go).
+// The charts as SVG and as text. What a scale goes up to is steps/chart's to say, for the
+// screen as well.
 
 // chartStyle colours a chart for light and dark. A chart that stands alone has it in
 // itself; a page has it once.
@@ -82,7 +82,7 @@ func chartSVG(c steps.Chart, alone bool) string {
 	d.height = 30
 	top := math.Inf(1)
 	if c.Shape == steps.Lines {
-		top = lineScale(c).to
+		top = chart.Lines(c).To
 		d.lines(c)
 	} else {
 		d.bars(c)
@@ -95,7 +95,7 @@ func chartSVG(c steps.Chart, alone bool) string {
 // limits says what the limits are, and which of them are above the scale's top.
 func (d *drawing) limits(c steps.Chart, top float64) {
 	for _, l := range c.Limits {
-		if !usable(l.Value) {
+		if !chart.Usable(l.Value) {
 			continue
 		}
 		text := fmt.Sprintf("%s %s %s", figure(l.Value), c.Unit, l.Name)
@@ -108,69 +108,8 @@ func (d *drawing) limits(c steps.Chart, top float64) {
 	}
 }
 
-// usable says that a value can be drawn. Nothing of a rig is above the bound, and
-// what is would be lost in the scale's own arithmetic.
-func usable(v float64) bool { return v > 0 && v < 1e18 }
-
-// A scale places values between 0 and 1.
-type scale struct {
-	from, to float64
-	log      bool
-}
-
-func (s scale) place(v float64) float64 {
-	from, to := s.from, s.to
-	if s.log {
-		v, from, to = math.Log10(max(v, s.from)), math.Log10(s.from), math.Log10(s.to)
-	}
-	if to <= from {
-		return 0
-	}
-	return min(max((v-from)/(to-from), 0), 1)
-}
-
-func points(c steps.Chart) []steps.Point {
-	var all []steps.Point
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			if p.Label == "" {
-				p.Label = s.Name
-			}
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-// mostDecades bounds a logarithmic scale: nobody tells more of them apart.
-const mostDecades = 1e9
-
-// barScale is pinned to the largest limit; with a logarithm it goes over whole decades.
-func barScale(c steps.Chart) scale {
-	s, least := scale{log: c.Shape == steps.LogBars}, math.Inf(1)
-	see := func(v float64) {
-		if usable(v) {
-			s.to, least = max(s.to, v), min(least, v)
-		}
-	}
-	for _, p := range points(c) {
-		see(p.Y)
-	}
-	for _, l := range c.Limits {
-		see(l.Value)
-	}
-	switch {
-	case s.to == 0:
-		return scale{to: 1}
-	case s.log:
-		s.from, s.to = math.Pow(10, math.Floor(math.Log10(least*0.8))), math.Pow(10, math.Ceil(math.Log10(s.to)))
-		s.from = max(s.from, s.to/mostDecades)
-	}
-	return s
-}
-
 func (d *drawing) bars(c steps.Chart) {
-	all, s := points(c), barScale(c)
+	all, s := chart.Points(c), chart.Bars(c)
 	left, right := 8.0, 0.0
 	for _, p := range all {
 		left = max(left, 14+6.6*float64(min(44, utf8.RuneCountInString(p.Label))))
@@ -180,25 +119,25 @@ func (d *drawing) bars(c steps.Chart) {
 	top := d.height
 	for _, p := range all {
 		d.label(left-6, d.height+15, "end", "", cut(p.Label, 44))
-		if usable(p.Y) {
-			d.put(`<rect class="bar s0" x="%s" y="%s" width="%s" height="%d"/>`, at(left), at(d.height+4), at(max(1, s.place(p.Y)*width)), lineHeight-8)
+		if chart.Usable(p.Y) {
+			d.put(`<rect class="bar s0" x="%s" y="%s" width="%s" height="%d"/>`, at(left), at(d.height+4), at(max(1, s.Place(p.Y)*width)), lineHeight-8)
 		}
-		d.label(left+max(0, s.place(p.Y)*width)+5, d.height+15, "", "", figure(p.Y))
+		d.label(left+max(0, s.Place(p.Y)*width)+5, d.height+15, "", "", figure(p.Y))
 		d.height += lineHeight
 	}
 	d.line("grid", left, top, left, d.height)
-	if s.log {
-		for v := s.from; v <= s.to*1.01; v *= 10 {
-			d.line("grid", left+s.place(v)*width, top, left+s.place(v)*width, d.height)
-			d.label(left+s.place(v)*width, d.height+13, "middle", "dim", figure(v))
+	if s.Log {
+		for _, v := range s.Decades() {
+			d.line("grid", left+s.Place(v)*width, top, left+s.Place(v)*width, d.height)
+			d.label(left+s.Place(v)*width, d.height+13, "middle", "dim", figure(v))
 		}
 	}
 	for _, l := range c.Limits {
-		if usable(l.Value) {
-			d.line("limit", left+s.place(l.Value)*width, top, left+s.place(l.Value)*width, d.height)
+		if chart.Usable(l.Value) {
+			d.line("limit", left+s.Place(l.Value)*width, top, left+s.Place(l.Value)*width, d.height)
 		}
 	}
-	if d.height += 4; s.log {
+	if d.height += 4; s.Log {
 		d.height += 14
 	}
 }
@@ -210,79 +149,37 @@ func cut(s string, most int) string {
 	return s
 }
 
-// lineScale goes up to the largest limit; where that is so far away that a line would
-// lie on the floor, to the largest value.
-func lineScale(c steps.Chart) scale {
-	most, limit := 0.0, 0.0
-	for _, p := range points(c) {
-		if usable(p.Y) {
-			most = max(most, p.Y)
-		}
-	}
-	for _, l := range c.Limits {
-		if usable(l.Value) && (l.Value <= 4*most || most == 0) {
-			limit = max(limit, l.Value)
-		}
-	}
-	if limit >= most && limit > 0 {
-		return scale{to: limit}
-	}
-	return scale{to: max(rounded(most), 1e-9)}
-}
-
-// rounded is the next of 1, 2, 5, 10 …
-func rounded(v float64) float64 {
-	if v <= 0 {
-		return 1
-	}
-	p := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, f := range []float64{1, 2, 5} {
-		if f*p >= v*0.999 {
-			return f * p
-		}
-	}
-	return 10 * p
-}
-
 const plotHeight = 220
 
 // lines draws each series over a logarithmic X.
 func (d *drawing) lines(c steps.Chart) {
-	y, x := lineScale(c), scale{from: math.Inf(1), log: true}
-	var xs []float64
-	for _, p := range points(c) {
-		if usable(p.X) {
-			x.from, x.to = min(x.from, p.X), max(x.to, p.X)
-			xs = append(xs, p.X)
-		}
-	}
-	if x.to == 0 {
+	y := chart.Lines(c)
+	x, xs := chart.X(c)
+	if xs == nil {
 		d.label(8, d.height+14, "", "dim", "There is nothing to draw.")
 		d.height += 20
 		return
 	}
 	f := d.frame(y)
-	slices.Sort(xs)
-	xs = slices.Compact(xs)
 	each := 1 + len(xs)/12
 	for i, v := range xs {
 		if i%each == 0 {
-			d.label(f.x(x.place(v)), d.height+14, "middle", "dim", sizeName(v, c.XUnit))
+			d.label(f.x(x.Place(v)), d.height+14, "middle", "dim", chart.Tick(v, c.XUnit, figure))
 		}
 	}
 	d.height += 18
 	for _, l := range c.Limits {
-		if usable(l.Value) && l.Value <= y.to {
-			d.line("limit", f.left, f.y(y.place(l.Value)), f.left+f.width, f.y(y.place(l.Value)))
+		if chart.Usable(l.Value) && l.Value <= y.To {
+			d.line("limit", f.left, f.y(y.Place(l.Value)), f.left+f.width, f.y(y.Place(l.Value)))
 		}
 	}
 	for i, s := range c.Series {
 		var path, dots strings.Builder
 		for _, p := range s.Points {
-			if usable(p.X) && isFinite(p.Y) {
-				px, py := at(f.x(x.place(p.X))), at(f.y(y.place(p.Y)))
+			if chart.Usable(p.X) && isFinite(p.Y) {
+				px, py := at(f.x(x.Place(p.X))), at(f.y(y.Place(p.Y)))
 				fmt.Fprintf(&path, "%s,%s ", px, py)
-				fmt.Fprintf(&dots, `<circle cx="%s" cy="%s" r="2.6"><title>%s: %s %s</title></circle>`, px, py, html.EscapeString(sizeName(p.X, c.XUnit)), figure(p.Y), html.EscapeString(c.Unit))
+				fmt.Fprintf(&dots, `<circle cx="%s" cy="%s" r="2.6"><title>%s: %s %s</title></circle>`, px, py, html.EscapeString(chart.Tick(p.X, c.XUnit, figure)), figure(p.Y), html.EscapeString(c.Unit))
 			}
 		}
 		d.put(`<polyline class="line s%d" points="%s"/><g class="s%d">%s</g>`, i%8, strings.TrimSpace(path.String()), i%8, dots.String())
@@ -301,16 +198,16 @@ func (f frame) x(share float64) float64 { return f.left + share*f.width }
 func (f frame) y(share float64) float64 { return f.top + (1-share)*plotHeight }
 
 // frame draws the values of Y; d stands below it then.
-func (d *drawing) frame(y scale) frame {
+func (d *drawing) frame(y chart.Scale) frame {
 	f := frame{top: d.height + 4}
 	for i := range 5 {
-		f.left = max(f.left, 20+7*float64(utf8.RuneCountInString(figure(y.to*float64(i)/4))))
+		f.left = max(f.left, 20+7*float64(utf8.RuneCountInString(figure(y.To*float64(i)/4))))
 	}
 	f.width = svgWidth - f.left - 20
 	for i := range 5 {
-		v := y.to * float64(i) / 4
-		d.line("grid", f.left, f.y(y.place(v)), f.left+f.width, f.y(y.place(v)))
-		d.label(f.left-6, f.y(y.place(v))+4, "end", "dim", figure(v))
+		v := y.To * float64(i) / 4
+		d.line("grid", f.left, f.y(y.Place(v)), f.left+f.width, f.y(y.Place(v)))
+		d.label(f.left-6, f.y(y.Place(v))+4, "end", "dim", figure(v))
 	}
 	d.height = f.top + plotHeight
 	return f
@@ -330,22 +227,6 @@ func (d *drawing) legend(all []string) {
 		d.label(x+18, d.height, "", "", name)
 		x += wide
 	}
-}
-
-// sizeName writes a value of X: bytes as 64K.
-func sizeName(v float64, unit string) string {
-	if unit != "bytes" {
-		return figure(v)
-	}
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1 << 30, "G"}, {1 << 20, "M"}, {1 << 10, "K"}} {
-		if v >= u.size && math.Mod(v, u.size) == 0 {
-			return figure(v/u.size) + u.name
-		}
-	}
-	return figure(v)
 }
 
 // figure writes a value as short as it can be read.
@@ -373,14 +254,14 @@ func chartText(c steps.Chart) string {
 	c = finiteChart(c)
 	var b strings.Builder
 	gate.Fprintf(&b, "%s (%s)\n", c.Title, c.Unit)
-	s := barScale(c)
+	s := chart.Bars(c)
 	if c.Shape == steps.Lines {
-		s = lineScale(c)
+		s = chart.Lines(c)
 	}
 	bar := func(label string, wide int, v float64) {
 		n := 0
-		if usable(v) {
-			n = max(1, int(math.Round(s.place(v)*textBar)))
+		if chart.Usable(v) {
+			n = max(1, int(math.Round(s.Place(v)*textBar)))
 		}
 		gate.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))), strings.Repeat("█", n)+strings.Repeat("·", textBar-n), figure(v))
 	}
@@ -389,14 +270,14 @@ func chartText(c steps.Chart) string {
 			gate.Fprintf(&b, "%s\n", series.Name)
 			wide := 0
 			for _, p := range series.Points {
-				wide = max(wide, utf8.RuneCountInString(sizeName(p.X, c.XUnit)))
+				wide = max(wide, utf8.RuneCountInString(chart.Tick(p.X, c.XUnit, figure)))
 			}
 			for _, p := range series.Points {
-				bar(sizeName(p.X, c.XUnit), wide, p.Y)
+				bar(chart.Tick(p.X, c.XUnit, figure), wide, p.Y)
 			}
 		}
 	} else {
-		all, wide := points(c), 0
+		all, wide := chart.Points(c), 0
 		for _, p := range all {
 			wide = max(wide, utf8.RuneCountInString(p.Label))
 		}
@@ -405,7 +286,7 @@ func chartText(c steps.Chart) string {
 		}
 	}
 	for _, l := range c.Limits {
-		if usable(l.Value) {
+		if chart.Usable(l.Value) {
 			gate.Fprintf(&b, "  limit: %s %s %s\n", figure(l.Value), c.Unit, l.Name)
 		}
 	}
@@ -424,7 +305,7 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 	for _, r := range s.Rails {
 		most, slots = max(most, r.Tx.peak()), max(slots, len(r.Tx), len(r.Rx))
 	}
-	y := scale{to: rounded(most)}
+	y := chart.Scale{To: chart.Rounded(most)}
 	f := d.frame(y)
 	seconds := float64(max(1, slots-1)) * float64(s.StepMS) / 1000
 	for i := range 5 {
@@ -443,10 +324,10 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 			var path strings.Builder
 			to := from
 			for ; to < len(r.Tx) && !math.IsNaN(r.Tx[to]); to++ {
-				fmt.Fprintf(&path, "%s,%s ", at(f.x(float64(to)/float64(max(1, slots-1)))), at(f.y(y.place(r.Tx[to]))))
+				fmt.Fprintf(&path, "%s,%s ", at(f.x(float64(to)/float64(max(1, slots-1)))), at(f.y(y.Place(r.Tx[to]))))
 			}
 			if to == from+1 { // one value alone is no line
-				d.put(`<circle class="s%d" cx="%s" cy="%s" r="2"/>`, i%8, at(f.x(float64(from)/float64(max(1, slots-1)))), at(f.y(y.place(r.Tx[from]))))
+				d.put(`<circle class="s%d" cx="%s" cy="%s" r="2"/>`, i%8, at(f.x(float64(from)/float64(max(1, slots-1)))), at(f.y(y.Place(r.Tx[from]))))
 			} else {
 				d.put(`<polyline class="line s%d" points="%s"/>`, i%8, strings.TrimSpace(path.String()))
 			}
@@ -478,7 +359,7 @@ func gaugesText(title string, s *Samples) string {
 				switch {
 				case math.IsNaN(v):
 					line.WriteRune('?')
-				case usable(v) && most > 0:
+				case chart.Usable(v) && most > 0:
 					line.WriteRune(sparks[max(1, int(math.Round(v/most*8)))])
 				default:
 					line.WriteRune(sparks[0])

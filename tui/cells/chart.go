@@ -3,12 +3,12 @@ package cells
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/chart"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -38,74 +38,22 @@ const leastChart = 24
 
 // A scale places values on size columns, or rows.
 type scale struct {
-	from, to float64
-	log      bool
-	size     int
+	chart.Scale
+	size int
 }
 
 // place is where v lies, from 0 to size.
-func (s scale) place(v float64) float64 {
-	from, to := s.from, s.to
-	if s.log {
-		v, from, to = math.Log10(max(v, from)), math.Log10(from), math.Log10(to)
-	}
-	if to <= from {
-		return 0
-	}
-	return min(max((v-from)/(to-from), 0), 1) * float64(s.size)
-}
+func (s scale) place(v float64) float64 { return s.Place(v) * float64(s.size) }
 
 // column is place as a column that a mark stands in.
 func (s scale) column(v float64) int { return min(s.size-1, int(s.place(v))) }
-
-// usable says that a value can be drawn.
-func usable(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
-
-// barScale is pinned to the largest limit, so that a bar's length means the same
-// whatever was measured; with a logarithm it goes over whole decades.
-func barScale(c steps.Chart) scale {
-	s := scale{log: c.Shape == steps.LogBars}
-	least := math.Inf(1)
-	for _, p := range points(c) {
-		if usable(p.Y) {
-			s.to, least = max(s.to, p.Y), min(least, p.Y)
-		}
-	}
-	for _, l := range c.Limits {
-		if usable(l.Value) {
-			s.to, least = max(s.to, l.Value), min(least, l.Value)
-		}
-	}
-	switch {
-	case s.to == 0:
-		s.from, s.to, s.log = 0, 1, false
-	case s.log:
-		// A bar of the least value is seen, too.
-		s.from = math.Pow(10, math.Floor(math.Log10(least*0.8)))
-		s.to = math.Pow(10, math.Ceil(math.Log10(s.to)))
-	}
-	return s
-}
-
-func points(c steps.Chart) []steps.Point {
-	var all []steps.Point
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			if p.Label == "" {
-				p.Label = s.Name
-			}
-			all = append(all, p)
-		}
-	}
-	return all
-}
 
 const leastBar = 16
 
 // bars draws a bar a point, with its value at the end of the line.
 func (d Drawer) bars(c steps.Chart) []string {
 	k := d.Ink
-	all := points(c)
+	all := chart.Points(c)
 	label, value := 0, 1
 	for _, p := range all {
 		label = max(label, lipgloss.Width(ink.Clean(p.Label)))
@@ -113,8 +61,7 @@ func (d Drawer) bars(c steps.Chart) []string {
 	}
 	// Bars tell something from leastBar columns on, and labels that are cut nothing.
 	label = min(label, max(d.Width*2/5, d.Width-value-3-leastBar))
-	s := barScale(c)
-	s.size = d.Width - label - value - 3
+	s := scale{chart.Bars(c), d.Width - label - value - 3}
 	if s.size < 4 {
 		return d.note("Too narrow for a chart.")
 	}
@@ -123,7 +70,7 @@ func (d Drawer) bars(c steps.Chart) []string {
 	for _, p := range all {
 		text := figure(p.Y)
 		strong := k.Strong
-		if !usable(p.Y) {
+		if !chart.Usable(p.Y) {
 			strong = k.Dim
 		}
 		lines = append(lines, ink.Pad(ink.Clean(p.Label), label)+" "+k.Faint.Render("▏")+d.bar(p.Y, s, marks)+" "+strings.Repeat(" ", max(0, value-lipgloss.Width(text)))+strong.Render(text))
@@ -136,13 +83,15 @@ func (d Drawer) bars(c steps.Chart) []string {
 // marks are the columns of lines across all bars: limits, and decades.
 func (d Drawer) marks(c steps.Chart, s scale) map[int]bool {
 	marks := map[int]bool{}
-	if s.log {
-		for v := s.from * 10; v < s.to*0.99; v *= 10 {
-			marks[s.column(v)] = false
+	if s.Log {
+		for _, v := range s.Decades() {
+			if v > s.From && v < s.To*0.99 {
+				marks[s.column(v)] = false
+			}
 		}
 	}
 	for _, l := range c.Limits {
-		if usable(l.Value) {
+		if chart.Usable(l.Value) {
 			marks[s.column(l.Value)] = true
 		}
 	}
@@ -155,7 +104,7 @@ var eighths = []rune(" ▏▎▍▌▋▊▉")
 func (d Drawer) bar(v float64, s scale, marks map[int]bool) string {
 	k := d.Ink
 	length := 0.0
-	if usable(v) {
+	if chart.Usable(v) {
 		// What is more than nothing is seen.
 		length = max(s.place(v), 0.125)
 	}
@@ -204,15 +153,15 @@ type tick struct {
 // ticks are the axis's ends, the limits, and the decades.
 func ticks(c steps.Chart, s scale) []tick {
 	var all []tick
-	if s.log {
-		for v := s.from; v < s.to*1.01; v *= 10 {
+	if s.Log {
+		for _, v := range s.Decades() {
 			all = append(all, tick{s.column(v), figure(v)})
 		}
 		return all
 	}
-	all = append(all, tick{0, "0"}, tick{s.size - 1, figure(s.to)})
+	all = append(all, tick{0, "0"}, tick{s.size - 1, figure(s.To)})
 	for _, l := range c.Limits {
-		if usable(l.Value) {
+		if chart.Usable(l.Value) {
 			all = append(all, tick{s.column(l.Value), figure(l.Value)})
 		}
 	}
@@ -243,7 +192,7 @@ func (d Drawer) axis(s scale, all []tick) string {
 func (d Drawer) legend(limits []steps.Limit) []string {
 	var parts []string
 	for _, l := range limits {
-		if usable(l.Value) {
+		if chart.Usable(l.Value) {
 			parts = append(parts, d.Ink.Ceiling.Render("╎")+" "+d.Ink.Dim.Render(figure(l.Value)+" "+ink.Clean(l.Name)))
 		}
 	}
@@ -306,27 +255,21 @@ var seriesMarks = []rune("●▲■◆○△□◇")
 // own at every value.
 func (d Drawer) lines(c steps.Chart) []string {
 	k := d.Ink
-	y := lineScale(c)
-	x := scale{from: math.Inf(1), log: true}
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			if usable(p.X) {
-				x.from, x.to = min(x.from, p.X), max(x.to, p.X)
-			}
-		}
-	}
-	if x.to == 0 {
+	y := scale{Scale: chart.Lines(c)}
+	over, values := chart.X(c)
+	if values == nil {
 		return d.note("There is nothing to draw.")
 	}
-	label := max(lipgloss.Width(round(y.to)), lipgloss.Width(round(y.to/2)), 1)
+	label := max(lipgloss.Width(round(y.To)), lipgloss.Width(round(y.To/2)), 1)
 	width, height := d.Width-label-2, min(14, max(6, d.Width/6))
 	if width < 8 {
 		return d.note("Too narrow for a chart.")
 	}
 	p := newPlot(width, height)
-	x.size, y.size = width*2-1, height*4-1
+	x := scale{over, width*2 - 1}
+	y.size = height*4 - 1
 	for _, l := range c.Limits {
-		if usable(l.Value) && l.Value <= y.to {
+		if chart.Usable(l.Value) && l.Value <= y.To {
 			p.limit(height - 1 - int(y.place(l.Value))/4)
 		}
 	}
@@ -334,20 +277,20 @@ func (d Drawer) lines(c steps.Chart) []string {
 		p.series(i, s, x, y)
 	}
 	var lines []string
-	middle := height - 1 - int(y.place(y.to/2))/4
+	middle := height - 1 - int(y.place(y.To/2))/4
 	for row := range height {
 		text := ""
 		switch row {
 		case 0:
-			text = round(y.to)
+			text = round(y.To)
 		case middle:
-			text = round(y.to / 2)
+			text = round(y.To / 2)
 		case height - 1:
 			text = "0"
 		}
 		lines = append(lines, k.Dim.Render(strings.Repeat(" ", max(0, label-lipgloss.Width(text)))+text)+" "+k.Faint.Render("▏")+p.row(k, row))
 	}
-	lines = append(lines, strings.Repeat(" ", label+2)+d.axis(scale{size: width}, xTicks(c, x, width)))
+	lines = append(lines, strings.Repeat(" ", label+2)+d.axis(scale{size: width}, xTicks(values, c.XUnit, x, width)))
 	var parts []string
 	for i, s := range c.Series {
 		parts = append(parts, seriesStyle(k, i).Render(string(seriesMarks[i%len(seriesMarks)]))+" "+ink.Clean(s.Name))
@@ -355,11 +298,11 @@ func (d Drawer) lines(c steps.Chart) []string {
 	lines = append(lines, d.flow(parts)...)
 	var parted []string
 	for _, l := range c.Limits {
-		if !usable(l.Value) {
+		if !chart.Usable(l.Value) {
 			continue
 		}
 		text := figure(l.Value) + " " + ink.Clean(l.Name)
-		if l.Value > y.to {
+		if l.Value > y.To {
 			text += ", above this scale"
 		}
 		parted = append(parted, k.Ceiling.Render("╌")+" "+k.Dim.Render(text))
@@ -367,70 +310,12 @@ func (d Drawer) lines(c steps.Chart) []string {
 	return append(lines, d.flow(parted)...)
 }
 
-// lineScale goes up to the largest limit; where that is so far away that a line
-// would lie on the floor, to the largest value.
-func lineScale(c steps.Chart) scale {
-	most, limit := 0.0, 0.0
-	for _, p := range points(c) {
-		if usable(p.Y) {
-			most = max(most, p.Y)
-		}
-	}
-	for _, l := range c.Limits {
-		if usable(l.Value) {
-			limit = max(limit, l.Value)
-		}
-	}
-	if limit >= most && limit <= 4*most {
-		return scale{to: limit}
-	}
-	within := 0.0
-	for _, l := range c.Limits {
-		if usable(l.Value) && l.Value >= most && l.Value <= 4*most {
-			within = max(within, l.Value)
-		}
-	}
-	if within > 0 {
-		return scale{to: within}
-	}
-	return scale{to: max(rounded(most), 1e-9)}
-}
-
-// rounded is the next of 1, 2, 5, 10 …
-func rounded(v float64) float64 {
-	if v <= 0 {
-		return 1
-	}
-	p := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, f := range []float64{1, 2, 5, 10} {
-		if f*p >= v*0.999 {
-			return f * p
-		}
-	}
-	return 10 * p
-}
-
 // xTicks are the values of X, the ends first.
-func xTicks(c steps.Chart, x scale, width int) []tick {
-	seen := map[float64]bool{}
-	var values []float64
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			if usable(p.X) && !seen[p.X] {
-				seen[p.X] = true
-				values = append(values, p.X)
-			}
-		}
-	}
-	slices.Sort(values)
-	name := func(v float64) string {
-		if c.XUnit == "bytes" {
-			return binary(v)
-		}
-		return figure(v)
-	}
+func xTicks(values []float64, unit string, x scale, width int) []tick {
 	var all []tick
-	add := func(v float64) { all = append(all, tick{min(width-1, int(x.place(v))/2), name(v)}) }
+	add := func(v float64) {
+		all = append(all, tick{min(width-1, int(x.place(v))/2), chart.Tick(v, unit, figure)})
+	}
 	add(values[0])
 	add(values[len(values)-1])
 	for i := 2; i < len(values)-1; i += 2 {
@@ -440,19 +325,6 @@ func xTicks(c steps.Chart, x scale, width int) []tick {
 		add(values[i])
 	}
 	return all
-}
-
-// binary writes a size as 64K or 8M.
-func binary(v float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1 << 30, "G"}, {1 << 20, "M"}, {1 << 10, "K"}} {
-		if v >= u.size && math.Mod(v, u.size) == 0 {
-			return figure(v/u.size) + u.name
-		}
-	}
-	return figure(v)
 }
 
 func seriesStyle(k *ink.Ink, i int) lipgloss.Style {
@@ -494,7 +366,7 @@ func (p *plot) series(n int, s steps.Series, x, y scale) {
 	before := [2]int{-1, -1}
 	var marked []int
 	for _, q := range s.Points {
-		if !usable(q.X) || math.IsNaN(q.Y) || math.IsInf(q.Y, 0) {
+		if !chart.Usable(q.X) || math.IsNaN(q.Y) || math.IsInf(q.Y, 0) {
 			continue
 		}
 		at := [2]int{int(math.Round(x.place(q.X))), int(math.Round(y.place(q.Y)))}
