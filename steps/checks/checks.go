@@ -53,26 +53,7 @@ func Unseen(rep kind.Report, format string, args ...any) steps.Verdict {
 // SeenOnBoth are the facts that a check's script printed on both nodes. done is true
 // where there is nothing to judge, and then v is the verdict.
 func SeenOnBoth(c steps.Cell, r steps.Result, rep *kind.Report) (facts [2]map[string]string, v steps.Verdict, done bool) {
-	if v, done := kind.Gate(c, r); done {
-		return facts, v, true
-	}
-	outputs, ok := kind.OnBoth(r, rep)
-	if !ok {
-		return facts, rep.Verdict(), true
-	}
-	for _, e := range steps.Ends {
-		if kind.Exited(r, outputs[e], rep) {
-			ok = false
-			continue
-		}
-		read := false
-		facts[e], read = kind.Value[map[string]string](r, outputs[e], rep)
-		ok = ok && read
-	}
-	if !ok {
-		return facts, rep.Verdict(), true
-	}
-	return facts, v, false
+	return ReadBoth[map[string]string](c, r, rep)
 }
 
 // AllTell says whether a script told something of every rail's interface; what it

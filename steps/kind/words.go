@@ -74,21 +74,15 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-func Count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
+// Count is a number with its word: 1 rail, 2 rails.
+func Count(n int, one, many string) string { return fmt.Sprintf("%d %s", n, Plural(n, one, many)) }
 
 // HaveOrHas joins names and the verb that follows them.
 func HaveOrHas(names []string) string {
-	if len(names) == 1 {
-		return names[0] + " has"
-	}
-	return And(names) + " have"
+	return And(names) + " " + Plural(len(names), "has", "have")
 }
 
+// Plural is the word that goes with a number.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
@@ -104,29 +98,8 @@ func SortedNames[T any](m map[string]T) []string {
 	})
 }
 
-func Or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-func OrNone(s string) string {
-	if s == "" {
-		return "no address"
-	}
-	return s
-}
-
-func CmpFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
+// OrNone is for addresses.
+func OrNone(s string) string { return cmp.Or(s, "no address") }
 
 // BlockSize is how nixlbench's sizes are read best: 64 KiB, 8 MiB.
 func BlockSize(n int) string {
@@ -139,12 +112,8 @@ func BlockSize(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-func OrUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
+// OrUnknown is for what a node did not tell.
+func OrUnknown(s string) string { return cmp.Or(s, "unknown") }
 
 func SortEvidence(all []steps.Evidence) {
 	slices.SortFunc(all, func(a, b steps.Evidence) int { return strings.Compare(a.Name, b.Name) })

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		node, gpu := r.Rig.NameOf(e), read[e].GPU
 		pci, undriven := cards(read[e])
-		rep.Show(node+" GPUs on the PCI bus", kind.Or(strings.Join(pci, ", "), "none"), "", nil)
+		rep.Show(node+" GPUs on the PCI bus", cmp.Or(strings.Join(pci, ", "), "none"), "", nil)
 		switch {
 		case len(pci) == 0 && len(gpu.Rows) == 0:
 			none++

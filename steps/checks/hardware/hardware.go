@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -169,8 +170,8 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 		if len(lost)+len(bare) == 1 {
 			has = "has"
 		}
-		rep.Show(node+" RDMA devices", len(devices[e]), "devices: "+kind.Or(strings.Join(devices[e], ", "), "none"), nil)
-		rep.Show(node+" functions", kind.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
+		rep.Show(node+" RDMA devices", len(devices[e]), "devices: "+cmp.Or(strings.Join(devices[e], ", "), "none"), nil)
+		rep.Show(node+" functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
 		switch {
 		case lost != nil:
 			rep.At(r.Rig, e, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: nothing else brings the adapter back", kind.And(lost), node, has, lastWord(read[e].Log, lost))
@@ -267,7 +268,7 @@ func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
 		return checks.Unseen(rep, "no RDMA device here is an adapter's, so none can complain: they are soft-RoCE")
 	}
 	if refused != nil {
-		return checks.Unseen(rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm", kind.And(refused), kind.Or(read[0].Facts["user"], "this user"))
+		return checks.Unseen(rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm", kind.And(refused), cmp.Or(read[0].Facts["user"], "this user"))
 	}
 	return rep.Verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is out, in %d lines of the kernels' logs", lines))
 }

@@ -1,6 +1,7 @@
 package software
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -150,7 +151,7 @@ func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
 			unseen = append(unseen, fmt.Sprintf("the keys of an etcd on %s can't be read (%s)", node, why))
 			continue
 		}
-		count, err := strconv.Atoi(kind.Or(list.Count, "0")) // a zero is left out
+		count, err := strconv.Atoi(cmp.Or(list.Count, "0")) // a zero is left out
 		if err != nil {
 			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, which is none", node, list.Count)
 			continue

@@ -1,6 +1,7 @@
 package nixl
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -106,7 +107,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 		return finish(rep.Verdict())
 	}
 	vram := init.Config["initiator_seg_type"] == "VRAM" || init.Config["target_seg_type"] == "VRAM"
-	peak := slices.MaxFunc(rows, func(x, y parse.NIXLRow) int { return kind.CmpFloat(x.GBps, y.GBps) })
+	peak := slices.MaxFunc(rows, func(x, y parse.NIXLRow) int { return cmp.Compare(x.GBps, y.GBps) })
 	last := rows[len(rows)-1]
 	f := BenchFlow(rt, init)
 	if f.Warned = Unavailable(ends); vram {

@@ -1,6 +1,7 @@
 package nixl
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -94,12 +95,8 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict("both nodes have the same: "+strings.Join(have, ", "), rails)
 }
 
-func OrMissing(s string) string {
-	if s == "" {
-		return "missing"
-	}
-	return s
-}
+// OrMissing is for the path or the release of a tool.
+func OrMissing(s string) string { return cmp.Or(s, "missing") }
 
 // same warns where a version differs, or only one node has it.
 func same(r steps.Result, rep *kind.Report, what string, versions [2]string, harm, remedy string) {

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -132,7 +133,7 @@ func (r recap) kvTable() steps.Table {
 	}
 	link, ceiling := r.oneRail()
 	most := reading{link: link, ceiling: ceiling}.most()
-	slices.SortStableFunc(good, func(a, b reading) int { return kind.CmpFloat(b.value, a.value) })
+	slices.SortStableFunc(good, func(a, b reading) int { return cmp.Compare(b.value, a.value) })
 	for _, x := range good {
 		row(x.name, x.value, func(gb float64) string { return milliseconds(gb, x.value) }, x.source())
 	}
