@@ -30,21 +30,14 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 		}
 		rep.On(m, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
-	var server *steps.Output
-	found := false
-	for _, o := range s.Outputs {
-		if o.Role == "server" {
-			server = &o
-		} else {
-			m.Client, found = o, true
-		}
-	}
-	if !found || server == nil {
-		if s.Err == "" || server == nil && found {
+	server, client := roles(s)
+	if client == nil || server == nil {
+		if s.Err == "" || server == nil && client != nil {
 			rep.On(m, steps.Inconclusive, "not both ends ran")
 		}
 		return m, false
 	}
+	m.Client = *client
 	var messages []kind.Message
 	for _, o := range []steps.Output{m.Client, *server} {
 		for _, e := range parse.PerftestErrors(o.Text) {
@@ -56,6 +49,18 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 		return m, false
 	}
 	return m, s.Err == ""
+}
+
+// roles are the outputs of a stage's two ends; nil for one that did not run.
+func roles(s steps.Stage) (server, client *steps.Output) {
+	for _, o := range s.Outputs {
+		if o.Role == "server" {
+			server = &o
+		} else {
+			client = &o
+		}
+	}
+	return server, client
 }
 
 var causes = []kind.Cause{
@@ -125,23 +130,14 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 	var rep kind.Report
 	var figures, expected []string // one figure per rail
 	var rails []int
-	var sent, predicted, tutorial float64
-	accounts := 0
+	var tutorial float64
+	var all accounts
 	for _, s := range r.Stages {
-		m, ok := measured(r, s, &rep)
+		m, v, ok := bandwidth(r, s, &rep)
 		if !ok {
 			continue
 		}
-		v, ok := m.Client.Value.(parse.Bandwidth)
-		if m.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
-			rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
-			continue
-		}
 		row := v.Rows[0]
-		if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-			rep.On(m, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations, row.Bytes)
-			continue
-		}
 		mtu := theory.AgreedMTU(r.Rig, m.Pair, v.MTU)
 		b := theory.BandOf(r.Rig, m.Pair, mtu)
 		judgeFigure(r, s, m, row, b, mtu, &rep)
@@ -158,17 +154,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		}
 		tutorial = row.AverageGbps * 1e9 / 8 / 1048576 * 8 / 1000
 		if c.Counters {
-			f := wire.Between(steps.Here, mtu, mtu, m.Pair)
-			f.Writes(float64(row.Iterations), row.Bytes)
-			f.Text = fmt.Sprintf("%d messages of %d bytes", row.Iterations, row.Bytes)
-			account := wire.Account(r.Rig, s.Bytes, f)
-			account.Tell(&rep, func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) })
-			if account.OK() {
-				accounts++
-			}
-			for _, l := range account.At(steps.Here, true) {
-				sent, predicted = sent+l.Sum(), predicted+l.Wire
-			}
+			all.judge(r, s, m, row, mtu, &rep)
 		}
 	}
 	lead := kind.PerRail(rails, figures)
@@ -179,18 +165,61 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 	default:
 		lead += fmt.Sprintf(": all that %s can do", each)
 	}
-	account := ""
-	switch {
-	case accounts == 1:
-		account = fmt.Sprintf("The rail carried 100 %% of it: %s on the wire, %s predicted", kind.Size(sent), kind.Size(predicted))
-	case accounts > 1:
-		account = fmt.Sprintf("Each rail carried its own test alone: %s on the wire in all, %s predicted", kind.Size(sent), kind.Size(predicted))
-	}
 	note := ""
 	if taught && tutorial >= 10 {
 		note = fmt.Sprintf("(The tutorial would call the last one %.1f Gb/s: it takes perftest's MiB for MB.)", tutorial)
 	}
-	return rep.Verdict(lead, account, note)
+	return rep.Verdict(lead, all.String(), note)
+}
+
+// bandwidth is what the client of a stage measured, where that can be judged.
+func bandwidth(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement, parse.Bandwidth, bool) {
+	m, ok := measured(r, s, rep)
+	if !ok {
+		return m, parse.Bandwidth{}, false
+	}
+	v, ok := m.Client.Value.(parse.Bandwidth)
+	if m.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
+		rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
+		return m, v, false
+	}
+	if row := v.Rows[0]; row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
+		rep.On(m, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes",
+			row.AverageGbps, row.Iterations, row.Bytes)
+		return m, v, false
+	}
+	return m, v, true
+}
+
+// accounts are those of the rails that were right, and the bytes of all of them.
+type accounts struct {
+	right           int
+	sent, predicted float64
+}
+
+func (a *accounts) judge(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, mtu int, rep *kind.Report) {
+	f := wire.Between(steps.Here, mtu, mtu, m.Pair)
+	f.Writes(float64(row.Iterations), row.Bytes)
+	f.Text = fmt.Sprintf("%d messages of %d bytes", row.Iterations, row.Bytes)
+	account := wire.Account(r.Rig, s.Bytes, f)
+	account.Tell(rep, func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) })
+	if account.OK() {
+		a.right++
+	}
+	for _, l := range account.At(steps.Here, true) {
+		a.sent, a.predicted = a.sent+l.Sum(), a.predicted+l.Wire
+	}
+}
+
+func (a *accounts) String() string {
+	switch a.right {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("The rail carried 100 %% of it: %s on the wire, %s predicted", kind.Size(a.sent), kind.Size(a.predicted))
+	}
+	return fmt.Sprintf("Each rail carried its own test alone: %s on the wire in all, %s predicted",
+		kind.Size(a.sent), kind.Size(a.predicted))
 }
 
 // judgeFigure compares a bandwidth with its band.
@@ -213,6 +242,21 @@ func judgeFigure(r steps.Result, s steps.Stage, m kind.Measurement, row parse.Ba
 		rep.On(m, steps.Fail, "%s of %.1f (%s): %s", kind.Gbps(row.AverageGbps), b.Expected, b.From, wire.LikelyCause(r, s, m, row.AverageGbps, mtu))
 	case share < theory.PassShare:
 		rep.On(m, steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(row.AverageGbps), b.Expected, b.From, wire.LikelyCause(r, s, m, row.AverageGbps, mtu))
+	}
+}
+
+// judgeTypical compares a median with what adapters take.
+func judgeTypical(m kind.Measurement, us float64, b theory.Band, rep *kind.Report) {
+	said := kind.Microseconds(us)
+	switch {
+	case b.None != "":
+		rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
+	case us < leastLatency:
+		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
+	case us > warnLatencyUS:
+		rep.On(m, steps.Fail, "%s typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand between?", said)
+	case us > passLatencyUS:
+		rep.On(m, steps.Warn, "%s typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", said)
 	}
 }
 
@@ -265,16 +309,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(m.Rail+" latency, maximum", row.MaxUS, "us", nil)
 		figures, rails = append(figures, kind.Microseconds(row.TypicalUS)), append(rails, m.No)
 		tail = max(tail, row.P99US)
-		switch {
-		case b.None != "":
-			rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
-		case row.TypicalUS < leastLatency:
-			rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", kind.Microseconds(row.TypicalUS))
-		case row.TypicalUS > warnLatencyUS:
-			rep.On(m, steps.Fail, "%s typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand between?", kind.Microseconds(row.TypicalUS))
-		case row.TypicalUS > passLatencyUS:
-			rep.On(m, steps.Warn, "%s typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", kind.Microseconds(row.TypicalUS))
-		}
+		judgeTypical(m, row.TypicalUS, b, &rep)
 		if g := wire.Flaps(s.Bytes, wire.EndsOf(m.Pair)...); g != "" {
 			rep.On(m, steps.Fail, "the link went down during the test (%s)", g)
 		}

@@ -146,12 +146,7 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 	if s.Err != "" {
 		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
 	}
-	var client *steps.Output
-	for _, o := range s.Outputs {
-		if o.Role == "client" {
-			client = &o
-		}
-	}
+	_, client := roles(s)
 	if client == nil {
 		if s.Err == "" {
 			rep.Add(steps.Inconclusive, "the clients did not run")
@@ -170,10 +165,16 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 	if _, across := r.Rig.AcrossHalves(); across {
 		want = append(want, "half alone", "first beside half", "half beside first")
 	}
-	tests, ok = map[string]dualTest{}, true
+	tests = map[string]dualTest{}
 	for _, t := range all {
 		tests[t.Name] = t
 	}
+	return tests, allMeasured(tests, want, rep) && s.Err == "" && client.Exit.OK()
+}
+
+// allMeasured looks whether each of the tests that are wanted has a figure.
+func allMeasured(tests map[string]dualTest, want []string, rep *kind.Report) bool {
+	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output
 	for _, name := range want {
 		t, ran := tests[name]
@@ -194,7 +195,7 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 	for _, why := range slices.Sorted(maps.Keys(unread)) {
 		rep.Add(steps.Inconclusive, "no result that can be read came from the test %s: %s", kind.And(unread[why]), why)
 	}
-	return tests, ok && s.Err == "" && client.Exit.OK()
+	return ok
 }
 
 // judgeCouple compares the sum of two rails with what both can carry together.

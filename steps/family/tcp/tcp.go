@@ -137,25 +137,10 @@ func tcpTest(r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, boo
 		}
 		return parse.Iperf3{}, false
 	}
-	// iperf3 -J ends with status 0 where it failed, so its own word comes first.
 	for _, o := range []*steps.Output{client, server} {
-		v, ok := o.Value.(parse.Iperf3)
-		if !ok || v.Error == "" {
-			continue
+		if ownError(r.Rig, *o, server.End, rep) {
+			return parse.Iperf3{}, false
 		}
-		rep.Show("iperf3's error on "+r.Rig.NameOf(o.End), v.Error, "", nil)
-		for _, c := range tcpCauses {
-			if c.Pattern.MatchString(v.Error) {
-				where := o.End
-				if strings.Contains(v.Error, "busy") {
-					where = server.End
-				}
-				rep.Add(c.Grade, c.Means, r.Rig.NameOf(where))
-				return v, false
-			}
-		}
-		rep.Add(steps.Inconclusive, "iperf3 on %s says: %s", r.Rig.NameOf(o.End), v.Error)
-		return v, false
 	}
 	for _, o := range []*steps.Output{client, server} {
 		if f, bad := kind.Trouble(r.Rig, *o); bad {
@@ -173,6 +158,29 @@ func tcpTest(r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, boo
 		ok = false
 	}
 	return v, ok && s.Err == ""
+}
+
+// ownError tells what iperf3 says went wrong: with -J it ends with status 0 where it
+// failed, so its own word comes first.
+func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report) bool {
+	v, ok := o.Value.(parse.Iperf3)
+	if !ok || v.Error == "" {
+		return false
+	}
+	rep.Show("iperf3's error on "+rig.NameOf(o.End), v.Error, "", nil)
+	for _, c := range tcpCauses {
+		if !c.Pattern.MatchString(v.Error) {
+			continue
+		}
+		where := o.End
+		if strings.Contains(v.Error, "busy") {
+			where = server
+		}
+		rep.Add(c.Grade, c.Means, rig.NameOf(where))
+		return true
+	}
+	rep.Add(steps.Inconclusive, "iperf3 on %s says: %s", rig.NameOf(o.End), v.Error)
+	return true
 }
 
 // checkPathEnds: a bond at one end only.
@@ -231,40 +239,9 @@ func tcpBand(rig steps.Rig, p steps.Path, streams int) theory.Band {
 		if mtu <= theory.TCPHeaders {
 			return theory.Band{None: "the MTU is unknown"}
 		}
-		links, halves, order := map[string]float64{}, map[string]float64{}, []string(nil)
-		for _, i := range p.Rails[e] {
-			rail := rig.At(e).Rails[i]
-			switch {
-			case rail.PCI.Addr == "":
-				return theory.Band{None: "a virtual link is as fast as the processor"}
-			case rail.RateGbps <= 0:
-				return theory.Band{None: fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e))}
-			}
-			half := rail.PCI.Half()
-			if links[half] == 0 {
-				order = append(order, half)
-			}
-			link := rail.RateGbps * (mtu - theory.TCPHeaders) / (mtu + theory.CableEthernet)
-			if streams == 1 {
-				links[half] = max(links[half], link) // one connection, one link
-			} else {
-				links[half] += link
-			}
-			if c, _ := theory.MaxCeiling(rail); c > 0 {
-				halves[half] = c * (mtu - theory.TCPHeaders) / (mtu + theory.Ethernet)
-			}
-		}
-		sum := 0.0
-		for _, half := range order {
-			able := links[half]
-			if halves[half] > 0 {
-				able = min(able, halves[half])
-			}
-			if streams == 1 {
-				sum = max(sum, able)
-			} else {
-				sum += able
-			}
+		sum, none := tcpLimit(rig, e, p.Rails[e], mtu, streams)
+		if none != "" {
+			return theory.Band{None: none}
 		}
 		b.Limit = theory.Lesser(b.Limit, sum)
 	}
@@ -282,6 +259,41 @@ func tcpBand(rig steps.Rig, p steps.Path, streams int) theory.Band {
 		b.Expected, b.From = b.Limit, fmt.Sprintf("%.1f, all that the link can carry", b.Limit)
 	}
 	return b
+}
+
+// tcpLimit is what the links of a path and the PCIe links behind them carry at one end, in
+// Gb/s of payload. none says why nobody knows.
+func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu float64, streams int) (limit float64, none string) {
+	together := func(a, b float64) float64 { return a + b }
+	if streams == 1 {
+		together = func(a, b float64) float64 { return max(a, b) } // one connection, one link
+	}
+	links, halves, order := map[string]float64{}, map[string]float64{}, []string(nil)
+	for _, i := range rails {
+		rail := rig.At(e).Rails[i]
+		switch {
+		case rail.PCI.Addr == "":
+			return 0, "a virtual link is as fast as the processor"
+		case rail.RateGbps <= 0:
+			return 0, fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e))
+		}
+		half := rail.PCI.Half()
+		if links[half] == 0 {
+			order = append(order, half)
+		}
+		links[half] = together(links[half], rail.RateGbps*(mtu-theory.TCPHeaders)/(mtu+theory.CableEthernet))
+		if c, _ := theory.MaxCeiling(rail); c > 0 {
+			halves[half] = c * (mtu - theory.TCPHeaders) / (mtu + theory.Ethernet)
+		}
+	}
+	for _, half := range order {
+		able := links[half]
+		if halves[half] > 0 {
+			able = min(able, halves[half])
+		}
+		limit = together(limit, able)
+	}
+	return limit, ""
 }
 
 func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b theory.Band, rep *kind.Report) {
