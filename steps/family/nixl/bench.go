@@ -140,10 +140,9 @@ func segment(gpu bool) string {
 // BenchEnds gives the outputs of both ends, where both ran and ended well; ok is
 // false where the report says what happened instead.
 func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.Output, ok bool) {
-	var seen [2]bool
 	var messages []kind.Message
 	for _, o := range s.Outputs {
-		ends[o.End], seen[o.End] = o, true
+		ends[o.End] = o
 		v, _ := o.Value.(parse.NIXLBench)
 		for _, text := range v.Errors {
 			if !endings.MatchString(text) {
@@ -151,22 +150,9 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.O
 			}
 		}
 	}
-	well := seen[steps.Here] && seen[steps.Peer] && s.Err == ""
-	for _, o := range s.Outputs {
-		well = well && o.Ran && o.Exit.OK()
-	}
+	seen, well := endedWell(s)
 	if well {
-		for _, o := range s.Outputs {
-			if o.ParseErr != "" {
-				rep.Add(steps.Inconclusive, "the output on %s does not parse: %s", r.Rig.NameOf(o.End), o.ParseErr)
-				return ends, false
-			}
-			if _, read := o.Value.(parse.NIXLBench); !read {
-				rep.Add(steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
-				return ends, false
-			}
-		}
-		return ends, true
+		return ends, allRead(r.Rig, s, rep)
 	}
 	defer func() {
 		for _, m := range messages {
@@ -187,6 +173,21 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.O
 	}
 	explainExits(r, s, seen, rep)
 	return ends, false
+}
+
+// allRead reports whether the output of each end was read.
+func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
+	for _, o := range s.Outputs {
+		if o.ParseErr != "" {
+			rep.Add(steps.Inconclusive, "the output on %s does not parse: %s", rig.NameOf(o.End), o.ParseErr)
+			return false
+		}
+		if _, read := o.Value.(parse.NIXLBench); !read {
+			rep.Add(steps.Inconclusive, "the output on %s was not read", rig.NameOf(o.End))
+			return false
+		}
+	}
+	return true
 }
 
 // explainNIXL finds the cause among all messages.

@@ -43,23 +43,9 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		s := setups[e]
 		node := r.Rig.NameOf(e)
-		if Installed(s.Facts, "nixlbench") {
-			release[e] = parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
-			if why := s.Facts["nixlbench error"]; why != "" {
-				broken = true
-				rep.Add(steps.Fail, "nixlbench on %s does not start: %s", node, why)
-			} else if s.Facts["nixlbench --benchmark_group"] != "yes" {
-				rep.Add(steps.Warn, "nixlbench on %s is %s and knows no --benchmark_group: the benchmarks need 0.5.0", node, release[e])
-			}
-		}
-		if s.Python != nil {
-			if s.Python.Error != "" {
-				rep.Show(node+" NIXL for Python", s.Python.Error, "", nil)
-			} else {
-				python[e] = kind.OrUnknown(s.Python.NIXL)
-				rep.Show(node+" NIXL for Python", s.Python.Path, "", nil)
-			}
-		}
+		release[e] = benchRelease(node, s, &rep)
+		broken = broken || s.Facts["nixlbench error"] != ""
+		python[e] = pythonRelease(node, s, &rep)
 		ucx[e] = s.UCX.Version
 		rep.Show(node+" nixlbench", OrMissing(s.Facts["tool nixlbench"]), "", nil)
 		rep.Show(node+" UCX library", kind.OrUnknown(s.UCX.Library), "", nil)
@@ -68,11 +54,7 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if release == [2]string{} && python == [2]string{} {
-		why := "neither node has NIXL: neither nixlbench nor the Python package (pip install nixl[cu13]) was found"
-		if p := setups[steps.Here].Python; p != nil && p.Error != "" {
-			why += "; Python says: " + p.Error
-		}
-		return steps.Verdict{Grade: steps.Skipped, Reason: kind.Sentences([]string{kind.Capital(why)}), Evidence: rep.Evidence}
+		return rep.Skipped("%s", noNIXL(setups[steps.Here]))
 	}
 	if !broken {
 		same(r, &rep, "nixlbench", release, "an option that only one end knows ends the other", "build it on both nodes, from one tag")
@@ -82,17 +64,66 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		judgeUCX(r, e, setups[e], &rep)
 	}
-	var have []string
-	for _, w := range []struct{ what, version string }{{"nixlbench", release[steps.Here]}, {"NIXL for Python", python[steps.Here]}, {"UCX", ucx[steps.Here]}} {
-		if w.version != "" {
-			have = append(have, w.what+" "+w.version)
-		}
-	}
 	rails := ""
 	if len(r.Rig.Pairs) > 0 {
 		rails = "UCX has rc on every rail"
 	}
-	return rep.Verdict("both nodes have the same: "+strings.Join(have, ", "), rails)
+	return rep.Verdict("both nodes have the same: "+had([]versions{
+		{"nixlbench", release}, {"NIXL for Python", python}, {"UCX", ucx},
+	}), rails)
+}
+
+func noNIXL(here parse.NIXLSetup) string {
+	why := "neither node has NIXL: neither nixlbench nor the Python package (pip install nixl[cu13]) was found"
+	if p := here.Python; p != nil && p.Error != "" {
+		why += "; Python says: " + p.Error
+	}
+	return why
+}
+
+// pythonRelease is that of a node's NIXL for Python; empty where it has none.
+func pythonRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
+	switch {
+	case s.Python == nil:
+		return ""
+	case s.Python.Error != "":
+		rep.Show(node+" NIXL for Python", s.Python.Error, "", nil)
+		return ""
+	}
+	rep.Show(node+" NIXL for Python", s.Python.Path, "", nil)
+	return kind.OrUnknown(s.Python.NIXL)
+}
+
+// benchRelease is that of a node's nixlbench, and what is wrong with it; empty where the
+// node has none.
+func benchRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
+	if !Installed(s.Facts, "nixlbench") {
+		return ""
+	}
+	release := parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
+	if why := s.Facts["nixlbench error"]; why != "" {
+		rep.Add(steps.Fail, "nixlbench on %s does not start: %s", node, why)
+	} else if s.Facts["nixlbench --benchmark_group"] != "yes" {
+		rep.Add(steps.Warn, "nixlbench on %s is %s and knows no --benchmark_group: the benchmarks need 0.5.0", node, release)
+	}
+	return release
+}
+
+// versions are those of one thing at both ends.
+type versions struct {
+	what string
+	of   [2]string
+}
+
+// had lists what this end has, with its version.
+func had(all []versions) string {
+	var have []string
+	for _, v := range all {
+		if v.of[steps.Here] != "" {
+			have = append(have, v.what+" "+v.of[steps.Here])
+		}
+	}
+	return strings.Join(have, ", ")
 }
 
 // OrMissing is for the path or the release of a tool.
@@ -166,25 +197,8 @@ var pythonCauses = []kind.Cause{
 // pythonEnds gives what the two ends reported, where both ended well; ok is
 // false where the report says what happened instead.
 func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]parse.NIXLResult, ok bool) {
-	var messages []kind.Message
-	var seen [2]bool
-	well := s.Err == ""
-	for _, o := range s.Outputs {
-		seen[o.End] = true
-		well = well && o.Ran && o.Exit.OK()
-		v, _ := o.Value.(parse.NIXLPython)
-		for _, x := range v.Results {
-			if x.Error != "" {
-				messages = append(messages, kind.Message{End: o.End, Text: x.Error})
-			}
-			results[o.End] = x
-		}
-		logged, _ := parse.NIXLBenchOutput(o.Text) // UCX and NIXL log alike everywhere
-		for _, text := range logged.Errors {
-			messages = append(messages, kind.Message{End: o.End, Text: text})
-		}
-	}
-	well = well && seen[steps.Here] && seen[steps.Peer]
+	results, messages := pythonSaid(s)
+	seen, well := endedWell(s)
 	init, target := results[steps.Here], results[steps.Peer]
 	switch {
 	case init.Test != "" && init.Error == "" && !init.Verified:
@@ -203,6 +217,34 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]par
 		return results, true
 	}
 	return results, false
+}
+
+// pythonSaid is what the two ends reported, and what went wrong in their words.
+func pythonSaid(s steps.Stage) (results [2]parse.NIXLResult, messages []kind.Message) {
+	for _, o := range s.Outputs {
+		v, _ := o.Value.(parse.NIXLPython)
+		for _, x := range v.Results {
+			if x.Error != "" {
+				messages = append(messages, kind.Message{End: o.End, Text: x.Error})
+			}
+			results[o.End] = x
+		}
+		logged, _ := parse.NIXLBenchOutput(o.Text) // UCX and NIXL log alike everywhere
+		for _, text := range logged.Errors {
+			messages = append(messages, kind.Message{End: o.End, Text: text})
+		}
+	}
+	return results, messages
+}
+
+// endedWell reports whether both ends ran and ended with status 0, and which ran at all.
+func endedWell(s steps.Stage) (seen [2]bool, well bool) {
+	well = s.Err == ""
+	for _, o := range s.Outputs {
+		seen[o.End] = true
+		well = well && o.Ran && o.Exit.OK()
+	}
+	return seen, well && seen[steps.Here] && seen[steps.Peer]
 }
 
 // judgeNIXLRegister: each program registered its buffer, at both nodes.
@@ -224,26 +266,11 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ok {
 			continue
 		}
-		failed, cuda := false, false
-		for _, x := range v.Results {
-			cuda = cuda || x.Device == "cuda"
-			if x.Error == "" && x.Registered {
-				rep.Show(fmt.Sprintf("%s descriptors of %s memory", node, memoryName(x.Device)), x.DescBytes, "bytes", nil)
-				rep.Show(fmt.Sprintf("%s registering %s memory", node, memoryName(x.Device)), x.Seconds*1e6, "us", nil)
-				good = append(good, memoryName(x.Device))
-				continue
-			}
-			failed = true
-			messages = append(messages, kind.Message{End: e, Text: x.Error})
-			rep.Show(fmt.Sprintf("message on %s about %s memory", node, memoryName(x.Device)), x.Error, "", nil)
-			if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
-				rep.Add(steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND): has UCX cuda_copy (nixl-check)? Memory from cudaHostAlloc needs none of it", node)
-				messages = messages[:len(messages)-1]
-			}
-		}
-		if !cuda {
+		if !slices.ContainsFunc(v.Results, func(x parse.NIXLResult) bool { return x.Device == "cuda" }) {
 			without = append(without, node)
 		}
+		registered, said, failed := registrations(node, e, v, &rep)
+		good, messages = append(good, registered...), append(messages, said...)
 		if !failed {
 			kind.Exited(r, o, &rep)
 		}
@@ -261,6 +288,29 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 		note = fmt.Sprintf("GPU memory was not tried on %s, which has no nvidia-smi", kind.And(without))
 	}
 	return rep.Verdict(fmt.Sprintf("NIXL registers %s memory on both nodes", kind.And(good)), note)
+}
+
+// registrations are the memories that a node registered, and what it says of those that it
+// did not.
+func registrations(node string, e steps.End, v parse.NIXLPython, rep *kind.Report) (good []string, said []kind.Message, failed bool) {
+	for _, x := range v.Results {
+		memory := memoryName(x.Device)
+		if x.Error == "" && x.Registered {
+			rep.Show(fmt.Sprintf("%s descriptors of %s memory", node, memory), x.DescBytes, "bytes", nil)
+			rep.Show(fmt.Sprintf("%s registering %s memory", node, memory), x.Seconds*1e6, "us", nil)
+			good = append(good, memory)
+			continue
+		}
+		failed = true
+		rep.Show(fmt.Sprintf("message on %s about %s memory", node, memory), x.Error, "", nil)
+		if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
+			rep.Add(steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND): has UCX cuda_copy (nixl-check)? "+
+				"Memory from cudaHostAlloc needs none of it", node)
+			continue
+		}
+		said = append(said, kind.Message{End: e, Text: x.Error})
+	}
+	return good, said, failed
 }
 
 func memoryName(device string) string {
@@ -494,6 +544,21 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	return x, true
 }
 
+// leftKeys is how many keys of nixlbench a node sees; empty where it did not look.
+func leftKeys(node, answer string, rep *kind.Report) string {
+	var keys struct {
+		Count string `json:"count"`
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(answer), &keys); err != nil || keys.Error != "" {
+		rep.Show("keys of nixlbench", "not looked at on "+node, "", nil)
+		return ""
+	}
+	n := cmp.Or(keys.Count, "0")
+	rep.Show("keys of nixlbench", n, "keys under xferbench, as "+node+" sees them", nil)
+	return n
+}
+
 // corrupting are the releases of etcd whose data may be damaged (etcd's own
 // advisory of March 2022).
 var corrupting = regexp.MustCompile(`^3\.5\.[0-2]$`)
@@ -515,10 +580,6 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		var answer struct {
 			Server string `json:"etcdserver"`
 		}
-		var keys struct {
-			Count string `json:"count"`
-			Error string `json:"error"`
-		}
 		if err := json.Unmarshal([]byte(facts[e]["version"]), &answer); err != nil || answer.Server == "" {
 			said := ""
 			if text := facts[e]["version"]; text != "" {
@@ -529,17 +590,8 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		versions[e] = answer.Server
 		rep.Show("etcd as "+node+" sees it", answer.Server, "", nil)
-		switch err := json.Unmarshal([]byte(facts[e]["keys"]), &keys); {
-		case err != nil || keys.Error != "":
-			rep.Show("keys of nixlbench", "not looked at on "+node, "", nil)
-		default:
-			if keys.Count == "" {
-				keys.Count = "0"
-			}
-			rep.Show("keys of nixlbench", keys.Count, "keys under xferbench, as "+node+" sees them", nil)
-			if keys.Count != "0" && e == steps.Here {
-				rep.Add(steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a group of its own", keys.Count)
-			}
+		if n := leftKeys(node, facts[e]["keys"], &rep); n != "0" && n != "" && e == steps.Here {
+			rep.Add(steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a group of its own", n)
 		}
 	}
 	if versions[0] != versions[1] && versions[0] != "" && versions[1] != "" {

@@ -123,14 +123,7 @@ func tcpTest(r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, boo
 	if s.Err != "" {
 		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
 	}
-	var client, server *steps.Output
-	for _, o := range s.Outputs {
-		if o.Role == "server" {
-			server = &o
-		} else {
-			client = &o
-		}
-	}
+	client, server := tcpRoles(s)
 	if client == nil || server == nil {
 		if s.Err == "" {
 			rep.Add(steps.Inconclusive, "not both ends ran")
@@ -158,6 +151,18 @@ func tcpTest(r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, boo
 		ok = false
 	}
 	return v, ok && s.Err == ""
+}
+
+// tcpRoles are the outputs of both ends; nil for one that did not run.
+func tcpRoles(s steps.Stage) (client, server *steps.Output) {
+	for _, o := range s.Outputs {
+		if o.Role == "server" {
+			server = &o
+		} else {
+			client = &o
+		}
+	}
+	return client, server
 }
 
 // ownError tells what iperf3 says went wrong: with -J it ends with status 0 where it
@@ -303,28 +308,7 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	} else {
 		e.From = "no band: " + b.None
 	}
-	f := steps.Figure{
-		What: steps.Throughput, Value: kind.Round(test.ReceivedGbps), Unit: "Gb/s",
-		Streams: test.Streams, MTU: p.Netdevs[steps.Here].MTU, Memory: "DRAM",
-	}
-	if n := railNumber(r.Rig, p); n > 0 {
-		f.Rails = []int{n}
-	}
-	rep.Measured(f)
-	rep.Show("TCP rate", f.Value, "Gb/s", e)
-	rep.Show("TCP streams", test.Streams, "", nil)
-	if len(test.Each) > 1 {
-		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", kind.Gbps(slices.Min(test.Each)), kind.Gbps(slices.Max(test.Each))), "", nil)
-	}
-	if test.Retransmits >= 0 {
-		rep.Show("TCP retransmits", test.Retransmits, "segments", nil)
-	}
-	if test.CwndBytes > 0 {
-		rep.Show("TCP largest congestion window", test.CwndBytes, "bytes", nil)
-	}
-	if test.MSSBytes > 0 {
-		rep.Show("TCP segment size", test.MSSBytes, "bytes", nil)
-	}
+	showTCP(r.Rig, p, test, e, rep)
 	mtus, differ := pathMTUs(r.Rig, p)
 	rep.Show("TCP path MTUs", mtus, "", nil)
 	got := test.ReceivedGbps
@@ -347,6 +331,32 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 		rep.Add(steps.Fail, "%s of %s: %s", kind.Gbps(got), b.From, tcpCause(r, s, p, test))
 	case share < tcpPassShare:
 		rep.Add(steps.Warn, "%s of %s: %s", kind.Gbps(got), b.From, tcpCause(r, s, p, test))
+	}
+}
+
+// showTCP puts a test on record, and its figure.
+func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, rep *kind.Report) {
+	f := steps.Figure{
+		What: steps.Throughput, Value: kind.Round(test.ReceivedGbps), Unit: "Gb/s",
+		Streams: test.Streams, MTU: p.Netdevs[steps.Here].MTU, Memory: "DRAM",
+	}
+	if n := railNumber(rig, p); n > 0 {
+		f.Rails = []int{n}
+	}
+	rep.Measured(f)
+	rep.Show("TCP rate", f.Value, "Gb/s", e)
+	rep.Show("TCP streams", test.Streams, "", nil)
+	if len(test.Each) > 1 {
+		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", kind.Gbps(slices.Min(test.Each)), kind.Gbps(slices.Max(test.Each))), "", nil)
+	}
+	if test.Retransmits >= 0 {
+		rep.Show("TCP retransmits", test.Retransmits, "segments", nil)
+	}
+	if test.CwndBytes > 0 {
+		rep.Show("TCP largest congestion window", test.CwndBytes, "bytes", nil)
+	}
+	if test.MSSBytes > 0 {
+		rep.Show("TCP segment size", test.MSSBytes, "bytes", nil)
 	}
 }
 
