@@ -37,13 +37,12 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 	var without []string
 	names := map[string]bool{}
 	for _, e := range steps.Ends {
-		missing := map[string][]string{} // package -> needed commands
+		var missing []string // needed commands
 		for name, where := range facts[e] {
 			names[name] = true
 			rep.Show(r.Rig.NameOf(e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
 			if tool, ok := strings.CutPrefix(name, "tool "); ok && where == "missing" && slices.Contains(host.Needed, tool) {
-				pkg := r.Rig.PackageOf(tool)
-				missing[pkg] = append(missing[pkg], tool)
+				missing = append(missing, tool)
 			}
 		}
 		for _, tool := range host.Needed {
@@ -51,10 +50,10 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell whether it has %s", r.Rig.NameOf(e), tool)
 			}
 		}
-		for _, pkg := range slices.Sorted(maps.Keys(missing)) {
-			slices.Sort(missing[pkg])
-			rep.At(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s", r.Rig.NameOf(e), kind.And(missing[pkg]), pkg)
-		}
+		host.Packages(r.Rig, missing, func(pkg string, tools []string) {
+			rep.At(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s",
+				r.Rig.NameOf(e), kind.And(tools), pkg)
+		})
 	}
 	kind.SortEvidence(rep.Evidence)
 	for _, name := range slices.Sorted(maps.Keys(names)) {

@@ -44,21 +44,7 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Add(steps.Fail, "%s of %s has no interface", rail.Dev, node)
 				continue
 			}
-			l := links[at]
-			rep.Show(node+" "+name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU, kind.OrNone(strings.Join(l.Addrs, " "))), "", nil)
-			grade, use := steps.Fail, ""
-			if !r.Rig.InUse(e, i) {
-				grade, use = steps.Pass, " (no address, so nothing uses it)"
-			}
-			switch {
-			case !l.Up():
-				rep.Add(grade, "%s on %s is switched off%s: ip link set %s up", name, node, use, name)
-			case !l.Carrier():
-				rep.Add(grade, "%s on %s has no link%s: check its cable at both ends", name, node, use)
-			case rail.Netdev.Master != "":
-				up++
-				rep.Add(steps.Warn, "%s on %s is a slave of %s: its address and its GIDs are the bond's", name, node, rail.Netdev.Master)
-			default:
+			if judgeLink(node, links[at], rail.Netdev.Master, r.Rig.InUse(e, i), &rep) {
 				up++
 			}
 		}
@@ -67,6 +53,26 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.Fail, "no rail's interface is up")
 	}
 	return rep.Verdict(fmt.Sprintf("all interfaces that carry a rail are up and have a link (%d on both nodes)", up))
+}
+
+// judgeLink reports whether a rail's interface is up and has a link.
+func judgeLink(node string, l parse.Link, master string, used bool, rep *kind.Report) bool {
+	rep.Show(node+" "+l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU, kind.OrNone(strings.Join(l.Addrs, " "))), "", nil)
+	grade, use := steps.Fail, ""
+	if !used {
+		grade, use = steps.Pass, " (no address, so nothing uses it)"
+	}
+	switch {
+	case !l.Up():
+		rep.Add(grade, "%s on %s is switched off%s: ip link set %s up", l.Name, node, use, l.Name)
+		return false
+	case !l.Carrier():
+		rep.Add(grade, "%s on %s has no link%s: check its cable at both ends", l.Name, node, use)
+		return false
+	case master != "":
+		rep.Add(steps.Warn, "%s on %s is a slave of %s: its address and its GIDs are the bond's", l.Name, node, master)
+	}
+	return true
 }
 
 func linkState(l parse.Link) string {
@@ -112,39 +118,55 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		read++
-		for _, h := range d.HCAs {
-			names[e] = append(names[e], h.ID)
-			if h.Firmware != "" && !slices.Contains(firmware[e], h.Firmware) {
-				firmware[e] = append(firmware[e], h.Firmware)
-			}
-			for _, p := range h.Ports {
-				rep.Show(node+" "+h.ID, fmt.Sprintf("%s, active_mtu %d, firmware %s", p.State, p.ActiveMTU, kind.OrUnknown(h.Firmware)), "", nil)
-				if p.State == "ACTIVE" {
-					continue
-				}
-				i := slices.IndexFunc(r.Rig.At(e).Rails, func(x steps.Rail) bool { return x.Dev == h.ID && x.Port == p.Port })
-				if i >= 0 && !r.Rig.InUse(e, i) {
-					rep.Add(steps.Pass, "%s on %s is %s; it has no address, so nothing uses it", h.ID, node, p.State)
-					continue
-				}
-				netdev := "its interface"
-				if i >= 0 && r.Rig.At(e).Rails[i].Netdev.Name != "" {
-					netdev = r.Rig.At(e).Rails[i].Netdev.Name
-				}
-				rep.Add(steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", h.ID, node, kind.OrUnknown(p.State), netdev)
-			}
-		}
+		names[e], firmware[e] = judgeHCAs(r.Rig, e, d.HCAs, &rep)
 	}
 	if read == len(steps.Ends) {
-		here, peer := r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer)
-		if a, b := len(names[0]), len(names[1]); a != b {
-			rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
-		}
-		if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
-			rep.Add(steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s", kind.And(firmware[0]), here, kind.And(firmware[1]), peer)
-		}
+		compareDevices(r.Rig, names, firmware, &rep)
 	}
 	return rep.Verdict(fmt.Sprintf("%d RDMA devices on each node, and every one in use is ACTIVE: %s", len(names[0]), strings.Join(names[0], ", ")))
+}
+
+// judgeHCAs gives the devices of a node and their firmware, each release once.
+func judgeHCAs(rig steps.Rig, e steps.End, hcas []parse.HCA, rep *kind.Report) (names, firmware []string) {
+	for _, h := range hcas {
+		names = append(names, h.ID)
+		if h.Firmware != "" && !slices.Contains(firmware, h.Firmware) {
+			firmware = append(firmware, h.Firmware)
+		}
+		for _, p := range h.Ports {
+			text := fmt.Sprintf("%s, active_mtu %d, firmware %s", p.State, p.ActiveMTU, kind.OrUnknown(h.Firmware))
+			if rep.Show(rig.NameOf(e)+" "+h.ID, text, "", nil); p.State != "ACTIVE" {
+				judgeDown(rig, e, h.ID, p.Port, p.State, rep)
+			}
+		}
+	}
+	return names, firmware
+}
+
+// judgeDown tells of a port that is not ACTIVE. One that nothing uses is none of ours.
+func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, rep *kind.Report) {
+	node, rails := rig.NameOf(e), rig.At(e).Rails
+	i := slices.IndexFunc(rails, func(x steps.Rail) bool { return x.Dev == dev && x.Port == port })
+	if i >= 0 && !rig.InUse(e, i) {
+		rep.Add(steps.Pass, "%s on %s is %s; it has no address, so nothing uses it", dev, node, state)
+		return
+	}
+	netdev := "its interface"
+	if i >= 0 && rails[i].Netdev.Name != "" {
+		netdev = rails[i].Netdev.Name
+	}
+	rep.Add(steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", dev, node, kind.OrUnknown(state), netdev)
+}
+
+// compareDevices: the two ends have the same.
+func compareDevices(rig steps.Rig, names, firmware [2][]string, rep *kind.Report) {
+	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
+	if a, b := len(names[0]), len(names[1]); a != b {
+		rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
+	}
+	if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
+		rep.Add(steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s", kind.And(firmware[0]), here, kind.And(firmware[1]), peer)
+	}
 }
 
 // judgeRailMap says what each rail is before anything is measured on it. It
@@ -288,9 +310,13 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 			rep.Add(steps.Fail, "the address %s is there twice: on %s of %s and on %s of %s", addr, o[0].netdev, o[0].node, o[1].netdev, o[1].node)
 		}
 	}
-	if len(rig.Pairs) > 0 {
-		return
+	if len(rig.Pairs) == 0 {
+		checkNoPair(rig, rep)
 	}
+}
+
+// checkNoPair says why no rail leads to the other node.
+func checkNoPair(rig steps.Rig, rep *kind.Report) {
 	var without []string
 	for _, e := range steps.Ends {
 		if !slices.ContainsFunc(rig.At(e).Rails, func(x steps.Rail) bool { return x.Addr != "" }) {
@@ -314,16 +340,7 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 				rep.Add(steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1, kind.OrUnknown(rail.State), rig.NameOf(e), rail.Dev, kind.OrUnknown(rail.Netdev.Name))
 			}
 		}
-		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
-		if a.Netdev.MTU != b.Netdev.MTU {
-			rep.Add(steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one direction; set both alike",
-				i+1, a.Netdev.MTU, rig.NameOf(steps.Here), b.Netdev.MTU, rig.NameOf(steps.Peer))
-		} else if a.MTU != b.MTU {
-			rep.Add(steps.Warn, "rail %d has RoCE MTU %d on %s and %d on %s: the smaller one counts", i+1, a.MTU, rig.NameOf(steps.Here), b.MTU, rig.NameOf(steps.Peer))
-		}
-		if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort {
-			rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", i+1, a.PhysPort, rig.NameOf(steps.Here), b.PhysPort, rig.NameOf(steps.Peer))
-		}
+		checkAlike(rig, i+1, rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer), rep)
 	}
 	if len(rig.Pairs) == 0 {
 		return
@@ -342,6 +359,20 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 			}
 			rep.Add(steps.Warn, "%s", text.String())
 		}
+	}
+}
+
+// checkAlike compares the two ends of a rail.
+func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
+	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
+	if a.Netdev.MTU != b.Netdev.MTU {
+		rep.Add(steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one direction; set both alike",
+			no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
+	} else if a.MTU != b.MTU {
+		rep.Add(steps.Warn, "rail %d has RoCE MTU %d on %s and %d on %s: the smaller one counts", no, a.MTU, here, b.MTU, peer)
+	}
+	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort {
+		rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", no, a.PhysPort, here, b.PhysPort, peer)
 	}
 }
 
@@ -506,6 +537,15 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms", &steps.Expected{Max: new(float64(slowPingMS)), From: "an idle direct link answers well below a millisecond"})
 		}
 	}
+	judgePings(r.Rig, m, here, peer, normal, full, rep)
+	back := func(p parse.Ping) bool { return p.Received > 0 && p.LossPercent == 0 }
+	if back(normal) && back(full) && !o.Exit.OK() {
+		rep.On(m, steps.Inconclusive, "every ping came back, and the script ended with %s all the same", o.Exit)
+	}
+}
+
+// judgePings looks at small packets, and at those that fill the MTU.
+func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal, full parse.Ping, rep *kind.Report) {
 	if normal.Received > 0 {
 		rep.Measured(steps.Figure{What: steps.RoundTrip, Value: 1000 * normal.AvgMS, Unit: "us", Rails: []int{m.No}, MTU: here.Netdev.MTU})
 	}
@@ -522,7 +562,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 	case normal.AvgMS > slowPingMS:
 		rep.On(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?", normal.AvgMS)
 	}
-	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, r.Rig.NameOf(steps.Here), peer.Netdev.MTU, r.Rig.NameOf(steps.Peer))
+	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU, rig.NameOf(steps.Peer))
 	switch {
 	case full.Received == 0 && here.Netdev.MTU != peer.Netdev.MTU:
 		rep.On(m, steps.Fail, "packets of its MTU don't arrive: %s; set both alike", differ)
@@ -536,9 +576,6 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 		rep.On(m, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:
 		rep.On(m, steps.Warn, "packets arrive from here, but the ends differ: %s; in the other direction large ones may get lost", differ)
-	}
-	if full.Received > 0 && normal.Received > 0 && !o.Exit.OK() && normal.LossPercent == 0 && full.LossPercent == 0 {
-		rep.On(m, steps.Inconclusive, "every ping came back, and the script ended with %s all the same", o.Exit)
 	}
 }
 

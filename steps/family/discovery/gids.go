@@ -21,22 +21,8 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep kind.Report
-	outputs, ok := kind.OnBoth(r, &rep)
+	tables, ok := gidTables(r, &rep)
 	if !ok {
-		return rep.Verdict()
-	}
-	var tables [2][]parse.GIDRow
-	read := 0
-	for _, e := range steps.Ends {
-		o, ok := outputs[e]
-		if !ok || kind.Exited(r, o, &rep) {
-			continue
-		}
-		if tables[e], ok = kind.Value[[]parse.GIDRow](r, o, &rep); ok {
-			read++
-		}
-	}
-	if read < len(steps.Ends) {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
@@ -51,24 +37,8 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		m := kind.Measurement{No: i + 1, Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
-		index := [2]int{}
-		for _, e := range steps.Ends {
-			rail := r.Rig.Rail(p, e)
-			found, why := Resolve(tables[e], rail)
-			if index[e] = found; found < 0 {
-				rep.On(m, steps.Fail, "on %s %s", r.Rig.NameOf(e), why)
-				continue
-			}
-			rep.Show(fmt.Sprintf("%s %s GID index", r.Rig.NameOf(e), rail.Dev), found, "", &steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
-			if rail.GIDIndex != found {
-				rep.On(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again", r.Rig.NameOf(e), indexText(rail.GIDIndex), found)
-			}
-			meaning := atIndex(tables[e], rail, tutorialIndex)
-			rep.Show(fmt.Sprintf("%s %s index %d", r.Rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)
-			if found != tutorialIndex {
-				tutorial = append(tutorial, fmt.Sprintf("on %s's %s it %s", r.Rig.NameOf(e), rail.Dev, meaning))
-			}
-		}
+		index, wrong := resolveEnds(r.Rig, m, tables, &rep)
+		tutorial = append(tutorial, wrong...)
 		switch {
 		case index[0] < 0 || index[1] < 0:
 		case index[0] == index[1]:
@@ -91,6 +61,46 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		note = fmt.Sprintf("The tutorial's index %d would have been wrong %s: %s", tutorialIndex, times(n), tutorial[0])
 	}
 	return rep.Verdict(lead, note)
+}
+
+// gidTables are those of both ends; ok is false where one was not read.
+func gidTables(r steps.Result, rep *kind.Report) (tables [2][]parse.GIDRow, ok bool) {
+	outputs, ok := kind.OnBoth(r, rep)
+	if !ok {
+		return tables, false
+	}
+	for _, e := range steps.Ends {
+		if kind.Exited(r, outputs[e], rep) {
+			ok = false
+			continue
+		}
+		table, read := kind.Value[[]parse.GIDRow](r, outputs[e], rep)
+		tables[e], ok = table, ok && read
+	}
+	return tables, ok
+}
+
+// resolveEnds finds the index at both ends of a rail, -1 where there is none; and where the
+// tutorial's would have been wrong.
+func resolveEnds(rig steps.Rig, m kind.Measurement, tables [2][]parse.GIDRow, rep *kind.Report) (index [2]int, wrong []string) {
+	for _, e := range steps.Ends {
+		rail := rig.Rail(m.Pair, e)
+		found, why := Resolve(tables[e], rail)
+		if index[e] = found; found < 0 {
+			rep.On(m, steps.Fail, "on %s %s", rig.NameOf(e), why)
+			continue
+		}
+		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "", &steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
+		if rail.GIDIndex != found {
+			rep.On(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again", rig.NameOf(e), indexText(rail.GIDIndex), found)
+		}
+		meaning := atIndex(tables[e], rail, tutorialIndex)
+		rep.Show(fmt.Sprintf("%s %s index %d", rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)
+		if found != tutorialIndex {
+			wrong = append(wrong, fmt.Sprintf("on %s's %s it %s", rig.NameOf(e), rail.Dev, meaning))
+		}
+	}
+	return index, wrong
 }
 
 func times(n int) string {

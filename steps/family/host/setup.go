@@ -33,15 +33,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	if len(here) == 0 || len(peer) == 0 {
 		return rep.Verdict()
 	}
-	sameBoot := here["boot"] != "" && here["boot"] == peer["boot"]
-	switch {
-	case sameBoot:
-		rep.Add(steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names one host twice", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
-	case here["host"] == peer["host"] && (here["boot"] == "" || peer["boot"] == ""):
-		rep.Add(steps.Inconclusive, "both call themselves %q, and nothing shows that they are two machines", here["host"])
-	case here["host"] == peer["host"]:
-		rep.Add(steps.Warn, "both machines call themselves %q", here["host"])
-	}
+	checkTwo(r.Rig, here, peer, &rep)
 	for _, name := range []string{"kernel", "system"} {
 		if here[name] != peer[name] {
 			rep.Add(steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
@@ -50,6 +42,19 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	return rep.Verdict(fmt.Sprintf("%s and %s are two machines with the same system: %s, kernel %s",
 		here["host"], peer["host"], kind.OrUnknown(here["system"]), kind.OrUnknown(here["kernel"])))
+}
+
+// checkTwo: what answers under two names is two machines.
+func checkTwo(rig steps.Rig, here, peer map[string]string, rep *kind.Report) {
+	switch {
+	case here["boot"] != "" && here["boot"] == peer["boot"]:
+		rep.Add(steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names one host twice",
+			rig.NameOf(steps.Here), rig.NameOf(steps.Peer))
+	case here["host"] == peer["host"] && (here["boot"] == "" || peer["boot"] == ""):
+		rep.Add(steps.Inconclusive, "both call themselves %q, and nothing shows that they are two machines", here["host"])
+	case here["host"] == peer["host"]:
+		rep.Add(steps.Warn, "both machines call themselves %q", here["host"])
+	}
 }
 
 // LeastMemlockKB is what a 64 KiB test with a few queue pairs has to lock, and a
@@ -73,55 +78,23 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 	var optional []string
 	without := map[string][]string{} // command that is called -> nodes
 	for _, e := range steps.Ends {
-		missing := map[string][]string{} // package -> needed commands
-		var packages []string
-		for name, where := range facts[e] {
-			tool, ok := strings.CutPrefix(name, "tool ")
-			if !ok {
-				continue
-			}
-			rep.Show(r.Rig.NameOf(e)+" "+tool, where, "", nil)
-			if where != "missing" {
-				continue
-			}
-			if slices.Contains(called, tool) {
+		var needed []string
+		for _, tool := range missing(r.Rig.NameOf(e), facts[e], &rep) {
+			switch {
+			case slices.Contains(called, tool):
 				without[tool] = append(without[tool], r.Rig.NameOf(e))
-				continue
+			case slices.Contains(Needed, tool):
+				needed = append(needed, tool)
+			case !slices.Contains(optional, tool):
+				optional = append(optional, tool)
 			}
-			if !slices.Contains(Needed, tool) {
-				if !slices.Contains(optional, tool) {
-					optional = append(optional, tool)
-				}
-				continue
-			}
-			pkg := r.Rig.PackageOf(tool)
-			if missing[pkg] == nil {
-				packages = append(packages, pkg)
-			}
-			missing[pkg] = append(missing[pkg], tool)
 		}
-		slices.Sort(packages)
-		for _, pkg := range packages {
-			slices.Sort(missing[pkg])
-			rep.Add(steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), kind.And(missing[pkg]), pkg)
-		}
+		Packages(r.Rig, needed, func(pkg string, tools []string) {
+			rep.Add(steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), kind.And(tools), pkg)
+		})
 	}
 	kind.SortEvidence(rep.Evidence)
-	here, peer := facts[steps.Here], facts[steps.Peer]
-	for _, what := range []string{"perftest", "iperf3", "UCX"} {
-		a, b := here["version "+what], peer["version "+what]
-		if a != "" || b != "" {
-			rep.Show(what+" version", kind.OrUnknown(a)+" / "+kind.OrUnknown(b), "", nil)
-		}
-		if a == "" || b == "" || a == b {
-			continue
-		}
-		why := "the two ends must be given, and understand, the same options"
-		if what == "UCX" {
-			why = "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND): build one version on both"
-		}
-		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer), why)
-	}
+	compareVersions(r.Rig, facts, &rep)
 	pass, skips, note := "every command that the parts need is there on both nodes", "", ""
 	if len(without) > 0 {
 		pass = "the commands that every part needs are there on both nodes"
@@ -142,6 +115,50 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict(pass, skips, note)
 }
 
+// missing are the commands that a node lacks, in order; it puts all of them on record.
+func missing(node string, facts map[string]string, rep *kind.Report) (tools []string) {
+	for name, where := range facts {
+		tool, ok := strings.CutPrefix(name, "tool ")
+		if !ok {
+			continue
+		}
+		if rep.Show(node+" "+tool, where, "", nil); where == "missing" {
+			tools = append(tools, tool)
+		}
+	}
+	slices.Sort(tools)
+	return tools
+}
+
+// Packages gives the packages that bring some commands, in order, each with its commands.
+func Packages(rig steps.Rig, commands []string, each func(pkg string, commands []string)) {
+	by := map[string][]string{}
+	for _, c := range slices.Sorted(slices.Values(commands)) {
+		by[rig.PackageOf(c)] = append(by[rig.PackageOf(c)], c)
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(by)) {
+		each(pkg, by[pkg])
+	}
+}
+
+// compareVersions: what talks to the other end is the same there.
+func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+	for _, what := range []string{"perftest", "iperf3", "UCX"} {
+		a, b := facts[steps.Here]["version "+what], facts[steps.Peer]["version "+what]
+		if a != "" || b != "" {
+			rep.Show(what+" version", kind.OrUnknown(a)+" / "+kind.OrUnknown(b), "", nil)
+		}
+		if a == "" || b == "" || a == b {
+			continue
+		}
+		why := "the two ends must be given, and understand, the same options"
+		if what == "UCX" {
+			why = "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND): build one version on both"
+		}
+		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, rig.NameOf(steps.Here), b, rig.NameOf(steps.Peer), why)
+	}
+}
+
 // judgePrivileges: whether the session may change the nodes' network later. That
 // it may not is no failure of the rig.
 func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
@@ -152,25 +169,8 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 	var able []string
 	for _, s := range r.Stages {
 		for _, o := range s.Outputs {
-			node := r.Rig.NameOf(o.End)
-			id := strings.TrimSpace(kind.LastLine(o.Text))
-			refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
-			switch {
-			case !o.Ran && refused:
-				rep.Add(steps.Skipped, "without root on %s (%s) the parts that change the network can't run; all others can", node, o.Err)
-			case !o.Ran:
-				rep.Add(steps.Inconclusive, "%s could not be asked: %s", node, kind.OrUnknown(o.Err))
-			case o.Exit.OK() && id == "0":
-				able = append(able, node)
-				rep.Show(node+" user id", 0, "", nil)
-			case o.Exit.OK():
-				rep.Add(steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the network can't run; all others can", node, kind.OrUnknown(id))
-			default:
-				if f, bad := kind.Trouble(r.Rig, o); bad {
-					rep.Add(f.Grade, "%s", f.Text)
-					continue
-				}
-				rep.Add(steps.Inconclusive, "the script on %s ended with %s", node, o.Exit)
+			if isRoot(r.Rig, o, &rep) {
+				able = append(able, r.Rig.NameOf(o.End))
 			}
 		}
 		if s.Err != "" && len(s.Outputs) == 0 {
@@ -187,4 +187,30 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 		v = kind.Inconclusive("Only %d of %d nodes answered.", len(able), len(steps.Ends))
 	}
 	return v
+}
+
+// isRoot reports whether a script ran as root.
+func isRoot(rig steps.Rig, o steps.Output, rep *kind.Report) bool {
+	node := rig.NameOf(o.End)
+	id := strings.TrimSpace(kind.LastLine(o.Text))
+	refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
+	switch {
+	case !o.Ran && refused:
+		rep.Add(steps.Skipped, "without root on %s (%s) the parts that change the network can't run; all others can", node, o.Err)
+	case !o.Ran:
+		rep.Add(steps.Inconclusive, "%s could not be asked: %s", node, kind.OrUnknown(o.Err))
+	case o.Exit.OK() && id == "0":
+		rep.Show(node+" user id", 0, "", nil)
+		return true
+	case o.Exit.OK():
+		rep.Add(steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the network can't run; all others can",
+			node, kind.OrUnknown(id))
+	default:
+		if f, bad := kind.Trouble(rig, o); bad {
+			rep.Add(f.Grade, "%s", f.Text)
+			return false
+		}
+		rep.Add(steps.Inconclusive, "the script on %s ended with %s", node, o.Exit)
+	}
+	return false
 }
