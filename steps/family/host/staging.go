@@ -25,21 +25,9 @@ const (
 // the GPU shares it (assets/docs/facts.md#host-staging).
 func stagingPath(s parse.Staging) (kind pathKind, why string) {
 	g := s.GPU
-	ib, cuda := false, false
-	for _, d := range s.UCX.Domains {
-		if d.Component == "ib" {
-			ib = true
-			cuda = cuda || d.Registers("cuda")
-		}
-	}
+	ib, cuda, why := railMemory(s.UCX)
 	able := said(g.GPUDirectRDMA) == 1 || said(g.DMABuf) == 1
 	unable := said(g.GPUDirectRDMA) == 0 && said(g.DMABuf) < 1
-	switch {
-	case !ib && len(s.UCX.Domains) == 0:
-		why = "there is no ucx_info, so nobody saw which memory UCX registers with the rails"
-	case !ib:
-		why = "UCX has no verbs, so it uses no rail at all"
-	}
 	switch {
 	case unable && !cuda:
 		return hostStaged, why
@@ -57,6 +45,24 @@ func stagingPath(s parse.Staging) (kind pathKind, why string) {
 		why = "the driver does not say whether the GPU can"
 	}
 	return cannotTell, why
+}
+
+// railMemory reports whether UCX uses the rails at all, and whether it registers GPU memory
+// with them. why says what nobody saw.
+func railMemory(u parse.UCX) (ib, cuda bool, why string) {
+	for _, d := range u.Domains {
+		if d.Component == "ib" {
+			ib = true
+			cuda = cuda || d.Registers("cuda")
+		}
+	}
+	switch {
+	case !ib && len(u.Domains) == 0:
+		why = "there is no ucx_info, so nobody saw which memory UCX registers with the rails"
+	case !ib:
+		why = "UCX has no verbs, so it uses no rail at all"
+	}
+	return ib, cuda, why
 }
 
 // said is an attribute, or -1 where the driver doesn't tell it.
@@ -78,70 +84,18 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 	var charts []steps.Chart
 	table := steps.Table{Title: "host memory in use", Columns: []steps.Column{{Name: "step"}}}
 	var columns [2][]parse.StagingSample
-	var gpus, without, staged, direct []string
-	unified := true
+	w := ways{unified: true}
 	for _, e := range steps.Ends {
 		o, ran := outputs[e]
 		if !ran {
 			continue
 		}
-		node := r.Rig.NameOf(e)
-		s, ok := kind.Value[parse.Staging](r, o, &rep)
-		if !ok {
-			continue
-		}
-		for _, name := range []string{"driver", "nvidia_peermem loaded", "nvidia_peermem module"} {
-			if s.Facts[name] != "" {
-				rep.Show(node+" "+name, s.Facts[name], "", nil)
-			}
-		}
-		if s.GPU == nil {
-			rep.Add(steps.Inconclusive, "the program that asks the GPU printed no result on %s", node)
-			continue
-		}
-		showDomains(node, s.UCX, &rep)
-		for _, w := range s.UCX.Warnings {
-			if strings.Contains(strings.ToLower(w), "peermem") {
-				rep.Show("UCX on "+node, w, "", nil)
-			}
-		}
-		if s.GPU.GPU == "" {
-			without = append(without, node)
-			if kind.Exited(r, o, &rep) && s.GPU.Error != "" {
-				rep.Show("message on "+node, s.GPU.Error, "", nil)
-			}
-			continue
-		}
-		gpus = append(gpus, s.GPU.GPU)
-		rep.Show(node+" GPU", s.GPU.GPU, "", nil)
-		rep.Show(node+" GPU and processor share one memory", s.GPU.Unified, "", nil)
-		rep.Show(node+" GPU_DIRECT_RDMA_SUPPORTED", attribute(s.GPU.GPUDirectRDMA), "", nil)
-		rep.Show(node+" DMA_BUF_SUPPORTED", attribute(s.GPU.DMABuf), "", nil)
-		unified = unified && s.GPU.Unified
-		columns[e] = s.GPU.Samples
-		charts = append(charts, stagingChart(node, s.GPU.Samples))
-		switch {
-		case s.GPU.Error != "":
-			rep.Add(steps.Inconclusive, "the copies failed on %s: %s", node, s.GPU.Error)
-			continue
-		case kind.Exited(r, o, &rep):
-			continue
-		}
-		switch kind, why := stagingPath(s); kind {
-		case hostStaged:
-			staged = append(staged, node)
-			if why != "" {
-				rep.Add(steps.Warn, "on %s %s", node, why)
-			}
-		case gpuDirect:
-			direct = append(direct, node)
-		case notLoaded:
-			rep.Add(steps.Warn, "on %s the GPU can be read by the adapter, and nothing lets it: load nvidia-peermem (modprobe nvidia-peermem), or use a UCX and a kernel with dma-buf", node)
-		default:
-			rep.Add(steps.Inconclusive, "nothing tells how GPU memory travels on %s: %s", node, why)
+		if s, ok := kind.Value[parse.Staging](r, o, &rep); ok && w.judge(r, o, s, &rep) {
+			columns[e] = s.GPU.Samples
+			charts = append(charts, stagingChart(r.Rig.NameOf(e), s.GPU.Samples))
 		}
 	}
-	if len(gpus) == 0 && len(without) == len(steps.Ends) {
+	if len(w.gpus) == 0 && len(w.without) == len(steps.Ends) {
 		loaded := "nvidia_peermem is not loaded either"
 		if slices.ContainsFunc(rep.Evidence, func(e steps.Evidence) bool {
 			return strings.HasSuffix(e.Name, "peermem loaded") && e.Value == "yes"
@@ -153,26 +107,97 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory travels here. " + kind.Capital(loaded) + "; what UCX registers is in the evidence.",
 		}
 	}
-	if len(gpus) > 0 && len(without) > 0 {
-		rep.Add(steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node", kind.And(without))
-	}
-	var lead, note string
-	switch {
-	case len(staged) > 0 && len(direct) > 0:
-		rep.Add(steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s", kind.And(direct), kind.And(staged))
-	case len(staged) > 0:
-		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of %s, and UCX registers no GPU memory with the rails. That is the hardware and no fault; for the full rate allocate with cudaHostAlloc", kind.And(staged), gpus[0])
-		if unified {
-			note = "GPU and processor share one memory, so a GPU buffer alone raises what free shows: that proves nothing"
-		}
-	case len(direct) > 0:
-		lead = fmt.Sprintf("GPU memory travels by GPUDirect on %s: the adapter reads and writes the memory of %s by itself", kind.And(direct), gpus[0])
-	}
+	lead, note := w.lead(&rep)
 	v := rep.Verdict(lead, note)
 	if len(charts) > 0 {
 		v.Tables, v.Charts = append(v.Tables, stagingTable(r, table, columns)), charts
 	}
 	return v
+}
+
+// ways are how GPU memory travels, by node.
+type ways struct {
+	gpus                    []string // what they are
+	without, staged, direct []string // nodes
+	unified                 bool     // processor and GPU share one memory, on each
+}
+
+// judge looks at one node; it reports whether there is a GPU, and copies to draw.
+func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.Report) bool {
+	node := r.Rig.NameOf(o.End)
+	for _, name := range []string{"driver", "nvidia_peermem loaded", "nvidia_peermem module"} {
+		if s.Facts[name] != "" {
+			rep.Show(node+" "+name, s.Facts[name], "", nil)
+		}
+	}
+	if s.GPU == nil {
+		rep.Add(steps.Inconclusive, "the program that asks the GPU printed no result on %s", node)
+		return false
+	}
+	showDomains(node, s.UCX, rep)
+	for _, warning := range s.UCX.Warnings {
+		if strings.Contains(strings.ToLower(warning), "peermem") {
+			rep.Show("UCX on "+node, warning, "", nil)
+		}
+	}
+	if s.GPU.GPU == "" {
+		w.without = append(w.without, node)
+		if kind.Exited(r, o, rep) && s.GPU.Error != "" {
+			rep.Show("message on "+node, s.GPU.Error, "", nil)
+		}
+		return false
+	}
+	w.gpus, w.unified = append(w.gpus, s.GPU.GPU), w.unified && s.GPU.Unified
+	rep.Show(node+" GPU", s.GPU.GPU, "", nil)
+	rep.Show(node+" GPU and processor share one memory", s.GPU.Unified, "", nil)
+	rep.Show(node+" GPU_DIRECT_RDMA_SUPPORTED", attribute(s.GPU.GPUDirectRDMA), "", nil)
+	rep.Show(node+" DMA_BUF_SUPPORTED", attribute(s.GPU.DMABuf), "", nil)
+	if s.GPU.Error != "" {
+		rep.Add(steps.Inconclusive, "the copies failed on %s: %s", node, s.GPU.Error)
+	} else if !kind.Exited(r, o, rep) {
+		w.way(node, s, rep)
+	}
+	return true
+}
+
+// way says how GPU memory travels on a node.
+func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
+	switch path, why := stagingPath(s); path {
+	case hostStaged:
+		w.staged = append(w.staged, node)
+		if why != "" {
+			rep.Add(steps.Warn, "on %s %s", node, why)
+		}
+	case gpuDirect:
+		w.direct = append(w.direct, node)
+	case notLoaded:
+		rep.Add(steps.Warn, "on %s the GPU can be read by the adapter, and nothing lets it: load nvidia-peermem "+
+			"(modprobe nvidia-peermem), or use a UCX and a kernel with dma-buf", node)
+	default:
+		rep.Add(steps.Inconclusive, "nothing tells how GPU memory travels on %s: %s", node, why)
+	}
+}
+
+// lead says it of both.
+func (w *ways) lead(rep *kind.Report) (lead, note string) {
+	if len(w.gpus) > 0 && len(w.without) > 0 {
+		rep.Add(steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node", kind.And(w.without))
+	}
+	switch {
+	case len(w.staged) > 0 && len(w.direct) > 0:
+		rep.Add(steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s", kind.And(w.direct), kind.And(w.staged))
+	case len(w.staged) > 0:
+		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of %s, "+
+			"and UCX registers no GPU memory with the rails. That is the hardware and no fault; for the full rate allocate "+
+			"with cudaHostAlloc", kind.And(w.staged), w.gpus[0])
+		if w.unified {
+			note = "GPU and processor share one memory, so a GPU buffer alone raises what free shows: that proves nothing"
+		}
+	case len(w.direct) > 0:
+		lead = fmt.Sprintf("GPU memory travels by GPUDirect on %s: the adapter reads and writes the memory of %s by itself",
+			kind.And(w.direct), w.gpus[0])
+	}
+	return lead, note
 }
 
 func attribute(a *int) any {
