@@ -25,6 +25,8 @@ func Kind() kind.Kind {
 		Params: []steps.Param{
 			kind.SizeParam("STAGING_BYTES", "536870912", "size of the copies between host and GPU", 1<<20, 64<<30),
 		},
+		// Of Debian and Ubuntu, here and in the other families
+		// (assets/docs/facts.md#packages).
 		Commands: slices.Concat(
 			kind.Commands("iproute2", "ip", "rdma", "ss"), kind.Others("iproute2", "tc", "bridge"),
 			kind.Commands("ethtool", "ethtool"),
