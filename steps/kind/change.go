@@ -104,5 +104,6 @@ func Pings(rig steps.Rig, facts [2]map[string]string, rep *Report) (ok, asked in
 const Kept = "Taken back by cleanup, or by railbench undo"
 
 func SameWords(a, b string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(strings.Fields(a))), slices.Sorted(slices.Values(strings.Fields(b)))) && a != ""
+	return slices.Equal(slices.Sorted(slices.Values(strings.Fields(a))),
+		slices.Sorted(slices.Values(strings.Fields(b)))) && a != ""
 }

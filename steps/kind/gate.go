@@ -165,5 +165,8 @@ func Skips(rep *Report) (steps.Verdict, bool) {
 		return steps.Verdict{}, false
 	}
 	v := rep.Verdict()
-	return steps.Verdict{Grade: steps.Skipped, Reason: Sentences([]string{rep.Findings[i].Text}), Evidence: v.Evidence}, true
+	return steps.Verdict{
+		Grade: steps.Skipped, Reason: Sentences([]string{rep.Findings[i].Text}),
+		Evidence: v.Evidence,
+	}, true
 }

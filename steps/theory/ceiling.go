@@ -26,7 +26,8 @@ func ceiling(gtps float64, width int) (float64, string) {
 		return 0, ""
 	}
 	raw := gtps * float64(width) * encoding(gtps)
-	return raw * pcieEfficiency, fmt.Sprintf("%s: %.1f Gb/s after encoding, of which %.1f %% is payload as measured on DGX Spark", Slot(gtps, width), raw, 100*pcieEfficiency)
+	return raw * pcieEfficiency, fmt.Sprintf("%s: %.1f Gb/s after encoding, of which %.1f %% is payload as measured on "+
+		"DGX Spark", Slot(gtps, width), raw, 100*pcieEfficiency)
 }
 
 // encoding is the share of a PCIe generation's bits that are data.

@@ -109,7 +109,8 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, h := range bonds[e] {
 			rep.Show(node+" "+h.Name, fmt.Sprintf("%s, holds %s", mode(h.Bond), h.slaves()), "", nil)
 			if len(h.rails) == 0 {
-				rep.Add(steps.Warn, "%s on %s holds nothing: loading the bonding module makes such a bond by itself, and a later \"ip link add %s\" fails with \"File exists\", leaving %s", h.Name, node, h.Name, mode(h.Bond))
+				rep.Add(steps.Warn, "%s on %s holds nothing: loading the bonding module makes such a bond by itself, and a later "+
+					"\"ip link add %s\" fails with \"File exists\", leaving %s", h.Name, node, h.Name, mode(h.Bond))
 				continue
 			}
 			rep.Measured(steps.Figure{What: steps.BondMode, Words: mode(h.Bond)})
@@ -121,14 +122,16 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	here, peer := holding(bonds[steps.Here]), holding(bonds[steps.Peer])
 	switch {
 	case len(here) == 0 && len(peer) == 0:
-		return rep.Verdict("no bond holds a rail on either node: each rail has its own addresses and GIDs, as the RDMA parts need it",
+		return rep.Verdict("no bond holds a rail on either node: each rail has its own addresses and GIDs, as the RDMA "+
+			"parts need it",
 			"TCP between the nodes takes one rail")
 	case len(here) == 0 || len(peer) == 0:
 		without := steps.Here
 		if len(peer) == 0 {
 			without = steps.Peer
 		}
-		rep.Add(steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail fails or hangs meanwhile", kind.And(names), r.Rig.NameOf(without))
+		rep.Add(steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail fails or hangs "+
+			"meanwhile", kind.And(names), r.Rig.NameOf(without))
 	}
 	return rep.Verdict(kind.And(names)+": one address for TCP over both links",
 		"While it stands, RDMA per rail doesn't work although its ports stay ACTIVE: the GIDs are the bond's")
@@ -141,7 +144,8 @@ func checkKept(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 		d := rig.At(e).Rails[i].Netdev
 		for _, a := range d.Addrs {
 			if strings.Contains(a, ".") {
-				rep.Add(steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they get lost (ip addr flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
+				rep.Add(steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they get lost (ip addr "+
+					"flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
 			}
 		}
 	}
@@ -170,7 +174,8 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for _, e := range steps.Ends {
 		if all[e] == nil {
-			rep.Add(steps.Fail, "%s bonds its rails and %s doesn't: both nodes need it, or neither", r.Rig.NameOf(e.Other()), r.Rig.NameOf(e))
+			rep.Add(steps.Fail, "%s bonds its rails and %s doesn't: both nodes need it, or neither", r.Rig.NameOf(e.Other()),
+				r.Rig.NameOf(e))
 			continue
 		}
 		checkBond(r.Rig, e, *all[e], &rep)
@@ -179,14 +184,16 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	if h == nil {
 		h = all[steps.Peer]
 	} else if p := all[steps.Peer]; p != nil && (mode(h.Bond) != mode(p.Bond) || policy(h.Bond) != policy(p.Bond)) {
-		rep.Add(steps.Warn, "the two ends differ: %s %s on %s, %s %s on %s", mode(h.Bond), policy(h.Bond), r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
+		rep.Add(steps.Warn, "the two ends differ: %s %s on %s, %s %s on %s", mode(h.Bond), policy(h.Bond),
+			r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
 	}
 	lead := fmt.Sprintf("%s on both nodes: %s", h.Name, mode(h.Bond))
 	if p := policy(h.Bond); p != "" {
 		lead += " by " + p
 	}
 	return rep.Verdict(fmt.Sprintf("%s over %s, and every link is up", lead, h.slaves()),
-		"The rails' GIDs are the bond's now, so their indexes have moved: RDMA per rail fails or hangs, and comes back with the rails' own addresses")
+		"The rails' GIDs are the bond's now, so their indexes have moved: RDMA per rail fails or hangs, and comes back "+
+			"with the rails' own addresses")
 }
 
 // checkOwnGIDs finds GIDs that still belong to another interface than the rail's.
@@ -198,10 +205,12 @@ func checkOwnGIDs(rig steps.Rig, rep *kind.Report) {
 				if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
 					own++
 				} else {
-					rep.Add(steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check", rail.Dev, rig.NameOf(e), g.Netdev)
+					rep.Add(steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check", rail.Dev,
+						rig.NameOf(e), g.Netdev)
 				}
 			}
-			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", kind.OrUnknown(rail.State), own, len(rail.GIDs), kind.OrUnknown(rail.Netdev.Name)), "", nil)
+			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", kind.OrUnknown(rail.State), own,
+				len(rail.GIDs), kind.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 	}
 }
@@ -237,22 +246,27 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 		}
 		show("slave "+s.Name, fmt.Sprintf("MII %s, %s, %d link failures", kind.OrUnknown(s.MIIStatus), speed, s.Failures), "")
 		if s.MIIStatus != "up" {
-			rep.Add(steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node, kind.OrUnknown(s.MIIStatus))
+			rep.Add(steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node,
+				kind.OrUnknown(s.MIIStatus))
 		}
 	}
 	if len(h.Slaves) == 1 {
 		rep.Add(steps.Warn, "%s on %s has one link only", h.Name, node)
 	}
 	if h.MIIPollMS == 0 && m != "802.3ad" {
-		rep.Add(steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still get packets", h.Name, node)
+		rep.Add(steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still get packets", h.Name,
+			node)
 	}
 	switch p := policy(h.Bond); {
 	case m == "balance-rr":
-		rep.Add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders them; if nobody asked for it, loading the module made the bond", h.Name, node)
+		rep.Add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders "+
+			"them; if nobody asked for it, loading the module made the bond", h.Name, node)
 	case m == "802.3ad":
-		rep.Add(steps.Warn, "%s on %s is 802.3ad, which needs a switch that speaks LACP; on a direct cable balance-xor does", h.Name, node)
+		rep.Add(steps.Warn, "%s on %s is 802.3ad, which needs a switch that speaks LACP; on a direct cable balance-xor "+
+			"does", h.Name, node)
 	case m == "balance-xor" && p != "layer3+4":
-		rep.Add(steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one link; layer3+4 tells connections apart", h.Name, node, kind.OrUnknown(p))
+		rep.Add(steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one link; layer3+4 tells "+
+			"connections apart", h.Name, node, kind.OrUnknown(p))
 	}
 	for _, i := range h.rails {
 		rail := rig.At(e).Rails[i]

@@ -38,7 +38,10 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		if len(devs) == 0 {
 			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node: see the rail map", rig.NameOf(e))
 		}
-		p.Vars[e] = map[string]string{"MTU_NETDEVS": strings.Join(devs, " "), "MTU_PINGS": strings.Join(kind.Ways(rig, e), " ")}
+		p.Vars[e] = map[string]string{
+			"MTU_NETDEVS": strings.Join(devs, " "),
+			"MTU_PINGS":   strings.Join(kind.Ways(rig, e), " "),
+		}
 	}
 	if set && p.Refuse == "" {
 		p.Nothing = fmt.Sprintf("every interface of the rails has an MTU of %d on both nodes already", mtu)
@@ -63,7 +66,8 @@ func unready(rig steps.Rig, pairs []steps.Pair) string {
 	}
 	for _, e := range steps.Ends {
 		if held[e] && !held[e.Other()] {
-			return fmt.Sprintf("%s bonds its rails and %s doesn't: remove the bond with bond-teardown first", rig.NameOf(e), rig.NameOf(e.Other()))
+			return fmt.Sprintf("%s bonds its rails and %s doesn't: remove the bond with bond-teardown first", rig.NameOf(e),
+				rig.NameOf(e.Other()))
 		}
 	}
 	return ""
@@ -91,10 +95,12 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	name, mode := params["BOND"], params["BOND_MODE"]
 	switch {
 	case mode == "802.3ad":
-		p.Refuse = "802.3ad needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to each other; take balance-xor"
+		p.Refuse = "802.3ad needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to " +
+			"each other; take balance-xor"
 		return p
 	case !slices.Contains(bondModes, mode):
-		p.Refuse = fmt.Sprintf("BOND_MODE is %q: %s%s", mode, strings.Join(bondModes, ", "), steps.DidYouMean(mode, bondModes))
+		p.Refuse = fmt.Sprintf("BOND_MODE is %q: %s%s", mode, strings.Join(bondModes, ", "),
+			steps.DidYouMean(mode, bondModes))
 		return p
 	}
 	var held []string
@@ -119,7 +125,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		p.Refuse = strings.Join(held, ", and ") + ": remove it with bond-teardown first"
 		return p
 	case len(rig.Pairs) < 2:
-		p.Refuse = fmt.Sprintf("a bond takes two rails that lead from node to node, and there are %d: see the rail map, and rail-ips", len(rig.Pairs))
+		p.Refuse = fmt.Sprintf("a bond takes two rails that lead from node to node, and there are %d: see the rail map, "+
+			"and rail-ips", len(rig.Pairs))
 		return p
 	}
 	if p.Refuse = unready(rig, rig.Pairs[:2]); p.Refuse != "" {
@@ -172,7 +179,10 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 				}
 			}
 		}
-		p.Vars[e] = map[string]string{"BOND": bond, "BOND_SLAVES": strings.Join(slaves, " "), "BOND_FIRST": first, "BOND_ADDRS": strings.Join(addrs, " ")}
+		p.Vars[e] = map[string]string{
+			"BOND": bond, "BOND_SLAVES": strings.Join(slaves, " "), "BOND_FIRST": first,
+			"BOND_ADDRS": strings.Join(addrs, " "),
+		}
 	}
 	if !found {
 		p.Nothing = "no bond holds a rail on either node, and none is empty"
@@ -202,7 +212,8 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	var pings [2][]string
 	taken := subnets(rig)
 	for _, here := range rig.At(steps.Here).Rails {
-		i := slices.IndexFunc(rig.At(steps.Peer).Rails, func(r steps.Rail) bool { return r.Dev == here.Dev && r.Port == here.Port })
+		i := slices.IndexFunc(rig.At(steps.Peer).Rails,
+			func(r steps.Rail) bool { return r.Dev == here.Dev && r.Port == here.Port })
 		if i < 0 {
 			continue
 		}
@@ -236,7 +247,10 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		}
 	}
 	for _, e := range steps.Ends {
-		p.Vars[e] = map[string]string{"ADD_IPS": strings.Join(lists[e], " "), "ADD_NETDEVS": strings.Join(devs[e], " "), "ADD_PINGS": strings.Join(pings[e], " ")}
+		p.Vars[e] = map[string]string{
+			"ADD_IPS": strings.Join(lists[e], " "), "ADD_NETDEVS": strings.Join(devs[e], " "),
+			"ADD_PINGS": strings.Join(pings[e], " "),
+		}
 	}
 	if len(lists[0])+len(lists[1]) == 0 {
 		p.Nothing = fmt.Sprintf("every rail that is active on both nodes has an address there (%d of them)", len(rig.Pairs))
@@ -333,7 +347,8 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
 		rep.Add(steps.Inconclusive, "no rail could be tried")
 	} else if ok == asked {
-		return rep.Verdict(fmt.Sprintf("an MTU of %s on %d interfaces, and packets of that size get through unfragmented on every rail, both ways", want, n), kind.Kept)
+		return rep.Verdict(fmt.Sprintf("an MTU of %s on %d interfaces, and packets of that size get through unfragmented "+
+			"on every rail, both ways", want, n), kind.Kept)
 	}
 	return rep.Verdict()
 }
@@ -352,13 +367,16 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		// Loading the module can make a bond of the same name, in another mode.
 		if f["mode"] != f["wanted mode"] || f["mode"] == "" {
-			rep.Add(steps.Fail, "the bond on %s is in mode %s, not %s", node, kind.OrUnknown(f["mode"]), kind.OrUnknown(f["wanted mode"]))
+			rep.Add(steps.Fail, "the bond on %s is in mode %s, not %s", node, kind.OrUnknown(f["mode"]),
+				kind.OrUnknown(f["wanted mode"]))
 		}
 		if f["mode"] == "balance-xor" && f["hash policy"] != f["wanted hash policy"] {
-			rep.Add(steps.Fail, "the bond on %s hashes by %s, not %s", node, kind.OrUnknown(f["hash policy"]), kind.OrUnknown(f["wanted hash policy"]))
+			rep.Add(steps.Fail, "the bond on %s hashes by %s, not %s", node, kind.OrUnknown(f["hash policy"]),
+				kind.OrUnknown(f["wanted hash policy"]))
 		}
 		if !kind.SameWords(f["slaves"], f["wanted slaves"]) {
-			rep.Add(steps.Fail, "the bond on %s holds %s, not %s", node, kind.OrUnknown(f["slaves"]), kind.OrUnknown(f["wanted slaves"]))
+			rep.Add(steps.Fail, "the bond on %s holds %s, not %s", node, kind.OrUnknown(f["slaves"]),
+				kind.OrUnknown(f["wanted slaves"]))
 		}
 		if f["MII"] != "up" {
 			rep.Add(steps.Fail, "the bond on %s has no link: MII is %s", node, kind.OrUnknown(f["MII"]))
@@ -372,7 +390,8 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.Inconclusive, "the bond was not tried")
 	} else if ok == asked {
-		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"], kind.And(strings.Fields(facts[0]["slaves"]))),
+		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"],
+			kind.And(strings.Fields(facts[0]["slaves"]))),
 			"RDMA per rail does not work until bond-teardown", kind.Kept)
 	}
 	return rep.Verdict()
@@ -389,17 +408,21 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
 		for _, rail := range after.At(e).Rails {
-			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, fmt.Sprintf("%s, MTU %d, %s, GID index %d", kind.OrNone(rail.Addr), rail.Netdev.MTU, kind.OrUnknown(rail.State), rail.GIDIndex), "", nil)
+			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name,
+				fmt.Sprintf("%s, MTU %d, %s, GID index %d", kind.OrNone(rail.Addr), rail.Netdev.MTU, kind.OrUnknown(rail.State),
+					rail.GIDIndex), "", nil)
 			switch {
 			case rail.Netdev.Master != "":
 				rep.Add(steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, r.Rig.NameOf(e), rail.Netdev.Master)
 			case rail.Addr == "" && !r.Changed.Undone && rail.Netdev.Carrier:
-				rep.Add(steps.Warn, "%s on %s has no address: railbench did not make this bond and doesn't know what was there before; rail-ips gives it one", rail.Netdev.Name, r.Rig.NameOf(e))
+				rep.Add(steps.Warn, "%s on %s has no address: railbench did not make this bond and doesn't know what was there "+
+					"before; rail-ips gives it one", rail.Netdev.Name, r.Rig.NameOf(e))
 			}
 		}
 	}
 	if r.Changed.Undone {
-		return rep.Verdict("the bond is gone, and addresses, MTUs, MACs and routes of the rails are exactly as they were captured before it, on both nodes")
+		return rep.Verdict("the bond is gone, and addresses, MTUs, MACs and routes of the rails are exactly as they were " +
+			"captured before it, on both nodes")
 	}
 	held := false
 	for _, e := range steps.Ends {
@@ -438,7 +461,8 @@ func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.Inconclusive, "no rail was tried")
 	} else if ok == asked {
-		return rep.Verdict(fmt.Sprintf("%d rails lead from node to node now, %d before, each in a subnet of its own, and every new one answers", len(after.Pairs), len(r.Rig.Pairs)), kind.Kept)
+		return rep.Verdict(fmt.Sprintf("%d rails lead from node to node now, %d before, each in a subnet of its own, and "+
+			"every new one answers", len(after.Pairs), len(r.Rig.Pairs)), kind.Kept)
 	}
 	return rep.Verdict()
 }
@@ -459,10 +483,12 @@ func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
 		rep.Show(r.Rig.NameOf(e)+" changes left", kind.OrUnknown(facts[e]["changes left"]), "", nil)
 		if left := facts[e]["changes left"]; left != "none" {
-			rep.Add(steps.Warn, "%s keeps the way back of another change: %s; was it made from another machine? railbench undo there takes it back", r.Rig.NameOf(e), kind.OrUnknown(left))
+			rep.Add(steps.Warn, "%s keeps the way back of another change: %s; was it made from another machine? railbench "+
+				"undo there takes it back", r.Rig.NameOf(e), kind.OrUnknown(left))
 		}
 	}
-	return rep.Verdict("everything that railbench changed is back: addresses, MTUs, MACs, bonds and routes are as they were captured, on both nodes")
+	return rep.Verdict("everything that railbench changed is back: addresses, MTUs, MACs, bonds and routes are as they " +
+		"were captured, on both nodes")
 }
 
 // planNetplan fills in the persistent form: from the bond that is there, or from
@@ -516,5 +542,6 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 	if !ok {
 		return rep.Verdict()
 	}
-	return rep.Verdict("netplan takes the file on both nodes; nothing was applied", "A bond made with ip alone is gone after a reboot")
+	return rep.Verdict("netplan takes the file on both nodes; nothing was applied",
+		"A bond made with ip alone is gone after a reboot")
 }

@@ -43,16 +43,20 @@ func Kind() kind.Kind {
 }
 
 func params() []steps.Param {
-	mode := kind.ChoiceParam("BOND_MODE", "balance-xor", "how a bond spreads packets over its rails", "balance-xor", "active-backup", "balance-rr")
+	mode := kind.ChoiceParam("BOND_MODE", "balance-xor", "how a bond spreads packets over its rails", "balance-xor",
+		"active-backup", "balance-rr")
 	mode.Refused = map[string]string{
-		"802.3ad": "it needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to each other; take balance-xor",
+		"802.3ad": "it needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to each " +
+			"other; take balance-xor",
 	}
-	bond := kind.WordsParam("BOND", "bond0", "name of the bond that bond-setup makes", "an interface's name: at most 15 characters, no blank, / or :", interfaceName)
+	bond := kind.WordsParam("BOND", "bond0", "name of the bond that bond-setup makes",
+		"an interface's name: at most 15 characters, no blank, / or :", interfaceName)
 	bond.Worked = []string{"bond-teardown"}
 	return []steps.Param{
 		kind.NumberParam("JUMBO_MTU", "9000", "bytes", "the MTU that mtu sets on the rails", 1280, 9216),
 		bond, mode,
-		kind.ChoiceParam("BOND_HASH", "layer3+4", "what balance-xor chooses a packet's rail by", "layer2", "layer2+3", "layer3+4", "encap2+3", "encap3+4"),
+		kind.ChoiceParam("BOND_HASH", "layer3+4", "what balance-xor chooses a packet's rail by", "layer2", "layer2+3",
+			"layer3+4", "encap2+3", "encap3+4"),
 		kind.NumberParam("BOND_MIIMON", "100", "ms", "how often a bond looks at its links", 1, 1000),
 	}
 }

@@ -57,7 +57,8 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 
 // judgeLink reports whether a rail's interface is up and has a link.
 func judgeLink(node string, l parse.Link, master string, used bool, rep *kind.Report) bool {
-	rep.Show(node+" "+l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU, kind.OrNone(strings.Join(l.Addrs, " "))), "", nil)
+	rep.Show(node+" "+l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU,
+		kind.OrNone(strings.Join(l.Addrs, " "))), "", nil)
 	grade, use := steps.Fail, ""
 	if !used {
 		grade, use = steps.Pass, " (no address, so nothing uses it)"
@@ -123,7 +124,8 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 	if read == len(steps.Ends) {
 		compareDevices(r.Rig, names, firmware, &rep)
 	}
-	return rep.Verdict(fmt.Sprintf("%d RDMA devices on each node, and every one in use is ACTIVE: %s", len(names[0]), strings.Join(names[0], ", ")))
+	return rep.Verdict(fmt.Sprintf("%d RDMA devices on each node, and every one in use is ACTIVE: %s", len(names[0]),
+		strings.Join(names[0], ", ")))
 }
 
 // judgeHCAs gives the devices of a node and their firmware, each release once.
@@ -155,7 +157,8 @@ func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, r
 	if i >= 0 && rails[i].Netdev.Name != "" {
 		netdev = rails[i].Netdev.Name
 	}
-	rep.Add(steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", dev, node, kind.OrUnknown(state), netdev)
+	rep.Add(steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", dev, node,
+		kind.OrUnknown(state), netdev)
 }
 
 // compareDevices: the two ends have the same.
@@ -165,7 +168,8 @@ func compareDevices(rig steps.Rig, names, firmware [2][]string, rep *kind.Report
 		rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
 	}
 	if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
-		rep.Add(steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s", kind.And(firmware[0]), here, kind.And(firmware[1]), peer)
+		rep.Add(steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s", kind.And(firmware[0]), here,
+			kind.And(firmware[1]), peer)
 	}
 }
 
@@ -207,7 +211,8 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 			return kind.Inconclusive("The rig's pair %d names a rail that isn't there.", i+1)
 		}
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
-		rep.Show(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("%s %s - %s %s in %s", rig.NameOf(steps.Here), a.Dev, rig.NameOf(steps.Peer), b.Dev, p.Subnet), "", nil)
+		rep.Show(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("%s %s - %s %s in %s", rig.NameOf(steps.Here), a.Dev,
+			rig.NameOf(steps.Peer), b.Dev, p.Subnet), "", nil)
 	}
 	checkBonds(rig, &rep)
 	checkAddresses(rig, &rep)
@@ -240,7 +245,8 @@ func Describe(r steps.Rail) string {
 	if r.MTUDerived {
 		mtu += " (derived)"
 	}
-	return strings.Join([]string{kind.OrUnknown(r.Netdev.Name), port, slot, link, kind.OrUnknown(r.State), mtu, addr}, ", ")
+	return strings.Join([]string{kind.OrUnknown(r.Netdev.Name), port, slot, link, kind.OrUnknown(r.State), mtu, addr},
+		", ")
 }
 
 func railsInWords(rig steps.Rig) string {
@@ -265,7 +271,8 @@ func checkBonds(rig steps.Rig, rep *kind.Report) {
 			}
 		}
 		for _, b := range bonds {
-			rep.Add(steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails or hangs until it is removed", b, rig.NameOf(e), kind.And(held[b]))
+			rep.Add(steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails or hangs until it "+
+				"is removed", b, rig.NameOf(e), kind.And(held[b]))
 		}
 	}
 }
@@ -300,14 +307,16 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 		}
 		for _, net := range seen {
 			if names := subnets[net]; len(names) > 1 {
-				rep.Add(steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong one of them; give each rail a subnet of its own", kind.And(names), rig.NameOf(e), net)
+				rep.Add(steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong one of them; give "+
+					"each rail a subnet of its own", kind.And(names), rig.NameOf(e), net)
 			}
 		}
 	}
 	for _, addr := range order {
 		o := owners[addr]
 		if len(o) > 1 {
-			rep.Add(steps.Fail, "the address %s is there twice: on %s of %s and on %s of %s", addr, o[0].netdev, o[0].node, o[1].netdev, o[1].node)
+			rep.Add(steps.Fail, "the address %s is there twice: on %s of %s and on %s of %s", addr, o[0].netdev, o[0].node,
+				o[1].netdev, o[1].node)
 		}
 	}
 	if len(rig.Pairs) == 0 {
@@ -337,7 +346,8 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 		for _, e := range steps.Ends {
 			paired[e][p.Rails[e]] = true
 			if rail := rig.Rail(p, e); rail.State != "ACTIVE" {
-				rep.Add(steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1, kind.OrUnknown(rail.State), rig.NameOf(e), rail.Dev, kind.OrUnknown(rail.Netdev.Name))
+				rep.Add(steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1, kind.OrUnknown(rail.State),
+					rig.NameOf(e), rail.Dev, kind.OrUnknown(rail.Netdev.Name))
 			}
 		}
 		checkAlike(rig, i+1, rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer), rep)
@@ -351,7 +361,8 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 				continue
 			}
 			var text strings.Builder
-			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, rig.NameOf(e), rail.Addr, rail.Prefix, rig.NameOf(e.Other()))
+			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, rig.NameOf(e), rail.Addr,
+				rail.Prefix, rig.NameOf(e.Other()))
 			for j, twin := range rig.At(e.Other()).Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
 					fmt.Fprintf(&text, ": %s has no address there", twin.Netdev.Name)
@@ -369,10 +380,12 @@ func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
 		rep.Add(steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one direction; set both alike",
 			no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
 	} else if a.MTU != b.MTU {
-		rep.Add(steps.Warn, "rail %d has RoCE MTU %d on %s and %d on %s: the smaller one counts", no, a.MTU, here, b.MTU, peer)
+		rep.Add(steps.Warn, "rail %d has RoCE MTU %d on %s and %d on %s: the smaller one counts", no, a.MTU, here, b.MTU,
+			peer)
 	}
 	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort {
-		rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", no, a.PhysPort, here, b.PhysPort, peer)
+		rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", no, a.PhysPort,
+			here, b.PhysPort, peer)
 	}
 }
 
@@ -395,7 +408,8 @@ func checkSlots(rig steps.Rig, rep *kind.Report) {
 		for _, h := range order {
 			rail := by[h]
 			ceiling, _ := theory.Ceiling(rail)
-			rep.Add(steps.Warn, "%s on %s: %s, and the device can do %s: at most %.0f Gb/s through %s", kind.And(halves[h]), rig.NameOf(e),
+			rep.Add(steps.Warn, "%s on %s: %s, and the device can do %s: at most %.0f Gb/s through %s", kind.And(halves[h]),
+				rig.NameOf(e),
 				theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
 		}
 	}
@@ -428,7 +442,8 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	}
 	a := rig.Rail(rig.Pairs[sharing[0]], steps.Here)
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
-	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together at most %.0f Gb/s, not twice one rail",
+	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together at most %.0f Gb/s, not twice "+
+		"one rail",
 		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling)
 	if apart != "" {
 		return text + "; " + apart + " are behind two links and do add up"
@@ -532,9 +547,11 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 	normal, full := pings[0], pings[1]
 	for i, p := range []parse.Ping{normal, full} {
 		name := []string{"ping", "ping at full MTU, unfragmented"}[i]
-		rep.Show(here.Dev+" "+name+", lost", p.LossPercent, "%", &steps.Expected{Max: new(0.0), From: "a direct cable loses nothing"})
+		rep.Show(here.Dev+" "+name+", lost", p.LossPercent, "%",
+			&steps.Expected{Max: new(0.0), From: "a direct cable loses nothing"})
 		if p.Received > 0 {
-			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms", &steps.Expected{Max: new(float64(slowPingMS)), From: "an idle direct link answers well below a millisecond"})
+			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms",
+				&steps.Expected{Max: new(float64(slowPingMS)), From: "an idle direct link answers well below a millisecond"})
 		}
 	}
 	judgePings(r.Rig, m, here, peer, normal, full, rep)
@@ -547,7 +564,10 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 // judgePings looks at small packets, and at those that fill the MTU.
 func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal, full parse.Ping, rep *kind.Report) {
 	if normal.Received > 0 {
-		rep.Measured(steps.Figure{What: steps.RoundTrip, Value: 1000 * normal.AvgMS, Unit: "us", Rails: []int{m.No}, MTU: here.Netdev.MTU})
+		rep.Measured(steps.Figure{
+			What: steps.RoundTrip, Value: 1000 * normal.AvgMS, Unit: "us", Rails: []int{m.No},
+			MTU: here.Netdev.MTU,
+		})
 	}
 	switch {
 	case normal.Received == 0:
@@ -560,9 +580,11 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 	case normal.LossPercent > 0:
 		rep.On(m, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
 	case normal.AvgMS > slowPingMS:
-		rep.On(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?", normal.AvgMS)
+		rep.On(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?",
+			normal.AvgMS)
 	}
-	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU, rig.NameOf(steps.Peer))
+	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
+		rig.NameOf(steps.Peer))
 	switch {
 	case full.Received == 0 && here.Netdev.MTU != peer.Netdev.MTU:
 		rep.On(m, steps.Fail, "packets of its MTU don't arrive: %s; set both alike", differ)
@@ -575,7 +597,8 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 	case full.LossPercent > 0:
 		rep.On(m, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:
-		rep.On(m, steps.Warn, "packets arrive from here, but the ends differ: %s; in the other direction large ones may get lost", differ)
+		rep.On(m, steps.Warn, "packets arrive from here, but the ends differ: %s; in the other direction large ones may "+
+			"get lost", differ)
 	}
 }
 

@@ -46,7 +46,8 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		default:
 			differ = true
 			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.No, index[0], index[1]))
-			rep.On(m, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
+			rep.On(m, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, "+
+				"would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		}
 	}
 	for _, e := range steps.Ends {
@@ -82,7 +83,9 @@ func gidTables(r steps.Result, rep *kind.Report) (tables [2][]parse.GIDRow, ok b
 
 // resolveEnds finds the index at both ends of a rail, -1 where there is none; and where the
 // tutorial's would have been wrong.
-func resolveEnds(rig steps.Rig, m kind.Measurement, tables [2][]parse.GIDRow, rep *kind.Report) (index [2]int, wrong []string) {
+func resolveEnds(rig steps.Rig, m kind.Measurement, tables [2][]parse.GIDRow, rep *kind.Report) (index [2]int,
+	wrong []string,
+) {
 	for _, e := range steps.Ends {
 		rail := rig.Rail(m.Pair, e)
 		found, why := Resolve(tables[e], rail)
@@ -90,9 +93,11 @@ func resolveEnds(rig steps.Rig, m kind.Measurement, tables [2][]parse.GIDRow, re
 			rep.On(m, steps.Fail, "on %s %s", rig.NameOf(e), why)
 			continue
 		}
-		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "", &steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
+		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "",
+			&steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
 		if rail.GIDIndex != found {
-			rep.On(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again", rig.NameOf(e), indexText(rail.GIDIndex), found)
+			rep.On(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again",
+				rig.NameOf(e), indexText(rail.GIDIndex), found)
 		}
 		meaning := atIndex(tables[e], rail, tutorialIndex)
 		rep.Show(fmt.Sprintf("%s %s index %d", rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)
@@ -116,7 +121,8 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kin
 	for _, g := range table {
 		for _, rail := range rig.At(e).Rails {
 			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
-				rep.Add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev, rig.NameOf(e), g.Netdev)
+				rep.Add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev,
+					rig.NameOf(e), g.Netdev)
 			}
 		}
 	}

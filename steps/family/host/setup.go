@@ -27,7 +27,8 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if kb, err := strconv.Atoi(f["locked memory"]); err == nil && kb < LeastMemlockKB {
-			rep.Add(steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail (raise memlock in /etc/security/limits.conf)", r.Rig.NameOf(e), kb)
+			rep.Add(steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail (raise memlock in "+
+				"/etc/security/limits.conf)", r.Rig.NameOf(e), kb)
 		}
 	}
 	if len(here) == 0 || len(peer) == 0 {
@@ -155,7 +156,8 @@ func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *kind.Report
 		if what == "UCX" {
 			why = "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND): build one version on both"
 		}
-		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, rig.NameOf(steps.Here), b, rig.NameOf(steps.Peer), why)
+		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, rig.NameOf(steps.Here), b, rig.NameOf(steps.Peer),
+			why)
 	}
 }
 
@@ -177,7 +179,8 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
 		}
 	}
-	v := rep.Verdict(fmt.Sprintf("root works on %s: the later parts can change the network there, and undo it", kind.And(able)))
+	v := rep.Verdict(fmt.Sprintf("root works on %s: the later parts can change the network there, and undo it",
+		kind.And(able)))
 	switch skipped := slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return f.Grade == steps.Skipped }); {
 	case v.Grade == steps.Pass && skipped:
 		// PASS ranks above SKIPPED, and half of the nodes isn't enough.
@@ -196,14 +199,16 @@ func isRoot(rig steps.Rig, o steps.Output, rep *kind.Report) bool {
 	refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
 	switch {
 	case !o.Ran && refused:
-		rep.Add(steps.Skipped, "without root on %s (%s) the parts that change the network can't run; all others can", node, o.Err)
+		rep.Add(steps.Skipped, "without root on %s (%s) the parts that change the network can't run; all others can",
+			node, o.Err)
 	case !o.Ran:
 		rep.Add(steps.Inconclusive, "%s could not be asked: %s", node, kind.OrUnknown(o.Err))
 	case o.Exit.OK() && id == "0":
 		rep.Show(node+" user id", 0, "", nil)
 		return true
 	case o.Exit.OK():
-		rep.Add(steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the network can't run; all others can",
+		rep.Add(steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the network can't "+
+			"run; all others can",
 			node, kind.OrUnknown(id))
 	default:
 		if f, bad := kind.Trouble(rig, o); bad {

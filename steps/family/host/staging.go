@@ -37,7 +37,8 @@ func stagingPath(s parse.Staging) (kind pathKind, why string) {
 		return cannotTell, "UCX lists cuda for the rails, and the driver says that the GPU cannot"
 	case able && ib:
 		if s.Facts["nvidia_peermem loaded"] == "yes" {
-			return cannotTell, "the GPU can, nvidia_peermem is loaded, and UCX lists no cuda for the rails: was it built without CUDA?"
+			return cannotTell, "the GPU can, nvidia_peermem is loaded, and UCX lists no cuda for the rails: was it built " +
+				"without CUDA?"
 		}
 		return notLoaded, ""
 	}
@@ -104,7 +105,8 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		return steps.Verdict{
 			Grade: steps.Skipped, Evidence: rep.Evidence,
-			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory travels here. " + kind.Capital(loaded) + "; what UCX registers is in the evidence.",
+			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory travels here. " + kind.Capital(loaded) +
+				"; what UCX registers is in the evidence.",
 		}
 	}
 	lead, note := w.lead(&rep)
@@ -181,13 +183,15 @@ func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
 // lead says it of both.
 func (w *ways) lead(rep *kind.Report) (lead, note string) {
 	if len(w.gpus) > 0 && len(w.without) > 0 {
-		rep.Add(steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node", kind.And(w.without))
+		rep.Add(steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node",
+			kind.And(w.without))
 	}
 	switch {
 	case len(w.staged) > 0 && len(w.direct) > 0:
 		rep.Add(steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s", kind.And(w.direct), kind.And(w.staged))
 	case len(w.staged) > 0:
-		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of %s, "+
+		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of "+
+			"%s, "+
 			"and UCX registers no GPU memory with the rails. That is the hardware and no fault; for the full rate allocate "+
 			"with cudaHostAlloc", kind.And(w.staged), w.gpus[0])
 		if w.unified {
@@ -238,7 +242,8 @@ func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSampl
 			continue
 		}
 		node := r.Rig.NameOf(e)
-		t.Columns = append(t.Columns, steps.Column{Name: node + " MB", Number: true}, steps.Column{Name: "rise", Number: true})
+		t.Columns = append(t.Columns, steps.Column{Name: node + " MB", Number: true},
+			steps.Column{Name: "rise", Number: true})
 		for _, s := range columns[e] {
 			if !slices.Contains(names, s.Step) {
 				names = append(names, s.Step)
@@ -272,5 +277,8 @@ func stagingChart(node string, samples []parse.StagingSample) steps.Chart {
 	for i := range points {
 		points[i].Y = max(points[i].Y, 0) // less than before is other programs' doing
 	}
-	return steps.Chart{Title: "Host memory above the baseline on " + node, Shape: steps.Bars, Unit: "MB", Series: []steps.Series{{Name: node, Points: points}}}
+	return steps.Chart{
+		Title: "Host memory above the baseline on " + node, Shape: steps.Bars, Unit: "MB",
+		Series: []steps.Series{{Name: node, Points: points}},
+	}
 }

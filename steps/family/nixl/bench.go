@@ -30,31 +30,106 @@ const largeBlock = 1 << 20
 // lines at both ends, and the first pattern that matches counts: causes come
 // before what follows from them.
 var nixlCauses = []kind.Cause{
-	{Pattern: regexp.MustCompile(`error while loading shared libraries`), Grade: steps.Fail, Means: "nixlbench on %s does not start, because a library that it needs is not there: ldd says which"},
-	{Pattern: regexp.MustCompile(`unknown command line flag`), Grade: steps.Inconclusive, Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?"},
-	{Pattern: regexp.MustCompile(`Invalid runtime`), Grade: steps.Inconclusive, Means: "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD"},
+	{
+		Pattern: regexp.MustCompile(`error while loading shared libraries`), Grade: steps.Fail,
+		Means: "nixlbench on %s does not start, because a library that it needs is not there: ldd says which",
+	},
+	{
+		Pattern: regexp.MustCompile(`unknown command line flag`), Grade: steps.Inconclusive,
+		Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?",
+	},
+	{
+		Pattern: regexp.MustCompile(`Invalid runtime`), Grade: steps.Inconclusive,
+		Means: "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD",
+	},
 	{Pattern: regexp.MustCompile(`illegal value|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`), Grade: steps.Inconclusive, Means: "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)"},
-	{Pattern: regexp.MustCompile(`VRAM not supported`), Grade: steps.Skipped, Means: "nixlbench on %s was built without CUDA, so it cannot use GPU memory"},
-	{Pattern: regexp.MustCompile(`Incorrect device list`), Grade: steps.Inconclusive, Means: "nixlbench on %s was given a --device_list: that is one device for each process, and two rails for one process go into UCX_NET_DEVICES"},
-	{Pattern: regexp.MustCompile(`^CUDA: .*out of memory`), Grade: steps.Inconclusive, Means: "the buffer does not fit into the memory of the GPU on %s: set NIXL_VRAM_BUFFER to less"},
-	{Pattern: regexp.MustCompile(`^CUDA: .*no CUDA-capable device`), Grade: steps.Skipped, Means: "there is no GPU that CUDA can use on %s"},
-	{Pattern: regexp.MustCompile(`^CUDA: `), Grade: steps.Fail, Means: "CUDA failed on %s: is the GPU there (nvidia-smi), and is its memory free?"},
-	{Pattern: regexp.MustCompile(`Failed to allocate \d+ bytes`), Grade: steps.Inconclusive, Means: "the buffer does not fit into the memory of %s: set NIXL_DRAM_BUFFER to less"},
-	{Pattern: regexp.MustCompile(`no usable transports/devices`), Grade: steps.Fail, Means: "UCX on %s finds none of the rails that it was given: is RDMA there (nixl-check), are the ports up?"},
-	{Pattern: regexp.MustCompile(`no active messages transport|Destination is unreachable`), Grade: steps.Fail, Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see the rail map)?"},
-	{Pattern: regexp.MustCompile(`createBackend failed|Failed to create engine`), Grade: steps.Fail, Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check"},
-	{Pattern: regexp.MustCompile(`Please set max locked memory`), Grade: steps.Fail, Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): raise memlock in /etc/security/limits.conf, and log in anew"},
-	{Pattern: regexp.MustCompile(`registerMem failed`), Grade: steps.Fail, Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l), and look for a bond"},
-	{Pattern: regexp.MustCompile(`Consistency check failed`), Grade: steps.Fail, Means: "what arrived on %s is not what was sent"},
-	{Pattern: regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail, Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?"},
-	{Pattern: regexp.MustCompile(`Rank \d+ is greater than or equal`), Grade: steps.Inconclusive, Means: "etcd still had the ranks of a run that broke (seen on %s): look for keys that begin with xferbench (etcdctl get --prefix --keys-only xferbench), and delete those of this group"},
-	{Pattern: regexp.MustCompile(`connections to all backends failing|Failed to acquire lock`), Grade: steps.Inconclusive, Means: "etcd could not be reached from %s: see the cell etcd"},
-	{Pattern: regexp.MustCompile(`ASIO Connection failed`), Grade: steps.Inconclusive, Means: "the target on %s could not reach the initiator: its address, a firewall, or an initiator that ended early"},
-	{Pattern: regexp.MustCompile(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive, Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again"},
+	{
+		Pattern: regexp.MustCompile(`VRAM not supported`), Grade: steps.Skipped,
+		Means: "nixlbench on %s was built without CUDA, so it cannot use GPU memory",
+	},
+	{
+		Pattern: regexp.MustCompile(`Incorrect device list`), Grade: steps.Inconclusive,
+		Means: "nixlbench on %s was given a --device_list: that is one device for each process, and two rails for one " +
+			"process go into UCX_NET_DEVICES",
+	},
+	{
+		Pattern: regexp.MustCompile(`^CUDA: .*out of memory`), Grade: steps.Inconclusive,
+		Means: "the buffer does not fit into the memory of the GPU on %s: set NIXL_VRAM_BUFFER to less",
+	},
+	{
+		Pattern: regexp.MustCompile(`^CUDA: .*no CUDA-capable device`), Grade: steps.Skipped,
+		Means: "there is no GPU that CUDA can use on %s",
+	},
+	{
+		Pattern: regexp.MustCompile(`^CUDA: `), Grade: steps.Fail,
+		Means: "CUDA failed on %s: is the GPU there (nvidia-smi), and is its memory free?",
+	},
+	{
+		Pattern: regexp.MustCompile(`Failed to allocate \d+ bytes`), Grade: steps.Inconclusive,
+		Means: "the buffer does not fit into the memory of %s: set NIXL_DRAM_BUFFER to less",
+	},
+	{
+		Pattern: regexp.MustCompile(`no usable transports/devices`), Grade: steps.Fail,
+		Means: "UCX on %s finds none of the rails that it was given: is RDMA there (nixl-check), are the ports up?",
+	},
+	{
+		Pattern: regexp.MustCompile(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
+		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
+			"(see the rail map)?",
+	},
+	{
+		Pattern: regexp.MustCompile(`createBackend failed|Failed to create engine`), Grade: steps.Fail,
+		Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check",
+	},
+	{
+		Pattern: regexp.MustCompile(`Please set max locked memory`), Grade: steps.Fail,
+		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
+			"raise memlock in /etc/security/limits.conf, and log in anew",
+	},
+	{
+		Pattern: regexp.MustCompile(`registerMem failed`), Grade: steps.Fail,
+		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l), and look for a bond",
+	},
+	{
+		Pattern: regexp.MustCompile(`Consistency check failed`), Grade: steps.Fail,
+		Means: "what arrived on %s is not what was sent",
+	},
+	{
+		Pattern: regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail,
+		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
+	},
+	{
+		Pattern: regexp.MustCompile(`Rank \d+ is greater than or equal`), Grade: steps.Inconclusive,
+		Means: "etcd still had the ranks of a run that broke (seen on %s): look for keys that begin with xferbench " +
+			"(etcdctl get --prefix --keys-only xferbench), and delete those of this group",
+	},
+	{
+		Pattern: regexp.MustCompile(`connections to all backends failing|Failed to acquire lock`),
+		Grade:   steps.Inconclusive, Means: "etcd could not be reached from %s: see the cell etcd",
+	},
+	{
+		Pattern: regexp.MustCompile(`ASIO Connection failed`), Grade: steps.Inconclusive,
+		Means: "the target on %s could not reach the initiator: its address, a firewall, or an initiator that ended early",
+	},
+	{
+		Pattern: regexp.MustCompile(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
+		Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again",
+	},
 	{Pattern: regexp.MustCompile(`Transfer failed`), Grade: steps.Fail, Means: "a transfer failed on %s"},
-	{Pattern: regexp.MustCompile(`start_barrier|start barrier`), Grade: steps.Inconclusive, Means: "the other end never came (seen on %s), and nixlbench waited for it: look at its last lines, and run it again"},
-	{Pattern: regexp.MustCompile(`ASIO Receive timeout`), Grade: steps.Inconclusive, Means: "the other end was silent for 15 s (seen on %s): look at its last lines and at the rail map, and run it again"},
-	{Pattern: regexp.MustCompile(`Timeout waiting|Error in barrier|Failed to synchronize`), Grade: steps.Inconclusive, Means: "the two ends lost each other in the middle (seen on %s): one ended, or etcd did; run it again"},
+	{
+		Pattern: regexp.MustCompile(`start_barrier|start barrier`), Grade: steps.Inconclusive,
+		Means: "the other end never came (seen on %s), and nixlbench waited for it: look at its last lines, and run it " +
+			"again",
+	},
+	{
+		Pattern: regexp.MustCompile(`ASIO Receive timeout`), Grade: steps.Inconclusive,
+		Means: "the other end was silent for 15 s (seen on %s): look at its last lines and at the rail map, and run it " +
+			"again",
+	},
+	{
+		Pattern: regexp.MustCompile(`Timeout waiting|Error in barrier|Failed to synchronize`), Grade: steps.Inconclusive,
+		Means: "the two ends lost each other in the middle (seen on %s): one ended, or etcd did; run it again",
+	},
 	{Pattern: regexp.MustCompile(`^NIXL: `), Grade: steps.Fail, Means: "NIXL failed on %s"},
 }
 
@@ -97,7 +172,8 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	target, _ := ends[steps.Peer].Value.(parse.NIXLBench)
 	switch {
 	case init.Role == "target" || target.Role == "initiator":
-		rep.Add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing was measured as planned; run it again", r.Rig.NameOf(steps.Here))
+		rep.Add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing "+
+			"was measured as planned; run it again", r.Rig.NameOf(steps.Here))
 		return finish(rep.Verdict())
 	case init.Role != "initiator" || target.Role != "target":
 		rep.Add(steps.Inconclusive, "nothing shows which end was the initiator: its output is not complete")
@@ -164,7 +240,8 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.O
 		hint := ""
 		if strings.Contains(s.Err, "nothing was printed") {
 			b, _ := ends[steps.Here].Value.(parse.NIXLBench)
-			hint = fmt.Sprintf(", after %d rows: UCX does not tell of a link that goes down in the middle, the transfer just stops; look at the rail map, and run it again", len(b.Rows))
+			hint = fmt.Sprintf(", after %d rows: UCX does not tell of a link that goes down in the middle, the transfer just "+
+				"stops; look at the rail map, and run it again", len(b.Rows))
 		}
 		rep.Add(steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
@@ -207,7 +284,10 @@ func explainNIXL(rig steps.Rig, causes []kind.Cause, messages []kind.Message, re
 // explainExits is for an end without a word.
 func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report) {
 	n := 0
-	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Ran && o.Exit.Why == runner.Ended && !o.Exit.OK() })
+	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool {
+		return o.Ran && o.Exit.Why == runner.Ended &&
+			!o.Exit.OK()
+	})
 	for _, o := range s.Outputs {
 		f, bad := kind.Trouble(r.Rig, o)
 		switch {
@@ -217,7 +297,8 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report)
 			rep.Add(f.Grade, "%s", f.Text)
 			n++
 		case o.Exit.Code == 137:
-			rep.Add(steps.Inconclusive, "the %s on %s was killed (exit 137): did its memory run out (dmesg)?", o.Role, r.Rig.NameOf(o.End))
+			rep.Add(steps.Inconclusive, "the %s on %s was killed (exit 137): did its memory run out (dmesg)?", o.Role,
+				r.Rig.NameOf(o.End))
 			n++
 		}
 	}
@@ -226,7 +307,8 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report)
 	}
 	for _, o := range s.Outputs {
 		if !o.Exit.OK() {
-			rep.Add(steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
+			rep.Add(steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role),
+				r.Rig.NameOf(o.End), o.Exit)
 			n++
 		}
 	}
@@ -263,12 +345,18 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	for size := start; size <= most && want < 4096; size *= 2 {
 		for batch := firstBatch; batch <= mostBatch && want < 4096; batch *= 2 {
 			want++
-			if slices.ContainsFunc(b.Rows, func(r parse.NIXLRow) bool { return r.Bytes == size && r.Batch == batch && r.GBps > 0 }) {
+			if slices.ContainsFunc(b.Rows, func(r parse.NIXLRow) bool {
+				return r.Bytes == size && r.Batch == batch &&
+					r.GBps > 0
+			}) {
 				have++
 			}
 		}
 	}
-	rep.Show("rows", have, "", &steps.Expected{Min: new(float64(want)), Max: new(float64(want)), From: fmt.Sprintf("block sizes from %s to %s", kind.BlockSize(start), kind.BlockSize(most))})
+	rep.Show("rows", have, "", &steps.Expected{
+		Min: new(float64(want)), Max: new(float64(want)),
+		From: fmt.Sprintf("block sizes from %s to %s", kind.BlockSize(start), kind.BlockSize(most)),
+	})
 	if have == 0 || have < want {
 		rep.Add(steps.Inconclusive, "the table has %d of its %d rows", have, want)
 		return false
@@ -319,7 +407,8 @@ var deviceGone = regexp.MustCompile(`network devices? (\S+) (?:is|are) not avail
 func notThere(warnings []string) string {
 	for _, w := range warnings {
 		if m := deviceGone.FindStringSubmatch(w); m != nil {
-			return fmt.Sprintf(" (it only warns that %s is not available): is its port up, is the name right?", strings.ReplaceAll(m[1], "'", ""))
+			return fmt.Sprintf(" (it only warns that %s is not available): is its port up, is the name right?",
+				strings.ReplaceAll(m[1], "'", ""))
 		}
 	}
 	return ""
@@ -329,11 +418,14 @@ func notThere(warnings []string) string {
 func bestAndLast(peak, last parse.NIXLRow) string {
 	switch {
 	case peak.Bytes == last.Bytes:
-		return fmt.Sprintf("%s with blocks of %s, the largest and the best", kind.Gbps(peak.Gbps()), kind.BlockSize(last.Bytes))
+		return fmt.Sprintf("%s with blocks of %s, the largest and the best", kind.Gbps(peak.Gbps()),
+			kind.BlockSize(last.Bytes))
 	case kind.Gbps(peak.Gbps()) == kind.Gbps(last.Gbps()):
-		return fmt.Sprintf("%s with blocks of %s and with the largest (%s)", kind.Gbps(peak.Gbps()), kind.BlockSize(peak.Bytes), kind.BlockSize(last.Bytes))
+		return fmt.Sprintf("%s with blocks of %s and with the largest (%s)", kind.Gbps(peak.Gbps()),
+			kind.BlockSize(peak.Bytes), kind.BlockSize(last.Bytes))
 	}
-	return fmt.Sprintf("%s at best, with blocks of %s, and %s with the largest (%s)", kind.Gbps(peak.Gbps()), kind.BlockSize(peak.Bytes), kind.Gbps(last.Gbps()), kind.BlockSize(last.Bytes))
+	return fmt.Sprintf("%s at best, with blocks of %s, and %s with the largest (%s)", kind.Gbps(peak.Gbps()),
+		kind.BlockSize(peak.Bytes), kind.Gbps(last.Gbps()), kind.BlockSize(last.Bytes))
 }
 
 func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *kind.Report) {
@@ -348,7 +440,9 @@ func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *kind.Report) 
 }
 
 // judgeNIXLFigure is for host memory: nearly all that the rails can do.
-func judgeNIXLFigure(r steps.Result, s steps.Stage, rt wire.Route, peak, last parse.NIXLRow, b theory.Band, rep *kind.Report) string {
+func judgeNIXLFigure(r steps.Result, s steps.Stage, rt wire.Route, peak, last parse.NIXLRow, b theory.Band,
+	rep *kind.Report,
+) string {
 	e := &steps.Expected{From: b.From}
 	if b.Expected > 0 {
 		e.Min, e.Max = new(kind.Round(theory.PassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
@@ -363,13 +457,15 @@ func judgeNIXLFigure(r steps.Result, s steps.Stage, rt wire.Route, peak, last pa
 	got := peak.Gbps()
 	switch share := got / b.Expected; {
 	case got > theory.OverLimit*b.Limit:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?", kind.Gbps(got), b.Limit, rt)
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?",
+			kind.Gbps(got), b.Limit, rt)
 	case share < theory.WarnShare:
 		rep.Add(steps.Fail, "%s of %.1f (%s): %s", kind.Gbps(got), b.Expected, b.From, rt.Cause(r, s, got))
 	case share < theory.PassShare:
 		rep.Add(steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(got), b.Expected, b.From, rt.Cause(r, s, got))
 	case last.Gbps() < theory.WarnShare*got:
-		rep.Add(steps.Warn, "it falls from %s to %s with the largest blocks: other traffic, or caches that end there?", kind.Gbps(got), kind.Gbps(last.Gbps()))
+		rep.Add(steps.Warn, "it falls from %s to %s with the largest blocks: other traffic, or caches that end there?",
+			kind.Gbps(got), kind.Gbps(last.Gbps()))
 	}
 	return lead + fmt.Sprintf(": what %s can do (%.1f: %s)", rt, b.Expected, b.From)
 }
@@ -377,18 +473,27 @@ func judgeNIXLFigure(r steps.Result, s steps.Stage, rt wire.Route, peak, last pa
 // judgeStaged is for GPU memory. Where it travels through host memory, a few Gb/s
 // are all that there is, and no fault; where it reaches the rails' own rate, the
 // adapter reads it by itself.
-func judgeStaged(r steps.Result, s steps.Stage, rt wire.Route, peak, last parse.NIXLRow, b theory.Band, rep *kind.Report) string {
-	e := &steps.Expected{Min: new(stagedLeast), Max: new(stagedMost), From: "GPU memory through host memory, as the tutorial measured on DGX Spark"}
+func judgeStaged(r steps.Result, s steps.Stage, rt wire.Route, peak, last parse.NIXLRow, b theory.Band,
+	rep *kind.Report,
+) string {
+	e := &steps.Expected{
+		Min: new(stagedLeast), Max: new(stagedMost),
+		From: "GPU memory through host memory, as the tutorial measured on DGX Spark",
+	}
 	got := peak.Gbps()
 	direct := b.Expected > 0 && got >= theory.WarnShare*b.Expected
 	if direct {
-		e = &steps.Expected{Min: new(kind.Round(theory.PassShare * b.Expected)), Max: new(kind.Round(theory.OverLimit * b.Limit)), From: b.From}
+		e = &steps.Expected{
+			Min: new(kind.Round(theory.PassShare * b.Expected)),
+			Max: new(kind.Round(theory.OverLimit * b.Limit)), From: b.From,
+		}
 	}
 	showFigures(peak, last, e, rep)
 	lead := bestAndLast(peak, last)
 	switch {
 	case b.Expected > 0 && got > theory.OverLimit*b.Limit:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?", kind.Gbps(got), b.Limit, rt)
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?",
+			kind.Gbps(got), b.Limit, rt)
 	case direct && got < theory.PassShare*b.Expected:
 		rep.Add(steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(got), b.Expected, b.From, rt.Cause(r, s, got))
 	case direct:
@@ -396,27 +501,39 @@ func judgeStaged(r steps.Result, s steps.Stage, rt wire.Route, peak, last parse.
 	case b.Expected == 0:
 		return lead + "; there is no band to judge by: " + b.None
 	case got < stagedLeast:
-		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %g to 5 are usual: %s", kind.Gbps(got), stagedLeast, rt.Cause(r, s, got))
+		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %g to 5 are usual: %s", kind.Gbps(got),
+			stagedLeast, rt.Cause(r, s, got))
 	case got > stagedMost:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives and far less than the %.1f of the rails: see host-staging", kind.Gbps(got), b.Expected)
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives and far less than the %.1f of "+
+			"the rails: see host-staging", kind.Gbps(got), b.Expected)
 	}
 	why := ""
 	if last.PostUS > last.TxUS && last.TxUS > 0 {
 		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: a processor copies)", last.PostUS, last.TxUS)
 	}
-	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect. The rails could do %.0f; memory from cudaHostAlloc gets there", why, b.Expected)
+	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect. The rails could do "+
+		"%.0f; memory from cudaHostAlloc gets there", why, b.Expected)
 }
 
 // nixlTable is what the screen shows of the rows.
 func nixlTable(rows []parse.NIXLRow) steps.Table {
-	t := steps.Table{Title: "nixlbench", Columns: []steps.Column{{Name: "block"}, {Name: "Gb/s", Number: true}, {Name: "latency us", Number: true}, {Name: "post us", Number: true}, {Name: "tx us", Number: true}}}
+	t := steps.Table{Title: "nixlbench", Columns: []steps.Column{
+		{Name: "block"},
+		{Name: "Gb/s", Number: true},
+		{Name: "latency us", Number: true},
+		{Name: "post us", Number: true},
+		{Name: "tx us", Number: true},
+	}}
 	batches := slices.ContainsFunc(rows, func(r parse.NIXLRow) bool { return r.Batch > 1 })
 	for _, r := range rows {
 		block := kind.BlockSize(r.Bytes)
 		if batches {
 			block += fmt.Sprintf(" x %d", r.Batch)
 		}
-		t.Rows = append(t.Rows, []string{block, fmt.Sprintf("%.2f", r.Gbps()), fmt.Sprintf("%.1f", r.LatencyUS), measuredUS(r.PostUS), measuredUS(r.TxUS)})
+		t.Rows = append(t.Rows, []string{
+			block, fmt.Sprintf("%.2f", r.Gbps()), fmt.Sprintf("%.1f", r.LatencyUS),
+			measuredUS(r.PostUS), measuredUS(r.TxUS),
+		})
 	}
 	return t
 }
@@ -431,7 +548,10 @@ func measuredUS(v float64) string {
 func nixlChart(title string, rt wire.Route, rows []parse.NIXLRow, b theory.Band) steps.Chart {
 	series := steps.Series{Name: rt.String()}
 	for _, r := range rows {
-		series.Points = append(series.Points, steps.Point{Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes), Y: kind.Round(r.Gbps())})
+		series.Points = append(series.Points, steps.Point{
+			Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes),
+			Y: kind.Round(r.Gbps()),
+		})
 	}
 	c := steps.Chart{Title: title, Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes", Series: []steps.Series{series}}
 	if b.Expected > 0 {

@@ -57,10 +57,13 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Skipped("%s", noNIXL(setups[steps.Here]))
 	}
 	if !broken {
-		same(r, &rep, "nixlbench", release, "an option that only one end knows ends the other", "build it on both nodes, from one tag")
+		same(r, &rep, "nixlbench", release, "an option that only one end knows ends the other",
+			"build it on both nodes, from one tag")
 	}
-	same(r, &rep, "NIXL for Python", python, "the two agents may not understand each other", "install one version on both nodes (pip install nixl[cu13])")
-	same(r, &rep, "UCX", ucx, "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND)", "build one tag of UCX on both nodes")
+	same(r, &rep, "NIXL for Python", python, "the two agents may not understand each other",
+		"install one version on both nodes (pip install nixl[cu13])")
+	same(r, &rep, "UCX", ucx, "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND)",
+		"build one tag of UCX on both nodes")
 	for _, e := range steps.Ends {
 		judgeUCX(r, e, setups[e], &rep)
 	}
@@ -145,7 +148,8 @@ func same(r steps.Result, rep *kind.Report, what string, versions [2]string, har
 		}
 		rep.Add(steps.Warn, "%s has no %s, and %s has: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(has), remedy)
 	default:
-		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s; %s", what, here, r.Rig.NameOf(steps.Here), peer, r.Rig.NameOf(steps.Peer), harm, remedy)
+		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s; %s", what, here, r.Rig.NameOf(steps.Here), peer,
+			r.Rig.NameOf(steps.Peer), harm, remedy)
 	}
 }
 
@@ -168,7 +172,8 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs:
-		rep.Add(steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without them, or all links were down", node)
+		rep.Add(steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without them, or all "+
+			"links were down", node)
 	case len(without) > 0:
 		rep.Add(steps.Fail, "UCX on %s has no rc on %s: is its port up?", node, kind.And(without))
 	}
@@ -179,18 +184,58 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 
 // pythonCauses are what the Python programs say when they fail.
 var pythonCauses = []kind.Cause{
-	{Pattern: regexp.MustCompile(`No module named '?nixl`), Grade: steps.Skipped, Means: "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it"},
-	{Pattern: regexp.MustCompile(`No module named`), Grade: steps.Inconclusive, Means: "NIXL on %s lacks another Python module: see the message"},
-	{Pattern: regexp.MustCompile(`no CUDA driver|cuInit failed`), Grade: steps.Skipped, Means: "there is no GPU that CUDA can use on %s"},
-	{Pattern: regexp.MustCompile(`Please set max locked memory`), Grade: steps.Fail, Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): raise memlock in /etc/security/limits.conf, and log in anew"},
-	{Pattern: regexp.MustCompile(`Cannot allocate memory|cuMemAlloc_v2 failed`), Grade: steps.Inconclusive, Means: "the buffer does not fit into the memory of %s: set the NIXL_…BYTES parameters to less"},
-	{Pattern: regexp.MustCompile(`port \d+ is in use`), Grade: steps.Inconclusive, Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set NIXL_PORT"},
-	{Pattern: regexp.MustCompile(`no usable transports/devices`), Grade: steps.Fail, Means: "UCX on %s finds none of the rails that it was given: are their ports up (nixl-check)?"},
-	{Pattern: regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail, Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?"},
-	{Pattern: regexp.MustCompile(`no active messages transport|Destination is unreachable`), Grade: steps.Fail, Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see the rail map)?"},
-	{Pattern: regexp.MustCompile(`NIXL_ERR_BACKEND`), Grade: steps.Fail, Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND): look at the memlock limit (ulimit -l), at nixl-check, and for a bond"},
-	{Pattern: regexp.MustCompile(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive, Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again"},
-	{Pattern: regexp.MustCompile(`not done after`), Grade: steps.Inconclusive, Means: "it was not done in time on %s: the other end never came, or a link went down in the middle, which UCX does not tell; look at the rail map, and run it again"},
+	{
+		Pattern: regexp.MustCompile(`No module named '?nixl`), Grade: steps.Skipped,
+		Means: "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it",
+	},
+	{
+		Pattern: regexp.MustCompile(`No module named`), Grade: steps.Inconclusive,
+		Means: "NIXL on %s lacks another Python module: see the message",
+	},
+	{
+		Pattern: regexp.MustCompile(`no CUDA driver|cuInit failed`), Grade: steps.Skipped,
+		Means: "there is no GPU that CUDA can use on %s",
+	},
+	{
+		Pattern: regexp.MustCompile(`Please set max locked memory`), Grade: steps.Fail,
+		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
+			"raise memlock in /etc/security/limits.conf, and log in anew",
+	},
+	{
+		Pattern: regexp.MustCompile(`Cannot allocate memory|cuMemAlloc_v2 failed`), Grade: steps.Inconclusive,
+		Means: "the buffer does not fit into the memory of %s: set the NIXL_…BYTES parameters to less",
+	},
+	{
+		Pattern: regexp.MustCompile(`port \d+ is in use`), Grade: steps.Inconclusive,
+		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set NIXL_PORT",
+	},
+	{
+		Pattern: regexp.MustCompile(`no usable transports/devices`), Grade: steps.Fail,
+		Means: "UCX on %s finds none of the rails that it was given: are their ports up (nixl-check)?",
+	},
+	{
+		Pattern: regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail,
+		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
+	},
+	{
+		Pattern: regexp.MustCompile(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
+		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
+			"(see the rail map)?",
+	},
+	{
+		Pattern: regexp.MustCompile(`NIXL_ERR_BACKEND`), Grade: steps.Fail,
+		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND): look at the memlock limit (ulimit -l), at nixl-check, " +
+			"and for a bond",
+	},
+	{
+		Pattern: regexp.MustCompile(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
+		Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again",
+	},
+	{
+		Pattern: regexp.MustCompile(`not done after`), Grade: steps.Inconclusive,
+		Means: "it was not done in time on %s: the other end never came, or a link went down in the middle, which UCX does " +
+			"not tell; look at the rail map, and run it again",
+	},
 	{Pattern: regexp.MustCompile(`.`), Grade: steps.Fail, Means: "it failed on %s: see the message"},
 }
 
@@ -292,7 +337,9 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 
 // registrations are the memories that a node registered, and what it says of those that it
 // did not.
-func registrations(node string, e steps.End, v parse.NIXLPython, rep *kind.Report) (good []string, said []kind.Message, failed bool) {
+func registrations(node string, e steps.End, v parse.NIXLPython, rep *kind.Report) (good []string,
+	said []kind.Message, failed bool,
+) {
 	for _, x := range v.Results {
 		memory := memoryName(x.Device)
 		if x.Error == "" && x.Registered {
@@ -390,13 +437,18 @@ func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
 	return f
 }
 
-func judgeRead(r steps.Result, s steps.Stage, rt wire.Route, x parse.NIXLResult, b theory.Band, rep *kind.Report) string {
+func judgeRead(r steps.Result, s steps.Stage, rt wire.Route, x parse.NIXLResult, b theory.Band,
+	rep *kind.Report,
+) string {
 	lead := fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), rt)
 	e := &steps.Expected{From: b.From}
 	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < readWarnShare*b.Expected)
 	switch {
 	case staged:
-		e = &steps.Expected{Min: new(stagedLeast), Max: new(stagedMost), From: "GPU memory through host memory, as the tutorial measured on DGX Spark"}
+		e = &steps.Expected{
+			Min: new(stagedLeast), Max: new(stagedMost),
+			From: "GPU memory through host memory, as the tutorial measured on DGX Spark",
+		}
 	case b.Expected > 0:
 		e.Min, e.Max = new(kind.Round(readPassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
 	default:
@@ -407,11 +459,14 @@ func judgeRead(r steps.Result, s steps.Stage, rt wire.Route, x parse.NIXLResult,
 	case b.Expected == 0:
 		return lead + "; there is no band to judge by: " + b.None
 	case x.Gbps > theory.OverLimit*b.Limit:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?", kind.Gbps(x.Gbps), b.Limit, rt)
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?",
+			kind.Gbps(x.Gbps), b.Limit, rt)
 	case staged && x.Gbps < stagedLeast:
-		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %g to 5 are usual: %s", kind.Gbps(x.Gbps), stagedLeast, rt.Cause(r, s, x.Gbps))
+		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %g to 5 are usual: %s", kind.Gbps(x.Gbps),
+			stagedLeast, rt.Cause(r, s, x.Gbps))
 	case staged && x.Gbps > stagedMost:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives and far less than the %.1f of the rails: see host-staging", kind.Gbps(x.Gbps), b.Expected)
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives and far less than the %.1f of "+
+			"the rails: see host-staging", kind.Gbps(x.Gbps), b.Expected)
 	case staged:
 		return lead + fmt.Sprintf(", host-staged: with memory from cudaHostAlloc it would be %.0f", b.Expected)
 	case share < readWarnShare:
@@ -501,7 +556,9 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	return v
 }
 
-func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire.Route, rep *kind.Report, carried *int) (parse.NIXLResult, bool) {
+func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire.Route, rep *kind.Report,
+	carried *int,
+) (parse.NIXLResult, bool) {
 	rt.CheckPorts(r.Rig, rep)
 	results, ok := pythonEnds(r, s, rep)
 	x := results[steps.Here]
@@ -513,7 +570,10 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 		return x, false
 	}
 	b := rt.Band(r.Rig)
-	e := &steps.Expected{Min: new(leastRead), Max: new(passReadUS), From: "reads of 4 KiB from Python, as the tutorial measured"}
+	e := &steps.Expected{
+		Min: new(leastRead), Max: new(passReadUS),
+		From: "reads of 4 KiB from Python, as the tutorial measured",
+	}
 	if b.None != "" {
 		e = &steps.Expected{From: "no band: " + b.None}
 	}
@@ -531,11 +591,14 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	case x.P50US < leastRead:
 		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", kind.Microseconds(x.P50US))
 	case x.P50US > warnReadUS:
-		rep.On(m, steps.Fail, "%s typical is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?", kind.Microseconds(x.P50US))
+		rep.On(m, steps.Fail, "%s typical is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
+			kind.Microseconds(x.P50US))
 	case x.P50US > passReadUS:
-		rep.On(m, steps.Warn, "%s typical, where 11 to 16 are usual: power saving (cpufreq), or other traffic", kind.Microseconds(x.P50US))
+		rep.On(m, steps.Warn, "%s typical, where 11 to 16 are usual: power saving (cpufreq), or other traffic",
+			kind.Microseconds(x.P50US))
 	case x.P95US > outliers*x.P50US:
-		rep.On(m, steps.Warn, "one read of twenty takes %s and more, and the median %s: power saving (cpufreq), or something else on the node", kind.Microseconds(x.P95US), kind.Microseconds(x.P50US))
+		rep.On(m, steps.Warn, "one read of twenty takes %s and more, and the median %s: power saving (cpufreq), or "+
+			"something else on the node", kind.Microseconds(x.P95US), kind.Microseconds(x.P50US))
 	}
 	account := wire.Account(r.Rig, s.Bytes, ReadFlow(rt, x))
 	if account.Tell(rep, rep.Add); account.OK() {
@@ -585,13 +648,15 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 			if text := facts[e]["version"]; text != "" {
 				said = fmt.Sprintf(" (it answers %.60q)", text)
 			}
-			rep.Add(steps.Fail, "etcd at %s does not answer %s%s: a firewall, or an address that only this machine has?", kind.OrUnknown(facts[e]["endpoint"]), node, said)
+			rep.Add(steps.Fail, "etcd at %s does not answer %s%s: a firewall, or an address that only this machine has?",
+				kind.OrUnknown(facts[e]["endpoint"]), node, said)
 			continue
 		}
 		versions[e] = answer.Server
 		rep.Show("etcd as "+node+" sees it", answer.Server, "", nil)
 		if n := leftKeys(node, facts[e]["keys"], &rep); n != "0" && n != "" && e == steps.Here {
-			rep.Add(steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a group of its own", n)
+			rep.Add(steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a group "+
+				"of its own", n)
 		}
 	}
 	if versions[0] != versions[1] && versions[0] != "" && versions[1] != "" {

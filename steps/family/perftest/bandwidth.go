@@ -64,17 +64,51 @@ func roles(s steps.Stage) (server, client *steps.Output) {
 }
 
 var causes = []kind.Cause{
-	{Pattern: regexp.MustCompile(`Couldn't listen to port`), Grade: steps.Inconclusive, Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set PORT"},
-	{Pattern: regexp.MustCompile(`Port number \d+ state is Down`), Grade: steps.Fail, Means: "the port is down on %s: check the interface (ip link) and the cable"},
-	{Pattern: regexp.MustCompile(`IB device \S+ not found|Did not detect devices`), Grade: steps.Fail, Means: "the RDMA device is gone on %s: is its driver still loaded (dmesg)?"},
-	{Pattern: regexp.MustCompile(`Found Incompatibility issue with GID types`), Grade: steps.Fail, Means: "the GIDs of the two ends are of different kinds (seen on %s): run the GID check again"},
-	{Pattern: regexp.MustCompile(`(?i)Couldn't allocate MR|create mr`), Grade: steps.Fail, Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l)"},
-	{Pattern: regexp.MustCompile(`Failed to modify QP`), Grade: steps.Fail, Means: "the queue pairs don't reach each other (seen on %s): the GID index or the address behind it has changed; run the GID check again, and look for a bond"},
-	{Pattern: regexp.MustCompile(`transport retry counter|Completion with error|Failed to complete run_iter`), Grade: steps.Fail, Means: "packets stopped arriving in the middle (seen on %s): the cable, the link or the MTU"},
-	{Pattern: regexp.MustCompile(`mismatch: local=|Failed to negotiate`), Grade: steps.Inconclusive, Means: "the two ends did not agree on their options (seen on %s): do the perftest versions differ?"},
-	{Pattern: regexp.MustCompile(`unrecognized option|invalid option|Invalid Command`), Grade: steps.Inconclusive, Means: "perftest on %s doesn't know one of the options: is it very old?"},
-	{Pattern: regexp.MustCompile(`Couldn't connect to`), Grade: steps.Inconclusive, Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early"},
-	{Pattern: regexp.MustCompile(`resolv|Name or service not known`), Grade: steps.Inconclusive, Means: "the peer's address could not be resolved on %s"},
+	{
+		Pattern: regexp.MustCompile(`Couldn't listen to port`), Grade: steps.Inconclusive,
+		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set PORT",
+	},
+	{
+		Pattern: regexp.MustCompile(`Port number \d+ state is Down`), Grade: steps.Fail,
+		Means: "the port is down on %s: check the interface (ip link) and the cable",
+	},
+	{
+		Pattern: regexp.MustCompile(`IB device \S+ not found|Did not detect devices`), Grade: steps.Fail,
+		Means: "the RDMA device is gone on %s: is its driver still loaded (dmesg)?",
+	},
+	{
+		Pattern: regexp.MustCompile(`Found Incompatibility issue with GID types`), Grade: steps.Fail,
+		Means: "the GIDs of the two ends are of different kinds (seen on %s): run the GID check again",
+	},
+	{
+		Pattern: regexp.MustCompile(`(?i)Couldn't allocate MR|create mr`), Grade: steps.Fail,
+		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l)",
+	},
+	{
+		Pattern: regexp.MustCompile(`Failed to modify QP`), Grade: steps.Fail,
+		Means: "the queue pairs don't reach each other (seen on %s): the GID index or the address behind it has changed; " +
+			"run the GID check again, and look for a bond",
+	},
+	{
+		Pattern: regexp.MustCompile(`transport retry counter|Completion with error|Failed to complete run_iter`),
+		Grade:   steps.Fail, Means: "packets stopped arriving in the middle (seen on %s): the cable, the link or the MTU",
+	},
+	{
+		Pattern: regexp.MustCompile(`mismatch: local=|Failed to negotiate`), Grade: steps.Inconclusive,
+		Means: "the two ends did not agree on their options (seen on %s): do the perftest versions differ?",
+	},
+	{
+		Pattern: regexp.MustCompile(`unrecognized option|invalid option|Invalid Command`), Grade: steps.Inconclusive,
+		Means: "perftest on %s doesn't know one of the options: is it very old?",
+	},
+	{
+		Pattern: regexp.MustCompile(`Couldn't connect to`), Grade: steps.Inconclusive,
+		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
+	},
+	{
+		Pattern: regexp.MustCompile(`resolv|Name or service not known`), Grade: steps.Inconclusive,
+		Means: "the peer's address could not be resolved on %s",
+	},
 }
 
 // explain says why a test has no result.
@@ -197,7 +231,9 @@ type accounts struct {
 	sent, predicted float64
 }
 
-func (a *accounts) judge(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, mtu int, rep *kind.Report) {
+func (a *accounts) judge(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, mtu int,
+	rep *kind.Report,
+) {
 	f := wire.Between(steps.Here, mtu, mtu, m.Pair)
 	f.Writes(float64(row.Iterations), row.Bytes)
 	f.Text = fmt.Sprintf("%d messages of %d bytes", row.Iterations, row.Bytes)
@@ -216,14 +252,17 @@ func (a *accounts) String() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("The rail carried 100 %% of it: %s on the wire, %s predicted", kind.Size(a.sent), kind.Size(a.predicted))
+		return fmt.Sprintf("The rail carried 100 %% of it: %s on the wire, %s predicted", kind.Size(a.sent),
+			kind.Size(a.predicted))
 	}
 	return fmt.Sprintf("Each rail carried its own test alone: %s on the wire in all, %s predicted",
 		kind.Size(a.sent), kind.Size(a.predicted))
 }
 
 // judgeFigure compares a bandwidth with its band.
-func judgeFigure(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, b theory.Band, mtu int, rep *kind.Report) {
+func judgeFigure(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, b theory.Band, mtu int,
+	rep *kind.Report,
+) {
 	e := &steps.Expected{From: b.From}
 	if b.Expected > 0 {
 		e.Min, e.Max = new(kind.Round(theory.PassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
@@ -237,11 +276,14 @@ func judgeFigure(r steps.Result, s steps.Stage, m kind.Measurement, row parse.Ba
 	}
 	switch share := row.AverageGbps / b.Expected; {
 	case row.AverageGbps > theory.OverLimit*b.Limit:
-		rep.On(m, steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: is the unit misread?", kind.Gbps(row.AverageGbps), b.Limit)
+		rep.On(m, steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: is the unit misread?",
+			kind.Gbps(row.AverageGbps), b.Limit)
 	case share < theory.WarnShare:
-		rep.On(m, steps.Fail, "%s of %.1f (%s): %s", kind.Gbps(row.AverageGbps), b.Expected, b.From, wire.LikelyCause(r, s, m, row.AverageGbps, mtu))
+		rep.On(m, steps.Fail, "%s of %.1f (%s): %s", kind.Gbps(row.AverageGbps), b.Expected, b.From,
+			wire.LikelyCause(r, s, m, row.AverageGbps, mtu))
 	case share < theory.PassShare:
-		rep.On(m, steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(row.AverageGbps), b.Expected, b.From, wire.LikelyCause(r, s, m, row.AverageGbps, mtu))
+		rep.On(m, steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(row.AverageGbps), b.Expected, b.From,
+			wire.LikelyCause(r, s, m, row.AverageGbps, mtu))
 	}
 }
 
@@ -254,7 +296,8 @@ func judgeTypical(m kind.Measurement, us float64, b theory.Band, rep *kind.Repor
 	case us < leastLatency:
 		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
 	case us > warnLatencyUS:
-		rep.On(m, steps.Fail, "%s typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand between?", said)
+		rep.On(m, steps.Fail, "%s typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand "+
+			"between?", said)
 	case us > passLatencyUS:
 		rep.On(m, steps.Warn, "%s typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", said)
 	}
@@ -314,7 +357,8 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.On(m, steps.Fail, "the link went down during the test (%s)", g)
 		}
 	}
-	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail))
+	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
+		kind.Microseconds(tail))
 	if banded {
 		lead += ": as it should be (1 to 2.5 us)"
 	}

@@ -94,8 +94,14 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 		couples = append(couples, couple{r.Rig.Pairs[0], half, [2]string{"first", "half"}, [2]int{1, number(r.Rig, half)}})
 	}
 	table := steps.Table{
-		Title:   "Two rails at once",
-		Columns: []steps.Column{{Name: "rails"}, {Name: "alone Gb/s", Number: true}, {Name: "together Gb/s", Number: true}, {Name: "sum Gb/s", Number: true}, {Name: "expected Gb/s", Number: true}},
+		Title: "Two rails at once",
+		Columns: []steps.Column{
+			{Name: "rails"},
+			{Name: "alone Gb/s", Number: true},
+			{Name: "together Gb/s", Number: true},
+			{Name: "sum Gb/s", Number: true},
+			{Name: "expected Gb/s", Number: true},
+		},
 	}
 	var texts []string
 	var flows []wire.Flow
@@ -233,11 +239,14 @@ func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind
 	row[4] = fmt.Sprintf("%.1f", expected)
 	switch share := sum / expected; {
 	case sum > theory.OverLimit*limit:
-		rep.Add(steps.Inconclusive, "%s carry %s together, more than the %.1f that the hardware can: did they run at the same time?", name, kind.Gbps(sum), limit)
+		rep.Add(steps.Inconclusive, "%s carry %s together, more than the %.1f that the hardware can: did they run at the "+
+			"same time?", name, kind.Gbps(sum), limit)
 	case share < theory.WarnShare:
-		rep.Add(steps.Fail, "%s carry %s together, of %.1f (%s): %s", name, kind.Gbps(sum), expected, from, cp.cause(r, alone, with))
+		rep.Add(steps.Fail, "%s carry %s together, of %.1f (%s): %s", name, kind.Gbps(sum), expected, from,
+			cp.cause(r, alone, with))
 	case share < theory.PassShare:
-		rep.Add(steps.Warn, "%s carry %s together, of %.1f (%s): %s", name, kind.Gbps(sum), expected, from, cp.cause(r, alone, with))
+		rep.Add(steps.Warn, "%s carry %s together, of %.1f (%s): %s", name, kind.Gbps(sum), expected, from,
+			cp.cause(r, alone, with))
 	}
 	return text + ": " + from, row
 }
@@ -254,7 +263,8 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
 			return said
 		}
 		if b := theory.BandOf(r.Rig, pair, mtu); b.Expected > 0 && alone[i] < theory.WarnShare*b.Expected {
-			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No, m.Dev, kind.Gbps(alone[i]), b.Expected)
+			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No,
+				m.Dev, kind.Gbps(alone[i]), b.Expected)
 		}
 	}
 	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)"
@@ -294,7 +304,8 @@ func coupleAt(rig steps.Rig, cp couple, mtu int) (expected, limit float64, from 
 			cable := x.RateGbps * payload / (payload + theory.CableHeaders)
 			limit = min(limit, cable)
 			if cable < expected {
-				expected, from = cable, fmt.Sprintf("each is behind a PCIe link of its own, and both share one cable of %g Gb/s", x.RateGbps)
+				expected, from = cable, fmt.Sprintf("each is behind a PCIe link of its own, and both share one cable of %g "+
+					"Gb/s", x.RateGbps)
 			}
 		}
 	}

@@ -39,7 +39,8 @@ func Kind() kind.Kind {
 func params() []steps.Param {
 	// perftest takes no fewer and no more (MIN_ITER and MAX_ITER of its
 	// perftest_parameters.h). SIZE is bounded by what an RDMA message can have.
-	iterations := kind.NumberParam("ITERATIONS", "", "messages", "how many messages a bandwidth test sends", 5, 100_000_000)
+	iterations := kind.NumberParam("ITERATIONS", "", "messages", "how many messages a bandwidth test sends", 5,
+		100_000_000)
 	iterations.Empty = "chosen for each rail"
 	return []steps.Param{
 		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),

@@ -26,26 +26,62 @@ type documented struct {
 
 // documentedGbps are throughputs by cell, in 10^9 bits a second.
 var documentedGbps = map[string]documented{
-	"tcp-single":         {value: tcp.OneStreamGbps, from: []string{"002", "003"}, fact: "a core ends it, not the link; 34 without a bond"},
-	"tcp-parallel":       {value: tcp.FourStreamsGbps, from: []string{"002", "003"}, fact: "no link was counted: one may have carried it all", item: "D26"},
-	"ib-write-bw":        {value: 93.4, from: []string{"002", "003"}, fact: "98.0: its MB are MiB; the first tutorial has 88.3 and 96.3", item: "D1"},
-	"dual-link":          {value: 186.8, from: []string{"002"}, fact: "never measured: both rails share one PCIe x4 link of 112", item: "D2"},
-	"nixl-transfer":      {value: 81.8, from: []string{"002", "003"}, fact: "one read, and the time of its connection"},
-	"nixl-transfer-dual": {value: 93.4, from: []string{"002", "003"}, fact: "both rails share one PCIe x4 link", item: "D2"},
-	"nixl-transfer-gpu":  {value: 3.5, from: []string{"002"}, fact: "host-staged: there is no GPUDirect on a DGX Spark; 4.9 over two rails", item: "D14"},
-	"nixl-single-dram":   {value: 92.5, from: []string{"000", "001"}, fact: "it expected 96; 92.6 is all at RoCE MTU 1024", item: "D3"},
-	"nixl-dual-dram":     {value: 105.4, from: []string{"000", "001"}, fact: "it expected 176; both rails share one PCIe x4 link", item: "D4"},
-	"nixl-halves-dram":   {fact: "not in the documents; 185 to 196 elsewhere", item: "D2"},
-	"nixl-single-vram":   {value: 4.0, from: []string{"001"}, fact: "the best row is 4.84, at 8 MiB; the notebook says 3.5", item: "D17"},
-	"nixl-dual-vram":     {value: 3.2, from: []string{"001"}, fact: "the best row is 4.65, at 4 MiB; the notebook says 3.5", item: "D17"},
-	"nixl-mt":            {fact: "it timed out without a row, and was called confirmed", item: "D16"},
+	"tcp-single": {
+		value: tcp.OneStreamGbps, from: []string{"002", "003"},
+		fact: "a core ends it, not the link; 34 without a bond",
+	},
+	"tcp-parallel": {
+		value: tcp.FourStreamsGbps, from: []string{"002", "003"},
+		fact: "no link was counted: one may have carried it all", item: "D26",
+	},
+	"ib-write-bw": {
+		value: 93.4, from: []string{"002", "003"},
+		fact: "98.0: its MB are MiB; the first tutorial has 88.3 and 96.3", item: "D1",
+	},
+	"dual-link": {
+		value: 186.8, from: []string{"002"},
+		fact: "never measured: both rails share one PCIe x4 link of 112", item: "D2",
+	},
+	"nixl-transfer": {value: 81.8, from: []string{"002", "003"}, fact: "one read, and the time of its connection"},
+	"nixl-transfer-dual": {
+		value: 93.4, from: []string{"002", "003"}, fact: "both rails share one PCIe x4 link",
+		item: "D2",
+	},
+	"nixl-transfer-gpu": {
+		value: 3.5, from: []string{"002"},
+		fact: "host-staged: there is no GPUDirect on a DGX Spark; 4.9 over two rails", item: "D14",
+	},
+	"nixl-single-dram": {
+		value: 92.5, from: []string{"000", "001"},
+		fact: "it expected 96; 92.6 is all at RoCE MTU 1024", item: "D3",
+	},
+	"nixl-dual-dram": {
+		value: 105.4, from: []string{"000", "001"},
+		fact: "it expected 176; both rails share one PCIe x4 link", item: "D4",
+	},
+	"nixl-halves-dram": {fact: "not in the documents; 185 to 196 elsewhere", item: "D2"},
+	"nixl-single-vram": {
+		value: 4.0, from: []string{"001"},
+		fact: "the best row is 4.84, at 8 MiB; the notebook says 3.5", item: "D17",
+	},
+	"nixl-dual-vram": {
+		value: 3.2, from: []string{"001"},
+		fact: "the best row is 4.65, at 4 MiB; the notebook says 3.5", item: "D17",
+	},
+	"nixl-mt": {fact: "it timed out without a row, and was called confirmed", item: "D16"},
 }
 
 // documentedUS are latencies by cell, in microseconds.
 var documentedUS = map[string]documented{
-	"ping":         {value: 631, from: []string{"002"}, fact: "444 to 886; it wakes two kernels, and is no measure of RDMA"},
+	"ping": {
+		value: 631, from: []string{"002"},
+		fact: "444 to 886; it wakes two kernels, and is no measure of RDMA",
+	},
 	"ib-write-lat": {value: 1.96, from: []string{"NB1"}, fact: "its average, 1.96 to 1.99"},
-	"nixl-latency": {value: 16.2, from: []string{"002", "003"}, fact: "17.4 on average; with two rails 11.1, and 58.6 on average", item: "D24"},
+	"nixl-latency": {
+		value: 16.2, from: []string{"002", "003"},
+		fact: "17.4 on average; with two rails 11.1, and 58.6 on average", item: "D24",
+	},
 }
 
 // documentedLinkGB are the bytes on each link during the nixlbench tests, in GB.
@@ -78,7 +114,10 @@ const documentedLink = 100
 var documentedModes = []struct {
 	number, name, deals, good, needs string
 }{
-	{"0", "balance-rr", "each packet to the next link", "one fast stream, in the documents; its packets arrive in disorder", "no"},
+	{
+		"0", "balance-rr", "each packet to the next link",
+		"one fast stream, in the documents; its packets arrive in disorder", "no",
+	},
 	{"1", "active-backup", "all to one link; the other waits", "failover: SSH and management", "no"},
 	{"2", "balance-xor", "each connection to one link, by addresses and ports", "several connections, in order", "no"},
 	{"4", "802.3ad", "each connection to one link, agreed with a switch", "links to a switch", "yes"},

@@ -12,7 +12,8 @@ func Kind() kind.Kind {
 	return kind.Kind{
 		Own: map[string]func(steps.History) steps.Verdict{"summary": summarize},
 		Params: []steps.Param{{
-			Name: "KV_CACHE_GB", Default: "1,4,8", Unit: "GB", Does: "sizes of a KV cache, in 10^9 bytes, that the summary tells the time of",
+			Name: "KV_CACHE_GB", Default: "1,4,8", Unit: "GB", Does: "sizes of a KV cache, in 10^9 bytes, that the summary " +
+				"tells the time of",
 			Kind: steps.NumberList, Most: 8, Max: 100_000, Cells: []string{"summary"},
 		}},
 	}

@@ -77,7 +77,8 @@ type tail struct {
 // figure has the verdict of its own cell beside it.
 func summarize(h steps.History) steps.Verdict {
 	if len(h.Outcomes) == 0 {
-		return kind.Inconclusive("Nothing ran in this session yet: run some cells first, for example ib-write-bw and tcp-single.")
+		return kind.Inconclusive("Nothing ran in this session yet: run some cells first, for example ib-write-bw and " +
+			"tcp-single.")
 	}
 	r := recap{History: h}
 	var rep kind.Report
@@ -86,7 +87,8 @@ func summarize(h steps.History) steps.Verdict {
 	r.kvSizes = kvSizes(h.Params["KV_CACHE_GB"], &rep)
 	counts := r.count(&rep)
 	r.show(&rep)
-	measured := slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) || slices.ContainsFunc(r.median, func(x tail) bool { return x.has })
+	measured := slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) ||
+		slices.ContainsFunc(r.median, func(x tail) bool { return x.has })
 	if !measured {
 		rep.Add(steps.Inconclusive, "nothing was measured yet: run ib-write-bw, tcp-single or a NIXL cell first. %s", counts)
 	}
@@ -135,10 +137,16 @@ var wholeCells = []struct{ cell, name string }{
 }
 
 // matrixCells are those of wholeCells that nixlbench's table is made of.
-var matrixCells = []string{"nixl-single-dram", "nixl-dual-dram", "nixl-mt", "nixl-halves-dram", "nixl-single-vram", "nixl-dual-vram"}
+var matrixCells = []string{
+	"nixl-single-dram", "nixl-dual-dram", "nixl-mt", "nixl-halves-dram", "nixl-single-vram",
+	"nixl-dual-vram",
+}
 
 func (r *recap) readRates() {
-	for _, c := range []struct{ cell, name string }{{"tcp-single", "TCP, 1 stream"}, {"tcp-parallel", "TCP, several streams"}} {
+	for _, c := range []struct{ cell, name string }{
+		{"tcp-single", "TCP, 1 stream"},
+		{"tcp-parallel", "TCP, several streams"},
+	} {
 		x := reading{name: c.name, cell: c.cell, first: true}
 		if o, ok := r.outcome(c.cell); ok {
 			x.grade = o.Verdict.Grade
@@ -271,7 +279,10 @@ func (r *recap) readLatencies() {
 			r.median = append(r.median, tail{reading: reading{name: c.name, cell: c.cell, grade: o.Verdict.Grade, first: true}})
 		}
 		for i, f := range all {
-			x := reading{name: c.name + ", " + over(f), cell: c.cell, grade: o.Verdict.Grade, value: f.Value, has: ran, first: i == 0}
+			x := reading{
+				name: c.name + ", " + over(f), cell: c.cell, grade: o.Verdict.Grade, value: f.Value, has: ran,
+				first: i == 0,
+			}
 			r.median = append(r.median, tail{x, f.P95, f.P99})
 		}
 	}

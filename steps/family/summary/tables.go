@@ -72,7 +72,8 @@ func (r recap) throughputTable() steps.Table {
 		Columns: []steps.Column{
 			words("test"), figures("Gb/s"), words("cell"), figures("tutorial Gb/s"), figures("PCIe Gb/s"), figures("link Gb/s"),
 		},
-		Note: "Payload, measured in this session. PCIe and link: what the rails that were used can carry at most, headers included. A figure marked ✗ or ? comes from a cell that did not pass, and counts for nothing below.",
+		Note: "Payload, measured in this session. PCIe and link: what the rails that were used can carry at most, headers " +
+			"included. A figure marked ✗ or ? comes from a cell that did not pass, and counts for nothing below.",
 	}
 	for _, x := range r.rates {
 		d := documentedGbps[x.cell]
@@ -91,7 +92,10 @@ func (r recap) throughputTable() steps.Table {
 // documentsTable is what is the case where a document's figure is wrong, or says
 // too little.
 func (r recap) documentsTable() steps.Table {
-	t := steps.Table{Title: "The documents' figures", Columns: []steps.Column{words("test"), figures("tutorial"), words("in fact"), words("from")}}
+	t := steps.Table{
+		Title:   "The documents' figures",
+		Columns: []steps.Column{words("test"), figures("tutorial"), words("in fact"), words("from")},
+	}
 	add := func(x reading, d documented, unit string) {
 		if !x.first || d.fact == "" {
 			return
@@ -148,7 +152,8 @@ func (r recap) kvTable() steps.Table {
 			return ""
 		}, documentNames[d.from])
 	}
-	t.Note = "Bytes times 8 by the rate, for sizes of 10^9 bytes. The parameter KV_CACHE_GB takes others, for example 1,4,8,40."
+	t.Note = "Bytes times 8 by the rate, for sizes of 10^9 bytes. The parameter KV_CACHE_GB takes others, for example " +
+		"1,4,8,40."
 	if len(good) == 0 {
 		t.Note += " Nothing that counts was measured yet."
 	}
@@ -170,7 +175,8 @@ func (r recap) latencyTable() steps.Table {
 		Columns: []steps.Column{
 			words("test"), figures("median us"), figures("p95 us"), figures("p99 us"), words("cell"), figures("tutorial us"),
 		},
-		Note: "A write's is one way, a read's there and back, a ping's there and back and an average. The tutorial's 100 us for TCP were typed in, and not measured.",
+		Note: "A write's is one way, a read's there and back, a ping's there and back and an average. The tutorial's 100 " +
+			"us for TCP were typed in, and not measured.",
 	}
 	any := false
 	for _, x := range r.median {
@@ -196,9 +202,11 @@ func (r recap) matrixTable() (t steps.Table, ok bool) {
 	t = steps.Table{
 		Title: "nixlbench",
 		Columns: []steps.Column{
-			words("test"), figures("best Gb/s"), words("at block"), figures("last row Gb/s"), words("GB a rail"), words("split"), words("cell"), words("tutorial's GB a link"),
+			words("test"), figures("best Gb/s"), words("at block"), figures("last row Gb/s"), words("GB a " +
+				"rail"), words("split"), words("cell"), words("tutorial's GB a link"),
 		},
-		Note: "The last row is not always the best. GB a rail: what each rail sent during the whole run, warm-up and headers included.",
+		Note: "The last row is not always the best. GB a rail: what each rail sent during the whole run, warm-up and " +
+			"headers included.",
 	}
 	for _, x := range r.rates {
 		if !slices.Contains(matrixCells, x.cell) {
@@ -265,7 +273,8 @@ func (r recap) adviceTable() steps.Table {
 	t := steps.Table{
 		Title:   "Which approach for which work",
 		Columns: []steps.Column{words("work"), words("use"), words("because"), words("tutorial")},
-		Note:    "\"Measured\" rests on cells of this session that passed or warned. All else is the documents' general advice.",
+		Note: "\"Measured\" rests on cells of this session that passed or warned. All else is the documents' general " +
+			"advice.",
 	}
 	add := func(work, use, because, tutorial string) {
 		t.Rows = append(t.Rows, []string{work, use, because, tutorial})
@@ -333,7 +342,8 @@ func (r recap) gpu() (use, because string) {
 	if vram.value >= 0.9*host.value {
 		use = "GPU memory as it is"
 	}
-	return use, fmt.Sprintf("measured: %s from GPU memory, %s from the host's", kind.Gbps(vram.value), kind.Gbps(host.value))
+	return use, fmt.Sprintf("measured: %s from GPU memory, %s from the host's", kind.Gbps(vram.value),
+		kind.Gbps(host.value))
 }
 
 // worthwhile is the gain from which a second rail is worth its trouble.
@@ -365,7 +375,8 @@ func (r recap) second() (use, because string) {
 		if gain < worthwhile {
 			use = "one rail"
 		}
-		return use, fmt.Sprintf("measured: %s with %s; %s with one: %+.0f %%", kind.Gbps(two.value), two.name, kind.Gbps(one.value), 100*(gain-1))
+		return use, fmt.Sprintf("measured: %s with %s; %s with one: %+.0f %%", kind.Gbps(two.value), two.name,
+			kind.Gbps(one.value), 100*(gain-1))
 	}
 	return "the adapter's two PCIe halves", "general advice: two ports of one half share its PCIe link"
 }
@@ -375,9 +386,11 @@ func (r recap) storage() (use, because string) {
 	one, hasOne := r.best(func(x reading) bool { return x.cell == "tcp-single" })
 	more, hasMore := r.best(func(x reading) bool { return x.cell == "tcp-parallel" })
 	if !hasOne || !hasMore {
-		return "several connections, over a bond of mode 2", "general advice: mode 0 delivers the packets of a connection in disorder"
+		return "several connections, over a bond of mode 2", "general advice: mode 0 delivers the packets of a connection " +
+			"in disorder"
 	}
-	because = fmt.Sprintf("measured: %s with %s; %s with %s", kind.Gbps(more.value), more.name, kind.Gbps(one.value), one.name)
+	because = fmt.Sprintf("measured: %s with %s; %s with %s", kind.Gbps(more.value), more.name, kind.Gbps(one.value),
+		one.name)
 	if more.value < worthwhile*one.value {
 		return "one connection is enough", because
 	}
@@ -400,9 +413,11 @@ func (r recap) small() (use, because string) {
 		return "RDMA", "general advice: it takes the latencies of both"
 	}
 	if rdma.value > ping.value {
-		return "TCP", fmt.Sprintf("measured: %s one way by RDMA, %s there and back by ping", kind.Microseconds(rdma.value), kind.Microseconds(ping.value))
+		return "TCP", fmt.Sprintf("measured: %s one way by RDMA, %s there and back by ping",
+			kind.Microseconds(rdma.value), kind.Microseconds(ping.value))
 	}
-	return "RDMA", fmt.Sprintf("measured: %s one way, where a ping takes %s there and back", kind.Microseconds(rdma.value), kind.Microseconds(ping.value))
+	return "RDMA", fmt.Sprintf("measured: %s one way, where a ping takes %s there and back",
+		kind.Microseconds(rdma.value), kind.Microseconds(ping.value))
 }
 
 // bondTable compares the modes, with what TCP reached over the one that was there.
@@ -410,7 +425,8 @@ func (r recap) bondTable() steps.Table {
 	t := steps.Table{
 		Title:   "Bond modes",
 		Columns: []steps.Column{words("mode"), words("deals out"), words("good for"), words("needs a switch")},
-		Note:    "General, as the documents have it. One of them gives mode 0 to NFS and another to single streams; both say that it disorders packets. RDMA past a bond needs none of them.",
+		Note: "General, as the documents have it. One of them gives mode 0 to NFS and another to single streams; both " +
+			"say that it disorders packets. RDMA past a bond needs none of them.",
 	}
 	present := r.bondMode()
 	if present != "" {
@@ -445,7 +461,8 @@ func (r recap) bonded() string {
 	var parts []string
 	for _, x := range r.rates {
 		if isTCP(x) && x.bonded && x.has {
-			parts = append(parts, strings.TrimSuffix(strings.TrimPrefix(x.name, "TCP, "), ", bond")+" "+x.text(kind.Gbps(x.value)))
+			parts = append(parts, strings.TrimSuffix(strings.TrimPrefix(x.name, "TCP, "),
+				", bond")+" "+x.text(kind.Gbps(x.value)))
 		}
 	}
 	if parts == nil {
@@ -465,7 +482,10 @@ func (r recap) charts() []steps.Chart {
 	}
 	link, ceiling := r.oneRail()
 	if len(rates.Points) > 0 {
-		all = append(all, steps.Chart{Title: "Throughput", Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates}, Limits: limits(link, ceiling)})
+		all = append(all, steps.Chart{
+			Title: "Throughput", Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates},
+			Limits: limits(link, ceiling),
+		})
 	}
 	medians := steps.Series{Name: "median"}
 	for _, x := range r.median {
@@ -474,7 +494,10 @@ func (r recap) charts() []steps.Chart {
 		}
 	}
 	if len(medians.Points) > 0 {
-		all = append(all, steps.Chart{Title: "Latency, median", Shape: steps.LogBars, Unit: "us", Series: []steps.Series{medians}})
+		all = append(all, steps.Chart{
+			Title: "Latency, median", Shape: steps.LogBars, Unit: "us",
+			Series: []steps.Series{medians},
+		})
 	}
 	if c, ok := r.blockChart(link, ceiling); ok {
 		all = append(all, c)
@@ -512,7 +535,10 @@ func limits(link, ceiling float64) []steps.Limit {
 
 // blockChart puts the charts of nixlbench's cells into one.
 func (r recap) blockChart(link, ceiling float64) (c steps.Chart, ok bool) {
-	c = steps.Chart{Title: "nixlbench: throughput by block size", Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes", Limits: limits(link, ceiling)}
+	c = steps.Chart{
+		Title: "nixlbench: throughput by block size", Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes",
+		Limits: limits(link, ceiling),
+	}
 	for _, x := range r.rates {
 		o, ran := r.outcome(x.cell)
 		if !ran || !x.good() || !slices.Contains(matrixCells, x.cell) {

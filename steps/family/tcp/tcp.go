@@ -111,11 +111,27 @@ func railNumber(rig steps.Rig, p steps.Path) int {
 
 // tcpCauses are how iperf3 words a failure.
 var tcpCauses = []kind.Cause{
-	{Pattern: regexp.MustCompile(`server is busy`), Grade: steps.Inconclusive, Means: "the iperf3 server on %s is busy with somebody else's test"},
-	{Pattern: regexp.MustCompile(`Address already in use`), Grade: steps.Inconclusive, Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set TCP_PORT"},
-	{Pattern: regexp.MustCompile(`Cannot assign requested address`), Grade: steps.Inconclusive, Means: "the address is gone on %s: probe the rig again"},
-	{Pattern: regexp.MustCompile(`unable to connect|No route|unreachable|timed out`), Grade: steps.Inconclusive, Means: "no server could be reached from %s: the route, a firewall, or a server that ended early"},
-	{Pattern: regexp.MustCompile(`control socket|Connection reset|Broken pipe`), Grade: steps.Fail, Means: "the connection broke in the middle (seen on %s): look at the cables and at the server's last lines, and run it again"},
+	{
+		Pattern: regexp.MustCompile(`server is busy`), Grade: steps.Inconclusive,
+		Means: "the iperf3 server on %s is busy with somebody else's test",
+	},
+	{
+		Pattern: regexp.MustCompile(`Address already in use`), Grade: steps.Inconclusive,
+		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set TCP_PORT",
+	},
+	{
+		Pattern: regexp.MustCompile(`Cannot assign requested address`), Grade: steps.Inconclusive,
+		Means: "the address is gone on %s: probe the rig again",
+	},
+	{
+		Pattern: regexp.MustCompile(`unable to connect|No route|unreachable|timed out`), Grade: steps.Inconclusive,
+		Means: "no server could be reached from %s: the route, a firewall, or a server that ended early",
+	},
+	{
+		Pattern: regexp.MustCompile(`control socket|Connection reset|Broken pipe`), Grade: steps.Fail,
+		Means: "the connection broke in the middle (seen on %s): look at the cables and at the server's last lines, and " +
+			"run it again",
+	},
 }
 
 // tcpTest checks everything that has to be right before the number means anything.
@@ -192,7 +208,8 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
-			rep.Add(grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost", rig.NameOf(e), rig.NameOf(e.Other()))
+			rep.Add(grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost",
+				rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
 }
@@ -320,13 +337,15 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	case b.Expected == 0:
 		rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
 	case got > theory.OverLimit*b.Limit:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", kind.Gbps(got), b.Limit)
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?",
+			kind.Gbps(got), b.Limit)
 	case nearZero:
 		why := "the MTUs look alike (" + mtus + "), so try a ping that fills them: something between may take less"
 		if differ {
 			why = "they differ: " + mtus
 		}
-		rep.Add(steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", kind.Gbps(got), why, lossSigns(test))
+		rep.Add(steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", kind.Gbps(got), why,
+			lossSigns(test))
 	case share < tcpWarnShare:
 		rep.Add(steps.Fail, "%s of %s: %s", kind.Gbps(got), b.From, tcpCause(r, s, p, test))
 	case share < tcpPassShare:
@@ -347,7 +366,8 @@ func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, 
 	rep.Show("TCP rate", f.Value, "Gb/s", e)
 	rep.Show("TCP streams", test.Streams, "", nil)
 	if len(test.Each) > 1 {
-		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", kind.Gbps(slices.Min(test.Each)), kind.Gbps(slices.Max(test.Each))), "", nil)
+		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", kind.Gbps(slices.Min(test.Each)),
+			kind.Gbps(slices.Max(test.Each))), "", nil)
 	}
 	if test.Retransmits >= 0 {
 		rep.Show("TCP retransmits", test.Retransmits, "segments", nil)
@@ -382,14 +402,16 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 			rail := r.Rig.At(e).Rails[i]
 			if theory.Narrow(rail) {
 				ceiling, _ := theory.Ceiling(rail)
-				return fmt.Sprintf("the PCIe link of %s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rail.Dev, r.Rig.NameOf(e),
+				return fmt.Sprintf("the PCIe link of %s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s",
+					rail.Dev, r.Rig.NameOf(e),
 					theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 			}
 		}
 	}
 	for _, b := range s.Bytes {
 		if b.IdleGbps > 1 && slices.Contains(p.Rails[b.End], b.Rail) {
-			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps, b.Dev, r.Rig.NameOf(b.End))
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps, b.Dev,
+				r.Rig.NameOf(b.End))
 		}
 	}
 	links := 1.0
@@ -397,9 +419,11 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 		links = float64(len(p.Rails[steps.Here]))
 	}
 	if got := test.ReceivedGbps; got >= 8 && got <= 25*links {
-		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power saving, interrupts on one core) and at retransmits" + lossSigns(test)
+		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power " +
+			"saving, interrupts on one core) and at retransmits" + lossSigns(test)
 	}
-	return "compare with RDMA on the same rail; if that is well, the processors end it (top, power saving, interrupts on one core)" + lossSigns(test)
+	return "compare with RDMA on the same rail; if that is well, the processors end it (top, power saving, interrupts " +
+		"on one core)" + lossSigns(test)
 }
 
 // judgeTCPBytes says which links carried the test. RDMA's port counters don't see
