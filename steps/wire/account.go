@@ -131,7 +131,11 @@ func (b *books) node(e steps.End) {
 	if len(b.Findings) == before {
 		b.unread(e)
 	}
-	if len(b.Findings) == before {
+	// Bytes that went elsewhere are missing where they should be, and that is said once.
+	elsewhere := func(f Finding) bool {
+		return f.What == WrongPort || f.What == Foreign || f.What == Idle || f.What == Unread
+	}
+	if !slices.ContainsFunc(b.Findings[before:], elsewhere) {
 		b.sizes(e, forward)
 	}
 	b.reverse(e)

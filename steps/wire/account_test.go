@@ -182,6 +182,7 @@ func TestAccountOfSeveralFlows(t *testing.T) {
 		{"twice the same", [][2]Port{both[0], both[0]}, []Flow{writes(steps.Here, first), writes(steps.Here, first)}, nil, nil, 0, ""},
 		{"twice, and one came", both[:1], []Flow{writes(steps.Here, first), writes(steps.Here, first)}, nil, []What{Less}, steps.Inconclusive, "of the 2.77 GB"},
 		{"two rails", two, []Flow{writes(steps.Here, first), writes(steps.Here, second)}, nil, nil, 0, ""},
+		{"two rails, one lost and one short", two[1:], []Flow{writes(steps.Here, first), doubled(writes(steps.Here, second))}, nil, []What{Lost, Less}, steps.Inconclusive, "rocep1s0f1 moved only"},
 		{"two rails, all over one", [][2]Port{two[0], two[0]}, []Flow{writes(steps.Here, first), writes(steps.Here, second)}, nil, []What{WrongPort}, steps.Fail, "on both nodes nothing went over rocep1s0f1; rocep1s0f0 carried the bytes"},
 		{"two that share", two, []Flow{doubled(writes(steps.Here, first, second))}, nil, nil, 0, ""},
 		{"two that share, over one", [][2]Port{two[0], two[0]}, []Flow{doubled(writes(steps.Here, first, second))}, nil, []What{Idle}, steps.Fail, "UCX used rocep1s0f0 alone"},
