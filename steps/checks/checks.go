@@ -52,7 +52,9 @@ func Unseen(rep kind.Report, format string, args ...any) steps.Verdict {
 
 // SeenOnBoth are the facts that a check's script printed on both nodes. done is true
 // where there is nothing to judge, and then v is the verdict.
-func SeenOnBoth(c steps.Cell, r steps.Result, rep *kind.Report) (facts [2]map[string]string, v steps.Verdict, done bool) {
+func SeenOnBoth(c steps.Cell, r steps.Result, rep *kind.Report) (facts [2]map[string]string, v steps.Verdict,
+	done bool,
+) {
 	return ReadBoth[map[string]string](c, r, rep)
 }
 
@@ -63,7 +65,8 @@ func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *kind.R
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
 			if facts[e][rail.Netdev.Name+" "+what] == "" {
-				rep.At(rig, e, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev, kind.OrUnknown(rail.Netdev.Name), rig.NameOf(e))
+				rep.At(rig, e, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev,
+					kind.OrUnknown(rail.Netdev.Name), rig.NameOf(e))
 				ok = false
 			}
 		}
@@ -80,7 +83,8 @@ func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 		}
 	}
 	own := rig.At(e).Rails[rail]
-	return slices.IndexFunc(rig.At(e.Other()).Rails, func(r steps.Rail) bool { return r.Dev == own.Dev && r.Port == own.Port })
+	return slices.IndexFunc(rig.At(e.Other()).Rails,
+		func(r steps.Rail) bool { return r.Dev == own.Dev && r.Port == own.Port })
 }
 
 // Missing adds a finding where one node has rails and the other has none: what holds of

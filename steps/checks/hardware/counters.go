@@ -79,7 +79,8 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 				case !n.ok:
 					good = false
 				case n.is < n.was:
-					rep.At(r.Rig, e, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail carried can't be told. Was the driver loaded anew?", name, rail.Dev, node, n.was, n.is)
+					rep.At(r.Rig, e, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail carried can't be told. "+
+						"Was the driver loaded anew?", name, rail.Dev, node, n.was, n.is)
 				default:
 					rep.Show(fmt.Sprintf("%s %s %s", node, rail.Dev, name), n.is, "words of 32 bits", nil)
 				}
@@ -91,10 +92,13 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if missing != nil {
-			rep.At(r.Rig, e, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried there can't be told. Is mlx5_ib the kernel's own, and not from an older package?", kind.And(missing), node, kind.Plural(len(missing), "has", "have"))
+			rep.At(r.Rig, e, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried there can't be "+
+				"told. Is mlx5_ib the kernel's own, and not from an older "+
+				"package?", kind.And(missing), node, kind.Plural(len(missing), "has", "have"))
 		}
 		if silent != nil {
-			rep.At(r.Rig, e, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries can't be told", kind.And(silent), node)
+			rep.At(r.Rig, e, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries can't be told",
+				kind.And(silent), node)
 		}
 	}
 	switch {
@@ -102,9 +106,11 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		return checks.Unseen(rep, "neither node has a rail, so there is nothing to count")
 	case standing > 0:
 		rep.Show("counted by the interface", standing, "rails of soft-RoCE", nil)
-		return rep.Verdict(fmt.Sprintf("soft-RoCE has no port counters; the bytes of its interfaces stand in for them, on %d rails", standing))
+		return rep.Verdict(fmt.Sprintf("soft-RoCE has no port counters; the bytes of its interfaces stand in for them, on "+
+			"%d rails", standing))
 	}
-	return rep.Verdict(fmt.Sprintf("all %d rails count what they carry (port_xmit_data, port_rcv_data), and no counter went backwards", counting))
+	return rep.Verdict(fmt.Sprintf("all %d rails count what they carry (port_xmit_data, port_rcv_data), and no counter "+
+		"went backwards", counting))
 }
 
 // idleGbps is what an idle rail may move: ARP, IPv6's neighbours, a check's pings.
@@ -130,11 +136,13 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), "unknown", "", nil)
 				blind = append(blind, kind.Finding{
 					Grade: steps.Inconclusive, Node: node,
-					Text: fmt.Sprintf("%s on %s may be idle or not: its counters are missing or went backwards, see port-counters", rail.Dev, node),
+					Text: fmt.Sprintf("%s on %s may be idle or not: its counters are missing or went backwards, see port-counters",
+						rail.Dev, node),
 				})
 				continue
 			}
-			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), kind.Round(rate), "Gb/s", &steps.Expected{Max: new(idleGbps), From: "a rail on which nothing runs"})
+			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), kind.Round(rate), "Gb/s",
+				&steps.Expected{Max: new(idleGbps), From: "a rail on which nothing runs"})
 			if rate < idleGbps {
 				quiet++
 				most = max(most, rate)
@@ -149,7 +157,8 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if busy != nil {
-		note := kind.Finding{Grade: steps.Warn, Text: fmt.Sprintf("While nothing of railbench runs there are %s. Every test there, and behind the same PCIe link, is slower by that: end it, or wait", kind.And(busy))}
+		note := kind.Finding{Grade: steps.Warn, Text: fmt.Sprintf("While nothing of railbench runs there are %s. Every "+
+			"test there, and behind the same PCIe link, is slower by that: end it, or wait", kind.And(busy))}
 		if len(slices.Compact(ends)) == 1 {
 			note.Node = r.Rig.NameOf(ends[0])
 		}
@@ -161,7 +170,8 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, f := range blind {
 		rep.Note(f)
 	}
-	return rep.Verdict(fmt.Sprintf("nothing runs over the rails: at most %.3g Gb/s at one of their %d ends, in half a second", most, quiet))
+	return rep.Verdict(fmt.Sprintf("nothing runs over the rails: at most %.3g Gb/s at one of their %d ends, in half a "+
+		"second", most, quiet))
 }
 
 // moves is what a rail moves in both directions, in Gb/s: RDMA where the port counts
@@ -223,11 +233,13 @@ var errorCounters = map[string]errorCounter{
 	"link_downed":           {true, "the link went down"},
 	"link_down_events_phy":  {true, "the link went down"},
 	"rx_icrc_encapsulated":  {false, "RoCE packets with a wrong checksum: something on the way changes them"},
-	"rx_discards_phy":       {false, "packets that the port had no room for: more comes in than PCIe takes, or pause frames are off"},
-	"tx_discards_phy":       {false, "packets that could not be sent in time: the other end holds them up"},
-	"port_xmit_discards":    {false, "packets that could not be sent: the link was down, or held up"},
-	"tx_errors_phy":         {true, "frames that the port could not send"},
-	"out_of_sequence":       {false, "packets that came before their turn, because one was lost: the cable, or congestion"},
+	"rx_discards_phy": {false, "packets that the port had no room for: more comes in than PCIe takes, or pause " +
+		"frames are off"},
+	"tx_discards_phy":    {false, "packets that could not be sent in time: the other end holds them up"},
+	"port_xmit_discards": {false, "packets that could not be sent: the link was down, or held up"},
+	"tx_errors_phy":      {true, "frames that the port could not send"},
+	"out_of_sequence": {false, "packets that came before their turn, because one was lost: the cable, or " +
+		"congestion"},
 	"packet_seq_err":        {false, "requests of the other end to send again: packets are lost on the way there"},
 	"implied_nak_seq_err":   {false, "answers that skipped a packet: packets are lost on the way"},
 	"local_ack_timeout_err": {false, "acknowledgements that never came: the other end is gone, or packets are lost"},
@@ -309,9 +321,11 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 				what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
 				switch {
 				case n.is < n.was:
-					rep.At(r.Rig, e, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing shows whether it grows", name, rail.Dev, node, n.was, n.is)
+					rep.At(r.Rig, e, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing shows whether it "+
+						"grows", name, rail.Dev, node, n.was, n.is)
 				case n.is > n.was:
-					rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more", &steps.Expected{Max: new(0.0), From: fmt.Sprintf("a rail on which nothing runs (%d in all)", n.is)})
+					rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more",
+						&steps.Expected{Max: new(0.0), From: fmt.Sprintf("a rail on which nothing runs (%d in all)", n.is)})
 					g.names = append(g.names, name)
 					g.most = max(g.most, n.is-n.was)
 				case n.is > 0:
@@ -322,7 +336,8 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			if looked == before {
 				blind = append(blind, kind.Finding{
 					Grade: steps.Inconclusive, Node: node,
-					Text: fmt.Sprintf("%s on %s has no counter of errors that is known, so nothing shows whether they grow there", rail.Dev, node),
+					Text: fmt.Sprintf("%s on %s has no counter of errors that is known, so nothing shows whether they grow there",
+						rail.Dev, node),
 				})
 			}
 			if g.names == nil {
@@ -341,7 +356,8 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			if g.cable() {
 				grade, advice = steps.Fail, "Swap the cable, or plug it in again at both ends"
 			}
-			rep.At(r.Rig, e, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s", kind.And(g.devs), node, g.most, seconds, g.meanings(), advice)
+			rep.At(r.Rig, e, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s",
+				kind.And(g.devs), node, g.most, seconds, g.meanings(), advice)
 		}
 	}
 	if looked == 0 {
@@ -353,7 +369,8 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	rep.Show("counters of errors that were looked at twice", looked, "", nil)
 	note := ""
 	if still > 0 {
-		note = fmt.Sprintf("%d of them %s not 0: what piled up since the boot is in the evidence, and proves nothing by itself", still, kind.Plural(still, "is", "are"))
+		note = fmt.Sprintf("%d of them %s not 0: what piled up since the boot is in the evidence, and proves nothing by "+
+			"itself", still, kind.Plural(still, "is", "are"))
 	}
 	return rep.Verdict(fmt.Sprintf("none of %d counters of errors grows", looked), note)
 }
@@ -379,8 +396,9 @@ func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	if busy != nil {
 		return steps.Verdict{
-			Grade:    steps.Skipped,
-			Reason:   fmt.Sprintf("Something moves data over the rails of %s already: a test would disturb it, and be slow itself. Run this check again when they are idle.", kind.And(busy)),
+			Grade: steps.Skipped,
+			Reason: fmt.Sprintf("Something moves data over the rails of %s already: a test would disturb it, and be slow "+
+				"itself. Run this check again when they are idle.", kind.And(busy)),
 			Evidence: []steps.Evidence{},
 		}
 	}

@@ -52,14 +52,17 @@ func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
 			if undriven != nil {
 				without = ", and nothing drives it"
 			}
-			rep.At(r.Rig, e, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci), without)
+			rep.At(r.Rig, e, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be moved. Install NVIDIA's "+
+				"driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci), without)
 			continue
 		case len(gpu.Rows) == 0:
-			rep.At(r.Rig, e, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the node: after an update the old driver is loaded until then", node, quoted(gpu.Errors))
+			rep.At(r.Rig, e, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the node: after an "+
+				"update the old driver is loaded until then", node, quoted(gpu.Errors))
 			continue
 		}
 		if missing := len(pci) - len(gpu.Rows); missing > 0 {
-			rep.At(r.Rig, e, steps.Warn, "%s has %d GPUs on its PCI bus, and nvidia-smi shows %d of them: what the others are like nobody tells. dmesg says why their driver left them", node, len(pci), len(gpu.Rows))
+			rep.At(r.Rig, e, steps.Warn, "%s has %d GPUs on its PCI bus, and nvidia-smi shows %d of them: what the others are "+
+				"like nobody tells. dmesg says why their driver left them", node, len(pci), len(gpu.Rows))
 		}
 		for _, g := range gpu.Rows {
 			heat := "temperature unknown"
@@ -81,9 +84,11 @@ func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
 	case none == len(steps.Ends):
 		return checks.Unseen(rep, "neither node has an NVIDIA GPU: there is no GPU memory to move")
 	case none == 1:
-		rep.Add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be moved from %s", kind.And(told))
+		rep.Add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be moved from %s",
+			kind.And(told))
 	case a != "" && b != "" && a != b:
-		rep.Add(steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer))
+		rep.Add(steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a, r.Rig.NameOf(steps.Here),
+			b, r.Rig.NameOf(steps.Peer))
 	}
 	return rep.Verdict(fmt.Sprintf("the GPUs' driver %s answers: %s", a, kind.And(told)), "heat slows none of them")
 }
@@ -128,7 +133,9 @@ func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
 			case open:
 				direct = append(direct, name+" (dma-buf of the open kernel module)")
 			default:
-				rep.At(r.Rig, e, steps.Warn, "%s has %.0f MiB of its own, and neither nvidia_peermem nor dma-buf lets the adapter reach them: they go host-staged, at a fraction of the rail. Load the module (modprobe nvidia-peermem; if the kernel refuses it see the check of secure boot), or use NVIDIA's open kernel module", name, *g.MemTotalMiB)
+				rep.At(r.Rig, e, steps.Warn, "%s has %.0f MiB of its own, and neither nvidia_peermem nor dma-buf lets the "+
+					"adapter reach them: they go host-staged, at a fraction of the rail. Load the module (modprobe nvidia-peermem; "+
+					"if the kernel refuses it see the check of secure boot), or use NVIDIA's open kernel module", name, *g.MemTotalMiB)
 				rep.Show(node+" "+g.Name, *g.MemTotalMiB, "MiB of its own", nil)
 			}
 		}
@@ -139,13 +146,15 @@ func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
 	case 1:
 		for _, e := range steps.Ends {
 			if len(read[e].GPU.Rows) == 0 {
-				rep.At(r.Rig, e, steps.Warn, "%s has no GPU with a driver and %s has one: GPU memory can't be moved between the two. See the check of the GPU's driver", r.Rig.NameOf(e), r.Rig.NameOf(e.Other()))
+				rep.At(r.Rig, e, steps.Warn, "%s has no GPU with a driver and %s has one: GPU memory can't be moved between the "+
+					"two. See the check of the GPU's driver", r.Rig.NameOf(e), r.Rig.NameOf(e.Other()))
 			}
 		}
 	}
 	var pass []string
 	if staged != nil {
-		pass = append(pass, fmt.Sprintf("GPU memory goes host-staged: %s %s the processor's memory, and GPUDirect does not exist there", kind.And(staged), kind.Plural(len(staged), "shares", "share")),
+		pass = append(pass, fmt.Sprintf("GPU memory goes host-staged: %s %s the processor's memory, and GPUDirect does not "+
+			"exist there", kind.And(staged), kind.Plural(len(staged), "shares", "share")),
 			"That is normal: allocate what travels with cudaHostAlloc, and it goes at the rail's rate")
 	}
 	if direct != nil {
@@ -188,20 +197,25 @@ func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		suspects := ""
 		if unsigned != nil {
-			suspects = fmt.Sprintf(", and %s there %s signed by nobody", kind.And(unsigned), kind.Plural(len(unsigned), "is", "are"))
+			suspects = fmt.Sprintf(", and %s there %s signed by nobody", kind.And(unsigned),
+				kind.Plural(len(unsigned), "is", "are"))
 		}
 		switch {
 		case said != "":
-			rep.At(r.Rig, e, steps.Warn, "the kernel of %s has refused a module (%s)%s. With secure boot it takes none but of those whom it trusts: sign it and enrol the key (mokutil --import), or take the distribution's package", node, said, suspects)
+			rep.At(r.Rig, e, steps.Warn, "the kernel of %s has refused a module (%s)%s. With secure boot it takes none but of "+
+				"those whom it trusts: sign it and enrol the key (mokutil --import), or take the distribution's "+
+				"package", node, said, suspects)
 		case strict && unsigned != nil:
-			rep.At(r.Rig, e, steps.Warn, "the kernel of %s will refuse a module: secure boot is on%s. Sign it and enrol the key (mokutil --import), or take the distribution's package", node, suspects)
+			rep.At(r.Rig, e, steps.Warn, "the kernel of %s will refuse a module: secure boot is on%s. Sign it and enrol the "+
+				"key (mokutil --import), or take the distribution's package", node, suspects)
 		case strict && !logRead(h):
 			refused = append(refused, node)
 		}
 		how = append(how, fmt.Sprintf("%s on %s", state, node))
 	}
 	if refused != nil {
-		return checks.Unseen(rep, "the kernel's log may not be read on %s, and secure boot is on there: whether a module was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
+		return checks.Unseen(rep, "the kernel's log may not be read on %s, and secure boot is on there: whether a module "+
+			"was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
 	}
 	return rep.Verdict("no kernel has refused a module; secure boot is " + kind.And(how))
 }
@@ -232,7 +246,8 @@ func judgeBAR1(c steps.Cell, r steps.Result) steps.Verdict {
 		node := r.Rig.NameOf(e)
 		bytes, err := strconv.ParseFloat(read[e].Facts["registration"], 64)
 		if err != nil || bytes <= 0 {
-			rep.At(r.Rig, e, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is no number of bytes", read[e].Facts["registration"])
+			rep.At(r.Rig, e, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is no number of bytes",
+				read[e].Facts["registration"])
 			continue
 		}
 		need := bytes / (1 << 20)
@@ -244,9 +259,14 @@ func judgeBAR1(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			total := *g.BAR1TotalMiB
-			rep.Show(name+" BAR1", total, "MiB", &steps.Expected{Min: new(kind.Round(need / bar1Share)), From: fmt.Sprintf("a buffer of %.0f MiB (NIXL_VRAM_BUFFER), and 115 of 256 MiB were usable in report 004", need)})
+			rep.Show(name+" BAR1", total, "MiB", &steps.Expected{
+				Min:  new(kind.Round(need / bar1Share)),
+				From: fmt.Sprintf("a buffer of %.0f MiB (NIXL_VRAM_BUFFER), and 115 of 256 MiB were usable in report 004", need),
+			})
 			if most := total * bar1Share; most < need {
-				rep.At(r.Rig, e, steps.Warn, "%s has a BAR1 of %.0f MiB: buffers above some %.0f MiB can't be registered, and the tutorial's have %.0f. Switch on resizable BAR in the firmware, or set NIXL_VRAM_BUFFER lower", name, total, most, need)
+				rep.At(r.Rig, e, steps.Warn, "%s has a BAR1 of %.0f MiB: buffers above some %.0f MiB can't be registered, and "+
+					"the tutorial's have %.0f. Switch on resizable BAR in the firmware, or set NIXL_VRAM_BUFFER "+
+					"lower", name, total, most, need)
 				continue
 			}
 			fits = append(fits, fmt.Sprintf("%s (%.0f MiB)", name, total))
@@ -257,7 +277,8 @@ func judgeBAR1(c steps.Cell, r steps.Result) steps.Verdict {
 	case len(read[0].GPU.Rows)+len(read[1].GPU.Rows) == 0:
 		return checks.Unseen(rep, "neither node has a GPU with its driver, so there is no BAR1 to look at")
 	case without != nil:
-		pass = append(pass, fmt.Sprintf("%s %s no BAR1 and %s none: processor and GPU share one memory", kind.And(without), kind.Plural(len(without), "has", "have"), kind.Plural(len(without), "needs", "need")))
+		pass = append(pass, fmt.Sprintf("%s %s no BAR1 and %s none: processor and GPU share one memory",
+			kind.And(without), kind.Plural(len(without), "has", "have"), kind.Plural(len(without), "needs", "need")))
 	}
 	if fits != nil {
 		pass = append(pass, "the BAR1 of "+kind.And(fits)+" is large enough for the tutorial's buffers")

@@ -86,12 +86,14 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 			together := byHalf[half]
 			judgeHalf(r.Rig, e, together, &rep)
 			if e == steps.Here && len(together) > 1 {
-				shared = append(shared, fmt.Sprintf("%s share %s (at most %.0f Gb/s together)", kind.And(devs(together)), half, together[0].ceiling()))
+				shared = append(shared, fmt.Sprintf("%s share %s (at most %.0f Gb/s together)", kind.And(devs(together)), half,
+					together[0].ceiling()))
 			}
 		}
 	}
 	if len(empty) == 1 {
-		rep.At(r.Rig, empty[0], steps.Inconclusive, "%s has no RDMA device, so there is no PCIe link to look at", r.Rig.NameOf(empty[0]))
+		rep.At(r.Rig, empty[0], steps.Inconclusive, "%s has no RDMA device, so there is no PCIe link to look at",
+			r.Rig.NameOf(empty[0]))
 	}
 	switch {
 	case links == 0 && len(rep.Findings) == 0 && soft > 0:
@@ -103,7 +105,8 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 	if shared != nil {
 		together = strings.Join(shared, ", ")
 	}
-	return rep.Verdict(fmt.Sprintf("all %d RDMA devices have the PCIe link that they can have: %s", links, kind.And(kinds)), together)
+	return rep.Verdict(fmt.Sprintf("all %d RDMA devices have the PCIe link that they can have: %s", links,
+		kind.And(kinds)), together)
 }
 
 func devs(links []pcieLink) []string {
@@ -125,7 +128,8 @@ func judgeHalf(rig steps.Rig, e steps.End, links []pcieLink, rep *kind.Report) {
 	if slot := pcieGbps(l.slot, l.wired); slot > 0 && slot <= 1.01*got {
 		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", theory.Slot(l.slot, l.wired))
 	}
-	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at %.0f Gb/s. %s", kind.And(devs(links)), rig.NameOf(e),
+	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at "+
+		"%.0f Gb/s. %s", kind.And(devs(links)), rig.NameOf(e),
 		l.half, theory.Slot(l.gtps, l.width), theory.Slot(l.most, l.best), got, why)
 }
 
@@ -174,20 +178,25 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(node+" functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
 		switch {
 		case lost != nil:
-			rep.At(r.Rig, e, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: nothing else brings the adapter back", kind.And(lost), node, has, lastWord(read[e].Log, lost))
+			rep.At(r.Rig, e, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: nothing else brings the "+
+				"adapter back", kind.And(lost), node, has, lastWord(read[e].Log, lost))
 			continue
 		case len(devices[e]) == 0 && functions == nil:
-			rep.At(r.Rig, e, steps.Fail, "%s has no RDMA device, and no ConnectX on its PCI bus. A DGX Spark switches the adapter off while no cable is plugged in; elsewhere a restart may bring it back", node)
+			rep.At(r.Rig, e, steps.Fail, "%s has no RDMA device, and no ConnectX on its PCI bus. A DGX Spark switches the "+
+				"adapter off while no cable is plugged in; elsewhere a restart may bring it back", node)
 			continue
 		case bare != nil:
-			rep.At(r.Rig, e, steps.Warn, "%s of %s %s a driver and no RDMA device. The module mlx5_ib is missing (modprobe mlx5_ib), or two functions were made one by a bond (RoCE LAG)", kind.And(bare), node, has)
+			rep.At(r.Rig, e, steps.Warn, "%s of %s %s a driver and no RDMA device. The module mlx5_ib is missing (modprobe "+
+				"mlx5_ib), or two functions were made one by a bond (RoCE LAG)", kind.And(bare), node, has)
 		}
 		if told := complaint(read[e].Log); told != "" {
-			rep.At(r.Rig, e, steps.Warn, "the adapter of %s works and has complained: %s. Look at its temperature, and at what was going on then", node, told)
+			rep.At(r.Rig, e, steps.Warn, "the adapter of %s works and has complained: %s. Look at its temperature, and at "+
+				"what was going on then", node, told)
 		}
 	}
 	if a, b := len(devices[0]), len(devices[1]); a != b {
-		rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't use", r.Rig.NameOf(steps.Here), a, r.Rig.NameOf(steps.Peer), b)
+		rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't use",
+			r.Rig.NameOf(steps.Here), a, r.Rig.NameOf(steps.Peer), b)
 	}
 	note := "every function of a ConnectX has its driver"
 	if adapters == 0 {
@@ -196,13 +205,17 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 	if !logRead(read[0]) || !logRead(read[1]) {
 		note += "; the kernel's log could not be read on both nodes"
 	}
-	return rep.Verdict(fmt.Sprintf("%d RDMA %s on each node: %s", len(devices[0]), kind.Plural(len(devices[0]), "device", "devices"), strings.Join(devices[0], ", ")), note)
+	return rep.Verdict(fmt.Sprintf("%d RDMA %s on each node: %s", len(devices[0]),
+		kind.Plural(len(devices[0]), "device", "devices"), strings.Join(devices[0], ", ")), note)
 }
 
 // lastWord is what the kernel's log has last said about functions before they went.
 func lastWord(log []parse.KernelEvent, functions []string) string {
 	for _, l := range slices.Backward(log) {
-		if slices.Contains(functions, l.Device) && slices.Contains([]string{"firmware-error", "high-temperature", "device-removed"}, l.Kind) {
+		if slices.Contains(functions, l.Device) && slices.Contains([]string{
+			"firmware-error", "high-temperature",
+			"device-removed",
+		}, l.Kind) {
 			return " (the kernel's log: " + logText(l) + ")"
 		}
 	}
@@ -268,9 +281,11 @@ func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
 		return checks.Unseen(rep, "no RDMA device here is an adapter's, so none can complain: they are soft-RoCE")
 	}
 	if refused != nil {
-		return checks.Unseen(rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm", kind.And(refused), cmp.Or(read[0].Facts["user"], "this user"))
+		return checks.Unseen(rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm",
+			kind.And(refused), cmp.Or(read[0].Facts["user"], "this user"))
 	}
-	return rep.Verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is out, in %d lines of the kernels' logs", lines))
+	return rep.Verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is "+
+		"out, in %d lines of the kernels' logs", lines))
 }
 
 // hasAdapter says that an RDMA device of either node is on the PCI bus.
@@ -302,7 +317,9 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 	if names := kind.SortedNames(short); len(names) > 0 {
 		watts := short[names[0]]
 		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "insufficient, say " + kind.And(names)})
-		rep.At(rig, e, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Many adapters say so and are fast; where a module stays dark, or a good link moves 13 Gb/s, power the node off for a minute", kind.And(names), node, watts)
+		rep.At(rig, e, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Many adapters say so and are "+
+			"fast; where a module stays dark, or a good link moves 13 Gb/s, power the node off for a "+
+			"minute", kind.And(names), node, watts)
 	}
 	var out, bad []string
 	for _, dev := range kind.SortedNames(cable) {
@@ -321,10 +338,12 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 		}
 	}
 	if out != nil {
-		rep.At(rig, e, steps.Warn, "%s on %s: the adapter says that its cable is unplugged; push it in at both ends until it clicks", kind.And(out), node)
+		rep.At(rig, e, steps.Warn, "%s on %s: the adapter says that its cable is unplugged; push it in at both ends until "+
+			"it clicks", kind.And(out), node)
 	}
 	if bad != nil {
-		rep.At(rig, e, steps.Fail, "%s on %s: the adapter can't use the cable or its module. Take another one that its maker lists", kind.And(bad), node)
+		rep.At(rig, e, steps.Fail, "%s on %s: the adapter can't use the cable or its module. Take another one that its "+
+			"maker lists", kind.And(bad), node)
 	}
 }
 
@@ -366,7 +385,10 @@ func judgeAdapterTemperature(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
-				&steps.Expected{Max: new(float64(warmDegrees)), From: "ConnectX thermal sensors: warning 105, critical 115, emergency 130"})
+				&steps.Expected{
+					Max:  new(float64(warmDegrees)),
+					From: "ConnectX thermal sensors: warning 105, critical 115, emergency 130",
+				})
 			if degrees > hottest {
 				hottest, where = degrees, pci
 			}
@@ -377,18 +399,22 @@ func judgeAdapterTemperature(c steps.Cell, r steps.Result) steps.Verdict {
 		told = append(told, fmt.Sprintf("%.0f degrees on %s", hottest, node))
 		switch {
 		case hottest >= emergencyDegrees:
-			rep.At(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 130 the card switches itself off. Stop all work on it and cool it now", where, node, hottest)
+			rep.At(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 130 the card switches itself off. Stop all work on "+
+				"it and cool it now", where, node, hottest)
 		case hottest >= criticalDegrees:
-			rep.At(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 115 its firmware may switch it off. Give it air; the driver was seen to go at 110", where, node, hottest)
+			rep.At(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 115 its firmware may switch it off. Give it air; "+
+				"the driver was seen to go at 110", where, node, hottest)
 		case hottest >= warmDegrees:
-			rep.At(r.Rig, e, steps.Warn, "%s on %s is at %.0f degrees: more than the 105 that it is made for. Give it air before the driver goes, at some 110", where, node, hottest)
+			rep.At(r.Rig, e, steps.Warn, "%s on %s is at %.0f degrees: more than the 105 that it is made for. Give it air "+
+				"before the driver goes, at some 110", where, node, hottest)
 		}
 	}
 	switch {
 	case len(told) == 0 && silent == nil:
 		return checks.Unseen(rep, "there is no adapter with a sensor: no ConnectX is on the PCI bus of either node")
 	case silent != nil:
-		return checks.Unseen(rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's mft is missing or needs root", kind.And(silent))
+		return checks.Unseen(rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's "+
+			"mft is missing or needs root", kind.And(silent))
 	}
 	return rep.Verdict("the adapters are cool enough: at most " + kind.And(told) + ", below 105")
 }

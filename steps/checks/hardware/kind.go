@@ -28,6 +28,7 @@ func Kind() kind.Kind {
 			"error-counters":      kind.Takes[[]parse.Reading](judgeErrorCounters),
 			"rail-speed":          kind.Takes[parse.Bandwidth](judgeRailSpeed),
 		},
-		Params: []steps.Param{kind.PortParam("SPEED_PORT", "18519", "the same as PORT for the checklist's own test, rail-speed")},
+		Params: []steps.Param{kind.PortParam("SPEED_PORT", "18519",
+			"the same as PORT for the checklist's own test, rail-speed")},
 	}
 }

@@ -112,7 +112,10 @@ func (c *conflict) decide(rig steps.Rig, e steps.End, all [2]addresses) {
 		}
 		theirs := all[e.Other()][rig.At(e.Other()).Rails[j].Netdev.Name]
 		for _, a := range all[e][netdev] {
-			shares := slices.ContainsFunc(theirs, func(b netip.Prefix) bool { return a.Masked() == b.Masked() && a.Addr() != b.Addr() })
+			shares := slices.ContainsFunc(theirs, func(b netip.Prefix) bool {
+				return a.Masked() == b.Masked() &&
+					a.Addr() != b.Addr()
+			})
 			if a == c.addrs[k] {
 				meets[k] = shares
 			} else {
@@ -173,17 +176,25 @@ func judgeAddressConflict(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, x := range conflicts(r.Rig, e, all) {
 			switch {
 			case x.netdevs[0] == x.netdevs[1]:
-				rep.At(r.Rig, e, steps.Warn, "%s on %s has two addresses in one subnet, %s and %s: it has two GIDs then, and a tool may name the wrong one. fix-addresses removes the second", x.netdevs[0], node, x.addrs[0], x.addrs[1])
+				rep.At(r.Rig, e, steps.Warn, "%s on %s has two addresses in one subnet, %s and %s: it has two GIDs then, and a "+
+					"tool may name the wrong one. fix-addresses removes the second", x.netdevs[0], node, x.addrs[0], x.addrs[1])
 			case x.shielded(facts[e]):
-				rep.At(r.Rig, e, steps.Warn, "%s and %s on %s are in one subnet, %s: arp_ignore and arp_announce keep them apart, but without routes by source address packets still leave through either", x.netdevs[0], x.netdevs[1], node, x.addrs[0].Masked())
+				rep.At(r.Rig, e, steps.Warn, "%s and %s on %s are in one subnet, %s: arp_ignore and arp_announce keep them "+
+					"apart, but without routes by source address packets still leave through "+
+					"either", x.netdevs[0], x.netdevs[1], node, x.addrs[0].Masked())
 			case x.stray:
-				rep.At(r.Rig, e, steps.Fail, "%s on %s has %s, in the subnet of %s (%s): two ways lead to %s, and traffic takes the wrong one or gets lost. fix-addresses removes it", x.netdevs[1], node, x.addrs[1], x.netdevs[0], x.addrs[0], there)
+				rep.At(r.Rig, e, steps.Fail, "%s on %s has %s, in the subnet of %s (%s): two ways lead to %s, and traffic takes "+
+					"the wrong one or gets lost. fix-addresses removes "+
+					"it", x.netdevs[1], node, x.addrs[1], x.netdevs[0], x.addrs[0], there)
 			default:
-				rep.At(r.Rig, e, steps.Fail, "%s (%s) and %s (%s) on %s are in one subnet: two ways lead to %s, and traffic takes the wrong one or gets lost. Give each a subnet of its own", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], node, there)
+				rep.At(r.Rig, e, steps.Fail, "%s (%s) and %s (%s) on %s are in one subnet: two ways lead to %s, and traffic "+
+					"takes the wrong one or gets lost. Give each a subnet of its "+
+					"own", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], node, there)
 			}
 		}
 	}
-	return rep.Verdict(fmt.Sprintf("each of the rails' %s is alone in its subnet on its node", kind.Count(n, "address", "addresses")))
+	return rep.Verdict(fmt.Sprintf("each of the rails' %s is alone in its subnet on its node",
+		kind.Count(n, "address", "addresses")))
 }
 
 // planAddresses takes the addresses away that are out of place.
@@ -194,7 +205,8 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		var ips, devs []string
 		for _, c := range conflicts(rig, e, all) {
 			if !c.stray {
-				unsure = fmt.Sprintf("%s (%s) and %s (%s) on %s are in one subnet, and which of them should not be is yours to say: ip addr del ADDRESS dev INTERFACE", c.netdevs[0], c.addrs[0], c.netdevs[1], c.addrs[1], rig.NameOf(e))
+				unsure = fmt.Sprintf("%s (%s) and %s (%s) on %s are in one subnet, and which of them should not be is yours to "+
+					"say: ip addr del ADDRESS dev INTERFACE", c.netdevs[0], c.addrs[0], c.netdevs[1], c.addrs[1], rig.NameOf(e))
 				continue
 			}
 			if ip := c.netdevs[1] + "=" + c.addrs[1].String(); !slices.Contains(ips, ip) {
@@ -205,14 +217,18 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 			}
 		}
 		removed += len(ips)
-		p.Vars[e] = map[string]string{"DEL_IPS": strings.Join(ips, " "), "DEL_NETDEVS": strings.Join(devs, " "), "WAYS": strings.Join(kind.Ways(rig, e), " ")}
+		p.Vars[e] = map[string]string{
+			"DEL_IPS": strings.Join(ips, " "), "DEL_NETDEVS": strings.Join(devs, " "),
+			"WAYS": strings.Join(kind.Ways(rig, e), " "),
+		}
 	}
 	switch {
 	case removed > 0:
 	case unsure != "":
 		p.Refuse = unsure
 	default:
-		p.Nothing = "no rail shares its subnet with another address of its node; a neighbour entry that is wrong goes with ip neigh flush dev INTERFACE"
+		p.Nothing = "no rail shares its subnet with another address of its node; a neighbour entry that is wrong goes with " +
+			"ip neigh flush dev INTERFACE"
 	}
 	return p
 }
@@ -235,7 +251,8 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 			if x.stray {
 				grade = steps.Fail
 			}
-			rep.At(r.Rig, e, grade, "%s (%s) and %s (%s) on %s are in one subnet still", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], r.Rig.NameOf(e))
+			rep.At(r.Rig, e, grade, "%s (%s) and %s (%s) on %s are in one subnet still", x.netdevs[0], x.addrs[0],
+				x.netdevs[1], x.addrs[1], r.Rig.NameOf(e))
 		}
 	}
 	if len(after.Pairs) < len(r.Rig.Pairs) {
@@ -244,7 +261,8 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.Inconclusive, "no rail could be tried")
 	} else if ok == asked {
-		return rep.Verdict(fmt.Sprintf("every rail is alone in its subnet on its node, and all %d answer both ways", len(after.Pairs)), kind.Kept)
+		return rep.Verdict(fmt.Sprintf("every rail is alone in its subnet on its node, and all %d answer both ways",
+			len(after.Pairs)), kind.Kept)
 	}
 	return rep.Verdict()
 }
@@ -300,7 +318,8 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	}
 	switch {
 	case lacking == 0:
-		p.Nothing = "no rail that has a link lacks an address which its other end has, or has its other end's; rail-ips is for rails without an address at either end"
+		p.Nothing = "no rail that has a link lacks an address which its other end has, or has its other end's; rail-ips is " +
+			"for rails without an address at either end"
 	case given != "" && lacking > 1:
 		p.Refuse = fmt.Sprintf("RAIL_ADDRESS is one address, and %d ends of rails need one", lacking)
 	case refuse != "":
@@ -365,7 +384,8 @@ func taken(rig steps.Rig, all [2]addresses, addr netip.Addr, subnet netip.Prefix
 		for _, d := range rig.At(e).Netdevs {
 			for _, a := range all[e][d.Name] {
 				if a.Addr() == addr {
-					return fmt.Sprintf("%s is in use, on %s of %s. Say another with -p RAIL_ADDRESS=ADDRESS", addr, d.Name, rig.NameOf(e))
+					return fmt.Sprintf("%s is in use, on %s of %s. Say another with -p RAIL_ADDRESS=ADDRESS", addr, d.Name,
+						rig.NameOf(e))
 				}
 			}
 		}
@@ -416,13 +436,15 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			where := rail.Netdev.Name + " on " + r.Rig.NameOf(e)
-			at := slices.IndexFunc(r.Changed.After.At(e).Rails, func(x steps.Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
+			at := slices.IndexFunc(r.Changed.After.At(e).Rails,
+				func(x steps.Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
 			if at < 0 {
 				rep.At(r.Rig, e, steps.Fail, "%s is gone", where)
 				continue
 			}
 			now := r.Changed.After.At(e).Rails[at]
-			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", kind.OrUnknown(now.State), kind.OrNone(now.Addr)), "", nil)
+			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", kind.OrUnknown(now.State), kind.OrNone(now.Addr)),
+				"", nil)
 			switch {
 			case !now.Netdev.Up:
 				rep.At(r.Rig, e, steps.Fail, "%s is off still", where)

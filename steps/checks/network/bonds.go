@@ -44,11 +44,14 @@ func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
 			held := kind.And(holds[e][master])
 			switch {
 			case facts[e][master+" is"] == "no bond":
-				rep.At(rig, e, steps.Fail, "%s on %s is in %s, which is no bond: its addresses and GIDs are that one's, and tests per rail fail. ip link set %s nomaster takes it out", held, node, master, holds[e][master][0])
+				rep.At(rig, e, steps.Fail, "%s on %s is in %s, which is no bond: its addresses and GIDs are that one's, and "+
+					"tests per rail fail. ip link set %s nomaster takes it out", held, node, master, holds[e][master][0])
 			case len(holds[e.Other()]) == 0:
-				rep.At(rig, e, steps.Fail, "%s on %s holds %s, and %s has no bond: a test per rail fails or hangs, and what TCP sends over its second link gets lost. bond-teardown removes it", master, node, held, there)
+				rep.At(rig, e, steps.Fail, "%s on %s holds %s, and %s has no bond: a test per rail fails or hangs, and what TCP "+
+					"sends over its second link gets lost. bond-teardown removes it", master, node, held, there)
 			default:
-				rep.At(rig, e, steps.Warn, "%s on %s holds %s: TCP may use both links, and RDMA per rail fails or hangs, because the GIDs are the bond's. bond-teardown removes it", master, node, held)
+				rep.At(rig, e, steps.Warn, "%s on %s holds %s: TCP may use both links, and RDMA per rail fails or hangs, because "+
+					"the GIDs are the bond's. bond-teardown removes it", master, node, held)
 			}
 		}
 	}
@@ -56,7 +59,8 @@ func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
 	if rails == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "there is no rail on either node")
 	}
-	return rep.Verdict(fmt.Sprintf("no rail's interface is in a bond or a bridge (%d on both nodes), so each has its own address and GIDs", rails))
+	return rep.Verdict(fmt.Sprintf("no rail's interface is in a bond or a bridge (%d on both nodes), so each has its "+
+		"own address and GIDs", rails))
 }
 
 func orNothing(s string) string {
@@ -95,9 +99,11 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 			if f[bond+" holds"] == "none" {
 				slaves = nil
 			}
-			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", kind.OrUnknown(f[bond+" mode"]), kind.OrUnknown(f[bond+" MII"]), orNothing(kind.And(slaves))), "", nil)
+			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", kind.OrUnknown(f[bond+" mode"]),
+				kind.OrUnknown(f[bond+" MII"]), orNothing(kind.And(slaves))), "", nil)
 			if len(slaves) == 0 {
-				rep.At(rig, e, steps.Warn, "%s on %s is empty: loading the bonding module made it, in %s, and a bond of that name can't be made any more (\"File exists\"). bond-teardown removes it", bond, node, firstWord(f[bond+" mode"]))
+				rep.At(rig, e, steps.Warn, "%s on %s is empty: loading the bonding module made it, in %s, and a bond of that "+
+					"name can't be made any more (\"File exists\"). bond-teardown removes it", bond, node, firstWord(f[bond+" mode"]))
 				continue
 			}
 			if !slices.ContainsFunc(slaves, func(s string) bool { return carries(rig, e, s) }) {
@@ -109,15 +115,19 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for _, e := range steps.Ends {
 		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
-			rep.At(rig, e, steps.Fail, "%s on %s has no bond at its other end: what goes over its second link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither", kind.And(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
+			rep.At(rig, e, steps.Fail, "%s on %s has no bond at its other end: what goes over its second link arrives at an "+
+				"interface of %s that doesn't know the address. Bond both nodes or "+
+				"neither", kind.And(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
 	if len(with[0]) > 0 && len(with[1]) > 0 {
 		a, b := facts[0][with[0][0]+" mode"], facts[1][with[1][0]+" mode"]
 		if a != b {
-			rep.Add(steps.Warn, "the two ends bond in different modes: %s on %s and %s on %s", firstWord(a), rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
+			rep.Add(steps.Warn, "the two ends bond in different modes: %s on %s and %s on %s", firstWord(a),
+				rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
 		}
-		return rep.Verdict(fmt.Sprintf("%s on both nodes is whole: %s, its links are up and watched", with[0][0], firstWord(a)))
+		return rep.Verdict(fmt.Sprintf("%s on both nodes is whole: %s, its links are up and watched", with[0][0],
+			firstWord(a)))
 	}
 	return rep.Verdict("no bond holds a rail, and none is left over empty", modules)
 }
@@ -125,11 +135,13 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *kind.Report) {
 	node, mode := rig.NameOf(e), firstWord(f[bond+" mode"])
 	if len(slaves) == 1 {
-		rep.At(rig, e, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer than the link", bond, node, slaves[0])
+		rep.At(rig, e, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer than the link",
+			bond, node, slaves[0])
 	}
 	for _, s := range slaves {
 		if mii := f[bond+" "+s+" MII"]; mii != "up" {
-			rep.At(rig, e, steps.Fail, "%s, a link of %s on %s, is %s: check its cable, and that it is switched on", s, bond, node, kind.OrUnknown(mii))
+			rep.At(rig, e, steps.Fail, "%s, a link of %s on %s, is %s: check its cable, and that it is switched on", s, bond,
+				node, kind.OrUnknown(mii))
 		}
 	}
 	if mii := f[bond+" MII"]; mii != "up" {
@@ -146,12 +158,15 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 	case "unknown":
 		rep.At(rig, e, steps.Inconclusive, "nothing tells the mode of %s on %s", bond, node)
 	case "balance-rr":
-		rep.At(rig, e, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to both links, and they arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
+		rep.At(rig, e, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to both links, and they "+
+			"arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
 	case "802.3ad":
-		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which agrees on its links with a switch: on a direct cable nobody answers. balance-xor does without", bond, node)
+		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which agrees on its links with a switch: on a direct cable nobody "+
+			"answers. balance-xor does without", bond, node)
 	}
 	if f[bond+" miimon"] == "0" && mode != "802.3ad" {
-		rep.At(rig, e, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead would get packets still", bond, node)
+		rep.At(rig, e, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead would get packets "+
+			"still", bond, node)
 	}
 }
 
@@ -193,18 +208,23 @@ func judgeRoceLAG(c steps.Cell, r steps.Result) steps.Verdict {
 				slots[half] = append(slots[half], netdev)
 			case strings.Contains(device, "bond"):
 				merged = append(merged, half)
-				rep.At(r.Rig, e, steps.Fail, "%s on %s is one RDMA device for both ports of its adapter (RoCE LAG), because a bond holds them: the rails' own devices are gone, and tests per rail find none. bond-teardown brings them back", device, node)
+				rep.At(r.Rig, e, steps.Fail, "%s on %s is one RDMA device for both ports of its adapter (RoCE LAG), because a "+
+					"bond holds them: the rails' own devices are gone, and tests per rail find none. bond-teardown brings them "+
+					"back", device, node)
 			}
 		}
 		for netdev := range strings.FieldsSeq(names) {
 			device, half := f[netdev+" RDMA device"], steps.PCI{Addr: f[netdev+" slot"]}.Half()
 			if lacks := slots[half]; device != "none" && lacks != nil && half != "" && !slices.Contains(merged, half) {
 				merged = append(merged, half)
-				rep.At(r.Rig, e, steps.Fail, "%s on %s has no RDMA device of its own, and %s beside it has %s: the adapter has merged its ports (RoCE LAG), or the driver has left one of them (dmesg). bond-teardown puts the first right", kind.And(lacks), node, netdev, device)
+				rep.At(r.Rig, e, steps.Fail, "%s on %s has no RDMA device of its own, and %s beside it has %s: the adapter has "+
+					"merged its ports (RoCE LAG), or the driver has left one of them (dmesg). bond-teardown puts the first "+
+					"right", kind.And(lacks), node, netdev, device)
 			}
 		}
 	}
-	v = rep.Verdict(fmt.Sprintf("each interface of the adapters has an RDMA device of its own (%d on both nodes), or none has", functions))
+	v = rep.Verdict(fmt.Sprintf("each interface of the adapters has an RDMA device of its own (%d on both nodes), or "+
+		"none has", functions))
 	if functions == 0 && told == len(steps.Ends) && len(rep.Findings) == 0 {
 		v.Grade, v.Reason = steps.Skipped, "Neither node has an adapter with the mlx5 driver, and only that merges ports."
 	}
@@ -228,13 +248,15 @@ func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell its RDMA devices", node)
 			continue
 		case "none":
-			rep.At(rig, e, steps.Fail, "%s has no RDMA device: its driver is not loaded (lsmod | grep -e mlx5_ib -e rdma_rxe), or the adapter is gone. Without one everything takes TCP, or fails", node)
+			rep.At(rig, e, steps.Fail, "%s has no RDMA device: its driver is not loaded (lsmod | grep -e mlx5_ib -e "+
+				"rdma_rxe), or the adapter is gone. Without one everything takes TCP, or fails", node)
 			continue
 		}
 		for i, rail := range rig.At(e).Rails {
 			port := fmt.Sprintf("%s port %d ", rail.Dev, rail.Port)
 			state, layer := f[port+"state"], f[port+"link_layer"]
-			rep.Show(node+" "+rail.Dev, fmt.Sprintf("%s, %s, %s", kind.OrUnknown(state), kind.OrUnknown(f[port+"phys_state"]), discovery.Describe(rail)), "", nil)
+			rep.Show(node+" "+rail.Dev, fmt.Sprintf("%s, %s, %s", kind.OrUnknown(state),
+				kind.OrUnknown(f[port+"phys_state"]), discovery.Describe(rail)), "", nil)
 			_, word, _ := strings.Cut(state, ": ")
 			switch {
 			case state == "":
@@ -244,12 +266,15 @@ func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
 			case !checks.Wanted(rig, e, i):
 				rep.Add(steps.Pass, "%s on %s is %s; neither end has an address, so nothing uses it", rail.Dev, node, word)
 			default:
-				rep.At(rig, e, steps.Fail, "%s on %s is %s (%s): nothing over RDMA can use it, and a test ends with \"Port number %d state is Down\". link-up says whether it is switched off or has no signal", rail.Dev, node, kind.OrUnknown(word), kind.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
+				rep.At(rig, e, steps.Fail, "%s on %s is %s (%s): nothing over RDMA can use it, and a test ends with \"Port "+
+					"number %d state is Down\". link-up says whether it is switched off or has no "+
+					"signal", rail.Dev, node, kind.OrUnknown(word), kind.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
 			}
 			if layer == "" {
 				rep.At(rig, e, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev, node)
 			} else if layer != "Ethernet" {
-				rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and these tests are for RoCE: it needs a subnet manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
+				rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and these tests are for RoCE: it needs a subnet manager, and "+
+					"has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
 			}
 		}
 		blind = checkVerbs(rig, e, f, &rep) || blind
@@ -276,7 +301,9 @@ func checkSameDevices(rig steps.Rig, rep *kind.Report) {
 			}
 		}
 		if lacks != nil {
-			rep.At(rig, e.Other(), steps.Warn, "%s has %s and %s has not, so there is no rail between them: the driver may have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters differ", rig.NameOf(e), kind.And(lacks), rig.NameOf(e.Other()))
+			rep.At(rig, e.Other(), steps.Warn, "%s has %s and %s has not, so there is no rail between them: the driver may "+
+				"have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters "+
+				"differ", rig.NameOf(e), kind.And(lacks), rig.NameOf(e.Other()))
 		}
 	}
 }
@@ -296,7 +323,8 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repor
 	rep.Show(node+" device files that may be opened", kind.OrUnknown(files), "", nil)
 	rep.Show(node+" devices that programs see", kind.OrUnknown(seen), "", nil)
 	if files == "0" {
-		rep.At(rig, e, steps.Fail, "on %s no program of this user can open an RDMA device: /dev/infiniband/uverbs* is missing or closed to it. modprobe ib_uverbs makes them, and udev's rules of rdma-core open them", node)
+		rep.At(rig, e, steps.Fail, "on %s no program of this user can open an RDMA device: /dev/infiniband/uverbs* is "+
+			"missing or closed to it. modprobe ib_uverbs makes them, and udev's rules of rdma-core open them", node)
 		return false
 	}
 	if strings.Contains(seen, "not installed") || seen == "" || files == "" {
@@ -310,7 +338,8 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repor
 		}
 	}
 	if hidden != nil {
-		rep.At(rig, e, steps.Fail, "on %s the kernel has %s and programs don't see it: the library's part for this adapter is missing. It comes with ibverbs-providers, of the same release as libibverbs1", node, kind.And(hidden))
+		rep.At(rig, e, steps.Fail, "on %s the kernel has %s and programs don't see it: the library's part for this adapter "+
+			"is missing. It comes with ibverbs-providers, of the same release as libibverbs1", node, kind.And(hidden))
 	}
 	return false
 }

@@ -38,10 +38,14 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.At(r.Rig, e, steps.Inconclusive, "%s does not say how long it has been up", node)
 			continue
 		}
-		rep.Show(node+" up", up, "s", &steps.Expected{Min: new(float64(freshBootSeconds)), From: "what was set by hand since the boot is there still"})
+		rep.Show(node+" up", up, "s", &steps.Expected{
+			Min:  new(float64(freshBootSeconds)),
+			From: "what was set by hand since the boot is there still",
+		})
 		ups = append(ups, fmt.Sprintf("%s for %s", node, span(up)))
 		if up < freshBootSeconds {
-			rep.At(r.Rig, e, steps.Warn, "%s booted %s ago: addresses and bonds that were not in its configuration are gone. Run the other checks, and set again what is missing", node, span(up))
+			rep.At(r.Rig, e, steps.Warn, "%s booted %s ago: addresses and bonds that were not in its configuration are gone. "+
+				"Run the other checks, and set again what is missing", node, span(up))
 		}
 	}
 	return rep.Verdict("both nodes answer, and have been up a while: " + kind.And(ups))
@@ -87,7 +91,8 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.At(rig, e, steps.Inconclusive, "%s on %s has no interface that can be looked at", rail.Dev, node)
 				continue
 			}
-			rep.Show(node+" "+name, fmt.Sprintf("%s, carrier changed %s times", link, kind.OrUnknown(facts[e][name+" carrier changes"])), "", nil)
+			rep.Show(node+" "+name, fmt.Sprintf("%s, carrier changed %s times", link,
+				kind.OrUnknown(facts[e][name+" carrier changes"])), "", nil)
 			other := checks.Counterpart(rig, e, i)
 			switch {
 			case link == "up":
@@ -95,7 +100,8 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 			case !checks.Wanted(rig, e, i):
 				rep.Add(steps.Pass, "%s on %s: %s; neither end has an address, so nothing uses it", name, node, link)
 			case link == "off":
-				rep.At(rig, e, steps.Fail, "%s on %s is switched off, so %s is DOWN and what is sent to it gets lost. It is switched on with ip link set %s up, which is what fix-link-up does", name, node, rail.Dev, name)
+				rep.At(rig, e, steps.Fail, "%s on %s is switched off, so %s is DOWN and what is sent to it gets lost. It is "+
+					"switched on with ip link set %s up, which is what fix-link-up does", name, node, rail.Dev, name)
 			case other >= 0 && facts[e.Other()][rig.At(e.Other()).Rails[other].Netdev.Name+" link"] == "off":
 				// The other end is off, and that is said there.
 			default:
@@ -113,16 +119,19 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 		switch both := p.no >= 0 && dark[there] != nil; {
 		case said[there] && both:
 		case both:
-			rep.Add(steps.Fail, "%s have no carrier on either node: the cable of port %d is out, or broken. Plug it in at both ends until it clicks, or try another one", kind.And(dark[p]), p.no)
+			rep.Add(steps.Fail, "%s have no carrier on either node: the cable of port %d is out, or broken. Plug it in at "+
+				"both ends until it clicks, or try another one", kind.And(dark[p]), p.no)
 		default:
-			rep.At(rig, p.end, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check the cable at both ends", kind.HaveOrHas(dark[p]), rig.NameOf(p.end))
+			rep.At(rig, p.end, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check the cable at "+
+				"both ends", kind.HaveOrHas(dark[p]), rig.NameOf(p.end))
 		}
 		said[p] = true
 	}
 	if up == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Fail, "no rail's interface is up")
 	}
-	return rep.Verdict(fmt.Sprintf("every interface of a rail that is used is switched on and has a carrier (%d on both nodes)", up))
+	return rep.Verdict(fmt.Sprintf("every interface of a rail that is used is switched on and has a carrier (%d on both "+
+		"nodes)", up))
 }
 
 // judgeRailAddresses: every rail that has a link has an address, in a subnet that
@@ -157,14 +166,16 @@ func judgeRailAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	subnets := map[string]int{}
 	for i, p := range rig.Pairs {
 		if j, shared := subnets[p.Subnet]; shared {
-			rep.Add(steps.Warn, "rails %d and %d are both in %s: each end answers for either address, and traffic takes the wrong rail; give each a subnet of its own", j+1, i+1, p.Subnet)
+			rep.Add(steps.Warn, "rails %d and %d are both in %s: each end answers for either address, and traffic takes the "+
+				"wrong rail; give each a subnet of its own", j+1, i+1, p.Subnet)
 		}
 		subnets[p.Subnet] = i
 	}
 	if addressed == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "no rail has a link and is outside a bond, so there is no address to look at")
 	}
-	return rep.Verdict(fmt.Sprintf("every rail that has a link has an address (%d on both nodes), in one subnet with its other end and with no other rail", addressed))
+	return rep.Verdict(fmt.Sprintf("every rail that has a link has an address (%d on both nodes), in one subnet with "+
+		"its other end and with no other rail", addressed))
 }
 
 func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]string, rep *kind.Report) {
@@ -173,7 +184,8 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	j := checks.Counterpart(rig, e, i)
 	if j < 0 {
 		if len(own) == 0 {
-			rep.At(rig, e, steps.Warn, "%s on %s has a link and no address, and %s has no %s", rail.Netdev.Name, node, rig.NameOf(e.Other()), rail.Dev)
+			rep.At(rig, e, steps.Warn, "%s on %s has a link and no address, and %s has no %s", rail.Netdev.Name, node,
+				rig.NameOf(e.Other()), rail.Dev)
 		}
 		return
 	}
@@ -182,15 +194,20 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	switch {
 	case twin.Netdev.Master != "":
 	case len(own) == 0 && len(theirs) > 0:
-		rep.At(rig, e, steps.Fail, "%s on %s has no address, while %s on %s has %s: this rail leads nowhere, and tests leave it out. fix-rail-address gives it one in that subnet", rail.Netdev.Name, node, twin.Netdev.Name, there, theirs[0])
+		rep.At(rig, e, steps.Fail, "%s on %s has no address, while %s on %s has %s: this rail leads nowhere, and tests "+
+			"leave it out. fix-rail-address gives it one in that "+
+			"subnet", rail.Netdev.Name, node, twin.Netdev.Name, there, theirs[0])
 	case len(own) == 0 && e == steps.Here:
-		rep.Add(steps.Warn, "%s has a link on both nodes and an address on neither, so no test uses it: rail-ips gives both ends one", rail.Netdev.Name)
+		rep.Add(steps.Warn, "%s has a link on both nodes and an address on neither, so no test uses it: rail-ips gives "+
+			"both ends one", rail.Netdev.Name)
 	case len(own) == 0 || len(theirs) == 0 || e != steps.Here:
 	case own[0].Addr() == theirs[0].Addr():
-		rep.Add(steps.Fail, "both ends of %s have the address %s, so nothing can pass between them: one of the two is wrong", rail.Dev, own[0].Addr())
+		rep.Add(steps.Fail, "both ends of %s have the address %s, so nothing can pass between them: one of the two is "+
+			"wrong", rail.Dev, own[0].Addr())
 	case !slices.ContainsFunc(own, func(p netip.Prefix) bool {
 		return slices.ContainsFunc(theirs, func(q netip.Prefix) bool { return p.Masked() == q.Masked() })
 	}):
-		rep.Add(steps.Fail, "the ends of %s are in different subnets: %s on %s and %s on %s. Neither finds the other; give both an address in one subnet", rail.Dev, checks.Joined(own), node, checks.Joined(theirs), there)
+		rep.Add(steps.Fail, "the ends of %s are in different subnets: %s on %s and %s on %s. Neither finds the other; give "+
+			"both an address in one subnet", rail.Dev, checks.Joined(own), node, checks.Joined(theirs), there)
 	}
 }

@@ -57,7 +57,8 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 				if checks.Linked(rig, p) {
 					silent = append(silent, kind.Finding{
 						Grade: steps.Inconclusive, Node: node,
-						Text: fmt.Sprintf("%s got no answer from %s, rail %d's on %s, so nothing shows which interface it would take", node, other.Addr, i+1, there),
+						Text: fmt.Sprintf("%s got no answer from %s, rail %d's on %s, so nothing shows which interface it would take",
+							node, other.Addr, i+1, there),
 					})
 				}
 				continue
@@ -65,7 +66,9 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 			learnt++
 			rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), mac, "", nil)
 			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) {
-				rep.At(rig, e, steps.Fail, "%s takes %s for the interface of %s, which is rail %d's on %s: that is %s, and RDMA to this rail hangs. On %s, ip neigh flush dev %s lets it ask again", node, mac, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)
+				rep.At(rig, e, steps.Fail, "%s takes %s for the interface of %s, which is rail %d's on %s: that is %s, and RDMA "+
+					"to this rail hangs. On %s, ip neigh flush dev %s lets it ask "+
+					"again", node, mac, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)
 			}
 		}
 	}
@@ -73,7 +76,9 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		for _, x := range conflicts(rig, e, all) {
 			if x.netdevs[0] != x.netdevs[1] && !x.shielded(facts[e]) {
-				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and each answers for the other's address (arp_ignore is 0): %s may learn either. Give each a subnet of its own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), rig.NameOf(e.Other()))
+				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and each answers for the other's address "+
+					"(arp_ignore is 0): %s may learn either. Give each a subnet of its "+
+					"own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), rig.NameOf(e.Other()))
 			}
 		}
 	}
@@ -84,7 +89,8 @@ func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, f := range silent {
 		rep.Note(f)
 	}
-	return rep.Verdict(fmt.Sprintf("each node has the right interface for the other's rails (%d entries), and no two of its own are in one subnet", learnt))
+	return rep.Verdict(fmt.Sprintf("each node has the right interface for the other's rails (%d entries), and no two of "+
+		"its own are in one subnet", learnt))
 }
 
 // ownerOf says whose a MAC is, as a node's script saw it.
@@ -147,9 +153,11 @@ func judgeDuplicateIP(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case len(at) == 1:
 		case at[0].end != at[len(at)-1].end:
-			rep.Add(steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing passes. Take it away where it does not belong, with ip addr del, and give that rail its own", a, kind.And(words))
+			rep.Add(steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing passes. Take it away "+
+				"where it does not belong, with ip addr del, and give that rail its own", a, kind.And(words))
 		default:
-			rep.At(rig, at[0].end, steps.Fail, "%s is on %s: packets go into the one whose route comes first, and get lost in it. Take it away from one of them, with ip addr del", a, kind.And(words))
+			rep.At(rig, at[0].end, steps.Fail, "%s is on %s: packets go into the one whose route comes first, and get lost in "+
+				"it. Take it away from one of them, with ip addr del", a, kind.And(words))
 		}
 	}
 	asked := checkArping(rig, facts, &rep)
@@ -179,9 +187,11 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (a
 			case "nobody else":
 				asked++
 			case "somebody else":
-				rep.At(rig, e, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: one of the two has to give it up", netdev, addr, rig.NameOf(e))
+				rep.At(rig, e, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: one of the two has to "+
+					"give it up", netdev, addr, rig.NameOf(e))
 			default:
-				rep.At(rig, e, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was not seen: %s", netdev, addr, kind.OrUnknown(answer))
+				rep.At(rig, e, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was not seen: %s",
+					netdev, addr, kind.OrUnknown(answer))
 			}
 		}
 	}
@@ -220,15 +230,18 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 		var mtu [2]string
 		for _, e := range steps.Ends {
 			mtu[e] = facts[e][ends[e].Netdev.Name+" MTU"]
-			rep.Show(rig.NameOf(e)+" "+ends[e].Netdev.Name+" MTU", mtu[e], "bytes", &steps.Expected{From: "the other end: " + facts[e.Other()][ends[e.Other()].Netdev.Name+" MTU"]})
+			rep.Show(rig.NameOf(e)+" "+ends[e].Netdev.Name+" MTU", mtu[e], "bytes",
+				&steps.Expected{From: "the other end: " + facts[e.Other()][ends[e.Other()].Netdev.Name+" MTU"]})
 		}
 		switch {
 		case mtu[0] != mtu[1]:
 			differ[here.Netdev.Name] = true
-			rep.Add(steps.Fail, "%s has an MTU of %s on %s, and of %s on %s: what is larger than the smaller one is dropped without a word, and TCP comes to near zero. Set both alike, which is what the cell mtu does",
+			rep.Add(steps.Fail, "%s has an MTU of %s on %s, and of %s on %s: what is larger than the smaller one is dropped "+
+				"without a word, and TCP comes to near zero. Set both alike, which is what the cell mtu does",
 				here.Netdev.Name, mtu[0], rig.NameOf(steps.Here), mtu[1], rig.NameOf(steps.Peer))
 		case here.MTU != peer.MTU && here.MTU > 0 && peer.MTU > 0 && here.State == "ACTIVE" && peer.State == "ACTIVE":
-			rep.Add(steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the interfaces: RDMA takes the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU, rig.NameOf(steps.Peer))
+			rep.Add(steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the interfaces: RDMA takes "+
+				"the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU, rig.NameOf(steps.Peer))
 		}
 	}
 	tried := fullPackets(rig, facts, differ, &rep)
@@ -262,9 +275,12 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 			case large == "ok":
 				tried++
 			case small != "ok" && linked:
-				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) lets neither a full nor a small packet through from %s, so nothing shows what it takes: ping and link-up look further", i+1, own.Netdev.Name, rig.NameOf(e))
+				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) lets neither a full nor a small packet through from %s, so "+
+					"nothing shows what it takes: ping and link-up look further", i+1, own.Netdev.Name, rig.NameOf(e))
 			case small == "ok":
-				rep.At(rig, e, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of that size get lost while small ones arrive. Something on the way takes less: a switch, or an adapter that was changed while it ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], rig.NameOf(e))
+				rep.At(rig, e, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of that size get lost "+
+					"while small ones arrive. Something on the way takes less: a switch, or an adapter that was changed while it "+
+					"ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], rig.NameOf(e))
 			}
 		}
 	}
@@ -278,7 +294,8 @@ func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) 
 			bond := rail.Netdev.Master
 			own, its := facts[e][rail.Netdev.Name+" MTU"], facts[e][bond+" MTU"]
 			if bond != "" && its != "" && own != its {
-				rep.At(rig, e, steps.Fail, "%s has an MTU of %s and its bond %s has %s, on %s: set the bond's, which its links follow", rail.Netdev.Name, own, bond, its, rig.NameOf(e))
+				rep.At(rig, e, steps.Fail, "%s has an MTU of %s and its bond %s has %s, on %s: set the bond's, which its links "+
+					"follow", rail.Netdev.Name, own, bond, its, rig.NameOf(e))
 			}
 		}
 	}
@@ -309,7 +326,8 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
-		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no GID to look for: rail-addresses and link-up say why")
+		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no GID to look for: rail-addresses and "+
+			"link-up say why")
 		return rep.Verdict()
 	}
 	var found []string
@@ -318,21 +336,25 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, e := range steps.Ends {
 			rail, why := r.Rig.Rail(p, e), ""
 			if index[e], why = discovery.Resolve(tables[e], rail); index[e] < 0 {
-				rep.At(r.Rig, e, steps.Fail, "rail %d (%s) has no GID to use on %s: %s. Switch its interface off and on again, or reload the driver, if no bond has it", i+1, rail.Dev, r.Rig.NameOf(e), why)
+				rep.At(r.Rig, e, steps.Fail, "rail %d (%s) has no GID to use on %s: %s. Switch its interface off and on again, "+
+					"or reload the driver, if no bond has it", i+1, rail.Dev, r.Rig.NameOf(e), why)
 				continue
 			}
-			rep.Show(fmt.Sprintf("%s %s RoCE v2 GID of %s", r.Rig.NameOf(e), rail.Dev, rail.Addr), fmt.Sprintf("index %d, of %s", index[e], kind.OrUnknown(rail.Netdev.Name)), "", nil)
+			rep.Show(fmt.Sprintf("%s %s RoCE v2 GID of %s", r.Rig.NameOf(e), rail.Dev, rail.Addr),
+				fmt.Sprintf("index %d, of %s", index[e], kind.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 		switch {
 		case index[0] < 0 || index[1] < 0:
 		case index[0] != index[1]:
-			rep.Add(steps.Warn, "rail %d (%s) has its GID at index %d on %s and at %d on %s. railbench looks up each end; by hand pass -x %d on %s and -x %d on %s, and no one number for both", i+1, r.Rig.Rail(p, steps.Here).Dev,
+			rep.Add(steps.Warn, "rail %d (%s) has its GID at index %d on %s and at %d on %s. railbench looks up each end; by "+
+				"hand pass -x %d on %s and -x %d on %s, and no one number for both", i+1, r.Rig.Rail(p, steps.Here).Dev,
 				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer), index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		default:
 			found = append(found, fmt.Sprintf("rail %d %d", i+1, index[0]))
 		}
 	}
-	return rep.Verdict("each rail has the RoCE v2 GID of its IPv4 address at both ends, under one index: " + strings.Join(found, ", "))
+	return rep.Verdict("each rail has the RoCE v2 GID of its IPv4 address at both ends, under one index: " +
+		strings.Join(found, ", "))
 }
 
 // judgeRoutes: no default route and no SSH session goes over a rail.
@@ -356,9 +378,12 @@ func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
 				switch {
 				case !carries(r.Rig, e, route.dev):
 				case i == 0:
-					rep.At(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to %s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del default dev %s takes it away", node, route.dev, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()), route.dev)
+					rep.At(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to "+
+						"%s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del "+
+						"default dev %s takes it away", node, route.dev, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()), route.dev)
 				default:
-					rep.At(r.Rig, e, steps.Warn, "%s has a second default route over %s, a rail: it is taken when the first one goes. ip route del default dev %s takes it away", node, route.dev, route.dev)
+					rep.At(r.Rig, e, steps.Warn, "%s has a second default route over %s, a rail: it is taken when the first one "+
+						"goes. ip route del default dev %s takes it away", node, route.dev, route.dev)
 				}
 			}
 		}
@@ -368,7 +393,8 @@ func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
 			unseen = "Over which interface SSH comes in was not seen everywhere"
 		}
 		if carries(r.Rig, e, dev) {
-			rep.At(r.Rig, e, steps.Warn, "the SSH session to %s goes over %s, a rail: it breaks while that rail is changed, and slows what is measured there. Name another address of the node in the rig file", node, dev)
+			rep.At(r.Rig, e, steps.Warn, "the SSH session to %s goes over %s, a rail: it breaks while that rail is changed, "+
+				"and slows what is measured there. Name another address of the node in the rig file", node, dev)
 		}
 	}
 	if unseen != "" {

@@ -44,9 +44,11 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 			case !rail.Netdev.Up || !rail.Netdev.Carrier:
 				// A profile is in force only with a link.
 			case f["only root may read"] != "nothing":
-				closed = fmt.Sprintf("%s of %s is in no configuration that this user may read on %s: only root reads %s", rail.Addr, rail.Netdev.Name, node, kind.OrUnknown(f["only root may read"]))
+				closed = fmt.Sprintf("%s of %s is in no configuration that this user may read on %s: only root reads %s",
+					rail.Addr, rail.Netdev.Name, node, kind.OrUnknown(f["only root may read"]))
 			default:
-				rep.At(rig, e, steps.Warn, "%s of %s on %s is in no configuration of %s, and gone after a reboot. nmcli connection modify, or a file in /etc/netplan, makes it last", rail.Addr, rail.Netdev.Name, node, by)
+				rep.At(rig, e, steps.Warn, "%s of %s on %s is in no configuration of %s, and gone after a reboot. nmcli "+
+					"connection modify, or a file in /etc/netplan, makes it last", rail.Addr, rail.Netdev.Name, node, by)
 			}
 		}
 	}
@@ -57,13 +59,15 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 	switch {
 	case len(rep.Findings) > 0:
 	case without == len(steps.Ends):
-		skipped = "Neither node has NetworkManager, systemd-networkd, netplan or ifupdown: where its addresses come from is not known here."
+		skipped = "Neither node has NetworkManager, systemd-networkd, netplan or ifupdown: where its addresses come from " +
+			"is not known here."
 	case closed != "":
 		skipped = kind.Sentences([]string{kind.Capital(closed)})
 	case saved == 0:
 		skipped = "No rail with a link has an address on a node that something configures."
 	}
-	v = rep.Verdict(fmt.Sprintf("%s of rails come from a configuration, and are there again after a reboot", kind.Count(saved, "address", "addresses")))
+	v = rep.Verdict(fmt.Sprintf("%s of rails come from a configuration, and are there again after a reboot",
+		kind.Count(saved, "address", "addresses")))
 	if skipped != "" {
 		v.Grade, v.Reason = steps.Skipped, skipped
 	}
@@ -76,7 +80,8 @@ func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		rail := func(r steps.Rail) bool { return r.Addr != "" && r.Netdev.Master == "" }
 		if facts[e]["configured by"] == "nothing" && slices.ContainsFunc(rig.At(e).Rails, rail) {
-			rep.At(rig, e, steps.Inconclusive, "where %s has its rails' addresses from is not known: it has no NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
+			rep.At(rig, e, steps.Inconclusive, "where %s has its rails' addresses from is not known: it has no "+
+				"NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
 		}
 	}
 }

@@ -47,19 +47,26 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case len(there) == 0 && f["listens"] == "":
 		case f["listens"] == "":
-			rep.At(r.Rig, e, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port 2379): nixlbench by hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node, kind.And(there), ownEtcd)
+			rep.At(r.Rig, e, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port 2379): nixlbench by "+
+				"hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node, kind.And(there), ownEtcd)
 		case answers && onLoopback(f["listens"]) && pointsTo(facts[e.Other()], r.Rig, e):
-			rep.At(r.Rig, e, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach it there: nixlbench on %s can't; let it listen on a rail's address, or leave it to railbench", node, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()))
+			rep.At(r.Rig, e, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach it there: nixlbench "+
+				"on %s can't; let it listen on a rail's address, or leave it to "+
+				"railbench", node, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()))
 		case answers && onLoopback(f["listens"]):
-			good = append(good, fmt.Sprintf("the etcd on %s answers, on loopback only: nixlbench by hand on %s can't reach it, and no cell needs to", node, r.Rig.NameOf(e.Other())))
+			good = append(good, fmt.Sprintf("the etcd on %s answers, on loopback only: nixlbench by hand on %s can't reach "+
+				"it, and no cell needs to", node, r.Rig.NameOf(e.Other())))
 		case answers:
 			good = append(good, fmt.Sprintf("the etcd on %s answers", node))
 		case f["curl"] == "missing":
-			rep.At(r.Rig, e, steps.Inconclusive, "something listens on port 2379 of %s, and nobody asked whether it is an etcd that answers: there is no curl", node)
+			rep.At(r.Rig, e, steps.Inconclusive, "something listens on port 2379 of %s, and nobody asked whether it is an "+
+				"etcd that answers: there is no curl", node)
 		case f["answer"] == "" && len(there) == 0:
-			good = append(good, fmt.Sprintf("something listens on port 2379 of %s that is no etcd that answers without TLS", node))
+			good = append(good, fmt.Sprintf("something listens on port 2379 of %s that is no etcd that answers without TLS",
+				node))
 		default:
-			rep.At(r.Rig, e, steps.Warn, "something listens on port 2379 of %s and does not answer as etcd does without TLS (%s): nixlbench by hand can't use it; %s, so no cell needs it", node, kind.OrUnknown(kind.And(there)), ownEtcd)
+			rep.At(r.Rig, e, steps.Warn, "something listens on port 2379 of %s and does not answer as etcd does without TLS "+
+				"(%s): nixlbench by hand can't use it; %s, so no cell needs it", node, kind.OrUnknown(kind.And(there)), ownEtcd)
 		}
 	}
 	if len(good) == 0 {
@@ -70,7 +77,8 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 
 // onLoopback says that no address of a list can be reached from elsewhere.
 func onLoopback(addresses string) bool {
-	return !slices.ContainsFunc(strings.Fields(addresses), func(a string) bool { return !strings.HasPrefix(a, "127.") && a != "[::1]" })
+	return !slices.ContainsFunc(strings.Fields(addresses),
+		func(a string) bool { return !strings.HasPrefix(a, "127.") && a != "[::1]" })
 }
 
 // pointsTo says that a node's environment names an etcd on the other one.
@@ -153,10 +161,14 @@ func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		count, err := strconv.Atoi(cmp.Or(list.Count, "0")) // a zero is left out
 		if err != nil {
-			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, which is none", node, list.Count)
+			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, which is none",
+				node, list.Count)
 			continue
 		}
-		rep.Show(node+" keys of nixlbench", count, "", &steps.Expected{Max: new(0.0), From: "no run of nixlbench is under way"})
+		rep.Show(node+" keys of nixlbench", count, "", &steps.Expected{
+			Max:  new(0.0),
+			From: "no run of nixlbench is under way",
+		})
 		leased := slices.ContainsFunc(list.Keys, func(k struct {
 			Key   []byte `json:"key"`
 			Lease string `json:"lease"`
@@ -168,9 +180,12 @@ func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
 		case count == 0:
 			clean = append(clean, node)
 		case leased:
-			rep.At(r.Rig, e, steps.Warn, "the etcd on %s has %d keys of nixlbench (%s), and a rank among them is leased: a run is under way, or ended less than 30 s ago; look again when it is over", node, count, kind.And(list.groupsOf()))
+			rep.At(r.Rig, e, steps.Warn, "the etcd on %s has %d keys of nixlbench (%s), and a rank among them is leased: a "+
+				"run is under way, or ended less than 30 s ago; look again when it is over", node, count, kind.And(list.groupsOf()))
 		default:
-			rep.At(r.Rig, e, steps.Warn, "the etcd on %s has %d keys of nixlbench that no run holds (%s): the next run in that group ends with \"Rank 2 is greater than or equal to global size 2\"; delete them, unless somebody measures with a nixlbench before 1.1.0", node, count, kind.And(list.groupsOf()))
+			rep.At(r.Rig, e, steps.Warn, "the etcd on %s has %d keys of nixlbench that no run holds (%s): the next run in "+
+				"that group ends with \"Rank 2 is greater than or equal to global size 2\"; delete them, unless somebody "+
+				"measures with a nixlbench before 1.1.0", node, count, kind.And(list.groupsOf()))
 		}
 	}
 	switch {
@@ -179,7 +194,8 @@ func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
 	case len(clean) > 0:
 		return rep.Verdict(fmt.Sprintf("the etcd on %s has no keys of nixlbench", kind.And(clean)))
 	}
-	return rep.Verdict("no etcd listens on port 2379 of either node, so none can have keys of nixlbench; railbench's own deletes those of each run")
+	return rep.Verdict("no etcd listens on port 2379 of either node, so none can have keys of nixlbench; railbench's " +
+		"own deletes those of each run")
 }
 
 // judgeDeleteKeys: no key is left.
@@ -203,7 +219,8 @@ func judgeDeleteKeys(c steps.Cell, r steps.Result) steps.Verdict {
 		done, ok1 := readKeys(f["answer"])
 		left, ok2 := readKeys(f["keys"])
 		if !ok1 || !ok2 {
-			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s did not answer as expected, so nothing shows that the keys are gone", node)
+			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s did not answer as expected, so nothing shows that the keys "+
+				"are gone", node)
 			continue
 		}
 		gone, _ := strconv.Atoi(done.Deleted)

@@ -51,7 +51,8 @@ func judgeFirewall(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.At(r.Rig, e, steps.Inconclusive, "the rules of the firewall on %s were not listed to their end", node)
 			continue
 		case number > mostRules:
-			rep.At(r.Rig, e, steps.Inconclusive, "the firewall on %s has %d lines of rules, and only %d of them were read", node, number, mostRules)
+			rep.At(r.Rig, e, steps.Inconclusive, "the firewall on %s has %d lines of rules, and only %d of them were read",
+				node, number, mostRules)
 		default:
 			read = append(read, node)
 			rep.Show(node+" lines of rules", number, "", nil)
@@ -59,19 +60,23 @@ func judgeFirewall(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, b := range blocking(rules, r.Rig.At(e)) {
 			rep.Show(node+" rule", b.text, "", nil)
 			if b.names {
-				rep.At(r.Rig, e, steps.Fail, "a rule of the firewall on %s keeps the other node out of its rails (%s): the tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", node, b.text)
+				rep.At(r.Rig, e, steps.Fail, "a rule of the firewall on %s keeps the other node out of its rails (%s): the "+
+					"tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", node, b.text)
 			} else {
-				rep.At(r.Rig, e, steps.Warn, "the firewall on %s may keep the other node out, because no rule names the rails (%s): let in what comes over %s", node, b.text, kind.And(netdevsOf(r.Rig.At(e))))
+				rep.At(r.Rig, e, steps.Warn, "the firewall on %s may keep the other node out, because no rule names the rails "+
+					"(%s): let in what comes over %s", node, b.text, kind.And(netdevsOf(r.Rig.At(e))))
 			}
 		}
 	}
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
-		return rep.Skipped("a packet filter is loaded on %s, and its rules could not be read (%s), so nobody saw whether one keeps the other node out", kind.And(unread), why)
+		return rep.Skipped("a packet filter is loaded on %s, and its rules could not be read (%s), so nobody saw whether "+
+			"one keeps the other node out", kind.And(unread), why)
 	case len(read) == 0:
 		return rep.Verdict("no packet filter is loaded on either node, so no rule can keep the other one out")
 	case len(none) > 0:
-		return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out, and %s has no packet filter", kind.And(read), kind.And(none)))
+		return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out, and %s has no packet filter",
+			kind.And(read), kind.And(none)))
 	}
 	return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out", kind.And(read)))
 }
@@ -239,7 +244,8 @@ func (w *walk) chain(c *chain) {
 		m := verdictOf.FindStringSubmatch(rule)
 		narrow := dports.MatchString(rule) && !concernsTests(rule)
 		switch {
-		case m == nil || strings.Contains(rule, "ct state established") || strings.Contains(rule, "ct state related") || narrow:
+		case m == nil || strings.Contains(rule, "ct state established") || strings.Contains(rule, "ct state related") ||
+			narrow:
 		case m[1] == "accept":
 			// Only one that names the rails and nothing else lets all of it in.
 			if named && !dports.MatchString(rule) || strings.TrimSpace(rule) == "accept" {

@@ -28,10 +28,12 @@ func judgeNCCLSettings(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.At(r.Rig, e, grade, "%s", sets(r.Rig, e, s, why))
 			}
 		}
-		rep.Show(node+" looked at", "the environment of this login, /etc/environment, the shells' files, /etc/nccl.conf, ~/.nccl.conf", "", nil)
+		rep.Show(node+" looked at", "the environment of this login, /etc/environment, the shells' files, /etc/nccl.conf, "+
+			"~/.nccl.conf", "", nil)
 		if held := facts[e]["port 29500"]; held != "" {
 			rep.Show(node+" port 29500", held, "", nil)
-			rep.At(r.Rig, e, steps.Warn, "port 29500 on %s is in use, where torchrun's first process listens: a job is running, or one was left over; another --master_port avoids it", node)
+			rep.At(r.Rig, e, steps.Warn, "port 29500 on %s is in use, where torchrun's first process listens: a job is "+
+				"running, or one was left over; another --master_port avoids it", node)
 		}
 	}
 	if n == 0 {
@@ -57,7 +59,8 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 			devs = append(devs, rail.Dev)
 		}
 		if gone := namesNothing(s.value, devs); len(devs) > 0 && len(gone) > 0 {
-			return steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter NCCL goes over sockets (NET/Socket); name the rails, or take it out", kind.And(gone), kind.And(devs))
+			return steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter NCCL goes over sockets "+
+				"(NET/Socket); name the rails, or take it out", kind.And(gone), kind.And(devs))
 		}
 	case "NCCL_SOCKET_IFNAME":
 		var names []string
@@ -65,13 +68,15 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 			names = append(names, d.Name)
 		}
 		if gone := namesNothing(s.value, names); len(names) > 0 && len(gone) > 0 {
-			return steps.Fail, fmt.Sprintf("there is no interface %s on this node, and NCCL does not start without one (Bootstrap : no socket interface found); name one of %s, or take it out", kind.And(gone), kind.And(names))
+			return steps.Fail, fmt.Sprintf("there is no interface %s on this node, and NCCL does not start without one "+
+				"(Bootstrap : no socket interface found); name one of %s, or take it out", kind.And(gone), kind.And(names))
 		}
 	case "NCCL_IB_GID_INDEX":
 		index, err := strconv.Atoi(s.value)
 		for _, p := range rig.Pairs {
 			if rail := rig.Rail(p, e); err == nil && index >= 0 && rail.GIDIndex >= 0 && rail.GIDIndex != index {
-				return steps.Warn, fmt.Sprintf("the RoCE v2 GID of %s is at index %d: NCCL finds it by itself since 2.21, so take it out", rail.Dev, rail.GIDIndex)
+				return steps.Warn, fmt.Sprintf("the RoCE v2 GID of %s is at index %d: NCCL finds it by itself since 2.21, so "+
+					"take it out", rail.Dev, rail.GIDIndex)
 			}
 		}
 	}

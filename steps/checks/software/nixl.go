@@ -42,7 +42,8 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *
 		}
 		return run, over(rep.Verdict())
 	case run.init.Role != "initiator" || target.Role != "target":
-		rep.Add(steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run it again", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
+		rep.Add(steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run it again",
+			r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 		return run, over(rep.Verdict())
 	case !nixl.Complete(run.init, rep):
 		return run, over(rep.Verdict())
@@ -76,7 +77,9 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 		rows := len(run.init.Rows)
 		if rows > 0 && strings.Contains(r.Stages[0].Err, errStalled) && v.Grade == steps.Inconclusive {
 			v.Grade = steps.Fail
-			v.Reason = fmt.Sprintf("With two threads nixlbench stood still after %d of its 4 rows, and was ended: its threads wait for each other, or a link went down. Use one thread, and look for a newer NIXL and for a UCX that was built with --enable-mt.", rows)
+			v.Reason = fmt.Sprintf("With two threads nixlbench stood still after %d of its 4 rows, and was ended: its threads "+
+				"wait for each other, or a link went down. Use one thread, and look for a newer NIXL and for a UCX that was "+
+				"built with --enable-mt.", rows)
 		}
 		return *v
 	}
@@ -85,9 +88,11 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	last := run.init.Rows[len(run.init.Rows)-1]
 	rep.Show("throughput, not judged", kind.Round(last.Gbps()), "Gb/s", nil)
 	if threads != "2" {
-		rep.Add(steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for", kind.OrUnknown(threads))
+		rep.Add(steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for",
+			kind.OrUnknown(threads))
 	}
-	return rep.Verdict(fmt.Sprintf("with two threads nixlbench came to its end, with all of its %d rows", len(run.init.Rows)))
+	return rep.Verdict(fmt.Sprintf("with two threads nixlbench came to its end, with all of its %d rows",
+		len(run.init.Rows)))
 }
 
 // errStalled is how the session words that a run was silent for too long.

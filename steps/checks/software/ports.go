@@ -97,7 +97,8 @@ func judgeTestPorts(c steps.Cell, r steps.Result) steps.Verdict {
 	if len(ports) == 0 {
 		rep.Add(steps.Inconclusive, "the parameters hold no port that can be read")
 	}
-	return rep.Verdict(fmt.Sprintf("the ports that the tests' servers use are free: %s", kind.And(ports)), strings.Join(notes, "; "))
+	return rep.Verdict(fmt.Sprintf("the ports that the tests' servers use are free: %s", kind.And(ports)),
+		strings.Join(notes, "; "))
 }
 
 // holder names who listens on a port, as far as the login may see.

@@ -51,7 +51,8 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		host.Packages(r.Rig, missing, func(pkg string, tools []string) {
-			rep.At(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s",
+			rep.At(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: "+
+				"install %s",
 				r.Rig.NameOf(e), kind.And(tools), pkg)
 		})
 	}
@@ -69,7 +70,8 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 			if pkg := r.Rig.PackageOf(what); pkg != "" {
 				how = "it comes with " + pkg
 			}
-			rep.At(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)
+			rep.At(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: "+
+				"%s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)
 		case !there(facts[steps.Here]):
 			without = append(without, what)
 		}
@@ -125,7 +127,8 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case a == "" || b == "":
 		case a != b:
-			rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer), harm)
+			rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
+				r.Rig.NameOf(steps.Peer), harm)
 		default:
 			compared = append(compared, what+" "+a)
 		}
@@ -133,21 +136,27 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	fact := func(name string) func(parse.NIXLSetup) string {
 		return func(s parse.NIXLSetup) string { return s.Facts[name] }
 	}
-	compare("UCX", "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag on both", func(s parse.NIXLSetup) string { return s.UCX.Version })
-	compare("perftest", "from 6.27 on the two ends refuse what they do not agree on, and before it they measure different things; install one release on both", fact("version perftest"))
+	compare("UCX", "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag on both",
+		func(s parse.NIXLSetup) string { return s.UCX.Version })
+	compare("perftest", "from 6.27 on the two ends refuse what they do not agree on, and before it they measure "+
+		"different things; install one release on both", fact("version perftest"))
 	compare("nixlbench", "an option that only one end knows ends the other; build one tag on both", nixlbenchOf)
-	compare("NIXL for Python", "the two agents may not understand each other; install one version on both", func(s parse.NIXLSetup) string {
-		if s.Python == nil || s.Python.Error != "" {
-			return ""
-		}
-		return s.Python.NIXL
-	})
+	compare("NIXL for Python", "the two agents may not understand each other; install one version on both",
+		func(s parse.NIXLSetup) string {
+			if s.Python == nil || s.Python.Error != "" {
+				return ""
+			}
+			return s.Python.NIXL
+		})
 	compare("the kernel", "a difference between the ends may be its own; update both nodes alike", fact("kernel"))
-	compare("the adapters' firmware", "a difference between the ends may be its own; update both adapters alike", func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
-	compare("iperf3", "newer releases use a thread for each stream, and older ones one for all; install one release on both", fact("version iperf3"))
+	compare("the adapters' firmware", "a difference between the ends may be its own; update both adapters alike",
+		func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
+	compare("iperf3", "newer releases use a thread for each stream, and older ones one for all; install one release on "+
+		"both", fact("version iperf3"))
 	for _, e := range steps.Ends {
 		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
-			rep.At(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
+			rep.At(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency "+
+				"for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
 		}
 	}
 	if len(compared) == 0 && len(rep.Findings) == 0 {
@@ -183,7 +192,8 @@ func judgeLibraries(c steps.Cell, r steps.Result) steps.Verdict {
 				return rep.Skipped("%s has no ldd, so nobody saw which libraries are missing", node)
 			case name == "import nixl":
 				rep.Show(node+" import nixl", lacks, "", nil)
-				rep.At(r.Rig, e, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that library into /etc/ld.so.conf.d and run ldconfig", node, lacks)
+				rep.At(r.Rig, e, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that library into "+
+					"/etc/ld.so.conf.d and run ldconfig", node, lacks)
 			case !ok:
 			default:
 				rep.Show(node+" "+tool, lacks, "", nil)
@@ -191,7 +201,8 @@ func judgeLibraries(c steps.Cell, r steps.Result) steps.Verdict {
 					looked = append(looked, tool)
 				}
 				if lacks != "found" {
-					rep.At(r.Rig, e, steps.Fail, "%s on %s does not start, because the loader finds no %s: put the folder of that library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node, kind.And(strings.Fields(lacks)))
+					rep.At(r.Rig, e, steps.Fail, "%s on %s does not start, because the loader finds no %s: put the folder of that "+
+						"library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node, kind.And(strings.Fields(lacks)))
 				}
 			}
 		}
@@ -244,7 +255,9 @@ func judgeMemlock(c steps.Cell, r steps.Result) steps.Verdict {
 		case !number:
 			rep.At(r.Rig, e, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be read", node, f["limit"])
 		case kb < least:
-			rep.At(r.Rig, e, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed (%s): a larger buffer can't be registered (ibv_reg_mr: Cannot allocate memory); set memlock to unlimited in /etc/security/limits.conf, and log in anew", node, kb, least, what)
+			rep.At(r.Rig, e, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed (%s): a larger "+
+				"buffer can't be registered (ibv_reg_mr: Cannot allocate memory); set memlock to unlimited in "+
+				"/etc/security/limits.conf, and log in anew", node, kb, least, what)
 		default:
 			said = append(said, fmt.Sprintf("%.0f KiB on %s, enough for %s", kb, node, what))
 		}
@@ -267,7 +280,8 @@ func judgeFreeMemory(c steps.Cell, r steps.Result) steps.Verdict {
 		f, node := facts[e], r.Rig.NameOf(e)
 		least, what := float64(host.LeastMemlockKB), "perftest's buffers"
 		if nixl.Installed(f, "nixlbench") {
-			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and half a GiB besides"
+			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and half a GiB "+
+				"besides"
 		}
 		available, ok := kilobytes(f["MemAvailable"])
 		if !ok {
@@ -287,9 +301,13 @@ func judgeFreeMemory(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		switch {
 		case ok1 && ok2 && free > total:
-			rep.At(r.Rig, e, steps.Warn, "the kernel of %s counts %.0f KiB of free CMA memory where it has only %.0f: its account of free memory is wrong, so do not rely on it before large tests; a reboot sets it right", node, free, total)
+			rep.At(r.Rig, e, steps.Warn, "the kernel of %s counts %.0f KiB of free CMA memory where it has only %.0f: its "+
+				"account of free memory is wrong, so do not rely on it before large tests; a reboot sets it "+
+				"right", node, free, total)
 		case available < least:
-			rep.At(r.Rig, e, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to allocate, or the node swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to less", node, mebibytes(available), mebibytes(least), what)
+			rep.At(r.Rig, e, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to allocate, or the node "+
+				"swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to "+
+				"less", node, mebibytes(available), mebibytes(least), what)
 		default:
 			said = append(said, fmt.Sprintf("%s on %s", mebibytes(available), node))
 		}
@@ -312,9 +330,11 @@ func judgeSudoAccess(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case root == "yes":
 		case strings.Contains(root, "password is required"):
-			rep.At(r.Rig, e, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when a cell needs root, and where nobody is there to ask, those cells are skipped", node, user)
+			rep.At(r.Rig, e, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when a cell needs root, "+
+				"and where nobody is there to ask, those cells are skipped", node, user)
 		default:
-			rep.At(r.Rig, e, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be run there; everything else can", user, node, kind.OrUnknown(root))
+			rep.At(r.Rig, e, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be run there; "+
+				"everything else can", user, node, kind.OrUnknown(root))
 		}
 	}
 	return rep.Verdict("both logins can become root without a password")

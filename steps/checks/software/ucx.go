@@ -44,7 +44,8 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 		if have[steps.Here] {
 			lacks = steps.Peer
 		}
-		rep.At(r.Rig, lacks, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the same at both ends", r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), setups[lacks.Other()].UCX.Version)
+		rep.At(r.Rig, lacks, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the same at both ends",
+			r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), setups[lacks.Other()].UCX.Version)
 	}
 	a, b := setups[steps.Here].UCX, setups[steps.Peer].UCX
 	rep.Show("UCX", nixl.OrMissing(a.Version)+" / "+nixl.OrMissing(b.Version), "", nil)
@@ -53,11 +54,13 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 	case a.Version == "" || b.Version == "":
 		rep.Add(steps.Inconclusive, "the release of UCX can't be read on both nodes")
 	case a.Version != b.Version:
-		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag on both nodes",
+		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
+			"build one tag on both nodes",
 			a.Version, r.Rig.NameOf(steps.Here), b.Version, r.Rig.NameOf(steps.Peer))
 	default:
 		if only := differences(a.Configured, b.Configured); len(only) > 0 {
-			rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version, strings.Join(only, " "))
+			rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version,
+				strings.Join(only, " "))
 		}
 	}
 	rails := 0
@@ -111,9 +114,11 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs:
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds none; build it --with-verbs --with-rdmacm", node)
+		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds "+
+			"none; build it --with-verbs --with-rdmacm", node)
 	case len(without) > 0:
-		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device (ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
+		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+
+			"(ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
 	}
 	linked := s.Facts["linked libucs"]
 	if linked == "" || s.UCX.Library == "" {
@@ -121,7 +126,9 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 	}
 	rep.Show(node+" libucs by ldd", linked, "", nil)
 	if libraryDir(linked) != libraryDir(s.UCX.Library) {
-		rep.At(rig, e, steps.Warn, "ucx_info on %s is linked with the libucs of %s and loads that of %s: two UCX are there, and NIXL may take either; set LD_LIBRARY_PATH or ldconfig to one of them", node, libraryDir(linked), libraryDir(s.UCX.Library))
+		rep.At(rig, e, steps.Warn, "ucx_info on %s is linked with the libucs of %s and loads that of %s: two UCX are "+
+			"there, and NIXL may take either; set LD_LIBRARY_PATH or ldconfig to one of "+
+			"them", node, libraryDir(linked), libraryDir(s.UCX.Library))
 	}
 	return looked
 }
@@ -172,10 +179,12 @@ func judgeUCXSettings(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.At(r.Rig, e, steps.Warn, "%s", sets(r.Rig, e, s, why))
 			}
 		}
-		rep.Show(r.Rig.NameOf(e)+" looked at", "the environment of this login, /etc/environment, the shells' files, ucx.conf", "", nil)
+		rep.Show(r.Rig.NameOf(e)+" looked at", "the environment of this login, /etc/environment, the shells' files, "+
+			"ucx.conf", "", nil)
 	}
 	if n == 0 {
-		return rep.Verdict("no variable of UCX is set on either node, neither in this login's environment nor in the files that set it: UCX chooses by itself")
+		return rep.Verdict("no variable of UCX is set on either node, neither in this login's environment nor in the files " +
+			"that set it: UCX chooses by itself")
 	}
 	return rep.Verdict("what is set of UCX keeps it from no rail")
 }
