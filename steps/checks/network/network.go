@@ -64,6 +64,30 @@ func span(seconds int) string {
 	return fmt.Sprintf("%d days", seconds/86400)
 }
 
+// A connector is one on the outside of an adapter.
+type connector struct {
+	no  int
+	end steps.End
+}
+
+// judgeDark tells of interfaces without a carrier, once for a cable.
+func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, rep *kind.Report) {
+	said := map[connector]bool{}
+	for _, p := range order {
+		there := connector{p.no, p.end.Other()}
+		switch both := p.no >= 0 && dark[there] != nil; {
+		case said[there] && both:
+		case both:
+			rep.Add(steps.Fail, "%s have no carrier on either node: the cable of port %d is out, or broken. Plug it in at "+
+				"both ends until it clicks, or try another one", kind.And(dark[p]), p.no)
+		default:
+			rep.At(rig, p.end, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check the cable at "+
+				"both ends", kind.HaveOrHas(dark[p]), rig.NameOf(p.end))
+		}
+		said[p] = true
+	}
+}
+
 // judgeLinkUp: every rail that is meant to be used is switched on and has a signal.
 func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
@@ -73,12 +97,8 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	rig := r.Rig
 	up := 0
-	type port struct {
-		no  int
-		end steps.End
-	}
-	dark := map[port][]string{}
-	var order []port
+	dark := map[connector][]string{}
+	var order []connector
 	for _, e := range steps.Ends {
 		node := rig.NameOf(e)
 		if len(rig.At(e).Rails) == 0 {
@@ -105,7 +125,7 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 			case other >= 0 && facts[e.Other()][rig.At(e.Other()).Rails[other].Netdev.Name+" link"] == "off":
 				// The other end is off, and that is said there.
 			default:
-				p := port{rail.PhysPort, e}
+				p := connector{rail.PhysPort, e}
 				if dark[p] == nil {
 					order = append(order, p)
 				}
@@ -113,20 +133,7 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	said := map[port]bool{}
-	for _, p := range order {
-		there := port{p.no, p.end.Other()}
-		switch both := p.no >= 0 && dark[there] != nil; {
-		case said[there] && both:
-		case both:
-			rep.Add(steps.Fail, "%s have no carrier on either node: the cable of port %d is out, or broken. Plug it in at "+
-				"both ends until it clicks, or try another one", kind.And(dark[p]), p.no)
-		default:
-			rep.At(rig, p.end, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check the cable at "+
-				"both ends", kind.HaveOrHas(dark[p]), rig.NameOf(p.end))
-		}
-		said[p] = true
-	}
+	judgeDark(rig, dark, order, &rep)
 	if up == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Fail, "no rail's interface is up")
 	}

@@ -33,16 +33,7 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 		if f["ss"] == "missing" {
 			return rep.Skipped("%s has no ss (iproute2), so nobody saw whether an etcd listens there", node)
 		}
-		var there []string
-		if f["enabled"] != "" {
-			there = append(there, f["enabled"]+" is enabled")
-		}
-		if s := f["service"]; s == "active" || s == "failed" || s == "activating" {
-			there = append(there, "its service is "+s)
-		}
-		if f["container"] != "" {
-			there = append(there, "the container nixl-etcd is "+f["container"])
-		}
+		there := installed(f)
 		answers := strings.Contains(f["answer"], "etcdserver")
 		switch {
 		case len(there) == 0 && f["listens"] == "":
@@ -73,6 +64,21 @@ func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict("no etcd runs on either node, none is started there at boot, and none is needed: " + ownEtcd)
 	}
 	return rep.Verdict(strings.Join(good, "; "))
+}
+
+// installed is what a node has of etcd.
+func installed(f map[string]string) []string {
+	var there []string
+	if f["enabled"] != "" {
+		there = append(there, f["enabled"]+" is enabled")
+	}
+	if s := f["service"]; s == "active" || s == "failed" || s == "activating" {
+		there = append(there, "its service is "+s)
+	}
+	if f["container"] != "" {
+		there = append(there, "the container nixl-etcd is "+f["container"])
+	}
+	return there
 }
 
 // onLoopback says that no address of a list can be reached from elsewhere.

@@ -239,12 +239,31 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 	if !slices.ContainsFunc(dev.Addrs, func(a string) bool { return strings.Contains(a, ".") }) {
 		rep.Add(steps.Fail, "%s on %s has no IPv4 address", h.Name, node)
 	}
+	checkSlaves(node, h, rep)
+	if h.MIIPollMS == 0 && m != "802.3ad" {
+		rep.Add(steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still get packets", h.Name,
+			node)
+	}
+	checkMode(node, h, rep)
+	for _, i := range h.rails {
+		rail := rig.At(e).Rails[i]
+		text := gidsUnder(h, rail)
+		show(rail.Dev, kind.OrUnknown(rail.State)+", "+text, "")
+		if rail.Netdev.MTU != dev.MTU && dev.MTU > 0 {
+			rep.Add(steps.Warn, "%s on %s has MTU %d and %s has %d", rail.Netdev.Name, node, rail.Netdev.MTU, h.Name, dev.MTU)
+		}
+	}
+	checkKept(rig, e, h, rep)
+}
+
+// checkSlaves looks at the links of a bond.
+func checkSlaves(node string, h held, rep *kind.Report) {
 	for _, s := range h.Slaves {
 		speed := "speed unknown"
 		if s.SpeedMbps > 0 {
 			speed = fmt.Sprintf("%g Gb/s", float64(s.SpeedMbps)/1000)
 		}
-		show("slave "+s.Name, fmt.Sprintf("MII %s, %s, %d link failures", kind.OrUnknown(s.MIIStatus), speed, s.Failures), "")
+		rep.Show(node+" "+h.Name+" slave "+s.Name, fmt.Sprintf("MII %s, %s, %d link failures", kind.OrUnknown(s.MIIStatus), speed, s.Failures), "", nil)
 		if s.MIIStatus != "up" {
 			rep.Add(steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node,
 				kind.OrUnknown(s.MIIStatus))
@@ -253,10 +272,11 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 	if len(h.Slaves) == 1 {
 		rep.Add(steps.Warn, "%s on %s has one link only", h.Name, node)
 	}
-	if h.MIIPollMS == 0 && m != "802.3ad" {
-		rep.Add(steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still get packets", h.Name,
-			node)
-	}
+}
+
+// checkMode says what a bond's way to spread packets means on a direct cable.
+func checkMode(node string, h held, rep *kind.Report) {
+	m := mode(h.Bond)
 	switch p := policy(h.Bond); {
 	case m == "balance-rr":
 		rep.Add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders "+
@@ -268,22 +288,18 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 		rep.Add(steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one link; layer3+4 tells "+
 			"connections apart", h.Name, node, kind.OrUnknown(p))
 	}
-	for _, i := range h.rails {
-		rail := rig.At(e).Rails[i]
-		var indexes []string
-		for _, g := range rail.GIDs {
-			if g.Netdev == h.Name {
-				indexes = append(indexes, fmt.Sprint(g.Index))
-			}
-		}
-		text := "its GIDs are its own"
-		if len(indexes) > 0 {
-			text = fmt.Sprintf("GIDs of %s at index %s", h.Name, kind.And(indexes))
-		}
-		show(rail.Dev, kind.OrUnknown(rail.State)+", "+text, "")
-		if rail.Netdev.MTU != dev.MTU && dev.MTU > 0 {
-			rep.Add(steps.Warn, "%s on %s has MTU %d and %s has %d", rail.Netdev.Name, node, rail.Netdev.MTU, h.Name, dev.MTU)
+}
+
+// gidsUnder says whose the GIDs of a bond's rail are.
+func gidsUnder(h held, rail steps.Rail) string {
+	var indexes []string
+	for _, g := range rail.GIDs {
+		if g.Netdev == h.Name {
+			indexes = append(indexes, fmt.Sprint(g.Index))
 		}
 	}
-	checkKept(rig, e, h, rep)
+	if len(indexes) > 0 {
+		return fmt.Sprintf("GIDs of %s at index %s", h.Name, kind.And(indexes))
+	}
+	return "its GIDs are its own"
 }

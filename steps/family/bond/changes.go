@@ -151,19 +151,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	found := false
 	for _, e := range steps.Ends {
-		bond, slaves, addrs := "", []string{}, []string{}
-		for _, r := range rig.At(e).Rails {
-			if m := r.Netdev.Master; m != "" && (bond == "" || m == bond) && !slices.Contains(slaves, r.Netdev.Name) {
-				bond, found = m, true
-				slaves = append(slaves, r.Netdev.Name)
-			}
-		}
-		// It may hold more: a port whose RDMA device the adapter has merged into another.
-		for _, d := range rig.At(e).Netdevs {
-			if bond != "" && d.Master == bond && !slices.Contains(slaves, d.Name) {
-				slaves = append(slaves, d.Name)
-			}
-		}
+		bond, slaves := holder(rig.At(e))
+		found = found || bond != ""
 		if bond == "" {
 			bond = emptyBond(rig, e)
 			found = found || bond != ""
@@ -172,13 +161,7 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		if len(slaves) > 0 {
 			first = slaves[0]
 		}
-		for _, d := range rig.At(e).Netdevs {
-			for _, a := range d.Addrs {
-				if d.Name == bond && bond != "" && strings.Contains(a, ".") {
-					addrs = append(addrs, a)
-				}
-			}
-		}
+		addrs := addressesOn(rig.At(e), bond)
 		p.Vars[e] = map[string]string{
 			"BOND": bond, "BOND_SLAVES": strings.Join(slaves, " "), "BOND_FIRST": first,
 			"BOND_ADDRS": strings.Join(addrs, " "),
@@ -188,6 +171,34 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		p.Nothing = "no bond holds a rail on either node, and none is empty"
 	}
 	return p
+}
+
+// holder is the bond that holds rails of a node, and all that it holds.
+func holder(n steps.Node) (bond string, slaves []string) {
+	for _, r := range n.Rails {
+		if m := r.Netdev.Master; m != "" && (bond == "" || m == bond) && !slices.Contains(slaves, r.Netdev.Name) {
+			bond, slaves = m, append(slaves, r.Netdev.Name)
+		}
+	}
+	// It may hold more: a port whose RDMA device the adapter has merged into another.
+	for _, d := range n.Netdevs {
+		if bond != "" && d.Master == bond && !slices.Contains(slaves, d.Name) {
+			slaves = append(slaves, d.Name)
+		}
+	}
+	return bond, slaves
+}
+
+// addressesOn are the IPv4 addresses of an interface.
+func addressesOn(n steps.Node, netdev string) (addrs []string) {
+	for _, d := range n.Netdevs {
+		for _, a := range d.Addrs {
+			if d.Name == netdev && netdev != "" && strings.Contains(a, ".") {
+				addrs = append(addrs, a)
+			}
+		}
+	}
+	return addrs
 }
 
 // emptyBond is a bond that holds nothing and has no address.
