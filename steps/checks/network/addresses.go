@@ -277,14 +277,10 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	lacking, refuse := 0, ""
 	for _, e := range steps.Ends {
 		for i, rail := range rig.At(e).Rails {
-			d, j := rail.Netdev, checks.Counterpart(rig, e, i)
-			if d.Name == "" || !d.Up || !d.Carrier || d.Master != "" || j < 0 {
+			d := rail.Netdev
+			twin, subnet, ok := twinOf(rig, e, i)
+			if !ok {
 				continue
-			}
-			twin := rig.At(e.Other()).Rails[j]
-			subnet, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", twin.Addr, twin.Prefix))
-			if err != nil || !subnet.Addr().Is4() || twin.Netdev.Master != "" || rail.Addr != "" && rail.Addr != twin.Addr {
-				continue // neither end has one: rail-ips gives both theirs
 			}
 			addr, why := hostIn(rig, e, i, subnet)
 			switch {
@@ -326,6 +322,22 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		p.Refuse = refuse
 	}
 	return p
+}
+
+// twinOf is the other end of a rail that lacks an address, or that has its other end's, and
+// the subnet that it is in. ok is false for a rail that needs none.
+func twinOf(rig steps.Rig, e steps.End, i int) (twin steps.Rail, subnet netip.Prefix, ok bool) {
+	rail := rig.At(e).Rails[i]
+	d, j := rail.Netdev, checks.Counterpart(rig, e, i)
+	if d.Name == "" || !d.Up || !d.Carrier || d.Master != "" || j < 0 {
+		return twin, subnet, false
+	}
+	twin = rig.At(e.Other()).Rails[j]
+	subnet, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", twin.Addr, twin.Prefix))
+	if err != nil || !subnet.Addr().Is4() || twin.Netdev.Master != "" {
+		return twin, subnet, false // neither end has one: rail-ips gives both theirs
+	}
+	return twin, subnet, rail.Addr == "" || rail.Addr == twin.Addr
 }
 
 // hostIn is the address that a node should have in a subnet: the host number that

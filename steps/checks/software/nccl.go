@@ -44,13 +44,10 @@ func judgeNCCLSettings(c steps.Cell, r steps.Result) steps.Verdict {
 
 // ncclHarm says what is wrong with a setting; empty where nothing is.
 func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
+	on, err := strconv.Atoi(s.value)
 	switch s.name {
-	case "NCCL_IB_DISABLE":
-		if on, err := strconv.Atoi(s.value); err == nil && on != 0 {
-			return steps.Fail, "NCCL then never uses RDMA (NET/Socket), and reaches a few GB/s at most; take it out"
-		}
-	case "NCCL_NET":
-		if strings.EqualFold(s.value, "socket") {
+	case "NCCL_IB_DISABLE", "NCCL_NET":
+		if s.name == "NCCL_NET" && strings.EqualFold(s.value, "socket") || s.name == "NCCL_IB_DISABLE" && err == nil && on != 0 {
 			return steps.Fail, "NCCL then never uses RDMA (NET/Socket), and reaches a few GB/s at most; take it out"
 		}
 	case "NCCL_IB_HCA":
@@ -72,12 +69,19 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 				"(Bootstrap : no socket interface found); name one of %s, or take it out", kind.And(gone), kind.And(names))
 		}
 	case "NCCL_IB_GID_INDEX":
-		index, err := strconv.Atoi(s.value)
-		for _, p := range rig.Pairs {
-			if rail := rig.Rail(p, e); err == nil && index >= 0 && rail.GIDIndex >= 0 && rail.GIDIndex != index {
-				return steps.Warn, fmt.Sprintf("the RoCE v2 GID of %s is at index %d: NCCL finds it by itself since 2.21, so "+
-					"take it out", rail.Dev, rail.GIDIndex)
-			}
+		if err == nil && on >= 0 {
+			return ncclIndex(rig, e, on)
+		}
+	}
+	return steps.Pass, ""
+}
+
+// ncclIndex holds a GID index that is set against those that the rails have.
+func ncclIndex(rig steps.Rig, e steps.End, index int) (steps.Grade, string) {
+	for _, p := range rig.Pairs {
+		if rail := rig.Rail(p, e); rail.GIDIndex >= 0 && rail.GIDIndex != index {
+			return steps.Warn, fmt.Sprintf("the RoCE v2 GID of %s is at index %d: NCCL finds it by itself since 2.21, so "+
+				"take it out", rail.Dev, rail.GIDIndex)
 		}
 	}
 	return steps.Pass, ""

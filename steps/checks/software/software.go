@@ -27,6 +27,24 @@ func onOneOnly(facts [2]map[string]string, has func(map[string]string) bool) (la
 	return steps.Here, true
 }
 
+// judgeNeeded: a node has the commands without which there is nothing to test.
+func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *kind.Report) {
+	node := rig.NameOf(e)
+	var missing []string
+	for _, tool := range host.Needed {
+		switch facts["tool "+tool] {
+		case "":
+			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell whether it has %s", node, tool)
+		case "missing":
+			missing = append(missing, tool)
+		}
+	}
+	host.Packages(rig, missing, func(pkg string, tools []string) {
+		rep.At(rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s",
+			node, kind.And(tools), pkg)
+	})
+}
+
 // judgeToolsPresent: what is missing, and what brings it.
 func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
@@ -37,24 +55,11 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 	var without []string
 	names := map[string]bool{}
 	for _, e := range steps.Ends {
-		var missing []string // needed commands
 		for name, where := range facts[e] {
 			names[name] = true
 			rep.Show(r.Rig.NameOf(e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
-			if tool, ok := strings.CutPrefix(name, "tool "); ok && where == "missing" && slices.Contains(host.Needed, tool) {
-				missing = append(missing, tool)
-			}
 		}
-		for _, tool := range host.Needed {
-			if facts[e]["tool "+tool] == "" {
-				rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell whether it has %s", r.Rig.NameOf(e), tool)
-			}
-		}
-		host.Packages(r.Rig, missing, func(pkg string, tools []string) {
-			rep.At(r.Rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: "+
-				"install %s",
-				r.Rig.NameOf(e), kind.And(tools), pkg)
-		})
+		judgeNeeded(r.Rig, e, facts[e], &rep)
 	}
 	kind.SortEvidence(rep.Evidence)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
