@@ -110,16 +110,8 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep kind.Report
-	outputs, _ := kind.OnBoth(r, &rep)
-	var setups [2]parse.NIXLSetup
-	for _, e := range steps.Ends {
-		o, ok := outputs[e]
-		if !ok || kind.Exited(r, o, &rep) {
-			continue
-		}
-		setups[e], _ = kind.Value[parse.NIXLSetup](r, o, &rep)
-	}
-	if len(setups[steps.Here].Facts) == 0 || len(setups[steps.Peer].Facts) == 0 {
+	setups, ok := bothSetups(r, &rep)
+	if !ok {
 		return rep.Verdict()
 	}
 	var compared []string

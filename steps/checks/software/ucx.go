@@ -21,20 +21,13 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep kind.Report
-	outputs, _ := kind.OnBoth(r, &rep)
-	var setups [2]parse.NIXLSetup
-	var have [2]bool
-	for _, e := range steps.Ends {
-		o, ok := outputs[e]
-		if !ok || kind.Exited(r, o, &rep) {
-			continue
-		}
-		if setups[e], ok = kind.Value[parse.NIXLSetup](r, o, &rep); ok {
-			have[e] = nixl.Installed(setups[e].Facts, "ucx_info")
-		}
-	}
-	if len(setups[steps.Here].Facts) == 0 || len(setups[steps.Peer].Facts) == 0 {
+	setups, ok := bothSetups(r, &rep)
+	if !ok {
 		return rep.Verdict()
+	}
+	var have [2]bool
+	for e, s := range setups {
+		have[e] = nixl.Installed(s.Facts, "ucx_info")
 	}
 	switch {
 	case !have[steps.Here] && !have[steps.Peer]:
@@ -49,19 +42,8 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	a, b := setups[steps.Here].UCX, setups[steps.Peer].UCX
 	rep.Show("UCX", nixl.OrMissing(a.Version)+" / "+nixl.OrMissing(b.Version), "", nil)
-	switch {
-	case !have[steps.Here] || !have[steps.Peer]:
-	case a.Version == "" || b.Version == "":
-		rep.Add(steps.Inconclusive, "the release of UCX can't be read on both nodes")
-	case a.Version != b.Version:
-		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
-			"build one tag on both nodes",
-			a.Version, r.Rig.NameOf(steps.Here), b.Version, r.Rig.NameOf(steps.Peer))
-	default:
-		if only := differences(a.Configured, b.Configured); len(only) > 0 {
-			rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version,
-				strings.Join(only, " "))
-		}
+	if have[steps.Here] && have[steps.Peer] {
+		compareUCX(r.Rig, a, b, &rep)
 	}
 	rails := 0
 	for _, e := range steps.Ends {
@@ -77,6 +59,31 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict(lead + "; no rail is up to look at")
 	}
 	return rep.Verdict(lead + ", with rc on the rails")
+}
+
+// bothSetups is what NIXL's check printed at both ends; ok is false where one was not read.
+func bothSetups(r steps.Result, rep *kind.Report) (setups [2]parse.NIXLSetup, ok bool) {
+	outputs, _ := kind.OnBoth(r, rep)
+	for _, e := range steps.Ends {
+		if o, ran := outputs[e]; ran && !kind.Exited(r, o, rep) {
+			setups[e], _ = kind.Value[parse.NIXLSetup](r, o, rep)
+		}
+	}
+	return setups, len(setups[steps.Here].Facts) > 0 && len(setups[steps.Peer].Facts) > 0
+}
+
+// compareUCX: both ends have one release, built alike.
+func compareUCX(rig steps.Rig, a, b parse.UCX, rep *kind.Report) {
+	switch only := differences(a.Configured, b.Configured); {
+	case a.Version == "" || b.Version == "":
+		rep.Add(steps.Inconclusive, "the release of UCX can't be read on both nodes")
+	case a.Version != b.Version:
+		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
+			"build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
+	case len(only) > 0:
+		rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version,
+			strings.Join(only, " "))
+	}
 }
 
 // differences are the options that only one of two builds has.
