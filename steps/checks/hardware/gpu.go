@@ -177,24 +177,7 @@ func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
 		// What isn't told may be on.
 		strict := state == "enabled" || h.Facts["secure boot"] == "" || lock != "none"
 		rep.Show(node+" secure boot", state+", lockdown "+lock, "", nil)
-		var unsigned []string
-		for _, name := range kind.SortedNames(h.Facts) {
-			module, ok := strings.CutPrefix(name, "module ")
-			if !ok {
-				continue
-			}
-			rep.Show(node+" "+module, h.Facts[name], "", nil)
-			if strings.HasSuffix(h.Facts[name], "signed by nobody") {
-				unsigned = append(unsigned, module)
-			}
-		}
-		said := ""
-		for _, l := range h.Log {
-			// A signature that is missed only taints a kernel that asks for none.
-			if l.Kind == "module-refused" && !strings.Contains(l.Text, "verification failed") && said == "" {
-				said = logText(l)
-			}
-		}
+		unsigned, said := unsignedModules(node, h, &rep), refusal(h.Log)
 		suspects := ""
 		if unsigned != nil {
 			suspects = fmt.Sprintf(", and %s there %s signed by nobody", kind.And(unsigned),
@@ -218,6 +201,33 @@ func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
 			"was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
 	}
 	return rep.Verdict("no kernel has refused a module; secure boot is " + kind.And(how))
+}
+
+// unsignedModules are those of a node that nobody has signed.
+func unsignedModules(node string, h parse.Hardware, rep *kind.Report) []string {
+	var unsigned []string
+	for _, name := range kind.SortedNames(h.Facts) {
+		module, ok := strings.CutPrefix(name, "module ")
+		if !ok {
+			continue
+		}
+		rep.Show(node+" "+module, h.Facts[name], "", nil)
+		if strings.HasSuffix(h.Facts[name], "signed by nobody") {
+			unsigned = append(unsigned, module)
+		}
+	}
+	return unsigned
+}
+
+// refusal is the first line in which the kernel says that it has refused a module.
+func refusal(log []parse.KernelEvent) string {
+	for _, l := range log {
+		// A signature that is missed only taints a kernel that asks for none.
+		if l.Kind == "module-refused" && !strings.Contains(l.Text, "verification failed") {
+			return logText(l)
+		}
+	}
+	return ""
 }
 
 // locked is the state in brackets: none [integrity] confidentiality.

@@ -148,32 +148,9 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 	adapters := 0
 	for _, e := range steps.Ends {
 		node, facts := r.Rig.NameOf(e), read[e].Facts
-		with := map[string]bool{} // PCI functions that have an RDMA device
-		var lost, bare, functions []string
-		for _, name := range kind.SortedNames(facts) {
-			if dev, ok := strings.CutPrefix(name, "device "); ok {
-				devices[e] = append(devices[e], dev)
-				with[facts[name]] = true
-			}
-		}
-		for _, name := range kind.SortedNames(facts) {
-			pci, ok := strings.CutPrefix(name, "function ")
-			if !ok {
-				continue
-			}
-			functions = append(functions, pci)
-			adapters++
-			switch {
-			case facts[name] == "none":
-				lost = append(lost, pci)
-			case !with[pci]:
-				bare = append(bare, pci)
-			}
-		}
-		has := "have"
-		if len(lost)+len(bare) == 1 {
-			has = "has"
-		}
+		devs, functions, lost, bare := functionsOf(facts)
+		devices[e], adapters = devs, adapters+len(functions)
+		has := kind.Plural(len(lost)+len(bare), "has", "have")
 		rep.Show(node+" RDMA devices", len(devices[e]), "devices: "+cmp.Or(strings.Join(devices[e], ", "), "none"), nil)
 		rep.Show(node+" functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
 		switch {
@@ -207,6 +184,32 @@ func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	return rep.Verdict(fmt.Sprintf("%d RDMA %s on each node: %s", len(devices[0]),
 		kind.Plural(len(devices[0]), "device", "devices"), strings.Join(devices[0], ", ")), note)
+}
+
+// functionsOf are the RDMA devices of a node, the PCI functions of its ConnectX, and those of
+// them that have no driver, or one and no RDMA device.
+func functionsOf(facts map[string]string) (devices, functions, lost, bare []string) {
+	with := map[string]bool{} // PCI functions that have an RDMA device
+	for _, name := range kind.SortedNames(facts) {
+		if dev, ok := strings.CutPrefix(name, "device "); ok {
+			devices = append(devices, dev)
+			with[facts[name]] = true
+		}
+	}
+	for _, name := range kind.SortedNames(facts) {
+		pci, ok := strings.CutPrefix(name, "function ")
+		if !ok {
+			continue
+		}
+		functions = append(functions, pci)
+		switch {
+		case facts[name] == "none":
+			lost = append(lost, pci)
+		case !with[pci]:
+			bare = append(bare, pci)
+		}
+	}
+	return devices, functions, lost, bare
 }
 
 // lastWord is what the kernel's log has last said about functions before they went.
