@@ -577,7 +577,11 @@ func (b *books) beside(e steps.End) {
 		ports := slices.ContainsFunc(b.bytes, func(c steps.RailBytes) bool {
 			return c.End == p.Node && c.Rail == p.Rail && strings.HasPrefix(c.Source, "port")
 		})
-		if !ports || !own.known || !other.known || other.most() <= otherShare*b.payload || len(b.kinds()) > 1 {
+		most := otherShare * b.payload
+		if t == RDMA {
+			most = max(most, chatter)
+		}
+		if !ports || !own.known || !other.known || other.most() <= most || len(b.kinds()) > 1 {
 			continue
 		}
 		name := rail.Dev

@@ -351,3 +351,35 @@ func TestAccountOfARing(t *testing.T) {
 		check(t, c.name, Account(rig, bytes, c.flows...), c.want, c.grade, c.words)
 	}
 }
+
+// A test of a few MB doesn't warn of the SSH connections that lead over its rail.
+func TestChatter(t *testing.T) {
+	port0, port1 := port(0, 0), port(1, 0)
+	for _, c := range []struct {
+		name  string
+		rig   steps.Rig
+		bytes uint64 // of TCP, out of this end and back
+		want  []What
+	}{
+		{"a little beside RDMA", kindtest.Spark(), 8e6, nil},
+		{"more than a little", kindtest.Spark(), 12e6, []What{Beside}},
+		{"a little back, at an interface", kindtest.Virtual(), 8e6, nil},
+		{"more back, at an interface", kindtest.Virtual(), 12e6, []What{Reverse}},
+	} {
+		f := Over([]Port{port0}, []Port{port1}, 1024)
+		f.Reads(1001, 4096)
+		bytes := moves(c.rig)
+		for _, p := range []Port{port0, port1} {
+			b := counterOf(bytes, p)
+			way, back := &b.Tx, &b.Rx
+			if p == port1 {
+				way, back = back, way
+			}
+			*way = uint64(f.Wire)
+			if b.IPKnown, b.IPTx = true, c.bytes; c.rig.Nodes[0].Rails[0].PCI.Addr == "" {
+				b.Source, *back = "netdev bytes", c.bytes
+			}
+		}
+		check(t, c.name, Account(c.rig, bytes, f), c.want, steps.Warn, "")
+	}
+}

@@ -43,6 +43,9 @@ func (l Load) bounds(netdev bool) (low, high float64) {
 	high = max(slack, l.more)*l.Wire + l.back + otherShare*l.aside
 	if netdev {
 		high += (moreAtInterface - 1) * l.against
+		if l.Wire == 0 {
+			high = max(high, chatter)
+		}
 	}
 	return least * l.least, high
 }

@@ -24,6 +24,10 @@ const (
 	// back on its own. Chosen: what a rig does for itself is less by orders of magnitude
 	// (assets/docs/facts.md#bytes-beside-a-test).
 	otherShare = 0.01
+	// chatter is bytes that an interface may move meanwhile by itself: railbench's own SSH
+	// connections may lead over a rail, and a test of a few MB is no reason to warn of
+	// them. Chosen (assets/docs/facts.md#bytes-beside-a-test).
+	chatter = 10e6
 	// evenShare: UCX cuts a block by the speeds that the ports report, so two equal rails
 	// get half each. Chosen: less than this is no half.
 	evenShare = 0.35
