@@ -37,6 +37,7 @@ type rigFlags struct {
 	start           time.Time // of the simulated rig's time; zero is now
 	seed            uint64
 	faults          []string
+	nodeCount       int // of the simulated rig
 	params          []string
 	// runbooks are what is opened in place of the built-in tutorial: files and folders.
 	runbooks []string
@@ -54,6 +55,7 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	f.speed = 1
 	flags.Var(&f.speed, "speed", "how much faster the simulated rig's time runs, or max: only as long as the processor takes")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
+	flags.IntVar(&f.nodeCount, "nodes", 2, "how many nodes the simulated rig has; more than two have a switch between them")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
 }
 
@@ -397,7 +399,7 @@ func (s *speed) watched() float64 {
 
 // simulate makes the built-in rig.
 func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
-	rig, err := sim.New(sim.Options{Seed: f.seed, Speed: float64(f.speed), Start: f.start, Faults: f.faults})
+	rig, err := sim.New(sim.Options{Nodes: f.nodeCount, Seed: f.seed, Speed: float64(f.speed), Start: f.start, Faults: f.faults})
 	if err != nil {
 		return usage(err)
 	}
@@ -407,7 +409,10 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		return err
 	}
 	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed.watched()
-	for i, name := range []string{"spark-02", "spark-01"} {
+	names := rig.Nodes()
+	// The clients run on spark-02 in the tutorials.
+	names[0], names[1] = names[1], names[0]
+	for i, name := range names {
 		node, err := rig.Node(name, sim.NodeOptions{Ask: ask, OnState: func(s runner.State, err error) { b.onState(i, s, err) }})
 		if err != nil {
 			b.close()

@@ -19,7 +19,7 @@ func simCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sim",
 		Short: "Serve the simulated rig over SSH on loopback",
-		Long: `Serves both nodes of the simulated rig on this machine's loopback, so that any
+		Long: `Serves the nodes of the simulated rig on this machine's loopback, so that any
 SSH client can log in to them. Whatever they measure is simulated.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,10 +64,11 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 			}
 		},
 	}
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 2, "how many nodes there are; more than two have a switch between them")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "how much faster the rig's time runs")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeats the figures exactly")
 	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "breaks the rig; list names the faults")
 	completeFlags(cmd, map[string]completer{"fault": completeFaults, "speed": words(), "seed": words()})
-	cmd.Flags().IntVar(&port, "port", 0, "the first node's port, the second's is the next; 0 takes free ones")
+	cmd.Flags().IntVar(&port, "port", 0, "the first node's port, the others' are the next; 0 takes free ones")
 	return cmd
 }

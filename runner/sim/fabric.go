@@ -312,7 +312,12 @@ func (fl *flow) claims() []claim {
 	cs := []claim{
 		{place{"half", src.node, src.half, false}, wire, src.halfRate()},
 		{place{"half", dst.node, dst.half, true}, wire, dst.halfRate()},
-		{place{"cable", nil, src.qsfp, src.node.index > dst.node.index}, framed, cableRate},
+	}
+	if src.node.rig.switched() {
+		// A cable each to the switch, which itself has room for all.
+		cs = append(cs, claim{place{"cable", src.node, src.qsfp, false}, framed, cableRate}, claim{place{"cable", dst.node, dst.qsfp, true}, framed, cableRate})
+	} else {
+		cs = append(cs, claim{place{"cable", nil, src.qsfp, src.node.index > dst.node.index}, framed, cableRate})
 	}
 	for _, end := range []struct {
 		fn   *function

@@ -238,7 +238,7 @@ func (r *Rig) set(name string, on bool) error {
 func carrierChanged(r *Rig) {
 	for _, n := range r.nodes {
 		for _, f := range n.functions {
-			if f.qsfp != 0 {
+			if f.qsfp != 0 || !n.hurt() {
 				continue
 			}
 			f.net.changes++

@@ -24,12 +24,12 @@ func networkDefects() map[string]defect {
 			title: "The tutorial's second-rail addresses are still there",
 			doc:   "Rail 2's interfaces also have 192.168.100.12 and .13, in rail 1's subnet, as an older tutorial has it. Two routes lead to the peer.",
 			on: func(r *Rig) {
-				for i, n := range r.nodes {
+				for i, n := range r.nodes[:leastNodes] {
 					n.functions[1].net.addAddr(leftOver[i])
 				}
 			},
 			off: func(r *Rig) {
-				for i, n := range r.nodes {
+				for i, n := range r.nodes[:leastNodes] {
 					n.functions[1].net.delAddr(leftOver[i])
 				}
 			},

@@ -106,13 +106,17 @@ func (d *netdev) plugged() bool {
 	if d.fn == nil {
 		return true
 	}
-	return !d.node.rig.faults["peer-dead"] && !d.unplugged()
+	return !(d.node.rig.faults["peer-dead"] && d.node.hurt()) && !d.unplugged()
 }
 
 // unplugged says whether somebody has pulled the cable out of the netdev's port.
 func (d *netdev) unplugged() bool {
-	return d.fn != nil && d.fn.qsfp == 0 && d.node.rig.faults["cable-unplugged"]
+	return d.fn != nil && d.fn.qsfp == 0 && d.node.rig.faults["cable-unplugged"] && d.node.hurt()
 }
+
+// hurt reports whether what happens to the first node's cables is seen at this one's end:
+// everywhere on two nodes, whose cables join them, and with a switch between there alone.
+func (n *node) hurt() bool { return n.index == 0 || !n.rig.switched() }
 
 func (d *netdev) carrier() bool {
 	if d.kind == "bond" {

@@ -1,4 +1,4 @@
-// Package sim is a pretend rig: two DGX Sparks in the process, used directly as
+// Package sim is a pretend rig: two DGX Sparks in the process, or more, used directly as
 // runner.Nodes, or through a real SSH server by any client. Scripts are interpreted
 // over a pretend /sys and /proc; the tools print what the real ones print; counters
 // move while a benchmark runs, at the rates that the hardware's ceilings allow; faults
@@ -34,6 +34,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -43,6 +44,9 @@ import (
 
 // Options say what kind of rig it is.
 type Options struct {
+	// Nodes is how many there are; 0 is two. Two are cabled to each other, port to port;
+	// more are cabled to a switch, which joins all ports 0 and all ports 1.
+	Nodes int
 	// Seed decides every number that looks random. The same seed and the same
 	// commands in the same order print the same numbers.
 	Seed uint64
@@ -56,7 +60,7 @@ type Options struct {
 	Faults []string
 }
 
-// A Rig is the two nodes and what joins them. All its methods may be called by
+// A Rig is the nodes and what joins them. All its methods may be called by
 // several goroutines at once.
 type Rig struct {
 	seed  uint64
@@ -65,7 +69,7 @@ type Rig struct {
 	hosts map[string]ssh.Signer
 
 	mu     sync.Mutex // guards what follows, the nodes and the fabric
-	nodes  [2]*node
+	nodes  []*node // two or more; their number never changes
 	fabric *fabric
 	faults map[string]bool
 	hog    *flow
@@ -92,9 +96,15 @@ func New(o Options) (*Rig, error) {
 	}
 	r.life, r.die = context.WithCancel(context.Background())
 	r.fabric = newFabric(r)
-	for i := range r.nodes {
+	if o.Nodes == 0 {
+		o.Nodes = leastNodes
+	}
+	if o.Nodes < leastNodes || o.Nodes > MostNodes {
+		return nil, fmt.Errorf("a simulated rig has from %d to %d nodes, and %d were asked for", leastNodes, MostNodes, o.Nodes)
+	}
+	for i := range o.Nodes {
 		n := newNode(r, i)
-		r.nodes[i] = n
+		r.nodes = append(r.nodes, n)
 		key, err := hostKey(o.Seed, n.name)
 		if err != nil {
 			return nil, fmt.Errorf("make the host key of %s: %w", n.name, err)
@@ -130,8 +140,23 @@ func (r *Rig) Close() error {
 	return nil
 }
 
-// Nodes are the nodes' names: spark-01, which serves in the tutorials, and spark-02.
-func (r *Rig) Nodes() []string { return []string{r.nodes[0].name, r.nodes[1].name} }
+// leastNodes and MostNodes bound a rig: the nodes' addresses end in a number of one byte.
+const (
+	leastNodes = 2
+	MostNodes  = 64
+)
+
+// Nodes are the nodes' names: spark-01, which serves in the tutorials, spark-02 and so on.
+func (r *Rig) Nodes() []string {
+	var names []string
+	for _, n := range r.nodes {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// switched reports whether the nodes are cabled to a switch.
+func (r *Rig) switched() bool { return len(r.nodes) > leastNodes }
 
 // HostKey is what the node's SSH server proves itself with; nil for no node.
 func (r *Rig) HostKey(node string) ssh.PublicKey {
@@ -147,7 +172,7 @@ func (r *Rig) node(name string) (*node, error) {
 			return n, nil
 		}
 	}
-	return nil, fmt.Errorf("no node %q on the simulated rig: it has %s and %s", name, r.nodes[0].name, r.nodes[1].name)
+	return nil, fmt.Errorf("no node %q on the simulated rig: it has %s", name, strings.Join(r.Nodes(), ", "))
 }
 
 // Dial connects to the node's SSH server inside the process.

@@ -69,7 +69,7 @@ func (n *node) buildTree() *inode {
 	t.fixed("/etc/hostname", n.name)
 	t.fixed("/etc/os-release", osRelease)
 	t.fixed("/etc/dgx-release", dgxRelease)
-	t.fixed("/etc/hosts", fmt.Sprintf("127.0.0.1 localhost\n127.0.1.1 %s\n192.168.1.101 spark-01\n192.168.1.102 spark-02", n.name))
+	t.fixed("/etc/hosts", n.hosts())
 	t.fixed("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnvidia:x:1000:1000:NVIDIA:/home/nvidia:/bin/bash")
 	if !n.rig.faults["autobond"] {
 		t.fixed("/usr/lib/modprobe.d/systemd.conf", "# options bonding max_bonds=0 keeps the driver from making a bond by itself.\noptions bonding max_bonds=0\noptions dummy numdummies=0")
@@ -478,4 +478,13 @@ func gidText(g gid) string {
 		parts = append(parts, fmt.Sprintf("%02x%02x", b[i], b[i+1]))
 	}
 	return strings.Join(parts, ":")
+}
+
+// hosts is the node's /etc/hosts.
+func (n *node) hosts() string {
+	text := "127.0.0.1 localhost\n127.0.1.1 " + n.name
+	for i := range n.rig.nodes {
+		text += fmt.Sprintf("\n192.168.1.%d spark-%02d", 101+i, i+1)
+	}
+	return text
 }

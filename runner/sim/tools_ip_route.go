@@ -313,13 +313,22 @@ func (n *node) neighbours() []neighbour {
 		if !a.IsValid() || d.kind == "loopback" {
 			continue
 		}
-		for _, x := range n.peer().netdevs {
-			for _, b := range x.addrs {
-				if b.Addr().Is4() && a.Masked().Contains(b.Addr()) && n.neighbour(d, b.Addr()) != nil &&
-					!slices.ContainsFunc(n.fixed, func(f neighbour) bool { return f.addr == b.Addr() && f.dev == d.name }) {
-					list = append(list, neighbour{addr: b.Addr(), mac: x.macText(), dev: d.name, learnt: true})
-				}
+		for _, other := range n.others() {
+			for _, x := range other.netdevs {
+				list = append(list, n.learnt(d, a, x)...)
 			}
+		}
+	}
+	return list
+}
+
+// learnt is what the node would learn of another's interface by asking on its own, which
+// has the address a.
+func (n *node) learnt(d *netdev, a netip.Prefix, x *netdev) (list []neighbour) {
+	for _, b := range x.addrs {
+		if b.Addr().Is4() && a.Masked().Contains(b.Addr()) && n.neighbour(d, b.Addr()) != nil &&
+			!slices.ContainsFunc(n.fixed, func(f neighbour) bool { return f.addr == b.Addr() && f.dev == d.name }) {
+			list = append(list, neighbour{addr: b.Addr(), mac: x.macText(), dev: d.name, learnt: true})
 		}
 	}
 	return list
