@@ -55,7 +55,7 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	f.speed = 1
 	flags.Var(&f.speed, "speed", "how much faster the simulated rig's time runs, or max: only as long as the processor takes")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
-	flags.IntVar(&f.nodeCount, "nodes", 2, "how many nodes the simulated rig has; more than two have a switch between them")
+	flags.IntVar(&f.nodeCount, "nodes", 0, "how many nodes the simulated rig has, 2 where it is not given; more have a switch between them")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
 }
 
@@ -300,8 +300,8 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	if f.sshConfig == "" {
 		f.sshConfig = file.SSHConfig
 	}
-	if f.speed != 1 || len(f.faults) > 0 {
-		return nil, usage(errors.New("--speed and --fault are for the simulated rig: give --rig sim"))
+	if f.speed != 1 || len(f.faults) > 0 || f.nodeCount != 0 {
+		return nil, usage(errors.New("--speed, --nodes and --fault are for the simulated rig: give --rig sim"))
 	}
 	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
 		return nil, err

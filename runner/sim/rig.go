@@ -69,7 +69,7 @@ type Rig struct {
 	hosts map[string]ssh.Signer
 
 	mu     sync.Mutex // guards what follows, the nodes and the fabric
-	nodes  []*node // two or more; their number never changes
+	nodes  []*node    // two or more; their number never changes
 	fabric *fabric
 	faults map[string]bool
 	hog    *flow
