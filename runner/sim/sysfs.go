@@ -482,9 +482,10 @@ func gidText(g gid) string {
 
 // hosts is the node's /etc/hosts.
 func (n *node) hosts() string {
-	text := "127.0.0.1 localhost\n127.0.1.1 " + n.name
+	var text strings.Builder
+	text.WriteString("127.0.0.1 localhost\n127.0.1.1 " + n.name)
 	for i := range n.rig.nodes {
-		text += fmt.Sprintf("\n192.168.1.%d spark-%02d", 101+i, i+1)
+		fmt.Fprintf(&text, "\n192.168.1.%d spark-%02d", 101+i, i+1)
 	}
-	return text
+	return text.String()
 }
