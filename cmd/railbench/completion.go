@@ -173,7 +173,7 @@ func rigCompletions() map[string]completer {
 		},
 		"fault": completeFaults,
 		"param": completeParams,
-		"peer":  words(), "here": words(), "link": words(), "etcd": words(), "speed": words(), "seed": words(),
+		"peer":  words(), "here": words(), "link": words(), "etcd": words(), "speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
 	}
 }
 
