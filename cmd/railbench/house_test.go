@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,6 +24,7 @@ var house = []struct {
 	{from: "runner", mustNot: module + "cmd", reason: "the direction is cmd, tui, steps, runner"},
 	{from: "runner", mustNot: module + "assets", reason: "only cmd imports the assets"},
 	{from: "runner", mustNot: module + "runner/sim", reason: "only cmd imports the simulated rig", except: "runner/sim"},
+	{from: "cmd/railbench", mustNot: module + "runner/etcd/server", reason: "etcd is a process of its own: its libraries would be most of every start"},
 	{from: "cmd", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries"},
 	{from: "runner", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries", except: "runner/etcd"},
 	{from: "steps", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries"},
@@ -80,6 +82,29 @@ func TestHouse(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Errorf("only %d packages were looked at", seen)
+	}
+}
+
+// What every start of railbench would pay for, in time and in size, has a program of
+// its own or stays out.
+func TestLightProgram(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/railbench").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Fields(string(out))
+	if !slices.Contains(all, "charm.land/bubbletea/v2") {
+		t.Fatalf("these are not its packages: %v", all)
+	}
+	for _, pkg := range all {
+		for _, heavy := range []string{
+			"go.etcd.io", "google.golang.org/grpc", "google.golang.org/protobuf", "github.com/prometheus", "go.uber.org/zap",
+			"github.com/google/go-cmp", "html/template", "testing",
+		} {
+			if within(pkg, heavy) {
+				t.Errorf("cmd/railbench is built with %s", pkg)
+			}
+		}
 	}
 }
 

@@ -10,14 +10,20 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/railbench/railbench/runner/etcd"
+	"github.com/railbench/railbench/runner/etcd/server"
 )
 
 var update = flag.Bool("update", false, "rewrite what README, the pages and other files show of the program")
 
 // TestMain keeps what the tests do in this process away from the user's files,
-// and makes the test binary the program, for the scripts.
+// and makes the test binary the program, for the scripts, and railbench-etcd beside it.
 func TestMain(m *testing.M) {
-	testscript.Main(apart{m}, map[string]func(){"railbench": main})
+	testscript.Main(apart{m}, map[string]func(){
+		"railbench":  main,
+		etcd.Program: func() { os.Exit(server.Main(os.Stdin, os.Stdout, os.Stderr)) },
+	})
 }
 
 type apart struct{ m *testing.M }

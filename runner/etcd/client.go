@@ -1,25 +1,32 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 )
 
 // answerLimit is how long an etcd may take for one answer. The keys are few; one
 // that needs longer is not there.
 const answerLimit = 3 * time.Second
 
-// A Client looks into an etcd.
+// answerMaxBytes bounds what is read of an answer: some hundred thousand keys.
+const answerMaxBytes = 64 << 20
+
+// A Client looks into an etcd, through its JSON gateway (etcd 3.4 or later): two
+// questions don't need gRPC, which every start of railbench would pay for.
 type Client struct {
-	url *url.URL
-	v3  *clientv3.Client
+	url  *url.URL
+	http *http.Client
 }
 
 // Check says what is wrong with the URL of an etcd. It connects to nothing.
@@ -44,11 +51,12 @@ func Open(endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	v3, err := clientv3.New(clientv3.Config{Endpoints: []string{u.String()}, Logger: zap.NewNop()})
-	if err != nil {
-		return nil, fmt.Errorf("make a client for etcd at %s: %w", u, err)
-	}
-	return &Client{u, v3}, nil
+	// A transport of its own: a proxy of the environment is for the web, not for a rig.
+	return &Client{u, &http.Client{
+		Transport: &http.Transport{DialContext: new(net.Dialer).DialContext},
+		// An etcd sends nobody elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
 }
 
 // URL is where the etcd listens.
@@ -57,7 +65,7 @@ func (c *Client) URL() string { return c.url.String() }
 // Port is the port in the URL.
 func (c *Client) Port() string { return c.url.Port() }
 
-// OnLoopback says that only this machine reaches it.
+// OnLoopback reports whether only this machine reaches it.
 func (c *Client) OnLoopback() bool {
 	ip := net.ParseIP(c.url.Hostname())
 	return c.url.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
@@ -68,18 +76,50 @@ func (c *Client) Dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", c.url.Host)
 }
 
+// A span is the keys of a question, as etcd's rpc.proto has it: from Key to before End.
+type span struct {
+	Key []byte `json:"key"`
+	End []byte `json:"range_end"`
+	// Only for range. The values may be large, and nobody asks for them.
+	KeysOnly bool `json:"keys_only,omitempty"`
+}
+
+// under is the keys with a prefix. As etcd has it, a zero byte is before the first key,
+// and behind the last one.
+func under(prefix string) span {
+	end := []byte(prefix)
+	for len(end) > 0 && end[len(end)-1] == 0xff {
+		end = end[:len(end)-1]
+	}
+	if len(end) == 0 {
+		end = []byte{0}
+	} else {
+		end[len(end)-1]++
+	}
+	key := []byte(prefix)
+	if len(key) == 0 {
+		key = []byte{0}
+	}
+	return span{Key: key, End: end}
+}
+
 // List gives the keys under a prefix, sorted.
 func (c *Client) List(ctx context.Context, prefix string) ([]string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerLimit, errNoAnswer)
-	defer cancel()
-	r, err := c.v3.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
-	if err != nil {
-		return nil, c.explain(ctx, err, "list the keys of")
+	asked := under(prefix)
+	asked.KeysOnly = true
+	var answer struct {
+		Kvs []struct {
+			Key []byte `json:"key"`
+		} `json:"kvs"`
+	}
+	if err := c.ask(ctx, "range", asked, &answer); err != nil {
+		return nil, fmt.Errorf("list the keys of etcd at %s: %w", c.url, err)
 	}
 	var keys []string
-	for _, kv := range r.Kvs {
+	for _, kv := range answer.Kvs {
 		keys = append(keys, string(kv.Key))
 	}
+	slices.Sort(keys)
 	return keys, nil
 }
 
@@ -89,35 +129,83 @@ func (c *Client) Clear(ctx context.Context, prefix string) (int, error) {
 	if prefix == "" {
 		return 0, errors.New("clear etcd: no prefix, and so every key of everybody")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerLimit, errNoAnswer)
-	defer cancel()
-	r, err := c.v3.Delete(ctx, prefix, clientv3.WithPrefix())
-	if err != nil {
-		return 0, c.explain(ctx, err, "remove keys from")
+	var answer struct {
+		Deleted int `json:"deleted,string"`
 	}
-	return int(r.Deleted), nil
+	if err := c.ask(ctx, "deleterange", under(prefix), &answer); err != nil {
+		return 0, fmt.Errorf("remove keys from etcd at %s: %w", c.url, err)
+	}
+	return answer.Deleted, nil
 }
 
-// Close ends the client's connection.
-func (c *Client) Close() error { return c.v3.Close() }
+// Close ends the client's connections.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
 
 var errNoAnswer = errors.New("it does not answer within " + answerLimit.String())
 
-// explain says what is known of why there was no answer: the library tries again
-// until the time is up, and keeps the reason.
-func (c *Client) explain(ctx context.Context, err error, op string) error {
+// ask puts one question to the gateway's key-value service.
+func (c *Client) ask(ctx context.Context, what string, question, answer any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerLimit, errNoAnswer)
+	defer cancel()
+	body, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url.JoinPath("v3", "kv", what).String(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return explain(ctx, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, answerMaxBytes))
+	if err != nil {
+		return explain(ctx, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return refused(response.StatusCode, text)
+	}
+	// What answers with 200 and is no etcd must not pass for one without keys.
+	var whose struct {
+		Header *struct{} `json:"header"`
+	}
+	if err := json.Unmarshal(text, &whose); err != nil || whose.Header == nil {
+		return fmt.Errorf("what answers there is no etcd: %.100q", text)
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("read its answer: %w", err)
+	}
+	return nil
+}
+
+// refused says what an etcd says that does not do what it is asked.
+func refused(status int, text []byte) error {
+	if status == http.StatusNotFound {
+		return errors.New("it has no JSON gateway: railbench needs etcd 3.4 or later, without --enable-grpc-gateway=false")
+	}
+	var told struct {
+		Message string `json:"message"`
+	}
+	if err := json.Unmarshal(text, &told); err != nil || told.Message == "" {
+		told.Message = strings.TrimSpace(string(text[:min(len(text), 200)]))
+	}
+	return fmt.Errorf("it answers %d: %s", status, told.Message)
+}
+
+// explain says why there was no answer, without the question's address, which the
+// caller tells.
+func explain(ctx context.Context, err error) error {
 	if why := context.Cause(ctx); why != nil {
-		err = why
+		return why
 	}
-	if errors.Is(err, errNoAnswer) {
-		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		conn, refused := c.Dial(again)
-		if refused != nil {
-			err = refused
-		} else {
-			conn.Close()
-		}
+	if asked, ok := errors.AsType[*url.Error](err); ok {
+		return asked.Err
 	}
-	return fmt.Errorf("%s etcd at %s: %w", op, c.url, err)
+	return err
 }

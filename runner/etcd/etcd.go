@@ -1,199 +1,194 @@
 // Package etcd is an etcd server of railbench's own, for one session, and a look
-// into that one or another. Nothing outside this package knows etcd's libraries.
-// What the keys mean is not known here: that is steps/rendezvous.
+// into that one or another. The server is a process of its own, railbench-etcd, which
+// runner/etcd/server is; nothing else knows etcd's libraries. What the keys mean is not
+// known here: that is steps/rendezvous.
 package etcd
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"os"
-	"path/filepath"
-	"runtime"
+	"io"
+	"os/exec"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
-
-	"go.etcd.io/etcd/server/v3/embed"
-	"go.etcd.io/etcd/server/v3/storage/wal"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
 
-// A Server is an etcd in this process. It listens on this machine's loopback
-// only, without a password, and keeps nothing once it is closed.
+// A Server is an etcd of railbench's own. It listens on this machine's loopback
+// only, without a password, and keeps nothing once it is closed. It ends with
+// railbench, even where that is killed: its stdin ends then.
 type Server struct {
 	*Client
-	etcd    *embed.Etcd
-	address string
-	dir     string
-	end     func() error
-	fatal   *fatal
+	program *exec.Cmd
+	stdin   io.Closer
+	stderr  tail
+	close   func() error
+
+	closing chan struct{} // closed when Close is called
+	ended   chan struct{} // closed when the process has ended
+	// Set before ended is closed: what its exit was, and where nobody had closed it why it
+	// has ended.
+	exit, err error
 }
 
 const (
-	startLimit = 10 * time.Second
-	closeLimit = 10 * time.Second
-	// Somebody else may take a free port before etcd does.
-	startTries = 5
+	startLimit = 15 * time.Second
+	// buildLimit is for a program that the go command makes first.
+	buildLimit = 5 * time.Minute
+	closeLimit = 15 * time.Second
+	// hasteLimit is for one that never answered: it has nothing to lose.
+	hasteLimit = 3 * time.Second
 )
-
-// The only member elects itself, at once.
-const (
-	tickMS     = 20
-	electionMS = 100
-)
-
-// segmentBytes is how much disk the write-ahead log takes ahead: etcd's own 64 MB,
-// twice, is a lot for some hundred keys, and memory where /tmp is.
-const segmentBytes = 1 << 20
-
-// etcd has no other way to say so.
-var smallSegments = sync.OnceFunc(func() { wal.SegmentSizeBytes = segmentBytes })
 
 // Start starts a server and waits until it answers; ctx bounds the start only.
 func Start(ctx context.Context) (*Server, error) {
-	smallSegments()
-	var err error
-	for range startTries {
-		var s *Server
-		if s, err = start(ctx); err == nil {
-			return s, nil
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, fmt.Errorf("start etcd: %w", err)
-}
-
-func start(ctx context.Context) (*Server, error) {
-	address, err := freeAddress()
+	p, err := find()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start etcd: %w", err)
 	}
-	dir, err := os.MkdirTemp("", "railbench-etcd-")
+	s, err := start(ctx, p)
 	if err != nil {
-		return nil, err
-	}
-	s := &Server{address: address, dir: dir, fatal: newFatal()}
-	s.end = sync.OnceValue(s.close)
-	if s.etcd, err = embed.StartEtcd(s.config()); err == nil {
-		err = s.ready(ctx)
-	}
-	if err == nil {
-		s.Client, err = Open("http://" + s.address)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.end())
+		return nil, fmt.Errorf("start etcd: %w", err)
 	}
 	return s, nil
 }
 
-func (s *Server) config() *embed.Config {
-	c := embed.NewConfig()
-	c.Name, c.Dir = "railbench", filepath.Join(s.dir, "data")
-	mine := url.URL{Scheme: "http", Host: s.address}
-	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{mine}, []url.URL{mine}
-	// No peers: it listens for none, and the cluster's list has to hold something.
-	nobody := url.URL{Scheme: "http", Host: "127.0.0.1:1"}
-	c.ListenPeerUrls, c.AdvertisePeerUrls = nil, []url.URL{nobody}
-	c.InitialCluster = c.Name + "=" + nobody.String()
-	c.TickMs, c.ElectionMs = tickMS, electionMS
-	c.UnsafeNoFsync = true // nothing is kept
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(s.fatal.logger())
-	return c
+func start(ctx context.Context, p program) (*Server, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s := &Server{program: exec.Command(p.path, p.args...), closing: make(chan struct{}), ended: make(chan struct{})}
+	s.close = sync.OnceValue(s.stop)
+	// ctrl+c on railbench's terminal is not for it, and the go command has a child.
+	s.program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.program.Stderr = &s.stderr
+	stdin, err := s.program.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := s.program.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.stdin = stdin
+	if err := s.program.Start(); err != nil {
+		return nil, err
+	}
+	told := make(chan string, 1)
+	go s.follow(stdout, told)
+	if err := s.ready(ctx, told, p.limit); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
-func (s *Server) ready(ctx context.Context) error {
+// follow reads where the server listens, and waits for its end.
+func (s *Server) follow(stdout io.Reader, told chan<- string) {
+	defer close(s.ended)
+	lines := bufio.NewScanner(stdout)
+	if lines.Scan() {
+		told <- lines.Text()
+	}
+	_, _ = io.Copy(io.Discard, stdout) // its end is what matters
+	s.exit = s.program.Wait()
 	select {
-	case <-s.etcd.Server.ReadyNotify():
-		return nil
-	case err := <-s.etcd.Err():
+	case <-s.closing:
+		return
+	default:
+	}
+	if s.exit == nil {
+		s.exit = errors.New("it has ended by itself")
+	}
+	s.err = s.why()
+}
+
+// why says why the program has ended, in its own words where it had any.
+func (s *Server) why() error {
+	if said := s.stderr.String(); said != "" {
+		return fmt.Errorf("%s: %s", Program, said)
+	}
+	return fmt.Errorf("%s: %w", Program, s.exit)
+}
+
+// ready waits until the server has said where it listens.
+func (s *Server) ready(ctx context.Context, told <-chan string, limit time.Duration) (err error) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case at := <-told:
+		s.Client, err = Open(at)
 		return err
-	case <-s.fatal.told:
-		return s.fatal.err
+	case <-s.ended:
+		return s.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(startLimit):
-		return fmt.Errorf("it is not ready after %s", startLimit)
+	case <-timer.C:
+		return fmt.Errorf("%s is not ready after %s", Program, limit)
 	}
 }
 
-// Err says why the server has failed while it ran, for example for want of disk;
-// nil where it has not.
+// Err says why the server has ended though nobody closed it; nil where it has not.
 func (s *Server) Err() error {
 	select {
-	case <-s.fatal.told:
-		return s.fatal.err
+	case <-s.ended:
+		return s.err
 	default:
 		return nil
 	}
 }
 
-// Close ends the server and removes what it kept. It may be called more than once,
-// and always returns: a server that does not end is left behind, and told.
-func (s *Server) Close() error { return s.end() }
+// Close ends the server, which removes what it kept. It may be called more than once,
+// and always returns: a server that does not end is killed, and told.
+func (s *Server) Close() error { return s.close() }
 
-func (s *Server) close() error {
-	var errs []error
+func (s *Server) stop() error {
+	close(s.closing)
 	if s.Client != nil {
-		_ = s.Client.Close() // it says that the context was cancelled: that is how it ends
+		_ = s.Client.Close() // it only lets connections go
 	}
-	if s.etcd != nil {
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			s.etcd.Close()
-		}()
-		select {
-		case <-ended:
-		case <-time.After(closeLimit):
-			errs = append(errs, fmt.Errorf("close etcd at %s: it does not end", s.address))
-		}
+	s.stdin.Close()
+	limit := closeLimit
+	if s.Client == nil {
+		limit = hasteLimit
 	}
-	if err := os.RemoveAll(s.dir); err != nil {
-		errs = append(errs, fmt.Errorf("remove etcd's data: %w", err))
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-s.ended:
+	case <-timer.C:
+		// What it kept is removed by the next one.
+		_ = syscall.Kill(-s.program.Process.Pid, syscall.SIGKILL)
+		<-s.ended
+		return fmt.Errorf("close etcd: %s did not end within %s, and was killed", Program, limit)
 	}
-	return errors.Join(errs...)
+	if s.err == nil && s.exit != nil && s.Client != nil {
+		return fmt.Errorf("close etcd: %w", s.why())
+	}
+	return nil // a failure before was told then
 }
 
-// freeAddress finds a port of loopback that is free now. etcd's gateway wants to
-// know it before it listens.
-func freeAddress() (string, error) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer ln.Close()
-	return ln.Addr().String(), nil
+// A tail keeps the end of what a program says.
+type tail struct {
+	mu   sync.Mutex
+	text bytes.Buffer
 }
 
-// A fatal is etcd's logger. It is silent: the terminal is somebody else's. What etcd
-// would end the process for ends only the goroutine that says it, and is kept.
-type fatal struct {
-	once sync.Once
-	told chan struct{}
-	err  error // set before told is closed
+const tailBytes = 4 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text.Write(b)
+	t.text.Next(max(0, t.text.Len()-tailBytes))
+	return len(b), nil
 }
 
-func newFatal() *fatal { return &fatal{told: make(chan struct{})} }
-
-func (f *fatal) logger() *zap.Logger {
-	return zap.New(zapcore.NewNopCore(), zap.WithFatalHook(f), zap.WithPanicHook(f))
-}
-
-// OnWrite is called in place of an exit or a panic.
-func (f *fatal) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
-	f.once.Do(func() {
-		f.err = errors.New("etcd: " + entry.Message)
-		for _, field := range fields {
-			if err, ok := field.Interface.(error); ok {
-				f.err = fmt.Errorf("etcd: %s: %w", entry.Message, err)
-			}
-		}
-		close(f.told)
-	})
-	runtime.Goexit()
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(t.text.String())
 }

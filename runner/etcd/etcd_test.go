@@ -2,21 +2,44 @@ package etcd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/railbench/railbench/runner/etcd/server"
 )
+
+// TestMain makes the test binary the server's program, too, in $PATH, and one that
+// starts a server and waits to be killed.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		Program:  func() { os.Exit(server.Main(os.Stdin, os.Stdout, os.Stderr)) },
+		"holder": holder,
+	})
+}
+
+func holder() {
+	s, err := Start(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString(s.URL() + "\n")
+	select {}
+}
 
 func started(t *testing.T) *Server {
 	t.Helper()
@@ -81,94 +104,6 @@ func TestListAndClear(t *testing.T) {
 	}
 }
 
-// The gateway is what curl and a program without a client library use.
-func TestGateway(t *testing.T) {
-	t.Parallel()
-	s := started(t)
-	resp, err := http.Get(s.URL() + "/version")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var v struct{ Etcdserver string }
-	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil || !strings.HasPrefix(v.Etcdserver, "3.") {
-		t.Errorf("version %q, %v", v, err)
-	}
-	for _, ask := range [][2]string{
-		{"/v3/kv/put", `{"key":"YQ==","value":"Yg=="}`},
-		{"/v3/kv/range", `{"key":"YQ=="}`},
-		{"/v3/lock/lock", `{"name":"bG9jaw=="}`},
-	} {
-		resp, err := http.Post(s.URL()+ask[0], "application/json", strings.NewReader(ask[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if resp.StatusCode != 200 || ask[0] == "/v3/kv/range" && !strings.Contains(string(body), "Yg==") {
-			t.Errorf("%s: %s %s", ask[0], resp.Status, body)
-		}
-	}
-}
-
-// Only loopback, no second port, nothing on the terminal, little disk, and nothing
-// of it left.
-func TestQuietAndGone(t *testing.T) {
-	t.Parallel()
-	s := started(t)
-	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.URL(), "http://"))
-	if err != nil || host != "127.0.0.1" || port == "0" {
-		t.Errorf("it listens at %s", s.URL())
-	}
-	if len(s.etcd.Peers) != 0 {
-		t.Errorf("it waits for peers: %v", s.etcd.Peers)
-	}
-	put(t, s.URL(), "k")
-	var size int64
-	filepath.Walk(s.dir, func(_ string, info os.FileInfo, err error) error {
-		if err == nil {
-			size += info.Size()
-		}
-		return nil
-	})
-	if size > 32<<20 {
-		t.Errorf("it takes %d bytes of disk", size)
-	}
-	if info, err := os.Stat(s.dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("its data: %v, %v", info.Mode(), err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error("a second time: ", err)
-	}
-	if _, err := os.Stat(s.dir); !os.IsNotExist(err) {
-		t.Errorf("its data is there: %v", err)
-	}
-	if _, err := s.Dial(t.Context()); err == nil {
-		t.Error("it still listens")
-	}
-}
-
-// A watch that never ends does not hold up the end.
-func TestCloseWithAWatch(t *testing.T) {
-	t.Parallel()
-	s := started(t)
-	c := put(t, s.URL(), "k")
-	events := c.Watch(t.Context(), "k", clientv3.WithCreatedNotify())
-	if r := <-events; r.Err() != nil {
-		t.Fatal(r.Err())
-	}
-	began := time.Now()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if took := time.Since(began); took > closeLimit {
-		t.Errorf("it took %s", took)
-	}
-}
-
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	a, b := started(t), started(t)
@@ -198,10 +133,12 @@ func TestNobodyThere(t *testing.T) {
 			t.Errorf("%q is taken", bad)
 		}
 	}
-	address, err := freeAddress()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	address := ln.Addr().String()
+	ln.Close()
 	c, err := Open("http://" + address)
 	if err != nil {
 		t.Fatal(err)
@@ -212,18 +149,165 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// What etcd would end the program for is kept, and the program goes on.
-func TestFatalIsKept(t *testing.T) {
-	f := newFatal()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		f.logger().Fatal("failed to save", zap.Error(errors.New("no space left on device")))
-		t.Error("it goes on")
-	}()
-	<-ended
-	<-f.told
-	if got := f.err.Error(); got != "etcd: failed to save: no space left on device" {
-		t.Error(got)
+// What answers and is no etcd, or one without a gateway, is told from an etcd without
+// keys.
+func TestOddAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		status       int
+		answer, want string
+	}{
+		"no gateway":     {404, "404 page not found\n", "no JSON gateway"},
+		"a refusal":      {500, `{"code":13,"message":"etcdserver: no leader"}`, "etcdserver: no leader"},
+		"no JSON":        {200, "<html>", "no etcd"},
+		"something else": {200, `{"kvs":[]}`, "no etcd"},
+		"a wrong type":   {200, `{"header":{},"kvs":"x","deleted":"x"}`, "read its answer"},
+		"elsewhere":      {302, "", "answers 302"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			there := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(c.status)
+				io.WriteString(w, c.answer)
+			}))
+			defer there.Close()
+			client, err := Open(there.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			_, listed := client.List(t.Context(), "x")
+			_, cleared := client.Clear(t.Context(), "x")
+			for _, err := range []error{listed, cleared} {
+				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), there.URL) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestUnder(t *testing.T) {
+	for prefix, want := range map[string]string{"a": "b", "a/": "a0", "a\xff": "b", "": "\x00", "\xff\xff": "\x00"} {
+		if got := under(prefix); string(got.End) != want || len(got.Key) == 0 {
+			t.Errorf("%q: from %q to %q", prefix, got.Key, got.End)
+		}
+	}
+}
+
+// A server whose process dies is told, in its words.
+func TestServerDies(t *testing.T) {
+	s, err := Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Err(); err != nil {
+		t.Error(err)
+	}
+	if err := s.program.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), Program) || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error("told twice: ", err)
+	}
+}
+
+// A program that says why it can't start is quoted; one that says nothing isn't
+// waited for without an end.
+func TestProgramFails(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh here")
+	}
+	for script, want := range map[string]string{
+		"echo no space left >&2; exit 1": "no space left",
+		"exit 3":                         "exit status 3",
+		"exit 0":                         "ended by itself",
+		"echo nonsense; cat":             "http://HOST:PORT",
+		"cat":                            "not ready",
+	} {
+		s, err := start(t.Context(), program{path: shell, args: []string{"-c", script}, limit: time.Second})
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}
+
+// The server ends with who has started it, killed or not, and its folder goes with it.
+func TestEndsWithItsStarter(t *testing.T) {
+	temp := t.TempDir()
+	cmd := exec.Command("holder")
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 100)
+	n, err := stdout.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(strings.TrimSpace(string(buf[:n])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.List(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	gone := func() bool {
+		left, err := filepath.Glob(filepath.Join(temp, Program+"*"))
+		if conn, there := c.Dial(t.Context()); there == nil {
+			conn.Close()
+			return false
+		}
+		return err == nil && len(left) == 0
+	}
+	for deadline := time.Now().Add(closeLimit); !gone(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it serves, or its folder is left")
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	path := os.Getenv("PATH")
+	p, err := find()
+	if err != nil || filepath.Base(p.path) != Program {
+		t.Fatalf("%v, %v", p, err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if p, err := find(); err == nil || !strings.Contains(err.Error(), "go install "+programPackage) || !strings.Contains(err.Error(), "--etcd") {
+		t.Errorf("%v, %v", p, err)
+	}
+	t.Setenv("PATH", path)
+	for self, want := range map[string]bool{
+		"/tmp/go-build12/b001/exe/railbench":          true,
+		"/home/x/.cache/go-build/96/9642-d/railbench": true,
+		"/usr/bin/railbench":                          false,
+		"/opt/my-go-build/railbench":                  false,
+		"":                                            false,
+	} {
+		if got := byGoRun(self); got != want {
+			t.Errorf("%q: %t", self, got)
+		}
+	}
+	if got := beside("/usr/bin/railbench"); !cmp.Equal(got, []string{"/usr/bin/railbench-etcd", "/usr/libexec/railbench/railbench-etcd"}) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -9,16 +9,22 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner/etcd"
+	"github.com/railbench/railbench/runner/etcd/server"
 )
 
 // etcd runs a real etcd and leads port 2379 of each node's loopback to it.
-func (b *bench) etcd() *etcd.Server {
+func (b *bench) etcd() *etcd.Client {
 	b.t.Helper()
-	server, err := etcd.Start(b.t.Context())
+	real, err := server.Start(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.t.Cleanup(func() { server.Close() })
+	b.t.Cleanup(func() { real.Close() })
+	client, err := etcd.Open(real.URL())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { client.Close() })
 	for _, node := range b.Nodes() {
 		ln, err := b.client(node).Listen("tcp", "127.0.0.1:2379")
 		if err != nil {
@@ -33,7 +39,7 @@ func (b *bench) etcd() *etcd.Server {
 				}
 				go func() {
 					defer conn.Close()
-					far, err := server.Dial(b.t.Context())
+					far, err := client.Dial(b.t.Context())
 					if err != nil {
 						return
 					}
@@ -42,7 +48,7 @@ func (b *bench) etcd() *etcd.Server {
 			}
 		}()
 	}
-	return server
+	return client
 }
 
 func join(a, z net.Conn) {
@@ -59,7 +65,7 @@ func join(a, z net.Conn) {
 const byEtcd = "nixlbench --etcd_endpoints http://127.0.0.1:2379 --total_buffer_size 268435456 --start_block_size 1048576 --max_block_size 4194304 "
 
 // has waits for a key.
-func (b *bench) has(server *etcd.Server, key string) {
+func (b *bench) has(server *etcd.Client, key string) {
 	b.t.Helper()
 	b.until(key, func() bool {
 		keys, err := server.List(b.t.Context(), "xferbench/")

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
@@ -18,12 +20,20 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/etcd"
+	"github.com/railbench/railbench/runner/etcd/server"
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/session"
 )
+
+// TestMain makes the test binary the program of railbench's own etcd, too.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		etcd.Program: func() { os.Exit(server.Main(os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
 
 // A desk is a request that keeps what it was told.
 type desk struct {
