@@ -96,6 +96,11 @@ func (m *Model) View() tea.View {
 			m.frame = ink.ASCII(m.frame)
 		}
 	}
+	return m.view()
+}
+
+// view is the frame with what every frame asks of the terminal.
+func (m *Model) view() tea.View {
 	v := tea.NewView(m.frame)
 	v.AltScreen = true
 	v.MouseMode = tea.MouseModeCellMotion

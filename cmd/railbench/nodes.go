@@ -17,6 +17,7 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
@@ -256,6 +257,66 @@ func parseParams(given []string, t steps.Tutorial) (set steps.Settings, err erro
 	return set, nil
 }
 
+// A choice is the rig that the flags name.
+type choice struct {
+	simulated bool
+	file      rigFile
+	path      string // of the rig file, where there is one
+}
+
+// choose reads what names the rig and says what is wrong with it. It touches no node and
+// takes no time.
+func (f rigFlags) choose() (c choice, err error) {
+	switch {
+	case f.rig != "" && f.peer != "":
+		return c, usage(errors.New("--rig and --peer both name the rig: give one of them"))
+	case f.here != "" && f.peer == "":
+		return c, usage(errors.New("--here needs --peer: a rig has two nodes"))
+	}
+	if f.etcd != "" {
+		if err := etcd.Check(f.etcd); err != nil {
+			return c, usage(err)
+		}
+	}
+	switch f.rig {
+	case "sim":
+		c.simulated = true
+	case "virtual":
+		c.file, c.file.SSHConfig, err = virtualRig()
+	case "":
+		c, err = f.configured()
+	default:
+		c.path = f.rig
+		c.file, err = readRig(f.rig)
+	}
+	if err != nil {
+		return c, usage(err)
+	}
+	if !c.simulated && (f.speed != 1 || len(f.faults) > 0 || f.nodeCount != 0) {
+		return c, usage(errors.New("--speed, --nodes and --fault are for the simulated rig: give --rig sim"))
+	}
+	return c, nil
+}
+
+// configured is the rig of --peer, that of the user's own rig file, or the simulated one.
+func (f rigFlags) configured() (c choice, err error) {
+	if f.peer != "" {
+		c.file = rigFile{Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
+		return c, nil
+	}
+	path, err := rigPath()
+	if err != nil {
+		c.simulated = true // no home: nothing was configured
+		return c, nil
+	}
+	c.file, err = readRig(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return choice{simulated: true}, nil
+	}
+	c.path = path
+	return c, err
+}
+
 func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	t, cat, err := f.tutorial()
 	if err != nil {
@@ -266,43 +327,15 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		return nil, err
 	}
 	b := &bench{options: session.Options{Tutorial: t, Catalog: cat, Programs: texts}, onState: func(int, runner.State, error) {}}
-	var file rigFile
-	switch {
-	case f.rig != "" && f.peer != "":
-		return nil, usage(errors.New("--rig and --peer both name the rig: give one of them"))
-	case f.here != "" && f.peer == "":
-		return nil, usage(errors.New("--here needs --peer: a rig has two nodes"))
-	case f.peer != "":
-		file = rigFile{Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
-	case f.rig == "sim":
+	c, err := f.choose()
+	if err != nil {
+		return nil, err
+	}
+	if c.simulated {
 		return b, f.simulate(b, ask)
-	case f.rig == "virtual":
-		if file, f.sshConfig, err = virtualRig(); err != nil {
-			return nil, usage(err)
-		}
-	case f.rig != "":
-		if file, err = readRig(f.rig); err != nil {
-			return nil, usage(err)
-		}
-		b.file = f.rig
-	default:
-		path, err := rigPath()
-		if err != nil {
-			return b, f.simulate(b, ask) // no home: nothing was configured
-		}
-		if file, err = readRig(path); errors.Is(err, fs.ErrNotExist) {
-			return b, f.simulate(b, ask)
-		} else if err != nil {
-			return nil, usage(err)
-		}
-		b.file = path
 	}
-	if f.sshConfig == "" {
-		f.sshConfig = file.SSHConfig
-	}
-	if f.speed != 1 || len(f.faults) > 0 || f.nodeCount != 0 {
-		return nil, usage(errors.New("--speed, --nodes and --fault are for the simulated rig: give --rig sim"))
-	}
+	file := c.file
+	b.file, f.sshConfig = c.path, cmp.Or(f.sshConfig, file.SSHConfig)
 	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
 		return nil, err
 	}

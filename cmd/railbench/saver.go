@@ -59,12 +59,12 @@ func newSessionFile(dir, rig string) (string, error) {
 // cutOff finds the newest session of a rig, and of a tutorial or runbook with this
 // title, whose railbench ended without saving it.
 func cutOff(dir, rig string, simulated bool, title string) (path string, d *notebook.Document) {
-	journals, err := filepath.Glob(filepath.Join(dir, "*"+notebook.JournalPath(notebook.Extension)))
+	left, err := journals(dir)
 	if err != nil {
 		return "", nil
 	}
-	slices.Sort(journals)
-	for _, j := range slices.Backward(journals) {
+	slices.Sort(left)
+	for _, j := range slices.Backward(left) {
 		path = strings.TrimSuffix(j, notebook.JournalPath(""))
 		d, ok := notebook.CutOff(path)
 		if ok && d.Book.Rig.Name == rig && d.Book.Rig.Simulated == simulated && d.Book.Tutorial.Title == title && len(d.Book.Cells) > 0 {
@@ -72,6 +72,12 @@ func cutOff(dir, rig string, simulated bool, title string) (path string, d *note
 		}
 	}
 	return "", nil
+}
+
+// journals are those in a folder of sessions: of sessions that are open, and of those
+// that were cut off.
+func journals(dir string) ([]string, error) {
+	return filepath.Glob(filepath.Join(dir, "*"+notebook.JournalPath(notebook.Extension)))
 }
 
 // offer asks whether to resume a session that was cut off. It is a question of one

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,6 +25,7 @@ import (
 type opening struct {
 	drill   tui.Drill
 	session string // the file that it is saved in; empty for one in the folder of sessions
+	begins  bool   // no session that was cut off is offered: somebody has looked for one
 }
 
 // workbench opens the screen. The model is nil where it could not be opened.
@@ -34,17 +36,80 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		}
 		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
 	}
+	if !o.silent(flags) {
+		d, err := setUp(cmd, flags, o)
+		if err != nil {
+			return nil, err
+		}
+		return d.model, d.putAway(cmd, show(cmd, d.model))
+	}
+	c, err := flags.choose()
+	if err != nil {
+		return nil, err
+	}
+	o.begins = true
+	// Whoever leaves before it is there waits for it, to put it away.
+	load := sync.OnceValues(func() (*desk, error) { return setUp(cmd, flags, o) })
+	shown := show(cmd, tui.NewCurtain(tui.Options{
+		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
+	}, func() (*tui.Model, error) {
+		d, err := load()
+		if err != nil {
+			return nil, err
+		}
+		return d.model, nil
+	}))
+	d, err := load()
+	if err != nil {
+		return nil, errors.Join(err, shown)
+	}
+	return d.model, d.putAway(cmd, shown)
+}
+
+// silent reports whether nothing has to be told or asked before there is a screen, but
+// for what the rig's choice tells at once. Then the screen is there first, and all else
+// is read behind it.
+func (o opening) silent(flags rigFlags) bool {
+	if o.session != "" || o.drill.Fault != "" || len(flags.runbooks)+len(flags.params)+len(flags.faults) > 0 || flags.link != "" {
+		return false
+	}
+	dir, err := sessionsDir()
+	if err != nil {
+		return true // nothing is saved there, and nothing resumed
+	}
+	left, err := journals(dir)
+	return err == nil && len(left) == 0
+}
+
+// A desk is the workbench's session and screen, set up.
+type desk struct {
+	model   *tui.Model
+	bench   *bench           // nil where a session is only shown
+	session *session.Session // the same
+}
+
+// setUp makes the session and its screen. What it opened is closed by putAway.
+func setUp(cmd *cobra.Command, flags rigFlags, o opening) (_ *desk, err error) {
 	asker := session.NewAsker()
 	b, err := flags.open(cmd.Context(), asker)
 	if err != nil {
 		return nil, err
 	}
-	defer b.close()
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
 	b.options.Asker, b.options.Confirm, b.options.Sample = asker, asker, true
 	b.options.Logs = logDir()
+	back, err := newWriteBack(flags.runbooks)
+	if err != nil {
+		return nil, err
+	}
 	kept, err := b.sessionFile(cmd, o)
 	if notebook.InUse(err) {
-		return view(cmd, o.session, err)
+		b.close()
+		return view(o.session, err)
 	}
 	if err != nil {
 		return nil, err
@@ -75,29 +140,35 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		book := kept.Book()
 		opts.Book = &book
 	}
-	if back, err := newWriteBack(flags.runbooks); err != nil {
-		return nil, errors.Join(err, s.Close())
-	} else if back != nil {
+	if back != nil {
 		opts.Write = back.write
 	}
-	model := tui.New(s, opts)
-	err = show(cmd, model)
-	closed, unsaved := finish(s, cmd.ErrOrStderr())
-	b.remind(cmd.ErrOrStderr())
-	if err != nil {
-		return model, err
+	return &desk{tui.New(s, opts), b, s}, nil
+}
+
+// putAway ends the session and saves it for the last time. shown is what the screen
+// ended with.
+func (d *desk) putAway(cmd *cobra.Command, shown error) error {
+	if d.bench == nil {
+		return shown
+	}
+	defer d.bench.close()
+	closed, unsaved := finish(d.session, cmd.ErrOrStderr())
+	d.bench.remind(cmd.ErrOrStderr())
+	if shown != nil {
+		return shown
 	}
 	if unsaved != nil {
-		return model, unwritten(unsaved)
+		return unwritten(unsaved)
 	}
 	if closed != nil {
-		return model, status{exitUnreachable, closed}
+		return status{exitUnreachable, closed}
 	}
-	return model, nil
+	return nil
 }
 
 // show runs the screen to its end.
-func show(cmd *cobra.Command, model *tui.Model) error {
+func show(cmd *cobra.Command, model tea.Model) error {
 	// ctrl+c in a pager is the pager's, and goes to railbench, too: Bubble Tea, which
 	// knows who has the terminal, is the one to hear it.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), syscall.SIGTERM, syscall.SIGHUP)
@@ -109,18 +180,17 @@ func show(cmd *cobra.Command, model *tui.Model) error {
 	return nil
 }
 
-// view shows a session that another railbench has open, and touches nothing.
-func view(cmd *cobra.Command, path string, why error) (*tui.Model, error) {
+// view is a session that another railbench has open. It touches nothing.
+func view(path string, why error) (*desk, error) {
 	d, err := notebook.Read(path)
 	if err != nil {
 		return nil, usage(err)
 	}
-	model := tui.New(newViewer(), tui.Options{
+	return &desk{model: tui.New(newViewer(), tui.Options{
 		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial), Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: "read-only: " + why.Error(), Notice: "read-only: " + why.Error(),
 		Pager: openPager, Docs: pages,
-	})
-	return model, show(cmd, model)
+	})}, nil
 }
 
 // A viewer is a session in which nothing happens.
@@ -163,7 +233,7 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 		b.options.Saving.Begin = func() (session.Store, error) { return nil, err }
 		return nil, nil
 	}
-	if path == "" {
+	if path == "" && !o.begins {
 		left, d := cutOff(dir, b.options.Rig, b.options.Simulated, b.options.Tutorial.Title)
 		switch {
 		case d == nil:

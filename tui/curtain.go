@@ -1,0 +1,94 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A Curtain is the screen while the rig and the tutorial are made ready: it is there at
+// once, and goes when they are.
+type Curtain struct {
+	*Model // a screen without a session, for its header
+	load   func() (*Model, error)
+	typed  []tea.Msg // what came meanwhile, for the screen behind
+}
+
+// loadedMsg is the screen behind the curtain, nil where there will be none.
+type loadedMsg struct{ model *Model }
+
+// NewCurtain makes the curtain before the screen that load makes, in a command. Where
+// that fails the program ends: load's caller tells why.
+func NewCurtain(opts Options, load func() (*Model, error)) *Curtain {
+	return &Curtain{Model: New(nil, opts), load: load}
+}
+
+// Init starts the loading.
+func (c *Curtain) Init() tea.Cmd {
+	return func() tea.Msg {
+		m, err := c.load()
+		if err != nil {
+			m = nil
+		}
+		return loadedMsg{m}
+	}
+}
+
+// Update waits for the screen, and gives it what came before it.
+func (c *Curtain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case loadedMsg:
+		if msg.model == nil {
+			return c, tea.Quit
+		}
+		return c.raise(msg.model)
+	case tea.KeyPressMsg:
+		if s := msg.String(); s == "ctrl+c" || s == "q" {
+			return c, tea.Quit
+		}
+	case tea.WindowSizeMsg:
+		c.width, c.height, c.dirty = msg.Width, msg.Height, true
+	case tea.ColorProfileMsg:
+		c.setProfile(msg.Profile)
+	}
+	c.typed = append(c.typed, msg)
+	return c, nil
+}
+
+// raise gives the screen its turn.
+func (c *Curtain) raise(m *Model) (tea.Model, tea.Cmd) {
+	cmds := []tea.Cmd{m.Init()}
+	for _, msg := range c.typed {
+		_, cmd := m.Update(msg)
+		cmds = append(cmds, cmd)
+	}
+	return m, tea.Batch(cmds...)
+}
+
+// View is the screen's header, and what is under way.
+func (c *Curtain) View() tea.View {
+	if c.dirty {
+		c.frame, c.dirty = c.drawCurtain(), false
+		if c.opts.ASCII {
+			c.frame = ink.ASCII(c.frame)
+		}
+	}
+	return c.view()
+}
+
+func (c *Curtain) drawCurtain() string {
+	if c.width <= 0 || c.height <= 0 {
+		return ""
+	}
+	lines := []string{ink.Pad(c.header(), c.width)}
+	if c.height > 2 {
+		lines = append(lines, "", "  "+c.ink.Dim.Render("opening …"))
+	}
+	for i, line := range lines {
+		lines[i] = ansi.Truncate(line, c.width, "")
+	}
+	return strings.Join(lines, "\n")
+}
