@@ -2,9 +2,10 @@ package steps
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // A Part is one chapter of a tutorial.
@@ -69,7 +70,7 @@ type Cell struct {
 // maxID bounds an id: a file's name is made of it.
 const maxID = 100
 
-var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+var idForm = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
 
 // IsID reports whether a word can be the id of a cell or a part: small letters, digits
 // and -, a hundred at most. Files are named after cells, and commands and lines name

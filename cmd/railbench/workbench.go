@@ -89,14 +89,15 @@ type desk struct {
 }
 
 // setUp makes the session and its screen. What it opened is closed by putAway.
-func setUp(cmd *cobra.Command, flags rigFlags, o opening) (_ *desk, err error) {
+func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	asker := session.NewAsker()
 	b, err := flags.open(cmd.Context(), asker)
 	if err != nil {
 		return nil, err
 	}
+	ready := false
 	defer func() {
-		if err != nil {
+		if !ready {
 			b.close()
 		}
 	}()
@@ -108,7 +109,6 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (_ *desk, err error) {
 	}
 	kept, err := b.sessionFile(cmd, o)
 	if notebook.InUse(err) {
-		b.close()
 		return view(o.session, err)
 	}
 	if err != nil {
@@ -143,6 +143,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (_ *desk, err error) {
 	if back != nil {
 		opts.Write = back.write
 	}
+	ready = true
 	return &desk{tui.New(s, opts), b, s}, nil
 }
 

@@ -2,11 +2,11 @@ package kind
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // A Measurement is what a stage of perftest gave, where it can be judged.
@@ -27,7 +27,7 @@ type Message struct {
 // A Cause is how perftest words a failure, and what it means here. The first
 // that matches counts, so what is only a consequence comes last.
 type Cause struct {
-	Pattern *regexp.Regexp
+	Pattern *pattern.Pattern
 	Grade   steps.Grade
 	// means may hold %s for the node's name.
 	Means string

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"strings"
 
 	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // The file format: nbformat 4.5, as its JSON schema has it
@@ -139,7 +139,7 @@ func unescaped(v any) ([]byte, error) {
 // names gives each cell of the file an id that nbformat takes, and that no other has.
 type names map[string]bool
 
-var validID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var validID = pattern.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (n names) give(want string) string {
 	id := want

@@ -2,11 +2,12 @@ package parse
 
 import (
 	"encoding/binary"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode/utf16"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // A mark is a line that a tool prints, as a pattern, and how much it tells: 3 where
@@ -18,11 +19,11 @@ type mark struct {
 
 // markPatterns are all tools' marks, compiled where somebody asks: most of
 // railbench's runs don't.
-var markPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
-	all := map[string]*regexp.Regexp{}
+var markPatterns = sync.OnceValue(func() map[string]*pattern.Pattern {
+	all := map[string]*pattern.Pattern{}
 	for _, t := range Tools() {
 		for _, m := range t.marks {
-			all[m.pattern] = regexp.MustCompile(`(?m)` + m.pattern)
+			all[m.pattern] = pattern.New(`(?m)` + m.pattern)
 		}
 	}
 	return all
@@ -66,7 +67,7 @@ func Detect(text string) (names []string, sure bool) {
 
 // Colours, moves of the cursor, titles of the window: what a terminal takes and
 // nobody reads.
-var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+var escapes = pattern.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // Plain is a text as the tool wrote it, whatever program saved it: in UTF-8, without
 // escape sequences, its lines ended by \n.

@@ -1,10 +1,11 @@
 package parse
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // A KernelEvent is a line of the kernel's log that is about a rail, a bond, a GPU
@@ -32,50 +33,50 @@ type KernelEvent struct {
 var kernelKinds = []struct {
 	kind    string
 	words   []string // the pattern needs one of them; a look for a word costs a tenth
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 }{
-	{"high-temperature", []string{"emperature", "hermal shutdown"}, regexp.MustCompile(`(?i)(?:high|critical|over-?) ?temperature|temperature above threshold|thermal shutdown`)},
-	{"insufficient-power", []string{"PCIe slot"}, regexp.MustCompile(`insufficient(?:/unadvertised)? power on the PCIe slot|PCIe slot power capability was not advertised`)},
-	{"cable-unplugged", []string{"Cable unplugged"}, regexp.MustCompile(`Port module event: module \d+, Cable unplugged`)},
-	{"cable-plugged", []string{"Cable plug"}, regexp.MustCompile(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`)},
-	{"cable-error", []string{"Port module event"}, regexp.MustCompile(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`)},
-	{"bonding", []string{"bond", "(slave "}, regexp.MustCompile(`^bonding: |^\S+: \(slave \S+\): |^bond\w*: `)},
-	{"roce-lag", []string{"lag map", "shared_fdb"}, regexp.MustCompile(`^mlx5_core .*(?:\blag map\b|shared_fdb)`)},
-	{"device-removed", []string{"pciehp: ", "PCI slot is unavailable"}, regexp.MustCompile(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`)},
-	{"firmware-error", []string{"Fatal error ", "health", "synd 0x", "leak of a command"}, regexp.MustCompile(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|\bsynd 0x\w+: |health recovery|Will cause a leak of a command resource)`)},
-	{"driver-unloaded", []string{"E-Switch: ", "(unregistering)", "Shutdown was called", "rdma_rxe: "}, regexp.MustCompile(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|^rdma_rxe: unloaded`)},
-	{"driver-loaded", []string{"firmware version: ", "rdma_rxe: "}, regexp.MustCompile(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`)},
-	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, regexp.MustCompile(`PCIe Bus Error|\bAER: `)},
-	{"pcie-limited", []string{"available PCIe bandwidth"}, regexp.MustCompile(`available PCIe bandwidth.* limited by`)},
-	{"tx-timeout", []string{"NETDEV WATCHDOG: "}, regexp.MustCompile(`NETDEV WATCHDOG: `)},
-	{"link-down", []string{"ink down", "ink Down", "ink is down", "ink is Down"}, regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`)},
-	{"link-up", []string{"ink up", "ink Up", "ink is up", "ink is Up", "ink becomes ready"}, regexp.MustCompile(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`)},
-	{"module-refused", []string{"is rejected", "module loading is restricted", "module verification failed"}, regexp.MustCompile(`Loading of .*is rejected|module loading is restricted|module verification failed`)},
-	{"gpu", []string{"NVRM: ", "nvidia"}, regexp.MustCompile(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
-	{"out-of-memory", []string{"Out of memory", "oom-killer", "allocation failure", "alloc failed"}, regexp.MustCompile(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`)},
+	{"high-temperature", []string{"emperature", "hermal shutdown"}, pattern.New(`(?i)(?:high|critical|over-?) ?temperature|temperature above threshold|thermal shutdown`)},
+	{"insufficient-power", []string{"PCIe slot"}, pattern.New(`insufficient(?:/unadvertised)? power on the PCIe slot|PCIe slot power capability was not advertised`)},
+	{"cable-unplugged", []string{"Cable unplugged"}, pattern.New(`Port module event: module \d+, Cable unplugged`)},
+	{"cable-plugged", []string{"Cable plug"}, pattern.New(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`)},
+	{"cable-error", []string{"Port module event"}, pattern.New(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`)},
+	{"bonding", []string{"bond", "(slave "}, pattern.New(`^bonding: |^\S+: \(slave \S+\): |^bond\w*: `)},
+	{"roce-lag", []string{"lag map", "shared_fdb"}, pattern.New(`^mlx5_core .*(?:\blag map\b|shared_fdb)`)},
+	{"device-removed", []string{"pciehp: ", "PCI slot is unavailable"}, pattern.New(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`)},
+	{"firmware-error", []string{"Fatal error ", "health", "synd 0x", "leak of a command"}, pattern.New(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|\bsynd 0x\w+: |health recovery|Will cause a leak of a command resource)`)},
+	{"driver-unloaded", []string{"E-Switch: ", "(unregistering)", "Shutdown was called", "rdma_rxe: "}, pattern.New(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|^rdma_rxe: unloaded`)},
+	{"driver-loaded", []string{"firmware version: ", "rdma_rxe: "}, pattern.New(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`)},
+	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, pattern.New(`PCIe Bus Error|\bAER: `)},
+	{"pcie-limited", []string{"available PCIe bandwidth"}, pattern.New(`available PCIe bandwidth.* limited by`)},
+	{"tx-timeout", []string{"NETDEV WATCHDOG: "}, pattern.New(`NETDEV WATCHDOG: `)},
+	{"link-down", []string{"ink down", "ink Down", "ink is down", "ink is Down"}, pattern.New(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`)},
+	{"link-up", []string{"ink up", "ink Up", "ink is up", "ink is Up", "ink becomes ready"}, pattern.New(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`)},
+	{"module-refused", []string{"is rejected", "module loading is restricted", "module verification failed"}, pattern.New(`Loading of .*is rejected|module loading is restricted|module verification failed`)},
+	{"gpu", []string{"NVRM: ", "nvidia"}, pattern.New(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
+	{"out-of-memory", []string{"Out of memory", "oom-killer", "allocation failure", "alloc failed"}, pattern.New(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`)},
 }
 
 var (
 	// [18846.942536] and, with the caller, [  223.280777][   T13]; dmesg -x puts the
 	// facility before it.
-	kernelSeconds = regexp.MustCompile(`^(?:<\d{1,3}>|\w+ *:\w+ *: )?\[ *(\d{1,9}\.\d{1,9})\](?:\[ *[TC]\d+\]:?)?(?: (.*))?$`)
+	kernelSeconds = pattern.New(`^(?:<\d{1,3}>|\w+ *:\w+ *: )?\[ *(\d{1,9}\.\d{1,9})\](?:\[ *[TC]\d+\]:?)?(?: (.*))?$`)
 	// dmesg -T, and the short forms of dmesg -e and -H.
-	kernelDate = regexp.MustCompile(`^(?:\w+ *:\w+ *: )?\[(\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}|\w{3} ?\d{1,2} \d\d:\d\d| *\+\d{1,9}\.\d{1,9})\] (.*)$`)
+	kernelDate = pattern.New(`^(?:\w+ *:\w+ *: )?\[(\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}|\w{3} ?\d{1,2} \d\d:\d\d| *\+\d{1,9}\.\d{1,9})\] (.*)$`)
 	// journalctl -k and syslog, which hold other programs' lines too; dmesg
 	// --time-format iso has a comma in its seconds.
-	kernelJournal = regexp.MustCompile(`^(\w{3} [ \d]\d [\d:]{8}(?:\.\d+)?|\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?) \S+ kernel: (?:\[ *[\d.]+\] )?(.*)$`)
-	kernelISO     = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT[\d:]{8},\d+[+-]\d\d:?\d\d) (.*)$`)
+	kernelJournal = pattern.New(`^(\w{3} [ \d]\d [\d:]{8}(?:\.\d+)?|\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?) \S+ kernel: (?:\[ *[\d.]+\] )?(.*)$`)
+	kernelISO     = pattern.New(`^(\d{4}-\d\d-\d\dT[\d:]{8},\d+[+-]\d\d:?\d\d) (.*)$`)
 	// UCX stamps its lines alike, and then tells host and process.
-	ucxStamp = regexp.MustCompile(`^\[\S+:\d+ *:\d+\]`)
+	ucxStamp = pattern.New(`^\[\S+:\d+ *:\d+\]`)
 
-	pciAddress   = regexp.MustCompile(`\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
-	driverNetdev = regexp.MustCompile(`^\w+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] ([\w.-]+)(?: \(unregistering\))?: `)
-	bondLine     = regexp.MustCompile(`^(?:bonding: (\S+?):? |(\S+?): )(?:\(slave (\S+?)\): |.* for interface ([\w.-]+))?`)
-	readyLine    = regexp.MustCompile(`(\S+): link becomes ready`)
-	plainLink    = regexp.MustCompile(`(\S+?):? (?:NIC )?[Ll]ink (?:is )?(?:[Uu]p|[Dd]own)`)
-	watchdogLine = regexp.MustCompile(`NETDEV WATCHDOG: (\S+?):? `)
-	slotWatts    = regexp.MustCompile(`\((\d{1,5})W\)`)
-	gpuXID       = regexp.MustCompile(`NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,6})`)
+	pciAddress   = pattern.New(`\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
+	driverNetdev = pattern.New(`^\w+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] ([\w.-]+)(?: \(unregistering\))?: `)
+	bondLine     = pattern.New(`^(?:bonding: (\S+?):? |(\S+?): )(?:\(slave (\S+?)\): |.* for interface ([\w.-]+))?`)
+	readyLine    = pattern.New(`(\S+): link becomes ready`)
+	plainLink    = pattern.New(`(\S+?):? (?:NIC )?[Ll]ink (?:is )?(?:[Uu]p|[Dd]own)`)
+	watchdogLine = pattern.New(`NETDEV WATCHDOG: (\S+?):? `)
+	slotWatts    = pattern.New(`\((\d{1,5})W\)`)
+	gpuXID       = pattern.New(`NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,6})`)
 )
 
 // Dmesg reads the kernel's log, from dmesg in any of its formats, from the journal
@@ -128,7 +129,7 @@ func kernelLine(line string) (KernelEvent, bool) {
 		seconds, ok := number(m[1])
 		return KernelEvent{Time: m[1], Seconds: seconds, Text: strings.TrimSpace(m[2])}, ok
 	}
-	for _, form := range []*regexp.Regexp{kernelDate, kernelJournal, kernelISO} {
+	for _, form := range []*pattern.Pattern{kernelDate, kernelJournal, kernelISO} {
 		if m := form.FindStringSubmatch(line); m != nil {
 			return KernelEvent{Time: strings.TrimSpace(m[1]), Text: strings.TrimSpace(m[2])}, true
 		}
@@ -158,7 +159,7 @@ func (e *KernelEvent) classify() bool {
 
 // details are what the lines of one kind have.
 func (e *KernelEvent) details() {
-	first := func(pattern *regexp.Regexp) {
+	first := func(pattern *pattern.Pattern) {
 		if m := pattern.FindStringSubmatch(e.Text); m != nil && e.Netdev == "" {
 			e.Netdev = cut(m[1])
 		}

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // An Iperf3 is one test of iperf3, as one of its ends tells it. Rates are 10^9
@@ -132,10 +133,10 @@ func least(f float64) float64 { return max(0, f) }
 func whole(f float64) int { return int(min(max(0, f), math.MaxInt32)) }
 
 var (
-	iperfError     = regexp.MustCompile(`^iperf3: (?:error - |interrupt - )(.+)$`)
-	iperfConnected = regexp.MustCompile(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
+	iperfError     = pattern.New(`^iperf3: (?:error - |interrupt - )(.+)$`)
+	iperfConnected = pattern.New(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
 	// [SUM]   0.00-10.01  sec   610 MBytes   511 Mbits/sec    0   1.19 MBytes   sender
-	iperfRow = regexp.MustCompile(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)
+	iperfRow = pattern.New(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)
 )
 
 // iperf3Text reads the form for people. The tutorial's own pattern, "sender …

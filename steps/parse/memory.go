@@ -1,8 +1,9 @@
 package parse
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // Free is what free prints.
@@ -26,9 +27,9 @@ type FreeRow struct {
 }
 
 var (
-	freeName   = regexp.MustCompile(`^(Mem|Swap|Total|Low|High):\s+(.+)$`)
-	freeFigure = regexp.MustCompile(`^(\d[\d.]*)(B|[KMGTP]i?)?$`)
-	freeCall   = regexp.MustCompile(`(?:^|[\s$#+;&|])free((?: +-[-\w=]+(?: \d+)?)*) *$`)
+	freeName   = pattern.New(`^(Mem|Swap|Total|Low|High):\s+(.+)$`)
+	freeFigure = pattern.New(`^(\d[\d.]*)(B|[KMGTP]i?)?$`)
+	freeCall   = pattern.New(`(?:^|[\s$#+;&|])free((?: +-[-\w=]+(?: \d+)?)*) *$`)
 )
 
 // freeUnits are free's options for a unit.

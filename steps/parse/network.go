@@ -3,10 +3,11 @@ package parse
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // A Ping is one run of ping. Times are milliseconds, 0 where nothing came back.
@@ -30,11 +31,11 @@ type Ping struct {
 }
 
 var (
-	pingStart   = regexp.MustCompile(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
-	pingSummary = regexp.MustCompile(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
-	pingTimes   = regexp.MustCompile(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
-	pingTooLong = regexp.MustCompile(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
-	pingError   = regexp.MustCompile(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
+	pingStart   = pattern.New(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
+	pingSummary = pattern.New(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
+	pingTimes   = pattern.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
+	pingTooLong = pattern.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
+	pingError   = pattern.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
 )
 
 // Pings reads the output of ping, run once or several times in a row. A line
@@ -211,11 +212,11 @@ func unmarshalPieces(text string, into any) error {
 }
 
 var (
-	linkStart = regexp.MustCompile(`^(\d{1,9}): ([^\s:]+): <([^>]*)>(.*)$`)
-	linkWord  = regexp.MustCompile(`\b(mtu|state|master) (\S+)`)
-	linkMAC   = regexp.MustCompile(`^\s+link/\S+ ([0-9a-f]{2}(?::[0-9a-f]{2})+)`)
-	linkAddr  = regexp.MustCompile(`^\s+inet6? (\S+)`)
-	linkCount = regexp.MustCompile(`^\s+([RT]X):\s+(bytes .*)$`)
+	linkStart = pattern.New(`^(\d{1,9}): ([^\s:]+): <([^>]*)>(.*)$`)
+	linkWord  = pattern.New(`\b(mtu|state|master) (\S+)`)
+	linkMAC   = pattern.New(`^\s+link/\S+ ([0-9a-f]{2}(?::[0-9a-f]{2})+)`)
+	linkAddr  = pattern.New(`^\s+inet6? (\S+)`)
+	linkCount = pattern.New(`^\s+([RT]X):\s+(bytes .*)$`)
 )
 
 // IPText reads ip link or ip addr as a person sees it.

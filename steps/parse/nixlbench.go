@@ -3,9 +3,10 @@ package parse
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // NIXLBench is what one process of nixlbench printed. Only the initiator prints a
@@ -47,23 +48,23 @@ type NIXLRow struct {
 func (r NIXLRow) Gbps() float64 { return 8 * r.GBps }
 
 var (
-	nixlRank   = regexp.MustCompile(`^ETCD Runtime: Registered as rank (\d{1,6}) item`)
-	nixlWorker = regexp.MustCompile(`^Init nixl worker, dev .* rank (\d{1,6}), type (initiator|target), hostname (\S+)`)
-	nixlASIO   = regexp.MustCompile(`^Using address \S+ port \d+ for ASIO runtime`)
+	nixlRank   = pattern.New(`^ETCD Runtime: Registered as rank (\d{1,6}) item`)
+	nixlWorker = pattern.New(`^Init nixl worker, dev .* rank (\d{1,6}), type (initiator|target), hostname (\S+)`)
+	nixlASIO   = pattern.New(`^Using address \S+ port \d+ for ASIO runtime`)
 	// A description that is longer than its column isn't padded.
-	nixlOption = regexp.MustCompile(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
+	nixlOption = pattern.New(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
 	// The names of columns hold single blanks.
-	blanks = regexp.MustCompile(`\s{2,}|\t`)
+	blanks = pattern.New(`\s{2,}|\t`)
 	// Where a copy has lost the wide gaps: all names but one end in their unit.
-	nixlName = regexp.MustCompile(`Batch Size|[^\s()][^()]*\([^()]*\)`)
-	ucxWarn  = regexp.MustCompile(`UCX  ?WARN +(.+)$`)
-	ucxError = regexp.MustCompile(`UCX  ?(?:ERROR|FATAL) +(.+)$`)
+	nixlName = pattern.New(`Batch Size|[^\s()][^()]*\([^()]*\)`)
+	ucxWarn  = pattern.New(`UCX  ?WARN +(.+)$`)
+	ucxError = pattern.New(`UCX  ?(?:ERROR|FATAL) +(.+)$`)
 	// Releases word their complaints in many ways, and none has a common mark.
-	nixlError = regexp.MustCompile(`^(ERROR: |Invalid |Unsupported |Incorrect |Failed |Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
+	nixlError = pattern.New(`^(ERROR: |Invalid |Unsupported |Incorrect |Failed |Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
 		`Rank \d+ is greater|NIXL: |CUDA: |VRAM not supported|Total_buffer_size must|iter_factor must|--flagfile|free\(\): |\w+ must be >=|` +
 		`what\(\): )|NIXL_ERR_|error while loading shared libraries|Failed to create engine|no active messages transport`)
 	// NIXL's own log: I, W or E, the day, the time, a thread and a place.
-	absl = regexp.MustCompile(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
+	absl = pattern.New(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
 )
 
 // NIXLBenchOutput reads the output of either end, of every release: columns are

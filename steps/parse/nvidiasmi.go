@@ -2,8 +2,9 @@ package parse
 
 import (
 	"encoding/csv"
-	"regexp"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // NvidiaSMI is what nvidia-smi tells, in any of its forms.
@@ -37,18 +38,18 @@ type GPU struct {
 }
 
 var (
-	smiHead    = regexp.MustCompile(`NVIDIA-SMI\s+\S+.*?Driver Version:\s*(\S+)(?:.*CUDA Version:\s*(\S+))?`)
-	smiListed  = regexp.MustCompile(`^GPU (\d{1,6}): (.+?) \(UUID: ([^)\s]+)\)`)
-	smiFirst   = regexp.MustCompile(`^\| +(\d{1,6}) +(.+?) +(?:On|Off|N/A) +\| +([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)`)
-	smiSecond  = regexp.MustCompile(`^\|[^|]*?(\d{1,4})C +P\d+ +(\S+)[^|]*\|([^|]*)\|([^|]*)\|`)
-	smiMemory  = regexp.MustCompile(`(\d{1,9})MiB / +(\d{1,9})MiB`)
-	smiPercent = regexp.MustCompile(`(\d{1,3})%`)
-	smiGPU     = regexp.MustCompile(`^GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)\s*$`)
-	smiField   = regexp.MustCompile(`^(\s*)(\S[^:]*?)\s*:\s+(.+)$`)
-	smiFigure  = regexp.MustCompile(`^\[?(\d[\d.]*)(?: ?(?:C|W|%|MiB))?\]?$`)
-	smiError   = regexp.MustCompile(`NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|^Field ".*" is not a valid field|Unable to determine the device handle|GPU is lost`)
+	smiHead    = pattern.New(`NVIDIA-SMI\s+\S+.*?Driver Version:\s*(\S+)(?:.*CUDA Version:\s*(\S+))?`)
+	smiListed  = pattern.New(`^GPU (\d{1,6}): (.+?) \(UUID: ([^)\s]+)\)`)
+	smiFirst   = pattern.New(`^\| +(\d{1,6}) +(.+?) +(?:On|Off|N/A) +\| +([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)`)
+	smiSecond  = pattern.New(`^\|[^|]*?(\d{1,4})C +P\d+ +(\S+)[^|]*\|([^|]*)\|([^|]*)\|`)
+	smiMemory  = pattern.New(`(\d{1,9})MiB / +(\d{1,9})MiB`)
+	smiPercent = pattern.New(`(\d{1,3})%`)
+	smiGPU     = pattern.New(`^GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)\s*$`)
+	smiField   = pattern.New(`^(\s*)(\S[^:]*?)\s*:\s+(.+)$`)
+	smiFigure  = pattern.New(`^\[?(\d[\d.]*)(?: ?(?:C|W|%|MiB))?\]?$`)
+	smiError   = pattern.New(`NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|^Field ".*" is not a valid field|Unable to determine the device handle|GPU is lost`)
 	// The names of --query-gpu begin with small letters and hold no blank.
-	smiColumn = regexp.MustCompile(`^([a-z][\w.]*)(?: \[[^\]]*\])?$`)
+	smiColumn = pattern.New(`^([a-z][\w.]*)(?: \[[^\]]*\])?$`)
 )
 
 // NvidiaSMIOutput reads nvidia-smi's table, -L, -q, or the CSV of --query-gpu with

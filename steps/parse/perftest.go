@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // Perftest is what every report of the perftest tools begins with.
@@ -177,10 +178,10 @@ func PerftestErrors(text string) []string {
 }
 
 var (
-	errorLine = regexp.MustCompile(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)`)
+	errorLine = pattern.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)`)
 	// Behind the program's name, or anywhere.
 	errorWords  = []string{"unrecognized option", "invalid option", "mismatch: local=", "No space left", "Memory allocation failed"}
-	errorDevice = regexp.MustCompile(`IB device \S+ not found`)
+	errorDevice = pattern.New(`IB device \S+ not found`)
 )
 
 func isError(line string) bool {
@@ -202,10 +203,10 @@ func toGbps(unit string) (float64, error) {
 func round(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 var (
-	deviceField = regexp.MustCompile(`(?:^|\s)Device\s*:\s*(\S+)`)
-	mtuField    = regexp.MustCompile(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
-	gidField    = regexp.MustCompile(`^GID index\s*:\s*(\d{1,6})`)
-	testTitle   = regexp.MustCompile(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
+	deviceField = pattern.New(`(?:^|\s)Device\s*:\s*(\S+)`)
+	mtuField    = pattern.New(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
+	gidField    = pattern.New(`^GID index\s*:\s*(\d{1,6})`)
+	testTitle   = pattern.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
 )
 
 func head(text string) Perftest {
@@ -245,7 +246,7 @@ func head(text string) Perftest {
 }
 
 // headerName matches one column's name: the names of two words are known.
-var headerName = regexp.MustCompile(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
+var headerName = pattern.New(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
 
 // table calls row for each line of numbers under a header with #bytes in it. cell finds a column by its name without the unit.
 func table(text string, row func(side string, cell func(name string) (value float64, unit string, ok bool)) error) error {
@@ -322,7 +323,7 @@ func sizes(cell func(string) (float64, string, bool)) (bytes, iterations int, ok
 // keyValue matches a line of the JSON report. Before 24.01.0 its keys and
 // strings had no quotes and its last values a comma (perftest#216), so no JSON
 // reader takes it; one line is one pair in every version.
-var keyValue = regexp.MustCompile(`^\s*"?([A-Za-z_][\w.]*)"?\s*:\s*(?:"([^"]*)"|([^,{"]+?))\s*,?\s*$`)
+var keyValue = pattern.New(`^\s*"?([A-Za-z_][\w.]*)"?\s*:\s*(?:"([^"]*)"|([^,{"]+?))\s*,?\s*$`)
 
 // keyValues reads the lines between test_info and the end. It is nil where the
 // text holds no JSON report.

@@ -3,9 +3,10 @@ package parse
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // MaxText is how many bytes of a saved text are read.
@@ -225,7 +226,7 @@ func atLimit(rows int, err error) error {
 	return err
 }
 
-var complaint = regexp.MustCompile(`command not found|: not found$|Permission denied|Operation not permitted|No such (?:file|device)|does not exist|No IB devices found|Failed to get IB devices|RTNETLINK|^dmesg: |Cannot `)
+var complaint = pattern.New(`command not found|: not found$|Permission denied|Operation not permitted|No such (?:file|device)|does not exist|No IB devices found|Failed to get IB devices|RTNETLINK|^dmesg: |Cannot `)
 
 // complaints are lines in which a shell or a tool says that there is nothing.
 func complaints(text string) []string {

@@ -1,9 +1,10 @@
 package parse
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // UCX is what ucx_info -v and ucx_info -d tell.
@@ -41,9 +42,9 @@ type UCXTransport struct {
 var (
 	// 1.13 "# Version 1.13.1", later "# Library version: 1.16.0", and in the
 	// tutorial's text "# UCX version=1.16.0".
-	ucxVersion = regexp.MustCompile(`^# (?:UCX version=|Library version: |Version )(\d[\w.]*)`)
-	ucxField   = regexp.MustCompile(`^#\s+([A-Za-z][\w -]*?): (.*)$`)
-	ucxMemory  = regexp.MustCompile(`([\w-]+) \(([\w,-]*)\)`)
+	ucxVersion = pattern.New(`^# (?:UCX version=|Library version: |Version )(\d[\w.]*)`)
+	ucxField   = pattern.New(`^#\s+([A-Za-z][\w -]*?): (.*)$`)
+	ucxMemory  = pattern.New(`([\w-]+) \(([\w,-]*)\)`)
 )
 
 // UCXInfo reads both reports, in any order. The error is ErrNoResult where there

@@ -2,8 +2,9 @@ package parse
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // A VerbsDevice is a line of ibv_devices.
@@ -12,7 +13,7 @@ type VerbsDevice struct {
 	GUID string `json:"guid"` // 16 hex digits
 }
 
-var guid = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var guid = pattern.New(`^[0-9a-f]{16}$`)
 
 // IbvDevices reads ibv_devices. No device is an empty list; a text without the
 // tool's header is ErrNoResult.
@@ -153,7 +154,7 @@ type GIDRow struct {
 	Netdev  string `json:"netdev"`
 }
 
-var gidValue = regexp.MustCompile(`^[0-9a-f]{4}(:[0-9a-f]{4}){7}$`)
+var gidValue = pattern.New(`^[0-9a-f]{4}(:[0-9a-f]{4}){7}$`)
 
 // ShowGids reads the table of show_gids, and the same table as the cells print
 // it from sysfs. The column IPv4 is empty in most rows, so cells are told apart
@@ -198,7 +199,7 @@ func ShowGids(text string) ([]GIDRow, error) {
 	return rows, nil
 }
 
-var ipv4 = regexp.MustCompile(`^\d{1,3}(\.\d{1,3}){3}$`)
+var ipv4 = pattern.New(`^\d{1,3}(\.\d{1,3}){3}$`)
 
 // A NetdevOf is a line of ibdev2netdev.
 type NetdevOf struct {
@@ -208,7 +209,7 @@ type NetdevOf struct {
 	Up     bool   `json:"up"`
 }
 
-var ibdevLine = regexp.MustCompile(`^(?:\S+ )?(\S+) port (\d{1,3}) ==> (\S+) \((Up|Down)\)`)
+var ibdevLine = pattern.New(`^(?:\S+ )?(\S+) port (\d{1,3}) ==> (\S+) \((Up|Down)\)`)
 
 // Ibdev2netdev reads ibdev2netdev.
 func Ibdev2netdev(text string) ([]NetdevOf, error) {

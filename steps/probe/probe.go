@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // ErrIncomplete says that the script's answer has no end: it was cut off.
@@ -135,7 +135,7 @@ type places struct {
 	master map[string]string   // netdev -> bond
 }
 
-var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var pciAddress = pattern.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 func readPlaces(lines []string) places {
 	p := places{pci: map[string]string{}, net: map[string][]string{}, octets: map[string]bool{}, master: map[string]string{}}
@@ -320,8 +320,8 @@ func netdevOf(dev string, port int, f files, p places, gids []steps.GID) string 
 }
 
 var (
-	portName   = regexp.MustCompile(`^p(\d{1,3})$`)
-	portSuffix = regexp.MustCompile(`np(\d{1,3})$`)
+	portName   = pattern.New(`^p(\d{1,3})$`)
+	portSuffix = pattern.New(`np(\d{1,3})$`)
 )
 
 // physPort is the connector's number: the driver says p0, and udev puts np0 at
@@ -454,7 +454,7 @@ func tools(s map[string][]string, commands []steps.Command) map[string]steps.Too
 
 // version reads "Version: 6.06", "iperf 3.12 (cJSON 1.7.15)", "# Version 1.13.1"
 // and the older "# UCX version=1.10.0 revision …".
-var versionWord = regexp.MustCompile(`(?i)(?:version|iperf)[ :=]+v?(\d[\w.+~-]*)`)
+var versionWord = pattern.New(`(?i)(?:version|iperf)[ :=]+v?(\d[\w.+~-]*)`)
 
 func version(lines []string) string {
 	for _, l := range lines {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // An Attribute is what a cell's fence can say.
@@ -249,7 +250,7 @@ func where(name string) (steps.Where, error) {
 	return 0, fmt.Errorf("on=%s is unknown%s: here, peer or both", name, steps.DidYouMean(name, names))
 }
 
-var portForm = regexp.MustCompile(`^(\d{1,5}|\$[A-Za-z_]\w*)$`)
+var portForm = pattern.New(`^(\d{1,5}|\$[A-Za-z_]\w*)$`)
 
 func readiness(value string) (steps.Ready, error) {
 	kind, rest, _ := strings.Cut(value, ":")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // MaxBytes is how long a file may be. The longest part of the tutorial has 17 kB.
@@ -124,7 +124,7 @@ func invalid(text []byte) int {
 	return -1
 }
 
-var titleComment = regexp.MustCompile(`(?s)\A\s*<!--\s*tutorial:\s*(.*?)\s*-->`)
+var titleComment = pattern.New(`(?s)\A\s*<!--\s*tutorial:\s*(.*?)\s*-->`)
 
 func (r *reader) read() {
 	// What is within a paragraph is of no interest here, and takes longest to read.
@@ -362,7 +362,7 @@ func (r *reader) fence(f *ast.FencedCodeBlock) {
 // own is the language of what railbench does itself.
 const own = "railbench"
 
-var cellFence = regexp.MustCompile(`(^|\s)cell(=|\s|$)`)
+var cellFence = pattern.New(`(^|\s)cell(=|\s|$)`)
 
 // closed says whether the line at offset closes a fence: goldmark ends one that
 // is never closed with the file.

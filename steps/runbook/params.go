@@ -3,7 +3,6 @@ package runbook
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,11 +10,12 @@ import (
 	"github.com/yuin/goldmark/ast"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 var (
-	paramsComment = regexp.MustCompile(`(?s)\A\s*<!--\s*params:(.*?)-->`)
-	paramForm     = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	paramsComment = pattern.New(`(?s)\A\s*<!--\s*params:(.*?)-->`)
+	paramForm     = pattern.New(`^[A-Z][A-Z0-9_]*$`)
 )
 
 // shellNames are variables of the shell, or of every process: a runbook that gave

@@ -3,13 +3,13 @@ package runbook
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // Scripts says what can be known to be wrong with the scripts of documents without
@@ -134,7 +134,7 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 	return all
 }
 
-var variableForm = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+var variableForm = pattern.New(`^[A-Za-z_]\w*$`)
 
 // bashWords are commands that bash has and other shells don't.
 var bashWords = []string{"[[", "((", "source", "declare", "typeset", "let", "shopt", "pushd", "popd", "mapfile", "readarray", "function"}
@@ -212,9 +212,9 @@ var guards = []syntax.ParExpOperator{
 }
 
 // assigns are = += <<= and the like, and no comparisons.
-var assigns = regexp.MustCompile(`^([-+*/%&|^]|<<|>>)?=$`)
+var assigns = pattern.New(`^([-+*/%&|^]|<<|>>)?=$`)
 
-var leadingName = regexp.MustCompile(`^[A-Za-z_]\w*`)
+var leadingName = pattern.New(`^[A-Za-z_]\w*`)
 
 // literal is how a word begins, up to what is expanded.
 func literal(w *syntax.Word) string {
@@ -234,7 +234,7 @@ type known struct {
 	params map[string]bool // that the runbook declares
 }
 
-var railNumber = regexp.MustCompile(`^((?:PEER_)?RAIL)[1-9]\d*_`)
+var railNumber = pattern.New(`^((?:PEER_)?RAIL)[1-9]\d*_`)
 
 // unset says why a variable has no value; empty where it has one. sets are those
 // that the script gives one itself.

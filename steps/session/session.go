@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -91,7 +91,7 @@ func (o Options) UndoCommand() string {
 }
 
 // plainWord is what no shell takes apart.
-var plainWord = regexp.MustCompile(`^[\w./@:-]+$`)
+var plainWord = pattern.New(`^[\w./@:-]+$`)
 
 // clock is the nodes' time. A rig's nodes have one.
 func (o Options) clock() runner.Clock {

@@ -3,7 +3,6 @@ package hardware
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -22,7 +22,7 @@ type pcieLink struct {
 	width, best, wired int
 }
 
-var pcieForm = regexp.MustCompile(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
+var pcieForm = pattern.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
 
 func readLink(dev, text string) (l pcieLink, ok bool) {
 	m := pcieForm.FindStringSubmatch(text)
@@ -235,7 +235,7 @@ func logText(l parse.KernelEvent) string {
 }
 
 // logPlace is where in the driver a line was written: poll_health:838:(pid 0): .
-var logPlace = regexp.MustCompile(`^\w+:\d+:\(pid \d+\): `)
+var logPlace = pattern.New(`^\w+:\d+:\(pid \d+\): `)
 
 // complaint is what the log has of a device that is there: an error of its firmware
 // or its heat, that no loading of the driver followed, or one of PCIe that was not

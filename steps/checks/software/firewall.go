@@ -3,7 +3,6 @@ package software
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // mostRules is how many lines of rules the check's script prints.
@@ -117,15 +117,15 @@ type block struct {
 }
 
 var (
-	nftHook   = regexp.MustCompile(`^type filter hook (\w+) .*?(?:policy (\w+);)?$`)
-	nftChain  = regexp.MustCompile(`^chain (\S+) \{`)
-	nftTable  = regexp.MustCompile(`^table (\S+ \S+) \{`)
-	jumpsTo   = regexp.MustCompile(`\b(?:jump|goto) (\S+)`)
-	verdictOf = regexp.MustCompile(`\b(accept|drop|reject)\b`)
-	comesIn   = regexp.MustCompile(`\biif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
-	harmless  = regexp.MustCompile(`ct state (?:\{ ?)?invalid|l4proto (?:ipv6-)?icmp|ip6? protocol icmp|icmp(?:v6)? type|fib daddr type|ip6? daddr (?:224\.|ff)|igmp`)
-	dports    = regexp.MustCompile(`\b(?:tcp|udp|th) dport (\{[^}]*\}|[\d-]+)`)
-	iptables  = regexp.MustCompile(`^-A (\S+)(.*) -j (\S+)`)
+	nftHook   = pattern.New(`^type filter hook (\w+) .*?(?:policy (\w+);)?$`)
+	nftChain  = pattern.New(`^chain (\S+) \{`)
+	nftTable  = pattern.New(`^table (\S+ \S+) \{`)
+	jumpsTo   = pattern.New(`\b(?:jump|goto) (\S+)`)
+	verdictOf = pattern.New(`\b(accept|drop|reject)\b`)
+	comesIn   = pattern.New(`\biif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
+	harmless  = pattern.New(`ct state (?:\{ ?)?invalid|l4proto (?:ipv6-)?icmp|ip6? protocol icmp|icmp(?:v6)? type|fib daddr type|ip6? daddr (?:224\.|ff)|igmp`)
+	dports    = pattern.New(`\b(?:tcp|udp|th) dport (\{[^}]*\}|[\d-]+)`)
+	iptables  = pattern.New(`^-A (\S+)(.*) -j (\S+)`)
 )
 
 // blocking looks for rules that a connection from the other node meets: those of the

@@ -3,7 +3,6 @@ package nixl
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -31,110 +31,110 @@ const largeBlock = 1 << 20
 // before what follows from them.
 var nixlCauses = []kind.Cause{
 	{
-		Pattern: regexp.MustCompile(`error while loading shared libraries`), Grade: steps.Fail,
+		Pattern: pattern.New(`error while loading shared libraries`), Grade: steps.Fail,
 		Means: "nixlbench on %s does not start, because a library that it needs is not there: ldd says which",
 	},
 	{
-		Pattern: regexp.MustCompile(`unknown command line flag`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`unknown command line flag`), Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?",
 	},
 	{
-		Pattern: regexp.MustCompile(`Invalid runtime`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Invalid runtime`), Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD",
 	},
-	{Pattern: regexp.MustCompile(`illegal value|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`), Grade: steps.Inconclusive, Means: "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)"},
+	{Pattern: pattern.New(`illegal value|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`), Grade: steps.Inconclusive, Means: "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)"},
 	{
-		Pattern: regexp.MustCompile(`VRAM not supported`), Grade: steps.Skipped,
+		Pattern: pattern.New(`VRAM not supported`), Grade: steps.Skipped,
 		Means: "nixlbench on %s was built without CUDA, so it cannot use GPU memory",
 	},
 	{
-		Pattern: regexp.MustCompile(`Incorrect device list`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Incorrect device list`), Grade: steps.Inconclusive,
 		Means: "nixlbench on %s was given a --device_list: that is one device for each process, and two rails for one " +
 			"process go into UCX_NET_DEVICES",
 	},
 	{
-		Pattern: regexp.MustCompile(`^CUDA: .*out of memory`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`^CUDA: .*out of memory`), Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of the GPU on %s: set NIXL_VRAM_BUFFER to less",
 	},
 	{
-		Pattern: regexp.MustCompile(`^CUDA: .*no CUDA-capable device`), Grade: steps.Skipped,
+		Pattern: pattern.New(`^CUDA: .*no CUDA-capable device`), Grade: steps.Skipped,
 		Means: "there is no GPU that CUDA can use on %s",
 	},
 	{
-		Pattern: regexp.MustCompile(`^CUDA: `), Grade: steps.Fail,
+		Pattern: pattern.New(`^CUDA: `), Grade: steps.Fail,
 		Means: "CUDA failed on %s: is the GPU there (nvidia-smi), and is its memory free?",
 	},
 	{
-		Pattern: regexp.MustCompile(`Failed to allocate \d+ bytes`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Failed to allocate \d+ bytes`), Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of %s: set NIXL_DRAM_BUFFER to less",
 	},
 	{
-		Pattern: regexp.MustCompile(`no usable transports/devices`), Grade: steps.Fail,
+		Pattern: pattern.New(`no usable transports/devices`), Grade: steps.Fail,
 		Means: "UCX on %s finds none of the rails that it was given: is RDMA there (nixl-check), are the ports up?",
 	},
 	{
-		Pattern: regexp.MustCompile(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
+		Pattern: pattern.New(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map)?",
 	},
 	{
-		Pattern: regexp.MustCompile(`createBackend failed|Failed to create engine`), Grade: steps.Fail,
+		Pattern: pattern.New(`createBackend failed|Failed to create engine`), Grade: steps.Fail,
 		Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check",
 	},
 	{
-		Pattern: regexp.MustCompile(`Please set max locked memory`), Grade: steps.Fail,
+		Pattern: pattern.New(`Please set max locked memory`), Grade: steps.Fail,
 		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
 			"raise memlock in /etc/security/limits.conf, and log in anew",
 	},
 	{
-		Pattern: regexp.MustCompile(`registerMem failed`), Grade: steps.Fail,
+		Pattern: pattern.New(`registerMem failed`), Grade: steps.Fail,
 		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l), and look for a bond",
 	},
 	{
-		Pattern: regexp.MustCompile(`Consistency check failed`), Grade: steps.Fail,
+		Pattern: pattern.New(`Consistency check failed`), Grade: steps.Fail,
 		Means: "what arrived on %s is not what was sent",
 	},
 	{
-		Pattern: regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail,
+		Pattern: pattern.New(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail,
 		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
 	},
 	{
-		Pattern: regexp.MustCompile(`Rank \d+ is greater than or equal`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Rank \d+ is greater than or equal`), Grade: steps.Inconclusive,
 		Means: "etcd still had the ranks of a run that broke (seen on %s): look for keys that begin with xferbench " +
 			"(etcdctl get --prefix --keys-only xferbench), and delete those of this group",
 	},
 	{
-		Pattern: regexp.MustCompile(`connections to all backends failing|Failed to acquire lock`),
+		Pattern: pattern.New(`connections to all backends failing|Failed to acquire lock`),
 		Grade:   steps.Inconclusive, Means: "etcd could not be reached from %s: see the cell etcd",
 	},
 	{
-		Pattern: regexp.MustCompile(`ASIO Connection failed`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`ASIO Connection failed`), Grade: steps.Inconclusive,
 		Means: "the target on %s could not reach the initiator: its address, a firewall, or an initiator that ended early",
 	},
 	{
-		Pattern: regexp.MustCompile(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
 		Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again",
 	},
-	{Pattern: regexp.MustCompile(`Transfer failed`), Grade: steps.Fail, Means: "a transfer failed on %s"},
+	{Pattern: pattern.New(`Transfer failed`), Grade: steps.Fail, Means: "a transfer failed on %s"},
 	{
-		Pattern: regexp.MustCompile(`start_barrier|start barrier`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`start_barrier|start barrier`), Grade: steps.Inconclusive,
 		Means: "the other end never came (seen on %s), and nixlbench waited for it: look at its last lines, and run it " +
 			"again",
 	},
 	{
-		Pattern: regexp.MustCompile(`ASIO Receive timeout`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`ASIO Receive timeout`), Grade: steps.Inconclusive,
 		Means: "the other end was silent for 15 s (seen on %s): look at its last lines and at the rail map, and run it " +
 			"again",
 	},
 	{
-		Pattern: regexp.MustCompile(`Timeout waiting|Error in barrier|Failed to synchronize`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Timeout waiting|Error in barrier|Failed to synchronize`), Grade: steps.Inconclusive,
 		Means: "the two ends lost each other in the middle (seen on %s): one ended, or etcd did; run it again",
 	},
-	{Pattern: regexp.MustCompile(`^NIXL: `), Grade: steps.Fail, Means: "NIXL failed on %s"},
+	{Pattern: pattern.New(`^NIXL: `), Grade: steps.Fail, Means: "NIXL failed on %s"},
 }
 
 // endings are error lines of a process that was ended: no finding.
-var endings = regexp.MustCompile(`^free\(\): |Ctrl-C`)
+var endings = pattern.New(`^free\(\): |Ctrl-C`)
 
 // judgeNIXLBench holds a table of nixlbench against what its rails can do, and
 // against the bytes that every rail moved. Only a run that both ends ended well
@@ -402,7 +402,7 @@ func Unavailable(ends [2]steps.Output) string {
 	return ""
 }
 
-var deviceGone = regexp.MustCompile(`network devices? (\S+) (?:is|are) not available`)
+var deviceGone = pattern.New(`network devices? (\S+) (?:is|are) not available`)
 
 func notThere(warnings []string) string {
 	for _, w := range warnings {

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -185,58 +185,58 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 // pythonCauses are what the Python programs say when they fail.
 var pythonCauses = []kind.Cause{
 	{
-		Pattern: regexp.MustCompile(`No module named '?nixl`), Grade: steps.Skipped,
+		Pattern: pattern.New(`No module named '?nixl`), Grade: steps.Skipped,
 		Means: "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it",
 	},
 	{
-		Pattern: regexp.MustCompile(`No module named`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`No module named`), Grade: steps.Inconclusive,
 		Means: "NIXL on %s lacks another Python module: see the message",
 	},
 	{
-		Pattern: regexp.MustCompile(`no CUDA driver|cuInit failed`), Grade: steps.Skipped,
+		Pattern: pattern.New(`no CUDA driver|cuInit failed`), Grade: steps.Skipped,
 		Means: "there is no GPU that CUDA can use on %s",
 	},
 	{
-		Pattern: regexp.MustCompile(`Please set max locked memory`), Grade: steps.Fail,
+		Pattern: pattern.New(`Please set max locked memory`), Grade: steps.Fail,
 		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
 			"raise memlock in /etc/security/limits.conf, and log in anew",
 	},
 	{
-		Pattern: regexp.MustCompile(`Cannot allocate memory|cuMemAlloc_v2 failed`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Cannot allocate memory|cuMemAlloc_v2 failed`), Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of %s: set the NIXL_…BYTES parameters to less",
 	},
 	{
-		Pattern: regexp.MustCompile(`port \d+ is in use`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`port \d+ is in use`), Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set NIXL_PORT",
 	},
 	{
-		Pattern: regexp.MustCompile(`no usable transports/devices`), Grade: steps.Fail,
+		Pattern: pattern.New(`no usable transports/devices`), Grade: steps.Fail,
 		Means: "UCX on %s finds none of the rails that it was given: are their ports up (nixl-check)?",
 	},
 	{
-		Pattern: regexp.MustCompile(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail,
+		Pattern: pattern.New(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail,
 		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
 	},
 	{
-		Pattern: regexp.MustCompile(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
+		Pattern: pattern.New(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map)?",
 	},
 	{
-		Pattern: regexp.MustCompile(`NIXL_ERR_BACKEND`), Grade: steps.Fail,
+		Pattern: pattern.New(`NIXL_ERR_BACKEND`), Grade: steps.Fail,
 		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND): look at the memlock limit (ulimit -l), at nixl-check, " +
 			"and for a bond",
 	},
 	{
-		Pattern: regexp.MustCompile(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
 		Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again",
 	},
 	{
-		Pattern: regexp.MustCompile(`not done after`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`not done after`), Grade: steps.Inconclusive,
 		Means: "it was not done in time on %s: the other end never came, or a link went down in the middle, which UCX does " +
 			"not tell; look at the rail map, and run it again",
 	},
-	{Pattern: regexp.MustCompile(`.`), Grade: steps.Fail, Means: "it failed on %s: see the message"},
+	{Pattern: pattern.New(`.`), Grade: steps.Fail, Means: "it failed on %s: see the message"},
 }
 
 // pythonEnds gives what the two ends reported, where both ended well; ok is
@@ -624,7 +624,7 @@ func leftKeys(node, answer string, rep *kind.Report) string {
 
 // corrupting are the releases of etcd whose data may be damaged (etcd's own
 // advisory of March 2022).
-var corrupting = regexp.MustCompile(`^3\.5\.[0-2]$`)
+var corrupting = pattern.New(`^3\.5\.[0-2]$`)
 
 // judgeEtcd: both nodes reach it, it is one, and it is not a release that loses
 // data.

@@ -2,13 +2,13 @@ package perftest
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -65,48 +65,48 @@ func roles(s steps.Stage) (server, client *steps.Output) {
 
 var causes = []kind.Cause{
 	{
-		Pattern: regexp.MustCompile(`Couldn't listen to port`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Couldn't listen to port`), Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set PORT",
 	},
 	{
-		Pattern: regexp.MustCompile(`Port number \d+ state is Down`), Grade: steps.Fail,
+		Pattern: pattern.New(`Port number \d+ state is Down`), Grade: steps.Fail,
 		Means: "the port is down on %s: check the interface (ip link) and the cable",
 	},
 	{
-		Pattern: regexp.MustCompile(`IB device \S+ not found|Did not detect devices`), Grade: steps.Fail,
+		Pattern: pattern.New(`IB device \S+ not found|Did not detect devices`), Grade: steps.Fail,
 		Means: "the RDMA device is gone on %s: is its driver still loaded (dmesg)?",
 	},
 	{
-		Pattern: regexp.MustCompile(`Found Incompatibility issue with GID types`), Grade: steps.Fail,
+		Pattern: pattern.New(`Found Incompatibility issue with GID types`), Grade: steps.Fail,
 		Means: "the GIDs of the two ends are of different kinds (seen on %s): run the GID check again",
 	},
 	{
-		Pattern: regexp.MustCompile(`(?i)Couldn't allocate MR|create mr`), Grade: steps.Fail,
+		Pattern: pattern.New(`(?i)Couldn't allocate MR|create mr`), Grade: steps.Fail,
 		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l)",
 	},
 	{
-		Pattern: regexp.MustCompile(`Failed to modify QP`), Grade: steps.Fail,
+		Pattern: pattern.New(`Failed to modify QP`), Grade: steps.Fail,
 		Means: "the queue pairs don't reach each other (seen on %s): the GID index or the address behind it has changed; " +
 			"run the GID check again, and look for a bond",
 	},
 	{
-		Pattern: regexp.MustCompile(`transport retry counter|Completion with error|Failed to complete run_iter`),
+		Pattern: pattern.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
 		Grade:   steps.Fail, Means: "packets stopped arriving in the middle (seen on %s): the cable, the link or the MTU",
 	},
 	{
-		Pattern: regexp.MustCompile(`mismatch: local=|Failed to negotiate`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`mismatch: local=|Failed to negotiate`), Grade: steps.Inconclusive,
 		Means: "the two ends did not agree on their options (seen on %s): do the perftest versions differ?",
 	},
 	{
-		Pattern: regexp.MustCompile(`unrecognized option|invalid option|Invalid Command`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`unrecognized option|invalid option|Invalid Command`), Grade: steps.Inconclusive,
 		Means: "perftest on %s doesn't know one of the options: is it very old?",
 	},
 	{
-		Pattern: regexp.MustCompile(`Couldn't connect to`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Couldn't connect to`), Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
 	},
 	{
-		Pattern: regexp.MustCompile(`resolv|Name or service not known`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`resolv|Name or service not known`), Grade: steps.Inconclusive,
 		Means: "the peer's address could not be resolved on %s",
 	},
 }

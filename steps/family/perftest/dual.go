@@ -3,7 +3,6 @@ package perftest
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -23,7 +23,7 @@ type dualTest struct {
 	Err string
 }
 
-var dualHeading = regexp.MustCompile(`(?m)^== (.*): exit (\d+)\n`)
+var dualHeading = pattern.New(`(?m)^== (.*): exit (\d+)\n`)
 
 // parseDual reads the outputs of several tests, each under a line "== NAME: exit N".
 func parseDual(text string) ([]dualTest, error) {

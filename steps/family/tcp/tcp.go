@@ -2,13 +2,13 @@ package tcp
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -112,23 +112,23 @@ func railNumber(rig steps.Rig, p steps.Path) int {
 // tcpCauses are how iperf3 words a failure.
 var tcpCauses = []kind.Cause{
 	{
-		Pattern: regexp.MustCompile(`server is busy`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`server is busy`), Grade: steps.Inconclusive,
 		Means: "the iperf3 server on %s is busy with somebody else's test",
 	},
 	{
-		Pattern: regexp.MustCompile(`Address already in use`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Address already in use`), Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set TCP_PORT",
 	},
 	{
-		Pattern: regexp.MustCompile(`Cannot assign requested address`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Cannot assign requested address`), Grade: steps.Inconclusive,
 		Means: "the address is gone on %s: probe the rig again",
 	},
 	{
-		Pattern: regexp.MustCompile(`unable to connect|No route|unreachable|timed out`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`unable to connect|No route|unreachable|timed out`), Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the route, a firewall, or a server that ended early",
 	},
 	{
-		Pattern: regexp.MustCompile(`control socket|Connection reset|Broken pipe`), Grade: steps.Fail,
+		Pattern: pattern.New(`control socket|Connection reset|Broken pipe`), Grade: steps.Fail,
 		Means: "the connection broke in the middle (seen on %s): look at the cables and at the server's last lines, and " +
 			"run it again",
 	},
