@@ -98,8 +98,8 @@ func TestPagerInATerminal(t *testing.T) {
 	s.send("Y")
 	s.wait("\x1b]52;c;") // of the screen, which is back
 	s.send("q")
-	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v: %q", err, tail(s.text()))
+	if err := s.End(); err != nil {
+		t.Errorf("it ended with %v: %q", err, s.Text())
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,11 +16,7 @@ const startAllocations = 256
 // What every start pays for is counted in allocations: they are the same on any machine.
 func TestStartBuildsNoTables(t *testing.T) {
 	t.Parallel()
-	bin := filepath.Join(t.TempDir(), "railbench")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	cmd := exec.Command(bin, "--version")
+	cmd := exec.Command(build(t, "."), "--version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -1,14 +1,15 @@
 // Command load is railbench's screen and session with nodes that are made for a
-// benchmark: "flood" runs a cell that prints a million lines on this machine, "wide" one that
-// prints 320 MB in lines of 16 kB with colours,
-// "gauges FILE FILE" has two nodes whose probes are in files and whose four rails
-// all move, ten samples a second.
+// benchmark: "flood" runs a cell that prints a million lines on this machine, or $LINES,
+// "wide" one that prints 320 MB in lines of 16 kB with colours, "gauges FILE FILE…" has
+// nodes whose probes are in files and whose rails all move, ten samples a second.
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 
 func main() {
 	o := session.Options{Rig: "load", Speed: 1, Sample: true, Logs: os.Getenv("LOGS")}
-	script := "seq -f '65536      5000             11032.64            11032.34            0.%010.0f' 1 1000000"
+	script := "seq -f '65536      5000             11032.64            11032.34            0.%010.0f' 1 " + cmp.Or(os.Getenv("LINES"), "1000000")
 	switch os.Args[1] {
 	case "wide":
 		script = `x=0123456789abcdef
@@ -31,16 +32,16 @@ i=0
 while [ $i -lt 20000 ]; do printf '\033[31m%s\033[0m\n' "$x"; i=$((i + 1)); done`
 		fallthrough
 	case "flood":
-		o.Nodes = [2]runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), runner.NewLocal("spark-01", runner.NoAsker{})}
+		o.Nodes = []runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), runner.NewLocal("spark-01", runner.NoAsker{})}
 		o.Sample = false
 	case "gauges":
-		for e, file := range os.Args[2:4] {
+		for i, file := range os.Args[2:] {
 			answer, err := os.ReadFile(file)
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
-			o.Nodes[e] = mover{name: []string{"spark-02", "spark-01"}[e], answer: string(answer)}
+			o.Nodes = append(o.Nodes, mover{name: fmt.Sprintf("spark-%02d", i+1), answer: string(answer)})
 		}
 	}
 	o.Tutorial = steps.Tutorial{Title: "load", Parts: []steps.Part{{ID: "load", Title: "Load", Cells: []steps.Cell{{
@@ -50,6 +51,7 @@ while [ $i -lt 20000 ]; do printf '\033[31m%s\033[0m\n' "$x"; i=$((i + 1)); done
 	o.Catalog.Judges = map[string]steps.Judge{"exit": func(steps.Cell, steps.Result) steps.Verdict {
 		return steps.Verdict{Grade: steps.Pass, Reason: "flood is over"}
 	}}
+	o.Where = slices.Repeat([]string{"made for a benchmark"}, len(o.Nodes))
 	s := session.New(o)
 	s.Open()
 	model := tui.New(s, tui.Options{Tutorial: o.Tutorial, RigName: "load", Background: tui.Dark})

@@ -1,0 +1,384 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/cmd/bench/screen"
+	"github.com/railbench/railbench/steps/meter"
+)
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return v[len(v)/2]
+}
+
+func ms(d time.Duration) float64 { return d.Seconds() * 1e3 }
+
+// painted is how long a program takes to the first picture that holds a text.
+func (b *bench) painted(text, dir, bin string, args ...string) (time.Duration, error) {
+	home, err := b.home()
+	if err != nil {
+		return 0, err
+	}
+	if dir != "" {
+		old, err := os.Getwd()
+		if err != nil {
+			return 0, err
+		}
+		if err := os.Chdir(dir); err != nil {
+			return 0, err
+		}
+		defer func() { _ = os.Chdir(old) }() // it was there a moment ago
+	}
+	s, err := screen.Start(home, nil, bin, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Kill()
+	at, err := s.Wait(text)
+	return at.Sub(s.Began), err
+}
+
+// firstFrame compares with an empty Bubble Tea program, which is what a first frame costs
+// at all, and with lazygit where it is in $PATH.
+func firstFrame(b *bench) (r result, err error) {
+	type program struct {
+		name, text, dir, bin string
+		args                 []string
+		took                 []float64
+	}
+	all := []*program{
+		{name: "an empty Bubble Tea program", text: "first frame", bin: b.empty},
+		{name: "railbench", text: "railbench\x1b", bin: b.railbench, args: []string{"--rig", "sim"}},
+	}
+	if lazygit, err := exec.LookPath("lazygit"); err == nil {
+		repo := filepath.Join(b.dir, "repository")
+		if out, err := exec.Command("git", "init", "-q", repo).CombinedOutput(); err != nil {
+			return r, fmt.Errorf("make a repository for lazygit: %w: %s", err, out)
+		}
+		all = append(all, &program{name: "lazygit", text: "Status", dir: repo, bin: lazygit})
+	}
+	for i := range b.times(30) + 1 {
+		for _, p := range all {
+			if err := b.ctx(); err != nil {
+				return r, err
+			}
+			took, err := b.painted(p.text, p.dir, p.bin, p.args...)
+			if err != nil {
+				return r, err
+			}
+			if i > 0 { // once from the disk, then from memory
+				p.took = append(p.took, ms(took))
+			}
+		}
+	}
+	of := func(i int) float64 { return median(all[i].took) }
+	ratio := below("first frame, against an empty Bubble Tea program", of(1)/of(0), 1.5, " x")
+	ratio.got += fmt.Sprintf(" (%s against %s ms)", number(of(1)), number(of(0)))
+	r.figures = append(r.figures, ratio)
+	if len(all) == 2 {
+		r.figures = append(r.figures, plain("first frame, against lazygit", "not measured: it is not in $PATH"))
+		return r, nil
+	}
+	ratio = below("first frame, against lazygit", of(1)/of(2), 1, " x")
+	ratio.got += fmt.Sprintf(" (%s against %s ms)", number(of(1)), number(of(2)))
+	r.figures = append(r.figures, ratio)
+	return r, nil
+}
+
+// settled measures some seconds of a program: its share of a core, what it writes to the
+// terminal, and its peak of memory.
+func (b *bench) settled(s *screen.Screen) (core, kBps, peakMB float64, err error) {
+	span := 5 * time.Second
+	if b.quick {
+		span = time.Second
+	}
+	var cores, rates []float64
+	for range b.times(3) {
+		before, _, err := s.Used()
+		if err != nil {
+			return 0, 0, 0, missing(err.Error())
+		}
+		written := s.Bytes()
+		time.Sleep(span)
+		after, peak, err := s.Used()
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		peakMB = peak
+		cores = append(cores, (after-before).Seconds()/span.Seconds()*100)
+		rates = append(rates, float64(s.Bytes()-written)/span.Seconds()/1e3)
+	}
+	return median(cores), median(rates), peakMB, nil
+}
+
+// rest is how long the samplers take to go slow once nothing moves.
+const rest = 4 * time.Second
+
+// idle is a program that was started and left alone.
+func (b *bench) idle(what, text string, limit float64, args ...string) (r result, err error) {
+	home, err := b.home()
+	if err != nil {
+		return r, err
+	}
+	s, err := screen.Start(home, nil, b.railbench, args...)
+	if err != nil {
+		return r, err
+	}
+	defer s.Kill()
+	if _, err := s.Wait(text); err != nil {
+		return r, err
+	}
+	time.Sleep(rest)
+	core, kBps, peak, err := b.settled(s)
+	if err != nil {
+		return r, err
+	}
+	r.figures = []figure{
+		below(what, core, limit, " % of a core"),
+		plain(what+", to the terminal", number(kBps)+" kB/s"),
+		plain(what+", memory", number(peak)+" MB"),
+	}
+	return r, nil
+}
+
+func idleSim(b *bench) (result, error) {
+	return b.idle("idle, simulated rig", "0.0", 0.5, "--rig", "sim")
+}
+
+const probed = "steps/probe/testdata/spark-01.txt"
+
+// answer is what a probe of a node with four rails prints.
+func answer() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/railbench/railbench").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the sources: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(probed)), nil
+}
+
+// movingGauges are two nodes with four rails each that all move, ten samples a second.
+func movingGauges(b *bench) (r result, err error) {
+	core, kBps, _, err := b.moving(2)
+	if err != nil {
+		return r, err
+	}
+	r.figures = []figure{
+		below("gauges, 2 nodes with 4 rails at 10 Hz", core, 2, " % of a core"),
+		below("the same, to the terminal", kBps, 150, " kB/s"),
+	}
+	return r, nil
+}
+
+func (b *bench) moving(nodes int) (core, kBps, peak float64, err error) {
+	file, err := answer()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	home, err := b.home()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	s, err := screen.Start(home, nil, b.load, append([]string{"gauges"}, slices.Repeat([]string{file}, nodes)...)...)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer s.Kill()
+	if _, err := s.Wait("RDMA"); err != nil {
+		return 0, 0, 0, err
+	}
+	return b.settled(s)
+}
+
+// betweenKeys is how fast somebody types who is impatient.
+const betweenKeys = 50 * time.Millisecond
+
+// A flood is a cell that printed many lines.
+type flood struct {
+	cpu, wall, peakMB float64
+	keys              []float64 // ms that each took
+}
+
+// flooded runs a cell that prints lines, and types meanwhile. Every line has to be in the log.
+func (b *bench) flooded(lines int) (f flood, err error) {
+	home, err := b.home()
+	if err != nil {
+		return f, err
+	}
+	logs := filepath.Join(home, "logs")
+	if err := os.Mkdir(logs, 0o700); err != nil {
+		return f, err
+	}
+	s, err := screen.Start(home, []string{"LOGS=" + logs, fmt.Sprintf("LINES=%d", lines)}, b.load, "flood")
+	if err != nil {
+		return f, err
+	}
+	defer s.Kill()
+	if _, err := s.Wait("Flood"); err != nil {
+		return f, err
+	}
+	before, _, err := s.Used()
+	if err != nil {
+		return f, missing(err.Error())
+	}
+	began := time.Now()
+	if err := s.Send("\r\r"); err != nil { // the part's introduction, then the cell
+		return f, err
+	}
+	if _, err := s.Wait("running", over); err != nil {
+		return f, err
+	}
+	for !strings.Contains(s.Text(), over) {
+		for _, shows := range []string{"closes", "seq -f"} { // the help covers the script
+			at := time.Now()
+			if err := s.Send("?"); err != nil {
+				return f, err
+			}
+			answered, err := s.Wait(shows)
+			if err != nil {
+				return f, err
+			}
+			f.keys = append(f.keys, ms(answered.Sub(at)))
+			time.Sleep(betweenKeys)
+		}
+	}
+	f.wall = time.Since(began).Seconds()
+	after, peak, err := s.Used()
+	if err != nil {
+		return f, err
+	}
+	f.cpu, f.peakMB = (after - before).Seconds(), peak
+	return f, logged(logs, lines)
+}
+
+const over = "flood is over"
+
+func logged(dir string, lines int) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil || len(files) != 1 {
+		return fmt.Errorf("logs of the flood: %q, %w", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		return err
+	}
+	if n := bytes.Count(text, []byte("\n")); n != lines {
+		return fmt.Errorf("the log has %d of %d lines", n, lines)
+	}
+	return nil
+}
+
+func millionLines(b *bench) (r result, err error) {
+	var cpus, peaks, keys []float64
+	for range b.times(3) {
+		f, err := b.flooded(1_000_000)
+		if err != nil {
+			return r, err
+		}
+		cpus, peaks, keys = append(cpus, f.cpu), append(peaks, f.peakMB), append(keys, f.keys...)
+	}
+	r.figures = []figure{
+		below("a million lines", median(cpus), 1, " s of CPU"),
+		below("a million lines, memory", median(peaks), 40, " MB"),
+	}
+	if len(keys) > 0 {
+		slices.Sort(keys)
+		key := below("a key meanwhile, 95 of 100", keys[len(keys)*95/100], 16, " ms")
+		key.got += fmt.Sprintf(" of %d keys", len(keys))
+		r.figures = append(r.figures, key)
+	}
+	return r, nil
+}
+
+// sampler is what a node pays that has bash: four rails, ten samples a second. A machine
+// without RDMA has ten interfaces stand for the twenty files of four rails.
+func sampler(b *bench) (r result, err error) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		return r, missing("there is no bash")
+	}
+	places := slices.Repeat([]meter.Place{{Dev: "none", Port: 1, Netdev: "lo"}}, 10)
+	vars := meter.Vars(places, 1)
+	var cores []float64
+	for range b.times(3) {
+		cmd := exec.Command(bash, "-c", vars["LOOP"])
+		// Nothing moves here, and it must not rest all the same.
+		cmd.Env = append(os.Environ(), "RAILS="+vars["RAILS"], "INTERVAL="+vars["INTERVAL"], "IDLE="+vars["INTERVAL"])
+		if err := cmd.Start(); err != nil {
+			return r, err
+		}
+		const span = 5 * time.Second
+		time.Sleep(span)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		cores = append(cores, (cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()).Seconds()/span.Seconds()*100)
+	}
+	r.figures = []figure{below("sampler on a node, 4 rails at 10 Hz", median(cores), 0.5, " % of a core")}
+	return r, nil
+}
+
+// took is how long railbench takes for something without a screen. statuses are what it
+// may end with.
+func (b *bench) took(statuses []int, args ...string) (wall, cpu time.Duration, err error) {
+	home, err := b.home()
+	if err != nil {
+		return 0, 0, err
+	}
+	cmd := exec.Command(b.railbench, args...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	wall = time.Since(began)
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && slices.Contains(statuses, exit.ExitCode())) {
+		return 0, 0, fmt.Errorf("railbench %s: %w: %s", strings.Join(args, " "), err, out[max(0, len(out)-2000):])
+	}
+	return wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+// fast is how the simulated rig's time is told to go as fast as it can.
+func (b *bench) fast() string {
+	if _, _, err := b.took(nil, "run", "hosts", "--rig", "sim", "--speed", "max"); err != nil {
+		return "1000" // a railbench before there was max
+	}
+	return "max"
+}
+
+// wholeTutorial runs every cell as fast as the simulated rig's time can go.
+func wholeTutorial(b *bench) (r result, err error) {
+	speed := b.fast()
+	// On a time that is scaled a load makes figures odd, and odd figures have a status.
+	wall, _, err := b.took([]int{1, 4}, "run", "--all", "--yes", "--rig", "sim", "--speed", speed)
+	if err != nil {
+		return r, err
+	}
+	r.figures = []figure{below("the whole tutorial on the simulated rig, --speed "+speed, wall.Seconds(), 2, " s")}
+	return r, nil
+}
+
+func doctor(b *bench) (r result, err error) {
+	speed := b.fast()
+	var walls []float64
+	for range b.times(5) {
+		wall, _, err := b.took([]int{1, 4}, "doctor", "--rig", "sim", "--speed", speed)
+		if err != nil {
+			return r, err
+		}
+		walls = append(walls, wall.Seconds())
+	}
+	r.figures = []figure{below("doctor on the simulated rig, --speed "+speed, median(walls), 1, " s")}
+	return r, nil
+}
+
+// disturbance needs two machines with links between them that something else can fill.
+func disturbance(*bench) (result, error) {
+	return result{}, missing("it needs the virtual rig (railbench rig up), and a look by hand: iperf3 and ib_write_bw with the gauges on against bare")
+}

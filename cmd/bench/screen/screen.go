@@ -1,0 +1,182 @@
+// Package screen runs a program in a pseudo-terminal and says when it has written what,
+// and what it has used for that. What is measured with it is cmd/bench's.
+package screen
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// The terminal's size.
+const (
+	rows    = 40
+	columns = 120
+)
+
+// waitLimit is how long a text may take.
+const waitLimit = time.Minute
+
+// A Screen is a program in a pseudo-terminal, and what it has written. Wait is for text,
+// not for pictures: a frame that is only partly redrawn holds only what has changed.
+type Screen struct {
+	Began time.Time
+
+	cmd  *exec.Cmd
+	file *os.File
+
+	mu      sync.Mutex
+	grown   *sync.Cond
+	written bytes.Buffer
+	seen    string // what the last wait was for
+	total   int64
+	ended   bool
+}
+
+// keptBytes bounds what is kept of what nobody has waited for.
+const keptBytes = 4 << 20
+
+// Start starts a program with home as all of its user's folders. env is added to this
+// process's environment.
+func Start(home string, env []string, bin string, args ...string) (*Screen, error) {
+	s := &Screen{cmd: exec.Command(bin, args...)}
+	s.grown = sync.NewCond(&s.mu)
+	s.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
+	s.cmd.Env = append(s.cmd.Env, env...)
+	s.Began = time.Now()
+	file, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: rows, Cols: columns})
+	if err != nil {
+		return nil, fmt.Errorf("start %s in a terminal: %w", bin, err)
+	}
+	s.file = file
+	go s.read()
+	return s, nil
+}
+
+// deviceAttributes is a question that some programs wait to be answered before they draw.
+const (
+	deviceAttributes = "\x1b[c"
+	vt220            = "\x1b[?62;22c"
+)
+
+func (s *Screen) read() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := s.file.Read(buf)
+		if bytes.Contains(buf[:n], []byte(deviceAttributes)) {
+			_, _ = s.file.WriteString(vt220) // a program that is gone needs none
+		}
+		s.mu.Lock()
+		s.written.Write(buf[:n])
+		s.total += int64(n)
+		if s.written.Len() > keptBytes {
+			s.written.Next(s.written.Len() - keptBytes/4)
+		}
+		s.ended = s.ended || err != nil
+		s.grown.Broadcast()
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Kill ends the program.
+func (s *Screen) Kill() {
+	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Wait()         // it was killed
+	s.file.Close()
+}
+
+// Wait waits until what was written since the last wait holds one of some texts,
+// and forgets all of it but the last of them.
+func (s *Screen) Wait(texts ...string) (time.Time, error) {
+	late := false
+	timeout := time.AfterFunc(waitLimit, func() {
+		s.mu.Lock()
+		late = true
+		s.grown.Broadcast()
+		s.mu.Unlock()
+	})
+	defer timeout.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		written := s.written.String()
+		for _, text := range texts {
+			if strings.Contains(written, text) {
+				s.written.Reset()
+				s.seen = text
+				return time.Now(), nil
+			}
+		}
+		if s.ended || late {
+			return time.Time{}, fmt.Errorf("none of %q in %q", texts, written[max(0, len(written)-2000):])
+		}
+		s.grown.Wait()
+	}
+}
+
+// Text is what was seen last and what was written since.
+func (s *Screen) Text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen + s.written.String()
+}
+
+// Send types keys.
+func (s *Screen) Send(keys string) error {
+	_, err := s.file.WriteString(keys)
+	return err
+}
+
+// Bytes is how much the program has written.
+func (s *Screen) Bytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
+}
+
+// tick is what /proc counts CPU time in: USER_HZ is 100 on every Linux.
+const tick = 10 * time.Millisecond
+
+// Used is what the program itself has used: CPU time, and its peak of memory in MiB. It
+// is read from /proc, which only Linux has.
+func (s *Screen) Used() (cpu time.Duration, peakMB float64, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0, 0, fmt.Errorf("/proc/PID/stat reads differently: %q", stat)
+	}
+	var user, system int64
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		return 0, 0, err
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if kb, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			var n float64
+			if _, err := fmt.Sscan(kb, &n); err != nil {
+				return 0, 0, err
+			}
+			peakMB = n / 1024
+		}
+	}
+	return time.Duration(user+system) * tick, peakMB, nil
+}
+
+// End waits for the program's own end.
+func (s *Screen) End() error { return s.cmd.Wait() }

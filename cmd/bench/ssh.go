@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"time"
+)
+
+// idleSSH is two nodes that are reached over SSH: this machine, twice, by a real sshd on
+// loopback.
+func idleSSH(b *bench) (result, error) {
+	config, stop, err := b.sshd()
+	if err != nil {
+		return result{}, err
+	}
+	defer stop()
+	return b.idle("idle, two SSH nodes", "●", 0.3, "--here", "bench-here", "--peer", "bench-peer", "--ssh-config", config)
+}
+
+// sshd starts one that takes a key of its own, and gives the client's configuration.
+func (b *bench) sshd() (config string, stop func(), err error) {
+	bin := "/usr/sbin/sshd" // it wants to be called by its whole path
+	if _, err := os.Stat(bin); err != nil || os.Getuid() != 0 {
+		return "", nil, missing("it needs root and sshd, to log in to this machine")
+	}
+	me, err := user.Current()
+	if err != nil {
+		return "", nil, err
+	}
+	dir, err := os.MkdirTemp(b.dir, "sshd-")
+	if err != nil {
+		return "", nil, err
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, key := range []string{"id", "host"} {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", at(key)).CombinedOutput(); err != nil {
+			return "", nil, fmt.Errorf("make a key: %w: %s", err, out)
+		}
+	}
+	public, err := os.ReadFile(at("id.pub"))
+	if err != nil {
+		return "", nil, err
+	}
+	host, err := os.ReadFile(at("host.pub"))
+	if err != nil {
+		return "", nil, err
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	address := ln.Addr().String()
+	_, port, err := net.SplitHostPort(address)
+	ln.Close()
+	if err != nil {
+		return "", nil, err
+	}
+	for name, text := range map[string]string{
+		"authorized_keys": string(public),
+		"known_hosts":     fmt.Sprintf("[127.0.0.1]:%s %s", port, host),
+		"sshd_config": fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nMaxSessions 20\n",
+			port, at("host"), at("authorized_keys")),
+		"ssh_config": fmt.Sprintf("Host bench-here bench-peer\n  HostName 127.0.0.1\n  Port %s\n  User %s\n  IdentityFile %s\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n",
+			port, me.Username, at("id"), at("known_hosts")),
+	} {
+		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
+			return "", nil, err
+		}
+	}
+	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+		return "", nil, err
+	}
+	var said bytes.Buffer
+	cmd := exec.Command(bin, "-D", "-e", "-f", at("sshd_config"))
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			return at("ssh_config"), stop, nil
+		}
+		if time.Now().After(deadline) {
+			stop()
+			return "", nil, errors.New("sshd does not listen: " + said.String())
+		}
+	}
+}

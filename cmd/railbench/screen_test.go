@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/railbench/railbench/cmd/bench/screen"
+)
+
+// build compiles a package of this module into a binary.
+func build(tb testing.TB, pkg string) string {
+	tb.Helper()
+	bin := filepath.Join(tb.TempDir(), "program")
+	if out, err := exec.Command("go", "build", "-o", bin, pkg).CombinedOutput(); err != nil {
+		tb.Fatalf("build %s: %v: %s", pkg, err, out)
+	}
+	return bin
+}
+
+// A terminalScreen is a program in a pseudo-terminal, until the end of the test.
+type terminalScreen struct {
+	*screen.Screen
+	tb testing.TB
+}
+
+func start(tb testing.TB, bin string, args ...string) terminalScreen {
+	tb.Helper()
+	s, err := screen.Start(tb.TempDir(), nil, bin, args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Kill)
+	return terminalScreen{s, tb}
+}
+
+func (s terminalScreen) wait(texts ...string) {
+	s.tb.Helper()
+	if _, err := s.Wait(texts...); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+func (s terminalScreen) send(keys string) {
+	s.tb.Helper()
+	if err := s.Send(keys); err != nil {
+		s.tb.Fatal(err)
+	}
+}
