@@ -40,7 +40,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
 	b := &bench{ctx: func() error { return ctx.Err() }, dir: dir, quick: *quick}
 	if err := b.build(ctx); err != nil {
 		return err
