@@ -142,12 +142,37 @@ func (b *bench) idle(what, text string, limit float64, args ...string) (r result
 	if err != nil {
 		return r, err
 	}
+	floor, err := b.emptyIdle()
+	if err != nil {
+		return r, err
+	}
+	share := below(what, core, limit, " % of a core")
+	share.got += fmt.Sprintf(" (an empty Bubble Tea program: %s)", number(floor))
 	r.figures = []figure{
-		below(what, core, limit, " % of a core"),
+		share,
 		plain(what+", to the terminal", number(kBps)+" kB/s"),
 		plain(what+", memory", number(peak)+" MB"),
 	}
 	return r, nil
+}
+
+// emptyIdle is what an empty Bubble Tea program takes that is left alone: its renderer looks
+// for something to draw sixty times a second.
+func (b *bench) emptyIdle() (float64, error) {
+	home, err := b.home()
+	if err != nil {
+		return 0, err
+	}
+	s, err := screen.Start(home, nil, b.empty)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Kill()
+	if _, err := s.Wait("first frame"); err != nil {
+		return 0, err
+	}
+	core, _, _, err := b.settled(s)
+	return core, err
 }
 
 func idleSim(b *bench) (result, error) {
@@ -170,6 +195,9 @@ func movingGauges(b *bench) (r result, err error) {
 	core, kBps, _, err := b.moving(2)
 	if err != nil {
 		return r, err
+	}
+	if kBps == 0 {
+		return r, errors.New("the gauges stand still")
 	}
 	r.figures = []figure{
 		below("gauges, 2 nodes with 4 rails at 10 Hz", core, 2, " % of a core"),

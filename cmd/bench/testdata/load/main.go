@@ -83,17 +83,19 @@ func (m mover) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 		print("H" + strings.Repeat(" 1 1 1 1 1", rails))
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
-		began := time.Now()
+		began, before := time.Now(), time.Now()
+		words := make([]float64, rails) // of 4 bytes; a counter only ever grows
 		for {
 			select {
 			case now := <-tick.C:
 				passed := now.Sub(began).Seconds()
 				line := fmt.Sprintf("S %.6f", passed)
 				for i := range rails {
-					// Between 40 and 90 Gb/s, in 4-byte words, and some IP beside it.
-					words := passed * (40 + 10*float64(i) + 5*float64(now.UnixMilli()/700%3)) * 1e9 / 32
-					line += fmt.Sprintf(" %.0f %.0f %.0f %.0f 4: ACTIVE", words, words/50, passed*1e8, passed*1e7)
+					// Between 40 and 90 Gb/s, and some IP beside it.
+					words[i] += now.Sub(before).Seconds() * (40 + 10*float64(i) + 5*float64(now.UnixMilli()/700%3)) * 1e9 / 32
+					line += fmt.Sprintf(" %.0f %.0f %.0f %.0f 4: ACTIVE", words[i], words[i]/50, passed*1e8, passed*1e7)
 				}
+				before = now
 				print(line)
 			case <-ctx.Done():
 				return runner.Exit{Why: runner.Cancelled, Code: 143}, nil
