@@ -19,7 +19,7 @@ const drawEvery = time.Second / 30
 type outbox struct {
 	mu      sync.Mutex
 	events  []steps.Event
-	waiting map[steps.RunID]waiting // of the runs that have not ended
+	waiting map[steps.RunID]*waiting // of the runs that have not ended
 	urgent  bool                    // something other than lines waits
 	closed  bool
 	news    chan struct{} // slot of one: events changed
@@ -30,11 +30,15 @@ type outbox struct {
 // end nothing that others do comes before or after what it prints.
 type waiting struct {
 	printed, measured int // indices into events, from 1
-	bytes             int // of the lines
+	// lines take the place of those at printed when somebody fetches: an event made anew for
+	// each line would be most of what a flood costs.
+	lines   []steps.OutputLine
+	dropped int
+	bytes   int // of the lines
 }
 
 func newOutbox() *outbox {
-	return &outbox{news: make(chan struct{}, 1), waiting: map[steps.RunID]waiting{}}
+	return &outbox{news: make(chan struct{}, 1), waiting: map[steps.RunID]*waiting{}}
 }
 
 func (o *outbox) put(e steps.Event) {
@@ -46,20 +50,23 @@ func (o *outbox) put(e steps.Event) {
 	wake := len(o.events) == 0
 	switch e := e.(type) {
 	case steps.CellPrinted:
-		o.print(e)
+		for _, l := range e.Lines {
+			o.add(e.Run, e.Cell, l)
+		}
+		o.of(e.Run).dropped += e.Dropped
 	case steps.CellMeasured:
-		w := o.waiting[e.Run]
+		w := o.of(e.Run)
 		if w.measured > 0 {
 			o.events[w.measured-1] = e
 		} else {
 			o.events = append(o.events, e)
 			w.measured = len(o.events)
-			o.waiting[e.Run] = w
 		}
 		wake = wake || !o.urgent
 		o.urgent = true
 	default:
 		if ended, ok := e.(steps.CellEnded); ok {
+			o.settle(o.of(ended.Run))
 			delete(o.waiting, ended.Run)
 		}
 		o.events = append(o.events, e)
@@ -72,33 +79,67 @@ func (o *outbox) put(e steps.Event) {
 	}
 }
 
-// print adds lines to those of the same run that wait already; mu is held.
-func (o *outbox) print(p steps.CellPrinted) {
-	w := o.waiting[p.Run]
-	for _, l := range p.Lines {
-		w.bytes += l.Size()
+// print puts one line of a run.
+func (o *outbox) print(run steps.RunID, cell string, l steps.OutputLine) {
+	o.mu.Lock()
+	if o.closed {
+		o.mu.Unlock()
+		return
 	}
+	wake := len(o.events) == 0
+	o.add(run, cell, l)
+	o.mu.Unlock()
+	if wake {
+		o.ring()
+	}
+}
+
+// of is what waits of a run; mu is held.
+func (o *outbox) of(run steps.RunID) *waiting {
+	w := o.waiting[run]
+	if w == nil {
+		w = &waiting{}
+		o.waiting[run] = w
+	}
+	return w
+}
+
+// add adds a line to those of the same run that wait already; mu is held.
+func (o *outbox) add(run steps.RunID, cell string, l steps.OutputLine) {
+	w := o.of(run)
 	if w.printed == 0 {
-		o.events = append(o.events, p)
+		o.events = append(o.events, steps.CellPrinted{Run: run, Cell: cell})
 		w.printed = len(o.events)
-	} else {
-		last := o.events[w.printed-1].(steps.CellPrinted)
-		last.Lines = append(last.Lines, p.Lines...)
-		last.Dropped += p.Dropped
-		// Some more than are kept, and then the oldest at once: cutting one off for each
-		// that comes would move all of them every time.
-		if len(last.Lines) > steps.KeepLines*5/4 || w.bytes > steps.KeepBytes*5/4 {
-			n := 0
-			for len(last.Lines)-n > steps.KeepLines || w.bytes > steps.KeepBytes && n < len(last.Lines)-1 {
-				w.bytes -= last.Lines[n].Size()
-				n++
-			}
-			last.Lines = append(make([]steps.OutputLine, 0, len(last.Lines)+1), last.Lines[n:]...)
-			last.Dropped += n
-		}
-		o.events[w.printed-1] = last
 	}
-	o.waiting[p.Run] = w
+	w.bytes += l.Size()
+	w.lines = append(w.lines, l)
+	// Some more than are kept, and then the oldest at once: cutting one off for each
+	// that comes would move all of them every time.
+	if len(w.lines) > steps.KeepLines*5/4 || w.bytes > steps.KeepBytes*5/4 {
+		n := 0
+		for len(w.lines)-n > steps.KeepLines || w.bytes > steps.KeepBytes && n < len(w.lines)-1 {
+			w.bytes -= w.lines[n].Size()
+			n++
+		}
+		// In place: nobody else has them before they are fetched.
+		left := copy(w.lines, w.lines[n:])
+		clear(w.lines[left:])
+		w.lines = w.lines[:left]
+		w.dropped += n
+	}
+}
+
+// settle puts a run's lines into their event; mu is held.
+func (o *outbox) settle(w *waiting) {
+	if w.printed == 0 {
+		return
+	}
+	e, ok := o.events[w.printed-1].(steps.CellPrinted)
+	if !ok {
+		return
+	}
+	e.Lines, e.Dropped = w.lines, w.dropped
+	o.events[w.printed-1] = e
 }
 
 func (o *outbox) ring() {
@@ -116,6 +157,9 @@ func (o *outbox) next(ctx context.Context) ([]steps.Event, bool) {
 			wait = drawEvery - time.Since(o.fetched)
 		}
 		if len(o.events) > 0 && wait <= 0 {
+			for _, w := range o.waiting {
+				o.settle(w)
+			}
 			events := o.events
 			o.events, o.urgent = nil, false
 			clear(o.waiting)

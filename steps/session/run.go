@@ -651,7 +651,7 @@ func (r *run) tell(format string, args ...any) {
 }
 
 func (r *run) print(line steps.OutputLine, cut bool) {
-	r.s.out.put(steps.CellPrinted{Run: r.id, Cell: r.cell.ID, Lines: []steps.OutputLine{line}})
+	r.s.out.print(r.id, r.cell.ID, line)
 	r.logMu.Lock()
 	defer r.logMu.Unlock()
 	if r.log == nil {
