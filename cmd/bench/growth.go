@@ -43,7 +43,8 @@ func runbook(cells int) string {
 	var b strings.Builder
 	b.WriteString("# Many cells {#many}\n\nProse.\n")
 	for i := range cells {
-		fmt.Fprintf(&b, "\n## Cell %d {#cell-%d}\n\nWhat it *looks* at, and `why`.\n\n```sh cell=cell-%d on=here\necho %d\n```\n", i, i, i, i)
+		fmt.Fprintf(&b, "\n## Cell %d {#cell-%d}\n\nWhat it *looks* at, and `why`.\n\n", i, i)
+		fmt.Fprintf(&b, "```sh cell=cell-%d on=here\necho %d\n```\n", i, i)
 	}
 	return b.String()
 }
@@ -65,21 +66,22 @@ func growLines(b *bench) (result, error) {
 // for them.
 func growRails(b *bench) (result, error) {
 	c := chart{title: "A frame of the gauges, by the rails of each of two nodes", of: "rails", unit: "us"}
+	ends := []string{"spark-02", "spark-01"}
 	k := ink.New(true, colorprofile.TrueColor)
 	for _, rails := range []int{2, 4, 8, 16, 32, 64} {
-		pane := gauges.Pane{Width: 120, Height: 4*rails + 2, Names: []string{"spark-02", "spark-01"}, Looked: true}
+		pane := gauges.Pane{Width: 120, Height: 4*rails + 2, Names: ends, Looked: true}
 		step := 0
 		cost := b.each(func() {
 			step++
-			pane.Lines(k, board(rails, step))
+			pane.Lines(k, board(ends, rails, step))
 		})
 		c.at, c.cost = append(c.at, float64(rails)), append(c.cost, cost.Seconds()*1e6)
 	}
 	return grown(c), nil
 }
 
-func board(rails, step int) (b meter.Board) {
-	for node, name := range []string{"spark-02", "spark-01"} {
+func board(ends []string, rails, step int) (b meter.Board) {
+	for node, name := range ends {
 		for i := range rails {
 			rate := float64((step*7 + i*13) % 180)
 			history := make([]float64, meter.HistoryLen)
@@ -151,7 +153,9 @@ func growHours(b *bench) (result, error) {
 				at = at.Add(time.Hour / runsAnHour)
 				book = book.Apply(steps.CellStarted{Run: run, Cell: id, At: at})
 				book = book.Apply(steps.CellPrinted{Run: run, Cell: id, Lines: lines})
-				book = book.Apply(steps.CellEnded{Run: run, Cell: id, At: at, Elapsed: time.Second, Verdict: steps.Verdict{Grade: steps.Pass}})
+				book = book.Apply(steps.CellEnded{
+					Run: run, Cell: id, At: at, Elapsed: time.Second, Verdict: steps.Verdict{Grade: steps.Pass},
+				})
 			}
 		})
 		c.at, c.cost = append(c.at, float64(hours)), append(c.cost, ms(cost))

@@ -408,5 +408,6 @@ func doctor(b *bench) (r result, err error) {
 
 // disturbance needs two machines with links between them that something else can fill.
 func disturbance(*bench) (result, error) {
-	return result{}, missing("it needs the virtual rig (railbench rig up), and a look by hand: iperf3 and ib_write_bw with the gauges on against bare")
+	return result{}, missing("it needs the virtual rig (railbench rig up), and a look by hand: " +
+		"iperf3 and ib_write_bw with the gauges on against bare")
 }

@@ -20,7 +20,9 @@ type figure struct {
 
 // below makes a figure whose aim is an upper bound.
 func below(what string, value, limit float64, unit string) figure {
-	return figure{what: what, aim: "at most " + number(limit) + unit, got: number(value) + unit, value: value, limit: limit}
+	return figure{
+		what: what, aim: "at most " + number(limit) + unit, got: number(value) + unit, value: value, limit: limit,
+	}
 }
 
 // plain makes a figure without an aim.
@@ -81,7 +83,10 @@ const linear = 1.1
 // figure says whether it grows faster than what it grows with.
 func (c chart) figure() figure {
 	e := c.exponent()
-	return figure{what: c.title, aim: "no worse than linear", got: fmt.Sprintf("grows as %s to the power of %.2f", c.of, e), value: e, limit: linear}
+	return figure{
+		what: c.title, aim: "no worse than linear", got: fmt.Sprintf("grows as %s to the power of %.2f", c.of, e),
+		value: e, limit: linear,
+	}
 }
 
 const chartWidth = 40
@@ -91,7 +96,8 @@ func (c chart) lines() string {
 	most := slices.Max(c.cost)
 	for i, cost := range c.cost {
 		bar := max(1, int(math.Round(cost/most*chartWidth)))
-		fmt.Fprintf(&b, "%8s %-6s %s %s %s\n", number(c.at[i]), c.of, strings.Repeat("█", bar)+strings.Repeat(" ", chartWidth-bar), number(cost), c.unit)
+		drawn := strings.Repeat("█", bar) + strings.Repeat(" ", chartWidth-bar)
+		fmt.Fprintf(&b, "%8s %-6s %s %s %s\n", number(c.at[i]), c.of, drawn, number(cost), c.unit)
 	}
 	return b.String()
 }

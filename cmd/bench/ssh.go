@@ -20,7 +20,8 @@ func idleSSH(b *bench) (result, error) {
 		return result{}, err
 	}
 	defer stop()
-	return b.idle("idle, two SSH nodes", "●", 0.3, "--here", "bench-here", "--peer", "bench-peer", "--ssh-config", config)
+	return b.idle("idle, two SSH nodes", "●", 0.3,
+		"--here", "bench-here", "--peer", "bench-peer", "--ssh-config", config)
 }
 
 // sshd starts one that takes a key of its own, and gives the client's configuration.
@@ -39,17 +40,10 @@ func (b *bench) sshd() (config string, stop func(), err error) {
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, key := range []string{"id", "host"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", at(key)).CombinedOutput(); err != nil {
+		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", at(key)).CombinedOutput()
+		if err != nil {
 			return "", nil, fmt.Errorf("make a key: %w: %s", err, out)
 		}
-	}
-	public, err := os.ReadFile(at("id.pub"))
-	if err != nil {
-		return "", nil, err
-	}
-	host, err := os.ReadFile(at("host.pub"))
-	if err != nil {
-		return "", nil, err
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,17 +55,8 @@ func (b *bench) sshd() (config string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	for name, text := range map[string]string{
-		"authorized_keys": string(public),
-		"known_hosts":     fmt.Sprintf("[127.0.0.1]:%s %s", port, host),
-		"sshd_config": fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nMaxSessions 20\n",
-			port, at("host"), at("authorized_keys")),
-		"ssh_config": fmt.Sprintf("Host bench-here bench-peer\n  HostName 127.0.0.1\n  Port %s\n  User %s\n  IdentityFile %s\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n",
-			port, me.Username, at("id"), at("known_hosts")),
-	} {
-		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
-			return "", nil, err
-		}
+	if err := configure(dir, port, me.Username); err != nil {
+		return "", nil, err
 	}
 	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 		return "", nil, err
@@ -96,4 +81,45 @@ func (b *bench) sshd() (config string, stop func(), err error) {
 			return "", nil, errors.New("sshd does not listen: " + said.String())
 		}
 	}
+}
+
+// configure writes what server and client read. The keys are there.
+func configure(dir, port, user string) error {
+	at := func(name string) string { return filepath.Join(dir, name) }
+	public, err := os.ReadFile(at("id.pub"))
+	if err != nil {
+		return err
+	}
+	host, err := os.ReadFile(at("host.pub"))
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{
+		"authorized_keys": string(public),
+		"known_hosts":     fmt.Sprintf("[127.0.0.1]:%s %s", port, host),
+		"sshd_config": fmt.Sprintf(`Port %s
+ListenAddress 127.0.0.1
+HostKey %s
+AuthorizedKeysFile %s
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin yes
+PasswordAuthentication no
+MaxSessions 20
+`, port, at("host"), at("authorized_keys")),
+		"ssh_config": fmt.Sprintf(`Host bench-here bench-peer
+  HostName 127.0.0.1
+  Port %s
+  User %s
+  IdentityFile %s
+  IdentitiesOnly yes
+  UserKnownHostsFile %s
+`, port, user, at("id"), at("known_hosts")),
+	} {
+		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

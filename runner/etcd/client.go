@@ -37,7 +37,8 @@ func Check(endpoint string) error {
 
 func parse(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Port() == "" || u.Path != "" && u.Path != "/" || u.User != nil || u.RawQuery != "" {
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Port() == "" ||
+		u.Path != "" && u.Path != "/" || u.User != nil || u.RawQuery != "" {
 		return nil, fmt.Errorf("etcd %q: its URL is written http://HOST:PORT", endpoint)
 	}
 	u.Path = ""
@@ -154,7 +155,8 @@ func (c *Client) ask(ctx context.Context, what string, question, answer any) err
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url.JoinPath("v3", "kv", what).String(), bytes.NewReader(body))
+	at := c.url.JoinPath("v3", "kv", what).String()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, at, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type outbox struct {
 	mu      sync.Mutex
 	events  []steps.Event
 	waiting map[steps.RunID]*waiting // of the runs that have not ended
-	urgent  bool                    // something other than lines waits
+	urgent  bool                     // something other than lines waits
 	closed  bool
 	news    chan struct{} // slot of one: events changed
 	fetched time.Time
