@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 )
 
 // A stuck stream is a terminal or a pipe that nobody serves: entered is closed once
@@ -170,5 +172,64 @@ func TestNothingWritten(t *testing.T) {
 		if code := Main(args, strings.NewReader(""), full, &stderr); code != exitUnwritten || !strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("%q: exit %d, want %d: %s", args, code, exitUnwritten, &stderr)
 		}
+	}
+}
+
+// The workbench ends with the first signal, whatever it is: two who heard SIGTERM once
+// waited for each other, in two of five tries.
+func TestASignalEndsTheWorkbench(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd := exec.Command(self, "--rig", "sim")
+		cmd.Args[0] = "railbench"
+		home := t.TempDir()
+		cmd.Env = append(os.Environ(), "TERM=xterm-256color", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
+		terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, drained := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(drained)
+			all, buf, told := "", make([]byte, 32<<10), false
+			for {
+				n, err := terminal.Read(buf)
+				all += string(buf[:n])
+				if !told && strings.Contains(all, "Set-up") {
+					told = true
+					close(seen)
+				}
+				if err != nil {
+					return
+				}
+			}
+		}()
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-seen:
+		case err := <-ended:
+			t.Fatalf("it ended by itself: %v", err)
+		case <-t.Context().Done():
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			if _, killed := errors.AsType[*exec.ExitError](err); killed && err.Error() == "signal: killed" {
+				t.Errorf("%s: %v", sig, err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Errorf("%s did not end the workbench", sig)
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+		terminal.Close()
+		<-drained
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
@@ -172,13 +173,42 @@ func (d *desk) putAway(cmd *cobra.Command, shown error) error {
 func show(cmd *cobra.Command, model tea.Model) error {
 	// ctrl+c in a pager is the pager's, and goes to railbench, too: Bubble Tea, which
 	// knows who has the terminal, is the one to hear it.
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilEnded(context.WithoutCancel(cmd.Context()))
 	defer stop()
 	_, err := tea.NewProgram(model, tea.WithContext(ctx), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}
 	return nil
+}
+
+// endedSoon is how long Bubble Tea has to end by SIGTERM, which it hears, too.
+const endedSoon = 2 * time.Second
+
+// untilEnded is a context that ends when the program is told to: by SIGHUP at once, and
+// by SIGTERM where Bubble Tea has not ended the screen by then, as while a pager has the
+// terminal. Both at once would hang: its signal handler waits for somebody to take its
+// message, the end of the context ends who takes messages, and the shutdown waits for the
+// handler (v2.0.9, handleSignals).
+func untilEnded(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(told)
+		select {
+		case s := <-told:
+			if s == syscall.SIGTERM {
+				select {
+				case <-time.After(endedSoon):
+				case <-ctx.Done():
+				}
+			}
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // view is a session that another railbench has open. It touches nothing.
