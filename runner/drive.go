@@ -40,56 +40,68 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	if err := s.Check(); err != nil {
 		return Exit{}, err
 	}
-	began := time.Now()
-	id := rand.Text()
-	var p *process
-	if prefix == "" {
-		p = l.spare()
+	r := &run{id: rand.Text(), began: time.Now(), exit: Exit{Code: -1}}
+	p, err := leashed(l, prefix, r.id)
+	if err != nil {
+		return Exit{}, err
 	}
-	if p == nil {
-		var err error
-		if p, err = l.launch(prefix + leashCommand(id)); err != nil {
-			return Exit{}, err
-		}
-	}
-
 	stop := make(chan struct{})
-	let := sync.OnceFunc(func() { close(stop) })
-	defer let()
+	r.let = sync.OnceFunc(func() { close(stop) })
+	defer r.let()
 	// Once this returns, nothing writes to stdin any more.
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
-		feed(p.stdin, secret+leashFrame(id, s.Text(), s.limit()), LeashBeat, stop)
+		feed(p.stdin, secret+leashFrame(r.id, s.Text(), s.limit()), LeashBeat, stop)
 	}()
+	r.follow(ctx, p, s.limit(), emit)
+	r.let()
+	<-fed
+	return r.answer(s.Name, p.wait())
+}
 
+// leashed starts a leash, or takes the one that waits. A spare runs as the user who logged
+// in: it is none for sudo.
+func leashed(l launcher, prefix, id string) (*process, error) {
+	if prefix == "" {
+		if p := l.spare(); p != nil {
+			return p, nil
+		}
+	}
+	return l.launch(prefix + leashCommand(id))
+}
+
+// A run is one script on its leash, and what is known of its end so far.
+type run struct {
+	id    string
+	began time.Time
+	exit  Exit
+	// let ends the heartbeats, and with them what still runs on the node.
+	let func()
+	// late comes when a script that was told to end has had its time; nil before.
+	late <-chan time.Time
+
+	answered  bool // the leash told the exit status
+	silent    bool // the node ended it, because it heard nothing from here
+	abandoned bool // the leash did not end in time
+}
+
+// follow hands the lines over until both streams have ended, and ends the script where ctx
+// or the limit asks for that.
+func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, emit func(Line)) {
 	lines := make(chan []Line)
 	marks := make(chan string, 4)
 	streams := make(chan struct{})
 	go func() {
 		defer close(streams)
 		var both sync.WaitGroup
-		both.Go(func() { readLines(p.stdout, Stdout, id, lines, marks) })
+		both.Go(func() { readLines(p.stdout, Stdout, r.id, lines, marks) })
 		both.Go(func() { readLines(p.stderr, Stderr, "", lines, nil) })
 		both.Wait()
 	}()
-
-	exit := Exit{Code: -1}
-	answered := false
-	limit := time.NewTimer(s.limit())
+	limit := time.NewTimer(wallTime)
 	defer limit.Stop()
 	cancelled := ctx.Done()
-	var late <-chan time.Time
-	abandoned, silent := false, false
-	end := func(why Why) {
-		if !answered && exit.Why == Ended {
-			exit.Why = why
-		}
-		let()
-		if late == nil {
-			late = time.After(endWait)
-		}
-	}
 	for open := true; open; {
 		select {
 		case batch := <-lines:
@@ -97,78 +109,90 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 				emit(line)
 			}
 		case m := <-marks:
-			switch word, rest, _ := strings.Cut(strings.TrimPrefix(m, id+" "), " "); word {
-			case "limit":
-				end(TimedOut)
-			case "silent":
-				silent = true
-				end(Ended)
-			case "exit":
-				if code, err := strconv.Atoi(rest); err == nil {
-					exit.Code, exit.Elapsed = code, time.Since(began)
-					answered = true
-				}
-				end(Ended)
-			}
+			r.heard(m)
 		case <-cancelled:
 			cancelled = nil
-			end(Cancelled)
+			r.end(Cancelled)
 		case <-limit.C:
-			end(TimedOut)
-		case <-late:
-			late, abandoned = nil, true
+			r.end(TimedOut)
+		case <-r.late:
+			r.late, r.abandoned = nil, true
 			p.abandon()
 		case <-streams:
 			open = false
 		}
 	}
-	// The streams have ended: what they said is in the channels' buffers.
+	// The streams have ended: what the leash said last is in the channel's buffer.
 	for len(marks) > 0 {
-		switch word, rest, _ := strings.Cut(strings.TrimPrefix(<-marks, id+" "), " "); {
-		case word == "silent":
-			silent = true
-		case word == "exit" && !answered:
-			if code, err := strconv.Atoi(rest); err == nil {
-				exit.Code, exit.Elapsed = code, time.Since(began)
-				answered = true
-			}
-		}
-	}
-	let()
-	<-fed
-	err := p.wait()
-	if exit.Elapsed == 0 {
-		exit.Elapsed = time.Since(began)
-	}
-	switch {
-	case abandoned:
-		return exit, &Error{
-			Kind: Lost, Op: "end " + s.Name + " on", Err: errors.New("its leash did not end in time"),
-			Hint: "The node ends it by itself within " + LeashSilence.String() + "; if it answers, look for leftovers there",
-		}
-	case silent:
-		// The node ended it, not the script itself: its status says nothing.
-		return exit, &Error{
-			Kind: Silent, Op: "run " + s.Name + " on", Err: errors.New("the node ended it, because it heard nothing from here for " + LeashSilence.String()),
-			Hint: "Was this machine asleep, or the connection stuck? Run it again",
-		}
-	case answered:
-		return exit, nil
-	case err == nil:
-		err = errLeash
-		fallthrough
-	default:
-		return exit, fmt.Errorf("%w: %w", errNoAnswer, err)
+		r.heard(<-marks)
 	}
 }
 
-// errNoAnswer says that the streams ended and the leash never told an exit status.
+// heard takes what the leash said; its words are told beside its protocol.
+func (r *run) heard(mark string) {
+	switch word, rest, _ := strings.Cut(strings.TrimPrefix(mark, r.id+" "), " "); word {
+	case "limit":
+		r.end(TimedOut)
+	case "silent":
+		r.silent = true
+		r.end(Ended)
+	case "exit":
+		if code, err := strconv.Atoi(rest); err == nil {
+			r.exit.Code, r.exit.Elapsed = code, time.Since(r.began)
+			r.answered = true
+		}
+		r.end(Ended)
+	}
+}
+
+// end lets the script go. The first reason stays: what is ended for its limit is not
+// cancelled as well, and what has answered ended by itself.
+func (r *run) end(why Why) {
+	if !r.answered && r.exit.Why == Ended {
+		r.exit.Why = why
+	}
+	r.let()
+	if r.late == nil {
+		r.late = time.After(endWait)
+	}
+}
+
+// answer is what drive gives back, once the process is gone; waited is how it went.
+func (r *run) answer(name string, waited error) (Exit, error) {
+	if r.exit.Elapsed == 0 {
+		r.exit.Elapsed = time.Since(r.began)
+	}
+	switch {
+	case r.abandoned:
+		return r.exit, &Error{
+			Kind: Lost, Op: "end " + name + " on", Err: errors.New("its leash did not end in time"),
+			Hint: "The node ends it by itself within " + LeashSilence.String() +
+				"; if it answers, look for leftovers there",
+		}
+	case r.silent:
+		// The node ended it, not the script itself: its status says nothing.
+		return r.exit, &Error{
+			Kind: Silent, Op: "run " + name + " on",
+			Err:  errors.New("the node ended it, because it heard nothing from here for " + LeashSilence.String()),
+			Hint: "Was this machine asleep, or the connection stuck? Run it again",
+		}
+	case r.answered:
+		return r.exit, nil
+	case waited == nil:
+		// The shell of the login says that all went well, and the leash told nothing.
+		return r.exit, fmt.Errorf("%w: %w", errNoAnswer, errLeash)
+	default:
+		return r.exit, fmt.Errorf("%w: %w", errNoAnswer, waited)
+	}
+}
+
+// errNoAnswer is for streams that ended although the leash never told an exit status.
 var errNoAnswer = errors.New("no exit status arrived")
 
 // needs is what the leash is made of.
 const needs = "The node needs sh, setsid, timeout, head and grep"
 
-// errLeash says that the leash itself has ended, on a node that goes on answering.
+// errLeash is for a leash that has itself ended, on a node that goes on answering.
 var errLeash = errors.New("the shell around the script ended first")
 
 // feed writes the frame and then heartbeats until stop, and closes stdin. Write
@@ -178,6 +202,7 @@ func feed(w io.WriteCloser, frame string, every time.Duration, stop <-chan struc
 	beat(w, frame, every, stop)
 }
 
+// beat writes until stop, or until nobody reads any more.
 func beat(w io.Writer, frame string, every time.Duration, stop <-chan struct{}) {
 	if _, err := io.WriteString(w, frame); err != nil {
 		return

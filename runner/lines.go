@@ -111,6 +111,7 @@ const (
 
 const tab = "        "
 
+// feed takes what one read brought, which may end inside a letter or a sequence.
 func (c *cleaner) feed(b []byte) {
 	if len(c.rune) > 0 && len(b) > 0 {
 		b = append(c.rune, b...)
@@ -138,6 +139,7 @@ func (c *cleaner) feed(b []byte) {
 	}
 }
 
+// plain is how many bytes from the first are printable ASCII.
 func plain(b []byte) int {
 	for i, x := range b {
 		if x < 0x20 || x > 0x7e {
@@ -147,14 +149,10 @@ func plain(b []byte) int {
 	return len(b)
 }
 
+// step takes one character, in the state that those before it left.
 func (c *cleaner) step(r rune) {
 	if c.inMk {
-		if r == '\n' {
-			c.marks = append(c.marks, string(c.inner))
-			c.inMk, c.inner = false, nil
-		} else if len(c.inner) < MaxLine {
-			c.inner = utf8.AppendRune(c.inner, r)
-		}
+		c.ofMark(r)
 		return
 	}
 	if c.cr {
@@ -166,56 +164,34 @@ func (c *cleaner) step(r rune) {
 	}
 	switch c.state {
 	case text:
+		c.ofText(r)
 	case afterEsc:
-		switch {
-		case r == '[':
-			c.sequence()
-		case r == ']' || r == 'P' || r == 'X' || r == '^' || r == '_':
-			c.state = inString
-		case r >= 0x20 && r <= 0x2f:
-			c.state = afterEscIn
-		case r == 0x1b:
-		default:
-			c.state = text
-		}
-		return
+		c.ofEscape(r)
 	case afterEscIn:
-		if r < 0x20 || r > 0x2f {
+		if !intermediate(r) {
 			c.state = text
 		}
-		return
 	case inCSI:
-		switch {
-		case r == '\n': // a sequence that never ended must not eat the rest
-			c.state = text
-			c.end()
-		case r == 0x1b:
-			c.state = afterEsc
-		case r >= 0x40 && r <= 0x7e:
-			c.state = text
-			if r == 'm' && !c.foreign {
-				c.style.sgr(string(c.params))
-			}
-		case r >= '0' && r <= ';' && len(c.params) < maxParams:
-			c.params = append(c.params, byte(r))
-		default:
-			c.foreign = true // a private one, one with intermediates, one too long
-		}
-		return
+		c.ofSequence(r)
 	case inString, inStringEsc:
-		switch {
-		case r == 0x07 || r == 0x9c || c.state == inStringEsc && r == '\\':
-			c.state = text
-		case r == 0x1b:
-			c.state = inStringEsc
-		case r == '\n':
-			c.state = text
-			c.end()
-		default:
-			c.state = inString
-		}
-		return
+		c.ofString(r)
 	}
+}
+
+// ofMark reads a line of the leash. One without an end is bounded: a tool may print the
+// byte that begins it.
+func (c *cleaner) ofMark(r rune) {
+	if r == '\n' {
+		c.marks = append(c.marks, string(c.inner))
+		c.inMk, c.inner = false, nil
+	} else if len(c.inner) < MaxLine {
+		c.inner = utf8.AppendRune(c.inner, r)
+	}
+}
+
+// ofText reads what belongs to no escape sequence, or begins one. The C1 controls are the
+// second way to begin one: 0x9b is ESC [, and so on.
+func (c *cleaner) ofText(r rune) {
 	switch {
 	case r == '\n':
 		c.end()
@@ -227,25 +203,103 @@ func (c *cleaner) step(r rune) {
 		c.state = afterEsc
 	case r == 0x9b:
 		c.sequence()
-	case r == 0x90 || r == 0x98 || r == 0x9d || r == 0x9e || r == 0x9f:
+	case strings.ContainsRune(stringsInC1, r):
 		c.state = inString
 	case r == 0x1e && c.mark != "":
 		c.inMk = true
-	case r < 0x20:
-		c.add([]byte{'^', byte(r) + 0x40})
-	case r == 0x7f:
-		c.add([]byte("^?"))
-	case r >= 0x80 && r < 0xa0 || reorders(r):
-		c.add([]byte(string(utf8.RuneError)))
 	default:
-		c.add(utf8.AppendRune(nil, r))
+		c.add(seen(r))
 	}
 }
 
-// reorders are the characters that change the direction or order of the text
-// around them: a line that holds one may read as what it is not.
+// ofEscape reads what follows ESC.
+func (c *cleaner) ofEscape(r rune) {
+	switch {
+	case r == '[':
+		c.sequence()
+	case strings.ContainsRune(stringsAfterEsc, r):
+		c.state = inString
+	case intermediate(r):
+		c.state = afterEscIn
+	case r == 0x1b: // the one before it was none
+	default:
+		c.state = text
+	}
+}
+
+// ofSequence reads parameters up to the byte that says what the sequence does.
+func (c *cleaner) ofSequence(r rune) {
+	switch {
+	case r == '\n': // a sequence that never ended must not eat the rest
+		c.state = text
+		c.end()
+	case r == 0x1b:
+		c.state = afterEsc
+	case r >= 0x40 && r <= 0x7e:
+		c.state = text
+		if r == 'm' && !c.foreign {
+			c.style.sgr(string(c.params))
+		}
+	case r >= '0' && r <= ';' && len(c.params) < maxParams:
+		c.params = append(c.params, byte(r))
+	default:
+		c.foreign = true // a private one, one with intermediates, one too long
+	}
+}
+
+// ofString reads a title, a link or whatever else is a string to a terminal, and drops it.
+func (c *cleaner) ofString(r rune) {
+	switch {
+	case r == 0x07 || r == 0x9c || c.state == inStringEsc && r == '\\':
+		c.state = text
+	case r == 0x1b:
+		c.state = inStringEsc
+	case r == '\n': // as a sequence, it ends with the line
+		c.state = text
+		c.end()
+	default:
+		c.state = inString
+	}
+}
+
+// What begins DCS, SOS, OSC, PM and APC (ECMA-48, 8.3): ESC and a letter, or one control
+// character of C1.
+const (
+	stringsAfterEsc = "PX]^_"
+	stringsInC1     = "\u0090\u0098\u009d\u009e\u009f"
+)
+
+// intermediate reports whether a byte stands between ESC and the letter that ends the
+// sequence, as ( does in ESC ( B.
+func intermediate(r rune) bool { return r >= 0x20 && r <= 0x2f }
+
+// seen is a character as it may be shown: ^G for a control character, as cat -v has it, and
+// the replacement character for what has no such name.
+func seen(r rune) []byte {
+	switch {
+	case r < 0x20:
+		return []byte{'^', byte(r) + 0x40}
+	case r == 0x7f:
+		return []byte("^?")
+	case r >= 0x80 && r < 0xa0 || reorders(r):
+		return []byte(string(utf8.RuneError))
+	default:
+		return utf8.AppendRune(nil, r)
+	}
+}
+
+// reorders reports whether a character changes the direction or order of the text around
+// it, or has no width: a line that holds one may read as what it is not.
 func reorders(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 || r == 0x200e || r == 0x200f || r == 0xfeff
+	switch {
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // embeddings, overrides, isolates
+		return true
+	case r == 0x200e, r == 0x200f: // marks of a direction
+		return true
+	case r == 0x2028, r == 0x2029: // separators of lines and paragraphs
+		return true
+	}
+	return r == 0xfeff // no width, and no break
 }
 
 // sequence begins an escape sequence with parameters.
@@ -253,6 +307,8 @@ func (c *cleaner) sequence() {
 	c.state, c.params, c.foreign = inCSI, c.params[:0], false
 }
 
+// add puts text on the line. What is longer than a line may be goes on in the next piece,
+// and never begins inside a letter.
 func (c *cleaner) add(b []byte) {
 	for len(c.line)+len(b) > MaxLine {
 		n := MaxLine - len(c.line)
@@ -266,6 +322,8 @@ func (c *cleaner) add(b []byte) {
 	c.append(b)
 }
 
+// append is add for what fits. A span begins only where text comes: a tool that changes its
+// mind before it prints leaves none.
 func (c *cleaner) append(b []byte) {
 	if len(b) == 0 {
 		return
@@ -276,18 +334,20 @@ func (c *cleaner) append(b []byte) {
 	}
 	if style := c.style; style != before && len(c.spans) < maxSpans {
 		if len(c.spans) == maxSpans-1 {
-			style = Style{}
+			style = Style{} // the last one's colour must not run over all that follows
 		}
 		c.spans = append(c.spans, Span{At: int32(len(c.line)), Style: style})
 	}
 	c.line = append(c.line, b...)
 }
 
+// end closes the line, and its colours with it.
 func (c *cleaner) end() {
 	c.put(false)
 	c.style = Style{}
 }
 
+// put hands the line over as it stands; cut says that the rest follows.
 func (c *cleaner) put(cut bool) {
 	line := Line{At: c.now, Stream: c.stream, Text: string(c.line), Cut: cut}
 	if len(c.spans) > 0 {
@@ -300,7 +360,7 @@ func (c *cleaner) put(cut bool) {
 // flush ends a last line that has no line end.
 func (c *cleaner) flush() {
 	if len(c.rune) > 0 {
-		c.add([]byte(strings.Repeat(string(utf8.RuneError), 1)))
+		c.add([]byte(string(utf8.RuneError)))
 		c.rune = nil
 	}
 	if len(c.line) > 0 || c.cr {

@@ -73,38 +73,8 @@ func (s *Style) sgr(params string) {
 		if !ok {
 			return
 		}
-		switch {
-		case n == 0:
-			*s = Style{}
-		case n == 1:
-			s.Attr |= Bold
-		case n == 2:
-			s.Attr |= Faint
-		case n == 3:
-			s.Attr |= Italic
-		case n == 4 && len(parts) > 1 && parts[1] == "0":
-			s.Attr &^= Underline
-		case n == 4 || n == 21:
-			s.Attr |= Underline
-		case n == 22:
-			s.Attr &^= Bold | Faint
-		case n == 23:
-			s.Attr &^= Italic
-		case n == 24:
-			s.Attr &^= Underline
-		case n >= 30 && n <= 37:
-			s.Fg = Indexed(uint8(n - 30))
-		case n >= 90 && n <= 97:
-			s.Fg = Indexed(uint8(n - 90 + 8))
-		case n >= 40 && n <= 47:
-			s.Bg = Indexed(uint8(n - 40))
-		case n >= 100 && n <= 107:
-			s.Bg = Indexed(uint8(n - 100 + 8))
-		case n == 39:
-			s.Fg = 0
-		case n == 49:
-			s.Bg = 0
-		case n == 38 || n == 48 || n == 58:
+		switch n {
+		case 38, 48, 58:
 			c, used, ok := extended(parts, list[i+1:])
 			if !ok {
 				return // where it ends is not known, so what follows is not either
@@ -116,7 +86,61 @@ func (s *Style) sgr(params string) {
 			case 48:
 				s.Bg = c
 			} // 58 colours the underline
+		case 4:
+			if len(parts) > 1 && parts[1] == "0" {
+				n = 24 // no underline, as 24 has it
+			}
+			s.attribute(n)
+		default:
+			if !s.attribute(n) {
+				s.color(n)
+			}
 		}
+	}
+}
+
+// attribute applies a parameter that is about bold, faint, italic or underlined text, or
+// about everything, and reports whether n is one. 22 ends two: bold and faint are one
+// setting to a terminal.
+func (s *Style) attribute(n int) bool {
+	switch n {
+	case 0:
+		*s = Style{}
+	case 1:
+		s.Attr |= Bold
+	case 2:
+		s.Attr |= Faint
+	case 3:
+		s.Attr |= Italic
+	case 4, 21: // 21 is underlined twice
+		s.Attr |= Underline
+	case 22:
+		s.Attr &^= Bold | Faint
+	case 23:
+		s.Attr &^= Italic
+	case 24:
+		s.Attr &^= Underline
+	default:
+		return false
+	}
+	return true
+}
+
+// color applies a parameter that names one of the sixteen colours, or the terminal's own.
+func (s *Style) color(n int) {
+	switch {
+	case n >= 30 && n <= 37:
+		s.Fg = Indexed(uint8(n - 30))
+	case n >= 90 && n <= 97: // the bright eight
+		s.Fg = Indexed(uint8(n - 90 + 8))
+	case n == 39:
+		s.Fg = 0
+	case n >= 40 && n <= 47:
+		s.Bg = Indexed(uint8(n - 40))
+	case n >= 100 && n <= 107:
+		s.Bg = Indexed(uint8(n - 100 + 8))
+	case n == 49:
+		s.Bg = 0
 	}
 }
 
@@ -134,6 +158,7 @@ func extended(parts, rest []string) (c Color, used int, ok bool) {
 	return color(rest)
 }
 
+// color reads 5;N or 2;R;G;B, and how many parameters that takes.
 func color(list []string) (c Color, used int, ok bool) {
 	var n [4]uint8
 	read := func(count int) bool {
@@ -160,7 +185,7 @@ func color(list []string) (c Color, used int, ok bool) {
 	return 0, 0, false
 }
 
-// number reads a parameter; one that is missing is 0.
+// number reads a parameter; one that is missing is 0 (ECMA-48: ESC [ m is ESC [ 0 m).
 func number(s string) (int, bool) {
 	if s == "" {
 		return 0, true

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func Resolve(ctx context.Context, dest, config string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	var get func(string) []string
+	var get configured
 	if ssh, err := exec.LookPath("ssh"); err == nil {
 		get, err = askSSH(ctx, ssh, config, user, host, port)
 		if err != nil {
@@ -71,6 +72,7 @@ func Resolve(ctx context.Context, dest, config string) (Target, error) {
 	return t, err
 }
 
+// splitDest takes user@host:port apart; a bare IPv6 address has no port.
 func splitDest(dest string) (user, host, port string, err error) {
 	host = strings.TrimPrefix(dest, "ssh://")
 	if i := strings.LastIndexByte(host, '@'); i >= 0 {
@@ -81,7 +83,9 @@ func splitDest(dest string) (user, host, port string, err error) {
 	} else {
 		host = strings.Trim(host, "[]")
 	}
-	if host == "" || strings.HasPrefix(host, "-") || strings.HasPrefix(user, "-") || strings.ContainsAny(dest, " \t\n\x00") {
+	// A name that begins with a dash would be an option of ssh.
+	if host == "" || strings.HasPrefix(host, "-") || strings.HasPrefix(user, "-") ||
+		strings.ContainsAny(dest, " \t\n\x00") {
 		return "", "", "", fmt.Errorf("%q is no host: it reads host, user@host or user@host:port", dest)
 	}
 	if port != "" {
@@ -92,7 +96,9 @@ func splitDest(dest string) (user, host, port string, err error) {
 	return user, host, port, nil
 }
 
-func askSSH(ctx context.Context, ssh, config, user, host, port string) (func(string) []string, error) {
+// askSSH has ssh itself read its configuration: it knows Match, Include and what the
+// system adds.
+func askSSH(ctx context.Context, ssh, config, user, host, port string) (configured, error) {
 	args := []string{"-G"}
 	if config != "" {
 		args = append(args, "-F", config)
@@ -118,7 +124,9 @@ func askSSH(ctx context.Context, ssh, config, user, host, port string) (func(str
 	return func(key string) []string { return values[strings.ToLower(key)] }, nil
 }
 
-func readConfig(config, host string) (func(string) []string, error) {
+// readConfig is for a machine without ssh: the library reads the same files, and knows less
+// of them.
+func readConfig(config, host string) (configured, error) {
 	if config == "" {
 		return func(key string) []string { return sshconfig.GetAll(host, key) }, nil
 	}
@@ -137,75 +145,102 @@ func readConfig(config, host string) (func(string) []string, error) {
 	}, nil
 }
 
-func target(get func(string) []string, user, host, port string) (Target, error) {
-	one := func(key string) string {
-		for _, v := range get(key) {
-			if v != "" && v != "none" {
-				return v
-			}
+// configured gives the values of one keyword of the user's ssh configuration, in the
+// order of the files.
+type configured func(keyword string) []string
+
+// one is the first value that says anything: none is how a file takes back what another
+// one, read later, would set.
+func (get configured) one(keyword string) string {
+	for _, v := range get(keyword) {
+		if v != "" && v != "none" {
+			return v
 		}
-		return ""
 	}
-	or := func(values ...string) string {
-		for _, v := range values {
-			if v != "" {
-				return v
-			}
-		}
-		return ""
-	}
+	return ""
+}
+
+// target is the host that the configuration describes. What was given with the name, a
+// user or a port, wins over it.
+func target(get configured, user, host, port string) (Target, error) {
 	t := Target{
-		Host:           or(one("HostName"), host),
-		User:           or(user, one("User"), os.Getenv("USER"), "root"),
-		IdentitiesOnly: one("IdentitiesOnly") == "yes",
-		ProxyCommand:   one("ProxyCommand"),
-		HostKeyAlias:   one("HostKeyAlias"),
-		HashKnownHosts: one("HashKnownHosts") == "yes",
+		Host:           cmp.Or(get.one("HostName"), host),
+		User:           cmp.Or(user, get.one("User"), os.Getenv("USER"), "root"),
+		Identities:     identities(get),
+		Certificates:   certificates(get),
+		IdentitiesOnly: get.one("IdentitiesOnly") == "yes",
+		Agent:          agentSocket(get),
+		ProxyCommand:   get.one("ProxyCommand"),
+		KnownHosts:     knownHostsFiles(get),
+		HostKeyAlias:   get.one("HostKeyAlias"),
+		HashKnownHosts: get.one("HashKnownHosts") == "yes",
 		Timeout:        connectTimeout,
 	}
 	var err error
-	if t.Port, err = strconv.Atoi(or(port, one("Port"), "22")); err != nil {
-		return t, fmt.Errorf("the ssh configuration of %s has the port %q", host, one("Port"))
+	if t.Port, err = strconv.Atoi(cmp.Or(port, get.one("Port"), "22")); err != nil {
+		return t, fmt.Errorf("the ssh configuration of %s has the port %q", host, get.one("Port"))
 	}
-	if seconds, err := strconv.Atoi(one("ConnectTimeout")); err == nil && seconds > 0 {
+	if seconds, err := strconv.Atoi(get.one("ConnectTimeout")); err == nil && seconds > 0 {
 		t.Timeout = time.Duration(seconds) * time.Second
 	}
-	switch one("StrictHostKeyChecking") {
+	switch get.one("StrictHostKeyChecking") {
 	// "no" is taken for accept-new: a changed key is refused whatever is configured.
 	case "accept-new", "no", "false", "off":
 		t.AcceptNew = true
 	}
-	switch agent := one("IdentityAgent"); agent {
-	case "", "SSH_AUTH_SOCK":
-		t.Agent = os.Getenv("SSH_AUTH_SOCK")
-	default:
-		t.Agent = expand(os.ExpandEnv(agent))
-	}
-	if len(get("IdentityAgent")) > 0 && get("IdentityAgent")[0] == "none" {
-		t.Agent = ""
-	}
-	if jump := one("ProxyJump"); jump != "" {
+	if jump := get.one("ProxyJump"); jump != "" {
 		t.ProxyJump = strings.Split(jump, ",")
 	}
-	for _, f := range get("IdentityFile") {
-		t.Identities = append(t.Identities, expand(f))
+	return t, nil
+}
+
+// agentSocket is where the agent listens; empty where there is none, or where the first
+// IdentityAgent is none, which here means just that.
+func agentSocket(get configured) string {
+	if all := get("IdentityAgent"); len(all) > 0 && all[0] == "none" {
+		return ""
 	}
-	if len(t.Identities) == 0 {
-		for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
-			t.Identities = append(t.Identities, expand("~/.ssh/"+name))
-		}
+	switch agent := get.one("IdentityAgent"); agent {
+	case "", "SSH_AUTH_SOCK":
+		return os.Getenv("SSH_AUTH_SOCK")
+	default:
+		return expand(os.ExpandEnv(agent))
 	}
+}
+
+// identities are the files of private keys: ssh's own names where none is configured.
+func identities(get configured) []string {
+	files := get("IdentityFile")
+	if len(files) == 0 {
+		files = []string{"~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa"}
+	}
+	return expanded(files)
+}
+
+func certificates(get configured) []string {
+	var files []string
 	for _, f := range get("CertificateFile") {
 		if f != "" && f != "none" {
-			t.Certificates = append(t.Certificates, expand(f))
+			files = append(files, f)
 		}
 	}
-	files := strings.Fields(or(strings.Join(get("UserKnownHostsFile"), " "), "~/.ssh/known_hosts"))
-	files = append(files, strings.Fields(or(strings.Join(get("GlobalKnownHostsFile"), " "), "/etc/ssh/ssh_known_hosts"))...)
-	for _, f := range files {
-		t.KnownHosts = append(t.KnownHosts, expand(f))
+	return expanded(files)
+}
+
+// knownHostsFiles are the user's, and then the system's: a key that is accepted goes into
+// the first. One value may name several files.
+func knownHostsFiles(get configured) []string {
+	files := strings.Fields(cmp.Or(strings.Join(get("UserKnownHostsFile"), " "), "~/.ssh/known_hosts"))
+	system := strings.Fields(cmp.Or(strings.Join(get("GlobalKnownHostsFile"), " "), "/etc/ssh/ssh_known_hosts"))
+	return expanded(append(files, system...))
+}
+
+func expanded(paths []string) []string {
+	var all []string
+	for _, p := range paths {
+		all = append(all, expand(p))
 	}
-	return t, nil
+	return all
 }
 
 func expand(path string) string {
@@ -267,18 +302,23 @@ func explain(err error, t Target, node string) error {
 	case strings.Contains(message, "connection refused"):
 		e.Kind = Refused
 		e.Err = said{"connection refused", err}
-		e.Hint = "The host answers and nothing listens on port " + strconv.Itoa(t.Port) + ": is sshd running there (systemctl status ssh), and is the port right?"
+		e.Hint = "The host answers and nothing listens on port " + strconv.Itoa(t.Port) +
+			": is sshd running there (systemctl status ssh), and is the port right?"
 	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded),
-		strings.Contains(message, "no route to host"), strings.Contains(message, "network is unreachable"), strings.Contains(message, "host is down"):
+		strings.Contains(message, "no route to host"), strings.Contains(message, "network is unreachable"),
+		strings.Contains(message, "host is down"):
 		e.Kind = Unreachable
-		e.Hint = "No answer: is the node on, the cable in, and the address in a subnet that this machine has (ip route get " + t.Host + ")?"
+		e.Hint = "No answer: is the node on, the cable in, and the address in a subnet that this machine has" +
+			" (ip route get " + t.Host + ")?"
 	case strings.Contains(message, "unable to authenticate"):
 		e.Kind = NotPermitted
 		e.Err = said{"no key and no password was accepted (offered: " + offered(message) + ")", err}
-		e.Hint = "Put a key there with " + t.copyID() + ", or name the right one with IdentityFile in ~/.ssh/config"
+		e.Hint = "Put a key there with " + t.copyID() +
+			", or name the right one with IdentityFile in ~/.ssh/config"
 	case strings.Contains(message, "handshake failed: EOF"), strings.Contains(message, "connection reset"):
 		e.Kind = Refused
-		e.Hint = "Something listens there and ended the connection: is it an sshd, and does it allow this host and user?"
+		e.Hint = "Something listens there and ended the connection:" +
+			" is it an sshd, and does it allow this host and user?"
 	}
 	return e
 }
