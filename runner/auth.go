@@ -26,6 +26,8 @@ type keyring struct {
 	password   string
 }
 
+// methods are the ways to log in, in the order in which they are tried. done ends the
+// connection to the agent, when the host has decided.
 func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done func()) {
 	done = func() {}
 	var fromAgent agent.ExtendedAgent
@@ -42,7 +44,8 @@ func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done f
 		if k.password != "" && !again {
 			return k.password, nil
 		}
-		answer, err := k.ask.Secret(ctx, SecretQuestion{Node: k.node, What: "password", For: k.target.String(), Again: again})
+		answer, err := k.ask.Secret(ctx,
+			SecretQuestion{Node: k.node, What: "password", For: k.target.String(), Again: again})
 		if err != nil {
 			return "", &Error{
 				Kind: NotPermitted, Op: "log in to", Node: k.node + " (" + k.target.String() + ")",
@@ -57,21 +60,23 @@ func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done f
 		asked++
 		return password(asked > 1)
 	}
+	// What is asked without an echo is the password, whatever the host calls it (PAM).
+	answer := func(_, _ string, questions []string, echos []bool) ([]string, error) {
+		answers := make([]string, len(questions))
+		for i := range questions {
+			if echos[i] {
+				return nil, errors.New("the host asks a question that railbench does not know: " + questions[i])
+			}
+			var err error
+			if answers[i], err = next(); err != nil {
+				return nil, err
+			}
+		}
+		return answers, nil
+	}
 	return []ssh.AuthMethod{
 		ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return k.signers(ctx, fromAgent), nil }),
-		ssh.RetryableAuthMethod(ssh.KeyboardInteractive(func(_, _ string, questions []string, echos []bool) ([]string, error) {
-			answers := make([]string, len(questions))
-			for i := range questions {
-				if echos[i] {
-					return nil, errors.New("the host asks a question that railbench does not know: " + questions[i])
-				}
-				var err error
-				if answers[i], err = next(); err != nil {
-					return nil, err
-				}
-			}
-			return answers, nil
-		}), tries),
+		ssh.RetryableAuthMethod(ssh.KeyboardInteractive(answer), tries),
 		ssh.RetryableAuthMethod(ssh.PasswordCallback(next), tries),
 	}, done
 }
@@ -97,7 +102,7 @@ func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []
 		blob := string(s.PublicKey().Marshal())
 		named[blob] = true
 		if a, ok := held[blob]; ok {
-			s = a
+			s = a // the agent signs without a passphrase
 		}
 		for _, c := range append([]string{file + "-cert.pub"}, k.target.Certificates...) {
 			if cert := certificate(c, s); cert != nil {
@@ -114,6 +119,8 @@ func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []
 	return append(all, files...)
 }
 
+// certificate is a key's certificate in a file; nil where the file has none, or another
+// key's.
 func certificate(file string, s ssh.Signer) ssh.Signer {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -134,6 +141,8 @@ func certificate(file string, s ssh.Signer) ssh.Signer {
 	return signer
 }
 
+// identity reads a key file. An encrypted one is offered by its public half, and its
+// passphrase asked for only once the host wants it.
 func (k *keyring) identity(ctx context.Context, file string) ssh.Signer {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -170,6 +179,7 @@ func (k *keyring) identity(ctx context.Context, file string) ssh.Signer {
 	}
 }
 
+// decrypt asks for a passphrase, once for every host that the key is offered to.
 func (k *keyring) decrypt(ctx context.Context, file string, b []byte) (ssh.Signer, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

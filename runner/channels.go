@@ -20,7 +20,7 @@ type channels struct {
 
 	mu     sync.Mutex
 	ready  []*waiting
-	coming int
+	coming int // spares that are being started
 	closed bool
 }
 
@@ -101,6 +101,8 @@ func (c *channels) launch(command string) (*process, error) {
 	return p, err
 }
 
+// start opens a channel for a command. Both ways to know of its end are given: a spare's is
+// looked at, a run's is waited for.
 func (c *channels) start(command string) (*process, <-chan error, error) {
 	session, err := c.client.NewSession()
 	if err != nil {
@@ -125,6 +127,7 @@ func (c *channels) start(command string) (*process, <-chan error, error) {
 	exited := make(chan error, 1)
 	c.work.Go(func() {
 		err := session.Wait()
+		// The status of the leash says nothing; the script's comes in a line of it.
 		if _, ok := errors.AsType[*ssh.ExitError](err); ok {
 			err = nil
 		}

@@ -253,7 +253,7 @@ func (n *SSH) listen(ctx context.Context, port int) (*channels, net.Listener, er
 	}
 }
 
-// refused says that it is an answer, and not the end of the connection.
+// refused reports whether it is an answer, and not the end of the connection.
 func refused(err error) bool { return strings.Contains(err.Error(), "denied by peer") }
 
 // listen asks the node to listen on its loopback.
@@ -289,11 +289,16 @@ func forwardError(ctx context.Context, err error, op, node string, port int) err
 	case !refused(err):
 		return &Error{Kind: Lost, Op: op, Node: node, Err: said{"the connection was lost", err}}
 	}
-	hint := "Its sshd_config must say AllowTcpForwarding yes (or remote), no DisableForwarding, and no PermitListen that excludes 127.0.0.1"
+	hint := "Its sshd_config must say AllowTcpForwarding yes (or remote), no DisableForwarding," +
+		" and no PermitListen that excludes 127.0.0.1"
 	if port != 0 {
-		hint = fmt.Sprintf("Something may listen on port %d there already. If not: %s%s", port, strings.ToLower(hint[:1]), hint[1:])
+		hint = fmt.Sprintf("Something may listen on port %d there already. If not: %s%s",
+			port, strings.ToLower(hint[:1]), hint[1:])
 	}
-	return &Error{Kind: NoForwarding, Op: op, Node: node, Err: said{"its SSH server refuses to listen for this side", err}, Hint: hint}
+	return &Error{
+		Kind: NoForwarding, Op: op, Node: node,
+		Err: said{"its SSH server refuses to listen for this side", err}, Hint: hint,
+	}
 }
 
 // ForwardRefused is the error where a node doesn't listen for this side.

@@ -25,10 +25,14 @@ func echo(context.Context) (net.Conn, error) {
 }
 
 func TestForwardRefused(t *testing.T) {
-	for _, line := range []string{"AllowTcpForwarding no", "AllowTcpForwarding local", "DisableForwarding yes", "PermitListen 127.0.0.1:1"} {
+	for _, line := range []string{
+		"AllowTcpForwarding no", "AllowTcpForwarding local", "DisableForwarding yes",
+		"PermitListen 127.0.0.1:1",
+	} {
 		n := dial(t, nodetest.StartSshd(t, line), nil)
 		_, err := n.Forward(t.Context(), 0, echo)
-		if kind(err) != runner.NoForwarding || !strings.Contains(err.Error(), "AllowTcpForwarding") || !strings.Contains(err.Error(), "port of node:") {
+		if kind(err) != runner.NoForwarding || !strings.Contains(err.Error(), "AllowTcpForwarding") ||
+			!strings.Contains(err.Error(), "port of node:") {
 			t.Errorf("%s: %v", line, err)
 		}
 		// The connection has taken no harm.
@@ -47,7 +51,8 @@ func TestForwardTakenPortSaysSo(t *testing.T) {
 	defer ln.Close()
 	port := ln.Addr().(*net.TCPAddr).Port
 	_, err = n.Forward(t.Context(), port, echo)
-	if kind(err) != runner.NoForwarding || !strings.Contains(err.Error(), "Something may listen on port "+strconv.Itoa(port)) {
+	if kind(err) != runner.NoForwarding ||
+		!strings.Contains(err.Error(), "Something may listen on port "+strconv.Itoa(port)) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -61,7 +61,8 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 		case errors.As(err, &revoked):
 			return &Error{
 				Kind: HostChanged, Op: "trust the host key of", Node: h.node,
-				Err:  fmt.Errorf("the key %s is revoked in %s:%d", ssh.FingerprintSHA256(key), revoked.Revoked.Filename, revoked.Revoked.Line),
+				Err: fmt.Errorf("the key %s is revoked in %s:%d",
+					ssh.FingerprintSHA256(key), revoked.Revoked.Filename, revoked.Revoked.Line),
 				Hint: "Nothing was sent. Whoever holds this key must not be talked to: ask the node's owner",
 			}
 		case knownhosts.IsHostUnknown(err):
@@ -72,7 +73,8 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 				Kind: HostChanged, Op: "trust the host key of", Node: h.node,
 				Err: fmt.Errorf("the host has another key than before: it shows %s %s, %s:%d has %s",
 					key.Type(), ssh.FingerprintSHA256(key), want.Filename, want.Line, ssh.FingerprintSHA256(want.Key)),
-				Hint: "Nothing was sent. If the node was installed anew: ssh-keygen -R " + Quote(knownhosts.Normalize(name)) + "; if not, somebody may be in between",
+				Hint: "Nothing was sent. If the node was installed anew: ssh-keygen -R " +
+					Quote(knownhosts.Normalize(name)) + "; if not, somebody may be in between",
 			}
 		default:
 			return err
@@ -80,6 +82,8 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 	}, db.HostKeyAlgorithms(name), nil
 }
 
+// unknown asks whether a key that no file has may be trusted, unless that was settled
+// beforehand.
 func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) error {
 	if len(h.target.KnownHosts) == 0 {
 		return errors.New("no file for known hosts is configured")
@@ -87,7 +91,8 @@ func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) e
 	file := h.target.KnownHosts[0]
 	if !h.acceptNew && !h.target.AcceptNew {
 		yes, err := h.ask.HostKey(ctx, HostKeyQuestion{
-			Node: h.node, Address: knownhosts.Normalize(name), KeyType: key.Type(), Fingerprint: ssh.FingerprintSHA256(key), File: file,
+			Node: h.node, Address: knownhosts.Normalize(name),
+			KeyType: key.Type(), Fingerprint: ssh.FingerprintSHA256(key), File: file,
 		})
 		if err != nil {
 			return err
@@ -95,14 +100,16 @@ func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) e
 		if !yes {
 			return &Error{
 				Kind: UnknownHost, Op: "trust the host key of", Node: h.node + " (" + h.target.String() + ")",
-				Err:  fmt.Errorf("the host is not known: %s %s", key.Type(), ssh.FingerprintSHA256(key)),
-				Hint: "Compare the fingerprint on the node (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then log in once with ssh, or give --accept-new-host-key",
+				Err: fmt.Errorf("the host is not known: %s %s", key.Type(), ssh.FingerprintSHA256(key)),
+				Hint: "Compare the fingerprint on the node (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub)," +
+					" then log in once with ssh, or give --accept-new-host-key",
 			}
 		}
 	}
 	return h.remember(file, name, key)
 }
 
+// remember adds a key as ssh itself would, so that ssh knows the host afterwards, too.
 func (h hostKeys) remember(file, name string, key ssh.PublicKey) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("keep the host key: %w", err)

@@ -158,6 +158,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	beat := make(chan error)
+	// A read can't be interrupted: it ends with stdin, which the caller closes.
 	go func() {
 		for {
 			_, err := in.ReadByte()
@@ -204,6 +205,8 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 	return err
 }
 
+// readScript reads the frame. Where the id is known, what comes before it is a password
+// that sudo did not ask for.
 func (c LeashCall) readScript(in *bufio.Reader) (id string, beats int, text string, err error) {
 	if c.id == spareID {
 		for {

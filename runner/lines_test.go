@@ -67,7 +67,10 @@ func TestCleaner(t *testing.T) {
 		{"日本語 ä 😀\n", "日本語 ä 😀"},
 		{"partial\x1eid exit 3\nrest\n", "partialrest"},
 	} {
-		for name, r := range map[string]io.Reader{"whole": strings.NewReader(c.in), "byte by byte": iotest.OneByteReader(strings.NewReader(c.in))} {
+		for name, r := range map[string]io.Reader{
+			"whole":        strings.NewReader(c.in),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(c.in)),
+		} {
 			lines, marks := cleaned(r)
 			if got := strings.Join(texts(lines), "|"); got != c.want {
 				t.Errorf("%q %s: got %q, want %q", c.in, name, got, c.want)
@@ -83,7 +86,8 @@ func TestCleaner(t *testing.T) {
 // lines, and the pieces make no difference.
 func FuzzCleaner(f *testing.F) {
 	f.Add([]byte("a\x1b[31mb\x1b]0;t\x07c\r\nd\te\xe2\x82\xac\x9b"), 3)
-	f.Add([]byte("\x1b[1;31mred\x1b[0m \x1b[38;2;1;2;3;4mx\x1b[48:5:7my\x1b[58:2::1:2:3mz\x1b[>4mq\x1b[?1m\x1b[3 mé\x1b[m\r"), 2)
+	f.Add([]byte("\x1b[1;31mred\x1b[0m \x1b[38;2;1;2;3;4mx\x1b[48:5:7my\x1b[58:2::1:2:3mz"+
+		"\x1b[>4mq\x1b[?1m\x1b[3 mé\x1b[m\r"), 2)
 	f.Add(bytes.Repeat([]byte("\x1b[31mä\x1b[mb"), 600), 7)
 	f.Add(bytes.Repeat([]byte("x"), MaxLine+5), 100)
 	f.Fuzz(func(t *testing.T, in []byte, size int) {
@@ -107,7 +111,7 @@ func FuzzCleaner(f *testing.F) {
 	})
 }
 
-// spansHold says that each span begins where a letter does, behind the one before
+// spansHold looks whether each span begins where a letter does, behind the one before
 // it, and changes something.
 func spansHold(t *testing.T, l Line) {
 	t.Helper()
@@ -153,7 +157,8 @@ func TestCleanerCutsLongLines(t *testing.T) {
 }
 
 func BenchmarkCleaner(b *testing.B) {
-	text := bytes.Repeat([]byte("65536      5000             11032.64            11032.34            0.176518\n"), 10_000)
+	text := bytes.Repeat([]byte("65536      5000             11032.64            11032.34            0.176518\n"),
+		10_000)
 	out := make(chan []Line)
 	go func() {
 		for range out {

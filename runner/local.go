@@ -90,6 +90,7 @@ func (local) launch(command string) (*process, error) {
 	}
 	return &process{
 		stdin: stdin, stdout: stdout, stderr: stderr,
+		// As over SSH, the leash's own status says nothing.
 		wait: func() error {
 			var status *exec.ExitError
 			if err := cmd.Wait(); err != nil && !errors.As(err, &status) {

@@ -20,7 +20,10 @@ func TestColoursStandBesideTheText(t *testing.T) {
 		{"\x1b[1;4;3;2;31;42mx", "x", []Span{{0, Style{Indexed(1), Indexed(2), Bold | Faint | Italic | Underline}}}},
 		{"\x1b[1;2mx\x1b[22my", "xy", []Span{{0, Style{Attr: Bold | Faint}}, {1, Style{}}}},
 		{"\x1b[3;4mx\x1b[23;24my", "xy", []Span{{0, Style{Attr: Italic | Underline}}, {1, Style{}}}},
-		{"\x1b[91;104mx\x1b[39my\x1b[49mz", "xyz", []Span{{0, Style{Fg: Indexed(9), Bg: Indexed(12)}}, {1, Style{Bg: Indexed(12)}}, {2, Style{}}}},
+		{
+			"\x1b[91;104mx\x1b[39my\x1b[49mz", "xyz",
+			[]Span{{0, Style{Fg: Indexed(9), Bg: Indexed(12)}}, {1, Style{Bg: Indexed(12)}}, {2, Style{}}},
+		},
 		{"\x1b[38;5;208;1mx", "x", []Span{{0, Style{Fg: Indexed(208), Attr: Bold}}}},
 		{"\x1b[38;2;1;2;3;48;2;4;5;6mx", "x", []Span{{0, Style{Fg: RGB(1, 2, 3), Bg: RGB(4, 5, 6)}}}},
 		{"\x1b[38:2::1:2:3;1mx", "x", []Span{{0, Style{Fg: RGB(1, 2, 3), Attr: Bold}}}},
@@ -61,7 +64,8 @@ func TestColoursStandBesideTheText(t *testing.T) {
 // A line that is cut into pieces is one line: its colour goes on.
 func TestAColourGoesOnInTheNextPiece(t *testing.T) {
 	lines, _ := cleaned(strings.NewReader("\x1b[31m" + strings.Repeat("x", MaxLine+10) + "\nplain\n"))
-	if len(lines) != 3 || len(lines[1].Spans) != 1 || lines[1].Spans[0] != (Span{0, Style{Fg: Indexed(1)}}) || lines[2].Spans != nil {
+	if len(lines) != 3 || len(lines[1].Spans) != 1 || lines[1].Spans[0] != (Span{0, Style{Fg: Indexed(1)}}) ||
+		lines[2].Spans != nil {
 		t.Errorf("the pieces have %v", lines[1].Spans)
 	}
 }
@@ -72,7 +76,8 @@ func TestSpansAreBounded(t *testing.T) {
 		fmt.Fprintf(&in, "\x1b[38;5;%dmx", i%256)
 	}
 	lines, _ := cleaned(strings.NewReader(in.String()))
-	if n := len(lines[0].Spans); n != maxSpans || lines[0].Spans[n-1].Style != (Style{}) || lines[0].Text != strings.Repeat("x", 5000) {
+	if n := len(lines[0].Spans); n != maxSpans || lines[0].Spans[n-1].Style != (Style{}) ||
+		lines[0].Text != strings.Repeat("x", 5000) {
 		t.Errorf("%d spans, %d letters", n, len(lines[0].Text))
 	}
 }

@@ -213,7 +213,7 @@ type Exit struct {
 	Elapsed time.Duration
 }
 
-// OK says that the script ended by itself with status 0.
+// OK reports whether the script ended by itself with status 0.
 func (e Exit) OK() bool { return e.Code == 0 && e.Why == Ended }
 
 func (e Exit) String() string {

@@ -177,10 +177,11 @@ func (n *SSH) connected(ctx context.Context, urgent bool) (*channels, error) {
 	}
 }
 
-// final says that trying again does not change the answer.
+// final reports whether trying again does not change the answer.
 func final(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Kind == HostChanged || e.Kind == UnknownHost || e.Kind == NotPermitted || e.Kind == Closed)
+	return errors.As(err, &e) &&
+		(e.Kind == HostChanged || e.Kind == UnknownHost || e.Kind == NotPermitted || e.Kind == Closed)
 }
 
 // try makes one attempt and tells its outcome.
@@ -266,6 +267,8 @@ func (n *SSH) watch(conn *channels) {
 	}
 }
 
+// answered asks for anything at all. sshd refuses the request, and a refusal is an answer:
+// no answer is what a pulled cable gives.
 func answered(client *ssh.Client) error {
 	answer := make(chan error, 1)
 	go func() {
@@ -280,13 +283,15 @@ func answered(client *ssh.Client) error {
 	}
 }
 
+// dial makes the connection, over the network or however the simulated rig is reached.
 func (n *SSH) dial(ctx context.Context) (*ssh.Client, error) {
 	if n.o.Dial != nil {
 		conn, err := n.o.Dial(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return handshake(ctx, conn, n.o.Target.address(), &ssh.ClientConfig{User: n.o.Target.User, HostKeyCallback: n.o.HostKey})
+		return handshake(ctx, conn, n.o.Target.address(),
+			&ssh.ClientConfig{User: n.o.Target.User, HostKeyCallback: n.o.HostKey})
 	}
 	return n.through(ctx, n.o.Target, n.keys, nil)
 }
@@ -328,6 +333,8 @@ func (n *SSH) through(ctx context.Context, t Target, keys *keyring, seen []strin
 	return client, nil
 }
 
+// login connects to one host, by way of the jump before it where there is one, and
+// authenticates.
 func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Client) (*ssh.Client, error) {
 	timed, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
@@ -385,7 +392,8 @@ func handshake(ctx context.Context, conn net.Conn, address string, config *ssh.C
 
 // proxy runs a ProxyCommand, with %h, %p and %r as ssh expands them.
 func proxy(t Target) (net.Conn, error) {
-	command := strings.NewReplacer("%h", t.Host, "%p", strconv.Itoa(t.Port), "%r", t.User, "%%", "%").Replace(t.ProxyCommand)
+	tokens := strings.NewReplacer("%h", t.Host, "%p", strconv.Itoa(t.Port), "%r", t.User, "%%", "%")
+	command := tokens.Replace(t.ProxyCommand)
 	cmd := exec.Command("sh", "-c", "exec "+command)
 	near, far := net.Pipe()
 	cmd.Stdin, cmd.Stdout = far, far

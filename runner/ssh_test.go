@@ -88,7 +88,10 @@ func TestSSHRefusals(t *testing.T) {
 		hint   string
 		change func(*runner.SSHOptions)
 	}{
-		{"unresolved", runner.Unresolved, "spelling", func(o *runner.SSHOptions) { o.Target.Host = "no-such-host.invalid" }},
+		{
+			"unresolved", runner.Unresolved, "spelling",
+			func(o *runner.SSHOptions) { o.Target.Host = "no-such-host.invalid" },
+		},
 		{"refused", runner.Refused, "sshd", func(o *runner.SSHOptions) { o.Target.Port = closedPort }},
 		{"unknown host", runner.UnknownHost, "--accept-new-host-key", func(o *runner.SSHOptions) {
 			o.Target.KnownHosts = []string{filepath.Join(t.TempDir(), "none")}
@@ -109,11 +112,15 @@ func TestSSHRefusals(t *testing.T) {
 			o.Target.KnownHosts = []string{file}
 			o.AcceptNewHostKey = true
 		}},
-		{"no key", runner.NotPermitted, fmt.Sprintf("ssh-copy-id -p %d %s@127.0.0.1", s.Port, s.User), func(o *runner.SSHOptions) { o.Target.Identities = nil }},
+		{
+			"no key", runner.NotPermitted, fmt.Sprintf("ssh-copy-id -p %d %s@127.0.0.1", s.Port, s.User),
+			func(o *runner.SSHOptions) { o.Target.Identities = nil },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := dial(t, s, c.change)
-			_, err := n.Run(t.Context(), runner.Script{Name: "x", Body: "echo ran"}, func(runner.Line) { t.Error("ran") })
+			_, err := n.Run(t.Context(), runner.Script{Name: "x", Body: "echo ran"},
+				func(runner.Line) { t.Error("ran") })
 			if kind(err) != c.want {
 				t.Fatalf("got %v, %v", kind(err), err)
 			}
@@ -183,7 +190,8 @@ func TestSSHUnknownHostIsAskedAboutAndKept(t *testing.T) {
 
 func TestSSHEncryptedKeyAsksForItsPassphrase(t *testing.T) {
 	s := nodetest.StartSshd(t)
-	if out, err := exec.Command("ssh-keygen", "-q", "-p", "-P", "", "-N", "sesame", "-f", s.Key).CombinedOutput(); err != nil {
+	encrypt := exec.Command("ssh-keygen", "-q", "-p", "-P", "", "-N", "sesame", "-f", s.Key)
+	if out, err := encrypt.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	a := &asker{secrets: []string{"wrong", "sesame"}}
@@ -216,7 +224,8 @@ func TestSSHAgentAndCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.Dir, "authorized_keys"), []byte("cert-authority "+string(public)), 0o600); err != nil {
+	keys := filepath.Join(s.Dir, "authorized_keys")
+	if err := os.WriteFile(keys, []byte("cert-authority "+string(public)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := dial(t, s, nil).Connect(t.Context()); kind(err) != runner.NotPermitted {
@@ -264,7 +273,8 @@ func TestSSHProxy(t *testing.T) {
 	host := string(config)
 	far := strings.Replace(host, "Host node", "Host far", 1) + "  ProxyJump node\n"
 	further := strings.Replace(host, "Host node", "Host further", 1) + "  ProxyJump node,far\n"
-	command := strings.Replace(host, "Host node", "Host command", 1) + fmt.Sprintf("  ProxyCommand ssh -F %s -W %%h:%%p node\n", s.Config)
+	command := strings.Replace(host, "Host node", "Host command", 1) +
+		fmt.Sprintf("  ProxyCommand ssh -F %s -W %%h:%%p node\n", s.Config)
 	file := filepath.Join(s.Dir, "jumps")
 	if err := os.WriteFile(file, []byte(host+far+further+command), 0o600); err != nil {
 		t.Fatal(err)
@@ -399,7 +409,8 @@ func TestSSHLostConnection(t *testing.T) {
 			ended := make(chan error, 1)
 			var lost time.Time
 			go func() {
-				_, err := n.Run(t.Context(), runner.Script{Name: "long", Body: "setsid sleep 300 & echo $!; sleep 300"}, func(l runner.Line) { pids <- l.Text })
+				_, err := n.Run(t.Context(), runner.Script{Name: "long", Body: "setsid sleep 300 & echo $!; sleep 300"},
+					func(l runner.Line) { pids <- l.Text })
 				ended <- err
 			}()
 			pid := <-pids
@@ -461,7 +472,9 @@ func TestLeashOutlivesItsHolder(t *testing.T) {
 			}
 			n = runner.NewSSH(runner.SSHOptions{Name: "node", Target: target, Ask: runner.NoAsker{}})
 		}
-		_, err := n.Run(t.Context(), runner.Script{Name: "held", Body: "sleep 300 & echo pid $!; setsid sleep 300 & echo pid $!; wait"}, func(l runner.Line) { fmt.Println(l.Text) })
+		_, err := n.Run(t.Context(),
+			runner.Script{Name: "held", Body: "sleep 300 & echo pid $!; setsid sleep 300 & echo pid $!; wait"},
+			func(l runner.Line) { fmt.Println(l.Text) })
 		t.Log(err)
 		return
 	}

@@ -67,9 +67,11 @@ sudo -n true 2>/dev/null && echo free || echo password`}
 		}
 		su.known, su.prefix = true, "sudo -S -k -p '' "
 	case "missing":
-		return "", "", su.fail(errors.New("there is no sudo, and the user is not root"), "Log in as root, or install sudo")
+		return "", "", su.fail(errors.New("there is no sudo, and the user is not root"),
+			"Log in as root, or install sudo")
 	default:
-		return "", "", su.fail(fmt.Errorf("could not tell how to become root: %s", exit), "Run sudo -n true there by hand")
+		return "", "", su.fail(fmt.Errorf("could not tell how to become root: %s", exit),
+			"Run sudo -n true there by hand")
 	}
 	return su.prefix, su.secret, nil
 }
@@ -77,8 +79,11 @@ sudo -n true 2>/dev/null && echo free || echo password`}
 // tries is how often a password is asked for, as sudo itself does.
 const tries = 3
 
+// password is what sudo accepted, with its line end. A wrong one would only show when a
+// script that needs it has begun.
 func (su *sudo) password(ctx context.Context, l launcher) (string, error) {
-	answer, err := AskSudo(ctx, su.ask, su.node, func(answer string) (bool, error) { return su.accepts(ctx, l, answer+"\n") })
+	answer, err := AskSudo(ctx, su.ask, su.node,
+		func(answer string) (bool, error) { return su.accepts(ctx, l, answer+"\n") })
 	return answer + "\n", err
 }
 

@@ -114,7 +114,8 @@ func askSSH(ctx context.Context, ssh, config, user, host, port string) (configur
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("read the ssh configuration for %s: %w: %s", host, err, strings.TrimSpace(stderr.String()))
+		return nil, fmt.Errorf("read the ssh configuration for %s: %w: %s", host, err,
+			strings.TrimSpace(stderr.String()))
 	}
 	values := map[string][]string{}
 	for line := range strings.Lines(string(out)) {

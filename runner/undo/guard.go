@@ -27,9 +27,9 @@ type Guard struct {
 
 // The errors that a caller acts on.
 var (
-	// ErrWentBack says that the switch was faster: the node is as it was before.
+	// ErrWentBack is for a switch that was faster: the node is as it was before.
 	ErrWentBack = errors.New("it was not confirmed in time, and the node has gone back by itself")
-	// ErrBusy says that another change waits to be confirmed on the node.
+	// ErrBusy is for another change that waits to be confirmed on the node.
 	ErrBusy = errors.New("another change is being made there")
 )
 
@@ -44,14 +44,20 @@ const (
 	pause = 500 * time.Millisecond
 )
 
+// vars are what the scripts here read, and more, by name and value in turn.
 func (g Guard) vars(more ...string) map[string]string {
-	v := map[string]string{"ROOT": root, "DIR": root + "/" + g.ID, "UNIT": "railbench-" + g.ID, "GO": goScript, "WATCH": watchScript}
+	v := map[string]string{
+		"ROOT": root, "DIR": root + "/" + g.ID, "UNIT": "railbench-" + g.ID, "GO": goScript,
+		"WATCH": watchScript,
+	}
 	for i := 0; i < len(more); i += 2 {
 		v[more[i]] = more[i+1]
 	}
 	return v
 }
 
+// script hands over only what its text reads: the scripts within BACK and CHANGE are long,
+// and every one of them would carry them.
 func (g Guard) script(name, body string, vars map[string]string) runner.Script {
 	used := map[string]string{}
 	for k, v := range vars {
@@ -113,6 +119,8 @@ func (g Guard) Forget(ctx context.Context) error {
 	return err
 }
 
+// wait looks again as long as nothing has ended: a look is short, so that its limit is no
+// limit of the change.
 func (g Guard) wait(ctx context.Context, what string) (r Report, err error) {
 	for {
 		var out string

@@ -192,7 +192,10 @@ func TestJournal(t *testing.T) {
 	}
 	now := time.Now().UTC()
 	for i, id := range []string{"b", "a"} {
-		must(t, j.Write(undo.Entry{ID: id, At: now.Add(time.Duration(i) * time.Second), Nodes: []undo.Place{{Name: "n", Back: "it's\n"}}}))
+		must(t, j.Write(undo.Entry{
+			ID: id, At: now.Add(time.Duration(i) * time.Second),
+			Nodes: []undo.Place{{Name: "n", Back: "it's\n"}},
+		}))
 	}
 	must(t, j.Write(undo.Entry{ID: "b", At: now, Kept: true}))
 	must(t, os.WriteFile(filepath.Join(j.Dir, "broken.json"), []byte(`{"id":"bro`), 0o600))

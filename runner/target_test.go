@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestSplitDest(t *testing.T) {
+	for _, c := range []struct{ dest, user, host, port string }{
+		{"spark-02", "", "spark-02", ""},
+		{"nvidia@spark-02", "nvidia", "spark-02", ""},
+		{"nvidia@spark-02:2222", "nvidia", "spark-02", "2222"},
+		{"ssh://nvidia@spark-02:22", "nvidia", "spark-02", "22"},
+		{"spark-02:22", "", "spark-02", "22"},
+		// A name in a directory may have an @ of its own: the last one counts.
+		{"me@example.com@spark-02", "me@example.com", "spark-02", ""},
+		{"fe80::1%eth0", "", "fe80::1%eth0", ""},
+		{"[fe80::1]", "", "fe80::1", ""},
+		{"root@[fe80::1]:2222", "root", "fe80::1", "2222"},
+	} {
+		user, host, port, err := splitDest(c.dest)
+		if err != nil || user != c.user || host != c.host || port != c.port {
+			t.Errorf("%q: %q %q %q, %v", c.dest, user, host, port, err)
+		}
+	}
+	for _, dest := range []string{
+		"", "nvidia@", "-oProxyCommand=id", "-l@host", "ho st", "host\n", "host\x00", "host:0", "host:65536", "host:ssh",
+	} {
+		if _, _, _, err := splitDest(dest); err == nil {
+			t.Errorf("%q is taken", dest)
+		}
+	}
+}
+
+// What one configuration says of a host, field by field, on top of one that says nothing.
+func TestTarget(t *testing.T) {
+	t.Setenv("HOME", "/home/me")
+	t.Setenv("USER", "me")
+	t.Setenv("SSH_AUTH_SOCK", "/run/agent")
+	bare := Target{
+		Host: "spark-02", User: "me", Port: 22, Agent: "/run/agent", Timeout: connectTimeout,
+		Identities: []string{"/home/me/.ssh/id_ed25519", "/home/me/.ssh/id_ecdsa", "/home/me/.ssh/id_rsa"},
+		KnownHosts: []string{"/home/me/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"},
+	}
+	for _, c := range []struct {
+		says       string // KEYWORD VALUE, one a line
+		user, port string // that were given with the name
+		want       func(*Target)
+	}{
+		{"", "", "", func(*Target) {}},
+		{"hostname 192.168.100.11\nuser nvidia\nport 2222", "", "", func(t *Target) {
+			t.Host, t.User, t.Port = "192.168.100.11", "nvidia", 2222
+		}},
+		{"user nvidia\nport 2222", "root", "22", func(t *Target) { t.User = "root" }},
+		{"identityfile ~/key\nidentityfile /other\nidentitiesonly yes", "", "", func(t *Target) {
+			t.Identities, t.IdentitiesOnly = []string{"/home/me/key", "/other"}, true
+		}},
+		{"certificatefile none\ncertificatefile ~/cert", "", "", func(t *Target) {
+			t.Certificates = []string{"/home/me/cert"}
+		}},
+		{"identityagent none", "", "", func(t *Target) { t.Agent = "" }},
+		{"identityagent SSH_AUTH_SOCK", "", "", func(*Target) {}},
+		{"identityagent ~/agent", "", "", func(t *Target) { t.Agent = "/home/me/agent" }},
+		{"identityagent $HOME/agent", "", "", func(t *Target) { t.Agent = "/home/me/agent" }},
+		{"userknownhostsfile ~/a ~/b\nglobalknownhostsfile /c", "", "", func(t *Target) {
+			t.KnownHosts = []string{"/home/me/a", "/home/me/b", "/c"}
+		}},
+		{"proxyjump a,b\nhostkeyalias rig\nhashknownhosts yes", "", "", func(t *Target) {
+			t.ProxyJump, t.HostKeyAlias, t.HashKnownHosts = []string{"a", "b"}, "rig", true
+		}},
+		{"proxyjump none\nproxycommand none", "", "", func(*Target) {}},
+		{"connecttimeout 3", "", "", func(t *Target) { t.Timeout = 3 * time.Second }},
+		{"connecttimeout 0", "", "", func(*Target) {}},
+		{"connecttimeout none", "", "", func(*Target) {}},
+		{"stricthostkeychecking accept-new", "", "", func(t *Target) { t.AcceptNew = true }},
+		// A changed key is refused in any case, so no is not more than accept-new.
+		{"stricthostkeychecking no", "", "", func(t *Target) { t.AcceptNew = true }},
+		{"stricthostkeychecking ask", "", "", func(*Target) {}},
+		{"stricthostkeychecking yes", "", "", func(*Target) {}},
+	} {
+		values := map[string][]string{}
+		for line := range strings.Lines(c.says) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			values[key] = append(values[key], value)
+		}
+		get := func(keyword string) []string { return values[strings.ToLower(keyword)] }
+		want := bare
+		c.want(&want)
+		if got, err := target(get, c.user, "spark-02", c.port); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %+v, %v\nwant %+v", c.says, got, err, want)
+		}
+	}
+	get := func(string) []string { return []string{"ssh"} }
+	if _, err := target(get, "", "spark-02", ""); err == nil || !strings.Contains(err.Error(), `"ssh"`) {
+		t.Errorf("a port that is no number: %v", err)
+	}
+}
+
+// The two ways to read a configuration agree on a plain one: a machine without ssh reaches
+// the same host.
+func TestWithoutSSHTheLibraryReads(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	text := "Host spark-02\n  HostName 192.168.100.11\n  User nvidia\n  Port 2222\n  IdentityFile /k1\n  IdentityFile /k2\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	got, err := Resolve(t.Context(), "spark-02", file)
+	if err != nil || got.String() != "nvidia@192.168.100.11:2222" || !slices.Equal(got.Identities, []string{"/k1", "/k2"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got.Alias != "spark-02" || got.config != file {
+		t.Errorf("looked up as %q in %q", got.Alias, got.config)
+	}
+	if _, err := Resolve(t.Context(), "spark-02", file+".none"); err == nil {
+		t.Error("a configuration that isn't there is taken")
+	}
+}
+
+// Each reason asks something else of the user: the kinds and what the hint names.
+func TestExplain(t *testing.T) {
+	here := Target{Host: "192.168.100.11", User: "nvidia", Port: 2222}
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for _, c := range []struct {
+		err  error
+		kind Kind
+		says string
+	}{
+		{&net.DNSError{Name: "spark-02", Err: "no such host"}, Unresolved, "the name spark-02 does not resolve"},
+		{refused, Refused, "port 2222"},
+		{context.DeadlineExceeded, Unreachable, "ip route get 192.168.100.11"},
+		{os.NewSyscallError("connect", syscall.EHOSTUNREACH), Unreachable, "ip route get"},
+		{os.NewSyscallError("connect", syscall.ENETUNREACH), Unreachable, "ip route get"},
+		{
+			errors.New("ssh: unable to authenticate, attempted methods [none publickey password], no supported methods"),
+			NotPermitted, "offered: the public keys, password",
+		},
+		{
+			errors.New("ssh: unable to authenticate, attempted methods [none], no supported methods remain"),
+			NotPermitted, "there is no key",
+		},
+		{errors.New("ssh: handshake failed: EOF"), Refused, "is it an sshd"},
+		{os.NewSyscallError("read", syscall.ECONNRESET), Refused, "is it an sshd"},
+		{errors.New("something new"), Unknown, "something new"},
+		// What is told already keeps its kind, and gets the node's name.
+		{&Error{Kind: HostChanged, Op: "trust", Err: errors.New("another key")}, HostChanged, "trust spark-02: another key"},
+	} {
+		e, ok := errors.AsType[*Error](explain(c.err, here, "spark-02"))
+		if !ok || e.Kind != c.kind || !strings.Contains(e.Error(), c.says) || !strings.Contains(e.Node, "spark-02") {
+			t.Errorf("%v: kind %v, %v", c.err, e.Kind, e)
+		}
+	}
+}
