@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -42,50 +41,29 @@ func docsKeys() []chapter {
 	listed := func(m *Model) bool { return !m.docs.page }
 	return []chapter{
 		{"pages", []binding{
-			{
-				Binding: bind("enter, space, pgdn, ctrl+f", "open the selected page; in a page, a screen down", "enter", "space", "pgdown", "ctrl+f"),
-				foot:    key.Help{Key: "enter", Desc: "open"}, rank: 1, act: (*Model).readOn, when: listed,
-			},
-			{
-				Binding: bind("↓, j", "next page of the list; in a page, a line down", "down", "j"),
-				foot:    key.Help{Key: "↑↓", Desc: "move"}, rank: 3, act: func(m *Model) tea.Cmd { return m.turnDocs(1) },
-			},
-			{
-				Binding: bind("↑, k", "previous page of the list; in a page, a line up", "up", "k"),
-				act:     func(m *Model) tea.Cmd { return m.turnDocs(-1) },
-			},
-			{
-				Binding: bind("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b"),
-				foot:    key.Help{Key: "space", Desc: "screen down"}, rank: 4, act: func(m *Model) tea.Cmd { return m.turnDocs(1 - m.docsRoom()) }, when: reading,
-			},
-			{
-				Binding: bind("ctrl+d", "half a screen down", "ctrl+d"),
-				act:     func(m *Model) tea.Cmd { return m.turnDocs(m.docsRoom() / 2) },
-			},
-			{
-				Binding: bind("ctrl+u", "half a screen up", "ctrl+u"),
-				act:     func(m *Model) tea.Cmd { return m.turnDocs(-m.docsRoom() / 2) },
-			},
-			{
-				Binding: bind("home", "the beginning", "home"),
-				act:     func(m *Model) tea.Cmd { return m.turnDocs(-m.docsEnd()) },
-			},
-			{
-				Binding: bind("end, G", "the end", "end", "G"),
-				act:     func(m *Model) tea.Cmd { return m.turnDocs(m.docsEnd()) },
-			},
-			{
-				Binding: bind("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]"),
-				foot:    key.Help{Key: "tab", Desc: "next page"}, rank: 5, act: func(m *Model) tea.Cmd { return m.otherDoc(1) }, when: reading,
-			},
-			{
-				Binding: bind("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "["),
-				act:     func(m *Model) tea.Cmd { return m.otherDoc(-1) },
-			},
-			{
-				Binding: bind("esc", "back to the list, and from there to where you were", "esc"),
-				foot:    key.Help{Key: "esc", Desc: "back"}, rank: 2, act: (*Model).leaveDocs,
-			},
+			on("enter, space, pgdn, ctrl+f",
+				"open the selected page; in a page, a screen down",
+				"enter", "space", "pgdown", "ctrl+f").
+				to((*Model).readOn).brief(1, "enter", "open").only(listed),
+			on("↓, j", "next page of the list; in a page, a line down", "down", "j").
+				to(func(m *Model) tea.Cmd { return m.turnDocs(1) }).brief(3, "↑↓", "move"),
+			on("↑, k", "previous page of the list; in a page, a line up", "up", "k").
+				to(func(m *Model) tea.Cmd { return m.turnDocs(-1) }),
+			on("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b").
+				to(func(m *Model) tea.Cmd { return m.turnDocs(1 - m.docsRoom()) }).
+				brief(4, "space", "screen down").only(reading),
+			on("ctrl+d", "half a screen down", "ctrl+d").
+				to(func(m *Model) tea.Cmd { return m.turnDocs(m.docsRoom() / 2) }),
+			on("ctrl+u", "half a screen up", "ctrl+u").
+				to(func(m *Model) tea.Cmd { return m.turnDocs(-m.docsRoom() / 2) }),
+			on("home", "the beginning", "home").to(func(m *Model) tea.Cmd { return m.turnDocs(-m.docsEnd()) }),
+			on("end, G", "the end", "end", "G").to(func(m *Model) tea.Cmd { return m.turnDocs(m.docsEnd()) }),
+			on("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]").
+				to(func(m *Model) tea.Cmd { return m.otherDoc(1) }).brief(5, "tab", "next page").only(reading),
+			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").
+				to(func(m *Model) tea.Cmd { return m.otherDoc(-1) }),
+			on("esc", "back to the list, and from there to where you were", "esc").
+				to((*Model).leaveDocs).brief(2, "esc", "back"),
 		}},
 		everywhere(),
 	}

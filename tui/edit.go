@@ -59,7 +59,10 @@ func (m *Model) editRole(c steps.Cell, role int) {
 	area.SetVirtualCursor(true)
 	area.SetValue(strings.TrimSuffix(text, "\n"))
 	area.MoveToBegin()
-	m.editor = &editor{area: area, part: c.Part, cell: c.ID, role: role, was: text, tabs: strings.Contains(text, "\n\t") || strings.HasPrefix(text, "\t")}
+	m.editor = &editor{
+		area: area, part: c.Part, cell: c.ID, role: role, was: text,
+		tabs: strings.Contains(text, "\n\t") || strings.HasPrefix(text, "\t"),
+	}
 	if c.Part == "" {
 		m.editor.part = m.open().ID
 	}
@@ -87,7 +90,10 @@ func (m *Model) dressEditor() {
 		return
 	}
 	look := textarea.StyleState{LineNumber: m.ink.Dim, CursorLineNumber: m.ink.Accent, EndOfBuffer: m.ink.Faint}
-	m.editor.area.SetStyles(textarea.Styles{Focused: look, Blurred: look, Cursor: textarea.CursorStyle{Color: m.ink.Accent.GetForeground()}})
+	m.editor.area.SetStyles(textarea.Styles{
+		Focused: look, Blurred: look,
+		Cursor: textarea.CursorStyle{Color: m.ink.Accent.GetForeground()},
+	})
 }
 
 // text is what was typed, in the form that the cell had it.
@@ -419,10 +425,10 @@ func (m *Model) editPane(width, height int) []string {
 // editorKeys are told in the footer; editorKey has them.
 func editorKeys() []chapter {
 	return []chapter{{"edit", []binding{
-		{Binding: bind("esc, ctrl+s", "keep what was typed, and close the editor", "esc"), foot: key.Help{Key: "esc", Desc: "keep"}, rank: 1},
-		{Binding: bind("ctrl+r, ctrl+enter", "keep it and run the cell", "ctrl+r"), foot: key.Help{Key: "ctrl+r", Desc: "keep and run"}, rank: 2},
-		{Binding: bind("ctrl+c", "throw away what was typed", "ctrl+c"), foot: key.Help{Key: "ctrl+c", Desc: "throw away"}, rank: 3},
-		{Binding: bind("ctrl+o", "edit it in $VISUAL or $EDITOR", "ctrl+o"), foot: key.Help{Key: "ctrl+o", Desc: "$EDITOR"}, rank: 5},
-		{Binding: bind("ctrl+t", "the cell's next script", "ctrl+t"), foot: key.Help{Key: "ctrl+t", Desc: "next script"}, rank: 4},
+		on("esc, ctrl+s", "keep what was typed, and close the editor", "esc").brief(1, "esc", "keep"),
+		on("ctrl+r, ctrl+enter", "keep it and run the cell", "ctrl+r").brief(2, "ctrl+r", "keep and run"),
+		on("ctrl+c", "throw away what was typed", "ctrl+c").brief(3, "ctrl+c", "throw away"),
+		on("ctrl+o", "edit it in $VISUAL or $EDITOR", "ctrl+o").brief(5, "ctrl+o", "$EDITOR"),
+		on("ctrl+t", "the cell's next script", "ctrl+t").brief(4, "ctrl+t", "next script"),
 	}}}
 }

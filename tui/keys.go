@@ -23,6 +23,33 @@ func bind(shown, does string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, does))
 }
 
+// on begins a line of the tables below; what follows says the rest of a binding.
+func on(shown, does string, keys ...string) binding {
+	return binding{Binding: bind(shown, does, keys...)}
+}
+
+func (b binding) to(act func(*Model) tea.Cmd) binding {
+	b.act = act
+	return b
+}
+
+func (b binding) toNumber(act func(*Model, int) tea.Cmd) binding {
+	b.digit = act
+	return b
+}
+
+// brief puts it into the footer.
+func (b binding) brief(rank int, name, does string) binding {
+	b.rank, b.foot = rank, key.Help{Key: name, Desc: does}
+	return b
+}
+
+// only has the footer show it where it does something.
+func (b binding) only(when func(*Model) bool) binding {
+	b.when = when
+	return b
+}
+
 // A chapter is the bindings of one screen under one heading.
 type chapter struct {
 	title    string
@@ -33,53 +60,73 @@ type chapter struct {
 func notebookKeys() []chapter {
 	return []chapter{
 		{"run", []binding{
-			{Binding: bind("enter, ctrl+enter", "run the selected cell", "enter", "ctrl+enter"), foot: key.Help{Key: "enter", Desc: "run"}, rank: 1, act: (*Model).run},
-			{Binding: bind("shift+enter, alt+enter, space", "run the selected cell and go to the next one (many terminals can't send shift+enter; the other two always work)", "shift+enter", "alt+enter", "space"), foot: key.Help{Key: "space", Desc: "run+next"}, rank: 3, act: (*Model).runAndNext},
-			{Binding: bind("A", "run all cells of all parts", "A"), foot: key.Help{Key: "A", Desc: "all"}, rank: 6, act: (*Model).runAll},
-			{Binding: bind("P", "run the cells of this part", "P"), act: (*Model).runPart},
-			{Binding: bind("F", "run from the selected cell to the end", "F"), foot: key.Help{Key: "F", Desc: "from here"}, rank: 8, act: (*Model).runFromHere},
-			{Binding: bind("R", "run what is left from here on: what never ran, went wrong or is stale", "R"), act: (*Model).runRest},
-			{Binding: bind("i", "interrupt the running cell and empty the queue", "i"), foot: key.Help{Key: "i", Desc: "interrupt"}, rank: 0, act: (*Model).interrupt, when: (*Model).busy},
-			{Binding: bind("c", "clear the selected cell's output", "c"), act: (*Model).clear},
-			{Binding: bind("p", "the parameters that the selected cell reads, for it or for all cells; on an introduction all of them", "p"), foot: key.Help{Key: "p", Desc: "parameters"}, rank: 11, act: (*Model).openForm},
-			{Binding: bind("w", "why: run the checks that could explain what is wrong with the selected cell", "w"), foot: key.Help{Key: "w", Desc: "why?"}, rank: 1, act: (*Model).explain, when: (*Model).explainable},
-			{Binding: bind("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L"), foot: key.Help{Key: "L", Desc: "link"}, rank: 6, act: (*Model).chooseLink, when: (*Model).linkable},
-			{Binding: bind("C", "the checklist: what is wrong with this rig?", "C"), foot: key.Help{Key: "C", Desc: "checklist"}, rank: 6, act: (*Model).openChecklist},
+			on("enter, ctrl+enter", "run the selected cell", "enter", "ctrl+enter").
+				to((*Model).run).brief(1, "enter", "run"),
+			on("shift+enter, alt+enter, space",
+				"run the selected cell and go to the next one (many terminals can't send shift+enter;"+
+					" the other two always work)",
+				"shift+enter", "alt+enter", "space").
+				to((*Model).runAndNext).brief(3, "space", "run+next"),
+			on("A", "run all cells of all parts", "A").to((*Model).runAll).brief(6, "A", "all"),
+			on("P", "run the cells of this part", "P").to((*Model).runPart),
+			on("F", "run from the selected cell to the end", "F").to((*Model).runFromHere).brief(8, "F", "from here"),
+			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").to((*Model).runRest),
+			on("i", "interrupt the running cell and empty the queue", "i").
+				to((*Model).interrupt).brief(0, "i", "interrupt").only((*Model).busy),
+			on("c", "clear the selected cell's output", "c").to((*Model).clear),
+			on("p",
+				"the parameters that the selected cell reads, for it or for all cells; on an introduction all of them",
+				"p").
+				to((*Model).openForm).brief(11, "p", "parameters"),
+			on("w", "why: run the checks that could explain what is wrong with the selected cell", "w").
+				to((*Model).explain).brief(1, "w", "why?").only((*Model).explainable),
+			on("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L").
+				to((*Model).chooseLink).brief(6, "L", "link").only((*Model).linkable),
+			on("C", "the checklist: what is wrong with this rig?", "C").
+				to((*Model).openChecklist).brief(6, "C", "checklist"),
 		}},
 		{"move", []binding{
-			{Binding: bind("↓, j", "next cell, or further down where it is longer than the screen", "down", "j"), foot: key.Help{Key: "↑↓", Desc: "move"}, rank: 5, act: (*Model).down},
-			{Binding: bind("↑, k", "previous cell, or further up", "up", "k"), act: (*Model).up},
-			{Binding: bind("tab, →, l, ]", "next part", "tab", "right", "l", "]"), foot: key.Help{Key: "tab", Desc: "part"}, rank: 4, act: (*Model).nextPart},
-			{Binding: bind("shift+tab, ←, h, [", "previous part", "shift+tab", "left", "h", "["), act: (*Model).previousPart},
-			{Binding: bind("1 … 9", "go to that part", "1", "2", "3", "4", "5", "6", "7", "8", "9"), digit: (*Model).goToPart},
-			{Binding: bind("pgdn, ctrl+f", "scroll a page down", "pgdown", "ctrl+f"), act: (*Model).pageDown},
-			{Binding: bind("pgup, ctrl+b", "scroll a page up", "pgup", "ctrl+b"), act: (*Model).pageUp},
-			{Binding: bind("ctrl+d", "scroll half a page down", "ctrl+d"), act: (*Model).halfDown},
-			{Binding: bind("ctrl+u", "scroll half a page up", "ctrl+u"), act: (*Model).halfUp},
-			{Binding: bind("home", "the part's beginning", "home"), act: (*Model).home},
-			{Binding: bind("end, G", "the part's last cell", "end", "G"), act: (*Model).end},
+			on("↓, j", "next cell, or further down where it is longer than the screen", "down", "j").
+				to((*Model).down).brief(5, "↑↓", "move"),
+			on("↑, k", "previous cell, or further up", "up", "k").to((*Model).up),
+			on("tab, →, l, ]", "next part", "tab", "right", "l", "]").to((*Model).nextPart).brief(4, "tab", "part"),
+			on("shift+tab, ←, h, [", "previous part", "shift+tab", "left", "h", "[").to((*Model).previousPart),
+			on("1 … 9", "go to that part", "1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber((*Model).goToPart),
+			on("pgdn, ctrl+f", "scroll a page down", "pgdown", "ctrl+f").to((*Model).pageDown),
+			on("pgup, ctrl+b", "scroll a page up", "pgup", "ctrl+b").to((*Model).pageUp),
+			on("ctrl+d", "scroll half a page down", "ctrl+d").to((*Model).halfDown),
+			on("ctrl+u", "scroll half a page up", "ctrl+u").to((*Model).halfUp),
+			on("home", "the part's beginning", "home").to((*Model).home),
+			on("end, G", "the part's last cell", "end", "G").to((*Model).end),
 		}},
 		{"look", []binding{
-			{Binding: bind("o", "open the selected cell's whole output; again, or esc, closes it", "o"), foot: key.Help{Key: "o", Desc: "output"}, rank: 9, act: (*Model).openOutput},
-			{Binding: bind("/", "look for something in the selected cell's output", "/"), act: (*Model).findInOutput},
-			{Binding: bind("y", "copy the selected cell's last output and its verdict, if the terminal allows it", "y"), act: (*Model).copyOutput},
-			{Binding: bind("Y", "copy its script, with the values that it would run with", "Y"), act: (*Model).copyScript},
-			{Binding: bind("|", "open its log in $PAGER", "|"), act: (*Model).openPager},
-			{Binding: bind("O", "fold the selected cell's output away, or show it", "O"), act: (*Model).toggleOutput},
-			{Binding: bind("e", "show or hide what the verdict rests on", "e"), foot: key.Help{Key: "e", Desc: "evidence"}, rank: 10, act: (*Model).toggleEvidence},
-			{Binding: bind("s", "show or fold a long script", "s"), act: (*Model).toggleScript},
-			{Binding: bind("T T", "show the whole script of a cell that came in somebody else's session, and trust it: it runs then", "T"), act: (*Model).trust},
-			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), foot: key.Help{Key: "g", Desc: "gauges"}, rank: 7, act: (*Model).cycleGauges},
-			{Binding: bind("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0"), act: (*Model).restart},
+			on("o", "open the selected cell's whole output; again, or esc, closes it", "o").
+				to((*Model).openOutput).brief(9, "o", "output"),
+			on("/", "look for something in the selected cell's output", "/").to((*Model).findInOutput),
+			on("y", "copy the selected cell's last output and its verdict, if the terminal allows it", "y").
+				to((*Model).copyOutput),
+			on("Y", "copy its script, with the values that it would run with", "Y").to((*Model).copyScript),
+			on("|", "open its log in $PAGER", "|").to((*Model).openPager),
+			on("O", "fold the selected cell's output away, or show it", "O").to((*Model).toggleOutput),
+			on("e", "show or hide what the verdict rests on", "e").
+				to((*Model).toggleEvidence).brief(10, "e", "evidence"),
+			on("s", "show or fold a long script", "s").to((*Model).toggleScript),
+			on("T T",
+				"show the whole script of a cell that came in somebody else's session, and trust it: it runs then",
+				"T").
+				to((*Model).trust),
+			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges).brief(7, "g", "gauges"),
+			on("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0").
+				to((*Model).restart),
 		}},
 		{"edit", []binding{
-			{Binding: bind("E", "edit the selected cell's script (enter runs it)", "E"), act: (*Model).edit},
-			{Binding: bind("a", "add a scratch cell above", "a"), act: (*Model).insertAbove},
-			{Binding: bind("b", "add a scratch cell below", "b"), act: (*Model).insertBelow},
-			{Binding: bind("d d", "remove the selected cell", "d"), act: (*Model).remove},
-			{Binding: bind("z", "take back the last change of cells", "z"), act: (*Model).undoEdit},
-			{Binding: bind("t", "where a scratch cell runs: here, on the peer, on both", "t"), act: (*Model).cyclePlace},
-			{Binding: bind("m", "make a scratch cell a note (Markdown), and a note a script", "m"), act: (*Model).toggleNote},
+			on("E", "edit the selected cell's script (enter runs it)", "E").to((*Model).edit),
+			on("a", "add a scratch cell above", "a").to((*Model).insertAbove),
+			on("b", "add a scratch cell below", "b").to((*Model).insertBelow),
+			on("d d", "remove the selected cell", "d").to((*Model).remove),
+			on("z", "take back the last change of cells", "z").to((*Model).undoEdit),
+			on("t", "where a scratch cell runs: here, on the peer, on both", "t").to((*Model).cyclePlace),
+			on("m", "make a scratch cell a note (Markdown), and a note a script", "m").to((*Model).toggleNote),
 		}},
 		everywhere(),
 	}
@@ -89,29 +136,38 @@ func notebookKeys() []chapter {
 func checklistKeys() []chapter {
 	return []chapter{
 		{"checklist", []binding{
-			{Binding: bind("A", "check everything, or all that is shown", "A"), foot: key.Help{Key: "A", Desc: "check all"}, rank: 1, act: (*Model).survey},
-			{Binding: bind("enter, space", "run the selected check", "enter", "space"), foot: key.Help{Key: "enter", Desc: "check"}, rank: 3, act: (*Model).runCheck},
-			{Binding: bind("f", "put right what it found, and check again: shown and asked first", "f"), foot: key.Help{Key: "f", Desc: "fix"}, rank: 2, act: (*Model).fix, when: (*Model).fixable},
-			{Binding: bind("p", "the parameters that the selected check or its fix reads", "p"), act: (*Model).openCheckForm},
-			{Binding: bind("n", "the next check that found something", "n"), foot: key.Help{Key: "n", Desc: "next finding"}, rank: 5, act: (*Model).nextFinding},
-			{Binding: bind("/", "find checks by a symptom: type it, or paste an error's text", "/"), foot: key.Help{Key: "/", Desc: "symptom"}, rank: 4, act: (*Model).typeSymptom},
-			{Binding: bind("↓, j", "next check", "down", "j"), act: func(m *Model) tea.Cmd { return m.nextCheck(1) }},
-			{Binding: bind("↑, k", "previous check", "up", "k"), act: func(m *Model) tea.Cmd { return m.nextCheck(-1) }},
-			{Binding: bind("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f"), act: func(m *Model) tea.Cmd { return m.nextCheck(10) }},
-			{Binding: bind("pgup, ctrl+b", "ten checks back", "pgup", "ctrl+b"), act: func(m *Model) tea.Cmd { return m.nextCheck(-10) }},
-			{Binding: bind("home", "the first check", "home"), act: func(m *Model) tea.Cmd { return m.nextCheck(-len(m.checks())) }},
-			{Binding: bind("end, G", "the last check", "end", "G"), act: func(m *Model) tea.Cmd { return m.nextCheck(len(m.checks())) }},
-			{Binding: bind("o", "open what the check's script printed", "o"), foot: key.Help{Key: "o", Desc: "output"}, rank: 8, act: (*Model).checkOutput},
-			{Binding: bind("y", "copy what the check's script printed and its verdict, if the terminal allows it", "y"), act: (*Model).copyOutput},
-			{Binding: bind("Y", "copy its script, with the values that it would run with", "Y"), act: (*Model).copyScript},
-			{Binding: bind("|", "open its log in $PAGER", "|"), act: (*Model).openPager},
-			{Binding: bind("e", "show or hide the evidence", "e"), foot: key.Help{Key: "e", Desc: "evidence"}, rank: 9, act: (*Model).checkEvidence},
-			{Binding: bind("s", "show or hide the script", "s"), act: (*Model).checkScript},
-			{Binding: bind("i", "interrupt what runs and empty the queue", "i"), foot: key.Help{Key: "i", Desc: "interrupt"}, rank: 0, act: (*Model).interrupt, when: (*Model).busy},
-			{Binding: bind("esc", "all checks, where only some are shown, and else back to the notebook", "esc"), foot: key.Help{Key: "esc", Desc: "back"}, rank: 6, act: (*Model).leaveChecklist},
-			{Binding: bind("C", "back to the notebook", "C"), act: (*Model).closeChecklist},
-			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), act: (*Model).cycleGauges},
-			{Binding: bind("0", "reset the gauges' peaks and averages", "0"), act: (*Model).resetPeaks},
+			on("A", "check everything, or all that is shown", "A").to((*Model).survey).brief(1, "A", "check all"),
+			on("enter, space", "run the selected check", "enter", "space").
+				to((*Model).runCheck).brief(3, "enter", "check"),
+			on("f", "put right what it found, and check again: shown and asked first", "f").
+				to((*Model).fix).brief(2, "f", "fix").only((*Model).fixable),
+			on("p", "the parameters that the selected check or its fix reads", "p").to((*Model).openCheckForm),
+			on("n", "the next check that found something", "n").to((*Model).nextFinding).brief(5, "n", "next finding"),
+			on("/", "find checks by a symptom: type it, or paste an error's text", "/").
+				to((*Model).typeSymptom).brief(4, "/", "symptom"),
+			on("↓, j", "next check", "down", "j").to(func(m *Model) tea.Cmd { return m.nextCheck(1) }),
+			on("↑, k", "previous check", "up", "k").to(func(m *Model) tea.Cmd { return m.nextCheck(-1) }),
+			on("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f").
+				to(func(m *Model) tea.Cmd { return m.nextCheck(10) }),
+			on("pgup, ctrl+b", "ten checks back", "pgup", "ctrl+b").
+				to(func(m *Model) tea.Cmd { return m.nextCheck(-10) }),
+			on("home", "the first check", "home").to(func(m *Model) tea.Cmd { return m.nextCheck(-len(m.checks())) }),
+			on("end, G", "the last check", "end", "G").
+				to(func(m *Model) tea.Cmd { return m.nextCheck(len(m.checks())) }),
+			on("o", "open what the check's script printed", "o").to((*Model).checkOutput).brief(8, "o", "output"),
+			on("y", "copy what the check's script printed and its verdict, if the terminal allows it", "y").
+				to((*Model).copyOutput),
+			on("Y", "copy its script, with the values that it would run with", "Y").to((*Model).copyScript),
+			on("|", "open its log in $PAGER", "|").to((*Model).openPager),
+			on("e", "show or hide the evidence", "e").to((*Model).checkEvidence).brief(9, "e", "evidence"),
+			on("s", "show or hide the script", "s").to((*Model).checkScript),
+			on("i", "interrupt what runs and empty the queue", "i").
+				to((*Model).interrupt).brief(0, "i", "interrupt").only((*Model).busy),
+			on("esc", "all checks, where only some are shown, and else back to the notebook", "esc").
+				to((*Model).leaveChecklist).brief(6, "esc", "back"),
+			on("C", "back to the notebook", "C").to((*Model).closeChecklist),
+			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges),
+			on("0", "reset the gauges' peaks and averages", "0").to((*Model).resetPeaks),
 		}},
 		everywhere(),
 	}
@@ -121,27 +177,35 @@ func checklistKeys() []chapter {
 func outputKeys() []chapter {
 	return []chapter{
 		{"output", []binding{
-			{Binding: bind("o", "close the output", "o"), foot: key.Help{Key: "o", Desc: "close"}, rank: 1, act: (*Model).closeOutput},
-			{Binding: bind("esc", "leave the search, or close the output", "esc"), act: (*Model).leaveOutput},
-			{Binding: bind("/", "look for something: capitals count where there is one", "/"), foot: key.Help{Key: "/", Desc: "search"}, rank: 5, act: (*Model).typeWords},
-			{Binding: bind("n", "the next place where it was found", "n"), foot: key.Help{Key: "n", Desc: "next"}, rank: 2, act: func(m *Model) tea.Cmd { return m.nextFound(1) }, when: (*Model).searching},
-			{Binding: bind("N", "the one before", "N"), act: func(m *Model) tea.Cmd { return m.nextFound(-1) }},
-			{Binding: bind("y", "copy the whole output that is kept, if the terminal allows it", "y"), foot: key.Help{Key: "y", Desc: "copy"}, rank: 10, act: (*Model).copyOutput},
-			{Binding: bind("Y", "copy its script, with the values that it would run with", "Y"), act: (*Model).copyScript},
-			{Binding: bind("|", "open its log in $PAGER", "|"), foot: key.Help{Key: "|", Desc: "pager"}, rank: 9, act: (*Model).openPager},
-			{Binding: bind("↓, j", "a line down", "down", "j"), foot: key.Help{Key: "↑↓", Desc: "scroll"}, rank: 3, act: func(m *Model) tea.Cmd { return m.turn(1) }},
-			{Binding: bind("↑, k", "a line up", "up", "k"), act: func(m *Model) tea.Cmd { return m.turn(-1) }},
-			{Binding: bind("pgdn, ctrl+f, space", "a page down", "pgdown", "ctrl+f", "space"), act: func(m *Model) tea.Cmd { return m.turn(m.pageHeight()) }},
-			{Binding: bind("pgup, ctrl+b", "a page up", "pgup", "ctrl+b"), act: func(m *Model) tea.Cmd { return m.turn(-m.pageHeight()) }},
-			{Binding: bind("ctrl+d", "half a page down", "ctrl+d"), act: func(m *Model) tea.Cmd { return m.turn(m.pageHeight() / 2) }},
-			{Binding: bind("ctrl+u", "half a page up", "ctrl+u"), act: func(m *Model) tea.Cmd { return m.turn(-m.pageHeight() / 2) }},
-			{Binding: bind("home", "the first line that is kept", "home"), foot: key.Help{Key: "home", Desc: "first"}, rank: 5, act: (*Model).pageFirst},
-			{Binding: bind("end, G", "the end, and stay there", "end", "G"), foot: key.Help{Key: "end", Desc: "last"}, rank: 4, act: (*Model).pageLast},
-			{Binding: bind("→, l", "the rest of long lines", "right", "l"), foot: key.Help{Key: "←→", Desc: "long lines"}, rank: 6, act: func(m *Model) tea.Cmd { return m.slide(1) }},
-			{Binding: bind("←, h", "back to the lines' beginning", "left", "h"), act: func(m *Model) tea.Cmd { return m.slide(-1) }},
-			{Binding: bind("i", "interrupt the running cell and empty the queue", "i"), foot: key.Help{Key: "i", Desc: "interrupt"}, rank: 0, act: (*Model).interrupt, when: (*Model).busy},
-			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), foot: key.Help{Key: "g", Desc: "gauges"}, rank: 7, act: (*Model).cycleGauges},
-			{Binding: bind("0", "reset the gauges' peaks and averages", "0"), act: (*Model).resetPeaks},
+			on("o", "close the output", "o").to((*Model).closeOutput).brief(1, "o", "close"),
+			on("esc", "leave the search, or close the output", "esc").to((*Model).leaveOutput),
+			on("/", "look for something: capitals count where there is one", "/").
+				to((*Model).typeWords).brief(5, "/", "search"),
+			on("n", "the next place where it was found", "n").
+				to(func(m *Model) tea.Cmd { return m.nextFound(1) }).brief(2, "n", "next").only((*Model).searching),
+			on("N", "the one before", "N").to(func(m *Model) tea.Cmd { return m.nextFound(-1) }),
+			on("y", "copy the whole output that is kept, if the terminal allows it", "y").
+				to((*Model).copyOutput).brief(10, "y", "copy"),
+			on("Y", "copy its script, with the values that it would run with", "Y").to((*Model).copyScript),
+			on("|", "open its log in $PAGER", "|").to((*Model).openPager).brief(9, "|", "pager"),
+			on("↓, j", "a line down", "down", "j").
+				to(func(m *Model) tea.Cmd { return m.turn(1) }).brief(3, "↑↓", "scroll"),
+			on("↑, k", "a line up", "up", "k").to(func(m *Model) tea.Cmd { return m.turn(-1) }),
+			on("pgdn, ctrl+f, space", "a page down", "pgdown", "ctrl+f", "space").
+				to(func(m *Model) tea.Cmd { return m.turn(m.pageHeight()) }),
+			on("pgup, ctrl+b", "a page up", "pgup", "ctrl+b").
+				to(func(m *Model) tea.Cmd { return m.turn(-m.pageHeight()) }),
+			on("ctrl+d", "half a page down", "ctrl+d").to(func(m *Model) tea.Cmd { return m.turn(m.pageHeight() / 2) }),
+			on("ctrl+u", "half a page up", "ctrl+u").to(func(m *Model) tea.Cmd { return m.turn(-m.pageHeight() / 2) }),
+			on("home", "the first line that is kept", "home").to((*Model).pageFirst).brief(5, "home", "first"),
+			on("end, G", "the end, and stay there", "end", "G").to((*Model).pageLast).brief(4, "end", "last"),
+			on("→, l", "the rest of long lines", "right", "l").
+				to(func(m *Model) tea.Cmd { return m.slide(1) }).brief(6, "←→", "long lines"),
+			on("←, h", "back to the lines' beginning", "left", "h").to(func(m *Model) tea.Cmd { return m.slide(-1) }),
+			on("i", "interrupt the running cell and empty the queue", "i").
+				to((*Model).interrupt).brief(0, "i", "interrupt").only((*Model).busy),
+			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges).brief(7, "g", "gauges"),
+			on("0", "reset the gauges' peaks and averages", "0").to((*Model).resetPeaks),
 		}},
 		everywhere(),
 	}
@@ -150,10 +214,10 @@ func outputKeys() []chapter {
 // searchKeys work while a search is typed; every other key is a letter of it.
 func searchKeys() []chapter {
 	return []chapter{{"search", []binding{
-		{Binding: bind("enter", "go on with n and N", "enter"), foot: key.Help{Key: "enter", Desc: "done"}, rank: 1, act: (*Model).keepSearch},
-		{Binding: bind("esc, ctrl+c", "leave the search", "esc", "ctrl+c"), foot: key.Help{Key: "esc", Desc: "leave"}, rank: 2, act: (*Model).dropSearch},
-		{Binding: bind("backspace", "take a letter back", "backspace"), act: (*Model).eraseSearch},
-		{Binding: bind("ctrl+u", "take all of it back", "ctrl+u"), foot: key.Help{Key: "ctrl+u", Desc: "empty"}, rank: 3, act: (*Model).emptySearch},
+		on("enter", "go on with n and N", "enter").to((*Model).keepSearch).brief(1, "enter", "done"),
+		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to((*Model).dropSearch).brief(2, "esc", "leave"),
+		on("backspace", "take a letter back", "backspace").to((*Model).eraseSearch),
+		on("ctrl+u", "take all of it back", "ctrl+u").to((*Model).emptySearch).brief(3, "ctrl+u", "empty"),
 	}}}
 }
 
@@ -161,11 +225,12 @@ func searchKeys() []chapter {
 func gaugeKeys() []chapter {
 	return []chapter{
 		{"gauges", []binding{
-			{Binding: bind("g", "gauges: below, the whole screen, hidden", "g"), foot: key.Help{Key: "g", Desc: "hide"}, rank: 2, act: (*Model).cycleGauges},
-			{Binding: bind("esc", "back to the notebook", "esc"), foot: key.Help{Key: "esc", Desc: "notebook"}, rank: 1, act: (*Model).closeGauges},
-			{Binding: bind("0", "reset the gauges' peaks and averages", "0"), foot: key.Help{Key: "0", Desc: "reset peaks"}, rank: 3, act: (*Model).resetPeaks},
-			{Binding: bind("enter", "run the selected cell", "enter"), foot: key.Help{Key: "enter", Desc: "run"}, rank: 4, act: (*Model).run},
-			{Binding: bind("i", "interrupt the running cell and empty the queue", "i"), foot: key.Help{Key: "i", Desc: "interrupt"}, rank: 0, act: (*Model).interrupt, when: (*Model).busy},
+			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges).brief(2, "g", "hide"),
+			on("esc", "back to the notebook", "esc").to((*Model).closeGauges).brief(1, "esc", "notebook"),
+			on("0", "reset the gauges' peaks and averages", "0").to((*Model).resetPeaks).brief(3, "0", "reset peaks"),
+			on("enter", "run the selected cell", "enter").to((*Model).run).brief(4, "enter", "run"),
+			on("i", "interrupt the running cell and empty the queue", "i").
+				to((*Model).interrupt).brief(0, "i", "interrupt").only((*Model).busy),
 		}},
 		everywhere(),
 	}
@@ -173,11 +238,17 @@ func gaugeKeys() []chapter {
 
 func everywhere() chapter {
 	return chapter{"railbench", []binding{
-		{Binding: bind("ctrl+p, ctrl+k", "find an action, a part, a cell or a check by its words", "ctrl+p", "ctrl+k"), act: (*Model).openPalette},
-		{Binding: bind("ctrl+s", "write edited scripts to the runbook that they are from; of the built-in tutorial, say where the session is saved, which it is by itself", "ctrl+s"), act: (*Model).tellSaved},
-		{Binding: bind("D", "read: troubleshooting, glossary, keys and more; D closes them", "D"), act: (*Model).toggleDocs},
-		{Binding: bind("?", "this help", "?"), foot: key.Help{Key: "?", Desc: "help"}, rank: 2, act: (*Model).openHelp},
-		{Binding: bind("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c"), act: (*Model).control},
-		{Binding: bind("q", "quit; asks first while a cell runs", "q"), foot: key.Help{Key: "q", Desc: "quit"}, rank: 11, act: (*Model).quit},
+		on("ctrl+p, ctrl+k", "find an action, a part, a cell or a check by its words", "ctrl+p", "ctrl+k").
+			to((*Model).openPalette),
+		on("ctrl+s",
+			"write edited scripts to the runbook that they are from; of the built-in tutorial,"+
+				" say where the session is saved, which it is by itself",
+			"ctrl+s").
+			to((*Model).tellSaved),
+		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").to((*Model).toggleDocs),
+		on("?", "this help", "?").to((*Model).openHelp).brief(2, "?", "help"),
+		on("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c").
+			to((*Model).control),
+		on("q", "quit; asks first while a cell runs", "q").to((*Model).quit).brief(11, "q", "quit"),
 	}}
 }
