@@ -15,11 +15,13 @@ func checklist() Tutorial {
 		Checklist: []Part{
 			{ID: "first", Cells: []Cell{
 				check("speed", Check{Measures: true, Explains: []string{"gids"}}),
-				check("mtu-equal", Check{Symptoms: []string{"TCP near zero", "Cwnd * 1.41 KBytes"}, Explains: []string{"tcp-*"}}),
+				check("mtu-equal",
+					Check{Symptoms: []string{"TCP near zero", "Cwnd * 1.41 KBytes"}, Explains: []string{"tcp-*"}}),
 			}},
 			{ID: "second", Cells: []Cell{
 				check("ranks", Check{Symptoms: []string{"Rank * >= global size"}}),
-				check("ports", Check{Symptoms: []string{"Rank 1", "Address already in use"}, Explains: []string{"gids"}}),
+				check("ports",
+					Check{Symptoms: []string{"Rank 1", "Address already in use"}, Explains: []string{"gids"}}),
 				{ID: "fix-ports"},
 			}},
 		},
@@ -106,7 +108,15 @@ func TestLike(t *testing.T) {
 	for _, x := range []struct {
 		name, pattern string
 		want          bool
-	}{{"tcp-single", "tcp-*", true}, {"tcp-", "tcp-*", true}, {"tc", "tcp-*", false}, {"gids", "gids", true}, {"gids2", "gids", false}, {"ib-write-bw", "*-bw", true}, {"aa", "a*aa", false}} {
+	}{
+		{"tcp-single", "tcp-*", true},
+		{"tcp-", "tcp-*", true},
+		{"tc", "tcp-*", false},
+		{"gids", "gids", true},
+		{"gids2", "gids", false},
+		{"ib-write-bw", "*-bw", true},
+		{"aa", "a*aa", false},
+	} {
 		if like(x.name, x.pattern) != x.want {
 			t.Errorf("like(%q, %q) is %v", x.name, x.pattern, !x.want)
 		}

@@ -93,7 +93,8 @@ func (n Notebook) Apply(e Event) Notebook {
 		if n.Running == "" {
 			n.Running = e.Cell
 		}
-		n = n.with(e.Cell, CellState{Run: e.Run, Running: true, Started: e.At, Scripts: e.Scripts, Params: n.Params.Of(e.Cell)})
+		n = n.with(e.Cell,
+			CellState{Run: e.Run, Running: true, Started: e.At, Scripts: e.Scripts, Params: n.Params.Of(e.Cell)})
 	case CellPrinted:
 		if c := n.Cells[e.Cell]; c.Run == e.Run && c.Running {
 			c.Output = c.Output.Skip(e.Dropped).Append(e.Lines)

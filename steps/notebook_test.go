@@ -24,8 +24,10 @@ func fold(events ...Event) Notebook {
 }
 
 func TestNotebookFoldsARun(t *testing.T) {
-	n := fold(CellQueued{"a"}, CellQueued{"b"}, CellStarted{Run: 1, Cell: "a"}, CellPrinted{Run: 1, Cell: "a", Lines: lines(0, 2)})
-	if n.Running != "a" || len(n.Queue) != 1 || n.Queue[0] != "b" || n.Cells["a"].Output.Len() != 2 || !n.Cells["a"].Running {
+	n := fold(CellQueued{"a"}, CellQueued{"b"}, CellStarted{Run: 1, Cell: "a"},
+		CellPrinted{Run: 1, Cell: "a", Lines: lines(0, 2)})
+	if n.Running != "a" || len(n.Queue) != 1 || n.Queue[0] != "b" ||
+		n.Cells["a"].Output.Len() != 2 || !n.Cells["a"].Running {
 		t.Errorf("%+v", n)
 	}
 	ended := n.Apply(CellEnded{Run: 1, Cell: "a", Verdict: Verdict{Grade: Pass}})
@@ -109,7 +111,8 @@ func TestScrollKeepsSoManyBytes(t *testing.T) {
 			t.Errorf("in batches of %d: %d bytes are kept, %d counted", batch, size, s.bytes)
 		}
 		if last := s.Lines(s.Len()-1, 1); s.Len()+s.Dropped() != total || last[0].From != fmt.Sprint(total-1) {
-			t.Errorf("in batches of %d: %d kept, %d dropped of %d, the last is %s", batch, s.Len(), s.Dropped(), total, last[0].From)
+			t.Errorf("in batches of %d: %d kept, %d dropped of %d, the last is %s",
+				batch, s.Len(), s.Dropped(), total, last[0].From)
 		}
 	}
 	// At least the last line, whatever it takes.
@@ -145,7 +148,10 @@ func TestAFloodLeavesNoMemoryBehind(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	tut := Tutorial{Parts: []Part{{ID: "p1", Cells: []Cell{{ID: "a"}, {ID: "b"}}}, {ID: "p2", Cells: []Cell{{ID: "ib-write-bw"}}}}}
+	tut := Tutorial{Parts: []Part{
+		{ID: "p1", Cells: []Cell{{ID: "a"}, {ID: "b"}}},
+		{ID: "p2", Cells: []Cell{{ID: "ib-write-bw"}}},
+	}}
 	cells, err := tut.Select("p2", "b", "p1", "b")
 	if err != nil || len(cells) != 3 || cells[0].ID != "a" || cells[1].ID != "b" || cells[2].ID != "ib-write-bw" {
 		t.Errorf("%v, %v", cells, err)
@@ -173,7 +179,10 @@ func TestGradeRoundTrip(t *testing.T) {
 }
 
 func TestDidYouMean(t *testing.T) {
-	for word, want := range map[string]string{"rnu": "run", "lst": "list", "ib-wirte-bw": "ib-write-bw", "list": "list", "zzzzz": "", "": ""} {
+	for word, want := range map[string]string{
+		"rnu": "run", "lst": "list",
+		"ib-wirte-bw": "ib-write-bw", "list": "list", "zzzzz": "", "": "",
+	} {
 		got := DidYouMean(word, []string{"rig", "run", "list", "ib-write-bw"})
 		if want == "" && got != "" || want != "" && !strings.Contains(got, `"`+want+`"`) {
 			t.Errorf("%q: %q, want %q", word, got, want)

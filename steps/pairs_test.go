@@ -23,9 +23,21 @@ func TestPairRails(t *testing.T) {
 		here, peer Node
 		want       [][2]int
 	}{
-		{"one subnet a rail", nodeWith("a=10.0.1.1", "b=10.0.2.1"), nodeWith("a=10.0.1.2", "b=10.0.2.2"), [][2]int{{0, 0}, {1, 1}}},
-		{"crossed", nodeWith("a=10.0.1.1", "b=10.0.2.1"), nodeWith("a=10.0.2.2", "b=10.0.1.2"), [][2]int{{0, 1}, {1, 0}}},
-		{"all in one subnet: the same names", nodeWith("a=10.0.1.1", "b=10.0.1.3"), nodeWith("b=10.0.1.4", "a=10.0.1.2"), [][2]int{{0, 1}, {1, 0}}},
+		{
+			"one subnet a rail", nodeWith("a=10.0.1.1", "b=10.0.2.1"),
+			nodeWith("a=10.0.1.2", "b=10.0.2.2"),
+			[][2]int{{0, 0}, {1, 1}},
+		},
+		{
+			"crossed", nodeWith("a=10.0.1.1", "b=10.0.2.1"),
+			nodeWith("a=10.0.2.2", "b=10.0.1.2"),
+			[][2]int{{0, 1}, {1, 0}},
+		},
+		{
+			"all in one subnet: the same names", nodeWith("a=10.0.1.1", "b=10.0.1.3"),
+			nodeWith("b=10.0.1.4", "a=10.0.1.2"),
+			[][2]int{{0, 1}, {1, 0}},
+		},
 		{"a third one in the subnet", nodeWith("a=10.0.1.1"), nodeWith("b=10.0.1.15", "a=10.0.1.2"), [][2]int{{0, 1}}},
 		{"no address", nodeWith("a="), nodeWith("a=10.0.1.2"), nil},
 		{"different subnets", nodeWith("a=10.0.1.1"), nodeWith("a=10.0.2.1"), nil},
@@ -103,7 +115,10 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%s: %v, %v", e, got, ok)
 		}
 	}
-	for _, name := range []string{"", "node", "node1", "node2", "node0", "node-3", "node03", "node3x", "node65", "node999999999999999999", "Here"} {
+	for _, name := range []string{
+		"", "node", "node1", "node2", "node0", "node-3",
+		"node03", "node3x", "node65", "node999999999999999999", "Here",
+	} {
 		if e, ok := ParseEnd(name); ok {
 			t.Errorf("%q is %s", name, e)
 		}

@@ -201,7 +201,8 @@ func ParseSize(s string) (int64, error) {
 	power := 1 + strings.IndexByte("KMGT", suffix[0])
 	switch rest := suffix[1:]; {
 	case power > 0 && rest == "B":
-		return 0, fmt.Errorf("%sB is 1000 to some and 1024 to others: write %s%[1]s or %[2]s%[1]siB for powers of 1024", suffix[:1], digits)
+		return 0, fmt.Errorf("%sB is 1000 to some and 1024 to others: write %s%[1]s or %[2]s%[1]siB for powers of 1024",
+			suffix[:1], digits)
 	case power == 0 || rest != "" && rest != "I" && rest != "IB":
 		return 0, fmt.Errorf("nobody knows the unit %q: K, M, G and T are powers of 1024", strings.TrimSpace(s[end:]))
 	}

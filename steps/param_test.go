@@ -17,8 +17,10 @@ func TestParseSize(t *testing.T) {
 		}
 	}
 	for text, words := range map[string]string{
-		"": "number of bytes", "K": "number of bytes", "-1": "number of bytes", "1.5M": `unit ".5M"`, "64X": `unit "X"`, "64Kib/s": "unit",
-		"64KB": "write 64K or 64KiB", "64 mb": "write 64M or 64MiB", "8388608T": "more bytes than", "9223372036854775807K": "more bytes than",
+		"": "number of bytes", "K": "number of bytes", "-1": "number of bytes",
+		"1.5M": `unit ".5M"`, "64X": `unit "X"`, "64Kib/s": "unit",
+		"64KB": "write 64K or 64KiB", "64 mb": "write 64M or 64MiB",
+		"8388608T": "more bytes than", "9223372036854775807K": "more bytes than",
 		"99999999999999999999": "number of bytes", "６４K": "number of bytes", "64é": "unit",
 	} {
 		if got, err := ParseSize(text); err == nil || !strings.Contains(err.Error(), words) {
@@ -28,7 +30,10 @@ func TestParseSize(t *testing.T) {
 }
 
 func TestSizeText(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 2: "2 bytes", 1023: "1023 bytes", 1024: "1 KiB", 65536: "64 KiB", 65537: "65537 bytes", 1 << 20: "1 MiB", 3 << 30: "3 GiB", 1 << 50: "1024 TiB"} {
+	for n, want := range map[int64]string{
+		0: "0 bytes", 1: "1 byte", 2: "2 bytes", 1023: "1023 bytes", 1024: "1 KiB",
+		65536: "64 KiB", 65537: "65537 bytes", 1 << 20: "1 MiB", 3 << 30: "3 GiB", 1 << 50: "1024 TiB",
+	} {
 		if got := SizeText(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
@@ -39,7 +44,10 @@ func TestParamParse(t *testing.T) {
 	port := Param{Name: "PORT", Default: "18515", Kind: Number, Min: 1, Max: 65535}
 	size := Param{Name: "SIZE", Default: "65536", Kind: Size, Unit: "bytes", Min: 1, Max: 1 << 30}
 	block := Param{Name: "START", Default: "4096", Kind: Size, Min: 1, Max: 1 << 20, PowerOfTwo: true}
-	mode := Param{Name: "MODE", Default: "balance-xor", Kind: Choice, Choices: []string{"balance-xor", "active-backup", "ASIO"}, Refused: map[string]string{"802.3ad": "it needs a switch"}}
+	mode := Param{Name: "MODE", Default: "balance-xor", Kind: Choice, Choices: []string{
+		"balance-xor",
+		"active-backup", "ASIO",
+	}, Refused: map[string]string{"802.3ad": "it needs a switch"}}
 	list := Param{Name: "GB", Default: "1", Kind: NumberList, Most: 3, Max: 100}
 	count := Param{Name: "COUNT", Empty: "chosen", Kind: Number, Min: 5, Max: 9}
 	words := Param{Name: "PYTHON", Default: "python3"}
@@ -97,7 +105,8 @@ func TestParamParse(t *testing.T) {
 		switch {
 		case c.err == "" && (err != nil || got != c.want):
 			t.Errorf("%s of %q is %q, %v", c.p.Name, c.text, got, err)
-		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err) || !strings.HasPrefix(err.Error(), c.p.Name+" is ")):
+		case c.err != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.err) || !strings.HasPrefix(err.Error(), c.p.Name+" is ")):
 			t.Errorf("%s of %q is %q, %v; want an error with %q", c.p.Name, c.text, got, err, c.err)
 		}
 	}
@@ -158,7 +167,15 @@ func TestSettings(t *testing.T) {
 	for _, c := range []struct {
 		s          Settings
 		cell, want string
-	}{{none, "c", ""}, {all, "c", "1"}, {own, "c", "2"}, {own, "d", "1"}, {own, "", "1"}, {own.Without("c", "SIZE"), "c", "1"}, {own.Without("", "SIZE"), "d", ""}} {
+	}{
+		{none, "c", ""},
+		{all, "c", "1"},
+		{own, "c", "2"},
+		{own, "d", "1"},
+		{own, "", "1"},
+		{own.Without("c", "SIZE"), "c", "1"},
+		{own.Without("", "SIZE"), "d", ""},
+	} {
 		if got, ok := c.s.Get(c.cell, "SIZE"); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s of %v is %q", c.cell, c.s, got)
 		}

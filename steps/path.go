@@ -86,7 +86,8 @@ func share(a, b Netdev) (local, remote string, ok bool) {
 		for _, y := range b.Addrs {
 			p, err := netip.ParsePrefix(x)
 			q, also := netip.ParsePrefix(y)
-			if err == nil && also == nil && p.Addr().Is4() && p.Addr() != q.Addr() && p.Contains(q.Addr()) && q.Contains(p.Addr()) {
+			if err == nil && also == nil && p.Addr().Is4() && p.Addr() != q.Addr() &&
+				p.Contains(q.Addr()) && q.Contains(p.Addr()) {
 				return p.Addr().String(), q.Addr().String(), true
 			}
 		}

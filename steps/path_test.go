@@ -41,8 +41,16 @@ func TestPath(t *testing.T) {
 			[]Pair{{Rails: [2]int{1, 1}}, {Rails: [2]int{0, 0}}}, // as the rig file orders them
 			want{true, [2]string{"r2", "r2"}, [2]string{"", ""}, [2][]int{{1}, {1}}},
 		},
-		"bonds":   {[2]Node{bonded("1"), bonded("2")}, nil, want{true, [2]string{"bond0", "bond0"}, [2]string{"10.0.1.1", "10.0.1.2"}, [2][]int{{0, 1}, {0, 1}}}},
-		"one":     {[2]Node{rails("1"), bonded("2")}, nil, want{true, [2]string{"r1", "bond0"}, [2]string{"10.0.1.1", "10.0.1.2"}, [2][]int{{0}, {0, 1}}}},
+		"bonds": {
+			[2]Node{bonded("1"), bonded("2")},
+			nil,
+			want{true, [2]string{"bond0", "bond0"}, [2]string{"10.0.1.1", "10.0.1.2"}, [2][]int{{0, 1}, {0, 1}}},
+		},
+		"one": {
+			[2]Node{rails("1"), bonded("2")},
+			nil,
+			want{true, [2]string{"r1", "bond0"}, [2]string{"10.0.1.1", "10.0.1.2"}, [2][]int{{0}, {0, 1}}},
+		},
 		"twice":   {[2]Node{bonded("1"), bonded("1")}, nil, want{}},
 		"nothing": {[2]Node{}, nil, want{}},
 	} {

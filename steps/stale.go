@@ -47,7 +47,8 @@ func changedParam(c Cell, ran, now map[string]string) string {
 	var changed []string
 	for name := range names {
 		if ran[name] != now[name] && c.Reads(Param{Name: name}) {
-			changed = append(changed, fmt.Sprintf("%s is %s now, and was %s", name, cmp.Or(now[name], "the default"), cmp.Or(ran[name], "the default")))
+			changed = append(changed, fmt.Sprintf("%s is %s now, and was %s",
+				name, cmp.Or(now[name], "the default"), cmp.Or(ran[name], "the default")))
 		}
 	}
 	slices.Sort(changed)

@@ -11,7 +11,10 @@ func looked(change func(*Rail)) Rig {
 	r := NewRig("lab", false, 2)
 	r.Probed = time.Unix(1, 0)
 	for _, e := range Ends {
-		rail := Rail{Dev: "rocep1s0f0", Port: 1, State: "ACTIVE", Addr: "192.168.100.1", GIDIndex: 3, Netdev: Netdev{Name: "enp1s0f0np0", MTU: 1500}, PCI: PCI{Width: 4}}
+		rail := Rail{
+			Dev: "rocep1s0f0", Port: 1, State: "ACTIVE", Addr: "192.168.100.1",
+			GIDIndex: 3, Netdev: Netdev{Name: "enp1s0f0np0", MTU: 1500}, PCI: PCI{Width: 4},
+		}
 		if change != nil && e == Peer {
 			change(&rail)
 		}
@@ -39,18 +42,48 @@ func TestStale(t *testing.T) {
 		event Event
 		want  string // empty for none
 	}{
-		"nothing":               {CellQueued{Cell: "other"}, ""},
-		"the same look":         {RigProbed{Rig: looked(nil)}, ""},
-		"the MTU":               {RigProbed{Rig: looked(func(r *Rail) { r.Netdev.MTU = 9000 })}, "the MTU of enp1s0f0np0 on spark-01 is 9000 now, and was 1500"},
-		"the GID":               {RigProbed{Rig: looked(func(r *Rail) { r.GIDIndex = 5 })}, "the GID index of enp1s0f0np0 on spark-01 is 5 now, and was 3"},
-		"a link down":           {RigProbed{Rig: looked(func(r *Rail) { r.State = "DOWN" })}, "the state of enp1s0f0np0 on spark-01 is DOWN now, and was ACTIVE"},
-		"no address":            {RigProbed{Rig: looked(func(r *Rail) { r.Addr, r.GIDIndex = "", -1 })}, "is none now, and was 192.168.100.1"},
-		"a bond":                {RigProbed{Rig: looked(func(r *Rail) { r.Netdev.Master, r.Addr, r.GIDIndex = "bond0", "", -1 })}, "enp1s0f0np0 on spark-01 is in bond0 now"},
-		"another device":        {RigProbed{Rig: looked(func(r *Rail) { r.Dev = "mlx5_0" })}, "mlx5_0 on spark-01 is new; rocep1s0f0 on spark-01 is gone"},
-		"a script":              {PartChanged{Part: "p", Cells: []Cell{{ID: "bw", Roles: []Role{{Script: "ib_write_bw -s 1\n"}}}}}, "its script was changed after it ran"},
-		"another part":          {PartChanged{Part: "q"}, ""},
-		"a parameter":           {ParamsSet{Params: Settings{All: map[string]string{"SIZE": "4096"}}}, "SIZE is 4096 now, and was the default"},
-		"its own parameter":     {ParamsSet{Params: Settings{}.With("bw", "SIZE", "1")}, "SIZE is 1 now, and was the default"},
+		"nothing":       {CellQueued{Cell: "other"}, ""},
+		"the same look": {RigProbed{Rig: looked(nil)}, ""},
+		"the MTU": {
+			RigProbed{Rig: looked(func(r *Rail) { r.Netdev.MTU = 9000 })},
+			"the MTU of enp1s0f0np0 on spark-01 is 9000 now, and was 1500",
+		},
+		"the GID": {
+			RigProbed{Rig: looked(func(r *Rail) { r.GIDIndex = 5 })},
+			"the GID index of enp1s0f0np0 on spark-01 is 5 now, and was 3",
+		},
+		"a link down": {
+			RigProbed{Rig: looked(func(r *Rail) { r.State = "DOWN" })},
+			"the state of enp1s0f0np0 on spark-01 is DOWN now, and was ACTIVE",
+		},
+		"no address": {
+			RigProbed{Rig: looked(func(r *Rail) { r.Addr, r.GIDIndex = "", -1 })},
+			"is none now, and was 192.168.100.1",
+		},
+		"a bond": {RigProbed{Rig: looked(func(r *Rail) {
+			r.Netdev.Master, r.Addr,
+				r.GIDIndex = "bond0", "", -1
+		})}, "enp1s0f0np0 on spark-01 is in bond0 now"},
+		"another device": {
+			RigProbed{Rig: looked(func(r *Rail) { r.Dev = "mlx5_0" })},
+			"mlx5_0 on spark-01 is new; rocep1s0f0 on spark-01 is gone",
+		},
+		"a script": {
+			PartChanged{
+				Part:  "p",
+				Cells: []Cell{{ID: "bw", Roles: []Role{{Script: "ib_write_bw -s 1\n"}}}},
+			},
+			"its script was changed after it ran",
+		},
+		"another part": {PartChanged{Part: "q"}, ""},
+		"a parameter": {
+			ParamsSet{Params: Settings{All: map[string]string{"SIZE": "4096"}}},
+			"SIZE is 4096 now, and was the default",
+		},
+		"its own parameter": {
+			ParamsSet{Params: Settings{}.With("bw", "SIZE", "1")},
+			"SIZE is 1 now, and was the default",
+		},
 		"a parameter of others": {ParamsSet{Params: Settings{All: map[string]string{"BOND": "bond1"}}}, ""},
 		"a part of its name":    {ParamsSet{Params: Settings{}.With("", "SIZ", "1")}, ""},
 		"it is cleared":         {CellCleared{Cell: "bw"}, ""},
@@ -66,7 +99,10 @@ func TestStale(t *testing.T) {
 	}
 	// What a change has made is not held against it: the look after it counts.
 	n := ran().Apply(CellStarted{Run: 2, Cell: "bw", Scripts: []string{"ib_write_bw -s $SIZE\n"}})
-	n = n.Apply(RigProbed{Rig: looked(func(r *Rail) { r.Netdev.MTU = 9000 })}).Apply(CellEnded{Run: 2, Cell: "bw", Verdict: Verdict{Grade: Pass}})
+	n = n.Apply(RigProbed{Rig: looked(func(r *Rail) { r.Netdev.MTU = 9000 })}).Apply(CellEnded{
+		Run:  2,
+		Cell: "bw", Verdict: Verdict{Grade: Pass},
+	})
 	if got := n.Stale("bw"); got != "" {
 		t.Errorf("after its own change: %q", got)
 	}

@@ -416,7 +416,8 @@ func (m *Model) symptom() string { return ink.Clean(strings.Join(strings.Fields(
 func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
 	all := m.checks()
 	if len(all) == 0 {
-		return []string{ink.Pad("   "+m.ink.Warn.Render("No check knows that. ")+"esc shows all of them.", width)}, nil, nil
+		return []string{ink.Pad("   "+m.ink.Warn.Render("No check knows that. ")+"esc shows all of them.",
+			width)}, nil, nil
 	}
 	titles := 0
 	for _, c := range all {
@@ -503,8 +504,10 @@ func (m *Model) Drilled() time.Duration { return m.found.Round(time.Second) }
 func (m *Model) drillBox(width int) []string {
 	k := m.ink
 	c, _ := m.check()
-	lines := ink.Wrap(fmt.Sprintf("%s, after %s.", k.Strong.Render(ink.Clean(m.opts.Drill.Title)), cells.Seconds(m.found)), width, "", "")
-	lines = append(lines, ink.Wrap(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"."), width, "", "")...)
+	lines := ink.Wrap(fmt.Sprintf("%s, after %s.",
+		k.Strong.Render(ink.Clean(m.opts.Drill.Title)), cells.Seconds(m.found)), width, "", "")
+	lines = append(lines,
+		ink.Wrap(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"."), width, "", "")...)
 	if c.Check.Fix != "" {
 		lines = append(lines, "", "f puts it right, where the check has a fix.")
 	}

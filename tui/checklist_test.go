@@ -16,16 +16,30 @@ func withChecklist() steps.Tutorial {
 	t := sampleTutorial()
 	check := func(part, id, title string, c steps.Check) steps.Cell {
 		c.Finds = append(c.Finds, "fault-of-"+id)
-		return steps.Cell{ID: id, Part: part, Title: title, Prose: "Why " + title + " matters.", Check: c, Roles: []steps.Role{{On: steps.OnBoth, Script: "look at " + id + "\n"}}}
+		return steps.Cell{
+			ID: id, Part: part, Title: title, Prose: "Why " + title + " matters.",
+			Check: c, Roles: []steps.Role{{On: steps.OnBoth, Script: "look at " + id + "\n"}},
+		}
 	}
 	t.Checklist = []steps.Part{
 		{ID: "check-network", Title: "Network", Cells: []steps.Cell{
 			check("check-network", "rail-speed", "Speed of each rail", steps.Check{Measures: true}),
-			check("check-network", "mtu-equal", "MTU on both ends", steps.Check{Symptoms: []string{"TCP near zero"}, Explains: []string{"ib-*"}, Fix: "fix-mtu"}),
+			check("check-network", "mtu-equal", "MTU on both ends",
+				steps.Check{Symptoms: []string{"TCP near zero"}, Explains: []string{"ib-*"}, Fix: "fix-mtu"}),
 			check("check-network", "gid-index", "GID indexes", steps.Check{Symptoms: []string{"Failed to modify QP"}}),
 		}},
-		{ID: "check-software", Title: "Software", Cells: []steps.Cell{check("check-software", "memlock", "Locked memory", steps.Check{Symptoms: []string{"Cannot allocate memory"}})}},
-		{ID: "fixes", Title: "Fixes", Cells: []steps.Cell{{ID: "fix-mtu", Part: "fixes", Title: "Set the MTU", Asks: true, Roles: []steps.Role{{On: steps.OnBoth, Script: "ip link set\n"}}}}},
+		{
+			ID: "check-software", Title: "Software",
+			Cells: []steps.Cell{check("check-software", "memlock", "Locked memory",
+				steps.Check{Symptoms: []string{"Cannot allocate memory"}})},
+		},
+		{
+			ID: "fixes", Title: "Fixes",
+			Cells: []steps.Cell{{
+				ID: "fix-mtu", Part: "fixes", Title: "Set the MTU", Asks: true,
+				Roles: []steps.Role{{On: steps.OnBoth, Script: "ip link set\n"}},
+			}},
+		},
 	}
 	return t
 }
@@ -46,15 +60,20 @@ func (s *screen) ends(run steps.RunID, id string, v steps.Verdict) {
 func TestChecklist(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.press("C")
-	s.sees("Checklist", "4 not run", "Network", "MTU on both ends", "Software", "Locked memory", "Why MTU on both ends matters.")
+	s.sees("Checklist", "4 not run", "Network", "MTU on both ends",
+		"Software", "Locked memory", "Why MTU on both ends matters.")
 	s.seesNot("Set-up", "Set the MTU")
 	s.press("A")
 	s.asked("run mtu-equal gid-index memlock rail-speed")
 	s.tell(queued("mtu-equal", "gid-index", "memlock")...)
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Pass, Reason: "All as it should be."})
-	s.tell(steps.CellStarted{Run: 2, Cell: "gid-index", At: s.now}, steps.CellStarted{Run: 3, Cell: "memlock", At: s.now})
+	s.tell(steps.CellStarted{Run: 2, Cell: "gid-index", At: s.now},
+		steps.CellStarted{Run: 3, Cell: "memlock", At: s.now})
 	s.sees("2 running", "1 PASS")
-	s.tell(steps.CellEnded{Run: 3, Cell: "memlock", Verdict: steps.Verdict{Grade: steps.Fail, Reason: "Only 8 MiB can be locked on spark-01."}})
+	s.tell(steps.CellEnded{
+		Run: 3, Cell: "memlock",
+		Verdict: steps.Verdict{Grade: steps.Fail, Reason: "Only 8 MiB can be locked on spark-01."},
+	})
 	s.tell(steps.CellEnded{Run: 2, Cell: "gid-index", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
 	if c, _ := s.check(); c.ID != "memlock" {
 		t.Errorf("%s is selected after the survey, want the worst finding", c.ID)
@@ -130,8 +149,14 @@ func TestWhy(t *testing.T) {
 	s.sees("it looks for what could explain a FAIL")
 	s.show("ib-write-bw")
 	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
-		steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: []steps.OutputLine{{Text: "Failed to modify QP 1234 to RTR"}}},
-		steps.CellEnded{Run: 1, Cell: "ib-write-bw", Verdict: steps.Verdict{Grade: steps.Fail, Reason: "It did not connect."}})
+		steps.CellPrinted{
+			Run: 1, Cell: "ib-write-bw",
+			Lines: []steps.OutputLine{{Text: "Failed to modify QP 1234 to RTR"}},
+		},
+		steps.CellEnded{
+			Run: 1, Cell: "ib-write-bw",
+			Verdict: steps.Verdict{Grade: steps.Fail, Reason: "It did not connect."},
+		})
 	s.sees("w why?")
 	s.press("w")
 	s.asked("run gid-index mtu-equal")
@@ -143,7 +168,11 @@ func TestWhy(t *testing.T) {
 
 func TestDrill(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
-	s.Model = New(s.fake, Options{Tutorial: withChecklist(), Simulated: true, Background: Dark, Now: func() time.Time { return s.now }, Drill: Drill{Fault: "fault-of-memlock", Title: "Little memory can be locked"}})
+	s.Model = New(s.fake,
+		Options{
+			Tutorial: withChecklist(), Simulated: true, Background: Dark, Now: func() time.Time { return s.now },
+			Drill: Drill{Fault: "fault-of-memlock", Title: "Little memory can be locked"},
+		})
 	s.send(tea.WindowSizeMsg{Width: 100, Height: 30})
 	s.sees("Drill", "Checklist")
 	s.seesNot("memlock", "fault-of")

@@ -153,7 +153,8 @@ func (m *Model) copied(s scriptMsg) tea.Cmd {
 		return nil
 	case len(s.text) > maxCopy:
 		// Half a script is worse than none.
-		m.notice = fmt.Sprintf("its script is too long to be copied: %s; railbench run --dry-run prints it", cells.Bytes(uint64(len(s.text))))
+		m.notice = fmt.Sprintf("its script is too long to be copied: %s; railbench run --dry-run prints it",
+			cells.Bytes(uint64(len(s.text))))
 		return nil
 	}
 	m.notice = fmt.Sprintf("copied %s, %s%s", s.title, cells.Bytes(uint64(len(s.text))), allowed)

@@ -33,10 +33,14 @@ func TestCopyOutput(t *testing.T) {
 		t.Error("it copies what was not run")
 	}
 	s.sees("it has not run yet")
-	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: []steps.OutputLine{
-		{From: "spark-01", Text: "red", Spans: sampleSpans(3)}, {Kind: steps.Note, Text: "exit 0"}, {Kind: steps.FromStderr, From: "spark-02", Text: "bad \x1b[31m"},
-	}})
-	const printed = "# SIMULATED: nothing of this was measured on hardware\nspark-01: red\n# exit 0\nspark-02: bad \uFFFD[31m\n"
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
+		steps.CellPrinted{Run: 1, Cell: "gids", Lines: []steps.OutputLine{
+			{From: "spark-01", Text: "red", Spans: sampleSpans(3)},
+			{Kind: steps.Note, Text: "exit 0"},
+			{Kind: steps.FromStderr, From: "spark-02", Text: "bad \x1b[31m"},
+		}})
+	const printed = "# SIMULATED: nothing of this was measured on hardware\n" +
+		"spark-01: red\n# exit 0\nspark-02: bad \uFFFD[31m\n"
 	if got := clipboard(t, s.press("y")); got != printed {
 		t.Errorf("copied %q", got)
 	}
@@ -132,7 +136,8 @@ func TestPager(t *testing.T) {
 	}
 	s.send(s.press("|")())
 	s.sees("neither less nor more")
-	if log != "" || !strings.HasPrefix(text, simulatedHead+"spark-01: row 0\n") || !strings.HasSuffix(text, "row 29\n") {
+	if log != "" || !strings.HasPrefix(text, simulatedHead+"spark-01: row 0\n") ||
+		!strings.HasSuffix(text, "row 29\n") {
 		t.Errorf("the pager was asked to show %q, %q", log, text)
 	}
 	// With a log, and where lines were dropped.

@@ -13,7 +13,8 @@ func withDocs(t *testing.T, w, h int) *screen {
 	s := start(t, w, h)
 	s.opts.Docs = func() []Doc {
 		return []Doc{
-			{"keys", "every key", "# Keys\n\n| key | what |\n|---|---|\n| `a` | " + strings.Repeat("word ", 40) + "|\n"},
+			{"keys", "every key", "# Keys\n\n| key | what |\n|---|---|\n| `a` | " +
+				strings.Repeat("word ", 40) + "|\n"},
 			{"glossary", "the words", "# Glossary\n\n" + strings.Repeat("A word.\n\n", 60) + "The last word.\n"},
 		}
 	}

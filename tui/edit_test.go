@@ -163,7 +163,8 @@ func TestRemoveWhatRuns(t *testing.T) {
 func TestStaleIsShown(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	s.press("3")
-	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now, Scripts: []string{"show_gids\n"}}, steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now, Scripts: []string{"show_gids\n"}},
+		steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
 	s.seesNot("stale")
 	s.press("E")
 	s.types("time ")
@@ -173,7 +174,8 @@ func TestStaleIsShown(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
-	s.tell(steps.CellStarted{Run: 1, Cell: "gids"}, steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass}})
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids"},
+		steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass}})
 	s.press("0")
 	s.asked("reset")
 	s.press("j", "0")
@@ -247,7 +249,10 @@ func TestQuestionsWaitForTheWriter(t *testing.T) {
 		s := newScreen(t, withChecklist(), 100, 40)
 		s.press(keys...)
 		answered := false
-		s.send(questionMsg(steps.Question{Change: &steps.ChangeQuestion{Title: "Make a bond"}, Answer: func(string, bool) { answered = true }}))
+		s.send(questionMsg(steps.Question{
+			Change: &steps.ChangeQuestion{Title: "Make a bond"},
+			Answer: func(string, bool) { answered = true },
+		}))
 		if !s.writing() {
 			t.Errorf("%s: nobody is writing", name)
 		}

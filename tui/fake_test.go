@@ -149,7 +149,8 @@ func keyPress(name string) tea.KeyPressMsg {
 		name = rest
 	}
 	special := map[string]rune{
-		"enter": tea.KeyEnter, "tab": tea.KeyTab, "esc": tea.KeyEscape, "space": tea.KeySpace, "backspace": tea.KeyBackspace,
+		"enter": tea.KeyEnter, "tab": tea.KeyTab, "esc": tea.KeyEscape,
+		"space": tea.KeySpace, "backspace": tea.KeyBackspace,
 		"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
 		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "delete": tea.KeyDelete, "home": tea.KeyHome, "end": tea.KeyEnd,
 	}
@@ -179,11 +180,23 @@ func (s *screen) view() string { return s.View().Content }
 // sampleParams are one of each kind; ib-write-bw reads the first two.
 func sampleParams() []steps.Param {
 	return []steps.Param{
-		{Name: "SIZE", Default: "65536", Unit: "bytes", Does: "size of one message", Kind: steps.Size, Min: 1, Max: 1 << 30, Cells: []string{"ib-write-bw", "ib-write-lat"}},
-		{Name: "ITERATIONS", Empty: "chosen for each rail", Unit: "messages", Does: "how many messages", Kind: steps.Number, Min: 5, Max: 1000, Cells: []string{"ib-write-bw"}},
-		{Name: "BOND_MODE", Default: "balance-xor", Does: "how a bond spreads packets", Kind: steps.Choice, Choices: []string{"balance-xor", "active-backup"}, Cells: []string{"fix-mtu"}},
+		{
+			Name: "SIZE", Default: "65536", Unit: "bytes", Does: "size of one message",
+			Kind: steps.Size, Min: 1, Max: 1 << 30, Cells: []string{"ib-write-bw", "ib-write-lat"},
+		},
+		{
+			Name: "ITERATIONS", Empty: "chosen for each rail", Unit: "messages", Does: "how many messages",
+			Kind: steps.Number, Min: 5, Max: 1000, Cells: []string{"ib-write-bw"},
+		},
+		{
+			Name: "BOND_MODE", Default: "balance-xor", Does: "how a bond spreads packets", Kind: steps.Choice,
+			Choices: []string{"balance-xor", "active-backup"}, Cells: []string{"fix-mtu"},
+		},
 		{Name: "PYTHON", Default: "python3", Does: "a command"},
-		{Name: "NIXL_REGISTER_BYTES", Default: "4096", Unit: "bytes", Does: "size of a block", Kind: steps.Size, Min: 1, Max: 1 << 20, PowerOfTwo: true},
+		{
+			Name: "NIXL_REGISTER_BYTES", Default: "4096", Unit: "bytes", Does: "size of a block",
+			Kind: steps.Size, Min: 1, Max: 1 << 20, PowerOfTwo: true,
+		},
 		{Name: "KV_CACHE_GB", Default: "1,4", Unit: "GB", Does: "sizes", Kind: steps.NumberList, Most: 3, Max: 100},
 	}
 }
@@ -198,8 +211,14 @@ func sampleTutorial() steps.Tutorial {
 		Prose:    "Reads `#bytes`, *BW average* and the counters of **every rail**.",
 		Counters: true, EachRail: true,
 		Roles: []steps.Role{
-			{Name: "server", On: steps.OnPeer, Script: "ib_write_bw -d \"$PEER_RAIL1_DEV\" -x \"$PEER_RAIL1_GID\" -F\n"},
-			{Name: "client", On: steps.OnHere, Script: "ib_write_bw -d \"$RAIL1_DEV\" -x \"$RAIL1_GID\" -F \"$PEER_RAIL1_IP\"\n"},
+			{
+				Name: "server", On: steps.OnPeer,
+				Script: "ib_write_bw -d \"$PEER_RAIL1_DEV\" -x \"$PEER_RAIL1_GID\" -F\n",
+			},
+			{
+				Name: "client", On: steps.OnHere,
+				Script: "ib_write_bw -d \"$RAIL1_DEV\" -x \"$RAIL1_GID\" -F \"$PEER_RAIL1_IP\"\n",
+			},
 		},
 		Tail: "The tutorial says 93.4 Gb/s; in fact MB/sec is MiB/s.",
 	}
@@ -208,18 +227,28 @@ func sampleTutorial() steps.Tutorial {
 		Parts: []steps.Part{
 			{ID: "setup", Title: "Set-up", Prose: longProse, Cells: []steps.Cell{
 				cell("setup", "nodes", "The two nodes", "hostname; uname -sr\n", steps.OnBoth),
-				cell("setup", "tools", "Tools", strings.Repeat("command -v ibv_devices ibv_devinfo ib_write_bw ethtool lspci || echo missing\n", 20), steps.OnBoth),
+				cell("setup", "tools", "Tools",
+					strings.Repeat("command -v ibv_devices ibv_devinfo ib_write_bw ethtool lspci || echo missing\n",
+						20), steps.OnBoth),
 			}},
 			{ID: "devices", Title: "Device discovery", Prose: "What the kernel sees.", Cells: []steps.Cell{
 				cell("devices", "interfaces", "Interfaces", "ip -br link\n", steps.OnBoth),
 				cell("devices", "devices", "RDMA devices", "ibv_devices\n", steps.OnHere),
 				cell("devices", "rail-map", "The rail map", "ls -l /sys/class/infiniband/*/device\n", steps.OnBoth),
 			}},
-			{ID: "gids", Title: "GID check", Cells: []steps.Cell{cell("gids", "gids", "GID tables", "show_gids\n", steps.OnBoth)}},
-			{ID: "baseline", Title: "RDMA baseline", Prose: "One link, no kernel in the way: every write goes from one node's memory to the other's.", Cells: []steps.Cell{
-				baseline,
-				cell("baseline", "ib-write-lat", "Latency of one rail", "ib_write_lat -d \"$RAIL1_DEV\" -x \"$RAIL1_GID\" -F \"$PEER_RAIL1_IP\"\n", steps.OnHere),
-			}},
+			{
+				ID: "gids", Title: "GID check",
+				Cells: []steps.Cell{cell("gids", "gids", "GID tables", "show_gids\n", steps.OnBoth)},
+			},
+			{
+				ID: "baseline", Title: "RDMA baseline",
+				Prose: "One link, no kernel in the way: every write goes from one node's memory to the other's.",
+				Cells: []steps.Cell{
+					baseline,
+					cell("baseline", "ib-write-lat", "Latency of one rail",
+						"ib_write_lat -d \"$RAIL1_DEV\" -x \"$RAIL1_GID\" -F \"$PEER_RAIL1_IP\"\n", steps.OnHere),
+				},
+			},
 		},
 	}
 }
@@ -305,10 +334,14 @@ func passed(run steps.RunID, cell string) steps.CellEnded {
 	return steps.CellEnded{
 		Run: run, Cell: cell, Elapsed: 6200 * time.Millisecond, HasExit: true,
 		Verdict: steps.Verdict{
-			Grade:  steps.Pass,
-			Reason: "92.5 Gb/s: all that MTU 1024 allows (92.6). Rail 1 carried 100 %: 0.35 GB on the wire, 0.35 predicted. (The tutorial calls this 93.4 Gb/s: perftest's MB are MiB.)",
+			Grade: steps.Pass,
+			Reason: "92.5 Gb/s: all that MTU 1024 allows (92.6). Rail 1 carried 100 %: 0.35 GB on the wire," +
+				" 0.35 predicted. (The tutorial calls this 93.4 Gb/s: perftest's MB are MiB.)",
 			Evidence: []steps.Evidence{
-				{Name: "rocep1s0f0 bandwidth", Value: 92.5, Unit: "Gb/s", Expected: &steps.Expected{Min: &low, Max: &high, From: "link 200, MTU 1024"}},
+				{
+					Name: "rocep1s0f0 bandwidth", Value: 92.5, Unit: "Gb/s",
+					Expected: &steps.Expected{Min: &low, Max: &high, From: "link 200, MTU 1024"},
+				},
 				{Name: "wire bytes", Value: 350123456, Unit: "bytes"},
 			},
 		},

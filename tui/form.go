@@ -302,7 +302,8 @@ func (m *Model) formScope(width int) string {
 		}
 		return k.Dim.Render("○ " + text)
 	}
-	return ansi.Truncate("for  "+one("this cell", !f.all)+"   "+one("all cells", f.all)+"   "+k.Focus.Render("ctrl+g"), width, "…")
+	return ansi.Truncate("for  "+one("this cell", !f.all)+"   "+one("all cells", f.all)+"   "+k.Focus.Render("ctrl+g"),
+		width, "…")
 }
 
 // fieldLine is a field's name, its value and what that means.
@@ -346,7 +347,8 @@ func (m *Model) editing(f *field, columns int) string {
 	}
 	before := ink.Tail(ink.Clean(string(f.text[:f.at])), max(0, columns-lipgloss.Width(under)))
 	left := columns - lipgloss.Width(before) - lipgloss.Width(under)
-	return m.ink.Strong.Render(before) + m.ink.Cursor.Render(under) + m.ink.Strong.Render(ansi.Truncate(rest, max(0, left), ""))
+	return m.ink.Strong.Render(before) + m.ink.Cursor.Render(under) +
+		m.ink.Strong.Render(ansi.Truncate(rest, max(0, left), ""))
 }
 
 // aboutField says what is wrong with a field's value, what it is, and what it can be.

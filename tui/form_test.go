@@ -37,7 +37,8 @@ func TestParametersOfACell(t *testing.T) {
 	s.seesNot("Parameters of")
 	s.sees("SIZE is 1 MiB, ITERATIONS is 7 messages for ib-write-bw")
 	// What will run stands under the cell's head, and nowhere else.
-	s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw", "SIZE", "1048576").With("ib-write-bw", "ITERATIONS", "7")})
+	s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw",
+		"SIZE", "1048576").With("ib-write-bw", "ITERATIONS", "7")})
 	s.sees("SIZE=1 MiB (default 64 KiB)  ITERATIONS=7 messages (default chosen for each rail)")
 	if n := strings.Count(s.plain(), "(default"); n != 2 {
 		t.Errorf("%d parameters are said to be changed", n)
@@ -116,7 +117,8 @@ func TestTheFormLeavesEverything(t *testing.T) {
 func TestTheFormWhileACellRuns(t *testing.T) {
 	s := start(t, 100, 40)
 	s.press("4", "home", "j", "p", "9")
-	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(5, "x")})
+	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
+		steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(5, "x")})
 	s.sees("655369")
 	// A question waits until the form is left: what is typed is no answer.
 	s.send(questionMsg(secret(func(string, bool) {}, false)))

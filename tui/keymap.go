@@ -18,7 +18,10 @@ type keymap struct {
 }
 
 func newKeymap() keymap {
-	return keymap{notebook: notebookKeys(), checklist: checklistKeys(), edit: editorKeys(), output: outputKeys(), search: searchKeys(), gauges: gaugeKeys(), docs: docsKeys()}
+	return keymap{
+		notebook: notebookKeys(), checklist: checklistKeys(), edit: editorKeys(),
+		output: outputKeys(), search: searchKeys(), gauges: gaugeKeys(), docs: docsKeys(),
+	}
 }
 
 // A KeyTable is the keys of one screen and what they do.
@@ -142,13 +145,17 @@ func (m *Model) helpLines(width int) []string {
 	for _, c := range m.chapters() {
 		blocks = append(blocks, m.ink.Focus.Render(c.title))
 		for _, b := range c.bindings {
-			blocks = append(blocks, lipgloss.JoinHorizontal(lipgloss.Top, keys.Render(b.Help().Key), text.Render(b.Help().Desc)))
+			blocks = append(blocks,
+				lipgloss.JoinHorizontal(lipgloss.Top, keys.Render(b.Help().Key), text.Render(b.Help().Desc)))
 		}
 		blocks = append(blocks, "")
 	}
 	blocks = append(blocks, m.ink.Focus.Render("mouse"))
-	blocks = append(blocks, ink.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does.", width, "", "")...)
+	blocks = append(blocks,
+		ink.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does.",
+			width, "", "")...)
 	blocks = append(blocks, "", m.ink.Focus.Render("marks"))
-	blocks = append(blocks, ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits", width, "", "")...)
+	blocks = append(blocks,
+		ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits", width, "", "")...)
 	return strings.Split(lipgloss.JoinVertical(lipgloss.Left, blocks...), "\n")
 }

@@ -27,13 +27,29 @@ func TestKeysAskTheSession(t *testing.T) {
 	}{
 		{"enter runs the selected cell", []string{"3", "enter"}, []string{"run gids"}},
 		{"enter on the introduction goes to the first cell", []string{"1", "enter", "enter"}, []string{"run nodes"}},
-		{"shift+enter runs and goes on", []string{"3", "shift+enter", "enter"}, []string{"run gids", "run ib-write-bw"}},
+		{
+			"shift+enter runs and goes on",
+			[]string{"3", "shift+enter", "enter"},
+			[]string{"run gids", "run ib-write-bw"},
+		},
 		{"alt+enter does, too", []string{"2", "alt+enter", "enter"}, []string{"run interfaces", "run devices"}},
-		{"and so does the space bar", []string{"2", "space", "space", "enter"}, []string{"run interfaces", "run devices", "run rail-map"}},
-		{"A runs everything", []string{"A"}, []string{"run nodes tools interfaces devices rail-map gids ib-write-bw ib-write-lat"}},
+		{
+			"and so does the space bar",
+			[]string{"2", "space", "space", "enter"},
+			[]string{"run interfaces", "run devices", "run rail-map"},
+		},
+		{
+			"A runs everything",
+			[]string{"A"},
+			[]string{"run nodes tools interfaces devices rail-map gids ib-write-bw ib-write-lat"},
+		},
 		{"P runs the part", []string{"2", "P"}, []string{"run interfaces devices rail-map"}},
 		{"F runs from here", []string{"2", "j", "F"}, []string{"run devices rail-map gids ib-write-bw ib-write-lat"}},
-		{"R runs what is left", []string{"2", "R"}, []string{"run interfaces devices rail-map gids ib-write-bw ib-write-lat"}},
+		{
+			"R runs what is left",
+			[]string{"2", "R"},
+			[]string{"run interfaces devices rail-map gids ib-write-bw ib-write-lat"},
+		},
 		{"c clears", []string{"3", "c"}, []string{"clear gids"}},
 		{"0 resets peaks", []string{"0"}, []string{"reset"}},
 		{"i with nothing running", []string{"i"}, nil},
@@ -255,7 +271,8 @@ func TestQuestionsAreAnsweredOnce(t *testing.T) {
 	s.sees("sudo password")
 	s.seesNot("was wrong")
 	// Output streams in meanwhile.
-	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(5, "x")})
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
+		steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(5, "x")})
 	do(s, "h", "u", "n", "t", "e", "x", "backspace", "r", "2", "space")
 	s.send(tea.PasteMsg{Content: "!?\n"})
 	s.seesNot("hunter2")
@@ -288,7 +305,8 @@ func TestRunWhatIsLeft(t *testing.T) {
 	s.types("date; ")
 	s.press("esc")
 	s.fake.took()
-	s.tell(steps.CellStarted{Run: 9, Cell: "gids", Scripts: []string{"other\n"}}, steps.CellEnded{Run: 9, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass}})
+	s.tell(steps.CellStarted{Run: 9, Cell: "gids", Scripts: []string{"other\n"}},
+		steps.CellEnded{Run: 9, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass}})
 	s.press("R")
 	s.asked("run gids ib-write-bw ib-write-lat")
 }
@@ -296,7 +314,9 @@ func TestRunWhatIsLeft(t *testing.T) {
 func TestFoldedOutput(t *testing.T) {
 	s := start(t, 100, 40)
 	s.press("3")
-	s.tell(steps.CellStarted{Run: 1, Cell: "gids"}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(12, "some output")}, steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids"},
+		steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(12, "some output")},
+		steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
 	s.sees("some output")
 	s.press("O")
 	s.seesNot("some output")

@@ -14,14 +14,27 @@ import (
 func trio(t *testing.T) *screen {
 	t.Helper()
 	s := newScreen(t, steps.Tutorial{
-		Parts:     []steps.Part{{ID: "p", Title: "Part", Cells: []steps.Cell{{ID: "bw", Part: "p", Title: "Bandwidth", Roles: []steps.Role{{On: steps.OnHere, Script: "true"}}}}}},
-		Checklist: []steps.Part{{ID: "c", Cells: []steps.Cell{{ID: "look", Title: "Look", Check: steps.Check{Finds: []string{"x"}}, Roles: []steps.Role{{On: steps.OnBoth, Script: "true"}}}}}},
+		Parts: []steps.Part{{
+			ID: "p", Title: "Part",
+			Cells: []steps.Cell{{
+				ID: "bw", Part: "p", Title: "Bandwidth",
+				Roles: []steps.Role{{On: steps.OnHere, Script: "true"}},
+			}},
+		}},
+		Checklist: []steps.Part{{
+			ID: "c",
+			Cells: []steps.Cell{{
+				ID: "look", Title: "Look", Check: steps.Check{Finds: []string{"x"}},
+				Roles: []steps.Role{{On: steps.OnBoth, Script: "true"}},
+			}},
+		}},
 	}, 120, 40)
 	rig := steps.NewRig("trio", false, 3)
 	for i, name := range []string{"spark-01", "spark-02", "spark-03"} {
 		rig.Nodes[i].Name = name
 	}
-	s.tell(steps.NodeChanged{Node: 0, State: 1}, steps.NodeChanged{Node: 1, State: 1}, steps.NodeChanged{Node: 2, State: 1}, steps.RigProbed{Rig: rig})
+	s.tell(steps.NodeChanged{Node: 0, State: 1}, steps.NodeChanged{Node: 1, State: 1},
+		steps.NodeChanged{Node: 2, State: 1}, steps.RigProbed{Rig: rig})
 	return s
 }
 
@@ -54,7 +67,8 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 	if calls := s.fake.took(); calls != nil {
 		t.Errorf("ran before a link was chosen: %q", calls)
 	}
-	if got := ansi.Strip(s.view()); !strings.Contains(got, "spark-02 ⇄ spark-03") || !strings.Contains(got, "spark-03 ⇄ spark-01") {
+	if got := ansi.Strip(s.view()); !strings.Contains(got, "spark-02 ⇄ spark-03") ||
+		!strings.Contains(got, "spark-03 ⇄ spark-01") {
 		t.Fatalf("the links are not offered:\n%s", got)
 	}
 	s.press("0", "3", " ", "s", "p", "a", "r", "k", "-", "0", "1") // "link 03 spark-01"
@@ -84,7 +98,8 @@ func TestResultsKeepTheirNodes(t *testing.T) {
 	c := "bw"
 	rig := s.book.Rig
 	rig.Probed = s.now
-	s.tell(steps.RigProbed{Rig: rig}, steps.CellStarted{Run: 1, Cell: c}, steps.CellEnded{Run: 1, Cell: c, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
+	s.tell(steps.RigProbed{Rig: rig}, steps.CellStarted{Run: 1, Cell: c},
+		steps.CellEnded{Run: 1, Cell: c, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
 	s.tell(steps.RigProbed{Rig: rig.Over(steps.Link{Here: 2, Peer: 1})})
 	if got := s.ranOn(s.book.Cells[c]); got[0] != "spark-01" {
 		t.Errorf("the result is told of %q", got)
@@ -96,7 +111,12 @@ func TestResultsKeepTheirNodes(t *testing.T) {
 
 // Two nodes look as they always did: no key, no chooser, no third name.
 func TestTwoNodesHaveOneLink(t *testing.T) {
-	s := newScreen(t, steps.Tutorial{Parts: []steps.Part{{ID: "p", Title: "Part", Cells: []steps.Cell{{ID: "bw", Part: "p", Title: "Bandwidth", Roles: []steps.Role{{Script: "true"}}}}}}}, 120, 40)
+	s := newScreen(t,
+		steps.Tutorial{Parts: []steps.Part{{
+			ID: "p", Title: "Part",
+			Cells: []steps.Cell{{ID: "bw", Part: "p", Title: "Bandwidth", Roles: []steps.Role{{Script: "true"}}}},
+		}}}, 120,
+		40)
 	s.tell(connected()...)
 	s.press("L")
 	if s.palette.open || s.linkable() || s.linkChoices() != nil {

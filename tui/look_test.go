@@ -34,7 +34,8 @@ func TestLook(t *testing.T) {
 		if look == "question" {
 			q := steps.Question{Answer: func(string, bool) {}}
 			h := fresh(&q.HostKey)
-			h.Node, h.Address, h.KeyType, h.Fingerprint, h.File = "spark-01", "192.168.100.10:22", "ssh-ed25519", "SHA256:2zVYjd0v0uRl8mFhXg0f9m3bq4Wc1p5t6n7e8rAbCdE", "~/.ssh/known_hosts"
+			h.Node, h.Address, h.File = "spark-01", "192.168.100.10:22", "~/.ssh/known_hosts"
+			h.KeyType, h.Fingerprint = "ssh-ed25519", "SHA256:2zVYjd0v0uRl8mFhXg0f9m3bq4Wc1p5t6n7e8rAbCdE"
 			f.questions <- q
 			p := steps.Question{Answer: func(string, bool) {}}
 			s := fresh(&p.Secret)
@@ -46,7 +47,10 @@ func TestLook(t *testing.T) {
 			busy <- true
 			f.events <- []steps.Event{steps.CellStarted{Run: run, Cell: id, At: time.Now()}}
 			for range 30 {
-				f.events <- []steps.Event{steps.CellPrinted{Run: run, Cell: id, Lines: lines(1+rand.IntN(9), "65536   5000         11032.64         11032.34            0.176518")}}
+				f.events <- []steps.Event{steps.CellPrinted{
+					Run: run, Cell: id,
+					Lines: lines(1+rand.IntN(9), "65536   5000         11032.64         11032.34            0.176518"),
+				}}
 				time.Sleep(100 * time.Millisecond)
 			}
 			<-busy
@@ -66,7 +70,11 @@ func TestLook(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}()
-	m := New(f, Options{Tutorial: sampleTutorial(), Simulated: true, Hint: "Your own rig: railbench --peer USER@HOST, or railbench init.", SyncOutput: true, NoColor: os.Getenv("NO_COLOR") != ""})
+	m := New(f, Options{
+		Tutorial: sampleTutorial(), Simulated: true,
+		Hint: "Your own rig: railbench --peer USER@HOST, or railbench init.", SyncOutput: true,
+		NoColor: os.Getenv("NO_COLOR") != "",
+	})
 	if _, err := tea.NewProgram(m).Run(); err != nil {
 		t.Fatal(err)
 	}

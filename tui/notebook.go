@@ -67,7 +67,8 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	}
 	var lines []string
 	if m.part == 0 && m.opts.Simulated {
-		text := m.ink.Warn.Render("SIMULATED RIG") + ": two pretend nodes inside this program; nothing here was measured on hardware. " + ink.Clean(m.opts.Hint)
+		text := m.ink.Warn.Render("SIMULATED RIG") +
+			": two pretend nodes inside this program; nothing here was measured on hardware. " + ink.Clean(m.opts.Hint)
 		bar := " " + m.ink.Warn.Render("▏") + " "
 		lines = append(lines, ink.Wrap(text, min(width-1, 100), bar, bar)...)
 		lines = append(lines, "")

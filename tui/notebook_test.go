@@ -15,7 +15,8 @@ import (
 
 func TestFirstScreen(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 80, 24)
-	s.sees("railbench", "Set-up", "SIMULATED RIG", "here", "⇄", "peer", "--peer USER@HOST", "connecting to both nodes", "enter run")
+	s.sees("railbench", "Set-up", "SIMULATED RIG", "here", "⇄", "peer",
+		"--peer USER@HOST", "connecting to both nodes", "enter run")
 	s.tell(connected()...)
 	s.sees("spark-02", "spark-01")
 	s.seesNot("connecting")
@@ -26,7 +27,11 @@ func TestFirstScreen(t *testing.T) {
 // An alert says what to do at its end, so it may need more than a line.
 func TestAnAlertIsReadToItsEnd(t *testing.T) {
 	s := start(t, 80, 24)
-	s.tell(steps.NodeChanged{Node: 1, State: 2, Cause: "no key and no password was accepted (offered: the public keys). Put a key there with ssh-copy-id nvidia@spark-01"})
+	s.tell(steps.NodeChanged{
+		Node: 1, State: 2,
+		Cause: "no key and no password was accepted (offered: the public keys)." +
+			" Put a key there with ssh-copy-id nvidia@spark-01",
+	})
 	s.sees("spark-01 disconnected: no key", "ssh-copy-id", "enter run")
 	s.tell(steps.NodeChanged{Node: 1, State: 2, Cause: strings.Repeat("much too long ", 100)})
 	s.sees("long much…", "enter run")
@@ -75,7 +80,8 @@ func TestARunFromKeyToVerdict(t *testing.T) {
 	s.tell(passed(7, "ib-write-bw"))
 	s.sees("✓ PASS SIMULATED", "Rail 1 carried 100 %", "6.2 s", "exit 0", "e shows why")
 	s.press("e")
-	s.sees("rocep1s0f0 bandwidth", "92.5 Gb/s, expected 88 to 92.6 Gb/s · link 200, MTU 1024", "350,123,456 bytes", "350.1 MB")
+	s.sees("rocep1s0f0 bandwidth", "92.5 Gb/s, expected 88 to 92.6 Gb/s · link 200, MTU 1024",
+		"350,123,456 bytes", "350.1 MB")
 	s.sees("✓ 4 RDMA baseline")
 	// Late lines of a run that is over change nothing.
 	s.tell(steps.CellPrinted{Run: 7, Cell: "ib-write-bw", Lines: lines(1, "late")})
@@ -145,7 +151,10 @@ func TestEverythingCanBeRead(t *testing.T) {
 
 func TestTheSelectionIsAlwaysSeen(t *testing.T) {
 	s := start(t, 80, 24)
-	keys := []string{"j", "pgdown", "k", "4", "ctrl+d", "end", "pgup", "home", "tab", "j", "j", "ctrl+u", "1", "pgdown", "pgdown", "k", "2", "up", "up", "end", "g", "g", "j", "g", "s", "j", "s"}
+	keys := []string{
+		"j", "pgdown", "k", "4", "ctrl+d", "end", "pgup", "home", "tab", "j", "j", "ctrl+u",
+		"1", "pgdown", "pgdown", "k", "2", "up", "up", "end", "g", "g", "j", "g", "s", "j", "s",
+	}
 	for i := range 300 {
 		k := keys[(i*7+i/5)%len(keys)]
 		s.press(k)
@@ -159,7 +168,8 @@ func TestTheSelectionIsAlwaysSeen(t *testing.T) {
 		d, h := s.doc(), s.Model.layout().noteHeight
 		top, p := s.top(d), s.place()
 		if d.starts[p.item] >= top+h || d.end(p.item) <= top {
-			t.Fatalf("after key %d (%s) item %d (%d–%d) is outside of %d–%d", i, k, p.item, d.starts[p.item], d.end(p.item), top, top+h)
+			t.Fatalf("after key %d (%s) item %d (%d–%d) is outside of %d–%d",
+				i, k, p.item, d.starts[p.item], d.end(p.item), top, top+h)
 		}
 	}
 }
@@ -170,10 +180,11 @@ func TestColoursOfTools(t *testing.T) {
 	s := start(t, 100, 40)
 	s.press("3")
 	const red = "\x1b[31mred\x1b[m plain"
-	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: []steps.OutputLine{
-		{Text: "red plain", Spans: []steps.Span{{Style: steps.Style{Fg: runner.Indexed(1)}}, {At: 3}}},
-		{Text: "\x1b[32mnot cleaned"},
-	}})
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
+		steps.CellPrinted{Run: 1, Cell: "gids", Lines: []steps.OutputLine{
+			{Text: "red plain", Spans: []steps.Span{{Style: steps.Style{Fg: runner.Indexed(1)}}, {At: 3}}},
+			{Text: "\x1b[32mnot cleaned"},
+		}})
 	for _, where := range []string{"the notebook", "the opened output"} {
 		if !strings.Contains(s.view(), red) {
 			t.Errorf("no colour in %s: %q", where, s.view())
@@ -193,7 +204,8 @@ func TestOpenOutput(t *testing.T) {
 	s.press("3", "j")
 	s.press("o")
 	s.sees("it has printed nothing")
-	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(1000, strings.Repeat("wide ", 30)+"END")})
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
+		steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(1000, strings.Repeat("wide ", 30)+"END")})
 	s.press("o")
 	s.sees("GID tables · output", "follows", "   999 wide", "of 1,000")
 	s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(10, "more")})
@@ -223,7 +235,8 @@ func TestOpenOutput(t *testing.T) {
 
 	// Long lines can be read to their end.
 	s.press("home")
-	s.tell(steps.CellStarted{Run: 2, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 2, Cell: "gids", Lines: lines(3, strings.Repeat("wide ", 30)+"END")})
+	s.tell(steps.CellStarted{Run: 2, Cell: "gids", At: s.now},
+		steps.CellPrinted{Run: 2, Cell: "gids", Lines: lines(3, strings.Repeat("wide ", 30)+"END")})
 	s.seesNot("END")
 	for range 6 {
 		s.press("right")
@@ -269,7 +282,8 @@ func TestMouse(t *testing.T) {
 
 func TestGaugesAndTheirModes(t *testing.T) {
 	s := start(t, 120, 40)
-	s.sees("rails  SIMULATED", "scale = link 200", "rocep1s0f0", "92.5", "peak  92.7", "RDMA+IP", "down: rocep1s0f1", "╎")
+	s.sees("rails  SIMULATED", "scale = link 200", "rocep1s0f0",
+		"92.5", "peak  92.7", "RDMA+IP", "down: rocep1s0f1", "╎")
 	s.press("g")
 	s.sees("port_xmit_data", "PCIe 126", "avg  90.1", "30 s", "SIMULATED")
 	s.press("g")
@@ -312,9 +326,13 @@ func TestPace(t *testing.T) {
 func TestDistinctNamesAndNumbers(t *testing.T) {
 	s := start(t, 80, 24)
 	s.press("3", "j")
-	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Lines: []steps.OutputLine{
-		{From: "spark-02", Text: "mine"}, {From: "spark-01", Text: "theirs"}, {Kind: steps.Note, Text: "a note"}, {Kind: steps.FromStderr, From: "spark-01", Text: "an error"},
-	}})
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
+		steps.CellPrinted{Run: 1, Cell: "gids", Lines: []steps.OutputLine{
+			{From: "spark-02", Text: "mine"},
+			{From: "spark-01", Text: "theirs"},
+			{Kind: steps.Note, Text: "a note"},
+			{Kind: steps.FromStderr, From: "spark-01", Text: "an error"},
+		}})
 	s.sees("02 │ mine", "01 │ theirs", "· a note", "01 ╏ an error")
 }
 
@@ -325,7 +343,11 @@ func TestASecretsQuestionSaysWhereItGoes(t *testing.T) {
 		lacks    string
 	}{
 		{"sudo password", "spark-01", []string{"sudo password", "enter send", "sent on a stream"}, "for  "},
-		{"passphrase", "/home/me/.ssh/id", []string{"/home/me/.ssh/id", "enter unlock", "on this machine only"}, "sent on"},
+		{
+			"passphrase", "/home/me/.ssh/id",
+			[]string{"/home/me/.ssh/id", "enter unlock", "on this machine only"},
+			"sent on",
+		},
 	} {
 		s := start(t, 100, 40)
 		q := steps.Question{Answer: func(string, bool) {}}
@@ -343,7 +365,8 @@ func TestTheTableGrowsWhileACellRuns(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 30)
 	s.tell(connected()...)
 	s.press("4", "j", "enter")
-	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(1)})
+	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
+		steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(1)})
 	s.sees("nixlbench", "64 KiB")
 	s.seesNot("128 KiB")
 	s.tell(steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(2)})

@@ -97,7 +97,8 @@ func (m *Model) chosen() []choice {
 	}
 	if len(words) > 0 {
 		starts := func(c choice) int {
-			if strings.HasPrefix(strings.ToLower(c.name), words[0]) || strings.HasSuffix(strings.ToLower(c.name), "  "+words[0]) {
+			if strings.HasPrefix(strings.ToLower(c.name), words[0]) ||
+				strings.HasSuffix(strings.ToLower(c.name), "  "+words[0]) {
 				return 0
 			}
 			return 1
@@ -143,7 +144,8 @@ func (m *Model) paletteBox(width, height int) []string {
 	room := max(1, height-4)
 	m.palette.item = max(0, min(m.palette.item, len(all)-1))
 	top := max(0, min(m.palette.item-room/2, len(all)-room))
-	lines := []string{k.Accent.Render("> ") + ink.Tail(ink.Clean(m.palette.words), max(1, width-4)) + k.Cursor.Render(" ")}
+	lines := []string{k.Accent.Render("> ") +
+		ink.Tail(ink.Clean(m.palette.words), max(1, width-4)) + k.Cursor.Render(" ")}
 	lines = append(lines, "")
 	for i := range room {
 		at := top + i

@@ -91,7 +91,8 @@ func (m *Model) partMark(p steps.Part) (string, lipgloss.Style) {
 
 func (m *Model) outlineLine(item int, c steps.Cell, width int) string {
 	k := m.ink
-	mark, markStyle := cells.Mark(m.book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k, m.book.Cells[c.ID].Verdict.Grade)
+	mark, markStyle := cells.Mark(m.book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k,
+		m.book.Cells[c.ID].Verdict.Grade)
 	switch {
 	case m.book.Cells[c.ID].Running:
 		mark, markStyle = "●", k.Accent

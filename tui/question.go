@@ -23,7 +23,8 @@ func (m *Model) queue(q steps.Question) tea.Cmd {
 // writing says that the user is typing: what is typed is no answer to a question that
 // comes meanwhile.
 func (m *Model) writing() bool {
-	return m.editor != nil || m.form != nil || m.palette.open || m.list.typing && m.page == nil || m.page != nil && m.page.search.typing
+	return m.editor != nil || m.form != nil || m.palette.open ||
+		m.list.typing && m.page == nil || m.page != nil && m.page.search.typing
 }
 
 // questioned says that a question stands over the screen.
@@ -128,7 +129,8 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 	k := m.ink
 	say := func(s string) { lines = append(lines, ink.Wrap(s, width, "", "")...) }
 	fact := func(name, value string) {
-		lines = append(lines, ink.Wrap(k.Strong.Render(ink.Clean(value)), width, k.Dim.Render(ink.Pad(name, 13)), strings.Repeat(" ", 13))...)
+		lines = append(lines, ink.Wrap(k.Strong.Render(ink.Clean(value)),
+			width, k.Dim.Render(ink.Pad(name, 13)), strings.Repeat(" ", 13))...)
 	}
 	keys := func(pairs ...string) {
 		var all []string
@@ -157,7 +159,8 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 		if q.Secret.For != q.Secret.Node {
 			fact("for", q.Secret.For)
 		}
-		lines = append(lines, "", k.Dim.Render("> ")+ansi.Truncate(strings.Repeat("•", len(m.secret)), max(1, width-4), "…")+k.Cursor.Render(" "))
+		lines = append(lines, "", k.Dim.Render("> ")+ansi.Truncate(strings.Repeat("•", len(m.secret)),
+			max(1, width-4), "…")+k.Cursor.Render(" "))
 		lines = append(lines, "")
 		if q.Secret.What == "passphrase" {
 			say("Used on this machine only, and kept in memory: never in a file, a log or an argument.")
@@ -168,13 +171,17 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 		}
 	case q.Change != nil && q.Change.Keep:
 		title = "Keep the change?"
-		say(q.Change.Title + " is made on both nodes. " + ink.Clean(q.Change.Found.Grade.String()+": "+q.Change.Found.Reason))
+		say(q.Change.Title + " is made on both nodes. " +
+			ink.Clean(q.Change.Found.Grade.String()+": "+q.Change.Found.Reason))
 		left := max(0, int(q.Change.Deadline.Sub(m.opts.Now()).Seconds())-answerMargin)
-		lines = append(lines, "", k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))
+		lines = append(lines, "",
+			k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))
 		keys("y", "keep it", "n, esc", "go back now")
 	case q.Change != nil:
 		title = "Change the network?"
-		what := q.Change.Title + ": as root, on both nodes or on neither. It is looked at afterwards, and goes back by itself unless you keep it."
+		what := q.Change.Title +
+			": as root, on both nodes or on neither. It is looked at afterwards," +
+			" and goes back by itself unless you keep it."
 		if q.Change.Final {
 			title = ink.Clean(q.Change.Title) + "?"
 			what = "This is what runs. It changes no network, and can't be taken back."
@@ -228,7 +235,8 @@ func (m *Model) changeScript(q *steps.ChangeQuestion, width, height int) (lines 
 	m.scrolled = max(0, min(m.scrolled, len(all)-height))
 	if more := len(all) - height; more > 0 {
 		shown := all[m.scrolled : m.scrolled+height-1]
-		return append(slices.Clip(shown), m.ink.Dim.Render(fmt.Sprintf("lines %d to %d of %d", m.scrolled+1, m.scrolled+height-1, len(all)))), true
+		return append(slices.Clip(shown),
+			m.ink.Dim.Render(fmt.Sprintf("lines %d to %d of %d", m.scrolled+1, m.scrolled+height-1, len(all)))), true
 	}
 	return all, false
 }
@@ -240,7 +248,8 @@ const answerMargin = 5
 // withdraw takes away the questions of a cell that has ended: nobody waits for
 // their answers any more.
 func (m *Model) withdraw(cell string) {
-	m.questions = slices.DeleteFunc(m.questions, func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell })
+	m.questions = slices.DeleteFunc(m.questions,
+		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell })
 }
 
 // lapse takes away a question whose time is over.

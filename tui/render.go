@@ -173,10 +173,12 @@ func (m *Model) header() string {
 		right = k.Dim.Render(ink.Clean(name)) + "  "
 	}
 	name := func(e steps.End) string { return ansi.Truncate(ink.Clean(m.names()[e]), 20, "…") }
-	right += m.dot(steps.Here) + " " + name(steps.Here) + k.Faint.Render(" ⇄ ") + name(steps.Peer) + " " + m.dot(steps.Peer) + " "
+	right += m.dot(steps.Here) + " " + name(steps.Here) +
+		k.Faint.Render(" ⇄ ") + name(steps.Peer) + " " + m.dot(steps.Peer) + " "
 	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
 		// The nodes beside the link: their names where there is room, and always whether they answer.
-		if beside := k.Dim.Render(name(steps.End(e))) + " " + m.dot(steps.End(e)) + " "; lipgloss.Width(left)+lipgloss.Width(right)+lipgloss.Width(beside) < m.width {
+		if beside := k.Dim.Render(name(steps.End(e))) + " " + m.dot(steps.End(e)) +
+			" "; lipgloss.Width(left)+lipgloss.Width(right)+lipgloss.Width(beside) < m.width {
 			right += beside
 		} else {
 			right += m.dot(steps.End(e)) + " "
@@ -310,7 +312,10 @@ func (m *Model) body(l layout) []string {
 }
 
 func (m *Model) pane(width, height int, cards bool) gauges.Pane {
-	return gauges.Pane{Width: width, Height: height, Simulated: m.simulated(), Names: m.names(), Looked: !m.book.Rig.Probed.IsZero(), Cards: cards}
+	return gauges.Pane{
+		Width: width, Height: height, Simulated: m.simulated(),
+		Names: m.names(), Looked: !m.book.Rig.Probed.IsZero(), Cards: cards,
+	}
 }
 
 // fullGauges is the gauges alone, with a line about the running cell above them: an
@@ -463,7 +468,8 @@ func (m *Model) overlay(screen string) string {
 		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
 	case m.palette.open:
 		text := m.paletteBox(width, m.height-2)
-		return m.box(screen, "what to do, where to go", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
+		return m.box(screen, "what to do, where to go",
+			strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.form != nil:
 		title, text := m.formBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
@@ -492,7 +498,8 @@ func (m *Model) quitText() string {
 // upper edge and a word in its lower one.
 func (m *Model) box(screen, title, text, more string, columns int) string {
 	k := m.ink
-	frame := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).BorderForeground(k.Accent.GetForeground()).Padding(0, 1)
+	frame := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).BorderForeground(k.Accent.GetForeground()).Padding(0,
+		1)
 	framed := frame.Width(columns + frame.GetHorizontalFrameSize()).Render(text)
 	width, height := lipgloss.Size(framed)
 	x, y := max(0, (m.width-width)/2), max(0, (m.height-height)/2)

@@ -161,7 +161,10 @@ func TestWhatWasFoundIsHighlighted(t *testing.T) {
 	s.press("/")
 	s.types("needle")
 	v := s.view()
-	for text, times := range map[string]int{s.ink.FoundHere.Render("needle"): 1, s.ink.Found.Render("needle"): 1, s.ink.Found.Render("NEEDLE"): 1} {
+	for text, times := range map[string]int{
+		s.ink.FoundHere.Render("needle"): 1,
+		s.ink.Found.Render("needle"):     1, s.ink.Found.Render("NEEDLE"): 1,
+	} {
 		if n := strings.Count(v, text); n != times {
 			t.Errorf("%q is there %d times", text, n)
 		}
@@ -215,7 +218,8 @@ func TestSearchInAFlood(t *testing.T) {
 	s.tell(passed(1, "gids"))
 	s.sees("are not kept") // there was no log
 	// Another run is searched from its beginning.
-	s.tell(steps.CellStarted{Run: 2, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 2, Cell: "gids", Lines: lines(3, "x")})
+	s.tell(steps.CellStarted{Run: 2, Cell: "gids", At: s.now},
+		steps.CellPrinted{Run: 2, Cell: "gids", Lines: lines(3, "x")})
 	s.sees("/x", "3 found")
 }
 
@@ -256,8 +260,14 @@ func TestSearchSweep(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	texts := []string{strings.Repeat("漢字かな", 90), strings.Repeat("👩‍👩‍👧‍👦🇩🇪", 60), "e\u0301\u0323 \u200b", "tab\ttab\x1b[31mé", "\xff\xfe", "", strings.Repeat("x", 400)}
-	keys := []string{"n", "N", "/", "enter", "esc", "backspace", "ctrl+u", "end", "home", "pgdown", "right", "left", "x", "é", "漢", "\xff", "space", "o"}
+	texts := []string{
+		strings.Repeat("漢字かな", 90), strings.Repeat("👩‍👩‍👧‍👦🇩🇪", 60),
+		"e\u0301\u0323 \u200b", "tab\ttab\x1b[31mé", "\xff\xfe", "", strings.Repeat("x", 400),
+	}
+	keys := []string{
+		"n", "N", "/", "enter", "esc", "backspace", "ctrl+u", "end",
+		"home", "pgdown", "right", "left", "x", "é", "漢", "\xff", "space", "o",
+	}
 	for range 20 {
 		s := printed(t, 60+r.IntN(80), 20+r.IntN(20), texts...)
 		for range 60 {

@@ -34,7 +34,8 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 		"fresh": func(t testing.TB, w, h int) *screen { return newScreen(t, sampleTutorial(), w, h) },
 		"empty": func(t testing.TB, w, h int) *screen {
 			s := newScreen(t, steps.Tutorial{}, w, h)
-			s.press("enter", "space", "j", "k", "tab", "A", "F", "P", "o", "e", "s", "c", "i", "end", "home", "pgdown", "3")
+			s.press("enter", "space", "j", "k", "tab", "A", "F", "P",
+				"o", "e", "s", "c", "i", "end", "home", "pgdown", "3")
 			return s
 		},
 		"bare parts": func(t testing.TB, w, h int) *screen {
@@ -60,16 +61,31 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 		"measuring": func(t testing.TB, w, h int) *screen {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("4", "j")
-			s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(3)})
+			s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
+				steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(3)})
 			return s
 		},
 		"figures": func(t testing.TB, w, h int) *screen {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("4", "j")
 			e := passed(1, "ib-write-bw")
-			e.Verdict.Tables = []steps.Table{sampleTable(11), {Title: hostile[0], Columns: []steps.Column{{Name: hostile[4]}, {Name: hostile[2], Number: true}}, Rows: [][]string{{hostile[1], hostile[3]}, {hostile[5]}}, Note: hostile[0]}}
+			e.Verdict.Tables = []steps.Table{
+				sampleTable(11),
+				{
+					Title: hostile[0], Columns: []steps.Column{{Name: hostile[4]}, {Name: hostile[2], Number: true}},
+					Rows: [][]string{{hostile[1], hostile[3]}, {hostile[5]}}, Note: hostile[0],
+				},
+			}
 			for _, shape := range []steps.Shape{steps.Bars, steps.LogBars, steps.Lines} {
-				e.Verdict.Charts = append(e.Verdict.Charts, steps.Chart{Title: hostile[4], Shape: shape, Unit: hostile[0], Series: []steps.Series{{Name: hostile[2], Points: []steps.Point{{X: 1, Y: 2}, {X: 1024, Y: 92.5}}}}, Limits: []steps.Limit{{Name: hostile[0], Value: 200}}})
+				e.Verdict.Charts = append(e.Verdict.Charts,
+					steps.Chart{
+						Title: hostile[4], Shape: shape, Unit: hostile[0],
+						Series: []steps.Series{{
+							Name:   hostile[2],
+							Points: []steps.Point{{X: 1, Y: 2}, {X: 1024, Y: 92.5}},
+						}},
+						Limits: []steps.Limit{{Name: hostile[0], Value: 200}},
+					})
 			}
 			s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, e)
 			s.press("e", "end")
@@ -80,7 +96,8 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			for i := range tt.Parts {
 				for j := range tt.Parts[i].Cells {
 					c := &tt.Parts[i].Cells[j]
-					c.Title, c.Prose, c.Tail = hostile[j%len(hostile)], strings.Join(hostile, "\n\n"), "| "+strings.Join(hostile, " | ")+" |"
+					c.Title, c.Prose, c.Tail = hostile[j%len(hostile)], strings.Join(hostile,
+						"\n\n"), "| "+strings.Join(hostile, " | ")+" |"
 					c.Roles[0].Script = strings.Join(hostile, "\n")
 				}
 				tt.Parts[i].Title = hostile[i]
@@ -90,20 +107,28 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			rig.Nodes[0].Name, rig.Nodes[1].Name = hostile[0], hostile[4]
 			var out []steps.OutputLine
 			for i, text := range hostile {
-				out = append(out, steps.OutputLine{Kind: steps.LineKind(i % 3), From: rig.Nodes[i%2].Name, Text: text, Spans: sampleSpans(len(text))})
+				out = append(out, steps.OutputLine{
+					Kind: steps.LineKind(i % 3),
+					From: rig.Nodes[i%2].Name, Text: text, Spans: sampleSpans(len(text)),
+				})
 			}
 			e := passed(1, "nodes")
 			e.Verdict.Reason = hostile[0] + hostile[4] + hostile[1]
-			e.Verdict.Evidence = append(e.Verdict.Evidence, steps.Evidence{Name: hostile[1], Value: hostile[2], Unit: hostile[4]})
+			e.Verdict.Evidence = append(e.Verdict.Evidence,
+				steps.Evidence{Name: hostile[1], Value: hostile[2], Unit: hostile[4]})
 			s.tell(steps.RigProbed{Rig: rig}, steps.NodeChanged{Node: 1, State: 2, Cause: hostile[4] + hostile[0]},
-				steps.CellStarted{Run: 1, Cell: "nodes", At: s.now}, steps.CellPrinted{Run: 1, Cell: "nodes", Lines: out}, e)
+				steps.CellStarted{
+					Run: 1, Cell: "nodes",
+					At: s.now,
+				}, steps.CellPrinted{Run: 1, Cell: "nodes", Lines: out}, e)
 			s.press("j", "e", "end")
 			return s
 		},
 		"open output": func(t testing.TB, w, h int) *screen {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("3", "j")
-			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellPrinted{Run: 1, Cell: "gids", Dropped: 7, Lines: lines(60, strings.Join(hostile[:4], " "))})
+			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
+				steps.CellPrinted{Run: 1, Cell: "gids", Dropped: 7, Lines: lines(60, strings.Join(hostile[:4], " "))})
 			s.press("o", "right", "k", "pgup")
 			return s
 		},
@@ -141,7 +166,10 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 		"checklist": func(t testing.TB, w, h int) *screen {
 			s := start(t, withChecklist(), w, h)
 			s.press("C")
-			s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: strings.Join(hostile, " "), Node: hostile[0], Evidence: []steps.Evidence{{Name: hostile[1], Value: hostile[2], Unit: hostile[4]}}})
+			s.ends(1, "mtu-equal", steps.Verdict{
+				Grade: steps.Fail, Reason: strings.Join(hostile, " "),
+				Node: hostile[0], Evidence: []steps.Evidence{{Name: hostile[1], Value: hostile[2], Unit: hostile[4]}},
+			})
 			s.ends(2, "fix-mtu", steps.Verdict{Grade: steps.Inconclusive, Reason: hostile[3]})
 			s.tell(steps.CellStarted{Run: 3, Cell: "gid-index", At: s.now}, steps.CellQueued{Cell: "memlock"})
 			s.press("s")
@@ -180,8 +208,10 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 		},
 		"all parameters": func(t testing.TB, w, h int) *screen {
 			s := start(t, sampleTutorial(), w, h)
-			s.opts.Params = append(s.opts.Params, steps.Param{Name: hostile[4], Does: hostile[0], Default: hostile[2], Unit: hostile[3], May: hostile[1]})
-			s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw", "PYTHON", hostile[1]).With("", "PYTHON", hostile[3])})
+			s.opts.Params = append(s.opts.Params,
+				steps.Param{Name: hostile[4], Does: hostile[0], Default: hostile[2], Unit: hostile[3], May: hostile[1]})
+			s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw",
+				"PYTHON", hostile[1]).With("", "PYTHON", hostile[3])})
 			s.press("p", "down", "down", "down")
 			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
 			s.press("left", "left", "tab", "tab", "tab", "x", "home")
@@ -189,8 +219,12 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 		},
 		"changed parameters": func(t testing.TB, w, h int) *screen {
 			s := start(t, sampleTutorial(), w, h)
-			s.opts.Params = append(s.opts.Params, steps.Param{Name: hostile[4], Does: hostile[0], Default: hostile[2], Unit: hostile[3], Cells: []string{"ib-write-bw"}})
-			s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw", hostile[4], hostile[0]).With("", "SIZE", "1048576")})
+			s.opts.Params = append(s.opts.Params, steps.Param{
+				Name: hostile[4], Does: hostile[0],
+				Default: hostile[2], Unit: hostile[3], Cells: []string{"ib-write-bw"},
+			})
+			s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw",
+				hostile[4], hostile[0]).With("", "SIZE", "1048576")})
 			s.press("4", "j")
 			return s
 		},
@@ -244,7 +278,8 @@ func TestEverySizeFits(t *testing.T) {
 	for h := 1; h <= 60; h += 7 {
 		sizes = append(sizes, [2]int{60, h}, [2]int{80, h}, [2]int{100, h}, [2]int{140, h}, [2]int{200, h})
 	}
-	sizes = append(sizes, [2]int{60, 20}, [2]int{80, 24}, [2]int{71, 20}, [2]int{160, 30}, [2]int{160, 29}, [2]int{0, 0}, [2]int{300, 3}, [2]int{3, 300})
+	sizes = append(sizes, [2]int{60, 20}, [2]int{80, 24}, [2]int{71, 20},
+		[2]int{160, 30}, [2]int{160, 29}, [2]int{0, 0}, [2]int{300, 3}, [2]int{3, 300})
 	for name, build := range states() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -267,7 +302,10 @@ func TestEverySizeFits(t *testing.T) {
 // sampleSpans colour a line of so many bytes, each third of them.
 func sampleSpans(n int) (spans []steps.Span) {
 	for at := 0; at < n; at += 3 {
-		spans = append(spans, steps.Span{At: int32(at), Style: steps.Style{Fg: runner.Indexed(uint8(at)), Attr: steps.Bold}}, steps.Span{At: int32(at + 1)})
+		spans = append(spans, steps.Span{
+			At:    int32(at),
+			Style: steps.Style{Fg: runner.Indexed(uint8(at)), Attr: steps.Bold},
+		}, steps.Span{At: int32(at + 1)})
 	}
 	return spans
 }
@@ -297,9 +335,15 @@ func fits(t *testing.T, s *screen, size [2]int) {
 
 // sampleTable is what a benchmark has measured after some rows.
 func sampleTable(rows int) steps.Table {
-	t := steps.Table{Title: "nixlbench", Columns: []steps.Column{{Name: "block"}, {Name: "Gb/s", Number: true}, {Name: "latency us", Number: true}}}
+	t := steps.Table{
+		Title:   "nixlbench",
+		Columns: []steps.Column{{Name: "block"}, {Name: "Gb/s", Number: true}, {Name: "latency us", Number: true}},
+	}
 	for i := range rows {
-		t.Rows = append(t.Rows, []string{fmt.Sprint(64<<i, " KiB"), fmt.Sprintf("%.2f", 50+4*float64(i)), fmt.Sprintf("%.1f", 9.6*float64(i+1))})
+		t.Rows = append(t.Rows, []string{
+			fmt.Sprint(64<<i, " KiB"),
+			fmt.Sprintf("%.2f", 50+4*float64(i)), fmt.Sprintf("%.1f", 9.6*float64(i+1)),
+		})
 	}
 	return t
 }
@@ -314,7 +358,8 @@ func TestTooSmallSaysWhatItNeeds(t *testing.T) {
 func hostKey(answer func(string, bool)) steps.Question {
 	q := steps.Question{Answer: answer}
 	k := fresh(&q.HostKey)
-	k.Node, k.Address, k.KeyType, k.Fingerprint, k.File = "spark-01", "192.168.100.10:22", "ssh-ed25519", "SHA256:abcdef", "~/.ssh/known_hosts"
+	k.Node, k.Address, k.File = "spark-01", "192.168.100.10:22", "~/.ssh/known_hosts"
+	k.KeyType, k.Fingerprint = "ssh-ed25519", "SHA256:abcdef"
 	return q
 }
 

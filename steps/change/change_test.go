@@ -46,17 +46,20 @@ ip link set rail1 mtu 4200`)
 func TestBack(t *testing.T) {
 	set := []string{"rail0", "rail1", "made0", "br9"}
 	for name, damage := range map[string]string{
-		"nothing":        "true",
-		"MTU":            "ip link set rail0 mtu 9000; ip link set rail1 mtu 1500",
-		"addresses":      "ip addr flush dev rail0; ip addr add 10.1.1.1/24 dev rail0; ip addr add fd09::1/64 dev rail1",
-		"one address":    "ip addr del 192.168.100.10/24 dev rail0",
-		"down":           "ip link set rail0 down; ip link set rail1 down",
-		"MAC":            "ip link set rail0 down; ip link set rail0 address 02:11:22:33:44:55; ip link set rail0 up",
-		"routes":         "ip route del 10.50.0.0/16; ip route flush table 42; ip -6 route del fd01::/64",
-		"neighbours":     "ip neigh flush all nud permanent",
-		"a master":       "ip link add br9 type bridge; ip link set br9 up; ip addr flush dev rail0; ip link set rail0 master br9; ip link set rail1 master br9; ip addr add 192.168.100.10/24 dev br9",
-		"a new link":     "ip link add made0 type veth peer name made1; ip addr add 192.168.55.1/24 dev made0",
-		"half of a bond": "ip addr flush dev rail0; ip link set rail0 down; ip link set rail0 address 02:99:00:00:00:01",
+		"nothing": "true",
+		"MTU":     "ip link set rail0 mtu 9000; ip link set rail1 mtu 1500",
+		"addresses": "ip addr flush dev rail0;" +
+			" ip addr add 10.1.1.1/24 dev rail0; ip addr add fd09::1/64 dev rail1",
+		"one address": "ip addr del 192.168.100.10/24 dev rail0",
+		"down":        "ip link set rail0 down; ip link set rail1 down",
+		"MAC":         "ip link set rail0 down; ip link set rail0 address 02:11:22:33:44:55; ip link set rail0 up",
+		"routes":      "ip route del 10.50.0.0/16; ip route flush table 42; ip -6 route del fd01::/64",
+		"neighbours":  "ip neigh flush all nud permanent",
+		"a master": "ip link add br9 type bridge; ip link set br9 up; ip addr flush dev rail0;" +
+			" ip link set rail0 master br9; ip link set rail1 master br9; ip addr add 192.168.100.10/24 dev br9",
+		"a new link": "ip link add made0 type veth peer name made1; ip addr add 192.168.55.1/24 dev made0",
+		"half of a bond": "ip addr flush dev rail0; ip link set rail0 down;" +
+			" ip link set rail0 address 02:99:00:00:00:01",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -150,7 +150,10 @@ func Parse(out string) (State, error) {
 	if _, complete := parts["end"]; !complete {
 		return State{}, fmt.Errorf("read the network's state: its end is missing")
 	}
-	s := State{Boot: strings.TrimSpace(parts["boot"]), Links: map[string]Link{}, Bonding: strings.Contains(parts["modules"], "bonding")}
+	s := State{
+		Boot: strings.TrimSpace(parts["boot"]), Links: map[string]Link{},
+		Bonding: strings.Contains(parts["modules"], "bonding"),
+	}
 	if s.Boot == "" {
 		return State{}, fmt.Errorf("read the network's state: the node has no boot id")
 	}
@@ -176,7 +179,8 @@ func Parse(out string) (State, error) {
 		}
 		for _, r := range routes {
 			if r.kept(family.v6) {
-				s.Routes = append(s.Routes, Route{family.v6, r.Dst, r.Gateway, r.Dev, r.Protocol, r.Scope, r.Src, r.Table, r.Metric})
+				s.Routes = append(s.Routes,
+					Route{family.v6, r.Dst, r.Gateway, r.Dev, r.Protocol, r.Scope, r.Src, r.Table, r.Metric})
 			}
 		}
 	}
@@ -217,7 +221,8 @@ func read(text string, into any) error {
 
 func (l ipLink) link() Link {
 	link := Link{
-		Name: l.Name, MAC: l.MAC, MTU: l.MTU, Up: slices.Contains(l.Flags, "UP"), Master: l.Master, Kind: l.LinkInfo.Kind,
+		Name: l.Name, MAC: l.MAC, MTU: l.MTU, Up: slices.Contains(l.Flags, "UP"),
+		Master: l.Master, Kind: l.LinkInfo.Kind,
 	}
 	if link.Kind == "bond" {
 		link.Bond = &Bond{l.LinkInfo.Data.Mode, l.LinkInfo.Data.Miimon, l.LinkInfo.Data.Policy}
@@ -225,7 +230,8 @@ func (l ipLink) link() Link {
 	for _, a := range l.Addrs {
 		v6 := a.Family == "inet6"
 		link.Addrs = append(link.Addrs, Addr{
-			CIDR: fmt.Sprintf("%s/%d", a.Local, a.Prefix), V6: v6, Broadcast: a.Broadcast, Scope: a.Scope, Label: a.Label,
+			CIDR: fmt.Sprintf("%s/%d", a.Local, a.Prefix), V6: v6,
+			Broadcast: a.Broadcast, Scope: a.Scope, Label: a.Label,
 			NoPrefixRoute: a.NoPrefixRoute, Dynamic: a.Dynamic, Valid: a.Valid, Preferred: a.Preferred,
 			Own: v6 && (a.Scope == "link" || a.Dynamic),
 		})

@@ -12,7 +12,8 @@ import (
 const CountersScript = `t=$(date +%s.%N)
 case $t in *N) read -r t _ </proc/uptime ;; esac
 echo "$t"
-grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count
+grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* \
+  /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count
 exit 0`
 
 // Counters is what CountersScript printed.
@@ -72,18 +73,24 @@ type Moved struct {
 func Between(idle, before, after Counters, p Place) (Moved, error) {
 	key := p.Dev + "/" + strconv.Itoa(p.Port)
 	m := Moved{Source: PortCounters}
-	names, unit, of := [2]string{"port_xmit_data", "port_rcv_data"}, uint64(wordBytes), func(c Counters) map[string]uint64 { return c.ports[key] }
+	ofPort := func(c Counters) map[string]uint64 { return c.ports[key] }
+	ofNetdev := func(c Counters) map[string]uint64 { return c.nets[p.Netdev] }
+	netdevNames := [2]string{"tx_bytes", "rx_bytes"}
+
+	// RDMA bypasses the interface, so the port's own counters are the ones to ask. A device
+	// that has none (soft-RoCE) sends by way of the interface, which counts all of it.
+	names, unit, of := [2]string{"port_xmit_data", "port_rcv_data"}, uint64(wordBytes), ofPort
 	if _, ok := before.ports[key][names[0]]; !ok {
 		m.Source = NetdevBytes
-		names, unit, of = [2]string{"tx_bytes", "rx_bytes"}, 1, func(c Counters) map[string]uint64 { return c.nets[p.Netdev] }
+		names, unit, of = netdevNames, 1, ofNetdev
 	}
 	if after.Clock <= before.Clock {
 		m.IPErr = errors.New("the node's clock went backwards")
 		return m, m.IPErr
 	}
 	for i, out := range []*uint64{&m.IPTx, &m.IPRx} {
-		name := [2]string{"tx_bytes", "rx_bytes"}[i]
-		v, _, err := grew(idle, before, after, name, 1, func(c Counters) map[string]uint64 { return c.nets[p.Netdev] })
+		name := netdevNames[i]
+		v, _, err := grew(idle, before, after, name, 1, ofNetdev)
 		if *out = v; err != nil && m.IPErr == nil {
 			m.IPErr = fmt.Errorf("the counter %s of %s %w", name, p.Netdev, err)
 		}
@@ -107,7 +114,9 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 }
 
 // grew says what one counter grew by, less the idle baseline, in bytes.
-func grew(idle, before, after Counters, name string, unit uint64, of func(Counters) map[string]uint64) (bytes uint64, idleGbps float64, err error) {
+func grew(idle, before, after Counters, name string, unit uint64,
+	of func(Counters) map[string]uint64,
+) (bytes uint64, idleGbps float64, err error) {
 	b, ok := of(before)[name]
 	a, still := of(after)[name]
 	switch {
@@ -147,8 +156,10 @@ var errorCounters = map[string]bool{
 	"out_of_sequence": true, "packet_seq_err": true, "local_ack_timeout_err": true, "implied_nak_seq_err": true,
 	"rnr_nak_retry_err": true, "rx_icrc_encapsulated": true, "roce_adp_retrans": true, "roce_adp_retrans_to": true,
 	"roce_slow_restart": true, "req_cqe_error": true, "resp_cqe_error": true, "out_of_buffer": true,
-	"symbol_error": true, "link_error_recovery": true, "link_downed": true, "port_rcv_errors": true, "port_xmit_discards": true,
-	"completer_retry_err": true, "out_of_seq_request": true, "rcvd_seq_err": true, "retry_exceeded_err": true, "send_err": true, "duplicate_request": true,
+	"symbol_error": true, "link_error_recovery": true, "link_downed": true,
+	"port_rcv_errors": true, "port_xmit_discards": true,
+	"completer_retry_err": true, "out_of_seq_request": true, "rcvd_seq_err": true,
+	"retry_exceeded_err": true, "send_err": true, "duplicate_request": true,
 	"carrier_changes": true, "carrier_down_count": true,
 }
 

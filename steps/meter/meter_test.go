@@ -34,7 +34,8 @@ func TestRatesAreExact(t *testing.T) {
 		step := 0.1 + 0.05*float64(i%3)
 		clock += step
 		bits := clock - 5000
-		if err := n.Add(line(clock, uint64(rdmaGbps*1e9/8*bits), uint64(ipGbps*1e9/8*bits)), start.Add(time.Duration(bits*1e9)+time.Duration(i%7)*time.Millisecond)); err != nil {
+		if err := n.Add(line(clock, uint64(rdmaGbps*1e9/8*bits), uint64(ipGbps*1e9/8*bits)),
+			start.Add(time.Duration(bits*1e9)+time.Duration(i%7)*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 		if i < 3 {
@@ -67,7 +68,11 @@ func TestNoSpike(t *testing.T) {
 		lines []string
 		stale string
 	}{
-		{"a counter that went backwards", []string{line(1, 8e9, 0), line(1.1, 8e9+1e8, 0), line(1.2, 100, 0)}, "went backwards"},
+		{
+			"a counter that went backwards",
+			[]string{line(1, 8e9, 0), line(1.1, 8e9+1e8, 0), line(1.2, 100, 0)},
+			"went backwards",
+		},
 		{"a counter that is missing", []string{line(1, 8e9, 0), "H 0 0 0 0 1", "S 1.1 4: ACTIVE"}, "no counters"},
 		{"the node's clock was set back", []string{line(100, 8e9, 0), line(1, 9e9, 0)}, ""},
 		{"the node's clock was set on", []string{line(1, 0, 0), line(1000, 9e9, 0)}, ""},
@@ -79,7 +84,8 @@ func TestNoSpike(t *testing.T) {
 			}
 		}
 		g := n.Gauges(at(0.2), "")[0]
-		if g.Tx.Peak > 10 || g.Tx.Total() > 10 || !strings.Contains(g.Stale, c.stale) || (c.stale == "") != (g.Stale == "") {
+		if g.Tx.Peak > 10 || g.Tx.Total() > 10 ||
+			!strings.Contains(g.Stale, c.stale) || (c.stale == "") != (g.Stale == "") {
 			t.Errorf("%s: %+v", c.name, g)
 		}
 	}
@@ -141,17 +147,20 @@ func TestBetween(t *testing.T) {
 	before := counters("101", "1000", "0", "0", "0", "7")
 	m, err := Between(idle, before, counters("103", "253000", "500", "9", "9", "12"), place)
 	// 4000 bytes a second moved before: 8000 of the 1,008,000 are not the test's.
-	if err != nil || m.Tx != 1_000_000 || m.Rx != 2000 || m.Source != PortCounters || m.Errors["out_of_sequence"] != 5 || len(m.Errors) != 1 {
+	if err != nil || m.Tx != 1_000_000 || m.Rx != 2000 || m.Source != PortCounters ||
+		m.Errors["out_of_sequence"] != 5 || len(m.Errors) != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	// The interface's bytes are told beside them, TCP for example.
 	if m.IPTx != 9 || m.IPRx != 9 || m.IPErr != nil {
 		t.Errorf("interface: %+v", m)
 	}
-	if m, err := Between(idle, before, counters("103", "253000", "500", "", "", ""), place); err != nil || m.IPErr == nil || m.Tx != 1_000_000 {
+	if m, err := Between(idle, before, counters("103", "253000", "500", "", "", ""), place); err != nil ||
+		m.IPErr == nil || m.Tx != 1_000_000 {
 		t.Errorf("an interface without counters: %+v, %v", m, err)
 	}
-	if m, err := Between(idle, before, counters("103", "10", "0", "9", "9", ""), place); err == nil || m.IPErr != nil || m.IPTx != 9 {
+	if m, err := Between(idle, before, counters("103", "10", "0", "9", "9", ""), place); err == nil ||
+		m.IPErr != nil || m.IPTx != 9 {
 		t.Errorf("port counters that went backwards: %+v, %v", m, err)
 	}
 	soft := func(clock, tx string) Counters { return counters(clock, "", "", tx, "0", "") }
@@ -182,7 +191,8 @@ func TestSamplerInRealShells(t *testing.T) {
 			continue
 		}
 		vars := Vars([]Place{{Dev: "none", Port: 1, Netdev: "lo"}}, 0.1)
-		script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]), vars["INTERVAL"], vars["IDLE"], quote(vars["LOOP"]))
+		script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"",
+			quote(vars["RAILS"]), vars["INTERVAL"], vars["IDLE"], quote(vars["LOOP"]))
 		cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

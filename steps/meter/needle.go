@@ -57,7 +57,10 @@ type memory struct {
 // and ceiling, and they stand in the order of places. speed is how much faster
 // the node's clock runs than ours, 1 for a real node.
 func NewNode(places []Place, gauges []Gauge, speed float64) *Node {
-	n := &Node{places: places, speed: max(speed, 0.001), gauges: slices.Clone(gauges), needle: make([]needle, len(places))}
+	n := &Node{
+		places: places, speed: max(speed, 0.001),
+		gauges: slices.Clone(gauges), needle: make([]needle, len(places)),
+	}
 	for i := range n.gauges {
 		n.gauges[i].Stale = "waiting for the first sample"
 	}
@@ -81,7 +84,8 @@ func (n *Node) Add(line string, now time.Time) error {
 	latest := stamped{s, now}
 	if len(n.past) > 0 {
 		last := n.past[len(n.past)-1]
-		if s.Clock <= last.Clock || math.Abs(s.Clock-last.Clock-now.Sub(last.at).Seconds()*n.speed) > clockJump*n.speed {
+		if s.Clock <= last.Clock ||
+			math.Abs(s.Clock-last.Clock-now.Sub(last.at).Seconds()*n.speed) > clockJump*n.speed {
 			// The node's clock was set: no rate across that.
 			n.past = nil
 		}
@@ -123,7 +127,8 @@ func (n *Node) rail(i int, last, latest stamped) {
 	step := latest.Clock - last.Clock
 	before := last.Rails[i]
 	if back(before.Xmit, r.Xmit) || back(before.Rcv, r.Rcv) || back(before.Tx, r.Tx) || back(before.Rx, r.Rx) {
-		nd.odd, nd.oddTill = "a counter went backwards: the driver was loaded anew, or it was reset", latest.at.Add(staysOdd)
+		nd.odd, nd.oddTill = "a counter went backwards:"+
+			" the driver was loaded anew, or it was reset", latest.at.Add(staysOdd)
 		for j := range n.past {
 			n.past[j].Rails[i] = r // no rate across the gap
 		}
@@ -134,8 +139,10 @@ func (n *Node) rail(i int, last, latest stamped) {
 	if latest.at.Before(nd.oddTill) {
 		g.Stale = nd.odd
 	}
-	g.Tx.move(&nd.tx, rate(old.Xmit, r.Xmit, seconds), rate(old.Tx, r.Tx, seconds), moved(before.Xmit, r.Xmit)+moved(before.Tx, r.Tx), step, point, g.LinkGbps)
-	g.Rx.move(&nd.rx, rate(old.Rcv, r.Rcv, seconds), rate(old.Rx, r.Rx, seconds), moved(before.Rcv, r.Rcv)+moved(before.Rx, r.Rx), step, point, g.LinkGbps)
+	g.Tx.move(&nd.tx, rate(old.Xmit, r.Xmit, seconds), rate(old.Tx, r.Tx, seconds),
+		moved(before.Xmit, r.Xmit)+moved(before.Tx, r.Tx), step, point, g.LinkGbps)
+	g.Rx.move(&nd.rx, rate(old.Rcv, r.Rcv, seconds), rate(old.Rx, r.Rx, seconds),
+		moved(before.Rcv, r.Rcv)+moved(before.Rx, r.Rx), step, point, g.LinkGbps)
 }
 
 func back(before, now Count) bool { return before.Known && now.Known && now.Bytes < before.Bytes }
@@ -167,7 +174,8 @@ func (f *Flow) move(m *memory, rdma, ip, bits, seconds, point, scale float64) {
 	m.step += seconds
 	m.stepBits += bits
 	if m.step >= point {
-		f.History = append(f.History[max(0, len(f.History)-HistoryLen+1):len(f.History):len(f.History)], m.stepBits/m.step/1e9)
+		f.History = append(f.History[max(0, len(f.History)-HistoryLen+1):len(f.History):len(f.History)],
+			m.stepBits/m.step/1e9)
 		m.step, m.stepBits = 0, 0
 	}
 }
@@ -203,14 +211,17 @@ func (n *Node) Reset() {
 func (b Board) Same(c Board) bool {
 	return slices.EqualFunc(b.Gauges, c.Gauges, func(x, y Gauge) bool {
 		return x.Node == y.Node && x.Dev == y.Dev && x.Netdev == y.Netdev && x.Stale == y.Stale && x.Down == y.Down &&
-			x.Source == y.Source && x.LinkGbps == y.LinkGbps && x.CeilingGbps == y.CeilingGbps && x.Tx.same(y.Tx) && x.Rx.same(y.Rx)
+			x.Source == y.Source && x.LinkGbps == y.LinkGbps &&
+			x.CeilingGbps == y.CeilingGbps && x.Tx.same(y.Tx) && x.Rx.same(y.Rx)
 	})
 }
 
 func (f Flow) same(g Flow) bool {
 	digit := func(v float64) float64 { return math.Round(v * 10) }
-	return digit(f.RDMA) == digit(g.RDMA) && digit(f.IP) == digit(g.IP) && digit(f.Peak) == digit(g.Peak) && digit(f.Avg) == digit(g.Avg) &&
-		(slices.Equal(f.History, g.History) || !slices.ContainsFunc(f.History, isSeen) && !slices.ContainsFunc(g.History, isSeen))
+	return digit(f.RDMA) == digit(g.RDMA) && digit(f.IP) == digit(g.IP) &&
+		digit(f.Peak) == digit(g.Peak) && digit(f.Avg) == digit(g.Avg) &&
+		(slices.Equal(f.History, g.History) ||
+			!slices.ContainsFunc(f.History, isSeen) && !slices.ContainsFunc(g.History, isSeen))
 }
 
 func isSeen(v float64) bool { return v >= 0.05 }

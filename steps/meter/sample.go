@@ -99,7 +99,8 @@ func Vars(places []Place, speed float64) map[string]string {
 		"INTERVAL": strconv.FormatFloat(Every*speed, 'g', -1, 64),
 		"IDLE":     strconv.FormatFloat(EveryIdle*speed, 'g', -1, 64),
 		// What only bash can parse must not be parsed by another shell.
-		"LOOP": `if [ "${BASH_VERSION:+${EPOCHREALTIME-}}" ]; then eval ` + quote(strings.Replace(loop, "SHELL", bashLoop, 1)) + "; else\n" +
+		"LOOP": `if [ "${BASH_VERSION:+${EPOCHREALTIME-}}" ]; then eval ` +
+			quote(strings.Replace(loop, "SHELL", bashLoop, 1)) + "; else\n" +
 			strings.Replace(loop, "SHELL", posixLoop, 1) + "\nfi",
 	}
 }
@@ -169,7 +170,8 @@ func (l Layout) Parse(line string) (Sample, error) {
 	for i := range s.Rails {
 		at := i * fieldsPerRail
 		s.Rails[i] = Reading{
-			Xmit: count(next(at), wordBytes), Rcv: count(next(at+1), wordBytes), Tx: count(next(at+2), 1), Rx: count(next(at+3), 1),
+			Xmit: count(next(at), wordBytes), Rcv: count(next(at+1), wordBytes),
+			Tx: count(next(at+2), 1), Rx: count(next(at+3), 1),
 			Active: strings.HasSuffix(next(at+4), "ACTIVE"),
 		}
 	}

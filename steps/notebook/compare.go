@@ -293,7 +293,13 @@ func (c Comparison) Text() string {
 // table has every verdict, rate and time, and what else changed; changes are of its
 // rows.
 func (c Comparison) table() (t steps.Table, changes []Change) {
-	t.Columns = []steps.Column{{Name: "cell"}, {Name: "A", Number: true}, {Name: "B", Number: true}, {Name: "change", Number: true}, {Name: ""}}
+	t.Columns = []steps.Column{
+		{Name: "cell"},
+		{Name: "A", Number: true},
+		{Name: "B", Number: true},
+		{Name: "change", Number: true},
+		{Name: ""},
+	}
 	add := func(change Change, row ...string) {
 		t.Rows, changes = append(t.Rows, append(row, word(change))), append(changes, change)
 	}

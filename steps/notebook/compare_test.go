@@ -14,7 +14,8 @@ func came(t *testing.T, verdicts map[string]steps.Verdict) *Document {
 	t.Helper()
 	events := []steps.Event{steps.RigProbed{Rig: rig(false)}}
 	for id, v := range verdicts {
-		events = append(events, steps.CellStarted{Run: 1, Cell: id, At: began}, steps.CellEnded{Run: 1, Cell: id, Verdict: v})
+		events = append(events, steps.CellStarted{Run: 1, Cell: id, At: began},
+			steps.CellEnded{Run: 1, Cell: id, Verdict: v})
 	}
 	// As a file has it: its numbers are all of one type.
 	d, err := Decode(encoded(t, told(t, events...)))
@@ -77,11 +78,16 @@ func TestCompareFigures(t *testing.T) {
 		{"streams", "", 4, 4, 5, Same, 0},
 	} {
 		with := func(v any) *Document {
-			return came(t, map[string]steps.Verdict{"bw": {Grade: steps.Pass, Evidence: []steps.Evidence{{Name: c.name, Unit: c.unit, Value: v}}}})
+			return came(t,
+				map[string]steps.Verdict{"bw": {
+					Grade:    steps.Pass,
+					Evidence: []steps.Evidence{{Name: c.name, Unit: c.unit, Value: v}},
+				}})
 		}
 		got := Compare(with(c.a), with(c.b), c.threshold)
 		f := got.Cells[0].Figures
-		if len(f) != 1 || f[0].Change != c.want || math.Abs(f[0].Percent-c.percent) > 0.01 || (got.Regressions == 1) != (c.want == Worse) {
+		if len(f) != 1 || f[0].Change != c.want || math.Abs(f[0].Percent-c.percent) > 0.01 ||
+			(got.Regressions == 1) != (c.want == Worse) {
 			t.Errorf("%s from %v to %v %s, threshold %g: %+v", c.name, c.a, c.b, c.unit, c.threshold, got)
 		}
 		if strings.Contains(got.Text(), "NaN") || strings.Contains(got.Text(), "Inf") {
@@ -94,22 +100,35 @@ func TestCompareFigures(t *testing.T) {
 func TestCompareWhatIsAlike(t *testing.T) {
 	rate := func(name, unit string, v any) steps.Evidence { return steps.Evidence{Name: name, Unit: unit, Value: v} }
 	a := came(t, map[string]steps.Verdict{"bw": {Grade: steps.Pass, Evidence: []steps.Evidence{
-		rate("twice", "Gb/s", 10.0), rate("twice", "Gb/s", 20.0), rate("gone", "Gb/s", 1.0), rate("unit", "us", 1.0), rate("word", "", "yes"),
-	}}, "hosts": {Grade: steps.Pass}, "summary": {Grade: steps.Pass, Evidence: []steps.Evidence{rate("copy", "Gb/s", 10.0)}}})
+		rate("twice", "Gb/s", 10.0), rate("twice", "Gb/s", 20.0),
+		rate("gone", "Gb/s", 1.0), rate("unit", "us", 1.0), rate("word", "", "yes"),
+	}}, "hosts": {Grade: steps.Pass}, "summary": {
+		Grade:    steps.Pass,
+		Evidence: []steps.Evidence{rate("copy", "Gb/s", 10.0)},
+	}})
 	b := came(t, map[string]steps.Verdict{"bw": {Grade: steps.Pass, Evidence: []steps.Evidence{
-		rate("new", "Gb/s", 1.0), rate("twice", "Gb/s", 10.0), rate("unit", "ms", 9.0), rate("twice", "Gb/s", 10.0), rate("word", "", "no"), rate("twice", "Gb/s", 1.0),
-	}}, "mtu-equal": {Grade: steps.Fail}, "summary": {Grade: steps.Pass, Evidence: []steps.Evidence{rate("copy", "Gb/s", 1.0)}}})
+		rate("new", "Gb/s", 1.0), rate("twice", "Gb/s", 10.0), rate("unit", "ms", 9.0),
+		rate("twice", "Gb/s", 10.0), rate("word", "", "no"), rate("twice", "Gb/s", 1.0),
+	}}, "mtu-equal": {Grade: steps.Fail}, "summary": {
+		Grade:    steps.Pass,
+		Evidence: []steps.Evidence{rate("copy", "Gb/s", 1.0)},
+	}})
 	c := Compare(a, b, 5)
-	if len(c.Cells) != 2 || c.Regressions != 1 || strings.Join(c.OnlyA, " ") != "hosts" || strings.Join(c.OnlyB, " ") != "mtu-equal" {
+	if len(c.Cells) != 2 || c.Regressions != 1 || strings.Join(c.OnlyA, " ") != "hosts" ||
+		strings.Join(c.OnlyB, " ") != "mtu-equal" {
 		t.Fatalf("%+v", c)
 	}
-	if f := c.Cells[0].Figures; len(f) != 2 || f[0].Change != Same || f[1].A != 20 || f[1].B != 10 || f[1].Change != Worse {
+	if f := c.Cells[0].Figures; len(f) != 2 || f[0].Change != Same ||
+		f[1].A != 20 || f[1].B != 10 || f[1].Change != Worse {
 		t.Errorf("%+v", f)
 	}
 	if f := c.Cells[1].Figures; len(f) != 0 {
 		t.Errorf("the summary's figures count twice: %+v", f)
 	}
-	for _, want := range []string{"  twice  20 Gb/s  10 Gb/s  -50.0 %  worse\n", "only in A: hosts\n", "only in B: mtu-equal\n", "1 worse, by more than 5 %"} {
+	for _, want := range []string{
+		"  twice  20 Gb/s  10 Gb/s  -50.0 %  worse\n",
+		"only in A: hosts\n", "only in B: mtu-equal\n", "1 worse, by more than 5 %",
+	} {
 		if !strings.Contains(c.Text(), want) {
 			t.Errorf("there is no %q in %s", want, c.Text())
 		}
@@ -127,11 +146,13 @@ func TestCompareWhatIsAlike(t *testing.T) {
 			charts++
 		}
 	}
-	if rows != 1 || charts != 1 || !strings.Contains(words, "only in A: hosts") || !strings.Contains(words, "1 worse, by more than 5 %") {
+	if rows != 1 || charts != 1 || !strings.Contains(words, "only in A: hosts") ||
+		!strings.Contains(words, "1 worse, by more than 5 %") {
 		t.Errorf("%d rows are worse and there are %d charts in %s", rows, charts, words)
 	}
 	text, err := json.Marshal(c)
-	if err != nil || !strings.Contains(string(text), `"regressions":1`) || !strings.Contains(string(text), `"change":"worse"`) {
+	if err != nil || !strings.Contains(string(text), `"regressions":1`) ||
+		!strings.Contains(string(text), `"change":"worse"`) {
 		t.Errorf("%v: %s", err, text)
 	}
 }
@@ -142,12 +163,18 @@ func TestCompareWhatIsNot(t *testing.T) {
 	with := func(size string, v float64, change func(*steps.Rig)) *Document {
 		r := rig(false)
 		change(&r)
-		return told(t, steps.RigProbed{Rig: r}, steps.ParamsSet{Params: steps.Settings{All: map[string]string{"SIZE": size}}}, steps.CellStarted{Run: 1, Cell: "bw"},
-			steps.CellEnded{Run: 1, Cell: "bw", Verdict: steps.Verdict{Grade: steps.Pass, Evidence: []steps.Evidence{{Name: "bandwidth", Unit: "Gb/s", Value: v}}}})
+		return told(t, steps.RigProbed{Rig: r},
+			steps.ParamsSet{Params: steps.Settings{All: map[string]string{"SIZE": size}}},
+			steps.CellStarted{Run: 1, Cell: "bw"},
+			steps.CellEnded{Run: 1, Cell: "bw", Verdict: steps.Verdict{
+				Grade:    steps.Pass,
+				Evidence: []steps.Evidence{{Name: "bandwidth", Unit: "Gb/s", Value: v}},
+			}})
 	}
 	same := func(*steps.Rig) {}
 	c := Compare(with("1", 100, same), with("2", 10, same), 5)
-	if c.Regressions != 0 || c.Cells[0].Figures[0].Change != Other || !strings.Contains(c.Text(), "bw: it ran with other parameters") || len(c.Notes) != 0 {
+	if c.Regressions != 0 || c.Cells[0].Figures[0].Change != Other ||
+		!strings.Contains(c.Text(), "bw: it ran with other parameters") || len(c.Notes) != 0 {
 		t.Errorf("%+v", c)
 	}
 	c = Compare(with("1", 100, same), with("1", 100, func(r *steps.Rig) {
@@ -156,7 +183,10 @@ func TestCompareWhatIsNot(t *testing.T) {
 		r.Nodes[steps.Here].Tools = map[string]steps.Tool{"ib_write_bw": {Path: "x", Version: "6.99"}}
 	}), 5)
 	text := c.Text()
-	for _, want := range []string{"only one of them is SIMULATED", "spark-01 kernel: 6.14 in A, 6.17 in B", "spark-02 ib_write_bw: 6.12 in A, 6.99 in B", "rig lab  SIMULATED", "nothing is worse by more than 5 %"} {
+	for _, want := range []string{
+		"only one of them is SIMULATED", "spark-01 kernel: 6.14 in A, 6.17 in B",
+		"spark-02 ib_write_bw: 6.12 in A, 6.99 in B", "rig lab  SIMULATED", "nothing is worse by more than 5 %",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in %s", want, text)
 		}

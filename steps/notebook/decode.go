@@ -76,9 +76,11 @@ func Decode(b []byte) (*Document, error) {
 		}
 		return nil, errNotebook
 	case f.Major != nil && *f.Major > 4:
-		return nil, fmt.Errorf("a notebook of a newer format, nbformat %d.%d: this railbench reads 4.5", *f.Major, f.Minor)
+		return nil, fmt.Errorf("a notebook of a newer format, nbformat %d.%d: this railbench reads 4.5",
+			*f.Major, f.Minor)
 	case f.Major != nil && *f.Major < 4:
-		return nil, fmt.Errorf("a notebook of an old format, nbformat %d.%d: this railbench reads 4.5 (Jupyter converts it)", *f.Major, f.Minor)
+		return nil, fmt.Errorf("a notebook of an old format, nbformat %d.%d:"+
+			" this railbench reads 4.5 (Jupyter converts it)", *f.Major, f.Minor)
 	}
 	var meta struct {
 		Railbench *json.RawMessage `json:"railbench"`
@@ -88,7 +90,10 @@ func Decode(b []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{d: New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created), rigs: h.Rigs, seen: map[string]bool{}, prose: map[string]string{}}
+	r := reader{
+		d:    New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created),
+		rigs: h.Rigs, seen: map[string]bool{}, prose: map[string]string{},
+	}
 	r.d.seq = h.Journal
 	r.d.Book.Rig, r.d.Book.Params = h.Rig.rig(), h.Params.settings()
 	r.d.Book.Rig.Simulated = h.Simulated || h.Rig.Simulated
@@ -119,7 +124,8 @@ func readHead(raw *json.RawMessage) (head, error) {
 	}
 	err := json.Unmarshal(*raw, &version)
 	if err == nil && version.Format > format {
-		return head{}, fmt.Errorf("saved by a newer railbench (%s, format %d): this one reads format %d, so take that one", version.Railbench, version.Format, format)
+		return head{}, fmt.Errorf("saved by a newer railbench (%s, format %d):"+
+			" this one reads format %d, so take that one", version.Railbench, version.Format, format)
 	}
 	var h head
 	if err == nil {
@@ -198,7 +204,8 @@ func (r *reader) cell(raw json.RawMessage) error {
 	key := f.Kind + " " + f.Part + " " + f.Cell
 	known := slices.Contains([]string{kindHead, kindPart, kindAbout, kindCell, kindNote, kindTail}, f.Kind)
 	// A copy of a cell of ours has its metadata: the first one is meant.
-	if err != nil || !known || r.seen[key] || (f.Kind == kindCell || f.Kind == kindNote) && f.Cell == "" || (f.Kind == kindCell) != (c.Type == "code") {
+	if err != nil || !known || r.seen[key] || (f.Kind == kindCell || f.Kind == kindNote) && f.Cell == "" ||
+		(f.Kind == kindCell) != (c.Type == "code") {
 		r.d.strange = append(r.d.strange, stranger{c.ID, r.last, slices.Clone(raw)})
 		return nil
 	}
@@ -252,7 +259,8 @@ func (f facts) named() error {
 }
 
 func noID(id string) error {
-	return fmt.Errorf("%q is no id of a cell or a part: somebody has changed the file, and railbench takes nothing from it", id)
+	return fmt.Errorf("%q is no id of a cell or a part:"+
+		" somebody has changed the file, and railbench takes nothing from it", id)
 }
 
 // part finds a part of the document, or makes it.
@@ -305,7 +313,8 @@ func (r *reader) code(in cellIn, f facts) {
 		return
 	}
 	s := steps.CellState{
-		Run: steps.RunID(f.Run), Running: f.Running, Elapsed: duration(f.ElapsedMS), Bytes: railBytes(f.Rails), Log: f.Log,
+		Run: steps.RunID(f.Run), Running: f.Running,
+		Elapsed: duration(f.ElapsedMS), Bytes: railBytes(f.Rails), Log: f.Log,
 		Output: r.output(c, in, f.Output),
 	}
 	if f.Started != nil {

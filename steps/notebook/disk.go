@@ -149,7 +149,8 @@ func lock(path string) (*os.File, []byte, error) {
 		if err == nil {
 			err = statErr
 		}
-		if there, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || err == nil && statErr == nil && !os.SameFile(mine, there) {
+		if there, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) ||
+			err == nil && statErr == nil && !os.SameFile(mine, there) {
 			f.Close()
 			continue
 		}

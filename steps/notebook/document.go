@@ -116,7 +116,8 @@ func (d *Document) settle() []string {
 		c := d.Book.Cells[id]
 		d.Apply(steps.CellEnded{
 			Run: c.Run, Cell: id, At: c.Started, Bytes: c.Bytes, Log: c.Log,
-			Exit: runner.Exit{Why: runner.Cancelled}, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: unfinished, Evidence: []steps.Evidence{}},
+			Exit:    runner.Exit{Why: runner.Cancelled},
+			Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: unfinished, Evidence: []steps.Evidence{}},
 		})
 	}
 	for _, id := range d.Book.Queue {

@@ -34,17 +34,21 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		samePages(t, d, back)
-		if d := cmp.Diff(d.samples, back.samples, cmp.AllowUnexported(Samples{}), cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })); d != "" {
+		if d := cmp.Diff(d.samples, back.samples, cmp.AllowUnexported(Samples{}),
+			cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })); d != "" {
 			t.Errorf("the gauges: %s", d)
 		}
-		if back.Book.Rig.Simulated != sim || back.Book.Rig.Name != "lab" || back.Runs() != 6 || back.Book.Params.All["SIZE"] != "4096" || back.Book.Cells["hosts"].Params["SIZE"] != "1" || back.Book.Running != "bw" {
+		if back.Book.Rig.Simulated != sim || back.Book.Rig.Name != "lab" || back.Runs() != 6 ||
+			back.Book.Params.All["SIZE"] != "4096" || back.Book.Cells["hosts"].Params["SIZE"] != "1" ||
+			back.Book.Running != "bw" {
 			t.Errorf("%+v", back.Book.Rig)
 		}
 		if d := cmp.Diff(d.Book.Rig, back.Book.Rig); d != "" {
 			t.Errorf("the rig: %s", d)
 		}
 		if second := encoded(t, back); !bytes.Equal(first, second) {
-			t.Errorf("written again it is another file: %s", cmp.Diff(strings.Split(string(first), "\n"), strings.Split(string(second), "\n")))
+			t.Errorf("written again it is another file: %s",
+				cmp.Diff(strings.Split(string(first), "\n"), strings.Split(string(second), "\n")))
 		}
 	}
 }
@@ -115,7 +119,9 @@ func nbformat(t *testing.T, script string, args ...string) string {
 	return ""
 }
 
-const validate = "import json, sys, nbformat\nwith open(sys.argv[1]) as f: nbformat.validate(json.load(f))\nnb = nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT); nbformat.write(nb, sys.argv[2]); print(nb.nbformat, nb.nbformat_minor)"
+const validate = "import json, sys, nbformat\nwith open(sys.argv[1]) as f: nbformat.validate(json.load(f))\n" +
+	"nb = nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT);" +
+	" nbformat.write(nb, sys.argv[2]); print(nb.nbformat, nb.nbformat_minor)"
 
 // TestNbformat: Jupyter's own library takes it, and what it saves is read again.
 func TestNbformat(t *testing.T) {
@@ -151,7 +157,10 @@ func TestStrangers(t *testing.T) {
 	if err := json.Unmarshal(encoded(t, told(t, story(false)...)), &f); err != nil {
 		t.Fatal(err)
 	}
-	note := map[string]any{"cell_type": "markdown", "id": "mine", "metadata": map[string]any{}, "source": []any{"My *note*\n", "of two lines"}}
+	note := map[string]any{
+		"cell_type": "markdown", "id": "mine",
+		"metadata": map[string]any{}, "source": []any{"My *note*\n", "of two lines"},
+	}
 	copied := map[string]any{}
 	var all []any
 	for _, c := range f["cells"].([]any) {
@@ -162,10 +171,16 @@ func TestStrangers(t *testing.T) {
 			maps.Copy(copied, cell)
 			copied["id"] = "copied"
 			all = append(all, copied)
-			cell["outputs"] = []any{map[string]any{"output_type": "stream", "name": "stderr", "text": "another\nanswer"}}
+			cell["outputs"] = []any{map[string]any{
+				"output_type": "stream",
+				"name":        "stderr", "text": "another\nanswer",
+			}}
 		}
 	}
-	f["cells"] = append(all, map[string]any{"cell_type": "code", "id": "last", "metadata": map[string]any{"railbench": 7}, "execution_count": nil, "outputs": []any{}, "source": "1+1"})
+	f["cells"] = append(all, map[string]any{
+		"cell_type": "code", "id": "last",
+		"metadata": map[string]any{"railbench": 7}, "execution_count": nil, "outputs": []any{}, "source": "1+1",
+	})
 	b, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +189,8 @@ func TestStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := d.Book.Cells["hosts"].Output.Lines(0, 9); len(got) != 2 || got[1].Text != "answer" || got[1].Kind != steps.FromStderr {
+	if got := d.Book.Cells["hosts"].Output.Lines(0, 9); len(got) != 2 ||
+		got[1].Text != "answer" || got[1].Kind != steps.FromStderr {
 		t.Errorf("the streams of a cell that was run elsewhere: %+v", got)
 	}
 	d.adopt(lesson())
@@ -190,7 +206,8 @@ func TestStrangers(t *testing.T) {
 		}
 		order += c.ID + " "
 	}
-	if !strings.Contains(order, "hosts copied ") || !strings.Contains(order, "bw mine ") || !strings.HasSuffix(order, "last ") {
+	if !strings.Contains(order, "hosts copied ") ||
+		!strings.Contains(order, "bw mine ") || !strings.HasSuffix(order, "last ") {
 		t.Errorf("the cells are %s", order)
 	}
 	// Where the cell before a note is no more the note still is.
@@ -254,7 +271,8 @@ func TestOutputIsBounded(t *testing.T) {
 
 func TestErrorOutput(t *testing.T) {
 	b := string(encoded(t, told(t, story(false)...)))
-	if !strings.Contains(b, `"output_type": "error"`) || !strings.Contains(b, `"evalue": "spark-01 can't be reached."`) {
+	if !strings.Contains(b, `"output_type": "error"`) ||
+		!strings.Contains(b, `"evalue": "spark-01 can't be reached."`) {
 		t.Error("a cell that could not be run has no error")
 	}
 }
@@ -264,15 +282,19 @@ func TestFiguresThatJSONHasNot(t *testing.T) {
 	v := verdict()
 	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1e300, math.MaxFloat64, 5e-324, 1e17}
 	for _, y := range bad {
-		v.Evidence = append(v.Evidence, steps.Evidence{Name: "odd", Value: y, Expected: &steps.Expected{Min: new(y), Max: new(y)}})
+		v.Evidence = append(v.Evidence,
+			steps.Evidence{Name: "odd", Value: y, Expected: &steps.Expected{Min: new(y), Max: new(y)}})
 		for i := range v.Charts {
-			v.Charts[i].Series = append(v.Charts[i].Series, steps.Series{Name: "odd", Points: []steps.Point{{X: y, Y: y}, {X: 1, Y: y}}})
+			v.Charts[i].Series = append(v.Charts[i].Series,
+				steps.Series{Name: "odd", Points: []steps.Point{{X: y, Y: y}, {X: 1, Y: y}}})
 			v.Charts[i].Limits = append(v.Charts[i].Limits, steps.Limit{Name: "odd", Value: y})
 		}
 	}
 	v.Charts = append(v.Charts, steps.Chart{Shape: steps.Lines}, steps.Chart{Shape: steps.LogBars}, steps.Chart{})
-	v.Tables = append(v.Tables, steps.Table{}, steps.Table{Columns: []steps.Column{{Name: "a"}}, Rows: [][]string{{}, {"1", "2"}}})
-	d := told(t, steps.CellStarted{Run: 1, Cell: "hosts", At: began}, steps.CellEnded{Run: 1, Cell: "hosts", Verdict: v})
+	v.Tables = append(v.Tables, steps.Table{},
+		steps.Table{Columns: []steps.Column{{Name: "a"}}, Rows: [][]string{{}, {"1", "2"}}})
+	d := told(t, steps.CellStarted{Run: 1, Cell: "hosts", At: began},
+		steps.CellEnded{Run: 1, Cell: "hosts", Verdict: v})
 	if _, err := Decode(encoded(t, d)); err != nil {
 		t.Error(err)
 	}
@@ -319,7 +341,10 @@ func TestGauges(t *testing.T) {
 	wellFormed(t, gaugesSVG("t", s, true))
 	// What is stale is no sample, and what is idle no picture.
 	d = told(t, steps.CellStarted{Run: 1, Cell: "bw", At: began})
-	d.Sample(meter.Board{Gauges: []meter.Gauge{{Node: "n", Dev: "r", Stale: "no connection", Tx: meter.Flow{RDMA: 50}}}}, began)
+	d.Sample(meter.Board{Gauges: []meter.Gauge{{
+		Node: "n", Dev: "r",
+		Stale: "no connection", Tx: meter.Flow{RDMA: 50},
+	}}}, began)
 	if s := d.Samples("bw"); len(s.Rails) != 1 || len(s.Rails[0].Tx) != 0 || s.moved() {
 		t.Errorf("%+v", s)
 	}
@@ -331,18 +356,46 @@ func TestGauges(t *testing.T) {
 }
 
 func TestColours(t *testing.T) {
-	bold, red, faint := steps.Style{Attr: steps.Bold, Fg: runner.Indexed(1)}, steps.Style{Fg: runner.Indexed(9)}, steps.Style{Attr: steps.Faint | steps.Italic | steps.Underline}
+	bold, red, faint := steps.Style{
+		Attr: steps.Bold,
+		Fg:   runner.Indexed(1),
+	}, steps.Style{Fg: runner.Indexed(9)},
+		steps.Style{Attr: steps.Faint | steps.Italic | steps.Underline}
 	for name, c := range map[string]struct {
 		line       steps.OutputLine
 		file, page string
 	}{
-		"plain":    {steps.OutputLine{Text: "as it is äö <b>"}, "as it is äö <b>", "as it is äö &lt;b&gt;"},
-		"whole":    {steps.OutputLine{Text: "red", Spans: []steps.Span{{Style: bold}}}, "\x1b[0;1;31mred\x1b[0m", `<span class="bold f1">red</span>`},
-		"part":     {steps.OutputLine{Text: "a <b> c", Spans: []steps.Span{{At: 2, Style: red}, {At: 5}}}, "a \x1b[0;91m<b>\x1b[0m c", `a <span class="f9">&lt;b&gt;</span> c`},
-		"attrs":    {steps.OutputLine{Text: "ä", Spans: []steps.Span{{Style: faint}}}, "\x1b[0;2;3;4mä\x1b[0m", `<span class="faint italic underline">ä</span>`},
-		"palette":  {steps.OutputLine{Text: "x", Spans: []steps.Span{{Style: steps.Style{Fg: runner.Indexed(196), Bg: runner.Indexed(244)}}}}, "\x1b[0;38;5;196;48;5;244mx\x1b[0m", `<span style="color:#ff0000;background:#808080">x</span>`},
-		"direct":   {steps.OutputLine{Text: "x", Spans: []steps.Span{{Style: steps.Style{Fg: runner.RGB(0, 255, 1), Bg: runner.Indexed(15)}}}}, "\x1b[0;38;2;0;255;1;107mx\x1b[0m", `<span class="b15" style="color:#00ff01">x</span>`},
-		"repeated": {steps.OutputLine{Text: "xy", Spans: []steps.Span{{Style: red}, {At: 1, Style: bold}}}, "\x1b[0;91mx\x1b[0;1;31my\x1b[0m", `<span class="f9">x</span><span class="bold f1">y</span>`},
+		"plain": {steps.OutputLine{Text: "as it is äö <b>"}, "as it is äö <b>", "as it is äö &lt;b&gt;"},
+		"whole": {
+			steps.OutputLine{Text: "red", Spans: []steps.Span{{Style: bold}}},
+			"\x1b[0;1;31mred\x1b[0m", `<span class="bold f1">red</span>`,
+		},
+		"part": {
+			steps.OutputLine{Text: "a <b> c", Spans: []steps.Span{{At: 2, Style: red}, {At: 5}}},
+			"a \x1b[0;91m<b>\x1b[0m c", `a <span class="f9">&lt;b&gt;</span> c`,
+		},
+		"attrs": {
+			steps.OutputLine{Text: "ä", Spans: []steps.Span{{Style: faint}}},
+			"\x1b[0;2;3;4mä\x1b[0m", `<span class="faint italic underline">ä</span>`,
+		},
+		"palette": {
+			steps.OutputLine{
+				Text:  "x",
+				Spans: []steps.Span{{Style: steps.Style{Fg: runner.Indexed(196), Bg: runner.Indexed(244)}}},
+			},
+			"\x1b[0;38;5;196;48;5;244mx\x1b[0m", `<span style="color:#ff0000;background:#808080">x</span>`,
+		},
+		"direct": {
+			steps.OutputLine{
+				Text:  "x",
+				Spans: []steps.Span{{Style: steps.Style{Fg: runner.RGB(0, 255, 1), Bg: runner.Indexed(15)}}},
+			},
+			"\x1b[0;38;2;0;255;1;107mx\x1b[0m", `<span class="b15" style="color:#00ff01">x</span>`,
+		},
+		"repeated": {
+			steps.OutputLine{Text: "xy", Spans: []steps.Span{{Style: red}, {At: 1, Style: bold}}},
+			"\x1b[0;91mx\x1b[0;1;31my\x1b[0m", `<span class="f9">x</span><span class="bold f1">y</span>`,
+		},
 	} {
 		if got := painted(c.line); got != c.file {
 			t.Errorf("%s: in the file it is %q, want %q", name, got, c.file)
@@ -355,7 +408,11 @@ func TestColours(t *testing.T) {
 		}
 	}
 	// Spans that don't fit are those of another text.
-	for _, spans := range [][]steps.Span{{{At: 9, Style: red}}, {{At: -1, Style: red}}, {{At: 2, Style: red}, {At: 1, Style: bold}}} {
+	for _, spans := range [][]steps.Span{
+		{{At: 9, Style: red}},
+		{{At: -1, Style: red}},
+		{{At: 2, Style: red}, {At: 1, Style: bold}},
+	} {
 		l := steps.OutputLine{Text: "abc", Spans: spans}
 		if text, _ := unpainted(painted(l)); text != "abc" {
 			t.Errorf("%v: the text became %q", spans, text)
@@ -363,8 +420,10 @@ func TestColours(t *testing.T) {
 	}
 	// What another program, or nobody knows who, put into a file.
 	for in, want := range map[string]string{
-		"a\x1b[2Jb\x1b[?25lc\x1b[10;10Hd": "abcd", "\x1b]0;title\x07x\x1b]8;;http://e\x1b\\y": "xy", "\x1b]0;never ends": "", "\x1b[mx": "x",
-		"bell\x07 back\x08\u009b tab\t.": "bell back tab\t.", "\x1b": "", "\x1b(Bx\x1b": "x", "\x1b[38;5mx": "x", "\x1b[99999999999999999999mx": "x", "\x1b[38;2;999;2;3;1mx": "x", "\x1b[4:3mx": "x",
+		"a\x1b[2Jb\x1b[?25lc\x1b[10;10Hd": "abcd", "\x1b]0;title\x07x\x1b]8;;http://e\x1b\\y": "xy",
+		"\x1b]0;never ends": "", "\x1b[mx": "x",
+		"bell\x07 back\x08\u009b tab\t.": "bell back tab\t.", "\x1b": "", "\x1b(Bx\x1b": "x", "\x1b[38;5mx": "x",
+		"\x1b[99999999999999999999mx": "x", "\x1b[38;2;999;2;3;1mx": "x", "\x1b[4:3mx": "x",
 	} {
 		if text, spans := unpainted(in); text != want || plain(in) != want || len(spans) > 0 {
 			t.Errorf("%q: %q with %v, and plain %q", in, text, spans, plain(in))

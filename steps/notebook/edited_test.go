@@ -15,7 +15,10 @@ func edits() []steps.Event {
 	cells := lesson().Parts[0].Cells
 	edited := cells[0]
 	edited.Roles, edited.Edited = []steps.Role{{On: steps.OnBoth, Script: "hostname\n"}}, true
-	scratch := steps.Cell{ID: "scratch-1", Part: "look", Title: "Scratch", Scratch: true, Judge: "exit-status", Roles: []steps.Role{{On: steps.OnPeer, Script: "uptime\n"}}}
+	scratch := steps.Cell{
+		ID: "scratch-1", Part: "look", Title: "Scratch", Scratch: true,
+		Judge: "exit-status", Roles: []steps.Role{{On: steps.OnPeer, Script: "uptime\n"}},
+	}
 	note := steps.Cell{ID: "scratch-2", Part: "look", Title: "Scratch", Scratch: true, Prose: "The cable is *new*.\n"}
 	return []steps.Event{
 		steps.CellStarted{Run: 9, Cell: "hosts", At: began, Scripts: []string{cells[0].Roles[0].Script}},
@@ -63,7 +66,8 @@ func TestEditsAreSaved(t *testing.T) {
 		if c := cells[0]; !c.Edited || c.Roles[0].Script != "hostname\n" || c.Tail != "And so on." {
 			t.Errorf("killed %v: the edited cell: %+v", killed, c)
 		}
-		if c := cells[1]; !c.Scratch || c.Judge != "exit-status" || c.Roles[0].On != steps.OnPeer || c.Roles[0].Script != "uptime\n" {
+		if c := cells[1]; !c.Scratch || c.Judge != "exit-status" ||
+			c.Roles[0].On != steps.OnPeer || c.Roles[0].Script != "uptime\n" {
 			t.Errorf("killed %v: the scratch cell: %+v", killed, c)
 		}
 		if c := cells[2]; !c.Note() || c.Prose != "The cable is *new*." && c.Prose != "The cable is *new*.\n" {

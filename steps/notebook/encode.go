@@ -17,7 +17,8 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 		Major: 4, Minor: 5,
 		Metadata: fileMetadata{Kernel: shellKernel, Language: shellLanguage, Railbench: &head{
 			Format: format, Railbench: d.Railbench, Title: d.Book.Tutorial.Title, Created: d.Created, Saved: now,
-			Simulated: d.Book.Rig.Simulated, Rig: wireRig(d.Book.Rig), Params: wireParams(d.Book.Params), Journal: d.seq,
+			Simulated: d.Book.Rig.Simulated, Rig: wireRig(d.Book.Rig),
+			Params: wireParams(d.Book.Params), Journal: d.seq,
 		}},
 	}
 	w := writer{d: d, ids: names{}}
@@ -86,7 +87,10 @@ func (w *writer) markdown(id string, f facts, source string) {
 }
 
 func (w *writer) part(n int, p steps.Part) {
-	w.markdown("part-"+p.ID, facts{Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID), Edited: w.d.edited[p.ID]}, titled(fmt.Sprintf("## %d. %s", n, markdownText(p.Title)), p.Prose))
+	w.markdown("part-"+p.ID, facts{
+		Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID),
+		Edited: w.d.edited[p.ID],
+	}, titled(fmt.Sprintf("## %d. %s", n, markdownText(p.Title)), p.Prose))
 	for _, c := range p.Cells {
 		now := c
 		if c.Note() {
@@ -95,7 +99,8 @@ func (w *writer) part(n int, p steps.Part) {
 		}
 		// What it says above a script that ran is what it said then.
 		c = w.d.cell(c)
-		w.markdown(c.ID+"-about", facts{Kind: kindAbout, Part: p.ID, Cell: c.ID, Title: c.Title}, titled("### "+markdownText(c.Title), c.Prose))
+		w.markdown(c.ID+"-about", facts{Kind: kindAbout, Part: p.ID, Cell: c.ID, Title: c.Title},
+			titled("### "+markdownText(c.Title), c.Prose))
 		w.code(p, c, now)
 		if c.Tail != "" {
 			w.markdown(c.ID+"-tail", facts{Kind: kindTail, Part: p.ID, Cell: c.ID}, strings.TrimSpace(c.Tail))
@@ -177,7 +182,10 @@ func times(s steps.CellState) map[string]string {
 
 // definition is what a cell is, without what it came to.
 func (d *Document) definition(part string, c steps.Cell) facts {
-	f := facts{Kind: kindCell, Part: part, Cell: c.ID, Title: c.Title, Check: d.inChecklist(part), Simulated: d.Book.Rig.Simulated}
+	f := facts{
+		Kind: kindCell, Part: part, Cell: c.ID, Title: c.Title,
+		Check: d.inChecklist(part), Simulated: d.Book.Rig.Simulated,
+	}
 	f.EachRail, f.Own = c.EachRail, c.Own
 	for _, r := range c.Roles {
 		w := roleWire{Name: r.Name, On: r.On.String(), Root: r.Root, Script: r.Script}
@@ -270,23 +278,29 @@ func (d *Document) show(kind string, data map[string]text) display {
 
 func (d *Document) verdictOutput(s steps.CellState) display {
 	return d.show(showVerdict, map[string]text{
-		"text/plain": text(d.verdictText(s)), "text/markdown": text(d.verdictMarkdown(s)), "text/html": text(d.verdictHTML(s)),
+		"text/plain": text(d.verdictText(s)), "text/markdown": text(d.verdictMarkdown(s)),
+		"text/html": text(d.verdictHTML(s)),
 	})
 }
 
 func (d *Document) tableOutput(t steps.Table) display {
 	t.Title = d.mark(t.Title)
-	return d.show(showTable, map[string]text{"text/plain": text(tableText(t)), "text/markdown": text(tableMarkdown(t)), "text/html": text(tableHTML(t))})
+	return d.show(showTable, map[string]text{
+		"text/plain":    text(tableText(t)),
+		"text/markdown": text(tableMarkdown(t)), "text/html": text(tableHTML(t)),
+	})
 }
 
 func (d *Document) chartOutput(c steps.Chart) display {
 	c.Title = d.mark(c.Title)
-	return d.show(showChart, map[string]text{"text/plain": text(chartText(c)), "image/svg+xml": text(chartSVG(c, true))})
+	return d.show(showChart,
+		map[string]text{"text/plain": text(chartText(c)), "image/svg+xml": text(chartSVG(c, true))})
 }
 
 func (d *Document) gaugesOutput(s *Samples) display {
 	title := d.mark(gaugesTitle)
-	return d.show(showGauges, map[string]text{"text/plain": text(gaugesText(title, s)), "image/svg+xml": text(gaugesSVG(title, s, true))})
+	return d.show(showGauges,
+		map[string]text{"text/plain": text(gaugesText(title, s)), "image/svg+xml": text(gaugesSVG(title, s, true))})
 }
 
 // streams are a cell's lines as Jupyter's outputs, one for each change from stdout to

@@ -25,7 +25,8 @@ type Owner struct {
 }
 
 func (o Owner) String() string {
-	return fmt.Sprintf("railbench with the process id %d on %s, since %s", o.PID, o.Host, o.Since.Local().Format("2006-01-02 15:04:05"))
+	return fmt.Sprintf("railbench with the process id %d on %s, since %s",
+		o.PID, o.Host, o.Since.Local().Format("2006-01-02 15:04:05"))
 }
 
 type eventWire struct {
@@ -135,7 +136,8 @@ func (w eventWire) event() steps.Event {
 		for _, g := range w.Lines {
 			for _, t := range g.Text {
 				text, spans := unpainted(t)
-				lines = append(lines, steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Text: text, Spans: spans})
+				lines = append(lines,
+					steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Text: text, Spans: spans})
 			}
 		}
 		return steps.CellPrinted{Run: run, Cell: w.Cell, Lines: lines, Dropped: w.Dropped}
@@ -144,7 +146,10 @@ func (w eventWire) event() steps.Event {
 			return steps.CellMeasured{Run: run, Cell: w.Cell, Table: *w.Table}
 		}
 	case "ended":
-		e := steps.CellEnded{Run: run, Cell: w.Cell, At: at, Elapsed: duration(w.ElapsedMS), Bytes: railBytes(w.Rails), Log: w.Log}
+		e := steps.CellEnded{
+			Run: run, Cell: w.Cell, At: at,
+			Elapsed: duration(w.ElapsedMS), Bytes: railBytes(w.Rails), Log: w.Log,
+		}
 		if w.Verdict != nil {
 			e.Verdict = *w.Verdict
 		}

@@ -56,7 +56,10 @@ func (d *Document) Ran() []steps.Cell {
 
 // overview is a line a cell.
 func (d *Document) overview() steps.Table {
-	t := steps.Table{Title: d.mark("Verdicts"), Columns: []steps.Column{{Name: "cell"}, {Name: "verdict"}, {Name: "reason"}}}
+	t := steps.Table{
+		Title:   d.mark("Verdicts"),
+		Columns: []steps.Column{{Name: "cell"}, {Name: "verdict"}, {Name: "reason"}},
+	}
 	all, never := d.chapters()
 	for _, p := range all {
 		for _, c := range p.cells {
@@ -106,7 +109,9 @@ func ran(s steps.CellState, value func(string) string) string {
 }
 
 // outputLines are a cell's lines as text, and how many came before them.
-func (d *Document) outputLines(c steps.Cell, s steps.CellState) (lines []steps.OutputLine, prefixes []string, dropped int) {
+func (d *Document) outputLines(
+	c steps.Cell, s steps.CellState,
+) (lines []steps.OutputLine, prefixes []string, dropped int) {
 	lines = s.Output.Lines(0, s.Output.Len())
 	named := d.several(c)
 	for _, l := range lines {
@@ -181,7 +186,10 @@ func fenced(b *strings.Builder, language, text string) {
 func (d *Document) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	rows := [][]string{{"rig", "simulated", "part", "cell", "run", "started", "elapsed_s", "verdict", "name", "value", "unit", "expected_min", "expected_max", "expected_from"}}
+	rows := [][]string{{
+		"rig", "simulated", "part", "cell", "run", "started", "elapsed_s",
+		"verdict", "name", "value", "unit", "expected_min", "expected_max", "expected_from",
+	}}
 	all, _ := d.chapters()
 	for _, p := range all {
 		for _, c := range p.cells {
@@ -194,7 +202,8 @@ func (d *Document) CSV() ([]byte, error) {
 				started = s.Started.UTC().Format(time.RFC3339)
 			}
 			cell := []string{
-				d.Book.Rig.Name, strconv.FormatBool(d.Book.Rig.Simulated), p.part.ID, c.ID, strconv.Itoa(int(s.Run)), started,
+				d.Book.Rig.Name, strconv.FormatBool(d.Book.Rig.Simulated),
+				p.part.ID, c.ID, strconv.Itoa(int(s.Run)), started,
 				strconv.FormatFloat(s.Elapsed.Seconds(), 'f', 3, 64), gradeName(s),
 			}
 			for _, e := range s.Verdict.Evidence {

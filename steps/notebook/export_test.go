@@ -68,7 +68,8 @@ func tags(t *testing.T, page string) (all []tag, text string) {
 func TestHTML(t *testing.T) {
 	d := exportable(t, true)
 	p := d.Book.Tutorial.Parts
-	p[0].Prose += "\n\n![a picture](https://example.org/p.png) and <img src=\"http://example.org/q.png\"> <script>alert(1)</script>\n\n<iframe src=\"http://example.org\"></iframe>\n"
+	p[0].Prose += "\n\n![a picture](https://example.org/p.png) and <img src=\"http://example.org/q.png\">" +
+		" <script>alert(1)</script>\n\n<iframe src=\"http://example.org\"></iframe>\n"
 	b, err := d.HTML()
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,8 @@ func TestHTML(t *testing.T) {
 	for _, x := range all {
 		for name, value := range x.attrs {
 			remote := strings.Contains(value, "//") && name != "xmlns" && !(x.name == "a" && name == "href")
-			if name == "src" || name == "srcset" || name == "data" || strings.HasPrefix(name, "on") || remote || strings.Contains(value, "url(") {
+			if name == "src" || name == "srcset" || name == "data" ||
+				strings.HasPrefix(name, "on") || remote || strings.Contains(value, "url(") {
 				t.Errorf("<%s %s=%q> may load something", x.name, name, value)
 			}
 			if to, ok := strings.CutPrefix(value, "#"); ok && name == "href" && !ids[to] {
@@ -106,7 +108,11 @@ func TestHTML(t *testing.T) {
 			t.Errorf("%d %s, want %d", count[name], name, want)
 		}
 	}
-	for _, want := range []string{"SIMULATED", "Two rails & <one> bond", `printf '%s\n' "<b>"`, "It <works>, *and* is |slow|", "no <such> device", "92.62 Gb/s", "at most 0", "87.97 to 107.91 (one half)", "spark-02 │ again", "Not run: never.", "prefers-color-scheme:dark", "@media print", "Rails while it ran"} {
+	for _, want := range []string{
+		"SIMULATED", "Two rails & <one> bond", `printf '%s\n' "<b>"`,
+		"It <works>, *and* is |slow|", "no <such> device", "92.62 Gb/s", "at most 0", "87.97 to 107.91 (one half)",
+		"spark-02 │ again", "Not run: never.", "prefers-color-scheme:dark", "@media print", "Rails while it ran",
+	} {
 		if !strings.Contains(text, want) && !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -151,7 +157,10 @@ func TestHTMLInABrowser(t *testing.T) {
 	}
 	look := func(name string, flags ...string) image.Image {
 		shot := filepath.Join(dir, name+".png")
-		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + filepath.Join(dir, name), "--window-size=900,1400", "--screenshot=" + shot}, flags...)
+		args := append([]string{
+			"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+			"--user-data-dir=" + filepath.Join(dir, name), "--window-size=900,1400", "--screenshot=" + shot,
+		}, flags...)
 		if out, err := exec.Command(browser, append(args, "file://"+page)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -200,12 +209,16 @@ func TestHTMLInABrowser(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	d := exportable(t, true)
 	d.Apply(steps.CellStarted{Run: 9, Cell: "hosts", At: began})
-	d.Apply(steps.CellPrinted{Run: 9, Cell: "hosts", Lines: []steps.OutputLine{out("spark-02", "", "```"), out("spark-02", "", "# no heading"), out("spark-02", "", "\x1b[31mred\x1b[0m")}})
+	d.Apply(steps.CellPrinted{Run: 9, Cell: "hosts", Lines: []steps.OutputLine{
+		out("spark-02", "", "```"), out("spark-02", "", "# no heading"), out("spark-02", "", "\x1b[31mred\x1b[0m"),
+	}})
 	d.Apply(steps.CellEnded{Run: 9, Cell: "hosts", Verdict: verdict()})
 	text := string(d.Markdown())
 	for _, want := range []string{
 		"# Two rails \\& \\<one\\> bond SIMULATED\n", "\n### Bandwidth (bw)\n", "````text\nspark-02 │ ```\n", "│ red\n", "**! WARN SIMULATED** It \\<works\\>, \\*and\\* is |slow|: see ib_write_bw.\n",
-		"| 1 \\| \\<a\\> | 92.6 |\n", "| rail | Gb/s |\n|---|---:|\n", "**Rates SIMULATED**", "Bars SIMULATED (Gb/s)\n  rail <1> ██████", "limit: 200 Gb/s link", "Not run: never.", "And so on.", "[2], 2026-03-04 05:06:10 UTC, 6s, timed out",
+		"| 1 \\| \\<a\\> | 92.6 |\n", "| rail | Gb/s |\n|---|---:|\n", "**Rates SIMULATED**",
+		"Bars SIMULATED (Gb/s)\n  rail <1> ██████", "limit: 200 Gb/s link",
+		"Not run: never.", "And so on.", "[2], 2026-03-04 05:06:10 UTC, 6s, timed out",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q", want)
@@ -232,7 +245,9 @@ func TestCSV(t *testing.T) {
 		}
 		if r[8] == "rail 1 bandwidth" {
 			found = true
-			if got := strings.Join(r, ";"); got != "lab;true;look;bw;2;2026-03-04T05:06:10Z;6.000;WARN;rail 1 bandwidth;92.62;Gb/s;87.97;107.91;one half" {
+			if got := strings.Join(r,
+				";"); got != "lab;true;look;bw;2;2026-03-04T05:06:10Z;6.000;WARN;rail"+
+				" 1 bandwidth;92.62;Gb/s;87.97;107.91;one half" {
 				t.Errorf("the row is %s", got)
 			}
 		}
@@ -245,7 +260,8 @@ func TestCSV(t *testing.T) {
 // forged is what somebody may have written into a session: it would control a terminal,
 // begin a line of its own, be calculated by a spreadsheet, or be a picture that loads.
 var forged = []string{
-	"a\x1b]0;t\x07b", "a\u009b31mb", "a\u202eb", "a\nFORGED b", "a\u2028b", "a\x7fb", "![x](http://192.0.2.1/x.png)", "<img src=x>",
+	"a\x1b]0;t\x07b", "a\u009b31mb", "a\u202eb", "a\nFORGED b", "a\u2028b",
+	"a\x7fb", "![x](http://192.0.2.1/x.png)", "<img src=x>",
 	"=HYPERLINK(1)", "+1+cmd", "-2+3", "@SUM(1)", "\t=1", "\r=1",
 }
 
@@ -278,9 +294,18 @@ func TestForgedSession(t *testing.T) {
 		for id, s := range d.Book.Cells {
 			s.Params = map[string]string{"P": text, text: "1"}
 			s.Verdict.Reason, s.Log = text, text
-			s.Verdict.Evidence = []steps.Evidence{{Name: text, Value: text, Unit: text, Expected: &steps.Expected{From: text}}}
-			s.Verdict.Tables = []steps.Table{{Title: text, Columns: []steps.Column{{Name: text}}, Rows: [][]string{{text}}, Note: text}}
-			s.Verdict.Charts = []steps.Chart{{Title: text, Unit: text, Series: []steps.Series{{Name: text, Points: []steps.Point{{Label: text, Y: 1}}}}}}
+			s.Verdict.Evidence = []steps.Evidence{{
+				Name: text, Value: text,
+				Unit: text, Expected: &steps.Expected{From: text},
+			}}
+			s.Verdict.Tables = []steps.Table{{
+				Title:   text,
+				Columns: []steps.Column{{Name: text}}, Rows: [][]string{{text}}, Note: text,
+			}}
+			s.Verdict.Charts = []steps.Chart{{
+				Title: text, Unit: text,
+				Series: []steps.Series{{Name: text, Points: []steps.Point{{Label: text, Y: 1}}}},
+			}}
 			d.Book.Cells[id] = s
 		}
 		page, err := d.HTML()
@@ -318,7 +343,8 @@ func TestForgedSession(t *testing.T) {
 		}
 		for _, row := range rows[1:] {
 			for _, value := range row {
-				if _, err := strconv.ParseFloat(value, 64); err != nil && value != "" && strings.ContainsRune("=+-@\t\r", rune(value[0])) {
+				if _, err := strconv.ParseFloat(value, 64); err != nil &&
+					value != "" && strings.ContainsRune("=+-@\t\r", rune(value[0])) {
 					t.Errorf("a spreadsheet calculates %q", value)
 				}
 			}

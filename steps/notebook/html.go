@@ -59,7 +59,8 @@ func (d *Document) HTML() ([]byte, error) {
 		title = "railbench"
 	}
 	b.WriteString(pageHead(d.mark(title), d.Railbench, d.Book.Rig.Simulated))
-	fmt.Fprintf(&b, "<p>A session of railbench %s on the rig %s, begun %s.</p>\n", html.EscapeString(d.Railbench), html.EscapeString(d.Book.Rig.Name), d.Created.UTC().Format("2006-01-02 15:04 UTC"))
+	fmt.Fprintf(&b, "<p>A session of railbench %s on the rig %s, begun %s.</p>\n", html.EscapeString(d.Railbench),
+		html.EscapeString(d.Book.Rig.Name), d.Created.UTC().Format("2006-01-02 15:04 UTC"))
 	if t := rigTable(d.Book.Rig); len(t.Rows) > 0 {
 		b.WriteString(tableHTML(t))
 	}
@@ -136,11 +137,13 @@ func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 		return prose(b, c.Prose)
 	}
 	s := d.Book.Cells[c.ID]
-	fmt.Fprintf(b, "<section class=\"cell\" id=\"%s\">\n<h3>%s <small>%s</small></h3>\n", anchor(c.ID), html.EscapeString(c.Title), html.EscapeString(c.ID))
+	fmt.Fprintf(b, "<section class=\"cell\" id=\"%s\">\n<h3>%s <small>%s</small></h3>\n",
+		anchor(c.ID), html.EscapeString(c.Title), html.EscapeString(c.ID))
 	if err := prose(b, c.Prose); err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n", html.EscapeString(d.source(c)), html.EscapeString(ran(s, gate.Line)))
+	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n",
+		html.EscapeString(d.source(c)), html.EscapeString(ran(s, gate.Line)))
 	lines, prefixes, dropped := d.outputLines(c, s)
 	if len(lines) > 0 {
 		b.WriteString("<pre class=\"output\">")

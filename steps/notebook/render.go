@@ -26,7 +26,8 @@ func (d *Document) headText() string {
 	if r.Simulated {
 		b.WriteString("**SIMULATED**: nothing here was measured on hardware.\n\n")
 	}
-	fmt.Fprintf(&b, "A session of railbench %s on the rig %s, begun %s.\n", markdownText(d.Railbench), markdownText(r.Name), d.Created.UTC().Format("2006-01-02 15:04 UTC"))
+	fmt.Fprintf(&b, "A session of railbench %s on the rig %s, begun %s.\n",
+		markdownText(d.Railbench), markdownText(r.Name), d.Created.UTC().Format("2006-01-02 15:04 UTC"))
 	t := rigTable(r)
 	if len(t.Rows) > 0 {
 		b.WriteString("\n" + tableMarkdown(t) + "\n")
@@ -36,7 +37,13 @@ func (d *Document) headText() string {
 
 // rigTable is what the two nodes are.
 func rigTable(r steps.Rig) steps.Table {
-	t := steps.Table{Columns: []steps.Column{{Name: "node"}, {Name: "reached"}, {Name: "system"}, {Name: "adapter"}, {Name: "rails"}}}
+	t := steps.Table{Columns: []steps.Column{
+		{Name: "node"},
+		{Name: "reached"},
+		{Name: "system"},
+		{Name: "adapter"},
+		{Name: "rails"},
+	}}
 	for _, e := range steps.Ends {
 		n := r.At(e)
 		if n.Name == "" {
@@ -46,7 +53,10 @@ func rigTable(r steps.Rig) steps.Table {
 		for _, x := range n.Rails {
 			rails = append(rails, x.Dev)
 		}
-		t.Rows = append(t.Rows, []string{n.Name + " (" + e.String() + ")", n.Where, strings.Join(filled(n.OS, n.Kernel, n.Arch), ", "), n.Adapter, strings.Join(rails, " ")})
+		t.Rows = append(t.Rows, []string{
+			n.Name + " (" + e.String() + ")", n.Where,
+			strings.Join(filled(n.OS, n.Kernel, n.Arch), ", "), n.Adapter, strings.Join(rails, " "),
+		})
 	}
 	return t
 }
@@ -62,7 +72,10 @@ func filled(all ...string) []string {
 }
 
 // marks are the signs of the verdicts, as on the screen.
-var marks = map[steps.Grade]string{steps.Pass: "✓", steps.Warn: "!", steps.Fail: "✗", steps.Inconclusive: "?", steps.Skipped: "–"}
+var marks = map[steps.Grade]string{
+	steps.Pass: "✓", steps.Warn: "!",
+	steps.Fail: "✗", steps.Inconclusive: "?", steps.Skipped: "–",
+}
 
 // verdictTitle is the line above a verdict's reason.
 func (d *Document) verdictTitle(s steps.CellState) string {
@@ -89,12 +102,14 @@ func (d *Document) verdictMarkdown(s steps.CellState) string {
 
 // verdictColours are legible on white and on black.
 var verdictColours = map[steps.Grade]string{
-	steps.Pass: "#2e8b57", steps.Warn: "#b8860b", steps.Fail: "#d0342c", steps.Inconclusive: "#8a63d2", steps.Skipped: "#808080",
+	steps.Pass: "#2e8b57", steps.Warn: "#b8860b", steps.Fail: "#d0342c",
+	steps.Inconclusive: "#8a63d2", steps.Skipped: "#808080",
 }
 
 func (d *Document) verdictHTML(s steps.CellState) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<div class=\"verdict %s\"><p><strong style=\"color:%s\">%s</strong> %s</p>", strings.ToLower(s.Verdict.Grade.String()),
+	fmt.Fprintf(&b, "<div class=\"verdict %s\"><p><strong style=\"color:%s\">%s</strong> %s</p>",
+		strings.ToLower(s.Verdict.Grade.String()),
 		verdictColours[s.Verdict.Grade], html.EscapeString(d.verdictTitle(s)), html.EscapeString(s.Verdict.Reason))
 	if t, ok := evidenceTable(s.Verdict); ok {
 		b.WriteString("<details><summary>what it rests on</summary>" + tableHTML(t) + "</details>")

@@ -89,7 +89,8 @@ func (s *Samples) add(b meter.Board, at time.Time) {
 	for _, g := range b.Gauges {
 		i := slices.IndexFunc(s.Rails, func(r RailSamples) bool { return r.Node == g.Node && r.Dev == g.Dev })
 		if i < 0 {
-			s.Rails = append(s.Rails, RailSamples{Node: g.Node, Dev: g.Dev, LinkGbps: g.LinkGbps, CeilingGbps: g.CeilingGbps})
+			s.Rails = append(s.Rails,
+				RailSamples{Node: g.Node, Dev: g.Dev, LinkGbps: g.LinkGbps, CeilingGbps: g.CeilingGbps})
 			i = len(s.Rails) - 1
 		}
 		if g.Stale != "" {
@@ -132,5 +133,6 @@ func (s *Samples) halve() {
 
 // moved says that anything went over a rail.
 func (s *Samples) moved() bool {
-	return s != nil && slices.ContainsFunc(s.Rails, func(r RailSamples) bool { return r.Tx.peak() > 0.05 || r.Rx.peak() > 0.05 })
+	return s != nil &&
+		slices.ContainsFunc(s.Rails, func(r RailSamples) bool { return r.Tx.peak() > 0.05 || r.Rx.peak() > 0.05 })
 }

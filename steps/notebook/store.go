@@ -131,7 +131,8 @@ func (s *Store) fits(d *Document) error {
 		return nil
 	}
 	if r.Simulated != s.o.Simulated || r.Name != s.o.Rig {
-		return fmt.Errorf("it is of %s, and this is %s: give another file", rigName(r.Name, r.Simulated), rigName(s.o.Rig, s.o.Simulated))
+		return fmt.Errorf("it is of %s, and this is %s: give another file",
+			rigName(r.Name, r.Simulated), rigName(s.o.Rig, s.o.Simulated))
 	}
 	return nil
 }
@@ -295,7 +296,8 @@ func (s *Store) Record(events []steps.Event) error {
 		s.size += int64(n)
 		if err != nil {
 			// Half a line may be there now: nothing is added behind it.
-			s.behind, s.err = true, fmt.Errorf("session %s: its journal can't be written, and what happens now is in memory only: %w", s.path, err)
+			s.behind, s.err = true, fmt.Errorf("session %s: its journal can't be written,"+
+				" and what happens now is in memory only: %w", s.path, err)
 		}
 	}
 	if s.behind {
@@ -342,14 +344,16 @@ func (s *Store) aside(content []byte) error {
 		return nil // it was removed, or never there: saved is better than not
 	case err != nil:
 		return err
-	case s.saved != nil && os.SameFile(now, s.saved) && now.Size() == s.saved.Size() && now.ModTime().Equal(s.saved.ModTime()):
+	case s.saved != nil && os.SameFile(now, s.saved) &&
+		now.Size() == s.saved.Size() && now.ModTime().Equal(s.saved.ModTime()):
 		return writable(s.path)
 	}
 	name, err := writeNew(s.path, "railbench", content)
 	if err != nil {
 		return fmt.Errorf("another program has written it, so it was left alone; and beside it: %w", err)
 	}
-	s.moved = fmt.Errorf("session %s: another program has written it meanwhile, so it was left alone: the session goes on in %s", s.path, name)
+	s.moved = fmt.Errorf("session %s: another program has written it meanwhile,"+
+		" so it was left alone: the session goes on in %s", s.path, name)
 	s.path = name
 	return nil
 }

@@ -211,7 +211,10 @@ func child(path string) {
 		}
 		keep(0, steps.CellStarted{Run: run, Cell: "hosts", At: time.Now()})
 		for line := 1; line <= 100; line++ {
-			keep(line, steps.CellPrinted{Run: run, Cell: "hosts", Lines: []steps.OutputLine{out("spark-02", "", fmt.Sprint(line))}})
+			keep(line, steps.CellPrinted{
+				Run: run, Cell: "hosts",
+				Lines: []steps.OutputLine{out("spark-02", "", fmt.Sprint(line))},
+			})
 		}
 		keep(100, steps.CellEnded{Run: run, Cell: "hosts", Verdict: steps.Verdict{Grade: steps.Pass}})
 	}
@@ -223,7 +226,8 @@ func TestSecondRailbench(t *testing.T) {
 	before := contents(t, path)
 	_, err := Open(path, lesson(), options)
 	host, _ := os.Hostname()
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprint("process id ", os.Getpid())) || !strings.Contains(err.Error(), host) || !strings.Contains(err.Error(), "since 2026-03-04") {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprint("process id ", os.Getpid())) ||
+		!strings.Contains(err.Error(), host) || !strings.Contains(err.Error(), "since 2026-03-04") {
 		t.Errorf("the second is told: %v", err)
 	}
 	// It can be read meanwhile.
@@ -292,19 +296,31 @@ func TestBadFiles(t *testing.T) {
 		content, says string
 		cells         int // that are recovered
 	}{
-		"empty":             {"", "empty", 0},
-		"blank":             {" \n\n", "empty", 0},
-		"text":              {"# my notes\n", "no Jupyter notebook", 0},
-		"JSON":              {`{"a": 1}`, "no Jupyter notebook", 0},
-		"a list":            {`[1, 2]`, "no Jupyter notebook", 0},
-		"null":              {`null`, "no Jupyter notebook", 0},
-		"binary":            {"\x7fELF\x00\x00", "no Jupyter notebook", 0},
-		"another notebook":  {`{"metadata": {}, "nbformat": 4, "nbformat_minor": 5, "cells": []}`, "no session that railbench saved", 0},
-		"nbformat 5":        {strings.Replace(good, `"nbformat": 4`, `"nbformat": 5`, 1), "newer format, nbformat 5.5", 0},
-		"nbformat 3":        {strings.Replace(good, `"nbformat": 4`, `"nbformat": 3`, 1), "old format, nbformat 3.5", 0},
-		"newer railbench":   {newer, "newer railbench (v1.2.3, format 2)", 0},
-		"newer and odd":     {strings.Replace(newer, `"rig": {`, `"rig": [{}], "was": {`, 1), "newer railbench", 0},
-		"odd metadata":      {strings.Replace(good, `"rig": {`, `"rig": [{}], "was": {`, 1), "metadata.railbench can't be read", 0},
+		"empty":  {"", "empty", 0},
+		"blank":  {" \n\n", "empty", 0},
+		"text":   {"# my notes\n", "no Jupyter notebook", 0},
+		"JSON":   {`{"a": 1}`, "no Jupyter notebook", 0},
+		"a list": {`[1, 2]`, "no Jupyter notebook", 0},
+		"null":   {`null`, "no Jupyter notebook", 0},
+		"binary": {"\x7fELF\x00\x00", "no Jupyter notebook", 0},
+		"another notebook": {
+			`{"metadata": {}, "nbformat": 4, "nbformat_minor": 5, "cells": []}`,
+			"no session that railbench saved", 0,
+		},
+		"nbformat 5": {
+			strings.Replace(good, `"nbformat": 4`, `"nbformat": 5`, 1),
+			"newer format, nbformat 5.5", 0,
+		},
+		"nbformat 3": {
+			strings.Replace(good, `"nbformat": 4`, `"nbformat": 3`, 1),
+			"old format, nbformat 3.5", 0,
+		},
+		"newer railbench": {newer, "newer railbench (v1.2.3, format 2)", 0},
+		"newer and odd":   {strings.Replace(newer, `"rig": {`, `"rig": [{}], "was": {`, 1), "newer railbench", 0},
+		"odd metadata": {
+			strings.Replace(good, `"rig": {`, `"rig": [{}], "was": {`, 1),
+			"metadata.railbench can't be read", 0,
+		},
 		"cut":               {good[:len(good)*2/3], "cut short or damaged", 3},
 		"cut at the end":    {good[:len(good)-3], "cut short or damaged", 13},
 		"cut, from Jupyter": {string(jupyter[:len(jupyter)*2/3]), "cut short or damaged", 3},
@@ -471,7 +487,10 @@ func TestFullFileSystem(t *testing.T) {
 	before := contents(t, path)
 	ballast := filepath.Join(dir, "ballast")
 	_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o600) // until it is full
-	flood := steps.CellPrinted{Run: 2, Cell: "bw", Lines: []steps.OutputLine{out("spark-02", "client", strings.Repeat("x", 1<<17))}}
+	flood := steps.CellPrinted{
+		Run: 2, Cell: "bw",
+		Lines: []steps.OutputLine{out("spark-02", "client", strings.Repeat("x", 1<<17))},
+	}
 	events := append(slices.Clone(all[8:11]), flood)
 	if err := s.Record(append(events, all[12])); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("it says %v", err)
@@ -505,7 +524,8 @@ func TestAnotherProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.Record(all[8:13])
-	if err == nil || !strings.Contains(err.Error(), "another program") || !strings.Contains(err.Error(), "s-railbench.ipynb") {
+	if err == nil || !strings.Contains(err.Error(), "another program") ||
+		!strings.Contains(err.Error(), "s-railbench.ipynb") {
 		t.Errorf("it says %v", err)
 	}
 	if contents(t, path) != "theirs" {
@@ -557,7 +577,8 @@ func TestNames(t *testing.T) {
 	if err := os.Symlink("real.ipynb", link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(link, lesson(), options); err == nil || !strings.Contains(err.Error(), "it is a link to real.ipynb") {
+	if _, err := Open(link, lesson(), options); err == nil ||
+		!strings.Contains(err.Error(), "it is a link to real.ipynb") {
 		t.Errorf("a link was opened: %v", err)
 	}
 }
@@ -611,7 +632,10 @@ func TestTraps(t *testing.T) {
 func TestEditedScript(t *testing.T) {
 	path := sessionPath(t)
 	s := opened(t, path)
-	if err := s.Record([]steps.Event{steps.CellStarted{Run: 1, Cell: "hosts", At: began, Scripts: []string{"edited"}}}); err != nil {
+	if err := s.Record([]steps.Event{steps.CellStarted{
+		Run: 1, Cell: "hosts",
+		At: began, Scripts: []string{"edited"},
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	killed(s)
@@ -636,7 +660,10 @@ func TestEdits(t *testing.T) {
 	bw, hosts := look[1], look[0]
 	bw.Roles = slices.Clone(bw.Roles)
 	bw.Roles[0].Script, bw.Edited = "serve twice", true
-	scratch := steps.Cell{ID: "scratch-1", Part: "look", Title: "Scratch", Scratch: true, Judge: "exit-status", Limit: time.Minute, Roles: []steps.Role{{On: steps.OnPeer, Script: "uptime"}}}
+	scratch := steps.Cell{
+		ID: "scratch-1", Part: "look", Title: "Scratch", Scratch: true,
+		Judge: "exit-status", Limit: time.Minute, Roles: []steps.Role{{On: steps.OnPeer, Script: "uptime"}},
+	}
 	note := steps.Cell{ID: "scratch-2", Part: "look", Title: "Scratch", Scratch: true, Prose: "A *note*."}
 	events := []steps.Event{
 		steps.CellStarted{Run: 1, Cell: "bw", At: began, Scripts: bwScripts},
@@ -740,7 +767,10 @@ func TestLongJournal(t *testing.T) {
 }
 
 // badIDs are what no cell and no part is called: a path is made of an id, and a line.
-var badIDs = []string{"../up", "x/../../../up", "a/b", "..", ".", "-x", "a\x00b", "a\nPASS  b", "a\x1b[31m", "a\u202eb", "A", "a b", strings.Repeat("a", 101)}
+var badIDs = []string{
+	"../up", "x/../../../up", "a/b", "..", ".", "-x", "a\x00b",
+	"a\nPASS  b", "a\x1b[31m", "a\u202eb", "A", "a b", strings.Repeat("a", 101),
+}
 
 func TestIDsAreChecked(t *testing.T) {
 	path := sessionPath(t)

@@ -129,7 +129,8 @@ func wireRig(r steps.Rig) rigWire {
 		}
 		for _, x := range n.Rails {
 			node.Rails = append(node.Rails, railWire{
-				Dev: x.Dev, Port: x.Port, Netdev: x.Netdev.Name, Address: x.Addr, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
+				Dev: x.Dev, Port: x.Port, Netdev: x.Netdev.Name,
+				Address: x.Addr, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
 				MTU: x.MTU, NetMTU: x.Netdev.MTU, PCI: x.PCI.Addr, PCIeGTps: x.PCI.GTps, Lanes: x.PCI.Width,
 				LinkGbps: x.RateGbps, State: x.State, PhysPort: x.PhysPort, Bond: x.Netdev.Master,
 			})
@@ -174,11 +175,16 @@ func (w rigWire) rig() steps.Rig {
 		if e >= len(r.Nodes) {
 			break
 		}
-		node := steps.Node{No: w.number(e), Name: n.Name, Where: n.Where, Host: n.Host, Kernel: n.Kernel, Arch: n.Arch, OS: n.OS, Adapter: n.Adapter, Err: n.Err}
+		node := steps.Node{
+			No: w.number(e), Name: n.Name, Where: n.Where, Host: n.Host,
+			Kernel: n.Kernel, Arch: n.Arch, OS: n.OS, Adapter: n.Adapter, Err: n.Err,
+		}
 		for _, x := range n.Rails {
 			node.Rails = append(node.Rails, steps.Rail{
-				Dev: x.Dev, Port: x.Port, Netdev: steps.Netdev{Name: x.Netdev, MTU: x.NetMTU, Master: x.Bond}, Addr: x.Address, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
-				MTU: x.MTU, PCI: steps.PCI{Addr: x.PCI, GTps: x.PCIeGTps, Width: x.Lanes}, RateGbps: x.LinkGbps, State: x.State, PhysPort: x.PhysPort,
+				Dev: x.Dev, Port: x.Port, Netdev: steps.Netdev{Name: x.Netdev, MTU: x.NetMTU, Master: x.Bond},
+				Addr: x.Address, Prefix: x.Prefix, GIDIndex: x.GIDIndex,
+				MTU: x.MTU, PCI: steps.PCI{Addr: x.PCI, GTps: x.PCIeGTps, Width: x.Lanes},
+				RateGbps: x.LinkGbps, State: x.State, PhysPort: x.PhysPort,
 			})
 		}
 		for name, version := range n.Tools {
@@ -331,8 +337,10 @@ func (d *Document) wireBytes(all []steps.RailBytes) []bytesWire {
 	var out []bytesWire
 	for _, b := range all {
 		out = append(out, bytesWire{
-			Node: d.node(b.End), End: b.End.String(), Rail: b.Dev, Index: b.Rail, Tx: b.Tx, Rx: b.Rx, Known: b.Known, Why: b.Why,
-			Source: b.Source, IPTx: b.IPTx, IPRx: b.IPRx, IPKnown: b.IPKnown, IPWhy: b.IPWhy, Idle: b.IdleGbps, Errors: b.Errors,
+			Node: d.node(b.End), End: b.End.String(), Rail: b.Dev,
+			Index: b.Rail, Tx: b.Tx, Rx: b.Rx, Known: b.Known, Why: b.Why,
+			Source: b.Source, IPTx: b.IPTx, IPRx: b.IPRx, IPKnown: b.IPKnown,
+			IPWhy: b.IPWhy, Idle: b.IdleGbps, Errors: b.Errors,
 		})
 	}
 	return out
@@ -342,7 +350,8 @@ func railBytes(all []bytesWire) []steps.RailBytes {
 	var out []steps.RailBytes
 	for _, w := range all {
 		out = append(out, steps.RailBytes{
-			End: endOf(w.End), Dev: w.Rail, Rail: w.Index, Tx: w.Tx, Rx: w.Rx, Known: w.Known, Why: w.Why, Source: w.Source,
+			End: endOf(w.End), Dev: w.Rail, Rail: w.Index, Tx: w.Tx,
+			Rx: w.Rx, Known: w.Known, Why: w.Why, Source: w.Source,
 			IPTx: w.IPTx, IPRx: w.IPRx, IPKnown: w.IPKnown, IPWhy: w.IPWhy, IdleGbps: w.Idle, Errors: w.Errors,
 		})
 	}
@@ -381,7 +390,8 @@ func finiteChart(c steps.Chart) steps.Chart {
 	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(l steps.Limit) bool { return !isFinite(l.Value) })
 	c.Series = slices.Clone(c.Series)
 	for i, s := range c.Series {
-		c.Series[i].Points = slices.DeleteFunc(slices.Clone(s.Points), func(p steps.Point) bool { return !isFinite(p.X) || !isFinite(p.Y) })
+		c.Series[i].Points = slices.DeleteFunc(slices.Clone(s.Points),
+			func(p steps.Point) bool { return !isFinite(p.X) || !isFinite(p.Y) })
 	}
 	return c
 }

@@ -140,7 +140,8 @@ func kernelLine(line string) (KernelEvent, bool) {
 // classify finds the kind, and what the text says about it.
 func (e *KernelEvent) classify() bool {
 	for _, k := range kernelKinds {
-		if !slices.ContainsFunc(k.words, func(w string) bool { return strings.Contains(e.Text, w) }) || !k.pattern.MatchString(e.Text) {
+		if !slices.ContainsFunc(k.words, func(w string) bool { return strings.Contains(e.Text, w) }) ||
+			!k.pattern.MatchString(e.Text) {
 			continue
 		}
 		e.Kind = k.kind

@@ -53,5 +53,6 @@ func StagingOutput(text string) (Staging, error) {
 }
 
 func (g GPUStaging) sound() bool {
-	return len(g.Samples) < maxRows && !slices.ContainsFunc(g.Samples, func(s StagingSample) bool { return s.UsedMB < 0 || s.Seconds < 0 })
+	return len(g.Samples) < maxRows &&
+		!slices.ContainsFunc(g.Samples, func(s StagingSample) bool { return s.UsedMB < 0 || s.Seconds < 0 })
 }

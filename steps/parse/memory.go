@@ -34,7 +34,8 @@ var (
 
 // freeUnits are free's options for a unit.
 var freeUnits = map[string]string{
-	"-b": "bytes", "--bytes": "bytes", "-k": "KiB", "--kibi": "KiB", "-m": "MiB", "--mebi": "MiB", "-g": "GiB", "--gibi": "GiB",
+	"-b": "bytes", "--bytes": "bytes", "-k": "KiB", "--kibi": "KiB",
+	"-m": "MiB", "--mebi": "MiB", "-g": "GiB", "--gibi": "GiB",
 	"--kilo": "kB", "--mega": "MB", "--giga": "GB",
 }
 

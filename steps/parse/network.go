@@ -177,7 +177,10 @@ func IPJSON(text string) ([]Link, error) {
 		if r.Name == "" || len(links) >= maxRows {
 			continue
 		}
-		l := Link{Index: r.Index, Name: r.Name, Flags: r.Flags, MTU: r.MTU, State: r.State, Master: r.Master, MAC: r.MAC, Kind: r.Info.Kind, Addrs: []string{}, Stats: r.Stats}
+		l := Link{
+			Index: r.Index, Name: r.Name, Flags: r.Flags, MTU: r.MTU, State: r.State,
+			Master: r.Master, MAC: r.MAC, Kind: r.Info.Kind, Addrs: []string{}, Stats: r.Stats,
+		}
 		if l.Flags == nil {
 			l.Flags = []string{}
 		}

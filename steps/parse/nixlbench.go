@@ -72,7 +72,10 @@ var (
 // error is ErrNoResult where it tells no rank and no row, or a row can't be read;
 // the value then still holds the complaints.
 func NIXLBenchOutput(text string) (NIXLBench, error) {
-	b := NIXLBench{Tool: "nixlbench", Rank: -1, Config: map[string]string{}, Rows: []NIXLRow{}, Warnings: []string{}, Errors: []string{}}
+	b := NIXLBench{
+		Tool: "nixlbench", Rank: -1, Config: map[string]string{},
+		Rows: []NIXLRow{}, Warnings: []string{}, Errors: []string{},
+	}
 	var names []string
 	var problem error
 	lines(text, func(line string) {
@@ -159,7 +162,8 @@ func nixlColumns(header string) []string {
 
 func nixlRow(names, fields []string) (NIXLRow, error) {
 	if len(fields) != len(names) {
-		return NIXLRow{}, fmt.Errorf("%w: %d columns under a header of %d: %q", ErrNoResult, len(fields), len(names), cut(strings.Join(fields, " ")))
+		return NIXLRow{}, fmt.Errorf("%w: %d columns under a header of %d: %q",
+			ErrNoResult, len(fields), len(names), cut(strings.Join(fields, " ")))
 	}
 	values := map[string]float64{}
 	for i, f := range fields {
@@ -173,8 +177,10 @@ func nixlRow(names, fields []string) (NIXLRow, error) {
 	_, hasLatency := values["Avg Lat. (us)"]
 	size, batch := values["Block Size (B)"], values["Batch Size"]
 	const most = 1 << 53 // where a float stops being every whole number
-	if !hasRate || !hasLatency || size != math.Trunc(size) || batch != math.Trunc(batch) || size >= most || batch >= most {
-		return NIXLRow{}, fmt.Errorf("%w: a row without block size, batch size, B/W (GB/Sec) or Avg Lat. (us)", ErrNoResult)
+	if !hasRate || !hasLatency || size != math.Trunc(size) ||
+		batch != math.Trunc(batch) || size >= most || batch >= most {
+		return NIXLRow{}, fmt.Errorf("%w: a row without block size, batch size, B/W (GB/Sec) or Avg Lat. (us)",
+			ErrNoResult)
 	}
 	return NIXLRow{
 		Bytes: int(size), Batch: int(batch),

@@ -63,7 +63,10 @@ func NIXLPythonOutput(text string) (NIXLPython, error) {
 
 // sound says that no figure is below zero.
 func (r NIXLResult) sound() bool {
-	for _, v := range []float64{r.Seconds, r.Gbps, r.AvgUS, r.MinUS, r.P50US, r.P95US, r.P99US, r.MaxUS, float64(r.Bytes), float64(r.Iterations), float64(r.DescBytes)} {
+	for _, v := range []float64{
+		r.Seconds, r.Gbps, r.AvgUS, r.MinUS, r.P50US, r.P95US,
+		r.P99US, r.MaxUS, float64(r.Bytes), float64(r.Iterations), float64(r.DescBytes),
+	} {
 		if v < 0 || math.IsNaN(v) {
 			return false
 		}
@@ -78,7 +81,8 @@ func jsonLines(text, prefix string, visit func(line []byte)) {
 		var head struct {
 			Test string `json:"test"`
 		}
-		if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &head) != nil || !strings.HasPrefix(head.Test, prefix) {
+		if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &head) != nil ||
+			!strings.HasPrefix(head.Test, prefix) {
 			return
 		}
 		visit([]byte(line))

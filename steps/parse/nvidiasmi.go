@@ -157,7 +157,8 @@ func smiColumns(line string) []string {
 		}
 		names = append(names, m[1])
 		switch m[1] {
-		case "name", "gpu_name", "uuid", "gpu_uuid", "index", "driver_version", "temperature.gpu", "memory.total", "memory.used", "utilization.gpu", "power.draw", "pci.bus_id":
+		case "name", "gpu_name", "uuid", "gpu_uuid", "index", "driver_version", "pci.bus_id",
+			"temperature.gpu", "memory.total", "memory.used", "utilization.gpu", "power.draw":
 			known = true
 		}
 	}

@@ -116,18 +116,21 @@ func TestGbpsFromMiB(t *testing.T) {
 
 func TestPerftestUnits(t *testing.T) {
 	for header, want := range map[string]float64{"MB/sec": 83.886, "MiB/sec": 83.886, "Gb/sec": 10000} {
-		text := " #bytes     #iterations    BW peak[" + header + "]    BW average[" + header + "]   MsgRate[Mpps]\n 65536 5000 0.00 10000.00 0.1\n"
+		text := " #bytes     #iterations    BW peak[" + header + "]    BW average[" +
+			header + "]   MsgRate[Mpps]\n 65536 5000 0.00 10000.00 0.1\n"
 		b, err := PerftestBandwidth(text)
 		if err != nil || len(b.Rows) != 1 || math.Abs(b.Rows[0].AverageGbps-want) > 0.001 || b.Rows[0].PeakGbps != 0 {
 			t.Errorf("%s: %v, %+v", header, err, b.Rows)
 		}
 	}
-	if b, err := PerftestBandwidth("#bytes #iterations BW peak[kB/sec] BW average[kB/sec] MsgRate[Mpps]\n2 5 1 1 1\n"); err == nil {
+	if b, err := PerftestBandwidth("#bytes #iterations BW peak[kB/sec] BW average[kB/sec] MsgRate[Mpps]\n" +
+		"2 5 1 1 1\n"); err == nil {
 		t.Errorf("an unknown unit was taken for one: %+v", b)
 	}
 	// Both JSON forms leave the unit out; the message rate tells it.
 	for value, want := range map[string]float64{"97.41": 97.41, "11612.17": 97.41} {
-		text := "{\n\"test_info\": {\n\"Device\": \"x\"\n},\n\"results\": {\n\"MsgSize\": 65536,\n\"n_iterations\": 5000,\n\"BW_peak\": " + value +
+		text := "{\n\"test_info\": {\n\"Device\": \"x\"\n},\n\"results\": {\n" +
+			"\"MsgSize\": 65536,\n\"n_iterations\": 5000,\n\"BW_peak\": " + value +
 			",\n\"BW_average\": " + value + ",\n\"MsgRate\": 0.185788\n}\n}\n"
 		b, err := PerftestBandwidth(text)
 		if err != nil || len(b.Rows) != 1 || math.Abs(b.Rows[0].AverageGbps-want) > 0.01 {
@@ -220,7 +223,10 @@ func FuzzFacts(f *testing.F)           { fuzz(f, "facts", Facts, nil) }
 
 func FuzzIperf3(f *testing.F) {
 	fuzz(f, "iperf3", Iperf3Output, func(t *testing.T, v Iperf3) {
-		for _, n := range []float64{v.SentGbps, v.ReceivedGbps, v.SentBytes, v.ReceivedBytes, v.Seconds, float64(v.Streams), float64(v.CwndBytes)} {
+		for _, n := range []float64{
+			v.SentGbps, v.ReceivedGbps, v.SentBytes,
+			v.ReceivedBytes, v.Seconds, float64(v.Streams), float64(v.CwndBytes),
+		} {
 			if n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
 				t.Fatalf("%+v", v)
 			}
@@ -236,7 +242,8 @@ func TestIperf3Forms(t *testing.T) {
 [  5]   0.00-10.00  sec  39.1 GBytes  33.6 Gbits/sec                  receiver
 `
 	v, err := Iperf3Output(text)
-	if err != nil || v.SentGbps != 33.7 || v.ReceivedGbps != 33.6 || v.Retransmits != 12 || v.Streams != 1 || len(v.Each) != 1 || v.Each[0] != 33.6 {
+	if err != nil || v.SentGbps != 33.7 || v.ReceivedGbps != 33.6 ||
+		v.Retransmits != 12 || v.Streams != 1 || len(v.Each) != 1 || v.Each[0] != 33.6 {
 		t.Errorf("%v, %+v", err, v)
 	}
 	v, err = Iperf3Output(`{"start":{"version":"iperf 3.16"},"end":{"sum_sent":{"bytes":1e9,"bits_per_second":33.7e9,"retransmits":12},"sum_received":{"bytes":-1,"bits_per_second":33.6e9}}}`)

@@ -185,7 +185,8 @@ var (
 )
 
 func isError(line string) bool {
-	return errorLine.MatchString(line) || slices.ContainsFunc(errorWords, func(words string) bool { return strings.Contains(line, words) }) ||
+	return errorLine.MatchString(line) ||
+		slices.ContainsFunc(errorWords, func(words string) bool { return strings.Contains(line, words) }) ||
 		strings.Contains(line, "IB device") && errorDevice.MatchString(line)
 }
 
@@ -248,8 +249,11 @@ func head(text string) Perftest {
 // headerName matches one column's name: the names of two words are known.
 var headerName = pattern.New(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
 
-// table calls row for each line of numbers under a header with #bytes in it. cell finds a column by its name without the unit.
-func table(text string, row func(side string, cell func(name string) (value float64, unit string, ok bool)) error) error {
+// table calls row for each line of numbers under a header with #bytes in it. cell finds a
+// column by its name without the unit.
+func table(text string,
+	row func(side string, cell func(name string) (value float64, unit string, ok bool)) error,
+) error {
 	var names, units []string
 	var side string
 	var problem error
@@ -280,7 +284,8 @@ func table(text string, row func(side string, cell func(name string) (value floa
 			return
 		}
 		if len(fields) != len(names) {
-			problem = fmt.Errorf("%w: %d columns under a header of %d: %q", ErrNoResult, len(fields), len(names), cut(line))
+			problem = fmt.Errorf("%w: %d columns under a header of %d: %q",
+				ErrNoResult, len(fields), len(names), cut(line))
 			return
 		}
 		values := make([]float64, len(fields))

@@ -39,7 +39,10 @@ func Readings(text string) ([]Reading, error) {
 	lines(text, func(line string) {
 		if v, ok := strings.CutPrefix(line, "clock "); ok {
 			if at, ok := number(v); ok && len(all) < maxRows {
-				all = append(all, Reading{Clock: at, Devices: map[string]map[string]uint64{}, Netdevs: map[string]map[string]uint64{}})
+				all = append(all, Reading{
+					Clock: at, Devices: map[string]map[string]uint64{},
+					Netdevs: map[string]map[string]uint64{},
+				})
 			}
 			netdev = ""
 			return

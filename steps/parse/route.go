@@ -18,7 +18,10 @@ type Route struct {
 }
 
 // routeTypes stand before a destination.
-var routeTypes = []string{"unicast", "local", "broadcast", "multicast", "unreachable", "blackhole", "prohibit", "anycast", "throw"}
+var routeTypes = []string{
+	"unicast", "local", "broadcast", "multicast",
+	"unreachable", "blackhole", "prohibit", "anycast", "throw",
+}
 
 // Routes reads ip route, with or without -j, and ip route get.
 func Routes(text string) ([]Route, error) {
@@ -35,7 +38,10 @@ func Routes(text string) ([]Route, error) {
 	if unmarshalPieces(text, &raw) == nil {
 		for _, r := range raw {
 			if r.Dst != "" && len(routes) < maxRows {
-				routes = append(routes, Route{cut(r.Dst), cut(r.Gateway), cut(r.Dev), cut(r.Src), max(0, r.Metric), cut(r.Proto), cut(r.Scope)})
+				routes = append(routes, Route{
+					cut(r.Dst), cut(r.Gateway), cut(r.Dev),
+					cut(r.Src), max(0, r.Metric), cut(r.Proto), cut(r.Scope),
+				})
 			}
 		}
 	} else {
@@ -60,7 +66,10 @@ func route(words []string) (Route, bool) {
 	}
 	r := Route{Dst: words[0]}
 	for i := 1; i+1 < len(words); i++ {
-		to := map[string]*string{"via": &r.Gateway, "dev": &r.Dev, "src": &r.Src, "proto": &r.Proto, "scope": &r.Scope}[words[i]]
+		to := map[string]*string{
+			"via": &r.Gateway, "dev": &r.Dev,
+			"src": &r.Src, "proto": &r.Proto, "scope": &r.Scope,
+		}[words[i]]
 		switch {
 		case to != nil:
 			*to = cut(words[i+1])

@@ -35,8 +35,12 @@ func Tools() []Tool {
 		},
 		{
 			Name: "ibv_devinfo", Shows: "blocks that begin with \"hca_id:\"",
-			read:  list("ibv_devinfo", IbvDevinfo),
-			marks: []mark{{3, `^hca_id:`}, {1, `^\s+(?:phys_port_cnt|active_mtu|link_layer):`}, {2, `^No IB devices found`}},
+			read: list("ibv_devinfo", IbvDevinfo),
+			marks: []mark{
+				{3, `^hca_id:`},
+				{1, `^\s+(?:phys_port_cnt|active_mtu|link_layer):`},
+				{2, `^No IB devices found`},
+			},
 		},
 		{
 			Name: "show_gids", Shows: "a table under \"DEV  PORT  INDEX  GID\"",
@@ -49,13 +53,15 @@ func Tools() []Tool {
 			marks: []mark{{3, ` port \d+ ==> \S+ \((?:Up|Down)\)`}},
 		},
 		{
-			Name: "ip", Shows: "interfaces or routes, as ip link, ip addr and ip route print them, also with -j, -s and -br",
+			Name: "ip", Shows: "interfaces or routes, as ip link," +
+				" ip addr and ip route print them, also with -j, -s and -br",
 			read: readIP,
 			marks: []mark{
 				{3, `^\d+: \S+: <[A-Z_,0-9-]*>`},
 				{3, `"if(?:index|name)" *:`},
 				{3, `^\S+ +(?:UP|DOWN|UNKNOWN) +(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5} |[0-9a-f.:]+/\d+)`},
-				{2, `^(?:(?:local|unreachable|blackhole|broadcast) )?(?:default|[\d.]+(?:/\d+)?|[0-9a-f:]+/\d+) (?:via|dev) \S+`},
+				{2, `^(?:(?:local|unreachable|blackhole|broadcast) )?(?:default|` +
+					`[\d.]+(?:/\d+)?|[0-9a-f:]+/\d+) (?:via|dev) \S+`},
 				{3, `"dst" *: *"[^"]+", *"(?:gateway|dev)"`},
 			},
 		},
@@ -67,7 +73,8 @@ func Tools() []Tool {
 		{
 			Name: "perftest",
 			Also: []string{
-				"ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_atomic_bw", "ib_write_lat", "ib_read_lat", "ib_send_lat", "ib_atomic_lat",
+				"ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_atomic_bw",
+				"ib_write_lat", "ib_read_lat", "ib_send_lat", "ib_atomic_lat",
 				"raw_ethernet_bw", "raw_ethernet_lat",
 			},
 			Shows: "a table under \"#bytes  #iterations …\" with a row in it, or the file of --out_json",
@@ -78,7 +85,10 @@ func Tools() []Tool {
 				{2, `^\s+\w[\w /-]* (?:BW|Latency|Lat)(?: Post List)? Test\s*$`},
 				{2, `^ (?:local|remote) address: LID `},
 				{2, `Waiting for client to connect`},
-				{2, `Unable to init the socket connection|Failed status-transport|Port number \d+ state is|the Infiniband/RoCE device|Couldn't connect to \S+:\d+|Failed to modify QP|Failed to negotiate parameters|Couldn't (?:create IB resources|allocate MR)|Invalid Command or flag`},
+				{2, `Unable to init the socket connection|Failed status-transport|Port number \d+ state is|` +
+					`the Infiniband/RoCE device|Couldn't connect to \S+:\d+|Failed to modify QP|` +
+					`Failed to negotiate parameters|` +
+					`Couldn't (?:create IB resources|allocate MR)|Invalid Command or flag`},
 			},
 		},
 		{
@@ -93,8 +103,12 @@ func Tools() []Tool {
 		},
 		{
 			Name: "ucx_info", Shows: "lines \"# Library version:\" (-v) or \"# Memory domain:\" (-d)",
-			read:  readUCX,
-			marks: []mark{{3, `^# (?:UCX version=|Library version: |Version \d)`}, {3, `^#\s+Memory domain: `}, {1, `^#\s+Transport: `}},
+			read: readUCX,
+			marks: []mark{
+				{3, `^# (?:UCX version=|Library version: |Version \d)`},
+				{3, `^#\s+Memory domain: `},
+				{1, `^#\s+Transport: `},
+			},
 		},
 		{
 			Name: "nixlbench", Shows: "\"Block Size (B)\" with a row under it (initiator), or its rank (target)",
@@ -104,24 +118,33 @@ func Tools() []Tool {
 				{3, `^ETCD Runtime: Registered as rank|^Using address \S+ port \d+ for ASIO`},
 				{3, `^Init nixl worker, dev `},
 				{3, `NIXLBench Configuration`},
-				{2, `Failed to setup (?:ETCD|ASIO) runtime|Incorrect (?:buffer size configuration|device list)|Total_buffer_size must|xferbench/|\(--etcd_endpoints|nixlbench`},
+				{2, `Failed to setup (?:ETCD|ASIO) runtime|Incorrect (?:buffer size configuration|device list)|` +
+					`Total_buffer_size must|xferbench/|\(--etcd_endpoints|nixlbench`},
 				{2, `NIXL_ERR_|^NIXL: `},
 			},
 		},
 		{
-			Name: "bonding", Also: []string{"/proc/net/bonding"}, Shows: "what /proc/net/bonding/BOND holds, of one or several bonds",
+			Name: "bonding", Also: []string{"/proc/net/bonding"},
+			Shows: "what /proc/net/bonding/BOND holds, of one or several bonds",
 			read:  readBonding,
-			marks: []mark{{3, `^Ethernet Channel Bonding Driver`}, {3, `^Bonding Mode: `}, {2, `^no bond$`}, {1, `^Slave Interface: `}},
+			marks: []mark{
+				{3, `^Ethernet Channel Bonding Driver`},
+				{3, `^Bonding Mode: `},
+				{2, `^no bond$`},
+				{1, `^Slave Interface: `},
+			},
 		},
 		{
-			Name: "nvidia-smi", Also: []string{"nvidia_smi"}, Shows: "its table, -L, -q, or --query-gpu=… --format=csv with the header",
-			read: readNvidiaSMI,
+			Name: "nvidia-smi", Also: []string{"nvidia_smi"},
+			Shows: "its table, -L, -q, or --query-gpu=… --format=csv with the header",
+			read:  readNvidiaSMI,
 			marks: []mark{
 				{3, `NVIDIA-SMI `},
 				{3, `NVSMI LOG`},
 				{3, `^GPU \d+: .* \(UUID: `},
 				{2, `^\s*(?:BAR1 Memory Usage|Attached GPUs)`},
-				{3, `^(?:[a-z][\w.]*(?: \[[^\]]*\])?, ?)*(?:driver_version|temperature\.gpu|memory\.(?:total|used|free)|utilization\.gpu|power\.draw|pci\.bus_id)(?: \[[^\]]*\])?(?:,|\s*$)`},
+				{3, `^(?:[a-z][\w.]*(?: \[[^\]]*\])?, ?)*(?:driver_version|temperature\.gpu|` +
+					`memory\.(?:total|used|free)|utilization\.gpu|power\.draw|pci\.bus_id)(?: \[[^\]]*\])?(?:,|\s*$)`},
 			},
 		},
 		{
@@ -130,8 +153,9 @@ func Tools() []Tool {
 			marks: []mark{{3, `^\s+total\s+used\s+free`}, {1, `^Mem: `}},
 		},
 		{
-			Name: "dmesg", Also: []string{"journal", "journalctl"}, Shows: "the kernel's log, of dmesg, journalctl -k or syslog",
-			read: list("dmesg", Dmesg),
+			Name: "dmesg", Also: []string{"journal", "journalctl"},
+			Shows: "the kernel's log, of dmesg, journalctl -k or syslog",
+			read:  list("dmesg", Dmesg),
 			marks: []mark{
 				{2, `^(?:<\d+>|\w+ *:\w+ *: )?\[ *\d+\.\d+\](?:\[ *[TC]\d+\]:?)? [^\[\s]`},
 				{3, `^\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] `},
@@ -164,7 +188,8 @@ func (t Tool) Read(text string) (any, error) { return t.readUpTo(MaxText, text) 
 func (t Tool) readUpTo(bytes int, text string) (any, error) {
 	var part error
 	if len(text) > bytes {
-		part = fmt.Errorf("the text is longer than the %d MiB that are read of one: cut out the part that matters", MaxText>>20)
+		part = fmt.Errorf("the text is longer than the %d MiB that are read of one: cut out the part that matters",
+			MaxText>>20)
 		text = text[:strings.LastIndexByte(text[:bytes], '\n')+1]
 	}
 	text = Plain(text)
@@ -291,7 +316,8 @@ func readPerftest(text string) (any, *[]string, error) {
 	l, errLatency := PerftestLatency(text)
 	switch {
 	case len(b.Rows) > 0 && len(l.Rows) > 0:
-		err = errors.New("a bandwidth test and a latency test are in one text: the rows are the former's, give each alone")
+		err = errors.New("a bandwidth test and a latency test are in one text:" +
+			" the rows are the former's, give each alone")
 	case len(l.Rows) > 0, len(b.Rows) == 0 && strings.Contains(l.Test, "Lat"):
 		return &l, &l.Errors, atLimit(len(l.Rows), errLatency)
 	}
@@ -345,7 +371,8 @@ func readNIXLBench(text string) (any, *[]string, error) {
 	if err == nil && len(b.Rows) == 0 && b.Role != "target" {
 		err = fmt.Errorf("%w: the initiator printed no row", ErrNoResult)
 		if b.Role == "" {
-			err = fmt.Errorf("%w: rank %d printed no row, and nothing tells whether it was a target", ErrNoResult, b.Rank)
+			err = fmt.Errorf("%w: rank %d printed no row, and nothing tells whether it was a target",
+				ErrNoResult, b.Rank)
 		}
 	}
 	return &b, &b.Errors, atLimit(len(b.Rows), err)

@@ -13,8 +13,10 @@ import (
 // folders tell which tool the corpus of a parser is of. The others' texts are not
 // of one tool alone.
 var folders = map[string]string{
-	"perftest-bandwidth": "perftest", "perftest-latency": "perftest", "ibv-devices": "ibv_devices", "ibv-devinfo": "ibv_devinfo",
-	"gid-table": "show_gids", "ibdev2netdev": "ibdev2netdev", "ping": "ping", "ip-links": "ip", "ip-routes": "ip", "ip-brief": "ip",
+	"perftest-bandwidth": "perftest", "perftest-latency": "perftest",
+	"ibv-devices": "ibv_devices", "ibv-devinfo": "ibv_devinfo",
+	"gid-table": "show_gids", "ibdev2netdev": "ibdev2netdev", "ping": "ping",
+	"ip-links": "ip", "ip-routes": "ip", "ip-brief": "ip",
 	"bonding": "bonding", "bonds": "bonding", "iperf3": "iperf3", "nixlbench": "nixlbench", "ucx": "ucx_info",
 	"dmesg": "dmesg", "nvidia-smi": "nvidia-smi", "free": "free",
 }
@@ -58,7 +60,10 @@ func TestTools(t *testing.T) {
 		if tool.Shows == "" || len(tool.marks) == 0 {
 			t.Errorf("%s has no words or no marks", tool.Name)
 		}
-		for _, text := range []string{"", "\n\n", "nothing of the kind\n", "\x00\xff\xfe\x80", "{", "[", "[1]", "{}", "null", strings.Repeat("[", 200000)} {
+		for _, text := range []string{
+			"", "\n\n", "nothing of the kind\n",
+			"\x00\xff\xfe\x80", "{", "[", "[1]", "{}", "null", strings.Repeat("[", 200000),
+		} {
 			if o, err := readObject(t, tool, text); err == nil || len(o.Rows) > 0 {
 				t.Errorf("%s reads %.40q: %+v", tool.Name, text, o)
 			}
@@ -150,11 +155,23 @@ func wide(text string) string {
 // The keys that scripts rely on.
 func TestFixedKeys(t *testing.T) {
 	for _, c := range []struct{ tool, file, has string }{
-		{"nixlbench", "nixlbench/shm_write.a.txt", "tool rank role config rows errors rows.blockBytes rows.batch rows.bandwidthGBps rows.latencyUS rows.prepUS rows.prepP99US rows.postUS rows.postP99US rows.txUS rows.txP99US config.op_type"},
+		{
+			"nixlbench", "nixlbench/shm_write.a.txt",
+			"tool rank role config rows errors rows.blockBytes rows.batch rows.bandwidthGBps rows.latencyUS" +
+				" rows.prepUS rows.prepP99US rows.postUS rows.postP99US rows.txUS rows.txP99US config.op_type",
+		},
 		{"nixlbench", "nixlbench/old-format.txt", "rank role config rows.aggregateGBps errors"},
 		{"nixlbench", "nixlbench/shm_write.b.txt", "tool rank role config rows errors"},
-		{"perftest", "perftest-bandwidth/bw_default-6.29.txt", "tool test device gidIndex mtu errors rows.bytes rows.iterations rows.peakGbps rows.averageGbps rows.messageRateMpps"},
-		{"perftest", "perftest-latency/lat_default-6.29.txt", "tool test device gidIndex mtu errors rows.bytes rows.iterations rows.minUS rows.maxUS rows.typicalUS rows.avgUS rows.p99US rows.p999US"},
+		{
+			"perftest", "perftest-bandwidth/bw_default-6.29.txt",
+			"tool test device gidIndex mtu errors rows.bytes rows.iterations" +
+				" rows.peakGbps rows.averageGbps rows.messageRateMpps",
+		},
+		{
+			"perftest", "perftest-latency/lat_default-6.29.txt",
+			"tool test device gidIndex mtu errors rows.bytes rows.iterations rows.minUS" +
+				" rows.maxUS rows.typicalUS rows.avgUS rows.p99US rows.p999US",
+		},
 		{"dmesg", "dmesg/report-004.txt", "tool errors rows.time rows.kind rows.device rows.text"},
 	} {
 		text, err := os.ReadFile("testdata/" + c.file)
@@ -198,7 +215,8 @@ func TestNIXLBenchTableAlone(t *testing.T) {
 		t.Errorf("%v, %+v", err, v)
 	}
 	// A target prints no row, ever; an initiator without one has no result.
-	v, err = tool.Read("ETCD Runtime: Registered as rank 0 item 1 of 2\nInit nixl worker, dev all rank 0, type initiator, hostname vm\n")
+	v, err = tool.Read("ETCD Runtime: Registered as rank 0 item 1 of 2\n" +
+		"Init nixl worker, dev all rank 0, type initiator, hostname vm\n")
 	if b, ok := v.(*NIXLBench); err == nil || !ok || len(b.Errors) != 1 {
 		t.Errorf("%v, %+v", err, v)
 	}
@@ -213,7 +231,8 @@ func TestMoreThanIsRead(t *testing.T) {
 	}
 	// The last line that is whole is read, and nobody takes it for all.
 	v, err := tool.readUpTo(len(header)+25, header+strings.Repeat("2 5 1 1 1\n", 5))
-	if b, ok := v.(*Bandwidth); err == nil || !ok || len(b.Rows) != 2 || !strings.Contains(b.Errors[0], "longer than the 32 MiB") {
+	if b, ok := v.(*Bandwidth); err == nil || !ok || len(b.Rows) != 2 ||
+		!strings.Contains(b.Errors[0], "longer than the 32 MiB") {
 		t.Errorf("%v, %+v", err, v)
 	}
 }
@@ -225,8 +244,10 @@ func TestDetect(t *testing.T) {
 		"hello\n":                        "",
 		"Mem: 1\n":                       "", // too little to be sure
 		"PING h (10.0.0.1) 56(84) bytes": "ping",
-		"$ ib_write_bw spark-01\n#bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n": "perftest",
-		"[1795219813.806736] [vm:7767 :0]     ucp_context.c:1508 UCX  WARN  x\nBlock Size (B)  Batch Size":          "nixlbench",
+		"$ ib_write_bw spark-01\n" +
+			"#bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n": "perftest",
+		"[1795219813.806736] [vm:7767 :0]     ucp_context.c:1508 UCX  WARN  x\n" +
+			"Block Size (B)  Batch Size": "nixlbench",
 	} {
 		names, sure := Detect(text)
 		if got := strings.Join(names[:min(1, len(names))], ""); sure != (want != "") || sure && got != want {

@@ -53,7 +53,8 @@ func UCXInfo(text string) (UCX, error) {
 	u := UCX{Domains: []UCXDomain{}}
 	transport := ""
 	lines(text, func(line string) {
-		if m := ucxWarn.FindStringSubmatch(line); m != nil && len(u.Warnings) < maxErrors && !strings.HasPrefix(line, "#") {
+		if m := ucxWarn.FindStringSubmatch(line); m != nil &&
+			len(u.Warnings) < maxErrors && !strings.HasPrefix(line, "#") {
 			u.Warnings = append(u.Warnings, cut(m[1]))
 			return
 		}

@@ -138,7 +138,10 @@ type places struct {
 var pciAddress = pattern.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 func readPlaces(lines []string) places {
-	p := places{pci: map[string]string{}, net: map[string][]string{}, octets: map[string]bool{}, master: map[string]string{}}
+	p := places{
+		pci: map[string]string{}, net: map[string][]string{},
+		octets: map[string]bool{}, master: map[string]string{},
+	}
 	for _, l := range lines {
 		w := words(l)
 		if len(w) < 2 {
@@ -168,7 +171,10 @@ func netdevs(ip string, f files, p places) []steps.Netdev {
 	links, err := parse.Links(ip)
 	if err != nil {
 		for _, name := range f.below("net") {
-			l := parse.Link{Name: name, MTU: max(0, f.int("net/"+name+"/mtu")), MAC: f["net/"+name+"/address"], Master: p.master[name]}
+			l := parse.Link{
+				Name: name, MTU: max(0, f.int("net/"+name+"/mtu")),
+				MAC: f["net/"+name+"/address"], Master: p.master[name],
+			}
 			// Reading carrier is an error while the interface is down.
 			if c, ok := f["net/"+name+"/carrier"]; ok {
 				l.Flags = []string{"UP"}
@@ -231,8 +237,9 @@ func rail(dev string, no int, f files, p places, all []steps.Netdev, hcas []pars
 		State: afterColon(f[port+"/state"]), Phys: afterColon(f[port+"/phys_state"]), Layer: f[port+"/link_layer"],
 		HasOctets: p.octets[fmt.Sprintf("%s/%d", dev, no)],
 		PCI: steps.PCI{
-			Addr: p.pci[dev],
-			GTps: leading(f[base+"/device/current_link_speed"]), Width: max(0, f.int(base+"/device/current_link_width")),
+			Addr:    p.pci[dev],
+			GTps:    leading(f[base+"/device/current_link_speed"]),
+			Width:   max(0, f.int(base+"/device/current_link_width")),
 			MaxGTps: leading(f[base+"/device/max_link_speed"]), MaxWidth: max(0, f.int(base+"/device/max_link_width")),
 		},
 	}
@@ -348,7 +355,8 @@ func firstIPv4(addrs []string, gids []steps.GID) (string, int) {
 		if !first.IsValid() {
 			first = p
 		}
-		if slices.ContainsFunc(gids, func(g steps.GID) bool { return g.Type == "RoCE v2" && g.IPv4 == p.Addr().String() }) {
+		if slices.ContainsFunc(gids,
+			func(g steps.GID) bool { return g.Type == "RoCE v2" && g.IPv4 == p.Addr().String() }) {
 			return p.Addr().String(), p.Bits()
 		}
 	}
@@ -365,7 +373,10 @@ func gids(f files, port string) []steps.GID {
 		if err != nil {
 			continue
 		}
-		g := steps.GID{Index: i, GID: f[port+"/gids/"+index], Type: f[port+"/gid_attrs/types/"+index], Netdev: f[port+"/gid_attrs/ndevs/"+index]}
+		g := steps.GID{
+			Index: i, GID: f[port+"/gids/"+index],
+			Type: f[port+"/gid_attrs/types/"+index], Netdev: f[port+"/gid_attrs/ndevs/"+index],
+		}
 		if a, err := netip.ParseAddr(g.GID); err == nil && a.Is4In6() {
 			g.IPv4 = a.Unmap().String()
 		}

@@ -43,7 +43,8 @@ func node(t *testing.T, name string) steps.Node {
 
 func TestParseSpark(t *testing.T) {
 	n := node(t, "spark-01.txt")
-	if n.Host != "spark-01" || n.Arch != "aarch64" || n.OS != "Ubuntu 24.04.3 LTS" || n.Adapter != "ConnectX-7, firmware 28.45.4028" {
+	if n.Host != "spark-01" || n.Arch != "aarch64" || n.OS != "Ubuntu 24.04.3 LTS" ||
+		n.Adapter != "ConnectX-7, firmware 28.45.4028" {
 		t.Errorf("node: %q %q %q %q", n.Host, n.Arch, n.OS, n.Adapter)
 	}
 	if n.SSHDev != "enP7s7" || n.RouteDev != "enP7s7" {
@@ -94,14 +95,16 @@ func TestParseSoftRoCE(t *testing.T) {
 		t.Fatalf("%d rails", len(n.Rails))
 	}
 	r := n.Rails[1]
-	if r.Netdev.Name != "enp1s0f1np1" || r.GIDIndex != 1 || r.Addr != "192.168.200.10" || r.PhysPort != 1 || r.MTU != 1024 {
+	if r.Netdev.Name != "enp1s0f1np1" || r.GIDIndex != 1 ||
+		r.Addr != "192.168.200.10" || r.PhysPort != 1 || r.MTU != 1024 {
 		t.Errorf("rail: %+v", r)
 	}
 	// The kernel's 2.5 Gb/s is a default, and -1 is no speed.
 	if r.RateGbps != 0 || r.Netdev.SpeedGbps != 0 || r.HasOctets || r.PCI != (steps.PCI{}) {
 		t.Errorf("rate %g, speed %g, counters %v, slot %+v", r.RateGbps, r.Netdev.SpeedGbps, r.HasOctets, r.PCI)
 	}
-	if n.Tools["ib_write_lat"].Version != "6.06" || n.Tools["ucx_info"].Version != "1.13.1" || n.Tools["show_gids"].Path != "" {
+	if n.Tools["ib_write_lat"].Version != "6.06" ||
+		n.Tools["ucx_info"].Version != "1.13.1" || n.Tools["show_gids"].Path != "" {
 		t.Errorf("tools: %+v", n.Tools)
 	}
 	if slices.ContainsFunc(n.Netdevs, func(d steps.Netdev) bool { return d.Name == "lo" }) {
@@ -169,7 +172,8 @@ func TestParseVariants(t *testing.T) {
 	if r := change("/sys/class/net/enp1s0f0np0/phys_port_name:p0", "").Rails[0]; r.PhysPort != 0 {
 		t.Errorf("connector %d from the name's np0", r.PhysPort)
 	}
-	if r := change("octets /sys/class/infiniband/rocep1s0f1/", "octets /sys/class/infiniband/other/").Rails[1]; r.HasOctets {
+	if r := change("octets /sys/class/infiniband/rocep1s0f1/",
+		"octets /sys/class/infiniband/other/").Rails[1]; r.HasOctets {
 		t.Error("counters where there are none")
 	}
 	if r := change("current_link_width:4", "current_link_width:2").Rails[0]; r.PCI.Width != 2 || r.PCI.MaxWidth != 4 {

@@ -33,12 +33,19 @@ var attributeTable = []Attribute{
 	{Name: "cell", Value: "ID", Role: true, Doc: "the cell; the same as its heading's"},
 	{Name: "role", Value: "NAME", Role: true, Doc: "needed where a cell has several scripts"},
 	{Name: "on", Value: "here, peer or both", Role: true, Doc: "where it runs; here where it is missing"},
-	{Name: "ready", Value: "port:N or line:REGEX", Role: true, Doc: "the next script may start once a TCP port listens (a number, or a variable like $PORT), or a line of output matches"},
+	{
+		Name: "ready", Value: "port:N or line:REGEX", Role: true,
+		Doc: "the next script may start once a TCP port listens (a number," +
+			" or a variable like $PORT), or a line of output matches",
+	},
 	{Name: "root", Role: true, Doc: "this script runs as root"},
 
 	{Name: "each", Value: "rail", Doc: "repeat the cell for every pair of rails"},
 	{Name: "parse", Value: "NAME", Doc: "the parser of its output"},
-	{Name: "judge", Value: "NAME", Doc: "the judge of its result; where it is missing every script has to end with status 0"},
+	{
+		Name: "judge", Value: "NAME",
+		Doc: "the judge of its result; where it is missing every script has to end with status 0",
+	},
 	{Name: "counters", Doc: "count every rail's bytes around it"},
 	{Name: "needs", Value: "A,B", Doc: "commands without which it is SKIPPED"},
 	{Name: "limit", Value: "2m", Doc: "how long one script may take"},
@@ -158,7 +165,8 @@ func (r *reader) set(role *steps.Role, s setting) (err error) {
 	switch s.name {
 	case "cell":
 		if s.value != c.ID {
-			return fmt.Errorf("cell=%s under the heading of %q%s", s.value, c.ID, steps.DidYouMean(s.value, []string{c.ID}))
+			return fmt.Errorf("cell=%s under the heading of %q%s",
+				s.value, c.ID, steps.DidYouMean(s.value, []string{c.ID}))
 		}
 	case "role":
 		role.Name = s.value
@@ -269,5 +277,6 @@ func readiness(value string) (steps.Ready, error) {
 		}
 		return steps.Ready{Line: rest}, nil
 	}
-	return steps.Ready{}, fmt.Errorf("ready=%s is unknown%s: port:N or line:REGEX", value, steps.DidYouMean(kind, []string{"port", "line"}))
+	return steps.Ready{}, fmt.Errorf("ready=%s is unknown%s: port:N or line:REGEX",
+		value, steps.DidYouMean(kind, []string{"port", "line"}))
 }

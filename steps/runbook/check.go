@@ -108,7 +108,8 @@ func Names(docs []Document, t steps.Tutorial, k Known) []Problem {
 					found = append(found, d.problem(d.params[p.Name], "the parameter %v", err))
 				}
 			} else if set[p.Name] {
-				found = append(found, d.problem(d.params[p.Name], "the parameter %s: railbench sets it, from what it knows of the rig", p.Name))
+				found = append(found, d.problem(d.params[p.Name],
+					"the parameter %s: railbench sets it, from what it knows of the rig", p.Name))
 			}
 		}
 		for _, c := range d.Part.Cells {
@@ -117,12 +118,14 @@ func Names(docs []Document, t steps.Tutorial, k Known) []Problem {
 			}
 			for _, name := range c.With {
 				if !slices.Contains(k.Services, name) {
-					found = append(found, d.problem(d.given[c.ID]["with"], "railbench runs no service %q (%s)%s", name, strings.Join(k.Services, ", "), steps.DidYouMean(name, k.Services)))
+					found = append(found, d.problem(d.given[c.ID]["with"], "railbench runs no service %q (%s)%s",
+						name, strings.Join(k.Services, ", "), steps.DidYouMean(name, k.Services)))
 				}
 			}
 			for _, name := range c.Check.Finds {
 				if !slices.Contains(k.Faults, name) {
-					found = append(found, d.problem(d.given[c.ID]["finds"], "the simulated rig has no fault %q%s", name, steps.DidYouMean(name, k.Faults)))
+					found = append(found, d.problem(d.given[c.ID]["finds"], "the simulated rig has no fault %q%s",
+						name, steps.DidYouMean(name, k.Faults)))
 				}
 			}
 		}

@@ -13,10 +13,13 @@ import (
 func catalogue() Known {
 	return Known{
 		Catalog: steps.Catalog{
-			Parsers: map[string]steps.Parser{"facts": nil}, Judges: map[string]steps.Judge{"": nil, "ping": nil, "mtu": nil},
-			Plans: map[string]steps.Planner{"mtu": nil}, Own: map[string]func(steps.History) steps.Verdict{"summary": nil},
+			Parsers: map[string]steps.Parser{"facts": nil},
+			Judges:  map[string]steps.Judge{"": nil, "ping": nil, "mtu": nil},
+			Plans:   map[string]steps.Planner{"mtu": nil},
+			Own:     map[string]func(steps.History) steps.Verdict{"summary": nil},
 		},
-		Services: []string{"etcd"}, Faults: []string{"slow-rail"}, Tools: []string{"ping", "iperf3"}, Params: []steps.Param{{Name: "PORT"}, {Name: "SIZE", Kind: steps.Size, Min: 1, Max: 1 << 30}},
+		Services: []string{"etcd"}, Faults: []string{"slow-rail"}, Tools: []string{"ping", "iperf3"},
+		Params: []steps.Param{{Name: "PORT"}, {Name: "SIZE", Kind: steps.Size, Min: 1, Max: 1 << 30}},
 		Reads:  map[string][]string{"ping": {"facts"}},
 		Checks: []steps.Cell{{ID: "gid-index"}},
 		Variables: func(c steps.Cell) []string {
@@ -117,35 +120,91 @@ func TestScripts(t *testing.T) {
 		src  string
 		want []string
 	}{
-		"nothing":               {cell("", "echo $NODE ${PORT} ${SIZE##*/} $? $1 $@ $# $$ $HOME $PATH $LC_ALL"), nil},
-		"set in the script":     {cell("", "A=1; for B in 1; do read -r C D; done; export E=1 F; : ${G:=x}\necho $A$B$C$D$E$F$G $((N = 1)) $((M += 1)) $N $M"), nil},
-		"asked for":             {cell("", `[ -n "${MAYBE:-}" ] && echo "$MAYBE"; echo "${OTHER+set}"`), nil},
-		"another file":          {cell("", `. /etc/os-release; echo "$PRETTY_NAME"`), nil},
-		"another file, but":     {cell("", `. /etc/os-release; echo "$ROUNDZ"`), []string{`a.md:9:26: warning: the script reads $ROUNDZ: nobody sets it; did you mean "ROUNDS"?`}},
-		"in quotes, not read":   {cell("", `sh -c 'echo $NOBODY'; cat <<'X'`+"\n$NOBODY\nX"), nil},
-		"a text that is":        {cell("", "cat <<X\n$NOBODY\nX"), []string{"a.md:10:1: warning: the script reads $NOBODY: nobody sets it"}},
-		"once for each name":    {cell("", "echo $NOBODY $NOBODY"), []string{"a.md:9:6: warning: the script reads $NOBODY: nobody sets it"}},
-		"compared, not set":     {cell("", "echo $((X == 1)) $X"), []string{"a.md:9:18: warning: the script reads $X"}},
-		"near to one":           {cell("", `echo "$ROUNDZ"`), []string{`a.md:9:7: warning: the script reads $ROUNDZ: nobody sets it; did you mean "ROUNDS"?`}},
-		"any rail":              {cell("", "echo $RAIL3_DEV $PEER_RAIL12_DEV"), nil},
-		"no such rail":          {cell("", "echo $RAIL0_DEV"), []string{"a.md:9:6: warning: the script reads $RAIL0_DEV: nobody sets it"}},
-		"one rail's":            {cell("", "echo $RAIL_DEV"), []string{"a.md:9:6: warning: the script reads $RAIL_DEV: it is set in a cell with each=rail only"}},
-		"one rail's, each":      {cell("each=rail", "echo $RAIL_DEV"), nil},
-		"a service's":           {cell("", "echo $ETCD"), []string{"a.md:9:6: warning: the script reads $ETCD: it is set in a cell with with=etcd only"}},
-		"a service's, with":     {cell("with=etcd", "echo $ETCD"), nil},
-		"a plan's":              {cell("", "echo $MTU_NETDEVS"), []string{"a.md:9:6: warning: the script reads $MTU_NETDEVS: it is set in a cell with judge=mtu only"}},
-		"a port's":              {cell("ready=port:$PROT", "x"), []string{`a.md:7: warning: ready=port:$PROT: nobody sets it; did you mean "PORT"?`}},
-		"an interface's":        {cell("on=both root change=NODE,NOBODY", "x"), []string{"a.md:7: warning: change=NOBODY: nobody sets it"}},
-		"bash's":                {cell("", "[[ a == b ]]"), []string{"a.md:9:1: warning: [[ is bash's"}},
-		"an array":              {cell("", "a=(1 2)"), []string{"a.md:9:3: no POSIX shell reads the script: arrays"}},
-		"an open quote":         {cell("", "echo 'x"), []string{"a.md:9:6: no POSIX shell reads the script: reached EOF without closing quote"}},
-		"an open if":            {cell("", "if true; then\n  x"), []string{"a.md:9:1: no POSIX shell reads the script: `if` statement must end with `fi`"}},
-		"not after an error":    {cell("", "echo $NOBODY\n)"), []string{"a.md:10:1: no POSIX shell reads the script: `)` can only be used"}},
-		"an indented fence":     {head + "## C {#c}\n\n   ```sh cell=c\n   : $ROUNDS\n     echo $NOBODY\n   ```\n", []string{"a.md:9:11: warning: the script reads $NOBODY"}},
-		"Windows":               {strings.ReplaceAll(cell("", "echo 1\necho $NOBODY"), "\n", "\r\n"), []string{"a.md:10:6: warning: the script reads $NOBODY"}},
-		"looked for by nobody":  {cell("needs=ping,fio", "x"), []string{"a.md:7: warning: needs=fio has no effect"}},
-		"nearly looked for":     {cell("needs=iperf", "x"), []string{`a.md:7: warning: needs=iperf has no effect: railbench looks for other commands on the nodes; did you mean "iperf3"?`}},
-		"an entry of no list":   {cell("symptoms=slow finds=slow-rail", "x"), []string{"a.md:7: warning: finds is for railbench's own checklist", "a.md:7: warning: symptoms is for railbench's own checklist"}},
+		"nothing": {cell("", "echo $NODE ${PORT} ${SIZE##*/} $? $1 $@ $# $$ $HOME $PATH $LC_ALL"), nil},
+		"set in the script": {cell("",
+			"A=1; for B in 1; do read -r C D; done; export E=1 F; : ${G:=x}\n"+
+				"echo $A$B$C$D$E$F$G $((N = 1)) $((M += 1)) $N $M"), nil},
+		"asked for":    {cell("", `[ -n "${MAYBE:-}" ] && echo "$MAYBE"; echo "${OTHER+set}"`), nil},
+		"another file": {cell("", `. /etc/os-release; echo "$PRETTY_NAME"`), nil},
+		"another file, but": {
+			cell("", `. /etc/os-release; echo "$ROUNDZ"`),
+			[]string{`a.md:9:26: warning: the script reads $ROUNDZ: nobody sets it; did you mean "ROUNDS"?`},
+		},
+		"in quotes, not read": {cell("", `sh -c 'echo $NOBODY'; cat <<'X'`+"\n$NOBODY\nX"), nil},
+		"a text that is": {
+			cell("", "cat <<X\n$NOBODY\nX"),
+			[]string{"a.md:10:1: warning: the script reads $NOBODY: nobody sets it"},
+		},
+		"once for each name": {
+			cell("", "echo $NOBODY $NOBODY"),
+			[]string{"a.md:9:6: warning: the script reads $NOBODY: nobody sets it"},
+		},
+		"compared, not set": {cell("", "echo $((X == 1)) $X"), []string{"a.md:9:18: warning: the script reads $X"}},
+		"near to one": {
+			cell("", `echo "$ROUNDZ"`),
+			[]string{`a.md:9:7: warning: the script reads $ROUNDZ: nobody sets it; did you mean "ROUNDS"?`},
+		},
+		"any rail": {cell("", "echo $RAIL3_DEV $PEER_RAIL12_DEV"), nil},
+		"no such rail": {
+			cell("", "echo $RAIL0_DEV"),
+			[]string{"a.md:9:6: warning: the script reads $RAIL0_DEV: nobody sets it"},
+		},
+		"one rail's": {
+			cell("", "echo $RAIL_DEV"),
+			[]string{"a.md:9:6: warning: the script reads $RAIL_DEV: it is set in a cell with each=rail only"},
+		},
+		"one rail's, each": {cell("each=rail", "echo $RAIL_DEV"), nil},
+		"a service's": {
+			cell("", "echo $ETCD"),
+			[]string{"a.md:9:6: warning: the script reads $ETCD: it is set in a cell with with=etcd only"},
+		},
+		"a service's, with": {cell("with=etcd", "echo $ETCD"), nil},
+		"a plan's": {
+			cell("", "echo $MTU_NETDEVS"),
+			[]string{"a.md:9:6: warning: the script reads $MTU_NETDEVS: it is set in a cell with judge=mtu only"},
+		},
+		"a port's": {
+			cell("ready=port:$PROT", "x"),
+			[]string{`a.md:7: warning: ready=port:$PROT: nobody sets it; did you mean "PORT"?`},
+		},
+		"an interface's": {
+			cell("on=both root change=NODE,NOBODY", "x"),
+			[]string{"a.md:7: warning: change=NOBODY: nobody sets it"},
+		},
+		"bash's":   {cell("", "[[ a == b ]]"), []string{"a.md:9:1: warning: [[ is bash's"}},
+		"an array": {cell("", "a=(1 2)"), []string{"a.md:9:3: no POSIX shell reads the script: arrays"}},
+		"an open quote": {
+			cell("", "echo 'x"),
+			[]string{"a.md:9:6: no POSIX shell reads the script: reached EOF without closing quote"},
+		},
+		"an open if": {
+			cell("", "if true; then\n  x"),
+			[]string{"a.md:9:1: no POSIX shell reads the script: `if` statement must end with `fi`"},
+		},
+		"not after an error": {
+			cell("", "echo $NOBODY\n)"),
+			[]string{"a.md:10:1: no POSIX shell reads the script: `)` can only be used"},
+		},
+		"an indented fence": {
+			head + "## C {#c}\n\n   ```sh cell=c\n   : $ROUNDS\n     echo $NOBODY\n   ```\n",
+			[]string{"a.md:9:11: warning: the script reads $NOBODY"},
+		},
+		"Windows": {
+			strings.ReplaceAll(cell("", "echo 1\necho $NOBODY"), "\n", "\r\n"),
+			[]string{"a.md:10:6: warning: the script reads $NOBODY"},
+		},
+		"looked for by nobody": {cell("needs=ping,fio", "x"), []string{"a.md:7: warning: needs=fio has no effect"}},
+		"nearly looked for": {
+			cell("needs=iperf", "x"),
+			[]string{`a.md:7: warning: needs=iperf has no effect: railbench looks for other commands on the nodes; did you mean "iperf3"?`},
+		},
+		"an entry of no list": {
+			cell("symptoms=slow finds=slow-rail", "x"),
+			[]string{
+				"a.md:7: warning: finds is for railbench's own checklist",
+				"a.md:7: warning: symptoms is for railbench's own checklist",
+			},
+		},
 		"a parameter for none":  {"<!-- params: SIZE=1 LEFT=2 -->\n# P {#p}\n## C {#c}\n```sh cell=c\necho $SIZE\n```\n", []string{"a.md:1: warning: no script reads the parameter LEFT"}},
 		"a parameter of a port": {"<!-- params: MINE=2 -->\n# P {#p}\n## C {#c}\n```sh cell=c ready=port:$MINE\nx\n```\n", nil},
 	} {
@@ -160,18 +219,45 @@ func TestNames(t *testing.T) {
 		src  string
 		want []string
 	}{
-		"all there":          {cell("parse=facts judge=ping with=etcd"), nil},
-		"not its parser":     {cell("judge=ping"), []string{"a.md:5: warning: judge=ping reads what parse=facts gives"}},
-		"a parser":           {cell("parse=fact"), []string{`a.md:5: there is no parser "fact"; did you mean "facts"?`}},
-		"a judge":            {cell("judge=pnig"), []string{`a.md:5: there is no judge "pnig"; did you mean "ping"?`}},
-		"a service":          {cell("with=etdc"), []string{`a.md:5: railbench runs no service "etdc" (etcd); did you mean "etcd"?`}},
-		"a fault":            {cell("finds=slow-rial"), []string{`a.md:5: the simulated rig has no fault "slow-rial"; did you mean "slow-rail"?`, "a.md:5: warning"}},
-		"a fix":              {cell("symptoms=x fix=nothing"), []string{"a.md:5: fix=nothing names no cell that changes anything", "a.md:5: warning", "a.md:5: warning"}},
+		"all there": {cell("parse=facts judge=ping with=etcd"), nil},
+		"not its parser": {
+			cell("judge=ping"),
+			[]string{"a.md:5: warning: judge=ping reads what parse=facts gives"},
+		},
+		"a parser": {
+			cell("parse=fact"),
+			[]string{`a.md:5: there is no parser "fact"; did you mean "facts"?`},
+		},
+		"a judge": {cell("judge=pnig"), []string{`a.md:5: there is no judge "pnig"; did you mean "ping"?`}},
+		"a service": {
+			cell("with=etdc"),
+			[]string{`a.md:5: railbench runs no service "etdc" (etcd); did you mean "etcd"?`},
+		},
+		"a fault": {
+			cell("finds=slow-rial"),
+			[]string{
+				`a.md:5: the simulated rig has no fault "slow-rial"; did you mean "slow-rail"?`,
+				"a.md:5: warning",
+			},
+		},
+		"a fix": {
+			cell("symptoms=x fix=nothing"),
+			[]string{"a.md:5: fix=nothing names no cell that changes anything", "a.md:5: warning", "a.md:5: warning"},
+		},
 		"a fix that changes": {cell("symptoms=x fix=d") + other, []string{"a.md:5: warning", "a.md:5: warning"}},
 		"a fix of the list":  {cell("symptoms=x fix=end-it"), []string{"a.md:5: warning", "a.md:5: warning"}},
-		"what is undone":     {cell("on=both root change=NODE undoes=c2"), []string{"a.md:5: undoes=c2 names no cell that changes anything"}},
-		"railbench's own":    {"# P {#p}\n## C {#c}\n```railbench cell=c\nsumarry\n```\n", []string{`a.md:3: railbench does no "sumarry"; did you mean "summary"?`}},
-		"a check's id":       {"# P {#p}\n\n## C {#gid-index}\n\n```sh cell=gid-index\nx\n```\n", []string{`a.md:3: warning: the id "gid-index" is that of a check`}},
+		"what is undone": {
+			cell("on=both root change=NODE undoes=c2"),
+			[]string{"a.md:5: undoes=c2 names no cell that changes anything"},
+		},
+		"railbench's own": {
+			"# P {#p}\n## C {#c}\n```railbench cell=c\nsumarry\n```\n",
+			[]string{`a.md:3: railbench does no "sumarry"; did you mean "summary"?`},
+		},
+		"a check's id": {
+			"# P {#p}\n\n## C {#gid-index}\n\n```sh cell=gid-index\nx\n```\n",
+			[]string{`a.md:3: warning: the id "gid-index" is that of a check`},
+		},
 	} {
 		expect(t, name, found(c.src), c.want...)
 	}
@@ -189,26 +275,62 @@ func TestParams(t *testing.T) {
 		"on lines":          {"<!-- params:\nONE=1\n\n  TWO=2 A=1 B=2\nC=3\n-->" + body, nil},
 		"below the heading": {"# P {#p}\n\nBefore.\n\n<!-- params: ONE=1 -->\n\nAfter.\n\n## C {#c}\n\n```sh cell=c\necho $ONE\n```\n", nil},
 		"another default":   {"<!-- params: SIZE=1 ONE=1 TWO=2 A=1 B=1 C=1 -->" + body, nil},
-		"no default for it": {"<!-- params: SIZE=big ONE=1 TWO=2 A=1 B=1 C=1 -->" + body, []string{`a.md:1: the parameter SIZE is "big": a size is a number of bytes`}},
-		"a bare name":       {"<!-- params: ONE TWO=1 A= B= C= -->" + body, []string{"a.md:1: the parameter ONE has no value: ONE=VALUE", "a.md:9:6: warning: the script reads $ONE"}},
-		"on its line":       {"<!-- params:\nTWO=1 A= B= C=\nONE=1 TWO=2 -->" + body, []string{"a.md:2: the parameter TWO is there twice"}},
-		"a small name":      {"<!-- params: ONE=1 TWO=2 A=1 B=1 C=1 one=1 -->" + body, []string{`a.md:1: the parameter "one": capital letters`}},
-		"a shell's name":    {"<!-- params: ONE=1 TWO=2 A=1 B=1 C=1 LD_PRELOAD=x -->" + body, []string{"a.md:1: the parameter LD_PRELOAD: the name is the shell's"}},
-		"a rig's name":      {"<!-- params: ONE=1 TWO=2 A=1 B=1 C=1 RAIL_DEV=x -->" + body, []string{"a.md:1: the parameter RAIL_DEV: railbench sets it", "a.md:1: warning: no script reads"}},
-		"two lines":         {"<!-- params: ONE=1 TWO=2 A=1 B=1 C='a\nb' -->" + body, []string{"a.md:1: the parameter C: a value is one line", "a.md:10:"}},
-		"no closing quote":  {"<!-- params: ONE='1 -->\n# P {#p}\n## C {#c}\n```sh cell=c\nx\n```\n", []string{"a.md:1: the parameters: the value of ONE= has no closing quote"}},
-		"none":              {"<!-- params: -->\n# P {#p}\n## C {#c}\n```sh cell=c\nx\n```\n", []string{"a.md:1: the comment declares no parameter"}},
-		"too late":          {"# P {#p}\n## C {#c}\n```sh cell=c\nx\n```\n\n<!-- params: ONE=1 -->\n", []string{"a.md:7: the parameters stand above the first cell"}},
-		"behind it":         {"<!-- params: ONE=1 --> text\n# P {#p}\n## C {#c}\n```sh cell=c\necho $ONE\n```\n", []string{`a.md:1: "text" stands behind the comment`}},
+		"no default for it": {
+			"<!-- params: SIZE=big ONE=1 TWO=2 A=1 B=1 C=1 -->" + body,
+			[]string{`a.md:1: the parameter SIZE is "big": a size is a number of bytes`},
+		},
+		"a bare name": {
+			"<!-- params: ONE TWO=1 A= B= C= -->" + body,
+			[]string{"a.md:1: the parameter ONE has no value: ONE=VALUE", "a.md:9:6: warning: the script reads $ONE"},
+		},
+		"on its line": {"<!-- params:\nTWO=1 A= B= C=\nONE=1 TWO=2 -->" +
+			body, []string{"a.md:2: the parameter TWO is there twice"}},
+		"a small name": {"<!-- params: ONE=1 TWO=2 A=1 B=1 C=1 one=1 -->" +
+			body, []string{`a.md:1: the parameter "one": capital letters`}},
+		"a shell's name": {"<!-- params: ONE=1 TWO=2 A=1 B=1 C=1 LD_PRELOAD=x -->" +
+			body, []string{"a.md:1: the parameter LD_PRELOAD: the name is the shell's"}},
+		"a rig's name": {
+			"<!-- params: ONE=1 TWO=2 A=1 B=1 C=1 RAIL_DEV=x -->" + body,
+			[]string{"a.md:1: the parameter RAIL_DEV: railbench sets it", "a.md:1: warning: no script reads"},
+		},
+		"two lines": {
+			"<!-- params: ONE=1 TWO=2 A=1 B=1 C='a\nb' -->" + body,
+			[]string{"a.md:1: the parameter C: a value is one line", "a.md:10:"},
+		},
+		"no closing quote": {
+			"<!-- params: ONE='1 -->\n# P {#p}\n## C {#c}\n```sh cell=c\nx\n```\n",
+			[]string{"a.md:1: the parameters: the value of ONE= has no closing quote"},
+		},
+		"none": {
+			"<!-- params: -->\n# P {#p}\n## C {#c}\n```sh cell=c\nx\n```\n",
+			[]string{"a.md:1: the comment declares no parameter"},
+		},
+		"too late": {
+			"# P {#p}\n## C {#c}\n```sh cell=c\nx\n```\n\n<!-- params: ONE=1 -->\n",
+			[]string{"a.md:7: the parameters stand above the first cell"},
+		},
+		"behind it": {
+			"<!-- params: ONE=1 --> text\n# P {#p}\n## C {#c}\n```sh cell=c\necho $ONE\n```\n",
+			[]string{`a.md:1: "text" stands behind the comment`},
+		},
 	} {
 		expect(t, name, found(c.src), c.want...)
 	}
-	p, err := Parse("x.md", []byte("<!-- params: ONE=1\r\nTWO=\"a b\" A='$(x)' B= -->\r\n# P {#p}\r\n\r\nBefore.\r\n\r\n<!-- params: C=3 -->\r\n\r\nAfter.\r\n"))
-	want := []steps.Param{{Name: "ONE", Default: "1"}, {Name: "TWO", Default: "a b"}, {Name: "A", Default: "$(x)"}, {Name: "B"}, {Name: "C", Default: "3"}}
+	p, err := Parse("x.md",
+		[]byte("<!-- params: ONE=1\r\nTWO=\"a b\" A='$(x)' B= -->\r\n# P {#p}\r\n"+
+			"\r\nBefore.\r\n\r\n<!-- params: C=3 -->\r\n\r\nAfter.\r\n"))
+	want := []steps.Param{
+		{Name: "ONE", Default: "1"},
+		{Name: "TWO", Default: "a b"},
+		{Name: "A", Default: "$(x)"},
+		{Name: "B"},
+		{Name: "C", Default: "3"},
+	}
 	if err != nil || !reflect.DeepEqual(p.Params, want) || p.Prose != "Before.\n\nAfter." {
 		t.Errorf("%+v, %v", p, err)
 	}
-	expect(t, "two files", found("<!-- params: ONE=1 -->"+body, "<!-- params: ONE=2 TWO=1 A= B= C= -->\n# Q {#q}\n## E {#e}\n```sh cell=e\n:\n```\n"),
+	expect(t, "two files", found("<!-- params: ONE=1 -->"+body,
+		"<!-- params: ONE=2 TWO=1 A= B= C= -->\n# Q {#q}\n## E {#e}\n```sh cell=e\n:\n```\n"),
 		"b.md:1: the parameter ONE is \"2\" here, and \"1\" in a file before")
 }
 
@@ -229,7 +351,10 @@ func TestAttributes(t *testing.T) {
 		case a.Name == "cell":
 			value = "cell=c"
 		case a.Value != "":
-			value += "=" + map[string]string{"on": "both", "ready": "port:1", "each": "rail", "limit": "2m", "stall": "9s", "rails": "2"}[a.Name]
+			value += "=" + map[string]string{
+				"on": "both", "ready": "port:1",
+				"each": "rail", "limit": "2m", "stall": "9s", "rails": "2",
+			}[a.Name]
 			if strings.HasSuffix(value, "=") {
 				value += "x"
 			}
@@ -238,7 +363,8 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		seen[a.Name] = true
-		for _, p := range Read("x.md", []byte("# P {#p}\n## C {#c}\n```sh cell=c "+strings.TrimPrefix(value, "cell=c")+"\nx\n```\n")).Problems {
+		for _, p := range Read("x.md",
+			[]byte("# P {#p}\n## C {#c}\n```sh cell=c "+strings.TrimPrefix(value, "cell=c")+"\nx\n```\n")).Problems {
 			if strings.Contains(p.Text, "attribute") {
 				t.Errorf("%s: %s", a.Name, p)
 			}

@@ -52,7 +52,8 @@ func Read(name string, src []byte) Document {
 	r := reader{
 		source: newSource(src),
 		doc: Document{
-			Name: name, headings: map[string]int{}, given: map[string]map[string]int{}, params: map[string]int{}, scripts: map[string][]block{},
+			Name: name, headings: map[string]int{}, given: map[string]map[string]int{},
+			params: map[string]int{}, scripts: map[string][]block{},
 		},
 	}
 	r.doc.source = r.source
@@ -72,11 +73,15 @@ func (r *reader) readable(src []byte) bool {
 	}
 	if i := invalid(r.text); i >= 0 {
 		line, column := r.place(i)
-		r.doc.Problems = append(r.doc.Problems, Problem{File: r.doc.Name, Line: line, Column: column, Text: "it is no text in UTF-8 from here on: save it as UTF-8"})
+		r.doc.Problems = append(r.doc.Problems, Problem{
+			File: r.doc.Name, Line: line,
+			Column: column, Text: "it is no text in UTF-8 from here on: save it as UTF-8",
+		})
 		return false
 	}
 	if bytes.HasPrefix(r.text, []byte("---\n")) {
-		r.problem(1, "front matter between lines of --- is not read: the title stands in a comment, <!-- tutorial: Title -->")
+		r.problem(1, "front matter between lines of --- is not read:"+
+			" the title stands in a comment, <!-- tutorial: Title -->")
 		return false
 	}
 	if i := deepQuote(r.text); i >= 0 {
@@ -174,7 +179,8 @@ func (r *reader) wrong(at int, format string, args ...any) {
 
 func (r *reader) problem(line int, format string, args ...any) {
 	r.broken = true
-	r.doc.Problems = append(r.doc.Problems, Problem{File: r.doc.Name, Line: line, Text: plain(fmt.Errorf(format, args...).Error())})
+	r.doc.Problems = append(r.doc.Problems,
+		Problem{File: r.doc.Name, Line: line, Text: plain(fmt.Errorf(format, args...).Error())})
 }
 
 // addProse adds the text up to an offset to what is open.
@@ -344,7 +350,9 @@ func (r *reader) fence(f *ast.FencedCodeBlock) {
 	}
 	if i := strings.IndexFunc(role.Script, runner.Hidden); i >= 0 {
 		c, _ := utf8.DecodeRuneInString(role.Script[i:])
-		r.wrong(b.lines[strings.Count(role.Script[:i], "\n")], "the script has a character that nobody sees (%U), so what is shown of it is not what would run: print it with printf", c)
+		r.wrong(b.lines[strings.Count(role.Script[:i], "\n")],
+			"the script has a character that nobody sees (%U),"+
+				" so what is shown of it is not what would run: print it with printf", c)
 	}
 	r.addProse(&r.cell.Prose, start)
 	r.prose = r.nextLine(b.to)

@@ -72,7 +72,8 @@ func (d Document) edit(id string, role int, script string) ([]byte, error) {
 	case at < 0:
 		return nil, errors.New("the file has no such cell")
 	case role < 0 || role >= len(d.Part.Cells[at].Roles):
-		return nil, fmt.Errorf("the cell has %d scripts, and none with the number %d", len(d.Part.Cells[at].Roles), role)
+		return nil, fmt.Errorf("the cell has %d scripts, and none with the number %d",
+			len(d.Part.Cells[at].Roles), role)
 	}
 	script = strings.ReplaceAll(script, "\r\n", "\n")
 	if !strings.HasSuffix(script, "\n") {

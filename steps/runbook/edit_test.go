@@ -55,7 +55,8 @@ func edits(t *testing.T, name string, src []byte, script string) {
 			if err != nil {
 				t.Fatalf("%s with another script of %s: %v", name, c.ID, err)
 			}
-			if has := got.Cells[i].Roles[j].Script; strings.TrimSuffix(has, "\n") != strings.TrimSuffix(strings.ReplaceAll(script, "\r\n", "\n"), "\n") {
+			if has := got.Cells[i].Roles[j].Script; strings.TrimSuffix(has,
+				"\n") != strings.TrimSuffix(strings.ReplaceAll(script, "\r\n", "\n"), "\n") {
 				t.Fatalf("%s: %s is %q, want %q", name, c.ID, has, script)
 			}
 			// The way back is the file as it was.
@@ -124,18 +125,27 @@ func TestEdit(t *testing.T) {
 		"another line":      {lf, "c", 1, "x\n", strings.Replace(lf, "three\n", "x\n", 1)},
 		"no line end":       {lf, "c", 1, "x", strings.Replace(lf, "three\n", "x\n", 1)},
 		"an indented fence": {lf, "c", 0, "x\n\n\ty\n", strings.Replace(lf, "  one\n\n    two\n", "  x\n\n  \ty\n", 1)},
-		"Windows":           {strings.ReplaceAll(lf, "\n", "\r\n"), "c", 1, "x\ny\n", strings.Replace(strings.ReplaceAll(lf, "\n", "\r\n"), "three\r\n", "x\r\ny\r\n", 1)},
-		"Windows' script":   {lf, "c", 1, "x\r\ny\r\n", strings.Replace(lf, "three\n", "x\ny\n", 1)},
-		"mixed":             {strings.Replace(lf, "three\n", "three\r\n", 1), "c", 0, "x\n", strings.Replace(strings.Replace(lf, "three\n", "three\r\n", 1), "  one\n\n    two\n", "  x\n", 1)},
-		"a mark":            {"\xef\xbb\xbf" + lf, "c", 1, "x\n", "\xef\xbb\xbf" + strings.Replace(lf, "three\n", "x\n", 1)},
-		"another fence":     {lf, "c", 1, "~~~\n", strings.Replace(lf, "three\n", "~~~\n", 1)},
-		"its own end":       {lf, "c", 1, "x\n```\ny\n", "would end its block"},
-		"another cell's":    {lf, "c", 1, "x\n```\n\n## D {#d}\n\n```sh cell=d\ny\n", "would end its block"},
-		"nothing":           {lf, "c", 1, " \n", "can't be empty"},
-		"no text":           {lf, "c", 1, "\xff\n", "no text in UTF-8"},
-		"no cell":           {lf, "d", 0, "x\n", "no such cell"},
-		"no role":           {lf, "c", 2, "x\n", "the cell has 2 scripts, and none with the number 2"},
-		"a broken file":     {"# P\n", "c", 0, "x\n", `the part "P" has no id`},
+		"Windows": {
+			strings.ReplaceAll(lf, "\n", "\r\n"), "c", 1, "x\ny\n",
+			strings.Replace(strings.ReplaceAll(lf, "\n", "\r\n"), "three\r\n", "x\r\ny\r\n", 1),
+		},
+		"Windows' script": {lf, "c", 1, "x\r\ny\r\n", strings.Replace(lf, "three\n", "x\ny\n", 1)},
+		"mixed": {
+			strings.Replace(lf, "three\n", "three\r\n", 1), "c", 0, "x\n",
+			strings.Replace(strings.Replace(lf, "three\n", "three\r\n", 1), "  one\n\n    two\n", "  x\n", 1),
+		},
+		"a mark": {
+			"\xef\xbb\xbf" + lf, "c", 1, "x\n",
+			"\xef\xbb\xbf" + strings.Replace(lf, "three\n", "x\n", 1),
+		},
+		"another fence":  {lf, "c", 1, "~~~\n", strings.Replace(lf, "three\n", "~~~\n", 1)},
+		"its own end":    {lf, "c", 1, "x\n```\ny\n", "would end its block"},
+		"another cell's": {lf, "c", 1, "x\n```\n\n## D {#d}\n\n```sh cell=d\ny\n", "would end its block"},
+		"nothing":        {lf, "c", 1, " \n", "can't be empty"},
+		"no text":        {lf, "c", 1, "\xff\n", "no text in UTF-8"},
+		"no cell":        {lf, "d", 0, "x\n", "no such cell"},
+		"no role":        {lf, "c", 2, "x\n", "the cell has 2 scripts, and none with the number 2"},
+		"a broken file":  {"# P\n", "c", 0, "x\n", `the part "P" has no id`},
 	} {
 		out, err := Edit([]byte(c.src), c.cell, c.role, c.script)
 		if err != nil {

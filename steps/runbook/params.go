@@ -21,7 +21,8 @@ var (
 // shellNames are variables of the shell, or of every process: a runbook that gave
 // them another value would change what runs, and not with what.
 var shellNames = []string{
-	"PATH", "HOME", "IFS", "ENV", "BASH_ENV", "CDPATH", "SHELL", "SHELLOPTS", "BASHOPTS", "PS1", "PS2", "PS4", "PWD", "OLDPWD",
+	"PATH", "HOME", "IFS", "ENV", "BASH_ENV", "CDPATH", "SHELL",
+	"SHELLOPTS", "BASHOPTS", "PS1", "PS2", "PS4", "PWD", "OLDPWD",
 	"PPID", "OPTIND", "OPTARG", "LINENO", "USER", "LOGNAME", "TERM", "TMPDIR", "LANG", "LANGUAGE", "TZ", "UID", "EUID",
 	"HOSTNAME", "RANDOM", "SECONDS", "COLUMNS", "LINES", "MAIL", "EDITOR", "PAGER", "DISPLAY",
 	"SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "SSH_AUTH_SOCK", "SUDO_USER", "SUDO_UID", "SUDO_GID", "SUDO_COMMAND",

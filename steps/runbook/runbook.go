@@ -67,20 +67,23 @@ func Join(docs []Document) (steps.Tutorial, []Problem) {
 			t.Title = d.Title
 		}
 		if other, ok := parts[d.Part.ID]; ok && d.Part.ID != "" {
-			problems = append(problems, d.problem(d.headings[d.Part.ID], "the part %q is in %s already", d.Part.ID, other.Name))
+			problems = append(problems,
+				d.problem(d.headings[d.Part.ID], "the part %q is in %s already", d.Part.ID, other.Name))
 		} else {
 			parts[d.Part.ID] = d
 		}
 		for _, c := range d.Part.Cells {
 			if other, ok := cells[c.ID]; ok {
-				problems = append(problems, d.problem(d.headings[c.ID], "the cell %q is in %s already", c.ID, other.Name))
+				problems = append(problems,
+					d.problem(d.headings[c.ID], "the cell %q is in %s already", c.ID, other.Name))
 			} else {
 				cells[c.ID] = d
 			}
 		}
 		for _, p := range d.Part.Params {
 			if other, ok := params[p.Name]; ok && other.Default != p.Default {
-				problems = append(problems, d.problem(d.params[p.Name], "the parameter %s is %q here, and %q in a file before", p.Name, p.Default, other.Default))
+				problems = append(problems, d.problem(d.params[p.Name],
+					"the parameter %s is %q here, and %q in a file before", p.Name, p.Default, other.Default))
 			}
 			params[p.Name] = p
 		}
@@ -90,7 +93,8 @@ func Join(docs []Document) (steps.Tutorial, []Problem) {
 	for _, id := range slices.Sorted(maps.Keys(cells)) {
 		if other, ok := parts[id]; ok && other.Name != cells[id].Name {
 			d := cells[id]
-			problems = append(problems, d.problem(d.headings[id], "the cell %q has the id of the part in %s", id, other.Name))
+			problems = append(problems,
+				d.problem(d.headings[id], "the cell %q has the id of the part in %s", id, other.Name))
 		}
 	}
 	return t, problems

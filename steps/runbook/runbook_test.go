@@ -30,7 +30,10 @@ func TestParse(t *testing.T) {
 			ID: "one", Part: "first", Title: "A cell",
 			Prose: "What it does.\n\n- a list\n  ```sh cell=no\n  also prose\n  ```\n\nBetween the two.",
 			Roles: []steps.Role{
-				{Name: "server", On: steps.OnPeer, Script: "server \"$PORT\"\n\tindented\n", Ready: steps.Ready{Port: "$PORT"}},
+				{
+					Name: "server", On: steps.OnPeer, Script: "server \"$PORT\"\n\tindented\n",
+					Ready: steps.Ready{Port: "$PORT"},
+				},
 				{Name: "client", On: steps.OnHere, Script: "client\n", Root: true},
 			},
 			EachRail: true, Parser: "p", Judge: "j", Limit: 90 * time.Second, Needs: []string{"a", "b"}, Counters: true,
@@ -57,45 +60,72 @@ func TestParseErrors(t *testing.T) {
 	head := "# P {#p}\n\n## C {#c}\n\n"
 	fence := func(attrs string) string { return head + "```sh " + attrs + "\nx\n```\n" }
 	for name, c := range map[string]struct{ src, want string }{
-		"nothing":                  {"only prose\n", "x.md: there is no heading of a part"},
-		"part without id":          {"# P\n", `x.md:1: the part "P" has no id`},
-		"cell without id":          {"# P {#p}\n\n## C\n", `x.md:3: the cell "C" has no id`},
-		"an id with a space":       {"# P {#p q}\n", "x.md:1: "},
-		"an id with capitals":      {"# P {#P}\n", `x.md:1: the id "P" of a part`},
-		"another attribute":        {"# P {#p .big}\n", "x.md:1: a heading has an id and no other attribute"},
-		"two parts":                {"# P {#p}\n\n# Q {#q}\n", `x.md:3: a file is one part, and "Q" is the second`},
-		"cell before the part":     {"## C {#c}\n", `x.md:1: the cell "C" stands before the part's heading`},
-		"an id twice":              {fence("cell=c") + "\n## D {#c}\n", `x.md:9: the id "c" is taken already`},
-		"the part's id":            {"# P {#p}\n\n## C {#p}\n", `x.md:3: the id "p" is taken already`},
-		"no script":                {head, `x.md:3: the cell "c" has no script`},
-		"unknown attribute":        {fence("cell=c jugde=x"), `x.md:5: the attribute "jugde" is unknown; did you mean "judge"?`},
-		"unknown flag":             {fence("cell=c counter"), `x.md:5: the attribute "counter" is unknown; did you mean "counters"?`},
-		"unknown place":            {fence("cell=c on=pear"), `x.md:5: on=pear is unknown; did you mean "peer"?`},
-		"unknown ready":            {fence("cell=c ready=prt:1"), `x.md:5: ready=prt:1 is unknown; did you mean "port"?`},
-		"a port that is none":      {fence("cell=c ready=port:abc"), "x.md:5: ready=port:abc: a port is a number or a variable"},
-		"a broken expression":      {fence(`cell=c ready="line:("`), "x.md:5: ready=line:(: error parsing regexp"},
-		"unknown each":             {fence("cell=c each=rails"), `x.md:5: each=rails is unknown; did you mean "rail"?`},
-		"no duration":              {fence("cell=c limit=2"), "x.md:5: limit=2 is no duration"},
-		"negative duration":        {fence("cell=c limit=-2s"), "x.md:5: limit=-2s is no duration"},
-		"empty need":               {fence("cell=c needs=a,,b"), "x.md:5: needs=a,,b has an empty name"},
-		"no value":                 {fence("cell=c judge="), "x.md:5: judge= has no value"},
-		"a flag for a value":       {fence("cell=c judge"), "x.md:5: judge needs a value"},
-		"a value for a flag":       {fence("cell=c root=yes"), "x.md:5: root has no value"},
-		"an open quote":            {fence(`cell=c ready="line:x`), "x.md:5: the value of ready= has no closing quote"},
-		"an attribute twice":       {fence("cell=c on=here on=peer"), "x.md:5: on is there twice"},
-		"the wrong cell":           {fence("cell=cc"), `x.md:5: cell=cc under the heading of "c"; did you mean "c"?`},
-		"cell without id's value":  {fence("cell"), "x.md:5: cell needs a value"},
-		"outside a cell":           {"# P {#p}\n\n```sh cell=c\nx\n```\n", "x.md:3: a script before the first cell's heading"},
-		"another language":         {head + "```python cell=c\nx\n```\n", `x.md:5: a cell's script is sh or railbench, not "python"`},
-		"no closing fence":         {head + "```sh cell=c\nx\n", "x.md:5: the script has no closing ```"},
-		"empty script":             {head + "```sh cell=c\n\n```\n", "x.md:5: the script is empty"},
-		"server without ready":     {fence("cell=c role=server on=peer"), `x.md:3: the cell "c": the role "server" is waited for and has no ready=`},
-		"first of two, not ready":  {fence("cell=c role=a") + "\n```sh cell=c role=b\nx\n```\n", `the role "a" is waited for and has no ready=`},
-		"two without names":        {fence("cell=c ready=port:1") + "\n```sh cell=c role=b\nx\n```\n", "one of them has no role="},
-		"a name twice":             {fence("cell=c role=a ready=port:1") + "\n```sh cell=c role=a\nx\n```\n", `it has the role "a" twice`},
-		"both beside another":      {fence("cell=c role=a on=both ready=port:1") + "\n```sh cell=c role=b\nx\n```\n", `the role "a" is on=both beside another role`},
-		"ready for nobody":         {fence("cell=c role=a ready=port:1") + "\n```sh cell=c role=b ready=port:1\nx\n```\n", `nothing waits for the role "b"`},
-		"a cell's attribute twice": {fence("cell=c role=a ready=port:1 judge=x") + "\n```sh cell=c role=b judge=x\nx\n```\n", "x.md:9: judge is given on another script of the cell already"},
+		"nothing":              {"only prose\n", "x.md: there is no heading of a part"},
+		"part without id":      {"# P\n", `x.md:1: the part "P" has no id`},
+		"cell without id":      {"# P {#p}\n\n## C\n", `x.md:3: the cell "C" has no id`},
+		"an id with a space":   {"# P {#p q}\n", "x.md:1: "},
+		"an id with capitals":  {"# P {#P}\n", `x.md:1: the id "P" of a part`},
+		"another attribute":    {"# P {#p .big}\n", "x.md:1: a heading has an id and no other attribute"},
+		"two parts":            {"# P {#p}\n\n# Q {#q}\n", `x.md:3: a file is one part, and "Q" is the second`},
+		"cell before the part": {"## C {#c}\n", `x.md:1: the cell "C" stands before the part's heading`},
+		"an id twice":          {fence("cell=c") + "\n## D {#c}\n", `x.md:9: the id "c" is taken already`},
+		"the part's id":        {"# P {#p}\n\n## C {#p}\n", `x.md:3: the id "p" is taken already`},
+		"no script":            {head, `x.md:3: the cell "c" has no script`},
+		"unknown attribute": {
+			fence("cell=c jugde=x"),
+			`x.md:5: the attribute "jugde" is unknown; did you mean "judge"?`,
+		},
+		"unknown flag": {
+			fence("cell=c counter"),
+			`x.md:5: the attribute "counter" is unknown; did you mean "counters"?`,
+		},
+		"unknown place": {fence("cell=c on=pear"), `x.md:5: on=pear is unknown; did you mean "peer"?`},
+		"unknown ready": {
+			fence("cell=c ready=prt:1"),
+			`x.md:5: ready=prt:1 is unknown; did you mean "port"?`,
+		},
+		"a port that is none": {
+			fence("cell=c ready=port:abc"),
+			"x.md:5: ready=port:abc: a port is a number or a variable",
+		},
+		"a broken expression":     {fence(`cell=c ready="line:("`), "x.md:5: ready=line:(: error parsing regexp"},
+		"unknown each":            {fence("cell=c each=rails"), `x.md:5: each=rails is unknown; did you mean "rail"?`},
+		"no duration":             {fence("cell=c limit=2"), "x.md:5: limit=2 is no duration"},
+		"negative duration":       {fence("cell=c limit=-2s"), "x.md:5: limit=-2s is no duration"},
+		"empty need":              {fence("cell=c needs=a,,b"), "x.md:5: needs=a,,b has an empty name"},
+		"no value":                {fence("cell=c judge="), "x.md:5: judge= has no value"},
+		"a flag for a value":      {fence("cell=c judge"), "x.md:5: judge needs a value"},
+		"a value for a flag":      {fence("cell=c root=yes"), "x.md:5: root has no value"},
+		"an open quote":           {fence(`cell=c ready="line:x`), "x.md:5: the value of ready= has no closing quote"},
+		"an attribute twice":      {fence("cell=c on=here on=peer"), "x.md:5: on is there twice"},
+		"the wrong cell":          {fence("cell=cc"), `x.md:5: cell=cc under the heading of "c"; did you mean "c"?`},
+		"cell without id's value": {fence("cell"), "x.md:5: cell needs a value"},
+		"outside a cell": {
+			"# P {#p}\n\n```sh cell=c\nx\n```\n",
+			"x.md:3: a script before the first cell's heading",
+		},
+		"another language": {
+			head + "```python cell=c\nx\n```\n",
+			`x.md:5: a cell's script is sh or railbench, not "python"`,
+		},
+		"no closing fence": {head + "```sh cell=c\nx\n", "x.md:5: the script has no closing ```"},
+		"empty script":     {head + "```sh cell=c\n\n```\n", "x.md:5: the script is empty"},
+		"server without ready": {
+			fence("cell=c role=server on=peer"),
+			`x.md:3: the cell "c": the role "server" is waited for and has no ready=`,
+		},
+		"first of two, not ready": {fence("cell=c role=a") +
+			"\n```sh cell=c role=b\nx\n```\n", `the role "a" is waited for and has no ready=`},
+		"two without names": {fence("cell=c ready=port:1") +
+			"\n```sh cell=c role=b\nx\n```\n", "one of them has no role="},
+		"a name twice": {fence("cell=c role=a ready=port:1") +
+			"\n```sh cell=c role=a\nx\n```\n", `it has the role "a" twice`},
+		"both beside another": {fence("cell=c role=a on=both ready=port:1") +
+			"\n```sh cell=c role=b\nx\n```\n", `the role "a" is on=both beside another role`},
+		"ready for nobody": {fence("cell=c role=a ready=port:1") +
+			"\n```sh cell=c role=b ready=port:1\nx\n```\n", `nothing waits for the role "b"`},
+		"a cell's attribute twice": {fence("cell=c role=a ready=port:1 judge=x") +
+			"\n```sh cell=c role=b judge=x\nx\n```\n", "x.md:9: judge is given on another script of the cell already"},
 	} {
 		_, err := Parse("x.md", []byte(c.src))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -106,10 +136,12 @@ func TestParseErrors(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	part := func(id, cell string) *fstest.MapFile {
-		return &fstest.MapFile{Data: []byte("# " + id + " {#" + id + "}\n\n## " + cell + " {#" + cell + "}\n\n```sh cell=" + cell + "\nx\n```\n")}
+		return &fstest.MapFile{Data: []byte("# " + id + " {#" + id + "}\n\n## " +
+			cell + " {#" + cell + "}\n\n```sh cell=" + cell + "\nx\n```\n")}
 	}
 	fsys := fstest.MapFS{
-		"t/2-b.md": part("b", "y"), "t/1-a.md": part("a", "x"), "t/notes.txt": {Data: []byte("no part")}, "t/sub/c.md": part("c", "z"),
+		"t/2-b.md": part("b", "y"), "t/1-a.md": part("a", "x"),
+		"t/notes.txt": {Data: []byte("no part")}, "t/sub/c.md": part("c", "z"),
 	}
 	tut, err := Load(fsys, "t")
 	if err != nil || len(tut.Parts) != 2 || tut.Parts[0].ID != "a" || tut.Parts[1].Cells[0].ID != "y" {
@@ -141,19 +173,27 @@ func TestLoad(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	c := steps.Catalog{Parsers: map[string]steps.Parser{"ping": nil}, Judges: map[string]steps.Judge{"": nil, "ping": nil}}
+	c := steps.Catalog{
+		Parsers: map[string]steps.Parser{"ping": nil},
+		Judges:  map[string]steps.Judge{"": nil, "ping": nil},
+	}
 	check := func(parser, judge string) error {
-		return Check(steps.Tutorial{Parts: []steps.Part{{Cells: []steps.Cell{{ID: "c", Parser: parser, Judge: judge}}}}}, c)
+		return Check(steps.Tutorial{Parts: []steps.Part{{Cells: []steps.Cell{{
+			ID:     "c",
+			Parser: parser, Judge: judge,
+		}}}}}, c)
 	}
 	for _, names := range [][2]string{{"ping", "ping"}, {"", ""}} {
 		if err := check(names[0], names[1]); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := check("pnig", ""); err == nil || !strings.Contains(err.Error(), `there is no parser "pnig"; did you mean "ping"?`) {
+	if err := check("pnig", ""); err == nil ||
+		!strings.Contains(err.Error(), `there is no parser "pnig"; did you mean "ping"?`) {
 		t.Error(err)
 	}
-	if err := check("", "pings"); err == nil || !strings.Contains(err.Error(), `there is no judge "pings"; did you mean "ping"?`) {
+	if err := check("", "pings"); err == nil ||
+		!strings.Contains(err.Error(), `there is no judge "pings"; did you mean "ping"?`) {
 		t.Error(err)
 	}
 }

@@ -26,7 +26,8 @@ func Scripts(docs []Document, t steps.Tutorial, k Known) []Problem {
 		var found []Problem
 		for _, c := range k.Checks {
 			if line := d.headings[c.ID]; line > 0 {
-				found = append(found, d.warning(line, 0, "the id %q is that of a check: beside this runbook the checklist is without it", c.ID))
+				found = append(found, d.warning(line, 0,
+					"the id %q is that of a check: beside this runbook the checklist is without it", c.ID))
 			}
 		}
 		for _, c := range d.Part.Cells {
@@ -77,14 +78,17 @@ func (d Document) useless(c steps.Cell, k Known) (all []Problem) {
 		if len(need) > 4 { // a shorter name is near to too many
 			near = steps.DidYouMean(need, k.Tools)
 		}
-		all = append(all, d.warning(d.given[c.ID]["needs"], 0, "needs=%s has no effect: railbench looks for other commands on the nodes%s", need, near))
+		all = append(all, d.warning(d.given[c.ID]["needs"], 0,
+			"needs=%s has no effect: railbench looks for other commands on the nodes%s", need, near))
 	}
 	if reads := k.Reads[c.Judge]; reads != nil && !slices.Contains(reads, "") && !slices.Contains(reads, c.Parser) {
-		all = append(all, d.warning(d.given[c.ID]["judge"], 0, "judge=%s reads what parse=%s gives", c.Judge, strings.Join(reads, " or parse=")))
+		all = append(all, d.warning(d.given[c.ID]["judge"], 0, "judge=%s reads what parse=%s gives",
+			c.Judge, strings.Join(reads, " or parse=")))
 	}
 	for _, a := range attributeTable {
 		if line := d.given[c.ID][a.Name]; a.Check && line > 0 {
-			all = append(all, d.warning(line, 0, "%s is for railbench's own checklist, which no check of another runbook is in", a.Name))
+			all = append(all, d.warning(line, 0,
+				"%s is for railbench's own checklist, which no check of another runbook is in", a.Name))
 		}
 	}
 	return all
@@ -113,7 +117,8 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 		case *syntax.CallExpr:
 			if len(n.Args) > 0 && slices.Contains(bashWords, n.Args[0].Lit()) {
 				line, column := at(n.Pos())
-				all = append(all, d.warning(line, column, "%s is bash's: the sh of a node may not know it", n.Args[0].Lit()))
+				all = append(all,
+					d.warning(line, column, "%s is bash's: the sh of a node may not know it", n.Args[0].Lit()))
 			}
 		case *syntax.ParamExp:
 			if n.Param == nil || told[n.Param.Value] || !variableForm.MatchString(n.Param.Value) {
@@ -137,7 +142,10 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 var variableForm = pattern.New(`^[A-Za-z_]\w*$`)
 
 // bashWords are commands that bash has and other shells don't.
-var bashWords = []string{"[[", "((", "source", "declare", "typeset", "let", "shopt", "pushd", "popd", "mapfile", "readarray", "function"}
+var bashWords = []string{
+	"[[", "((", "source", "declare", "typeset",
+	"let", "shopt", "pushd", "popd", "mapfile", "readarray", "function",
+}
 
 // inScript is the line and the column in the file of a place in a script.
 func (d Document) inScript(b block, p syntax.Pos) (line, column int) {

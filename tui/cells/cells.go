@@ -299,7 +299,8 @@ func outputLine(k *ink.Ink, l steps.OutputLine, t tags, marks []ink.Mark, column
 	if room < 1 {
 		return ""
 	}
-	return k.Dim.Render(tag) + gutter + " " + k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style, Marks: marks}, column, room)
+	return k.Dim.Render(tag) + gutter + " " +
+		k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style, Marks: marks}, column, room)
 }
 
 // tags name the node in front of a line where a cell's output comes from several.

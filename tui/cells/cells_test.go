@@ -49,8 +49,10 @@ func TestATableThatIsTooWide(t *testing.T) {
 		width int
 		want  string
 	}{
-		{80, " name  what                                          where\n x     long long long long long long long long long  here and there"},
-		{52, " name  what                          where\n x     long long long long long      here and there\n       long long long long"},
+		{80, " name  what                                          where\n" +
+			" x     long long long long long long long long long  here and there"},
+		{52, " name  what                          where\n" +
+			" x     long long long long long      here and there\n       long long long long"},
 		{40, " • name: x\n   what: long long long long long\n     long long long long\n   where: here and there"},
 	} {
 		if got := unstyled(Prose(table, ink.New(true, colorprofile.ASCII), c.width)); got != c.want {
@@ -64,8 +66,11 @@ func TestPlaces(t *testing.T) {
 	for want, c := range map[string]steps.Cell{
 		"on spark-02":   {Roles: []steps.Role{{On: steps.OnHere}}},
 		"on both nodes": {Roles: []steps.Role{{On: steps.OnBoth}}},
-		"server spark-01 · client spark-02 · each rail": {EachRail: true, Roles: []steps.Role{{Name: "server", On: steps.OnPeer}, {Name: "client", On: steps.OnHere}}},
-		"on spark-01 (root)":                            {Roles: []steps.Role{{On: steps.OnPeer, Root: true}}},
+		"server spark-01 · client spark-02 · each rail": {
+			EachRail: true,
+			Roles:    []steps.Role{{Name: "server", On: steps.OnPeer}, {Name: "client", On: steps.OnHere}},
+		},
+		"on spark-01 (root)": {Roles: []steps.Role{{On: steps.OnPeer, Root: true}}},
 	} {
 		if got := Places(c, names); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -148,7 +153,8 @@ func TestLongScriptsAreFolded(t *testing.T) {
 			cell.Roles = append(cell.Roles, steps.Role{Script: script})
 		}
 		got := unstyled(cell.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
-		if n := strings.Count(got, "┃     x"); n != c.want || (strings.Contains(got, "s shows them") == (n == 11*c.roles)) {
+		if n := strings.Count(got, "┃     x"); n != c.want ||
+			(strings.Contains(got, "s shows them") == (n == 11*c.roles)) {
 			t.Errorf("%+v: %d lines:\n%s", c, n, got)
 		}
 	}

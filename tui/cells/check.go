@@ -75,7 +75,8 @@ func (c Check) line(k *ink.Ink, width int) string {
 		title = k.Strong
 	}
 	room := min(c.Titles, max(12, width/2))
-	left := " " + style.Render(mark) + " " + ink.Pad(title.Render(ansi.Truncate(ink.Clean(c.Title), room, "…")), room) + "  "
+	left := " " + style.Render(mark) + " " +
+		ink.Pad(title.Render(ansi.Truncate(ink.Clean(c.Title), room, "…")), room) + "  "
 	rest := max(0, width-lipgloss.Width(left)-1)
 	return left + k.Dim.Render(ansi.Truncate(strings.Join(strings.Fields(said), " "), rest, "…"))
 }
@@ -89,7 +90,8 @@ func (c Check) fix(b *body) {
 	case c.FixState.Running:
 		b.wrap(b.k.Accent.Render(c.Spinner+" "+ink.Clean(c.Fix.Title)+", "+Seconds(c.FixTime)), "  ", "    ")
 	case wrong && !c.State.Running:
-		b.wrap(b.k.Focus.Render("f")+" puts it right: "+ink.Clean(c.Fix.Title)+b.k.Dim.Render(" ("+c.Fix.ID+"; it shows what it does, and asks)"), "  ", "    ")
+		does := b.k.Dim.Render(" (" + c.Fix.ID + "; it shows what it does, and asks)")
+		b.wrap(b.k.Focus.Render("f")+" puts it right: "+ink.Clean(c.Fix.Title)+does, "  ", "    ")
 	}
 	if v := c.FixState.Verdict; v.Grade != steps.NotRun && !c.FixState.Running {
 		grade := GradeStyle(b.k, v.Grade).Render(Mark(v.Grade) + " " + c.Fix.ID)

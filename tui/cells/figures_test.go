@@ -22,7 +22,11 @@ func rates() steps.Table {
 	return steps.Table{
 		Title: "Throughput",
 		Columns: []steps.Column{
-			{Name: "test"}, {Name: "Gb/s", Number: true}, {Name: "cell"}, {Name: "tutorial Gb/s", Number: true}, {Name: "PCIe Gb/s", Number: true},
+			{Name: "test"},
+			{Name: "Gb/s", Number: true},
+			{Name: "cell"},
+			{Name: "tutorial Gb/s", Number: true},
+			{Name: "PCIe Gb/s", Number: true},
 		},
 		Rows: [][]string{
 			{"TCP, 1 stream, rail 1", "33.7", "PASS tcp-single", "33.7", "112"},
@@ -39,7 +43,10 @@ func words() steps.Table {
 		Title:   "Which approach for which work",
 		Columns: []steps.Column{{Name: "work"}, {Name: "use"}, {Name: "because"}},
 		Rows: [][]string{
-			{"KV cache, tensor shards", "NIXL", "measured: 92.6 Gb/s with nixlbench, one rail, 33.7 Gb/s with TCP, 1 stream"},
+			{
+				"KV cache, tensor shards", "NIXL",
+				"measured: 92.6 Gb/s with nixlbench, one rail, 33.7 Gb/s with TCP, 1 stream",
+			},
 			{"collectives (all-reduce)", "NCCL", "general advice: nothing here measures it"},
 		},
 	}
@@ -48,13 +55,25 @@ func words() steps.Table {
 func bars() steps.Chart {
 	return steps.Chart{
 		Title: "Throughput", Shape: steps.Bars, Unit: "Gb/s",
-		Series: []steps.Series{{Points: []steps.Point{{Label: "TCP, 1 stream", Y: 33.7}, {Label: "RDMA write, rail 1", Y: 92.6}, {Label: "both halves", Y: 184}, {Label: "nothing", Y: 0}}}},
+		Series: []steps.Series{{Points: []steps.Point{
+			{Label: "TCP, 1 stream", Y: 33.7},
+			{Label: "RDMA write, rail 1", Y: 92.6},
+			{Label: "both halves", Y: 184},
+			{Label: "nothing", Y: 0},
+		}}},
 		Limits: []steps.Limit{{Name: "PCIe link of one rail", Value: 111.79}, {Name: "link of one rail", Value: 200}},
 	}
 }
 
 func latencies() steps.Chart {
-	return steps.Chart{Title: "Latency", Shape: steps.LogBars, Unit: "us", Series: []steps.Series{{Points: []steps.Point{{Label: "ping", Y: 631}, {Label: "RDMA write", Y: 1.94}, {Label: "NIXL read", Y: 11.1}}}}}
+	return steps.Chart{
+		Title: "Latency", Shape: steps.LogBars, Unit: "us",
+		Series: []steps.Series{{Points: []steps.Point{
+			{Label: "ping", Y: 631},
+			{Label: "RDMA write", Y: 1.94},
+			{Label: "NIXL read", Y: 11.1},
+		}}},
+	}
 }
 
 func blocks() steps.Chart {
@@ -86,7 +105,8 @@ func TestPictures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := Drawer{Ink: ink.New(true, colorprofile.TrueColor), Width: c.width, Simulated: true}
 			var all []string
-			for _, lines := range d.Figures([]steps.Table{rates(), words()}, []steps.Chart{bars(), latencies(), blocks()}) {
+			for _, lines := range d.Figures([]steps.Table{rates(), words()},
+				[]steps.Chart{bars(), latencies(), blocks()}) {
 				all = append(append(all, lines...), "")
 			}
 			got := unstyled(all)
@@ -113,15 +133,36 @@ func TestPictures(t *testing.T) {
 // No figure is ever wider than its place, whatever is in it.
 func TestFiguresFitEveryWidth(t *testing.T) {
 	hostile := steps.Table{
-		Title:   strings.Repeat("漢字", 40) + "\x1b[31m",
-		Columns: []steps.Column{{Name: "👩‍👩‍👧‍👦 name"}, {Name: "", Number: true}, {Name: strings.Repeat("x", 60)}, {Name: "tab\ta", Number: true}},
-		Rows:    [][]string{{strings.Repeat("y", 80), "1.5", "漢字かな交じり文", "-3"}, {}, {"a", "✗ 2", "b", "c", "too many"}, {"\x1b[2J", "1e300", "", strings.Repeat("9", 50)}},
-		Note:    "a\nb " + strings.Repeat("z", 200),
+		Title: strings.Repeat("漢字", 40) + "\x1b[31m",
+		Columns: []steps.Column{
+			{Name: "👩‍👩‍👧‍👦 name"},
+			{Name: "", Number: true},
+			{Name: strings.Repeat("x", 60)},
+			{Name: "tab\ta", Number: true},
+		},
+		Rows: [][]string{
+			{strings.Repeat("y", 80), "1.5", "漢字かな交じり文", "-3"},
+			{},
+			{"a", "✗ 2", "b", "c", "too many"},
+			{"\x1b[2J", "1e300", "", strings.Repeat("9", 50)},
+		},
+		Note: "a\nb " + strings.Repeat("z", 200),
 	}
 	odd := steps.Chart{
 		Title: "odd \x1b[31m", Shape: steps.Bars, Unit: "漢字",
-		Series: []steps.Series{{Name: strings.Repeat("漢", 50), Points: []steps.Point{{Y: math.NaN()}, {Y: math.Inf(1)}, {Y: -5}, {Y: 1e300}, {Label: "tiny", Y: 1e-300, X: 1}, {Y: 7, X: 1e18}}}},
-		Limits: []steps.Limit{{Name: strings.Repeat("limit ", 30), Value: math.NaN()}, {Value: -1}, {Name: "far", Value: 1e12}},
+		Series: []steps.Series{{Name: strings.Repeat("漢", 50), Points: []steps.Point{
+			{Y: math.NaN()},
+			{Y: math.Inf(1)},
+			{Y: -5},
+			{Y: 1e300},
+			{Label: "tiny", Y: 1e-300, X: 1},
+			{Y: 7, X: 1e18},
+		}}},
+		Limits: []steps.Limit{
+			{Name: strings.Repeat("limit ", 30), Value: math.NaN()},
+			{Value: -1},
+			{Name: "far", Value: 1e12},
+		},
 	}
 	tables := []steps.Table{rates(), words(), hostile, {}, {Title: "no rows", Columns: rates().Columns}}
 	charts := []steps.Chart{bars(), latencies(), blocks(), {}, {Shape: steps.Lines}, {Shape: "unknown"}}
@@ -148,11 +189,13 @@ func TestFiguresFitEveryWidth(t *testing.T) {
 // Columns give way from the right, and a table of words becomes a list.
 func TestNarrowTables(t *testing.T) {
 	d := Drawer{Ink: ink.New(true, colorprofile.ASCII), Width: 46}
-	if got := unstyled(d.Table(rates())); !strings.Contains(got, "Not shown: tutorial Gb/s, PCIe Gb/s.") || !strings.Contains(got, "FAIL") {
+	if got := unstyled(d.Table(rates())); !strings.Contains(got, "Not shown: tutorial Gb/s, PCIe Gb/s.") ||
+		!strings.Contains(got, "FAIL") {
 		t.Errorf("got:\n%s", got)
 	}
 	d.Width = 30
-	if got := unstyled(d.Table(words())); !strings.Contains(got, "• KV cache, tensor shards") || !strings.Contains(got, "  use: NIXL") {
+	if got := unstyled(d.Table(words())); !strings.Contains(got, "• KV cache, tensor shards") ||
+		!strings.Contains(got, "  use: NIXL") {
 		t.Errorf("got:\n%s", got)
 	}
 }
@@ -160,8 +203,14 @@ func TestNarrowTables(t *testing.T) {
 // While a cell runs its table grows below it; afterwards the verdict's own stand there.
 func TestLiveTable(t *testing.T) {
 	k := ink.New(true, colorprofile.ASCII)
-	live := steps.Table{Title: "nixlbench", Columns: []steps.Column{{Name: "block"}, {Name: "Gb/s", Number: true}}, Rows: [][]string{{"64 KiB", "54.4"}}}
-	c := Cell{Cell: steps.Cell{Own: "summary"}, State: steps.CellState{Run: 1, Running: true, Live: live}, View: View{Keep: 5, Simulated: true}}
+	live := steps.Table{
+		Title: "nixlbench", Columns: []steps.Column{{Name: "block"}, {Name: "Gb/s", Number: true}},
+		Rows: [][]string{{"64 KiB", "54.4"}},
+	}
+	c := Cell{
+		Cell:  steps.Cell{Own: "summary"},
+		State: steps.CellState{Run: 1, Running: true, Live: live}, View: View{Keep: 5, Simulated: true},
+	}
 	draw := func() string { return unstyled(c.Draw(k, 60).Lines) }
 	if got := draw(); !strings.Contains(got, "nixlbench SIMULATED") || !strings.Contains(got, "64 KiB  54.4") {
 		t.Errorf("running:\n%s", got)
@@ -172,7 +221,8 @@ func TestLiveTable(t *testing.T) {
 		t.Errorf("broken off:\n%s", got)
 	}
 	c.State.Verdict = steps.Verdict{Grade: steps.Pass, Tables: []steps.Table{rates()}, Charts: []steps.Chart{bars()}}
-	if got := draw(); strings.Contains(got, "64 KiB") || !strings.Contains(got, "Throughput SIMULATED") || !strings.Contains(got, "╎") {
+	if got := draw(); strings.Contains(got, "64 KiB") ||
+		!strings.Contains(got, "Throughput SIMULATED") || !strings.Contains(got, "╎") {
 		t.Errorf("done:\n%s", got)
 	}
 }

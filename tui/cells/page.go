@@ -53,7 +53,8 @@ func (p Page) Position(height int) string {
 		return "no output"
 	}
 	first := out.Dropped() + p.Top
-	s := fmt.Sprintf("%s–%s of %s", Thousands(first+1), Thousands(out.Dropped()+min(out.Len(), p.Top+height)), Thousands(out.Dropped()+out.Len()))
+	s := fmt.Sprintf("%s–%s of %s",
+		Thousands(first+1), Thousands(out.Dropped()+min(out.Len(), p.Top+height)), Thousands(out.Dropped()+out.Len()))
 	if p.Column > 0 {
 		s += fmt.Sprintf(" · from column %d", p.Column+1)
 	}

@@ -96,7 +96,8 @@ func (d Drawer) title(text, right string) []string {
 const noteWidth = 90
 
 func (d Drawer) note(text string) []string {
-	return ink.Wrap(d.Ink.Dim.Render(strings.Join(strings.Fields(ink.Clean(text)), " ")), max(1, min(d.Width, noteWidth)), "", "")
+	return ink.Wrap(d.Ink.Dim.Render(strings.Join(strings.Fields(ink.Clean(text)), " ")),
+		max(1, min(d.Width, noteWidth)), "", "")
 }
 
 // list sets each row below the other, a line or more for each column.

@@ -30,8 +30,18 @@ func TestBar(t *testing.T) {
 		{"IP alone", g, meter.Flow{IP: 50}, "▒▒▒▒▒     ╎         "},
 		{"both", g, meter.Flow{RDMA: 50, IP: 30}, "█████▒▒▒  ╎         "},
 		{"a little IP is seen", g, meter.Flow{RDMA: 50, IP: 0.1}, "█████▒    ╎         "},
-		{"netdev bytes", meter.Gauge{LinkGbps: 200, Source: meter.NetdevBytes}, meter.Flow{IP: 50}, "▓▓▓▓▓               "},
-		{"link unknown: the highest seen", meter.Gauge{Tx: meter.Flow{Peak: 20}}, meter.Flow{RDMA: 10, Peak: 20}, "██████████          "},
+		{
+			"netdev bytes",
+			meter.Gauge{LinkGbps: 200, Source: meter.NetdevBytes},
+			meter.Flow{IP: 50},
+			"▓▓▓▓▓               ",
+		},
+		{
+			"link unknown: the highest seen",
+			meter.Gauge{Tx: meter.Flow{Peak: 20}},
+			meter.Flow{RDMA: 10, Peak: 20},
+			"██████████          ",
+		},
 		{"no number", g, meter.Flow{RDMA: math.NaN()}, "          ╎         "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,9 +94,16 @@ func TestAnyBoardFits(t *testing.T) {
 		var b meter.Board
 		for i := range r.IntN(12) {
 			flow := func() meter.Flow {
-				return meter.Flow{RDMA: pick(), IP: pick(), Peak: pick(), Avg: pick(), History: []float64{pick(), pick(), pick()}}
+				return meter.Flow{
+					RDMA: pick(), IP: pick(), Peak: pick(),
+					Avg: pick(), History: []float64{pick(), pick(), pick()},
+				}
 			}
-			g := meter.Gauge{Node: "節点-" + fmt.Sprint(i%2), Dev: strings.Repeat("d", r.IntN(20)), No: i % 2, LinkGbps: pick(), CeilingGbps: pick(), Source: meter.Source(r.IntN(3)), Down: r.IntN(4) == 0, Tx: flow(), Rx: flow()}
+			g := meter.Gauge{
+				Node: "節点-" + fmt.Sprint(i%2), Dev: strings.Repeat("d", r.IntN(20)), No: i % 2,
+				LinkGbps: pick(), CeilingGbps: pick(), Source: meter.Source(r.IntN(3)), Down: r.IntN(4) == 0,
+				Tx: flow(), Rx: flow(),
+			}
 			if r.IntN(4) == 0 {
 				g.Stale = "\x1b[31mno sample\n for 3 s"
 			}

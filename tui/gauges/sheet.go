@@ -112,7 +112,8 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 	if text != "" && !moved {
 		lines = append(lines, "   "+s.k.Dim.Render(ansi.Truncate(text, s.width-3, "…")), "")
 	} else {
-		lines = append(lines, "   "+s.wide(g, "tx", g.Tx, s.width-4, history), "   "+s.wide(g, "rx", g.Rx, s.width-4, history))
+		lines = append(lines, "   "+s.wide(g, "tx", g.Tx, s.width-4, history),
+			"   "+s.wide(g, "rx", g.Rx, s.width-4, history))
 	}
 	switch {
 	case !history:
@@ -177,7 +178,8 @@ func (s sheet) quiet(gauges []meter.Gauge) []string {
 			}
 		}
 		if len(devs) > 0 {
-			lines = append(lines, " "+s.k.Dim.Render(ink.Pad(ink.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
+			lines = append(lines,
+				" "+s.k.Dim.Render(ink.Pad(ink.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
 		}
 	}
 	return lines
@@ -258,7 +260,8 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 	if g.Stale != "" || g.Down || f.Total() < shown {
 		strong = s.k.Dim
 	}
-	out := label.Render(dir) + " " + s.k.Faint.Render("▕") + s.bar(g, f, bar) + s.k.Faint.Render("▏") + strong.Render(value(f.Total()))
+	out := label.Render(dir) + " " + s.k.Faint.Render("▕") + s.bar(g, f, bar) +
+		s.k.Faint.Render("▏") + strong.Render(value(f.Total()))
 	if peak {
 		out += label.Render(fmt.Sprintf("%*s", peakW, once("peak", f.Peak)))
 	}

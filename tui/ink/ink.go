@@ -52,7 +52,8 @@ func New(dark bool, profile colorprofile.Profile) *Ink {
 	// by its number, and "" is the terminal's own.
 	pick := func(light16, dark16, light, dark string) lipgloss.Style {
 		many := lightDark(lipgloss.Color(light), lipgloss.Color(dark))
-		return lipgloss.NewStyle().Foreground(complete(lightDark(lipgloss.Color(light16), lipgloss.Color(dark16)), many, many))
+		return lipgloss.NewStyle().Foreground(complete(lightDark(lipgloss.Color(light16), lipgloss.Color(dark16)),
+			many, many))
 	}
 	on := func(text, back lipgloss.Style) lipgloss.Style { return text.Background(back.GetForeground()) }
 

@@ -10,7 +10,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-var pieces = []string{"rail", "a", "verylongtokenwithoutanyblank0123456789012345678901234567890123456789", "漢字かな", "👩‍👩‍👧‍👦", "e\u0301", "\n", "  ", "-", "--peer", "`x`"}
+var pieces = []string{
+	"rail", "a", "verylongtokenwithoutanyblank0123456789012345678901234567890123456789",
+	"漢字かな", "👩‍👩‍👧‍👦", "e\u0301", "\n", "  ", "-", "--peer", "`x`",
+}
 
 func TestWrapKeepsEveryWordAndTheWidth(t *testing.T) {
 	seed := rand.Uint64()
@@ -61,7 +64,10 @@ func TestClean(t *testing.T) {
 }
 
 func TestWidths(t *testing.T) {
-	for _, s := range []string{"", "plain", "漢字かな", New(true, colorprofile.TrueColor).Code.Render("styled text"), "👩‍👩‍👧‍👦 family"} {
+	for _, s := range []string{
+		"", "plain", "漢字かな",
+		New(true, colorprofile.TrueColor).Code.Render("styled text"), "👩‍👩‍👧‍👦 family",
+	} {
 		for w := range 20 {
 			if got := ansi.StringWidth(Pad(s, w)); got != w {
 				t.Errorf("Pad(%q, %d) is %d wide", s, w, got)
@@ -94,7 +100,13 @@ func TestTail(t *testing.T) {
 		in    string
 		width int
 		want  string
-	}{{"/logs/1/036-a.log", 20, "/logs/1/036-a.log"}, {"/logs/1/036-a.log", 10, "…036-a.log"}, {"abc", 1, "…"}, {"abc", 0, ""}, {"漢字かな", 5, "…かな"}} {
+	}{
+		{"/logs/1/036-a.log", 20, "/logs/1/036-a.log"},
+		{"/logs/1/036-a.log", 10, "…036-a.log"},
+		{"abc", 1, "…"},
+		{"abc", 0, ""},
+		{"漢字かな", 5, "…かな"},
+	} {
 		if got := Tail(c.in, c.width); got != c.want || ansi.StringWidth(got) > max(0, c.width) {
 			t.Errorf("%q in %d columns: got %q, want %q", c.in, c.width, got, c.want)
 		}

@@ -41,11 +41,38 @@ func TestPaint(t *testing.T) {
 		{"coloured and cut", Print{Text: "red plain", Spans: spans[:1]}, 0, 4, "\x1b[31mred\x1b[m…"},
 		{"coloured left of the window", Print{Text: "red plain", Spans: spans[:1]}, 4, 20, "\x1b[31mplain\x1b[m"},
 		{"no longer coloured", Print{Text: "red plain", Spans: spans}, 4, 20, "plain"},
-		{"wide and coloured", Print{Text: "漢字かな", Spans: []steps.Span{{At: 3, Style: red}}}, 1, 5, " \x1b[31m字\x1b[m …"},
+		{
+			"wide and coloured",
+			Print{Text: "漢字かな", Spans: []steps.Span{{At: 3, Style: red}}},
+			1, 5, " \x1b[31m字\x1b[m …",
+		},
 		{"escape sequences that are there nevertheless", Print{Text: "\x1b[31mx\u202e"}, 0, 20, "\uFFFD[31mx\uFFFD"},
-		{"all of it", Print{Text: "x", Spans: []steps.Span{{Style: steps.Style{Fg: runner.RGB(1, 2, 3), Bg: runner.Indexed(208), Attr: steps.Bold | steps.Faint | steps.Italic | steps.Underline}}}}, 0, 9, "\x1b[1;2;3;4;38;2;1;2;3;48;5;208mx\x1b[m"},
-		{"written so that it can't be read", Print{Text: "x", Spans: []steps.Span{{Style: steps.Style{Fg: runner.Indexed(1), Bg: runner.Indexed(1)}}}}, 0, 9, "\x1b[31mx\x1b[m"},
-		{"stderr", Print{Text: "xy", Base: lipgloss.NewStyle().Foreground(lipgloss.Red), Spans: []steps.Span{{At: 1, Style: steps.Style{Attr: steps.Bold}}}}, 0, 9, "\x1b[31mx\x1b[m\x1b[1;31my\x1b[m"},
+		{
+			"all of it",
+			Print{
+				Text: "x",
+				Spans: []steps.Span{{Style: steps.Style{
+					Fg: runner.RGB(1, 2, 3), Bg: runner.Indexed(208),
+					Attr: steps.Bold | steps.Faint | steps.Italic | steps.Underline,
+				}}},
+			},
+			0, 9,
+			"\x1b[1;2;3;4;38;2;1;2;3;48;5;208mx\x1b[m",
+		},
+		{
+			"written so that it can't be read",
+			Print{Text: "x", Spans: []steps.Span{{Style: steps.Style{Fg: runner.Indexed(1), Bg: runner.Indexed(1)}}}},
+			0, 9, "\x1b[31mx\x1b[m",
+		},
+		{
+			"stderr",
+			Print{
+				Text: "xy", Base: lipgloss.NewStyle().Foreground(lipgloss.Red),
+				Spans: []steps.Span{{At: 1, Style: steps.Style{Attr: steps.Bold}}},
+			},
+			0, 9,
+			"\x1b[31mx\x1b[m\x1b[1;31my\x1b[m",
+		},
 	} {
 		if got := New(true, colorprofile.TrueColor).Paint(c.p, c.column, c.width); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
@@ -72,9 +99,13 @@ func TestPaintKnowsTheTerminal(t *testing.T) {
 func TestFoundTextIsMarked(t *testing.T) {
 	for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI, colorprofile.ASCII} {
 		k := New(true, profile)
-		p := Print{Text: "one two 漢字 two", Spans: []steps.Span{{At: 5, Style: red}}, Marks: []Mark{{From: 4, To: 7}, {From: 15, To: 18, Here: true}}}
+		p := Print{
+			Text: "one two 漢字 two", Spans: []steps.Span{{At: 5, Style: red}},
+			Marks: []Mark{{From: 4, To: 7}, {From: 15, To: 18, Here: true}},
+		}
 		got := k.Paint(p, 0, 40)
-		if ansi.Strip(got) != p.Text || !strings.Contains(got, k.Found.Render("two")) || !strings.HasSuffix(got, k.FoundHere.Render("two")) {
+		if ansi.Strip(got) != p.Text || !strings.Contains(got, k.Found.Render("two")) ||
+			!strings.HasSuffix(got, k.FoundHere.Render("two")) {
 			t.Errorf("%s: got %q", profile, got)
 		}
 		if k.Found.Render("x") == k.FoundHere.Render("x") || k.Found.Render("x") == "x" {
@@ -102,7 +133,10 @@ func TestPaintSweep(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	hostile := append([]string{"\x1b[31m", "\x1b]0;t\a", "\x1b[2J", "\u009b1m", "\x00", "\x7f", "\t", "\r", "\u202e", "\u2066", "\u2028", "\xff", "\xe2\x82", "\u200d", "\u0301", "🇩", "🇪"}, pieces...)
+	hostile := append([]string{
+		"\x1b[31m", "\x1b]0;t\a", "\x1b[2J", "\u009b1m", "\x00", "\x7f", "\t",
+		"\r", "\u202e", "\u2066", "\u2028", "\xff", "\xe2\x82", "\u200d", "\u0301", "🇩", "🇪",
+	}, pieces...)
 	for range 3000 {
 		text := ""
 		for range r.IntN(30) {
@@ -131,7 +165,8 @@ func paints(t *testing.T, text string, seed uint64, column, width int) {
 	if all := sgrOnly.FindAllString(got, -1); len(all) > 0 && all[len(all)-1] != "\x1b[m" {
 		t.Fatalf("%q leaves a colour behind", got)
 	}
-	if whole := Clean(text); column == 0 && ansi.StringWidth(whole) <= width && len(whole) < width*bytesPerColumn && plain != whole {
+	if whole := Clean(text); column == 0 && ansi.StringWidth(whole) <= width &&
+		len(whole) < width*bytesPerColumn && plain != whole {
 		t.Fatalf("%q of %q", plain, whole)
 	}
 }
