@@ -77,7 +77,7 @@ var idForm = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
 // them: whoever reads one from a file asks this first.
 func IsID(id string) bool { return len(id) <= maxID && idForm.MatchString(id) }
 
-// Note says that it is text only: there is nothing to run.
+// Note reports whether it is text only: there is nothing to run.
 func (c Cell) Note() bool { return len(c.Roles) == 0 && c.Own == "" }
 
 // Check is what an entry of the checklist has beside what every cell has: it looks
@@ -95,7 +95,7 @@ type Check struct {
 	Measures bool
 }
 
-// Any says that the cell is a check.
+// Any reports whether the cell is a check.
 func (c Check) Any() bool { return len(c.Finds)+len(c.Symptoms) > 0 }
 
 // Where says on which nodes a role runs.
@@ -145,7 +145,7 @@ type Change struct {
 // Everything is what a cell undoes that takes back all that railbench changed.
 const Everything = "*"
 
-// Any says that the cell changes something.
+// Any reports whether the cell changes something.
 func (c Change) Any() bool { return len(c.Set) > 0 }
 
 // Ready says when a server can be talked to. The zero value: at once.

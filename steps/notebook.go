@@ -38,7 +38,7 @@ type Connection struct {
 	Cause string
 }
 
-// Connected says that scripts can run there.
+// Connected reports whether scripts can run there.
 func (l Connection) Connected() bool { return l.State == runner.Connected }
 
 // CellState is what is known about one cell.

@@ -225,7 +225,7 @@ func SizeText(n int64) string {
 	return fmt.Sprintf("%d %s", n, units[i])
 }
 
-// Reads says that a cell looks at a parameter.
+// Reads reports whether a cell looks at a parameter.
 func (c Cell) Reads(p Param) bool {
 	if slices.Contains(p.Worked, c.ID) {
 		return false
@@ -251,7 +251,7 @@ func (t Tutorial) Reading(p Param) []string {
 	return ids
 }
 
-// Names says that a script names a variable, as "$NAME", "${NAME…" or in
+// Names reports whether a script names a variable, as "$NAME", "${NAME…" or in
 // arithmetic. One too many does no harm.
 func Names(script, variable string) bool {
 	for at := 0; ; {

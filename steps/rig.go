@@ -265,7 +265,7 @@ func (r Rig) AcrossHalves() (p Pair, ok bool) {
 	return p, ok
 }
 
-// SharesHalf says that two pairs are behind one PCIe link, at either end.
+// SharesHalf reports whether two pairs are behind one PCIe link, at either end.
 func (r Rig) SharesHalf(a, b Pair) bool {
 	for _, e := range Ends {
 		x, y := r.Rail(a, e).PCI.Half(), r.Rail(b, e).PCI.Half()

@@ -51,7 +51,7 @@ func (s Settings) Without(cell, name string) Settings {
 	return s
 }
 
-// Any says that something was set.
+// Any reports whether something was set.
 func (s Settings) Any() bool { return len(s.All)+len(s.Cells) > 0 }
 
 func added[V any](m map[string]V, key string, value V) map[string]V {

@@ -107,20 +107,20 @@ func (m *Model) explain() tea.Cmd {
 	return tea.Batch(cmd, m.survey())
 }
 
-// explainable says that w does something.
+// explainable reports whether w does something.
 func (m *Model) explainable() bool {
 	c, ok := m.selected()
 	g := m.book.Cells[c.ID].Verdict.Grade
 	return ok && (g == steps.Fail || g == steps.Inconclusive)
 }
 
-// fixable says that f does something.
+// fixable reports whether f does something.
 func (m *Model) fixable() bool {
 	c, ok := m.check()
 	return ok && c.Check.Fix != "" && amiss(m.book.Cells[c.ID].Verdict.Grade)
 }
 
-// amiss says that a verdict has something to explain.
+// amiss reports whether a verdict has something to explain.
 func amiss(g steps.Grade) bool {
 	return g == steps.Fail || g == steps.Warn || g == steps.Inconclusive
 }
@@ -476,7 +476,7 @@ func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 // off the screen.
 const shortEvidence = 8
 
-// tells says that a verdict's evidence is shown unless the user hides it.
+// tells reports whether a verdict's evidence is shown unless the user hides it.
 func tells(v steps.Verdict) bool { return amiss(v.Grade) && len(v.Evidence) <= shortEvidence }
 
 // A Drill is a fault that the user does not know, to be found with the checklist.

@@ -20,14 +20,14 @@ func (m *Model) queue(q steps.Question) tea.Cmd {
 	return nil
 }
 
-// writing says that the user is typing: what is typed is no answer to a question that
+// writing reports whether the user is typing: what is typed is no answer to a question that
 // comes meanwhile.
 func (m *Model) writing() bool {
 	return m.editor != nil || m.form != nil || m.palette.open ||
 		m.list.typing && m.page == nil || m.page != nil && m.page.search.typing
 }
 
-// questioned says that a question stands over the screen.
+// questioned reports whether a question stands over the screen.
 func (m *Model) questioned() bool { return len(m.questions) > 0 && !m.writing() }
 
 // questionKey answers the first question, or types at it.

@@ -309,7 +309,7 @@ func (m *Model) leaveOutput() tea.Cmd {
 	return nil
 }
 
-// searching says that n does something.
+// searching reports whether n does something.
 func (m *Model) searching() bool { return m.page != nil && m.page.search.needle.words != "" }
 
 // nextFound goes to the next place, or to the one before.

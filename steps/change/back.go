@@ -253,12 +253,12 @@ func (r Route) words() []string {
 	return w
 }
 
-// hashes says that a mode takes a hash policy.
+// hashes reports whether a mode takes a hash policy.
 func hashes(mode string) bool {
 	return mode == "balance-xor" || mode == "802.3ad" || mode == "balance-tlb"
 }
 
-// plain says that the shell leaves a word as it is.
+// plain reports whether the shell leaves a word as it is.
 func plain(w string) bool {
 	for _, c := range w {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'

@@ -239,7 +239,7 @@ func (l ipLink) link() Link {
 	return link
 }
 
-// kept says that a route has to be made again: not what the kernel makes for
+// kept reports whether a route has to be made again: not what the kernel makes for
 // each address, and not what a router announces.
 func (r ipRoute) kept(v6 bool) bool {
 	if r.Dev == "" || r.Type != "" && r.Type != "unicast" || r.Table == "local" {

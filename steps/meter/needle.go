@@ -206,7 +206,7 @@ func (n *Node) Reset() {
 	}
 }
 
-// Same says that two boards draw the same picture: figures are shown with one
+// Same reports whether two boards draw the same picture: figures are shown with one
 // digit after the point.
 func (b Board) Same(c Board) bool {
 	return slices.EqualFunc(b.Gauges, c.Gauges, func(x, y Gauge) bool {

@@ -236,7 +236,7 @@ func counterpart(all, earlier []steps.Evidence, e steps.Evidence) (float64, bool
 // timeUnits are those of which less is better.
 var timeUnits = []string{"ns", "us", "µs", "ms", "s"}
 
-// judge says whether a figure became better. Of a rate more is better, of a time less;
+// judge tells whether a figure became better. Of a rate more is better, of a time less;
 // of a maximum, which one packet makes, and of what is neither, nobody can say.
 func judge(e steps.Evidence, before, after, threshold float64) Change {
 	if before == after {
@@ -319,7 +319,7 @@ func (c Comparison) table() (t steps.Table, changes []Change) {
 	return t, changes
 }
 
-// measured says that a figure is a rate or a time.
+// measured reports whether a figure is a rate or a time.
 func (f Figure) measured() bool {
 	return strings.HasSuffix(f.Unit, "/s") || slices.Contains(timeUnits, f.Unit)
 }

@@ -58,7 +58,7 @@ func writeNew(beside, what string, content []byte) (string, error) {
 	return "", errors.New("too many files of that name already")
 }
 
-// errReadOnly says that nobody may write a file.
+// errReadOnly is for a file that nobody may write.
 var errReadOnly = errors.New("it is read-only")
 
 // writable says why a file must not be replaced. Root may write every file, so its
@@ -92,7 +92,7 @@ type inUse struct {
 	known bool
 }
 
-// InUse says that an error of Open is that another railbench has the session open.
+// InUse reports whether an error of Open is that another railbench has the session open.
 func InUse(err error) bool {
 	_, ok := errors.AsType[*inUse](err)
 	return ok
@@ -105,7 +105,7 @@ func (e *inUse) Error() string {
 	return e.owner.String() + ", has it open"
 }
 
-// held says that a process has a journal locked.
+// held reports whether a process has a journal locked.
 func held(path string) bool {
 	f, err := disk.Beside(path)
 	if err != nil {

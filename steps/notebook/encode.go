@@ -350,7 +350,7 @@ func (w lineWire) same(o lineWire) bool {
 	return w.Kind == o.Kind && w.From == o.From && w.Role == o.Role
 }
 
-// several says that a cell's lines come from more than one node.
+// several reports whether a cell's lines come from more than one node.
 func (d *Document) several(c steps.Cell) bool {
 	ends := map[steps.End]bool{}
 	for _, r := range c.Roles {

@@ -131,7 +131,7 @@ func (s *Samples) halve() {
 	}
 }
 
-// moved says that anything went over a rail.
+// moved reports whether anything went over a rail.
 func (s *Samples) moved() bool {
 	return s != nil &&
 		slices.ContainsFunc(s.Rails, func(r RailSamples) bool { return r.Tx.peak() > 0.05 || r.Rx.peak() > 0.05 })

@@ -143,69 +143,79 @@ var (
 // Gbits/sec", takes the receiver's number, because "sender" ends its line; and it
 // finds nothing below one Gbit/s (assets/docs/facts.md#rows-of-iperf3).
 func iperf3Text(text string) (Iperf3, error) {
-	v := Iperf3{Retransmits: -1, Each: []float64{}}
-	found, summed := false, false
-	lines(text, func(line string) {
-		line = strings.ReplaceAll(line, "\t", " ")
-		if m := iperfError.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			if v.Error == "" {
-				v.Error = cut(m[1])
-			}
-			return
-		}
-		if m := iperfConnected.FindStringSubmatch(line); m != nil {
-			if v.Streams == 0 {
-				v.Local, v.Remote = cut(m[1]), cut(m[2])
-			}
-			v.Streams++
-			return
-		}
-		m := iperfRow.FindStringSubmatch(line)
-		if m == nil {
-			return
-		}
-		seconds, _ := number(m[2])
-		// Bytes in powers of 1024, bits in powers of 1000.
-		bytes, ok := scaled(m[3], m[4], 1024)
-		bits, also := scaled(m[5], m[6], 1000)
-		if !ok || !also {
-			return
-		}
-		if m[8] != "" {
-			if w, ok := scaled(m[8], m[9], 1024); ok {
-				v.CwndBytes = max(v.CwndBytes, whole(w))
-			}
-		}
-		all := m[1] == "SUM"
-		if m[10] == "" || summed && !all {
-			return
-		}
-		if all && !summed {
-			summed = true
-			v.Retransmits = -1
-		}
-		found = true
-		v.Seconds = max(v.Seconds, seconds)
-		rate := bits / 1e9
-		if m[10] == "receiver" {
-			v.ReceivedBytes, v.ReceivedGbps = bytes, rate
-		} else {
-			v.SentBytes, v.SentGbps = bytes, rate
-			if n, ok := count(m[7]); ok {
-				v.Retransmits = n
-			}
-		}
-		if !all && len(v.Each) < maxRows && (m[10] == "receiver" || len(v.Each) == 0) {
-			v.Each = append(v.Each, rate)
-		}
-	})
+	r := iperf3Reader{v: Iperf3{Retransmits: -1, Each: []float64{}}}
+	lines(text, r.line)
+	v := r.v
 	if len(v.Each) > max(1, v.Streams) {
 		v.Each = v.Each[len(v.Each)-max(1, v.Streams):] // the sender's rate stood in for the first
 	}
-	if !found && v.Error == "" {
+	if !r.found && v.Error == "" {
 		return v, ErrNoResult
 	}
 	return v, nil
+}
+
+type iperf3Reader struct {
+	v      Iperf3
+	found  bool // a row of a whole test
+	summed bool // a row of all streams: those of one stream say nothing more
+}
+
+func (r *iperf3Reader) line(line string) {
+	line = strings.ReplaceAll(line, "\t", " ")
+	if m := iperfError.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		if r.v.Error == "" {
+			r.v.Error = cut(m[1])
+		}
+		return
+	}
+	if m := iperfConnected.FindStringSubmatch(line); m != nil {
+		if r.v.Streams == 0 {
+			r.v.Local, r.v.Remote = cut(m[1]), cut(m[2])
+		}
+		r.v.Streams++
+		return
+	}
+	if m := iperfRow.FindStringSubmatch(line); m != nil {
+		r.row(m)
+	}
+}
+
+// row takes a line of figures. Those of an interval name no side; of them only the
+// congestion window is kept, which the last rows don't have.
+func (r *iperf3Reader) row(m []string) {
+	seconds, _ := number(m[2])
+	// Bytes in powers of 1024, bits in powers of 1000.
+	bytes, ok := scaled(m[3], m[4], 1024)
+	bits, also := scaled(m[5], m[6], 1000)
+	if !ok || !also {
+		return
+	}
+	if w, ok := scaled(m[8], m[9], 1024); ok && m[8] != "" {
+		r.v.CwndBytes = max(r.v.CwndBytes, whole(w))
+	}
+	all, side := m[1] == "SUM", m[10]
+	if side == "" || r.summed && !all {
+		return
+	}
+	if all && !r.summed {
+		r.summed = true
+		r.v.Retransmits = -1 // those of one stream
+	}
+	r.found = true
+	r.v.Seconds = max(r.v.Seconds, seconds)
+	rate := bits / 1e9
+	if side == "receiver" {
+		r.v.ReceivedBytes, r.v.ReceivedGbps = bytes, rate
+	} else {
+		r.v.SentBytes, r.v.SentGbps = bytes, rate
+		if n, ok := count(m[7]); ok {
+			r.v.Retransmits = n
+		}
+	}
+	if !all && len(r.v.Each) < maxRows && (side == "receiver" || len(r.v.Each) == 0) {
+		r.v.Each = append(r.v.Each, rate)
+	}
 }
 
 // scaled reads "610" with "M" to a base.

@@ -43,65 +43,82 @@ var freeUnits = map[string]string{
 // names. With -h the figures are made bytes, as exact as they were printed; a line
 // with the command itself before the table tells the unit too.
 func FreeOutput(text string) (Free, error) {
-	f := Free{Rows: []FreeRow{}}
-	var names []string
-	human := false
-	lines(text, func(line string) {
-		words := strings.Fields(line)
-		if len(words) > 2 && words[0] == "total" && words[1] == "used" {
-			names = words
-			return
-		}
-		if m := freeCall.FindStringSubmatch(line); m != nil && names == nil {
-			f.Unit = "KiB"
-			for option := range strings.FieldsSeq(m[1]) {
-				if u, ok := freeUnits[option]; ok {
-					f.Unit = u
-				}
-			}
-			return
-		}
-		m := freeName.FindStringSubmatch(strings.TrimSpace(line))
-		if m == nil || names == nil || len(f.Rows) >= maxRows {
-			return
-		}
-		values := map[string]float64{}
-		for i, cell := range strings.Fields(m[2]) {
-			c := freeFigure.FindStringSubmatch(cell)
-			if c == nil || i >= len(names) {
-				return
-			}
-			base := 1024.0
-			if len(c[2]) == 1 && c[2] != "B" {
-				base = 1000 // --si has no i
-			}
-			v, ok := scaled(c[1], strings.TrimRight(c[2], "Bi"), base)
-			if !ok {
-				return
-			}
-			human = human || c[2] != ""
-			values[names[i]] = v
-		}
-		if _, ok := values["total"]; !ok {
-			return
-		}
-		row := FreeRow{Name: m[1], Total: values["total"], Used: values["used"], Free: values["free"]}
-		row.Shared, row.Available = has(values, "shared"), has(values, "available")
-		if row.BuffCache = has(values, "buff/cache"); row.BuffCache == nil && has(values, "buffers") != nil {
-			both := values["buffers"] + values["cache"] + values["cached"] // -w, and procps before 3.3.10
-			row.BuffCache = &both
-		}
-		f.Rows = append(f.Rows, row)
-	})
-	if human {
-		f.Unit = "bytes"
+	r := freeReader{f: Free{Rows: []FreeRow{}}}
+	lines(text, r.line)
+	if r.human {
+		r.f.Unit = "bytes"
 	}
-	if len(f.Rows) == 0 {
-		return f, ErrNoResult
+	if len(r.f.Rows) == 0 {
+		return r.f, ErrNoResult
 	}
-	return f, nil
+	return r.f, nil
 }
 
+type freeReader struct {
+	f     Free
+	names []string // of the columns; nil before the header
+	human bool     // figures have units of their own
+}
+
+func (r *freeReader) line(line string) {
+	words := strings.Fields(line)
+	if len(words) > 2 && words[0] == "total" && words[1] == "used" {
+		r.names = words
+		return
+	}
+	if m := freeCall.FindStringSubmatch(line); m != nil && r.names == nil {
+		r.f.Unit = "KiB" // free's own, where no option asks for another
+		for option := range strings.FieldsSeq(m[1]) {
+			if u, ok := freeUnits[option]; ok {
+				r.f.Unit = u
+			}
+		}
+		return
+	}
+	m := freeName.FindStringSubmatch(strings.TrimSpace(line))
+	if m == nil || r.names == nil || len(r.f.Rows) >= maxRows {
+		return
+	}
+	if values, ok := r.values(strings.Fields(m[2])); ok {
+		r.f.Rows = append(r.f.Rows, freeRow(m[1], values))
+	}
+}
+
+// values are the figures of a row by the names of their columns. A row with a cell that
+// is no figure, or without a total, is none.
+func (r *freeReader) values(cells []string) (values map[string]float64, ok bool) {
+	values = map[string]float64{}
+	for i, cell := range cells {
+		c := freeFigure.FindStringSubmatch(cell)
+		if c == nil || i >= len(r.names) {
+			return nil, false
+		}
+		base := 1024.0
+		if len(c[2]) == 1 && c[2] != "B" {
+			base = 1000 // --si has no i
+		}
+		v, ok := scaled(c[1], strings.TrimRight(c[2], "Bi"), base)
+		if !ok {
+			return nil, false
+		}
+		r.human = r.human || c[2] != ""
+		values[r.names[i]] = v
+	}
+	_, ok = values["total"]
+	return values, ok
+}
+
+func freeRow(name string, values map[string]float64) FreeRow {
+	row := FreeRow{Name: name, Total: values["total"], Used: values["used"], Free: values["free"]}
+	row.Shared, row.Available = has(values, "shared"), has(values, "available")
+	if row.BuffCache = has(values, "buff/cache"); row.BuffCache == nil && has(values, "buffers") != nil {
+		both := values["buffers"] + values["cache"] + values["cached"] // -w, and procps before 3.3.10
+		row.BuffCache = &both
+	}
+	return row
+}
+
+// has is the value of a column; nil where this free prints none.
 func has(values map[string]float64, name string) *float64 {
 	v, ok := values[name]
 	if !ok {

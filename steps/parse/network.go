@@ -42,68 +42,83 @@ var (
 // "+ ping …", as set -x prints it, begins a run too: one that failed before its
 // first packet prints no other start.
 func Pings(text string) ([]Ping, error) {
-	pings := []Ping{}
-	open := false // the last one has no PING line yet
-	lines(text, func(line string) {
-		if len(pings) >= maxRows {
-			return
-		}
-		if strings.HasPrefix(line, "+ ping ") {
-			pings = append(pings, Ping{LossPercent: 100, Errors: []string{}})
-			open = true
-			return
-		}
-		if m := pingStart.FindStringSubmatch(line); m != nil {
-			if !open {
-				pings = append(pings, Ping{LossPercent: 100, Errors: []string{}})
-			}
-			p := &pings[len(pings)-1]
-			p.Host, p.Addr = m[1], m[2]
-			p.Bytes, _ = count(m[3])
-			open = false
-			return
-		}
-		isError := pingError.MatchString(line)
-		if len(pings) == 0 {
-			if !isError {
-				return
-			}
-			pings = append(pings, Ping{LossPercent: 100, Errors: []string{}})
-			open = true
-		}
-		p := &pings[len(pings)-1]
-		if m := pingSummary.FindStringSubmatch(line); m != nil {
-			p.Sent, _ = count(m[1])
-			p.Received, _ = count(m[2])
-			if v, ok := number(m[3]); ok {
-				p.LossPercent = v
-			}
-		}
-		if m := pingTimes.FindStringSubmatch(line); m != nil {
-			p.MinMS, _ = number(m[1])
-			p.AvgMS, _ = number(m[2])
-			p.MaxMS, _ = number(m[3])
-		}
-		if m := pingTooLong.FindStringSubmatch(line); m != nil {
-			p.TooLong = true
-			if v, ok := count(m[1] + m[2]); ok {
-				p.PathMTU = v
-			}
-			isError = true
-		}
-		if isError && len(p.Errors) < maxErrors && !slices.Contains(p.Errors, cut(line)) {
-			p.Errors = append(p.Errors, cut(line))
-		}
-	})
-	if len(pings) == 0 {
-		return pings, ErrNoResult
+	r := pingReader{pings: []Ping{}}
+	lines(text, r.line)
+	if len(r.pings) == 0 {
+		return r.pings, ErrNoResult
 	}
-	for _, p := range pings {
+	for _, p := range r.pings {
 		if p.Sent == 0 && len(p.Errors) == 0 {
-			return pings, fmt.Errorf("%w: ping to %s has no summary", ErrNoResult, p.Host)
+			return r.pings, fmt.Errorf("%w: ping to %s has no summary", ErrNoResult, p.Host)
 		}
 	}
-	return pings, nil
+	return r.pings, nil
+}
+
+type pingReader struct {
+	pings []Ping
+	open  bool // the last one has no PING line yet
+}
+
+// begin adds a run. It has lost everything until its summary says otherwise.
+func (r *pingReader) begin() {
+	r.pings = append(r.pings, Ping{LossPercent: 100, Errors: []string{}})
+	r.open = true
+}
+
+func (r *pingReader) line(line string) {
+	if len(r.pings) >= maxRows {
+		return
+	}
+	if strings.HasPrefix(line, "+ ping ") {
+		r.begin()
+		return
+	}
+	if m := pingStart.FindStringSubmatch(line); m != nil {
+		if !r.open {
+			r.begin()
+		}
+		p := &r.pings[len(r.pings)-1]
+		p.Host, p.Addr = m[1], m[2]
+		p.Bytes, _ = count(m[3])
+		r.open = false
+		return
+	}
+	isError := pingError.MatchString(line)
+	if len(r.pings) == 0 {
+		if !isError {
+			return
+		}
+		r.begin() // it failed before its first packet
+	}
+	r.pings[len(r.pings)-1].take(line, isError)
+}
+
+// take reads a line behind the start.
+func (p *Ping) take(line string, isError bool) {
+	if m := pingSummary.FindStringSubmatch(line); m != nil {
+		p.Sent, _ = count(m[1])
+		p.Received, _ = count(m[2])
+		if v, ok := number(m[3]); ok {
+			p.LossPercent = v
+		}
+	}
+	if m := pingTimes.FindStringSubmatch(line); m != nil {
+		p.MinMS, _ = number(m[1])
+		p.AvgMS, _ = number(m[2])
+		p.MaxMS, _ = number(m[3])
+	}
+	if m := pingTooLong.FindStringSubmatch(line); m != nil {
+		p.TooLong = true
+		if v, ok := count(m[1] + m[2]); ok {
+			p.PathMTU = v
+		}
+		isError = true
+	}
+	// Each packet may say the same.
+	if isError && len(p.Errors) < maxErrors && !slices.Contains(p.Errors, cut(line)) {
+		p.Errors = append(p.Errors, cut(line))
+	}
 }
 
 // A Link is an interface as ip shows it.
@@ -137,7 +152,7 @@ type LinkCounters struct {
 	Dropped uint64 `json:"dropped"`
 }
 
-// Up says that the interface is switched on; Carrier that it also has a link.
+// Up reports whether the interface is switched on; Carrier whether it also has a link.
 func (l Link) Up() bool { return slices.Contains(l.Flags, "UP") }
 
 // Carrier is set where the kernel sees a link.
@@ -224,58 +239,68 @@ var (
 
 // IPText reads ip link or ip addr as a person sees it.
 func IPText(text string) ([]Link, error) {
-	links := []Link{}
-	var side string
-	var counters []string // the names over the line of figures
-	lines(text, func(line string) {
-		if m := linkStart.FindStringSubmatch(line); m != nil {
-			if len(links) >= maxRows {
-				return
-			}
-			l := Link{Flags: strings.Split(m[3], ","), Addrs: []string{}}
-			l.Index, _ = strconv.Atoi(m[1])
-			// A virtual interface is shown with the one that it stands on: veth0@if7.
-			l.Name, _, _ = strings.Cut(m[2], "@")
-			for _, w := range linkWord.FindAllStringSubmatch(m[4], 8) {
-				switch w[1] {
-				case "mtu":
-					l.MTU, _ = count(w[2])
-				case "state":
-					l.State = w[2]
-				case "master":
-					l.Master = w[2]
-				}
-			}
-			links = append(links, l)
-			return
-		}
-		if len(links) == 0 {
-			return
-		}
-		l := &links[len(links)-1]
-		if counters != nil {
-			l.count(side, counters, strings.Fields(line))
-			counters = nil
-			return
-		}
-		if m := linkCount.FindStringSubmatch(line); m != nil {
-			side, counters = m[1], strings.Fields(m[2])
-			return
-		}
-		if m := linkMAC.FindStringSubmatch(line); m != nil && l.MAC == "" {
-			l.MAC = m[1]
-		}
-		if m := linkAddr.FindStringSubmatch(line); m != nil && len(l.Addrs) < maxRows {
-			l.Addrs = append(l.Addrs, m[1])
-			if strings.Contains(line, " secondary ") {
-				l.Secondary = append(l.Secondary, m[1])
-			}
-		}
-	})
-	if len(links) == 0 {
-		return links, ErrNoResult
+	r := linkReader{links: []Link{}}
+	lines(text, r.line)
+	if len(r.links) == 0 {
+		return r.links, ErrNoResult
 	}
-	return links, nil
+	return r.links, nil
+}
+
+type linkReader struct {
+	links    []Link
+	side     string
+	counters []string // the names over the line of figures that comes next
+}
+
+func (r *linkReader) line(line string) {
+	if m := linkStart.FindStringSubmatch(line); m != nil {
+		if len(r.links) < maxRows {
+			r.links = append(r.links, newLink(m))
+		}
+		return
+	}
+	if len(r.links) == 0 {
+		return
+	}
+	l := &r.links[len(r.links)-1]
+	if r.counters != nil {
+		l.count(r.side, r.counters, strings.Fields(line))
+		r.counters = nil
+		return
+	}
+	if m := linkCount.FindStringSubmatch(line); m != nil {
+		r.side, r.counters = m[1], strings.Fields(m[2])
+		return
+	}
+	if m := linkMAC.FindStringSubmatch(line); m != nil && l.MAC == "" {
+		l.MAC = m[1]
+	}
+	if m := linkAddr.FindStringSubmatch(line); m != nil && len(l.Addrs) < maxRows {
+		l.Addrs = append(l.Addrs, m[1])
+		if strings.Contains(line, " secondary ") {
+			l.Secondary = append(l.Secondary, m[1])
+		}
+	}
+}
+
+// newLink is an interface as its first line has it: index, name, flags, and words in pairs.
+func newLink(m []string) Link {
+	l := Link{Flags: strings.Split(m[3], ","), Addrs: []string{}}
+	l.Index, _ = strconv.Atoi(m[1])
+	// A virtual interface is shown with the one that it stands on: veth0@if7.
+	l.Name, _, _ = strings.Cut(m[2], "@")
+	for _, w := range linkWord.FindAllStringSubmatch(m[4], 8) {
+		switch w[1] {
+		case "mtu":
+			l.MTU, _ = count(w[2])
+		case "state":
+			l.State = w[2]
+		case "master":
+			l.Master = w[2]
+		}
+	}
+	return l
 }
 
 // count takes a line of figures of ip -s.

@@ -61,7 +61,7 @@ func NIXLPythonOutput(text string) (NIXLPython, error) {
 	return p, nil
 }
 
-// sound says that no figure is below zero.
+// sound reports whether no figure is below zero.
 func (r NIXLResult) sound() bool {
 	for _, v := range []float64{
 		r.Seconds, r.Gbps, r.AvgUS, r.MinUS, r.P50US, r.P95US,

@@ -222,39 +222,45 @@ func (s *smiReader) query(v *NvidiaSMI, line string) {
 	if !s.detail {
 		return
 	}
-	g := &v.Rows[len(v.Rows)-1]
-	first := func(to **float64) {
-		if *to == nil {
-			*to = smiNumber(value)
-		}
-	}
-	switch s.section + "/" + name {
+	v.Rows[len(v.Rows)-1].detail(s.section, name, value)
+}
+
+// detail takes a field of -q. A name alone is not enough: Total and Used stand under
+// several headings, and a heading may come twice (a MIG device has its own memory). The
+// first is the GPU's.
+func (g *GPU) detail(section, name, value string) {
+	var to **float64
+	switch section + "/" + name {
 	case "FB Memory Usage/Total":
-		first(&g.MemTotalMiB)
+		to = &g.MemTotalMiB
 	case "FB Memory Usage/Used":
-		first(&g.MemUsedMiB)
+		to = &g.MemUsedMiB
 	case "FB Memory Usage/Free":
-		first(&g.MemFreeMiB)
+		to = &g.MemFreeMiB
 	case "BAR1 Memory Usage/Total":
-		first(&g.BAR1TotalMiB)
+		to = &g.BAR1TotalMiB
 	case "BAR1 Memory Usage/Used":
-		first(&g.BAR1UsedMiB)
+		to = &g.BAR1UsedMiB
 	case "BAR1 Memory Usage/Free":
-		first(&g.BAR1FreeMiB)
+		to = &g.BAR1FreeMiB
 	}
+	// What these are called is said nowhere else, and their headings differ between drivers.
 	switch name {
 	case "Product Name":
 		g.Name = cut(value)
 	case "GPU UUID":
 		g.UUID = cut(value)
 	case "GPU Current Temp":
-		first(&g.TemperatureC)
+		to = &g.TemperatureC
 	case "Power Draw", "Average Power Draw", "Instantaneous Power Draw":
-		first(&g.PowerW)
+		to = &g.PowerW
 	case "Gpu", "GPU":
-		if strings.HasSuffix(value, "%") {
-			first(&g.UtilPercent)
+		if strings.HasSuffix(value, "%") { // else its clock
+			to = &g.UtilPercent
 		}
+	}
+	if to != nil && *to == nil {
+		*to = smiNumber(value)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// ErrNoResult says that the text holds no result: a tool that failed, was ended
+// ErrNoResult is for a text that holds no result: a tool that failed, was ended
 // before it printed one, or something else's output.
 var ErrNoResult = errors.New("no result in the output")
 

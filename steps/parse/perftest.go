@@ -382,5 +382,5 @@ func jsonLatency(kv map[string]string) (LatencyRow, bool) {
 	return r, true
 }
 
-// IsNoResult says that err means a text without a result.
+// IsNoResult reports whether err means a text without a result.
 func IsNoResult(err error) bool { return errors.Is(err, ErrNoResult) }

@@ -30,9 +30,9 @@ var queuePair = pattern.New(`^link (\S+)/\d+ .*\bpid (\d{1,9}) comm (\S+)`)
 
 // Readings reads what the checks of counters print. Each reading begins with a line
 // "clock SECONDS"; the counters are sysfs files as grep -H prints them, and what
-// ethtool -S prints after a line "interface NAME". What rdma resource show qp prints stands after the last reading,
-// and belongs to it. A counter that is no number is
-// left out. ErrNoResult stands for not one reading.
+// ethtool -S prints after a line "interface NAME". What rdma resource show qp prints
+// stands after the last reading, and belongs to it. A counter that is no number is left
+// out. ErrNoResult stands for not one reading.
 func Readings(text string) ([]Reading, error) {
 	var all []Reading
 	netdev := ""
@@ -51,28 +51,8 @@ func Readings(text string) ([]Reading, error) {
 			netdev = v
 			return
 		}
-		if len(all) == 0 {
-			return
-		}
-		r := &all[len(all)-1]
-		if m := queuePair.FindStringSubmatch(line); m != nil {
-			if pid, ok := count(m[2]); ok && len(r.Users) < maxRows {
-				r.Users = append(r.Users, QueuePairUser{m[1], pid, m[3]})
-			}
-			return
-		}
-		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
-		if !ok || err != nil {
-			return
-		}
-		switch part := strings.Split(name, "/"); {
-		case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
-			note(r.Devices, part[4], part[8], n)
-		case len(part) == 7 && part[3] == "net": // /sys/class/net/IF/statistics/NAME
-			note(r.Netdevs, part[4], part[6], n)
-		case len(part) == 1 && netdev != "":
-			note(r.Netdevs, netdev, name, n)
+		if len(all) > 0 {
+			all[len(all)-1].take(line, netdev)
 		}
 	})
 	if len(all) == 0 {
@@ -81,6 +61,31 @@ func Readings(text string) ([]Reading, error) {
 	return all, nil
 }
 
+// take reads a counter or a queue pair. netdev is the interface that ethtool was asked
+// about; empty before the first one.
+func (r *Reading) take(line, netdev string) {
+	if m := queuePair.FindStringSubmatch(line); m != nil {
+		if pid, ok := count(m[2]); ok && len(r.Users) < maxRows {
+			r.Users = append(r.Users, QueuePairUser{m[1], pid, m[3]})
+		}
+		return
+	}
+	name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+	n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+	if !ok || err != nil {
+		return
+	}
+	switch part := strings.Split(name, "/"); {
+	case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
+		note(r.Devices, part[4], part[8], n)
+	case len(part) == 7 && part[3] == "net": // /sys/class/net/IF/statistics/NAME
+		note(r.Netdevs, part[4], part[6], n)
+	case len(part) == 1 && netdev != "":
+		note(r.Netdevs, netdev, name, n)
+	}
+}
+
+// note keeps a counter, of as many as a node can have.
 func note(m map[string]map[string]uint64, of, name string, v uint64) {
 	if m[of] == nil && len(m) < maxRows {
 		m[of] = map[string]uint64{}

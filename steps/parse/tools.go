@@ -240,7 +240,7 @@ func list[T any](name string, read func(string) ([]T, error)) func(string) (any,
 	}
 }
 
-// errMore says that a table is longer than what is read of it.
+// errMore is for a table that is longer than what is read of it.
 var errMore = errors.New("the output has more rows than are read")
 
 // atLimit is the error of a reading that may have ended at the limit.

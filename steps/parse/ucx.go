@@ -30,7 +30,7 @@ type UCXDomain struct {
 	Transports []UCXTransport      `json:"transports"`
 }
 
-// Registers says whether a domain registers a kind of memory.
+// Registers reports whether a domain registers a kind of memory.
 func (d UCXDomain) Registers(kind string) bool { return slices.Contains(d.Memory[kind], "reg") }
 
 // A UCXTransport is a way of sending over one device.
@@ -50,58 +50,67 @@ var (
 // UCXInfo reads both reports, in any order. The error is ErrNoResult where there
 // is neither a version nor a memory domain.
 func UCXInfo(text string) (UCX, error) {
-	u := UCX{Domains: []UCXDomain{}}
-	transport := ""
-	lines(text, func(line string) {
-		if m := ucxWarn.FindStringSubmatch(line); m != nil &&
-			len(u.Warnings) < maxErrors && !strings.HasPrefix(line, "#") {
-			u.Warnings = append(u.Warnings, cut(m[1]))
-			return
-		}
-		if m := ucxVersion.FindStringSubmatch(line); m != nil && u.Version == "" {
-			u.Version = m[1]
-			return
-		}
-		m := ucxField.FindStringSubmatch(line)
-		if m == nil {
-			return
-		}
-		name, value := m[1], strings.TrimSpace(m[2])
-		var d *UCXDomain
-		if n := len(u.Domains); n > 0 {
-			d = &u.Domains[n-1]
-		}
-		switch {
-		case name == "Library path" && u.Library == "":
-			u.Library = cut(value)
-		case strings.EqualFold(name, "Configured with") && u.Configured == "":
-			u.Configured = cut(value)
-		case name == "Memory domain":
-			if len(u.Domains) < maxRows {
-				u.Domains = append(u.Domains, UCXDomain{Name: cut(value), Transports: []UCXTransport{}})
-			}
-			transport = ""
-		case d == nil:
-		case strings.EqualFold(name, "Component"):
-			d.Component = cut(value)
-		case name == "register":
-			d.DMABuf = strings.Contains(value, "dmabuf")
-		case name == "memory types" && transport == "":
-			d.Memory = map[string][]string{}
-			for _, m := range ucxMemory.FindAllStringSubmatch(value, 16) {
-				d.Memory[m[1]] = strings.Split(m[2], ",")
-				d.DMABuf = d.DMABuf || slices.Contains(d.Memory[m[1]], "dmabuf") && d.Component == "ib"
-			}
-		case name == "Transport":
-			transport = cut(value)
-		case name == "Device" && transport != "" && len(d.Transports) < maxRows:
-			d.Transports = append(d.Transports, UCXTransport{Name: transport, Device: cut(value)})
-		}
-	})
-	if u.Version == "" && len(u.Domains) == 0 {
-		return u, ErrNoResult
+	r := ucxReader{u: UCX{Domains: []UCXDomain{}}}
+	lines(text, r.line)
+	if r.u.Version == "" && len(r.u.Domains) == 0 {
+		return r.u, ErrNoResult
 	}
-	return u, nil
+	return r.u, nil
+}
+
+type ucxReader struct {
+	u         UCX
+	transport string // whose devices come next; empty until a domain names one
+}
+
+func (r *ucxReader) line(line string) {
+	// What UCX itself complains of has no #, whatever else it looks like.
+	if m := ucxWarn.FindStringSubmatch(line); m != nil &&
+		len(r.u.Warnings) < maxErrors && !strings.HasPrefix(line, "#") {
+		r.u.Warnings = append(r.u.Warnings, cut(m[1]))
+		return
+	}
+	if m := ucxVersion.FindStringSubmatch(line); m != nil && r.u.Version == "" {
+		r.u.Version = m[1]
+		return
+	}
+	m := ucxField.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	switch name, value := m[1], strings.TrimSpace(m[2]); {
+	case name == "Library path" && r.u.Library == "":
+		r.u.Library = cut(value)
+	case strings.EqualFold(name, "Configured with") && r.u.Configured == "":
+		r.u.Configured = cut(value)
+	case name == "Memory domain":
+		if len(r.u.Domains) < maxRows {
+			r.u.Domains = append(r.u.Domains, UCXDomain{Name: cut(value), Transports: []UCXTransport{}})
+		}
+		r.transport = ""
+	case len(r.u.Domains) > 0:
+		r.ofDomain(&r.u.Domains[len(r.u.Domains)-1], name, value)
+	}
+}
+
+// ofDomain takes a field below the line of a memory domain.
+func (r *ucxReader) ofDomain(d *UCXDomain, name, value string) {
+	switch {
+	case strings.EqualFold(name, "Component"):
+		d.Component = cut(value)
+	case name == "register":
+		d.DMABuf = strings.Contains(value, "dmabuf")
+	case name == "memory types" && r.transport == "": // below a transport it would be the transport's
+		d.Memory = map[string][]string{}
+		for _, m := range ucxMemory.FindAllStringSubmatch(value, 16) {
+			d.Memory[m[1]] = strings.Split(m[2], ",")
+			d.DMABuf = d.DMABuf || slices.Contains(d.Memory[m[1]], "dmabuf") && d.Component == "ib"
+		}
+	case name == "Transport":
+		r.transport = cut(value)
+	case name == "Device" && r.transport != "" && len(d.Transports) < maxRows:
+		d.Transports = append(d.Transports, UCXTransport{Name: r.transport, Device: cut(value)})
+	}
 }
 
 // Transports lists those of a device, or all where it is empty.

@@ -71,43 +71,8 @@ func IbvDevinfo(text string) ([]HCA, error) {
 			}
 			return
 		}
-		if len(hcas) == 0 {
-			return
-		}
-		h := &hcas[len(hcas)-1]
-		if v, ok := field(line, "port"); ok {
-			if n, ok := count(v); ok && len(h.Ports) < 256 {
-				h.Ports = append(h.Ports, HCAPort{Port: n})
-			}
-			return
-		}
-		for name, set := range map[string]*string{
-			"fw_ver": &h.Firmware, "node_guid": &h.NodeGUID, "sys_image_guid": &h.SysImageGUID,
-			"vendor_part_id": &h.VendorPart, "board_id": &h.Board,
-		} {
-			if v, ok := field(line, name); ok {
-				*set = v
-			}
-		}
-		if v, ok := field(line, "transport"); ok {
-			h.Transport, _, _ = strings.Cut(v, " (")
-		}
-		if len(h.Ports) == 0 {
-			return
-		}
-		p := &h.Ports[len(h.Ports)-1]
-		if v, ok := field(line, "state"); ok {
-			v, _, _ = strings.Cut(v, " ")
-			p.State = strings.TrimPrefix(v, "PORT_")
-		}
-		if v, ok := field(line, "max_mtu"); ok {
-			p.MaxMTU = firstNumber(v)
-		}
-		if v, ok := field(line, "active_mtu"); ok {
-			p.ActiveMTU = firstNumber(v)
-		}
-		if v, ok := field(line, "link_layer"); ok {
-			p.LinkLayer = v
+		if len(hcas) > 0 {
+			hcas[len(hcas)-1].take(line)
 		}
 	})
 	if len(hcas) == 0 && !none {
@@ -116,6 +81,49 @@ func IbvDevinfo(text string) ([]HCA, error) {
 	return hcas, nil
 }
 
+// take reads a line below an adapter's first. Where a port has begun its fields are the
+// port's; no name is both's.
+func (h *HCA) take(line string) {
+	if v, ok := field(line, "port"); ok {
+		if n, ok := count(v); ok && len(h.Ports) < 256 {
+			h.Ports = append(h.Ports, HCAPort{Port: n})
+		}
+		return
+	}
+	for name, set := range map[string]*string{
+		"fw_ver": &h.Firmware, "node_guid": &h.NodeGUID, "sys_image_guid": &h.SysImageGUID,
+		"vendor_part_id": &h.VendorPart, "board_id": &h.Board,
+	} {
+		if v, ok := field(line, name); ok {
+			*set = v
+		}
+	}
+	if v, ok := field(line, "transport"); ok {
+		h.Transport, _, _ = strings.Cut(v, " (")
+	}
+	if len(h.Ports) > 0 {
+		h.Ports[len(h.Ports)-1].take(line)
+	}
+}
+
+// take reads a line below "port:". The figures behind a value are the enumeration's.
+func (p *HCAPort) take(line string) {
+	if v, ok := field(line, "state"); ok {
+		v, _, _ = strings.Cut(v, " ")
+		p.State = strings.TrimPrefix(v, "PORT_")
+	}
+	if v, ok := field(line, "max_mtu"); ok {
+		p.MaxMTU = firstNumber(v)
+	}
+	if v, ok := field(line, "active_mtu"); ok {
+		p.ActiveMTU = firstNumber(v)
+	}
+	if v, ok := field(line, "link_layer"); ok {
+		p.LinkLayer = v
+	}
+}
+
+// firstNumber is 4096 in "4096 (5)".
 func firstNumber(s string) int {
 	s, _, _ = strings.Cut(s, " ")
 	n, _ := count(s)
@@ -168,28 +176,10 @@ func ShowGids(text string) ([]GIDRow, error) {
 			header = true
 			return
 		}
-		if !header || len(f) < 5 || len(rows) >= maxRows {
+		if !header || len(rows) >= maxRows {
 			return
 		}
-		port, okPort := count(f[1])
-		index, okIndex := count(f[2])
-		if !okPort || !okIndex {
-			return
-		}
-		r := GIDRow{Dev: f[0], Port: port, Index: index}
-		for _, c := range f[3:] {
-			switch {
-			case gidValue.MatchString(c) && r.GID == "":
-				r.GID = c
-			case c == "v1" || c == "v2":
-				r.Version = c
-			case ipv4.MatchString(c):
-				r.IPv4 = c
-			default:
-				r.Netdev = c
-			}
-		}
-		if r.GID != "" {
+		if r, ok := gidRow(f); ok {
 			rows = append(rows, r)
 		}
 	})
@@ -197,6 +187,32 @@ func ShowGids(text string) ([]GIDRow, error) {
 		return rows, ErrNoResult
 	}
 	return rows, nil
+}
+
+// gidRow takes a row apart; a line of dashes, or the number of entries at the end, is none.
+func gidRow(f []string) (GIDRow, bool) {
+	if len(f) < 5 {
+		return GIDRow{}, false
+	}
+	port, okPort := count(f[1])
+	index, okIndex := count(f[2])
+	if !okPort || !okIndex {
+		return GIDRow{}, false
+	}
+	r := GIDRow{Dev: f[0], Port: port, Index: index}
+	for _, c := range f[3:] {
+		switch {
+		case gidValue.MatchString(c) && r.GID == "":
+			r.GID = c
+		case c == "v1" || c == "v2":
+			r.Version = c
+		case ipv4.MatchString(c):
+			r.IPv4 = c
+		default:
+			r.Netdev = c
+		}
+	}
+	return r, r.GID != ""
 }
 
 var ipv4 = pattern.New(`^\d{1,3}(\.\d{1,3}){3}$`)

@@ -20,7 +20,7 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 )
 
-// ErrIncomplete says that the script's answer has no end: it was cut off.
+// ErrIncomplete is for an answer of the script that has no end: it was cut off.
 var ErrIncomplete = errors.New("the probe's answer is incomplete")
 
 // Parse reads what the script of some commands printed on stdout. Name, Where and Err are the

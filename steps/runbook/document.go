@@ -65,7 +65,7 @@ func Read(name string, src []byte) Document {
 	return r.doc
 }
 
-// readable says whether the file is text that a runbook could be.
+// readable reports whether the file is text that a runbook could be.
 func (r *reader) readable(src []byte) bool {
 	if len(src) > MaxBytes {
 		r.problem(0, "it is longer than %d KiB, and no runbook is: is it the right file?", MaxBytes>>10)
@@ -372,7 +372,7 @@ const own = "railbench"
 
 var cellFence = pattern.New(`(^|\s)cell(=|\s|$)`)
 
-// closed says whether the line at offset closes a fence: goldmark ends one that
+// closed reports whether the line at offset closes a fence: goldmark ends one that
 // is never closed with the file.
 func closed(src []byte, offset int) bool {
 	line, _, _ := bytes.Cut(src[min(offset, len(src)):], []byte("\n"))

@@ -32,7 +32,7 @@ var shellNames = []string{
 // shellPrefixes begin more of them: the loader's, the locale's, the desktop's.
 var shellPrefixes = []string{"LD_", "DYLD_", "LC_", "XDG_", "BASH_"}
 
-// ofShell says that a variable is the shell's or the system's.
+// ofShell reports whether a variable is the shell's or the system's.
 func ofShell(name string) bool {
 	return slices.Contains(shellNames, name) ||
 		slices.ContainsFunc(shellPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })

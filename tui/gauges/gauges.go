@@ -191,7 +191,7 @@ func (p Pane) density(gauges []meter.Gauge, height int) density {
 	}
 }
 
-// quiet says that a rail is down and has nothing to tell beyond that.
+// quiet reports whether a rail is down and has nothing to tell beyond that.
 func quiet(g meter.Gauge) bool {
 	return g.Down && g.Tx.Total() == 0 && g.Rx.Total() == 0
 }

@@ -77,7 +77,7 @@ func (s sheet) single(g meter.Gauge, node bool) string {
 // twoBars is the room from which both directions have a bar on one line.
 const twoBars = 94
 
-// busier says that a clearly has more to show than b. Nearly equal rates don't
+// busier reports whether a clearly has more to show than b. Nearly equal rates don't
 // make the two change places all the time.
 func busier(a, b meter.Flow) bool {
 	if a.Total() < shown && b.Total() < shown {
