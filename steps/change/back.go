@@ -107,21 +107,8 @@ only() { # FAMILY NAME CIDR...: no other address of the family
 // were. It runs as root, may be run twice, and ends with status 0 only where
 // every part of it did.
 func Back(before State, set []string) string {
-	var b strings.Builder
-	b.WriteString(restore)
-	call := func(words ...string) {
-		for i, w := range words {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			if plain(w) {
-				b.WriteString(w)
-			} else {
-				b.WriteString(runner.Quote(w))
-			}
-		}
-		b.WriteByte('\n')
-	}
+	var w writer
+	w.WriteString(restore)
 	set = slices.Compact(slices.Sorted(slices.Values(set)))
 	var links, bonds []Link
 	for _, name := range set {
@@ -132,60 +119,93 @@ func Back(before State, set []string) string {
 		case was:
 			links = append(links, l)
 		default:
-			b.WriteString("if [ -e " + runner.Quote("/sys/class/net/"+name+"/bonding") + " ]; then\n  ")
-			call("unmake_bond", name)
-			b.WriteString("else\n  ")
-			call("unmake", name)
-			b.WriteString("fi\n")
+			w.unmake(name)
 		}
 	}
+	w.links(links, bonds)
+	for _, r := range before.Routes {
+		// The kernel takes no route over an interface that is down.
+		if slices.Contains(set, r.Dev) && before.Links[r.Dev].Up {
+			w.call(r.words()...)
+		}
+	}
+	for _, n := range before.Neighbours {
+		if slices.Contains(set, n.Dev) {
+			w.call("try", "ip", "neigh", "replace", n.Dst, "lladdr", n.MAC, "dev", n.Dev, "nud", "permanent")
+		}
+	}
+	if !before.Bonding {
+		// Unloading the module removes every bond, and somebody else may have made one.
+		w.WriteString("[ -n \"$(value /sys/class/net/bonding_masters)\" ] || modprobe -r bonding 2>/dev/null\n")
+	}
+	w.WriteString("exit \"$failed\"\n")
+	return w.String()
+}
+
+// A writer is a script that is being written.
+type writer struct{ strings.Builder }
+
+// call is a line of a command and its words, of which none is shell.
+func (w *writer) call(words ...string) {
+	for i, word := range words {
+		if i > 0 {
+			w.WriteByte(' ')
+		}
+		if plain(word) {
+			w.WriteString(word)
+		} else {
+			w.WriteString(runner.Quote(word))
+		}
+	}
+	w.WriteByte('\n')
+}
+
+// unmake removes a link that was not there. What it became is known on the node only, when
+// the script runs.
+func (w *writer) unmake(name string) {
+	w.WriteString("if [ -e " + runner.Quote("/sys/class/net/"+name+"/bonding") + " ]; then\n  ")
+	w.call("unmake_bond", name)
+	w.WriteString("else\n  ")
+	w.call("unmake", name)
+	w.WriteString("fi\n")
+}
+
+// links puts links back in the order that the bonding driver asks for: slaves leave what
+// they are in, bonds are made, slaves join, and only then a bond has its MAC and MTU, which
+// it would take from its first slave. Addresses come last, on links that are up.
+func (w *writer) links(links, bonds []Link) {
 	for _, l := range links {
-		call("free_of", l.Name, l.Master)
+		w.call("free_of", l.Name, l.Master)
 	}
 	for _, l := range bonds {
 		policy := l.Bond.Policy
 		if !hashes(l.Bond.Mode) {
 			policy = ""
 		}
-		call("make_bond", l.Name, l.Bond.Mode, fmt.Sprint(l.Bond.Miimon), policy)
+		w.call("make_bond", l.Name, l.Bond.Mode, fmt.Sprint(l.Bond.Miimon), policy)
 	}
 	for _, l := range links {
-		call("link", l.Name, l.MAC, fmt.Sprint(l.MTU))
+		w.call("link", l.Name, l.MAC, fmt.Sprint(l.MTU))
 		if l.Master != "" {
-			call("join", l.Name, l.Master)
+			w.call("join", l.Name, l.Master)
 		}
 	}
 	for _, l := range bonds {
-		call("link", l.Name, l.MAC, fmt.Sprint(l.MTU))
+		w.call("link", l.Name, l.MAC, fmt.Sprint(l.MTU))
 	}
-	all := append(slices.Clone(links), bonds...)
-	for _, l := range all {
+	for _, l := range slices.Concat(links, bonds) {
 		if l.Up {
-			call("try", "ip", "link", "set", l.Name, "up")
+			w.call("try", "ip", "link", "set", l.Name, "up")
 		}
-		l.addresses(call)
+		l.addresses(w.call)
 		if !l.Up {
-			call("try", "ip", "link", "set", l.Name, "down")
+			w.call("try", "ip", "link", "set", l.Name, "down")
 		}
 	}
-	for _, r := range before.Routes {
-		if slices.Contains(set, r.Dev) && before.Links[r.Dev].Up {
-			call(r.words()...)
-		}
-	}
-	for _, n := range before.Neighbours {
-		if slices.Contains(set, n.Dev) {
-			call("try", "ip", "neigh", "replace", n.Dst, "lladdr", n.MAC, "dev", n.Dev, "nud", "permanent")
-		}
-	}
-	if !before.Bonding {
-		// Unloading the module removes every bond, and somebody else may have made one.
-		b.WriteString("[ -n \"$(value /sys/class/net/bonding_masters)\" ] || modprobe -r bonding 2>/dev/null\n")
-	}
-	b.WriteString("exit \"$failed\"\n")
-	return b.String()
 }
 
+// addresses leaves those that were, in their order: the first is what the kernel sends
+// from. An address that the kernel or a router makes comes back by itself.
 func (l Link) addresses(call func(...string)) {
 	for _, family := range []struct {
 		name string

@@ -249,8 +249,8 @@ func (r ipRoute) kept(v6 bool) bool {
 }
 
 // Differences says in words what differs between two looks at a node: of the
-// links that of wants. What renews itself is left
-// out: lifetimes, and the addresses and routes that the kernel or a router makes.
+// links that of wants. What renews itself is left out: lifetimes, and the addresses
+// and routes that the kernel or a router makes.
 func Differences(before, after State, of func(link string) bool) []string {
 	var all []string
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -273,16 +273,7 @@ func Differences(before, after State, of func(link string) bool) []string {
 			a.compare(b, say)
 		}
 	}
-	for _, r := range before.Routes {
-		if of(r.Dev) && !slices.Contains(after.Routes, r) {
-			say("the route to %s over %s is gone", r.Dst, r.Dev)
-		}
-	}
-	for _, r := range after.Routes {
-		if of(r.Dev) && !slices.Contains(before.Routes, r) {
-			say("the route to %s over %s is new", r.Dst, r.Dev)
-		}
-	}
+	all = append(all, compareRoutes(before.Routes, after.Routes, of)...)
 	for _, n := range before.Neighbours {
 		if of(n.Dev) && !slices.Contains(after.Neighbours, n) {
 			say("the fixed neighbour %s on %s is gone", n.Dst, n.Dev)
@@ -291,6 +282,21 @@ func Differences(before, after State, of func(link string) bool) []string {
 	return all
 }
 
+func compareRoutes(before, after []Route, of func(link string) bool) (all []string) {
+	for _, r := range before {
+		if of(r.Dev) && !slices.Contains(after, r) {
+			all = append(all, fmt.Sprintf("the route to %s over %s is gone", r.Dst, r.Dev))
+		}
+	}
+	for _, r := range after {
+		if of(r.Dev) && !slices.Contains(before, r) {
+			all = append(all, fmt.Sprintf("the route to %s over %s is new", r.Dst, r.Dev))
+		}
+	}
+	return all
+}
+
+// compare says what differs between two looks at one link.
 func (l Link) compare(now Link, say func(string, ...any)) {
 	if l.MTU != now.MTU {
 		say("%s has MTU %d, and had %d", l.Name, now.MTU, l.MTU)

@@ -137,28 +137,9 @@ func sequence(s string) (sgr, rest string) {
 	case s == "":
 		return "", ""
 	case s[0] == '[':
-		for i := 1; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				if numbers := s[1:i]; s[i] == 'm' && strings.Trim(numbers, "0123456789;:") == "" {
-					if numbers == "" {
-						numbers = "0"
-					}
-					return numbers, s[i+1:]
-				}
-				return "", s[i+1:]
-			}
-		}
-		return "", ""
-	case strings.IndexByte("]PX^_", s[0]) >= 0: // up to BEL or ST
-		for i := 1; i < len(s); i++ {
-			if s[i] == 0x07 {
-				return "", s[i+1:]
-			}
-			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
-				return "", s[i+2:]
-			}
-		}
-		return "", ""
+		return controlSequence(s)
+	case strings.IndexByte("]PX^_", s[0]) >= 0:
+		return "", afterString(s)
 	default:
 		i := 0
 		for i < len(s) && s[i] >= 0x20 && s[i] <= 0x2f {
@@ -166,6 +147,36 @@ func sequence(s string) (sgr, rest string) {
 		}
 		return "", s[min(len(s), i+1):]
 	}
+}
+
+// controlSequence reads from the [ on. One that never ends takes the line with it.
+func controlSequence(s string) (sgr, rest string) {
+	end := strings.IndexFunc(s[1:], func(r rune) bool { return r >= 0x40 && r <= 0x7e }) + 1
+	if end == 0 {
+		return "", ""
+	}
+	numbers, rest := s[1:end], s[end+1:]
+	switch {
+	case s[end] != 'm' || strings.Trim(numbers, "0123456789;:") != "":
+		return "", rest
+	case numbers == "":
+		return "0", rest
+	default:
+		return numbers, rest
+	}
+}
+
+// afterString is what stands behind a title, a link or the like, which goes up to BEL or ST.
+func afterString(s string) string {
+	for i := 1; i < len(s); i++ {
+		if s[i] == 0x07 {
+			return s[i+1:]
+		}
+		if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
+			return s[i+2:]
+		}
+	}
+	return ""
 }
 
 // setStyle applies the numbers of an SGR sequence as sequenceOf writes them. What
@@ -188,35 +199,48 @@ func setStyle(s *steps.Style, sgr string) {
 			*s = steps.Style{}
 		case c >= 1 && c <= 4:
 			s.Attr |= runner.Bold << (c - 1)
-		case c >= 30 && c <= 37:
-			s.Fg = runner.Indexed(uint8(c - 30))
-		case c >= 90 && c <= 97:
-			s.Fg = runner.Indexed(uint8(c - 90 + 8))
-		case c >= 40 && c <= 47:
-			s.Bg = runner.Indexed(uint8(c - 40))
-		case c >= 100 && c <= 107:
-			s.Bg = runner.Indexed(uint8(c - 100 + 8))
-		case c == 39:
-			s.Fg = 0
-		case c == 49:
-			s.Bg = 0
 		case c == 38 || c == 48:
-			var colour steps.Color
-			switch rest := codes[i+1:]; {
-			case len(rest) >= 2 && rest[0] == 5:
-				colour, i = runner.Indexed(uint8(rest[1])), i+2
-			case len(rest) >= 4 && rest[0] == 2:
-				colour, i = runner.RGB(uint8(rest[1]), uint8(rest[2]), uint8(rest[3])), i+4
-			default:
-				return
+			colour, used := extendedColour(codes[i+1:])
+			if used == 0 {
+				return // where it ends is not known
 			}
+			i += used
 			if c == 38 {
 				s.Fg = colour
 			} else {
 				s.Bg = colour
 			}
+		default:
+			if colour, ok := terminalColour(c); ok {
+				s.Fg = colour
+			} else if colour, ok := terminalColour(c - 10); ok {
+				s.Bg = colour // the same, ten further on
+			}
 		}
 	}
+}
+
+// extendedColour reads 5;N or 2;R;G;B behind a 38 or a 48, and how many numbers that takes.
+func extendedColour(codes []int) (c steps.Color, used int) {
+	switch {
+	case len(codes) >= 2 && codes[0] == 5:
+		return runner.Indexed(uint8(codes[1])), 2
+	case len(codes) >= 4 && codes[0] == 2:
+		return runner.RGB(uint8(codes[1]), uint8(codes[2]), uint8(codes[3])), 4
+	}
+	return 0, 0
+}
+
+// terminalColour is a text's colour by its number: eight, eight bright ones, and the
+// terminal's own.
+func terminalColour(code int) (c steps.Color, ok bool) {
+	switch {
+	case code >= 30 && code <= 37:
+		return runner.Indexed(uint8(code - 30)), true
+	case code >= 90 && code <= 97:
+		return runner.Indexed(uint8(code - 90 + 8)), true
+	}
+	return 0, code == 39
 }
 
 // markup is a line as HTML, its colours as classes of the page.

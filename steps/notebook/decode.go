@@ -67,20 +67,11 @@ func Decode(b []byte) (*Document, error) {
 	if broken != nil {
 		f = salvage(b)
 	}
-	switch {
-	case len(bytes.TrimSpace(b)) == 0:
+	if len(bytes.TrimSpace(b)) == 0 {
 		return nil, errors.New("empty")
-	case f.Major == nil && f.Cells == nil && len(f.Metadata) == 0:
-		if broken != nil {
-			return nil, fmt.Errorf("no Jupyter notebook: %w", broken)
-		}
-		return nil, errNotebook
-	case f.Major != nil && *f.Major > 4:
-		return nil, fmt.Errorf("a notebook of a newer format, nbformat %d.%d: this railbench reads 4.5",
-			*f.Major, f.Minor)
-	case f.Major != nil && *f.Major < 4:
-		return nil, fmt.Errorf("a notebook of an old format, nbformat %d.%d:"+
-			" this railbench reads 4.5 (Jupyter converts it)", *f.Major, f.Minor)
+	}
+	if err := f.readable(broken); err != nil {
+		return nil, err
 	}
 	var meta struct {
 		Railbench *json.RawMessage `json:"railbench"`
@@ -90,13 +81,7 @@ func Decode(b []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{
-		d:    New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created),
-		rigs: h.Rigs, seen: map[string]bool{}, prose: map[string]string{},
-	}
-	r.d.seq = h.Journal
-	r.d.Book.Rig, r.d.Book.Params = h.Rig.rig(), h.Params.settings()
-	r.d.Book.Rig.Simulated = h.Simulated || h.Rig.Simulated
+	r := newReader(h)
 	for _, raw := range f.Cells {
 		if err := r.cell(raw); err != nil {
 			return nil, err
@@ -113,6 +98,25 @@ func Decode(b []byte) (*Document, error) {
 	return r.d, nil
 }
 
+// readable is what is wrong with the file as a notebook; broken is what was wrong with its
+// JSON, so that f is what could be saved of it.
+func (f fileIn) readable(broken error) error {
+	switch {
+	case f.Major == nil && f.Cells == nil && len(f.Metadata) == 0:
+		if broken != nil {
+			return fmt.Errorf("no Jupyter notebook: %w", broken)
+		}
+		return errNotebook
+	case f.Major != nil && *f.Major > 4:
+		return fmt.Errorf("a notebook of a newer format, nbformat %d.%d: this railbench reads 4.5", *f.Major, f.Minor)
+	case f.Major != nil && *f.Major < 4:
+		return fmt.Errorf("a notebook of an old format, nbformat %d.%d: this railbench reads 4.5 (Jupyter converts it)",
+			*f.Major, f.Minor)
+	}
+	return nil
+}
+
+// readHead reads metadata.railbench; a file without it has an empty one.
 func readHead(raw *json.RawMessage) (head, error) {
 	if raw == nil {
 		return head{}, nil
@@ -192,6 +196,17 @@ type reader struct {
 	ours  int
 }
 
+func newReader(h head) reader {
+	r := reader{
+		d:    New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created),
+		rigs: h.Rigs, seen: map[string]bool{}, prose: map[string]string{},
+	}
+	r.d.seq = h.Journal
+	r.d.Book.Rig, r.d.Book.Params = h.Rig.rig(), h.Params.settings()
+	r.d.Book.Rig.Simulated = h.Simulated || h.Rig.Simulated
+	return r
+}
+
 // cell reads one cell of the file. The error is about one that names itself as no cell
 // of railbench's does.
 func (r *reader) cell(raw json.RawMessage) error {
@@ -202,10 +217,8 @@ func (r *reader) cell(raw json.RawMessage) error {
 		err = json.Unmarshal(c.Metadata.Railbench, &f)
 	}
 	key := f.Kind + " " + f.Part + " " + f.Cell
-	known := slices.Contains([]string{kindHead, kindPart, kindAbout, kindCell, kindNote, kindTail}, f.Kind)
 	// A copy of a cell of ours has its metadata: the first one is meant.
-	if err != nil || !known || r.seen[key] || (f.Kind == kindCell || f.Kind == kindNote) && f.Cell == "" ||
-		(f.Kind == kindCell) != (c.Type == "code") {
+	if err != nil || !f.ours(c.Type) || r.seen[key] {
 		r.d.strange = append(r.d.strange, stranger{c.ID, r.last, slices.Clone(raw)})
 		return nil
 	}
@@ -214,6 +227,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 	}
 	r.seen[key], r.last = true, c.ID
 	r.ours++
+	// One simulated cell is enough: what was simulated is never shown as measured.
 	r.d.Book.Rig.Simulated = r.d.Book.Rig.Simulated || f.Simulated
 	switch f.Kind {
 	case kindPart:
@@ -223,28 +237,54 @@ func (r *reader) cell(raw json.RawMessage) error {
 			r.d.edited[f.Part] = true
 		}
 	case kindNote:
-		p := r.part(f)
-		note := steps.Cell{Scratch: true}
-		if f.Definition != nil {
-			note = *f.Definition
-		}
-		note.ID, note.Part, note.Title, note.Prose = f.Cell, f.Part, f.Title, string(c.Source)
-		p.Cells = append(p.Cells, note)
+		r.note(c, f)
 	case kindAbout:
 		r.prose[f.Cell] = untitled(string(c.Source))
 	case kindTail:
-		p := r.part(f)
-		if i := slices.IndexFunc(p.Cells, func(x steps.Cell) bool { return x.ID == f.Cell }); i >= 0 {
-			p.Cells[i].Tail = string(c.Source)
-			if ran, ok := r.d.ran[f.Cell]; ok {
-				ran.Tail = string(c.Source)
-				r.d.ran[f.Cell] = ran
-			}
-		}
+		r.tail(c, f)
 	case kindCell:
 		r.code(c, f)
 	}
 	return nil
+}
+
+// ours reports whether a cell of a type is one of railbench's, by what it says of itself.
+func (f facts) ours(typ string) bool {
+	switch f.Kind {
+	case kindHead, kindPart, kindAbout, kindTail:
+		return typ != "code"
+	case kindNote:
+		return typ != "code" && f.Cell != ""
+	case kindCell:
+		return typ == "code" && f.Cell != ""
+	}
+	return false
+}
+
+// note adds a text that the user wrote. The text of the file wins over the definition's:
+// somebody may have edited it in Jupyter.
+func (r *reader) note(c cellIn, f facts) {
+	p := r.part(f)
+	note := steps.Cell{Scratch: true}
+	if f.Definition != nil {
+		note = *f.Definition
+	}
+	note.ID, note.Part, note.Title, note.Prose = f.Cell, f.Part, f.Title, string(c.Source)
+	p.Cells = append(p.Cells, note)
+}
+
+// tail gives a cell the text behind it, as it is now and as it ran.
+func (r *reader) tail(c cellIn, f facts) {
+	p := r.part(f)
+	i := slices.IndexFunc(p.Cells, func(x steps.Cell) bool { return x.ID == f.Cell })
+	if i < 0 {
+		return
+	}
+	p.Cells[i].Tail = string(c.Source)
+	if ran, ok := r.d.ran[f.Cell]; ok {
+		ran.Tail = string(c.Source)
+		r.d.ran[f.Cell] = ran
+	}
 }
 
 // named says what is wrong with the ids in facts; those of a kind that has none are
@@ -299,6 +339,7 @@ func (f facts) cell() steps.Cell {
 	return c
 }
 
+// code adds a cell, and what its last run left.
 func (r *reader) code(in cellIn, f facts) {
 	c := f.cell()
 	c.Prose = r.prose[f.Cell]
@@ -310,12 +351,32 @@ func (r *reader) code(in cellIn, f facts) {
 		p.Cells = append(p.Cells, c)
 	}
 	if f.Run == 0 && !f.Running && f.Verdict == nil {
-		return
+		return // it never ran
 	}
+	s := f.state()
+	s.Output = r.output(c, in, f.Output)
+	for _, role := range c.Roles {
+		s.Scripts = append(s.Scripts, role.Script)
+	}
+	if f.Rig > 0 && f.Rig <= len(r.rigs) {
+		s.Rig = r.rigs[f.Rig-1].rig()
+	}
+	if g := f.Gauges; g != nil && g.StepMS > 0 {
+		g.from = s.Started
+		r.d.samples[c.ID] = g
+	}
+	r.d.ran[c.ID] = c
+	r.d.Book.Cells[c.ID] = s
+	if s.Running && r.d.Book.Running == "" {
+		r.d.Book.Running = c.ID
+	}
+}
+
+// state is what facts say of a run by themselves.
+func (f facts) state() steps.CellState {
 	s := steps.CellState{
-		Run: steps.RunID(f.Run), Running: f.Running,
-		Elapsed: duration(f.ElapsedMS), Bytes: railBytes(f.Rails), Log: f.Log,
-		Output: r.output(c, in, f.Output),
+		Run: steps.RunID(f.Run), Running: f.Running, Elapsed: duration(f.ElapsedMS),
+		Bytes: railBytes(f.Rails), Log: f.Log, Params: f.Params, Scripts: []string{},
 	}
 	if f.Started != nil {
 		s.Started = *f.Started
@@ -329,22 +390,7 @@ func (r *reader) code(in cellIn, f facts) {
 	if f.Live != nil {
 		s.Live = *f.Live
 	}
-	if g := f.Gauges; g != nil && g.StepMS > 0 {
-		g.from = s.Started
-		r.d.samples[c.ID] = g
-	}
-	r.d.ran[c.ID] = c
-	s.Params, s.Scripts = f.Params, []string{}
-	for _, role := range c.Roles {
-		s.Scripts = append(s.Scripts, role.Script)
-	}
-	if f.Rig > 0 && f.Rig <= len(r.rigs) {
-		s.Rig = r.rigs[f.Rig-1].rig()
-	}
-	r.d.Book.Cells[c.ID] = s
-	if s.Running && r.d.Book.Running == "" {
-		r.d.Book.Running = c.ID
-	}
+	return s
 }
 
 // output makes lines of the streams again. Where the streams are not those that were

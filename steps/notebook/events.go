@@ -78,14 +78,7 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 		}
 	case steps.CellPrinted:
 		w.Event, w.Cell, w.Run, w.Dropped = "printed", e.Cell, int(e.Run), e.Dropped
-		for _, l := range e.Lines {
-			kind, n := kindNames[l.Kind], len(w.Lines)
-			if n == 0 || w.Lines[n-1].Kind != kind || w.Lines[n-1].From != l.From || w.Lines[n-1].Role != l.Role {
-				w.Lines = append(w.Lines, printedWire{Kind: kind, From: l.From, Role: l.Role})
-				n++
-			}
-			w.Lines[n-1].Text = append(w.Lines[n-1].Text, painted(l))
-		}
+		w.Lines = wireLines(e.Lines)
 	case steps.CellMeasured:
 		w.Event, w.Cell, w.Run, w.Table = "measured", e.Cell, int(e.Run), &e.Table
 	case steps.CellEnded:
@@ -110,12 +103,22 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 	return w, true
 }
 
+// wireLines puts neighbours of one kind and origin together: a million lines of a tool name
+// it once.
+func wireLines(lines []steps.OutputLine) (all []printedWire) {
+	for _, l := range lines {
+		kind, n := kindNames[l.Kind], len(all)
+		if n == 0 || all[n-1].Kind != kind || all[n-1].From != l.From || all[n-1].Role != l.Role {
+			all = append(all, printedWire{Kind: kind, From: l.From, Role: l.Role})
+			n++
+		}
+		all[n-1].Text = append(all[n-1].Text, painted(l))
+	}
+	return all
+}
+
 // event is what a line of the journal says; nil for one of a newer railbench.
 func (w eventWire) event() steps.Event {
-	var at time.Time
-	if w.At != nil {
-		at = *w.At
-	}
 	run := steps.RunID(w.Run)
 	switch w.Event {
 	case "queued":
@@ -123,40 +126,15 @@ func (w eventWire) event() steps.Event {
 	case "dequeued":
 		return steps.CellDequeued{Cell: w.Cell}
 	case "started":
-		e := steps.CellStarted{Run: run, Cell: w.Cell, At: at, Scripts: []string{}}
-		if w.Def == nil {
-			return e
-		}
-		for _, r := range w.Def.Roles {
-			e.Scripts = append(e.Scripts, r.Script)
-		}
-		return e
+		return steps.CellStarted{Run: run, Cell: w.Cell, At: w.at(), Scripts: w.scripts()}
 	case "printed":
-		var lines []steps.OutputLine
-		for _, g := range w.Lines {
-			for _, t := range g.Text {
-				text, spans := unpainted(t)
-				lines = append(lines,
-					steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Text: text, Spans: spans})
-			}
-		}
-		return steps.CellPrinted{Run: run, Cell: w.Cell, Lines: lines, Dropped: w.Dropped}
+		return steps.CellPrinted{Run: run, Cell: w.Cell, Lines: w.lines(), Dropped: w.Dropped}
 	case "measured":
 		if w.Table != nil {
 			return steps.CellMeasured{Run: run, Cell: w.Cell, Table: *w.Table}
 		}
 	case "ended":
-		e := steps.CellEnded{
-			Run: run, Cell: w.Cell, At: at,
-			Elapsed: duration(w.ElapsedMS), Bytes: railBytes(w.Rails), Log: w.Log,
-		}
-		if w.Verdict != nil {
-			e.Verdict = *w.Verdict
-		}
-		if w.Exit != nil {
-			e.Exit, e.HasExit = w.Exit.exit(), true
-		}
-		return e
+		return w.ended()
 	case "cleared":
 		return steps.CellCleared{Cell: w.Cell}
 	case "rig":
@@ -168,15 +146,65 @@ func (w eventWire) event() steps.Event {
 	case "part":
 		return steps.PartChanged{Part: w.Part, Cells: w.Cells}
 	case "node":
-		e := steps.NodeChanged{Node: int(endOf(w.End)), Why: w.Why, Cause: w.Cause}
-		for _, s := range []runner.State{runner.Connected, runner.Disconnected} {
-			if s.String() == w.State {
-				e.State = s
-			}
-		}
-		return e
+		return w.nodeChanged()
 	}
 	return nil
+}
+
+func (w eventWire) at() time.Time {
+	if w.At == nil {
+		return time.Time{}
+	}
+	return *w.At
+}
+
+// scripts are those that the cell had when it started. They are never nil: that is for a
+// run of which nobody knows them.
+func (w eventWire) scripts() []string {
+	all := []string{}
+	if w.Def != nil {
+		for _, r := range w.Def.Roles {
+			all = append(all, r.Script)
+		}
+	}
+	return all
+}
+
+func (w eventWire) lines() (all []steps.OutputLine) {
+	for _, g := range w.Lines {
+		for _, t := range g.Text {
+			text, spans := unpainted(t)
+			all = append(all,
+				steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Text: text, Spans: spans})
+		}
+	}
+	return all
+}
+
+func (w eventWire) ended() steps.CellEnded {
+	e := steps.CellEnded{
+		Run: steps.RunID(w.Run), Cell: w.Cell, At: w.at(),
+		Elapsed: duration(w.ElapsedMS), Bytes: railBytes(w.Rails), Log: w.Log,
+	}
+	if w.Verdict != nil {
+		e.Verdict = *w.Verdict
+	}
+	if w.Exit != nil {
+		e.Exit, e.HasExit = w.Exit.exit(), true
+	}
+	return e
+}
+
+// nodeChanged takes a state that it doesn't know for connecting, the zero value: nothing
+// runs over such a connection.
+func (w eventWire) nodeChanged() steps.NodeChanged {
+	e := steps.NodeChanged{Node: int(endOf(w.End)), Why: w.Why, Cause: w.Cause}
+	for _, s := range []runner.State{runner.Connected, runner.Disconnected} {
+		if s.String() == w.State {
+			e.State = s
+		}
+	}
+	return e
 }
 
 // define adds a cell that is new.
