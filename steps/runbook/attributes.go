@@ -23,6 +23,14 @@ type Attribute struct {
 	Role bool
 	// Check says that it belongs to railbench's own checklist.
 	Check bool
+
+	set func(f fence, s setting) error
+}
+
+// A fence is what an attribute is about: a script, and the cell that has it.
+type fence struct {
+	role *steps.Role
+	cell *steps.Cell
 }
 
 // Attributes are all of them. A cell with finds= or symptoms= is a check, an entry
@@ -30,39 +38,102 @@ type Attribute struct {
 func Attributes() []Attribute { return slices.Clone(attributeTable) }
 
 var attributeTable = []Attribute{
-	{Name: "cell", Value: "ID", Role: true, Doc: "the cell; the same as its heading's"},
-	{Name: "role", Value: "NAME", Role: true, Doc: "needed where a cell has several scripts"},
-	{Name: "on", Value: "here, peer or both", Role: true, Doc: "where it runs; here where it is missing"},
+	{Name: "cell", Value: "ID", Role: true, Doc: "the cell; the same as its heading's", set: sameCell},
+	{
+		Name: "role", Value: "NAME", Role: true, Doc: "needed where a cell has several scripts",
+		set: word(func(f fence) *string { return &f.role.Name }),
+	},
+	{Name: "on", Value: "here, peer or both", Role: true, Doc: "where it runs; here where it is missing", set: where},
 	{
 		Name: "ready", Value: "port:N or line:REGEX", Role: true,
 		Doc: "the next script may start once a TCP port listens (a number," +
 			" or a variable like $PORT), or a line of output matches",
+		set: readiness,
 	},
-	{Name: "root", Role: true, Doc: "this script runs as root"},
+	{
+		Name: "root", Role: true, Doc: "this script runs as root",
+		set: flag(func(f fence) *bool { return &f.role.Root }),
+	},
 
-	{Name: "each", Value: "rail", Doc: "repeat the cell for every pair of rails"},
-	{Name: "parse", Value: "NAME", Doc: "the parser of its output"},
+	{Name: "each", Value: "rail", Doc: "repeat the cell for every pair of rails", set: eachRail},
+	{
+		Name: "parse", Value: "NAME", Doc: "the parser of its output",
+		set: word(func(f fence) *string { return &f.cell.Parser }),
+	},
 	{
 		Name: "judge", Value: "NAME",
 		Doc: "the judge of its result; where it is missing every script has to end with status 0",
+		set: word(func(f fence) *string { return &f.cell.Judge }),
 	},
-	{Name: "counters", Doc: "count every rail's bytes around it"},
-	{Name: "needs", Value: "A,B", Doc: "commands without which it is SKIPPED"},
-	{Name: "limit", Value: "2m", Doc: "how long one script may take"},
-	{Name: "stall", Value: "200s", Doc: "end it when nothing was printed for so long"},
-	{Name: "together", Doc: "every script has to end by itself, soon after the first"},
-	{Name: "rails", Value: "2 or halves", Doc: "it needs two pairs of rails; halves: one across the PCIe halves"},
-	{Name: "unbonded", Doc: "refused while a bond holds a rail"},
-	{Name: "change", Value: "A,B", Doc: "it changes the network: the variables that hold the interfaces"},
-	{Name: "undoes", Value: "ID", Doc: "it takes back what that cell changed"},
-	{Name: "with", Value: "A,B", Doc: "the services that railbench runs for it"},
-	{Name: "asks", Doc: "the user confirms its scripts first: they change no network, and can't be taken back"},
+	{
+		Name: "counters", Doc: "count every rail's bytes around it",
+		set: flag(func(f fence) *bool { return &f.cell.Counters }),
+	},
+	{
+		Name: "needs", Value: "A,B", Doc: "commands without which it is SKIPPED",
+		set: list(",", func(f fence) *[]string { return &f.cell.Needs }),
+	},
+	{
+		Name: "limit", Value: "2m", Doc: "how long one script may take",
+		set: duration(func(f fence) *time.Duration { return &f.cell.Limit }),
+	},
+	{
+		Name: "stall", Value: "200s", Doc: "end it when nothing was printed for so long",
+		set: duration(func(f fence) *time.Duration { return &f.cell.Stall }),
+	},
+	{
+		Name: "together", Doc: "every script has to end by itself, soon after the first",
+		set: flag(func(f fence) *bool { return &f.cell.Together }),
+	},
+	{
+		Name: "rails", Value: "2 or halves",
+		Doc: "it needs two pairs of rails; halves: one across the PCIe halves",
+		set: twoRails,
+	},
+	{
+		Name: "unbonded", Doc: "refused while a bond holds a rail",
+		set: flag(func(f fence) *bool { return &f.cell.Unbonded }),
+	},
+	{
+		Name: "change", Value: "A,B", Doc: "it changes the network: the variables that hold the interfaces",
+		set: list(",", func(f fence) *[]string { return &f.cell.Change.Set }),
+	},
+	{
+		Name: "undoes", Value: "ID", Doc: "it takes back what that cell changed",
+		set: word(func(f fence) *string { return &f.cell.Change.Undoes }),
+	},
+	{
+		Name: "with", Value: "A,B", Doc: "the services that railbench runs for it",
+		set: list(",", func(f fence) *[]string { return &f.cell.With }),
+	},
+	{
+		Name: "asks",
+		Doc:  "the user confirms its scripts first: they change no network, and can't be taken back",
+		set:  flag(func(f fence) *bool { return &f.cell.Asks }),
+	},
 
-	{Name: "finds", Value: "A,B", Check: true, Doc: "the simulated rig's faults that it has to see"},
-	{Name: "symptoms", Value: "A; B", Check: true, Doc: "phrases that a user sees or pastes; * stands for anything"},
-	{Name: "explains", Value: "A,B", Check: true, Doc: "the cells whose FAIL it may explain; * stands for anything"},
-	{Name: "fix", Value: "ID", Check: true, Doc: "the cell that puts it right"},
-	{Name: "measures", Check: true, Doc: "it moves data over the rails: it runs alone"},
+	{
+		Name: "finds", Value: "A,B", Check: true, Doc: "the simulated rig's faults that it has to see",
+		set: list(",", func(f fence) *[]string { return &f.cell.Check.Finds }),
+	},
+	{
+		Name: "symptoms", Value: "A; B", Check: true,
+		Doc: "phrases that a user sees or pastes; * stands for anything",
+		set: list(";", func(f fence) *[]string { return &f.cell.Check.Symptoms }),
+	},
+	{
+		Name: "explains", Value: "A,B", Check: true,
+		Doc: "the cells whose FAIL it may explain; * stands for anything",
+		set: list(",", func(f fence) *[]string { return &f.cell.Check.Explains }),
+	},
+	{
+		Name: "fix", Value: "ID", Check: true, Doc: "the cell that puts it right",
+		set: word(func(f fence) *string { return &f.cell.Check.Fix }),
+	},
+	{
+		Name: "measures", Check: true, Doc: "it moves data over the rails: it runs alone",
+		set: flag(func(f fence) *bool { return &f.cell.Check.Measures }),
+	},
 }
 
 func attributeNames() []string {
@@ -150,7 +221,7 @@ func (r *reader) role(at int, all []setting) steps.Role {
 			r.wrong(at, "%s is given on another script of the cell already", s.name)
 		default:
 			r.given[s.name], _ = r.place(at)
-			if err := r.set(&role, s); err != nil {
+			if err := attributeTable[i].set(fence{&role, r.cell}, s); err != nil {
 				r.wrong(at, "%w", err)
 			}
 		}
@@ -159,124 +230,107 @@ func (r *reader) role(at int, all []setting) steps.Role {
 	return role
 }
 
-// set gives the role, or the open cell, what a setting says.
-func (r *reader) set(role *steps.Role, s setting) (err error) {
-	c := r.cell
-	switch s.name {
-	case "cell":
-		if s.value != c.ID {
-			return fmt.Errorf("cell=%s under the heading of %q%s",
-				s.value, c.ID, steps.DidYouMean(s.value, []string{c.ID}))
-		}
-	case "role":
-		role.Name = s.value
-	case "root":
-		role.Root = true
-	case "on":
-		role.On, err = where(s.value)
-	case "ready":
-		role.Ready, err = readiness(s.value)
-	case "each":
-		if s.value != "rail" {
-			return fmt.Errorf("each=%s is unknown%s", s.value, steps.DidYouMean(s.value, []string{"rail"}))
-		}
-		c.EachRail = true
-	case "parse":
-		c.Parser = s.value
-	case "judge":
-		c.Judge = s.value
-	case "counters":
-		c.Counters = true
-	case "together":
-		c.Together = true
-	case "unbonded":
-		c.Unbonded = true
-	case "rails":
-		if s.value != "2" && s.value != "halves" {
-			return fmt.Errorf("rails=%s is unknown: 2 or halves", s.value)
-		}
-		c.Rails = s.value
-	case "undoes":
-		c.Change.Undoes = s.value
-	case "needs":
-		return list(s, ",", &c.Needs)
-	case "change":
-		return list(s, ",", &c.Change.Set)
-	case "with":
-		return list(s, ",", &c.With)
-	case "asks":
-		c.Asks = true
-	case "measures":
-		c.Check.Measures = true
-	case "fix":
-		c.Check.Fix = s.value
-	case "finds":
-		return list(s, ",", &c.Check.Finds)
-	case "explains":
-		return list(s, ",", &c.Check.Explains)
-	case "symptoms":
-		return list(s, ";", &c.Check.Symptoms)
-	case "limit":
-		return duration(s, &c.Limit)
-	case "stall":
-		return duration(s, &c.Stall)
-	default:
-		return fmt.Errorf("the attribute %q is read by nobody", s.name) // a line of the table without its case here
+// The setters of values that are nothing but a value: to is where it goes.
+
+func word(to func(fence) *string) func(fence, setting) error {
+	return func(f fence, s setting) error {
+		*to(f) = s.value
+		return nil
 	}
-	return err
+}
+
+func flag(to func(fence) *bool) func(fence, setting) error {
+	return func(f fence, _ setting) error {
+		*to(f) = true
+		return nil
+	}
 }
 
 // list reads A,B, or what else stands between them.
-func list(s setting, between string, to *[]string) error {
-	for item := range strings.SplitSeq(s.value, between) {
-		if item = strings.TrimSpace(item); item == "" {
-			return fmt.Errorf("%s=%s has an empty name", s.name, s.value)
+func list(between string, to func(fence) *[]string) func(fence, setting) error {
+	return func(f fence, s setting) error {
+		for item := range strings.SplitSeq(s.value, between) {
+			if item = strings.TrimSpace(item); item == "" {
+				return fmt.Errorf("%s=%s has an empty name", s.name, s.value)
+			}
+			*to(f) = append(*to(f), item)
 		}
-		*to = append(*to, item)
+		return nil
+	}
+}
+
+func duration(to func(fence) *time.Duration) func(fence, setting) error {
+	return func(f fence, s setting) error {
+		d, err := time.ParseDuration(s.value)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%s=%s is no duration like 90s or 2m", s.name, s.value)
+		}
+		*to(f) = d
+		return nil
+	}
+}
+
+// sameCell holds a fence to its heading: one that was copied from another cell, and its
+// name left as it was, would be that cell's to its reader.
+func sameCell(f fence, s setting) error {
+	if s.value != f.cell.ID {
+		return fmt.Errorf("cell=%s under the heading of %q%s",
+			s.value, f.cell.ID, steps.DidYouMean(s.value, []string{f.cell.ID}))
 	}
 	return nil
 }
 
-func duration(s setting, to *time.Duration) error {
-	d, err := time.ParseDuration(s.value)
-	if err != nil || d <= 0 {
-		return fmt.Errorf("%s=%s is no duration like 90s or 2m", s.name, s.value)
+func eachRail(f fence, s setting) error {
+	if s.value != "rail" {
+		return fmt.Errorf("each=%s is unknown%s", s.value, steps.DidYouMean(s.value, []string{"rail"}))
 	}
-	*to = d
+	f.cell.EachRail = true
 	return nil
 }
 
-func where(name string) (steps.Where, error) {
-	all := []steps.Where{steps.OnHere, steps.OnPeer, steps.OnBoth}
+func twoRails(f fence, s setting) error {
+	if s.value != "2" && s.value != "halves" {
+		return fmt.Errorf("rails=%s is unknown: 2 or halves", s.value)
+	}
+	f.cell.Rails = s.value
+	return nil
+}
+
+func where(f fence, s setting) error {
 	var names []string
-	for _, w := range all {
-		if w.String() == name {
-			return w, nil
+	for _, w := range []steps.Where{steps.OnHere, steps.OnPeer, steps.OnBoth} {
+		if w.String() == s.value {
+			f.role.On = w
+			return nil
 		}
 		names = append(names, w.String())
 	}
-	return 0, fmt.Errorf("on=%s is unknown%s: here, peer or both", name, steps.DidYouMean(name, names))
+	return fmt.Errorf("on=%s is unknown%s: here, peer or both", s.value, steps.DidYouMean(s.value, names))
 }
 
 var portForm = pattern.New(`^(\d{1,5}|\$[A-Za-z_]\w*)$`)
 
-func readiness(value string) (steps.Ready, error) {
-	kind, rest, _ := strings.Cut(value, ":")
+// readiness reads what the next script waits for. A regular expression is compiled here,
+// where its place in the file is known.
+func readiness(f fence, s setting) error {
+	kind, rest, _ := strings.Cut(s.value, ":")
 	switch kind {
 	case "port":
 		if !portForm.MatchString(rest) {
-			return steps.Ready{}, fmt.Errorf("ready=%s: a port is a number or a variable like $PORT", value)
+			return fmt.Errorf("ready=%s: a port is a number or a variable like $PORT", s.value)
 		}
-		return steps.Ready{Port: rest}, nil
+		f.role.Ready = steps.Ready{Port: rest}
 	case "line":
 		if rest == "" {
-			return steps.Ready{}, errors.New("ready=line: has no regular expression")
+			return errors.New("ready=line: has no regular expression")
 		}
 		if _, err := regexp.Compile(rest); err != nil {
-			return steps.Ready{}, fmt.Errorf("ready=%s: %w", value, err)
+			return fmt.Errorf("ready=%s: %w", s.value, err)
 		}
-		return steps.Ready{Line: rest}, nil
+		f.role.Ready = steps.Ready{Line: rest}
+	default:
+		return fmt.Errorf("ready=%s is unknown%s: port:N or line:REGEX",
+			s.value, steps.DidYouMean(kind, []string{"port", "line"}))
 	}
-	return steps.Ready{}, fmt.Errorf("ready=%s is unknown%s: port:N or line:REGEX",
-		value, steps.DidYouMean(kind, []string{"port", "line"}))
+	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// Check says whether everything that a tutorial names is there, and each id means
-// one thing.
+// Check is what is wrong with a tutorial: something that it names is not there, or an id
+// means two things.
 func Check(t steps.Tutorial, c steps.Catalog) error {
 	seen := map[string]bool{}
 	for _, p := range slices.Concat(t.Parts, t.Checklist) {
@@ -39,29 +39,36 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 	add := func(attribute, format string, args ...any) {
 		all = append(all, mistake{attribute, fmt.Sprintf(format, args...)})
 	}
-	if fix := cell.Check.Fix; fix != "" {
-		if f, ok := t.Cell(fix); !ok || !f.Asks && !f.Change.Any() {
-			add("fix", "fix=%s names no cell that changes anything", fix)
-		}
+	changes := func(id string, asksToo bool) bool {
+		x, ok := t.Cell(id)
+		return ok && (x.Change.Any() || asksToo && x.Asks)
 	}
-	if _, ok := c.Own[cell.Own]; !ok && cell.Own != "" {
+	if fix := cell.Check.Fix; fix != "" && !changes(fix, true) {
+		add("fix", "fix=%s names no cell that changes anything", fix)
+	}
+	if missing(c.Own, cell.Own) {
 		add("cell", "railbench does no %q%s", cell.Own, steps.DidYouMean(cell.Own, names(c.Own)))
 	}
-	if u := cell.Change.Undoes; u != "" && u != steps.Everything {
-		if undone, ok := t.Cell(u); !ok || !undone.Change.Any() {
-			add("undoes", "undoes=%s names no cell that changes anything", u)
-		}
+	if u := cell.Change.Undoes; u != "" && u != steps.Everything && !changes(u, false) {
+		add("undoes", "undoes=%s names no cell that changes anything", u)
 	}
-	if _, ok := c.Parsers[cell.Parser]; !ok && cell.Parser != "" {
+	if missing(c.Parsers, cell.Parser) {
 		add("parse", "there is no parser %q%s", cell.Parser, steps.DidYouMean(cell.Parser, names(c.Parsers)))
 	}
-	if _, ok := c.Judges[cell.Judge]; !ok && cell.Judge != "" {
+	if missing(c.Judges, cell.Judge) {
 		add("judge", "there is no judge %q%s", cell.Judge, steps.DidYouMean(cell.Judge, names(c.Judges)))
 	}
+	// Of names that are wrong by themselves nobody can tell whether they fit.
 	if len(all) == 0 && cell.Own == "" && c.Fits != nil && !c.Fits(cell.Parser, cell.Judge) {
 		add("judge", "judge=%s can't judge what parse=%s reads", cell.Judge, cell.Parser)
 	}
 	return all
+}
+
+// missing reports whether a cell names something that nobody registered.
+func missing[V any](registered map[string]V, name string) bool {
+	_, ok := registered[name]
+	return name != "" && !ok
 }
 
 func names[V any](m map[string]V) []string {

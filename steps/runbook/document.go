@@ -380,12 +380,32 @@ func closed(src []byte, offset int) bool {
 	return bytes.HasPrefix(line, []byte("```")) || bytes.HasPrefix(line, []byte("~~~"))
 }
 
-// checkRoles says whether the session can run them in order.
+// checkRoles is what keeps the session from running a cell's scripts in order.
 func checkRoles(c steps.Cell) error {
-	if c.Own != "" && len(c.Roles) > 0 {
-		return errors.New("what railbench does itself is the only script of its cell")
+	if err := checkTogether(c); err != nil {
+		return err
 	}
+	if c.Change.Any() {
+		return checkChange(c)
+	}
+	names := map[string]bool{}
+	for i, role := range c.Roles {
+		if names[role.Name] {
+			return fmt.Errorf("it has the role %q twice", role.Name)
+		}
+		if err := checkRole(role, len(c.Roles), i == len(c.Roles)-1); err != nil {
+			return err
+		}
+		names[role.Name] = true
+	}
+	return nil
+}
+
+// checkTogether is about attributes that exclude or need each other.
+func checkTogether(c steps.Cell) error {
 	switch {
+	case c.Own != "" && len(c.Roles) > 0:
+		return errors.New("what railbench does itself is the only script of its cell")
 	case c.Change.Undoes != "" && !c.Change.Any():
 		return errors.New("it has undoes= and no change=")
 	case c.Asks && c.Change.Any():
@@ -393,31 +413,27 @@ func checkRoles(c steps.Cell) error {
 	case !c.Check.Any() && (c.Check.Fix != "" || c.Check.Measures || c.Check.Explains != nil):
 		return errors.New("it has fix=, explains= or measures, and is no check: finds= or symptoms= is missing")
 	}
-	if c.Change.Any() {
-		return checkChange(c)
-	}
-	names := map[string]bool{}
-	for i, role := range c.Roles {
-		last := i == len(c.Roles)-1
-		switch ready := role.Ready != (steps.Ready{}); {
-		case len(c.Roles) > 1 && role.Name == "":
-			return errors.New("it has several scripts, and one of them has no role=")
-		case names[role.Name]:
-			return fmt.Errorf("it has the role %q twice", role.Name)
-		case len(c.Roles) > 1 && role.On == steps.OnBoth:
-			return fmt.Errorf("the role %q is on=both beside another role", role.Name)
-		case !ready && (!last || role.Name == "server"):
-			return fmt.Errorf("the role %q is waited for and has no ready=", role.Name)
-		case ready && last && len(c.Roles) > 1:
-			return fmt.Errorf("nothing waits for the role %q, which has a ready=", role.Name)
-		}
-		names[role.Name] = true
+	return nil
+}
+
+// checkRole is about one of several scripts. Each but the last is waited for, so that what
+// comes after it finds it there; the last, which the others are ended after, is not, unless
+// it is a server that stands alone.
+func checkRole(role steps.Role, of int, last bool) error {
+	switch ready := role.Ready != (steps.Ready{}); {
+	case of > 1 && role.Name == "":
+		return errors.New("it has several scripts, and one of them has no role=")
+	case of > 1 && role.On == steps.OnBoth:
+		return fmt.Errorf("the role %q is on=both beside another role", role.Name)
+	case !ready && (!last || role.Name == "server"):
+		return fmt.Errorf("the role %q is waited for and has no ready=", role.Name)
+	case ready && last && of > 1:
+		return fmt.Errorf("nothing waits for the role %q, which has a ready=", role.Name)
 	}
 	return nil
 }
 
-// checkChange says whether a cell's first script is a change, and the others look
-// at what it did.
+// checkChange is what keeps a cell from being a change and the looks at what it did.
 func checkChange(c steps.Cell) error {
 	if len(c.Roles) == 0 || c.Roles[0].On != steps.OnBoth || !c.Roles[0].Root {
 		return errors.New("a change is on=both and root: it happens on both nodes or on neither")

@@ -196,21 +196,31 @@ func assigned(file *syntax.File) (sets map[string]bool, others bool) {
 				sets[w.Lit()] = true
 			}
 		case *syntax.CallExpr:
-			if len(n.Args) == 0 {
-				return true
+			names, any := setBy(n)
+			for _, name := range names {
+				sets[name] = true
 			}
-			switch n.Args[0].Lit() {
-			case ".", "source", "eval":
-				others = true
-			case "read", "export", "readonly", "local", "getopts":
-				for _, a := range n.Args[1:] {
-					sets[leadingName.FindString(literal(a))] = true
-				}
-			}
+			others = others || any
 		}
 		return true
 	})
 	return sets, others
+}
+
+// setBy are the variables that a command sets; any says that nobody can tell which.
+func setBy(c *syntax.CallExpr) (names []string, any bool) {
+	if len(c.Args) == 0 {
+		return nil, false
+	}
+	switch c.Args[0].Lit() {
+	case ".", "source", "eval":
+		return nil, true
+	case "read", "export", "readonly", "local", "getopts":
+		for _, a := range c.Args[1:] {
+			names = append(names, leadingName.FindString(literal(a)))
+		}
+	}
+	return names, false
 }
 
 // guards are the ways to read a variable that may not be set.
