@@ -93,31 +93,16 @@ func (n Notebook) Apply(e Event) Notebook {
 		if n.Running == "" {
 			n.Running = e.Cell
 		}
-		n = n.with(e.Cell,
-			CellState{Run: e.Run, Running: true, Started: e.At, Scripts: e.Scripts, Params: n.Params.Of(e.Cell)})
+		n = n.with(e.Cell, CellState{
+			Run: e.Run, Running: true, Started: e.At,
+			Scripts: e.Scripts, Params: n.Params.Of(e.Cell),
+		})
 	case CellPrinted:
-		if c := n.Cells[e.Cell]; c.Run == e.Run && c.Running {
-			c.Output = c.Output.Skip(e.Dropped).Append(e.Lines)
-			n = n.with(e.Cell, c)
-		}
+		return n.alter(e.Cell, e.Run, func(c *CellState) { c.Output = c.Output.Skip(e.Dropped).Append(e.Lines) })
 	case CellMeasured:
-		if c := n.Cells[e.Cell]; c.Run == e.Run && c.Running {
-			c.Live = e.Table
-			n = n.with(e.Cell, c)
-		}
+		return n.alter(e.Cell, e.Run, func(c *CellState) { c.Live = e.Table })
 	case CellEnded:
-		c := n.Cells[e.Cell]
-		if c.Run != e.Run || !c.Running {
-			break
-		}
-		c.Running, c.Elapsed = false, e.Elapsed
-		c.Exit, c.HasExit = e.Exit, e.HasExit
-		c.Verdict, c.Bytes, c.Log = e.Verdict, e.Bytes, e.Log
-		c.Rig = n.Rig // the session looks at the nodes before a run, and after a change
-		n = n.with(e.Cell, c)
-		if n.Running == e.Cell {
-			n.Running = n.longest()
-		}
+		return n.ended(e)
 	case CellCleared:
 		if !n.Cells[e.Cell].Running {
 			n.Cells = maps.Clone(n.Cells)
@@ -134,15 +119,47 @@ func (n Notebook) Apply(e Event) Notebook {
 	case Saved:
 		n.Saved = e
 	case NodeChanged:
-		if e.Node < 0 || e.Node >= MostNodes {
-			break
-		}
-		n.Connections = slices.Clone(n.Connections)
-		for len(n.Connections) <= e.Node {
-			n.Connections = append(n.Connections, Connection{})
-		}
-		n.Connections[e.Node] = Connection{State: e.State, Why: e.Why, Cause: e.Cause}
+		return n.connection(e)
 	}
+	return n
+}
+
+// alter changes a cell while that run of it is under way. Else the event is late, and of
+// what another run has replaced.
+func (n Notebook) alter(cell string, run RunID, change func(*CellState)) Notebook {
+	c := n.Cells[cell]
+	if c.Run != run || !c.Running {
+		return n
+	}
+	change(&c)
+	return n.with(cell, c)
+}
+
+func (n Notebook) ended(e CellEnded) Notebook {
+	rig := n.Rig // the session looks at the nodes before a run, and after a change
+	n = n.alter(e.Cell, e.Run, func(c *CellState) {
+		c.Running, c.Elapsed = false, e.Elapsed
+		c.Exit, c.HasExit = e.Exit, e.HasExit
+		c.Verdict, c.Bytes, c.Log = e.Verdict, e.Bytes, e.Log
+		c.Rig = rig
+	})
+	if n.Running == e.Cell && !n.Cells[e.Cell].Running {
+		n.Running = n.longest()
+	}
+	return n
+}
+
+// connection notes the state of a connection, of nodes that a rig can have: a number comes
+// from a file.
+func (n Notebook) connection(e NodeChanged) Notebook {
+	if e.Node < 0 || e.Node >= MostNodes {
+		return n
+	}
+	n.Connections = slices.Clone(n.Connections)
+	for len(n.Connections) <= e.Node {
+		n.Connections = append(n.Connections, Connection{})
+	}
+	n.Connections[e.Node] = Connection{State: e.State, Why: e.Why, Cause: e.Cause}
 	return n
 }
 
@@ -157,6 +174,8 @@ func (n Notebook) longest() string {
 	return first
 }
 
+// with is a notebook with another state of a cell. The map is made anew: whoever holds an
+// older notebook keeps what it saw.
 func (n Notebook) with(id string, c CellState) Notebook {
 	n.changes++
 	c.changes = n.changes

@@ -229,6 +229,7 @@ func unknown(s string) int {
 	return 0
 }
 
+// rail puts together what the node's files, ip and ibv_devinfo say of one port.
 func rail(dev string, no int, f files, p places, all []steps.Netdev, hcas []parse.HCA) steps.Rail {
 	base := "infiniband/" + dev
 	port := fmt.Sprintf("%s/ports/%d", base, no)
@@ -236,46 +237,64 @@ func rail(dev string, no int, f files, p places, all []steps.Netdev, hcas []pars
 		Dev: dev, Port: no, PhysPort: -1, GIDIndex: -1,
 		State: afterColon(f[port+"/state"]), Phys: afterColon(f[port+"/phys_state"]), Layer: f[port+"/link_layer"],
 		HasOctets: p.octets[fmt.Sprintf("%s/%d", dev, no)],
-		PCI: steps.PCI{
-			Addr:    p.pci[dev],
-			GTps:    leading(f[base+"/device/current_link_speed"]),
-			Width:   max(0, f.int(base+"/device/current_link_width")),
-			MaxGTps: leading(f[base+"/device/max_link_speed"]), MaxWidth: max(0, f.int(base+"/device/max_link_width")),
-		},
+		PCI:       pci(p.pci[dev], f, base+"/device/"),
+		GIDs:      gids(f, port),
 	}
-	if r.PCI.Addr == "" {
-		r.PCI = steps.PCI{}
-	}
-	r.GIDs = gids(f, port)
 	name := netdevOf(dev, no, f, p, r.GIDs)
+	r.Netdev = steps.Netdev{Name: name}
 	for _, d := range all {
-		if d.Name == name {
+		if d.Name == name && name != "" {
 			r.Netdev = d
 		}
 	}
-	if r.Netdev.Name == "" {
-		r.Netdev.Name = name
-	}
 	r.PhysPort = physPort(name, f["net/"+name+"/phys_port_name"])
 	r.Addr, r.Prefix = firstIPv4(r.Netdev.Addrs, r.GIDs)
+	r.GIDIndex = gidIndex(r)
+	r.RateGbps = rate(r, f[port+"/rate"])
+	r.MTU, r.MaxMTU, r.MTUDerived = mtus(r, hcas)
+	return r
+}
+
+// pci is the adapter's slot; nothing of it is kept where the device has no address there
+// (soft-RoCE), since the files would be somebody else's.
+func pci(addr string, f files, device string) steps.PCI {
+	if addr == "" {
+		return steps.PCI{}
+	}
+	return steps.PCI{
+		Addr:     addr,
+		GTps:     leading(f[device+"current_link_speed"]),
+		Width:    max(0, f.int(device+"current_link_width")),
+		MaxGTps:  leading(f[device+"max_link_speed"]),
+		MaxWidth: max(0, f.int(device+"max_link_width")),
+	}
+}
+
+// gidIndex is the entry of the GID table that RoCE v2 over the rail's own address takes;
+// -1 where there is none. Indices are looked up each time: they move when addresses do.
+func gidIndex(r steps.Rail) int {
 	for _, g := range r.GIDs {
-		if r.Addr != "" && g.Type == "RoCE v2" && g.IPv4 == r.Addr && (g.Netdev == "" || g.Netdev == name) {
-			r.GIDIndex = g.Index
-			break
+		if r.Addr != "" && g.Type == "RoCE v2" && g.IPv4 == r.Addr && (g.Netdev == "" || g.Netdev == r.Netdev.Name) {
+			return g.Index
 		}
 	}
-	r.RateGbps = rate(r, f[port+"/rate"])
+	return -1
+}
+
+// mtus are the port's as ibv_devinfo has them. Without it the active one follows from the
+// interface's; derived says so.
+func mtus(r steps.Rail, hcas []parse.HCA) (active, most int, derived bool) {
 	for _, h := range hcas {
-		for _, hp := range h.Ports {
-			if h.ID == dev && hp.Port == no {
-				r.MTU, r.MaxMTU = hp.ActiveMTU, hp.MaxMTU
+		for _, p := range h.Ports {
+			if h.ID == r.Dev && p.Port == r.Port {
+				active, most = p.ActiveMTU, p.MaxMTU
 			}
 		}
 	}
-	if r.MTU == 0 && r.Layer == "Ethernet" && r.Netdev.MTU > 0 {
-		r.MTU, r.MTUDerived = RoCEMTU(r.Netdev.MTU), true
+	if active == 0 && r.Layer == "Ethernet" && r.Netdev.MTU > 0 {
+		return RoCEMTU(r.Netdev.MTU), most, true
 	}
-	return r
+	return active, most, false
 }
 
 // rate is the link's rate in Gb/s, 0 where nobody knows it. A port that is down
