@@ -117,6 +117,7 @@ type (
 	Span  = runner.Span
 	Style = runner.Style
 	Color = runner.Color
+	Attr  = runner.Attr
 )
 
 // The attributes of a style.
@@ -127,11 +128,17 @@ const (
 	Underline = runner.Underline
 )
 
+// What a node asks, as the screen sees it: it knows no runner.
+type (
+	HostKeyQuestion = runner.HostKeyQuestion
+	SecretQuestion  = runner.SecretQuestion
+)
+
 // A Question waits for the user: a host key to accept, a secret, or leave to change a
 // network.
 type Question struct {
-	HostKey *runner.HostKeyQuestion
-	Secret  *runner.SecretQuestion
+	HostKey *HostKeyQuestion
+	Secret  *SecretQuestion
 	Change  *ChangeQuestion
 	// Answer takes the answer, once. A host key and a change are answered "yes" or
 	// "no". ok is false where the user declined.

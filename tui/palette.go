@@ -108,20 +108,32 @@ func (m *Model) chosen() []choice {
 	return found
 }
 
+// paletteKey moves through what was found, chooses, or is a letter of the words.
 func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {
 	p := &m.palette
-	switch name := msg.String(); {
-	case name == "esc" || name == "ctrl+c":
+	switch msg.String() {
+	case "esc", "ctrl+c":
 		p.open = false
-	case name == "enter":
+	case "enter":
 		p.open = false
 		if all := m.chosen(); p.item < len(all) {
 			return all[p.item].act(m)
 		}
-	case name == "up" || name == "ctrl+p" || name == "ctrl+k":
+	case "up", "ctrl+p", "ctrl+k":
 		p.item = max(0, p.item-1)
-	case name == "down" || name == "ctrl+n" || name == "ctrl+j":
+	case "down", "ctrl+n", "ctrl+j":
 		p.item = min(p.item+1, max(0, len(m.chosen())-1))
+	default:
+		m.paletteType(msg)
+	}
+	return nil
+}
+
+// paletteType edits the words. Whatever is found then is another list: its first line is
+// the selected one.
+func (m *Model) paletteType(msg tea.KeyPressMsg) {
+	p := &m.palette
+	switch name := msg.String(); {
 	case name == "backspace":
 		if r := []rune(p.words); len(r) > 0 {
 			p.words, p.item = string(r[:len(r)-1]), 0
@@ -131,7 +143,6 @@ func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {
 	case msg.Text != "" && len(p.words) < maxPalette:
 		p.words, p.item = p.words+msg.Text, 0
 	}
-	return nil
 }
 
 // maxPalette bounds what is typed: no name is longer.

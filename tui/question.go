@@ -126,92 +126,123 @@ func (m *Model) forget() {
 // questionBox is the first question as a box.
 func (m *Model) questionBox(width, height int) (title string, lines []string) {
 	q := m.questions[0]
-	k := m.ink
-	say := func(s string) { lines = append(lines, ink.Wrap(s, width, "", "")...) }
-	fact := func(name, value string) {
-		lines = append(lines, ink.Wrap(k.Strong.Render(ink.Clean(value)),
-			width, k.Dim.Render(ink.Pad(name, 13)), strings.Repeat(" ", 13))...)
-	}
-	keys := func(pairs ...string) {
-		var all []string
-		for i := 0; i < len(pairs); i += 2 {
-			all = append(all, k.Focus.Render(pairs[i])+" "+pairs[i+1])
-		}
-		lines = append(lines, "", ansi.Truncate(strings.Join(all, "    "), width, "…"))
-	}
+	b := &box{k: m.ink, width: width}
 	switch {
 	case q.HostKey != nil:
-		title = "Is this the right host?"
-		say("No known_hosts file knows its key. Compare the fingerprint with one that you have from the host itself.")
-		lines = append(lines, "")
-		fact("node", q.HostKey.Node)
-		fact("address", q.HostKey.Address)
-		fact("key", q.HostKey.KeyType)
-		fact("fingerprint", q.HostKey.Fingerprint)
-		fact("kept in", q.HostKey.File)
-		keys("y", "trust it and keep it", "n, esc", "refuse")
+		title = b.hostKey(q.HostKey)
 	case q.Secret != nil:
-		title = ink.Clean(q.Secret.What)
-		if q.Secret.Again {
-			lines = append(lines, k.Warn.Render("The last one was wrong."), "")
-		}
-		fact("node", q.Secret.Node)
-		if q.Secret.For != q.Secret.Node {
-			fact("for", q.Secret.For)
-		}
-		lines = append(lines, "", k.Dim.Render("> ")+ansi.Truncate(strings.Repeat("•", len(m.secret)),
-			max(1, width-4), "…")+k.Cursor.Render(" "))
-		lines = append(lines, "")
-		if q.Secret.What == "passphrase" {
-			say("Used on this machine only, and kept in memory: never in a file, a log or an argument.")
-			keys("enter", "unlock", "esc", "decline")
-		} else {
-			say("Kept in memory only, and sent on a stream: never in a file, a log or an argument.")
-			keys("enter", "send", "esc", "decline")
-		}
+		title = b.secret(q.Secret, len(m.secret))
 	case q.Change != nil && q.Change.Keep:
-		title = "Keep the change?"
-		say(q.Change.Title + " is made on both nodes. " +
-			ink.Clean(q.Change.Found.Grade.String()+": "+q.Change.Found.Reason))
-		left := max(0, int(q.Change.Deadline.Sub(m.opts.Now()).Seconds())-answerMargin)
-		lines = append(lines, "",
-			k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))
-		keys("y", "keep it", "n, esc", "go back now")
+		title = b.keep(q.Change, m.opts.Now())
 	case q.Change != nil:
-		title = "Change the network?"
-		what := q.Change.Title +
-			": as root, on both nodes or on neither. It is looked at afterwards," +
-			" and goes back by itself unless you keep it."
-		if q.Change.Final {
-			title = ink.Clean(q.Change.Title) + "?"
-			what = "This is what runs. It changes no network, and can't be taken back."
-		}
-		say(what)
-		lines = append(lines, "")
-		for _, p := range q.Change.Places {
-			if !q.Change.Final {
-				fact(p.Node, strings.Join(p.Set, " "))
-			}
-		}
-		for _, w := range q.Change.Warnings {
-			lines = append(lines, ink.Wrap(k.Warn.Render(ink.Clean(w)), width, "", "")...)
-		}
-		lines = append(lines, "")
-		script, more := m.changeScript(q.Change, width, height-len(lines)-5)
-		lines = append(lines, script...)
-		pairs := []string{"y", "make it", "n, esc", "change nothing"}
-		if more {
-			pairs = append(pairs, "↑↓", "scroll")
-		}
-		keys(pairs...)
+		title = m.changeBox(b, q.Change, height)
 	default:
 		title = "A question"
-		keys("y", "yes", "n", "no", "esc", "decline")
+		b.keys("y", "yes", "n", "no", "esc", "decline")
 	}
 	if n := len(m.questions) - 1; n > 0 {
-		lines = append(lines, k.Dim.Render("then "+plural(n, "more question")))
+		b.add(m.ink.Dim.Render("then " + plural(n, "more question")))
 	}
-	return title, lines
+	return title, b.lines
+}
+
+// A box is a question's lines, as they are put together.
+type box struct {
+	k     *ink.Ink
+	width int
+	lines []string
+}
+
+func (b *box) add(lines ...string) { b.lines = append(b.lines, lines...) }
+
+func (b *box) say(s string) { b.add(ink.Wrap(s, b.width, "", "")...) }
+
+func (b *box) fact(name, value string) {
+	b.add(ink.Wrap(b.k.Strong.Render(ink.Clean(value)),
+		b.width, b.k.Dim.Render(ink.Pad(name, 13)), strings.Repeat(" ", 13))...)
+}
+
+// keys are the answers, a key and what it does in turn.
+func (b *box) keys(pairs ...string) {
+	var all []string
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, b.k.Focus.Render(pairs[i])+" "+pairs[i+1])
+	}
+	b.add("", ansi.Truncate(strings.Join(all, "    "), b.width, "…"))
+}
+
+func (b *box) hostKey(q *steps.HostKeyQuestion) (title string) {
+	b.say("No known_hosts file knows its key. Compare the fingerprint with one that you have from the host itself.")
+	b.add("")
+	b.fact("node", q.Node)
+	b.fact("address", q.Address)
+	b.fact("key", q.KeyType)
+	b.fact("fingerprint", q.Fingerprint)
+	b.fact("kept in", q.File)
+	b.keys("y", "trust it and keep it", "n, esc", "refuse")
+	return "Is this the right host?"
+}
+
+// secret shows a dot for each letter that was typed.
+func (b *box) secret(q *steps.SecretQuestion, typed int) (title string) {
+	if q.Again {
+		b.add(b.k.Warn.Render("The last one was wrong."), "")
+	}
+	b.fact("node", q.Node)
+	if q.For != q.Node {
+		b.fact("for", q.For)
+	}
+	dots := ansi.Truncate(strings.Repeat("•", typed), max(1, b.width-4), "…")
+	b.add("", b.k.Dim.Render("> ")+dots+b.k.Cursor.Render(" "), "")
+	if q.What == "passphrase" {
+		b.say("Used on this machine only, and kept in memory: never in a file, a log or an argument.")
+		b.keys("enter", "unlock", "esc", "decline")
+	} else {
+		b.say("Kept in memory only, and sent on a stream: never in a file, a log or an argument.")
+		b.keys("enter", "send", "esc", "decline")
+	}
+	return ink.Clean(q.What)
+}
+
+// keep asks about a change that was made. The time that is shown ends before the nodes'
+// own: an answer in the last second would come too late there.
+func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
+	b.say(q.Title + " is made on both nodes. " +
+		ink.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
+	left := max(0, int(q.Deadline.Sub(now).Seconds())-answerMargin)
+	b.add("", b.k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))
+	b.keys("y", "keep it", "n, esc", "go back now")
+	return "Keep the change?"
+}
+
+// changeBox asks about a change that was not made yet, and shows what would run.
+func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
+	title = "Change the network?"
+	what := q.Title + ": as root, on both nodes or on neither." +
+		" It is looked at afterwards, and goes back by itself unless you keep it."
+	if q.Final {
+		title = ink.Clean(q.Title) + "?"
+		what = "This is what runs. It changes no network, and can't be taken back."
+	}
+	b.say(what)
+	b.add("")
+	for _, p := range q.Places {
+		if !q.Final {
+			b.fact(p.Node, strings.Join(p.Set, " "))
+		}
+	}
+	for _, w := range q.Warnings {
+		b.say(m.ink.Warn.Render(ink.Clean(w)))
+	}
+	b.add("")
+	script, more := m.changeScript(q, b.width, height-len(b.lines)-5)
+	b.add(script...)
+	pairs := []string{"y", "make it", "n, esc", "change nothing"}
+	if more {
+		pairs = append(pairs, "↑↓", "scroll")
+	}
+	b.keys(pairs...)
+	return title
 }
 
 // changeScript is the part of what a change runs that fits into a number of lines,

@@ -147,6 +147,8 @@ func (k *Ink) letters(p Print, letters []letter) string {
 	return out.String()
 }
 
+// render is a piece of text that looks alike throughout. What was searched for is marked
+// over any colour of the tool's.
 func (k *Ink) render(base lipgloss.Style, l look, text string) string {
 	switch {
 	case l.mark == foundHere:
@@ -156,21 +158,7 @@ func (k *Ink) render(base lipgloss.Style, l look, text string) string {
 	case l.style == (steps.Style{}) || k.profile <= colorprofile.NoTTY:
 		return base.Render(text)
 	}
-	// Lip Gloss takes ten times as long, and every letter may have a colour of its own.
-	var s ansi.Style
-	a := l.style.Attr
-	if a&steps.Bold != 0 {
-		s = s.Bold()
-	}
-	if a&steps.Faint != 0 {
-		s = s.Faint()
-	}
-	if a&steps.Italic != 0 {
-		s = s.Italic(true)
-	}
-	if a&steps.Underline != 0 {
-		s = s.Underline(true)
-	}
+	s := attributes(l.style.Attr)
 	fg, bg := k.color(l.style.Fg), k.color(l.style.Bg)
 	if fg != nil && bg != nil && same(fg, bg) {
 		bg = nil // nothing is written so that it can't be read
@@ -187,6 +175,24 @@ func (k *Ink) render(base lipgloss.Style, l look, text string) string {
 		s = s.BackgroundColor(bg)
 	}
 	return s.Styled(text)
+}
+
+// attributes begins a style. Lip Gloss takes ten times as long, and every letter may have
+// a colour of its own.
+func attributes(a steps.Attr) (s ansi.Style) {
+	if a&steps.Bold != 0 {
+		s = s.Bold()
+	}
+	if a&steps.Faint != 0 {
+		s = s.Faint()
+	}
+	if a&steps.Italic != 0 {
+		s = s.Italic(true)
+	}
+	if a&steps.Underline != 0 {
+		s = s.Underline(true)
+	}
+	return s
 }
 
 // color is a tool's colour as this terminal has it; nil is the terminal's own.
