@@ -128,6 +128,7 @@ func amiss(g steps.Grade) bool {
 // lastWords is how much of what a cell printed may name its trouble.
 const lastWords = 40
 
+// said is the end of an output, which is where a tool says why it failed.
 func said(out steps.Scroll) string {
 	var b strings.Builder
 	for _, l := range out.Lines(max(0, out.Len()-lastWords), lastWords) {
@@ -152,6 +153,8 @@ func (m *Model) survey() tea.Cmd {
 	return m.start(append(look, measure...)...)
 }
 
+// runCheck runs one, and ends the survey: whoever chooses a check is not to be moved
+// elsewhere at the end.
 func (m *Model) runCheck() tea.Cmd {
 	c, ok := m.check()
 	switch {
@@ -455,6 +458,7 @@ func (m *Model) checkPart(c steps.Cell) string {
 	return c.Part
 }
 
+// drawCheck shows a check with its fix, and how that went, as one thing.
 func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 	state := m.book.Cells[c.ID]
 	d := cells.Check{

@@ -145,6 +145,8 @@ func written(c steps.Cell) string {
 	return b.String()
 }
 
+// copied hands a script to the terminal, which may refuse without a word: the notice says
+// so.
 func (m *Model) copied(s scriptMsg) tea.Cmd {
 	m.dirty = true
 	switch {

@@ -44,6 +44,7 @@ func (m *Model) edit() tea.Cmd {
 	return nil
 }
 
+// editRole opens the editor on a script, or on a note's text.
 func (m *Model) editRole(c steps.Cell, role int) {
 	text := c.Prose
 	if len(c.Roles) > 0 {
@@ -362,6 +363,8 @@ func (m *Model) cyclePlace() tea.Cmd {
 	})
 }
 
+// scratch changes the selected cell where it is the user's own: the tutorial's say where
+// they run.
 func (m *Model) scratch(edit func(*steps.Cell)) tea.Cmd {
 	c, ok := m.selected()
 	if !ok || !c.Scratch {

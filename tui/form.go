@@ -36,6 +36,7 @@ type field struct {
 	touched bool
 }
 
+// typed takes what can be seen: a pasted text may end with a line end, or hold worse.
 func (f *field) typed(text string) {
 	for _, r := range text {
 		if len(f.text) < maxField && !unicode.IsControl(r) && r != unicode.ReplacementChar {
@@ -49,6 +50,7 @@ func (f *field) typed(text string) {
 // maxField bounds what a paste can bring: no path is longer.
 const maxField = 4096
 
+// set fills a field with what is in effect, which is no edit.
 func (f *field) set(text string) {
 	f.text = []rune(text)
 	f.at = len(f.text)
@@ -84,6 +86,8 @@ func (m *Model) openCheckForm() tea.Cmd {
 
 func (m *Model) readsAny(c steps.Cell) bool { return slices.ContainsFunc(m.opts.Params, c.Reads) }
 
+// openFormOf asks for what a cell reads; of a cell without an id, a part's introduction,
+// for all there is.
 func (m *Model) openFormOf(c steps.Cell) tea.Cmd {
 	if m.opts.ReadOnly != "" {
 		m.notice = m.opts.ReadOnly

@@ -44,6 +44,8 @@ func (m *Model) top(d doc) int {
 	return d.starts[a.item] + max(0, min(a.line, len(d.items[a.item])-1))
 }
 
+// setTop keeps the place as an item and a line of it: items above may grow while one
+// reads.
 func (m *Model) setTop(d doc, line, height int) {
 	line = max(0, min(line, d.total-height))
 	item := d.at(line)
@@ -92,6 +94,8 @@ func (m *Model) enter() {
 	}
 }
 
+// choose selects an item. One that is longer than the screen is entered at the side that
+// one comes from.
 func (m *Model) choose(item int, d doc, h int) {
 	p := m.place()
 	down := item > p.item
@@ -108,6 +112,8 @@ func (m *Model) choose(item int, d doc, h int) {
 // step is how far a long item moves with one key.
 const step = 3
 
+// down scrolls through an item that is longer than the screen before it goes to the next
+// one.
 func (m *Model) down() tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
 	p := m.place()
@@ -151,6 +157,7 @@ func (m *Model) advance() tea.Cmd {
 	return m.nextPart()
 }
 
+// goToPart opens a part where it was left.
 func (m *Model) goToPart(i int) tea.Cmd {
 	if i < 0 || i >= len(m.parts()) {
 		m.notice = "there is no such part"
@@ -246,6 +253,8 @@ func (m *Model) openOutput() tea.Cmd {
 	return m.openOutputOf(c)
 }
 
+// openOutputOf follows an output that still grows; one that is whole is read from its
+// beginning.
 func (m *Model) openOutputOf(c steps.Cell) tea.Cmd {
 	state := m.book.Cells[c.ID]
 	if state.Output.Len() == 0 {
@@ -271,6 +280,8 @@ func (m *Model) pageHeight() int { return max(1, m.layout().noteHeight-2) }
 
 func (m *Model) pageEnd() int { return max(0, m.pageState().Output.Len()-m.pageHeight()) }
 
+// turn scrolls. Whoever arrives at the end of a running cell's output follows it from
+// there.
 func (m *Model) turn(lines int) tea.Cmd {
 	end := m.pageEnd()
 	m.page.top = max(0, min(m.page.top+lines, end))
@@ -278,6 +289,7 @@ func (m *Model) turn(lines int) tea.Cmd {
 	return nil
 }
 
+// slide moves sideways by half a screen, as far as the lines that are seen reach.
 func (m *Model) slide(way int) tea.Cmd {
 	l := m.layout()
 	to := m.page.column + way*max(8, l.noteWidth/2)
@@ -376,6 +388,7 @@ func (m *Model) cycleGauges() tea.Cmd {
 	return nil
 }
 
+// closeGauges leaves the strip: esc goes back one step and hides nothing.
 func (m *Model) closeGauges() tea.Cmd {
 	m.gauges = gaugeStrip
 	return nil
@@ -415,6 +428,7 @@ func (m *Model) fitHelp() {
 	m.helpPage.SetYOffset(m.helpPage.YOffset())
 }
 
+// helpKey closes the help with every key but those that scroll it.
 func (m *Model) helpKey(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.helpPage.KeyMap
 	m.help = key.Matches(msg, k.Down, k.Up, k.PageDown, k.PageUp, k.HalfPageDown, k.HalfPageUp)
@@ -425,6 +439,8 @@ func (m *Model) helpKey(msg tea.KeyPressMsg) tea.Cmd {
 // wheelStep is how many lines a notch of the wheel scrolls.
 const wheelStep = 3
 
+// wheel scrolls what is on top. Over a question it does nothing: one who scrolls answers
+// nothing.
 func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	lines := wheelStep
 	switch e.Button {
@@ -454,6 +470,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	}
 }
 
+// click selects; it never runs anything, because a click comes by accident.
 func (m *Model) click(e tea.Mouse) tea.Cmd {
 	l := m.layout()
 	if e.Button != tea.MouseLeft || l.small || m.covered() {

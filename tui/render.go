@@ -46,6 +46,8 @@ const (
 // checklistGauges is the height from which the checklist leaves room for the gauges.
 const checklistGauges = 44
 
+// layout shares the screen out. The narrower it is, the less of it have gauges and the
+// names of parts; the checklist and the pages take all of the latter.
 func (m *Model) layout() layout {
 	l := layout{small: m.width < leastWidth || m.height < leastHeight}
 	l.rule = m.height >= 28
@@ -108,6 +110,8 @@ func (m *Model) view() tea.View {
 	return v
 }
 
+// draw is a whole frame, each line as wide as the terminal: what was there before is
+// covered.
 func (m *Model) draw() string {
 	if m.width <= 0 || m.height <= 0 {
 		return ""
@@ -149,8 +153,12 @@ func (m *Model) tooSmall() string {
 	return strings.Join(lines[:min(len(lines), m.height)], "\n")
 }
 
+// simulated is true as soon as anybody says so. What is simulated is never shown as
+// measured.
 func (m *Model) simulated() bool { return m.opts.Simulated || m.book.Rig.Simulated }
 
+// header has on the right what must not be missed: the mark of the simulated rig, and
+// whether the nodes answer.
 func (m *Model) header() string {
 	k := m.ink
 	left := " " + k.Focus.Render("railbench")
@@ -263,6 +271,7 @@ func (m *Model) alerts() []string {
 // alertsHeight is how many lines the alerts may have: what to do stands at their ends.
 const alertsHeight = 6
 
+// alertLines share alertsHeight among the alerts: one that is long must not hide another.
 func (m *Model) alertLines() []string {
 	var lines []string
 	alerts := m.alerts()
@@ -408,6 +417,7 @@ func (m *Model) scrollBar(top, total, height int) []string {
 	return bar
 }
 
+// output is an opened output with its title and where in it one is.
 func (m *Model) output(l layout) []string {
 	state := m.pageState()
 	height := max(1, l.noteHeight-2)
@@ -440,6 +450,7 @@ func (m *Model) output(l layout) []string {
 	return fill(lines, l.noteHeight, l.noteWidth+1)
 }
 
+// foot is the line of keys, behind what there is to say for the moment.
 func (m *Model) foot() string {
 	if n := len(m.questions); n > 0 && m.writing() {
 		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
@@ -483,6 +494,7 @@ func (m *Model) overlay(screen string) string {
 	return screen
 }
 
+// quitText tells what would be lost: a running cell, but not the session.
 func (m *Model) quitText() string {
 	c, ok := m.book.Tutorial.Cell(m.book.Running)
 	if !ok && m.book.Saved.Path != "" && m.book.Saved.Why == "" {
@@ -512,6 +524,7 @@ func (m *Model) box(screen, title, text, more string, columns int) string {
 	).Render()
 }
 
+// plural is for English words that take an s.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

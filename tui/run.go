@@ -6,6 +6,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
+// run starts the selected cell, and follows it; on a text it goes on to the next cell.
 func (m *Model) run() tea.Cmd {
 	c, ok := m.selected()
 	if !ok || c.Note() {
@@ -47,6 +48,7 @@ func (m *Model) start(ids ...string) tea.Cmd {
 	return m.ask(func(s Session) { s.Run(fresh...) })
 }
 
+// runAndNext doesn't follow: whoever goes on wants to see the next cell.
 func (m *Model) runAndNext() tea.Cmd {
 	c, ok := m.selected()
 	if !ok || c.Note() {
@@ -119,6 +121,7 @@ const interrupting = "interrupting …"
 // isRunning answers a key that would start what runs already.
 const isRunning = "it is running; i interrupts it"
 
+// interrupt notes the run: a second ctrl+c for it asks whether to quit.
 func (m *Model) interrupt() tea.Cmd {
 	if !m.busy() {
 		m.notice = "nothing is running"
@@ -157,6 +160,7 @@ func (m *Model) control() tea.Cmd {
 	return nil
 }
 
+// quit asks while anything runs: it would be ended on its nodes.
 func (m *Model) quit() tea.Cmd {
 	if m.busy() {
 		m.quitting = true

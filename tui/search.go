@@ -55,6 +55,8 @@ type needle struct {
 	low  []byte // a line in lower case
 }
 
+// newNeedle looks for capitals where there is one. Only words beyond ASCII need the slow
+// way to fold them.
 func newNeedle(words string) needle {
 	n := needle{words: words, exact: strings.ContainsFunc(words, unicode.IsUpper)}
 	if !n.exact && strings.ContainsFunc(words, notASCII) {

@@ -57,6 +57,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
+// resize opens the notebook at the first size that is known: before it there is no place
+// for the cursor.
 func (m *Model) resize(width, height int) tea.Cmd {
 	if m.width == 0 && width > 0 {
 		m.width, m.height = width, height
@@ -68,6 +70,7 @@ func (m *Model) resize(width, height int) tea.Cmd {
 	return nil
 }
 
+// background is the terminal's answer, which a flag of the user's overrules.
 func (m *Model) background(dark bool) tea.Cmd {
 	if m.opts.Background == Ask && dark != m.dark {
 		m.dark = dark
@@ -160,6 +163,7 @@ func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	}
 }
 
+// setBoard draws at the gauges' pace only where they are seen.
 func (m *Model) setBoard(b meter.Board) tea.Cmd {
 	m.board = b
 	if m.gauges == gaugeHidden {
@@ -179,6 +183,8 @@ func (m *Model) drawSoon() tea.Cmd {
 	return pace()
 }
 
+// onPace draws what came since the last frame, in one: many events a second are few
+// frames.
 func (m *Model) onPace() tea.Cmd {
 	m.pacing = false
 	if !m.behind {

@@ -93,6 +93,7 @@ func Compare(a, b *Document, threshold float64) Comparison {
 	return c
 }
 
+// ended reports whether a cell has a verdict to be compared.
 func ended(d *Document, cell string) bool {
 	s := d.Book.Cells[cell]
 	return !s.Running && s.Verdict.Grade != steps.NotRun
@@ -158,6 +159,8 @@ func distance(g steps.Grade) (n int, ok bool) {
 	}
 }
 
+// compareCell compares the last runs of a cell. Figures are those of b's evidence that a
+// has, too, by name.
 func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 	x, y := a.Book.Cells[cell.ID], b.Book.Cells[cell.ID]
 	d := CellDelta{Cell: cell.ID, A: x.Verdict.Grade, B: y.Verdict.Grade, Change: Same, Figures: []Figure{}}

@@ -55,6 +55,8 @@ type writer struct {
 	err   error
 }
 
+// add keeps the first error: a cell that is missing would shift the numbers of those
+// behind it, so nothing is saved at all then.
 func (w *writer) add(v any) {
 	b, err := unescaped(v)
 	if err != nil && w.err == nil {
@@ -79,6 +81,7 @@ func (w *writer) strangers(after string) {
 
 const lost = "\x00"
 
+// markdown adds a cell of text. What somebody else put behind it in Jupyter follows it.
 func (w *writer) markdown(id string, f facts, source string) {
 	f.Simulated = w.d.Book.Rig.Simulated && f.Kind == kindHead
 	id = w.ids.give(id)
@@ -86,6 +89,8 @@ func (w *writer) markdown(id string, f facts, source string) {
 	w.strangers(id)
 }
 
+// part adds a part: its heading, and of each cell what stands above the script, the script
+// with its outputs, and what stands below. A reader of the .ipynb sees the tutorial.
 func (w *writer) part(n int, p steps.Part) {
 	w.markdown("part-"+p.ID, facts{
 		Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID),
@@ -108,6 +113,8 @@ func (w *writer) part(n int, p steps.Part) {
 	}
 }
 
+// inChecklist reports whether a part is of the checklist, which the file tells apart from
+// the tutorial by a mark on each of its cells.
 func (d *Document) inChecklist(part string) bool {
 	for _, p := range d.Book.Tutorial.Checklist {
 		if p.ID == part {
@@ -117,6 +124,7 @@ func (d *Document) inChecklist(part string) bool {
 	return false
 }
 
+// titled is the opposite of untitled.
 func titled(title, prose string) string {
 	if prose = strings.TrimSpace(prose); prose == "" {
 		return title
@@ -124,6 +132,8 @@ func titled(title, prose string) string {
 	return title + "\n\n" + prose
 }
 
+// code adds a cell that runs. The outputs are those of Jupyter, and what they leave out is
+// in the metadata.
 func (w *writer) code(p steps.Part, c, now steps.Cell) {
 	f := w.d.facts(p, c)
 	if w.d.edited[p.ID] {
@@ -167,6 +177,8 @@ func (w *writer) rig(r rigWire) int {
 	return len(w.rigs)
 }
 
+// times are the stamps that Jupyter itself gives a run, so that its extensions show how
+// long it took.
 func times(s steps.CellState) map[string]string {
 	if s.Started.IsZero() {
 		return nil
@@ -272,6 +284,8 @@ func (d *Document) shows(c steps.Cell, s steps.CellState) []any {
 	return all
 }
 
+// show marks an output as one of railbench's, which is made anew when the file is written
+// and never read back.
 func (d *Document) show(kind string, data map[string]text) display {
 	return display{"display_data", data, displayMetadata{displayFacts{kind, d.Book.Rig.Simulated}}}
 }
@@ -291,6 +305,7 @@ func (d *Document) tableOutput(t steps.Table) display {
 	})
 }
 
+// chartOutput is a picture, and text for whoever shows none.
 func (d *Document) chartOutput(c steps.Chart) display {
 	c.Title = d.mark(c.Title)
 	return d.show(showChart,

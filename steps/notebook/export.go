@@ -23,6 +23,8 @@ type chapter struct {
 	cells []steps.Cell
 }
 
+// chapters are the parts with what ran in them, or was written by the user. The others are
+// named only.
 func (d *Document) chapters() (all []chapter, never []string) {
 	for _, p := range d.shown() {
 		c := chapter{part: p}
@@ -76,6 +78,7 @@ func (d *Document) overview() steps.Table {
 	return t
 }
 
+// gradeName is the verdict in a file that may be written while a cell runs.
 func gradeName(s steps.CellState) string {
 	if s.Running {
 		return "running"
@@ -134,6 +137,7 @@ func (d *Document) Markdown() []byte {
 	return []byte(gate.Text(b.String()))
 }
 
+// cellMarkdown fences what a tool printed: nothing of it is Markdown.
 func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 	if c.Note() {
 		fmt.Fprintf(b, "\n%s\n", c.Prose)
@@ -241,6 +245,8 @@ func field(s string) string {
 	return "'" + s
 }
 
+// csvValue has every digit and no grouping: a program reads it. What is no finite number
+// is an empty field.
 func csvValue(v any) string {
 	if x, ok := v.(float64); ok {
 		if !isFinite(x) {

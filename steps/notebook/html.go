@@ -132,6 +132,7 @@ func anchor(id string) string {
 	}, id)
 }
 
+// cellHTML escapes everything but the prose, which has its own way out.
 func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 	if c.Note() {
 		return prose(b, c.Prose)

@@ -61,6 +61,7 @@ func rigTable(r steps.Rig) steps.Table {
 	return t
 }
 
+// filled leaves out what is empty, so that nothing is joined with a comma too many.
 func filled(all ...string) []string {
 	var some []string
 	for _, s := range all {
@@ -82,6 +83,7 @@ func (d *Document) verdictTitle(s steps.CellState) string {
 	return d.mark(marks[s.Verdict.Grade] + " " + s.Verdict.Grade.String())
 }
 
+// verdictText goes through the gate: reasons and evidence quote what a node printed.
 func (d *Document) verdictText(s steps.CellState) string {
 	var b strings.Builder
 	gate.Fprintf(&b, "%s  %s\n", d.verdictTitle(s), s.Verdict.Reason)
@@ -106,6 +108,8 @@ var verdictColours = map[steps.Grade]string{
 	steps.Inconclusive: "#8a63d2", steps.Skipped: "#808080",
 }
 
+// verdictHTML has its colour as a style, too: Jupyter takes neither classes nor a sheet of
+// ours.
 func (d *Document) verdictHTML(s steps.CellState) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<div class=\"verdict %s\"><p><strong style=\"color:%s\">%s</strong> %s</p>",
@@ -127,6 +131,8 @@ func evidenceTable(v steps.Verdict) (steps.Table, bool) {
 	return t, len(t.Rows) > 0
 }
 
+// valueText is a value with its unit; a dash where there was none to be had, which is not
+// 0.
 func valueText(e steps.Evidence) string {
 	var text string
 	switch v := e.Value.(type) {
@@ -154,6 +160,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
+// bandText is what was expected, and where that comes from: a figure without its source is
+// nobody's to check.
 func bandText(e steps.Evidence) string {
 	x := e.Expected
 	if x == nil {
@@ -247,6 +255,7 @@ func columnNames(t steps.Table) []string {
 	return all
 }
 
+// tableMarkdown has a bar in a cell escaped: it would be a column.
 func tableMarkdown(t steps.Table) string {
 	var b strings.Builder
 	if t.Title != "" {

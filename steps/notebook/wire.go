@@ -55,6 +55,8 @@ type paramsWire struct {
 	Cells map[string]map[string]string `json:"cells,omitempty"`
 }
 
+// wireParams is nil where nothing was set: a session of before there were parameters has
+// no such field either.
 func wireParams(s steps.Settings) *paramsWire {
 	if !s.Any() {
 		return nil
@@ -291,6 +293,8 @@ type bytesWire struct {
 
 var kindNames = map[steps.LineKind]string{steps.FromStdout: "stdout", steps.FromStderr: "stderr", steps.Note: "note"}
 
+// kindOf takes a kind that it doesn't know for stdout: a newer railbench's line is shown
+// rather than dropped.
 func kindOf(name string) steps.LineKind {
 	for k, n := range kindNames {
 		if n == name {
@@ -305,6 +309,7 @@ func endOf(name string) steps.End {
 	return e
 }
 
+// whereOf takes what it doesn't know for here, as a fence that says nothing does.
 func whereOf(name string) steps.Where {
 	for _, w := range []steps.Where{steps.OnPeer, steps.OnBoth} {
 		if w.String() == name {
@@ -331,6 +336,7 @@ func (w exitWire) exit() runner.Exit {
 // milliseconds and duration lose nothing of what a clock tells.
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
+// duration rounds to the nanosecond: a figure of JSON that was one is it again.
 func duration(ms float64) time.Duration { return time.Duration(math.Round(ms * 1e6)) }
 
 func (d *Document) wireBytes(all []steps.RailBytes) []bytesWire {
@@ -386,6 +392,7 @@ func finite(v steps.Verdict) steps.Verdict {
 	return v
 }
 
+// finiteChart leaves out what JSON has no number for.
 func finiteChart(c steps.Chart) steps.Chart {
 	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(l steps.Limit) bool { return !isFinite(l.Value) })
 	c.Series = slices.Clone(c.Series)
