@@ -124,6 +124,32 @@ func TestParseErrors(t *testing.T) {
 			"\n```sh cell=c role=b\nx\n```\n", `the role "a" is on=both beside another role`},
 		"ready for nobody": {fence("cell=c role=a ready=port:1") +
 			"\n```sh cell=c role=b ready=port:1\nx\n```\n", `nothing waits for the role "b"`},
+		"undoes without change": {fence("cell=c undoes=d"), "it has undoes= and no change="},
+		"asks for a change": {
+			fence("cell=c on=both root change=BOND asks"),
+			"it has asks and change=: a change asks anyway",
+		},
+		"a fix of no check":        {fence("cell=c fix=d"), "is no check: finds= or symptoms= is missing"},
+		"what explains is a check": {fence("cell=c explains=d"), "is no check: finds= or symptoms= is missing"},
+		"what measures is a check": {fence("cell=c measures"), "is no check: finds= or symptoms= is missing"},
+		"a change on one node":     {fence("cell=c root change=BOND"), "a change is on=both and root"},
+		"a change without root":    {fence("cell=c on=both change=BOND"), "a change is on=both and root"},
+		"a change that is waited for": {
+			fence("cell=c role=a on=both root change=BOND ready=port:1"),
+			`the role "a" of a change has a ready=`,
+		},
+		"a change with a nameless look": {
+			fence("cell=c role=a on=both root change=BOND") + "\n```sh cell=c\nx\n```\n",
+			"one of them has no role=",
+		},
+		"a change twice": {
+			fence("cell=c role=a on=both root change=BOND") + "\n```sh cell=c role=a on=both\nx\n```\n",
+			`it has the role "a" twice`,
+		},
+		"own beside a script": {
+			head + "```railbench cell=c\nsummary\n```\n\n```sh cell=c\nx\n```\n",
+			"what railbench does itself is the only script of its cell",
+		},
 		"a cell's attribute twice": {fence("cell=c role=a ready=port:1 judge=x") +
 			"\n```sh cell=c role=b judge=x\nx\n```\n", "x.md:9: judge is given on another script of the cell already"},
 	} {

@@ -1,0 +1,109 @@
+package steps
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Files are named after ids: what is none must not pass.
+func TestIsID(t *testing.T) {
+	for id, want := range map[string]bool{
+		"a": true, "ib-write-bw": true, "2-rails": true, strings.Repeat("a", maxID): true,
+		"": false, "-a": false, "A": false, "a_b": false, "a.b": false, "..": false, "a/b": false,
+		"a b": false, "a\n": false, "ä": false, strings.Repeat("a", maxID+1): false,
+	} {
+		if got := IsID(id); got != want {
+			t.Errorf("IsID(%q) = %v", id, got)
+		}
+	}
+}
+
+func TestWhatACellIs(t *testing.T) {
+	for _, c := range []struct {
+		cell                 Cell
+		note, check, changes bool
+	}{
+		{Cell{}, true, false, false},
+		{Cell{Own: "summary"}, false, false, false},
+		{Cell{Roles: []Role{{}}}, false, false, false},
+		{Cell{Roles: []Role{{}}, Check: Check{Finds: []string{"x"}}}, false, true, false},
+		{Cell{Roles: []Role{{}}, Check: Check{Symptoms: []string{"x"}}}, false, true, false},
+		// What explains or measures belongs to a check, and makes none.
+		{Cell{Roles: []Role{{}}, Check: Check{Explains: []string{"x"}, Measures: true}}, false, false, false},
+		{Cell{Roles: []Role{{}}, Change: Change{Set: []string{"BOND"}}}, false, false, true},
+		{Cell{Roles: []Role{{}}, Change: Change{Undoes: "x"}}, false, false, false},
+	} {
+		x := c.cell
+		if x.Note() != c.note || x.Check.Any() != c.check || x.Change.Any() != c.changes {
+			t.Errorf("%+v: note %v, check %v, change %v", x, x.Note(), x.Check.Any(), x.Change.Any())
+		}
+	}
+	for w, want := range map[Where][]End{OnHere: {Here}, OnPeer: {Peer}, OnBoth: {Here, Peer}} {
+		if got := w.Ends(); !slices.Equal(got, want) {
+			t.Errorf("%s is on %v", w, got)
+		}
+	}
+}
+
+func TestTutorialLooksInTheChecklistToo(t *testing.T) {
+	p := func(name, value string) Param { return Param{Name: name, Default: value} }
+	tut := Tutorial{
+		Parts: []Part{
+			{
+				ID: "a", Params: []Param{p("SIZE", "1"), p("QPS", "2")},
+				Cells: []Cell{{ID: "make"}, {ID: "unmake", Change: Change{Undoes: "make"}}},
+			},
+			{ID: "b", Params: []Param{p("SIZE", "3")}},
+		},
+		Checklist: []Part{{
+			ID: "checks", Params: []Param{p("MTU", "4")},
+			Cells: []Cell{{ID: "fix"}, {ID: "unfix", Change: Change{Undoes: "fix"}}},
+		}},
+	}
+	// The first part that declares a parameter has its default.
+	var got []string
+	for _, x := range tut.Params() {
+		got = append(got, x.Name+"="+x.Default)
+	}
+	if want := []string{"SIZE=1", "QPS=2", "MTU=4"}; !slices.Equal(got, want) {
+		t.Errorf("parameters %v, want %v", got, want)
+	}
+	for id, want := range map[string]string{"make": "unmake", "fix": "unfix", "unmake": "", "none": ""} {
+		if got := tut.Undoing(id); got != want {
+			t.Errorf("%q takes back %s, want %q", got, id, want)
+		}
+	}
+	for part, want := range map[string]int{"a": 2, "b": 0, "checks": 2, "none": 0} {
+		if got := len(tut.CellsOf(part)); got != want {
+			t.Errorf("part %s has %d cells, want %d", part, got, want)
+		}
+	}
+}
+
+func TestCountLeavesOutWhatNeverRan(t *testing.T) {
+	n := fold(CellStarted{Run: 1, Cell: "a"}, CellEnded{Run: 1, Cell: "a", Verdict: Verdict{Grade: Pass}},
+		CellStarted{Run: 2, Cell: "b"}, CellEnded{Run: 2, Cell: "b", Verdict: Verdict{Grade: Fail}},
+		CellStarted{Run: 3, Cell: "c"})
+	got, ran := n.Count(Part{Cells: []Cell{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}})
+	if want := map[Grade]int{Pass: 1, Fail: 1}; !maps.Equal(got, want) || ran != 2 {
+		t.Errorf("%v, %d ran", got, ran)
+	}
+}
+
+// A number of a node comes from a journal, which somebody may have written.
+func TestConnections(t *testing.T) {
+	up := Connection{State: 1, Why: "x"}
+	for _, node := range []int{-1, MostNodes, 1 << 30} {
+		n := fold(NodeChanged{Node: node, State: up.State, Why: up.Why})
+		if len(n.Connections) != 0 || n.Connection(node) != (Connection{}) {
+			t.Errorf("node %d is taken: %v", node, n.Connections)
+		}
+	}
+	before := fold(NodeChanged{Node: 2, State: up.State, Why: up.Why})
+	after := before.Apply(NodeChanged{Node: 2})
+	if before.Connection(2) != up || before.Connection(1) != (Connection{}) || after.Connection(2) != (Connection{}) {
+		t.Errorf("%v, then %v", before.Connections, after.Connections)
+	}
+}
