@@ -91,8 +91,12 @@ func says(text, phrase string) bool {
 // leastTyped is how many letters of a phrase are enough to mean it.
 const leastTyped = 5
 
+// plain makes what was pasted and what is looked for comparable: case and line breaks are
+// chance.
 func plain(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
 
+// has looks for the pieces between the stars, in their order. A pattern of stars alone
+// would fit everything, and fits nothing.
 func has(text, pattern string) bool {
 	found := false
 	for part := range strings.SplitSeq(pattern, "*") {

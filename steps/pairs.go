@@ -62,6 +62,8 @@ func shared(a, b Rail) (string, bool) {
 	return pa.Masked().String(), true
 }
 
+// prefix is the subnet of a rail's address, which tells the rails that can reach each
+// other.
 func prefix(r Rail) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", r.Addr, r.Prefix))
 	return p, err == nil && r.Addr != ""

@@ -65,6 +65,8 @@ func (p Param) Parse(value string) (string, error) {
 	return read, nil
 }
 
+// read gives a value in the form in which scripts read it. What a value may not be is told
+// with what it may.
 func (p Param) read(value string) (string, error) {
 	allowed := errors.New("it is " + p.Allowed())
 	switch {

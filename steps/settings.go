@@ -54,6 +54,7 @@ func (s Settings) Without(cell, name string) Settings {
 // Any reports whether something was set.
 func (s Settings) Any() bool { return len(s.All)+len(s.Cells) > 0 }
 
+// added copies: an older notebook has the same map, and keeps what it saw.
 func added[V any](m map[string]V, key string, value V) map[string]V {
 	m = maps.Clone(m)
 	if m == nil {
@@ -63,6 +64,7 @@ func added[V any](m map[string]V, key string, value V) map[string]V {
 	return m
 }
 
+// removed copies, as added does.
 func removed[V any](m map[string]V, key string) map[string]V {
 	m = maps.Clone(m)
 	delete(m, key)

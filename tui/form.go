@@ -136,20 +136,20 @@ func (m *Model) fillForm() {
 // formKey is a key while the form is open.
 func (m *Model) formKey(msg tea.KeyPressMsg) tea.Cmd {
 	f := m.form
-	switch name := msg.String(); {
-	case name == "esc" || name == "ctrl+c":
+	switch msg.String() {
+	case "esc", "ctrl+c":
 		m.form = nil
-	case name == "enter":
+	case "enter":
 		return m.applyForm()
-	case name == "down" || name == "tab":
+	case "down", "tab":
 		m.nextField(1)
-	case name == "up" || name == "shift+tab":
+	case "up", "shift+tab":
 		m.nextField(-1)
-	case name == "pgdown":
+	case "pgdown":
 		m.nextField(formPage)
-	case name == "pgup":
+	case "pgup":
 		m.nextField(-formPage)
-	case name == "ctrl+g":
+	case "ctrl+g":
 		if f.cell.ID != "" {
 			f.all = !f.all
 			m.fillForm()

@@ -226,6 +226,8 @@ func (l Link) addresses(call func(...string)) {
 	}
 }
 
+// words make the address again as it was: replace, so that one that is there already is no
+// error.
 func (a Addr) words(dev string) []string {
 	w := []string{"try", "ip", "addr", "replace", a.CIDR}
 	add := func(name, value string) {
@@ -248,6 +250,7 @@ func (a Addr) words(dev string) []string {
 	return w
 }
 
+// words make the route again; an IPv6 route has no scope.
 func (r Route) words() []string {
 	w := []string{"try", "ip"}
 	if r.V6 {

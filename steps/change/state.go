@@ -196,6 +196,7 @@ func Parse(out string) (State, error) {
 	return s, nil
 }
 
+// sections cuts what the script printed at its headings.
 func sections(out string) map[string]string {
 	parts := map[string]string{}
 	name := ""
@@ -219,6 +220,8 @@ func read(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
+// link is what has to come back of an interface. An IPv6 address of the link, or with a
+// lifetime, is made by the kernel or a router.
 func (l ipLink) link() Link {
 	link := Link{
 		Name: l.Name, MAC: l.MAC, MTU: l.MTU, Up: slices.Contains(l.Flags, "UP"),
@@ -282,6 +285,7 @@ func Differences(before, after State, of func(link string) bool) []string {
 	return all
 }
 
+// compareRoutes compares whole routes: one whose metric changed is gone and new.
 func compareRoutes(before, after []Route, of func(link string) bool) (all []string) {
 	for _, r := range before {
 		if of(r.Dev) && !slices.Contains(after, r) {

@@ -163,4 +163,5 @@ var errorCounters = map[string]bool{
 	"carrier_changes": true, "carrier_down_count": true,
 }
 
+// isError reports whether a counter tells of trouble.
 func isError(name string) bool { return errorCounters[name] }

@@ -104,6 +104,7 @@ func (n *Node) Add(line string, now time.Time) error {
 	return nil
 }
 
+// rail moves the needles of one rail, from the sample before the window to the latest.
 func (n *Node) rail(i int, last, latest stamped) {
 	g, nd := &n.gauges[i], &n.needle[i]
 	r := latest.Rails[i]
@@ -145,8 +146,11 @@ func (n *Node) rail(i int, last, latest stamped) {
 		moved(before.Rcv, r.Rcv)+moved(before.Rx, r.Rx), step, point, g.LinkGbps)
 }
 
+// back reports whether a counter is lower than before: the driver was loaded anew, or
+// reset it.
 func back(before, now Count) bool { return before.Known && now.Known && now.Bytes < before.Bytes }
 
+// moved is in bits, since all rates are; 0 where one of both readings is missing.
 func moved(before, now Count) float64 {
 	if !before.Known || !now.Known {
 		return 0
@@ -154,6 +158,8 @@ func moved(before, now Count) float64 {
 	return float64(now.Bytes-before.Bytes) * 8
 }
 
+// rate is in Gb/s. The time is that between the samples' own stamps, not the interval that
+// was asked for.
 func rate(before, now Count, seconds float64) float64 {
 	if seconds <= 0 {
 		return 0
@@ -161,6 +167,9 @@ func rate(before, now Count, seconds float64) float64 {
 	return moved(before, now) / seconds / 1e9
 }
 
+// move shows a new rate, and adds what passed since the last sample to the average and to
+// the history. The average is over the time in which something moved: a pause between two
+// cells says nothing of the link.
 func (f *Flow) move(m *memory, rdma, ip, bits, seconds, point, scale float64) {
 	f.RDMA, f.IP = rdma, ip
 	f.Peak = max(f.Peak, f.Total())
@@ -224,4 +233,5 @@ func (f Flow) same(g Flow) bool {
 			!slices.ContainsFunc(f.History, isSeen) && !slices.ContainsFunc(g.History, isSeen))
 }
 
+// isSeen reports whether a figure is more than 0.0 when it is shown with one digit.
 func isSeen(v float64) bool { return v >= 0.05 }

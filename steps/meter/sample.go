@@ -182,6 +182,8 @@ func (l Layout) Parse(line string) (Sample, error) {
 // specification, PortXmitData; kernel Documentation/ABI/stable/sysfs-class-infiniband).
 const wordBytes = 4
 
+// count reads a counter in its unit. One that could not be read is unknown, not 0: the
+// difference of the next two would be a spike.
 func count(s string, unit uint64) Count {
 	v, err := strconv.ParseUint(s, 10, 64)
 	return Count{Bytes: v * unit, Known: err == nil}

@@ -52,6 +52,8 @@ func StagingOutput(text string) (Staging, error) {
 	return s, err
 }
 
+// sound reports whether the program's figures can be: it may have been cut off, or be
+// another one.
 func (g GPUStaging) sound() bool {
 	return len(g.Samples) < maxRows &&
 		!slices.ContainsFunc(g.Samples, func(s StagingSample) bool { return s.UsedMB < 0 || s.Seconds < 0 })

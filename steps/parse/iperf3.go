@@ -194,22 +194,24 @@ func (r *iperf3Reader) row(m []string) {
 	if w, ok := scaled(m[8], m[9], 1024); ok && m[8] != "" {
 		r.v.CwndBytes = max(r.v.CwndBytes, whole(w))
 	}
-	all, side := m[1] == "SUM", m[10]
-	if side == "" || r.summed && !all {
-		return
+	if all := m[1] == "SUM"; m[10] != "" && (all || !r.summed) {
+		r.v.Seconds = max(r.v.Seconds, seconds)
+		r.end(m[10], all, bytes, bits/1e9, m[7])
 	}
+}
+
+// end takes what one side said at the end, of one stream or of all.
+func (r *iperf3Reader) end(side string, all bool, bytes, rate float64, retransmits string) {
 	if all && !r.summed {
 		r.summed = true
 		r.v.Retransmits = -1 // those of one stream
 	}
 	r.found = true
-	r.v.Seconds = max(r.v.Seconds, seconds)
-	rate := bits / 1e9
 	if side == "receiver" {
 		r.v.ReceivedBytes, r.v.ReceivedGbps = bytes, rate
 	} else {
 		r.v.SentBytes, r.v.SentGbps = bytes, rate
-		if n, ok := count(m[7]); ok {
+		if n, ok := count(retransmits); ok {
 			r.v.Retransmits = n
 		}
 	}

@@ -108,6 +108,7 @@ func (r *freeReader) values(cells []string) (values map[string]float64, ok bool)
 	return values, ok
 }
 
+// freeRow is nil in a column that this free doesn't print, which is not 0.
 func freeRow(name string, values map[string]float64) FreeRow {
 	row := FreeRow{Name: name, Total: values["total"], Used: values["used"], Free: values["free"]}
 	row.Shared, row.Available = has(values, "shared"), has(values, "available")

@@ -214,6 +214,8 @@ func IPJSON(text string) ([]Link, error) {
 	return links, nil
 }
 
+// unmarshalPieces reads JSON that may have a warning before it, or line ends within a
+// string, where a long line was cut.
 func unmarshalPieces(text string, into any) error {
 	// ip warns on stderr, and where the streams are one text that comes first.
 	if i := strings.IndexByte(text, '['); i > 0 {

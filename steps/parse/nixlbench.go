@@ -153,6 +153,8 @@ func (b *NIXLBench) complaint(line string) bool {
 	return true
 }
 
+// nixlColumns are the names of a header. They have blanks in them, so that several blanks
+// part them where the columns are wide enough, and their form where not.
 func nixlColumns(header string) []string {
 	if blanks.MatchString(header) {
 		return blanks.Split(header, 64)
@@ -160,6 +162,8 @@ func nixlColumns(header string) []string {
 	return nixlName.FindAllString(header, 64)
 }
 
+// nixlRow reads a row by the names of the header: versions have other columns. A figure
+// that is missing is an error, never 0.
 func nixlRow(names, fields []string) (NIXLRow, error) {
 	if len(fields) != len(names) {
 		return NIXLRow{}, fmt.Errorf("%w: %d columns under a header of %d: %q",

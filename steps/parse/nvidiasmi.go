@@ -91,6 +91,7 @@ type smiReader struct {
 	section string   // of that report
 }
 
+// list reads a line of -L.
 func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 	m := smiListed.FindStringSubmatch(line)
 	if m == nil {
@@ -101,6 +102,7 @@ func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 	return true
 }
 
+// table reads the box of figures, in which a GPU has two lines.
 func (s *smiReader) table(v *NvidiaSMI, line string) bool {
 	if m := smiFirst.FindStringSubmatch(line); m != nil {
 		index, _ := count(m[1])

@@ -184,6 +184,8 @@ var (
 	errorDevice = pattern.New(`IB device \S+ not found`)
 )
 
+// isError reports whether perftest complains in a line. It has no mark of its own for
+// that.
 func isError(line string) bool {
 	return errorLine.MatchString(line) ||
 		slices.ContainsFunc(errorWords, func(words string) bool { return strings.Contains(line, words) }) ||
@@ -201,6 +203,7 @@ func toGbps(unit string) (float64, error) {
 	return 0, fmt.Errorf("%w: bandwidth in the unknown unit %q", ErrNoResult, unit)
 }
 
+// round takes off what the conversion from MiB/s added: no tool prints that many digits.
 func round(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 var (
@@ -210,6 +213,7 @@ var (
 	testTitle   = pattern.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
 )
 
+// head reads what stands above the table: the test, the device, and what limits it.
 func head(text string) Perftest {
 	p := Perftest{Tool: "perftest", GIDIndex: -1}
 	lines(text, func(line string) {
@@ -366,6 +370,8 @@ func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
 	return r, true
 }
 
+// jsonLatency needs the average, the size and the number of iterations: without them it is
+// the report of a test that was ended.
 func jsonLatency(kv map[string]string) (LatencyRow, bool) {
 	avg, ok := number(kv["t_avg"])
 	size, okSize := count(kv["MsgSize"])

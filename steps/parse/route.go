@@ -57,6 +57,8 @@ func Routes(text string) ([]Route, error) {
 	return routes, nil
 }
 
+// route reads a line of words and values in pairs. The words that it doesn't know stand
+// alone, or are of no interest.
 func route(words []string) (Route, bool) {
 	if len(words) > 0 && slices.Contains(routeTypes, words[0]) {
 		words = words[1:]

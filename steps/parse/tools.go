@@ -229,6 +229,7 @@ type listing[T any] struct {
 	Errors []string `json:"errors"`
 }
 
+// list is a reader of a tool whose value is a list.
 func list[T any](name string, read func(string) ([]T, error)) func(string) (any, *[]string, error) {
 	return func(text string) (any, *[]string, error) {
 		rows, err := read(text)
@@ -265,6 +266,7 @@ func complaints(text string) []string {
 	return errs
 }
 
+// readIP tells by what it finds whether the text is of interfaces or of routes.
 func readIP(text string) (any, *[]string, error) {
 	v := struct {
 		Tool   string   `json:"tool"`
@@ -291,6 +293,7 @@ func readIP(text string) (any, *[]string, error) {
 	return &v, &v.Errors, atLimit(n, err)
 }
 
+// readPing is about the whole text: errors are gathered from all runs, each once.
 func readPing(text string) (any, *[]string, error) {
 	rows, err := Pings(text)
 	v := listing[Ping]{Tool: "ping", Rows: rows, Errors: []string{}}
@@ -324,6 +327,8 @@ func readPerftest(text string) (any, *[]string, error) {
 	return &b, &b.Errors, atLimit(len(b.Rows), err)
 }
 
+// readIperf3 takes an iperf3 that could not connect for one without a result, though its
+// JSON is whole.
 func readIperf3(text string) (any, *[]string, error) {
 	v := listing[Iperf3]{Tool: "iperf3", Rows: []Iperf3{}, Errors: []string{}}
 	test, err := Iperf3Output(text)

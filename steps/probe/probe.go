@@ -88,6 +88,7 @@ func osName(lines []string) string {
 // here is missing, unreadable or empty.
 type files map[string]string
 
+// readFiles keeps what grep printed of files under /sys/class, by the path below it.
 func readFiles(lines []string) files {
 	f := files{}
 	for _, l := range lines {
@@ -102,6 +103,7 @@ func readFiles(lines []string) files {
 	return f
 }
 
+// int is -1 for what is no number: 0 is one in sysfs.
 func (f files) int(name string) int {
 	v, err := strconv.Atoi(f[name])
 	if err != nil {
@@ -137,6 +139,7 @@ type places struct {
 
 var pciAddress = pattern.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
+// readPlaces reads where the links of sysfs lead, a line each.
 func readPlaces(lines []string) places {
 	p := places{
 		pci: map[string]string{}, net: map[string][]string{},
@@ -385,6 +388,7 @@ func firstIPv4(addrs []string, gids []steps.GID) (string, int) {
 	return first.Addr().String(), first.Bits()
 }
 
+// gids are a port's table; an IPv4 address stands in a GID as IPv6 maps it.
 func gids(f files, port string) []steps.GID {
 	var all []steps.GID
 	for _, index := range f.below(port + "/gids") {
@@ -456,6 +460,8 @@ func adapter(f files) string {
 	return strings.Join(kinds, "; ")
 }
 
+// tools has every tool that was looked for, with no path where it is missing: what is not
+// in the map was never asked about.
 func tools(s map[string][]string, commands []steps.Command) map[string]steps.Tool {
 	all := map[string]steps.Tool{}
 	for _, c := range commands {

@@ -35,6 +35,8 @@ func Check(t steps.Tutorial, c steps.Catalog) error {
 // A mistake is what an attribute of a cell names, and what is not there.
 type mistake struct{ attribute, text string }
 
+// misnamed looks for what a cell names in the catalog and in the tutorial: other cells,
+// too.
 func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake) {
 	add := func(attribute, format string, args ...any) {
 		all = append(all, mistake{attribute, fmt.Sprintf(format, args...)})
@@ -46,17 +48,20 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 	if fix := cell.Check.Fix; fix != "" && !changes(fix, true) {
 		add("fix", "fix=%s names no cell that changes anything", fix)
 	}
-	if missing(c.Own, cell.Own) {
-		add("cell", "railbench does no %q%s", cell.Own, steps.DidYouMean(cell.Own, names(c.Own)))
-	}
 	if u := cell.Change.Undoes; u != "" && u != steps.Everything && !changes(u, false) {
 		add("undoes", "undoes=%s names no cell that changes anything", u)
 	}
-	if missing(c.Parsers, cell.Parser) {
-		add("parse", "there is no parser %q%s", cell.Parser, steps.DidYouMean(cell.Parser, names(c.Parsers)))
-	}
-	if missing(c.Judges, cell.Judge) {
-		add("judge", "there is no judge %q%s", cell.Judge, steps.DidYouMean(cell.Judge, names(c.Judges)))
+	for _, m := range []struct {
+		attribute, nobody, name string
+		registered              []string
+	}{
+		{"cell", "railbench does no", cell.Own, names(c.Own)},
+		{"parse", "there is no parser", cell.Parser, names(c.Parsers)},
+		{"judge", "there is no judge", cell.Judge, names(c.Judges)},
+	} {
+		if m.name != "" && !slices.Contains(m.registered, m.name) {
+			add(m.attribute, "%s %q%s", m.nobody, m.name, steps.DidYouMean(m.name, m.registered))
+		}
 	}
 	// Of names that are wrong by themselves nobody can tell whether they fit.
 	if len(all) == 0 && cell.Own == "" && c.Fits != nil && !c.Fits(cell.Parser, cell.Judge) {
@@ -65,12 +70,7 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 	return all
 }
 
-// missing reports whether a cell names something that nobody registered.
-func missing[V any](registered map[string]V, name string) bool {
-	_, ok := registered[name]
-	return name != "" && !ok
-}
-
+// names are those that somebody registered; the empty one is for cells that name none.
 func names[V any](m map[string]V) []string {
 	var all []string
 	for name := range m {

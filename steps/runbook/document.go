@@ -177,6 +177,7 @@ func (r *reader) wrong(at int, format string, args ...any) {
 	r.problem(line, format, args...)
 }
 
+// problem notes a mistake, and that the file can't be used.
 func (r *reader) problem(line int, format string, args ...any) {
 	r.broken = true
 	r.doc.Problems = append(r.doc.Problems,
@@ -190,6 +191,7 @@ func (r *reader) addProse(to *string, end int) {
 	}
 }
 
+// heading begins the part or a cell; deeper ones are prose.
 func (r *reader) heading(h *ast.Heading) {
 	start := r.lineStart(headingAt(h))
 	if h.Level == 2 {
@@ -313,6 +315,8 @@ func (r *reader) endCell(to int) {
 	r.doc.Part.Cells = append(r.doc.Part.Cells, *c)
 }
 
+// fence adds a script to the open cell. A fence without cell= is prose: somebody's example
+// is not run.
 func (r *reader) fence(f *ast.FencedCodeBlock) {
 	if f.Info == nil || r.lost {
 		return

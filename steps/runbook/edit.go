@@ -51,6 +51,7 @@ func Write(src []byte, p steps.Part) ([]byte, error) {
 	return d.raw, nil
 }
 
+// withoutScripts is what an edit must leave as it is.
 func withoutScripts(p steps.Part) steps.Part {
 	p.Cells = slices.Clone(p.Cells)
 	for i := range p.Cells {

@@ -83,6 +83,8 @@ func (r *reader) comment(b *ast.HTMLBlock) {
 	}
 }
 
+// param declares one. Its name is a variable of every script that reads it, so it must be
+// none of the shell's own, such as PATH.
 func (r *reader) param(s setting) error {
 	switch {
 	case s.bare:

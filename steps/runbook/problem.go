@@ -19,6 +19,7 @@ type Problem struct {
 	Text    string
 }
 
+// Error is FILE:LINE:COLUMN: TEXT, which editors jump to.
 func (p Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)

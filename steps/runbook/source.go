@@ -17,6 +17,8 @@ type source struct {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
+// newSource takes the byte order mark and the carriage returns out, and remembers where
+// they were: an edit writes them back.
 func newSource(raw []byte) source {
 	s := source{raw: raw, lines: []int{0}}
 	rest := raw

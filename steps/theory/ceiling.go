@@ -21,6 +21,8 @@ func MaxCeiling(r steps.Rail) (gbps float64, from string) {
 	return ceiling(r.PCI.MaxGTps, r.PCI.MaxWidth)
 }
 
+// ceiling takes off the encoding, which the generation fixes, and the packets' headers,
+// which were measured (assets/docs/facts.md#pcie-halves).
 func ceiling(gtps float64, width int) (float64, string) {
 	if gtps <= 0 || width <= 0 {
 		return 0, ""
