@@ -78,7 +78,9 @@ type forwarded struct {
 // NewForwarding carries what a listener on a node accepts to dial, for a kind of node
 // of somebody else. lost says what it means that the listener ended though nobody asked
 // for it; runs is told when the forwarding is over.
-func NewForwarding(node context.Context, runs *sync.WaitGroup, ln net.Listener, port int, lost func(error) error, dial Dialer) *Forwarding {
+func NewForwarding(node context.Context, runs *sync.WaitGroup, ln net.Listener,
+	port int, lost func(error) error, dial Dialer,
+) *Forwarding {
 	runs.Add(1)
 	return newForwarding(node, runs, forwarded{Listener: ln, port: port, abandon: func() {}, lost: lost}, dial)
 }

@@ -33,7 +33,8 @@ func TestSplitDest(t *testing.T) {
 		}
 	}
 	for _, dest := range []string{
-		"", "nvidia@", "-oProxyCommand=id", "-l@host", "ho st", "host\n", "host\x00", "host:0", "host:65536", "host:ssh",
+		"", "nvidia@", "-oProxyCommand=id", "-l@host", "ho st",
+		"host\n", "host\x00", "host:0", "host:65536", "host:ssh",
 	} {
 		if _, _, _, err := splitDest(dest); err == nil {
 			t.Errorf("%q is taken", dest)
@@ -109,13 +110,15 @@ func TestTarget(t *testing.T) {
 // the same host.
 func TestWithoutSSHTheLibraryReads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
-	text := "Host spark-02\n  HostName 192.168.100.11\n  User nvidia\n  Port 2222\n  IdentityFile /k1\n  IdentityFile /k2\n"
+	text := "Host spark-02\n  HostName 192.168.100.11\n  User nvidia\n" +
+		"  Port 2222\n  IdentityFile /k1\n  IdentityFile /k2\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	got, err := Resolve(t.Context(), "spark-02", file)
-	if err != nil || got.String() != "nvidia@192.168.100.11:2222" || !slices.Equal(got.Identities, []string{"/k1", "/k2"}) {
+	if err != nil || got.String() != "nvidia@192.168.100.11:2222" ||
+		!slices.Equal(got.Identities, []string{"/k1", "/k2"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got.Alias != "spark-02" || got.config != file {
@@ -141,7 +144,8 @@ func TestExplain(t *testing.T) {
 		{os.NewSyscallError("connect", syscall.EHOSTUNREACH), Unreachable, "ip route get"},
 		{os.NewSyscallError("connect", syscall.ENETUNREACH), Unreachable, "ip route get"},
 		{
-			errors.New("ssh: unable to authenticate, attempted methods [none publickey password], no supported methods"),
+			errors.New("ssh: unable to authenticate," +
+				" attempted methods [none publickey password], no supported methods"),
 			NotPermitted, "offered: the public keys, password",
 		},
 		{
@@ -152,7 +156,10 @@ func TestExplain(t *testing.T) {
 		{os.NewSyscallError("read", syscall.ECONNRESET), Refused, "is it an sshd"},
 		{errors.New("something new"), Unknown, "something new"},
 		// What is told already keeps its kind, and gets the node's name.
-		{&Error{Kind: HostChanged, Op: "trust", Err: errors.New("another key")}, HostChanged, "trust spark-02: another key"},
+		{
+			&Error{Kind: HostChanged, Op: "trust", Err: errors.New("another key")},
+			HostChanged, "trust spark-02: another key",
+		},
 	} {
 		e, ok := errors.AsType[*Error](explain(c.err, here, "spark-02"))
 		if !ok || e.Kind != c.kind || !strings.Contains(e.Error(), c.says) || !strings.Contains(e.Node, "spark-02") {

@@ -30,7 +30,8 @@ func TestCurtainFrames(t *testing.T) {
 			}
 		}
 		text := c.View().Content
-		if !strings.Contains(text, "railbench") || !strings.Contains(text, "opening") || strings.Contains(text, "SIMULATED") != simulated {
+		if !strings.Contains(text, "railbench") || !strings.Contains(text, "opening") ||
+			strings.Contains(text, "SIMULATED") != simulated {
 			t.Errorf("%q", text)
 		}
 	}

@@ -102,11 +102,17 @@ func verdict() steps.Verdict {
 			{Name: "one memory", Value: true},
 		},
 		Figures: []steps.Figure{
-			{What: steps.Throughput, Value: 92.62, Unit: "Gb/s", Rails: []int{1}, MessageBytes: 65536, MTU: 1024, Memory: "DRAM"},
+			{
+				What: steps.Throughput, Value: 92.62, Unit: "Gb/s",
+				Rails: []int{1}, MessageBytes: 65536, MTU: 1024, Memory: "DRAM",
+			},
 			{What: steps.Latency, Value: 11.1, P95: 166.6, P99: 170, Unit: "us", Rails: []int{2}},
 			{What: steps.BondMode, Words: "balance-xor"},
 		},
-		Tables: []steps.Table{{Title: "Rates", Columns: []steps.Column{{Name: "rail"}, {Name: "Gb/s", Number: true}}, Rows: [][]string{{"1 | <a>", "92.6"}, {"2", "91.0"}}, Note: "Payload."}},
+		Tables: []steps.Table{{
+			Title: "Rates", Columns: []steps.Column{{Name: "rail"}, {Name: "Gb/s", Number: true}},
+			Rows: [][]string{{"1 | <a>", "92.6"}, {"2", "91.0"}}, Note: "Payload.",
+		}},
 		Charts: []steps.Chart{
 			{
 				Title: "Bars", Shape: steps.Bars, Unit: "Gb/s",

@@ -35,25 +35,76 @@ var kernelKinds = []struct {
 	words   []string // the pattern needs one of them; a look for a word costs a tenth
 	pattern *pattern.Pattern
 }{
-	{"high-temperature", []string{"emperature", "hermal shutdown"}, pattern.New(`(?i)(?:high|critical|over-?) ?temperature|temperature above threshold|thermal shutdown`)},
-	{"insufficient-power", []string{"PCIe slot"}, pattern.New(`insufficient(?:/unadvertised)? power on the PCIe slot|PCIe slot power capability was not advertised`)},
+	{
+		"high-temperature",
+		[]string{"emperature", "hermal shutdown"},
+		pattern.New(`(?i)(?:high|critical|over-?) ?temperature|temperature above threshold|thermal shutdown`),
+	},
+	{
+		"insufficient-power",
+		[]string{"PCIe slot"},
+		pattern.New(`insufficient(?:/unadvertised)? power on the PCIe slot|` +
+			`PCIe slot power capability was not advertised`),
+	},
 	{"cable-unplugged", []string{"Cable unplugged"}, pattern.New(`Port module event: module \d+, Cable unplugged`)},
-	{"cable-plugged", []string{"Cable plug"}, pattern.New(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`)},
-	{"cable-error", []string{"Port module event"}, pattern.New(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`)},
+	{
+		"cable-plugged",
+		[]string{"Cable plug"},
+		pattern.New(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`),
+	},
+	{
+		"cable-error",
+		[]string{"Port module event"},
+		pattern.New(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`),
+	},
 	{"bonding", []string{"bond", "(slave "}, pattern.New(`^bonding: |^\S+: \(slave \S+\): |^bond\w*: `)},
 	{"roce-lag", []string{"lag map", "shared_fdb"}, pattern.New(`^mlx5_core .*(?:\blag map\b|shared_fdb)`)},
-	{"device-removed", []string{"pciehp: ", "PCI slot is unavailable"}, pattern.New(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`)},
-	{"firmware-error", []string{"Fatal error ", "health", "synd 0x", "leak of a command"}, pattern.New(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|\bsynd 0x\w+: |health recovery|Will cause a leak of a command resource)`)},
-	{"driver-unloaded", []string{"E-Switch: ", "(unregistering)", "Shutdown was called", "rdma_rxe: "}, pattern.New(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|^rdma_rxe: unloaded`)},
-	{"driver-loaded", []string{"firmware version: ", "rdma_rxe: "}, pattern.New(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`)},
+	{
+		"device-removed",
+		[]string{"pciehp: ", "PCI slot is unavailable"},
+		pattern.New(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`),
+	},
+	{
+		"firmware-error",
+		[]string{"Fatal error ", "health", "synd 0x", "leak of a command"},
+		pattern.New(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|` +
+			`\bsynd 0x\w+: |health recovery|Will cause a leak of a command resource)`),
+	},
+	{
+		"driver-unloaded",
+		[]string{"E-Switch: ", "(unregistering)", "Shutdown was called", "rdma_rxe: "},
+		pattern.New(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|` +
+			`^rdma_rxe: unloaded`),
+	},
+	{
+		"driver-loaded",
+		[]string{"firmware version: ", "rdma_rxe: "},
+		pattern.New(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`),
+	},
 	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, pattern.New(`PCIe Bus Error|\bAER: `)},
 	{"pcie-limited", []string{"available PCIe bandwidth"}, pattern.New(`available PCIe bandwidth.* limited by`)},
 	{"tx-timeout", []string{"NETDEV WATCHDOG: "}, pattern.New(`NETDEV WATCHDOG: `)},
-	{"link-down", []string{"ink down", "ink Down", "ink is down", "ink is Down"}, pattern.New(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`)},
-	{"link-up", []string{"ink up", "ink Up", "ink is up", "ink is Up", "ink becomes ready"}, pattern.New(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`)},
-	{"module-refused", []string{"is rejected", "module loading is restricted", "module verification failed"}, pattern.New(`Loading of .*is rejected|module loading is restricted|module verification failed`)},
+	{
+		"link-down",
+		[]string{"ink down", "ink Down", "ink is down", "ink is Down"},
+		pattern.New(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`),
+	},
+	{
+		"link-up",
+		[]string{"ink up", "ink Up", "ink is up", "ink is Up", "ink becomes ready"},
+		pattern.New(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`),
+	},
+	{
+		"module-refused",
+		[]string{"is rejected", "module loading is restricted", "module verification failed"},
+		pattern.New(`Loading of .*is rejected|module loading is restricted|module verification failed`),
+	},
 	{"gpu", []string{"NVRM: ", "nvidia"}, pattern.New(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
-	{"out-of-memory", []string{"Out of memory", "oom-killer", "allocation failure", "alloc failed"}, pattern.New(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`)},
+	{
+		"out-of-memory",
+		[]string{"Out of memory", "oom-killer", "allocation failure", "alloc failed"},
+		pattern.New(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`),
+	},
 }
 
 var (
@@ -61,11 +112,13 @@ var (
 	// facility before it.
 	kernelSeconds = pattern.New(`^(?:<\d{1,3}>|\w+ *:\w+ *: )?\[ *(\d{1,9}\.\d{1,9})\](?:\[ *[TC]\d+\]:?)?(?: (.*))?$`)
 	// dmesg -T, and the short forms of dmesg -e and -H.
-	kernelDate = pattern.New(`^(?:\w+ *:\w+ *: )?\[(\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}|\w{3} ?\d{1,2} \d\d:\d\d| *\+\d{1,9}\.\d{1,9})\] (.*)$`)
+	kernelDate = pattern.New(`^(?:\w+ *:\w+ *: )?\[(\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}|` +
+		`\w{3} ?\d{1,2} \d\d:\d\d| *\+\d{1,9}\.\d{1,9})\] (.*)$`)
 	// journalctl -k and syslog, which hold other programs' lines too; dmesg
 	// --time-format iso has a comma in its seconds.
-	kernelJournal = pattern.New(`^(\w{3} [ \d]\d [\d:]{8}(?:\.\d+)?|\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?) \S+ kernel: (?:\[ *[\d.]+\] )?(.*)$`)
-	kernelISO     = pattern.New(`^(\d{4}-\d\d-\d\dT[\d:]{8},\d+[+-]\d\d:?\d\d) (.*)$`)
+	kernelJournal = pattern.New(`^(\w{3} [ \d]\d [\d:]{8}(?:\.\d+)?|` +
+		`\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?) \S+ kernel: (?:\[ *[\d.]+\] )?(.*)$`)
+	kernelISO = pattern.New(`^(\d{4}-\d\d-\d\dT[\d:]{8},\d+[+-]\d\d:?\d\d) (.*)$`)
 	// UCX stamps its lines alike, and then tells host and process.
 	ucxStamp = pattern.New(`^\[\S+:\d+ *:\d+\]`)
 

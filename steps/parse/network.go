@@ -34,8 +34,9 @@ var (
 	pingStart   = pattern.New(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
 	pingSummary = pattern.New(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
 	pingTimes   = pattern.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
-	pingTooLong = pattern.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
-	pingError   = pattern.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
+	pingTooLong = pattern.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
+		`frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
+	pingError = pattern.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
 )
 
 // Pings reads the output of ping, run once or several times in a row. A line

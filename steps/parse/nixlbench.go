@@ -60,9 +60,12 @@ var (
 	ucxWarn  = pattern.New(`UCX  ?WARN +(.+)$`)
 	ucxError = pattern.New(`UCX  ?(?:ERROR|FATAL) +(.+)$`)
 	// Releases word their complaints in many ways, and none has a common mark.
-	nixlError = pattern.New(`^(ERROR: |Invalid |Unsupported |Incorrect |Failed |Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
-		`Rank \d+ is greater|NIXL: |CUDA: |VRAM not supported|Total_buffer_size must|iter_factor must|--flagfile|free\(\): |\w+ must be >=|` +
-		`what\(\): )|NIXL_ERR_|error while loading shared libraries|Failed to create engine|no active messages transport`)
+	nixlError = pattern.New(`^(ERROR: |Invalid |Unsupported |Incorrect |Failed |` +
+		`Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
+		`Rank \d+ is greater|NIXL: |CUDA: |VRAM not supported|Total_buffer_size must|` +
+		`iter_factor must|--flagfile|free\(\): |\w+ must be >=|` +
+		`what\(\): )|NIXL_ERR_|error while loading shared libraries|` +
+		`Failed to create engine|no active messages transport`)
 	// NIXL's own log: I, W or E, the day, the time, a thread and a place.
 	absl = pattern.New(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
 )

@@ -47,7 +47,8 @@ var (
 	smiGPU     = pattern.New(`^GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)\s*$`)
 	smiField   = pattern.New(`^(\s*)(\S[^:]*?)\s*:\s+(.+)$`)
 	smiFigure  = pattern.New(`^\[?(\d[\d.]*)(?: ?(?:C|W|%|MiB))?\]?$`)
-	smiError   = pattern.New(`NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|^Field ".*" is not a valid field|Unable to determine the device handle|GPU is lost`)
+	smiError   = pattern.New(`NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|` +
+		`^Field ".*" is not a valid field|Unable to determine the device handle|GPU is lost`)
 	// The names of --query-gpu begin with small letters and hold no blank.
 	smiColumn = pattern.New(`^([a-z][\w.]*)(?: \[[^\]]*\])?$`)
 )

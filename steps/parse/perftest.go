@@ -178,9 +178,15 @@ func PerftestErrors(text string) []string {
 }
 
 var (
-	errorLine = pattern.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)`)
+	errorLine = pattern.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|` +
+		`Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|` +
+		`Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|` +
+		`Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)`)
 	// Behind the program's name, or anywhere.
-	errorWords  = []string{"unrecognized option", "invalid option", "mismatch: local=", "No space left", "Memory allocation failed"}
+	errorWords = []string{
+		"unrecognized option", "invalid option",
+		"mismatch: local=", "No space left", "Memory allocation failed",
+	}
 	errorDevice = pattern.New(`IB device \S+ not found`)
 )
 

@@ -252,7 +252,8 @@ func atLimit(rows int, err error) error {
 	return err
 }
 
-var complaint = pattern.New(`command not found|: not found$|Permission denied|Operation not permitted|No such (?:file|device)|does not exist|No IB devices found|Failed to get IB devices|RTNETLINK|^dmesg: |Cannot `)
+var complaint = pattern.New(`command not found|: not found$|Permission denied|Operation not permitted|` +
+	`No such (?:file|device)|does not exist|No IB devices found|Failed to get IB devices|RTNETLINK|^dmesg: |Cannot `)
 
 // complaints are lines in which a shell or a tool says that there is nothing.
 func complaints(text string) []string {

@@ -21,7 +21,8 @@ func commands() []steps.Command {
 		{Name: "arping", Package: "iputils-arping"},
 		{Name: "ib_write_bw", Package: "perftest", Probed: true},
 	}
-	for name := range strings.FieldsSeq("ip ping ib_write_lat ibv_devices ibv_devinfo ibstat rdma show_gids ibdev2netdev " +
+	for name := range strings.FieldsSeq("ip ping ib_write_lat" +
+		" ibv_devices ibv_devinfo ibstat rdma show_gids ibdev2netdev " +
 		"iperf3 ethtool lspci netplan ucx_info nixlbench etcdctl nvidia-smi python3 stdbuf") {
 		all = append(all, steps.Command{Name: name, Package: "the package of " + name, Probed: true})
 	}
