@@ -35,7 +35,7 @@ func (d *Document) headText() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// rigTable is what the two nodes are.
+// rigTable is what the nodes are.
 func rigTable(r steps.Rig) steps.Table {
 	t := steps.Table{Columns: []steps.Column{
 		{Name: "node"},
@@ -44,8 +44,8 @@ func rigTable(r steps.Rig) steps.Table {
 		{Name: "adapter"},
 		{Name: "rails"},
 	}}
-	for _, e := range steps.Ends {
-		n := r.At(e)
+	for i, n := range r.Nodes {
+		e := steps.End(i)
 		if n.Name == "" {
 			continue
 		}
