@@ -332,10 +332,11 @@ func (c *cleaner) append(b []byte) {
 	if n := len(c.spans); n > 0 {
 		before = c.spans[n-1].Style
 	}
-	if style := c.style; style != before && len(c.spans) < maxSpans {
-		if len(c.spans) == maxSpans-1 {
-			style = Style{} // the last one's colour must not run over all that follows
-		}
+	style := c.style
+	if len(c.spans) >= maxSpans-1 {
+		style = Style{} // the last one's colour must not run over all that follows
+	}
+	if style != before {
 		c.spans = append(c.spans, Span{At: int32(len(c.line)), Style: style})
 	}
 	c.line = append(c.line, b...)

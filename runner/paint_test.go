@@ -71,13 +71,31 @@ func TestAColourGoesOnInTheNextPiece(t *testing.T) {
 }
 
 func TestSpansAreBounded(t *testing.T) {
-	var in strings.Builder
+	var colours, plainBetween strings.Builder
 	for i := range 5000 {
-		fmt.Fprintf(&in, "\x1b[38;5;%dmx", i%256)
+		fmt.Fprintf(&colours, "\x1b[38;5;%dmx", i%256)
+		fmt.Fprintf(&plainBetween, "\x1b[38;5;%dmx\x1b[mx", i%256)
 	}
-	lines, _ := cleaned(strings.NewReader(in.String()))
-	if n := len(lines[0].Spans); n != maxSpans || lines[0].Spans[n-1].Style != (Style{}) ||
-		lines[0].Text != strings.Repeat("x", 5000) {
-		t.Errorf("%d spans, %d letters", n, len(lines[0].Text))
+	// With one more before them the last one to fit would begin a colour.
+	odd := "\x1b[1mx" + plainBetween.String()
+	for _, c := range []struct {
+		name, in       string
+		spans, letters int
+	}{
+		{"a colour a letter", colours.String(), maxSpans, 5000},
+		{"plain in between", plainBetween.String(), maxSpans, 10_000},
+		{"what begins last is plain already", odd, maxSpans - 1, 10_001},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lines, _ := cleaned(strings.NewReader(c.in))
+			l := lines[0]
+			spansHold(t, l)
+			if n := len(l.Spans); n != c.spans || l.Spans[n-1].Style != (Style{}) {
+				t.Errorf("%d spans, the last one %v", n, l.Spans[n-1].Style)
+			}
+			if l.Text != strings.Repeat("x", c.letters) {
+				t.Errorf("%d letters", len(l.Text))
+			}
+		})
 	}
 }
