@@ -33,15 +33,12 @@ func (m *Model) nodeName(no int) string {
 // linkable reports whether there is more than one link to choose.
 func (m *Model) linkable() bool { return len(m.book.Rig.Nodes) > len(steps.Ends) }
 
-// linkWords are what the palette's links are found by.
-const linkWords = "link "
-
 func (m *Model) chooseLink() tea.Cmd {
 	if !m.linkable() {
 		m.notice = "a rig of two nodes has one link"
 		return nil
 	}
-	m.palette = palette{open: true, words: linkWords}
+	m.palette = palette{open: true, links: true}
 	return nil
 }
 

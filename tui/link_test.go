@@ -71,7 +71,7 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 		!strings.Contains(got, "spark-03 ⇄ spark-01") {
 		t.Fatalf("the links are not offered:\n%s", got)
 	}
-	s.press("0", "3", " ", "s", "p", "a", "r", "k", "-", "0", "1") // "link 03 spark-01"
+	s.press("0", "3", " ", "-", "0", "1")
 	s.press("down", "enter")
 	if calls := s.fake.took(); !slices.Equal(calls, []string{"link 2:0", "run bw"}) {
 		t.Errorf("%q", calls)
@@ -84,6 +84,12 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 	again.press("C", "enter")
 	if calls := again.fake.took(); !slices.Equal(calls, []string{"run look"}) {
 		t.Errorf("a check asked for a link: %q", calls)
+	}
+	// The link that is under test now stands first.
+	now := trio(t)
+	now.press("j", "enter", "enter")
+	if calls := now.fake.took(); !slices.Equal(calls, []string{"link 0:1", "run bw"}) {
+		t.Errorf("%q", calls)
 	}
 	declined := trio(t)
 	declined.press("j", "enter", "esc")

@@ -19,7 +19,16 @@ type palette struct {
 	open  bool
 	words string
 	item  int
+	links bool     // only links are to choose from
 	then  []string // cells that run once a link is chosen
+}
+
+// title says what is chosen.
+func (p palette) title() string {
+	if p.links {
+		return "which link? here ⇄ peer"
+	}
+	return "what to do, where to go"
 }
 
 // A choice is one line of the palette.
@@ -39,6 +48,9 @@ func (m *Model) openPalette() tea.Cmd {
 
 // choices are all that there are on this screen.
 func (m *Model) choices() []choice {
+	if m.palette.links {
+		return m.linkChoices()
+	}
 	var all []choice
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {

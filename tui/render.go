@@ -479,7 +479,7 @@ func (m *Model) overlay(screen string) string {
 		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
 	case m.palette.open:
 		text := m.paletteBox(width, m.height-2)
-		return m.box(screen, "what to do, where to go",
+		return m.box(screen, m.palette.title(),
 			strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.form != nil:
 		title, text := m.formBox(width, m.height-2)
