@@ -54,7 +54,8 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	defer a.mu.Unlock()
 	if q.Keep {
 		left := time.Until(q.Deadline)
-		gate.Fprintf(a.out, "%s: %s\nKeep it? Both nodes go back by themselves in %s. (yes/no) ", q.Found.Grade, q.Found.Reason, left.Round(time.Second))
+		gate.Fprintf(a.out, "%s: %s\nKeep it? Both nodes go back by themselves in %s. (yes/no) ",
+			q.Found.Grade, q.Found.Reason, left.Round(time.Second))
 		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
 		defer cancel()
 		yes, err := a.yes(timed)
@@ -112,7 +113,8 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	gate.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ", q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
+	gate.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ",
+		q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
 	return a.yes(ctx)
 }
 

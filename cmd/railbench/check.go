@@ -92,7 +92,9 @@ type checkedFile struct {
 }
 
 func checked(docs []runbook.Document, problems []runbook.Problem) checkedReport {
-	r := checkedReport{Railbench: version(), Files: []checkedFile{}, Problems: []problemReport{}, Errors: len(runbook.Errors(problems))}
+	r := checkedReport{
+		Railbench: version(), Files: []checkedFile{}, Problems: []problemReport{}, Errors: len(runbook.Errors(problems)),
+	}
 	r.Warnings = len(problems) - r.Errors
 	for _, d := range docs {
 		r.Files = append(r.Files, checkedFile{d.Name, d.Part.ID, len(d.Part.Cells)})
@@ -118,7 +120,8 @@ func printProblems(out io.Writer, docs []runbook.Document, problems []runbook.Pr
 	for _, f := range r.Files {
 		cells += f.Cells
 	}
-	_, err := gate.Fprintf(out, "%s in %s: %s, %s\n", count(cells, "cell"), count(len(docs), "file"), count(r.Errors, "error"), count(r.Warnings, "warning"))
+	_, err := gate.Fprintf(out, "%s in %s: %s, %s\n",
+		count(cells, "cell"), count(len(docs), "file"), count(r.Errors, "error"), count(r.Warnings, "warning"))
 	return err
 }
 

@@ -173,7 +173,8 @@ func rigCompletions() map[string]completer {
 		},
 		"fault": completeFaults,
 		"param": completeParams,
-		"peer":  words(), "here": words(), "link": words(), "etcd": words(), "speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
+		"peer":  words(), "here": words(), "link": words(), "etcd": words(),
+		"speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
 	}
 }
 

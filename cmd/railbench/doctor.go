@@ -51,7 +51,8 @@ INCONCLUSIVE; 5 the result could not be written.`,
 	cmd.Flags().BoolVar(&f.list, "list", false, "print the checks, and the symptoms that lead to them")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the evidence of what passed, too")
 	cmd.Flags().StringVar(&f.symptom, "symptom", "", "only the checks that could explain this text; - reads it from stdin")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "limit of the whole run, for example 1m; what is not done then is INCONCLUSIVE")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
+		"limit of the whole run, for example 1m; what is not done then is INCONCLUSIVE")
 	return cmd
 }
 
@@ -142,7 +143,8 @@ func (f doctorFlags) checks(ctx context.Context, t steps.Tutorial, args []string
 		}
 		found := t.Symptom(text)
 		if len(found) == 0 {
-			return nil, errors.New("no check knows that symptom: railbench doctor --list shows those that they know, and railbench doctor checks everything")
+			return nil, errors.New("no check knows that symptom: " +
+				"railbench doctor --list shows those that they know, and railbench doctor checks everything")
 		}
 		return found, nil
 	case len(args) == 0:
@@ -255,7 +257,10 @@ func (d *doctor) report(rig steps.Rig, checks []steps.Cell) doctorReport {
 	r := doctorReport{Railbench: whole.Railbench, Rig: whole.Rig, Checks: []checkReport{}, Summary: whole.Summary}
 	for _, c := range checks {
 		v := d.Ended[c.ID].Verdict
-		check := checkReport{ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade, Reason: v.Reason, Evidence: v.Evidence, Fixed: d.fixed[c.ID]}
+		check := checkReport{
+			ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade,
+			Reason: v.Reason, Evidence: v.Evidence, Fixed: d.fixed[c.ID],
+		}
 		if check.Node == "" {
 			check.Node = "both"
 		}

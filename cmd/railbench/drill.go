@@ -47,7 +47,8 @@ tells how long you took when a check has found it, and which it was when you lea
 			if took := model.Drilled(); took > 0 {
 				how = "A check found it after " + took.String() + "."
 			}
-			gate.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d\n", fault.Name, fault.Title, fault.Doc, how, f.seed)
+			gate.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d\n",
+				fault.Name, fault.Title, fault.Doc, how, f.seed)
 			return err
 		},
 	}

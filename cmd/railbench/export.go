@@ -36,7 +36,8 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 				form = strings.TrimPrefix(filepath.Ext(out), ".")
 			}
 			if !slices.Contains(exportForms, form) {
-				return usage(fmt.Errorf("--to %s: give one of %s%s", to, strings.Join(exportForms, ", "), steps.DidYouMean(form, exportForms)))
+				return usage(fmt.Errorf("--to %s: give one of %s%s",
+					to, strings.Join(exportForms, ", "), steps.DidYouMean(form, exportForms)))
 			}
 			if sameFile(args[0], out) {
 				return usage(fmt.Errorf("-o %s is the session itself: give another file", out))
@@ -60,7 +61,8 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", "", "the form: md, html, ipynb, json or csv; without it the ending of -o's file says it")
+	cmd.Flags().StringVar(&to, "to", "",
+		"the form: md, html, ipynb, json or csv; without it the ending of -o's file says it")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file in place of stdout")
 	completeFlags(cmd, map[string]completer{"to": words(exportForms...)})
 	return cmd

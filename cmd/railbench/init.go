@@ -23,7 +23,8 @@ func initCommand(rig *rigFlags) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rig.peer == "" {
-				return usage(errors.New("init needs --peer USER@HOST, the other node; with --here USER@HOST it is driven from a third machine"))
+				return usage(errors.New("init needs --peer USER@HOST, the other node; " +
+					"with --here USER@HOST it is driven from a third machine"))
 			}
 			path := out
 			if path == "" {
@@ -53,7 +54,10 @@ func initCommand(rig *rigFlags) *cobra.Command {
 				return status{exitUnreachable, err}
 			}
 			describe(cmd.OutOrStdout(), found)
-			file := rigFile{SSHConfig: config, Etcd: rig.etcd, Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer}}
+			file := rigFile{
+				SSHConfig: config, Etcd: rig.etcd,
+				Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer},
+			}
 			for e, n := range map[steps.End]*nodeFile{steps.Here: &file.Here, steps.Peer: &file.Peer} {
 				if n.Name = found.At(e).Host; n.Name == "" {
 					n.Name = found.At(e).Name

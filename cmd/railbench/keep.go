@@ -30,7 +30,9 @@ func (b *bench) keep(path string, out io.Writer) (*notebook.Store, error) {
 
 // store opens a session's file for the bench's rig.
 func (b *bench) store(path string) (*notebook.Store, error) {
-	return notebook.Open(path, b.options.Tutorial, notebook.Options{Railbench: version(), Rig: b.options.Rig, Simulated: b.options.Simulated})
+	return notebook.Open(path, b.options.Tutorial, notebook.Options{
+		Railbench: version(), Rig: b.options.Rig, Simulated: b.options.Simulated,
+	})
 }
 
 // takeParams sets the parameters that the session was saved with, but for those that

@@ -94,12 +94,14 @@ func listParams(out io.Writer, t steps.Tutorial, asJSON bool) error {
 		if p.Default == "" {
 			value = "(" + value + ")"
 		}
-		_, err := gate.Fprintf(out, "%-20s %s\n%20s %s.\n%20s It is %s.\n", p.Name, value, "", capital(p.Does), "", p.Allowed())
+		_, err := gate.Fprintf(out, "%-20s %s\n%20s %s.\n%20s It is %s.\n",
+			p.Name, value, "", capital(p.Does), "", p.Allowed())
 		if err != nil {
 			return err
 		}
 	}
-	_, err := gate.Fprintln(out, "\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
+	_, err := gate.Fprintln(out,
+		"\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
 	return err
 }
 

@@ -51,12 +51,16 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sshConfig, "ssh-config", "", "read this file in place of ~/.ssh/config")
 	flags.BoolVar(&f.acceptNew, "accept-new-host-key", false, "trust and keep the key of a host that is not known yet")
 	flags.StringVar(&f.etcd, "etcd", "", "an etcd that is there already, http://HOST:PORT, in place of railbench's own")
-	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
-	flags.StringVar(&f.link, "link", "", "the link under test, A:B: two nodes of the rig by name or number; the clients run on A")
+	flags.StringArrayVarP(&f.params, "param", "p", nil,
+		"set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
+	flags.StringVar(&f.link, "link", "",
+		"the link under test, A:B: two nodes of the rig by name or number; the clients run on A")
 	f.speed = 1
-	flags.Var(&f.speed, "speed", "how much faster the simulated rig's time runs, or max: only as long as the processor takes")
+	flags.Var(&f.speed, "speed",
+		"how much faster the simulated rig's time runs, or max: only as long as the processor takes")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
-	flags.IntVar(&f.nodeCount, "nodes", 0, "how many nodes the simulated rig has, 2 where it is not given; more have a switch between them")
+	flags.IntVar(&f.nodeCount, "nodes", 0,
+		"how many nodes the simulated rig has, 2 where it is not given; more have a switch between them")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
 }
 
@@ -173,7 +177,8 @@ func parseLink(text string, names []string) (l steps.Link, err error) {
 	l = steps.Link{Here: find(a), Peer: find(b)}
 	for i, name := range []string{a, b} {
 		if at := []int{l.Here, l.Peer}[i]; ok && at < 0 {
-			return l, fmt.Errorf("--link %s: the rig has no node %q%s: its nodes are %s", text, name, steps.DidYouMean(name, names), strings.Join(names, ", "))
+			return l, fmt.Errorf("--link %s: the rig has no node %q%s: its nodes are %s",
+				text, name, steps.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
 	if !ok || l.Here == l.Peer {
@@ -193,7 +198,8 @@ func (b *bench) linked(cells []steps.Cell) error {
 		return nil
 	}
 	names := b.names()
-	return usage(fmt.Errorf("the rig has %d nodes: say which link %s runs over with --link A:B, for example --link %s:%s (%s)",
+	return usage(fmt.Errorf("the rig has %d nodes: "+
+		"say which link %s runs over with --link A:B, for example --link %s:%s (%s)",
 		len(names), cells[i].ID, names[0], names[1], strings.Join(names, ", ")))
 }
 
@@ -326,7 +332,10 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{options: session.Options{Tutorial: t, Catalog: cat, Programs: texts}, onState: func(int, runner.State, error) {}}
+	b := &bench{
+		options: session.Options{Tutorial: t, Catalog: cat, Programs: texts},
+		onState: func(int, runner.State, error) {},
+	}
 	c, err := f.choose()
 	if err != nil {
 		return nil, err
@@ -432,7 +441,9 @@ func (s *speed) watched() float64 {
 
 // simulate makes the built-in rig.
 func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
-	rig, err := sim.New(sim.Options{Nodes: f.nodeCount, Seed: f.seed, Speed: float64(f.speed), Start: f.start, Faults: f.faults})
+	rig, err := sim.New(sim.Options{
+		Nodes: f.nodeCount, Seed: f.seed, Speed: float64(f.speed), Start: f.start, Faults: f.faults,
+	})
 	if err != nil {
 		return usage(err)
 	}
@@ -446,7 +457,10 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 	// The clients run on spark-02 in the tutorials.
 	names[0], names[1] = names[1], names[0]
 	for i, name := range names {
-		node, err := rig.Node(name, sim.NodeOptions{Ask: ask, OnState: func(s runner.State, err error) { b.onState(i, s, err) }})
+		node, err := rig.Node(name, sim.NodeOptions{
+			Ask:     ask,
+			OnState: func(s runner.State, err error) { b.onState(i, s, err) },
+		})
 		if err != nil {
 			b.close()
 			return err

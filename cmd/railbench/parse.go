@@ -59,7 +59,8 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 		args = args[1:]
 	}
 	if detect && len(args) > 1 {
-		return usage(fmt.Errorf("--detect finds the tool out and reads one file: give no more than that, not %s", strings.Join(args, " ")))
+		return usage(fmt.Errorf("--detect finds the tool out and reads one file: give no more than that, not %s",
+			strings.Join(args, " ")))
 	}
 	if len(args) > 1 {
 		return usage(fmt.Errorf("%d files are named, and one is read: %s", len(args), strings.Join(args, " ")))
@@ -125,7 +126,8 @@ func savedText(cmd *cobra.Command, file string) (string, error) {
 		// It may be a pipe that nobody writes into yet.
 		in = &lateFile{name: file}
 	} else if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		gate.Fprintln(cmd.ErrOrStderr(), "railbench: reading the output from the terminal: paste it, and end with ctrl+d on a line of its own")
+		gate.Fprintln(cmd.ErrOrStderr(),
+			"railbench: reading the output from the terminal: paste it, and end with ctrl+d on a line of its own")
 	}
 	text, err := readUntil(cmd.Context(), in, parse.MaxText+1)
 	switch {
@@ -180,9 +182,11 @@ func cannotTell(names []string) error {
 	case 0:
 		return errors.New("this reads like no tool's output: railbench parse --help lists what is known")
 	case 1:
-		return fmt.Errorf("this could be the output of %s, and too little of it tells: railbench parse %s reads it as that", names[0], names[0])
+		return fmt.Errorf("this could be the output of %s, and too little of it tells: railbench parse %s reads it as that",
+			names[0], names[0])
 	}
-	return fmt.Errorf("this could be the output of %s: railbench parse TOOL reads it as one of them", strings.Join(names, " or "))
+	return fmt.Errorf("this could be the output of %s: railbench parse TOOL reads it as one of them",
+		strings.Join(names, " or "))
 }
 
 // notRead says what is wrong with a text: a run that failed, or another tool's.
@@ -199,5 +203,6 @@ func notRead(tool parse.Tool, text, file string, why error) error {
 	if sure {
 		hint = fmt.Sprintf("it reads like %s: railbench parse %s%s", names[0], names[0], given)
 	}
-	return fmt.Errorf("this is not what %s prints, or there is no result in it: expected %s; %s", tool.Name, tool.Shows, hint)
+	return fmt.Errorf("this is not what %s prints, or there is no result in it: expected %s; %s",
+		tool.Name, tool.Shows, hint)
 }

@@ -28,7 +28,10 @@ const plainWidth = 120
 // newPrinter writes charts, too, where a person looks at them: on a terminal, or
 // where they were asked for.
 func newPrinter(out io.Writer, simulated, charts bool) printer {
-	p := printer{out: out, charts: charts, drawer: cells.Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated}}
+	p := printer{
+		out: out, charts: charts,
+		drawer: cells.Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated},
+	}
 	if f := terminal(out); f != nil {
 		p.charts = true
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {

@@ -141,7 +141,8 @@ func parseRig(path string, src []byte) (rigFile, error) {
 		case len(f.Nodes) == 0 && (r.Here == "" || r.Peer == ""):
 			return f, fmt.Errorf("%s:%d: rail %d needs here and peer, the RDMA devices at its two ends", path, line, i+1)
 		case len(f.Nodes) == 0 && r.A+r.B != "":
-			return f, fmt.Errorf("%s:%d: rail %d: a and b go with [[node]] tables; [here] and [peer] have here and peer", path, line, i+1)
+			return f, fmt.Errorf("%s:%d: rail %d: a and b go with [[node]] tables; [here] and [peer] have here and peer",
+				path, line, i+1)
 		case len(f.Nodes) > 0 && (r.A == "" || r.B == "" || r.Here+r.Peer != ""):
 			return f, fmt.Errorf("%s:%d: rail %d needs a and b, NODE:DEVICE at its two ends", path, line, i+1)
 		}
@@ -157,9 +158,11 @@ func checkNodes(path string, src []byte, f rigFile) error {
 	several := len(f.Nodes) > 0
 	switch {
 	case several && (f.Here != nodeFile{} || f.Peer != nodeFile{}):
-		return fmt.Errorf("%s:%d: the file has [[node]] tables, and [here] or [peer] too: it is one of both", path, lineOf(src, `\[\[\s*node`, 1))
+		return fmt.Errorf("%s:%d: the file has [[node]] tables, and [here] or [peer] too: it is one of both",
+			path, lineOf(src, `\[\[\s*node`, 1))
 	case several && (len(f.Nodes) < 2 || len(f.Nodes) > steps.MostNodes):
-		return fmt.Errorf("%s:%d: a rig has from 2 to %d nodes, and the file %d", path, lineOf(src, `\[\[\s*node`, 1), steps.MostNodes, len(f.Nodes))
+		return fmt.Errorf("%s:%d: a rig has from 2 to %d nodes, and the file %d",
+			path, lineOf(src, `\[\[\s*node`, 1), steps.MostNodes, len(f.Nodes))
 	}
 	local := 0
 	for i, n := range f.nodes() {
@@ -178,7 +181,8 @@ func checkNodes(path string, src []byte, f rigFile) error {
 		case several && n.Name == "":
 			return fmt.Errorf("%s:%d: [[%s]] needs a name: links and rails are told by it", path, line, table)
 		case several && strings.ContainsAny(n.Name, ": ,"):
-			return fmt.Errorf("%s:%d: name %q: a node's name has no colon, comma or blank: a link is NAME:NAME", path, line, n.Name)
+			return fmt.Errorf("%s:%d: name %q: a node's name has no colon, comma or blank: a link is NAME:NAME",
+				path, line, n.Name)
 		case several && same < i:
 			return fmt.Errorf("%s:%d: two nodes have the name %q", path, line, n.Name)
 		case n.SSH == "" && !n.Local:
@@ -216,7 +220,11 @@ func lineOf(src []byte, pattern string, n int) int {
 	return 1
 }
 
-var rigKeys = []string{"name", "ssh_config", "here", "peer", "rail", "here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer", "node", "node.name", "node.ssh", "node.local", "rail.a", "rail.b"}
+var rigKeys = []string{
+	"name", "ssh_config", "here", "peer", "rail",
+	"here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer",
+	"node", "node.name", "node.ssh", "node.local", "rail.a", "rail.b",
+}
 
 func rigError(path string, err error) error {
 	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {

@@ -50,7 +50,8 @@ result, or the session, could not be written.`,
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{"session": files("ipynb")})
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
+		"limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
 	return cmd
 }
 
@@ -189,7 +190,8 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 		if p.Script.Root {
 			asRoot = ", as root"
 		}
-		gate.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "), o.Nodes[p.Node].Name(), where, asRoot, simulated, gate.Several(p.Script.Text()))
+		gate.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "),
+			o.Nodes[p.Node].Name(), where, asRoot, simulated, gate.Several(p.Script.Text()))
 	}
 }
 
@@ -343,7 +345,10 @@ type bytesReport struct {
 var grades = []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped}
 
 func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnded) report {
-	r := report{Railbench: version(), Rig: rigReport{Name: rig.Name, Simulated: rig.Simulated, Rails: []railReport{}}, Summary: map[string]int{}}
+	r := report{
+		Railbench: version(), Rig: rigReport{Name: rig.Name, Simulated: rig.Simulated, Rails: []railReport{}},
+		Summary: map[string]int{},
+	}
 	for i, n := range rig.Nodes {
 		e := steps.End(i)
 		r.Rig.Nodes = append(r.Rig.Nodes, nodeReport{n.Name, e.String(), n.Where, n.Host, n.Kernel, n.OS})
@@ -351,7 +356,8 @@ func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 			pair := 1 + slices.IndexFunc(rig.Pairs, func(p steps.Pair) bool { return e <= steps.Peer && p.Rails[e] == i })
 			r.Rig.Rails = append(r.Rig.Rails, railReport{
 				Node: n.Name, Dev: rail.Dev, Netdev: rail.Netdev.Name, Address: rail.Addr, Pair: pair, GIDIndex: rail.GIDIndex,
-				MTU: rail.MTU, PCI: rail.PCI.Addr, PCIeGTps: rail.PCI.GTps, Lanes: rail.PCI.Width, LinkGbps: rail.RateGbps, State: rail.State,
+				MTU: rail.MTU, PCI: rail.PCI.Addr, PCIeGTps: rail.PCI.GTps,
+				Lanes: rail.PCI.Width, LinkGbps: rail.RateGbps, State: rail.State,
 			})
 		}
 	}

@@ -20,7 +20,8 @@ import (
 )
 
 func addRunbooks(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().StringArrayVar(to, "runbook", nil, "this Markdown file, or folder of them, in place of the built-in tutorial; may be repeated")
+	cmd.Flags().StringArrayVar(to, "runbook", nil,
+		"this Markdown file, or folder of them, in place of the built-in tutorial; may be repeated")
 	completeFlags(cmd, map[string]completer{"runbook": files("md", "markdown")})
 }
 
@@ -48,7 +49,8 @@ func runbooksOrNoCommand(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("%w (the folder is opened with %s .%c%s)", err, cmd.CommandPath(), filepath.Separator, a)
 		case folder:
 		case len(args) > 1 && hasRunbookName(args[0]):
-			return fmt.Errorf("%q is no runbook: name files that end in .md, or folders of them; railbench run --runbook %s runs cells without a screen", a, args[0])
+			return fmt.Errorf("%q is no runbook: name files that end in .md, or folders of them; "+
+				"railbench run --runbook %s runs cells without a screen", a, args[0])
 		default:
 			return err
 		}
@@ -258,7 +260,8 @@ func markdown(dir string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("no file in the folder %s ends in .md: railbench new %s starts a runbook", dir, filepath.Join(dir, "FILE.md"))
+		return nil, fmt.Errorf("no file in the folder %s ends in .md: railbench new %s starts a runbook",
+			dir, filepath.Join(dir, "FILE.md"))
 	}
 	return files, nil
 }

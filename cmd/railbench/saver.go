@@ -67,7 +67,8 @@ func cutOff(dir, rig string, simulated bool, title string) (path string, d *note
 	for _, j := range slices.Backward(left) {
 		path = strings.TrimSuffix(j, notebook.JournalPath(""))
 		d, ok := notebook.CutOff(path)
-		if ok && d.Book.Rig.Name == rig && d.Book.Rig.Simulated == simulated && d.Book.Tutorial.Title == title && len(d.Book.Cells) > 0 {
+		if ok && d.Book.Rig.Name == rig && d.Book.Rig.Simulated == simulated &&
+			d.Book.Tutorial.Title == title && len(d.Book.Cells) > 0 {
 			return path, d
 		}
 	}
@@ -97,7 +98,8 @@ func (b *bench) offer(ctx context.Context, in io.Reader, out io.Writer, d *noteb
 	if ran != 1 {
 		cells = fmt.Sprintf("%d cells have", ran)
 	}
-	gate.Fprintf(out, "The session of %s was cut off: %s run%s.\n", d.Created.Local().Format("2006-01-02 15:04"), cells, what)
+	gate.Fprintf(out, "The session of %s was cut off: %s run%s.\n",
+		d.Created.Local().Format("2006-01-02 15:04"), cells, what)
 	b.remind(out)
 	gate.Fprint(out, "Resume it? (Y/n) ")
 	answer, err := readLine(ctx, io.LimitReader(in, 100))

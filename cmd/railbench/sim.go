@@ -68,7 +68,9 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "how much faster the rig's time runs")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeats the figures exactly")
 	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "breaks the rig; list names the faults")
-	completeFlags(cmd, map[string]completer{"fault": completeFaults, "speed": words(), "seed": words(), "nodes": words("2", "3", "4")})
+	completeFlags(cmd, map[string]completer{
+		"fault": completeFaults, "speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
+	})
 	cmd.Flags().IntVar(&port, "port", 0, "the first node's port, the others' are the next; 0 takes free ones")
 	return cmd
 }

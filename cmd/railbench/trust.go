@@ -63,7 +63,8 @@ Exit status: 0 all of them may run; 2 wrong usage, or it can't be read; 4 you de
 				if !ok {
 					return usage(errors.New("nobody is there to ask: give --yes"))
 				}
-				gate.Fprintf(cmd.ErrOrStderr(), "Let %s run, on your nodes and in your name? (yes/no) ", counted(len(foreign), "cell"))
+				gate.Fprintf(cmd.ErrOrStderr(), "Let %s run, on your nodes and in your name? (yes/no) ",
+					counted(len(foreign), "cell"))
 				if yes, err := a.yes(cmd.Context()); err != nil || !yes {
 					return status{exitInconclusive, errors.New("nothing was trusted")}
 				}
@@ -95,7 +96,8 @@ func showScripts(out io.Writer, cells []steps.Cell) {
 			if r.Root {
 				asRoot = ", as root"
 			}
-			gate.Fprintf(out, "# --- %s, on %s%s\n%s\n", strings.Join(what, ", "), r.On, asRoot, gate.Several(strings.TrimRight(r.Script, "\n")))
+			gate.Fprintf(out, "# --- %s, on %s%s\n%s\n", strings.Join(what, ", "),
+				r.On, asRoot, gate.Several(strings.TrimRight(r.Script, "\n")))
 		}
 	}
 }
@@ -113,7 +115,8 @@ func (b *bench) trusting(path string, t steps.Tutorial, trusted bool) error {
 		}
 		return nil
 	}
-	return usage(fmt.Errorf("session %s: %s of it (%s) came from somebody else, or was changed since you saved it: railbench trust %[1]s shows what would run and asks; --trust takes it unseen",
+	return usage(fmt.Errorf("session %s: %s of it (%s) came from somebody else, or was changed since you saved it: "+
+		"railbench trust %[1]s shows what would run and asks; --trust takes it unseen",
 		path, counted(len(foreign), "script"), ids(foreign)))
 }
 

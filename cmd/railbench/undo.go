@@ -214,7 +214,8 @@ func (b *bench) changes() string {
 	if kept == nil {
 		return ""
 	}
-	return fmt.Sprintf("Changed on %s and not back yet: %s. %s takes it back.", b.options.Rig, strings.Join(kept, ", "), b.options.UndoCommand())
+	return fmt.Sprintf("Changed on %s and not back yet: %s. %s takes it back.",
+		b.options.Rig, strings.Join(kept, ", "), b.options.UndoCommand())
 }
 
 // describeChange is a change in one line.

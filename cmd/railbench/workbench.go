@@ -71,7 +71,8 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 // for what the rig's choice tells at once. Then the screen is there first, and all else
 // is read behind it.
 func (o opening) silent(flags rigFlags) bool {
-	if o.session != "" || o.drill.Fault != "" || len(flags.runbooks)+len(flags.params)+len(flags.faults) > 0 || flags.link != "" {
+	if o.session != "" || o.drill.Fault != "" ||
+		len(flags.runbooks)+len(flags.params)+len(flags.faults) > 0 || flags.link != "" {
 		return false
 	}
 	dir, err := sessionsDir()
@@ -120,15 +121,18 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	}
 	notice := b.changes()
 	if foreign := b.foreign(kept); len(foreign) > 0 {
-		notice = fmt.Sprintf("%s here came from somebody else (%s) and does not run until you trust it: T shows it whole, T again trusts it", counted(len(foreign), "script"), ids(foreign))
+		notice = fmt.Sprintf("%s here came from somebody else (%s) and does not run until you trust it: "+
+			"T shows it whole, T again trusts it", counted(len(foreign), "script"), ids(foreign))
 	}
 	s := session.New(b.options)
 	b.onState = s.State
 	s.Open()
 	opts := tui.Options{
-		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial), Simulated: b.options.Simulated, RigName: b.options.Rig,
+		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
+		Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Linked: flags.link != "",
-		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Editor: openEditor, Drill: o.drill, Notice: notice, Pager: openPager, Docs: pages,
+		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
+		Editor: openEditor, Drill: o.drill, Notice: notice, Pager: openPager, Docs: pages,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
 			options := b.options
@@ -175,7 +179,8 @@ func show(cmd *cobra.Command, model tea.Model) error {
 	// knows who has the terminal, is the one to hear it.
 	ctx, stop := untilEnded(context.WithoutCancel(cmd.Context()))
 	defer stop()
-	_, err := tea.NewProgram(model, tea.WithContext(ctx), tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
+	_, err := tea.NewProgram(model, tea.WithContext(ctx),
+		tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}
@@ -218,7 +223,8 @@ func view(path string, why error) (*desk, error) {
 		return nil, usage(err)
 	}
 	return &desk{model: tui.New(newViewer(), tui.Options{
-		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial), Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
+		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial),
+		Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: "read-only: " + why.Error(), Notice: "read-only: " + why.Error(),
 		Pager: openPager, Docs: pages,
 	})}, nil

@@ -98,7 +98,8 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 			continue
 		}
 		if has := scriptsOf(there); !slices.Equal(has, w.scripts[c.ID]) || len(has) != len(now) {
-			return 0, fmt.Errorf("%s: the script of %q was changed by somebody else meanwhile, so nothing was written: open it anew", name, c.ID)
+			return 0, fmt.Errorf("%s: the script of %q was changed by somebody else meanwhile, "+
+				"so nothing was written: open it anew", name, c.ID)
 		}
 		for role, script := range now {
 			if script == w.scripts[c.ID][role] {
@@ -114,7 +115,8 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 		return 0, nil
 	}
 	if after := runbook.Read(name, out); len(after.Problems) > 0 {
-		return 0, fmt.Errorf("%s was not written, because it could not be opened any more: %w", name, errors.New(after.Problems[0].Text))
+		return 0, fmt.Errorf("%s was not written, because it could not be opened any more: %w",
+			name, errors.New(after.Problems[0].Text))
 	}
 	if err := disk.Replace(name, out, 0o644); err != nil {
 		return 0, fmt.Errorf("%s could not be written, and is as it was: %w", name, err)

@@ -23,7 +23,8 @@ import (
 
 func main() {
 	o := session.Options{Rig: "load", Speed: 1, Sample: true, Logs: os.Getenv("LOGS")}
-	script := "seq -f '65536      5000             11032.64            11032.34            0.%010.0f' 1 " + cmp.Or(os.Getenv("LINES"), "1000000")
+	script := "seq -f '65536      5000             11032.64            11032.34            0.%010.0f' 1 " +
+		cmp.Or(os.Getenv("LINES"), "1000000")
 	switch os.Args[1] {
 	case "wide":
 		script = `x=0123456789abcdef
