@@ -35,19 +35,23 @@ func (d *netdev) procBond() string {
 		}
 		fmt.Fprintf(&b, "Primary Slave: None\nCurrently Active Slave: %s\n", active)
 	}
-	fmt.Fprintf(&b, "MII Status: %s\nMII Polling Interval (ms): %d\nUp Delay (ms): 0\nDown Delay (ms): 0\nPeer Notification Delay (ms): 0", upDown(d.running()), d.bond.miimon)
+	fmt.Fprintf(&b, "MII Status: %s\nMII Polling Interval (ms): %d\nUp Delay (ms): 0\n"+
+		"Down Delay (ms): 0\nPeer Notification Delay (ms): 0", upDown(d.running()), d.bond.miimon)
 	if mode == "802.3ad" {
-		b.WriteString("\n\n802.3ad info\nLACP active: on\nLACP rate: slow\nMin links: 0\nAggregator selection policy (ad_select): stable")
+		b.WriteString("\n\n802.3ad info\nLACP active: on\nLACP rate: slow\n" +
+			"Min links: 0\nAggregator selection policy (ad_select): stable")
 	}
 	for _, s := range d.slaves() {
 		speed, duplex := "Unknown", "Unknown"
 		if s.running() {
 			speed, duplex = fmt.Sprintf("%d Mbps", s.speed()), "full"
 		}
-		fmt.Fprintf(&b, "\n\nSlave Interface: %s\nMII Status: %s\nSpeed: %s\nDuplex: %s\nLink Failure Count: %d\nPermanent HW addr: %s\n",
+		fmt.Fprintf(&b, "\n\nSlave Interface: %s\nMII Status: %s\nSpeed: %s\n"+
+			"Duplex: %s\nLink Failure Count: %d\nPermanent HW addr: %s\n",
 			s.name, upDown(s.running()), speed, duplex, s.slave.failures, macText(s.slave.mac))
 		if mode == "802.3ad" {
-			fmt.Fprintf(&b, "Aggregator ID: %d\nActor Churn State: churned\nPartner Churn State: churned\nActor Churned Count: 1\nPartner Churned Count: 1\n", s.slave.no)
+			fmt.Fprintf(&b, "Aggregator ID: %d\nActor Churn State: churned\n"+
+				"Partner Churn State: churned\nActor Churned Count: 1\nPartner Churned Count: 1\n", s.slave.no)
 		}
 		b.WriteString("Slave queue ID: 0")
 	}
@@ -57,7 +61,8 @@ func (d *netdev) procBond() string {
 // bondTree is a bond's folder in sysfs.
 func (d *netdev) bondTree(t *inode, dir string) {
 	for name, value := range map[string]string{
-		"ad_select": "stable 0", "all_slaves_active": "0", "arp_all_targets": "any 0", "arp_interval": "0", "arp_missed_max": "2",
+		"ad_select": "stable 0", "all_slaves_active": "0",
+		"arp_all_targets": "any 0", "arp_interval": "0", "arp_missed_max": "2",
 		"arp_validate": "none 0", "downdelay": "0", "fail_over_mac": "none 0", "lacp_active": "on 1", "lacp_rate": "slow 0",
 		"lp_interval": "1", "min_links": "0", "num_grat_arp": "1", "num_unsol_na": "1", "packets_per_slave": "1",
 		"peer_notif_delay": "0", "primary_reselect": "always 0", "resend_igmp": "1", "tlb_dynamic_lb": "1", "updelay": "0",

@@ -106,7 +106,9 @@ func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	switch {
 	case dead:
 		d.o.OnState(runner.Connecting, nil)
-		refused := &net.OpError{Op: "dial", Net: "sim", Addr: memoryAddr(n.name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		refused := &net.OpError{
+			Op: "dial", Net: "sim", Addr: memoryAddr(n.name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+		}
 		err = runner.Explain(refused, runner.Target{Host: n.name, User: "nvidia", Port: 22}, n.name)
 		d.o.OnState(runner.Disconnected, err)
 		return nil, err
@@ -132,7 +134,8 @@ func (d *Node) reach() []func() {
 		return []func(){func() { d.o.OnState(runner.Connecting, nil) }, func() { d.o.OnState(runner.Connected, nil) }}
 	}
 	d.cut(errLost)
-	lost := d.error(runner.Lost, "keep the connection to", errors.New("the connection ended (EOF)"), "It is tried again until the node answers")
+	lost := d.error(runner.Lost, "keep the connection to",
+		errors.New("the connection ended (EOF)"), "It is tried again until the node answers")
 	return []func(){func() { d.o.OnState(runner.Disconnected, lost) }}
 }
 
@@ -180,7 +183,8 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 	case errors.Is(cause, errTimeLimit):
 		exit.Why = runner.TimedOut
 	case errors.Is(cause, errLost):
-		return exit, d.error(runner.Lost, "run "+s.Name+" on", errLost, "The node ends the script by itself within "+runner.LeashSilence.String())
+		return exit, d.error(runner.Lost, "run "+s.Name+" on", errLost,
+			"The node ends the script by itself within "+runner.LeashSilence.String())
 	default:
 		exit.Why = runner.Cancelled
 	}
@@ -197,7 +201,8 @@ func (d *Node) becomeRoot(ctx context.Context) (err error) {
 	for needs && !d.knowsPassword() {
 		if d.asking.CompareAndSwap(false, true) {
 			c.outside(c.acts(), false, func() {
-				_, err = runner.AskSudo(ctx, d.o.Ask, n.name, func(answer string) (bool, error) { return answer == sudoPassword, nil })
+				_, err = runner.AskSudo(ctx, d.o.Ask, n.name,
+					func(answer string) (bool, error) { return answer == sudoPassword, nil })
 			})
 			d.mu.Lock()
 			d.password = err == nil
@@ -249,7 +254,8 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 	}
 	stop := context.AfterFunc(line, func() { f.direct.Close() })
 	lost := func(error) error {
-		return d.error(runner.Lost, "forward a port of", errors.New("the connection that carried it was lost"), "What used the port has lost its peer: run it again")
+		return d.error(runner.Lost, "forward a port of", errors.New("the connection that carried it was lost"),
+			"What used the port has lost its peer: run it again")
 	}
 	carried := runner.NewForwarding(d.life, &d.runs, f.direct, f.port, lost, dial)
 	go func() {

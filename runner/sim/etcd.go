@@ -44,7 +44,10 @@ func staleKeys() map[string]string {
 // nixlbench left in it, or it has failed.
 func (n *node) haveEtcd(runs bool) {
 	treeChanged(n.rig)
-	u := &unit{name: etcdUnit, active: "failed", sub: "failed", result: "exit-code", status: 1, stop: func() {}, gone: make(chan struct{})}
+	u := &unit{
+		name: etcdUnit, active: "failed", sub: "failed", result: "exit-code",
+		status: 1, stop: func() {}, gone: make(chan struct{}),
+	}
 	n.units[etcdUnit] = u
 	if !runs || n.listeners[etcdPort] != nil {
 		return
@@ -69,7 +72,8 @@ func (n *node) etcdTree(t *inode) {
 	if n.units[etcdUnit] == nil {
 		return
 	}
-	t.fixed("/usr/lib/systemd/system/"+etcdUnit, "[Unit]\nDescription=etcd - highly-available key value store\n\n[Service]\nExecStart=/usr/bin/etcd\n\n[Install]\nWantedBy=multi-user.target")
+	t.fixed("/usr/lib/systemd/system/"+etcdUnit, "[Unit]\nDescription=etcd - highly-available key value store\n\n"+
+		"[Service]\nExecStart=/usr/bin/etcd\n\n[Install]\nWantedBy=multi-user.target")
 	t.link("/etc/systemd/system/multi-user.target.wants/"+etcdUnit, "/usr/lib/systemd/system/"+etcdUnit)
 	t.fixed("/etc/default/etcd", "## etcd(1) daemon options\n# ETCD_LISTEN_CLIENT_URLS=\"http://localhost:2379\"")
 	t.put("/usr/bin/etcd", &inode{mode: 0o755})
@@ -129,7 +133,9 @@ func (n *node) keyRange(s *store, remove bool, body []byte) (status int, answer 
 			names = append(names, k)
 		}
 	}
-	header := map[string]string{"cluster_id": "14841639068965178418", "member_id": "10276657743932975437", "revision": "31", "raft_term": "4"}
+	header := map[string]string{
+		"cluster_id": "14841639068965178418", "member_id": "10276657743932975437", "revision": "31", "raft_term": "4",
+	}
 	if remove {
 		for _, k := range names {
 			delete(s.keys, k)

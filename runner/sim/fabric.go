@@ -315,7 +315,9 @@ func (fl *flow) claims() []claim {
 	}
 	if src.node.rig.switched() {
 		// A cable each to the switch, which itself has room for all.
-		cs = append(cs, claim{place{"cable", src.node, src.qsfp, false}, framed, cableRate}, claim{place{"cable", dst.node, dst.qsfp, true}, framed, cableRate})
+		cs = append(cs,
+			claim{place{"cable", src.node, src.qsfp, false}, framed, cableRate},
+			claim{place{"cable", dst.node, dst.qsfp, true}, framed, cableRate})
 	} else {
 		cs = append(cs, claim{place{"cable", nil, src.qsfp, src.node.index > dst.node.index}, framed, cableRate})
 	}

@@ -58,16 +58,26 @@ func (n *node) hardwareLog() []kernelLine {
 	for i, f := range n.functions {
 		driver, later := "mlx5_core "+f.pci+": ", float64(i)*80e-6
 		if faults["low-power"] {
-			all = append(all, kernelLine{18846.944179 + later, driver + "mlx5_pcie_event:301:(pid 4865): Detected insufficient power on the PCIe slot (26W)."})
+			all = append(all, kernelLine{
+				18846.944179 + later,
+				driver + "mlx5_pcie_event:301:(pid 4865): Detected insufficient power on the PCIe slot (26W).",
+			})
 		}
 		if faults["hot-adapter"] || f.lost {
-			all = append(all, kernelLine{91433.018422 + later, driver + "temp_warn:195:(pid 0): High temperature on sensors with bit set 0x0 0x1"})
+			all = append(all, kernelLine{
+				91433.018422 + later, driver + "temp_warn:195:(pid 0): High temperature on sensors with bit set 0x0 0x1",
+			})
 		}
 		if f.lost {
 			all = append(all,
-				kernelLine{91502.611090 + later, driver + "poll_health:838:(pid 0): device's health compromised - reached miss count"},
+				kernelLine{
+					91502.611090 + later, driver + "poll_health:838:(pid 0): device's health compromised - reached miss count",
+				},
 				kernelLine{91502.611095 + later, driver + "print_health_info:520:(pid 0): synd 0x10: High temperature"},
-				kernelLine{91562.340111 + later, driver + "mlx5_health_try_recover:381:(pid 412): health recovery flow aborted, PCI reads still not working"},
+				kernelLine{
+					91562.340111 + later,
+					driver + "mlx5_health_try_recover:381:(pid 412): health recovery flow aborted, PCI reads still not working",
+				},
 				kernelLine{91562.340190 + later, driver + "E-Switch: Disable: mode(LEGACY), nvfs(0), necvfs(0), active vports(0)"},
 			)
 		}
@@ -167,7 +177,9 @@ func runMokutil(_ context.Context, c *call) int {
 			c.println("SecureBoot enabled")
 			return 0
 		case "--list-enrolled", "-l":
-			c.println("[key 1]\nSHA1 Fingerprint: 76:a0:92:06:58:00:bf:37:69:01:c3:72:cd:55:a9:0e:1f:de:d2:e0\n        Issuer: C=GB, ST=Isle of Man, L=Douglas, O=Canonical Ltd., CN=Canonical Ltd. Master Certificate Authority")
+			c.println("[key 1]\nSHA1 Fingerprint: 76:a0:92:06:58:00:bf:37:69:01:c3:72:cd:55:a9:0e:1f:de:d2:e0\n" +
+				"        Issuer: C=GB, ST=Isle of Man, L=Douglas, O=Canonical Ltd., " +
+				"CN=Canonical Ltd. Master Certificate Authority")
 			return 0
 		}
 	}

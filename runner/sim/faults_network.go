@@ -93,7 +93,8 @@ func networkDefects() map[string]defect {
 			on: func(r *Rig) {
 				n := r.nodes[1]
 				n.fixed = append(n.fixed, neighbour{
-					addr: netip.MustParseAddr("192.168.100.10"), mac: r.nodes[0].functions[2].net.macText(), dev: n.functions[0].net.name, learnt: true,
+					addr: netip.MustParseAddr("192.168.100.10"),
+					mac:  r.nodes[0].functions[2].net.macText(), dev: n.functions[0].net.name, learnt: true,
 				})
 			},
 			off: func(r *Rig) {
@@ -117,7 +118,8 @@ func (n *node) uptime() time.Duration {
 // the first one's RDMA device stands for both, under another name.
 func (n *node) mergePorts() {
 	a, b := n.functions[0], n.functions[1]
-	b.merged = n.index == 0 && n.rig.faults["roce-lag"] && a.net.master != nil && a.net.master == b.net.master && !a.lost && !b.lost
+	b.merged = n.index == 0 && n.rig.faults["roce-lag"] &&
+		a.net.master != nil && a.net.master == b.net.master && !a.lost && !b.lost
 	a.dev = a.own
 	if b.merged {
 		a.dev = "mlx5_bond_0"

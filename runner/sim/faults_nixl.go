@@ -28,7 +28,8 @@ func nixlDefects() map[string]defect {
 			title: "An old nixlbench",
 			doc:   "Both nodes have the nixlbench of NIXL 1.0: it has no --asio_address, so it needs an etcd, and its latency with several threads is too small.",
 		},
-		"nixl-missing": changed("nixlbench is not installed", "spark-01 has no nixlbench: a script that calls it ends with status 127."),
+		"nixl-missing": changed("nixlbench is not installed",
+			"spark-01 has no nixlbench: a script that calls it ends with status 127."),
 		"gpu-missing": {
 			title: "The GPU's driver is not there",
 			doc:   "spark-01 has no NVIDIA driver: no nvidia-smi, no libcuda, no cuda_copy in UCX. Host memory is all that can be moved.",

@@ -75,13 +75,15 @@ func (n *node) lockableLocked(root bool) bool {
 // cannotLock is what UCX logs where it may not.
 func (n *node) cannotLock(pid int, size int64) string {
 	return n.ucxLog(pid, "ib_md.c:309", "ERROR",
-		fmt.Sprintf("ibv_reg_mr(address=0xe7b2c0000000, length=%d, access=0xf) failed: Cannot allocate memory : Please set max locked memory (ulimit -l) to 'unlimited' (current: %d kbytes)", size, memlockKB))
+		fmt.Sprintf("ibv_reg_mr(address=0xe7b2c0000000, length=%d, access=0xf) failed: Cannot allocate memory : "+
+			"Please set max locked memory (ulimit -l) to 'unlimited' (current: %d kbytes)", size, memlockKB))
 }
 
 // rejects says whether a node's firewall refuses a TCP connection to a port that
 // comes in over an interface.
 func (n *node) rejects(in *netdev, port int) bool {
-	return n.index == 0 && n.rig.faults["firewall"] && in != nil && in.kind != "loopback" && port != 22 && (in.fn != nil || in.bond != nil)
+	return n.index == 0 && n.rig.faults["firewall"] && in != nil &&
+		in.kind != "loopback" && port != 22 && (in.fn != nil || in.bond != nil)
 }
 
 // forget starts a server that nobody waits for and that answers nobody.
@@ -99,7 +101,8 @@ func (n *node) forget(port int, args ...string) {
 }
 
 func (n *node) unforget(port int) {
-	if l := n.listeners[port]; l != nil && l.accept == nil && l.forward == nil && (l.iperf == nil || l.iperf.accept == nil) {
+	if l := n.listeners[port]; l != nil && l.accept == nil &&
+		l.forward == nil && (l.iperf == nil || l.iperf.accept == nil) {
 		delete(n.listeners, port)
 		delete(n.procs, l.proc.pid)
 	}

@@ -107,7 +107,9 @@ func (n *node) dialLoopback(port int) (net.Conn, error) {
 	n.rig.mu.Unlock()
 	address := memoryAddr(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if !ok {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return nil, &net.OpError{
+			Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+		}
 	}
 	process, server := memoryPipe(memoryAddr("127.0.0.1:"+strconv.Itoa(originPort)), address)
 	if own {

@@ -30,7 +30,8 @@ func (n *node) kernelLog() []kernelLine {
 		add(at, "%s: firmware version: 28.45.4028", driver)
 		width, limit := f.lanes(), ""
 		if width < 4 {
-			limit = fmt.Sprintf(" (capable of 126.028 Gb/s with 32.0 GT/s PCIe x4 link), limited by 32.0 GT/s PCIe x%d link", width)
+			limit = fmt.Sprintf(" (capable of 126.028 Gb/s with 32.0 GT/s PCIe x4 link),"+
+				" limited by 32.0 GT/s PCIe x%d link", width)
 		}
 		add(at+10e-6, "%s: %.3f Gb/s available PCIe bandwidth%s", driver, 31.507*float64(width), limit)
 		add(at+1, "%s: Port module event: module %d, Cable plugged", driver, f.qsfp)

@@ -26,7 +26,9 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		}
 		code := 0
 		clock.visit(func() {
-			code = sh.start(ctx, string(text), job{name: "bash", env: s.env, stdout: out.acted(), stderr: newGate(s.node, s.ch.Stderr()).acted()})
+			code = sh.start(ctx, string(text), job{
+				name: "bash", env: s.env, stdout: out.acted(), stderr: newGate(s.node, s.ch.Stderr()).acted(),
+			})
 		})
 		return code
 	}
@@ -44,7 +46,8 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 	sh.life, lasting = context.WithCancel(ctx)
 	defer clock.visit(sh.finish)
 	defer lasting()
-	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\nSIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", kernel, s.node.name)
+	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\n"+
+		"SIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", kernel, s.node.name)
 	r, err := sh.interpreter(job{name: "bash", env: s.env, stdout: screen, stderr: screen})
 	if err != nil {
 		fmt.Fprintln(t, err)

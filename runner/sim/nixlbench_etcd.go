@@ -39,7 +39,7 @@ type etcdRuntime struct {
 func newEtcdRuntime(b *nixlbench) *etcdRuntime {
 	e := &etcdRuntime{b: b, group: "xferbench/" + b.set["benchmark_group"] + "/"}
 	n := b.c.node
-	e.http = &http.Client{Transport: &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+	dial := func(_ context.Context, _, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
 			return nil, err
@@ -52,7 +52,8 @@ func newEtcdRuntime(b *nixlbench) *etcdRuntime {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 		}
 		return n.dialLoopback(no)
-	}}}
+	}
+	e.http = &http.Client{Transport: &http.Transport{DialContext: dial}}
 	return e
 }
 
@@ -83,7 +84,8 @@ func (e *etcdRuntime) call(ctx context.Context, method string, in, out any) erro
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.address()+"/v3/kv/"+method, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		"http://"+e.address()+"/v3/kv/"+method, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -182,9 +184,12 @@ func (e *etcdRuntime) join(ctx context.Context) (rank, code int) {
 	case ctx.Err() != nil:
 		return 0, b.interrupted(1, "")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return 0, b.c.fail(1, "Failed to acquire lock: connections to all backends failing; last error: UNKNOWN: ipv4:%s: Failed to connect to remote host: Connection refused\nFailed to setup ETCD runtime", e.address())
+		return 0, b.c.fail(1, "Failed to acquire lock: connections to all backends failing; "+
+			"last error: UNKNOWN: ipv4:%s: Failed to connect to remote host: Connection refused\n"+
+			"Failed to setup ETCD runtime", e.address())
 	case err != nil:
-		return 0, b.c.fail(1, "Failed to acquire lock: connections to all backends failing; last error: UNAVAILABLE: %v\nFailed to setup ETCD runtime", err)
+		return 0, b.c.fail(1, "Failed to acquire lock: connections to all backends failing; "+
+			"last error: UNAVAILABLE: %v\nFailed to setup ETCD runtime", err)
 	case rank >= 2:
 		e.clean(ctx)
 		return 0, b.c.fail(1, "Rank %d is greater than or equal to global size 2\nFailed to setup ETCD runtime", rank)

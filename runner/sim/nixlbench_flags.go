@@ -28,7 +28,8 @@ var (
 
 // newerFlags are those that a nixlbench of NIXL 1.0 lacks.
 var newerFlags = []string{
-	"asio_address", "asio_port", "reregister_mem", "pipeline_depth", "use_hugepages", "prepared_xfer", "infinia_config_file",
+	"asio_address", "asio_port", "reregister_mem", "pipeline_depth",
+	"use_hugepages", "prepared_xfer", "infinia_config_file",
 	"randomize_location_mode", "randomize_location_mode_seed", "gusli_try_use_uring", "use_device_api",
 }
 
@@ -130,7 +131,8 @@ func (b *nixlbench) parse() (code int, ok bool) {
 		case !given && f.kind == "bool":
 			value = "true"
 		case !given && len(args) == 0:
-			return c.fail(1, "ERROR: flag '%s' is missing its argument; flag description: %s", a, strings.Join(strings.Fields(f.text), " ")), false
+			return c.fail(1, "ERROR: flag '%s' is missing its argument; flag description: %s",
+				a, strings.Join(strings.Fields(f.text), " ")), false
 		case !given:
 			value, args = args[0], args[1:]
 		}
@@ -164,7 +166,10 @@ func (b *nixlbench) answer() (code int, ok bool) {
 }
 
 // nixlbenchBackends are what --backend takes.
-var nixlbenchBackends = []string{"UCX", "LIBFABRIC", "GDS", "GDS_MT", "POSIX", "GPUNETIO", "Mooncake", "HF3FS", "OBJ", "GUSLI", "UCCL", "AZURE_BLOB", "INFINIA"}
+var nixlbenchBackends = []string{
+	"UCX", "LIBFABRIC", "GDS", "GDS_MT", "POSIX", "GPUNETIO",
+	"Mooncake", "HF3FS", "OBJ", "GUSLI", "UCCL", "AZURE_BLOB", "INFINIA",
+}
 
 // check is the program's own look at its flags, in its order.
 func (b *nixlbench) check() (code int, ok bool) {
@@ -185,14 +190,18 @@ func (b *nixlbench) check() (code int, ok bool) {
 		b.say("Using default ETCD endpoint for non-storage backend: http://localhost:2379")
 	}
 	if s["worker_type"] == "nvshmem" {
-		return fail("Unsupported configuration for NVSHMEM worker\nSupported configuration: \n********************\ninitiator_seg_type = VRAM\ntarget_seg_type = VRAM\nnum_threads = 1\nnum_initiator_dev = 1\nnum_target_dev = 1\nscheme = pairwise\n********************")
+		return fail("Unsupported configuration for NVSHMEM worker\nSupported configuration: \n********************\n" +
+			"initiator_seg_type = VRAM\ntarget_seg_type = VRAM\nnum_threads = 1\n" +
+			"num_initiator_dev = 1\nnum_target_dev = 1\nscheme = pairwise\n********************")
 	}
 	if code, ok := b.checkSizes(); !ok {
 		return code, false
 	}
 	if s["device_list"] != "all" {
-		if n := len(strings.Split(s["device_list"], ",")); s["scheme"] == "pairwise" && (n != s.number("num_initiator_dev") || n != s.number("num_target_dev")) {
-			return fail("Incorrect device list %s provided for pairwise scheme %d# devices\nFailed to parse device list", s["device_list"], n)
+		if n := len(strings.Split(s["device_list"], ",")); s["scheme"] == "pairwise" &&
+			(n != s.number("num_initiator_dev") || n != s.number("num_target_dev")) {
+			return fail("Incorrect device list %s provided for pairwise scheme %d# devices\nFailed to parse device list",
+				s["device_list"], n)
 		}
 	}
 	if s["worker_type"] != "nixl" {
@@ -211,15 +220,19 @@ func (b *nixlbench) check() (code int, ok bool) {
 func (b *nixlbench) checkSizes() (code int, ok bool) {
 	c, s := b.c, b.set
 	fail := func(format string, args ...any) (int, bool) { return c.fail(1, format, args...), false }
-	most, total, threads := s.number("max_block_size")*s.number("max_batch_size"), s.number("total_buffer_size"), max(1, s.number("num_threads"))
+	most, total, threads := s.number("max_block_size")*s.number("max_batch_size"),
+		s.number("total_buffer_size"), max(1, s.number("num_threads"))
 	near, far := max(1, s.number("num_initiator_dev")), max(1, s.number("num_target_dev"))
 	switch {
 	case most > total/near:
-		return fail("Incorrect buffer size configuration for Initiator(max_block_size * max_batch_size) is > (total_buffer_size / num_initiator_dev)")
+		return fail("Incorrect buffer size configuration for Initiator" +
+			"(max_block_size * max_batch_size) is > (total_buffer_size / num_initiator_dev)")
 	case most > total/far:
-		return fail("Incorrect buffer size configuration for Target(max_block_size * max_batch_size) is > (total_buffer_size / num_target_dev)")
+		return fail("Incorrect buffer size configuration for Target" +
+			"(max_block_size * max_batch_size) is > (total_buffer_size / num_target_dev)")
 	case most > total/threads:
-		return fail("Incorrect buffer size configuration (max_block_size * max_batch_size) (%d) is > (total_buffer_size / num_threads) (%d)", most, total/threads)
+		return fail("Incorrect buffer size configuration "+
+			"(max_block_size * max_batch_size) (%d) is > (total_buffer_size / num_threads) (%d)", most, total/threads)
 	}
 	for _, name := range []string{"num_iter", "warmup_iter"} {
 		step := threads * s.number("large_blk_iter_ftr")
@@ -230,7 +243,8 @@ func (b *nixlbench) checkSizes() (code int, ok bool) {
 		}
 	}
 	if parts := threads * near; total%parts != 0 {
-		return fail("Total_buffer_size must be divisible by the product of num_threads and num_initiator_dev, next such value is %d", total+parts-total%parts)
+		return fail("Total_buffer_size must be divisible by the product of num_threads and num_initiator_dev, "+
+			"next such value is %d", total+parts-total%parts)
 	}
 	return 0, true
 }

@@ -159,7 +159,9 @@ func newNode(r *Rig, index int) *node {
 		{"roceP2p1s0f0", "enP2p1s0f0np0", "0002:01:00.0", 1, 0, 102},
 		{"roceP2p1s0f1", "enP2p1s0f1np1", "0002:01:00.1", 1, 1, 202},
 	} {
-		fn := &function{node: n, no: i, dev: hw.dev, own: hw.dev, pci: hw.pci, half: hw.half, qsfp: hw.qsfp, hw: map[string]uint64{}}
+		fn := &function{
+			node: n, no: i, dev: hw.dev, own: hw.dev, pci: hw.pci, half: hw.half, qsfp: hw.qsfp, hw: map[string]uint64{},
+		}
 		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), 1500)
 		fn.net, d.fn = d, fn
 		n.functions = append(n.functions, fn)
@@ -193,7 +195,9 @@ func (n *node) addNetdev(name, kind string, mac [6]byte, mtu int) *netdev {
 	for _, d := range n.netdevs {
 		index = max(index, d.index+1)
 	}
-	d := &netdev{node: n, name: name, index: index, kind: kind, mac: mac, perm: mac, mtu: mtu, up: true, opened: true, changes: 2}
+	d := &netdev{
+		node: n, name: name, index: index, kind: kind, mac: mac, perm: mac, mtu: mtu, up: true, opened: true, changes: 2,
+	}
 	n.netdevs = append(n.netdevs, d)
 	n.tree = nil
 	return d
@@ -341,7 +345,8 @@ func (d *netdev) joined(other *netdev) bool {
 	from := d.wires()
 	if d.bond != nil && other.bond == nil {
 		for _, s := range d.slaves() {
-			if s.running() && (d.bond.mode != "active-backup" || s == d.activeSlave()) && !slices.Equal(s.wires(), other.wires()) {
+			if s.running() && (d.bond.mode != "active-backup" || s == d.activeSlave()) &&
+				!slices.Equal(s.wires(), other.wires()) {
 				return false
 			}
 		}

@@ -92,7 +92,8 @@ type Rig struct {
 func New(o Options) (*Rig, error) {
 	r := &Rig{
 		seed: o.Seed, clock: newClock(o), tools: toolTable(),
-		hosts: map[string]ssh.Signer{}, faults: map[string]bool{}, conns: map[net.Conn]string{}, agents: map[string]*nixlbench{},
+		hosts: map[string]ssh.Signer{}, faults: map[string]bool{},
+		conns: map[net.Conn]string{}, agents: map[string]*nixlbench{},
 	}
 	r.life, r.die = context.WithCancel(context.Background())
 	r.fabric = newFabric(r)
@@ -100,7 +101,8 @@ func New(o Options) (*Rig, error) {
 		o.Nodes = leastNodes
 	}
 	if o.Nodes < leastNodes || o.Nodes > MostNodes {
-		return nil, fmt.Errorf("a simulated rig has from %d to %d nodes, and %d were asked for", leastNodes, MostNodes, o.Nodes)
+		return nil, fmt.Errorf("a simulated rig has from %d to %d nodes, and %d were asked for",
+			leastNodes, MostNodes, o.Nodes)
 	}
 	for i := range o.Nodes {
 		n := newNode(r, i)
@@ -186,7 +188,9 @@ func (r *Rig) Dial(ctx context.Context, node string) (net.Conn, error) {
 	}
 	client, server := memoryPipe(memoryAddr("workbench"), memoryAddr(n.name+":22"))
 	if !r.serve(n, server) {
-		return nil, &net.OpError{Op: "dial", Net: "sim", Addr: memoryAddr(n.name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return nil, &net.OpError{
+			Op: "dial", Net: "sim", Addr: memoryAddr(n.name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+		}
 	}
 	return client, nil
 }

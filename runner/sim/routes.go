@@ -94,7 +94,8 @@ func (d *netdev) own(a address) []route {
 	}
 	if last := broadcastOf(a.Prefix); d.up && last.IsValid() {
 		rs = append(rs, route{
-			kind: "broadcast", dst: netip.PrefixFrom(last, 32), dev: d.name, src: a.Addr(), proto: "kernel", scope: "link", table: localTable,
+			kind: "broadcast", dst: netip.PrefixFrom(last, 32), dev: d.name,
+			src: a.Addr(), proto: "kernel", scope: "link", table: localTable,
 		})
 	}
 	return rs

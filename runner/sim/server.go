@@ -202,7 +202,10 @@ func (s *session) exec(ctx context.Context, command string) int {
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
 			act(func() {
-				code = sh.start(leashed, text, job{name: "railbench", env: append(s.env, "LC_ALL=C", leashVariable+"=simulated"), stdout: out.acted(), stderr: errs.acted()})
+				code = sh.start(leashed, text, job{
+					name: "railbench", env: append(s.env, "LC_ALL=C", leashVariable+"=simulated"),
+					stdout: out.acted(), stderr: errs.acted(),
+				})
 			})
 			return code
 		})

@@ -72,7 +72,9 @@ func (n *node) buildTree() *inode {
 	t.fixed("/etc/hosts", n.hosts())
 	t.fixed("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnvidia:x:1000:1000:NVIDIA:/home/nvidia:/bin/bash")
 	if !n.rig.faults["autobond"] {
-		t.fixed("/usr/lib/modprobe.d/systemd.conf", "# options bonding max_bonds=0 keeps the driver from making a bond by itself.\noptions bonding max_bonds=0\noptions dummy numdummies=0")
+		t.fixed("/usr/lib/modprobe.d/systemd.conf",
+			"# options bonding max_bonds=0 keeps the driver from making a bond by itself.\n"+
+				"options bonding max_bonds=0\noptions dummy numdummies=0")
 	}
 	for _, m := range n.modules {
 		t.put("/sys/module/"+m, newDir())
@@ -114,7 +116,8 @@ func (n *node) procTree(t *inode) {
 		return fmt.Sprintf("%.2f %.2f", up, up*19.4)
 	})
 	t.text("/proc/loadavg", func() string { return fmt.Sprintf("0.21 0.17 0.11 1/612 %d", n.nextPID) })
-	t.fixed("/proc/version", "Linux version "+kernel+" (buildd@bos03-arm64-047) (aarch64-linux-gnu-gcc-13 (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0) #13-Ubuntu SMP PREEMPT_DYNAMIC")
+	t.fixed("/proc/version", "Linux version "+kernel+" (buildd@bos03-arm64-047) "+
+		"(aarch64-linux-gnu-gcc-13 (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0) #13-Ubuntu SMP PREEMPT_DYNAMIC")
 	t.text("/proc/meminfo", n.memInfo)
 	t.text("/proc/modules", func() string {
 		var b []string
@@ -137,7 +140,8 @@ func (n *node) procTree(t *inode) {
 	t.fixed("/proc/self/status", "Name:\tsh\nState:\tR (running)\nVmLck:\t       0 kB")
 	t.text("/proc/net/dev", n.procNetDev)
 	t.text("/proc/net/tcp", n.procNetTCP)
-	t.fixed("/proc/net/tcp6", "  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode")
+	t.fixed("/proc/net/tcp6", "  sl  local_address                         remote_address                        "+
+		"st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode")
 	for _, d := range n.netdevs {
 		if d.kind == "bond" {
 			t.text("/proc/net/bonding/"+d.name, func() string { return d.procBond() })
@@ -156,12 +160,14 @@ func (n *node) procNetDev() string {
 	n.rig.fabric.advance()
 	b := []string{
 		"Inter-|   Receive                                                |  Transmit",
-		" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed",
+		" face |bytes    packets errs drop fifo frame compressed multicast" +
+			"|bytes    packets errs drop fifo colls carrier compressed",
 	}
 	for _, d := range n.netdevs {
 		rx, rxPackets := d.received()
 		tx, txPackets := d.sent()
-		b = append(b, fmt.Sprintf("%6s: %7d %7d    0    0    0     0          0         0 %8d %7d    0    0    0     0       0          0",
+		b = append(b, fmt.Sprintf("%6s: %7d %7d    0    0    0     0          0         0"+
+			" %8d %7d    0    0    0     0       0          0",
 			d.name, rx, rxPackets, tx, txPackets))
 	}
 	return strings.Join(b, "\n")
@@ -172,7 +178,8 @@ func (n *node) procNetDev() string {
 func (n *node) procNetTCP() string {
 	b := []string{"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"}
 	row := func(address string, port, uid, inode int) {
-		b = append(b, fmt.Sprintf("%4d: %s:%04X 00000000:0000 0A 00000000:00000000 00:00000000 00000000 %5d        0 %d 1 0000000000000000 100 0 0 10 0",
+		b = append(b, fmt.Sprintf("%4d: %s:%04X 00000000:0000 0A 00000000:00000000 "+
+			"00:00000000 00000000 %5d        0 %d 1 0000000000000000 100 0 0 10 0",
 			len(b)-1, address, port, uid, inode))
 	}
 	row("00000000", 22, 0, 20117)
@@ -226,7 +233,8 @@ func (n *node) pciTree(t *inode, f *function) {
 	if f.lost {
 		driver = ""
 	}
-	t.fixed(dev+"/uevent", driver+"PCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0005\nPCI_SLOT_NAME="+f.pci+"\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000005bc02sc00i00")
+	t.fixed(dev+"/uevent", driver+"PCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0005\n"+
+		"PCI_SLOT_NAME="+f.pci+"\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000005bc02sc00i00")
 	// The port above is the slot: what it could do bounds what the device gets.
 	t.fixed(path.Dir(dev)+"/max_link_speed", "32.0 GT/s PCIe")
 	t.fixed(path.Dir(dev)+"/max_link_width", "4")

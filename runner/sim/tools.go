@@ -259,7 +259,9 @@ func toolTable() map[string]tool {
 	add("/usr/bin", "procps", map[string]func(context.Context, *call) int{
 		"uptime": runUptime, "free": runFree, "pgrep": runPgrep, "ps": runPs, "kill": runKill,
 	})
-	add("/usr/bin", "grep", map[string]func(context.Context, *call) int{"grep": runGrep, "egrep": runGrep, "fgrep": runGrep})
+	add("/usr/bin", "grep", map[string]func(context.Context, *call) int{
+		"grep": runGrep, "egrep": runGrep, "fgrep": runGrep,
+	})
 	add("/usr/bin", "findutils", map[string]func(context.Context, *call) int{"find": runFind})
 	add("/usr/bin", "dash", map[string]func(context.Context, *call) int{"sh": runSh, "dash": runSh, "bash": runSh})
 	add("/usr/bin", "sudo", map[string]func(context.Context, *call) int{"sudo": runSudo})
@@ -269,10 +271,14 @@ func toolTable() map[string]tool {
 	add("/usr/bin", "pciutils", map[string]func(context.Context, *call) int{"lspci": runLspci})
 	add("/usr/bin", "iputils-ping", map[string]func(context.Context, *call) int{"ping": runPing})
 	add("/usr/bin", "curl", map[string]func(context.Context, *call) int{"curl": runCurl})
-	add("/usr/bin", "systemd", map[string]func(context.Context, *call) int{"systemd-run": runSystemdRun, "systemctl": runSystemctl, "journalctl": runJournalctl})
+	add("/usr/bin", "systemd", map[string]func(context.Context, *call) int{
+		"systemd-run": runSystemdRun, "systemctl": runSystemctl, "journalctl": runJournalctl,
+	})
 	add("/usr/bin", "network-manager", map[string]func(context.Context, *call) int{"nmcli": runNmcli})
 	add("/usr/sbin", "netplan.io", map[string]func(context.Context, *call) int{"netplan": runNetplan})
-	add("/usr/sbin", "kmod", map[string]func(context.Context, *call) int{"lsmod": runLsmod, "modprobe": runModprobe, "rmmod": runModprobe, "modinfo": runModinfo})
+	add("/usr/sbin", "kmod", map[string]func(context.Context, *call) int{
+		"lsmod": runLsmod, "modprobe": runModprobe, "rmmod": runModprobe, "modinfo": runModinfo,
+	})
 	add("/usr/sbin", "libc-bin", map[string]func(context.Context, *call) int{"ldconfig": runLdconfig})
 	add("/usr/bin", "libc-bin", map[string]func(context.Context, *call) int{"ldd": runLdd})
 	add("/usr/sbin", "nftables", map[string]func(context.Context, *call) int{"nft": runNft})
@@ -282,8 +288,12 @@ func toolTable() map[string]tool {
 	add("/usr/bin", "ibverbs-utils", map[string]func(context.Context, *call) int{
 		"ibv_devices": runIbvDevices, "ibv_devinfo": runIbvDevinfo,
 	})
-	add("/usr/sbin", "infiniband-diags", map[string]func(context.Context, *call) int{"ibstat": runIbstat, "ibstatus": runIbstatus})
-	add("/usr/sbin", "mlnx-tools", map[string]func(context.Context, *call) int{"show_gids": runShowGids, "ibdev2netdev": runIbdev2netdev})
+	add("/usr/sbin", "infiniband-diags", map[string]func(context.Context, *call) int{
+		"ibstat": runIbstat, "ibstatus": runIbstatus,
+	})
+	add("/usr/sbin", "mlnx-tools", map[string]func(context.Context, *call) int{
+		"show_gids": runShowGids, "ibdev2netdev": runIbdev2netdev,
+	})
 	add("/usr/bin", "perftest", map[string]func(context.Context, *call) int{
 		"ib_write_bw": runPerftest, "ib_write_lat": runPerftest, "ib_read_bw": runPerftest,
 		"ib_send_bw": runPerftest, "ib_read_lat": runPerftest, "ib_send_lat": runPerftest,
@@ -441,7 +451,8 @@ func runSudo(ctx context.Context, c *call) int {
 		case has(set, "n"):
 			return c.fail(1, "sudo: a password is required")
 		default:
-			c.fail(1, "sudo: a terminal is required to read the password; either use the -S option to read from standard input or configure an askpass helper")
+			c.fail(1, "sudo: a terminal is required to read the password; "+
+				"either use the -S option to read from standard input or configure an askpass helper")
 			return c.fail(1, "sudo: a password is required")
 		}
 	}

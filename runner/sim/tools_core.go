@@ -234,7 +234,8 @@ func runUniq(_ context.Context, c *call) int {
 // trSet expands ranges and escapes.
 func trSet(s string) []rune {
 	s = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\000`, "\x00", `\0`, "\x00", `\\`, `\`, "[:space:]", " \t\n\r\v\f",
-		"[:upper:]", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]", "abcdefghijklmnopqrstuvwxyz", "[:digit:]", "0123456789").Replace(s)
+		"[:upper:]", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]", "abcdefghijklmnopqrstuvwxyz",
+		"[:digit:]", "0123456789").Replace(s)
 	in := []rune(s)
 	var out []rune
 	for i := 0; i < len(in); i++ {
@@ -741,7 +742,9 @@ func runStat(_ context.Context, c *call) int {
 				code = c.fail(1, "stat: cannot statx '%s': %s", name, errorText(err))
 				continue
 			}
-			c.println(strings.NewReplacer("%n", name, "%s", fmt.Sprint(info{name, i}.Size()), "%U", i.owner(), "%u", map[bool]string{true: "1000", false: "0"}[i.user], "%a", fmt.Sprintf("%o", i.mode.Perm())).Replace(last(set, 'c', "  File: %n\n  Size: %s")))
+			c.println(strings.NewReplacer("%n", name, "%s", fmt.Sprint(info{name, i}.Size()),
+				"%U", i.owner(), "%u", map[bool]string{true: "1000", false: "0"}[i.user],
+				"%a", fmt.Sprintf("%o", i.mode.Perm())).Replace(last(set, 'c', "  File: %n\n  Size: %s")))
 		}
 	})
 	return code

@@ -59,7 +59,8 @@ func (p *curl) parse() int {
 		switch {
 		case strings.HasPrefix(a, "--"):
 			if letters = curlLong[a]; letters == "" {
-				return p.c.fail(2, "curl: option %s: is unknown\ncurl: try 'curl --help' or 'curl --manual' for more information", a)
+				return p.c.fail(2, "curl: option %s: is unknown\n"+
+					"curl: try 'curl --help' or 'curl --manual' for more information", a)
 			}
 		case a == "-" || letters == a:
 			target = a
@@ -72,13 +73,15 @@ func (p *curl) parse() int {
 			if byteIn("owXHdm", letter) {
 				if value, letters = letters, ""; value == "" {
 					if len(args) == 0 {
-						return p.c.fail(2, "curl: option -%c: requires parameter\ncurl: try 'curl --help' or 'curl --manual' for more information", letter)
+						return p.c.fail(2, "curl: option -%c: requires parameter\n"+
+							"curl: try 'curl --help' or 'curl --manual' for more information", letter)
 					}
 					value, args = args[0], args[1:]
 				}
 			}
 			if !p.set(letter, value) {
-				return p.c.fail(2, "curl: option -%c: is unknown\ncurl: try 'curl --help' or 'curl --manual' for more information", letter)
+				return p.c.fail(2, "curl: option -%c: is unknown\n"+
+					"curl: try 'curl --help' or 'curl --manual' for more information", letter)
 			}
 		}
 	}
@@ -183,7 +186,8 @@ func (p *curl) run(ctx context.Context) int {
 
 // write is what -w asks for.
 func (p *curl) write(status int) {
-	p.c.out.WriteString(strings.NewReplacer("%{http_code}", strconv.Itoa(status), "%{response_code}", strconv.Itoa(status), `\n`, "\n").Replace(p.format))
+	p.c.out.WriteString(strings.NewReplacer("%{http_code}", strconv.Itoa(status),
+		"%{response_code}", strconv.Itoa(status), `\n`, "\n").Replace(p.format))
 }
 
 // dial reaches what listens on the node's own loopback.

@@ -65,7 +65,8 @@ func runFree(_ context.Context, c *call) int {
 	var available int64
 	c.locked(func() { available = c.node.availableKB() })
 	c.println("               total        used        free      shared  buff/cache   available")
-	c.printf("Mem:      %10d  %10d  %10d  %10d  %10d  %10d\n", memoryKB/unit, (memoryKB-available)/unit, max(0, available-8663680)/unit, 21504/unit, 7588628/unit, available/unit)
+	c.printf("Mem:      %10d  %10d  %10d  %10d  %10d  %10d\n", memoryKB/unit, (memoryKB-available)/unit,
+		max(0, available-8663680)/unit, 21504/unit, 7588628/unit, available/unit)
 	c.printf("Swap:     %10d  %10d  %10d\n", 16777212/unit, 0, 16777212/unit)
 	return 0
 }
@@ -73,8 +74,10 @@ func runFree(_ context.Context, c *call) int {
 // gpuFacts are what nvidia-smi can be asked for. The GPU has no memory of its own.
 var gpuFacts = map[string]string{
 	"name": gpuName, "gpu_name": gpuName, "driver_version": gpuDriver, "temperature.gpu": "44", "index": "0", "count": "1",
-	"compute_cap": "12.1", "pci.bus_id": "0000000F:01:00.0", "gpu_bus_id": "0000000F:01:00.0", "uuid": gpuUUID, "gpu_uuid": gpuUUID,
-	"memory.total": "[N/A]", "memory.used": "[N/A]", "memory.free": "[N/A]", "pstate": "P8", "power.draw": "4.21 W", "utilization.gpu": "0 %",
+	"compute_cap": "12.1", "pci.bus_id": "0000000F:01:00.0",
+	"gpu_bus_id": "0000000F:01:00.0", "uuid": gpuUUID, "gpu_uuid": gpuUUID,
+	"memory.total": "[N/A]", "memory.used": "[N/A]", "memory.free": "[N/A]",
+	"pstate": "P8", "power.draw": "4.21 W", "utilization.gpu": "0 %",
 	"clocks_event_reasons.hw_thermal_slowdown": "Not Active", "clocks_event_reasons.sw_thermal_slowdown": "Not Active",
 }
 
@@ -83,7 +86,8 @@ const gpuUUID = "GPU-5f3a1c0e-0a52-7d0e-9f6b-3c1d22e07b41"
 // cardFacts are those of the card that small-bar1 puts beside it, where they differ.
 var cardFacts = map[string]string{
 	"name": cardName, "gpu_name": cardName, "temperature.gpu": "51", "index": "1",
-	"compute_cap": "8.6", "pci.bus_id": "00000004:01:00.0", "gpu_bus_id": "00000004:01:00.0", "uuid": cardUUID, "gpu_uuid": cardUUID,
+	"compute_cap": "8.6", "pci.bus_id": "00000004:01:00.0",
+	"gpu_bus_id": "00000004:01:00.0", "uuid": cardUUID, "gpu_uuid": cardUUID,
 	"memory.total": "16376 MiB", "memory.used": "1 MiB", "memory.free": "15969 MiB", "power.draw": "12.60 W",
 }
 
@@ -137,7 +141,8 @@ func runNvidiaSmi(_ context.Context, c *call) int {
 			memory = strings.ReplaceAll(g["memory.used"]+" / "+total, " MiB", "MiB")
 		}
 		c.printf("| %3s  %-24s  On  |   %s Off |                  N/A |\n", g["index"], g["name"], g["pci.bus_id"])
-		c.printf("| N/A   %sC    P8             %s /  N/A  | %-22s |      0%%      Default |\n", g["temperature.gpu"], strings.Fields(g["power.draw"])[0]+"W", memory)
+		c.printf("| N/A   %sC    P8             %s /  N/A  | %-22s |      0%%      Default |\n",
+			g["temperature.gpu"], strings.Fields(g["power.draw"])[0]+"W", memory)
 		c.println("+-----------------------------------------+------------------------+----------------------+")
 	}
 	return 0
@@ -157,7 +162,8 @@ func (c *call) gpuQuery(gpus []map[string]string, fields []string) int {
 		head = append(head, f)
 		for i, g := range gpus {
 			v := g[f]
-			if strings.Contains(plain, "nounits") && (strings.HasSuffix(v, "MiB") || strings.HasSuffix(v, " W") || strings.HasSuffix(v, "%")) {
+			if strings.Contains(plain, "nounits") &&
+				(strings.HasSuffix(v, "MiB") || strings.HasSuffix(v, " W") || strings.HasSuffix(v, "%")) {
 				v, _, _ = strings.Cut(v, " ")
 			}
 			rows[i] = append(rows[i], v)
@@ -209,14 +215,17 @@ Attached GPUs                                          : %d
         Free                                           : %s
     Temperature
         GPU Current Temp                               : %s C
-`, g["pci.bus_id"], g["name"], architecture, addressing, g["uuid"], memory[0], memory[1], memory[2], memory[3], bar1[0], bar1[1], bar1[2], g["temperature.gpu"])
+`, g["pci.bus_id"], g["name"], architecture, addressing, g["uuid"],
+			memory[0], memory[1], memory[2], memory[3], bar1[0], bar1[1], bar1[2], g["temperature.gpu"])
 	}
 	return 0
 }
 
 // gpuTree is what the GPU's driver shows in the file system.
 func (n *node) gpuTree(t *inode) {
-	t.fixed("/proc/kallsyms", "0000000000000000 T ib_umem_get\t[ib_uverbs]\n0000000000000000 T ib_umem_dmabuf_get\t[ib_uverbs]\n0000000000000000 t mlx5_ib_reg_user_mr_dmabuf\t[mlx5_ib]")
+	t.fixed("/proc/kallsyms", "0000000000000000 T ib_umem_get\t[ib_uverbs]\n"+
+		"0000000000000000 T ib_umem_dmabuf_get\t[ib_uverbs]\n"+
+		"0000000000000000 t mlx5_ib_reg_user_mr_dmabuf\t[mlx5_ib]")
 	n.gpuPCI(t, "000f:01:00.0", "0x2e12")
 	if n.hasCard() {
 		n.gpuPCI(t, "0004:01:00.0", "0x24b0")
@@ -227,7 +236,8 @@ func (n *node) gpuTree(t *inode) {
 	for _, name := range []string{"nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"} {
 		t.put("/dev/"+name, &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 	}
-	t.fixed("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  "+gpuDriver+"  Release Build  (dvs-builder@U22-I3-AF03-09-1)")
+	t.fixed("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  "+
+		gpuDriver+"  Release Build  (dvs-builder@U22-I3-AF03-09-1)")
 }
 
 // gpuPCI is a GPU's place among the PCI devices, which it has without a driver, too.
@@ -261,11 +271,17 @@ func runModinfo(_ context.Context, c *call) int {
 				code = c.fail(1, "modinfo: ERROR: Module %s not found.", name)
 				continue
 			}
-			facts := [][2]string{{"filename", "/lib/modules/" + kernel + "/kernel/drivers/" + name + ".ko.zst"}, {"license", "Dual BSD/GPL"}, {"signer", "Build time autogenerated kernel key"}}
+			facts := [][2]string{
+				{"filename", "/lib/modules/" + kernel + "/kernel/drivers/" + name + ".ko.zst"},
+				{"license", "Dual BSD/GPL"},
+				{"signer", "Build time autogenerated kernel key"},
+			}
 			if gpu {
 				file := strings.ReplaceAll(name, "_", "-")
 				facts = [][2]string{
-					{"filename", "/lib/modules/" + kernel + "/kernel/nvidia-580-open/" + file + ".ko"}, {"version", gpuDriver}, {"license", "Dual MIT/GPL"},
+					{"filename", "/lib/modules/" + kernel + "/kernel/nvidia-580-open/" + file + ".ko"},
+					{"version", gpuDriver},
+					{"license", "Dual MIT/GPL"},
 				}
 				if name == "nvidia_peermem" && c.node.refusesPeermem() {
 					facts[0][1] = "/lib/modules/" + kernel + "/updates/dkms/" + file + ".ko"

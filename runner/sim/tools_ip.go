@@ -393,7 +393,8 @@ func (ip *ipCall) head(d *netdev, mode bool) {
 		modeText = " mode DEFAULT"
 	}
 	ip.printf("%d: %s: <%s> mtu %d qdisc %s%s state %s%s group default qlen 1000\n    link/%s %s brd %s",
-		d.index, d.name, strings.Join(d.flagNames(), ","), d.mtu, d.qdisc(), master, d.stateName(), modeText, kind, d.macText(), brd)
+		d.index, d.name, strings.Join(d.flagNames(), ","), d.mtu,
+		d.qdisc(), master, d.stateName(), modeText, kind, d.macText(), brd)
 	if p := d.permanent(); p != "" {
 		ip.printf(" permaddr %s", p)
 	}
@@ -405,14 +406,18 @@ func (ip *ipCall) head(d *netdev, mode bool) {
 			if a := d.shownActive(); a != "" {
 				ip.printf("active_slave %s ", a)
 			}
-			ip.printf("miimon %d updelay 0 downdelay 0 peer_notify_delay 0 use_carrier 1 arp_interval 0 arp_missed_max 2 arp_validate none arp_all_targets any primary_reselect always fail_over_mac none xmit_hash_policy %s resend_igmp 1 num_grat_arp 1 all_slaves_active 0 min_links 0 lp_interval 1 packets_per_slave 1 lacp_active on lacp_rate slow ad_select stable tlb_dynamic_lb 1 ",
+			ip.printf("miimon %d updelay 0 downdelay 0 peer_notify_delay 0 use_carrier 1 arp_interval 0 "+
+				"arp_missed_max 2 arp_validate none arp_all_targets any primary_reselect always fail_over_mac none "+
+				"xmit_hash_policy %s resend_igmp 1 num_grat_arp 1 all_slaves_active 0 min_links 0 "+
+				"lp_interval 1 packets_per_slave 1 lacp_active on lacp_rate slow ad_select stable tlb_dynamic_lb 1 ",
 				d.bond.miimon, d.bond.policy)
 		case d.master != nil:
 			ip.printf("\n    bond_slave state %s mii_status %s link_failure_count %d perm_hwaddr %s queue_id 0 prio 0 ",
 				strings.ToUpper(d.role()), strings.ToUpper(upDown(d.running())), d.slave.failures, macText(d.slave.mac))
 		}
 		tx, rx := d.queues()
-		ip.printf("addrgenmode eui64 numtxqueues %d numrxqueues %d gso_max_size 65536 gso_max_segs 65535 tso_max_size 524280 tso_max_segs 65535 gro_max_size 65536 ", tx, rx)
+		ip.printf("addrgenmode eui64 numtxqueues %d numrxqueues %d gso_max_size 65536 "+
+			"gso_max_segs 65535 tso_max_size 524280 tso_max_segs 65535 gro_max_size 65536 ", tx, rx)
 		if d.fn != nil {
 			ip.printf("portname p%d parentbus pci parentdev %s ", d.fn.qsfp, d.fn.pci)
 		}
@@ -421,8 +426,10 @@ func (ip *ipCall) head(d *netdev, mode bool) {
 	if ip.stats {
 		rx, rxPackets := d.received()
 		tx, txPackets := d.sent()
-		ip.printf("    RX:  bytes packets errors dropped  missed   mcast           \n    %11d %7d      0       0       0       0 \n", rx, rxPackets)
-		ip.printf("    TX:  bytes packets errors dropped carrier collsns           \n    %11d %7d      0       0       0       0 \n", tx, txPackets)
+		ip.printf("    RX:  bytes packets errors dropped  missed   mcast           \n"+
+			"    %11d %7d      0       0       0       0 \n", rx, rxPackets)
+		ip.printf("    TX:  bytes packets errors dropped carrier collsns           \n"+
+			"    %11d %7d      0       0       0       0 \n", tx, txPackets)
 	}
 }
 
@@ -551,7 +558,8 @@ func (ip *ipCall) detailFields(d *netdev, addrs bool) jsonObject {
 		{"gro_max_size", 65536},
 	}...)
 	if d.fn != nil {
-		o = append(o, jsonField{"phys_port_name", fmt.Sprintf("p%d", d.fn.qsfp)}, jsonField{"parentbus", "pci"}, jsonField{"parentdev", d.fn.pci})
+		o = append(o, jsonField{"phys_port_name", fmt.Sprintf("p%d", d.fn.qsfp)},
+			jsonField{"parentbus", "pci"}, jsonField{"parentdev", d.fn.pci})
 	}
 	return o
 }

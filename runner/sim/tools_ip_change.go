@@ -56,7 +56,10 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a address, code int) 
 	for len(args) > 0 {
 		word, value := args[0], ""
 		args = args[1:]
-		if slices.Contains([]string{"dev", "brd", "broadcast", "scope", "label", "valid_lft", "preferred_lft", "metric", "priority", "local", "proto", "to"}, word) {
+		if slices.Contains([]string{
+			"dev", "brd", "broadcast", "scope", "label", "valid_lft", "preferred_lft",
+			"metric", "priority", "local", "proto", "to",
+		}, word) {
 			if len(args) == 0 {
 				return "", a, ip.fail(255, "Command line is not complete. Try option \"help\"")
 			}
@@ -198,7 +201,9 @@ func parseMAC(text string) (mac [6]byte, ok bool) {
 }
 
 var (
-	bondModes    = []string{"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"}
+	bondModes = []string{
+		"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb",
+	}
 	bondPolicies = []string{"layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"}
 )
 
@@ -237,7 +242,9 @@ func (ip *ipCall) parseBond(c *linkChange, args []string) int {
 			}
 		case "active_slave":
 			c.active = value
-		case "updelay", "downdelay", "use_carrier", "primary_reselect", "fail_over_mac", "lacp_rate", "ad_select", "min_links", "resend_igmp", "num_grat_arp", "all_slaves_active", "lp_interval", "packets_per_slave", "tlb_dynamic_lb", "lacp_active", "peer_notify_delay":
+		case "updelay", "downdelay", "use_carrier", "primary_reselect", "fail_over_mac",
+			"lacp_rate", "ad_select", "min_links", "resend_igmp", "num_grat_arp", "all_slaves_active",
+			"lp_interval", "packets_per_slave", "tlb_dynamic_lb", "lacp_active", "peer_notify_delay":
 			// Nothing that is simulated depends on them.
 		default:
 			return ip.fail(255, "bond: unknown command \"%s\"?", word)

@@ -21,7 +21,8 @@ func (ip *ipCall) routeFilter(verb string, args []string) routeFilter {
 	for len(args) > 0 {
 		word, value := args[0], ""
 		args = args[1:]
-		if slices.Contains([]string{"table", "dev", "proto", "scope", "type", "root", "match", "exact", "to"}, word) && len(args) > 0 {
+		if slices.Contains([]string{"table", "dev", "proto", "scope", "type", "root", "match", "exact", "to"}, word) &&
+			len(args) > 0 {
 			value, args = args[0], args[1:]
 		}
 		switch word {
@@ -135,7 +136,10 @@ func (ip *ipCall) routeObject(r route, f routeFilter) jsonObject {
 }
 
 func (ip *ipCall) routeLine(r route, f routeFilter) string {
-	words := map[string]string{"gateway": "via", "dev": "dev", "table": "table", "protocol": "proto", "scope": "scope", "prefsrc": "src", "metric": "metric", "pref": "pref"}
+	words := map[string]string{
+		"gateway": "via", "dev": "dev", "table": "table", "protocol": "proto",
+		"scope": "scope", "prefsrc": "src", "metric": "metric", "pref": "pref",
+	}
 	var b strings.Builder
 	for _, field := range ip.routeObject(r, f) {
 		switch field.name {
@@ -157,7 +161,9 @@ func (ip *ipCall) parseRoute(args []string) (r route, code int) {
 	for len(args) > 0 {
 		word, value := args[0], ""
 		args = args[1:]
-		if slices.Contains([]string{"via", "dev", "src", "metric", "preference", "proto", "scope", "table", "to", "mtu"}, word) {
+		if slices.Contains([]string{
+			"via", "dev", "src", "metric", "preference", "proto", "scope", "table", "to", "mtu",
+		}, word) {
 			if len(args) == 0 {
 				return r, ip.fail(255, "Command line is not complete. Try option \"help\"")
 			}
@@ -232,7 +238,8 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 	}
 	if r.via.IsValid() {
 		w, ok := n.route(r.via)
-		if v6 := r.via.Is6(); !v6 && (!ok || w.local || w.via.IsValid() || r.dev != "" && w.dev.name != r.dev && !n.onLink(r)) {
+		if v6 := r.via.Is6(); !v6 &&
+			(!ok || w.local || w.via.IsValid() || r.dev != "" && w.dev.name != r.dev && !n.onLink(r)) {
 			return ip.fail(2, "Error: Nexthop has invalid gateway.")
 		}
 		if r.dev == "" && ok {
@@ -300,7 +307,9 @@ func (ip *ipCall) flushRoutes(args []string) int {
 		return ip.denied()
 	}
 	f := ip.routeFilter("show", args)
-	ip.node.routes = slices.DeleteFunc(ip.node.routes, func(r route) bool { return r.dst.Addr().Is6() == ip.v6 && f.takes(r) })
+	ip.node.routes = slices.DeleteFunc(ip.node.routes, func(r route) bool {
+		return r.dst.Addr().Is6() == ip.v6 && f.takes(r)
+	})
 	return 0
 }
 
@@ -363,7 +372,9 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 		switch {
 		case dev != "" && dev != n.dev, state != "" && state != "all" && !strings.EqualFold(state, is):
 		case ip.json:
-			items = append(items, jsonObject{{"dst", n.addr.String()}, {"dev", n.dev}, {"lladdr", n.mac}, {"state", []string{is}}})
+			items = append(items, jsonObject{
+				{"dst", n.addr.String()}, {"dev", n.dev}, {"lladdr", n.mac}, {"state", []string{is}},
+			})
 		default:
 			ip.printf("%s dev %s lladdr %s %s \n", n.addr, n.dev, n.mac, is)
 		}
@@ -431,7 +442,8 @@ func (ip *ipCall) routeGet(args []string) int {
 		o = append(o, jsonField{"gateway", way.via.String()})
 	}
 	line += fmt.Sprintf(" dev %s src %s uid %d \n    cache ", way.dev.name, way.src, uid)
-	o = append(o, jsonField{"dev", way.dev.name}, jsonField{"prefsrc", way.src.String()}, jsonField{"flags", []string{}}, jsonField{"uid", uid}, jsonField{"cache", []string{}})
+	o = append(o, jsonField{"dev", way.dev.name}, jsonField{"prefsrc", way.src.String()},
+		jsonField{"flags", []string{}}, jsonField{"uid", uid}, jsonField{"cache", []string{}})
 	if ip.json {
 		ip.println(jsonArray([]jsonObject{o}, ip.pretty))
 	} else {

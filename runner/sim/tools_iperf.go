@@ -87,11 +87,13 @@ func runIperf3(ctx context.Context, c *call) int {
 func (p *iperf) parse() (code int, ok bool) {
 	c := p.c
 	usage := func(why string) (int, bool) {
-		return c.fail(1, "iperf3: parameter error - %s\n\nUsage: iperf3 [-s|-c host] [options]\n       iperf3 [-h|--help] [-v|--version]\n", why), false
+		return c.fail(1, "iperf3: parameter error - %s\n\nUsage: iperf3 [-s|-c host] [options]\n"+
+			"       iperf3 [-h|--help] [-v|--version]\n", why), false
 	}
 	long := map[string]string{
 		"--server": "-s", "--client": "-c", "--one-off": "-1", "--bind": "-B", "--port": "-p", "--time": "-t",
-		"--parallel": "-P", "--reverse": "-R", "--json": "-J", "--version": "-v", "--interval": "-i", "--forceflush": "+", "--format": "-f", "--verbose": "-V",
+		"--parallel": "-P", "--reverse": "-R", "--json": "-J", "--version": "-v",
+		"--interval": "-i", "--forceflush": "+", "--format": "-f", "--verbose": "-V",
 	}
 	args := c.args[1:]
 	for len(args) > 0 {
@@ -144,7 +146,9 @@ func (p *iperf) parse() (code int, ok bool) {
 		case "-J":
 			p.json = true
 		case "-v":
-			c.printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", p.system())
+			c.printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: "+
+				"CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, "+
+				"socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", p.system())
 			return 0, false
 		case "-i":
 			p.silent = value == "0"
@@ -520,7 +524,8 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 	// row is one line of the table; second 0 is the whole test.
 	row := func(id string, from, to int, bytes float64, tail string) {
 		span := float64(max(1, to-from))
-		c.printf("[%s] %6s-%-6s sec  %s  %s%s\n", id, fmt.Sprintf("%d.00", from), fmt.Sprintf("%d.00", to), octets(bytes), bits(bytes*8/span), tail)
+		c.printf("[%s] %6s-%-6s sec  %s  %s%s\n",
+			id, fmt.Sprintf("%d.00", from), fmt.Sprintf("%d.00", to), octets(bytes), bits(bytes*8/span), tail)
 	}
 	retr := func(n int) string { return fmt.Sprintf("  %3d", n) }
 	for second := 1; second <= t.seconds && !p.silent; second++ {
@@ -645,7 +650,9 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 			}
 			streams = append(streams, o)
 		}
-		intervals = append(intervals, jsonObject{{"streams", streams}, {"sum", account(from, to, total, retransmits(all)...)}})
+		intervals = append(intervals, jsonObject{
+			{"streams", streams}, {"sum", account(from, to, total, retransmits(all)...)},
+		})
 	}
 	total, all := 0.0, 0
 	whole := float64(t.seconds)

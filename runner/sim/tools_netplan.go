@@ -39,7 +39,8 @@ func runNetplan(_ context.Context, c *call) int {
 		case "get":
 			c.netplanGet(root)
 		case "info":
-			c.println("netplan.io:\n  website: \"https://netplan.io/\"\n  features:\n  - dhcp-use-domains\n  - auth-phase2\n  - generated-supplicant\n  - default-routes\n  version: \"1.1.2\"")
+			c.println("netplan.io:\n  website: \"https://netplan.io/\"\n  features:\n  - dhcp-use-domains\n" +
+				"  - auth-phase2\n  - generated-supplicant\n  - default-routes\n  version: \"1.1.2\"")
 		case "try", "apply":
 			code = c.fail(1, "netplan %s: the simulated node applies no configuration", verb)
 		default:
@@ -84,11 +85,13 @@ func (c *call) netplanGenerate(root string) int {
 			return c.fail(1, "Cannot stat %s: %s", file, errorText(err))
 		}
 		if i, _, _ := c.node.walk(file, true, c.root); i.mode&0o077 != 0 {
-			c.fail(0, "\n** (generate:%d): WARNING **: %s: Permissions for %s are too open. Netplan configuration should NOT be accessible by others.",
+			c.fail(0, "\n** (generate:%d): WARNING **: %s: Permissions for %s are too open. "+
+				"Netplan configuration should NOT be accessible by others.",
 				c.node.nextPID, c.node.rig.clock.wall().UTC().Format("15:04:05.000"), file)
 		}
 		if bad := checkNetplan(text); bad != nil {
-			return c.fail(1, "%s:%d:%d: %s:\n%s\n%s^", file, bad.line+1, bad.column+1, bad.why, bad.text, strings.Repeat(" ", bad.column))
+			return c.fail(1, "%s:%d:%d: %s:\n%s\n%s^",
+				file, bad.line+1, bad.column+1, bad.why, bad.text, strings.Repeat(" ", bad.column))
 		}
 	}
 	return 0
@@ -155,7 +158,8 @@ func yamlLines(text string) ([]yamlLine, *netplanError) {
 			return nil, invalid("did not find expected ',' or ']'")
 		}
 		// A list may stand as far left as its key.
-		for len(open) > 0 && (open[len(open)-1].indent > indent || open[len(open)-1].indent == indent && (!isItem || open[len(open)-1].key == "-")) {
+		for len(open) > 0 && (open[len(open)-1].indent > indent ||
+			open[len(open)-1].indent == indent && (!isItem || open[len(open)-1].key == "-")) {
 			open = open[:len(open)-1]
 		}
 		if len(open) > 0 {
@@ -183,7 +187,10 @@ func plainValue(text string) string { return strings.Trim(strings.TrimSpace(text
 // What netplan knows of the keys that a bond of two links needs, and the others
 // that stand beside them.
 var (
-	netplanTop    = []string{"version", "renderer", "ethernets", "bonds", "bridges", "vlans", "wifis", "tunnels", "modems", "vrfs", "dummy-devices", "virtual-ethernets"}
+	netplanTop = []string{
+		"version", "renderer", "ethernets", "bonds", "bridges", "vlans", "wifis",
+		"tunnels", "modems", "vrfs", "dummy-devices", "virtual-ethernets",
+	}
 	netplanDevice = []string{
 		"dhcp4", "dhcp6", "mtu", "addresses", "gateway4", "gateway6", "nameservers", "routes", "routing-policy", "optional",
 		"match", "set-name", "link-local", "macaddress", "accept-ra", "dhcp4-overrides", "dhcp6-overrides", "ignore-carrier",

@@ -83,7 +83,8 @@ func runNixlbench(ctx context.Context, c *call) int {
 		lacks = c.node.lacksLibrary("nixlbench")
 	})
 	if lacks {
-		return c.fail(127, "nixlbench: error while loading shared libraries: %s: cannot open shared object file: No such file or directory", missingLibrary)
+		return c.fail(127, "nixlbench: error while loading shared libraries: %s: "+
+			"cannot open shared object file: No such file or directory", missingLibrary)
 	}
 	if code, ok := b.parse(); !ok {
 		return code
@@ -167,7 +168,8 @@ func (b *nixlbench) start(ctx context.Context) int {
 		b.ucx = n.openUCX(env)
 		lines, started = b.ucx.logged(b.proc.pid)
 		log = []string{
-			n.nixlLog(b.proc.pid, "backend_plugin.h:102", "Failed to create engine: Failed to create UCX context "+role+": No such device"),
+			n.nixlLog(b.proc.pid, "backend_plugin.h:102",
+				"Failed to create engine: Failed to create UCX context "+role+": No such device"),
 			n.nixlLog(b.proc.pid, "nixl_agent.cpp:365", "createBackend: backend creation failed for 'UCX'"),
 			"NIXL: createBackend failed! (NIXL_ERR_BACKEND)",
 		}
@@ -213,7 +215,8 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 			b.held += size
 			n.held += size
 		}
-		log = n.nixlLog(b.proc.pid, "nixl_agent.cpp:506", "registerMem: registration failed for the specified or all potential backends")
+		log = n.nixlLog(b.proc.pid, "nixl_agent.cpp:506",
+			"registerMem: registration failed for the specified or all potential backends")
 	})
 	switch {
 	case b.segment() == "VRAM" && !gpu:
@@ -221,7 +224,8 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 	case b.segment() == "VRAM" && !fits:
 		return c.fail(1, "CUDA: Failed to allocate CUDA buffer 0 (Error code: 2 - out of memory)")
 	case !fits:
-		return c.fail(1, "Failed to allocate %d bytes of page-aligned DRAM memory\nFailed to allocate %d bytes of DRAM memory\n%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", size, size, log)
+		return c.fail(1, "Failed to allocate %d bytes of page-aligned DRAM memory\n"+
+			"Failed to allocate %d bytes of DRAM memory\n%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", size, size, log)
 	}
 	if !n.rig.clock.sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
 		return b.interrupted(1, "")
@@ -247,7 +251,8 @@ func (b *nixlbench) load(target *nixlbench) (l link, code int) {
 		default:
 			if l = b.ucx.connect(target.ucx); len(l.lanes) == 0 {
 				why = "NIXL_ERR_BACKEND"
-				log = n.nixlLog(b.proc.pid, "ucx_backend.cpp:1012", "no active messages transport to the remote agent: Destination is unreachable")
+				log = n.nixlLog(b.proc.pid, "ucx_backend.cpp:1012",
+					"no active messages transport to the remote agent: Destination is unreachable")
 			}
 		}
 	})
@@ -359,7 +364,8 @@ func (b *nixlbench) row(size nixlbenchSize, seconds float64, k carriage, rnd *ra
 	}
 	var line strings.Builder
 	for i, v := range []string{
-		fmt.Sprint(size.block), fmt.Sprint(size.batch), fmt.Sprintf("%.6f", float64(size.block*size.batch*size.iterations)/1e9/seconds),
+		fmt.Sprint(size.block), fmt.Sprint(size.batch),
+		fmt.Sprintf("%.6f", float64(size.block*size.batch*size.iterations)/1e9/seconds),
 		fmt.Sprintf("%.1f", latency), fmt.Sprintf("%.1f", prepMean), fmt.Sprintf("%d.0", max(prep, prepMost)),
 		fmt.Sprintf("%.1f", post), fmt.Sprintf("%.1f", math.Ceil(post*(1.05+0.3*rnd.Float64()))),
 		fmt.Sprintf("%.1f", tx), fmt.Sprintf("%.1f", math.Ceil(tx*(1.01+0.04*rnd.Float64()))),

@@ -128,7 +128,8 @@ func parsePerftest(c *call) (p *perftest, code int, ok bool) {
 		} else {
 			c.fail(1, "%s: invalid option -- '%s'", tool, strings.TrimPrefix(bad, "-"))
 		}
-		c.printf("Usage:\n  %s            start a server and wait for connection\n  %s <host>     connect to server at <host>\n\n", tool, tool)
+		c.printf("Usage:\n  %s            start a server and wait for connection\n"+
+			"  %s <host>     connect to server at <host>\n\n", tool, tool)
 		c.out.Flush()
 		c.fail(1, " Invalid Command or flag.\n Please check command line and run again.\n")
 		return nil, c.fail(1, " Parser function exited with Error"), false
@@ -309,7 +310,9 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 		c.println("Device not recognized to implement inline feature. Disabling it")
 		c.println(resultLine)
 	}
-	c.printf("\n************************************\n* Waiting for client to connect... *\n************************************\n")
+	c.printf("\n************************************\n" +
+		"* Waiting for client to connect... *\n" +
+		"************************************\n")
 	l := &listener{port: p.port, proc: proc, accept: make(chan *rendezvous, 1), test: p}
 	busy := false
 	c.locked(func() {
@@ -318,7 +321,8 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 		}
 	})
 	if busy {
-		return c.fail(1, "Couldn't listen to port %d\nUnable to open file descriptor for socket connection Unable to init the socket connection", p.port)
+		return c.fail(1, "Couldn't listen to port %d\n"+
+			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.port)
 	}
 	defer c.locked(func() {
 		if c.node.listeners[p.port] == l {
@@ -357,7 +361,8 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 }
 
 func (p *perftest) lost() int {
-	return p.c.fail(1, "ethernet_read_keys: Couldn't read remote address\n Unable to read to socket/rdma_cm\n Failed to exchange data between server and clients")
+	return p.c.fail(1, "ethernet_read_keys: Couldn't read remote address\n"+
+		" Unable to read to socket/rdma_cm\n Failed to exchange data between server and clients")
 }
 
 // connect finds the server and runs the test; the client measures.
@@ -372,12 +377,14 @@ func (p *perftest) connect(ctx context.Context) int {
 	switch refused {
 	case "":
 	case "name":
-		return c.fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\nUnable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
+		return c.fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\n"+
+			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	default:
 		if refused == "unreachable" && !c.node.rig.clock.sleep(ctx, 3*time.Second) {
 			return 143
 		}
-		return c.fail(1, "Couldn't connect to %s:%d\nUnable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
+		return c.fail(1, "Couldn't connect to %s:%d\n"+
+			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	}
 	defer rv.leaveClient()
 	defer close(rv.done)
@@ -441,7 +448,8 @@ func (p *perftest) completionError(status string, done int) int {
 	c := p.c
 	c.println(p.columns())
 	c.out.Flush()
-	return c.fail(1, " Completion with error at client\n %s\n scnt=%d, ccnt=%d\n Failed to complete run_iter_bw function successfully", status, done+p.txDepth, done)
+	return c.fail(1, " Completion with error at client\n %s\n scnt=%d, ccnt=%d\n"+
+		" Failed to complete run_iter_bw function successfully", status, done+p.txDepth, done)
 }
 
 // meet looks the server up: over TCP, so by routes and listeners.
@@ -561,7 +569,8 @@ func (p *perftest) header(mtu int) {
 	if p.old() {
 		c.printf(" PCIe relax order: %s\n ibv_wr* API     : ON\n", onOff[!p.latency])
 	} else {
-		c.printf(" PCIe relax order: %s\t\tLock-free      : OFF\n ibv_wr* API     : ON\t\tUsing Enhanced Reorder      : OFF\n", onOff[!p.latency])
+		c.printf(" PCIe relax order: %s\t\tLock-free      : OFF\n"+
+			" ibv_wr* API     : ON\t\tUsing Enhanced Reorder      : OFF\n", onOff[!p.latency])
 	}
 	if p.host != "" || p.both {
 		c.printf(" TX depth        : %d\n", p.txDepth)
@@ -623,7 +632,8 @@ func (p *perftest) columns() string {
 	case p.latency && p.seconds > 0:
 		return " #bytes        #iterations       t_avg[usec]    tps average"
 	case p.latency:
-		return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] "
+		return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]" +
+			"   99% percentile[usec]   99.9% percentile[usec] "
 	}
 	unit := "MB/sec"
 	if !p.old() {
@@ -726,9 +736,11 @@ func (p *perftest) row(size, iters int, peak, rate float64) string {
 	}
 	msgs := rate / 8 / float64(size) / 1e6
 	if p.gbits && rate < 0.1e9 {
-		return fmt.Sprintf(" %-7d    %-10d       %-7.6f            %-7.6f            %-7.6f", size, iters, peak/unit, rate/unit, msgs)
+		return fmt.Sprintf(" %-7d    %-10d       %-7.6f            %-7.6f            %-7.6f",
+			size, iters, peak/unit, rate/unit, msgs)
 	}
-	return fmt.Sprintf(" %-7d    %-10d       %-7.2f            %-7.2f\t\t   %-7.6f", size, iters, peak/unit, rate/unit, msgs)
+	return fmt.Sprintf(" %-7d    %-10d       %-7.2f            %-7.2f\t\t   %-7.6f",
+		size, iters, peak/unit, rate/unit, msgs)
 }
 
 // measureLatency runs one size of a ping-pong and returns its row.
@@ -797,6 +809,8 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 	}
 	slices.Sort(samples)
 	at := func(q float64) float64 { return samples[min(len(samples)-1, int(math.Ceil(q*float64(len(samples)))))] }
-	return fmt.Sprintf(" %-7d %-10d    %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f     \t%-7.2f\t\t%-7.2f \t\t%-7.2f",
-		size, iters, samples[0], samples[len(samples)-1], at(0.5), mean, math.Sqrt(variance/float64(len(samples))), at(0.99), at(0.999)), nil
+	return fmt.Sprintf(
+		" %-7d %-10d    %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f     \t%-7.2f\t\t%-7.2f \t\t%-7.2f",
+		size, iters, samples[0], samples[len(samples)-1], at(0.5), mean,
+		math.Sqrt(variance/float64(len(samples))), at(0.99), at(0.999)), nil
 }

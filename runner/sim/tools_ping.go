@@ -155,7 +155,8 @@ func runPing(ctx context.Context, c *call) int {
 	if errs > 0 {
 		extra = "+" + strconv.Itoa(errs) + " errors, "
 	}
-	c.printf("\n--- %s ping statistics ---\n%d packets transmitted, %d received, %s%.6g%% packet loss, time %dms\n", host, sent, received, extra, float64(sent-received)*100/float64(sent), elapsed.Milliseconds())
+	c.printf("\n--- %s ping statistics ---\n%d packets transmitted, %d received, %s%.6g%% packet loss, time %dms\n",
+		host, sent, received, extra, float64(sent-received)*100/float64(sent), elapsed.Milliseconds())
 	if received == 0 {
 		c.println("")
 		return 1
@@ -167,7 +168,8 @@ func runPing(ctx context.Context, c *call) int {
 		square += t * t
 	}
 	mean := sum / float64(len(times))
-	c.printf("rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n", low, mean, high, math.Sqrt(max(0, square/float64(len(times))-mean*mean)))
+	c.printf("rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n",
+		low, mean, high, math.Sqrt(max(0, square/float64(len(times))-mean*mean)))
 	return 0
 }
 

@@ -57,7 +57,8 @@ func runPython(ctx context.Context, c *call) int {
 		"nixl-latency": (*program).meet, "gpu-staging": (*program).staging,
 	}[name]
 	if run == nil {
-		return c.fail(2, "python3: the simulated python3 runs only railbench's own programs, and this one begins with %q", first)
+		return c.fail(2, "python3: the simulated python3 runs only railbench's own programs, "+
+			"and this one begins with %q", first)
 	}
 	p := &program{c: c, name: name, gone: make(chan struct{}), served: make(chan struct{}, 1)}
 	if why := p.parse(args[1:]); why != "" {
@@ -94,7 +95,9 @@ type program struct {
 }
 
 func (p *program) parse(args []string) string {
-	numbers := map[string]*int{"--listen": &p.listen, "--peer-port": &p.port, "--bytes": &p.size, "--iterations": &p.iterations}
+	numbers := map[string]*int{
+		"--listen": &p.listen, "--peer-port": &p.port, "--bytes": &p.size, "--iterations": &p.iterations,
+	}
 	texts := map[string]*string{"--role": &p.role, "--device": &p.device, "--peer": &p.peer}
 	for i := 0; i < len(args); i += 2 {
 		number, text := numbers[args[i]], texts[args[i]]
@@ -319,7 +322,9 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 		return nil, why
 	}
 	moving := gone{ctx, target.gone}
-	k := carriage{link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare, share: 1 - noiseSpan*rnd.Float64()}
+	k := carriage{
+		link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare, share: 1 - noiseSpan*rnd.Float64(),
+	}
 	if p.device == "cuda" || target.device == "cuda" {
 		k.staged, k.limit, k.most = true, stagedRead, 1
 		if len(l.lanes) > 1 {

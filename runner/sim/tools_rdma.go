@@ -54,12 +54,17 @@ func runIbvDevinfo(_ context.Context, c *call) int {
 			if !f.live() {
 				state = "PORT_DOWN (1)"
 			}
-			c.printf("hca_id:\t%s\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.45.4028\n\tnode_guid:\t\t\t%s\n\tsys_image_guid:\t\t\t%s\n", f.dev, f.guid(), f.systemGUID().guid())
-			c.printf("\tvendor_id:\t\t\t0x02c9\n\tvendor_part_id:\t\t\t4129\n\thw_ver:\t\t\t\t0x0\n\tboard_id:\t\t\tNVD0000000087\n\tphys_port_cnt:\t\t\t1\n")
+			c.printf("hca_id:\t%s\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.45.4028\n"+
+				"\tnode_guid:\t\t\t%s\n\tsys_image_guid:\t\t\t%s\n", f.dev, f.guid(), f.systemGUID().guid())
+			c.printf("\tvendor_id:\t\t\t0x02c9\n\tvendor_part_id:\t\t\t4129\n" +
+				"\thw_ver:\t\t\t\t0x0\n\tboard_id:\t\t\tNVD0000000087\n\tphys_port_cnt:\t\t\t1\n")
 			if has(set, "v") {
-				c.printf("\tmax_mr_size:\t\t\t0xffffffffffffffff\n\tmax_qp:\t\t\t\t131072\n\tmax_qp_wr:\t\t\t32768\n\tmax_cq:\t\t\t\t16777216\n\tmax_mr:\t\t\t\t16777216\n\tmax_qp_rd_atom:\t\t\t16\n")
+				c.printf("\tmax_mr_size:\t\t\t0xffffffffffffffff\n\tmax_qp:\t\t\t\t131072\n\tmax_qp_wr:\t\t\t32768\n" +
+					"\tmax_cq:\t\t\t\t16777216\n\tmax_mr:\t\t\t\t16777216\n\tmax_qp_rd_atom:\t\t\t16\n")
 			}
-			c.printf("\t\tport:\t1\n\t\t\tstate:\t\t\t%s\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t%s\n\t\t\tsm_lid:\t\t\t0\n\t\t\tport_lid:\t\t0\n\t\t\tport_lmc:\t\t0x00\n\t\t\tlink_layer:\t\tEthernet\n", state, mtuText(f.activeMTU()))
+			c.printf("\t\tport:\t1\n\t\t\tstate:\t\t\t%s\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t%s\n"+
+				"\t\t\tsm_lid:\t\t\t0\n\t\t\tport_lid:\t\t0\n\t\t\tport_lmc:\t\t0x00\n\t\t\tlink_layer:\t\tEthernet\n",
+				state, mtuText(f.activeMTU()))
 			if has(set, "v") {
 				phys := "LINK_UP (5)"
 				if !f.live() {
@@ -132,16 +137,20 @@ func runIbstat(_ context.Context, c *call) int {
 			}
 			found = true
 			state, physical := f.stateWords()
-			c.printf("CA '%s'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tFirmware version: 28.45.4028\n\tHardware version: 0\n", f.dev)
+			c.printf("CA '%s'\n\tCA type: MT4129\n\tNumber of ports: 1\n"+
+				"\tFirmware version: 28.45.4028\n\tHardware version: 0\n", f.dev)
 			c.printf("\tNode GUID: 0x%s\n\tSystem image GUID: 0x%s\n\tPort 1:\n", f.guidDigits(), f.systemGUID().guidDigits())
 			rate := "200"
 			if !f.net.carrier() {
 				rate = "40"
 			}
-			c.printf("\t\tState: %s\n\t\tPhysical state: %s\n\t\tRate: %s\n\t\tBase lid: 0\n\t\tLMC: 0\n\t\tSM lid: 0\n\t\tCapability mask: 0x00010000\n\t\tPort GUID: 0x%s\n\t\tLink layer: Ethernet\n", state, physical, rate, f.guidDigits())
+			c.printf("\t\tState: %s\n\t\tPhysical state: %s\n\t\tRate: %s\n\t\tBase lid: 0\n\t\tLMC: 0\n"+
+				"\t\tSM lid: 0\n\t\tCapability mask: 0x00010000\n\t\tPort GUID: 0x%s\n\t\tLink layer: Ethernet\n",
+				state, physical, rate, f.guidDigits())
 		}
 		if !found {
-			code = c.fail(1, "ibpanic: [%d] main: '%s' IB device can't be found\n: No such file or directory", c.node.nextPID, names[0])
+			code = c.fail(1, "ibpanic: [%d] main: '%s' IB device can't be found\n: No such file or directory",
+				c.node.nextPID, names[0])
 		}
 	})
 	return code
@@ -154,7 +163,8 @@ func runIbstatus(_ context.Context, c *call) int {
 			if !f.live() {
 				state, physical = "1: DOWN", "3: Disabled"
 			}
-			c.printf("Infiniband device '%s' port 1 status:\n\tdefault gid:\t %s\n\tbase lid:\t 0x0\n\tsm lid:\t\t 0x0\n\tstate:\t\t %s\n\tphys state:\t %s\n\trate:\t\t 200 Gb/sec (4X HDR)\n\tlink_layer:\t Ethernet\n\n",
+			c.printf("Infiniband device '%s' port 1 status:\n\tdefault gid:\t %s\n\tbase lid:\t 0x0\n\tsm lid:\t\t 0x0\n"+
+				"\tstate:\t\t %s\n\tphys state:\t %s\n\trate:\t\t 200 Gb/sec (4X HDR)\n\tlink_layer:\t Ethernet\n\n",
 				f.dev, gidText(f.gids[0]), state, physical)
 		}
 	})
@@ -269,7 +279,8 @@ func runRdma(_ context.Context, c *call) int {
 					{"node_guid", f.guid()},
 					{"sys_image_guid", f.systemGUID().guid()},
 				})
-				lines = append(lines, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ", f.no, f.dev, f.guid(), f.systemGUID().guid()))
+				lines = append(lines, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
+					f.no, f.dev, f.guid(), f.systemGUID().guid()))
 			case strings.HasPrefix("system", object):
 				lines = []string{"netns shared copy-on-fork on"}
 			default:

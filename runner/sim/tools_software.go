@@ -25,9 +25,11 @@ func (n *node) settingsTree(t *inode) {
 	if broken("nccl-socket") {
 		t.fixed("/etc/nccl.conf", "# from the old cluster\nNCCL_IB_HCA=mlx5_0,mlx5_1\nNCCL_SOCKET_IFNAME=eth0")
 	}
-	limits := "# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n*               soft    memlock         unlimited\n*               hard    memlock         unlimited"
+	limits := "# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n" +
+		"*               soft    memlock         unlimited\n*               hard    memlock         unlimited"
 	if broken("memlock") {
-		limits = fmt.Sprintf("# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n*               -       memlock         %d", memlockKB)
+		limits = fmt.Sprintf("# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n"+
+			"*               -       memlock         %d", memlockKB)
 	}
 	t.fixed("/etc/security/limits.conf", limits)
 	t.put("/etc/security/limits.d", newDir())
@@ -49,11 +51,22 @@ func (n *node) loginEnvironment() [][2]string {
 
 // libraries are what a program is linked with, beside the C library.
 var libraries = map[string][]string{
-	"ucx_info":    {"/usr/local/ucx/lib/libucp.so.0", "/usr/local/ucx/lib/libuct.so.0", "/usr/local/ucx/lib/libucs.so.0", "/usr/local/ucx/lib/libucm.so.0"},
-	"nixlbench":   {"/usr/local/nixl/lib/aarch64-linux-gnu/libnixl.so", "/usr/local/nixl/lib/aarch64-linux-gnu/libnixl_common.so", "/usr/local/lib/libetcd-cpp-api.so", "/lib/aarch64-linux-gnu/libgflags.so.2.2"},
-	"ib_write_bw": {"/lib/aarch64-linux-gnu/libibverbs.so.1", "/lib/aarch64-linux-gnu/librdmacm.so.1", "/lib/aarch64-linux-gnu/libibumad.so.3"},
-	"iperf3":      {"/lib/aarch64-linux-gnu/libiperf.so.0", "/lib/aarch64-linux-gnu/libcrypto.so.3"},
-	"python3":     {"/lib/aarch64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libexpat.so.1", "/lib/aarch64-linux-gnu/libz.so.1"},
+	"ucx_info": {
+		"/usr/local/ucx/lib/libucp.so.0", "/usr/local/ucx/lib/libuct.so.0",
+		"/usr/local/ucx/lib/libucs.so.0", "/usr/local/ucx/lib/libucm.so.0",
+	},
+	"nixlbench": {
+		"/usr/local/nixl/lib/aarch64-linux-gnu/libnixl.so", "/usr/local/nixl/lib/aarch64-linux-gnu/libnixl_common.so",
+		"/usr/local/lib/libetcd-cpp-api.so", "/lib/aarch64-linux-gnu/libgflags.so.2.2",
+	},
+	"ib_write_bw": {
+		"/lib/aarch64-linux-gnu/libibverbs.so.1", "/lib/aarch64-linux-gnu/librdmacm.so.1",
+		"/lib/aarch64-linux-gnu/libibumad.so.3",
+	},
+	"iperf3": {"/lib/aarch64-linux-gnu/libiperf.so.0", "/lib/aarch64-linux-gnu/libcrypto.so.3"},
+	"python3": {
+		"/lib/aarch64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libexpat.so.1", "/lib/aarch64-linux-gnu/libz.so.1",
+	},
 }
 
 // missingLibrary is what the fault library-missing takes from nixlbench.
@@ -107,7 +120,8 @@ func runNft(_ context.Context, c *call) int {
 		return c.fail(1, "nft: the simulated nft knows only: nft list ruleset")
 	}
 	if !c.root {
-		return c.fail(1, "Operation not permitted (you must be root)\nnetlink: Error: cache initialization failed: Operation not permitted")
+		return c.fail(1, "Operation not permitted (you must be root)\n"+
+			"netlink: Error: cache initialization failed: Operation not permitted")
 	}
 	c.locked(func() {
 		n := c.node
@@ -154,7 +168,8 @@ func runSs(_ context.Context, c *call) int {
 				}
 				text += fmt.Sprintf(" ino:%d sk:%x cgroup:/user.slice <->", 20000+port, port)
 			}
-			c.println(strings.TrimRight(fmt.Sprintf("LISTEN 0      128        %9s:%-6d     0.0.0.0:*     %s", address, port, strings.TrimSpace(text)), " "))
+			c.println(strings.TrimRight(fmt.Sprintf("LISTEN 0      128        %9s:%-6d     0.0.0.0:*     %s",
+				address, port, strings.TrimSpace(text)), " "))
 		}
 		row("0.0.0.0", 22, nil)
 		for _, port := range c.node.ports() {

@@ -99,7 +99,8 @@ func runUptime(_ context.Context, c *call) int {
 		return 0
 	}
 	h := int(up.Hours())
-	c.printf(" %s up %d day,  %d:%02d,  1 user,  load average: 0.21, 0.17, 0.11\n", c.node.rig.clock.wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
+	c.printf(" %s up %d day,  %d:%02d,  1 user,  load average: 0.21, 0.17, 0.11\n",
+		c.node.rig.clock.wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
 	return 0
 }
 
@@ -171,7 +172,8 @@ func (c *call) module(name string, m moduleChange) int {
 	case !c.root:
 		return c.fail(1, "%s: ERROR: could not insert '%s': Operation not permitted", c.program(), name)
 	case m.remove && name != "bonding":
-		return c.fail(1, "%s: %s Module %s is in use.", c.program(), map[bool]string{true: "ERROR:", false: "FATAL:"}[c.program() == "rmmod"], name)
+		return c.fail(1, "%s: %s Module %s is in use.", c.program(),
+			map[bool]string{true: "ERROR:", false: "FATAL:"}[c.program() == "rmmod"], name)
 	case m.remove:
 		n.unloadBonding()
 	default:
@@ -184,11 +186,15 @@ func (c *call) module(name string, m moduleChange) int {
 // packages are what dpkg knows, and their versions.
 func (c *call) packages() map[string]string {
 	p := map[string]string{
-		"perftest": "4.5+0.17-1", "iperf3": "3.16-1build2", "rdma-core": "50.0-2ubuntu0.2", "ibverbs-utils": "50.0-2ubuntu0.2",
+		"perftest": "4.5+0.17-1", "iperf3": "3.16-1build2",
+		"rdma-core": "50.0-2ubuntu0.2", "ibverbs-utils": "50.0-2ubuntu0.2",
 		"infiniband-diags": "50.0-2ubuntu0.2", "ibverbs-providers": "50.0-2ubuntu0.2", "libibverbs1": "50.0-2ubuntu0.2",
-		"rdmacm-utils": "50.0-2ubuntu0.2", "iproute2": "6.1.0-1ubuntu6.2", "ethtool": "1:6.7-1build1", "pciutils": "1:3.10.0-2build1",
-		"coreutils": "9.4-3ubuntu6.1", "iputils-ping": "3:20240117-1ubuntu0.1", "ucx-utils": "1.21.0-1", "mlnx-tools": "24.10-0",
-		"netplan.io": "1.1.2-2~ubuntu24.04.2", "systemd": "255.4-1ubuntu8.10", "procps": "2:4.0.4-4ubuntu3.2", "grep": "3.11-4build1",
+		"rdmacm-utils": "50.0-2ubuntu0.2", "iproute2": "6.1.0-1ubuntu6.2",
+		"ethtool": "1:6.7-1build1", "pciutils": "1:3.10.0-2build1",
+		"coreutils": "9.4-3ubuntu6.1", "iputils-ping": "3:20240117-1ubuntu0.1",
+		"ucx-utils": "1.21.0-1", "mlnx-tools": "24.10-0",
+		"netplan.io": "1.1.2-2~ubuntu24.04.2", "systemd": "255.4-1ubuntu8.10",
+		"procps": "2:4.0.4-4ubuntu3.2", "grep": "3.11-4build1",
 	}
 	c.locked(func() {
 		if c.node.index != 0 {
@@ -258,17 +264,25 @@ func runLspci(_ context.Context, c *call) int {
 	c.locked(func() {
 		devices := []device{{"0000:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil}}
 		for _, f := range c.node.functions[:2] {
-			devices = append(devices, device{f.pci, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f})
+			devices = append(devices, device{
+				f.pci, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f,
+			})
 		}
-		devices = append(devices, device{"0002:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil})
+		devices = append(devices, device{
+			"0002:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil,
+		})
 		for _, f := range c.node.functions[2:] {
-			devices = append(devices, device{f.pci, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f})
+			devices = append(devices, device{
+				f.pci, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f,
+			})
 		}
 		devices = append(devices,
 			device{"0007:01:00.0", "Ethernet controller [0200]", "Realtek Semiconductor Co., Ltd. Device", "[10ec:8127]", nil},
 			device{"000f:01:00.0", "VGA compatible controller [0300]", "NVIDIA Corporation Device", "[10de:2e12]", nil})
 		if c.node.hasCard() {
-			devices = append(devices, device{"0004:01:00.0", "VGA compatible controller [0300]", "NVIDIA Corporation GA104GL [RTX A4000]", "[10de:24b0]", nil})
+			devices = append(devices, device{
+				"0004:01:00.0", "VGA compatible controller [0300]", "NVIDIA Corporation GA104GL [RTX A4000]", "[10de:24b0]", nil,
+			})
 		}
 		slot := last(set, 's', "")
 		vendor, _, _ := strings.Cut(strings.TrimPrefix(last(set, 'd', ""), "0x"), ":")
@@ -293,7 +307,8 @@ func runLspci(_ context.Context, c *call) int {
 				c.printf("\tControl: I/O- Mem+ BusMaster+\n\n")
 				continue
 			}
-			c.printf("\tSubsystem: Mellanox Technologies Device 0005\n\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+\n")
+			c.printf("\tSubsystem: Mellanox Technologies Device 0005\n" +
+				"\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+\n")
 			driver := "\tKernel driver in use: mlx5_core\n"
 			if d.fn.lost {
 				driver = ""
@@ -306,7 +321,9 @@ func runLspci(_ context.Context, c *call) int {
 			if width < 4 {
 				note = " (downgraded)"
 			}
-			c.printf("\tCapabilities: [60] Express (v2) Endpoint, IntMsgNum 0\n\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x4, ASPM not supported\n\t\tLnkSta:\tSpeed 32GT/s, Width x%d%s\n%s\tKernel modules: mlx5_core\n\n", width, note, driver)
+			c.printf("\tCapabilities: [60] Express (v2) Endpoint, IntMsgNum 0\n"+
+				"\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x4, ASPM not supported\n"+
+				"\t\tLnkSta:\tSpeed 32GT/s, Width x%d%s\n%s\tKernel modules: mlx5_core\n\n", width, note, driver)
 		}
 	})
 	return 0
@@ -339,17 +356,24 @@ func runEthtool(_ context.Context, c *call) int {
 			default:
 				driver, bus, fw = "r8127", "0007:01:00.0", ""
 			}
-			c.printf("driver: %s\nversion: %s\nfirmware-version: %s\nexpansion-rom-version: \nbus-info: %s\nsupports-statistics: yes\nsupports-test: yes\nsupports-eeprom-access: no\nsupports-register-dump: no\nsupports-priv-flags: yes\n", driver, kernel, fw, bus)
+			c.printf("driver: %s\nversion: %s\nfirmware-version: %s\nexpansion-rom-version: \n"+
+				"bus-info: %s\nsupports-statistics: yes\nsupports-test: yes\nsupports-eeprom-access: no\n"+
+				"supports-register-dump: no\nsupports-priv-flags: yes\n", driver, kernel, fw, bus)
 		case has(set, "S"):
 			if d.fn == nil {
 				code = c.fail(94, "no stats available")
 				return
 			}
 			p := d.fn.port
-			c.printf("NIC statistics:\n     rx_packets: %d\n     rx_bytes: %d\n     tx_packets: %d\n     tx_bytes: %d\n", d.rxPackets, d.rxBytes, d.txPackets, d.txBytes)
-			c.printf("     rx_vport_rdma_unicast_packets: %d\n     rx_vport_rdma_unicast_bytes: %d\n     tx_vport_rdma_unicast_packets: %d\n     tx_vport_rdma_unicast_bytes: %d\n", p.rcvPackets, p.rcv, p.xmitPackets, p.xmit)
+			c.printf("NIC statistics:\n     rx_packets: %d\n     rx_bytes: %d\n     tx_packets: %d\n     tx_bytes: %d\n",
+				d.rxPackets, d.rxBytes, d.txPackets, d.txBytes)
+			c.printf("     rx_vport_rdma_unicast_packets: %d\n     rx_vport_rdma_unicast_bytes: %d\n"+
+				"     tx_vport_rdma_unicast_packets: %d\n     tx_vport_rdma_unicast_bytes: %d\n",
+				p.rcvPackets, p.rcv, p.xmitPackets, p.xmit)
 			bad := d.fn.cableErrors()
-			c.printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n     rx_crc_errors_phy: %d\n     rx_symbol_err_phy: %d\n     rx_corrected_bits_phy: %d\n     link_down_events_phy: %d\n", bad/4, bad, 18+6*bad, max(0, d.changes-2))
+			c.printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n"+
+				"     rx_crc_errors_phy: %d\n     rx_symbol_err_phy: %d\n     rx_corrected_bits_phy: %d\n"+
+				"     link_down_events_phy: %d\n", bad/4, bad, 18+6*bad, max(0, d.changes-2))
 		case has(set, "a"):
 			c.printf("Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\n\n", d.name)
 		default:
@@ -361,8 +385,11 @@ func runEthtool(_ context.Context, c *call) int {
 				c.out.Flush()
 				c.fail(0, "netlink error: Operation not permitted")
 			}
-			c.printf("Settings for %s:\n\tSupported ports: [ Backplane ]\n\tSupported link modes:   200000baseCR4/Full\n\tSupported pause frame use: Symmetric\n\tSupports auto-negotiation: Yes\n\tSupported FEC modes: RS\n\tAdvertised auto-negotiation: Yes\n", d.name)
-			c.printf("\tSpeed: %s\n\tDuplex: Full\n\tAuto-negotiation: on\n\tPort: Direct Attach Copper\n\tPHYAD: 0\n\tTransceiver: internal\n\tLink detected: %s\n", speed, link)
+			c.printf("Settings for %s:\n\tSupported ports: [ Backplane ]\n\tSupported link modes:   200000baseCR4/Full\n"+
+				"\tSupported pause frame use: Symmetric\n\tSupports auto-negotiation: Yes\n"+
+				"\tSupported FEC modes: RS\n\tAdvertised auto-negotiation: Yes\n", d.name)
+			c.printf("\tSpeed: %s\n\tDuplex: Full\n\tAuto-negotiation: on\n\tPort: Direct Attach Copper\n"+
+				"\tPHYAD: 0\n\tTransceiver: internal\n\tLink detected: %s\n", speed, link)
 		}
 	})
 	return code
@@ -387,7 +414,9 @@ func runPgrep(_ context.Context, c *call) int {
 	c.locked(func() {
 		for _, p := range c.node.processes() {
 			name, line := path.Base(p.args[0]), strings.Join(p.args, " ")
-			if has(set, "f") && !strings.Contains(line, rest[0]) || !has(set, "f") && !strings.Contains(name, rest[0]) || has(set, "x") && name != rest[0] {
+			if has(set, "f") && !strings.Contains(line, rest[0]) ||
+				!has(set, "f") && !strings.Contains(name, rest[0]) ||
+				has(set, "x") && name != rest[0] {
 				continue
 			}
 			code = 0

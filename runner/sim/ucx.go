@@ -64,14 +64,18 @@ func (n *node) openUCX(env func(string) string) *ucxContext {
 		u.most = v
 	}
 	if !n.ucxVerbs() && u.tls != "all" && !strings.HasPrefix(u.tls, "^") && u.allows(verbsTransports) {
-		u.warnings = append(u.warnings, "transport 'rc' is not available, please use one or more of: cma, cuda, cuda_copy, cuda_ipc, mm, posix, self, shm, sm, sysv, tcp")
+		u.warnings = append(u.warnings, "transport 'rc' is not available, please use one or more of: "+
+			"cma, cuda, cuda_copy, cuda_ipc, mm, posix, self, shm, sm, sysv, tcp")
 	}
 	u.choose()
 	return u
 }
 
 // verbsTransports are the names that UCX_TLS knows for what runs on RDMA devices.
-var verbsTransports = []string{"ib", "rc", "rc_x", "rc_v", "rc_mlx5", "rc_verbs", "dc", "dc_x", "dc_mlx5", "ud", "ud_x", "ud_v", "ud_mlx5", "ud_verbs"}
+var verbsTransports = []string{
+	"ib", "rc", "rc_x", "rc_v", "rc_mlx5", "rc_verbs",
+	"dc", "dc_x", "dc_mlx5", "ud", "ud_x", "ud_v", "ud_mlx5", "ud_verbs",
+}
 
 // allows says whether UCX_TLS has one of the transports.
 func (u *ucxContext) allows(transports []string) bool {
@@ -80,7 +84,8 @@ func (u *ucxContext) allows(transports []string) bool {
 	if without {
 		return !slices.ContainsFunc(transports, func(t string) bool { return slices.Contains(names, t) })
 	}
-	return slices.Contains(names, "all") || slices.ContainsFunc(transports, func(t string) bool { return slices.Contains(names, t) })
+	return slices.Contains(names, "all") ||
+		slices.ContainsFunc(transports, func(t string) bool { return slices.Contains(names, t) })
 }
 
 // choose keeps the devices that are there, that UCX_NET_DEVICES names and that
@@ -115,9 +120,11 @@ func (u *ucxContext) choose() {
 	switch len(missing) {
 	case 0:
 	case 1:
-		u.warnings = append(u.warnings, "network device "+missing[0]+" is not available, please use one or more of: "+strings.Join(there, ", "))
+		u.warnings = append(u.warnings, "network device "+missing[0]+
+			" is not available, please use one or more of: "+strings.Join(there, ", "))
 	default:
-		u.warnings = append(u.warnings, "network devices "+strings.Join(missing, ",")+" are not available, please use one or more of: "+strings.Join(there, ", "))
+		u.warnings = append(u.warnings, "network devices "+strings.Join(missing, ",")+
+			" are not available, please use one or more of: "+strings.Join(there, ", "))
 	}
 }
 
@@ -127,7 +134,8 @@ func (u *ucxContext) usable() bool { return len(u.rails)+len(u.sockets) > 0 }
 // log is a line of UCX's log, which goes to stdout.
 func (n *node) ucxLog(pid int, where, level, text string) string {
 	at := n.rig.clock.wall()
-	return fmt.Sprintf("[%d.%06d] [%s:%d :0] %20s UCX  %-5s %s", at.Unix(), at.Nanosecond()/1000, n.name, pid, where, level, text)
+	return fmt.Sprintf("[%d.%06d] [%s:%d :0] %20s UCX  %-5s %s",
+		at.Unix(), at.Nanosecond()/1000, n.name, pid, where, level, text)
 }
 
 // nixlLog is a line of NIXL's log, which goes to stderr.
@@ -142,7 +150,8 @@ func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
 	}
 	if !u.usable() {
 		lines = append(lines, u.node.ucxLog(pid, "ucp_context.c:1770", "ERROR",
-			fmt.Sprintf("no usable transports/devices (asked %s on network:%s intra-node:accelerator:loopback:)", u.tls, u.asked)))
+			fmt.Sprintf("no usable transports/devices (asked %s on network:%s intra-node:accelerator:loopback:)",
+				u.tls, u.asked)))
 	}
 	return lines, u.usable()
 }

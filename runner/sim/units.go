@@ -167,7 +167,9 @@ func (c *call) transient() (t transient, code int) {
 			t.env = append(t.env, v)
 		} else if v, ok := value("--working-directory"); ok {
 			t.dir = v
-		} else if slices.ContainsFunc([]string{"--property", "-p", "--timer-property", "--description", "--slice", "--service-type"}, func(o string) bool { _, ok := value(o); return ok }) {
+		} else if slices.ContainsFunc([]string{
+			"--property", "-p", "--timer-property", "--description", "--slice", "--service-type",
+		}, func(o string) bool { _, ok := value(o); return ok }) {
 			// They change nothing that is simulated.
 		} else {
 			switch args[0] {
@@ -249,14 +251,16 @@ func runSystemdRun(_ context.Context, c *call) int {
 		}
 		for _, taken := range []string{name + ".timer", name + ".service"} {
 			if n.units[taken] != nil && (taken == name+"."+kind || kind == "timer") {
-				code = c.fail(1, "Failed to start transient %s unit: Unit %s was already loaded or has a fragment file.", kind, taken)
+				code = c.fail(1, "Failed to start transient %s unit: "+
+					"Unit %s was already loaded or has a fragment file.", kind, taken)
 				return
 			}
 		}
 		if kind == "service" {
 			n.startService(name, t)
 			if !t.quiet {
-				c.fail(0, "Running as unit: %s.service; invocation ID: %016x%016x", name, n.random("unit").Uint64(), n.random("unit").Uint64())
+				c.fail(0, "Running as unit: %s.service; invocation ID: %016x%016x",
+					name, n.random("unit").Uint64(), n.random("unit").Uint64())
 			}
 			return
 		}
@@ -274,7 +278,10 @@ func (n *node) startService(name string, t transient) {
 		"LANG=en_US.UTF-8", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/snap/bin",
 	}, t.env...)
 	p, done := n.apart(t.args, env, true, t.dir, 0)
-	u := &unit{name: name + ".service", active: "active", sub: "running", proc: p, stop: p.end, gone: make(chan struct{}), collect: t.collect, result: "success"}
+	u := &unit{
+		name: name + ".service", active: "active", sub: "running", proc: p,
+		stop: p.end, gone: make(chan struct{}), collect: t.collect, result: "success",
+	}
 	n.units[u.name] = u
 	n.rig.alone(func() {
 		wait(context.Background(), n.rig.clock, done)
@@ -294,7 +301,9 @@ func (n *node) startService(name string, t transient) {
 
 func (n *node) startTimer(name string, t transient, after time.Duration) {
 	ctx, cancel := context.WithCancel(n.rig.life)
-	u := &unit{name: name + ".timer", active: "active", sub: "waiting", stop: cancel, gone: make(chan struct{}), result: "success"}
+	u := &unit{
+		name: name + ".timer", active: "active", sub: "waiting", stop: cancel, gone: make(chan struct{}), result: "success",
+	}
 	n.units[u.name] = u
 	if n.rig.closed {
 		cancel()
@@ -324,7 +333,9 @@ func (u *unit) forget(n *node) {
 }
 
 // alwaysActive are the services of every node that somebody may ask for.
-var alwaysActive = []string{"ssh.service", "NetworkManager.service", "systemd-resolved.service", "docker.service", "multi-user.target"}
+var alwaysActive = []string{
+	"ssh.service", "NetworkManager.service", "systemd-resolved.service", "docker.service", "multi-user.target",
+}
 
 // runSystemctl knows transient units, and that some services run.
 func runSystemctl(ctx context.Context, c *call) int {
@@ -455,7 +466,10 @@ func (c *call) isActive(verb string, names []string, quiet bool) int {
 func (c *call) showUnits(names, props []string, valueOnly bool) {
 	c.locked(func() {
 		for i, name := range names {
-			values := map[string]string{"Id": name, "LoadState": "not-found", "ActiveState": "inactive", "SubState": "dead", "MainPID": "0", "Result": "success", "ExecMainStatus": "0"}
+			values := map[string]string{
+				"Id": name, "LoadState": "not-found", "ActiveState": "inactive",
+				"SubState": "dead", "MainPID": "0", "Result": "success", "ExecMainStatus": "0",
+			}
 			if u := c.node.units[name]; u != nil {
 				values["LoadState"], values["ActiveState"], values["SubState"] = "loaded", u.active, u.sub
 				values["Result"], values["ExecMainStatus"] = u.result, strconv.Itoa(u.status)
@@ -512,15 +526,19 @@ func (n *node) procDir(name string) *inode {
 		return nil
 	}
 	dir := newDir()
-	dir.put("cmdline", &inode{mode: 0o444, read: func() (string, error) { return strings.Join(p.args, "\x00") + "\x00", nil }})
+	dir.put("cmdline", &inode{
+		mode: 0o444, read: func() (string, error) { return strings.Join(p.args, "\x00") + "\x00", nil },
+	})
 	dir.fixed("comm", p.name())
 	// The 22nd field is when it started, in hundredths of a second.
-	dir.fixed("stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304 812 0 0 0 3 2 0 0 20 0 1 0 %d 24645632 1408", pid, p.name(), pid, pid, p.started/(10*time.Millisecond)))
+	dir.fixed("stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304 812 0 0 0 3 2 0 0 20 0 1 0 %d 24645632 1408",
+		pid, p.name(), pid, pid, p.started/(10*time.Millisecond)))
 	uid := 1000
 	if p.root {
 		uid = 0
 	}
-	dir.fixed("status", fmt.Sprintf("Name:\t%s\nState:\tS (sleeping)\nPid:\t%d\nPPid:\t1\nUid:\t%d\t%d\t%d\t%d", p.name(), pid, uid, uid, uid, uid))
+	dir.fixed("status", fmt.Sprintf("Name:\t%s\nState:\tS (sleeping)\nPid:\t%d\nPPid:\t1\nUid:\t%d\t%d\t%d\t%d",
+		p.name(), pid, uid, uid, uid, uid))
 	dir.mode = fs.ModeDir | 0o555
 	return dir
 }

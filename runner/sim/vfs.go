@@ -179,7 +179,9 @@ func (n *node) mkdir(name string, root bool, mode fs.FileMode) error {
 	if _, _, err := n.walk(name, true, root); err == nil {
 		return syscall.EEXIST
 	}
-	return n.enter(strings.TrimRight(name, "/"), root, &inode{mode: fs.ModeDir | mode, user: !root, kids: map[string]*inode{}})
+	return n.enter(strings.TrimRight(name, "/"), root, &inode{
+		mode: fs.ModeDir | mode, user: !root, kids: map[string]*inode{},
+	})
 }
 
 // enter puts an entry into the directory above it.
