@@ -63,7 +63,9 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 		if err != nil {
 			return t.result, nil, err
 		}
-		if i := slices.IndexFunc(entries, func(e undo.Entry) bool { return cell == steps.Everything || e.Cell == cell }); i >= 0 {
+		if i := slices.IndexFunc(entries, func(e undo.Entry) bool {
+			return cell == steps.Everything || e.Cell == cell
+		}); i >= 0 {
 			v, err := t.takeBack(ctx, entries[i:])
 			return t.result, v, err
 		}
@@ -138,7 +140,8 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 			Node: name, Set: t.sets[e], Script: t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text(),
 		})
 		if dev := t.rig.At(e).SSHDev; !q.Keep && slices.Contains(t.sets[e], dev) {
-			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: it breaks and is made again, or %s goes back by itself.", dev, name, name))
+			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: "+
+				"it breaks and is made again, or %s goes back by itself.", dev, name, name))
 		}
 	}
 	return t.put(ctx, q)
@@ -191,7 +194,9 @@ func (r *run) confirm(ctx context.Context, rig steps.Rig) (*steps.Verdict, error
 // armed on one of them.
 func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
 	err := t.both(ctx, func(ctx context.Context, e steps.End) error {
-		_, err := text(ctx, t.node(t.rig, e), runner.Script{Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true})
+		_, err := text(ctx, t.node(t.rig, e), runner.Script{
+			Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true,
+		})
 		return err
 	})
 	if e, ok := errors.AsType[*runner.Error](err); ok && e.Kind == runner.SudoPassword {
@@ -257,7 +262,10 @@ func (t *transaction) deadline() time.Time {
 
 // record writes the journal's entry: before the first change.
 func (t *transaction) record() error {
-	t.entry = undo.Entry{ID: strings.ToLower(rand.Text()[:12]), Rig: t.rig.Name, Reach: t.s.o.Reach, Cell: t.cell.ID, At: t.s.clock.Now().UTC()}
+	t.entry = undo.Entry{
+		ID: strings.ToLower(rand.Text()[:12]), Rig: t.rig.Name,
+		Reach: t.s.o.Reach, Cell: t.cell.ID, At: t.s.clock.Now().UTC(),
+	}
 	for _, e := range steps.Ends {
 		before, err := json.Marshal(t.before[e])
 		if err != nil {
@@ -292,9 +300,14 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	began := t.s.clock.Now()
 	err := t.both(ctx, func(ctx context.Context, e steps.End) error {
 		r, err := t.guards[e].Wait(ctx)
-		stage.Outputs[e] = steps.Output{Role: t.cell.Roles[0].Name, End: e, Ran: err == nil, Text: r.Output, Exit: runner.Exit{Code: r.Code, Elapsed: t.s.clock.Now().Sub(began)}}
+		stage.Outputs[e] = steps.Output{
+			Role: t.cell.Roles[0].Name, End: e, Ran: err == nil, Text: r.Output,
+			Exit: runner.Exit{Code: r.Code, Elapsed: t.s.clock.Now().Sub(began)},
+		}
 		for line := range strings.Lines(r.Output) {
-			t.print(steps.OutputLine{From: t.rig.At(e).Name, Role: t.cell.Roles[0].Name, Text: strings.TrimRight(line, "\n")}, false)
+			t.print(steps.OutputLine{
+				From: t.rig.At(e).Name, Role: t.cell.Roles[0].Name, Text: strings.TrimRight(line, "\n"),
+			}, false)
 		}
 		return err
 	})
@@ -303,7 +316,8 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	}
 	for _, o := range stage.Outputs {
 		if !o.Exit.OK() {
-			return verdict(steps.Fail, "The change failed on %s with %s: %s.", t.rig.At(o.End).Name, o.Exit, or(lastLine(o.Text), "not a word")), nil
+			return verdict(steps.Fail, "The change failed on %s with %s: %s.",
+				t.rig.At(o.End).Name, o.Exit, or(lastLine(o.Text), "not a word")), nil
 		}
 	}
 	if err := t.untouched(ctx); err != nil {
@@ -365,7 +379,8 @@ func (t *transaction) tellSets() {
 
 // keep asks whether the change stays, and disarms the switches.
 func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
-	t.tell("made and looked at; both nodes go back %.0f s after they were armed unless you keep it", t.s.o.ChangeTime.Seconds())
+	t.tell("made and looked at; both nodes go back %.0f s after they were armed unless you keep it",
+		t.s.o.ChangeTime.Seconds())
 	v, err := t.ask(ctx, steps.ChangeQuestion{Keep: true, Deadline: t.deadline(), Found: t.judge(t.result)})
 	if v != nil || err != nil {
 		return v, err
@@ -431,7 +446,8 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	}
 	t.result.Stages = []steps.Stage{stage}
 	if left != nil {
-		return verdict(steps.Fail, "It could not be put back: %s. Run the cell again, or %s.", strings.Join(left, "; "), t.s.o.UndoCommand()), nil
+		return verdict(steps.Fail, "It could not be put back: %s. Run the cell again, or %s.",
+			strings.Join(left, "; "), t.s.o.UndoCommand()), nil
 	}
 	return nil, nil
 }

@@ -58,7 +58,9 @@ func (f *Follower) Run(ctx context.Context, ids ...string) {
 
 // Leave says why a cell is not run.
 func (f *Follower) Leave(id, why string) {
-	f.Ended[id] = steps.CellEnded{Cell: id, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + why + "."}}
+	f.Ended[id] = steps.CellEnded{
+		Cell: id, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + why + "."},
+	}
 }
 
 func (f *Follower) fold(ctx context.Context, e steps.Event, left map[string]bool) {

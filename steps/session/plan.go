@@ -98,7 +98,8 @@ func hidden(c steps.Cell) string {
 			if !runner.Hidden(r) && (r != utf8.RuneError || n > 1) {
 				continue
 			}
-			return fmt.Sprintf("line %d of its script has a character that nobody sees (%s), so what is shown of it is not what would run. A script prints such a one with printf",
+			return fmt.Sprintf("line %d of its script has a character that nobody sees (%s), "+
+				"so what is shown of it is not what would run. A script prints such a one with printf",
 				1+strings.Count(role.Script[:at], "\n"), gate.Line(role.Script[at:at+n]))
 		}
 	}
@@ -114,7 +115,9 @@ func plannedBacks(o Options, c steps.Cell) (all []Planned) {
 	for _, entry := range slices.Backward(entries) {
 		for _, p := range entry.Nodes {
 			if i, ok := nodeOf(o, nil, p); ok {
-				all = append(all, Planned{Cell: c, Role: c.Roles[0], Node: i, Pair: -1, Script: runner.Script{Name: c.ID, Body: p.Back, Root: true}})
+				all = append(all, Planned{
+					Cell: c, Role: c.Roles[0], Node: i, Pair: -1, Script: runner.Script{Name: c.ID, Body: p.Back, Root: true},
+				})
 			}
 		}
 		if entry.Cell == c.Change.Undoes && all != nil {

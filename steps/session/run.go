@@ -62,7 +62,8 @@ type run struct {
 }
 
 // untrusted is why a cell of somebody else's does not run.
-const untrusted = "its script came in a file that this railbench has not saved, or that was changed since. Read it; T on the screen trusts it, railbench trust FILE all of the file"
+const untrusted = "its script came in a file that this railbench has not saved, or that was changed since. " +
+	"Read it; T on the screen trusts it, railbench trust FILE all of the file"
 
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
@@ -126,7 +127,8 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		r.tell("rail %d: %s %s ⇄ %s %s", i+1, rig.At(steps.Here).Name, rig.Rail(p, steps.Here).Dev, rig.At(steps.Peer).Name, rig.Rail(p, steps.Peer).Dev)
+		r.tell("rail %d: %s %s ⇄ %s %s", i+1, rig.At(steps.Here).Name,
+			rig.Rail(p, steps.Here).Dev, rig.At(steps.Peer).Name, rig.Rail(p, steps.Peer).Dev)
 		result.Stages = append(result.Stages, r.stage(ctx, rig, i))
 	}
 	return result, nil
@@ -169,7 +171,8 @@ func (r *run) lacksRails(rig steps.Rig) string {
 	_, across := rig.AcrossHalves()
 	switch {
 	case r.cell.Rails == "2" && len(rig.Pairs) < 2:
-		return fmt.Sprintf("It needs two rails that lead from node to node, and there are %d: see the rail map.", len(rig.Pairs))
+		return fmt.Sprintf("It needs two rails that lead from node to node, and there are %d: see the rail map.",
+			len(rig.Pairs))
 	case r.cell.Rails == "halves" && !across:
 		return "It needs a rail on the adapter's other PCIe half, and none leads from node to node: see the rail map."
 	}
@@ -204,7 +207,8 @@ func (r *run) bonded(rig steps.Rig) error {
 	if held == nil {
 		return nil
 	}
-	why := "not started: " + strings.Join(held, "; ") + ". A rail in a bond has no GID of its own: the test would fail or hang"
+	why := "not started: " + strings.Join(held, "; ") +
+		". A rail in a bond has no GID of its own: the test would fail or hang"
 	if undo := r.s.o.Tutorial.Undoing("bond-setup"); undo != "" {
 		c, _ := r.s.o.Tutorial.Cell(undo)
 		why += fmt.Sprintf(". First run %q (%s)", c.Title, undo)
@@ -415,7 +419,8 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 			if err != nil {
 				return s, err
 			}
-			return s, fmt.Errorf("port %s on %s is in use: something listens there already, and the test would talk to that (find it with: ss -ltnp sport = :%s)", port, name, port)
+			return s, fmt.Errorf("port %s on %s is in use: something listens there already, "+
+				"and the test would talk to that (find it with: ss -ltnp sport = :%s)", port, name, port)
 		}
 	}
 	var line *regexp.Regexp
@@ -517,7 +522,9 @@ func (r *run) listens(ctx context.Context, node int, port string, within time.Du
 }
 
 // one runs one role on one node, streams its lines and parses what it printed.
-func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role, e steps.End, limit time.Duration, seen func(runner.Line)) steps.Output {
+func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
+	e steps.End, limit time.Duration, seen func(runner.Line),
+) steps.Output {
 	out := steps.Output{Role: role.Name, End: e}
 	var stdout, stderr, both strings.Builder
 	node := rig.At(e).Name
@@ -585,7 +592,9 @@ func (r *run) script(rig steps.Rig, pair int, role steps.Role, e steps.End, limi
 // worked out or given for the run, which win. What eval reads is named nowhere: RAIL1_DEV
 // is RAIL${i}_DEV there. A script with eval gets what there is, but for the programs, and
 // for RUN, which a dry run can't know.
-func script(cell steps.Cell, role steps.Role, limit time.Duration, all, programs, given map[string]string) runner.Script {
+func script(cell steps.Cell, role steps.Role, limit time.Duration,
+	all, programs, given map[string]string,
+) runner.Script {
 	used := map[string]string{}
 	evaluates := steps.Names(role.Script, "eval")
 	for _, values := range []map[string]string{all, programs, given} {
@@ -629,7 +638,9 @@ func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
 		if n.Err != "" {
 			return
 		}
-		out, err := text(ctx, r.s.o.Nodes[n.No], runner.Script{Name: r.cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit})
+		out, err := text(ctx, r.s.o.Nodes[n.No], runner.Script{
+			Name: r.cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit,
+		})
 		if err == nil {
 			c[e], _ = meter.ParseCounters(out) // what is missing is told where it is used
 		}

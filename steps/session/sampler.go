@@ -93,7 +93,9 @@ func (p *samplers) follow(rig steps.Rig) {
 
 // sample keeps one sampler running.
 func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, node *meter.Node) {
-	script := runner.Script{Name: "sampler", Body: meter.Script, Vars: meter.Vars(places, p.s.o.Speed), Limit: sampleFor, Patient: true}
+	script := runner.Script{
+		Name: "sampler", Body: meter.Script, Vars: meter.Vars(places, p.s.o.Speed), Limit: sampleFor, Patient: true,
+	}
 	for ctx.Err() == nil {
 		_, err := p.s.o.Nodes[no].Run(ctx, script, func(line runner.Line) {
 			if line.Stream != runner.Stdout {

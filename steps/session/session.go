@@ -154,7 +154,8 @@ func New(o Options) *Session {
 		o.ChangeTime = changeTime
 	}
 	s := &Session{
-		o: o, clock: o.clock(), tutorial: o.Tutorial, out: newOutbox(), boards: make(chan meter.Board, 1), questions: make(chan steps.Question),
+		o: o, clock: o.clock(), tutorial: o.Tutorial, out: newOutbox(),
+		boards: make(chan meter.Board, 1), questions: make(chan steps.Question),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
 		table: Params(o.Catalog, o.Tutorial), set: o.settings(), link: o.Link,
 	}
@@ -569,20 +570,26 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	}
 	v := judge(r.cell, result)
 	if r.cell.EachRail && len(result.Rig.Missing) > 0 && v.Grade.Worst(steps.Inconclusive) == steps.Inconclusive {
-		return steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason, Evidence: v.Evidence, Figures: v.Figures}
+		return steps.Verdict{
+			Grade: steps.Inconclusive, Reason: sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason,
+			Evidence: v.Evidence, Figures: v.Figures,
+		}
 	}
 	if v.Grade != steps.Pass {
 		return v
 	}
 	for _, st := range result.Stages {
 		if st.Err != "" {
-			return steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run to its end: " + st.Err, Evidence: v.Evidence, Figures: v.Figures}
+			return steps.Verdict{
+				Grade: steps.Inconclusive, Reason: "Not run to its end: " + st.Err, Evidence: v.Evidence, Figures: v.Figures,
+			}
 		}
 		for _, o := range st.Outputs {
 			if !o.Ran || !o.Exit.OK() {
 				return steps.Verdict{
 					Grade: steps.Inconclusive, Evidence: v.Evidence, Figures: v.Figures,
-					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"), result.Rig.At(o.End).Name, or(o.Err, o.Exit.String())),
+					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"),
+						result.Rig.At(o.End).Name, or(o.Err, o.Exit.String())),
 				}
 			}
 		}

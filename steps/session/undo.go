@@ -26,7 +26,9 @@ func captures(ctx context.Context, o Options, nodes ...int) ([]change.State, err
 	states, errs := make([]change.State, len(o.Nodes)), make([]error, len(o.Nodes))
 	clock := o.clock()
 	clock.Join(ctx, func(ctx context.Context) {
-		atOnce(ctx, clock, len(nodes), func(ctx context.Context, i int) { states[nodes[i]], errs[nodes[i]] = capture(ctx, o.Nodes[nodes[i]]) })
+		atOnce(ctx, clock, len(nodes), func(ctx context.Context, i int) {
+			states[nodes[i]], errs[nodes[i]] = capture(ctx, o.Nodes[nodes[i]])
+		})
 	})
 	return states, errors.Join(errs...)
 }
@@ -48,7 +50,8 @@ func capture(ctx context.Context, n runner.Node) (change.State, error) {
 func nodeOf(o Options, now []change.State, p undo.Place) (int, bool) {
 	for _, sameBoot := range []bool{true, false} {
 		for i, n := range o.Nodes {
-			if (n.Name() == p.Name || o.Where[i] == p.Where && p.Where != "") && (!sameBoot || now != nil && now[i].Boot == p.Boot) {
+			if (n.Name() == p.Name || o.Where[i] == p.Where && p.Where != "") &&
+				(!sameBoot || now != nil && now[i].Boot == p.Boot) {
 				return i, true
 			}
 		}
@@ -111,7 +114,9 @@ func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(format st
 	problems := make([]string, len(e.Nodes))
 	clock := o.clock()
 	clock.Join(ctx, func(ctx context.Context) {
-		atOnce(ctx, clock, len(e.Nodes), func(ctx context.Context, i int) { problems[i] = undoPlace(ctx, o, now, e.Nodes[i], tell) })
+		atOnce(ctx, clock, len(e.Nodes), func(ctx context.Context, i int) {
+			problems[i] = undoPlace(ctx, o, now, e.Nodes[i], tell)
+		})
 	})
 	for _, p := range problems {
 		if p != "" {
@@ -128,7 +133,9 @@ func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(format st
 }
 
 // undoPlace takes one change back on one node; it says what is not back.
-func undoPlace(ctx context.Context, o Options, now []change.State, p undo.Place, tell func(format string, args ...any)) string {
+func undoPlace(ctx context.Context, o Options, now []change.State,
+	p undo.Place, tell func(format string, args ...any),
+) string {
 	i, ok := nodeOf(o, now, p)
 	if !ok {
 		return fmt.Sprintf("%s (%s) is no node of this rig", p.Name, p.Where)
@@ -147,7 +154,8 @@ func undoPlace(ctx context.Context, o Options, now []change.State, p undo.Place,
 	case err != nil:
 		return err.Error()
 	case report.Code != 0:
-		return fmt.Sprintf("the way back ended with exit %d on %s: %s", report.Code, node.Name(), or(lastLine(report.Output), "not a word"))
+		return fmt.Sprintf("the way back ended with exit %d on %s: %s",
+			report.Code, node.Name(), or(lastLine(report.Output), "not a word"))
 	}
 	if diff, err := differs(ctx, node, p); err != nil {
 		return err.Error()

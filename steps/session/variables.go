@@ -46,7 +46,9 @@ func example() steps.Rig {
 		n.Name = steps.End(e).String()
 		for i := range 2 {
 			addr := fmt.Sprintf("192.0.2.%d", 16*i+e+1)
-			d := steps.Netdev{Name: fmt.Sprintf("eth%d", i), MTU: 1500, Up: true, Carrier: true, SpeedGbps: 200, Addrs: []string{addr + "/28"}}
+			d := steps.Netdev{
+				Name: fmt.Sprintf("eth%d", i), MTU: 1500, Up: true, Carrier: true, SpeedGbps: 200, Addrs: []string{addr + "/28"},
+			}
 			n.Netdevs = append(n.Netdevs, d)
 			n.Rails = append(n.Rails, steps.Rail{
 				Dev: fmt.Sprintf("mlx5_%d", i), Port: 1, Netdev: d, RateGbps: 200, PhysPort: 0,
