@@ -348,7 +348,8 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		case index[0] != index[1]:
 			rep.Add(steps.Warn, "rail %d (%s) has its GID at index %d on %s and at %d on %s. railbench looks up each end; by "+
 				"hand pass -x %d on %s and -x %d on %s, and no one number for both", i+1, r.Rig.Rail(p, steps.Here).Dev,
-				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer), index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
+				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer),
+				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		default:
 			found = append(found, fmt.Sprintf("rail %d %d", i+1, index[0]))
 		}

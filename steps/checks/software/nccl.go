@@ -47,7 +47,8 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 	on, err := strconv.Atoi(s.value)
 	switch s.name {
 	case "NCCL_IB_DISABLE", "NCCL_NET":
-		if s.name == "NCCL_NET" && strings.EqualFold(s.value, "socket") || s.name == "NCCL_IB_DISABLE" && err == nil && on != 0 {
+		if s.name == "NCCL_NET" && strings.EqualFold(s.value, "socket") ||
+			s.name == "NCCL_IB_DISABLE" && err == nil && on != 0 {
 			return steps.Fail, "NCCL then never uses RDMA (NET/Socket), and reaches a few GB/s at most; take it out"
 		}
 	case "NCCL_IB_HCA":

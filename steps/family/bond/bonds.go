@@ -263,7 +263,8 @@ func checkSlaves(node string, h held, rep *kind.Report) {
 		if s.SpeedMbps > 0 {
 			speed = fmt.Sprintf("%g Gb/s", float64(s.SpeedMbps)/1000)
 		}
-		rep.Show(node+" "+h.Name+" slave "+s.Name, fmt.Sprintf("MII %s, %s, %d link failures", kind.OrUnknown(s.MIIStatus), speed, s.Failures), "", nil)
+		rep.Show(node+" "+h.Name+" slave "+s.Name,
+			fmt.Sprintf("MII %s, %s, %d link failures", kind.OrUnknown(s.MIIStatus), speed, s.Failures), "", nil)
 		if s.MIIStatus != "up" {
 			rep.Add(steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node,
 				kind.OrUnknown(s.MIIStatus))

@@ -42,7 +42,11 @@ var nixlCauses = []kind.Cause{
 		Pattern: pattern.New(`Invalid runtime`), Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD",
 	},
-	{Pattern: pattern.New(`illegal value|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`), Grade: steps.Inconclusive, Means: "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)"},
+	{
+		Pattern: pattern.New(`illegal value|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`),
+		Grade:   steps.Inconclusive,
+		Means:   "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)",
+	},
 	{
 		Pattern: pattern.New(`VRAM not supported`), Grade: steps.Skipped,
 		Means: "nixlbench on %s was built without CUDA, so it cannot use GPU memory",

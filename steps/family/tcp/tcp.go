@@ -106,7 +106,9 @@ func railNumber(rig steps.Rig, p steps.Path) int {
 	if p.Bonded[0] || p.Bonded[1] || len(p.Rails[steps.Here]) != 1 {
 		return 0
 	}
-	return 1 + slices.IndexFunc(rig.Pairs, func(q steps.Pair) bool { return q.Rails[steps.Here] == p.Rails[steps.Here][0] })
+	return 1 + slices.IndexFunc(rig.Pairs, func(q steps.Pair) bool {
+		return q.Rails[steps.Here] == p.Rails[steps.Here][0]
+	})
 }
 
 // tcpCauses are how iperf3 words a failure.

@@ -26,7 +26,9 @@ func BondedAt(ends ...steps.End) steps.Rig {
 			r := &n.Rails[i]
 			r.Netdev.Master, r.Netdev.Addrs = "bond0", nil
 			if i == 0 {
-				n.Netdevs = append(n.Netdevs, steps.Netdev{Name: "bond0", MTU: 1500, Up: true, Carrier: true, Addrs: []string{r.Addr + "/24"}})
+				n.Netdevs = append(n.Netdevs, steps.Netdev{
+					Name: "bond0", MTU: 1500, Up: true, Carrier: true, Addrs: []string{r.Addr + "/24"},
+				})
 			}
 			r.Addr = ""
 		}
@@ -35,7 +37,9 @@ func BondedAt(ends ...steps.End) steps.Rig {
 	return Netdevs(rig)
 }
 
-var Defaults = map[string]string{"BOND": "bond0", "BOND_MODE": "balance-xor", "BOND_HASH": "layer3+4", "BOND_MIIMON": "100", "JUMBO_MTU": "9000"}
+var Defaults = map[string]string{
+	"BOND": "bond0", "BOND_MODE": "balance-xor", "BOND_HASH": "layer3+4", "BOND_MIIMON": "100", "JUMBO_MTU": "9000",
+}
 
 func With(name, value string) map[string]string {
 	p := maps.Clone(Defaults)

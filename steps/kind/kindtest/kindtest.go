@@ -35,7 +35,9 @@ func Spark() steps.Rig {
 			addr := fmt.Sprintf("192.168.%d.%d", []int{100, 200, 102, 202}[i], 11-e)
 			n.Rails = append(n.Rails, steps.Rail{
 				Dev: dev, Port: 1, State: "ACTIVE", Phys: "LinkUp", Layer: "Ethernet", RateGbps: 200,
-				Netdev:   steps.Netdev{Name: netdev, MTU: 1500, Up: true, Carrier: true, SpeedGbps: 200, Addrs: []string{addr + "/24"}},
+				Netdev: steps.Netdev{
+					Name: netdev, MTU: 1500, Up: true, Carrier: true, SpeedGbps: 200, Addrs: []string{addr + "/24"},
+				},
 				PhysPort: i % 2, MTU: 1024, MaxMTU: 4096, Addr: addr, Prefix: 24, GIDIndex: 3, HasOctets: true,
 				PCI: steps.PCI{Addr: fmt.Sprintf("000%d:01:00.%d", i/2*2, i%2), GTps: 32, Width: 4, MaxGTps: 32, MaxWidth: 4},
 			})
@@ -72,7 +74,9 @@ func Virtual() steps.Rig {
 }
 
 var (
-	BwCell  = steps.Cell{ID: "ib-write-bw", EachRail: true, Counters: true, Judge: "write-bandwidth", Needs: []string{"ib_write_bw"}}
+	BwCell = steps.Cell{
+		ID: "ib-write-bw", EachRail: true, Counters: true, Judge: "write-bandwidth", Needs: []string{"ib_write_bw"},
+	}
 	LatCell = steps.Cell{ID: "ib-write-lat", EachRail: true, Judge: "write-latency"}
 )
 
@@ -80,7 +84,8 @@ const iterations, messageBytes = 20000, 65536
 
 // table is what perftest prints for an average in Gb/s.
 func table(gbps float64, mtu int) string {
-	return fmt.Sprintf(" RDMA_Write BW Test\n Mtu             : %d[B]\n #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n %d %d 0.00 %.2f 0.1\n",
+	return fmt.Sprintf(" RDMA_Write BW Test\n Mtu             : %d[B]\n"+
+		" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n %d %d 0.00 %.2f 0.1\n",
 		mtu, messageBytes, iterations, gbps*1e9/8/1048576)
 }
 
@@ -113,7 +118,9 @@ func Bandwidth(rig steps.Rig, gbps float64) steps.Result {
 		}}
 		for _, e := range steps.Ends {
 			for j, rail := range rig.Nodes[e].Rails {
-				b := steps.RailBytes{End: e, Dev: rail.Dev, Rail: j, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+				b := steps.RailBytes{
+					End: e, Dev: rail.Dev, Rail: j, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{},
+				}
 				if !rail.HasOctets {
 					b.Source = "netdev bytes"
 				}

@@ -34,13 +34,16 @@ const Served = "ready 5555\n" + `{"test":"nixl-transfer","role":"target","served
 
 // ReadBack is what an initiator prints.
 func ReadBack(device string, bytes, n int, gbps float64, verified bool) string {
-	return fmt.Sprintf(`{"test":"nixl-transfer","role":"initiator","op":"READ","device":%q,"bytes":%d,"iterations":%d,"seconds":1.5,"gbps":%g,"verified":%v}`+"\n", device, bytes, n, gbps, verified)
+	return fmt.Sprintf(
+		`{"test":"nixl-transfer","role":"initiator","op":"READ","device":%q,"bytes":%d,`+
+			`"iterations":%d,"seconds":1.5,"gbps":%g,"verified":%v}`+"\n", device, bytes, n, gbps, verified)
 }
 
 // Transferred is a stage with all as it should be.
 func Transferred(c steps.Cell, rig steps.Rig, pair int, init, target string, shares map[int]float64) steps.Stage {
 	s := steps.Stage{Pair: pair, Outputs: []steps.Output{
-		Read(Ran("target", steps.Peer, target), parse.NIXLPythonOutput), Read(Ran("initiator", steps.Here, init), parse.NIXLPythonOutput),
+		Read(Ran("target", steps.Peer, target), parse.NIXLPythonOutput),
+		Read(Ran("initiator", steps.Here, init), parse.NIXLPythonOutput),
 	}}
 	if v, ok := s.Outputs[1].Value.(parse.NIXLPython); ok && len(v.Results) > 0 {
 		x := v.Results[0]
@@ -52,7 +55,9 @@ func Transferred(c steps.Cell, rig steps.Rig, pair int, init, target string, sha
 
 // Timed is an initiator's report of reads of 4 KiB.
 func Timed(avg, p50, p95, p99, most float64) string {
-	return fmt.Sprintf(`{"test":"nixl-latency","role":"initiator","op":"READ","bytes":4096,"iterations":1000,"avgUS":%g,"minUS":10,"p50US":%g,"p95US":%g,"p99US":%g,"maxUS":%g,"verified":true}`+"\n", avg, p50, p95, p99, most)
+	return fmt.Sprintf(
+		`{"test":"nixl-latency","role":"initiator","op":"READ","bytes":4096,"iterations":1000,"avgUS":%g,"minUS":10,`+
+			`"p50US":%g,"p95US":%g,"p99US":%g,"maxUS":%g,"verified":true}`+"\n", avg, p50, p95, p99, most)
 }
 
 // What the tutorial measured, GB/s for 64 KiB to 64 MiB (assets/docs/facts.md#rows-of-nixlbench).
@@ -75,28 +80,37 @@ func Scaled(rows []float64, by float64) []float64 {
 func Bench(seg string, most int, rows []float64) string {
 	var b strings.Builder
 	b.WriteString("Connecting to ETCD at http://127.0.0.1:2379\nETCD Runtime: Registered as rank 0 item 1 of 2\n" +
-		"Init nixl worker, dev all rank 0, type initiator, hostname spark-02\nAll processes are ready to proceed\nNIXLBench Configuration\n")
+		"Init nixl worker, dev all rank 0, type initiator, hostname spark-02\n" +
+		"All processes are ready to proceed\nNIXLBench Configuration\n")
 	for _, o := range []string{
-		"Initiator seg type (--initiator_seg_type=[DRAM,VRAM])       : " + seg, "Target seg type (--target_seg_type=[DRAM,VRAM])             : " + seg,
+		"Initiator seg type (--initiator_seg_type=[DRAM,VRAM])       : " + seg,
+		"Target seg type (--target_seg_type=[DRAM,VRAM])             : " + seg,
 		"Op type (--op_type=[READ,WRITE])                            : WRITE",
-		"Start block size (--start_block_size=N)                     : 65536", fmt.Sprintf("Max block size (--max_block_size=N)                         : %d", most),
-		"Start batch size (--start_batch_size=N)                     : 1", "Max batch size (--max_batch_size=N)                         : 1",
-		"Num iter (--num_iter=N)                                     : 1008", "Warmup iter (--warmup_iter=N)                               : 112",
-		"Large block iter factor (--large_blk_iter_ftr=N)            : 16", "Num threads (--num_threads=N)                               : 1",
+		"Start block size (--start_block_size=N)                     : 65536",
+		fmt.Sprintf("Max block size (--max_block_size=N)                         : %d", most),
+		"Start batch size (--start_batch_size=N)                     : 1",
+		"Max batch size (--max_batch_size=N)                         : 1",
+		"Num iter (--num_iter=N)                                     : 1008",
+		"Warmup iter (--warmup_iter=N)                               : 112",
+		"Large block iter factor (--large_blk_iter_ftr=N)            : 16",
+		"Num threads (--num_threads=N)                               : 1",
 	} {
 		b.WriteString(o + "\n")
 	}
-	b.WriteString("\nBlock Size (B)      Batch Size     B/W (GB/Sec)   Avg Lat. (us)  Avg Prep (us)  P99 Prep (us)  Avg Post (us)  P99 Post (us)  Avg Tx (us)    P99 Tx (us)    \n")
+	b.WriteString("\nBlock Size (B)      Batch Size     B/W (GB/Sec)   Avg Lat. (us)  " +
+		"Avg Prep (us)  P99 Prep (us)  Avg Post (us)  P99 Post (us)  Avg Tx (us)    P99 Tx (us)    \n")
 	size := 65536
 	for _, v := range rows {
 		us := float64(size) / v / 1e3
-		fmt.Fprintf(&b, "%-20d1              %-15.6f%-15.1f34.0           34.0           %-15.1f81.0           %-15.1f11.0           \n", size, v, us, 0.7*us, 0.3*us)
+		fmt.Fprintf(&b, "%-20d1              %-15.6f%-15.1f34.0           34.0           "+
+			"%-15.1f81.0           %-15.1f11.0           \n", size, v, us, 0.7*us, 0.3*us)
 		size *= 2
 	}
 	return b.String()
 }
 
-const BenchTarget = "ETCD Runtime: Registered as rank 1 item 2 of 2\nInit nixl worker, dev all rank 1, type target, hostname spark-01\nAll processes are ready to proceed\n"
+const BenchTarget = "ETCD Runtime: Registered as rank 1 item 2 of 2\n" +
+	"Init nixl worker, dev all rank 1, type target, hostname spark-01\nAll processes are ready to proceed\n"
 
 // Benched is the result of a cell with all as it should be: shares says how the
 // bytes are divided over the rails by their index.
@@ -152,7 +166,9 @@ func Moved(rig steps.Rig, from steps.End, wire float64, shares map[int]float64) 
 	var all []steps.RailBytes
 	for _, e := range steps.Ends {
 		for j, rail := range rig.Nodes[e].Rails {
-			b := steps.RailBytes{End: e, Dev: rail.Dev, Rail: j, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+			b := steps.RailBytes{
+				End: e, Dev: rail.Dev, Rail: j, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{},
+			}
 			if !rail.HasOctets {
 				b.Source = "netdev bytes"
 			}

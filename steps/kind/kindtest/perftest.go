@@ -11,9 +11,13 @@ import (
 func Latency(rig steps.Rig, typical, p99 float64) steps.Result {
 	r := steps.Result{Rig: rig}
 	for i := range rig.Pairs {
-		text := fmt.Sprintf(" RDMA_Write Latency Test\n Mtu : 1024[B]\n #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99%% percentile[usec]   99.9%% percentile[usec] \n 2 1000 1.35 14.60 %g 2.0 0.30 %g 14.60\n", typical, p99)
+		text := fmt.Sprintf(" RDMA_Write Latency Test\n Mtu : 1024[B]\n"+
+			" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"+
+			"   99%% percentile[usec]   99.9%% percentile[usec] \n"+
+			" 2 1000 1.35 14.60 %g 2.0 0.30 %g 14.60\n", typical, p99)
 		r.Stages = append(r.Stages, steps.Stage{Pair: i, Outputs: []steps.Output{
-			Read(Ran("server", steps.Peer, text), parse.PerftestLatency), Read(Ran("client", steps.Here, text), parse.PerftestLatency),
+			Read(Ran("server", steps.Peer, text), parse.PerftestLatency),
+			Read(Ran("client", steps.Here, text), parse.PerftestLatency),
 		}})
 	}
 	return r
@@ -24,7 +28,10 @@ func Latency(rig steps.Rig, typical, p99 float64) steps.Result {
 func Dual[T any](rig steps.Rig, figures map[string]float64, parser func(string) (T, error)) steps.Result {
 	var text strings.Builder
 	counts := map[int]int{}
-	for _, name := range []string{"first alone", "second alone", "first beside second", "second beside first", "half alone", "first beside half", "half beside first"} {
+	for _, name := range []string{
+		"first alone", "second alone", "first beside second", "second beside first",
+		"half alone", "first beside half", "half beside first",
+	} {
 		rate, ran := figures[name]
 		if !ran {
 			continue
@@ -32,10 +39,15 @@ func Dual[T any](rig steps.Rig, figures map[string]float64, parser func(string) 
 		fmt.Fprintf(&text, "== %s: exit 0\n%s", name, table(rate, 1024))
 		counts[map[byte]int{'f': 0, 's': 1, 'h': 2}[name[0]]]++
 	}
-	s := steps.Stage{Pair: -1, Outputs: []steps.Output{Ran("server", steps.Peer, ""), Read(Ran("client", steps.Here, text.String()), parser)}}
+	s := steps.Stage{
+		Pair:    -1,
+		Outputs: []steps.Output{Ran("server", steps.Peer, ""), Read(Ran("client", steps.Here, text.String()), parser)},
+	}
 	for _, e := range steps.Ends {
 		for i, rail := range rig.Nodes[e].Rails {
-			b := steps.RailBytes{End: e, Dev: rail.Dev, Rail: i, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+			b := steps.RailBytes{
+				End: e, Dev: rail.Dev, Rail: i, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{},
+			}
 			b.Tx = uint64(counts[i]) * Wire(1024)
 			if e == steps.Peer {
 				b.Tx, b.Rx = 0, b.Tx

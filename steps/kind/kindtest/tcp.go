@@ -14,9 +14,11 @@ const tcpSeconds = 10
 // IperfJSON is what iperf3 -J prints.
 func IperfJSON(gbps float64, streams, retransmits, cwnd int) string {
 	bytes := gbps * 1e9 / 8 * tcpSeconds
-	one := fmt.Sprintf(`{"sender":{"bits_per_second":%g,"max_snd_cwnd":%d},"receiver":{"bits_per_second":%g}}`, gbps*1e9/float64(streams), cwnd, gbps*1e9/float64(streams))
+	one := fmt.Sprintf(`{"sender":{"bits_per_second":%g,"max_snd_cwnd":%d},"receiver":{"bits_per_second":%g}}`,
+		gbps*1e9/float64(streams), cwnd, gbps*1e9/float64(streams))
 	return fmt.Sprintf(`{"start":{"tcp_mss_default":1448,"test_start":{"num_streams":%d}},"end":{"streams":[%s],`+
-		`"sum_sent":{"bytes":%.0f,"bits_per_second":%g,"retransmits":%d},"sum_received":{"bytes":%.0f,"bits_per_second":%g}}}`,
+		`"sum_sent":{"bytes":%.0f,"bits_per_second":%g,"retransmits":%d},`+
+		`"sum_received":{"bytes":%.0f,"bits_per_second":%g}}}`,
 		streams, strings.Join(slices.Repeat([]string{one}, streams), ","), bytes, gbps*1e9, retransmits, bytes, gbps*1e9)
 }
 
@@ -50,14 +52,17 @@ func InMode(rig steps.Rig, mode string) steps.Rig {
 // the rails of the path.
 func TCP(rig steps.Rig, gbps float64, streams int, shares ...float64) steps.Result {
 	s := steps.Stage{Pair: -1, Outputs: []steps.Output{
-		Read(Ran("server", steps.Peer, "[  5] local 192.168.100.10 port 5201 connected to 192.168.100.11 port 4000\n[  5]   0.00-10.00  sec  39.2 GBytes  33.7 Gbits/sec                  receiver\n"), parse.Iperf3Output),
+		Read(Ran("server", steps.Peer, "[  5] local 192.168.100.10 port 5201 connected to 192.168.100.11 port 4000\n"+
+			"[  5]   0.00-10.00  sec  39.2 GBytes  33.7 Gbits/sec                  receiver\n"), parse.Iperf3Output),
 		Read(Ran("client", steps.Here, IperfJSON(gbps, streams, 3, 1<<20)), parse.Iperf3Output),
 	}}
 	path, _ := rig.Path()
 	bytes := gbps * 1e9 / 8 * tcpSeconds * 1514 / 1448
 	for _, e := range steps.Ends {
 		for i, rail := range rig.Nodes[e].Rails {
-			b := steps.RailBytes{End: e, Dev: rail.Dev, Rail: i, Known: true, Source: "port_xmit_data", IPKnown: true, Errors: map[string]uint64{}}
+			b := steps.RailBytes{
+				End: e, Dev: rail.Dev, Rail: i, Known: true, Source: "port_xmit_data", IPKnown: true, Errors: map[string]uint64{},
+			}
 			if !rail.HasOctets {
 				b.Source = "netdev bytes"
 			}
