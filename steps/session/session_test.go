@@ -425,16 +425,17 @@ func TestTogether(t *testing.T) {
 
 // TestStall ends what has not printed anything for a while.
 func TestStall(t *testing.T) {
-	cell := one("c", "echo a; sleep 1; echo b; sleep 50", "passes")
-	cell.Stall = time.Second // less than what is the least
+	// A busy machine may take long between two lines, and never as long as the script's end.
+	cell := one("c", "echo a; sleep 0.1; echo b; sleep 600", "passes")
+	cell.Stall = 5 * time.Second
 	b := open(t, Options{}, cell)
 	b.Run("c")
 	c := b.until("c")
 	if c.Verdict.Grade != steps.Inconclusive || !strings.Contains(c.Verdict.Reason, "nothing was printed") {
 		t.Errorf("%+v", c.Verdict)
 	}
-	if got := printed(c); !strings.HasPrefix(got, "spark-02:a spark-02:b") || c.Elapsed > 20*time.Second {
-		t.Errorf("%q in %s", got, c.Elapsed)
+	if got := printed(c); !strings.HasPrefix(got, "spark-02:a spark-02:b") {
+		t.Errorf("printed %q", got)
 	}
 }
 
