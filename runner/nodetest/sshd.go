@@ -85,6 +85,9 @@ func StartSshd(t testing.TB, extra ...string) *Sshd {
 	}
 	s.Port = ln.Addr().(*net.TCPAddr).Port
 	ln.Close()
+	// What the user's own shell does at each login is not what is tested: some take seconds,
+	// and print where several log in at once.
+	home := t.TempDir()
 	s.write(t, "sshd_config", fmt.Sprintf(`Port %d
 ListenAddress 127.0.0.1
 HostKey %s
@@ -97,8 +100,9 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 MaxSessions 20
 LogLevel VERBOSE
+SetEnv HOME=%s
 %s
-`, s.Port, s.HostKey, filepath.Join(dir, "authorized_keys"), strings.Join(extra, "\n")))
+`, s.Port, s.HostKey, filepath.Join(dir, "authorized_keys"), home, strings.Join(extra, "\n")))
 	host, err := os.ReadFile(s.HostKey + ".pub")
 	if err != nil {
 		t.Fatal(err)

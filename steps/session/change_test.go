@@ -190,6 +190,7 @@ PermitRootLogin yes
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 MaxSessions 20
+SetEnv HOME=%[1]s
 `, g.dir), 0o600))
 	host, err := os.ReadFile(filepath.Join(g.dir, "host.pub"))
 	must(err)
