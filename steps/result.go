@@ -69,6 +69,8 @@ type Output struct {
 	// Value is what the parser read; ParseErr says why it could not.
 	Value    any
 	ParseErr string
+	// Defect says that the parser itself broke off: ParseErr has where. No judge is asked.
+	Defect bool
 }
 
 // RailBytes is what one rail carried in some time.

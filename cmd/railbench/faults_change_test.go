@@ -97,8 +97,33 @@ func TestFaultsAreLeftAsTheyWere(t *testing.T) {
 	}
 }
 
-// leaves compares the network of both simulated nodes before and after some cells.
-func leaves(t *testing.T, faults, cells []string) {
+// A judge or a planner that panics leaves no change behind.
+func TestADefectLeavesTheNodesAsTheyWere(t *testing.T) {
+	t.Parallel()
+	judging := func(b *bench) {
+		b.options.Catalog.Judges["mtu"] = func(steps.Cell, steps.Result) steps.Verdict { panic("judging") }
+	}
+	planning := func(b *bench) {
+		b.options.Catalog.Plans["mtu"] = func(steps.Rig, map[string]string) steps.Plan { panic("planning") }
+	}
+	for word, spoil := range map[string]func(*bench){"judging": judging, "planning": planning} {
+		verdicts := leaves(t, nil, []string{"mtu", "hosts"}, spoil)
+		v := verdicts["mtu"]
+		if v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, word) || !strings.Contains(v.Reason, "faults_change_test.go:") {
+			t.Errorf("%s: %s %s", word, v.Grade, v.Reason)
+		}
+		if got := strings.Contains(v.Reason, "Both nodes are as they were before."); got != (word == "judging") {
+			t.Errorf("%s: whether it went back: %s", word, v.Reason)
+		}
+		if verdicts["hosts"].Grade != steps.Pass {
+			t.Errorf("the session did not go on: %+v", verdicts["hosts"])
+		}
+	}
+}
+
+// leaves compares the network of both simulated nodes before and after some cells, and
+// gives what these came to.
+func leaves(t *testing.T, faults, cells []string, spoil ...func(*bench)) map[string]steps.Verdict {
 	t.Helper()
 	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: faults}.open(t.Context(), runner.NoAsker{})
 	if err != nil {
@@ -106,6 +131,9 @@ func leaves(t *testing.T, faults, cells []string) {
 	}
 	defer b.close()
 	b.options.Confirm = always{}
+	for _, s := range spoil {
+		s(b)
+	}
 	before := networks(t, b)
 	s := session.New(b.options)
 	b.onState = s.State
@@ -125,9 +153,22 @@ func leaves(t *testing.T, faults, cells []string) {
 	if left, err := b.options.Journal.Entries(); err != nil || len(left) > 0 {
 		t.Errorf("the journal has %d changes left, %v", len(left), err)
 	}
+	verdicts := map[string]steps.Verdict{}
+	for len(verdicts) < len(cells) {
+		events, ok := s.Next(t.Context())
+		if !ok {
+			t.Fatalf("the session ended after %d cells of %d", len(verdicts), len(cells))
+		}
+		for _, e := range events {
+			if e, ok := e.(steps.CellEnded); ok {
+				verdicts[e.Cell] = e.Verdict
+			}
+		}
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
+	return verdicts
 }
 
 // networks is how both nodes' networks look.

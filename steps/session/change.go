@@ -50,9 +50,7 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 	if r.s.o.Journal == nil {
 		return t.result, nil, errors.New("there is no folder for the undo journal, and without one nothing is changed")
 	}
-	if planner := r.s.o.Catalog.Plans[r.cell.Judge]; planner != nil {
-		t.plan = planner(rig, r.params)
-	}
+	t.plan = r.plan(rig)
 	states, err := captures(ctx, r.s.o, t.nodes()...)
 	if err != nil {
 		return t.result, nil, err

@@ -49,15 +49,13 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 			all = append(all, backs...)
 			continue
 		}
-		if planner := o.Catalog.Plans[c.Judge]; planner != nil {
-			plan := planner(rig, params)
-			if why := or(plan.Nothing, plan.Refuse); why != "" {
-				all = append(all, Planned{Cell: c, Pair: -1, Note: why})
-				continue
-			}
-			for _, e := range steps.Ends {
-				maps.Copy(given[e], plan.Vars[e])
-			}
+		plan, _ := o.plans(c, rig, params)
+		if why := or(plan.Nothing, plan.Refuse); why != "" {
+			all = append(all, Planned{Cell: c, Pair: -1, Note: why})
+			continue
+		}
+		for _, e := range steps.Ends {
+			maps.Copy(given[e], plan.Vars[e])
 		}
 		pairs := []int{-1}
 		if c.EachRail {

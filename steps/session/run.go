@@ -97,8 +97,8 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	if err != nil {
 		return result, err
 	}
-	if planner := r.s.o.Catalog.Plans[r.cell.Judge]; planner != nil && !r.cell.Change.Any() {
-		plan := planner(rig, r.params)
+	if !r.cell.Change.Any() {
+		plan := r.plan(rig)
 		switch {
 		case plan.Refuse != "":
 			return result, errors.New("not run: " + plan.Refuse)
@@ -550,7 +550,13 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 			seen(line)
 		}
 		if live != nil && line.Stream == runner.Stdout {
-			if t, ok := live(stdout.String()); ok {
+			var t steps.Table
+			ok := false
+			if d := contain("the live table of "+r.cell.Parser, func() { t, ok = live(stdout.String()) }); d != nil {
+				live = nil // the next line would break it off again
+				r.defect(d)
+			}
+			if ok {
 				r.s.out.put(steps.CellMeasured{Run: r.id, Cell: r.cell.ID, Table: t})
 			}
 		}
@@ -576,7 +582,12 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	case out.Cut:
 		out.ParseErr = fmt.Sprintf("it printed more than %d bytes", keepText)
 	default:
-		if out.Value, err = parser(stdout.String(), stderr.String()); err != nil {
+		d := contain("the parser "+r.cell.Parser, func() { out.Value, err = parser(stdout.String(), stderr.String()) })
+		if d != nil {
+			out.Value, err, out.Defect = nil, d, true
+			r.defect(d)
+		}
+		if err != nil {
 			out.ParseErr = err.Error()
 		}
 	}

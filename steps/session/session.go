@@ -559,7 +559,8 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 // no judge may break: nothing passes that did not run to its end with status 0.
 func (r *run) judge(result steps.Result) steps.Verdict {
 	if r.cell.Own != "" {
-		return r.s.o.Catalog.Own[r.cell.Own](steps.History{Rig: result.Rig, Outcomes: r.s.remembered(), Params: r.params})
+		history := steps.History{Rig: result.Rig, Outcomes: r.s.remembered(), Params: r.params}
+		return r.contained(r.cell.Own, func() steps.Verdict { return r.s.o.Catalog.Own[r.cell.Own](history) })
 	}
 	if result.Skip != "" {
 		return steps.Verdict{Grade: steps.Skipped, Reason: result.Skip}
@@ -568,7 +569,18 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	if !ok {
 		return steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing judges this cell: read its output."}
 	}
-	v := judge(r.cell, result)
+	for _, st := range result.Stages {
+		for _, o := range st.Outputs {
+			if o.Defect {
+				// Whatever the judge makes of what is there, a part of it was never read.
+				return steps.Verdict{
+					Grade: steps.Inconclusive, Reason: sentence(errors.New(o.ParseErr)),
+					Evidence: []steps.Evidence{{Name: "defect of railbench", Value: o.ParseErr}},
+				}
+			}
+		}
+	}
+	v := r.contained(r.cell.Judge, func() steps.Verdict { return judge(r.cell, result) })
 	if r.cell.EachRail && len(result.Rig.Missing) > 0 && v.Grade.Worst(steps.Inconclusive) == steps.Inconclusive {
 		return steps.Verdict{
 			Grade: steps.Inconclusive, Reason: sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason,
@@ -596,6 +608,15 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	}
 	if len(result.Stages) == 0 && (result.Changed == nil || result.Changed.Nothing == "") {
 		return steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing was run."}
+	}
+	return v
+}
+
+// contained is what a judge says, or that it broke off.
+func (r *run) contained(name string, judge func() steps.Verdict) (v steps.Verdict) {
+	if d := contain("the judge "+name, func() { v = judge() }); d != nil {
+		r.defect(d)
+		return d.verdict()
 	}
 	return v
 }

@@ -55,13 +55,6 @@ func open(t *testing.T, o Options, cells ...steps.Cell) *bench {
 // openNodes is open with as many nodes as there are names, each of them this machine.
 func openNodes(t *testing.T, o Options, names []string, cells ...steps.Cell) *bench {
 	t.Helper()
-	b := &bench{t: t}
-	for _, name := range names {
-		n := &recorder{Node: runner.NewLocal(name, runner.NoAsker{})}
-		b.nodes = append(b.nodes, n)
-		o.Nodes, o.Where = append(o.Nodes, n), append(o.Where, "this machine")
-	}
-	o.Tutorial = steps.Tutorial{Parts: []steps.Part{{ID: "part", Cells: cells}}}
 	judges := map[string]steps.Judge{
 		"passes": passes,
 		"fails": func(steps.Cell, steps.Result) steps.Verdict {
@@ -73,6 +66,24 @@ func openNodes(t *testing.T, o Options, names []string, cells ...steps.Cell) *be
 	o.Catalog.Parsers = map[string]steps.Parser{"lines": func(stdout, _ string) (any, error) {
 		return strings.Count(stdout, "\n"), nil
 	}}
+	return start(t, o, names, cells...)
+}
+
+// openCatalog is open with what families bring, and nothing else.
+func openCatalog(t *testing.T, c steps.Catalog, cells ...steps.Cell) *bench {
+	t.Helper()
+	return start(t, Options{Catalog: c}, []string{"spark-02", "spark-01"}, cells...)
+}
+
+func start(t *testing.T, o Options, names []string, cells ...steps.Cell) *bench {
+	t.Helper()
+	b := &bench{t: t}
+	for _, name := range names {
+		n := &recorder{Node: runner.NewLocal(name, runner.NoAsker{})}
+		b.nodes = append(b.nodes, n)
+		o.Nodes, o.Where = append(o.Nodes, n), append(o.Where, "this machine")
+	}
+	o.Tutorial = steps.Tutorial{Parts: []steps.Part{{ID: "part", Cells: cells}}}
 	o.Logs = t.TempDir()
 	b.Session = New(o)
 	b.book = steps.NewNotebook(o.Tutorial)

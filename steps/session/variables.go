@@ -29,9 +29,8 @@ func Variables(o Options, c steps.Cell) []string {
 			maps.Copy(all, service.Plan(Request{Run: plannedRun, Rig: rig, Params: params}))
 		}
 	}
-	if planner := o.Catalog.Plans[c.Judge]; planner != nil {
-		maps.Copy(all, planner(rig, params).Vars[steps.Here])
-	}
+	plan, _ := o.plans(c, rig, params)
+	maps.Copy(all, plan.Vars[steps.Here])
 	if c.Change.Any() {
 		all["CHANGED"] = ""
 	}
