@@ -6,8 +6,11 @@ import "slices"
 // under: what other cells read of it. Evidence is for people to read, and is named as they
 // like it; a figure is for the program.
 type Figure struct {
-	What  Measure `json:"what"`
-	Value float64 `json:"value"` // 0 where Words is what there is to say
+	What Measure `json:"what"`
+	// Value is of payload where it is a throughput: headers count in the account of the
+	// wire, never here, so that figures of different tools compare. 0 where Words is
+	// what there is to say.
+	Value float64 `json:"value"`
 	Unit  string  `json:"unit,omitempty"`
 	Words string  `json:"words,omitempty"`
 	// Rails are the pairs that were used, by their numbers counted from 1; empty where
@@ -21,8 +24,6 @@ type Figure struct {
 	// several sizes.
 	Last float64 `json:"last,omitempty"`
 
-	// OnWire says that headers are counted; else it is payload.
-	OnWire bool `json:"onWire,omitempty"`
 	// MessageBytes is the size of one message: of the best one where there are several.
 	MessageBytes int `json:"messageBytes,omitempty"`
 	// MTU is RoCE's for RDMA and the interface's for all else, bytes; 0 where unknown.

@@ -326,6 +326,7 @@ type cellReport struct {
 	Verdict   steps.Grade      `json:"verdict"`
 	Reason    string           `json:"reason"`
 	Evidence  []steps.Evidence `json:"evidence"`
+	Figures   []steps.Figure   `json:"figures"`
 	Exit      *int             `json:"exit"` // null where nothing ran
 	ElapsedMS int64            `json:"elapsedMS"`
 	Rails     []bytesReport    `json:"rails"`
@@ -368,12 +369,15 @@ func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 		e := ended[c.ID]
 		cell := cellReport{
 			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
-			Evidence: e.Verdict.Evidence, ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesReport{}, Log: e.Log,
+			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures, ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesReport{}, Log: e.Log,
 			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),
 			Charts: marked(rig, e.Verdict.Charts, func(c *steps.Chart) *string { return &c.Title }),
 		}
 		if cell.Evidence == nil {
 			cell.Evidence = []steps.Evidence{}
+		}
+		if cell.Figures == nil {
+			cell.Figures = []steps.Figure{}
 		}
 		if e.HasExit {
 			cell.Exit = &e.Exit.Code

@@ -82,7 +82,7 @@ func TestReportKeys(t *testing.T) {
 	}
 	keys("a node", first("nodes", rig["nodes"]), "name", "end", "where", "host", "kernel", "os")
 	keys("a rail", first("rails", rig["rails"]), "node", "dev", "netdev", "address", "pair", "gidIndex", "mtu", "pci", "pcieGTps", "pcieLanes", "linkGbps", "state")
-	cell := keys("a cell", first("cells", top["cells"]), "id", "part", "title", "verdict", "reason", "evidence", "exit", "elapsedMS", "rails", "log")
+	cell := keys("a cell", first("cells", top["cells"]), "id", "part", "title", "verdict", "reason", "evidence", "figures", "exit", "elapsedMS", "rails", "log")
 	if cell["id"] != "ib-write-bw" || cell["part"] != "rdma-baseline" || cell["verdict"] != "PASS" || cell["exit"] != 0.0 {
 		t.Errorf("the cell: %v", cell)
 	}
@@ -109,6 +109,11 @@ func TestReportKeys(t *testing.T) {
 	}
 	if expected == 0 {
 		t.Error("no evidence of ib-write-bw has a band")
+	}
+	figure := keys("a figure", first("figures", cell["figures"]),
+		"what", "value", "unit", "rails", "messageBytes", "mtu", "memory")
+	if v, _ := figure["value"].(float64); figure["what"] != "throughput" || figure["unit"] != "Gb/s" || v < 80 || v > 110 {
+		t.Errorf("the figure: %v", figure)
 	}
 	keys("summary", top["summary"], "PASS", "WARN", "FAIL", "INCONCLUSIVE", "SKIPPED")
 	log, _ := cell["log"].(string)

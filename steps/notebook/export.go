@@ -186,14 +186,18 @@ func fenced(b *strings.Builder, language, text string) {
 	fmt.Fprintf(b, "%s%s\n%s\n%s\n\n", fence, language, strings.TrimRight(text, "\n"), fence)
 }
 
-// CSV is a row for each thing that a verdict rests on, and one for a cell without any.
+// CSV is a row for each thing that a verdict rests on and for each figure, and one for a
+// cell without any. A figure's conditions stand in columns of their own, behind those
+// that evidence has, and are empty where they don't apply.
 func (d *Document) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	rows := [][]string{{
 		"rig", "simulated", "part", "cell", "run", "started", "elapsed_s",
 		"verdict", "name", "value", "unit", "expected_min", "expected_max", "expected_from",
+		"kind", "rails", "message_bytes", "mtu", "memory", "streams", "p95", "p99", "last",
 	}}
+	add := func(row ...string) { rows = append(rows, append(row, make([]string, len(rows[0])-len(row))...)) }
 	all, _ := d.chapters()
 	for _, p := range all {
 		for _, c := range p.cells {
@@ -211,16 +215,17 @@ func (d *Document) CSV() ([]byte, error) {
 				strconv.FormatFloat(s.Elapsed.Seconds(), 'f', 3, 64), gradeName(s),
 			}
 			for _, e := range s.Verdict.Evidence {
-				row := append(slices.Clip(cell), e.Name, csvValue(e.Value), e.Unit)
-				if x := e.Expected; x != nil {
-					row = append(row, bound(x.Min), bound(x.Max), x.From)
-				} else {
-					row = append(row, "", "", "")
+				x := e.Expected
+				if x == nil {
+					x = &steps.Expected{}
 				}
-				rows = append(rows, row)
+				add(append(slices.Clip(cell), e.Name, csvValue(e.Value), e.Unit, bound(x.Min), bound(x.Max), x.From, "evidence")...)
 			}
-			if len(s.Verdict.Evidence) == 0 {
-				rows = append(rows, append(cell, "", "", "", "", "", ""))
+			for _, f := range s.Verdict.Figures {
+				add(append(slices.Clip(cell), csvFigure(f)...)...)
+			}
+			if len(s.Verdict.Evidence)+len(s.Verdict.Figures) == 0 {
+				add(cell...)
 			}
 		}
 	}
@@ -233,6 +238,29 @@ func (d *Document) CSV() ([]byte, error) {
 		return nil, fmt.Errorf("write CSV: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// csvFigure are the columns of a figure, from its name on.
+func csvFigure(f steps.Figure) []string {
+	known := func(v float64) string {
+		if v == 0 {
+			return ""
+		}
+		return csvValue(v)
+	}
+	value := csvValue(f.Value)
+	if f.Words != "" {
+		value = f.Words
+	}
+	rails := make([]string, len(f.Rails))
+	for i, r := range f.Rails {
+		rails[i] = strconv.Itoa(r)
+	}
+	return []string{
+		string(f.What), value, f.Unit, "", "", "", "figure", strings.Join(rails, " "),
+		known(float64(f.MessageBytes)), known(float64(f.MTU)), f.Memory, known(float64(f.Streams)),
+		known(f.P95), known(f.P99), known(f.Last),
+	}
 }
 
 // field is a value that a spreadsheet takes for a text or a number: one that begins as a

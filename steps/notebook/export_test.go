@@ -230,7 +230,17 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestCSV(t *testing.T) {
-	b, err := exportable(t, true).CSV()
+	d := exportable(t, true)
+	bw := d.Book.Cells["bw"]
+	bw.Verdict.Figures = []steps.Figure{
+		{
+			What: steps.Latency, Value: 3.25, Unit: "us", Rails: []int{1, 3}, MessageBytes: 4096, MTU: 1024,
+			Memory: "VRAM", Streams: 2, P95: 4, P99: 5.5,
+		},
+		{What: steps.BondMode, Words: "=balance-xor"},
+	}
+	d.Book.Cells["bw"] = bw
+	b, err := d.CSV()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +249,17 @@ func TestCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := false
+	figures := []string{
+		"latency;3.25;us;;;;figure;1 3;4096;1024;VRAM;2;4;5.5;",
+		"bond-mode;'=balance-xor;;;;;figure;;;;;;;;", // no formula for a spreadsheet
+	}
 	for _, r := range rows[1:] {
+		if r[14] == "figure" {
+			if got := strings.Join(r[8:], ";"); len(figures) == 0 || got != figures[0] {
+				t.Fatalf("the figure's row is %s, not one of %q", got, figures)
+			}
+			figures = figures[1:]
+		}
 		if r[1] != "true" {
 			t.Errorf("%q is not simulated", r)
 		}
@@ -247,12 +267,12 @@ func TestCSV(t *testing.T) {
 			found = true
 			if got := strings.Join(r,
 				";"); got != "lab;true;look;bw;2;2026-03-04T05:06:10Z;6.000;WARN;rail"+
-				" 1 bandwidth;92.62;Gb/s;87.97;107.91;one half" {
+				" 1 bandwidth;92.62;Gb/s;87.97;107.91;one half;evidence;;;;;;;;" {
 				t.Errorf("the row is %s", got)
 			}
 		}
 	}
-	if !found || len(rows) != 1+1+4+1+1 {
+	if !found || len(figures) > 0 || len(rows) != 1+1+4+1+1+2 {
 		t.Errorf("%d rows: %s", len(rows), b)
 	}
 }
