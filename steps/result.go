@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps/parse"
 )
 
 // A Result is everything that was seen while a cell ran. It is what the judge gets.
@@ -117,6 +118,8 @@ type Catalog struct {
 	Params []Param
 	// Commands are the programs that the cells call.
 	Commands []Command
+	// Tools are those whose saved output can be read without a cell.
+	Tools parse.Tools
 	// Fits reports whether what a parser gives is what a judge takes.
 	Fits func(parser, judge string) bool
 }
@@ -128,6 +131,9 @@ type Command struct {
 	// Probed has it looked for on every node: what a cell needs and a node lacks is told
 	// before it runs.
 	Probed bool
+	// Version is what it is called with to print its version; empty where nobody asks. The
+	// others of its package have the same.
+	Version string
 }
 
 // Probed are the names of the commands that are looked for.

@@ -11,7 +11,6 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -147,7 +146,7 @@ func completeTools(_ *cobra.Command, args []string, _ string) ([]cobra.Completio
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var all []cobra.Completion
-	for _, t := range parse.Tools() {
+	for _, t := range catalog.New().Tools {
 		all = append(all, described(t.Name, t.Shows))
 	}
 	return all, noFiles

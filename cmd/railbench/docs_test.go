@@ -24,7 +24,6 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
@@ -566,7 +565,7 @@ func parameterTable(t *testing.T) string {
 
 func toolTable(*testing.T) string {
 	var rows [][]string
-	for _, tool := range parse.Tools() {
+	for _, tool := range catalog.New().Tools {
 		rows = append(rows, []string{code(tool.Name), tool.Shows})
 	}
 	return table("tool | what its output looks like", rows)

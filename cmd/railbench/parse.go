@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -43,7 +44,7 @@ of it could be read. The object is printed all the same, and "errors" says why.`
 
 func toolList() string {
 	var b strings.Builder
-	for _, t := range parse.Tools() {
+	for _, t := range catalog.New().Tools {
 		gate.Fprintf(&b, "  %-13s %s\n", t.Name, t.Shows)
 	}
 	return b.String()
@@ -51,9 +52,10 @@ func toolList() string {
 
 func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 	var tool parse.Tool
+	known := catalog.New().Tools
 	if !detect {
 		var err error
-		if tool, err = namedTool(args); err != nil {
+		if tool, err = namedTool(known, args); err != nil {
 			return usage(err)
 		}
 		args = args[1:]
@@ -75,17 +77,17 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 	}
 	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if detect {
-		names, sure := parse.Detect(text)
+		names, sure := known.Detect(text)
 		if !sure {
 			why := cannotTell(names)
 			return written(writeJSON(out, parse.Unread(why.Error(), names)), status{exitInconclusive, why})
 		}
-		tool, _ = parse.ToolNamed(names[0]) // Detect knows no other names
+		tool, _ = known.Named(names[0]) // Detect knows no other names
 		gate.Fprintf(stderr, "railbench: this reads like %s\n", tool.Name)
 	}
 	value, err := tool.Read(text)
 	if err != nil {
-		err = status{exitInconclusive, notRead(tool, text, file, err)}
+		err = status{exitInconclusive, notRead(known, tool, text, file, err)}
 	}
 	return written(writeJSON(out, value), err)
 }
@@ -98,16 +100,16 @@ func written(failed, err error) error {
 	return err
 }
 
-func namedTool(args []string) (parse.Tool, error) {
+func namedTool(known parse.Tools, args []string) (parse.Tool, error) {
 	var names []string
-	for _, t := range parse.Tools() {
+	for _, t := range known {
 		names = append(names, t.Name)
 	}
 	all := strings.Join(names, ", ")
 	if len(args) == 0 {
 		return parse.Tool{}, fmt.Errorf("name the tool whose output it is (%s), or give --detect", all)
 	}
-	if t, ok := parse.ToolNamed(args[0]); ok {
+	if t, ok := known.Named(args[0]); ok {
 		return t, nil
 	}
 	if _, err := os.Stat(args[0]); err == nil {
@@ -190,8 +192,8 @@ func cannotTell(names []string) error {
 }
 
 // notRead says what is wrong with a text: a run that failed, or another tool's.
-func notRead(tool parse.Tool, text, file string, why error) error {
-	names, sure := parse.Detect(text)
+func notRead(known parse.Tools, tool parse.Tool, text, file string, why error) error {
+	names, sure := known.Detect(text)
 	if slices.Contains(names, tool.Name) || !parse.IsNoResult(why) {
 		return fmt.Errorf("%s: %w", tool.Name, why)
 	}

@@ -33,6 +33,19 @@ func readRing(text string) (r ringRun, err error) {
 	return r, nil
 }
 
+// readRings is of a log that somebody saved, of any number of runs.
+func readRings(text string) (all []ringRun, err error) {
+	for line := range strings.Lines(text) {
+		if r, err := readRing(line); err == nil {
+			all = append(all, r)
+		}
+	}
+	if all == nil {
+		return nil, parse.ErrNoResult
+	}
+	return all, nil
+}
+
 // judgeRing: every port of the ring sent and received what it had to.
 func judgeRing(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
@@ -65,8 +78,13 @@ func ringKind() kind.Kind {
 		Parsers:  map[string]kind.Parser{"ring": kind.Reads(readRing)},
 		Judges:   map[string]kind.Judge{"ring": kind.Takes[ringRun](judgeRing)},
 		Params:   []steps.Param{kind.SizeParam("RING_BYTES", "65536", "size of one message around the ring", 1, 1<<30)},
-		Commands: kind.Commands("ring-tools", "ring_perf"),
-		Figures:  map[string][]steps.Measure{"ring": {steps.Throughput}},
+		Commands: kind.Versioned("ring-tools", "--version", "ring_perf"),
+		Tools: []parse.Tool{{
+			Name: "ring", Also: []string{"ring_perf"}, Shows: "lines \"ring MESSAGES x BYTES: RATE Gb/s\"",
+			Reads: parse.List("ring", readRings),
+			Marks: []parse.Mark{parse.Sign(3, `^ring \d+ x \d+: `)},
+		}},
+		Figures: map[string][]steps.Measure{"ring": {steps.Throughput}},
 	}
 }
 
@@ -109,12 +127,18 @@ func TestANewFamily(t *testing.T) {
 	if err := runbook.Check(tut, New()); err == nil {
 		t.Error("railbench has a ring of its own now: this test needs another name")
 	}
-	if !strings.Contains(probe.Script(all.Commands), "for tool in ring_perf; do") || !slices.Contains(all.Probed(), "ring_perf") {
+	if !strings.Contains(probe.Script(all.Commands), "for tool in ring_perf; do") ||
+		!strings.Contains(probe.Script(all.Commands), "\tring_perf --version 2>&1\n") || !slices.Contains(all.Probed(), "ring_perf") {
 		t.Errorf("nobody looks for ring_perf: %s", all.Probed())
 	}
 	node, err := probe.Parse("#railbench node\nx\n#railbench tools\n#railbench end\n", all.Commands)
 	if err != nil || node.Tools["ring_perf"] != (steps.Tool{Package: "ring-tools"}) {
 		t.Errorf("%+v, %v", node.Tools, err)
+	}
+	node, err = probe.Parse("#railbench node\nx\n#railbench tools\n/opt/bin/ring_perf\n"+
+		"#railbench version ring_perf\n[1.5] ring WARN no hugepages\nring_perf 2.1-rc1\n#railbench end\n", all.Commands)
+	if tool := node.Tools["ring_perf"]; err != nil || tool.Path != "/opt/bin/ring_perf" || tool.Version != "2.1-rc1" {
+		t.Errorf("%+v, %v", tool, err)
 	}
 	if got, err := session.CheckParam(all, tut, "ring", "RING_BYTES", "4K"); got != "4096" || err != nil {
 		t.Errorf("RING_BYTES is %q, %v", got, err)
@@ -159,12 +183,30 @@ func TestANewFamily(t *testing.T) {
 	}
 }
 
+// A family's tool is read and told from all others, without a cell.
+func TestANewFamilysTool(t *testing.T) {
+	all := append(slices.Clone(New().Tools), kind.Merge(ringKind()).Tools...)
+	saved := "warming up\nring 20000 x 65536: 90.5 Gb/s\nring 10 x 8: 0.1 Gb/s\n"
+	names, sure := all.Detect(saved)
+	tool, ok := all.Named("ring_perf")
+	if !sure || names[0] != "ring" || !ok || tool.Name != "ring" {
+		t.Fatalf("%v, %t, %+v", names, sure, tool)
+	}
+	if o, err := readObject(t, tool, saved); err != nil || len(o.Rows) != 2 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err := readObject(t, tool, "ring is gone\n"); err == nil || len(o.Rows) > 0 {
+		t.Errorf("nothing is read as %+v", o)
+	}
+}
+
 // Two families that take one name are found when railbench is built, not on a node.
 func TestNamesAreTakenOnce(t *testing.T) {
 	for name, twice := range map[string]kind.Kind{
 		"a parser":    {Parsers: map[string]kind.Parser{"ring": kind.Reads(readRing)}},
 		"a parameter": {Params: []steps.Param{kind.PortParam("RING_BYTES", "1", "x")}},
 		"a command":   {Commands: kind.Others("x", "ring_perf")},
+		"a tool":      {Tools: []parse.Tool{{Name: "another", Also: []string{"ring"}}}},
 	} {
 		func() {
 			defer func() {

@@ -34,6 +34,8 @@ type Kind struct {
 	// Params are the parameters of the family's scripts, and Commands what they call.
 	Params   []steps.Param
 	Commands []steps.Command
+	// Tools are those whose output people save and hand around.
+	Tools []parse.Tool
 	// Figures, by judge, are what its figures are of, for the summary and others to read.
 	Figures map[string][]steps.Measure
 }
@@ -89,6 +91,14 @@ func Commands(pkg string, names ...string) []steps.Command {
 	return all
 }
 
+// Versioned are those of one package, of which the first prints its version when it is
+// called with version.
+func Versioned(pkg, version string, names ...string) []steps.Command {
+	all := Commands(pkg, names...)
+	all[0].Version = version
+	return all
+}
+
 // Others are those that a package brings, too, and that are named where one is missing.
 func Others(pkg string, names ...string) []steps.Command {
 	all := Commands(pkg, names...)
@@ -107,6 +117,7 @@ func Merge(kinds ...Kind) steps.Catalog {
 		Figures: map[string][]steps.Measure{},
 	}
 	params, commands := map[string]steps.Param{}, map[string]steps.Command{}
+	tools := map[string]string{}
 	gives, takes := map[string]reflect.Type{}, map[string]reflect.Type{}
 	for _, k := range kinds {
 		for name, p := range k.Parsers {
@@ -128,6 +139,12 @@ func Merge(kinds ...Kind) steps.Catalog {
 		for _, p := range k.Commands {
 			put(commands, p.Name, p)
 			c.Commands = append(c.Commands, p)
+		}
+		for _, t := range k.Tools {
+			for _, name := range append([]string{t.Name}, t.Also...) {
+				put(tools, name, t.Name)
+			}
+			c.Tools = append(c.Tools, t)
 		}
 	}
 	c.Fits = func(parser, judge string) bool {

@@ -4,37 +4,28 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf16"
 
 	"github.com/railbench/railbench/steps/pattern"
 )
 
-// A mark is a line that a tool prints, as a pattern, and how much it tells: 3 where
-// nothing else prints it.
-type mark struct {
+// A Mark is a line that a tool prints, and how much it tells: 3 where nothing else
+// prints it, 1 where it tells only beside others.
+type Mark struct {
 	weight  int
-	pattern string
+	pattern *pattern.Pattern
 }
 
-// markPatterns are all tools' marks, compiled where somebody asks: most of
-// railbench's runs don't.
-var markPatterns = sync.OnceValue(func() map[string]*pattern.Pattern {
-	all := map[string]*pattern.Pattern{}
-	for _, t := range Tools() {
-		for _, m := range t.marks {
-			all[m.pattern] = pattern.New(`(?m)` + m.pattern)
-		}
-	}
-	return all
-})
+// Sign makes a Mark of a regular expression, whose ^ and $ are a line's. It is compiled
+// when somebody asks whose a text is: most of railbench's runs don't.
+func Sign(weight int, expr string) Mark { return Mark{weight, pattern.New(`(?m)` + expr)} }
 
 // detectBytes is how much of a text is looked at to tell whose it is.
 const detectBytes = 1 << 20
 
 // Detect names the tool whose output a text is. Where it can't tell, sure is false,
 // and the names are those that it could be, the likeliest first.
-func Detect(text string) (names []string, sure bool) {
+func (all Tools) Detect(text string) (names []string, sure bool) {
 	if len(text) > 4*detectBytes {
 		text = text[:4*detectBytes] // colours and wide characters go first
 	}
@@ -42,11 +33,11 @@ func Detect(text string) (names []string, sure bool) {
 	if len(text) > detectBytes {
 		text = text[:detectBytes]
 	}
-	scores, patterns := map[string]int{}, markPatterns()
-	for _, t := range Tools() {
+	scores := map[string]int{}
+	for _, t := range all {
 		score := 0
-		for _, m := range t.marks {
-			if patterns[m.pattern].MatchString(text) {
+		for _, m := range t.Marks {
+			if m.pattern.MatchString(text) {
 				score += m.weight
 			}
 		}

@@ -12,165 +12,26 @@ import (
 // MaxText is how many bytes of a saved text are read.
 const MaxText = 32 << 20
 
-// A Tool is one whose saved output can be read without a cell around it.
+// A Tool is one whose saved output can be read without a cell around it. A family
+// registers those that it knows.
 type Tool struct {
 	Name string
 	// Also are other names for it.
 	Also []string
 	// Shows says what its output looks like, to somebody who has another's.
 	Shows string
-	// read makes an object with the keys "tool", "rows" and "errors" of a text. The
+	// Reads makes an object with the keys "tool", "rows" and "errors" of a text. The
 	// errors are the tool's own, and more can be added to them.
-	read  func(text string) (value any, errs *[]string, err error)
-	marks []mark
+	Reads func(text string) (value any, errs *[]string, err error)
+	// Marks are lines that tell its output from another tool's.
+	Marks []Mark
 }
 
-// Tools are all of them, in the order in which a tutorial meets them.
-func Tools() []Tool {
-	return []Tool{
-		{
-			Name: "ibv_devices", Shows: "a table under \"device  node GUID\"",
-			read:  list("ibv_devices", IbvDevices),
-			marks: []mark{{3, `^\s*device\s+node GUID`}},
-		},
-		{
-			Name: "ibv_devinfo", Shows: "blocks that begin with \"hca_id:\"",
-			read: list("ibv_devinfo", IbvDevinfo),
-			marks: []mark{
-				{3, `^hca_id:`},
-				{1, `^\s+(?:phys_port_cnt|active_mtu|link_layer):`},
-				{2, `^No IB devices found`},
-			},
-		},
-		{
-			Name: "show_gids", Shows: "a table under \"DEV  PORT  INDEX  GID\"",
-			read:  list("show_gids", ShowGids),
-			marks: []mark{{3, `^DEV\s+PORT\s+INDEX\s+GID`}},
-		},
-		{
-			Name: "ibdev2netdev", Shows: "lines \"DEVICE port 1 ==> INTERFACE (Up)\"",
-			read:  list("ibdev2netdev", Ibdev2netdev),
-			marks: []mark{{3, ` port \d+ ==> \S+ \((?:Up|Down)\)`}},
-		},
-		{
-			Name: "ip", Shows: "interfaces or routes, as ip link," +
-				" ip addr and ip route print them, also with -j, -s and -br",
-			read: readIP,
-			marks: []mark{
-				{3, `^\d+: \S+: <[A-Z_,0-9-]*>`},
-				{3, `"if(?:index|name)" *:`},
-				{3, `^\S+ +(?:UP|DOWN|UNKNOWN) +(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5} |[0-9a-f.:]+/\d+)`},
-				{2, `^(?:(?:local|unreachable|blackhole|broadcast) )?(?:default|` +
-					`[\d.]+(?:/\d+)?|[0-9a-f:]+/\d+) (?:via|dev) \S+`},
-				{3, `"dst" *: *"[^"]+", *"(?:gateway|dev)"`},
-			},
-		},
-		{
-			Name: "ping", Shows: "\"PING HOST\" and its summary",
-			read:  readPing,
-			marks: []mark{{3, `^PING \S+`}, {3, `^\d+ packets transmitted, `}, {3, `^ping: `}},
-		},
-		{
-			Name: "perftest",
-			Also: []string{
-				"ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_atomic_bw",
-				"ib_write_lat", "ib_read_lat", "ib_send_lat", "ib_atomic_lat",
-				"raw_ethernet_bw", "raw_ethernet_lat",
-			},
-			Shows: "a table under \"#bytes  #iterations …\" with a row in it, or the file of --out_json",
-			read:  readPerftest,
-			marks: []mark{
-				{3, `#bytes\s+#iterations`},
-				{3, `^\W*"?test_info"? *:`},
-				{2, `^\s+\w[\w /-]* (?:BW|Latency|Lat)(?: Post List)? Test\s*$`},
-				{2, `^ (?:local|remote) address: LID `},
-				{2, `Waiting for client to connect`},
-				{2, `Unable to init the socket connection|Failed status-transport|Port number \d+ state is|` +
-					`the Infiniband/RoCE device|Couldn't connect to \S+:\d+|Failed to modify QP|` +
-					`Failed to negotiate parameters|` +
-					`Couldn't (?:create IB resources|allocate MR)|Invalid Command or flag`},
-			},
-		},
-		{
-			Name: "iperf3", Shows: "rows that end in sender or receiver, or one JSON object (-J)",
-			read: readIperf3,
-			marks: []mark{
-				{3, `"(?:sum_sent|sum_received|tcp_mss_default|intervals)" *:|"version" *: *"iperf 3`},
-				{3, `^\[ *(?:ID|SUM|\d+)\] .*(?:Interval|bits/sec)`},
-				{2, `^iperf3: `},
-				{2, `^(?:Server listening on \d+|Connecting to host \S+, port \d+)`},
-			},
-		},
-		{
-			Name: "ucx_info", Shows: "lines \"# Library version:\" (-v) or \"# Memory domain:\" (-d)",
-			read: readUCX,
-			marks: []mark{
-				{3, `^# (?:UCX version=|Library version: |Version \d)`},
-				{3, `^#\s+Memory domain: `},
-				{1, `^#\s+Transport: `},
-			},
-		},
-		{
-			Name: "nixlbench", Shows: "\"Block Size (B)\" with a row under it (initiator), or its rank (target)",
-			read: readNIXLBench,
-			marks: []mark{
-				{3, `Block Size \(B\)`},
-				{3, `^ETCD Runtime: Registered as rank|^Using address \S+ port \d+ for ASIO`},
-				{3, `^Init nixl worker, dev `},
-				{3, `NIXLBench Configuration`},
-				{2, `Failed to setup (?:ETCD|ASIO) runtime|Incorrect (?:buffer size configuration|device list)|` +
-					`Total_buffer_size must|xferbench/|\(--etcd_endpoints|nixlbench`},
-				{2, `NIXL_ERR_|^NIXL: `},
-			},
-		},
-		{
-			Name: "bonding", Also: []string{"/proc/net/bonding"},
-			Shows: "what /proc/net/bonding/BOND holds, of one or several bonds",
-			read:  readBonding,
-			marks: []mark{
-				{3, `^Ethernet Channel Bonding Driver`},
-				{3, `^Bonding Mode: `},
-				{2, `^no bond$`},
-				{1, `^Slave Interface: `},
-			},
-		},
-		{
-			Name: "nvidia-smi", Also: []string{"nvidia_smi"},
-			Shows: "its table, -L, -q, or --query-gpu=… --format=csv with the header",
-			read:  readNvidiaSMI,
-			marks: []mark{
-				{3, `NVIDIA-SMI `},
-				{3, `NVSMI LOG`},
-				{3, `^GPU \d+: .* \(UUID: `},
-				{2, `^\s*(?:BAR1 Memory Usage|Attached GPUs)`},
-				{3, `^(?:[a-z][\w.]*(?: \[[^\]]*\])?, ?)*(?:driver_version|temperature\.gpu|` +
-					`memory\.(?:total|used|free)|utilization\.gpu|power\.draw|pci\.bus_id)(?: \[[^\]]*\])?(?:,|\s*$)`},
-			},
-		},
-		{
-			Name: "free", Shows: "a table under \"total  used  free\"",
-			read:  readFree,
-			marks: []mark{{3, `^\s+total\s+used\s+free`}, {1, `^Mem: `}},
-		},
-		{
-			Name: "dmesg", Also: []string{"journal", "journalctl"},
-			Shows: "the kernel's log, of dmesg, journalctl -k or syslog",
-			read:  list("dmesg", Dmesg),
-			marks: []mark{
-				{2, `^(?:<\d+>|\w+ *:\w+ *: )?\[ *\d+\.\d+\](?:\[ *[TC]\d+\]:?)? [^\[\s]`},
-				{3, `^\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] `},
-				{3, ` kernel: `},
-				{2, `mlx5_core [0-9a-f]{4}:`},
-				{1, `NVRM: |pcieport `},
-				{3, `^dmesg: `},
-			},
-		},
-	}
-}
+// Tools are all that the families registered, in their order. No name is there twice.
+type Tools []Tool
 
-// ToolNamed finds a tool by one of its names.
-func ToolNamed(name string) (Tool, bool) {
-	all := Tools()
+// Named finds a tool by one of its names.
+func (all Tools) Named(name string) (Tool, bool) {
 	i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name || slices.Contains(t.Also, name) })
 	if i < 0 {
 		return Tool{}, false
@@ -193,7 +54,7 @@ func (t Tool) readUpTo(bytes int, text string) (any, error) {
 		text = text[:strings.LastIndexByte(text[:bytes], '\n')+1]
 	}
 	text = Plain(text)
-	value, errs, err := t.read(text)
+	value, errs, err := t.Reads(text)
 	if err != nil && len(*errs) == 0 {
 		*errs = complaints(text)
 	}
@@ -229,8 +90,8 @@ type listing[T any] struct {
 	Errors []string `json:"errors"`
 }
 
-// list is a reader of a tool whose value is a list.
-func list[T any](name string, read func(string) ([]T, error)) func(string) (any, *[]string, error) {
+// List is what a tool Reads that prints rows of one kind.
+func List[T any](name string, read func(string) ([]T, error)) func(string) (any, *[]string, error) {
 	return func(text string) (any, *[]string, error) {
 		rows, err := read(text)
 		v := listing[T]{Tool: name, Rows: rows, Errors: []string{}}

@@ -476,26 +476,36 @@ func tools(s map[string][]string, commands []steps.Command) map[string]steps.Too
 			all[name] = t
 		}
 	}
-	for tool, v := range map[string]string{
-		"ib_write_bw": version(s["version perftest"]), "ib_write_lat": version(s["version perftest"]),
-		"iperf3": version(s["version iperf3"]), "ucx_info": version(s["version ucx"]),
-	} {
-		if t := all[tool]; t.Path != "" {
-			t.Version = v
-			all[tool] = t
+	versions := map[string]string{}
+	for _, c := range commands {
+		if c.Version != "" {
+			versions[c.Package] = version(s["version "+c.Name])
+		}
+	}
+	for name, t := range all {
+		if t.Path != "" {
+			t.Version = versions[t.Package]
+			all[name] = t
 		}
 	}
 	return all
 }
 
-// version reads "Version: 6.06", "iperf 3.12 (cJSON 1.7.15)", "# Version 1.13.1"
-// and the older "# UCX version=1.10.0 revision …".
-var versionWord = pattern.New(`(?i)(?:version|iperf)[ :=]+v?(\d[\w.+~-]*)`)
+// versionWord reads "Version: 6.06", "# Library version: 1.16.0", and the older
+// "# UCX version=1.10.0 revision …".
+var versionWord = pattern.New(`(?i)version[ :=]+v?(\d[\w.+~-]*)`)
 
+// versionAfter reads "iperf 3.12 (cJSON 1.7.15)": the tool's name and nothing between.
+var versionAfter = pattern.New(`^[A-Za-z][\w-]* v?(\d+\.\d[\w.+~-]*)`)
+
+// version is what a tool said of itself; empty where that holds none. The word goes first
+// over all lines: a library's warnings before the answer have numbers in them, too.
 func version(lines []string) string {
-	for _, l := range lines {
-		if m := versionWord.FindStringSubmatch(l); m != nil {
-			return m[1]
+	for _, p := range []*pattern.Pattern{versionWord, versionAfter} {
+		for _, l := range lines {
+			if m := p.FindStringSubmatch(l); m != nil {
+				return m[1]
+			}
 		}
 	}
 	return ""

@@ -19,11 +19,14 @@ import (
 func commands() []steps.Command {
 	all := []steps.Command{
 		{Name: "arping", Package: "iputils-arping"},
-		{Name: "ib_write_bw", Package: "perftest", Probed: true},
+		{Name: "ib_write_bw", Package: "perftest", Probed: true, Version: "--version"},
+		{Name: "ib_write_lat", Package: "perftest", Probed: true},
+		{Name: "iperf3", Package: "iperf3", Probed: true, Version: "--version"},
+		{Name: "ucx_info", Package: "ucx-utils", Probed: true, Version: "-v"},
 	}
-	for name := range strings.FieldsSeq("ip ping ib_write_lat" +
+	for name := range strings.FieldsSeq("ip ping" +
 		" ibv_devices ibv_devinfo ibstat rdma show_gids ibdev2netdev " +
-		"iperf3 ethtool lspci netplan ucx_info nixlbench etcdctl nvidia-smi python3 stdbuf") {
+		"ethtool lspci netplan nixlbench etcdctl nvidia-smi python3 stdbuf") {
 		all = append(all, steps.Command{Name: name, Package: "the package of " + name, Probed: true})
 	}
 	return all
@@ -78,6 +81,9 @@ func TestParseSpark(t *testing.T) {
 	}
 	if p := n.Tools["ib_write_bw"]; p.Version != "6.06" || p.Path == "" || p.Package != "perftest" {
 		t.Errorf("ib_write_bw: %+v", p)
+	}
+	if p := n.Tools["ib_write_lat"]; p.Version != "6.06" {
+		t.Errorf("ib_write_lat is of the same package, and another version: %+v", p)
 	}
 	if p := n.Tools["nixlbench"]; p.Path != "" || p.Package == "" {
 		t.Errorf("nixlbench: %+v", p)

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -20,7 +21,18 @@ func Script(commands []steps.Command) string {
 			names.WriteString(" " + c.Name)
 		}
 	}
-	return before + names.String() + after
+	return before + names.String() + after + versions(commands) + end
+}
+
+// versions has the commands that know how to tell their version do so.
+func versions(commands []steps.Command) string {
+	var b strings.Builder
+	for _, c := range commands {
+		if c.Version != "" {
+			fmt.Fprintf(&b, "section version %s\nif command -v %[1]s >/dev/null; then\n\t%[1]s %s 2>&1\nfi\n", c.Name, c.Version)
+		}
+	}
+	return b.String()
 }
 
 const before = `# Look at this node: nothing is changed.
@@ -96,17 +108,7 @@ for tool in`
 const after = `; do
 	command -v "$tool" || continue
 done
-section version perftest
-if command -v ib_write_bw >/dev/null; then
-	ib_write_bw --version 2>&1
-fi
-section version iperf3
-if command -v iperf3 >/dev/null; then
-	iperf3 --version 2>&1
-fi
-section version ucx
-if command -v ucx_info >/dev/null; then
-	ucx_info -v 2>&1
-fi
-section end
+`
+
+const end = `section end
 `

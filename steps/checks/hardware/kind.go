@@ -30,5 +30,6 @@ func Kind() kind.Kind {
 		},
 		Params: []steps.Param{kind.PortParam("SPEED_PORT", "18519",
 			"the same as PORT for the checklist's own test, rail-speed")},
+		Tools: []parse.Tool{parse.NvidiaSMITool(), parse.FreeTool(), parse.DmesgTool()},
 	}
 }

@@ -39,6 +39,7 @@ func Kind() kind.Kind {
 		},
 		Params:   params(),
 		Commands: kind.Commands("netplan.io", "netplan"),
+		Tools:    []parse.Tool{parse.BondingTool()},
 	}
 }
 

@@ -33,6 +33,10 @@ func Kind() kind.Kind {
 		Params: []steps.Param{
 			kind.NumberParam("PINGS", "3", "packets", "how many packets ping sends over each rail, of each size", 1, 100),
 		},
+		Tools: []parse.Tool{
+			parse.IbvDevicesTool(), parse.IbvDevinfoTool(), parse.ShowGidsTool(), parse.Ibdev2netdevTool(),
+			parse.IPTool(), parse.PingTool(),
+		},
 		Commands: slices.Concat(
 			kind.Commands("iputils-ping", "ping"),
 			kind.Commands("ibverbs-utils", "ibv_devices", "ibv_devinfo"), kind.Others("ibverbs-utils", "ibv_rc_pingpong"),

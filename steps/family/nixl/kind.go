@@ -32,8 +32,9 @@ func Kind() kind.Kind {
 		},
 		Live:   map[string]func(string) (steps.Table, bool){"nixlbench": liveNIXLBench},
 		Params: params(),
+		Tools:  []parse.Tool{parse.UCXTool(), parse.NIXLBenchTool()},
 		Commands: slices.Concat(
-			kind.Commands("ucx-utils", "ucx_info"), kind.Others("ucx-utils", "ucx_perftest"),
+			kind.Versioned("ucx-utils", "-v", "ucx_info"), kind.Others("ucx-utils", "ucx_perftest"),
 			kind.Commands("nixlbench (it is built from the NIXL repository)", "nixlbench"),
 			kind.Commands("etcd-client", "etcdctl"), kind.Others("etcd-server", "etcd"),
 		),

@@ -29,8 +29,9 @@ func Kind() kind.Kind {
 			"dual-link": planDual,
 		},
 		Params: params(),
+		Tools:  []parse.Tool{parse.PerftestTool()},
 		Commands: slices.Concat(
-			kind.Commands("perftest", "ib_write_bw", "ib_write_lat"),
+			kind.Versioned("perftest", "--version", "ib_write_bw", "ib_write_lat"),
 			kind.Others("perftest", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat"),
 		),
 	}

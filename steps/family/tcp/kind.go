@@ -23,6 +23,7 @@ func Kind() kind.Kind {
 			kind.NumberParam("TCP_STREAMS", "4", "streams", "how many connections the parallel TCP test has", 1, 128),
 			kind.PortParam("TCP_PORT", "5201", "port of iperf3"),
 		},
-		Commands: kind.Commands("iperf3", "iperf3"),
+		Commands: kind.Versioned("iperf3", "--version", "iperf3"),
+		Tools:    []parse.Tool{parse.Iperf3Tool()},
 	}
 }
