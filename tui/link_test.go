@@ -59,6 +59,33 @@ func TestAllNodesAreInTheHeader(t *testing.T) {
 	}
 }
 
+// The first screen speaks of as many nodes as there are, and follows the link.
+func TestTheFirstScreenCountsTheNodes(t *testing.T) {
+	// sees is of the text, wherever its lines end.
+	sees := func(s *screen, want string) {
+		t.Helper()
+		view := strings.Join(strings.Fields(strings.ReplaceAll(ansi.Strip(s.view()), "▏", "")), " ")
+		if !strings.Contains(view, want) {
+			t.Errorf("the first screen lacks %q:\n%s", want, view)
+		}
+	}
+	s := trio(t)
+	s.opts.Simulated = true
+	sees(s, "three pretend nodes")
+	sees(s, "now spark-01 ⇄ spark-02: L chooses")
+	rig := steps.NewRig("four", false, 4)
+	for i, name := range []string{"spark-03", "spark-01", "spark-02", "spark-04"} {
+		rig.Nodes[i].Name = name
+	}
+	s.tell(steps.RigProbed{Rig: rig})
+	sees(s, "four pretend nodes")
+	sees(s, "now spark-03 ⇄ spark-01: L chooses")
+	two := newScreen(t, sampleTutorial(), 120, 40)
+	two.opts.Simulated = true
+	sees(two, "two pretend nodes")
+	two.seesNot("L chooses")
+}
+
 // The link under test is asked for once, before the first cell that runs over it; a check
 // asks for none.
 func TestTheLinkIsAskedFor(t *testing.T) {

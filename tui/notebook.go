@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -20,6 +21,7 @@ type cache struct {
 type introKey struct {
 	part, width int
 	selected    bool
+	pretend     string // of the simulated rig, which has more nodes once it is looked at
 }
 
 // cellKey is what a cell's picture was made of: as long as it is the same, so is the
@@ -58,17 +60,40 @@ func (d *doc) add(x cells.Drawing) {
 	d.total += len(x.Lines)
 }
 
+// pretend says of how many nodes the simulated rig is, and where there are more than the
+// two that a tutorial speaks of, which it means.
+func (m *Model) pretend() string {
+	names := m.names()
+	text := fmt.Sprintf("%s pretend nodes inside this program; nothing here was measured on hardware. ", inWords(len(names)))
+	if m.linkable() {
+		text += fmt.Sprintf("A cell runs over the link of two of them, now %s ⇄ %s: L chooses. Checks look at all. ",
+			ink.Clean(names[steps.Here]), ink.Clean(names[steps.Peer]))
+	}
+	return text
+}
+
+// inWords is a small number as it stands in a sentence.
+func inWords(n int) string {
+	words := [...]string{2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+	if n >= 2 && n < len(words) {
+		return words[n]
+	}
+	return strconv.Itoa(n)
+}
+
 // intro is the part's title and prose, and on the first screen of a simulated rig
 // what the user has before them.
 func (m *Model) intro(part steps.Part, width int) []string {
-	key := introKey{m.part, width, m.place().item == 0}
+	key := introKey{part: m.part, width: width, selected: m.place().item == 0}
+	if m.part == 0 && m.opts.Simulated {
+		key.pretend = m.pretend()
+	}
 	if lines, ok := m.cache.intros[key]; ok {
 		return lines
 	}
 	var lines []string
-	if m.part == 0 && m.opts.Simulated {
-		text := m.ink.Warn.Render("SIMULATED RIG") +
-			": two pretend nodes inside this program; nothing here was measured on hardware. " + ink.Clean(m.opts.Hint)
+	if key.pretend != "" {
+		text := m.ink.Warn.Render("SIMULATED RIG") + ": " + key.pretend + ink.Clean(m.opts.Hint)
 		bar := " " + m.ink.Warn.Render("▏") + " "
 		lines = append(lines, ink.Wrap(text, min(width-1, 100), bar, bar)...)
 		lines = append(lines, "")

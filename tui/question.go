@@ -207,7 +207,11 @@ func (b *box) secret(q *steps.SecretQuestion, typed int) (title string) {
 // keep asks about a change that was made. The time that is shown ends before the nodes'
 // own: an answer in the last second would come too late there.
 func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
-	b.say(q.Title + " is made on both nodes. " +
+	var nodes []string
+	for _, p := range q.Places {
+		nodes = append(nodes, ink.Clean(p.Node))
+	}
+	b.say(q.Title + " is made on " + strings.Join(nodes, " and ") + ". " +
 		ink.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
 	left := max(0, int(q.Deadline.Sub(now).Seconds())-answerMargin)
 	b.add("", b.k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))

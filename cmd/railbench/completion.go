@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -140,6 +141,53 @@ func completeParams(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 	return all, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
+// completeLinks offers the pairs of a rig's nodes, each both ways: the clients run on the
+// first. The names are the rig file's, and no node is asked; one without a name there goes
+// by its number.
+func completeLinks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	// A flag that the command hasn't is as if it weren't given.
+	text := func(name string) string {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			return f.Value.String()
+		}
+		return ""
+	}
+	count, _ := strconv.Atoi(text("nodes")) // pflag has looked at it
+	names, err := rigFlags{rig: text("rig"), peer: text("peer"), here: text("here"), speed: 1, nodeCount: count}.nodeNames()
+	if err != nil {
+		return nil, noFiles // said when the command runs
+	}
+	var all []cobra.Completion
+	for _, l := range steps.Links(len(names)) {
+		a, b := names[l.Here], names[l.Peer]
+		all = append(all, described(a+":"+b, "clients on "+a), described(b+":"+a, "clients on "+b))
+	}
+	return all, noFiles
+}
+
+// nodeNames are how --link may call the nodes of the rig that the flags name.
+func (f rigFlags) nodeNames() (names []string, err error) {
+	c, err := f.choose()
+	if err != nil {
+		return nil, err
+	}
+	if c.simulated {
+		rig, err := sim.New(sim.Options{Nodes: f.nodeCount, Speed: sim.Max})
+		if err != nil {
+			return nil, err
+		}
+		defer rig.Close()
+		return simNames(rig), nil
+	}
+	for i, n := range c.file.nodes() {
+		if n.Name == "" {
+			n.Name = strconv.Itoa(i + 1)
+		}
+		names = append(names, n.Name)
+	}
+	return names, nil
+}
+
 // completeTools offers tools, and a file behind one.
 func completeTools(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
@@ -172,7 +220,7 @@ func rigCompletions() map[string]completer {
 		},
 		"fault": completeFaults,
 		"param": completeParams,
-		"peer":  words(), "here": words(), "link": words(), "etcd": words(),
+		"peer":  words(), "here": words(), "link": completeLinks, "etcd": words(),
 		"speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
 	}
 }

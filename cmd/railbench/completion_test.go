@@ -45,6 +45,16 @@ func TestCompletionsOffer(t *testing.T) {
 	t.Parallel()
 	mine := filepath.Join(t.TempDir(), "mine.md")
 	asked(t, "new", mine)
+	// Nobody is at these addresses: who connects to them waits, and is found.
+	lab := filepath.Join(t.TempDir(), "lab.toml")
+	if err := os.WriteFile(lab, []byte("name = \"lab\"\n[[node]]\nname = \"left\"\nssh = \"u@192.0.2.1\"\n"+
+		"[[node]]\nname = \"mid\"\nssh = \"u@192.0.2.2\"\n[[node]]\nname = \"right\"\nssh = \"u@192.0.2.3\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(t.TempDir(), "broken.toml")
+	if err := os.WriteFile(broken, []byte("[[node]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		line string // the last word is being typed
 		want string // is offered
@@ -62,6 +72,12 @@ func TestCompletionsOffer(t *testing.T) {
 		{"docs keys ", "", "keys"},
 		{"--rig sim --fault slow", "slow-rail", "pcie-x2"},
 		{"sim --fault pcie", "pcie-x2", "slow-rail"},
+		{"--rig " + lab + " --link ", "right:mid", "left:left"},
+		{"run --rig " + lab + " --link left", "left:right", "right:left"},
+		{"run --peer u@192.0.2.9 --link ", "2:1", "1:1"}, // no name is known before ssh's configuration is read
+		{"doctor --rig sim --nodes 4 --link spark-04", "spark-04:spark-02", "spark-01:spark-04"},
+		{"--rig sim --link ", "spark-02:spark-01", "spark-02:spark-03"},
+		{"--rig " + broken + " --link ", "", "1:2"},
 		{"parse perf", "perftest", "ping"},
 		{"export --to h", "html", "csv"},
 		{"completion z", "zsh", "bash"},

@@ -1,4 +1,4 @@
-// Command railbench is a workbench in the terminal for a two-node RDMA rig. This
+// Command railbench is a workbench in the terminal for an RDMA rig. This
 // package is the wiring: flags, the rig file, real or simulated nodes, exit
 // codes; one file per subcommand.
 package main
@@ -126,10 +126,11 @@ func rootCommand() *cobra.Command {
 	var file string
 	root := &cobra.Command{
 		Use:   "railbench [FILE.md…|FOLDER]",
-		Short: "A workbench in the terminal for a two-node RDMA rig",
+		Short: "A workbench in the terminal for an RDMA rig of two nodes or more",
 		Long: `railbench walks through RDMA multi-rail tutorials on two nodes, runs each step
 on this machine or over SSH, shows what every rail carries, and says whether what
-was measured is what the hardware can do. Without a rig it simulates one.
+was measured is what the hardware can do. Without a rig it simulates one. On a rig of
+more nodes a cell runs over the link of two of them, which --link or L chooses.
 
 It opens the built-in tutorial, or runbooks of your own: Markdown files, each a part,
 or a folder of them.`,

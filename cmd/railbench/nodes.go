@@ -453,10 +453,7 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		return err
 	}
 	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed.watched()
-	names := rig.Nodes()
-	// The clients run on spark-02 in the tutorials.
-	names[0], names[1] = names[1], names[0]
-	for i, name := range names {
+	for i, name := range simNames(rig) {
 		node, err := rig.Node(name, sim.NodeOptions{
 			Ask:     ask,
 			OnState: func(s runner.State, err error) { b.onState(i, s, err) },
@@ -468,6 +465,14 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		b.add(node, "simulated")
 	}
 	return nil
+}
+
+// simNames are the simulated nodes' names, in the order of the rig: the clients run on
+// spark-02 in the tutorials.
+func simNames(rig *sim.Rig) []string {
+	names := rig.Nodes()
+	names[0], names[1] = names[1], names[0]
+	return names
 }
 
 // logDir makes the folder for one session's logs and removes those of sessions

@@ -39,7 +39,7 @@ func TestOwnRunbookOnTheScreen(t *testing.T) {
 	c := camera{taken: &taken, waits: []wait{
 		{"My runbook", []tea.KeyPressMsg{{Code: tea.KeyDown}, {Code: tea.KeyEnter}}},
 		{"Every script ended with status 0", key('C')},
-		{"Both nodes answer", nil},
+		{"Every node answers", nil},
 	}}
 	c.Model = tui.New(s, tui.Options{Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", NoColor: true, Background: tui.Dark})
 	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithWindowSize(120, 36), tea.WithoutSignals()).Run()

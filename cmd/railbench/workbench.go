@@ -327,6 +327,10 @@ func hint(b *bench) string {
 	if !b.options.Simulated {
 		return ""
 	}
+	if len(b.options.Nodes) > len(steps.Ends) {
+		return "Nodes of your own, more than two: name them in a rig file (railbench docs rig says how), " +
+			"then railbench --rig FILE."
+	}
 	return "On one of your two nodes: railbench --peer USER@OTHER-NODE. To keep it: railbench init --peer USER@OTHER-NODE."
 }
 

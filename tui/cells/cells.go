@@ -198,11 +198,16 @@ func Seconds(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d h", s/3600, s/60%60, s%60)
 }
 
-// Places says on which nodes a cell runs: "server spark-01 · client spark-02".
+// Places says on which nodes a cell runs: "server spark-01 · client spark-02". names are
+// all nodes' of the rig: a check looks at each of them.
 func Places(c steps.Cell, names []string) string {
+	every := "both nodes"
+	if c.Check.Any() && len(names) > len(steps.Ends) {
+		every = "all nodes"
+	}
 	var parts []string
 	for _, r := range c.Roles {
-		place := "both nodes"
+		place := every
 		if r.On != steps.OnBoth {
 			place = nameAt(names, r.On.Ends()[0])
 		}
@@ -210,7 +215,7 @@ func Places(c steps.Cell, names []string) string {
 		case r.Name != "":
 			place = r.Name + " " + place
 		case r.On == steps.OnBoth:
-			place = "on both nodes"
+			place = "on " + every
 		default:
 			place = "on " + place
 		}

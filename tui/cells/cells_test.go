@@ -76,6 +76,15 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	three := append(names, "spark-03")
+	both := steps.Cell{Roles: []steps.Role{{On: steps.OnBoth}}}
+	if got := Places(both, three); got != "on both nodes" {
+		t.Errorf("a cell runs over a link, whatever the rig: %q", got)
+	}
+	both.Check.Finds = []string{"x"}
+	if got := Places(both, three); got != "on all nodes" {
+		t.Errorf("a check of three nodes: %q", got)
+	}
 }
 
 func TestFigures(t *testing.T) {
