@@ -141,16 +141,16 @@ func said(out steps.Scroll) string {
 // survey runs all checks that are shown: those that only look before those that
 // measure.
 func (m *Model) survey() tea.Cmd {
-	var look, measure []string
+	var quick, measure []string
 	for _, c := range m.checks() {
 		if c.Check.Measures {
 			measure = append(measure, c.ID)
 		} else {
-			look = append(look, c.ID)
+			quick = append(quick, c.ID)
 		}
 	}
 	m.list.surveying = true
-	return m.start(append(look, measure...)...)
+	return m.start(append(quick, measure...)...)
 }
 
 // runCheck runs one, and ends the survey: whoever chooses a check is not to be moved
@@ -270,7 +270,7 @@ func (m *Model) symptomKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch name := msg.String(); {
 	case name == "esc":
 		m.list.typing = false
-		m.look("")
+		m.causes("")
 	case name == "ctrl+c":
 		m.list.typing = false
 	case name == "enter":
@@ -279,16 +279,16 @@ func (m *Model) symptomKey(msg tea.KeyPressMsg) tea.Cmd {
 			return m.survey()
 		}
 		if len(m.list.only) == 0 {
-			m.look("")
+			m.causes("")
 		}
 	case name == "backspace":
 		if r := []rune(m.list.words); len(r) > 0 {
-			m.look(string(r[:len(r)-1]))
+			m.causes(string(r[:len(r)-1]))
 		}
 	case name == "ctrl+u":
-		m.look("")
+		m.causes("")
 	case msg.Text != "":
-		m.look(m.list.words + msg.Text)
+		m.causes(m.list.words + msg.Text)
 	}
 	return nil
 }
@@ -296,8 +296,8 @@ func (m *Model) symptomKey(msg tea.KeyPressMsg) tea.Cmd {
 // maxWords bounds what a paste can bring.
 const maxWords = 64 << 10
 
-// look shows the checks that could explain a text.
-func (m *Model) look(words string) {
+// causes shows the checks that could explain a text.
+func (m *Model) causes(words string) {
 	m.list.words = words[:min(len(words), maxWords)]
 	m.list.only, m.list.why, m.list.item, m.list.top = nil, "", 0, 0
 	if strings.TrimSpace(words) == "" {
@@ -312,7 +312,7 @@ func (m *Model) look(words string) {
 // pasteSymptom looks for what explains a pasted text.
 func (m *Model) pasteSymptom(text string) {
 	m.list.typing = true
-	m.look(m.list.words + text)
+	m.causes(m.list.words + text)
 	m.dirty = true
 }
 

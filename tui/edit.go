@@ -90,9 +90,9 @@ func (m *Model) dressEditor() {
 	if m.editor == nil {
 		return
 	}
-	look := textarea.StyleState{LineNumber: m.ink.Dim, CursorLineNumber: m.ink.Accent, EndOfBuffer: m.ink.Faint}
+	style := textarea.StyleState{LineNumber: m.ink.Dim, CursorLineNumber: m.ink.Accent, EndOfBuffer: m.ink.Faint}
 	m.editor.area.SetStyles(textarea.Styles{
-		Focused: look, Blurred: look,
+		Focused: style, Blurred: style,
 		Cursor: textarea.CursorStyle{Color: m.ink.Accent.GetForeground()},
 	})
 }
@@ -135,7 +135,7 @@ func (m *Model) editorKey(msg tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+t":
 		return m.nextScript()
 	case "ctrl+o":
-		return m.ownEditor()
+		return m.otherEditor()
 	case "tab":
 		m.editor.area.InsertString(strings.Repeat(" ", tabColumns))
 		return nil
@@ -158,8 +158,8 @@ type (
 	}
 )
 
-// ownEditor hands what was typed to the user's own editor.
-func (m *Model) ownEditor() tea.Cmd {
+// otherEditor hands what was typed to the user's own editor.
+func (m *Model) otherEditor() tea.Cmd {
 	open, text := m.opts.Editor, m.editor.text()
 	if open == nil {
 		m.notice = "there is no other editor here"
@@ -291,7 +291,7 @@ func (m *Model) insert(after int) tea.Cmd {
 	if part.ID == "" {
 		return nil
 	}
-	at := max(0, min(m.place().item-1+after, len(part.Cells)))
+	at := max(0, min(m.cursor().item-1+after, len(part.Cells)))
 	c := steps.Cell{
 		ID: m.scratchID(), Part: part.ID, Title: "Scratch", Scratch: true, Judge: "exit-status",
 		Roles: []steps.Role{{On: steps.OnHere, Script: ""}},
@@ -338,7 +338,7 @@ func (m *Model) remove() tea.Cmd {
 	cmd := m.change(part, func(all []steps.Cell) []steps.Cell {
 		return slices.DeleteFunc(all, func(x steps.Cell) bool { return x.ID == c.ID })
 	})
-	m.place().item = max(0, min(m.place().item, len(m.open().Cells)))
+	m.cursor().item = max(0, min(m.cursor().item, len(m.open().Cells)))
 	return cmd
 }
 

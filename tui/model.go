@@ -136,13 +136,13 @@ type terminal struct {
 
 // where is where the user is.
 type where struct {
-	part   int
-	places []place // by part
-	follow bool    // the selection goes along with the running cell
-	page   *page   // an opened output, nil while there is none
-	list   checklist
-	docs   docs // the pages that are read
-	gauges gaugeMode
+	part    int
+	cursors []cursor // by part
+	follow  bool     // the selection goes along with the running cell
+	page    *page    // an opened output, nil while there is none
+	list    checklist
+	docs    docs // the pages that are read
+	gauges  gaugeMode
 }
 
 // shown is what the user wants to see of cells, by their ids.
@@ -203,8 +203,8 @@ type drawing struct {
 	cache   cache
 }
 
-// place is where the user is in one part.
-type place struct {
+// cursor is where the user is in one part.
+type cursor struct {
 	item  int // 0 is the part's introduction, n its nth cell
 	top   anchor
 	loose bool // scrolled away from the item: nothing moves by itself
@@ -236,7 +236,7 @@ func New(s Session, opts Options) *Model {
 		keys:     newKeymap(),
 		book:     steps.NewNotebook(opts.Tutorial),
 		terminal: terminal{profile: colorprofile.TrueColor, dark: opts.Background != Light},
-		where:    where{places: make([]place, max(1, len(opts.Tutorial.Parts)))},
+		where:    where{cursors: make([]cursor, max(1, len(opts.Tutorial.Parts)))},
 		shown:    shown{evidence: map[string]bool{}, scripts: map[string]bool{}, folded: map[string]bool{}},
 		dialogs:  dialogs{helpPage: newHelpPage()},
 		doing:    doing{notice: opts.Notice, lost: map[int]bool{}, linked: opts.Linked},
@@ -302,12 +302,12 @@ func (m *Model) open() steps.Part {
 	return steps.Part{}
 }
 
-func (m *Model) place() *place { return &m.places[m.part] }
+func (m *Model) cursor() *cursor { return &m.cursors[m.part] }
 
 // selected is the cell under the selection, if it is one.
 func (m *Model) selected() (steps.Cell, bool) {
 	cells := m.open().Cells
-	if i := m.place().item; i >= 1 && i <= len(cells) {
+	if i := m.cursor().item; i >= 1 && i <= len(cells) {
 		return cells[i-1], true
 	}
 	return steps.Cell{}, false

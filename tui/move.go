@@ -37,7 +37,7 @@ func (d doc) at(line int) int {
 
 // top is the first line of the window.
 func (m *Model) top(d doc) int {
-	a := m.place().top
+	a := m.cursor().top
 	if a.item >= len(d.items) {
 		return 0
 	}
@@ -49,12 +49,12 @@ func (m *Model) top(d doc) int {
 func (m *Model) setTop(d doc, line, height int) {
 	line = max(0, min(line, d.total-height))
 	item := d.at(line)
-	m.place().top = anchor{item, line - d.starts[item]}
+	m.cursor().top = anchor{item, line - d.starts[item]}
 }
 
 // settle makes the selection visible unless the user scrolled away from it.
 func (m *Model) settle(d doc, height int) {
-	p := m.place()
+	p := m.cursor()
 	p.item = max(0, min(p.item, len(d.items)-1))
 	top := m.top(d)
 	if !p.loose {
@@ -83,7 +83,7 @@ func (m *Model) ran(item int) bool {
 // enter looks at a part for the first time: at its introduction, or at the first
 // cell where both fit.
 func (m *Model) enter() {
-	p := m.place()
+	p := m.cursor()
 	if p.seen || m.width == 0 {
 		return
 	}
@@ -97,7 +97,7 @@ func (m *Model) enter() {
 // choose selects an item. One that is longer than the screen is entered at the side that
 // one comes from.
 func (m *Model) choose(item int, d doc, h int) {
-	p := m.place()
+	p := m.cursor()
 	down := item > p.item
 	p.item, p.loose, m.follow = item, false, false
 	if len(d.items[item]) > h {
@@ -116,7 +116,7 @@ const step = 3
 // one.
 func (m *Model) down() tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
-	p := m.place()
+	p := m.cursor()
 	m.settle(d, h)
 	top, end := m.top(d), d.end(p.item)
 	switch {
@@ -133,7 +133,7 @@ func (m *Model) down() tea.Cmd {
 
 func (m *Model) up() tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
-	p := m.place()
+	p := m.cursor()
 	m.settle(d, h)
 	top, start := m.top(d), d.starts[p.item]
 	switch {
@@ -149,7 +149,7 @@ func (m *Model) up() tea.Cmd {
 // advance goes to the next cell, over the end of a part, too.
 func (m *Model) advance() tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
-	p := m.place()
+	p := m.cursor()
 	if p.item+1 < len(d.items) {
 		m.choose(p.item+1, d, h)
 		return nil
@@ -195,7 +195,7 @@ func (m *Model) show(id string) {
 		m.page = nil
 	}
 	m.part = part
-	p := m.place()
+	p := m.cursor()
 	p.item, p.loose, p.seen = item, false, true
 }
 
@@ -203,7 +203,7 @@ func (m *Model) show(id string) {
 // enter must not run what isn't seen.
 func (m *Model) scroll(lines int) tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
-	p := m.place()
+	p := m.cursor()
 	m.settle(d, h)
 	before := m.top(d)
 	m.setTop(d, before+lines, h)
@@ -338,7 +338,7 @@ func (m *Model) keepPage() {
 		m.page.top = m.pageEnd()
 	}
 	m.page.top = min(m.page.top, m.pageEnd())
-	m.page.search.look(state.Output)
+	m.page.search.scan(state.Output)
 	if state.Run == 0 {
 		m.page = nil
 	}
@@ -513,7 +513,7 @@ func (m *Model) clickPart(row int, l layout) {
 func (m *Model) clickCell(row int) {
 	d := m.doc()
 	if line := m.top(d) + row; line < d.total {
-		p := m.place()
+		p := m.cursor()
 		p.item, p.loose, m.follow = d.at(line), true, false
 	}
 }

@@ -84,7 +84,7 @@ func inWords(n int) string {
 // intro is the part's title and prose, and on the first screen of a simulated rig
 // what the user has before them.
 func (m *Model) intro(part steps.Part, width int) []string {
-	key := introKey{part: m.part, width: width, selected: m.place().item == 0}
+	key := introKey{part: m.part, width: width, selected: m.cursor().item == 0}
 	if m.part == 0 && m.opts.Simulated {
 		key.pretend = m.pretend()
 	}
@@ -123,7 +123,7 @@ func (m *Model) intro(part steps.Part, width int) []string {
 
 func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	state := m.book.Cells[c.ID]
-	view := m.viewOf(c, m.place().item == item, l)
+	view := m.viewOf(c, m.cursor().item == item, l)
 	view.Params, view.Stale, view.Folded = m.changedParams(c), m.book.Stale(c.ID), m.folded[c.ID]
 	names := m.ranOn(state)
 	key := cellKey{m.book.Version(c.ID), view, strings.Join(names, "\n"), l.noteWidth}

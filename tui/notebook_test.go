@@ -166,7 +166,7 @@ func TestTheSelectionIsAlwaysSeen(t *testing.T) {
 		}
 		s.view()
 		d, h := s.doc(), s.Model.layout().noteHeight
-		top, p := s.top(d), s.place()
+		top, p := s.top(d), s.cursor()
 		if d.starts[p.item] >= top+h || d.end(p.item) <= top {
 			t.Fatalf("after key %d (%s) item %d (%d–%d) is outside of %d–%d",
 				i, k, p.item, d.starts[p.item], d.end(p.item), top, top+h)
@@ -267,7 +267,7 @@ func TestMouse(t *testing.T) {
 	s.asked("run rail-map")
 	s.press("1")
 	s.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown, X: 60, Y: 8})
-	if s.place().top == (anchor{}) {
+	if s.cursor().top == (anchor{}) {
 		t.Error("the wheel doesn't scroll")
 	}
 	// Nowhere does a click do harm.

@@ -100,7 +100,7 @@ func (m *Model) outlineLine(item int, c steps.Cell, width int) string {
 		mark, markStyle = "◌", k.Accent
 	}
 	style := k.Dim
-	if m.place().item == item {
+	if m.cursor().item == item {
 		style = k.Accent
 	}
 	title := c.Title

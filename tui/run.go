@@ -17,7 +17,7 @@ func (m *Model) run() tea.Cmd {
 		return nil
 	}
 	m.follow = true
-	m.place().loose = false
+	m.cursor().loose = false
 	return m.start(c.ID)
 }
 
@@ -74,7 +74,7 @@ func (m *Model) fromHere() (cells []steps.Cell) {
 	for i := m.part; i < len(m.parts()); i++ {
 		p := m.parts()[i].Cells
 		if i == m.part {
-			p = p[min(len(p), max(0, m.place().item-1)):]
+			p = p[min(len(p), max(0, m.cursor().item-1)):]
 		}
 		cells = append(cells, p...)
 	}

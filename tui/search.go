@@ -124,8 +124,8 @@ func (s *search) sought(words string) {
 // again forgets what was found.
 func (s *search) again() { s.hits, s.total, s.read = nil, 0, 0 }
 
-// look takes in lines that it has not seen, and leaves out those that are gone.
-func (s *search) look(out steps.Scroll) {
+// scan takes in lines that it has not seen, and leaves out those that are gone.
+func (s *search) scan(out steps.Scroll) {
 	if s.needle.words == "" {
 		return
 	}
@@ -239,18 +239,18 @@ func (m *Model) typeSearch(text string) {
 			words += string(r)
 		}
 	}
-	m.lookFor(words)
+	m.seek(words)
 }
 
-// lookFor changes the words and shows the first place from where the search began.
-func (m *Model) lookFor(words string) {
+// seek changes the words and shows the first place from where the search began.
+func (m *Model) seek(words string) {
 	p := m.page
 	s := &p.search
 	if words == s.needle.words {
 		return
 	}
 	s.sought(words)
-	s.look(m.pageState().Output)
+	s.scan(m.pageState().Output)
 	p.view(s.from)
 	if to, _ := s.next(spot{p.dropped + p.top, 0}, 1); to != nowhere {
 		m.goTo(to)
@@ -267,12 +267,12 @@ func (m *Model) eraseSearch() tea.Cmd {
 	if len(words) == 0 {
 		return m.dropSearch()
 	}
-	m.lookFor(string(words[:len(words)-1]))
+	m.seek(string(words[:len(words)-1]))
 	return nil
 }
 
 func (m *Model) emptySearch() tea.Cmd {
-	m.lookFor("")
+	m.seek("")
 	return nil
 }
 
@@ -289,7 +289,7 @@ func (m *Model) keepSearch() tea.Cmd {
 	if s.old == "" {
 		return nil
 	}
-	m.lookFor(s.old)
+	m.seek(s.old)
 	return m.nextFound(1)
 }
 

@@ -309,9 +309,9 @@ func BenchmarkSearch(b *testing.B) {
 			}
 			s.press("/")
 			for b.Loop() {
-				s.lookFor(words[0])
+				s.seek(words[0])
 				s.view()
-				s.lookFor(words[1])
+				s.seek(words[1])
 				s.view()
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/2/1e3, "ms/key")

@@ -68,8 +68,8 @@ func wrong(problems []runbook.Problem) error {
 	return nil
 }
 
-// problemReport and checkedReport are what --json prints; scripts rely on their keys.
-type problemReport struct {
+// problemObject and checkedObject are what --json prints; scripts rely on their keys.
+type problemObject struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`   // 0 where it is about the whole file
 	Column   int    `json:"column"` // in bytes; 0 where it is about the whole line
@@ -77,10 +77,10 @@ type problemReport struct {
 	Text     string `json:"text"`
 }
 
-type checkedReport struct {
+type checkedObject struct {
 	Railbench string          `json:"railbench"`
 	Files     []checkedFile   `json:"files"`
-	Problems  []problemReport `json:"problems"`
+	Problems  []problemObject `json:"problems"`
 	Errors    int             `json:"errors"`
 	Warnings  int             `json:"warnings"`
 }
@@ -91,9 +91,9 @@ type checkedFile struct {
 	Cells int    `json:"cells"`
 }
 
-func checked(docs []runbook.Document, problems []runbook.Problem) checkedReport {
-	r := checkedReport{
-		Railbench: version(), Files: []checkedFile{}, Problems: []problemReport{}, Errors: len(runbook.Errors(problems)),
+func checked(docs []runbook.Document, problems []runbook.Problem) checkedObject {
+	r := checkedObject{
+		Railbench: version(), Files: []checkedFile{}, Problems: []problemObject{}, Errors: len(runbook.Errors(problems)),
 	}
 	r.Warnings = len(problems) - r.Errors
 	for _, d := range docs {
@@ -104,7 +104,7 @@ func checked(docs []runbook.Document, problems []runbook.Problem) checkedReport 
 		if p.Warning {
 			severity = "warning"
 		}
-		r.Problems = append(r.Problems, problemReport{p.File, p.Line, p.Column, severity, p.Text})
+		r.Problems = append(r.Problems, problemObject{p.File, p.Line, p.Column, severity, p.Text})
 	}
 	return r
 }

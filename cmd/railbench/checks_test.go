@@ -14,20 +14,20 @@ import (
 
 // diagnose runs the checklist on the simulated rig and gives the object that --json
 // prints, the exit status and what stderr got.
-func diagnose(t *testing.T, args ...string) (doctorReport, int, string) {
+func diagnose(t *testing.T, args ...string) (doctorObject, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := Main(append([]string{"doctor", "--rig", "sim", "--speed", "max", "--json"}, args...), strings.NewReader(""), &stdout, &stderr)
-	var r doctorReport
+	var r doctorObject
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
 	}
 	return r, code, stderr.String()
 }
 
-func (r doctorReport) wantCode(unreachable bool) int {
+func (r doctorObject) wantCode(unreachable bool) int {
 	has := func(g steps.Grade) bool {
-		return slices.ContainsFunc(r.Checks, func(c checkReport) bool { return c.Verdict == g })
+		return slices.ContainsFunc(r.Checks, func(c checkObject) bool { return c.Verdict == g })
 	}
 	switch {
 	case unreachable:

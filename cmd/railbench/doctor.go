@@ -108,7 +108,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if !probed {
 		found = named(b)
 	}
-	result := d.report(found, checks)
+	result := d.object(found, checks)
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
@@ -181,7 +181,7 @@ func (d *doctor) run(ctx context.Context, cells []steps.Cell) {
 	d.Run(ctx, ids...)
 }
 
-// amiss says that something was found, which a fix may put right.
+// amiss reports whether something was found, which a fix may put right.
 func amiss(g steps.Grade) bool { return g == steps.Fail || g == steps.Warn }
 
 // fix runs the fix of every check that found something, each once, and the check
@@ -233,15 +233,15 @@ func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[str
 	return changed
 }
 
-// doctorReport is what --json prints; scripts rely on its keys.
-type doctorReport struct {
+// doctorObject is what --json prints; scripts rely on its keys.
+type doctorObject struct {
 	Railbench string         `json:"railbench"`
-	Rig       rigReport      `json:"rig"`
-	Checks    []checkReport  `json:"checks"`
+	Rig       rigObject      `json:"rig"`
+	Checks    []checkObject  `json:"checks"`
 	Summary   map[string]int `json:"summary"`
 }
 
-type checkReport struct {
+type checkObject struct {
 	ID       string           `json:"id"`
 	Title    string           `json:"title"`
 	Node     string           `json:"node"` // the one that it is about, or both
@@ -252,12 +252,12 @@ type checkReport struct {
 	Fixed    bool             `json:"fixed,omitempty"`
 }
 
-func (d *doctor) report(rig steps.Rig, checks []steps.Cell) doctorReport {
-	whole := newReport(rig, nil, nil)
-	r := doctorReport{Railbench: whole.Railbench, Rig: whole.Rig, Checks: []checkReport{}, Summary: whole.Summary}
+func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
+	whole := newObject(rig, nil, nil)
+	r := doctorObject{Railbench: whole.Railbench, Rig: whole.Rig, Checks: []checkObject{}, Summary: whole.Summary}
 	for _, c := range checks {
 		v := d.Ended[c.ID].Verdict
-		check := checkReport{
+		check := checkObject{
 			ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade,
 			Reason: v.Reason, Evidence: v.Evidence, Fixed: d.fixed[c.ID],
 		}
@@ -278,7 +278,7 @@ func (d *doctor) report(rig steps.Rig, checks []steps.Cell) doctorReport {
 
 // print writes what reads well in an issue: what is wrong first, with its evidence,
 // and what is right as one line.
-func (r doctorReport) print(to io.Writer, verbose bool) error {
+func (r doctorObject) print(to io.Writer, verbose bool) error {
 	var b strings.Builder
 	simulated := ""
 	if r.Rig.Simulated {
@@ -306,7 +306,7 @@ func (r doctorReport) print(to io.Writer, verbose bool) error {
 }
 
 // passed names what passed, on one line.
-func (r doctorReport) passed(b *strings.Builder) {
+func (r doctorObject) passed(b *strings.Builder) {
 	var ids []string
 	for _, c := range r.Checks {
 		if c.Verdict == steps.Pass && !c.Fixed {
@@ -320,7 +320,7 @@ func (r doctorReport) passed(b *strings.Builder) {
 }
 
 // together names what has a grade, and once each why.
-func (r doctorReport) together(b *strings.Builder, g steps.Grade) {
+func (r doctorObject) together(b *strings.Builder, g steps.Grade) {
 	ids := map[string][]string{}
 	var reasons []string
 	for _, c := range r.Checks {
@@ -340,7 +340,7 @@ func (r doctorReport) together(b *strings.Builder, g steps.Grade) {
 	}
 }
 
-func (c checkReport) print(b *strings.Builder) {
+func (c checkObject) print(b *strings.Builder) {
 	where := ""
 	if c.Node != "both" {
 		where = " on " + c.Node

@@ -91,15 +91,15 @@ func exported(d *notebook.Document, form string) ([]byte, error) {
 		return d.CSV()
 	case "json":
 		var b strings.Builder
-		err := writeJSON(&b, sessionReport(d))
+		err := writeJSON(&b, sessionObject(d))
 		return []byte(b.String()), err
 	default:
 		return d.Encode(time.Now())
 	}
 }
 
-// sessionReport is what run --json would have printed of a session.
-func sessionReport(d *notebook.Document) report {
+// sessionObject is what run --json would have printed of a session.
+func sessionObject(d *notebook.Document) runObject {
 	var cells []steps.Cell
 	ended := map[string]steps.CellEnded{}
 	for _, c := range d.Ran() {
@@ -113,10 +113,10 @@ func sessionReport(d *notebook.Document) report {
 			Verdict: s.Verdict, Bytes: s.Bytes, Log: s.Log,
 		}
 	}
-	r := newReport(d.Book.Rig, cells, ended)
+	r := newObject(d.Book.Rig, cells, ended)
 	r.Railbench = d.Railbench
 	if r.Cells == nil {
-		r.Cells = []cellReport{}
+		r.Cells = []cellObject{}
 	}
 	return r
 }

@@ -307,7 +307,7 @@ func (s symptom) names(id string) bool {
 	return s.seen[id] != nil || s.skipped[id] != nil || s.says[id] != nil || slices.Contains(s.may, id)
 }
 
-func (s symptom) check(t *testing.T, c cellReport) {
+func (s symptom) check(t *testing.T, c cellObject) {
 	t.Helper()
 	words, seen := s.seen[c.ID]
 	lacks, skipped := s.skipped[c.ID]
@@ -330,13 +330,13 @@ func (s symptom) check(t *testing.T, c cellReport) {
 }
 
 // wantCode is the exit status that follows from the verdicts.
-func (r report) wantCode(unreachable bool) int {
+func (r runObject) wantCode(unreachable bool) int {
 	switch {
 	case unreachable:
 		return exitUnreachable
-	case slices.ContainsFunc(r.Cells, func(c cellReport) bool { return c.Verdict == steps.Fail }):
+	case slices.ContainsFunc(r.Cells, func(c cellObject) bool { return c.Verdict == steps.Fail }):
 		return exitFail
-	case slices.ContainsFunc(r.Cells, func(c cellReport) bool { return c.Verdict == steps.Inconclusive }):
+	case slices.ContainsFunc(r.Cells, func(c cellObject) bool { return c.Verdict == steps.Inconclusive }):
 		return exitInconclusive
 	default:
 		return exitOK

@@ -218,8 +218,8 @@ func TestForgedNode(t *testing.T) {
 	}
 	prints := map[string]func(w io.Writer){
 		"dry run": func(w io.Writer) { writePlan(w, b.options, rig, cells) },
-		"result":  func(w io.Writer) { _ = newReport(rig, cells, ended).table(w) },
-		"JSON":    func(w io.Writer) { _ = writeJSON(w, newReport(rig, cells, ended)) },
+		"result":  func(w io.Writer) { _ = newObject(rig, cells, ended).table(w) },
+		"JSON":    func(w io.Writer) { _ = writeJSON(w, newObject(rig, cells, ended)) },
 		"figures": func(w io.Writer) {
 			p := newPrinter(w, true, true)
 			for _, e := range ended {
@@ -227,7 +227,7 @@ func TestForgedNode(t *testing.T) {
 			}
 		},
 		"init":   func(w io.Writer) { describe(w, rig) },
-		"doctor": func(w io.Writer) { _ = d.report(rig, checks).print(w, true) },
+		"doctor": func(w io.Writer) { _ = d.object(rig, checks).print(w, true) },
 		"a change": func(w io.Writer) {
 			gate.Fprintf(w, "%s\n", describeChange(undo.Entry{Cell: text, Nodes: []undo.Place{{Name: text, Set: []string{text}}}}))
 		},

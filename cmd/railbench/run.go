@@ -116,9 +116,9 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	}
 	s := session.New(b.options)
 	b.onState = s.State
-	report := newHeadless(s, cmd.ErrOrStderr(), f.verbose)
+	headless := newHeadless(s, cmd.ErrOrStderr(), f.verbose)
 	s.Open()
-	report.run(ctx, cells)
+	headless.run(ctx, cells)
 	found, probed := s.Rig()
 	unreachable := s.Unreachable()
 	closed, unsaved := finish(s, cmd.ErrOrStderr())
@@ -126,13 +126,13 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if !probed {
 		found = named(b)
 	}
-	result := newReport(found, cells, report.Ended)
+	result := newObject(found, cells, headless.Ended)
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
 		err = result.table(cmd.OutOrStdout())
 		if err == nil {
-			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, report.Ended)
+			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, headless.Ended)
 		}
 	}
 	switch {
@@ -280,22 +280,22 @@ func (h *headless) lines(e steps.CellPrinted) {
 	}
 }
 
-// report is what --json prints; scripts rely on its keys.
-type report struct {
+// runObject is what run --json prints; scripts rely on its keys.
+type runObject struct {
 	Railbench string         `json:"railbench"`
-	Rig       rigReport      `json:"rig"`
-	Cells     []cellReport   `json:"cells"`
+	Rig       rigObject      `json:"rig"`
+	Cells     []cellObject   `json:"cells"`
 	Summary   map[string]int `json:"summary"`
 }
 
-type rigReport struct {
+type rigObject struct {
 	Name      string       `json:"name"`
 	Simulated bool         `json:"simulated"`
-	Nodes     []nodeReport `json:"nodes"`
-	Rails     []railReport `json:"rails"`
+	Nodes     []nodeObject `json:"nodes"`
+	Rails     []railObject `json:"rails"`
 }
 
-type nodeReport struct {
+type nodeObject struct {
 	Name   string `json:"name"`
 	End    string `json:"end"`
 	Where  string `json:"where"`
@@ -304,7 +304,7 @@ type nodeReport struct {
 	OS     string `json:"os"`
 }
 
-type railReport struct {
+type railObject struct {
 	Node     string  `json:"node"`
 	Dev      string  `json:"dev"`
 	Netdev   string  `json:"netdev"`
@@ -319,7 +319,7 @@ type railReport struct {
 	State    string  `json:"state"`
 }
 
-type cellReport struct {
+type cellObject struct {
 	ID        string           `json:"id"`
 	Part      string           `json:"part"`
 	Title     string           `json:"title"`
@@ -329,13 +329,13 @@ type cellReport struct {
 	Figures   []steps.Figure   `json:"figures"`
 	Exit      *int             `json:"exit"` // null where nothing ran
 	ElapsedMS int64            `json:"elapsedMS"`
-	Rails     []bytesReport    `json:"rails"`
+	Rails     []bytesObject    `json:"rails"`
 	Tables    []steps.Table    `json:"tables,omitempty"`
 	Charts    []steps.Chart    `json:"charts,omitempty"`
 	Log       string           `json:"log,omitempty"`
 }
 
-type bytesReport struct {
+type bytesObject struct {
 	Node    string `json:"node"`
 	Rail    string `json:"rail"`
 	TxBytes uint64 `json:"txBytes"`
@@ -345,17 +345,17 @@ type bytesReport struct {
 // grades are the verdicts in the order of a summary.
 var grades = []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped}
 
-func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnded) report {
-	r := report{
-		Railbench: version(), Rig: rigReport{Name: rig.Name, Simulated: rig.Simulated, Rails: []railReport{}},
+func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnded) runObject {
+	r := runObject{
+		Railbench: version(), Rig: rigObject{Name: rig.Name, Simulated: rig.Simulated, Rails: []railObject{}},
 		Summary: map[string]int{},
 	}
 	for i, n := range rig.Nodes {
 		e := steps.End(i)
-		r.Rig.Nodes = append(r.Rig.Nodes, nodeReport{n.Name, e.String(), n.Where, n.Host, n.Kernel, n.OS})
+		r.Rig.Nodes = append(r.Rig.Nodes, nodeObject{n.Name, e.String(), n.Where, n.Host, n.Kernel, n.OS})
 		for i, rail := range n.Rails {
 			pair := 1 + slices.IndexFunc(rig.Pairs, func(p steps.Pair) bool { return e <= steps.Peer && p.Rails[e] == i })
-			r.Rig.Rails = append(r.Rig.Rails, railReport{
+			r.Rig.Rails = append(r.Rig.Rails, railObject{
 				Node: n.Name, Dev: rail.Dev, Netdev: rail.Netdev.Name, Address: rail.Addr, Pair: pair, GIDIndex: rail.GIDIndex,
 				MTU: rail.MTU, PCI: rail.PCI.Addr, PCIeGTps: rail.PCI.GTps,
 				Lanes: rail.PCI.Width, LinkGbps: rail.RateGbps, State: rail.State,
@@ -367,9 +367,9 @@ func newReport(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 	}
 	for _, c := range cells {
 		e := ended[c.ID]
-		cell := cellReport{
+		cell := cellObject{
 			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
-			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures, ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesReport{}, Log: e.Log,
+			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures, ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,
 			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),
 			Charts: marked(rig, e.Verdict.Charts, func(c *steps.Chart) *string { return &c.Title }),
 		}
@@ -405,25 +405,25 @@ func marked[T any](rig steps.Rig, all []T, title func(*T) *string) []T {
 
 // total adds up the stages of a cell. A rail whose counters were not known in
 // one of them is left out: part of a sum would read as the whole.
-func total(rig steps.Rig, bytes []steps.RailBytes) []bytesReport {
+func total(rig steps.Rig, bytes []steps.RailBytes) []bytesObject {
 	type key struct {
 		end steps.End
 		dev string
 	}
-	sums := map[key]*bytesReport{}
+	sums := map[key]*bytesObject{}
 	unknown := map[key]bool{}
 	var order []key
 	for _, b := range bytes {
 		k := key{b.End, b.Dev}
 		if sums[k] == nil {
-			sums[k] = &bytesReport{Node: rig.At(b.End).Name, Rail: b.Dev}
+			sums[k] = &bytesObject{Node: rig.At(b.End).Name, Rail: b.Dev}
 			order = append(order, k)
 		}
 		unknown[k] = unknown[k] || !b.Known
 		sums[k].TxBytes += b.Tx
 		sums[k].RxBytes += b.Rx
 	}
-	var out []bytesReport
+	var out []bytesObject
 	for _, k := range order {
 		if !unknown[k] {
 			out = append(out, *sums[k])
@@ -434,7 +434,7 @@ func total(rig steps.Rig, bytes []steps.RailBytes) []bytesReport {
 
 func writeJSON(out io.Writer, v any) error { return gate.JSON(out, v) }
 
-func (r report) table(out io.Writer) error {
+func (r runObject) table(out io.Writer) error {
 	simulated := ""
 	if r.Rig.Simulated {
 		simulated = "  SIMULATED"

@@ -25,11 +25,11 @@ import (
 
 // headlessly runs cells on the simulated rig and gives the object that --json
 // prints, the exit status and what stderr got.
-func headlessly(t *testing.T, args ...string) (report, int, string) {
+func headlessly(t *testing.T, args ...string) (runObject, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := Main(append([]string{"run", "--rig", "sim", "--speed", "max", "--json", "--yes"}, args...), strings.NewReader(""), &stdout, &stderr)
-	var r report
+	var r runObject
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
 	}
@@ -269,7 +269,7 @@ func TestTotal(t *testing.T) {
 		{End: steps.Here, Dev: "x", Tx: 10, Rx: 20, Known: true},
 		{End: steps.Peer, Dev: "x"},
 	})
-	if d := cmp.Diff([]bytesReport{{"a", "x", 11, 22}}, got); d != "" {
+	if d := cmp.Diff([]bytesObject{{"a", "x", 11, 22}}, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -292,7 +292,7 @@ func TestStatusOfAReport(t *testing.T) {
 			ended[g.String()] = steps.CellEnded{Verdict: steps.Verdict{Grade: g}}
 		}
 		got := exitOK
-		if err := outcome(newReport(steps.Rig{}, cells, ended).Summary); err != nil {
+		if err := outcome(newObject(steps.Rig{}, cells, ended).Summary); err != nil {
 			got = err.(status).code //nolint:errorlint // outcome gives nothing else
 		}
 		if got != c.want {

@@ -25,12 +25,12 @@ func addRunbooks(cmd *cobra.Command, to *[]string) {
 	completeFlags(cmd, map[string]completer{"runbook": files("md", "markdown")})
 }
 
-// hasRunbookName says that a word is the name of a runbook, and of nothing else.
+// hasRunbookName reports whether a word is the name of a runbook, and of nothing else.
 func hasRunbookName(name string) bool {
 	return slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// isFolder says that it is one now.
+// isFolder reports whether it is one now.
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()

@@ -40,24 +40,24 @@ func transcript(t *testing.T, at speed) string {
 	b.onState = s.State
 	var said, object bytes.Buffer
 	cells := b.options.Tutorial.Cells()
-	report := newHeadless(s, &said, true)
+	headless := newHeadless(s, &said, true)
 	s.Open()
-	report.run(t.Context(), cells)
+	headless.run(t.Context(), cells)
 	rig, _ := s.Rig()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 	for _, c := range cells {
-		ended := report.Ended[c.ID]
+		ended := headless.Ended[c.ID]
 		log, err := os.ReadFile(ended.Log)
 		if err != nil && ended.Log != "" {
 			t.Error(err)
 		}
 		fmt.Fprintf(&said, "%s ended at %s after %s\n%s", c.ID, ended.At.UTC().Format(time.RFC3339Nano), ended.Elapsed, log)
 		ended.Log = ""
-		report.Ended[c.ID] = ended
+		headless.Ended[c.ID] = ended
 	}
-	if err := writeJSON(&object, newReport(rig, cells, report.Ended)); err != nil {
+	if err := writeJSON(&object, newObject(rig, cells, headless.Ended)); err != nil {
 		t.Fatal(err)
 	}
 	return serviceSays.ReplaceAllString(said.String()+object.String(), `"storage":""`)

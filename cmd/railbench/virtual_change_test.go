@@ -42,7 +42,7 @@ func (v *virtual) same(t *testing.T, before [2]change.State) {
 }
 
 // passes runs a cell that has to pass.
-func (v *virtual) passes(t *testing.T, cell string, words ...string) cellReport {
+func (v *virtual) passes(t *testing.T, cell string, words ...string) cellObject {
 	t.Helper()
 	r, _ := v.run(t, cell, "--yes")
 	c := r.cell(t, cell)
@@ -62,7 +62,7 @@ func (v *virtual) passes(t *testing.T, cell string, words ...string) cellReport 
 const oneLink = "streams went over one link of the bond"
 
 // spread measures TCP over the bond until its streams use both links.
-func (v *virtual) spread(t *testing.T) cellReport {
+func (v *virtual) spread(t *testing.T) cellObject {
 	t.Helper()
 	for range 4 {
 		r, _ := v.run(t, "tcp-parallel", "-p", "TCP_SECONDS=4")

@@ -11,18 +11,18 @@ import (
 )
 
 // doctor runs checks on the virtual machines and gives the report and the exit status.
-func (v *virtual) doctor(t *testing.T, args ...string) (doctorReport, int) {
+func (v *virtual) doctor(t *testing.T, args ...string) (doctorObject, int) {
 	t.Helper()
 	var out, progress bytes.Buffer
 	code := Main(append([]string{"doctor", "--rig", "virtual", "--json"}, args...), strings.NewReader(""), &out, &progress)
-	var r doctorReport
+	var r doctorObject
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("doctor %v: exit %d, %v: %s\n%s", args, code, err, out.String(), progress.String())
 	}
 	return r, code
 }
 
-// finds says that a check has found something, in these words.
+// finds reports whether a check has found something, in these words.
 func (v *virtual) finds(t *testing.T, check string, words ...string) {
 	t.Helper()
 	r, _ := v.doctor(t, check)
@@ -37,7 +37,7 @@ func (v *virtual) finds(t *testing.T, check string, words ...string) {
 	}
 }
 
-// noFinding says that checks have nothing to complain of.
+// noFinding reports whether checks have nothing to complain of.
 func (v *virtual) noFinding(t *testing.T, checks ...string) {
 	t.Helper()
 	r, _ := v.doctor(t, checks...)
@@ -76,7 +76,7 @@ func (v *virtual) healthy(t *testing.T) {
 
 // unhurried runs a check alone where nobody could tell: an emulated processor can be
 // too busy to answer when several run at once on a busy machine.
-func (v *virtual) unhurried(t *testing.T, c checkReport) checkReport {
+func (v *virtual) unhurried(t *testing.T, c checkObject) checkObject {
 	t.Helper()
 	for range 2 {
 		if c.Verdict != steps.Inconclusive {
@@ -173,7 +173,7 @@ n=0; until ping -q -c 1 -W 1 192.168.100.99 || [ \$n -ge 200 ]; do n=\$((n + 1))
 mv /usr/sbin/sshd.off /usr/sbin/sshd" </dev/null >/dev/null 2>&1 & echo stopped`)
 	back := func() { v.rig(t, "ssh", "2", "sudo ip addr del 192.168.100.99/24 dev enp1s0f0np0 2>/dev/null; true") }
 	t.Cleanup(back)
-	r, code := doctorReport{}, 0
+	r, code := doctorObject{}, 0
 	for end := time.Now().Add(time.Minute); code != exitUnreachable && time.Now().Before(end); {
 		r, code = v.doctor(t, "nodes")
 	}

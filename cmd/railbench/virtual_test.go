@@ -86,11 +86,11 @@ func (v *virtual) rig(t *testing.T, args ...string) string {
 }
 
 // run runs cells and gives the report and the exit status.
-func (v *virtual) run(t *testing.T, args ...string) (report, int) {
+func (v *virtual) run(t *testing.T, args ...string) (runObject, int) {
 	t.Helper()
 	var out, progress bytes.Buffer
 	code := Main(append([]string{"run", "--rig", "virtual", "--json"}, args...), strings.NewReader(""), &out, &progress)
-	var r report
+	var r runObject
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("run %v: exit %d, %v: %s\n%s", args, code, err, out.String(), progress.String())
 	}
@@ -156,7 +156,7 @@ func (v *virtual) all(t *testing.T) {
 	}
 }
 
-func (r report) cell(t *testing.T, id string) cellReport {
+func (r runObject) cell(t *testing.T, id string) cellObject {
 	t.Helper()
 	for _, c := range r.Cells {
 		if c.ID == id {
@@ -164,7 +164,7 @@ func (r report) cell(t *testing.T, id string) cellReport {
 		}
 	}
 	t.Fatalf("no cell %s", id)
-	return cellReport{}
+	return cellObject{}
 }
 
 // open makes a session on the virtual rig for a user of its machines.
@@ -258,7 +258,7 @@ func (v *virtual) cable(t *testing.T) {
 	}
 	before := tx()
 	type outcome struct {
-		r    report
+		r    runObject
 		code int
 	}
 	done := make(chan outcome, 1)

@@ -307,7 +307,7 @@ func (b *bench) newFile(dir string) func() (session.Store, error) {
 	}
 }
 
-// lettersOnly says that the locale has no Unicode, as the C library decides it. Where
+// lettersOnly reports whether the locale has no Unicode, as the C library decides it. Where
 // no locale is set, as in many containers, the terminal most probably has it.
 func lettersOnly(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

@@ -25,9 +25,9 @@ type Refused struct {
 
 func (e *Refused) Error() string { return e.Path + ": " + e.Why }
 
-// Own opens a file of railbench's own. A new one gets the permissions of perm. Nothing in
+// Open opens a file of railbench's own. A new one gets the permissions of perm. Nothing in
 // it is changed: what shall be empty is truncated afterwards, when it is known whose it is.
-func Own(path string, flag int, perm fs.FileMode) (*os.File, error) {
+func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if flag&os.O_TRUNC != 0 {
 		return nil, fmt.Errorf("open %s: truncated before anybody has looked whose it is", path)
 	}
@@ -37,7 +37,7 @@ func Own(path string, flag int, perm fs.FileMode) (*os.File, error) {
 				return err
 			}
 		}
-		return own(path, info)
+		return usable(path, info)
 	})
 }
 
@@ -71,7 +71,7 @@ func open(path string, flag int, perm fs.FileMode, allowed func(fs.FileInfo) err
 
 // Truncated opens a file of railbench's own for writing, and empties it.
 func Truncated(path string, perm fs.FileMode) (*os.File, error) {
-	f, err := Own(path, os.O_CREATE|os.O_WRONLY, perm)
+	f, err := Open(path, os.O_CREATE|os.O_WRONLY, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func Truncated(path string, perm fs.FileMode) (*os.File, error) {
 
 // ReadOwn reads a file of railbench's own, of limit bytes at most.
 func ReadOwn(path string, limit int64) ([]byte, error) {
-	f, err := Own(path, os.O_RDONLY, 0)
+	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func Mine(path string) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return instead(path, syscall.ELOOP)
 	}
-	return own(path, info)
+	return usable(path, info)
 }
 
 // Replace writes a file so that a reader, and whoever comes after a crash, sees the
@@ -187,7 +187,7 @@ func Replace(path string, content []byte, perm fs.FileMode) (err error) {
 	return nil
 }
 
-func own(path string, info fs.FileInfo) error {
+func usable(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return &Refused{path, "it is " + kind(info.Mode())}
 	}

@@ -51,8 +51,8 @@ func TestTrapsAreRefused(t *testing.T) {
 		harmless bool // for the other name of a file with two
 		open     func(path string) error
 	}{
-		{"own, to read", true, func(p string) error { _, err := disk.Own(p, os.O_RDONLY, 0); return err }},
-		{"own, to write", false, func(p string) error { _, err := disk.Own(p, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); return err }},
+		{"own, to read", true, func(p string) error { _, err := disk.Open(p, os.O_RDONLY, 0); return err }},
+		{"own, to write", false, func(p string) error { _, err := disk.Open(p, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); return err }},
 		{"truncated", false, func(p string) error { _, err := disk.Truncated(p, 0o600); return err }},
 		{"read own", true, func(p string) error { _, err := disk.ReadOwn(p, 100); return err }},
 		{"replace", true, func(p string) error { return disk.Replace(p, []byte("x"), 0o600) }},
@@ -117,7 +117,7 @@ func TestSomebodyElsesFile(t *testing.T) {
 	if err := os.Chown(path, 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := disk.Own(path, os.O_RDWR, 0); err == nil || !strings.Contains(err.Error(), "12345") {
+	if _, err := disk.Open(path, os.O_RDWR, 0); err == nil || !strings.Contains(err.Error(), "12345") {
 		t.Errorf("it was opened to be written: %v", err)
 	}
 	if _, err := disk.Read(path, 100); err != nil {

@@ -219,7 +219,7 @@ func (l Link) addresses(call func(...string)) {
 		}
 		call(keep...)
 		for _, a := range l.Addrs {
-			if a.V6 == family.v6 && !a.Own {
+			if a.V6 == family.v6 && !a.FromKernel {
 				call(a.words(l.Name)...)
 			}
 		}

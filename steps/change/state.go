@@ -81,8 +81,8 @@ type Addr struct {
 	// Dynamic addresses have lifetimes, in seconds, and somebody who renews them.
 	Dynamic          bool
 	Valid, Preferred uint32
-	// Own says that the kernel makes it by itself: a link-local address.
-	Own bool
+	// FromKernel says that the kernel makes it by itself: a link-local address.
+	FromKernel bool
 }
 
 // A Route is one that no address brings along by itself.
@@ -236,7 +236,7 @@ func (l ipLink) link() Link {
 			CIDR: fmt.Sprintf("%s/%d", a.Local, a.Prefix), V6: v6,
 			Broadcast: a.Broadcast, Scope: a.Scope, Label: a.Label,
 			NoPrefixRoute: a.NoPrefixRoute, Dynamic: a.Dynamic, Valid: a.Valid, Preferred: a.Preferred,
-			Own: v6 && (a.Scope == "link" || a.Dynamic),
+			FromKernel: v6 && (a.Scope == "link" || a.Dynamic),
 		})
 	}
 	return link
@@ -337,7 +337,7 @@ func (l Link) compare(now Link, say func(string, ...any)) {
 func (l Link) lasting() []string {
 	var all []string
 	for _, a := range l.Addrs {
-		if !a.Own {
+		if !a.FromKernel {
 			all = append(all, a.CIDR)
 		}
 	}

@@ -20,8 +20,8 @@ type Scale struct {
 	Log      bool
 }
 
-// Place is where v lies, from 0 to 1.
-func (s Scale) Place(v float64) float64 {
+// Share is where v lies, from 0 to 1.
+func (s Scale) Share(v float64) float64 {
 	from, to := s.From, s.To
 	if s.Log {
 		v, from, to = math.Log10(max(v, s.From)), math.Log10(s.From), math.Log10(s.To)

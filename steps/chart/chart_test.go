@@ -64,7 +64,7 @@ func TestPlace(t *testing.T) {
 		{Scale{1, 1000, true}, 0, 0},
 		{Scale{5, 5, true}, 5, 0},
 	} {
-		if got := c.s.Place(c.v); math.Abs(got-c.want) > 1e-9 {
+		if got := c.s.Share(c.v); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%g on %+v: %g, want %g", c.v, c.s, got, c.want)
 		}
 	}

@@ -58,7 +58,7 @@ func SeenOnBoth(c steps.Cell, r steps.Result, rep *kind.Report) (facts [2]map[st
 	return ReadBoth[map[string]string](c, r, rep)
 }
 
-// AllTell says whether a script told something of every rail's interface; what it
+// AllTell reports whether a script told something of every rail's interface; what it
 // left out is INCONCLUSIVE and in the report.
 func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *kind.Report) bool {
 	ok := true
@@ -108,7 +108,7 @@ func Linked(rig steps.Rig, p steps.Pair) bool {
 	return true
 }
 
-// Wanted says that a rail is meant to carry something, as seen from either end.
+// Wanted reports whether a rail is meant to carry something, as seen from either end.
 func Wanted(rig steps.Rig, e steps.End, rail int) bool {
 	if rig.InUse(e, rail) {
 		return true

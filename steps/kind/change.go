@@ -19,8 +19,8 @@ func Ways(rig steps.Rig, e steps.End) []string {
 	return all
 }
 
-// looks gathers what the role that looks at a change printed, by end.
-func looks(r steps.Result, rep *Report) (facts [2]map[string]string, ok bool) {
+// lookedAt gathers what the role that looks at a change printed, by end.
+func lookedAt(r steps.Result, rep *Report) (facts [2]map[string]string, ok bool) {
 	ok = true
 	for _, e := range steps.Ends {
 		i := -1
@@ -66,7 +66,7 @@ func Changed(c steps.Cell, r steps.Result, rep *Report) (facts [2]map[string]str
 	if v, done := Gate(c, r); done {
 		return facts, v, true
 	}
-	facts, ok := looks(r, rep)
+	facts, ok := lookedAt(r, rep)
 	if !ok {
 		return facts, rep.Verdict(), true
 	}

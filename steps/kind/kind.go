@@ -69,16 +69,16 @@ func Takes[T any](judge steps.Judge) Judge {
 	return Judge{judge: judge, takes: reflect.TypeFor[T]()}
 }
 
-// Looks makes a Judge of one that no parser has to read for: it looks at exits, the rig
+// Bare makes a Judge of one that no parser has to read for: it looks at exits, the rig
 // and the text alone.
-func Looks(judge steps.Judge) Judge { return Judge{judge: judge} }
+func Bare(judge steps.Judge) Judge { return Judge{judge: judge} }
 
 // Base is the Kind of cells that need no family's knowledge: the parser of lines
 // "name: value", and the judge of a cell that names none.
 func Base() Kind {
 	return Kind{
 		Parsers: map[string]Parser{"facts": Reads(parse.Facts)},
-		Judges:  map[string]Judge{"": Looks(ExitStatus), "exit-status": Looks(ExitStatus)},
+		Judges:  map[string]Judge{"": Bare(ExitStatus), "exit-status": Bare(ExitStatus)},
 	}
 }
 

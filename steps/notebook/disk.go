@@ -123,7 +123,7 @@ const briefly = 3
 // however it ends.
 func lock(path string) (*os.File, []byte, error) {
 	for {
-		f, err := disk.Own(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err := disk.Open(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, nil, err
 		}

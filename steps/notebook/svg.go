@@ -120,21 +120,21 @@ func (d *drawing) bars(c steps.Chart) {
 	for _, p := range all {
 		d.label(left-6, d.height+15, "end", "", cut(p.Label, 44))
 		if chart.Usable(p.Y) {
-			d.put(`<rect class="bar s0" x="%s" y="%s" width="%s" height="%d"/>`, at(left), at(d.height+4), at(max(1, s.Place(p.Y)*width)), lineHeight-8)
+			d.put(`<rect class="bar s0" x="%s" y="%s" width="%s" height="%d"/>`, at(left), at(d.height+4), at(max(1, s.Share(p.Y)*width)), lineHeight-8)
 		}
-		d.label(left+max(0, s.Place(p.Y)*width)+5, d.height+15, "", "", figure(p.Y))
+		d.label(left+max(0, s.Share(p.Y)*width)+5, d.height+15, "", "", figure(p.Y))
 		d.height += lineHeight
 	}
 	d.line("grid", left, top, left, d.height)
 	if s.Log {
 		for _, v := range s.Decades() {
-			d.line("grid", left+s.Place(v)*width, top, left+s.Place(v)*width, d.height)
-			d.label(left+s.Place(v)*width, d.height+13, "middle", "dim", figure(v))
+			d.line("grid", left+s.Share(v)*width, top, left+s.Share(v)*width, d.height)
+			d.label(left+s.Share(v)*width, d.height+13, "middle", "dim", figure(v))
 		}
 	}
 	for _, l := range c.Limits {
 		if chart.Usable(l.Value) {
-			d.line("limit", left+s.Place(l.Value)*width, top, left+s.Place(l.Value)*width, d.height)
+			d.line("limit", left+s.Share(l.Value)*width, top, left+s.Share(l.Value)*width, d.height)
 		}
 	}
 	if d.height += 4; s.Log {
@@ -164,20 +164,20 @@ func (d *drawing) lines(c steps.Chart) {
 	each := 1 + len(xs)/12
 	for i, v := range xs {
 		if i%each == 0 {
-			d.label(f.x(x.Place(v)), d.height+14, "middle", "dim", chart.Tick(v, c.XUnit, figure))
+			d.label(f.x(x.Share(v)), d.height+14, "middle", "dim", chart.Tick(v, c.XUnit, figure))
 		}
 	}
 	d.height += 18
 	for _, l := range c.Limits {
 		if chart.Usable(l.Value) && l.Value <= y.To {
-			d.line("limit", f.left, f.y(y.Place(l.Value)), f.left+f.width, f.y(y.Place(l.Value)))
+			d.line("limit", f.left, f.y(y.Share(l.Value)), f.left+f.width, f.y(y.Share(l.Value)))
 		}
 	}
 	for i, s := range c.Series {
 		var path, dots strings.Builder
 		for _, p := range s.Points {
 			if chart.Usable(p.X) && isFinite(p.Y) {
-				px, py := at(f.x(x.Place(p.X))), at(f.y(y.Place(p.Y)))
+				px, py := at(f.x(x.Share(p.X))), at(f.y(y.Share(p.Y)))
 				fmt.Fprintf(&path, "%s,%s ", px, py)
 				fmt.Fprintf(&dots, `<circle cx="%s" cy="%s" r="2.6"><title>%s: %s %s</title></circle>`, px, py, html.EscapeString(chart.Tick(p.X, c.XUnit, figure)), figure(p.Y), html.EscapeString(c.Unit))
 			}
@@ -206,8 +206,8 @@ func (d *drawing) frame(y chart.Scale) frame {
 	f.width = svgWidth - f.left - 20
 	for i := range 5 {
 		v := y.To * float64(i) / 4
-		d.line("grid", f.left, f.y(y.Place(v)), f.left+f.width, f.y(y.Place(v)))
-		d.label(f.left-6, f.y(y.Place(v))+4, "end", "dim", figure(v))
+		d.line("grid", f.left, f.y(y.Share(v)), f.left+f.width, f.y(y.Share(v)))
+		d.label(f.left-6, f.y(y.Share(v))+4, "end", "dim", figure(v))
 	}
 	d.height = f.top + plotHeight
 	return f
@@ -261,7 +261,7 @@ func chartText(c steps.Chart) string {
 	bar := func(label string, wide int, v float64) {
 		n := 0
 		if chart.Usable(v) {
-			n = max(1, int(math.Round(s.Place(v)*textBar)))
+			n = max(1, int(math.Round(s.Share(v)*textBar)))
 		}
 		gate.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))), strings.Repeat("█", n)+strings.Repeat("·", textBar-n), figure(v))
 	}
@@ -324,10 +324,10 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 			var path strings.Builder
 			to := from
 			for ; to < len(r.Tx) && !math.IsNaN(r.Tx[to]); to++ {
-				fmt.Fprintf(&path, "%s,%s ", at(f.x(float64(to)/float64(max(1, slots-1)))), at(f.y(y.Place(r.Tx[to]))))
+				fmt.Fprintf(&path, "%s,%s ", at(f.x(float64(to)/float64(max(1, slots-1)))), at(f.y(y.Share(r.Tx[to]))))
 			}
 			if to == from+1 { // one value alone is no line
-				d.put(`<circle class="s%d" cx="%s" cy="%s" r="2"/>`, i%8, at(f.x(float64(from)/float64(max(1, slots-1)))), at(f.y(y.Place(r.Tx[from]))))
+				d.put(`<circle class="s%d" cx="%s" cy="%s" r="2"/>`, i%8, at(f.x(float64(from)/float64(max(1, slots-1)))), at(f.y(y.Share(r.Tx[from]))))
 			} else {
 				d.put(`<polyline class="line s%d" points="%s"/>`, i%8, strings.TrimSpace(path.String()))
 			}

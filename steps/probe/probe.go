@@ -129,8 +129,8 @@ func (f files) below(dir string) []string {
 	return names
 }
 
-// places are facts about directories, by the path below /sys/class.
-type places struct {
+// links are facts about directories, by the path below /sys/class.
+type links struct {
 	pci    map[string]string   // device -> PCI address
 	net    map[string][]string // device -> netdevs of its PCI function
 	octets map[string]bool     // device/port
@@ -140,8 +140,8 @@ type places struct {
 var pciAddress = pattern.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // readPlaces reads where the links of sysfs lead, a line each.
-func readPlaces(lines []string) places {
-	p := places{
+func readPlaces(lines []string) links {
+	p := links{
 		pci: map[string]string{}, net: map[string][]string{},
 		octets: map[string]bool{}, master: map[string]string{},
 	}
@@ -170,7 +170,7 @@ func readPlaces(lines []string) places {
 
 // netdevs joins what ip says with what only sysfs says. Where there is no ip,
 // sysfs alone has no addresses.
-func netdevs(ip string, f files, p places) []steps.Netdev {
+func netdevs(ip string, f files, p links) []steps.Netdev {
 	links, err := parse.Links(ip)
 	if err != nil {
 		for _, name := range f.below("net") {
@@ -204,7 +204,7 @@ func netdevs(ip string, f files, p places) []steps.Netdev {
 }
 
 // rails lists every port of every RDMA device.
-func rails(f files, p places, all []steps.Netdev, hcas []parse.HCA) []steps.Rail {
+func rails(f files, p links, all []steps.Netdev, hcas []parse.HCA) []steps.Rail {
 	var rs []steps.Rail
 	for _, dev := range f.below("infiniband") {
 		for _, port := range f.below("infiniband/" + dev + "/ports") {
@@ -233,7 +233,7 @@ func unknown(s string) int {
 }
 
 // rail puts together what the node's files, ip and ibv_devinfo say of one port.
-func rail(dev string, no int, f files, p places, all []steps.Netdev, hcas []parse.HCA) steps.Rail {
+func rail(dev string, no int, f files, p links, all []steps.Netdev, hcas []parse.HCA) steps.Rail {
 	base := "infiniband/" + dev
 	port := fmt.Sprintf("%s/ports/%d", base, no)
 	r := steps.Rail{
@@ -327,7 +327,7 @@ func RoCEMTU(netdev int) int {
 
 // netdevOf finds a port's own interface: that of its PCI function, or the one
 // that soft-RoCE stands on. The GIDs name it too, unless a bond has taken them.
-func netdevOf(dev string, port int, f files, p places, gids []steps.GID) string {
+func netdevOf(dev string, port int, f files, p links, gids []steps.GID) string {
 	if parent := f["infiniband/"+dev+"/parent"]; parent != "" {
 		return parent
 	}

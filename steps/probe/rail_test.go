@@ -32,7 +32,7 @@ func TestNetdevOf(t *testing.T) {
 		{"nothing", nil, nil, nil, 1, ""},
 		{"two, and nothing tells", []string{"eth0", "eth1"}, nil, nil, 5, ""},
 	} {
-		p := places{net: map[string][]string{dev: c.own}}
+		p := links{net: map[string][]string{dev: c.own}}
 		if got := netdevOf(dev, c.port, c.files, p, c.gids); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

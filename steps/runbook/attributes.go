@@ -153,8 +153,8 @@ type setting struct {
 // settings splits an info string. Its first word is the language.
 func settings(info string) (language string, all []setting, err error) {
 	language, rest, _ := strings.Cut(strings.TrimSpace(info), " ")
-	if language != "sh" && language != own {
-		return "", nil, fmt.Errorf("a cell's script is sh or %s, not %q", own, language)
+	if language != "sh" && language != builtIn {
+		return "", nil, fmt.Errorf("a cell's script is sh or %s, not %q", builtIn, language)
 	}
 	all, err = assignments(rest)
 	for _, a := range all {
@@ -220,7 +220,7 @@ func (r *reader) role(at int, all []setting) steps.Role {
 		case !attributeTable[i].Role && r.given[s.name] > 0:
 			r.wrong(at, "%s is given on another script of the cell already", s.name)
 		default:
-			r.given[s.name], _ = r.place(at)
+			r.given[s.name], _ = r.position(at)
 			if err := attributeTable[i].set(fence{&role, r.cell}, s); err != nil {
 				r.wrong(at, "%w", err)
 			}

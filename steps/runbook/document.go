@@ -72,7 +72,7 @@ func (r *reader) readable(src []byte) bool {
 		return false
 	}
 	if i := invalid(r.text); i >= 0 {
-		line, column := r.place(i)
+		line, column := r.position(i)
 		r.doc.Problems = append(r.doc.Problems, Problem{
 			File: r.doc.Name, Line: line,
 			Column: column, Text: "it is no text in UTF-8 from here on: save it as UTF-8",
@@ -173,7 +173,7 @@ type reader struct {
 
 // wrong notes what is wrong where an offset is.
 func (r *reader) wrong(at int, format string, args ...any) {
-	line, _ := r.place(at)
+	line, _ := r.position(at)
 	r.problem(line, format, args...)
 }
 
@@ -205,7 +205,7 @@ func (r *reader) heading(h *ast.Heading) {
 			return
 		case ok:
 			r.doc.Part.ID, r.doc.Part.Title = id, title
-			r.doc.headings[id], _ = r.place(start)
+			r.doc.headings[id], _ = r.position(start)
 		}
 		r.started = true
 		r.prose = r.afterHeading(h, start)
@@ -224,7 +224,7 @@ func (r *reader) heading(h *ast.Heading) {
 	if !ok {
 		return
 	}
-	r.doc.headings[id], _ = r.place(start)
+	r.doc.headings[id], _ = r.position(start)
 	r.cell = &steps.Cell{ID: id, Part: r.doc.Part.ID, Title: title}
 	r.line = start
 	r.given = map[string]int{}
@@ -360,7 +360,7 @@ func (r *reader) fence(f *ast.FencedCodeBlock) {
 	}
 	r.addProse(&r.cell.Prose, start)
 	r.prose = r.nextLine(b.to)
-	if language == own {
+	if language == builtIn {
 		if len(r.cell.Roles) > 0 || r.cell.Own != "" {
 			r.wrong(at, "what railbench does itself is the only script of its cell")
 		}
@@ -371,8 +371,8 @@ func (r *reader) fence(f *ast.FencedCodeBlock) {
 	r.doc.scripts[r.cell.ID] = append(r.doc.scripts[r.cell.ID], b)
 }
 
-// own is the language of what railbench does itself.
-const own = "railbench"
+// builtIn is the language of what railbench does itself.
+const builtIn = "railbench"
 
 var cellFence = pattern.New(`(^|\s)cell(=|\s|$)`)
 

@@ -79,7 +79,7 @@ func (r *reader) comment(b *ast.HTMLBlock) {
 			r.wrong(at, "%w", err)
 			continue
 		}
-		r.doc.params[s.name], _ = r.place(at)
+		r.doc.params[s.name], _ = r.position(at)
 	}
 }
 

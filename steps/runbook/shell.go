@@ -99,7 +99,7 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 	at := func(p syntax.Pos) (line, column int) { return d.inScript(b, p) }
 	if name, ok := strings.CutPrefix(role.Ready.Port, "$"); ok {
 		if why := v.unset(name, nil); why != "" {
-			line, _ := d.place(b.info)
+			line, _ := d.position(b.info)
 			all = append(all, d.warning(line, 0, "ready=port:$%s: %s", name, why))
 		}
 	}
@@ -151,15 +151,15 @@ var bashWords = []string{
 func (d Document) inScript(b block, p syntax.Pos) (line, column int) {
 	i := int(p.Line()) - 1
 	if !p.IsValid() || i < 0 {
-		line, _ = d.place(b.info)
+		line, _ = d.position(b.info)
 		return line, 0
 	}
 	// What is missing at the end is missing behind the last line.
 	if i >= len(b.lines) {
-		line, _ = d.place(max(b.from, b.to-1))
+		line, _ = d.position(max(b.from, b.to-1))
 		return line, 0
 	}
-	line, column = d.place(b.lines[i])
+	line, column = d.position(b.lines[i])
 	return line, column + int(p.Col()) - 1
 }
 

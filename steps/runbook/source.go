@@ -45,8 +45,8 @@ func (s source) rawOffset(offset int) int {
 	return s.mark + offset + sort.SearchInts(s.returns, offset)
 }
 
-// place is the line and the column of an offset, from 1.
-func (s source) place(offset int) (line, column int) {
+// position is the line and the column of an offset, from 1.
+func (s source) position(offset int) (line, column int) {
 	line = sort.SearchInts(s.lines, offset+1)
 	return line, offset - s.lines[line-1] + 1
 }

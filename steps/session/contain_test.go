@@ -23,12 +23,12 @@ func TestADefectIsContained(t *testing.T) {
 	broken := kind.Merge(kind.Kind{
 		Parsers: map[string]kind.Parser{"lines": kind.Reads(parser)},
 		Judges: map[string]kind.Judge{
-			"index": kind.Looks(func(steps.Cell, steps.Result) steps.Verdict { panic(none[3]) }),
-			"typed": kind.Looks(func(_ steps.Cell, r steps.Result) steps.Verdict {
+			"index": kind.Bare(func(steps.Cell, steps.Result) steps.Verdict { panic(none[3]) }),
+			"typed": kind.Bare(func(_ steps.Cell, r steps.Result) steps.Verdict {
 				return kind.Inconclusive("%d", r.Stages[0].Outputs[0].Value.(int))
 			}),
-			"plan":   kind.Looks(passes),
-			"passes": kind.Looks(passes),
+			"plan":   kind.Bare(passes),
+			"passes": kind.Bare(passes),
 		},
 		Plans: map[string]steps.Planner{"plan": func(steps.Rig, map[string]string) steps.Plan { panic("two\nlines") }},
 		Live:  map[string]func(string) (steps.Table, bool){"lines": func(string) (steps.Table, bool) { panic("live") }},

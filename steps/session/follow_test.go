@@ -29,7 +29,7 @@ func (m *memory) Close() error {
 	return m.err
 }
 
-// ended says whether a cell's end is among events.
+// ended reports whether a cell's end is among events.
 func ended(events []steps.Event, id string) bool {
 	return slices.ContainsFunc(events, func(e steps.Event) bool {
 		x, ok := e.(steps.CellEnded)

@@ -39,13 +39,13 @@ const (
 
 // A run is one execution of one cell.
 type run struct {
-	s    *Session
-	id   steps.RunID
-	cell steps.Cell
-	name string         // $RUN
-	own  *steps.Verdict // of a change that is not there to be judged
-	seen *look          // a look at the nodes that was just taken; nil for one of its own
-	link steps.Link     // that it runs over
+	s       *Session
+	id      steps.RunID
+	cell    steps.Cell
+	name    string         // $RUN
+	settled *steps.Verdict // what it came to, where no judge is asked: a change that was not kept
+	seen    *look          // a look at the nodes that was just taken; nil for one of its own
+	link    steps.Link     // that it runs over
 	// params are as they were when the run began: a server and its client have the same.
 	params map[string]string
 	// vars are what the services give the scripts, by End.
@@ -111,12 +111,12 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 		}
 	}
 	if r.cell.Asks {
-		if r.own, err = r.confirm(ctx, rig); r.own != nil || err != nil {
+		if r.settled, err = r.confirm(ctx, rig); r.settled != nil || err != nil {
 			return result, err
 		}
 	}
 	if r.cell.Change.Any() {
-		result, r.own, err = r.change(ctx, rig)
+		result, r.settled, err = r.change(ctx, rig)
 		return result, err
 	}
 	if !r.cell.EachRail {
@@ -248,7 +248,7 @@ func account(rig steps.Rig, idle, before, after []meter.Counters) []steps.RailBy
 	for e, n := range rig.Nodes {
 		for i, rail := range n.Rails {
 			b := steps.RailBytes{End: steps.End(e), Dev: rail.Dev, Rail: i}
-			m, err := meter.Between(idle[e], before[e], after[e], place(rail))
+			m, err := meter.Between(idle[e], before[e], after[e], portOf(rail))
 			b.Tx, b.Rx, b.Source, b.IdleGbps, b.Errors = m.Tx, m.Rx, m.Source.String(), m.IdleGbps, m.Errors
 			if b.Known = err == nil; err != nil {
 				b.Tx, b.Rx, b.Why = 0, 0, err.Error()
@@ -263,7 +263,7 @@ func account(rig steps.Rig, idle, before, after []meter.Counters) []steps.RailBy
 	return all
 }
 
-func place(r steps.Rail) meter.Place {
+func portOf(r steps.Rail) meter.Place {
 	return meter.Place{Dev: r.Dev, Port: r.Port, Netdev: r.Netdev.Name}
 }
 

@@ -63,7 +63,7 @@ func (p *samplers) follow(rig steps.Rig) {
 		var places []meter.Place
 		var gauges []meter.Gauge
 		for _, r := range n.Rails {
-			places = append(places, place(r))
+			places = append(places, portOf(r))
 			ceiling, _ := theory.Ceiling(r)
 			link := r.RateGbps
 			if r.Netdev.SpeedGbps == 0 {

@@ -466,7 +466,7 @@ func (s *Session) runNext(ctx context.Context) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.interrupt = cancel
-	if looks(cell) {
+	if onlyLooks(cell) {
 		s.mu.Unlock()
 		s.survey(ctx)
 	} else {
@@ -545,12 +545,12 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 	r.link = l
 	result, err := r.do(ctx)
 	switch {
-	case ctx.Err() != nil && r.own == nil:
+	case ctx.Err() != nil && r.settled == nil:
 		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
 	case err != nil:
 		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(err)}
-	case r.own != nil:
-		return result, *r.own
+	case r.settled != nil:
+		return result, *r.settled
 	}
 	return result, r.judge(result)
 }

@@ -10,8 +10,8 @@ import (
 // a connection (MaxSessions), and a slow node has to answer keepalives beside them.
 const sideBySide = 3
 
-// looks says that a cell can run beside others: it reads, and measures nothing.
-func looks(c steps.Cell) bool { return c.Check.Any() && !c.Check.Measures }
+// onlyLooks reports whether a cell can run beside others: it reads, and measures nothing.
+func onlyLooks(c steps.Cell) bool { return c.Check.Any() && !c.Check.Measures }
 
 // survey runs the checks at the head of the queue side by side, until there is
 // another cell or the queue is empty.
@@ -24,7 +24,7 @@ func (s *Session) survey(ctx context.Context) {
 			if len(s.queue) > 0 {
 				cell, _ = s.tutorial.Cell(s.queue[0])
 			}
-			if !looks(cell) {
+			if !onlyLooks(cell) {
 				s.mu.Unlock()
 				return
 			}

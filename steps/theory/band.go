@@ -106,7 +106,7 @@ func AgreedMTU(rig steps.Rig, p steps.Pair, reported int) int {
 	return min(rig.Rail(p, steps.Here).MTU, rig.Rail(p, steps.Peer).MTU)
 }
 
-// Narrow says that a rail's PCIe link is less than its device could have.
+// Narrow reports whether a rail's PCIe link is less than its device could have.
 func Narrow(r steps.Rail) bool {
 	now, _ := Ceiling(r)
 	best, _ := MaxCeiling(r)

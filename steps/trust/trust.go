@@ -28,10 +28,10 @@ const keep = 5000
 // A Book knows what may run. It is safe for use by several goroutines.
 type Book struct {
 	dir      string         // empty where nothing lasts
-	tutorial steps.Tutorial // whose cells are in own once anybody has asked
+	tutorial steps.Tutorial // whose cells are in trusted once anybody has asked
 
-	mu  sync.Mutex
-	own map[string]bool // of railbench's own cells, and of what was trusted here
+	mu      sync.Mutex
+	trusted map[string]bool // of railbench's own cells, and of what was trusted here
 	// foreign are the hashes of what was met and is not trusted: it does not become the
 	// user's own because he has removed it and brings it back.
 	foreign map[string]bool
@@ -46,12 +46,12 @@ func New(dir string, t steps.Tutorial) *Book {
 // begin makes the hashes of railbench's own cells, which takes a millisecond that not
 // every start has to wait for; mu is held.
 func (b *Book) begin() {
-	if b.own != nil {
+	if b.trusted != nil {
 		return
 	}
-	b.own = map[string]bool{}
+	b.trusted = map[string]bool{}
 	for _, c := range cells(b.tutorial) {
-		b.own[Hash(c)] = true
+		b.trusted[Hash(c)] = true
 	}
 }
 
@@ -103,18 +103,18 @@ func (b *Book) Trusted(c steps.Cell) bool {
 // has asks the folder, too; mu is held.
 func (b *Book) has(hash string) bool {
 	b.begin()
-	if b.own[hash] {
+	if b.trusted[hash] {
 		return true
 	}
 	if b.dir == "" {
 		return false
 	}
-	f, err := disk.Own(filepath.Join(b.dir, hash), os.O_RDONLY, 0)
+	f, err := disk.Open(filepath.Join(b.dir, hash), os.O_RDONLY, 0)
 	if err != nil {
 		return false // what can't be read was not said
 	}
 	f.Close()
-	b.own[hash] = true
+	b.trusted[hash] = true
 	return true
 }
 
@@ -129,7 +129,7 @@ func (b *Book) Trust(all ...steps.Cell) error {
 		if c.Note() || b.has(hash) {
 			continue
 		}
-		b.own[hash] = true
+		b.trusted[hash] = true
 		if err := b.write(hash, c.ID); err != nil {
 			errs = append(errs, err)
 		}
@@ -194,5 +194,5 @@ func (b *Book) met(c steps.Cell) bool {
 	defer b.mu.Unlock()
 	b.begin()
 	hash := Hash(c)
-	return b.foreign[hash] && !b.own[hash]
+	return b.foreign[hash] && !b.trusted[hash]
 }

@@ -64,8 +64,8 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 			if _, ok := p.rail(rig); !ok {
 				whole = false
 			}
-			if !slices.Contains(b.own, p) {
-				b.own = append(b.own, p)
+			if !slices.Contains(b.used, p) {
+				b.used = append(b.used, p)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 		}}
 		return b.Accounted
 	}
-	slices.SortFunc(b.own, Port.compare)
+	slices.SortFunc(b.used, Port.compare)
 	b.Loads = loads(flows)
 	slices.SortStableFunc(b.Loads, func(x, y Load) int { return x.Ports[0].compare(y.Ports[0]) })
 	for i := range rig.Nodes {
@@ -90,7 +90,7 @@ type books struct {
 	Accounted
 	bytes   []steps.RailBytes
 	flows   []Flow
-	own     []Port // of the test
+	used    []Port // by the test
 	payload float64
 }
 
@@ -100,7 +100,7 @@ func (b *books) find(w What, g steps.Grade, e steps.End, ports []Port, format st
 
 // node is the account of one node.
 func (b *books) node(e steps.End) {
-	used := slices.ContainsFunc(b.own, func(p Port) bool { return p.Node == e })
+	used := slices.ContainsFunc(b.used, func(p Port) bool { return p.Node == e })
 	b.flapped(e)
 	other := b.foreign(e, used)
 	if !used {
@@ -211,7 +211,7 @@ func (b *books) traffic(p Port) Traffic {
 // flapped looks for links of the test that went down: its tool may have ended well all
 // the same, where the link came back in time.
 func (b *books) flapped(e steps.End) {
-	for _, p := range b.own {
+	for _, p := range b.used {
 		if p.Node != e {
 			continue
 		}
@@ -234,7 +234,7 @@ func (b *books) foreign(e steps.End, used bool) (found others) {
 	most := otherShare * b.payload
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}
-		if _, ok := p.rail(b.rig); !ok || p.Node != e || slices.Contains(b.own, p) {
+		if _, ok := p.rail(b.rig); !ok || p.Node != e || slices.Contains(b.used, p) {
 			continue
 		}
 		moved := 0.0
@@ -285,7 +285,7 @@ func (b *books) only(e steps.End) string {
 }
 
 func (b *books) of(e steps.End) (ports []Port) {
-	for _, p := range b.own {
+	for _, p := range b.used {
 		if p.Node == e {
 			ports = append(ports, p)
 		}
@@ -418,7 +418,7 @@ func (b *books) idleHint(warned []string) string {
 	if len(warned) > 0 {
 		return warned[0]
 	}
-	for _, p := range b.own {
+	for _, p := range b.used {
 		if r, _ := p.rail(b.rig); r.State != "ACTIVE" {
 			return "; is its port up, at both ends?"
 		}
@@ -431,7 +431,7 @@ func (b *books) idleHint(warned []string) string {
 func (b *books) unread(e steps.End) {
 	for i, rail := range b.rig.At(e).Rails {
 		p := Port{e, i}
-		if rail.State != "ACTIVE" || slices.Contains(b.own, p) {
+		if rail.State != "ACTIVE" || slices.Contains(b.used, p) {
 			continue
 		}
 		for _, t := range b.kinds() {

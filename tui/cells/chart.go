@@ -42,11 +42,11 @@ type scale struct {
 	size int
 }
 
-// place is where v lies, from 0 to size.
-func (s scale) place(v float64) float64 { return s.Place(v) * float64(s.size) }
+// cells is where v lies, from 0 to size.
+func (s scale) cells(v float64) float64 { return s.Share(v) * float64(s.size) }
 
 // column is place as a column that a mark stands in.
-func (s scale) column(v float64) int { return min(s.size-1, int(s.place(v))) }
+func (s scale) column(v float64) int { return min(s.size-1, int(s.cells(v))) }
 
 const leastBar = 16
 
@@ -106,7 +106,7 @@ func (d Drawer) bar(v float64, s scale, marks map[int]bool) string {
 	length := 0.0
 	if chart.Usable(v) {
 		// What is more than nothing is seen.
-		length = max(s.place(v), 0.125)
+		length = max(s.cells(v), 0.125)
 	}
 	full := int(length)
 	part := int((length - float64(full)) * 8)
@@ -270,14 +270,14 @@ func (d Drawer) lines(c steps.Chart) []string {
 	y.size = height*4 - 1
 	for _, l := range c.Limits {
 		if chart.Usable(l.Value) && l.Value <= y.To {
-			p.limit(height - 1 - int(y.place(l.Value))/4)
+			p.limit(height - 1 - int(y.cells(l.Value))/4)
 		}
 	}
 	for i, s := range c.Series {
 		p.series(i, s, x, y)
 	}
 	var lines []string
-	middle := height - 1 - int(y.place(y.To/2))/4
+	middle := height - 1 - int(y.cells(y.To/2))/4
 	for row := range height {
 		text := ""
 		switch row {
@@ -314,7 +314,7 @@ func (d Drawer) lines(c steps.Chart) []string {
 func xTicks(values []float64, unit string, x scale, width int) []tick {
 	var all []tick
 	add := func(v float64) {
-		all = append(all, tick{min(width-1, int(x.place(v))/2), chart.Tick(v, unit, figure)})
+		all = append(all, tick{min(width-1, int(x.cells(v))/2), chart.Tick(v, unit, figure)})
 	}
 	add(values[0])
 	add(values[len(values)-1])
@@ -369,7 +369,7 @@ func (p *plot) series(n int, s steps.Series, x, y scale) {
 		if !chart.Usable(q.X) || math.IsNaN(q.Y) || math.IsInf(q.Y, 0) {
 			continue
 		}
-		at := [2]int{int(math.Round(x.place(q.X))), int(math.Round(y.place(q.Y)))}
+		at := [2]int{int(math.Round(x.cells(q.X))), int(math.Round(y.cells(q.Y)))}
 		if before[0] >= 0 {
 			length := max(at[0]-before[0], before[0]-at[0], at[1]-before[1], before[1]-at[1], 1)
 			for i := range length {

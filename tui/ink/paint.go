@@ -97,8 +97,8 @@ func firstLetter(s string, x int) letter {
 	return letter{text: cluster, columns: columns, bytes: len(cluster)}
 }
 
-// look is how a letter is drawn.
-type look struct {
+// pen is how a letter is drawn.
+type pen struct {
 	style steps.Style
 	mark  mark // has a style of its own
 }
@@ -114,7 +114,7 @@ const (
 // letters sets letters, as few escape sequences as their looks need.
 func (k *Ink) letters(p Print, letters []letter) string {
 	var out, run strings.Builder
-	var now look
+	var now pen
 	var style steps.Style
 	spans, marks := p.Spans, p.Marks
 	flush := func() {
@@ -127,12 +127,12 @@ func (k *Ink) letters(p Print, letters []letter) string {
 		for len(spans) > 0 && int(spans[0].At) <= l.at {
 			style, spans = spans[0].Style, spans[1:]
 		}
-		next := look{style: style}
+		next := pen{style: style}
 		for len(marks) > 0 && marks[0].To <= l.at {
 			marks = marks[1:]
 		}
 		if len(marks) > 0 && marks[0].From < l.at+l.bytes {
-			next = look{mark: found}
+			next = pen{mark: found}
 			if marks[0].Here {
 				next.mark = foundHere
 			}
@@ -149,7 +149,7 @@ func (k *Ink) letters(p Print, letters []letter) string {
 
 // render is a piece of text that looks alike throughout. What was searched for is marked
 // over any colour of the tool's.
-func (k *Ink) render(base lipgloss.Style, l look, text string) string {
+func (k *Ink) render(base lipgloss.Style, l pen, text string) string {
 	switch {
 	case l.mark == foundHere:
 		return k.FoundHere.Render(text)

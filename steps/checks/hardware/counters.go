@@ -262,7 +262,7 @@ type growth struct {
 	most        uint64 // of all of them
 }
 
-// cable says that nothing but the cable, a module or a port makes one of them grow.
+// cable reports whether nothing but the cable, a module or a port makes one of them grow.
 func (g growth) cable() bool {
 	return slices.ContainsFunc(g.names, func(name string) bool { return errorCounters[name].cable })
 }

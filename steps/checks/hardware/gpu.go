@@ -14,7 +14,7 @@ import (
 
 // The checks of the GPU, and of what stands between its memory and the adapter.
 
-// hasSMI says that the node has nvidia-smi.
+// hasSMI reports whether the node has nvidia-smi.
 func hasSMI(h parse.Hardware) bool { return h.Facts["nvidia-smi"] != "missing" }
 
 // cards are the GPUs that a node's PCI bus shows, with the driver of each.

@@ -133,7 +133,7 @@ func judgeHalf(rig steps.Rig, e steps.End, links []pcieLink, rep *kind.Report) {
 		l.half, theory.Slot(l.gtps, l.width), theory.Slot(l.most, l.best), got, why)
 }
 
-// logRead says that the node let the kernel's log be read.
+// logRead reports whether the node let the kernel's log be read.
 func logRead(h parse.Hardware) bool { return h.Facts["kernel log"] == "read" }
 
 // judgeAdapterPresent: the adapters' functions have their driver and their RDMA
@@ -291,7 +291,7 @@ func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
 		"out, in %d lines of the kernels' logs", lines))
 }
 
-// hasAdapter says that an RDMA device of either node is on the PCI bus.
+// hasAdapter reports whether an RDMA device of either node is on the PCI bus.
 func hasAdapter(rig steps.Rig) bool {
 	for _, e := range steps.Ends {
 		if slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return r.PCI.Addr != "" }) {
@@ -350,7 +350,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 	}
 }
 
-// carriesRail says whether a PCI function's rail is used.
+// carriesRail reports whether a PCI function's rail is used.
 func carriesRail(rig steps.Rig, e steps.End, pci string) bool {
 	for i, rail := range rig.At(e).Rails {
 		if rail.PCI.Addr == pci {

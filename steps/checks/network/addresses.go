@@ -142,7 +142,7 @@ func (c *conflict) swap() {
 	c.addrs[0], c.addrs[1] = c.addrs[1], c.addrs[0]
 }
 
-// shielded says that two interfaces answer for their own addresses only, and ask
+// shielded reports whether two interfaces answer for their own addresses only, and ask
 // from their own: with routes by source address, one subnet for both can work.
 func (c conflict) shielded(facts map[string]string) bool {
 	for _, netdev := range c.netdevs {

@@ -198,7 +198,7 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (a
 	return asked
 }
 
-// carries says that an interface is a rail's, or a bond that holds one.
+// carries reports whether an interface is a rail's, or a bond that holds one.
 func carries(rig steps.Rig, e steps.End, netdev string) bool {
 	return slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool {
 		return netdev != "" && (r.Netdev.Name == netdev || r.Netdev.Master == netdev)

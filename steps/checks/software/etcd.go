@@ -81,13 +81,13 @@ func installed(f map[string]string) []string {
 	return there
 }
 
-// onLoopback says that no address of a list can be reached from elsewhere.
+// onLoopback reports whether no address of a list can be reached from elsewhere.
 func onLoopback(addresses string) bool {
 	return !slices.ContainsFunc(strings.Fields(addresses),
 		func(a string) bool { return !strings.HasPrefix(a, "127.") && a != "[::1]" })
 }
 
-// pointsTo says that a node's environment names an etcd on the other one.
+// pointsTo reports whether a node's environment names an etcd on the other one.
 func pointsTo(f map[string]string, rig steps.Rig, e steps.End) bool {
 	var names []string
 	for _, rail := range rig.At(e).Rails {

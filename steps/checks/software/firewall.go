@@ -277,7 +277,7 @@ func (w *walk) over(rule string) (over, named bool) {
 	return fits, fits
 }
 
-// concernsTests says whether a rule's ports are those of a test, or RoCE's.
+// concernsTests reports whether a rule's ports are those of a test, or RoCE's.
 func concernsTests(rule string) bool {
 	m := dports.FindStringSubmatch(rule)
 	for part := range strings.SplitSeq(strings.Trim(m[1], "{} "), ",") {

@@ -73,7 +73,7 @@ func unready(rig steps.Rig, pairs []steps.Pair) string {
 	return ""
 }
 
-// carriesRails says that an interface is a paired rail's, or in the same bond as
+// carriesRails reports whether an interface is a paired rail's, or in the same bond as
 // rails, or that bond.
 func carriesRails(rig steps.Rig, e steps.End, dev string) bool {
 	for _, p := range rig.Pairs {

@@ -25,7 +25,7 @@ func Kind() kind.Kind {
 			"bond-setup":    kind.Takes[map[string]string](judgeBondSetup),
 			"bond-teardown": kind.Takes[map[string]string](judgeTeardown),
 			"rail-ips":      kind.Takes[map[string]string](JudgeRailIPs),
-			"netplan":       kind.Looks(judgeNetplan),
+			"netplan":       kind.Bare(judgeNetplan),
 			"cleanup":       kind.Takes[map[string]string](judgeCleanup),
 		},
 		Figures: map[string][]steps.Measure{"bond-check": {steps.BondMode}, "bond-status": {steps.BondMode}},

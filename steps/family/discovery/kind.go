@@ -25,7 +25,7 @@ func Kind() kind.Kind {
 		Judges: map[string]kind.Judge{
 			"interfaces": kind.Takes[[]parse.Link](judgeInterfaces),
 			"devices":    kind.Takes[parse.Devices](judgeDevices),
-			"rail-map":   kind.Looks(judgeRailMap),
+			"rail-map":   kind.Bare(judgeRailMap),
 			"ping":       kind.Takes[[]parse.Ping](judgePing),
 			"gids":       kind.Takes[[]parse.GIDRow](judgeGIDs),
 		},

@@ -19,7 +19,7 @@ func Kind() kind.Kind {
 		Judges: map[string]kind.Judge{
 			"hosts":        kind.Takes[map[string]string](judgeHosts),
 			"tools":        kind.Takes[map[string]string](judgeTools),
-			"privileges":   kind.Looks(judgePrivileges),
+			"privileges":   kind.Bare(judgePrivileges),
 			"host-staging": kind.Takes[parse.Staging](judgeHostStaging),
 		},
 		Params: []steps.Param{

@@ -329,7 +329,7 @@ func setting(b parse.NIXLBench, name string) (int, bool) {
 	return v, err == nil && v > 0
 }
 
-// Complete says whether every block size has its row.
+// Complete reports whether every block size has its row.
 func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	start, ok1 := setting(b, "start_block_size")
 	most, ok2 := setting(b, "max_block_size")

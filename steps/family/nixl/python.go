@@ -15,7 +15,7 @@ import (
 	"github.com/railbench/railbench/steps/wire"
 )
 
-// Installed says that a fact about a tool names a path.
+// Installed reports whether a fact about a tool names a path.
 func Installed(facts map[string]string, tool string) bool {
 	where := facts["tool "+tool]
 	return where != "" && where != "missing"

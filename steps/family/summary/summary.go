@@ -30,7 +30,7 @@ type reading struct {
 	bonded       bool // the way led over a bond
 }
 
-// good says that a figure counts: advice and times are made of these alone.
+// good reports whether a figure counts: advice and times are made of these alone.
 func (r reading) good() bool { return r.has && (r.grade == steps.Pass || r.grade == steps.Warn) }
 
 // text is the figure as a table shows it: marked where it doesn't count.
