@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/railbench/railbench/runner/etcd/etcdtest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/railbench/railbench/runner/etcd/server"
 )
@@ -43,41 +43,13 @@ func holder() {
 
 func started(t *testing.T) *Server {
 	t.Helper()
-	began := time.Now()
-	s, err := Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("started in %s", time.Since(began))
-	t.Cleanup(func() {
-		began := time.Now()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		t.Logf("closed in %s", time.Since(began))
-	})
-	return s
-}
-
-func put(t *testing.T, endpoint string, keys ...string) *clientv3.Client {
-	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	for _, k := range keys {
-		if _, err := c.Put(t.Context(), k, "1"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return c
+	return etcdtest.Started(t, Start)
 }
 
 func TestListAndClear(t *testing.T) {
 	t.Parallel()
 	s := started(t)
-	put(t, s.URL(), "xferbench/a//size", "xferbench/a/barrier/x/0/0", "xferbench/ab//size", "other")
+	etcdtest.Put(t, s.URL(), "xferbench/a//size", "xferbench/a/barrier/x/0/0", "xferbench/ab//size", "other")
 	other, err := Open(s.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +79,7 @@ func TestListAndClear(t *testing.T) {
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	a, b := started(t), started(t)
-	put(t, a.URL(), "k")
+	etcdtest.Put(t, a.URL(), "k")
 	if keys, err := b.List(t.Context(), ""); err != nil || len(keys) > 0 {
 		t.Errorf("%v, %v", keys, err)
 	}

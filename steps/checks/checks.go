@@ -12,25 +12,27 @@ import (
 	"github.com/railbench/railbench/steps/kind"
 )
 
-// The checks of the adapter: its PCIe links, its drivers, its power and its heat.
+// OnBoth makes a judge of one that gets what the check's script printed on both nodes,
+// read. It is asked only where both ran to their end and were read: one node's answer
+// alone would be taken for both.
+func OnBoth[T any](judge func(r steps.Result, read [2]T, rep *kind.Report) steps.Verdict) kind.Judge {
+	return kind.Takes[T](func(c steps.Cell, r steps.Result) steps.Verdict {
+		var rep kind.Report
+		read, v, done := ReadBoth[T](c, r, &rep)
+		if done {
+			return v
+		}
+		return judge(r, read, &rep)
+	})
+}
 
-// ReadBoth is what a check's script printed on both nodes. done is true where there
-// is nothing to judge, and then v is the verdict.
+// ReadBoth is what a check's script printed on both nodes, for a judge that looks at more
+// than that. done is true where there is nothing to judge, and then v is the verdict.
 func ReadBoth[T any](c steps.Cell, r steps.Result, rep *kind.Report) (read [2]T, v steps.Verdict, done bool) {
 	if v, done := kind.Gate(c, r); done {
 		return read, v, true
 	}
-	outputs, ok := kind.OnBoth(r, rep)
-	for _, e := range steps.Ends {
-		o, there := outputs[e]
-		if !there || kind.Exited(r, o, rep) {
-			ok = false
-			continue
-		}
-		good := false
-		read[e], good = kind.Value[T](r, o, rep)
-		ok = ok && good
-	}
+	read, ok := kind.Both[T](r, rep)
 	if !ok {
 		return read, rep.Verdict(), true
 	}
@@ -45,17 +47,6 @@ func Unseen(rep kind.Report, format string, args ...any) steps.Verdict {
 		v.Grade, v.Reason = steps.Skipped, kind.Sentences([]string{kind.Capital(fmt.Sprintf(format, args...))})
 	}
 	return v
-}
-
-// The checks of the network. What a node's script printed says how it is; the rig
-// says which interfaces are rails and which of them belong together.
-
-// SeenOnBoth are the facts that a check's script printed on both nodes. done is true
-// where there is nothing to judge, and then v is the verdict.
-func SeenOnBoth(c steps.Cell, r steps.Result, rep *kind.Report) (facts [2]map[string]string, v steps.Verdict,
-	done bool,
-) {
-	return ReadBoth[map[string]string](c, r, rep)
 }
 
 // AllTell reports whether a script told something of every rail's interface; what it

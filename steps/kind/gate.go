@@ -123,6 +123,23 @@ func Value[T any](r steps.Result, o steps.Output, rep *Report) (T, bool) {
 	return v, ok
 }
 
+// Both is what the parser made of the outputs of both ends. ok is false where one did not
+// run, did not end well or was not read: the report says so, and read has the other's.
+func Both[T any](r steps.Result, rep *Report) (read [2]T, ok bool) {
+	outputs, ok := OnBoth(r, rep)
+	for _, e := range steps.Ends {
+		o, there := outputs[e]
+		if !there || Exited(r, o, rep) {
+			ok = false
+			continue
+		}
+		good := false
+		read[e], good = Value[T](r, o, rep)
+		ok = ok && good
+	}
+	return read, ok
+}
+
 // Exited reports a non-zero status.
 func Exited(r steps.Result, o steps.Output, rep *Report) bool {
 	if o.Exit.OK() {

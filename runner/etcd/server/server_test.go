@@ -13,41 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/railbench/railbench/runner/etcd/etcdtest"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
 
 func started(t *testing.T) *Server {
 	t.Helper()
-	began := time.Now()
-	s, err := Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("started in %s", time.Since(began))
-	t.Cleanup(func() {
-		began := time.Now()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		t.Logf("closed in %s", time.Since(began))
-	})
-	return s
-}
-
-func put(t *testing.T, endpoint string, keys ...string) *clientv3.Client {
-	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	for _, k := range keys {
-		if _, err := c.Put(t.Context(), k, "1"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return c
+	return etcdtest.Started(t, Start)
 }
 
 // The gateway is what curl and a program without a client library use.
@@ -92,7 +66,7 @@ func TestQuietAndGone(t *testing.T) {
 	if len(s.etcd.Peers) != 0 {
 		t.Errorf("it waits for peers: %v", s.etcd.Peers)
 	}
-	put(t, s.URL(), "k")
+	etcdtest.Put(t, s.URL(), "k")
 	var size int64
 	filepath.Walk(s.folder.path, func(_ string, info os.FileInfo, err error) error {
 		if err == nil {
@@ -125,7 +99,7 @@ func TestQuietAndGone(t *testing.T) {
 func TestCloseWithAWatch(t *testing.T) {
 	t.Parallel()
 	s := started(t)
-	c := put(t, s.URL(), "k")
+	c := etcdtest.Put(t, s.URL(), "k")
 	events := c.Watch(t.Context(), "k", clientv3.WithCreatedNotify())
 	if r := <-events; r.Err() != nil {
 		t.Fatal(r.Err())

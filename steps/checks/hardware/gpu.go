@@ -31,12 +31,7 @@ func cards(h parse.Hardware) (pci []string, undriven []string) {
 }
 
 // judgeGPU: the GPU's driver answers, and heat does not slow the GPU.
-func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
-	if done {
-		return v
-	}
+func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
 	var told []string
 	none := 0
 	for _, e := range steps.Ends {
@@ -82,7 +77,7 @@ func judgeGPU(c steps.Cell, r steps.Result) steps.Verdict {
 	a, b := read[0].GPU.Driver, read[1].GPU.Driver
 	switch {
 	case none == len(steps.Ends):
-		return checks.Unseen(rep, "neither node has an NVIDIA GPU: there is no GPU memory to move")
+		return checks.Unseen(*rep, "neither node has an NVIDIA GPU: there is no GPU memory to move")
 	case none == 1:
 		rep.Add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be moved from %s",
 			kind.And(told))
@@ -103,12 +98,7 @@ func quoted(errs []string) string {
 
 // judgeGPUPath says how GPU memory gets to the adapter. Through host memory is no
 // fault where the hardware has no other way.
-func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
-	if done {
-		return v
-	}
+func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
 	var staged, direct []string
 	none := 0
 	for _, e := range steps.Ends {
@@ -142,7 +132,7 @@ func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	switch none {
 	case len(steps.Ends):
-		return checks.Unseen(rep, "neither node has a GPU with its driver: there is no GPU memory to move")
+		return checks.Unseen(*rep, "neither node has a GPU with its driver: there is no GPU memory to move")
 	case 1:
 		for _, e := range steps.Ends {
 			if len(read[e].GPU.Rows) == 0 {
@@ -164,12 +154,7 @@ func judgeGPUPath(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // judgeSecureBoot: the kernel has refused no module.
-func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
-	if done {
-		return v
-	}
+func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
 	var how, refused []string
 	for _, e := range steps.Ends {
 		node, h := r.Rig.NameOf(e), read[e]
@@ -177,7 +162,7 @@ func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
 		// What isn't told may be on.
 		strict := state == "enabled" || h.Facts["secure boot"] == "" || lock != "none"
 		rep.Show(node+" secure boot", state+", lockdown "+lock, "", nil)
-		unsigned, said := unsignedModules(node, h, &rep), refusal(h.Log)
+		unsigned, said := unsignedModules(node, h, rep), refusal(h.Log)
 		suspects := ""
 		if unsigned != nil {
 			suspects = fmt.Sprintf(", and %s there %s signed by nobody", kind.And(unsigned),
@@ -197,7 +182,7 @@ func judgeSecureBoot(c steps.Cell, r steps.Result) steps.Verdict {
 		how = append(how, fmt.Sprintf("%s on %s", state, node))
 	}
 	if refused != nil {
-		return checks.Unseen(rep, "the kernel's log may not be read on %s, and secure boot is on there: whether a module "+
+		return checks.Unseen(*rep, "the kernel's log may not be read on %s, and secure boot is on there: whether a module "+
 			"was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
 	}
 	return rep.Verdict("no kernel has refused a module; secure boot is " + kind.And(how))
@@ -245,12 +230,7 @@ const bar1Share = 115.0 / 256
 
 // judgeBAR1 holds the BAR1 of a GPU that has one against the buffers that the
 // tutorial's cells register.
-func judgeBAR1(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
-	if done {
-		return v
-	}
+func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
 	var fits, without []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
@@ -285,7 +265,7 @@ func judgeBAR1(c steps.Cell, r steps.Result) steps.Verdict {
 	var pass []string
 	switch {
 	case len(read[0].GPU.Rows)+len(read[1].GPU.Rows) == 0:
-		return checks.Unseen(rep, "neither node has a GPU with its driver, so there is no BAR1 to look at")
+		return checks.Unseen(*rep, "neither node has a GPU with its driver, so there is no BAR1 to look at")
 	case without != nil:
 		pass = append(pass, fmt.Sprintf("%s %s no BAR1 and %s none: processor and GPU share one memory",
 			kind.And(without), kind.Plural(len(without), "has", "have"), kind.Plural(len(without), "needs", "need")))

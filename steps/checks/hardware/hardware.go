@@ -48,12 +48,7 @@ func pcieGbps(gtps float64, width int) float64 {
 }
 
 // judgePCIeLink: every PCIe link is as fast and as wide as its adapter could be.
-func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.ReadBoth[map[string]string](c, r, &rep)
-	if done {
-		return v
-	}
+func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	links, soft := 0, 0
 	var empty []steps.End // without a device
 	var kinds, shared []string
@@ -84,7 +79,7 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		for _, half := range kind.SortedNames(byHalf) {
 			together := byHalf[half]
-			judgeHalf(r.Rig, e, together, &rep)
+			judgeHalf(r.Rig, e, together, rep)
 			if e == steps.Here && len(together) > 1 {
 				shared = append(shared, fmt.Sprintf("%s share %s (at most %.0f Gb/s together)", kind.And(devs(together)), half,
 					together[0].ceiling()))
@@ -99,7 +94,7 @@ func judgePCIeLink(c steps.Cell, r steps.Result) steps.Verdict {
 	case links == 0 && len(rep.Findings) == 0 && soft > 0:
 		return rep.Verdict("no RDMA device here has a PCIe link: they are soft-RoCE, which a processor does")
 	case links == 0 && len(rep.Findings) == 0:
-		return checks.Unseen(rep, "neither node has an RDMA device, so there is no PCIe link to look at")
+		return checks.Unseen(*rep, "neither node has an RDMA device, so there is no PCIe link to look at")
 	}
 	together := "no two rails share a PCIe link"
 	if shared != nil {
@@ -138,12 +133,7 @@ func logRead(h parse.Hardware) bool { return h.Facts["kernel log"] == "read" }
 
 // judgeAdapterPresent: the adapters' functions have their driver and their RDMA
 // devices, as many on one node as on the other.
-func judgeAdapterPresent(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
-	if done {
-		return v
-	}
+func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
 	var devices [2][]string
 	adapters := 0
 	for _, e := range steps.Ends {
@@ -262,12 +252,7 @@ func complaint(log []parse.KernelEvent) string {
 
 // judgeAdapterPower says what adapters have complained of in the kernel's log: too
 // little power, and cables.
-func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	read, v, done := checks.ReadBoth[parse.Hardware](c, r, &rep)
-	if done {
-		return v
-	}
+func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
 	var refused []string
 	lines := 0
 	for _, e := range steps.Ends {
@@ -278,13 +263,13 @@ func judgeAdapterPower(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rep.Show(node+" kernel log", len(read[e].Log), "lines about power, cables and links", nil)
 		lines += len(read[e].Log)
-		judgeAdapterLog(r.Rig, e, read[e].Log, &rep)
+		judgeAdapterLog(r.Rig, e, read[e].Log, rep)
 	}
 	if lines == 0 && !hasAdapter(r.Rig) {
-		return checks.Unseen(rep, "no RDMA device here is an adapter's, so none can complain: they are soft-RoCE")
+		return checks.Unseen(*rep, "no RDMA device here is an adapter's, so none can complain: they are soft-RoCE")
 	}
 	if refused != nil {
-		return checks.Unseen(rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm",
+		return checks.Unseen(*rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm",
 			kind.And(refused), cmp.Or(read[0].Facts["user"], "this user"))
 	}
 	return rep.Verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is "+
@@ -369,12 +354,7 @@ const (
 )
 
 // judgeAdapterTemperature holds the adapters' own sensors against their limits.
-func judgeAdapterTemperature(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.ReadBoth[map[string]string](c, r, &rep)
-	if done {
-		return v
-	}
+func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var silent, told []string
 	for _, e := range steps.Ends {
 		node, hottest, where := r.Rig.NameOf(e), 0.0, ""
@@ -414,9 +394,9 @@ func judgeAdapterTemperature(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	switch {
 	case len(told) == 0 && silent == nil:
-		return checks.Unseen(rep, "there is no adapter with a sensor: no ConnectX is on the PCI bus of either node")
+		return checks.Unseen(*rep, "there is no adapter with a sensor: no ConnectX is on the PCI bus of either node")
 	case silent != nil:
-		return checks.Unseen(rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's "+
+		return checks.Unseen(*rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's "+
 			"mft is missing or needs root", kind.And(silent))
 	}
 	return rep.Verdict("the adapters are cool enough: at most " + kind.And(told) + ", below 105")

@@ -3,6 +3,7 @@ package hardware
 
 import (
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -15,14 +16,14 @@ func Kind() kind.Kind {
 			"readings": kind.Reads(parse.Readings),
 		},
 		Judges: map[string]kind.Judge{
-			"pcie-link":           kind.Takes[map[string]string](judgePCIeLink),
-			"adapter-present":     kind.Takes[parse.Hardware](judgeAdapterPresent),
-			"adapter-power":       kind.Takes[parse.Hardware](judgeAdapterPower),
-			"adapter-temperature": kind.Takes[map[string]string](judgeAdapterTemperature),
-			"gpu":                 kind.Takes[parse.Hardware](judgeGPU),
-			"gpu-path":            kind.Takes[parse.Hardware](judgeGPUPath),
-			"secure-boot":         kind.Takes[parse.Hardware](judgeSecureBoot),
-			"bar1":                kind.Takes[parse.Hardware](judgeBAR1),
+			"pcie-link":           checks.OnBoth(judgePCIeLink),
+			"adapter-present":     checks.OnBoth(judgeAdapterPresent),
+			"adapter-power":       checks.OnBoth(judgeAdapterPower),
+			"adapter-temperature": checks.OnBoth(judgeAdapterTemperature),
+			"gpu":                 checks.OnBoth(judgeGPU),
+			"gpu-path":            checks.OnBoth(judgeGPUPath),
+			"secure-boot":         checks.OnBoth(judgeSecureBoot),
+			"bar1":                checks.OnBoth(judgeBAR1),
 			"port-counters":       kind.Takes[[]parse.Reading](judgePortCounters),
 			"idle-rails":          kind.Takes[[]parse.Reading](judgeIdleRails),
 			"error-counters":      kind.Takes[[]parse.Reading](judgeErrorCounters),

@@ -156,13 +156,8 @@ func (c conflict) shielded(facts map[string]string) bool {
 }
 
 // judgeAddressConflict: no rail shares its subnet with another address of its node.
-func judgeAddressConflict(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
-	if !checks.AllTell(r.Rig, facts, "addresses", &rep) {
+func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	if !checks.AllTell(r.Rig, facts, "addresses", rep) {
 		return rep.Verdict()
 	}
 	all := printed(facts)

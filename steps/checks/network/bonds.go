@@ -14,12 +14,7 @@ import (
 // Bonds, and the RDMA ports that they change.
 
 // judgeRailBond: no rail's interface is in a bond, or in anything else.
-func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
 	var holds [2]map[string][]string // rails' interfaces, by what they are in
 	rails := 0
@@ -55,7 +50,7 @@ func judgeRailBond(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	checks.Missing(rig, &rep)
+	checks.Missing(rig, rep)
 	if rails == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "there is no rail on either node")
 	}
@@ -72,12 +67,7 @@ func orNothing(s string) string {
 
 // judgeBondHealth: every bond that could hold rails holds two, in a mode that works
 // on direct cables, and sees its links.
-func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
 	var with [2][]string // bonds that hold rails
 	modules := ""        // where a bond could not be made
@@ -110,7 +100,7 @@ func judgeBondHealth(c steps.Cell, r steps.Result) steps.Verdict {
 				continue // somebody else's
 			}
 			with[e] = append(with[e], bond)
-			checkBondFacts(rig, e, bond, slaves, f, &rep)
+			checkBondFacts(rig, e, bond, slaves, f, rep)
 		}
 	}
 	for _, e := range steps.Ends {
@@ -176,12 +166,7 @@ func firstWord(s string) string {
 }
 
 // judgeRoceLAG: no adapter has merged its ports into one RDMA device.
-func judgeRoceLAG(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	functions, told := 0, 0
 	for _, e := range steps.Ends {
 		node, f := r.Rig.NameOf(e), facts[e]
@@ -223,7 +208,7 @@ func judgeRoceLAG(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	v = rep.Verdict(fmt.Sprintf("each interface of the adapters has an RDMA device of its own (%d on both nodes), or "+
+	v := rep.Verdict(fmt.Sprintf("each interface of the adapters has an RDMA device of its own (%d on both nodes), or "+
 		"none has", functions))
 	if functions == 0 && told == len(steps.Ends) && len(rep.Findings) == 0 {
 		v.Grade, v.Reason = steps.Skipped, "Neither node has an adapter with the mlx5 driver, and only that merges ports."
@@ -232,12 +217,7 @@ func judgeRoceLAG(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // judgeRDMAPorts: the rails' ports are ACTIVE RoCE ports that programs see.
-func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
 	active, blind := 0, false
 	for _, e := range steps.Ends {
@@ -277,9 +257,9 @@ func judgeRDMAPorts(c steps.Cell, r steps.Result) steps.Verdict {
 					"has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
 			}
 		}
-		blind = checkVerbs(rig, e, f, &rep) || blind
+		blind = checkVerbs(rig, e, f, rep) || blind
 	}
-	checkSameDevices(rig, &rep)
+	checkSameDevices(rig, rep)
 	if active == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Fail, "no RDMA port is ACTIVE on either node")
 	}

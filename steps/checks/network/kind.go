@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/family/bond"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -19,19 +20,19 @@ func Kind() kind.Kind {
 	return kind.Kind{
 		Judges: map[string]kind.Judge{
 			"nodes":            kind.Takes[map[string]string](judgeNodes),
-			"link-up":          kind.Takes[map[string]string](judgeLinkUp),
-			"rail-addresses":   kind.Takes[map[string]string](judgeRailAddresses),
-			"address-conflict": kind.Takes[map[string]string](judgeAddressConflict),
-			"arp-flux":         kind.Takes[map[string]string](judgeArpFlux),
-			"duplicate-ip":     kind.Takes[map[string]string](judgeDuplicateIP),
-			"mtu-equal":        kind.Takes[map[string]string](judgeMTUEqual),
-			"rail-bond":        kind.Takes[map[string]string](judgeRailBond),
-			"bond-health":      kind.Takes[map[string]string](judgeBondHealth),
+			"link-up":          checks.OnBoth(judgeLinkUp),
+			"rail-addresses":   checks.OnBoth(judgeRailAddresses),
+			"address-conflict": checks.OnBoth(judgeAddressConflict),
+			"arp-flux":         checks.OnBoth(judgeArpFlux),
+			"duplicate-ip":     checks.OnBoth(judgeDuplicateIP),
+			"mtu-equal":        checks.OnBoth(judgeMTUEqual),
+			"rail-bond":        checks.OnBoth(judgeRailBond),
+			"bond-health":      checks.OnBoth(judgeBondHealth),
 			"gid-index":        kind.Takes[[]parse.GIDRow](judgeGIDIndex),
-			"rdma-ports":       kind.Takes[map[string]string](judgeRDMAPorts),
-			"routes":           kind.Takes[map[string]string](judgeRoutes),
-			"reboot-safe":      kind.Takes[map[string]string](judgeRebootSafe),
-			"roce-lag":         kind.Takes[map[string]string](judgeRoceLAG),
+			"rdma-ports":       checks.OnBoth(judgeRDMAPorts),
+			"routes":           checks.OnBoth(judgeRoutes),
+			"reboot-safe":      checks.OnBoth(judgeRebootSafe),
+			"roce-lag":         checks.OnBoth(judgeRoceLAG),
 			"fix-link-up":      kind.Takes[map[string]string](judgeFixLinkUp),
 			"fix-rail-address": kind.Takes[map[string]string](bond.JudgeRailIPs),
 			"fix-addresses":    kind.Takes[map[string]string](judgeFixAddresses),

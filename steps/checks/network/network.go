@@ -17,6 +17,7 @@ const freshBootSeconds = 600
 // judgeNodes: both nodes answered, and neither has just booted.
 func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
+	// Before the script is asked for: it did not run where a node is gone, and that is the finding.
 	for _, e := range steps.Ends {
 		if why := r.Rig.At(e).Err; why != "" {
 			rep.Show(r.Rig.NameOf(e)+" answers", false, "", nil)
@@ -26,7 +27,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	if len(rep.Findings) > 0 {
 		return rep.Verdict()
 	}
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
+	facts, v, done := checks.ReadBoth[map[string]string](c, r, &rep)
 	if done {
 		return v
 	}
@@ -89,12 +90,7 @@ func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, re
 }
 
 // judgeLinkUp: every rail that is meant to be used is switched on and has a signal.
-func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
 	up := 0
 	dark := map[connector][]string{}
@@ -133,7 +129,7 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	judgeDark(rig, dark, order, &rep)
+	judgeDark(rig, dark, order, rep)
 	if up == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Fail, "no rail's interface is up")
 	}
@@ -143,17 +139,12 @@ func judgeLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 
 // judgeRailAddresses: every rail that has a link has an address, in a subnet that
 // its other end is in, and no other rail.
-func judgeRailAddresses(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeRailAddresses(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
-	if !checks.AllTell(rig, facts, "addresses", &rep) {
+	if !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
 	}
-	checks.Missing(rig, &rep)
+	checks.Missing(rig, rep)
 	addressed := 0
 	for _, e := range steps.Ends {
 		node := rig.NameOf(e)
@@ -167,7 +158,7 @@ func judgeRailAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 			if len(own) > 0 {
 				addressed++
 			}
-			checkRailAddress(rig, e, i, facts, &rep)
+			checkRailAddress(rig, e, i, facts, rep)
 		}
 	}
 	subnets := map[string]int{}

@@ -87,7 +87,7 @@ func TestLinkUp(t *testing.T) {
 	}
 	judge := func(rig steps.Rig, edits ...edit) steps.Verdict {
 		texts := links(rig).with(edits...)
-		return judgeLinkUp(steps.Cell{}, looked(rig, texts[0], texts[1]))
+		return registered().Judges["link-up"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	full, half := kindtest.Spark(), kindtest.TutorialSpark()
 	kindtest.Want(t, "all up", judge(full), steps.Pass, "8 on both nodes")
@@ -110,7 +110,7 @@ func TestLinkUp(t *testing.T) {
 	kindtest.Want(t, "dark at one end", judge(full, out[0], out[1]), steps.Fail, "have no carrier on spark-02", "its other end is not switched off")
 	kindtest.Want(t, "an unused one off", judge(half, edit{steps.Peer, "enP2p1s0f0np0 link: up", "enP2p1s0f0np0 link: off"}), steps.Pass, "nothing uses it")
 	kindtest.Want(t, "one that only the other end uses", judge(oneAddress(), edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail, "enp1s0f1np1 on spark-01 is switched off")
-	holes(t, "link-up", judgeLinkUp, full, links(full))
+	holes(t, "link-up", registered().Judges["link-up"], full, links(full))
 }
 
 // oneAddress is a rig whose second rail has an address on spark-02 only.
@@ -135,7 +135,7 @@ func addressLines(rig steps.Rig) edited {
 func TestRailAddresses(t *testing.T) {
 	judge := func(rig steps.Rig) steps.Verdict {
 		texts := addressLines(rig)
-		return judgeRailAddresses(steps.Cell{}, looked(rig, texts[0], texts[1]))
+		return registered().Judges["rail-addresses"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	set := func(rig steps.Rig, e steps.End, rail int, addr string) steps.Rig {
 		r := &rig.Nodes[e].Rails[rail]
@@ -161,7 +161,7 @@ func TestRailAddresses(t *testing.T) {
 	shared := set(set(kindtest.Spark(), steps.Here, 1, "192.168.100.13"), steps.Peer, 1, "192.168.100.12")
 	kindtest.Want(t, "one subnet for two", judge(shared), steps.Warn, "rails 1 and 2 are both in 192.168.100.0/24")
 	texts := addressLines(kindtest.Spark())
-	holes(t, "rail-addresses", judgeRailAddresses, kindtest.Spark(), texts)
+	holes(t, "rail-addresses", registered().Judges["rail-addresses"], kindtest.Spark(), texts)
 }
 
 // alsoHas gives an interface another address.
@@ -216,7 +216,7 @@ func TestAddressConflict(t *testing.T) {
 			}
 			texts[e] += strings.Join(more, "\n")
 		}
-		return judgeAddressConflict(steps.Cell{}, looked(rig, texts[0], texts[1]))
+		return registered().Judges["address-conflict"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	kindtest.Want(t, "plain", judge("plain"), steps.Pass, "8 addresses")
 	kindtest.Want(t, "the twin", judge("the twin"), steps.Fail, "enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)", "fix-addresses")
@@ -231,7 +231,7 @@ func TestAddressConflict(t *testing.T) {
 	}
 	kindtest.Want(t, "kept apart", judge("the twin", apart...), steps.Warn, "arp_ignore and arp_announce keep them apart")
 	texts := addressLines(kindtest.Spark())
-	holes(t, "address-conflict", judgeAddressConflict, kindtest.Spark(), texts)
+	holes(t, "address-conflict", registered().Judges["address-conflict"], kindtest.Spark(), texts)
 }
 
 func TestPlansOfNetworkFixes(t *testing.T) {
@@ -391,7 +391,7 @@ func TestNetworkFixesWithNothingToDo(t *testing.T) {
 
 // What holds of one end alone is not what a check of rails says.
 func TestAnEndWithoutRails(t *testing.T) {
-	for i, judge := range map[string]steps.Judge{"mtu-equal": judgeMTUEqual, "rail-addresses": judgeRailAddresses, "rail-bond": judgeRailBond} {
+	for _, id := range []string{"mtu-equal", "rail-addresses", "rail-bond"} {
 		rig, one := kindtest.Spark(), kindtest.Spark()
 		one.Nodes[steps.Peer].Rails, one.Pairs = nil, nil
 		texts := addressLines(rig).with()
@@ -399,8 +399,8 @@ func TestAnEndWithoutRails(t *testing.T) {
 		for e := range texts {
 			texts[e] += mtus[e] + "interfaces in another: none\n"
 		}
-		if v := judge(steps.Cell{ID: i}, looked(one, texts[0], texts[1])); v.Grade == steps.Pass {
-			t.Errorf("%s passes where spark-01 has no rail: %s", i, v.Reason)
+		if v := registered().Judges[id](steps.Cell{ID: id}, looked(one, texts[0], texts[1])); v.Grade == steps.Pass {
+			t.Errorf("%s passes where spark-01 has no rail: %s", id, v.Reason)
 		}
 	}
 }

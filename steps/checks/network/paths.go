@@ -35,14 +35,9 @@ func planWays(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 
 // judgeArpFlux: each node has learnt the right interface for the other's rails, and
 // nothing can teach it another.
-func judgeArpFlux(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
-	if !checks.AllTell(rig, facts, "MAC", &rep) || !checks.AllTell(rig, facts, "addresses", &rep) {
+	if !checks.AllTell(rig, facts, "MAC", rep) || !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
 	}
 	learnt := 0
@@ -109,14 +104,9 @@ func ownerOf(facts map[string]string, mac string) string {
 }
 
 // judgeDuplicateIP: no address of a rail is anywhere else.
-func judgeDuplicateIP(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
-	if !checks.AllTell(rig, facts, "addresses", &rep) {
+	if !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
 	}
 	type place struct {
@@ -160,7 +150,7 @@ func judgeDuplicateIP(c steps.Cell, r steps.Result) steps.Verdict {
 				"it. Take it away from one of them, with ip addr del", a, kind.And(words))
 		}
 	}
-	asked := checkArping(rig, facts, &rep)
+	asked := checkArping(rig, facts, rep)
 	if n == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "no rail has an address on either node")
 	}
@@ -206,18 +196,13 @@ func carries(rig steps.Rig, e steps.End, netdev string) bool {
 }
 
 // judgeMTUEqual: both ends of each rail have one MTU, and packets that fill it pass.
-func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
-	if !checks.AllTell(rig, facts, "MTU", &rep) {
+	if !checks.AllTell(rig, facts, "MTU", rep) {
 		return rep.Verdict()
 	}
 	differ := map[string]bool{} // by interface of Here
-	checks.Missing(rig, &rep)
+	checks.Missing(rig, rep)
 	compared := 0
 	for i, here := range rig.At(steps.Here).Rails {
 		j := checks.Counterpart(rig, steps.Here, i)
@@ -244,8 +229,8 @@ func judgeMTUEqual(c steps.Cell, r steps.Result) steps.Verdict {
 				"the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU, rig.NameOf(steps.Peer))
 		}
 	}
-	tried := fullPackets(rig, facts, differ, &rep)
-	checkBondMTUs(rig, facts, &rep)
+	tried := fullPackets(rig, facts, differ, rep)
+	checkBondMTUs(rig, facts, rep)
 	if compared == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "no rail is used at both ends, so there are no MTUs to compare")
 	}
@@ -359,12 +344,7 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // judgeRoutes: no default route and no SSH session goes over a rail.
-func judgeRoutes(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	unseen := ""
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)

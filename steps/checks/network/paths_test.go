@@ -39,7 +39,7 @@ func neighbours(rig steps.Rig) edited {
 func TestArpFlux(t *testing.T) {
 	judge := func(rig steps.Rig, edits ...edit) steps.Verdict {
 		texts := neighbours(rig).with(edits...)
-		return judgeArpFlux(steps.Cell{}, looked(rig, texts[0], texts[1]))
+		return registered().Judges["arp-flux"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	right, twin := mac(steps.Peer, "rocep1s0f0"), mac(steps.Peer, "roceP2p1s0f0")
 	learnt := "enp1s0f0np0 neighbour 192.168.100.10: "
@@ -59,14 +59,14 @@ func TestArpFlux(t *testing.T) {
 	for e := range texts {
 		texts[e] = strings.ReplaceAll(texts[e], "neighbour", "stranger")
 	}
-	kindtest.Want(t, "all silent", judgeArpFlux(steps.Cell{}, looked(none, texts[0], texts[1])), steps.Inconclusive, "no rail answered")
-	holes(t, "arp-flux", judgeArpFlux, kindtest.Spark(), neighbours(kindtest.Spark()))
+	kindtest.Want(t, "all silent", registered().Judges["arp-flux"](steps.Cell{}, looked(none, texts[0], texts[1])), steps.Inconclusive, "no rail answered")
+	holes(t, "arp-flux", registered().Judges["arp-flux"], kindtest.Spark(), neighbours(kindtest.Spark()))
 }
 
 func TestDuplicateIP(t *testing.T) {
 	judge := func(rig steps.Rig, here, peer string) steps.Verdict {
 		texts := addressLines(rig)
-		return judgeDuplicateIP(steps.Cell{}, looked(kindtest.Netdevs(rig), texts[0]+here, texts[1]+peer))
+		return registered().Judges["duplicate-ip"](steps.Cell{}, looked(kindtest.Netdevs(rig), texts[0]+here, texts[1]+peer))
 	}
 	no := "arping: it needs root\n"
 	kindtest.Want(t, "none", judge(kindtest.Spark(), no, no), steps.Pass, "8 on both nodes", "the wire was not asked: it needs root")
@@ -80,7 +80,7 @@ func TestDuplicateIP(t *testing.T) {
 	kindtest.Want(t, "containers and loopback", judge(kindtest.Spark(), no+docker, no+docker), steps.Pass, "8 on both nodes")
 	kindtest.Want(t, "elsewhere on the other node", judge(kindtest.Spark(), no, no+"eth0 addresses: eth0 UP 192.168.100.11/24\n"), steps.Fail, "192.168.100.11 is on enp1s0f0np0 of spark-02 and eth0 of spark-01")
 	texts := addressLines(kindtest.Spark())
-	holes(t, "duplicate-ip", judgeDuplicateIP, kindtest.Spark(), texts)
+	holes(t, "duplicate-ip", registered().Judges["duplicate-ip"], kindtest.Spark(), texts)
 }
 
 // mtuLines is what both nodes print where every packet passes.
@@ -98,7 +98,7 @@ func mtuLines(rig steps.Rig) edited {
 func TestMTUEqual(t *testing.T) {
 	judge := func(rig steps.Rig, edits ...edit) steps.Verdict {
 		texts := edited(mtuLines(rig)).with(edits...)
-		return judgeMTUEqual(steps.Cell{}, looked(rig, texts[0], texts[1]))
+		return registered().Judges["mtu-equal"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	way := "ping enp1s0f0np0=192.168.100.11: "
 	kindtest.Want(t, "equal", judge(kindtest.Spark()), steps.Pass, "4 rails have one MTU", "pass, both ways")
@@ -111,7 +111,7 @@ func TestMTUEqual(t *testing.T) {
 	for e := range silent {
 		silent[e] = strings.ReplaceAll(silent[e], ": ok", ": no answer")
 	}
-	kindtest.Want(t, "all silent", judgeMTUEqual(steps.Cell{}, looked(kindtest.Spark(), silent[0], silent[1])), steps.Inconclusive, "neither a full nor a small packet")
+	kindtest.Want(t, "all silent", registered().Judges["mtu-equal"](steps.Cell{}, looked(kindtest.Spark(), silent[0], silent[1])), steps.Inconclusive, "neither a full nor a small packet")
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false
 	kindtest.Want(t, "without a link", judge(dark, edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}, edit{steps.Peer, "small " + way + "ok", "small " + way + "no answer"}), steps.Pass)
@@ -124,7 +124,7 @@ func TestMTUEqual(t *testing.T) {
 	for e := range texts {
 		texts[e] += "bond0 MTU: 9000\n"
 	}
-	kindtest.Want(t, "a bond's", judgeMTUEqual(steps.Cell{}, looked(bonded, texts[0], texts[1])), steps.Fail, "enp1s0f0np0 has an MTU of 1500 and its bond bond0 has 9000")
+	kindtest.Want(t, "a bond's", registered().Judges["mtu-equal"](steps.Cell{}, looked(bonded, texts[0], texts[1])), steps.Fail, "enp1s0f0np0 has an MTU of 1500 and its bond bond0 has 9000")
 	unused := kindtest.Spark()
 	for e := range unused.Nodes {
 		for i := range unused.Nodes[e].Rails {
@@ -133,7 +133,7 @@ func TestMTUEqual(t *testing.T) {
 	}
 	unused.Pairs = nil
 	kindtest.Want(t, "no addresses", judge(unused), steps.Inconclusive, "no rail is used at both ends")
-	holes(t, "mtu-equal", judgeMTUEqual, kindtest.Spark(), mtuLines(kindtest.Spark()))
+	holes(t, "mtu-equal", registered().Judges["mtu-equal"], kindtest.Spark(), mtuLines(kindtest.Spark()))
 }
 
 func TestGIDIndex(t *testing.T) {
@@ -168,7 +168,7 @@ func TestGIDIndex(t *testing.T) {
 func TestRoutes(t *testing.T) {
 	own := "default routes: default via 192.168.1.1 dev enP7s7 proto dhcp metric 100\ndefault routes of IPv6: none\n"
 	judge := func(rig steps.Rig, here, peer string) steps.Verdict {
-		return judgeRoutes(steps.Cell{}, looked(rig, here, peer))
+		return registered().Judges["routes"](steps.Cell{}, looked(rig, here, peer))
 	}
 	over := kindtest.Spark()
 	over.Nodes[steps.Here].SSHDev = "enp1s0f0np0"
@@ -187,12 +187,12 @@ func TestRoutes(t *testing.T) {
 	kindtest.Want(t, "IPv6", judge(kindtest.Spark(), own, strings.Replace(own, "IPv6: none", "IPv6: default via fe80::1 dev enp1s0f1np1 metric 1024", 1)), steps.Warn, "over enp1s0f1np1")
 	kindtest.Want(t, "over a bond", judge(kindtest.BondedAt(steps.Peer), own, strings.Replace(own, "enP7s7", "bond0", 1)), steps.Warn, "goes over bond0")
 	kindtest.Want(t, "SSH", judge(over, own, own), steps.Warn, "the SSH session to spark-02 goes over enp1s0f0np0")
-	holes(t, "routes", judgeRoutes, kindtest.Spark(), [2]string{own, own})
+	holes(t, "routes", registered().Judges["routes"], kindtest.Spark(), [2]string{own, own})
 }
 
 func TestRailBond(t *testing.T) {
 	judge := func(rig steps.Rig, here, peer string) steps.Verdict {
-		return judgeRailBond(steps.Cell{}, looked(rig, here, peer))
+		return registered().Judges["rail-bond"](steps.Cell{}, looked(rig, here, peer))
 	}
 	none, in := "interfaces in another: none\n", "enp1s0f0np0 is in: bond0\nenp1s0f1np1 is in: bond0\ninterfaces in another: enp1s0f0np0 enp1s0f1np1\n"
 	kindtest.Want(t, "none", judge(kindtest.Spark(), none, none), steps.Pass, "8 on both nodes")
@@ -200,13 +200,13 @@ func TestRailBond(t *testing.T) {
 	kindtest.Want(t, "one end", judge(kindtest.BondedAt(steps.Peer), none, in), steps.Fail, "bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1, and spark-02 has no bond", "bond-teardown")
 	kindtest.Want(t, "both ends", judge(kindtest.BondedAt(steps.Here, steps.Peer), in, in), steps.Warn, "bond0 on spark-02 holds", "bond0 on spark-01 holds")
 	kindtest.Want(t, "a bridge", judge(kindtest.Spark(), none, "enp1s0f0np0 is in: br0\nbr0 is: no bond\ninterfaces in another: enp1s0f0np0\n"), steps.Fail, "is in br0, which is no bond")
-	holes(t, "rail-bond", judgeRailBond, kindtest.Spark(), [2]string{none, none})
-	kindtest.Want(t, "no rails", judgeRailBond(steps.Cell{}, looked(steps.Rig{}, none, none)), steps.Inconclusive, "no rail on either node")
+	holes(t, "rail-bond", registered().Judges["rail-bond"], kindtest.Spark(), [2]string{none, none})
+	kindtest.Want(t, "no rails", registered().Judges["rail-bond"](steps.Cell{}, looked(steps.Rig{}, none, none)), steps.Inconclusive, "no rail on either node")
 }
 
 func TestBondHealth(t *testing.T) {
 	judge := func(rig steps.Rig, here, peer string) steps.Verdict {
-		return judgeBondHealth(steps.Cell{}, looked(rig, here, peer))
+		return registered().Judges["bond-health"](steps.Cell{}, looked(rig, here, peer))
 	}
 	none := "bonding module: not loaded\nbonds: none\n"
 	whole := "bonding module: loaded\nbond0 mode: balance-xor 2\nbond0 MII: up\nbond0 miimon: 100\nbond0 holds: enp1s0f0np0 enp1s0f1np1\n" +
@@ -230,7 +230,7 @@ func TestBondHealth(t *testing.T) {
 	}
 	foreign := "bonding module: loaded\nbond7 mode: active-backup 1\nbond7 holds: eth0 eth1\nbonds: bond7\n"
 	kindtest.Want(t, "somebody else's", judge(kindtest.Spark(), none, foreign), steps.Pass, "no bond holds a rail")
-	holes(t, "bond-health", judgeBondHealth, kindtest.Spark(), [2]string{none, none})
+	holes(t, "bond-health", registered().Judges["bond-health"], kindtest.Spark(), [2]string{none, none})
 }
 
 func TestRDMAPorts(t *testing.T) {
@@ -250,7 +250,7 @@ func TestRDMAPorts(t *testing.T) {
 	}
 	judge := func(rig steps.Rig, edits ...edit) steps.Verdict {
 		texts := lines(rig).with(edits...)
-		return judgeRDMAPorts(steps.Cell{}, looked(rig, texts[0], texts[1]))
+		return registered().Judges["rdma-ports"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	down := edit{steps.Peer, "roceP2p1s0f0 port 1 state: 4: ACTIVE", "roceP2p1s0f0 port 1 state: 1: DOWN"}
 	kindtest.Want(t, "active", judge(kindtest.Spark()), steps.Pass, "8 on both nodes", "programs see every device")
@@ -262,12 +262,12 @@ func TestRDMAPorts(t *testing.T) {
 	kindtest.Want(t, "closed files", judge(kindtest.Spark(), edit{steps.Peer, "opened: 4", "opened: 0"}), steps.Fail, "on spark-01 no program of this user can open an RDMA device")
 	kindtest.Want(t, "hidden", judge(kindtest.Spark(), edit{steps.Peer, "see: rocep1s0f0 rocep1s0f1 roceP2p1s0f0 roceP2p1s0f1", "see: none"}), steps.Fail, "the kernel has rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 and programs don't see it", "ibverbs-providers")
 	kindtest.Want(t, "no tool", judge(kindtest.Spark(), edit{steps.Peer, "see: rocep1s0f0 rocep1s0f1 roceP2p1s0f0 roceP2p1s0f1", "see: ibv_devices is not installed"}), steps.Pass, "ibv_devices is missing")
-	kindtest.Want(t, "no devices", judgeRDMAPorts(steps.Cell{}, looked(kindtest.Spark(), lines(kindtest.Spark())[0], "RDMA devices: none\ndevice files that may be opened: 0\ndevices that programs see: none\n")), steps.Fail, "spark-01 has no RDMA device")
+	kindtest.Want(t, "no devices", registered().Judges["rdma-ports"](steps.Cell{}, looked(kindtest.Spark(), lines(kindtest.Spark())[0], "RDMA devices: none\ndevice files that may be opened: 0\ndevices that programs see: none\n")), steps.Fail, "spark-01 has no RDMA device")
 	lost := kindtest.Spark()
 	lost.Nodes[steps.Peer].Rails = lost.Nodes[steps.Peer].Rails[:2]
 	lost.Pairs = steps.PairRails(lost.Nodes[0], lost.Nodes[1])
 	kindtest.Want(t, "half of the adapter gone", judge(lost), steps.Warn, "spark-02 has roceP2p1s0f0 and roceP2p1s0f1 and spark-01 has not")
-	holes(t, "rdma-ports", judgeRDMAPorts, kindtest.Spark(), lines(kindtest.Spark()))
+	holes(t, "rdma-ports", registered().Judges["rdma-ports"], kindtest.Spark(), lines(kindtest.Spark()))
 }
 
 func TestRoceLAG(t *testing.T) {
@@ -280,7 +280,7 @@ func TestRoceLAG(t *testing.T) {
 	}
 	judge := func(edits ...edit) steps.Verdict {
 		texts := edited(lines).with(edits...)
-		return judgeRoceLAG(steps.Cell{}, looked(kindtest.Spark(), texts[0], texts[1]))
+		return registered().Judges["roce-lag"](steps.Cell{}, looked(kindtest.Spark(), texts[0], texts[1]))
 	}
 	gone := edit{steps.Peer, "enp1s0f1np1 RDMA device: rocep1s0f1", "enp1s0f1np1 RDMA device: none"}
 	kindtest.Want(t, "own devices", judge(), steps.Pass, "8 on both nodes")
@@ -296,7 +296,7 @@ func TestRoceLAG(t *testing.T) {
 	}
 	kindtest.Want(t, "no devices at all", judge(none...), steps.Pass, "or none has")
 	other := "interfaces of such adapters: none\n"
-	kindtest.Want(t, "another adapter", judgeRoceLAG(steps.Cell{}, looked(kindtest.Virtual(), other, other)), steps.Skipped, "only that merges ports")
-	kindtest.Want(t, "one such adapter", judgeRoceLAG(steps.Cell{}, looked(kindtest.Virtual(), lines[0], other)), steps.Pass, "4 on both nodes")
-	holes(t, "roce-lag", judgeRoceLAG, kindtest.Spark(), lines)
+	kindtest.Want(t, "another adapter", registered().Judges["roce-lag"](steps.Cell{}, looked(kindtest.Virtual(), other, other)), steps.Skipped, "only that merges ports")
+	kindtest.Want(t, "one such adapter", registered().Judges["roce-lag"](steps.Cell{}, looked(kindtest.Virtual(), lines[0], other)), steps.Pass, "4 on both nodes")
+	holes(t, "roce-lag", registered().Judges["roce-lag"], kindtest.Spark(), lines)
 }

@@ -5,17 +5,11 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 )
 
 // judgeRebootSafe: each rail's address is in a configuration that a boot reads.
-func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
 	saved, closed, without := 0, "", 0
 	for _, e := range steps.Ends {
@@ -53,7 +47,7 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if without == 1 {
-		unconfigured(rig, facts, &rep)
+		unconfigured(rig, facts, rep)
 	}
 	skipped := ""
 	switch {
@@ -66,7 +60,7 @@ func judgeRebootSafe(c steps.Cell, r steps.Result) steps.Verdict {
 	case saved == 0:
 		skipped = "No rail with a link has an address on a node that something configures."
 	}
-	v = rep.Verdict(fmt.Sprintf("%s of rails come from a configuration, and are there again after a reboot",
+	v := rep.Verdict(fmt.Sprintf("%s of rails come from a configuration, and are there again after a reboot",
 		kind.Count(saved, "address", "addresses")))
 	if skipped != "" {
 		v.Grade, v.Reason = steps.Skipped, skipped

@@ -19,7 +19,7 @@ func TestRebootSafe(t *testing.T) {
 	}
 	judge := func(rig steps.Rig, edits ...edit) steps.Verdict {
 		texts := lines(rig).with(edits...)
-		return judgeRebootSafe(steps.Cell{}, looked(rig, texts[0], texts[1]))
+		return registered().Judges["reboot-safe"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	lost := edit{steps.Peer, "enp1s0f1np1=192.168.200.10 is in: the profile x of NetworkManager", "enp1s0f1np1=192.168.200.10 is in: nothing"}
 	closed := edit{steps.Peer, "may read: nothing", "may read: /etc/netplan/40-cx7.yaml"}
@@ -33,7 +33,7 @@ func TestRebootSafe(t *testing.T) {
 	kindtest.Want(t, "nobody configures", judge(kindtest.Spark(), nobody(0), nobody(1)), steps.Skipped, "Neither node has NetworkManager")
 	kindtest.Want(t, "one node is configured", judge(kindtest.Spark(), nobody(0)), steps.Inconclusive, "where spark-02 has its rails' addresses from is not known")
 	kindtest.Want(t, "no addresses", judge(bare()), steps.Skipped, "No rail with a link")
-	holes(t, "reboot-safe", judgeRebootSafe, kindtest.Spark(), lines(kindtest.Spark()))
+	holes(t, "reboot-safe", registered().Judges["reboot-safe"], kindtest.Spark(), lines(kindtest.Spark()))
 }
 
 // bare is a rig whose rails have no address.

@@ -9,19 +9,13 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 )
 
 const ownEtcd = "railbench brings its own where a cell needs one"
 
 // judgeEtcdService: what is installed of etcd answers. No cell needs it.
-func judgeEtcdService(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var good []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -141,12 +135,7 @@ func (l keyList) groupsOf() []string {
 }
 
 // judgeEtcdKeys: no run has left its ranks in an etcd of the nodes.
-func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var unseen, clean []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -205,12 +194,7 @@ func judgeEtcdKeys(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // judgeDeleteKeys: no key is left.
-func judgeDeleteKeys(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var said []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)

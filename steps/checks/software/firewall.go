@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
 )
@@ -17,12 +16,7 @@ import (
 const mostRules = 2000
 
 // judgeFirewall: no rule keeps the other node out.
-func judgeFirewall(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var unread, read, none []string
 	why := ""
 	for _, e := range steps.Ends {

@@ -30,7 +30,7 @@ func TestFirewall(t *testing.T) {
 		return ruleset("table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy " + policy + ";\n" + rules + "\n\t}\n\n\tchain rails {\n\t\ttcp dport 18515 reject\n\t}\n}\n")
 	}
 	const rails = `iifname { "enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0", "enP2p1s0f1np1" } `
-	runCases(t, judgeFirewall, map[string]textCase{
+	runCases(t, registered().Judges["firewall"], map[string]textCase{
 		"not loaded":      {none, none, steps.Pass, []string{"no packet filter is loaded"}},
 		"not told":        {none, "service ufw: inactive\n", steps.Inconclusive, []string{"spark-01 does not tell"}},
 		"no root":         {none, "loaded: nf_tables\nunread: only root may read the rules\n", steps.Skipped, []string{"spark-01", "only root may read"}},
@@ -58,5 +58,5 @@ func TestFirewall(t *testing.T) {
 	})
 	r := checkedFacts(none, input("accept", rails+"drop"))
 	r.Rig.Nodes[steps.Peer].Rails = nil
-	kindtest.Want(t, "no rails", judgeFirewall(steps.Cell{}, r), steps.Pass)
+	kindtest.Want(t, "no rails", registered().Judges["firewall"](steps.Cell{}, r), steps.Pass)
 }

@@ -2,6 +2,7 @@
 package software
 
 import (
+	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -10,23 +11,23 @@ import (
 func Kind() kind.Kind {
 	return kind.Kind{
 		Judges: map[string]kind.Judge{
-			"tools-present": kind.Takes[map[string]string](judgeToolsPresent),
+			"tools-present": checks.OnBoth(judgeToolsPresent),
 			"versions":      kind.Takes[parse.NIXLSetup](judgeVersions),
 			"ucx-build":     kind.Takes[parse.NIXLSetup](judgeUCXBuild),
-			"ucx-settings":  kind.Takes[map[string]string](judgeUCXSettings),
+			"ucx-settings":  checks.OnBoth(judgeUCXSettings),
 			"nixl-rails":    kind.Takes[parse.NIXLBench](judgeNIXLRails),
 			"nixl-threads":  kind.Takes[parse.NIXLBench](judgeNIXLThreads),
-			"libraries":     kind.Takes[map[string]string](judgeLibraries),
-			"memlock":       kind.Takes[map[string]string](judgeMemlock),
-			"free-memory":   kind.Takes[map[string]string](judgeFreeMemory),
-			"test-ports":    kind.Takes[map[string]string](judgeTestPorts),
-			"etcd-service":  kind.Takes[map[string]string](judgeEtcdService),
-			"etcd-keys":     kind.Takes[map[string]string](judgeEtcdKeys),
-			"sudo-access":   kind.Takes[map[string]string](judgeSudoAccess),
-			"nccl-settings": kind.Takes[map[string]string](judgeNCCLSettings),
-			"firewall":      kind.Takes[map[string]string](judgeFirewall),
-			"end-process":   kind.Takes[map[string]string](judgeEndProcess),
-			"delete-keys":   kind.Takes[map[string]string](judgeDeleteKeys),
+			"libraries":     checks.OnBoth(judgeLibraries),
+			"memlock":       checks.OnBoth(judgeMemlock),
+			"free-memory":   checks.OnBoth(judgeFreeMemory),
+			"test-ports":    checks.OnBoth(judgeTestPorts),
+			"etcd-service":  checks.OnBoth(judgeEtcdService),
+			"etcd-keys":     checks.OnBoth(judgeEtcdKeys),
+			"sudo-access":   checks.OnBoth(judgeSudoAccess),
+			"nccl-settings": checks.OnBoth(judgeNCCLSettings),
+			"firewall":      checks.OnBoth(judgeFirewall),
+			"end-process":   checks.OnBoth(judgeEndProcess),
+			"delete-keys":   checks.OnBoth(judgeDeleteKeys),
 		},
 	}
 }

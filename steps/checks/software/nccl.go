@@ -7,17 +7,11 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 )
 
 // judgeNCCLSettings: what is set of NCCL names what is there.
-func judgeNCCLSettings(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	n := 0
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 )
 
@@ -46,12 +45,7 @@ func testPorts(f map[string]string) []testPort {
 var etcdPorts = []string{"2379", "2380"}
 
 // judgeTestPorts: the servers of the tests find their ports free.
-func judgeTestPorts(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var ports, notes []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -135,12 +129,7 @@ func inWords(d time.Duration) string {
 }
 
 // judgeEndProcess: what a port was held by was ended.
-func judgeEndProcess(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var ended []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)

@@ -13,7 +13,7 @@ func TestTestPorts(t *testing.T) {
 	held := func(port, by string) string {
 		return free + "port " + port + ": 0.0.0.0:" + port + "\nport " + port + " uid: 1000\nport " + port + " pid: 4210\nport " + port + " seconds: 11520\nport " + port + " command: " + by + "\n"
 	}
-	runCases(t, judgeTestPorts, map[string]textCase{
+	runCases(t, registered().Judges["test-ports"], map[string]textCase{
 		"free":       {free, free, steps.Pass, []string{"18515, 18516, 18517, 5201, 5202 and 5555"}},
 		"perftest":   {free, held("18515", "ib_write_bw -d rocep1s0f0 "), steps.Fail, []string{"port 18515 on spark-01", "process 4210 of the user with the id 1000 (ib_write_bw -d rocep1s0f0, for 3 h)"}},
 		"iperf3":     {free, held("5201", "iperf3 -s"), steps.Fail, []string{"port 5201 on spark-01", "iperf3 -s"}},
@@ -39,7 +39,7 @@ func TestHowLong(t *testing.T) {
 
 func TestEndProcess(t *testing.T) {
 	const looked = "looked at: 18515 5201\n"
-	runCases(t, judgeEndProcess, map[string]textCase{
+	runCases(t, registered().Judges["end-process"], map[string]textCase{
 		"nothing": {looked, looked, steps.Pass, []string{"nothing was ended"}},
 		"ended":   {looked, looked + "ended 18515: process 4210 with SIGTERM (ib_write_bw )\n", steps.Pass, []string{"port 18515 on spark-01", "process 4210 with SIGTERM"}},
 		"left":    {looked + "left 5201: process 7 is no benchmark (sshd )\n", looked + "ended 18515: process 4210 with SIGKILL (ib_write_bw )\n", steps.Warn, []string{"port 5201 on spark-02 is still held", "no benchmark"}},
@@ -50,7 +50,7 @@ func TestEndProcess(t *testing.T) {
 func TestEtcdService(t *testing.T) {
 	const none = "service: inactive\n"
 	const runs = "enabled: etcd.service\nservice: active\nlistens: 127.0.0.1\nanswer: {\"etcdserver\":\"3.4.30\",\"etcdcluster\":\"3.4.0\"}\n"
-	runCases(t, judgeEtcdService, map[string]textCase{
+	runCases(t, registered().Judges["etcd-service"], map[string]textCase{
 		"none":         {none, none, steps.Pass, []string{"none is needed"}},
 		"failed":       {none, "enabled: etcd.service\nservice: failed\n", steps.Warn, []string{"the etcd on spark-01 does not run", "etcd.service is enabled", "failed", "brings its own"}},
 		"container":    {none, "container: exited\n", steps.Warn, []string{"nixl-etcd is exited"}},
@@ -71,7 +71,7 @@ func TestEtcdKeys(t *testing.T) {
 	// xferbench/default//size and xferbench/default//rank/0
 	const size, rank = `{"key":"eGZlcmJlbmNoL2RlZmF1bHQvL3NpemU="}`, `{"key":"eGZlcmJlbmNoL2RlZmF1bHQvL3JhbmsvMA==","lease":"7587"}`
 	etcd := func(keys string) string { return "etcd: 127.0.0.1:2379\nkeys: " + keys + "\n" }
-	runCases(t, judgeEtcdKeys, map[string]textCase{
+	runCases(t, registered().Judges["etcd-keys"], map[string]textCase{
 		"no etcd":  {none, none, steps.Pass, []string{"no etcd listens"}},
 		"clean":    {none, etcd("{" + head + "}"), steps.Pass, []string{"the etcd on spark-01 has no keys"}},
 		"stale":    {none, etcd("{" + head + `,"kvs":[` + size + `],"count":"1"}`), steps.Warn, []string{"the etcd on spark-01 has 1 keys", "(default)", "Rank 2"}},
@@ -81,7 +81,7 @@ func TestEtcdKeys(t *testing.T) {
 		"no curl":  {none, "curl: missing\n", steps.Skipped, []string{"there is no curl"}},
 		"no ss":    {"ss: missing\netcd: none\n", none, steps.Pass, nil},
 	})
-	runCases(t, judgeDeleteKeys, map[string]textCase{
+	runCases(t, registered().Judges["delete-keys"], map[string]textCase{
 		"none":    {none, none, steps.Pass, []string{"nothing to delete"}},
 		"deleted": {none, "etcd: 127.0.0.1:2379\nanswer: {" + head + `,"deleted":"5"}` + "\nkeys: {" + head + "}\n", steps.Pass, []string{"5 keys were deleted in the etcd on spark-01"}},
 		"come":    {none, "etcd: 127.0.0.1:2379\nanswer: {" + head + `,"deleted":"5"}` + "\nkeys: {" + head + `,"count":"2"}` + "\n", steps.Fail, []string{"still has 2 keys"}},
@@ -93,7 +93,7 @@ func TestEtcdKeys(t *testing.T) {
 func TestNCCLSettings(t *testing.T) {
 	const none = "looked at: the environment\n"
 	rig := func(name string) string { return none + "environment " + name + "\n" }
-	runCases(t, judgeNCCLSettings, map[string]textCase{
+	runCases(t, registered().Judges["nccl-settings"], map[string]textCase{
 		"nothing":  {none, none, steps.Pass, []string{"by itself"}},
 		"adapters": {none, none + "/etc/nccl.conf NCCL_IB_HCA: mlx5_0,mlx5_1\n", steps.Fail, []string{"/etc/nccl.conf on spark-01", "no mlx5_0 and mlx5_1", "NET/Socket"}},
 		"right":    {none, rig("NCCL_IB_HCA: rocep1s0f0,rocep1s0f1:1"), steps.Pass, nil},
@@ -108,5 +108,5 @@ func TestNCCLSettings(t *testing.T) {
 	})
 	r := checkedFacts(none, rig("NCCL_SOCKET_IFNAME: eth0"))
 	r.Rig.Nodes[steps.Peer].Netdevs = []steps.Netdev{{Name: "enP7s7"}, {Name: "enp1s0f0np0"}}
-	kindtest.Want(t, "interface", judgeNCCLSettings(steps.Cell{}, r), steps.Fail, "no interface eth0", "enP7s7 and enp1s0f0np0")
+	kindtest.Want(t, "interface", registered().Judges["nccl-settings"](steps.Cell{}, r), steps.Fail, "no interface eth0", "enP7s7 and enp1s0f0np0")
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/family/host"
 	"github.com/railbench/railbench/steps/family/nixl"
 	"github.com/railbench/railbench/steps/kind"
@@ -46,12 +45,7 @@ func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *kind.
 }
 
 // judgeToolsPresent: what is missing, and what brings it.
-func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var without []string
 	names := map[string]bool{}
 	for _, e := range steps.Ends {
@@ -59,7 +53,7 @@ func judgeToolsPresent(c steps.Cell, r steps.Result) steps.Verdict {
 			names[name] = true
 			rep.Show(r.Rig.NameOf(e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
 		}
-		judgeNeeded(r.Rig, e, facts[e], &rep)
+		judgeNeeded(r.Rig, e, facts[e], rep)
 	}
 	kind.SortEvidence(rep.Evidence)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -172,12 +166,7 @@ func nixlbenchOf(s parse.NIXLSetup) string {
 }
 
 // judgeLibraries: the loader finds everything that the tools are linked with.
-func judgeLibraries(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var looked []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
@@ -226,12 +215,7 @@ func buffer(s string) float64 {
 }
 
 // judgeMemlock: what a user may lock holds the buffers of the tests.
-func judgeMemlock(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var said []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -266,12 +250,7 @@ func judgeMemlock(c steps.Cell, r steps.Result) steps.Verdict {
 const memoryMargin = 512 << 10 // KiB
 
 // judgeFreeMemory: the buffers of the tests fit.
-func judgeFreeMemory(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var said []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -315,12 +294,7 @@ func judgeFreeMemory(c steps.Cell, r steps.Result) steps.Verdict {
 func mebibytes(kib float64) string { return fmt.Sprintf("%.0f MiB", kib/1024) }
 
 // judgeSudoAccess: whether root needs a password.
-func judgeSudoAccess(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	for _, e := range steps.Ends {
 		root, node, user := facts[e]["root"], r.Rig.NameOf(e), kind.OrUnknown(facts[e]["user"])
 		rep.Show(node+" root for "+user, kind.OrUnknown(root), "", nil)

@@ -90,7 +90,7 @@ func TestToolsPresent(t *testing.T) {
 		}
 		return text
 	}
-	runCases(t, judgeToolsPresent, map[string]textCase{
+	runCases(t, registered().Judges["tools-present"], map[string]textCase{
 		"all":     {all, all, steps.Pass, []string{"both nodes have the commands"}},
 		"needed":  {all, lacks("tool ib_write_bw", "tool ib_write_lat"), steps.Fail, []string{"spark-01 has no ib_write_bw and ib_write_lat", "install perftest"}},
 		"one end": {lacks("tool nixlbench"), all, steps.Warn, []string{"spark-02 has no nixlbench", "spark-01 has it"}},
@@ -172,7 +172,7 @@ func TestUCXSettings(t *testing.T) {
 	set := func(lines string) textCase { return textCase{here: none, peer: none + lines} }
 	warns := func(c textCase, words ...string) textCase { c.grade, c.words = steps.Warn, words; return c }
 	passes := func(c textCase) textCase { c.grade, c.words = steps.Pass, []string{"from no rail"}; return c }
-	runCases(t, judgeUCXSettings, map[string]textCase{
+	runCases(t, registered().Judges["ucx-settings"], map[string]textCase{
 		"nothing":         {none, none, steps.Pass, []string{"UCX chooses by itself"}},
 		"one rail":        warns(set("environment UCX_NET_DEVICES: rocep1s0f0:1\n"), "the environment on spark-01 sets UCX_NET_DEVICES=rocep1s0f0:1", "1 of the 4 rails"),
 		"in a file":       warns(set("/etc/environment UCX_NET_DEVICES: \"rocep1s0f0:1\"\nenvironment UCX_NET_DEVICES: rocep1s0f0:1\n"), "/etc/environment on spark-01 sets"),
@@ -196,7 +196,7 @@ func TestUCXSettings(t *testing.T) {
 func TestLibraries(t *testing.T) {
 	const none = "looked at: what is installed\n"
 	const good = none + "libraries ib_write_bw: found\nlibraries nixlbench: found\n"
-	runCases(t, judgeLibraries, map[string]textCase{
+	runCases(t, registered().Judges["libraries"], map[string]textCase{
 		"found":   {good, good, steps.Pass, []string{"all libraries of ib_write_bw and nixlbench"}},
 		"missing": {good, amended(t, good, "nixlbench: found", "nixlbench: libetcd-cpp-api.so libgflags.so.2.2"), steps.Fail, []string{"nixlbench on spark-01", "libetcd-cpp-api.so and libgflags.so.2.2", "ldconfig"}},
 		"python":  {good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail, []string{"Python on spark-02 can't load NIXL", "libpython3.7m"}},
@@ -212,7 +212,7 @@ func TestMemlock(t *testing.T) {
 	bare := func(limit string) string {
 		return "limit: " + limit + "\nbuffer: 4294967296\ntool nixlbench: missing\n"
 	}
-	runCases(t, judgeMemlock, map[string]textCase{
+	runCases(t, registered().Judges["memlock"], map[string]textCase{
 		"unlimited":   {nixl("unlimited"), nixl("unlimited"), steps.Pass, []string{"without a limit on spark-02"}},
 		"small":       {nixl("unlimited"), nixl("8192"), steps.Fail, []string{"spark-01", "8192 KiB", "4194304 KiB", "limits.conf"}},
 		"no NIXL":     {bare("8192"), bare("unlimited"), steps.Pass, []string{"8192 KiB on spark-02, enough for what perftest"}},
@@ -225,7 +225,7 @@ func TestMemlock(t *testing.T) {
 
 func TestFreeMemory(t *testing.T) {
 	const good = "MemTotal: 125446400\nMemAvailable: 118718500\nSwapTotal: 16777212\nSwapFree: 16777212\nCmaTotal: 65536\nCmaFree: 61440\nbuffer: 4294967296\nread: 1073741824\ntool nixlbench: /x\n"
-	runCases(t, judgeFreeMemory, map[string]textCase{
+	runCases(t, registered().Judges["free-memory"], map[string]textCase{
 		"free":    {good, good, steps.Pass, []string{"115936 MiB on spark-02"}},
 		"short":   {good, amended(t, good, "118718500", "716800"), steps.Fail, []string{"spark-01 has 700 MiB", "4608 MiB", "NIXL_DRAM_BUFFER"}},
 		"CMA":     {amended(t, good, "CmaFree: 61440", "CmaFree: 98304"), good, steps.Warn, []string{"spark-02", "98304", "65536", "wrong"}},
@@ -236,7 +236,7 @@ func TestFreeMemory(t *testing.T) {
 
 func TestSudoAccess(t *testing.T) {
 	const yes = "user: nvidia\nroot: yes\n"
-	runCases(t, judgeSudoAccess, map[string]textCase{
+	runCases(t, registered().Judges["sudo-access"], map[string]textCase{
 		"yes":      {yes, yes, steps.Pass, []string{"without a password"}},
 		"password": {yes, "user: nvidia\nroot: a password is required\n", steps.Warn, []string{"on spark-01 sudo wants the password of nvidia", "railbench asks"}},
 		"none":     {"user: bob\nroot: there is no sudo\n", yes, steps.Warn, []string{"bob can't become root on spark-02", "there is no sudo"}},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/family/nixl"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -63,12 +62,7 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 
 // bothSetups is what NIXL's check printed at both ends; ok is false where one was not read.
 func bothSetups(r steps.Result, rep *kind.Report) (setups [2]parse.NIXLSetup, ok bool) {
-	outputs, _ := kind.OnBoth(r, rep)
-	for _, e := range steps.Ends {
-		if o, ran := outputs[e]; ran && !kind.Exited(r, o, rep) {
-			setups[e], _ = kind.Value[parse.NIXLSetup](r, o, rep)
-		}
-	}
+	setups, _ = kind.Both[parse.NIXLSetup](r, rep)
 	return setups, len(setups[steps.Here].Facts) > 0 && len(setups[steps.Peer].Facts) > 0
 }
 
@@ -171,12 +165,7 @@ func settingsIn(f map[string]string, prefix string) []variable {
 }
 
 // judgeUCXSettings: no setting keeps UCX from the rails.
-func judgeUCXSettings(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := checks.SeenOnBoth(c, r, &rep)
-	if done {
-		return v
-	}
+func judgeUCXSettings(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	n := 0
 	for _, e := range steps.Ends {
 		for _, s := range settingsIn(facts[e], "UCX_") {

@@ -19,18 +19,9 @@ type held struct {
 // railBonds reads the bonds of both nodes and keeps those that hold rails, or
 // nothing yet. ok is false where a node's could not be read.
 func railBonds(r steps.Result, rep *kind.Report) (bonds [2][]held, ok bool) {
-	outputs, ok := kind.OnBoth(r, rep)
-	if !ok {
-		return bonds, false
-	}
+	all, ok := kind.Both[[]parse.NamedBond](r, rep)
 	for _, e := range steps.Ends {
-		if kind.Exited(r, outputs[e], rep) {
-			ok = false
-			continue
-		}
-		all, read := kind.Value[[]parse.NamedBond](r, outputs[e], rep)
-		ok = ok && read
-		for _, b := range all {
+		for _, b := range all[e] {
 			h := held{NamedBond: b}
 			for i, rail := range r.Rig.At(e).Rails {
 				if slices.ContainsFunc(b.Slaves, func(s parse.Slave) bool { return s.Name == rail.Netdev.Name && s.Name != "" }) {

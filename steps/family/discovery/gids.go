@@ -21,7 +21,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep kind.Report
-	tables, ok := gidTables(r, &rep)
+	tables, ok := kind.Both[[]parse.GIDRow](r, &rep)
 	if !ok {
 		return rep.Verdict()
 	}
@@ -62,23 +62,6 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		note = fmt.Sprintf("The tutorial's index %d would have been wrong %s: %s", tutorialIndex, times(n), tutorial[0])
 	}
 	return rep.Verdict(lead, note)
-}
-
-// gidTables are those of both ends; ok is false where one was not read.
-func gidTables(r steps.Result, rep *kind.Report) (tables [2][]parse.GIDRow, ok bool) {
-	outputs, ok := kind.OnBoth(r, rep)
-	if !ok {
-		return tables, false
-	}
-	for _, e := range steps.Ends {
-		if kind.Exited(r, outputs[e], rep) {
-			ok = false
-			continue
-		}
-		table, read := kind.Value[[]parse.GIDRow](r, outputs[e], rep)
-		tables[e], ok = table, ok && read
-	}
-	return tables, ok
 }
 
 // resolveEnds finds the index at both ends of a rail, -1 where there is none; and where the
