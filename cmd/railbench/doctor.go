@@ -114,15 +114,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	} else {
 		err = result.print(cmd.OutOrStdout(), f.verbose)
 	}
-	switch {
-	case err != nil:
-		return unwritten(fmt.Errorf("write the result: %w", err))
-	case unreachable != nil:
-		return status{exitUnreachable, unreachable}
-	case closed != nil:
-		return status{exitUnreachable, closed}
-	}
-	return outcome(result.Summary)
+	return ending{written: err, unreachable: unreachable, closed: closed}.status(result.Summary)
 }
 
 // maxSymptom bounds what is read of a text that somebody pipes in.

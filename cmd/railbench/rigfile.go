@@ -135,22 +135,30 @@ func parseRig(path string, src []byte) (rigFile, error) {
 	if err := checkNodes(path, src, f); err != nil {
 		return f, err
 	}
-	for i, r := range f.Rails {
-		line := lineOf(src, `\[+\s*rail\s*\]`, i+1)
-		switch {
-		case len(f.Nodes) == 0 && (r.Here == "" || r.Peer == ""):
-			return f, fmt.Errorf("%s:%d: rail %d needs here and peer, the RDMA devices at its two ends", path, line, i+1)
-		case len(f.Nodes) == 0 && r.A+r.B != "":
-			return f, fmt.Errorf("%s:%d: rail %d: a and b go with [[node]] tables; [here] and [peer] have here and peer",
-				path, line, i+1)
-		case len(f.Nodes) > 0 && (r.A == "" || r.B == "" || r.Here+r.Peer != ""):
-			return f, fmt.Errorf("%s:%d: rail %d needs a and b, NODE:DEVICE at its two ends", path, line, i+1)
-		}
+	if err := checkRails(path, src, f); err != nil {
+		return f, err
 	}
 	if _, err := f.choices(); err != nil {
 		return f, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// checkRails looks at whether each rail is told in the words of the file's form.
+func checkRails(path string, src []byte, f rigFile) error {
+	for i, r := range f.Rails {
+		line := lineOf(src, `\[+\s*rail\s*\]`, i+1)
+		switch {
+		case len(f.Nodes) == 0 && (r.Here == "" || r.Peer == ""):
+			return fmt.Errorf("%s:%d: rail %d needs here and peer, the RDMA devices at its two ends", path, line, i+1)
+		case len(f.Nodes) == 0 && r.A+r.B != "":
+			return fmt.Errorf("%s:%d: rail %d: a and b go with [[node]] tables; [here] and [peer] have here and peer",
+				path, line, i+1)
+		case len(f.Nodes) > 0 && (r.A == "" || r.B == "" || r.Here+r.Peer != ""):
+			return fmt.Errorf("%s:%d: rail %d needs a and b, NODE:DEVICE at its two ends", path, line, i+1)
+		}
+	}
+	return nil
 }
 
 // checkNodes looks at the nodes of either form.
@@ -169,6 +177,9 @@ func checkNodes(path string, src []byte, f rigFile) error {
 		table, line := "", 0
 		if several {
 			table, line = fmt.Sprintf("node %d", i+1), lineOf(src, `\[\[\s*node`, i+1)
+			if err := checkName(f.Nodes, i); err != nil {
+				return fmt.Errorf("%s:%d: %w", path, line, err)
+			}
 		} else {
 			table = steps.Ends[i].String()
 			line = lineOf(src, `(\[\s*)?`+table+`\s*[].=]`, 1)
@@ -176,15 +187,7 @@ func checkNodes(path string, src []byte, f rigFile) error {
 		if n.Local {
 			local++
 		}
-		same := slices.IndexFunc(f.Nodes, func(x nodeFile) bool { return x.Name == n.Name })
 		switch {
-		case several && n.Name == "":
-			return fmt.Errorf("%s:%d: [[%s]] needs a name: links and rails are told by it", path, line, table)
-		case several && strings.ContainsAny(n.Name, ": ,"):
-			return fmt.Errorf("%s:%d: name %q: a node's name has no colon, comma or blank: a link is NAME:NAME",
-				path, line, n.Name)
-		case several && same < i:
-			return fmt.Errorf("%s:%d: two nodes have the name %q", path, line, n.Name)
 		case n.SSH == "" && !n.Local:
 			return fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line, table)
 		case n.SSH != "" && n.Local:
@@ -196,6 +199,20 @@ func checkNodes(path string, src []byte, f rigFile) error {
 		case local > 1:
 			return fmt.Errorf("%s:%d: two nodes are local: one of them is this machine", path, line)
 		}
+	}
+	return nil
+}
+
+// checkName looks at the name of a [[node]]: links and rails are told by it.
+func checkName(nodes []nodeFile, i int) error {
+	name := nodes[i].Name
+	switch {
+	case name == "":
+		return fmt.Errorf("[[node %d]] needs a name: links and rails are told by it", i+1)
+	case strings.ContainsAny(name, ": ,"):
+		return fmt.Errorf("name %q: a node's name has no colon, comma or blank: a link is NAME:NAME", name)
+	case slices.ContainsFunc(nodes[:i], func(x nodeFile) bool { return x.Name == name }):
+		return fmt.Errorf("two nodes have the name %q", name)
 	}
 	return nil
 }

@@ -74,13 +74,8 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 
 func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
-	switch {
-	case f.timeout < 0:
-		return usage(fmt.Errorf("--timeout %s is negative", f.timeout))
-	case f.dryRun && f.json:
-		return usage(errors.New("--dry-run prints scripts, and --json a result: give one of them"))
-	case f.dryRun && f.session != "":
-		return usage(errors.New("--dry-run runs nothing that --session could save: give one of them"))
+	if err := f.contradiction(); err != nil {
+		return usage(err)
 	}
 	rig.runbooks = f.runbooks
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
@@ -135,17 +130,41 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, headless.Ended)
 		}
 	}
+	return ending{written: err, unsaved: unsaved, unreachable: unreachable, closed: closed}.status(result.Summary)
+}
+
+// contradiction is of flags that can't be given together, or at all.
+func (f runFlags) contradiction() error {
 	switch {
-	case err != nil:
-		return unwritten(fmt.Errorf("write the result: %w", err))
-	case unsaved != nil:
-		return unwritten(unsaved)
-	case unreachable != nil:
-		return status{exitUnreachable, unreachable}
-	case closed != nil:
-		return status{exitUnreachable, closed}
+	case f.timeout < 0:
+		return fmt.Errorf("--timeout %s is negative", f.timeout)
+	case f.dryRun && f.json:
+		return errors.New("--dry-run prints scripts, and --json a result: give one of them")
+	case f.dryRun && f.session != "":
+		return errors.New("--dry-run runs nothing that --session could save: give one of them")
 	}
-	return outcome(result.Summary)
+	return nil
+}
+
+// An ending is what went wrong around the cells, none of it with what they found.
+type ending struct {
+	written, unsaved, unreachable, closed error
+}
+
+// status is the exit status. What was lost goes before what could not be reached, and
+// both before the verdicts: whoever reads 1 takes the result for whole.
+func (e ending) status(summary map[string]int) error {
+	switch {
+	case e.written != nil:
+		return unwritten(fmt.Errorf("write the result: %w", e.written))
+	case e.unsaved != nil:
+		return unwritten(e.unsaved)
+	case e.unreachable != nil:
+		return status{exitUnreachable, e.unreachable}
+	case e.closed != nil:
+		return status{exitUnreachable, e.closed}
+	}
+	return outcome(summary)
 }
 
 // named is a rig of which nothing is known but how its nodes are called.

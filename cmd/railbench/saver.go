@@ -32,15 +32,7 @@ func newSessionFile(dir, rig string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("the session is not saved: %w", err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*"+notebook.Extension))
-	if err == nil {
-		slices.Sort(files) // their names begin with the time
-		for i := 0; i < len(files)-keepSessions+1; i++ {
-			if _, err := os.Stat(notebook.JournalPath(files[i])); err != nil {
-				_ = os.Remove(files[i]) // the next session tries again
-			}
-		}
-	}
+	forgetSessions(dir)
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
 			return r
@@ -53,6 +45,21 @@ func newSessionFile(dir, rig string) (string, error) {
 			return path + notebook.Extension, nil
 		}
 		path = fmt.Sprintf("%s-%d", strings.TrimSuffix(path, fmt.Sprintf("-%d", i-1)), i)
+	}
+}
+
+// forgetSessions removes the oldest sessions that nobody named, so that there is room for
+// one more. One that has a journal was cut off, and is offered yet.
+func forgetSessions(dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+notebook.Extension))
+	if err != nil {
+		return // the folder's own name is a pattern: they stay
+	}
+	slices.Sort(files) // their names begin with the time
+	for i := 0; i < len(files)-keepSessions+1; i++ {
+		if _, err := os.Stat(notebook.JournalPath(files[i])); err != nil {
+			_ = os.Remove(files[i]) // the next session tries again
+		}
 	}
 }
 

@@ -97,31 +97,34 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	if err != nil {
 		return result, err
 	}
-	if !r.cell.Change.Any() {
-		plan := r.plan(rig)
-		switch {
-		case plan.Refuse != "":
-			return result, errors.New("not run: " + plan.Refuse)
-		case plan.Nothing != "":
-			result.Changed = &steps.Changed{Nothing: plan.Nothing, After: rig}
-			return result, nil
-		}
-		for _, e := range steps.Ends {
-			maps.Copy(r.vars[e], plan.Vars[e])
-		}
+	if r.cell.Change.Any() { // it plans, and asks, by itself
+		result, r.settled, err = r.change(ctx, rig)
+		return result, err
+	}
+	plan := r.plan(rig)
+	switch {
+	case plan.Refuse != "":
+		return result, errors.New("not run: " + plan.Refuse)
+	case plan.Nothing != "":
+		result.Changed = &steps.Changed{Nothing: plan.Nothing, After: rig}
+		return result, nil
+	}
+	for _, e := range steps.Ends {
+		maps.Copy(r.vars[e], plan.Vars[e])
 	}
 	if r.cell.Asks {
 		if r.settled, err = r.confirm(ctx, rig); r.settled != nil || err != nil {
 			return result, err
 		}
 	}
-	if r.cell.Change.Any() {
-		result, r.settled, err = r.change(ctx, rig)
-		return result, err
-	}
+	result.Stages = r.passes(ctx, rig)
+	return result, nil
+}
+
+// passes are one over the cell's roles, or one for each pair of rails.
+func (r *run) passes(ctx context.Context, rig steps.Rig) (all []steps.Stage) {
 	if !r.cell.EachRail {
-		result.Stages = append(result.Stages, r.stage(ctx, rig, -1))
-		return result, nil
+		return []steps.Stage{r.stage(ctx, rig, -1)}
 	}
 	for i, p := range rig.Pairs {
 		if ctx.Err() != nil {
@@ -129,9 +132,9 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 		}
 		r.tell("rail %d: %s %s ⇄ %s %s", i+1, rig.At(steps.Here).Name,
 			rig.Rail(p, steps.Here).Dev, rig.At(steps.Peer).Name, rig.Rail(p, steps.Peer).Dev)
-		result.Stages = append(result.Stages, r.stage(ctx, rig, i))
+		all = append(all, r.stage(ctx, rig, i))
 	}
-	return result, nil
+	return all
 }
 
 // node is the one at an end of the link.

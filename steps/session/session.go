@@ -590,6 +590,12 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	if v.Grade != steps.Pass {
 		return v
 	}
+	return held(v, result)
+}
+
+// held is a PASS, or what speaks against it whatever the judge has looked at: a script that
+// did not run to its end with status 0, or none that ran.
+func held(v steps.Verdict, result steps.Result) steps.Verdict {
 	for _, st := range result.Stages {
 		if st.Err != "" {
 			return steps.Verdict{

@@ -293,6 +293,40 @@ func (g growth) meanings() string {
 	return kind.And(said)
 }
 
+// railErrors looks at one rail's counters of errors, from one reading to the next: those
+// that grew, how many are known there, and how many stood still above zero.
+func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Reading,
+	rep *kind.Report,
+) (g growth, known, still int) {
+	g.devs = []string{rail.Dev}
+	node, seconds := rig.NameOf(e), is.Clock-was.Clock
+	for _, name := range kind.SortedNames(errorCounters) {
+		n := twice(was.Devices[rail.Dev], is.Devices[rail.Dev], name)
+		if !n.ok {
+			n = twice(was.Netdevs[rail.Netdev.Name], is.Netdevs[rail.Netdev.Name], name)
+		}
+		if !n.ok {
+			continue
+		}
+		known++
+		what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
+		switch {
+		case n.is < n.was:
+			rep.At(rig, e, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing shows whether it "+
+				"grows", name, rail.Dev, node, n.was, n.is)
+		case n.is > n.was:
+			rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more",
+				&steps.Expected{Max: new(0.0), From: fmt.Sprintf("a rail on which nothing runs (%d in all)", n.is)})
+			g.names = append(g.names, name)
+			g.most = max(g.most, n.is-n.was)
+		case n.is > 0:
+			still++
+			rep.Show(what, n.is, "since the boot", nil)
+		}
+	}
+	return g, known, still
+}
+
 // judgeErrorCounters: no counter of errors grows by itself. What it has reached
 // since the boot is evidence only.
 func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
@@ -308,32 +342,9 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
 		var sick []growth
 		for _, rail := range r.Rig.At(e).Rails {
-			g, before := growth{devs: []string{rail.Dev}}, looked
-			for _, name := range kind.SortedNames(errorCounters) {
-				n := twice(was[e].Devices[rail.Dev], is[e].Devices[rail.Dev], name)
-				if !n.ok {
-					n = twice(was[e].Netdevs[rail.Netdev.Name], is[e].Netdevs[rail.Netdev.Name], name)
-				}
-				if !n.ok {
-					continue
-				}
-				looked++
-				what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
-				switch {
-				case n.is < n.was:
-					rep.At(r.Rig, e, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing shows whether it "+
-						"grows", name, rail.Dev, node, n.was, n.is)
-				case n.is > n.was:
-					rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more",
-						&steps.Expected{Max: new(0.0), From: fmt.Sprintf("a rail on which nothing runs (%d in all)", n.is)})
-					g.names = append(g.names, name)
-					g.most = max(g.most, n.is-n.was)
-				case n.is > 0:
-					still++
-					rep.Show(what, n.is, "since the boot", nil)
-				}
-			}
-			if looked == before {
+			g, known, stood := railErrors(r.Rig, e, rail, was[e], is[e], &rep)
+			looked, still = looked+known, still+stood
+			if known == 0 {
 				blind = append(blind, kind.Finding{
 					Grade: steps.Inconclusive, Node: node,
 					Text: fmt.Sprintf("%s on %s has no counter of errors that is known, so nothing shows whether they grow there",

@@ -59,20 +59,7 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 			rep.At(r.Rig, e, steps.Warn, "%s has %d GPUs on its PCI bus, and nvidia-smi shows %d of them: what the others are "+
 				"like nobody tells. dmesg says why their driver left them", node, len(pci), len(gpu.Rows))
 		}
-		for _, g := range gpu.Rows {
-			heat := "temperature unknown"
-			if g.TemperatureC != nil {
-				heat = fmt.Sprintf("%.0f degrees", *g.TemperatureC)
-				rep.Show(node+" "+g.Name+" temperature", *g.TemperatureC, "C", nil)
-			}
-			rep.Show(node+" "+g.Name+" driver", kind.OrUnknown(gpu.Driver), "", nil)
-			told = append(told, fmt.Sprintf("%s on %s (%s)", g.Name, node, heat))
-			for _, field := range kind.SortedNames(g.Fields) {
-				if strings.Contains(field, "thermal_slowdown") && g.Fields[field] == "Active" {
-					rep.At(r.Rig, e, steps.Warn, "%s on %s is slowed by its own heat (%s, %s). Give it air", g.Name, node, heat, field)
-				}
-			}
-		}
+		told = append(told, gpuHeat(r.Rig, e, gpu, rep)...)
 	}
 	a, b := read[0].GPU.Driver, read[1].GPU.Driver
 	switch {
@@ -86,6 +73,27 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 			b, r.Rig.NameOf(steps.Peer))
 	}
 	return rep.Verdict(fmt.Sprintf("the GPUs' driver %s answers: %s", a, kind.And(told)), "heat slows none of them")
+}
+
+// gpuHeat tells each GPU of a node with its temperature, and finds those that are slowed
+// by it.
+func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *kind.Report) (told []string) {
+	node := rig.NameOf(e)
+	for _, g := range gpu.Rows {
+		heat := "temperature unknown"
+		if g.TemperatureC != nil {
+			heat = fmt.Sprintf("%.0f degrees", *g.TemperatureC)
+			rep.Show(node+" "+g.Name+" temperature", *g.TemperatureC, "C", nil)
+		}
+		rep.Show(node+" "+g.Name+" driver", kind.OrUnknown(gpu.Driver), "", nil)
+		told = append(told, fmt.Sprintf("%s on %s (%s)", g.Name, node, heat))
+		for _, field := range kind.SortedNames(g.Fields) {
+			if strings.Contains(field, "thermal_slowdown") && g.Fields[field] == "Active" {
+				rep.At(rig, e, steps.Warn, "%s on %s is slowed by its own heat (%s, %s). Give it air", g.Name, node, heat, field)
+			}
+		}
+	}
+	return told
 }
 
 // quoted is a tool's first complaint, in parentheses.

@@ -125,8 +125,31 @@ var (
 // blocking looks for rules that a connection from the other node meets: those of the
 // chains of incoming packets, and of what they jump to.
 func blocking(lines []string, n steps.Node) []block {
-	chains := map[string]*chain{}
-	var order []string
+	chains, order := chainsOf(lines)
+	var found []block
+	for _, name := range order {
+		c := chains[name]
+		if c.hook != "input" {
+			continue
+		}
+		w := walk{chains: chains, rails: netdevsOf(n), seen: map[string]bool{}}
+		if t, _, ok := strings.Cut(name, " "); ok {
+			family, _, _ := strings.Cut(name[len(t)+1:], " ")
+			w.table = t + " " + family + " "
+		}
+		w.chain(c)
+		if c.policy == "drop" && !w.letIn {
+			w.found = append(w.found, block{text: "policy drop of the chain " + name[strings.LastIndexByte(name, ' ')+1:]})
+		}
+		found = append(found, w.found...)
+	}
+	return found
+}
+
+// chainsOf reads what nft list ruleset and iptables -S print, either or both: the chains by
+// their names, with nft's table in front, and the names in the order of the text.
+func chainsOf(lines []string) (chains map[string]*chain, order []string) {
+	chains = map[string]*chain{}
 	open := func(name string) *chain {
 		if chains[name] == nil {
 			chains[name] = &chain{}
@@ -157,24 +180,7 @@ func blocking(lines []string, n steps.Node) []block {
 			in.rules = append(in.rules, line)
 		}
 	}
-	var found []block
-	for _, name := range order {
-		c := chains[name]
-		if c.hook != "input" {
-			continue
-		}
-		w := walk{chains: chains, rails: netdevsOf(n), seen: map[string]bool{}}
-		if t, _, ok := strings.Cut(name, " "); ok {
-			family, _, _ := strings.Cut(name[len(t)+1:], " ")
-			w.table = t + " " + family + " "
-		}
-		w.chain(c)
-		if c.policy == "drop" && !w.letIn {
-			w.found = append(w.found, block{text: "policy drop of the chain " + name[strings.LastIndexByte(name, ' ')+1:]})
-		}
-		found = append(found, w.found...)
-	}
-	return found
+	return chains, order
 }
 
 // asNft words a rule of iptables -S as nft does, as far as it is read here.
