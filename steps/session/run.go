@@ -529,33 +529,24 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	e steps.End, limit time.Duration, seen func(runner.Line),
 ) steps.Output {
 	out := steps.Output{Role: role.Name, End: e}
-	var stdout, stderr, both strings.Builder
+	var said spoken
 	node := rig.At(e).Name
 	live := r.s.o.Catalog.Live[r.cell.Parser]
 	exit, err := r.node(rig, e).Run(ctx, r.script(rig, pair, role, e, limit), func(line runner.Line) {
-		kind, to := steps.FromStdout, &stdout
+		kind := steps.FromStdout
 		if line.Stream == runner.Stderr {
-			kind, to = steps.FromStderr, &stderr
+			kind = steps.FromStderr
 		}
 		r.printed.Store(line.At.UnixNano())
 		r.print(steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text, Spans: line.Spans}, line.Cut)
-		if both.Len()+len(line.Text) > keepText {
-			out.Cut = true
-		} else {
-			for _, b := range []*strings.Builder{to, &both} {
-				b.WriteString(line.Text)
-				if !line.Cut {
-					b.WriteByte('\n')
-				}
-			}
-		}
+		said.add(line)
 		if seen != nil {
 			seen(line)
 		}
 		if live != nil && line.Stream == runner.Stdout {
 			var t steps.Table
 			ok := false
-			if d := contain("the live table of "+r.cell.Parser, func() { t, ok = live(stdout.String()) }); d != nil {
+			if d := contain("the live table of "+r.cell.Parser, func() { t, ok = live(said.stdout.String()) }); d != nil {
 				live = nil // the next line would break it off again
 				r.defect(d)
 			}
@@ -564,7 +555,7 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 			}
 		}
 	})
-	out.Exit, out.Ran, out.Text = exit, err == nil, both.String()
+	out.Exit, out.Ran, out.Text, out.Cut = exit, err == nil, said.both.String(), said.cut
 	if err != nil {
 		out.Err = err.Error()
 		if e, ok := errors.AsType[*runner.Error](err); ok {
@@ -579,22 +570,53 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	if len(r.cell.Roles) > 1 || !exit.OK() {
 		r.tell("%s on %s: %s", or(role.Name, "script"), node, exit)
 	}
+	r.read(&out, &said)
+	return out
+}
+
+// read has the cell's parser read what a role printed.
+func (r *run) read(out *steps.Output, said *spoken) {
 	parser, ok := r.s.o.Catalog.Parsers[r.cell.Parser]
-	switch {
-	case !ok:
-	case out.Cut:
+	if !ok {
+		return
+	}
+	if out.Cut {
+		// Half of a table would be a result of another test.
 		out.ParseErr = fmt.Sprintf("it printed more than %d bytes", keepText)
-	default:
-		d := contain("the parser "+r.cell.Parser, func() { out.Value, err = parser(stdout.String(), stderr.String()) })
-		if d != nil {
-			out.Value, err, out.Defect = nil, d, true
-			r.defect(d)
-		}
-		if err != nil {
-			out.ParseErr = err.Error()
+		return
+	}
+	var err error
+	d := contain("the parser "+r.cell.Parser, func() { out.Value, err = parser(said.stdout.String(), said.stderr.String()) })
+	if d != nil {
+		out.Value, err, out.Defect = nil, d, true
+		r.defect(d)
+	}
+	if err != nil {
+		out.ParseErr = err.Error()
+	}
+}
+
+// spoken is what a role has printed: for its parser by stream, and for people as it came.
+type spoken struct {
+	stdout, stderr, both strings.Builder
+	cut                  bool // there was more than keepText
+}
+
+func (s *spoken) add(line runner.Line) {
+	if s.both.Len()+len(line.Text) > keepText {
+		s.cut = true
+		return
+	}
+	to := &s.stdout
+	if line.Stream == runner.Stderr {
+		to = &s.stderr
+	}
+	for _, b := range []*strings.Builder{to, &s.both} {
+		b.WriteString(line.Text)
+		if !line.Cut {
+			b.WriteByte('\n')
 		}
 	}
-	return out
 }
 
 // script is what runs, byte for byte.
