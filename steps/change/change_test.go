@@ -170,3 +170,51 @@ bonding
 		t.Errorf("it does not remove a bond that was not there:\n%s", without)
 	}
 }
+
+// What a change must not have touched, and a way back must have put back, is compared
+// link by link: each way in which one may differ is told, and nothing that comes by itself.
+func TestDifferences(t *testing.T) {
+	link := change.Link{Name: "rail0", MTU: 1500, MAC: "02:00:00:00:00:01", Up: true, Addrs: []change.Addr{{CIDR: "10.0.0.1/24"}, {CIDR: "10.0.0.9/24"}}}
+	for name, c := range map[string]struct {
+		spoil func(*change.State)
+		want  string // empty: no difference
+	}{
+		"nothing":  {func(*change.State) {}, ""},
+		"gone":     {func(s *change.State) { delete(s.Links, "rail0") }, "rail0 is gone"},
+		"new":      {func(s *change.State) { s.Links["bond0"] = change.Link{Name: "bond0"} }, "bond0 is new"},
+		"MTU":      {func(s *change.State) { l := s.Links["rail0"]; l.MTU = 9000; s.Links["rail0"] = l }, "MTU 9000, and had 1500"},
+		"MAC":      {func(s *change.State) { l := s.Links["rail0"]; l.MAC = "02::2"; s.Links["rail0"] = l }, "MAC 02::2"},
+		"down":     {func(s *change.State) { l := s.Links["rail0"]; l.Up = false; s.Links["rail0"] = l }, "rail0 is down, and was up"},
+		"enslaved": {func(s *change.State) { l := s.Links["rail0"]; l.Master = "bond0"; s.Links["rail0"] = l }, "in bond0"},
+		"a bond":   {func(s *change.State) { l := s.Links["rail0"]; l.Bond = &change.Bond{}; s.Links["rail0"] = l }, "another bond"},
+		"order": {func(s *change.State) { // the first is the source of what is sent
+			l := s.Links["rail0"]
+			l.Addrs = []change.Addr{l.Addrs[1], l.Addrs[0]}
+			s.Links["rail0"] = l
+		}, "in another order: 10.0.0.9/24, 10.0.0.1/24"},
+		"an address less": {func(s *change.State) { l := s.Links["rail0"]; l.Addrs = l.Addrs[:1]; s.Links["rail0"] = l }, "lacks the address 10.0.0.9/24"},
+		"the kernel's own": {func(s *change.State) {
+			l := s.Links["rail0"]
+			l.Addrs = append(l.Addrs[:2:2], change.Addr{CIDR: "fe80::1/64", FromKernel: true})
+			s.Links["rail0"] = l
+		}, ""},
+		"a route":     {func(s *change.State) { s.Routes[0].Metric = 7 }, "the route to 10.1.0.0/16 over rail0 is gone"},
+		"a neighbour": {func(s *change.State) { s.Neighbours = nil }, "the fixed neighbour 10.0.0.2 on rail0 is gone"},
+	} {
+		state := func() change.State {
+			return change.State{
+				Links:  map[string]change.Link{"rail0": link},
+				Routes: []change.Route{{Dst: "10.1.0.0/16", Dev: "rail0"}}, Neighbours: []change.Neighbour{{Dst: "10.0.0.2", Dev: "rail0"}},
+			}
+		}
+		now := state()
+		c.spoil(&now)
+		got := strings.Join(change.Differences(state(), now, func(string) bool { return true }), "; ")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: told as %q, want %q", name, got, c.want)
+		}
+		if other := change.Differences(state(), now, func(string) bool { return false }); other != nil {
+			t.Errorf("%s: a link that nobody asked about: %q", name, other)
+		}
+	}
+}

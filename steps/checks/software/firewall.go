@@ -195,8 +195,11 @@ func asNft(match, target string) string {
 				not = "!= "
 			}
 			fmt.Fprintf(&b, "iifname %s%q ", not, strings.Replace(fields[i+1], "+", "*", 1))
-		case "--dport":
-			fmt.Fprintf(&b, "tcp dport %s ", strings.ReplaceAll(fields[i+1], ":", "-"))
+		case "--dport", "--dports": // the latter of multiport, with commas
+			if i > 0 && fields[i-1] == "!" {
+				continue // all ports but these: nearly any connection is meant
+			}
+			fmt.Fprintf(&b, "tcp dport { %s } ", strings.ReplaceAll(fields[i+1], ":", "-"))
 		case "--state", "--ctstate":
 			fmt.Fprintf(&b, "ct state %s ", strings.ToLower(fields[i+1]))
 		case "-p":

@@ -54,6 +54,12 @@ func TestFirewall(t *testing.T) {
 		"ping only":       {none, input("accept", rails+"meta l4proto icmp drop\n"+rails+"icmp type echo-request drop"), steps.Pass, nil},
 		"iptables":        {none, ruleset("-P INPUT ACCEPT\n-P FORWARD DROP\n-A INPUT -m state --state ESTABLISHED,RELATED -j ACCEPT\n-A INPUT -i enp1s0f0np0 -p tcp -j REJECT --reject-with icmp-host-prohibited\n"), steps.Fail, []string{"spark-01", "enp1s0f0np0"}},
 		"iptables, chain": {none, ruleset("-P INPUT DROP\n-N ufw\n-A INPUT -j ufw\n-A ufw -i lo -j ACCEPT\n"), steps.Warn, []string{"policy drop of the chain INPUT"}},
+		"iptables, ports": {none, ruleset("-P INPUT ACCEPT\n-A INPUT -i enp1s0f0np0 -p tcp -m multiport --dports 22,5000:5999 -j DROP\n"), steps.Fail, []string{"5000-5999"}},
+		"iptables, 80":    {none, ruleset("-P INPUT ACCEPT\n-A INPUT -p tcp -m multiport --dports 80,443 -j DROP\n-A INPUT -p tcp -m tcp --dport 25 -j REJECT\n"), steps.Pass, nil},
+		"iptables, but":   {none, ruleset("-P INPUT ACCEPT\n-A INPUT -i enp1s0f0np0 -p tcp -m tcp ! --dport 22 -j DROP\n"), steps.Fail, []string{"enp1s0f0np0"}},
+		"iptables, not":   {none, ruleset("-P INPUT ACCEPT\n-A INPUT ! -i enP7s7 -p tcp -j DROP\n"), steps.Warn, []string{"may keep"}},
+		"iptables, logs":  {none, ruleset("-P INPUT ACCEPT\n-A INPUT -i enp1s0f0np0 -j LOG\n-A INPUT -i enp1s0f0np0 -p icmp -j DROP\n"), steps.Pass, nil},
+		"nft, but":        {none, input("accept", rails+"tcp dport != 22 drop"), steps.Fail, []string{"dport != 22"}},
 		"docker":          {none, ruleset("-P INPUT ACCEPT\n-P FORWARD DROP\n-A FORWARD -o docker0 -j DOCKER\n-A DOCKER -i docker0 -j DROP\n"), steps.Pass, nil},
 	})
 	r := checkedFacts(none, input("accept", rails+"drop"))
