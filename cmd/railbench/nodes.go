@@ -304,7 +304,11 @@ func (f rigFlags) choose() (c choice, err error) {
 	return c, nil
 }
 
-// configured is the rig of --peer, that of the user's own rig file, or the simulated one.
+// configured is what is meant where no --rig says it. The simulated rig comes last and
+// only where no rig file is there: one that can't be read is an error, because whoever has
+// a rig would take simulated figures for its own.
+//
+// It is the rig of --peer, that of the user's own rig file, or the simulated one.
 func (f rigFlags) configured() (c choice, err error) {
 	if f.peer != "" {
 		c.file = rigFile{Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}

@@ -92,7 +92,8 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 	return written(writeJSON(out, value), err)
 }
 
-// written puts what went wrong with stdout before what went wrong with the text.
+// written puts what went wrong with stdout before what went wrong with the text: a script
+// that got no object has to know that first.
 func written(failed, err error) error {
 	if failed != nil {
 		return unwritten(fmt.Errorf("write the result: %w", failed))
@@ -191,7 +192,9 @@ func cannotTell(names []string) error {
 		strings.Join(names, " or "))
 }
 
-// notRead says what is wrong with a text: a run that failed, or another tool's.
+// notRead says what is wrong with a text: a run that failed, or another tool's. Whether it
+// is the tool's own is asked of the marks, not of the error: a failed run of the right tool
+// must not be called another tool's.
 func notRead(known parse.Tools, tool parse.Tool, text, file string, why error) error {
 	names, sure := known.Detect(text)
 	if slices.Contains(names, tool.Name) || !parse.IsNoResult(why) {

@@ -161,7 +161,9 @@ func checkRails(path string, src []byte, f rigFile) error {
 	return nil
 }
 
-// checkNodes looks at the nodes of either form.
+// checkNodes looks at the nodes of either form. At most one is local: two would be one
+// machine under two names, whose rails lead nowhere. Names matter only among [[node]]s,
+// where links and rails are told by them.
 func checkNodes(path string, src []byte, f rigFile) error {
 	several := len(f.Nodes) > 0
 	switch {

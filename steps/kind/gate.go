@@ -57,7 +57,9 @@ func skipReason(c steps.Cell, r steps.Result) string {
 }
 
 // Trouble says in words why an output can't be judged, and how bad that is; ok
-// is false where it can.
+// is false where it can. All of it is INCONCLUSIVE: a run that was cut short says nothing
+// of the rig, and a FAIL would send somebody to look for what isn't broken. A non-zero
+// status is no trouble: what it means the judge knows.
 func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 	where := "the script on " + rig.NameOf(o.End)
 	if o.Role != "" {
@@ -175,7 +177,8 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict("every script ended with status 0; nothing else was judged")
 }
 
-// Skips makes a SKIPPED of a cause that is one: PASS ranks above it.
+// Skips makes a SKIPPED of a cause that is one: PASS ranks above it, so that the report's
+// own verdict would be PASS. Where something FAILs, that is what has to be told.
 func Skips(rep *Report) (steps.Verdict, bool) {
 	i := slices.IndexFunc(rep.Findings, func(f Finding) bool { return f.Grade == steps.Skipped })
 	if i < 0 || slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Grade == steps.Fail }) {

@@ -53,6 +53,7 @@ func (all Tools) Detect(text string) (names []string, sure bool) {
 	case 1:
 		return names, scores[names[0]] > 1
 	}
+	// Two tools' output in one text scores for both: less than twice as much decides nothing.
 	return names, scores[names[0]] >= 2*scores[names[1]]
 }
 

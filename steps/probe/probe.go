@@ -476,6 +476,7 @@ func tools(s map[string][]string, commands []steps.Command) map[string]steps.Too
 			all[name] = t
 		}
 	}
+	// By package: perftest's programs have one version, and each question is a process.
 	versions := map[string]string{}
 	for _, c := range commands {
 		if c.Version != "" {

@@ -51,6 +51,8 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	}
 	var reasons []string
 	links := map[string][]string{}
+	// A verdict is about one node where all links that have this grade name the same one:
+	// that is the node that they share.
 	node, several := "", false
 	for _, t := range told {
 		if t.Grade != v.Grade {

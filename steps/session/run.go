@@ -67,6 +67,11 @@ const untrusted = "its script came in a file that this railbench has not saved, 
 
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
+//
+// What would stop it is asked in the order of what it tells the user: a tool that is
+// missing is so whatever state the rails are in; a bond hides rails, so that "no rails"
+// would send him to the cables; a service costs time, and has to be stopped again, so it is
+// started when nothing else can be in the way.
 func (r *run) do(ctx context.Context) (steps.Result, error) {
 	if why := r.s.o.refuses(r.cell); why != "" {
 		return steps.Result{}, errors.New("not run: " + why)
@@ -229,6 +234,7 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	st := steps.Stage{Pair: pair}
 	var idle, before []meter.Counters
 	if r.cell.Counters {
+		// What moves while nothing runs is taken off what the cell moved.
 		idle = r.counters(ctx, rig)
 		r.s.clock.Await(ctx, idleTime)
 		before = r.counters(ctx, rig)
@@ -320,7 +326,7 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 		}
 	}
 	if failed != nil {
-		grace = 0
+		grace = 0 // those that are up wait for a client that never comes
 	}
 	deadline := r.s.clock.Now().Add(grace)
 	for _, s := range servers {
