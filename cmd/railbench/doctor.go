@@ -65,6 +65,10 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if err != nil {
 		return err
 	}
+	if given := cmd.Flags().Lookup("symptom"); given.Changed && strings.TrimSpace(f.symptom) == "" {
+		// A script whose variable is empty would get the whole checklist for an answer.
+		return usage(errors.New("--symptom is empty: give a text, - for stdin, or leave it out to check everything"))
+	}
 	if f.list {
 		return listChecks(cmd.OutOrStdout(), t, f.json)
 	}
@@ -144,10 +148,12 @@ func (f doctorFlags) checks(ctx context.Context, t steps.Tutorial, args []string
 	}
 	all, err := steps.Tutorial{Parts: t.Checklist}.Select(args...)
 	if err != nil {
-		if _, ok := t.Cell(args[0]); ok {
-			err = fmt.Errorf("%w: %s is a cell of the tutorial, and railbench run runs it", err, args[0])
+		for _, id := range args {
+			if c, ok := t.Cell(id); ok && !c.Check.Any() {
+				return nil, fmt.Errorf("%s is no check but a cell: railbench run runs it", id)
+			}
 		}
-		return nil, err
+		return nil, fmt.Errorf("the checklist: %w", err)
 	}
 	checks := slices.DeleteFunc(all, func(c steps.Cell) bool { return !c.Check.Any() })
 	if len(checks) == 0 {

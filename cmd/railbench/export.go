@@ -35,9 +35,8 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 			if form == "" && out != "" {
 				form = strings.TrimPrefix(filepath.Ext(out), ".")
 			}
-			if !slices.Contains(exportForms, form) {
-				return usage(fmt.Errorf("--to %s: give one of %s%s",
-					to, strings.Join(exportForms, ", "), steps.DidYouMean(form, exportForms)))
+			if err := exportable(form, out); err != nil {
+				return usage(err)
 			}
 			if sameFile(args[0], out) {
 				return usage(fmt.Errorf("-o %s is the session itself: give another file", out))
@@ -66,6 +65,20 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file in place of stdout")
 	completeFlags(cmd, map[string]completer{"to": words(exportForms...)})
 	return cmd
+}
+
+// exportable says what is wrong with a form, or that nothing tells which is meant.
+func exportable(form, out string) error {
+	forms := strings.Join(exportForms, ", ")
+	switch {
+	case slices.Contains(exportForms, form):
+		return nil
+	case form == "" && out == "":
+		return fmt.Errorf("say in which form: --to %s, or -o FILE with such an ending", forms)
+	case form == "":
+		return fmt.Errorf("-o %s has no ending that tells the form: give --to %s", out, forms)
+	}
+	return fmt.Errorf("%s is no form of an export%s: there are %s", form, steps.DidYouMean(form, exportForms), forms)
 }
 
 func oneSession(_ *cobra.Command, args []string) error {

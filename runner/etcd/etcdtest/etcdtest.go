@@ -38,7 +38,7 @@ func Put(t *testing.T, endpoint string, keys ...string) *clientv3.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { _ = c.Close() }) // the test is over, and the server goes
 	for _, k := range keys {
 		if _, err := c.Put(t.Context(), k, "1"); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// Wrong usage ends with 2 before any node is looked at, prints nothing on stdout, and says
+// in one line what to give instead.
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	for line, says := range map[string]string{
+		"run":                                 "give --all",
+		"run nosuch":                          `no cell or part "nosuch"`,
+		"run gids --timeout -1s":              "negative",
+		"run gids --dry-run --json":           "give one of them",
+		"run gids --dry-run --session a":      "give one of them",
+		"run gids --link a:b":                 `no node "a"`,
+		"run gids --link spark-01":            "it is A:B",
+		"run gids --link 1:1":                 "--link 1:1",
+		"run gids --speed 0":                  "above 0",
+		"run gids --speed NaN":                "above 0",
+		"run gids -p NOPE=1":                  `no parameter "NOPE"`,
+		"run gids -p SIZE":                    "NAME=VALUE",
+		"run gids -p .SIZE=1":                 "no cell before the dot",
+		"run gids --fault nosuch":             `no fault "nosuch"`,
+		"run gids --rig /nonexistent.toml":    "/nonexistent.toml",
+		"run gids --rig sim --peer y":         "give one of them",
+		"run gids --here x":                   "--here needs --peer",
+		"run gids --etcd ftp://x":             "http://HOST:PORT",
+		"export":                              "one session",
+		"export a.ipynb":                      "--to md",
+		"export a.ipynb -o page":              "no ending that tells the form",
+		"export a.ipynb --to htm":             `did you mean "html"?`,
+		"export /nonexistent.ipynb --to html": "/nonexistent.ipynb",
+		"compare a":                           "two sessions",
+		"check /nonexistent.md":               "railbench new",
+		"docs nosuch":                         `no page "nosuch"`,
+		"doctor nosuch":                       `"nosuch"`,
+		"doctor gids":                         "gids is no check but a cell",
+		"doctor mtu-equal gids":               "gids is no check but a cell",
+		"doctor --symptom  ":                  "--symptom is empty",
+		"doctor --symptom x mtu-equal":        "one of them",
+		"doctor --symptom zzyzx":              "no check knows that symptom",
+		"doctor --timeout -1s":                "negative",
+		"new a-name":                          "a-name.md",
+		"init":                                "--peer",
+		"parse":                               "name the tool",
+		"parse perftst":                       `did you mean "perftest"?`,
+		"parse ping a b":                      "2 files",
+		"parse --detect ping a":               "reads one file",
+		"parse ping /nonexistent.log":         "/nonexistent.log",
+		"trust /nonexistent.ipynb":            "/nonexistent.ipynb",
+		"sim --port 99999999":                 "65534",
+		"completion tcsh":                     "bash, zsh, fish",
+		"rig nosuch":                          `"nosuch"`,
+	} {
+		var stdout, stderr bytes.Buffer
+		code := Main(strings.Split(line, " "), strings.NewReader(""), &stdout, &stderr)
+		said := strings.TrimSuffix(stderr.String(), "\n")
+		if code != exitUsage || stdout.Len() > 0 || !strings.Contains(said, says) || !strings.HasPrefix(said, "railbench: ") {
+			t.Errorf("railbench %s: exit status %d, stdout %q, stderr %q: want %q", line, code, stdout.String(), said, says)
+		}
+		if strings.Contains(said, "\n") {
+			t.Errorf("railbench %s: more than a line: %q", line, said)
+		}
+	}
+}
