@@ -64,7 +64,7 @@ func (d *doc) add(x cells.Drawing) {
 // two that a tutorial speaks of, which it means.
 func (m *Model) pretend() string {
 	names := m.names()
-	text := fmt.Sprintf("%s pretend nodes inside this program; nothing here was measured on hardware. ", inWords(len(names)))
+	text := inWords(len(names)) + " pretend nodes inside this program; nothing here was measured on hardware. "
 	if m.linkable() {
 		text += fmt.Sprintf("A cell runs over the link of two of them, now %s ⇄ %s: L chooses. Checks look at all. ",
 			ink.Clean(names[steps.Here]), ink.Clean(names[steps.Peer]))

@@ -153,7 +153,9 @@ func completeLinks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion
 		return ""
 	}
 	count, _ := strconv.Atoi(text("nodes")) // pflag has looked at it
-	names, err := rigFlags{rig: text("rig"), peer: text("peer"), here: text("here"), speed: 1, nodeCount: count}.nodeNames()
+	names, err := rigFlags{
+		rig: text("rig"), peer: text("peer"), here: text("here"), speed: 1, nodeCount: count,
+	}.nodeNames()
 	if err != nil {
 		return nil, noFiles // said when the command runs
 	}

@@ -388,7 +388,8 @@ func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 		e := ended[c.ID]
 		cell := cellObject{
 			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
-			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures, ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,
+			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures,
+			ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,
 			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),
 			Charts: marked(rig, e.Verdict.Charts, func(c *steps.Chart) *string { return &c.Title }),
 		}

@@ -198,7 +198,8 @@ func (e *Etcd) tellOthers(ctx context.Context, client *etcd.Client, r session.Re
 		}
 	}
 	if others != nil {
-		r.Tell("etcd at %s holds keys of other runs under %s: %s. They stay there; %s", client.URL(), root, strings.Join(others, ", "), why)
+		r.Tell("etcd at %s holds keys of other runs under %s: %s. They stay there; %s",
+			client.URL(), root, strings.Join(others, ", "), why)
 	}
 	return true
 }
@@ -276,7 +277,8 @@ func tellOpen(ctx context.Context, r session.Request, end steps.End, port int) {
 		switch address, _, _ := strings.Cut(fields[1], ":"); address {
 		case "0100007F", "00000000000000000000000001000000":
 		default:
-			r.Tell("while this runs, everybody who reaches %s can use the etcd on its port %d: its sshd has GatewayPorts yes, and listens on every address", r.Nodes[end].Name(), port)
+			r.Tell("while this runs, everybody who reaches %s can use the etcd on its port %d: "+
+				"its sshd has GatewayPorts yes, and listens on every address", r.Nodes[end].Name(), port)
 			return
 		}
 	}

@@ -69,7 +69,9 @@ func choice(params map[string]string) (string, error) {
 }
 
 // Start chooses for a run; see session.Service.
-func (t *Runtime) Start(ctx context.Context, r session.Request) (vars [2]map[string]string, stop func() error, err error) {
+func (t *Runtime) Start(ctx context.Context, r session.Request) (
+	vars [2]map[string]string, stop func() error, err error,
+) {
 	chosen, err := choice(r.Params)
 	if err != nil {
 		return vars, nil, err
@@ -101,7 +103,8 @@ func (t *Runtime) Start(ctx context.Context, r session.Request) (vars [2]map[str
 func sockets(ctx context.Context, r session.Request) (vars [2]map[string]string, err error) {
 	path, ok := r.Rig.Path()
 	if !ok {
-		return vars, errors.New("NIXL_RUNTIME is ASIO, which needs an address of this end that the other reaches, and no two addresses in one subnet join the rails' interfaces: give NIXL_RUNTIME=ETCD")
+		return vars, errors.New("NIXL_RUNTIME is ASIO, which needs an address of this end that the other reaches, and " +
+			"no two addresses in one subnet join the rails' interfaces: give NIXL_RUNTIME=ETCD")
 	}
 	port, err := freePort(ctx, r)
 	for _, e := range steps.Ends {
@@ -144,7 +147,8 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 		}
 	}
 	if a, b := release(texts[steps.Here]), release(texts[steps.Peer]); a != b {
-		r.Tell("nixlbench is not the same at the two ends: %s on %s, %s on %s", a, r.Nodes[steps.Here].Name(), b, r.Nodes[steps.Peer].Name())
+		r.Tell("nixlbench is not the same at the two ends: %s on %s, %s on %s",
+			a, r.Nodes[steps.Here].Name(), b, r.Nodes[steps.Peer].Name())
 	}
 	if _, ok := r.Rig.Path(); !ok {
 		return "no two addresses in one subnet join the rails' interfaces, and ASIO needs one", nil
@@ -195,5 +199,6 @@ func freePort(ctx context.Context, r session.Request) (int, error) {
 			return port, nil
 		}
 	}
-	return 0, fmt.Errorf("port %d of %s and the %d after it are all in use: give another as ASIO_PORT", first, r.Nodes[steps.Here].Name(), asioTries-1)
+	return 0, fmt.Errorf("port %d of %s and the %d after it are all in use: give another as ASIO_PORT",
+		first, r.Nodes[steps.Here].Name(), asioTries-1)
 }

@@ -592,7 +592,9 @@ func (r *run) read(out *steps.Output, said *spoken) {
 		return
 	}
 	var err error
-	d := contain("the parser "+r.cell.Parser, func() { out.Value, err = parser(said.stdout.String(), said.stderr.String()) })
+	d := contain("the parser "+r.cell.Parser, func() {
+		out.Value, err = parser(said.stdout.String(), said.stderr.String())
+	})
 	if d != nil {
 		out.Value, err, out.Defect = nil, d, true
 		r.defect(d)

@@ -73,7 +73,8 @@ func (d Drawer) bars(c steps.Chart) []string {
 		if !chart.Usable(p.Y) {
 			strong = k.Dim
 		}
-		lines = append(lines, ink.Pad(ink.Clean(p.Label), label)+" "+k.Faint.Render("▏")+d.bar(p.Y, s, marks)+" "+strings.Repeat(" ", max(0, value-lipgloss.Width(text)))+strong.Render(text))
+		lines = append(lines, ink.Pad(ink.Clean(p.Label), label)+" "+k.Faint.Render("▏")+d.bar(p.Y, s, marks)+" "+
+			strings.Repeat(" ", max(0, value-lipgloss.Width(text)))+strong.Render(text))
 	}
 	indent := strings.Repeat(" ", label+2)
 	lines = append(lines, indent+d.axis(s, ticks(c, s)))
@@ -288,7 +289,8 @@ func (d Drawer) lines(c steps.Chart) []string {
 		case height - 1:
 			text = "0"
 		}
-		lines = append(lines, k.Dim.Render(strings.Repeat(" ", max(0, label-lipgloss.Width(text)))+text)+" "+k.Faint.Render("▏")+p.row(k, row))
+		lines = append(lines, k.Dim.Render(strings.Repeat(" ", max(0, label-lipgloss.Width(text)))+text)+" "+
+			k.Faint.Render("▏")+p.row(k, row))
 	}
 	lines = append(lines, strings.Repeat(" ", label+2)+d.axis(scale{size: width}, xTicks(values, c.XUnit, x, width)))
 	var parts []string
@@ -342,7 +344,10 @@ type plot struct {
 
 func newPlot(width, height int) *plot {
 	n := width * height
-	return &plot{width: width, height: height, dots: make([]rune, n), owner: make([]int, n), marks: make([]rune, n), limits: map[int]bool{}}
+	return &plot{
+		width: width, height: height, dots: make([]rune, n), owner: make([]int, n), marks: make([]rune, n),
+		limits: map[int]bool{},
+	}
 }
 
 func (p *plot) limit(row int) { p.limits[min(p.height-1, max(0, row))] = true }
