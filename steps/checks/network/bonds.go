@@ -92,6 +92,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", kind.OrUnknown(f[bond+" mode"]),
 				kind.OrUnknown(f[bond+" MII"]), orNothing(kind.And(slaves))), "", nil)
 			if len(slaves) == 0 {
+				// Whoever's it is: its name is in the way of the one that would hold rails.
 				rep.At(rig, e, steps.Warn, "%s on %s is empty: loading the bonding module made it, in %s, and a bond of that "+
 					"name can't be made any more (\"File exists\"). bond-teardown removes it", bond, node, firstWord(f[bond+" mode"]))
 				continue
@@ -99,7 +100,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			if !slices.ContainsFunc(slaves, func(s string) bool { return carries(rig, e, s) }) {
 				continue // somebody else's
 			}
-			with[e] = append(with[e], bond)
+			with[e] = append(with[e], bond) // those alone have another end to compare with
 			checkBondFacts(rig, e, bond, slaves, f, rep)
 		}
 	}

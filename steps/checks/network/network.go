@@ -113,7 +113,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			switch {
 			case link == "up":
 				up++
-			case !checks.Wanted(rig, e, i):
+			case !checks.Wanted(rig, e, i): // a port that nobody has cabled is no fault
 				rep.Add(steps.Pass, "%s on %s: %s; neither end has an address, so nothing uses it", name, node, link)
 			case link == "off":
 				rep.At(rig, e, steps.Fail, "%s on %s is switched off, so %s is DOWN and what is sent to it gets lost. It is "+

@@ -49,7 +49,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			mac := facts[e][own.Netdev.Name+" neighbour "+other.Addr]
 			if mac == "" {
 				rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), "nothing: no answer", "", nil)
-				if checks.Linked(rig, p) {
+				if checks.Linked(rig, p) { // without a link it can't answer, and link-up says so
 					silent = append(silent, kind.Finding{
 						Grade: steps.Inconclusive, Node: node,
 						Text: fmt.Sprintf("%s got no answer from %s, rail %d's on %s, so nothing shows which interface it would take",
@@ -77,6 +77,8 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			}
 		}
 	}
+	// One sentence for all where none answered; else each silent rail is told, after what was
+	// found on those that did.
 	if learnt == 0 {
 		rep.Add(steps.Inconclusive, "no rail answered, so there is nothing that a node has learnt")
 		silent = nil

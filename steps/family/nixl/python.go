@@ -246,6 +246,7 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]par
 	seen, well := endedWell(s)
 	init, target := results[steps.Here], results[steps.Peer]
 	switch {
+	// Wrong data before everything else: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
 		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 	case !well && explainNIXL(r.Rig, pythonCauses, messages, rep):
