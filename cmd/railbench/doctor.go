@@ -150,7 +150,7 @@ func (f doctorFlags) checks(ctx context.Context, t steps.Tutorial, args []string
 	if err != nil {
 		for _, id := range args {
 			if c, ok := t.Cell(id); ok && !c.Check.Any() {
-				return nil, fmt.Errorf("%s is no check but a cell: railbench run runs it", id)
+				return nil, fmt.Errorf("%s is a cell of the tutorial, and railbench run runs it", id)
 			}
 		}
 		return nil, fmt.Errorf("the checklist: %w", err)
