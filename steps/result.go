@@ -59,7 +59,9 @@ type Stage struct {
 type Output struct {
 	Role string
 	End  End
-	Exit runner.Exit
+	// Asked are the variables that its script was given, by name.
+	Asked map[string]string
+	Exit  runner.Exit
 	// Ran is false where the script never started, or its end was not seen: Err says why.
 	Ran bool
 	Err string

@@ -26,6 +26,7 @@ import (
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -51,6 +52,7 @@ func blocks() map[string][]block {
 		docPath("runbooks"):   {{"attributes", attributeTable, nil}, {"names", nameTable, nil}},
 		docPath("parameters"): {{"parameters", parameterTable, nil}},
 		docPath("parse"):      {{"tools", toolTable, nil}},
+		docPath("limits"):     {{"limits", limitTable, nil}},
 		docPath("simulated"):  {{"faults", faultTable, nil}},
 		docPath("keys"):       nil,
 	}
@@ -361,6 +363,9 @@ func TestDocsFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, l := range theory.Limits() {
+		anchors[l.Entry().Fact] = true // theory's test looks whether the chapter is there
+	}
 	for a, cited := range anchors {
 		if !cited {
 			t.Errorf("nobody relies on the fact %s", a)
@@ -593,6 +598,17 @@ func cellTable(t *testing.T) string {
 			cells = append(cells, "`"+c.ID+"`")
 		}
 		fmt.Fprintf(&b, "| %d. %s | `%s` | %s |\n", i+1, p.Title, p.ID, strings.Join(cells, " "))
+	}
+	return b.String()
+}
+
+// limitTable has every figure that verdicts rest on, with its conditions and its source.
+func limitTable(*testing.T) string {
+	var b strings.Builder
+	b.WriteString("| of what | figure | basis | when | source |\n|---|---|---|---|---|\n")
+	for _, l := range theory.Limits() {
+		e := l.Entry()
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s ([facts](facts.md#%s)) |\n", e.Of, e.Figures(), e.Basis, e.When, e.Source, e.Fact)
 	}
 	return b.String()
 }

@@ -538,7 +538,9 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	var said spoken
 	node := rig.At(e).Name
 	live := r.s.o.Catalog.Live[r.cell.Parser]
-	exit, err := r.node(rig, e).Run(ctx, r.script(rig, pair, role, e, limit), func(line runner.Line) {
+	asked := r.script(rig, pair, role, e, limit)
+	out.Asked = asked.Vars
+	exit, err := r.node(rig, e).Run(ctx, asked, func(line runner.Line) {
 		kind := steps.FromStdout
 		if line.Stream == runner.Stderr {
 			kind = steps.FromStderr

@@ -64,14 +64,13 @@ func (p *samplers) follow(rig steps.Rig) {
 		var gauges []meter.Gauge
 		for _, r := range n.Rails {
 			places = append(places, portOf(r))
-			ceiling, _ := theory.Ceiling(r)
 			link := r.RateGbps
 			if r.Netdev.SpeedGbps == 0 {
 				link = 0 // declared by soft-RoCE, known by nobody
 			}
 			gauges = append(gauges, meter.Gauge{
 				Node: n.Name, No: n.No, Dev: r.Dev, Netdev: r.Netdev.Name,
-				LinkGbps: link, CeilingGbps: ceiling,
+				LinkGbps: link, CeilingGbps: float64(theory.WireCeiling(r)),
 			})
 		}
 		blank := meter.Board{Gauges: gauges}

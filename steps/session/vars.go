@@ -63,24 +63,24 @@ func rail(v map[string]string, prefix string, rig steps.Rig, p steps.Pair, e ste
 }
 
 func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
-	rate := math.Inf(1)
+	gbps := math.Inf(1)
 	for _, e := range steps.Ends {
 		r := rig.Rail(p, e)
 		// Only what the kernel knows: soft-RoCE declares 2.5 Gb/s and means nothing by it.
 		if r.Netdev.SpeedGbps > 0 && r.RateGbps > 0 {
-			rate = min(rate, r.RateGbps)
+			gbps = min(gbps, r.RateGbps)
 		} else {
 			return unknownIterations
 		}
 		if c, _ := theory.Ceiling(r); c > 0 {
-			rate = min(rate, c)
+			gbps = min(gbps, float64(c))
 		}
 	}
 	size, err := strconv.Atoi(params["SIZE"])
 	if err != nil || size <= 0 {
 		size = 65536
 	}
-	n := rate * 1e9 / 8 * testSeconds / float64(size)
+	n := gbps * 1e9 / 8 * testSeconds / float64(size)
 	n = math.Round(n/1000) * 1000
 	return int(min(max(n, fewestIterations), mostIterations))
 }

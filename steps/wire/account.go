@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // What is a kind of thing that an account finds.
@@ -231,7 +232,7 @@ type others struct {
 // all together.
 func (b *books) foreign(e steps.End, used bool) (found others) {
 	var little others
-	most := otherShare * b.payload
+	most := theory.BytesBeside.Value() * b.payload
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}
 		if _, ok := p.rail(b.rig); !ok || p.Node != e || slices.Contains(b.used, p) {
@@ -376,7 +377,7 @@ func (b *books) instead(l *Load) []Port {
 // still are the ports of a load that moved nothing to speak of.
 func (b *books) still(l Load) (ports []Port) {
 	for i, p := range l.Ports {
-		if l.Moved[i] <= otherShare*l.Payload {
+		if l.Moved[i] <= theory.BytesBeside.Value()*l.Payload {
 			ports = append(ports, p)
 		}
 	}
@@ -450,7 +451,7 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 		low, high := l.bounds(b.interfaces(*l))
 		sum, names := l.Sum(), kind.And(b.names(l.Ports))
 		switch {
-		case sum > jumped*l.Wire+l.back:
+		case sum > theory.BytesJumped.Value()*l.Wire+l.back:
 			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s moved %s where %s were predicted: the counter jumped, or other "+
 				"traffic ran", names, kind.Size(sum), kind.Size(l.Wire))
 		case sum > high:
@@ -511,11 +512,11 @@ func (b *books) across(ports []Port) (all []Port) {
 func (b *books) uneven(l *Load) {
 	smallest, moving := 1.0, 0
 	for _, n := range l.Moved {
-		if n > otherShare*l.Payload {
+		if n > theory.BytesBeside.Value()*l.Payload {
 			smallest, moving = min(smallest, n/l.Sum()), moving+1
 		}
 	}
-	if l.sharing == Freely || l.mixed || moving < 2 || smallest >= evenShare {
+	if l.sharing == Freely || l.mixed || moving < 2 || smallest >= theory.EvenShare.Value() {
 		return
 	}
 	b.find(Uneven, steps.Warn, l.Node, l.Ports, "the rails did not share evenly (%s): does a port report another "+
@@ -525,7 +526,7 @@ func (b *books) uneven(l *Load) {
 // shares is what each port of a load carried of it, where that is something.
 func (a Accounted) shares(l Load) (all []string) {
 	for i, p := range l.Ports {
-		if l.Moved[i] > otherShare*l.Payload {
+		if l.Moved[i] > theory.BytesBeside.Value()*l.Payload {
 			all = append(all, fmt.Sprintf("%s %.0f %%", a.name(p), 100*l.Moved[i]/l.Sum()))
 		}
 	}
@@ -541,7 +542,7 @@ func (b *books) reverse(e steps.End) {
 		}
 		_, high := l.bounds(b.interfaces(l))
 		sum := l.Sum()
-		if sum <= high || sum > jumped*max(l.against, high) && b.jumpedAt(l.Ports) {
+		if sum <= high || sum > theory.BytesJumped.Value()*max(l.against, high) && b.jumpedAt(l.Ports) {
 			continue
 		}
 		verb := verb(l.Out)
@@ -577,9 +578,9 @@ func (b *books) beside(e steps.End) {
 		ports := slices.ContainsFunc(b.bytes, func(c steps.RailBytes) bool {
 			return c.End == p.Node && c.Rail == p.Rail && strings.HasPrefix(c.Source, "port")
 		})
-		most := otherShare * b.payload
+		most := theory.BytesBeside.Value() * b.payload
 		if t == RDMA {
-			most = max(most, chatter)
+			most = max(most, theory.BytesChatter.Value())
 		}
 		if !ports || !own.known || !other.known || other.most() <= most || len(b.kinds()) > 1 {
 			continue

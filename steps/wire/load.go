@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // A Load is what some ports of a node that share it had to move one way, and moved.
@@ -36,18 +37,18 @@ func (l Load) Sum() (sum float64) {
 
 // bounds are what is right for the sum. netdev says that an interface counted it.
 func (l Load) bounds(netdev bool) (low, high float64) {
-	slack := more
+	slack := theory.BytesMore.Value()
 	if netdev {
-		slack = moreAtInterface
+		slack = theory.BytesMoreIP.Value()
 	}
-	high = max(slack, l.more)*l.Wire + l.back + otherShare*l.aside
+	high = max(slack, l.more)*l.Wire + l.back + theory.BytesBeside.Value()*l.aside
 	if netdev {
-		high += (moreAtInterface - 1) * l.against
+		high += (theory.BytesMoreIP.Value() - 1) * l.against
 		if l.Wire == 0 {
-			high = max(high, chatter)
+			high = max(high, theory.BytesChatter.Value())
 		}
 	}
-	return least * l.least, high
+	return theory.BytesLeast.Value() * l.least, high
 }
 
 // loads sorts flows by what their ports had to move: sides that have a port in common are

@@ -76,43 +76,12 @@ func (rt Route) String() string {
 	return "rails " + kind.And(all)
 }
 
-// Band is what the rails can do together. UCX gives each the same share, so the
-// slowest decides; and rails behind one PCIe link, or on one cable, share it.
-func (rt Route) Band(rig steps.Rig) theory.Band {
-	var b theory.Band
-	n := float64(len(rt.Pairs))
-	for _, p := range rt.Pairs {
-		one := theory.BandOf(rig, p, rt.mtu)
-		if one.None != "" {
-			return one
-		}
-		from := one.From
-		if n > 1 {
-			from = fmt.Sprintf("%g times %s", n, one.From)
-		}
-		b.Lower(n*one.Expected, from)
-		b.Limit = theory.Lesser(b.Limit, n*one.Limit)
-	}
-	payload := float64(rt.mtu)
-	for i, p := range rt.Pairs {
-		for _, q := range rt.Pairs[:i] {
-			for _, e := range steps.Ends {
-				x, y := rig.Rail(p, e), rig.Rail(q, e)
-				if pcie, _ := theory.MaxCeiling(x); pcie > 0 && x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() {
-					pcie *= payload / (payload + theory.RoCEHeaders)
-					b.Lower(pcie, fmt.Sprintf("one %s behind both, at RoCE MTU %d", theory.Slot(x.PCI.MaxGTps, x.PCI.MaxWidth),
-						rt.mtu))
-					b.Limit = theory.Lesser(b.Limit, pcie)
-				}
-				if x.PhysPort >= 0 && x.PhysPort == y.PhysPort {
-					link := min(x.RateGbps, y.RateGbps) * payload / (payload + theory.CableHeaders)
-					b.Lower(link, fmt.Sprintf("one cable of %g Gb/s for both, at RoCE MTU %d", x.RateGbps, rt.mtu))
-					b.Limit = theory.Lesser(b.Limit, link)
-				}
-			}
-		}
-	}
-	return b
+// Band is what the rails can do together, with blocks of some bytes that make so much
+// payload. UCX gives each rail the same share, so the slowest decides.
+func (rt Route) Band(rig steps.Rig, block int, payload float64) theory.Band {
+	return theory.BandOf(rig, theory.Test{
+		MTU: rt.mtu, Message: block, Least: theory.LeastBlock, Payload: payload, Evenly: true,
+	}, rt.Pairs...)
 }
 
 // Cause looks for what ends the rails early, the surest sign first.

@@ -19,8 +19,8 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 		return said
 	}
 	for _, e := range steps.Ends {
-		// NVIDIA/dgx-spark-playbooks PR 108: 8 to 25 Gb/s with healthy links.
-		if rail := r.Rig.Rail(m.Pair, e); got >= 8 && got <= 25 && rail.RateGbps >= 100 {
+		degraded := theory.DegradedAdapter
+		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 {
 			return "link and PCIe look right, and some 13 Gb/s is how an adapter looks that came up degraded: " +
 				"shut the node down and take its power away for a minute"
 		}
@@ -43,7 +43,7 @@ const NoCause = "no cause shows here"
 func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 	for _, e := range steps.Ends {
 		rail := rig.Rail(p, e)
-		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*ceiling {
+		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) {
 			return fmt.Sprintf("its PCIe link on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rig.NameOf(e),
 				theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 		}
@@ -56,14 +56,14 @@ func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) string {
 	ends := EndsOf(pair)
 	for _, b := range bytes {
-		if b.IdleGbps > busyGbps && slices.Contains(ends, Port{b.End, b.Rail}) {
+		if b.IdleGbps > theory.BusyBefore.Value() && slices.Contains(ends, Port{b.End, b.Rail}) {
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on the rail at %s before it began", b.IdleGbps,
 				rig.NameOf(b.End))
 		}
 	}
 	for _, b := range bytes {
 		other, ok := Port{b.End, b.Rail}.rail(rig)
-		if !ok || b.IdleGbps <= busyGbps {
+		if !ok || b.IdleGbps <= theory.BusyBefore.Value() {
 			continue
 		}
 		for _, p := range ends {
@@ -80,7 +80,7 @@ func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) string 
 // busy says what was on a node's rails before the test began.
 func busy(bytes []steps.RailBytes, e steps.End) string {
 	for _, b := range bytes {
-		if b.End == e && b.IdleGbps > busyGbps {
+		if b.End == e && b.IdleGbps > theory.BusyBefore.Value() {
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", b.IdleGbps, b.Dev)
 		}
 	}

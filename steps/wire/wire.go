@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // A Port is one rail of one node.
@@ -127,7 +128,7 @@ func (f *Flow) messages(op operation, n float64, size int) {
 
 // Staged makes the allowances for GPU memory: messages, which UCX may send over one rail
 // of several (the tutorial's went over one).
-func (f *Flow) Staged() { f.Sharing, f.More = EvenlyOrOne, stagedMore }
+func (f *Flow) Staged() { f.Sharing, f.More = EvenlyOrOne, theory.BytesMoreStaged.Value() }
 
 // Stream is a flow of TCP: payload bytes in segments of mss bytes, from some rails of a
 // node to those of another, which share it as a bond does.

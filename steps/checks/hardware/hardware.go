@@ -44,7 +44,7 @@ func (l pcieLink) ceiling() float64 { return pcieGbps(l.gtps, l.width) }
 // pcieGbps is what a PCIe link lets through, in Gb/s.
 func pcieGbps(gtps float64, width int) float64 {
 	c, _ := theory.Ceiling(steps.Rail{PCI: steps.PCI{GTps: gtps, Width: width}})
-	return c
+	return float64(c)
 }
 
 // judgePCIeLink: every PCIe link is as fast and as wide as its adapter could be.

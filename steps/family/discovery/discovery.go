@@ -234,7 +234,7 @@ func Describe(r steps.Rail) string {
 	if r.PCI.Addr != "" {
 		slot = r.PCI.Addr + " " + theory.Slot(r.PCI.GTps, r.PCI.Width)
 		if ceiling, _ := theory.Ceiling(r); ceiling > 0 {
-			slot += fmt.Sprintf(" (at most %.1f Gb/s)", ceiling)
+			slot += fmt.Sprintf(" (some %.1f Gb/s of payload)", ceiling)
 		}
 	}
 	addr := "no IPv4 address"
@@ -408,7 +408,7 @@ func checkSlots(rig steps.Rig, rep *kind.Report) {
 		for _, h := range order {
 			rail := by[h]
 			ceiling, _ := theory.Ceiling(rail)
-			rep.Add(steps.Warn, "%s on %s: %s, and the device can do %s: at most %.0f Gb/s through %s", kind.And(halves[h]),
+			rep.Add(steps.Warn, "%s on %s: %s, and the device can do %s: some %.0f Gb/s through %s", kind.And(halves[h]),
 				rig.NameOf(e),
 				theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
 		}
@@ -442,7 +442,7 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	}
 	a := rig.Rail(rig.Pairs[sharing[0]], steps.Here)
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
-	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together at most %.0f Gb/s, not twice "+
+	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s, not twice "+
 		"one rail",
 		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling)
 	if apart != "" {
@@ -462,7 +462,7 @@ func together(rig steps.Rig, a, b steps.Pair) (sum, ceiling float64) {
 	for _, e := range steps.Ends {
 		x, y := rig.Rail(a, e), rig.Rail(b, e)
 		if c, _ := theory.Ceiling(x); x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() && c > 0 {
-			ceiling = min(ceiling, c)
+			ceiling = min(ceiling, float64(c))
 		}
 		if x.RateGbps > 0 && y.RateGbps > 0 {
 			sum = max(sum, x.RateGbps+y.RateGbps)
@@ -551,7 +551,9 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 			&steps.Expected{Max: new(0.0), From: "a direct cable loses nothing"})
 		if p.Received > 0 {
 			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms",
-				&steps.Expected{Max: new(float64(slowPingMS)), From: "an idle direct link answers well below a millisecond"})
+				&steps.Expected{
+					Max: new(theory.SlowPing.Value()), From: "we expect less; an idle direct link answers well below a millisecond",
+				})
 		}
 	}
 	judgePings(r.Rig, m, here, peer, normal, full, rep)
@@ -579,7 +581,7 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 		return
 	case normal.LossPercent > 0:
 		rep.On(m, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
-	case normal.AvgMS > slowPingMS:
+	case normal.AvgMS > theory.SlowPing.Value():
 		rep.On(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?",
 			normal.AvgMS)
 	}
@@ -601,6 +603,3 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 			"get lost", differ)
 	}
 }
-
-// slowPingMS is where a round trip looks like another network (assets/docs/facts.md#latency).
-const slowPingMS = 10

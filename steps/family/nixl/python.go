@@ -11,8 +11,10 @@ import (
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
 )
 
 // Installed reports whether a fact about a tool names a path.
@@ -368,13 +370,6 @@ func memoryName(device string) string {
 	return "host"
 }
 
-// How near to what the rails can do a read from Python has to be: there is no
-// pipeline, and each read ends before the next begins.
-const (
-	readPassShare = 0.80
-	readWarnShare = 0.50
-)
-
 // judgeNIXLTransfer: the data is right, the rails were the right ones, and it was
 // as fast as they are.
 func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
@@ -407,7 +402,6 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes", x.Gbps, x.Iterations, x.Bytes)
 		return rep.Verdict()
 	}
-	b := rt.Band(r.Rig)
 	figure := rt.Measured(steps.Throughput, "Gb/s")
 	figure.Value, figure.MessageBytes = kind.Round(x.Gbps), x.Bytes
 	figure.Memory = segment(x.Device == "cuda")
@@ -426,7 +420,11 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	account := wire.Account(r.Rig, s.Bytes, f)
 	account.Tell(&rep, rep.Add)
 	carried := account.Carried(steps.Here)
-	lead := judgeRead(r, s, rt, x, b, &rep)
+	lead := judgeRead(x, witness.Figure{
+		Got: rate.Payload(x.Gbps), Band: rt.Band(r.Rig, x.Bytes, f.Payload), Of: rt.String(),
+		Pass: theory.ReadPassShare, Warn: theory.ReadWarnShare,
+		Cause: func() string { return rt.Cause(r, s, x.Gbps) },
+	}, &rep)
 	return rep.Verdict(lead+", and every byte is as the target wrote it", carried)
 }
 
@@ -438,56 +436,39 @@ func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
 	return f
 }
 
-func judgeRead(r steps.Result, s steps.Stage, rt wire.Route, x parse.NIXLResult, b theory.Band,
-	rep *kind.Report,
-) string {
-	lead := fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), rt)
-	e := &steps.Expected{From: b.From}
-	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < readWarnShare*b.Expected)
-	switch {
-	case staged:
-		e = &steps.Expected{
-			Min: new(stagedLeast), Max: new(stagedMost),
-			From: "GPU memory through host memory, as the tutorial measured on DGX Spark",
+// judgeRead holds reads from Python against the rails: there is no pipeline, and each read
+// ends before the next begins.
+func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) string {
+	b := f.Band
+	lead := fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), f.Of)
+	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < theory.ReadWarnShare.Value()*float64(b.Expected))
+	if !staged {
+		rep.Show("read throughput", kind.Round(x.Gbps), "Gb/s", f.Expected())
+		if f.Judge(rep.Add); b.None != "" {
+			return lead
 		}
-	case b.Expected > 0:
-		e.Min, e.Max = new(kind.Round(readPassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
-	default:
-		e.From = "no band: " + b.None
+		return lead + fmt.Sprintf(", of %.1f (%s)", b.Expected, b.Why())
 	}
+	least, most, e := stagedBand()
 	rep.Show("read throughput", kind.Round(x.Gbps), "Gb/s", e)
-	switch share := x.Gbps / max(b.Expected, 1); {
-	case b.Expected == 0:
-		return lead + "; there is no band to judge by: " + b.None
-	case x.Gbps > theory.OverLimit*b.Limit:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: did the data take another way?",
-			kind.Gbps(x.Gbps), b.Limit, rt)
-	case staged && x.Gbps < stagedLeast:
-		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %g to 5 are usual: %s", kind.Gbps(x.Gbps),
-			stagedLeast, rt.Cause(r, s, x.Gbps))
-	case staged && x.Gbps > stagedMost:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives and far less than the %.1f of "+
-			"the rails: see host-staging", kind.Gbps(x.Gbps), b.Expected)
-	case staged:
-		return lead + fmt.Sprintf(", host-staged: with memory from cudaHostAlloc it would be %.0f", b.Expected)
-	case share < readWarnShare:
-		rep.Add(steps.Fail, "%s of %.1f (%s): %s", kind.Gbps(x.Gbps), b.Expected, b.From, rt.Cause(r, s, x.Gbps))
-	case share < readPassShare:
-		rep.Add(steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(x.Gbps), b.Expected, b.From, rt.Cause(r, s, x.Gbps))
+	switch {
+	case b.None != "":
+		f.Judge(rep.Add)
+		return lead
+	case x.Gbps < least:
+		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
+			theory.StagedGPU.Entry().Says(), f.Cause())
+	case x.Gbps > most:
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f of "+
+			"the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
-	return lead + fmt.Sprintf(", of %.1f that it can carry (%s)", b.Expected, b.From)
+	return lead + fmt.Sprintf(", host-staged (%s): memory from cudaHostAlloc is good for %.0f",
+		theory.StagedGPU.Entry().Says(), b.Expected)
 }
 
-// Thresholds for one read of 4 KiB from Python, microseconds: the tutorial has
-// medians of 11 and 16, and TCP takes 50 and more (assets/docs/facts.md#latency-of-nixl).
-const (
-	passReadUS = 30.0
-	warnReadUS = 50.0
-	leastRead  = 1.0
-	// outliers: where p95 is so many times the median the average says nothing
-	// (166.6 against 11.1: assets/docs/facts.md#averages).
-	outliers = 5.0
-)
+// latencyBytes is the largest read whose time is a latency: those of the tutorial had 4 KiB,
+// and at 64 KiB the bytes themselves take 5 us.
+const latencyBytes = 4096
 
 // judgeNIXLLatency looks at the median and the tail of each rail.
 func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
@@ -570,13 +551,17 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 		rep.Add(steps.Inconclusive, "the initiator reports no latency")
 		return x, false
 	}
-	b := rt.Band(r.Rig)
-	e := &steps.Expected{
-		Min: new(leastRead), Max: new(passReadUS),
-		From: "reads of 4 KiB from Python, as the tutorial measured",
+	soft, large := theory.Soft(r.Rig, rt.Pairs[0]), ""
+	if x.Bytes > latencyBytes {
+		large = fmt.Sprintf("a read of %s takes as long as its bytes do, and nobody measured that one",
+			kind.BlockSize(x.Bytes))
 	}
-	if b.None != "" {
-		e = &steps.Expected{From: "no band: " + b.None}
+	e := &steps.Expected{
+		Min: new(theory.ReadLatencyLeast.Value()), Max: new(theory.ReadLatencyPass.Value()),
+		From: "reads of 4 KiB from Python: " + theory.ReadLatency.Entry().Says(),
+	}
+	if none := cmp.Or(soft, large); none != "" {
+		e = &steps.Expected{From: "no band: " + none}
 	}
 	figure := rt.Measured(steps.Latency, "us")
 	figure.Value, figure.P95, figure.P99, figure.MessageBytes, figure.Memory = x.P50US, x.P95US, x.P99US, x.Bytes, "DRAM"
@@ -587,17 +572,20 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	rep.Show("latency, maximum", x.MaxUS, "us", nil)
 	rep.Show("latency, average", x.AvgUS, "us", nil)
 	switch {
-	case b.None != "":
-		rep.Note(kind.Finding{Grade: steps.Pass, Text: "there is no band to judge by: " + b.None})
-	case x.P50US < leastRead:
+	case soft != "":
+		rep.Note(kind.Finding{Grade: steps.Pass, Text: "there is no band to judge by: " + soft})
+	case x.P50US < theory.ReadLatencyLeast.Value():
 		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", kind.Microseconds(x.P50US))
-	case x.P50US > warnReadUS:
+	case large != "":
+		rep.On(m, steps.Inconclusive, "%s, and nothing says whether that is what the rail can do: %s",
+			kind.Microseconds(x.P50US), large)
+	case x.P50US > theory.ReadLatencyWarn.Value():
 		rep.On(m, steps.Fail, "%s typical is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
 			kind.Microseconds(x.P50US))
-	case x.P50US > passReadUS:
-		rep.On(m, steps.Warn, "%s typical, where 11 to 16 are usual: power saving (cpufreq), or other traffic",
-			kind.Microseconds(x.P50US))
-	case x.P95US > outliers*x.P50US:
+	case x.P50US > theory.ReadLatencyPass.Value():
+		rep.On(m, steps.Warn, "%s typical, where %s: power saving (cpufreq), or other traffic",
+			kind.Microseconds(x.P50US), theory.ReadLatency.Entry().Says())
+	case x.P95US > theory.Outliers.Value()*x.P50US:
 		rep.On(m, steps.Warn, "one read of twenty takes %s and more, and the median %s: power saving (cpufreq), or "+
 			"something else on the node", kind.Microseconds(x.P95US), kind.Microseconds(x.P50US))
 	}

@@ -1,7 +1,9 @@
 package perftest
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,8 +11,10 @@ import (
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
 )
 
 // measured checks everything about a stage that has to be right before a number
@@ -48,7 +52,7 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 		explain(r.Rig, m, *server, messages, rep)
 		return m, false
 	}
-	return m, s.Err == ""
+	return m, s.Err == "" && !complains(r.Rig, m, messages, rep)
 }
 
 // roles are the outputs of a stage's two ends; nil for one that did not run.
@@ -111,6 +115,21 @@ var causes = []kind.Cause{
 	},
 }
 
+// complains reports whether an end that ended with status 0 said that something went wrong:
+// its figure is none then.
+func complains(rig steps.Rig, m kind.Measurement, messages []kind.Message, rep *kind.Report) bool {
+	for _, c := range causes {
+		for _, msg := range messages {
+			if c.Pattern.MatchString(msg.Text) {
+				rep.On(m, c.Grade, c.Means+", though it ended with status 0", rig.NameOf(msg.End))
+				rep.Show(m.Rail+" message", msg.Text, "", nil)
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // explain says why a test has no result.
 func explain(rig steps.Rig, m kind.Measurement, server steps.Output, messages []kind.Message, rep *kind.Report) {
 	for _, c := range causes {
@@ -166,6 +185,10 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 	var rails []int
 	var tutorial float64
 	var all accounts
+	each := "each"
+	if len(r.Stages) == 1 {
+		each = "it"
+	}
 	for _, s := range r.Stages {
 		m, v, ok := bandwidth(r, s, &rep)
 		if !ok {
@@ -173,31 +196,32 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		}
 		row := v.Rows[0]
 		mtu := theory.AgreedMTU(r.Rig, m.Pair, v.MTU)
-		b := theory.BandOf(r.Rig, m.Pair, mtu)
-		judgeFigure(r, s, m, row, b, mtu, &rep)
+		f := witness.Figure{
+			Got: rate.Payload(row.AverageGbps), Of: "the rail",
+			Band: theory.BandOf(r.Rig, theory.Test{
+				MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
+			}, m.Pair),
+			Cause: func() string { return wire.LikelyCause(r, s, m, row.AverageGbps, mtu) },
+		}
+		rep.Show(m.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", f.Expected())
+		f.Judge(func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) })
 		rep.Measured(steps.Figure{
 			What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
 			Rails: []int{m.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: "DRAM",
 		})
 		rep.Show(m.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
 		figures, rails = append(figures, kind.Gbps(row.AverageGbps)), append(rails, m.No)
-		if b.Expected > 0 {
-			if text := fmt.Sprintf("%.1f: %s", b.Expected, b.From); !slices.Contains(expected, text) {
-				expected = append(expected, text)
-			}
+		if text := f.Band.Says(each); f.Band.None == "" && !slices.Contains(expected, text) {
+			expected = append(expected, text)
 		}
-		tutorial = row.AverageGbps * 1e9 / 8 / 1048576 * 8 / 1000
+		tutorial = float64(rate.Payload(row.AverageGbps).MiB()) * 8 / 1000
 		if c.Counters {
 			all.judge(r, s, m, row, mtu, &rep)
 		}
 	}
 	lead := kind.PerRail(rails, figures)
-	switch each := map[bool]string{true: "it", false: "each"}[len(rails) == 1]; len(expected) {
-	case 0:
-	case 1:
-		lead += fmt.Sprintf(": all that %s can do (%s)", each, expected[0])
-	default:
-		lead += fmt.Sprintf(": all that %s can do", each)
+	if len(expected) > 0 {
+		lead += ": " + kind.And(expected)
 	}
 	note := ""
 	if taught && tutorial >= 10 {
@@ -217,12 +241,47 @@ func bandwidth(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measuremen
 		rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
 		return m, v, false
 	}
+	if why := notOfThisRun(v, m); why != "" {
+		rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
+		return m, v, false
+	}
 	if row := v.Rows[0]; row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
 		rep.On(m, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes",
 			row.AverageGbps, row.Iterations, row.Bytes)
 		return m, v, false
 	}
 	return m, v, true
+}
+
+// notOfThisRun says why a report is not that of the test that was started: of its rail,
+// sizes and counts, and one row for one test.
+func notOfThisRun(v parse.Bandwidth, m kind.Measurement) string {
+	row, o := v.Rows[0], m.Client
+	rows := 0
+	for _, r := range v.Rows {
+		if r.Side == "" { // the others are parts of the first
+			rows++
+		}
+	}
+	all := ""
+	if rows > 1 {
+		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
+	}
+	return cmp.Or(all, witness.OfTest(v.Test, "Write"), witness.OfDevice(v.Device, m.Dev),
+		witness.Asked(o, "SIZE", row.Bytes, "bytes a message"), witness.Asked(o, "ITERATIONS", row.Iterations, "messages"),
+		contradicts(row))
+}
+
+// contradicts says where a row's message rate doesn't make its bandwidth: one of them was
+// changed on the way.
+func contradicts(row parse.BandwidthRow) string {
+	made := row.MessageRateMpps * float64(row.Bytes) * 8 / 1e3
+	// perftest prints six decimals of the one, and two of the other.
+	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < 0.006+0.03*made {
+		return ""
+	}
+	return fmt.Sprintf("%g million messages a second of %d bytes are %s, and it says %s", row.MessageRateMpps, row.Bytes,
+		kind.Gbps(made), kind.Gbps(row.AverageGbps))
 }
 
 // accounts are those of the rails that were right, and the bytes of all of them.
@@ -259,57 +318,34 @@ func (a *accounts) String() string {
 		kind.Size(a.sent), kind.Size(a.predicted))
 }
 
-// judgeFigure compares a bandwidth with its band.
-func judgeFigure(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, b theory.Band, mtu int,
-	rep *kind.Report,
-) {
-	e := &steps.Expected{From: b.From}
-	if b.Expected > 0 {
-		e.Min, e.Max = new(kind.Round(theory.PassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
-	} else {
-		e.From = "no band: " + b.None
+// judgeTypical compares a median with what adapters take.
+func judgeTypical(m kind.Measurement, us float64, soft string, rep *kind.Report) {
+	said, usual := kind.Microseconds(us), theory.WriteLatency.Entry()
+	switch {
+	case soft != "":
+		rep.Add(steps.Pass, "There is no band to judge by: %s", soft)
+	case us < theory.WriteLatencyLeast.Value():
+		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
+	case us > theory.WriteLatencyWarn.Value():
+		rep.On(m, steps.Fail, "%s typical is far from RDMA's %s: does a switch, another route or soft-RoCE stand between?",
+			said, usual.Figures())
+	case us > theory.WriteLatencyPass.Value():
+		rep.On(m, steps.Warn, "%s typical, where %s: power saving (cpufreq), or other traffic", said, usual.Says())
 	}
-	rep.Show(m.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", e)
-	if b.Expected == 0 {
-		rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
+}
+
+// apart compares rails with each other: those of one machine are alike, also where nobody
+// knows what each should take.
+func apart(medians []float64, rails []int, rep *kind.Report) {
+	if len(medians) < 2 {
 		return
 	}
-	switch share := row.AverageGbps / b.Expected; {
-	case row.AverageGbps > theory.OverLimit*b.Limit:
-		rep.On(m, steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: is the unit misread?",
-			kind.Gbps(row.AverageGbps), b.Limit)
-	case share < theory.WarnShare:
-		rep.On(m, steps.Fail, "%s of %.1f (%s): %s", kind.Gbps(row.AverageGbps), b.Expected, b.From,
-			wire.LikelyCause(r, s, m, row.AverageGbps, mtu))
-	case share < theory.PassShare:
-		rep.On(m, steps.Warn, "%s of %.1f (%s): %s", kind.Gbps(row.AverageGbps), b.Expected, b.From,
-			wire.LikelyCause(r, s, m, row.AverageGbps, mtu))
+	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
+	if medians[worst] > theory.RailsApart.Value()*medians[best] {
+		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail map, "+
+			"routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best], kind.Microseconds(medians[best]))
 	}
 }
-
-// judgeTypical compares a median with what adapters take.
-func judgeTypical(m kind.Measurement, us float64, b theory.Band, rep *kind.Report) {
-	said := kind.Microseconds(us)
-	switch {
-	case b.None != "":
-		rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
-	case us < leastLatency:
-		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
-	case us > warnLatencyUS:
-		rep.On(m, steps.Fail, "%s typical is far from RDMA's 1 to 2.5: does a switch, another route or soft-RoCE stand "+
-			"between?", said)
-	case us > passLatencyUS:
-		rep.On(m, steps.Warn, "%s typical, where 1 to 2.5 is usual: power saving (cpufreq), or other traffic", said)
-	}
-}
-
-// Latency thresholds in microseconds: ConnectX-7 back to back takes 1.4 to 2
-// (assets/docs/facts.md#latency).
-const (
-	passLatencyUS = 2.5
-	warnLatencyUS = 10
-	leastLatency  = 0.3
-)
 
 // judgeWriteLatency looks at the median and the tail. An average hides both
 // (assets/docs/facts.md#averages).
@@ -320,6 +356,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	var figures []string
 	var rails []int
+	var medians []float64
 	var tail float64
 	banded := false
 	for _, s := range r.Stages {
@@ -333,15 +370,23 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		row := v.Rows[0]
+		if why := cmp.Or(witness.OfTest(v.Test, "Latency"), witness.OfDevice(v.Device, m.Dev),
+			witness.Asked(m.Client, "LAT_ITERATIONS", row.Iterations, "messages")); why != "" {
+			rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
+			continue
+		}
 		if row.TypicalUS <= 0 || row.Iterations <= 0 {
 			rep.On(m, steps.Inconclusive, "the client reports no typical latency")
 			continue
 		}
-		b := theory.BandOf(r.Rig, m.Pair, theory.AgreedMTU(r.Rig, m.Pair, v.MTU))
-		e := &steps.Expected{From: "no band: " + b.None}
-		if b.None == "" {
+		soft := theory.Soft(r.Rig, m.Pair)
+		e := &steps.Expected{From: "no band: " + soft}
+		if soft == "" {
 			banded = true
-			e = &steps.Expected{Min: new(leastLatency), Max: new(passLatencyUS), From: "two ConnectX-7 back to back"}
+			e = &steps.Expected{
+				Min: new(theory.WriteLatencyLeast.Value()), Max: new(theory.WriteLatencyPass.Value()),
+				From: theory.WriteLatency.Entry().Says(),
+			}
 		}
 		rep.Measured(steps.Figure{
 			What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
@@ -352,15 +397,21 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(m.Rail+" latency, maximum", row.MaxUS, "us", nil)
 		figures, rails = append(figures, kind.Microseconds(row.TypicalUS)), append(rails, m.No)
 		tail = max(tail, row.P99US)
-		judgeTypical(m, row.TypicalUS, b, &rep)
+		judgeTypical(m, row.TypicalUS, soft, &rep)
+		medians = append(medians, row.TypicalUS)
+		if soft == "" && row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
+			rep.On(m, steps.Warn, "one write of a hundred takes %s and more, where the median is %s: power saving (cpufreq), "+
+				"interrupts on its core, or other traffic", kind.Microseconds(row.P99US), kind.Microseconds(row.TypicalUS))
+		}
 		if g := wire.Flaps(s.Bytes, wire.EndsOf(m.Pair)...); g != "" {
 			rep.On(m, steps.Fail, "the link went down during the test (%s)", g)
 		}
 	}
+	apart(medians, rails, &rep)
 	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
 		kind.Microseconds(tail))
 	if banded {
-		lead += ": as it should be (1 to 2.5 us)"
+		lead += fmt.Sprintf(": as it should be (%s)", theory.WriteLatency.Entry().Says())
 	}
 	return rep.Verdict(lead)
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
 )
 
 // A dualTest is one ib_write_bw of the cell dual-link: alone, or beside another.
@@ -207,22 +209,22 @@ func allMeasured(tests map[string]dualTest, want []string, rep *kind.Report) boo
 // judgeCouple compares the sum of two rails with what both can carry together.
 func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind.Report) (text string, row []string) {
 	a, b := cp.names[0], cp.names[1]
-	rate := func(name string) float64 { return tests[name].Rows[0].AverageGbps }
-	alone := [2]float64{rate(a + " alone"), rate(b + " alone")}
-	with := [2]float64{rate(a + " beside " + b), rate(b + " beside " + a)}
+	gbps := func(name string) float64 { return tests[name].Rows[0].AverageGbps }
+	alone := [2]float64{gbps(a + " alone"), gbps(b + " alone")}
+	with := [2]float64{gbps(a + " beside " + b), gbps(b + " beside " + a)}
 	sum := with[0] + with[1]
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
-	expected, limit, from := coupleBand(r.Rig, cp, [2]int{tests[a+" alone"].MTU, tests[b+" alone"].MTU})
-	e := &steps.Expected{From: from}
-	if expected > 0 {
-		e.Min, e.Max = new(kind.Round(theory.PassShare*expected)), new(kind.Round(theory.OverLimit*limit))
+	first := tests[a+" beside "+b]
+	f := witness.Figure{
+		Got: rate.Payload(sum), Band: cp.band(r.Rig, first.Rows[0], first.MTU), Over: theory.OverTogether, Of: "they",
+		Doubt: "did they run at the same time?",
+		Cause: func() string { return cp.cause(r, alone, with) },
 	}
 	for i := range cp.numbers {
 		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), kind.Round(alone[i]), "Gb/s", nil)
 		rep.Show(fmt.Sprintf("%s, rail %d together", name, cp.numbers[i]), kind.Round(with[i]), "Gb/s", nil)
 	}
-	rep.Show(name+" together", kind.Round(sum), "Gb/s", e)
-	first := tests[a+" beside "+b]
+	rep.Show(name+" together", kind.Round(sum), "Gb/s", f.Expected())
 	rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: kind.Round(sum), Unit: "Gb/s", Rails: cp.numbers[:],
 		MessageBytes: first.Rows[0].Bytes, MTU: theory.AgreedMTU(r.Rig, cp.first, first.MTU), Memory: "DRAM",
@@ -231,24 +233,18 @@ func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind
 		fmt.Sprintf("%d and %d", cp.numbers[0], cp.numbers[1]), fmt.Sprintf("%.1f, %.1f", alone[0], alone[1]),
 		fmt.Sprintf("%.1f, %.1f", with[0], with[1]), fmt.Sprintf("%.1f", sum), "no band",
 	}
+	f.Judge(func(g steps.Grade, format string, args ...any) {
+		rep.Add(g, "%s together: "+format, append([]any{name}, args...)...)
+	})
 	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, kind.Gbps(sum), alone[0], alone[1])
-	if expected == 0 {
-		rep.Add(steps.Pass, "There is no band to judge by: %s", from)
-		return text, row
+	if f.Band.None == "" {
+		row[4] = fmt.Sprintf("%.1f", f.Band.Expected)
+		if !r.Rig.SharesHalf(cp.first, cp.second) {
+			text += ", each behind a PCIe link of its own"
+		}
+		text += ": " + f.Band.Says("they")
 	}
-	row[4] = fmt.Sprintf("%.1f", expected)
-	switch share := sum / expected; {
-	case sum > theory.OverLimit*limit:
-		rep.Add(steps.Inconclusive, "%s carry %s together, more than the %.1f that the hardware can: did they run at the "+
-			"same time?", name, kind.Gbps(sum), limit)
-	case share < theory.WarnShare:
-		rep.Add(steps.Fail, "%s carry %s together, of %.1f (%s): %s", name, kind.Gbps(sum), expected, from,
-			cp.cause(r, alone, with))
-	case share < theory.PassShare:
-		rep.Add(steps.Warn, "%s carry %s together, of %.1f (%s): %s", name, kind.Gbps(sum), expected, from,
-			cp.cause(r, alone, with))
-	}
-	return text + ": " + from, row
+	return text, row
 }
 
 // cause looks for what ends two rails early: a rail that is slow alone, or what
@@ -262,7 +258,8 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
 		if !strings.Contains(said, wire.NoCause) {
 			return said
 		}
-		if b := theory.BandOf(r.Rig, pair, mtu); b.Expected > 0 && alone[i] < theory.WarnShare*b.Expected {
+		b := theory.BandOf(r.Rig, theory.Test{MTU: mtu}, pair)
+		if b.Expected > 0 && alone[i] < theory.WarnShare.Value()*float64(b.Expected) {
 			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No,
 				m.Dev, kind.Gbps(alone[i]), b.Expected)
 		}
@@ -270,44 +267,10 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
 	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)"
 }
 
-// coupleBand is what two rails can carry at once, Gb/s of payload: the sum of both,
-// unless they share a PCIe link or a cable.
-func coupleBand(rig steps.Rig, cp couple, reported [2]int) (expected, limit float64, from string) {
-	first, second := theory.AgreedMTU(rig, cp.first, reported[0]), theory.AgreedMTU(rig, cp.second, reported[1])
-	expected, _, from = coupleAt(rig, cp, min(first, second))
-	// Of two rails with different MTUs the larger one's packets have less overhead.
-	_, limit, _ = coupleAt(rig, cp, max(first, second))
-	return expected, limit, from
-}
-
-func coupleAt(rig steps.Rig, cp couple, mtu int) (expected, limit float64, from string) {
-	a, b := theory.BandOf(rig, cp.first, mtu), theory.BandOf(rig, cp.second, mtu)
-	if a.Expected == 0 || b.Expected == 0 {
-		return 0, 0, a.None + map[bool]string{true: b.None}[a.None == ""]
-	}
-	expected, limit = a.Expected+b.Expected, a.Limit+b.Limit
-	from = "each is behind a PCIe link of its own"
-	payload := float64(mtu)
-	for _, e := range steps.Ends {
-		x, y := rig.Rail(cp.first, e), rig.Rail(cp.second, e)
-		if half := x.PCI.Half(); half != "" && half == y.PCI.Half() {
-			pcie, _ := theory.MaxCeiling(x)
-			if pcie == 0 {
-				pcie, _ = theory.Ceiling(x)
-			}
-			if pcie *= payload / (payload + theory.RoCEHeaders); pcie > 0 && pcie < expected {
-				expected, limit = pcie, min(limit, pcie)
-				from = fmt.Sprintf("both are behind one %s, whatever their cables", theory.Slot(x.PCI.GTps, x.PCI.Width))
-			}
-		}
-		if x.PhysPort >= 0 && x.PhysPort == y.PhysPort {
-			cable := x.RateGbps * payload / (payload + theory.CableHeaders)
-			limit = min(limit, cable)
-			if cable < expected {
-				expected, from = cable, fmt.Sprintf("each is behind a PCIe link of its own, and both share one cable of %g "+
-					"Gb/s", x.RateGbps)
-			}
-		}
-	}
-	return expected, limit, from
+// band is what two rails can carry at once, each with a test of its own.
+func (cp couple) band(rig steps.Rig, row parse.BandwidthRow, reported int) theory.Band {
+	mtu := min(theory.AgreedMTU(rig, cp.first, reported), theory.AgreedMTU(rig, cp.second, reported))
+	return theory.BandOf(rig, theory.Test{
+		MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
+	}, cp.first, cp.second)
 }

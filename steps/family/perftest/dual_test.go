@@ -13,7 +13,7 @@ var dualCell = steps.Cell{ID: "dual-link", Counters: true, Judge: "dual-link"}
 
 func TestDual(t *testing.T) {
 	v := judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual))
-	kindtest.Want(t, "healthy", v, steps.Pass, "rails 1 and 2 together 105.4 Gb/s", "behind one PCIe Gen5 x4", "rails 1 and 3 together 185.0 Gb/s", "PCIe link of its own")
+	kindtest.Want(t, "healthy", v, steps.Pass, "ails 1 and 2 together 105.4 Gb/s", "one PCIe Gen5 x4 link that both rails share", "ails 1 and 3 together 185.0 Gb/s", "PCIe link of its own")
 	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 2 {
 		t.Errorf("tables: %+v", v.Tables)
 	}
@@ -22,11 +22,11 @@ func TestDual(t *testing.T) {
 		delete(two, name)
 	}
 	kindtest.Want(t, "a half missing", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), two, parseDual)), steps.Inconclusive, `"half alone" is missing`)
-	kindtest.Want(t, "no half at all", judgeDual(dualCell, kindtest.Dual(kindtest.TutorialSpark(), two, parseDual)), steps.Pass, "rails 1 and 2")
+	kindtest.Want(t, "no half at all", judgeDual(dualCell, kindtest.Dual(kindtest.TutorialSpark(), two, parseDual)), steps.Pass, "ails 1 and 2")
 
 	slow := kindtest.Healthy()
 	slow["half beside first"] = 30
-	kindtest.Want(t, "a slow half", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), slow, parseDual)), steps.Fail, "rails 1 and 3 carry 122.5 Gb/s together, of 185.")
+	kindtest.Want(t, "a slow half", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), slow, parseDual)), steps.Fail, "rails 1 and 3 together: 122.5 Gb/s of 185.")
 	apart := kindtest.Healthy()
 	apart["first beside second"], apart["second beside first"] = 92.6, 92.6
 	kindtest.Want(t, "more than one link can carry", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), apart, parseDual)), steps.Inconclusive, "more than the", "at the same time")
@@ -59,7 +59,7 @@ func TestDual(t *testing.T) {
 	for name := range degraded {
 		degraded[name] = 13
 	}
-	kindtest.Want(t, "degraded", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), degraded, parseDual)), steps.Fail, "rails 1 and 2 carry 26.0 Gb/s", "degraded", "power")
+	kindtest.Want(t, "degraded", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), degraded, parseDual)), steps.Fail, "rails 1 and 2 together: 26.0 Gb/s", "degraded", "power")
 	one := kindtest.Healthy()
 	one["first alone"], one["first beside half"] = 60, 60
 	kindtest.Want(t, "a slow rail", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), one, parseDual)), steps.Warn, "rail 1 (rocep1s0f0) carries only 60.0 Gb/s alone")

@@ -1,7 +1,7 @@
 package summary
 
 import (
-	"github.com/railbench/railbench/steps/family/tcp"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // What the documents measured or claim, as data. A summary shows it beside what
@@ -27,11 +27,11 @@ type documented struct {
 // documentedGbps are throughputs by cell, in 10^9 bits a second.
 var documentedGbps = map[string]documented{
 	"tcp-single": {
-		value: tcp.OneStreamGbps, from: []string{"002", "003"},
+		value: theory.TCPTutorialStream.Value(), from: []string{"002", "003"},
 		fact: "a core ends it, not the link; 34 without a bond",
 	},
 	"tcp-parallel": {
-		value: tcp.FourStreamsGbps, from: []string{"002", "003"},
+		value: theory.TCPFourStreams.High(), from: []string{"002", "003"},
 		fact: "no link was counted: one may have carried it all", item: "D26",
 	},
 	"ib-write-bw": {

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -17,13 +19,16 @@ const notRun = "not run"
 // A reading is one figure of this session, and the cell that it comes from. It is
 // what the cell's judge measured, so it was looked at already.
 type reading struct {
-	name    string // of what was measured: "RDMA write, rail 1"
-	cell    string
-	grade   steps.Grade // NotRun where the cell didn't run
-	value   float64
-	has     bool
-	ceiling float64 // of the PCIe links that it used, in Gb/s; 0 where unknown
-	link    float64 // rate of the ports that it used, in Gb/s; 0 where unknown
+	name  string // of what was measured: "RDMA write, rail 1"
+	cell  string
+	grade steps.Grade // NotRun where the cell didn't run
+	value float64
+	has   bool
+	// ceiling is what the PCIe links that it used let through, as far as anybody saw, and
+	// link what the ports can carry: both payload at the figure's MTU, in Gb/s; 0 where unknown.
+	ceiling, link float64
+	mtu           int    // bytes: RoCE's, or the interface's for TCP; 0 where unknown
+	with          string // the conditions that it was measured under
 	// first is set for the reading that stands beside the documents' figure of its
 	// cell; again for those of further rails, which say the same.
 	first, again bool
@@ -154,9 +159,11 @@ func (r *recap) readRates() {
 			if x.value, x.has = f.Value, has; f.Streams > 1 {
 				x.name = fmt.Sprintf("TCP, %d streams", f.Streams)
 			}
+			x.under(f)
 			if p, ok := o.Result.Rig.Path(); ok {
 				x.bonded = p.Bonded[0] || p.Bonded[1]
-				x.link, x.ceiling = reach(o.Result.Rig, p.Rails)
+				packets := theory.TCP(cmp.Or(f.MTU, p.Netdevs[steps.Here].MTU))
+				x.link, x.ceiling = reach(o.Result.Rig, p.Rails, packets, f.Streams == 1)
 			}
 			switch {
 			case x.bonded:
@@ -183,7 +190,34 @@ func (x *reading) of(o steps.Outcome, what steps.Measure) {
 	x.grade = o.Verdict.Grade
 	f, has := figureOf(o, what)
 	x.value, x.has = f.Value, has
-	x.link, x.ceiling = reach(o.Result.Rig, railsOf(o.Result.Rig, f))
+	x.under(f)
+	x.reach(o.Result.Rig, f)
+}
+
+// reach is what the rails of a figure of RDMA carry, at its own MTU or else at theirs.
+func (x *reading) reach(rig steps.Rig, f steps.Figure) {
+	mtu := f.MTU
+	for _, n := range f.Rails {
+		if mtu == 0 && rig.HasPair(n-1) {
+			mtu = theory.AgreedMTU(rig, rig.Pairs[n-1], 0)
+		}
+	}
+	x.link, x.ceiling = reach(rig, railsOf(rig, f), theory.RoCE(mtu), false)
+}
+
+// under notes the conditions of a figure.
+func (x *reading) under(f steps.Figure) {
+	var all []string
+	if x.mtu = f.MTU; f.MTU > 0 {
+		all = append(all, fmt.Sprintf("MTU %d", f.MTU))
+	}
+	if f.MessageBytes > 0 {
+		all = append(all, kind.BlockSize(f.MessageBytes))
+	}
+	if f.Memory == "VRAM" {
+		all = append(all, "GPU memory")
+	}
+	x.with = strings.Join(all, ", ")
 }
 
 // readEach reads a cell that has a throughput for each rail, or for several at once. none
@@ -198,7 +232,8 @@ func (r *recap) readEach(cell, none, name string) {
 	for i, f := range all {
 		x := reading{name: name + ", " + over(f), cell: cell, value: f.Value, has: ran, grade: o.Verdict.Grade, first: i == 0}
 		x.again = i > 0 && len(f.Rails) == 1 // two at once are a finding of their own
-		x.link, x.ceiling = reach(o.Result.Rig, railsOf(o.Result.Rig, f))
+		x.under(f)
+		x.reach(o.Result.Rig, f)
 		r.rates = append(r.rates, x)
 	}
 }
@@ -225,10 +260,20 @@ func railsOf(rig steps.Rig, f steps.Figure) (rails [2][]int) {
 	return rails
 }
 
-// reach is what the ports and the PCIe links behind some rails carry together, in
-// Gb/s: two rails on one cable or behind one PCIe link share it. The lesser end
-// counts, and 0 is unknown.
-func reach(rig steps.Rig, rails [2][]int) (link, pcie float64) {
+// reach is what the ports and the PCIe links behind some rails carry together, in Gb/s of
+// payload in packets like these: two rails on one cable or behind one PCIe link share it,
+// and what is one connection takes one of them. The lesser end counts, and 0 is unknown.
+func reach(rig steps.Rig, rails [2][]int, packets rate.Headers, single bool) (link, pcie float64) {
+	sum := func(all map[string]float64) (v float64) {
+		for _, one := range all {
+			if single {
+				v = max(v, one)
+			} else {
+				v += one
+			}
+		}
+		return v
+	}
 	for n, e := range steps.Ends {
 		ports, halves := map[string]float64{}, map[string]float64{}
 		for _, i := range rails[e] {
@@ -241,23 +286,16 @@ func reach(rig steps.Rig, rails [2][]int) (link, pcie float64) {
 				port = rail.Dev
 			}
 			if rail.PCI.Addr != "" || rail.Layer == "InfiniBand" {
-				ports[port] = rail.RateGbps
+				ports[port] = float64(packets.Carries(rail.RateGbps))
 			}
 			if c, _ := theory.Ceiling(rail); c > 0 {
-				halves[rail.PCI.Half()] = c
+				halves[rail.PCI.Half()] = float64(c)
 			}
 		}
-		l, p := 0.0, 0.0
-		for _, v := range ports {
-			l += v
-		}
-		for _, v := range halves {
-			p += v
-		}
-		if n == 0 || l < link {
+		if l := sum(ports); n == 0 || l < link {
 			link = l
 		}
-		if n == 0 || p < pcie {
+		if p := sum(halves); n == 0 || p < pcie {
 			pcie = p
 		}
 	}

@@ -93,21 +93,22 @@ func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 		benchedCell("nixl-dual-dram", []int{1, 2}, rig, 105.4, 105, map[int]uint64{0: 6_090_000_000, 1: 6_090_000_000}),
 		benchedCell("nixl-single-dram", []int{1}, rig, 92.5, 92.5, map[int]uint64{0: 12_180_000_000}),
 		benchedCell("nixl-halves-dram", []int{1, 3}, rig, 184, 183, map[int]uint64{0: 6_100_000_000, 2: 6_000_000_000}))
-	kindtest.Want(t, "a session", v, steps.Pass, "6 cells: 5 PASS, 1 WARN", "fastest is nixlbench, both PCIe halves: 184.0 Gb/s of the 200", "worst is tcp-parallel with WARN")
+	kindtest.Want(t, "a session", v, steps.Pass, "6 cells: 5 PASS, 1 WARN", "fastest is nixlbench, both PCIe halves: 184.0 Gb/s of the 185", "worst is tcp-parallel with WARN")
 	rates := tableOf(t, v, "Throughput")
 	for _, c := range []struct{ row, column, want string }{
 		{"RDMA write, rail 1", "Gb/s", "92.5"},
 		{"RDMA write, rail 1", "tutorial Gb/s", "93.4"},
-		{"RDMA write, rail 1", "PCIe Gb/s", "112"},
-		{"RDMA write, rail 1", "link Gb/s", "200"},
+		{"RDMA write, rail 1", "PCIe Gb/s", "105"},
+		{"RDMA write, rail 1", "link Gb/s", "185"},
+		{"RDMA write, rail 1", "measured with", "MTU 1024, 64 KiB"},
 		{"RDMA write, rail 4", "cell", "PASS ib-write-bw"},
 		{"TCP, 1 stream, rail 1", "Gb/s", "33.7"},
 		{"TCP, 4 streams, rail 1", "cell", "WARN tcp-parallel"},
 		// Two ports behind one PCIe link, and one port behind two.
-		{"nixlbench, two rails", "PCIe Gb/s", "112"},
-		{"nixlbench, two rails", "link Gb/s", "400"},
-		{"nixlbench, both PCIe halves", "PCIe Gb/s", "224"},
-		{"nixlbench, both PCIe halves", "link Gb/s", "200"},
+		{"nixlbench, two rails", "PCIe Gb/s", "105"},
+		{"nixlbench, two rails", "link Gb/s", "370"},
+		{"nixlbench, both PCIe halves", "PCIe Gb/s", "211"},
+		{"nixlbench, both PCIe halves", "link Gb/s", "185"},
 		{"NIXL Python, one rail", "Gb/s", "not run"},
 		{"NIXL Python, one rail", "cell", "nixl-transfer"},
 		{"RDMA write, two rails", "Gb/s", "not run"},
@@ -121,7 +122,7 @@ func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 		{"nixlbench, one rail", "8 GB ms", "692"},
 		{"TCP, 1 stream", "1 GB ms", "237"},
 		{"tutorial: one rail", "4 GB ms", "346"},
-		{"limit of one rail", "1 GB ms", "72"},
+		{"limit of one rail", "1 GB ms", "76"},
 	} {
 		if got := at(t, kv, c.row, c.column); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.row, c.column, got, c.want)
@@ -162,7 +163,7 @@ func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 	if !slices.Equal(shapes, []steps.Shape{steps.Bars, steps.Lines}) || len(v.Charts[1].Series) != 3 {
 		t.Errorf("charts %v", shapes)
 	}
-	if got := v.Charts[0].Limits; len(got) != 3 || got[1].Value != 111.7893 || got[2].Value != 200 {
+	if got := v.Charts[0].Limits; len(got) != 3 || got[1].Value != 105.4 || got[2].Value != 185.1718 {
 		t.Errorf("limits %v", got)
 	}
 	if note := tableOf(t, v, "Latency").Note; !strings.Contains(note, "no chart") {
@@ -271,9 +272,9 @@ func TestSummaryOfTwoRails(t *testing.T) {
 	for _, c := range []struct{ row, column, want string }{
 		{"RDMA write, rails 1 and 2", "Gb/s", "105.4"},
 		{"RDMA write, rails 1 and 2", "tutorial Gb/s", "186.8"},
-		{"RDMA write, rails 1 and 2", "PCIe Gb/s", "112"},
-		{"RDMA write, rails 1 and 3", "PCIe Gb/s", "224"},
-		{"RDMA write, rails 1 and 3", "link Gb/s", "200"},
+		{"RDMA write, rails 1 and 2", "PCIe Gb/s", "105"},
+		{"RDMA write, rails 1 and 3", "PCIe Gb/s", "211"},
+		{"RDMA write, rails 1 and 3", "link Gb/s", "185"},
 		{"RDMA write, rails 1 and 3", "tutorial Gb/s", ""},
 	} {
 		if got := at(t, rates, c.row, c.column); got != c.want {
@@ -335,7 +336,7 @@ func TestSummaryRemembersTheBond(t *testing.T) {
 	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
 	status := steps.Outcome{Cell: steps.Cell{ID: "bond-status"}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{{What: steps.BondMode, Words: "balance-xor"}}}}
 	v := summaryOf(kindtest.Spark(), status, tcpSaid("tcp-parallel", both, steps.Pass, 93, 4))
-	if got := at(t, tableOf(t, v, "Throughput"), "TCP, 4 streams, bond", "link Gb/s"); got != "400" {
+	if got := at(t, tableOf(t, v, "Throughput"), "TCP, 4 streams, bond", "link Gb/s"); got != "377" {
 		t.Errorf("the bond's links: %q", got)
 	}
 	if got := at(t, tableOf(t, v, "Bond modes"), "2 balance-xor", "TCP over it here"); got != "4 streams 93.0 Gb/s" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // The columns of each table stand in the order of their importance: a narrow
@@ -70,19 +71,20 @@ func (r recap) throughputTable() steps.Table {
 	t := steps.Table{
 		Title: "Throughput",
 		Columns: []steps.Column{
-			words("test"), figures("Gb/s"), words("cell"), figures("tutorial Gb/s"), figures("PCIe Gb/s"), figures("link Gb/s"),
+			words("test"), figures("Gb/s"), words("cell"), words("measured with"), figures("tutorial Gb/s"), figures("PCIe Gb/s"),
+			figures("link Gb/s"),
 		},
-		Note: "Payload, measured in this session. PCIe and link: what the rails that were used can carry at most, headers " +
-			"included. A figure marked ✗ or ? comes from a cell that did not pass, and counts for nothing below.",
+		Note: "Payload, all of it, measured in this session. PCIe: what was seen to go through the links that were used. Link: " +
+			"what the ports can carry at this MTU. A figure marked ✗ or ? comes from a cell that did not pass, and counts for nothing below.",
 	}
 	for _, x := range r.rates {
 		d := documentedGbps[x.cell]
-		row := []string{x.name, x.text(rateText(x.value)), x.source(), "", limitText(x.ceiling), limitText(x.link)}
+		row := []string{x.name, x.text(rateText(x.value)), x.source(), x.with, "", limitText(x.ceiling), limitText(x.link)}
 		if x.grade == steps.NotRun {
-			row[4], row[5] = "", ""
+			row[5], row[6] = "", ""
 		}
 		if x.first {
-			row[3] = d.text()
+			row[4] = d.text()
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -367,6 +369,10 @@ func (r recap) second() (use, because string) {
 		if !hasOne || !hasTwo {
 			continue
 		}
+		if one.mtu != two.mtu && one.mtu > 0 && two.mtu > 0 {
+			return "the adapter's two PCIe halves", fmt.Sprintf("general advice: %s was measured at MTU %d and %s at MTU %d, which "+
+				"can't be compared", one.name, one.mtu, two.name, two.mtu)
+		}
 		use = "two rails"
 		if two.ceiling > worthwhile*one.ceiling {
 			use = "the adapter's two PCIe halves"
@@ -475,9 +481,14 @@ func (r recap) bonded() string {
 func (r recap) charts() []steps.Chart {
 	var all []steps.Chart
 	rates := steps.Series{Name: "measured"}
+	mixed := r.mixedMTUs()
 	for _, x := range r.rates {
 		if x.good() {
-			rates.Points = append(rates.Points, steps.Point{Label: x.name, Y: kind.Round(x.value)})
+			label := x.name
+			if mixed && x.mtu > 0 {
+				label += fmt.Sprintf(" (MTU %d)", x.mtu)
+			}
+			rates.Points = append(rates.Points, steps.Point{Label: label, Y: kind.Round(x.value)})
 		}
 	}
 	link, ceiling := r.oneRail()
@@ -505,6 +516,18 @@ func (r recap) charts() []steps.Chart {
 	return all
 }
 
+// mixedMTUs reports whether the figures of RDMA that count were measured with several:
+// then none of them stands beside another without its own.
+func (r recap) mixedMTUs() bool {
+	seen := map[int]bool{}
+	for _, x := range r.rates {
+		if x.good() && !strings.HasPrefix(x.cell, "tcp-") {
+			seen[x.mtu] = true
+		}
+	}
+	return len(seen) > 1
+}
+
 // oneRail is what the first rail's link and PCIe link carry; as they were when a
 // figure was measured, where a bond holds the rails now.
 func (r recap) oneRail() (link, ceiling float64) {
@@ -515,7 +538,8 @@ func (r recap) oneRail() (link, ceiling float64) {
 	for _, rig := range rigs {
 		if rig.HasPair(0) {
 			p := rig.Pairs[0]
-			return reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}})
+			mtu := theory.AgreedMTU(rig, p, 0)
+			return reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}}, theory.RoCE(mtu), false)
 		}
 	}
 	return 0, 0
@@ -525,10 +549,10 @@ func (r recap) oneRail() (link, ceiling float64) {
 func limits(link, ceiling float64) []steps.Limit {
 	all := []steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}}
 	if ceiling > 0 {
-		all = append(all, steps.Limit{Name: "PCIe link of one rail", Value: kind.Round(ceiling)})
+		all = append(all, steps.Limit{Name: "seen through the PCIe link of one rail", Value: kind.Round(ceiling)})
 	}
 	if link > 0 {
-		all = append(all, steps.Limit{Name: "link of one rail", Value: kind.Round(link)})
+		all = append(all, steps.Limit{Name: "link of one rail, payload", Value: kind.Round(link)})
 	}
 	return all
 }

@@ -9,28 +9,9 @@ import (
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
-)
-
-// What the tutorials measured with iperf3 (assets/docs/facts.md#tcp): one stream, which
-// one processor core ends, over a rail or the bond; and four streams over the bond.
-const (
-	OneStreamGbps   = 33.7
-	FourStreamsGbps = 93.0
-)
-
-// How near to the documents' figures a TCP rate has to be. It depends on the
-// processors, so there is more room than for RDMA.
-const (
-	tcpPassShare = 0.8
-	tcpWarnShare = 0.5
-	// nearZero: a test that connects and stays below this has lost its large
-	// packets (assets/docs/facts.md#tcp-near-zero).
-	nearZeroGbps = 1.0
-	// smallWindow bytes are a few segments: TCP then waits for each of them. A
-	// direct link has a megabyte.
-	smallWindow = 64 << 10
 )
 
 // judgeTCP holds what iperf3 measured against the documents' figures and the
@@ -55,7 +36,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	checkPathEnds(r.Rig, path, steps.Warn, &rep)
-	b := tcpBand(r.Rig, path, test.Streams)
+	b := bandOf(r.Rig, path, test.Streams)
 	judgeTCPFigure(r, s, path, test, b, &rep)
 	links := judgeTCPBytes(r, s, path, test, &rep)
 	lead := fmt.Sprintf("%s of TCP with %s over %s", kind.Gbps(test.ReceivedGbps), streams(test.Streams), over)
@@ -255,103 +236,116 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 	return kind.And(all), differ
 }
 
-// tcpBand is what TCP should reach over a path, in Gb/s of payload.
-func tcpBand(rig steps.Rig, p steps.Path, streams int) theory.Band {
-	var b theory.Band
+// A tcpBand is what TCP should reach over a path, payload. What one stream reaches is
+// anything between two figures, as processors end it: less than usual is no fault yet, and
+// only less than anybody saw is.
+type tcpBand struct {
+	theory.Band
+	passes, fails rate.Payload
+}
+
+// bandOf is the band of some streams over a path.
+func bandOf(rig steps.Rig, p steps.Path, streams int) tcpBand {
+	var b tcpBand
+	none := func(why string, soft bool) tcpBand { return tcpBand{Band: theory.Band{None: why, Soft: soft}} }
 	for _, e := range steps.Ends {
-		mtu := float64(p.Netdevs[e].MTU)
+		mtu := p.Netdevs[e].MTU
 		if mtu <= theory.TCPHeaders {
-			return theory.Band{None: "the MTU is unknown"}
+			return none("the MTU is unknown", false)
 		}
-		sum, none := tcpLimit(rig, e, p.Rails[e], mtu, streams)
-		if none != "" {
-			return theory.Band{None: none}
+		sum, why, soft := tcpLimit(rig, e, p.Rails[e], mtu, streams)
+		if why != "" {
+			return none(why, soft)
 		}
 		b.Limit = theory.Lesser(b.Limit, sum)
 	}
 	if b.Limit == 0 {
-		return theory.Band{None: "no rail carries it"}
+		return none("no rail carries it", false)
 	}
-	reference, of := FourStreamsGbps, "four streams over the tutorial's bond"
+	usual, least := theory.TCPTutorialStream.Value(), theory.TCPOneStream.Low()
+	b.From = "one stream, which a processor core ends: " + theory.TCPOneStream.Entry().Says()
 	switch {
 	case streams == 1:
-		reference, of = OneStreamGbps, "one stream in the tutorial, which a processor core ends and not the link"
-	case streams < 4 && float64(streams)*OneStreamGbps < reference:
-		reference, of = float64(streams)*OneStreamGbps, "as many times one stream of the tutorial"
+	case streams >= 4 && p.Bonded == [2]bool{true, true}:
+		usual, least = theory.TCPFourStreams.High(), theory.TCPFourStreams.Low()
+		b.From = "four streams over a bond: " + theory.TCPFourStreams.Entry().Says()
+	default:
+		b.From = "several streams are no slower than one: " + theory.TCPOneStream.Entry().Says()
 	}
-	if b.Expected, b.From = reference, fmt.Sprintf("%.1f, %s", reference, of); b.Limit < reference {
-		b.Expected, b.From = b.Limit, fmt.Sprintf("%.1f, all that the link can carry", b.Limit)
+	b.Expected, b.Basis = rate.Payload(usual), theory.Measured
+	b.fails = min(rate.Payload(least), rate.Payload(usual*theory.TCPWarnShare.Value()))
+	if b.Limit < b.Expected {
+		b.Expected, b.Basis, b.From = b.Limit, theory.Derived, fmt.Sprintf("%.1f is all that the link can carry", b.Limit)
+		b.fails = b.Limit * rate.Payload(theory.TCPWarnShare.Value())
 	}
+	b.passes = b.Expected * rate.Payload(theory.TCPPassShare.Value())
 	return b
 }
 
-// tcpLimit is what the links of a path and the PCIe links behind them carry at one end, in
-// Gb/s of payload. none says why nobody knows.
-func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu float64, streams int) (limit float64, none string) {
-	together := func(a, b float64) float64 { return a + b }
+// tcpLimit is what the links of a path and the PCIe links behind them carry at one end.
+// none says why nobody knows, and soft that no hardware limits it.
+func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit rate.Payload, none string, soft bool) {
+	together := func(a, b rate.Payload) rate.Payload { return a + b }
 	if streams == 1 {
-		together = func(a, b float64) float64 { return max(a, b) } // one connection, one link
+		together = func(a, b rate.Payload) rate.Payload { return max(a, b) } // one connection, one link
 	}
-	links, halves, order := map[string]float64{}, map[string]float64{}, []string(nil)
+	segments := theory.TCP(mtu)
+	links, halves, order := map[string]rate.Payload{}, map[string]rate.Payload{}, []string(nil)
 	for _, i := range rails {
 		rail := rig.At(e).Rails[i]
 		switch {
 		case rail.PCI.Addr == "":
-			return 0, "a virtual link is as fast as the processor"
+			return 0, "a virtual link is as fast as the processor", true
 		case rail.RateGbps <= 0:
-			return 0, fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e))
+			return 0, fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e)), false
 		}
 		half := rail.PCI.Half()
 		if links[half] == 0 {
 			order = append(order, half)
 		}
-		links[half] = together(links[half], rail.RateGbps*(mtu-theory.TCPHeaders)/(mtu+theory.CableEthernet))
-		if c, _ := theory.MaxCeiling(rail); c > 0 {
-			halves[half] = c * (mtu - theory.TCPHeaders) / (mtu + theory.Ethernet)
-		}
+		links[half] = together(links[half], segments.Carries(rail.RateGbps))
+		halves[half] = theory.PCIeLimit(rail, segments)
 	}
 	for _, half := range order {
-		able := links[half]
-		if halves[half] > 0 {
-			able = min(able, halves[half])
-		}
-		limit = together(limit, able)
+		limit = together(limit, theory.Lesser(links[half], halves[half]))
 	}
-	return limit, ""
+	return limit, "", false
 }
 
-func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b theory.Band, rep *kind.Report) {
+func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *kind.Report) {
 	e := &steps.Expected{From: b.From}
+	over := rate.Payload(theory.OverShare.Value()) * b.Limit
 	if b.Expected > 0 {
-		e.Min, e.Max = new(kind.Round(tcpPassShare*b.Expected)), new(kind.Round(theory.OverLimit*b.Limit))
+		e.Min, e.Max = new(kind.Round(float64(b.passes))), new(kind.Round(float64(over)))
 	} else {
 		e.From = "no band: " + b.None
 	}
 	showTCP(r.Rig, p, test, e, rep)
 	mtus, differ := pathMTUs(r.Rig, p)
 	rep.Show("TCP path MTUs", mtus, "", nil)
-	got := test.ReceivedGbps
-	nearZero := got < nearZeroGbps && b.Expected > 2*nearZeroGbps
+	got, said := rate.Payload(test.ReceivedGbps), kind.Gbps(test.ReceivedGbps)
+	zero := rate.Payload(theory.TCPNearZero.Value())
+	nearZero := got < zero && b.Expected > 2*zero
 	if differ && !nearZero {
 		rep.Add(steps.Warn, "the MTUs differ: %s; set all alike", mtus)
 	}
-	switch share := got / b.Expected; {
-	case b.Expected == 0:
+	switch {
+	case b.Soft:
 		rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
-	case got > theory.OverLimit*b.Limit:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?",
-			kind.Gbps(got), b.Limit)
+	case b.None != "":
+		rep.Add(steps.Inconclusive, "%s, and nothing says whether that is what the path can do: %s", said, b.None)
+	case got > over:
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", said, b.Limit)
 	case nearZero:
 		why := "the MTUs look alike (" + mtus + "), so try a ping that fills them: something between may take less"
 		if differ {
 			why = "they differ: " + mtus
 		}
-		rep.Add(steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", kind.Gbps(got), why,
-			lossSigns(test))
-	case share < tcpWarnShare:
-		rep.Add(steps.Fail, "%s of %s: %s", kind.Gbps(got), b.From, tcpCause(r, s, p, test))
-	case share < tcpPassShare:
-		rep.Add(steps.Warn, "%s of %s: %s", kind.Gbps(got), b.From, tcpCause(r, s, p, test))
+		rep.Add(steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", said, why, lossSigns(test))
+	case got < b.fails:
+		rep.Add(steps.Fail, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
+	case got < b.passes:
+		rep.Add(steps.Warn, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
 	}
 }
 
@@ -388,7 +382,7 @@ func lossSigns(test parse.Iperf3) string {
 	if test.Retransmits > 0 {
 		signs = append(signs, fmt.Sprintf("%d retransmits", test.Retransmits))
 	}
-	if test.CwndBytes > 0 && test.CwndBytes < smallWindow {
+	if test.CwndBytes > 0 && float64(test.CwndBytes) < theory.TCPSmallWindow.Value() {
 		signs = append(signs, fmt.Sprintf("a congestion window of %s at most", kind.Size(float64(test.CwndBytes))))
 	}
 	if len(signs) == 0 {
@@ -420,7 +414,8 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 	if test.Streams > 1 {
 		links = float64(len(p.Rails[steps.Here]))
 	}
-	if got := test.ReceivedGbps; got >= 8 && got <= 25*links {
+	degraded := theory.DegradedAdapter
+	if got := test.ReceivedGbps; got >= degraded.Low() && got <= degraded.High()*links {
 		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power " +
 			"saving, interrupts on one core) and at retransmits" + lossSigns(test)
 	}

@@ -85,8 +85,8 @@ const iterations, messageBytes = 20000, 65536
 // table is what perftest prints for an average in Gb/s.
 func table(gbps float64, mtu int) string {
 	return fmt.Sprintf(" RDMA_Write BW Test\n Mtu             : %d[B]\n"+
-		" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n %d %d 0.00 %.2f 0.1\n",
-		mtu, messageBytes, iterations, gbps*1e9/8/1048576)
+		" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n %d %d 0.00 %.2f %.6f\n",
+		mtu, messageBytes, iterations, gbps*1e9/8/1048576, gbps*1e3/8/messageBytes)
 }
 
 func Ran(role string, e steps.End, text string) steps.Output {

@@ -1,0 +1,320 @@
+package theory
+
+// The limits of bandwidth, then of latency, of TCP and NIXL, of the account of bytes, and
+// of what a node is.
+const (
+	// HalfAt1024 and HalfAt4096 are of one rail behind a PCIe Gen5 x4 link, and
+	// HalfSharedAt1024 of two.
+	HalfAt1024 Limit = iota + 1
+	HalfSharedAt1024
+	HalfAt4096
+	// PCIeShare is what is left of a PCIe link's bits where nobody measured it.
+	PCIeShare
+	// PCIeTLP is the least that a PCIe packet has beside its payload, bytes.
+	PCIeTLP
+	// LeastMessage and LeastPayload are what a run has to be for a bandwidth band.
+	LeastMessage
+	LeastPayload
+	// PassShare and WarnShare are how near to what is expected a rate has to be.
+	PassShare
+	WarnShare
+	// OverShare of what physics allow is a misread unit, OverTogether of several tests'
+	// sum one that did not run at the same time.
+	OverShare
+	OverTogether
+	// DegradedAdapter is what a healthy link carries behind an adapter that came up wrong.
+	DegradedAdapter
+
+	WriteLatency
+	WriteLatencyPass
+	WriteLatencyWarn
+	WriteLatencyLeast
+	WriteLatencyTail
+	RailsApart
+	ReadLatency
+	ReadLatencyPass
+	ReadLatencyWarn
+	ReadLatencyLeast
+	Outliers
+	SlowPing
+
+	TCPOneStream
+	TCPTutorialStream
+	TCPFourStreams
+	TCPPassShare
+	TCPWarnShare
+	TCPNearZero
+	TCPSmallWindow
+	ReadPassShare
+	ReadWarnShare
+	StagedGPU
+	StagedRoom
+	LeastBlock
+
+	// BytesLeast to BusyBefore are the account's: how far counters may be from what was
+	// predicted.
+	BytesLeast
+	BytesMore
+	BytesMoreIP
+	BytesMoreStaged
+	BytesJumped
+	BytesBeside
+	BytesChatter
+	EvenShare
+	BusyBefore
+
+	limits // how many there are
+)
+
+// entries are the figures themselves. facts.md tells the stories behind them.
+var entries = [limits]Entry{
+	HalfAt1024: {
+		Of:  "payload of one rail through one PCIe Gen5 x4 link",
+		Low: 92.5, High: 97.3, Unit: "Gb/s", Basis: Measured,
+		When:   "at RoCE MTU 1024 on DGX Spark",
+		Source: "ib_write_bw: 92.55 in the multi-rail tutorial's saved run, 92.57 and 97.28 in the vendor's guide to connecting two",
+		Fact:   "bandwidth-at-a-roce-mtu-of-1024",
+	},
+	HalfSharedAt1024: {
+		Of:  "payload of two rails through one PCIe Gen5 x4 link",
+		Low: 105.4, High: 105.4, Unit: "Gb/s", Basis: Measured,
+		When:   "at RoCE MTU 1024 on DGX Spark",
+		Source: "nixlbench over two rails, in the NIXL benchmark tutorial",
+		Fact:   "pcie-halves",
+	},
+	HalfAt4096: {
+		Of:  "payload through one PCIe Gen5 x4 link",
+		Low: 111.7, High: 111.9, Unit: "Gb/s", Basis: Measured,
+		When:   "at RoCE MTU 4096 on DGX Spark",
+		Source: "perftest, in a public cluster guide",
+		Fact:   "pcie-halves",
+	},
+	PCIeShare: {
+		Of:  "share of a PCIe link's bits, after their encoding, that is payload",
+		Low: 0.887, High: 0.887, Basis: Chosen,
+		When:   "for links that nobody measured",
+		Source: "what one Gen5 x4 link carried on DGX Spark, 111.8 of 126.0 Gb/s, taken for every other",
+		Fact:   "pcie-halves",
+	},
+	PCIeTLP: {
+		Of:  "bytes of a PCIe packet beside its payload, at least",
+		Low: 20, High: 20, Unit: "bytes of at most 4,116", Basis: Derived,
+		When:   "from Gen3 to Gen5",
+		Source: "4 of framing, 12 of header, 4 of LCRC; a payload has at most 4,096 (PCI Express base specification)",
+		Fact:   "pcie-halves",
+	},
+	LeastMessage: {
+		Of:  "message of a bandwidth test, at least",
+		Low: 65536, High: 65536, Unit: "bytes", Basis: Chosen,
+		When:   "for a bandwidth to have a band",
+		Source: "the size that the measured runs have; smaller messages end at other limits, which nobody measured here",
+		Fact:   "what-a-bandwidth-needs",
+	},
+	LeastPayload: {
+		Of:  "payload of a bandwidth test, at least",
+		Low: 50e6, High: 50e6, Unit: "bytes", Basis: Chosen,
+		When:   "for a bandwidth to have a band",
+		Source: "4 ms at 100 Gb/s: beside that the 10 us or so in which a test starts and ends are a quarter of a percent",
+		Fact:   "what-a-bandwidth-needs",
+	},
+	PassShare: {
+		Of:  "share of what is expected, from which a bandwidth of RDMA passes",
+		Low: 0.95, High: 0.95, Basis: Chosen, When: "for RDMA",
+		Source: "runs on one machine differ by less", Fact: "shares-of-a-band",
+	},
+	WarnShare: {
+		Of:  "share of what is expected, below which a bandwidth of RDMA fails",
+		Low: 0.80, High: 0.80, Basis: Chosen, When: "for RDMA",
+		Source: "what is missing then has a cause", Fact: "shares-of-a-band",
+	},
+	OverShare: {
+		Of:  "share of what physics allow, above which a figure is no measurement",
+		Low: 1.02, High: 1.02, Basis: Chosen, When: "for one test",
+		Source: "MB taken for MiB are 4.9 % more", Fact: "shares-of-a-band",
+	},
+	OverTogether: {
+		Of:  "the same of several tests' sum",
+		Low: 1.05, High: 1.05, Basis: Chosen, When: "for tests that ran beside each other",
+		Source: "each is averaged over its own time, and the first and the last tenths ran alone: the vendor's own pair, " +
+			"189.9 over a cable that can do 185.2, is 2.5 % more",
+		Fact: "shares-of-a-band",
+	},
+	DegradedAdapter: {
+		Of:  "payload over an adapter that came up degraded",
+		Low: 8, High: 25, Unit: "Gb/s", Basis: Measured,
+		When:   "on links of 100 Gb/s and more",
+		Source: "some 13 Gb/s on a DGX Spark with healthy links (dgx-spark-playbooks PR 108); the range around it is chosen",
+		Fact:   "degraded-adapters",
+	},
+	WriteLatency: {
+		Of:  "one RDMA write one way, the median",
+		Low: 1.4, High: 2, Unit: "us", Basis: Measured,
+		When:   "between two ConnectX-7 back to back",
+		Source: "ib_write_lat: 1.96 to 1.99 in the first tutorial, 1.4 to 2 elsewhere", Fact: "latency",
+	},
+	WriteLatencyPass: {
+		Of:  "the same, from which railbench warns",
+		Low: 2.5, High: 2.5, Unit: "us", Basis: Chosen, When: "on hardware", Source: "a quarter above what was measured",
+		Fact: "latency",
+	},
+	WriteLatencyWarn: {
+		Of:  "the same, from which it fails",
+		Low: 10, High: 10, Unit: "us", Basis: Chosen, When: "on hardware",
+		Source: "five times what was measured: something stands between", Fact: "latency",
+	},
+	WriteLatencyLeast: {
+		Of:  "the same, below which it is no measurement",
+		Low: 0.3, High: 0.3, Unit: "us", Basis: Chosen, When: "between two machines",
+		Source: "a PCIe round trip at either end takes longer", Fact: "latency",
+	},
+	WriteLatencyTail: {
+		Of:  "99th percentile against the median, from which a latency's tail is a finding",
+		Low: 10, High: 10, Unit: "times", Basis: Chosen, When: "for ib_write_lat on hardware",
+		Source: "power saving and interrupts make some ten times the median", Fact: "averages",
+	},
+	RailsApart: {
+		Of:  "latency of one rail against that of the best, from which they are apart",
+		Low: 3, High: 3, Unit: "times", Basis: Chosen, When: "for rails of one rig, also where no band holds",
+		Source: "alike rails of one machine differ by a few percent", Fact: "latency",
+	},
+	ReadLatency: {
+		Of:  "one NIXL read of 4 KiB from Python, the median",
+		Low: 11.1, High: 16.2, Unit: "us", Basis: Measured, When: "on DGX Spark",
+		Source: "the multi-rail tutorial, two rails and one", Fact: "latency-of-nixl",
+	},
+	ReadLatencyPass: {
+		Of:  "the same, from which railbench warns",
+		Low: 30, High: 30, Unit: "us", Basis: Chosen, When: "on hardware", Source: "twice what was measured",
+		Fact: "latency-of-nixl",
+	},
+	ReadLatencyWarn: {
+		Of:  "the same, from which it fails",
+		Low: 50, High: 50, Unit: "us", Basis: Chosen, When: "on hardware",
+		Source: "the multi-rail tutorial has 50 to 200 for TCP", Fact: "latency-of-nixl",
+	},
+	ReadLatencyLeast: {
+		Of:  "the same, below which it is no measurement",
+		Low: 1, High: 1, Unit: "us", Basis: Chosen, When: "between two machines", Source: "less than a write takes, twice",
+		Fact: "latency-of-nixl",
+	},
+	Outliers: {
+		Of:  "95th percentile against the median, from which an average says nothing",
+		Low: 5, High: 5, Unit: "times", Basis: Chosen, When: "always",
+		Source: "it was 15 where the multi-rail tutorial's averages misled it", Fact: "averages",
+	},
+	SlowPing: {
+		Of:  "a ping's average, from which railbench warns",
+		Low: 10, High: 10, Unit: "ms", Basis: Chosen, When: "on a direct link or through one switch",
+		Source: "the first tutorial takes 10 ms and more for another network", Fact: "latency",
+	},
+	TCPOneStream: {
+		Of:  "TCP with one stream",
+		Low: 12, High: 35, Unit: "Gb/s", Basis: Measured, When: "on DGX Spark",
+		Source: "iperf3: 33.7 in the multi-rail tutorial, some 35 in the first, 12 in a public guide; a processor core ends it",
+		Fact:   "tcp",
+	},
+	TCPTutorialStream: {
+		Of:  "TCP with one stream, in the multi-rail tutorial",
+		Low: 33.7, High: 33.7, Unit: "Gb/s", Basis: Measured, When: "on the tutorial's DGX Spark",
+		Source: "iperf3, over one rail and over the bond", Fact: "tcp",
+	},
+	TCPFourStreams: {
+		Of:  "TCP with four streams over a bond of two rails",
+		Low: 70, High: 93, Unit: "Gb/s", Basis: Measured, When: "on DGX Spark",
+		Source: "iperf3: 93.0 in the multi-rail tutorial, some 70 in the first; neither counted the links", Fact: "tcp",
+	},
+	TCPPassShare: {
+		Of:  "share of what is expected, from which TCP passes",
+		Low: 0.8, High: 0.8, Basis: Chosen, When: "for TCP",
+		Source: "it depends on processors and their settings", Fact: "tcp",
+	},
+	TCPWarnShare: {
+		Of:  "share of what is expected, below which TCP fails",
+		Low: 0.5, High: 0.5, Basis: Chosen, When: "for TCP",
+		Source: "it depends on processors and their settings", Fact: "tcp",
+	},
+	TCPNearZero: {
+		Of:  "TCP that connects and has lost its large packets, at most",
+		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on links of 25 Gb/s and more",
+		Source: "the multi-rail tutorial's sign of MTUs that differ", Fact: "tcp-near-zero",
+	},
+	TCPSmallWindow: {
+		Of:  "congestion window that is a few segments, at most",
+		Low: 65536, High: 65536, Unit: "bytes", Basis: Chosen, When: "on a direct link, which has a megabyte",
+		Source: "TCP waits for each of them then", Fact: "tcp-near-zero",
+	},
+	ReadPassShare: {
+		Of:  "share of what is expected, from which reads from Python pass",
+		Low: 0.80, High: 0.80, Basis: Chosen, When: "for NIXL from Python",
+		Source: "each read waits for the one before: the multi-rail tutorial's 81.8 and 93.4 are 0.88 of what was expected",
+		Fact:   "latency-of-nixl",
+	},
+	ReadWarnShare: {
+		Of:  "share of what is expected, below which they fail",
+		Low: 0.50, High: 0.50, Basis: Chosen, When: "for NIXL from Python", Source: "more than half is waiting then",
+		Fact: "latency-of-nixl",
+	},
+	StagedGPU: {
+		Of:  "payload from or to GPU memory that is staged through host memory",
+		Low: 2.1, High: 4.9, Unit: "Gb/s", Basis: Measured, When: "on DGX Spark",
+		Source: "rows of nixlbench in the NIXL benchmark tutorial, and reads of the multi-rail tutorial", Fact: "gpu-memory",
+	},
+	StagedRoom: {
+		Of:  "how many times more or less is still taken for staged",
+		Low: 2, High: 2, Unit: "times", Basis: Chosen, When: "for GPU memory",
+		Source: "it depends on processors and on what they do beside it", Fact: "gpu-memory",
+	},
+	LeastBlock: {
+		Of:  "block of NIXL, from which its throughput has a band",
+		Low: 2 << 20, High: 2 << 20, Unit: "bytes", Basis: Chosen, When: "for nixlbench and NIXL from Python",
+		Source: "in the NIXL benchmark tutorial's rows blocks of 2 MiB have 97 % of the best, and those of 64 KiB half or 59 %",
+		Fact:   "rows-of-nixlbench",
+	},
+	BytesLeast: {
+		Of:  "bytes that a port counted, against those predicted, at least",
+		Low: 0.98, High: 0.98, Unit: "times", Basis: Chosen, When: "for every flow",
+		Source: "counters are read before the first packet and after the last, so only what an idle rate took off is missing",
+		Fact:   "more-bytes-than-predicted",
+	},
+	BytesMore: {
+		Of:  "the same, at most",
+		Low: 1.03, High: 1.03, Unit: "times", Basis: Chosen, When: "at port counters, where headers are known to the byte",
+		Source: "what is above was sent again; how much of that is nothing yet is chosen", Fact: "more-bytes-than-predicted",
+	},
+	BytesMoreIP: {
+		Of:  "the same, at most",
+		Low: 1.08, High: 1.08, Unit: "times", Basis: Chosen, When: "at an interface, which counts ARP and acknowledgements, too",
+		Source: "TCP sends some segments again on every link", Fact: "more-bytes-than-predicted",
+	},
+	BytesMoreStaged: {
+		Of:  "the same, at most",
+		Low: 1.06, High: 1.06, Unit: "times", Basis: Chosen, When: "for GPU memory that UCX stages, in messages of its own",
+		Source: "four times the 1.5 % that the NIXL benchmark tutorial counted", Fact: "bytes-of-nixlbench",
+	},
+	BytesJumped: {
+		Of:  "the same, from which a counter jumped",
+		Low: 3, High: 3, Unit: "times", Basis: Chosen, When: "for every flow",
+		Source: "nothing makes a transfer three times as large", Fact: "more-bytes-than-predicted",
+	},
+	BytesBeside: {
+		Of:  "share of the payload that may move where the test sends nothing",
+		Low: 0.01, High: 0.01, Basis: Chosen,
+		When:   "on each rail that it doesn't use, on all of them together, and back",
+		Source: "what a rig does for itself is less by orders of magnitude", Fact: "bytes-beside-a-test",
+	},
+	BytesChatter: {
+		Of:  "bytes that an interface may move by itself",
+		Low: 10e6, High: 10e6, Unit: "bytes", Basis: Chosen, When: "during any test",
+		Source: "railbench's own SSH connections may lead over a rail", Fact: "bytes-beside-a-test",
+	},
+	EvenShare: {
+		Of:  "share that each of two equal rails has of a flow that they share evenly, at least",
+		Low: 0.35, High: 0.35, Basis: Chosen, When: "for UCX",
+		Source: "it cuts a block by the speeds that ports report, so less is no half", Fact: "bytes-of-nixlbench",
+	},
+	BusyBefore: {
+		Of:  "traffic of somebody else on a rail before a test, from which it is named",
+		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on links of 25 Gb/s and more",
+		Source: "less changes no verdict", Fact: "bytes-beside-a-test",
+	},
+}

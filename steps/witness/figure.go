@@ -1,0 +1,76 @@
+// Package witness is what every measured cell asks of its run before it says how good that
+// is, each stage of it a pure function. Figure holds a rate against the theory.
+package witness
+
+import (
+	"cmp"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/theory"
+)
+
+// A Figure is a bandwidth that is held against what the hardware can do.
+type Figure struct {
+	Got  rate.Payload
+	Band theory.Band
+	// Pass and Warn are shares of what is expected, and Over of what physics allow: those
+	// of one test of RDMA where they are zero.
+	Pass, Warn, Over theory.Limit
+	Of               string        // who carries it: "the rail", "rails 1 and 3"
+	Doubt            string        // what is asked of more than can be; of the unit and the way where empty
+	Cause            func() string // what ended it early, where that can be seen
+}
+
+func (f Figure) shares() (over, pass, warn theory.Limit) {
+	return cmp.Or(f.Over, theory.OverShare), cmp.Or(f.Pass, theory.PassShare), cmp.Or(f.Warn, theory.WarnShare)
+}
+
+// Standing is where it stands to its band.
+func (f Figure) Standing() theory.Standing {
+	over, pass, warn := f.shares()
+	return f.Band.Stand(f.Got, over, pass, warn)
+}
+
+// Expected is the band as evidence has it, Gb/s.
+func (f Figure) Expected() *steps.Expected {
+	b := f.Band
+	if b.None != "" {
+		return &steps.Expected{From: "no band: " + b.None}
+	}
+	over, pass, _ := f.shares()
+	most := b.Limit
+	if b.Seen > 0 && (most == 0 || b.Seen < most) {
+		most = b.Seen
+	}
+	e := &steps.Expected{Min: new(kind.Round(pass.Value() * float64(b.Expected))), From: b.Why()}
+	if most > 0 {
+		e.Max = new(kind.Round(over.Value() * float64(most)))
+	}
+	return e
+}
+
+// Judge adds what is to be said of it. add is how the judge adds a finding: to a rail, or
+// to all of the test.
+func (f Figure) Judge(add func(g steps.Grade, format string, args ...any)) {
+	got, b := kind.Gbps(float64(f.Got)), f.Band
+	switch f.Standing() {
+	case theory.Impossible:
+		add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: %s", got, b.Limit, f.Of,
+			cmp.Or(f.Doubt, "is the unit misread, or did the data take another way?"))
+	case theory.Unseen:
+		add(steps.Warn, "%s is more than the %.1f that anybody measured through %s, though physics allow %.1f: is the unit "+
+			"misread?", got, b.Seen, b.From, b.Limit)
+	case theory.Unjudged:
+		if b.Soft {
+			add(steps.Pass, "There is no band to judge by: %s", b.None)
+			return
+		}
+		add(steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of, b.None)
+	case theory.Short:
+		add(steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
+	case theory.Low:
+		add(steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
+	}
+}
