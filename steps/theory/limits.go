@@ -45,6 +45,7 @@ const (
 	TCPWarnShare
 	TCPNearZero
 	TCPSmallWindow
+	TCPResent
 	ReadPassShare
 	ReadWarnShare
 	StagedGPU
@@ -242,6 +243,11 @@ var entries = [limits]Entry{
 		Of:  "congestion window that is a few segments, at most",
 		Low: 65536, High: 65536, Unit: "bytes", Basis: Chosen, When: "on a direct link, which has a megabyte",
 		Source: "TCP waits for each of them then", Fact: "tcp-near-zero",
+	},
+	TCPResent: {
+		Of:  "share of a test's segments that were sent again, from which it is a finding",
+		Low: 0.001, High: 0.001, Basis: Chosen, When: "for TCP over a link of one's own",
+		Source: "TCP loses some where a stream begins, and then nothing", Fact: "tcp-near-zero",
 	},
 	ReadPassShare: {
 		Of:  "share of what is expected, from which reads from Python pass",

@@ -33,6 +33,7 @@ const (
 	Uneven         // shares of equal ports
 	Reverse        // bytes the other way
 	Beside         // traffic of another kind on a port of the test
+	Signs          // error counters grew, whatever the bytes say
 )
 
 // A Finding is one thing about a node's ports.
@@ -82,6 +83,9 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 	slices.SortStableFunc(b.Loads, func(x, y Load) int { return x.Ports[0].compare(y.Ports[0]) })
 	for i := range rig.Nodes {
 		b.node(steps.End(i))
+	}
+	for i := range rig.Nodes {
+		b.signs(steps.End(i))
 	}
 	return b.Accounted
 }
@@ -497,6 +501,23 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 		return
 	}
 	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", kind.And(texts), why)
+}
+
+// signs looks for error counters of the test's ports that grew. A good rate hides them:
+// what is sent again in time costs little, until it does.
+func (b *books) signs(e steps.End) {
+	var ports []Port
+	for _, p := range b.of(e) {
+		// soft-RoCE counts packets that its own queues dropped: that is how it slows down.
+		if r, ok := p.rail(b.rig); ok && r.PCI.Addr != "" {
+			ports = append(ports, p)
+		}
+	}
+	said := slices.ContainsFunc(b.Findings, func(f Finding) bool { return f.What == More || f.What == Flapped })
+	if g := grownErrors(b.bytes, ports...); g != "" && !said {
+		b.find(Signs, steps.Warn, e, ports, "error counters grew meanwhile (%s): packets were lost or damaged, and sent again; "+
+			"look at the cable and the port at both ends", g)
+	}
 }
 
 // across are the ports at both ends of the flows that lead over some.

@@ -93,7 +93,9 @@ func grownErrors(bytes []steps.RailBytes, ports ...Port) string {
 	for _, b := range bytes {
 		if slices.Contains(ports, Port{b.End, b.Rail}) {
 			for name, n := range b.Errors {
-				sum[name] += n
+				if !slices.Contains(flapCounters, name) {
+					sum[name] += n
+				}
 			}
 		}
 	}

@@ -118,6 +118,13 @@ func TestNIXLBenchHoles(t *testing.T) {
 			reads(target(r), kindtest.BenchTarget+"Consistency check failed for iov 0:0\nConsistency check failed\n", 1)
 			reads(initiator(r), good+"Error in barrier wait xferbench/g/barrier/sync/7/ rank 0 completed 1/2 ranks)\nFailed to synchronize\n", 1)
 		}, steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
+		{"wrong data, and status 0 all the same", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
+			reads(target(r), kindtest.BenchTarget+"Consistency check failed for iov 0:0\n", 0)
+		}, steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
+		{"all rows terrible but the last", single, append(kindtest.Scaled(kindtest.SingleDRAM[:10], 0.1), kindtest.SingleDRAM[10]), kindtest.OnlyOne, nil, steps.Warn, []string{"locks of 2 MiB reached only 9.03 Gb/s", "Run it again"}},
+		{"error counters grew", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
+			kindtest.Counter(&r.Stages[0], steps.Peer, 0).Errors["symbol_error"] = 3
+		}, steps.Warn, []string{"error counters grew meanwhile (symbol_error +3)"}},
 		{"the target failed alone", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { target(r).Exit.Code = 1 }, steps.Fail, []string{"target on spark-01", "exit 1"}},
 		{"the target was killed", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			target(r).Exit.Code = 137

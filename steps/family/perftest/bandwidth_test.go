@@ -3,6 +3,7 @@ package perftest
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/railbench/railbench/runner"
@@ -88,6 +89,28 @@ func TestWriteBandwidth(t *testing.T) {
 			}
 			kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 512
 		}), steps.Warn, []string{"5.0 % more bytes than predicted", "packet_seq_err +512", "on both nodes"}},
+		{"error counters grew, and the rate is good", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Warn, []string{"on spark-02 error counters grew meanwhile (packet_seq_err +100000)"}},
+		{"an error, and status 0 all the same", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Text += "\n Completion with error at client\n" }), steps.Fail, []string{"packets stopped arriving", "though it ended with status 0"}},
+		{"a second row", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			o.Text += " 65536 20000 0.00 100.00 0.001600\n"
+			*o = kindtest.Read(*o, parse.PerftestBandwidth)
+		}), steps.Inconclusive, []string{"it has 2 rows, where one test has one"}},
+		{"another test's output", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			o.Text = strings.Replace(o.Text, "RDMA_Write", "Send", 1)
+			*o = kindtest.Read(*o, parse.PerftestBandwidth)
+		}), steps.Inconclusive, []string{"it is the output of another test (Send BW Test)"}},
+		{"another device's output", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			o.Text = " Device : roceP2p1s0f1\n" + o.Text
+			*o = kindtest.Read(*o, parse.PerftestBandwidth)
+		}), steps.Inconclusive, nil},
+		{"another size than was asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"SIZE": "8388608"} }), steps.Inconclusive, []string{"it reports 65536 bytes a message where SIZE=8388608 asked for 8388608"}},
+		{"fewer messages than were asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "50000"} }), steps.Inconclusive, []string{"it reports 20000 messages where"}},
+		{"as many as were asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "20000", "SIZE": "65536"} }), steps.Pass, nil},
+		{"a message rate that contradicts", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			v := o.Value.(parse.Bandwidth)
+			v.Rows[0].AverageGbps *= 1.049
+			o.Value = v
+		}), steps.Inconclusive, []string{"million messages a second of 65536 bytes are 92.5 Gb/s, and it says 97.0 Gb/s"}},
 		{"more bytes, and no error", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/100*104), steps.Warn, []string{"4.0 % more", "perhaps other traffic"}},
 		{"the link went down and came back", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Errors["link_downed"] = 1 }), steps.Fail, []string{"on spark-01 the link of rocep1s0f0 went down during the test"}},
 
@@ -211,6 +234,10 @@ func TestWriteLatency(t *testing.T) {
 	} {
 		kindtest.Want(t, c.name, judgeWriteLatency(kindtest.LatCell, kindtest.Latency(c.rig, c.typical, 2.6)), c.want, c.words...)
 	}
+	kindtest.Want(t, "a long tail", judgeWriteLatency(kindtest.LatCell, kindtest.Latency(kindtest.Spark(), 1.96, 9000)), steps.Warn, "one write of a hundred takes 9000 us")
+	unlike := kindtest.Latency(kindtest.Virtual(), 527, 600)
+	unlike.Stages[1].Outputs[1] = kindtest.Latency(kindtest.Virtual(), 21310, 30000).Stages[1].Outputs[1]
+	kindtest.Want(t, "rails apart", judgeWriteLatency(kindtest.LatCell, unlike), steps.Warn, "rail 2 takes 21310 us and rail 1 527 us")
 	r := kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
 	r.Stages[2].Outputs[0].Exit.Code = 1
 	kindtest.Want(t, "a server that failed", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive, "Rail 3", "server on spark-01")

@@ -38,6 +38,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	checkPathEnds(r.Rig, path, steps.Warn, &rep)
 	b := bandOf(r.Rig, path, test.Streams)
 	judgeTCPFigure(r, s, path, test, b, &rep)
+	tcpSigns(test, &rep)
 	links := judgeTCPBytes(r, s, path, test, &rep)
 	lead := fmt.Sprintf("%s of TCP with %s over %s", kind.Gbps(test.ReceivedGbps), streams(test.Streams), over)
 	if b.Expected > 0 {
@@ -346,6 +347,29 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 		rep.Add(steps.Fail, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
 	case got < b.passes:
 		rep.Add(steps.Warn, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
+	}
+}
+
+// tcpSigns looks for what a good sum hides: streams that stood still, and segments that were
+// sent again.
+func tcpSigns(test parse.Iperf3, rep *kind.Report) {
+	still := 0
+	for _, gbps := range test.Each {
+		if gbps < theory.BytesBeside.Value()*test.ReceivedGbps/float64(len(test.Each)) {
+			still++
+		}
+	}
+	if still > 0 && len(test.Each) > 1 {
+		rep.Add(steps.Warn, "%d of %d streams carried nothing: look at the path that its ports hash to, and at the other "+
+			"streams' figures", still, len(test.Each))
+	}
+	if test.MSSBytes <= 0 || test.Retransmits <= 0 {
+		return
+	}
+	segments := test.ReceivedBytes / float64(test.MSSBytes)
+	if share := float64(test.Retransmits) / segments; share > theory.TCPResent.Value() {
+		rep.Add(steps.Warn, "%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is too "+
+			"short (ethtool -S, tc -s qdisc)", test.Retransmits, segments, 100*share)
 	}
 }
 
