@@ -42,18 +42,19 @@ func cellsThat(t *testing.T, change bool) (ids []string) {
 
 // dualSymptoms are, by fault, what dual-link says: nearly everything concerns it.
 var dualSymptoms = map[string][]string{
+	"bad-cable":        {"error counters grew", "symbol_error"},
 	"bond-left-over":   {"in bond0", "bond-teardown"},
 	"roce-lag":         {"in bond0", "bond-teardown"},
 	"cable-unplugged":  {"rocep1s0f0 on spark-02 is DOWN", "cable"},
 	"link-down":        {"rocep1s0f1 on spark-01 is DOWN", "switched off"},
-	"degraded-adapter": {"Gb/s together, of 105.8", "degraded", "power"},
+	"degraded-adapter": {"Gb/s of 105.4", "degraded", "power"},
 	"firewall":         {"Couldn't connect to 192.168.100.10:18515"},
 	"garbled-output":   {"result that can be read", "first alone", "half beside first"},
-	"slow-rail":        {"rails 1 and 3 carry", "rail 1 (rocep1s0f0) carries only", "alone"},
+	"slow-rail":        {"ails 1 and 3 together", "rail 1 (rocep1s0f0) carries only", "alone"},
 	"retransmits":      {"sent again", "out_of_sequence"},
 	"port-busy":        {"port 18515 on spark-01 is in use"},
-	"pcie-x2":          {"rails 1 and 3 carry", "spark-01", "x2"},
-	"hog":              {"rails 1 and 2 carry", "other traffic"},
+	"pcie-x2":          {"ails 1 and 3 together", "spark-01", "x2"},
+	"hog":              {"ails 1 and 2 together", "other traffic"},
 	"counter-reset":    {"rocep1s0f0", "predicted"},
 	"counter-missing":  {"spark-01", "no port counters", "nothing shows which rail"},
 	"peer-dead":        {"Not run"},
@@ -99,7 +100,7 @@ var symptoms = map[string]symptom{
 		skipped: map[string][]string{"nixl-halves-dram": {"other PCIe half"}},
 	},
 	// What these do is seen by the checklist alone: no test is slower for it yet.
-	"bad-cable":   {},
+	"bad-cable":   {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1 and 3", "symbol_error"}}, "error counters grew", "symbol_error"), nixlMoves, "error counters grew", "symbol_error"), may: []string{"nixl-latency"}},
 	"hot-adapter": {},
 	"low-power":   {},
 	"secure-boot": {},
@@ -220,7 +221,7 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
 	"retransmits": {seen: also(map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, slices.Concat(nixlReads, nixlBenches), "sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu"}},
-	"slow-rail":   {seen: map[string][]string{"nixl-transfer": {"Gb/s of 92.6"}, "nixl-single-dram": {"Gb/s of 92.6"}, "nixl-halves-dram": {"Gb/s of 185.2"}, "ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.6"}, "tcp-parallel": {"Gb/s of 93.0"}}, may: []string{"ib-write-lat"}},
+	"slow-rail":   {seen: map[string][]string{"nixl-transfer": {"Gb/s of 92.5"}, "nixl-single-dram": {"Gb/s of 92.5"}, "nixl-halves-dram": {"Gb/s of 185.0"}, "ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.5"}}, may: []string{"ib-write-lat"}},
 	"sudo-password": {
 		skipped: map[string][]string{"privileges": {"spark-02", "root"}},
 	},

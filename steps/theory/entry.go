@@ -60,6 +60,7 @@ func (e Entry) Says() string {
 		return fmt.Sprintf("%s was measured %s", e.Figures(), e.When)
 	case Chosen:
 		return fmt.Sprintf("we expect %s %s", e.Figures(), e.When)
+	case Derived:
 	}
 	return fmt.Sprintf("%s is what %s can do", e.Figures(), e.When)
 }

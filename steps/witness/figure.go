@@ -56,6 +56,7 @@ func (f Figure) Expected() *steps.Expected {
 func (f Figure) Judge(add func(g steps.Grade, format string, args ...any)) {
 	got, b := kind.Gbps(float64(f.Got)), f.Band
 	switch f.Standing() {
+	case theory.Good:
 	case theory.Impossible:
 		add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: %s", got, b.Limit, f.Of,
 			cmp.Or(f.Doubt, "is the unit misread, or did the data take another way?"))

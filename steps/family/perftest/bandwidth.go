@@ -190,7 +190,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		each = "it"
 	}
 	for _, s := range r.Stages {
-		m, v, ok := bandwidth(r, s, &rep)
+		m, v, ok := bandwidth(c, r, s, &rep)
 		if !ok {
 			continue
 		}
@@ -231,7 +231,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 }
 
 // bandwidth is what the client of a stage measured, where that can be judged.
-func bandwidth(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement, parse.Bandwidth, bool) {
+func bandwidth(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement, parse.Bandwidth, bool) {
 	m, ok := measured(r, s, rep)
 	if !ok {
 		return m, parse.Bandwidth{}, false
@@ -241,7 +241,7 @@ func bandwidth(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measuremen
 		rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
 		return m, v, false
 	}
-	if why := notOfThisRun(v, m); why != "" {
+	if why := notOfThisRun(c, v, m); why != "" {
 		rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return m, v, false
 	}
@@ -255,7 +255,7 @@ func bandwidth(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measuremen
 
 // notOfThisRun says why a report is not that of the test that was started: of its rail,
 // sizes and counts, and one row for one test.
-func notOfThisRun(v parse.Bandwidth, m kind.Measurement) string {
+func notOfThisRun(c steps.Cell, v parse.Bandwidth, m kind.Measurement) string {
 	row, o := v.Rows[0], m.Client
 	rows := 0
 	for _, r := range v.Rows {
@@ -268,7 +268,7 @@ func notOfThisRun(v parse.Bandwidth, m kind.Measurement) string {
 		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
 	}
 	return cmp.Or(all, witness.OfTest(v.Test, "Write"), witness.OfDevice(v.Device, m.Dev),
-		witness.Asked(o, "SIZE", row.Bytes, "bytes a message"), witness.Asked(o, "ITERATIONS", row.Iterations, "messages"),
+		witness.Asked(c, o, "-s", row.Bytes, "bytes a message"), witness.Asked(c, o, "-n", row.Iterations, "messages"),
 		contradicts(row))
 }
 
@@ -371,7 +371,8 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		row := v.Rows[0]
 		if why := cmp.Or(witness.OfTest(v.Test, "Latency"), witness.OfDevice(v.Device, m.Dev),
-			witness.Asked(m.Client, "LAT_ITERATIONS", row.Iterations, "messages")); why != "" {
+			witness.Asked(c, m.Client, "-s", row.Bytes, "bytes a message"),
+			witness.Asked(c, m.Client, "-n", row.Iterations, "messages")); why != "" {
 			rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
 			continue
 		}

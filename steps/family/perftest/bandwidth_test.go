@@ -103,8 +103,8 @@ func TestWriteBandwidth(t *testing.T) {
 			o.Text = " Device : roceP2p1s0f1\n" + o.Text
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
 		}), steps.Inconclusive, nil},
-		{"another size than was asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"SIZE": "8388608"} }), steps.Inconclusive, []string{"it reports 65536 bytes a message where SIZE=8388608 asked for 8388608"}},
-		{"fewer messages than were asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "50000"} }), steps.Inconclusive, []string{"it reports 20000 messages where"}},
+		{"another size than was asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"SIZE": "8388608"} }), steps.Inconclusive, []string{"it reports 65536 bytes a message, and -s asked for 8388608"}},
+		{"fewer messages than were asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "50000"} }), steps.Inconclusive, []string{"it reports 20000 messages, and -n asked for 50000"}},
 		{"as many as were asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "20000", "SIZE": "65536"} }), steps.Pass, nil},
 		{"a message rate that contradicts", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			v := o.Value.(parse.Bandwidth)
