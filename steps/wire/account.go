@@ -34,6 +34,7 @@ const (
 	Reverse        // bytes the other way
 	Beside         // traffic of another kind on a port of the test
 	Signs          // error counters grew, whatever the bytes say
+	Busy           // somebody else's traffic was there before
 )
 
 // A Finding is one thing about a node's ports.
@@ -87,6 +88,7 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 	for i := range rig.Nodes {
 		b.signs(steps.End(i))
 	}
+	b.busyBefore()
 	return b.Accounted
 }
 
@@ -517,6 +519,28 @@ func (b *books) signs(e steps.End) {
 	if g := grownErrors(b.bytes, ports...); g != "" && !said {
 		b.find(Signs, steps.Warn, e, ports, "error counters grew meanwhile (%s): packets were lost or damaged, and sent again; "+
 			"look at the cable and the port at both ends", g)
+	}
+}
+
+// busyBefore looks for traffic of somebody else on the test's ports, or behind the same PCIe
+// link, before it began: what was measured beside that is no figure of the rig's.
+func (b *books) busyBefore() {
+	if len(b.Findings) > 0 {
+		return // it is named there where it explains something
+	}
+	for _, c := range b.bytes {
+		p := Port{c.End, c.Rail}
+		r, ok := p.rail(b.rig)
+		if !ok || c.IdleGbps <= theory.BusyBefore.Value() {
+			continue
+		}
+		if slices.ContainsFunc(b.own, func(q Port) bool {
+			own, ok := q.rail(b.rig)
+			return ok && q.Node == p.Node && (q == p || own.PCI.Half() != "" && own.PCI.Half() == r.PCI.Half())
+		}) {
+			b.find(Busy, steps.Warn, p.Node, []Port{p}, "%.1f Gb/s of other traffic were on %s before it began, so this is not what "+
+				"the rails do alone", c.IdleGbps, b.name(p))
+		}
 	}
 }
 

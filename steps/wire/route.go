@@ -107,6 +107,14 @@ func (rt Route) Measured(what steps.Measure, unit string) steps.Figure {
 // for as small as the rail with the smallest MTU makes them.
 func (rt Route) Flow(from steps.End) Flow { return Between(from, rt.mtu, rt.most, rt.Pairs...) }
 
+// Ports are those of the rails, at both ends.
+func (rt Route) Ports() (all []Port) {
+	for _, p := range rt.Pairs {
+		all = append(all, EndsOf(p)...)
+	}
+	return all
+}
+
 // CheckPorts: a port that is down explains more than what UCX says.
 func (rt Route) CheckPorts(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {

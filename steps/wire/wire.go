@@ -7,6 +7,7 @@ package wire
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/railbench/railbench/steps"
@@ -45,6 +46,14 @@ func (p Port) rail(rig steps.Rig) (r steps.Rail, ok bool) {
 		return steps.Rail{}, false
 	}
 	return rails[p.Rail], true
+}
+
+// Name is what a port's rail is called; its number where the rig has none there.
+func Name(rig steps.Rig, p Port) string {
+	if r, ok := p.rail(rig); ok {
+		return r.Dev
+	}
+	return fmt.Sprintf("rail %d", p.Rail)
 }
 
 // Traffic is what a flow's packets are, and so which counter of a port has them: an

@@ -159,7 +159,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		return v
 	}
-	ends, all := BenchEnds(r, s, &rep)
+	ends, all := BenchEnds(r, s, &rep, rt.Ports()...)
 	init, _ := ends[steps.Here].Value.(parse.NIXLBench)
 	rows = init.Rows
 	if !all {
@@ -218,10 +218,12 @@ func segment(gpu bool) string {
 
 // BenchEnds gives the outputs of both ends, where both ran and ended well; ok is
 // false where the report says what happened instead.
-func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.Output, ok bool) {
+func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port) (ends [2]steps.Output, ok bool) {
 	var messages []kind.Message
 	for _, o := range s.Outputs {
 		ends[o.End] = o
+	}
+	for _, o := range witness.Speak(s) {
 		v, _ := o.Value.(parse.NIXLBench)
 		for _, text := range v.Errors {
 			if !endings.MatchString(text) {
@@ -231,7 +233,12 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.O
 	}
 	seen, well := endedWell(s)
 	// Releases before 1.0 end with status 0 although the data is wrong: what they say counts.
-	explained := explainNIXL(r.Rig, nixlCauses, messages, rep)
+	first, explained := witness.First(r.Rig, s, ports...)
+	if explained {
+		rep.Add(first.Grade, "%s", kind.Capital(first.Text))
+	} else {
+		explained = explainNIXL(r.Rig, nixlCauses, messages, rep)
+	}
 	if well && !explained {
 		return ends, allRead(r.Rig, s, rep)
 	}
@@ -299,10 +306,6 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report)
 			// It was ended because the other one had.
 		case bad:
 			rep.Add(f.Grade, "%s", f.Text)
-			n++
-		case o.Exit.Code == 137:
-			rep.Add(steps.Inconclusive, "the %s on %s was killed (exit 137): did its memory run out (dmesg)?", o.Role,
-				r.Rig.NameOf(o.End))
 			n++
 		}
 	}

@@ -131,6 +131,21 @@ func TestNIXLBenchHoles(t *testing.T) {
 			reads(initiator(r), good+"free(): double free detected in tcache 2\n", 134)
 			initiator(r).Exit.Why = runner.Cancelled
 		}, steps.Inconclusive, []string{"spark-01 was killed (exit 137)"}},
+		{"the target was killed, and the initiator complains of it", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
+			target(r).Exit.Code = 137
+			reads(initiator(r), good+"Timeout waiting for barrier\nError in barrier wait\n", 1)
+			initiator(r).Exit.Why = runner.Cancelled
+		}, steps.Inconclusive, []string{"target on spark-01 was killed (exit 137)"}},
+		{"the link went down, and both complain of each other", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
+			reads(initiator(r), good+"Timeout waiting for barrier\n", 1)
+			target(r).Exit.Why = runner.Cancelled
+			kindtest.Counter(&r.Stages[0], steps.Peer, 0).Errors["carrier_changes"] = 1
+		}, steps.Fail, []string{"link of rocep1s0f0 on spark-01 went down during the test"}},
+		{"what the end says that we ended is no cause", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
+			reads(target(r), kindtest.BenchTarget+"Timeout waiting for barrier\n", 1)
+			target(r).Exit.Why = runner.Cancelled
+			reads(initiator(r), good+"Consistency check failed\n", 1)
+		}, steps.Fail, []string{"what arrived on spark-02 is not what was sent"}},
 		{"we ended both", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			r.Stages[0].Err = "nothing was printed for 3m20s: it was ended"
 			reads(initiator(r), good+"Ctrl-C received, exiting...\nfree(): double free detected in tcache 2\n", 134)

@@ -243,14 +243,17 @@ var pythonCauses = []kind.Cause{
 
 // pythonEnds gives what the two ends reported, where both ended well; ok is
 // false where the report says what happened instead.
-func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]parse.NIXLResult, ok bool) {
+func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port) (results [2]parse.NIXLResult, ok bool) {
 	results, messages := pythonSaid(s)
 	seen, well := endedWell(s)
+	first, known := witness.First(r.Rig, s, ports...)
 	init, target := results[steps.Here], results[steps.Peer]
 	switch {
 	// Wrong data before everything else: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
 		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
+	case !well && known:
+		rep.Add(first.Grade, "%s", kind.Capital(first.Text))
 	case !well && explainNIXL(r.Rig, pythonCauses, messages, rep):
 		for _, m := range messages {
 			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
@@ -272,10 +275,15 @@ func pythonSaid(s steps.Stage) (results [2]parse.NIXLResult, messages []kind.Mes
 	for _, o := range s.Outputs {
 		v, _ := o.Value.(parse.NIXLPython)
 		for _, x := range v.Results {
+			results[o.End] = x
+		}
+	}
+	for _, o := range witness.Speak(s) {
+		v, _ := o.Value.(parse.NIXLPython)
+		for _, x := range v.Results {
 			if x.Error != "" {
 				messages = append(messages, kind.Message{End: o.End, Text: x.Error})
 			}
-			results[o.End] = x
 		}
 		logged, _ := parse.NIXLBenchOutput(o.Text) // UCX and NIXL log alike everywhere
 		for _, text := range logged.Errors {
@@ -390,7 +398,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
-	results, ok := pythonEnds(r, s, &rep)
+	results, ok := pythonEnds(r, s, &rep, rt.Ports()...)
 	if !ok {
 		if v, skipped := kind.Skips(&rep); skipped {
 			return v
@@ -542,7 +550,7 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	carried *int,
 ) (parse.NIXLResult, bool) {
 	rt.CheckPorts(r.Rig, rep)
-	results, ok := pythonEnds(r, s, rep)
+	results, ok := pythonEnds(r, s, rep, rt.Ports()...)
 	x := results[steps.Here]
 	if !ok {
 		return x, false

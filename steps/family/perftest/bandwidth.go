@@ -43,13 +43,13 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 	}
 	m.Client = *client
 	var messages []kind.Message
-	for _, o := range []steps.Output{m.Client, *server} {
+	for _, o := range witness.Speak(steps.Stage{Outputs: []steps.Output{m.Client, *server}}) {
 		for _, e := range parse.PerftestErrors(o.Text) {
 			messages = append(messages, kind.Message{End: o.End, Text: e})
 		}
 	}
 	if !m.Client.Ran || !server.Ran || !m.Client.Exit.OK() || !server.Exit.OK() {
-		explain(r.Rig, m, *server, messages, rep)
+		explain(r.Rig, s, m, *server, messages, rep)
 		return m, false
 	}
 	return m, s.Err == "" && !complains(r.Rig, m, messages, rep)
@@ -131,7 +131,11 @@ func complains(rig steps.Rig, m kind.Measurement, messages []kind.Message, rep *
 }
 
 // explain says why a test has no result.
-func explain(rig steps.Rig, m kind.Measurement, server steps.Output, messages []kind.Message, rep *kind.Report) {
+func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Output, messages []kind.Message, rep *kind.Report) {
+	if f, ok := witness.First(rig, s, wire.EndsOf(m.Pair)...); ok {
+		rep.On(m, f.Grade, "%s", f.Text)
+		return
+	}
 	for _, c := range causes {
 		for _, msg := range messages {
 			if c.Pattern.MatchString(msg.Text) {
@@ -277,7 +281,8 @@ func notOfThisRun(c steps.Cell, v parse.Bandwidth, m kind.Measurement) string {
 func contradicts(row parse.BandwidthRow) string {
 	made := row.MessageRateMpps * float64(row.Bytes) * 8 / 1e3
 	// perftest prints six decimals of the one, and two of the other.
-	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < 0.006+0.03*made {
+	digits := 0.006 + 1e-6*float64(row.Bytes)*8/1e3
+	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < digits+0.003*made {
 		return ""
 	}
 	return fmt.Sprintf("%g million messages a second of %d bytes are %s, and it says %s", row.MessageRateMpps, row.Bytes,

@@ -114,6 +114,15 @@ func TestWriteBandwidth(t *testing.T) {
 		{"more bytes, and no error", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/100*104), steps.Warn, []string{"4.0 % more", "perhaps other traffic"}},
 		{"the link went down and came back", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Errors["link_downed"] = 1 }), steps.Fail, []string{"on spark-01 the link of rocep1s0f0 went down during the test"}},
 
+		{"the server was killed, and the client complains of it", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+			s.Outputs[0].Exit.Code = 137
+			s.Outputs[1].Exit.Code, s.Outputs[1].Text = 1, " Completion with error at client\n"
+		}), steps.Inconclusive, []string{"Rail 1 (rocep1s0f0): the server on spark-01 was killed (exit 137)"}},
+		{"the client crashed", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 139 }), steps.Fail, []string{"segmentation fault"}},
+		{"the link went down and stayed down", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+			s.Outputs[1].Exit.Why = runner.TimedOut
+			kindtest.Counter(s, steps.Here, 0).Errors["link_downed"] = 1
+		}), steps.Fail, []string{"the link of rocep1s0f0 on spark-02 went down", "check its cable"}},
 		{"timed out", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.TimedOut} }), steps.Inconclusive, []string{"timed out", "crossed rails"}},
 		{"timed out after a row", kindtest.Virtual(), 0.1, client(func(o *steps.Output) { o.Exit = runner.Exit{Why: runner.TimedOut} }), steps.Inconclusive, []string{"timed out"}},
 		{"interrupted", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.Cancelled} }), steps.Inconclusive, []string{"interrupted"}},

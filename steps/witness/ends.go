@@ -1,0 +1,74 @@
+package witness
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// Exit statuses of a shell for what the kernel ended.
+const (
+	killed   = 128 + 9
+	segfault = 128 + 11
+)
+
+// First is what ended a run first, as far as that shows without a word of the tools: an
+// end that somebody killed, a link that went down, a limit. What both ends print after
+// that follows from it. ok is false where none of it happened.
+func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok bool) {
+	for _, o := range s.Outputs {
+		if !o.Ran || o.Exit.Why != runner.Ended {
+			continue
+		}
+		switch o.Exit.Code {
+		case killed:
+			return finding(steps.Inconclusive, "%s was killed (exit %d): did its memory run out (dmesg)?", whose(rig, o), killed)
+		case segfault:
+			return finding(steps.Fail, "%s crashed (exit %d, a segmentation fault): look at its last lines and at dmesg",
+				whose(rig, o), segfault)
+		}
+	}
+	if s.Err == "" && !slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return !o.Exit.OK() }) {
+		return kind.Finding{}, false
+	}
+	for _, p := range ports {
+		if grown := wire.Flaps(s.Bytes, p); grown != "" {
+			return finding(steps.Fail, "the link of %s on %s went down during the test (%s): what the ends said afterwards follows "+
+				"from that; check its cable at both ends", wire.Name(rig, p), rig.NameOf(p.Node), grown)
+		}
+	}
+	return kind.Finding{}, false
+}
+
+func finding(g steps.Grade, format string, args ...any) (kind.Finding, bool) {
+	return kind.Finding{Grade: g, Text: fmt.Sprintf(format, args...)}, true
+}
+
+func whose(rig steps.Rig, o steps.Output) string {
+	role := o.Role
+	if role == "" {
+		role = "script"
+	}
+	return fmt.Sprintf("the %s on %s", role, rig.NameOf(o.End))
+}
+
+// Speak are the outputs whose words count: those of ends that ended by themselves and not
+// well, where there is one. An end that railbench ended because of it says only what that
+// did to it.
+func Speak(s steps.Stage) []steps.Output {
+	var failed []steps.Output
+	for _, o := range s.Outputs {
+		if o.Ran && o.Exit.Why == runner.Ended && o.Exit.Code != 0 {
+			failed = append(failed, o)
+		}
+	}
+	ours := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Exit.Why != runner.Ended })
+	if len(failed) > 0 && ours {
+		return failed
+	}
+	return s.Outputs
+}
