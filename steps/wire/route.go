@@ -58,7 +58,7 @@ func (rt *Route) Add(rig steps.Rig, i int) {
 	p := rig.Pairs[i]
 	rt.Pairs, rt.Nos = append(rt.Pairs, p), append(rt.Nos, i+1)
 	mtu := theory.AgreedMTU(rig, p, 0)
-	if rt.mtu == 0 || mtu < rt.mtu {
+	if len(rt.Pairs) == 1 || mtu < rt.mtu { // one that is unknown makes all unknown
 		rt.mtu = mtu
 	}
 	rt.most = max(rt.most, mtu)

@@ -248,8 +248,12 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.P
 	seen, well := endedWell(s)
 	first, known := witness.First(r.Rig, s, ports...)
 	init, target := results[steps.Here], results[steps.Peer]
+	unread := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.ParseErr != "" })
 	switch {
-	// Wrong data before everything else: no message of a tool is worse, and one may be there.
+	case well && unread >= 0:
+		o := s.Outputs[unread]
+		rep.Add(steps.Inconclusive, "the output on %s does not parse: %s", r.Rig.NameOf(o.End), o.ParseErr)
+	// Wrong data before what the ends say: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
 		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 	case !well && known:

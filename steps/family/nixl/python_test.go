@@ -126,7 +126,7 @@ func TestNIXLTransfer(t *testing.T) {
 		{"it hung", single, says("initiator", "not done after 60 s"), kindtest.Served, kindtest.OnlyOne, func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Inconclusive, []string{"not done in time on spark-02"}},
 		{"timed out", single, good, kindtest.Served, kindtest.OnlyOne, func(s *steps.Stage) { s.Outputs[1].Exit.Why = runner.TimedOut }, steps.Inconclusive, []string{"timed out"}},
 		{"a traceback", single, "Traceback\n", kindtest.Served, kindtest.OnlyOne, func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail, []string{"exit 1"}},
-		{"no output", single, "", kindtest.Served, kindtest.OnlyOne, nil, steps.Inconclusive, []string{"not both ends"}},
+		{"no output", single, "", kindtest.Served, kindtest.OnlyOne, nil, steps.Inconclusive, []string{"does not parse"}},
 		{"no counters", single, good, kindtest.Served, kindtest.OnlyOne, func(s *steps.Stage) { s.Bytes = nil }, steps.Inconclusive, []string{"not counted"}},
 	} {
 		rig := kindtest.TutorialSpark()
@@ -176,7 +176,7 @@ func TestNIXLLatency(t *testing.T) {
 		{"none", kindtest.Timed(0, 0, 0, 0, 0), nil, steps.Inconclusive, []string{"no latency"}},
 		{"the other rail", good, func(s *steps.Stage) { s.Bytes = kindtest.Moved(rig, steps.Peer, 4.4e6, map[int]float64{1: 1}) }, steps.Fail, []string{"rocep1s0f1 carried the bytes: the wrong rail"}},
 		{"no counters", good, func(s *steps.Stage) { s.Bytes = nil }, steps.Inconclusive, []string{"not counted"}},
-		{"no output", "", nil, steps.Inconclusive, []string{"not both ends"}},
+		{"no output", "", nil, steps.Inconclusive, []string{"does not parse"}},
 		{"stopped", good, func(s *steps.Stage) { s.Err = "target on spark-01 is not ready after 15s" }, steps.Inconclusive, []string{"not ready"}},
 	} {
 		v := judgeNIXLLatency(c, result(x.init, x.spoil))

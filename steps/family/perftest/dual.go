@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -25,7 +26,7 @@ type dualTest struct {
 	Err string
 }
 
-var dualHeading = pattern.New(`(?m)^== (.*): exit (\d+)\n`)
+var dualHeading = pattern.New(`(?m)^== (.*): exit (\d+)[ \t\r]*\n`)
 
 // parseDual reads the outputs of several tests, each under a line "== NAME: exit N".
 func parseDual(text string) ([]dualTest, error) {
@@ -154,16 +155,29 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 	if s.Err != "" {
 		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
 	}
-	_, client := roles(s)
-	if client == nil {
-		if s.Err == "" {
-			rep.Add(steps.Inconclusive, "the clients did not run")
+	server, client := roles(s)
+	if client == nil || server == nil {
+		if s.Err == "" || server == nil && client != nil {
+			rep.Add(steps.Inconclusive, "not both ends ran")
 		}
 		return nil, false
 	}
-	if f, bad := kind.Trouble(r.Rig, *client); bad {
-		rep.Add(f.Grade, "%s; crossed rails and a wrong GID hang like this, without a word", f.Text)
+	if f, known := witness.First(r.Rig, s); known {
+		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
 		return nil, false
+	}
+	for _, o := range []*steps.Output{client, server} {
+		if f, bad := kind.Trouble(r.Rig, *o); bad {
+			hint := ""
+			if o.Exit.Why == runner.TimedOut {
+				hint = "; crossed rails and a wrong GID hang like this, without a word"
+			}
+			rep.Add(f.Grade, "%s%s", f.Text, hint)
+			return nil, false
+		}
+		if kind.Exited(r, *o, rep) && o.Role == "server" {
+			return nil, false
+		}
 	}
 	all, read := kind.Value[[]dualTest](r, *client, rep)
 	if !read {
@@ -195,6 +209,8 @@ func allMeasured(tests map[string]dualTest, want []string, rep *kind.Report) boo
 			unread[kind.OrUnknown(t.Err)] = append(unread[kind.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
 			rep.Add(steps.Inconclusive, "the test %q reports %g Gb/s", name, t.Rows[0].AverageGbps)
+		case witness.OfTest(t.Test, "Write") != "":
+			rep.Add(steps.Inconclusive, "the test %q: %s", name, witness.OfTest(t.Test, "Write"))
 		default:
 			continue
 		}

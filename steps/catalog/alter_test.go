@@ -1,0 +1,505 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// A good is a result with all as it should be, which its cell passes.
+type good struct {
+	name  string
+	cell  steps.Cell
+	make  func() steps.Result
+	parse string // the parser of its outputs
+	// client and server are the places of its outputs; server is -1 where one script plays both.
+	client, server int
+	// own is the rail of the client's end that carries the first stage, and beside one that none does.
+	own, beside int
+	sends       steps.End
+	tcp         bool
+	// rate finds the figure in the client's output.
+	rate *regexp.Regexp
+}
+
+// goods are of every measured cell's judge.
+func goods(t *testing.T) []good {
+	perftest := regexp.MustCompile(`(?m)^( \d+ \d+ 0\.00 )([\d.]+)`)
+	bench := func(id, seg string, most int, rows []float64, shares map[int]float64, beside int) good {
+		c := kindtest.Cell(t, id)
+		return good{
+			name: id, cell: c, parse: "nixlbench", client: 0, server: 1, beside: beside,
+			make: func() steps.Result {
+				return kindtest.Benched(c, kindtest.Spark(), kindtest.Bench(seg, most, rows), shares)
+			},
+			rate: regexp.MustCompile(`(?m)^(\d+\s+1\s+)([\d.]+)`),
+		}
+	}
+	transfer := func(id string, gbps float64, shares map[int]float64, beside int) good {
+		c := kindtest.Cell(t, id)
+		return good{
+			name: id, cell: c, parse: "nixl-python", client: 1, server: 0, beside: beside, sends: steps.Peer,
+			make: func() steps.Result {
+				rig := kindtest.Spark()
+				return steps.Result{Rig: rig, Stages: []steps.Stage{kindtest.Transferred(c, rig, -1,
+					kindtest.ReadBack("cpu", 1<<30, 16, gbps, true), kindtest.Served, shares)}}
+			},
+			rate: regexp.MustCompile(`("gbps":)([\d.]+)`),
+		}
+	}
+	tcp := kindtest.Cell(t, "tcp-single")
+	iperf := regexp.MustCompile(`("bits_per_second":)([\d.e+]+)`)
+	bw, lat, dual := kindtest.Cell(t, "ib-write-bw"), kindtest.Cell(t, "ib-write-lat"), kindtest.Cell(t, "dual-link")
+	reads := kindtest.Cell(t, "nixl-latency")
+	all := New()
+	return []good{
+		{
+			name: "ib-write-bw", cell: bw, parse: "perftest-bandwidth", client: 1, server: 0, beside: 3, rate: perftest,
+			make: func() steps.Result { return kindtest.Bandwidth(kindtest.Spark(), 92.5) },
+		},
+		{
+			name: "ib-write-lat", cell: lat, parse: "perftest-latency", client: 1, server: 0, beside: 3,
+			make: func() steps.Result { return kindtest.Latency(kindtest.Spark(), 1.96, 2.6) },
+			rate: regexp.MustCompile(`(?m)^( 2 +\d+ +[\d.]+ +[\d.]+ +)([\d.]+)`),
+		},
+		{
+			name: "dual-link", cell: dual, parse: "dual-link", client: 1, server: 0, beside: 3, rate: perftest,
+			make: func() steps.Result {
+				read := func(text string) (any, error) { return all.Parsers["dual-link"](text, "") }
+				return kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), read)
+			},
+		},
+		{
+			name: "tcp-single", cell: tcp, parse: "iperf3", client: 1, server: 0, beside: 3, tcp: true, rate: iperf,
+			make: func() steps.Result { return kindtest.TCP(kindtest.Spark(), 33.7, 1) },
+		},
+		{
+			name: "tcp-parallel", cell: kindtest.Cell(t, "tcp-parallel"), parse: "iperf3", client: 1, server: 0, beside: 1, tcp: true,
+			make: func() steps.Result {
+				return kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer), 93, 4)
+			},
+		},
+		bench("nixl-single-dram", "DRAM", kindtest.DramMax, kindtest.SingleDRAM, kindtest.OnlyOne, 3),
+		bench("nixl-dual-dram", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, 3),
+		bench("nixl-mt", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, 3),
+		bench("nixl-halves-dram", "DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 1.99), map[int]float64{0: 0.5, 2: 0.5}, 3),
+		bench("nixl-single-vram", "VRAM", kindtest.VramMax, kindtest.SingleVRAM, kindtest.OnlyOne, 3),
+		bench("nixl-dual-vram", "VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.OnlyOne, 3),
+		transfer("nixl-transfer", 88, kindtest.OnlyOne, 3),
+		transfer("nixl-transfer-dual", 93.4, kindtest.Evenly, 3),
+		{
+			name: "nixl-latency", cell: reads, parse: "nixl-python", client: 1, server: 0, beside: 3, sends: steps.Peer,
+			make: func() steps.Result {
+				rig := kindtest.Spark()
+				r := steps.Result{Rig: rig}
+				for i := range rig.Pairs {
+					r.Stages = append(r.Stages, kindtest.Transferred(reads, rig, i, kindtest.Timed(17.4, 16.2, 20.8, 30, 60),
+						strings.ReplaceAll(kindtest.Served, "nixl-transfer", "nixl-latency"), map[int]float64{i: 1}))
+				}
+				return r
+			},
+			rate: regexp.MustCompile(`("p50US":)([\d.]+)`),
+		},
+	}
+}
+
+// An alteration makes one thing wrong. do reports whether the result has that thing.
+type alteration struct {
+	name string
+	best steps.Grade // that is still allowed
+	do   func(g good, r *steps.Result) bool
+}
+
+// text alters what an output says and reads it anew, as a session would.
+func text(change func(g good, text string) string) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool {
+		o := &r.Stages[0].Outputs[g.client]
+		was := o.Text
+		if o.Text = change(g, was); o.Text == was {
+			return false
+		}
+		v, err := New().Parsers[g.parse](o.Text, "")
+		if o.Value, o.ParseErr = v, ""; err != nil {
+			o.ParseErr = err.Error()
+		}
+		return true
+	}
+}
+
+// scaled multiplies the figure of the first row.
+func scaled(by float64) func(good, *steps.Result) bool {
+	return text(func(g good, text string) string {
+		if g.rate == nil {
+			return text
+		}
+		return g.rate.ReplaceAllStringFunc(text, func(s string) string {
+			m := g.rate.FindStringSubmatch(s)
+			v, _ := strconv.ParseFloat(m[2], 64)
+			return m[1] + strconv.FormatFloat(v*by, 'f', 2, 64)
+		})
+	})
+}
+
+func replaced(old, with string) func(good, *steps.Result) bool {
+	return text(func(_ good, text string) string { return strings.ReplaceAll(text, old, with) })
+}
+
+func client(change func(*steps.Output)) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool { change(&r.Stages[0].Outputs[g.client]); return true }
+}
+
+func server(change func(*steps.Output)) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool { change(&r.Stages[0].Outputs[g.server]); return true }
+}
+
+// counter alters what a port of the first stage counted: the test's own port at the end
+// that sends.
+func counter(change func(g good, b *steps.RailBytes)) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool {
+		if len(r.Stages[0].Bytes) == 0 {
+			return false
+		}
+		change(g, kindtest.Counter(&r.Stages[0], g.sends, g.own))
+		return true
+	}
+}
+
+// foreign puts bytes where the test sends none.
+func foreign(share float64, rails ...int) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool {
+		s := &r.Stages[0]
+		if len(s.Bytes) == 0 {
+			return false
+		}
+		sum := 0.0
+		for _, b := range s.Bytes {
+			if b.End == g.sends {
+				sum += float64(max(b.Tx, b.IPTx))
+			}
+		}
+		if g.tcp {
+			sum = float64(max(kindtest.Counter(s, g.sends, g.own).IPTx, 1))
+		}
+		at := rails
+		if at == nil {
+			at = []int{g.beside}
+		}
+		for _, i := range at {
+			b := kindtest.Counter(s, g.sends, i)
+			if g.tcp {
+				b.IPTx += uint64(share * sum)
+			} else {
+				b.Tx += uint64(share * sum)
+			}
+		}
+		return true
+	}
+}
+
+func rig(change func(g good, r *steps.Rail)) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool {
+		for _, e := range steps.Ends {
+			change(g, &r.Rig.Nodes[e].Rails[g.own])
+		}
+		return true
+	}
+}
+
+func everyRail(change func(r *steps.Rail)) func(good, *steps.Result) bool {
+	return func(_ good, r *steps.Result) bool {
+		for _, e := range steps.Ends {
+			for i := range r.Rig.Nodes[e].Rails {
+				change(&r.Rig.Nodes[e].Rails[i])
+			}
+		}
+		return true
+	}
+}
+
+var errorCounters = []string{
+	"packet_seq_err", "out_of_sequence", "local_ack_timeout_err", "symbol_error", "rx_crc_errors_phy", "implied_nak_seq_err",
+}
+
+func alterations() []alteration {
+	const notGood, notPass = steps.Inconclusive, steps.Warn
+	all := []alteration{
+		{"nothing was printed", notGood, text(func(good, string) string { return "" })},
+		{"half of the output", notGood, text(func(_ good, s string) string { return s[:len(s)/2] })},
+		{"the last twenty characters are missing", notGood, text(func(_ good, s string) string { return s[:len(s)-20] })},
+		{"another tool's output", notGood, text(func(good, string) string { return "PING 192.168.100.10: 56 data bytes\n" })},
+		{"the figure is zero", notGood, scaled(0)},
+		{"the figure is negative", notGood, scaled(-1)},
+		{"the figure is no number", notGood, text(func(g good, s string) string {
+			if g.rate == nil {
+				return s
+			}
+			return g.rate.ReplaceAllString(s, "${1}nan")
+		})},
+		{"the figure is hexadecimal", notGood, text(func(g good, s string) string {
+			if g.rate == nil {
+				return s
+			}
+			return g.rate.ReplaceAllString(s, "${1}0x1p6")
+		})},
+		{"a decimal comma", notGood, text(func(g good, s string) string {
+			if g.rate == nil || g.parse == "iperf3" {
+				return s
+			}
+			return g.rate.ReplaceAllStringFunc(s, func(m string) string { return strings.Replace(m, ".", ",", 99) })
+		})},
+		{"a tenth of the rate", notPass, func(g good, r *steps.Result) bool {
+			if strings.HasSuffix(g.name, "lat") || g.name == "nixl-latency" {
+				return scaled(30)(g, r)
+			}
+			return scaled(0.1)(g, r)
+		}},
+		{"bits taken for bytes", notGood, func(g good, r *steps.Result) bool {
+			if strings.HasSuffix(g.name, "lat") || g.name == "nixl-latency" {
+				return scaled(1.0 / 64)(g, r)
+			}
+			if strings.HasSuffix(g.name, "vram") {
+				return scaled(64)(g, r)
+			}
+			return scaled(8)(g, r)
+		}},
+		{"the client ended with status 1", notGood, client(func(o *steps.Output) { o.Exit.Code = 1 })},
+		{"the server ended with status 1", notGood, server(func(o *steps.Output) { o.Exit.Code = 1 })},
+		{"the client was killed", notGood, client(func(o *steps.Output) { o.Exit.Code = 137 })},
+		{"the server was killed", notGood, server(func(o *steps.Output) { o.Exit.Code = 137 })},
+		{"the client crashed", notGood, client(func(o *steps.Output) { o.Exit.Code = 139 })},
+		{"the client reached its limit", notGood, client(func(o *steps.Output) { o.Exit.Why = runner.TimedOut })},
+		{"the server reached its limit", notGood, server(func(o *steps.Output) { o.Exit.Why = runner.TimedOut })},
+		{"the client was interrupted", notGood, client(func(o *steps.Output) { o.Exit.Why = runner.Cancelled })},
+		{"the client never ran", notGood, client(func(o *steps.Output) { o.Ran, o.Value = false, nil })},
+		{"the server never ran", notGood, server(func(o *steps.Output) { o.Ran, o.Err = false, "connection lost" })},
+		{"the output was not read", notGood, client(func(o *steps.Output) { o.Value = nil })},
+		{"the output did not parse", notGood, client(func(o *steps.Output) { o.ParseErr = "garbage" })},
+		{"the client could not be executed", notGood, client(func(o *steps.Output) { o.Exit.Code, o.Text, o.Value = 126, "Exec format error", nil })},
+		{"the stage stopped", notGood, func(_ good, r *steps.Result) bool { r.Stages[0].Err = "it was stopped"; return true }},
+		{"an end is missing", notGood, func(g good, r *steps.Result) bool {
+			r.Stages[0].Outputs = slices.Delete(r.Stages[0].Outputs, g.server, g.server+1)
+			return true
+		}},
+		{"somebody else's output", notGood, func(g good, r *steps.Result) bool {
+			o := r.Stages[0].Outputs
+			o[g.client].Text, o[g.server].Text = o[g.server].Text, o[g.client].Text
+			o[g.client].Value, o[g.server].Value = o[g.server].Value, o[g.client].Value
+			return g.parse == "nixlbench" || g.parse == "nixl-python"
+		}},
+
+		{"nobody counted", notGood, func(_ good, r *steps.Result) bool {
+			had := len(r.Stages[0].Bytes) > 0
+			r.Stages[0].Bytes = nil
+			return had
+		}},
+		{"a counter went backwards", notGood, counter(func(_ good, b *steps.RailBytes) { b.Known, b.IPKnown, b.Why = false, false, "it went backwards" })},
+		{"half of the bytes", notGood, counter(func(_ good, b *steps.RailBytes) { b.Tx, b.IPTx = b.Tx/2, b.IPTx/2 })},
+		// What an interface counts of TCP may have a header for many segments only.
+		{"a little of the bytes is missing", notGood, counter(func(_ good, b *steps.RailBytes) {
+			b.Tx, b.IPTx = b.Tx/100*92, b.IPTx/100*80
+		})},
+		{"no bytes", notGood, counter(func(_ good, b *steps.RailBytes) { b.Tx, b.IPTx = 0, 0 })},
+		{"twice the bytes", notPass, counter(func(_ good, b *steps.RailBytes) { b.Tx, b.IPTx = 2*b.Tx, 2*b.IPTx })},
+		{"the counter jumped", notGood, counter(func(_ good, b *steps.RailBytes) { b.Tx, b.IPTx = 1<<62, 1<<62 })},
+		{"the other end counted half", notGood, func(g good, r *steps.Result) bool {
+			if len(r.Stages[0].Bytes) == 0 {
+				return false
+			}
+			b := kindtest.Counter(&r.Stages[0], g.sends.Other(), g.own)
+			b.Rx, b.IPRx = b.Rx/2, b.IPRx/2
+			return true
+		}},
+		{"another rail moved a fifth as much", notPass, foreign(0.2)},
+		{"the other way moved as much", notPass, counter(func(_ good, b *steps.RailBytes) { b.Rx, b.IPRx = b.Tx, b.IPTx })},
+		{"the link went down meanwhile", notGood, counter(func(_ good, b *steps.RailBytes) { b.Errors["link_downed"] = 1 })},
+		{"the carrier came and went", notGood, counter(func(_ good, b *steps.RailBytes) { b.Errors["carrier_changes"] = 2 })},
+		{"20 Gb/s of somebody else before", notPass, counter(func(_ good, b *steps.RailBytes) { b.IdleGbps = 20 })},
+
+		{"a link of 25 Gb/s at both ends", notGood, func(g good, r *steps.Result) bool {
+			return !strings.HasSuffix(g.name, "vram") && g.name != "ib-write-lat" && g.name != "nixl-latency" &&
+				everyRail(func(r *steps.Rail) { r.RateGbps = 25 })(g, r)
+		}},
+		{"the RoCE MTU is unknown", notGood, func(g good, r *steps.Result) bool {
+			return !g.tcp && g.parse != "perftest-bandwidth" && g.parse != "dual-link" && g.name != "ib-write-lat" &&
+				rig(func(_ good, r *steps.Rail) { r.MTU = 0 })(g, r)
+		}},
+		{"the RoCE MTU was another", notPass, func(g good, r *steps.Result) bool {
+			return !g.tcp && (g.parse == "nixlbench" || g.parse == "nixl-python") && !strings.HasSuffix(g.name, "vram") &&
+				g.name != "nixl-latency" && rig(func(_ good, r *steps.Rail) { r.MTU = 256 })(g, r)
+		}},
+
+		// The words of one tool.
+		{"perftest: another test", notGood, replaced("RDMA_Write BW", "Send BW")},
+		{"perftest: another MTU than its packets had", notPass, func(g good, r *steps.Result) bool {
+			return g.name != "ib-write-lat" && replaced("1024[B]", "4096[B]")(g, r) // two bytes fit any
+		}},
+		{"perftest: a second row", notGood, text(func(g good, s string) string {
+			if g.name != "ib-write-bw" {
+				return s
+			}
+			return s + " 65536 20000 0.00 11027.00 0.1764\n"
+		})},
+		{"perftest: another size", notPass, text(func(g good, s string) string {
+			if g.parse != "perftest-bandwidth" {
+				return s
+			}
+			return strings.Replace(s, " 65536 20000", " 8388608 20000", 1)
+		})},
+		{"perftest: five messages", notGood, text(func(g good, s string) string {
+			if g.parse != "perftest-bandwidth" {
+				return s
+			}
+			return strings.Replace(s, " 65536 20000", " 65536 5", 1)
+		})},
+		{"perftest: 1000 for 1024", notPass, func(g good, r *steps.Result) bool {
+			return g.parse == "perftest-bandwidth" && scaled(1.024)(g, r)
+		}},
+		{"perftest: an error and status 0", notGood, text(func(g good, s string) string {
+			if !strings.HasPrefix(g.parse, "perftest") {
+				return s
+			}
+			return s + " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n"
+		})},
+		{"perftest: fewer messages than asked for", notGood, func(g good, r *steps.Result) bool {
+			r.Stages[0].Outputs[g.client].Asked = map[string]string{"ITERATIONS": "50000"}
+			return g.name == "ib-write-bw"
+		}},
+		{"perftest: another size than asked for", notGood, func(g good, r *steps.Result) bool {
+			r.Stages[0].Outputs[g.client].Asked = map[string]string{"SIZE": "4096"}
+			return g.name == "ib-write-bw"
+		}},
+		{"a tail of 9 ms", notPass, func(g good, r *steps.Result) bool {
+			switch g.name {
+			case "ib-write-lat":
+				*r = kindtest.Latency(kindtest.Spark(), 1.96, 9000)
+			case "nixl-latency":
+				return text(func(_ good, s string) string { return strings.Replace(s, `"p95US":20.8`, `"p95US":9000`, 1) })(g, r)
+			}
+			return strings.HasSuffix(g.name, "lat")
+		}},
+		{"iperf3: an error and status 0", notGood, text(func(g good, s string) string {
+			if g.parse != "iperf3" {
+				return s
+			}
+			return strings.TrimSuffix(strings.TrimSpace(s), "}") + `,"error":"control socket has closed unexpectedly"}`
+		})},
+		{"iperf3: much was sent again", notPass, replaced(`"retransmits":3`, `"retransmits":5000000`)},
+		{"nixlbench: a row is missing", notGood, text(func(g good, s string) string {
+			if g.parse != "nixlbench" {
+				return s
+			}
+			return regexp.MustCompile(`(?m)^1048576 .*\n`).ReplaceAllString(s, "")
+		})},
+		{"nixlbench: all rows bad but the last", notPass, text(func(g good, s string) string {
+			if g.parse != "nixlbench" || strings.HasSuffix(g.name, "vram") {
+				return s
+			}
+			rows := g.rate.FindAllStringSubmatchIndex(s, -1)
+			for _, m := range rows[:len(rows)-1] {
+				s = s[:m[4]] + "0.100000" + s[m[4]+8:]
+			}
+			return s
+		})},
+		{"nixlbench: wrong data and status 0", notGood, text(func(g good, s string) string {
+			if g.parse != "nixlbench" {
+				return s
+			}
+			return s + "Consistency check failed for iov 0:0\n"
+		})},
+		{"NIXL: the data was not verified", notGood, replaced(`"verified":true`, `"verified":false`)},
+		{"NIXL: nothing was served", notGood, func(g good, r *steps.Result) bool {
+			if g.parse != "nixl-python" {
+				return false
+			}
+			o := &r.Stages[0].Outputs[g.server]
+			o.Text = strings.Replace(o.Text, `"served":true`, `"served":false`, 1)
+			o.Value, _ = parse.NIXLPythonOutput(o.Text)
+			return true
+		}},
+	}
+	for _, name := range errorCounters {
+		all = append(all, alteration{"the error counter " + name + " grew", notPass, counter(func(_ good, b *steps.RailBytes) {
+			b.Errors[name] = 100_000
+		})})
+	}
+	return all
+}
+
+// better says that a judge is kinder than an alteration allows.
+func better(got, best steps.Grade) bool {
+	if best == steps.Warn {
+		return got == steps.Pass
+	}
+	return got == steps.Pass || got == steps.Warn
+}
+
+// TestAlteredResults makes one thing wrong at a time in every good result, and no judge may
+// say better of it than the alteration allows.
+func TestAlteredResults(t *testing.T) {
+	judges := New().Judges
+	wrong, tried, kinds := 0, 0, map[string]bool{}
+	for _, g := range goods(t) {
+		if v := judges[g.cell.Judge](g.cell, g.make()); v.Grade != steps.Pass {
+			t.Errorf("%s, unaltered: %s: %s", g.name, v.Grade, v.Reason)
+			continue
+		}
+		for _, a := range alterations() {
+			r := g.make()
+			if !a.do(g, &r) {
+				continue
+			}
+			tried++
+			kinds[a.name] = true
+			if v := judges[g.cell.Judge](g.cell, r); better(v.Grade, a.best) {
+				wrong++
+				t.Errorf("%s, %s: %s, at best %s: %s", g.name, a.name, v.Grade, a.best, v.Reason)
+			}
+		}
+	}
+	for _, a := range alterations() {
+		if !kinds[a.name] {
+			t.Errorf("no result could be altered: %s", a.name)
+		}
+	}
+	t.Logf("%d of %d altered results were judged as they should be, of %d kinds over %d cells", tried-wrong, tried, len(kinds), len(goods(t)))
+	if len(kinds) < 40 {
+		t.Errorf("%d kinds of alterations, which are fewer than 40: %v", len(kinds), slices.Sorted(maps.Keys(kinds)))
+	}
+}
+
+// What changes nothing of what was measured changes no verdict.
+func TestHarmlessAlterations(t *testing.T) {
+	judges := New().Judges
+	for _, g := range goods(t) {
+		for name, do := range map[string]func(string) string{
+			"trailing spaces": func(s string) string { return strings.ReplaceAll(s, "\n", "  \n") },
+			"line ends of a terminal": func(s string) string {
+				if g.parse == "iperf3" {
+					return s + " "
+				}
+				return strings.ReplaceAll(s, "\n", "\r\n")
+			},
+			"a greeting of the shell before it": func(s string) string {
+				if g.parse == "iperf3" || g.parse == "dual-link" {
+					return s + "\n"
+				}
+				return fmt.Sprintf("Welcome to DGX OS\n%s", s)
+			},
+		} {
+			r := g.make()
+			text(func(_ good, s string) string { return do(s) })(g, &r)
+			if v := judges[g.cell.Judge](g.cell, r); v.Grade != steps.Pass {
+				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
+			}
+		}
+	}
+}
