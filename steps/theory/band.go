@@ -103,7 +103,7 @@ func (t Test) outside() string {
 		return fmt.Sprintf("messages of %d bytes end at other limits than the link; a band begins at %s bytes", t.Message,
 			figure(least))
 	case t.Payload > 0 && t.Payload < LeastPayload.Value():
-		return fmt.Sprintf("%.3g MB are too few to tell a rate from how a test begins and ends; a band begins at %.0f",
+		return fmt.Sprintf("%.3g MB are too few to tell a rate from how a test begins and ends; a band begins at %.0f MB",
 			t.Payload/1e6, LeastPayload.Value()/1e6)
 	}
 	return ""
