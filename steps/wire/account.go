@@ -534,7 +534,7 @@ func (b *books) busyBefore() {
 		if !ok || c.IdleGbps <= theory.BusyBefore.Value() {
 			continue
 		}
-		if slices.ContainsFunc(b.own, func(q Port) bool {
+		if slices.ContainsFunc(b.used, func(q Port) bool {
 			own, ok := q.rail(b.rig)
 			return ok && q.Node == p.Node && (q == p || own.PCI.Half() != "" && own.PCI.Half() == r.PCI.Half())
 		}) {

@@ -175,9 +175,12 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 			rep.Add(f.Grade, "%s%s", f.Text, hint)
 			return nil, false
 		}
-		if kind.Exited(r, *o, rep) && o.Role == "server" {
-			return nil, false
+		if kind.Exited(r, *o, rep) {
+			break // a server that was ended because of it says nothing; which test it was the output tells
 		}
+	}
+	if !server.Exit.OK() && client.Exit.OK() {
+		return nil, false
 	}
 	all, read := kind.Value[[]dualTest](r, *client, rep)
 	if !read {
