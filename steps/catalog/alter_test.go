@@ -264,7 +264,7 @@ func alterations() []alteration {
 		}},
 		{"bits taken for bytes", notGood, func(g good, r *steps.Result) bool {
 			if strings.HasSuffix(g.name, "lat") || g.name == "nixl-latency" {
-				return scaled(1.0 / 64)(g, r)
+				return scaled(1.0/64)(g, r)
 			}
 			if strings.HasSuffix(g.name, "vram") {
 				return scaled(64)(g, r)

@@ -166,22 +166,15 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
 		return nil, false
 	}
-	for _, o := range []*steps.Output{client, server} {
-		if f, bad := kind.Trouble(r.Rig, *o); bad {
-			hint := ""
-			if o.Exit.Why == runner.TimedOut {
-				hint = "; crossed rails and a wrong GID hang like this, without a word"
-			}
-			rep.Add(f.Grade, "%s%s", f.Text, hint)
-			return nil, false
+	if f, bad := kind.Trouble(r.Rig, *client); bad {
+		hint := ""
+		if client.Exit.Why == runner.TimedOut {
+			hint = "; crossed rails and a wrong GID hang like this, without a word"
 		}
-		if kind.Exited(r, *o, rep) {
-			break // a server that was ended because of it says nothing; which test it was the output tells
-		}
-	}
-	if !server.Exit.OK() && client.Exit.OK() {
+		rep.Add(f.Grade, "%s%s", f.Text, hint)
 		return nil, false
 	}
+	kind.Exited(r, *client, rep)
 	all, read := kind.Value[[]dualTest](r, *client, rep)
 	if !read {
 		return nil, false
@@ -194,7 +187,15 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 	for _, t := range all {
 		tests[t.Name] = t
 	}
-	return tests, allMeasured(tests, want, rep) && s.Err == "" && client.Exit.OK()
+	if !allMeasured(tests, want, rep) || s.Err != "" || !client.Exit.OK() {
+		return tests, false
+	}
+	// The server last: where a test failed it was ended because of that, and is no witness.
+	if f, bad := kind.Trouble(r.Rig, *server); bad {
+		rep.Add(f.Grade, "%s", f.Text)
+		return tests, false
+	}
+	return tests, !kind.Exited(r, *server, rep)
 }
 
 // allMeasured looks whether each of the tests that are wanted has a figure.
