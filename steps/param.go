@@ -31,6 +31,8 @@ type Param struct {
 	// May says what words can be, and Check why some are not; nil where any can.
 	May   string
 	Check func(string) error
+	// Program says that the value is run. In somebody else's session it is as a script is.
+	Program bool
 
 	// Cells are the ids of those that look at it without a script that names it;
 	// Worked of those whose scripts name it and get a value that is worked out.

@@ -56,6 +56,11 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 			gate.Fprintf(out, "the session's parameter %s is left out: %v\n", shown, err)
 			return
 		}
+		if session.IsProgram(b.options.Catalog, b.options.Tutorial, name) && !b.options.Trust.TrustedProgram(name, value) {
+			gate.Fprintf(out, "the session's parameter %s is left out: %s would be run, and came from somebody else; if you "+
+				"want it, say -p %s=%s\n", shown, value, shown, value)
+			return
+		}
 		set = set.With(cell, name, value)
 		took = append(took, shown+"="+value)
 	}

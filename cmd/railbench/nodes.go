@@ -154,6 +154,10 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	}
 	b.keepJournal()
 	b.options.Trust = newTrust(b.options.Tutorial)
+	if err := b.trustPrograms(); err != nil {
+		b.close()
+		return nil, unwritten(err)
+	}
 	if b.options.Reach, err = f.reach(b); err != nil {
 		b.close()
 		return nil, usage(err)

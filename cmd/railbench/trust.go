@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -100,6 +101,23 @@ func showScripts(out io.Writer, cells []steps.Cell) {
 				r.On, asRoot, gate.Several(strings.TrimRight(r.Script, "\n")))
 		}
 	}
+}
+
+// trustPrograms trusts the programs that the flags name: the user has written them.
+func (b *bench) trustPrograms() error {
+	given := []map[string]string{b.options.Params}
+	for _, cell := range b.options.CellParams {
+		given = append(given, cell)
+	}
+	var errs []error
+	for _, params := range given {
+		for name, value := range params {
+			if session.IsProgram(b.options.Catalog, b.options.Tutorial, name) {
+				errs = append(errs, b.options.Trust.TrustProgram(name, value))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // trusting refuses a session with scripts that need trust, or trusts them: nobody is there

@@ -54,6 +54,13 @@ func CheckParam(c steps.Catalog, t steps.Tutorial, cell, name, value string) (st
 	return "", fmt.Errorf("there is no parameter %q%s", name, steps.DidYouMean(name, names))
 }
 
+// IsProgram reports whether a parameter's value is run.
+func IsProgram(c steps.Catalog, t steps.Tutorial, name string) bool { return isProgram(Params(c, t), name) }
+
+func isProgram(table []steps.Param, name string) bool {
+	return slices.ContainsFunc(table, func(p steps.Param) bool { return p.Name == name && p.Program })
+}
+
 // reading is the end of an error: what a cell does read.
 func reading(c steps.Cell, table []steps.Param) string {
 	var names []string

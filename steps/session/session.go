@@ -283,6 +283,11 @@ func (s *Session) SetParam(cell, name, value string) error {
 	if err != nil {
 		return err
 	}
+	if s.o.Trust != nil && isProgram(s.table, name) {
+		if err := s.o.Trust.TrustProgram(name, value); err != nil {
+			return err
+		}
+	}
 	rest := s.set.Without(cell, name)
 	if effective(s.table, rest, cell)[name] == value {
 		s.set = rest

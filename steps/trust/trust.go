@@ -171,6 +171,17 @@ func (b *Book) prune() {
 	}
 }
 
+// program is a value that is run, as a cell that does nothing else.
+func program(name, value string) steps.Cell {
+	return steps.Cell{ID: "parameter " + name, Roles: []steps.Role{{Script: value}}}
+}
+
+// TrustedProgram reports whether a parameter's value, which is run, may be.
+func (b *Book) TrustedProgram(name, value string) bool { return b.Trusted(program(name, value)) }
+
+// TrustProgram lets a parameter's value be run, because the user has given it.
+func (b *Book) TrustProgram(name, value string) error { return b.Trust(program(name, value)) }
+
 // Edited takes over what the user made of a part: what he wrote may run. A cell that was
 // not trusted before is not by a change of it: he may not have seen the rest.
 func (b *Book) Edited(before, after []steps.Cell) error {

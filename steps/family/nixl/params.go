@@ -21,8 +21,10 @@ func params() []steps.Param {
 	reads := func(name, value, does string) steps.Param {
 		return kind.NumberParam(name, value, "reads", does, 1, 10_000_000)
 	}
+	python := kind.WordsParam("NIXL_PYTHON", "python3", "the Python that has NIXL: a command or a path", "", nil)
+	python.Program = true
 	return []steps.Param{
-		kind.WordsParam("NIXL_PYTHON", "python3", "the Python that has NIXL: a command or a path", "", nil),
+		python,
 		// rc with what it needs to set up a connection, and the copies from and to a GPU
 		// (assets/docs/facts.md#ucx-transports).
 		kind.WordsParam("NIXL_TLS", "rc,cuda_copy,tcp,sm,self", "UCX_TLS, the transports that UCX may take",
