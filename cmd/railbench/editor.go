@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/tui/frames"
 )
 
 // An editor is the program with which a user writes, and the text that it is given.
@@ -43,7 +45,7 @@ func openEditor(text string) (run tea.ExecCommand, read func() string, err error
 }
 
 func (e *editor) SetStdin(r io.Reader)  { e.cmd.Stdin = r }
-func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout = w }
+func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout = frames.Below(w) }
 func (e *editor) SetStderr(w io.Writer) { e.cmd.Stderr = w }
 
 // Run runs it to its end. Where it fails the text is as it was.

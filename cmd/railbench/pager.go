@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/tui/frames"
 )
 
 // A pager is the program with which a user reads what is long, and a file for it.
@@ -53,7 +55,7 @@ func openPager(log string, text func() string) (tea.ExecCommand, error) {
 }
 
 func (p *pager) SetStdin(r io.Reader)  { p.cmd.Stdin = r }
-func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout = w }
+func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout = frames.Below(w) }
 func (p *pager) SetStderr(w io.Writer) { p.cmd.Stderr = w }
 
 // Run runs it to its end.

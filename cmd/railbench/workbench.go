@@ -20,6 +20,7 @@ import (
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/frames"
 )
 
 // An opening is what the workbench is opened with.
@@ -179,8 +180,7 @@ func show(cmd *cobra.Command, model tea.Model) error {
 	// knows who has the terminal, is the one to hear it.
 	ctx, stop := untilEnded(context.WithoutCancel(cmd.Context()))
 	defer stop()
-	_, err := tea.NewProgram(model, tea.WithContext(ctx),
-		tea.WithEnvironment(screenEnviron(os.Environ())), tea.WithFPS(framesPerSecond)).Run()
+	err := frames.Show(ctx, model, terminal(cmd.OutOrStdout()), screenEnviron(os.Environ()))
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}
@@ -317,10 +317,6 @@ func lettersOnly(getenv func(string) string) bool {
 	}
 	return false
 }
-
-// framesPerSecond bounds how long a key waits for the next frame. A frame that
-// has not changed costs nothing.
-const framesPerSecond = 90
 
 // hint says how to get from the simulated rig to one's own.
 func hint(b *bench) string {

@@ -13,12 +13,11 @@ import (
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/frames"
 )
 
 func main() {
@@ -56,7 +55,7 @@ while [ $i -lt 20000 ]; do printf '\033[31m%s\033[0m\n' "$x"; i=$((i + 1)); done
 	s := session.New(o)
 	s.Open()
 	model := tui.New(s, tui.Options{Tutorial: o.Tutorial, RigName: "load", Background: tui.Dark})
-	_, err := tea.NewProgram(model, tea.WithFPS(90)).Run()
+	err := frames.Show(context.Background(), model, os.Stdout, os.Environ())
 	s.Close()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,150 @@
+package frames
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// A counter shows how many keys came, and knows how often the rest had a mark written.
+type counter struct {
+	keys  int
+	marks *atomic.Int32
+}
+
+func (counter) Init() tea.Cmd { return nil }
+
+func (c counter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		if msg.String() == "q" {
+			return c, tea.Quit
+		}
+		c.keys++
+	case tea.RawMsg:
+		c.marks.Add(1)
+	}
+	return c, nil
+}
+
+func (c counter) View() tea.View { return tea.NewView(picture(c.keys)) }
+
+// picture has nothing that the one before had.
+func picture(keys int) string { return string(rune('A' + keys%26)) }
+
+type written struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *written) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(b)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// shown runs a counter in a time of its own.
+func shown(t *testing.T, ctx context.Context) (r *rest, out *written, marks *atomic.Int32, ended chan error) {
+	t.Helper()
+	out, marks, ended = &written{}, new(atomic.Int32), make(chan error, 1)
+	r = newRest(out)
+	ready := make(chan struct{})
+	go func() {
+		ended <- r.run(ctx, starts{counter{marks: marks}, ready}, tea.WithOutput(r), tea.WithInput(nil),
+			tea.WithWindowSize(20, 2), tea.WithoutSignalHandler(), tea.WithEnvironment([]string{"TERM=dumb"}))
+	}()
+	<-ready
+	return r, out, marks, ended
+}
+
+// starts says when the program runs.
+type starts struct {
+	counter
+	ready chan struct{}
+}
+
+func (s starts) Init() tea.Cmd {
+	close(s.ready)
+	return nil
+}
+
+func (s starts) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return s.counter.Update(msg) }
+
+func key(r rune) tea.KeyPressMsg { return tea.KeyPressMsg{Code: r, Text: string(r)} }
+
+// An hour in which nothing happens is an hour of rest, and a key ends it.
+func TestRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, out, marks, ended := shown(t, t.Context())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		before := marks.Load()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if beats := marks.Load() - before; beats > 2*int32(time.Hour/heartbeat) {
+			t.Errorf("%d marks in an hour: the renderer does not rest", beats)
+		}
+		for i := range 300 { // at every place between two ticks and two beats
+			r.send(key('x'))
+			time.Sleep(2 * time.Second / perSecond)
+			synctest.Wait()
+			if all := out.String(); !strings.HasSuffix(strings.TrimSuffix(all, "\r"), picture(i+1)) {
+				t.Fatalf("key %d is not drawn within two frames: %q", i+1, all)
+			}
+			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
+		}
+		if strings.Contains(out.String(), restMark) {
+			t.Error("a mark is drawn")
+		}
+		r.send(key('q'))
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What ends the program ends its rest.
+func TestRestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, _, _, ended := shown(t, ctx)
+		time.Sleep(time.Minute + heartbeat/2)
+		began := time.Now()
+		cancel()
+		if err := <-ended; !errors.Is(err, tea.ErrProgramKilled) {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the end took %v", took)
+		}
+	})
+}
+
+// Whatever else stands beside a mark is written.
+func TestMarkIsNotWritten(t *testing.T) {
+	out := &written{}
+	r := newRest(out)
+	r.send = func(tea.Msg) {}
+	for _, text := range []string{"a", "b" + restMark + "c", restMark, restMark + "d"} {
+		if n, err := r.Write([]byte(text)); n != len(text) || err != nil {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+	}
+	if out.String() != "abcd" {
+		t.Errorf("%q", out.String())
+	}
+}
