@@ -42,7 +42,6 @@ func BenchmarkBoard10Hz(b *testing.B) {
 					}
 					s.Update(boardMsg(board))
 					s.Update(paceMsg{})
-					s.Update(paceMsg{})
 					s.View()
 				}
 			}

@@ -60,7 +60,9 @@ func waitQuestion(questions <-chan steps.Question) tea.Cmd {
 	}
 }
 
-func pace() tea.Cmd { return tea.Tick(framePace, func(time.Time) tea.Msg { return paceMsg{} }) }
+func pace(after time.Duration) tea.Cmd {
+	return tea.Tick(after, func(time.Time) tea.Msg { return paceMsg{} })
+}
 
 // ask calls the session. Commands run side by side, and what a user asked for must
 // arrive in order, so there is one at a time.

@@ -172,7 +172,6 @@ func (s *screen) tell(events ...steps.Event) {
 	s.t.Helper()
 	s.Update(eventsMsg(events))
 	s.Update(paceMsg{})
-	s.Update(paceMsg{})
 }
 
 func (s *screen) view() string { return s.View().Content }

@@ -196,8 +196,8 @@ type talk struct {
 type drawing struct {
 	spinner spinner.Model // the clock that runs while a cell does
 	beating bool          // its tick is under way
-	pacing  bool          // a frame was drawn for events less than a frame's time ago
-	behind  bool          // events came since
+	drawn   time.Time     // when events were drawn last
+	pacing  bool          // events came too soon after that, and are drawn with the next frame
 	dirty   bool
 	frame   string
 	cache   cache

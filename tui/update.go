@@ -172,26 +172,24 @@ func (m *Model) setBoard(b meter.Board) tea.Cmd {
 	return m.drawSoon()
 }
 
-// drawSoon draws at once where nothing was drawn lately, and else with the next
-// frame: a cell may print a hundred thousand lines a second.
+// drawSoon draws at once where nothing was drawn lately, and else when it is time for the
+// next frame: a cell may print a hundred thousand lines a second.
 func (m *Model) drawSoon() tea.Cmd {
 	if m.pacing {
-		m.behind = true
 		return nil
 	}
-	m.pacing, m.dirty = true, true
-	return pace()
+	if early := framePace - m.opts.Now().Sub(m.drawn); early > 0 {
+		m.pacing = true
+		return pace(early)
+	}
+	return m.onPace()
 }
 
 // onPace draws what came since the last frame, in one: many events a second are few
 // frames.
 func (m *Model) onPace() tea.Cmd {
-	m.pacing = false
-	if !m.behind {
-		return nil
-	}
-	m.behind = false
-	return m.drawSoon()
+	m.pacing, m.drawn, m.dirty = false, m.opts.Now(), true
+	return nil
 }
 
 // onBeat moves the clock of a running cell. When nothing runs the clock stands, so
