@@ -71,10 +71,10 @@ pause() { read -r -t "$every" -u "$never"; }
 values() {
   line=
   for f in $files; do
-    { read -r v <"$f"; } 2>/dev/null || return
+    read -r v <"$f" || return
     line="$line $v"
   done
-}`
+} 2>/dev/null`
 	posixLoop = `now() {
   t=$(date +%s.%N)
   case $t in *N) read -r t _ </proc/uptime ;; esac

@@ -15,9 +15,10 @@ import (
 
 // A sheet is the columns that gauges below each other share.
 type sheet struct {
-	k         *ink.Ink
 	width     int
 	node, dev int // columns of the names
+
+	strong, dim, faint, warn, rdma, ip, mixed, ceiling, reached ink.Pen
 }
 
 // Names longer than these are cut: the bars need the room.
@@ -27,7 +28,11 @@ const (
 )
 
 func newSheet(k *ink.Ink, gauges []meter.Gauge, width int) sheet {
-	s := sheet{k: k, width: width}
+	s := sheet{
+		width: width, strong: ink.NewPen(k.Strong), dim: ink.NewPen(k.Dim), faint: ink.NewPen(k.Faint),
+		warn: ink.NewPen(k.Warn), rdma: ink.NewPen(k.RDMA), ip: ink.NewPen(k.IP), mixed: ink.NewPen(k.Mixed),
+		ceiling: ink.NewPen(k.Ceiling), reached: ink.NewPen(k.RDMACeiling),
+	}
 	for _, g := range gauges {
 		s.node = max(s.node, lipgloss.Width(ink.Clean(g.Node)))
 		s.dev = max(s.dev, lipgloss.Width(ink.Clean(g.Dev)))
@@ -48,11 +53,11 @@ func (s sheet) names(g meter.Gauge, node, dev bool) string {
 	if dev {
 		d = ink.Clean(g.Dev)
 	}
-	style := s.k.Strong
+	style := s.strong
 	if g.Down || g.Stale != "" {
-		style = s.k.Dim
+		style = s.dim
 	}
-	return " " + s.k.Dim.Render(ink.Pad(n, s.node)) + " " + style.Render(ink.Pad(d, s.dev)) + " "
+	return " " + s.dim.Render(ink.Pad(n, s.node)) + " " + style.Render(ink.Pad(d, s.dev)) + " "
 }
 
 // single draws both directions on one line.
@@ -60,7 +65,7 @@ func (s sheet) single(g meter.Gauge, node bool) string {
 	names := s.names(g, node, true)
 	room := s.width - lipgloss.Width(names)
 	if text := state(g); text != "" {
-		return names + s.k.Dim.Render(ansi.Truncate(text, room, "…"))
+		return names + s.dim.Render(ansi.Truncate(text, room, "…"))
 	}
 	if room < twoBars {
 		// One bar that can be read, for the direction that is busier.
@@ -68,7 +73,7 @@ func (s sheet) single(g meter.Gauge, node bool) string {
 		if busier(g.Rx, g.Tx) {
 			dir, f, other, rest = "rx", g.Rx, "tx", g.Tx
 		}
-		return names + s.flow(g, dir, f, room-10) + " " + s.k.Dim.Render(other+value(rest.Total())+" ")
+		return names + s.flow(g, dir, f, room-10) + " " + s.dim.Render(other+value(rest.Total())+" ")
 	}
 	half := (room - 2) / 2
 	return names + s.flow(g, "tx", g.Tx, half) + "  " + s.flow(g, "rx", g.Rx, room-2-half)
@@ -91,7 +96,7 @@ func (s sheet) double(g meter.Gauge, node bool) []string {
 	names, below := s.names(g, node, true), s.names(g, false, false)
 	room := s.width - lipgloss.Width(names)
 	if text := state(g); text != "" {
-		return []string{names + s.k.Dim.Render(ansi.Truncate(text, room, "…")), below}
+		return []string{names + s.dim.Render(ansi.Truncate(text, room, "…")), below}
 	}
 	return []string{names + s.flow(g, "tx", g.Tx, room), below + s.flow(g, "rx", g.Rx, room)}
 }
@@ -110,7 +115,7 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 	}
 	text, moved := state(g), g.Tx.Peak > 0 || g.Rx.Peak > 0
 	if text != "" && !moved {
-		lines = append(lines, "   "+s.k.Dim.Render(ansi.Truncate(text, s.width-3, "…")), "")
+		lines = append(lines, "   "+s.dim.Render(ansi.Truncate(text, s.width-3, "…")), "")
 	} else {
 		lines = append(lines, "   "+s.wide(g, "tx", g.Tx, s.width-4, history),
 			"   "+s.wide(g, "rx", g.Rx, s.width-4, history))
@@ -119,7 +124,7 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 	case !history:
 		return lines
 	case text != "" && moved:
-		lines = append(lines, "   "+s.k.Warn.Render(ansi.Truncate(text, s.width-4, "…")))
+		lines = append(lines, "   "+s.warn.Render(ansi.Truncate(text, s.width-4, "…")))
 		return append(lines, make([]string, rows)...)
 	}
 	return append(lines, s.history(g, rows)...)
@@ -127,9 +132,9 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 
 // title is a card's first line: the rail, and its scale.
 func (s sheet) title(g meter.Gauge) string {
-	style := s.k.Strong
+	style := s.strong
 	if g.Down || g.Stale != "" {
-		style = s.k.Dim
+		style = s.dim
 	}
 	title := " " + style.Render(ink.Clean(g.Node+" "+g.Dev))
 	right := facts(g)
@@ -139,9 +144,9 @@ func (s sheet) title(g meter.Gauge) string {
 	// A stub of its name says nothing.
 	netdev := "  " + ink.Clean(g.Netdev)
 	if g.Netdev != "" && lipgloss.Width(title)+lipgloss.Width(netdev)+lipgloss.Width(right)+2 <= s.width {
-		title += s.k.Dim.Render(netdev)
+		title += s.dim.Render(netdev)
 	}
-	return ink.Sides(title, s.k.Dim.Render(right)+" ", s.width)
+	return ink.Sides(title, s.dim.Render(right)+" ", s.width)
 }
 
 // history draws the busier direction over time, in so many rows and an empty one.
@@ -158,8 +163,8 @@ func (s sheet) history(g meter.Gauge, rows int) []string {
 	for i, trace := range Area(busy.History, n, rows, full(g)) {
 		left, right := strings.Repeat(" ", 6), ""
 		if i == rows-1 {
-			left = "   " + s.k.Dim.Render(dir) + " "
-			right = s.k.Dim.Render(fmt.Sprintf(" %d s", n*int(meter.HistoryStep/time.Millisecond)/1000))
+			left = "   " + s.dim.Render(dir) + " "
+			right = s.dim.Render(fmt.Sprintf(" %d s", n*int(meter.HistoryStep/time.Millisecond)/1000))
 		}
 		lines = append(lines, left+s.ink(g, busy).Render(trace)+right)
 	}
@@ -179,7 +184,7 @@ func (s sheet) quiet(gauges []meter.Gauge) []string {
 		}
 		if len(devs) > 0 {
 			lines = append(lines,
-				" "+s.k.Dim.Render(ink.Pad(ink.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
+				" "+s.dim.Render(ink.Pad(ink.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
 		}
 	}
 	return lines
@@ -256,12 +261,12 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 	if bar < 3 {
 		return ink.Pad(dir+" "+value(f.Total()), width)
 	}
-	label, strong := s.k.Dim, s.k.Strong
+	label, strong := s.dim, s.strong
 	if g.Stale != "" || g.Down || f.Total() < shown {
-		strong = s.k.Dim
+		strong = s.dim
 	}
-	out := label.Render(dir) + " " + s.k.Faint.Render("▕") + s.bar(g, f, bar) +
-		s.k.Faint.Render("▏") + strong.Render(value(f.Total()))
+	out := label.Render(dir) + " " + s.faint.Render("▕") + s.bar(g, f, bar) +
+		s.faint.Render("▏") + strong.Render(value(f.Total()))
 	if peak {
 		out += label.Render(fmt.Sprintf("%*s", peakW, once("peak", f.Peak)))
 	}
@@ -305,16 +310,16 @@ func (s sheet) kind(g meter.Gauge, f meter.Flow, width int) string {
 	return s.ink(g, f).Render(ink.Pad(name, width))
 }
 
-func (s sheet) ink(g meter.Gauge, f meter.Flow) lipgloss.Style {
+func (s sheet) ink(g meter.Gauge, f meter.Flow) ink.Pen {
 	switch {
 	case g.Stale != "" || g.Down:
-		return s.k.Dim
+		return s.dim
 	case g.Source == meter.NetdevBytes:
-		return s.k.Mixed
+		return s.mixed
 	case f.IP > f.RDMA:
-		return s.k.IP
+		return s.ip
 	default:
-		return s.k.RDMA
+		return s.rdma
 	}
 }
 
@@ -340,13 +345,13 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		mark = min(width-1, int(float64(width)*g.CeilingGbps/top))
 	}
 	rdma, ip := f.RDMA, f.IP
-	rdmaStyle, reached := s.k.RDMA, s.k.RDMACeiling
-	ipStyle, ipGlyph := s.k.IP, "▒"
+	rdmaStyle, reached := s.rdma, s.reached
+	ipStyle, ipGlyph := s.ip, "▒"
 	if g.Source == meter.NetdevBytes {
-		ipStyle, ipGlyph = s.k.Mixed, "▓"
+		ipStyle, ipGlyph = s.mixed, "▓"
 	}
 	if g.Stale != "" || g.Down {
-		rdmaStyle, ipStyle, reached = s.k.Faint, s.k.Faint, s.k.Ceiling
+		rdmaStyle, ipStyle, reached = s.faint, s.faint, s.ceiling
 	}
 	var b strings.Builder
 	eighths := 0
@@ -364,7 +369,7 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		last, part = max(whole+1, (end+4)/8), 0
 	}
 	// Runs of one glyph are painted at once.
-	put := func(style, ceiling lipgloss.Style, glyph string, from, to int) {
+	put := func(style, ceiling ink.Pen, glyph string, from, to int) {
 		if mark >= from && mark < to {
 			b.WriteString(style.Render(strings.Repeat(glyph, mark-from)) + ceiling.Render("╎"))
 			from = mark + 1
@@ -376,14 +381,14 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 	put(rdmaStyle, reached, "█", 0, whole)
 	at := whole
 	if part > 0 {
-		put(rdmaStyle, s.k.Ceiling, eighthBlocks[part], at, at+1)
+		put(rdmaStyle, s.ceiling, eighthBlocks[part], at, at+1)
 		at++
 	}
 	if last > at {
-		put(ipStyle, s.k.Ceiling, ipGlyph, at, last)
+		put(ipStyle, s.ceiling, ipGlyph, at, last)
 		at = last
 	}
-	put(lipgloss.NewStyle(), s.k.Ceiling, " ", at, width)
+	put(ink.Pen{}, s.ceiling, " ", at, width)
 	return b.String()
 }
 
