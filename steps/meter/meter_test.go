@@ -1,9 +1,14 @@
 package meter
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +233,89 @@ func TestSamplerInRealShells(t *testing.T) {
 				t.Errorf("%v printed %q after %f", shell, l, last)
 			}
 			last = s.Clock
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}
+
+// What a sample holds: the counters of all rails, then the states of all ports.
+func TestParseTwoRails(t *testing.T) {
+	layout, err := ParseLayout("H 1 1 1 1 1 0 0 1 1 1", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := layout.Parse("S 7.5 1 2 3 4 5 6 1: DOWN 4: ACTIVE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := func(n uint64) Count { return Count{Bytes: n, Known: true} }
+	want := Sample{Clock: 7.5, Rails: []Reading{
+		{Xmit: known(4), Rcv: known(8), Tx: known(3), Rx: known(4)},
+		{Tx: known(5), Rx: known(6), Active: true},
+	}}
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+}
+
+// The sampler sees a port go down while traffic goes on, in every shell: it does not read
+// the states with every sample.
+func TestSamplerReadsStates(t *testing.T) {
+	for _, shell := range [][]string{{"bash"}, {"dash"}, {"busybox", "sh"}} {
+		if _, err := exec.LookPath(shell[0]); err != nil {
+			t.Logf("no %s here", shell[0])
+			continue
+		}
+		root := t.TempDir()
+		put := func(path string, value any) {
+			t.Helper()
+			path = filepath.Join(root, path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+				os.WriteFile(path+".new", fmt.Appendln(nil, value), 0o600), os.Rename(path+".new", path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		port, netdev := "sys/class/infiniband/mlx5_0/ports/1/", "sys/class/net/eth0/statistics/"
+		put(port+"counters/port_xmit_data", 0)
+		put(port+"counters/port_rcv_data", 20)
+		put(netdev+"tx_bytes", 30)
+		put(netdev+"rx_bytes", 40)
+		put(port+"state", "4: ACTIVE")
+		vars := Vars([]Place{{Dev: "mlx5_0", Port: 1, Netdev: "eth0"}}, 0.01)
+		script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]),
+			vars["INTERVAL"], vars["IDLE"], quote(strings.ReplaceAll(vars["LOOP"], "/sys/", root+"/sys/")))
+		cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		lines.Scan()
+		layout, err := ParseLayout(lines.Text(), 1)
+		if err != nil {
+			t.Fatalf("%v: %v", shell, err)
+		}
+		const pulled, enough = 12, 100
+		last := true
+		for n := 1; n < enough && last && lines.Scan(); n++ {
+			put(port+"counters/port_xmit_data", n)
+			s, err := layout.Parse(lines.Text())
+			if err != nil {
+				t.Fatalf("%v: %v", shell, err)
+			}
+			if last = s.Rails[0].Active; !last && n <= pulled {
+				t.Fatalf("%v: the port is down before it was pulled", shell)
+			}
+			if n == pulled {
+				put(port+"state", "1: DOWN")
+			}
+		}
+		if last {
+			t.Errorf("%v: nobody sees that the port is down", shell)
 		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -93,10 +93,10 @@ func (m mover) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 				for i := range rails {
 					// Between 40 and 90 Gb/s, and some IP beside it.
 					words[i] += now.Sub(before).Seconds() * (40 + 10*float64(i) + 5*float64(now.UnixMilli()/700%3)) * 1e9 / 32
-					line += fmt.Sprintf(" %.0f %.0f %.0f %.0f 4: ACTIVE", words[i], words[i]/50, passed*1e8, passed*1e7)
+					line += fmt.Sprintf(" %.0f %.0f %.0f %.0f", words[i], words[i]/50, passed*1e8, passed*1e7)
 				}
 				before = now
-				print(line)
+				print(line + strings.Repeat(" 4: ACTIVE", rails))
 			case <-ctx.Done():
 				return runner.Exit{Why: runner.Cancelled, Code: 143}, nil
 			}
