@@ -29,6 +29,7 @@ func run() error {
 	out := flag.String("o", "PERFORMANCE.md", "the file that it makes")
 	only := flag.String("run", "", "measure only what matches this; nothing is written then")
 	quick := flag.Bool("quick", false, "once each and not for long: whether everything can be measured")
+	rig := flag.Bool("rig", false, "measure the disturbance, too, on the virtual rig: builds and boots it, and takes minutes")
 	flag.Parse()
 	chosen, err := regexp.Compile(*only)
 	if err != nil {
@@ -41,7 +42,7 @@ func run() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	b := &bench{ctx: func() error { return ctx.Err() }, dir: dir, quick: *quick}
+	b := &bench{ctx: func() error { return ctx.Err() }, dir: dir, quick: *quick, rig: *rig}
 	if err := b.build(ctx); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (m missing) Error() string { return string(m) }
 type bench struct {
 	ctx                    func() error // why the run ends early; nil while it goes on
 	dir                    string
-	quick                  bool
+	quick, rig             bool
 	railbench, empty, load string
 }
 
@@ -139,6 +140,7 @@ func measurements() []measurement {
 		{"sampler", sampler},
 		{"whole tutorial", wholeTutorial},
 		{"doctor", doctor},
+		{"doctor over SSH", doctorSSH},
 		{"disturbance", disturbance},
 		{"growth with cells", growCells},
 		{"growth with lines", growLines},

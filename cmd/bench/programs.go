@@ -432,9 +432,3 @@ func doctor(b *bench) (r result, err error) {
 	r.figures = []figure{below("doctor on the simulated rig, --speed "+speed, median(walls), 1, " s")}
 	return r, nil
 }
-
-// disturbance needs two machines with links between them that something else can fill.
-func disturbance(*bench) (result, error) {
-	return result{}, missing("it needs the virtual rig (railbench rig up), and a look by hand: " +
-		"iperf3 and ib_write_bw with the gauges on against bare")
-}

@@ -25,6 +25,13 @@ func below(what string, value, limit float64, unit string) figure {
 	}
 }
 
+// above makes a figure whose aim is a lower bound.
+func above(what string, value, limit float64, unit string) figure {
+	f := below(what, value, limit, unit)
+	f.aim, f.least = "at least "+number(limit)+unit, true
+	return f
+}
+
 // plain makes a figure without an aim.
 func plain(what, got string) figure { return figure{what: what, got: got} }
 

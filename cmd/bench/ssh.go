@@ -24,6 +24,26 @@ func idleSSH(b *bench) (result, error) {
 		"--here", "bench-here", "--peer", "bench-peer", "--ssh-config", config)
 }
 
+// doctorSSH has the checklist look at two nodes over SSH: this machine, twice.
+func doctorSSH(b *bench) (r result, err error) {
+	config, stop, err := b.sshd()
+	if err != nil {
+		return r, err
+	}
+	defer stop()
+	var walls []float64
+	for range b.times(5) {
+		// What it finds on a machine without rails is not what it takes.
+		wall, _, err := b.took([]int{1, 4}, "doctor", "--here", "bench-here", "--peer", "bench-peer", "--ssh-config", config)
+		if err != nil {
+			return r, err
+		}
+		walls = append(walls, wall.Seconds())
+	}
+	r.figures = []figure{below("doctor over SSH, two logins to this machine", median(walls), 3, " s")}
+	return r, nil
+}
+
 // sshd starts one that takes a key of its own, and gives the client's configuration.
 func (b *bench) sshd() (config string, stop func(), err error) {
 	bin := "/usr/sbin/sshd" // it wants to be called by its whole path
@@ -107,7 +127,8 @@ StrictModes no
 PermitRootLogin yes
 PasswordAuthentication no
 MaxSessions 20
-`, port, at("host"), at("authorized_keys")),
+SetEnv HOME=%s
+`, port, at("host"), at("authorized_keys"), dir), // what the user's own shell does is not measured
 		"ssh_config": fmt.Sprintf(`Host bench-here bench-peer
   HostName 127.0.0.1
   Port %s

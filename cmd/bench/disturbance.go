@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/cmd/bench/screen"
+)
+
+// pairs are how often each tool runs with the gauges on and without: soft-RoCE between two
+// virtual machines varies twofold from run to run.
+const pairs = 16
+
+// A virtualRig is the two virtual machines, running.
+type virtualRig struct {
+	b    *bench
+	home string
+}
+
+// disturbance is what the gauges take from what they watch: the rates of iperf3 and
+// ib_write_bw between two virtual machines with the workbench's gauges on, against those
+// without, one after the other many times.
+func disturbance(b *bench) (r result, err error) {
+	if !b.rig {
+		return r, missing("it needs the virtual rig: go run ./cmd/bench -rig")
+	}
+	v, err := b.virtual()
+	if err != nil {
+		return r, err
+	}
+	defer func() {
+		_, downErr := v.railbench("rig", "down")
+		err = errors.Join(err, downErr)
+	}()
+	tools := []struct {
+		name, serve, ask string
+		rate             func(string) (float64, error)
+		on, off          []float64
+	}{
+		{
+			name: "iperf3", rate: iperfRate,
+			serve: "iperf3 -s -1 -p 5201 -D",
+			ask:   "iperf3 -c 192.168.100.10 -p 5201 -t 3 -J",
+		},
+		{
+			name: "ib_write_bw", rate: perftestRate,
+			serve: "setsid ib_write_bw -d rocep1s0f0 -x 1 -s 65536 -D 3 -p 18515 -F >/dev/null 2>&1 </dev/null &",
+			ask:   "ib_write_bw -d rocep1s0f0 -x 1 -s 65536 -D 3 -p 18515 -F 192.168.100.10",
+		},
+	}
+	phase := func(gauges bool) error {
+		if gauges {
+			stop, err := v.watched()
+			if err != nil {
+				return err
+			}
+			defer stop()
+		}
+		for i := range tools {
+			t := &tools[i]
+			rate, err := v.between(t.serve, t.ask, t.rate)
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+			if gauges {
+				t.on = append(t.on, rate)
+			} else {
+				t.off = append(t.off, rate)
+			}
+		}
+		return nil
+	}
+	for i := range b.times(pairs) {
+		for _, gauges := range []bool{i%2 == 0, i%2 != 0} { // neither is always the second
+			if err := errors.Join(b.ctx(), phase(gauges)); err != nil {
+				return r, err
+			}
+		}
+	}
+	emulated, err := os.ReadFile(os.Getenv("RIG_STATE") + "/run/accel")
+	how := "virtual machines"
+	if err == nil && strings.TrimSpace(string(emulated)) == "tcg" {
+		how = "emulated processors, on which the sampler takes some ten times as much"
+	}
+	for _, t := range tools {
+		f := above("disturbance of "+t.name+" by the gauges", median(t.on)/median(t.off), 0.98, " of the rate without")
+		f.got += fmt.Sprintf(" (%s against %s Mb/s, medians of %d; %s)", number(median(t.on)), number(median(t.off)), len(t.on), how)
+		r.figures = append(r.figures, f)
+	}
+	return r, nil
+}
+
+// virtual makes sure that the virtual rig is built and runs. It is put where RIG_STATE
+// says, or into this run's folder.
+func (b *bench) virtual() (*virtualRig, error) {
+	if os.Getenv("RIG_STATE") == "" {
+		if err := os.Setenv("RIG_STATE", b.dir+"/rig"); err != nil {
+			return nil, err
+		}
+	}
+	home, err := b.home()
+	if err != nil {
+		return nil, err
+	}
+	v := &virtualRig{b, home}
+	if _, err := os.Stat(os.Getenv("RIG_STATE") + "/image/root.ext4"); err != nil {
+		if out, err := v.railbench("rig", "build"); err != nil {
+			return nil, missing("the virtual rig can't be built: " + strings.TrimSpace(out[max(0, len(out)-300):]))
+		}
+	}
+	_, err = v.railbench("rig", "up")
+	return v, err
+}
+
+// railbench runs it to its end and gives all that it prints.
+func (v *virtualRig) railbench(args ...string) (string, error) {
+	cmd := exec.Command(v.b.railbench, args...)
+	cmd.Env = append(os.Environ(), "HOME="+v.home, "XDG_CONFIG_HOME="+v.home, "XDG_STATE_HOME="+v.home)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("railbench %s: %w: %s", strings.Join(args, " "), err, out[max(0, len(out)-2000):])
+	}
+	return string(out), nil
+}
+
+// watched opens the workbench on the rig and waits for its gauges.
+func (v *virtualRig) watched() (stop func(), err error) {
+	s, err := screen.Start(v.home, nil, v.b.railbench, "--rig", "virtual")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Wait("0.0"); err != nil {
+		s.Kill()
+		return nil, err
+	}
+	return func() {
+		_ = s.Send("q") // it may have ended
+		_ = s.End()     // its status is not what is measured
+		s.Kill()
+	}, nil
+}
+
+// between runs a server on one node and its client on the other.
+func (v *virtualRig) between(serve, ask string, rate func(string) (float64, error)) (float64, error) {
+	if _, err := v.railbench("rig", "ssh", "spark-01", serve); err != nil {
+		return 0, err
+	}
+	// The server listens soon; a client that is too early is told so, and asks again.
+	var errs error
+	for range 5 {
+		out, err := v.railbench("rig", "ssh", "spark-02", ask)
+		if err == nil {
+			return rate(out)
+		}
+		errs = errors.Join(errs, err)
+		time.Sleep(time.Second)
+	}
+	return 0, errs
+}
+
+// iperfRate is what arrived, in Mb/s.
+func iperfRate(out string) (float64, error) {
+	var told struct {
+		End struct {
+			Received struct {
+				Rate float64 `json:"bits_per_second"`
+			} `json:"sum_received"`
+		} `json:"end"`
+	}
+	if err := json.Unmarshal([]byte(out), &told); err != nil {
+		return 0, err
+	}
+	if told.End.Received.Rate <= 0 {
+		return 0, fmt.Errorf("no rate in %q", out)
+	}
+	return told.End.Received.Rate / 1e6, nil
+}
+
+// perftestRate is the average of the one line of figures, in Mb/s: it counts in MiB/s.
+func perftestRate(out string) (float64, error) {
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) != 5 || fields[0] != "65536" {
+			continue
+		}
+		v, err := strconv.ParseFloat(fields[3], 64)
+		if err != nil || v <= 0 {
+			break
+		}
+		return v * 1.048576 * 8, nil
+	}
+	return 0, fmt.Errorf("no rate in %q", out)
+}
