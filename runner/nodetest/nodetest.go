@@ -292,25 +292,28 @@ echo ready
 		limit      time.Duration
 		cancel     bool
 	}{{name: "its own end", tail: "exit 0"}, {name: "cancel", tail: endless, cancel: true}, {name: "limit", tail: endless, limit: 2 * time.Second}} {
-		ctx, stop := context.WithCancel(t.Context())
-		var pids []string
-		_, err := n.Run(ctx, runner.Script{Name: "spawn", Body: spawn + how.tail, Limit: how.limit}, func(l runner.Line) {
-			if l.Text == "ready" {
-				if how.cancel {
-					stop()
+		t.Run(how.name, func(t *testing.T) {
+			t.Parallel() // each waits for what does not want to end
+			ctx, stop := context.WithCancel(t.Context())
+			var pids []string
+			_, err := n.Run(ctx, runner.Script{Name: "spawn", Body: spawn + how.tail, Limit: how.limit}, func(l runner.Line) {
+				if l.Text == "ready" {
+					if how.cancel {
+						stop()
+					}
+				} else if l.Stream == runner.Stdout {
+					pids = append(pids, l.Text)
 				}
-			} else if l.Stream == runner.Stdout {
-				pids = append(pids, l.Text)
+			})
+			stop()
+			if err != nil || len(pids) < 5 {
+				t.Fatalf("%v, pids %q", err, pids)
+			}
+			left, _, _ := Do(t, n, "for p in "+strings.Join(pids, " ")+`; do grep -sE "^[0-9]+ \(.*\) [^ZX]" /proc/$p/stat; done; :`)
+			if len(left) > 0 {
+				t.Errorf("%q are left alive", left)
 			}
 		})
-		stop()
-		if err != nil || len(pids) < 5 {
-			t.Fatalf("%s: %v, pids %q", how.name, err, pids)
-		}
-		left, _, _ := Do(t, n, "for p in "+strings.Join(pids, " ")+`; do grep -sE "^[0-9]+ \(.*\) [^ZX]" /proc/$p/stat; done; :`)
-		if len(left) > 0 {
-			t.Errorf("%s left %q alive", how.name, left)
-		}
 	}
 }
 

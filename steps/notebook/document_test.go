@@ -125,6 +125,7 @@ const validate = "import json, sys, nbformat\nwith open(sys.argv[1]) as f: nbfor
 
 // TestNbformat: Jupyter's own library takes it, and what it saves is read again.
 func TestNbformat(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.ipynb"), filepath.Join(dir, "out.ipynb")
 	lesson := lesson()

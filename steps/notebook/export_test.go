@@ -133,6 +133,7 @@ func TestHTML(t *testing.T) {
 
 // TestHTMLInABrowser: the page is dark on a dark system and light on a light one.
 func TestHTMLInABrowser(t *testing.T) {
+	t.Parallel()
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -146,6 +146,7 @@ func TestCellRunsAndIsJudged(t *testing.T) {
 
 // No judge can make a pass of what did not run to its end with status 0.
 func TestNothingPassesThatDidNotEndWell(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]steps.Cell{
 		"exit 1":    one("c", "exit 1", "passes"),
 		"killed":    one("c", "kill -9 $$", "passes"),
@@ -162,6 +163,7 @@ func TestNothingPassesThatDidNotEndWell(t *testing.T) {
 		"no rails": {ID: "c", Judge: "passes", EachRail: true, Roles: []steps.Role{{Script: "true"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := open(t, Options{}, c)
 			b.Run("c")
 			state := b.until("c")
@@ -177,6 +179,7 @@ func TestNothingPassesThatDidNotEndWell(t *testing.T) {
 
 // The client starts when the server is ready, and a server that would stay is ended.
 func TestServerFirst(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -205,6 +208,7 @@ func TestServerFirst(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	b := open(t, Options{}, one("long", "echo pid $$; sleep 300", "passes"), one("next", "echo must not run", "passes"))
 	b.Run("long", "next")
 	for printed(b.book.Cells["long"]) == "" {
@@ -419,6 +423,7 @@ func TestSentence(t *testing.T) {
 // TestTogether: of two that belong together one fails, and the other would wait
 // for it for ever.
 func TestTogether(t *testing.T) {
+	t.Parallel()
 	cell := steps.Cell{ID: "c", Judge: "passes", Together: true, Roles: []steps.Role{
 		{Name: "initiator", On: steps.OnHere, Script: "echo registered; sleep 0.3; exit 3", Ready: steps.Ready{Line: "registered"}},
 		{Name: "target", On: steps.OnPeer, Script: "sleep 50"},
@@ -436,6 +441,7 @@ func TestTogether(t *testing.T) {
 
 // TestStall ends what has not printed anything for a while.
 func TestStall(t *testing.T) {
+	t.Parallel()
 	// A busy machine may take long between two lines, and never as long as the script's end.
 	cell := one("c", "echo a; sleep 0.1; echo b; sleep 600", "passes")
 	cell.Stall = 5 * time.Second
@@ -489,24 +495,28 @@ func TestEdit(t *testing.T) {
 // TestDeserted: of three roles that belong together any one that dies ends the cell, and
 // not only the first.
 func TestDeserted(t *testing.T) {
+	t.Parallel()
 	lasting := func(name string) steps.Role {
 		return steps.Role{Name: name, On: steps.OnHere, Script: "echo ready; sleep 50", Ready: steps.Ready{Line: "ready"}}
 	}
 	dying := steps.Role{Name: "dying", On: steps.OnHere, Script: "echo ready; exit 3", Ready: steps.Ready{Line: "ready"}}
 	for name, servers := range map[string][]steps.Role{"the first": {dying, lasting("second")}, "the second": {lasting("first"), dying}} {
-		cell := steps.Cell{ID: "c", Judge: "passes", Together: true, Limit: 10 * time.Second}
-		cell.Roles = append(servers, steps.Role{Name: "last", On: steps.OnPeer, Script: "sleep 50"})
-		b := open(t, Options{}, cell)
-		b.Run("c")
-		var told []string
-		state := b.until("c")
-		for _, l := range state.Output.Lines(0, state.Output.Len()) {
-			told = append(told, l.Text)
-		}
-		// It is interrupted, where its limit would say that it timed out.
-		if text := strings.Join(told, "\n"); !strings.Contains(text, "last on spark-01: interrupted") {
-			t.Errorf("%s died: %s", name, text)
-		}
+		t.Run(name+" died", func(t *testing.T) {
+			t.Parallel()
+			cell := steps.Cell{ID: "c", Judge: "passes", Together: true, Limit: 10 * time.Second}
+			cell.Roles = append(servers, steps.Role{Name: "last", On: steps.OnPeer, Script: "sleep 50"})
+			b := open(t, Options{}, cell)
+			b.Run("c")
+			var told []string
+			state := b.until("c")
+			for _, l := range state.Output.Lines(0, state.Output.Len()) {
+				told = append(told, l.Text)
+			}
+			// It is interrupted, where its limit would say that it timed out.
+			if text := strings.Join(told, "\n"); !strings.Contains(text, "last on spark-01: interrupted") {
+				t.Error(text)
+			}
+		})
 	}
 }
 
