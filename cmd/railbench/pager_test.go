@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,7 +86,11 @@ func TestPagerInATerminal(t *testing.T) {
 	bin := t.TempDir()
 	program(t, bin, "reads", `trap 'echo "INTERRUPTED"' INT; echo "READING"; cat "$1"; until read -r line; do :; done; echo "HAS READ $line"`)
 	t.Setenv("PAGER", filepath.Join(bin, "reads"))
-	s := start(t, build(t, "."), "--rig", "sim", "--speed", "max")
+	self, err := exec.LookPath("railbench") // of TestMain
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, self, "--rig", "sim", "--speed", "max")
 	s.wait("●")
 	s.send("2\x1b[B\r")
 	s.wait("PASS")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"testing"
 
@@ -20,6 +21,7 @@ var update = flag.Bool("update", false, "rewrite what README, the pages and othe
 // TestMain keeps what the tests do in this process away from the user's files,
 // and makes the test binary the program, for the scripts, and railbench-etcd beside it.
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // hundreds of small rigs: what they leave is collected with fewer looks
 	testscript.Main(apart{m}, map[string]func(){
 		"railbench":  main,
 		etcd.Program: func() { os.Exit(server.Main(os.Stdin, os.Stdout, os.Stderr)) },
