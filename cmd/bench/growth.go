@@ -57,7 +57,7 @@ func growLines(b *bench) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
-		c.at, c.cost = append(c.at, float64(lines)), append(c.cost, max(f.cpu, 0.01)) // /proc counts hundredths
+		c.at, c.cost = append(c.at, float64(lines)), append(c.cost, f.cpu)
 	}
 	return grown(c), nil
 }
@@ -121,7 +121,7 @@ func growNodes(b *bench) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
-		c.at, c.cost = append(c.at, float64(nodes)), append(c.cost, max(core, 0.2)) // one hundredth in five seconds
+		c.at, c.cost = append(c.at, float64(nodes)), append(c.cost, core)
 	}
 	return grown(c), nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -143,24 +144,24 @@ func (s *Screen) Bytes() int64 {
 	return s.total
 }
 
-// tick is what /proc counts CPU time in: USER_HZ is 100 on every Linux.
-const tick = 10 * time.Millisecond
-
 // Used is what the program itself has used: CPU time, and its peak of memory in MiB. It
-// is read from /proc, which only Linux has.
+// is read from /proc, which only Linux has: per thread, because that is told in nanoseconds,
+// and the process's sum in hundredths of a second, which is all that an idle program takes.
 func (s *Screen) Used() (cpu time.Duration, peakMB float64, err error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, 0, err
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
+	if err != nil || len(threads) == 0 {
+		return 0, 0, fmt.Errorf("no schedstat of process %d: %w", s.cmd.Process.Pid, os.ErrNotExist)
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0, 0, fmt.Errorf("/proc/PID/stat reads differently: %q", stat)
-	}
-	var user, system int64
-	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
-		return 0, 0, err
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			return 0, 0, err
+		}
+		var ran time.Duration
+		if _, err := fmt.Sscan(string(stat), &ran); err != nil {
+			return 0, 0, fmt.Errorf("%s reads differently: %q", thread, stat)
+		}
+		cpu += ran
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -175,7 +176,7 @@ func (s *Screen) Used() (cpu time.Duration, peakMB float64, err error) {
 			peakMB = n / 1024
 		}
 	}
-	return time.Duration(user+system) * tick, peakMB, nil
+	return cpu, peakMB, nil
 }
 
 // End waits for the program's own end.
