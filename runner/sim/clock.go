@@ -83,8 +83,8 @@ type deadline struct {
 	end func()
 }
 
-func newClock(o Options) *clock {
-	c := &clock{start: o.Start, speed: o.Speed}
+func newClock(start time.Time, speed float64) *clock {
+	c := &clock{start: start, speed: speed}
 	if c.start.IsZero() {
 		c.start = time.Now().Round(0)
 	}
@@ -529,8 +529,8 @@ func (c *clock) join(ctx context.Context, patient bool, f func(context.Context))
 // rigClock is the clock as those outside have it.
 type rigClock struct{ c *clock }
 
-// Clock is the rig's time, for who runs scripts on its nodes.
-func (r *Rig) Clock() runner.Clock { return rigClock{r.clock} }
+// joined is the clock for who runs scripts on the nodes.
+func (c *clock) joined() runner.Clock { return rigClock{c} }
 
 func (r rigClock) Now() time.Time { return r.c.wall() }
 

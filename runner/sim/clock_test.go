@@ -24,7 +24,7 @@ type stage struct {
 }
 
 func newStage(speed float64) *stage {
-	return &stage{clock: newClock(Options{Speed: speed, Start: time.Unix(0, 0)})}
+	return &stage{clock: newClock(time.Unix(0, 0), speed)}
 }
 
 func (s *stage) say(format string, args ...any) {

@@ -52,9 +52,9 @@ func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
 		o.OnState = func(runner.State, error) {}
 	}
 	d := &Node{node: n, o: o}
-	d.life, d.end = context.WithCancel(r.life)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	d.life, d.end = context.WithCancel(r.rack.life)
+	r.rack.Lock()
+	defer r.rack.Unlock()
 	r.direct = append(r.direct, d)
 	return d, nil
 }
@@ -63,7 +63,7 @@ func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
 func (d *Node) Name() string { return d.node.name }
 
 // Clock is the rig's time.
-func (d *Node) Clock() runner.Clock { return d.node.rig.Clock() }
+func (d *Node) Clock() runner.Clock { return d.node.rack.clock.joined() }
 
 var (
 	errLost      = errors.New("the connection was lost before the script ended")
@@ -88,9 +88,9 @@ func (d *Node) enter(op string) error {
 // connect sees whether the node answers, and says what it lasts for.
 func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	n := d.node
-	n.rig.mu.Lock()
-	dead := n.dead()
-	n.rig.mu.Unlock()
+	n.rack.Lock()
+	dead := n.dead
+	n.rack.Unlock()
 	d.mu.Lock()
 	was := d.connected
 	if !was && ctx.Err() != nil {
@@ -124,7 +124,7 @@ func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 func (d *Node) reach() []func() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	dead := d.node.dead()
+	dead := d.node.dead
 	if d.closed || d.line == nil || dead != d.connected {
 		return nil
 	}
@@ -152,12 +152,12 @@ func (d *Node) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 	if err != nil {
 		return exit, err
 	}
-	d.node.rig.clock.join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
+	d.node.rack.clock.join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
 	return exit, err
 }
 
 func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.Line)) (exit runner.Exit, err error) {
-	c := d.node.rig.clock
+	c := d.node.rack.clock
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(line, func() { cancel(context.Cause(line)) })()
@@ -194,15 +194,15 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 // becomeRoot asks for the password where sudo wants one.
 func (d *Node) becomeRoot(ctx context.Context) (err error) {
 	n := d.node
-	n.rig.mu.Lock()
-	needs := n.rig.faults["sudo-password"]
-	n.rig.mu.Unlock()
-	c := n.rig.clock
-	for needs && !d.knowsPassword() {
+	n.rack.Lock()
+	password := n.password
+	n.rack.Unlock()
+	c := n.rack.clock
+	for password != "" && !d.knowsPassword() {
 		if d.asking.CompareAndSwap(false, true) {
 			c.outside(c.acts(), false, func() {
 				_, err = runner.AskSudo(ctx, d.o.Ask, n.name,
-					func(answer string) (bool, error) { return answer == sudoPassword, nil })
+					func(answer string) (bool, error) { return answer == password, nil })
 			})
 			d.mu.Lock()
 			d.password = err == nil
@@ -249,7 +249,7 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 	}
 	f := &forward{host: "127.0.0.1", port: port}
 	f.direct = &directListener{node: d.node, forward: f, conns: make(chan net.Conn), over: make(chan struct{})}
-	if !d.node.listenFor(f) {
+	if !listenFor(d.node, f) {
 		return nil, runner.ForwardRefused(d.node.name, port)
 	}
 	stop := context.AfterFunc(line, func() { f.direct.Close() })
@@ -294,7 +294,7 @@ func (l *directListener) offer(c net.Conn) {
 
 func (l *directListener) Close() error {
 	l.once.Do(func() {
-		l.node.unlisten(l.forward)
+		unlisten(l.node, l.forward)
 		close(l.over)
 	})
 	return nil

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 )
 
 // etcdPort is where a node's own etcd listens, on loopback, as Ubuntu's does.
@@ -19,9 +18,6 @@ const etcdPort = 2379
 
 // etcdUnit is its service.
 const etcdUnit = "etcd.service"
-
-// forgottenFor is how long a server that nobody needs has been there.
-const forgottenFor = 3*time.Hour + 12*time.Minute
 
 // A store is what a node's own etcd holds. The rig's lock guards it.
 type store struct {
@@ -42,42 +38,44 @@ func staleKeys() map[string]string {
 
 // haveEtcd installs an etcd as a service that is enabled: it runs, with what a dead
 // nixlbench left in it, or it has failed.
-func (n *node) haveEtcd(runs bool) {
-	treeChanged(n.rig)
+func (n *node) haveEtcd(runs bool) (undo func()) {
+	files := n.set(etcdFiles())
 	u := &unit{
 		name: etcdUnit, active: "failed", sub: "failed", result: "exit-code",
 		status: 1, stop: func() {}, gone: make(chan struct{}),
 	}
 	n.units[etcdUnit] = u
+	undo = func() {
+		files()
+		if l := n.listeners[etcdPort]; l != nil && l.serves == etcdUnit {
+			delete(n.listeners, etcdPort)
+			delete(n.procs, l.proc.pid)
+		}
+		delete(n.units, etcdUnit)
+	}
 	if !runs || n.listeners[etcdPort] != nil {
-		return
+		return undo
 	}
 	p := n.spawn([]string{"/usr/bin/etcd"}, true)
 	p.started -= forgottenFor
-	n.listeners[etcdPort] = &listener{port: etcdPort, proc: p, store: &store{staleKeys()}}
+	s := &store{staleKeys()}
+	n.listeners[etcdPort] = &listener{port: etcdPort, proc: p, serves: etcdUnit, loopback: true, open: func() func(net.Conn) {
+		return func(conn net.Conn) { n.serveEtcd(s, conn) }
+	}}
 	u.active, u.sub, u.result, u.status, u.proc = "active", "running", "success", 0, p
+	return undo
 }
 
-func (n *node) haveNoEtcd() {
-	treeChanged(n.rig)
-	if l := n.listeners[etcdPort]; l != nil && l.store != nil {
-		delete(n.listeners, etcdPort)
-		delete(n.procs, l.proc.pid)
+// etcdFiles is what its package and its service leave in the file system.
+func etcdFiles() map[string]*inode {
+	return map[string]*inode{
+		"/usr/lib/systemd/system/" + etcdUnit: newFile("[Unit]\nDescription=etcd - highly-available key value store\n\n" +
+			"[Service]\nExecStart=/usr/bin/etcd\n\n[Install]\nWantedBy=multi-user.target"),
+		"/etc/systemd/system/multi-user.target.wants/" + etcdUnit: newLink("/usr/lib/systemd/system/" + etcdUnit),
+		"/etc/default/etcd": newFile("## etcd(1) daemon options\n# ETCD_LISTEN_CLIENT_URLS=\"http://localhost:2379\""),
+		"/usr/bin/etcd":     newProgram(),
+		"/var/lib/etcd":     {mode: fs.ModeDir | 0o700, kids: map[string]*inode{}},
 	}
-	delete(n.units, etcdUnit)
-}
-
-// etcdTree is what its package and its service leave in the file system.
-func (n *node) etcdTree(t *inode) {
-	if n.units[etcdUnit] == nil {
-		return
-	}
-	t.fixed("/usr/lib/systemd/system/"+etcdUnit, "[Unit]\nDescription=etcd - highly-available key value store\n\n"+
-		"[Service]\nExecStart=/usr/bin/etcd\n\n[Install]\nWantedBy=multi-user.target")
-	t.link("/etc/systemd/system/multi-user.target.wants/"+etcdUnit, "/usr/lib/systemd/system/"+etcdUnit)
-	t.fixed("/etc/default/etcd", "## etcd(1) daemon options\n# ETCD_LISTEN_CLIENT_URLS=\"http://localhost:2379\"")
-	t.put("/usr/bin/etcd", &inode{mode: 0o755})
-	t.put("/var/lib/etcd", &inode{mode: fs.ModeDir | 0o700, kids: map[string]*inode{}})
 }
 
 // serveEtcd answers one request of the JSON gateway on a connection.
@@ -125,8 +123,8 @@ func (n *node) keyRange(s *store, remove bool, body []byte) (status int, answer 
 	if err := json.Unmarshal(body, &q); err != nil {
 		return http.StatusBadRequest, map[string]any{"code": 3, "message": err.Error()}
 	}
-	n.rig.mu.Lock()
-	defer n.rig.mu.Unlock()
+	n.rack.Lock()
+	defer n.rack.Unlock()
 	var names []string
 	for _, k := range slices.Sorted(maps.Keys(s.keys)) {
 		if k == string(q.Key) || k > string(q.Key) && k < string(q.RangeEnd) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -28,10 +29,6 @@ const (
 	// the share of them that is sent again.
 	disordered       = 0.72
 	disorderedResent = 0.004
-
-	// What the faults leave of it.
-	degradedRate = 13.1e9
-	slowRailRate = 60.1e9
 
 	// noiseSpan is how far below its ceiling a run may end up. Never above: a
 	// figure over the ceiling would be a wrong figure.
@@ -95,17 +92,30 @@ type credit struct {
 // A fabric holds the flows between the nodes. Nothing ticks in it: it is brought
 // up to date whenever somebody looks. Callers hold the rig's lock.
 type fabric struct {
-	rig     *Rig
-	at      float64 // seconds of node time that it is up to date with
+	sync.Mutex // guards the fabric, the stacks and all that their nodes have
+
+	clock   *clock
+	seed    uint64
+	stacks  []*stack // of the nodes; two or more, and their number never changes
+	at      float64  // seconds of node time that it is up to date with
 	flows   []*flow
 	changed chan struct{} // closed and replaced when rates change
 }
 
-func newFabric(r *Rig) *fabric {
-	return &fabric{rig: r, changed: make(chan struct{})}
+// newFabric joins so many nodes: two are cabled to each other, port to port; more are
+// cabled to a switch, which joins all ports 0 and all ports 1.
+func newFabric(c *clock, seed uint64, nodes int) *fabric {
+	f := &fabric{clock: c, seed: seed, changed: make(chan struct{})}
+	for i := range nodes {
+		f.stacks = append(f.stacks, newStack(f, i))
+	}
+	return f
 }
 
-func (f *fabric) now() float64 { return f.rig.clock.now().Seconds() }
+// switched reports whether the nodes are cabled to a switch.
+func (f *fabric) switched() bool { return len(f.stacks) > 2 }
+
+func (f *fabric) now() float64 { return f.clock.now().Seconds() }
 
 // advance brings all flows and counters up to the present, event by event, so
 // that a flow that ended between two looks ended at its own instant.
@@ -148,7 +158,7 @@ func (fl *flow) nextEvent() float64 {
 	return t
 }
 
-func (fl *flow) lastSettled() float64 { return fl.src.node.rig.fabric.at }
+func (fl *flow) lastSettled() float64 { return fl.src.stack.fabric.at }
 
 // settle moves every flow on to the instant t at its present rate.
 func (f *fabric) settle(t float64) {
@@ -181,7 +191,7 @@ func (f *fabric) events() bool {
 		}
 		if !fl.halved && due {
 			fl.halved, happened = true, true
-			f.rig.resetCounters(fl)
+			f.resetCounters(fl)
 		}
 		left := (fl.payload - fl.sent) * 8
 		switch {
@@ -267,7 +277,7 @@ func (f *fabric) add(flows ...*flow) {
 		if fl.extra == 0 {
 			fl.extra = 1
 		}
-		if f.rig.faults["retransmits"] && !fl.ip {
+		if (fl.src.stack.resends || fl.dst.stack.resends) && !fl.ip {
 			fl.extra = 1.03 + 10*(1-fl.share)
 		}
 		for i := range fl.marks {
@@ -292,7 +302,7 @@ func (f *fabric) stop(fl *flow) {
 // A place is something that flows share.
 type place struct {
 	kind string
-	node *node
+	node *stack
 	no   int
 	back bool
 }
@@ -310,28 +320,28 @@ func (fl *flow) claims() []claim {
 	framed := (mtu + fl.header() + frameHidden) / mtu * fl.extra
 	src, dst := fl.src, fl.dst
 	cs := []claim{
-		{place{"half", src.node, src.half, false}, wire, src.halfRate()},
-		{place{"half", dst.node, dst.half, true}, wire, dst.halfRate()},
+		{place{"half", src.stack, src.half, false}, wire, src.halfRate()},
+		{place{"half", dst.stack, dst.half, true}, wire, dst.halfRate()},
 	}
-	if src.node.rig.switched() {
+	if src.stack.fabric.switched() {
 		// A cable each to the switch, which itself has room for all.
 		cs = append(cs,
-			claim{place{"cable", src.node, src.qsfp, false}, framed, cableRate},
-			claim{place{"cable", dst.node, dst.qsfp, true}, framed, cableRate})
+			claim{place{"cable", src.stack, src.qsfp, false}, framed, cableRate},
+			claim{place{"cable", dst.stack, dst.qsfp, true}, framed, cableRate})
 	} else {
-		cs = append(cs, claim{place{"cable", nil, src.qsfp, src.node.index > dst.node.index}, framed, cableRate})
+		cs = append(cs, claim{place{"cable", nil, src.qsfp, src.stack.index > dst.stack.index}, framed, cableRate})
 	}
 	for _, end := range []struct {
 		fn   *function
 		back bool
 	}{{src, false}, {dst, true}} {
 		if fl.ip {
-			cs = append(cs, claim{place{"tcp", end.fn.node, 0, end.back}, 1, tcpNodeRate})
+			cs = append(cs, claim{place{"tcp", end.fn.stack, 0, end.back}, 1, tcpNodeRate})
 		} else {
-			cs = append(cs, claim{place{"function", end.fn.node, end.fn.no, end.back}, 1 / (8 * mtu), functionPackets})
+			cs = append(cs, claim{place{"function", end.fn.stack, end.fn.no, end.back}, 1 / (8 * mtu), functionPackets})
 		}
-		if limit := end.fn.faultRate(); limit > 0 {
-			cs = append(cs, claim{place{"fault", end.fn.node, end.fn.no, end.back}, 1, limit})
+		if limit := end.fn.cap(); limit > 0 {
+			cs = append(cs, claim{place{"cap", end.fn.stack, end.fn.no, end.back}, 1, limit})
 		}
 	}
 	return cs
@@ -409,26 +419,25 @@ func (f *fabric) allocate() {
 
 // wait returns when the flow is over; where ctx ends first it takes it off.
 func (f *fabric) wait(ctx context.Context, fl *flow) error {
-	r := f.rig
 	for {
-		r.mu.Lock()
+		f.Lock()
 		f.advance()
 		if ctx.Err() != nil {
 			f.stop(fl)
 		}
 		if fl.over {
-			defer r.mu.Unlock()
+			defer f.Unlock()
 			return fl.err
 		}
 		at, changed := fl.nextEvent(), f.changed
-		r.mu.Unlock()
+		f.Unlock()
 
 		until := never
 		if !math.IsInf(at, 1) {
 			// At least the next instant that there is: this one has been looked at.
-			until = max(time.Duration(math.Ceil(at*1e9)), r.clock.now()+1)
+			until = max(time.Duration(math.Ceil(at*1e9)), f.clock.now()+1)
 		}
-		r.clock.park(ctx, until, happened(changed))
+		f.clock.park(ctx, until, happened(changed))
 	}
 }
 
@@ -446,4 +455,18 @@ func messageDemand(sizeBytes, qps int) float64 {
 	start := 0.2e-6 / float64(min(qps, 4))
 	move := float64(sizeBytes) * 8 / (halfRate * 1.05)
 	return float64(sizeBytes) * 8 / math.Pow(math.Pow(start, 4)+math.Pow(move, 4), 0.25)
+}
+
+// resetCounters is called halfway through each flow.
+func (f *fabric) resetCounters(fl *flow) {
+	if fl.ip {
+		return
+	}
+	for _, n := range f.stacks {
+		for _, fn := range n.functions {
+			if n.resets {
+				fn.port = portCounters{}
+			}
+		}
+	}
 }

@@ -3,10 +3,7 @@ package sim
 import (
 	"io"
 	"net"
-	"os"
-	"strconv"
 	"sync"
-	"syscall"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -30,7 +27,7 @@ type portRequest struct {
 // globalRequests answers what a client asks of the connection as a whole, and
 // ends its forwards with it. A keepalive is answered with a failure, as sshd
 // does: an answer it is.
-func (n *node) globalRequests(server *ssh.ServerConn, requests <-chan *ssh.Request) {
+func globalRequests(n *node, server *ssh.ServerConn, requests <-chan *ssh.Request) {
 	var all []*forward
 	mine := map[int]*forward{}
 	for req := range requests {
@@ -39,7 +36,7 @@ func (n *node) globalRequests(server *ssh.ServerConn, requests <-chan *ssh.Reque
 		switch req.Type {
 		case "tcpip-forward":
 			f := &forward{server: server, host: p.Host, port: int(p.Port)}
-			if ok = ok && n.listenFor(f); ok {
+			if ok = ok && listenFor(n, f); ok {
 				mine[f.port], all = f, append(all, f)
 			}
 			if ok && p.Port == 0 {
@@ -49,7 +46,7 @@ func (n *node) globalRequests(server *ssh.ServerConn, requests <-chan *ssh.Reque
 			f := mine[int(p.Port)]
 			if ok = ok && f != nil && f.host == p.Host; ok {
 				// Connections that were made go on, as sshd's do.
-				n.unlisten(f)
+				unlisten(n, f)
 				delete(mine, f.port)
 			}
 		default:
@@ -60,16 +57,16 @@ func (n *node) globalRequests(server *ssh.ServerConn, requests <-chan *ssh.Reque
 		}
 	}
 	for _, f := range all {
-		n.unlisten(f)
+		unlisten(n, f)
 		f.carried.Wait()
 	}
 }
 
 // listenFor binds a forward's port, and chooses one where it is 0. Whatever
 // address was asked for, it is loopback's: sshd without GatewayPorts.
-func (n *node) listenFor(f *forward) bool {
-	n.rig.mu.Lock()
-	defer n.rig.mu.Unlock()
+func listenFor(n *node, f *forward) bool {
+	n.rack.Lock()
+	defer n.rack.Unlock()
 	for rnd := n.random("sshd"); f.port == 0; {
 		if port := 32768 + rnd.IntN(28000); n.listeners[port] == nil {
 			f.port = port
@@ -78,50 +75,26 @@ func (n *node) listenFor(f *forward) bool {
 	if f.port < 1024 || f.port > 65535 || n.listeners[f.port] != nil { // the low ones are root's
 		return false
 	}
-	n.listeners[f.port] = &listener{port: f.port, proc: n.spawn([]string{"sshd"}, false), forward: f}
+	n.listeners[f.port] = &listener{
+		port: f.port, proc: n.spawn([]string{"sshd"}, false), serves: f, open: f.open, loopback: true,
+	}
 	return true
 }
 
-func (n *node) unlisten(f *forward) {
-	n.rig.mu.Lock()
-	defer n.rig.mu.Unlock()
-	if l := n.listeners[f.port]; l != nil && l.forward == f {
+func unlisten(n *node, f *forward) {
+	n.rack.Lock()
+	defer n.rack.Unlock()
+	if l := n.listeners[f.port]; l != nil && l.serves == f {
 		delete(n.listeners, f.port)
 		delete(n.procs, l.proc.pid)
 	}
 }
 
-// dialLoopback connects a process of the node to a port of its own 127.0.0.1.
-// Only forwarded ports answer, and the node's own etcd: no other simulated tool
-// serves a byte stream. It never
-// waits, and nothing of it touches the network of the host. Whoever dials closes
-// the connection, at the latest when its process ends.
-func (n *node) dialLoopback(port int) (net.Conn, error) {
-	n.rig.mu.Lock()
-	l := n.listeners[port]
-	own := l != nil && l.store != nil
-	ok := own || l != nil && l.forward != nil
-	if ok && !own {
-		l.forward.carried.Add(1)
-	}
-	n.rig.mu.Unlock()
-	address := memoryAddr(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if !ok {
-		return nil, &net.OpError{
-			Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
-		}
-	}
-	process, server := memoryPipe(memoryAddr("127.0.0.1:"+strconv.Itoa(originPort)), address)
-	if own {
-		go n.serveEtcd(l.store, server)
-	} else {
-		go l.forward.carry(server)
-	}
-	return process, nil
+// open takes a connection to the port: those are waited for.
+func (f *forward) open() func(net.Conn) {
+	f.carried.Add(1)
+	return f.carry
 }
-
-// originPort is what every connection of a process says it comes from.
-const originPort = 50000
 
 // carry hands a connection to the client that asked for the port. One that the
 // client doesn't take is closed again.
@@ -153,21 +126,4 @@ func (f *forward) carry(conn net.Conn) {
 		conn.Close()
 	})
 	both.Wait()
-}
-
-// bound is the address that a listener has, as ss shows it.
-func (l *listener) bound() string {
-	if l.forward != nil || l.store != nil {
-		return "127.0.0.1"
-	}
-	return "0.0.0.0"
-}
-
-// boundHex is the same as /proc/net/tcp has it: in the order of a little-endian
-// machine.
-func (l *listener) boundHex() string {
-	if l.forward != nil || l.store != nil {
-		return "0100007F"
-	}
-	return "00000000"
 }

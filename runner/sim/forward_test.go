@@ -99,7 +99,7 @@ func TestForwardEndsWithItsConnection(t *testing.T) {
 	b := newBench(t, Options{})
 	port, _ := serveVersion(t, b, "spark-01")
 	number, _ := strconv.Atoi(port)
-	n := b.nodes[0]
+	n := b.rack.nodes[0]
 	conn, err := n.dialLoopback(number)
 	if err != nil {
 		t.Fatal(err)

@@ -105,17 +105,17 @@ func trackPipe(st *syntax.Stmt) {
 // newJob enters a job before it starts, and is what the shell does for @job and @pipe.
 func (sh *shell) newJob(env expand.Environ, variable string) []string {
 	n := sh.node
-	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.rig.clock.begin(false)}
+	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.rack.clock.begin(false)}
 	whole := sh.life
 	if variable == pipeVariable {
-		bg.pipe = &pipe{clock: n.rig.clock}
+		bg.pipe = &pipe{clock: n.rack.clock}
 		whole = sh.lifeOf(bg.parent)
 	}
 	bg.ctx, bg.cancel = context.WithCancel(whole)
-	n.rig.mu.Lock()
+	n.rack.Lock()
 	bg.pid = n.nextPID
 	n.nextPID += 3
-	n.rig.mu.Unlock()
+	n.rack.Unlock()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.jobs == nil {
@@ -166,7 +166,7 @@ func (sh *shell) endJob(bg *backgroundJob, code int) []string {
 		bg.code = terminated
 	}
 	bg.over.Store(true)
-	sh.node.rig.clock.leave(bg.actor)
+	sh.node.rack.clock.leave(bg.actor)
 	return status(bg.code)
 }
 
@@ -174,7 +174,7 @@ func (sh *shell) endJob(bg *backgroundJob, code int) []string {
 // still writes ends by that.
 func (sh *shell) join(bg *backgroundJob, code int) []string {
 	bg.pipe.abandon(bg.cancel)
-	sh.node.rig.clock.park(context.Background(), never, bg.ended)
+	sh.node.rack.clock.park(context.Background(), never, bg.ended)
 	sh.mu.Lock()
 	delete(sh.jobs, bg.pid)
 	sh.mu.Unlock()
@@ -207,7 +207,7 @@ func (sh *shell) waitFor(ctx context.Context, env expand.Environ, args []string)
 	sh.mu.Unlock()
 	slices.SortFunc(all, byPID)
 	for _, bg := range all {
-		sh.node.rig.clock.park(ctx, never, bg.ended)
+		sh.node.rack.clock.park(ctx, never, bg.ended)
 		if ctx.Err() != nil {
 			return []string{"exit", strconv.Itoa(terminated)}
 		}
@@ -256,7 +256,7 @@ func (sh *shell) finish() {
 	sh.mu.Unlock()
 	slices.SortFunc(all, byPID)
 	for _, bg := range all {
-		sh.node.rig.clock.park(context.Background(), never, bg.ended)
+		sh.node.rack.clock.park(context.Background(), never, bg.ended)
 	}
 }
 
@@ -266,7 +266,7 @@ func (sh *shell) forgetJobs() {
 	defer sh.mu.Unlock()
 	for _, bg := range sh.jobs {
 		if !bg.over.Swap(true) {
-			sh.node.rig.clock.forget(bg.actor)
+			sh.node.rack.clock.forget(bg.actor)
 		}
 	}
 }

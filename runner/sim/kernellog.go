@@ -28,7 +28,7 @@ func (n *node) kernelLog() []kernelLine {
 		driver := "mlx5_core " + f.pci
 		at := 4.21 + float64(f.no)*31e-6
 		add(at, "%s: firmware version: 28.45.4028", driver)
-		width, limit := f.lanes(), ""
+		width, limit := f.lanes, ""
 		if width < 4 {
 			limit = fmt.Sprintf(" (capable of 126.028 Gb/s with 32.0 GT/s PCIe x4 link),"+
 				" limited by 32.0 GT/s PCIe x%d link", width)
@@ -42,13 +42,23 @@ func (n *node) kernelLog() []kernelLine {
 			add(95211.00115+float64(f.no)*1e-6, "%s: Port module event: module %d, Cable unplugged", driver, f.qsfp)
 		}
 	}
-	if n.hasGPU() {
+	if n.gpu {
 		add(6.120441, "nvidia: loading out-of-tree module taints kernel.")
 		add(6.302115, "NVRM: loading NVIDIA UNIX Open Kernel Module for aarch64  %s  Release Build", gpuDriver)
 	}
-	all = append(all, n.hardwareLog()...)
-	slices.SortStableFunc(all, func(a, b kernelLine) int { return cmp.Compare(a.at, b.at) })
+	for _, lines := range n.logged {
+		all = append(all, lines...)
+	}
+	slices.SortStableFunc(all, func(a, b kernelLine) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.text, b.text)) })
 	return all
+}
+
+// log adds lines to the kernel's log, and gives what takes them out again.
+func (n *node) log(lines ...kernelLine) (undo func()) {
+	n.logs++
+	no := n.logs
+	n.logged[no] = lines
+	return func() { delete(n.logged, no) }
 }
 
 // runDmesg shows the kernel's log to root alone: Ubuntu sets kernel.dmesg_restrict.
@@ -75,7 +85,7 @@ func runJournalctl(_ context.Context, c *call) int {
 	}
 	short := strings.Contains(strings.Join(c.args, " "), "short-monotonic")
 	c.locked(func() {
-		boot := c.node.rig.clock.wall().Add(-c.node.rig.clock.uptime())
+		boot := c.node.rack.clock.wall().Add(-c.node.rack.clock.uptime())
 		for _, l := range c.node.kernelLog() {
 			when := fmt.Sprintf("[%12.6f]", l.at)
 			if !short {

@@ -63,9 +63,9 @@ func TestLeashEndsEverything(t *testing.T) {
 	if got := wait(); !strings.HasSuffix(got.out, "\x1er1 exit 143\n") {
 		t.Errorf("%+v", got)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n := b.nodes[0]; len(n.procs) != 0 || len(n.listeners) != 0 {
+	b.rack.Lock()
+	defer b.rack.Unlock()
+	if n := b.rack.nodes[0]; len(n.procs) != 0 || len(n.listeners) != 0 {
 		t.Errorf("left behind: %v, %v", n.procs, n.listeners)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // variables and its directory from line to line.
 func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int {
 	out := newGate(s.node, s.ch)
-	clock := s.node.rig.clock
+	clock := s.node.rack.clock
 	defer out.close()
 	sh := newShell(s.node, false, true)
 	if !s.pty {

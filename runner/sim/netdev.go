@@ -10,7 +10,7 @@ import (
 
 // A netdev is a network interface.
 type netdev struct {
-	node    *node
+	stack   *stack
 	name    string
 	index   int
 	kind    string // ether, loopback or bond
@@ -106,17 +106,22 @@ func (d *netdev) plugged() bool {
 	if d.fn == nil {
 		return true
 	}
-	return !(d.node.rig.faults["peer-dead"] && d.node.hurt()) && !d.unplugged()
+	return !d.unplugged() && !slices.ContainsFunc(d.ends(), func(n *stack) bool { return n.dead })
 }
 
 // unplugged says whether somebody has pulled the cable out of the netdev's port.
 func (d *netdev) unplugged() bool {
-	return d.fn != nil && d.fn.qsfp == 0 && d.node.rig.faults["cable-unplugged"] && d.node.hurt()
+	return d.fn != nil && slices.ContainsFunc(d.ends(), func(n *stack) bool { return n.pulled[d.fn.qsfp] })
 }
 
-// hurt reports whether what happens to the first node's cables is seen at this one's end:
-// everywhere on two nodes, whose cables join them, and with a switch between there alone.
-func (n *node) hurt() bool { return n.index == 0 || !n.rig.switched() }
+// ends are the nodes at the ends of the netdev's cable: the other end of a cable to a
+// switch is no node's.
+func (d *netdev) ends() []*stack {
+	if d.stack.fabric.switched() {
+		return []*stack{d.stack}
+	}
+	return d.stack.fabric.stacks
+}
 
 func (d *netdev) carrier() bool {
 	if d.kind == "bond" {
@@ -133,7 +138,7 @@ func (d *netdev) slaves() []*netdev {
 		return nil
 	}
 	var s []*netdev
-	for _, x := range d.node.netdevs {
+	for _, x := range d.stack.netdevs {
 		if x.master == d {
 			s = append(s, x)
 		}
@@ -312,8 +317,8 @@ func (d *netdev) delAddr(p netip.Prefix) bool {
 		d.disconnect(gone)
 		d.promote(gone)
 	}
-	d.node.routes = slices.DeleteFunc(d.node.routes, func(r route) bool {
-		return r.src == p.Addr() && !slices.ContainsFunc(d.node.netdevs, func(x *netdev) bool { return x.has(p.Addr()) }) ||
+	d.stack.routes = slices.DeleteFunc(d.stack.routes, func(r route) bool {
+		return r.src == p.Addr() && !slices.ContainsFunc(d.stack.netdevs, func(x *netdev) bool { return x.has(p.Addr()) }) ||
 			r.dev == d.name && r.dst.Addr().Is4() && !d.ipv4().IsValid()
 	})
 	return true
@@ -346,7 +351,7 @@ func (d *netdev) setUp(up bool) {
 	if d.up == up {
 		return
 	}
-	d.node.rig.fabric.advance()
+	d.stack.fabric.advance()
 	if !up && d.master != nil && d.running() {
 		d.slave.failures++
 	}
@@ -362,15 +367,15 @@ func (d *netdev) setUp(up bool) {
 	} else {
 		d.ready = false
 		d.flush(netip.Addr.Is6)
-		d.node.routes = slices.DeleteFunc(d.node.routes, func(r route) bool { return r.dev == d.name })
+		d.stack.routes = slices.DeleteFunc(d.stack.routes, func(r route) bool { return r.dev == d.name })
 	}
-	d.node.linksReady()
-	d.node.rig.fabric.allocate()
+	d.stack.linksReady()
+	d.stack.fabric.allocate()
 }
 
 // linksReady gives each interface that has a link for the first time since it is
 // up its link-local address. A slave has none.
-func (n *node) linksReady() {
+func (n *stack) linksReady() {
 	for _, d := range n.netdevs {
 		if d.ready || d.kind == "loopback" || d.master != nil || !d.running() {
 			continue
@@ -422,8 +427,8 @@ func (d *netdev) enslave(bond *netdev) {
 			f.addGIDs(a.Addr(), bond)
 		}
 	}
-	d.node.linksReady()
-	d.node.mergePorts()
+	d.stack.linksReady()
+	d.stack.mergePorts()
 }
 
 // release takes the netdev out of its bond, which switches it off and gives back
@@ -449,17 +454,17 @@ func (d *netdev) release() {
 		bond.bond.given, bond.bond.stolen = false, false
 		bond.setMAC(bond.madeUpMAC())
 	}
-	d.node.mergePorts()
+	d.stack.mergePorts()
 }
 
 // madeUpMAC is what a bond without slaves has.
 func (d *netdev) madeUpMAC() [6]byte {
 	d.bond.made++
-	return [6]byte{0x9e, 0x31, 0x5c, d.bond.made, byte(d.index), byte(0x10 + d.node.index)}
+	return [6]byte{0x9e, 0x31, 0x5c, d.bond.made, byte(d.index), byte(0x10 + d.stack.index)}
 }
 
 // newBond makes a bond that holds nothing and is down.
-func (n *node) newBond(name string, state bondState) *netdev {
+func (n *stack) newBond(name string, state bondState) *netdev {
 	b := n.addNetdev(name, "bond", [6]byte{}, 1500)
 	b.bond, b.up, b.opened, b.changes = &state, false, false, 0
 	b.mac = b.madeUpMAC()
@@ -484,4 +489,18 @@ func (f *function) defaultGIDs() {
 		of = of.master
 	}
 	f.gids[0], f.gids[1] = gid{of.linkLocal(), false, of.name}, gid{of.linkLocal(), true, of.name}
+}
+
+// deleteBond removes a bond and lets its slaves go.
+func (n *stack) deleteBond(name string) {
+	b := n.netdev(name)
+	for _, s := range b.slaves() {
+		s.release()
+	}
+	b.setUp(false)
+	b.flush(netip.Addr.IsValid)
+	n.routes = slices.DeleteFunc(n.routes, func(r route) bool { return r.dev == name })
+	n.fixed = slices.DeleteFunc(n.fixed, func(x neighbour) bool { return x.dev == name })
+	n.netdevs = slices.DeleteFunc(n.netdevs, func(d *netdev) bool { return d == b })
+	n.devices++
 }

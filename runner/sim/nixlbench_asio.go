@@ -60,7 +60,7 @@ func (a *asioRuntime) bind(addr netip.Addr) bool {
 	}
 	a.link = &asioLink{addr: addr, in: [2]chan string{make(chan string, 256), make(chan string, 256)}}
 	a.link.ends[0] = a.b
-	a.owner = &listener{port: a.port, proc: a.b.proc, accept: make(chan *rendezvous), asio: a.link}
+	a.owner = &listener{port: a.port, proc: a.b.proc, serves: a.link}
 	n.listeners[a.port] = a.owner
 	return true
 }
@@ -71,18 +71,15 @@ func (a *asioRuntime) connect(addr netip.Addr) {
 	if !ok || way.peer == nil {
 		return // nothing answers, not even with a refusal
 	}
-	l := way.peer.node.listeners[a.port]
-	if way.peer.node.rejects(way.peer, a.port) {
+	far := a.b.c.node.rack.of(way.peer)
+	link, ok := far.served(a.port).(*asioLink)
+	if !ok || far.rejects(way.peer, a.port) || link.addr != addr && !link.addr.IsUnspecified() {
 		a.refused = true
 		return
 	}
-	if l == nil || l.asio == nil || l.asio.addr != addr && !l.asio.addr.IsUnspecified() {
-		a.refused = true
-		return
-	}
-	if !l.asio.taken { // a third one stays in the queue of the listener
-		l.asio.taken, l.asio.ends[1] = true, a.b
-		a.link = l.asio
+	if !link.taken { // a third one stays in the queue of the listener
+		link.taken, link.ends[1] = true, a.b
+		a.link = link
 		way.dev.count(2960, 28, 2788, 24)
 		way.peer.count(2788, 24, 2960, 28)
 	}
@@ -111,7 +108,7 @@ func (a *asioRuntime) receive(ctx context.Context) int {
 		return a.abort("ASIO Connection failed: Connection refused")
 	}
 	b := a.b
-	r := b.c.node.rig
+	r := b.c.node.rack
 	var in chan string
 	var gone chan struct{}
 	if a.link != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -44,9 +45,9 @@ func newEtcdRuntime(b *nixlbench) *etcdRuntime {
 		if err != nil {
 			return nil, err
 		}
-		n.rig.mu.Lock()
+		n.rack.Lock()
 		addr, known := n.resolve(host)
-		n.rig.mu.Unlock()
+		n.rack.Unlock()
 		no, err := strconv.Atoi(port)
 		if err != nil || !known || !addr.IsLoopback() {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
@@ -89,7 +90,7 @@ func (e *etcdRuntime) call(ctx context.Context, method string, in, out any) erro
 	if err != nil {
 		return err
 	}
-	e.b.c.node.rig.clock.foreign(func() { err = e.answer(req, out) })
+	e.b.c.node.rack.clock.foreign(func() { err = e.answer(req, out) })
 	return err
 }
 
@@ -230,7 +231,7 @@ func (e *etcdRuntime) fail(ctx context.Context, doing, id string, count int) int
 
 // pause waits for the next look.
 func (e *etcdRuntime) pause(ctx context.Context) bool {
-	return e.b.c.node.rig.clock.sleep(ctx, etcdPoll)
+	return e.b.c.node.rack.clock.sleep(ctx, etcdPoll)
 }
 
 // meets is the barrier itself, and says what to do about it where it fails.
@@ -267,6 +268,10 @@ func (e *etcdRuntime) barrier(ctx context.Context, id string) int {
 	return 0
 }
 
+// An agent is the name by which a process of nixlbench is found by the other one, on
+// whatever node that is.
+type agent string
+
 // exchange sends the metadata from the target to the initiator: its length first,
 // then itself. The simulated one is only a name.
 func (e *etcdRuntime) exchange(ctx context.Context) int {
@@ -274,7 +279,7 @@ func (e *etcdRuntime) exchange(ctx context.Context) int {
 	number, text := e.group+"msg+int_data/src=1/dst=0", e.group+"msg+char_data/src=1/dst=0"
 	if b.rank == 1 {
 		name := fmt.Sprintf("nixlSerDes|%s|%d", b.c.node.name, b.proc.pid)
-		b.c.locked(func() { b.c.node.rig.agents[name] = b })
+		b.c.locked(func() { b.c.node.rack.shared[agent(name)] = b })
 		e.send(ctx, "int", number, strconv.Itoa(len(name)), "")
 		e.send(ctx, "char", text, fmt.Sprintf("1:0:%d", len(name)), name)
 		if ctx.Err() != nil {
@@ -289,7 +294,7 @@ func (e *etcdRuntime) exchange(ctx context.Context) int {
 	if !ok {
 		return e.missed(ctx, "char", "NIXL: failed to receive metadata")
 	}
-	b.c.locked(func() { b.peer = b.c.node.rig.agents[name] })
+	b.c.locked(func() { b.peer, _ = b.c.node.rack.shared[agent(name)].(*nixlbench) })
 	return 0
 }
 
@@ -335,7 +340,7 @@ func (e *etcdRuntime) receive(ctx context.Context, key, part string) (string, bo
 			continue
 		}
 		e.put(ctx, key+"/ack", "received")
-		if !e.b.c.node.rig.clock.sleep(ctx, ackTime) {
+		if !e.b.c.node.rack.clock.sleep(ctx, ackTime) {
 			return "", false
 		}
 		for _, k := range []string{key + part, key} {
@@ -352,11 +357,6 @@ func (e *etcdRuntime) leave(ctx context.Context) { e.clean(ctx) }
 func (e *etcdRuntime) close() {
 	e.http.CloseIdleConnections()
 	e.b.c.locked(func() {
-		agents := e.b.c.node.rig.agents
-		for name, b := range agents {
-			if b == e.b {
-				delete(agents, name)
-			}
-		}
+		maps.DeleteFunc(e.b.c.node.rack.shared, func(_, b any) bool { return b == e.b })
 	})
 }

@@ -1,25 +1,15 @@
 package sim
 
 import (
-	"encoding/binary"
-	"fmt"
-	"math/rand/v2"
-	"net/netip"
-	"slices"
-	"strings"
+	"net"
 	"time"
 )
 
-// A node is one of the two machines: its hardware, its network and what runs on
-// it. The rig's lock guards everything in it.
+// A node is one of the machines: its hardware, its network and what runs on
+// it. The fabric's lock guards everything in it.
 type node struct {
-	rig       *Rig
-	name      string
-	index     int // 0 or 1
-	functions []*function
-	netdevs   []*netdev // by ifindex
-	routes    []route   // of all tables but the local one
-	fixed     []neighbour
+	*stack
+	rack      *rack
 	listeners map[int]*listener
 	procs     map[int]*process
 	files     map[string]*inode // what scripts made, by path
@@ -29,90 +19,53 @@ type node struct {
 	held      int64             // bytes of memory that the tools hold
 	nextPID   int
 	nextQPN   int
-	runs      map[string]uint64 // how often each tool drew random numbers
-	tree      *inode            // nil where it has to be built again
+	tree      *inode // nil where it has to be built again
+	treeOf    int    // the devices that it was built of
+
+	// How it is set up, and what a fault changes of that.
+	system    map[string]*inode // the files that it came with, by path
+	versions  map[string]string // of packages that are not the usual ones; empty is none
+	absent    map[string]bool   // programs that are not installed
+	flaws     map[flaw]bool
+	logged    map[int][]kernelLine // in the kernel's log beside the usual
+	logs      int                  // how often something was put there
+	password  string               // that sudo asks for; empty where it asks for none
+	upFor     time.Duration        // how long it is up, where that is less than the others are
+	memlockKB int64                // that a user may lock; 0 where nothing limits it
+	freeKB    int64                // available while nothing runs
+	gpu       bool                 // its GPU has a driver
+	card      bool                 // it has a GPU card beside that
+	hot       bool                 // its adapter is
 }
 
-// A function is one PCI function of the adapter, which is one RDMA device with
-// one netdev.
-type function struct {
-	node *node
-	no   int    // 0 to 3
-	dev  string // rocep1s0f0
-	own  string // dev as it is outside a LAG
-	pci  string // 0000:01:00.0
-	half int    // which of the two PCIe x4 halves
-	qsfp int    // which port of the adapter: where the cable goes
-	net  *netdev
-	gids [16]gid
-	port portCounters
-	hw   map[string]uint64
-	// merged says that another function's RDMA device stands for it.
-	merged bool
-	// lost says that the driver has left it: no device, no interface. kept and
-	// keptGIDs are what comes back with it.
-	lost     bool
-	kept     []netip.Prefix
-	keptGIDs [16]gid
-}
+// A flaw is something wrong with a node that a program minds, or a view of the node shows.
+// Who minds it names it.
+type flaw string
 
-// portCounters are in octets; sysfs shows them in words of four.
-type portCounters struct {
-	xmit, rcv, xmitPackets, rcvPackets uint64
-}
-
-func (p *portCounters) add(xmit, xmitPackets, rcv, rcvPackets uint64) {
-	p.xmit += xmit
-	p.xmitPackets += xmitPackets
-	p.rcv += rcv
-	p.rcvPackets += rcvPackets
-}
-
-// A gid is one slot of a port's GID table, empty where addr is invalid.
-type gid struct {
-	addr netip.Addr
-	v2   bool
-	ndev string
-}
-
-func (g gid) family() int {
-	switch {
-	case !g.addr.IsValid():
-		return 0
-	case g.addr.Is4():
-		return 4
-	default:
-		return 6
-	}
-}
-
-// prefixContains asks whether a GID's address is in a prefix's network.
-func prefixContains(g gid) func(address) bool {
-	return func(a address) bool { return a.Addr().Is4() && a.Masked().Contains(g.addr) }
-}
-
-// bytes is the GID as it is on the wire: an IPv4 address is mapped into IPv6.
-func (g gid) bytes() [16]byte {
-	if !g.addr.IsValid() {
-		return [16]byte{}
-	}
-	return g.addr.As16()
-}
+// flawed reports whether the node has a flaw. Callers hold the fabric's lock.
+func (n *node) flawed(f flaw) bool { return n.flaws[f] }
 
 // A listener is a TCP port that a process on the node listens on.
 type listener struct {
-	port   int
-	proc   *process
-	accept chan *rendezvous // nil where nobody answers
-	test   *perftest
-	iperf  *iperfServer
-	// forward is set where the node's SSH server listens for its client, on loopback.
-	forward *forward
-	// asio is set where a nixlbench waits for the other one.
-	asio *asioLink
-	nixl *program // a target of railbench's programs
-	// store is set where it is a node's own etcd, which listens on loopback.
-	store *store
+	port int
+	proc *process
+	// serves is what the program that listens keeps for those that connect; another program
+	// finds nothing that it knows there.
+	serves any
+	// open takes a connection of bytes, and gives what serves it; nil where only programs
+	// of the same kind can connect. The fabric's lock is held.
+	open      func() func(net.Conn)
+	loopback  bool // it listens there alone
+	forgotten bool // nobody waits for it, and whoever likes may end it
+}
+
+// served is what the program that listens on a port keeps for those that connect; nil
+// where nobody does.
+func (n *node) served(port int) any {
+	if l := n.listeners[port]; l != nil {
+		return l.serves
+	}
+	return nil
 }
 
 // A process is what tools show of a script's command.
@@ -127,272 +80,31 @@ type process struct {
 	end func()
 }
 
-func newNode(r *Rig, index int) *node {
+func newNode(r *rack, st *stack) *node {
 	n := &node{
-		rig: r, index: index, name: fmt.Sprintf("spark-%02d", index+1),
+		stack: st, rack: r,
 		listeners: map[int]*listener{}, procs: map[int]*process{}, files: map[string]*inode{}, units: map[string]*unit{},
-		runs: map[string]uint64{}, nextPID: 4210, nextQPN: 0x11a,
+		nextPID: 4210, nextQPN: 0x11a,
 		modules: []string{"mlx5_ib", "ib_uverbs", "ib_core", "mlx5_core", "rdma_ucm", "rdma_cm", "nvidia_uvm", "nvidia"},
+		system:  systemFiles(), versions: map[string]string{}, absent: map[string]bool{},
+		flaws: map[flaw]bool{}, logged: map[int][]kernelLine{}, freeKB: memoryKB - usedKB, gpu: true,
+		profiles: map[string]string{},
 	}
-	host := 10 + index
-	if index >= leastNodes {
-		host += 10 // .12, .13 and .15 are what faults give the first two
-	}
-	lo := n.addNetdev("lo", "loopback", [6]byte{}, 65536)
-	for _, a := range []string{"127.0.0.1/8", "::1/128"} {
-		lo.add(address{Prefix: netip.MustParsePrefix(a), scope: "host"})
-	}
-	mac := func(i byte) [6]byte { return [6]byte{0x4c, 0xbb, 0x47, 0x2c, byte(0x10 + index), i} }
-	mgmt := n.addNetdev("enP7s7", "ether", mac(0x20), 1500)
-	mgmt.addAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(101 + index)}), 24))
-	n.routes = append(n.routes, route{
-		dst: netip.MustParsePrefix("0.0.0.0/0"), via: netip.MustParseAddr("192.168.1.1"), dev: "enP7s7",
-		proto: "static", scope: "global", table: mainTable, metric: 100,
-	})
-	for i, hw := range []struct {
-		dev, netdev, pci string
-		half, qsfp       int
-		third            byte
-	}{
-		{"rocep1s0f0", "enp1s0f0np0", "0000:01:00.0", 0, 0, 100},
-		{"rocep1s0f1", "enp1s0f1np1", "0000:01:00.1", 0, 1, 200},
-		{"roceP2p1s0f0", "enP2p1s0f0np0", "0002:01:00.0", 1, 0, 102},
-		{"roceP2p1s0f1", "enP2p1s0f1np1", "0002:01:00.1", 1, 1, 202},
-	} {
-		fn := &function{
-			node: n, no: i, dev: hw.dev, own: hw.dev, pci: hw.pci, half: hw.half, qsfp: hw.qsfp, hw: map[string]uint64{},
-		}
-		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), 1500)
-		fn.net, d.fn = d, fn
-		n.functions = append(n.functions, fn)
-		fn.defaultGIDs()
-		// The twin of rail 1 had another address once: its IPv4 entry is not
-		// where everybody expects it. A GID index is whatever slot was free.
-		old := netip.PrefixFrom(netip.AddrFrom4([4]byte{169, 254, 7, byte(host)}), 16)
-		if i == 2 {
-			d.addAddr(old)
-		}
-		d.addAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, hw.third, byte(host)}), 24))
-		d.delAddr(old)
-		// The ports have seen traffic before.
-		rnd := n.random("history" + hw.dev)
-		base := uint64(1+rnd.IntN(1200)) * 1e9
-		fn.port = portCounters{base, base - base/7, base / 1082, (base - base/7) / 1082}
-		d.count(uint64(rnd.IntN(9e6)), 40000, uint64(rnd.IntN(9e6)), 42000)
-		fn.hw["lifespan"] = 10
-		fn.hw["rx_write_requests"] = fn.port.rcvPackets / 64
-	}
-	n.linksReady()
-	n.profiles = map[string]string{}
 	for _, d := range n.netdevs[1:] {
 		n.profiles[d.name] = d.ipv4().String()
 	}
 	return n
 }
 
-func (n *node) addNetdev(name, kind string, mac [6]byte, mtu int) *netdev {
-	index := 1
-	for _, d := range n.netdevs {
-		index = max(index, d.index+1)
-	}
-	d := &netdev{
-		node: n, name: name, index: index, kind: kind, mac: mac, perm: mac, mtu: mtu, up: true, opened: true, changes: 2,
-	}
-	n.netdevs = append(n.netdevs, d)
-	n.tree = nil
-	return d
-}
+// changed says that the node's file system is to be built again.
+func (n *node) changed() { n.tree = nil }
 
-// others are all nodes but this one, in order.
-func (n *node) others() []*node {
-	return slices.DeleteFunc(slices.Clone(n.rig.nodes), func(x *node) bool { return x == n })
-}
-
-// random is a source that depends on the seed and on how often the same tool
-// drew before on this node, and not on time: the same commands in the same
-// order print the same numbers.
-func (n *node) random(tool string) *rand.Rand {
-	n.runs[tool]++
-	var word [16]byte
-	copy(word[:], tool)
-	mix := binary.LittleEndian.Uint64(word[:8]) ^ binary.LittleEndian.Uint64(word[8:])*0x9e3779b97f4a7c15
-	return rand.New(rand.NewPCG(n.rig.seed^mix, n.runs[tool]<<8|uint64(n.index)))
-}
-
-func (n *node) netdev(name string) *netdev {
-	for _, d := range n.netdevs {
-		if d.name == name {
-			return d
-		}
-	}
-	return nil
-}
-
-func (n *node) function(dev string) *function {
-	for _, f := range n.present() {
-		if f.dev == dev {
-			return f
-		}
-	}
-	return nil
-}
-
-// live says whether packets can pass the function's port.
-func (f *function) live() bool { return !f.lost && f.net.running() }
-
-// halfRate is what the function's PCIe half carries.
-func (f *function) halfRate() float64 {
-	if f.lanes() < 4 {
-		return halfRate / 2
-	}
-	return halfRate
-}
-
-// lanes is the width of the function's PCIe link.
-func (f *function) lanes() int {
-	if f.half == 1 && f.node.index == 0 && f.node.rig.faults["pcie-x2"] {
-		return 2
-	}
-	return 4
-}
-
-// faultRate is what an injected fault leaves of the function; 0 where none does.
-func (f *function) faultRate() float64 {
-	if f.node.index != 0 {
-		return 0
-	}
-	if f.node.rig.faults["degraded-adapter"] {
-		return degradedRate
-	}
-	if f.no == 0 && f.node.rig.faults["slow-rail"] {
-		return slowRailRate
-	}
-	return 0
-}
-
-// activeMTU is the largest RoCE MTU that the netdev's frames can hold.
-func (f *function) activeMTU() int {
-	best := 256
-	for _, m := range []int{512, 1024, 2048, 4096} {
-		if m+roceHeader <= f.net.mtu {
-			best = m
-		}
-	}
-	return best
-}
-
-func (f *function) addGID(g gid) {
-	for i := range f.gids {
-		if !f.gids[i].addr.IsValid() {
-			f.gids[i] = g
-			return
-		}
-	}
-}
-
-func (f *function) delGIDs(match func(gid) bool) {
-	for i := range f.gids {
-		if f.gids[i].addr.IsValid() && match(f.gids[i]) {
-			f.gids[i] = gid{}
-		}
-	}
-}
-
-// bestGID is what perftest takes where no -x is given.
-func (f *function) bestGID() int {
-	for i, g := range f.gids {
-		if g.family() == 4 && g.v2 {
-			return i
-		}
-	}
-	return 1
-}
-
-// A way is how packets leave a node for an address.
-type way struct {
-	dev    *netdev
-	src    netip.Addr
-	via    netip.Addr // the gateway, where there is one
-	peer   *netdev    // who answers; nil where nobody does
-	prefix netip.Prefix
-	local  bool
-}
-
-// neighbour is the other node's netdev that answers for dst on the same wire as out.
-// A node answers for any of its addresses on any of its interfaces, but only
-// from a wire that is joined to out.
-func (n *node) neighbour(out *netdev, dst netip.Addr) *netdev {
-	if !out.running() || out.master != nil || n.dead() {
-		return nil
-	}
-	for _, x := range n.others() {
-		if x.dead() {
-			continue
-		}
-		for _, d := range x.netdevs {
-			if d.running() && d.master == nil && d.has(dst) && out.joined(d) && d.joined(out) {
-				return d
-			}
-		}
-	}
-	return nil
-}
-
-// joined says whether what the netdev sends arrives at the other one. A bond at
-// one end only sends answers over the other cable too, to an interface that
-// doesn't take them; one that uses a single link doesn't.
-func (d *netdev) joined(other *netdev) bool {
-	from := d.wires()
-	if d.bond != nil && other.bond == nil {
-		for _, s := range d.slaves() {
-			if s.running() && (d.bond.mode != "active-backup" || s == d.activeSlave()) &&
-				!slices.Equal(s.wires(), other.wires()) {
-				return false
-			}
-		}
-	}
-	return slices.ContainsFunc(from, func(w int) bool { return slices.Contains(other.wires(), w) })
-}
-
-// wires are the cables that the netdev is on: QSFP port 0 or 1, or the
-// management network.
-func (d *netdev) wires() []int {
-	switch {
-	case d.fn != nil:
-		return []int{d.fn.qsfp}
-	case d.kind == "bond":
-		var w []int
-		for _, s := range d.slaves() {
-			w = append(w, s.wires()...)
-		}
-		return w
-	case d.kind == "ether":
-		return []int{-1}
-	default:
-		return nil
-	}
-}
-
-// resolve turns a host name or an address into an address.
-func (n *node) resolve(host string) (netip.Addr, bool) {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return a, true
-	}
-	name := strings.ToLower(host)
-	if name == "localhost" || name == n.name {
-		return netip.MustParseAddr("127.0.0.1"), true
-	}
-	for _, x := range n.others() {
-		if x.name == name {
-			return x.netdevs[1].ipv4().Addr(), true
-		}
-	}
-	return netip.Addr{}, false
-}
+// of is the machine that an interface is in.
+func (r *rack) of(d *netdev) *node { return r.nodes[d.stack.index] }
 
 // spawn enters a process into the node's table.
 func (n *node) spawn(args []string, root bool) *process {
-	p := &process{pid: n.nextPID, args: args, root: root, started: n.rig.clock.uptime()}
+	p := &process{pid: n.nextPID, args: args, root: root, started: n.rack.clock.uptime()}
 	n.nextPID += 3
 	n.procs[p.pid] = p
 	return p

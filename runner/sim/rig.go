@@ -39,6 +39,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/railbench/railbench/runner"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -63,40 +64,18 @@ type Options struct {
 // A Rig is the nodes and what joins them. All its methods may be called by
 // several goroutines at once.
 type Rig struct {
-	seed  uint64
-	clock *clock
-	tools map[string]tool
-	hosts map[string]ssh.Signer
-
-	mu     sync.Mutex // guards what follows, the nodes and the fabric
-	nodes  []*node    // two or more; their number never changes
-	fabric *fabric
-	faults map[string]bool
-	hog    *flow
-	agents map[string]*nixlbench // by the metadata that they send
-	conns  map[net.Conn]string   // of the SSH servers, and their node
-	direct []*Node               // that were made
-	closed bool
-	// cableWentBad is when, in seconds of node time: errors are counted from then.
-	cableWentBad float64
+	clock  *clock
+	rack   *rack // its lock guards what follows
+	hosts  map[string]ssh.Signer
+	hurt   map[defectAt]func() // the faults that are there, and how each is undone
+	conns  map[net.Conn]*node  // of the SSH servers, and their nodes
+	direct []*Node             // that were made
 
 	serving sync.WaitGroup
-
-	// What runs apart from connections lives until Close.
-	apart sync.WaitGroup
-	life  context.Context //nolint:containedctx // it is the rig's, which outlives every call
-	die   context.CancelFunc
 }
 
 // New makes a rig. A fault that does not exist is an error.
 func New(o Options) (*Rig, error) {
-	r := &Rig{
-		seed: o.Seed, clock: newClock(o), tools: toolTable(),
-		hosts: map[string]ssh.Signer{}, faults: map[string]bool{},
-		conns: map[net.Conn]string{}, agents: map[string]*nixlbench{},
-	}
-	r.life, r.die = context.WithCancel(context.Background())
-	r.fabric = newFabric(r)
 	if o.Nodes == 0 {
 		o.Nodes = leastNodes
 	}
@@ -104,9 +83,12 @@ func New(o Options) (*Rig, error) {
 		return nil, fmt.Errorf("a simulated rig has from %d to %d nodes, and %d were asked for",
 			leastNodes, MostNodes, o.Nodes)
 	}
-	for i := range o.Nodes {
-		n := newNode(r, i)
-		r.nodes = append(r.nodes, n)
+	c := newClock(o.Start, o.Speed)
+	r := &Rig{
+		clock: c, rack: newRack(newFabric(c, o.Seed, o.Nodes), toolTable()),
+		hosts: map[string]ssh.Signer{}, hurt: map[defectAt]func(){}, conns: map[net.Conn]*node{},
+	}
+	for _, n := range r.rack.nodes {
 		key, err := hostKey(o.Seed, n.name)
 		if err != nil {
 			return nil, fmt.Errorf("make the host key of %s: %w", n.name, err)
@@ -130,15 +112,14 @@ func hostKey(seed uint64, name string) (ssh.Signer, error) {
 
 // Close ends all connections and everything that runs on the nodes.
 func (r *Rig) Close() error {
-	r.mu.Lock()
-	r.closed = true
+	r.rack.Lock()
+	r.rack.shut()
 	for c := range r.conns {
 		c.Close()
 	}
-	r.mu.Unlock()
-	r.die()
+	r.rack.Unlock()
+	r.rack.close()
 	r.serving.Wait()
-	r.apart.Wait()
 	return nil
 }
 
@@ -151,14 +132,14 @@ const (
 // Nodes are the nodes' names: spark-01, which serves in the tutorials, spark-02 and so on.
 func (r *Rig) Nodes() []string {
 	var names []string
-	for _, n := range r.nodes {
+	for _, n := range r.rack.nodes {
 		names = append(names, n.name)
 	}
 	return names
 }
 
-// switched reports whether the nodes are cabled to a switch.
-func (r *Rig) switched() bool { return len(r.nodes) > leastNodes }
+// Clock is the rig's time, for who runs scripts on its nodes.
+func (r *Rig) Clock() runner.Clock { return r.clock.joined() }
 
 // HostKey is what the node's SSH server proves itself with; nil for no node.
 func (r *Rig) HostKey(node string) ssh.PublicKey {
@@ -169,7 +150,7 @@ func (r *Rig) HostKey(node string) ssh.PublicKey {
 }
 
 func (r *Rig) node(name string) (*node, error) {
-	for _, n := range r.nodes {
+	for _, n := range r.rack.nodes {
 		if n.name == name {
 			return n, nil
 		}
@@ -222,19 +203,17 @@ func (r *Rig) Serve(ctx context.Context, ln net.Listener, node string) error {
 
 // serve starts a connection's server; it is false where the node refuses.
 func (r *Rig) serve(n *node, conn net.Conn) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || n.dead() {
+	r.rack.Lock()
+	defer r.rack.Unlock()
+	if r.rack.closed || n.dead {
 		return false
 	}
-	r.conns[conn] = n.name
+	r.conns[conn] = n
 	r.serving.Go(func() {
-		n.serveConn(conn, r.hosts[n.name])
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		serveConn(n, conn, r.hosts[n.name])
+		r.rack.Lock()
+		defer r.rack.Unlock()
 		delete(r.conns, conn)
 	})
 	return true
 }
-
-func (n *node) dead() bool { return n.index == 0 && n.rig.faults["peer-dead"] }

@@ -122,9 +122,9 @@ func (b *bench) until(what string, holds func() bool) {
 	b.t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for time.Now().Before(deadline) {
-		b.mu.Lock()
+		b.rack.Lock()
 		ok := holds()
-		b.mu.Unlock()
+		b.rack.Unlock()
 		if ok {
 			return
 		}
@@ -136,7 +136,7 @@ func (b *bench) until(what string, holds func() bool) {
 // listening waits until a node's port has a server.
 func (b *bench) listening(node, port int) {
 	b.t.Helper()
-	b.until("a listener", func() bool { return b.nodes[node].listeners[port] != nil })
+	b.until("a listener", func() bool { return b.rack.nodes[node].listeners[port] != nil })
 }
 
 func TestShell(t *testing.T) {
@@ -252,7 +252,7 @@ func TestConnectionEndsScripts(t *testing.T) {
 	b.listening(0, defaultPort)
 	b.clients["spark-01"].Close()
 	delete(b.clients, "spark-01")
-	b.until("the end of the server", func() bool { return len(b.nodes[0].procs) == 0 && len(b.nodes[0].listeners) == 0 })
+	b.until("the end of the server", func() bool { return len(b.rack.nodes[0].procs) == 0 && len(b.rack.nodes[0].listeners) == 0 })
 }
 
 func TestKeepalive(t *testing.T) {

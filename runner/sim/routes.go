@@ -39,20 +39,20 @@ func (d *netdev) connect(a address) {
 		return
 	}
 	r := route{dst: a.Masked(), dev: d.name, src: a.Addr(), proto: "kernel", scope: "link", table: mainTable}
-	if !slices.Contains(d.node.routes, r) {
-		d.node.routes = append(d.node.routes, r)
+	if !slices.Contains(d.stack.routes, r) {
+		d.stack.routes = append(d.stack.routes, r)
 	}
 }
 
 func (d *netdev) disconnect(a address) {
-	d.node.routes = slices.DeleteFunc(d.node.routes, func(r route) bool {
+	d.stack.routes = slices.DeleteFunc(d.stack.routes, func(r route) bool {
 		return r.dev == d.name && r.proto == "kernel" && r.dst == a.Masked() && r.src == a.Addr()
 	})
 }
 
 // listed are the routes of a family, as the kernel lists them: by table, by
 // network, by metric, and then in the order in which they came.
-func (n *node) listed(v6 bool) []route {
+func (n *stack) listed(v6 bool) []route {
 	var rs []route
 	for _, r := range n.routes {
 		if r.dst.Addr().Is6() == v6 {
@@ -99,36 +99,4 @@ func (d *netdev) own(a address) []route {
 		})
 	}
 	return rs
-}
-
-// route finds the way to an address, as the kernel would: the longest prefix, the
-// least metric, and the first of those that are equal.
-func (n *node) route(dst netip.Addr) (way, bool) {
-	for _, d := range n.netdevs {
-		for _, a := range d.addrs {
-			if a.Addr() == dst || d.kind == "loopback" && a.Masked().Contains(dst) {
-				return way{dev: n.netdevs[0], src: dst, peer: d, local: true}, true
-			}
-		}
-	}
-	var best *route
-	for i := range n.routes {
-		r := &n.routes[i]
-		d := n.netdev(r.dev)
-		if d == nil || !d.up || r.table != mainTable || !r.dst.Contains(dst) {
-			continue
-		}
-		if best == nil || r.dst.Bits() > best.dst.Bits() || r.dst.Bits() == best.dst.Bits() && r.metric < best.metric {
-			best = r
-		}
-	}
-	if best == nil {
-		return way{}, false
-	}
-	w := way{dev: n.netdev(best.dev), src: best.src, via: best.via, prefix: best.dst}
-	if !w.src.IsValid() {
-		w.src = w.dev.ipv4().Addr()
-	}
-	w.peer = n.neighbour(w.dev, dst)
-	return w, true
 }

@@ -40,7 +40,7 @@ const handshakeLimit = 30 * time.Second
 
 // serveConn serves one connection until it ends, and returns when everything
 // that it started is over.
-func (n *node) serveConn(conn net.Conn, key ssh.Signer) {
+func serveConn(n *node, conn net.Conn, key ssh.Signer) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(handshakeLimit))
 	server, channels, requests, err := ssh.NewServerConn(conn, serverConfig(key))
@@ -57,7 +57,7 @@ func (n *node) serveConn(conn net.Conn, key ssh.Signer) {
 	var open sync.WaitGroup
 	defer open.Wait()
 	defer cancel()
-	open.Go(func() { n.globalRequests(server, requests) })
+	open.Go(func() { globalRequests(n, server, requests) })
 	for nc := range channels {
 		if nc.ChannelType() != "session" {
 			nc.Reject(ssh.Prohibited, "only sessions are simulated")
@@ -190,7 +190,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 			options, plain, root = m[1], m[2]+tail, true
 		}
 	}
-	act := s.node.rig.clock.visit
+	act := s.node.rack.clock.visit
 	if leash, ok := runner.ParseLeash(plain); ok {
 		in := bufio.NewReader(s.ch)
 		if root && !s.sudo(options, in, errs) {
@@ -226,7 +226,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 
 // commandLine runs a command whose input comes from the client.
 func (s *session) commandLine(ctx context.Context, sh *shell, command string, j job) (code int) {
-	in := &pipe{clock: s.node.rig.clock}
+	in := &pipe{clock: s.node.rack.clock}
 	go func() {
 		buf := make([]byte, 32<<10)
 		for {
@@ -242,7 +242,7 @@ func (s *session) commandLine(ctx context.Context, sh *shell, command string, j 
 		}
 	}()
 	j.stdin = pipeReader{ctx, in}
-	s.node.rig.clock.visit(func() {
+	s.node.rack.clock.visit(func() {
 		code = sh.start(ctx, command, j)
 		in.abandon(func() {})
 	})
@@ -252,12 +252,12 @@ func (s *session) commandLine(ctx context.Context, sh *shell, command string, j 
 // start runs a text as a process of the node.
 func (sh *shell) start(ctx context.Context, text string, j job) int {
 	n := sh.node
-	n.rig.mu.Lock()
+	n.rack.Lock()
 	sh.proc = n.spawn([]string{j.name}, sh.root)
-	n.rig.mu.Unlock()
+	n.rack.Unlock()
 	defer func() {
-		n.rig.mu.Lock()
-		defer n.rig.mu.Unlock()
+		n.rack.Lock()
+		defer n.rack.Unlock()
 		delete(n.procs, sh.proc.pid)
 	}()
 	return sh.run(ctx, text, j)
@@ -265,17 +265,17 @@ func (sh *shell) start(ctx context.Context, text string, j job) int {
 
 // sudo is what sudo does before it runs the leash.
 func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
-	s.node.rig.mu.Lock()
-	needs := s.node.rig.faults["sudo-password"]
-	s.node.rig.mu.Unlock()
-	if !needs {
+	s.node.rack.Lock()
+	password := s.node.password
+	s.node.rack.Unlock()
+	if password == "" {
 		return true
 	}
 	if !strings.Contains(options, "S") {
 		io.WriteString(errs, "sudo: a password is required\n")
 		return false
 	}
-	return checkPassword(in, errs, "")
+	return checkPassword(in, errs, "", password)
 }
 
 // A gate is a stream of a session that may be written to by several commands at
@@ -287,7 +287,7 @@ type gate struct {
 	closed bool
 }
 
-func newGate(n *node, w io.Writer) *gate { return &gate{clock: n.rig.clock, w: w} }
+func newGate(n *node, w io.Writer) *gate { return &gate{clock: n.rack.clock, w: w} }
 
 // acted is the gate as commands write to it. Where a client takes its time the others
 // don't wait for it.

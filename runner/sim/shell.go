@@ -273,9 +273,9 @@ func (sh *shell) environment(extra []string) expand.Environ {
 	for _, kv := range [][2]string{{"UID", uid}, {"EUID", uid}, {"GID", uid}, {pidVariable, strconv.Itoa(pid)}} {
 		e.set(kv[0], kv[1], false)
 	}
-	sh.node.rig.mu.Lock()
+	sh.node.rack.Lock()
 	login := sh.node.loginEnvironment()
-	sh.node.rig.mu.Unlock()
+	sh.node.rack.Unlock()
 	for _, kv := range login {
 		e.set(kv[0], kv[1], true)
 	}
@@ -352,9 +352,9 @@ func (sh *shell) beforeCall(ctx context.Context, args []string) ([]string, error
 		if len(args) < 2 {
 			return []string{"@refuse", "filename argument required"}, nil
 		}
-		sh.node.rig.mu.Lock()
+		sh.node.rack.Lock()
 		text, err := sh.node.readFile(absolute(hc.Dir, args[1]), sh.root)
-		sh.node.rig.mu.Unlock()
+		sh.node.rack.Unlock()
 		if err != nil {
 			return []string{"@refuse", args[1] + ": " + errorText(err)}, nil
 		}
@@ -491,8 +491,8 @@ func (sh *shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 	}
 	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
 	fail := func(err error) (io.ReadWriteCloser, error) { return nil, sh.cannotOpen(given, writes, err) }
-	n.rig.mu.Lock()
-	defer n.rig.mu.Unlock()
+	n.rack.Lock()
+	defer n.rack.Unlock()
 	if name == os.DevNull {
 		return &content{Reader: strings.NewReader("")}, nil
 	}
@@ -560,8 +560,8 @@ func (c *content) Write(p []byte) (int, error) {
 	if c.file == nil {
 		return len(p), nil
 	}
-	c.node.rig.mu.Lock()
-	defer c.node.rig.mu.Unlock()
+	c.node.rack.Lock()
+	defer c.node.rack.Unlock()
 	if len(c.file.data)+len(p) > fileLimit {
 		return 0, syscall.ENOSPC
 	}
@@ -577,8 +577,8 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func (sh *shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error) {
 	n := sh.node
-	n.rig.mu.Lock()
-	defer n.rig.mu.Unlock()
+	n.rack.Lock()
+	defer n.rack.Unlock()
 	dir, _, err := n.walk(absolute(interp.HandlerCtx(ctx).Dir, name), true, sh.root)
 	if err != nil {
 		return nil, err
@@ -598,8 +598,8 @@ func (sh *shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error
 
 func (sh *shell) stat(ctx context.Context, name string, follow bool) (fs.FileInfo, error) {
 	n := sh.node
-	n.rig.mu.Lock()
-	defer n.rig.mu.Unlock()
+	n.rack.Lock()
+	defer n.rack.Unlock()
 	i, _, err := n.walk(absolute(interp.HandlerCtx(ctx).Dir, name), follow, sh.root)
 	if err != nil {
 		return nil, &os.PathError{Op: "stat", Path: name, Err: err}
@@ -609,8 +609,8 @@ func (sh *shell) stat(ctx context.Context, name string, follow bool) (fs.FileInf
 
 func (sh *shell) access(ctx context.Context, name string, mode interp.AccessMode) error {
 	n := sh.node
-	n.rig.mu.Lock()
-	defer n.rig.mu.Unlock()
+	n.rack.Lock()
+	defer n.rack.Unlock()
 	i, _, err := n.walk(absolute(interp.HandlerCtx(ctx).Dir, name), true, sh.root)
 	switch {
 	case err != nil:

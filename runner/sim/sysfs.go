@@ -53,7 +53,7 @@ func (n *node) buildTree() *inode {
 	t.put(homeDir, &inode{mode: fs.ModeDir | 0o750, user: true, kids: map[string]*inode{}})
 	t.link("/bin", "usr/bin")
 	t.link("/sbin", "usr/sbin")
-	for name, tl := range n.rig.tools {
+	for name, tl := range n.rack.tools {
 		if n.installed(name) && tl.dir != "" {
 			t.put(tl.dir+"/"+name, &inode{mode: 0o755})
 		}
@@ -71,11 +71,6 @@ func (n *node) buildTree() *inode {
 	t.fixed("/etc/dgx-release", dgxRelease)
 	t.fixed("/etc/hosts", n.hosts())
 	t.fixed("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnvidia:x:1000:1000:NVIDIA:/home/nvidia:/bin/bash")
-	if !n.rig.faults["autobond"] {
-		t.fixed("/usr/lib/modprobe.d/systemd.conf",
-			"# options bonding max_bonds=0 keeps the driver from making a bond by itself.\n"+
-				"options bonding max_bonds=0\noptions dummy numdummies=0")
-	}
 	for _, m := range n.modules {
 		t.put("/sys/module/"+m, newDir())
 		t.fixed("/sys/module/"+m+"/initstate", "live")
@@ -94,8 +89,9 @@ func (n *node) buildTree() *inode {
 	n.procTree(t)
 	n.gpuTree(t)
 	n.firmwareTree(t)
-	n.etcdTree(t)
-	n.settingsTree(t)
+	for _, name := range slices.Sorted(maps.Keys(n.system)) {
+		t.put(name, n.system[name])
+	}
 	for _, f := range n.functions {
 		n.pciTree(t, f)
 	}
@@ -110,7 +106,6 @@ func (n *node) buildTree() *inode {
 }
 
 func (n *node) procTree(t *inode) {
-	r := n.rig
 	t.text("/proc/uptime", func() string {
 		up := n.uptime().Seconds()
 		return fmt.Sprintf("%.2f %.2f", up, up*19.4)
@@ -127,7 +122,7 @@ func (n *node) procTree(t *inode) {
 		return strings.Join(b, "\n")
 	})
 	t.fixed("/proc/sys/kernel/hostname", n.name)
-	t.fixed("/proc/sys/kernel/random/boot_id", bootID(r.seed, n.index))
+	t.fixed("/proc/sys/kernel/random/boot_id", bootID(n.fabric.seed, n.index))
 	t.fixed("/proc/sys/kernel/osrelease", kernel)
 	names := []string{"all", "default"}
 	for _, d := range n.netdevs {
@@ -157,7 +152,7 @@ func bootID(seed uint64, index int) string {
 }
 
 func (n *node) procNetDev() string {
-	n.rig.fabric.advance()
+	n.fabric.advance()
 	b := []string{
 		"Inter-|   Receive                                                |  Transmit",
 		" face |bytes    packets errs drop fifo frame compressed multicast" +
@@ -226,7 +221,7 @@ func (n *node) pciTree(t *inode, f *function) {
 	t.fixed(dev+"/class", "0x020000")
 	t.fixed(dev+"/numa_node", "0")
 	t.fixed(dev+"/current_link_speed", "32.0 GT/s PCIe")
-	t.text(dev+"/current_link_width", func() string { return fmt.Sprint(f.lanes()) })
+	t.text(dev+"/current_link_width", func() string { return fmt.Sprint(f.lanes) })
 	t.fixed(dev+"/max_link_speed", "32.0 GT/s PCIe")
 	t.fixed(dev+"/max_link_width", "4")
 	driver := "DRIVER=mlx5_core\n"
@@ -247,7 +242,7 @@ func (n *node) pciTree(t *inode, f *function) {
 	hwmon := dev + "/hwmon/hwmon" + fmt.Sprint(4+f.no)
 	t.fixed(hwmon+"/name", "mlx5")
 	t.fixed(hwmon+"/temp1_label", "asic")
-	t.text(hwmon+"/temp1_input", func() string { return fmt.Sprint(f.degrees() * 1000) })
+	t.text(hwmon+"/temp1_input", func() string { return fmt.Sprint(n.degrees(f) * 1000) })
 
 	if f.merged {
 		return
@@ -309,7 +304,7 @@ func (n *node) pciTree(t *inode, f *function) {
 		}))
 		t.put(fmt.Sprintf("%s/gid_attrs/ndevs/%d", port, i), attr(func(g gid) string { return g.ndev }))
 	}
-	if n.index != 0 || !n.rig.faults["counter-missing"] {
+	if !n.uncounted {
 		n.counterTree(t, f, port)
 	}
 }
@@ -317,7 +312,7 @@ func (n *node) pciTree(t *inode, f *function) {
 func (n *node) counterTree(t *inode, f *function, port string) {
 	count := func(name string, value func() uint64) {
 		t.text(port+"/"+name, func() string {
-			n.rig.fabric.advance()
+			n.fabric.advance()
 			return fmt.Sprint(value())
 		})
 	}
@@ -359,7 +354,7 @@ func (n *node) netdevTree(t *inode, d *netdev) {
 		dir = d.fn.devicePath() + "/net/" + d.name
 		t.link(dir+"/device", "../../../"+d.fn.pci)
 		t.fixed(dir+"/phys_port_name", fmt.Sprintf("p%d", d.fn.qsfp))
-		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(macText(d.node.functions[0].net.perm), ":", "")+"0000")
+		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(macText(d.stack.functions[0].net.perm), ":", "")+"0000")
 	case d.kind == "ether":
 		const pci = "0007:01:00.0"
 		dir = "/sys/devices/pci0007:00/0007:00:00.0/" + pci + "/net/" + d.name
@@ -413,7 +408,7 @@ func (n *node) netdevTree(t *inode, d *netdev) {
 		{"tx_packets", func() uint64 { _, v := d.sent(); return v }},
 	} {
 		t.text(dir+"/statistics/"+c.name, func() string {
-			n.rig.fabric.advance()
+			n.fabric.advance()
 			return fmt.Sprint(c.value())
 		})
 	}
@@ -492,7 +487,7 @@ func gidText(g gid) string {
 func (n *node) hosts() string {
 	var text strings.Builder
 	text.WriteString("127.0.0.1 localhost\n127.0.1.1 " + n.name)
-	for i := range n.rig.nodes {
+	for i := range n.fabric.stacks {
 		fmt.Fprintf(&text, "\n192.168.1.%d spark-%02d", 101+i, i+1)
 	}
 	return text.String()

@@ -75,9 +75,9 @@ func (c *call) locked(f func()) {
 }
 
 func (c *call) alone(f func()) {
-	c.node.rig.mu.Lock()
-	defer c.node.rig.mu.Unlock()
-	c.node.rig.fabric.advance()
+	c.node.rack.Lock()
+	defer c.node.rack.Unlock()
+	c.node.rack.fabric.advance()
 	f()
 }
 
@@ -90,8 +90,8 @@ func (c *call) read(name string) (string, error) {
 		b, err := io.ReadAll(c.in)
 		return string(b), err
 	}
-	c.node.rig.mu.Lock()
-	defer c.node.rig.mu.Unlock()
+	c.node.rack.Lock()
+	defer c.node.rack.Unlock()
 	return c.node.readFile(c.path(name), c.root)
 }
 
@@ -115,7 +115,7 @@ func (c *call) exec(ctx context.Context, args []string) (code int) {
 
 // find looks a command up, by its path or in the directories of tools.
 func (c *call) find(name string) (tool, error) {
-	r := c.node.rig
+	r := c.node.rack
 	if !strings.Contains(name, "/") {
 		t, ok := r.tools[name]
 		if !ok || !c.node.installedLocked(name) {
@@ -123,8 +123,8 @@ func (c *call) find(name string) (tool, error) {
 		}
 		return t, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	i, real, err := c.node.lookup(c.path(name), true)
 	if err != nil {
 		return tool{}, err
@@ -152,16 +152,13 @@ func (c *call) unknown(name string, err error) int {
 
 // installed says whether the node has a program. Callers hold the rig's lock.
 func (n *node) installed(name string) bool {
-	if n.index == 0 && n.rig.faults["tool-missing"] && (name == "ib_write_bw" || name == "ib_write_lat") {
-		return false
-	}
-	_, ok := n.rig.tools[name]
-	return ok && !n.lacks(name)
+	_, ok := n.rack.tools[name]
+	return ok && !n.absent[name]
 }
 
 func (n *node) installedLocked(name string) bool {
-	n.rig.mu.Lock()
-	defer n.rig.mu.Unlock()
+	n.rack.Lock()
+	defer n.rack.Unlock()
 	return n.installed(name)
 }
 
@@ -436,16 +433,16 @@ func runSudo(ctx context.Context, c *call) int {
 	if len(rest) == 0 && !has(set, "vklnK") {
 		return c.fail(1, "usage: sudo -h | -K | -k | -V")
 	}
-	needs := false
-	c.locked(func() { needs = c.node.rig.faults["sudo-password"] && !c.root })
-	if needs && (len(rest) > 0 || has(set, "vl")) {
+	password := ""
+	c.locked(func() { password = c.node.password })
+	if password != "" && !c.root && (len(rest) > 0 || has(set, "vl")) {
 		switch {
 		case has(set, "S"):
 			prompt := "[sudo] password for nvidia: "
 			if has(set, "p") {
 				prompt = last(set, 'p', "")
 			}
-			if !checkPassword(c.in, c.err, prompt) {
+			if !checkPassword(c.in, c.err, prompt, password) {
 				return 1
 			}
 		case has(set, "n"):
@@ -473,15 +470,12 @@ func runSudo(ctx context.Context, c *call) int {
 	return sub.exec(ctx, rest)
 }
 
-// sudoPassword is what the nodes' sudo takes while the fault sudo-password is on.
-const sudoPassword = "engineer"
-
 // checkPassword reads passwords, one a line, as sudo -S does: three tries.
-func checkPassword(in io.Reader, errs io.Writer, prompt string) bool {
+func checkPassword(in io.Reader, errs io.Writer, prompt, password string) bool {
 	for try := 1; ; try++ {
 		io.WriteString(errs, prompt)
 		line, err := readLine(in)
-		if line == sudoPassword {
+		if line == password {
 			return true
 		}
 		if err != nil {

@@ -13,24 +13,15 @@ import (
 // it and the GPU.
 
 const (
-	memoryKB = 125446400 // 122506 MiB, as free -m shows them
-	usedKB   = 6727900   // 6570 MiB, while nothing runs
-	// lowMemoryKB is what the fault low-memory leaves.
-	lowMemoryKB = 700 << 10
-	gpuName     = "NVIDIA GB10"
-	gpuDriver   = "580.95.05"
+	memoryKB  = 125446400 // 122506 MiB, as free -m shows them
+	usedKB    = 6727900   // 6570 MiB, while nothing runs
+	gpuName   = "NVIDIA GB10"
+	gpuDriver = "580.95.05"
 )
-
-// hasGPU says whether the node has a GPU with its driver.
-func (n *node) hasGPU() bool { return n.index != 0 || !n.rig.faults["gpu-missing"] }
 
 // availableKB is MemAvailable.
 func (n *node) availableKB() int64 {
-	free := int64(memoryKB - usedKB)
-	if n.index == 0 && n.rig.faults["low-memory"] {
-		free = lowMemoryKB
-	}
-	return max(0, free-n.held>>10)
+	return max(0, n.freeKB-n.held>>10)
 }
 
 // available is the same in bytes.
@@ -107,8 +98,8 @@ func (n *node) gpus() []map[string]string {
 	return all
 }
 
-// hasCard says whether a GPU card is in the node, beside its own GPU.
-func (n *node) hasCard() bool { return n.index == 0 && n.rig.faults["small-bar1"] && n.hasGPU() }
+// hasCard reports whether a GPU card is in the node, beside its own GPU.
+func (n *node) hasCard() bool { return n.card && n.gpu }
 
 func runNvidiaSmi(_ context.Context, c *call) int {
 	var gpus []map[string]string
@@ -134,7 +125,7 @@ func runNvidiaSmi(_ context.Context, c *call) int {
 | GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
 | Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
 |=========================================+========================+======================|
-`, c.node.rig.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, gpuDriver)
+`, c.node.rack.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, gpuDriver)
 	for _, g := range gpus {
 		memory := "Not Supported"
 		if total := g["memory.total"]; strings.HasSuffix(total, "MiB") {
@@ -189,7 +180,7 @@ Driver Version                                         : %s
 CUDA Version                                           : 13.0
 
 Attached GPUs                                          : %d
-`, c.node.rig.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, len(gpus))
+`, c.node.rack.clock.wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, len(gpus))
 	for _, g := range gpus {
 		architecture, addressing := "Blackwell", "ATS"
 		memory, bar1 := [4]string{"N/A", "N/A", "N/A", "N/A"}, [3]string{"N/A", "N/A", "N/A"}
@@ -230,7 +221,7 @@ func (n *node) gpuTree(t *inode) {
 	if n.hasCard() {
 		n.gpuPCI(t, "0004:01:00.0", "0x24b0")
 	}
-	if !n.hasGPU() {
+	if !n.gpu {
 		return
 	}
 	for _, name := range []string{"nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"} {
@@ -248,7 +239,7 @@ func (n *node) gpuPCI(t *inode, pci, device string) {
 	t.fixed(dir+"/device", device)
 	t.fixed(dir+"/class", "0x030000")
 	uevent := "PCI_CLASS=30000\nPCI_SLOT_NAME=" + pci
-	if n.hasGPU() {
+	if n.gpu {
 		uevent = "DRIVER=nvidia\n" + uevent
 		t.link(dir+"/driver", "../../../../bus/pci/drivers/nvidia")
 		t.put("/sys/bus/pci/drivers/nvidia", newDir())
@@ -267,7 +258,7 @@ func runModinfo(_ context.Context, c *call) int {
 		for _, name := range names {
 			name = strings.ReplaceAll(name, "-", "_")
 			gpu := strings.HasPrefix(name, "nvidia")
-			if !slices.Contains(c.node.modules, name) && name != "bonding" && (name != "nvidia_peermem" || !c.node.hasGPU()) {
+			if !slices.Contains(c.node.modules, name) && name != "bonding" && (name != "nvidia_peermem" || !c.node.gpu) {
 				code = c.fail(1, "modinfo: ERROR: Module %s not found.", name)
 				continue
 			}
@@ -283,7 +274,7 @@ func runModinfo(_ context.Context, c *call) int {
 					{"version", gpuDriver},
 					{"license", "Dual MIT/GPL"},
 				}
-				if name == "nvidia_peermem" && c.node.refusesPeermem() {
+				if name == "nvidia_peermem" && c.node.flawed(refusesModules) {
 					facts[0][1] = "/lib/modules/" + kernel + "/updates/dkms/" + file + ".ko"
 				} else {
 					facts = append(facts, [2]string{"signer", "Canonical Ltd. Kernel Module Signing"})
@@ -309,7 +300,7 @@ func runLdconfig(_ context.Context, c *call) int {
 	}
 	libs := []string{"libucs.so.0", "libucp.so.0", "libmlx5.so.1", "libibverbs.so.1"}
 	c.locked(func() {
-		if c.node.hasGPU() {
+		if c.node.gpu {
 			libs = append(libs, "libcudart.so.13", "libcuda.so.1")
 		}
 	})

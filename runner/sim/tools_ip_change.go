@@ -52,7 +52,7 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 
 func (ip *ipCall) parseAddress(args []string) (dev string, a address, code int) {
 	brd := ""
-	a.valid, a.preferred, a.set = math.MaxUint32, math.MaxUint32, ip.node.rig.clock.now()
+	a.valid, a.preferred, a.set = math.MaxUint32, math.MaxUint32, ip.node.rack.clock.now()
 	for len(args) > 0 {
 		word, value := args[0], ""
 		args = args[1:]
@@ -296,7 +296,7 @@ func (ip *ipCall) setLink(args []string) int {
 			return code
 		}
 	}
-	ip.node.rig.fabric.allocate()
+	ip.node.rack.fabric.allocate()
 	return 0
 }
 
@@ -311,7 +311,7 @@ func (ip *ipCall) setBond(d *netdev, c linkChange) int {
 	case c.mode != "" && d.up:
 		return ip.fail(2, "Error: unable to set option because the bond is up.")
 	}
-	ip.node.rig.fabric.advance()
+	ip.node.rack.fabric.advance()
 	if c.active != "" {
 		s := ip.node.netdev(c.active)
 		if s == nil || s.master != d || !usesPrimary(d.bond.mode) {
@@ -443,6 +443,6 @@ func (ip *ipCall) deleteLink(args []string) int {
 		return ip.fail(2, "RTNETLINK answers: Operation not supported")
 	}
 	ip.node.deleteBond(d.name)
-	ip.node.rig.fabric.allocate()
+	ip.node.rack.fabric.allocate()
 	return 0
 }

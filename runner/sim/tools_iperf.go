@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -214,7 +213,7 @@ func (p *iperf) serve(ctx context.Context, proc *process) int {
 	c := p.c
 	s := &iperfServer{accept: make(chan *iperfTest, 1)}
 	why := ""
-	l := &listener{port: p.port, proc: proc, iperf: s}
+	l := &listener{port: p.port, proc: proc, serves: s}
 	c.locked(func() {
 		if p.bind != "" {
 			a, ok := c.node.resolve(p.bind)
@@ -242,13 +241,13 @@ func (p *iperf) serve(ctx context.Context, proc *process) int {
 			c.printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
 		}
 		p.flush()
-		if !wait(ctx, c.node.rig.clock, s.accept) {
+		if !wait(ctx, c.node.rack.clock, s.accept) {
 			return 143
 		}
 		t := <-s.accept
-		if !wait(ctx, c.node.rig.clock, t.over) {
+		if !wait(ctx, c.node.rack.clock, t.over) {
 			// A server that dies takes the test with it.
-			c.locked(func() { t.stop(c.node.rig.fabric) })
+			c.locked(func() { t.stop(c.node.rack.fabric) })
 			return 143
 		}
 		code := p.report(t)
@@ -267,15 +266,10 @@ func (t *iperfTest) stop(f *fabric) {
 	}
 }
 
-// has says that the address is one of the node's own.
-func (n *node) has(a netip.Addr) bool {
-	return slices.ContainsFunc(n.netdevs, func(d *netdev) bool { return d.has(a) })
-}
-
 // connect finds the server and runs the test; the streams' sender measures.
 func (p *iperf) connect(ctx context.Context) int {
 	c := p.c
-	r := c.node.rig
+	r := c.node.rack
 	t, why, late := p.meet()
 	if why != "" {
 		if late && !r.clock.sleep(ctx, 3*time.Second) {
@@ -321,23 +315,23 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 		case way.peer == nil:
 			why, late = "unable to connect to server: No route to host", true
 			return
-		case way.peer.node.rejects(way.peer, p.port):
+		case c.node.rack.of(way.peer).rejects(way.peer, p.port):
 			why = "unable to connect to server: No route to host"
 			return
 		case way.local || way.dev.kind == "ether" && way.dev.fn == nil:
 			why = "unable to connect to server: only the rails are simulated"
 			return
 		}
-		l := way.peer.node.listeners[p.port]
+		server, ok := c.node.rack.of(way.peer).served(p.port).(*iperfServer)
 		switch {
-		case l == nil || l.iperf == nil || l.iperf.addr.IsValid() && l.iperf.addr != addr:
+		case !ok || server.addr.IsValid() && server.addr != addr:
 			why = "unable to connect to server: Connection refused"
 			return
-		case l.iperf.busy:
+		case server.busy:
 			why = "the server is busy running a test. try again later"
 			return
 		}
-		l.iperf.busy = true
+		server.busy = true
 		rnd := n.random("iperf3")
 		port := 32768 + 2*rnd.IntN(14000)
 		mtu := min(way.dev.mtu, way.peer.mtu)
@@ -382,65 +376,10 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			}
 			t.streams = append(t.streams, s)
 		}
-		n.rig.fabric.add(t.flows()...)
-		l.iperf.accept <- t
+		n.rack.fabric.add(t.flows()...)
+		server.accept <- t
 	})
 	return t, why, late
-}
-
-// mismatch says that the two ends of a way don't take each other's frames.
-func (w way) mismatch() bool {
-	low, high := math.MaxInt, 0
-	for _, top := range []*netdev{w.dev, w.peer} {
-		for _, d := range append(top.slaves(), top) {
-			low, high = min(low, d.mtu), max(high, d.mtu)
-		}
-	}
-	return low != high
-}
-
-// lanes are where a stream leaves and where it arrives, one pair for each link
-// that it uses: a bond's slave is chosen by the hash of its policy, and the cable
-// leads to the other end's. Only balance-rr deals one stream out to all.
-func (w way) lanes(hash int) [][2]*function {
-	out := []*netdev{w.dev}
-	if b := w.dev.bond; b != nil {
-		out = nil
-		for _, s := range w.dev.slaves() {
-			if s.running() && (w.peer.bond != nil || slices.Equal(s.wires(), w.peer.wires())) {
-				out = append(out, s)
-			}
-		}
-		switch {
-		case len(out) == 0:
-			out = w.dev.slaves()[:1]
-		case b.mode == "active-backup":
-			out = []*netdev{w.dev.activeSlave()}
-		case b.mode == "balance-rr":
-		case b.policy == "layer3+4" || b.policy == "encap3+4":
-			out = out[hash%len(out):][:1]
-		default:
-			out = out[:1] // one address, one slave
-		}
-	}
-	var pairs [][2]*function
-	for _, s := range out {
-		pairs = append(pairs, [2]*function{s.fn, w.arrives(s).fn})
-	}
-	return pairs
-}
-
-// arrives is the interface at the other end of a link's cable.
-func (w way) arrives(out *netdev) *netdev {
-	for _, s := range w.peer.slaves() {
-		if slices.Equal(s.wires(), out.wires()) {
-			return s
-		}
-	}
-	if w.peer.bond != nil {
-		return w.peer.slaves()[0]
-	}
-	return w.peer
 }
 
 // flows are those of all streams.
@@ -671,7 +610,7 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 	if sends {
 		sent = append(sent, jsonField{"retransmits", all})
 	}
-	wall := p.c.node.rig.clock.wall().UTC()
+	wall := p.c.node.rack.clock.wall().UTC()
 	return jsonObject{
 		{"start", jsonObject{
 			{"connected", connected},

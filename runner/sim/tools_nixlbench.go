@@ -35,6 +35,12 @@ var stagedGBs = [2][]float64{
 // because a processor copies.
 const stagedPost = 0.69
 
+// What may be wrong with a node's nixlbench.
+const (
+	oldNixl flaw = "nixlbench of NIXL 1.0"
+	stuck   flaw = "nixlbench hangs with several threads"
+)
+
 // nixlbench is one process of the benchmark.
 type nixlbench struct {
 	c    *call
@@ -79,8 +85,8 @@ func runNixlbench(ctx context.Context, c *call) int {
 	b := &nixlbench{c: c, done: make(chan struct{}, 1024), gone: make(chan struct{})}
 	lacks := false
 	c.locked(func() {
-		b.old = c.node.rig.faults["nixl-old"]
-		lacks = c.node.lacksLibrary("nixlbench")
+		b.old = c.node.flawed(oldNixl)
+		lacks = c.node.flawed(noLibrary)
 	})
 	if lacks {
 		return c.fail(127, "nixlbench: error while loading shared libraries: %s: "+
@@ -144,7 +150,7 @@ func (b *nixlbench) start(ctx context.Context) int {
 			return c.fail(1, "Invalid segment type: %s", s[flag])
 		}
 	}
-	if !n.rig.clock.sleep(ctx, initTime) {
+	if !n.rack.clock.sleep(ctx, initTime) {
 		return b.interrupted(1, "")
 	}
 	role := "target"
@@ -207,7 +213,7 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 	size := int64(b.set.number("total_buffer_size"))
 	fits, gpu, log, cannot := false, false, "", ""
 	c.locked(func() {
-		gpu = n.hasGPU()
+		gpu = n.gpu
 		if !n.lockable(size, c.root) {
 			cannot = n.cannotLock(b.proc.pid, size)
 		}
@@ -227,7 +233,7 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 		return c.fail(1, "Failed to allocate %d bytes of page-aligned DRAM memory\n"+
 			"Failed to allocate %d bytes of DRAM memory\n%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", size, size, log)
 	}
-	if !n.rig.clock.sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
+	if !n.rack.clock.sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
 		return b.interrupted(1, "")
 	}
 	if cannot != "" && b.segment() == "DRAM" {
@@ -284,7 +290,7 @@ func (b *nixlbench) sizes() []nixlbenchSize {
 
 // initiate is the initiator's part: it posts, measures and prints.
 func (b *nixlbench) initiate(ctx context.Context) int {
-	c, r := b.c, b.c.node.rig
+	c, r := b.c, b.c.node.rack
 	l, code := b.load(b.peer)
 	if code != 0 {
 		return code
@@ -293,7 +299,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 	hangs := false
 	c.locked(func() {
 		rnd = c.node.random("nixlbench")
-		hangs = r.faults["nixl-hang"] && b.set.number("num_threads") > 1
+		hangs = b.c.node.flawed(stuck) && b.set.number("num_threads") > 1
 	})
 	// The target may end in the middle of it.
 	moving := gone{ctx, b.peer.gone}
@@ -382,7 +388,7 @@ func (b *nixlbench) serve(ctx context.Context) int {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {
 			return code
 		}
-		if !wait(ctx, b.c.node.rig.clock, b.done) {
+		if !wait(ctx, b.c.node.rack.clock, b.done) {
 			why := ""
 			if e, ok := b.meet.(*etcdRuntime); ok {
 				why = e.broken("wait", "sync", 0)

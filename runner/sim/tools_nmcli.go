@@ -45,9 +45,6 @@ func (n *node) managed(object, name string) (values map[string]string, ok bool) 
 		return nil, false
 	}
 	address, saved := n.profiles[name]
-	if n.index == 0 && n.rig.faults["address-unsaved"] && name == "enp1s0f1np1" {
-		saved = false
-	}
 	if object == "device" || object == "dev" {
 		switch {
 		case !d.running():

@@ -20,6 +20,9 @@ const resultLine = "------------------------------------------------------------
 // setupTime is what two ends take to make their queue pairs and to meet, in node time.
 const setupTime = 100 * time.Millisecond
 
+// garbles is the flaw of a node whose ib_write_bw cuts its result.
+const garbles flaw = "perftest's rows break off"
+
 // perftest is one end of a test: ib_write_bw and its relatives.
 type perftest struct {
 	c       *call
@@ -52,6 +55,12 @@ type perftest struct {
 	psn  uint32
 	rkey int
 	va   uint64
+}
+
+// A perftestServer waits for one client.
+type perftestServer struct {
+	test   *perftest
+	accept chan *rendezvous
 }
 
 // A rendezvous is a client that has found its server.
@@ -118,7 +127,7 @@ func parsePerftest(c *call) (p *perftest, code int, ok bool) {
 		p.iters = 1000
 	}
 	c.locked(func() {
-		if c.node.index == 0 && c.node.rig.faults["tool-differs"] {
+		if strings.HasPrefix(c.node.versions["perftest"], "24.07") {
 			p.version = "6.21"
 		}
 	})
@@ -313,7 +322,8 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 	c.printf("\n************************************\n" +
 		"* Waiting for client to connect... *\n" +
 		"************************************\n")
-	l := &listener{port: p.port, proc: proc, accept: make(chan *rendezvous, 1), test: p}
+	s := &perftestServer{p, make(chan *rendezvous, 1)}
+	l := &listener{port: p.port, proc: proc, serves: s}
 	busy := false
 	c.locked(func() {
 		if busy = c.node.listeners[p.port] != nil || p.port == 22; !busy {
@@ -330,11 +340,11 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 		}
 	})
 	p.flush()
-	clock := c.node.rig.clock
-	if !wait(ctx, clock, l.accept) {
+	clock := c.node.rack.clock
+	if !wait(ctx, clock, s.accept) {
 		return 143
 	}
-	rv := <-l.accept
+	rv := <-s.accept
 	defer rv.leave()
 	if !wait(ctx, clock, rv.met) {
 		return 143
@@ -380,7 +390,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		return c.fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	default:
-		if refused == "unreachable" && !c.node.rig.clock.sleep(ctx, 3*time.Second) {
+		if refused == "unreachable" && !c.node.rack.clock.sleep(ctx, 3*time.Second) {
 			return 143
 		}
 		return c.fail(1, "Couldn't connect to %s:%d\n"+
@@ -397,12 +407,12 @@ func (p *perftest) connect(ctx context.Context) int {
 	}
 	p.addresses(rv.server)
 	p.flush()
-	if !c.node.rig.clock.sleep(ctx, setupTime) {
+	if !c.node.rack.clock.sleep(ctx, setupTime) {
 		return 143
 	}
 	switch rv.outcome {
 	case hangs:
-		if !wait(ctx, c.node.rig.clock, rv.serverGone) {
+		if !wait(ctx, c.node.rack.clock, rv.serverGone) {
 			return 143
 		}
 		return p.lost()
@@ -410,7 +420,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		status := map[outcome]int{badSize: 10, badTool: 9}[rv.outcome]
 		return p.completionError(fmt.Sprintf("Failed status %d: wr_id 0 syndrom 0x0", status), 0)
 	case noPath:
-		if !c.node.rig.clock.sleep(ctx, time.Duration(retryTime*float64(time.Second))) {
+		if !c.node.rack.clock.sleep(ctx, time.Duration(retryTime*float64(time.Second))) {
 			return 143
 		}
 		return p.completionError(retryText, 0)
@@ -469,25 +479,26 @@ func (p *perftest) meet() (rv *rendezvous, refused string) {
 		case way.peer == nil:
 			refused = "unreachable"
 			return
-		case way.peer.node.rejects(way.peer, p.port):
+		case c.node.rack.of(way.peer).rejects(way.peer, p.port):
 			refused = "rejected"
 			return
 		}
-		l := way.peer.node.listeners[p.port]
-		if l == nil || l.accept == nil || l.test == nil {
+		far := c.node.rack.of(way.peer)
+		s, ok := far.served(p.port).(*perftestServer)
+		if !ok {
 			refused = "refused"
 			return
 		}
 		way.dev.count(1460, 14, 1388, 12)
 		way.peer.count(1388, 12, 1460, 14)
-		delete(way.peer.node.listeners, p.port)
+		delete(far.listeners, p.port)
 		rv = &rendezvous{
-			client: p, server: l.test, met: make(chan struct{}), done: make(chan struct{}),
+			client: p, server: s.test, met: make(chan struct{}), done: make(chan struct{}),
 			clientGone: make(chan struct{}), serverGone: make(chan struct{}),
 		}
 		rv.leave = sync.OnceFunc(func() { close(rv.serverGone) })
 		rv.leaveClient = sync.OnceFunc(func() { close(rv.clientGone) })
-		l.accept <- rv
+		s.accept <- rv
 	})
 	return rv, refused
 }
@@ -510,7 +521,7 @@ func (rv *rendezvous) judge() outcome {
 		return noRTR
 	case a.family() == 0 || b.family() == 0 || a.family() != b.family():
 		return gidMix
-	case cl.fn.node == sv.fn.node, held(a), held(b), cl.fn.qsfp != sv.fn.qsfp:
+	case cl.fn.stack == sv.fn.stack, held(a), held(b), cl.fn.qsfp != sv.fn.qsfp:
 		return hangs
 	case a.family() == 4 && !slices.ContainsFunc(cl.fn.net.addrs, prefixContains(b)),
 		a.family() == 4 && !slices.ContainsFunc(sv.fn.net.addrs, prefixContains(a)):
@@ -649,7 +660,7 @@ func (p *perftest) print(rows []string) int {
 	c := p.c
 	c.println(p.columns())
 	garbled := false
-	c.locked(func() { garbled = c.node.rig.faults["garbled-output"] && p.tool == "ib_write_bw" })
+	c.locked(func() { garbled = c.node.flawed(garbles) && p.tool == "ib_write_bw" })
 	for _, row := range rows {
 		if garbled {
 			c.out.WriteString(row[:len(row)/2])
@@ -685,7 +696,7 @@ func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *flow {
 // measure runs one size and returns its row, and how many messages had arrived
 // where it failed.
 func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (string, int, error) {
-	r := p.c.node.rig
+	r := p.c.node.rack
 	directions := []bool{p.verb == "read"}
 	if p.both {
 		directions = []bool{false, true}
@@ -745,7 +756,7 @@ func (p *perftest) row(size, iters int, peak, rate float64) string {
 
 // measureLatency runs one size of a ping-pong and returns its row.
 func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int) (string, error) {
-	r := p.c.node.rig
+	r := p.c.node.rack
 	iters := p.iters
 	var rnd interface {
 		Float64() float64
@@ -758,7 +769,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		if p.verb == "read" {
 			base += 1.6
 		}
-		if limit := rv.client.fn.faultRate() + rv.server.fn.faultRate(); limit > 0 {
+		if limit := rv.client.fn.cap() + rv.server.fn.cap(); limit > 0 {
 			base += float64(size) * 8 / (limit / 1e6)
 		}
 	})

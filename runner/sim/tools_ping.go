@@ -98,7 +98,7 @@ func runPing(ctx context.Context, c *call) int {
 		c.printf("PING %s (%s) %d(%d) bytes of data.\n", host, target, size, packet)
 	}
 	c.out.Flush()
-	clock := c.node.rig.clock
+	clock := c.node.rack.clock
 	var rnd interface{ Float64() float64 }
 	c.locked(func() { rnd = c.node.random("ping") })
 	sent, received, errs := 0, 0, 0

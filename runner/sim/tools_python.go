@@ -68,7 +68,7 @@ func runPython(ctx context.Context, c *call) int {
 	defer c.locked(func() { delete(c.node.procs, p.proc.pid) })
 	defer close(p.gone)
 	defer func() { c.locked(func() { c.node.held -= p.held }) }()
-	limited, cancel := c.node.rig.clock.withTimeout(ctx, programLimit, errLimit)
+	limited, cancel := c.node.rack.clock.withTimeout(ctx, programLimit, errLimit)
 	defer cancel()
 	code := run(p, limited)
 	if ctx.Err() != nil {
@@ -155,7 +155,7 @@ func (p *program) buffer() string {
 	p.c.locked(func() {
 		n := p.c.node
 		switch {
-		case p.device == "cuda" && !n.hasGPU():
+		case p.device == "cuda" && !n.gpu:
 			why = "no CUDA driver: libcuda.so.1 is not there"
 		case int64(p.size) > n.available() && p.device == "cuda":
 			why = "cuMemAlloc_v2 failed with CUDA error 2"
@@ -218,7 +218,7 @@ func (p *program) register(ctx context.Context) int {
 			seconds += 0.002
 		}
 	})
-	if !p.c.node.rig.clock.sleep(ctx, initTime+time.Duration(seconds*1e9)) {
+	if !p.c.node.rack.clock.sleep(ctx, initTime+time.Duration(seconds*1e9)) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{
@@ -269,10 +269,10 @@ func (p *program) serve(ctx context.Context) int {
 			return p.failed(not, why)
 		}
 	}
-	if !n.rig.clock.sleep(ctx, initTime) {
+	if !n.rack.clock.sleep(ctx, initTime) {
 		return p.failed(not, errLimit.Error())
 	}
-	l := &listener{port: p.listen, proc: p.proc, accept: make(chan *rendezvous), nixl: p}
+	l := &listener{port: p.listen, proc: p.proc, serves: p}
 	p.c.locked(func() { n.listeners[p.listen] = l })
 	defer p.c.locked(func() {
 		if n.listeners[p.listen] == l {
@@ -281,7 +281,7 @@ func (p *program) serve(ctx context.Context) int {
 	})
 	p.c.printf("ready %d\n", p.listen)
 	p.c.out.Flush()
-	if !wait(ctx, n.rig.clock, p.served) {
+	if !wait(ctx, n.rack.clock, p.served) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{{"served", true}}...))
@@ -290,7 +290,7 @@ func (p *program) serve(ctx context.Context) int {
 
 // read is the initiator: it finds the target, reads its buffer and compares it.
 func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
-	r := p.c.node.rig
+	r := p.c.node.rack
 	for _, step := range []func() string{p.buffer, p.agent} {
 		if why := step(); why != "" {
 			return nil, why
@@ -363,11 +363,11 @@ func (p *program) find() *program {
 			return
 		}
 		way, ok := p.c.node.route(addr)
-		if !ok || way.peer == nil || way.peer.node.rejects(way.peer, p.port) {
+		if !ok || way.peer == nil || p.c.node.rack.of(way.peer).rejects(way.peer, p.port) {
 			return
 		}
-		if l := way.peer.node.listeners[p.port]; l != nil && l.nixl != nil {
-			found = l.nixl
+		if target, ok := p.c.node.rack.of(way.peer).served(p.port).(*program); ok {
+			found = target
 			way.dev.count(3120, 22, 2980, 20)
 			way.peer.count(2980, 20, 3120, 22)
 		}
@@ -376,7 +376,7 @@ func (p *program) find() *program {
 }
 
 func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (jsonObject, error) {
-	seconds, err := p.c.node.rig.carry(ctx, k)
+	seconds, err := p.c.node.rack.carry(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -408,7 +408,7 @@ func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand
 	}
 	mean := sum / float64(len(times))
 	k.limit, k.most = k.block*8/(mean*1e-6), 1
-	seconds, err := p.c.node.rig.carry(ctx, k)
+	seconds, err := p.c.node.rack.carry(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -432,10 +432,10 @@ func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand
 // back. The two share their memory: the buffer alone already shows.
 func (p *program) staging(ctx context.Context) int {
 	const mb = 1 << 20
-	r := p.c.node.rig
+	r := p.c.node.rack
 	gpu, fits := false, false
 	p.c.locked(func() {
-		gpu = p.c.node.hasGPU()
+		gpu = p.c.node.gpu
 		fits = 2*int64(p.size)+20*mb <= p.c.node.available()
 	})
 	samples := []jsonObject{}

@@ -12,7 +12,7 @@ import (
 func (f *function) guidDigits() string { return strings.ReplaceAll(f.guid(), ":", "") }
 
 // systemGUID is the function whose GUID stands for the whole adapter.
-func (f *function) systemGUID() *function { return f.node.functions[0] }
+func (f *function) systemGUID() *function { return f.stack.functions[0] }
 
 func runIbvDevices(_ context.Context, c *call) int {
 	c.println("    device          \t   node GUID")

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -11,43 +10,6 @@ import (
 
 // What a node's settings are, and the programs that show what is linked, filtered
 // and listening.
-
-// settingsTree is the files that programs take their settings from.
-func (n *node) settingsTree(t *inode) {
-	faults := n.rig.faults
-	broken := func(fault string) bool { return n.index == 0 && faults[fault] }
-	environment := `PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"`
-	if broken("ucx-pinned") {
-		environment += "\nUCX_NET_DEVICES=" + pinnedDevice
-		t.fixed("/etc/ucx/ucx.conf", "# Only one cable for now.\nUCX_MAX_RMA_RAILS=1")
-	}
-	t.fixed("/etc/environment", environment)
-	if broken("nccl-socket") {
-		t.fixed("/etc/nccl.conf", "# from the old cluster\nNCCL_IB_HCA=mlx5_0,mlx5_1\nNCCL_SOCKET_IFNAME=eth0")
-	}
-	limits := "# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n" +
-		"*               soft    memlock         unlimited\n*               hard    memlock         unlimited"
-	if broken("memlock") {
-		limits = fmt.Sprintf("# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n"+
-			"*               -       memlock         %d", memlockKB)
-	}
-	t.fixed("/etc/security/limits.conf", limits)
-	t.put("/etc/security/limits.d", newDir())
-	t.fixed("/etc/ufw/ufw.conf", "# /etc/ufw/ufw.conf\nENABLED=no\nLOGLEVEL=low")
-	t.put("/usr/local/ucx/lib/libucs.so.0", &inode{mode: fs.ModeSymlink | 0o777, target: "libucs.so.0.0.0"})
-	t.put("/usr/local/ucx/lib/libucs.so.0.0.0", &inode{mode: 0o755})
-}
-
-// pinnedDevice is what the fault ucx-pinned leaves of UCX's devices.
-const pinnedDevice = "rocep1s0f0:1"
-
-// loginEnvironment is what pam_env puts into every login's environment.
-func (n *node) loginEnvironment() [][2]string {
-	if n.index == 0 && n.rig.faults["ucx-pinned"] {
-		return [][2]string{{"UCX_NET_DEVICES", pinnedDevice}}
-	}
-	return nil
-}
 
 // libraries are what a program is linked with, beside the C library.
 var libraries = map[string][]string{
@@ -69,13 +31,11 @@ var libraries = map[string][]string{
 	},
 }
 
-// missingLibrary is what the fault library-missing takes from nixlbench.
-const missingLibrary = "libetcd-cpp-api.so"
-
-// lacksLibrary says that a program doesn't start.
-func (n *node) lacksLibrary(program string) bool {
-	return n.index == 0 && n.rig.faults["library-missing"] && program == "nixlbench"
-}
+// noLibrary keeps nixlbench from starting: a library of it is gone.
+const (
+	noLibrary      flaw = "nixlbench lacks a library"
+	missingLibrary      = "libetcd-cpp-api.so"
+)
 
 func runLdd(_ context.Context, c *call) int {
 	_, files, ok := c.flags("")
@@ -101,7 +61,7 @@ func runLdd(_ context.Context, c *call) int {
 		c.println("\tlinux-vdso.so.1 (0x0000f1c2d0a4e000)")
 		name := path.Base(f)
 		var lacks bool
-		c.locked(func() { lacks = c.node.lacksLibrary(name) })
+		c.locked(func() { lacks = name == "nixlbench" && c.node.flawed(noLibrary) })
 		for i, l := range append(slices.Clone(libraries[name]), "/lib/aarch64-linux-gnu/libc.so.6") {
 			if lacks && path.Base(l) == missingLibrary {
 				c.printf("\t%s => not found\n", missingLibrary)
@@ -112,6 +72,15 @@ func runLdd(_ context.Context, c *call) int {
 		c.println("\t/lib/ld-linux-aarch64.so.1 (0x0000f1c2d0a00000)")
 	}
 	return code
+}
+
+// firewalled nodes reject TCP on the rails.
+const firewalled flaw = "rejects TCP on the rails"
+
+// rejects reports whether a node's firewall refuses a TCP connection to a port that
+// comes in over an interface.
+func (n *node) rejects(in *netdev, port int) bool {
+	return n.flawed(firewalled) && in != nil && in.kind != "loopback" && port != 22 && (in.fn != nil || in.bond != nil)
 }
 
 // runNft lists the rules of the packet filter, and no more.
@@ -125,7 +94,7 @@ func runNft(_ context.Context, c *call) int {
 	}
 	c.locked(func() {
 		n := c.node
-		if n.index != 0 || !n.rig.faults["firewall"] {
+		if !n.flawed(firewalled) {
 			return
 		}
 		var names []string

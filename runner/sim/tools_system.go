@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -95,12 +96,12 @@ func runUptime(_ context.Context, c *call) int {
 	var up time.Duration
 	c.locked(func() { up = c.node.uptime() })
 	if len(c.args) > 1 && c.args[1] == "-s" {
-		c.println(c.node.rig.clock.wall().Add(-up).UTC().Format("2006-01-02 15:04:05"))
+		c.println(c.node.rack.clock.wall().Add(-up).UTC().Format("2006-01-02 15:04:05"))
 		return 0
 	}
 	h := int(up.Hours())
 	c.printf(" %s up %d day,  %d:%02d,  1 user,  load average: 0.21, 0.17, 0.11\n",
-		c.node.rig.clock.wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
+		c.node.rack.clock.wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
 	return 0
 }
 
@@ -153,7 +154,7 @@ func (c *call) module(name string, m moduleChange) int {
 	n := c.node
 	loaded := slices.Contains(n.modules, name)
 	switch {
-	case name == "nvidia_peermem" && !m.remove && n.refusesPeermem():
+	case name == "nvidia_peermem" && !m.remove && n.flawed(refusesModules):
 		return c.fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Key was rejected by service")
 	case name == "nvidia_peermem" && !m.remove:
 		// GPUDirect RDMA does not exist on a Spark.
@@ -179,7 +180,7 @@ func (c *call) module(name string, m moduleChange) int {
 	default:
 		n.loadBonding(m.maxBonds)
 	}
-	n.rig.fabric.allocate()
+	n.rack.fabric.allocate()
 	return 0
 }
 
@@ -197,15 +198,8 @@ func (c *call) packages() map[string]string {
 		"procps": "2:4.0.4-4ubuntu3.2", "grep": "3.11-4build1",
 	}
 	c.locked(func() {
-		if c.node.index != 0 {
-			return
-		}
-		if c.node.rig.faults["tool-differs"] {
-			p["perftest"] = "24.07.0+0.44-1"
-		}
-		if c.node.rig.faults["tool-missing"] {
-			delete(p, "perftest")
-		}
+		maps.Copy(p, c.node.versions)
+		maps.DeleteFunc(p, func(_, version string) bool { return version == "" })
 	})
 	return p
 }
@@ -317,7 +311,7 @@ func runLspci(_ context.Context, c *call) int {
 				c.printf("\tCapabilities: <access denied>\n%s\tKernel modules: mlx5_core\n\n", driver)
 				continue
 			}
-			width, note := d.fn.lanes(), ""
+			width, note := d.fn.lanes, ""
 			if width < 4 {
 				note = " (downgraded)"
 			}
@@ -449,8 +443,14 @@ func runUlimit(_ context.Context, c *call) int {
 	case len(rest) > 0:
 	case has(set, "n"):
 		c.println("1024")
-	case has(set, "l") && !c.node.lockableLocked(c.root):
-		c.println(strconv.Itoa(memlockKB))
+	case has(set, "l"):
+		limit := "unlimited"
+		c.locked(func() {
+			if !c.node.lockable(1<<62, c.root) {
+				limit = strconv.FormatInt(c.node.memlockKB, 10)
+			}
+		})
+		c.println(limit)
 	default:
 		c.println("unlimited")
 	}

@@ -126,7 +126,7 @@ func (n *node) ucxDevices() string {
 	if n.ucxVerbs() {
 		b.WriteString("#\n# Connection manager: rdmacm\n#      max_conn_priv: 54 bytes\n")
 	}
-	if n.hasGPU() {
+	if n.gpu {
 		domain("cuda_cpy", "cuda_cpy", "            allocate: unlimited", "            register: unlimited, cost: 0 nsec",
 			"        memory types: host (reg), cuda (access,alloc,reg,detect), cuda-managed (access,alloc,reg,cache,detect)")
 		transport(ucxTransport{

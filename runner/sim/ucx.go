@@ -27,6 +27,13 @@ const (
 	ucxOlder   = "1.16.0"
 )
 
+// What may be wrong with a node's UCX.
+const (
+	oldUCX        flaw = "UCX of another release"
+	noVerbs       flaw = "UCX without verbs"
+	firstRailOnly flaw = "UCX takes one rail"
+)
+
 // A ucxContext is what UCX made of the environment of a process: the devices that
 // it may use.
 type ucxContext struct {
@@ -41,14 +48,14 @@ type ucxContext struct {
 
 // ucxRelease is the version of UCX that the node has.
 func (n *node) ucxRelease() string {
-	if n.index == 0 && n.rig.faults["ucx-mismatch"] {
+	if n.flawed(oldUCX) {
 		return ucxOlder
 	}
 	return ucxVersion
 }
 
 // ucxVerbs says whether the node's UCX was built with verbs.
-func (n *node) ucxVerbs() bool { return n.index != 0 || !n.rig.faults["ucx-no-verbs"] }
+func (n *node) ucxVerbs() bool { return !n.flawed(noVerbs) }
 
 // openUCX is the start of UCX in a process. Callers hold the rig's lock.
 func (n *node) openUCX(env func(string) string) *ucxContext {
@@ -133,14 +140,14 @@ func (u *ucxContext) usable() bool { return len(u.rails)+len(u.sockets) > 0 }
 
 // log is a line of UCX's log, which goes to stdout.
 func (n *node) ucxLog(pid int, where, level, text string) string {
-	at := n.rig.clock.wall()
+	at := n.rack.clock.wall()
 	return fmt.Sprintf("[%d.%06d] [%s:%d :0] %20s UCX  %-5s %s",
 		at.Unix(), at.Nanosecond()/1000, n.name, pid, where, level, text)
 }
 
 // nixlLog is a line of NIXL's log, which goes to stderr.
 func (n *node) nixlLog(pid int, where, text string) string {
-	return fmt.Sprintf("E%s %7d %s] %s", n.rig.clock.wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
+	return fmt.Sprintf("E%s %7d %s] %s", n.rack.clock.wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
 }
 
 // logged is what UCX logs at its start; ok says whether it started.
@@ -190,7 +197,7 @@ func (u *ucxContext) connect(far *ucxContext) link {
 		l.lanes = l.lanes[:min(1, len(l.lanes))]
 	}
 	most := min(u.most, far.most)
-	if u.node.rig.faults["nixl-one-rail"] {
+	if u.node.flawed(firstRailOnly) || far.node.flawed(firstRailOnly) {
 		most = 1
 	}
 	l.lanes = l.lanes[:min(most, len(l.lanes))]
@@ -277,13 +284,13 @@ func (k carriage) pace(fs []*flow) {
 }
 
 // carry moves the blocks and returns the seconds that it took.
-func (r *Rig) carry(ctx context.Context, k carriage) (float64, error) {
+func (r *rack) carry(ctx context.Context, k carriage) (float64, error) {
 	fs := k.flows()
-	r.mu.Lock()
+	r.Lock()
 	r.fabric.add(fs...)
 	k.pace(fs)
 	r.fabric.allocate()
-	r.mu.Unlock()
+	r.Unlock()
 	var err error
 	end := 0.0
 	for _, fl := range fs {
@@ -293,12 +300,19 @@ func (r *Rig) carry(ctx context.Context, k carriage) (float64, error) {
 		end = max(end, fl.end)
 	}
 	if err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.Lock()
+		defer r.Unlock()
 		for _, fl := range fs {
 			r.fabric.stop(fl)
 		}
 		return 0, err
 	}
 	return end - fs[0].begin, nil
+}
+
+// cannotLock is what UCX logs where it may not.
+func (n *node) cannotLock(pid int, size int64) string {
+	return n.ucxLog(pid, "ib_md.c:309", "ERROR",
+		fmt.Sprintf("ibv_reg_mr(address=0xe7b2c0000000, length=%d, access=0xf) failed: Cannot allocate memory : "+
+			"Please set max locked memory (ulimit -l) to 'unlimited' (current: %d kbytes)", size, n.memlockKB))
 }

@@ -35,20 +35,10 @@ type unit struct {
 // What doesn't have it and is in a session of its own outlives the script.
 const leashVariable = "RAILBENCH_RUN"
 
-// alone runs f as an actor of its own, which Close waits for. What nobody waits for is
-// patient. Callers may hold the rig's lock.
-func (r *Rig) alone(f func()) {
-	r.apart.Add(1)
-	r.clock.run(true, func() {
-		defer r.apart.Done()
-		f()
-	})
-}
-
 // apart runs a command in a session of its own, until it is over, end is called
 // or the rig is closed; done gets its status. Callers hold the rig's lock.
 func (n *node) apart(args, env []string, root bool, dir string, pid int) (p *process, done chan int) {
-	r := n.rig
+	r := n.rack
 	done = make(chan int, 1)
 	if pid == 0 {
 		pid = n.nextPID
@@ -75,8 +65,8 @@ func (n *node) apart(args, env []string, root bool, dir string, pid int) (p *pro
 		if ctx.Err() != nil {
 			code = terminated
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.Lock()
+		defer r.Unlock()
 		delete(n.procs, p.pid)
 		done <- code
 	})
@@ -114,7 +104,7 @@ func runSetsid(ctx context.Context, c *call) int {
 	if fork {
 		return 0
 	}
-	clock := c.node.rig.clock
+	clock := c.node.rack.clock
 	if !wait(ctx, clock, done) {
 		// The script's end leaves it; kill means it.
 		if c.job != nil && c.job.killed {
@@ -283,11 +273,11 @@ func (n *node) startService(name string, t transient) {
 		stop: p.end, gone: make(chan struct{}), collect: t.collect, result: "success",
 	}
 	n.units[u.name] = u
-	n.rig.alone(func() {
-		wait(context.Background(), n.rig.clock, done)
+	n.rack.alone(func() {
+		wait(context.Background(), n.rack.clock, done)
 		code := <-done
-		n.rig.mu.Lock()
-		defer n.rig.mu.Unlock()
+		n.rack.Lock()
+		defer n.rack.Unlock()
 		if timer := n.units[name+".timer"]; timer != nil {
 			timer.forget(n)
 		}
@@ -300,22 +290,22 @@ func (n *node) startService(name string, t transient) {
 }
 
 func (n *node) startTimer(name string, t transient, after time.Duration) {
-	ctx, cancel := context.WithCancel(n.rig.life)
+	ctx, cancel := context.WithCancel(n.rack.life)
 	u := &unit{
 		name: name + ".timer", active: "active", sub: "waiting", stop: cancel, gone: make(chan struct{}), result: "success",
 	}
 	n.units[u.name] = u
-	if n.rig.closed {
+	if n.rack.closed {
 		cancel()
 		return
 	}
-	n.rig.alone(func() {
+	n.rack.alone(func() {
 		defer cancel()
-		if !n.rig.clock.sleep(ctx, after) {
+		if !n.rack.clock.sleep(ctx, after) {
 			return
 		}
-		n.rig.mu.Lock()
-		defer n.rig.mu.Unlock()
+		n.rack.Lock()
+		defer n.rack.Unlock()
 		// It may have been stopped at the very moment.
 		if ctx.Err() == nil {
 			u.sub = "running"
@@ -433,7 +423,7 @@ func (c *call) stopUnits(ctx context.Context, names []string) int {
 		if u == nil {
 			continue
 		}
-		if !wait(ctx, c.node.rig.clock, u.gone) {
+		if !wait(ctx, c.node.rack.clock, u.gone) {
 			return terminated
 		}
 	}
@@ -598,7 +588,7 @@ func (c *call) kill(pid int, group, ask bool) int {
 // endForgotten ends a server that nobody waits for.
 func (n *node) endForgotten(p *process) {
 	for port, l := range n.listeners {
-		if l.proc == p && l.accept == nil && l.forward == nil && l.store == nil {
+		if l.proc == p && l.forgotten {
 			delete(n.listeners, port)
 			delete(n.procs, p.pid)
 		}

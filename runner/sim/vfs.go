@@ -48,6 +48,15 @@ func newDir() *inode {
 	return &inode{mode: fs.ModeDir | 0o755, kids: map[string]*inode{}}
 }
 
+// newFile is a file that nobody changes.
+func newFile(text string) *inode {
+	return &inode{mode: 0o444, read: func() (string, error) { return text + "\n", nil }}
+}
+
+func newLink(target string) *inode { return &inode{mode: fs.ModeSymlink | 0o777, target: target} }
+
+func newProgram() *inode { return &inode{mode: 0o755} }
+
 // put adds an entry and the directories above it.
 func (i *inode) put(name string, entry *inode) {
 	dir := i
@@ -69,11 +78,11 @@ func (i *inode) text(name string, read func() string) {
 }
 
 func (i *inode) fixed(name, text string) {
-	i.put(name, &inode{mode: 0o444, read: func() (string, error) { return text + "\n", nil }})
+	i.put(name, newFile(text))
 }
 
 func (i *inode) link(name, target string) {
-	i.put(name, &inode{mode: fs.ModeSymlink | 0o777, target: target})
+	i.put(name, newLink(target))
 }
 
 // lookup walks to a path as root does, and also returns it without links.
@@ -84,8 +93,8 @@ func (n *node) lookup(name string, follow bool) (*inode, string, error) {
 
 // walk is lookup for either user: a directory on the way may be closed.
 func (n *node) walk(name string, follow, root bool) (*inode, string, error) {
-	if n.tree == nil {
-		n.tree = n.buildTree()
+	if n.tree == nil || n.treeOf != n.devices {
+		n.tree, n.treeOf = n.buildTree(), n.devices
 	}
 	todo := strings.Split(name, "/")
 	at := n.tree

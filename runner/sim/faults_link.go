@@ -1,0 +1,162 @@
+package sim
+
+import "slices"
+
+// linkFaults are the faults of cables, ports and what they carry.
+func linkFaults() []Fault {
+	return []Fault{
+		{
+			Name: "link-down", Title: "Rail 2's interface is down",
+			Doc: "On {node} enp1s0f1np1 is administratively down. Its RDMA port is DOWN, and a test on it ends at once with \"Port number 1 state is Down\".",
+			Do: func(s Spot) func() {
+				s.rail2().net.setUp(false)
+				return func() { s.rail2().net.setUp(true) }
+			},
+		},
+		{
+			Name: "cable-unplugged", Title: "Port 0's cable is out", Where: OnCable,
+			Doc: "The cable of {node}'s QSFP port 0 is out: both functions of the port have no carrier, and neither have those at its other end, unless that is a switch. A test that runs stalls, and fails with \"transport retry counter exceeded\" unless the cable comes back in time.",
+			Do: func(s Spot) func() {
+				pull := func(out bool) {
+					s.Node.pulled[0] = out
+					s.carrierChanged()
+				}
+				pull(true)
+				return func() { pull(false) }
+			},
+		},
+		{
+			Name: "bad-cable", Title: "Port 0's cable makes errors", Where: OnCable,
+			Doc: "The cable in QSFP port 0 is bad where it ends on {node}: symbol_error, rx_crc_errors_phy and rx_symbol_err_phy grow there all the time, whether anything is sent or not.",
+			Do: func(s Spot) func() {
+				wear := func(worn bool) {
+					for _, f := range s.Node.functions {
+						if f.qsfp == 0 {
+							f.worn, f.wornAt = worn, s.Node.fabric.now()
+						}
+					}
+				}
+				wear(true)
+				return func() { wear(false) }
+			},
+		},
+		{
+			Name: "peer-dead", Title: "{node} is dead",
+			Doc: "{node} refuses and ends SSH connections, and answers nothing on the rails.",
+			Do: func(s Spot) func() {
+				die := func(dead bool) {
+					s.Node.dead = dead
+					s.carrierChanged()
+				}
+				die(true)
+				return func() { die(false) }
+			},
+		},
+		{
+			Name: "retransmits", Title: "Packets are sent again", Where: OnAll,
+			Doc: "3 to 6 % of the packets from {node} and to it are lost and sent again: the wire carries more than the test, and out_of_sequence and packet_seq_err grow.",
+			Do:  switched(func(s Spot) *bool { return &s.Node.resends }),
+		},
+		{
+			Name: "slow-rail", Title: "Rail 1 is slow",
+			Doc: "Rail 1 of {node} moves 60 Gb/s instead of 92, and nothing says why.",
+			Do:  capped("slow", slowRailRate, func(f *function) bool { return f.no == 0 }),
+		},
+		{
+			Name: "degraded-adapter", Title: "The adapter runs at 13 Gb/s",
+			Doc: "{node}'s adapter moves about 13 Gb/s a function although link and PCIe width look right, as after a bad power state. Only a power cycle helps.",
+			Do:  capped("degraded", degradedRate, func(*function) bool { return true }),
+		},
+		{
+			Name: "pcie-x2", Title: "A PCIe half runs at x2",
+			Doc: "The second PCIe half (domain 0002) of {node}'s adapter came up with two lanes instead of four: its rails stop at about 55 Gb/s, and current_link_width says 2.",
+			Do: func(s Spot) func() {
+				width := func(lanes int) {
+					for _, f := range s.Node.functions {
+						if f.half == 1 {
+							f.lanes = lanes
+						}
+					}
+				}
+				width(2)
+				return func() { width(4) }
+			},
+		},
+		{
+			Name: "hog", Title: "Somebody else uses rail 2",
+			Doc: "Other RDMA traffic of 20 Gb/s runs on rail 2 from {peer} to {node}. The counters move before a test starts.",
+			Do: func(s Spot) func() {
+				f := s.Node.fabric
+				hog := &flow{
+					src: s.Peer.functions[1], dst: s.rail2(), mtu: 1024, message: 65536, demand: 20e9, share: 1,
+				}
+				f.add(hog)
+				return func() { f.stop(hog) }
+			},
+		},
+		{
+			Name: "counter-missing", Title: "The port counters are missing",
+			Doc: "{node}'s RDMA devices have no ports/1/counters directory, as with soft-RoCE. How much a rail moved cannot be told there.",
+			Do:  switched(func(s Spot) *bool { return &s.Node.uncounted }),
+		},
+		{
+			Name: "counter-reset", Title: "Counters drop to zero", Where: OnAll,
+			Doc: "Halfway through each test the port counters of {node} start again at zero, as after a reload of the driver.",
+			Do:  switched(func(s Spot) *bool { return &s.Node.resets }),
+		},
+	}
+}
+
+// What is left of a function, in bits a second.
+const (
+	degradedRate = 13.1e9
+	slowRailRate = 60.1e9
+)
+
+func (s Spot) rail1() *function { return s.Node.functions[0] }
+func (s Spot) rail2() *function { return s.Node.functions[1] }
+
+// switched is a fault that is there while a switch is on.
+func switched(which func(Spot) *bool) func(Spot) func() {
+	return func(s Spot) func() {
+		set := func(on bool) {
+			*which(s) = on
+			s.Node.changed()
+		}
+		set(true)
+		return func() { set(false) }
+	}
+}
+
+// capped bounds functions for a reason.
+func capped(why string, rate float64, which func(*function) bool) func(Spot) func() {
+	return func(s Spot) func() {
+		for _, f := range s.Node.functions {
+			if which(f) {
+				f.caps[why] = rate
+			}
+		}
+		return func() {
+			for _, f := range s.Node.functions {
+				delete(f.caps, why)
+			}
+		}
+	}
+}
+
+// carrierChanged counts what a cable or a dead node does to the carriers at both ends of
+// its cables.
+func (s Spot) carrierChanged() {
+	for _, n := range s.Node.fabric.stacks {
+		for _, f := range n.functions {
+			if f.qsfp != 0 || !slices.Contains(f.net.ends(), s.Node.stack) {
+				continue
+			}
+			f.net.changes++
+			if f.net.master != nil && !f.net.running() {
+				f.net.slave.failures++
+			}
+		}
+		n.linksReady()
+	}
+}

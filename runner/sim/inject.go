@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// defectAt is a fault that is there: its name, and the number of the node.
+type defectAt struct {
+	fault string
+	node  int
+}
+
+// Inject breaks something: NAME, where the fault is by itself, or NAME@NODE. Breaking it
+// twice is breaking it once.
+func (r *Rig) Inject(fault string) error {
+	return r.set(fault, func(f Fault, at defectAt) {
+		if r.hurt[at] == nil {
+			r.hurt[at] = f.Do(spotAt(r.rack, at.node))
+		}
+	})
+}
+
+// Clear repairs it, on every node or on the one that is named.
+func (r *Rig) Clear(fault string) error {
+	return r.set(fault, func(_ Fault, at defectAt) {
+		if undo := r.hurt[at]; undo != nil {
+			delete(r.hurt, at)
+			undo()
+		}
+	})
+}
+
+// set does something to a fault on each node that it is on.
+func (r *Rig) set(fault string, do func(f Fault, at defectAt)) error {
+	name, node, named := strings.Cut(fault, "@")
+	f, err := faultNamed(name)
+	if err != nil {
+		return err
+	}
+	places := f.Where.nodes(len(r.rack.nodes))
+	if named {
+		n, err := r.node(node)
+		if err != nil {
+			return fmt.Errorf("put the fault %s on %s: %w", name, node, err)
+		}
+		places = []int{n.index}
+	}
+	var told []func() // what the nodes' users hear, once the lock is free
+	defer func() {
+		r.clock.look()
+		for _, tell := range told {
+			tell()
+		}
+	}()
+	r.rack.Lock()
+	defer r.rack.Unlock()
+	r.rack.fabric.advance()
+	for _, no := range places {
+		do(f, defectAt{name, no})
+	}
+	r.rack.fabric.allocate()
+	for c, n := range r.conns {
+		if n.dead {
+			c.Close()
+		}
+	}
+	for _, n := range r.direct {
+		told = append(told, n.reach()...)
+	}
+	return nil
+}

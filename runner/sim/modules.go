@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// loadBonding loads the driver, which makes as many bonds by itself as it is
+// told: by maxBonds, or where that is negative by modprobe's configuration.
+func (n *node) loadBonding(maxBonds int) {
+	if slices.Contains(n.modules, "bonding") {
+		return
+	}
+	n.modules = append(n.modules, "bonding")
+	n.changed()
+	if maxBonds < 0 {
+		maxBonds = n.configuredBonds()
+	}
+	for i := range maxBonds {
+		if name := fmt.Sprint("bond", i); n.netdev(name) == nil {
+			n.newBond(name, bondState{mode: "balance-rr", policy: "layer2"})
+		}
+	}
+}
+
+// unloadBonding takes all bonds away with the driver: it has no users that would
+// keep it.
+func (n *node) unloadBonding() {
+	for _, d := range slices.Clone(n.netdevs) {
+		if d.bond != nil {
+			n.deleteBond(d.name)
+		}
+	}
+	n.modules = slices.DeleteFunc(n.modules, func(m string) bool { return m == "bonding" })
+	n.changed()
+}
+
+// configuredBonds is what modprobe's configuration says: systemd's file says that
+// there are none, and without it the driver makes one.
+func (n *node) configuredBonds() int {
+	bonds := 1
+	for _, dir := range []string{"/usr/lib/modprobe.d", "/etc/modprobe.d"} {
+		i, _, err := n.lookup(dir, true)
+		if err != nil {
+			continue
+		}
+		for _, name := range i.names() {
+			text, _ := n.readFile(dir+"/"+name, true)
+			for line := range strings.Lines(text) {
+				words := strings.Fields(line)
+				if len(words) < 2 || words[0] != "options" || words[1] != "bonding" {
+					continue
+				}
+				for _, w := range words[2:] {
+					if v, ok := strings.CutPrefix(w, "max_bonds="); ok {
+						bonds, _ = strconv.Atoi(v)
+					}
+				}
+			}
+		}
+	}
+	return bonds
+}
