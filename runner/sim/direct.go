@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim/clock"
 )
 
 // NodeOptions say who is behind a Node.
@@ -63,7 +64,7 @@ func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
 func (d *Node) Name() string { return d.node.name }
 
 // Clock is the rig's time.
-func (d *Node) Clock() runner.Clock { return d.node.rack.clock.joined() }
+func (d *Node) Clock() runner.Clock { return d.node.rack.clock.Joined() }
 
 var (
 	errLost      = errors.New("the connection was lost before the script ended")
@@ -152,7 +153,7 @@ func (d *Node) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 	if err != nil {
 		return exit, err
 	}
-	d.node.rack.clock.join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
+	d.node.rack.clock.Join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
 	return exit, err
 }
 
@@ -166,10 +167,10 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 			return exit, err
 		}
 	}
-	limited, done := c.withTimeout(whole, s.HardLimit(), errTimeLimit)
+	limited, done := c.WithTimeout(whole, s.HardLimit(), errTimeLimit)
 	defer done()
-	began := c.now()
-	out, errs := runner.Lines(runner.Stdout, c.wall, emit), runner.Lines(runner.Stderr, c.wall, emit)
+	began := c.Now()
+	out, errs := runner.Lines(runner.Stdout, c.Wall, emit), runner.Lines(runner.Stderr, c.Wall, emit)
 	sh := newShell(d.node, s.Root, false)
 	exit.Code = sh.start(limited, s.Text(), job{
 		name: "railbench", env: []string{"LC_ALL=C", leashVariable + "=simulated"}, stdout: out, stderr: errs,
@@ -177,7 +178,7 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 	for _, w := range []io.Closer{out, errs} {
 		_ = w.Close() // it hands over the last line, and can't fail
 	}
-	exit.Elapsed = c.now() - began
+	exit.Elapsed = c.Now() - began
 	switch cause := context.Cause(limited); {
 	case cause == nil:
 	case errors.Is(cause, errTimeLimit):
@@ -200,7 +201,7 @@ func (d *Node) becomeRoot(ctx context.Context) (err error) {
 	c := n.rack.clock
 	for password != "" && !d.knowsPassword() {
 		if d.asking.CompareAndSwap(false, true) {
-			c.outside(c.acts(), false, func() {
+			c.Outside(c.Acts(), false, func() {
 				_, err = runner.AskSudo(ctx, d.o.Ask, n.name,
 					func(answer string) (bool, error) { return answer == password, nil })
 			})
@@ -211,7 +212,7 @@ func (d *Node) becomeRoot(ctx context.Context) (err error) {
 			return err
 		}
 		// Somebody is being asked already.
-		if c.park(ctx, never, func() bool { return !d.asking.Load() }); ctx.Err() != nil {
+		if c.Park(ctx, clock.Never, func() bool { return !d.asking.Load() }); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
 )
 
 // The ceilings of the hardware, in bits a second. They are what was measured on
@@ -94,7 +96,7 @@ type credit struct {
 type fabric struct {
 	sync.Mutex // guards the fabric, the stacks and all that their nodes have
 
-	clock   *clock
+	clock   *clock.Clock
 	seed    uint64
 	stacks  []*stack // of the nodes; two or more, and their number never changes
 	at      float64  // seconds of node time that it is up to date with
@@ -104,7 +106,7 @@ type fabric struct {
 
 // newFabric joins so many nodes: two are cabled to each other, port to port; more are
 // cabled to a switch, which joins all ports 0 and all ports 1.
-func newFabric(c *clock, seed uint64, nodes int) *fabric {
+func newFabric(c *clock.Clock, seed uint64, nodes int) *fabric {
 	f := &fabric{clock: c, seed: seed, changed: make(chan struct{})}
 	for i := range nodes {
 		f.stacks = append(f.stacks, newStack(f, i))
@@ -115,7 +117,7 @@ func newFabric(c *clock, seed uint64, nodes int) *fabric {
 // switched reports whether the nodes are cabled to a switch.
 func (f *fabric) switched() bool { return len(f.stacks) > 2 }
 
-func (f *fabric) now() float64 { return f.clock.now().Seconds() }
+func (f *fabric) now() float64 { return f.clock.Now().Seconds() }
 
 // advance brings all flows and counters up to the present, event by event, so
 // that a flow that ended between two looks ended at its own instant.
@@ -432,12 +434,12 @@ func (f *fabric) wait(ctx context.Context, fl *flow) error {
 		at, changed := fl.nextEvent(), f.changed
 		f.Unlock()
 
-		until := never
+		until := clock.Never
 		if !math.IsInf(at, 1) {
 			// At least the next instant that there is: this one has been looked at.
-			until = max(time.Duration(math.Ceil(at*1e9)), f.clock.now()+1)
+			until = max(time.Duration(math.Ceil(at*1e9)), f.clock.Now()+1)
 		}
-		f.clock.park(ctx, until, happened(changed))
+		f.clock.Park(ctx, until, clock.Happened(changed))
 	}
 }
 

@@ -82,8 +82,8 @@ func (f Fault) At(node string) Fault {
 	return f
 }
 
-// Faults lists everything that can be broken, sorted by name.
-func Faults() []Fault {
+// allFaults is everything that can be broken, sorted by name.
+func allFaults() []Fault {
 	all := slices.Concat(linkFaults(), networkFaults(), toolFaults(), nixlFaults(), hardwareFaults(), softwareFaults())
 	slices.SortFunc(all, func(a, b Fault) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -92,7 +92,7 @@ func Faults() []Fault {
 // faultNamed finds a fault by its name.
 func faultNamed(name string) (Fault, error) {
 	var names []string
-	for _, f := range Faults() {
+	for _, f := range allFaults() {
 		if f.Name == name {
 			return f, nil
 		}

@@ -210,7 +210,10 @@ func TestCablePulledDuringATest(t *testing.T) {
 		_, server := b.start("spark-01", "ib_write_bw -D 10 --report_gbits")
 		b.listening(0, defaultPort)
 		_, client := b.start("spark-02", "ib_write_bw -D 10 --report_gbits 192.168.100.10")
-		b.until("a flow", func() bool { b.rack.fabric.advance(); return len(b.rack.fabric.flows) == 1 && b.rack.fabric.flows[0].sent > 3e10 })
+		b.until("a flow", func() bool {
+			b.rack.fabric.advance()
+			return len(b.rack.fabric.flows) == 1 && b.rack.fabric.flows[0].sent > 3e10
+		})
 		b.Inject("cable-unplugged")
 		if back {
 			b.must("spark-02", "sleep 1")

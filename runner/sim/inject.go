@@ -11,6 +11,16 @@ type defectAt struct {
 	node  int
 }
 
+// Faults lists everything that can be broken, sorted by name, as it is where no node is
+// named.
+func Faults() []Fault {
+	all := allFaults()
+	for i := range all {
+		all[i] = all[i].At("")
+	}
+	return all
+}
+
 // Inject breaks something: NAME, where the fault is by itself, or NAME@NODE. Breaking it
 // twice is breaking it once.
 func (r *Rig) Inject(fault string) error {
@@ -48,7 +58,7 @@ func (r *Rig) set(fault string, do func(f Fault, at defectAt)) error {
 	}
 	var told []func() // what the nodes' users hear, once the lock is free
 	defer func() {
-		r.clock.look()
+		r.clock.Look()
 		for _, tell := range told {
 			tell()
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim/clock"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
@@ -44,7 +45,7 @@ type backgroundJob struct {
 	ctx    context.Context //nolint:containedctx // it is the job's life, which kill ends
 	cancel context.CancelFunc
 	pid    int
-	actor  *actor
+	actor  *clock.Actor
 	pipe   *pipe // that it writes into; nil for none
 	parent *backgroundJob
 	killed bool // by a command, and not with the script
@@ -105,7 +106,7 @@ func trackPipe(st *syntax.Stmt) {
 // newJob enters a job before it starts, and is what the shell does for @job and @pipe.
 func (sh *shell) newJob(env expand.Environ, variable string) []string {
 	n := sh.node
-	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.rack.clock.begin(false)}
+	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.rack.clock.Begin(false)}
 	whole := sh.life
 	if variable == pipeVariable {
 		bg.pipe = &pipe{clock: n.rack.clock}
@@ -148,7 +149,7 @@ func (sh *shell) lifeOf(bg *backgroundJob) context.Context {
 
 // beginJob takes a job's first turn.
 func (sh *shell) beginJob(bg *backgroundJob) []string {
-	<-bg.actor.wake
+	bg.actor.TakeTurn()
 	return []string{"true"}
 }
 
@@ -166,7 +167,7 @@ func (sh *shell) endJob(bg *backgroundJob, code int) []string {
 		bg.code = terminated
 	}
 	bg.over.Store(true)
-	sh.node.rack.clock.leave(bg.actor)
+	sh.node.rack.clock.Leave(bg.actor)
 	return status(bg.code)
 }
 
@@ -174,7 +175,7 @@ func (sh *shell) endJob(bg *backgroundJob, code int) []string {
 // still writes ends by that.
 func (sh *shell) join(bg *backgroundJob, code int) []string {
 	bg.pipe.abandon(bg.cancel)
-	sh.node.rack.clock.park(context.Background(), never, bg.ended)
+	sh.node.rack.clock.Park(context.Background(), clock.Never, bg.ended)
 	sh.mu.Lock()
 	delete(sh.jobs, bg.pid)
 	sh.mu.Unlock()
@@ -207,7 +208,7 @@ func (sh *shell) waitFor(ctx context.Context, env expand.Environ, args []string)
 	sh.mu.Unlock()
 	slices.SortFunc(all, byPID)
 	for _, bg := range all {
-		sh.node.rack.clock.park(ctx, never, bg.ended)
+		sh.node.rack.clock.Park(ctx, clock.Never, bg.ended)
 		if ctx.Err() != nil {
 			return []string{"exit", strconv.Itoa(terminated)}
 		}
@@ -256,7 +257,7 @@ func (sh *shell) finish() {
 	sh.mu.Unlock()
 	slices.SortFunc(all, byPID)
 	for _, bg := range all {
-		sh.node.rack.clock.park(context.Background(), never, bg.ended)
+		sh.node.rack.clock.Park(context.Background(), clock.Never, bg.ended)
 	}
 }
 
@@ -266,7 +267,7 @@ func (sh *shell) forgetJobs() {
 	defer sh.mu.Unlock()
 	for _, bg := range sh.jobs {
 		if !bg.over.Swap(true) {
-			sh.node.rack.clock.forget(bg.actor)
+			sh.node.rack.clock.Forget(bg.actor)
 		}
 	}
 }
@@ -333,7 +334,7 @@ func oneLine(in io.Reader, raw bool) (string, error) {
 // A pipe is what one command prints and another one reads, or what somebody outside
 // writes to a script's input.
 type pipe struct {
-	clock *clock
+	clock *clock.Clock
 
 	mu     sync.Mutex
 	data   []byte
@@ -372,7 +373,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 		if !full {
 			return len(b), nil
 		}
-		p.clock.park(context.Background(), never, p.hasRoom)
+		p.clock.Park(context.Background(), clock.Never, p.hasRoom)
 	}
 }
 
@@ -392,7 +393,7 @@ func (p *pipe) fill(b []byte) error {
 			b = b[n:]
 			p.room, over = room, p.broken != nil
 		})
-		p.clock.look()
+		p.clock.Look()
 		if over {
 			return syscall.EPIPE
 		}
@@ -460,7 +461,7 @@ func (r pipeReader) Read(b []byte) (int, error) {
 		case ok:
 			return n, nil
 		}
-		r.p.clock.park(r.ctx, never, r.p.readable)
+		r.p.clock.Park(r.ctx, clock.Never, r.p.readable)
 	}
 }
 

@@ -85,7 +85,7 @@ func runJournalctl(_ context.Context, c *call) int {
 	}
 	short := strings.Contains(strings.Join(c.args, " "), "short-monotonic")
 	c.locked(func() {
-		boot := c.node.rack.clock.wall().Add(-c.node.rack.clock.uptime())
+		boot := c.node.rack.clock.Wall().Add(-c.node.rack.clock.Uptime())
 		for _, l := range c.node.kernelLog() {
 			when := fmt.Sprintf("[%12.6f]", l.at)
 			if !short {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/railbench/railbench/runner/sim/clock"
 	"golang.org/x/term"
 )
 
@@ -25,7 +26,7 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 			return 1
 		}
 		code := 0
-		clock.visit(func() {
+		clock.Visit(func() {
 			code = sh.start(ctx, string(text), job{
 				name: "bash", env: s.env, stdout: out.acted(), stderr: newGate(s.node, s.ch.Stderr()).acted(),
 			})
@@ -44,7 +45,7 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 	sh.tty = screen
 	var lasting context.CancelFunc
 	sh.life, lasting = context.WithCancel(ctx)
-	defer clock.visit(sh.finish)
+	defer clock.Visit(sh.finish)
 	defer lasting()
 	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\n"+
 		"SIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", kernel, s.node.name)
@@ -85,7 +86,7 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		keys.watch(cancel)
 		whole, cut := context.WithCancel(context.WithoutCancel(ctx))
 		off := sh.cutOff(running, cut)
-		clock.visit(func() {
+		clock.Visit(func() {
 			sh.line = running
 			code = exitCode(r.Run(whole, file))
 		})
@@ -106,12 +107,12 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 
 // visible is the screen as commands write to it: see actedGate.
 type visible struct {
-	clock *clock
+	clock *clock.Clock
 	t     *term.Terminal
 }
 
 func (v visible) Write(p []byte) (n int, err error) {
-	v.clock.foreign(func() { n, err = v.t.Write(p) })
+	v.clock.Foreign(func() { n, err = v.t.Write(p) })
 	return n, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
 )
 
 // asioWait is how long a process waits for the other one, each time.
@@ -114,7 +116,7 @@ func (a *asioRuntime) receive(ctx context.Context) int {
 	if a.link != nil {
 		in = a.link.in[b.rank]
 	}
-	came, left := happened(in), func() bool {
+	came, left := clock.Happened(in), func() bool {
 		// The other end may come while this one waits.
 		other := (*nixlbench)(nil)
 		if a.link != nil {
@@ -123,9 +125,9 @@ func (a *asioRuntime) receive(ctx context.Context) int {
 		if other != nil {
 			gone = other.gone
 		}
-		return gone != nil && happened(gone)()
+		return gone != nil && clock.Happened(gone)()
 	}
-	late := r.clock.park(ctx, r.clock.after(asioWait), func() bool { return came() || left() })
+	late := r.clock.Park(ctx, r.clock.After(asioWait), func() bool { return came() || left() })
 	switch {
 	case came():
 		<-in

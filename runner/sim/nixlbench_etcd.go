@@ -90,7 +90,7 @@ func (e *etcdRuntime) call(ctx context.Context, method string, in, out any) erro
 	if err != nil {
 		return err
 	}
-	e.b.c.node.rack.clock.foreign(func() { err = e.answer(req, out) })
+	e.b.c.node.rack.clock.Foreign(func() { err = e.answer(req, out) })
 	return err
 }
 
@@ -231,7 +231,7 @@ func (e *etcdRuntime) fail(ctx context.Context, doing, id string, count int) int
 
 // pause waits for the next look.
 func (e *etcdRuntime) pause(ctx context.Context) bool {
-	return e.b.c.node.rack.clock.sleep(ctx, etcdPoll)
+	return e.b.c.node.rack.clock.Sleep(ctx, etcdPoll)
 }
 
 // meets is the barrier itself, and says what to do about it where it fails.
@@ -340,7 +340,7 @@ func (e *etcdRuntime) receive(ctx context.Context, key, part string) (string, bo
 			continue
 		}
 		e.put(ctx, key+"/ack", "received")
-		if !e.b.c.node.rack.clock.sleep(ctx, ackTime) {
+		if !e.b.c.node.rack.clock.Sleep(ctx, ackTime) {
 			return "", false
 		}
 		for _, k := range []string{key + part, key} {

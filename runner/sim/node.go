@@ -104,7 +104,7 @@ func (r *rack) of(d *netdev) *node { return r.nodes[d.stack.index] }
 
 // spawn enters a process into the node's table.
 func (n *node) spawn(args []string, root bool) *process {
-	p := &process{pid: n.nextPID, args: args, root: root, started: n.rack.clock.uptime()}
+	p := &process{pid: n.nextPID, args: args, root: root, started: n.rack.clock.Uptime()}
 	n.nextPID += 3
 	n.procs[p.pid] = p
 	return p

@@ -44,7 +44,7 @@ func (r *rack) close() {
 // patient. Callers may hold the lock.
 func (r *rack) alone(f func()) {
 	r.apart.Add(1)
-	r.clock.run(true, func() {
+	r.clock.Run(true, func() {
 		defer r.apart.Done()
 		f()
 	})

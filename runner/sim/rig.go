@@ -4,24 +4,6 @@
 // move while a benchmark runs, at the rates that the hardware's ceilings allow; faults
 // can be injected by name.
 //
-// Its time is its own, and goes from event to event (clock.go). Everything that happens
-// is done by actors: a script, a job of it, a unit of systemd, and whoever runs scripts
-// from outside and has joined the clock. One has the turn, all others wait, and the time
-// goes on only when all do. What follows from that:
-//
-//   - Who waits does so by the clock (park, sleep, wait), never by a channel or a lock
-//     that another actor gives free: he would keep the turn from everybody.
-//   - What an actor waits for is looked at, not told. It is a closed channel, one with
-//     something in it, or the end of a context; looking takes no lock that is held while
-//     somebody calls the clock.
-//   - Who asks somebody outside, an etcd of this side, keeps the turn meanwhile (foreign);
-//     who waits for a person or a slow client gives it up (outside).
-//   - The interpreter's own goroutines, of jobs and pipelines, become actors by what the
-//     shell puts around them (jobs.go), and a pipe is the node's, not the host's.
-//   - The same seed and the same scripts in the same order are the same rig, to the
-//     nanosecond, at any speed. Through an SSH server they are not: a client comes when
-//     it comes, and the time has gone on by the wall clock.
-//
 // It shares no code with the parsers of railbench: a wrong idea of a format
 // would otherwise pass its own test. And it never touches the host: no file, no
 // process, no environment of the machine that it runs on is visible in it.
@@ -40,6 +22,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim/clock"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -64,7 +47,7 @@ type Options struct {
 // A Rig is the nodes and what joins them. All its methods may be called by
 // several goroutines at once.
 type Rig struct {
-	clock  *clock
+	clock  *clock.Clock
 	rack   *rack // its lock guards what follows
 	hosts  map[string]ssh.Signer
 	hurt   map[defectAt]func() // the faults that are there, and how each is undone
@@ -83,7 +66,7 @@ func New(o Options) (*Rig, error) {
 		return nil, fmt.Errorf("a simulated rig has from %d to %d nodes, and %d were asked for",
 			leastNodes, MostNodes, o.Nodes)
 	}
-	c := newClock(o.Start, o.Speed)
+	c := clock.New(o.Start, o.Speed)
 	r := &Rig{
 		clock: c, rack: newRack(newFabric(c, o.Seed, o.Nodes), toolTable()),
 		hosts: map[string]ssh.Signer{}, hurt: map[defectAt]func(){}, conns: map[net.Conn]*node{},
@@ -139,7 +122,7 @@ func (r *Rig) Nodes() []string {
 }
 
 // Clock is the rig's time, for who runs scripts on its nodes.
-func (r *Rig) Clock() runner.Clock { return r.clock.joined() }
+func (r *Rig) Clock() runner.Clock { return r.clock.Joined() }
 
 // HostKey is what the node's SSH server proves itself with; nil for no node.
 func (r *Rig) HostKey(node string) ssh.PublicKey {

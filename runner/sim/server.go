@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim/clock"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -190,7 +191,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 			options, plain, root = m[1], m[2]+tail, true
 		}
 	}
-	act := s.node.rack.clock.visit
+	act := s.node.rack.clock.Visit
 	if leash, ok := runner.ParseLeash(plain); ok {
 		in := bufio.NewReader(s.ch)
 		if root && !s.sudo(options, in, errs) {
@@ -236,13 +237,13 @@ func (s *session) commandLine(ctx context.Context, sh *shell, command string, j 
 			}
 			if err != nil {
 				in.close()
-				in.clock.look()
+				in.clock.Look()
 				return
 			}
 		}
 	}()
 	j.stdin = pipeReader{ctx, in}
-	s.node.rack.clock.visit(func() {
+	s.node.rack.clock.Visit(func() {
 		code = sh.start(ctx, command, j)
 		in.abandon(func() {})
 	})
@@ -281,7 +282,7 @@ func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
 // A gate is a stream of a session that may be written to by several commands at
 // once, and by none after the end.
 type gate struct {
-	clock  *clock
+	clock  *clock.Clock
 	mu     sync.Mutex
 	w      io.Writer
 	closed bool
@@ -296,7 +297,7 @@ func (g *gate) acted() io.Writer { return actedGate{g} }
 type actedGate struct{ *gate }
 
 func (g actedGate) Write(p []byte) (n int, err error) {
-	g.clock.foreign(func() { n, err = g.gate.Write(p) })
+	g.clock.Foreign(func() { n, err = g.gate.Write(p) })
 	return n, err
 }
 

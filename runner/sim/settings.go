@@ -86,7 +86,7 @@ func (n *node) uptime() time.Duration {
 	if n.upFor > 0 {
 		return n.upFor
 	}
-	return n.rack.clock.uptime()
+	return n.rack.clock.Uptime()
 }
 
 // firmwareTree is what the firmware's settings show: a Spark comes with secure

@@ -28,7 +28,7 @@ type curl struct {
 }
 
 func runCurl(ctx context.Context, c *call) int {
-	p := &curl{c: c, header: http.Header{"User-Agent": {"curl/8.5.0"}, "Accept": {"*/*"}}, began: c.node.rack.clock.now()}
+	p := &curl{c: c, header: http.Header{"User-Agent": {"curl/8.5.0"}, "Accept": {"*/*"}}, began: c.node.rack.clock.Now()}
 	if code := p.parse(); code != 0 {
 		return code
 	}
@@ -159,7 +159,7 @@ func (p *curl) run(ctx context.Context) int {
 	var resp *http.Response
 	var body []byte
 	var broken error
-	p.c.node.rack.clock.foreign(func() {
+	p.c.node.rack.clock.Foreign(func() {
 		if resp, err = transport.RoundTrip(req); err == nil {
 			defer resp.Body.Close()
 			body, broken = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -230,7 +230,7 @@ func (p *curl) explain(ctx context.Context, err error) int {
 	if port == "" {
 		port = "80"
 	}
-	took := strconv.FormatInt((p.c.node.rack.clock.now() - p.began).Milliseconds(), 10)
+	took := strconv.FormatInt((p.c.node.rack.clock.Now() - p.began).Milliseconds(), 10)
 	switch {
 	case errors.Is(context.Cause(ctx), errCurlLimit):
 		// The time of the nodes stands still while somebody outside is to answer.

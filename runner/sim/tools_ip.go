@@ -293,7 +293,7 @@ func (ip *ipCall) lifetimes(a address) (valid, preferred uint32) {
 	if !a.dynamic {
 		return a.valid, a.preferred
 	}
-	passed := uint32((ip.node.rack.clock.now() - a.set).Seconds())
+	passed := uint32((ip.node.rack.clock.Now() - a.set).Seconds())
 	left := func(v uint32) uint32 {
 		if v == math.MaxUint32 {
 			return v

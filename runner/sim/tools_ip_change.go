@@ -52,7 +52,7 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 
 func (ip *ipCall) parseAddress(args []string) (dev string, a address, code int) {
 	brd := ""
-	a.valid, a.preferred, a.set = math.MaxUint32, math.MaxUint32, ip.node.rack.clock.now()
+	a.valid, a.preferred, a.set = math.MaxUint32, math.MaxUint32, ip.node.rack.clock.Now()
 	for len(args) > 0 {
 		word, value := args[0], ""
 		args = args[1:]

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
 )
 
 // iperfPort is where iperf3's two ends meet.
@@ -241,11 +243,11 @@ func (p *iperf) serve(ctx context.Context, proc *process) int {
 			c.printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
 		}
 		p.flush()
-		if !wait(ctx, c.node.rack.clock, s.accept) {
+		if !clock.Wait(ctx, c.node.rack.clock, s.accept) {
 			return 143
 		}
 		t := <-s.accept
-		if !wait(ctx, c.node.rack.clock, t.over) {
+		if !clock.Wait(ctx, c.node.rack.clock, t.over) {
 			// A server that dies takes the test with it.
 			c.locked(func() { t.stop(c.node.rack.fabric) })
 			return 143
@@ -272,7 +274,7 @@ func (p *iperf) connect(ctx context.Context) int {
 	r := c.node.rack
 	t, why, late := p.meet()
 	if why != "" {
-		if late && !r.clock.sleep(ctx, 3*time.Second) {
+		if late && !r.clock.Sleep(ctx, 3*time.Second) {
 			return 143
 		}
 		return p.failed(why)
@@ -610,7 +612,7 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 	if sends {
 		sent = append(sent, jsonField{"retransmits", all})
 	}
-	wall := p.c.node.rack.clock.wall().UTC()
+	wall := p.c.node.rack.clock.Wall().UTC()
 	return jsonObject{
 		{"start", jsonObject{
 			{"connected", connected},

@@ -87,7 +87,7 @@ func (c *call) netplanGenerate(root string) int {
 		if i, _, _ := c.node.walk(file, true, c.root); i.mode&0o077 != 0 {
 			c.fail(0, "\n** (generate:%d): WARNING **: %s: Permissions for %s are too open. "+
 				"Netplan configuration should NOT be accessible by others.",
-				c.node.nextPID, c.node.rack.clock.wall().UTC().Format("15:04:05.000"), file)
+				c.node.nextPID, c.node.rack.clock.Wall().UTC().Format("15:04:05.000"), file)
 		}
 		if bad := checkNetplan(text); bad != nil {
 			return c.fail(1, "%s:%d:%d: %s:\n%s\n%s^",

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
 )
 
 const (
@@ -150,7 +152,7 @@ func (b *nixlbench) start(ctx context.Context) int {
 			return c.fail(1, "Invalid segment type: %s", s[flag])
 		}
 	}
-	if !n.rack.clock.sleep(ctx, initTime) {
+	if !n.rack.clock.Sleep(ctx, initTime) {
 		return b.interrupted(1, "")
 	}
 	role := "target"
@@ -233,7 +235,7 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 		return c.fail(1, "Failed to allocate %d bytes of page-aligned DRAM memory\n"+
 			"Failed to allocate %d bytes of DRAM memory\n%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", size, size, log)
 	}
-	if !n.rack.clock.sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
+	if !n.rack.clock.Sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
 		return b.interrupted(1, "")
 	}
 	if cannot != "" && b.segment() == "DRAM" {
@@ -302,13 +304,13 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 		hangs = b.c.node.flawed(stuck) && b.set.number("num_threads") > 1
 	})
 	// The target may end in the middle of it.
-	moving := gone{ctx, b.peer.gone}
+	moving := clock.Until(ctx, b.peer.gone)
 	for i, size := range b.sizes() {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {
 			return code
 		}
 		if hangs && i == 2 {
-			r.clock.park(ctx, never, nil)
+			r.clock.Park(ctx, clock.Never, nil)
 			return b.interrupted(aborted, "free(): double free detected in tcache 2")
 		}
 		k := b.carriage(l, size, rnd)
@@ -327,7 +329,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 		}
 		b.say("%s", b.row(size, seconds, k, rnd))
 		b.peer.done <- struct{}{}
-		if !r.clock.sleep(ctx, rowTime) {
+		if !r.clock.Sleep(ctx, rowTime) {
 			return b.interrupted(1, "")
 		}
 	}
@@ -388,7 +390,7 @@ func (b *nixlbench) serve(ctx context.Context) int {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {
 			return code
 		}
-		if !wait(ctx, b.c.node.rack.clock, b.done) {
+		if !clock.Wait(ctx, b.c.node.rack.clock, b.done) {
 			why := ""
 			if e, ok := b.meet.(*etcdRuntime); ok {
 				why = e.broken("wait", "sync", 0)

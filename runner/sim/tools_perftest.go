@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
 )
 
 // defaultPort is where perftest's two ends meet.
@@ -340,13 +342,13 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 		}
 	})
 	p.flush()
-	clock := c.node.rack.clock
-	if !wait(ctx, clock, s.accept) {
+	r := c.node.rack
+	if !clock.Wait(ctx, r.clock, s.accept) {
 		return 143
 	}
 	rv := <-s.accept
 	defer rv.leave()
-	if !wait(ctx, clock, rv.met) {
+	if !clock.Wait(ctx, r.clock, rv.met) {
 		return 143
 	}
 	p.header(rv.mtu)
@@ -355,8 +357,8 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 	}
 	p.addresses(rv.client)
 	p.flush()
-	done := happened(rv.done)
-	clock.park(ctx, never, func() bool { return done() || happened(rv.clientGone)() })
+	done := clock.Happened(rv.done)
+	r.clock.Park(ctx, clock.Never, func() bool { return done() || clock.Happened(rv.clientGone)() })
 	switch {
 	case done():
 	case ctx.Err() != nil:
@@ -390,7 +392,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		return c.fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	default:
-		if refused == "unreachable" && !c.node.rack.clock.sleep(ctx, 3*time.Second) {
+		if refused == "unreachable" && !c.node.rack.clock.Sleep(ctx, 3*time.Second) {
 			return 143
 		}
 		return c.fail(1, "Couldn't connect to %s:%d\n"+
@@ -407,12 +409,12 @@ func (p *perftest) connect(ctx context.Context) int {
 	}
 	p.addresses(rv.server)
 	p.flush()
-	if !c.node.rack.clock.sleep(ctx, setupTime) {
+	if !c.node.rack.clock.Sleep(ctx, setupTime) {
 		return 143
 	}
 	switch rv.outcome {
 	case hangs:
-		if !wait(ctx, c.node.rack.clock, rv.serverGone) {
+		if !clock.Wait(ctx, c.node.rack.clock, rv.serverGone) {
 			return 143
 		}
 		return p.lost()
@@ -420,13 +422,13 @@ func (p *perftest) connect(ctx context.Context) int {
 		status := map[outcome]int{badSize: 10, badTool: 9}[rv.outcome]
 		return p.completionError(fmt.Sprintf("Failed status %d: wr_id 0 syndrom 0x0", status), 0)
 	case noPath:
-		if !c.node.rack.clock.sleep(ctx, time.Duration(retryTime*float64(time.Second))) {
+		if !c.node.rack.clock.Sleep(ctx, time.Duration(retryTime*float64(time.Second))) {
 			return 143
 		}
 		return p.completionError(retryText, 0)
 	default:
 	}
-	ctx = gone{ctx, rv.serverGone}
+	ctx = clock.Until(ctx, rv.serverGone)
 	sizes := []int{p.size}
 	if p.all {
 		sizes = nil

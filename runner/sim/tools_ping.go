@@ -138,7 +138,7 @@ func runPing(ctx context.Context, c *call) int {
 		}
 		c.out.Flush()
 		if count > 0 && sent >= count {
-			if received < sent && !tooLong && !clock.sleep(ctx, min(wait, 3*time.Second)) {
+			if received < sent && !tooLong && !clock.Sleep(ctx, min(wait, 3*time.Second)) {
 				return 143
 			}
 			break
@@ -146,7 +146,7 @@ func runPing(ctx context.Context, c *call) int {
 		if deadline > 0 && elapsed+interval >= deadline {
 			break
 		}
-		if !clock.sleep(ctx, interval) {
+		if !clock.Sleep(ctx, interval) {
 			return 143
 		}
 		elapsed += interval + 12*time.Millisecond

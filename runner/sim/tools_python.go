@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
 )
 
 const (
@@ -68,7 +70,7 @@ func runPython(ctx context.Context, c *call) int {
 	defer c.locked(func() { delete(c.node.procs, p.proc.pid) })
 	defer close(p.gone)
 	defer func() { c.locked(func() { c.node.held -= p.held }) }()
-	limited, cancel := c.node.rack.clock.withTimeout(ctx, programLimit, errLimit)
+	limited, cancel := c.node.rack.clock.WithTimeout(ctx, programLimit, errLimit)
 	defer cancel()
 	code := run(p, limited)
 	if ctx.Err() != nil {
@@ -218,7 +220,7 @@ func (p *program) register(ctx context.Context) int {
 			seconds += 0.002
 		}
 	})
-	if !p.c.node.rack.clock.sleep(ctx, initTime+time.Duration(seconds*1e9)) {
+	if !p.c.node.rack.clock.Sleep(ctx, initTime+time.Duration(seconds*1e9)) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{
@@ -269,7 +271,7 @@ func (p *program) serve(ctx context.Context) int {
 			return p.failed(not, why)
 		}
 	}
-	if !n.rack.clock.sleep(ctx, initTime) {
+	if !n.rack.clock.Sleep(ctx, initTime) {
 		return p.failed(not, errLimit.Error())
 	}
 	l := &listener{port: p.listen, proc: p.proc, serves: p}
@@ -281,7 +283,7 @@ func (p *program) serve(ctx context.Context) int {
 	})
 	p.c.printf("ready %d\n", p.listen)
 	p.c.out.Flush()
-	if !wait(ctx, n.rack.clock, p.served) {
+	if !clock.Wait(ctx, n.rack.clock, p.served) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{{"served", true}}...))
@@ -296,13 +298,13 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 			return nil, why
 		}
 	}
-	if !r.clock.sleep(ctx, initTime) {
+	if !r.clock.Sleep(ctx, initTime) {
 		return nil, errLimit.Error()
 	}
 	target := p.find()
 	if target == nil {
 		// NIXL's listener thread only logs that nobody is there, and the program waits.
-		r.clock.park(ctx, never, nil)
+		r.clock.Park(ctx, clock.Never, nil)
 		return nil, errLimit.Error()
 	}
 	var l link
@@ -321,7 +323,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	if why != "" {
 		return nil, why
 	}
-	moving := gone{ctx, target.gone}
+	moving := clock.Until(ctx, target.gone)
 	k := carriage{
 		link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare, share: 1 - noiseSpan*rnd.Float64(),
 	}
@@ -347,7 +349,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	case err != nil:
 		return nil, "nixlRemoteDisconnectError: NIXL_ERR_REMOTE_DISCONNECT"
 	}
-	if !r.clock.sleep(ctx, time.Duration(float64(p.size)/verifyRate*1e9)) {
+	if !r.clock.Sleep(ctx, time.Duration(float64(p.size)/verifyRate*1e9)) {
 		return nil, errLimit.Error()
 	}
 	target.served <- struct{}{}
@@ -477,7 +479,7 @@ func (p *program) staging(ctx context.Context) int {
 			p.hold(step.change)
 			used = (memoryKB - p.c.node.availableKB()) / 1024
 		})
-		if !r.clock.sleep(ctx, time.Duration(step.seconds*1e9)) {
+		if !r.clock.Sleep(ctx, time.Duration(step.seconds*1e9)) {
 			result(gpuName, true, 0, 0, errLimit.Error())
 			return 1
 		}

@@ -96,12 +96,12 @@ func runUptime(_ context.Context, c *call) int {
 	var up time.Duration
 	c.locked(func() { up = c.node.uptime() })
 	if len(c.args) > 1 && c.args[1] == "-s" {
-		c.println(c.node.rack.clock.wall().Add(-up).UTC().Format("2006-01-02 15:04:05"))
+		c.println(c.node.rack.clock.Wall().Add(-up).UTC().Format("2006-01-02 15:04:05"))
 		return 0
 	}
 	h := int(up.Hours())
 	c.printf(" %s up %d day,  %d:%02d,  1 user,  load average: 0.21, 0.17, 0.11\n",
-		c.node.rack.clock.wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
+		c.node.rack.clock.Wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
 	return 0
 }
 

@@ -140,14 +140,14 @@ func (u *ucxContext) usable() bool { return len(u.rails)+len(u.sockets) > 0 }
 
 // log is a line of UCX's log, which goes to stdout.
 func (n *node) ucxLog(pid int, where, level, text string) string {
-	at := n.rack.clock.wall()
+	at := n.rack.clock.Wall()
 	return fmt.Sprintf("[%d.%06d] [%s:%d :0] %20s UCX  %-5s %s",
 		at.Unix(), at.Nanosecond()/1000, n.name, pid, where, level, text)
 }
 
 // nixlLog is a line of NIXL's log, which goes to stderr.
 func (n *node) nixlLog(pid int, where, text string) string {
-	return fmt.Sprintf("E%s %7d %s] %s", n.rack.clock.wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
+	return fmt.Sprintf("E%s %7d %s] %s", n.rack.clock.Wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
 }
 
 // logged is what UCX logs at its start; ok says whether it started.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
 )
 
 // What runs apart from the script and the connection that started it: processes
@@ -45,7 +47,7 @@ func (n *node) apart(args, env []string, root bool, dir string, pid int) (p *pro
 		n.nextPID += 3
 	}
 	ctx, cancel := context.WithCancel(r.life)
-	p = &process{pid: pid, args: args, root: root, end: cancel, started: r.clock.uptime()}
+	p = &process{pid: pid, args: args, root: root, end: cancel, started: r.clock.Uptime()}
 	if r.closed {
 		cancel()
 		done <- terminated
@@ -104,12 +106,12 @@ func runSetsid(ctx context.Context, c *call) int {
 	if fork {
 		return 0
 	}
-	clock := c.node.rack.clock
-	if !wait(ctx, clock, done) {
+	r := c.node.rack
+	if !clock.Wait(ctx, r.clock, done) {
 		// The script's end leaves it; kill means it.
 		if c.job != nil && c.job.killed {
 			p.end()
-			wait(context.Background(), clock, done)
+			clock.Wait(context.Background(), r.clock, done)
 		}
 		return terminated
 	}
@@ -274,7 +276,7 @@ func (n *node) startService(name string, t transient) {
 	}
 	n.units[u.name] = u
 	n.rack.alone(func() {
-		wait(context.Background(), n.rack.clock, done)
+		clock.Wait(context.Background(), n.rack.clock, done)
 		code := <-done
 		n.rack.Lock()
 		defer n.rack.Unlock()
@@ -301,7 +303,7 @@ func (n *node) startTimer(name string, t transient, after time.Duration) {
 	}
 	n.rack.alone(func() {
 		defer cancel()
-		if !n.rack.clock.sleep(ctx, after) {
+		if !n.rack.clock.Sleep(ctx, after) {
 			return
 		}
 		n.rack.Lock()
@@ -423,7 +425,7 @@ func (c *call) stopUnits(ctx context.Context, names []string) int {
 		if u == nil {
 			continue
 		}
-		if !wait(ctx, c.node.rack.clock, u.gone) {
+		if !clock.Wait(ctx, c.node.rack.clock, u.gone) {
 			return terminated
 		}
 	}

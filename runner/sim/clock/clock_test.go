@@ -1,4 +1,4 @@
-package sim
+package clock
 
 import (
 	"context"
@@ -15,27 +15,29 @@ import (
 	"github.com/railbench/railbench/runner"
 )
 
+var errLate = errors.New("too late")
+
 // A stage is a clock with actors that write down what they do.
 type stage struct {
-	clock *clock
+	clock *Clock
 	all   sync.WaitGroup
 	mu    sync.Mutex
 	said  []string
 }
 
 func newStage(speed float64) *stage {
-	return &stage{clock: newClock(time.Unix(0, 0), speed)}
+	return &stage{clock: New(time.Unix(0, 0), speed)}
 }
 
 func (s *stage) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.said = append(s.said, fmt.Sprintf("%s ", s.clock.now())+fmt.Sprintf(format, args...))
+	s.said = append(s.said, fmt.Sprintf("%s ", s.clock.Now())+fmt.Sprintf(format, args...))
 }
 
 func (s *stage) actor(patient bool, f func()) {
 	s.all.Add(1)
-	s.clock.run(patient, func() {
+	s.clock.Run(patient, func() {
 		defer s.all.Done()
 		f()
 	})
@@ -57,29 +59,29 @@ func TestClockOrder(t *testing.T) {
 		closed := make(chan struct{})
 		for i := range 3 {
 			s.actor(false, func() {
-				s.clock.sleep(ctx, time.Second)
+				s.clock.Sleep(ctx, time.Second)
 				s.say("sleeper %d", i)
 			})
 		}
 		s.actor(false, func() {
-			late := s.clock.park(ctx, s.clock.after(time.Hour), happened(closed))
+			late := s.clock.Park(ctx, s.clock.After(time.Hour), Happened(closed))
 			s.say("told, late %v", late)
 		})
 		s.actor(false, func() {
-			limited, cancel := s.clock.withTimeout(ctx, 1500*time.Millisecond, errTimeLimit)
+			limited, cancel := s.clock.WithTimeout(ctx, 1500*time.Millisecond, errLate)
 			defer cancel()
-			ok := s.clock.sleep(limited, time.Hour)
+			ok := s.clock.Sleep(limited, time.Hour)
 			s.say("limited %v, %v", ok, context.Cause(limited))
 		})
-		s.clock.sleep(ctx, time.Second)
+		s.clock.Sleep(ctx, time.Second)
 		close(closed)
 		s.say("closes")
-		s.clock.sleep(ctx, 0)
+		s.clock.Sleep(ctx, 0)
 		s.say("goes on")
 	})
 	s.wants(t,
 		"1s closes", "1s goes on", "1s told, late false", "1s sleeper 0", "1s sleeper 1", "1s sleeper 2",
-		"1.5s limited false, "+errTimeLimit.Error())
+		"1.5s limited false, "+errLate.Error())
 }
 
 // Random actors that wait for each other and for time do the same at any speed.
@@ -97,11 +99,11 @@ func TestClockIsTheSameAtAnySpeed(t *testing.T) {
 				s.actor(false, func() {
 					for step := range 1 + rnd.IntN(4) {
 						if other := rnd.IntN(len(bells)); rnd.IntN(2) == 0 && other < i {
-							late := s.clock.park(context.Background(), s.clock.after(time.Duration(rnd.IntN(50))*time.Millisecond), happened(bells[other]))
+							late := s.clock.Park(context.Background(), s.clock.After(time.Duration(rnd.IntN(50))*time.Millisecond), Happened(bells[other]))
 							s.say("%d.%d heard %d: %v", i, step, other, !late)
 							continue
 						}
-						s.clock.sleep(context.Background(), time.Duration(rnd.IntN(30))*time.Millisecond)
+						s.clock.Sleep(context.Background(), time.Duration(rnd.IntN(30))*time.Millisecond)
 						s.say("%d.%d", i, step)
 					}
 					close(bells[i])
@@ -143,7 +145,7 @@ func TestClockPace(t *testing.T) {
 			s := newStage(c.speed)
 			time.Sleep(time.Hour) // in which nobody was there: it is not caught up with
 			if got := took(func() {
-				s.actor(c.patient, func() { s.clock.sleep(t.Context(), 10*time.Second) })
+				s.actor(c.patient, func() { s.clock.Sleep(t.Context(), 10*time.Second) })
 				s.all.Wait()
 			}); got != c.want {
 				t.Errorf("speed %g, patient %v: it took %s, want %s", c.speed, c.patient, got, c.want)
@@ -159,14 +161,14 @@ func TestClockOutside(t *testing.T) {
 		s := newStage(1)
 		s.actor(false, func() {
 			s.actor(false, func() {
-				s.clock.sleep(t.Context(), 3*time.Second)
+				s.clock.Sleep(t.Context(), 3*time.Second)
 				s.say("slept")
 			})
-			s.clock.outside(s.clock.acts(), true, func() { time.Sleep(time.Minute) })
+			s.clock.Outside(s.clock.Acts(), true, func() { time.Sleep(time.Minute) })
 			s.say("served")
-			s.clock.outside(s.clock.acts(), false, func() { time.Sleep(time.Minute) })
+			s.clock.Outside(s.clock.Acts(), false, func() { time.Sleep(time.Minute) })
 			s.say("answered")
-			s.clock.foreign(func() { time.Sleep(answerTime / 2) })
+			s.clock.Foreign(func() { time.Sleep(answerTime / 2) })
 			s.say("asked")
 		})
 		s.wants(t, "0s served", "3s slept", "3s answered", "3s asked")
@@ -200,7 +202,7 @@ func TestClockHearsFromOutside(t *testing.T) {
 		s := newStage(1)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		s.actor(true, func() {
-			ok := s.clock.sleep(ctx, time.Hour)
+			ok := s.clock.Sleep(ctx, time.Hour)
 			s.say("%v, %v", ok, context.Cause(ctx))
 		})
 		time.Sleep(time.Second)

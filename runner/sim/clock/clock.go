@@ -1,4 +1,21 @@
-package sim
+// Package clock is the simulated nodes' time, which is their own and goes from event to
+// event. Everything that happens on them is done by actors: a script, a job of it, a unit
+// of systemd, and whoever runs scripts from outside and has joined the clock. One has the
+// turn, all others wait, and the time goes on only when all do. What follows from that:
+//
+//   - Who waits does so by the clock (Park, Sleep, Wait), never by a channel or a lock
+//     that another actor gives free: he would keep the turn from everybody.
+//   - What an actor waits for is looked at, not told. It is a closed channel, one with
+//     something in it, or the end of a context; looking takes no lock that is held while
+//     somebody calls the clock.
+//   - Who asks somebody outside, an etcd of this side, keeps the turn meanwhile (Foreign);
+//     who waits for a person or a slow client gives it up (Outside).
+//   - The same seed and the same scripts in the same order are the same rig, to the
+//     nanosecond, at any speed. Through an SSH server they are not: a client comes when
+//     it comes, and the time has gone on by the wall clock.
+//
+// It knows nothing of nodes, and nothing but this room asks the wall clock for them.
+package clock
 
 import (
 	"context"
@@ -17,10 +34,10 @@ var Max = math.Inf(1)
 // bootedFor is how long the nodes have been up when the rig starts.
 const bootedFor = 26*time.Hour + 11*time.Minute
 
-// never is an instant that doesn't come.
-const never time.Duration = math.MaxInt64
+// Never is an instant that doesn't come.
+const Never time.Duration = math.MaxInt64
 
-// A clock is the time of the nodes, in durations since the rig's start. It goes from
+// A Clock is the time of the nodes, in durations since the rig's start. It goes from
 // event to event: everything that happens on the rig is done by actors, of which one
 // works at a time and all others wait, and only when all wait does the clock go on, to
 // the next instant that one of them waits for. So what happens when, and in which order,
@@ -33,7 +50,7 @@ const never time.Duration = math.MaxInt64
 // actor waits for is asked for by looking (a closed channel, a context that has ended),
 // not told: so nothing can get lost between who tells and who waits, and whoever makes
 // it happen need not know that somebody waits.
-type clock struct {
+type Clock struct {
 	start time.Time
 	speed float64 // Max where nobody watches
 	// passed is the present, in nanoseconds since the start. It is read without the lock:
@@ -41,9 +58,9 @@ type clock struct {
 	passed atomic.Int64
 
 	mu      sync.Mutex
-	turn    *actor   // who works; nil where all wait
-	started []*actor // who hasn't had a turn since they were started, or came back from elsewhere
-	waiting []*actor
+	turn    *Actor   // who works; nil where all wait
+	started []*Actor // who hasn't had a turn since they were started, or came back from elsewhere
+	waiting []*Actor
 	timers  []*deadline
 	nextNo  uint64
 	// elsewhere is how many actors are busy with something that the time waits for.
@@ -54,9 +71,9 @@ type clock struct {
 	alarm  *time.Timer
 }
 
-// An actor is somebody on whom the time waits: a script or a job in it, a service of a
+// An Actor is somebody on whom the time waits: a script or a job in it, a service of a
 // node, or whoever runs scripts on it from outside.
-type actor struct {
+type Actor struct {
 	wake chan struct{} // of its turn
 	// patient actors are in no hurry: at the speed Max the time follows the wall clock
 	// while only they wait.
@@ -65,7 +82,7 @@ type actor struct {
 	// waits for that. What it runs on the rig meanwhile, inside, doesn't wait for itself.
 	apart, still bool
 	inside       int
-	parent       *actor
+	parent       *Actor
 
 	// What it waits for.
 	ctx   context.Context //nolint:containedctx // it is what the actor waits for
@@ -83,8 +100,8 @@ type deadline struct {
 	end func()
 }
 
-func newClock(start time.Time, speed float64) *clock {
-	c := &clock{start: start, speed: speed}
+func New(start time.Time, speed float64) *Clock {
+	c := &Clock{start: start, speed: speed}
 	if c.start.IsZero() {
 		c.start = time.Now().Round(0)
 	}
@@ -92,21 +109,24 @@ func newClock(start time.Time, speed float64) *clock {
 		c.speed = 1
 	}
 	c.wallAt = time.Now()
-	c.alarm = time.AfterFunc(time.Hour, c.look)
+	c.alarm = time.AfterFunc(time.Hour, c.Look)
 	c.alarm.Stop()
 	return c
 }
 
-// now is the node time since the rig's start.
-func (c *clock) now() time.Duration { return time.Duration(c.passed.Load()) }
+// TakeTurn returns when the actor, which was begun, has its first turn.
+func (a *Actor) TakeTurn() { <-a.wake }
 
-// wall is what date prints on the nodes.
-func (c *clock) wall() time.Time { return c.start.Add(c.now()) }
+// Now is the node time since the rig's start.
+func (c *Clock) Now() time.Duration { return time.Duration(c.passed.Load()) }
 
-func (c *clock) uptime() time.Duration { return bootedFor + c.now() }
+// Wall is what date prints on the nodes.
+func (c *Clock) Wall() time.Time { return c.start.Add(c.Now()) }
 
-// look gives somebody the turn if nobody has it: something may have happened outside.
-func (c *clock) look() {
+func (c *Clock) Uptime() time.Duration { return bootedFor + c.Now() }
+
+// Look gives somebody the turn if nobody has it: something may have happened outside.
+func (c *Clock) Look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next()
@@ -114,7 +134,7 @@ func (c *clock) look() {
 
 // next gives the turn to who may go on, after the time has gone on as far as it must.
 // Callers hold the lock.
-func (c *clock) next() {
+func (c *Clock) next() {
 	for c.turn == nil {
 		if len(c.started) > 0 {
 			a := c.started[0]
@@ -134,13 +154,13 @@ func (c *clock) next() {
 	}
 }
 
-func (c *clock) give(a *actor) {
+func (c *Clock) give(a *Actor) {
 	c.turn = a
 	a.wake <- struct{}{}
 }
 
 // resume gives the turn to a waiting actor.
-func (c *clock) resume(i int, late bool) {
+func (c *Clock) resume(i int, late bool) {
 	a := c.waiting[i]
 	c.waiting = append(c.waiting[:i], c.waiting[i+1:]...)
 	a.late, a.ctx, a.ready = late, nil, nil
@@ -149,11 +169,11 @@ func (c *clock) resume(i int, late bool) {
 
 // advance goes on to the next event and lets it happen. It reports false where there
 // is none, or where it isn't time yet.
-func (c *clock) advance() bool {
-	at, no := never, uint64(0)
+func (c *Clock) advance() bool {
+	at, no := Never, uint64(0)
 	who, which := -1, -1
 	for i, a := range c.waiting {
-		if a.until < at || a.until == at && at != never && a.no < no {
+		if a.until < at || a.until == at && at != Never && a.no < no {
 			at, no, who = a.until, a.no, i
 		}
 	}
@@ -162,14 +182,14 @@ func (c *clock) advance() bool {
 			at, no, who, which = d.at, d.no, -1, i
 		}
 	}
-	if at == never {
+	if at == Never {
 		return false
 	}
 	if wait := c.pace(at); wait > 0 {
 		c.alarm.Reset(wait)
 		return false
 	}
-	c.passed.Store(int64(max(at, c.now())))
+	c.passed.Store(int64(max(at, c.Now())))
 	if which >= 0 {
 		d := c.timers[which]
 		c.timers = append(c.timers[:which], c.timers[which+1:]...)
@@ -185,7 +205,7 @@ func (c *clock) advance() bool {
 const lag = time.Second
 
 // pace is how long the wall clock has to go on before the nodes' time is at.
-func (c *clock) pace(at time.Duration) time.Duration {
+func (c *Clock) pace(at time.Duration) time.Duration {
 	speed := c.speed
 	if math.IsInf(speed, 1) {
 		if c.hurries() {
@@ -202,7 +222,7 @@ func (c *clock) pace(at time.Duration) time.Duration {
 }
 
 // hurries reports whether somebody waits who isn't patient.
-func (c *clock) hurries() bool {
+func (c *Clock) hurries() bool {
 	for _, a := range c.waiting {
 		if !a.patient {
 			return true
@@ -214,8 +234,8 @@ func (c *clock) hurries() bool {
 // enter makes the caller an actor, and returns when it has its turn. parent is the
 // actor on whose behalf it comes; nil where there is none. Who comes from a network
 // sees the time that has passed outside: fresh.
-func (c *clock) enter(parent *actor, patient, fresh bool) *actor {
-	a := &actor{wake: make(chan struct{}, 1), patient: patient, parent: parent}
+func (c *Clock) enter(parent *Actor, patient, fresh bool) *Actor {
+	a := &Actor{wake: make(chan struct{}, 1), patient: patient, parent: parent}
 	c.mu.Lock()
 	if c.turn == nil {
 		if fresh {
@@ -237,14 +257,14 @@ func (c *clock) enter(parent *actor, patient, fresh bool) *actor {
 
 // arrive paces the time from now on where nobody has been there: what has passed outside
 // meanwhile is nobody's.
-func (c *clock) arrive() {
+func (c *Clock) arrive() {
 	if len(c.waiting) == 0 && len(c.started) == 0 {
-		c.wallAt, c.nodeAt = time.Now(), c.now()
+		c.wallAt, c.nodeAt = time.Now(), c.Now()
 	}
 }
 
 // catchUp lets the time that has passed outside pass here, up to the next event.
-func (c *clock) catchUp() {
+func (c *Clock) catchUp() {
 	if math.IsInf(c.speed, 1) {
 		return
 	}
@@ -255,25 +275,25 @@ func (c *clock) catchUp() {
 	for _, d := range c.timers {
 		now = min(now, d.at)
 	}
-	c.passed.Store(int64(max(now, c.now())))
+	c.passed.Store(int64(max(now, c.Now())))
 }
 
-// visit runs f as an actor that comes from a network.
-func (c *clock) visit(f func()) {
+// Visit runs f as an actor that comes from a network.
+func (c *Clock) Visit(f func()) {
 	a := c.enter(nil, false, true)
-	defer c.leave(a)
+	defer c.Leave(a)
 	f()
 }
 
-// acts is the actor whose turn it is.
-func (c *clock) acts() *actor {
+// Acts is the actor whose turn it is.
+func (c *Clock) Acts() *Actor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.turn
 }
 
-// leave ends the actor whose turn it is.
-func (c *clock) leave(a *actor) {
+// Leave ends the actor whose turn it is.
+func (c *Clock) Leave(a *Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := a.parent; p != nil {
@@ -288,10 +308,10 @@ func (c *clock) leave(a *actor) {
 	c.next()
 }
 
-// begin makes an actor that begins when it takes its turn. Callers may hold the rig's
+// Begin makes an actor that begins when it takes its turn. Callers may hold the rig's
 // lock.
-func (c *clock) begin(patient bool) *actor {
-	a := &actor{wake: make(chan struct{}, 1), patient: patient}
+func (c *Clock) Begin(patient bool) *Actor {
+	a := &Actor{wake: make(chan struct{}, 1), patient: patient}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turn != nil && c.turn.patient {
@@ -305,11 +325,11 @@ func (c *clock) begin(patient bool) *actor {
 	return a
 }
 
-// forget takes an actor off that will never end by itself.
-func (c *clock) forget(a *actor) {
+// Forget takes an actor off that will never end by itself.
+func (c *Clock) Forget(a *Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	is := func(x *actor) bool { return x == a }
+	is := func(x *Actor) bool { return x == a }
 	c.started = slices.DeleteFunc(c.started, is)
 	c.waiting = slices.DeleteFunc(c.waiting, is)
 	a.left = true
@@ -319,24 +339,24 @@ func (c *clock) forget(a *actor) {
 	c.next()
 }
 
-// run starts an actor. Callers may hold the rig's lock.
-func (c *clock) run(patient bool, f func()) {
-	a := c.begin(patient)
+// Run starts an actor. Callers may hold the rig's lock.
+func (c *Clock) Run(patient bool, f func()) {
+	a := c.Begin(patient)
 	go func() {
 		<-a.wake
-		defer c.leave(a)
+		defer c.Leave(a)
 		f()
 	}()
 }
 
-// park ends the caller's turn until ready, ctx's end or an instant, whichever is first.
+// Park ends the caller's turn until ready, ctx's end or an instant, whichever is first.
 // It reports whether it was the instant. ready must take no lock that is held while
 // somebody calls the clock.
-func (c *clock) park(ctx context.Context, until time.Duration, ready func() bool) (late bool) {
+func (c *Clock) Park(ctx context.Context, until time.Duration, ready func() bool) (late bool) {
 	if ctx.Err() != nil || ready != nil && ready() {
 		return false
 	}
-	if until <= c.now() {
+	if until <= c.Now() {
 		return true
 	}
 	c.mu.Lock()
@@ -350,7 +370,7 @@ func (c *clock) park(ctx context.Context, until time.Duration, ready func() bool
 	c.waiting = append(c.waiting, a)
 	c.turn = nil
 	// It may end outside, where nobody gives the turn.
-	stop := context.AfterFunc(ctx, c.look)
+	stop := context.AfterFunc(ctx, c.Look)
 	c.next()
 	c.mu.Unlock()
 	<-a.wake
@@ -358,32 +378,32 @@ func (c *clock) park(ctx context.Context, until time.Duration, ready func() bool
 	return a.late
 }
 
-// sleep waits for d of node time; it is false where ctx ended first.
-func (c *clock) sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits for d of node time; it is false where ctx ended first.
+func (c *Clock) Sleep(ctx context.Context, d time.Duration) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	return c.park(ctx, c.after(d), nil)
+	return c.Park(ctx, c.After(d), nil)
 }
 
-// after is the instant in d from now.
-func (c *clock) after(d time.Duration) time.Duration {
-	if now := c.now(); d < never-now {
+// After is the instant in d from now.
+func (c *Clock) After(d time.Duration) time.Duration {
+	if now := c.Now(); d < Never-now {
 		return now + max(0, d)
 	}
-	return never
+	return Never
 }
 
-// wait waits until a channel is closed or holds something; it is false where ctx ended
+// Wait waits until a channel is closed or holds something; it is false where ctx ended
 // first.
-func wait[T any](ctx context.Context, c *clock, ch <-chan T) bool {
-	c.park(ctx, never, happened(ch))
-	return happened(ch)()
+func Wait[T any](ctx context.Context, c *Clock, ch <-chan T) bool {
+	c.Park(ctx, Never, Happened(ch))
+	return Happened(ch)()
 }
 
-// happened looks whether a channel is closed or holds something. What is sent on it is
+// Happened looks whether a channel is closed or holds something. What is sent on it is
 // taken by nobody else.
-func happened[T any](ch <-chan T) func() bool {
+func Happened[T any](ch <-chan T) func() bool {
 	return func() bool {
 		if len(ch) > 0 {
 			return true
@@ -400,9 +420,9 @@ func happened[T any](ch <-chan T) func() bool {
 	}
 }
 
-// outside lets the others go on while the actor whose turn it is does something
+// Outside lets the others go on while the actor whose turn it is does something
 // outside; the time stands still meanwhile where still is set.
-func (c *clock) outside(a *actor, still bool, f func()) {
+func (c *Clock) Outside(a *Actor, still bool, f func()) {
 	c.mu.Lock()
 	a.apart, a.still = true, still
 	if still {
@@ -429,10 +449,10 @@ func (c *clock) outside(a *actor, still bool, f func()) {
 // nodes' time goes on without the answer.
 const answerTime = time.Second
 
-// foreign runs f, which asks somebody outside and calls nobody who waits by the clock.
+// Foreign runs f, which asks somebody outside and calls nobody who waits by the clock.
 // Until the answer is there nothing happens on the rig: so it is there at the same
 // instant each time, however busy this machine is.
-func (c *clock) foreign(f func()) {
+func (c *Clock) Foreign(f func()) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -443,18 +463,18 @@ func (c *clock) foreign(f func()) {
 	select {
 	case <-answered:
 	case <-patience.C:
-		c.outside(c.acts(), false, func() { <-answered })
+		c.Outside(c.Acts(), false, func() { <-answered })
 	}
 }
 
-// withTimeout is context.WithTimeoutCause on the nodes' time.
-func (c *clock) withTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
+// WithTimeout is context.WithTimeoutCause on the nodes' time.
+func (c *Clock) WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
 	if cause == nil {
 		cause = context.DeadlineExceeded
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	at := c.after(d)
-	if at == never {
+	at := c.After(d)
+	if at == Never {
 		return ctx, func() { cancel(nil) }
 	}
 	c.mu.Lock()
@@ -476,33 +496,35 @@ func (c *clock) withTimeout(ctx context.Context, d time.Duration, cause error) (
 	}
 }
 
-// gone is a context that ends when a channel is closed, too. It is for who waits by the
+// Until is a context that ends when a channel is closed, too. It is for who waits by the
 // clock, which asks for the end of a context and isn't told.
-type gone struct {
+func Until(ctx context.Context, closed <-chan struct{}) context.Context { return until{ctx, closed} }
+
+type until struct {
 	context.Context //nolint:containedctx // it is one
 	closed          <-chan struct{}
 }
 
-func (g gone) Err() error {
+func (u until) Err() error {
 	select {
-	case <-g.closed:
+	case <-u.closed:
 		return context.Canceled
 	default:
-		return g.Context.Err()
+		return u.Context.Err()
 	}
 }
 
 // actorKey is where a context keeps the actor that it was made for.
 type actorKey struct{}
 
-func as(ctx context.Context, a *actor) context.Context {
+func as(ctx context.Context, a *Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }
 
 // acting is the actor that a context was made for; here reports whether it is the
 // caller itself, whose turn it is, and not somebody whom it waits for outside.
-func (c *clock) acting(ctx context.Context) (a *actor, here bool) {
-	a, _ = ctx.Value(actorKey{}).(*actor)
+func (c *Clock) acting(ctx context.Context) (a *Actor, here bool) {
+	a, _ = ctx.Value(actorKey{}).(*Actor)
 	if a == nil {
 		return nil, false
 	}
@@ -514,39 +536,39 @@ func (c *clock) acting(ctx context.Context) (a *actor, here bool) {
 	return a, !a.apart
 }
 
-// join runs f as an actor: the one that the context was made for, or a new one.
-func (c *clock) join(ctx context.Context, patient bool, f func(context.Context)) {
+// Join runs f as an actor: the one that the context was made for, or a new one.
+func (c *Clock) Join(ctx context.Context, patient bool, f func(context.Context)) {
 	a, here := c.acting(ctx)
 	if here {
 		f(ctx)
 		return
 	}
 	a = c.enter(a, patient, false)
-	defer c.leave(a)
+	defer c.Leave(a)
 	f(as(ctx, a))
 }
 
 // rigClock is the clock as those outside have it.
-type rigClock struct{ c *clock }
+type rigClock struct{ c *Clock }
 
-// joined is the clock for who runs scripts on the nodes.
-func (c *clock) joined() runner.Clock { return rigClock{c} }
+// Joined is the clock for who runs scripts on the nodes.
+func (c *Clock) Joined() runner.Clock { return rigClock{c} }
 
-func (r rigClock) Now() time.Time { return r.c.wall() }
+func (r rigClock) Now() time.Time { return r.c.Wall() }
 
-func (r rigClock) Join(ctx context.Context, f func(context.Context)) { r.c.join(ctx, false, f) }
+func (r rigClock) Join(ctx context.Context, f func(context.Context)) { r.c.Join(ctx, false, f) }
 
 func (r rigClock) Go(ctx context.Context, f func(context.Context)) {
-	a := r.c.begin(false)
+	a := r.c.Begin(false)
 	go func() {
 		<-a.wake
-		defer r.c.leave(a)
+		defer r.c.Leave(a)
 		f(as(ctx, a))
 	}()
 }
 
 func (r rigClock) Await(ctx context.Context, limit time.Duration, closed ...<-chan struct{}) (which int) {
-	r.c.join(ctx, false, func(ctx context.Context) {
+	r.c.Join(ctx, false, func(ctx context.Context) {
 		first := func() int {
 			for i, ch := range closed {
 				select {
@@ -557,7 +579,7 @@ func (r rigClock) Await(ctx context.Context, limit time.Duration, closed ...<-ch
 			}
 			return runner.Interrupted
 		}
-		late := r.c.park(ctx, r.c.after(limit), func() bool { return first() >= 0 })
+		late := r.c.Park(ctx, r.c.After(limit), func() bool { return first() >= 0 })
 		if which = first(); which < 0 && late {
 			which = runner.Late
 		}
@@ -566,12 +588,12 @@ func (r rigClock) Await(ctx context.Context, limit time.Duration, closed ...<-ch
 }
 
 func (r rigClock) WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
-	return r.c.withTimeout(ctx, d, cause)
+	return r.c.WithTimeout(ctx, d, cause)
 }
 
 func (r rigClock) Apart(ctx context.Context, still bool, f func()) {
 	if a, here := r.c.acting(ctx); here {
-		r.c.outside(a, still, f)
+		r.c.Outside(a, still, f)
 		return
 	}
 	f()
