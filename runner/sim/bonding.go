@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // modeTitles are what the bonding driver calls its modes in /proc.
@@ -21,37 +23,37 @@ func numbered(names []string, name string) string {
 }
 
 // procBond is /proc/net/bonding/NAME, after drivers/net/bonding/bond_procfs.c.
-func (d *netdev) procBond() string {
+func procBond(d *net.Netdev) string {
 	var b strings.Builder
-	mode := d.bond.mode
+	mode := d.Bond.Mode
 	fmt.Fprintf(&b, "Ethernet Channel Bonding Driver: v%s\n\nBonding Mode: %s\n", kernel, modeTitles[mode])
 	if slices.Contains([]string{"balance-xor", "802.3ad", "balance-tlb", "balance-alb"}, mode) {
-		fmt.Fprintf(&b, "Transmit Hash Policy: %s (%d)\n", d.bond.policy, slices.Index(bondPolicies, d.bond.policy))
+		fmt.Fprintf(&b, "Transmit Hash Policy: %s (%d)\n", d.Bond.Policy, slices.Index(net.BondPolicies, d.Bond.Policy))
 	}
-	if usesPrimary(mode) {
-		active := d.shownActive()
+	if net.UsesPrimary(mode) {
+		active := d.ShownActive()
 		if active == "" {
 			active = "None"
 		}
 		fmt.Fprintf(&b, "Primary Slave: None\nCurrently Active Slave: %s\n", active)
 	}
 	fmt.Fprintf(&b, "MII Status: %s\nMII Polling Interval (ms): %d\nUp Delay (ms): 0\n"+
-		"Down Delay (ms): 0\nPeer Notification Delay (ms): 0", upDown(d.running()), d.bond.miimon)
+		"Down Delay (ms): 0\nPeer Notification Delay (ms): 0", net.UpDown(d.Running()), d.Bond.Miimon)
 	if mode == "802.3ad" {
 		b.WriteString("\n\n802.3ad info\nLACP active: on\nLACP rate: slow\n" +
 			"Min links: 0\nAggregator selection policy (ad_select): stable")
 	}
-	for _, s := range d.slaves() {
+	for _, s := range d.Slaves() {
 		speed, duplex := "Unknown", "Unknown"
-		if s.running() {
-			speed, duplex = fmt.Sprintf("%d Mbps", s.speed()), "full"
+		if s.Running() {
+			speed, duplex = fmt.Sprintf("%d Mbps", s.Speed()), "full"
 		}
 		fmt.Fprintf(&b, "\n\nSlave Interface: %s\nMII Status: %s\nSpeed: %s\n"+
 			"Duplex: %s\nLink Failure Count: %d\nPermanent HW addr: %s\n",
-			s.name, upDown(s.running()), speed, duplex, s.slave.failures, macText(s.slave.mac))
+			s.Name, net.UpDown(s.Running()), speed, duplex, s.Slave.Failures, net.MACText(s.Slave.MAC))
 		if mode == "802.3ad" {
 			fmt.Fprintf(&b, "Aggregator ID: %d\nActor Churn State: churned\n"+
-				"Partner Churn State: churned\nActor Churned Count: 1\nPartner Churned Count: 1\n", s.slave.no)
+				"Partner Churn State: churned\nActor Churned Count: 1\nPartner Churned Count: 1\n", s.Slave.No)
 		}
 		b.WriteString("Slave queue ID: 0")
 	}
@@ -59,7 +61,7 @@ func (d *netdev) procBond() string {
 }
 
 // bondTree is a bond's folder in sysfs.
-func (d *netdev) bondTree(t *inode, dir string) {
+func bondTree(d *net.Netdev, t *inode, dir string) {
 	for name, value := range map[string]string{
 		"ad_select": "stable 0", "all_slaves_active": "0",
 		"arp_all_targets": "any 0", "arp_interval": "0", "arp_missed_max": "2",
@@ -73,20 +75,20 @@ func (d *netdev) bondTree(t *inode, dir string) {
 	t.put(dir+"primary", &inode{mode: 0o444})
 	t.put(dir+"arp_ip_target", &inode{mode: 0o444})
 	t.put(dir+"active_slave", &inode{mode: 0o444, read: func() (string, error) {
-		if a := d.shownActive(); a != "" {
+		if a := d.ShownActive(); a != "" {
 			return a + "\n", nil
 		}
 		return "", nil
 	}})
-	t.text(dir+"mode", func() string { return numbered(bondModes, d.bond.mode) })
-	t.text(dir+"xmit_hash_policy", func() string { return numbered(bondPolicies, d.bond.policy) })
-	t.text(dir+"miimon", func() string { return strconv.Itoa(d.bond.miimon) })
-	t.text(dir+"mii_status", func() string { return upDown(d.running()) })
+	t.text(dir+"mode", func() string { return numbered(net.BondModes, d.Bond.Mode) })
+	t.text(dir+"xmit_hash_policy", func() string { return numbered(net.BondPolicies, d.Bond.Policy) })
+	t.text(dir+"miimon", func() string { return strconv.Itoa(d.Bond.Miimon) })
+	t.text(dir+"mii_status", func() string { return net.UpDown(d.Running()) })
 	names := func(suffix string) func() string {
 		return func() string {
 			var list []string
-			for _, s := range d.slaves() {
-				list = append(list, s.name+suffix)
+			for _, s := range d.Slaves() {
+				list = append(list, s.Name+suffix)
 			}
 			return strings.Join(list, " ")
 		}
@@ -95,11 +97,11 @@ func (d *netdev) bondTree(t *inode, dir string) {
 	t.text(dir+"queue_id", names(":0"))
 }
 
-func (d *netdev) slaveTree(t *inode, dir string) {
-	t.text(dir+"mii_status", func() string { return upDown(d.running()) })
-	t.text(dir+"perm_hwaddr", func() string { return macText(d.slave.mac) })
-	t.text(dir+"state", d.role)
-	t.text(dir+"link_failure_count", func() string { return strconv.Itoa(d.slave.failures) })
+func slaveTree(d *net.Netdev, t *inode, dir string) {
+	t.text(dir+"mii_status", func() string { return net.UpDown(d.Running()) })
+	t.text(dir+"perm_hwaddr", func() string { return net.MACText(d.Slave.MAC) })
+	t.text(dir+"state", d.Role)
+	t.text(dir+"link_failure_count", func() string { return strconv.Itoa(d.Slave.Failures) })
 	t.fixed(dir+"queue_id", "0")
 	for _, name := range []string{"ad_actor_oper_port_state", "ad_aggregator_id", "ad_partner_oper_port_state"} {
 		t.fixed(dir+name, "N/A")

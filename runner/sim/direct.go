@@ -61,10 +61,10 @@ func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
 }
 
 // Name is the node's.
-func (d *Node) Name() string { return d.node.name }
+func (d *Node) Name() string { return d.node.Name }
 
 // Clock is the rig's time.
-func (d *Node) Clock() runner.Clock { return d.node.rack.clock.Joined() }
+func (d *Node) Clock() runner.Clock { return d.node.rack.Clock.Joined() }
 
 var (
 	errLost      = errors.New("the connection was lost before the script ended")
@@ -72,7 +72,7 @@ var (
 )
 
 func (d *Node) error(kind runner.Kind, op string, err error, hint string) error {
-	return &runner.Error{Kind: kind, Op: op, Node: d.node.name, Err: err, Hint: hint}
+	return &runner.Error{Kind: kind, Op: op, Node: d.node.Name, Err: err, Hint: hint}
 }
 
 // enter begins a call that Close waits for.
@@ -90,13 +90,13 @@ func (d *Node) enter(op string) error {
 func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	n := d.node
 	n.rack.Lock()
-	dead := n.dead
+	dead := n.Dead
 	n.rack.Unlock()
 	d.mu.Lock()
 	was := d.connected
 	if !was && ctx.Err() != nil {
 		d.mu.Unlock()
-		return nil, fmt.Errorf("connect to %s: %w", n.name, context.Cause(ctx))
+		return nil, fmt.Errorf("connect to %s: %w", n.Name, context.Cause(ctx))
 	}
 	d.connected = !dead
 	if d.connected && !was {
@@ -108,9 +108,9 @@ func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	case dead:
 		d.o.OnState(runner.Connecting, nil)
 		refused := &net.OpError{
-			Op: "dial", Net: "sim", Addr: memoryAddr(n.name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+			Op: "dial", Net: "sim", Addr: memoryAddr(n.Name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
 		}
-		err = runner.Explain(refused, runner.Target{Host: n.name, User: "nvidia", Port: 22}, n.name)
+		err = runner.Explain(refused, runner.Target{Host: n.Name, User: "nvidia", Port: 22}, n.Name)
 		d.o.OnState(runner.Disconnected, err)
 		return nil, err
 	case !was:
@@ -125,7 +125,7 @@ func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 func (d *Node) reach() []func() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	dead := d.node.dead
+	dead := d.node.Dead
 	if d.closed || d.line == nil || dead != d.connected {
 		return nil
 	}
@@ -153,12 +153,12 @@ func (d *Node) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 	if err != nil {
 		return exit, err
 	}
-	d.node.rack.clock.Join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
+	d.node.rack.Clock.Join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
 	return exit, err
 }
 
 func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.Line)) (exit runner.Exit, err error) {
-	c := d.node.rack.clock
+	c := d.node.rack.Clock
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(line, func() { cancel(context.Cause(line)) })()
@@ -198,11 +198,11 @@ func (d *Node) becomeRoot(ctx context.Context) (err error) {
 	n.rack.Lock()
 	password := n.password
 	n.rack.Unlock()
-	c := n.rack.clock
+	c := n.rack.Clock
 	for password != "" && !d.knowsPassword() {
 		if d.asking.CompareAndSwap(false, true) {
 			c.Outside(c.Acts(), false, func() {
-				_, err = runner.AskSudo(ctx, d.o.Ask, n.name,
+				_, err = runner.AskSudo(ctx, d.o.Ask, n.Name,
 					func(answer string) (bool, error) { return answer == password, nil })
 			})
 			d.mu.Lock()
@@ -251,7 +251,7 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 	f := &forward{host: "127.0.0.1", port: port}
 	f.direct = &directListener{node: d.node, forward: f, conns: make(chan net.Conn), over: make(chan struct{})}
 	if !listenFor(d.node, f) {
-		return nil, runner.ForwardRefused(d.node.name, port)
+		return nil, runner.ForwardRefused(d.node.Name, port)
 	}
 	stop := context.AfterFunc(line, func() { f.direct.Close() })
 	lost := func(error) error {

@@ -1,5 +1,9 @@
 package sim
 
+import (
+	"github.com/railbench/railbench/runner/sim/net"
+)
+
 // hardwareFaults are the faults of the adapter, its power and cooling, and of
 // what lies between it and the GPU.
 func hardwareFaults() []Fault {
@@ -8,9 +12,9 @@ func hardwareFaults() []Fault {
 			Name: "adapter-lost", Title: "Half of the adapter has lost its driver",
 			Doc: "{node}'s adapter got hot and the driver left its second PCIe half (domain 0002): the PCI functions are there, and have no RDMA device and no interface. Only a restart brings them back.",
 			Do: func(s Spot) func() {
-				s.Node.loseHalf(1)
-				quiet := s.log(func(f *function, driver string, later float64) []kernelLine {
-					if f.half != 1 {
+				s.Node.LoseHalf(1)
+				quiet := s.log(func(f *net.Function, driver string, later float64) []kernelLine {
+					if f.Half != 1 {
 						return nil
 					}
 					return append(overheated(driver, later),
@@ -23,7 +27,7 @@ func hardwareFaults() []Fault {
 						kernelLine{91562.340190 + later, driver + "E-Switch: Disable: mode(LEGACY), nvfs(0), necvfs(0), active vports(0)"})
 				})
 				return func() {
-					s.Node.regainHalf(1)
+					s.Node.RegainHalf(1)
 					quiet()
 				}
 			},
@@ -32,7 +36,7 @@ func hardwareFaults() []Fault {
 			Name: "low-power", Title: "The PCIe slot has too little power",
 			Doc: "{node}'s kernel log says \"Detected insufficient power on the PCIe slot (26W)\" for each function. Everything works until a cable's module asks for more.",
 			Do: func(s Spot) func() {
-				return s.log(func(_ *function, driver string, later float64) []kernelLine {
+				return s.log(func(_ *net.Function, driver string, later float64) []kernelLine {
 					return []kernelLine{{
 						18846.944179 + later,
 						driver + "mlx5_pcie_event:301:(pid 4865): Detected insufficient power on the PCIe slot (26W).",
@@ -45,7 +49,7 @@ func hardwareFaults() []Fault {
 			Doc: "{node}'s adapter is at 117 degrees, above the 115 at which its firmware may shut it down. Everything works still.",
 			Do: func(s Spot) func() {
 				s.Node.hot = true
-				quiet := s.log(func(_ *function, driver string, later float64) []kernelLine { return overheated(driver, later) })
+				quiet := s.log(func(_ *net.Function, driver string, later float64) []kernelLine { return overheated(driver, later) })
 				return func() {
 					s.Node.hot = false
 					quiet()
@@ -80,10 +84,10 @@ func overheated(driver string, later float64) []kernelLine {
 }
 
 // log adds lines to the kernel's log for each function of the adapter.
-func (s Spot) log(of func(f *function, driver string, later float64) []kernelLine) (undo func()) {
+func (s Spot) log(of func(f *net.Function, driver string, later float64) []kernelLine) (undo func()) {
 	var all []kernelLine
-	for i, f := range s.Node.functions {
-		all = append(all, of(f, "mlx5_core "+f.pci+": ", float64(i)*80e-6)...)
+	for i, f := range s.Node.Functions {
+		all = append(all, of(f, "mlx5_core "+f.PCI+": ", float64(i)*80e-6)...)
 	}
 	return s.Node.log(all...)
 }

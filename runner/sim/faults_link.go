@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/railbench/railbench/runner/sim/net"
+)
 
 // linkFaults are the faults of cables, ports and what they carry.
 func linkFaults() []Fault {
@@ -9,8 +13,8 @@ func linkFaults() []Fault {
 			Name: "link-down", Title: "Rail 2's interface is down",
 			Doc: "On {node} enp1s0f1np1 is administratively down. Its RDMA port is DOWN, and a test on it ends at once with \"Port number 1 state is Down\".",
 			Do: func(s Spot) func() {
-				s.rail2().net.setUp(false)
-				return func() { s.rail2().net.setUp(true) }
+				s.rail2().Netdev.SetUp(false)
+				return func() { s.rail2().Netdev.SetUp(true) }
 			},
 		},
 		{
@@ -18,7 +22,7 @@ func linkFaults() []Fault {
 			Doc: "The cable of {node}'s QSFP port 0 is out: both functions of the port have no carrier, and neither have those at its other end, unless that is a switch. A test that runs stalls, and fails with \"transport retry counter exceeded\" unless the cable comes back in time.",
 			Do: func(s Spot) func() {
 				pull := func(out bool) {
-					s.Node.pulled[0] = out
+					s.Node.Pulled[0] = out
 					s.carrierChanged()
 				}
 				pull(true)
@@ -30,9 +34,9 @@ func linkFaults() []Fault {
 			Doc: "The cable in QSFP port 0 is bad where it ends on {node}: symbol_error, rx_crc_errors_phy and rx_symbol_err_phy grow there all the time, whether anything is sent or not.",
 			Do: func(s Spot) func() {
 				wear := func(worn bool) {
-					for _, f := range s.Node.functions {
-						if f.qsfp == 0 {
-							f.worn, f.wornAt = worn, s.Node.fabric.now()
+					for _, f := range s.Node.Functions {
+						if f.QSFP == 0 {
+							f.Worn, f.WornAt = worn, s.Node.Fabric.Now()
 						}
 					}
 				}
@@ -45,7 +49,7 @@ func linkFaults() []Fault {
 			Doc: "{node} refuses and ends SSH connections, and answers nothing on the rails.",
 			Do: func(s Spot) func() {
 				die := func(dead bool) {
-					s.Node.dead = dead
+					s.Node.Dead = dead
 					s.carrierChanged()
 				}
 				die(true)
@@ -55,26 +59,26 @@ func linkFaults() []Fault {
 		{
 			Name: "retransmits", Title: "Packets are sent again", Where: OnAll,
 			Doc: "3 to 6 % of the packets from {node} and to it are lost and sent again: the wire carries more than the test, and out_of_sequence and packet_seq_err grow.",
-			Do:  switched(func(s Spot) *bool { return &s.Node.resends }),
+			Do:  switched(func(s Spot) *bool { return &s.Node.Resends }),
 		},
 		{
 			Name: "slow-rail", Title: "Rail 1 is slow",
 			Doc: "Rail 1 of {node} moves 60 Gb/s instead of 92, and nothing says why.",
-			Do:  capped("slow", slowRailRate, func(f *function) bool { return f.no == 0 }),
+			Do:  capped("slow", slowRailRate, func(f *net.Function) bool { return f.No == 0 }),
 		},
 		{
 			Name: "degraded-adapter", Title: "The adapter runs at 13 Gb/s",
 			Doc: "{node}'s adapter moves about 13 Gb/s a function although link and PCIe width look right, as after a bad power state. Only a power cycle helps.",
-			Do:  capped("degraded", degradedRate, func(*function) bool { return true }),
+			Do:  capped("degraded", degradedRate, func(*net.Function) bool { return true }),
 		},
 		{
 			Name: "pcie-x2", Title: "A PCIe half runs at x2",
 			Doc: "The second PCIe half (domain 0002) of {node}'s adapter came up with two lanes instead of four: its rails stop at about 55 Gb/s, and current_link_width says 2.",
 			Do: func(s Spot) func() {
 				width := func(lanes int) {
-					for _, f := range s.Node.functions {
-						if f.half == 1 {
-							f.lanes = lanes
+					for _, f := range s.Node.Functions {
+						if f.Half == 1 {
+							f.Lanes = lanes
 						}
 					}
 				}
@@ -86,23 +90,23 @@ func linkFaults() []Fault {
 			Name: "hog", Title: "Somebody else uses rail 2",
 			Doc: "Other RDMA traffic of 20 Gb/s runs on rail 2 from {peer} to {node}. The counters move before a test starts.",
 			Do: func(s Spot) func() {
-				f := s.Node.fabric
-				hog := &flow{
-					src: s.Peer.functions[1], dst: s.rail2(), mtu: 1024, message: 65536, demand: 20e9, share: 1,
+				f := s.Node.Fabric
+				hog := &net.Flow{
+					From: s.Peer.Functions[1], To: s.rail2(), MTU: 1024, Message: 65536, Demand: 20e9, Share: 1,
 				}
-				f.add(hog)
-				return func() { f.stop(hog) }
+				f.Add(hog)
+				return func() { f.Stop(hog) }
 			},
 		},
 		{
 			Name: "counter-missing", Title: "The port counters are missing",
 			Doc: "{node}'s RDMA devices have no ports/1/counters directory, as with soft-RoCE. How much a rail moved cannot be told there.",
-			Do:  switched(func(s Spot) *bool { return &s.Node.uncounted }),
+			Do:  switched(func(s Spot) *bool { return &s.Node.Uncounted }),
 		},
 		{
 			Name: "counter-reset", Title: "Counters drop to zero", Where: OnAll,
 			Doc: "Halfway through each test the port counters of {node} start again at zero, as after a reload of the driver.",
-			Do:  switched(func(s Spot) *bool { return &s.Node.resets }),
+			Do:  switched(func(s Spot) *bool { return &s.Node.Resets }),
 		},
 	}
 }
@@ -113,8 +117,8 @@ const (
 	slowRailRate = 60.1e9
 )
 
-func (s Spot) rail1() *function { return s.Node.functions[0] }
-func (s Spot) rail2() *function { return s.Node.functions[1] }
+func (s Spot) rail1() *net.Function { return s.Node.Functions[0] }
+func (s Spot) rail2() *net.Function { return s.Node.Functions[1] }
 
 // switched is a fault that is there while a switch is on.
 func switched(which func(Spot) *bool) func(Spot) func() {
@@ -129,16 +133,16 @@ func switched(which func(Spot) *bool) func(Spot) func() {
 }
 
 // capped bounds functions for a reason.
-func capped(why string, rate float64, which func(*function) bool) func(Spot) func() {
+func capped(why string, rate float64, which func(*net.Function) bool) func(Spot) func() {
 	return func(s Spot) func() {
-		for _, f := range s.Node.functions {
+		for _, f := range s.Node.Functions {
 			if which(f) {
-				f.caps[why] = rate
+				f.Caps[why] = rate
 			}
 		}
 		return func() {
-			for _, f := range s.Node.functions {
-				delete(f.caps, why)
+			for _, f := range s.Node.Functions {
+				delete(f.Caps, why)
 			}
 		}
 	}
@@ -147,16 +151,16 @@ func capped(why string, rate float64, which func(*function) bool) func(Spot) fun
 // carrierChanged counts what a cable or a dead node does to the carriers at both ends of
 // its cables.
 func (s Spot) carrierChanged() {
-	for _, n := range s.Node.fabric.stacks {
-		for _, f := range n.functions {
-			if f.qsfp != 0 || !slices.Contains(f.net.ends(), s.Node.stack) {
+	for _, n := range s.Node.Fabric.Stacks {
+		for _, f := range n.Functions {
+			if f.QSFP != 0 || !slices.Contains(f.Netdev.Ends(), s.Node.Stack) {
 				continue
 			}
-			f.net.changes++
-			if f.net.master != nil && !f.net.running() {
-				f.net.slave.failures++
+			f.Netdev.Changes++
+			if f.Netdev.Master != nil && !f.Netdev.Running() {
+				f.Netdev.Slave.Failures++
 			}
 		}
-		n.linksReady()
+		n.LinksReady()
 	}
 }

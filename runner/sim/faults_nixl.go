@@ -1,6 +1,8 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+)
 
 // nixlFaults are the faults of what NIXL needs: UCX, the GPU, memory.
 func nixlFaults() []Fault {

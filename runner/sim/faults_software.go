@@ -1,6 +1,8 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+)
 
 // softwareFaults are the faults of settings, limits and what else runs on a node.
 func softwareFaults() []Fault {

@@ -1,6 +1,8 @@
 package sim
 
-import "strings"
+import (
+	"strings"
+)
 
 // softwareChecks are those of softwareDefects.
 func softwareChecks(says func(node, command string, code int, part string) func(*bench) bool) map[string][]func(b *bench) bool {

@@ -211,8 +211,8 @@ func TestCablePulledDuringATest(t *testing.T) {
 		b.listening(0, defaultPort)
 		_, client := b.start("spark-02", "ib_write_bw -D 10 --report_gbits 192.168.100.10")
 		b.until("a flow", func() bool {
-			b.rack.fabric.advance()
-			return len(b.rack.fabric.flows) == 1 && b.rack.fabric.flows[0].sent > 3e10
+			b.rack.Fabric.Advance()
+			return len(b.rack.Fabric.Flows) == 1 && b.rack.Fabric.Flows[0].Sent > 3e10
 		})
 		b.Inject("cable-unplugged")
 		if back {
@@ -236,7 +236,7 @@ func TestServerKilledDuringATest(t *testing.T) {
 	_, server := b.start("spark-01", "timeout 2 ib_write_bw -D 60")
 	b.listening(0, defaultPort)
 	c := b.try("spark-02", "ib_write_bw -D 60 192.168.100.10")
-	if s := server(); s.code != 124 || c.code != 1 || len(b.rack.fabric.flows) != 0 {
+	if s := server(); s.code != 124 || c.code != 1 || len(b.rack.Fabric.Flows) != 0 {
 		t.Errorf("%+v %+v", s, c)
 	}
 }

@@ -7,7 +7,7 @@ func toolFaults() []Fault {
 			Name: "port-busy", Title: "Port 18515 is taken",
 			Doc: "A forgotten ib_write_bw on {node} listens on TCP port 18515. A new server there fails with \"Couldn't listen to port 18515\".",
 			Do: func(s Spot) func() {
-				s.Node.forget(defaultPort, nil, "ib_write_bw", "-d", s.rail1().own, "-x", "3")
+				s.Node.forget(defaultPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
 				return func() { s.Node.unforget(defaultPort) }
 			},
 		},

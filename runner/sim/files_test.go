@@ -1,6 +1,8 @@
 package sim
 
-import "testing"
+import (
+	"testing"
+)
 
 // What a script writes on a node, and how the programs answer.
 func TestFiles(t *testing.T) {

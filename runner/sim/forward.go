@@ -67,7 +67,7 @@ func globalRequests(n *node, server *ssh.ServerConn, requests <-chan *ssh.Reques
 func listenFor(n *node, f *forward) bool {
 	n.rack.Lock()
 	defer n.rack.Unlock()
-	for rnd := n.random("sshd"); f.port == 0; {
+	for rnd := n.Random("sshd"); f.port == 0; {
 		if port := 32768 + rnd.IntN(28000); n.listeners[port] == nil {
 			f.port = port
 		}

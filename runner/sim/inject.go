@@ -54,7 +54,7 @@ func (r *Rig) set(fault string, do func(f Fault, at defectAt)) error {
 		if err != nil {
 			return fmt.Errorf("put the fault %s on %s: %w", name, node, err)
 		}
-		places = []int{n.index}
+		places = []int{n.Index}
 	}
 	var told []func() // what the nodes' users hear, once the lock is free
 	defer func() {
@@ -65,13 +65,13 @@ func (r *Rig) set(fault string, do func(f Fault, at defectAt)) error {
 	}()
 	r.rack.Lock()
 	defer r.rack.Unlock()
-	r.rack.fabric.advance()
+	r.rack.Fabric.Advance()
 	for _, no := range places {
 		do(f, defectAt{name, no})
 	}
-	r.rack.fabric.allocate()
+	r.rack.Fabric.Allocate()
 	for c, n := range r.conns {
-		if n.dead {
+		if n.Dead {
 			c.Close()
 		}
 	}

@@ -106,10 +106,10 @@ func trackPipe(st *syntax.Stmt) {
 // newJob enters a job before it starts, and is what the shell does for @job and @pipe.
 func (sh *shell) newJob(env expand.Environ, variable string) []string {
 	n := sh.node
-	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.rack.clock.Begin(false)}
+	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.rack.Clock.Begin(false)}
 	whole := sh.life
 	if variable == pipeVariable {
-		bg.pipe = &pipe{clock: n.rack.clock}
+		bg.pipe = &pipe{clock: n.rack.Clock}
 		whole = sh.lifeOf(bg.parent)
 	}
 	bg.ctx, bg.cancel = context.WithCancel(whole)
@@ -167,7 +167,7 @@ func (sh *shell) endJob(bg *backgroundJob, code int) []string {
 		bg.code = terminated
 	}
 	bg.over.Store(true)
-	sh.node.rack.clock.Leave(bg.actor)
+	sh.node.rack.Clock.Leave(bg.actor)
 	return status(bg.code)
 }
 
@@ -175,7 +175,7 @@ func (sh *shell) endJob(bg *backgroundJob, code int) []string {
 // still writes ends by that.
 func (sh *shell) join(bg *backgroundJob, code int) []string {
 	bg.pipe.abandon(bg.cancel)
-	sh.node.rack.clock.Park(context.Background(), clock.Never, bg.ended)
+	sh.node.rack.Clock.Park(context.Background(), clock.Never, bg.ended)
 	sh.mu.Lock()
 	delete(sh.jobs, bg.pid)
 	sh.mu.Unlock()
@@ -208,7 +208,7 @@ func (sh *shell) waitFor(ctx context.Context, env expand.Environ, args []string)
 	sh.mu.Unlock()
 	slices.SortFunc(all, byPID)
 	for _, bg := range all {
-		sh.node.rack.clock.Park(ctx, clock.Never, bg.ended)
+		sh.node.rack.Clock.Park(ctx, clock.Never, bg.ended)
 		if ctx.Err() != nil {
 			return []string{"exit", strconv.Itoa(terminated)}
 		}
@@ -257,7 +257,7 @@ func (sh *shell) finish() {
 	sh.mu.Unlock()
 	slices.SortFunc(all, byPID)
 	for _, bg := range all {
-		sh.node.rack.clock.Park(context.Background(), clock.Never, bg.ended)
+		sh.node.rack.Clock.Park(context.Background(), clock.Never, bg.ended)
 	}
 }
 
@@ -267,7 +267,7 @@ func (sh *shell) forgetJobs() {
 	defer sh.mu.Unlock()
 	for _, bg := range sh.jobs {
 		if !bg.over.Swap(true) {
-			sh.node.rack.clock.Forget(bg.actor)
+			sh.node.rack.Clock.Forget(bg.actor)
 		}
 	}
 }

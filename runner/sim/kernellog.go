@@ -24,22 +24,22 @@ func (n *node) kernelLog() []kernelLine {
 	}
 	add(0.000000, "secureboot: Secure boot enabled")
 	add(0.000001, "Kernel is locked down from EFI Secure Boot mode; see man kernel_lockdown.7")
-	for _, f := range n.functions {
-		driver := "mlx5_core " + f.pci
-		at := 4.21 + float64(f.no)*31e-6
+	for _, f := range n.Functions {
+		driver := "mlx5_core " + f.PCI
+		at := 4.21 + float64(f.No)*31e-6
 		add(at, "%s: firmware version: 28.45.4028", driver)
-		width, limit := f.lanes, ""
+		width, limit := f.Lanes, ""
 		if width < 4 {
 			limit = fmt.Sprintf(" (capable of 126.028 Gb/s with 32.0 GT/s PCIe x4 link),"+
 				" limited by 32.0 GT/s PCIe x%d link", width)
 		}
 		add(at+10e-6, "%s: %.3f Gb/s available PCIe bandwidth%s", driver, 31.507*float64(width), limit)
-		add(at+1, "%s: Port module event: module %d, Cable plugged", driver, f.qsfp)
-		if !f.net.carrier() && !f.lost {
-			add(95211.0011+float64(f.no)*1e-6, "%s %s: Link down", driver, f.net.name)
+		add(at+1, "%s: Port module event: module %d, Cable plugged", driver, f.QSFP)
+		if !f.Netdev.Carrier() && !f.Lost {
+			add(95211.0011+float64(f.No)*1e-6, "%s %s: Link down", driver, f.Netdev.Name)
 		}
-		if f.net.unplugged() {
-			add(95211.00115+float64(f.no)*1e-6, "%s: Port module event: module %d, Cable unplugged", driver, f.qsfp)
+		if f.Netdev.Unplugged() {
+			add(95211.00115+float64(f.No)*1e-6, "%s: Port module event: module %d, Cable unplugged", driver, f.QSFP)
 		}
 	}
 	if n.gpu {
@@ -85,13 +85,13 @@ func runJournalctl(_ context.Context, c *call) int {
 	}
 	short := strings.Contains(strings.Join(c.args, " "), "short-monotonic")
 	c.locked(func() {
-		boot := c.node.rack.clock.Wall().Add(-c.node.rack.clock.Uptime())
+		boot := c.node.rack.Clock.Wall().Add(-c.node.rack.Clock.Uptime())
 		for _, l := range c.node.kernelLog() {
 			when := fmt.Sprintf("[%12.6f]", l.at)
 			if !short {
 				when = boot.Add(time.Duration(l.at * float64(time.Second))).UTC().Format("Jan 02 15:04:05")
 			}
-			c.printf("%s %s kernel: %s\n", when, c.node.name, l.text)
+			c.printf("%s %s kernel: %s\n", when, c.node.Name, l.text)
 		}
 	})
 	return 0

@@ -17,7 +17,7 @@ import (
 // variables and its directory from line to line.
 func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int {
 	out := newGate(s.node, s.ch)
-	clock := s.node.rack.clock
+	clock := s.node.rack.Clock
 	defer out.close()
 	sh := newShell(s.node, false, true)
 	if !s.pty {
@@ -48,7 +48,7 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 	defer clock.Visit(sh.finish)
 	defer lasting()
 	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\n"+
-		"SIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", kernel, s.node.name)
+		"SIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", kernel, s.node.Name)
 	r, err := sh.interpreter(job{name: "bash", env: s.env, stdout: screen, stderr: screen})
 	if err != nil {
 		fmt.Fprintln(t, err)
@@ -60,7 +60,7 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		if dir == "" || dir == homeDir {
 			dir = "~"
 		}
-		t.SetPrompt(fmt.Sprintf("nvidia@%s:%s$ ", s.node.name, dir))
+		t.SetPrompt(fmt.Sprintf("nvidia@%s:%s$ ", s.node.Name, dir))
 		line, err := t.ReadLine()
 		if errors.Is(err, io.EOF) && keys.interrupted() {
 			fmt.Fprintln(t)

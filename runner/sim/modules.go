@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // loadBonding loads the driver, which makes as many bonds by itself as it is
@@ -19,8 +21,8 @@ func (n *node) loadBonding(maxBonds int) {
 		maxBonds = n.configuredBonds()
 	}
 	for i := range maxBonds {
-		if name := fmt.Sprint("bond", i); n.netdev(name) == nil {
-			n.newBond(name, bondState{mode: "balance-rr", policy: "layer2"})
+		if name := fmt.Sprint("bond", i); n.Netdev(name) == nil {
+			n.NewBond(name, net.BondState{Mode: "balance-rr", Policy: "layer2"})
 		}
 	}
 }
@@ -28,9 +30,9 @@ func (n *node) loadBonding(maxBonds int) {
 // unloadBonding takes all bonds away with the driver: it has no users that would
 // keep it.
 func (n *node) unloadBonding() {
-	for _, d := range slices.Clone(n.netdevs) {
-		if d.bond != nil {
-			n.deleteBond(d.name)
+	for _, d := range slices.Clone(n.Netdevs) {
+		if d.Bond != nil {
+			n.DeleteBond(d.Name)
 		}
 	}
 	n.modules = slices.DeleteFunc(n.modules, func(m string) bool { return m == "bonding" })

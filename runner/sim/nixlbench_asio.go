@@ -57,7 +57,7 @@ func (a *asioRuntime) join(context.Context) (rank, code int) {
 // taken. Callers hold the rig's lock.
 func (a *asioRuntime) bind(addr netip.Addr) bool {
 	n := a.b.c.node
-	if !addr.IsUnspecified() && !n.has(addr) || n.listeners[a.port] != nil || a.port == 22 {
+	if !addr.IsUnspecified() && !n.Has(addr) || n.listeners[a.port] != nil || a.port == 22 {
 		return false
 	}
 	a.link = &asioLink{addr: addr, in: [2]chan string{make(chan string, 256), make(chan string, 256)}}
@@ -69,21 +69,21 @@ func (a *asioRuntime) bind(addr netip.Addr) bool {
 
 // connect takes the other end of the socket, once. Callers hold the rig's lock.
 func (a *asioRuntime) connect(addr netip.Addr) {
-	way, ok := a.b.c.node.route(addr)
-	if !ok || way.peer == nil {
+	way, ok := a.b.c.node.Route(addr)
+	if !ok || way.Peer == nil {
 		return // nothing answers, not even with a refusal
 	}
-	far := a.b.c.node.rack.of(way.peer)
+	far := a.b.c.node.rack.of(way.Peer)
 	link, ok := far.served(a.port).(*asioLink)
-	if !ok || far.rejects(way.peer, a.port) || link.addr != addr && !link.addr.IsUnspecified() {
+	if !ok || far.rejects(way.Peer, a.port) || link.addr != addr && !link.addr.IsUnspecified() {
 		a.refused = true
 		return
 	}
 	if !link.taken { // a third one stays in the queue of the listener
 		link.taken, link.ends[1] = true, a.b
 		a.link = link
-		way.dev.count(2960, 28, 2788, 24)
-		way.peer.count(2788, 24, 2960, 28)
+		way.Out.Count(2960, 28, 2788, 24)
+		way.Peer.Count(2788, 24, 2960, 28)
 	}
 }
 
@@ -127,7 +127,7 @@ func (a *asioRuntime) receive(ctx context.Context) int {
 		}
 		return gone != nil && clock.Happened(gone)()
 	}
-	late := r.clock.Park(ctx, r.clock.After(asioWait), func() bool { return came() || left() })
+	late := r.Clock.Park(ctx, r.Clock.After(asioWait), func() bool { return came() || left() })
 	switch {
 	case came():
 		<-in

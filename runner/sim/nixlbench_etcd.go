@@ -46,7 +46,7 @@ func newEtcdRuntime(b *nixlbench) *etcdRuntime {
 			return nil, err
 		}
 		n.rack.Lock()
-		addr, known := n.resolve(host)
+		addr, known := n.Resolve(host)
 		n.rack.Unlock()
 		no, err := strconv.Atoi(port)
 		if err != nil || !known || !addr.IsLoopback() {
@@ -90,7 +90,7 @@ func (e *etcdRuntime) call(ctx context.Context, method string, in, out any) erro
 	if err != nil {
 		return err
 	}
-	e.b.c.node.rack.clock.Foreign(func() { err = e.answer(req, out) })
+	e.b.c.node.rack.Clock.Foreign(func() { err = e.answer(req, out) })
 	return err
 }
 
@@ -231,7 +231,7 @@ func (e *etcdRuntime) fail(ctx context.Context, doing, id string, count int) int
 
 // pause waits for the next look.
 func (e *etcdRuntime) pause(ctx context.Context) bool {
-	return e.b.c.node.rack.clock.Sleep(ctx, etcdPoll)
+	return e.b.c.node.rack.Clock.Sleep(ctx, etcdPoll)
 }
 
 // meets is the barrier itself, and says what to do about it where it fails.
@@ -278,7 +278,7 @@ func (e *etcdRuntime) exchange(ctx context.Context) int {
 	b := e.b
 	number, text := e.group+"msg+int_data/src=1/dst=0", e.group+"msg+char_data/src=1/dst=0"
 	if b.rank == 1 {
-		name := fmt.Sprintf("nixlSerDes|%s|%d", b.c.node.name, b.proc.pid)
+		name := fmt.Sprintf("nixlSerDes|%s|%d", b.c.node.Name, b.proc.pid)
 		b.c.locked(func() { b.c.node.rack.shared[agent(name)] = b })
 		e.send(ctx, "int", number, strconv.Itoa(len(name)), "")
 		e.send(ctx, "char", text, fmt.Sprintf("1:0:%d", len(name)), name)
@@ -340,7 +340,7 @@ func (e *etcdRuntime) receive(ctx context.Context, key, part string) (string, bo
 			continue
 		}
 		e.put(ctx, key+"/ack", "received")
-		if !e.b.c.node.rack.clock.Sleep(ctx, ackTime) {
+		if !e.b.c.node.rack.Clock.Sleep(ctx, ackTime) {
 			return "", false
 		}
 		for _, k := range []string{key + part, key} {

@@ -327,7 +327,7 @@ func TestNixlbenchKilled(t *testing.T) {
 	t.Parallel()
 	const long = "--start_block_size 1048576 --max_block_size 1048576 --num_iter 4000000"
 	b := newBench(t, Options{Speed: 20})
-	moving := func() bool { b.rack.fabric.advance(); return len(b.rack.fabric.flows) == 1 }
+	moving := func() bool { b.rack.Fabric.Advance(); return len(b.rack.Fabric.Flows) == 1 }
 
 	one, a := b.start("spark-02", oneRail+" "+asio+long)
 	b.listening(1, 12345)
@@ -351,7 +351,7 @@ func TestNixlbenchKilled(t *testing.T) {
 	}
 	z()
 	b.until("nothing is left", func() bool {
-		b.rack.fabric.advance()
-		return len(b.rack.fabric.flows) == 0 && len(b.rack.nodes[0].procs)+len(b.rack.nodes[1].procs) == 0 && b.rack.nodes[0].held+b.rack.nodes[1].held == 0 && len(b.rack.nodes[1].listeners) == 0
+		b.rack.Fabric.Advance()
+		return len(b.rack.Fabric.Flows) == 0 && len(b.rack.nodes[0].procs)+len(b.rack.nodes[1].procs) == 0 && b.rack.nodes[0].held+b.rack.nodes[1].held == 0 && len(b.rack.nodes[1].listeners) == 0
 	})
 }

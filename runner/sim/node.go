@@ -3,12 +3,14 @@ package sim
 import (
 	"net"
 	"time"
+
+	simnet "github.com/railbench/railbench/runner/sim/net"
 )
 
 // A node is one of the machines: its hardware, its network and what runs on
 // it. The fabric's lock guards everything in it.
 type node struct {
-	*stack
+	*simnet.Stack
 	rack      *rack
 	listeners map[int]*listener
 	procs     map[int]*process
@@ -80,9 +82,9 @@ type process struct {
 	end func()
 }
 
-func newNode(r *rack, st *stack) *node {
+func newNode(r *rack, st *simnet.Stack) *node {
 	n := &node{
-		stack: st, rack: r,
+		Stack: st, rack: r,
 		listeners: map[int]*listener{}, procs: map[int]*process{}, files: map[string]*inode{}, units: map[string]*unit{},
 		nextPID: 4210, nextQPN: 0x11a,
 		modules: []string{"mlx5_ib", "ib_uverbs", "ib_core", "mlx5_core", "rdma_ucm", "rdma_cm", "nvidia_uvm", "nvidia"},
@@ -90,8 +92,8 @@ func newNode(r *rack, st *stack) *node {
 		flaws: map[flaw]bool{}, logged: map[int][]kernelLine{}, freeKB: memoryKB - usedKB, gpu: true,
 		profiles: map[string]string{},
 	}
-	for _, d := range n.netdevs[1:] {
-		n.profiles[d.name] = d.ipv4().String()
+	for _, d := range n.Netdevs[1:] {
+		n.profiles[d.Name] = d.IPv4().String()
 	}
 	return n
 }
@@ -100,11 +102,11 @@ func newNode(r *rack, st *stack) *node {
 func (n *node) changed() { n.tree = nil }
 
 // of is the machine that an interface is in.
-func (r *rack) of(d *netdev) *node { return r.nodes[d.stack.index] }
+func (r *rack) of(d *simnet.Netdev) *node { return r.nodes[d.Stack.Index] }
 
 // spawn enters a process into the node's table.
 func (n *node) spawn(args []string, root bool) *process {
-	p := &process{pid: n.nextPID, args: args, root: root, started: n.rack.clock.Uptime()}
+	p := &process{pid: n.nextPID, args: args, root: root, started: n.rack.Clock.Uptime()}
 	n.nextPID += 3
 	n.procs[p.pid] = p
 	return p

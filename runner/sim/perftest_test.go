@@ -180,7 +180,7 @@ func TestCountersMoveDuringATest(t *testing.T) {
 	_, wait := b.start("spark-01", "ib_write_bw -D 20")
 	b.listening(0, defaultPort)
 	_, client := b.start("spark-02", "ib_write_bw -D 20 192.168.100.10")
-	b.until("a flow", func() bool { return len(b.rack.fabric.flows) == 1 })
+	b.until("a flow", func() bool { return len(b.rack.Fabric.Flows) == 1 })
 	// Each reading stands between two looks at the clock: on a busy machine they are apart.
 	out := b.must("spark-02", `f=/sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data
 for i in 1 2 3; do date +%s.%N; read -r v < $f; echo $v; date +%s.%N; sleep 1; done`)

@@ -3,12 +3,14 @@ package sim
 import (
 	"context"
 	"sync"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // A rack is the nodes, what joins them and what they have in common. Whoever looks at a
 // node, or changes it, holds its lock.
 type rack struct {
-	*fabric
+	*net.Fabric
 	nodes []*node
 	tools map[string]tool // that the nodes have, by name
 	// shared is what programs of different nodes know of each other, by keys of their own.
@@ -22,10 +24,10 @@ type rack struct {
 }
 
 // newRack makes the nodes of a fabric, which have so many programs.
-func newRack(f *fabric, tools map[string]tool) *rack {
-	r := &rack{fabric: f, tools: tools, shared: map[any]any{}}
+func newRack(f *net.Fabric, tools map[string]tool) *rack {
+	r := &rack{Fabric: f, tools: tools, shared: map[any]any{}}
 	r.life, r.die = context.WithCancel(context.Background())
-	for _, s := range f.stacks {
+	for _, s := range f.Stacks {
 		r.nodes = append(r.nodes, newNode(r, s))
 	}
 	return r
@@ -44,7 +46,7 @@ func (r *rack) close() {
 // patient. Callers may hold the lock.
 func (r *rack) alone(f func()) {
 	r.apart.Add(1)
-	r.clock.Run(true, func() {
+	r.Clock.Run(true, func() {
 		defer r.apart.Done()
 		f()
 	})

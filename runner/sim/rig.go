@@ -23,6 +23,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim/clock"
+	simnet "github.com/railbench/railbench/runner/sim/net"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -68,15 +69,15 @@ func New(o Options) (*Rig, error) {
 	}
 	c := clock.New(o.Start, o.Speed)
 	r := &Rig{
-		clock: c, rack: newRack(newFabric(c, o.Seed, o.Nodes), toolTable()),
+		clock: c, rack: newRack(simnet.New(c, o.Seed, o.Nodes), toolTable()),
 		hosts: map[string]ssh.Signer{}, hurt: map[defectAt]func(){}, conns: map[net.Conn]*node{},
 	}
 	for _, n := range r.rack.nodes {
-		key, err := hostKey(o.Seed, n.name)
+		key, err := hostKey(o.Seed, n.Name)
 		if err != nil {
-			return nil, fmt.Errorf("make the host key of %s: %w", n.name, err)
+			return nil, fmt.Errorf("make the host key of %s: %w", n.Name, err)
 		}
-		r.hosts[n.name] = key
+		r.hosts[n.Name] = key
 	}
 	for _, name := range o.Faults {
 		if err := r.Inject(name); err != nil {
@@ -116,7 +117,7 @@ const (
 func (r *Rig) Nodes() []string {
 	var names []string
 	for _, n := range r.rack.nodes {
-		names = append(names, n.name)
+		names = append(names, n.Name)
 	}
 	return names
 }
@@ -134,7 +135,7 @@ func (r *Rig) HostKey(node string) ssh.PublicKey {
 
 func (r *Rig) node(name string) (*node, error) {
 	for _, n := range r.rack.nodes {
-		if n.name == name {
+		if n.Name == name {
 			return n, nil
 		}
 	}
@@ -150,10 +151,10 @@ func (r *Rig) Dial(ctx context.Context, node string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	client, server := memoryPipe(memoryAddr("workbench"), memoryAddr(n.name+":22"))
+	client, server := memoryPipe(memoryAddr("workbench"), memoryAddr(n.Name+":22"))
 	if !r.serve(n, server) {
 		return nil, &net.OpError{
-			Op: "dial", Net: "sim", Addr: memoryAddr(n.name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+			Op: "dial", Net: "sim", Addr: memoryAddr(n.Name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
 		}
 	}
 	return client, nil
@@ -188,12 +189,12 @@ func (r *Rig) Serve(ctx context.Context, ln net.Listener, node string) error {
 func (r *Rig) serve(n *node, conn net.Conn) bool {
 	r.rack.Lock()
 	defer r.rack.Unlock()
-	if r.rack.closed || n.dead {
+	if r.rack.closed || n.Dead {
 		return false
 	}
 	r.conns[conn] = n
 	r.serving.Go(func() {
-		serveConn(n, conn, r.hosts[n.name])
+		serveConn(n, conn, r.hosts[n.Name])
 		r.rack.Lock()
 		defer r.rack.Unlock()
 		delete(r.conns, conn)

@@ -191,7 +191,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 			options, plain, root = m[1], m[2]+tail, true
 		}
 	}
-	act := s.node.rack.clock.Visit
+	act := s.node.rack.Clock.Visit
 	if leash, ok := runner.ParseLeash(plain); ok {
 		in := bufio.NewReader(s.ch)
 		if root && !s.sudo(options, in, errs) {
@@ -227,7 +227,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 
 // commandLine runs a command whose input comes from the client.
 func (s *session) commandLine(ctx context.Context, sh *shell, command string, j job) (code int) {
-	in := &pipe{clock: s.node.rack.clock}
+	in := &pipe{clock: s.node.rack.Clock}
 	go func() {
 		buf := make([]byte, 32<<10)
 		for {
@@ -243,7 +243,7 @@ func (s *session) commandLine(ctx context.Context, sh *shell, command string, j 
 		}
 	}()
 	j.stdin = pipeReader{ctx, in}
-	s.node.rack.clock.Visit(func() {
+	s.node.rack.Clock.Visit(func() {
 		code = sh.start(ctx, command, j)
 		in.abandon(func() {})
 	})
@@ -288,7 +288,7 @@ type gate struct {
 	closed bool
 }
 
-func newGate(n *node, w io.Writer) *gate { return &gate{clock: n.rack.clock, w: w} }
+func newGate(n *node, w io.Writer) *gate { return &gate{clock: n.rack.Clock, w: w} }
 
 // acted is the gate as commands write to it. Where a client takes its time the others
 // don't wait for it.

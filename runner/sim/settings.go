@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 const (
@@ -86,7 +88,7 @@ func (n *node) uptime() time.Duration {
 	if n.upFor > 0 {
 		return n.upFor
 	}
-	return n.rack.clock.Uptime()
+	return n.rack.Clock.Uptime()
 }
 
 // firmwareTree is what the firmware's settings show: a Spark comes with secure
@@ -106,9 +108,9 @@ const (
 	hotAdapter  = 117
 )
 
-func (n *node) degrees(f *function) int {
+func (n *node) degrees(f *net.Function) int {
 	if n.hot {
-		return hotAdapter + f.half
+		return hotAdapter + f.Half
 	}
 	return warmAdapter
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 const (
@@ -60,13 +62,13 @@ func (n *node) buildTree() *inode {
 	}
 	t.put("/dev/null", &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 	t.put("/dev/zero", &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
-	for i := range n.present() {
+	for i := range n.Present() {
 		t.put(fmt.Sprintf("/dev/infiniband/uverbs%d", i), &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 		t.put(fmt.Sprintf("/dev/infiniband/umad%d", i), &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o600})
 	}
 	t.put("/dev/infiniband/rdma_cm", &inode{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 
-	t.fixed("/etc/hostname", n.name)
+	t.fixed("/etc/hostname", n.Name)
 	t.fixed("/etc/os-release", osRelease)
 	t.fixed("/etc/dgx-release", dgxRelease)
 	t.fixed("/etc/hosts", n.hosts())
@@ -78,9 +80,9 @@ func (n *node) buildTree() *inode {
 	if slices.Contains(n.modules, "bonding") {
 		t.text("/sys/class/net/bonding_masters", func() string {
 			var names []string
-			for _, d := range n.netdevs {
-				if d.bond != nil {
-					names = append(names, d.name)
+			for _, d := range n.Netdevs {
+				if d.Bond != nil {
+					names = append(names, d.Name)
 				}
 			}
 			return strings.Join(names, " ")
@@ -92,10 +94,10 @@ func (n *node) buildTree() *inode {
 	for _, name := range slices.Sorted(maps.Keys(n.system)) {
 		t.put(name, n.system[name])
 	}
-	for _, f := range n.functions {
+	for _, f := range n.Functions {
 		n.pciTree(t, f)
 	}
-	for _, d := range n.netdevs {
+	for _, d := range n.Netdevs {
 		n.netdevTree(t, d)
 	}
 	// By name, so that a directory comes before what is in it.
@@ -121,12 +123,12 @@ func (n *node) procTree(t *inode) {
 		}
 		return strings.Join(b, "\n")
 	})
-	t.fixed("/proc/sys/kernel/hostname", n.name)
-	t.fixed("/proc/sys/kernel/random/boot_id", bootID(n.fabric.seed, n.index))
+	t.fixed("/proc/sys/kernel/hostname", n.Name)
+	t.fixed("/proc/sys/kernel/random/boot_id", bootID(n.Fabric.Seed, n.Index))
 	t.fixed("/proc/sys/kernel/osrelease", kernel)
 	names := []string{"all", "default"}
-	for _, d := range n.netdevs {
-		names = append(names, d.name)
+	for _, d := range n.Netdevs {
+		names = append(names, d.Name)
 	}
 	for _, name := range names {
 		t.fixed("/proc/sys/net/ipv4/conf/"+name+"/arp_ignore", "0")
@@ -137,9 +139,9 @@ func (n *node) procTree(t *inode) {
 	t.text("/proc/net/tcp", n.procNetTCP)
 	t.fixed("/proc/net/tcp6", "  sl  local_address                         remote_address                        "+
 		"st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode")
-	for _, d := range n.netdevs {
-		if d.kind == "bond" {
-			t.text("/proc/net/bonding/"+d.name, func() string { return d.procBond() })
+	for _, d := range n.Netdevs {
+		if d.Kind == "bond" {
+			t.text("/proc/net/bonding/"+d.Name, func() string { return procBond(d) })
 		}
 	}
 }
@@ -152,18 +154,18 @@ func bootID(seed uint64, index int) string {
 }
 
 func (n *node) procNetDev() string {
-	n.fabric.advance()
+	n.Fabric.Advance()
 	b := []string{
 		"Inter-|   Receive                                                |  Transmit",
 		" face |bytes    packets errs drop fifo frame compressed multicast" +
 			"|bytes    packets errs drop fifo colls carrier compressed",
 	}
-	for _, d := range n.netdevs {
-		rx, rxPackets := d.received()
-		tx, txPackets := d.sent()
+	for _, d := range n.Netdevs {
+		rx, rxPackets := d.Received()
+		tx, txPackets := d.Sent()
 		b = append(b, fmt.Sprintf("%6s: %7d %7d    0    0    0     0          0         0"+
 			" %8d %7d    0    0    0     0       0          0",
-			d.name, rx, rxPackets, tx, txPackets))
+			d.Name, rx, rxPackets, tx, txPackets))
 	}
 	return strings.Join(b, "\n")
 }
@@ -199,80 +201,67 @@ func (n *node) ports() []int {
 	return ps
 }
 
-func upDown(up bool) string {
-	if up {
-		return "up"
-	}
-	return "down"
-}
-
-// devicePath is where the function sits in sysfs.
-func (f *function) devicePath() string {
-	domain := f.pci[:4]
-	return fmt.Sprintf("/sys/devices/pci%s:00/%s:00:00.0/%s", domain, domain, f.pci)
-}
-
-func (n *node) pciTree(t *inode, f *function) {
-	dev := f.devicePath()
-	t.link("/sys/bus/pci/devices/"+f.pci, "../../../"+strings.TrimPrefix(dev, "/sys/"))
+func (n *node) pciTree(t *inode, f *net.Function) {
+	dev := f.DevicePath()
+	t.link("/sys/bus/pci/devices/"+f.PCI, "../../../"+strings.TrimPrefix(dev, "/sys/"))
 	t.fixed(dev+"/vendor", "0x15b3")
 	t.fixed(dev+"/device", "0x1021")
 	t.fixed(dev+"/subsystem_vendor", "0x15b3")
 	t.fixed(dev+"/class", "0x020000")
 	t.fixed(dev+"/numa_node", "0")
 	t.fixed(dev+"/current_link_speed", "32.0 GT/s PCIe")
-	t.text(dev+"/current_link_width", func() string { return fmt.Sprint(f.lanes) })
+	t.text(dev+"/current_link_width", func() string { return fmt.Sprint(f.Lanes) })
 	t.fixed(dev+"/max_link_speed", "32.0 GT/s PCIe")
 	t.fixed(dev+"/max_link_width", "4")
 	driver := "DRIVER=mlx5_core\n"
-	if f.lost {
+	if f.Lost {
 		driver = ""
 	}
 	t.fixed(dev+"/uevent", driver+"PCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0005\n"+
-		"PCI_SLOT_NAME="+f.pci+"\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000005bc02sc00i00")
+		"PCI_SLOT_NAME="+f.PCI+"\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000005bc02sc00i00")
 	// The port above is the slot: what it could do bounds what the device gets.
 	t.fixed(path.Dir(dev)+"/max_link_speed", "32.0 GT/s PCIe")
 	t.fixed(path.Dir(dev)+"/max_link_width", "4")
-	if f.lost {
+	if f.Lost {
 		return
 	}
 	t.link(dev+"/driver", "../../../../bus/pci/drivers/mlx5_core")
 	t.put("/sys/bus/pci/drivers/mlx5_core", newDir())
 	// A Spark's adapter is a hot part of a small case; the sensor is in millidegrees.
-	hwmon := dev + "/hwmon/hwmon" + fmt.Sprint(4+f.no)
+	hwmon := dev + "/hwmon/hwmon" + fmt.Sprint(4+f.No)
 	t.fixed(hwmon+"/name", "mlx5")
 	t.fixed(hwmon+"/temp1_label", "asic")
 	t.text(hwmon+"/temp1_input", func() string { return fmt.Sprint(n.degrees(f) * 1000) })
 
-	if f.merged {
+	if f.Merged {
 		return
 	}
-	ib := dev + "/infiniband/" + f.dev
-	t.link("/sys/class/infiniband/"+f.dev, "../../"+strings.TrimPrefix(ib, "/sys/"))
-	t.link(ib+"/device", "../../../"+f.pci)
+	ib := dev + "/infiniband/" + f.Dev
+	t.link("/sys/class/infiniband/"+f.Dev, "../../"+strings.TrimPrefix(ib, "/sys/"))
+	t.link(ib+"/device", "../../../"+f.PCI)
 	t.link(ib+"/subsystem", "../../../../../../class/infiniband")
-	t.text(ib+"/node_guid", f.guid)
-	t.text(ib+"/sys_image_guid", func() string { return f.systemGUID().guid() })
+	t.text(ib+"/node_guid", f.GUID)
+	t.text(ib+"/sys_image_guid", func() string { return f.SystemGUID().GUID() })
 	t.fixed(ib+"/fw_ver", "28.45.4028")
 	t.fixed(ib+"/hw_rev", "0")
 	t.fixed(ib+"/board_id", "NVD0000000087")
 	t.fixed(ib+"/hca_type", "MT4129")
 	t.fixed(ib+"/node_type", "1: CA")
-	t.fixed(ib+"/node_desc", n.name+" "+f.dev)
-	t.fixed(ib+"/uevent", "NAME="+f.dev)
+	t.fixed(ib+"/node_desc", n.Name+" "+f.Dev)
+	t.fixed(ib+"/uevent", "NAME="+f.Dev)
 
 	port := ib + "/ports/1"
 	t.text(port+"/state", func() string {
-		if f.live() {
+		if f.Live() {
 			return "4: ACTIVE"
 		}
 		return "1: DOWN"
 	})
 	t.text(port+"/phys_state", func() string {
 		switch {
-		case !f.net.up:
+		case !f.Netdev.Up:
 			return "3: Disabled"
-		case !f.net.carrier():
+		case !f.Netdev.Carrier():
 			return "2: Polling"
 		default:
 			return "5: LinkUp"
@@ -285,42 +274,42 @@ func (n *node) pciTree(t *inode, f *function) {
 	t.fixed(port+"/sm_sl", "0")
 	t.fixed(port+"/lid_mask_count", "0")
 	t.fixed(port+"/cap_mask", "0x00010000")
-	for i := range f.gids {
-		t.text(fmt.Sprintf("%s/gids/%d", port, i), func() string { return gidText(f.gids[i]) })
+	for i := range f.GIDs {
+		t.text(fmt.Sprintf("%s/gids/%d", port, i), func() string { return net.GIDText(f.GIDs[i]) })
 		// The kernel answers a read of an empty slot's attributes with EINVAL.
-		attr := func(value func(gid) string) *inode {
+		attr := func(value func(net.GID) string) *inode {
 			return &inode{mode: 0o444, read: func() (string, error) {
-				if !f.gids[i].addr.IsValid() {
+				if !f.GIDs[i].Addr.IsValid() {
 					return "", syscall.EINVAL
 				}
-				return value(f.gids[i]) + "\n", nil
+				return value(f.GIDs[i]) + "\n", nil
 			}}
 		}
-		t.put(fmt.Sprintf("%s/gid_attrs/types/%d", port, i), attr(func(g gid) string {
-			if g.v2 {
+		t.put(fmt.Sprintf("%s/gid_attrs/types/%d", port, i), attr(func(g net.GID) string {
+			if g.V2 {
 				return "RoCE v2"
 			}
 			return "IB/RoCE v1"
 		}))
-		t.put(fmt.Sprintf("%s/gid_attrs/ndevs/%d", port, i), attr(func(g gid) string { return g.ndev }))
+		t.put(fmt.Sprintf("%s/gid_attrs/ndevs/%d", port, i), attr(func(g net.GID) string { return g.Netdev }))
 	}
-	if !n.uncounted {
+	if !n.Uncounted {
 		n.counterTree(t, f, port)
 	}
 }
 
-func (n *node) counterTree(t *inode, f *function, port string) {
+func (n *node) counterTree(t *inode, f *net.Function, port string) {
 	count := func(name string, value func() uint64) {
 		t.text(port+"/"+name, func() string {
-			n.fabric.advance()
+			n.Fabric.Advance()
 			return fmt.Sprint(value())
 		})
 	}
-	count("counters/port_xmit_data", func() uint64 { return f.port.xmit / 4 })
-	count("counters/port_rcv_data", func() uint64 { return f.port.rcv / 4 })
+	count("counters/port_xmit_data", func() uint64 { return f.Port.Xmit / 4 })
+	count("counters/port_rcv_data", func() uint64 { return f.Port.Rcv / 4 })
 	for _, kind := range []string{"port", "unicast"} {
-		count("counters/"+kind+"_xmit_packets", func() uint64 { return f.port.xmitPackets })
-		count("counters/"+kind+"_rcv_packets", func() uint64 { return f.port.rcvPackets })
+		count("counters/"+kind+"_xmit_packets", func() uint64 { return f.Port.XmitPackets })
+		count("counters/"+kind+"_rcv_packets", func() uint64 { return f.Port.RcvPackets })
 	}
 	for _, name := range []string{
 		"VL15_dropped", "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery",
@@ -333,7 +322,7 @@ func (n *node) counterTree(t *inode, f *function, port string) {
 			t.fixed(port+"/counters/"+name, "0")
 		}
 	}
-	count("counters/symbol_error", f.cableErrors)
+	count("counters/symbol_error", f.CableErrors)
 	for _, name := range []string{
 		"duplicate_request", "implied_nak_seq_err", "lifespan", "local_ack_timeout_err", "np_cnp_sent",
 		"np_ecn_marked_roce_packets", "out_of_buffer", "out_of_sequence", "packet_seq_err",
@@ -343,72 +332,72 @@ func (n *node) counterTree(t *inode, f *function, port string) {
 		"roce_slow_restart_cnps", "roce_slow_restart_trans", "rp_cnp_handled", "rp_cnp_ignored",
 		"rx_atomic_requests", "rx_icrc_encapsulated", "rx_read_requests", "rx_write_requests",
 	} {
-		count("hw_counters/"+name, func() uint64 { return f.hw[name] })
+		count("hw_counters/"+name, func() uint64 { return f.HW[name] })
 	}
 }
 
-func (n *node) netdevTree(t *inode, d *netdev) {
-	dir := "/sys/devices/virtual/net/" + d.name
+func (n *node) netdevTree(t *inode, d *net.Netdev) {
+	dir := "/sys/devices/virtual/net/" + d.Name
 	switch {
-	case d.fn != nil:
-		dir = d.fn.devicePath() + "/net/" + d.name
-		t.link(dir+"/device", "../../../"+d.fn.pci)
-		t.fixed(dir+"/phys_port_name", fmt.Sprintf("p%d", d.fn.qsfp))
-		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(macText(d.stack.functions[0].net.perm), ":", "")+"0000")
-	case d.kind == "ether":
+	case d.Func != nil:
+		dir = d.Func.DevicePath() + "/net/" + d.Name
+		t.link(dir+"/device", "../../../"+d.Func.PCI)
+		t.fixed(dir+"/phys_port_name", fmt.Sprintf("p%d", d.Func.QSFP))
+		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(net.MACText(d.Stack.Functions[0].Netdev.PermMAC), ":", "")+"0000")
+	case d.Kind == "ether":
 		const pci = "0007:01:00.0"
-		dir = "/sys/devices/pci0007:00/0007:00:00.0/" + pci + "/net/" + d.name
+		dir = "/sys/devices/pci0007:00/0007:00:00.0/" + pci + "/net/" + d.Name
 		t.link(dir+"/device", "../../../"+pci)
 		t.fixed("/sys/devices/pci0007:00/0007:00:00.0/"+pci+"/uevent", "DRIVER=r8127\nPCI_SLOT_NAME="+pci)
 		t.link("/sys/bus/pci/devices/"+pci, "../../../devices/pci0007:00/0007:00:00.0/"+pci)
 	}
 	up := strings.Repeat("../", strings.Count(dir, "/")-1)
-	t.link("/sys/class/net/"+d.name, "../../"+strings.TrimPrefix(dir, "/sys/"))
+	t.link("/sys/class/net/"+d.Name, "../../"+strings.TrimPrefix(dir, "/sys/"))
 	t.link(dir+"/subsystem", up+"class/net")
-	t.text(dir+"/mtu", func() string { return fmt.Sprint(d.mtu) })
-	t.text(dir+"/operstate", d.operState)
-	t.text(dir+"/address", d.macText)
+	t.text(dir+"/mtu", func() string { return fmt.Sprint(d.MTU) })
+	t.text(dir+"/operstate", d.OperState)
+	t.text(dir+"/address", d.MACText)
 	t.fixed(dir+"/broadcast", "ff:ff:ff:ff:ff:ff")
-	t.text(dir+"/carrier_changes", func() string { return fmt.Sprint(d.changes) })
-	t.text(dir+"/ifindex", func() string { return fmt.Sprint(d.index) })
-	t.text(dir+"/iflink", func() string { return fmt.Sprint(d.index) })
+	t.text(dir+"/carrier_changes", func() string { return fmt.Sprint(d.Changes) })
+	t.text(dir+"/ifindex", func() string { return fmt.Sprint(d.Index) })
+	t.text(dir+"/iflink", func() string { return fmt.Sprint(d.Index) })
 	t.fixed(dir+"/dev_port", "0")
 	t.fixed(dir+"/tx_queue_len", "1000")
 	t.text(dir+"/type", func() string {
-		if d.kind == "loopback" {
+		if d.Kind == "loopback" {
 			return "772"
 		}
 		return "1"
 	})
-	t.text(dir+"/flags", func() string { return fmt.Sprintf("0x%x", d.flagBits()) })
+	t.text(dir+"/flags", func() string { return fmt.Sprintf("0x%x", d.FlagBits()) })
 	// Reading these while the interface is down is EINVAL.
 	whileUp := func(name string, value func() string) {
 		t.put(dir+"/"+name, &inode{mode: 0o444, read: func() (string, error) {
-			if !d.up {
+			if !d.Up {
 				return "", syscall.EINVAL
 			}
 			return value() + "\n", nil
 		}})
 	}
 	whileUp("carrier", func() string {
-		if d.carrier() {
+		if d.Carrier() {
 			return "1"
 		}
 		return "0"
 	})
-	whileUp("speed", func() string { return fmt.Sprint(d.speed()) })
+	whileUp("speed", func() string { return fmt.Sprint(d.Speed()) })
 	whileUp("duplex", func() string { return "full" })
 	for _, c := range []struct {
 		name  string
 		value func() uint64
 	}{
-		{"rx_bytes", func() uint64 { v, _ := d.received(); return v }},
-		{"rx_packets", func() uint64 { _, v := d.received(); return v }},
-		{"tx_bytes", func() uint64 { v, _ := d.sent(); return v }},
-		{"tx_packets", func() uint64 { _, v := d.sent(); return v }},
+		{"rx_bytes", func() uint64 { v, _ := d.Received(); return v }},
+		{"rx_packets", func() uint64 { _, v := d.Received(); return v }},
+		{"tx_bytes", func() uint64 { v, _ := d.Sent(); return v }},
+		{"tx_packets", func() uint64 { _, v := d.Sent(); return v }},
 	} {
 		t.text(dir+"/statistics/"+c.name, func() string {
-			n.fabric.advance()
+			n.Fabric.Advance()
 			return fmt.Sprint(c.value())
 		})
 	}
@@ -420,74 +409,20 @@ func (n *node) netdevTree(t *inode, d *netdev) {
 	} {
 		t.fixed(dir+"/statistics/"+name, "0")
 	}
-	if d.master != nil {
-		t.link(dir+"/master", up+"devices/virtual/net/"+d.master.name)
-		d.slaveTree(t, dir+"/bonding_slave/")
+	if d.Master != nil {
+		t.link(dir+"/master", up+"devices/virtual/net/"+d.Master.Name)
+		slaveTree(d, t, dir+"/bonding_slave/")
 	}
-	if d.bond != nil {
-		d.bondTree(t, dir+"/bonding/")
+	if d.Bond != nil {
+		bondTree(d, t, dir+"/bonding/")
 	}
-}
-
-func (d *netdev) speed() int {
-	switch {
-	case d.kind == "loopback" || !d.carrier():
-		return -1
-	case d.kind == "bond":
-		return 200000 * len(d.slaves())
-	case d.fn == nil:
-		return 10000
-	default:
-		return 200000
-	}
-}
-
-func (d *netdev) operState() string {
-	switch d.kind {
-	case "loopback":
-		return "unknown"
-	default:
-		return upDown(d.running())
-	}
-}
-
-func (d *netdev) flagBits() int {
-	bits := 0x1002
-	if d.kind == "loopback" {
-		bits = 0x8
-	}
-	if d.up {
-		bits |= 1
-	}
-	if d.master != nil {
-		bits |= 0x800
-	}
-	if d.bond != nil {
-		bits |= 0x400
-	}
-	return bits
-}
-
-// guid is the device's node GUID as sysfs prints it.
-func (f *function) guid() string {
-	m := f.net.perm
-	return fmt.Sprintf("%02x%02x:%02x03:00%02x:%02x%02x", m[0], m[1], m[2], m[3], m[4], m[5])
-}
-
-func gidText(g gid) string {
-	b := g.bytes()
-	var parts []string
-	for i := 0; i < 16; i += 2 {
-		parts = append(parts, fmt.Sprintf("%02x%02x", b[i], b[i+1]))
-	}
-	return strings.Join(parts, ":")
 }
 
 // hosts is the node's /etc/hosts.
 func (n *node) hosts() string {
 	var text strings.Builder
-	text.WriteString("127.0.0.1 localhost\n127.0.1.1 " + n.name)
-	for i := range n.fabric.stacks {
+	text.WriteString("127.0.0.1 localhost\n127.0.1.1 " + n.Name)
+	for i := range n.Fabric.Stacks {
 		fmt.Fprintf(&text, "\n192.168.1.%d spark-%02d", 101+i, i+1)
 	}
 	return text.String()

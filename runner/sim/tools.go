@@ -77,7 +77,7 @@ func (c *call) locked(f func()) {
 func (c *call) alone(f func()) {
 	c.node.rack.Lock()
 	defer c.node.rack.Unlock()
-	c.node.rack.fabric.advance()
+	c.node.rack.Fabric.Advance()
 	f()
 }
 

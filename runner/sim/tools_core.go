@@ -410,7 +410,7 @@ func runSleep(ctx context.Context, c *call) int {
 	if len(c.args) == 1 {
 		return c.fail(1, "sleep: missing operand\nTry 'sleep --help' for more information.")
 	}
-	if !c.node.rack.clock.Sleep(ctx, sum) {
+	if !c.node.rack.Clock.Sleep(ctx, sum) {
 		return 143
 	}
 	return 0
@@ -434,7 +434,7 @@ func runTimeout(ctx context.Context, c *call) int {
 	inner := ctx
 	if limit > 0 {
 		var cancel context.CancelFunc
-		inner, cancel = c.node.rack.clock.WithTimeout(ctx, limit, nil)
+		inner, cancel = c.node.rack.Clock.WithTimeout(ctx, limit, nil)
 		defer cancel()
 	}
 	sub := *c
@@ -525,7 +525,7 @@ func valueIn(env []string) func(string) string {
 }
 
 func runDate(_ context.Context, c *call) int {
-	t := c.node.rack.clock.Wall().UTC()
+	t := c.node.rack.Clock.Wall().UTC()
 	format := "%a %b %e %H:%M:%S %Z %Y"
 	for _, a := range c.args[1:] {
 		switch {

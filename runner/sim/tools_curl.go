@@ -28,7 +28,7 @@ type curl struct {
 }
 
 func runCurl(ctx context.Context, c *call) int {
-	p := &curl{c: c, header: http.Header{"User-Agent": {"curl/8.5.0"}, "Accept": {"*/*"}}, began: c.node.rack.clock.Now()}
+	p := &curl{c: c, header: http.Header{"User-Agent": {"curl/8.5.0"}, "Accept": {"*/*"}}, began: c.node.rack.Clock.Now()}
 	if code := p.parse(); code != 0 {
 		return code
 	}
@@ -159,7 +159,7 @@ func (p *curl) run(ctx context.Context) int {
 	var resp *http.Response
 	var body []byte
 	var broken error
-	p.c.node.rack.clock.Foreign(func() {
+	p.c.node.rack.Clock.Foreign(func() {
 		if resp, err = transport.RoundTrip(req); err == nil {
 			defer resp.Body.Close()
 			body, broken = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -199,18 +199,18 @@ func (p *curl) dial(_ context.Context, _, address string) (net.Conn, error) {
 	port, _ := strconv.Atoi(text)
 	mine := false
 	p.c.locked(func() {
-		addr, ok := p.c.node.resolve(host)
+		addr, ok := p.c.node.Resolve(host)
 		if !ok {
 			err = errNoHost
 			return
 		}
-		w, ok := p.c.node.route(addr)
+		w, ok := p.c.node.Route(addr)
 		switch {
 		case !ok:
 			err = syscall.ENETUNREACH
-		case w.peer == nil:
+		case w.Peer == nil:
 			err = syscall.EHOSTUNREACH
-		case !w.local || addr != netip.AddrFrom4([4]byte{127, 0, 0, 1}):
+		case !w.Local || addr != netip.AddrFrom4([4]byte{127, 0, 0, 1}):
 			err = syscall.ECONNREFUSED
 		default:
 			mine = true
@@ -230,7 +230,7 @@ func (p *curl) explain(ctx context.Context, err error) int {
 	if port == "" {
 		port = "80"
 	}
-	took := strconv.FormatInt((p.c.node.rack.clock.Now() - p.began).Milliseconds(), 10)
+	took := strconv.FormatInt((p.c.node.rack.Clock.Now() - p.began).Milliseconds(), 10)
 	switch {
 	case errors.Is(context.Cause(ctx), errCurlLimit):
 		// The time of the nodes stands still while somebody outside is to answer.

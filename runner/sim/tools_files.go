@@ -271,7 +271,7 @@ func runMktemp(_ context.Context, c *call) int {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	code := 0
 	c.locked(func() {
-		rnd := c.node.random("mktemp")
+		rnd := c.node.Random("mktemp")
 		random := make([]byte, len(template)-len(stem))
 		for i := range random {
 			random[i] = letters[rnd.IntN(len(letters))]

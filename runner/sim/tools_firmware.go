@@ -1,6 +1,8 @@
 package sim
 
-import "context"
+import (
+	"context"
+)
 
 func runMokutil(_ context.Context, c *call) int {
 	for _, a := range c.args[1:] {
@@ -29,8 +31,8 @@ func runMgetTemp(_ context.Context, c *call) int {
 	}
 	device, degrees := last(set, 'd', ""), 0
 	c.locked(func() {
-		for _, f := range c.node.present() {
-			if f.pci == device || f.pci == "0000:"+device || f.dev == device {
+		for _, f := range c.node.Present() {
+			if f.PCI == device || f.PCI == "0000:"+device || f.Dev == device {
 				degrees = c.node.degrees(f)
 			}
 		}

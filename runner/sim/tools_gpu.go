@@ -125,7 +125,7 @@ func runNvidiaSmi(_ context.Context, c *call) int {
 | GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
 | Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
 |=========================================+========================+======================|
-`, c.node.rack.clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, gpuDriver)
+`, c.node.rack.Clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, gpuDriver)
 	for _, g := range gpus {
 		memory := "Not Supported"
 		if total := g["memory.total"]; strings.HasSuffix(total, "MiB") {
@@ -180,7 +180,7 @@ Driver Version                                         : %s
 CUDA Version                                           : 13.0
 
 Attached GPUs                                          : %d
-`, c.node.rack.clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, len(gpus))
+`, c.node.rack.Clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006"), gpuDriver, len(gpus))
 	for _, g := range gpus {
 		architecture, addressing := "Blackwell", "ATS"
 		memory, bar1 := [4]string{"N/A", "N/A", "N/A", "N/A"}, [3]string{"N/A", "N/A", "N/A"}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"net/netip"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // A jsonObject keeps its fields in order, as iproute2 prints them.
@@ -144,18 +146,18 @@ func (ip *ipCall) filter(verb string, args []string) (f filter) {
 }
 
 // selected are the netdevs that are to be shown.
-func (ip *ipCall) selected(verb string, args []string) (devs []*netdev, code int) {
+func (ip *ipCall) selected(verb string, args []string) (devs []*net.Netdev, code int) {
 	f := ip.filter(verb, args)
-	if f.name != "" && ip.node.netdev(f.name) == nil {
+	if f.name != "" && ip.node.Netdev(f.name) == nil {
 		return nil, ip.fail(1, "Device \"%s\" does not exist.", f.name)
 	}
-	if f.master != "" && ip.node.netdev(f.master) == nil {
+	if f.master != "" && ip.node.Netdev(f.master) == nil {
 		return nil, ip.fail(255, "Error: argument \"%s\" is wrong: Device does not exist", f.master)
 	}
-	for _, d := range ip.node.netdevs {
+	for _, d := range ip.node.Netdevs {
 		switch {
-		case f.name != "" && f.name != d.name, f.up && !d.up, f.kind != "" && f.kind != d.kind,
-			f.master != "" && (d.master == nil || d.master.name != f.master):
+		case f.name != "" && f.name != d.Name, f.up && !d.Up, f.kind != "" && f.kind != d.Kind,
+			f.master != "" && (d.Master == nil || d.Master.Name != f.master):
 		default:
 			devs = append(devs, d)
 		}
@@ -168,9 +170,9 @@ func isShow(verb string) bool {
 }
 
 // shown are the netdev's addresses of the families that are wanted.
-func (ip *ipCall) shown(d *netdev) []address {
-	var list []address
-	for _, a := range d.addrs {
+func (ip *ipCall) shown(d *net.Netdev) []net.Address {
+	var list []net.Address
+	for _, a := range d.Addrs {
 		if ip.wants(a.Addr()) {
 			list = append(list, a)
 		}
@@ -178,71 +180,52 @@ func (ip *ipCall) shown(d *netdev) []address {
 	return list
 }
 
-func (d *netdev) flagNames() []string {
+func flagNames(d *net.Netdev) []string {
 	var f []string
-	if d.up && !d.carrier() {
+	if d.Up && !d.Carrier() {
 		f = append(f, "NO-CARRIER")
 	}
-	if d.kind == "loopback" {
+	if d.Kind == "loopback" {
 		f = append(f, "LOOPBACK")
 	} else {
 		f = append(f, "BROADCAST", "MULTICAST")
 	}
-	if d.bond != nil {
+	if d.Bond != nil {
 		f = append(f, "MASTER")
 	}
-	if d.master != nil {
+	if d.Master != nil {
 		f = append(f, "SLAVE")
 	}
-	if d.up {
+	if d.Up {
 		f = append(f, "UP")
 	}
-	if d.running() {
+	if d.Running() {
 		f = append(f, "LOWER_UP")
 	}
 	return f
 }
 
-func (d *netdev) stateName() string { return strings.ToUpper(d.operState()) }
+func stateName(d *net.Netdev) string { return strings.ToUpper(d.OperState()) }
 
-func (d *netdev) qdisc() string {
+func qdisc(d *net.Netdev) string {
 	switch {
-	case d.kind == "bond" && !d.opened:
+	case d.Kind == "bond" && !d.Opened:
 		return "noop"
-	case d.kind == "ether" && d.fn != nil:
+	case d.Kind == "ether" && d.Func != nil:
 		return "mq"
-	case d.kind == "ether":
+	case d.Kind == "ether":
 		return "fq_codel"
 	default:
 		return "noqueue"
 	}
 }
 
-// maxMTU is what the interface's driver takes.
-func (d *netdev) maxMTU() int {
-	switch d.kind {
-	case "bond":
-		return 65535
-	case "loopback":
-		return 0
-	default:
-		return 9978
-	}
-}
-
-func (d *netdev) minMTU() int {
-	if d.kind == "loopback" {
-		return 0
-	}
-	return 68
-}
-
 // queues are the numbers of transmit and receive queues.
-func (d *netdev) queues() (tx, rx int) {
+func queues(d *net.Netdev) (tx, rx int) {
 	switch {
-	case d.kind == "bond":
+	case d.Kind == "bond":
 		return 16, 16
-	case d.fn != nil:
+	case d.Func != nil:
 		return 180, 20
 	default:
 		return 1, 1
@@ -270,7 +253,7 @@ func (ip *ipCall) address(verb string, args []string) int {
 		case ip.json:
 			items = append(items, ip.object(d, true))
 		case ip.brief:
-			ip.printf("%-16s %-14s ", d.name, d.stateName())
+			ip.printf("%-16s %-14s ", d.Name, stateName(d))
 			for _, a := range addrs {
 				ip.printf("%s ", a.Prefix)
 			}
@@ -289,32 +272,32 @@ func (ip *ipCall) address(verb string, args []string) int {
 }
 
 // lifetimes are the seconds that an address is still valid and preferred.
-func (ip *ipCall) lifetimes(a address) (valid, preferred uint32) {
-	if !a.dynamic {
-		return a.valid, a.preferred
+func (ip *ipCall) lifetimes(a net.Address) (valid, preferred uint32) {
+	if !a.Dynamic {
+		return a.Valid, a.Preferred
 	}
-	passed := uint32((ip.node.rack.clock.Now() - a.set).Seconds())
+	passed := uint32((ip.node.rack.Clock.Now() - a.Set).Seconds())
 	left := func(v uint32) uint32 {
 		if v == math.MaxUint32 {
 			return v
 		}
 		return v - min(v, passed)
 	}
-	return left(a.valid), left(a.preferred)
+	return left(a.Valid), left(a.Preferred)
 }
 
-func (ip *ipCall) addressLines(d *netdev, a address) {
+func (ip *ipCall) addressLines(d *net.Netdev, a net.Address) {
 	words := []string{"    inet", a.String()}
 	if a.Addr().Is6() {
 		words[0] = "    inet6"
 	}
-	if a.broadcast.IsValid() {
-		words = append(words, "brd", a.broadcast.String())
+	if a.Broadcast.IsValid() {
+		words = append(words, "brd", a.Broadcast.String())
 	}
-	words = append(words, "scope", a.scope)
-	words = append(words, a.flags()...)
+	words = append(words, "scope", a.Scope)
+	words = append(words, flags(a)...)
 	// IPv6 has no label, and iproute2 leaves its place.
-	ip.println(strings.Join(append(words, a.label), " "))
+	ip.println(strings.Join(append(words, a.Label), " "))
 	valid, preferred := ip.lifetimes(a)
 	text := func(v uint32) string {
 		if v == math.MaxUint32 {
@@ -326,12 +309,12 @@ func (ip *ipCall) addressLines(d *netdev, a address) {
 }
 
 // flags are the words that iproute2 has for what is special with an address.
-func (a address) flags() []string {
+func flags(a net.Address) []string {
 	var f []string
 	for _, x := range []struct {
 		is   bool
 		name string
-	}{{a.secondary, "secondary"}, {a.dynamic, "dynamic"}, {a.nodad, "nodad"}, {a.noPrefixRoute, "noprefixroute"}} {
+	}{{a.Secondary, "secondary"}, {a.Dynamic, "dynamic"}, {a.NoDAD, "nodad"}, {a.NoPrefixRoute, "noprefixroute"}} {
 		if x.is {
 			f = append(f, x.name)
 		}
@@ -339,93 +322,77 @@ func (a address) flags() []string {
 	return f
 }
 
-func (ip *ipCall) addressObject(a address) jsonObject {
+func (ip *ipCall) addressObject(a net.Address) jsonObject {
 	family := "inet"
 	if a.Addr().Is6() {
 		family = "inet6"
 	}
 	o := jsonObject{{"family", family}, {"local", a.Addr().String()}, {"prefixlen", a.Bits()}}
-	if a.broadcast.IsValid() {
-		o = append(o, jsonField{"broadcast", a.broadcast.String()})
+	if a.Broadcast.IsValid() {
+		o = append(o, jsonField{"broadcast", a.Broadcast.String()})
 	}
-	o = append(o, jsonField{"scope", a.scope})
-	for _, f := range a.flags() {
+	o = append(o, jsonField{"scope", a.Scope})
+	for _, f := range flags(a) {
 		o = append(o, jsonField{f, true})
 	}
-	if a.label != "" {
-		o = append(o, jsonField{"label", a.label})
+	if a.Label != "" {
+		o = append(o, jsonField{"label", a.Label})
 	}
 	valid, preferred := ip.lifetimes(a)
 	return append(o, jsonField{"valid_life_time", valid}, jsonField{"preferred_life_time", preferred})
 }
 
-func (d *netdev) linkType() (kind, broadcast string) {
-	if d.kind == "loopback" {
+func linkType(d *net.Netdev) (kind, broadcast string) {
+	if d.Kind == "loopback" {
 		return "loopback", "00:00:00:00:00:00"
 	}
 	return "ether", "ff:ff:ff:ff:ff:ff"
 }
 
-// permanent is the hardware's MAC where another one is in use; empty otherwise.
-func (d *netdev) permanent() string {
-	if d.kind != "ether" || d.perm == d.mac {
-		return ""
-	}
-	return macText(d.perm)
-}
-
-// role is whether a slave carries what its bond sends.
-func (d *netdev) role() string {
-	if d.master.bond.mode == "active-backup" && d.master.activeSlave() != d {
-		return "backup"
-	}
-	return "active"
-}
-
 // head is the first lines of a netdev.
-func (ip *ipCall) head(d *netdev, mode bool) {
-	kind, brd := d.linkType()
+func (ip *ipCall) head(d *net.Netdev, mode bool) {
+	kind, brd := linkType(d)
 	master, modeText := "", ""
-	if d.master != nil {
-		master = " master " + d.master.name
+	if d.Master != nil {
+		master = " master " + d.Master.Name
 	}
 	if mode {
 		modeText = " mode DEFAULT"
 	}
 	ip.printf("%d: %s: <%s> mtu %d qdisc %s%s state %s%s group default qlen 1000\n    link/%s %s brd %s",
-		d.index, d.name, strings.Join(d.flagNames(), ","), d.mtu,
-		d.qdisc(), master, d.stateName(), modeText, kind, d.macText(), brd)
-	if p := d.permanent(); p != "" {
+		d.Index, d.Name, strings.Join(flagNames(d), ","), d.MTU,
+		qdisc(d), master, stateName(d), modeText, kind, d.MACText(), brd)
+	if p := d.Permanent(); p != "" {
 		ip.printf(" permaddr %s", p)
 	}
 	if ip.details {
-		ip.printf(" promiscuity 0  allmulti 0 minmtu %d maxmtu %d ", d.minMTU(), d.maxMTU())
+		ip.printf(" promiscuity 0  allmulti 0 minmtu %d maxmtu %d ", d.MinMTU(), d.MaxMTU())
 		switch {
-		case d.bond != nil:
-			ip.printf("\n    bond mode %s ", d.bond.mode)
-			if a := d.shownActive(); a != "" {
+		case d.Bond != nil:
+			ip.printf("\n    bond mode %s ", d.Bond.Mode)
+			if a := d.ShownActive(); a != "" {
 				ip.printf("active_slave %s ", a)
 			}
 			ip.printf("miimon %d updelay 0 downdelay 0 peer_notify_delay 0 use_carrier 1 arp_interval 0 "+
 				"arp_missed_max 2 arp_validate none arp_all_targets any primary_reselect always fail_over_mac none "+
 				"xmit_hash_policy %s resend_igmp 1 num_grat_arp 1 all_slaves_active 0 min_links 0 "+
 				"lp_interval 1 packets_per_slave 1 lacp_active on lacp_rate slow ad_select stable tlb_dynamic_lb 1 ",
-				d.bond.miimon, d.bond.policy)
-		case d.master != nil:
+				d.Bond.Miimon, d.Bond.Policy)
+		case d.Master != nil:
 			ip.printf("\n    bond_slave state %s mii_status %s link_failure_count %d perm_hwaddr %s queue_id 0 prio 0 ",
-				strings.ToUpper(d.role()), strings.ToUpper(upDown(d.running())), d.slave.failures, macText(d.slave.mac))
+				strings.ToUpper(d.Role()), strings.ToUpper(net.UpDown(d.Running())), d.Slave.Failures, net.MACText(d.Slave.MAC))
 		}
-		tx, rx := d.queues()
+		tx, rx := queues(d)
 		ip.printf("addrgenmode eui64 numtxqueues %d numrxqueues %d gso_max_size 65536 "+
 			"gso_max_segs 65535 tso_max_size 524280 tso_max_segs 65535 gro_max_size 65536 ", tx, rx)
-		if d.fn != nil {
-			ip.printf("portname p%d parentbus pci parentdev %s ", d.fn.qsfp, d.fn.pci)
+		if d.Func != nil {
+			ip.printf("portname p%d parentbus pci parentdev %s ", d.Func.QSFP, d.Func.PCI)
 		}
 	}
 	ip.println("")
 	if ip.stats {
-		rx, rxPackets := d.received()
-		tx, txPackets := d.sent()
+		rx, rxPackets := d.Received()
+		tx, txPackets := d.Sent()
 		ip.printf("    RX:  bytes packets errors dropped  missed   mcast           \n"+
 			"    %11d %7d      0       0       0       0 \n", rx, rxPackets)
 		ip.printf("    TX:  bytes packets errors dropped carrier collsns           \n"+
@@ -433,26 +400,11 @@ func (ip *ipCall) head(d *netdev, mode bool) {
 	}
 }
 
-// shownActive is the slave that a bond of such a mode uses; empty for the others.
-func (d *netdev) shownActive() string {
-	if !usesPrimary(d.bond.mode) {
-		return ""
-	}
-	if a := d.activeSlave(); a != nil {
-		return a.name
-	}
-	return ""
-}
-
-func usesPrimary(mode string) bool {
-	return mode == "active-backup" || mode == "balance-tlb" || mode == "balance-alb"
-}
-
 // briefObject is a netdev in JSON with -br.
-func (ip *ipCall) briefObject(d *netdev, addrs bool) jsonObject {
-	o := jsonObject{{"ifname", d.name}, {"operstate", d.stateName()}}
+func (ip *ipCall) briefObject(d *net.Netdev, addrs bool) jsonObject {
+	o := jsonObject{{"ifname", d.Name}, {"operstate", stateName(d)}}
 	if !addrs {
-		return append(o, jsonField{"address", d.macText()}, jsonField{"flags", d.flagNames()})
+		return append(o, jsonField{"address", d.MACText()}, jsonField{"flags", flagNames(d)})
 	}
 	list := []jsonObject{}
 	for _, a := range ip.shown(d) {
@@ -462,24 +414,24 @@ func (ip *ipCall) briefObject(d *netdev, addrs bool) jsonObject {
 }
 
 // object is a netdev in JSON.
-func (ip *ipCall) object(d *netdev, addrs bool) jsonObject {
+func (ip *ipCall) object(d *net.Netdev, addrs bool) jsonObject {
 	if ip.brief {
 		return ip.briefObject(d, addrs)
 	}
-	kind, brd := d.linkType()
+	kind, brd := linkType(d)
 	o := jsonObject{
-		{"ifindex", d.index}, {"ifname", d.name}, {"flags", d.flagNames()}, {"mtu", d.mtu}, {"qdisc", d.qdisc()},
+		{"ifindex", d.Index}, {"ifname", d.Name}, {"flags", flagNames(d)}, {"mtu", d.MTU}, {"qdisc", qdisc(d)},
 	}
-	if d.master != nil {
-		o = append(o, jsonField{"master", d.master.name})
+	if d.Master != nil {
+		o = append(o, jsonField{"master", d.Master.Name})
 	}
-	o = append(o, jsonField{"operstate", d.stateName()})
+	o = append(o, jsonField{"operstate", stateName(d)})
 	if !addrs {
 		o = append(o, jsonField{"linkmode", "DEFAULT"})
 	}
 	o = append(o, jsonField{"group", "default"}, jsonField{"txqlen", 1000}, jsonField{"link_type", kind},
-		jsonField{"address", d.macText()}, jsonField{"broadcast", brd})
-	if p := d.permanent(); p != "" {
+		jsonField{"address", d.MACText()}, jsonField{"broadcast", brd})
+	if p := d.Permanent(); p != "" {
 		o = append(o, jsonField{"permaddr", p})
 	}
 	if ip.details {
@@ -489,7 +441,7 @@ func (ip *ipCall) object(d *netdev, addrs bool) jsonObject {
 		count := func(bytes, packets uint64) jsonObject {
 			return jsonObject{{"bytes", bytes}, {"packets", packets}, {"errors", 0}, {"dropped", 0}}
 		}
-		o = append(o, jsonField{"stats64", jsonObject{{"rx", count(d.received())}, {"tx", count(d.sent())}}})
+		o = append(o, jsonField{"stats64", jsonObject{{"rx", count(d.Received())}, {"tx", count(d.Sent())}}})
 	}
 	if !addrs {
 		return o
@@ -501,16 +453,16 @@ func (ip *ipCall) object(d *netdev, addrs bool) jsonObject {
 	return append(o, jsonField{"addr_info", list})
 }
 
-func (ip *ipCall) detailFields(d *netdev, addrs bool) jsonObject {
-	o := jsonObject{{"promiscuity", 0}, {"allmulti", 0}, {"min_mtu", d.minMTU()}, {"max_mtu", d.maxMTU()}}
+func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
+	o := jsonObject{{"promiscuity", 0}, {"allmulti", 0}, {"min_mtu", d.MinMTU()}, {"max_mtu", d.MaxMTU()}}
 	switch {
-	case d.bond != nil:
-		data := jsonObject{{"mode", d.bond.mode}}
-		if a := d.shownActive(); a != "" {
+	case d.Bond != nil:
+		data := jsonObject{{"mode", d.Bond.Mode}}
+		if a := d.ShownActive(); a != "" {
 			data = append(data, jsonField{"active_slave", a})
 		}
 		data = append(data, jsonObject{
-			{"miimon", d.bond.miimon},
+			{"miimon", d.Bond.Miimon},
 			{"updelay", 0},
 			{"downdelay", 0},
 			{"peer_notify_delay", 0},
@@ -521,7 +473,7 @@ func (ip *ipCall) detailFields(d *netdev, addrs bool) jsonObject {
 			{"arp_all_targets", "any"},
 			{"primary_reselect", "always"},
 			{"fail_over_mac", "none"},
-			{"xmit_hash_policy", d.bond.policy},
+			{"xmit_hash_policy", d.Bond.Policy},
 			{"resend_igmp", 1},
 			{"num_peer_notif", 1},
 			{"all_slaves_active", 0},
@@ -534,12 +486,12 @@ func (ip *ipCall) detailFields(d *netdev, addrs bool) jsonObject {
 			{"tlb_dynamic_lb", 1},
 		}...)
 		o = append(o, jsonField{"linkinfo", jsonObject{{"info_kind", "bond"}, {"info_data", data}}})
-	case d.master != nil:
+	case d.Master != nil:
 		o = append(o, jsonField{"linkinfo", jsonObject{{"info_slave_kind", "bond"}, {"info_slave_data", jsonObject{
-			{"state", strings.ToUpper(d.role())},
-			{"mii_status", strings.ToUpper(upDown(d.running()))},
-			{"link_failure_count", d.slave.failures},
-			{"perm_hwaddr", macText(d.slave.mac)},
+			{"state", strings.ToUpper(d.Role())},
+			{"mii_status", strings.ToUpper(net.UpDown(d.Running()))},
+			{"link_failure_count", d.Slave.Failures},
+			{"perm_hwaddr", net.MACText(d.Slave.MAC)},
 			{"queue_id", 0},
 			{"prio", 0},
 		}}}})
@@ -547,7 +499,7 @@ func (ip *ipCall) detailFields(d *netdev, addrs bool) jsonObject {
 	if !addrs {
 		o = append(o, jsonField{"inet6_addr_gen_mode", "eui64"})
 	}
-	tx, rx := d.queues()
+	tx, rx := queues(d)
 	o = append(o, jsonObject{
 		{"num_tx_queues", tx},
 		{"num_rx_queues", rx},
@@ -557,9 +509,9 @@ func (ip *ipCall) detailFields(d *netdev, addrs bool) jsonObject {
 		{"tso_max_segs", 65535},
 		{"gro_max_size", 65536},
 	}...)
-	if d.fn != nil {
-		o = append(o, jsonField{"phys_port_name", fmt.Sprintf("p%d", d.fn.qsfp)},
-			jsonField{"parentbus", "pci"}, jsonField{"parentdev", d.fn.pci})
+	if d.Func != nil {
+		o = append(o, jsonField{"phys_port_name", fmt.Sprintf("p%d", d.Func.QSFP)},
+			jsonField{"parentbus", "pci"}, jsonField{"parentdev", d.Func.PCI})
 	}
 	return o
 }
@@ -583,7 +535,7 @@ func (ip *ipCall) link(verb string, args []string) int {
 		case ip.json:
 			items = append(items, ip.object(d, false))
 		case ip.brief:
-			ip.printf("%-16s %-14s %s <%s> \n", d.name, d.stateName(), d.macText(), strings.Join(d.flagNames(), ","))
+			ip.printf("%-16s %-14s %s <%s> \n", d.Name, stateName(d), d.MACText(), strings.Join(flagNames(d), ","))
 		default:
 			ip.head(d, true)
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // What ip changes: addresses and links. The order of a command's words doesn't
@@ -20,7 +22,7 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 	if code != 0 {
 		return code
 	}
-	d := ip.node.netdev(dev)
+	d := ip.node.Netdev(dev)
 	switch {
 	case dev == "":
 		return ip.fail(1, "Not enough information: \"dev\" argument is required.")
@@ -31,28 +33,28 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 	case !ip.root:
 		return ip.denied()
 	case verb == "flush":
-		d.flush(ip.wants)
+		d.Flush(ip.wants)
 		return 0
 	case !a.IsValid():
 		return ip.fail(2, "RTNETLINK answers: Operation not supported")
-	case adds && d.add(a):
+	case adds && d.Add(a):
 		return 0
 	case adds && verb == "add" || verb == "a":
 		return ip.fail(2, "RTNETLINK answers: File exists")
 	case adds:
 		// Of an address that is there, only the lifetimes change.
-		old := &d.addrs[d.find(a.Prefix)]
-		old.dynamic, old.valid, old.preferred, old.set = a.dynamic, a.valid, a.preferred, a.set
+		old := &d.Addrs[d.Find(a.Prefix)]
+		old.Dynamic, old.Valid, old.Preferred, old.Set = a.Dynamic, a.Valid, a.Preferred, a.Set
 		return 0
-	case !d.delAddr(a.Prefix):
+	case !d.DelAddr(a.Prefix):
 		return ip.fail(2, "RTNETLINK answers: Cannot assign requested address")
 	}
 	return 0
 }
 
-func (ip *ipCall) parseAddress(args []string) (dev string, a address, code int) {
+func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code int) {
 	brd := ""
-	a.valid, a.preferred, a.set = math.MaxUint32, math.MaxUint32, ip.node.rack.clock.Now()
+	a.Valid, a.Preferred, a.Set = math.MaxUint32, math.MaxUint32, ip.node.rack.Clock.Now()
 	for len(args) > 0 {
 		word, value := args[0], ""
 		args = args[1:]
@@ -71,9 +73,9 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a address, code int) 
 		case "brd", "broadcast":
 			brd = value
 		case "scope":
-			a.scope = value
+			a.Scope = value
 		case "label":
-			a.label = value
+			a.Label = value
 		case "valid_lft", "preferred_lft":
 			seconds := uint64(math.MaxUint32)
 			if value != "forever" {
@@ -83,14 +85,14 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a address, code int) 
 				}
 			}
 			if word == "valid_lft" {
-				a.valid = uint32(seconds)
+				a.Valid = uint32(seconds)
 			} else {
-				a.preferred = uint32(seconds)
+				a.Preferred = uint32(seconds)
 			}
 		case "noprefixroute":
-			a.noPrefixRoute = true
+			a.NoPrefixRoute = true
 		case "nodad":
-			a.nodad = true
+			a.NoDAD = true
 		case "metric", "priority", "proto", "home", "mngtmpaddr", "permanent", "dynamic", "secondary", "primary":
 		default:
 			if word == "local" || word == "to" {
@@ -101,13 +103,13 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a address, code int) 
 			}
 		}
 	}
-	a.dynamic = a.valid != math.MaxUint32
+	a.Dynamic = a.Valid != math.MaxUint32
 	switch {
 	case brd == "+":
-		a.broadcast = broadcastOf(a.Prefix)
+		a.Broadcast = net.BroadcastOf(a.Prefix)
 	case brd != "" && brd != "-":
 		var err error
-		if a.broadcast, err = netip.ParseAddr(brd); err != nil {
+		if a.Broadcast, err = netip.ParseAddr(brd); err != nil {
 			return "", a, ip.fail(1, "Error: any valid address is expected rather than \"%s\".", brd)
 		}
 	}
@@ -200,13 +202,6 @@ func parseMAC(text string) (mac [6]byte, ok bool) {
 	return mac, len(parts) == 6
 }
 
-var (
-	bondModes = []string{
-		"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb",
-	}
-	bondPolicies = []string{"layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"}
-)
-
 // oneOf finds a name or its number.
 func oneOf(names []string, text string) (string, bool) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n < len(names) {
@@ -228,11 +223,11 @@ func (ip *ipCall) parseBond(c *linkChange, args []string) int {
 		ok := true
 		switch word {
 		case "mode":
-			if c.mode, ok = oneOf(bondModes, value); !ok {
+			if c.mode, ok = oneOf(net.BondModes, value); !ok {
 				return ip.fail(255, "Error: argument \"%s\" is wrong: invalid mode", value)
 			}
 		case "xmit_hash_policy":
-			if c.policy, ok = oneOf(bondPolicies, value); !ok {
+			if c.policy, ok = oneOf(net.BondPolicies, value); !ok {
 				return ip.fail(255, "Error: argument \"%s\" is wrong: invalid xmit_hash_policy", value)
 			}
 		case "miimon":
@@ -261,13 +256,13 @@ func (ip *ipCall) setLink(args []string) int {
 	if c.name == "" {
 		return ip.fail(255, "Not enough information: \"dev\" argument is required.")
 	}
-	d := ip.node.netdev(c.name)
+	d := ip.node.Netdev(c.name)
 	if d == nil {
 		return ip.fail(1, "Cannot find device \"%s\"", c.name)
 	}
-	var master *netdev
+	var master *net.Netdev
 	if c.master != "" {
-		if master = ip.node.netdev(c.master); master == nil {
+		if master = ip.node.Netdev(c.master); master == nil {
 			return ip.fail(255, "Error: argument \"%s\" is wrong: Device does not exist", c.master)
 		}
 	}
@@ -280,14 +275,14 @@ func (ip *ipCall) setLink(args []string) int {
 		func() int { return ip.setMTU(d, c) },
 		func() int {
 			if c.down {
-				d.setUp(false)
+				d.SetUp(false)
 			}
 			return 0
 		},
 		func() int { return ip.setMaster(d, master, c.out) },
 		func() int {
 			if c.up {
-				d.setUp(true)
+				d.SetUp(true)
 			}
 			return 0
 		},
@@ -296,96 +291,96 @@ func (ip *ipCall) setLink(args []string) int {
 			return code
 		}
 	}
-	ip.node.rack.fabric.allocate()
+	ip.node.rack.Fabric.Allocate()
 	return 0
 }
 
-func (ip *ipCall) setBond(d *netdev, c linkChange) int {
+func (ip *ipCall) setBond(d *net.Netdev, c linkChange) int {
 	switch {
 	case c.kind == "":
 		return 0
-	case d.bond == nil || c.kind != "bond":
+	case d.Bond == nil || c.kind != "bond":
 		return ip.fail(2, "RTNETLINK answers: Operation not supported")
-	case c.mode != "" && len(d.slaves()) > 0:
+	case c.mode != "" && len(d.Slaves()) > 0:
 		return ip.fail(2, "Error: unable to set option because the bond device has slaves.")
-	case c.mode != "" && d.up:
+	case c.mode != "" && d.Up:
 		return ip.fail(2, "Error: unable to set option because the bond is up.")
 	}
-	ip.node.rack.fabric.advance()
+	ip.node.rack.Fabric.Advance()
 	if c.active != "" {
-		s := ip.node.netdev(c.active)
-		if s == nil || s.master != d || !usesPrimary(d.bond.mode) {
+		s := ip.node.Netdev(c.active)
+		if s == nil || s.Master != d || !net.UsesPrimary(d.Bond.Mode) {
 			return ip.fail(2, "RTNETLINK answers: Invalid argument")
 		}
-		d.bond.active = s
+		d.Bond.Active = s
 	}
-	c.bond(d.bond)
+	c.bond(d.Bond)
 	return 0
 }
 
 // bond sets what was asked for.
-func (c linkChange) bond(b *bondState) {
+func (c linkChange) bond(b *net.BondState) {
 	if c.mode != "" {
-		b.mode = c.mode
+		b.Mode = c.mode
 	}
 	if c.policy != "" {
-		b.policy = c.policy
+		b.Policy = c.policy
 	}
 	if c.miimon >= 0 {
-		b.miimon = c.miimon
+		b.Miimon = c.miimon
 	}
 }
 
-func (ip *ipCall) setAddress(d *netdev, c linkChange) int {
+func (ip *ipCall) setAddress(d *net.Netdev, c linkChange) int {
 	switch {
 	case c.mac == nil:
 		return 0
 	case c.mac[0]&1 != 0 || *c.mac == [6]byte{}:
 		return ip.fail(2, "RTNETLINK answers: Cannot assign requested address")
 	}
-	if d.bond != nil {
-		d.bond.given = true
+	if d.Bond != nil {
+		d.Bond.Given = true
 	}
-	d.setMAC(*c.mac)
+	d.SetMAC(*c.mac)
 	return 0
 }
 
-func (ip *ipCall) setMTU(d *netdev, c linkChange) int {
+func (ip *ipCall) setMTU(d *net.Netdev, c linkChange) int {
 	switch {
 	case c.mtu == 0:
 		return 0
-	case c.mtu < d.minMTU():
+	case c.mtu < d.MinMTU():
 		return ip.fail(2, "Error: mtu less than device minimum.")
-	case d.maxMTU() > 0 && c.mtu > d.maxMTU():
+	case d.MaxMTU() > 0 && c.mtu > d.MaxMTU():
 		return ip.fail(2, "Error: mtu greater than device maximum.")
-	case slices.ContainsFunc(d.slaves(), func(s *netdev) bool { return c.mtu > s.maxMTU() }):
+	case slices.ContainsFunc(d.Slaves(), func(s *net.Netdev) bool { return c.mtu > s.MaxMTU() }):
 		return ip.fail(2, "RTNETLINK answers: Invalid argument")
 	}
-	d.setMTU(c.mtu)
+	d.SetMTU(c.mtu)
 	return 0
 }
 
-func (ip *ipCall) setMaster(d, master *netdev, out bool) int {
+func (ip *ipCall) setMaster(d, master *net.Netdev, out bool) int {
 	switch {
-	case out && d.master != nil:
-		d.release()
+	case out && d.Master != nil:
+		d.Release()
 		return 0
-	case master == nil || d.master == master:
+	case master == nil || d.Master == master:
 		return 0
-	case master.bond == nil:
+	case master.Bond == nil:
 		return ip.fail(2, "RTNETLINK answers: Operation not supported")
 	case master == d:
 		return ip.fail(2, "Error: Cannot enslave bond to itself.")
-	case d.kind != "ether":
+	case d.Kind != "ether":
 		return ip.fail(2, "RTNETLINK answers: Invalid argument")
 	}
-	if d.master != nil {
-		d.release()
+	if d.Master != nil {
+		d.Release()
 	}
-	if d.up {
+	if d.Up {
 		return ip.fail(2, "Error: Device can not be enslaved while up.")
 	}
-	d.enslave(master)
+	d.Enslave(master)
 	return 0
 }
 
@@ -404,24 +399,24 @@ func (ip *ipCall) addLink(args []string) int {
 	// The kernel loads the driver of a type that it lacks, with its options.
 	ip.node.loadBonding(-1)
 	if c.name == "" {
-		for i := 0; c.name == "" || ip.node.netdev(c.name) != nil; i++ {
+		for i := 0; c.name == "" || ip.node.Netdev(c.name) != nil; i++ {
 			c.name = "bond" + strconv.Itoa(i)
 		}
 	}
-	if ip.node.netdev(c.name) != nil {
+	if ip.node.Netdev(c.name) != nil {
 		return ip.fail(2, "RTNETLINK answers: File exists")
 	}
-	state := bondState{mode: "balance-rr", policy: "layer2"}
+	state := net.BondState{Mode: "balance-rr", Policy: "layer2"}
 	c.bond(&state)
-	d := ip.node.newBond(c.name, state)
+	d := ip.node.NewBond(c.name, state)
 	for _, part := range []int{ip.setAddress(d, c), ip.setMTU(d, c)} {
 		if part != 0 {
-			ip.node.deleteBond(c.name)
+			ip.node.DeleteBond(c.name)
 			return part
 		}
 	}
 	if c.up {
-		d.setUp(true)
+		d.SetUp(true)
 	}
 	return 0
 }
@@ -433,16 +428,16 @@ func (ip *ipCall) deleteLink(args []string) int {
 	if len(args) == 0 {
 		return ip.fail(255, "Not enough information: \"dev\" argument is required.")
 	}
-	d := ip.node.netdev(args[0])
+	d := ip.node.Netdev(args[0])
 	switch {
 	case d == nil:
 		return ip.fail(1, "Cannot find device \"%s\"", args[0])
 	case !ip.root:
 		return ip.denied()
-	case d.bond == nil:
+	case d.Bond == nil:
 		return ip.fail(2, "RTNETLINK answers: Operation not supported")
 	}
-	ip.node.deleteBond(d.name)
-	ip.node.rack.fabric.allocate()
+	ip.node.DeleteBond(d.Name)
+	ip.node.rack.Fabric.Allocate()
 	return 0
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // A routeFilter is what "ip route show" is to list.
@@ -14,7 +16,7 @@ type routeFilter struct {
 }
 
 func (ip *ipCall) routeFilter(verb string, args []string) routeFilter {
-	f := routeFilter{table: mainTable}
+	f := routeFilter{table: net.MainTable}
 	if !isShow(verb) {
 		args = append([]string{verb}, args...)
 	}
@@ -48,29 +50,29 @@ func (ip *ipCall) routeFilter(verb string, args []string) routeFilter {
 func tableName(text string) string {
 	switch text {
 	case "254":
-		return mainTable
+		return net.MainTable
 	case "255":
-		return localTable
+		return net.LocalTable
 	default:
 		return text
 	}
 }
 
-func (f routeFilter) takes(r route) bool {
-	return (f.table == "all" || f.table == r.table) && (f.dev == "" || f.dev == r.dev) &&
-		(f.dst == "" || f.dst == r.name()) && (f.proto == "" || f.proto == r.proto) &&
-		(f.scope == "" || f.scope == r.scope) && (f.kind == "" || f.kind == r.kind || f.kind == "unicast" && r.kind == "")
+func (f routeFilter) takes(r net.Route) bool {
+	return (f.table == "all" || f.table == r.Table) && (f.dev == "" || f.dev == r.Dev) &&
+		(f.dst == "" || f.dst == name(r)) && (f.proto == "" || f.proto == r.Proto) &&
+		(f.scope == "" || f.scope == r.Scope) && (f.kind == "" || f.kind == r.Kind || f.kind == "unicast" && r.Kind == "")
 }
 
 // name is a route's destination as ip prints it.
-func (r route) name() string {
+func name(r net.Route) string {
 	switch {
-	case r.dst.Bits() == 0:
+	case r.Dst.Bits() == 0:
 		return "default"
-	case r.dst.IsSingleIP():
-		return r.dst.Addr().String()
+	case r.Dst.IsSingleIP():
+		return r.Dst.Addr().String()
 	default:
-		return r.dst.String()
+		return r.Dst.String()
 	}
 }
 
@@ -84,12 +86,12 @@ func (ip *ipCall) route(verb string, args []string) int {
 		return ip.flushRoutes(args)
 	}
 	f := ip.routeFilter(verb, args)
-	if f.dev != "" && ip.node.netdev(f.dev) == nil {
+	if f.dev != "" && ip.node.Netdev(f.dev) == nil {
 		return ip.fail(1, "Cannot find device \"%s\"", f.dev)
 	}
-	list := ip.node.listed(ip.v6)
+	list := ip.node.Listed(ip.v6)
 	if f.table == "all" && !ip.v4 && !ip.v6 {
-		list = append(list, ip.node.listed(true)...)
+		list = append(list, ip.node.Listed(true)...)
 	}
 	var items []jsonObject
 	for _, r := range list {
@@ -109,25 +111,25 @@ func (ip *ipCall) route(verb string, args []string) int {
 
 // routeFields are the words of a route in the order in which ip has them. What
 // the filter says already is left out.
-func (ip *ipCall) routeObject(r route, f routeFilter) jsonObject {
+func (ip *ipCall) routeObject(r net.Route, f routeFilter) jsonObject {
 	var o jsonObject
 	add := func(name string, value any, is bool) {
 		if is {
 			o = append(o, jsonField{name, value})
 		}
 	}
-	v6 := r.dst.Addr().Is6()
-	add("type", r.kind, r.kind != "")
-	add("dst", r.name(), true)
-	add("gateway", r.via.String(), r.via.IsValid())
-	add("dev", r.dev, f.dev == "")
-	add("table", r.table, r.table != mainTable && f.table == "all")
-	add("protocol", r.proto, r.proto != "boot")
-	add("scope", r.scope, !v6 && r.scope != "global")
-	add("prefsrc", r.src.String(), r.src.IsValid())
-	add("metric", r.metric, r.metric != 0 || v6)
+	v6 := r.Dst.Addr().Is6()
+	add("type", r.Kind, r.Kind != "")
+	add("dst", name(r), true)
+	add("gateway", r.Via.String(), r.Via.IsValid())
+	add("dev", r.Dev, f.dev == "")
+	add("table", r.Table, r.Table != net.MainTable && f.table == "all")
+	add("protocol", r.Proto, r.Proto != "boot")
+	add("scope", r.Scope, !v6 && r.Scope != "global")
+	add("prefsrc", r.Src.String(), r.Src.IsValid())
+	add("metric", r.Metric, r.Metric != 0 || v6)
 	flags := []string{}
-	if d := ip.node.netdev(r.dev); d != nil && !d.carrier() && r.kind == "" {
+	if d := ip.node.Netdev(r.Dev); d != nil && !d.Carrier() && r.Kind == "" {
 		flags = append(flags, "linkdown")
 	}
 	add("flags", flags, true)
@@ -135,7 +137,7 @@ func (ip *ipCall) routeObject(r route, f routeFilter) jsonObject {
 	return o
 }
 
-func (ip *ipCall) routeLine(r route, f routeFilter) string {
+func (ip *ipCall) routeLine(r net.Route, f routeFilter) string {
 	words := map[string]string{
 		"gateway": "via", "dev": "dev", "table": "table", "protocol": "proto",
 		"scope": "scope", "prefsrc": "src", "metric": "metric", "pref": "pref",
@@ -156,8 +158,8 @@ func (ip *ipCall) routeLine(r route, f routeFilter) string {
 	return b.String()
 }
 
-func (ip *ipCall) parseRoute(args []string) (r route, code int) {
-	r = route{proto: "boot", table: mainTable}
+func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
+	r = net.Route{Proto: "boot", Table: net.MainTable}
 	for len(args) > 0 {
 		word, value := args[0], ""
 		args = args[1:]
@@ -172,25 +174,25 @@ func (ip *ipCall) parseRoute(args []string) (r route, code int) {
 		var err error
 		switch word {
 		case "via":
-			if r.via, err = netip.ParseAddr(value); err != nil {
+			if r.Via, err = netip.ParseAddr(value); err != nil {
 				return r, ip.fail(1, "Error: inet address is expected rather than \"%s\".", value)
 			}
 		case "src":
-			if r.src, err = netip.ParseAddr(value); err != nil {
+			if r.Src, err = netip.ParseAddr(value); err != nil {
 				return r, ip.fail(1, "Error: inet address is expected rather than \"%s\".", value)
 			}
 		case "metric", "preference":
-			if r.metric, err = strconv.Atoi(value); err != nil {
+			if r.Metric, err = strconv.Atoi(value); err != nil {
 				return r, ip.fail(255, "Error: argument \"%s\" is wrong: \"metric\" value is invalid", value)
 			}
 		case "dev":
-			r.dev = value
+			r.Dev = value
 		case "proto":
-			r.proto = value
+			r.Proto = value
 		case "scope":
-			r.scope = value
+			r.Scope = value
 		case "table":
-			r.table = tableName(value)
+			r.Table = tableName(value)
 		case "mtu", "onlink", "unicast":
 		default:
 			if word == "to" {
@@ -202,19 +204,19 @@ func (ip *ipCall) parseRoute(args []string) (r route, code int) {
 			case word == "default":
 				word = "0.0.0.0/0"
 			}
-			if r.dst, code = ip.parsePrefix(word); code != 0 {
+			if r.Dst, code = ip.parsePrefix(word); code != 0 {
 				return r, code
 			}
 		}
 	}
-	if r.scope == "" {
-		r.scope = "global"
-		if !r.via.IsValid() {
-			r.scope = "link"
+	if r.Scope == "" {
+		r.Scope = "global"
+		if !r.Via.IsValid() {
+			r.Scope = "link"
 		}
 	}
-	if r.dst.Addr().Is6() && r.metric == 0 {
-		r.metric = 1024
+	if r.Dst.Addr().Is6() && r.Metric == 0 {
+		r.Metric = 1024
 	}
 	return r, 0
 }
@@ -225,77 +227,70 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 	switch {
 	case code != 0:
 		return code
-	case r.dev != "" && n.netdev(r.dev) == nil:
-		return ip.fail(1, "Cannot find device \"%s\"", r.dev)
+	case r.Dev != "" && n.Netdev(r.Dev) == nil:
+		return ip.fail(1, "Cannot find device \"%s\"", r.Dev)
 	case !ip.root:
 		return ip.denied()
-	case !r.dst.IsValid():
+	case !r.Dst.IsValid():
 		return ip.fail(2, "RTNETLINK answers: No such device")
-	case r.dst != r.dst.Masked():
+	case r.Dst != r.Dst.Masked():
 		return ip.fail(2, "Error: Invalid prefix for given prefix length.")
 	case strings.HasPrefix(verb, "del"):
 		return ip.deleteRoute(r, slices.Contains(args, "metric"))
 	}
-	if r.via.IsValid() {
-		w, ok := n.route(r.via)
-		if v6 := r.via.Is6(); !v6 &&
-			(!ok || w.local || w.via.IsValid() || r.dev != "" && w.dev.name != r.dev && !n.onLink(r)) {
+	if r.Via.IsValid() {
+		w, ok := n.Route(r.Via)
+		if v6 := r.Via.Is6(); !v6 &&
+			(!ok || w.Local || w.Via.IsValid() || r.Dev != "" && w.Out.Name != r.Dev && !n.OnLink(r)) {
 			return ip.fail(2, "Error: Nexthop has invalid gateway.")
 		}
-		if r.dev == "" && ok {
-			r.dev = w.dev.name
+		if r.Dev == "" && ok {
+			r.Dev = w.Out.Name
 		}
 	}
-	d := n.netdev(r.dev)
+	d := n.Netdev(r.Dev)
 	switch {
 	case d == nil:
 		return ip.fail(2, "RTNETLINK answers: No such device")
-	case !d.up:
+	case !d.Up:
 		return ip.fail(2, "Error: Device for nexthop is not up.")
-	case r.src.IsValid() && !n.has(r.src):
+	case r.Src.IsValid() && !n.Has(r.Src):
 		return ip.fail(2, "Error: Invalid prefsrc address.")
 	}
-	same := func(x route) bool { return x.dst == r.dst && x.table == r.table && x.metric == r.metric }
-	i := slices.IndexFunc(n.routes, same)
+	same := func(x net.Route) bool { return x.Dst == r.Dst && x.Table == r.Table && x.Metric == r.Metric }
+	i := slices.IndexFunc(n.Routes, same)
 	switch {
 	case verb == "add" && i >= 0:
 		return ip.fail(2, "RTNETLINK answers: File exists")
 	case verb == "change" && i < 0:
 		return ip.fail(2, "RTNETLINK answers: No such file or directory")
-	case (verb == "replace" || verb == "change") && slices.Contains(n.routes, r):
+	case (verb == "replace" || verb == "change") && slices.Contains(n.Routes, r):
 		return 0
 	case (verb == "replace" || verb == "change") && i >= 0:
 		// The first of the same network and metric, whatever its interface.
-		n.routes[i] = r
+		n.Routes[i] = r
 	case verb == "append":
-		n.routes = append(n.routes, r)
+		n.Routes = append(n.Routes, r)
 	default:
 		// The newest of several with one network and metric comes first.
 		if i < 0 {
-			i = len(n.routes)
+			i = len(n.Routes)
 		}
-		n.routes = slices.Insert(n.routes, i, r)
+		n.Routes = slices.Insert(n.Routes, i, r)
 	}
 	return 0
 }
 
-// onLink says that a gateway is in a network of the route's own interface.
-func (n *node) onLink(r route) bool {
-	return slices.ContainsFunc(n.routes, func(x route) bool {
-		return x.dev == r.dev && !x.via.IsValid() && x.dst.Contains(r.via)
-	})
-}
-
-func (ip *ipCall) deleteRoute(r route, metric bool) int {
+func (ip *ipCall) deleteRoute(r net.Route, metric bool) int {
 	n := ip.node
-	i := slices.IndexFunc(n.routes, func(x route) bool {
-		return x.dst == r.dst && x.table == r.table && (r.dev == "" || x.dev == r.dev) &&
-			(!r.via.IsValid() || x.via == r.via) && (!metric || x.metric == r.metric)
+	i := slices.IndexFunc(n.Routes, func(x net.Route) bool {
+		return x.Dst == r.Dst && x.Table == r.Table && (r.Dev == "" || x.Dev == r.Dev) &&
+			(!r.Via.IsValid() || x.Via == r.Via) && (!metric || x.Metric == r.Metric)
 	})
 	if i < 0 {
 		return ip.fail(2, "RTNETLINK answers: No such process")
 	}
-	n.routes = slices.Delete(n.routes, i, i+1)
+	n.Routes = slices.Delete(n.Routes, i, i+1)
 	return 0
 }
 
@@ -307,40 +302,10 @@ func (ip *ipCall) flushRoutes(args []string) int {
 		return ip.denied()
 	}
 	f := ip.routeFilter("show", args)
-	ip.node.routes = slices.DeleteFunc(ip.node.routes, func(r route) bool {
-		return r.dst.Addr().Is6() == ip.v6 && f.takes(r)
+	ip.node.Routes = slices.DeleteFunc(ip.node.Routes, func(r net.Route) bool {
+		return r.Dst.Addr().Is6() == ip.v6 && f.takes(r)
 	})
 	return 0
-}
-
-// neighbours are what the node knows of who is where: what it was told, and
-// everybody who would answer.
-func (n *node) neighbours() []neighbour {
-	list := slices.Clone(n.fixed)
-	for _, d := range n.netdevs {
-		a := d.ipv4()
-		if !a.IsValid() || d.kind == "loopback" {
-			continue
-		}
-		for _, other := range n.others() {
-			for _, x := range other.netdevs {
-				list = append(list, n.learnt(d, a, x)...)
-			}
-		}
-	}
-	return list
-}
-
-// learnt is what the node would learn of another's interface by asking on its own, which
-// has the address a.
-func (n *node) learnt(d *netdev, a netip.Prefix, x *netdev) (list []neighbour) {
-	for _, b := range x.addrs {
-		if b.Addr().Is4() && a.Masked().Contains(b.Addr()) && n.neighbour(d, b.Addr()) != nil &&
-			!slices.ContainsFunc(n.fixed, func(f neighbour) bool { return f.addr == b.Addr() && f.dev == d.name }) {
-			list = append(list, neighbour{addr: b.Addr(), mac: x.macText(), dev: d.name, learnt: true})
-		}
-	}
-	return list
 }
 
 func (ip *ipCall) neigh(verb string, args []string) int {
@@ -358,25 +323,25 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 		if !ip.root {
 			return ip.denied()
 		}
-		ip.node.fixed = slices.DeleteFunc(ip.node.fixed, func(n neighbour) bool {
-			return (state == "permanent") != n.learnt && (dev == "" || dev == n.dev)
+		ip.node.Fixed = slices.DeleteFunc(ip.node.Fixed, func(n net.Neighbour) bool {
+			return (state == "permanent") != n.Learnt && (dev == "" || dev == n.Dev)
 		})
 		return 0
 	}
 	var items []jsonObject
-	for _, n := range ip.node.neighbours() {
+	for _, n := range ip.node.Neighbours() {
 		is := "PERMANENT"
-		if n.learnt {
+		if n.Learnt {
 			is = "REACHABLE"
 		}
 		switch {
-		case dev != "" && dev != n.dev, state != "" && state != "all" && !strings.EqualFold(state, is):
+		case dev != "" && dev != n.Dev, state != "" && state != "all" && !strings.EqualFold(state, is):
 		case ip.json:
 			items = append(items, jsonObject{
-				{"dst", n.addr.String()}, {"dev", n.dev}, {"lladdr", n.mac}, {"state", []string{is}},
+				{"dst", n.Addr.String()}, {"dev", n.Dev}, {"lladdr", n.MAC}, {"state", []string{is}},
 			})
 		default:
-			ip.printf("%s dev %s lladdr %s %s \n", n.addr, n.dev, n.mac, is)
+			ip.printf("%s dev %s lladdr %s %s \n", n.Addr, n.Dev, n.MAC, is)
 		}
 	}
 	if ip.json {
@@ -387,33 +352,33 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 
 func (ip *ipCall) changeNeigh(verb string, args []string, dev, mac string) int {
 	n := ip.node
-	var entry neighbour
+	var entry net.Neighbour
 	if len(args) > 0 {
-		entry = neighbour{mac: mac, dev: dev}
+		entry = net.Neighbour{MAC: mac, Dev: dev}
 		var err error
-		if entry.addr, err = netip.ParseAddr(args[0]); err != nil {
+		if entry.Addr, err = netip.ParseAddr(args[0]); err != nil {
 			return ip.fail(1, "Error: any valid address is expected rather than \"%s\".", args[0])
 		}
 	}
 	switch {
-	case !entry.addr.IsValid() || dev == "":
+	case !entry.Addr.IsValid() || dev == "":
 		return ip.fail(255, "Device and destination are required arguments.")
-	case n.netdev(dev) == nil:
+	case n.Netdev(dev) == nil:
 		return ip.fail(1, "Cannot find device \"%s\"", dev)
 	case !ip.root:
 		return ip.denied()
 	}
-	same := func(x neighbour) bool { return x.addr == entry.addr && x.dev == dev }
-	there := slices.ContainsFunc(n.fixed, same)
+	same := func(x net.Neighbour) bool { return x.Addr == entry.Addr && x.Dev == dev }
+	there := slices.ContainsFunc(n.Fixed, same)
 	switch {
 	case strings.HasPrefix(verb, "del") && !there:
 		return ip.fail(2, "RTNETLINK answers: No such file or directory")
 	case verb == "add" && there:
 		return ip.fail(2, "RTNETLINK answers: File exists")
 	}
-	n.fixed = slices.DeleteFunc(n.fixed, same)
+	n.Fixed = slices.DeleteFunc(n.Fixed, same)
 	if !strings.HasPrefix(verb, "del") {
-		n.fixed = append(n.fixed, entry)
+		n.Fixed = append(n.Fixed, entry)
 	}
 	return 0
 }
@@ -426,7 +391,7 @@ func (ip *ipCall) routeGet(args []string) int {
 	if err != nil {
 		return ip.fail(1, "Error: any valid prefix is expected rather than \"%s\".", args[0])
 	}
-	way, ok := ip.node.route(a)
+	way, ok := ip.node.Route(a)
 	if !ok {
 		return ip.fail(2, "RTNETLINK answers: Network is unreachable")
 	}
@@ -434,15 +399,15 @@ func (ip *ipCall) routeGet(args []string) int {
 	o := jsonObject{{"dst", a.String()}}
 	line := a.String()
 	switch {
-	case way.local:
+	case way.Local:
 		line = "local " + line
 		o = append(jsonObject{{"type", "local"}}, o...)
-	case way.via.IsValid():
-		line += " via " + way.via.String()
-		o = append(o, jsonField{"gateway", way.via.String()})
+	case way.Via.IsValid():
+		line += " via " + way.Via.String()
+		o = append(o, jsonField{"gateway", way.Via.String()})
 	}
-	line += fmt.Sprintf(" dev %s src %s uid %d \n    cache ", way.dev.name, way.src, uid)
-	o = append(o, jsonField{"dev", way.dev.name}, jsonField{"prefsrc", way.src.String()},
+	line += fmt.Sprintf(" dev %s src %s uid %d \n    cache ", way.Out.Name, way.Source, uid)
+	o = append(o, jsonField{"dev", way.Out.Name}, jsonField{"prefsrc", way.Source.String()},
 		jsonField{"flags", []string{}}, jsonField{"uid", uid}, jsonField{"cache", []string{}})
 	if ip.json {
 		ip.println(jsonArray([]jsonObject{o}, ip.pretty))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // iperfPort is where iperf3's two ends meet.
@@ -59,7 +60,7 @@ type iperfTest struct {
 
 // A stream is one flow, or one for each link that its packets are dealt out to.
 type iperfStream struct {
-	flows   []*flow
+	flows   []*net.Flow
 	retrans int
 }
 
@@ -173,7 +174,7 @@ func (p *iperf) parse() (code int, ok bool) {
 }
 
 func (p *iperf) system() string {
-	return fmt.Sprintf("Linux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64", p.c.node.name, kernel)
+	return fmt.Sprintf("Linux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64", p.c.node.Name, kernel)
 }
 
 // failed says what went wrong: with -J on stdout, and with status 0.
@@ -218,8 +219,8 @@ func (p *iperf) serve(ctx context.Context, proc *process) int {
 	l := &listener{port: p.port, proc: proc, serves: s}
 	c.locked(func() {
 		if p.bind != "" {
-			a, ok := c.node.resolve(p.bind)
-			if s.addr = a; !ok || !c.node.has(a) {
+			a, ok := c.node.Resolve(p.bind)
+			if s.addr = a; !ok || !c.node.Has(a) {
 				why = "Cannot assign requested address"
 				return
 			}
@@ -243,13 +244,13 @@ func (p *iperf) serve(ctx context.Context, proc *process) int {
 			c.printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
 		}
 		p.flush()
-		if !clock.Wait(ctx, c.node.rack.clock, s.accept) {
+		if !clock.Wait(ctx, c.node.rack.Clock, s.accept) {
 			return 143
 		}
 		t := <-s.accept
-		if !clock.Wait(ctx, c.node.rack.clock, t.over) {
+		if !clock.Wait(ctx, c.node.rack.Clock, t.over) {
 			// A server that dies takes the test with it.
-			c.locked(func() { t.stop(c.node.rack.fabric) })
+			c.locked(func() { t.stop(c.node.rack.Fabric) })
 			return 143
 		}
 		code := p.report(t)
@@ -260,10 +261,10 @@ func (p *iperf) serve(ctx context.Context, proc *process) int {
 	}
 }
 
-func (t *iperfTest) stop(f *fabric) {
+func (t *iperfTest) stop(f *net.Fabric) {
 	for _, s := range t.streams {
 		for _, fl := range s.flows {
-			f.stop(fl)
+			f.Stop(fl)
 		}
 	}
 }
@@ -274,15 +275,15 @@ func (p *iperf) connect(ctx context.Context) int {
 	r := c.node.rack
 	t, why, late := p.meet()
 	if why != "" {
-		if late && !r.clock.Sleep(ctx, 3*time.Second) {
+		if late && !r.Clock.Sleep(ctx, 3*time.Second) {
 			return 143
 		}
 		return p.failed(why)
 	}
 	defer close(t.over)
 	for _, fl := range t.flows() {
-		if err := r.fabric.wait(ctx, fl); err != nil {
-			c.locked(func() { t.stop(r.fabric) })
+		if err := r.Fabric.Wait(ctx, fl); err != nil {
+			c.locked(func() { t.stop(r.Fabric) })
 			if ctx.Err() != nil {
 				return 143
 			}
@@ -297,15 +298,15 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 	c := p.c
 	c.locked(func() {
 		n := c.node
-		addr, ok := n.resolve(p.host)
+		addr, ok := n.Resolve(p.host)
 		if !ok {
 			why = "unable to connect to server: Temporary failure in name resolution"
 			return
 		}
-		way, ok := n.route(addr)
-		src := way.src
+		way, ok := n.Route(addr)
+		src := way.Source
 		if p.bind != "" {
-			if src, _ = n.resolve(p.bind); !n.has(src) {
+			if src, _ = n.Resolve(p.bind); !n.Has(src) {
 				why = "unable to connect to server: Cannot assign requested address"
 				return
 			}
@@ -314,17 +315,17 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 		case !ok:
 			why = "unable to connect to server: Network is unreachable"
 			return
-		case way.peer == nil:
+		case way.Peer == nil:
 			why, late = "unable to connect to server: No route to host", true
 			return
-		case c.node.rack.of(way.peer).rejects(way.peer, p.port):
+		case c.node.rack.of(way.Peer).rejects(way.Peer, p.port):
 			why = "unable to connect to server: No route to host"
 			return
-		case way.local || way.dev.kind == "ether" && way.dev.fn == nil:
+		case way.Local || way.Out.Kind == "ether" && way.Out.Func == nil:
 			why = "unable to connect to server: only the rails are simulated"
 			return
 		}
-		server, ok := c.node.rack.of(way.peer).served(p.port).(*iperfServer)
+		server, ok := c.node.rack.of(way.Peer).served(p.port).(*iperfServer)
 		switch {
 		case !ok || server.addr.IsValid() && server.addr != addr:
 			why = "unable to connect to server: Connection refused"
@@ -334,33 +335,33 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			return
 		}
 		server.busy = true
-		rnd := n.random("iperf3")
+		rnd := n.Random("iperf3")
 		port := 32768 + 2*rnd.IntN(14000)
-		mtu := min(way.dev.mtu, way.peer.mtu)
+		mtu := min(way.Out.MTU, way.Peer.MTU)
 		t = &iperfTest{
 			client: src, server: addr, port: p.port, mss: mtu - 52, reverse: p.reverse, seconds: p.seconds,
 			ports: []int{port}, cwnd: (1.2 + 0.6*rnd.Float64()) * 1e6, over: make(chan struct{}),
 		}
-		demand, resent := tcpFlowRate, 0.0
-		if way.mismatch() {
+		demand, resent := net.TCPFlowRate, 0.0
+		if way.Mismatch() {
 			// Each segment is lost until it is sent small.
-			demand, resent, t.cwnd = tcpMismatchRate/float64(p.streams), 0.4, float64(t.mss)
+			demand, resent, t.cwnd = net.TCPMismatchRate/float64(p.streams), 0.4, float64(t.mss)
 		}
 		for range p.streams {
 			port += 2 // the kernel gives every other port to connections that go out
 			t.ports = append(t.ports, port)
-			lanes := way.lanes(port / 2)
+			lanes := way.Lanes(port / 2)
 			s := &iperfStream{}
 			for _, l := range lanes {
 				if p.reverse {
 					l[0], l[1] = l[1], l[0]
 				}
-				fl := &flow{
-					src: l[0], dst: l[1], ip: true, mtu: t.mss, message: iperfBlock, until: float64(p.seconds),
-					demand: demand / float64(len(lanes)), share: 1 - noiseSpan*rnd.Float64(),
+				fl := &net.Flow{
+					From: l[0], To: l[1], TCP: true, MTU: t.mss, Message: iperfBlock, Until: float64(p.seconds),
+					Demand: demand / float64(len(lanes)), Share: 1 - net.NoiseSpan*rnd.Float64(),
 				}
 				for s := 1; s < p.seconds; s++ {
-					fl.marks = append(fl.marks, mark{at: float64(s)})
+					fl.Marks = append(fl.Marks, net.Mark{At: float64(s)})
 				}
 				s.flows = append(s.flows, fl)
 			}
@@ -370,23 +371,23 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			case len(lanes) > 1:
 				// Packets that overtake each other look like lost ones.
 				for _, fl := range s.flows {
-					fl.demand *= disordered
+					fl.Demand *= net.Disordered
 				}
-				s.retrans = int(disorderedResent * demand / 8 / float64(t.mss) * float64(p.seconds))
+				s.retrans = int(net.DisorderedResent * demand / 8 / float64(t.mss) * float64(p.seconds))
 			case p.streams > 1:
 				s.retrans = rnd.IntN(40)
 			}
 			t.streams = append(t.streams, s)
 		}
-		n.rack.fabric.add(t.flows()...)
+		n.rack.Fabric.Add(t.flows()...)
 		server.accept <- t
 	})
 	return t, why, late
 }
 
 // flows are those of all streams.
-func (t *iperfTest) flows() []*flow {
-	var all []*flow
+func (t *iperfTest) flows() []*net.Flow {
+	var all []*net.Flow
 	for _, s := range t.streams {
 		all = append(all, s.flows...)
 	}
@@ -397,7 +398,7 @@ func (t *iperfTest) flows() []*flow {
 func (s *iperfStream) sent() float64 {
 	sum := 0.0
 	for _, fl := range s.flows {
-		sum += fl.sent
+		sum += fl.Sent
 	}
 	return sum
 }
@@ -409,10 +410,10 @@ func (s *iperfStream) at(second int) float64 {
 	}
 	sum := 0.0
 	for _, fl := range s.flows {
-		if second <= len(fl.marks) {
-			sum += fl.marks[second-1].sent
+		if second <= len(fl.Marks) {
+			sum += fl.Marks[second-1].Sent
 		} else {
-			sum += fl.sent
+			sum += fl.Sent
 		}
 	}
 	return sum
@@ -612,7 +613,7 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 	if sends {
 		sent = append(sent, jsonField{"retransmits", all})
 	}
-	wall := p.c.node.rack.clock.Wall().UTC()
+	wall := p.c.node.rack.Clock.Wall().UTC()
 	return jsonObject{
 		{"start", jsonObject{
 			{"connected", connected},

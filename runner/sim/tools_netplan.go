@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // runNetplan knows "generate", as a check of what is in DIR/etc/netplan, and
@@ -87,7 +89,7 @@ func (c *call) netplanGenerate(root string) int {
 		if i, _, _ := c.node.walk(file, true, c.root); i.mode&0o077 != 0 {
 			c.fail(0, "\n** (generate:%d): WARNING **: %s: Permissions for %s are too open. "+
 				"Netplan configuration should NOT be accessible by others.",
-				c.node.nextPID, c.node.rack.clock.Wall().UTC().Format("15:04:05.000"), file)
+				c.node.nextPID, c.node.rack.Clock.Wall().UTC().Format("15:04:05.000"), file)
 		}
 		if bad := checkNetplan(text); bad != nil {
 			return c.fail(1, "%s:%d:%d: %s:\n%s\n%s^",
@@ -274,7 +276,7 @@ func (l yamlLine) checkValue(defined []string) *netplanError {
 			return l.atValue("invalid unsigned int value '%s'", l.value)
 		}
 	case "mode":
-		if !slices.Contains(bondModes, l.value) {
+		if !slices.Contains(net.BondModes, l.value) {
 			return l.atValue("unknown bond mode '%s'", l.value)
 		}
 	case "addresses", "interfaces":

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 const (
@@ -152,14 +153,14 @@ func (b *nixlbench) start(ctx context.Context) int {
 			return c.fail(1, "Invalid segment type: %s", s[flag])
 		}
 	}
-	if !n.rack.clock.Sleep(ctx, initTime) {
+	if !n.rack.Clock.Sleep(ctx, initTime) {
 		return b.interrupted(1, "")
 	}
 	role := "target"
 	if b.rank == 0 {
 		role = "initiator"
 	}
-	b.say("Init nixl worker, dev %s rank %d, type %s, hostname %s", s["device_list"], b.rank, role, n.name)
+	b.say("Init nixl worker, dev %s rank %d, type %s, hostname %s", s["device_list"], b.rank, role, n.Name)
 	env := c.env
 	if s["device_list"] != "all" {
 		// It goes before the environment.
@@ -235,7 +236,7 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 		return c.fail(1, "Failed to allocate %d bytes of page-aligned DRAM memory\n"+
 			"Failed to allocate %d bytes of DRAM memory\n%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", size, size, log)
 	}
-	if !n.rack.clock.Sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
+	if !n.rack.Clock.Sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
 		return b.interrupted(1, "")
 	}
 	if cannot != "" && b.segment() == "DRAM" {
@@ -300,7 +301,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 	var rnd *rand.Rand
 	hangs := false
 	c.locked(func() {
-		rnd = c.node.random("nixlbench")
+		rnd = c.node.Random("nixlbench")
 		hangs = b.c.node.flawed(stuck) && b.set.number("num_threads") > 1
 	})
 	// The target may end in the middle of it.
@@ -310,7 +311,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 			return code
 		}
 		if hangs && i == 2 {
-			r.clock.Park(ctx, clock.Never, nil)
+			r.Clock.Park(ctx, clock.Never, nil)
 			return b.interrupted(aborted, "free(): double free detected in tcache 2")
 		}
 		k := b.carriage(l, size, rnd)
@@ -329,7 +330,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 		}
 		b.say("%s", b.row(size, seconds, k, rnd))
 		b.peer.done <- struct{}{}
-		if !r.clock.Sleep(ctx, rowTime) {
+		if !r.Clock.Sleep(ctx, rowTime) {
 			return b.interrupted(1, "")
 		}
 	}
@@ -340,7 +341,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 func (b *nixlbench) carriage(l link, size nixlbenchSize, rnd *rand.Rand) carriage {
 	k := carriage{
 		link: l, back: b.set["op_type"] == "READ", block: float64(size.block), most: 1,
-		post: float64(max(1, b.set.number("num_threads"))), share: 1 - noiseSpan*rnd.Float64(),
+		post: float64(max(1, b.set.number("num_threads"))), share: 1 - net.NoiseSpan*rnd.Float64(),
 	}
 	if b.set["initiator_seg_type"] == "VRAM" || b.set["target_seg_type"] == "VRAM" {
 		known := stagedGBs[min(len(l.lanes), 2)-1]
@@ -390,7 +391,7 @@ func (b *nixlbench) serve(ctx context.Context) int {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {
 			return code
 		}
-		if !clock.Wait(ctx, b.c.node.rack.clock, b.done) {
+		if !clock.Wait(ctx, b.c.node.rack.Clock, b.done) {
 			why := ""
 			if e, ok := b.meet.(*etcdRuntime); ok {
 				why = e.broken("wait", "sync", 0)

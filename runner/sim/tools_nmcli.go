@@ -40,14 +40,14 @@ func (n *node) managed(object, name string) (values map[string]string, ok bool) 
 	if strings.HasPrefix("general", object) {
 		return map[string]string{"RUNNING": "running"}, true
 	}
-	d := n.netdev(name)
-	if d == nil || d.kind == "loopback" {
+	d := n.Netdev(name)
+	if d == nil || d.Kind == "loopback" {
 		return nil, false
 	}
 	address, saved := n.profiles[name]
 	if object == "device" || object == "dev" {
 		switch {
-		case !d.running():
+		case !d.Running():
 			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
 		case saved:
 			return map[string]string{"GENERAL.STATE": "100 (connected)", "GENERAL.CONNECTION": name}, true
@@ -56,7 +56,7 @@ func (n *node) managed(object, name string) (values map[string]string, ok bool) 
 		}
 	}
 	if !saved {
-		address = d.ipv4().String()
+		address = d.IPv4().String()
 	}
 	return map[string]string{"ipv4.method": "manual", "ipv4.addresses": address}, true
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // defaultPort is where perftest's two ends meet.
@@ -51,8 +52,8 @@ type perftest struct {
 	version string
 	noPeak  bool
 
-	fn   *function
-	addr gid // its GID when it was set up
+	fn   *net.Function
+	addr net.GID // its GID when it was set up
 	qpn  int
 	psn  uint32
 	rkey int
@@ -271,20 +272,20 @@ func (p *perftest) open() int {
 	var state string
 	c.locked(func() {
 		n := c.node
-		p.fn = n.functions[0]
+		p.fn = n.Functions[0]
 		if p.dev != "" {
-			p.fn = n.function(p.dev)
+			p.fn = n.Function(p.dev)
 		}
 		if p.fn == nil {
 			state = "missing"
 			return
 		}
-		if !p.fn.live() {
+		if !p.fn.Live() {
 			state = "down"
 			return
 		}
-		p.dev = p.fn.dev
-		active := p.fn.activeMTU()
+		p.dev = p.fn.Dev
+		active := p.fn.ActiveMTU()
 		switch {
 		case p.mtu > active:
 			names := map[int]int{256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
@@ -294,11 +295,11 @@ func (p *perftest) open() int {
 			p.mtu = active
 		}
 		if !p.gidSet {
-			p.gid = p.fn.bestGID()
+			p.gid = p.fn.BestGID()
 		}
-		p.gid = max(0, min(p.gid, len(p.fn.gids)-1))
-		p.addr = p.fn.gids[p.gid]
-		rnd := n.random(p.tool + p.dev)
+		p.gid = max(0, min(p.gid, len(p.fn.GIDs)-1))
+		p.addr = p.fn.GIDs[p.gid]
+		rnd := n.Random(p.tool + p.dev)
 		p.qpn = n.nextQPN
 		n.nextQPN += p.qps
 		p.psn = rnd.Uint32() & 0xffffff
@@ -343,12 +344,12 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 	})
 	p.flush()
 	r := c.node.rack
-	if !clock.Wait(ctx, r.clock, s.accept) {
+	if !clock.Wait(ctx, r.Clock, s.accept) {
 		return 143
 	}
 	rv := <-s.accept
 	defer rv.leave()
-	if !clock.Wait(ctx, r.clock, rv.met) {
+	if !clock.Wait(ctx, r.Clock, rv.met) {
 		return 143
 	}
 	p.header(rv.mtu)
@@ -358,7 +359,7 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 	p.addresses(rv.client)
 	p.flush()
 	done := clock.Happened(rv.done)
-	r.clock.Park(ctx, clock.Never, func() bool { return done() || clock.Happened(rv.clientGone)() })
+	r.Clock.Park(ctx, clock.Never, func() bool { return done() || clock.Happened(rv.clientGone)() })
 	switch {
 	case done():
 	case ctx.Err() != nil:
@@ -392,7 +393,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		return c.fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	default:
-		if refused == "unreachable" && !c.node.rack.clock.Sleep(ctx, 3*time.Second) {
+		if refused == "unreachable" && !c.node.rack.Clock.Sleep(ctx, 3*time.Second) {
 			return 143
 		}
 		return c.fail(1, "Couldn't connect to %s:%d\n"+
@@ -409,12 +410,12 @@ func (p *perftest) connect(ctx context.Context) int {
 	}
 	p.addresses(rv.server)
 	p.flush()
-	if !c.node.rack.clock.Sleep(ctx, setupTime) {
+	if !c.node.rack.Clock.Sleep(ctx, setupTime) {
 		return 143
 	}
 	switch rv.outcome {
 	case hangs:
-		if !clock.Wait(ctx, c.node.rack.clock, rv.serverGone) {
+		if !clock.Wait(ctx, c.node.rack.Clock, rv.serverGone) {
 			return 143
 		}
 		return p.lost()
@@ -422,7 +423,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		status := map[outcome]int{badSize: 10, badTool: 9}[rv.outcome]
 		return p.completionError(fmt.Sprintf("Failed status %d: wr_id 0 syndrom 0x0", status), 0)
 	case noPath:
-		if !c.node.rack.clock.Sleep(ctx, time.Duration(retryTime*float64(time.Second))) {
+		if !c.node.rack.Clock.Sleep(ctx, time.Duration(net.RetryTime*float64(time.Second))) {
 			return 143
 		}
 		return p.completionError(retryText, 0)
@@ -468,31 +469,31 @@ func (p *perftest) completionError(status string, done int) int {
 func (p *perftest) meet() (rv *rendezvous, refused string) {
 	c := p.c
 	c.locked(func() {
-		addr, ok := c.node.resolve(p.host)
+		addr, ok := c.node.Resolve(p.host)
 		if !ok {
 			refused = "name"
 			return
 		}
-		way, ok := c.node.route(addr)
+		way, ok := c.node.Route(addr)
 		switch {
 		case !ok:
 			refused = "no route"
 			return
-		case way.peer == nil:
+		case way.Peer == nil:
 			refused = "unreachable"
 			return
-		case c.node.rack.of(way.peer).rejects(way.peer, p.port):
+		case c.node.rack.of(way.Peer).rejects(way.Peer, p.port):
 			refused = "rejected"
 			return
 		}
-		far := c.node.rack.of(way.peer)
+		far := c.node.rack.of(way.Peer)
 		s, ok := far.served(p.port).(*perftestServer)
 		if !ok {
 			refused = "refused"
 			return
 		}
-		way.dev.count(1460, 14, 1388, 12)
-		way.peer.count(1388, 12, 1460, 14)
+		way.Out.Count(1460, 14, 1388, 12)
+		way.Peer.Count(1388, 12, 1460, 14)
 		delete(far.listeners, p.port)
 		rv = &rendezvous{
 			client: p, server: s.test, met: make(chan struct{}), done: make(chan struct{}),
@@ -517,18 +518,18 @@ func (rv *rendezvous) decide() {
 func (rv *rendezvous) judge() outcome {
 	cl, sv := rv.client, rv.server
 	a, b := cl.addr, sv.addr
-	held := func(g gid) bool { return g.ndev != "" && strings.HasPrefix(g.ndev, "bond") }
+	held := func(g net.GID) bool { return g.Netdev != "" && strings.HasPrefix(g.Netdev, "bond") }
 	switch {
-	case a.family() == 0 && b.family() == 0:
+	case a.Family() == 0 && b.Family() == 0:
 		return noRTR
-	case a.family() == 0 || b.family() == 0 || a.family() != b.family():
+	case a.Family() == 0 || b.Family() == 0 || a.Family() != b.Family():
 		return gidMix
-	case cl.fn.stack == sv.fn.stack, held(a), held(b), cl.fn.qsfp != sv.fn.qsfp:
+	case cl.fn.Stack == sv.fn.Stack, held(a), held(b), cl.fn.QSFP != sv.fn.QSFP:
 		return hangs
-	case a.family() == 4 && !slices.ContainsFunc(cl.fn.net.addrs, prefixContains(b)),
-		a.family() == 4 && !slices.ContainsFunc(sv.fn.net.addrs, prefixContains(a)):
+	case a.Family() == 4 && !slices.ContainsFunc(cl.fn.Netdev.Addrs, net.PrefixContains(b)),
+		a.Family() == 4 && !slices.ContainsFunc(sv.fn.Netdev.Addrs, net.PrefixContains(a)):
 		return hangs
-	case a.v2 != b.v2:
+	case a.V2 != b.V2:
 		return noPath
 	case cl.tool != sv.tool:
 		return badTool
@@ -630,7 +631,7 @@ func (p *perftest) addresses(remote *perftest) {
 			}
 			c.println("")
 			var parts []string
-			for _, b := range end.addr.bytes() {
+			for _, b := range end.addr.Bytes() {
 				parts = append(parts, fmt.Sprintf("%02d", b))
 			}
 			c.printf(" GID: %s\n", strings.Join(parts, ":"))
@@ -683,15 +684,15 @@ func (p *perftest) convert(row string) string {
 }
 
 // newFlow is one direction of a test.
-func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *flow {
+func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *net.Flow {
 	src, dst := rv.client.fn, rv.server.fn
 	if back {
 		src, dst = dst, src
 	}
-	rnd := p.c.node.random("rate" + p.tool + p.dev)
-	return &flow{
-		src: src, dst: dst, mtu: rv.mtu, message: float64(size),
-		demand: messageDemand(size, p.qps), share: 1 - noiseSpan*rnd.Float64(),
+	rnd := p.c.node.Random("rate" + p.tool + p.dev)
+	return &net.Flow{
+		From: src, To: dst, MTU: rv.mtu, Message: float64(size),
+		Demand: net.MessageDemand(size, p.qps), Share: 1 - net.NoiseSpan*rnd.Float64(),
 	}
 }
 
@@ -703,37 +704,37 @@ func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (strin
 	if p.both {
 		directions = []bool{false, true}
 	}
-	var flows []*flow
+	var flows []*net.Flow
 	p.c.locked(func() {
 		for _, back := range directions {
 			fl := p.newFlow(rv, size, back)
 			if p.seconds > 0 {
-				fl.until = float64(p.seconds)
-				fl.marks = []mark{{at: float64(p.margin)}, {at: float64(p.seconds - p.margin)}}
+				fl.Until = float64(p.seconds)
+				fl.Marks = []net.Mark{{At: float64(p.margin)}, {At: float64(p.seconds - p.margin)}}
 			} else {
-				fl.payload = float64(size) * float64(p.iters) * float64(p.qps)
+				fl.Payload = float64(size) * float64(p.iters) * float64(p.qps)
 			}
-			r.fabric.add(fl)
+			r.Fabric.Add(fl)
 			flows = append(flows, fl)
 		}
 	})
 	var rate, peak float64
 	iters := p.iters * p.qps
 	for _, fl := range flows {
-		if err := r.fabric.wait(ctx, fl); err != nil {
+		if err := r.Fabric.Wait(ctx, fl); err != nil {
 			for _, other := range flows {
-				p.c.locked(func() { r.fabric.stop(other) })
+				p.c.locked(func() { r.Fabric.Stop(other) })
 			}
-			return "", int(fl.sent / float64(size)), err
+			return "", int(fl.Sent / float64(size)), err
 		}
 		if p.seconds > 0 {
 			// The middle part counts: the margins are for warming up and for the end.
-			moved := fl.marks[1].sent - fl.marks[0].sent
+			moved := fl.Marks[1].Sent - fl.Marks[0].Sent
 			iters = int(moved/float64(size) + 1e-6)
-			rate += moved * 8 / (fl.marks[1].at - fl.marks[0].at)
+			rate += moved * 8 / (fl.Marks[1].At - fl.Marks[0].At)
 		} else {
-			rate += fl.average()
-			peak += max(fl.average(), min(fl.alloc, fl.average()*1.0015))
+			rate += fl.Average()
+			peak += max(fl.Average(), min(fl.Alloc, fl.Average()*1.0015))
 		}
 	}
 	if p.noPeak {
@@ -766,12 +767,12 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 	}
 	var base float64
 	p.c.locked(func() {
-		rnd = p.c.node.random("latency" + p.tool)
+		rnd = p.c.node.Random("latency" + p.tool)
 		base = 1.87 + float64(size)*8/92e3 // microseconds
 		if p.verb == "read" {
 			base += 1.6
 		}
-		if limit := rv.client.fn.cap() + rv.server.fn.cap(); limit > 0 {
+		if limit := rv.client.fn.Cap() + rv.server.fn.Cap(); limit > 0 {
 			base += float64(size) * 8 / (limit / 1e6)
 		}
 	})
@@ -793,21 +794,21 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 	if p.seconds > 0 {
 		iters = int(float64(p.seconds) * 1e6 / (2 * mean))
 	}
-	var flows []*flow
+	var flows []*net.Flow
 	p.c.locked(func() {
 		for _, back := range []bool{false, true} {
 			fl := p.newFlow(rv, size, back)
-			fl.payload = float64(size) * float64(iters)
-			fl.demand = float64(size) * 8 / (2 * mean * 1e-6)
-			fl.share = 1
-			r.fabric.add(fl)
+			fl.Payload = float64(size) * float64(iters)
+			fl.Demand = float64(size) * 8 / (2 * mean * 1e-6)
+			fl.Share = 1
+			r.Fabric.Add(fl)
 			flows = append(flows, fl)
 		}
 	})
 	for _, fl := range flows {
-		if err := r.fabric.wait(ctx, fl); err != nil {
+		if err := r.Fabric.Wait(ctx, fl); err != nil {
 			for _, other := range flows {
-				p.c.locked(func() { r.fabric.stop(other) })
+				p.c.locked(func() { r.Fabric.Stop(other) })
 			}
 			return "", err
 		}

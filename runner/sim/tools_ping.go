@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // runPing sends echoes: -c -i -W -w -s -I -M -q. A frame that is larger than the
@@ -46,35 +48,35 @@ func runPing(ctx context.Context, c *call) int {
 	dontFragment := last(set, 'M', "") == "do"
 
 	var target netip.Addr
-	var w way
+	var w net.Way
 	var state string
 	var mtu, theirs int
 	var from netip.Addr
 	c.locked(func() {
-		if target, ok = c.node.resolve(host); !ok {
+		if target, ok = c.node.Resolve(host); !ok {
 			state = "name"
 			return
 		}
-		if w, ok = c.node.route(target); !ok {
+		if w, ok = c.node.Route(target); !ok {
 			state = "route"
 			return
 		}
-		if out := last(set, 'I', ""); out != "" && !w.local {
+		if out := last(set, 'I', ""); out != "" && !w.Local {
 			if a, err := netip.ParseAddr(out); err == nil {
 				from = a
-			} else if d := c.node.netdev(out); d == nil {
+			} else if d := c.node.Netdev(out); d == nil {
 				state = "device"
 				return
-			} else if d != w.dev {
-				w.dev, w.src = d, d.ipv4().Addr()
-				if w.peer = c.node.neighbour(d, target); !d.up {
-					w.peer = nil
+			} else if d != w.Out {
+				w.Out, w.Source = d, d.IPv4().Addr()
+				if w.Peer = c.node.Answers(d, target); !d.Up {
+					w.Peer = nil
 				}
 			}
 		}
-		mtu, theirs = w.dev.mtu, w.dev.mtu
-		if w.peer != nil && !w.local {
-			theirs = w.peer.mtu
+		mtu, theirs = w.Out.MTU, w.Out.MTU
+		if w.Peer != nil && !w.Local {
+			theirs = w.Peer.MTU
 		}
 	})
 	switch state {
@@ -86,21 +88,21 @@ func runPing(ctx context.Context, c *call) int {
 		return c.fail(2, "ping: SO_BINDTODEVICE %s: Invalid argument", last(set, 'I', ""))
 	}
 	if from.IsValid() {
-		w.src = from
+		w.Source = from
 	}
 	packet := size + 28
 	tooLong := dontFragment && packet > mtu
-	lost := w.peer == nil || min(packet, mtu) > theirs || min(packet, theirs) > mtu
+	lost := w.Peer == nil || min(packet, mtu) > theirs || min(packet, theirs) > mtu
 	quiet := has(set, "q")
 	if out := last(set, 'I', ""); out != "" {
-		c.printf("PING %s (%s) from %s %s: %d(%d) bytes of data.\n", host, target, w.src, w.dev.name, size, packet)
+		c.printf("PING %s (%s) from %s %s: %d(%d) bytes of data.\n", host, target, w.Source, w.Out.Name, size, packet)
 	} else {
 		c.printf("PING %s (%s) %d(%d) bytes of data.\n", host, target, size, packet)
 	}
 	c.out.Flush()
-	clock := c.node.rack.clock
+	clock := c.node.rack.Clock
 	var rnd interface{ Float64() float64 }
-	c.locked(func() { rnd = c.node.random("ping") })
+	c.locked(func() { rnd = c.node.Random("ping") })
 	sent, received, errs := 0, 0, 0
 	var times []float64
 	var elapsed time.Duration
@@ -113,23 +115,23 @@ func runPing(ctx context.Context, c *call) int {
 			c.fail(0, "ping: local error: message too long, mtu=%d", mtu)
 		case lost:
 			// Without an answer to ARP the kernel says so after three seconds.
-			if w.peer == nil && wait >= 3*time.Second && !quiet {
+			if w.Peer == nil && wait >= 3*time.Second && !quiet {
 				errs++
-				c.printf("From %s icmp_seq=%d Destination Host Unreachable\n", w.src, sent)
+				c.printf("From %s icmp_seq=%d Destination Host Unreachable\n", w.Source, sent)
 			}
-			c.locked(func() { w.dev.count(uint64(packet+14), 1, 0, 0) })
+			c.locked(func() { w.Out.Count(uint64(packet+14), 1, 0, 0) })
 		default:
 			received++
 			ms := 0.35 + 0.5*rnd.Float64()
-			if w.local {
+			if w.Local {
 				ms /= 10
 			}
 			times = append(times, ms)
 			c.locked(func() {
 				octets := uint64(packet + 14)
-				w.dev.count(octets, 1, octets, 1)
-				if !w.local {
-					w.peer.count(octets, 1, octets, 1)
+				w.Out.Count(octets, 1, octets, 1)
+				if !w.Local {
+					w.Peer.Count(octets, 1, octets, 1)
 				}
 			})
 			if !quiet {

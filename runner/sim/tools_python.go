@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 const (
@@ -70,7 +71,7 @@ func runPython(ctx context.Context, c *call) int {
 	defer c.locked(func() { delete(c.node.procs, p.proc.pid) })
 	defer close(p.gone)
 	defer func() { c.locked(func() { c.node.held -= p.held }) }()
-	limited, cancel := c.node.rack.clock.WithTimeout(ctx, programLimit, errLimit)
+	limited, cancel := c.node.rack.Clock.WithTimeout(ctx, programLimit, errLimit)
 	defer cancel()
 	code := run(p, limited)
 	if ctx.Err() != nil {
@@ -214,13 +215,13 @@ func (p *program) register(ctx context.Context) int {
 	}
 	var seconds float64
 	p.c.locked(func() {
-		rnd := p.c.node.random("register")
+		rnd := p.c.node.Random("register")
 		seconds = 0.0004 + float64(p.size)/8e9*(1+0.2*rnd.Float64())
 		if p.device == "cuda" {
 			seconds += 0.002
 		}
 	})
-	if !p.c.node.rack.clock.Sleep(ctx, initTime+time.Duration(seconds*1e9)) {
+	if !p.c.node.rack.Clock.Sleep(ctx, initTime+time.Duration(seconds*1e9)) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{
@@ -271,7 +272,7 @@ func (p *program) serve(ctx context.Context) int {
 			return p.failed(not, why)
 		}
 	}
-	if !n.rack.clock.Sleep(ctx, initTime) {
+	if !n.rack.Clock.Sleep(ctx, initTime) {
 		return p.failed(not, errLimit.Error())
 	}
 	l := &listener{port: p.listen, proc: p.proc, serves: p}
@@ -283,7 +284,7 @@ func (p *program) serve(ctx context.Context) int {
 	})
 	p.c.printf("ready %d\n", p.listen)
 	p.c.out.Flush()
-	if !clock.Wait(ctx, n.rack.clock, p.served) {
+	if !clock.Wait(ctx, n.rack.Clock, p.served) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{{"served", true}}...))
@@ -298,19 +299,19 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 			return nil, why
 		}
 	}
-	if !r.clock.Sleep(ctx, initTime) {
+	if !r.Clock.Sleep(ctx, initTime) {
 		return nil, errLimit.Error()
 	}
 	target := p.find()
 	if target == nil {
 		// NIXL's listener thread only logs that nobody is there, and the program waits.
-		r.clock.Park(ctx, clock.Never, nil)
+		r.Clock.Park(ctx, clock.Never, nil)
 		return nil, errLimit.Error()
 	}
 	var l link
 	var rnd *rand.Rand
 	p.c.locked(func() {
-		rnd = p.c.node.random(p.name)
+		rnd = p.c.node.Random(p.name)
 		switch {
 		case p.c.node.ucxRelease() != target.c.node.ucxRelease():
 			why = "nixlNotFoundError: NIXL_ERR_NOT_FOUND"
@@ -325,7 +326,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	}
 	moving := clock.Until(ctx, target.gone)
 	k := carriage{
-		link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare, share: 1 - noiseSpan*rnd.Float64(),
+		link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare, share: 1 - net.NoiseSpan*rnd.Float64(),
 	}
 	if p.device == "cuda" || target.device == "cuda" {
 		k.staged, k.limit, k.most = true, stagedRead, 1
@@ -349,7 +350,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	case err != nil:
 		return nil, "nixlRemoteDisconnectError: NIXL_ERR_REMOTE_DISCONNECT"
 	}
-	if !r.clock.Sleep(ctx, time.Duration(float64(p.size)/verifyRate*1e9)) {
+	if !r.Clock.Sleep(ctx, time.Duration(float64(p.size)/verifyRate*1e9)) {
 		return nil, errLimit.Error()
 	}
 	target.served <- struct{}{}
@@ -364,14 +365,14 @@ func (p *program) find() *program {
 		if err != nil {
 			return
 		}
-		way, ok := p.c.node.route(addr)
-		if !ok || way.peer == nil || p.c.node.rack.of(way.peer).rejects(way.peer, p.port) {
+		way, ok := p.c.node.Route(addr)
+		if !ok || way.Peer == nil || p.c.node.rack.of(way.Peer).rejects(way.Peer, p.port) {
 			return
 		}
-		if target, ok := p.c.node.rack.of(way.peer).served(p.port).(*program); ok {
+		if target, ok := p.c.node.rack.of(way.Peer).served(p.port).(*program); ok {
 			found = target
-			way.dev.count(3120, 22, 2980, 20)
-			way.peer.count(2980, 20, 3120, 22)
+			way.Out.Count(3120, 22, 2980, 20)
+			way.Peer.Count(2980, 20, 3120, 22)
 		}
 	})
 	return found
@@ -479,7 +480,7 @@ func (p *program) staging(ctx context.Context) int {
 			p.hold(step.change)
 			used = (memoryKB - p.c.node.availableKB()) / 1024
 		})
-		if !r.clock.Sleep(ctx, time.Duration(step.seconds*1e9)) {
+		if !r.Clock.Sleep(ctx, time.Duration(step.seconds*1e9)) {
 			result(gpuName, true, 0, 0, errLimit.Error())
 			return 1
 		}

@@ -4,22 +4,19 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // The programs that show RDMA devices: of ibverbs-utils, infiniband-diags,
 // iproute2 and NVIDIA's mlnx-tools.
 
-func (f *function) guidDigits() string { return strings.ReplaceAll(f.guid(), ":", "") }
-
-// systemGUID is the function whose GUID stands for the whole adapter.
-func (f *function) systemGUID() *function { return f.stack.functions[0] }
-
 func runIbvDevices(_ context.Context, c *call) int {
 	c.println("    device          \t   node GUID")
 	c.println("    ------          \t----------------")
 	c.locked(func() {
-		for _, f := range c.node.present() {
-			c.printf("    %-16s\t%s\n", f.dev, f.guidDigits())
+		for _, f := range c.node.Present() {
+			c.printf("    %-16s\t%s\n", f.Dev, f.GUIDDigits())
 		}
 	})
 	return 0
@@ -37,25 +34,25 @@ func runIbvDevinfo(_ context.Context, c *call) int {
 	code := 0
 	c.locked(func() {
 		if has(set, "l") {
-			c.printf("%d HCAs found:\n", len(c.node.present()))
-			for _, f := range c.node.present() {
-				c.printf("\t%s\n", f.dev)
+			c.printf("%d HCAs found:\n", len(c.node.Present()))
+			for _, f := range c.node.Present() {
+				c.printf("\t%s\n", f.Dev)
 			}
 			c.println("")
 			return
 		}
 		found := false
-		for _, f := range c.node.present() {
-			if dev := last(set, 'd', f.dev); dev != f.dev {
+		for _, f := range c.node.Present() {
+			if dev := last(set, 'd', f.Dev); dev != f.Dev {
 				continue
 			}
 			found = true
 			state := "PORT_ACTIVE (4)"
-			if !f.live() {
+			if !f.Live() {
 				state = "PORT_DOWN (1)"
 			}
 			c.printf("hca_id:\t%s\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.45.4028\n"+
-				"\tnode_guid:\t\t\t%s\n\tsys_image_guid:\t\t\t%s\n", f.dev, f.guid(), f.systemGUID().guid())
+				"\tnode_guid:\t\t\t%s\n\tsys_image_guid:\t\t\t%s\n", f.Dev, f.GUID(), f.SystemGUID().GUID())
 			c.printf("\tvendor_id:\t\t\t0x02c9\n\tvendor_part_id:\t\t\t4129\n" +
 				"\thw_ver:\t\t\t\t0x0\n\tboard_id:\t\t\tNVD0000000087\n\tphys_port_cnt:\t\t\t1\n")
 			if has(set, "v") {
@@ -64,16 +61,16 @@ func runIbvDevinfo(_ context.Context, c *call) int {
 			}
 			c.printf("\t\tport:\t1\n\t\t\tstate:\t\t\t%s\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t%s\n"+
 				"\t\t\tsm_lid:\t\t\t0\n\t\t\tport_lid:\t\t0\n\t\t\tport_lmc:\t\t0x00\n\t\t\tlink_layer:\t\tEthernet\n",
-				state, mtuText(f.activeMTU()))
+				state, mtuText(f.ActiveMTU()))
 			if has(set, "v") {
 				phys := "LINK_UP (5)"
-				if !f.live() {
+				if !f.Live() {
 					phys = "DISABLED (3)"
 				}
 				c.printf("\t\t\tactive_width:\t\t4X (2)\n\t\t\tactive_speed:\t\t50.0 Gbps (64)\n\t\t\tphys_state:\t\t%s\n", phys)
-				for i, g := range f.gids {
-					if g.addr.IsValid() {
-						c.printf("\t\t\tGID[%3d]:\t\t%s, %s\n", i, g.text(), g.kind())
+				for i, g := range f.GIDs {
+					if g.Addr.IsValid() {
+						c.printf("\t\t\tGID[%3d]:\t\t%s, %s\n", i, g.Text(), g.Kind())
 					}
 				}
 			}
@@ -91,32 +88,6 @@ func runIbvDevinfo(_ context.Context, c *call) int {
 	return code
 }
 
-// text is the GID as tools print it: IPv4 addresses in their mapped form.
-func (g gid) text() string {
-	if g.addr.Is4() {
-		return "::ffff:" + g.addr.String()
-	}
-	return g.addr.String()
-}
-
-func (g gid) kind() string {
-	if g.v2 {
-		return "RoCE v2"
-	}
-	return "RoCE v1"
-}
-
-func (f *function) stateWords() (state, physical string) {
-	switch {
-	case f.live():
-		return "Active", "LinkUp"
-	case !f.net.up:
-		return "Down", "Disabled"
-	default:
-		return "Down", "Polling"
-	}
-}
-
 func runIbstat(_ context.Context, c *call) int {
 	set, names, ok := c.flags("")
 	if !ok {
@@ -125,28 +96,28 @@ func runIbstat(_ context.Context, c *call) int {
 	code := 0
 	c.locked(func() {
 		if has(set, "l") {
-			for _, f := range c.node.present() {
-				c.println(f.dev)
+			for _, f := range c.node.Present() {
+				c.println(f.Dev)
 			}
 			return
 		}
 		found := false
-		for _, f := range c.node.present() {
-			if len(names) > 0 && names[0] != f.dev {
+		for _, f := range c.node.Present() {
+			if len(names) > 0 && names[0] != f.Dev {
 				continue
 			}
 			found = true
-			state, physical := f.stateWords()
+			state, physical := f.StateWords()
 			c.printf("CA '%s'\n\tCA type: MT4129\n\tNumber of ports: 1\n"+
-				"\tFirmware version: 28.45.4028\n\tHardware version: 0\n", f.dev)
-			c.printf("\tNode GUID: 0x%s\n\tSystem image GUID: 0x%s\n\tPort 1:\n", f.guidDigits(), f.systemGUID().guidDigits())
+				"\tFirmware version: 28.45.4028\n\tHardware version: 0\n", f.Dev)
+			c.printf("\tNode GUID: 0x%s\n\tSystem image GUID: 0x%s\n\tPort 1:\n", f.GUIDDigits(), f.SystemGUID().GUIDDigits())
 			rate := "200"
-			if !f.net.carrier() {
+			if !f.Netdev.Carrier() {
 				rate = "40"
 			}
 			c.printf("\t\tState: %s\n\t\tPhysical state: %s\n\t\tRate: %s\n\t\tBase lid: 0\n\t\tLMC: 0\n"+
 				"\t\tSM lid: 0\n\t\tCapability mask: 0x00010000\n\t\tPort GUID: 0x%s\n\t\tLink layer: Ethernet\n",
-				state, physical, rate, f.guidDigits())
+				state, physical, rate, f.GUIDDigits())
 		}
 		if !found {
 			code = c.fail(1, "ibpanic: [%d] main: '%s' IB device can't be found\n: No such file or directory",
@@ -158,14 +129,14 @@ func runIbstat(_ context.Context, c *call) int {
 
 func runIbstatus(_ context.Context, c *call) int {
 	c.locked(func() {
-		for _, f := range c.node.present() {
+		for _, f := range c.node.Present() {
 			state, physical := "4: ACTIVE", "5: LinkUp"
-			if !f.live() {
+			if !f.Live() {
 				state, physical = "1: DOWN", "3: Disabled"
 			}
 			c.printf("Infiniband device '%s' port 1 status:\n\tdefault gid:\t %s\n\tbase lid:\t 0x0\n\tsm lid:\t\t 0x0\n"+
 				"\tstate:\t\t %s\n\tphys state:\t %s\n\trate:\t\t 200 Gb/sec (4X HDR)\n\tlink_layer:\t Ethernet\n\n",
-				f.dev, gidText(f.gids[0]), state, physical)
+				f.Dev, net.GIDText(f.GIDs[0]), state, physical)
 		}
 	})
 	return 0
@@ -176,23 +147,23 @@ func runShowGids(_ context.Context, c *call) int {
 	c.println("---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---")
 	found := 0
 	c.locked(func() {
-		for _, f := range c.node.present() {
-			if len(c.args) > 1 && c.args[1] != f.dev {
+		for _, f := range c.node.Present() {
+			if len(c.args) > 1 && c.args[1] != f.Dev {
 				continue
 			}
-			for i, g := range f.gids {
-				if !g.addr.IsValid() {
+			for i, g := range f.GIDs {
+				if !g.Addr.IsValid() {
 					continue
 				}
 				found++
 				ipv4, ver := "\t\t", "v1"
-				if g.addr.Is4() {
-					ipv4 = g.addr.String() + "  \t"
+				if g.Addr.Is4() {
+					ipv4 = g.Addr.String() + "  \t"
 				}
-				if g.v2 {
+				if g.V2 {
 					ver = "v2"
 				}
-				c.printf("%s\t1\t%d\t%s\t%s%s\t%s\n", f.dev, i, gidText(g), ipv4, ver, g.ndev)
+				c.printf("%s\t1\t%d\t%s\t%s%s\t%s\n", f.Dev, i, net.GIDText(g), ipv4, ver, g.Netdev)
 			}
 		}
 	})
@@ -203,17 +174,17 @@ func runShowGids(_ context.Context, c *call) int {
 func runIbdev2netdev(_ context.Context, c *call) int {
 	set, _, _ := c.flags("")
 	c.locked(func() {
-		for _, f := range c.node.present() {
+		for _, f := range c.node.Present() {
 			state := "Down"
-			if f.live() {
+			if f.Live() {
 				state = "Up"
 			}
 			if has(set, "v") {
 				c.printf("%s %s (MT4129 - NVD0000000087) ConnectX-7 fw 28.45.4028 port 1 (%s) ==> %s (%s)\n",
-					f.pci, f.dev, map[string]string{"Up": "ACTIVE", "Down": "DOWN  "}[state], f.net.name, state)
+					f.PCI, f.Dev, map[string]string{"Up": "ACTIVE", "Down": "DOWN  "}[state], f.Netdev.Name, state)
 				continue
 			}
-			c.printf("%s port 1 ==> %s (%s)\n", f.dev, f.net.name, state)
+			c.printf("%s port 1 ==> %s (%s)\n", f.Dev, f.Netdev.Name, state)
 		}
 	})
 	return 0
@@ -243,44 +214,44 @@ func runRdma(_ context.Context, c *call) int {
 	c.locked(func() {
 		var items []jsonObject
 		var lines []string
-		for _, f := range c.node.present() {
-			if only != "" && only != f.dev {
+		for _, f := range c.node.Present() {
+			if only != "" && only != f.Dev {
 				continue
 			}
 			state, physical := "ACTIVE", "LINK_UP"
 			switch {
-			case !f.net.up:
+			case !f.Netdev.Up:
 				state, physical = "DOWN", "DISABLED"
-			case !f.live():
+			case !f.Live():
 				state, physical = "DOWN", "POLLING"
 			}
 			switch {
 			case strings.HasPrefix("link", object):
 				items = append(items, jsonObject{
-					{"ifindex", f.no},
-					{"ifname", f.dev},
+					{"ifindex", f.No},
+					{"ifname", f.Dev},
 					{"port", 1},
 					{"state", state},
 					{"physical_state", physical},
-					{"netdev", f.net.name},
-					{"netdev_index", f.net.index},
+					{"netdev", f.Netdev.Name},
+					{"netdev_index", f.Netdev.Index},
 				})
-				line := fmt.Sprintf("link %s/1 state %s physical_state %s netdev %s ", f.dev, state, physical, f.net.name)
+				line := fmt.Sprintf("link %s/1 state %s physical_state %s netdev %s ", f.Dev, state, physical, f.Netdev.Name)
 				if has(set, "d") {
-					line += fmt.Sprintf("netdev_index %d ", f.net.index)
+					line += fmt.Sprintf("netdev_index %d ", f.Netdev.Index)
 				}
 				lines = append(lines, line)
 			case strings.HasPrefix("dev", object):
 				items = append(items, jsonObject{
-					{"ifindex", f.no},
-					{"ifname", f.dev},
+					{"ifindex", f.No},
+					{"ifname", f.Dev},
 					{"node_type", "ca"},
 					{"fw", "28.45.4028"},
-					{"node_guid", f.guid()},
-					{"sys_image_guid", f.systemGUID().guid()},
+					{"node_guid", f.GUID()},
+					{"sys_image_guid", f.SystemGUID().GUID()},
 				})
 				lines = append(lines, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
-					f.no, f.dev, f.guid(), f.systemGUID().guid()))
+					f.No, f.Dev, f.GUID(), f.SystemGUID().GUID()))
 			case strings.HasPrefix("system", object):
 				lines = []string{"netns shared copy-on-fork on"}
 			default:

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // What a node's settings are, and the programs that show what is linked, filtered
@@ -79,8 +81,8 @@ const firewalled flaw = "rejects TCP on the rails"
 
 // rejects reports whether a node's firewall refuses a TCP connection to a port that
 // comes in over an interface.
-func (n *node) rejects(in *netdev, port int) bool {
-	return n.flawed(firewalled) && in != nil && in.kind != "loopback" && port != 22 && (in.fn != nil || in.bond != nil)
+func (n *node) rejects(in *net.Netdev, port int) bool {
+	return n.flawed(firewalled) && in != nil && in.Kind != "loopback" && port != 22 && (in.Func != nil || in.Bond != nil)
 }
 
 // runNft lists the rules of the packet filter, and no more.
@@ -98,8 +100,8 @@ func runNft(_ context.Context, c *call) int {
 			return
 		}
 		var names []string
-		for _, f := range n.functions {
-			names = append(names, `"`+f.net.name+`"`)
+		for _, f := range n.Functions {
+			names = append(names, `"`+f.Netdev.Name+`"`)
 		}
 		c.printf(`table inet filter {
 	chain input {

@@ -9,14 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 func runHostname(_ context.Context, c *call) int {
 	set, _, _ := c.flags("")
 	if has(set, "I") {
 		c.locked(func() {
-			for _, d := range c.node.netdevs[1:] {
-				for _, a := range d.addrs {
+			for _, d := range c.node.Netdevs[1:] {
+				for _, a := range d.Addrs {
 					c.printf("%s ", a.Addr())
 				}
 			}
@@ -24,7 +26,7 @@ func runHostname(_ context.Context, c *call) int {
 		c.println("")
 		return 0
 	}
-	c.println(c.node.name)
+	c.println(c.node.Name)
 	return 0
 }
 
@@ -35,7 +37,7 @@ func runUname(_ context.Context, c *call) int {
 	}
 	fields := []struct{ letter, value string }{
 		{"s", "Linux"},
-		{"n", c.node.name},
+		{"n", c.node.Name},
 		{"r", kernel},
 		{"v", "#13-Ubuntu SMP PREEMPT_DYNAMIC Wed Aug 27 17:02:11 UTC 2025"},
 		{"m", "aarch64"},
@@ -96,12 +98,12 @@ func runUptime(_ context.Context, c *call) int {
 	var up time.Duration
 	c.locked(func() { up = c.node.uptime() })
 	if len(c.args) > 1 && c.args[1] == "-s" {
-		c.println(c.node.rack.clock.Wall().Add(-up).UTC().Format("2006-01-02 15:04:05"))
+		c.println(c.node.rack.Clock.Wall().Add(-up).UTC().Format("2006-01-02 15:04:05"))
 		return 0
 	}
 	h := int(up.Hours())
 	c.printf(" %s up %d day,  %d:%02d,  1 user,  load average: 0.21, 0.17, 0.11\n",
-		c.node.rack.clock.Wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
+		c.node.rack.Clock.Wall().UTC().Format("15:04:05"), h/24, h%24, int(up.Minutes())%60)
 	return 0
 }
 
@@ -180,7 +182,7 @@ func (c *call) module(name string, m moduleChange) int {
 	default:
 		n.loadBonding(m.maxBonds)
 	}
-	n.rack.fabric.allocate()
+	n.rack.Fabric.Allocate()
 	return 0
 }
 
@@ -253,21 +255,21 @@ func runLspci(_ context.Context, c *call) int {
 	}
 	type device struct {
 		pci, class, name, ids string
-		fn                    *function
+		fn                    *net.Function
 	}
 	c.locked(func() {
 		devices := []device{{"0000:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil}}
-		for _, f := range c.node.functions[:2] {
+		for _, f := range c.node.Functions[:2] {
 			devices = append(devices, device{
-				f.pci, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f,
+				f.PCI, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f,
 			})
 		}
 		devices = append(devices, device{
 			"0002:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil,
 		})
-		for _, f := range c.node.functions[2:] {
+		for _, f := range c.node.Functions[2:] {
 			devices = append(devices, device{
-				f.pci, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f,
+				f.PCI, "Ethernet controller [0200]", "Mellanox Technologies MT2910 Family [ConnectX-7]", "[15b3:1021]", f,
 			})
 		}
 		devices = append(devices,
@@ -304,14 +306,14 @@ func runLspci(_ context.Context, c *call) int {
 			c.printf("\tSubsystem: Mellanox Technologies Device 0005\n" +
 				"\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+\n")
 			driver := "\tKernel driver in use: mlx5_core\n"
-			if d.fn.lost {
+			if d.fn.Lost {
 				driver = ""
 			}
 			if !c.root {
 				c.printf("\tCapabilities: <access denied>\n%s\tKernel modules: mlx5_core\n\n", driver)
 				continue
 			}
-			width, note := d.fn.lanes, ""
+			width, note := d.fn.Lanes, ""
 			if width < 4 {
 				note = " (downgraded)"
 			}
@@ -334,7 +336,7 @@ func runEthtool(_ context.Context, c *call) int {
 	}
 	code := 0
 	c.locked(func() {
-		d := c.node.netdev(rest[0])
+		d := c.node.Netdev(rest[0])
 		if d == nil {
 			code = c.fail(75, "netlink error: No such device")
 			return
@@ -343,9 +345,9 @@ func runEthtool(_ context.Context, c *call) int {
 		case has(set, "i"):
 			driver, bus, fw := "mlx5_core", "", "28.45.4028 (NVD0000000087)"
 			switch {
-			case d.fn != nil:
-				bus = d.fn.pci
-			case d.kind == "bond":
+			case d.Func != nil:
+				bus = d.Func.PCI
+			case d.Kind == "bond":
 				driver, fw = "bonding", "2"
 			default:
 				driver, bus, fw = "r8127", "0007:01:00.0", ""
@@ -354,26 +356,26 @@ func runEthtool(_ context.Context, c *call) int {
 				"bus-info: %s\nsupports-statistics: yes\nsupports-test: yes\nsupports-eeprom-access: no\n"+
 				"supports-register-dump: no\nsupports-priv-flags: yes\n", driver, kernel, fw, bus)
 		case has(set, "S"):
-			if d.fn == nil {
+			if d.Func == nil {
 				code = c.fail(94, "no stats available")
 				return
 			}
-			p := d.fn.port
+			p := d.Func.Port
 			c.printf("NIC statistics:\n     rx_packets: %d\n     rx_bytes: %d\n     tx_packets: %d\n     tx_bytes: %d\n",
-				d.rxPackets, d.rxBytes, d.txPackets, d.txBytes)
+				d.RxPackets, d.RxBytes, d.TxPackets, d.TxBytes)
 			c.printf("     rx_vport_rdma_unicast_packets: %d\n     rx_vport_rdma_unicast_bytes: %d\n"+
 				"     tx_vport_rdma_unicast_packets: %d\n     tx_vport_rdma_unicast_bytes: %d\n",
-				p.rcvPackets, p.rcv, p.xmitPackets, p.xmit)
-			bad := d.fn.cableErrors()
+				p.RcvPackets, p.Rcv, p.XmitPackets, p.Xmit)
+			bad := d.Func.CableErrors()
 			c.printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n"+
 				"     rx_crc_errors_phy: %d\n     rx_symbol_err_phy: %d\n     rx_corrected_bits_phy: %d\n"+
-				"     link_down_events_phy: %d\n", bad/4, bad, 18+6*bad, max(0, d.changes-2))
+				"     link_down_events_phy: %d\n", bad/4, bad, 18+6*bad, max(0, d.Changes-2))
 		case has(set, "a"):
-			c.printf("Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\n\n", d.name)
+			c.printf("Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\n\n", d.Name)
 		default:
 			speed, link := "Unknown!", "no"
-			if d.running() {
-				speed, link = fmt.Sprintf("%dMb/s", d.speed()), "yes"
+			if d.Running() {
+				speed, link = fmt.Sprintf("%dMb/s", d.Speed()), "yes"
 			}
 			if !c.root {
 				c.out.Flush()
@@ -381,7 +383,7 @@ func runEthtool(_ context.Context, c *call) int {
 			}
 			c.printf("Settings for %s:\n\tSupported ports: [ Backplane ]\n\tSupported link modes:   200000baseCR4/Full\n"+
 				"\tSupported pause frame use: Symmetric\n\tSupports auto-negotiation: Yes\n"+
-				"\tSupported FEC modes: RS\n\tAdvertised auto-negotiation: Yes\n", d.name)
+				"\tSupported FEC modes: RS\n\tAdvertised auto-negotiation: Yes\n", d.Name)
 			c.printf("\tSpeed: %s\n\tDuplex: Full\n\tAuto-negotiation: on\n\tPort: Direct Attach Copper\n"+
 				"\tPHYAD: 0\n\tTransceiver: internal\n\tLink detected: %s\n", speed, link)
 		}

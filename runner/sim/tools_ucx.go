@@ -96,29 +96,29 @@ func (n *node) ucxDevices() string {
 	})
 	domain("tcp", "tcp", "            register: unlimited, cost: 0 nsec",
 		"          remote key: 0 bytes", "        memory types: host (access,reg,cache)")
-	for _, d := range n.netdevs {
-		if d.running() && d.ipv4().IsValid() {
+	for _, d := range n.Netdevs {
+		if d.Running() && d.IPv4().IsValid() {
 			rate, system, priority := "11.32", unknown, 0
-			if d.fn != nil {
-				rate, system, priority = "23588.47", fmt.Sprintf("%s (%d)", d.name, d.fn.no), 1
+			if d.Func != nil {
+				rate, system, priority = "23588.47", fmt.Sprintf("%s (%d)", d.Name, d.Func.No), 1
 			}
 			transport(ucxTransport{
-				name: "tcp", device: d.name, kind: "network", system: system,
+				name: "tcp", device: d.Name, kind: "network", system: system,
 				bandwidth: rate + "/ppn + 0.00", latency: "5203", priority: priority, paths: 1,
 			})
 		}
 	}
 	b.WriteString("#\n# Connection manager: tcp\n#      max_conn_priv: 2064 bytes\n")
-	for _, f := range n.present() {
-		if !n.ucxVerbs() || !f.live() {
+	for _, f := range n.Present() {
+		if !n.ucxVerbs() || !f.Live() {
 			continue
 		}
-		domain(f.dev, "ib", "            register: unlimited, dmabuf, cost: 16000 + 0.060 * N nsec",
+		domain(f.Dev, "ib", "            register: unlimited, dmabuf, cost: 16000 + 0.060 * N nsec",
 			"          remote key: 8 bytes", "          local memory handle is required for zcopy",
 			"          memory invalidation is supported", "        memory types: host (access,reg,cache)")
 		for _, name := range []string{"dc_mlx5", "rc_verbs", "rc_mlx5", "ud_verbs", "ud_mlx5"} {
 			transport(ucxTransport{
-				name: name, device: f.dev + ":1", kind: "network", system: fmt.Sprintf("%s (%d)", f.dev, f.no),
+				name: name, device: f.Dev + ":1", kind: "network", system: fmt.Sprintf("%s (%d)", f.Dev, f.No),
 				bandwidth: "12931.17/ppn + 0.00", latency: "600 + 1.000 * N", priority: 60, paths: 1,
 			})
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 	stagedFragment = 8192
 	stagedMessage  = 8256
 	// socketRate is what UCX reaches over one TCP connection.
-	socketRate = 0.9 * tcpFlowRate
+	socketRate = 0.9 * net.TCPFlowRate
 	// What one block costs besides its way: posting it and seeing its completion.
 	blockTime      = 4.0e-6
 	blockTimeSplit = 1.0e-6 // more for each further rail
@@ -40,8 +42,8 @@ type ucxContext struct {
 	node     *node
 	asked    string // UCX_NET_DEVICES
 	tls      string // UCX_TLS
-	rails    []*function
-	sockets  []*netdev
+	rails    []*net.Function
+	sockets  []*net.Netdev
 	most     int // rails for one block: UCX_MAX_RMA_RAILS, and 2 where NIXL sets it
 	warnings []string
 }
@@ -107,13 +109,13 @@ func (u *ucxContext) choose() {
 		found[device] = true
 		return u.asked == "all" || slices.Contains(asked, device)
 	}
-	for _, d := range n.netdevs {
-		if d.running() && d.ipv4().IsValid() && wanted(d.name, "tcp") && d.kind != "loopback" && u.allows([]string{"tcp"}) {
+	for _, d := range n.Netdevs {
+		if d.Running() && d.IPv4().IsValid() && wanted(d.Name, "tcp") && d.Kind != "loopback" && u.allows([]string{"tcp"}) {
 			u.sockets = append(u.sockets, d)
 		}
 	}
-	for _, f := range n.present() {
-		if n.ucxVerbs() && f.live() && wanted(f.dev+":1", "ib") && u.allows(verbsTransports) {
+	for _, f := range n.Present() {
+		if n.ucxVerbs() && f.Live() && wanted(f.Dev+":1", "ib") && u.allows(verbsTransports) {
 			u.rails = append(u.rails, f)
 		}
 	}
@@ -140,14 +142,14 @@ func (u *ucxContext) usable() bool { return len(u.rails)+len(u.sockets) > 0 }
 
 // log is a line of UCX's log, which goes to stdout.
 func (n *node) ucxLog(pid int, where, level, text string) string {
-	at := n.rack.clock.Wall()
+	at := n.rack.Clock.Wall()
 	return fmt.Sprintf("[%d.%06d] [%s:%d :0] %20s UCX  %-5s %s",
-		at.Unix(), at.Nanosecond()/1000, n.name, pid, where, level, text)
+		at.Unix(), at.Nanosecond()/1000, n.Name, pid, where, level, text)
 }
 
 // nixlLog is a line of NIXL's log, which goes to stderr.
 func (n *node) nixlLog(pid int, where, text string) string {
-	return fmt.Sprintf("E%s %7d %s] %s", n.rack.clock.Wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
+	return fmt.Sprintf("E%s %7d %s] %s", n.rack.Clock.Wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
 }
 
 // logged is what UCX logs at its start; ok says whether it started.
@@ -164,7 +166,7 @@ func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
 }
 
 // A lane is a pair of functions that carries data between two processes.
-type lane struct{ near, far *function }
+type lane struct{ near, far *net.Function }
 
 // A link is what UCX made of two contexts: up to as many lanes as both may use.
 type link struct {
@@ -179,7 +181,7 @@ func (u *ucxContext) connect(far *ucxContext) link {
 	left := slices.Clone(far.rails)
 	for _, f := range u.rails {
 		// Each rail is in one lane: more would bring nothing.
-		if i := slices.IndexFunc(left, f.reaches); i >= 0 {
+		if i := slices.IndexFunc(left, f.Reaches); i >= 0 {
 			l.lanes = append(l.lanes, lane{f, left[i]})
 			left = slices.Delete(left, i, i+1)
 		}
@@ -188,8 +190,8 @@ func (u *ucxContext) connect(far *ucxContext) link {
 		l.tcp = true
 		for _, d := range u.sockets {
 			for _, e := range far.sockets {
-				if d.fn != nil && e.fn != nil && slices.Equal(d.wires(), e.wires()) && d.ipv4().Masked() == e.ipv4().Masked() {
-					l.lanes = append(l.lanes, lane{d.fn, e.fn})
+				if d.Func != nil && e.Func != nil && slices.Equal(d.Wires(), e.Wires()) && d.IPv4().Masked() == e.IPv4().Masked() {
+					l.lanes = append(l.lanes, lane{d.Func, e.Func})
 				}
 			}
 		}
@@ -202,17 +204,6 @@ func (u *ucxContext) connect(far *ucxContext) link {
 	}
 	l.lanes = l.lanes[:min(most, len(l.lanes))]
 	return l
-}
-
-// reaches says whether two ports have RoCE v2 addresses in one subnet, on one wire.
-func (f *function) reaches(g *function) bool {
-	return f.qsfp == g.qsfp && slices.ContainsFunc(f.gids[:], func(a gid) bool {
-		return a.family() == 4 && a.v2 && a.ndev == f.net.name && slices.ContainsFunc(g.gids[:], func(b gid) bool {
-			return b.family() == 4 && b.v2 && b.ndev == g.net.name && slices.ContainsFunc(f.net.addrs, func(p address) bool {
-				return p.Addr() == a.addr && p.Masked().Contains(b.addr)
-			})
-		})
-	})
 }
 
 // A carriage is a number of blocks of one size that go over a link.
@@ -229,12 +220,12 @@ type carriage struct {
 }
 
 // flows are the lanes' parts: half and half, whatever their rates are.
-func (k carriage) flows() []*flow {
+func (k carriage) flows() []*net.Flow {
 	lanes := k.link.lanes
 	if k.staged || k.block/float64(len(lanes)) < splitLeast {
 		lanes = lanes[:1]
 	}
-	var fs []*flow
+	var fs []*net.Flow
 	for i, l := range lanes {
 		src, dst := l.near, l.far
 		if k.back {
@@ -244,15 +235,15 @@ func (k carriage) flows() []*flow {
 		if i == 0 {
 			part = k.block - part*float64(len(lanes)-1)
 		}
-		fl := &flow{
-			src: src, dst: dst, mtu: min(src.activeMTU(), dst.activeMTU()), ip: k.link.tcp,
-			message: part, payload: part * k.count, demand: math.Inf(1), share: k.share,
+		fl := &net.Flow{
+			From: src, To: dst, MTU: min(src.ActiveMTU(), dst.ActiveMTU()), TCP: k.link.tcp,
+			Message: part, Payload: part * k.count, Demand: math.Inf(1), Share: k.share,
 		}
 		switch {
 		case k.link.tcp:
-			fl.mtu, fl.demand = min(src.net.mtu, dst.net.mtu)-52, socketRate
+			fl.MTU, fl.Demand = min(src.Netdev.MTU, dst.Netdev.MTU)-52, socketRate
 		case k.staged:
-			fl.message, fl.payload = stagedMessage, k.block*k.count*stagedMessage/stagedFragment
+			fl.Message, fl.Payload = stagedMessage, k.block*k.count*stagedMessage/stagedFragment
 		}
 		fs = append(fs, fl)
 	}
@@ -261,10 +252,10 @@ func (k carriage) flows() []*flow {
 
 // pace bounds the flows by what a process can ask for: each block costs some time
 // besides its way, and a block has arrived when its slower half has.
-func (k carriage) pace(fs []*flow) {
+func (k carriage) pace(fs []*net.Flow) {
 	slowest := math.Inf(1)
 	for _, fl := range fs {
-		slowest = min(slowest, fl.alloc)
+		slowest = min(slowest, fl.Alloc)
 	}
 	if slowest == 0 || math.IsInf(slowest, 1) {
 		return // no path, for now
@@ -276,9 +267,9 @@ func (k carriage) pace(fs []*flow) {
 		whole = min(whole, k.limit)
 	}
 	for _, fl := range fs {
-		fl.demand = min(fl.demand, whole*k.most/n)
+		fl.Demand = min(fl.Demand, whole*k.most/n)
 		if k.staged {
-			fl.demand *= stagedMessage / float64(stagedFragment)
+			fl.Demand *= stagedMessage / float64(stagedFragment)
 		}
 	}
 }
@@ -287,27 +278,27 @@ func (k carriage) pace(fs []*flow) {
 func (r *rack) carry(ctx context.Context, k carriage) (float64, error) {
 	fs := k.flows()
 	r.Lock()
-	r.fabric.add(fs...)
+	r.Fabric.Add(fs...)
 	k.pace(fs)
-	r.fabric.allocate()
+	r.Fabric.Allocate()
 	r.Unlock()
 	var err error
 	end := 0.0
 	for _, fl := range fs {
-		if err = r.fabric.wait(ctx, fl); err != nil {
+		if err = r.Fabric.Wait(ctx, fl); err != nil {
 			break
 		}
-		end = max(end, fl.end)
+		end = max(end, fl.End)
 	}
 	if err != nil {
 		r.Lock()
 		defer r.Unlock()
 		for _, fl := range fs {
-			r.fabric.stop(fl)
+			r.Fabric.Stop(fl)
 		}
 		return 0, err
 	}
-	return end - fs[0].begin, nil
+	return end - fs[0].Begin, nil
 }
 
 // cannotLock is what UCX logs where it may not.

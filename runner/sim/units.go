@@ -47,7 +47,7 @@ func (n *node) apart(args, env []string, root bool, dir string, pid int) (p *pro
 		n.nextPID += 3
 	}
 	ctx, cancel := context.WithCancel(r.life)
-	p = &process{pid: pid, args: args, root: root, end: cancel, started: r.clock.Uptime()}
+	p = &process{pid: pid, args: args, root: root, end: cancel, started: r.Clock.Uptime()}
 	if r.closed {
 		cancel()
 		done <- terminated
@@ -107,11 +107,11 @@ func runSetsid(ctx context.Context, c *call) int {
 		return 0
 	}
 	r := c.node.rack
-	if !clock.Wait(ctx, r.clock, done) {
+	if !clock.Wait(ctx, r.Clock, done) {
 		// The script's end leaves it; kill means it.
 		if c.job != nil && c.job.killed {
 			p.end()
-			clock.Wait(context.Background(), r.clock, done)
+			clock.Wait(context.Background(), r.Clock, done)
 		}
 		return terminated
 	}
@@ -239,7 +239,7 @@ func runSystemdRun(_ context.Context, c *call) int {
 		n := c.node
 		name := strings.TrimSuffix(strings.TrimSuffix(t.unit, ".service"), ".timer")
 		if name == "" {
-			name = fmt.Sprintf("run-r%016x%016x", n.random("unit").Uint64(), n.random("unit").Uint64())
+			name = fmt.Sprintf("run-r%016x%016x", n.Random("unit").Uint64(), n.Random("unit").Uint64())
 		}
 		for _, taken := range []string{name + ".timer", name + ".service"} {
 			if n.units[taken] != nil && (taken == name+"."+kind || kind == "timer") {
@@ -252,7 +252,7 @@ func runSystemdRun(_ context.Context, c *call) int {
 			n.startService(name, t)
 			if !t.quiet {
 				c.fail(0, "Running as unit: %s.service; invocation ID: %016x%016x",
-					name, n.random("unit").Uint64(), n.random("unit").Uint64())
+					name, n.Random("unit").Uint64(), n.Random("unit").Uint64())
 			}
 			return
 		}
@@ -276,7 +276,7 @@ func (n *node) startService(name string, t transient) {
 	}
 	n.units[u.name] = u
 	n.rack.alone(func() {
-		clock.Wait(context.Background(), n.rack.clock, done)
+		clock.Wait(context.Background(), n.rack.Clock, done)
 		code := <-done
 		n.rack.Lock()
 		defer n.rack.Unlock()
@@ -303,7 +303,7 @@ func (n *node) startTimer(name string, t transient, after time.Duration) {
 	}
 	n.rack.alone(func() {
 		defer cancel()
-		if !n.rack.clock.Sleep(ctx, after) {
+		if !n.rack.Clock.Sleep(ctx, after) {
 			return
 		}
 		n.rack.Lock()
@@ -425,7 +425,7 @@ func (c *call) stopUnits(ctx context.Context, names []string) int {
 		if u == nil {
 			continue
 		}
-		if !clock.Wait(ctx, c.node.rack.clock, u.gone) {
+		if !clock.Wait(ctx, c.node.rack.Clock, u.gone) {
 			return terminated
 		}
 	}

@@ -93,8 +93,8 @@ func (n *node) lookup(name string, follow bool) (*inode, string, error) {
 
 // walk is lookup for either user: a directory on the way may be closed.
 func (n *node) walk(name string, follow, root bool) (*inode, string, error) {
-	if n.tree == nil || n.treeOf != n.devices {
-		n.tree, n.treeOf = n.buildTree(), n.devices
+	if n.tree == nil || n.treeOf != n.Devices {
+		n.tree, n.treeOf = n.buildTree(), n.Devices
 	}
 	todo := strings.Split(name, "/")
 	at := n.tree

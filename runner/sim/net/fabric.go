@@ -1,4 +1,8 @@
-package sim
+// Package net is what joins the simulated nodes: the adapters with their functions, the
+// interfaces and bonds, addresses and routes, and the fabric on which data flows at the
+// rates that the hardware's ceilings allow, which moves the counters. It knows no file, no
+// process and no program. The fabric's lock guards all of it, and all that the nodes have.
+package net
 
 import (
 	"context"
@@ -23,18 +27,18 @@ const (
 	cableRate = 200e9
 	// One TCP stream is bound by one core, and a node's streams by all of them:
 	// four reach 93 Gb/s, whether over one rail or a bond of two.
-	tcpFlowRate = 33.75e9
+	TCPFlowRate = 33.75e9
 	tcpNodeRate = 93.2e9
 	// What is left where one end sends frames that the other doesn't take.
-	tcpMismatchRate = 12e6
+	TCPMismatchRate = 12e6
 	// What balance-rr leaves of a stream whose packets overtake each other, and
 	// the share of them that is sent again.
-	disordered       = 0.72
-	disorderedResent = 0.004
+	Disordered       = 0.72
+	DisorderedResent = 0.004
 
-	// noiseSpan is how far below its ceiling a run may end up. Never above: a
+	// NoiseSpan is how far below its ceiling a run may end up. Never above: a
 	// figure over the ceiling would be a wrong figure.
-	noiseSpan = 0.003
+	NoiseSpan = 0.003
 
 	// One packet on the wire carries Ethernet, IP, UDP, BTH and ICRC around its
 	// payload: 58 octets that the port counters see, and 24 more (preamble, gap,
@@ -47,31 +51,31 @@ const (
 
 	// A queue pair gives up this long after its path is gone: seven retries at
 	// perftest's time-out of 14, doubled by the adapter. TCP just waits.
-	retryTime = 2.5
+	RetryTime = 2.5
 )
 
 // errRetryExceeded ends a flow whose path stays away.
 var errRetryExceeded = errors.New("transport retry counter exceeded")
 
-// A flow is data on its way from one function to another. All its numbers are
+// A Flow is data on its way from one function to another. All its numbers are
 // payload: bytes and bits a second.
-type flow struct {
-	src, dst *function
-	ip       bool // TCP: moves the netdevs' bytes instead of the ports' counters
-	mtu      int
-	message  float64 // bytes in one message
-	payload  float64 // bytes in all; +Inf where time ends it
-	until    float64 // when time ends it, from its start until add; +Inf where the payload does
-	demand   float64 // what the sender could do on an idle rig
-	share    float64 // 1 minus this run's noise
+type Flow struct {
+	From, To *Function
+	TCP      bool // TCP: moves the netdevs' bytes instead of the ports' counters
+	MTU      int
+	Message  float64 // bytes in one message
+	Payload  float64 // bytes in all; +Inf where time ends it
+	Until    float64 // when time ends it, from its start until add; +Inf where the payload does
+	Demand   float64 // what the sender could do on an idle rig
+	Share    float64 // 1 minus this run's noise
 	extra    float64 // wire octets per octet, above 1 where packets are sent again
 
-	begin, end float64
-	sent       float64
-	alloc      float64 // its fair share
+	Begin, End float64
+	Sent       float64
+	Alloc      float64 // its fair share
 	rate       float64 // what it takes of it
 	steady     bool    // the rate has never changed
-	marks      []mark
+	Marks      []Mark
 	stalled    float64 // since when there is no path; NaN where there is one
 	halved     bool    // half of it is over (where counter-reset strikes)
 	over       bool
@@ -79,10 +83,10 @@ type flow struct {
 	credited   credit
 }
 
-// A mark notes how much had been sent at an instant.
-type mark struct {
-	at   float64
-	sent float64
+// A Mark notes how much had been sent at an instant.
+type Mark struct {
+	At   float64
+	Sent float64
 	met  bool
 }
 
@@ -91,41 +95,41 @@ type credit struct {
 	octets, packets, ackOctets, acks, resent uint64
 }
 
-// A fabric holds the flows between the nodes. Nothing ticks in it: it is brought
+// A Fabric holds the flows between the nodes. Nothing ticks in it: it is brought
 // up to date whenever somebody looks. Callers hold the rig's lock.
-type fabric struct {
+type Fabric struct {
 	sync.Mutex // guards the fabric, the stacks and all that their nodes have
 
-	clock   *clock.Clock
-	seed    uint64
-	stacks  []*stack // of the nodes; two or more, and their number never changes
+	Clock   *clock.Clock
+	Seed    uint64
+	Stacks  []*Stack // of the nodes; two or more, and their number never changes
 	at      float64  // seconds of node time that it is up to date with
-	flows   []*flow
+	Flows   []*Flow
 	changed chan struct{} // closed and replaced when rates change
 }
 
-// newFabric joins so many nodes: two are cabled to each other, port to port; more are
+// New joins so many nodes: two are cabled to each other, port to port; more are
 // cabled to a switch, which joins all ports 0 and all ports 1.
-func newFabric(c *clock.Clock, seed uint64, nodes int) *fabric {
-	f := &fabric{clock: c, seed: seed, changed: make(chan struct{})}
+func New(c *clock.Clock, seed uint64, nodes int) *Fabric {
+	f := &Fabric{Clock: c, Seed: seed, changed: make(chan struct{})}
 	for i := range nodes {
-		f.stacks = append(f.stacks, newStack(f, i))
+		f.Stacks = append(f.Stacks, newStack(f, i))
 	}
 	return f
 }
 
 // switched reports whether the nodes are cabled to a switch.
-func (f *fabric) switched() bool { return len(f.stacks) > 2 }
+func (f *Fabric) switched() bool { return len(f.Stacks) > 2 }
 
-func (f *fabric) now() float64 { return f.clock.Now().Seconds() }
+func (f *Fabric) Now() float64 { return f.Clock.Now().Seconds() }
 
-// advance brings all flows and counters up to the present, event by event, so
+// Advance brings all flows and counters up to the present, event by event, so
 // that a flow that ended between two looks ended at its own instant.
-func (f *fabric) advance() {
-	now := max(f.now(), f.at)
+func (f *Fabric) Advance() {
+	now := max(f.Now(), f.at)
 	for {
 		next := now
-		for _, fl := range f.flows {
+		for _, fl := range f.Flows {
 			next = min(next, max(fl.nextEvent(), f.at))
 		}
 		f.settle(next)
@@ -136,98 +140,98 @@ func (f *fabric) advance() {
 }
 
 // nextEvent is the next instant at which something happens to the flow.
-func (fl *flow) nextEvent() float64 {
-	t := fl.until
+func (fl *Flow) nextEvent() float64 {
+	t := fl.Until
 	if fl.rate > 0 {
 		start := fl.lastSettled()
-		if !math.IsInf(fl.payload, 1) {
-			t = min(t, start+(fl.payload-fl.sent)*8/fl.rate)
+		if !math.IsInf(fl.Payload, 1) {
+			t = min(t, start+(fl.Payload-fl.Sent)*8/fl.rate)
 			if !fl.halved {
-				t = min(t, start+max(0, fl.payload/2-fl.sent)*8/fl.rate)
+				t = min(t, start+max(0, fl.Payload/2-fl.Sent)*8/fl.rate)
 			}
 		}
-	} else if !math.IsNaN(fl.stalled) && !fl.ip {
-		t = min(t, fl.stalled+retryTime)
+	} else if !math.IsNaN(fl.stalled) && !fl.TCP {
+		t = min(t, fl.stalled+RetryTime)
 	}
-	if !fl.halved && math.IsInf(fl.payload, 1) && !math.IsInf(fl.until, 1) {
-		t = min(t, (fl.begin+fl.until)/2)
+	if !fl.halved && math.IsInf(fl.Payload, 1) && !math.IsInf(fl.Until, 1) {
+		t = min(t, (fl.Begin+fl.Until)/2)
 	}
-	for _, m := range fl.marks {
+	for _, m := range fl.Marks {
 		if !m.met {
-			t = min(t, m.at)
+			t = min(t, m.At)
 		}
 	}
 	return t
 }
 
-func (fl *flow) lastSettled() float64 { return fl.src.stack.fabric.at }
+func (fl *Flow) lastSettled() float64 { return fl.From.Stack.Fabric.at }
 
 // settle moves every flow on to the instant t at its present rate.
-func (f *fabric) settle(t float64) {
+func (f *Fabric) settle(t float64) {
 	dt := t - f.at
 	f.at = t
 	if dt <= 0 {
 		return
 	}
-	for _, fl := range f.flows {
-		fl.sent = min(fl.payload, fl.sent+fl.rate*dt/8)
+	for _, fl := range f.Flows {
+		fl.Sent = min(fl.Payload, fl.Sent+fl.rate*dt/8)
 		fl.credit()
 	}
 }
 
 // events handles what is due at the present instant and says whether anything was.
-func (f *fabric) events() bool {
+func (f *Fabric) events() bool {
 	const eps = 1e-9
 	happened, ended := false, false
-	for _, fl := range f.flows {
-		for i := range fl.marks {
-			if m := &fl.marks[i]; !m.met && f.at >= m.at-eps {
-				m.met, m.sent = true, fl.sent
+	for _, fl := range f.Flows {
+		for i := range fl.Marks {
+			if m := &fl.Marks[i]; !m.met && f.at >= m.At-eps {
+				m.met, m.Sent = true, fl.Sent
 				happened = true
 			}
 		}
-		half := fl.payload/2 - fl.sent
+		half := fl.Payload/2 - fl.Sent
 		due := fl.rate > 0 && half*8/fl.rate < eps
-		if math.IsInf(fl.payload, 1) {
-			due = f.at >= (fl.begin+fl.until)/2-eps
+		if math.IsInf(fl.Payload, 1) {
+			due = f.at >= (fl.Begin+fl.Until)/2-eps
 		}
 		if !fl.halved && due {
 			fl.halved, happened = true, true
 			f.resetCounters(fl)
 		}
-		left := (fl.payload - fl.sent) * 8
+		left := (fl.Payload - fl.Sent) * 8
 		switch {
-		case !math.IsInf(fl.payload, 1) && (left <= 0 || fl.rate > 0 && left/fl.rate < eps):
-			fl.sent = fl.payload
+		case !math.IsInf(fl.Payload, 1) && (left <= 0 || fl.rate > 0 && left/fl.rate < eps):
+			fl.Sent = fl.Payload
 			fl.finish(f.at, nil)
-		case f.at >= fl.until-eps:
+		case f.at >= fl.Until-eps:
 			fl.finish(f.at, nil)
-		case !math.IsNaN(fl.stalled) && !fl.ip && f.at >= fl.stalled+retryTime-eps:
+		case !math.IsNaN(fl.stalled) && !fl.TCP && f.at >= fl.stalled+RetryTime-eps:
 			fl.finish(f.at, errRetryExceeded)
 		}
 		ended = ended || fl.over
 	}
 	if ended {
-		f.flows = slices.DeleteFunc(f.flows, func(fl *flow) bool { return fl.over })
-		f.allocate()
+		f.Flows = slices.DeleteFunc(f.Flows, func(fl *Flow) bool { return fl.over })
+		f.Allocate()
 	}
 	return happened || ended
 }
 
-func (fl *flow) finish(at float64, err error) {
+func (fl *Flow) finish(at float64, err error) {
 	fl.credit()
-	fl.over, fl.end, fl.err = true, at, err
+	fl.over, fl.End, fl.err = true, at, err
 }
 
 // credit adds to the counters what was sent since the last time. It works on
 // totals, so that a flow that ends has added exactly its packets and no
 // rounding piles up on the way.
-func (fl *flow) credit() {
-	messages := fl.sent / fl.message
-	perMessage := math.Ceil(fl.message / float64(fl.mtu))
+func (fl *Flow) credit() {
+	messages := fl.Sent / fl.Message
+	perMessage := math.Ceil(fl.Message / float64(fl.MTU))
 	packets := messages * perMessage
 	resent := packets * (fl.extra - 1)
-	octets := (fl.sent + packets*fl.header()) * fl.extra
+	octets := (fl.Sent + packets*fl.header()) * fl.extra
 	acks := math.Ceil(packets / ackSpacing)
 	// A float holds these integers exactly; what is added keeps 2.9999999 of a
 	// finished flow from becoming 2.
@@ -239,72 +243,72 @@ func (fl *flow) credit() {
 		now.octets - was.octets, now.packets - was.packets,
 		now.ackOctets - was.ackOctets, now.acks - was.acks, now.resent - was.resent,
 	}
-	if fl.ip {
-		fl.src.net.count(delta.octets, delta.packets, delta.ackOctets, delta.acks)
-		fl.dst.net.count(delta.ackOctets, delta.acks, delta.octets, delta.packets)
+	if fl.TCP {
+		fl.From.Netdev.Count(delta.octets, delta.packets, delta.ackOctets, delta.acks)
+		fl.To.Netdev.Count(delta.ackOctets, delta.acks, delta.octets, delta.packets)
 		return
 	}
-	fl.src.port.add(delta.octets, delta.packets, delta.ackOctets, delta.acks)
-	fl.dst.port.add(delta.ackOctets, delta.acks, delta.octets, delta.packets)
+	fl.From.Port.add(delta.octets, delta.packets, delta.ackOctets, delta.acks)
+	fl.To.Port.add(delta.ackOctets, delta.acks, delta.octets, delta.packets)
 	if delta.resent > 0 {
-		fl.src.hw["packet_seq_err"] += (delta.resent + 7) / 8
-		fl.dst.hw["out_of_sequence"] += delta.resent
+		fl.From.HW["packet_seq_err"] += (delta.resent + 7) / 8
+		fl.To.HW["out_of_sequence"] += delta.resent
 	}
-	fl.dst.hw["rx_write_requests"] += delta.packets / uint64(max(1, perMessage))
+	fl.To.HW["rx_write_requests"] += delta.packets / uint64(max(1, perMessage))
 }
 
-func (fl *flow) header() float64 {
-	if fl.ip {
+func (fl *Flow) header() float64 {
+	if fl.TCP {
 		return 66 // Ethernet, IP and TCP with time stamps
 	}
 	return roceHeader
 }
 
-// add starts flows at the present instant, all at the same: those of one test
+// Add starts flows at the present instant, all at the same: those of one test
 // would each have a while alone otherwise, the longer the faster time runs.
-func (f *fabric) add(flows ...*flow) {
-	f.advance()
+func (f *Fabric) Add(flows ...*Flow) {
+	f.Advance()
 	for _, fl := range flows {
-		fl.begin = f.at
+		fl.Begin = f.at
 		fl.steady = true
 		fl.stalled = math.NaN()
-		if fl.payload == 0 {
-			fl.payload = math.Inf(1)
+		if fl.Payload == 0 {
+			fl.Payload = math.Inf(1)
 		}
-		if fl.until == 0 {
-			fl.until = math.Inf(1)
+		if fl.Until == 0 {
+			fl.Until = math.Inf(1)
 		} else {
-			fl.until += fl.begin
+			fl.Until += fl.Begin
 		}
 		if fl.extra == 0 {
 			fl.extra = 1
 		}
-		if (fl.src.stack.resends || fl.dst.stack.resends) && !fl.ip {
-			fl.extra = 1.03 + 10*(1-fl.share)
+		if (fl.From.Stack.Resends || fl.To.Stack.Resends) && !fl.TCP {
+			fl.extra = 1.03 + 10*(1-fl.Share)
 		}
-		for i := range fl.marks {
-			fl.marks[i].at += fl.begin
+		for i := range fl.Marks {
+			fl.Marks[i].At += fl.Begin
 		}
 	}
-	f.flows = append(f.flows, flows...)
-	f.allocate()
+	f.Flows = append(f.Flows, flows...)
+	f.Allocate()
 }
 
-// stop takes a flow off before its end.
-func (f *fabric) stop(fl *flow) {
-	f.advance()
+// Stop takes a flow off before its end.
+func (f *Fabric) Stop(fl *Flow) {
+	f.Advance()
 	if fl.over {
 		return
 	}
 	fl.finish(f.at, context.Canceled)
-	f.flows = slices.DeleteFunc(f.flows, func(x *flow) bool { return x == fl })
-	f.allocate()
+	f.Flows = slices.DeleteFunc(f.Flows, func(x *Flow) bool { return x == fl })
+	f.Allocate()
 }
 
 // A place is something that flows share.
 type place struct {
 	kind string
-	node *stack
+	node *Stack
 	no   int
 	back bool
 }
@@ -316,53 +320,53 @@ type claim struct {
 	limit float64
 }
 
-func (fl *flow) claims() []claim {
-	mtu := float64(fl.mtu)
+func (fl *Flow) claims() []claim {
+	mtu := float64(fl.MTU)
 	wire := (mtu + fl.header()) / mtu * fl.extra
 	framed := (mtu + fl.header() + frameHidden) / mtu * fl.extra
-	src, dst := fl.src, fl.dst
+	src, dst := fl.From, fl.To
 	cs := []claim{
-		{place{"half", src.stack, src.half, false}, wire, src.halfRate()},
-		{place{"half", dst.stack, dst.half, true}, wire, dst.halfRate()},
+		{place{"half", src.Stack, src.Half, false}, wire, src.halfRate()},
+		{place{"half", dst.Stack, dst.Half, true}, wire, dst.halfRate()},
 	}
-	if src.stack.fabric.switched() {
+	if src.Stack.Fabric.switched() {
 		// A cable each to the switch, which itself has room for all.
 		cs = append(cs,
-			claim{place{"cable", src.stack, src.qsfp, false}, framed, cableRate},
-			claim{place{"cable", dst.stack, dst.qsfp, true}, framed, cableRate})
+			claim{place{"cable", src.Stack, src.QSFP, false}, framed, cableRate},
+			claim{place{"cable", dst.Stack, dst.QSFP, true}, framed, cableRate})
 	} else {
-		cs = append(cs, claim{place{"cable", nil, src.qsfp, src.stack.index > dst.stack.index}, framed, cableRate})
+		cs = append(cs, claim{place{"cable", nil, src.QSFP, src.Stack.Index > dst.Stack.Index}, framed, cableRate})
 	}
 	for _, end := range []struct {
-		fn   *function
+		fn   *Function
 		back bool
 	}{{src, false}, {dst, true}} {
-		if fl.ip {
-			cs = append(cs, claim{place{"tcp", end.fn.stack, 0, end.back}, 1, tcpNodeRate})
+		if fl.TCP {
+			cs = append(cs, claim{place{"tcp", end.fn.Stack, 0, end.back}, 1, tcpNodeRate})
 		} else {
-			cs = append(cs, claim{place{"function", end.fn.stack, end.fn.no, end.back}, 1 / (8 * mtu), functionPackets})
+			cs = append(cs, claim{place{"function", end.fn.Stack, end.fn.No, end.back}, 1 / (8 * mtu), functionPackets})
 		}
-		if limit := end.fn.cap(); limit > 0 {
-			cs = append(cs, claim{place{"cap", end.fn.stack, end.fn.no, end.back}, 1, limit})
+		if limit := end.fn.Cap(); limit > 0 {
+			cs = append(cs, claim{place{"cap", end.fn.Stack, end.fn.No, end.back}, 1, limit})
 		}
 	}
 	return cs
 }
 
-// allocate gives every flow its max-min fair share: all rise together until a
+// Allocate gives every flow its max-min fair share: all rise together until a
 // place is full or a demand is met, and those that aren't bound by it rise on.
-func (f *fabric) allocate() {
+func (f *Fabric) Allocate() {
 	type state struct {
-		fl     *flow
+		fl     *Flow
 		claims []claim
 		fixed  bool
 	}
 	var all []*state
 	left := map[place]float64{}
-	for _, fl := range f.flows {
+	for _, fl := range f.Flows {
 		s := &state{fl: fl, claims: fl.claims()}
-		fl.alloc = 0
-		if !fl.src.live() || !fl.dst.live() {
+		fl.Alloc = 0
+		if !fl.From.Live() || !fl.To.Live() {
 			s.fixed = true
 			if math.IsNaN(fl.stalled) {
 				fl.stalled = f.at
@@ -382,7 +386,7 @@ func (f *fabric) allocate() {
 			if s.fixed {
 				continue
 			}
-			step = min(step, s.fl.demand-s.fl.alloc)
+			step = min(step, s.fl.Demand-s.fl.Alloc)
 			for _, c := range s.claims {
 				load[c.place] += c.per
 			}
@@ -401,15 +405,15 @@ func (f *fabric) allocate() {
 			if s.fixed {
 				continue
 			}
-			s.fl.alloc += step
-			s.fixed = s.fl.alloc >= s.fl.demand*(1-1e-12)
+			s.fl.Alloc += step
+			s.fixed = s.fl.Alloc >= s.fl.Demand*(1-1e-12)
 			for _, c := range s.claims {
 				s.fixed = s.fixed || left[c.place] <= c.limit*1e-12
 			}
 		}
 	}
 	for _, s := range all {
-		rate := s.fl.alloc * s.fl.share
+		rate := s.fl.Alloc * s.fl.Share
 		if s.fl.rate != 0 && s.fl.rate != rate {
 			s.fl.steady = false
 		}
@@ -419,13 +423,13 @@ func (f *fabric) allocate() {
 	f.changed = make(chan struct{})
 }
 
-// wait returns when the flow is over; where ctx ends first it takes it off.
-func (f *fabric) wait(ctx context.Context, fl *flow) error {
+// Wait returns when the flow is over; where ctx ends first it takes it off.
+func (f *Fabric) Wait(ctx context.Context, fl *Flow) error {
 	for {
 		f.Lock()
-		f.advance()
+		f.Advance()
 		if ctx.Err() != nil {
-			f.stop(fl)
+			f.Stop(fl)
 		}
 		if fl.over {
 			defer f.Unlock()
@@ -437,37 +441,37 @@ func (f *fabric) wait(ctx context.Context, fl *flow) error {
 		until := clock.Never
 		if !math.IsInf(at, 1) {
 			// At least the next instant that there is: this one has been looked at.
-			until = max(time.Duration(math.Ceil(at*1e9)), f.clock.Now()+1)
+			until = max(time.Duration(math.Ceil(at*1e9)), f.Clock.Now()+1)
 		}
-		f.clock.Park(ctx, until, clock.Happened(changed))
+		f.Clock.Park(ctx, until, clock.Happened(changed))
 	}
 }
 
-// average is the flow's payload rate over its whole life, in bits a second.
-func (fl *flow) average() float64 {
+// Average is the flow's payload rate over its whole life, in bits a second.
+func (fl *Flow) Average() float64 {
 	if fl.steady {
 		return fl.rate
 	}
-	return fl.sent * 8 / (fl.end - fl.begin)
+	return fl.Sent * 8 / (fl.End - fl.Begin)
 }
 
-// messageDemand is the rate that messages of a size reach on an otherwise idle
+// MessageDemand is the rate that messages of a size reach on an otherwise idle
 // rig: a queue pair starts so many of them a second, whatever their size.
-func messageDemand(sizeBytes, qps int) float64 {
+func MessageDemand(sizeBytes, qps int) float64 {
 	start := 0.2e-6 / float64(min(qps, 4))
 	move := float64(sizeBytes) * 8 / (halfRate * 1.05)
 	return float64(sizeBytes) * 8 / math.Pow(math.Pow(start, 4)+math.Pow(move, 4), 0.25)
 }
 
 // resetCounters is called halfway through each flow.
-func (f *fabric) resetCounters(fl *flow) {
-	if fl.ip {
+func (f *Fabric) resetCounters(fl *Flow) {
+	if fl.TCP {
 		return
 	}
-	for _, n := range f.stacks {
-		for _, fn := range n.functions {
-			if n.resets {
-				fn.port = portCounters{}
+	for _, n := range f.Stacks {
+		for _, fn := range n.Functions {
+			if n.Resets {
+				fn.Port = portCounters{}
 			}
 		}
 	}

@@ -1,0 +1,609 @@
+package net
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// A Netdev is a network interface.
+type Netdev struct {
+	Stack   *Stack
+	Name    string
+	Index   int
+	Kind    string // ether, loopback or bond
+	mac     [6]byte
+	PermMAC [6]byte // what the hardware was made with; zero where there is none
+	MTU     int
+	Up      bool // administratively
+	Opened  bool // it was up before
+	ready   bool // it has had a link since it is up, and so made its IPv6 address
+	Addrs   []Address
+	Master  *Netdev
+	Slave   slaveState // while it has a master
+	Func    *Function  // nil for lo, the management interface and bonds
+	Changes int        // of its carrier
+	Bond    *BondState
+
+	RxBytes, RxPackets, TxBytes, TxPackets uint64
+}
+
+// An Address is one of an interface's, in the order that the kernel keeps:
+// IPv4 first, primary ones before secondary ones, then IPv6.
+type Address struct {
+	netip.Prefix
+	Broadcast     netip.Addr
+	Scope         string // global, link or host
+	Label         string // of IPv4
+	Secondary     bool
+	NoPrefixRoute bool
+	NoDAD         bool
+	// A Dynamic address has lifetimes, which are counted from when they were set.
+	Dynamic          bool
+	Valid, Preferred uint32
+	Set              time.Duration
+}
+
+// A BondState is what a bond is beside an interface. Everything else that a bond
+// can be told has the driver's default.
+type BondState struct {
+	Mode, Policy string
+	Miimon       int
+	Active       *Netdev // in active-backup
+	stolen       bool    // its MAC is its first slave's
+	Given        bool    // its MAC was set by hand
+	made         byte    // how many MACs it has made up
+}
+
+// A slaveState is what a bond keeps of an interface that it holds.
+type slaveState struct {
+	No                                     int // which one it is
+	MAC                                    [6]byte
+	mtu                                    int
+	Failures                               int
+	rxBytes, rxPackets, txBytes, txPackets uint64 // what it had counted before
+}
+
+// Count adds to the interface's counters, and a bond's to those of the slave that
+// a packet without ports takes.
+func (d *Netdev) Count(tx, txPackets, rx, rxPackets uint64) {
+	if d.Bond != nil {
+		if s := d.lane(0); s != nil {
+			s.Count(tx, txPackets, rx, rxPackets)
+		}
+		return
+	}
+	d.TxBytes += tx
+	d.TxPackets += txPackets
+	d.RxBytes += rx
+	d.RxPackets += rxPackets
+}
+
+// The four counters of an interface. A bond has counted what its slaves did
+// since it holds them.
+func (d *Netdev) Received() (bytes, packets uint64) {
+	bytes, packets = d.RxBytes, d.RxPackets
+	for _, s := range d.Slaves() {
+		bytes += s.RxBytes - s.Slave.rxBytes
+		packets += s.RxPackets - s.Slave.rxPackets
+	}
+	return bytes, packets
+}
+
+func (d *Netdev) Sent() (bytes, packets uint64) {
+	bytes, packets = d.TxBytes, d.TxPackets
+	for _, s := range d.Slaves() {
+		bytes += s.TxBytes - s.Slave.txBytes
+		packets += s.TxPackets - s.Slave.txPackets
+	}
+	return bytes, packets
+}
+
+// plugged says whether a cable is in the netdev's port.
+func (d *Netdev) plugged() bool {
+	if d.Func == nil {
+		return true
+	}
+	return !d.Unplugged() && !slices.ContainsFunc(d.Ends(), func(n *Stack) bool { return n.Dead })
+}
+
+// Unplugged says whether somebody has pulled the cable out of the netdev's port.
+func (d *Netdev) Unplugged() bool {
+	return d.Func != nil && slices.ContainsFunc(d.Ends(), func(n *Stack) bool { return n.Pulled[d.Func.QSFP] })
+}
+
+// Ends are the nodes at the ends of the netdev's cable: the other end of a cable to a
+// switch is no node's.
+func (d *Netdev) Ends() []*Stack {
+	if d.Stack.Fabric.switched() {
+		return []*Stack{d.Stack}
+	}
+	return d.Stack.Fabric.Stacks
+}
+
+func (d *Netdev) Carrier() bool {
+	if d.Kind == "bond" {
+		return slices.ContainsFunc(d.Slaves(), (*Netdev).Running)
+	}
+	return d.plugged()
+}
+
+func (d *Netdev) Running() bool { return d.Up && d.Carrier() }
+
+// Slaves are in the order in which the bond got them.
+func (d *Netdev) Slaves() []*Netdev {
+	if d.Bond == nil {
+		return nil
+	}
+	var s []*Netdev
+	for _, x := range d.Stack.Netdevs {
+		if x.Master == d {
+			s = append(s, x)
+		}
+	}
+	slices.SortFunc(s, func(a, b *Netdev) int { return a.Slave.No - b.Slave.No })
+	return s
+}
+
+// lane is the slave that a bond sends a flow over; nil where there is none.
+func (d *Netdev) lane(hash int) *Netdev {
+	var live []*Netdev
+	for _, s := range d.Slaves() {
+		if s.Running() {
+			live = append(live, s)
+		}
+	}
+	switch {
+	case len(live) == 0:
+		return nil
+	case d.Bond.Mode == "active-backup":
+		return d.activeSlave()
+	default:
+		return live[hash%len(live)]
+	}
+}
+
+// activeSlave is the one that an active-backup bond uses; it fails over to the
+// first that has a link, and stays there.
+func (d *Netdev) activeSlave() *Netdev {
+	b := d.Bond
+	if b.Active != nil && b.Active.Master == d && b.Active.Running() {
+		return b.Active
+	}
+	b.Active = nil
+	if i := slices.IndexFunc(d.Slaves(), (*Netdev).Running); i >= 0 {
+		b.Active = d.Slaves()[i]
+	}
+	return b.Active
+}
+
+func (d *Netdev) linkLocal() netip.Addr {
+	m := d.mac
+	return netip.AddrFrom16([16]byte{
+		0xfe, 0x80, 0, 0, 0, 0, 0, 0, m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5],
+	})
+}
+
+func MACText(m [6]byte) string {
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
+}
+
+func (d *Netdev) MACText() string { return MACText(d.mac) }
+
+// IPv4 is the netdev's first IPv4 address.
+func (d *Netdev) IPv4() netip.Prefix {
+	for _, a := range d.Addrs {
+		if a.Addr().Is4() {
+			return a.Prefix
+		}
+	}
+	return netip.Prefix{}
+}
+
+// has says that the address is one of the netdev's.
+func (d *Netdev) has(addr netip.Addr) bool {
+	return slices.ContainsFunc(d.Addrs, func(a Address) bool { return a.Addr() == addr })
+}
+
+func (d *Netdev) Find(p netip.Prefix) int {
+	return slices.IndexFunc(d.Addrs, func(a Address) bool { return a.Prefix == p })
+}
+
+// rdma are the functions whose GID tables show the netdev's addresses.
+func (d *Netdev) rdma() []*Function {
+	if d.Func != nil {
+		return []*Function{d.Func}
+	}
+	var fs []*Function
+	for _, s := range d.Slaves() {
+		fs = append(fs, s.rdma()...)
+	}
+	return fs
+}
+
+// AddAddr gives the netdev an address as a configured system does, with the
+// network's broadcast address.
+func (d *Netdev) AddAddr(p netip.Prefix) bool {
+	return d.Add(Address{Prefix: p, Broadcast: BroadcastOf(p)})
+}
+
+// BroadcastOf is the last address of an IPv4 network that has more than two.
+func BroadcastOf(p netip.Prefix) netip.Addr {
+	if !p.Addr().Is4() || p.Bits() > 30 {
+		return netip.Addr{}
+	}
+	b := p.Masked().Addr().As4()
+	for i := p.Bits(); i < 32; i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	return netip.AddrFrom4(b)
+}
+
+// Add gives the netdev an address, the route that leads to its network, and its
+// RDMA devices the two GIDs that come with it; it is false where the netdev has
+// it already.
+func (d *Netdev) Add(a Address) bool {
+	if d.Find(a.Prefix) >= 0 {
+		return false
+	}
+	if a.Scope == "" {
+		a.Scope = "global"
+	}
+	if a.Addr().Is4() && a.Label == "" {
+		a.Label = d.Name
+	}
+	if !a.Dynamic {
+		a.Valid, a.Preferred = math.MaxUint32, math.MaxUint32
+	}
+	a.Secondary = a.Addr().Is4() && slices.ContainsFunc(d.Addrs, func(x Address) bool {
+		return x.Addr().Is4() && !x.Secondary && x.Bits() == a.Bits() && x.Masked() == a.Masked()
+	})
+	d.insert(a)
+	if !a.Secondary {
+		d.connect(a)
+	}
+	for _, f := range d.rdma() {
+		f.addGIDs(a.Addr(), d)
+	}
+	return true
+}
+
+// insert keeps the kernel's order.
+func (d *Netdev) insert(a Address) {
+	rank := func(a Address) int {
+		switch {
+		case a.Addr().Is4() && !a.Secondary:
+			return 0
+		case a.Addr().Is4():
+			return 1
+		case a.Scope != "link":
+			return 2
+		default:
+			return 3
+		}
+	}
+	at := slices.IndexFunc(d.Addrs, func(x Address) bool { return rank(x) > rank(a) })
+	if at < 0 {
+		at = len(d.Addrs)
+	}
+	if a.Addr().Is6() {
+		// The newest of a scope comes first.
+		if i := slices.IndexFunc(d.Addrs, func(x Address) bool { return rank(x) == rank(a) }); i >= 0 {
+			at = i
+		}
+	}
+	d.Addrs = slices.Insert(d.Addrs, at, a)
+}
+
+// DelAddr takes an address away. A secondary one takes a primary one's place, as
+// systemd sets the kernel up to do.
+func (d *Netdev) DelAddr(p netip.Prefix) bool {
+	i := d.Find(p)
+	if i < 0 {
+		return false
+	}
+	gone := d.Addrs[i]
+	d.Addrs = slices.Delete(d.Addrs, i, i+1)
+	for _, f := range d.rdma() {
+		f.delGIDs(func(g GID) bool { return g.Addr == p.Addr() && g.Netdev == d.Name && !d.has(g.Addr) })
+		f.defaultGIDs()
+	}
+	if gone.Addr().Is6() {
+		return true
+	}
+	if !gone.Secondary {
+		d.disconnect(gone)
+		d.promote(gone)
+	}
+	d.Stack.Routes = slices.DeleteFunc(d.Stack.Routes, func(r Route) bool {
+		return r.Src == p.Addr() && !slices.ContainsFunc(d.Stack.Netdevs, func(x *Netdev) bool { return x.has(p.Addr()) }) ||
+			r.Dev == d.Name && r.Dst.Addr().Is4() && !d.IPv4().IsValid()
+	})
+	return true
+}
+
+func (d *Netdev) promote(gone Address) {
+	i := slices.IndexFunc(d.Addrs, func(a Address) bool { return a.Secondary && a.Masked() == gone.Masked() })
+	if i < 0 {
+		return
+	}
+	a := d.Addrs[i]
+	a.Secondary = false
+	d.Addrs = slices.Delete(d.Addrs, i, i+1)
+	d.insert(a)
+	d.connect(a)
+}
+
+// Flush takes all addresses of a family away.
+func (d *Netdev) Flush(wanted func(netip.Addr) bool) {
+	for _, a := range slices.Clone(d.Addrs) {
+		if wanted(a.Addr()) {
+			d.DelAddr(a.Prefix)
+		}
+	}
+}
+
+// SetUp changes the administrative state. IPv4 addresses stay with an interface
+// that goes down, and nothing else does. The fabric looks again at who has a path.
+func (d *Netdev) SetUp(up bool) {
+	if d.Up == up {
+		return
+	}
+	d.Stack.Fabric.Advance()
+	if !up && d.Master != nil && d.Running() {
+		d.Slave.Failures++
+	}
+	d.Up = up
+	d.Changes++
+	if up {
+		d.Opened = true
+		for _, a := range d.Addrs {
+			if a.Addr().Is4() && !a.Secondary {
+				d.connect(a)
+			}
+		}
+	} else {
+		d.ready = false
+		d.Flush(netip.Addr.Is6)
+		d.Stack.Routes = slices.DeleteFunc(d.Stack.Routes, func(r Route) bool { return r.Dev == d.Name })
+	}
+	d.Stack.LinksReady()
+	d.Stack.Fabric.Allocate()
+}
+
+// LinksReady gives each interface that has a link for the first time since it is
+// up its link-local address. A slave has none.
+func (n *Stack) LinksReady() {
+	for _, d := range n.Netdevs {
+		if d.ready || d.Kind == "loopback" || d.Master != nil || !d.Running() {
+			continue
+		}
+		d.ready = true
+		d.Add(Address{Prefix: netip.PrefixFrom(d.linkLocal(), 64), Scope: "link"})
+	}
+}
+
+// SetMAC changes the hardware address; all slaves of a bond have its own.
+func (d *Netdev) SetMAC(mac [6]byte) {
+	d.mac = mac
+	for _, s := range d.Slaves() {
+		s.mac = mac
+	}
+	for _, f := range d.rdma() {
+		f.defaultGIDs()
+	}
+}
+
+// SetMTU changes the MTU; the slaves of a bond follow it.
+func (d *Netdev) SetMTU(mtu int) {
+	d.MTU = mtu
+	for _, s := range d.Slaves() {
+		s.MTU = mtu
+	}
+}
+
+// Enslave puts a netdev that is down under a bond, which switches it on. Its
+// addresses and its routes stay on it, where nothing reaches them.
+func (d *Netdev) Enslave(bond *Netdev) {
+	no := 1
+	for _, s := range bond.Slaves() {
+		no = s.Slave.No + 1
+	}
+	if no == 1 && !bond.Bond.Given {
+		bond.SetMAC(d.mac)
+		bond.Bond.stolen = true
+	}
+	d.Slave = slaveState{
+		No: no, MAC: d.mac, mtu: d.MTU,
+		rxBytes: d.RxBytes, rxPackets: d.RxPackets, txBytes: d.TxBytes, txPackets: d.TxPackets,
+	}
+	d.MTU, d.mac, d.Master = bond.MTU, bond.mac, bond
+	d.SetUp(true)
+	for _, f := range d.rdma() {
+		f.defaultGIDs()
+		for _, a := range bond.Addrs {
+			f.addGIDs(a.Addr(), bond)
+		}
+	}
+	d.Stack.LinksReady()
+	d.Stack.MergePorts()
+}
+
+// Release takes the netdev out of its bond, which switches it off and gives back
+// the MAC and the MTU that it had.
+func (d *Netdev) Release() {
+	bond := d.Master
+	bond.RxBytes += d.RxBytes - d.Slave.rxBytes
+	bond.RxPackets += d.RxPackets - d.Slave.rxPackets
+	bond.TxBytes += d.TxBytes - d.Slave.txBytes
+	bond.TxPackets += d.TxPackets - d.Slave.txPackets
+	d.SetUp(false)
+	d.Master = nil
+	d.mac, d.MTU = d.Slave.MAC, d.Slave.mtu
+	d.Slave = slaveState{}
+	for _, f := range d.rdma() {
+		f.delGIDs(func(g GID) bool { return g.Netdev == bond.Name })
+		f.defaultGIDs()
+		for _, a := range d.Addrs {
+			f.addGIDs(a.Addr(), d)
+		}
+	}
+	if len(bond.Slaves()) == 0 {
+		bond.Bond.Given, bond.Bond.stolen = false, false
+		bond.SetMAC(bond.madeUpMAC())
+	}
+	d.Stack.MergePorts()
+}
+
+// madeUpMAC is what a bond without slaves has.
+func (d *Netdev) madeUpMAC() [6]byte {
+	d.Bond.made++
+	return [6]byte{0x9e, 0x31, 0x5c, d.Bond.made, byte(d.Index), byte(0x10 + d.Stack.Index)}
+}
+
+// NewBond makes a bond that holds nothing and is down.
+func (n *Stack) NewBond(name string, state BondState) *Netdev {
+	b := n.addNetdev(name, "bond", [6]byte{}, 1500)
+	b.Bond, b.Up, b.Opened, b.Changes = &state, false, false, 0
+	b.mac = b.madeUpMAC()
+	return b
+}
+
+// addGIDs adds an address's two entries, for RoCE v1 and v2, where they are not
+// there yet.
+func (f *Function) addGIDs(addr netip.Addr, of *Netdev) {
+	if slices.ContainsFunc(f.GIDs[:], func(g GID) bool { return g.Addr == addr && g.Netdev == of.Name }) {
+		return
+	}
+	f.addGID(GID{addr, false, of.Name})
+	f.addGID(GID{addr, true, of.Name})
+}
+
+// defaultGIDs are the first two entries: the port always has them, and a bond's
+// where it is in one.
+func (f *Function) defaultGIDs() {
+	of := f.Netdev
+	if of.Master != nil {
+		of = of.Master
+	}
+	f.GIDs[0], f.GIDs[1] = GID{of.linkLocal(), false, of.Name}, GID{of.linkLocal(), true, of.Name}
+}
+
+// DeleteBond removes a bond and lets its slaves go.
+func (n *Stack) DeleteBond(name string) {
+	b := n.Netdev(name)
+	for _, s := range b.Slaves() {
+		s.Release()
+	}
+	b.SetUp(false)
+	b.Flush(netip.Addr.IsValid)
+	n.Routes = slices.DeleteFunc(n.Routes, func(r Route) bool { return r.Dev == name })
+	n.Fixed = slices.DeleteFunc(n.Fixed, func(x Neighbour) bool { return x.Dev == name })
+	n.Netdevs = slices.DeleteFunc(n.Netdevs, func(d *Netdev) bool { return d == b })
+	n.Devices++
+}
+
+func (d *Netdev) Speed() int {
+	switch {
+	case d.Kind == "loopback" || !d.Carrier():
+		return -1
+	case d.Kind == "bond":
+		return 200000 * len(d.Slaves())
+	case d.Func == nil:
+		return 10000
+	default:
+		return 200000
+	}
+}
+
+func (d *Netdev) OperState() string {
+	switch d.Kind {
+	case "loopback":
+		return "unknown"
+	default:
+		return UpDown(d.Running())
+	}
+}
+
+func (d *Netdev) FlagBits() int {
+	bits := 0x1002
+	if d.Kind == "loopback" {
+		bits = 0x8
+	}
+	if d.Up {
+		bits |= 1
+	}
+	if d.Master != nil {
+		bits |= 0x800
+	}
+	if d.Bond != nil {
+		bits |= 0x400
+	}
+	return bits
+}
+
+func UpDown(up bool) string {
+	if up {
+		return "up"
+	}
+	return "down"
+}
+
+// Role is whether a slave carries what its bond sends.
+func (d *Netdev) Role() string {
+	if d.Master.Bond.Mode == "active-backup" && d.Master.activeSlave() != d {
+		return "backup"
+	}
+	return "active"
+}
+
+// ShownActive is the slave that a bond of such a mode uses; empty for the others.
+func (d *Netdev) ShownActive() string {
+	if !UsesPrimary(d.Bond.Mode) {
+		return ""
+	}
+	if a := d.activeSlave(); a != nil {
+		return a.Name
+	}
+	return ""
+}
+
+func UsesPrimary(mode string) bool {
+	return mode == "active-backup" || mode == "balance-tlb" || mode == "balance-alb"
+}
+
+// MaxMTU is what the interface's driver takes.
+func (d *Netdev) MaxMTU() int {
+	switch d.Kind {
+	case "bond":
+		return 65535
+	case "loopback":
+		return 0
+	default:
+		return 9978
+	}
+}
+
+func (d *Netdev) MinMTU() int {
+	if d.Kind == "loopback" {
+		return 0
+	}
+	return 68
+}
+
+// Permanent is the hardware's MAC where another one is in use; empty otherwise.
+func (d *Netdev) Permanent() string {
+	if d.Kind != "ether" || d.PermMAC == d.mac {
+		return ""
+	}
+	return MACText(d.PermMAC)
+}
+
+var (
+	BondModes = []string{
+		"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb",
+	}
+	BondPolicies = []string{"layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"}
+)

@@ -1,0 +1,139 @@
+package net
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+)
+
+const (
+	MainTable  = "main"
+	LocalTable = "local"
+)
+
+// A Route is one entry of a routing table.
+type Route struct {
+	Kind   string // empty for unicast, else local, broadcast or multicast
+	Dst    netip.Prefix
+	Via    netip.Addr
+	Dev    string
+	Src    netip.Addr
+	Proto  string // kernel, boot, static, dhcp …
+	Scope  string // global, link or host
+	Table  string
+	Metric int
+}
+
+// A Neighbour is an entry of the neighbour table.
+type Neighbour struct {
+	Addr   netip.Addr
+	MAC    string
+	Dev    string
+	Learnt bool // and not told
+}
+
+// connect makes the route to an address's own network, which the kernel does for
+// an interface that is up.
+func (d *Netdev) connect(a Address) {
+	if !d.Up || d.Kind == "loopback" || a.NoPrefixRoute || !a.Addr().Is4() || a.Bits() == 32 {
+		return
+	}
+	r := Route{Dst: a.Masked(), Dev: d.Name, Src: a.Addr(), Proto: "kernel", Scope: "link", Table: MainTable}
+	if !slices.Contains(d.Stack.Routes, r) {
+		d.Stack.Routes = append(d.Stack.Routes, r)
+	}
+}
+
+func (d *Netdev) disconnect(a Address) {
+	d.Stack.Routes = slices.DeleteFunc(d.Stack.Routes, func(r Route) bool {
+		return r.Dev == d.Name && r.Proto == "kernel" && r.Dst == a.Masked() && r.Src == a.Addr()
+	})
+}
+
+// Listed are the routes of a family, as the kernel lists them: by table, by
+// network, by metric, and then in the order in which they came.
+func (n *Stack) Listed(v6 bool) []Route {
+	var rs []Route
+	for _, r := range n.Routes {
+		if r.Dst.Addr().Is6() == v6 {
+			rs = append(rs, r)
+		}
+	}
+	for _, d := range n.Netdevs {
+		for _, a := range d.Addrs {
+			if a.Addr().Is6() == v6 {
+				rs = append(rs, d.own(a)...)
+			}
+		}
+	}
+	rank := func(table string) int { return map[string]int{MainTable: 1, LocalTable: 2}[table] }
+	slices.SortStableFunc(rs, func(a, b Route) int {
+		return cmp.Or(
+			rank(a.Table)-rank(b.Table), cmp.Compare(a.Table, b.Table), a.Dst.Addr().Compare(b.Dst.Addr()),
+			b.Dst.Bits()-a.Dst.Bits(), a.Metric-b.Metric)
+	})
+	return rs
+}
+
+// own are the routes that every address has in the local table, and for IPv6 the
+// one to its network.
+func (d *Netdev) own(a Address) []Route {
+	alone := netip.PrefixFrom(a.Addr(), a.Addr().BitLen())
+	if a.Addr().Is6() {
+		rs := []Route{{Kind: "local", Dst: alone, Dev: d.Name, Proto: "kernel", Table: LocalTable}}
+		if d.Up && d.Kind != "loopback" && !a.NoPrefixRoute {
+			rs = append(rs, Route{Dst: a.Masked(), Dev: d.Name, Proto: "kernel", Table: MainTable, Metric: 256})
+		}
+		return rs
+	}
+	r := Route{Kind: "local", Dst: alone, Dev: d.Name, Src: a.Addr(), Proto: "kernel", Scope: "host", Table: LocalTable}
+	rs := []Route{r}
+	if d.Kind == "loopback" {
+		r.Dst = a.Masked()
+		rs = append(rs, r)
+	}
+	if last := BroadcastOf(a.Prefix); d.Up && last.IsValid() {
+		rs = append(rs, Route{
+			Kind: "broadcast", Dst: netip.PrefixFrom(last, 32), Dev: d.Name,
+			Src: a.Addr(), Proto: "kernel", Scope: "link", Table: LocalTable,
+		})
+	}
+	return rs
+}
+
+// OnLink says that a gateway is in a network of the route's own interface.
+func (n *Stack) OnLink(r Route) bool {
+	return slices.ContainsFunc(n.Routes, func(x Route) bool {
+		return x.Dev == r.Dev && !x.Via.IsValid() && x.Dst.Contains(r.Via)
+	})
+}
+
+// Neighbours are what the node knows of who is where: what it was told, and
+// everybody who would answer.
+func (n *Stack) Neighbours() []Neighbour {
+	list := slices.Clone(n.Fixed)
+	for _, d := range n.Netdevs {
+		a := d.IPv4()
+		if !a.IsValid() || d.Kind == "loopback" {
+			continue
+		}
+		for _, other := range n.others() {
+			for _, x := range other.Netdevs {
+				list = append(list, n.learnt(d, a, x)...)
+			}
+		}
+	}
+	return list
+}
+
+// learnt is what the node would learn of another's interface by asking on its own, which
+// has the address a.
+func (n *Stack) learnt(d *Netdev, a netip.Prefix, x *Netdev) (list []Neighbour) {
+	for _, b := range x.Addrs {
+		if b.Addr().Is4() && a.Masked().Contains(b.Addr()) && n.Answers(d, b.Addr()) != nil &&
+			!slices.ContainsFunc(n.Fixed, func(f Neighbour) bool { return f.Addr == b.Addr() && f.Dev == d.Name }) {
+			list = append(list, Neighbour{Addr: b.Addr(), MAC: x.MACText(), Dev: d.Name, Learnt: true})
+		}
+	}
+	return list
+}

@@ -1,0 +1,496 @@
+package net
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A Stack is a node as its network sees it: the adapter's functions, the interfaces and
+// the routes. The fabric's lock guards everything in it.
+type Stack struct {
+	Fabric    *Fabric
+	Name      string
+	Index     int // 0 is the first node
+	Functions []*Function
+	Netdevs   []*Netdev // by ifindex
+	Routes    []Route   // of all tables but the local one
+	Fixed     []Neighbour
+	// Devices counts how often the set of devices, or the name of one, has changed: whoever
+	// shows them as a tree looks whether his is of now.
+	Devices int
+	runs    map[string]uint64 // how often each tool drew random numbers
+
+	// What may be wrong with it, or with its cables.
+	Dead      bool    // answers nothing, and its ports have no light
+	Pulled    [2]bool // by QSFP port: the cable is out
+	Resends   bool    // packets from it and to it get lost
+	Resets    bool    // its counters start again in the middle of each test
+	Uncounted bool    // its ports have no counters
+	Merges    bool    // its adapter makes one RDMA device of two ports in one bond
+}
+
+// A Function is one PCI function of the adapter, which is one RDMA device with
+// one netdev.
+type Function struct {
+	Stack   *Stack
+	No      int    // 0 to 3
+	Dev     string // rocep1s0f0
+	OwnName string // dev as it is outside a LAG
+	PCI     string // 0000:01:00.0
+	Half    int    // which of the two PCIe x4 halves
+	QSFP    int    // which port of the adapter: where the cable goes
+	Netdev  *Netdev
+	GIDs    [16]GID
+	Port    portCounters
+	HW      map[string]uint64
+	// Merged says that another function's RDMA device stands for it.
+	Merged bool
+	// Lost says that the driver has left it: no device, no interface. kept and
+	// keptGIDs are what comes back with it.
+	Lost     bool
+	kept     []netip.Prefix
+	keptGIDs [16]GID
+	// Given is the address that it is set up with.
+	Given netip.Prefix
+	// Lanes is the width of the function's PCIe link.
+	Lanes int
+	// Caps are what bounds it beside the hardware, in bits a second, by the reason.
+	Caps map[string]float64
+	// Worn says that the end of its cable makes errors, since wornAt, in seconds.
+	Worn   bool
+	WornAt float64
+}
+
+// portCounters are in octets; sysfs shows them in words of four.
+type portCounters struct {
+	Xmit, Rcv, XmitPackets, RcvPackets uint64
+}
+
+func (p *portCounters) add(xmit, xmitPackets, rcv, rcvPackets uint64) {
+	p.Xmit += xmit
+	p.XmitPackets += xmitPackets
+	p.Rcv += rcv
+	p.RcvPackets += rcvPackets
+}
+
+// A GID is one slot of a port's GID table, empty where addr is invalid.
+type GID struct {
+	Addr   netip.Addr
+	V2     bool
+	Netdev string
+}
+
+func (g GID) Family() int {
+	switch {
+	case !g.Addr.IsValid():
+		return 0
+	case g.Addr.Is4():
+		return 4
+	default:
+		return 6
+	}
+}
+
+// PrefixContains asks whether a GID's address is in a prefix's network.
+func PrefixContains(g GID) func(Address) bool {
+	return func(a Address) bool { return a.Addr().Is4() && a.Masked().Contains(g.Addr) }
+}
+
+// Bytes is the GID as it is on the wire: an IPv4 address is mapped into IPv6.
+func (g GID) Bytes() [16]byte {
+	if !g.Addr.IsValid() {
+		return [16]byte{}
+	}
+	return g.Addr.As16()
+}
+
+// newStack makes a node's adapter, its interfaces and what they are set up with.
+func newStack(f *Fabric, index int) *Stack {
+	n := &Stack{Fabric: f, Index: index, Name: fmt.Sprintf("spark-%02d", index+1), runs: map[string]uint64{}}
+	host := 10 + index
+	if index > 1 {
+		host += 10 // .12, .13 and .15 are what faults give the first two
+	}
+	lo := n.addNetdev("lo", "loopback", [6]byte{}, 65536)
+	for _, a := range []string{"127.0.0.1/8", "::1/128"} {
+		lo.Add(Address{Prefix: netip.MustParsePrefix(a), Scope: "host"})
+	}
+	mac := func(i byte) [6]byte { return [6]byte{0x4c, 0xbb, 0x47, 0x2c, byte(0x10 + index), i} }
+	mgmt := n.addNetdev("enP7s7", "ether", mac(0x20), 1500)
+	mgmt.AddAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(101 + index)}), 24))
+	n.Routes = append(n.Routes, Route{
+		Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.1.1"), Dev: "enP7s7",
+		Proto: "static", Scope: "global", Table: MainTable, Metric: 100,
+	})
+	for i, hw := range []struct {
+		dev, netdev, pci string
+		half, qsfp       int
+		third            byte
+	}{
+		{"rocep1s0f0", "enp1s0f0np0", "0000:01:00.0", 0, 0, 100},
+		{"rocep1s0f1", "enp1s0f1np1", "0000:01:00.1", 0, 1, 200},
+		{"roceP2p1s0f0", "enP2p1s0f0np0", "0002:01:00.0", 1, 0, 102},
+		{"roceP2p1s0f1", "enP2p1s0f1np1", "0002:01:00.1", 1, 1, 202},
+	} {
+		fn := &Function{
+			Stack: n, No: i, Dev: hw.dev, OwnName: hw.dev, PCI: hw.pci, Half: hw.half, QSFP: hw.qsfp, HW: map[string]uint64{}, Lanes: 4,
+			Caps: map[string]float64{},
+		}
+		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), 1500)
+		fn.Netdev, d.Func = d, fn
+		n.Functions = append(n.Functions, fn)
+		fn.defaultGIDs()
+		// The twin of rail 1 had another address once: its IPv4 entry is not
+		// where everybody expects it. A GID index is whatever slot was free.
+		old := netip.PrefixFrom(netip.AddrFrom4([4]byte{169, 254, 7, byte(host)}), 16)
+		if i == 2 {
+			d.AddAddr(old)
+		}
+		fn.Given = netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, hw.third, byte(host)}), 24)
+		d.AddAddr(fn.Given)
+		d.DelAddr(old)
+		// The ports have seen traffic before.
+		rnd := n.Random("history" + hw.dev)
+		base := uint64(1+rnd.IntN(1200)) * 1e9
+		fn.Port = portCounters{base, base - base/7, base / 1082, (base - base/7) / 1082}
+		d.Count(uint64(rnd.IntN(9e6)), 40000, uint64(rnd.IntN(9e6)), 42000)
+		fn.HW["lifespan"] = 10
+		fn.HW["rx_write_requests"] = fn.Port.RcvPackets / 64
+	}
+	n.LinksReady()
+	return n
+}
+
+func (n *Stack) addNetdev(name, kind string, mac [6]byte, mtu int) *Netdev {
+	index := 1
+	for _, d := range n.Netdevs {
+		index = max(index, d.Index+1)
+	}
+	d := &Netdev{
+		Stack: n, Name: name, Index: index, Kind: kind, mac: mac, PermMAC: mac, MTU: mtu, Up: true, Opened: true, Changes: 2,
+	}
+	n.Netdevs = append(n.Netdevs, d)
+	n.Devices++
+	return d
+}
+
+// others are all nodes but this one, in order.
+func (n *Stack) others() []*Stack {
+	return slices.DeleteFunc(slices.Clone(n.Fabric.Stacks), func(x *Stack) bool { return x == n })
+}
+
+// Random is a source that depends on the seed and on how often the same tool
+// drew before on this node, and not on time: the same commands in the same
+// order print the same numbers.
+func (n *Stack) Random(tool string) *rand.Rand {
+	n.runs[tool]++
+	var word [16]byte
+	copy(word[:], tool)
+	mix := binary.LittleEndian.Uint64(word[:8]) ^ binary.LittleEndian.Uint64(word[8:])*0x9e3779b97f4a7c15
+	return rand.New(rand.NewPCG(n.Fabric.Seed^mix, n.runs[tool]<<8|uint64(n.Index)))
+}
+
+func (n *Stack) Netdev(name string) *Netdev {
+	for _, d := range n.Netdevs {
+		if d.Name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+func (n *Stack) Function(dev string) *Function {
+	for _, f := range n.Present() {
+		if f.Dev == dev {
+			return f
+		}
+	}
+	return nil
+}
+
+// Live says whether packets can pass the function's port.
+func (f *Function) Live() bool { return !f.Lost && f.Netdev.Running() }
+
+// halfRate is what the function's PCIe half carries.
+func (f *Function) halfRate() float64 {
+	return halfRate * float64(f.Lanes) / 4
+}
+
+// Cap is the least of what bounds the function beside the hardware; 0 where nothing does.
+func (f *Function) Cap() float64 {
+	least := 0.0
+	for _, rate := range f.Caps {
+		if least == 0 || rate < least {
+			least = rate
+		}
+	}
+	return least
+}
+
+// ActiveMTU is the largest RoCE MTU that the netdev's frames can hold.
+func (f *Function) ActiveMTU() int {
+	best := 256
+	for _, m := range []int{512, 1024, 2048, 4096} {
+		if m+roceHeader <= f.Netdev.MTU {
+			best = m
+		}
+	}
+	return best
+}
+
+func (f *Function) addGID(g GID) {
+	for i := range f.GIDs {
+		if !f.GIDs[i].Addr.IsValid() {
+			f.GIDs[i] = g
+			return
+		}
+	}
+}
+
+func (f *Function) delGIDs(match func(GID) bool) {
+	for i := range f.GIDs {
+		if f.GIDs[i].Addr.IsValid() && match(f.GIDs[i]) {
+			f.GIDs[i] = GID{}
+		}
+	}
+}
+
+// BestGID is what perftest takes where no -x is given.
+func (f *Function) BestGID() int {
+	for i, g := range f.GIDs {
+		if g.Family() == 4 && g.V2 {
+			return i
+		}
+	}
+	return 1
+}
+
+// Answers is the other node's netdev that answers for dst on the same wire as out.
+// A node answers for any of its addresses on any of its interfaces, but only
+// from a wire that is joined to out.
+func (n *Stack) Answers(out *Netdev, dst netip.Addr) *Netdev {
+	if !out.Running() || out.Master != nil || n.Dead {
+		return nil
+	}
+	for _, x := range n.others() {
+		if x.Dead {
+			continue
+		}
+		for _, d := range x.Netdevs {
+			if d.Running() && d.Master == nil && d.has(dst) && out.joined(d) && d.joined(out) {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// joined says whether what the netdev sends arrives at the other one. A bond at
+// one end only sends answers over the other cable too, to an interface that
+// doesn't take them; one that uses a single link doesn't.
+func (d *Netdev) joined(other *Netdev) bool {
+	from := d.Wires()
+	if d.Bond != nil && other.Bond == nil {
+		for _, s := range d.Slaves() {
+			if s.Running() && (d.Bond.Mode != "active-backup" || s == d.activeSlave()) &&
+				!slices.Equal(s.Wires(), other.Wires()) {
+				return false
+			}
+		}
+	}
+	return slices.ContainsFunc(from, func(w int) bool { return slices.Contains(other.Wires(), w) })
+}
+
+// Wires are the cables that the netdev is on: QSFP port 0 or 1, or the
+// management network.
+func (d *Netdev) Wires() []int {
+	switch {
+	case d.Func != nil:
+		return []int{d.Func.QSFP}
+	case d.Kind == "bond":
+		var w []int
+		for _, s := range d.Slaves() {
+			w = append(w, s.Wires()...)
+		}
+		return w
+	case d.Kind == "ether":
+		return []int{-1}
+	default:
+		return nil
+	}
+}
+
+// Resolve turns a host name or an address into an address.
+func (n *Stack) Resolve(host string) (netip.Addr, bool) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a, true
+	}
+	name := strings.ToLower(host)
+	if name == "localhost" || name == n.Name {
+		return netip.MustParseAddr("127.0.0.1"), true
+	}
+	for _, x := range n.others() {
+		if x.Name == name {
+			return x.Netdevs[1].IPv4().Addr(), true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// MoveGIDs moves a pair of entries to other slots.
+func (f *Function) MoveGIDs(from, to int) {
+	f.GIDs[to], f.GIDs[to+1] = f.GIDs[from], f.GIDs[from+1]
+	f.GIDs[from], f.GIDs[from+1] = GID{}, GID{}
+}
+
+// LoseHalf takes the driver away from the functions of a PCIe half, and with it
+// their RDMA devices and interfaces.
+func (n *Stack) LoseHalf(half int) {
+	for _, f := range n.Functions {
+		if f.Half != half || f.Lost {
+			continue
+		}
+		d, gids := f.Netdev, f.GIDs
+		if d.Master != nil {
+			d.Release()
+		}
+		f.kept = nil
+		for _, a := range d.Addrs {
+			if a.Addr().Is4() {
+				f.kept = append(f.kept, a.Prefix)
+			}
+		}
+		d.SetUp(false)
+		d.Flush(netip.Addr.IsValid)
+		f.GIDs, f.keptGIDs = [16]GID{}, gids
+		f.Lost = true
+		n.Fixed = slices.DeleteFunc(n.Fixed, func(x Neighbour) bool { return x.Dev == d.Name })
+		n.Netdevs = slices.DeleteFunc(n.Netdevs, func(x *Netdev) bool { return x == d })
+	}
+	n.Devices++
+}
+
+// RegainHalf is what a restart does: the devices are back, with the addresses
+// that they had.
+func (n *Stack) RegainHalf(half int) {
+	for _, f := range n.Functions {
+		if f.Half != half || !f.Lost {
+			continue
+		}
+		f.Lost = false
+		n.Netdevs = append(n.Netdevs, f.Netdev)
+		slices.SortStableFunc(n.Netdevs, func(a, b *Netdev) int { return a.Index - b.Index })
+		f.defaultGIDs()
+		f.Netdev.SetUp(true)
+		for _, a := range f.kept {
+			f.Netdev.AddAddr(a)
+		}
+		f.GIDs = f.keptGIDs
+	}
+	n.Devices++
+}
+
+// Present are the functions that the driver has: the others have no device.
+func (n *Stack) Present() []*Function {
+	var fs []*Function
+	for _, f := range n.Functions {
+		if !f.Lost && !f.Merged {
+			fs = append(fs, f)
+		}
+	}
+	return fs
+}
+
+// CableErrors are what a bad end of a cable has added to the port's counters of errors.
+func (f *Function) CableErrors() uint64 {
+	if !f.Worn {
+		return 0
+	}
+	const perSecond = 40
+	return uint64(perSecond * max(0, f.Stack.Fabric.Now()-f.WornAt))
+}
+
+// MergePorts is what mlx5 may do with two ports of an adapter that are in one bond:
+// the first one's RDMA device stands for both, under another name.
+func (n *Stack) MergePorts() {
+	a, b := n.Functions[0], n.Functions[1]
+	b.Merged = n.Merges &&
+		a.Netdev.Master != nil && a.Netdev.Master == b.Netdev.Master && !a.Lost && !b.Lost
+	a.Dev = a.OwnName
+	if b.Merged {
+		a.Dev = "mlx5_bond_0"
+	}
+	n.Devices++
+}
+
+// Has reports whether the address is one of the node's own.
+func (n *Stack) Has(a netip.Addr) bool {
+	return slices.ContainsFunc(n.Netdevs, func(d *Netdev) bool { return d.has(a) })
+}
+
+// DevicePath is where the function sits in sysfs.
+func (f *Function) DevicePath() string {
+	domain := f.PCI[:4]
+	return fmt.Sprintf("/sys/devices/pci%s:00/%s:00:00.0/%s", domain, domain, f.PCI)
+}
+
+// GUID is the device's node GUID as sysfs prints it.
+func (f *Function) GUID() string {
+	m := f.Netdev.PermMAC
+	return fmt.Sprintf("%02x%02x:%02x03:00%02x:%02x%02x", m[0], m[1], m[2], m[3], m[4], m[5])
+}
+
+func GIDText(g GID) string {
+	b := g.Bytes()
+	var parts []string
+	for i := 0; i < 16; i += 2 {
+		parts = append(parts, fmt.Sprintf("%02x%02x", b[i], b[i+1]))
+	}
+	return strings.Join(parts, ":")
+}
+
+func (f *Function) GUIDDigits() string { return strings.ReplaceAll(f.GUID(), ":", "") }
+
+// SystemGUID is the function whose GUID stands for the whole adapter.
+func (f *Function) SystemGUID() *Function { return f.Stack.Functions[0] }
+
+// Text is the GID as tools print it: IPv4 addresses in their mapped form.
+func (g GID) Text() string {
+	if g.Addr.Is4() {
+		return "::ffff:" + g.Addr.String()
+	}
+	return g.Addr.String()
+}
+
+func (g GID) Kind() string {
+	if g.V2 {
+		return "RoCE v2"
+	}
+	return "RoCE v1"
+}
+
+func (f *Function) StateWords() (state, physical string) {
+	switch {
+	case f.Live():
+		return "Active", "LinkUp"
+	case !f.Netdev.Up:
+		return "Down", "Disabled"
+	default:
+		return "Down", "Polling"
+	}
+}
+
+// Reaches says whether two ports have RoCE v2 addresses in one subnet, on one wire.
+func (f *Function) Reaches(g *Function) bool {
+	return f.QSFP == g.QSFP && slices.ContainsFunc(f.GIDs[:], func(a GID) bool {
+		return a.Family() == 4 && a.V2 && a.Netdev == f.Netdev.Name && slices.ContainsFunc(g.GIDs[:], func(b GID) bool {
+			return b.Family() == 4 && b.V2 && b.Netdev == g.Netdev.Name && slices.ContainsFunc(f.Netdev.Addrs, func(p Address) bool {
+				return p.Addr() == a.Addr && p.Masked().Contains(b.Addr)
+			})
+		})
+	})
+}
