@@ -13,6 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // NodeOptions say who is behind a Node.
@@ -26,7 +27,7 @@ type NodeOptions struct {
 // no connection between. What a connection would say (that the node is dead, or was
 // lost) is said all the same. It is a runner.Forwarder, too.
 type Node struct {
-	node *node
+	node *host.Node
 	o    NodeOptions
 	runs sync.WaitGroup
 
@@ -53,7 +54,7 @@ func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
 		o.OnState = func(runner.State, error) {}
 	}
 	d := &Node{node: n, o: o}
-	d.life, d.end = context.WithCancel(r.rack.life)
+	d.life, d.end = context.WithCancel(r.rack.Life)
 	r.rack.Lock()
 	defer r.rack.Unlock()
 	r.direct = append(r.direct, d)
@@ -64,7 +65,7 @@ func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
 func (d *Node) Name() string { return d.node.Name }
 
 // Clock is the rig's time.
-func (d *Node) Clock() runner.Clock { return d.node.rack.Clock.Joined() }
+func (d *Node) Clock() runner.Clock { return d.node.Rack.Clock.Joined() }
 
 var (
 	errLost      = errors.New("the connection was lost before the script ended")
@@ -89,9 +90,9 @@ func (d *Node) enter(op string) error {
 // connect sees whether the node answers, and says what it lasts for.
 func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	n := d.node
-	n.rack.Lock()
+	n.Rack.Lock()
 	dead := n.Dead
-	n.rack.Unlock()
+	n.Rack.Unlock()
 	d.mu.Lock()
 	was := d.connected
 	if !was && ctx.Err() != nil {
@@ -108,7 +109,7 @@ func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	case dead:
 		d.o.OnState(runner.Connecting, nil)
 		refused := &net.OpError{
-			Op: "dial", Net: "sim", Addr: memoryAddr(n.Name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+			Op: "dial", Net: "sim", Addr: host.Address(n.Name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
 		}
 		err = runner.Explain(refused, runner.Target{Host: n.Name, User: "nvidia", Port: 22}, n.Name)
 		d.o.OnState(runner.Disconnected, err)
@@ -153,12 +154,12 @@ func (d *Node) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 	if err != nil {
 		return exit, err
 	}
-	d.node.rack.Clock.Join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
+	d.node.Rack.Clock.Join(ctx, s.Patient, func(ctx context.Context) { exit, err = d.run(ctx, line, s, emit) })
 	return exit, err
 }
 
 func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.Line)) (exit runner.Exit, err error) {
-	c := d.node.rack.Clock
+	c := d.node.Rack.Clock
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(line, func() { cancel(context.Cause(line)) })()
@@ -171,9 +172,9 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 	defer done()
 	began := c.Now()
 	out, errs := runner.Lines(runner.Stdout, c.Wall, emit), runner.Lines(runner.Stderr, c.Wall, emit)
-	sh := newShell(d.node, s.Root, false)
-	exit.Code = sh.start(limited, s.Text(), job{
-		name: "railbench", env: []string{"LC_ALL=C", leashVariable + "=simulated"}, stdout: out, stderr: errs,
+	sh := host.NewShell(d.node, s.Root, false)
+	exit.Code = sh.Start(limited, s.Text(), host.Job{
+		Name: "railbench", Env: []string{"LC_ALL=C", host.LeashVariable + "=simulated"}, Stdout: out, Stderr: errs,
 	})
 	for _, w := range []io.Closer{out, errs} {
 		_ = w.Close() // it hands over the last line, and can't fail
@@ -195,10 +196,10 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 // becomeRoot asks for the password where sudo wants one.
 func (d *Node) becomeRoot(ctx context.Context) (err error) {
 	n := d.node
-	n.rack.Lock()
-	password := n.password
-	n.rack.Unlock()
-	c := n.rack.Clock
+	n.Rack.Lock()
+	password := n.Password
+	n.Rack.Unlock()
+	c := n.Rack.Clock
 	for password != "" && !d.knowsPassword() {
 		if d.asking.CompareAndSwap(false, true) {
 			c.Outside(c.Acts(), false, func() {
@@ -268,7 +269,7 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 
 // A directListener is a forwarded port where there is no connection to carry it.
 type directListener struct {
-	node    *node
+	node    *host.Node
 	forward *forward
 	conns   chan net.Conn
 	over    chan struct{}
@@ -301,4 +302,4 @@ func (l *directListener) Close() error {
 	return nil
 }
 
-func (l *directListener) Addr() net.Addr { return memoryAddr("127.0.0.1") }
+func (l *directListener) Addr() net.Addr { return host.Address("127.0.0.1") }

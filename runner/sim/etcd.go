@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // etcdPort is where a node's own etcd listens, on loopback, as Ubuntu's does.
@@ -38,48 +40,48 @@ func staleKeys() map[string]string {
 
 // haveEtcd installs an etcd as a service that is enabled: it runs, with what a dead
 // nixlbench left in it, or it has failed.
-func (n *node) haveEtcd(runs bool) (undo func()) {
-	files := n.set(etcdFiles())
-	u := &unit{
-		name: etcdUnit, active: "failed", sub: "failed", result: "exit-code",
-		status: 1, stop: func() {}, gone: make(chan struct{}),
+func haveEtcd(n *host.Node, runs bool) (undo func()) {
+	files := n.Set(etcdFiles())
+	u := &host.Unit{
+		Name: etcdUnit, Active: "failed", Sub: "failed", Result: "exit-code",
+		Status: 1, Stop: func() {}, Gone: make(chan struct{}),
 	}
-	n.units[etcdUnit] = u
+	n.Units[etcdUnit] = u
 	undo = func() {
 		files()
-		if l := n.listeners[etcdPort]; l != nil && l.serves == etcdUnit {
-			delete(n.listeners, etcdPort)
-			delete(n.procs, l.proc.pid)
+		if l := n.Listeners[etcdPort]; l != nil && l.Serves == etcdUnit {
+			delete(n.Listeners, etcdPort)
+			delete(n.Procs, l.Proc.PID)
 		}
-		delete(n.units, etcdUnit)
+		delete(n.Units, etcdUnit)
 	}
-	if !runs || n.listeners[etcdPort] != nil {
+	if !runs || n.Listeners[etcdPort] != nil {
 		return undo
 	}
-	p := n.spawn([]string{"/usr/bin/etcd"}, true)
-	p.started -= forgottenFor
+	p := n.Spawn([]string{"/usr/bin/etcd"}, true)
+	p.Started -= host.ForgottenFor
 	s := &store{staleKeys()}
-	n.listeners[etcdPort] = &listener{port: etcdPort, proc: p, serves: etcdUnit, loopback: true, open: func() func(net.Conn) {
-		return func(conn net.Conn) { n.serveEtcd(s, conn) }
+	n.Listeners[etcdPort] = &host.Listener{Port: etcdPort, Proc: p, Serves: etcdUnit, Loopback: true, Open: func() func(net.Conn) {
+		return func(conn net.Conn) { serveEtcd(n, s, conn) }
 	}}
-	u.active, u.sub, u.result, u.status, u.proc = "active", "running", "success", 0, p
+	u.Active, u.Sub, u.Result, u.Status, u.Proc = "active", "running", "success", 0, p
 	return undo
 }
 
 // etcdFiles is what its package and its service leave in the file system.
-func etcdFiles() map[string]*inode {
-	return map[string]*inode{
-		"/usr/lib/systemd/system/" + etcdUnit: newFile("[Unit]\nDescription=etcd - highly-available key value store\n\n" +
+func etcdFiles() map[string]*host.Inode {
+	return map[string]*host.Inode{
+		"/usr/lib/systemd/system/" + etcdUnit: host.NewFile("[Unit]\nDescription=etcd - highly-available key value store\n\n" +
 			"[Service]\nExecStart=/usr/bin/etcd\n\n[Install]\nWantedBy=multi-user.target"),
-		"/etc/systemd/system/multi-user.target.wants/" + etcdUnit: newLink("/usr/lib/systemd/system/" + etcdUnit),
-		"/etc/default/etcd": newFile("## etcd(1) daemon options\n# ETCD_LISTEN_CLIENT_URLS=\"http://localhost:2379\""),
-		"/usr/bin/etcd":     newProgram(),
-		"/var/lib/etcd":     {mode: fs.ModeDir | 0o700, kids: map[string]*inode{}},
+		"/etc/systemd/system/multi-user.target.wants/" + etcdUnit: host.NewLink("/usr/lib/systemd/system/" + etcdUnit),
+		"/etc/default/etcd": host.NewFile("## etcd(1) daemon options\n# ETCD_LISTEN_CLIENT_URLS=\"http://localhost:2379\""),
+		"/usr/bin/etcd":     host.NewProgram(),
+		"/var/lib/etcd":     {Mode: fs.ModeDir | 0o700, Kids: map[string]*host.Inode{}},
 	}
 }
 
 // serveEtcd answers one request of the JSON gateway on a connection.
-func (n *node) serveEtcd(s *store, conn net.Conn) {
+func serveEtcd(n *host.Node, s *store, conn net.Conn) {
 	defer conn.Close()
 	req, err := http.ReadRequest(bufio.NewReader(conn))
 	if err != nil {
@@ -96,7 +98,7 @@ func (n *node) serveEtcd(s *store, conn net.Conn) {
 	case "/health":
 		status, answer = http.StatusOK, map[string]string{"health": "true"}
 	case "/v3/kv/range", "/v3/kv/deleterange":
-		status, answer = n.keyRange(s, req.URL.Path == "/v3/kv/deleterange", body)
+		status, answer = keyRange(n, s, req.URL.Path == "/v3/kv/deleterange", body)
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
@@ -118,13 +120,13 @@ type gatewayRange struct {
 	Limit     int    `json:"limit"`
 }
 
-func (n *node) keyRange(s *store, remove bool, body []byte) (status int, answer any) {
+func keyRange(n *host.Node, s *store, remove bool, body []byte) (status int, answer any) {
 	var q gatewayRange
 	if err := json.Unmarshal(body, &q); err != nil {
 		return http.StatusBadRequest, map[string]any{"code": 3, "message": err.Error()}
 	}
-	n.rack.Lock()
-	defer n.rack.Unlock()
+	n.Rack.Lock()
+	defer n.Rack.Unlock()
 	var names []string
 	for _, k := range slices.Sorted(maps.Keys(s.keys)) {
 		if k == string(q.Key) || k > string(q.Key) && k < string(q.RangeEnd) {

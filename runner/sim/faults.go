@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // A Fault is something that can be broken on the rig, on any of its nodes.
@@ -38,15 +40,15 @@ const (
 // A Spot is where a fault is put: a node, and who is at the other end of its cables. With
 // a switch that is the first node, and the second for the first.
 type Spot struct {
-	Node, Peer *node
+	Node, Peer *host.Node
 }
 
 // spotAt is the spot of a node, by its number.
-func spotAt(r *rack, no int) Spot {
+func spotAt(r *host.Rack, no int) Spot {
 	if no == 0 {
-		return Spot{r.nodes[0], r.nodes[1]}
+		return Spot{r.Nodes[0], r.Nodes[1]}
 	}
-	return Spot{r.nodes[no], r.nodes[0]}
+	return Spot{r.Nodes[no], r.Nodes[0]}
 }
 
 // nodes are the numbers of those that the fault is on where none is named.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
@@ -13,18 +14,16 @@ func hardwareFaults() []Fault {
 			Doc: "{node}'s adapter got hot and the driver left its second PCIe half (domain 0002): the PCI functions are there, and have no RDMA device and no interface. Only a restart brings them back.",
 			Do: func(s Spot) func() {
 				s.Node.LoseHalf(1)
-				quiet := s.log(func(f *net.Function, driver string, later float64) []kernelLine {
+				quiet := s.log(func(f *net.Function, driver string, later float64) []host.KernelLine {
 					if f.Half != 1 {
 						return nil
 					}
 					return append(overheated(driver, later),
-						kernelLine{91502.611090 + later, driver + "poll_health:838:(pid 0): device's health compromised - reached miss count"},
-						kernelLine{91502.611095 + later, driver + "print_health_info:520:(pid 0): synd 0x10: High temperature"},
-						kernelLine{
-							91562.340111 + later,
-							driver + "mlx5_health_try_recover:381:(pid 412): health recovery flow aborted, PCI reads still not working",
-						},
-						kernelLine{91562.340190 + later, driver + "E-Switch: Disable: mode(LEGACY), nvfs(0), necvfs(0), active vports(0)"})
+						line(91502.611090+later, driver+"poll_health:838:(pid 0): device's health compromised - reached miss count"),
+						line(91502.611095+later, driver+"print_health_info:520:(pid 0): synd 0x10: High temperature"),
+						line(91562.340111+later,
+							driver+"mlx5_health_try_recover:381:(pid 412): health recovery flow aborted, PCI reads still not working"),
+						line(91562.340190+later, driver+"E-Switch: Disable: mode(LEGACY), nvfs(0), necvfs(0), active vports(0)"))
 				})
 				return func() {
 					s.Node.RegainHalf(1)
@@ -36,11 +35,9 @@ func hardwareFaults() []Fault {
 			Name: "low-power", Title: "The PCIe slot has too little power",
 			Doc: "{node}'s kernel log says \"Detected insufficient power on the PCIe slot (26W)\" for each function. Everything works until a cable's module asks for more.",
 			Do: func(s Spot) func() {
-				return s.log(func(_ *net.Function, driver string, later float64) []kernelLine {
-					return []kernelLine{{
-						18846.944179 + later,
-						driver + "mlx5_pcie_event:301:(pid 4865): Detected insufficient power on the PCIe slot (26W).",
-					}}
+				return s.log(func(_ *net.Function, driver string, later float64) []host.KernelLine {
+					return []host.KernelLine{line(18846.944179+later,
+						driver+"mlx5_pcie_event:301:(pid 4865): Detected insufficient power on the PCIe slot (26W).")}
 				})
 			},
 		},
@@ -48,10 +45,12 @@ func hardwareFaults() []Fault {
 			Name: "hot-adapter", Title: "The adapter is hot",
 			Doc: "{node}'s adapter is at 117 degrees, above the 115 at which its firmware may shut it down. Everything works still.",
 			Do: func(s Spot) func() {
-				s.Node.hot = true
-				quiet := s.log(func(_ *net.Function, driver string, later float64) []kernelLine { return overheated(driver, later) })
+				s.Node.Hot = true
+				quiet := s.log(func(_ *net.Function, driver string, later float64) []host.KernelLine {
+					return overheated(driver, later)
+				})
 				return func() {
-					s.Node.hot = false
+					s.Node.Hot = false
 					quiet()
 				}
 			},
@@ -60,10 +59,10 @@ func hardwareFaults() []Fault {
 			Name: "secure-boot", Title: "The kernel refuses an unsigned module",
 			Doc: "Somebody has built nvidia_peermem on {node} without signing it, and secure boot is on: the kernel log says \"Loading of module with unavailable key is rejected\".",
 			Do: func(s Spot) func() {
-				mind := flawedBy(refusesModules)(s)
-				quiet := s.Node.log(
-					kernelLine{702.114530, "Loading of module with unavailable key is rejected"},
-					kernelLine{702.115002, "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7"})
+				mind := flawedBy(host.RefusesModules)(s)
+				quiet := s.Node.Log(
+					line(702.114530, "Loading of module with unavailable key is rejected"),
+					line(702.115002, "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7"))
 				return func() {
 					mind()
 					quiet()
@@ -73,21 +72,25 @@ func hardwareFaults() []Fault {
 		{
 			Name: "small-bar1", Title: "A GPU card with a small BAR1",
 			Doc: "{node} has a GPU card beside its own GPU, and the card's BAR1 is 256 MiB: buffers above some 115 MB can't be registered (ibv_reg_mr: Bad address).",
-			Do:  switched(func(s Spot) *bool { return &s.Node.card }),
+			Do:  switched(func(s Spot) *bool { return &s.Node.Card }),
 		},
 	}
 }
 
 // overheated is what a hot function logs.
-func overheated(driver string, later float64) []kernelLine {
-	return []kernelLine{{91433.018422 + later, driver + "temp_warn:195:(pid 0): High temperature on sensors with bit set 0x0 0x1"}}
+func overheated(driver string, later float64) []host.KernelLine {
+	return []host.KernelLine{line(91433.018422+later,
+		driver+"temp_warn:195:(pid 0): High temperature on sensors with bit set 0x0 0x1")}
 }
 
+// line is one of the kernel's log: seconds since the boot, and text.
+func line(at float64, text string) host.KernelLine { return host.KernelLine{At: at, Text: text} }
+
 // log adds lines to the kernel's log for each function of the adapter.
-func (s Spot) log(of func(f *net.Function, driver string, later float64) []kernelLine) (undo func()) {
-	var all []kernelLine
+func (s Spot) log(of func(f *net.Function, driver string, later float64) []host.KernelLine) (undo func()) {
+	var all []host.KernelLine
 	for i, f := range s.Node.Functions {
 		all = append(all, of(f, "mlx5_core "+f.PCI+": ", float64(i)*80e-6)...)
 	}
-	return s.Node.log(all...)
+	return s.Node.Log(all...)
 }

@@ -125,7 +125,7 @@ func switched(which func(Spot) *bool) func(Spot) func() {
 	return func(s Spot) func() {
 		set := func(on bool) {
 			*which(s) = on
-			s.Node.changed()
+			s.Node.Changed()
 		}
 		set(true)
 		return func() { set(false) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
@@ -74,8 +75,8 @@ func networkFaults() []Fault {
 			Name: "peer-reboots", Title: "{node} has just booted",
 			Doc: "{node} has been up for a minute and a half. Its configuration brought everything back; what was set by hand only would be gone.",
 			Do: func(s Spot) func() {
-				s.Node.upFor = 95 * time.Second
-				return func() { s.Node.upFor = 0 }
+				s.Node.UpFor = 95 * time.Second
+				return func() { s.Node.UpFor = 0 }
 			},
 		},
 		{
@@ -122,9 +123,9 @@ func networkFaults() []Fault {
 			Doc: "{node}'s rail 2 has its address from \"ip addr add\": NetworkManager has no profile for it, and it is gone after a reboot.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
-				saved := s.Node.profiles[name]
-				delete(s.Node.profiles, name)
-				return func() { s.Node.profiles[name] = saved }
+				saved := s.Node.Profiles[name]
+				delete(s.Node.Profiles, name)
+				return func() { s.Node.Profiles[name] = saved }
 			},
 		},
 		{
@@ -159,13 +160,13 @@ func (s Spot) addAddress(d *net.Netdev, p netip.Prefix) (undo func()) {
 // autobond is on a node from its boot: something has loaded the driver.
 func autobond(s Spot) func() {
 	n := s.Node
-	files := n.set(map[string]*inode{modprobeFile: nil})
-	n.unloadBonding()
-	n.loadBonding(-1)
+	files := n.Set(map[string]*host.Inode{host.ModprobeFile: nil})
+	n.UnloadBonding()
+	n.LoadBonding(-1)
 	return func() {
 		files()
 		if d := n.Netdev("bond0"); d != nil && len(d.Slaves()) == 0 {
-			n.unloadBonding()
+			n.UnloadBonding()
 		}
 	}
 }
@@ -178,7 +179,7 @@ func (s Spot) makeBond() {
 	if n.Netdev("bond0") != nil {
 		return
 	}
-	n.loadBonding(0)
+	n.LoadBonding(0)
 	b := n.NewBond("bond0", net.BondState{Mode: "balance-xor", Policy: "layer3+4", Miimon: 100})
 	rails := []*net.Netdev{s.rail1().Netdev, s.rail2().Netdev}
 	first := rails[0].IPv4()

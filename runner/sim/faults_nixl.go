@@ -43,11 +43,11 @@ func nixlFaults() []Fault {
 			Do: func(s Spot) func() {
 				n := s.Node
 				back := lacking("", "nvidia-smi")(s)
-				n.gpu = false
-				n.modules = slices.DeleteFunc(n.modules, func(m string) bool { return slices.Contains(gpuModules, m) })
+				n.GPU = false
+				n.Modules = slices.DeleteFunc(n.Modules, func(m string) bool { return slices.Contains(gpuModules, m) })
 				return func() {
-					n.gpu = true
-					n.modules = append(n.modules, gpuModules...)
+					n.GPU = true
+					n.Modules = append(n.Modules, gpuModules...)
 					back()
 				}
 			},
@@ -56,9 +56,9 @@ func nixlFaults() []Fault {
 			Name: "low-memory", Title: "Memory is short",
 			Doc: "700 MB are available on {node}. nixlbench fails to allocate its buffer there.",
 			Do: func(s Spot) func() {
-				was := s.Node.freeKB
-				s.Node.freeKB = 700 << 10
-				return func() { s.Node.freeKB = was }
+				was := s.Node.FreeKB
+				s.Node.FreeKB = 700 << 10
+				return func() { s.Node.FreeKB = was }
 			},
 		},
 	}

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"slices"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // softwareFaults are the faults of settings, limits and what else runs on a node.
@@ -11,8 +13,8 @@ func softwareFaults() []Fault {
 			Name: "ucx-pinned", Title: "UCX is pinned to one rail",
 			Doc: "On {node} /etc/environment sets UCX_NET_DEVICES=rocep1s0f0:1, and /etc/ucx/ucx.conf UCX_MAX_RMA_RAILS=1: every program that doesn't set them itself uses one rail. railbench's cells do.",
 			Do: settings(map[string]string{
-				environmentFile:     environmentText + "\nUCX_NET_DEVICES=rocep1s0f0:1",
-				"/etc/ucx/ucx.conf": "# Only one cable for now.\nUCX_MAX_RMA_RAILS=1",
+				host.EnvironmentFile: host.EnvironmentText + "\nUCX_NET_DEVICES=rocep1s0f0:1",
+				"/etc/ucx/ucx.conf":  "# Only one cable for now.\nUCX_MAX_RMA_RAILS=1",
 			}),
 		},
 		{
@@ -30,17 +32,17 @@ func softwareFaults() []Fault {
 		{
 			Name: "memlock", Title: "Little memory may be locked",
 			Doc: "On {node} a user may lock 8192 KiB (ulimit -l). Small buffers can be registered and large ones cannot: \"ibv_reg_mr(...) failed: Cannot allocate memory\", NIXL_ERR_BACKEND.",
-			Do:  func(s Spot) func() { return s.Node.limitMemlock(8192) },
+			Do:  func(s Spot) func() { return s.Node.LimitMemlock(8192) },
 		},
 		{
 			Name: "etcd-down", Title: "etcd has failed",
 			Doc: "{node} has an etcd of its own, which is enabled and doesn't run: nixlbench without railbench ends with \"connections to all backends failing\".",
-			Do:  func(s Spot) func() { return s.Node.haveEtcd(false) },
+			Do:  func(s Spot) func() { return haveEtcd(s.Node, false) },
 		},
 		{
 			Name: "stale-etcd", Title: "etcd keeps dead ranks",
 			Doc: "{node}'s own etcd still has the keys of a nixlbench that was killed: the next run in it ends with \"Rank 2 is greater than or equal to global size 2\".",
-			Do:  func(s Spot) func() { return s.Node.haveEtcd(true) },
+			Do:  func(s Spot) func() { return haveEtcd(s.Node, true) },
 		},
 		{
 			Name: "firewall", Title: "A firewall rejects TCP on the rails",
@@ -48,12 +50,12 @@ func softwareFaults() []Fault {
 			Do: func(s Spot) func() {
 				n := s.Node
 				open := flawedBy(firewalled)(s)
-				n.modules = append(n.modules, firewallModules...)
-				n.changed()
+				n.Modules = append(n.Modules, firewallModules...)
+				n.Changed()
 				return func() {
 					open()
-					n.modules = slices.DeleteFunc(n.modules, func(m string) bool { return slices.Contains(firewallModules, m) })
-					n.changed()
+					n.Modules = slices.DeleteFunc(n.Modules, func(m string) bool { return slices.Contains(firewallModules, m) })
+					n.Changed()
 				}
 			},
 		},
@@ -66,10 +68,10 @@ var firewallModules = []string{"nft_reject_inet", "nf_tables", "nfnetlink"}
 // settings are files that say something else, by path.
 func settings(files map[string]string) func(Spot) func() {
 	return func(s Spot) func() {
-		made := map[string]*inode{}
+		made := map[string]*host.Inode{}
 		for name, text := range files {
-			made[name] = newFile(text)
+			made[name] = host.NewFile(text)
 		}
-		return s.Node.set(made)
+		return s.Node.Set(made)
 	}
 }

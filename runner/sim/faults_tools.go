@@ -1,5 +1,9 @@
 package sim
 
+import (
+	"github.com/railbench/railbench/runner/sim/host"
+)
+
 // toolFaults are the faults of the programs that measure, and of who may run them.
 func toolFaults() []Fault {
 	return []Fault{
@@ -7,16 +11,16 @@ func toolFaults() []Fault {
 			Name: "port-busy", Title: "Port 18515 is taken",
 			Doc: "A forgotten ib_write_bw on {node} listens on TCP port 18515. A new server there fails with \"Couldn't listen to port 18515\".",
 			Do: func(s Spot) func() {
-				s.Node.forget(defaultPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
-				return func() { s.Node.unforget(defaultPort) }
+				s.Node.Forget(defaultPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
+				return func() { s.Node.Unforget(defaultPort) }
 			},
 		},
 		{
 			Name: "iperf-stuck", Title: "iperf3 is busy for ever",
 			Doc: "On {node} an iperf3 server listens on port 5201 and tells every client that it \"is busy running a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
-				s.Node.forget(iperfPort, &iperfServer{busy: true}, "iperf3", "-s")
-				return func() { s.Node.unforget(iperfPort) }
+				s.Node.Forget(iperfPort, busyIperf(), "iperf3", "-s")
+				return func() { s.Node.Unforget(iperfPort) }
 			},
 		},
 		{
@@ -28,8 +32,8 @@ func toolFaults() []Fault {
 			Name: "tool-differs", Title: "Different perftest releases",
 			Doc: "{node} has perftest 24.07 (6.21, \"MiB/sec\") and {peer} has 4.5 (6.06, \"MB/sec\"). Both print MiB a second, under different headers.",
 			Do: func(s Spot) func() {
-				s.Node.versions["perftest"] = "24.07.0+0.44-1"
-				return func() { delete(s.Node.versions, "perftest") }
+				s.Node.Versions["perftest"] = "24.07.0+0.44-1"
+				return func() { delete(s.Node.Versions, "perftest") }
 			},
 		},
 		{
@@ -41,18 +45,18 @@ func toolFaults() []Fault {
 			Name: "sudo-password", Title: "sudo asks for a password", Where: OnAll,
 			Doc: "On {node} sudo wants a password (it is \"engineer\"). Steps that need root fail until it is given.",
 			Do: func(s Spot) func() {
-				s.Node.password = "engineer"
-				return func() { s.Node.password = "" }
+				s.Node.Password = "engineer"
+				return func() { s.Node.Password = "" }
 			},
 		},
 	}
 }
 
 // flawedBy is a fault that some program minds.
-func flawedBy(f flaw) func(Spot) func() {
+func flawedBy(f host.Flaw) func(Spot) func() {
 	return func(s Spot) func() {
-		s.Node.flaws[f] = true
-		return func() { delete(s.Node.flaws, f) }
+		s.Node.Flaws[f] = true
+		return func() { delete(s.Node.Flaws, f) }
 	}
 }
 
@@ -61,18 +65,18 @@ func lacking(pkg string, programs ...string) func(Spot) func() {
 	return func(s Spot) func() {
 		n := s.Node
 		for _, p := range programs {
-			n.absent[p] = true
+			n.Absent[p] = true
 		}
 		if pkg != "" {
-			n.versions[pkg] = ""
+			n.Versions[pkg] = ""
 		}
-		n.changed()
+		n.Changed()
 		return func() {
 			for _, p := range programs {
-				delete(n.absent, p)
+				delete(n.Absent, p)
 			}
-			delete(n.versions, pkg)
-			n.changed()
+			delete(n.Versions, pkg)
+			n.Changed()
 		}
 	}
 }

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"testing"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // What a script writes on a node, and how the programs answer.
@@ -25,7 +27,7 @@ func TestFiles(t *testing.T) {
 		{"sudo sh -c 'echo r >/tmp/root'; cat /tmp/root; echo x >>/tmp/root; rm /tmp/root", reply{out: "r\n", err: "bash: line 1: /tmp/root: Permission denied\nrm: cannot remove '/tmp/root': Operation not permitted\n", code: 1}},
 		{"sudo rm /tmp/root; printf 'echo $0 $1 $#; exit 4' >/tmp/s; /bin/sh /tmp/s a b", reply{out: "/tmp/s a 2\n", code: 4}},
 		{"env -u HOME sh -c 'echo ${HOME-none}'; env HOME=/x sh -c 'echo $HOME'; env -i A=b printenv", reply{out: "/home/nvidia\n/x\nA=b\n"}},
-		{"cat /proc/sys/kernel/random/boot_id", reply{out: bootID(0, 0) + "\n"}},
+		{"cat /proc/sys/kernel/random/boot_id", reply{out: host.BootID(0, 0) + "\n"}},
 	} {
 		if got := b.try("spark-01", c.command); got != c.want {
 			t.Errorf("%s\n got %+v\nwant %+v", c.command, got, c.want)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/railbench/railbench/runner/sim/host"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -27,7 +28,7 @@ type portRequest struct {
 // globalRequests answers what a client asks of the connection as a whole, and
 // ends its forwards with it. A keepalive is answered with a failure, as sshd
 // does: an answer it is.
-func globalRequests(n *node, server *ssh.ServerConn, requests <-chan *ssh.Request) {
+func globalRequests(n *host.Node, server *ssh.ServerConn, requests <-chan *ssh.Request) {
 	var all []*forward
 	mine := map[int]*forward{}
 	for req := range requests {
@@ -64,29 +65,29 @@ func globalRequests(n *node, server *ssh.ServerConn, requests <-chan *ssh.Reques
 
 // listenFor binds a forward's port, and chooses one where it is 0. Whatever
 // address was asked for, it is loopback's: sshd without GatewayPorts.
-func listenFor(n *node, f *forward) bool {
-	n.rack.Lock()
-	defer n.rack.Unlock()
+func listenFor(n *host.Node, f *forward) bool {
+	n.Rack.Lock()
+	defer n.Rack.Unlock()
 	for rnd := n.Random("sshd"); f.port == 0; {
-		if port := 32768 + rnd.IntN(28000); n.listeners[port] == nil {
+		if port := 32768 + rnd.IntN(28000); n.Listeners[port] == nil {
 			f.port = port
 		}
 	}
-	if f.port < 1024 || f.port > 65535 || n.listeners[f.port] != nil { // the low ones are root's
+	if f.port < 1024 || f.port > 65535 || n.Listeners[f.port] != nil { // the low ones are root's
 		return false
 	}
-	n.listeners[f.port] = &listener{
-		port: f.port, proc: n.spawn([]string{"sshd"}, false), serves: f, open: f.open, loopback: true,
+	n.Listeners[f.port] = &host.Listener{
+		Port: f.port, Proc: n.Spawn([]string{"sshd"}, false), Serves: f, Open: f.open, Loopback: true,
 	}
 	return true
 }
 
-func unlisten(n *node, f *forward) {
-	n.rack.Lock()
-	defer n.rack.Unlock()
-	if l := n.listeners[f.port]; l != nil && l.serves == f {
-		delete(n.listeners, f.port)
-		delete(n.procs, l.proc.pid)
+func unlisten(n *host.Node, f *forward) {
+	n.Rack.Lock()
+	defer n.Rack.Unlock()
+	if l := n.Listeners[f.port]; l != nil && l.Serves == f {
+		delete(n.Listeners, f.port)
+		delete(n.Procs, l.Proc.PID)
 	}
 }
 
@@ -110,7 +111,7 @@ func (f *forward) carry(conn net.Conn) {
 		Port       uint32
 		Origin     string
 		OriginPort uint32
-	}{f.host, uint32(f.port), "127.0.0.1", originPort}))
+	}{f.host, uint32(f.port), "127.0.0.1", host.OriginPort}))
 	if err != nil {
 		return
 	}

@@ -99,8 +99,8 @@ func TestForwardEndsWithItsConnection(t *testing.T) {
 	b := newBench(t, Options{})
 	port, _ := serveVersion(t, b, "spark-01")
 	number, _ := strconv.Atoi(port)
-	n := b.rack.nodes[0]
-	conn, err := n.dialLoopback(number)
+	n := b.rack.Nodes[0]
+	conn, err := n.DialLoopback(number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +110,8 @@ func TestForwardEndsWithItsConnection(t *testing.T) {
 	if got, err := io.ReadAll(conn); err != nil || len(got) > 0 {
 		t.Errorf("%q, %v", got, err)
 	}
-	b.until("the end of the port", func() bool { return len(n.listeners) == 0 && len(n.procs) == 0 })
-	if _, err := n.dialLoopback(number); err == nil {
+	b.until("the end of the port", func() bool { return len(n.Listeners) == 0 && len(n.Procs) == 0 })
+	if _, err := n.DialLoopback(number); err == nil {
 		t.Error("it still answers")
 	}
 }

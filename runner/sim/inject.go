@@ -48,7 +48,7 @@ func (r *Rig) set(fault string, do func(f Fault, at defectAt)) error {
 	if err != nil {
 		return err
 	}
-	places := f.Where.nodes(len(r.rack.nodes))
+	places := f.Where.nodes(len(r.rack.Nodes))
 	if named {
 		n, err := r.node(node)
 		if err != nil {

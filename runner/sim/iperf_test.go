@@ -140,7 +140,7 @@ func TestIperf3Failures(t *testing.T) {
 		t.Errorf("two servers: %+v", got)
 	}
 	_, first := b.start("spark-02", "iperf3 -c 192.168.100.10 -t 60")
-	b.until("the test", func() bool { return b.rack.nodes[0].listeners[iperfPort].serves.(*iperfServer).busy })
+	b.until("the test", func() bool { return b.rack.Nodes[0].Listeners[iperfPort].Serves.(*iperfServer).busy })
 	if got := b.try("spark-02", "iperf3 -c 192.168.100.10"); got.code != 1 || got.err != "iperf3: error - the server is busy running a test. try again later\n" {
 		t.Errorf("busy: %+v", got)
 	}

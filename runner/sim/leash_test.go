@@ -65,8 +65,8 @@ func TestLeashEndsEverything(t *testing.T) {
 	}
 	b.rack.Lock()
 	defer b.rack.Unlock()
-	if n := b.rack.nodes[0]; len(n.procs) != 0 || len(n.listeners) != 0 {
-		t.Errorf("left behind: %v, %v", n.procs, n.listeners)
+	if n := b.rack.Nodes[0]; len(n.Procs) != 0 || len(n.Listeners) != 0 {
+		t.Errorf("left behind: %v, %v", n.Procs, n.Listeners)
 	}
 }
 

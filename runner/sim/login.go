@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 	"golang.org/x/term"
 )
 
@@ -17,9 +18,9 @@ import (
 // variables and its directory from line to line.
 func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int {
 	out := newGate(s.node, s.ch)
-	clock := s.node.rack.Clock
+	clock := s.node.Rack.Clock
 	defer out.close()
-	sh := newShell(s.node, false, true)
+	sh := host.NewShell(s.node, false, true)
 	if !s.pty {
 		text, err := io.ReadAll(s.ch)
 		if err != nil {
@@ -27,8 +28,8 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		}
 		code := 0
 		clock.Visit(func() {
-			code = sh.start(ctx, string(text), job{
-				name: "bash", env: s.env, stdout: out.acted(), stderr: newGate(s.node, s.ch.Stderr()).acted(),
+			code = sh.Start(ctx, string(text), host.Job{
+				Name: "bash", Env: s.env, Stdout: out.acted(), Stderr: newGate(s.node, s.ch.Stderr()).acted(),
 			})
 		})
 		return code
@@ -42,14 +43,14 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 	onResize(func(w, h int) { t.SetSize(w, h) })
 	defer onResize(nil)
 	screen := visible{clock, t}
-	sh.tty = screen
+	sh.TTY = screen
 	var lasting context.CancelFunc
-	sh.life, lasting = context.WithCancel(ctx)
-	defer clock.Visit(sh.finish)
+	sh.Life, lasting = context.WithCancel(ctx)
+	defer clock.Visit(sh.Finish)
 	defer lasting()
 	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\n"+
-		"SIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", kernel, s.node.Name)
-	r, err := sh.interpreter(job{name: "bash", env: s.env, stdout: screen, stderr: screen})
+		"SIMULATED: this is railbench's pretend %s. Nothing in it is real.\n\n", host.Kernel, s.node.Name)
+	r, err := sh.Interpreter(host.Job{Name: "bash", Env: s.env, Stdout: screen, Stderr: screen})
 	if err != nil {
 		fmt.Fprintln(t, err)
 		return 1
@@ -57,7 +58,7 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 	code := 0
 	for {
 		dir := r.Dir
-		if dir == "" || dir == homeDir {
+		if dir == "" || dir == host.HomeDir {
 			dir = "~"
 		}
 		t.SetPrompt(fmt.Sprintf("nvidia@%s:%s$ ", s.node.Name, dir))
@@ -73,7 +74,7 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		file, err := sh.parse(line, "bash")
+		file, err := sh.Parse(line, "bash")
 		if err != nil {
 			fmt.Fprintln(t, err)
 			code = 2
@@ -85,10 +86,10 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		defer cancel()
 		keys.watch(cancel)
 		whole, cut := context.WithCancel(context.WithoutCancel(ctx))
-		off := sh.cutOff(running, cut)
+		off := sh.CutOff(running, cut)
 		clock.Visit(func() {
-			sh.line = running
-			code = exitCode(r.Run(whole, file))
+			sh.Line = running
+			code = host.ExitCode(r.Run(whole, file))
 		})
 		off()
 		defer cut() // not before: what is in the background goes on in it

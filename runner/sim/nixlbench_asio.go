@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // asioWait is how long a process waits for the other one, each time.
@@ -17,8 +18,8 @@ type asioRuntime struct {
 	b        *nixlbench
 	port     int
 	link     *asioLink
-	owner    *listener // of the end that bound the address
-	refused  bool      // of the end that connects
+	owner    *host.Listener // of the end that bound the address
+	refused  bool           // of the end that connects
 	barriers int
 }
 
@@ -40,7 +41,7 @@ func (a *asioRuntime) join(context.Context) (rank, code int) {
 		return 0, a.abort("from_string: Invalid argument")
 	}
 	// The line comes before the socket, and nobody is as fast as that.
-	b.c.locked(func() {
+	b.c.Locked(func() {
 		if !a.bind(addr) {
 			rank = 1
 			a.connect(addr)
@@ -56,26 +57,26 @@ func (a *asioRuntime) join(context.Context) (rank, code int) {
 // bind makes the listener; it is false where the address is not the node's or is
 // taken. Callers hold the rig's lock.
 func (a *asioRuntime) bind(addr netip.Addr) bool {
-	n := a.b.c.node
-	if !addr.IsUnspecified() && !n.Has(addr) || n.listeners[a.port] != nil || a.port == 22 {
+	n := a.b.c.Node
+	if !addr.IsUnspecified() && !n.Has(addr) || n.Listeners[a.port] != nil || a.port == 22 {
 		return false
 	}
 	a.link = &asioLink{addr: addr, in: [2]chan string{make(chan string, 256), make(chan string, 256)}}
 	a.link.ends[0] = a.b
-	a.owner = &listener{port: a.port, proc: a.b.proc, serves: a.link}
-	n.listeners[a.port] = a.owner
+	a.owner = &host.Listener{Port: a.port, Proc: a.b.proc, Serves: a.link}
+	n.Listeners[a.port] = a.owner
 	return true
 }
 
 // connect takes the other end of the socket, once. Callers hold the rig's lock.
 func (a *asioRuntime) connect(addr netip.Addr) {
-	way, ok := a.b.c.node.Route(addr)
+	way, ok := a.b.c.Node.Route(addr)
 	if !ok || way.Peer == nil {
 		return // nothing answers, not even with a refusal
 	}
-	far := a.b.c.node.rack.of(way.Peer)
-	link, ok := far.served(a.port).(*asioLink)
-	if !ok || far.rejects(way.Peer, a.port) || link.addr != addr && !link.addr.IsUnspecified() {
+	far := a.b.c.Node.Rack.Of(way.Peer)
+	link, ok := far.Served(a.port).(*asioLink)
+	if !ok || rejects(far, way.Peer, a.port) || link.addr != addr && !link.addr.IsUnspecified() {
 		a.refused = true
 		return
 	}
@@ -110,7 +111,7 @@ func (a *asioRuntime) receive(ctx context.Context) int {
 		return a.abort("ASIO Connection failed: Connection refused")
 	}
 	b := a.b
-	r := b.c.node.rack
+	r := b.c.Node.Rack
 	var in chan string
 	var gone chan struct{}
 	if a.link != nil {
@@ -149,7 +150,7 @@ func (a *asioRuntime) exchange(ctx context.Context) int {
 	}
 	code := a.receive(ctx)
 	if code == 0 {
-		a.b.c.locked(func() { a.b.peer = a.link.ends[1] })
+		a.b.c.Locked(func() { a.b.peer = a.link.ends[1] })
 	}
 	return code
 }
@@ -157,8 +158,8 @@ func (a *asioRuntime) exchange(ctx context.Context) int {
 func (a *asioRuntime) leave(context.Context) {}
 
 func (a *asioRuntime) close() {
-	a.b.c.locked(func() {
-		if l := a.b.c.node.listeners; a.owner != nil && l[a.port] == a.owner {
+	a.b.c.Locked(func() {
+		if l := a.b.c.Node.Listeners; a.owner != nil && l[a.port] == a.owner {
 			delete(l, a.port)
 		}
 	})
@@ -166,5 +167,5 @@ func (a *asioRuntime) close() {
 
 // abort is the end by an exception that nobody catches.
 func (a *asioRuntime) abort(what string) int {
-	return a.b.c.fail(aborted, "terminate called after throwing an instance of 'std::runtime_error'\n  what():  %s", what)
+	return a.b.c.Fail(aborted, "terminate called after throwing an instance of 'std::runtime_error'\n  what():  %s", what)
 }

@@ -39,20 +39,20 @@ type etcdRuntime struct {
 
 func newEtcdRuntime(b *nixlbench) *etcdRuntime {
 	e := &etcdRuntime{b: b, group: "xferbench/" + b.set["benchmark_group"] + "/"}
-	n := b.c.node
+	n := b.c.Node
 	dial := func(_ context.Context, _, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
 			return nil, err
 		}
-		n.rack.Lock()
+		n.Rack.Lock()
 		addr, known := n.Resolve(host)
-		n.rack.Unlock()
+		n.Rack.Unlock()
 		no, err := strconv.Atoi(port)
 		if err != nil || !known || !addr.IsLoopback() {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 		}
-		return n.dialLoopback(no)
+		return n.DialLoopback(no)
 	}
 	e.http = &http.Client{Transport: &http.Transport{DialContext: dial}}
 	return e
@@ -90,7 +90,7 @@ func (e *etcdRuntime) call(ctx context.Context, method string, in, out any) erro
 	if err != nil {
 		return err
 	}
-	e.b.c.node.rack.Clock.Foreign(func() { err = e.answer(req, out) })
+	e.b.c.Node.Rack.Clock.Foreign(func() { err = e.answer(req, out) })
 	return err
 }
 
@@ -185,15 +185,15 @@ func (e *etcdRuntime) join(ctx context.Context) (rank, code int) {
 	case ctx.Err() != nil:
 		return 0, b.interrupted(1, "")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return 0, b.c.fail(1, "Failed to acquire lock: connections to all backends failing; "+
+		return 0, b.c.Fail(1, "Failed to acquire lock: connections to all backends failing; "+
 			"last error: UNKNOWN: ipv4:%s: Failed to connect to remote host: Connection refused\n"+
 			"Failed to setup ETCD runtime", e.address())
 	case err != nil:
-		return 0, b.c.fail(1, "Failed to acquire lock: connections to all backends failing; "+
+		return 0, b.c.Fail(1, "Failed to acquire lock: connections to all backends failing; "+
 			"last error: UNAVAILABLE: %v\nFailed to setup ETCD runtime", err)
 	case rank >= 2:
 		e.clean(ctx)
-		return 0, b.c.fail(1, "Rank %d is greater than or equal to global size 2\nFailed to setup ETCD runtime", rank)
+		return 0, b.c.Fail(1, "Rank %d is greater than or equal to global size 2\nFailed to setup ETCD runtime", rank)
 	}
 	b.say("ETCD Runtime: Registered as rank %d item %d of 2", rank, rank+1)
 	return rank, 0
@@ -226,12 +226,12 @@ func (e *etcdRuntime) fail(ctx context.Context, doing, id string, count int) int
 	if ctx.Err() != nil {
 		return e.b.interrupted(1, e.broken(doing, id, count))
 	}
-	return e.b.c.fail(1, "%s", e.broken(doing, id, count))
+	return e.b.c.Fail(1, "%s", e.broken(doing, id, count))
 }
 
 // pause waits for the next look.
 func (e *etcdRuntime) pause(ctx context.Context) bool {
-	return e.b.c.node.rack.Clock.Sleep(ctx, etcdPoll)
+	return e.b.c.Node.Rack.Clock.Sleep(ctx, etcdPoll)
 }
 
 // meets is the barrier itself, and says what to do about it where it fails.
@@ -278,8 +278,8 @@ func (e *etcdRuntime) exchange(ctx context.Context) int {
 	b := e.b
 	number, text := e.group+"msg+int_data/src=1/dst=0", e.group+"msg+char_data/src=1/dst=0"
 	if b.rank == 1 {
-		name := fmt.Sprintf("nixlSerDes|%s|%d", b.c.node.Name, b.proc.pid)
-		b.c.locked(func() { b.c.node.rack.shared[agent(name)] = b })
+		name := fmt.Sprintf("nixlSerDes|%s|%d", b.c.Node.Name, b.proc.PID)
+		b.c.Locked(func() { b.c.Node.Rack.Shared[agent(name)] = b })
 		e.send(ctx, "int", number, strconv.Itoa(len(name)), "")
 		e.send(ctx, "char", text, fmt.Sprintf("1:0:%d", len(name)), name)
 		if ctx.Err() != nil {
@@ -294,7 +294,7 @@ func (e *etcdRuntime) exchange(ctx context.Context) int {
 	if !ok {
 		return e.missed(ctx, "char", "NIXL: failed to receive metadata")
 	}
-	b.c.locked(func() { b.peer, _ = b.c.node.rack.shared[agent(name)].(*nixlbench) })
+	b.c.Locked(func() { b.peer, _ = b.c.Node.Rack.Shared[agent(name)].(*nixlbench) })
 	return 0
 }
 
@@ -304,7 +304,7 @@ func (e *etcdRuntime) missed(ctx context.Context, kind, what string) int {
 	if ctx.Err() != nil {
 		return e.b.interrupted(1, why)
 	}
-	return e.b.c.fail(1, "%s", why)
+	return e.b.c.Fail(1, "%s", why)
 }
 
 // send leaves a message and waits until it is acknowledged. That it never is isn't
@@ -323,7 +323,7 @@ func (e *etcdRuntime) send(ctx context.Context, kind, key, value, data string) {
 			return
 		}
 	}
-	e.b.c.fail(1, "Timeout waiting for %s data acknowledgment from rank 0", kind)
+	e.b.c.Fail(1, "Timeout waiting for %s data acknowledgment from rank 0", kind)
 }
 
 // receive waits for a message, acknowledges it and deletes it a moment later.
@@ -340,7 +340,7 @@ func (e *etcdRuntime) receive(ctx context.Context, key, part string) (string, bo
 			continue
 		}
 		e.put(ctx, key+"/ack", "received")
-		if !e.b.c.node.rack.Clock.Sleep(ctx, ackTime) {
+		if !e.b.c.Node.Rack.Clock.Sleep(ctx, ackTime) {
 			return "", false
 		}
 		for _, k := range []string{key + part, key} {
@@ -356,7 +356,7 @@ func (e *etcdRuntime) leave(ctx context.Context) { e.clean(ctx) }
 
 func (e *etcdRuntime) close() {
 	e.http.CloseIdleConnections()
-	e.b.c.locked(func() {
-		maps.DeleteFunc(e.b.c.node.rack.shared, func(_, b any) bool { return b == e.b })
+	e.b.c.Locked(func() {
+		maps.DeleteFunc(e.b.c.Node.Rack.Shared, func(_, b any) bool { return b == e.b })
 	})
 }

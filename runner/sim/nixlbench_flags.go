@@ -47,7 +47,7 @@ func nixlbenchFlags(old bool) []gflag {
 
 // help is the text of --help.
 func (b *nixlbench) help() string {
-	text := strings.Replace(nixlbenchHelp, "inst/bin/nixlbench", b.c.args[0], 1)
+	text := strings.Replace(nixlbenchHelp, "inst/bin/nixlbench", b.c.Args[0], 1)
 	if !b.old {
 		return text
 	}
@@ -95,12 +95,12 @@ func (f gflag) legal(value string) (string, bool) {
 // parse reads the command line; ok says that there is something to run.
 func (b *nixlbench) parse() (code int, ok bool) {
 	c := b.c
-	for _, a := range c.args[1:] {
+	for _, a := range c.Args[1:] {
 		for _, refused := range []string{"--flagfile", "--fromenv", "--tryfromenv"} {
 			if strings.Contains(a, refused[2:]) {
-				c.printf("%s", b.help())
-				c.out.Flush()
-				return c.fail(1, "%s is disabled for nixlbench. Use --config_file instead.", refused), false
+				c.Printf("%s", b.help())
+				c.Out.Flush()
+				return c.Fail(1, "%s is disabled for nixlbench. Use --config_file instead.", refused), false
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func (b *nixlbench) parse() (code int, ok bool) {
 	for _, f := range nixlbenchFlags(b.old) {
 		flags[f.name], b.set[f.name] = f, f.standard
 	}
-	args := c.args[1:]
+	args := c.Args[1:]
 	for len(args) > 0 {
 		a := args[0]
 		args = args[1:]
@@ -127,18 +127,18 @@ func (b *nixlbench) parse() (code int, ok bool) {
 		}
 		switch {
 		case !known:
-			return c.fail(1, "ERROR: unknown command line flag '%s'", name), false
+			return c.Fail(1, "ERROR: unknown command line flag '%s'", name), false
 		case !given && f.kind == "bool":
 			value = "true"
 		case !given && len(args) == 0:
-			return c.fail(1, "ERROR: flag '%s' is missing its argument; flag description: %s",
+			return c.Fail(1, "ERROR: flag '%s' is missing its argument; flag description: %s",
 				a, strings.Join(strings.Fields(f.text), " ")), false
 		case !given:
 			value, args = args[0], args[1:]
 		}
 		legal, good := f.legal(value)
 		if !good {
-			return c.fail(1, "ERROR: illegal value '%s' specified for %s flag '%s'", value, f.kind, f.name), false
+			return c.Fail(1, "ERROR: illegal value '%s' specified for %s flag '%s'", value, f.kind, f.name), false
 		}
 		b.set[f.name] = legal
 	}
@@ -150,17 +150,17 @@ func (b *nixlbench) answer() (code int, ok bool) {
 	c := b.c
 	switch {
 	case b.set.on("version"):
-		c.println("nixlbench")
+		c.Println("nixlbench")
 		return 0, false
 	case b.set.on("help"), b.set.on("helpfull"): //nolint:misspell // that is its name
-		c.printf("%s", b.help())
+		c.Printf("%s", b.help())
 		return 1, false
 	case b.set.on("helpshort"):
 		head, _, _ := strings.Cut(b.help(), "  Flags from")
-		c.printf("%s", strings.TrimRight(head, "\n")+"\n\n  No modules matched: use -help\n")
+		c.Printf("%s", strings.TrimRight(head, "\n")+"\n\n  No modules matched: use -help\n")
 		return 1, false
 	case b.set["config_file"] != "":
-		return c.fail(1, "Failed to load config file: %s: File could not be opened for reading", b.set["config_file"]), false
+		return c.Fail(1, "Failed to load config file: %s: File could not be opened for reading", b.set["config_file"]), false
 	}
 	return 0, true
 }
@@ -174,7 +174,7 @@ var nixlbenchBackends = []string{
 // check is the program's own look at its flags, in its order.
 func (b *nixlbench) check() (code int, ok bool) {
 	c, s := b.c, b.set
-	fail := func(format string, args ...any) (int, bool) { return c.fail(1, format, args...), false }
+	fail := func(format string, args ...any) (int, bool) { return c.Fail(1, format, args...), false }
 	switch {
 	case !b.old && s["op_type"] != "READ" && s["op_type"] != "WRITE":
 		return fail("Invalid op type: %s. Must be one of [READ, WRITE]", s["op_type"])
@@ -219,7 +219,7 @@ func (b *nixlbench) check() (code int, ok bool) {
 // checkSizes is about the buffer, and how it and the iterations are shared out.
 func (b *nixlbench) checkSizes() (code int, ok bool) {
 	c, s := b.c, b.set
-	fail := func(format string, args ...any) (int, bool) { return c.fail(1, format, args...), false }
+	fail := func(format string, args ...any) (int, bool) { return c.Fail(1, format, args...), false }
 	most, total, threads := s.number("max_block_size")*s.number("max_batch_size"),
 		s.number("total_buffer_size"), max(1, s.number("num_threads"))
 	near, far := max(1, s.number("num_initiator_dev")), max(1, s.number("num_target_dev"))

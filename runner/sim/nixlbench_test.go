@@ -352,6 +352,6 @@ func TestNixlbenchKilled(t *testing.T) {
 	z()
 	b.until("nothing is left", func() bool {
 		b.rack.Fabric.Advance()
-		return len(b.rack.Fabric.Flows) == 0 && len(b.rack.nodes[0].procs)+len(b.rack.nodes[1].procs) == 0 && b.rack.nodes[0].held+b.rack.nodes[1].held == 0 && len(b.rack.nodes[1].listeners) == 0
+		return len(b.rack.Fabric.Flows) == 0 && len(b.rack.Nodes[0].Procs)+len(b.rack.Nodes[1].Procs) == 0 && b.rack.Nodes[0].Held+b.rack.Nodes[1].Held == 0 && len(b.rack.Nodes[1].Listeners) == 0
 	})
 }

@@ -253,7 +253,7 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.Signal(ssh.SIGTERM)
-	b.until("the end of the server", func() bool { return b.rack.nodes[0].listeners[defaultPort] == nil })
+	b.until("the end of the server", func() bool { return b.rack.Nodes[0].Listeners[defaultPort] == nil })
 }
 
 func TestPerftestFailures(t *testing.T) {

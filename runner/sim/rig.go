@@ -23,6 +23,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 	simnet "github.com/railbench/railbench/runner/sim/net"
 	"golang.org/x/crypto/ssh"
 )
@@ -49,11 +50,11 @@ type Options struct {
 // several goroutines at once.
 type Rig struct {
 	clock  *clock.Clock
-	rack   *rack // its lock guards what follows
+	rack   *host.Rack // its lock guards what follows
 	hosts  map[string]ssh.Signer
-	hurt   map[defectAt]func() // the faults that are there, and how each is undone
-	conns  map[net.Conn]*node  // of the SSH servers, and their nodes
-	direct []*Node             // that were made
+	hurt   map[defectAt]func()     // the faults that are there, and how each is undone
+	conns  map[net.Conn]*host.Node // of the SSH servers, and their nodes
+	direct []*Node                 // that were made
 
 	serving sync.WaitGroup
 }
@@ -69,10 +70,10 @@ func New(o Options) (*Rig, error) {
 	}
 	c := clock.New(o.Start, o.Speed)
 	r := &Rig{
-		clock: c, rack: newRack(simnet.New(c, o.Seed, o.Nodes), toolTable()),
-		hosts: map[string]ssh.Signer{}, hurt: map[defectAt]func(){}, conns: map[net.Conn]*node{},
+		clock: c, rack: host.NewRack(simnet.New(c, o.Seed, o.Nodes), allTools()),
+		hosts: map[string]ssh.Signer{}, hurt: map[defectAt]func(){}, conns: map[net.Conn]*host.Node{},
 	}
-	for _, n := range r.rack.nodes {
+	for _, n := range r.rack.Nodes {
 		key, err := hostKey(o.Seed, n.Name)
 		if err != nil {
 			return nil, fmt.Errorf("make the host key of %s: %w", n.Name, err)
@@ -97,12 +98,12 @@ func hostKey(seed uint64, name string) (ssh.Signer, error) {
 // Close ends all connections and everything that runs on the nodes.
 func (r *Rig) Close() error {
 	r.rack.Lock()
-	r.rack.shut()
+	r.rack.Shut()
 	for c := range r.conns {
 		c.Close()
 	}
 	r.rack.Unlock()
-	r.rack.close()
+	r.rack.Close()
 	r.serving.Wait()
 	return nil
 }
@@ -116,7 +117,7 @@ const (
 // Nodes are the nodes' names: spark-01, which serves in the tutorials, spark-02 and so on.
 func (r *Rig) Nodes() []string {
 	var names []string
-	for _, n := range r.rack.nodes {
+	for _, n := range r.rack.Nodes {
 		names = append(names, n.Name)
 	}
 	return names
@@ -133,8 +134,8 @@ func (r *Rig) HostKey(node string) ssh.PublicKey {
 	return nil
 }
 
-func (r *Rig) node(name string) (*node, error) {
-	for _, n := range r.rack.nodes {
+func (r *Rig) node(name string) (*host.Node, error) {
+	for _, n := range r.rack.Nodes {
 		if n.Name == name {
 			return n, nil
 		}
@@ -151,10 +152,10 @@ func (r *Rig) Dial(ctx context.Context, node string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	client, server := memoryPipe(memoryAddr("workbench"), memoryAddr(n.Name+":22"))
+	client, server := host.Join(host.Address("workbench"), host.Address(n.Name+":22"))
 	if !r.serve(n, server) {
 		return nil, &net.OpError{
-			Op: "dial", Net: "sim", Addr: memoryAddr(n.Name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+			Op: "dial", Net: "sim", Addr: host.Address(n.Name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
 		}
 	}
 	return client, nil
@@ -186,10 +187,10 @@ func (r *Rig) Serve(ctx context.Context, ln net.Listener, node string) error {
 }
 
 // serve starts a connection's server; it is false where the node refuses.
-func (r *Rig) serve(n *node, conn net.Conn) bool {
+func (r *Rig) serve(n *host.Node, conn net.Conn) bool {
 	r.rack.Lock()
 	defer r.rack.Unlock()
-	if r.rack.closed || n.Dead {
+	if r.rack.Closed || n.Dead {
 		return false
 	}
 	r.conns[conn] = n

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/railbench/railbench/runner/sim/host"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -136,7 +137,7 @@ func (b *bench) until(what string, holds func() bool) {
 // listening waits until a node's port has a server.
 func (b *bench) listening(node, port int) {
 	b.t.Helper()
-	b.until("a listener", func() bool { return b.rack.nodes[node].listeners[port] != nil })
+	b.until("a listener", func() bool { return b.rack.Nodes[node].Listeners[port] != nil })
 }
 
 func TestShell(t *testing.T) {
@@ -144,7 +145,7 @@ func TestShell(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, c := range []struct{ command, want string }{
 		{"hostname", "spark-01\n"},
-		{"uname -srm", "Linux " + kernel + " aarch64\n"},
+		{"uname -srm", "Linux " + host.Kernel + " aarch64\n"},
 		{"id -u; sudo -n id -u", "1000\n0\n"},
 		{"echo a b | tr a-z A-Z; printf '%s\\n' x | cut -c1", "A B\nx\n"},
 		{"cd /sys/class/net/enp1s0f0np0 && cat mtu operstate", "1500\nup\n"},
@@ -252,7 +253,7 @@ func TestConnectionEndsScripts(t *testing.T) {
 	b.listening(0, defaultPort)
 	b.clients["spark-01"].Close()
 	delete(b.clients, "spark-01")
-	b.until("the end of the server", func() bool { return len(b.rack.nodes[0].procs) == 0 && len(b.rack.nodes[0].listeners) == 0 })
+	b.until("the end of the server", func() bool { return len(b.rack.Nodes[0].Procs) == 0 && len(b.rack.Nodes[0].Listeners) == 0 })
 }
 
 func TestKeepalive(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -41,7 +42,7 @@ const handshakeLimit = 30 * time.Second
 
 // serveConn serves one connection until it ends, and returns when everything
 // that it started is over.
-func serveConn(n *node, conn net.Conn, key ssh.Signer) {
+func serveConn(n *host.Node, conn net.Conn, key ssh.Signer) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(handshakeLimit))
 	server, channels, requests, err := ssh.NewServerConn(conn, serverConfig(key))
@@ -77,7 +78,7 @@ func serveConn(n *node, conn net.Conn, key ssh.Signer) {
 
 // A session is one channel: a command, or a login shell.
 type session struct {
-	node *node
+	node *host.Node
 	ch   ssh.Channel
 	env  []string
 
@@ -191,21 +192,21 @@ func (s *session) exec(ctx context.Context, command string) int {
 			options, plain, root = m[1], m[2]+tail, true
 		}
 	}
-	act := s.node.rack.Clock.Visit
+	act := s.node.Rack.Clock.Visit
 	if leash, ok := runner.ParseLeash(plain); ok {
 		in := bufio.NewReader(s.ch)
 		if root && !s.sudo(options, in, errs) {
 			return 1
 		}
-		sh := newShell(s.node, root, false)
+		sh := host.NewShell(s.node, root, false)
 		err := leash.Serve(in, out, func(leashed context.Context, text string) (code int) {
 			leashed, cancel := context.WithCancel(leashed)
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
 			act(func() {
-				code = sh.start(leashed, text, job{
-					name: "railbench", env: append(s.env, "LC_ALL=C", leashVariable+"=simulated"),
-					stdout: out.acted(), stderr: errs.acted(),
+				code = sh.Start(leashed, text, host.Job{
+					Name: "railbench", Env: append(s.env, "LC_ALL=C", host.LeashVariable+"=simulated"),
+					Stdout: out.acted(), Stderr: errs.acted(),
 				})
 			})
 			return code
@@ -216,59 +217,46 @@ func (s *session) exec(ctx context.Context, command string) int {
 		// The wrapper's own status: what the script said is in its last line.
 		return 0
 	}
-	sh := newShell(s.node, false, true)
+	sh := host.NewShell(s.node, false, true)
 	if s.pty {
 		tty := &crlf{w: out.acted()}
-		sh.tty = tty
-		return s.commandLine(ctx, sh, command, job{name: "bash", env: s.env, stdout: tty, stderr: tty})
+		sh.TTY = tty
+		return s.commandLine(ctx, sh, command, host.Job{Name: "bash", Env: s.env, Stdout: tty, Stderr: tty})
 	}
-	return s.commandLine(ctx, sh, command, job{name: "bash", env: s.env, stdout: out.acted(), stderr: errs.acted()})
+	return s.commandLine(ctx, sh, command, host.Job{Name: "bash", Env: s.env, Stdout: out.acted(), Stderr: errs.acted()})
 }
 
 // commandLine runs a command whose input comes from the client.
-func (s *session) commandLine(ctx context.Context, sh *shell, command string, j job) (code int) {
-	in := &pipe{clock: s.node.rack.Clock}
+func (s *session) commandLine(ctx context.Context, sh *host.Shell, command string, j host.Job) (code int) {
+	c := s.node.Rack.Clock
+	in := host.NewPipe(c)
 	go func() {
 		buf := make([]byte, 32<<10)
 		for {
 			n, err := s.ch.Read(buf)
-			if in.fill(buf[:n]) != nil {
+			if in.Fill(buf[:n]) != nil {
 				return
 			}
 			if err != nil {
-				in.close()
-				in.clock.Look()
+				in.Close()
+				c.Look()
 				return
 			}
 		}
 	}()
-	j.stdin = pipeReader{ctx, in}
-	s.node.rack.Clock.Visit(func() {
-		code = sh.start(ctx, command, j)
-		in.abandon(func() {})
+	j.Stdin = in.Reader(ctx)
+	c.Visit(func() {
+		code = sh.Start(ctx, command, j)
+		in.Abandon(func() {})
 	})
 	return code
 }
 
-// start runs a text as a process of the node.
-func (sh *shell) start(ctx context.Context, text string, j job) int {
-	n := sh.node
-	n.rack.Lock()
-	sh.proc = n.spawn([]string{j.name}, sh.root)
-	n.rack.Unlock()
-	defer func() {
-		n.rack.Lock()
-		defer n.rack.Unlock()
-		delete(n.procs, sh.proc.pid)
-	}()
-	return sh.run(ctx, text, j)
-}
-
 // sudo is what sudo does before it runs the leash.
 func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
-	s.node.rack.Lock()
-	password := s.node.password
-	s.node.rack.Unlock()
+	s.node.Rack.Lock()
+	password := s.node.Password
+	s.node.Rack.Unlock()
 	if password == "" {
 		return true
 	}
@@ -276,7 +264,7 @@ func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
 		io.WriteString(errs, "sudo: a password is required\n")
 		return false
 	}
-	return checkPassword(in, errs, "", password)
+	return host.CheckPassword(in, errs, "", password)
 }
 
 // A gate is a stream of a session that may be written to by several commands at
@@ -288,7 +276,7 @@ type gate struct {
 	closed bool
 }
 
-func newGate(n *node, w io.Writer) *gate { return &gate{clock: n.rack.Clock, w: w} }
+func newGate(n *host.Node, w io.Writer) *gate { return &gate{clock: n.Rack.Clock, w: w} }
 
 // acted is the gate as commands write to it. Where a client takes its time the others
 // don't wait for it.

@@ -12,12 +12,14 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // curl is one request: -s -S -f -o -w -X -H -d -m and --connect-timeout, to a port
 // of the node itself. Nothing else on the rig speaks HTTP.
 type curl struct {
-	c                  *call
+	c                  *host.Call
 	url                *url.URL
 	method, data       string
 	header             http.Header
@@ -27,8 +29,8 @@ type curl struct {
 	began              time.Duration
 }
 
-func runCurl(ctx context.Context, c *call) int {
-	p := &curl{c: c, header: http.Header{"User-Agent": {"curl/8.5.0"}, "Accept": {"*/*"}}, began: c.node.rack.Clock.Now()}
+func runCurl(ctx context.Context, c *host.Call) int {
+	p := &curl{c: c, header: http.Header{"User-Agent": {"curl/8.5.0"}, "Accept": {"*/*"}}, began: c.Node.Rack.Clock.Now()}
 	if code := p.parse(); code != 0 {
 		return code
 	}
@@ -50,7 +52,7 @@ var curlLong = map[string]string{
 }
 
 func (p *curl) parse() int {
-	args := p.c.args[1:]
+	args := p.c.Args[1:]
 	target := ""
 	for len(args) > 0 {
 		a := args[0]
@@ -59,7 +61,7 @@ func (p *curl) parse() int {
 		switch {
 		case strings.HasPrefix(a, "--"):
 			if letters = curlLong[a]; letters == "" {
-				return p.c.fail(2, "curl: option %s: is unknown\n"+
+				return p.c.Fail(2, "curl: option %s: is unknown\n"+
 					"curl: try 'curl --help' or 'curl --manual' for more information", a)
 			}
 		case a == "-" || letters == a:
@@ -73,20 +75,20 @@ func (p *curl) parse() int {
 			if byteIn("owXHdm", letter) {
 				if value, letters = letters, ""; value == "" {
 					if len(args) == 0 {
-						return p.c.fail(2, "curl: option -%c: requires parameter\n"+
+						return p.c.Fail(2, "curl: option -%c: requires parameter\n"+
 							"curl: try 'curl --help' or 'curl --manual' for more information", letter)
 					}
 					value, args = args[0], args[1:]
 				}
 			}
 			if !p.set(letter, value) {
-				return p.c.fail(2, "curl: option -%c: is unknown\n"+
+				return p.c.Fail(2, "curl: option -%c: is unknown\n"+
 					"curl: try 'curl --help' or 'curl --manual' for more information", letter)
 			}
 		}
 	}
 	if target == "" {
-		return p.c.fail(2, "curl: (2) no URL specified\ncurl: try 'curl --help' or 'curl --manual' for more information")
+		return p.c.Fail(2, "curl: (2) no URL specified\ncurl: try 'curl --help' or 'curl --manual' for more information")
 	}
 	if !strings.Contains(target, "://") {
 		target = "http://" + target
@@ -138,7 +140,7 @@ func (p *curl) failed(code int, why string) int {
 	if p.silent && !p.show {
 		return code
 	}
-	return p.c.fail(code, "curl: (%d) %s", code, why)
+	return p.c.Fail(code, "curl: (%d) %s", code, why)
 }
 
 func (p *curl) run(ctx context.Context) int {
@@ -159,7 +161,7 @@ func (p *curl) run(ctx context.Context) int {
 	var resp *http.Response
 	var body []byte
 	var broken error
-	p.c.node.rack.Clock.Foreign(func() {
+	p.c.Node.Rack.Clock.Foreign(func() {
 		if resp, err = transport.RoundTrip(req); err == nil {
 			defer resp.Body.Close()
 			body, broken = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -176,7 +178,7 @@ func (p *curl) run(ctx context.Context) int {
 		return p.explain(ctx, broken)
 	}
 	if p.output == "" || p.output == "-" {
-		p.c.out.Write(body)
+		p.c.Out.Write(body)
 	} else if p.output != "/dev/null" {
 		return p.failed(23, "Failure writing output to destination")
 	}
@@ -186,7 +188,7 @@ func (p *curl) run(ctx context.Context) int {
 
 // write is what -w asks for.
 func (p *curl) write(status int) {
-	p.c.out.WriteString(strings.NewReplacer("%{http_code}", strconv.Itoa(status),
+	p.c.Out.WriteString(strings.NewReplacer("%{http_code}", strconv.Itoa(status),
 		"%{response_code}", strconv.Itoa(status), `\n`, "\n").Replace(p.format))
 }
 
@@ -198,13 +200,13 @@ func (p *curl) dial(_ context.Context, _, address string) (net.Conn, error) {
 	}
 	port, _ := strconv.Atoi(text)
 	mine := false
-	p.c.locked(func() {
-		addr, ok := p.c.node.Resolve(host)
+	p.c.Locked(func() {
+		addr, ok := p.c.Node.Resolve(host)
 		if !ok {
 			err = errNoHost
 			return
 		}
-		w, ok := p.c.node.Route(addr)
+		w, ok := p.c.Node.Route(addr)
 		switch {
 		case !ok:
 			err = syscall.ENETUNREACH
@@ -219,7 +221,7 @@ func (p *curl) dial(_ context.Context, _, address string) (net.Conn, error) {
 	if !mine {
 		return nil, err
 	}
-	return p.c.node.dialLoopback(port)
+	return p.c.Node.DialLoopback(port)
 }
 
 var errNoHost = errors.New("no such host")
@@ -230,7 +232,7 @@ func (p *curl) explain(ctx context.Context, err error) int {
 	if port == "" {
 		port = "80"
 	}
-	took := strconv.FormatInt((p.c.node.rack.Clock.Now() - p.began).Milliseconds(), 10)
+	took := strconv.FormatInt((p.c.Node.Rack.Clock.Now() - p.began).Milliseconds(), 10)
 	switch {
 	case errors.Is(context.Cause(ctx), errCurlLimit):
 		// The time of the nodes stands still while somebody outside is to answer.

@@ -8,14 +8,16 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // runGrep is grep with the options that scripts use on sysfs and on output:
 // -E -F -q -i -v -x -w -c -o -n -l -L -h -H -s -r -e -m -A -B.
-func runGrep(_ context.Context, c *call) int {
+func runGrep(_ context.Context, c *host.Call) int {
 	// Options may stand behind the pattern and between the files.
 	var options, plain []string
-	args := c.args[1:]
+	args := c.Args[1:]
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
@@ -34,37 +36,37 @@ func runGrep(_ context.Context, c *call) int {
 		}
 	}
 	sub := *c
-	sub.args = append([]string{c.args[0]}, options...)
-	set, _, ok := sub.flags("emABCf")
+	sub.Args = append([]string{c.Args[0]}, options...)
+	set, _, ok := sub.Flags("emABCf")
 	if !ok {
 		return 2
 	}
 	patterns, files := set['e'], plain
 	if patterns == nil {
 		if len(plain) == 0 {
-			return c.fail(2, "Usage: grep [OPTION]... PATTERNS [FILE]...\nTry 'grep --help' for more information.")
+			return c.Fail(2, "Usage: grep [OPTION]... PATTERNS [FILE]...\nTry 'grep --help' for more information.")
 		}
 		patterns, files = plain[:1], plain[1:]
 	}
-	re, err := grepPattern(patterns, set, c.program())
+	re, err := grepPattern(patterns, set, c.Program())
 	if err != nil {
-		return c.fail(2, "grep: %v", err)
+		return c.Fail(2, "grep: %v", err)
 	}
 	g := grep{c: c, set: set, re: re, code: 1}
-	recursive := has(set, "rR")
+	recursive := set.Has("rR")
 	if len(files) == 0 {
 		if files = []string{"-"}; recursive {
 			files = []string{"."}
 		}
 	}
-	g.named = (len(files) > 1 || recursive || has(set, "H")) && !has(set, "h")
+	g.named = (len(files) > 1 || recursive || set.Has("H")) && !set.Has("h")
 	for _, name := range files {
 		if recursive {
 			g.walk(name)
 		} else {
 			g.file(name)
 		}
-		if g.found && has(set, "q") {
+		if g.found && set.Has("q") {
 			return 0
 		}
 	}
@@ -75,14 +77,14 @@ func runGrep(_ context.Context, c *call) int {
 }
 
 // grepPattern joins the patterns to one expression.
-func grepPattern(patterns []string, set map[byte][]string, program string) (*regexp.Regexp, error) {
+func grepPattern(patterns []string, set host.Flags, program string) (*regexp.Regexp, error) {
 	var parts []string
 	for _, p := range patterns {
 		for p := range strings.SplitSeq(p, "\n") {
 			switch {
-			case has(set, "F") || program == "fgrep":
+			case set.Has("F") || program == "fgrep":
 				p = regexp.QuoteMeta(p)
-			case has(set, "EP") || program == "egrep":
+			case set.Has("EP") || program == "egrep":
 			default:
 				p = basicToExtended(p)
 			}
@@ -90,13 +92,13 @@ func grepPattern(patterns []string, set map[byte][]string, program string) (*reg
 		}
 	}
 	expr := strings.Join(parts, "|")
-	if has(set, "w") {
+	if set.Has("w") {
 		expr = `\b(?:` + expr + `)\b`
 	}
-	if has(set, "x") {
+	if set.Has("x") {
 		expr = `^(?:` + expr + `)$`
 	}
-	if has(set, "i") {
+	if set.Has("i") {
 		expr = `(?i)` + expr
 	}
 	return regexp.Compile(expr)
@@ -135,8 +137,8 @@ func basicToExtended(p string) string {
 }
 
 type grep struct {
-	c             *call
-	set           map[byte][]string
+	c             *host.Call
+	set           host.Flags
 	re            *regexp.Regexp
 	named         bool
 	found, failed bool
@@ -146,14 +148,14 @@ type grep struct {
 func (g *grep) walk(name string) {
 	var kids []string
 	dir := false
-	g.c.locked(func() {
-		i, _, err := g.c.node.lookup(g.c.path(name), true)
-		if err != nil || i.kids == nil {
+	g.c.Locked(func() {
+		i, _, err := g.c.Node.Lookup(g.c.Path(name), true)
+		if err != nil || i.Kids == nil {
 			return
 		}
 		dir = true
-		for _, k := range i.names() {
-			if i.kids[k].mode&fs.ModeSymlink == 0 {
+		for _, k := range i.Names() {
+			if i.Kids[k].Mode&fs.ModeSymlink == 0 {
 				kids = append(kids, strings.TrimSuffix(name, "/")+"/"+k)
 			}
 		}
@@ -179,11 +181,11 @@ func (g *grep) matches(line string) bool {
 
 func (g *grep) file(name string) {
 	c, set := g.c, g.set
-	text, err := c.read(name)
+	text, err := c.Read(name)
 	if err != nil {
 		g.failed = g.failed || !errors.Is(err, syscall.EISDIR)
-		if !has(set, "s") {
-			c.fail(2, "grep: %s: %s", name, errorText(err))
+		if !set.Has("s") {
+			c.Fail(2, "grep: %s: %s", name, host.ErrorText(err))
 		}
 		return
 	}
@@ -191,11 +193,11 @@ func (g *grep) file(name string) {
 		name = "(standard input)"
 	}
 	limit := 1 << 30
-	if has(set, "m") {
-		limit, _ = strconv.Atoi(last(set, 'm', "1"))
+	if set.Has("m") {
+		limit, _ = strconv.Atoi(set.Last('m', "1"))
 	}
 	number := func(letter byte) int {
-		n, _ := strconv.Atoi(last(set, letter, last(set, 'C', "0")))
+		n, _ := strconv.Atoi(set.Last(letter, set.Last('C', "0")))
 		return n
 	}
 	after, before := number('A'), number('B')
@@ -203,15 +205,15 @@ func (g *grep) file(name string) {
 	count, printed, until := 0, -1, -1
 	show := func(i int, mark string, l string) {
 		if g.named {
-			c.out.WriteString(name + mark)
+			c.Out.WriteString(name + mark)
 		}
-		if has(set, "n") {
-			c.printf("%d%s", i+1, mark)
+		if set.Has("n") {
+			c.Printf("%d%s", i+1, mark)
 		}
-		c.println(l)
+		c.Println(l)
 	}
 	for i, l := range lines {
-		if g.matches(l) == has(set, "v") || count >= limit {
+		if g.matches(l) == set.Has("v") || count >= limit {
 			if i <= until {
 				show(i, "-", l)
 				printed = i
@@ -220,10 +222,10 @@ func (g *grep) file(name string) {
 		}
 		count++
 		g.found, g.code = true, 0
-		if has(set, "qclL") {
+		if set.Has("qclL") {
 			continue
 		}
-		if has(set, "o") {
+		if set.Has("o") {
 			for _, m := range g.re.FindAllString(l, -1) {
 				if m != "" {
 					show(i, ":", m)
@@ -232,7 +234,7 @@ func (g *grep) file(name string) {
 			continue
 		}
 		if (after > 0 || before > 0) && printed >= 0 && i-before > printed+1 {
-			c.println("--")
+			c.Println("--")
 		}
 		for k := max(printed+1, i-before); k < i; k++ {
 			show(k, "-", lines[k])
@@ -241,13 +243,13 @@ func (g *grep) file(name string) {
 		printed, until = i, i+after
 	}
 	switch {
-	case has(set, "q"):
-	case has(set, "l") && count > 0, has(set, "L") && count == 0:
-		c.println(name)
-	case has(set, "c"):
+	case set.Has("q"):
+	case set.Has("l") && count > 0, set.Has("L") && count == 0:
+		c.Println(name)
+	case set.Has("c"):
 		if g.named {
-			c.out.WriteString(name + ":")
+			c.Out.WriteString(name + ":")
 		}
-		c.println(strconv.Itoa(count))
+		c.Println(strconv.Itoa(count))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
@@ -50,13 +51,13 @@ func jsonArray(items []jsonObject, pretty bool) string {
 
 // ipCall is one run of ip.
 type ipCall struct {
-	*call
+	*host.Call
 	brief, json, details, stats, pretty, v4, v6 bool
 }
 
-func runIP(_ context.Context, c *call) int {
-	ip := &ipCall{call: c}
-	args := c.args[1:]
+func runIP(_ context.Context, c *host.Call) int {
+	ip := &ipCall{Call: c}
+	args := c.Args[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		switch o := strings.TrimLeft(args[0], "-"); o {
 		case "br", "brief":
@@ -74,16 +75,16 @@ func runIP(_ context.Context, c *call) int {
 		case "6":
 			ip.v6 = true
 		case "V", "Version":
-			c.println("ip utility, iproute2-6.1.0, libbpf 1.3.0")
+			c.Println("ip utility, iproute2-6.1.0, libbpf 1.3.0")
 			return 0
 		case "o", "oneline", "c", "color", "color=never", "h", "human", "n":
 		default:
-			return c.fail(255, "Option \"%s\" is unknown, try \"ip -help\".", args[0])
+			return c.Fail(255, "Option \"%s\" is unknown, try \"ip -help\".", args[0])
 		}
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return c.fail(255, "Usage: ip [ OPTIONS ] OBJECT { COMMAND | help }")
+		return c.Fail(255, "Usage: ip [ OPTIONS ] OBJECT { COMMAND | help }")
 	}
 	object, args := args[0], args[1:]
 	verb := "show"
@@ -91,7 +92,7 @@ func runIP(_ context.Context, c *call) int {
 		verb, args = args[0], args[1:]
 	}
 	code := 0
-	c.locked(func() {
+	c.Locked(func() {
 		switch {
 		case strings.HasPrefix("address", object):
 			code = ip.address(verb, args)
@@ -102,13 +103,13 @@ func runIP(_ context.Context, c *call) int {
 		case strings.HasPrefix("neighbour", object) || object == "neighbor":
 			code = ip.neigh(verb, args)
 		default:
-			code = c.fail(1, "Object \"%s\" is unknown, try \"ip help\".", object)
+			code = c.Fail(1, "Object \"%s\" is unknown, try \"ip help\".", object)
 		}
 	})
 	return code
 }
 
-func (ip *ipCall) denied() int { return ip.fail(2, "RTNETLINK answers: Operation not permitted") }
+func (ip *ipCall) denied() int { return ip.Fail(2, "RTNETLINK answers: Operation not permitted") }
 
 // A filter is what "show" and its arguments mean.
 type filter struct {
@@ -148,13 +149,13 @@ func (ip *ipCall) filter(verb string, args []string) (f filter) {
 // selected are the netdevs that are to be shown.
 func (ip *ipCall) selected(verb string, args []string) (devs []*net.Netdev, code int) {
 	f := ip.filter(verb, args)
-	if f.name != "" && ip.node.Netdev(f.name) == nil {
-		return nil, ip.fail(1, "Device \"%s\" does not exist.", f.name)
+	if f.name != "" && ip.Node.Netdev(f.name) == nil {
+		return nil, ip.Fail(1, "Device \"%s\" does not exist.", f.name)
 	}
-	if f.master != "" && ip.node.Netdev(f.master) == nil {
-		return nil, ip.fail(255, "Error: argument \"%s\" is wrong: Device does not exist", f.master)
+	if f.master != "" && ip.Node.Netdev(f.master) == nil {
+		return nil, ip.Fail(255, "Error: argument \"%s\" is wrong: Device does not exist", f.master)
 	}
-	for _, d := range ip.node.Netdevs {
+	for _, d := range ip.Node.Netdevs {
 		switch {
 		case f.name != "" && f.name != d.Name, f.up && !d.Up, f.kind != "" && f.kind != d.Kind,
 			f.master != "" && (d.Master == nil || d.Master.Name != f.master):
@@ -253,11 +254,11 @@ func (ip *ipCall) address(verb string, args []string) int {
 		case ip.json:
 			items = append(items, ip.object(d, true))
 		case ip.brief:
-			ip.printf("%-16s %-14s ", d.Name, stateName(d))
+			ip.Printf("%-16s %-14s ", d.Name, stateName(d))
 			for _, a := range addrs {
-				ip.printf("%s ", a.Prefix)
+				ip.Printf("%s ", a.Prefix)
 			}
-			ip.println("")
+			ip.Println("")
 		default:
 			ip.head(d, false)
 			for _, a := range addrs {
@@ -266,7 +267,7 @@ func (ip *ipCall) address(verb string, args []string) int {
 		}
 	}
 	if ip.json {
-		ip.println(jsonArray(items, ip.pretty))
+		ip.Println(jsonArray(items, ip.pretty))
 	}
 	return 0
 }
@@ -276,7 +277,7 @@ func (ip *ipCall) lifetimes(a net.Address) (valid, preferred uint32) {
 	if !a.Dynamic {
 		return a.Valid, a.Preferred
 	}
-	passed := uint32((ip.node.rack.Clock.Now() - a.Set).Seconds())
+	passed := uint32((ip.Node.Rack.Clock.Now() - a.Set).Seconds())
 	left := func(v uint32) uint32 {
 		if v == math.MaxUint32 {
 			return v
@@ -295,9 +296,9 @@ func (ip *ipCall) addressLines(d *net.Netdev, a net.Address) {
 		words = append(words, "brd", a.Broadcast.String())
 	}
 	words = append(words, "scope", a.Scope)
-	words = append(words, flags(a)...)
+	words = append(words, addressFlags(a)...)
 	// IPv6 has no label, and iproute2 leaves its place.
-	ip.println(strings.Join(append(words, a.Label), " "))
+	ip.Println(strings.Join(append(words, a.Label), " "))
 	valid, preferred := ip.lifetimes(a)
 	text := func(v uint32) string {
 		if v == math.MaxUint32 {
@@ -305,11 +306,11 @@ func (ip *ipCall) addressLines(d *net.Netdev, a net.Address) {
 		}
 		return fmt.Sprintf("%dsec", v)
 	}
-	ip.printf("       valid_lft %s preferred_lft %s\n", text(valid), text(preferred))
+	ip.Printf("       valid_lft %s preferred_lft %s\n", text(valid), text(preferred))
 }
 
-// flags are the words that iproute2 has for what is special with an address.
-func flags(a net.Address) []string {
+// addressFlags are the words that iproute2 has for what is special with an address.
+func addressFlags(a net.Address) []string {
 	var f []string
 	for _, x := range []struct {
 		is   bool
@@ -332,7 +333,7 @@ func (ip *ipCall) addressObject(a net.Address) jsonObject {
 		o = append(o, jsonField{"broadcast", a.Broadcast.String()})
 	}
 	o = append(o, jsonField{"scope", a.Scope})
-	for _, f := range flags(a) {
+	for _, f := range addressFlags(a) {
 		o = append(o, jsonField{f, true})
 	}
 	if a.Label != "" {
@@ -359,43 +360,43 @@ func (ip *ipCall) head(d *net.Netdev, mode bool) {
 	if mode {
 		modeText = " mode DEFAULT"
 	}
-	ip.printf("%d: %s: <%s> mtu %d qdisc %s%s state %s%s group default qlen 1000\n    link/%s %s brd %s",
+	ip.Printf("%d: %s: <%s> mtu %d qdisc %s%s state %s%s group default qlen 1000\n    link/%s %s brd %s",
 		d.Index, d.Name, strings.Join(flagNames(d), ","), d.MTU,
 		qdisc(d), master, stateName(d), modeText, kind, d.MACText(), brd)
 	if p := d.Permanent(); p != "" {
-		ip.printf(" permaddr %s", p)
+		ip.Printf(" permaddr %s", p)
 	}
 	if ip.details {
-		ip.printf(" promiscuity 0  allmulti 0 minmtu %d maxmtu %d ", d.MinMTU(), d.MaxMTU())
+		ip.Printf(" promiscuity 0  allmulti 0 minmtu %d maxmtu %d ", d.MinMTU(), d.MaxMTU())
 		switch {
 		case d.Bond != nil:
-			ip.printf("\n    bond mode %s ", d.Bond.Mode)
+			ip.Printf("\n    bond mode %s ", d.Bond.Mode)
 			if a := d.ShownActive(); a != "" {
-				ip.printf("active_slave %s ", a)
+				ip.Printf("active_slave %s ", a)
 			}
-			ip.printf("miimon %d updelay 0 downdelay 0 peer_notify_delay 0 use_carrier 1 arp_interval 0 "+
+			ip.Printf("miimon %d updelay 0 downdelay 0 peer_notify_delay 0 use_carrier 1 arp_interval 0 "+
 				"arp_missed_max 2 arp_validate none arp_all_targets any primary_reselect always fail_over_mac none "+
 				"xmit_hash_policy %s resend_igmp 1 num_grat_arp 1 all_slaves_active 0 min_links 0 "+
 				"lp_interval 1 packets_per_slave 1 lacp_active on lacp_rate slow ad_select stable tlb_dynamic_lb 1 ",
 				d.Bond.Miimon, d.Bond.Policy)
 		case d.Master != nil:
-			ip.printf("\n    bond_slave state %s mii_status %s link_failure_count %d perm_hwaddr %s queue_id 0 prio 0 ",
+			ip.Printf("\n    bond_slave state %s mii_status %s link_failure_count %d perm_hwaddr %s queue_id 0 prio 0 ",
 				strings.ToUpper(d.Role()), strings.ToUpper(net.UpDown(d.Running())), d.Slave.Failures, net.MACText(d.Slave.MAC))
 		}
 		tx, rx := queues(d)
-		ip.printf("addrgenmode eui64 numtxqueues %d numrxqueues %d gso_max_size 65536 "+
+		ip.Printf("addrgenmode eui64 numtxqueues %d numrxqueues %d gso_max_size 65536 "+
 			"gso_max_segs 65535 tso_max_size 524280 tso_max_segs 65535 gro_max_size 65536 ", tx, rx)
 		if d.Func != nil {
-			ip.printf("portname p%d parentbus pci parentdev %s ", d.Func.QSFP, d.Func.PCI)
+			ip.Printf("portname p%d parentbus pci parentdev %s ", d.Func.QSFP, d.Func.PCI)
 		}
 	}
-	ip.println("")
+	ip.Println("")
 	if ip.stats {
 		rx, rxPackets := d.Received()
 		tx, txPackets := d.Sent()
-		ip.printf("    RX:  bytes packets errors dropped  missed   mcast           \n"+
+		ip.Printf("    RX:  bytes packets errors dropped  missed   mcast           \n"+
 			"    %11d %7d      0       0       0       0 \n", rx, rxPackets)
-		ip.printf("    TX:  bytes packets errors dropped carrier collsns           \n"+
+		ip.Printf("    TX:  bytes packets errors dropped carrier collsns           \n"+
 			"    %11d %7d      0       0       0       0 \n", tx, txPackets)
 	}
 }
@@ -535,13 +536,13 @@ func (ip *ipCall) link(verb string, args []string) int {
 		case ip.json:
 			items = append(items, ip.object(d, false))
 		case ip.brief:
-			ip.printf("%-16s %-14s %s <%s> \n", d.Name, stateName(d), d.MACText(), strings.Join(flagNames(d), ","))
+			ip.Printf("%-16s %-14s %s <%s> \n", d.Name, stateName(d), d.MACText(), strings.Join(flagNames(d), ","))
 		default:
 			ip.head(d, true)
 		}
 	}
 	if ip.json {
-		ip.println(jsonArray(items, ip.pretty))
+		ip.Println(jsonArray(items, ip.pretty))
 	}
 	return 0
 }

@@ -16,45 +16,45 @@ import (
 func (ip *ipCall) changeAddress(verb string, args []string) int {
 	adds := strings.HasPrefix(verb, "a") || verb == "replace" || verb == "change"
 	if verb == "flush" && len(args) == 0 {
-		return ip.fail(1, "Flush requires arguments.")
+		return ip.Fail(1, "Flush requires arguments.")
 	}
 	dev, a, code := ip.parseAddress(args)
 	if code != 0 {
 		return code
 	}
-	d := ip.node.Netdev(dev)
+	d := ip.Node.Netdev(dev)
 	switch {
 	case dev == "":
-		return ip.fail(1, "Not enough information: \"dev\" argument is required.")
+		return ip.Fail(1, "Not enough information: \"dev\" argument is required.")
 	case d == nil && verb == "flush":
-		return ip.fail(1, "Device \"%s\" does not exist.", dev)
+		return ip.Fail(1, "Device \"%s\" does not exist.", dev)
 	case d == nil:
-		return ip.fail(1, "Cannot find device \"%s\"", dev)
-	case !ip.root:
+		return ip.Fail(1, "Cannot find device \"%s\"", dev)
+	case !ip.Root:
 		return ip.denied()
 	case verb == "flush":
 		d.Flush(ip.wants)
 		return 0
 	case !a.IsValid():
-		return ip.fail(2, "RTNETLINK answers: Operation not supported")
+		return ip.Fail(2, "RTNETLINK answers: Operation not supported")
 	case adds && d.Add(a):
 		return 0
 	case adds && verb == "add" || verb == "a":
-		return ip.fail(2, "RTNETLINK answers: File exists")
+		return ip.Fail(2, "RTNETLINK answers: File exists")
 	case adds:
 		// Of an address that is there, only the lifetimes change.
 		old := &d.Addrs[d.Find(a.Prefix)]
 		old.Dynamic, old.Valid, old.Preferred, old.Set = a.Dynamic, a.Valid, a.Preferred, a.Set
 		return 0
 	case !d.DelAddr(a.Prefix):
-		return ip.fail(2, "RTNETLINK answers: Cannot assign requested address")
+		return ip.Fail(2, "RTNETLINK answers: Cannot assign requested address")
 	}
 	return 0
 }
 
 func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code int) {
 	brd := ""
-	a.Valid, a.Preferred, a.Set = math.MaxUint32, math.MaxUint32, ip.node.rack.Clock.Now()
+	a.Valid, a.Preferred, a.Set = math.MaxUint32, math.MaxUint32, ip.Node.Rack.Clock.Now()
 	for len(args) > 0 {
 		word, value := args[0], ""
 		args = args[1:]
@@ -63,7 +63,7 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code i
 			"metric", "priority", "local", "proto", "to",
 		}, word) {
 			if len(args) == 0 {
-				return "", a, ip.fail(255, "Command line is not complete. Try option \"help\"")
+				return "", a, ip.Fail(255, "Command line is not complete. Try option \"help\"")
 			}
 			value, args = args[0], args[1:]
 		}
@@ -81,7 +81,7 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code i
 			if value != "forever" {
 				var err error
 				if seconds, err = strconv.ParseUint(value, 10, 32); err != nil || seconds == 0 {
-					return "", a, ip.fail(255, "Error: argument \"%s\" is wrong: %s value", value, word)
+					return "", a, ip.Fail(255, "Error: argument \"%s\" is wrong: %s value", value, word)
 				}
 			}
 			if word == "valid_lft" {
@@ -110,7 +110,7 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code i
 	case brd != "" && brd != "-":
 		var err error
 		if a.Broadcast, err = netip.ParseAddr(brd); err != nil {
-			return "", a, ip.fail(1, "Error: any valid address is expected rather than \"%s\".", brd)
+			return "", a, ip.Fail(1, "Error: any valid address is expected rather than \"%s\".", brd)
 		}
 	}
 	return dev, a, 0
@@ -123,7 +123,7 @@ func (ip *ipCall) parsePrefix(text string) (netip.Prefix, int) {
 	}
 	a, err := netip.ParseAddr(text)
 	if err != nil {
-		return netip.Prefix{}, ip.fail(1, "Error: any valid prefix is expected rather than \"%s\".", text)
+		return netip.Prefix{}, ip.Fail(1, "Error: any valid prefix is expected rather than \"%s\".", text)
 	}
 	return netip.PrefixFrom(a, a.BitLen()), 0
 }
@@ -149,7 +149,7 @@ func (ip *ipCall) parseLink(args []string) (c linkChange, code int) {
 		args = args[1:]
 		if slices.Contains(takesValue, word) {
 			if len(args) == 0 {
-				return c, ip.fail(255, "Command line is not complete. Try option \"help\"")
+				return c, ip.Fail(255, "Command line is not complete. Try option \"help\"")
 			}
 			value, args = args[0], args[1:]
 		}
@@ -167,12 +167,12 @@ func (ip *ipCall) parseLink(args []string) (c linkChange, code int) {
 		case "mtu":
 			var err error
 			if c.mtu, err = strconv.Atoi(value); err != nil || c.mtu < 0 {
-				return c, ip.fail(255, "Error: argument \"%s\" is wrong: Invalid \"mtu\" value", value)
+				return c, ip.Fail(255, "Error: argument \"%s\" is wrong: Invalid \"mtu\" value", value)
 			}
 		case "address":
 			mac, ok := parseMAC(value)
 			if !ok {
-				return c, ip.fail(1, "\"%s\" is invalid lladdr.", value)
+				return c, ip.Fail(1, "\"%s\" is invalid lladdr.", value)
 			}
 			c.mac = &mac
 		case "txqueuelen", "alias", "group":
@@ -182,7 +182,7 @@ func (ip *ipCall) parseLink(args []string) (c linkChange, code int) {
 			return c, ip.parseBond(&c, args)
 		default:
 			if c.name != "" {
-				return c, ip.fail(255, "Error: either \"dev\" is duplicate, or \"%s\" is a garbage.", word)
+				return c, ip.Fail(255, "Error: either \"dev\" is duplicate, or \"%s\" is a garbage.", word)
 			}
 			c.name = word
 		}
@@ -217,23 +217,23 @@ func (ip *ipCall) parseBond(c *linkChange, args []string) int {
 	for ; len(args) > 0; args = args[2:] {
 		word := args[0]
 		if len(args) == 1 {
-			return ip.fail(255, "Command line is not complete. Try option \"help\"")
+			return ip.Fail(255, "Command line is not complete. Try option \"help\"")
 		}
 		value := args[1]
 		ok := true
 		switch word {
 		case "mode":
 			if c.mode, ok = oneOf(net.BondModes, value); !ok {
-				return ip.fail(255, "Error: argument \"%s\" is wrong: invalid mode", value)
+				return ip.Fail(255, "Error: argument \"%s\" is wrong: invalid mode", value)
 			}
 		case "xmit_hash_policy":
 			if c.policy, ok = oneOf(net.BondPolicies, value); !ok {
-				return ip.fail(255, "Error: argument \"%s\" is wrong: invalid xmit_hash_policy", value)
+				return ip.Fail(255, "Error: argument \"%s\" is wrong: invalid xmit_hash_policy", value)
 			}
 		case "miimon":
 			var err error
 			if c.miimon, err = strconv.Atoi(value); err != nil || c.miimon < 0 {
-				return ip.fail(255, "Error: argument \"%s\" is wrong: invalid miimon", value)
+				return ip.Fail(255, "Error: argument \"%s\" is wrong: invalid miimon", value)
 			}
 		case "active_slave":
 			c.active = value
@@ -242,7 +242,7 @@ func (ip *ipCall) parseBond(c *linkChange, args []string) int {
 			"lp_interval", "packets_per_slave", "tlb_dynamic_lb", "lacp_active", "peer_notify_delay":
 			// Nothing that is simulated depends on them.
 		default:
-			return ip.fail(255, "bond: unknown command \"%s\"?", word)
+			return ip.Fail(255, "bond: unknown command \"%s\"?", word)
 		}
 	}
 	return 0
@@ -254,19 +254,19 @@ func (ip *ipCall) setLink(args []string) int {
 		return code
 	}
 	if c.name == "" {
-		return ip.fail(255, "Not enough information: \"dev\" argument is required.")
+		return ip.Fail(255, "Not enough information: \"dev\" argument is required.")
 	}
-	d := ip.node.Netdev(c.name)
+	d := ip.Node.Netdev(c.name)
 	if d == nil {
-		return ip.fail(1, "Cannot find device \"%s\"", c.name)
+		return ip.Fail(1, "Cannot find device \"%s\"", c.name)
 	}
 	var master *net.Netdev
 	if c.master != "" {
-		if master = ip.node.Netdev(c.master); master == nil {
-			return ip.fail(255, "Error: argument \"%s\" is wrong: Device does not exist", c.master)
+		if master = ip.Node.Netdev(c.master); master == nil {
+			return ip.Fail(255, "Error: argument \"%s\" is wrong: Device does not exist", c.master)
 		}
 	}
-	if !ip.root {
+	if !ip.Root {
 		return ip.denied()
 	}
 	for _, part := range []func() int{
@@ -291,7 +291,7 @@ func (ip *ipCall) setLink(args []string) int {
 			return code
 		}
 	}
-	ip.node.rack.Fabric.Allocate()
+	ip.Node.Rack.Fabric.Allocate()
 	return 0
 }
 
@@ -300,17 +300,17 @@ func (ip *ipCall) setBond(d *net.Netdev, c linkChange) int {
 	case c.kind == "":
 		return 0
 	case d.Bond == nil || c.kind != "bond":
-		return ip.fail(2, "RTNETLINK answers: Operation not supported")
+		return ip.Fail(2, "RTNETLINK answers: Operation not supported")
 	case c.mode != "" && len(d.Slaves()) > 0:
-		return ip.fail(2, "Error: unable to set option because the bond device has slaves.")
+		return ip.Fail(2, "Error: unable to set option because the bond device has slaves.")
 	case c.mode != "" && d.Up:
-		return ip.fail(2, "Error: unable to set option because the bond is up.")
+		return ip.Fail(2, "Error: unable to set option because the bond is up.")
 	}
-	ip.node.rack.Fabric.Advance()
+	ip.Node.Rack.Fabric.Advance()
 	if c.active != "" {
-		s := ip.node.Netdev(c.active)
+		s := ip.Node.Netdev(c.active)
 		if s == nil || s.Master != d || !net.UsesPrimary(d.Bond.Mode) {
-			return ip.fail(2, "RTNETLINK answers: Invalid argument")
+			return ip.Fail(2, "RTNETLINK answers: Invalid argument")
 		}
 		d.Bond.Active = s
 	}
@@ -336,7 +336,7 @@ func (ip *ipCall) setAddress(d *net.Netdev, c linkChange) int {
 	case c.mac == nil:
 		return 0
 	case c.mac[0]&1 != 0 || *c.mac == [6]byte{}:
-		return ip.fail(2, "RTNETLINK answers: Cannot assign requested address")
+		return ip.Fail(2, "RTNETLINK answers: Cannot assign requested address")
 	}
 	if d.Bond != nil {
 		d.Bond.Given = true
@@ -350,11 +350,11 @@ func (ip *ipCall) setMTU(d *net.Netdev, c linkChange) int {
 	case c.mtu == 0:
 		return 0
 	case c.mtu < d.MinMTU():
-		return ip.fail(2, "Error: mtu less than device minimum.")
+		return ip.Fail(2, "Error: mtu less than device minimum.")
 	case d.MaxMTU() > 0 && c.mtu > d.MaxMTU():
-		return ip.fail(2, "Error: mtu greater than device maximum.")
+		return ip.Fail(2, "Error: mtu greater than device maximum.")
 	case slices.ContainsFunc(d.Slaves(), func(s *net.Netdev) bool { return c.mtu > s.MaxMTU() }):
-		return ip.fail(2, "RTNETLINK answers: Invalid argument")
+		return ip.Fail(2, "RTNETLINK answers: Invalid argument")
 	}
 	d.SetMTU(c.mtu)
 	return 0
@@ -368,17 +368,17 @@ func (ip *ipCall) setMaster(d, master *net.Netdev, out bool) int {
 	case master == nil || d.Master == master:
 		return 0
 	case master.Bond == nil:
-		return ip.fail(2, "RTNETLINK answers: Operation not supported")
+		return ip.Fail(2, "RTNETLINK answers: Operation not supported")
 	case master == d:
-		return ip.fail(2, "Error: Cannot enslave bond to itself.")
+		return ip.Fail(2, "Error: Cannot enslave bond to itself.")
 	case d.Kind != "ether":
-		return ip.fail(2, "RTNETLINK answers: Invalid argument")
+		return ip.Fail(2, "RTNETLINK answers: Invalid argument")
 	}
 	if d.Master != nil {
 		d.Release()
 	}
 	if d.Up {
-		return ip.fail(2, "Error: Device can not be enslaved while up.")
+		return ip.Fail(2, "Error: Device can not be enslaved while up.")
 	}
 	d.Enslave(master)
 	return 0
@@ -390,28 +390,28 @@ func (ip *ipCall) addLink(args []string) int {
 	case code != 0:
 		return code
 	case c.kind == "":
-		return ip.fail(255, "Not enough information: \"type\" argument is required")
+		return ip.Fail(255, "Not enough information: \"type\" argument is required")
 	case c.kind != "bond":
-		return ip.fail(2, "Error: Unknown device type.")
-	case !ip.root:
+		return ip.Fail(2, "Error: Unknown device type.")
+	case !ip.Root:
 		return ip.denied()
 	}
 	// The kernel loads the driver of a type that it lacks, with its options.
-	ip.node.loadBonding(-1)
+	ip.Node.LoadBonding(-1)
 	if c.name == "" {
-		for i := 0; c.name == "" || ip.node.Netdev(c.name) != nil; i++ {
+		for i := 0; c.name == "" || ip.Node.Netdev(c.name) != nil; i++ {
 			c.name = "bond" + strconv.Itoa(i)
 		}
 	}
-	if ip.node.Netdev(c.name) != nil {
-		return ip.fail(2, "RTNETLINK answers: File exists")
+	if ip.Node.Netdev(c.name) != nil {
+		return ip.Fail(2, "RTNETLINK answers: File exists")
 	}
 	state := net.BondState{Mode: "balance-rr", Policy: "layer2"}
 	c.bond(&state)
-	d := ip.node.NewBond(c.name, state)
+	d := ip.Node.NewBond(c.name, state)
 	for _, part := range []int{ip.setAddress(d, c), ip.setMTU(d, c)} {
 		if part != 0 {
-			ip.node.DeleteBond(c.name)
+			ip.Node.DeleteBond(c.name)
 			return part
 		}
 	}
@@ -426,18 +426,18 @@ func (ip *ipCall) deleteLink(args []string) int {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return ip.fail(255, "Not enough information: \"dev\" argument is required.")
+		return ip.Fail(255, "Not enough information: \"dev\" argument is required.")
 	}
-	d := ip.node.Netdev(args[0])
+	d := ip.Node.Netdev(args[0])
 	switch {
 	case d == nil:
-		return ip.fail(1, "Cannot find device \"%s\"", args[0])
-	case !ip.root:
+		return ip.Fail(1, "Cannot find device \"%s\"", args[0])
+	case !ip.Root:
 		return ip.denied()
 	case d.Bond == nil:
-		return ip.fail(2, "RTNETLINK answers: Operation not supported")
+		return ip.Fail(2, "RTNETLINK answers: Operation not supported")
 	}
-	ip.node.DeleteBond(d.Name)
-	ip.node.rack.Fabric.Allocate()
+	ip.Node.DeleteBond(d.Name)
+	ip.Node.Rack.Fabric.Allocate()
 	return 0
 }

@@ -86,12 +86,12 @@ func (ip *ipCall) route(verb string, args []string) int {
 		return ip.flushRoutes(args)
 	}
 	f := ip.routeFilter(verb, args)
-	if f.dev != "" && ip.node.Netdev(f.dev) == nil {
-		return ip.fail(1, "Cannot find device \"%s\"", f.dev)
+	if f.dev != "" && ip.Node.Netdev(f.dev) == nil {
+		return ip.Fail(1, "Cannot find device \"%s\"", f.dev)
 	}
-	list := ip.node.Listed(ip.v6)
+	list := ip.Node.Listed(ip.v6)
 	if f.table == "all" && !ip.v4 && !ip.v6 {
-		list = append(list, ip.node.Listed(true)...)
+		list = append(list, ip.Node.Listed(true)...)
 	}
 	var items []jsonObject
 	for _, r := range list {
@@ -100,11 +100,11 @@ func (ip *ipCall) route(verb string, args []string) int {
 		case ip.json:
 			items = append(items, ip.routeObject(r, f))
 		default:
-			ip.println(ip.routeLine(r, f))
+			ip.Println(ip.routeLine(r, f))
 		}
 	}
 	if ip.json {
-		ip.println(jsonArray(items, ip.pretty))
+		ip.Println(jsonArray(items, ip.pretty))
 	}
 	return 0
 }
@@ -129,7 +129,7 @@ func (ip *ipCall) routeObject(r net.Route, f routeFilter) jsonObject {
 	add("prefsrc", r.Src.String(), r.Src.IsValid())
 	add("metric", r.Metric, r.Metric != 0 || v6)
 	flags := []string{}
-	if d := ip.node.Netdev(r.Dev); d != nil && !d.Carrier() && r.Kind == "" {
+	if d := ip.Node.Netdev(r.Dev); d != nil && !d.Carrier() && r.Kind == "" {
 		flags = append(flags, "linkdown")
 	}
 	add("flags", flags, true)
@@ -167,7 +167,7 @@ func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
 			"via", "dev", "src", "metric", "preference", "proto", "scope", "table", "to", "mtu",
 		}, word) {
 			if len(args) == 0 {
-				return r, ip.fail(255, "Command line is not complete. Try option \"help\"")
+				return r, ip.Fail(255, "Command line is not complete. Try option \"help\"")
 			}
 			value, args = args[0], args[1:]
 		}
@@ -175,15 +175,15 @@ func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
 		switch word {
 		case "via":
 			if r.Via, err = netip.ParseAddr(value); err != nil {
-				return r, ip.fail(1, "Error: inet address is expected rather than \"%s\".", value)
+				return r, ip.Fail(1, "Error: inet address is expected rather than \"%s\".", value)
 			}
 		case "src":
 			if r.Src, err = netip.ParseAddr(value); err != nil {
-				return r, ip.fail(1, "Error: inet address is expected rather than \"%s\".", value)
+				return r, ip.Fail(1, "Error: inet address is expected rather than \"%s\".", value)
 			}
 		case "metric", "preference":
 			if r.Metric, err = strconv.Atoi(value); err != nil {
-				return r, ip.fail(255, "Error: argument \"%s\" is wrong: \"metric\" value is invalid", value)
+				return r, ip.Fail(255, "Error: argument \"%s\" is wrong: \"metric\" value is invalid", value)
 			}
 		case "dev":
 			r.Dev = value
@@ -223,18 +223,18 @@ func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
 
 func (ip *ipCall) changeRoute(verb string, args []string) int {
 	r, code := ip.parseRoute(args)
-	n := ip.node
+	n := ip.Node
 	switch {
 	case code != 0:
 		return code
 	case r.Dev != "" && n.Netdev(r.Dev) == nil:
-		return ip.fail(1, "Cannot find device \"%s\"", r.Dev)
-	case !ip.root:
+		return ip.Fail(1, "Cannot find device \"%s\"", r.Dev)
+	case !ip.Root:
 		return ip.denied()
 	case !r.Dst.IsValid():
-		return ip.fail(2, "RTNETLINK answers: No such device")
+		return ip.Fail(2, "RTNETLINK answers: No such device")
 	case r.Dst != r.Dst.Masked():
-		return ip.fail(2, "Error: Invalid prefix for given prefix length.")
+		return ip.Fail(2, "Error: Invalid prefix for given prefix length.")
 	case strings.HasPrefix(verb, "del"):
 		return ip.deleteRoute(r, slices.Contains(args, "metric"))
 	}
@@ -242,7 +242,7 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 		w, ok := n.Route(r.Via)
 		if v6 := r.Via.Is6(); !v6 &&
 			(!ok || w.Local || w.Via.IsValid() || r.Dev != "" && w.Out.Name != r.Dev && !n.OnLink(r)) {
-			return ip.fail(2, "Error: Nexthop has invalid gateway.")
+			return ip.Fail(2, "Error: Nexthop has invalid gateway.")
 		}
 		if r.Dev == "" && ok {
 			r.Dev = w.Out.Name
@@ -251,19 +251,19 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 	d := n.Netdev(r.Dev)
 	switch {
 	case d == nil:
-		return ip.fail(2, "RTNETLINK answers: No such device")
+		return ip.Fail(2, "RTNETLINK answers: No such device")
 	case !d.Up:
-		return ip.fail(2, "Error: Device for nexthop is not up.")
+		return ip.Fail(2, "Error: Device for nexthop is not up.")
 	case r.Src.IsValid() && !n.Has(r.Src):
-		return ip.fail(2, "Error: Invalid prefsrc address.")
+		return ip.Fail(2, "Error: Invalid prefsrc address.")
 	}
 	same := func(x net.Route) bool { return x.Dst == r.Dst && x.Table == r.Table && x.Metric == r.Metric }
 	i := slices.IndexFunc(n.Routes, same)
 	switch {
 	case verb == "add" && i >= 0:
-		return ip.fail(2, "RTNETLINK answers: File exists")
+		return ip.Fail(2, "RTNETLINK answers: File exists")
 	case verb == "change" && i < 0:
-		return ip.fail(2, "RTNETLINK answers: No such file or directory")
+		return ip.Fail(2, "RTNETLINK answers: No such file or directory")
 	case (verb == "replace" || verb == "change") && slices.Contains(n.Routes, r):
 		return 0
 	case (verb == "replace" || verb == "change") && i >= 0:
@@ -282,13 +282,13 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 }
 
 func (ip *ipCall) deleteRoute(r net.Route, metric bool) int {
-	n := ip.node
+	n := ip.Node
 	i := slices.IndexFunc(n.Routes, func(x net.Route) bool {
 		return x.Dst == r.Dst && x.Table == r.Table && (r.Dev == "" || x.Dev == r.Dev) &&
 			(!r.Via.IsValid() || x.Via == r.Via) && (!metric || x.Metric == r.Metric)
 	})
 	if i < 0 {
-		return ip.fail(2, "RTNETLINK answers: No such process")
+		return ip.Fail(2, "RTNETLINK answers: No such process")
 	}
 	n.Routes = slices.Delete(n.Routes, i, i+1)
 	return 0
@@ -296,13 +296,13 @@ func (ip *ipCall) deleteRoute(r net.Route, metric bool) int {
 
 func (ip *ipCall) flushRoutes(args []string) int {
 	if len(args) == 0 {
-		return ip.fail(255, "\"ip route flush\" requires arguments.")
+		return ip.Fail(255, "\"ip route flush\" requires arguments.")
 	}
-	if !ip.root {
+	if !ip.Root {
 		return ip.denied()
 	}
 	f := ip.routeFilter("show", args)
-	ip.node.Routes = slices.DeleteFunc(ip.node.Routes, func(r net.Route) bool {
+	ip.Node.Routes = slices.DeleteFunc(ip.Node.Routes, func(r net.Route) bool {
 		return r.Dst.Addr().Is6() == ip.v6 && f.takes(r)
 	})
 	return 0
@@ -320,16 +320,16 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 	case "add", "replace", "change", "del", "delete":
 		return ip.changeNeigh(verb, args, dev, word("lladdr"))
 	case "flush":
-		if !ip.root {
+		if !ip.Root {
 			return ip.denied()
 		}
-		ip.node.Fixed = slices.DeleteFunc(ip.node.Fixed, func(n net.Neighbour) bool {
+		ip.Node.Fixed = slices.DeleteFunc(ip.Node.Fixed, func(n net.Neighbour) bool {
 			return (state == "permanent") != n.Learnt && (dev == "" || dev == n.Dev)
 		})
 		return 0
 	}
 	var items []jsonObject
-	for _, n := range ip.node.Neighbours() {
+	for _, n := range ip.Node.Neighbours() {
 		is := "PERMANENT"
 		if n.Learnt {
 			is = "REACHABLE"
@@ -341,40 +341,40 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 				{"dst", n.Addr.String()}, {"dev", n.Dev}, {"lladdr", n.MAC}, {"state", []string{is}},
 			})
 		default:
-			ip.printf("%s dev %s lladdr %s %s \n", n.Addr, n.Dev, n.MAC, is)
+			ip.Printf("%s dev %s lladdr %s %s \n", n.Addr, n.Dev, n.MAC, is)
 		}
 	}
 	if ip.json {
-		ip.println(jsonArray(items, ip.pretty))
+		ip.Println(jsonArray(items, ip.pretty))
 	}
 	return 0
 }
 
 func (ip *ipCall) changeNeigh(verb string, args []string, dev, mac string) int {
-	n := ip.node
+	n := ip.Node
 	var entry net.Neighbour
 	if len(args) > 0 {
 		entry = net.Neighbour{MAC: mac, Dev: dev}
 		var err error
 		if entry.Addr, err = netip.ParseAddr(args[0]); err != nil {
-			return ip.fail(1, "Error: any valid address is expected rather than \"%s\".", args[0])
+			return ip.Fail(1, "Error: any valid address is expected rather than \"%s\".", args[0])
 		}
 	}
 	switch {
 	case !entry.Addr.IsValid() || dev == "":
-		return ip.fail(255, "Device and destination are required arguments.")
+		return ip.Fail(255, "Device and destination are required arguments.")
 	case n.Netdev(dev) == nil:
-		return ip.fail(1, "Cannot find device \"%s\"", dev)
-	case !ip.root:
+		return ip.Fail(1, "Cannot find device \"%s\"", dev)
+	case !ip.Root:
 		return ip.denied()
 	}
 	same := func(x net.Neighbour) bool { return x.Addr == entry.Addr && x.Dev == dev }
 	there := slices.ContainsFunc(n.Fixed, same)
 	switch {
 	case strings.HasPrefix(verb, "del") && !there:
-		return ip.fail(2, "RTNETLINK answers: No such file or directory")
+		return ip.Fail(2, "RTNETLINK answers: No such file or directory")
 	case verb == "add" && there:
-		return ip.fail(2, "RTNETLINK answers: File exists")
+		return ip.Fail(2, "RTNETLINK answers: File exists")
 	}
 	n.Fixed = slices.DeleteFunc(n.Fixed, same)
 	if !strings.HasPrefix(verb, "del") {
@@ -385,17 +385,17 @@ func (ip *ipCall) changeNeigh(verb string, args []string, dev, mac string) int {
 
 func (ip *ipCall) routeGet(args []string) int {
 	if len(args) == 0 {
-		return ip.fail(255, "need at least a destination address")
+		return ip.Fail(255, "need at least a destination address")
 	}
 	a, err := netip.ParseAddr(args[0])
 	if err != nil {
-		return ip.fail(1, "Error: any valid prefix is expected rather than \"%s\".", args[0])
+		return ip.Fail(1, "Error: any valid prefix is expected rather than \"%s\".", args[0])
 	}
-	way, ok := ip.node.Route(a)
+	way, ok := ip.Node.Route(a)
 	if !ok {
-		return ip.fail(2, "RTNETLINK answers: Network is unreachable")
+		return ip.Fail(2, "RTNETLINK answers: Network is unreachable")
 	}
-	_, uid := ip.user()
+	_, uid := user(ip.Call)
 	o := jsonObject{{"dst", a.String()}}
 	line := a.String()
 	switch {
@@ -410,9 +410,9 @@ func (ip *ipCall) routeGet(args []string) int {
 	o = append(o, jsonField{"dev", way.Out.Name}, jsonField{"prefsrc", way.Source.String()},
 		jsonField{"flags", []string{}}, jsonField{"uid", uid}, jsonField{"cache", []string{}})
 	if ip.json {
-		ip.println(jsonArray([]jsonObject{o}, ip.pretty))
+		ip.Println(jsonArray([]jsonObject{o}, ip.pretty))
 	} else {
-		ip.println(line)
+		ip.Println(line)
 	}
 	return 0
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // iperf is one end of a test.
 type iperf struct {
-	c       *call
+	c       *host.Call
 	server  bool
 	once    bool
 	host    string
@@ -44,6 +45,9 @@ type iperfServer struct {
 	busy   bool
 	accept chan *iperfTest
 }
+
+// busyIperf is a server that tells every client that it is busy.
+func busyIperf() any { return &iperfServer{busy: true} }
 
 // An iperfTest is a client that has found its server.
 type iperfTest struct {
@@ -65,14 +69,14 @@ type iperfStream struct {
 }
 
 // runIperf3 is both ends.
-func runIperf3(ctx context.Context, c *call) int {
+func runIperf3(ctx context.Context, c *host.Call) int {
 	p := &iperf{c: c, port: iperfPort, seconds: 10, streams: 1}
 	if code, ok := p.parse(); !ok {
 		return code
 	}
-	var proc *process
-	c.locked(func() { proc = c.node.spawn(c.args, c.root) })
-	defer c.locked(func() { delete(c.node.procs, proc.pid) })
+	var proc *host.Process
+	c.Locked(func() { proc = c.Node.Spawn(c.Args, c.Root) })
+	defer c.Locked(func() { delete(c.Node.Procs, proc.PID) })
 	code := 0
 	if p.server {
 		code = p.serve(ctx, proc)
@@ -80,7 +84,7 @@ func runIperf3(ctx context.Context, c *call) int {
 		code = p.connect(ctx)
 	}
 	if ctx.Err() != nil {
-		c.out.Reset(c.raw)
+		c.Out.Reset(c.Raw)
 		return 143
 	}
 	return code
@@ -89,7 +93,7 @@ func runIperf3(ctx context.Context, c *call) int {
 func (p *iperf) parse() (code int, ok bool) {
 	c := p.c
 	usage := func(why string) (int, bool) {
-		return c.fail(1, "iperf3: parameter error - %s\n\nUsage: iperf3 [-s|-c host] [options]\n"+
+		return c.Fail(1, "iperf3: parameter error - %s\n\nUsage: iperf3 [-s|-c host] [options]\n"+
 			"       iperf3 [-h|--help] [-v|--version]\n", why), false
 	}
 	long := map[string]string{
@@ -97,7 +101,7 @@ func (p *iperf) parse() (code int, ok bool) {
 		"--parallel": "-P", "--reverse": "-R", "--json": "-J", "--version": "-v",
 		"--interval": "-i", "--forceflush": "+", "--format": "-f", "--verbose": "-V",
 	}
-	args := c.args[1:]
+	args := c.Args[1:]
 	for len(args) > 0 {
 		a := args[0]
 		args = args[1:]
@@ -148,7 +152,7 @@ func (p *iperf) parse() (code int, ok bool) {
 		case "-J":
 			p.json = true
 		case "-v":
-			c.printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: "+
+			c.Printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: "+
 				"CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, "+
 				"socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", p.system())
 			return 0, false
@@ -174,7 +178,7 @@ func (p *iperf) parse() (code int, ok bool) {
 }
 
 func (p *iperf) system() string {
-	return fmt.Sprintf("Linux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64", p.c.node.Name, kernel)
+	return fmt.Sprintf("Linux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64", p.c.Node.Name, host.Kernel)
 }
 
 // failed says what went wrong: with -J on stdout, and with status 0.
@@ -184,7 +188,7 @@ func (p *iperf) failed(why string) int {
 		if p.server {
 			text += "\niperf3: exiting"
 		}
-		return p.c.fail(1, "%s", text)
+		return p.c.Fail(1, "%s", text)
 	}
 	p.print(jsonObject{
 		{"start", jsonObject{{"connected", []any{}}, {"version", "iperf 3.16"}, {"system_info", p.system()}}},
@@ -198,63 +202,63 @@ func (p *iperf) failed(why string) int {
 func (p *iperf) print(o jsonObject) {
 	b, err := json.MarshalIndent(o, "", "\t")
 	if err != nil {
-		p.c.fail(1, "iperf3: %v", err)
+		p.c.Fail(1, "iperf3: %v", err)
 		return
 	}
-	p.c.println(string(b))
+	p.c.Println(string(b))
 }
 
 // flush shows what there is where somebody watches; a pipe waits for the exit.
 func (p *iperf) flush() {
-	if p.c.live {
-		p.c.out.Flush()
+	if p.c.Live {
+		p.c.Out.Flush()
 	}
 }
 
 // serve waits for clients, for ever unless it is to end after the first.
-func (p *iperf) serve(ctx context.Context, proc *process) int {
+func (p *iperf) serve(ctx context.Context, proc *host.Process) int {
 	c := p.c
 	s := &iperfServer{accept: make(chan *iperfTest, 1)}
 	why := ""
-	l := &listener{port: p.port, proc: proc, serves: s}
-	c.locked(func() {
+	l := &host.Listener{Port: p.port, Proc: proc, Serves: s}
+	c.Locked(func() {
 		if p.bind != "" {
-			a, ok := c.node.Resolve(p.bind)
-			if s.addr = a; !ok || !c.node.Has(a) {
+			a, ok := c.Node.Resolve(p.bind)
+			if s.addr = a; !ok || !c.Node.Has(a) {
 				why = "Cannot assign requested address"
 				return
 			}
 		}
-		if c.node.listeners[p.port] != nil || p.port == 22 {
+		if c.Node.Listeners[p.port] != nil || p.port == 22 {
 			why = "Address already in use"
 			return
 		}
-		c.node.listeners[p.port] = l
+		c.Node.Listeners[p.port] = l
 	})
 	if why != "" {
 		return p.failed("unable to start listener for connections: " + why)
 	}
-	defer c.locked(func() {
-		if c.node.listeners[p.port] == l {
-			delete(c.node.listeners, p.port)
+	defer c.Locked(func() {
+		if c.Node.Listeners[p.port] == l {
+			delete(c.Node.Listeners, p.port)
 		}
 	})
 	for no := 1; ; no++ {
 		if !p.json {
-			c.printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
+			c.Printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
 		}
 		p.flush()
-		if !clock.Wait(ctx, c.node.rack.Clock, s.accept) {
+		if !clock.Wait(ctx, c.Node.Rack.Clock, s.accept) {
 			return 143
 		}
 		t := <-s.accept
-		if !clock.Wait(ctx, c.node.rack.Clock, t.over) {
+		if !clock.Wait(ctx, c.Node.Rack.Clock, t.over) {
 			// A server that dies takes the test with it.
-			c.locked(func() { t.stop(c.node.rack.Fabric) })
+			c.Locked(func() { t.stop(c.Node.Rack.Fabric) })
 			return 143
 		}
 		code := p.report(t)
-		c.locked(func() { s.busy = false })
+		c.Locked(func() { s.busy = false })
 		if p.once {
 			return code
 		}
@@ -272,7 +276,7 @@ func (t *iperfTest) stop(f *net.Fabric) {
 // connect finds the server and runs the test; the streams' sender measures.
 func (p *iperf) connect(ctx context.Context) int {
 	c := p.c
-	r := c.node.rack
+	r := c.Node.Rack
 	t, why, late := p.meet()
 	if why != "" {
 		if late && !r.Clock.Sleep(ctx, 3*time.Second) {
@@ -283,7 +287,7 @@ func (p *iperf) connect(ctx context.Context) int {
 	defer close(t.over)
 	for _, fl := range t.flows() {
 		if err := r.Fabric.Wait(ctx, fl); err != nil {
-			c.locked(func() { t.stop(r.Fabric) })
+			c.Locked(func() { t.stop(r.Fabric) })
 			if ctx.Err() != nil {
 				return 143
 			}
@@ -296,8 +300,8 @@ func (p *iperf) connect(ctx context.Context) int {
 // meet looks the server up and starts the flows.
 func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 	c := p.c
-	c.locked(func() {
-		n := c.node
+	c.Locked(func() {
+		n := c.Node
 		addr, ok := n.Resolve(p.host)
 		if !ok {
 			why = "unable to connect to server: Temporary failure in name resolution"
@@ -318,14 +322,14 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 		case way.Peer == nil:
 			why, late = "unable to connect to server: No route to host", true
 			return
-		case c.node.rack.of(way.Peer).rejects(way.Peer, p.port):
+		case rejects(c.Node.Rack.Of(way.Peer), way.Peer, p.port):
 			why = "unable to connect to server: No route to host"
 			return
 		case way.Local || way.Out.Kind == "ether" && way.Out.Func == nil:
 			why = "unable to connect to server: only the rails are simulated"
 			return
 		}
-		server, ok := c.node.rack.of(way.Peer).served(p.port).(*iperfServer)
+		server, ok := c.Node.Rack.Of(way.Peer).Served(p.port).(*iperfServer)
 		switch {
 		case !ok || server.addr.IsValid() && server.addr != addr:
 			why = "unable to connect to server: Connection refused"
@@ -379,7 +383,7 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			}
 			t.streams = append(t.streams, s)
 		}
-		n.rack.Fabric.Add(t.flows()...)
+		n.Rack.Fabric.Add(t.flows()...)
 		server.accept <- t
 	})
 	return t, why, late
@@ -442,12 +446,12 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 	c := p.c
 	local, remote := t.client, t.server
 	if p.server {
-		c.printf("Accepted connection from %s, port %d\n", t.client, t.ports[0])
+		c.Printf("Accepted connection from %s, port %d\n", t.client, t.ports[0])
 		local, remote = remote, local
 	} else {
-		c.printf("Connecting to host %s, port %d\n", p.host, t.port)
+		c.Printf("Connecting to host %s, port %d\n", p.host, t.port)
 		if t.reverse {
-			c.printf("Reverse mode, remote host %s is sending\n", p.host)
+			c.Printf("Reverse mode, remote host %s is sending\n", p.host)
 		}
 	}
 	for i := range t.streams {
@@ -455,18 +459,18 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 		if p.server {
 			mine, theirs = theirs, mine
 		}
-		c.printf("[%3d] local %s port %d connected to %s port %d\n", t.socket(i, p.server), local, mine, remote, theirs)
+		c.Printf("[%3d] local %s port %d connected to %s port %d\n", t.socket(i, p.server), local, mine, remote, theirs)
 	}
 	head := "[ ID] Interval           Transfer     Bitrate"
 	if sends {
-		c.println(head + "         Retr  Cwnd")
+		c.Println(head + "         Retr  Cwnd")
 	} else {
-		c.println(head)
+		c.Println(head)
 	}
 	// row is one line of the table; second 0 is the whole test.
 	row := func(id string, from, to int, bytes float64, tail string) {
 		span := float64(max(1, to-from))
-		c.printf("[%s] %6s-%-6s sec  %s  %s%s\n",
+		c.Printf("[%s] %6s-%-6s sec  %s  %s%s\n",
 			id, fmt.Sprintf("%d.00", from), fmt.Sprintf("%d.00", to), octets(bytes), bits(bytes*8/span), tail)
 	}
 	retr := func(n int) string { return fmt.Sprintf("  %3d", n) }
@@ -489,12 +493,12 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 			}
 			row("SUM", second-1, second, total, tail)
 			if second < t.seconds {
-				c.println(iperfDash)
+				c.Println(iperfDash)
 			}
 		}
 	}
-	c.println(iperfDash)
-	c.println(head + map[bool]string{true: "         Retr"}[sends || !p.server])
+	c.Println(iperfDash)
+	c.Println(head + map[bool]string{true: "         Retr"}[sends || !p.server])
 	total, all := 0.0, 0
 	ends := func(id string, bytes float64, n int) {
 		if sends || !p.server {
@@ -512,7 +516,7 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 		ends("SUM", total, all)
 	}
 	if !p.server {
-		c.printf("\niperf Done.\n")
+		c.Printf("\niperf Done.\n")
 	}
 }
 
@@ -613,7 +617,7 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 	if sends {
 		sent = append(sent, jsonField{"retransmits", all})
 	}
-	wall := p.c.node.rack.Clock.Wall().UTC()
+	wall := p.c.Node.Rack.Clock.Wall().UTC()
 	return jsonObject{
 		{"start", jsonObject{
 			{"connected", connected},

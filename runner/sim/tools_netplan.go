@@ -8,20 +8,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // runNetplan knows "generate", as a check of what is in DIR/etc/netplan, and
 // "get" and "info" as far as they show something.
-func runNetplan(_ context.Context, c *call) int {
+func runNetplan(_ context.Context, c *host.Call) int {
 	var words []string
 	root := ""
-	for i := 1; i < len(c.args); i++ {
-		a := c.args[i]
+	for i := 1; i < len(c.Args); i++ {
+		a := c.Args[i]
 		switch {
-		case a == "--root-dir" && i+1 < len(c.args):
+		case a == "--root-dir" && i+1 < len(c.Args):
 			i++
-			root = c.args[i]
+			root = c.Args[i]
 		case strings.HasPrefix(a, "--root-dir="):
 			root = strings.TrimPrefix(a, "--root-dir=")
 		case strings.HasPrefix(a, "-"):
@@ -34,65 +35,65 @@ func runNetplan(_ context.Context, c *call) int {
 		verb = words[0]
 	}
 	code := 0
-	c.locked(func() {
+	c.Locked(func() {
 		switch verb {
 		case "generate":
-			code = c.netplanGenerate(root)
+			code = netplanGenerate(c, root)
 		case "get":
-			c.netplanGet(root)
+			netplanGet(c, root)
 		case "info":
-			c.println("netplan.io:\n  website: \"https://netplan.io/\"\n  features:\n  - dhcp-use-domains\n" +
+			c.Println("netplan.io:\n  website: \"https://netplan.io/\"\n  features:\n  - dhcp-use-domains\n" +
 				"  - auth-phase2\n  - generated-supplicant\n  - default-routes\n  version: \"1.1.2\"")
 		case "try", "apply":
-			code = c.fail(1, "netplan %s: the simulated node applies no configuration", verb)
+			code = c.Fail(1, "netplan %s: the simulated node applies no configuration", verb)
 		default:
-			code = c.fail(2, "usage: netplan [-h] [--debug]  ...\nnetplan: error: You need to specify a command")
+			code = c.Fail(2, "usage: netplan [-h] [--debug]  ...\nnetplan: error: You need to specify a command")
 		}
 	})
 	return code
 }
 
 // netplanFiles are the configuration's files by name. Callers hold the rig's lock.
-func (c *call) netplanFiles(root string) (dir string, names []string) {
-	dir = c.path(root) + "/etc/netplan"
+func netplanFiles(c *host.Call, root string) (dir string, names []string) {
+	dir = c.Path(root) + "/etc/netplan"
 	if root == "" {
 		dir = "/etc/netplan"
 	}
-	i, _, err := c.node.walk(dir, true, c.root)
+	i, _, err := c.Node.Walk(dir, true, c.Root)
 	if err != nil {
 		return dir, nil
 	}
-	return dir, slices.DeleteFunc(i.names(), func(n string) bool { return !strings.HasSuffix(n, ".yaml") })
+	return dir, slices.DeleteFunc(i.Names(), func(n string) bool { return !strings.HasSuffix(n, ".yaml") })
 }
 
-func (c *call) netplanGet(root string) {
-	dir, names := c.netplanFiles(root)
+func netplanGet(c *host.Call, root string) {
+	dir, names := netplanFiles(c, root)
 	if len(names) == 0 {
-		c.println("network:\n  version: 2\n  renderer: NetworkManager")
+		c.Println("network:\n  version: 2\n  renderer: NetworkManager")
 	}
 	for _, name := range names {
-		text, err := c.node.readFile(dir+"/"+name, c.root)
+		text, err := c.Node.ReadFile(dir+"/"+name, c.Root)
 		if err == nil {
-			c.out.WriteString(text)
+			c.Out.WriteString(text)
 		}
 	}
 }
 
-func (c *call) netplanGenerate(root string) int {
-	dir, names := c.netplanFiles(root)
+func netplanGenerate(c *host.Call, root string) int {
+	dir, names := netplanFiles(c, root)
 	for _, name := range names {
 		file := strings.ReplaceAll(dir+"/"+name, "//", "/")
-		text, err := c.node.readFile(file, c.root)
+		text, err := c.Node.ReadFile(file, c.Root)
 		if err != nil {
-			return c.fail(1, "Cannot stat %s: %s", file, errorText(err))
+			return c.Fail(1, "Cannot stat %s: %s", file, host.ErrorText(err))
 		}
-		if i, _, _ := c.node.walk(file, true, c.root); i.mode&0o077 != 0 {
-			c.fail(0, "\n** (generate:%d): WARNING **: %s: Permissions for %s are too open. "+
+		if i, _, _ := c.Node.Walk(file, true, c.Root); i.Mode&0o077 != 0 {
+			c.Fail(0, "\n** (generate:%d): WARNING **: %s: Permissions for %s are too open. "+
 				"Netplan configuration should NOT be accessible by others.",
-				c.node.nextPID, c.node.rack.Clock.Wall().UTC().Format("15:04:05.000"), file)
+				c.Node.NextPID, c.Node.Rack.Clock.Wall().UTC().Format("15:04:05.000"), file)
 		}
 		if bad := checkNetplan(text); bad != nil {
-			return c.fail(1, "%s:%d:%d: %s:\n%s\n%s^",
+			return c.Fail(1, "%s:%d:%d: %s:\n%s\n%s^",
 				file, bad.line+1, bad.column+1, bad.why, bad.text, strings.Repeat(" ", bad.column))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
@@ -40,16 +41,16 @@ const stagedPost = 0.69
 
 // What may be wrong with a node's nixlbench.
 const (
-	oldNixl flaw = "nixlbench of NIXL 1.0"
-	stuck   flaw = "nixlbench hangs with several threads"
+	oldNixl host.Flaw = "nixlbench of NIXL 1.0"
+	stuck   host.Flaw = "nixlbench hangs with several threads"
 )
 
 // nixlbench is one process of the benchmark.
 type nixlbench struct {
-	c    *call
+	c    *host.Call
 	set  nixlbenchSetting
 	old  bool // of NIXL 1.0
-	proc *process
+	proc *host.Process
 	ucx  *ucxContext
 	meet meeting
 	rank int // 0 is the initiator
@@ -80,19 +81,19 @@ type meeting interface {
 
 // say prints a line at once, as std::endl does.
 func (b *nixlbench) say(format string, args ...any) {
-	b.c.printf(format+"\n", args...)
-	b.c.out.Flush()
+	b.c.Printf(format+"\n", args...)
+	b.c.Out.Flush()
 }
 
-func runNixlbench(ctx context.Context, c *call) int {
+func runNixlbench(ctx context.Context, c *host.Call) int {
 	b := &nixlbench{c: c, done: make(chan struct{}, 1024), gone: make(chan struct{})}
 	lacks := false
-	c.locked(func() {
-		b.old = c.node.flawed(oldNixl)
-		lacks = c.node.flawed(noLibrary)
+	c.Locked(func() {
+		b.old = c.Node.Flawed(oldNixl)
+		lacks = c.Node.Flawed(noLibrary)
 	})
 	if lacks {
-		return c.fail(127, "nixlbench: error while loading shared libraries: %s: "+
+		return c.Fail(127, "nixlbench: error while loading shared libraries: %s: "+
 			"cannot open shared object file: No such file or directory", missingLibrary)
 	}
 	if code, ok := b.parse(); !ok {
@@ -101,10 +102,10 @@ func runNixlbench(ctx context.Context, c *call) int {
 	if code, ok := b.check(); !ok {
 		return code
 	}
-	c.locked(func() { b.proc = c.node.spawn(c.args, c.root) })
-	defer c.locked(func() { delete(c.node.procs, b.proc.pid) })
+	c.Locked(func() { b.proc = c.Node.Spawn(c.Args, c.Root) })
+	defer c.Locked(func() { delete(c.Node.Procs, b.proc.PID) })
 	defer close(b.gone)
-	defer func() { c.locked(func() { c.node.held -= b.held }) }()
+	defer func() { c.Locked(func() { c.Node.Held -= b.held }) }()
 	if b.set["runtime_type"] == "ASIO" {
 		b.meet = &asioRuntime{b: b}
 	} else {
@@ -141,19 +142,19 @@ func (b *nixlbench) run(ctx context.Context) int {
 // start makes the worker: NIXL, its backend and UCX. What fails here leaves the
 // registration behind.
 func (b *nixlbench) start(ctx context.Context) int {
-	c, s, n := b.c, b.set, b.c.node
+	c, s, n := b.c, b.set, b.c.Node
 	switch {
 	case !slices.Contains(nixlbenchBackends, s["backend"]):
-		return c.fail(1, "Unsupported NIXLBench backend: %s", s["backend"])
+		return c.Fail(1, "Unsupported NIXLBench backend: %s", s["backend"])
 	case s["backend"] != "UCX":
-		return c.fail(1, "nixlbench: the simulated rig has no backend but UCX")
+		return c.Fail(1, "nixlbench: the simulated rig has no backend but UCX")
 	}
 	for _, flag := range []string{"initiator_seg_type", "target_seg_type"} {
 		if s[flag] != "DRAM" && s[flag] != "VRAM" {
-			return c.fail(1, "Invalid segment type: %s", s[flag])
+			return c.Fail(1, "Invalid segment type: %s", s[flag])
 		}
 	}
-	if !n.rack.Clock.Sleep(ctx, initTime) {
+	if !n.Rack.Clock.Sleep(ctx, initTime) {
 		return b.interrupted(1, "")
 	}
 	role := "target"
@@ -161,25 +162,25 @@ func (b *nixlbench) start(ctx context.Context) int {
 		role = "initiator"
 	}
 	b.say("Init nixl worker, dev %s rank %d, type %s, hostname %s", s["device_list"], b.rank, role, n.Name)
-	env := c.env
+	env := c.Env
 	if s["device_list"] != "all" {
 		// It goes before the environment.
 		env = func(name string) string {
 			if name == "UCX_NET_DEVICES" {
 				return s["device_list"] + ":1"
 			}
-			return c.env(name)
+			return c.Env(name)
 		}
 	}
 	var lines, log []string
 	started := false
-	c.locked(func() {
-		b.ucx = n.openUCX(env)
-		lines, started = b.ucx.logged(b.proc.pid)
+	c.Locked(func() {
+		b.ucx = openUCX(n, env)
+		lines, started = b.ucx.logged(b.proc.PID)
 		log = []string{
-			n.nixlLog(b.proc.pid, "backend_plugin.h:102",
+			nixlLog(n, b.proc.PID, "backend_plugin.h:102",
 				"Failed to create engine: Failed to create UCX context "+role+": No such device"),
-			n.nixlLog(b.proc.pid, "nixl_agent.cpp:365", "createBackend: backend creation failed for 'UCX'"),
+			nixlLog(n, b.proc.PID, "nixl_agent.cpp:365", "createBackend: backend creation failed for 'UCX'"),
 			"NIXL: createBackend failed! (NIXL_ERR_BACKEND)",
 		}
 	})
@@ -187,7 +188,7 @@ func (b *nixlbench) start(ctx context.Context) int {
 		b.say("%s", l)
 	}
 	if !started {
-		return c.fail(1, "%s", strings.Join(log, "\n"))
+		return c.Fail(1, "%s", strings.Join(log, "\n"))
 	}
 	return 0
 }
@@ -212,61 +213,61 @@ func (b *nixlbench) segment() string {
 
 // allocate makes the buffer; processor and GPU share one memory.
 func (b *nixlbench) allocate(ctx context.Context) int {
-	c, n := b.c, b.c.node
+	c, n := b.c, b.c.Node
 	size := int64(b.set.number("total_buffer_size"))
 	fits, gpu, log, cannot := false, false, "", ""
-	c.locked(func() {
-		gpu = n.gpu
-		if !n.lockable(size, c.root) {
-			cannot = n.cannotLock(b.proc.pid, size)
+	c.Locked(func() {
+		gpu = n.GPU
+		if !n.Lockable(size, c.Root) {
+			cannot = cannotLock(n, b.proc.PID, size)
 		}
-		if fits = size <= n.available(); fits {
+		if fits = size <= n.Available(); fits {
 			b.held += size
-			n.held += size
+			n.Held += size
 		}
-		log = n.nixlLog(b.proc.pid, "nixl_agent.cpp:506",
+		log = nixlLog(n, b.proc.PID, "nixl_agent.cpp:506",
 			"registerMem: registration failed for the specified or all potential backends")
 	})
 	switch {
 	case b.segment() == "VRAM" && !gpu:
-		return c.fail(1, "CUDA: Failed to set device (Error code: 100 - no CUDA-capable device is detected)")
+		return c.Fail(1, "CUDA: Failed to set device (Error code: 100 - no CUDA-capable device is detected)")
 	case b.segment() == "VRAM" && !fits:
-		return c.fail(1, "CUDA: Failed to allocate CUDA buffer 0 (Error code: 2 - out of memory)")
+		return c.Fail(1, "CUDA: Failed to allocate CUDA buffer 0 (Error code: 2 - out of memory)")
 	case !fits:
-		return c.fail(1, "Failed to allocate %d bytes of page-aligned DRAM memory\n"+
+		return c.Fail(1, "Failed to allocate %d bytes of page-aligned DRAM memory\n"+
 			"Failed to allocate %d bytes of DRAM memory\n%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", size, size, log)
 	}
-	if !n.rack.Clock.Sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
+	if !n.Rack.Clock.Sleep(ctx, time.Duration(float64(size)/fillRate*1e9)) {
 		return b.interrupted(1, "")
 	}
 	if cannot != "" && b.segment() == "DRAM" {
 		b.say("%s", cannot)
-		return c.fail(1, "%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", log)
+		return c.Fail(1, "%s\nNIXL: registerMem failed (NIXL_ERR_BACKEND)", log)
 	}
 	return 0
 }
 
 // load takes the target's metadata, as the initiator does, and connects.
 func (b *nixlbench) load(target *nixlbench) (l link, code int) {
-	c, n := b.c, b.c.node
+	c, n := b.c, b.c.Node
 	var why, log string
-	c.locked(func() {
+	c.Locked(func() {
 		switch {
-		case target != nil && target.c.node == n:
+		case target != nil && target.c.Node == n:
 			why, log = "NIXL_ERR_NOT_SUPPORTED", "nixlbench: the simulated rig's two ends run on two nodes"
-		case target == nil || n.ucxRelease() != target.c.node.ucxRelease():
+		case target == nil || ucxRelease(n) != ucxRelease(target.c.Node):
 			why = "NIXL_ERR_NOT_FOUND"
-			log = n.nixlLog(b.proc.pid, "nixl_agent.cpp:1093", "loadRemoteMD: no backend can reach the remote agent")
+			log = nixlLog(n, b.proc.PID, "nixl_agent.cpp:1093", "loadRemoteMD: no backend can reach the remote agent")
 		default:
 			if l = b.ucx.connect(target.ucx); len(l.lanes) == 0 {
 				why = "NIXL_ERR_BACKEND"
-				log = n.nixlLog(b.proc.pid, "ucx_backend.cpp:1012",
+				log = nixlLog(n, b.proc.PID, "ucx_backend.cpp:1012",
 					"no active messages transport to the remote agent: Destination is unreachable")
 			}
 		}
 	})
 	if why != "" {
-		return l, c.fail(1, "%s\nNIXL: loadRemoteMD failed (%s)", log, why)
+		return l, c.Fail(1, "%s\nNIXL: loadRemoteMD failed (%s)", log, why)
 	}
 	return l, 0
 }
@@ -293,16 +294,16 @@ func (b *nixlbench) sizes() []nixlbenchSize {
 
 // initiate is the initiator's part: it posts, measures and prints.
 func (b *nixlbench) initiate(ctx context.Context) int {
-	c, r := b.c, b.c.node.rack
+	c, r := b.c, b.c.Node.Rack
 	l, code := b.load(b.peer)
 	if code != 0 {
 		return code
 	}
 	var rnd *rand.Rand
 	hangs := false
-	c.locked(func() {
-		rnd = c.node.Random("nixlbench")
-		hangs = b.c.node.flawed(stuck) && b.set.number("num_threads") > 1
+	c.Locked(func() {
+		rnd = c.Node.Random("nixlbench")
+		hangs = b.c.Node.Flawed(stuck) && b.set.number("num_threads") > 1
 	})
 	// The target may end in the middle of it.
 	moving := clock.Until(ctx, b.peer.gone)
@@ -321,11 +322,11 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 				continue
 			}
 			var err error
-			if seconds, err = r.carry(moving, k); err != nil {
+			if seconds, err = carry(r, moving, k); err != nil {
 				if ctx.Err() != nil {
 					return b.interrupted(aborted, "free(): double free detected in tcache 2")
 				}
-				return c.fail(1, "Transfer failed on slot 0: NIXL_ERR_REMOTE_DISCONNECT")
+				return c.Fail(1, "Transfer failed on slot 0: NIXL_ERR_REMOTE_DISCONNECT")
 			}
 		}
 		b.say("%s", b.row(size, seconds, k, rnd))
@@ -391,7 +392,7 @@ func (b *nixlbench) serve(ctx context.Context) int {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {
 			return code
 		}
-		if !clock.Wait(ctx, b.c.node.rack.Clock, b.done) {
+		if !clock.Wait(ctx, b.c.Node.Rack.Clock, b.done) {
 			why := ""
 			if e, ok := b.meet.(*etcdRuntime); ok {
 				why = e.broken("wait", "sync", 0)
@@ -410,7 +411,7 @@ func (b *nixlbench) interrupted(code int, why string) int {
 	}
 	b.say("Ctrl-C received, exiting...")
 	if why != "" {
-		return b.c.fail(code, "%s", why)
+		return b.c.Fail(code, "%s", why)
 	}
 	return code
 }

@@ -3,14 +3,16 @@ package sim
 import (
 	"context"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // runNmcli is NetworkManager's tool, as far as scripts ask it: -g FIELDS with
 // "general", "device show NAME" and "connection show NAME".
-func runNmcli(_ context.Context, c *call) int {
-	args := c.args[1:]
+func runNmcli(_ context.Context, c *host.Call) int {
+	args := c.Args[1:]
 	if len(args) < 3 || args[0] != "-g" {
-		return c.fail(2, "Error: only nmcli -g FIELDS is simulated.")
+		return c.Fail(2, "Error: only nmcli -g FIELDS is simulated.")
 	}
 	fields, object := strings.Split(args[1], ","), args[2]
 	name := ""
@@ -18,17 +20,17 @@ func runNmcli(_ context.Context, c *call) int {
 		name = args[4]
 	}
 	code := 0
-	c.locked(func() {
-		values, ok := c.node.managed(object, name)
+	c.Locked(func() {
+		values, ok := managed(c.Node, object, name)
 		switch {
 		case !ok && object == "device":
-			code = c.fail(10, "Error: Device '%s' not found.", name)
+			code = c.Fail(10, "Error: Device '%s' not found.", name)
 		case !ok:
-			code = c.fail(10, "Error: %s - no such connection profile.", name)
+			code = c.Fail(10, "Error: %s - no such connection profile.", name)
 		}
 		for _, f := range fields {
 			if ok {
-				c.println(values[f])
+				c.Println(values[f])
 			}
 		}
 	})
@@ -36,7 +38,7 @@ func runNmcli(_ context.Context, c *call) int {
 }
 
 // managed is what NetworkManager says of a device or a profile.
-func (n *node) managed(object, name string) (values map[string]string, ok bool) {
+func managed(n *host.Node, object, name string) (values map[string]string, ok bool) {
 	if strings.HasPrefix("general", object) {
 		return map[string]string{"RUNNING": "running"}, true
 	}
@@ -44,7 +46,7 @@ func (n *node) managed(object, name string) (values map[string]string, ok bool) 
 	if d == nil || d.Kind == "loopback" {
 		return nil, false
 	}
-	address, saved := n.profiles[name]
+	address, saved := n.Profiles[name]
 	if object == "device" || object == "dev" {
 		switch {
 		case !d.Running():

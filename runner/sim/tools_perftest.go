@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
@@ -24,11 +25,11 @@ const resultLine = "------------------------------------------------------------
 const setupTime = 100 * time.Millisecond
 
 // garbles is the flaw of a node whose ib_write_bw cuts its result.
-const garbles flaw = "perftest's rows break off"
+const garbles host.Flaw = "perftest's rows break off"
 
 // perftest is one end of a test: ib_write_bw and its relatives.
 type perftest struct {
-	c       *call
+	c       *host.Call
 	tool    string
 	verb    string // write, read or send
 	latency bool
@@ -93,7 +94,7 @@ const (
 )
 
 // runPerftest is both ends: with a host it is the client.
-func runPerftest(ctx context.Context, c *call) int {
+func runPerftest(ctx context.Context, c *host.Call) int {
 	p, code, ok := parsePerftest(c)
 	if !ok {
 		return code
@@ -101,9 +102,9 @@ func runPerftest(ctx context.Context, c *call) int {
 	if code := p.open(); code != 0 {
 		return code
 	}
-	var proc *process
-	c.locked(func() { proc = c.node.spawn(c.args, c.root) })
-	defer c.locked(func() { delete(c.node.procs, proc.pid) })
+	var proc *host.Process
+	c.Locked(func() { proc = c.Node.Spawn(c.Args, c.Root) })
+	defer c.Locked(func() { delete(c.Node.Procs, proc.PID) })
 	if p.host == "" {
 		code = p.serve(ctx, proc)
 	} else {
@@ -111,14 +112,14 @@ func runPerftest(ctx context.Context, c *call) int {
 	}
 	if ctx.Err() != nil {
 		// A process that is killed takes what it had not flushed with it.
-		c.out.Reset(c.raw)
+		c.Out.Reset(c.Raw)
 		return 143
 	}
 	return code
 }
 
-func parsePerftest(c *call) (p *perftest, code int, ok bool) {
-	tool := c.program()
+func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
+	tool := c.Program()
 	p = &perftest{
 		c: c, tool: tool, latency: strings.HasSuffix(tool, "_lat"), size: 65536, iters: 5000, qps: 1,
 		port: defaultPort, txDepth: 128, margin: -1, version: "6.06",
@@ -129,22 +130,22 @@ func parsePerftest(c *call) (p *perftest, code int, ok bool) {
 	} else if p.verb != "write" {
 		p.iters = 1000
 	}
-	c.locked(func() {
-		if strings.HasPrefix(c.node.versions["perftest"], "24.07") {
+	c.Locked(func() {
+		if strings.HasPrefix(c.Node.Versions["perftest"], "24.07") {
 			p.version = "6.21"
 		}
 	})
 	usage := func(bad string) (*perftest, int, bool) {
 		if strings.HasPrefix(bad, "--") {
-			c.fail(1, "%s: unrecognized option '%s'", tool, bad)
+			c.Fail(1, "%s: unrecognized option '%s'", tool, bad)
 		} else {
-			c.fail(1, "%s: invalid option -- '%s'", tool, strings.TrimPrefix(bad, "-"))
+			c.Fail(1, "%s: invalid option -- '%s'", tool, strings.TrimPrefix(bad, "-"))
 		}
-		c.printf("Usage:\n  %s            start a server and wait for connection\n"+
+		c.Printf("Usage:\n  %s            start a server and wait for connection\n"+
 			"  %s <host>     connect to server at <host>\n\n", tool, tool)
-		c.out.Flush()
-		c.fail(1, " Invalid Command or flag.\n Please check command line and run again.\n")
-		return nil, c.fail(1, " Parser function exited with Error"), false
+		c.Out.Flush()
+		c.Fail(1, " Invalid Command or flag.\n Please check command line and run again.\n")
+		return nil, c.Fail(1, " Parser function exited with Error"), false
 	}
 	long := map[string]string{
 		"--ib-dev": "d", "--ib-port": "i", "--mtu": "m", "--iters": "n", "--port": "p", "--qp": "q", "--size": "s",
@@ -155,7 +156,7 @@ func parsePerftest(c *call) (p *perftest, code int, ok bool) {
 		"--run_infinitely": "+forever", "--cpu_util": "+", "--output": "+=", "--out_json_file": "+=",
 		"--source_ip": "+=", "--bind_source_ip": "+=", "--noPeak": "N", "--use_hugepages": "+",
 	}
-	args := c.args[1:]
+	args := c.Args[1:]
 	for len(args) > 0 {
 		a := args[0]
 		args = args[1:]
@@ -213,8 +214,8 @@ func parsePerftest(c *call) (p *perftest, code int, ok bool) {
 			good = number(&p.txDepth)
 		case "D":
 			if !number(&p.seconds) {
-				c.fail(1, " Duration period argument %s should be int", value)
-				return nil, c.fail(1, " Parser function exited with Error"), false
+				c.Fail(1, " Duration period argument %s should be int", value)
+				return nil, c.Fail(1, " Parser function exited with Error"), false
 			}
 		case "f":
 			good = number(&p.margin)
@@ -231,7 +232,7 @@ func parsePerftest(c *call) (p *perftest, code int, ok bool) {
 		case "+forever":
 			p.seconds = 1 << 20
 		case "V":
-			c.printf("Version: %s\n", p.version)
+			c.Printf("Version: %s\n", p.version)
 			return nil, 1, false
 		case "h":
 			return usage("--help")
@@ -240,24 +241,24 @@ func parsePerftest(c *call) (p *perftest, code int, ok bool) {
 			return usage(a)
 		}
 		if !good || p.size < 1 || p.iters < 1 || p.qps < 1 {
-			return nil, c.fail(1, " Parser function exited with Error"), false
+			return nil, c.Fail(1, " Parser function exited with Error"), false
 		}
 	}
 	if p.seconds > 0 && p.all {
-		c.fail(1, "Duration mode currently doesn't support running on all sizes.")
-		c.println(resultLine)
+		c.Fail(1, "Duration mode currently doesn't support running on all sizes.")
+		c.Println(resultLine)
 		return nil, 1, false
 	}
 	if p.margin < 0 {
 		p.margin = p.seconds / 4
 	}
 	if p.seconds > 0 && p.seconds <= 2*p.margin {
-		c.println(resultLine)
-		return nil, c.fail(1, "please check that DURATION > 2*MARGIN"), false
+		c.Println(resultLine)
+		return nil, c.Fail(1, "please check that DURATION > 2*MARGIN"), false
 	}
 	if p.iters > 20000 && p.seconds == 0 && !p.latency && !p.noPeak {
-		c.println(resultLine)
-		c.println(" WARNING: BW peak won't be measured in this run.")
+		c.Println(resultLine)
+		c.Println(" WARNING: BW peak won't be measured in this run.")
 		p.noPeak = true
 	}
 	if p.seconds == 0 && !p.latency {
@@ -270,8 +271,8 @@ func parsePerftest(c *call) (p *perftest, code int, ok bool) {
 func (p *perftest) open() int {
 	c := p.c
 	var state string
-	c.locked(func() {
-		n := c.node
+	c.Locked(func() {
+		n := c.Node
 		p.fn = n.Functions[0]
 		if p.dev != "" {
 			p.fn = n.Function(p.dev)
@@ -289,7 +290,7 @@ func (p *perftest) open() int {
 		switch {
 		case p.mtu > active:
 			names := map[int]int{256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
-			c.printf("Requested mtu is higher than active mtu \nChanging to active mtu - %d\n", names[active])
+			c.Printf("Requested mtu is higher than active mtu \nChanging to active mtu - %d\n", names[active])
 			p.mtu = active
 		case p.mtu == 0:
 			p.mtu = active
@@ -300,50 +301,50 @@ func (p *perftest) open() int {
 		p.gid = max(0, min(p.gid, len(p.fn.GIDs)-1))
 		p.addr = p.fn.GIDs[p.gid]
 		rnd := n.Random(p.tool + p.dev)
-		p.qpn = n.nextQPN
-		n.nextQPN += p.qps
+		p.qpn = n.NextQPN
+		n.NextQPN += p.qps
 		p.psn = rnd.Uint32() & 0xffffff
 		p.rkey = 0x180000 + rnd.IntN(0x7ffff)
 		p.va = 0xffff_0000_0000 + uint64(rnd.IntN(1<<20))<<12
 	})
 	switch state {
 	case "missing":
-		return c.fail(1, "IB device %s not found\n Unable to find the Infiniband/RoCE device", p.dev)
+		return c.Fail(1, "IB device %s not found\n Unable to find the Infiniband/RoCE device", p.dev)
 	case "down":
-		return c.fail(1, " Port number 1 state is Down\n Couldn't set the link layer\n Couldn't get context for the device")
+		return c.Fail(1, " Port number 1 state is Down\n Couldn't set the link layer\n Couldn't get context for the device")
 	}
 	return 0
 }
 
 // serve waits for one client, for ever if need be.
-func (p *perftest) serve(ctx context.Context, proc *process) int {
+func (p *perftest) serve(ctx context.Context, proc *host.Process) int {
 	c := p.c
 	if p.verb == "read" {
-		c.println("Device not recognized to implement inline feature. Disabling it")
-		c.println(resultLine)
+		c.Println("Device not recognized to implement inline feature. Disabling it")
+		c.Println(resultLine)
 	}
-	c.printf("\n************************************\n" +
+	c.Printf("\n************************************\n" +
 		"* Waiting for client to connect... *\n" +
 		"************************************\n")
 	s := &perftestServer{p, make(chan *rendezvous, 1)}
-	l := &listener{port: p.port, proc: proc, serves: s}
+	l := &host.Listener{Port: p.port, Proc: proc, Serves: s}
 	busy := false
-	c.locked(func() {
-		if busy = c.node.listeners[p.port] != nil || p.port == 22; !busy {
-			c.node.listeners[p.port] = l
+	c.Locked(func() {
+		if busy = c.Node.Listeners[p.port] != nil || p.port == 22; !busy {
+			c.Node.Listeners[p.port] = l
 		}
 	})
 	if busy {
-		return c.fail(1, "Couldn't listen to port %d\n"+
+		return c.Fail(1, "Couldn't listen to port %d\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.port)
 	}
-	defer c.locked(func() {
-		if c.node.listeners[p.port] == l {
-			delete(c.node.listeners, p.port)
+	defer c.Locked(func() {
+		if c.Node.Listeners[p.port] == l {
+			delete(c.Node.Listeners, p.port)
 		}
 	})
 	p.flush()
-	r := c.node.rack
+	r := c.Node.Rack
 	if !clock.Wait(ctx, r.Clock, s.accept) {
 		return 143
 	}
@@ -374,7 +375,7 @@ func (p *perftest) serve(ctx context.Context, proc *process) int {
 }
 
 func (p *perftest) lost() int {
-	return p.c.fail(1, "ethernet_read_keys: Couldn't read remote address\n"+
+	return p.c.Fail(1, "ethernet_read_keys: Couldn't read remote address\n"+
 		" Unable to read to socket/rdma_cm\n Failed to exchange data between server and clients")
 }
 
@@ -382,21 +383,21 @@ func (p *perftest) lost() int {
 func (p *perftest) connect(ctx context.Context) int {
 	c := p.c
 	if p.verb == "read" {
-		c.println("Device not recognized to implement inline feature. Disabling it")
-		c.println(resultLine)
-		c.println(resultLine)
+		c.Println("Device not recognized to implement inline feature. Disabling it")
+		c.Println(resultLine)
+		c.Println(resultLine)
 	}
 	rv, refused := p.meet()
 	switch refused {
 	case "":
 	case "name":
-		return c.fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\n"+
+		return c.Fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	default:
-		if refused == "unreachable" && !c.node.rack.Clock.Sleep(ctx, 3*time.Second) {
+		if refused == "unreachable" && !c.Node.Rack.Clock.Sleep(ctx, 3*time.Second) {
 			return 143
 		}
-		return c.fail(1, "Couldn't connect to %s:%d\n"+
+		return c.Fail(1, "Couldn't connect to %s:%d\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	}
 	defer rv.leaveClient()
@@ -410,12 +411,12 @@ func (p *perftest) connect(ctx context.Context) int {
 	}
 	p.addresses(rv.server)
 	p.flush()
-	if !c.node.rack.Clock.Sleep(ctx, setupTime) {
+	if !c.Node.Rack.Clock.Sleep(ctx, setupTime) {
 		return 143
 	}
 	switch rv.outcome {
 	case hangs:
-		if !clock.Wait(ctx, c.node.rack.Clock, rv.serverGone) {
+		if !clock.Wait(ctx, c.Node.Rack.Clock, rv.serverGone) {
 			return 143
 		}
 		return p.lost()
@@ -423,7 +424,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		status := map[outcome]int{badSize: 10, badTool: 9}[rv.outcome]
 		return p.completionError(fmt.Sprintf("Failed status %d: wr_id 0 syndrom 0x0", status), 0)
 	case noPath:
-		if !c.node.rack.Clock.Sleep(ctx, time.Duration(net.RetryTime*float64(time.Second))) {
+		if !c.Node.Rack.Clock.Sleep(ctx, time.Duration(net.RetryTime*float64(time.Second))) {
 			return 143
 		}
 		return p.completionError(retryText, 0)
@@ -459,22 +460,22 @@ const retryText = "Failed status-transport retry counter exceeded (12): wr_id 0 
 
 func (p *perftest) completionError(status string, done int) int {
 	c := p.c
-	c.println(p.columns())
-	c.out.Flush()
-	return c.fail(1, " Completion with error at client\n %s\n scnt=%d, ccnt=%d\n"+
+	c.Println(p.columns())
+	c.Out.Flush()
+	return c.Fail(1, " Completion with error at client\n %s\n scnt=%d, ccnt=%d\n"+
 		" Failed to complete run_iter_bw function successfully", status, done+p.txDepth, done)
 }
 
 // meet looks the server up: over TCP, so by routes and listeners.
 func (p *perftest) meet() (rv *rendezvous, refused string) {
 	c := p.c
-	c.locked(func() {
-		addr, ok := c.node.Resolve(p.host)
+	c.Locked(func() {
+		addr, ok := c.Node.Resolve(p.host)
 		if !ok {
 			refused = "name"
 			return
 		}
-		way, ok := c.node.Route(addr)
+		way, ok := c.Node.Route(addr)
 		switch {
 		case !ok:
 			refused = "no route"
@@ -482,19 +483,19 @@ func (p *perftest) meet() (rv *rendezvous, refused string) {
 		case way.Peer == nil:
 			refused = "unreachable"
 			return
-		case c.node.rack.of(way.Peer).rejects(way.Peer, p.port):
+		case rejects(c.Node.Rack.Of(way.Peer), way.Peer, p.port):
 			refused = "rejected"
 			return
 		}
-		far := c.node.rack.of(way.Peer)
-		s, ok := far.served(p.port).(*perftestServer)
+		far := c.Node.Rack.Of(way.Peer)
+		s, ok := far.Served(p.port).(*perftestServer)
 		if !ok {
 			refused = "refused"
 			return
 		}
 		way.Out.Count(1460, 14, 1388, 12)
 		way.Peer.Count(1388, 12, 1460, 14)
-		delete(far.listeners, p.port)
+		delete(far.Listeners, p.port)
 		rv = &rendezvous{
 			client: p, server: s.test, met: make(chan struct{}), done: make(chan struct{}),
 			clientGone: make(chan struct{}), serverGone: make(chan struct{}),
@@ -509,7 +510,7 @@ func (p *perftest) meet() (rv *rendezvous, refused string) {
 // decide says what comes of the two ends' settings.
 func (rv *rendezvous) decide() {
 	cl, sv := rv.client, rv.server
-	cl.c.locked(func() {
+	cl.c.Locked(func() {
 		rv.mtu = min(cl.mtu, sv.mtu)
 		rv.outcome = rv.judge()
 	})
@@ -544,11 +545,11 @@ func (rv *rendezvous) judge() outcome {
 func (p *perftest) refused(rv *rendezvous) int {
 	switch rv.outcome {
 	case noRTR:
-		p.c.out.Flush()
-		return p.c.fail(1, "Failed to modify QP %d to RTR\n Unable to Connect the HCA's through the link", p.qpn)
+		p.c.Out.Flush()
+		return p.c.Fail(1, "Failed to modify QP %d to RTR\n Unable to Connect the HCA's through the link", p.qpn)
 	case gidMix:
-		p.c.out.Flush()
-		return p.c.fail(1, "\n Found Incompatibility issue with GID types.\n Please Try to use a different IP version.\n")
+		p.c.Out.Flush()
+		return p.c.Fail(1, "\n Found Incompatibility issue with GID types.\n Please Try to use a different IP version.\n")
 	default:
 		return 0
 	}
@@ -556,8 +557,8 @@ func (p *perftest) refused(rv *rendezvous) int {
 
 // flush shows what there is where somebody watches; a pipe waits for the exit.
 func (p *perftest) flush() {
-	if p.c.live {
-		p.c.out.Flush()
+	if p.c.Live {
+		p.c.Out.Flush()
 	}
 }
 
@@ -571,48 +572,48 @@ func (p *perftest) header(mtu int) {
 		kind = "Latency"
 	}
 	onOff := map[bool]string{true: "ON", false: "OFF"}
-	c.println(resultLine)
+	c.Println(resultLine)
 	if p.both && !p.latency {
-		c.printf("                    %s Bidirectional %s Test\n", title, kind)
+		c.Printf("                    %s Bidirectional %s Test\n", title, kind)
 	} else {
-		c.printf("                    %s %s Test\n", title, kind)
+		c.Printf("                    %s %s Test\n", title, kind)
 	}
-	c.printf(" Dual-port       : OFF\t\tDevice         : %s\n", p.dev)
-	c.printf(" Number of qps   : %d\t\tTransport type : IB\n", p.qps)
-	c.printf(" Connection type : RC\t\tUsing SRQ      : OFF\n")
+	c.Printf(" Dual-port       : OFF\t\tDevice         : %s\n", p.dev)
+	c.Printf(" Number of qps   : %d\t\tTransport type : IB\n", p.qps)
+	c.Printf(" Connection type : RC\t\tUsing SRQ      : OFF\n")
 	if p.old() {
-		c.printf(" PCIe relax order: %s\n ibv_wr* API     : ON\n", onOff[!p.latency])
+		c.Printf(" PCIe relax order: %s\n ibv_wr* API     : ON\n", onOff[!p.latency])
 	} else {
-		c.printf(" PCIe relax order: %s\t\tLock-free      : OFF\n"+
+		c.Printf(" PCIe relax order: %s\t\tLock-free      : OFF\n"+
 			" ibv_wr* API     : ON\t\tUsing Enhanced Reorder      : OFF\n", onOff[!p.latency])
 	}
 	if p.host != "" || p.both {
-		c.printf(" TX depth        : %d\n", p.txDepth)
+		c.Printf(" TX depth        : %d\n", p.txDepth)
 	} else if p.verb == "send" {
-		c.printf(" RX depth        : 512\n")
+		c.Printf(" RX depth        : 512\n")
 	}
 	if !p.latency {
 		moderation := 1
 		if p.size <= 8192 && !p.all {
 			moderation = min(100, p.iters)
 		}
-		c.printf(" CQ Moderation   : %d\n", moderation)
+		c.Printf(" CQ Moderation   : %d\n", moderation)
 		if !p.old() {
-			c.printf(" CQE Poll Batch  : Dynamic\n")
+			c.Printf(" CQE Poll Batch  : Dynamic\n")
 		}
 	}
-	c.printf(" Mtu             : %d[B]\n Link type       : Ethernet\n GID index       : %d\n", mtu, p.gid)
+	c.Printf(" Mtu             : %d[B]\n Link type       : Ethernet\n GID index       : %d\n", mtu, p.gid)
 	switch {
 	case p.verb == "read":
-		c.printf(" Outstand reads  : 16\n")
+		c.Printf(" Outstand reads  : 16\n")
 	case p.latency:
-		c.printf(" Max inline data : 220[B]\n")
+		c.Printf(" Max inline data : 220[B]\n")
 	default:
-		c.printf(" Max inline data : 0[B]\n")
+		c.Printf(" Max inline data : 0[B]\n")
 	}
 	method := map[bool]string{true: "rdma_cm", false: "Ethernet"}[p.rdmaCM]
-	c.printf(" rdma_cm QPs\t : %s\n Data ex. method : %s\n", onOff[p.rdmaCM], method)
-	c.println(resultLine)
+	c.Printf(" rdma_cm QPs\t : %s\n Data ex. method : %s\n", onOff[p.rdmaCM], method)
+	c.Println(resultLine)
 }
 
 func (p *perftest) addresses(remote *perftest) {
@@ -622,22 +623,22 @@ func (p *perftest) addresses(remote *perftest) {
 		*perftest
 	}{{"local", p}, {"remote", remote}} {
 		for q := range p.qps {
-			c.printf(" %s address: LID 0000 QPN 0x%04x PSN 0x%x", end.name, end.qpn+q, (end.psn+uint32(q)*7919)&0xffffff)
+			c.Printf(" %s address: LID 0000 QPN 0x%04x PSN 0x%x", end.name, end.qpn+q, (end.psn+uint32(q)*7919)&0xffffff)
 			if p.verb == "read" {
-				c.printf(" OUT 0x10")
+				c.Printf(" OUT 0x10")
 			}
 			if p.verb != "send" && !p.rdmaCM {
-				c.printf(" RKey 0x%06x VAddr 0x%014x", end.rkey, end.va+uint64(q*max(p.size, 4096)))
+				c.Printf(" RKey 0x%06x VAddr 0x%014x", end.rkey, end.va+uint64(q*max(p.size, 4096)))
 			}
-			c.println("")
+			c.Println("")
 			var parts []string
 			for _, b := range end.addr.Bytes() {
 				parts = append(parts, fmt.Sprintf("%02d", b))
 			}
-			c.printf(" GID: %s\n", strings.Join(parts, ":"))
+			c.Printf(" GID: %s\n", strings.Join(parts, ":"))
 		}
 	}
-	c.println(resultLine)
+	c.Println(resultLine)
 }
 
 // columns is the line above the results.
@@ -661,17 +662,17 @@ func (p *perftest) columns() string {
 
 func (p *perftest) print(rows []string) int {
 	c := p.c
-	c.println(p.columns())
+	c.Println(p.columns())
 	garbled := false
-	c.locked(func() { garbled = c.node.flawed(garbles) && p.tool == "ib_write_bw" })
+	c.Locked(func() { garbled = c.Node.Flawed(garbles) && p.tool == "ib_write_bw" })
 	for _, row := range rows {
 		if garbled {
-			c.out.WriteString(row[:len(row)/2])
+			c.Out.WriteString(row[:len(row)/2])
 			return 0
 		}
-		c.println(p.convert(row))
+		c.Println(p.convert(row))
 	}
-	c.println(resultLine)
+	c.Println(resultLine)
 	return 0
 }
 
@@ -689,7 +690,7 @@ func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *net.Flow {
 	if back {
 		src, dst = dst, src
 	}
-	rnd := p.c.node.Random("rate" + p.tool + p.dev)
+	rnd := p.c.Node.Random("rate" + p.tool + p.dev)
 	return &net.Flow{
 		From: src, To: dst, MTU: rv.mtu, Message: float64(size),
 		Demand: net.MessageDemand(size, p.qps), Share: 1 - net.NoiseSpan*rnd.Float64(),
@@ -699,13 +700,13 @@ func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *net.Flow {
 // measure runs one size and returns its row, and how many messages had arrived
 // where it failed.
 func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (string, int, error) {
-	r := p.c.node.rack
+	r := p.c.Node.Rack
 	directions := []bool{p.verb == "read"}
 	if p.both {
 		directions = []bool{false, true}
 	}
 	var flows []*net.Flow
-	p.c.locked(func() {
+	p.c.Locked(func() {
 		for _, back := range directions {
 			fl := p.newFlow(rv, size, back)
 			if p.seconds > 0 {
@@ -723,7 +724,7 @@ func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (strin
 	for _, fl := range flows {
 		if err := r.Fabric.Wait(ctx, fl); err != nil {
 			for _, other := range flows {
-				p.c.locked(func() { r.Fabric.Stop(other) })
+				p.c.Locked(func() { r.Fabric.Stop(other) })
 			}
 			return "", int(fl.Sent / float64(size)), err
 		}
@@ -759,15 +760,15 @@ func (p *perftest) row(size, iters int, peak, rate float64) string {
 
 // measureLatency runs one size of a ping-pong and returns its row.
 func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int) (string, error) {
-	r := p.c.node.rack
+	r := p.c.Node.Rack
 	iters := p.iters
 	var rnd interface {
 		Float64() float64
 		ExpFloat64() float64
 	}
 	var base float64
-	p.c.locked(func() {
-		rnd = p.c.node.Random("latency" + p.tool)
+	p.c.Locked(func() {
+		rnd = p.c.Node.Random("latency" + p.tool)
 		base = 1.87 + float64(size)*8/92e3 // microseconds
 		if p.verb == "read" {
 			base += 1.6
@@ -795,7 +796,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		iters = int(float64(p.seconds) * 1e6 / (2 * mean))
 	}
 	var flows []*net.Flow
-	p.c.locked(func() {
+	p.c.Locked(func() {
 		for _, back := range []bool{false, true} {
 			fl := p.newFlow(rv, size, back)
 			fl.Payload = float64(size) * float64(iters)
@@ -808,7 +809,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 	for _, fl := range flows {
 		if err := r.Fabric.Wait(ctx, fl); err != nil {
 			for _, other := range flows {
-				p.c.locked(func() { r.Fabric.Stop(other) })
+				p.c.Locked(func() { r.Fabric.Stop(other) })
 			}
 			return "", err
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
@@ -35,23 +36,23 @@ const (
 
 // runPython pretends railbench's own programs, which it knows by their first line.
 // It interprets no Python.
-func runPython(ctx context.Context, c *call) int {
-	args := c.args[1:]
+func runPython(ctx context.Context, c *host.Call) int {
+	args := c.Args[1:]
 	for len(args) > 0 && (args[0] == "-u" || args[0] == "-B" || args[0] == "-I") {
 		args = args[1:]
 	}
 	switch {
 	case len(args) == 1 && (args[0] == "-V" || args[0] == "--version"):
-		c.println("Python " + pythonVersion)
+		c.Println("Python " + pythonVersion)
 		return 0
 	case len(args) == 2 && args[0] == "-c" && args[1] == "import nixl":
 		return 0
 	case len(args) == 0 || args[0] != "-":
-		return c.fail(2, "python3: the simulated python3 runs only railbench's own programs, from its standard input")
+		return c.Fail(2, "python3: the simulated python3 runs only railbench's own programs, from its standard input")
 	}
-	text, err := io.ReadAll(c.in)
+	text, err := io.ReadAll(c.In)
 	if err != nil {
-		return c.fail(1, "python3: %v", err)
+		return c.Fail(1, "python3: %v", err)
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	name, _ := strings.CutPrefix(strings.TrimSpace(first), "# railbench: ")
@@ -60,18 +61,18 @@ func runPython(ctx context.Context, c *call) int {
 		"nixl-latency": (*program).meet, "gpu-staging": (*program).staging,
 	}[name]
 	if run == nil {
-		return c.fail(2, "python3: the simulated python3 runs only railbench's own programs, "+
+		return c.Fail(2, "python3: the simulated python3 runs only railbench's own programs, "+
 			"and this one begins with %q", first)
 	}
 	p := &program{c: c, name: name, gone: make(chan struct{}), served: make(chan struct{}, 1)}
 	if why := p.parse(args[1:]); why != "" {
-		return c.fail(2, "usage: - [-h]\n-: error: %s", why)
+		return c.Fail(2, "usage: - [-h]\n-: error: %s", why)
 	}
-	c.locked(func() { p.proc = c.node.spawn(c.args, c.root) })
-	defer c.locked(func() { delete(c.node.procs, p.proc.pid) })
+	c.Locked(func() { p.proc = c.Node.Spawn(c.Args, c.Root) })
+	defer c.Locked(func() { delete(c.Node.Procs, p.proc.PID) })
 	defer close(p.gone)
-	defer func() { c.locked(func() { c.node.held -= p.held }) }()
-	limited, cancel := c.node.rack.Clock.WithTimeout(ctx, programLimit, errLimit)
+	defer func() { c.Locked(func() { c.Node.Held -= p.held }) }()
+	limited, cancel := c.Node.Rack.Clock.WithTimeout(ctx, programLimit, errLimit)
 	defer cancel()
 	code := run(p, limited)
 	if ctx.Err() != nil {
@@ -84,9 +85,9 @@ var errLimit = errors.New("not done after 60 s")
 
 // A program is one of railbench's, at one end.
 type program struct {
-	c    *call
+	c    *host.Call
 	name string
-	proc *process
+	proc *host.Process
 	ucx  *ucxContext
 	held int64
 
@@ -126,16 +127,16 @@ func (p *program) parse(args []string) string {
 func (p *program) report(o jsonObject) {
 	b, err := json.Marshal(o)
 	if err != nil {
-		p.c.fail(1, "python3: %v", err)
+		p.c.Fail(1, "python3: %v", err)
 		return
 	}
-	p.c.println(string(b))
-	p.c.out.Flush()
+	p.c.Println(string(b))
+	p.c.Out.Flush()
 }
 
 // failed says why on stderr, and in the result.
 func (p *program) failed(o jsonObject, why string) int {
-	p.c.fail(1, "%s: %s", p.name, why)
+	p.c.Fail(1, "%s: %s", p.name, why)
 	p.report(append(o, jsonObject{{"error", why}}...))
 	return 1
 }
@@ -155,14 +156,14 @@ func (p *program) version(context.Context) int {
 // goes to stdout. They return why it isn't there.
 func (p *program) buffer() string {
 	why := ""
-	p.c.locked(func() {
-		n := p.c.node
+	p.c.Locked(func() {
+		n := p.c.Node
 		switch {
-		case p.device == "cuda" && !n.gpu:
+		case p.device == "cuda" && !n.GPU:
 			why = "no CUDA driver: libcuda.so.1 is not there"
-		case int64(p.size) > n.available() && p.device == "cuda":
+		case int64(p.size) > n.Available() && p.device == "cuda":
 			why = "cuMemAlloc_v2 failed with CUDA error 2"
-		case int64(p.size) > n.available():
+		case int64(p.size) > n.Available():
 			why = "[Errno 12] Cannot allocate memory"
 		default:
 			p.hold(int64(p.size))
@@ -174,32 +175,32 @@ func (p *program) buffer() string {
 // hold takes memory until the end of the program. Callers hold the rig's lock.
 func (p *program) hold(size int64) {
 	p.held += size
-	p.c.node.held += size
+	p.c.Node.Held += size
 }
 
 func (p *program) agent() string {
 	var lines []string
 	started := false
-	p.c.locked(func() {
-		p.ucx = p.c.node.openUCX(p.c.env)
-		lines, started = p.ucx.logged(p.proc.pid)
+	p.c.Locked(func() {
+		p.ucx = openUCX(p.c.Node, p.c.Env)
+		lines, started = p.ucx.logged(p.proc.PID)
 	})
 	for _, l := range lines {
-		p.c.println(l)
+		p.c.Println(l)
 	}
-	p.c.out.Flush()
+	p.c.Out.Flush()
 	if !started {
 		return "nixlBackendError: NIXL_ERR_BACKEND"
 	}
 	cannot := ""
-	p.c.locked(func() {
-		if p.device != "cuda" && !p.c.node.lockable(int64(p.size), p.c.root) {
-			cannot = p.c.node.cannotLock(p.proc.pid, int64(p.size))
+	p.c.Locked(func() {
+		if p.device != "cuda" && !p.c.Node.Lockable(int64(p.size), p.c.Root) {
+			cannot = cannotLock(p.c.Node, p.proc.PID, int64(p.size))
 		}
 	})
 	if cannot != "" {
-		p.c.println(cannot)
-		p.c.out.Flush()
+		p.c.Println(cannot)
+		p.c.Out.Flush()
 		return "nixlBackendError: NIXL_ERR_BACKEND"
 	}
 	return ""
@@ -214,14 +215,14 @@ func (p *program) register(ctx context.Context) int {
 		}
 	}
 	var seconds float64
-	p.c.locked(func() {
-		rnd := p.c.node.Random("register")
+	p.c.Locked(func() {
+		rnd := p.c.Node.Random("register")
 		seconds = 0.0004 + float64(p.size)/8e9*(1+0.2*rnd.Float64())
 		if p.device == "cuda" {
 			seconds += 0.002
 		}
 	})
-	if !p.c.node.rack.Clock.Sleep(ctx, initTime+time.Duration(seconds*1e9)) {
+	if !p.c.Node.Rack.Clock.Sleep(ctx, initTime+time.Duration(seconds*1e9)) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{
@@ -259,11 +260,11 @@ func (p *program) meet(ctx context.Context) int {
 
 // serve offers a buffer until an initiator is done with it.
 func (p *program) serve(ctx context.Context) int {
-	n := p.c.node
+	n := p.c.Node
 	o := jsonObject{{"test", p.name}, {"role", p.role}}
 	not := append(slices.Clip(o), jsonObject{{"served", false}}...)
 	busy := false
-	p.c.locked(func() { busy = n.listeners[p.listen] != nil || p.listen == 22 })
+	p.c.Locked(func() { busy = n.Listeners[p.listen] != nil || p.listen == 22 })
 	if busy {
 		return p.failed(not, fmt.Sprintf("port %d is in use: find who listens there (ss -ltnp), or set NIXL_PORT", p.listen))
 	}
@@ -272,19 +273,19 @@ func (p *program) serve(ctx context.Context) int {
 			return p.failed(not, why)
 		}
 	}
-	if !n.rack.Clock.Sleep(ctx, initTime) {
+	if !n.Rack.Clock.Sleep(ctx, initTime) {
 		return p.failed(not, errLimit.Error())
 	}
-	l := &listener{port: p.listen, proc: p.proc, serves: p}
-	p.c.locked(func() { n.listeners[p.listen] = l })
-	defer p.c.locked(func() {
-		if n.listeners[p.listen] == l {
-			delete(n.listeners, p.listen)
+	l := &host.Listener{Port: p.listen, Proc: p.proc, Serves: p}
+	p.c.Locked(func() { n.Listeners[p.listen] = l })
+	defer p.c.Locked(func() {
+		if n.Listeners[p.listen] == l {
+			delete(n.Listeners, p.listen)
 		}
 	})
-	p.c.printf("ready %d\n", p.listen)
-	p.c.out.Flush()
-	if !clock.Wait(ctx, n.rack.Clock, p.served) {
+	p.c.Printf("ready %d\n", p.listen)
+	p.c.Out.Flush()
+	if !clock.Wait(ctx, n.Rack.Clock, p.served) {
 		return p.failed(not, errLimit.Error())
 	}
 	p.report(append(o, jsonObject{{"served", true}}...))
@@ -293,7 +294,7 @@ func (p *program) serve(ctx context.Context) int {
 
 // read is the initiator: it finds the target, reads its buffer and compares it.
 func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
-	r := p.c.node.rack
+	r := p.c.Node.Rack
 	for _, step := range []func() string{p.buffer, p.agent} {
 		if why := step(); why != "" {
 			return nil, why
@@ -310,10 +311,10 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	}
 	var l link
 	var rnd *rand.Rand
-	p.c.locked(func() {
-		rnd = p.c.node.Random(p.name)
+	p.c.Locked(func() {
+		rnd = p.c.Node.Random(p.name)
 		switch {
-		case p.c.node.ucxRelease() != target.c.node.ucxRelease():
+		case ucxRelease(p.c.Node) != ucxRelease(target.c.Node):
 			why = "nixlNotFoundError: NIXL_ERR_NOT_FOUND"
 		default:
 			if l = p.ucx.connect(target.ucx); len(l.lanes) == 0 {
@@ -339,7 +340,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 		measure = p.measureLatency
 	}
 	// The first read sets up the connection.
-	_, err := r.carry(moving, k)
+	_, err := carry(r, moving, k)
 	if err == nil {
 		k.count = float64(p.iterations)
 		figures, err = measure(moving, k, rnd)
@@ -360,16 +361,16 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 // find looks the target up, over TCP; nil where nobody listens.
 func (p *program) find() *program {
 	var found *program
-	p.c.locked(func() {
+	p.c.Locked(func() {
 		addr, err := netip.ParseAddr(p.peer)
 		if err != nil {
 			return
 		}
-		way, ok := p.c.node.Route(addr)
-		if !ok || way.Peer == nil || p.c.node.rack.of(way.Peer).rejects(way.Peer, p.port) {
+		way, ok := p.c.Node.Route(addr)
+		if !ok || way.Peer == nil || rejects(p.c.Node.Rack.Of(way.Peer), way.Peer, p.port) {
 			return
 		}
-		if target, ok := p.c.node.rack.of(way.Peer).served(p.port).(*program); ok {
+		if target, ok := p.c.Node.Rack.Of(way.Peer).Served(p.port).(*program); ok {
 			found = target
 			way.Out.Count(3120, 22, 2980, 20)
 			way.Peer.Count(2980, 20, 3120, 22)
@@ -379,7 +380,7 @@ func (p *program) find() *program {
 }
 
 func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (jsonObject, error) {
-	seconds, err := p.c.node.rack.carry(ctx, k)
+	seconds, err := carry(p.c.Node.Rack, ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -411,7 +412,7 @@ func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand
 	}
 	mean := sum / float64(len(times))
 	k.limit, k.most = k.block*8/(mean*1e-6), 1
-	seconds, err := p.c.node.rack.carry(ctx, k)
+	seconds, err := carry(p.c.Node.Rack, ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -435,11 +436,11 @@ func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand
 // back. The two share their memory: the buffer alone already shows.
 func (p *program) staging(ctx context.Context) int {
 	const mb = 1 << 20
-	r := p.c.node.rack
+	r := p.c.Node.Rack
 	gpu, fits := false, false
-	p.c.locked(func() {
-		gpu = p.c.node.gpu
-		fits = 2*int64(p.size)+20*mb <= p.c.node.available()
+	p.c.Locked(func() {
+		gpu = p.c.Node.GPU
+		fits = 2*int64(p.size)+20*mb <= p.c.Node.Available()
 	})
 	samples := []jsonObject{}
 	result := func(name any, unified bool, direct, dmaBuf, failure any) {
@@ -454,7 +455,7 @@ func (p *program) staging(ctx context.Context) int {
 		})
 	}
 	if !gpu {
-		p.c.println("no GPU: no CUDA driver: libcuda.so.1 is not there")
+		p.c.Println("no GPU: no CUDA driver: libcuda.so.1 is not there")
 		result(nil, false, nil, nil, nil)
 		return 0
 	}
@@ -471,23 +472,23 @@ func (p *program) staging(ctx context.Context) int {
 		{"freed", -2*size - 8*mb, 0.002},
 	} {
 		if step.name == "gpu buffer" && !fits {
-			p.c.fail(1, "gpu-staging: cuMemAlloc_v2 failed with CUDA error 2")
-			result(gpuName, true, 0, 0, "cuMemAlloc_v2 failed with CUDA error 2")
+			p.c.Fail(1, "gpu-staging: cuMemAlloc_v2 failed with CUDA error 2")
+			result(host.GPUName, true, 0, 0, "cuMemAlloc_v2 failed with CUDA error 2")
 			return 1
 		}
 		var used int64
-		p.c.locked(func() {
+		p.c.Locked(func() {
 			p.hold(step.change)
-			used = (memoryKB - p.c.node.availableKB()) / 1024
+			used = (host.MemoryKB - p.c.Node.AvailableKB()) / 1024
 		})
 		if !r.Clock.Sleep(ctx, time.Duration(step.seconds*1e9)) {
-			result(gpuName, true, 0, 0, errLimit.Error())
+			result(host.GPUName, true, 0, 0, errLimit.Error())
 			return 1
 		}
-		p.c.printf("%s: %d MB of host memory in use\n", step.name, used)
-		p.c.out.Flush()
+		p.c.Printf("%s: %d MB of host memory in use\n", step.name, used)
+		p.c.Out.Flush()
 		samples = append(samples, jsonObject{{"step", step.name}, {"usedMB", used}, {"seconds", round(step.seconds, 4)}})
 	}
-	result(gpuName, true, 0, 0, nil)
+	result(host.GPUName, true, 0, 0, nil)
 	return 0
 }

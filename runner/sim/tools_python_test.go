@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // A pythonResult is the line of JSON that a program prints.
@@ -178,7 +180,7 @@ func TestGPUTools(t *testing.T) {
 		{"nvidia-smi -q | grep 'Product Name' | cut -d: -f2", 0, " NVIDIA GB10\n"},
 		{"nvidia-smi --query-gpu=colour --format=csv", 2, "Field \"colour\" is not a valid field to query.\n\n"},
 		{"lsmod | grep -c '^nvidia'; grep -c peermem /proc/modules", 1, "2\n0\n"},
-		{"modinfo -F filename nvidia_peermem", 0, "/lib/modules/" + kernel + "/kernel/nvidia-580-open/nvidia-peermem.ko\n"},
+		{"modinfo -F filename nvidia_peermem", 0, "/lib/modules/" + host.Kernel + "/kernel/nvidia-580-open/nvidia-peermem.ko\n"},
 		{"sudo modprobe nvidia-peermem 2>&1", 1, "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument\n"},
 		{"read -r version < /proc/driver/nvidia/version; echo $version", 0, "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64 580.95.05 Release Build (dvs-builder@U22-I3-AF03-09-1)\n"},
 		{"grep -E 'MemTotal|Cma' /proc/meminfo", 0, "MemTotal:       125446400 kB\nCmaTotal:          65536 kB\nCmaFree:           61440 kB\n"},

@@ -4,38 +4,40 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/host"
 )
 
 // runUcxInfo is ucx_info: -v, -b and -d.
-func runUcxInfo(_ context.Context, c *call) int {
-	set, rest, ok := c.flags("tun")
+func runUcxInfo(_ context.Context, c *host.Call) int {
+	set, rest, ok := c.Flags("tun")
 	if !ok || len(rest) > 0 || len(set) == 0 {
-		c.println("Usage: ucx_info [options]\nAt least one of the following options has to be set:\n" +
+		c.Println("Usage: ucx_info [options]\nAt least one of the following options has to be set:\n" +
 			"  -v              Show version information\n" +
 			"  -d              Show devices and transports\n" +
 			"  -b              Show build configuration")
 		return 255
 	}
-	c.locked(func() {
-		n := c.node
-		if has(set, "v") {
-			c.println(n.ucxBuild())
+	c.Locked(func() {
+		n := c.Node
+		if set.Has("v") {
+			c.Println(ucxBuild(n))
 		}
-		if has(set, "b") {
-			c.printf("#define ENABLE_MT                 1\n#define HAVE_CUDA                 1\n"+
+		if set.Has("b") {
+			c.Printf("#define ENABLE_MT                 1\n#define HAVE_CUDA                 1\n"+
 				"#define HAVE_IB                   %d\n#define UCX_MODULE_SUBDIR         \"ucx\"\n",
-				map[bool]int{true: 1}[n.ucxVerbs()])
+				map[bool]int{true: 1}[ucxVerbs(n)])
 		}
-		if has(set, "d") {
-			c.println(n.ucxDevices())
+		if set.Has("d") {
+			c.Println(ucxDevices(n))
 		}
 	})
 	return 0
 }
 
-func (n *node) ucxBuild() string {
-	release, verbs := n.ucxRelease(), " --with-verbs --with-rdmacm"
-	if !n.ucxVerbs() {
+func ucxBuild(n *host.Node) string {
+	release, verbs := ucxRelease(n), " --with-verbs --with-rdmacm"
+	if !ucxVerbs(n) {
 		verbs = " --without-verbs --without-rdmacm"
 	}
 	return fmt.Sprintf("# Library version: %s\n# Library path: /usr/local/ucx/lib/libucs.so.0\n"+
@@ -70,7 +72,7 @@ func (t ucxTransport) String() string {
 
 // ucxDevices are all memory domains with their transports. A rail's lists host
 // memory and nothing of the GPU's: it cannot reach that.
-func (n *node) ucxDevices() string {
+func ucxDevices(n *host.Node) string {
 	var b strings.Builder
 	domain := func(name, component string, facts ...string) {
 		fmt.Fprintf(&b, "#\n# Memory domain: %s\n#     Component: %s\n", name, component)
@@ -110,7 +112,7 @@ func (n *node) ucxDevices() string {
 	}
 	b.WriteString("#\n# Connection manager: tcp\n#      max_conn_priv: 2064 bytes\n")
 	for _, f := range n.Present() {
-		if !n.ucxVerbs() || !f.Live() {
+		if !ucxVerbs(n) || !f.Live() {
 			continue
 		}
 		domain(f.Dev, "ib", "            register: unlimited, dmabuf, cost: 16000 + 0.060 * N nsec",
@@ -123,10 +125,10 @@ func (n *node) ucxDevices() string {
 			})
 		}
 	}
-	if n.ucxVerbs() {
+	if ucxVerbs(n) {
 		b.WriteString("#\n# Connection manager: rdmacm\n#      max_conn_priv: 54 bytes\n")
 	}
-	if n.gpu {
+	if n.GPU {
 		domain("cuda_cpy", "cuda_cpy", "            allocate: unlimited", "            register: unlimited, cost: 0 nsec",
 			"        memory types: host (reg), cuda (access,alloc,reg,detect), cuda-managed (access,alloc,reg,cache,detect)")
 		transport(ucxTransport{

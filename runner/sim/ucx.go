@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
@@ -31,15 +32,15 @@ const (
 
 // What may be wrong with a node's UCX.
 const (
-	oldUCX        flaw = "UCX of another release"
-	noVerbs       flaw = "UCX without verbs"
-	firstRailOnly flaw = "UCX takes one rail"
+	oldUCX        host.Flaw = "UCX of another release"
+	noVerbs       host.Flaw = "UCX without verbs"
+	firstRailOnly host.Flaw = "UCX takes one rail"
 )
 
 // A ucxContext is what UCX made of the environment of a process: the devices that
 // it may use.
 type ucxContext struct {
-	node     *node
+	node     *host.Node
 	asked    string // UCX_NET_DEVICES
 	tls      string // UCX_TLS
 	rails    []*net.Function
@@ -49,18 +50,18 @@ type ucxContext struct {
 }
 
 // ucxRelease is the version of UCX that the node has.
-func (n *node) ucxRelease() string {
-	if n.flawed(oldUCX) {
+func ucxRelease(n *host.Node) string {
+	if n.Flawed(oldUCX) {
 		return ucxOlder
 	}
 	return ucxVersion
 }
 
 // ucxVerbs says whether the node's UCX was built with verbs.
-func (n *node) ucxVerbs() bool { return !n.flawed(noVerbs) }
+func ucxVerbs(n *host.Node) bool { return !n.Flawed(noVerbs) }
 
 // openUCX is the start of UCX in a process. Callers hold the rig's lock.
-func (n *node) openUCX(env func(string) string) *ucxContext {
+func openUCX(n *host.Node, env func(string) string) *ucxContext {
 	u := &ucxContext{node: n, asked: env("UCX_NET_DEVICES"), tls: env("UCX_TLS"), most: 2}
 	if u.asked == "" {
 		u.asked = "all"
@@ -72,7 +73,7 @@ func (n *node) openUCX(env func(string) string) *ucxContext {
 	if v, err := strconv.Atoi(env("UCX_MAX_RMA_RAILS")); err == nil && v > 0 {
 		u.most = v
 	}
-	if !n.ucxVerbs() && u.tls != "all" && !strings.HasPrefix(u.tls, "^") && u.allows(verbsTransports) {
+	if !ucxVerbs(n) && u.tls != "all" && !strings.HasPrefix(u.tls, "^") && u.allows(verbsTransports) {
 		u.warnings = append(u.warnings, "transport 'rc' is not available, please use one or more of: "+
 			"cma, cuda, cuda_copy, cuda_ipc, mm, posix, self, shm, sm, sysv, tcp")
 	}
@@ -115,7 +116,7 @@ func (u *ucxContext) choose() {
 		}
 	}
 	for _, f := range n.Present() {
-		if n.ucxVerbs() && f.Live() && wanted(f.Dev+":1", "ib") && u.allows(verbsTransports) {
+		if ucxVerbs(n) && f.Live() && wanted(f.Dev+":1", "ib") && u.allows(verbsTransports) {
 			u.rails = append(u.rails, f)
 		}
 	}
@@ -141,24 +142,24 @@ func (u *ucxContext) choose() {
 func (u *ucxContext) usable() bool { return len(u.rails)+len(u.sockets) > 0 }
 
 // log is a line of UCX's log, which goes to stdout.
-func (n *node) ucxLog(pid int, where, level, text string) string {
-	at := n.rack.Clock.Wall()
+func ucxLog(n *host.Node, pid int, where, level, text string) string {
+	at := n.Rack.Clock.Wall()
 	return fmt.Sprintf("[%d.%06d] [%s:%d :0] %20s UCX  %-5s %s",
 		at.Unix(), at.Nanosecond()/1000, n.Name, pid, where, level, text)
 }
 
 // nixlLog is a line of NIXL's log, which goes to stderr.
-func (n *node) nixlLog(pid int, where, text string) string {
-	return fmt.Sprintf("E%s %7d %s] %s", n.rack.Clock.Wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
+func nixlLog(n *host.Node, pid int, where, text string) string {
+	return fmt.Sprintf("E%s %7d %s] %s", n.Rack.Clock.Wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
 }
 
 // logged is what UCX logs at its start; ok says whether it started.
 func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
 	for _, w := range u.warnings {
-		lines = append(lines, u.node.ucxLog(pid, "ucp_context.c:1508", "WARN", w))
+		lines = append(lines, ucxLog(u.node, pid, "ucp_context.c:1508", "WARN", w))
 	}
 	if !u.usable() {
-		lines = append(lines, u.node.ucxLog(pid, "ucp_context.c:1770", "ERROR",
+		lines = append(lines, ucxLog(u.node, pid, "ucp_context.c:1770", "ERROR",
 			fmt.Sprintf("no usable transports/devices (asked %s on network:%s intra-node:accelerator:loopback:)",
 				u.tls, u.asked)))
 	}
@@ -199,7 +200,7 @@ func (u *ucxContext) connect(far *ucxContext) link {
 		l.lanes = l.lanes[:min(1, len(l.lanes))]
 	}
 	most := min(u.most, far.most)
-	if u.node.flawed(firstRailOnly) || far.node.flawed(firstRailOnly) {
+	if u.node.Flawed(firstRailOnly) || far.node.Flawed(firstRailOnly) {
 		most = 1
 	}
 	l.lanes = l.lanes[:min(most, len(l.lanes))]
@@ -275,7 +276,7 @@ func (k carriage) pace(fs []*net.Flow) {
 }
 
 // carry moves the blocks and returns the seconds that it took.
-func (r *rack) carry(ctx context.Context, k carriage) (float64, error) {
+func carry(r *host.Rack, ctx context.Context, k carriage) (float64, error) {
 	fs := k.flows()
 	r.Lock()
 	r.Fabric.Add(fs...)
@@ -302,8 +303,8 @@ func (r *rack) carry(ctx context.Context, k carriage) (float64, error) {
 }
 
 // cannotLock is what UCX logs where it may not.
-func (n *node) cannotLock(pid int, size int64) string {
-	return n.ucxLog(pid, "ib_md.c:309", "ERROR",
+func cannotLock(n *host.Node, pid int, size int64) string {
+	return ucxLog(n, pid, "ib_md.c:309", "ERROR",
 		fmt.Sprintf("ibv_reg_mr(address=0xe7b2c0000000, length=%d, access=0xf) failed: Cannot allocate memory : "+
-			"Please set max locked memory (ulimit -l) to 'unlimited' (current: %d kbytes)", size, n.memlockKB))
+			"Please set max locked memory (ulimit -l) to 'unlimited' (current: %d kbytes)", size, n.MemlockKB))
 }

@@ -40,9 +40,9 @@ systemd-run --quiet --unit=later --on-active=4 /bin/sh -c "echo late >/run/late"
 	b.clients["spark-01"].Close()
 	delete(b.clients, "spark-01")
 	b.until("the end of the units", func() bool {
-		late, _ := b.rack.nodes[0].readFile("/run/late", true)
-		done, _ := b.rack.nodes[0].readFile("/run/done", true)
-		return late == "late\n" && done == "done\n" && len(b.rack.nodes[0].units) == 0
+		late, _ := b.rack.Nodes[0].ReadFile("/run/late", true)
+		done, _ := b.rack.Nodes[0].ReadFile("/run/done", true)
+		return late == "late\n" && done == "done\n" && len(b.rack.Nodes[0].Units) == 0
 	})
 }
 
@@ -61,7 +61,7 @@ systemd-run --quiet --unit=long /bin/sh /run/s x; while [ ! -s /run/pid ]; do sl
 		if got != "/bin/sh /run/s x " {
 			t.Errorf("%s: its command line is %q", name, got)
 		}
-		b.until("its end", func() bool { return b.rack.nodes[0].units["long.service"] == nil })
+		b.until("its end", func() bool { return b.rack.Nodes[0].Units["long.service"] == nil })
 		if got := b.try("spark-01", "kill -0 $(cat /run/pid)"); got.code == 0 {
 			t.Errorf("%s: the process is there", name)
 		}
@@ -79,7 +79,7 @@ while [ ! -s /tmp/pid ]; do sleep 0.1; done; echo $!`))
 	if got := b.must("spark-01", "cat /tmp/pid; kill -0 -"+pid+"; kill "+pid); got != pid+"\n" {
 		t.Errorf("it is %q, and the shell says %q", got, pid)
 	}
-	b.until("its end", func() bool { return len(b.rack.nodes[0].procs) == 0 })
+	b.until("its end", func() bool { return len(b.rack.Nodes[0].Procs) == 0 })
 }
 
 // What runs apart ends with the rig.

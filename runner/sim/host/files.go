@@ -1,0 +1,322 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// An Inode is one entry of a node's pretend file system: a directory, a link, a
+// file that is made when it is read (sysfs, proc), or one that a script wrote.
+type Inode struct {
+	Mode   fs.FileMode
+	User   bool // it belongs to the user of the login, not to root
+	Kids   map[string]*Inode
+	Target string
+	read   func() (string, error)
+	file   *file
+}
+
+// A file is what a script wrote. It lives as long as somebody can reach it.
+type file struct {
+	Data []byte
+}
+
+// What somebody may want of an entry: the bits of a mode.
+const (
+	ToRead  fs.FileMode = 4
+	toWrite fs.FileMode = 2
+	toEnter fs.FileMode = 1
+)
+
+// May says whether the entry's mode lets somebody do that. Nothing in a mode
+// stops root.
+func (i *Inode) May(root bool, want fs.FileMode) bool {
+	bits := i.Mode.Perm()
+	if i.User {
+		bits >>= 6
+	}
+	return root || bits&want == want
+}
+
+func newDir() *Inode {
+	return &Inode{Mode: fs.ModeDir | 0o755, Kids: map[string]*Inode{}}
+}
+
+// NewFile is a file that nobody changes.
+func NewFile(text string) *Inode {
+	return &Inode{Mode: 0o444, read: func() (string, error) { return text + "\n", nil }}
+}
+
+func NewLink(target string) *Inode { return &Inode{Mode: fs.ModeSymlink | 0o777, Target: target} }
+
+func NewProgram() *Inode { return &Inode{Mode: 0o755} }
+
+// put adds an entry and the directories above it.
+func (i *Inode) put(name string, entry *Inode) {
+	dir := i
+	parts := strings.Split(strings.Trim(name, "/"), "/")
+	for _, p := range parts[:len(parts)-1] {
+		next := dir.Kids[p]
+		if next == nil {
+			next = newDir()
+			dir.Kids[p] = next
+		}
+		dir = next
+	}
+	dir.Kids[parts[len(parts)-1]] = entry
+}
+
+// text adds a file that is made when it is read, and ends with a line end.
+func (i *Inode) text(name string, read func() string) {
+	i.put(name, &Inode{Mode: 0o444, read: func() (string, error) { return read() + "\n", nil }})
+}
+
+func (i *Inode) fixed(name, text string) {
+	i.put(name, NewFile(text))
+}
+
+func (i *Inode) link(name, target string) {
+	i.put(name, NewLink(target))
+}
+
+// Lookup walks to a path as root does, and also returns it without links.
+// Callers hold the rig's lock.
+func (n *Node) Lookup(name string, follow bool) (*Inode, string, error) {
+	return n.Walk(name, follow, true)
+}
+
+// Walk is lookup for either user: a directory on the way may be closed.
+func (n *Node) Walk(name string, follow, root bool) (*Inode, string, error) {
+	if n.tree == nil || n.treeOf != n.Devices {
+		n.tree, n.treeOf = n.buildTree(), n.Devices
+	}
+	todo := strings.Split(name, "/")
+	at := n.tree
+	above, names := []*Inode{n.tree}, []string(nil) // of the way, without links
+	for links := 0; len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		if at.Kids == nil {
+			if part == "" && len(todo) == 0 {
+				return nil, "", syscall.ENOTDIR
+			}
+			if part == "" {
+				continue
+			}
+			return nil, "", syscall.ENOTDIR
+		}
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if len(names) > 0 {
+				above, names = above[:len(above)-1], names[:len(names)-1]
+			}
+			at = above[len(above)-1]
+			continue
+		}
+		if !at.May(root, toEnter) {
+			return nil, "", syscall.EACCES
+		}
+		next := at.Kids[part]
+		if next == nil && len(names) == 1 && names[0] == "proc" {
+			next = n.procDir(part)
+		}
+		if next == nil {
+			return nil, "", syscall.ENOENT
+		}
+		if next.Mode&fs.ModeSymlink != 0 && (follow || len(todo) > 0) {
+			if links++; links > 40 {
+				return nil, "", syscall.ELOOP
+			}
+			if strings.HasPrefix(next.Target, "/") {
+				at, above, names = n.tree, above[:1], names[:0]
+			}
+			todo = append(strings.Split(next.Target, "/"), todo...)
+			continue
+		}
+		at = next
+		above, names = append(above, at), append(names, part)
+	}
+	return at, "/" + strings.Join(names, "/"), nil
+}
+
+// ReadFile is what reading the file at a path gives.
+func (n *Node) ReadFile(name string, root bool) (string, error) {
+	i, _, err := n.Walk(name, true, root)
+	switch {
+	case err != nil:
+		return "", err
+	case !i.May(root, ToRead):
+		return "", syscall.EACCES
+	case i.Kids != nil:
+		return "", syscall.EISDIR
+	case i.file != nil:
+		return string(i.file.Data), nil
+	case i.read == nil:
+		return "", nil
+	default:
+		return i.read()
+	}
+}
+
+// Create makes the file at a path, or finds it, for writing.
+func (n *Node) Create(name string, root bool, mode fs.FileMode) (*file, error) {
+	i, _, err := n.Walk(name, true, root)
+	switch {
+	case err == nil && i.Kids != nil:
+		return nil, syscall.EISDIR
+	case err == nil && (i.file == nil || !i.May(root, toWrite)):
+		return nil, syscall.EACCES
+	case err == nil:
+		return i.file, nil
+	case !errors.Is(err, syscall.ENOENT):
+		return nil, err
+	}
+	f := &file{}
+	return f, n.enter(name, root, &Inode{Mode: mode, User: !root, file: f})
+}
+
+// Mkdir makes a directory.
+func (n *Node) Mkdir(name string, root bool, mode fs.FileMode) error {
+	if _, _, err := n.Walk(name, true, root); err == nil {
+		return syscall.EEXIST
+	}
+	return n.enter(strings.TrimRight(name, "/"), root, &Inode{
+		Mode: fs.ModeDir | mode, User: !root, Kids: map[string]*Inode{},
+	})
+}
+
+// enter puts an entry into the directory above it.
+func (n *Node) enter(name string, root bool, i *Inode) error {
+	dir, real, err := n.Walk(path.Dir(name), true, root)
+	switch {
+	case err != nil:
+		return err
+	case dir.Kids == nil:
+		return syscall.ENOTDIR
+	case pretended(real) || !dir.May(root, toWrite|toEnter):
+		return syscall.EACCES
+	}
+	n.Files[path.Join(real, path.Base(name))] = i
+	dir.Kids[path.Base(name)] = i
+	return nil
+}
+
+// pretended says that a directory is the kernel's: nobody makes a file in it.
+func pretended(dir string) bool {
+	return strings.HasPrefix(dir+"/", "/sys/") || strings.HasPrefix(dir+"/", "/proc/")
+}
+
+// Leave takes an entry, which exists, and all below it out of its directory.
+func (n *Node) Leave(name string, root bool) (*Inode, error) {
+	i, real, err := n.Walk(name, false, root)
+	if err != nil {
+		return nil, err
+	}
+	dir, _, err := n.Walk(path.Dir(real), true, root)
+	switch {
+	case err != nil:
+		return nil, err
+	case n.Files[real] == nil, !dir.May(root, toWrite|toEnter):
+		return nil, syscall.EACCES
+	case dir.Mode&fs.ModeSticky != 0 && !root && !i.User:
+		return nil, syscall.EPERM
+	}
+	delete(dir.Kids, path.Base(real))
+	for name := range n.Files {
+		if name == real || strings.HasPrefix(name, real+"/") {
+			delete(n.Files, name)
+		}
+	}
+	return i, nil
+}
+
+// Rename is what mv does: the entry is never seen half.
+func (n *Node) Rename(from, to string, root bool) error {
+	i, _, err := n.Walk(from, false, root)
+	if err != nil {
+		return err
+	}
+	if old, _, err := n.Walk(to, false, root); err == nil && old != i {
+		if old.Kids != nil {
+			return syscall.EISDIR
+		}
+		if _, err := n.Leave(to, root); err != nil {
+			return err
+		}
+	}
+	if dir, real, err := n.Walk(path.Dir(to), true, root); err != nil {
+		return err
+	} else if dir.Kids == nil || pretended(real) || !dir.May(root, toWrite|toEnter) {
+		return syscall.EACCES
+	}
+	if _, err := n.Leave(from, root); err != nil {
+		return err
+	}
+	if err := n.enter(to, root, i); err != nil {
+		return err
+	}
+	_, real, err := n.Walk(to, false, root)
+	i.Below(real, func(name string, kid *Inode) { n.Files[name] = kid })
+	return err
+}
+
+// Below calls f with everything under a directory.
+func (i *Inode) Below(name string, f func(string, *Inode)) {
+	for kid, k := range i.Kids {
+		f(path.Join(name, kid), k)
+		k.Below(path.Join(name, kid), f)
+	}
+}
+
+// info describes an entry to the shell.
+type info struct {
+	name string
+	i    *Inode
+}
+
+var (
+	_ fs.FileInfo = info{}
+	_ fs.DirEntry = info{}
+)
+
+func (f info) Name() string               { return f.name }
+func (f info) IsDir() bool                { return f.i.Mode.IsDir() }
+func (f info) Mode() fs.FileMode          { return f.i.Mode }
+func (f info) Type() fs.FileMode          { return f.i.Mode.Type() }
+func (f info) Info() (fs.FileInfo, error) { return f, nil }
+func (f info) ModTime() time.Time         { return time.Unix(1763700000, 0) }
+func (f info) Sys() any                   { return nil }
+
+func (f info) Size() int64 { return f.i.Size() }
+
+// Size is what ls shows.
+func (i *Inode) Size() int64 {
+	switch {
+	case i.file != nil:
+		return int64(len(i.file.Data))
+	case i.Mode.IsRegular():
+		return 4096
+	default:
+		return 0
+	}
+}
+
+// Names are a directory's entries, sorted.
+func (i *Inode) Names() []string {
+	return slices.Sorted(maps.Keys(i.Kids))
+}
+
+func (i *Inode) Owner() string {
+	if i.User {
+		return "nvidia"
+	}
+	return "root"
+}

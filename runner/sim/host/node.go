@@ -1,0 +1,150 @@
+// Package host is the generic Linux of a simulated node: its file system with sysfs and
+// proc as views of what is there, its shell with jobs and pipes, its users, processes and
+// listeners, the units of systemd and the kernel's log. It has the interface that programs
+// are written against (Tool, Call), and knows none of them, and no fault: what a fault
+// changes is in the node's fields.
+package host
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner/sim/net"
+)
+
+// A Node is one of the machines: its hardware, its network and what runs on
+// it. The fabric's lock guards everything in it.
+type Node struct {
+	*net.Stack
+	Rack      *Rack
+	Listeners map[int]*Listener
+	Procs     map[int]*Process
+	Files     map[string]*Inode // what scripts made, by path
+	Units     map[string]*Unit  // of systemd, by name
+	Modules   []string
+	Profiles  map[string]string // of NetworkManager: an interface's address, by name
+	Held      int64             // bytes of memory that the tools hold
+	NextPID   int
+	NextQPN   int
+	tree      *Inode // nil where it has to be built again
+	treeOf    int    // the devices that it was built of
+
+	// How it is set up, and what a fault changes of that.
+	system    map[string]*Inode // the files that it came with, by path
+	Versions  map[string]string // of packages that are not the usual ones; empty is none
+	Absent    map[string]bool   // programs that are not installed
+	Flaws     map[Flaw]bool
+	logged    map[int][]KernelLine // in the kernel's log beside the usual
+	logs      int                  // how often something was put there
+	Password  string               // that sudo asks for; empty where it asks for none
+	UpFor     time.Duration        // how long it is up, where that is less than the others are
+	MemlockKB int64                // that a user may lock; 0 where nothing limits it
+	FreeKB    int64                // available while nothing runs
+	GPU       bool                 // its GPU has a driver
+	Card      bool                 // it has a GPU card beside that
+	Hot       bool                 // its adapter is
+}
+
+// A Flaw is something wrong with a node that a program minds, or a view of the node shows.
+// Who minds it names it.
+type Flaw string
+
+// Flawed reports whether the node has a flaw. Callers hold the fabric's lock.
+func (n *Node) Flawed(f Flaw) bool { return n.Flaws[f] }
+
+// A Process is what tools show of a script's command.
+type Process struct {
+	PID  int
+	Args []string
+	Root bool
+	// Started is the node's uptime at its start.
+	Started time.Duration
+	// End ends a process that is in a group of its own; nil where the process
+	// belongs to a script.
+	End func()
+}
+
+func newNode(r *Rack, st *net.Stack) *Node {
+	n := &Node{
+		Stack: st, Rack: r,
+		Listeners: map[int]*Listener{}, Procs: map[int]*Process{}, Files: map[string]*Inode{}, Units: map[string]*Unit{},
+		NextPID: 4210, NextQPN: 0x11a,
+		Modules: []string{"mlx5_ib", "ib_uverbs", "ib_core", "mlx5_core", "rdma_ucm", "rdma_cm", "nvidia_uvm", "nvidia"},
+		system:  systemFiles(), Versions: map[string]string{}, Absent: map[string]bool{},
+		Flaws: map[Flaw]bool{}, logged: map[int][]KernelLine{}, FreeKB: MemoryKB - usedKB, GPU: true,
+		Profiles: map[string]string{},
+	}
+	for _, d := range n.Netdevs[1:] {
+		n.Profiles[d.Name] = d.IPv4().String()
+	}
+	return n
+}
+
+// Changed says that the node's file system is to be built again.
+func (n *Node) Changed() { n.tree = nil }
+
+// Of is the machine that an interface is in.
+func (r *Rack) Of(d *net.Netdev) *Node { return r.Nodes[d.Stack.Index] }
+
+// Spawn enters a process into the node's table.
+func (n *Node) Spawn(args []string, root bool) *Process {
+	p := &Process{PID: n.NextPID, Args: args, Root: root, Started: n.Rack.Clock.Uptime()}
+	n.NextPID += 3
+	n.Procs[p.PID] = p
+	return p
+}
+
+// installed says whether the node has a program. Callers hold the rig's lock.
+func (n *Node) installed(name string) bool {
+	_, ok := n.Rack.tools[name]
+	return ok && !n.Absent[name]
+}
+
+func (n *Node) installedLocked(name string) bool {
+	n.Rack.Lock()
+	defer n.Rack.Unlock()
+	return n.installed(name)
+}
+
+func (p *Process) name() string {
+	return p.Args[0][strings.LastIndexByte(p.Args[0], '/')+1:]
+}
+
+// procDir is what /proc has of a process that is in the node's table.
+func (n *Node) procDir(name string) *Inode {
+	pid, err := strconv.Atoi(name)
+	p := n.Procs[pid]
+	if err != nil || p == nil {
+		return nil
+	}
+	dir := newDir()
+	dir.put("cmdline", &Inode{
+		Mode: 0o444, read: func() (string, error) { return strings.Join(p.Args, "\x00") + "\x00", nil },
+	})
+	dir.fixed("comm", p.name())
+	// The 22nd field is when it started, in hundredths of a second.
+	dir.fixed("stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304 812 0 0 0 3 2 0 0 20 0 1 0 %d 24645632 1408",
+		pid, p.name(), pid, pid, p.Started/(10*time.Millisecond)))
+	uid := 1000
+	if p.Root {
+		uid = 0
+	}
+	dir.fixed("status", fmt.Sprintf("Name:\t%s\nState:\tS (sleeping)\nPid:\t%d\nPPid:\t1\nUid:\t%d\t%d\t%d\t%d",
+		p.name(), pid, uid, uid, uid, uid))
+	dir.Mode = fs.ModeDir | 0o555
+	return dir
+}
+
+// Processes are the node's, by pid. Callers hold the rig's lock.
+func (n *Node) Processes() []*Process {
+	var ps []*Process
+	for _, p := range n.Procs {
+		ps = append(ps, p)
+	}
+	slices.SortFunc(ps, func(a, b *Process) int { return a.PID - b.PID })
+	return ps
+}

@@ -1,0 +1,55 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"github.com/railbench/railbench/runner/sim/net"
+)
+
+// A Rack is the nodes, what joins them and what they have in common. Whoever looks at a
+// node, or changes it, holds its lock.
+type Rack struct {
+	*net.Fabric
+	Nodes []*Node
+	tools map[string]Tool // that the nodes have, by name
+	// Shared is what programs of different nodes know of each other, by keys of their own.
+	Shared map[any]any
+
+	// What runs apart from connections lives until the rack is closed.
+	Closed bool
+	apart  sync.WaitGroup
+	Life   context.Context //nolint:containedctx // it is the rack's, which outlives every call
+	die    context.CancelFunc
+}
+
+// NewRack makes the nodes of a fabric, which have these programs besides the shell's own.
+func NewRack(f *net.Fabric, tools map[string]Tool) *Rack {
+	r := &Rack{Fabric: f, tools: builtins(), Shared: map[any]any{}}
+	maps.Copy(r.tools, tools)
+	r.Life, r.die = context.WithCancel(context.Background())
+	for _, s := range f.Stacks {
+		r.Nodes = append(r.Nodes, newNode(r, s))
+	}
+	return r
+}
+
+// Shut lets nothing more begin. The lock is held.
+func (r *Rack) Shut() { r.Closed = true }
+
+// Close ends all that runs apart, once it is shut.
+func (r *Rack) Close() {
+	r.die()
+	r.apart.Wait()
+}
+
+// alone runs f as an actor of its own, which close waits for. What nobody waits for is
+// patient. Callers may hold the lock.
+func (r *Rack) alone(f func()) {
+	r.apart.Add(1)
+	r.Clock.Run(true, func() {
+		defer r.apart.Done()
+		f()
+	})
+}

@@ -1,0 +1,116 @@
+package host
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner/sim/net"
+)
+
+const (
+	EnvironmentFile = "/etc/environment"
+	EnvironmentText = `PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"`
+	limitsFile      = "/etc/security/limits.conf"
+	limitsText      = "# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n"
+	ModprobeFile    = "/usr/lib/modprobe.d/systemd.conf"
+)
+
+// systemFiles is the files that programs take their settings from, as they come with the
+// system.
+func systemFiles() map[string]*Inode {
+	return map[string]*Inode{
+		EnvironmentFile: NewFile(EnvironmentText),
+		limitsFile: NewFile(limitsText +
+			"*               soft    memlock         unlimited\n*               hard    memlock         unlimited"),
+		ModprobeFile: NewFile("# options bonding max_bonds=0 keeps the driver from making a bond by itself.\n" +
+			"options bonding max_bonds=0\noptions dummy numdummies=0"),
+		"/etc/security/limits.d":             newDir(),
+		"/etc/ufw/ufw.conf":                  NewFile("# /etc/ufw/ufw.conf\nENABLED=no\nLOGLEVEL=low"),
+		"/usr/local/ucx/lib/libucs.so.0":     {Mode: fs.ModeSymlink | 0o777, Target: "libucs.so.0.0.0"},
+		"/usr/local/ucx/lib/libucs.so.0.0.0": NewProgram(),
+	}
+}
+
+// Set puts files of the system in the place of those that are there, and gives what puts
+// those back. Callers hold the fabric's lock.
+func (n *Node) Set(files map[string]*Inode) (undo func()) {
+	was := map[string]*Inode{}
+	put := func(all map[string]*Inode) {
+		for name, i := range all {
+			if i == nil {
+				delete(n.system, name)
+				continue
+			}
+			n.system[name] = i
+		}
+		n.Changed()
+	}
+	for name := range files {
+		was[name] = n.system[name]
+	}
+	put(files)
+	return func() { put(was) }
+}
+
+// loginEnvironment is what pam_env puts into every login's environment.
+func (n *Node) loginEnvironment() (list [][2]string) {
+	text, _ := n.system[EnvironmentFile].read()
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && name != "PATH" {
+			list = append(list, [2]string{name, value})
+		}
+	}
+	return list
+}
+
+// Lockable reports whether a process may lock so many bytes; nothing limits root.
+func (n *Node) Lockable(size int64, root bool) bool {
+	return root || n.MemlockKB == 0 || size <= n.MemlockKB<<10
+}
+
+// LimitMemlock lets a user lock so much, and gives what lets him lock all again.
+func (n *Node) LimitMemlock(kb int64) (undo func()) {
+	n.MemlockKB = kb
+	files := n.Set(map[string]*Inode{
+		limitsFile: NewFile(limitsText + fmt.Sprintf("*               -       memlock         %d", kb)),
+	})
+	return func() {
+		n.MemlockKB = 0
+		files()
+	}
+}
+
+// Uptime is how long the node is up. One that has just booted stays so: at the
+// speed of a test a minute is over at once.
+func (n *Node) Uptime() time.Duration {
+	if n.UpFor > 0 {
+		return n.UpFor
+	}
+	return n.Rack.Clock.Uptime()
+}
+
+// firmwareTree is what the firmware's settings show: a Spark comes with secure
+// boot, and its kernel locks itself down for that.
+func (n *Node) firmwareTree(t *Inode) {
+	t.put("/sys/firmware/efi/efivars", newDir())
+	t.fixed("/sys/kernel/security/lockdown", "none [integrity] confidentiality")
+}
+
+// RefusesModules is the flaw of a node whose kernel refuses nvidia_peermem: a build of the
+// node's own that nobody whom it trusts has signed.
+const RefusesModules Flaw = "refuses an unsigned module"
+
+// A temperature of the adapter, in degrees, as it is and where it is too hot.
+const (
+	warmAdapter = 58
+	hotAdapter  = 117
+)
+
+func (n *Node) Degrees(f *net.Function) int {
+	if n.Hot {
+		return hotAdapter + f.Half
+	}
+	return warmAdapter
+}

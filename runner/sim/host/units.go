@@ -1,0 +1,148 @@
+package host
+
+import (
+	"context"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
+)
+
+// What runs apart from the script and the connection that started it: processes
+// in a session of their own, and the transient units of systemd. It ends with
+// the node, which is when the rig is closed.
+
+// A Unit is a service or a timer that systemd-run made.
+type Unit struct {
+	Name   string // with .service or .timer
+	Active string // activating, active or failed
+	Sub    string
+	Proc   *Process // of a service
+	// Stop ends it; calling it again does nothing.
+	Stop func()
+	Gone chan struct{} // closed when it is forgotten
+	// collect is what --collect asks for: a unit that failed is forgotten too.
+	collect bool
+	Result  string
+	Status  int
+}
+
+// LeashVariable is the mark by which a leash finds what a script left behind.
+// What doesn't have it and is in a session of its own outlives the script.
+const LeashVariable = "RAILBENCH_RUN"
+
+// Apart runs a command in a session of its own, until it is over, end is called
+// or the rig is closed; done gets its status. Callers hold the rig's lock.
+func (n *Node) Apart(args, env []string, root bool, dir string, pid int) (p *Process, done chan int) {
+	r := n.Rack
+	done = make(chan int, 1)
+	if pid == 0 {
+		pid = n.NextPID
+		n.NextPID += 3
+	}
+	ctx, cancel := context.WithCancel(r.Life)
+	p = &Process{PID: pid, Args: args, Root: root, End: cancel, Started: r.Clock.Uptime()}
+	if r.Closed {
+		cancel()
+		done <- Terminated
+		return p, done
+	}
+	n.Procs[p.PID] = p
+	sh := NewShell(n, root, false)
+	sh.Proc = p
+	c := &Call{
+		Sh: sh, Node: n, Root: root, Args: args, Dir: dir, In: strings.NewReader(""), Err: io.Discard,
+		Env: ValueIn(env), Exported: func() []string { return env },
+	}
+	c.setOut(io.Discard)
+	r.alone(func() {
+		defer cancel()
+		code := c.Exec(ctx, args)
+		if ctx.Err() != nil {
+			code = Terminated
+		}
+		r.Lock()
+		defer r.Unlock()
+		delete(n.Procs, p.PID)
+		done <- code
+	})
+	return p, done
+}
+
+// A Transient is what systemd-run was asked for.
+type Transient struct {
+	Unit     string
+	Quiet    bool
+	Collect  bool
+	OnActive string // empty where the service starts at once
+	Env      []string
+	Dir      string
+	Args     []string
+}
+
+// StartService starts a unit's command. Callers hold the rig's lock.
+func (n *Node) StartService(name string, t Transient) {
+	env := append([]string{
+		"LANG=en_US.UTF-8", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/snap/bin",
+	}, t.Env...)
+	p, done := n.Apart(t.Args, env, true, t.Dir, 0)
+	u := &Unit{
+		Name: name + ".service", Active: "active", Sub: "running", Proc: p,
+		Stop: p.End, Gone: make(chan struct{}), collect: t.Collect, Result: "success",
+	}
+	n.Units[u.Name] = u
+	n.Rack.alone(func() {
+		clock.Wait(context.Background(), n.Rack.Clock, done)
+		code := <-done
+		n.Rack.Lock()
+		defer n.Rack.Unlock()
+		if timer := n.Units[name+".timer"]; timer != nil {
+			timer.Forget(n)
+		}
+		if u.Status = code; code == 0 || code == 128+int(syscall.SIGTERM) || u.collect {
+			u.Forget(n)
+			return
+		}
+		u.Active, u.Sub, u.Result = "failed", "failed", "exit-code"
+	})
+}
+
+func (n *Node) StartTimer(name string, t Transient, after time.Duration) {
+	ctx, cancel := context.WithCancel(n.Rack.Life)
+	u := &Unit{
+		Name: name + ".timer", Active: "active", Sub: "waiting", Stop: cancel, Gone: make(chan struct{}), Result: "success",
+	}
+	n.Units[u.Name] = u
+	if n.Rack.Closed {
+		cancel()
+		return
+	}
+	n.Rack.alone(func() {
+		defer cancel()
+		if !n.Rack.Clock.Sleep(ctx, after) {
+			return
+		}
+		n.Rack.Lock()
+		defer n.Rack.Unlock()
+		// It may have been stopped at the very moment.
+		if ctx.Err() == nil {
+			u.Sub = "running"
+			n.StartService(name, t)
+		}
+	})
+}
+
+// Forget unloads a unit, unless another one has its name by now.
+func (u *Unit) Forget(n *Node) {
+	if n.Units[u.Name] == u {
+		delete(n.Units, u.Name)
+		close(u.Gone)
+	}
+}
+
+// AlwaysActive are the services of every node that somebody may ask for.
+var AlwaysActive = []string{
+	"ssh.service", "NetworkManager.service", "systemd-resolved.service", "docker.service", "multi-user.target",
+}
