@@ -2,6 +2,8 @@ package sim
 
 import (
 	"slices"
+
+	"github.com/railbench/railbench/runner/sim/tool"
 )
 
 // nixlFaults are the faults of what NIXL needs: UCX, the GPU, memory.
@@ -10,27 +12,27 @@ func nixlFaults() []Fault {
 		{
 			Name: "ucx-mismatch", Title: "Different UCX releases",
 			Doc: "{node} has UCX 1.16.0 and {peer} has 1.21.0. NIXL finds no way to the other end: an initiator fails with NIXL_ERR_NOT_FOUND.",
-			Do:  flawedBy(oldUCX),
+			Do:  flawedBy(tool.OldUCX),
 		},
 		{
 			Name: "ucx-no-verbs", Title: "UCX without verbs",
 			Doc: "{node}'s UCX was built without verbs: ucx_info lists no rc there. Where UCX may choose its devices it falls back to TCP, with status 0 and no byte on the RDMA ports; where only RDMA devices are named it finds none.",
-			Do:  flawedBy(noVerbs),
+			Do:  flawedBy(tool.NoVerbs),
 		},
 		{
 			Name: "nixl-hang", Title: "Several threads hang", Where: OnAll,
 			Doc: "nixlbench on {node} with more than one thread prints two rows and then nothing more, for ever.",
-			Do:  flawedBy(stuck),
+			Do:  flawedBy(tool.Stuck),
 		},
 		{
 			Name: "nixl-one-rail", Title: "UCX uses one rail of two", Where: OnAll,
 			Doc: "Whatever is asked for, UCX on {node} sends all data over the first rail. Everything ends with status 0; only the counters and the figure tell.",
-			Do:  flawedBy(firstRailOnly),
+			Do:  flawedBy(tool.FirstRailOnly),
 		},
 		{
 			Name: "nixl-old", Title: "An old nixlbench", Where: OnAll,
 			Doc: "On {node} nixlbench is that of NIXL 1.0: it has no --asio_address, so it needs an etcd, and its latency with several threads is too small.",
-			Do:  flawedBy(oldNixl),
+			Do:  flawedBy(tool.OldNIXL),
 		},
 		{
 			Name: "nixl-missing", Title: "nixlbench is not installed",

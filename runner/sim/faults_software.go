@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/tool"
 )
 
 // softwareFaults are the faults of settings, limits and what else runs on a node.
@@ -27,7 +28,7 @@ func softwareFaults() []Fault {
 		{
 			Name: "library-missing", Title: "A library of nixlbench is gone",
 			Doc: "nixlbench on {node} ends with status 127: \"error while loading shared libraries: libetcd-cpp-api.so\".",
-			Do:  flawedBy(noLibrary),
+			Do:  flawedBy(tool.NoLibrary),
 		},
 		{
 			Name: "memlock", Title: "Little memory may be locked",
@@ -37,19 +38,19 @@ func softwareFaults() []Fault {
 		{
 			Name: "etcd-down", Title: "etcd has failed",
 			Doc: "{node} has an etcd of its own, which is enabled and doesn't run: nixlbench without railbench ends with \"connections to all backends failing\".",
-			Do:  func(s Spot) func() { return haveEtcd(s.Node, false) },
+			Do:  func(s Spot) func() { return tool.HaveEtcd(s.Node, false) },
 		},
 		{
 			Name: "stale-etcd", Title: "etcd keeps dead ranks",
 			Doc: "{node}'s own etcd still has the keys of a nixlbench that was killed: the next run in it ends with \"Rank 2 is greater than or equal to global size 2\".",
-			Do:  func(s Spot) func() { return haveEtcd(s.Node, true) },
+			Do:  func(s Spot) func() { return tool.HaveEtcd(s.Node, true) },
 		},
 		{
 			Name: "firewall", Title: "A firewall rejects TCP on the rails",
 			Doc: "nftables on {node} rejects TCP connections that come in over the rails, all but SSH's: \"No route to host\", although ping answers. RDMA itself is not filtered, and every tool meets its peer over TCP.",
 			Do: func(s Spot) func() {
 				n := s.Node
-				open := flawedBy(firewalled)(s)
+				open := flawedBy(tool.Firewalled)(s)
 				n.Modules = append(n.Modules, firewallModules...)
 				n.Changed()
 				return func() {

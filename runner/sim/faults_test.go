@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/railbench/railbench/runner/sim/tool"
 )
 
 // rate runs a test over a rail and returns Gb/s.
@@ -208,7 +210,7 @@ func TestCablePulledDuringATest(t *testing.T) {
 	for _, back := range []bool{true, false} {
 		b := newBench(t, Options{Speed: 20})
 		_, server := b.start("spark-01", "ib_write_bw -D 10 --report_gbits")
-		b.listening(0, defaultPort)
+		b.listening(0, tool.PerftestPort)
 		_, client := b.start("spark-02", "ib_write_bw -D 10 --report_gbits 192.168.100.10")
 		b.until("a flow", func() bool {
 			b.rack.Fabric.Advance()
@@ -234,7 +236,7 @@ func TestServerKilledDuringATest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 20})
 	_, server := b.start("spark-01", "timeout 2 ib_write_bw -D 60")
-	b.listening(0, defaultPort)
+	b.listening(0, tool.PerftestPort)
 	c := b.try("spark-02", "ib_write_bw -D 60 192.168.100.10")
 	if s := server(); s.code != 124 || c.code != 1 || len(b.rack.Fabric.Flows) != 0 {
 		t.Errorf("%+v %+v", s, c)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/tool"
 )
 
 // toolFaults are the faults of the programs that measure, and of who may run them.
@@ -11,16 +12,16 @@ func toolFaults() []Fault {
 			Name: "port-busy", Title: "Port 18515 is taken",
 			Doc: "A forgotten ib_write_bw on {node} listens on TCP port 18515. A new server there fails with \"Couldn't listen to port 18515\".",
 			Do: func(s Spot) func() {
-				s.Node.Forget(defaultPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
-				return func() { s.Node.Unforget(defaultPort) }
+				s.Node.Forget(tool.PerftestPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
+				return func() { s.Node.Unforget(tool.PerftestPort) }
 			},
 		},
 		{
 			Name: "iperf-stuck", Title: "iperf3 is busy for ever",
 			Doc: "On {node} an iperf3 server listens on port 5201 and tells every client that it \"is busy running a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
-				s.Node.Forget(iperfPort, busyIperf(), "iperf3", "-s")
-				return func() { s.Node.Unforget(iperfPort) }
+				s.Node.Forget(tool.IperfPort, tool.BusyIperf(), "iperf3", "-s")
+				return func() { s.Node.Unforget(tool.IperfPort) }
 			},
 		},
 		{
@@ -39,7 +40,7 @@ func toolFaults() []Fault {
 		{
 			Name: "garbled-output", Title: "A result row is cut", Where: OnAll,
 			Doc: "The result row of ib_write_bw on {node} breaks off in the middle, as when a connection breaks. There is no result in it.",
-			Do:  flawedBy(garbles),
+			Do:  flawedBy(tool.Garbles),
 		},
 		{
 			Name: "sudo-password", Title: "sudo asks for a password", Where: OnAll,

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/sim/tool"
 )
 
 // An account is what the tests look at in iperf3's JSON.
@@ -26,7 +28,7 @@ type account struct {
 func (b *bench) iperf(addr, options string) (a account, server reply) {
 	b.t.Helper()
 	_, wait := b.start("spark-01", "iperf3 -s -1 -B "+addr)
-	b.listening(0, iperfPort)
+	b.listening(0, tool.IperfPort)
 	got := b.try("spark-02", "iperf3 -J -c "+addr+" "+options)
 	text := strings.NewReplacer("bits_per_second", "bits", "sum_sent", "sent", "sum_received", "received").Replace(got.out)
 	if err := json.Unmarshal([]byte(text), &a); err != nil || got.code != 0 {
@@ -135,12 +137,12 @@ func TestIperf3Failures(t *testing.T) {
 		t.Errorf("-J: %+v", got)
 	}
 	_, server := b.start("spark-01", "iperf3 -s -1")
-	b.listening(0, iperfPort)
+	b.listening(0, tool.IperfPort)
 	if got := b.try("spark-01", "iperf3 -s -1"); got.code != 1 || !strings.Contains(got.err, "Address already in use") {
 		t.Errorf("two servers: %+v", got)
 	}
 	_, first := b.start("spark-02", "iperf3 -c 192.168.100.10 -t 60")
-	b.until("the test", func() bool { return b.rack.Nodes[0].Listeners[iperfPort].Serves.(*iperfServer).busy })
+	b.until("the test", func() bool { return len(b.rack.Flows) == 1 })
 	if got := b.try("spark-02", "iperf3 -c 192.168.100.10"); got.code != 1 || got.err != "iperf3: error - the server is busy running a test. try again later\n" {
 		t.Errorf("busy: %+v", got)
 	}
@@ -155,7 +157,7 @@ func TestIperf3Text(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 50})
 	_, wait := b.start("spark-01", "iperf3 -s -1 -B 192.168.100.10")
-	b.listening(0, iperfPort)
+	b.listening(0, tool.IperfPort)
 	client := b.must("spark-02", "iperf3 -c 192.168.100.10 -t 10 -P 4")
 	server := wait()
 	shape := func(text string) map[string]bool {

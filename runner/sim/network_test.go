@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/sim/tool"
 )
 
 // look is everything that a network's state shows in.
@@ -331,7 +333,7 @@ ip link set bond0 up`, 10+i))
 		t.Errorf("%s", got)
 	}
 	_, server := b.start("spark-01", "timeout 20 ib_write_bw -x 3")
-	b.listening(0, defaultPort)
+	b.listening(0, tool.PerftestPort)
 	if c := b.try("spark-02", "timeout 20 ib_write_bw -x 3 192.168.100.10"); c.code != 1 || !strings.Contains(c.err, "to RTR") {
 		t.Errorf("%+v", c)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner/sim/tool"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -41,13 +42,13 @@ func (b *bench) together(names ...string) float64 {
 	var servers, clients []func() reply
 	for i, name := range names {
 		r := rails[name]
-		_, wait := b.start("spark-01", fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits", r.dev, r.gid, defaultPort+i))
+		_, wait := b.start("spark-01", fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits", r.dev, r.gid, tool.PerftestPort+i))
 		servers = append(servers, wait)
-		b.listening(0, defaultPort+i)
+		b.listening(0, tool.PerftestPort+i)
 	}
 	for i, name := range names {
 		r := rails[name]
-		_, wait := b.start("spark-02", fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits %s", r.dev, r.gid, defaultPort+i, r.ip))
+		_, wait := b.start("spark-02", fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits %s", r.dev, r.gid, tool.PerftestPort+i, r.ip))
 		clients = append(clients, wait)
 	}
 	sum := 0.0
@@ -117,7 +118,7 @@ func (b *bench) counter(node, dev, name string) uint64 {
 func (b *bench) test(server, client string) (s, c reply) {
 	b.t.Helper()
 	_, wait := b.start("spark-01", server)
-	b.listening(0, defaultPort)
+	b.listening(0, tool.PerftestPort)
 	c = b.try("spark-02", client)
 	return wait(), c
 }
@@ -178,7 +179,7 @@ func TestCountersMoveDuringATest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 20})
 	_, wait := b.start("spark-01", "ib_write_bw -D 20")
-	b.listening(0, defaultPort)
+	b.listening(0, tool.PerftestPort)
 	_, client := b.start("spark-02", "ib_write_bw -D 20 192.168.100.10")
 	b.until("a flow", func() bool { return len(b.rack.Fabric.Flows) == 1 })
 	// Each reading stands between two looks at the clock: on a busy machine they are apart.
@@ -245,7 +246,7 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 		t.Errorf("listening before a server: %q", got)
 	}
 	s, _ := b.start("spark-01", "ib_write_bw")
-	b.listening(0, defaultPort)
+	b.listening(0, tool.PerftestPort)
 	if got := b.must("spark-01", "grep -c ':4853 00000000:0000 0A' /proc/net/tcp; ss -Htln | grep -c 18515; pgrep -x ib_write_bw | wc -l"); got != "1\n1\n1\n" {
 		t.Errorf("while a server waits: %q", got)
 	}
@@ -253,7 +254,7 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.Signal(ssh.SIGTERM)
-	b.until("the end of the server", func() bool { return b.rack.Nodes[0].Listeners[defaultPort] == nil })
+	b.until("the end of the server", func() bool { return b.rack.Nodes[0].Listeners[tool.PerftestPort] == nil })
 }
 
 func TestPerftestFailures(t *testing.T) {
@@ -286,7 +287,7 @@ func TestPerftestFailures(t *testing.T) {
 	}
 	// Crossed rails hang without a word.
 	_, wait := b.start("spark-01", "timeout 20 ib_write_bw -d rocep1s0f1 -x 3")
-	b.listening(0, defaultPort)
+	b.listening(0, tool.PerftestPort)
 	got := b.try("spark-02", "timeout 5 ib_write_bw -d rocep1s0f0 -x 3 192.168.100.10")
 	if got.code != 124 || got.out != "" || got.err != "" {
 		t.Errorf("crossed: %+v", got)

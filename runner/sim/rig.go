@@ -25,6 +25,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/clock"
 	"github.com/railbench/railbench/runner/sim/host"
 	simnet "github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -70,7 +71,7 @@ func New(o Options) (*Rig, error) {
 	}
 	c := clock.New(o.Start, o.Speed)
 	r := &Rig{
-		clock: c, rack: host.NewRack(simnet.New(c, o.Seed, o.Nodes), allTools()),
+		clock: c, rack: host.NewRack(simnet.New(c, o.Seed, o.Nodes), tool.All()),
 		hosts: map[string]ssh.Signer{}, hurt: map[defectAt]func(){}, conns: map[net.Conn]*host.Node{},
 	}
 	for _, n := range r.rack.Nodes {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/tool"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -250,7 +251,7 @@ func TestConnectionEndsScripts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
 	b.start("spark-01", "ib_write_bw & while :; do sleep 100; done")
-	b.listening(0, defaultPort)
+	b.listening(0, tool.PerftestPort)
 	b.clients["spark-01"].Close()
 	delete(b.clients, "spark-01")
 	b.until("the end of the server", func() bool { return len(b.rack.Nodes[0].Procs) == 0 && len(b.rack.Nodes[0].Listeners) == 0 })

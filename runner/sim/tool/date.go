@@ -1,0 +1,65 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/runner/sim/host"
+)
+
+func runDate(_ context.Context, c *host.Call) int {
+	t := c.Node.Rack.Clock.Wall().UTC()
+	format := "%a %b %e %H:%M:%S %Z %Y"
+	for _, a := range c.Args[1:] {
+		switch {
+		case strings.HasPrefix(a, "+"):
+			format = a[1:]
+		case a == "-Is" || a == "-Iseconds":
+			format = "%Y-%m-%dT%H:%M:%S+00:00"
+		case a == "-u":
+		case a == "-R":
+			format = "%a, %d %b %Y %H:%M:%S +0000"
+		}
+	}
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		digits := 9
+		if format[i] >= '1' && format[i] <= '9' && i+1 < len(format) {
+			digits = int(format[i] - '0')
+			i++
+		}
+		switch format[i] {
+		case 's':
+			fmt.Fprint(&b, t.Unix())
+		case 'N':
+			b.WriteString(fmt.Sprintf("%09d", t.Nanosecond())[:digits])
+		case 'e':
+			fmt.Fprintf(&b, "%2d", t.Day())
+		case 'Z':
+			b.WriteString("UTC")
+		case 'n':
+			b.WriteByte('\n')
+		case '%':
+			b.WriteByte('%')
+		default:
+			layout, ok := map[byte]string{
+				'a': "Mon", 'b': "Jan", 'd': "02", 'H': "15", 'M': "04", 'S': "05", 'Y': "2006", 'm': "01",
+				'y': "06", 'F': "2006-01-02", 'T': "15:04:05", 'z': "-0700", 'A': "Monday", 'B': "January",
+				'j': "002", 'R': "15:04", 'D': "01/02/06", 'I': "03", 'p': "PM", 'c': "Mon Jan _2 15:04:05 2006",
+			}[format[i]]
+			if !ok {
+				b.WriteString(format[i-1 : i+1])
+				continue
+			}
+			b.WriteString(t.Format(layout))
+		}
+	}
+	c.Println(b.String())
+	return 0
+}

@@ -1,0 +1,63 @@
+package tool
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/runner/sim/host"
+)
+
+// versions are the packages that dpkg knows on a node, and their versions.
+func versions(c *host.Call) map[string]string {
+	all := libraries()
+	for _, p := range packages() {
+		all[p.name] = p.version
+	}
+	c.Locked(func() { maps.Copy(all, c.Node.Versions) })
+	maps.DeleteFunc(all, func(_, version string) bool { return version == "" })
+	return all
+}
+
+func runDpkgQuery(_ context.Context, c *host.Call) int {
+	format := "${Package}\t${Version}\n"
+	var names []string
+	for i := 1; i < len(c.Args); i++ {
+		a := c.Args[i]
+		switch {
+		case strings.HasPrefix(a, "-f="):
+			format = a[3:]
+		case strings.HasPrefix(a, "--showformat="):
+			format = strings.TrimPrefix(a, "--showformat=")
+		case strings.HasPrefix(a, "-f") && len(a) > 2:
+			format = a[2:]
+		case a == "-f" && i+1 < len(c.Args):
+			i++
+			format = c.Args[i]
+		case a == "-l" || a == "-s" || a == "-W" || a == "--show":
+		case !strings.HasPrefix(a, "-"):
+			names = append(names, a)
+		}
+	}
+	all := versions(c)
+	if len(names) == 0 {
+		for name := range all {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+	}
+	code := 0
+	for _, name := range names {
+		v, ok := all[name]
+		if !ok {
+			c.Out.Flush()
+			code = c.Fail(1, "dpkg-query: no packages found matching %s", name)
+			continue
+		}
+		c.Out.WriteString(strings.NewReplacer(
+			"${Package}", name, "${binary:Package}", name, "${Version}", v, "${Status}", "install ok installed",
+			"${db:Status-Status}", "installed", "${Architecture}", "arm64", `\n`, "\n", `\t`, "\t").Replace(format))
+	}
+	return code
+}

@@ -1,0 +1,548 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/netip"
+	"strings"
+
+	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/net"
+)
+
+// A jsonObject keeps its fields in order, as iproute2 prints them.
+type jsonObject []jsonField
+
+type jsonField struct {
+	name  string
+	value any
+}
+
+func (o jsonObject) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, f := range o {
+		v, err := json.Marshal(f.value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(fmt.Appendf(b, "%q:", f.name), v...)
+	}
+	return append(b, '}'), nil
+}
+
+func jsonArray(items []jsonObject, pretty bool) string {
+	if items == nil {
+		items = []jsonObject{}
+	}
+	b, err := json.Marshal(items)
+	if pretty {
+		b, err = json.MarshalIndent(items, "", "    ")
+	}
+	if err != nil {
+		return "[]"
+	}
+	return string(b)
+}
+
+// ipCall is one run of ip.
+type ipCall struct {
+	*host.Call
+	brief, json, details, stats, pretty, v4, v6 bool
+}
+
+func runIP(_ context.Context, c *host.Call) int {
+	ip := &ipCall{Call: c}
+	args := c.Args[1:]
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch o := strings.TrimLeft(args[0], "-"); o {
+		case "br", "brief":
+			ip.brief = true
+		case "j", "js", "json":
+			ip.json = true
+		case "d", "details":
+			ip.details = true
+		case "s", "stats", "statistics":
+			ip.stats = true
+		case "p", "pretty":
+			ip.pretty = true
+		case "4":
+			ip.v4 = true
+		case "6":
+			ip.v6 = true
+		case "V", "Version":
+			c.Println("ip utility, iproute2-6.1.0, libbpf 1.3.0")
+			return 0
+		case "o", "oneline", "c", "color", "color=never", "h", "human", "n":
+		default:
+			return c.Fail(255, "Option \"%s\" is unknown, try \"ip -help\".", args[0])
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return c.Fail(255, "Usage: ip [ OPTIONS ] OBJECT { COMMAND | help }")
+	}
+	object, args := args[0], args[1:]
+	verb := "show"
+	if len(args) > 0 {
+		verb, args = args[0], args[1:]
+	}
+	code := 0
+	c.Locked(func() {
+		switch {
+		case strings.HasPrefix("address", object):
+			code = ip.address(verb, args)
+		case strings.HasPrefix("link", object):
+			code = ip.link(verb, args)
+		case strings.HasPrefix("route", object):
+			code = ip.route(verb, args)
+		case strings.HasPrefix("neighbour", object) || object == "neighbor":
+			code = ip.neigh(verb, args)
+		default:
+			code = c.Fail(1, "Object \"%s\" is unknown, try \"ip help\".", object)
+		}
+	})
+	return code
+}
+
+func (ip *ipCall) denied() int { return ip.Fail(2, "RTNETLINK answers: Operation not permitted") }
+
+// A filter is what "show" and its arguments mean.
+type filter struct {
+	name, kind, master string
+	up                 bool
+}
+
+func (ip *ipCall) filter(verb string, args []string) (f filter) {
+	if !isShow(verb) {
+		args = append([]string{verb}, args...)
+	}
+	for len(args) > 0 {
+		value := ""
+		if len(args) > 1 {
+			value = args[1]
+		}
+		switch args[0] {
+		case "up":
+			f.up = true
+		case "dev":
+			f.name, args = value, args[1:]
+		case "type":
+			f.kind, args = value, args[1:]
+		case "master":
+			f.master, args = value, args[1:]
+		case "scope", "label", "group":
+			args = args[1:]
+		case "permanent", "dynamic", "primary", "secondary":
+		default:
+			f.name = args[0]
+		}
+		args = args[min(1, len(args)):]
+	}
+	return f
+}
+
+// selected are the netdevs that are to be shown.
+func (ip *ipCall) selected(verb string, args []string) (devs []*net.Netdev, code int) {
+	f := ip.filter(verb, args)
+	if f.name != "" && ip.Node.Netdev(f.name) == nil {
+		return nil, ip.Fail(1, "Device \"%s\" does not exist.", f.name)
+	}
+	if f.master != "" && ip.Node.Netdev(f.master) == nil {
+		return nil, ip.Fail(255, "Error: argument \"%s\" is wrong: Device does not exist", f.master)
+	}
+	for _, d := range ip.Node.Netdevs {
+		switch {
+		case f.name != "" && f.name != d.Name, f.up && !d.Up, f.kind != "" && f.kind != d.Kind,
+			f.master != "" && (d.Master == nil || d.Master.Name != f.master):
+		default:
+			devs = append(devs, d)
+		}
+	}
+	return devs, 0
+}
+
+func isShow(verb string) bool {
+	return verb != "" && (strings.HasPrefix("show", verb) || verb == "list" || verb == "ls")
+}
+
+// shown are the netdev's addresses of the families that are wanted.
+func (ip *ipCall) shown(d *net.Netdev) []net.Address {
+	var list []net.Address
+	for _, a := range d.Addrs {
+		if ip.wants(a.Addr()) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func flagNames(d *net.Netdev) []string {
+	var f []string
+	if d.Up && !d.Carrier() {
+		f = append(f, "NO-CARRIER")
+	}
+	if d.Kind == "loopback" {
+		f = append(f, "LOOPBACK")
+	} else {
+		f = append(f, "BROADCAST", "MULTICAST")
+	}
+	if d.Bond != nil {
+		f = append(f, "MASTER")
+	}
+	if d.Master != nil {
+		f = append(f, "SLAVE")
+	}
+	if d.Up {
+		f = append(f, "UP")
+	}
+	if d.Running() {
+		f = append(f, "LOWER_UP")
+	}
+	return f
+}
+
+func stateName(d *net.Netdev) string { return strings.ToUpper(d.OperState()) }
+
+func qdisc(d *net.Netdev) string {
+	switch {
+	case d.Kind == "bond" && !d.Opened:
+		return "noop"
+	case d.Kind == "ether" && d.Func != nil:
+		return "mq"
+	case d.Kind == "ether":
+		return "fq_codel"
+	default:
+		return "noqueue"
+	}
+}
+
+// queues are the numbers of transmit and receive queues.
+func queues(d *net.Netdev) (tx, rx int) {
+	switch {
+	case d.Kind == "bond":
+		return 16, 16
+	case d.Func != nil:
+		return 180, 20
+	default:
+		return 1, 1
+	}
+}
+
+func (ip *ipCall) wants(a netip.Addr) bool {
+	return (!ip.v4 || a.Is4()) && (!ip.v6 || a.Is6())
+}
+
+func (ip *ipCall) address(verb string, args []string) int {
+	switch verb {
+	case "add", "a", "del", "delete", "d", "flush", "replace", "change":
+		return ip.changeAddress(verb, args)
+	}
+	devs, code := ip.selected(verb, args)
+	if code != 0 {
+		return code
+	}
+	var items []jsonObject
+	for _, d := range devs {
+		addrs := ip.shown(d)
+		switch {
+		case len(addrs) == 0 && (ip.v4 || ip.v6):
+		case ip.json:
+			items = append(items, ip.object(d, true))
+		case ip.brief:
+			ip.Printf("%-16s %-14s ", d.Name, stateName(d))
+			for _, a := range addrs {
+				ip.Printf("%s ", a.Prefix)
+			}
+			ip.Println("")
+		default:
+			ip.head(d, false)
+			for _, a := range addrs {
+				ip.addressLines(d, a)
+			}
+		}
+	}
+	if ip.json {
+		ip.Println(jsonArray(items, ip.pretty))
+	}
+	return 0
+}
+
+// lifetimes are the seconds that an address is still valid and preferred.
+func (ip *ipCall) lifetimes(a net.Address) (valid, preferred uint32) {
+	if !a.Dynamic {
+		return a.Valid, a.Preferred
+	}
+	passed := uint32((ip.Node.Rack.Clock.Now() - a.Set).Seconds())
+	left := func(v uint32) uint32 {
+		if v == math.MaxUint32 {
+			return v
+		}
+		return v - min(v, passed)
+	}
+	return left(a.Valid), left(a.Preferred)
+}
+
+func (ip *ipCall) addressLines(d *net.Netdev, a net.Address) {
+	words := []string{"    inet", a.String()}
+	if a.Addr().Is6() {
+		words[0] = "    inet6"
+	}
+	if a.Broadcast.IsValid() {
+		words = append(words, "brd", a.Broadcast.String())
+	}
+	words = append(words, "scope", a.Scope)
+	words = append(words, addressFlags(a)...)
+	// IPv6 has no label, and iproute2 leaves its place.
+	ip.Println(strings.Join(append(words, a.Label), " "))
+	valid, preferred := ip.lifetimes(a)
+	text := func(v uint32) string {
+		if v == math.MaxUint32 {
+			return "forever"
+		}
+		return fmt.Sprintf("%dsec", v)
+	}
+	ip.Printf("       valid_lft %s preferred_lft %s\n", text(valid), text(preferred))
+}
+
+// addressFlags are the words that iproute2 has for what is special with an address.
+func addressFlags(a net.Address) []string {
+	var f []string
+	for _, x := range []struct {
+		is   bool
+		name string
+	}{{a.Secondary, "secondary"}, {a.Dynamic, "dynamic"}, {a.NoDAD, "nodad"}, {a.NoPrefixRoute, "noprefixroute"}} {
+		if x.is {
+			f = append(f, x.name)
+		}
+	}
+	return f
+}
+
+func (ip *ipCall) addressObject(a net.Address) jsonObject {
+	family := "inet"
+	if a.Addr().Is6() {
+		family = "inet6"
+	}
+	o := jsonObject{{"family", family}, {"local", a.Addr().String()}, {"prefixlen", a.Bits()}}
+	if a.Broadcast.IsValid() {
+		o = append(o, jsonField{"broadcast", a.Broadcast.String()})
+	}
+	o = append(o, jsonField{"scope", a.Scope})
+	for _, f := range addressFlags(a) {
+		o = append(o, jsonField{f, true})
+	}
+	if a.Label != "" {
+		o = append(o, jsonField{"label", a.Label})
+	}
+	valid, preferred := ip.lifetimes(a)
+	return append(o, jsonField{"valid_life_time", valid}, jsonField{"preferred_life_time", preferred})
+}
+
+func linkType(d *net.Netdev) (kind, broadcast string) {
+	if d.Kind == "loopback" {
+		return "loopback", "00:00:00:00:00:00"
+	}
+	return "ether", "ff:ff:ff:ff:ff:ff"
+}
+
+// head is the first lines of a netdev.
+func (ip *ipCall) head(d *net.Netdev, mode bool) {
+	kind, brd := linkType(d)
+	master, modeText := "", ""
+	if d.Master != nil {
+		master = " master " + d.Master.Name
+	}
+	if mode {
+		modeText = " mode DEFAULT"
+	}
+	ip.Printf("%d: %s: <%s> mtu %d qdisc %s%s state %s%s group default qlen 1000\n    link/%s %s brd %s",
+		d.Index, d.Name, strings.Join(flagNames(d), ","), d.MTU,
+		qdisc(d), master, stateName(d), modeText, kind, d.MACText(), brd)
+	if p := d.Permanent(); p != "" {
+		ip.Printf(" permaddr %s", p)
+	}
+	if ip.details {
+		ip.Printf(" promiscuity 0  allmulti 0 minmtu %d maxmtu %d ", d.MinMTU(), d.MaxMTU())
+		switch {
+		case d.Bond != nil:
+			ip.Printf("\n    bond mode %s ", d.Bond.Mode)
+			if a := d.ShownActive(); a != "" {
+				ip.Printf("active_slave %s ", a)
+			}
+			ip.Printf("miimon %d updelay 0 downdelay 0 peer_notify_delay 0 use_carrier 1 arp_interval 0 "+
+				"arp_missed_max 2 arp_validate none arp_all_targets any primary_reselect always fail_over_mac none "+
+				"xmit_hash_policy %s resend_igmp 1 num_grat_arp 1 all_slaves_active 0 min_links 0 "+
+				"lp_interval 1 packets_per_slave 1 lacp_active on lacp_rate slow ad_select stable tlb_dynamic_lb 1 ",
+				d.Bond.Miimon, d.Bond.Policy)
+		case d.Master != nil:
+			ip.Printf("\n    bond_slave state %s mii_status %s link_failure_count %d perm_hwaddr %s queue_id 0 prio 0 ",
+				strings.ToUpper(d.Role()), strings.ToUpper(net.UpDown(d.Running())), d.Slave.Failures, net.MACText(d.Slave.MAC))
+		}
+		tx, rx := queues(d)
+		ip.Printf("addrgenmode eui64 numtxqueues %d numrxqueues %d gso_max_size 65536 "+
+			"gso_max_segs 65535 tso_max_size 524280 tso_max_segs 65535 gro_max_size 65536 ", tx, rx)
+		if d.Func != nil {
+			ip.Printf("portname p%d parentbus pci parentdev %s ", d.Func.QSFP, d.Func.PCI)
+		}
+	}
+	ip.Println("")
+	if ip.stats {
+		rx, rxPackets := d.Received()
+		tx, txPackets := d.Sent()
+		ip.Printf("    RX:  bytes packets errors dropped  missed   mcast           \n"+
+			"    %11d %7d      0       0       0       0 \n", rx, rxPackets)
+		ip.Printf("    TX:  bytes packets errors dropped carrier collsns           \n"+
+			"    %11d %7d      0       0       0       0 \n", tx, txPackets)
+	}
+}
+
+// briefObject is a netdev in JSON with -br.
+func (ip *ipCall) briefObject(d *net.Netdev, addrs bool) jsonObject {
+	o := jsonObject{{"ifname", d.Name}, {"operstate", stateName(d)}}
+	if !addrs {
+		return append(o, jsonField{"address", d.MACText()}, jsonField{"flags", flagNames(d)})
+	}
+	list := []jsonObject{}
+	for _, a := range ip.shown(d) {
+		list = append(list, jsonObject{{"local", a.Addr().String()}, {"prefixlen", a.Bits()}})
+	}
+	return append(o, jsonField{"addr_info", list})
+}
+
+// object is a netdev in JSON.
+func (ip *ipCall) object(d *net.Netdev, addrs bool) jsonObject {
+	if ip.brief {
+		return ip.briefObject(d, addrs)
+	}
+	kind, brd := linkType(d)
+	o := jsonObject{
+		{"ifindex", d.Index}, {"ifname", d.Name}, {"flags", flagNames(d)}, {"mtu", d.MTU}, {"qdisc", qdisc(d)},
+	}
+	if d.Master != nil {
+		o = append(o, jsonField{"master", d.Master.Name})
+	}
+	o = append(o, jsonField{"operstate", stateName(d)})
+	if !addrs {
+		o = append(o, jsonField{"linkmode", "DEFAULT"})
+	}
+	o = append(o, jsonField{"group", "default"}, jsonField{"txqlen", 1000}, jsonField{"link_type", kind},
+		jsonField{"address", d.MACText()}, jsonField{"broadcast", brd})
+	if p := d.Permanent(); p != "" {
+		o = append(o, jsonField{"permaddr", p})
+	}
+	if ip.details {
+		o = append(o, ip.detailFields(d, addrs)...)
+	}
+	if ip.stats {
+		count := func(bytes, packets uint64) jsonObject {
+			return jsonObject{{"bytes", bytes}, {"packets", packets}, {"errors", 0}, {"dropped", 0}}
+		}
+		o = append(o, jsonField{"stats64", jsonObject{{"rx", count(d.Received())}, {"tx", count(d.Sent())}}})
+	}
+	if !addrs {
+		return o
+	}
+	list := []jsonObject{}
+	for _, a := range ip.shown(d) {
+		list = append(list, ip.addressObject(a))
+	}
+	return append(o, jsonField{"addr_info", list})
+}
+
+func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
+	o := jsonObject{{"promiscuity", 0}, {"allmulti", 0}, {"min_mtu", d.MinMTU()}, {"max_mtu", d.MaxMTU()}}
+	switch {
+	case d.Bond != nil:
+		data := jsonObject{{"mode", d.Bond.Mode}}
+		if a := d.ShownActive(); a != "" {
+			data = append(data, jsonField{"active_slave", a})
+		}
+		data = append(data, jsonObject{
+			{"miimon", d.Bond.Miimon},
+			{"updelay", 0},
+			{"downdelay", 0},
+			{"peer_notify_delay", 0},
+			{"use_carrier", 1},
+			{"arp_interval", 0},
+			{"arp_missed_max", 2},
+			{"arp_validate", nil},
+			{"arp_all_targets", "any"},
+			{"primary_reselect", "always"},
+			{"fail_over_mac", "none"},
+			{"xmit_hash_policy", d.Bond.Policy},
+			{"resend_igmp", 1},
+			{"num_peer_notif", 1},
+			{"all_slaves_active", 0},
+			{"min_links", 0},
+			{"lp_interval", 1},
+			{"packets_per_slave", 1},
+			{"ad_lacp_active", "on"},
+			{"ad_lacp_rate", "slow"},
+			{"ad_select", "stable"},
+			{"tlb_dynamic_lb", 1},
+		}...)
+		o = append(o, jsonField{"linkinfo", jsonObject{{"info_kind", "bond"}, {"info_data", data}}})
+	case d.Master != nil:
+		o = append(o, jsonField{"linkinfo", jsonObject{{"info_slave_kind", "bond"}, {"info_slave_data", jsonObject{
+			{"state", strings.ToUpper(d.Role())},
+			{"mii_status", strings.ToUpper(net.UpDown(d.Running()))},
+			{"link_failure_count", d.Slave.Failures},
+			{"perm_hwaddr", net.MACText(d.Slave.MAC)},
+			{"queue_id", 0},
+			{"prio", 0},
+		}}}})
+	}
+	if !addrs {
+		o = append(o, jsonField{"inet6_addr_gen_mode", "eui64"})
+	}
+	tx, rx := queues(d)
+	o = append(o, jsonObject{
+		{"num_tx_queues", tx},
+		{"num_rx_queues", rx},
+		{"gso_max_size", 65536},
+		{"gso_max_segs", 65535},
+		{"tso_max_size", 524280},
+		{"tso_max_segs", 65535},
+		{"gro_max_size", 65536},
+	}...)
+	if d.Func != nil {
+		o = append(o, jsonField{"phys_port_name", fmt.Sprintf("p%d", d.Func.QSFP)},
+			jsonField{"parentbus", "pci"}, jsonField{"parentdev", d.Func.PCI})
+	}
+	return o
+}
+
+func (ip *ipCall) link(verb string, args []string) int {
+	switch verb {
+	case "set":
+		return ip.setLink(args)
+	case "add":
+		return ip.addLink(args)
+	case "del", "delete":
+		return ip.deleteLink(args)
+	}
+	devs, code := ip.selected(verb, args)
+	if code != 0 {
+		return code
+	}
+	var items []jsonObject
+	for _, d := range devs {
+		switch {
+		case ip.json:
+			items = append(items, ip.object(d, false))
+		case ip.brief:
+			ip.Printf("%-16s %-14s %s <%s> \n", d.Name, stateName(d), d.MACText(), strings.Join(flagNames(d), ","))
+		default:
+			ip.head(d, true)
+		}
+	}
+	if ip.json {
+		ip.Println(jsonArray(items, ip.pretty))
+	}
+	return 0
+}

@@ -1,0 +1,418 @@
+package tool
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/runner/sim/net"
+)
+
+// A routeFilter is what "ip route show" is to list.
+type routeFilter struct {
+	table, dev, dst, proto, scope, kind string
+}
+
+func (ip *ipCall) routeFilter(verb string, args []string) routeFilter {
+	f := routeFilter{table: net.MainTable}
+	if !isShow(verb) {
+		args = append([]string{verb}, args...)
+	}
+	for len(args) > 0 {
+		word, value := args[0], ""
+		args = args[1:]
+		if slices.Contains([]string{"table", "dev", "proto", "scope", "type", "root", "match", "exact", "to"}, word) &&
+			len(args) > 0 {
+			value, args = args[0], args[1:]
+		}
+		switch word {
+		case "table":
+			f.table = tableName(value)
+		case "dev":
+			f.dev = value
+		case "proto":
+			f.proto = value
+		case "scope":
+			f.scope = value
+		case "type":
+			f.kind = value
+		case "root", "match", "exact", "to":
+			f.dst = value
+		default:
+			f.dst = word
+		}
+	}
+	return f
+}
+
+func tableName(text string) string {
+	switch text {
+	case "254":
+		return net.MainTable
+	case "255":
+		return net.LocalTable
+	default:
+		return text
+	}
+}
+
+func (f routeFilter) takes(r net.Route) bool {
+	return (f.table == "all" || f.table == r.Table) && (f.dev == "" || f.dev == r.Dev) &&
+		(f.dst == "" || f.dst == name(r)) && (f.proto == "" || f.proto == r.Proto) &&
+		(f.scope == "" || f.scope == r.Scope) && (f.kind == "" || f.kind == r.Kind || f.kind == "unicast" && r.Kind == "")
+}
+
+// name is a route's destination as ip prints it.
+func name(r net.Route) string {
+	switch {
+	case r.Dst.Bits() == 0:
+		return "default"
+	case r.Dst.IsSingleIP():
+		return r.Dst.Addr().String()
+	default:
+		return r.Dst.String()
+	}
+}
+
+func (ip *ipCall) route(verb string, args []string) int {
+	switch verb {
+	case "get":
+		return ip.routeGet(args)
+	case "add", "del", "delete", "replace", "append", "change":
+		return ip.changeRoute(verb, args)
+	case "flush":
+		return ip.flushRoutes(args)
+	}
+	f := ip.routeFilter(verb, args)
+	if f.dev != "" && ip.Node.Netdev(f.dev) == nil {
+		return ip.Fail(1, "Cannot find device \"%s\"", f.dev)
+	}
+	list := ip.Node.Listed(ip.v6)
+	if f.table == "all" && !ip.v4 && !ip.v6 {
+		list = append(list, ip.Node.Listed(true)...)
+	}
+	var items []jsonObject
+	for _, r := range list {
+		switch {
+		case !f.takes(r):
+		case ip.json:
+			items = append(items, ip.routeObject(r, f))
+		default:
+			ip.Println(ip.routeLine(r, f))
+		}
+	}
+	if ip.json {
+		ip.Println(jsonArray(items, ip.pretty))
+	}
+	return 0
+}
+
+// routeFields are the words of a route in the order in which ip has them. What
+// the filter says already is left out.
+func (ip *ipCall) routeObject(r net.Route, f routeFilter) jsonObject {
+	var o jsonObject
+	add := func(name string, value any, is bool) {
+		if is {
+			o = append(o, jsonField{name, value})
+		}
+	}
+	v6 := r.Dst.Addr().Is6()
+	add("type", r.Kind, r.Kind != "")
+	add("dst", name(r), true)
+	add("gateway", r.Via.String(), r.Via.IsValid())
+	add("dev", r.Dev, f.dev == "")
+	add("table", r.Table, r.Table != net.MainTable && f.table == "all")
+	add("protocol", r.Proto, r.Proto != "boot")
+	add("scope", r.Scope, !v6 && r.Scope != "global")
+	add("prefsrc", r.Src.String(), r.Src.IsValid())
+	add("metric", r.Metric, r.Metric != 0 || v6)
+	flags := []string{}
+	if d := ip.Node.Netdev(r.Dev); d != nil && !d.Carrier() && r.Kind == "" {
+		flags = append(flags, "linkdown")
+	}
+	add("flags", flags, true)
+	add("pref", "medium", v6)
+	return o
+}
+
+func (ip *ipCall) routeLine(r net.Route, f routeFilter) string {
+	words := map[string]string{
+		"gateway": "via", "dev": "dev", "table": "table", "protocol": "proto",
+		"scope": "scope", "prefsrc": "src", "metric": "metric", "pref": "pref",
+	}
+	var b strings.Builder
+	for _, field := range ip.routeObject(r, f) {
+		switch field.name {
+		case "type", "dst":
+			fmt.Fprintf(&b, "%v ", field.value)
+		case "flags":
+			for _, flag := range field.value.([]string) {
+				b.WriteString(flag + " ")
+			}
+		default:
+			fmt.Fprintf(&b, "%s %v ", words[field.name], field.value)
+		}
+	}
+	return b.String()
+}
+
+func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
+	r = net.Route{Proto: "boot", Table: net.MainTable}
+	for len(args) > 0 {
+		word, value := args[0], ""
+		args = args[1:]
+		if slices.Contains([]string{
+			"via", "dev", "src", "metric", "preference", "proto", "scope", "table", "to", "mtu",
+		}, word) {
+			if len(args) == 0 {
+				return r, ip.Fail(255, "Command line is not complete. Try option \"help\"")
+			}
+			value, args = args[0], args[1:]
+		}
+		var err error
+		switch word {
+		case "via":
+			if r.Via, err = netip.ParseAddr(value); err != nil {
+				return r, ip.Fail(1, "Error: inet address is expected rather than \"%s\".", value)
+			}
+		case "src":
+			if r.Src, err = netip.ParseAddr(value); err != nil {
+				return r, ip.Fail(1, "Error: inet address is expected rather than \"%s\".", value)
+			}
+		case "metric", "preference":
+			if r.Metric, err = strconv.Atoi(value); err != nil {
+				return r, ip.Fail(255, "Error: argument \"%s\" is wrong: \"metric\" value is invalid", value)
+			}
+		case "dev":
+			r.Dev = value
+		case "proto":
+			r.Proto = value
+		case "scope":
+			r.Scope = value
+		case "table":
+			r.Table = tableName(value)
+		case "mtu", "onlink", "unicast":
+		default:
+			if word == "to" {
+				word = value
+			}
+			switch {
+			case word == "default" && ip.v6:
+				word = "::/0"
+			case word == "default":
+				word = "0.0.0.0/0"
+			}
+			if r.Dst, code = ip.parsePrefix(word); code != 0 {
+				return r, code
+			}
+		}
+	}
+	if r.Scope == "" {
+		r.Scope = "global"
+		if !r.Via.IsValid() {
+			r.Scope = "link"
+		}
+	}
+	if r.Dst.Addr().Is6() && r.Metric == 0 {
+		r.Metric = 1024
+	}
+	return r, 0
+}
+
+func (ip *ipCall) changeRoute(verb string, args []string) int {
+	r, code := ip.parseRoute(args)
+	n := ip.Node
+	switch {
+	case code != 0:
+		return code
+	case r.Dev != "" && n.Netdev(r.Dev) == nil:
+		return ip.Fail(1, "Cannot find device \"%s\"", r.Dev)
+	case !ip.Root:
+		return ip.denied()
+	case !r.Dst.IsValid():
+		return ip.Fail(2, "RTNETLINK answers: No such device")
+	case r.Dst != r.Dst.Masked():
+		return ip.Fail(2, "Error: Invalid prefix for given prefix length.")
+	case strings.HasPrefix(verb, "del"):
+		return ip.deleteRoute(r, slices.Contains(args, "metric"))
+	}
+	if r.Via.IsValid() {
+		w, ok := n.Route(r.Via)
+		if v6 := r.Via.Is6(); !v6 &&
+			(!ok || w.Local || w.Via.IsValid() || r.Dev != "" && w.Out.Name != r.Dev && !n.OnLink(r)) {
+			return ip.Fail(2, "Error: Nexthop has invalid gateway.")
+		}
+		if r.Dev == "" && ok {
+			r.Dev = w.Out.Name
+		}
+	}
+	d := n.Netdev(r.Dev)
+	switch {
+	case d == nil:
+		return ip.Fail(2, "RTNETLINK answers: No such device")
+	case !d.Up:
+		return ip.Fail(2, "Error: Device for nexthop is not up.")
+	case r.Src.IsValid() && !n.Has(r.Src):
+		return ip.Fail(2, "Error: Invalid prefsrc address.")
+	}
+	same := func(x net.Route) bool { return x.Dst == r.Dst && x.Table == r.Table && x.Metric == r.Metric }
+	i := slices.IndexFunc(n.Routes, same)
+	switch {
+	case verb == "add" && i >= 0:
+		return ip.Fail(2, "RTNETLINK answers: File exists")
+	case verb == "change" && i < 0:
+		return ip.Fail(2, "RTNETLINK answers: No such file or directory")
+	case (verb == "replace" || verb == "change") && slices.Contains(n.Routes, r):
+		return 0
+	case (verb == "replace" || verb == "change") && i >= 0:
+		// The first of the same network and metric, whatever its interface.
+		n.Routes[i] = r
+	case verb == "append":
+		n.Routes = append(n.Routes, r)
+	default:
+		// The newest of several with one network and metric comes first.
+		if i < 0 {
+			i = len(n.Routes)
+		}
+		n.Routes = slices.Insert(n.Routes, i, r)
+	}
+	return 0
+}
+
+func (ip *ipCall) deleteRoute(r net.Route, metric bool) int {
+	n := ip.Node
+	i := slices.IndexFunc(n.Routes, func(x net.Route) bool {
+		return x.Dst == r.Dst && x.Table == r.Table && (r.Dev == "" || x.Dev == r.Dev) &&
+			(!r.Via.IsValid() || x.Via == r.Via) && (!metric || x.Metric == r.Metric)
+	})
+	if i < 0 {
+		return ip.Fail(2, "RTNETLINK answers: No such process")
+	}
+	n.Routes = slices.Delete(n.Routes, i, i+1)
+	return 0
+}
+
+func (ip *ipCall) flushRoutes(args []string) int {
+	if len(args) == 0 {
+		return ip.Fail(255, "\"ip route flush\" requires arguments.")
+	}
+	if !ip.Root {
+		return ip.denied()
+	}
+	f := ip.routeFilter("show", args)
+	ip.Node.Routes = slices.DeleteFunc(ip.Node.Routes, func(r net.Route) bool {
+		return r.Dst.Addr().Is6() == ip.v6 && f.takes(r)
+	})
+	return 0
+}
+
+func (ip *ipCall) neigh(verb string, args []string) int {
+	word := func(name string) string {
+		if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
+			return args[i+1]
+		}
+		return ""
+	}
+	dev, state := word("dev"), word("nud")
+	switch verb {
+	case "add", "replace", "change", "del", "delete":
+		return ip.changeNeigh(verb, args, dev, word("lladdr"))
+	case "flush":
+		if !ip.Root {
+			return ip.denied()
+		}
+		ip.Node.Fixed = slices.DeleteFunc(ip.Node.Fixed, func(n net.Neighbour) bool {
+			return (state == "permanent") != n.Learnt && (dev == "" || dev == n.Dev)
+		})
+		return 0
+	}
+	var items []jsonObject
+	for _, n := range ip.Node.Neighbours() {
+		is := "PERMANENT"
+		if n.Learnt {
+			is = "REACHABLE"
+		}
+		switch {
+		case dev != "" && dev != n.Dev, state != "" && state != "all" && !strings.EqualFold(state, is):
+		case ip.json:
+			items = append(items, jsonObject{
+				{"dst", n.Addr.String()}, {"dev", n.Dev}, {"lladdr", n.MAC}, {"state", []string{is}},
+			})
+		default:
+			ip.Printf("%s dev %s lladdr %s %s \n", n.Addr, n.Dev, n.MAC, is)
+		}
+	}
+	if ip.json {
+		ip.Println(jsonArray(items, ip.pretty))
+	}
+	return 0
+}
+
+func (ip *ipCall) changeNeigh(verb string, args []string, dev, mac string) int {
+	n := ip.Node
+	var entry net.Neighbour
+	if len(args) > 0 {
+		entry = net.Neighbour{MAC: mac, Dev: dev}
+		var err error
+		if entry.Addr, err = netip.ParseAddr(args[0]); err != nil {
+			return ip.Fail(1, "Error: any valid address is expected rather than \"%s\".", args[0])
+		}
+	}
+	switch {
+	case !entry.Addr.IsValid() || dev == "":
+		return ip.Fail(255, "Device and destination are required arguments.")
+	case n.Netdev(dev) == nil:
+		return ip.Fail(1, "Cannot find device \"%s\"", dev)
+	case !ip.Root:
+		return ip.denied()
+	}
+	same := func(x net.Neighbour) bool { return x.Addr == entry.Addr && x.Dev == dev }
+	there := slices.ContainsFunc(n.Fixed, same)
+	switch {
+	case strings.HasPrefix(verb, "del") && !there:
+		return ip.Fail(2, "RTNETLINK answers: No such file or directory")
+	case verb == "add" && there:
+		return ip.Fail(2, "RTNETLINK answers: File exists")
+	}
+	n.Fixed = slices.DeleteFunc(n.Fixed, same)
+	if !strings.HasPrefix(verb, "del") {
+		n.Fixed = append(n.Fixed, entry)
+	}
+	return 0
+}
+
+func (ip *ipCall) routeGet(args []string) int {
+	if len(args) == 0 {
+		return ip.Fail(255, "need at least a destination address")
+	}
+	a, err := netip.ParseAddr(args[0])
+	if err != nil {
+		return ip.Fail(1, "Error: any valid prefix is expected rather than \"%s\".", args[0])
+	}
+	way, ok := ip.Node.Route(a)
+	if !ok {
+		return ip.Fail(2, "RTNETLINK answers: Network is unreachable")
+	}
+	_, uid := user(ip.Call)
+	o := jsonObject{{"dst", a.String()}}
+	line := a.String()
+	switch {
+	case way.Local:
+		line = "local " + line
+		o = append(jsonObject{{"type", "local"}}, o...)
+	case way.Via.IsValid():
+		line += " via " + way.Via.String()
+		o = append(o, jsonField{"gateway", way.Via.String()})
+	}
+	line += fmt.Sprintf(" dev %s src %s uid %d \n    cache ", way.Out.Name, way.Source, uid)
+	o = append(o, jsonField{"dev", way.Out.Name}, jsonField{"prefsrc", way.Source.String()},
+		jsonField{"flags", []string{}}, jsonField{"uid", uid}, jsonField{"cache", []string{}})
+	if ip.json {
+		ip.Println(jsonArray([]jsonObject{o}, ip.pretty))
+	} else {
+		ip.Println(line)
+	}
+	return 0
+}

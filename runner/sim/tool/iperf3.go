@@ -1,0 +1,651 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/net"
+)
+
+// IperfPort is where iperf3's two ends meet.
+const IperfPort = 5201
+
+const (
+	iperfBlock = 131072 // bytes that it writes at once
+	iperfRule  = "-----------------------------------------------------------"
+	iperfDash  = "- - - - - - - - - - - - - - - - - - - - - - - - -"
+)
+
+// iperf is one end of a test.
+type iperf struct {
+	c       *host.Call
+	server  bool
+	once    bool
+	host    string
+	bind    string
+	port    int
+	seconds int
+	streams int
+	reverse bool
+	silent  bool // no line for each second
+	json    bool
+}
+
+// An iperfServer is a server that listens.
+type iperfServer struct {
+	addr   netip.Addr // invalid where it listens on all
+	busy   bool
+	accept chan *iperfTest
+}
+
+// BusyIperf is a server that tells every client that it is busy.
+func BusyIperf() any { return &iperfServer{busy: true} }
+
+// An iperfTest is a client that has found its server.
+type iperfTest struct {
+	client, server netip.Addr
+	ports          []int // the client's, the control connection's first
+	port           int
+	mss            int
+	cwnd           float64
+	reverse        bool
+	seconds        int
+	streams        []*iperfStream
+	over           chan struct{} // closed when the client is done
+}
+
+// A stream is one flow, or one for each link that its packets are dealt out to.
+type iperfStream struct {
+	flows   []*net.Flow
+	retrans int
+}
+
+// runIperf3 is both ends.
+func runIperf3(ctx context.Context, c *host.Call) int {
+	p := &iperf{c: c, port: IperfPort, seconds: 10, streams: 1}
+	if code, ok := p.parse(); !ok {
+		return code
+	}
+	var proc *host.Process
+	c.Locked(func() { proc = c.Node.Spawn(c.Args, c.Root) })
+	defer c.Locked(func() { delete(c.Node.Procs, proc.PID) })
+	code := 0
+	if p.server {
+		code = p.serve(ctx, proc)
+	} else {
+		code = p.connect(ctx)
+	}
+	if ctx.Err() != nil {
+		c.Out.Reset(c.Raw)
+		return 143
+	}
+	return code
+}
+
+func (p *iperf) parse() (code int, ok bool) {
+	c := p.c
+	usage := func(why string) (int, bool) {
+		return c.Fail(1, "iperf3: parameter error - %s\n\nUsage: iperf3 [-s|-c host] [options]\n"+
+			"       iperf3 [-h|--help] [-v|--version]\n", why), false
+	}
+	long := map[string]string{
+		"--server": "-s", "--client": "-c", "--one-off": "-1", "--bind": "-B", "--port": "-p", "--time": "-t",
+		"--parallel": "-P", "--reverse": "-R", "--json": "-J", "--version": "-v",
+		"--interval": "-i", "--forceflush": "+", "--format": "-f", "--verbose": "-V",
+	}
+	args := c.Args[1:]
+	for len(args) > 0 {
+		a := args[0]
+		args = args[1:]
+		value, has := "", false
+		if strings.HasPrefix(a, "--") {
+			name, v, cut := strings.Cut(a, "=")
+			if value, has = v, cut; long[name] == "" {
+				return usage("unrecognized option '" + name + "'")
+			}
+			a = long[name]
+		} else if len(a) > 2 && a[0] == '-' {
+			if strings.Contains("cBptPif", a[1:2]) {
+				value, has = a[2:], true
+			} else {
+				args = append([]string{"-" + a[2:]}, args...)
+			}
+			a = a[:2]
+		}
+		if len(a) == 2 && strings.Contains("cBptPif", a[1:]) && !has {
+			if len(args) == 0 {
+				return usage("option requires an argument -- '" + a[1:] + "'")
+			}
+			value, args = args[0], args[1:]
+		}
+		number := func(into *int, low, high int) bool {
+			v, err := strconv.Atoi(value)
+			*into = v
+			return err == nil && v >= low && v <= high
+		}
+		good := true
+		switch a {
+		case "-s":
+			p.server = true
+		case "-1":
+			p.once = true
+		case "-c":
+			p.host = value
+		case "-B":
+			p.bind = value
+		case "-p":
+			good = number(&p.port, 1, 65535)
+		case "-t":
+			good = number(&p.seconds, 1, 86400)
+		case "-P":
+			good = number(&p.streams, 1, 128)
+		case "-R":
+			p.reverse = true
+		case "-J":
+			p.json = true
+		case "-v":
+			c.Printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: "+
+				"CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, "+
+				"socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", p.system())
+			return 0, false
+		case "-i":
+			p.silent = value == "0"
+		case "-f", "-V", "+":
+		default:
+			return usage("unrecognized option '" + a + "'")
+		}
+		if !good {
+			return usage("bad value " + strconv.Quote(value) + " for " + a)
+		}
+	}
+	switch {
+	case p.server == (p.host != ""):
+		return usage("must either be a client (-c) or server (-s)")
+	case p.server && (p.reverse || p.streams != 1):
+		return usage("some option you are trying to set is client only")
+	case !p.server && p.once:
+		return usage("some option you are trying to set is server only")
+	}
+	return 0, true
+}
+
+func (p *iperf) system() string {
+	return fmt.Sprintf("Linux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64", p.c.Node.Name, host.Kernel)
+}
+
+// failed says what went wrong: with -J on stdout, and with status 0.
+func (p *iperf) failed(why string) int {
+	if !p.json {
+		text := "iperf3: error - " + why
+		if p.server {
+			text += "\niperf3: exiting"
+		}
+		return p.c.Fail(1, "%s", text)
+	}
+	p.print(jsonObject{
+		{"start", jsonObject{{"connected", []any{}}, {"version", "iperf 3.16"}, {"system_info", p.system()}}},
+		{"intervals", []any{}},
+		{"end", jsonObject{}},
+		{"error", why},
+	})
+	return 0
+}
+
+func (p *iperf) print(o jsonObject) {
+	b, err := json.MarshalIndent(o, "", "\t")
+	if err != nil {
+		p.c.Fail(1, "iperf3: %v", err)
+		return
+	}
+	p.c.Println(string(b))
+}
+
+// flush shows what there is where somebody watches; a pipe waits for the exit.
+func (p *iperf) flush() {
+	if p.c.Live {
+		p.c.Out.Flush()
+	}
+}
+
+// serve waits for clients, for ever unless it is to end after the first.
+func (p *iperf) serve(ctx context.Context, proc *host.Process) int {
+	c := p.c
+	s := &iperfServer{accept: make(chan *iperfTest, 1)}
+	why := ""
+	l := &host.Listener{Port: p.port, Proc: proc, Serves: s}
+	c.Locked(func() {
+		if p.bind != "" {
+			a, ok := c.Node.Resolve(p.bind)
+			if s.addr = a; !ok || !c.Node.Has(a) {
+				why = "Cannot assign requested address"
+				return
+			}
+		}
+		if c.Node.Listeners[p.port] != nil || p.port == 22 {
+			why = "Address already in use"
+			return
+		}
+		c.Node.Listeners[p.port] = l
+	})
+	if why != "" {
+		return p.failed("unable to start listener for connections: " + why)
+	}
+	defer c.Locked(func() {
+		if c.Node.Listeners[p.port] == l {
+			delete(c.Node.Listeners, p.port)
+		}
+	})
+	for no := 1; ; no++ {
+		if !p.json {
+			c.Printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
+		}
+		p.flush()
+		if !clock.Wait(ctx, c.Node.Rack.Clock, s.accept) {
+			return 143
+		}
+		t := <-s.accept
+		if !clock.Wait(ctx, c.Node.Rack.Clock, t.over) {
+			// A server that dies takes the test with it.
+			c.Locked(func() { t.stop(c.Node.Rack.Fabric) })
+			return 143
+		}
+		code := p.report(t)
+		c.Locked(func() { s.busy = false })
+		if p.once {
+			return code
+		}
+	}
+}
+
+func (t *iperfTest) stop(f *net.Fabric) {
+	for _, s := range t.streams {
+		for _, fl := range s.flows {
+			f.Stop(fl)
+		}
+	}
+}
+
+// connect finds the server and runs the test; the streams' sender measures.
+func (p *iperf) connect(ctx context.Context) int {
+	c := p.c
+	r := c.Node.Rack
+	t, why, late := p.meet()
+	if why != "" {
+		if late && !r.Clock.Sleep(ctx, 3*time.Second) {
+			return 143
+		}
+		return p.failed(why)
+	}
+	defer close(t.over)
+	for _, fl := range t.flows() {
+		if err := r.Fabric.Wait(ctx, fl); err != nil {
+			c.Locked(func() { t.stop(r.Fabric) })
+			if ctx.Err() != nil {
+				return 143
+			}
+			return p.failed("control socket has closed unexpectedly")
+		}
+	}
+	return p.report(t)
+}
+
+// meet looks the server up and starts the flows.
+func (p *iperf) meet() (t *iperfTest, why string, late bool) {
+	c := p.c
+	c.Locked(func() {
+		n := c.Node
+		addr, ok := n.Resolve(p.host)
+		if !ok {
+			why = "unable to connect to server: Temporary failure in name resolution"
+			return
+		}
+		way, ok := n.Route(addr)
+		src := way.Source
+		if p.bind != "" {
+			if src, _ = n.Resolve(p.bind); !n.Has(src) {
+				why = "unable to connect to server: Cannot assign requested address"
+				return
+			}
+		}
+		switch {
+		case !ok:
+			why = "unable to connect to server: Network is unreachable"
+			return
+		case way.Peer == nil:
+			why, late = "unable to connect to server: No route to host", true
+			return
+		case rejects(c.Node.Rack.Of(way.Peer), way.Peer, p.port):
+			why = "unable to connect to server: No route to host"
+			return
+		case way.Local || way.Out.Kind == "ether" && way.Out.Func == nil:
+			why = "unable to connect to server: only the rails are simulated"
+			return
+		}
+		server, ok := c.Node.Rack.Of(way.Peer).Served(p.port).(*iperfServer)
+		switch {
+		case !ok || server.addr.IsValid() && server.addr != addr:
+			why = "unable to connect to server: Connection refused"
+			return
+		case server.busy:
+			why = "the server is busy running a test. try again later"
+			return
+		}
+		server.busy = true
+		rnd := n.Random("iperf3")
+		port := 32768 + 2*rnd.IntN(14000)
+		mtu := min(way.Out.MTU, way.Peer.MTU)
+		t = &iperfTest{
+			client: src, server: addr, port: p.port, mss: mtu - 52, reverse: p.reverse, seconds: p.seconds,
+			ports: []int{port}, cwnd: (1.2 + 0.6*rnd.Float64()) * 1e6, over: make(chan struct{}),
+		}
+		demand, resent := net.TCPFlowRate, 0.0
+		if way.Mismatch() {
+			// Each segment is lost until it is sent small.
+			demand, resent, t.cwnd = net.TCPMismatchRate/float64(p.streams), 0.4, float64(t.mss)
+		}
+		for range p.streams {
+			port += 2 // the kernel gives every other port to connections that go out
+			t.ports = append(t.ports, port)
+			lanes := way.Lanes(port / 2)
+			s := &iperfStream{}
+			for _, l := range lanes {
+				if p.reverse {
+					l[0], l[1] = l[1], l[0]
+				}
+				fl := &net.Flow{
+					From: l[0], To: l[1], TCP: true, MTU: t.mss, Message: iperfBlock, Until: float64(p.seconds),
+					Demand: demand / float64(len(lanes)), Share: 1 - net.NoiseSpan*rnd.Float64(),
+				}
+				for s := 1; s < p.seconds; s++ {
+					fl.Marks = append(fl.Marks, net.Mark{At: float64(s)})
+				}
+				s.flows = append(s.flows, fl)
+			}
+			switch {
+			case resent > 0:
+				s.retrans = int(resent * demand / 8 / float64(t.mss) * float64(p.seconds))
+			case len(lanes) > 1:
+				// Packets that overtake each other look like lost ones.
+				for _, fl := range s.flows {
+					fl.Demand *= net.Disordered
+				}
+				s.retrans = int(net.DisorderedResent * demand / 8 / float64(t.mss) * float64(p.seconds))
+			case p.streams > 1:
+				s.retrans = rnd.IntN(40)
+			}
+			t.streams = append(t.streams, s)
+		}
+		n.Rack.Fabric.Add(t.flows()...)
+		server.accept <- t
+	})
+	return t, why, late
+}
+
+// flows are those of all streams.
+func (t *iperfTest) flows() []*net.Flow {
+	var all []*net.Flow
+	for _, s := range t.streams {
+		all = append(all, s.flows...)
+	}
+	return all
+}
+
+// sent is what a stream has sent until now.
+func (s *iperfStream) sent() float64 {
+	sum := 0.0
+	for _, fl := range s.flows {
+		sum += fl.Sent
+	}
+	return sum
+}
+
+// at is what a stream had sent by the end of a second.
+func (s *iperfStream) at(second int) float64 {
+	if second == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, fl := range s.flows {
+		if second <= len(fl.Marks) {
+			sum += fl.Marks[second-1].Sent
+		} else {
+			sum += fl.Sent
+		}
+	}
+	return sum
+}
+
+// socket is the number that iperf3 calls a stream by.
+func (t *iperfTest) socket(i int, server bool) int {
+	if i > 0 && server {
+		return 6 + 2*i
+	}
+	return 5 + 2*i
+}
+
+// report prints what an end saw.
+func (p *iperf) report(t *iperfTest) int {
+	sends := p.server == t.reverse
+	if p.json {
+		p.print(p.object(t, sends))
+		return 0
+	}
+	p.text(t, sends)
+	return 0
+}
+
+func (p *iperf) text(t *iperfTest, sends bool) {
+	c := p.c
+	local, remote := t.client, t.server
+	if p.server {
+		c.Printf("Accepted connection from %s, port %d\n", t.client, t.ports[0])
+		local, remote = remote, local
+	} else {
+		c.Printf("Connecting to host %s, port %d\n", p.host, t.port)
+		if t.reverse {
+			c.Printf("Reverse mode, remote host %s is sending\n", p.host)
+		}
+	}
+	for i := range t.streams {
+		mine, theirs := t.ports[i+1], t.port
+		if p.server {
+			mine, theirs = theirs, mine
+		}
+		c.Printf("[%3d] local %s port %d connected to %s port %d\n", t.socket(i, p.server), local, mine, remote, theirs)
+	}
+	head := "[ ID] Interval           Transfer     Bitrate"
+	if sends {
+		c.Println(head + "         Retr  Cwnd")
+	} else {
+		c.Println(head)
+	}
+	// row is one line of the table; second 0 is the whole test.
+	row := func(id string, from, to int, bytes float64, tail string) {
+		span := float64(max(1, to-from))
+		c.Printf("[%s] %6s-%-6s sec  %s  %s%s\n",
+			id, fmt.Sprintf("%d.00", from), fmt.Sprintf("%d.00", to), octets(bytes), bits(bytes*8/span), tail)
+	}
+	retr := func(n int) string { return fmt.Sprintf("  %3d", n) }
+	for second := 1; second <= t.seconds && !p.silent; second++ {
+		total, all := 0.0, 0
+		for i, s := range t.streams {
+			bytes := s.at(second) - s.at(second-1)
+			n := s.retrans*second/t.seconds - s.retrans*(second-1)/t.seconds
+			total, all = total+bytes, all+n
+			tail := "                  "
+			if sends {
+				tail = retr(n) + "   " + octets(t.cwnd) + "       "
+			}
+			row(fmt.Sprintf("%3d", t.socket(i, p.server)), second-1, second, bytes, tail)
+		}
+		if len(t.streams) > 1 {
+			tail := "                  "
+			if sends {
+				tail = retr(all) + "             "
+			}
+			row("SUM", second-1, second, total, tail)
+			if second < t.seconds {
+				c.Println(iperfDash)
+			}
+		}
+	}
+	c.Println(iperfDash)
+	c.Println(head + map[bool]string{true: "         Retr"}[sends || !p.server])
+	total, all := 0.0, 0
+	ends := func(id string, bytes float64, n int) {
+		if sends || !p.server {
+			row(id, 0, t.seconds, bytes, retr(n)+"             sender")
+		}
+		if !sends || !p.server {
+			row(id, 0, t.seconds, bytes, "                  receiver")
+		}
+	}
+	for i, s := range t.streams {
+		total, all = total+s.sent(), all+s.retrans
+		ends(fmt.Sprintf("%3d", t.socket(i, p.server)), s.sent(), s.retrans)
+	}
+	if len(t.streams) > 1 {
+		ends("SUM", total, all)
+	}
+	if !p.server {
+		c.Printf("\niperf Done.\n")
+	}
+}
+
+// octets and bits are iperf3's figures of three digits: bytes by 1024 and
+// bits by 1000.
+func octets(v float64) string { return threeDigits(v, 1024) + "Bytes" }
+func bits(v float64) string   { return threeDigits(v, 1000) + "bits/sec" }
+
+func threeDigits(v, base float64) string {
+	unit := 0
+	for v >= base && unit < 4 {
+		v /= base
+		unit++
+	}
+	digits := 2
+	switch {
+	case v >= 99.95:
+		digits = 0
+	case v >= 9.995:
+		digits = 1
+	}
+	return fmt.Sprintf("%4.*f %s", digits, v, []string{"", "K", "M", "G", "T"}[unit])
+}
+
+// object is the whole test in JSON.
+func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
+	local, remote := t.client, t.server
+	if p.server {
+		local, remote = remote, local
+	}
+	account := func(from, to, bytes float64, rest ...jsonField) jsonObject {
+		o := jsonObject{
+			{"start", from},
+			{"end", to},
+			{"seconds", to - from},
+			{"bytes", math.Round(bytes)},
+			{"bits_per_second", bytes * 8 / (to - from)},
+		}
+		return append(o, rest...)
+	}
+	var connected, intervals, ends []jsonObject
+	for i := range t.streams {
+		mine, theirs := t.ports[i+1], t.port
+		if p.server {
+			mine, theirs = theirs, mine
+		}
+		connected = append(connected, jsonObject{
+			{"socket", t.socket(i, p.server)},
+			{"local_host", local.String()},
+			{"local_port", mine},
+			{"remote_host", remote.String()},
+			{"remote_port", theirs},
+		})
+	}
+	retransmits := func(n int) []jsonField {
+		if !sends {
+			return []jsonField{{"omitted", false}, {"sender", sends}}
+		}
+		return []jsonField{{"retransmits", n}, {"omitted", false}, {"sender", sends}}
+	}
+	every := 1
+	if p.silent {
+		every = t.seconds // one interval, which is the whole test
+	}
+	for second := every; second <= t.seconds; second += every {
+		var streams []jsonObject
+		total, all := 0.0, 0
+		from, to := float64(second-every), float64(second)
+		for i, s := range t.streams {
+			bytes := s.at(second) - s.at(second-every)
+			n := s.retrans*second/t.seconds - s.retrans*(second-every)/t.seconds
+			total, all = total+bytes, all+n
+			o := account(from, to, bytes, retransmits(n)...)
+			o = append(jsonObject{{"socket", t.socket(i, p.server)}}, o...)
+			if sends {
+				o = append(o, jsonField{"snd_cwnd", math.Round(t.cwnd)}, jsonField{"rtt", 61}, jsonField{"pmtu", t.mss + 52})
+			}
+			streams = append(streams, o)
+		}
+		intervals = append(intervals, jsonObject{
+			{"streams", streams}, {"sum", account(from, to, total, retransmits(all)...)},
+		})
+	}
+	total, all := 0.0, 0
+	whole := float64(t.seconds)
+	for i, s := range t.streams {
+		total, all = total+s.sent(), all+s.retrans
+		id := jsonField{"socket", t.socket(i, p.server)}
+		sender := append(jsonObject{id}, account(0, whole, s.sent())...)
+		if sends {
+			sender = append(sender, jsonField{"retransmits", s.retrans}, jsonField{"max_snd_cwnd", math.Round(t.cwnd)})
+		}
+		sender = append(sender, jsonField{"sender", sends})
+		receiver := append(append(jsonObject{id}, account(0, whole, s.sent())...), jsonField{"sender", sends})
+		ends = append(ends, jsonObject{{"sender", sender}, {"receiver", receiver}})
+	}
+	sent := account(0, whole, total)
+	if sends {
+		sent = append(sent, jsonField{"retransmits", all})
+	}
+	wall := p.c.Node.Rack.Clock.Wall().UTC()
+	return jsonObject{
+		{"start", jsonObject{
+			{"connected", connected},
+			{"version", "iperf 3.16"},
+			{"system_info", p.system()},
+			{"timestamp", jsonObject{{"time", wall.Format(time.RFC1123)}, {"timesecs", wall.Unix()}}},
+			{"connecting_to", jsonObject{{"host", p.host}, {"port", t.port}}},
+			{"tcp_mss_default", t.mss},
+			{"test_start", jsonObject{
+				{"protocol", "TCP"},
+				{"num_streams", len(t.streams)},
+				{"blksize", iperfBlock},
+				{"omit", 0},
+				{"duration", t.seconds},
+				{"bytes", 0},
+				{"blocks", 0},
+				{"reverse", map[bool]int{true: 1}[t.reverse]},
+				{"tos", 0},
+			}},
+		}},
+		{"intervals", intervals},
+		{"end", jsonObject{
+			{"streams", ends},
+			{"sum_sent", append(sent, jsonField{"sender", sends})},
+			{"sum_received", account(0, whole, total, jsonField{"sender", sends})},
+			{"cpu_utilization_percent", jsonObject{{"host_total", 98.9}, {"remote_total", 71.3}}},
+			{"sender_tcp_congestion", "cubic"},
+			{"receiver_tcp_congestion", "cubic"},
+		}},
+	}
+}

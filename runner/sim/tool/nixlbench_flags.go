@@ -1,0 +1,330 @@
+package tool
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// nixlbenchHelp is what the real program prints for --help. Its flags, their types
+// and defaults are read from it, so that there is one list of them.
+//
+//go:embed nixlbench_help.txt
+var nixlbenchHelp string
+
+// A gflag is a flag as gflags describes it.
+type gflag struct {
+	name, kind, standard string
+	text                 string // its paragraph of the help
+}
+
+var (
+	gflagParagraph = regexp.MustCompile(`(?m)^    -\w+ \((?:.*\n)(?:      .*\n)*`)
+	gflagParts     = regexp.MustCompile(`^-(\w+) .*type: (\w+) default: (\S*)`)
+)
+
+// newerFlags are those that a nixlbench of NIXL 1.0 lacks.
+var newerFlags = []string{
+	"asio_address", "asio_port", "reregister_mem", "pipeline_depth",
+	"use_hugepages", "prepared_xfer", "infinia_config_file",
+	"randomize_location_mode", "randomize_location_mode_seed", "gusli_try_use_uring", "use_device_api",
+}
+
+// nixlbenchFlags are the program's flags and gflags' own.
+func nixlbenchFlags(old bool) []gflag {
+	var fs []gflag
+	for _, text := range gflagParagraph.FindAllString(nixlbenchHelp, -1) {
+		m := gflagParts.FindStringSubmatch(strings.Join(strings.Fields(text), " "))
+		if m != nil && (!old || !slices.Contains(newerFlags, m[1])) {
+			fs = append(fs, gflag{m[1], m[2], strings.Trim(m[3], `"`), text})
+		}
+	}
+	return fs
+}
+
+// help is the text of --help.
+func (b *nixlbench) help() string {
+	text := strings.Replace(nixlbenchHelp, "inst/bin/nixlbench", b.c.Args[0], 1)
+	if !b.old {
+		return text
+	}
+	for _, f := range nixlbenchFlags(false) {
+		if slices.Contains(newerFlags, f.name) {
+			text = strings.Replace(text, f.text, "", 1)
+		}
+	}
+	return strings.Replace(text, "[ETCD, ASIO]", "[ETCD]", 1)
+}
+
+// A nixlbenchSetting is the values of all flags.
+type nixlbenchSetting map[string]string
+
+func (s nixlbenchSetting) number(name string) int {
+	v, _ := strconv.Atoi(s[name])
+	return v
+}
+
+func (s nixlbenchSetting) on(name string) bool { return s[name] == "true" }
+
+// legal checks a value as gflags does, and writes a bool as it will be read.
+func (f gflag) legal(value string) (string, bool) {
+	var err error
+	switch f.kind {
+	case "bool":
+		switch strings.ToLower(value) {
+		case "1", "t", "true", "y", "yes":
+			return "true", true
+		case "0", "f", "false", "n", "no":
+			return "false", true
+		}
+		return "", false
+	case "int32":
+		_, err = strconv.ParseInt(value, 10, 32)
+	case "uint32":
+		_, err = strconv.ParseUint(value, 10, 32)
+	case "uint64":
+		// Go's int has to hold it as well.
+		_, err = strconv.ParseUint(value, 10, 62)
+	}
+	return value, err == nil
+}
+
+// parse reads the command line; ok says that there is something to run.
+func (b *nixlbench) parse() (code int, ok bool) {
+	c := b.c
+	for _, a := range c.Args[1:] {
+		for _, refused := range []string{"--flagfile", "--fromenv", "--tryfromenv"} {
+			if strings.Contains(a, refused[2:]) {
+				c.Printf("%s", b.help())
+				c.Out.Flush()
+				return c.Fail(1, "%s is disabled for nixlbench. Use --config_file instead.", refused), false
+			}
+		}
+	}
+	flags := map[string]gflag{}
+	b.set = nixlbenchSetting{}
+	for _, f := range nixlbenchFlags(b.old) {
+		flags[f.name], b.set[f.name] = f, f.standard
+	}
+	args := c.Args[1:]
+	for len(args) > 0 {
+		a := args[0]
+		args = args[1:]
+		if len(a) < 2 || a[0] != '-' {
+			continue // what is no flag is ignored
+		}
+		if a == "--" {
+			break
+		}
+		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-"), "=")
+		name = strings.ReplaceAll(name, "-", "_")
+		f, known := flags[name]
+		if positive, isNo := strings.CutPrefix(name, "no"); !known && isNo && flags[positive].kind == "bool" {
+			f, known, value, given = flags[positive], true, "false", true
+		}
+		switch {
+		case !known:
+			return c.Fail(1, "ERROR: unknown command line flag '%s'", name), false
+		case !given && f.kind == "bool":
+			value = "true"
+		case !given && len(args) == 0:
+			return c.Fail(1, "ERROR: flag '%s' is missing its argument; flag description: %s",
+				a, strings.Join(strings.Fields(f.text), " ")), false
+		case !given:
+			value, args = args[0], args[1:]
+		}
+		legal, good := f.legal(value)
+		if !good {
+			return c.Fail(1, "ERROR: illegal value '%s' specified for %s flag '%s'", value, f.kind, f.name), false
+		}
+		b.set[f.name] = legal
+	}
+	return b.answer()
+}
+
+// answer is what gflags itself does for --help and its relatives.
+func (b *nixlbench) answer() (code int, ok bool) {
+	c := b.c
+	switch {
+	case b.set.on("version"):
+		c.Println("nixlbench")
+		return 0, false
+	case b.set.on("help"), b.set.on("helpfull"): //nolint:misspell // that is its name
+		c.Printf("%s", b.help())
+		return 1, false
+	case b.set.on("helpshort"):
+		head, _, _ := strings.Cut(b.help(), "  Flags from")
+		c.Printf("%s", strings.TrimRight(head, "\n")+"\n\n  No modules matched: use -help\n")
+		return 1, false
+	case b.set["config_file"] != "":
+		return c.Fail(1, "Failed to load config file: %s: File could not be opened for reading", b.set["config_file"]), false
+	}
+	return 0, true
+}
+
+// nixlbenchBackends are what --backend takes.
+var nixlbenchBackends = []string{
+	"UCX", "LIBFABRIC", "GDS", "GDS_MT", "POSIX", "GPUNETIO",
+	"Mooncake", "HF3FS", "OBJ", "GUSLI", "UCCL", "AZURE_BLOB", "INFINIA",
+}
+
+// check is the program's own look at its flags, in its order.
+func (b *nixlbench) check() (code int, ok bool) {
+	c, s := b.c, b.set
+	fail := func(format string, args ...any) (int, bool) { return c.Fail(1, format, args...), false }
+	switch {
+	case !b.old && s["op_type"] != "READ" && s["op_type"] != "WRITE":
+		return fail("Invalid op type: %s. Must be one of [READ, WRITE]", s["op_type"])
+	case s.number("num_iter") < 1:
+		return fail("num_iter must be >= 1")
+	case !b.old && s.number("pipeline_depth") < 1:
+		return fail("pipeline_depth must be >= 1")
+	case s.number("large_blk_iter_ftr") < 1:
+		return fail("iter_factor must be greater than 0")
+	}
+	if s["runtime_type"] == "ETCD" && s["etcd_endpoints"] == "" {
+		s["etcd_endpoints"] = "http://localhost:2379"
+		b.say("Using default ETCD endpoint for non-storage backend: http://localhost:2379")
+	}
+	if s["worker_type"] == "nvshmem" {
+		return fail("Unsupported configuration for NVSHMEM worker\nSupported configuration: \n********************\n" +
+			"initiator_seg_type = VRAM\ntarget_seg_type = VRAM\nnum_threads = 1\n" +
+			"num_initiator_dev = 1\nnum_target_dev = 1\nscheme = pairwise\n********************")
+	}
+	if code, ok := b.checkSizes(); !ok {
+		return code, false
+	}
+	if s["device_list"] != "all" {
+		if n := len(strings.Split(s["device_list"], ",")); s["scheme"] == "pairwise" &&
+			(n != s.number("num_initiator_dev") || n != s.number("num_target_dev")) {
+			return fail("Incorrect device list %s provided for pairwise scheme %d# devices\nFailed to parse device list",
+				s["device_list"], n)
+		}
+	}
+	if s["worker_type"] != "nixl" {
+		return fail("Unsupported worker type: %s", s["worker_type"])
+	}
+	if s["runtime_type"] != "ETCD" && (b.old || s["runtime_type"] != "ASIO") {
+		return fail("Invalid runtime: %s", s["runtime_type"])
+	}
+	if s.number("num_initiator_dev") != 1 || s.number("num_target_dev") != 1 {
+		return fail("nixlbench: the simulated rig runs one initiator and one target")
+	}
+	return 0, true
+}
+
+// checkSizes is about the buffer, and how it and the iterations are shared out.
+func (b *nixlbench) checkSizes() (code int, ok bool) {
+	c, s := b.c, b.set
+	fail := func(format string, args ...any) (int, bool) { return c.Fail(1, format, args...), false }
+	most, total, threads := s.number("max_block_size")*s.number("max_batch_size"),
+		s.number("total_buffer_size"), max(1, s.number("num_threads"))
+	near, far := max(1, s.number("num_initiator_dev")), max(1, s.number("num_target_dev"))
+	switch {
+	case most > total/near:
+		return fail("Incorrect buffer size configuration for Initiator" +
+			"(max_block_size * max_batch_size) is > (total_buffer_size / num_initiator_dev)")
+	case most > total/far:
+		return fail("Incorrect buffer size configuration for Target" +
+			"(max_block_size * max_batch_size) is > (total_buffer_size / num_target_dev)")
+	case most > total/threads:
+		return fail("Incorrect buffer size configuration "+
+			"(max_block_size * max_batch_size) (%d) is > (total_buffer_size / num_threads) (%d)", most, total/threads)
+	}
+	for _, name := range []string{"num_iter", "warmup_iter"} {
+		step := threads * s.number("large_blk_iter_ftr")
+		if n := s.number(name); n%step != 0 {
+			n += step - n%step
+			s[name] = strconv.Itoa(n)
+			b.say("WARNING: Adjusting %s to %d to allow equal distribution to %d threads", name, n, threads)
+		}
+	}
+	if parts := threads * near; total%parts != 0 {
+		return fail("Total_buffer_size must be divisible by the product of num_threads and num_initiator_dev, "+
+			"next such value is %d", total+parts-total%parts)
+	}
+	return 0, true
+}
+
+// banner is what the initiator prints above its table.
+func (b *nixlbench) banner() {
+	s := b.set
+	stars := strings.Repeat("*", 160)
+	b.say("%s\nNIXLBench Configuration\n%s", stars, stars)
+	option := func(title, value string) { b.say("%-60s: %s", title, value) }
+	named := func(title, name, form string) {
+		value := s[name]
+		switch value {
+		case "true":
+			value = "1"
+		case "false":
+			value = "0"
+		}
+		if !b.old || !slices.Contains(newerFlags, name) {
+			option(fmt.Sprintf("%s (--%s%s)", title, name, form), value)
+		}
+	}
+	if b.old {
+		named("Runtime", "runtime_type", "=[etcd]")
+	} else {
+		named("Runtime", "runtime_type", "=[ETCD,ASIO]")
+	}
+	if s["runtime_type"] == "ASIO" {
+		named("ASIO Address", "asio_address", "")
+		named("ASIO Port", "asio_port", "")
+	} else {
+		option("ETCD Endpoint ", s["etcd_endpoints"])
+	}
+	for _, o := range [][3]string{
+		{"Worker type", "worker_type", "=[nixl,nvshmem]"},
+		{"Backend", "backend", "=[UCX,GDS,GDS_MT,POSIX,Mooncake,HF3FS,OBJ,AZURE_BLOB]"},
+		{"Enable pt", "enable_pt", "=[0,1]"},
+		{"Progress threads", "progress_threads", "=N"},
+		{"Device list", "device_list", "=dev1,dev2,..."},
+		{"Enable VMM", "enable_vmm", "=[0,1]"},
+		{"Recreate xfer each iteration", "recreate_xfer", "=[0,1]"},
+		{"Re-register memory each iteration", "reregister_mem", "=[0,1]"},
+		{"Prepared xfer (prep+make)", "prepared_xfer", "=[0,1]"},
+		{"Pipeline depth", "pipeline_depth", "=N"},
+		{"Use hugepages", "use_hugepages", "=[0,1]"},
+		{"Initiator seg type", "initiator_seg_type", "=[DRAM,VRAM]"},
+		{"Target seg type", "target_seg_type", "=[DRAM,VRAM]"},
+		{"Scheme", "scheme", "=[pairwise,manytoone,onetomany,tp]"},
+		{"Mode", "mode", "=[SG,MG]"},
+		{"Op type", "op_type", "=[READ,WRITE]"},
+		{"Check consistency", "check_consistency", "=[0,1]"},
+		{"Total buffer size", "total_buffer_size", "=N"},
+		{"Num initiator dev", "num_initiator_dev", "=N"},
+		{"Num target dev", "num_target_dev", "=N"},
+		{"Start block size", "start_block_size", "=N"},
+		{"Max block size", "max_block_size", "=N"},
+		{"Start batch size", "start_batch_size", "=N"},
+		{"Max batch size", "max_batch_size", "=N"},
+		{"Num iter", "num_iter", "=N"},
+		{"Warmup iter", "warmup_iter", "=N"},
+		{"Large block iter factor", "large_blk_iter_ftr", "=N"},
+		{"Num threads", "num_threads", "=N"},
+		{"Use Device API", "use_device_api", "=[0,1]"},
+	} {
+		named(o[0], o[1], o[2])
+	}
+	b.say("%s\n", strings.Repeat("-", 160))
+	var head strings.Builder
+	for i, title := range []string{
+		"Block Size (B)", "Batch Size", "B/W (GB/Sec)", "Avg Lat. (us)", "Avg Prep (us)", "P99 Prep (us)",
+		"Avg Post (us)", "P99 Post (us)", "Avg Tx (us)", "P99 Tx (us)",
+	} {
+		fmt.Fprintf(&head, "%-*s", columnWidth(i), title)
+	}
+	b.say("%s\n%s", head.String(), strings.Repeat("-", 160))
+}
+
+func columnWidth(i int) int {
+	if i == 0 {
+		return 20
+	}
+	return 15
+}

@@ -1,0 +1,192 @@
+package tool
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/runner/sim/clock"
+	"github.com/railbench/railbench/runner/sim/host"
+)
+
+// runSystemctl knows transient units, and that some services run.
+func runSystemctl(ctx context.Context, c *host.Call) int {
+	var words, props []string
+	quiet, valueOnly := false, false
+	for i := 1; i < len(c.Args); i++ {
+		a := c.Args[i]
+		switch {
+		case a == "--version":
+			c.Println("systemd 255 (255.4-1ubuntu8.10)")
+			return 0
+		case a == "-q" || a == "--quiet":
+			quiet = true
+		case a == "--value":
+			valueOnly = true
+		case a == "-p" && i+1 < len(c.Args):
+			i++
+			props = append(props, strings.Split(c.Args[i], ",")...)
+		case strings.HasPrefix(a, "-p") && len(a) > 2 && a[2] != '-':
+			props = append(props, strings.Split(a[2:], ",")...)
+		case strings.HasPrefix(a, "--property="):
+			props = append(props, strings.Split(strings.TrimPrefix(a, "--property="), ",")...)
+		case !strings.HasPrefix(a, "-"):
+			words = append(words, a)
+		}
+	}
+	if len(words) == 0 {
+		words = []string{"list-units"}
+	}
+	names := words[1:]
+	for i, name := range names {
+		if !strings.Contains(name, ".") {
+			names[i] = name + ".service"
+		}
+	}
+	switch words[0] {
+	case "stop", "kill":
+		return stopUnits(c, ctx, names)
+	case "is-active", "is-failed":
+		return isActive(c, words[0], names, quiet)
+	case "show":
+		showUnits(c, names, props, valueOnly)
+	case "reset-failed":
+		return resetFailed(c, names)
+	case "is-system-running":
+		c.Println("running")
+	case "list-units", "list-timers":
+		c.Locked(func() {
+			for _, u := range c.Node.Units {
+				c.Printf("%s loaded %s %s\n", u.Name, u.Active, u.Sub)
+			}
+		})
+	case "daemon-reload":
+	case "start", "restart", "reload", "enable", "disable", "status":
+		code := 0
+		for _, name := range names {
+			switch {
+			case slices.Contains(host.AlwaysActive, name):
+			case words[0] == "status":
+				code = c.Fail(4, "Unit %s could not be found.", name)
+			case words[0] == "enable" || words[0] == "disable":
+				code = c.Fail(1, "Failed to %s unit: Unit file %s does not exist.", words[0], name)
+			default:
+				code = c.Fail(5, "Failed to %s %s: Unit %s not found.", words[0], name, name)
+			}
+		}
+		return code
+	default:
+		return c.Fail(1, "Unknown command verb %s.", words[0])
+	}
+	return 0
+}
+
+// stopUnits returns once they have ended.
+func stopUnits(c *host.Call, ctx context.Context, names []string) int {
+	code := 0
+	for _, name := range names {
+		var u *host.Unit
+		c.Locked(func() {
+			u = c.Node.Units[name]
+			switch {
+			case u == nil && slices.Contains(host.AlwaysActive, name) && c.Root:
+				code = c.Fail(1, "Failed to stop %s: the simulated node needs it", name)
+			case u == nil:
+				code = c.Fail(5, "Failed to stop %s: Unit %s not loaded.", name, name)
+			case !c.Root:
+				code, u = c.Fail(4, "Failed to stop %s: Interactive authentication required.", name), nil
+			default:
+				u.Stop()
+				if u.Proc == nil || u.Active == "failed" {
+					u.Forget(c.Node)
+				}
+			}
+		})
+		if u == nil {
+			continue
+		}
+		if !clock.Wait(ctx, c.Node.Rack.Clock, u.Gone) {
+			return host.Terminated
+		}
+	}
+	return code
+}
+
+func isActive(c *host.Call, verb string, names []string, quiet bool) int {
+	wanted := strings.TrimPrefix(verb, "is-")
+	code := 4 // of units that nobody knows
+	c.Locked(func() {
+		for _, name := range names {
+			state := "inactive"
+			if u := c.Node.Units[name]; u != nil {
+				state = u.Active
+				code = min(code, 3)
+			} else if slices.Contains(host.AlwaysActive, name) {
+				state = "active"
+			}
+			if state == wanted {
+				code = 0
+			}
+			if !quiet {
+				c.Println(state)
+			}
+		}
+	})
+	return code
+}
+
+func showUnits(c *host.Call, names, props []string, valueOnly bool) {
+	c.Locked(func() {
+		for i, name := range names {
+			values := map[string]string{
+				"Id": name, "LoadState": "not-found", "ActiveState": "inactive",
+				"SubState": "dead", "MainPID": "0", "Result": "success", "ExecMainStatus": "0",
+			}
+			if u := c.Node.Units[name]; u != nil {
+				values["LoadState"], values["ActiveState"], values["SubState"] = "loaded", u.Active, u.Sub
+				values["Result"], values["ExecMainStatus"] = u.Result, strconv.Itoa(u.Status)
+				if u.Proc != nil && u.Active == "active" {
+					values["MainPID"] = strconv.Itoa(u.Proc.PID)
+				}
+			} else if slices.Contains(host.AlwaysActive, name) {
+				values["LoadState"], values["ActiveState"], values["SubState"] = "loaded", "active", "running"
+			}
+			if i > 0 {
+				c.Println("")
+			}
+			shown := props
+			if len(shown) == 0 {
+				shown = []string{"Id", "LoadState", "ActiveState", "SubState", "Result", "MainPID", "ExecMainStatus"}
+			}
+			for _, p := range shown {
+				v, ok := values[p]
+				switch {
+				case ok && valueOnly:
+					c.Println(v)
+				case ok:
+					c.Printf("%s=%s\n", p, v)
+				}
+			}
+		}
+	})
+}
+
+func resetFailed(c *host.Call, names []string) int {
+	code := 0
+	c.Locked(func() {
+		if len(names) == 0 {
+			for _, u := range c.Node.Units {
+				names = append(names, u.Name)
+			}
+		} else if i := slices.IndexFunc(names, func(name string) bool { return c.Node.Units[name] == nil }); i >= 0 {
+			code = c.Fail(1, "Failed to reset failed state of unit %s: Unit %s not loaded.", names[i], names[i])
+		}
+		for _, name := range names {
+			if u := c.Node.Units[name]; u != nil && u.Active == "failed" {
+				u.Forget(c.Node)
+			}
+		}
+	})
+	return code
+}

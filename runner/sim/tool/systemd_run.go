@@ -1,0 +1,147 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner/sim/host"
+)
+
+func transient(c *host.Call) (t host.Transient, code int) {
+	t.Dir = "/"
+	args := c.Args[1:]
+	value := func(name string) (string, bool) {
+		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
+			return v, true
+		}
+		if args[0] == name && len(args) > 1 {
+			args = args[1:]
+			return args[0], true
+		}
+		return "", false
+	}
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		if args[0] == "--" {
+			args = args[1:]
+			break
+		}
+		if v, ok := value("--unit"); ok {
+			t.Unit = v
+		} else if v, ok := value("-u"); ok {
+			t.Unit = v
+		} else if v, ok := value("--on-active"); ok {
+			t.OnActive = v
+		} else if v, ok := value("--setenv"); ok {
+			t.Env = append(t.Env, v)
+		} else if v, ok := value("-E"); ok {
+			t.Env = append(t.Env, v)
+		} else if v, ok := value("--working-directory"); ok {
+			t.Dir = v
+		} else if slices.ContainsFunc([]string{
+			"--property", "-p", "--timer-property", "--description", "--slice", "--service-type",
+		}, func(o string) bool { _, ok := value(o); return ok }) {
+			// They change nothing that is simulated.
+		} else {
+			switch args[0] {
+			case "--quiet", "-q":
+				t.Quiet = true
+			case "--collect", "-G":
+				t.Collect = true
+			case "--no-block", "--no-ask-password", "--system":
+			default:
+				return t, c.Fail(1, "systemd-run: unrecognized option '%s'", args[0])
+			}
+		}
+		args = args[1:]
+	}
+	t.Args = args
+	return t, 0
+}
+
+// timeSpan reads systemd's times: 30, 30s, 1min 30s, 500ms.
+func timeSpan(text string) (time.Duration, bool) {
+	units := map[string]time.Duration{
+		"": time.Second, "s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second,
+		"ms": time.Millisecond, "m": time.Minute, "min": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+		"h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour, "us": time.Microsecond, "d": 24 * time.Hour,
+	}
+	var sum time.Duration
+	text = strings.ReplaceAll(text, " ", "")
+	if text == "" {
+		return 0, false
+	}
+	for text != "" {
+		n := len(text) - len(strings.TrimLeft(text, "0123456789."))
+		v, err := strconv.ParseFloat(text[:n], 64)
+		text = text[n:]
+		u := len(text) - len(strings.TrimLeft(text, "abcdefghijklmnopqrstuvwxyz"))
+		scale, ok := units[text[:u]]
+		if err != nil || !ok {
+			return 0, false
+		}
+		sum += time.Duration(v * float64(scale))
+		text = text[u:]
+	}
+	return sum, true
+}
+
+// runSystemdRun starts a transient service, at once or after a while.
+func runSystemdRun(_ context.Context, c *host.Call) int {
+	if len(c.Args) > 1 && c.Args[1] == "--version" {
+		c.Println("systemd 255 (255.4-1ubuntu8.10)")
+		return 0
+	}
+	t, code := transient(c)
+	if code != 0 {
+		return code
+	}
+	var after time.Duration
+	kind := "service"
+	if t.OnActive != "" {
+		ok := false
+		if after, ok = timeSpan(t.OnActive); !ok {
+			return c.Fail(1, "Failed to parse timer value: %s", t.OnActive)
+		}
+		kind = "timer"
+	}
+	switch {
+	case len(t.Args) == 0:
+		return c.Fail(1, "Command line to execute required.")
+	case !c.Root:
+		return c.Fail(1, "Failed to start transient %s unit: Interactive authentication required.", kind)
+	}
+	if _, err := c.Find(t.Args[0]); err != nil {
+		return c.Fail(1, "Failed to find executable %s: %s", t.Args[0], host.ErrorText(err))
+	}
+	c.Locked(func() {
+		n := c.Node
+		name := strings.TrimSuffix(strings.TrimSuffix(t.Unit, ".service"), ".timer")
+		if name == "" {
+			name = fmt.Sprintf("run-r%016x%016x", n.Random("unit").Uint64(), n.Random("unit").Uint64())
+		}
+		for _, taken := range []string{name + ".timer", name + ".service"} {
+			if n.Units[taken] != nil && (taken == name+"."+kind || kind == "timer") {
+				code = c.Fail(1, "Failed to start transient %s unit: "+
+					"Unit %s was already loaded or has a fragment file.", kind, taken)
+				return
+			}
+		}
+		if kind == "service" {
+			n.StartService(name, t)
+			if !t.Quiet {
+				c.Fail(0, "Running as unit: %s.service; invocation ID: %016x%016x",
+					name, n.Random("unit").Uint64(), n.Random("unit").Uint64())
+			}
+			return
+		}
+		n.StartTimer(name, t, after)
+		if !t.Quiet {
+			c.Fail(0, "Running timer as unit: %s.timer\nWill run service as unit: %s.service", name, name)
+		}
+	})
+	return code
+}

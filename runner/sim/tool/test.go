@@ -1,0 +1,20 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/railbench/railbench/runner/sim/host"
+)
+
+func runTest(_ context.Context, c *host.Call) int {
+	args := c.Args[1:]
+	if len(args) == 2 && args[0][0] == '-' {
+		_, err := c.Read(args[1])
+		if err == nil || errors.Is(err, syscall.EISDIR) && args[0] != "-f" {
+			return 0
+		}
+	}
+	return 1
+}

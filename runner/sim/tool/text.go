@@ -1,0 +1,31 @@
+package tool
+
+import (
+	"strings"
+
+	"github.com/railbench/railbench/runner/sim/host"
+)
+
+// inputs calls f with the text of each file, or of stdin where there is none.
+func inputs(c *host.Call, files []string, f func(name, text string)) int {
+	code := 0
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	for _, name := range files {
+		text, err := c.Read(name)
+		if err != nil {
+			code = c.Fail(1, "%s: %s: %s", c.Program(), name, host.ErrorText(err))
+			continue
+		}
+		f(name, text)
+	}
+	return code
+}
+
+func splitLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
