@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"strings"
+
+	"github.com/railbench/railbench/runner/sim/fault"
 )
 
 // defectAt is a fault that is there: its name, and the number of the node.
@@ -11,10 +13,13 @@ type defectAt struct {
 	node  int
 }
 
+// A Fault is something that can be broken on the rig, on any of its nodes.
+type Fault = fault.Fault
+
 // Faults lists everything that can be broken, sorted by name, as it is where no node is
 // named.
 func Faults() []Fault {
-	all := allFaults()
+	all := fault.All()
 	for i := range all {
 		all[i] = all[i].At("")
 	}
@@ -23,17 +28,17 @@ func Faults() []Fault {
 
 // Inject breaks something: NAME, where the fault is by itself, or NAME@NODE. Breaking it
 // twice is breaking it once.
-func (r *Rig) Inject(fault string) error {
-	return r.set(fault, func(f Fault, at defectAt) {
+func (r *Rig) Inject(spec string) error {
+	return r.set(spec, func(f Fault, at defectAt) {
 		if r.hurt[at] == nil {
-			r.hurt[at] = f.Do(spotAt(r.rack, at.node))
+			r.hurt[at] = f.Do(fault.SpotOn(r.rack, at.node))
 		}
 	})
 }
 
 // Clear repairs it, on every node or on the one that is named.
-func (r *Rig) Clear(fault string) error {
-	return r.set(fault, func(_ Fault, at defectAt) {
+func (r *Rig) Clear(spec string) error {
+	return r.set(spec, func(_ Fault, at defectAt) {
 		if undo := r.hurt[at]; undo != nil {
 			delete(r.hurt, at)
 			undo()
@@ -42,13 +47,13 @@ func (r *Rig) Clear(fault string) error {
 }
 
 // set does something to a fault on each node that it is on.
-func (r *Rig) set(fault string, do func(f Fault, at defectAt)) error {
-	name, node, named := strings.Cut(fault, "@")
-	f, err := faultNamed(name)
+func (r *Rig) set(spec string, do func(f Fault, at defectAt)) error {
+	name, node, named := strings.Cut(spec, "@")
+	f, err := fault.Named(name)
 	if err != nil {
 		return err
 	}
-	places := f.Where.nodes(len(r.rack.Nodes))
+	places := f.Where.Nodes(len(r.rack.Nodes))
 	if named {
 		n, err := r.node(node)
 		if err != nil {

@@ -1,4 +1,4 @@
-package sim
+package fault
 
 import (
 	"github.com/railbench/railbench/runner/sim/host"

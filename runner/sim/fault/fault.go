@@ -1,4 +1,7 @@
-package sim
+// Package fault is everything that can be wrong with the simulated rig, a value each, which
+// can be put on any node. It changes what nodes are (host), what joins them (net) and what
+// their programs mind (tool); none of those knows it.
+package fault
 
 import (
 	"fmt"
@@ -43,16 +46,16 @@ type Spot struct {
 	Node, Peer *host.Node
 }
 
-// spotAt is the spot of a node, by its number.
-func spotAt(r *host.Rack, no int) Spot {
+// SpotOn is the spot of a node, by its number.
+func SpotOn(r *host.Rack, no int) Spot {
 	if no == 0 {
 		return Spot{r.Nodes[0], r.Nodes[1]}
 	}
 	return Spot{r.Nodes[no], r.Nodes[0]}
 }
 
-// nodes are the numbers of those that the fault is on where none is named.
-func (w Where) nodes(count int) []int {
+// Nodes are the numbers of those that the fault is on where none is named.
+func (w Where) Nodes(count int) []int {
 	switch w {
 	case OnSecond:
 		return []int{1}
@@ -84,17 +87,17 @@ func (f Fault) At(node string) Fault {
 	return f
 }
 
-// allFaults is everything that can be broken, sorted by name.
-func allFaults() []Fault {
+// All is everything that can be broken, sorted by name.
+func All() []Fault {
 	all := slices.Concat(linkFaults(), networkFaults(), toolFaults(), nixlFaults(), hardwareFaults(), softwareFaults())
 	slices.SortFunc(all, func(a, b Fault) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-// faultNamed finds a fault by its name.
-func faultNamed(name string) (Fault, error) {
+// Named finds a fault by its name.
+func Named(name string) (Fault, error) {
 	var names []string
-	for _, f := range allFaults() {
+	for _, f := range All() {
 		if f.Name == name {
 			return f, nil
 		}
