@@ -121,8 +121,19 @@ func completeChecks(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 	return without(all, args), noFiles
 }
 
-func completeFaults(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeFaults offers the faults, and the nodes behind one's @.
+func completeFaults(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var all []cobra.Completion
+	if name, _, at := strings.Cut(typed, "@"); at {
+		count, err := cmd.Flags().GetInt("nodes")
+		if err != nil {
+			return nil, noFiles
+		}
+		for _, node := range sim.NodeNames(count) {
+			all = append(all, name+"@"+node)
+		}
+		return all, noFiles
+	}
 	for _, f := range sim.Faults() {
 		all = append(all, described(f.Name, f.Title))
 	}

@@ -579,9 +579,9 @@ func toolTable(*testing.T) string {
 func faultTable(*testing.T) string {
 	var rows [][]string
 	for _, f := range sim.Faults() {
-		rows = append(rows, []string{code(f.Name), f.Title})
+		rows = append(rows, []string{code(f.Name), f.Title, f.Where.String()})
 	}
-	return table("fault | what is broken", rows)
+	return table("fault | what is broken | where it is by itself", rows)
 }
 
 func cellTable(t *testing.T) string {

@@ -61,7 +61,7 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
 	flags.IntVar(&f.nodeCount, "nodes", 0,
 		"how many nodes the simulated rig has, 2 where it is not given; more have a switch between them")
-	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig; railbench sim --fault list names the faults")
+	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig: NAME, or NAME@NODE; railbench sim --fault list names the faults")
 }
 
 // A bench is everything that a session is made of, and what must be closed.

@@ -25,8 +25,9 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(o.Faults) == 1 && o.Faults[0] == "list" {
 				for _, f := range sim.Faults() {
-					gate.Fprintf(cmd.OutOrStdout(), "%-18s %s\n%18s %s\n", f.Name, f.Title, "", strings.ReplaceAll(f.Doc, "\n", " "))
+					gate.Fprintf(cmd.OutOrStdout(), "%-22s %s\n%22s %s\n", f.Name, f.Title, "", strings.ReplaceAll(f.Doc, "\n", " "))
 				}
+				gate.Fprintln(cmd.OutOrStdout(), "\nNAME@NODE puts one on another node, as in pcie-x2@spark-02.")
 				return nil
 			}
 			if port < 0 || port > 65534 {
@@ -67,7 +68,7 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 	cmd.Flags().IntVar(&o.Nodes, "nodes", 2, "how many nodes there are; more than two have a switch between them")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "how much faster the rig's time runs")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeats the figures exactly")
-	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "breaks the rig; list names the faults")
+	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "breaks the rig: NAME, or NAME@NODE; list names the faults")
 	completeFlags(cmd, map[string]completer{
 		"fault": completeFaults, "speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
 	})

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
@@ -80,6 +83,40 @@ func TestChecklistOfThreeNodes(t *testing.T) {
 		if v := f.Ended[check].Verdict; v.Grade != steps.Fail && v.Grade != steps.Warn || !strings.Contains(v.Reason+v.Node, "spark-01") {
 			t.Errorf("%s with %s: %s: %s", check, fault, v.Grade, v.Reason)
 		}
+	}
+}
+
+// A fault is found wherever it is: on the third of three nodes, by a check that finds it where
+// it is by itself, which says where that is.
+func TestEveryFaultIsFoundOnAnotherNode(t *testing.T) {
+	t.Parallel()
+	list, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, fault := range sim.Faults() {
+		if !nodetest.Whole() && i%6 != 0 {
+			continue // all of them are the gate's
+		}
+		var checks []string
+		for _, c := range list.Checks() {
+			if slices.Contains(c.Check.Finds, fault.Name) {
+				checks = append(checks, c.ID)
+			}
+		}
+		t.Run(fault.Name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := ranOnTrio(t, "spark-01:spark-03", []string{fault.Name + "@spark-03"}, checks...)
+			found, says := false, ""
+			for _, id := range checks {
+				v := f.Ended[id].Verdict
+				found = found || v.Grade == steps.Fail || v.Grade == steps.Warn || v.Grade == steps.Inconclusive
+				says += fmt.Sprintf("\n%s: %s: %s", id, v.Grade, v.Reason)
+			}
+			if !found || !strings.Contains(says, "spark-03") {
+				t.Errorf("nothing finds it on spark-03:%s", says)
+			}
+		})
 	}
 }
 

@@ -26,6 +26,12 @@ func Faults() []Fault {
 	return all
 }
 
+// FaultAt is a fault as it is told where it is on a node.
+func FaultAt(name, node string) (Fault, error) {
+	f, err := fault.Named(name)
+	return f.At(node), err
+}
+
 // Inject breaks something: NAME, where the fault is by itself, or NAME@NODE. Breaking it
 // twice is breaking it once.
 func (r *Rig) Inject(spec string) error {

@@ -118,13 +118,19 @@ const (
 	MostNodes  = 64
 )
 
-// Nodes are the nodes' names: spark-01, which serves in the tutorials, spark-02 and so on.
-func (r *Rig) Nodes() []string {
-	var names []string
-	for _, n := range r.rack.Nodes {
-		names = append(names, n.Name)
+// NodeNames are the names of so many nodes, and of the least number where that is less:
+// spark-01, which serves in the tutorials, spark-02 and so on.
+func NodeNames(count int) []string {
+	names := make([]string, min(max(count, leastNodes), MostNodes))
+	for i := range names {
+		names[i] = simnet.NodeName(i)
 	}
 	return names
+}
+
+// Nodes are the nodes' names.
+func (r *Rig) Nodes() []string {
+	return NodeNames(len(r.rack.Nodes))
 }
 
 // Clock is the rig's time, for who runs scripts on its nodes.

@@ -40,6 +40,21 @@ const (
 	OnPair
 )
 
+func (w Where) String() string {
+	switch w {
+	case OnSecond:
+		return "spark-02"
+	case OnAll:
+		return "every node"
+	case OnCable:
+		return "spark-01's end of the cable"
+	case OnPair:
+		return "spark-01 and its peer"
+	default:
+		return "spark-01"
+	}
+}
+
 // A Spot is where a fault is put: a node, and who is at the other end of its cables. With
 // a switch that is the first node, and the second for the first.
 type Spot struct {
@@ -86,6 +101,9 @@ func (f Fault) At(node string) Fault {
 	f.Title, f.Doc = fill.Replace(f.Title), fill.Replace(f.Doc)
 	return f
 }
+
+// Everywhere reports whether the fault is on all nodes by itself.
+func (f Fault) Everywhere() bool { return f.Where == OnAll }
 
 // All is everything that can be broken, sorted by name.
 func All() []Fault {

@@ -21,7 +21,7 @@ func nixlFaults() []Fault {
 		},
 		{
 			Name: "nixl-hang", Title: "Several threads hang", Where: OnAll,
-			Doc: "nixlbench on {node} with more than one thread prints two rows and then nothing more, for ever.",
+			Doc: "nixlbench from {node} and to it with more than one thread prints two rows and then nothing more, for ever.",
 			Do:  flawedBy(tool.Stuck),
 		},
 		{

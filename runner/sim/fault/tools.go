@@ -39,7 +39,7 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "garbled-output", Title: "A result row is cut", Where: OnAll,
-			Doc: "The result row of ib_write_bw on {node} breaks off in the middle, as when a connection breaks. There is no result in it.",
+			Doc: "The result rows of ib_write_bw from {node} and to it break off in the middle, as when a connection breaks. There is no result in it.",
 			Do:  flawedBy(tool.Garbles),
 		},
 		{

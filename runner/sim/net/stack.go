@@ -108,9 +108,12 @@ func (g GID) Bytes() [16]byte {
 	return g.Addr.As16()
 }
 
+// NodeName is the name of a node, by its number.
+func NodeName(index int) string { return fmt.Sprintf("spark-%02d", index+1) }
+
 // newStack makes a node's adapter, its interfaces and what they are set up with.
 func newStack(f *Fabric, index int) *Stack {
-	n := &Stack{Fabric: f, Index: index, Name: fmt.Sprintf("spark-%02d", index+1), runs: map[string]uint64{}}
+	n := &Stack{Fabric: f, Index: index, Name: NodeName(index), runs: map[string]uint64{}}
 	host := 10 + index
 	if index > 1 {
 		host += 10 // .12, .13 and .15 are what faults give the first two

@@ -303,7 +303,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 	hangs := false
 	c.Locked(func() {
 		rnd = c.Node.Random("nixlbench")
-		hangs = b.c.Node.Flawed(Stuck) && b.set.number("num_threads") > 1
+		hangs = (c.Node.Flawed(Stuck) || b.peer.c.Node.Flawed(Stuck)) && b.set.number("num_threads") > 1
 	})
 	// The target may end in the middle of it.
 	moving := clock.Until(ctx, b.peer.gone)

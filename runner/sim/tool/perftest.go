@@ -72,6 +72,7 @@ type rendezvous struct {
 	client, server         *perftest
 	outcome                outcome
 	mtu                    int
+	garbled                bool
 	rows                   []string
 	err                    error // of the transfer
 	met                    chan struct{}
@@ -371,7 +372,7 @@ func (p *perftest) serve(ctx context.Context, proc *host.Process) int {
 	if rv.err != nil {
 		return p.lost()
 	}
-	return p.print(rv.rows)
+	return p.print(rv)
 }
 
 func (p *perftest) lost() int {
@@ -453,7 +454,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		rv.rows = append(rv.rows, row)
 	}
 	rv.err = nil
-	return p.print(rv.rows)
+	return p.print(rv)
 }
 
 const retryText = "Failed status-transport retry counter exceeded (12): wr_id 0 syndrom 0x81"
@@ -513,6 +514,7 @@ func (rv *rendezvous) decide() {
 	cl.c.Locked(func() {
 		rv.mtu = min(cl.mtu, sv.mtu)
 		rv.outcome = rv.judge()
+		rv.garbled = cl.c.Node.Flawed(Garbles) || sv.c.Node.Flawed(Garbles)
 	})
 }
 
@@ -660,13 +662,11 @@ func (p *perftest) columns() string {
 	return fmt.Sprintf(" #bytes     #iterations    BW peak[%s]    BW average[%s]   MsgRate[Mpps]", unit, unit)
 }
 
-func (p *perftest) print(rows []string) int {
+func (p *perftest) print(rv *rendezvous) int {
 	c := p.c
 	c.Println(p.columns())
-	garbled := false
-	c.Locked(func() { garbled = c.Node.Flawed(Garbles) && p.tool == "ib_write_bw" })
-	for _, row := range rows {
-		if garbled {
+	for _, row := range rv.rows {
+		if rv.garbled && p.tool == "ib_write_bw" {
 			c.Out.WriteString(row[:len(row)/2])
 			return 0
 		}
