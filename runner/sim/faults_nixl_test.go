@@ -43,9 +43,9 @@ func nixlChecks(says func(node, command string, code int, part string) func(*ben
 		"nixl-hang": {
 			func(b *bench) bool {
 				got := func(env string) int {
-					_, first := b.start("spark-02", "timeout 120 "+asio+few+env)
+					_, first := b.start("spark-02", "timeout 30 "+asio+few+env)
 					b.listening(1, 12345)
-					_, second := b.start("spark-01", "timeout 120 "+asio+few+env)
+					_, second := b.start("spark-01", "timeout 30 "+asio+few+env)
 					a, z := first(), second()
 					if a.code == 0 && z.code == 0 {
 						return 0

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/railbench/railbench/runner/sim/tool"
+	"time"
 )
 
 // rate runs a test over a rail and returns Gb/s.
@@ -208,37 +207,38 @@ func TestUnknownFault(t *testing.T) {
 func TestCablePulledDuringATest(t *testing.T) {
 	t.Parallel()
 	for _, back := range []bool{true, false} {
-		b := newBench(t, Options{Speed: 20})
-		_, server := b.start("spark-01", "ib_write_bw -D 10 --report_gbits")
-		b.listening(0, tool.PerftestPort)
-		_, client := b.start("spark-02", "ib_write_bw -D 10 --report_gbits 192.168.100.10")
-		b.until("a flow", func() bool {
-			b.rack.Fabric.Advance()
-			return len(b.rack.Fabric.Flows) == 1 && b.rack.Fabric.Flows[0].Sent > 3e10
-		})
-		b.Inject("cable-unplugged")
-		if back {
-			b.must("spark-02", "sleep 1")
-			b.Clear("cable-unplugged")
-		}
-		c, s := client(), server()
-		if back {
-			if v, _ := strconv.ParseFloat(fields(t, c.out)[3], 64); c.code != 0 || s.code != 0 || !within(v, 40, 91) {
+		b := newBench(t, Options{Speed: Max})
+		b.play(func(p scene) {
+			server := p.begin("spark-01", "ib_write_bw -D 10 --report_gbits")
+			p.pass(time.Second)
+			client := p.begin("spark-02", "ib_write_bw -D 10 --report_gbits 192.168.100.10")
+			p.pass(3 * time.Second)
+			b.Inject("cable-unplugged")
+			if back {
+				p.pass(time.Second)
+				b.Clear("cable-unplugged")
+			}
+			c, s := p.end(client), p.end(server)
+			if back {
+				if v, _ := strconv.ParseFloat(fields(t, c.out)[3], 64); c.code != 0 || s.code != 0 || !within(v, 40, 91) {
+					t.Errorf("%+v %+v", c, s)
+				}
+			} else if c.code != 1 || s.code != 1 || !strings.Contains(c.err, "transport retry counter exceeded (12)") {
 				t.Errorf("%+v %+v", c, s)
 			}
-		} else if c.code != 1 || s.code != 1 || !strings.Contains(c.err, "transport retry counter exceeded (12)") {
-			t.Errorf("%+v %+v", c, s)
-		}
+		})
 	}
 }
 
 func TestServerKilledDuringATest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 20})
-	_, server := b.start("spark-01", "timeout 2 ib_write_bw -D 60")
-	b.listening(0, tool.PerftestPort)
-	c := b.try("spark-02", "ib_write_bw -D 60 192.168.100.10")
-	if s := server(); s.code != 124 || c.code != 1 || len(b.rack.Fabric.Flows) != 0 {
-		t.Errorf("%+v %+v", s, c)
-	}
+	b := newBench(t, Options{Speed: Max})
+	b.play(func(p scene) {
+		server := p.begin("spark-01", "timeout 2 ib_write_bw -D 60")
+		p.pass(time.Second)
+		c := p.act("spark-02", "ib_write_bw -D 60 192.168.100.10")
+		if s := p.end(server); s.code != 124 || c.code != 1 || len(b.rack.Fabric.Flows) != 0 {
+			t.Errorf("%+v %+v", s, c)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/etcd/server"
@@ -107,7 +108,7 @@ func TestNixlbenchEtcd(t *testing.T) {
 // What earlier processes leave behind, and what it does.
 func TestNixlbenchStaleKeys(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 40})
+	b := newBench(t, Options{Speed: Max})
 	server := b.etcd()
 	keys := func() string {
 		all, err := server.List(t.Context(), "xferbench/")
@@ -116,46 +117,56 @@ func TestNixlbenchStaleKeys(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	// One that fails after its registration leaves it, and is rank 0 for ever.
-	if got := b.try("spark-02", byEtcd+"--initiator_seg_type CPU"); got.code != 1 || got.err != "Invalid segment type: CPU\n" {
-		t.Errorf("%+v", got)
-	}
-	if got := keys(); got != "xferbench/default//rank/0 xferbench/default//size" {
-		t.Error(got)
-	}
-	// So the next is the target, on the wrong node, and the one after that too many.
-	_, alone := b.start("spark-02", byEtcd)
-	b.has(server, "xferbench/default/barrier/start_barrier/0/1")
-	third := b.try("spark-01", byEtcd)
-	if third.code != 1 || third.err != "Rank 2 is greater than or equal to global size 2\nFailed to setup ETCD runtime\n" {
-		t.Errorf("%+v", third)
-	}
-	if got := keys(); got != "xferbench/default/barrier/start_barrier/0/1" {
-		t.Errorf("it wipes what has a double slash: %s", got)
-	}
-	got := alone()
-	if got.code != 1 || !strings.Contains(got.out, "Registered as rank 1 item 2 of 2\n") ||
-		got.err != "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 1 completed 1/2 ranks)\nFailed to synchronize at start barrier\nFailed to synchronize all processes\n" {
-		t.Errorf("%+v", got)
-	}
-	// The barrier that was left makes a lone process believe that all are there.
-	lone := b.try("spark-02", byEtcd)
-	if lone.code != 1 || !strings.HasSuffix(lone.out, "All processes are ready to proceed\n") || lone.err != "Timeout waiting for int data from rank 1\nNIXL: failed to receive metadata size\n" {
-		t.Errorf("%+v", lone)
-	}
+	b.play(func(s scene) {
+		// One that fails after its registration leaves it, and is rank 0 for ever.
+		if got := s.act("spark-02", byEtcd+"--initiator_seg_type CPU"); got.code != 1 || got.err != "Invalid segment type: CPU\n" {
+			t.Errorf("%+v", got)
+		}
+		if got := keys(); got != "xferbench/default//rank/0 xferbench/default//size" {
+			t.Error(got)
+		}
+		// So the next is the target, on the wrong node, and the one after that too many.
+		alone := s.begin("spark-02", byEtcd)
+		s.pass(2 * time.Second)
+		if got := keys(); !strings.Contains(got, "xferbench/default/barrier/start_barrier/0/1") {
+			t.Error(got)
+		}
+		third := s.act("spark-01", byEtcd)
+		if third.code != 1 || third.err != "Rank 2 is greater than or equal to global size 2\nFailed to setup ETCD runtime\n" {
+			t.Errorf("%+v", third)
+		}
+		if got := keys(); got != "xferbench/default/barrier/start_barrier/0/1" {
+			t.Errorf("it wipes what has a double slash: %s", got)
+		}
+		got := s.end(alone)
+		if got.code != 1 || !strings.Contains(got.out, "Registered as rank 1 item 2 of 2\n") ||
+			got.err != "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 1 completed 1/2 ranks)\nFailed to synchronize at start barrier\nFailed to synchronize all processes\n" {
+			t.Errorf("%+v", got)
+		}
+		// The barrier that was left makes a lone process believe that all are there.
+		lone := s.act("spark-02", byEtcd)
+		if lone.code != 1 || !strings.HasSuffix(lone.out, "All processes are ready to proceed\n") || lone.err != "Timeout waiting for int data from rank 1\nNIXL: failed to receive metadata size\n" {
+			t.Errorf("%+v", lone)
+		}
+	})
 }
 
 // An etcd that goes away in the middle ends a process that waits for it.
 func TestNixlbenchEtcdLost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 20})
+	b := newBench(t, Options{Speed: Max})
 	server := b.etcd()
-	_, wait := b.start("spark-02", byEtcd)
-	b.has(server, "xferbench/default/barrier/start_barrier/0/0")
-	if err := server.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := wait(); got.code != 1 || !strings.HasPrefix(got.err, "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed ") {
-		t.Errorf("%+v", got)
-	}
+	b.play(func(s scene) {
+		waits := s.begin("spark-02", byEtcd)
+		s.pass(2 * time.Second)
+		if keys, err := server.List(t.Context(), "xferbench/"); err != nil || !slices.Contains(keys, "xferbench/default/barrier/start_barrier/0/0") {
+			t.Errorf("%v %v", keys, err)
+		}
+		if err := server.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.end(waits); got.code != 1 || !strings.HasPrefix(got.err, "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed ") {
+			t.Errorf("%+v", got)
+		}
+	})
 }

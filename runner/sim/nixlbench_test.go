@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 const asio = "nixlbench --runtime_type ASIO --asio_address 192.168.100.11 "
@@ -334,32 +335,49 @@ func TestNixlbenchHalves(t *testing.T) {
 func TestNixlbenchKilled(t *testing.T) {
 	t.Parallel()
 	const long = "--start_block_size 1048576 --max_block_size 1048576 --num_iter 4000000"
-	b := newBench(t, Options{Speed: 20})
-	moving := func() bool { b.rack.Fabric.Advance(); return len(b.rack.Fabric.Flows) == 1 }
-
-	one, a := b.start("spark-02", oneRail+" "+asio+long)
-	b.listening(1, 12345)
-	_, z := b.start("spark-01", oneRail+" timeout 60 "+asio+long)
-	b.until("a flow", moving)
-	one.Signal("TERM")
-	if got := a(); got.code != 143 || !strings.HasSuffix(got.out, "Ctrl-C received, exiting...\n") || got.err != "free(): double free detected in tcache 2\n" {
-		t.Errorf("%+v", got)
-	}
-	if got := z(); got.code != 124 || !strings.HasSuffix(got.out, "proceed\nCtrl-C received, exiting...\n") {
-		t.Errorf("%+v", got)
-	}
-
-	_, a = b.start("spark-02", oneRail+" "+asio+long)
-	b.listening(1, 12345)
-	two, z := b.start("spark-01", oneRail+" "+asio+long)
-	b.until("a flow", moving)
-	two.Signal("KILL")
-	if got := a(); got.code != 1 || got.err != "Transfer failed on slot 0: NIXL_ERR_REMOTE_DISCONNECT\n" {
-		t.Errorf("%+v", got)
-	}
-	z()
-	b.until("nothing is left", func() bool {
+	b := newBench(t, Options{Speed: Max})
+	flows := func() int {
+		b.rack.Lock()
+		defer b.rack.Unlock()
 		b.rack.Fabric.Advance()
-		return len(b.rack.Fabric.Flows) == 0 && len(b.rack.Nodes[0].Procs)+len(b.rack.Nodes[1].Procs) == 0 && b.rack.Nodes[0].Held+b.rack.Nodes[1].Held == 0 && len(b.rack.Nodes[1].Listeners) == 0
+		return len(b.rack.Fabric.Flows)
+	}
+	b.play(func(s scene) {
+		a := s.begin("spark-02", oneRail+" "+asio+long)
+		s.pass(time.Second)
+		z := s.begin("spark-01", oneRail+" timeout 60 "+asio+long)
+		s.pass(10 * time.Second)
+		if flows() != 1 {
+			t.Fatal("nothing moves")
+		}
+		a.kill()
+		if got := s.end(a); got.code != 143 || !strings.HasSuffix(got.out, "Ctrl-C received, exiting...\n") || got.err != "free(): double free detected in tcache 2\n" {
+			t.Errorf("%+v", got)
+		}
+		if got := s.end(z); got.code != 124 || !strings.HasSuffix(got.out, "proceed\nCtrl-C received, exiting...\n") {
+			t.Errorf("%+v", got)
+		}
+
+		a = s.begin("spark-02", oneRail+" "+asio+long)
+		s.pass(time.Second)
+		z = s.begin("spark-01", oneRail+" "+asio+long)
+		s.pass(10 * time.Second)
+		if flows() != 1 {
+			t.Fatal("nothing moves")
+		}
+		z.kill()
+		if got := s.end(a); got.code != 1 || got.err != "Transfer failed on slot 0: NIXL_ERR_REMOTE_DISCONNECT\n" {
+			t.Errorf("%+v", got)
+		}
+		s.end(z)
 	})
+	left := flows()
+	b.rack.Lock()
+	defer b.rack.Unlock()
+	for _, n := range b.rack.Nodes {
+		left += len(n.Procs) + len(n.Listeners) + int(n.Held)
+	}
+	if left != 0 {
+		t.Errorf("%d things are left", left)
+	}
 }
