@@ -16,7 +16,7 @@ import (
 func TestContract(t *testing.T) {
 	t.Parallel()
 	nodetest.Run(t, func(t *testing.T) runner.Node {
-		rig, err := sim.New(sim.Options{})
+		rig, err := sim.New(sim.Options{Speed: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestContract(t *testing.T) {
 func TestDirectContract(t *testing.T) {
 	t.Parallel()
 	nodetest.Run(t, func(t *testing.T) runner.Node {
-		rig, err := sim.New(sim.Options{})
+		rig, err := sim.New(sim.Options{Speed: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -172,7 +172,7 @@ func TestFaults(t *testing.T) {
 			if f.Title == "" || f.Doc == "" || checks[f.Name] == nil {
 				t.Fatal("undescribed or unchecked")
 			}
-			b := newBench(t, Options{Seed: 5, Speed: 100})
+			b := newBench(t, Options{Seed: 5})
 			for round := range 2 {
 				for i, check := range checks[f.Name] {
 					if check(b) {
@@ -207,38 +207,34 @@ func TestUnknownFault(t *testing.T) {
 func TestCablePulledDuringATest(t *testing.T) {
 	t.Parallel()
 	for _, back := range []bool{true, false} {
-		b := newBench(t, Options{Speed: Max})
-		b.play(func(p scene) {
-			server := p.begin("spark-01", "ib_write_bw -D 10 --report_gbits")
-			p.pass(time.Second)
-			client := p.begin("spark-02", "ib_write_bw -D 10 --report_gbits 192.168.100.10")
-			p.pass(3 * time.Second)
-			b.Inject("cable-unplugged")
-			if back {
-				p.pass(time.Second)
-				b.Clear("cable-unplugged")
-			}
-			c, s := p.end(client), p.end(server)
-			if back {
-				if v, _ := strconv.ParseFloat(fields(t, c.out)[3], 64); c.code != 0 || s.code != 0 || !within(v, 40, 91) {
-					t.Errorf("%+v %+v", c, s)
-				}
-			} else if c.code != 1 || s.code != 1 || !strings.Contains(c.err, "transport retry counter exceeded (12)") {
+		b := newBench(t, Options{})
+		_, server := b.start("spark-01", "ib_write_bw -D 10 --report_gbits")
+		b.pass(time.Second)
+		_, client := b.start("spark-02", "ib_write_bw -D 10 --report_gbits 192.168.100.10")
+		b.pass(3 * time.Second)
+		b.Inject("cable-unplugged")
+		if back {
+			b.pass(time.Second)
+			b.Clear("cable-unplugged")
+		}
+		c, s := client(), server()
+		if back {
+			if v, _ := strconv.ParseFloat(fields(t, c.out)[3], 64); c.code != 0 || s.code != 0 || !within(v, 40, 91) {
 				t.Errorf("%+v %+v", c, s)
 			}
-		})
+		} else if c.code != 1 || s.code != 1 || !strings.Contains(c.err, "transport retry counter exceeded (12)") {
+			t.Errorf("%+v %+v", c, s)
+		}
 	}
 }
 
 func TestServerKilledDuringATest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: Max})
-	b.play(func(p scene) {
-		server := p.begin("spark-01", "timeout 2 ib_write_bw -D 60")
-		p.pass(time.Second)
-		c := p.act("spark-02", "ib_write_bw -D 60 192.168.100.10")
-		if s := p.end(server); s.code != 124 || c.code != 1 || len(b.rack.Fabric.Flows) != 0 {
-			t.Errorf("%+v %+v", s, c)
-		}
-	})
+	b := newBench(t, Options{})
+	_, server := b.start("spark-01", "timeout 2 ib_write_bw -D 60")
+	b.pass(time.Second)
+	c := b.try("spark-02", "ib_write_bw -D 60 192.168.100.10")
+	if s := server(); s.code != 124 || c.code != 1 || len(b.rack.Fabric.Flows) != 0 {
+		t.Errorf("%+v %+v", s, c)
+	}
 }

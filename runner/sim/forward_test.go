@@ -31,7 +31,7 @@ func serveVersion(t *testing.T, b *bench, node string) (port string, ln net.List
 
 func TestForward(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	port, ln := serveVersion(t, b, "spark-01")
 	at := "http://127.0.0.1:" + port
 	for command, want := range map[string]string{
@@ -79,7 +79,7 @@ func TestForward(t *testing.T) {
 
 func TestForwardRefuses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	port, _ := serveVersion(t, b, "spark-01")
 	for _, address := range []string{"127.0.0.1:" + port, "127.0.0.1:22", "127.0.0.1:80"} {
 		if ln, err := b.client("spark-01").Listen("tcp", address); err == nil {
@@ -96,7 +96,7 @@ func TestForwardRefuses(t *testing.T) {
 // A client that is gone leaves no port, no process and no connection behind.
 func TestForwardEndsWithItsConnection(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	port, _ := serveVersion(t, b, "spark-01")
 	number, _ := strconv.Atoi(port)
 	n := b.rack.Nodes[0]
@@ -119,7 +119,7 @@ func TestForwardEndsWithItsConnection(t *testing.T) {
 // A forwarded connection that the client doesn't take ends at once.
 func TestForwardNotTaken(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	ok, _, err := b.client("spark-01").SendRequest("tcpip-forward", true, []byte("\x00\x00\x00\x09127.0.0.1\x00\x00\x09\x4b"))
 	if !ok || err != nil {
 		t.Fatal(ok, err)

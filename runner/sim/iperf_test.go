@@ -49,7 +49,7 @@ func (b *bench) netdev(node, dev, name string) float64 {
 
 func TestIperf3OverARail(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Seed: 3, Speed: 100})
+	b := newBench(t, Options{Seed: 3})
 	sent, rdma := b.netdev("spark-02", "enp1s0f0np0", "tx_bytes"), b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
 	a, server := b.iperf("192.168.100.10", "-t 10")
 	if got := a.End.Sent.Bits / 1e9; math.Abs(got-33.7) > 0.1 || a.End.Received.Bits != a.End.Sent.Bits {
@@ -81,7 +81,7 @@ func TestIperf3OverABond(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			overABond(newBench(t, Options{Seed: seed, Speed: 100}))
+			overABond(newBench(t, Options{Seed: seed}))
 		})
 	}
 }
@@ -122,7 +122,7 @@ ip addr add 192.168.100.%d/24 dev bond0; ip link set bond0 up'`, 10+i))
 
 func TestIperf3Failures(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 50})
+	b := newBench(t, Options{})
 	for command, want := range map[string]reply{
 		"iperf3 -c 192.168.100.10 -t 2":  {"", "iperf3: error - unable to connect to server: Connection refused\n", 1},
 		"iperf3 -s -1 -B 192.168.100.99": {"", "iperf3: error - unable to start listener for connections: Cannot assign requested address\niperf3: exiting\n", 1},
@@ -155,7 +155,7 @@ func TestIperf3Failures(t *testing.T) {
 // line of the simulator's.
 func TestIperf3Text(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 50})
+	b := newBench(t, Options{})
 	_, wait := b.start("spark-01", "iperf3 -s -1 -B 192.168.100.10")
 	b.listening(0, tool.IperfPort)
 	client := b.must("spark-02", "iperf3 -c 192.168.100.10 -t 10 -P 4")

@@ -47,7 +47,7 @@ func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Sessio
 
 func TestLeash(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	_, _, wait := b.leashed(leashCommand(), leashFrame("NAME='it''s'\necho hi $NAME; echo oops >&2\nid -u; read -r x || echo no stdin\nexit 3\n"))
 	if got, want := wait(), (reply{"hi its\n1000\nno stdin\n\x1er1 exit 3\n", "oops\n", 0}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -83,7 +83,7 @@ func TestLeashEndsTheBackground(t *testing.T) {
 
 func TestLeashUnderSudo(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	text := leashFrame("id -u\n")
 	for _, c := range []struct {
 		name, command, stdin string

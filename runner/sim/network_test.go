@@ -64,7 +64,7 @@ func TestBondAndBack(t *testing.T) {
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Options{Seed: 2, Speed: 100})
+			b := newBench(t, Options{Seed: 2})
 			var before []string
 			for _, node := range b.Nodes() {
 				before = append(before, b.must(node, look))
@@ -223,7 +223,7 @@ func TestTCPOverEachMode(t *testing.T) {
 	} {
 		t.Run(c.mode+" "+c.policy+" "+c.options, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Options{Seed: 1, Speed: 50})
+			b := newBench(t, Options{Seed: 1})
 			b.bond(c.mode, c.policy)
 			a, links, bond := b.moved(c.options)
 			if got := a.End.Sent.Bits / 1e9; !within(got, c.low, c.high) {
@@ -245,7 +245,7 @@ func TestTCPOverEachMode(t *testing.T) {
 // The active link of such a bond fails, and the other one takes over.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Seed: 1, Speed: 100})
+	b := newBench(t, Options{Seed: 1})
 	b.bond("active-backup", "")
 	want := `Bonding Mode: fault-tolerance (active-backup)
 Primary Slave: None
@@ -308,7 +308,7 @@ func TestBondFormats(t *testing.T) {
 // goes into the first one, which takes nothing any more. Until they are flushed.
 func TestBondAsWritten(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 100})
+	b := newBench(t, Options{})
 	for i, node := range b.Nodes() {
 		b.root(node, fmt.Sprintf(`modprobe bonding
 ip link add bond0 type bond mode balance-xor
@@ -348,7 +348,7 @@ ip link set bond0 up`, 10+i))
 // A bond at one end sends half of everything to an interface that doesn't want it.
 func TestBondAtOneEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 100})
+	b := newBench(t, Options{})
 	b.root("spark-01", fmt.Sprintf(makeBond, "balance-xor", "", 10))
 	for node, ip := range map[string]string{"spark-01": "192.168.100.11", "spark-02": "192.168.100.10"} {
 		if got := b.try(node, "ping -c 2 -W 1 "+ip); got.code != 1 {
@@ -368,7 +368,7 @@ func TestTwoPairsAtOnce(t *testing.T) {
 		{[2]string{"rocep1s0f0", "rocep1s0f1"}, [2]string{"192.168.100.10", "192.168.200.10"}, 104, 112},
 		{[2]string{"rocep1s0f0", "roceP2p1s0f0"}, [2]string{"192.168.100.10", "192.168.102.10"}, 183, 196},
 	} {
-		b := newBench(t, Options{Seed: 4, Speed: 20})
+		b := newBench(t, Options{Seed: 4})
 		_, servers := b.start("spark-01", fmt.Sprintf("ib_write_bw -d %s -p 18515 -D 10 --report_gbits & a=$!; ib_write_bw -d %s -p 18516 -D 10 --report_gbits & wait $a && wait $!", c.devs[0], c.devs[1]))
 		b.listening(0, 18515)
 		b.listening(0, 18516)

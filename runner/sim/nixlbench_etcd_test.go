@@ -1,14 +1,12 @@
 package sim
 
 import (
-	"io"
-	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/etcd/server"
 )
@@ -27,40 +25,16 @@ func (b *bench) etcd() *etcd.Client {
 	}
 	b.t.Cleanup(func() { client.Close() })
 	for _, node := range b.Nodes() {
-		ln, err := b.client(node).Listen("tcp", "127.0.0.1:2379")
+		n, err := b.Node(node, NodeOptions{Ask: runner.NoAsker{}})
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		b.t.Cleanup(func() { ln.Close() })
-		go func() {
-			for {
-				conn, err := ln.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer conn.Close()
-					far, err := client.Dial(b.t.Context())
-					if err != nil {
-						return
-					}
-					join(conn, far)
-				}()
-			}
-		}()
+		b.t.Cleanup(func() { n.Close() })
+		if _, err := n.Forward(b.t.Context(), 2379, client.Dial); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 	return client
-}
-
-func join(a, z net.Conn) {
-	var both sync.WaitGroup
-	for _, pair := range [][2]net.Conn{{a, z}, {z, a}} {
-		both.Go(func() {
-			io.Copy(pair[0], pair[1])
-			pair[0].Close()
-		})
-	}
-	both.Wait()
 }
 
 const byEtcd = "nixlbench --etcd_endpoints http://127.0.0.1:2379 --total_buffer_size 268435456 --start_block_size 1048576 --max_block_size 4194304 "
@@ -76,7 +50,7 @@ func (b *bench) has(server *etcd.Client, key string) {
 
 func TestNixlbenchEtcd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Seed: 3, Speed: 40})
+	b := newBench(t, Options{Seed: 3})
 	server := b.etcd()
 	for range 2 { // whoever comes first is the initiator, and nothing is in the way of a second run
 		before := b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
@@ -108,7 +82,7 @@ func TestNixlbenchEtcd(t *testing.T) {
 // What earlier processes leave behind, and what it does.
 func TestNixlbenchStaleKeys(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: Max})
+	b := newBench(t, Options{})
 	server := b.etcd()
 	keys := func() string {
 		all, err := server.List(t.Context(), "xferbench/")
@@ -117,56 +91,52 @@ func TestNixlbenchStaleKeys(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	b.play(func(s scene) {
-		// One that fails after its registration leaves it, and is rank 0 for ever.
-		if got := s.act("spark-02", byEtcd+"--initiator_seg_type CPU"); got.code != 1 || got.err != "Invalid segment type: CPU\n" {
-			t.Errorf("%+v", got)
-		}
-		if got := keys(); got != "xferbench/default//rank/0 xferbench/default//size" {
-			t.Error(got)
-		}
-		// So the next is the target, on the wrong node, and the one after that too many.
-		alone := s.begin("spark-02", byEtcd)
-		s.pass(2 * time.Second)
-		if got := keys(); !strings.Contains(got, "xferbench/default/barrier/start_barrier/0/1") {
-			t.Error(got)
-		}
-		third := s.act("spark-01", byEtcd)
-		if third.code != 1 || third.err != "Rank 2 is greater than or equal to global size 2\nFailed to setup ETCD runtime\n" {
-			t.Errorf("%+v", third)
-		}
-		if got := keys(); got != "xferbench/default/barrier/start_barrier/0/1" {
-			t.Errorf("it wipes what has a double slash: %s", got)
-		}
-		got := s.end(alone)
-		if got.code != 1 || !strings.Contains(got.out, "Registered as rank 1 item 2 of 2\n") ||
-			got.err != "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 1 completed 1/2 ranks)\nFailed to synchronize at start barrier\nFailed to synchronize all processes\n" {
-			t.Errorf("%+v", got)
-		}
-		// The barrier that was left makes a lone process believe that all are there.
-		lone := s.act("spark-02", byEtcd)
-		if lone.code != 1 || !strings.HasSuffix(lone.out, "All processes are ready to proceed\n") || lone.err != "Timeout waiting for int data from rank 1\nNIXL: failed to receive metadata size\n" {
-			t.Errorf("%+v", lone)
-		}
-	})
+	// One that fails after its registration leaves it, and is rank 0 for ever.
+	if got := b.try("spark-02", byEtcd+"--initiator_seg_type CPU"); got.code != 1 || got.err != "Invalid segment type: CPU\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := keys(); got != "xferbench/default//rank/0 xferbench/default//size" {
+		t.Error(got)
+	}
+	// So the next is the target, on the wrong node, and the one after that too many.
+	_, alone := b.start("spark-02", byEtcd)
+	b.pass(2 * time.Second)
+	if got := keys(); !strings.Contains(got, "xferbench/default/barrier/start_barrier/0/1") {
+		t.Error(got)
+	}
+	third := b.try("spark-01", byEtcd)
+	if third.code != 1 || third.err != "Rank 2 is greater than or equal to global size 2\nFailed to setup ETCD runtime\n" {
+		t.Errorf("%+v", third)
+	}
+	if got := keys(); got != "xferbench/default/barrier/start_barrier/0/1" {
+		t.Errorf("it wipes what has a double slash: %s", got)
+	}
+	got := alone()
+	if got.code != 1 || !strings.Contains(got.out, "Registered as rank 1 item 2 of 2\n") ||
+		got.err != "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 1 completed 1/2 ranks)\nFailed to synchronize at start barrier\nFailed to synchronize all processes\n" {
+		t.Errorf("%+v", got)
+	}
+	// The barrier that was left makes a lone process believe that all are there.
+	lone := b.try("spark-02", byEtcd)
+	if lone.code != 1 || !strings.HasSuffix(lone.out, "All processes are ready to proceed\n") || lone.err != "Timeout waiting for int data from rank 1\nNIXL: failed to receive metadata size\n" {
+		t.Errorf("%+v", lone)
+	}
 }
 
 // An etcd that goes away in the middle ends a process that waits for it.
 func TestNixlbenchEtcdLost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: Max})
+	b := newBench(t, Options{})
 	server := b.etcd()
-	b.play(func(s scene) {
-		waits := s.begin("spark-02", byEtcd)
-		s.pass(2 * time.Second)
-		if keys, err := server.List(t.Context(), "xferbench/"); err != nil || !slices.Contains(keys, "xferbench/default/barrier/start_barrier/0/0") {
-			t.Errorf("%v %v", keys, err)
-		}
-		if err := server.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.end(waits); got.code != 1 || !strings.HasPrefix(got.err, "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed ") {
-			t.Errorf("%+v", got)
-		}
-	})
+	_, waits := b.start("spark-02", byEtcd)
+	b.pass(2 * time.Second)
+	if keys, err := server.List(t.Context(), "xferbench/"); err != nil || !slices.Contains(keys, "xferbench/default/barrier/start_barrier/0/0") {
+		t.Errorf("%v %v", keys, err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := waits(); got.code != 1 || !strings.HasPrefix(got.err, "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed ") {
+		t.Errorf("%+v", got)
+	}
 }

@@ -110,7 +110,7 @@ func TestNixlbenchRates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Options{Seed: 3, Speed: 40})
+			b := newBench(t, Options{Seed: 3})
 			before := map[string]uint64{}
 			for dev := range c.moved {
 				before[dev] = b.counter("spark-02", dev, "port_xmit_data")
@@ -152,7 +152,7 @@ func TestNixlbenchRates(t *testing.T) {
 // A READ comes from the target.
 func TestNixlbenchRead(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 40})
+	b := newBench(t, Options{})
 	before := b.counter("spark-01", "rocep1s0f0", "port_xmit_data")
 	b.wants(b.nixl(oneRail, "--op_type=READ --start_block_size 65536 --max_block_size 65536"))
 	if moved := float64(b.counter("spark-01", "rocep1s0f0", "port_xmit_data")-before) * 4; moved < wire(1120*65536) || moved > wire(1120*65536)*1.002 {
@@ -175,7 +175,7 @@ func transcript(t *testing.T, name string) string {
 // The lines are those of a real run, but for their figures.
 func TestNixlbenchTranscripts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 40})
+	b := newBench(t, Options{})
 	a, z := b.nixl("", "--total_buffer_size 268435456 --num_iter 64 --warmup_iter 16 --start_block_size 65536 --max_block_size 8388608")
 	b.wants(a, z)
 	same := func(what, got, want string) {
@@ -201,7 +201,7 @@ func TestNixlbenchTranscripts(t *testing.T) {
 
 func TestNixlbenchFlags(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 40})
+	b := newBench(t, Options{})
 	const adjusted = "WARNING: Adjusting num_iter to 1008 to allow equal distribution to 1 threads\nWARNING: Adjusting warmup_iter to 112 to allow equal distribution to 1 threads\n"
 	const fallback = "Using default ETCD endpoint for non-storage backend: http://localhost:2379\n"
 	for _, c := range []struct{ flags, out, err string }{
@@ -284,7 +284,7 @@ func TestUCXDevices(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Options{Speed: 40})
+			b := newBench(t, Options{})
 			if c.fault != "" {
 				if err := b.Inject(c.fault); err != nil {
 					t.Fatal(err)
@@ -323,7 +323,7 @@ func TestUCXDevices(t *testing.T) {
 // A slow rail holds the other one back: both get half of every block.
 func TestNixlbenchHalves(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 40, Faults: []string{"slow-rail"}})
+	b := newBench(t, Options{Faults: []string{"slow-rail"}})
 	a, z := b.nixl(bothHalves, "--start_block_size 67108864")
 	b.wants(a, z)
 	if r := nixlRows(t, a.out); len(r) != 1 || math.Abs(r[0].gbs*8-120.2) > 1 {
@@ -335,42 +335,40 @@ func TestNixlbenchHalves(t *testing.T) {
 func TestNixlbenchKilled(t *testing.T) {
 	t.Parallel()
 	const long = "--start_block_size 1048576 --max_block_size 1048576 --num_iter 4000000"
-	b := newBench(t, Options{Speed: Max})
+	b := newBench(t, Options{})
 	flows := func() int {
 		b.rack.Lock()
 		defer b.rack.Unlock()
 		b.rack.Fabric.Advance()
 		return len(b.rack.Fabric.Flows)
 	}
-	b.play(func(s scene) {
-		a := s.begin("spark-02", oneRail+" "+asio+long)
-		s.pass(time.Second)
-		z := s.begin("spark-01", oneRail+" timeout 60 "+asio+long)
-		s.pass(10 * time.Second)
-		if flows() != 1 {
-			t.Fatal("nothing moves")
-		}
-		a.kill()
-		if got := s.end(a); got.code != 143 || !strings.HasSuffix(got.out, "Ctrl-C received, exiting...\n") || got.err != "free(): double free detected in tcache 2\n" {
-			t.Errorf("%+v", got)
-		}
-		if got := s.end(z); got.code != 124 || !strings.HasSuffix(got.out, "proceed\nCtrl-C received, exiting...\n") {
-			t.Errorf("%+v", got)
-		}
+	killA, a := b.start("spark-02", oneRail+" "+asio+long)
+	b.pass(time.Second)
+	_, z := b.start("spark-01", oneRail+" timeout 60 "+asio+long)
+	b.pass(10 * time.Second)
+	if flows() != 1 {
+		t.Fatal("nothing moves")
+	}
+	killA()
+	if got := a(); got.code != 143 || !strings.HasSuffix(got.out, "Ctrl-C received, exiting...\n") || got.err != "free(): double free detected in tcache 2\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := z(); got.code != 124 || !strings.HasSuffix(got.out, "proceed\nCtrl-C received, exiting...\n") {
+		t.Errorf("%+v", got)
+	}
 
-		a = s.begin("spark-02", oneRail+" "+asio+long)
-		s.pass(time.Second)
-		z = s.begin("spark-01", oneRail+" "+asio+long)
-		s.pass(10 * time.Second)
-		if flows() != 1 {
-			t.Fatal("nothing moves")
-		}
-		z.kill()
-		if got := s.end(a); got.code != 1 || got.err != "Transfer failed on slot 0: NIXL_ERR_REMOTE_DISCONNECT\n" {
-			t.Errorf("%+v", got)
-		}
-		s.end(z)
-	})
+	_, a = b.start("spark-02", oneRail+" "+asio+long)
+	b.pass(time.Second)
+	killZ, z := b.start("spark-01", oneRail+" "+asio+long)
+	b.pass(10 * time.Second)
+	if flows() != 1 {
+		t.Fatal("nothing moves")
+	}
+	killZ()
+	if got := a(); got.code != 1 || got.err != "Transfer failed on slot 0: NIXL_ERR_REMOTE_DISCONNECT\n" {
+		t.Errorf("%+v", got)
+	}
+	z()
 	left := flows()
 	b.rack.Lock()
 	defer b.rack.Unlock()

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner/sim/tool"
-	"golang.org/x/crypto/ssh"
 )
 
 // fields is the result row of a test.
@@ -94,7 +93,7 @@ func TestBandwidth(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Options{Seed: 3, Speed: 200})
+			b := newBench(t, Options{Seed: 3})
 			if c.jumbo {
 				b.jumbo()
 			}
@@ -177,7 +176,7 @@ func TestTwoKindsOfCounters(t *testing.T) {
 
 func TestCountersMoveDuringATest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 20})
+	b := newBench(t, Options{})
 	_, wait := b.start("spark-01", "ib_write_bw -D 20")
 	b.listening(0, tool.PerftestPort)
 	_, client := b.start("spark-02", "ib_write_bw -D 20 192.168.100.10")
@@ -245,7 +244,7 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 	if got := b.must("spark-01", "grep -c ':4853 00000000:0000 0A' /proc/net/tcp || true"); got != "0\n" {
 		t.Errorf("listening before a server: %q", got)
 	}
-	s, _ := b.start("spark-01", "ib_write_bw")
+	kill, _ := b.start("spark-01", "ib_write_bw")
 	b.listening(0, tool.PerftestPort)
 	if got := b.must("spark-01", "grep -c ':4853 00000000:0000 0A' /proc/net/tcp; ss -Htln | grep -c 18515; pgrep -x ib_write_bw | wc -l"); got != "1\n1\n1\n" {
 		t.Errorf("while a server waits: %q", got)
@@ -253,7 +252,7 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 	if got := b.try("spark-01", "ib_write_bw"); got.code != 1 || !strings.HasPrefix(got.err, "Couldn't listen to port 18515\n") {
 		t.Errorf("%+v", got)
 	}
-	s.Signal(ssh.SIGTERM)
+	kill()
 	b.until("the end of the server", func() bool { return b.rack.Nodes[0].Listeners[tool.PerftestPort] == nil })
 }
 

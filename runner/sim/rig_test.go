@@ -15,17 +15,21 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A bench is a rig with a client for each node.
+// A bench is a rig on which a test runs commands. Where no speed is given the test is an
+// actor of the rig's clock: nothing takes real time, and what is before what is said by the
+// nodes' time alone. Otherwise each node has an SSH client.
 type bench struct {
 	*Rig
 	t       *testing.T
+	ctx     context.Context //nolint:containedctx // it is the test's actor; nil where clients come by SSH
 	clients map[string]*ssh.Client
 }
 
 func newBench(t *testing.T, o Options) *bench {
 	t.Helper()
-	if o.Speed == 0 {
-		o.Speed = 50
+	acts := o.Speed == 0
+	if acts {
+		o.Speed = Max
 	}
 	r, err := New(o)
 	if err != nil {
@@ -38,7 +42,22 @@ func newBench(t *testing.T, o Options) *bench {
 		}
 		r.Close()
 	})
+	if acts {
+		b.act()
+	}
 	return b
+}
+
+// act makes the test an actor until its end.
+func (b *bench) act() {
+	began, over := make(chan struct{}), make(chan struct{})
+	go b.Clock().Join(b.t.Context(), func(ctx context.Context) {
+		b.ctx = ctx
+		close(began)
+		<-over
+	})
+	<-began
+	b.t.Cleanup(func() { close(over) })
 }
 
 func (b *bench) client(node string) *ssh.Client {
@@ -80,15 +99,8 @@ func exitOf(t *testing.T, err error) int {
 
 func (b *bench) try(node, command string) reply {
 	b.t.Helper()
-	s, err := b.client(node).NewSession()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer s.Close()
-	var out, errs bytes.Buffer
-	s.Stdout, s.Stderr = &out, &errs
-	err = s.Run(command)
-	return reply{out.String(), errs.String(), exitOf(b.t, err)}
+	_, end := b.start(node, command)
+	return end()
 }
 
 // must runs a command that has to succeed without a word on stderr.
@@ -101,9 +113,12 @@ func (b *bench) must(node, command string) string {
 	return r.out
 }
 
-// start runs a command and returns what waits for its end.
-func (b *bench) start(node, command string) (*ssh.Session, func() reply) {
+// start runs a command and returns what ends it, and what waits for its end.
+func (b *bench) start(node, command string) (kill func(), end func() reply) {
 	b.t.Helper()
+	if b.ctx != nil {
+		return b.begin(node, command)
+	}
 	s, err := b.client(node).NewSession()
 	if err != nil {
 		b.t.Fatal(err)
@@ -113,21 +128,61 @@ func (b *bench) start(node, command string) (*ssh.Session, func() reply) {
 	if err := s.Start(command); err != nil {
 		b.t.Fatal(err)
 	}
-	return s, func() reply {
+	return func() { kill() }, func() reply {
 		err := s.Wait()
+		s.Close()
 		return reply{out.String(), errs.String(), exitOf(b.t, err)}
 	}
 }
 
+// begin is start for a test that acts.
+func (b *bench) begin(node, command string) (kill func(), end func() reply) {
+	b.t.Helper()
+	n, err := b.node(node)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ctx, kill := context.WithCancel(b.ctx)
+	over := make(chan struct{})
+	var out, errs bytes.Buffer
+	code := 0
+	b.Clock().Go(ctx, func(ctx context.Context) {
+		defer close(over)
+		defer kill()
+		code = host.NewShell(n, false, true).Start(ctx, command, host.Job{Name: "bash", Stdout: &out, Stderr: &errs})
+	})
+	return kill, func() reply {
+		b.t.Helper()
+		if b.Clock().Await(b.ctx, 24*time.Hour, over) != 0 {
+			b.t.Fatalf("%s on %s does not end", command, node)
+		}
+		return reply{out.String(), errs.String(), code}
+	}
+}
+
+// pass lets so much of the nodes' time pass.
+func (b *bench) pass(d time.Duration) { b.Clock().Await(b.ctx, d) }
+
 // until waits for a condition of the nodes.
 func (b *bench) until(what string, holds func() bool) {
 	b.t.Helper()
+	seen := func() bool {
+		b.rack.Lock()
+		defer b.rack.Unlock()
+		return holds()
+	}
+	if b.ctx != nil {
+		for range 6000 {
+			if seen() {
+				return
+			}
+			b.pass(10 * time.Millisecond)
+		}
+		b.t.Fatalf("never happened: %s", what)
+	}
 	deadline := time.Now().Add(10 * time.Second)
 	for time.Now().Before(deadline) {
-		b.rack.Lock()
-		ok := holds()
-		b.rack.Unlock()
-		if ok {
+		if seen() {
 			return
 		}
 		time.Sleep(200 * time.Microsecond)
@@ -234,7 +289,7 @@ func TestHostIsOutOfReach(t *testing.T) {
 
 func TestStdinAndBackground(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	s, err := b.client("spark-01").NewSession()
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +314,7 @@ func TestConnectionEndsScripts(t *testing.T) {
 
 func TestKeepalive(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	answered := make(chan struct{})
@@ -287,7 +342,7 @@ func TestHostKeysAreKeptBySeed(t *testing.T) {
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	s, err := b.client("spark-01").NewSession()
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +384,7 @@ func TestLogin(t *testing.T) {
 
 func TestServeOnLoopback(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	b := newBench(t, Options{Speed: 50})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

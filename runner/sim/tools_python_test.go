@@ -35,7 +35,7 @@ func pythonJSON(t *testing.T, out string) (r pythonResult) {
 
 func TestPython(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{})
 	for _, c := range []struct {
 		command string
 		want    reply
@@ -72,7 +72,7 @@ func TestPythonTransfer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Options{Speed: 200})
+			b := newBench(t, Options{})
 			var before []uint64
 			for _, dev := range []string{"rocep1s0f0", "rocep1s0f1"} {
 				before = append(before, b.counter("spark-01", dev, "port_xmit_data"))
@@ -106,7 +106,7 @@ func TestPythonTransfer(t *testing.T) {
 
 func TestPythonLatency(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{})
 	for _, c := range []struct {
 		env           string
 		p50, p95, avg float64
@@ -126,7 +126,7 @@ func TestPythonLatency(t *testing.T) {
 
 func TestPythonAlone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 400})
+	b := newBench(t, Options{})
 	got := b.try("spark-02", handed("nixl-transfer", "--role initiator --listen 0 --peer 192.168.100.10 --peer-port 5555 --device cpu --bytes 4096 --iterations 1"))
 	if got.code != 1 || got.err != "nixl-transfer: not done after 60 s\n" || !strings.HasSuffix(got.out, `"verified":false,"error":"not done after 60 s"}`+"\n") {
 		t.Errorf("%+v", got)
@@ -146,7 +146,7 @@ func TestPythonAlone(t *testing.T) {
 // Processor and GPU share their memory: a GPU buffer shows in free, whatever is copied.
 func TestStaging(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{})
 	free := b.must("spark-01", "free -m")
 	r := pythonJSON(t, b.must("spark-01", handed("gpu-staging", "--bytes 536870912")))
 	if r.GPU != "NVIDIA GB10" || !r.Unified || r.GPUDirectRDMA == nil || *r.GPUDirectRDMA != 0 || r.Error != "" {

@@ -8,7 +8,7 @@ import (
 
 func TestUnits(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{})
 	for _, c := range []struct {
 		command string
 		want    reply
@@ -33,7 +33,7 @@ func TestUnits(t *testing.T) {
 // A unit outlives the script and the connection that made it.
 func TestUnitsOutliveTheConnection(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{Speed: 50})
 	b.must("spark-01", `sudo sh -c 'echo "echo \$\$ >/run/pid; sleep 5; echo done >/run/done" >/run/s
 systemd-run --quiet --unit=now /bin/sh /run/s
 systemd-run --quiet --unit=later --on-active=4 /bin/sh -c "echo late >/run/late"'`)
@@ -54,7 +54,7 @@ func TestUnitsEnd(t *testing.T) {
 		"kill": `read -r p </run/pid; tr '\0' ' ' </proc/$p/cmdline; kill -0 -$p && kill -KILL "-$p"`,
 		"stop": `read -r p </run/pid; tr '\0' ' ' </proc/$p/cmdline; systemctl stop long.service`,
 	} {
-		b := newBench(t, Options{Speed: 200})
+		b := newBench(t, Options{})
 		b.must("spark-01", `sudo sh -c 'echo "echo \$\$ >/run/pid; while :; do sleep 1; done" >/run/s
 systemd-run --quiet --unit=long /bin/sh /run/s x; while [ ! -s /run/pid ]; do sleep 0.1; done'`)
 		got := b.must("spark-01", "sudo sh -c '"+strings.ReplaceAll(end, "'", `'\''`)+"'")
@@ -72,7 +72,7 @@ systemd-run --quiet --unit=long /bin/sh /run/s x; while [ ! -s /run/pid ]; do sl
 // the one that the shell gave it.
 func TestSetsid(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Speed: 200})
+	b := newBench(t, Options{})
 	pid := strings.TrimSpace(b.must("spark-01", `echo 'echo $$ >/tmp/pid; sleep 100000' >/tmp/s
 env -i PATH="$PATH" setsid sh /tmp/s </dev/null >/dev/null 2>&1 &
 while [ ! -s /tmp/pid ]; do sleep 0.1; done; echo $!`))

@@ -29,10 +29,9 @@ var linked = map[string][]string{
 }
 
 // NoLibrary keeps nixlbench from starting: a library of it is gone.
-const (
-	NoLibrary      host.Flaw = "nixlbench lacks a library"
-	missingLibrary           = "libetcd-cpp-api.so"
-)
+const NoLibrary host.Flaw = "nixlbench lacks a library"
+
+const missingLibrary = "libetcd-cpp-api.so"
 
 func runLdd(_ context.Context, c *host.Call) int {
 	_, files, ok := c.Flags("")
