@@ -3,7 +3,9 @@ package tool
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/railbench/railbench/runner/sim/host"
 )
@@ -34,32 +36,35 @@ func runDate(_ context.Context, c *host.Call) int {
 			digits = int(format[i] - '0')
 			i++
 		}
-		switch format[i] {
-		case 's':
-			fmt.Fprint(&b, t.Unix())
-		case 'N':
-			b.WriteString(fmt.Sprintf("%09d", t.Nanosecond())[:digits])
-		case 'e':
-			fmt.Fprintf(&b, "%2d", t.Day())
-		case 'Z':
-			b.WriteString("UTC")
-		case 'n':
-			b.WriteByte('\n')
-		case '%':
-			b.WriteByte('%')
-		default:
-			layout, ok := map[byte]string{
-				'a': "Mon", 'b': "Jan", 'd': "02", 'H': "15", 'M': "04", 'S': "05", 'Y': "2006", 'm': "01",
-				'y': "06", 'F': "2006-01-02", 'T': "15:04:05", 'z': "-0700", 'A': "Monday", 'B': "January",
-				'j': "002", 'R': "15:04", 'D': "01/02/06", 'I': "03", 'p': "PM", 'c': "Mon Jan _2 15:04:05 2006",
-			}[format[i]]
-			if !ok {
-				b.WriteString(format[i-1 : i+1])
-				continue
-			}
-			b.WriteString(t.Format(layout))
-		}
+		b.WriteString(dateField(t, format[i], digits))
 	}
 	c.Println(b.String())
 	return 0
+}
+
+// dateField is one field of a format; digits are those of the nanoseconds.
+func dateField(t time.Time, letter byte, digits int) string {
+	switch letter {
+	case 's':
+		return strconv.FormatInt(t.Unix(), 10)
+	case 'N':
+		return fmt.Sprintf("%09d", t.Nanosecond())[:digits]
+	case 'e':
+		return fmt.Sprintf("%2d", t.Day())
+	case 'Z':
+		return "UTC"
+	case 'n':
+		return "\n"
+	case '%':
+		return "%"
+	}
+	layout, ok := map[byte]string{
+		'a': "Mon", 'b': "Jan", 'd': "02", 'H': "15", 'M': "04", 'S': "05", 'Y': "2006", 'm': "01",
+		'y': "06", 'F': "2006-01-02", 'T': "15:04:05", 'z': "-0700", 'A': "Monday", 'B': "January",
+		'j': "002", 'R': "15:04", 'D': "01/02/06", 'I': "03", 'p': "PM", 'c': "Mon Jan _2 15:04:05 2006",
+	}[letter]
+	if !ok {
+		return "%" + string(letter)
+	}
+	return t.Format(layout)
 }

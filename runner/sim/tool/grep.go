@@ -15,26 +15,7 @@ import (
 // runGrep is grep with the options that scripts use on sysfs and on output:
 // -E -F -q -i -v -x -w -c -o -n -l -L -h -H -s -r -e -m -A -B.
 func runGrep(_ context.Context, c *host.Call) int {
-	// Options may stand behind the pattern and between the files.
-	var options, plain []string
-	args := c.Args[1:]
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		switch {
-		case a == "--":
-			plain = append(plain, args[i+1:]...)
-			i = len(args)
-		case strings.HasPrefix(a, "--color"):
-		case len(a) > 1 && a[0] == '-':
-			options = append(options, a)
-			if strings.ContainsRune("emABCf", rune(a[len(a)-1])) && i+1 < len(args) {
-				i++
-				options = append(options, args[i])
-			}
-		default:
-			plain = append(plain, a)
-		}
-	}
+	options, plain := grepArguments(c.Args[1:])
 	sub := *c
 	sub.Args = append([]string{c.Args[0]}, options...)
 	set, _, ok := sub.Flags("emABCf")
@@ -53,20 +34,16 @@ func runGrep(_ context.Context, c *host.Call) int {
 		return c.Fail(2, "grep: %v", err)
 	}
 	g := grep{c: c, set: set, re: re, code: 1}
-	recursive := set.Has("rR")
-	if len(files) == 0 {
-		if files = []string{"-"}; recursive {
-			files = []string{"."}
-		}
+	look, otherwise := g.file, "-"
+	if set.Has("rR") {
+		look, otherwise = g.walk, "."
 	}
-	g.named = (len(files) > 1 || recursive || set.Has("H")) && !set.Has("h")
+	if len(files) == 0 {
+		files = []string{otherwise}
+	}
+	g.named = (len(files) > 1 || set.Has("rRH")) && !set.Has("h")
 	for _, name := range files {
-		if recursive {
-			g.walk(name)
-		} else {
-			g.file(name)
-		}
-		if g.found && set.Has("q") {
+		if look(name); g.found && set.Has("q") {
 			return 0
 		}
 	}
@@ -74,6 +51,28 @@ func runGrep(_ context.Context, c *host.Call) int {
 		return 2
 	}
 	return g.code
+}
+
+// grepArguments parts the options from the others: they may stand behind the pattern and
+// between the files.
+func grepArguments(args []string) (options, plain []string) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+			return options, append(plain, args[i+1:]...)
+		case strings.HasPrefix(a, "--color"):
+		case len(a) > 1 && a[0] == '-':
+			options = append(options, a)
+			if strings.ContainsRune("emABCf", rune(a[len(a)-1])) && i+1 < len(args) {
+				i++
+				options = append(options, args[i])
+			}
+		default:
+			plain = append(plain, a)
+		}
+	}
+	return options, plain
 }
 
 // grepPattern joins the patterns to one expression.
@@ -192,55 +191,9 @@ func (g *grep) file(name string) {
 	if name == "-" {
 		name = "(standard input)"
 	}
-	limit := 1 << 30
-	if set.Has("m") {
-		limit, _ = strconv.Atoi(set.Last('m', "1"))
-	}
-	number := func(letter byte) int {
-		n, _ := strconv.Atoi(set.Last(letter, set.Last('C', "0")))
-		return n
-	}
-	after, before := number('A'), number('B')
-	lines := splitLines(text)
-	count, printed, until := 0, -1, -1
-	show := func(i int, mark string, l string) {
-		if g.named {
-			c.Out.WriteString(name + mark)
-		}
-		if set.Has("n") {
-			c.Printf("%d%s", i+1, mark)
-		}
-		c.Println(l)
-	}
-	for i, l := range lines {
-		if g.matches(l) == set.Has("v") || count >= limit {
-			if i <= until {
-				show(i, "-", l)
-				printed = i
-			}
-			continue
-		}
-		count++
+	count := g.lines(name, splitLines(text))
+	if count > 0 {
 		g.found, g.code = true, 0
-		if set.Has("qclL") {
-			continue
-		}
-		if set.Has("o") {
-			for _, m := range g.re.FindAllString(l, -1) {
-				if m != "" {
-					show(i, ":", m)
-				}
-			}
-			continue
-		}
-		if (after > 0 || before > 0) && printed >= 0 && i-before > printed+1 {
-			c.Println("--")
-		}
-		for k := max(printed+1, i-before); k < i; k++ {
-			show(k, "-", lines[k])
-		}
-		show(i, ":", l)
-		printed, until = i, i+after
 	}
 	switch {
 	case set.Has("q"):
@@ -252,4 +205,63 @@ func (g *grep) file(name string) {
 		}
 		c.Println(strconv.Itoa(count))
 	}
+}
+
+// lines shows what is to be shown of a file's lines, and counts those that match.
+func (g *grep) lines(name string, lines []string) (count int) {
+	number := func(letter byte, otherwise string) int {
+		n, _ := strconv.Atoi(g.set.Last(letter, otherwise))
+		return n
+	}
+	limit := 1 << 30
+	if g.set.Has("m") {
+		limit = number('m', "1")
+	}
+	after, before := number('A', g.set.Last('C', "0")), number('B', g.set.Last('C', "0"))
+	printed, until := -1, -1
+	for i, l := range lines {
+		if g.matches(l) == g.set.Has("v") || count >= limit {
+			if i <= until {
+				g.show(name, "-", i, l)
+				printed = i
+			}
+			continue
+		}
+		if count++; g.set.Has("qclL") {
+			continue
+		}
+		if g.set.Has("o") {
+			g.parts(name, i, l)
+			continue
+		}
+		if (after > 0 || before > 0) && printed >= 0 && i-before > printed+1 {
+			g.c.Println("--")
+		}
+		for k := max(printed+1, i-before); k < i; k++ {
+			g.show(name, "-", k, lines[k])
+		}
+		g.show(name, ":", i, l)
+		printed, until = i, i+after
+	}
+	return count
+}
+
+// parts shows what matches of a line.
+func (g *grep) parts(name string, i int, line string) {
+	for _, m := range g.re.FindAllString(line, -1) {
+		if m != "" {
+			g.show(name, ":", i, m)
+		}
+	}
+}
+
+// show prints a line, which a mark parts from what stands before it.
+func (g *grep) show(name, mark string, i int, line string) {
+	if g.named {
+		g.c.Out.WriteString(name + mark)
+	}
+	if g.set.Has("n") {
+		g.c.Printf("%d%s", i+1, mark)
+	}
+	g.c.Println(line)
 }

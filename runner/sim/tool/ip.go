@@ -58,22 +58,18 @@ type ipCall struct {
 func runIP(_ context.Context, c *host.Call) int {
 	ip := &ipCall{Call: c}
 	args := c.Args[1:]
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch o := strings.TrimLeft(args[0], "-"); o {
-		case "br", "brief":
-			ip.brief = true
-		case "j", "js", "json":
-			ip.json = true
-		case "d", "details":
-			ip.details = true
-		case "s", "stats", "statistics":
-			ip.stats = true
-		case "p", "pretty":
-			ip.pretty = true
-		case "4":
-			ip.v4 = true
-		case "6":
-			ip.v6 = true
+	switches := map[string]*bool{
+		"br": &ip.brief, "brief": &ip.brief, "j": &ip.json, "js": &ip.json, "json": &ip.json,
+		"d": &ip.details, "details": &ip.details, "s": &ip.stats, "stats": &ip.stats, "statistics": &ip.stats,
+		"p": &ip.pretty, "pretty": &ip.pretty, "4": &ip.v4, "6": &ip.v6,
+	}
+	for ; len(args) > 0 && strings.HasPrefix(args[0], "-"); args = args[1:] {
+		o := strings.TrimLeft(args[0], "-")
+		if on := switches[o]; on != nil {
+			*on = true
+			continue
+		}
+		switch o {
 		case "V", "Version":
 			c.Println("ip utility, iproute2-6.1.0, libbpf 1.3.0")
 			return 0
@@ -81,7 +77,6 @@ func runIP(_ context.Context, c *host.Call) int {
 		default:
 			return c.Fail(255, "Option \"%s\" is unknown, try \"ip -help\".", args[0])
 		}
-		args = args[1:]
 	}
 	if len(args) == 0 {
 		return c.Fail(255, "Usage: ip [ OPTIONS ] OBJECT { COMMAND | help }")

@@ -14,7 +14,6 @@ import (
 // matter to the kernel, which does its parts in an order of its own.
 
 func (ip *ipCall) changeAddress(verb string, args []string) int {
-	adds := strings.HasPrefix(verb, "a") || verb == "replace" || verb == "change"
 	if verb == "flush" && len(args) == 0 {
 		return ip.Fail(1, "Flush requires arguments.")
 	}
@@ -37,17 +36,24 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 		return 0
 	case !a.IsValid():
 		return ip.Fail(2, "RTNETLINK answers: Operation not supported")
-	case adds && d.Add(a):
-		return 0
-	case adds && verb == "add" || verb == "a":
-		return ip.Fail(2, "RTNETLINK answers: File exists")
-	case adds:
-		// Of an address that is there, only the lifetimes change.
-		old := &d.Addrs[d.Find(a.Prefix)]
-		old.Dynamic, old.Valid, old.Preferred, old.Set = a.Dynamic, a.Valid, a.Preferred, a.Set
-		return 0
+	case strings.HasPrefix(verb, "a") || verb == "replace" || verb == "change":
+		return ip.putAddress(d, a, verb)
 	case !d.DelAddr(a.Prefix):
 		return ip.Fail(2, "RTNETLINK answers: Cannot assign requested address")
+	}
+	return 0
+}
+
+// putAddress gives an interface an address. Of one that is there only the lifetimes change,
+// where the verb allows that.
+func (ip *ipCall) putAddress(d *net.Netdev, a net.Address, verb string) int {
+	switch {
+	case d.Add(a):
+	case verb == "add" || verb == "a":
+		return ip.Fail(2, "RTNETLINK answers: File exists")
+	default:
+		old := &d.Addrs[d.Find(a.Prefix)]
+		old.Dynamic, old.Valid, old.Preferred, old.Set = a.Dynamic, a.Valid, a.Preferred, a.Set
 	}
 	return 0
 }
@@ -72,33 +78,8 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code i
 			dev = value
 		case "brd", "broadcast":
 			brd = value
-		case "scope":
-			a.Scope = value
-		case "label":
-			a.Label = value
-		case "valid_lft", "preferred_lft":
-			seconds := uint64(math.MaxUint32)
-			if value != "forever" {
-				var err error
-				if seconds, err = strconv.ParseUint(value, 10, 32); err != nil || seconds == 0 {
-					return "", a, ip.Fail(255, "Error: argument \"%s\" is wrong: %s value", value, word)
-				}
-			}
-			if word == "valid_lft" {
-				a.Valid = uint32(seconds)
-			} else {
-				a.Preferred = uint32(seconds)
-			}
-		case "noprefixroute":
-			a.NoPrefixRoute = true
-		case "nodad":
-			a.NoDAD = true
-		case "metric", "priority", "proto", "home", "mngtmpaddr", "permanent", "dynamic", "secondary", "primary":
 		default:
-			if word == "local" || word == "to" {
-				word = value
-			}
-			if a.Prefix, code = ip.parsePrefix(word); code != 0 {
+			if code = ip.addressWord(&a, word, value); code != 0 {
 				return "", a, code
 			}
 		}
@@ -114,6 +95,35 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code i
 		}
 	}
 	return dev, a, 0
+}
+
+// addressWord takes one word of an address, with its value.
+func (ip *ipCall) addressWord(a *net.Address, word, value string) (code int) {
+	switch word {
+	case "scope":
+		a.Scope = value
+	case "label":
+		a.Label = value
+	case "valid_lft", "preferred_lft":
+		seconds := uint64(math.MaxUint32)
+		if value != "forever" {
+			var err error
+			if seconds, err = strconv.ParseUint(value, 10, 32); err != nil || seconds == 0 {
+				return ip.Fail(255, "Error: argument \"%s\" is wrong: %s value", value, word)
+			}
+		}
+		*map[string]*uint32{"valid_lft": &a.Valid, "preferred_lft": &a.Preferred}[word] = uint32(seconds)
+	case "noprefixroute":
+		a.NoPrefixRoute = true
+	case "nodad":
+		a.NoDAD = true
+	case "metric", "priority", "proto", "home", "mngtmpaddr", "permanent", "dynamic", "secondary", "primary":
+	case "local", "to":
+		a.Prefix, code = ip.parsePrefix(value)
+	default:
+		a.Prefix, code = ip.parsePrefix(word)
+	}
+	return code
 }
 
 // parsePrefix reads an address with or without the length of its network.
@@ -153,41 +163,50 @@ func (ip *ipCall) parseLink(args []string) (c linkChange, code int) {
 			}
 			value, args = args[0], args[1:]
 		}
-		switch word {
-		case "dev", "name":
-			c.name = value
-		case "up":
-			c.up = true
-		case "down":
-			c.down = true
-		case "nomaster":
-			c.out = true
-		case "master":
-			c.master = value
-		case "mtu":
-			var err error
-			if c.mtu, err = strconv.Atoi(value); err != nil || c.mtu < 0 {
-				return c, ip.Fail(255, "Error: argument \"%s\" is wrong: Invalid \"mtu\" value", value)
-			}
-		case "address":
-			mac, ok := parseMAC(value)
-			if !ok {
-				return c, ip.Fail(1, "\"%s\" is invalid lladdr.", value)
-			}
-			c.mac = &mac
-		case "txqueuelen", "alias", "group":
-		case "type":
+		if word == "type" {
 			// The rest is the type's own.
 			c.kind = value
 			return c, ip.parseBond(&c, args)
-		default:
-			if c.name != "" {
-				return c, ip.Fail(255, "Error: either \"dev\" is duplicate, or \"%s\" is a garbage.", word)
-			}
-			c.name = word
+		}
+		if code := ip.linkWord(&c, word, value); code != 0 {
+			return c, code
 		}
 	}
 	return c, 0
+}
+
+// linkWord takes one word of a change of a link, with its value.
+func (ip *ipCall) linkWord(c *linkChange, word, value string) (code int) {
+	switch word {
+	case "dev", "name":
+		c.name = value
+	case "up":
+		c.up = true
+	case "down":
+		c.down = true
+	case "nomaster":
+		c.out = true
+	case "master":
+		c.master = value
+	case "mtu":
+		var err error
+		if c.mtu, err = strconv.Atoi(value); err != nil || c.mtu < 0 {
+			return ip.Fail(255, "Error: argument \"%s\" is wrong: Invalid \"mtu\" value", value)
+		}
+	case "address":
+		mac, ok := parseMAC(value)
+		if !ok {
+			return ip.Fail(1, "\"%s\" is invalid lladdr.", value)
+		}
+		c.mac = &mac
+	case "txqueuelen", "alias", "group":
+	default:
+		if c.name != "" {
+			return ip.Fail(255, "Error: either \"dev\" is duplicate, or \"%s\" is a garbage.", word)
+		}
+		c.name = word
+	}
+	return 0
 }
 
 func parseMAC(text string) (mac [6]byte, ok bool) {

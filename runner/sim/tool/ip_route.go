@@ -158,6 +158,7 @@ func (ip *ipCall) routeLine(r net.Route, f routeFilter) string {
 	return b.String()
 }
 
+// parseRoute reads a route's words.
 func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
 	r = net.Route{Proto: "boot", Table: net.MainTable}
 	for len(args) > 0 {
@@ -171,42 +172,8 @@ func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
 			}
 			value, args = args[0], args[1:]
 		}
-		var err error
-		switch word {
-		case "via":
-			if r.Via, err = netip.ParseAddr(value); err != nil {
-				return r, ip.Fail(1, "Error: inet address is expected rather than \"%s\".", value)
-			}
-		case "src":
-			if r.Src, err = netip.ParseAddr(value); err != nil {
-				return r, ip.Fail(1, "Error: inet address is expected rather than \"%s\".", value)
-			}
-		case "metric", "preference":
-			if r.Metric, err = strconv.Atoi(value); err != nil {
-				return r, ip.Fail(255, "Error: argument \"%s\" is wrong: \"metric\" value is invalid", value)
-			}
-		case "dev":
-			r.Dev = value
-		case "proto":
-			r.Proto = value
-		case "scope":
-			r.Scope = value
-		case "table":
-			r.Table = tableName(value)
-		case "mtu", "onlink", "unicast":
-		default:
-			if word == "to" {
-				word = value
-			}
-			switch {
-			case word == "default" && ip.v6:
-				word = "::/0"
-			case word == "default":
-				word = "0.0.0.0/0"
-			}
-			if r.Dst, code = ip.parsePrefix(word); code != 0 {
-				return r, code
-			}
+		if code := ip.routeWord(&r, word, value); code != 0 {
+			return r, code
 		}
 	}
 	if r.Scope == "" {
@@ -219,6 +186,47 @@ func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
 		r.Metric = 1024
 	}
 	return r, 0
+}
+
+// routeWord takes one word of a route, with its value.
+func (ip *ipCall) routeWord(r *net.Route, word, value string) (code int) {
+	var err error
+	switch word {
+	case "via", "src":
+		into := map[string]*netip.Addr{"via": &r.Via, "src": &r.Src}[word]
+		if *into, err = netip.ParseAddr(value); err != nil {
+			return ip.Fail(1, "Error: inet address is expected rather than \"%s\".", value)
+		}
+	case "metric", "preference":
+		if r.Metric, err = strconv.Atoi(value); err != nil {
+			return ip.Fail(255, "Error: argument \"%s\" is wrong: \"metric\" value is invalid", value)
+		}
+	case "dev":
+		r.Dev = value
+	case "proto":
+		r.Proto = value
+	case "scope":
+		r.Scope = value
+	case "table":
+		r.Table = tableName(value)
+	case "mtu", "onlink", "unicast":
+	case "to":
+		r.Dst, code = ip.network(value)
+	default:
+		r.Dst, code = ip.network(word)
+	}
+	return code
+}
+
+// network reads a prefix, or default.
+func (ip *ipCall) network(text string) (netip.Prefix, int) {
+	switch {
+	case text == "default" && ip.v6:
+		text = "::/0"
+	case text == "default":
+		text = "0.0.0.0/0"
+	}
+	return ip.parsePrefix(text)
 }
 
 func (ip *ipCall) changeRoute(verb string, args []string) int {
@@ -238,18 +246,10 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 	case strings.HasPrefix(verb, "del"):
 		return ip.deleteRoute(r, slices.Contains(args, "metric"))
 	}
-	if r.Via.IsValid() {
-		w, ok := n.Route(r.Via)
-		if v6 := r.Via.Is6(); !v6 &&
-			(!ok || w.Local || w.Via.IsValid() || r.Dev != "" && w.Out.Name != r.Dev && !n.OnLink(r)) {
-			return ip.Fail(2, "Error: Nexthop has invalid gateway.")
-		}
-		if r.Dev == "" && ok {
-			r.Dev = w.Out.Name
-		}
+	if !ip.throughGateway(&r) {
+		return ip.Fail(2, "Error: Nexthop has invalid gateway.")
 	}
-	d := n.Netdev(r.Dev)
-	switch {
+	switch d := n.Netdev(r.Dev); {
 	case d == nil:
 		return ip.Fail(2, "RTNETLINK answers: No such device")
 	case !d.Up:
@@ -257,16 +257,39 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 	case r.Src.IsValid() && !n.Has(r.Src):
 		return ip.Fail(2, "Error: Invalid prefsrc address.")
 	}
+	return ip.putRoute(verb, r)
+}
+
+// throughGateway finds the interface that leads to a route's gateway; it is false where the
+// gateway is no neighbour.
+func (ip *ipCall) throughGateway(r *net.Route) bool {
+	if !r.Via.IsValid() {
+		return true
+	}
+	n := ip.Node
+	w, ok := n.Route(r.Via)
+	if !r.Via.Is6() && (!ok || w.Local || w.Via.IsValid() || r.Dev != "" && w.Out.Name != r.Dev && !n.OnLink(*r)) {
+		return false
+	}
+	if r.Dev == "" && ok {
+		r.Dev = w.Out.Name
+	}
+	return true
+}
+
+// putRoute enters a route where its verb says.
+func (ip *ipCall) putRoute(verb string, r net.Route) int {
+	n := ip.Node
 	same := func(x net.Route) bool { return x.Dst == r.Dst && x.Table == r.Table && x.Metric == r.Metric }
 	i := slices.IndexFunc(n.Routes, same)
+	swaps := verb == "replace" || verb == "change"
 	switch {
 	case verb == "add" && i >= 0:
 		return ip.Fail(2, "RTNETLINK answers: File exists")
 	case verb == "change" && i < 0:
 		return ip.Fail(2, "RTNETLINK answers: No such file or directory")
-	case (verb == "replace" || verb == "change") && slices.Contains(n.Routes, r):
-		return 0
-	case (verb == "replace" || verb == "change") && i >= 0:
+	case swaps && slices.Contains(n.Routes, r):
+	case swaps && i >= 0:
 		// The first of the same network and metric, whatever its interface.
 		n.Routes[i] = r
 	case verb == "append":

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -90,91 +91,101 @@ func runIperf3(ctx context.Context, c *host.Call) int {
 	return code
 }
 
-func (p *iperf) parse() (code int, ok bool) {
-	c := p.c
-	usage := func(why string) (int, bool) {
-		return c.Fail(1, "iperf3: parameter error - %s\n\nUsage: iperf3 [-s|-c host] [options]\n"+
-			"       iperf3 [-h|--help] [-v|--version]\n", why), false
-	}
-	long := map[string]string{
+// usage is the end of a command line that isn't one.
+func (p *iperf) usage(why string) (code int, ok bool) {
+	return p.c.Fail(1, "iperf3: parameter error - %s\n\nUsage: iperf3 [-s|-c host] [options]\n"+
+		"       iperf3 [-h|--help] [-v|--version]\n", why), false
+}
+
+// iperfLong are the letters of the long options.
+func iperfLong(option string) (letter string) {
+	return map[string]string{
 		"--server": "-s", "--client": "-c", "--one-off": "-1", "--bind": "-B", "--port": "-p", "--time": "-t",
 		"--parallel": "-P", "--reverse": "-R", "--json": "-J", "--version": "-v",
 		"--interval": "-i", "--forceflush": "+", "--format": "-f", "--verbose": "-V",
-	}
-	args := c.Args[1:]
-	for len(args) > 0 {
+	}[option]
+}
+
+func (p *iperf) parse() (code int, ok bool) {
+	const withValue = "cBptPif"
+	for args := p.c.Args[1:]; len(args) > 0; {
 		a := args[0]
 		args = args[1:]
 		value, has := "", false
-		if strings.HasPrefix(a, "--") {
+		switch {
+		case strings.HasPrefix(a, "--"):
 			name, v, cut := strings.Cut(a, "=")
-			if value, has = v, cut; long[name] == "" {
-				return usage("unrecognized option '" + name + "'")
+			if value, has, a = v, cut, iperfLong(name); a == "" {
+				return p.usage("unrecognized option '" + name + "'")
 			}
-			a = long[name]
-		} else if len(a) > 2 && a[0] == '-' {
-			if strings.Contains("cBptPif", a[1:2]) {
-				value, has = a[2:], true
-			} else {
-				args = append([]string{"-" + a[2:]}, args...)
-			}
-			a = a[:2]
+		case len(a) > 2 && a[0] == '-' && strings.Contains(withValue, a[1:2]):
+			value, has, a = a[2:], true, a[:2]
+		case len(a) > 2 && a[0] == '-':
+			args, a = append([]string{"-" + a[2:]}, args...), a[:2]
 		}
-		if len(a) == 2 && strings.Contains("cBptPif", a[1:]) && !has {
+		if len(a) == 2 && strings.Contains(withValue, a[1:]) && !has {
 			if len(args) == 0 {
-				return usage("option requires an argument -- '" + a[1:] + "'")
+				return p.usage("option requires an argument -- '" + a[1:] + "'")
 			}
 			value, args = args[0], args[1:]
 		}
-		number := func(into *int, low, high int) bool {
-			v, err := strconv.Atoi(value)
-			*into = v
-			return err == nil && v >= low && v <= high
-		}
-		good := true
-		switch a {
-		case "-s":
-			p.server = true
-		case "-1":
-			p.once = true
-		case "-c":
-			p.host = value
-		case "-B":
-			p.bind = value
-		case "-p":
-			good = number(&p.port, 1, 65535)
-		case "-t":
-			good = number(&p.seconds, 1, 86400)
-		case "-P":
-			good = number(&p.streams, 1, 128)
-		case "-R":
-			p.reverse = true
-		case "-J":
-			p.json = true
-		case "-v":
-			c.Printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: "+
+		if a == "-v" {
+			p.c.Printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: "+
 				"CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, "+
 				"socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", p.system())
 			return 0, false
-		case "-i":
-			p.silent = value == "0"
-		case "-f", "-V", "+":
-		default:
-			return usage("unrecognized option '" + a + "'")
 		}
-		if !good {
-			return usage("bad value " + strconv.Quote(value) + " for " + a)
+		switch known, good := p.set(a, value); {
+		case !known:
+			return p.usage("unrecognized option '" + a + "'")
+		case !good:
+			return p.usage("bad value " + strconv.Quote(value) + " for " + a)
 		}
 	}
 	switch {
 	case p.server == (p.host != ""):
-		return usage("must either be a client (-c) or server (-s)")
+		return p.usage("must either be a client (-c) or server (-s)")
 	case p.server && (p.reverse || p.streams != 1):
-		return usage("some option you are trying to set is client only")
+		return p.usage("some option you are trying to set is client only")
 	case !p.server && p.once:
-		return usage("some option you are trying to set is server only")
+		return p.usage("some option you are trying to set is server only")
 	}
 	return 0, true
+}
+
+// set does what an option says: it may be unknown, or have a value that isn't good.
+func (p *iperf) set(option, value string) (known, good bool) {
+	number := func(into *int, high int) bool {
+		v, err := strconv.Atoi(value)
+		*into = v
+		return err == nil && v >= 1 && v <= high
+	}
+	switch option {
+	case "-s":
+		p.server = true
+	case "-1":
+		p.once = true
+	case "-c":
+		p.host = value
+	case "-B":
+		p.bind = value
+	case "-p":
+		return true, number(&p.port, 65535)
+	case "-t":
+		return true, number(&p.seconds, 86400)
+	case "-P":
+		return true, number(&p.streams, 128)
+	case "-R":
+		p.reverse = true
+	case "-J":
+		p.json = true
+	case "-i":
+		p.silent = value == "0"
+	case "-f", "-V", "+":
+	default:
+		return false, true
+	}
+	return true, true
 }
 
 func (p *iperf) system() string {
@@ -297,48 +308,52 @@ func (p *iperf) connect(ctx context.Context) int {
 	return p.report(t)
 }
 
-// meet looks the server up and starts the flows.
+// reach looks the server up: over TCP, so by routes and listeners. Callers hold the lock.
+func (p *iperf) reach() (s *iperfServer, addr, src netip.Addr, way net.Way, why string, late bool) {
+	n := p.c.Node
+	failed := func(why string) (*iperfServer, netip.Addr, netip.Addr, net.Way, string, bool) {
+		return nil, addr, src, way, "unable to connect to server: " + why, why == "No route to host" && way.Peer == nil
+	}
+	addr, ok := n.Resolve(p.host)
+	if !ok {
+		return failed("Temporary failure in name resolution")
+	}
+	way, ok = n.Route(addr)
+	src = way.Source
+	if p.bind != "" {
+		if src, _ = n.Resolve(p.bind); !n.Has(src) {
+			return failed("Cannot assign requested address")
+		}
+	}
+	switch {
+	case !ok:
+		return failed("Network is unreachable")
+	case way.Peer == nil, rejects(n.Rack.Of(way.Peer), way.Peer, p.port):
+		return failed("No route to host")
+	case way.Local || way.Out.Kind == "ether" && way.Out.Func == nil:
+		return failed("only the rails are simulated")
+	}
+	s, ok = n.Rack.Of(way.Peer).Served(p.port).(*iperfServer)
+	switch {
+	case !ok || s.addr.IsValid() && s.addr != addr:
+		return failed("Connection refused")
+	case s.busy:
+		return nil, addr, src, way, "the server is busy running a test. try again later", false
+	}
+	return s, addr, src, way, "", false
+}
+
+// meet finds the server and starts the flows.
 func (p *iperf) meet() (t *iperfTest, why string, late bool) {
-	c := p.c
-	c.Locked(func() {
-		n := c.Node
-		addr, ok := n.Resolve(p.host)
-		if !ok {
-			why = "unable to connect to server: Temporary failure in name resolution"
-			return
-		}
-		way, ok := n.Route(addr)
-		src := way.Source
-		if p.bind != "" {
-			if src, _ = n.Resolve(p.bind); !n.Has(src) {
-				why = "unable to connect to server: Cannot assign requested address"
-				return
-			}
-		}
-		switch {
-		case !ok:
-			why = "unable to connect to server: Network is unreachable"
-			return
-		case way.Peer == nil:
-			why, late = "unable to connect to server: No route to host", true
-			return
-		case rejects(c.Node.Rack.Of(way.Peer), way.Peer, p.port):
-			why = "unable to connect to server: No route to host"
-			return
-		case way.Local || way.Out.Kind == "ether" && way.Out.Func == nil:
-			why = "unable to connect to server: only the rails are simulated"
-			return
-		}
-		server, ok := c.Node.Rack.Of(way.Peer).Served(p.port).(*iperfServer)
-		switch {
-		case !ok || server.addr.IsValid() && server.addr != addr:
-			why = "unable to connect to server: Connection refused"
-			return
-		case server.busy:
-			why = "the server is busy running a test. try again later"
+	p.c.Locked(func() {
+		var server *iperfServer
+		var addr, src netip.Addr
+		var way net.Way
+		if server, addr, src, way, why, late = p.reach(); why != "" {
 			return
 		}
 		server.busy = true
+		n := p.c.Node
 		rnd := n.Random("iperf3")
 		port := 32768 + 2*rnd.IntN(14000)
 		mtu := min(way.Out.MTU, way.Peer.MTU)
@@ -354,39 +369,46 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 		for range p.streams {
 			port += 2 // the kernel gives every other port to connections that go out
 			t.ports = append(t.ports, port)
-			lanes := way.Lanes(port / 2)
-			s := &iperfStream{}
-			for _, l := range lanes {
-				if p.reverse {
-					l[0], l[1] = l[1], l[0]
-				}
-				fl := &net.Flow{
-					From: l[0], To: l[1], TCP: true, MTU: t.mss, Message: iperfBlock, Until: float64(p.seconds),
-					Demand: demand / float64(len(lanes)), Share: 1 - net.NoiseSpan*rnd.Float64(),
-				}
-				for s := 1; s < p.seconds; s++ {
-					fl.Marks = append(fl.Marks, net.Mark{At: float64(s)})
-				}
-				s.flows = append(s.flows, fl)
-			}
-			switch {
-			case resent > 0:
-				s.retrans = int(resent * demand / 8 / float64(t.mss) * float64(p.seconds))
-			case len(lanes) > 1:
-				// Packets that overtake each other look like lost ones.
-				for _, fl := range s.flows {
-					fl.Demand *= net.Disordered
-				}
-				s.retrans = int(net.DisorderedResent * demand / 8 / float64(t.mss) * float64(p.seconds))
-			case p.streams > 1:
-				s.retrans = rnd.IntN(40)
-			}
-			t.streams = append(t.streams, s)
+			t.streams = append(t.streams, p.stream(t, way.Lanes(port/2), demand, resent, rnd))
 		}
 		n.Rack.Fabric.Add(t.flows()...)
 		server.accept <- t
 	})
 	return t, why, late
+}
+
+// stream is one of a test's, over its lanes; resent is the share of it that is sent again.
+func (p *iperf) stream(
+	t *iperfTest, lanes [][2]*net.Function, demand, resent float64, rnd *rand.Rand,
+) *iperfStream {
+	s := &iperfStream{}
+	for _, l := range lanes {
+		if p.reverse {
+			l[0], l[1] = l[1], l[0]
+		}
+		fl := &net.Flow{
+			From: l[0], To: l[1], TCP: true, MTU: t.mss, Message: iperfBlock, Until: float64(p.seconds),
+			Demand: demand / float64(len(lanes)), Share: 1 - net.NoiseSpan*rnd.Float64(),
+		}
+		for s := 1; s < p.seconds; s++ {
+			fl.Marks = append(fl.Marks, net.Mark{At: float64(s)})
+		}
+		s.flows = append(s.flows, fl)
+	}
+	segments := demand / 8 / float64(t.mss) * float64(p.seconds)
+	switch {
+	case resent > 0:
+		s.retrans = int(resent * segments)
+	case len(lanes) > 1:
+		// Packets that overtake each other look like lost ones.
+		for _, fl := range s.flows {
+			fl.Demand *= net.Disordered
+		}
+		s.retrans = int(net.DisorderedResent * segments)
+	case p.streams > 1:
+		s.retrans = rnd.IntN(40)
+	}
+	return s
 }
 
 // flows are those of all streams.
@@ -444,68 +466,25 @@ func (p *iperf) report(t *iperfTest) int {
 
 func (p *iperf) text(t *iperfTest, sends bool) {
 	c := p.c
-	local, remote := t.client, t.server
-	if p.server {
-		c.Printf("Accepted connection from %s, port %d\n", t.client, t.ports[0])
-		local, remote = remote, local
-	} else {
-		c.Printf("Connecting to host %s, port %d\n", p.host, t.port)
-		if t.reverse {
-			c.Printf("Reverse mode, remote host %s is sending\n", p.host)
-		}
-	}
-	for i := range t.streams {
-		mine, theirs := t.ports[i+1], t.port
-		if p.server {
-			mine, theirs = theirs, mine
-		}
-		c.Printf("[%3d] local %s port %d connected to %s port %d\n", t.socket(i, p.server), local, mine, remote, theirs)
-	}
+	p.greeting(t)
 	head := "[ ID] Interval           Transfer     Bitrate"
 	if sends {
 		c.Println(head + "         Retr  Cwnd")
 	} else {
 		c.Println(head)
 	}
-	// row is one line of the table; second 0 is the whole test.
-	row := func(id string, from, to int, bytes float64, tail string) {
-		span := float64(max(1, to-from))
-		c.Printf("[%s] %6s-%-6s sec  %s  %s%s\n",
-			id, fmt.Sprintf("%d.00", from), fmt.Sprintf("%d.00", to), octets(bytes), bits(bytes*8/span), tail)
-	}
-	retr := func(n int) string { return fmt.Sprintf("  %3d", n) }
 	for second := 1; second <= t.seconds && !p.silent; second++ {
-		total, all := 0.0, 0
-		for i, s := range t.streams {
-			bytes := s.at(second) - s.at(second-1)
-			n := s.retrans*second/t.seconds - s.retrans*(second-1)/t.seconds
-			total, all = total+bytes, all+n
-			tail := "                  "
-			if sends {
-				tail = retr(n) + "   " + octets(t.cwnd) + "       "
-			}
-			row(fmt.Sprintf("%3d", t.socket(i, p.server)), second-1, second, bytes, tail)
-		}
-		if len(t.streams) > 1 {
-			tail := "                  "
-			if sends {
-				tail = retr(all) + "             "
-			}
-			row("SUM", second-1, second, total, tail)
-			if second < t.seconds {
-				c.Println(iperfDash)
-			}
-		}
+		p.second(t, second, sends)
 	}
 	c.Println(iperfDash)
 	c.Println(head + map[bool]string{true: "         Retr"}[sends || !p.server])
 	total, all := 0.0, 0
 	ends := func(id string, bytes float64, n int) {
 		if sends || !p.server {
-			row(id, 0, t.seconds, bytes, retr(n)+"             sender")
+			p.row(id, 0, t.seconds, bytes, resentText(n)+"             sender")
 		}
 		if !sends || !p.server {
-			row(id, 0, t.seconds, bytes, "                  receiver")
+			p.row(id, 0, t.seconds, bytes, "                  receiver")
 		}
 	}
 	for i, s := range t.streams {
@@ -517,6 +496,62 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 	}
 	if !p.server {
 		c.Printf("\niperf Done.\n")
+	}
+}
+
+// greeting is what is said of the connections.
+func (p *iperf) greeting(t *iperfTest) {
+	local, remote := t.client, t.server
+	if p.server {
+		p.c.Printf("Accepted connection from %s, port %d\n", t.client, t.ports[0])
+		local, remote = remote, local
+	} else {
+		p.c.Printf("Connecting to host %s, port %d\n", p.host, t.port)
+		if t.reverse {
+			p.c.Printf("Reverse mode, remote host %s is sending\n", p.host)
+		}
+	}
+	for i := range t.streams {
+		mine, theirs := t.ports[i+1], t.port
+		if p.server {
+			mine, theirs = theirs, mine
+		}
+		p.c.Printf("[%3d] local %s port %d connected to %s port %d\n", t.socket(i, p.server), local, mine, remote, theirs)
+	}
+}
+
+// row is one line of the table, from a second to another.
+func (p *iperf) row(id string, from, to int, bytes float64, tail string) {
+	span := float64(max(1, to-from))
+	p.c.Printf("[%s] %6s-%-6s sec  %s  %s%s\n",
+		id, fmt.Sprintf("%d.00", from), fmt.Sprintf("%d.00", to), octets(bytes), bits(bytes*8/span), tail)
+}
+
+func resentText(n int) string { return fmt.Sprintf("  %3d", n) }
+
+// second is the lines of one second.
+func (p *iperf) second(t *iperfTest, second int, sends bool) {
+	total, all := 0.0, 0
+	for i, s := range t.streams {
+		bytes := s.at(second) - s.at(second-1)
+		n := s.retrans*second/t.seconds - s.retrans*(second-1)/t.seconds
+		total, all = total+bytes, all+n
+		tail := "                  "
+		if sends {
+			tail = resentText(n) + "   " + octets(t.cwnd) + "       "
+		}
+		p.row(fmt.Sprintf("%3d", t.socket(i, p.server)), second-1, second, bytes, tail)
+	}
+	if len(t.streams) == 1 {
+		return
+	}
+	tail := "                  "
+	if sends {
+		tail = resentText(all) + "             "
+	}
+	p.row("SUM", second-1, second, total, tail)
+	if second < t.seconds {
+		p.c.Println(iperfDash)
 	}
 }
 

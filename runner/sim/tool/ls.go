@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
@@ -19,16 +18,8 @@ func runLs(_ context.Context, c *host.Call) int {
 		names = []string{"."}
 	}
 	code := 0
-	long := func(name string, i *host.Inode) string {
-		size := i.Size()
-		l := fmt.Sprintf("%s 1 %s %s %5d Nov 21 06:00 %s", modeText(i.Mode), i.Owner(), i.Owner(), size, name)
-		if i.Target != "" {
-			l += " -> " + i.Target
-		}
-		return l
-	}
-	var files, dirs []string
 	c.Locked(func() {
+		var files, dirs []string
 		for _, name := range names {
 			i, _, err := c.Node.Walk(c.Path(name), true, c.Root)
 			if err == nil && set.Has("ld") && !strings.HasSuffix(name, "/") {
@@ -41,40 +32,49 @@ func runLs(_ context.Context, c *host.Call) int {
 				code = c.Fail(2, "ls: cannot open directory '%s': Permission denied", name)
 			case i.Kids != nil && !set.Has("d"):
 				dirs = append(dirs, name)
-			case set.Has("l"):
-				files = append(files, long(name, i))
 			default:
-				files = append(files, name)
+				files = append(files, listed(name, i, set))
 			}
 		}
 		for _, f := range files {
 			c.Println(f)
 		}
 		for k, name := range dirs {
+			if k > 0 || len(files) > 0 {
+				c.Println("")
+			}
 			if len(names) > 1 {
-				if k > 0 || len(files) > 0 {
-					c.Println("")
-				}
 				c.Printf("%s:\n", name)
 			}
-			dir, _, _ := c.Node.Walk(c.Path(name), true, c.Root)
-			if set.Has("l") {
-				c.Println("total 0")
-			}
-			entries := dir.Names()
-			if !set.Has("aA") {
-				entries = slices.DeleteFunc(entries, func(n string) bool { return strings.HasPrefix(n, ".") })
-			}
-			for _, e := range entries {
-				if set.Has("l") {
-					c.Println(long(e, dir.Kids[e]))
-				} else {
-					c.Println(e)
-				}
-			}
+			listDir(c, name, set)
 		}
 	})
 	return code
+}
+
+// listDir shows what is in a directory.
+func listDir(c *host.Call, name string, set host.Flags) {
+	dir, _, _ := c.Node.Walk(c.Path(name), true, c.Root)
+	if set.Has("l") {
+		c.Println("total 0")
+	}
+	for _, e := range dir.Names() {
+		if !strings.HasPrefix(e, ".") || set.Has("aA") {
+			c.Println(listed(e, dir.Kids[e], set))
+		}
+	}
+}
+
+// listed is an entry's line: its name, or with -l all of it.
+func listed(name string, i *host.Inode, set host.Flags) string {
+	if !set.Has("l") {
+		return name
+	}
+	l := fmt.Sprintf("%s 1 %s %s %5d Nov 21 06:00 %s", modeText(i.Mode), i.Owner(), i.Owner(), i.Size(), name)
+	if i.Target != "" {
+		l += " -> " + i.Target
+	}
+	return l
 }
 
 func modeText(m fs.FileMode) string {

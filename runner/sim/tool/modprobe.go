@@ -55,35 +55,43 @@ func runModprobe(_ context.Context, c *host.Call) int {
 }
 
 func module(c *host.Call, name string, m moduleChange) int {
-	n := c.Node
-	loaded := slices.Contains(n.Modules, name)
+	loaded := slices.Contains(c.Node.Modules, name)
 	switch {
-	case name == "nvidia_peermem" && !m.remove && n.Flawed(host.RefusesModules):
+	case m.remove:
+		return removeModule(c, name, loaded)
+	case name == "nvidia_peermem" && c.Node.Flawed(host.RefusesModules):
 		return c.Fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Key was rejected by service")
-	case name == "nvidia_peermem" && !m.remove:
+	case name == "nvidia_peermem":
 		// GPUDirect RDMA does not exist on a Spark.
 		return c.Fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument")
-	case name != "bonding" && !loaded && !m.remove:
-		if m.quiet {
-			return 1
-		}
+	case name != "bonding" && !loaded && m.quiet:
+		return 1
+	case name != "bonding" && !loaded:
 		return c.Fail(1, "modprobe: FATAL: Module %s not found in directory /lib/modules/%s", name, host.Kernel)
-	case m.remove && !loaded && c.Program() == "rmmod":
-		return c.Fail(1, "rmmod: ERROR: Module %s is not currently loaded", name)
-	case m.remove != loaded:
+	case loaded:
 		return 0
-	case !c.Root && m.remove:
-		return c.Fail(1, "%s: ERROR: could not remove '%s': Operation not permitted", c.Program(), name)
 	case !c.Root:
 		return c.Fail(1, "%s: ERROR: could not insert '%s': Operation not permitted", c.Program(), name)
-	case m.remove && name != "bonding":
-		return c.Fail(1, "%s: %s Module %s is in use.", c.Program(),
-			map[bool]string{true: "ERROR:", false: "FATAL:"}[c.Program() == "rmmod"], name)
-	case m.remove:
-		n.UnloadBonding()
-	default:
-		n.LoadBonding(m.maxBonds)
 	}
-	n.Rack.Fabric.Allocate()
+	c.Node.LoadBonding(m.maxBonds)
+	c.Node.Rack.Fabric.Allocate()
+	return 0
+}
+
+func removeModule(c *host.Call, name string, loaded bool) int {
+	rmmod := c.Program() == "rmmod"
+	switch {
+	case !loaded && rmmod:
+		return c.Fail(1, "rmmod: ERROR: Module %s is not currently loaded", name)
+	case !loaded:
+		return 0
+	case !c.Root:
+		return c.Fail(1, "%s: ERROR: could not remove '%s': Operation not permitted", c.Program(), name)
+	case name != "bonding":
+		return c.Fail(1, "%s: %s Module %s is in use.", c.Program(),
+			map[bool]string{true: "ERROR:", false: "FATAL:"}[rmmod], name)
+	}
+	c.Node.UnloadBonding()
+	c.Node.Rack.Fabric.Allocate()
 	return 0
 }

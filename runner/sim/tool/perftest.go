@@ -119,9 +119,10 @@ func runPerftest(ctx context.Context, c *host.Call) int {
 	return code
 }
 
-func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
+// newPerftest is a test as its tool does it where nothing is asked for.
+func newPerftest(c *host.Call) *perftest {
 	tool := c.Program()
-	p = &perftest{
+	p := &perftest{
 		c: c, tool: tool, latency: strings.HasSuffix(tool, "_lat"), size: 65536, iters: 5000, qps: 1,
 		port: PerftestPort, txDepth: 128, margin: -1, version: "6.06",
 	}
@@ -136,19 +137,13 @@ func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 			p.version = "6.21"
 		}
 	})
-	usage := func(bad string) (*perftest, int, bool) {
-		if strings.HasPrefix(bad, "--") {
-			c.Fail(1, "%s: unrecognized option '%s'", tool, bad)
-		} else {
-			c.Fail(1, "%s: invalid option -- '%s'", tool, strings.TrimPrefix(bad, "-"))
-		}
-		c.Printf("Usage:\n  %s            start a server and wait for connection\n"+
-			"  %s <host>     connect to server at <host>\n\n", tool, tool)
-		c.Out.Flush()
-		c.Fail(1, " Invalid Command or flag.\n Please check command line and run again.\n")
-		return nil, c.Fail(1, " Parser function exited with Error"), false
-	}
-	long := map[string]string{
+	return p
+}
+
+// perftestLong are the letters of the long options. Those that have none begin with a plus,
+// and a value follows +=.
+func perftestLong(option string) (key string) {
+	return map[string]string{
 		"--ib-dev": "d", "--ib-port": "i", "--mtu": "m", "--iters": "n", "--port": "p", "--qp": "q", "--size": "s",
 		"--tx-depth": "t", "--gid-index": "x", "--duration": "D", "--margin": "f", "--all": "a",
 		"--bidirectional": "b", "--CPU-freq": "F", "--rdma_cm": "R", "--version": "V", "--help": "h",
@@ -156,106 +151,125 @@ func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 		"--report_gbits": "+gbits", "--report-both": "+", "--out_json": "+", "--use_old_post_send": "+",
 		"--run_infinitely": "+forever", "--cpu_util": "+", "--output": "+=", "--out_json_file": "+=",
 		"--source_ip": "+=", "--bind_source_ip": "+=", "--noPeak": "N", "--use_hugepages": "+",
-	}
-	args := c.Args[1:]
-	for len(args) > 0 {
+	}[option]
+}
+
+// parsePerftest reads the command line; where that is the end of it there is a status.
+func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
+	p = newPerftest(c)
+	for args := c.Args[1:]; len(args) > 0; {
 		a := args[0]
-		args = args[1:]
-		if a == "" || a[0] != '-' {
+		if args = args[1:]; a == "" || a[0] != '-' {
 			p.host = a
 			continue
 		}
-		key, value, hasValue := a, "", false
+		key, value, hasValue := "", "", false
 		if strings.HasPrefix(a, "--") {
 			key, value, hasValue = strings.Cut(a, "=")
-			if key = long[key]; key == "" {
-				return usage(a)
-			}
-		} else {
-			key = a[1:2]
-			if len(a) > 2 {
-				value, hasValue = a[2:], true
-			}
+			key = perftestLong(key)
+		} else if key = a[1:min(2, len(a))]; len(a) > 2 {
+			value, hasValue = a[2:], true
 		}
-		if strings.Contains("dimnpqstxDfcuIQTSlorwy", key) || key == "+=" {
-			if !hasValue {
-				if len(args) == 0 {
-					return usage(a)
-				}
-				value, args = args[0], args[1:]
-			}
-		} else if hasValue && !strings.HasPrefix(a, "--") {
+		switch takes := key != "" && strings.Contains("dimnpqstxDfcuIQTSlorwy", key) || key == "+="; {
+		case key == "", takes && !hasValue && len(args) == 0:
+			return nil, p.usage(a), false
+		case takes && !hasValue:
+			value, args = args[0], args[1:]
+		case !takes && hasValue && !strings.HasPrefix(a, "--"):
 			// Letters without values may stand together.
 			args = append([]string{"-" + value}, args...)
 		}
-		number := func(into *int) bool {
-			v, err := strconv.Atoi(value)
-			if err == nil {
-				*into = v
-			}
-			return err == nil
-		}
-		good := true
-		switch key {
-		case "d":
-			p.dev = value
-		case "x":
-			good, p.gidSet = number(&p.gid), true
-		case "s":
-			good = number(&p.size)
-		case "n":
-			good = number(&p.iters)
-		case "q":
-			good = number(&p.qps)
-		case "p":
-			good = number(&p.port)
-		case "m":
-			good = number(&p.mtu)
-		case "t":
-			good = number(&p.txDepth)
-		case "D":
-			if !number(&p.seconds) {
-				c.Fail(1, " Duration period argument %s should be int", value)
-				return nil, c.Fail(1, " Parser function exited with Error"), false
-			}
-		case "f":
-			good = number(&p.margin)
-		case "a":
-			p.all = true
-		case "b":
-			p.both = true
-		case "R":
-			p.rdmaCM = true
-		case "N":
-			p.noPeak = true
-		case "+gbits":
-			p.gbits = true
-		case "+forever":
-			p.seconds = 1 << 20
-		case "V":
-			c.Printf("Version: %s\n", p.version)
-			return nil, 1, false
-		case "h":
-			return usage("--help")
-		case "i", "c", "u", "I", "Q", "T", "S", "l", "o", "r", "w", "y", "F", "H", "U", "z", "e", "g", "C", "+", "+=":
-		default:
-			return usage(a)
-		}
-		if !good || p.size < 1 || p.iters < 1 || p.qps < 1 {
-			return nil, c.Fail(1, " Parser function exited with Error"), false
+		if code, ok := p.take(a, key, value); !ok {
+			return nil, code, false
 		}
 	}
+	if code, ok := p.settle(); !ok {
+		return nil, code, false
+	}
+	return p, 0, true
+}
+
+func (p *perftest) usage(bad string) int {
+	c, tool := p.c, p.tool
+	if strings.HasPrefix(bad, "--") {
+		c.Fail(1, "%s: unrecognized option '%s'", tool, bad)
+	} else {
+		c.Fail(1, "%s: invalid option -- '%s'", tool, strings.TrimPrefix(bad, "-"))
+	}
+	c.Printf("Usage:\n  %s            start a server and wait for connection\n"+
+		"  %s <host>     connect to server at <host>\n\n", tool, tool)
+	c.Out.Flush()
+	c.Fail(1, " Invalid Command or flag.\n Please check command line and run again.\n")
+	return c.Fail(1, " Parser function exited with Error")
+}
+
+// take takes one option; it is false where the program ends with that, with a status.
+func (p *perftest) take(option, key, value string) (code int, ok bool) {
+	switch key {
+	case "V":
+		p.c.Printf("Version: %s\n", p.version)
+		return 1, false
+	case "h":
+		return p.usage("--help"), false
+	}
+	known, good := p.set(key, value)
+	switch {
+	case !known:
+		return p.usage(option), false
+	case !good && key == "D":
+		p.c.Fail(1, " Duration period argument %s should be int", value)
+	}
+	if !good || p.size < 1 || p.iters < 1 || p.qps < 1 {
+		return p.c.Fail(1, " Parser function exited with Error"), false
+	}
+	return 0, true
+}
+
+// set does what an option says: it may be unknown, or have a value that isn't good.
+func (p *perftest) set(key, value string) (known, good bool) {
+	numbers := map[string]*int{
+		"x": &p.gid, "s": &p.size, "n": &p.iters, "q": &p.qps, "p": &p.port, "m": &p.mtu, "t": &p.txDepth,
+		"D": &p.seconds, "f": &p.margin,
+	}
+	if into := numbers[key]; into != nil {
+		v, err := strconv.Atoi(value)
+		if err == nil {
+			*into = v
+		}
+		p.gidSet = p.gidSet || key == "x"
+		return true, err == nil
+	}
+	switches := map[string]*bool{"a": &p.all, "b": &p.both, "R": &p.rdmaCM, "N": &p.noPeak, "+gbits": &p.gbits}
+	if on := switches[key]; on != nil {
+		*on = true
+		return true, true
+	}
+	switch key {
+	case "d":
+		p.dev = value
+	case "+forever":
+		p.seconds = 1 << 20
+	case "i", "c", "u", "I", "Q", "T", "S", "l", "o", "r", "w", "y", "F", "H", "U", "z", "e", "g", "C", "+", "+=":
+	default:
+		return false, true
+	}
+	return true, true
+}
+
+// settle looks at what the options are together.
+func (p *perftest) settle() (code int, ok bool) {
+	c := p.c
 	if p.seconds > 0 && p.all {
 		c.Fail(1, "Duration mode currently doesn't support running on all sizes.")
 		c.Println(resultLine)
-		return nil, 1, false
+		return 1, false
 	}
 	if p.margin < 0 {
 		p.margin = p.seconds / 4
 	}
 	if p.seconds > 0 && p.seconds <= 2*p.margin {
 		c.Println(resultLine)
-		return nil, c.Fail(1, "please check that DURATION > 2*MARGIN"), false
+		return c.Fail(1, "please check that DURATION > 2*MARGIN"), false
 	}
 	if p.iters > 20000 && p.seconds == 0 && !p.latency && !p.noPeak {
 		c.Println(resultLine)
@@ -265,7 +279,7 @@ func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 	if p.seconds == 0 && !p.latency {
 		p.txDepth = min(p.txDepth, p.iters)
 	}
-	return p, 0, true
+	return 0, true
 }
 
 // open finds the device, as ibv_open_device and the first checks of a test do.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/netip"
 	"strconv"
@@ -11,168 +12,208 @@ import (
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
+// An echoing is one run of ping.
+type echoing struct {
+	c      *host.Call
+	set    host.Flags
+	host   string
+	target netip.Addr
+	way    net.Way
+	size   int
+	packet int // on the wire, without Ethernet's header
+	mtu    int
+	count  int // 0 is without an end
+	quiet  bool
+	// A frame that is too long is not sent; one that gets lost is.
+	tooLong, lost bool
+
+	sent, received, errs int
+	times                []float64 // in milliseconds
+	elapsed              time.Duration
+}
+
 // runPing sends echoes: -c -i -W -w -s -I -M -q. A frame that is larger than the
 // other end's MTU is lost there, whatever the sender thinks of it.
 func runPing(ctx context.Context, c *host.Call) int {
-	// ping also takes options behind the host.
+	p := &echoing{c: c}
+	if !p.parse() {
+		return 2
+	}
+	if p.host == "" {
+		return c.Fail(2, "ping: usage error: Destination address required")
+	}
+	p.count, _ = strconv.Atoi(p.set.Last('c', "0"))
+	size, err := strconv.Atoi(p.set.Last('s', "56"))
+	if err != nil || size < 0 || size > 65507 {
+		return c.Fail(2, "ping: invalid -s value: '%s': out of range: 0 <= value <= 2147483647", p.set.Last('s', ""))
+	}
+	p.size, p.packet, p.quiet = size, size+28, p.set.Has("q")
+	if code := p.find(); code != 0 {
+		return code
+	}
+	out := p.set.Last('I', "")
+	if out != "" {
+		out = fmt.Sprintf("from %s %s: ", p.way.Source, p.way.Out.Name)
+	}
+	c.Printf("PING %s (%s) %s%d(%d) bytes of data.\n", p.host, p.target, out, p.size, p.packet)
+	c.Out.Flush()
+	if !p.run(ctx) {
+		return host.Terminated
+	}
+	return p.report()
+}
+
+// parse takes the options apart, which may stand behind the host, too.
+func (p *echoing) parse() (ok bool) {
 	var options []string
-	host := ""
-	for i := 1; i < len(c.Args); i++ {
-		a := c.Args[i]
+	for i := 1; i < len(p.c.Args); i++ {
+		a := p.c.Args[i]
 		if a == "" || a[0] != '-' {
-			host = a
+			p.host = a
 			continue
 		}
 		options = append(options, a)
-		if len(a) == 2 && i+1 < len(c.Args) && byteIn("ciWwsIMtQlp", a[1]) {
+		if len(a) == 2 && i+1 < len(p.c.Args) && byteIn("ciWwsIMtQlp", a[1]) {
 			i++
-			options = append(options, c.Args[i])
+			options = append(options, p.c.Args[i])
 		}
 	}
-	sub := *c
+	sub := *p.c
 	sub.Args = append([]string{"ping"}, options...)
-	set, _, ok := sub.Flags("ciWwsIMtQlp")
-	if !ok {
-		return 2
-	}
-	if host == "" {
-		return c.Fail(2, "ping: usage error: Destination address required")
-	}
-	count, _ := strconv.Atoi(set.Last('c', "0"))
-	size, err := strconv.Atoi(set.Last('s', "56"))
-	if err != nil || size < 0 || size > 65507 {
-		return c.Fail(2, "ping: invalid -s value: '%s': out of range: 0 <= value <= 2147483647", set.Last('s', ""))
-	}
-	interval, _ := seconds(set.Last('i', "1"))
-	wait, _ := seconds(set.Last('W', "10"))
-	deadline, _ := seconds(set.Last('w', "0"))
-	dontFragment := set.Last('M', "") == "do"
+	p.set, _, ok = sub.Flags("ciWwsIMtQlp")
+	return ok
+}
 
-	var target netip.Addr
-	var w net.Way
-	var state string
-	var mtu, theirs int
+// find looks for the way to the target.
+func (p *echoing) find() (code int) {
+	c, out := p.c, p.set.Last('I', "")
 	var from netip.Addr
 	c.Locked(func() {
-		if target, ok = c.Node.Resolve(host); !ok {
-			state = "name"
+		var ok bool
+		if p.target, ok = c.Node.Resolve(p.host); !ok {
+			code = c.Fail(2, "ping: %s: Temporary failure in name resolution", p.host)
 			return
 		}
-		if w, ok = c.Node.Route(target); !ok {
-			state = "route"
+		if p.way, ok = c.Node.Route(p.target); !ok {
+			code = c.Fail(2, "ping: connect: Network is unreachable")
 			return
 		}
-		if out := set.Last('I', ""); out != "" && !w.Local {
+		if out != "" && !p.way.Local {
 			if a, err := netip.ParseAddr(out); err == nil {
 				from = a
 			} else if d := c.Node.Netdev(out); d == nil {
-				state = "device"
+				code = c.Fail(2, "ping: SO_BINDTODEVICE %s: Invalid argument", out)
 				return
-			} else if d != w.Out {
-				w.Out, w.Source = d, d.IPv4().Addr()
-				if w.Peer = c.Node.Answers(d, target); !d.Up {
-					w.Peer = nil
-				}
+			} else if d != p.way.Out {
+				p.leaveBy(d)
 			}
 		}
-		mtu, theirs = w.Out.MTU, w.Out.MTU
-		if w.Peer != nil && !w.Local {
-			theirs = w.Peer.MTU
+		p.mtu = p.way.Out.MTU
+		theirs := p.mtu
+		if p.way.Peer != nil && !p.way.Local {
+			theirs = p.way.Peer.MTU
 		}
+		p.tooLong = p.set.Last('M', "") == "do" && p.packet > p.mtu
+		p.lost = p.way.Peer == nil || min(p.packet, p.mtu) > theirs || min(p.packet, theirs) > p.mtu
 	})
-	switch state {
-	case "name":
-		return c.Fail(2, "ping: %s: Temporary failure in name resolution", host)
-	case "route":
-		return c.Fail(2, "ping: connect: Network is unreachable")
-	case "device":
-		return c.Fail(2, "ping: SO_BINDTODEVICE %s: Invalid argument", set.Last('I', ""))
-	}
 	if from.IsValid() {
-		w.Source = from
+		p.way.Source = from
 	}
-	packet := size + 28
-	tooLong := dontFragment && packet > mtu
-	lost := w.Peer == nil || min(packet, mtu) > theirs || min(packet, theirs) > mtu
-	quiet := set.Has("q")
-	if out := set.Last('I', ""); out != "" {
-		c.Printf("PING %s (%s) from %s %s: %d(%d) bytes of data.\n", host, target, w.Source, w.Out.Name, size, packet)
-	} else {
-		c.Printf("PING %s (%s) %d(%d) bytes of data.\n", host, target, size, packet)
+	return code
+}
+
+// leaveBy sends by an interface that the routes don't lead to.
+func (p *echoing) leaveBy(d *net.Netdev) {
+	p.way.Out, p.way.Source = d, d.IPv4().Addr()
+	if p.way.Peer = p.c.Node.Answers(d, p.target); !d.Up {
+		p.way.Peer = nil
 	}
-	c.Out.Flush()
+}
+
+// run sends until all is sent or the time is over; it is false where ctx ended first.
+func (p *echoing) run(ctx context.Context) bool {
+	c := p.c
+	interval, _ := seconds(p.set.Last('i', "1"))
+	wait, _ := seconds(p.set.Last('W', "10"))
+	deadline, _ := seconds(p.set.Last('w', "0"))
 	clock := c.Node.Rack.Clock
 	var rnd interface{ Float64() float64 }
 	c.Locked(func() { rnd = c.Node.Random("ping") })
-	sent, received, errs := 0, 0, 0
-	var times []float64
-	var elapsed time.Duration
 	for {
-		sent++
+		p.sent++
 		switch {
-		case tooLong:
-			errs++
+		case p.tooLong:
+			p.errs++
 			c.Out.Flush()
-			c.Fail(0, "ping: local error: message too long, mtu=%d", mtu)
-		case lost:
-			// Without an answer to ARP the kernel says so after three seconds.
-			if w.Peer == nil && wait >= 3*time.Second && !quiet {
-				errs++
-				c.Printf("From %s icmp_seq=%d Destination Host Unreachable\n", w.Source, sent)
-			}
-			c.Locked(func() { w.Out.Count(uint64(packet+14), 1, 0, 0) })
+			c.Fail(0, "ping: local error: message too long, mtu=%d", p.mtu)
+		case p.lost:
+			p.lose(wait)
 		default:
-			received++
-			ms := 0.35 + 0.5*rnd.Float64()
-			if w.Local {
-				ms /= 10
-			}
-			times = append(times, ms)
-			c.Locked(func() {
-				octets := uint64(packet + 14)
-				w.Out.Count(octets, 1, octets, 1)
-				if !w.Local {
-					w.Peer.Count(octets, 1, octets, 1)
-				}
-			})
-			if !quiet {
-				c.Printf("%d bytes from %s: icmp_seq=%d ttl=64 time=%.3g ms\n", size+8, target, sent, ms)
-			}
+			p.echo(0.35 + 0.5*rnd.Float64())
 		}
 		c.Out.Flush()
-		if count > 0 && sent >= count {
-			if received < sent && !tooLong && !clock.Sleep(ctx, min(wait, 3*time.Second)) {
-				return 143
-			}
-			break
+		if p.count > 0 && p.sent >= p.count {
+			return p.received == p.sent || p.tooLong || clock.Sleep(ctx, min(wait, 3*time.Second))
 		}
-		if deadline > 0 && elapsed+interval >= deadline {
-			break
+		if deadline > 0 && p.elapsed+interval >= deadline {
+			return true
 		}
 		if !clock.Sleep(ctx, interval) {
-			return 143
+			return false
 		}
-		elapsed += interval + 12*time.Millisecond
+		p.elapsed += interval + 12*time.Millisecond
 	}
+}
+
+// lose sends what nobody answers. Without an answer to ARP the kernel says so after three
+// seconds.
+func (p *echoing) lose(wait time.Duration) {
+	if p.way.Peer == nil && wait >= 3*time.Second && !p.quiet {
+		p.errs++
+		p.c.Printf("From %s icmp_seq=%d Destination Host Unreachable\n", p.way.Source, p.sent)
+	}
+	p.c.Locked(func() { p.way.Out.Count(uint64(p.packet+14), 1, 0, 0) })
+}
+
+// echo sends what is answered after so many milliseconds.
+func (p *echoing) echo(ms float64) {
+	p.received++
+	if p.way.Local {
+		ms /= 10
+	}
+	p.times = append(p.times, ms)
+	p.c.Locked(func() {
+		octets := uint64(p.packet + 14)
+		p.way.Out.Count(octets, 1, octets, 1)
+		if !p.way.Local {
+			p.way.Peer.Count(octets, 1, octets, 1)
+		}
+	})
+	if !p.quiet {
+		p.c.Printf("%d bytes from %s: icmp_seq=%d ttl=64 time=%.3g ms\n", p.size+8, p.target, p.sent, ms)
+	}
+}
+
+func (p *echoing) report() int {
 	extra := ""
-	if errs > 0 {
-		extra = "+" + strconv.Itoa(errs) + " errors, "
+	if p.errs > 0 {
+		extra = "+" + strconv.Itoa(p.errs) + " errors, "
 	}
-	c.Printf("\n--- %s ping statistics ---\n%d packets transmitted, %d received, %s%.6g%% packet loss, time %dms\n",
-		host, sent, received, extra, float64(sent-received)*100/float64(sent), elapsed.Milliseconds())
-	if received == 0 {
-		c.Println("")
+	p.c.Printf("\n--- %s ping statistics ---\n%d packets transmitted, %d received, %s%.6g%% packet loss, time %dms\n",
+		p.host, p.sent, p.received, extra, float64(p.sent-p.received)*100/float64(p.sent), p.elapsed.Milliseconds())
+	if p.received == 0 {
+		p.c.Println("")
 		return 1
 	}
 	low, high, sum, square := math.Inf(1), 0.0, 0.0, 0.0
-	for _, t := range times {
+	for _, t := range p.times {
 		low, high = min(low, t), max(high, t)
 		sum += t
 		square += t * t
 	}
-	mean := sum / float64(len(times))
-	c.Printf("rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n",
-		low, mean, high, math.Sqrt(max(0, square/float64(len(times))-mean*mean)))
+	mean := sum / float64(len(p.times))
+	p.c.Printf("rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n",
+		low, mean, high, math.Sqrt(max(0, square/float64(len(p.times))-mean*mean)))
 	return 0
 }
 

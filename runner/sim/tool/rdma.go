@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // The programs that show RDMA devices: of ibverbs-utils, infiniband-diags,
@@ -21,12 +22,11 @@ func runRdma(_ context.Context, c *host.Call) int {
 		c.Println("rdma utility, iproute2-6.1.0")
 		return 0
 	}
-	object := "help"
+	object, only := "help", ""
 	if len(rest) > 0 {
-		object = rest[0]
+		object, rest = rest[0], rest[1:]
 	}
-	only := ""
-	for _, a := range rest[min(1, len(rest)):] {
+	for _, a := range rest {
 		if a != "show" && a != "list" {
 			only = strings.TrimSuffix(a, "/1")
 		}
@@ -39,40 +39,13 @@ func runRdma(_ context.Context, c *host.Call) int {
 			if only != "" && only != f.Dev {
 				continue
 			}
-			state, physical := "ACTIVE", "LINK_UP"
-			switch {
-			case !f.Netdev.Up:
-				state, physical = "DOWN", "DISABLED"
-			case !f.Live():
-				state, physical = "DOWN", "POLLING"
-			}
 			switch {
 			case strings.HasPrefix("link", object):
-				items = append(items, jsonObject{
-					{"ifindex", f.No},
-					{"ifname", f.Dev},
-					{"port", 1},
-					{"state", state},
-					{"physical_state", physical},
-					{"netdev", f.Netdev.Name},
-					{"netdev_index", f.Netdev.Index},
-				})
-				line := fmt.Sprintf("link %s/1 state %s physical_state %s netdev %s ", f.Dev, state, physical, f.Netdev.Name)
-				if set.Has("d") {
-					line += fmt.Sprintf("netdev_index %d ", f.Netdev.Index)
-				}
-				lines = append(lines, line)
+				item, line := rdmaLink(f, set.Has("d"))
+				items, lines = append(items, item), append(lines, line)
 			case strings.HasPrefix("dev", object):
-				items = append(items, jsonObject{
-					{"ifindex", f.No},
-					{"ifname", f.Dev},
-					{"node_type", "ca"},
-					{"fw", "28.45.4028"},
-					{"node_guid", f.GUID()},
-					{"sys_image_guid", f.SystemGUID().GUID()},
-				})
-				lines = append(lines, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
-					f.No, f.Dev, f.GUID(), f.SystemGUID().GUID()))
+				item, line := rdmaDev(f)
+				items, lines = append(items, item), append(lines, line)
 			case strings.HasPrefix("system", object):
 				lines = []string{"netns shared copy-on-fork on"}
 			default:
@@ -80,17 +53,53 @@ func runRdma(_ context.Context, c *host.Call) int {
 				return
 			}
 		}
-		if len(lines) == 0 && only != "" {
+		switch {
+		case len(lines) == 0 && only != "":
 			code = c.Fail(1, "Wrong device name\nFailed to find device \"%s\"", only)
-			return
-		}
-		if set.Has("j") {
+		case set.Has("j"):
 			c.Println(jsonArray(items, set.Has("p")))
-			return
-		}
-		for _, l := range lines {
-			c.Println(l)
+		default:
+			for _, l := range lines {
+				c.Println(l)
+			}
 		}
 	})
 	return code
+}
+
+// rdmaLink is a port, in JSON and as a line.
+func rdmaLink(f *net.Function, details bool) (jsonObject, string) {
+	state, physical := "ACTIVE", "LINK_UP"
+	switch {
+	case !f.Netdev.Up:
+		state, physical = "DOWN", "DISABLED"
+	case !f.Live():
+		state, physical = "DOWN", "POLLING"
+	}
+	line := fmt.Sprintf("link %s/1 state %s physical_state %s netdev %s ", f.Dev, state, physical, f.Netdev.Name)
+	if details {
+		line += fmt.Sprintf("netdev_index %d ", f.Netdev.Index)
+	}
+	return jsonObject{
+		{"ifindex", f.No},
+		{"ifname", f.Dev},
+		{"port", 1},
+		{"state", state},
+		{"physical_state", physical},
+		{"netdev", f.Netdev.Name},
+		{"netdev_index", f.Netdev.Index},
+	}, line
+}
+
+// rdmaDev is a device, in the same way.
+func rdmaDev(f *net.Function) (jsonObject, string) {
+	return jsonObject{
+			{"ifindex", f.No},
+			{"ifname", f.Dev},
+			{"node_type", "ca"},
+			{"fw", "28.45.4028"},
+			{"node_guid", f.GUID()},
+			{"sys_image_guid", f.SystemGUID().GUID()},
+		}, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
+			f.No, f.Dev, f.GUID(), f.SystemGUID().GUID())
 }

@@ -10,49 +10,63 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// runSystemctl knows transient units, and that some services run.
-func runSystemctl(ctx context.Context, c *host.Call) int {
-	var words, props []string
-	quiet, valueOnly := false, false
-	for i := 1; i < len(c.Args); i++ {
-		a := c.Args[i]
-		switch {
+// A systemctl is a command line of systemctl.
+type systemctl struct {
+	verb             string
+	names            []string // of units, each with its kind
+	props            []string
+	quiet, valueOnly bool
+	version          bool
+}
+
+func parseSystemctl(args []string) (s systemctl) {
+	var words []string
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
 		case a == "--version":
-			c.Println("systemd 255 (255.4-1ubuntu8.10)")
-			return 0
+			s.version = true
 		case a == "-q" || a == "--quiet":
-			quiet = true
+			s.quiet = true
 		case a == "--value":
-			valueOnly = true
-		case a == "-p" && i+1 < len(c.Args):
+			s.valueOnly = true
+		case a == "-p" && i+1 < len(args):
 			i++
-			props = append(props, strings.Split(c.Args[i], ",")...)
-		case strings.HasPrefix(a, "-p") && len(a) > 2 && a[2] != '-':
-			props = append(props, strings.Split(a[2:], ",")...)
+			s.props = append(s.props, strings.Split(args[i], ",")...)
+		case strings.HasPrefix(a, "-p") && len(a) > 2:
+			s.props = append(s.props, strings.Split(a[2:], ",")...)
 		case strings.HasPrefix(a, "--property="):
-			props = append(props, strings.Split(strings.TrimPrefix(a, "--property="), ",")...)
+			s.props = append(s.props, strings.Split(strings.TrimPrefix(a, "--property="), ",")...)
 		case !strings.HasPrefix(a, "-"):
 			words = append(words, a)
 		}
 	}
-	if len(words) == 0 {
-		words = []string{"list-units"}
+	if s.verb = "list-units"; len(words) > 0 {
+		s.verb, s.names = words[0], words[1:]
 	}
-	names := words[1:]
-	for i, name := range names {
+	for i, name := range s.names {
 		if !strings.Contains(name, ".") {
-			names[i] = name + ".service"
+			s.names[i] = name + ".service"
 		}
 	}
-	switch words[0] {
+	return s
+}
+
+// runSystemctl knows transient units, and that some services run.
+func runSystemctl(ctx context.Context, c *host.Call) int {
+	s := parseSystemctl(c.Args[1:])
+	if s.version {
+		c.Println("systemd 255 (255.4-1ubuntu8.10)")
+		return 0
+	}
+	switch s.verb {
 	case "stop", "kill":
-		return stopUnits(c, ctx, names)
+		return stopUnits(ctx, c, s.names)
 	case "is-active", "is-failed":
-		return isActive(c, words[0], names, quiet)
+		return isActive(c, s.verb, s.names, s.quiet)
 	case "show":
-		showUnits(c, names, props, valueOnly)
+		showUnits(c, s.names, s.props, s.valueOnly)
 	case "reset-failed":
-		return resetFailed(c, names)
+		return resetFailed(c, s.names)
 	case "is-system-running":
 		c.Println("running")
 	case "list-units", "list-timers":
@@ -63,27 +77,31 @@ func runSystemctl(ctx context.Context, c *host.Call) int {
 		})
 	case "daemon-reload":
 	case "start", "restart", "reload", "enable", "disable", "status":
-		code := 0
-		for _, name := range names {
-			switch {
-			case slices.Contains(host.AlwaysActive, name):
-			case words[0] == "status":
-				code = c.Fail(4, "Unit %s could not be found.", name)
-			case words[0] == "enable" || words[0] == "disable":
-				code = c.Fail(1, "Failed to %s unit: Unit file %s does not exist.", words[0], name)
-			default:
-				code = c.Fail(5, "Failed to %s %s: Unit %s not found.", words[0], name, name)
-			}
-		}
-		return code
+		return changeUnits(c, s.verb, s.names)
 	default:
-		return c.Fail(1, "Unknown command verb %s.", words[0])
+		return c.Fail(1, "Unknown command verb %s.", s.verb)
 	}
 	return 0
 }
 
+// changeUnits starts what runs already, and knows no other unit.
+func changeUnits(c *host.Call, verb string, names []string) (code int) {
+	for _, name := range names {
+		switch {
+		case slices.Contains(host.AlwaysActive, name):
+		case verb == "status":
+			code = c.Fail(4, "Unit %s could not be found.", name)
+		case verb == "enable" || verb == "disable":
+			code = c.Fail(1, "Failed to %s unit: Unit file %s does not exist.", verb, name)
+		default:
+			code = c.Fail(5, "Failed to %s %s: Unit %s not found.", verb, name, name)
+		}
+	}
+	return code
+}
+
 // stopUnits returns once they have ended.
-func stopUnits(c *host.Call, ctx context.Context, names []string) int {
+func stopUnits(ctx context.Context, c *host.Call, names []string) int {
 	code := 0
 	for _, name := range names {
 		var u *host.Unit
