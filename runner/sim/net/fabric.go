@@ -179,36 +179,24 @@ func (f *Fabric) settle(t float64) {
 	}
 }
 
+// instant is how far from its own instant an event may be, in seconds.
+const instant = 1e-9
+
 // events handles what is due at the present instant and says whether anything was.
 func (f *Fabric) events() bool {
-	const eps = 1e-9
 	happened, ended := false, false
 	for _, fl := range f.Flows {
 		for i := range fl.Marks {
-			if m := &fl.Marks[i]; !m.met && f.at >= m.At-eps {
+			if m := &fl.Marks[i]; !m.met && f.at >= m.At-instant {
 				m.met, m.Sent = true, fl.Sent
 				happened = true
 			}
 		}
-		half := fl.Payload/2 - fl.Sent
-		due := fl.rate > 0 && half*8/fl.rate < eps
-		if math.IsInf(fl.Payload, 1) {
-			due = f.at >= (fl.Begin+fl.Until)/2-eps
-		}
-		if !fl.halved && due {
+		if !fl.halved && fl.half(f.at) {
 			fl.halved, happened = true, true
 			f.resetCounters(fl)
 		}
-		left := (fl.Payload - fl.Sent) * 8
-		switch {
-		case !math.IsInf(fl.Payload, 1) && (left <= 0 || fl.rate > 0 && left/fl.rate < eps):
-			fl.Sent = fl.Payload
-			fl.finish(f.at, nil)
-		case f.at >= fl.Until-eps:
-			fl.finish(f.at, nil)
-		case !math.IsNaN(fl.stalled) && !fl.TCP && f.at >= fl.stalled+RetryTime-eps:
-			fl.finish(f.at, errRetryExceeded)
-		}
+		fl.endAt(f.at)
 		ended = ended || fl.over
 	}
 	if ended {
@@ -216,6 +204,28 @@ func (f *Fabric) events() bool {
 		f.Allocate()
 	}
 	return happened || ended
+}
+
+// half reports whether half of the flow is over.
+func (fl *Flow) half(at float64) bool {
+	if math.IsInf(fl.Payload, 1) {
+		return at >= (fl.Begin+fl.Until)/2-instant
+	}
+	return fl.rate > 0 && (fl.Payload/2-fl.Sent)*8/fl.rate < instant
+}
+
+// endAt ends the flow where that is due.
+func (fl *Flow) endAt(at float64) {
+	left := (fl.Payload - fl.Sent) * 8
+	switch {
+	case !math.IsInf(fl.Payload, 1) && (left <= 0 || fl.rate > 0 && left/fl.rate < instant):
+		fl.Sent = fl.Payload
+		fl.finish(at, nil)
+	case at >= fl.Until-instant:
+		fl.finish(at, nil)
+	case !math.IsNaN(fl.stalled) && !fl.TCP && at >= fl.stalled+RetryTime-instant:
+		fl.finish(at, errRetryExceeded)
+	}
 }
 
 func (fl *Flow) finish(at float64, err error) {
@@ -353,64 +363,33 @@ func (fl *Flow) claims() []claim {
 	return cs
 }
 
+// A sharer is a flow while the shares are worked out.
+type sharer struct {
+	fl     *Flow
+	claims []claim
+	fixed  bool // it doesn't rise any more
+}
+
 // Allocate gives every flow its max-min fair share: all rise together until a
 // place is full or a demand is met, and those that aren't bound by it rise on.
 func (f *Fabric) Allocate() {
-	type state struct {
-		fl     *Flow
-		claims []claim
-		fixed  bool
-	}
-	var all []*state
+	var all []*sharer
 	left := map[place]float64{}
 	for _, fl := range f.Flows {
-		s := &state{fl: fl, claims: fl.claims()}
+		s := &sharer{fl: fl, claims: fl.claims()}
 		fl.Alloc = 0
-		if !fl.From.Live() || !fl.To.Live() {
-			s.fixed = true
-			if math.IsNaN(fl.stalled) {
-				fl.stalled = f.at
-			}
-		} else {
+		switch s.fixed = !fl.From.Live() || !fl.To.Live(); {
+		case !s.fixed:
 			fl.stalled = math.NaN()
+		case math.IsNaN(fl.stalled):
+			fl.stalled = f.at
 		}
 		for _, c := range s.claims {
 			left[c.place] = c.limit
 		}
 		all = append(all, s)
 	}
-	for {
-		load := map[place]float64{}
-		step := math.Inf(1)
-		for _, s := range all {
-			if s.fixed {
-				continue
-			}
-			step = min(step, s.fl.Demand-s.fl.Alloc)
-			for _, c := range s.claims {
-				load[c.place] += c.per
-			}
-		}
-		if math.IsInf(step, 1) && len(load) == 0 {
-			break
-		}
-		for p, l := range load {
-			step = min(step, left[p]/l)
-		}
-		step = max(0, step)
-		for p, l := range load {
-			left[p] -= step * l
-		}
-		for _, s := range all {
-			if s.fixed {
-				continue
-			}
-			s.fl.Alloc += step
-			s.fixed = s.fl.Alloc >= s.fl.Demand*(1-1e-12)
-			for _, c := range s.claims {
-				s.fixed = s.fixed || left[c.place] <= c.limit*1e-12
-			}
-		}
+	for rise(all, left) {
 	}
 	for _, s := range all {
 		rate := s.fl.Alloc * s.fl.Share
@@ -421,6 +400,43 @@ func (f *Fabric) Allocate() {
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
+}
+
+// rise lets all flows that still can rise by as much as all of them can, and takes that off
+// what is left of the places; it is false where none can.
+func rise(all []*sharer, left map[place]float64) bool {
+	load := map[place]float64{}
+	step := math.Inf(1)
+	for _, s := range all {
+		if s.fixed {
+			continue
+		}
+		step = min(step, s.fl.Demand-s.fl.Alloc)
+		for _, c := range s.claims {
+			load[c.place] += c.per
+		}
+	}
+	if math.IsInf(step, 1) && len(load) == 0 {
+		return false
+	}
+	for p, l := range load {
+		step = min(step, left[p]/l)
+	}
+	step = max(0, step)
+	for p, l := range load {
+		left[p] -= step * l
+	}
+	for _, s := range all {
+		if s.fixed {
+			continue
+		}
+		s.fl.Alloc += step
+		s.fixed = s.fl.Alloc >= s.fl.Demand*(1-1e-12)
+		for _, c := range s.claims {
+			s.fixed = s.fixed || left[c.place] <= c.limit*1e-12
+		}
+	}
+	return true
 }
 
 // Wait returns when the flow is over; where ctx ends first it takes it off.

@@ -17,22 +17,7 @@ func runCut(_ context.Context, c *host.Call) int {
 	if list == "" {
 		return c.Fail(1, "cut: you must specify a list of bytes, characters, or fields")
 	}
-	wanted := func(i int) bool {
-		for part := range strings.SplitSeq(list, ",") {
-			lo, hi, isRange := strings.Cut(part, "-")
-			a, _ := strconv.Atoi(lo)
-			b := a
-			if isRange {
-				if b, _ = strconv.Atoi(hi); hi == "" {
-					b = 1 << 30
-				}
-			}
-			if i >= a && i <= b {
-				return true
-			}
-		}
-		return false
-	}
+	wanted := func(i int) bool { return inList(list, i) }
 	sep := set.Last('d', "\t")
 	return inputs(c, files, func(_, text string) {
 		for _, l := range splitLines(text) {
@@ -61,4 +46,22 @@ func runCut(_ context.Context, c *host.Call) int {
 			c.Println(strings.Join(kept, sep))
 		}
 	})
+}
+
+// inList reports whether a list, as in 1,3-5,7-, has a number.
+func inList(list string, i int) bool {
+	for part := range strings.SplitSeq(list, ",") {
+		lo, hi, isRange := strings.Cut(part, "-")
+		a, _ := strconv.Atoi(lo)
+		b := a
+		if isRange {
+			if b, _ = strconv.Atoi(hi); hi == "" {
+				b = 1 << 30
+			}
+		}
+		if i >= a && i <= b {
+			return true
+		}
+	}
+	return false
 }

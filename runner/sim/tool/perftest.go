@@ -429,23 +429,34 @@ func (p *perftest) connect(ctx context.Context) int {
 	if !c.Node.Rack.Clock.Sleep(ctx, setupTime) {
 		return 143
 	}
+	if rv.outcome != works {
+		return p.fails(ctx, rv)
+	}
+	return p.transfer(clock.Until(ctx, rv.serverGone), rv)
+}
+
+// fails is the end of a client whose test comes to nothing.
+func (p *perftest) fails(ctx context.Context, rv *rendezvous) int {
+	c := p.c
 	switch rv.outcome {
 	case hangs:
 		if !clock.Wait(ctx, c.Node.Rack.Clock, rv.serverGone) {
-			return 143
+			return host.Terminated
 		}
 		return p.lost()
 	case badSize, badTool:
 		status := map[outcome]int{badSize: 10, badTool: 9}[rv.outcome]
 		return p.completionError(fmt.Sprintf("Failed status %d: wr_id 0 syndrom 0x0", status), 0)
-	case noPath:
+	default:
 		if !c.Node.Rack.Clock.Sleep(ctx, time.Duration(net.RetryTime*float64(time.Second))) {
-			return 143
+			return host.Terminated
 		}
 		return p.completionError(retryText, 0)
-	default:
 	}
-	ctx = clock.Until(ctx, rv.serverGone)
+}
+
+// transfer measures every size.
+func (p *perftest) transfer(ctx context.Context, rv *rendezvous) int {
 	sizes := []int{p.size}
 	if p.all {
 		sizes = nil

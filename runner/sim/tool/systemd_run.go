@@ -11,56 +11,48 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// transient is what systemd-run is asked for.
 func transient(c *host.Call) (t host.Transient, code int) {
 	t.Dir = "/"
-	args := c.Args[1:]
-	value := func(name string) (string, bool) {
-		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
-			return v, true
-		}
-		if args[0] == name && len(args) > 1 {
-			args = args[1:]
-			return args[0], true
-		}
-		return "", false
+	texts := map[string]*string{
+		"--unit": &t.Unit, "-u": &t.Unit, "--on-active": &t.OnActive, "--working-directory": &t.Dir,
 	}
+	switches := map[string]*bool{"--quiet": &t.Quiet, "-q": &t.Quiet, "--collect": &t.Collect, "-G": &t.Collect}
+	args := c.Args[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		if args[0] == "--" {
-			args = args[1:]
+		a := args[0]
+		if args = args[1:]; a == "--" {
 			break
 		}
-		if v, ok := value("--unit"); ok {
-			t.Unit = v
-		} else if v, ok := value("-u"); ok {
-			t.Unit = v
-		} else if v, ok := value("--on-active"); ok {
-			t.OnActive = v
-		} else if v, ok := value("--setenv"); ok {
-			t.Env = append(t.Env, v)
-		} else if v, ok := value("-E"); ok {
-			t.Env = append(t.Env, v)
-		} else if v, ok := value("--working-directory"); ok {
-			t.Dir = v
-		} else if slices.ContainsFunc([]string{
-			"--property", "-p", "--timer-property", "--description", "--slice", "--service-type",
-		}, func(o string) bool { _, ok := value(o); return ok }) {
-			// They change nothing that is simulated.
-		} else {
-			switch args[0] {
-			case "--quiet", "-q":
-				t.Quiet = true
-			case "--collect", "-G":
-				t.Collect = true
-			case "--no-block", "--no-ask-password", "--system":
-			default:
-				return t, c.Fail(1, "systemd-run: unrecognized option '%s'", args[0])
-			}
+		name, value, has := strings.Cut(a, "=")
+		if !has && slices.Contains(transientValues, name) && len(args) > 0 {
+			value, has, args = args[0], true, args[1:]
 		}
-		args = args[1:]
+		switch on, text := switches[a], texts[name]; {
+		case on != nil:
+			*on = true
+		case text != nil && has:
+			*text = value
+		case (name == "--setenv" || name == "-E") && has:
+			t.Env = append(t.Env, value)
+		case slices.Contains(transientValues, name) && has, slices.Contains(transientSwitches, a):
+			// They change nothing that is simulated.
+		default:
+			return t, c.Fail(1, "systemd-run: unrecognized option '%s'", a)
+		}
 	}
 	t.Args = args
 	return t, 0
 }
+
+// The options of systemd-run that have a value, and those that change nothing here.
+var (
+	transientValues = []string{
+		"--unit", "-u", "--on-active", "--setenv", "-E", "--working-directory",
+		"--property", "-p", "--timer-property", "--description", "--slice", "--service-type",
+	}
+	transientSwitches = []string{"--no-block", "--no-ask-password", "--system"}
+)
 
 // timeSpan reads systemd's times: 30, 30s, 1min 30s, 500ms.
 func timeSpan(text string) (time.Duration, bool) {
@@ -117,31 +109,35 @@ func runSystemdRun(_ context.Context, c *host.Call) int {
 	if _, err := c.Find(t.Args[0]); err != nil {
 		return c.Fail(1, "Failed to find executable %s: %s", t.Args[0], host.ErrorText(err))
 	}
-	c.Locked(func() {
-		n := c.Node
-		name := strings.TrimSuffix(strings.TrimSuffix(t.Unit, ".service"), ".timer")
-		if name == "" {
-			name = fmt.Sprintf("run-r%016x%016x", n.Random("unit").Uint64(), n.Random("unit").Uint64())
-		}
-		for _, taken := range []string{name + ".timer", name + ".service"} {
-			if n.Units[taken] != nil && (taken == name+"."+kind || kind == "timer") {
-				code = c.Fail(1, "Failed to start transient %s unit: "+
-					"Unit %s was already loaded or has a fragment file.", kind, taken)
-				return
-			}
-		}
-		if kind == "service" {
-			n.StartService(name, t)
-			if !t.Quiet {
-				c.Fail(0, "Running as unit: %s.service; invocation ID: %016x%016x",
-					name, n.Random("unit").Uint64(), n.Random("unit").Uint64())
-			}
-			return
-		}
-		n.StartTimer(name, t, after)
-		if !t.Quiet {
-			c.Fail(0, "Running timer as unit: %s.timer\nWill run service as unit: %s.service", name, name)
-		}
-	})
+	c.Locked(func() { code = startTransient(c, kind, t, after) })
 	return code
+}
+
+// startTransient makes the unit, unless there is one of its name.
+func startTransient(c *host.Call, kind string, t host.Transient, after time.Duration) int {
+	n := c.Node
+	name := strings.TrimSuffix(strings.TrimSuffix(t.Unit, ".service"), ".timer")
+	if name == "" {
+		name = fmt.Sprintf("run-r%016x%016x", n.Random("unit").Uint64(), n.Random("unit").Uint64())
+	}
+	for _, taken := range []string{name + ".timer", name + ".service"} {
+		if n.Units[taken] != nil && (taken == name+"."+kind || kind == "timer") {
+			return c.Fail(1, "Failed to start transient %s unit: "+
+				"Unit %s was already loaded or has a fragment file.", kind, taken)
+		}
+	}
+	if kind == "service" {
+		n.StartService(name, t)
+	} else {
+		n.StartTimer(name, t, after)
+	}
+	switch {
+	case t.Quiet:
+	case kind == "service":
+		c.Fail(0, "Running as unit: %s.service; invocation ID: %016x%016x",
+			name, n.Random("unit").Uint64(), n.Random("unit").Uint64())
+	default:
+		c.Fail(0, "Running timer as unit: %s.timer\nWill run service as unit: %s.service", name, name)
+	}
+	return 0
 }
