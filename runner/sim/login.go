@@ -16,7 +16,7 @@ import (
 
 // shell is a login: a prompt, a line editor, and one interpreter that keeps its
 // variables and its directory from line to line.
-func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int {
+func (s *session) shell(ctx context.Context) int {
 	out := newGate(s.node, s.ch)
 	clock := s.node.Rack.Clock
 	defer out.close()
@@ -40,8 +40,8 @@ func (s *session) shell(ctx context.Context, onResize func(func(int, int))) int 
 		io.Writer
 	}{keys, out}, "")
 	t.SetSize(s.width, s.height)
-	onResize(func(w, h int) { t.SetSize(w, h) })
-	defer onResize(nil)
+	s.onResize(func(w, h int) { t.SetSize(w, h) })
+	defer s.onResize(nil)
 	screen := visible{clock, t}
 	sh.TTY = screen
 	var lasting context.CancelFunc

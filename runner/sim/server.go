@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -84,85 +85,47 @@ type session struct {
 
 	pty           bool
 	width, height int
-	resized       func(width, height int)
+
+	mu      sync.Mutex // guards resized
+	resized func(width, height int)
 }
 
+// A request's payloads, as RFC 4254 has them.
+type (
+	envRequest struct{ Name, Value string }
+	ptyRequest struct {
+		Term                         string
+		Columns, Rows, Width, Height uint32
+		Modes                        string
+	}
+	sizeRequest struct{ Columns, Rows, Width, Height uint32 }
+)
+
+// serve answers the channel's requests, and runs what they ask for: one command, or a shell.
 func (s *session) serve(ctx context.Context, requests <-chan *ssh.Request) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan struct{})
 	started := false
-	start := func(run func(context.Context) int) {
-		started = true
-		go func() {
-			defer close(done)
-			code := run(ctx)
-			s.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(code)}))
-			s.ch.Close()
-		}()
-	}
-	var mu sync.Mutex
 	for req := range requests {
-		ok := false
-		switch req.Type {
-		case "env":
-			var p struct{ Name, Value string }
-			// Like sshd's default, only the locale comes along.
-			if ssh.Unmarshal(req.Payload, &p) == nil && (p.Name == "LANG" || strings.HasPrefix(p.Name, "LC_")) && !started {
-				s.env = append(s.env, p.Name+"="+p.Value)
-				ok = true
-			}
-		case "pty-req":
-			var p struct {
-				Term                         string
-				Columns, Rows, Width, Height uint32
-				Modes                        string
-			}
-			if ok = !started && ssh.Unmarshal(req.Payload, &p) == nil; ok {
-				s.pty = true
-				// A client without a terminal of its own says 0 by 0.
-				if p.Columns > 0 && p.Rows > 0 {
-					s.width, s.height = int(p.Columns), int(p.Rows)
-				}
-				s.env = append(s.env, "TERM="+p.Term)
-			}
-		case "window-change":
-			var p struct{ Columns, Rows, Width, Height uint32 }
-			mu.Lock()
-			if ssh.Unmarshal(req.Payload, &p) == nil && s.resized != nil && p.Columns > 0 && p.Rows > 0 {
-				s.resized(int(p.Columns), int(p.Rows))
-			}
-			mu.Unlock()
-		case "exec":
-			var p struct{ Command string }
-			if ok = !started && ssh.Unmarshal(req.Payload, &p) == nil; ok {
-				req.Reply(true, nil)
-				start(func(ctx context.Context) int { return s.exec(ctx, p.Command) })
-				continue
-			}
-		case "shell":
-			if ok = !started; ok {
-				req.Reply(true, nil)
-				start(func(ctx context.Context) int {
-					return s.shell(ctx, func(f func(int, int)) {
-						mu.Lock()
-						defer mu.Unlock()
-						s.resized = f
-					})
-				})
-				continue
-			}
-		case "signal":
+		run, ok := s.wanted(req, started)
+		if req.Type == "signal" {
 			var p struct{ Name string }
-			if ssh.Unmarshal(req.Payload, &p) == nil {
-				switch p.Name {
-				case "TERM", "INT", "KILL", "HUP":
-					cancel()
-				}
+			if ssh.Unmarshal(req.Payload, &p) == nil && slices.Contains([]string{"TERM", "INT", "KILL", "HUP"}, p.Name) {
+				cancel()
 			}
 		}
 		if req.WantReply {
 			req.Reply(ok, nil)
+		}
+		if run != nil {
+			started = true
+			go func() {
+				defer close(done)
+				code := run(ctx)
+				s.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(code)}))
+				s.ch.Close()
+			}()
 		}
 	}
 	// The client has closed the channel.
@@ -172,6 +135,67 @@ func (s *session) serve(ctx context.Context, requests <-chan *ssh.Request) {
 	} else {
 		s.ch.Close()
 	}
+}
+
+// wanted takes a request: what is to be run for it, and whether it is granted.
+func (s *session) wanted(req *ssh.Request, started bool) (run func(context.Context) int, ok bool) {
+	switch req.Type {
+	case "env":
+		var p envRequest
+		// Like sshd's default, only the locale comes along.
+		ok = ssh.Unmarshal(req.Payload, &p) == nil && (p.Name == "LANG" || strings.HasPrefix(p.Name, "LC_")) && !started
+		if ok {
+			s.env = append(s.env, p.Name+"="+p.Value)
+		}
+	case "pty-req":
+		ok = !started && s.terminal(req.Payload)
+	case "window-change":
+		var p sizeRequest
+		if ssh.Unmarshal(req.Payload, &p) == nil && p.Columns > 0 && p.Rows > 0 {
+			s.resize(int(p.Columns), int(p.Rows))
+		}
+	case "exec":
+		var p struct{ Command string }
+		if ok = !started && ssh.Unmarshal(req.Payload, &p) == nil; ok {
+			run = func(ctx context.Context) int { return s.exec(ctx, p.Command) }
+		}
+	case "shell":
+		if ok = !started; ok {
+			run = s.shell
+		}
+	}
+	return run, ok
+}
+
+// terminal gives the session a terminal, as the client has it.
+func (s *session) terminal(payload []byte) (ok bool) {
+	var p ptyRequest
+	if ssh.Unmarshal(payload, &p) != nil {
+		return false
+	}
+	s.pty = true
+	// A client without a terminal of its own says 0 by 0.
+	if p.Columns > 0 && p.Rows > 0 {
+		s.width, s.height = int(p.Columns), int(p.Rows)
+	}
+	s.env = append(s.env, "TERM="+p.Term)
+	return true
+}
+
+// resize tells the shell the size of the client's window.
+func (s *session) resize(width, height int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.resized != nil {
+		s.resized(width, height)
+	}
+}
+
+// onResize sets who is told.
+func (s *session) onResize(f func(width, height int)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resized = f
 }
 
 // sudoLeash is how a node asks for root before the leash.

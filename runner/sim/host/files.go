@@ -102,34 +102,21 @@ func (n *Node) Walk(name string, follow, root bool) (*Inode, string, error) {
 	for links := 0; len(todo) > 0; {
 		part := todo[0]
 		todo = todo[1:]
-		if at.Kids == nil {
-			if part == "" && len(todo) == 0 {
-				return nil, "", syscall.ENOTDIR
-			}
-			if part == "" {
-				continue
-			}
+		switch {
+		case at.Kids == nil && (part != "" || len(todo) == 0):
 			return nil, "", syscall.ENOTDIR
-		}
-		switch part {
-		case "", ".":
+		case at.Kids == nil, part == "", part == ".":
 			continue
-		case "..":
+		case part == "..":
 			if len(names) > 0 {
 				above, names = above[:len(above)-1], names[:len(names)-1]
 			}
 			at = above[len(above)-1]
 			continue
 		}
-		if !at.May(root, toEnter) {
-			return nil, "", syscall.EACCES
-		}
-		next := at.Kids[part]
-		if next == nil && len(names) == 1 && names[0] == "proc" {
-			next = n.procDir(part)
-		}
-		if next == nil {
-			return nil, "", syscall.ENOENT
+		next, err := n.enterable(at, names, part, root)
+		if err != nil {
+			return nil, "", err
 		}
 		if next.Mode&fs.ModeSymlink != 0 && (follow || len(todo) > 0) {
 			if links++; links > 40 {
@@ -145,6 +132,22 @@ func (n *Node) Walk(name string, follow, root bool) (*Inode, string, error) {
 		above, names = append(above, at), append(names, part)
 	}
 	return at, "/" + strings.Join(names, "/"), nil
+}
+
+// enterable is an entry of a directory, which somebody may have closed; names are the way to
+// that.
+func (n *Node) enterable(dir *Inode, names []string, part string, root bool) (*Inode, error) {
+	if !dir.May(root, toEnter) {
+		return nil, syscall.EACCES
+	}
+	next := dir.Kids[part]
+	if next == nil && len(names) == 1 && names[0] == "proc" {
+		next = n.procDir(part)
+	}
+	if next == nil {
+		return nil, syscall.ENOENT
+	}
+	return next, nil
 }
 
 // ReadFile is what reading the file at a path gives.

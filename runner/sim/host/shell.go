@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -322,53 +323,70 @@ func (sh *Shell) beforeCall(ctx context.Context, args []string) ([]string, error
 		if len(args) > 1 {
 			return sh.beforeCall(ctx, args[1:])
 		}
-	case "type":
-		return append([]string{"@type"}, args[1:]...), nil
+	case "eval":
+		return beforeEval(args), nil
+	case ".", "source":
+		return sh.beforeSource(ctx, hc.Dir, args)
+	}
+	return instead(args), nil
+}
+
+// instead is what runs in the place of a builtin that would look at the host, or of an option
+// that would.
+func instead(args []string) []string {
+	switch args[0] {
+	case "type", "kill", "ulimit", "umask", "jobs":
+		return append([]string{"@" + args[0]}, args[1:]...)
 	case "hash":
-		return []string{"true"}, nil
-	case "kill", "ulimit", "umask", "jobs":
-		return append([]string{"@" + args[0]}, args[1:]...), nil
+		return []string{"true"}
 	case "pwd":
 		if len(args) > 1 && args[1] == "-P" {
-			return []string{"@pwd"}, nil
+			return []string{"@pwd"}
 		}
 	case "cd":
-		for len(args) > 1 && (args[1] == "-P" || args[1] == "-L" || args[1] == "--") {
+		for len(args) > 1 && slices.Contains([]string{"-P", "-L", "--"}, args[1]) {
 			args = append(args[:1:1], args[2:]...)
 		}
-	case "eval":
-		file, err := syntax.NewParser().Parse(strings.NewReader(strings.Join(args[1:], " ")), "eval")
-		if err == nil {
-			err = contain(file)
-		}
-		if err != nil {
-			return []string{"@refuse", err.Error()}, nil
-		}
-		var text strings.Builder
-		if err := syntax.NewPrinter().Print(&text, file); err == nil {
-			return []string{"eval", text.String()}, nil
-		}
-	case ".", "source":
-		if len(args) < 2 {
-			return []string{"@refuse", "filename argument required"}, nil
-		}
-		sh.node.Rack.Lock()
-		text, err := sh.node.ReadFile(absolute(hc.Dir, args[1]), sh.root)
-		sh.node.Rack.Unlock()
-		if err != nil {
-			return []string{"@refuse", args[1] + ": " + ErrorText(err)}, nil
-		}
-		return sh.beforeCall(ctx, []string{"eval", text})
 	case "trap":
-		return beforeTrap(args), nil
+		return beforeTrap(args)
 	case "test", "[":
 		for i := 1; i+1 < len(args); i++ {
-			if args[i] == "-O" || args[i] == "-G" || args[i] == "-N" {
+			if slices.Contains([]string{"-O", "-G", "-N"}, args[i]) {
 				args[i] = "-e"
 			}
 		}
 	}
-	return args, nil
+	return args
+}
+
+// beforeEval keeps a text that is made by the script inside the node, too.
+func beforeEval(args []string) []string {
+	file, err := syntax.NewParser().Parse(strings.NewReader(strings.Join(args[1:], " ")), "eval")
+	if err == nil {
+		err = contain(file)
+	}
+	if err != nil {
+		return []string{"@refuse", err.Error()}
+	}
+	var text strings.Builder
+	if err := syntax.NewPrinter().Print(&text, file); err != nil {
+		return []string{"@refuse", err.Error()}
+	}
+	return []string{"eval", text.String()}
+}
+
+// beforeSource reads a file of the node, which eval runs.
+func (sh *Shell) beforeSource(ctx context.Context, dir string, args []string) ([]string, error) {
+	if len(args) < 2 {
+		return []string{"@refuse", "filename argument required"}, nil
+	}
+	sh.node.Rack.Lock()
+	text, err := sh.node.ReadFile(absolute(dir, args[1]), sh.root)
+	sh.node.Rack.Unlock()
+	if err != nil {
+		return []string{"@refuse", args[1] + ": " + ErrorText(err)}, nil
+	}
+	return sh.beforeCall(ctx, []string{"eval", text})
 }
 
 func (sh *Shell) beforeCommand(ctx context.Context, args []string) ([]string, error) {

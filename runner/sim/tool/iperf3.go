@@ -107,39 +107,22 @@ func iperfLong(option string) (letter string) {
 }
 
 func (p *iperf) parse() (code int, ok bool) {
-	const withValue = "cBptPif"
 	for args := p.c.Args[1:]; len(args) > 0; {
-		a := args[0]
-		args = args[1:]
-		value, has := "", false
-		switch {
-		case strings.HasPrefix(a, "--"):
-			name, v, cut := strings.Cut(a, "=")
-			if value, has, a = v, cut, iperfLong(name); a == "" {
-				return p.usage("unrecognized option '" + name + "'")
-			}
-		case len(a) > 2 && a[0] == '-' && strings.Contains(withValue, a[1:2]):
-			value, has, a = a[2:], true, a[:2]
-		case len(a) > 2 && a[0] == '-':
-			args, a = append([]string{"-" + a[2:]}, args...), a[:2]
+		var option, value, why string
+		if option, value, args, why = iperfOption(args); why != "" {
+			return p.usage(why)
 		}
-		if len(a) == 2 && strings.Contains(withValue, a[1:]) && !has {
-			if len(args) == 0 {
-				return p.usage("option requires an argument -- '" + a[1:] + "'")
-			}
-			value, args = args[0], args[1:]
-		}
-		if a == "-v" {
+		if option == "-v" {
 			p.c.Printf("iperf 3.16 (cJSON 1.7.15)\n%s\nOptional features available: "+
 				"CPU affinity setting, IPv6 flow label, SCTP, TCP congestion algorithm setting, sendfile / zerocopy, "+
 				"socket pacing, authentication, bind to device, support IPv4 don't fragment, POSIX threads\n", p.system())
 			return 0, false
 		}
-		switch known, good := p.set(a, value); {
+		switch known, good := p.set(option, value); {
 		case !known:
-			return p.usage("unrecognized option '" + a + "'")
+			return p.usage("unrecognized option '" + option + "'")
 		case !good:
-			return p.usage("bad value " + strconv.Quote(value) + " for " + a)
+			return p.usage("bad value " + strconv.Quote(value) + " for " + option)
 		}
 	}
 	switch {
@@ -151,6 +134,31 @@ func (p *iperf) parse() (code int, ok bool) {
 		return p.usage("some option you are trying to set is server only")
 	}
 	return 0, true
+}
+
+// iperfOption takes the first option off, with its value; why says what is wrong with it.
+func iperfOption(args []string) (option, value string, rest []string, why string) {
+	const withValue = "cBptPif"
+	a, rest := args[0], args[1:]
+	has := false
+	switch {
+	case strings.HasPrefix(a, "--"):
+		name, v, cut := strings.Cut(a, "=")
+		if value, has, a = v, cut, iperfLong(name); a == "" {
+			return "", "", rest, "unrecognized option '" + name + "'"
+		}
+	case len(a) > 2 && a[0] == '-' && strings.Contains(withValue, a[1:2]):
+		value, has, a = a[2:], true, a[:2]
+	case len(a) > 2 && a[0] == '-':
+		rest, a = append([]string{"-" + a[2:]}, rest...), a[:2]
+	}
+	if len(a) != 2 || has || !strings.Contains(withValue, a[1:]) {
+		return a, value, rest, ""
+	}
+	if len(rest) == 0 {
+		return a, "", rest, "option requires an argument -- '" + a[1:] + "'"
+	}
+	return a, rest[0], rest[1:], ""
 }
 
 // set does what an option says: it may be unknown, or have a value that isn't good.

@@ -25,31 +25,37 @@ func runLs(_ context.Context, c *host.Call) int {
 			if err == nil && set.Has("ld") && !strings.HasSuffix(name, "/") {
 				i, _, err = c.Node.Walk(c.Path(name), false, c.Root)
 			}
+			inside := err == nil && i.Kids != nil && !set.Has("d")
 			switch {
 			case err != nil:
 				code = c.Fail(2, "ls: cannot access '%s': %s", name, host.ErrorText(err))
-			case i.Kids != nil && !set.Has("d") && !i.May(c.Root, host.ToRead):
+			case inside && !i.May(c.Root, host.ToRead):
 				code = c.Fail(2, "ls: cannot open directory '%s': Permission denied", name)
-			case i.Kids != nil && !set.Has("d"):
+			case inside:
 				dirs = append(dirs, name)
 			default:
 				files = append(files, listed(name, i, set))
 			}
 		}
-		for _, f := range files {
-			c.Println(f)
-		}
-		for k, name := range dirs {
-			if k > 0 || len(files) > 0 {
-				c.Println("")
-			}
-			if len(names) > 1 {
-				c.Printf("%s:\n", name)
-			}
-			listDir(c, name, set)
-		}
+		listAll(c, set, files, dirs, len(names) > 1)
 	})
 	return code
+}
+
+// listAll shows the files, and then what is in the directories, named where there are more.
+func listAll(c *host.Call, set host.Flags, files, dirs []string, named bool) {
+	for _, f := range files {
+		c.Println(f)
+	}
+	for k, name := range dirs {
+		if k > 0 || len(files) > 0 {
+			c.Println("")
+		}
+		if named {
+			c.Printf("%s:\n", name)
+		}
+		listDir(c, name, set)
+	}
 }
 
 // listDir shows what is in a directory.

@@ -141,48 +141,71 @@ func yamlLines(text string) ([]yamlLine, *netplanError) {
 		if i := strings.Index(content, " #"); i >= 0 {
 			content = strings.TrimSpace(content[:i])
 		}
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		l := yamlLine{no: no, indent: indent, text: line}
-		invalid := func(why string) *netplanError { return &netplanError{no, indent, line, "Invalid YAML: " + why} }
-		if line[indent] == '\t' {
-			return nil, invalid("found character that cannot start any token")
+		l := yamlLine{no: no, indent: len(line) - len(strings.TrimLeft(line, " ")), text: line}
+		why := l.split(content)
+		if why == "" {
+			open = l.above(open)
+			why = l.put(open, all)
 		}
-		item, isItem := strings.CutPrefix(content, "- ")
-		key, value, isKey := strings.Cut(content, ":")
-		switch {
-		case isItem:
-			l.key, l.value = "-", plainValue(item)
-		case isKey && (value == "" || value[0] == ' '):
-			l.key, l.value = plainValue(key), plainValue(value)
-		default:
-			return nil, invalid("could not find expected ':'")
-		}
-		if strings.HasPrefix(l.value, "[") != strings.HasSuffix(l.value, "]") {
-			return nil, invalid("did not find expected ',' or ']'")
-		}
-		// A list may stand as far left as its key.
-		for len(open) > 0 && (open[len(open)-1].indent > indent ||
-			open[len(open)-1].indent == indent && (!isItem || open[len(open)-1].key == "-")) {
-			open = open[:len(open)-1]
-		}
-		if len(open) > 0 {
-			above := open[len(open)-1]
-			if above.value != "" && above.key != "-" {
-				return nil, invalid("mapping values are not allowed in this context")
-			}
-			l.path = append(slices.Clone(above.path), l.key)
-			// All keys of a map stand in one column.
-			if slices.ContainsFunc(all, func(x yamlLine) bool { return x.parent == above.no && x.indent != indent }) {
-				return nil, invalid("did not find expected key")
-			}
-			l.parent = above.no
-		} else {
-			l.path, l.parent = []string{l.key}, -1
+		if why != "" {
+			return nil, &netplanError{no, l.indent, line, "Invalid YAML: " + why}
 		}
 		open = append(open, l)
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+// split finds the line's key and value; why says what is wrong with it.
+func (l *yamlLine) split(content string) (why string) {
+	if l.text[l.indent] == '\t' {
+		return "found character that cannot start any token"
+	}
+	item, isItem := strings.CutPrefix(content, "- ")
+	key, value, isKey := strings.Cut(content, ":")
+	switch {
+	case isItem:
+		l.key, l.value = "-", plainValue(item)
+	case isKey && (value == "" || value[0] == ' '):
+		l.key, l.value = plainValue(key), plainValue(value)
+	default:
+		return "could not find expected ':'"
+	}
+	if strings.HasPrefix(l.value, "[") != strings.HasSuffix(l.value, "]") {
+		return "did not find expected ',' or ']'"
+	}
+	return ""
+}
+
+// above are those of the open lines that this one is in. A list may stand as far left as its
+// key.
+func (l *yamlLine) above(open []yamlLine) []yamlLine {
+	for len(open) > 0 {
+		last := open[len(open)-1]
+		if last.indent < l.indent || last.indent == l.indent && l.key == "-" && last.key != "-" {
+			break
+		}
+		open = open[:len(open)-1]
+	}
+	return open
+}
+
+// put says where the line is, in the open ones; why says what is wrong with that.
+func (l *yamlLine) put(open, all []yamlLine) (why string) {
+	if len(open) == 0 {
+		l.path, l.parent = []string{l.key}, -1
+		return ""
+	}
+	above := open[len(open)-1]
+	if above.value != "" && above.key != "-" {
+		return "mapping values are not allowed in this context"
+	}
+	// All keys of a map stand in one column.
+	if slices.ContainsFunc(all, func(x yamlLine) bool { return x.parent == above.no && x.indent != l.indent }) {
+		return "did not find expected key"
+	}
+	l.path, l.parent = append(slices.Clone(above.path), l.key), above.no
+	return ""
 }
 
 func plainValue(text string) string { return strings.Trim(strings.TrimSpace(text), `"'`) }

@@ -173,47 +173,63 @@ var nixlbenchBackends = []string{
 
 // check is the program's own look at its flags, in its order.
 func (b *nixlbench) check() (code int, ok bool) {
-	c, s := b.c, b.set
-	fail := func(format string, args ...any) (int, bool) { return c.Fail(1, format, args...), false }
-	switch {
-	case !b.old && s["op_type"] != "READ" && s["op_type"] != "WRITE":
-		return fail("Invalid op type: %s. Must be one of [READ, WRITE]", s["op_type"])
-	case s.number("num_iter") < 1:
-		return fail("num_iter must be >= 1")
-	case !b.old && s.number("pipeline_depth") < 1:
-		return fail("pipeline_depth must be >= 1")
-	case s.number("large_blk_iter_ftr") < 1:
-		return fail("iter_factor must be greater than 0")
+	s := b.set
+	if why := b.wrongNumbers(); why != "" {
+		return b.c.Fail(1, "%s", why), false
 	}
 	if s["runtime_type"] == "ETCD" && s["etcd_endpoints"] == "" {
 		s["etcd_endpoints"] = "http://localhost:2379"
 		b.say("Using default ETCD endpoint for non-storage backend: http://localhost:2379")
 	}
 	if s["worker_type"] == "nvshmem" {
-		return fail("Unsupported configuration for NVSHMEM worker\nSupported configuration: \n********************\n" +
-			"initiator_seg_type = VRAM\ntarget_seg_type = VRAM\nnum_threads = 1\n" +
-			"num_initiator_dev = 1\nnum_target_dev = 1\nscheme = pairwise\n********************")
+		return b.c.Fail(1, "%s", "Unsupported configuration for NVSHMEM worker\nSupported configuration: \n********************\n"+
+			"initiator_seg_type = VRAM\ntarget_seg_type = VRAM\nnum_threads = 1\n"+
+			"num_initiator_dev = 1\nnum_target_dev = 1\nscheme = pairwise\n********************"), false
 	}
 	if code, ok := b.checkSizes(); !ok {
 		return code, false
 	}
-	if s["device_list"] != "all" {
-		if n := len(strings.Split(s["device_list"], ",")); s["scheme"] == "pairwise" &&
-			(n != s.number("num_initiator_dev") || n != s.number("num_target_dev")) {
-			return fail("Incorrect device list %s provided for pairwise scheme %d# devices\nFailed to parse device list",
-				s["device_list"], n)
-		}
-	}
-	if s["worker_type"] != "nixl" {
-		return fail("Unsupported worker type: %s", s["worker_type"])
-	}
-	if s["runtime_type"] != "ETCD" && (b.old || s["runtime_type"] != "ASIO") {
-		return fail("Invalid runtime: %s", s["runtime_type"])
-	}
-	if s.number("num_initiator_dev") != 1 || s.number("num_target_dev") != 1 {
-		return fail("nixlbench: the simulated rig runs one initiator and one target")
+	if why := b.unsupported(); why != "" {
+		return b.c.Fail(1, "%s", why), false
 	}
 	return 0, true
+}
+
+// wrongNumbers says what is wrong with what is asked for; empty where nothing is.
+func (b *nixlbench) wrongNumbers() string {
+	s := b.set
+	switch {
+	case !b.old && s["op_type"] != "READ" && s["op_type"] != "WRITE":
+		return fmt.Sprintf("Invalid op type: %s. Must be one of [READ, WRITE]", s["op_type"])
+	case s.number("num_iter") < 1:
+		return "num_iter must be >= 1"
+	case !b.old && s.number("pipeline_depth") < 1:
+		return "pipeline_depth must be >= 1"
+	case s.number("large_blk_iter_ftr") < 1:
+		return "iter_factor must be greater than 0"
+	}
+	return ""
+}
+
+// unsupported says what no nixlbench, or none of this rig, can do; empty where it is all
+// right.
+func (b *nixlbench) unsupported() string {
+	s := b.set
+	near, far := s.number("num_initiator_dev"), s.number("num_target_dev")
+	if n := len(strings.Split(s["device_list"], ",")); s["device_list"] != "all" && s["scheme"] == "pairwise" &&
+		(n != near || n != far) {
+		return fmt.Sprintf("Incorrect device list %s provided for pairwise scheme %d# devices\nFailed to parse device list",
+			s["device_list"], n)
+	}
+	switch {
+	case s["worker_type"] != "nixl":
+		return "Unsupported worker type: " + s["worker_type"]
+	case s["runtime_type"] != "ETCD" && (b.old || s["runtime_type"] != "ASIO"):
+		return "Invalid runtime: " + s["runtime_type"]
+	case near != 1 || far != 1:
+		return "nixlbench: the simulated rig runs one initiator and one target"
+	}
+	return ""
 }
 
 // checkSizes is about the buffer, and how it and the iterations are shared out.
