@@ -141,12 +141,7 @@ func (s *session) serve(ctx context.Context, requests <-chan *ssh.Request) {
 func (s *session) wanted(req *ssh.Request, started bool) (run func(context.Context) int, ok bool) {
 	switch req.Type {
 	case "env":
-		var p envRequest
-		// Like sshd's default, only the locale comes along.
-		ok = ssh.Unmarshal(req.Payload, &p) == nil && (p.Name == "LANG" || strings.HasPrefix(p.Name, "LC_")) && !started
-		if ok {
-			s.env = append(s.env, p.Name+"="+p.Value)
-		}
+		ok = !started && s.locale(req.Payload)
 	case "pty-req":
 		ok = !started && s.terminal(req.Payload)
 	case "window-change":
@@ -165,6 +160,15 @@ func (s *session) wanted(req *ssh.Request, started bool) (run func(context.Conte
 		}
 	}
 	return run, ok
+}
+
+// locale sets a variable: like sshd's default, only the locale comes along.
+func (s *session) locale(payload []byte) (ok bool) {
+	var p envRequest
+	if ok = ssh.Unmarshal(payload, &p) == nil && (p.Name == "LANG" || strings.HasPrefix(p.Name, "LC_")); ok {
+		s.env = append(s.env, p.Name+"="+p.Value)
+	}
+	return ok
 }
 
 // terminal gives the session a terminal, as the client has it.

@@ -16,15 +16,23 @@ type Way struct {
 	Local  bool
 }
 
-// Route finds the way to an address, as the kernel would: the longest prefix, the
-// least metric, and the first of those that are equal.
-func (n *Stack) Route(dst netip.Addr) (Way, bool) {
+// own is the node's interface that has an address, or a whole network of its own.
+func (n *Stack) own(dst netip.Addr) *Netdev {
 	for _, d := range n.Netdevs {
 		for _, a := range d.Addrs {
 			if a.Addr() == dst || d.Kind == "loopback" && a.Masked().Contains(dst) {
-				return Way{Out: n.Netdevs[0], Source: dst, Peer: d, Local: true}, true
+				return d
 			}
 		}
+	}
+	return nil
+}
+
+// Route finds the way to an address, as the kernel would: the longest prefix, the
+// least metric, and the first of those that are equal.
+func (n *Stack) Route(dst netip.Addr) (Way, bool) {
+	if d := n.own(dst); d != nil {
+		return Way{Out: n.Netdevs[0], Source: dst, Peer: d, Local: true}, true
 	}
 	var best *Route
 	for i := range n.Routes {

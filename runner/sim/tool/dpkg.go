@@ -20,11 +20,11 @@ func versions(c *host.Call) map[string]string {
 	return all
 }
 
-func runDpkgQuery(_ context.Context, c *host.Call) int {
-	format := "${Package}\t${Version}\n"
-	var names []string
-	for i := 1; i < len(c.Args); i++ {
-		a := c.Args[i]
+// dpkgQuestion is the format and the packages that are asked for.
+func dpkgQuestion(args []string) (format string, names []string) {
+	format = "${Package}\t${Version}\n"
+	for i := 0; i < len(args); i++ {
+		a := args[i]
 		switch {
 		case strings.HasPrefix(a, "-f="):
 			format = a[3:]
@@ -32,14 +32,18 @@ func runDpkgQuery(_ context.Context, c *host.Call) int {
 			format = strings.TrimPrefix(a, "--showformat=")
 		case strings.HasPrefix(a, "-f") && len(a) > 2:
 			format = a[2:]
-		case a == "-f" && i+1 < len(c.Args):
+		case a == "-f" && i+1 < len(args):
 			i++
-			format = c.Args[i]
-		case a == "-l" || a == "-s" || a == "-W" || a == "--show":
+			format = args[i]
 		case !strings.HasPrefix(a, "-"):
 			names = append(names, a)
 		}
 	}
+	return format, names
+}
+
+func runDpkgQuery(_ context.Context, c *host.Call) int {
+	format, names := dpkgQuestion(c.Args[1:])
 	all := versions(c)
 	if len(names) == 0 {
 		for name := range all {

@@ -351,6 +351,11 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 		})
 		return 0
 	}
+	return ip.listNeighbours(dev, state)
+}
+
+// listNeighbours shows those of an interface in a state, where they are given.
+func (ip *ipCall) listNeighbours(dev, state string) int {
 	var items []jsonObject
 	for _, n := range ip.Node.Neighbours() {
 		is := "PERMANENT"

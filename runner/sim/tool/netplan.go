@@ -304,16 +304,22 @@ func (l yamlLine) checkValue(defined []string) *netplanError {
 			return l.atValue("unknown bond mode '%s'", l.value)
 		}
 	case "addresses", "interfaces":
-		if !strings.HasPrefix(l.value, "[") {
-			return l.atValue("expected sequence")
+		return l.checkList(defined)
+	}
+	return nil
+}
+
+// checkList looks at a list that stands in one line.
+func (l yamlLine) checkList(defined []string) *netplanError {
+	if !strings.HasPrefix(l.value, "[") {
+		return l.atValue("expected sequence")
+	}
+	for item := range strings.SplitSeq(strings.Trim(l.value, "[]"), ",") {
+		if item = plainValue(item); item == "" {
+			continue
 		}
-		for item := range strings.SplitSeq(strings.Trim(l.value, "[]"), ",") {
-			if item = plainValue(item); item == "" {
-				continue
-			}
-			if bad := l.checkItem(l.key, item, defined); bad != nil {
-				return bad
-			}
+		if bad := l.checkItem(l.key, item, defined); bad != nil {
+			return bad
 		}
 	}
 	return nil

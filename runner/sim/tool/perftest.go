@@ -154,6 +154,16 @@ func perftestLong(option string) (key string) {
 	}[option]
 }
 
+// perftestOption is an option's letter, empty where there is no such option, and the value
+// that stands with it.
+func perftestOption(a string) (key, value string, hasValue bool) {
+	if strings.HasPrefix(a, "--") {
+		key, value, hasValue = strings.Cut(a, "=")
+		return perftestLong(key), value, hasValue
+	}
+	return a[1:min(2, len(a))], a[min(2, len(a)):], len(a) > 2
+}
+
 // parsePerftest reads the command line; where that is the end of it there is a status.
 func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 	p = newPerftest(c)
@@ -163,13 +173,7 @@ func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 			p.host = a
 			continue
 		}
-		key, value, hasValue := "", "", false
-		if strings.HasPrefix(a, "--") {
-			key, value, hasValue = strings.Cut(a, "=")
-			key = perftestLong(key)
-		} else if key = a[1:min(2, len(a))]; len(a) > 2 {
-			value, hasValue = a[2:], true
-		}
+		key, value, hasValue := perftestOption(a)
 		switch takes := key != "" && strings.Contains("dimnpqstxDfcuIQTSlorwy", key) || key == "+="; {
 		case key == "", takes && !hasValue && len(args) == 0:
 			return nil, p.usage(a), false

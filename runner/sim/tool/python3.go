@@ -309,19 +309,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 		r.Clock.Park(ctx, clock.Never, nil)
 		return nil, errLimit.Error()
 	}
-	var l link
-	var rnd *rand.Rand
-	p.c.Locked(func() {
-		rnd = p.c.Node.Random(p.name)
-		switch {
-		case ucxRelease(p.c.Node) != ucxRelease(target.c.Node):
-			why = "nixlNotFoundError: NIXL_ERR_NOT_FOUND"
-		default:
-			if l = p.ucx.connect(target.ucx); len(l.lanes) == 0 {
-				why = "nixlBackendError: NIXL_ERR_BACKEND"
-			}
-		}
-	})
+	l, rnd, why := p.join(target)
 	if why != "" {
 		return nil, why
 	}
@@ -356,6 +344,19 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	}
 	target.served <- struct{}{}
 	return figures, ""
+}
+
+// join connects UCX at both ends; why says what keeps it from that.
+func (p *program) join(target *program) (l link, rnd *rand.Rand, why string) {
+	p.c.Locked(func() {
+		rnd = p.c.Node.Random(p.name)
+		if ucxRelease(p.c.Node) != ucxRelease(target.c.Node) {
+			why = "nixlNotFoundError: NIXL_ERR_NOT_FOUND"
+		} else if l = p.ucx.connect(target.ucx); len(l.lanes) == 0 {
+			why = "nixlBackendError: NIXL_ERR_BACKEND"
+		}
+	})
+	return l, rnd, why
 }
 
 // find looks the target up, over TCP; nil where nobody listens.

@@ -22,15 +22,7 @@ func runRdma(_ context.Context, c *host.Call) int {
 		c.Println("rdma utility, iproute2-6.1.0")
 		return 0
 	}
-	object, only := "help", ""
-	if len(rest) > 0 {
-		object, rest = rest[0], rest[1:]
-	}
-	for _, a := range rest {
-		if a != "show" && a != "list" {
-			only = strings.TrimSuffix(a, "/1")
-		}
-	}
+	object, only := rdmaQuestion(rest)
 	code := 0
 	c.Locked(func() {
 		var items []jsonObject
@@ -65,6 +57,19 @@ func runRdma(_ context.Context, c *host.Call) int {
 		}
 	})
 	return code
+}
+
+// rdmaQuestion is the object and the device that are asked for.
+func rdmaQuestion(words []string) (object, only string) {
+	if len(words) == 0 {
+		return "help", ""
+	}
+	for _, a := range words[1:] {
+		if a != "show" && a != "list" {
+			only = strings.TrimSuffix(a, "/1")
+		}
+	}
+	return words[0], only
 }
 
 // rdmaLink is a port, in JSON and as a line.

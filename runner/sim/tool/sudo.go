@@ -15,25 +15,8 @@ func runSudo(ctx context.Context, c *host.Call) int {
 	if len(rest) == 0 && !set.Has("vklnK") {
 		return c.Fail(1, "usage: sudo -h | -K | -k | -V")
 	}
-	password := ""
-	c.Locked(func() { password = c.Node.Password })
-	if password != "" && !c.Root && (len(rest) > 0 || set.Has("vl")) {
-		switch {
-		case set.Has("S"):
-			prompt := "[sudo] password for nvidia: "
-			if set.Has("p") {
-				prompt = set.Last('p', "")
-			}
-			if !host.CheckPassword(c.In, c.Err, prompt, password) {
-				return 1
-			}
-		case set.Has("n"):
-			return c.Fail(1, "sudo: a password is required")
-		default:
-			c.Fail(1, "sudo: a terminal is required to read the password; "+
-				"either use the -S option to read from standard input or configure an askpass helper")
-			return c.Fail(1, "sudo: a password is required")
-		}
+	if (len(rest) > 0 || set.Has("vl")) && !mayBecomeRoot(c, set) {
+		return 1
 	}
 	for len(rest) > 0 && strings.Contains(rest[0], "=") && !strings.HasPrefix(rest[0], "=") {
 		rest = rest[1:]
@@ -50,4 +33,25 @@ func runSudo(ctx context.Context, c *host.Call) int {
 		return c.Fail(1, "sudo: %s: command not found", rest[0])
 	}
 	return sub.Exec(ctx, rest)
+}
+
+// mayBecomeRoot asks for the password where sudo wants one.
+func mayBecomeRoot(c *host.Call, set host.Flags) bool {
+	password := ""
+	c.Locked(func() { password = c.Node.Password })
+	switch {
+	case password == "", c.Root:
+		return true
+	case set.Has("S"):
+		prompt := "[sudo] password for nvidia: "
+		if set.Has("p") {
+			prompt = set.Last('p', "")
+		}
+		return host.CheckPassword(c.In, c.Err, prompt, password)
+	case !set.Has("n"):
+		c.Fail(1, "sudo: a terminal is required to read the password; "+
+			"either use the -S option to read from standard input or configure an askpass helper")
+	}
+	c.Fail(1, "sudo: a password is required")
+	return false
 }

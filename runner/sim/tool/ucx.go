@@ -120,6 +120,11 @@ func (u *ucxContext) choose() {
 			u.rails = append(u.rails, f)
 		}
 	}
+	u.warnOfMissing(asked, there, found)
+}
+
+// warnOfMissing warns of devices that are asked for and not there.
+func (u *ucxContext) warnOfMissing(asked, there []string, found map[string]bool) {
 	var missing []string
 	for _, device := range asked {
 		if !found[device] {
