@@ -22,17 +22,7 @@ func (s *session) shell(ctx context.Context) int {
 	defer out.close()
 	sh := host.NewShell(s.node, false, true)
 	if !s.pty {
-		text, err := io.ReadAll(s.ch)
-		if err != nil {
-			return 1
-		}
-		code := 0
-		clock.Visit(func() {
-			code = sh.Start(ctx, string(text), host.Job{
-				Name: "bash", Env: s.env, Stdout: out.acted(), Stderr: newGate(s.node, s.ch.Stderr()).acted(),
-			})
-		})
-		return code
+		return s.batch(ctx, sh, out)
 	}
 	keys := newKeyboard(s.ch)
 	t := term.NewTerminal(struct {
@@ -104,6 +94,20 @@ func (s *session) shell(ctx context.Context) int {
 			return code
 		}
 	}
+}
+
+// batch is a shell without a terminal, which reads all that it is to do.
+func (s *session) batch(ctx context.Context, sh *host.Shell, out *gate) (code int) {
+	text, err := io.ReadAll(s.ch)
+	if err != nil {
+		return 1
+	}
+	s.node.Rack.Clock.Visit(func() {
+		code = sh.Start(ctx, string(text), host.Job{
+			Name: "bash", Env: s.env, Stdout: out.acted(), Stderr: newGate(s.node, s.ch.Stderr()).acted(),
+		})
+	})
+	return code
 }
 
 // visible is the screen as commands write to it: see actedGate.

@@ -105,13 +105,12 @@ func (n *Node) Walk(name string, follow, root bool) (*Inode, string, error) {
 		switch {
 		case at.Kids == nil && (part != "" || len(todo) == 0):
 			return nil, "", syscall.ENOTDIR
-		case at.Kids == nil, part == "", part == ".":
+		case part == "", part == ".":
 			continue
 		case part == "..":
-			if len(names) > 0 {
-				above, names = above[:len(above)-1], names[:len(names)-1]
-			}
-			at = above[len(above)-1]
+			names = names[:max(0, len(names)-1)]
+			above = above[:len(names)+1]
+			at = above[len(names)]
 			continue
 		}
 		next, err := n.enterable(at, names, part, root)

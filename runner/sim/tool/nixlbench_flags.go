@@ -95,14 +95,10 @@ func (f gflag) legal(value string) (string, bool) {
 // parse reads the command line; ok says that there is something to run.
 func (b *nixlbench) parse() (code int, ok bool) {
 	c := b.c
-	for _, a := range c.Args[1:] {
-		for _, refused := range []string{"--flagfile", "--fromenv", "--tryfromenv"} {
-			if strings.Contains(a, refused[2:]) {
-				c.Printf("%s", b.help())
-				c.Out.Flush()
-				return c.Fail(1, "%s is disabled for nixlbench. Use --config_file instead.", refused), false
-			}
-		}
+	if refused := refusedFlag(c.Args[1:]); refused != "" {
+		c.Printf("%s", b.help())
+		c.Out.Flush()
+		return c.Fail(1, "%s is disabled for nixlbench. Use --config_file instead.", refused), false
 	}
 	flags := map[string]gflag{}
 	b.set = nixlbenchSetting{}
@@ -121,9 +117,9 @@ func (b *nixlbench) parse() (code int, ok bool) {
 		}
 		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-"), "=")
 		name = strings.ReplaceAll(name, "-", "_")
-		f, known := flags[name]
-		if positive, isNo := strings.CutPrefix(name, "no"); !known && isNo && flags[positive].kind == "bool" {
-			f, known, value, given = flags[positive], true, "false", true
+		f, known, denied := flagNamed(flags, name)
+		if denied {
+			value, given = "false", true
 		}
 		switch {
 		case !known:
@@ -172,6 +168,29 @@ var nixlbenchBackends = []string{
 }
 
 // check is the program's own look at its flags, in its order.
+// flagNamed finds a flag; denied is one that is switched off by a no before its name.
+func flagNamed(flags map[string]gflag, name string) (f gflag, known, denied bool) {
+	if f, known = flags[name]; known {
+		return f, true, false
+	}
+	positive, isNo := strings.CutPrefix(name, "no")
+	f = flags[positive]
+	denied = isNo && f.kind == "bool"
+	return f, denied, denied
+}
+
+// refusedFlag is the first flag of gflags' own that nixlbench doesn't take.
+func refusedFlag(args []string) string {
+	for _, a := range args {
+		for _, refused := range []string{"--flagfile", "--fromenv", "--tryfromenv"} {
+			if strings.Contains(a, refused[2:]) {
+				return refused
+			}
+		}
+	}
+	return ""
+}
+
 func (b *nixlbench) check() (code int, ok bool) {
 	s := b.set
 	if why := b.wrongNumbers(); why != "" {

@@ -164,6 +164,11 @@ func perftestOption(a string) (key, value string, hasValue bool) {
 	return a[1:min(2, len(a))], a[min(2, len(a)):], len(a) > 2
 }
 
+// perftestTakes reports whether an option has a value.
+func perftestTakes(key string) bool {
+	return key != "" && strings.Contains("dimnpqstxDfcuIQTSlorwy", key) || key == "+="
+}
+
 // parsePerftest reads the command line; where that is the end of it there is a status.
 func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 	p = newPerftest(c)
@@ -174,7 +179,7 @@ func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 			continue
 		}
 		key, value, hasValue := perftestOption(a)
-		switch takes := key != "" && strings.Contains("dimnpqstxDfcuIQTSlorwy", key) || key == "+="; {
+		switch takes := perftestTakes(key); {
 		case key == "", takes && !hasValue && len(args) == 0:
 			return nil, p.usage(a), false
 		case takes && !hasValue:
@@ -550,16 +555,12 @@ func (rv *rendezvous) decide() {
 func (rv *rendezvous) judge() outcome {
 	cl, sv := rv.client, rv.server
 	a, b := cl.addr, sv.addr
-	held := func(g net.GID) bool { return g.Netdev != "" && strings.HasPrefix(g.Netdev, "bond") }
 	switch {
 	case a.Family() == 0 && b.Family() == 0:
 		return noRTR
 	case a.Family() == 0 || b.Family() == 0 || a.Family() != b.Family():
 		return gidMix
-	case cl.fn.Stack == sv.fn.Stack, held(a), held(b), cl.fn.QSFP != sv.fn.QSFP:
-		return hangs
-	case a.Family() == 4 && !slices.ContainsFunc(cl.fn.Netdev.Addrs, net.PrefixContains(b)),
-		a.Family() == 4 && !slices.ContainsFunc(sv.fn.Netdev.Addrs, net.PrefixContains(a)):
+	case !rv.joined():
 		return hangs
 	case a.V2 != b.V2:
 		return noPath
@@ -570,6 +571,19 @@ func (rv *rendezvous) judge() outcome {
 	default:
 		return works
 	}
+}
+
+// joined reports whether packets of one end's queue pair arrive at the other's: on another
+// node, at the same port of the adapter, in a subnet that both are in, and not by a bond.
+func (rv *rendezvous) joined() bool {
+	cl, sv := rv.client, rv.server
+	a, b := cl.addr, sv.addr
+	bonded := strings.HasPrefix(a.Netdev, "bond") || strings.HasPrefix(b.Netdev, "bond")
+	if bonded || cl.fn.Stack == sv.fn.Stack || cl.fn.QSFP != sv.fn.QSFP {
+		return false
+	}
+	return a.Family() != 4 || slices.ContainsFunc(cl.fn.Netdev.Addrs, net.PrefixContains(b)) &&
+		slices.ContainsFunc(sv.fn.Netdev.Addrs, net.PrefixContains(a))
 }
 
 // refused is the exit status where the ends could not be joined; 0 where they were.

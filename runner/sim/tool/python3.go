@@ -38,7 +38,7 @@ const (
 // It interprets no Python.
 func runPython(ctx context.Context, c *host.Call) int {
 	args := c.Args[1:]
-	for len(args) > 0 && (args[0] == "-u" || args[0] == "-B" || args[0] == "-I") {
+	for len(args) > 0 && slices.Contains([]string{"-u", "-B", "-I"}, args[0]) {
 		args = args[1:]
 	}
 	switch {
