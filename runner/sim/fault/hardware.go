@@ -11,7 +11,8 @@ func hardwareFaults() []Fault {
 	return []Fault{
 		{
 			Name: "adapter-lost", Title: "Half of the adapter has lost its driver",
-			Doc: "{node}'s adapter got hot and the driver left its second PCIe half (domain 0002): the PCI functions are there, and have no RDMA device and no interface. Only a restart brings them back.",
+			Doc: "{node}'s adapter got hot and the driver left its second PCIe half (domain 0002): the PCI " +
+				"functions are there, and have no RDMA device and no interface. Only a restart brings them back.",
 			Do: func(s Spot) func() {
 				s.Node.LoseHalf(1)
 				quiet := s.log(func(f *net.Function, driver string, later float64) []host.KernelLine {
@@ -33,7 +34,8 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "low-power", Title: "The PCIe slot has too little power",
-			Doc: "{node}'s kernel log says \"Detected insufficient power on the PCIe slot (26W)\" for each function. Everything works until a cable's module asks for more.",
+			Doc: "{node}'s kernel log says \"Detected insufficient power on the PCIe slot (26W)\" for each " +
+				"function. Everything works until a cable's module asks for more.",
 			Do: func(s Spot) func() {
 				return s.log(func(_ *net.Function, driver string, later float64) []host.KernelLine {
 					return []host.KernelLine{line(18846.944179+later,
@@ -43,7 +45,8 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "hot-adapter", Title: "The adapter is hot",
-			Doc: "{node}'s adapter is at 117 degrees, above the 115 at which its firmware may shut it down. Everything works still.",
+			Doc: "{node}'s adapter is at 117 degrees, above the 115 at which its firmware may shut it down. " +
+				"Everything works still.",
 			Do: func(s Spot) func() {
 				s.Node.Hot = true
 				quiet := s.log(func(_ *net.Function, driver string, later float64) []host.KernelLine {
@@ -57,7 +60,8 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "secure-boot", Title: "The kernel refuses an unsigned module",
-			Doc: "Somebody has built nvidia_peermem on {node} without signing it, and secure boot is on: the kernel log says \"Loading of module with unavailable key is rejected\".",
+			Doc: "Somebody has built nvidia_peermem on {node} without signing it, and secure boot is on: the " +
+				"kernel log says \"Loading of module with unavailable key is rejected\".",
 			Do: func(s Spot) func() {
 				mind := flawedBy(host.RefusesModules)(s)
 				quiet := s.Node.Log(
@@ -71,8 +75,9 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "small-bar1", Title: "A GPU card with a small BAR1",
-			Doc: "{node} has a GPU card beside its own GPU, and the card's BAR1 is 256 MiB: buffers above some 115 MB can't be registered (ibv_reg_mr: Bad address).",
-			Do:  switched(func(s Spot) *bool { return &s.Node.Card }),
+			Doc: "{node} has a GPU card beside its own GPU, and the card's BAR1 is 256 MiB: buffers above some 115 " +
+				"MB can't be registered (ibv_reg_mr: Bad address).",
+			Do: switched(func(s Spot) *bool { return &s.Node.Card }),
 		},
 	}
 }

@@ -11,7 +11,8 @@ func linkFaults() []Fault {
 	return []Fault{
 		{
 			Name: "link-down", Title: "Rail 2's interface is down",
-			Doc: "On {node} enp1s0f1np1 is administratively down. Its RDMA port is DOWN, and a test on it ends at once with \"Port number 1 state is Down\".",
+			Doc: "On {node} enp1s0f1np1 is administratively down. Its RDMA port is DOWN, and a test on it ends at " +
+				"once with \"Port number 1 state is Down\".",
 			Do: func(s Spot) func() {
 				s.rail2().Netdev.SetUp(false)
 				return func() { s.rail2().Netdev.SetUp(true) }
@@ -19,7 +20,9 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "cable-unplugged", Title: "Port 0's cable is out", Where: OnCable,
-			Doc: "The cable of {node}'s QSFP port 0 is out: both functions of the port have no carrier, and neither have those at its other end, unless that is a switch. A test that runs stalls, and fails with \"transport retry counter exceeded\" unless the cable comes back in time.",
+			Doc: "The cable of {node}'s QSFP port 0 is out: both functions of the port have no carrier, and " +
+				"neither have those at its other end, unless that is a switch. A test that runs stalls, and fails " +
+				"with \"transport retry counter exceeded\" unless the cable comes back in time.",
 			Do: func(s Spot) func() {
 				pull := func(out bool) {
 					s.Node.Pulled[0] = out
@@ -31,7 +34,8 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "bad-cable", Title: "Port 0's cable makes errors", Where: OnCable,
-			Doc: "The cable in QSFP port 0 is bad where it ends on {node}: symbol_error, rx_crc_errors_phy and rx_symbol_err_phy grow there all the time, whether anything is sent or not.",
+			Doc: "The cable in QSFP port 0 is bad where it ends on {node}: symbol_error, rx_crc_errors_phy and " +
+				"rx_symbol_err_phy grow there all the time, whether anything is sent or not.",
 			Do: func(s Spot) func() {
 				wear := func(worn bool) {
 					for _, f := range s.Node.Functions {
@@ -58,8 +62,9 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "retransmits", Title: "Packets are sent again", Where: OnAll,
-			Doc: "3 to 6 % of the packets from {node} and to it are lost and sent again: the wire carries more than the test, and out_of_sequence and packet_seq_err grow.",
-			Do:  switched(func(s Spot) *bool { return &s.Node.Resends }),
+			Doc: "3 to 6 % of the packets from {node} and to it are lost and sent again: the wire carries more " +
+				"than the test, and out_of_sequence and packet_seq_err grow.",
+			Do: switched(func(s Spot) *bool { return &s.Node.Resends }),
 		},
 		{
 			Name: "slow-rail", Title: "Rail 1 is slow",
@@ -68,12 +73,14 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "degraded-adapter", Title: "The adapter runs at 13 Gb/s",
-			Doc: "{node}'s adapter moves about 13 Gb/s a function although link and PCIe width look right, as after a bad power state. Only a power cycle helps.",
-			Do:  capped("degraded", degradedRate, func(*net.Function) bool { return true }),
+			Doc: "{node}'s adapter moves about 13 Gb/s a function although link and PCIe width look right, as " +
+				"after a bad power state. Only a power cycle helps.",
+			Do: capped("degraded", degradedRate, func(*net.Function) bool { return true }),
 		},
 		{
 			Name: "pcie-x2", Title: "A PCIe half runs at x2",
-			Doc: "The second PCIe half (domain 0002) of {node}'s adapter came up with two lanes instead of four: its rails stop at about 55 Gb/s, and current_link_width says 2.",
+			Doc: "The second PCIe half (domain 0002) of {node}'s adapter came up with two lanes instead of four: " +
+				"its rails stop at about 55 Gb/s, and current_link_width says 2.",
 			Do: func(s Spot) func() {
 				width := func(lanes int) {
 					for _, f := range s.Node.Functions {
@@ -88,7 +95,8 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "hog", Title: "Somebody else uses rail 2",
-			Doc: "Other RDMA traffic of 20 Gb/s runs on rail 2 from {peer} to {node}. The counters move before a test starts.",
+			Doc: "Other RDMA traffic of 20 Gb/s runs on rail 2 from {peer} to {node}. The counters move before a " +
+				"test starts.",
 			Do: func(s Spot) func() {
 				f := s.Node.Fabric
 				hog := &net.Flow{
@@ -100,13 +108,15 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "counter-missing", Title: "The port counters are missing",
-			Doc: "{node}'s RDMA devices have no ports/1/counters directory, as with soft-RoCE. How much a rail moved cannot be told there.",
-			Do:  switched(func(s Spot) *bool { return &s.Node.Uncounted }),
+			Doc: "{node}'s RDMA devices have no ports/1/counters directory, as with soft-RoCE. How much a rail " +
+				"moved cannot be told there.",
+			Do: switched(func(s Spot) *bool { return &s.Node.Uncounted }),
 		},
 		{
 			Name: "counter-reset", Title: "Counters drop to zero", Where: OnAll,
-			Doc: "Halfway through each test the port counters of {node} start again at zero, as after a reload of the driver.",
-			Do:  switched(func(s Spot) *bool { return &s.Node.Resets }),
+			Doc: "Halfway through each test the port counters of {node} start again at zero, as after a reload of " +
+				"the driver.",
+			Do: switched(func(s Spot) *bool { return &s.Node.Resets }),
 		},
 	}
 }

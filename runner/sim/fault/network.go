@@ -15,7 +15,9 @@ func networkFaults() []Fault {
 	return []Fault{
 		{
 			Name: "mtu-mismatch", Title: "The MTUs of rail 1 differ",
-			Doc: "Rail 1's MTU is 9000 on {node} and 1500 on {peer}. Large pings that may not be fragmented get lost, and TCP crawls with one segment at a time; RDMA works, because it negotiates the smaller MTU.",
+			Doc: "Rail 1's MTU is 9000 on {node} and 1500 on {peer}. Large pings that may not be fragmented get " +
+				"lost, and TCP crawls with one segment at a time; RDMA works, because it negotiates the smaller " +
+				"MTU.",
 			Do: func(s Spot) func() {
 				s.rail1().Netdev.MTU = 9000
 				return func() { s.rail1().Netdev.MTU = 1500 }
@@ -23,7 +25,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "gid-drift", Title: "The GID index of rail 1 drifted",
-			Doc: "An address was added and removed on {node}, so the RoCE v2 GID of rail 1's IPv4 address is at index 5 there and at 3 on {peer}. Using one index for both fails.",
+			Doc: "An address was added and removed on {node}, so the RoCE v2 GID of rail 1's IPv4 address is at " +
+				"index 5 there and at 3 on {peer}. Using one index for both fails.",
 			Do: func(s Spot) func() {
 				s.rail1().MoveGIDs(2, 4)
 				return func() { s.rail1().MoveGIDs(4, 2) }
@@ -31,12 +34,15 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "autobond", Title: "The bonding module makes bond0 by itself", Where: OnAll,
-			Doc: "On {node} systemd's \"options bonding max_bonds=0\" is missing: loading the module made an empty bond0 in balance-rr. \"ip link add bond0\" fails with \"File exists\", and whatever follows it works on the wrong bond.",
-			Do:  autobond,
+			Doc: "On {node} systemd's \"options bonding max_bonds=0\" is missing: loading the module made an empty " +
+				"bond0 in balance-rr. \"ip link add bond0\" fails with \"File exists\", and whatever follows it " +
+				"works on the wrong bond.",
+			Do: autobond,
 		},
 		{
 			Name: "bond-left-over", Title: "A bond still holds the rails",
-			Doc: "bond0 holds rails 1 and 2 on {node}. The ports stay ACTIVE, but their GIDs are the bond's: tests per rail fail to reach RTR, or hang.",
+			Doc: "bond0 holds rails 1 and 2 on {node}. The ports stay ACTIVE, but their GIDs are the bond's: tests " +
+				"per rail fail to reach RTR, or hang.",
 			Do: func(s Spot) func() {
 				s.makeBond()
 				return s.deleteBond
@@ -44,7 +50,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "roce-lag", Title: "The adapter has merged its ports",
-			Doc: "bond0 holds rails 1 and 2 on {node}, and the driver has made one RDMA device of their two, mlx5_bond_0: rocep1s0f0 and rocep1s0f1 are gone. Without the bond they are back.",
+			Doc: "bond0 holds rails 1 and 2 on {node}, and the driver has made one RDMA device of their two, " +
+				"mlx5_bond_0: rocep1s0f0 and rocep1s0f1 are gone. Without the bond they are back.",
 			Do: func(s Spot) func() {
 				s.Node.Merges = true
 				s.makeBond()
@@ -58,7 +65,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "p2p-ip-conflict", Title: "Two interfaces in one subnet",
-			Doc: "On {node} enP2p1s0f0np0 also has an address in rail 1's subnet. Two routes lead to the peer, and traffic may leave through the wrong half.",
+			Doc: "On {node} enP2p1s0f0np0 also has an address in rail 1's subnet. Two routes lead to the peer, and " +
+				"traffic may leave through the wrong half.",
 			Do: func(s Spot) func() {
 				return s.addAddress(s.Node.Functions[2].Netdev, s.spare(15, 90))
 			},
@@ -73,7 +81,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "peer-reboots", Title: "{node} has just booted",
-			Doc: "{node} has been up for a minute and a half. Its configuration brought everything back; what was set by hand only would be gone.",
+			Doc: "{node} has been up for a minute and a half. Its configuration brought everything back; what was " +
+				"set by hand only would be gone.",
 			Do: func(s Spot) func() {
 				s.Node.UpFor = 95 * time.Second
 				return func() { s.Node.UpFor = 0 }
@@ -81,10 +90,12 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "rail-ips-left-over", Title: "The tutorial's second-rail addresses are still there", Where: OnPair,
-			Doc: "Rail 2's interfaces of {node} and {peer} also have addresses in rail 1's subnet, as an older tutorial has it. Two routes lead to the peer.",
+			Doc: "Rail 2's interfaces of {node} and {peer} also have addresses in rail 1's subnet, as an older " +
+				"tutorial has it. Two routes lead to the peer.",
 			Do: func(s Spot) func() {
 				far := Spot{s.Peer, s.Node}
-				here, there := s.addAddress(s.rail2().Netdev, s.spare(12, 160)), far.addAddress(far.rail2().Netdev, far.spare(12, 160))
+				here := s.addAddress(s.rail2().Netdev, s.spare(12, 160))
+				there := far.addAddress(far.rail2().Netdev, far.spare(12, 160))
 				return func() {
 					here()
 					there()
@@ -93,7 +104,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "duplicate-ip", Title: "Two nodes have one address", Where: OnSecond,
-			Doc: "Rail 2 of {node} has {peer}'s address, as after a clean-up that was run on the wrong node. Nothing passes between its ends.",
+			Doc: "Rail 2 of {node} has {peer}'s address, as after a clean-up that was run on the wrong node. " +
+				"Nothing passes between its ends.",
 			Do: func(s Spot) func() {
 				d := s.rail2().Netdev
 				own, theirs := s.rail2().Given, s.Peer.Functions[1].Given
@@ -107,7 +119,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "default-route-on-rail", Title: "A default route over rail 1",
-			Doc: "{node} has a default route over enp1s0f0np0 to {peer}, with a lower metric than its own. All that leaves the node goes there, and railbench changes no interface that carries it.",
+			Doc: "{node} has a default route over enp1s0f0np0 to {peer}, with a lower metric than its own. All " +
+				"that leaves the node goes there, and railbench changes no interface that carries it.",
 			Do: func(s Spot) func() {
 				over := net.Route{
 					Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: s.Peer.Functions[0].Given.Addr(), Dev: s.rail1().Netdev.Name,
@@ -120,7 +133,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "address-unsaved", Title: "An address is in no configuration",
-			Doc: "{node}'s rail 2 has its address from \"ip addr add\": NetworkManager has no profile for it, and it is gone after a reboot.",
+			Doc: "{node}'s rail 2 has its address from \"ip addr add\": NetworkManager has no profile for it, and " +
+				"it is gone after a reboot.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
 				saved := s.Node.Profiles[name]
@@ -130,7 +144,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "arp-flux", Title: "The wrong interface answered for rail 1", Where: OnSecond,
-			Doc: "{node}'s neighbour table has the MAC of enP2p1s0f0np0 for the address of {peer}'s rail 1, which is enp1s0f0np0's: packets for rail 1 arrive at the other half of {peer}'s adapter.",
+			Doc: "{node}'s neighbour table has the MAC of enP2p1s0f0np0 for the address of {peer}'s rail 1, which " +
+				"is enp1s0f0np0's: packets for rail 1 arrive at the other half of {peer}'s adapter.",
 			Do: func(s Spot) func() {
 				n, far := s.Node, s.Peer.Functions
 				n.Fixed = append(n.Fixed, net.Neighbour{

@@ -11,28 +11,34 @@ func nixlFaults() []Fault {
 	return []Fault{
 		{
 			Name: "ucx-mismatch", Title: "Different UCX releases",
-			Doc: "{node} has UCX 1.16.0 and {peer} has 1.21.0. NIXL finds no way to the other end: an initiator fails with NIXL_ERR_NOT_FOUND.",
-			Do:  flawedBy(tool.OldUCX),
+			Doc: "{node} has UCX 1.16.0 and {peer} has 1.21.0. NIXL finds no way to the other end: an initiator " +
+				"fails with NIXL_ERR_NOT_FOUND.",
+			Do: flawedBy(tool.OldUCX),
 		},
 		{
 			Name: "ucx-no-verbs", Title: "UCX without verbs",
-			Doc: "{node}'s UCX was built without verbs: ucx_info lists no rc there. Where UCX may choose its devices it falls back to TCP, with status 0 and no byte on the RDMA ports; where only RDMA devices are named it finds none.",
-			Do:  flawedBy(tool.NoVerbs),
+			Doc: "{node}'s UCX was built without verbs: ucx_info lists no rc there. Where UCX may choose its " +
+				"devices it falls back to TCP, with status 0 and no byte on the RDMA ports; where only RDMA " +
+				"devices are named it finds none.",
+			Do: flawedBy(tool.NoVerbs),
 		},
 		{
 			Name: "nixl-hang", Title: "Several threads hang", Where: OnAll,
-			Doc: "nixlbench from {node} and to it with more than one thread prints two rows and then nothing more, for ever.",
-			Do:  flawedBy(tool.Stuck),
+			Doc: "nixlbench from {node} and to it with more than one thread prints two rows and then nothing more, " +
+				"for ever.",
+			Do: flawedBy(tool.Stuck),
 		},
 		{
 			Name: "nixl-one-rail", Title: "UCX uses one rail of two", Where: OnAll,
-			Doc: "Whatever is asked for, UCX on {node} sends all data over the first rail. Everything ends with status 0; only the counters and the figure tell.",
-			Do:  flawedBy(tool.FirstRailOnly),
+			Doc: "Whatever is asked for, UCX on {node} sends all data over the first rail. Everything ends with " +
+				"status 0; only the counters and the figure tell.",
+			Do: flawedBy(tool.FirstRailOnly),
 		},
 		{
 			Name: "nixl-old", Title: "An old nixlbench", Where: OnAll,
-			Doc: "On {node} nixlbench is that of NIXL 1.0: it has no --asio_address, so it needs an etcd, and its latency with several threads is too small.",
-			Do:  flawedBy(tool.OldNIXL),
+			Doc: "On {node} nixlbench is that of NIXL 1.0: it has no --asio_address, so it needs an etcd, and its " +
+				"latency with several threads is too small.",
+			Do: flawedBy(tool.OldNIXL),
 		},
 		{
 			Name: "nixl-missing", Title: "nixlbench is not installed",
@@ -41,7 +47,8 @@ func nixlFaults() []Fault {
 		},
 		{
 			Name: "gpu-missing", Title: "The GPU's driver is not there",
-			Doc: "{node} has no NVIDIA driver: no nvidia-smi, no libcuda, no cuda_copy in UCX. Host memory is all that can be moved.",
+			Doc: "{node} has no NVIDIA driver: no nvidia-smi, no libcuda, no cuda_copy in UCX. Host memory is all " +
+				"that can be moved.",
 			Do: func(s Spot) func() {
 				n := s.Node
 				back := lacking("", "nvidia-smi")(s)

@@ -12,7 +12,9 @@ func softwareFaults() []Fault {
 	return []Fault{
 		{
 			Name: "ucx-pinned", Title: "UCX is pinned to one rail",
-			Doc: "On {node} /etc/environment sets UCX_NET_DEVICES=rocep1s0f0:1, and /etc/ucx/ucx.conf UCX_MAX_RMA_RAILS=1: every program that doesn't set them itself uses one rail. railbench's cells do.",
+			Doc: "On {node} /etc/environment sets UCX_NET_DEVICES=rocep1s0f0:1, and /etc/ucx/ucx.conf " +
+				"UCX_MAX_RMA_RAILS=1: every program that doesn't set them itself uses one rail. railbench's cells " +
+				"do.",
 			Do: settings(map[string]string{
 				host.EnvironmentFile: host.EnvironmentText + "\nUCX_NET_DEVICES=rocep1s0f0:1",
 				"/etc/ucx/ucx.conf":  "# Only one cable for now.\nUCX_MAX_RMA_RAILS=1",
@@ -20,34 +22,41 @@ func softwareFaults() []Fault {
 		},
 		{
 			Name: "nccl-socket", Title: "NCCL uses sockets",
-			Doc: "{node}'s /etc/nccl.conf names adapters mlx5_0 and mlx5_1, which no Spark has, and an interface eth0: NCCL says NET/Socket and is slow, or finds no interface at all.",
+			Doc: "{node}'s /etc/nccl.conf names adapters mlx5_0 and mlx5_1, which no Spark has, and an interface " +
+				"eth0: NCCL says NET/Socket and is slow, or finds no interface at all.",
 			Do: settings(map[string]string{
 				"/etc/nccl.conf": "# from the old cluster\nNCCL_IB_HCA=mlx5_0,mlx5_1\nNCCL_SOCKET_IFNAME=eth0",
 			}),
 		},
 		{
 			Name: "library-missing", Title: "A library of nixlbench is gone",
-			Doc: "nixlbench on {node} ends with status 127: \"error while loading shared libraries: libetcd-cpp-api.so\".",
-			Do:  flawedBy(tool.NoLibrary),
+			Doc: "nixlbench on {node} ends with status 127: \"error while loading shared libraries: " +
+				"libetcd-cpp-api.so\".",
+			Do: flawedBy(tool.NoLibrary),
 		},
 		{
 			Name: "memlock", Title: "Little memory may be locked",
-			Doc: "On {node} a user may lock 8192 KiB (ulimit -l). Small buffers can be registered and large ones cannot: \"ibv_reg_mr(...) failed: Cannot allocate memory\", NIXL_ERR_BACKEND.",
-			Do:  func(s Spot) func() { return s.Node.LimitMemlock(8192) },
+			Doc: "On {node} a user may lock 8192 KiB (ulimit -l). Small buffers can be registered and large ones " +
+				"cannot: \"ibv_reg_mr(...) failed: Cannot allocate memory\", NIXL_ERR_BACKEND.",
+			Do: func(s Spot) func() { return s.Node.LimitMemlock(8192) },
 		},
 		{
 			Name: "etcd-down", Title: "etcd has failed",
-			Doc: "{node} has an etcd of its own, which is enabled and doesn't run: nixlbench without railbench ends with \"connections to all backends failing\".",
-			Do:  func(s Spot) func() { return tool.HaveEtcd(s.Node, false) },
+			Doc: "{node} has an etcd of its own, which is enabled and doesn't run: nixlbench without railbench " +
+				"ends with \"connections to all backends failing\".",
+			Do: func(s Spot) func() { return tool.HaveEtcd(s.Node, false) },
 		},
 		{
 			Name: "stale-etcd", Title: "etcd keeps dead ranks",
-			Doc: "{node}'s own etcd still has the keys of a nixlbench that was killed: the next run in it ends with \"Rank 2 is greater than or equal to global size 2\".",
-			Do:  func(s Spot) func() { return tool.HaveEtcd(s.Node, true) },
+			Doc: "{node}'s own etcd still has the keys of a nixlbench that was killed: the next run in it ends " +
+				"with \"Rank 2 is greater than or equal to global size 2\".",
+			Do: func(s Spot) func() { return tool.HaveEtcd(s.Node, true) },
 		},
 		{
 			Name: "firewall", Title: "A firewall rejects TCP on the rails",
-			Doc: "nftables on {node} rejects TCP connections that come in over the rails, all but SSH's: \"No route to host\", although ping answers. RDMA itself is not filtered, and every tool meets its peer over TCP.",
+			Doc: "nftables on {node} rejects TCP connections that come in over the rails, all but SSH's: \"No " +
+				"route to host\", although ping answers. RDMA itself is not filtered, and every tool meets its " +
+				"peer over TCP.",
 			Do: func(s Spot) func() {
 				n := s.Node
 				open := flawedBy(tool.Firewalled)(s)

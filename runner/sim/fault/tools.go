@@ -10,7 +10,8 @@ func toolFaults() []Fault {
 	return []Fault{
 		{
 			Name: "port-busy", Title: "Port 18515 is taken",
-			Doc: "A forgotten ib_write_bw on {node} listens on TCP port 18515. A new server there fails with \"Couldn't listen to port 18515\".",
+			Doc: "A forgotten ib_write_bw on {node} listens on TCP port 18515. A new server there fails with " +
+				"\"Couldn't listen to port 18515\".",
 			Do: func(s Spot) func() {
 				s.Node.Forget(tool.PerftestPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
 				return func() { s.Node.Unforget(tool.PerftestPort) }
@@ -18,7 +19,8 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "iperf-stuck", Title: "iperf3 is busy for ever",
-			Doc: "On {node} an iperf3 server listens on port 5201 and tells every client that it \"is busy running a test\". The client that it waits for is long gone.",
+			Doc: "On {node} an iperf3 server listens on port 5201 and tells every client that it \"is busy running " +
+				"a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
 				s.Node.Forget(tool.IperfPort, tool.BusyIperf(), "iperf3", "-s")
 				return func() { s.Node.Unforget(tool.IperfPort) }
@@ -31,7 +33,8 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "tool-differs", Title: "Different perftest releases",
-			Doc: "{node} has perftest 24.07 (6.21, \"MiB/sec\") and {peer} has 4.5 (6.06, \"MB/sec\"). Both print MiB a second, under different headers.",
+			Doc: "{node} has perftest 24.07 (6.21, \"MiB/sec\") and {peer} has 4.5 (6.06, \"MB/sec\"). Both print " +
+				"MiB a second, under different headers.",
 			Do: func(s Spot) func() {
 				s.Node.Versions["perftest"] = "24.07.0+0.44-1"
 				return func() { delete(s.Node.Versions, "perftest") }
@@ -39,8 +42,9 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "garbled-output", Title: "A result row is cut", Where: OnAll,
-			Doc: "The result rows of ib_write_bw from {node} and to it break off in the middle, as when a connection breaks. There is no result in it.",
-			Do:  flawedBy(tool.Garbles),
+			Doc: "The result rows of ib_write_bw from {node} and to it break off in the middle, as when a " +
+				"connection breaks. There is no result in it.",
+			Do: flawedBy(tool.Garbles),
 		},
 		{
 			Name: "sudo-password", Title: "sudo asks for a password", Where: OnAll,

@@ -46,7 +46,9 @@ func (n *Node) KernelLog() []KernelLine {
 	for _, lines := range n.logged {
 		all = append(all, lines...)
 	}
-	slices.SortStableFunc(all, func(a, b KernelLine) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Text, b.Text)) })
+	slices.SortStableFunc(all, func(a, b KernelLine) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Text, b.Text))
+	})
 	return all
 }
 

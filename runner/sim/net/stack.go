@@ -140,7 +140,8 @@ func newStack(f *Fabric, index int) *Stack {
 		{"roceP2p1s0f1", "enP2p1s0f1np1", "0002:01:00.1", 1, 1, 202},
 	} {
 		fn := &Function{
-			Stack: n, No: i, Dev: hw.dev, OwnName: hw.dev, PCI: hw.pci, Half: hw.half, QSFP: hw.qsfp, HW: map[string]uint64{}, Lanes: 4,
+			Stack: n, No: i, Dev: hw.dev, OwnName: hw.dev, PCI: hw.pci, Half: hw.half, QSFP: hw.qsfp,
+			HW: map[string]uint64{}, Lanes: 4,
 			Caps: map[string]float64{},
 		}
 		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), 1500)
@@ -491,9 +492,10 @@ func (f *Function) StateWords() (state, physical string) {
 func (f *Function) Reaches(g *Function) bool {
 	return f.QSFP == g.QSFP && slices.ContainsFunc(f.GIDs[:], func(a GID) bool {
 		return a.Family() == 4 && a.V2 && a.Netdev == f.Netdev.Name && slices.ContainsFunc(g.GIDs[:], func(b GID) bool {
-			return b.Family() == 4 && b.V2 && b.Netdev == g.Netdev.Name && slices.ContainsFunc(f.Netdev.Addrs, func(p Address) bool {
-				return p.Addr() == a.Addr && p.Masked().Contains(b.Addr)
-			})
+			return b.Family() == 4 && b.V2 && b.Netdev == g.Netdev.Name &&
+				slices.ContainsFunc(f.Netdev.Addrs, func(p Address) bool {
+					return p.Addr() == a.Addr && p.Masked().Contains(b.Addr)
+				})
 		})
 	})
 }

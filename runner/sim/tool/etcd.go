@@ -61,9 +61,11 @@ func HaveEtcd(n *host.Node, runs bool) (undo func()) {
 	p := n.Spawn([]string{"/usr/bin/etcd"}, true)
 	p.Started -= host.ForgottenFor
 	s := &store{staleKeys()}
-	n.Listeners[etcdPort] = &host.Listener{Port: etcdPort, Proc: p, Serves: etcdUnit, Loopback: true, Open: func() func(net.Conn) {
-		return func(conn net.Conn) { serveEtcd(n, s, conn) }
-	}}
+	n.Listeners[etcdPort] = &host.Listener{
+		Port: etcdPort, Proc: p, Serves: etcdUnit, Loopback: true, Open: func() func(net.Conn) {
+			return func(conn net.Conn) { serveEtcd(n, s, conn) }
+		},
+	}
 	u.Active, u.Sub, u.Result, u.Status, u.Proc = "active", "running", "success", 0, p
 	return undo
 }
@@ -71,8 +73,9 @@ func HaveEtcd(n *host.Node, runs bool) (undo func()) {
 // etcdFiles is what its package and its service leave in the file system.
 func etcdFiles() map[string]*host.Inode {
 	return map[string]*host.Inode{
-		"/usr/lib/systemd/system/" + etcdUnit: host.NewFile("[Unit]\nDescription=etcd - highly-available key value store\n\n" +
-			"[Service]\nExecStart=/usr/bin/etcd\n\n[Install]\nWantedBy=multi-user.target"),
+		"/usr/lib/systemd/system/" + etcdUnit: host.NewFile(
+			"[Unit]\nDescription=etcd - highly-available key value store\n\n" +
+				"[Service]\nExecStart=/usr/bin/etcd\n\n[Install]\nWantedBy=multi-user.target"),
 		"/etc/systemd/system/multi-user.target.wants/" + etcdUnit: host.NewLink("/usr/lib/systemd/system/" + etcdUnit),
 		"/etc/default/etcd": host.NewFile("## etcd(1) daemon options\n# ETCD_LISTEN_CLIENT_URLS=\"http://localhost:2379\""),
 		"/usr/bin/etcd":     host.NewProgram(),

@@ -25,7 +25,9 @@ func pciDevices(n *host.Node) []pciDevice {
 		}
 	}
 	half(n.Functions[:2])
-	devices = append(devices, pciDevice{"0002:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil})
+	devices = append(devices, pciDevice{
+		"0002:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil,
+	})
 	half(n.Functions[2:])
 	devices = append(devices,
 		pciDevice{"0007:01:00.0", "Ethernet controller [0200]", "Realtek Semiconductor Co., Ltd. Device", "[10ec:8127]", nil},

@@ -201,7 +201,8 @@ func (b *nixlbench) check() (code int, ok bool) {
 		b.say("Using default ETCD endpoint for non-storage backend: http://localhost:2379")
 	}
 	if s["worker_type"] == "nvshmem" {
-		return b.c.Fail(1, "%s", "Unsupported configuration for NVSHMEM worker\nSupported configuration: \n********************\n"+
+		return b.c.Fail(1, "Unsupported configuration for NVSHMEM worker\n"+
+			"Supported configuration: \n********************\n"+
 			"initiator_seg_type = VRAM\ntarget_seg_type = VRAM\nnum_threads = 1\n"+
 			"num_initiator_dev = 1\nnum_target_dev = 1\nscheme = pairwise\n********************"), false
 	}

@@ -13,7 +13,8 @@ import (
 
 // gpuFacts are what nvidia-smi can be asked for. The GPU has no memory of its own.
 var gpuFacts = map[string]string{
-	"name": host.GPUName, "gpu_name": host.GPUName, "driver_version": host.GPUDriver, "temperature.gpu": "44", "index": "0", "count": "1",
+	"name": host.GPUName, "gpu_name": host.GPUName, "driver_version": host.GPUDriver, "temperature.gpu": "44",
+	"index": "0", "count": "1",
 	"compute_cap": "12.1", "pci.bus_id": "0000000F:01:00.0",
 	"gpu_bus_id": "0000000F:01:00.0", "uuid": gpuUUID, "gpu_uuid": gpuUUID,
 	"memory.total": "[N/A]", "memory.used": "[N/A]", "memory.free": "[N/A]",

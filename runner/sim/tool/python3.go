@@ -315,7 +315,8 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 	}
 	moving := clock.Until(ctx, target.gone)
 	k := carriage{
-		link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare, share: 1 - net.NoiseSpan*rnd.Float64(),
+		link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare,
+		share: 1 - net.NoiseSpan*rnd.Float64(),
 	}
 	if p.device == "cuda" || target.device == "cuda" {
 		k.staged, k.limit, k.most = true, stagedRead, 1

@@ -99,12 +99,12 @@ func rdmaLink(f *net.Function, details bool) (jsonObject, string) {
 // rdmaDev is a device, in the same way.
 func rdmaDev(f *net.Function) (jsonObject, string) {
 	return jsonObject{
-			{"ifindex", f.No},
-			{"ifname", f.Dev},
-			{"node_type", "ca"},
-			{"fw", "28.45.4028"},
-			{"node_guid", f.GUID()},
-			{"sys_image_guid", f.SystemGUID().GUID()},
-		}, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
-			f.No, f.Dev, f.GUID(), f.SystemGUID().GUID())
+		{"ifindex", f.No},
+		{"ifname", f.Dev},
+		{"node_type", "ca"},
+		{"fw", "28.45.4028"},
+		{"node_guid", f.GUID()},
+		{"sys_image_guid", f.SystemGUID().GUID()},
+	}, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
+		f.No, f.Dev, f.GUID(), f.SystemGUID().GUID())
 }
