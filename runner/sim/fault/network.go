@@ -44,8 +44,7 @@ func networkFaults() []Fault {
 			Doc: "bond0 holds rails 1 and 2 on {node}. The ports stay ACTIVE, but their GIDs are the bond's: tests " +
 				"per rail fail to reach RTR, or hang.",
 			Do: func(s Spot) func() {
-				s.makeBond()
-				return s.deleteBond
+				return s.makeBond()
 			},
 		},
 		{
@@ -54,12 +53,12 @@ func networkFaults() []Fault {
 				"mlx5_bond_0: rocep1s0f0 and rocep1s0f1 are gone. Without the bond they are back.",
 			Do: func(s Spot) func() {
 				s.Node.Merges = true
-				s.makeBond()
+				apart := s.makeBond()
 				s.Node.MergePorts()
 				return func() {
 					s.Node.Merges = false
 					s.Node.MergePorts()
-					s.deleteBond()
+					apart()
 				}
 			},
 		},
@@ -189,10 +188,18 @@ func autobond(s Spot) func() {
 // makeBond builds what the tutorial's bonding part leaves behind, step by step:
 // both rails under bond0, which has rail 1's address, and whose GIDs have moved
 // because the rails had theirs for a while longer.
-func (s Spot) makeBond() {
+func (s Spot) makeBond() (undo func()) {
 	n := s.Node
+	driver := slices.Contains(n.Modules, "bonding")
+	undo = func() {
+		s.deleteBond()
+		others := slices.ContainsFunc(n.Netdevs, func(d *net.Netdev) bool { return d.Bond != nil })
+		if !driver && !others {
+			n.UnloadBonding()
+		}
+	}
 	if n.Netdev("bond0") != nil {
-		return
+		return undo
 	}
 	n.LoadBonding(0)
 	b := n.NewBond("bond0", net.BondState{Mode: "balance-xor", Policy: "layer3+4", Miimon: 100})
@@ -207,6 +214,7 @@ func (s Spot) makeBond() {
 	for _, d := range rails {
 		d.Flush(netip.Addr.IsValid)
 	}
+	return undo
 }
 
 // deleteBond takes it apart, unless somebody has, and gives the rails their addresses.

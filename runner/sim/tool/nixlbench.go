@@ -322,7 +322,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 				continue
 			}
 			var err error
-			if seconds, err = carry(r, moving, k); err != nil {
+			if seconds, err = carry(moving, r, k); err != nil {
 				if ctx.Err() != nil {
 					return b.interrupted(abort, "free(): double free detected in tcache 2")
 				}

@@ -329,7 +329,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 		measure = p.measureLatency
 	}
 	// The first read sets up the connection.
-	_, err := carry(r, moving, k)
+	_, err := carry(moving, r, k)
 	if err == nil {
 		k.count = float64(p.iterations)
 		figures, err = measure(moving, k, rnd)
@@ -382,7 +382,7 @@ func (p *program) find() *program {
 }
 
 func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (jsonObject, error) {
-	seconds, err := carry(p.c.Node.Rack, ctx, k)
+	seconds, err := carry(ctx, p.c.Node.Rack, k)
 	if err != nil {
 		return nil, err
 	}
@@ -414,7 +414,7 @@ func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand
 	}
 	mean := sum / float64(len(times))
 	k.limit, k.most = k.block*8/(mean*1e-6), 1
-	seconds, err := carry(p.c.Node.Rack, ctx, k)
+	seconds, err := carry(ctx, p.c.Node.Rack, k)
 	if err != nil {
 		return nil, err
 	}

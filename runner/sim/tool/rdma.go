@@ -98,6 +98,8 @@ func rdmaLink(f *net.Function, details bool) (jsonObject, string) {
 
 // rdmaDev is a device, in the same way.
 func rdmaDev(f *net.Function) (jsonObject, string) {
+	line := fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
+		f.No, f.Dev, f.GUID(), f.SystemGUID().GUID())
 	return jsonObject{
 		{"ifindex", f.No},
 		{"ifname", f.Dev},
@@ -105,6 +107,5 @@ func rdmaDev(f *net.Function) (jsonObject, string) {
 		{"fw", "28.45.4028"},
 		{"node_guid", f.GUID()},
 		{"sys_image_guid", f.SystemGUID().GUID()},
-	}, fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
-		f.No, f.Dev, f.GUID(), f.SystemGUID().GUID())
+	}, line
 }

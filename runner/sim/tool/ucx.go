@@ -281,7 +281,7 @@ func (k carriage) pace(fs []*net.Flow) {
 }
 
 // carry moves the blocks and returns the seconds that it took.
-func carry(r *host.Rack, ctx context.Context, k carriage) (float64, error) {
+func carry(ctx context.Context, r *host.Rack, k carriage) (float64, error) {
 	fs := k.flows()
 	r.Lock()
 	r.Fabric.Add(fs...)
