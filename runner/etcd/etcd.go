@@ -44,17 +44,14 @@ const (
 	hasteLimit = 3 * time.Second
 )
 
-// Start starts a server and waits until it answers; ctx bounds the start only.
+// Start starts a server and waits until it answers; ctx bounds the start only. The error
+// says what is missing or failed, and leaves it to the caller to say what it was for.
 func Start(ctx context.Context) (*Server, error) {
 	p, err := find()
 	if err != nil {
-		return nil, fmt.Errorf("start etcd: %w", err)
+		return nil, err
 	}
-	s, err := start(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("start etcd: %w", err)
-	}
-	return s, nil
+	return start(ctx, p)
 }
 
 func start(ctx context.Context, p program) (*Server, error) {
