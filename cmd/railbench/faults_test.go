@@ -134,7 +134,7 @@ var symptoms = map[string]symptom{
 	},
 	"garbled-output": {seen: map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "no result that can be read"}}},
 	"gid-drift":      {seen: map[string][]string{"gids": {"Rail 1", "3 on spark-02", "5 on spark-01"}}},
-	"hog":            {seen: also(map[string][]string{"ib-write-bw": {"Rail 2", "other traffic"}}, []string{"nixl-dual-dram", "nixl-mt"}, "other traffic"), may: append([]string{"ib-write-lat"}, nixlMoves...)},
+	"hog":            {seen: also(map[string][]string{"ib-write-bw": {"Rail 2", "other traffic"}}, []string{"nixl-dual-dram", "nixl-mt"}, "other traffic"), may: append([]string{"ib-write-lat", "tcp-single", "tcp-parallel"}, nixlMoves...)},
 	"link-down": {
 		seen: also(map[string][]string{
 			"interfaces": {"enp1s0f1np1 on spark-01", "switched off"}, "devices": {"rocep1s0f1 on spark-01 is DOWN"}, "rail-map": {"Rail 2 is DOWN on spark-01"},

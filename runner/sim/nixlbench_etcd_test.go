@@ -69,8 +69,8 @@ func TestNixlbenchEtcd(t *testing.T) {
 			t.Error(z.out)
 		}
 		payload := 1120*float64(1<<20) + 70*float64(6<<20)
-		if moved := float64(b.counter("spark-02", "rocep1s0f0", "port_xmit_data")-before) * 4; moved != wire(payload) {
-			t.Errorf("%.0f octets, want %.0f", moved, wire(payload))
+		if moved := float64(b.counter("spark-02", "rocep1s0f0", "port_xmit_data")-before) * 4; moved != wire(payload)+16*(1120+2*70) {
+			t.Errorf("%.0f octets, want %.0f", moved, wire(payload)+16*(1120+2*70))
 		}
 		keys, err := server.List(t.Context(), "xferbench/")
 		if err != nil || len(keys) != 0 {

@@ -87,8 +87,9 @@ func TestBandwidth(t *testing.T) {
 		{"two rails of one half", []string{"1", "2"}, false, 105.4},
 		{"both halves over one cable", []string{"1", "1b"}, false, 185},
 		{"all four", []string{"1", "1b", "2", "2b"}, false, 210.8},
-		{"one rail, MTU 4096", []string{"1"}, true, 110},
-		{"two rails of one half, MTU 4096", []string{"1", "2"}, true, 110},
+		// What others measured: 111.7 to 111.9, and 98.04 on each of two halves.
+		{"one rail, MTU 4096", []string{"1"}, true, 111.8},
+		{"two rails of one half, MTU 4096", []string{"1", "2"}, true, 111.8},
 		{"both halves over one cable, MTU 4096", []string{"1", "1b"}, true, 196},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestCountersAreExact(t *testing.T) {
 	for i := range d {
 		d[i] = after[i] - before[i]
 	}
-	const octets = 5000 * 65536 / 1024 * (1024 + 58)
+	const octets = 5000 * (64*(1024+58) + 16) // the first packet of a write has its RETH
 	if d[0] != octets/4 || d[1] != octets/4 || d[4] != 5000*64 {
 		t.Errorf("%v, want %d words and %d packets", d, octets/4, 5000*64)
 	}

@@ -129,10 +129,9 @@ func (f *Flow) messages(op operation, n float64, size int) {
 	f.Payload += n * float64(size)
 	f.Wire += n * float64(wire)
 	f.Back += n * float64(back)
-	// Least: as many packets as the largest MTU makes, with the headers that each has. The
-	// extended ones are left out: a simulated port doesn't count them, and it is the same
-	// account that judges it.
-	f.Least += n * float64(size+packets(size, f.largest)*packetHeaders)
+	// Least: as many packets as the largest MTU makes.
+	least, _ := op.message(size, f.largest)
+	f.Least += n * float64(least)
 }
 
 // Staged makes the allowances for GPU memory: messages, which UCX may send over one rail

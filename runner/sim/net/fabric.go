@@ -21,8 +21,13 @@ const (
 	// One function of a ConnectX-7 moves no more packets a second than this,
 	// which at a RoCE MTU of 1024 is 92.7 Gb/s of payload.
 	functionPackets = 92.7e9 / 8 / 1024
-	// A PCIe Gen5 x4 half carries this much, counted with RoCE's headers.
-	halfRate = 111.6e9
+	// A PCIe Gen5 x4 half has 126.0 Gb/s after its encoding (32 GT/s, 4 lanes, 128 of 130).
+	// Its packets carry 256 bytes behind some 27 of their own, which leaves this much. RoCE's
+	// headers stay in the adapter, but each of its packets costs descriptors and completions
+	// besides. Both figures were fitted to what was published: 105.4 Gb/s of payload at a RoCE
+	// MTU of 1024, and 111.8 at 4096.
+	halfRate   = 126.03e9 * 256 / (256 + 26.8)
+	halfPacket = 85 // bytes
 	// A QSFP port and its cable, counted with preamble, gap and checksum.
 	cableRate = 200e9
 	// One TCP stream is bound by one core, and a node's streams by all of them:
@@ -45,9 +50,17 @@ const (
 	// FCS) that they don't.
 	roceHeader  = 58
 	frameHidden = 24
+	// A write's first packet says where in memory (RETH), and so does a read's request; a
+	// read's first and last response say that it is well (AETH). A payload ends at four bytes.
+	reth = 16
+	aeth = 4
+	// The kernel takes the largest RoCE MTU that leaves so much of the interface's
+	// (iboe_get_mtu in its rdma/ib_addr.h): room for the longest headers that there are.
+	roceRoom = 96
 
-	ackOctets  = 62
-	ackSpacing = 32 // packets that one ACK answers
+	ackOctets  = roceHeader + aeth
+	readOctets = roceHeader + reth // a request
+	ackSpacing = 32                // packets that one ACK answers
 
 	// A queue pair gives up this long after its path is gone: seven retries at
 	// perftest's time-out of 14, doubled by the adapter. TCP just waits.
@@ -57,11 +70,22 @@ const (
 // errRetryExceeded ends a flow whose path stays away.
 var errRetryExceeded = errors.New("transport retry counter exceeded")
 
+// An Op is what RDMA does with a flow's messages.
+type Op uint8
+
+// The operations.
+const (
+	Write Op = iota
+	Read     // what it sends is responses; its other end asked
+	Send
+)
+
 // A Flow is data on its way from one function to another. All its numbers are
 // payload: bytes and bits a second.
 type Flow struct {
 	From, To *Function
 	TCP      bool // TCP: moves the netdevs' bytes instead of the ports' counters
+	Op       Op   // where it isn't
 	MTU      int
 	Message  float64 // bytes in one message
 	Payload  float64 // bytes in all; +Inf where time ends it
@@ -241,12 +265,15 @@ func (fl *Flow) credit() {
 	perMessage := math.Ceil(fl.Message / float64(fl.MTU))
 	packets := messages * perMessage
 	resent := packets * (fl.extra - 1)
-	octets := (fl.Sent + packets*fl.header()) * fl.extra
-	acks := math.Ceil(packets / ackSpacing)
+	octets := (fl.Sent + packets*fl.header() + messages*fl.perMessage(perMessage)) * fl.extra
+	acks, ackOctets := math.Ceil(packets/ackSpacing), ackOctets
+	if fl.Op == Read && !fl.TCP {
+		acks, ackOctets = math.Ceil(messages), readOctets
+	}
 	// A float holds these integers exactly; what is added keeps 2.9999999 of a
 	// finished flow from becoming 2.
 	whole := func(v float64) uint64 { return uint64(v + 1e-3) }
-	now := credit{whole(octets), whole(packets + resent), uint64(acks) * ackOctets, uint64(acks), whole(resent)}
+	now := credit{whole(octets), whole(packets + resent), uint64(acks) * uint64(ackOctets), uint64(acks), whole(resent)}
 	was := fl.credited
 	fl.credited = now
 	delta := credit{
@@ -265,6 +292,22 @@ func (fl *Flow) credit() {
 		fl.To.HW["out_of_sequence"] += delta.resent
 	}
 	fl.To.HW["rx_write_requests"] += delta.packets / uint64(max(1, perMessage))
+}
+
+// perMessage is what a message of RDMA has beside its packets' headers, bytes.
+func (fl *Flow) perMessage(packets float64) float64 {
+	if fl.TCP {
+		return 0
+	}
+	padded := math.Ceil(fl.Message/4)*4 - fl.Message
+	switch fl.Op {
+	case Write:
+		return padded + reth
+	case Read:
+		return padded + aeth*min(packets, 2)
+	case Send:
+	}
+	return padded
 }
 
 func (fl *Flow) header() float64 {
@@ -332,12 +375,16 @@ type claim struct {
 
 func (fl *Flow) claims() []claim {
 	mtu := float64(fl.MTU)
-	wire := (mtu + fl.header()) / mtu * fl.extra
+	// PCIe carries payload, of TCP with its headers: those are the host's.
+	pcie := (mtu + halfPacket) / mtu * fl.extra
+	if fl.TCP {
+		pcie = (mtu + fl.header() + halfPacket) / mtu * fl.extra
+	}
 	framed := (mtu + fl.header() + frameHidden) / mtu * fl.extra
 	src, dst := fl.From, fl.To
 	cs := []claim{
-		{place{"half", src.Stack, src.Half, false}, wire, src.halfRate()},
-		{place{"half", dst.Stack, dst.Half, true}, wire, dst.halfRate()},
+		{place{"half", src.Stack, src.Half, false}, pcie, src.halfRate()},
+		{place{"half", dst.Stack, dst.Half, true}, pcie, dst.halfRate()},
 	}
 	if src.Stack.Fabric.switched() {
 		// A cable each to the switch, which itself has room for all.
@@ -354,7 +401,7 @@ func (fl *Flow) claims() []claim {
 		if fl.TCP {
 			cs = append(cs, claim{place{"tcp", end.fn.Stack, 0, end.back}, 1, tcpNodeRate})
 		} else {
-			cs = append(cs, claim{place{"function", end.fn.Stack, end.fn.No, end.back}, 1 / (8 * mtu), functionPackets})
+			cs = append(cs, claim{place{"function", end.fn.Stack, end.fn.No, end.back}, fl.extra / (8 * mtu), functionPackets})
 		}
 		if limit := end.fn.Cap(); limit > 0 {
 			cs = append(cs, claim{place{"cap", end.fn.Stack, end.fn.No, end.back}, 1, limit})

@@ -239,7 +239,7 @@ func (f *Function) Cap() float64 {
 func (f *Function) ActiveMTU() int {
 	best := 256
 	for _, m := range []int{512, 1024, 2048, 4096} {
-		if m+roceHeader <= f.Netdev.MTU {
+		if m+roceRoom <= f.Netdev.MTU {
 			best = m
 		}
 	}

@@ -245,10 +245,14 @@ func (k carriage) flows() []*net.Flow {
 			From: src, To: dst, MTU: min(src.ActiveMTU(), dst.ActiveMTU()), TCP: k.link.tcp,
 			Message: part, Payload: part * k.count, Demand: math.Inf(1), Share: k.share,
 		}
+		if k.back {
+			fl.Op = net.Read
+		}
 		switch {
 		case k.link.tcp:
 			fl.MTU, fl.Demand = min(src.Netdev.MTU, dst.Netdev.MTU)-52, socketRate
 		case k.staged:
+			fl.Op = net.Send
 			fl.Message, fl.Payload = stagedMessage, k.block*k.count*stagedMessage/stagedFragment
 		}
 		fs = append(fs, fl)
