@@ -3,6 +3,7 @@ package steps
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -132,6 +133,46 @@ type Netdev struct {
 	Master    string   // the bond that it is enslaved to
 	MAC       string
 	BondMode  string // balance-xor, active-backup …; empty where it is no bond
+	// Managers are the daemons that configure it, or could.
+	Managers []Manager
+}
+
+// A Manager is a program that configures an interface by itself, and may take back what was
+// set by hand.
+type Manager struct {
+	By      string // NetworkManager, networkd, ifupdown, ConnMan …
+	State   string // in its own words: connected, configured, unmanaged
+	Profile string // the profile or the file that it configures the interface from; may be empty
+	ID      string // NetworkManager's own of the profile
+	// Trouble says why it can't be asked to let the interface go; empty where it can.
+	Trouble string
+}
+
+// Holds reports whether the interface is in the manager's hands now.
+func (m Manager) Holds() bool { return m.State != "" && m.State != "unmanaged" }
+
+// String is the manager in a few words: "NetworkManager, profile netplan-enp1s0f0np0".
+func (m Manager) String() string {
+	switch {
+	case !m.Holds():
+		return m.By + ", which leaves it alone"
+	case m.Profile == "":
+		return m.By + ", " + m.State
+	case strings.HasPrefix(m.Profile, "/"):
+		return m.By + ", " + m.Profile
+	}
+	return m.By + ", profile " + m.Profile
+}
+
+// HeldBy are the managers that have the interface in their hands.
+func (d Netdev) HeldBy() []Manager {
+	var all []Manager
+	for _, m := range d.Managers {
+		if m.Holds() {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // A Rail is one RDMA device's port on one node. It is a place, not a name.

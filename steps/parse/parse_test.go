@@ -29,6 +29,9 @@ var parsers = map[string]func(string) (any, error){
 	"ip-links":           func(s string) (any, error) { return Links(s) },
 	"ip-routes":          func(s string) (any, error) { return Routes(s) },
 	"ip-brief":           func(s string) (any, error) { return BriefLinks(s) },
+	"nmcli-devices":      func(s string) (any, error) { return NMDevices(s) },
+	"networkctl":         func(s string) (any, error) { return Networkctl(s) },
+	"ifupdown":           func(s string) (any, error) { return IfupdownStanzas(s) },
 	"dmesg":              func(s string) (any, error) { return Dmesg(s) },
 	"nvidia-smi":         func(s string) (any, error) { return NvidiaSMIOutput(s) },
 	"free":               func(s string) (any, error) { return FreeOutput(s) },
@@ -194,6 +197,15 @@ func fuzz[T any](f *testing.F, tool string, read func(string) (T, error), check 
 			check(t, v)
 		}
 	})
+}
+
+func FuzzManagers(f *testing.F) {
+	fuzz(f, "n*", func(s string) (any, error) {
+		devices, err := NMDevices(s)
+		links, other := Networkctl(s)
+		stanzas, _ := IfupdownStanzas(s)
+		return []any{devices, links, stanzas}, errors.Join(err, other)
+	}, nil)
 }
 
 func FuzzPerftestBandwidth(f *testing.F) {
