@@ -169,4 +169,7 @@ type ChangePlace struct {
 	Node   string
 	Script string
 	Set    []string
+	// Held says which of them a manager has in its hands: "rail 1 (enp1s0f0np0):
+	// NetworkManager, profile netplan-enp1s0f0np0". The change takes them out of these.
+	Held []string
 }

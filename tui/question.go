@@ -233,6 +233,9 @@ func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title st
 	for _, p := range q.Places {
 		if !q.Final {
 			b.fact(p.Node, strings.Join(p.Set, " "))
+			for _, held := range p.Held {
+				b.fact("", held)
+			}
 		}
 	}
 	for _, w := range q.Warnings {

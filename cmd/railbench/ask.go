@@ -75,7 +75,11 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	}
 	gate.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
 	for _, p := range q.Places {
-		gate.Fprintf(a.out, "# --- on %s, interfaces %s\n%s", p.Node, strings.Join(p.Set, " "), gate.Several(p.Script))
+		gate.Fprintf(a.out, "# --- on %s, interfaces %s\n", p.Node, strings.Join(p.Set, " "))
+		for _, held := range p.Held {
+			gate.Fprintf(a.out, "# %s\n", held)
+		}
+		gate.Fprint(a.out, gate.Several(p.Script))
 	}
 	for _, w := range q.Warnings {
 		gate.Fprintln(a.out, w)

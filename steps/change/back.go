@@ -10,9 +10,10 @@ import (
 
 // restore is what Back's lines call. Each does nothing where its part is as it
 // should be already, so the script can be run again, and go on where it failed.
-const restore = `failed=0
+const restore = `failed=0 given=
 PATH=$PATH:/usr/sbin:/sbin
 try() { "$@" || { echo "failed: $*" >&2; failed=1; }; }
+try_lease() { [ "$given" ] || try "$@"; }
 is() { [ -e "/sys/class/net/$1" ]; }
 value() { # FILE
   line=
@@ -68,10 +69,20 @@ link() { # NAME MAC MTU
   fi
   [ "$(value "/sys/class/net/$1/mtu")" = "$3" ] || try ip link set "$1" mtu "$3"
 }
+makes_own() { # NAME MODE: how the kernel makes its address of the link
+  [ "$(value "/proc/sys/net/ipv6/conf/$1/addr_gen_mode")" = "$2" ] ||
+    { is "$1" && echo "$2" 2>/dev/null >"/proc/sys/net/ipv6/conf/$1/addr_gen_mode"; }
+}
 join() { # NAME MASTER
   [ "$(master_of "$1")" != "$2" ] || return 0
   try ip link set "$1" down
   try ip link set "$1" master "$2"
+}
+leased() { # FAMILY NAME CIDR: a router or a DHCP server gave it
+  case $(ip "-$1" -o addr show dev "$2" to "${3%/*}") in
+  *" dynamic "*) ;;
+  *) return 1 ;;
+  esac
 }
 only() { # FAMILY NAME CIDR...: no other address of the family
   family=$1 name=$2
@@ -79,11 +90,14 @@ only() { # FAMILY NAME CIDR...: no other address of the family
   wanted=" $* "
   for has in $(ip "-$family" -br addr show dev "$name"); do
     case $has in
-    fe80:*) ;;
     */*)
       case $wanted in
       *" $has "*) ;;
-      *) try ip "-$family" addr del "$has" dev "$name" ;;
+      *)
+        # A manager that has the link again may have another lease.
+        [ "$given" ] && leased "$family" "$name" "$has" ||
+          try ip "-$family" addr del "$has" dev "$name"
+        ;;
       esac
       ;;
     esac
@@ -103,13 +117,45 @@ only() { # FAMILY NAME CIDR...: no other address of the family
 }
 `
 
+// route6 is one more of those functions.
+const route6 = `route6() { # DST DEV TABLE VIA METRIC WORD...: "replace" would take that of another interface
+  case " $(ip -6 route show table "$3" exact "$1" dev "$2" 2>/dev/null) " in
+  *" via $4"*" metric $5 "*) return 0 ;;
+  *" metric $5 "*) [ "$4" ] || return 0 ;;
+  esac
+  shift 5
+  try ip -6 route append "$@"
+}
+`
+
 // Back writes the script that puts the links of a change set back to how they
-// were. It runs as root, may be run twice, and ends with status 0 only where
-// every part of it did.
+// were, and into the hands that they were in. It runs as root, may be run twice, and ends
+// with status 0 only where every part of it did.
 func Back(before State, set []string) string {
 	var w writer
-	w.WriteString(restore)
+	w.WriteString(restore + route6)
 	set = slices.Compact(slices.Sorted(slices.Values(set)))
+	nm, own := before.held(set, networkManager), before.watched(set)
+	if len(nm)+len(own) == 0 {
+		w.lines(before, set)
+		w.WriteString("exit \"$failed\"\n")
+		return w.String()
+	}
+	w.functions(nm, own, nmTake+nmGive, networkdTake+networkdGive)
+	// Who has taken a link back since would fight what is set here.
+	w.WriteString("(\n")
+	w.take(nm, own)
+	w.WriteString(")\nput_back() {\n")
+	w.lines(before, set)
+	w.WriteString("}\nput_back\nleft=0\n")
+	w.give(before, nm, own)
+	// A manager sets what it knows of, and what somebody set by hand goes with that.
+	w.WriteString("given=yes failed=$left\nput_back\nexit \"$failed\"\n")
+	return w.String()
+}
+
+// lines put the links of a set back, each of its parts where it is another.
+func (w *writer) lines(before State, set []string) {
 	var links, bonds []Link
 	for _, name := range set {
 		l, was := before.Links[name]
@@ -126,7 +172,7 @@ func Back(before State, set []string) string {
 	for _, r := range before.Routes {
 		// The kernel takes no route over an interface that is down.
 		if slices.Contains(set, r.Dev) && before.Links[r.Dev].Up {
-			w.call(r.words()...)
+			w.call(append(r.command(), r.words()...)...)
 		}
 	}
 	for _, n := range before.Neighbours {
@@ -138,8 +184,6 @@ func Back(before State, set []string) string {
 		// Unloading the module removes every bond, and somebody else may have made one.
 		w.WriteString("[ -n \"$(value /sys/class/net/bonding_masters)\" ] || modprobe -r bonding 2>/dev/null\n")
 	}
-	w.WriteString("exit \"$failed\"\n")
-	return w.String()
 }
 
 // A writer is a script that is being written.
@@ -147,6 +191,17 @@ type writer struct{ strings.Builder }
 
 // call is a line of a command and its words, of which none is shell.
 func (w *writer) call(words ...string) {
+	w.words(words)
+	w.WriteByte('\n')
+}
+
+// or is one that has something else run where it fails.
+func (w *writer) or(otherwise string, words ...string) {
+	w.words(words)
+	w.WriteString(" || " + otherwise + "\n")
+}
+
+func (w *writer) words(words []string) {
 	for i, word := range words {
 		if i > 0 {
 			w.WriteByte(' ')
@@ -157,7 +212,6 @@ func (w *writer) call(words ...string) {
 			w.WriteString(runner.Quote(word))
 		}
 	}
-	w.WriteByte('\n')
 }
 
 // unmake removes a link that was not there. What it became is known on the node only, when
@@ -184,6 +238,11 @@ func (w *writer) links(links, bonds []Link) {
 		}
 		w.call("make_bond", l.Name, l.Bond.Mode, fmt.Sprint(l.Bond.Miimon), policy)
 	}
+	for _, l := range slices.Concat(links, bonds) {
+		if l.Makes != "" {
+			w.call("makes_own", l.Name, l.Makes)
+		}
+	}
 	for _, l := range links {
 		w.call("link", l.Name, l.MAC, fmt.Sprint(l.MTU))
 		if l.Master != "" {
@@ -205,7 +264,8 @@ func (w *writer) links(links, bonds []Link) {
 }
 
 // addresses leaves those that were, in their order: the first is what the kernel sends
-// from. An address that the kernel or a router makes comes back by itself.
+// from. An address that a router announces comes back by itself; the link's own, which the
+// kernel makes as the link comes up, it may have been told to leave to a manager.
 func (l Link) addresses(call func(...string)) {
 	for _, family := range []struct {
 		name string
@@ -219,7 +279,7 @@ func (l Link) addresses(call func(...string)) {
 		}
 		call(keep...)
 		for _, a := range l.Addrs {
-			if a.V6 == family.v6 && !a.FromKernel {
+			if a.V6 == family.v6 && (!a.FromKernel || a.ofLink() && l.Up) {
 				call(a.words(l.Name)...)
 			}
 		}
@@ -230,6 +290,9 @@ func (l Link) addresses(call func(...string)) {
 // error.
 func (a Addr) words(dev string) []string {
 	w := []string{"try", "ip", "addr", "replace", a.CIDR}
+	if a.Dynamic {
+		w[0] = "try_lease" // a manager that has the link again has asked for its own
+	}
 	add := func(name, value string) {
 		if value != "" {
 			w = append(w, name, value)
@@ -250,13 +313,17 @@ func (a Addr) words(dev string) []string {
 	return w
 }
 
-// words make the route again; an IPv6 route has no scope.
-func (r Route) words() []string {
-	w := []string{"try", "ip"}
+// command is what makes a route of its words.
+func (r Route) command() []string {
 	if r.V6 {
-		w = append(w, "-6")
+		return []string{"route6", r.Dst, r.Dev, or(r.Table, "main"), r.Via, fmt.Sprint(r.Metric)}
 	}
-	w = append(w, "route", "replace", r.Dst)
+	return []string{"try", "ip", "route", "replace"}
+}
+
+// words are the route; one of IPv6 has no scope.
+func (r Route) words() []string {
+	w := []string{r.Dst}
 	add := func(name, value string) {
 		if value != "" {
 			w = append(w, name, value)

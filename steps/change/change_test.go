@@ -50,11 +50,13 @@ func TestBack(t *testing.T) {
 		"MTU":     "ip link set rail0 mtu 9000; ip link set rail1 mtu 1500",
 		"addresses": "ip addr flush dev rail0;" +
 			" ip addr add 10.1.1.1/24 dev rail0; ip addr add fd09::1/64 dev rail1",
-		"one address": "ip addr del 192.168.100.10/24 dev rail0",
-		"down":        "ip link set rail0 down; ip link set rail1 down",
-		"MAC":         "ip link set rail0 down; ip link set rail0 address 02:11:22:33:44:55; ip link set rail0 up",
-		"routes":      "ip route del 10.50.0.0/16; ip route flush table 42; ip -6 route del fd01::/64",
-		"neighbours":  "ip neigh flush all nud permanent",
+		"one address":          "ip addr del 192.168.100.10/24 dev rail0",
+		"a link's own address": "ip -6 addr flush dev rail0 scope link",
+		"how it is made":       "ip link set rail0 addrgenmode none; ip link set rail0 down; ip link set rail0 up",
+		"down":                 "ip link set rail0 down; ip link set rail1 down",
+		"MAC":                  "ip link set rail0 down; ip link set rail0 address 02:11:22:33:44:55; ip link set rail0 up",
+		"routes":               "ip route del 10.50.0.0/16; ip route flush table 42; ip -6 route del fd01::/64",
+		"neighbours":           "ip neigh flush all nud permanent",
 		"a master": "ip link add br9 type bridge; ip link set br9 up; ip addr flush dev rail0;" +
 			" ip link set rail0 master br9; ip link set rail1 master br9; ip addr add 192.168.100.10/24 dev br9",
 		"a new link": "ip link add made0 type veth peer name made1; ip addr add 192.168.55.1/24 dev made0",

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,7 +38,21 @@ echo "== routes6"
 dump ip -6 -j route show table all || exit 1
 echo "== neighbours"
 dump ip -j neigh show nud permanent || exit 1
-echo "== modules"
+echo "== makes"
+grep -Hs . /proc/sys/net/ipv6/conf/*/addr_gen_mode
+echo "== gids"
+ib=/sys/class/infiniband
+gids=$(grep -Hv 0000:0000:0000:0000:0000:0000:0000:0000 $ib/*/ports/*/gids/* 2>/dev/null)
+set --
+for gid in $gids; do
+  file=${gid%%:*}
+  port=${file%/gids/*}
+  echo "$gid"
+  set -- "$@" "$port/gid_attrs/types/${file##*/}" "$port/gid_attrs/ndevs/${file##*/}"
+done
+[ $# -eq 0 ] || grep -Hs . "$@"
+echo "== managers"
+` + LookAtManagers + `echo "== modules"
 [ ! -d /sys/module/bonding ] || echo bonding
 echo "== end"
 `
@@ -49,6 +65,19 @@ type State struct {
 	Routes     []Route
 	Neighbours []Neighbour // permanent ones
 	Bonding    bool        // the module was loaded
+	// GIDs are what RDMA addresses its packets by: the kernel makes them of the addresses.
+	GIDs []GID `json:",omitempty"`
+	// Managers are who configures the links; a State of an older release has none.
+	Managers Managers
+}
+
+// A GID is an entry of an RDMA port's table.
+type GID struct {
+	Port  string // below /sys/class/infiniband: rocep1s0f0/ports/1
+	Index int
+	GID   string
+	Type  string // RoCE v2, IB/RoCE v1
+	Dev   string // the interface whose address it is
 }
 
 // A Link is one interface.
@@ -61,6 +90,9 @@ type Link struct {
 	Kind   string // bond, veth, … as ip calls it; empty for hardware
 	Bond   *Bond  // nil where it is none
 	Addrs  []Addr
+	// Makes is how the kernel makes its address of the link, as the kernel numbers the ways;
+	// 1 is not at all. Empty where it has no IPv6.
+	Makes string `json:",omitempty"`
 }
 
 // Bond are the options of a bond that is made again.
@@ -85,7 +117,10 @@ type Addr struct {
 	FromKernel bool
 }
 
-// A Route is one that no address brings along by itself.
+// ofLink reports whether it is the link's own, fe80::, on which the first GID stands.
+func (a Addr) ofLink() bool { return a.V6 && a.Scope == "link" && !a.Dynamic }
+
+// A Route is one that has to be made again.
 type Route struct {
 	V6                                         bool
 	Dst, Via, Dev, Protocol, Scope, Src, Table string
@@ -135,6 +170,7 @@ type (
 		Scope    string `json:"scope"`
 		Src      string `json:"prefsrc"`
 		Metric   int    `json:"metric"`
+		Expires  int    `json:"expires"`
 	}
 	ipNeighbour struct {
 		Dst string `json:"dst"`
@@ -169,6 +205,16 @@ func Parse(out string) (State, error) {
 	if len(s.Links) == 0 {
 		return State{}, fmt.Errorf("read the links: there are none")
 	}
+	for line := range strings.Lines(parts["makes"]) {
+		file, mode, _ := strings.Cut(strings.TrimSpace(line), ":")
+		name := path.Base(path.Dir(file))
+		if l, ok := s.Links[name]; ok && len(mode) == 1 {
+			l.Makes = mode
+			s.Links[name] = l
+		}
+	}
+	s.GIDs = readGIDs(parts["gids"])
+	s.Managers = ReadManagers(parts["managers"])
 	for _, family := range []struct {
 		part string
 		v6   bool
@@ -242,18 +288,49 @@ func (l ipLink) link() Link {
 	return link
 }
 
-// kept reports whether a route has to be made again: not what the kernel makes for
-// each address, and not what a router announces.
+// readGIDs reads the tables of all ports, an attribute a line, and keeps entries that have an
+// interface.
+func readGIDs(text string) []GID {
+	type place struct{ port, index string }
+	var order []place
+	said := map[string]string{}
+	for line := range strings.Lines(text) {
+		file, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		file, below := strings.CutPrefix(file, "/sys/class/infiniband/")
+		if !ok || !below {
+			continue
+		}
+		said[file] = value
+		if port, index, ok := strings.Cut(file, "/gids/"); ok {
+			order = append(order, place{port, index})
+		}
+	}
+	var all []GID
+	for _, p := range order {
+		g := GID{
+			Port: p.port, GID: said[p.port+"/gids/"+p.index],
+			Type: said[p.port+"/gid_attrs/types/"+p.index], Dev: said[p.port+"/gid_attrs/ndevs/"+p.index],
+		}
+		var err error
+		if g.Index, err = strconv.Atoi(p.index); err == nil && g.Dev != "" {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// kept reports whether a route has to be made again: not what the kernel makes in the local
+// table for each address, and not what a router announces.
 func (r ipRoute) kept(v6 bool) bool {
 	if r.Dev == "" || r.Type != "" && r.Type != "unicast" || r.Table == "local" {
 		return false
 	}
-	return !v6 || r.Protocol != "kernel" && r.Protocol != "ra"
+	return !v6 || r.Protocol != "ra" && r.Expires == 0
 }
 
 // Differences says in words what differs between two looks at a node: of the
 // links that of wants. What renews itself is left out: lifetimes, and the addresses
-// and routes that the kernel or a router makes.
+// and routes that a router announces.
 func Differences(before, after State, of func(link string) bool) []string {
 	var all []string
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -274,6 +351,7 @@ func Differences(before, after State, of func(link string) bool) []string {
 			say("%s is gone", name)
 		default:
 			a.compare(b, say)
+			before.compareManagers(after, name, say)
 		}
 	}
 	all = append(all, compareRoutes(before.Routes, after.Routes, of)...)
@@ -282,7 +360,55 @@ func Differences(before, after State, of func(link string) bool) []string {
 			say("the fixed neighbour %s on %s is gone", n.Dst, n.Dev)
 		}
 	}
+	for _, g := range before.GIDs {
+		if of(g.Dev) && !slices.ContainsFunc(after.GIDs, g.same) {
+			say("the GID %s of %s (%s) is gone from %s", g.GID, g.Dev, g.Type, g.Port)
+		}
+	}
 	return all
+}
+
+// same compares what an entry is, not where in its table it stands: that is looked up.
+func (g GID) same(other GID) bool {
+	g.Index = other.Index
+	return g == other
+}
+
+// Moved says which GIDs stand at another index of their table than before, as they do where
+// addresses came back in another order: whoever has written an index into a script of his
+// own has to know.
+func Moved(before, after State, of func(link string) bool) (all []string) {
+	for _, g := range before.GIDs {
+		i := slices.IndexFunc(after.GIDs, g.same)
+		if of(g.Dev) && i >= 0 && after.GIDs[i].Index != g.Index && !slices.Contains(after.GIDs, g) {
+			all = append(all, fmt.Sprintf("the GID %s of %s (%s) is at index %d now, and was at %d",
+				g.GID, g.Dev, g.Type, after.GIDs[i].Index, g.Index))
+		}
+	}
+	return all
+}
+
+// compareManagers: the same daemons have it in their hands, in the same state. A State of an
+// older release doesn't know.
+func (s State) compareManagers(now State, link string, say func(string, ...any)) {
+	if s.Managers.Links == nil {
+		return
+	}
+	for _, by := range []string{networkManager, networkd} {
+		was, held := s.manager(link, by)
+		is, holds := now.manager(link, by)
+		switch {
+		case held && !holds:
+			say("%s is not in the hands of %s, and was", link, by)
+		case !held && holds:
+			say("%s is in the hands of %s (%s), and was not", link, by, is.State)
+		case held && by == networkManager && was.State == "connected" && (is.State != was.State || is.ID != was.ID):
+			say("%s is %s in NetworkManager with the profile %s, and was connected with %s",
+				link, is.State, or(is.Profile, "none"), or(was.Profile, "none"))
+		case held && by == networkd && was.Profile != is.Profile && is.Profile != "":
+			say("%s is configured by %s, and was by %s", link, is.Profile, or(was.Profile, "none"))
+		}
+	}
 }
 
 // compareRoutes compares whole routes: one whose metric changed is gone and new.
@@ -317,7 +443,13 @@ func (l Link) compare(now Link, say func(string, ...any)) {
 	if (l.Bond == nil) != (now.Bond == nil) || l.Bond != nil && *l.Bond != *now.Bond {
 		say("%s is another bond than before", l.Name)
 	}
-	was, is := l.lasting(), now.lasting()
+	for _, a := range l.Addrs {
+		// One more the kernel makes by itself.
+		if a.ofLink() && !slices.ContainsFunc(now.Addrs, func(b Addr) bool { return a.CIDR == b.CIDR }) {
+			say("%s lacks its link's own address %s", l.Name, a.CIDR)
+		}
+	}
+	was, is := l.lasting(now), now.lasting(l)
 	for _, a := range was {
 		if !slices.Contains(is, a) {
 			say("%s lacks the address %s", l.Name, a)
@@ -333,11 +465,14 @@ func (l Link) compare(now Link, say func(string, ...any)) {
 	}
 }
 
-// lasting are the addresses that nobody makes again by itself.
-func (l Link) lasting() []string {
+// lasting are the addresses that nobody makes again by itself. Where both looks have a lease,
+// which one it is is the server's.
+func (l Link) lasting(other Link) []string {
+	leased := func(a Addr) bool { return a.Dynamic && !a.V6 }
+	both := slices.ContainsFunc(l.Addrs, leased) && slices.ContainsFunc(other.Addrs, leased)
 	var all []string
 	for _, a := range l.Addrs {
-		if !a.FromKernel {
+		if !a.FromKernel && !(both && leased(a)) {
 			all = append(all, a.CIDR)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 )
@@ -44,6 +45,10 @@ func Parse(stdout string, commands []steps.Command) (steps.Node, error) {
 	f := readFiles(s["files"])
 	p := readPlaces(s["places"])
 	n.Netdevs = netdevs(strings.Join(s["addr"], "\n"), f, p)
+	managers := change.ReadManagers(strings.Join(s["managers"], "\n"))
+	for i, d := range n.Netdevs {
+		n.Netdevs[i].Managers = managers.Of(d.Name)
+	}
 	hcas, _ := parse.IbvDevinfo(strings.Join(s["devinfo"], "\n"))
 	n.Rails = rails(f, p, n.Netdevs, hcas)
 	n.Adapter = adapter(f)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
 )
 
 // Script prints what Parse reads: everything that is needed to know a node, and which of
@@ -99,6 +100,8 @@ for master in $net/*/master; do
 	fi
 done
 
+section managers
+` + change.LookAtManagers + `
 section devinfo
 ibv_devinfo 2>/dev/null
 

@@ -26,8 +26,9 @@ type Confirmer interface {
 // that the nodes go back by themselves.
 const changeTime = 2 * time.Minute
 
-// backTime is how long going back may take, with the connection made again.
-const backTime = time.Minute
+// backTime is how long going back may take, with the connection made again and the
+// interfaces in their managers' hands again.
+const backTime = 3 * time.Minute
 
 // A transaction is one change over both nodes, which both get or neither.
 type transaction struct {
@@ -80,6 +81,11 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 	}
 	if err := t.collect(); err != nil {
 		return t.result, nil, err
+	}
+	for _, e := range steps.Ends {
+		if why := change.Refuse(t.before[e], t.sets[e]); why != "" {
+			return t.result, verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", t.rig.NameOf(e), why), nil
+		}
 	}
 	if v, err := t.ask(ctx, steps.ChangeQuestion{}); v != nil || err != nil {
 		return t.result, v, err
@@ -135,7 +141,7 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 	for _, e := range steps.Ends {
 		name := t.rig.At(e).Name
 		q.Places = append(q.Places, steps.ChangePlace{
-			Node: name, Set: t.sets[e], Script: t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text(),
+			Node: name, Set: t.sets[e], Held: t.hands(e), Script: t.text(e),
 		})
 		if dev := t.rig.At(e).SSHDev; !q.Keep && slices.Contains(t.sets[e], dev) {
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: "+
@@ -143,6 +149,34 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 		}
 	}
 	return t.put(ctx, q)
+}
+
+// text is what runs at an end: what takes its interfaces out of their managers' hands, and
+// the cell's script.
+func (t *transaction) text(e steps.End) string {
+	return change.Take(t.before[e], t.sets[e]) + t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
+}
+
+// hands says in whose hands the interfaces of an end are before the change.
+func (t *transaction) hands(e steps.End) (all []string) {
+	for _, name := range t.sets[e] {
+		for _, m := range t.before[e].Managers.Of(name) {
+			if m.Holds() {
+				all = append(all, fmt.Sprintf("%s: %s", t.rail(e, name), m))
+			}
+		}
+	}
+	return all
+}
+
+// rail names an interface by the rail that it carries, where it does.
+func (t *transaction) rail(e steps.End, netdev string) string {
+	for i, p := range t.rig.Pairs {
+		if t.rig.Rail(p, e).Netdev.Name == netdev {
+			return fmt.Sprintf("rail %d (%s)", i+1, netdev)
+		}
+	}
+	return netdev
 }
 
 // put puts a question to the user. A verdict says that the answer was no.
@@ -289,8 +323,7 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	t.tell("armed: both nodes go back in %.0f s unless you keep it", t.s.o.ChangeTime.Seconds())
 	// The peer first: a change here may cut the way to it.
 	for _, e := range []steps.End{steps.Peer, steps.Here} {
-		script := t.script(t.rig, -1, t.cell.Roles[0], e, t.limit())
-		if err := t.guards[e].Start(ctx, script.Text()); err != nil {
+		if err := t.guards[e].Start(ctx, t.text(e)); err != nil {
 			return nil, err
 		}
 	}

@@ -157,10 +157,14 @@ func undoPlace(ctx context.Context, o Options, now []change.State,
 		return fmt.Sprintf("the way back ended with exit %d on %s: %s",
 			report.Code, node.Name(), or(lastLine(report.Output), "not a word"))
 	}
-	if diff, err := differs(ctx, node, p); err != nil {
+	diff, moved, err := differs(ctx, node, p)
+	if err != nil {
 		return err.Error()
 	} else if diff != nil {
 		return fmt.Sprintf("%s is not as before: %s", node.Name(), strings.Join(diff, ", "))
+	}
+	for _, m := range moved {
+		tell("%s: %s", node.Name(), m)
 	}
 	if err := g.Forget(ctx); err != nil {
 		return err.Error()
@@ -169,15 +173,27 @@ func undoPlace(ctx context.Context, o Options, now []change.State,
 	return ""
 }
 
-// differs compares a node's change set with what was captured.
-func differs(ctx context.Context, n runner.Node, p undo.Place) ([]string, error) {
+// settleTime is how long what follows from a change by itself may take: a carrier, the
+// address of a link, a GID, a profile that starts.
+const settleTime = 20 * time.Second
+
+// differs compares a node's change set with what was captured. moved are the GIDs that are
+// at another index.
+func differs(ctx context.Context, n runner.Node, p undo.Place) (diff, moved []string, err error) {
 	var before change.State
 	if err := json.Unmarshal(p.Before, &before); err != nil {
-		return nil, errors.New("the journal does not say how it was before")
+		return nil, nil, errors.New("the journal does not say how it was before")
 	}
-	now, err := capture(ctx, n)
-	if err != nil {
-		return nil, err
+	clock := runner.ClockOf(n)
+	of := func(link string) bool { return slices.Contains(p.Set, link) }
+	for end := clock.Now().Add(settleTime); ; {
+		now, err := capture(ctx, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		diff, moved = change.Differences(before, now, of), change.Moved(before, now, of)
+		if diff == nil || clock.Now().After(end) || clock.Await(ctx, time.Second) == runner.Interrupted {
+			return diff, moved, nil
+		}
 	}
-	return change.Differences(before, now, func(link string) bool { return slices.Contains(p.Set, link) }), nil
 }

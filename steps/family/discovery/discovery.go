@@ -47,6 +47,7 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 			if judgeLink(node, links[at], rail.Netdev.Master, r.Rig.InUse(e, i), &rep) {
 				up++
 			}
+			showManagers(node, rail.Netdev, &rep)
 		}
 	}
 	if up == 0 {
@@ -74,6 +75,27 @@ func judgeLink(node string, l parse.Link, master string, used bool, rep *kind.Re
 		rep.Add(steps.Warn, "%s on %s is a slave of %s: its address and its GIDs are the bond's", l.Name, node, master)
 	}
 	return true
+}
+
+// showManagers says in whose hands a rail's interface is. Two daemons that both configure it
+// take turns: whoever looks last sets what the other has removed.
+func showManagers(node string, d steps.Netdev, rep *kind.Report) {
+	held := d.HeldBy()
+	var names, words []string
+	for _, m := range held {
+		names, words = append(names, m.By), append(words, m.String())
+	}
+	if len(d.Managers) > 0 {
+		rep.Show(node+" "+d.Name+" managed by", kind.OrNone(strings.Join(words, "; ")), "", nil)
+	}
+	if len(held) > 1 {
+		rep.Add(steps.Warn, "%s on %s is in the hands of %s at once: leave it to one of them", d.Name, node, kind.And(names))
+	}
+	for _, m := range held {
+		if m.Trouble != "" {
+			rep.Add(steps.Warn, "%s on %s is in the hands of %s, so no cell can change it: %s", d.Name, node, m.By, m.Trouble)
+		}
+	}
 }
 
 func linkState(l parse.Link) string {

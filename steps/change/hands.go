@@ -1,0 +1,270 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// The daemons that can be asked to let an interface go.
+const (
+	networkManager = "NetworkManager"
+	networkd       = "networkd"
+)
+
+// Taking interfaces out of their managers' hands, and giving them back. What is written is
+// under /run and bears railbench's name: a reboot forgets it.
+//
+// NetworkManager lets a device go with all that it has on it, and remembers that across a
+// restart or a crash of its own (/run/NetworkManager/devices). A file in its conf.d would make
+// it switch the link off first. networkd has no such word: a file of ours that comes before
+// its own does it, and networkd takes its addresses along, which are set again.
+const (
+	handsCommon = `is() { [ -e "/sys/class/net/$1" ]; }
+wait_for() { # TRIES TEST...: five a second
+  tries=$1
+  shift
+  while ! "$@"; do
+    tries=$((tries - 1))
+    [ "$tries" -gt 0 ] || return 1
+    sleep 0.2
+  done
+}
+`
+	nmTake = `nm_has() { LC_ALL=C nmcli -t -f DEVICE,STATE,CON-UUID device 2>/dev/null; }
+nm_let_go() { # NAME...
+  has=$(nm_has) || return 1
+  for name; do
+    case "
+$has" in
+    *"
+$name:unmanaged:"*) ;;
+    *) ! is "$name" || return 1 ;;
+    esac
+  done
+}
+nm_take() { # NAME...
+  ! nm_let_go "$@" || return 0
+  for name; do
+    # It may be starting again just now.
+    ! is "$name" || wait_for 75 nmcli device set "$name" managed no 2>/dev/null ||
+      { echo "NetworkManager does not answer" >&2; return 1; }
+  done
+  wait_for 50 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
+}
+`
+	nmGive = `nm_settled() { # NAME STATE UUID
+  now=$(nm_has | while IFS= read -r line; do
+    case $line in
+    "$1":*) echo "${line#"$1":}" ;;
+    esac
+  done)
+  looks=$((looks + 1))
+  case $2:$now in
+  connected:"connected:$3" | external:connected*) ;;
+  connected:*) return 1 ;;
+  # Before it starts a profile it is there for a moment.
+  *:unavailable:* | *:disconnected:*) [ "$looks" -ge 5 ] ;;
+  *) [ "$looks" -ge 25 ] ;;
+  esac
+}
+nm_give() { # NAME STATE UUID: as it had it
+  is "$1" || return 0
+  wait_for 75 nmcli device set "$1" managed yes 2>/dev/null ||
+    { echo "NetworkManager does not answer: it can't have $1 back" >&2; return 1; }
+  looks=0
+  wait_for 75 nm_settled "$@" || :
+  case $2:$now in
+  connected:"connected:$3") ;;
+  connected:*)
+    # Its carrier came late, or the profile does not start by itself.
+    nmcli --wait 20 connection up uuid "$3" ifname "$1" >/dev/null || return 1
+    ;;
+  disconnected:connect*) nmcli --wait 20 device disconnect "$1" >/dev/null || return 1 ;;
+  esac
+}
+`
+	networkdTake = `networkd_state() {
+  LC_ALL=C networkctl --no-pager --no-legend -l list "$1" 2>/dev/null |
+    while read -r index name type operational setup; do echo "$setup"; done
+}
+networkd_let_go() { [ "$(networkd_state "$1")" = unmanaged ]; }
+networkd_take() { # NAME...
+  mkdir -p /run/systemd/network || return 1
+  for name; do
+    file=/run/systemd/network/00-railbench-$name.network
+    # networkd is no root, and has to read it.
+    (umask 022 && printf '%s\n' "# railbench: a change of $name is under way, or was kept" \
+      '[Match]' "Name=$name" '[Link]' Unmanaged=yes >"$file.new") && mv "$file.new" "$file" || return 1
+  done
+  # It may be starting again just now.
+  wait_for 50 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
+  for name; do
+    is "$name" || continue
+    wait_for 50 networkd_let_go "$name" ||
+      { echo "networkd does not let $name go: $(networkd_state "$name")" >&2; return 1; }
+  done
+}
+`
+	networkdGive = `networkd_settled() { # NAME: its own addresses are there; it may wait for a router's still
+  case $(networkd_state "$1") in
+  configured | failed) return 0 ;;
+  configuring) looks=$((looks + 1)) ;;
+  *) looks=0 ;;
+  esac
+  [ "$looks" -ge 5 ]
+}
+networkd_give() { # NAME...
+  for name; do
+    rm -f "/run/systemd/network/00-railbench-$name.network"
+  done
+  wait_for 50 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
+  for name; do
+    is "$name" || continue
+    looks=0
+    wait_for 100 networkd_settled "$name" ||
+      { echo "networkd does not take $name back: $(networkd_state "$name")" >&2; return 1; }
+  done
+}
+`
+)
+
+// held are the interfaces of a change set that a manager has in its hands, in the order in
+// which they are given back: that of their routes' metrics, which NetworkManager numbers in
+// the order in which it starts.
+func (s State) held(set []string, by string) []string {
+	var all []string
+	for _, name := range set {
+		if _, ok := s.manager(name, by); ok {
+			all = append(all, name)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return s.metric(a) - s.metric(b) })
+	return all
+}
+
+func (s State) manager(link, by string) (steps.Manager, bool) {
+	for _, m := range s.Managers.Of(link) {
+		if m.By == by && m.Holds() {
+			return m, true
+		}
+	}
+	return steps.Manager{}, false
+}
+
+// metric is the least that a link's IPv4 routes have.
+func (s State) metric(link string) int {
+	least := 0
+	for _, r := range s.Routes {
+		if r.Dev == link && !r.V6 && (least == 0 || r.Metric < least) {
+			least = r.Metric
+		}
+	}
+	return least
+}
+
+// watched are those that networkd has to be kept from: what it holds, and what the change makes,
+// which may match a file of its own.
+func (s State) watched(set []string) []string {
+	runs := false
+	for _, managers := range s.Managers.Links {
+		runs = runs || slices.ContainsFunc(managers, func(m steps.Manager) bool { return m.By == networkd })
+	}
+	var all []string
+	for _, name := range set {
+		_, holds := s.manager(name, networkd)
+		_, there := s.Links[name]
+		if holds || runs && !there && plainName.MatchString(name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Refuse says why a change must not be begun: an interface of its set is in the hands of a
+// manager that can't be asked to let it go. It is empty where there is none.
+func Refuse(s State, set []string) string {
+	for _, name := range set {
+		for _, m := range s.Managers.Of(name) {
+			if _, there := s.Links[name]; there && m.Holds() && m.Trouble != "" {
+				return fmt.Sprintf("%s is in the hands of %s, and %s", name, m.By, m.Trouble)
+			}
+		}
+	}
+	return ""
+}
+
+// Take writes what has to run before a change's own script: it takes the links of the set out
+// of their managers' hands, with their addresses and routes left as they are. It is empty where
+// nobody has one, and runs as root, in a shell of its own.
+func Take(s State, set []string) string {
+	set = slices.Compact(slices.Sorted(slices.Values(set)))
+	nm, own := s.held(set, networkManager), s.watched(set)
+	if len(nm)+len(own) == 0 {
+		return ""
+	}
+	var w writer
+	w.WriteString("# What manages these interfaces lets them go until the change is taken back.\n(\n")
+	w.functions(nm, own, nmTake, networkdTake)
+	w.take(nm, own)
+	w.keep(s, slices.Concat(nm, own))
+	w.WriteString(") || exit 1\n")
+	return w.String()
+}
+
+// functions are those that the lines for some managers call.
+func (w *writer) functions(nm, own []string, forNM, forNetworkd string) {
+	w.WriteString(handsCommon)
+	if len(nm) > 0 {
+		w.WriteString(forNM)
+	}
+	if len(own) > 0 {
+		w.WriteString(forNetworkd)
+	}
+}
+
+// keep sets again what a manager takes along: networkd its addresses and routes, and either the
+// link's own address where it has made that one, too.
+func (w *writer) keep(s State, held []string) {
+	w.WriteString("try() { \"$@\" || exit 1; }\ntry_lease() { try \"$@\"; }\n" + route6)
+	for _, name := range held {
+		l := s.Links[name]
+		for _, a := range l.Addrs {
+			if !a.FromKernel || a.ofLink() && l.Up {
+				w.call(a.words(name)...)
+			}
+		}
+	}
+	for _, r := range s.Routes {
+		if slices.Contains(held, r.Dev) && s.Links[r.Dev].Up && !(r.V6 && r.Protocol == "kernel") {
+			w.call(append(r.command(), r.words()...)...)
+		}
+	}
+}
+
+// take is a line for each manager.
+func (w *writer) take(nm, own []string) {
+	if len(nm) > 0 {
+		w.or("exit 1", append([]string{"nm_take"}, nm...)...)
+	}
+	if len(own) > 0 {
+		w.or("exit 1", append([]string{"networkd_take"}, own...)...)
+	}
+}
+
+// give hands links that are as they were back to whoever had them.
+func (w *writer) give(s State, nm, own []string) {
+	for _, name := range nm {
+		m, _ := s.manager(name, networkManager)
+		state := m.State
+		if strings.HasPrefix(state, "connected (") {
+			state = "external" // what somebody else set up, NetworkManager shows as a profile of its own
+		}
+		w.or("left=1", "nm_give", name, state, m.ID)
+	}
+	if len(own) > 0 {
+		w.or("left=1", append([]string{"networkd_give"}, own...)...)
+	}
+}

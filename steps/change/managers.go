@@ -1,0 +1,201 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
+)
+
+// LookAtManagers prints what ReadManagers reads: which daemons configure interfaces, and what
+// each says of every interface. It asks only those that run, needs no root and some 50 ms.
+const LookAtManagers = `echo "-- daemons"
+if [ -d /run/systemd/system ]; then
+	systemctl list-units --plain --no-legend --no-pager --state=active NetworkManager.service \
+		systemd-networkd.service connman.service wicked.service wickedd.service 'dhcpcd*.service' 2>/dev/null
+else
+	# Of a process's name the kernel keeps fifteen characters.
+	grep -hsxE 'NetworkManager|systemd-network|connmand|wickedd|dhcpcd' /proc/[0-9]*/comm
+fi | while read -r daemon rest; do
+	echo "$daemon"
+	case $daemon in
+	NetworkManager*)
+		echo "-- NetworkManager"
+		LC_ALL=C nmcli -t -f RUNNING,VERSION general 2>&1
+		echo "-- devices"
+		LC_ALL=C nmcli -t -f DEVICE,STATE,CON-UUID,CONNECTION device 2>/dev/null
+		;;
+	systemd-network*)
+		echo "-- networkd"
+		LC_ALL=C networkctl --version 2>&1 | { read -r line && echo "$line"; }
+		echo "-- links"
+		LC_ALL=C networkctl --no-pager --no-legend -l list 2>/dev/null
+		grep -Hs '^NETWORK_FILE=' /run/systemd/netif/links/*
+		;;
+	esac
+	echo "-- daemons"
+done
+echo "-- ifupdown"
+if command -v ifup >/dev/null || [ -x /usr/sbin/ifup ] || [ -x /sbin/ifup ]; then
+	grep -hs '^[[:space:]]*iface ' /etc/network/interfaces /etc/network/interfaces.d/*
+fi
+`
+
+// Managers are those of a node.
+type Managers struct {
+	Links map[string][]steps.Manager `json:",omitempty"` // by interface
+	// Any are those that may have any interface: nobody can ask them which.
+	Any []steps.Manager `json:",omitempty"`
+}
+
+// Of are an interface's own, and those that may have it.
+func (m Managers) Of(link string) []steps.Manager { return slices.Concat(m.Links[link], m.Any) }
+
+// The oldest releases that can be asked: NetworkManager remembers across its own restarts what
+// it was told of a device, and networkctl knows reload.
+const (
+	leastNM       = "1.10"
+	leastNetworkd = "244"
+)
+
+// others are the daemons that railbench knows by name only.
+var others = []struct{ unit, name, stop string }{
+	{"connman", "ConnMan", "connmanctl"},
+	{"wicked", "wicked", "wicked ifdown"},
+	{"dhcpcd", "dhcpcd", "denyinterfaces in dhcpcd.conf"},
+}
+
+// plainName is a name of an interface that means the same in a file's name, in a match of
+// networkd, which may hold wildcards, and in a list of NetworkManager.
+var plainName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+// ReadManagers reads what LookAtManagers printed. It is total: a daemon that runs and was not
+// understood is one with a Trouble.
+func ReadManagers(text string) Managers {
+	said := map[string]string{}
+	name := ""
+	for line := range strings.Lines(text) {
+		if heading, ok := strings.CutPrefix(line, "-- "); ok {
+			name = strings.TrimSpace(heading)
+			said[name] += ""
+			continue
+		}
+		said[name] += line
+	}
+	m := Managers{Links: map[string][]steps.Manager{}}
+	daemons := strings.Fields(said["daemons"])
+	runs := func(prefix string) bool {
+		return slices.ContainsFunc(daemons, func(d string) bool { return strings.HasPrefix(d, prefix) })
+	}
+	if runs("NetworkManager") {
+		m.networkManager(said["NetworkManager"], said["devices"])
+	}
+	if runs("systemd-network") {
+		m.networkd(said["networkd"], said["links"])
+	}
+	for _, o := range others {
+		if runs(o.unit) {
+			m.Any = append(m.Any, steps.Manager{
+				By: o.name, State: "running",
+				Trouble: "railbench doesn't know how " + o.name + " is asked to let an interface go (" + o.stop + ")",
+			})
+		}
+	}
+	stanzas, _ := parse.IfupdownStanzas(said["ifupdown"]) // most nodes have none
+	for _, s := range stanzas {
+		m.ifupdown(s)
+	}
+	return m
+}
+
+func (m *Managers) add(link string, by steps.Manager) {
+	if by.Holds() && by.Trouble == "" && !plainName.MatchString(link) {
+		by.Trouble = "its name holds a character that " + by.By + " takes for another sign"
+	}
+	m.Links[link] = append(m.Links[link], by)
+}
+
+func (m *Managers) networkManager(general, devices string) {
+	const name = "NetworkManager"
+	running, version, _ := strings.Cut(strings.TrimSpace(general), ":")
+	list, err := parse.NMDevices(devices)
+	trouble := ""
+	switch {
+	case err != nil || running != "running":
+		m.Any = append(m.Any, steps.Manager{
+			By: name, State: "running",
+			Trouble: "it runs, and nmcli can't ask it (" + firstLine(general) + ")",
+		})
+		return
+	case !atLeast(version, leastNM):
+		trouble = fmt.Sprintf("it is release %s, and railbench knows how to ask %s and later", or(version, "unknown"), leastNM)
+	}
+	for _, d := range list {
+		m.add(d.Name, steps.Manager{By: name, State: d.State, Profile: d.Profile, ID: d.UUID, Trouble: trouble})
+	}
+}
+
+func (m *Managers) networkd(said, links string) {
+	const name = "networkd"
+	list, err := parse.Networkctl(links)
+	version, ok := strings.CutPrefix(firstLine(said), "systemd ")
+	version, _, _ = strings.Cut(version, " ")
+	trouble := ""
+	switch {
+	case err != nil || !ok:
+		m.Any = append(m.Any, steps.Manager{
+			By: name, State: "running",
+			Trouble: "it runs, and networkctl can't ask it (" + firstLine(said) + ")",
+		})
+		return
+	case !atLeast(version, leastNetworkd):
+		trouble = fmt.Sprintf("it is release %s, and railbench knows how to ask %s and later", version, leastNetworkd)
+	}
+	for _, l := range list {
+		m.add(l.Name, steps.Manager{By: name, State: l.State, Profile: l.File, Trouble: trouble})
+	}
+}
+
+// ifupdown configures at the boot and when it is told to; only a DHCP client stays.
+func (m *Managers) ifupdown(s parse.Ifupdown) {
+	by := steps.Manager{By: "ifupdown", State: "unmanaged", Profile: "/etc/network/interfaces"}
+	if s.Method == "dhcp" {
+		by.State = "dhcp"
+		by.Trouble = "a DHCP client renews its address, and sets it again: sudo ifdown " + s.Name +
+			", or give it a static one"
+	}
+	m.add(s.Name, by)
+}
+
+// atLeast compares releases by their numbers.
+func atLeast(version, least string) bool {
+	have, want := strings.Split(version, "."), strings.Split(least, ".")
+	for i, w := range want {
+		if i >= len(have) {
+			return false
+		}
+		a, err := strconv.Atoi(digits.FindString(have[i]))
+		if b, _ := strconv.Atoi(w); err != nil || a != b {
+			return err == nil && a > b
+		}
+	}
+	return true
+}
+
+var digits = pattern.New(`^[0-9]{1,9}`)
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return or(strings.TrimSpace(line), "not a word")
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,228 @@
+package change
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+)
+
+func managersOf(t *testing.T, node string) Managers {
+	t.Helper()
+	text, err := os.ReadFile("testdata/managers-" + node + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ReadManagers(string(text))
+}
+
+// Two machines whose rails netplan gives to NetworkManager and to networkd.
+func TestReadManagers(t *testing.T) {
+	for node, want := range map[string]steps.Manager{
+		"spark-01": {
+			By: networkManager, State: "connected", Profile: "netplan-enp1s0f0np0",
+			ID: "05ec54af-9f53-3227-867e-c7e879b25c37",
+		},
+		"spark-02": {
+			By: networkd, State: "configured", Profile: "/run/systemd/network/10-netplan-enp1s0f0np0.network",
+		},
+	} {
+		m := managersOf(t, node)
+		held := steps.Netdev{Managers: m.Of("enp1s0f0np0")}.HeldBy()
+		if len(held) != 1 || held[0] != want || m.Any != nil {
+			t.Errorf("%s: %+v, and any: %+v", node, held, m.Any)
+		}
+		if got := m.Of("enp1s0f9"); got != nil {
+			t.Errorf("%s: an interface that isn't there is in the hands of %+v", node, got)
+		}
+	}
+}
+
+// What can't be asked to let go is refused before anything is touched, with its name.
+func TestRefuse(t *testing.T) {
+	const nm = "-- daemons\nNetworkManager.service loaded active running Network Manager\n-- NetworkManager\n"
+	const nd = "-- daemons\nsystemd-networkd.service loaded active running x\n-- networkd\n"
+	for name, c := range map[string]struct{ said, want string }{
+		"nobody":            {"-- daemons\n-- ifupdown\n", ""},
+		"NetworkManager":    {nm + "running:1.42.4\n-- devices\nrail0:connected:u:p\n", ""},
+		"it leaves it":      {nm + "running:0.9.8\n-- devices\nrail0:unmanaged::\n", ""},
+		"no nmcli":          {nm + "sh: 3: nmcli: not found\n-- devices\n", "nmcli can't ask it (sh: 3: nmcli: not found)"},
+		"it doesn't answer": {nm + "not running:\n-- devices\n", "nmcli can't ask it (not running:)"},
+		"an old one":        {nm + "running:1.4.2\n-- devices\nrail0:connected:u:p\n", "release 1.4.2"},
+		"a strange one":     {nm + "running:next\n-- devices\nrail0:connected:u:p\n", "release next"},
+		"networkd":          {nd + "systemd 244 (244)\n-- links\n  3 rail0 ether routable configured\n", ""},
+		"an old networkd":   {nd + "systemd 237\n-- links\n  3 rail0 ether routable configured\n", "release 237"},
+		"no networkctl":     {nd + "sh: networkctl: not found\n-- links\n", "networkctl can't ask it"},
+		"ConnMan":           {"-- daemons\nconnman.service loaded active running x\n", "in the hands of ConnMan"},
+		"ConnMan, a process": {
+			"-- daemons\nconnmand\n", "in the hands of ConnMan",
+		},
+		"dhcpcd":           {"-- daemons\ndhcpcd.service loaded active running x\n", "in the hands of dhcpcd"},
+		"ifupdown, static": {"-- ifupdown\niface rail0 inet static\n", ""},
+		"ifupdown, DHCP":   {"-- ifupdown\niface rail0 inet dhcp\n", "sudo ifdown rail0"},
+		"another's DHCP":   {"-- ifupdown\niface rail9 inet dhcp\n", ""},
+	} {
+		s := State{Links: map[string]Link{"rail0": {Name: "rail0"}}, Managers: ReadManagers(c.said)}
+		got := Refuse(s, []string{"rail0", "bond0"})
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q in it", name, got, c.want)
+		}
+	}
+	odd := State{
+		Links:    map[string]Link{"rail*": {Name: "rail*"}},
+		Managers: ReadManagers(nm + "running:1.42.4\n-- devices\nrail*:connected:u:p\n"),
+	}
+	if got := Refuse(odd, []string{"rail*"}); !strings.Contains(got, "its name holds a character") {
+		t.Errorf("a name that is a pattern to a manager: %q", got)
+	}
+}
+
+// rails is a node with two of them in one manager's hands.
+func rails(by, state, profile, id string) State {
+	s := State{Links: map[string]Link{}, Managers: Managers{Links: map[string][]steps.Manager{}}}
+	for i, name := range []string{"rail1", "rail0"} {
+		addr := Addr{CIDR: "192.168.100.10/24", Scope: "global", Label: name}
+		s.Links[name] = Link{Name: name, MTU: 1500, Up: true, Addrs: []Addr{addr}}
+		s.Routes = append(s.Routes, Route{Dst: "192.168.100.0/24", Dev: name, Protocol: "kernel", Metric: 101 - i})
+		s.Managers.Links[name] = []steps.Manager{{By: by, State: state, Profile: profile, ID: id + name}}
+	}
+	return s
+}
+
+// Take and Back name each manager's own words, and every interface that is in its hands.
+func TestHands(t *testing.T) {
+	set := []string{"rail0", "rail1", "bond0"}
+	for name, c := range map[string]struct {
+		state       State
+		takes, back []string
+		never       string
+	}{
+		"NetworkManager": {
+			rails(networkManager, "connected", "p", "uuid-"),
+			[]string{"nm_take rail0 rail1 || exit 1\n"},
+			// The one with the lower metric had it because it was the first.
+			[]string{"nm_take rail0 rail1 || exit 1\n", "nm_give rail0 connected uuid-rail0 || left=1\n", "nm_give rail1 connected uuid-rail1 || left=1\n"},
+			"networkd",
+		},
+		"what somebody else set up": {
+			rails(networkManager, "connected (externally)", "p", ""),
+			[]string{"nm_take rail0 rail1 || exit 1\n"}, []string{"nm_give rail0 external rail0 || left=1\n"}, "networkd",
+		},
+		"networkd": {
+			rails(networkd, "configured", "/run/x.network", ""),
+			// The bond's name may match a file of its own.
+			[]string{"networkd_take bond0 rail0 rail1 || exit 1\n", "try ip addr replace 192.168.100.10/24 scope global dev rail0\n"},
+			[]string{"networkd_take bond0 rail0 rail1 || exit 1\n", "networkd_give bond0 rail0 rail1 || left=1\n"}, "nmcli",
+		},
+	} {
+		take, back := Take(c.state, set), Back(c.state, set)
+		for script, wants := range map[string][]string{take: c.takes, back: c.back} {
+			at := 0
+			for _, want := range wants {
+				i := strings.Index(script[at:], want)
+				if i < 0 {
+					t.Errorf("%s: no %q, or not in its place:\n%s", name, want, script)
+					break
+				}
+				at += i
+			}
+			if strings.Contains(script, c.never) {
+				t.Errorf("%s: it speaks to %s", name, c.never)
+			}
+			if out, err := exec.Command("sh", "-n", "-c", script).CombinedOutput(); err != nil {
+				t.Errorf("%s: %s", name, out)
+			}
+		}
+		if !strings.HasSuffix(take, ") || exit 1\n") {
+			t.Errorf("%s: the change runs where nothing was let go:\n%s", name, take)
+		}
+	}
+	free := rails(networkManager, "unmanaged", "", "")
+	if take := Take(free, set); take != "" {
+		t.Errorf("nobody has them, and yet:\n%s", take)
+	}
+	if back := Back(free, set); strings.Contains(back, "nmcli") {
+		t.Error("the way back gives what nobody had")
+	}
+}
+
+// A manager that has lost an interface, or has one that it hadn't, is a difference.
+func TestManagersDiffer(t *testing.T) {
+	before := rails(networkManager, "connected", "p", "uuid-")
+	of := func(link string) bool { return link == "rail0" }
+	for want, after := range map[string]State{
+		"": before,
+		"rail0 is not in the hands of NetworkManager, and was": rails(networkManager, "unmanaged", "", ""),
+		"rail0 is connected in NetworkManager with the profile q, and was connected with p": rails(networkManager,
+			"connected", "q", "other-"),
+		"rail0 is disconnected in NetworkManager with the profile none, and was connected with p": rails(networkManager,
+			"disconnected", "", ""),
+	} {
+		got := strings.Join(Differences(before, after, of), "; ")
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if d := Differences(rails(networkd, "unmanaged", "", ""), rails(networkd, "configuring", "/f", ""), of); len(d) != 1 {
+		t.Errorf("networkd has one that it hadn't: %q", d)
+	}
+	old := before
+	old.Managers = Managers{}
+	if d := Differences(old, rails(networkManager, "unmanaged", "", ""), of); d != nil {
+		t.Errorf("an entry of an older release: %q", d)
+	}
+}
+
+// A lease that was renewed with another address is the server's to give; one that is gone is
+// a difference.
+func TestLeases(t *testing.T) {
+	lease := func(cidr string) State {
+		l := Link{Name: "rail0"}
+		if cidr != "" {
+			l.Addrs = []Addr{{CIDR: cidr, Dynamic: true, Valid: 3600}}
+		}
+		return State{Links: map[string]Link{"rail0": l}}
+	}
+	all := func(string) bool { return true }
+	if d := Differences(lease("10.0.0.5/24"), lease("10.0.0.7/24"), all); d != nil {
+		t.Errorf("%q", d)
+	}
+	if d := Differences(lease("10.0.0.5/24"), lease(""), all); !slices.Equal(d, []string{"rail0 lacks the address 10.0.0.5/24"}) {
+		t.Errorf("%q", d)
+	}
+}
+
+func TestGIDs(t *testing.T) {
+	gids := func(entries ...string) State {
+		var text strings.Builder
+		const port = "/sys/class/infiniband/rocep1s0f0/ports/1"
+		for _, e := range entries {
+			index, gid, _ := strings.Cut(e, "=")
+			for what, value := range map[string]string{"gids": gid, "gid_attrs/types": "RoCE v2", "gid_attrs/ndevs": "rail0"} {
+				text.WriteString(port + "/" + what + "/" + index + ":" + value + "\n")
+			}
+		}
+		return State{GIDs: readGIDs(text.String())}
+	}
+	all := func(string) bool { return true }
+	before := gids("0=fe80::1", "1=::ffff:c0a8:640a")
+	if len(before.GIDs) != 2 {
+		t.Fatalf("%+v", before.GIDs)
+	}
+	if d := Differences(before, gids("1=::ffff:c0a8:640a"), all); len(d) != 1 || !strings.Contains(d[0], "fe80::1") {
+		t.Errorf("a GID is gone: %q", d)
+	}
+	moved := gids("0=fe80::1", "5=::ffff:c0a8:640a")
+	if d := Differences(before, moved, all); d != nil {
+		t.Errorf("an index is looked up: %q", d)
+	}
+	if m := Moved(before, moved, all); len(m) != 1 || !strings.Contains(m[0], "at index 5 now, and was at 1") {
+		t.Errorf("%q", m)
+	}
+	if m := Moved(before, before, all); m != nil {
+		t.Errorf("%q", m)
+	}
+}
