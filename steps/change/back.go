@@ -135,12 +135,13 @@ func Back(before State, set []string) string {
 	var w writer
 	w.WriteString(restore + route6)
 	set = slices.Compact(slices.Sorted(slices.Values(set)))
-	nm, own := before.held(set, networkManager), before.watched(set)
+	nm, own := before.started(before.Managers.held(set, networkManager)), before.Managers.watched(set)
 	if len(nm)+len(own) == 0 {
 		w.lines(before, set)
 		w.WriteString("exit \"$failed\"\n")
 		return w.String()
 	}
+	w.WriteString(handsCommon)
 	w.functions(nm, own, nmTake+nmGive, networkdTake+networkdGive)
 	// Who has taken a link back since would fight what is set here.
 	w.WriteString("(\n")

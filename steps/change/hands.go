@@ -33,6 +33,30 @@ wait_for() { # TRIES TEST...: five a second
   done
 }
 `
+	// keep holds on to what a manager takes along; restore tells of what is there already.
+	keep = `dir=$(mktemp -d /run/railbench-keep.XXXXXX) || exit 1
+trap 'rm -rf "$dir"' EXIT
+keep() { # NAME...
+  for name; do
+    ! is "$name" || {
+      ip addr save dev "$name" >"$dir/$name.addr"
+      ip -4 route save table all dev "$name" >"$dir/$name.route4"
+      ip -6 route save dev "$name" >"$dir/$name.route6"
+    } || return 1
+  done
+}
+put_again() {
+  for file in "$dir"/*.addr; do
+    ip addr restore <"$file"
+  done
+  for file in "$dir"/*.route4; do
+    ip -4 route restore <"$file"
+  done
+  for file in "$dir"/*.route6; do
+    ip -6 route restore <"$file"
+  done
+} 2>/dev/null
+`
 	nmTake = `nm_has() { LC_ALL=C nmcli -t -f DEVICE,STATE,CON-UUID device 2>/dev/null; }
 nm_let_go() { # NAME...
   has=$(nm_has) || return 1
@@ -131,27 +155,50 @@ networkd_give() { # NAME...
 `
 )
 
-// held are the interfaces of a change set that a manager has in its hands, in the order in
-// which they are given back: that of their routes' metrics, which NetworkManager numbers in
-// the order in which it starts.
-func (s State) held(set []string, by string) []string {
+// held are the interfaces of a change set that a manager has in its hands.
+func (m Managers) held(set []string, by string) []string {
 	var all []string
 	for _, name := range set {
-		if _, ok := s.manager(name, by); ok {
+		if _, ok := m.holder(name, by); ok {
 			all = append(all, name)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b string) int { return s.metric(a) - s.metric(b) })
 	return all
 }
 
-func (s State) manager(link, by string) (steps.Manager, bool) {
-	for _, m := range s.Managers.Of(link) {
-		if m.By == by && m.Holds() {
-			return m, true
+// holder is a manager that has an interface in its hands.
+func (m Managers) holder(link, by string) (steps.Manager, bool) {
+	all := m.Of(link)
+	i := slices.IndexFunc(all, func(m steps.Manager) bool { return m.By == by && m.Holds() })
+	if i < 0 {
+		return steps.Manager{}, false
+	}
+	return all[i], true
+}
+
+// watched are those that networkd has to be kept from: what it holds, and what the change makes,
+// which may match a file of its own.
+func (m Managers) watched(set []string) []string {
+	runs := false
+	for _, managers := range m.Links {
+		runs = runs || slices.ContainsFunc(managers, func(m steps.Manager) bool { return m.By == networkd })
+	}
+	var all []string
+	for _, name := range set {
+		_, holds := m.holder(name, networkd)
+		// It lists every link that is there.
+		if holds || runs && m.Links[name] == nil && plainName.MatchString(name) {
+			all = append(all, name)
 		}
 	}
-	return steps.Manager{}, false
+	return all
+}
+
+// started is the order in which interfaces are given back: that of their routes' metrics, which
+// NetworkManager numbers as it starts them.
+func (s State) started(held []string) []string {
+	slices.SortStableFunc(held, func(a, b string) int { return s.metric(a) - s.metric(b) })
+	return held
 }
 
 // metric is the least that a link's IPv4 routes have.
@@ -163,24 +210,6 @@ func (s State) metric(link string) int {
 		}
 	}
 	return least
-}
-
-// watched are those that networkd has to be kept from: what it holds, and what the change makes,
-// which may match a file of its own.
-func (s State) watched(set []string) []string {
-	runs := false
-	for _, managers := range s.Managers.Links {
-		runs = runs || slices.ContainsFunc(managers, func(m steps.Manager) bool { return m.By == networkd })
-	}
-	var all []string
-	for _, name := range set {
-		_, holds := s.manager(name, networkd)
-		_, there := s.Links[name]
-		if holds || runs && !there && plainName.MatchString(name) {
-			all = append(all, name)
-		}
-	}
-	return all
 }
 
 // Refuse says why a change must not be begun: an interface of its set is in the hands of a
@@ -196,51 +225,63 @@ func Refuse(s State, set []string) string {
 	return ""
 }
 
+// TakenBack says which links of a change set a manager has again that it had before the change,
+// which took them out of its hands, and what it has set on them.
+func TakenBack(before, now State, set []string) (all []string) {
+	for _, name := range set {
+		for _, by := range []string{networkManager, networkd} {
+			_, was := before.Managers.holder(name, by)
+			m, is := now.Managers.holder(name, by)
+			if !was || !is {
+				continue
+			}
+			l := now.Links[name]
+			text := fmt.Sprintf("%s has %s again, which was taken out of its hands (%s)", by, name, m.State)
+			if addrs := l.lasting(Link{}); l.Master != "" && len(addrs) > 0 {
+				text += fmt.Sprintf(", and has set %s on it although it is in %s", strings.Join(addrs, ", "), l.Master)
+			}
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// ManagersLog prints the last that the managers said of the interfaces in $SET.
+const ManagersLog = `for name in $SET; do
+	set -- "$@" -e "$name"
+done
+journalctl -q --no-pager -o cat --since=-5min -u NetworkManager -u systemd-networkd 2>/dev/null |
+	grep -F "$@" | tail -n 6
+exit 0
+`
+
 // Take writes what has to run before a change's own script: it takes the links of the set out
 // of their managers' hands, with their addresses and routes left as they are. It is empty where
 // nobody has one, and runs as root, in a shell of its own.
-func Take(s State, set []string) string {
+func Take(m Managers, set []string) string {
 	set = slices.Compact(slices.Sorted(slices.Values(set)))
-	nm, own := s.held(set, networkManager), s.watched(set)
+	nm, own := m.held(set, networkManager), m.watched(set)
 	if len(nm)+len(own) == 0 {
 		return ""
 	}
 	var w writer
 	w.WriteString("# What manages these interfaces lets them go until the change is taken back.\n(\n")
+	w.WriteString(handsCommon + keep)
 	w.functions(nm, own, nmTake, networkdTake)
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(nm, own))))
+	w.or("exit 1", append([]string{"keep"}, all...)...)
 	w.take(nm, own)
-	w.keep(s, slices.Concat(nm, own))
-	w.WriteString(") || exit 1\n")
+	w.WriteString("put_again\n:\n) || exit 1\n")
 	return w.String()
 }
 
 // functions are those that the lines for some managers call.
 func (w *writer) functions(nm, own []string, forNM, forNetworkd string) {
-	w.WriteString(handsCommon)
 	if len(nm) > 0 {
 		w.WriteString(forNM)
 	}
 	if len(own) > 0 {
 		w.WriteString(forNetworkd)
-	}
-}
-
-// keep sets again what a manager takes along: networkd its addresses and routes, and either the
-// link's own address where it has made that one, too.
-func (w *writer) keep(s State, held []string) {
-	w.WriteString("try() { \"$@\" || exit 1; }\ntry_lease() { try \"$@\"; }\n" + route6)
-	for _, name := range held {
-		l := s.Links[name]
-		for _, a := range l.Addrs {
-			if !a.FromKernel || a.ofLink() && l.Up {
-				w.call(a.words(name)...)
-			}
-		}
-	}
-	for _, r := range s.Routes {
-		if slices.Contains(held, r.Dev) && s.Links[r.Dev].Up && !(r.V6 && r.Protocol == "kernel") {
-			w.call(append(r.command(), r.words()...)...)
-		}
 	}
 }
 
@@ -257,7 +298,7 @@ func (w *writer) take(nm, own []string) {
 // give hands links that are as they were back to whoever had them.
 func (w *writer) give(s State, nm, own []string) {
 	for _, name := range nm {
-		m, _ := s.manager(name, networkManager)
+		m, _ := s.Managers.holder(name, networkManager)
 		state := m.State
 		if strings.HasPrefix(state, "connected (") {
 			state = "external" // what somebody else set up, NetworkManager shows as a profile of its own

@@ -114,11 +114,11 @@ func TestHands(t *testing.T) {
 		"networkd": {
 			rails(networkd, "configured", "/run/x.network", ""),
 			// The bond's name may match a file of its own.
-			[]string{"networkd_take bond0 rail0 rail1 || exit 1\n", "try ip addr replace 192.168.100.10/24 scope global dev rail0\n"},
+			[]string{"keep bond0 rail0 rail1 || exit 1\n", "networkd_take bond0 rail0 rail1 || exit 1\n", "put_again\n"},
 			[]string{"networkd_take bond0 rail0 rail1 || exit 1\n", "networkd_give bond0 rail0 rail1 || left=1\n"}, "nmcli",
 		},
 	} {
-		take, back := Take(c.state, set), Back(c.state, set)
+		take, back := Take(c.state.Managers, set), Back(c.state, set)
 		for script, wants := range map[string][]string{take: c.takes, back: c.back} {
 			at := 0
 			for _, want := range wants {
@@ -141,7 +141,7 @@ func TestHands(t *testing.T) {
 		}
 	}
 	free := rails(networkManager, "unmanaged", "", "")
-	if take := Take(free, set); take != "" {
+	if take := Take(free.Managers, set); take != "" {
 		t.Errorf("nobody has them, and yet:\n%s", take)
 	}
 	if back := Back(free, set); strings.Contains(back, "nmcli") {

@@ -395,8 +395,8 @@ func (s State) compareManagers(now State, link string, say func(string, ...any))
 		return
 	}
 	for _, by := range []string{networkManager, networkd} {
-		was, held := s.manager(link, by)
-		is, holds := now.manager(link, by)
+		was, held := s.Managers.holder(link, by)
+		is, holds := now.Managers.holder(link, by)
 		switch {
 		case held && !holds:
 			say("%s is not in the hands of %s, and was", link, by)

@@ -118,11 +118,7 @@ func verdict(g steps.Grade, format string, args ...any) *steps.Verdict {
 // a rail.
 func (t *transaction) collect() error {
 	for _, e := range steps.Ends {
-		values := vars(t.rig, e, -1, t.params)
-		maps.Copy(values, t.vars[e])
-		for _, name := range t.cell.Change.Set {
-			t.sets[e] = append(t.sets[e], strings.Fields(values[name])...)
-		}
+		t.sets[e] = changeSet(t.cell, vars(t.rig, e, -1, t.params), t.vars[e])
 		node := t.rig.At(e)
 		switch {
 		case node.RouteDev != "" && slices.Contains(t.sets[e], node.RouteDev):
@@ -154,7 +150,7 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 // text is what runs at an end: what takes its interfaces out of their managers' hands, and
 // the cell's script.
 func (t *transaction) text(e steps.End) string {
-	return change.Take(t.before[e], t.sets[e]) + t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
+	return change.Take(t.before[e].Managers, t.sets[e]) + t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
 }
 
 // hands says in whose hands the interfaces of an end are before the change.
@@ -351,8 +347,8 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 				t.rig.At(o.End).Name, o.Exit, or(lastLine(o.Text), "not a word")), nil
 		}
 	}
-	if err := t.untouched(ctx); err != nil {
-		return nil, err
+	if v, err := t.untouched(ctx); v != nil || err != nil {
+		return v, err
 	}
 	if v, err := t.inspect(ctx, &stage); v != nil || err != nil {
 		return v, err
@@ -360,14 +356,18 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	return t.keep(ctx)
 }
 
-// untouched says whether anything outside the change set is another than before.
-func (t *transaction) untouched(ctx context.Context) error {
+// untouched says whether anything outside the change set is another than before, and
+// whether a manager has taken back what was taken from it. A verdict is of the latter.
+func (t *transaction) untouched(ctx context.Context) (*steps.Verdict, error) {
 	states, err := captures(ctx, t.s.o, t.nodes()...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now := t.byEnd(states)
-	return t.both(ctx, func(_ context.Context, e steps.End) error {
+	if v := t.fought(ctx, now); v != nil {
+		return v, nil
+	}
+	return nil, t.both(ctx, func(_ context.Context, e steps.End) error {
 		diff := change.Differences(t.before[e], now[e], func(link string) bool {
 			// Those of containers come and go by themselves.
 			veth := t.before[e].Links[link].Kind == "veth" || now[e].Links[link].Kind == "veth"
@@ -378,6 +378,41 @@ func (t *transaction) untouched(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// fought is a verdict where a manager works against the change: it has an interface again that
+// was taken out of its hands. What it says of that in its log is the evidence.
+func (t *transaction) fought(ctx context.Context, now [2]change.State) *steps.Verdict {
+	var who []string
+	evidence := []steps.Evidence{}
+	for _, e := range steps.Ends {
+		found := change.TakenBack(t.before[e], now[e], t.sets[e])
+		if found == nil {
+			continue
+		}
+		name := t.rig.NameOf(e)
+		for _, f := range found {
+			who = append(who, "on "+name+" "+f)
+		}
+		said, err := text(ctx, t.node(t.rig, e), runner.Script{
+			Name: "read the managers' log", Body: change.ManagersLog, Limit: readyLimit, Root: true,
+			Vars: map[string]string{"SET": strings.Join(t.sets[e], " ")},
+		})
+		if err != nil {
+			said = err.Error()
+		}
+		for i, line := range slices.Collect(strings.Lines(said)) {
+			evidence = append(evidence, steps.Evidence{
+				Name: fmt.Sprintf("%s manager's log, %d", name, i+1), Value: strings.TrimSpace(line),
+			})
+		}
+	}
+	if who == nil {
+		return nil
+	}
+	v := verdict(steps.Fail, "%s", sentence(errors.New(strings.Join(who, "; "))))
+	v.Evidence = evidence
+	return v
 }
 
 // inspect runs the roles that look at the change, and asks the judge.
@@ -395,10 +430,17 @@ func (t *transaction) inspect(ctx context.Context, stage *steps.Stage) (*steps.V
 		return nil, context.Cause(ctx)
 	}
 	t.result.Stages = []steps.Stage{*stage}
-	if v := t.judge(t.result); v.Grade != steps.Pass && v.Grade != steps.Warn {
-		return &v, nil
+	v := t.judge(t.result)
+	if v.Grade == steps.Pass || v.Grade == steps.Warn {
+		return nil, nil
 	}
-	return nil, nil
+	if states, err := captures(ctx, t.s.o, t.nodes()...); err == nil {
+		if why := t.fought(ctx, t.byEnd(states)); why != nil {
+			v.Reason = why.Reason + " " + v.Reason
+			v.Evidence = append(v.Evidence, why.Evidence...)
+		}
+	}
+	return &v, nil
 }
 
 // tellSets gives $CHANGED to the scripts that look: the interfaces of the change.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/gate"
 )
 
@@ -67,15 +68,37 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		for _, pair := range pairs {
 			for _, role := range c.Roles {
 				for _, e := range role.On.Ends() {
-					all = append(all, Planned{
-						Cell: c, Role: role, Node: rig.At(e).No, Pair: pair,
-						Script: script(c, role, c.Limit, vars(rig, e, pair, params), o.Programs, given[e]),
-					})
+					s := script(c, role, c.Limit, vars(rig, e, pair, params), o.Programs, given[e])
+					if c.Change.Any() && role.Name == c.Roles[0].Name {
+						set := changeSet(c, vars(rig, e, pair, params), given[e])
+						if take := change.Take(managers(rig.At(e)), set); take != "" {
+							s.Body, s.Vars = take+s.Text(), nil
+						}
+					}
+					all = append(all, Planned{Cell: c, Role: role, Node: rig.At(e).No, Pair: pair, Script: s})
 				}
 			}
 		}
 	}
 	return all
+}
+
+// changeSet are the interfaces of a change, which its variables hold: those that were given win.
+func changeSet(c steps.Cell, values, given map[string]string) (set []string) {
+	maps.Copy(values, given)
+	for _, name := range c.Change.Set {
+		set = append(set, strings.Fields(values[name])...)
+	}
+	return set
+}
+
+// managers are a node's as it was looked at.
+func managers(n steps.Node) change.Managers {
+	m := change.Managers{Links: map[string][]steps.Manager{}}
+	for _, d := range n.Netdevs {
+		m.Links[d.Name] = d.Managers
+	}
+	return m
 }
 
 // refuses says why a cell's scripts are not run whatever the rig is like; empty where

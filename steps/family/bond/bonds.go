@@ -134,7 +134,12 @@ func checkKept(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 	for _, i := range h.rails {
 		d := rig.At(e).Rails[i].Netdev
 		for _, a := range d.Addrs {
-			if strings.Contains(a, ".") {
+			switch held := d.HeldBy(); {
+			case !strings.Contains(a, "."):
+			case len(held) > 0:
+				rep.Add(steps.Fail, "%s on %s is in %s, and %s, which has it in its hands, gives it %s: its route takes the "+
+					"packets, and they get lost", d.Name, rig.NameOf(e), h.Name, held[0], a)
+			default:
 				rep.Add(steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they get lost (ip addr "+
 					"flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
 			}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// TestVirtualManagers changes rails that NetworkManager has on one machine and networkd on the
+// other. RAILBENCH_VIRTUAL_RUNS=20 is the long form: so many changes for each thing that
+// happens in their middle, at another moment each.
+func TestVirtualManagers(t *testing.T) {
+	v := newManaged(t)
+	t.Run("kept", v.managedBond)
+	t.Run("mtu", v.managedMTU)
+	runs := 1
+	if n, err := strconv.Atoi(os.Getenv("RAILBENCH_VIRTUAL_RUNS")); err == nil {
+		runs = n
+	}
+	for _, d := range disturbances {
+		t.Run(d.name, func(t *testing.T) {
+			for i := range runs {
+				t.Run(fmt.Sprint(i+1), func(t *testing.T) {
+					v.disturbed(t, d, time.Duration(i)*time.Second)
+				})
+			}
+		})
+	}
+}
+
+// newManaged is a rig of systemd that runs: RIG_STATE names it.
+func newManaged(t *testing.T) *virtual {
+	t.Helper()
+	if os.Getenv("RAILBENCH_VIRTUAL") == "" {
+		t.Skip("takes minutes, on two virtual machines with systemd: set RAILBENCH_VIRTUAL=1 and RIG_STATE")
+	}
+	v := newVirtual(t)
+	if out := v.rig(t, "ssh", "1", "nmcli -g STATE general; ps -o comm= 1"); !strings.Contains(out, "systemd") {
+		t.Skip("the rig in RIG_STATE has no systemd")
+	}
+	return v
+}
+
+// A disturbance is what happens in the middle of a change that nobody keeps.
+type disturbance struct {
+	name string
+	// gone says that nobody is there any more to go back: the switches do.
+	gone bool
+	do   func(t *testing.T, v *virtual, cut func())
+}
+
+var disturbances = []disturbance{
+	{"nobody answers", false, func(*testing.T, *virtual, func()) {}},
+	{"the connection is cut", true, func(_ *testing.T, _ *virtual, cut func()) { cut() }},
+	{"the managers restart", false, func(t *testing.T, v *virtual, _ func()) {
+		v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl restart systemd-networkd")
+	}},
+	{"the managers reload", false, func(t *testing.T, v *virtual, _ func()) {
+		v.each(t, "sudo systemctl reload NetworkManager; ! systemctl -q is-active systemd-networkd || sudo networkctl reload")
+	}},
+	{"the managers crash", true, func(t *testing.T, v *virtual, cut func()) {
+		v.each(t, "sudo systemctl kill -s KILL NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl kill -s KILL systemd-networkd")
+		cut()
+	}},
+	{"a cable is pulled", false, func(t *testing.T, v *virtual, _ func()) {
+		v.rig(t, "cable", "0", "off")
+		v.rig(t, "cable", "0", "on")
+	}},
+	{"a lease is renewed", false, func(t *testing.T, v *virtual, _ func()) {
+		v.each(t, "if systemctl -q is-active systemd-networkd; then sudo networkctl renew mgmt0; else sudo nmcli device reapply mgmt0 >/dev/null; fi")
+	}},
+}
+
+// each runs a script on both machines.
+func (v *virtual) each(t *testing.T, script string) {
+	t.Helper()
+	for _, node := range []string{"1", "2"} {
+		v.rig(t, "ssh", node, script)
+	}
+}
+
+// managedBond is kept, lives through a restart of the managers, and goes.
+func (v *virtual) managedBond(t *testing.T) {
+	before := v.networks(t)
+	v.passes(t, "bond-setup", "balance-xor over enp1s0f0np0 and enp1s0f1np1")
+	made := v.networks(t)
+	v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl restart systemd-networkd")
+	v.becomes(t, made)
+	v.passes(t, "bond-teardown", "exactly as they were")
+	v.becomes(t, before)
+	v.nothingLeft(t)
+}
+
+// managedMTU is two changes on top of each other, and what cleanup does with them.
+func (v *virtual) managedMTU(t *testing.T) {
+	before := v.networks(t)
+	v.passes(t, "mtu", "9000")
+	v.passes(t, "bond-setup", "balance-xor")
+	v.passes(t, "cleanup")
+	v.becomes(t, before)
+	v.nothingLeft(t)
+}
+
+// disturbed makes a bond that nobody keeps.
+func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
+	before := v.networks(t)
+	journal := &undo.Journal{Dir: filepath.Join(t.TempDir(), "undo")}
+	var nodes []runner.Node
+	options := func(o *session.Options) {
+		o.Confirm, o.Journal, o.ChangeTime, nodes = silent{}, journal, 90*time.Second, o.Nodes
+	}
+	s := v.open(t, "nvidia", nil, options)
+	s.Run("bond-setup")
+	for armed := false; !armed; {
+		events, ok := s.Next(t.Context())
+		if !ok {
+			t.Fatal("the session is over")
+		}
+		for _, e := range events {
+			switch e := e.(type) {
+			case steps.CellPrinted:
+				for _, l := range e.Lines {
+					armed = armed || strings.HasPrefix(l.Text, "armed: ")
+				}
+			case steps.CellEnded:
+				t.Fatalf("it ended before it was armed: %s", e.Verdict.Reason)
+			}
+		}
+	}
+	// A moment of the change's own: what is waited for here is no event of it.
+	time.Sleep(after)
+	d.do(t, v, func() {
+		for _, n := range nodes {
+			n.Close()
+		}
+	})
+	if !d.gone {
+		e := ended(t, s, "bond-setup")
+		if !strings.Contains(e.Verdict.Reason, "as they were before") {
+			t.Errorf("%s: %s", e.Verdict.Grade, e.Verdict.Reason)
+		}
+	}
+	v.becomes(t, before)
+	if d.gone {
+		s := v.open(t, "nvidia", nil, options)
+		s.Run("cleanup")
+		if e := ended(t, s, "cleanup"); e.Verdict.Grade != steps.Pass {
+			t.Errorf("cleanup: %s: %s", e.Verdict.Grade, e.Verdict.Reason)
+		}
+		v.becomes(t, before)
+	}
+	v.nothingLeft(t)
+}
+
+// becomes waits until both machines are as at an earlier look, managers and GIDs too.
+func (v *virtual) becomes(t *testing.T, before [2]change.State) {
+	t.Helper()
+	var diff []string
+	for deadline := time.Now().Add(4 * time.Minute); time.Now().Before(deadline); {
+		diff = nil
+		for i, now := range v.networks(t) {
+			diff = append(diff, change.Differences(before[i], now, func(string) bool { return true })...)
+		}
+		if diff == nil {
+			return
+		}
+	}
+	t.Errorf("the machines are not as before: %q", diff)
+}
+
+// nothingLeft finds what railbench wrote on the machines.
+func (v *virtual) nothingLeft(t *testing.T) {
+	t.Helper()
+	for _, node := range []string{"1", "2"} {
+		const look = "ls -d /run/railbench/* /run/systemd/network/*railbench* /run/NetworkManager/conf.d/*railbench* 2>/dev/null;" +
+			" systemctl list-units --all --no-legend 'railbench*'"
+		if left := strings.TrimSpace(v.rig(t, "ssh", node, look)); left != "" {
+			t.Errorf("left on machine %s: %s", node, left)
+		}
+	}
+}
