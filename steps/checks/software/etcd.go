@@ -19,7 +19,7 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 	var good []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
-		for _, what := range []string{"enabled", "service", "container", "listens", "answer"} {
+		for _, what := range []string{"enabled", "masked", "service", "container", "listens", "answer"} {
 			if f[what] != "" {
 				rep.Show(node+" etcd "+what, f[what], "", nil)
 			}

@@ -53,10 +53,13 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		}
 		for _, b := range blocking(rules, r.Rig.At(e)) {
 			rep.Show(node+" rule", b.text, "", nil)
-			if b.names {
+			switch {
+			case b.roce:
+				judgeRoCEDropped(r.Rig, e, b, rep)
+			case b.names:
 				rep.At(r.Rig, e, steps.Fail, "a rule of the firewall on %s keeps the other node out of its rails (%s): the "+
 					"tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", node, b.text)
-			} else {
+			default:
 				rep.At(r.Rig, e, steps.Warn, "the firewall on %s may keep the other node out, because no rule names the rails "+
 					"(%s): let in what comes over %s", node, b.text, kind.And(netdevsOf(r.Rig.At(e))))
 			}
@@ -73,6 +76,19 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			kind.And(read), kind.And(none)))
 	}
 	return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out", kind.And(read)))
+}
+
+// judgeRoCEDropped is for a rule that keeps RoCE's own packets out. An adapter's pass by the
+// kernel's filter.
+func judgeRoCEDropped(rig steps.Rig, e steps.End, b block, rep *kind.Report) {
+	node := rig.NameOf(e)
+	if strings.Contains(rig.At(e).Adapter, "soft-RoCE") {
+		rep.At(rig, e, steps.Fail, "a rule of the firewall on %s drops RoCE's packets, UDP 4791 (%s): a test over soft-RoCE "+
+			"waits until its time is over, though its ends meet and ping answers", node, b.text)
+		return
+	}
+	rep.At(rig, e, steps.Warn, "a rule of the firewall on %s is against RoCE's packets, UDP 4791 (%s): those of an adapter "+
+		"pass by it, and soft-RoCE's don't", node, b.text)
 }
 
 // rulesOf are the lines of the rules, in their order.
@@ -108,6 +124,7 @@ type chain struct {
 type block struct {
 	text  string
 	names bool // it names a rail's interface
+	roce  bool // it is about RoCE's port
 }
 
 var (
@@ -129,16 +146,17 @@ func blocking(lines []string, n steps.Node) []block {
 	var found []block
 	for _, name := range order {
 		c := chains[name]
-		if c.hook != "input" {
+		// What goes out is dropped by a rule of its own alone: RoCE's.
+		if c.hook != "input" && c.hook != "output" {
 			continue
 		}
-		w := walk{chains: chains, rails: netdevsOf(n), seen: map[string]bool{}}
+		w := walk{chains: chains, rails: netdevsOf(n), seen: map[string]bool{}, out: c.hook == "output"}
 		if t, _, ok := strings.Cut(name, " "); ok {
 			family, _, _ := strings.Cut(name[len(t)+1:], " ")
 			w.table = t + " " + family + " "
 		}
 		w.chain(c)
-		if c.policy == "drop" && !w.letIn {
+		if c.policy == "drop" && !w.letIn && !w.out {
 			w.found = append(w.found, block{text: "policy drop of the chain " + name[strings.LastIndexByte(name, ' ')+1:]})
 		}
 		found = append(found, w.found...)
@@ -189,6 +207,10 @@ func chainsOf(lines []string) (chains map[string]*chain, order []string) {
 func asNft(match, target string) string {
 	var b strings.Builder
 	fields := strings.Fields(match)
+	protocol := "tcp"
+	if strings.Contains(match, "-p udp") {
+		protocol = "udp"
+	}
 	for i := 0; i+1 < len(fields); i++ {
 		switch fields[i] {
 		case "-i":
@@ -201,7 +223,7 @@ func asNft(match, target string) string {
 			if i > 0 && fields[i-1] == "!" {
 				continue // all ports but these: nearly any connection is meant
 			}
-			fmt.Fprintf(&b, "tcp dport { %s } ", strings.ReplaceAll(fields[i+1], ":", "-"))
+			fmt.Fprintf(&b, "%s dport { %s } ", protocol, strings.ReplaceAll(fields[i+1], ":", "-"))
 		case "--state", "--ctstate":
 			fmt.Fprintf(&b, "ct state %s ", strings.ToLower(fields[i+1]))
 		case "-p":
@@ -228,6 +250,7 @@ type walk struct {
 	seen   map[string]bool
 	found  []block
 	letIn  bool // a rule lets in all that comes over a rail
+	out    bool // it is about what goes out
 }
 
 func (w *walk) chain(c *chain) {
@@ -256,8 +279,9 @@ func (w *walk) chain(c *chain) {
 			if named && !dports.MatchString(rule) || strings.TrimSpace(rule) == "accept" {
 				w.letIn = true
 			}
+		case w.out && !aboutRoCE(rule):
 		default:
-			w.found = append(w.found, block{text: rule, names: named})
+			w.found = append(w.found, block{text: rule, names: named, roce: aboutRoCE(rule)})
 		}
 	}
 }
@@ -282,9 +306,24 @@ func (w *walk) over(rule string) (over, named bool) {
 	return fits, fits
 }
 
-// concernsTests reports whether a rule's ports are those of a test, or RoCE's.
-func concernsTests(rule string) bool {
+// rocePort is where packets of RoCE v2 go to.
+const rocePort = 4791
+
+// aboutRoCE reports whether a rule is about UDP to RoCE's port and not about TCP.
+func aboutRoCE(rule string) bool {
+	return !strings.Contains(rule, "tcp dport") && hasPort(rule, rocePort)
+}
+
+// concernsTests reports whether a rule's ports are those of a test, or RoCE's: perftest,
+// iperf3, NIXL's listener, nixlbench over sockets, RoCE v2, torchrun.
+func concernsTests(rule string) bool { return hasPort(rule, 18515, 5201, 5555, 12345, rocePort, 29500) }
+
+// hasPort reports whether one of some ports is among those that a rule names.
+func hasPort(rule string, ports ...int) bool {
 	m := dports.FindStringSubmatch(rule)
+	if m == nil {
+		return false
+	}
 	for part := range strings.SplitSeq(strings.Trim(m[1], "{} "), ",") {
 		low, high, ranged := strings.Cut(strings.TrimSpace(part), "-")
 		a, err1 := strconv.Atoi(low)
@@ -295,8 +334,7 @@ func concernsTests(rule string) bool {
 		if err1 != nil || err2 != nil {
 			continue
 		}
-		// perftest, iperf3, NIXL's listener, nixlbench over sockets, RoCE v2, torchrun.
-		for _, port := range []int{18515, 5201, 5555, 12345, 4791, 29500} {
+		for _, port := range ports {
 			if a <= port && port <= b {
 				return true
 			}

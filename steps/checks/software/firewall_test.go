@@ -60,8 +60,16 @@ func TestFirewall(t *testing.T) {
 		"iptables, not":   {none, ruleset("-P INPUT ACCEPT\n-A INPUT ! -i enP7s7 -p tcp -j DROP\n"), steps.Warn, []string{"may keep"}},
 		"iptables, logs":  {none, ruleset("-P INPUT ACCEPT\n-A INPUT -i enp1s0f0np0 -j LOG\n-A INPUT -i enp1s0f0np0 -p icmp -j DROP\n"), steps.Pass, nil},
 		"nft, but":        {none, input("accept", rails+"tcp dport != 22 drop"), steps.Fail, []string{"dport != 22"}},
+		"RoCE's port":     {none, input("accept", "udp dport 4791 drop"), steps.Warn, []string{"against RoCE's packets, UDP 4791 (udp dport 4791 drop)", "pass by it"}},
+		"RoCE, iptables":  {none, ruleset("-P INPUT ACCEPT\n-A INPUT -p udp -m udp --dport 4791 -j DROP\n"), steps.Warn, []string{"UDP 4791"}},
+		"RoCE, going out": {none, ruleset("-P OUTPUT ACCEPT\n-A OUTPUT -p udp -m udp --dport 4791 -j DROP\n-A OUTPUT -p tcp --dport 5201 -j DROP\n"), steps.Warn, []string{"UDP 4791"}},
+		"going out":       {none, ruleset("-P OUTPUT DROP\n-A OUTPUT -p tcp --dport 5201 -j DROP\n"), steps.Pass, nil},
+		"ufw":             {none, ruleset("-P INPUT DROP\n-P OUTPUT ACCEPT\n-N ufw-user-input\n-A INPUT -j ufw-user-input\n-A ufw-user-input -p udp -m udp --dport 4791 -j DROP\n"), steps.Warn, []string{"UDP 4791", "policy drop of the chain INPUT"}},
 		"docker":          {none, ruleset("-P INPUT ACCEPT\n-P FORWARD DROP\n-A FORWARD -o docker0 -j DOCKER\n-A DOCKER -i docker0 -j DROP\n"), steps.Pass, nil},
 	})
+	soft := checkedFacts(none, input("accept", "udp dport { 4791 } drop"))
+	soft.Rig.Nodes[steps.Peer].Adapter = "soft-RoCE"
+	kindtest.Want(t, "soft-RoCE", registered().Judges["firewall"](steps.Cell{}, soft), steps.Fail, "drops RoCE's packets", "waits until its time is over")
 	r := checkedFacts(none, input("accept", rails+"drop"))
 	r.Rig.Nodes[steps.Peer].Rails = nil
 	kindtest.Want(t, "no rails", registered().Judges["firewall"](steps.Cell{}, r), steps.Pass)

@@ -25,6 +25,7 @@ func Kind() kind.Kind {
 			"etcd-keys":     checks.OnBoth(judgeEtcdKeys),
 			"sudo-access":   checks.OnBoth(judgeSudoAccess),
 			"nccl-settings": checks.OnBoth(judgeNCCLSettings),
+			"apparmor":      checks.OnBoth(judgeAppArmor),
 			"firewall":      checks.OnBoth(judgeFirewall),
 			"end-process":   checks.OnBoth(judgeEndProcess),
 			"delete-keys":   checks.OnBoth(judgeDeleteKeys),

@@ -53,6 +53,7 @@ func TestEtcdService(t *testing.T) {
 	runCases(t, registered().Judges["etcd-service"], map[string]textCase{
 		"none":         {none, none, steps.Pass, []string{"none is needed"}},
 		"failed":       {none, "enabled: etcd.service\nservice: failed\n", steps.Warn, []string{"the etcd on spark-01 does not run", "etcd.service is enabled", "failed", "brings its own"}},
+		"masked":       {none, "masked: etcd.service\nservice: inactive\n", steps.Pass, []string{"none is needed"}},
 		"container":    {none, "container: exited\n", steps.Warn, []string{"nixl-etcd is exited"}},
 		"loopback":     {none, runs, steps.Pass, []string{"on loopback only", "spark-02 can't reach it"}},
 		"wanted":       {"environment NIXL_ETCD_ENDPOINTS: http://192.168.100.10:2379\n", runs, steps.Warn, []string{"listens on loopback only, and spark-02 is set to reach it"}},

@@ -1,0 +1,103 @@
+package network
+
+import (
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+const rail2 = "enp1s0f1np1"
+
+func TestRailManagers(t *testing.T) {
+	lines := func(rig steps.Rig) edited {
+		texts := railLines(rig, func(_ steps.End, r steps.Rail) string {
+			d := r.Netdev.Name
+			return d + " is in: \n" + d + " addresses: " + d + " UP 192.168.9.9/24\n" +
+				d + " NetworkManager: connected:netplan-" + d
+		})
+		for e := range texts {
+			texts[e] += "daemon NetworkManager: active\nchanges of railbench: no\n" +
+				"profile 1: " + rail2 + " starts=yes master= netplan-" + rail2 + "\n"
+		}
+		return texts
+	}
+	judge := func(edits ...edit) steps.Verdict {
+		texts := lines(kindtest.Spark()).with(edits...)
+		return registered().Judges["rail-managers"](steps.Cell{}, looked(kindtest.Spark(), texts[0], texts[1]))
+	}
+	own := rail2 + " NetworkManager: connected:netplan-" + rail2
+	free := edit{steps.Peer, own, rail2 + " NetworkManager: unmanaged:"}
+	bonded := edit{steps.Peer, rail2 + " is in: ", rail2 + " is in: bond0"}
+	bare := edit{steps.Peer, rail2 + " addresses: " + rail2 + " UP 192.168.9.9/24", rail2 + " addresses: none"}
+	slave := edit{steps.Peer, "master= netplan-" + rail2, "master=bond0 netplan-" + rail2}
+	kindtest.Want(t, "one each", judge(), steps.Pass, "every rail is in the hands of one manager (8 on both nodes)")
+	both := judge(edit{steps.Peer, own, own + "\n" + rail2 + " networkd: configured"})
+	kindtest.Want(t, "two", both, steps.Warn, rail2+" on spark-01 is in the hands of NetworkManager and networkd at once")
+	kindtest.Want(t, "the fight", judge(bonded), steps.Fail, rail2+" on spark-01 is in bond0", "NetworkManager has given it 192.168.9.9/24")
+	kindtest.Want(t, "before the fight", judge(bonded, bare), steps.Warn, "as soon as the link comes up again", "profile netplan-"+rail2)
+	kindtest.Want(t, "its own bond", judge(bonded, bare, slave), steps.Pass)
+	kindtest.Want(t, "a bond of railbench's", judge(bonded, bare, free), steps.Warn, "never starts")
+	kindtest.Want(t, "a bond of railbench's, kept", judge(bonded, bare, free, edit{steps.Peer, "railbench: no", "railbench: yes"}),
+		steps.Pass, "7 rails are in the hands of one manager each, and 1 in nobody's")
+	kindtest.Want(t, "left alone", judge(free), steps.Warn, "NetworkManager leaves "+rail2+" on spark-01 alone", "no address")
+	kindtest.Want(t, "left to networkd", judge(free, edit{steps.Peer, rail2 + " NetworkManager: unmanaged:",
+		rail2 + " NetworkManager: unmanaged:\n" + rail2 + " networkd: configured"}), steps.Pass)
+	none := railLines(kindtest.Spark(), func(_ steps.End, r steps.Rail) string { return r.Netdev.Name + " addresses: none" })
+	kindtest.Want(t, "nobody", registered().Judges["rail-managers"](steps.Cell{}, looked(kindtest.Spark(), none[0], none[1])), steps.Pass, "no daemon")
+	holes(t, "rail-managers", registered().Judges["rail-managers"], kindtest.Spark(), lines(kindtest.Spark()))
+}
+
+func TestLinkLocal(t *testing.T) {
+	lines := func(rig steps.Rig) edited {
+		return railLines(rig, func(_ steps.End, r steps.Rail) string {
+			d := r.Netdev.Name
+			return d + " link-local: fe80::1/64\n" + d + " IPv6 off: 0\n" + d + " makes addresses: 0"
+		})
+	}
+	judge := func(rig steps.Rig, edits ...edit) steps.Verdict {
+		texts := lines(rig).with(edits...)
+		return registered().Judges["link-local"](steps.Cell{}, looked(rig, texts[0], texts[1]))
+	}
+	gone := edit{steps.Peer, rail2 + " link-local: fe80::1/64", rail2 + " link-local: none"}
+	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
+	kindtest.Want(t, "one is gone", judge(kindtest.Spark(), gone), steps.Warn, rail2+" on spark-01 has no fe80:: address", "nobody made it again")
+	kindtest.Want(t, "none is made", judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " makes addresses: 0", rail2 + " makes addresses: 1"}),
+		steps.Warn, "link-local: [] in netplan")
+	kindtest.Want(t, "IPv6 is off", judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " IPv6 off: 0", rail2 + " IPv6 off: 1"}),
+		steps.Warn, "disable_ipv6")
+	everywhere := []edit{{0, "fe80::1/64", "none"}, {1, "fe80::1/64", "none"}}
+	kindtest.Want(t, "nowhere", judge(kindtest.Spark(), everywhere...), steps.Pass, "no rail has an address of its link")
+	dark := kindtest.Spark()
+	dark.Nodes[steps.Peer].Rails[1].Netdev.Carrier = false
+	kindtest.Want(t, "no carrier", judge(dark, gone), steps.Pass, "7 on both nodes")
+	holes(t, "link-local", registered().Judges["link-local"], kindtest.Spark(), lines(kindtest.Spark()))
+}
+
+func TestBootWaits(t *testing.T) {
+	const nm, nd = "NetworkManager-wait-online", "systemd-networkd-wait-online"
+	unit := func(name, load, active, result, began, ended string) string {
+		return name + " LoadState: " + load + "\n" + name + " ActiveState: " + active + "\n" + name + " Result: " + result + "\n" +
+			name + " ExecMainStartTimestampMonotonic: " + began + "\n" + name + " ExecMainExitTimestampMonotonic: " + ended + "\n"
+	}
+	healthy := "systemd: runs\n" + unit(nm, "loaded", "active", "success", "9000000", "15200000") +
+		unit(nd, "masked", "inactive", "success", "0", "0")
+	judge := func(peer string) steps.Verdict {
+		return registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), healthy, peer))
+	}
+	kindtest.Want(t, "soon", judge(healthy), steps.Pass, "2 services waited for the network")
+	failed := "systemd: runs\n" + unit(nm, "not-found", "inactive", "success", "0", "0") +
+		unit(nd, "loaded", "failed", "exit-code", "9000000", "129000000")
+	kindtest.Want(t, "it gave up", judge(failed+rail2+" carrier: 0\n"), steps.Warn, nd+" on spark-01 gave up after 120 s",
+		rail2+" has no carrier", "optional: true")
+	kindtest.Want(t, "long", judge("systemd: runs\n"+unit(nm, "loaded", "active", "success", "9000000", "52000000")+
+		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, "held the last boot up for 43 s")
+	kindtest.Want(t, "still", judge("systemd: runs\n"+unit(nm, "loaded", "activating", "success", "9000000", "0")+
+		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, "waits still")
+	kindtest.Want(t, "one says nothing", judge("systemd: runs\n"), steps.Inconclusive, "does not tell of "+nm)
+	kindtest.Want(t, "no systemd", registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), "systemd: none\n", "systemd: none\n")),
+		steps.Skipped, "neither node has systemd")
+	idle := "systemd: runs\n" + unit(nm, "loaded", "inactive", "success", "0", "0") + unit(nd, "masked", "inactive", "success", "0", "0")
+	kindtest.Want(t, "nobody waits", registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), idle, idle)), steps.Pass, "no service waited")
+	holes(t, "boot-waits", registered().Judges["boot-waits"], kindtest.Spark(), [2]string{healthy, healthy})
+}

@@ -1,0 +1,28 @@
+package software
+
+import (
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+func TestAppArmor(t *testing.T) {
+	const read = "AppArmor: Y\nkernel log: read\n"
+	// As Linux 6.8 writes it; the profile is of a test.
+	const denied = `denied 1: "DENIED" operation="open" class="file" profile="/usr/bin/ib_write_bw" ` +
+		`name="/dev/infiniband/uverbs0" pid=4242 comm="ib_write_bw" requested_mask="wr" denied_mask="wr" fsuid=1000 ouid=0` + "\n"
+	judge := func(here, peer string) steps.Verdict {
+		return registered().Judges["apparmor"](steps.Cell{}, kindtest.Both(kindtest.Spark(), parse.Facts, here, peer))
+	}
+	kindtest.Want(t, "nothing", judge(read, read), steps.Pass, "on either node")
+	kindtest.Want(t, "a denial", judge(read, read+denied), steps.Fail, "AppArmor on spark-01 refuses ib_write_bw",
+		"open /dev/infiniband/uverbs0", "sudo aa-complain /usr/bin/ib_write_bw")
+	kindtest.Want(t, "unread", judge(read, "AppArmor: Y\nkernel log: refused\n"), steps.Skipped, "may not be read on spark-01")
+	kindtest.Want(t, "a denial, and unread", judge("AppArmor: Y\nkernel log: refused\n", read+denied), steps.Fail, "spark-01")
+	kindtest.Want(t, "off", judge("AppArmor: no\n", "AppArmor: N\n"), steps.Pass, "AppArmor is off on both nodes")
+	kindtest.Want(t, "off at one end", judge("AppArmor: no\n", read), steps.Pass, "is off on spark-02")
+	kindtest.Want(t, "cut", judge(read, "AppArmor: Y\n"), steps.Inconclusive, "the kernel's log was not read on spark-01")
+	kindtest.Want(t, "nonsense", judge(read, "x: y\n"), steps.Inconclusive, "does not tell whether AppArmor is on")
+}
