@@ -118,9 +118,9 @@ const confirmScript = `[ -e "$DIR/confirmed" ] || mv "$DIR/armed" "$DIR/confirme
 ` + unwatch + `exit 0
 `
 
-// A switch that has fired is let run to its end, and a way back that is under way
-// too: this may be a second attempt, because the connection was cut. A node that
-// lost the folder without a reboot gets it again.
+// A switch that has fired is let run to its end, and a way back that is under way too, however
+// long they take: whoever asks waits for their end. This may be a second attempt, because the
+// connection was cut. A node that lost the folder without a reboot gets it again.
 const backScript = `umask 077
 [ -d "$DIR" ] || mkdir -p "$DIR" || exit 1
 printf '%s\n' "$GO" >"$DIR/go" || exit 1
@@ -129,14 +129,14 @@ for state in armed confirmed; do
   mv "$DIR/$state" "$DIR/undoing" 2>/dev/null
 done
 if [ -e "$DIR/fired" ]; then
-  i=0
-  while [ ! -e "$DIR/back.exit" ] && [ "$i" -lt 150 ]; do
-    sleep 0.1
-    i=$((i + 1))
-  done
   if [ -e "$DIR/back.exit" ]; then
     read -r code <"$DIR/back.exit"
     [ "$code" != 0 ] || exit 0
+  elif [ -s "$DIR/watch.pid" ]; then
+    read -r pid <"$DIR/watch.pid"
+    if grep -qsF "$DIR/watch" "/proc/$pid/cmdline"; then
+      exit 0
+    fi
   fi
 fi
 if [ -s "$DIR/back.pid" ] && [ ! -e "$DIR/back.exit" ]; then
