@@ -140,6 +140,27 @@ type Change struct {
 	// Undoes is the cell whose change is taken back, or Everything; where it left none the script
 	// runs, as a change of its own.
 	Undoes string
+	// Tries says that the interfaces' managers make the change, which stay theirs, and that it
+	// is taken back as soon as it was looked at. The script of the role back is how they
+	// forget it: the way back begins with it.
+	Tries bool
+}
+
+// RoleBack is the role of a script that a way back begins with.
+const RoleBack = "back"
+
+// Looks are the scripts of a change that look at what it did.
+func (c Cell) Looks() []Role {
+	return slices.DeleteFunc(slices.Clone(c.Roles[1:]), func(r Role) bool { return r.Name == RoleBack })
+}
+
+// Forgets is the script by which managers forget what they made; ok is false where there is none.
+func (c Cell) Forgets() (r Role, ok bool) {
+	i := slices.IndexFunc(c.Roles, func(r Role) bool { return r.Name == RoleBack })
+	if i < 0 {
+		return r, false
+	}
+	return c.Roles[i], true
 }
 
 // Everything is what a cell undoes that takes back all that railbench changed.

@@ -26,6 +26,8 @@ type Changed struct {
 	Nothing string
 	// Undone says that what the cell undoes was put back, as it was captured.
 	Undone bool
+	// Tried says that it was looked at and is back: After is how the nodes looked meanwhile.
+	Tried bool
 	// After is how the nodes look now.
 	After Rig
 }

@@ -103,6 +103,12 @@ var attributeTable = []Attribute{
 		set: word(func(f fence) *string { return &f.cell.Change.Undoes }),
 	},
 	{
+		Name: "tries",
+		Doc: "the interfaces' managers make the change, which is taken back as soon as it was looked at; " +
+			"the script role=back is how they forget it",
+		set: flag(func(f fence) *bool { return &f.cell.Change.Tries }),
+	},
+	{
 		Name: "with", Value: "A,B", Doc: "the services that railbench runs for it",
 		set: list(",", func(f fence) *[]string { return &f.cell.With }),
 	},

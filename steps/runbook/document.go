@@ -412,6 +412,8 @@ func checkTogether(c steps.Cell) error {
 		return errors.New("what railbench does itself is the only script of its cell")
 	case c.Change.Undoes != "" && !c.Change.Any():
 		return errors.New("it has undoes= and no change=")
+	case c.Change.Tries && !c.Change.Any():
+		return errors.New("it has tries and no change=")
 	case c.Asks && c.Change.Any():
 		return errors.New("it has asks and change=: a change asks anyway")
 	case !c.Check.Any() && (c.Check.Fix != "" || c.Check.Measures || c.Check.Explains != nil):
@@ -441,6 +443,9 @@ func checkRole(role steps.Role, of int, last bool) error {
 func checkChange(c steps.Cell) error {
 	if len(c.Roles) == 0 || c.Roles[0].On != steps.OnBoth || !c.Roles[0].Root {
 		return errors.New("a change is on=both and root: it happens on both nodes or on neither")
+	}
+	if _, ok := c.Forgets(); ok != c.Change.Tries {
+		return errors.New("a change that tries has a script role=back, and no other has one")
 	}
 	for i, role := range c.Roles {
 		switch {

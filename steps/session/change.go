@@ -150,7 +150,19 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 // text is what runs at an end: what takes its interfaces out of their managers' hands, and
 // the cell's script.
 func (t *transaction) text(e steps.End) string {
+	if t.cell.Change.Tries {
+		return t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
+	}
 	return change.Take(t.before[e].Managers, t.sets[e]) + t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
+}
+
+// back is what puts an end back. What managers made they forget first: they would make it again.
+func (t *transaction) back(e steps.End) string {
+	back := change.Back(t.before[e], t.sets[e])
+	if forgets, ok := t.cell.Forgets(); ok {
+		return "(\n" + t.script(t.rig, -1, forgets, e, t.limit()).Text() + ")\n" + back
+	}
+	return back
 }
 
 // hands says in whose hands the interfaces of an end are before the change.
@@ -243,7 +255,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	timed, cancel := t.s.clock.WithTimeout(ctx, t.span(), errors.New("the time for the change is over"))
 	defer cancel()
 	v, err := t.attempt(timed)
-	if v == nil && err == nil {
+	if v == nil && err == nil && t.entry.Kept {
 		return nil, nil
 	}
 	grade := steps.Fail
@@ -260,12 +272,20 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	t.tell("going back on both nodes")
 	away, done := t.s.clock.WithTimeout(context.WithoutCancel(ctx), backTime, nil)
 	defer done()
-	left := undoEntry(away, t.s.o, t.entry, t.tell)
+	left, tried := undoEntry(away, t.s.o, t.entry, t.tell), t.result.Changed.After
 	if rig, err := t.s.probe(away, 0); err == nil {
 		t.result.Changed.After = rig
 	}
+	if v == nil && err == nil && left == nil {
+		// What was looked at is judged, though it is no longer there.
+		t.result.Changed.Tried, t.result.Changed.After = true, tried
+		return nil, nil
+	}
 	t.result.Stages = nil // nothing of it is there to be judged
-	if v == nil {
+	switch {
+	case v == nil && err == nil:
+		v = verdict(grade, "It worked.")
+	case v == nil:
 		v = verdict(grade, "%s", sentence(err))
 	}
 	if left != nil {
@@ -302,7 +322,7 @@ func (t *transaction) record() error {
 		t.guards[e] = undo.Guard{Node: t.node(t.rig, e), ID: t.entry.ID + "-" + e.String()}
 		t.entry.Nodes = append(t.entry.Nodes, undo.Place{
 			Name: t.rig.At(e).Name, Where: t.rig.At(e).Where, Boot: t.before[e].Boot, Guard: t.guards[e].ID,
-			Back: change.Back(t.before[e], t.sets[e]), Set: t.sets[e], Before: before,
+			Back: t.back(e), Set: t.sets[e], Before: before,
 		})
 	}
 	return t.s.o.Journal.Write(t.entry)
@@ -350,7 +370,7 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	if v, err := t.untouched(ctx); v != nil || err != nil {
 		return v, err
 	}
-	if v, err := t.inspect(ctx, &stage); v != nil || err != nil {
+	if v, err := t.inspect(ctx, &stage); v != nil || err != nil || t.cell.Change.Tries {
 		return v, err
 	}
 	return t.keep(ctx)
@@ -364,7 +384,7 @@ func (t *transaction) untouched(ctx context.Context) (*steps.Verdict, error) {
 		return nil, err
 	}
 	now := t.byEnd(states)
-	if v := t.fought(ctx, now); v != nil {
+	if v := t.fought(ctx, now); v != nil && !t.cell.Change.Tries {
 		return v, nil
 	}
 	return nil, t.both(ctx, func(_ context.Context, e steps.End) error {
@@ -423,7 +443,7 @@ func (t *transaction) inspect(ctx context.Context, stage *steps.Stage) (*steps.V
 	}
 	t.result.Changed.After = rig
 	t.tellSets()
-	for _, role := range t.cell.Roles[1:] {
+	for _, role := range t.cell.Looks() {
 		stage.Outputs = append(stage.Outputs, t.everywhere(ctx, rig, -1, role)...)
 	}
 	if ctx.Err() != nil {
@@ -514,7 +534,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	t.result.Changed.After, t.result.Changed.Undone = rig, true
 	stage := steps.Stage{Pair: -1}
 	t.tellSets()
-	for _, role := range t.cell.Roles[1:] {
+	for _, role := range t.cell.Looks() {
 		stage.Outputs = append(stage.Outputs, t.everywhere(ctx, rig, -1, role)...)
 	}
 	t.result.Stages = []steps.Stage{stage}

@@ -67,9 +67,12 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		}
 		for _, pair := range pairs {
 			for _, role := range c.Roles {
+				if role.Name == steps.RoleBack && c.Change.Tries {
+					continue
+				}
 				for _, e := range role.On.Ends() {
 					s := script(c, role, c.Limit, vars(rig, e, pair, params), o.Programs, given[e])
-					if c.Change.Any() && role.Name == c.Roles[0].Name {
+					if c.Change.Any() && !c.Change.Tries && role.Name == c.Roles[0].Name {
 						set := changeSet(c, vars(rig, e, pair, params), given[e])
 						if take := change.Take(managers(rig.At(e)), set); take != "" {
 							s.Body, s.Vars = take+s.Text(), nil

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
 )

@@ -526,9 +526,57 @@ func planNetplan(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		if len(slaves) < 2 {
 			p.Refuse = "a bond takes two rails that lead from node to node: see the rail map"
 		}
-		p.Vars[e] = map[string]string{"BOND_SLAVES": strings.Join(slaves, " "), "BOND_ADDR": addr}
+		p.Vars[e] = map[string]string{
+			"BOND_SLAVES": strings.Join(slaves, " "), "BOND_ADDR": addr, "RENDERER": renderer(rig.At(e)),
+		}
 	}
 	return p
+}
+
+// renderer is whom netplan gives a node's rails: who has them in his hands, or else, as while
+// a bond holds them, who has its other interfaces. networkd is netplan's own default.
+func renderer(n steps.Node) string {
+	var all []steps.Netdev
+	for _, r := range n.Rails {
+		all = append(all, r.Netdev)
+	}
+	for _, d := range append(all, n.Netdevs...) {
+		for _, m := range d.HeldBy() {
+			if m.By == "NetworkManager" || m.By == "networkd" {
+				return m.By
+			}
+		}
+	}
+	return "networkd"
+}
+
+// planNetplanTry lets the managers make what netplan would tell them. There have to be some.
+func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
+	for _, e := range steps.Ends {
+		held := slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return len(r.Netdev.HeldBy()) > 0 })
+		if !held {
+			return steps.Plan{Nothing: fmt.Sprintf("neither NetworkManager nor networkd has a rail of %s in its hands, so "+
+				"netplan's file would be nobody's to try", rig.NameOf(e))}
+		}
+	}
+	p := planBond(rig, params)
+	for _, e := range steps.Ends {
+		if p.Vars[e] != nil {
+			p.Vars[e]["RENDERER"] = renderer(rig.At(e))
+		}
+	}
+	return p
+}
+
+// judgeNetplanTry: the managers made the bond that the file says, and it answered.
+func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
+	v := judgeBondSetup(c, r)
+	if v.Grade == steps.Pass && r.Changed.Tried {
+		v.Reason = kind.Sentences([]string{kind.Capital(fmt.Sprintf("%s and %s made the bond from netplan's files, and it "+
+			"answered both ways", renderer(r.Rig.At(steps.Here)), renderer(r.Rig.At(steps.Peer)))),
+			"Both nodes are as they were: copy the file to /etc/netplan where it shall last"})
+	}
+	return v
 }
 
 // judgeNetplan: netplan itself takes the file on both nodes.
