@@ -32,7 +32,7 @@ var changeSymptoms = map[string]symptom{
 	}},
 	"p2p-ip-conflict": {may: []string{"mtu"}},
 	"peer-dead": {seen: map[string][]string{
-		"mtu": {"spark-01"}, "bond-setup": {"Not run"}, "bond-teardown": {"Not run"}, "rail-ips": {"Not run"}, "cleanup": {"Not run"},
+		"mtu": {"spark-01"}, "bond-setup": {"Not run"}, "bond-teardown": {"Not run"}, "netplan-try": {"Not run"}, "rail-ips": {"Not run"}, "cleanup": {"Not run"},
 	}},
 	"roce-lag": {seen: map[string][]string{
 		"mtu":           {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,6 +25,7 @@ func TestVirtualManagers(t *testing.T) {
 	v := newManaged(t)
 	t.Run("kept", v.managedBond)
 	t.Run("mtu", v.managedMTU)
+	t.Run("netplan", v.triedNetplan)
 	runs := 1
 	if n, err := strconv.Atoi(os.Getenv("RAILBENCH_VIRTUAL_RUNS")); err == nil {
 		runs = n
@@ -81,19 +84,33 @@ var disturbances = []disturbance{
 	}},
 }
 
-// each runs a script on both machines.
+// each runs a script on both machines. Where the machines are emulated on a busy one a login
+// may take longer than ssh waits for it, and is tried again.
 func (v *virtual) each(t *testing.T, script string) {
 	t.Helper()
 	for _, node := range []string{"1", "2"} {
-		v.rig(t, "ssh", node, script)
+		v.at(t, node, script)
+	}
+}
+
+func (v *virtual) at(t *testing.T, node, script string) string {
+	t.Helper()
+	for tries := 1; ; tries++ {
+		out, err := exec.Command(v.bin, "rig", "ssh", node, script).CombinedOutput()
+		if err == nil {
+			return string(out)
+		}
+		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != 255 || tries == 5 {
+			t.Fatalf("machine %s: %s: %v: %s", node, script, err, out)
+		}
 	}
 }
 
 // managedBond is kept, lives through a restart of the managers, and goes.
 func (v *virtual) managedBond(t *testing.T) {
-	before := v.networks(t)
+	before := v.states(t)
 	v.passes(t, "bond-setup", "balance-xor over enp1s0f0np0 and enp1s0f1np1")
-	made := v.networks(t)
+	made := v.states(t)
 	v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl restart systemd-networkd")
 	v.becomes(t, made)
 	v.passes(t, "bond-teardown", "exactly as they were")
@@ -103,7 +120,7 @@ func (v *virtual) managedBond(t *testing.T) {
 
 // managedMTU is two changes on top of each other, and what cleanup does with them.
 func (v *virtual) managedMTU(t *testing.T) {
-	before := v.networks(t)
+	before := v.states(t)
 	v.passes(t, "mtu", "9000")
 	v.passes(t, "bond-setup", "balance-xor")
 	v.passes(t, "cleanup")
@@ -111,9 +128,18 @@ func (v *virtual) managedMTU(t *testing.T) {
 	v.nothingLeft(t)
 }
 
+// triedNetplan lets the managers make the bond that netplan's file says, and takes it back.
+func (v *virtual) triedNetplan(t *testing.T) {
+	before := v.states(t)
+	v.passes(t, "netplan", "takes the file")
+	v.passes(t, "netplan-try", "NetworkManager", "networkd", "answered both ways", "as they were")
+	v.becomes(t, before)
+	v.nothingLeft(t)
+}
+
 // disturbed makes a bond that nobody keeps.
 func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
-	before := v.networks(t)
+	before := v.states(t)
 	journal := &undo.Journal{Dir: filepath.Join(t.TempDir(), "undo")}
 	var nodes []runner.Node
 	options := func(o *session.Options) {
@@ -162,13 +188,25 @@ func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
 	v.nothingLeft(t)
 }
 
+// states is how both machines' networks look.
+func (v *virtual) states(t *testing.T) (s [2]change.State) {
+	t.Helper()
+	for i, node := range []string{"1", "2"} {
+		var err error
+		if s[i], err = change.Parse(v.at(t, node, change.Capture)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
 // becomes waits until both machines are as at an earlier look, managers and GIDs too.
 func (v *virtual) becomes(t *testing.T, before [2]change.State) {
 	t.Helper()
 	var diff []string
 	for deadline := time.Now().Add(4 * time.Minute); time.Now().Before(deadline); {
 		diff = nil
-		for i, now := range v.networks(t) {
+		for i, now := range v.states(t) {
 			diff = append(diff, change.Differences(before[i], now, func(string) bool { return true })...)
 		}
 		if diff == nil {
@@ -182,9 +220,9 @@ func (v *virtual) becomes(t *testing.T, before [2]change.State) {
 func (v *virtual) nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, node := range []string{"1", "2"} {
-		const look = "ls -d /run/railbench/* /run/systemd/network/*railbench* /run/NetworkManager/conf.d/*railbench* 2>/dev/null;" +
+		const look = "ls -d /run/railbench* /run/systemd/network/*railbench* /run/NetworkManager/conf.d/*railbench* 2>/dev/null;" +
 			" systemctl list-units --all --no-legend 'railbench*'"
-		if left := strings.TrimSpace(v.rig(t, "ssh", node, look)); left != "" {
+		if left := strings.TrimSpace(v.at(t, node, look)); left != "" {
 			t.Errorf("left on machine %s: %s", node, left)
 		}
 	}

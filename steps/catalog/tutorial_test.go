@@ -38,7 +38,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 	want := "set-up/hosts set-up/tools set-up/privileges device-discovery/interfaces device-discovery/devices " +
 		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw rdma-baseline/ib-write-lat " +
 		"bond-and-tcp/mtu bond-and-tcp/bond-check bond-and-tcp/bond-setup bond-and-tcp/bond-status bond-and-tcp/tcp-single " +
-		"bond-and-tcp/tcp-parallel bond-and-tcp/bond-teardown bond-and-tcp/netplan bond-and-tcp/rail-ips bond-and-tcp/dual-link " +
+		"bond-and-tcp/tcp-parallel bond-and-tcp/bond-teardown bond-and-tcp/netplan bond-and-tcp/netplan-try bond-and-tcp/rail-ips bond-and-tcp/dual-link " +
 		"nixl/nixl-check nixl/nixl-register nixl/nixl-transfer nixl/nixl-transfer-dual nixl/nixl-transfer-gpu nixl/nixl-latency " +
 		"nixl-matrix/etcd nixl-matrix/nixl-single-dram nixl-matrix/nixl-dual-dram nixl-matrix/nixl-single-vram nixl-matrix/nixl-dual-vram " +
 		"nixl-matrix/nixl-mt nixl-matrix/nixl-halves-dram host-staging-diagnostics/host-staging " +
@@ -82,7 +82,7 @@ func TestScriptsReadKnownVariables(t *testing.T) {
 	known := regexp.MustCompile(`^(NODE|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|PINGS|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
 		`CHANGED|WAYS|OWN_IPS|LINK_NETDEVS|DEL_(IPS|NETDEVS)|JUMBO_MTU|MTU_(NETDEVS|PINGS)|BOND(_(MODE|HASH|MIIMON|SLAVES|ADDRS?|MTU|FIRST))?|PEER_BOND_IP|ADD_(IPS|NETDEVS|PINGS)|` +
 		`(RAIL\d*|HALF)_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_(RAIL\d*|HALF)_(DEV|NETDEV|IP)|` +
-		`RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five
+		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five
 		`NIXL_(PYTHON|TLS|PORT|BYTES|READS|DUAL_BYTES|DUAL_READS|GPU_READS|LAT_BYTES|LAT_READS|REGISTER_BYTES|` +
 		`DRAM_BUFFER|VRAM_BUFFER|START|DRAM_MAX|VRAM_MAX|ITERATIONS|WARMUP|THREADS|PROGRESS)|` +
 		`(NIXL_(VERSION|REGISTER|TRANSFER|LATENCY)|GPU_STAGING)_PY)$`)

@@ -552,17 +552,14 @@ func renderer(n steps.Node) string {
 
 // planNetplanTry lets the managers make what netplan would tell them. There have to be some.
 func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
-	for _, e := range steps.Ends {
-		held := slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return len(r.Netdev.HeldBy()) > 0 })
-		if !held {
-			return steps.Plan{Nothing: fmt.Sprintf("neither NetworkManager nor networkd has a rail of %s in its hands, so "+
-				"netplan's file would be nobody's to try", rig.NameOf(e))}
-		}
-	}
 	p := planBond(rig, params)
 	for _, e := range steps.Ends {
 		if p.Vars[e] != nil {
 			p.Vars[e]["RENDERER"] = renderer(rig.At(e))
+		}
+		if !slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return len(r.Netdev.HeldBy()) > 0 }) {
+			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd has a rail of %s in its hands, so "+
+				"nobody would make what netplan says", rig.NameOf(e))
 		}
 	}
 	return p
