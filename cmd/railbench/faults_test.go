@@ -180,6 +180,7 @@ var symptoms = map[string]symptom{
 	},
 	// What follows concerns programs that railbench does not start, or that it gives
 	// everything itself: the checklist sees it.
+	"apparmor-denied": {}, "boot-waits": {}, "link-local-missing": {}, "rail-unmanaged": {}, "two-managers": {},
 	"etcd-down":   {},
 	"nccl-socket": {},
 	"stale-etcd":  {},

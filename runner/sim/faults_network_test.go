@@ -7,6 +7,19 @@ import (
 // networkChecks are those of networkDefects.
 func networkChecks(says func(node, command string, code int, part string) func(*bench) bool) map[string][]func(b *bench) bool {
 	return map[string][]func(b *bench) bool{
+		"two-managers": {
+			says("spark-01", "networkctl --no-pager --no-legend -l list", 0, "enp1s0f1np1   ether    routable configured"),
+		},
+		"rail-unmanaged": {
+			says("spark-01", "nmcli -t -f DEVICE,STATE,CONNECTION device", 0, "enp1s0f1np1:unmanaged:\n"),
+			says("spark-01", "nmcli -g GENERAL.STATE device show enp1s0f1np1", 0, "10 (unmanaged)\n"),
+		},
+		"boot-waits": {
+			says("spark-01", "systemctl show -p ActiveState,Result NetworkManager-wait-online.service", 0, "ActiveState=failed\nResult=exit-code\n"),
+		},
+		"link-local-missing": {
+			func(b *bench) bool { return !strings.Contains(b.must("spark-01", "ip -6 -br addr show dev enp1s0f1np1"), "fe80:") },
+		},
 		"peer-reboots": {
 			says("spark-01", "cat /proc/uptime", 0, "95.00 "),
 			says("spark-01", "uptime", 0, "up 0 day,  0:01"),

@@ -10,6 +10,9 @@ import (
 func softwareChecks(says func(node, command string, code int, part string) func(*bench) bool) map[string][]func(b *bench) bool {
 	const prefix = `'{"key":"eGZlcmJlbmNo","range_end":"eGZlcmJlbmNp","keys_only":true}'`
 	return map[string][]func(b *bench) bool{
+		"apparmor-denied": {
+			says("spark-01", "journalctl -k -b -q --no-pager", 0, `apparmor="DENIED" operation="open"`),
+		},
 		"ucx-pinned": {
 			says("spark-01", "env", 0, "\nUCX_NET_DEVICES=rocep1s0f0:1\n"),
 			says("spark-01", "cat /etc/environment", 0, "UCX_NET_DEVICES=rocep1s0f0:1"),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool"
 )
 
 // networkFaults are faults of addresses, MTUs, bonds and boots that come from how a node
@@ -76,6 +77,36 @@ func networkFaults() []Fault {
 			Do: func(s Spot) func() {
 				s.rail2().Netdev.DelAddr(s.rail2().Given)
 				return func() { s.rail2().Netdev.AddAddr(s.rail2().Given) }
+			},
+		},
+		{
+			Name: "two-managers", Title: "Two daemons configure rail 2",
+			Doc: "On {node} systemd-networkd has enp1s0f1np1 in its hands, beside NetworkManager: each sets what the " +
+				"other has removed, and nobody knows which address stays.",
+			Do: flawedBy(tool.TwoManagers),
+		},
+		{
+			Name: "rail-unmanaged", Title: "NetworkManager leaves rail 2 alone",
+			Doc: "On {node} enp1s0f1np1 is on the list unmanaged-devices. It has its address now; at the next boot its " +
+				"profile is not started, and it has none.",
+			Do: flawedBy(tool.Unmanaged),
+		},
+		{
+			Name: "boot-waits", Title: "The boot waited for the network",
+			Doc: "On {node} NetworkManager-wait-online gave up after a minute at the last boot: what starts after " +
+				"the network started that much later.",
+			Do: flawedBy(tool.SlowBoot),
+		},
+		{
+			Name: "link-local-missing", Title: "Rail 2 has no address of its link",
+			Doc: "enp1s0f1np1 of {node} has no fe80:: address, as with link-local: [] in netplan: what opens a queue " +
+				"pair with the first GIDs of its table finds others than at the other end.",
+			Do: func(s Spot) func() {
+				d := s.rail2().Netdev
+				i := slices.IndexFunc(d.Addrs, func(a net.Address) bool { return a.Scope == "link" })
+				own := d.Addrs[i]
+				d.Addrs = slices.Delete(slices.Clone(d.Addrs), i, i+1)
+				return func() { d.Addrs = append(d.Addrs, own) }
 			},
 		},
 		{

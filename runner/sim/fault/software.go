@@ -53,6 +53,16 @@ func softwareFaults() []Fault {
 			Do: func(s Spot) func() { return tool.HaveEtcd(s.Node, true) },
 		},
 		{
+			Name: "apparmor-denied", Title: "AppArmor refuses perftest its device",
+			Doc: "On {node} a profile of AppArmor refused ib_write_bw to open /dev/infiniband/uverbs0: the kernel's log " +
+				"says DENIED, and the tool that it found no device, also for root.",
+			Do: func(s Spot) func() {
+				return s.Node.Log(host.KernelLine{At: 95300.25, Text: `audit: type=1400 audit(1732260000.113:91): apparmor="DENIED" ` +
+					`operation="open" class="file" profile="/usr/bin/ib_write_bw" name="/dev/infiniband/uverbs0" pid=5120 ` +
+					`comm="ib_write_bw" requested_mask="wr" denied_mask="wr" fsuid=1000 ouid=0`})
+			},
+		},
+		{
 			Name: "firewall", Title: "A firewall rejects TCP on the rails",
 			Doc: "nftables on {node} rejects TCP connections that come in over the rails, all but SSH's: \"No " +
 				"route to host\", although ping answers. RDMA itself is not filtered, and every tool meets its " +

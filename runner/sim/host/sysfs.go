@@ -133,7 +133,10 @@ func (n *Node) procTree(t *Inode) {
 	for _, name := range names {
 		t.fixed("/proc/sys/net/ipv4/conf/"+name+"/arp_ignore", "0")
 		t.fixed("/proc/sys/net/ipv4/conf/"+name+"/arp_announce", "0")
+		t.fixed("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", "0")
+		t.fixed("/proc/sys/net/ipv6/conf/"+name+"/addr_gen_mode", "0")
 	}
+	t.fixed("/sys/module/apparmor/parameters/enabled", "Y")
 	t.fixed("/proc/self/status", "Name:\tsh\nState:\tR (running)\nVmLck:\t       0 kB")
 	t.text("/proc/net/dev", n.procNetDev)
 	t.text("/proc/net/tcp", n.procNetTCP)

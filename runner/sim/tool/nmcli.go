@@ -2,6 +2,8 @@ package tool
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
@@ -11,8 +13,14 @@ import (
 // "general", "device show NAME" and "connection show NAME".
 func runNmcli(_ context.Context, c *host.Call) int {
 	args := c.Args[1:]
+	if len(args) >= 4 && args[0] == "-t" && args[1] == "-f" {
+		return nmcliTable(c, strings.Split(args[2], ","), args[3:])
+	}
+	if len(args) == 3 && args[0] == "-g" && args[2] == "connection" {
+		return nmcliTable(c, strings.Split(args[1], ","), args[2:])
+	}
 	if len(args) < 3 || args[0] != "-g" {
-		return c.Fail(2, "Error: only nmcli -g FIELDS is simulated.")
+		return c.Fail(2, "Error: only nmcli -g FIELDS and nmcli -t -f FIELDS are simulated.")
 	}
 	fields, object := strings.Split(args[1], ","), args[2]
 	name := ""
@@ -37,6 +45,69 @@ func runNmcli(_ context.Context, c *host.Call) int {
 	return code
 }
 
+// Unmanaged nodes have NetworkManager leave rail 2 alone, though there is a profile for it.
+const Unmanaged host.Flaw = "NetworkManager leaves rail 2 alone"
+
+// nmcliTable lists devices or profiles, a line each, or shows profiles, a property a line.
+func nmcliTable(c *host.Call, fields, words []string) int {
+	object, names := words[0], []string(nil)
+	if len(words) > 2 && words[1] == "show" {
+		names = words[2:]
+	}
+	c.Locked(func() {
+		switch {
+		case strings.HasPrefix("general", object):
+			c.Println(strings.Join(valuesOf(map[string]string{
+				"RUNNING": "running", "VERSION": "1.46.0", "STATE": "connected",
+			}, fields), ":"))
+			return
+		case object != "device" && object != "connection":
+			return
+		}
+		for i, d := range c.Node.Netdevs {
+			if d.Kind == "loopback" {
+				continue
+			}
+			v := deviceValues(c.Node, d.Name)
+			uuid := fmt.Sprintf("%08d-0000-4000-8000-%012d", i, i)
+			switch {
+			case object == "device":
+				if v["CON-UUID"] = ""; v["CONNECTION"] != "" {
+					v["CON-UUID"] = uuid
+				}
+				c.Println(strings.Join(valuesOf(v, fields), ":"))
+			case c.Node.Profiles[d.Name] == "":
+			case names == nil:
+				c.Println(strings.Join(valuesOf(map[string]string{"UUID": uuid, "NAME": d.Name}, fields), ":"))
+			case slices.Contains(names, uuid):
+				v := map[string]string{
+					"connection.id": d.Name, "connection.interface-name": d.Name, "connection.autoconnect": "yes",
+				}
+				for _, f := range fields {
+					c.Println(f + ":" + v[f])
+				}
+			}
+		}
+	})
+	return 0
+}
+
+func valuesOf(v map[string]string, fields []string) (all []string) {
+	for _, f := range fields {
+		all = append(all, v[f])
+	}
+	return all
+}
+
+// deviceValues is a device as the list has it. Callers hold the rig's lock.
+func deviceValues(n *host.Node, name string) map[string]string {
+	v := map[string]string{"DEVICE": name}
+	d, _ := managed(n, "device", name)
+	_, state, _ := strings.Cut(d["GENERAL.STATE"], "(")
+	v["STATE"], v["CONNECTION"] = strings.TrimSuffix(state, ")"), d["GENERAL.CONNECTION"]
+	return v
+}
+
 // managed is what NetworkManager says of a device or a profile.
 func managed(n *host.Node, object, name string) (values map[string]string, ok bool) {
 	if strings.HasPrefix("general", object) {
@@ -49,6 +120,8 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 	address, saved := n.Profiles[name]
 	if object == "device" || object == "dev" {
 		switch {
+		case n.Flawed(Unmanaged) && len(n.Functions) > 1 && n.Functions[1].Netdev == d:
+			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
 		case !d.Running():
 			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
 		case saved:

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,6 +171,7 @@ func showUnits(c *host.Call, names, props []string, valueOnly bool) {
 			} else if slices.Contains(host.AlwaysActive, name) {
 				values["LoadState"], values["ActiveState"], values["SubState"] = "loaded", "active", "running"
 			}
+			maps.Copy(values, waitsOnline(c.Node, name))
 			if i > 0 {
 				c.Println("")
 			}
@@ -188,6 +190,26 @@ func showUnits(c *host.Call, names, props []string, valueOnly bool) {
 			}
 		}
 	})
+}
+
+// SlowBoot nodes waited for the network until the service that waits gave up.
+const SlowBoot host.Flaw = "the boot waited for the network"
+
+// waitsOnline is what is another of the services that wait for the network at a boot.
+func waitsOnline(n *host.Node, name string) map[string]string {
+	v := map[string]string{"ExecMainStartTimestampMonotonic": "0", "ExecMainExitTimestampMonotonic": "0"}
+	switch name {
+	case "NetworkManager-wait-online.service":
+		v["LoadState"], v["ActiveState"], v["SubState"] = "loaded", "active", "exited"
+		v["ExecMainStartTimestampMonotonic"], v["ExecMainExitTimestampMonotonic"] = "9120400", "15330812"
+		if n.Flawed(SlowBoot) {
+			v["ActiveState"], v["SubState"], v["Result"], v["ExecMainStatus"] = "failed", "failed", "exit-code", "1"
+			v["ExecMainExitTimestampMonotonic"] = "69210400"
+		}
+	case "systemd-networkd-wait-online.service":
+		v["LoadState"] = "loaded"
+	}
+	return v
 }
 
 func resetFailed(c *host.Call, names []string) int {

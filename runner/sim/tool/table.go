@@ -51,6 +51,7 @@ func packages() []pkg {
 		{"curl", "", "/usr/bin", programs{"curl": runCurl}},
 		{"systemd", "255.4-1ubuntu8.10", "/usr/bin", programs{
 			"systemd-run": runSystemdRun, "systemctl": runSystemctl, "journalctl": runJournalctl,
+			"networkctl": runNetworkctl,
 		}},
 		{"network-manager", "", "/usr/bin", programs{"nmcli": runNmcli}},
 		{"netplan.io", "1.1.2-2~ubuntu24.04.2", "/usr/sbin", programs{"netplan": runNetplan}},
