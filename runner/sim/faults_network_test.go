@@ -18,7 +18,9 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 			says("spark-01", "systemctl show -p ActiveState,Result NetworkManager-wait-online.service", 0, "ActiveState=failed\nResult=exit-code\n"),
 		},
 		"link-local-missing": {
-			func(b *bench) bool { return !strings.Contains(b.must("spark-01", "ip -6 -br addr show dev enp1s0f1np1"), "fe80:") },
+			func(b *bench) bool {
+				return !strings.Contains(b.must("spark-01", "ip -6 -br addr show dev enp1s0f1np1"), "fe80:")
+			},
 		},
 		"peer-reboots": {
 			says("spark-01", "cat /proc/uptime", 0, "95.00 "),

@@ -23,12 +23,13 @@ const (
 // its own does it, and networkd takes its addresses along, which are set again.
 const (
 	handsCommon = `is() { [ -e "/sys/class/net/$1" ]; }
-wait_for() { # TRIES TEST...: five a second
-  tries=$1
+wait_for() { # SECONDS TEST...: by the clock, because a look may take long on a busy node
+  read -r up rest </proc/uptime
+  end=$((${up%%.*} + $1))
   shift
   while ! "$@"; do
-    tries=$((tries - 1))
-    [ "$tries" -gt 0 ] || return 1
+    read -r up rest </proc/uptime
+    [ "${up%%.*}" -lt "$end" ] || return 1
     sleep 0.2
   done
 }
@@ -73,10 +74,10 @@ nm_take() { # NAME...
   ! nm_let_go "$@" || return 0
   for name; do
     # It may be starting again just now.
-    ! is "$name" || wait_for 75 nmcli device set "$name" managed no 2>/dev/null ||
+    ! is "$name" || wait_for 15 nmcli device set "$name" managed no 2>/dev/null ||
       { echo "NetworkManager does not answer" >&2; return 1; }
   done
-  wait_for 50 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
+  wait_for 10 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
 }
 `
 	nmGive = `nm_settled() { # NAME STATE UUID
@@ -88,18 +89,28 @@ nm_take() { # NAME...
   looks=$((looks + 1))
   case $2:$now in
   connected:"connected:$3" | external:connected*) ;;
+  # Nothing starts the profile by itself.
+  connected:disconnected:*) [ "$looks" -ge 10 ] ;;
   connected:*) return 1 ;;
   # Before it starts a profile it is there for a moment.
   *:unavailable:* | *:disconnected:*) [ "$looks" -ge 5 ] ;;
   *) [ "$looks" -ge 25 ] ;;
   esac
 }
-nm_give() { # NAME STATE UUID: as it had it
+other_metric() { # NAME METRIC
+  ip -4 route show dev "$1" proto kernel scope link 2>/dev/null | while read -r route; do
+    case "$route " in
+    *" metric $2 "*) ;;
+    *) echo yes ;;
+    esac
+  done
+}
+nm_give() { # NAME STATE UUID METRIC: as it had it
   is "$1" || return 0
-  wait_for 75 nmcli device set "$1" managed yes 2>/dev/null ||
+  wait_for 15 nmcli device set "$1" managed yes 2>/dev/null ||
     { echo "NetworkManager does not answer: it can't have $1 back" >&2; return 1; }
   looks=0
-  wait_for 75 nm_settled "$@" || :
+  wait_for 30 nm_settled "$@" || :
   case $2:$now in
   connected:"connected:$3") ;;
   connected:*)
@@ -108,6 +119,10 @@ nm_give() { # NAME STATE UUID: as it had it
     ;;
   disconnected:connect*) nmcli --wait 20 device disconnect "$1" >/dev/null || return 1 ;;
   esac
+  # It numbers its routes anew where it had forgotten the device.
+  if [ "$4" -ge 100 ] && [ "$(other_metric "$1" "$4")" ]; then
+    nmcli device modify "$1" ipv4.route-metric "$4" >/dev/null || return 1
+  fi
 }
 `
 	networkdTake = `networkd_state() {
@@ -124,10 +139,10 @@ networkd_take() { # NAME...
       '[Match]' "Name=$name" '[Link]' Unmanaged=yes >"$file.new") && mv "$file.new" "$file" || return 1
   done
   # It may be starting again just now.
-  wait_for 50 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
+  wait_for 15 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
   for name; do
     is "$name" || continue
-    wait_for 50 networkd_let_go "$name" ||
+    wait_for 10 networkd_let_go "$name" ||
       { echo "networkd does not let $name go: $(networkd_state "$name")" >&2; return 1; }
   done
 }
@@ -144,11 +159,11 @@ networkd_give() { # NAME...
   for name; do
     rm -f "/run/systemd/network/00-railbench-$name.network"
   done
-  wait_for 50 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
+  wait_for 15 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
   for name; do
     is "$name" || continue
     looks=0
-    wait_for 100 networkd_settled "$name" ||
+    wait_for 25 networkd_settled "$name" ||
       { echo "networkd does not take $name back: $(networkd_state "$name")" >&2; return 1; }
   done
 }
@@ -303,7 +318,7 @@ func (w *writer) give(s State, nm, own []string) {
 		if strings.HasPrefix(state, "connected (") {
 			state = "external" // what somebody else set up, NetworkManager shows as a profile of its own
 		}
-		w.or("left=1", "nm_give", name, state, m.ID)
+		w.or("left=1", "nm_give", name, state, m.ID, fmt.Sprint(s.metric(name)))
 	}
 	if len(own) > 0 {
 		w.or("left=1", append([]string{"networkd_give"}, own...)...)

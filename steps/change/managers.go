@@ -132,7 +132,8 @@ func (m *Managers) networkManager(general, devices string) {
 		})
 		return
 	case !atLeast(version, leastNM):
-		trouble = fmt.Sprintf("it is release %s, and railbench knows how to ask %s and later", or(version, "unknown"), leastNM)
+		trouble = fmt.Sprintf("it is release %s, and railbench knows how to ask %s and later",
+			or(version, "unknown"), leastNM)
 	}
 	for _, d := range list {
 		m.add(d.Name, steps.Manager{By: name, State: d.State, Profile: d.Profile, ID: d.UUID, Trouble: trouble})

@@ -104,12 +104,12 @@ func TestHands(t *testing.T) {
 			rails(networkManager, "connected", "p", "uuid-"),
 			[]string{"nm_take rail0 rail1 || exit 1\n"},
 			// The one with the lower metric had it because it was the first.
-			[]string{"nm_take rail0 rail1 || exit 1\n", "nm_give rail0 connected uuid-rail0 || left=1\n", "nm_give rail1 connected uuid-rail1 || left=1\n"},
+			[]string{"nm_take rail0 rail1 || exit 1\n", "nm_give rail0 connected uuid-rail0 100 || left=1\n", "nm_give rail1 connected uuid-rail1 101 || left=1\n"},
 			"networkd",
 		},
 		"what somebody else set up": {
 			rails(networkManager, "connected (externally)", "p", ""),
-			[]string{"nm_take rail0 rail1 || exit 1\n"}, []string{"nm_give rail0 external rail0 || left=1\n"}, "networkd",
+			[]string{"nm_take rail0 rail1 || exit 1\n"}, []string{"nm_give rail0 external rail0 100 || left=1\n"}, "networkd",
 		},
 		"networkd": {
 			rails(networkd, "configured", "/run/x.network", ""),

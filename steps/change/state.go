@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/steps"
 )
 
 // Capture prints what Parse reads. It changes nothing and needs no root.
@@ -205,14 +207,7 @@ func Parse(out string) (State, error) {
 	if len(s.Links) == 0 {
 		return State{}, fmt.Errorf("read the links: there are none")
 	}
-	for line := range strings.Lines(parts["makes"]) {
-		file, mode, _ := strings.Cut(strings.TrimSpace(line), ":")
-		name := path.Base(path.Dir(file))
-		if l, ok := s.Links[name]; ok && len(mode) == 1 {
-			l.Makes = mode
-			s.Links[name] = l
-		}
-	}
+	s.readMakes(parts["makes"])
 	s.GIDs = readGIDs(parts["gids"])
 	s.Managers = ReadManagers(parts["managers"])
 	for _, family := range []struct {
@@ -286,6 +281,18 @@ func (l ipLink) link() Link {
 		})
 	}
 	return link
+}
+
+// readMakes reads how the kernel makes each link's own address.
+func (s State) readMakes(text string) {
+	for line := range strings.Lines(text) {
+		file, mode, _ := strings.Cut(strings.TrimSpace(line), ":")
+		name := path.Base(path.Dir(file))
+		if l, ok := s.Links[name]; ok && len(mode) == 1 {
+			l.Makes = mode
+			s.Links[name] = l
+		}
+	}
 }
 
 // readGIDs reads the tables of all ports, an attribute a line, and keeps entries that have an
@@ -402,11 +409,8 @@ func (s State) compareManagers(now State, link string, say func(string, ...any))
 			say("%s is not in the hands of %s, and was", link, by)
 		case !held && holds:
 			say("%s is in the hands of %s (%s), and was not", link, by, is.State)
-		case held && by == networkManager && was.State == "connected" && (is.State != was.State || is.ID != was.ID):
-			say("%s is %s in NetworkManager with the profile %s, and was connected with %s",
-				link, is.State, or(is.Profile, "none"), or(was.Profile, "none"))
-		case held && by == networkd && was.Profile != is.Profile && is.Profile != "":
-			say("%s is configured by %s, and was by %s", link, is.Profile, or(was.Profile, "none"))
+		case held:
+			compareHolds(link, was, is, say)
 		}
 	}
 }
@@ -443,6 +447,11 @@ func (l Link) compare(now Link, say func(string, ...any)) {
 	if (l.Bond == nil) != (now.Bond == nil) || l.Bond != nil && *l.Bond != *now.Bond {
 		say("%s is another bond than before", l.Name)
 	}
+	l.compareAddresses(now, say)
+}
+
+// compareAddresses says which are gone, new or in another order.
+func (l Link) compareAddresses(now Link, say func(string, ...any)) {
 	for _, a := range l.Addrs {
 		// One more the kernel makes by itself.
 		if a.ofLink() && !slices.ContainsFunc(now.Addrs, func(b Addr) bool { return a.CIDR == b.CIDR }) {
@@ -491,4 +500,16 @@ func orNone(s string) string {
 		return "none"
 	}
 	return s
+}
+
+// compareHolds compares how one manager has a link with how it had it. What networkd does not
+// tell is no difference.
+func compareHolds(link string, was, is steps.Manager, say func(string, ...any)) {
+	switch {
+	case is.By == networkManager && was.State == "connected" && (is.State != was.State || is.ID != was.ID):
+		say("%s is %s in NetworkManager with the profile %s, and was connected with %s",
+			link, is.State, or(is.Profile, "none"), or(was.Profile, "none"))
+	case is.By == networkd && was.Profile != is.Profile && is.Profile != "":
+		say("%s is configured by %s, and was by %s", link, is.Profile, or(was.Profile, "none"))
+	}
 }

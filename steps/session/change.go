@@ -82,10 +82,8 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 	if err := t.collect(); err != nil {
 		return t.result, nil, err
 	}
-	for _, e := range steps.Ends {
-		if why := change.Refuse(t.before[e], t.sets[e]); why != "" {
-			return t.result, verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", t.rig.NameOf(e), why), nil
-		}
+	if v := t.refused(); v != nil {
+		return t.result, v, nil
 	}
 	if v, err := t.ask(ctx, steps.ChangeQuestion{}); v != nil || err != nil {
 		return t.result, v, err
@@ -145,6 +143,17 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 		}
 	}
 	return t.put(ctx, q)
+}
+
+// refused is a verdict where a manager that can't be asked has an interface of the change in
+// its hands: nothing was touched.
+func (t *transaction) refused() *steps.Verdict {
+	for _, e := range steps.Ends {
+		if why := change.Refuse(t.before[e], t.sets[e]); why != "" {
+			return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", t.rig.NameOf(e), why)
+		}
+	}
+	return nil
 }
 
 // text is what runs at an end: what takes its interfaces out of their managers' hands, and

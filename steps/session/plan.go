@@ -71,19 +71,28 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 					continue
 				}
 				for _, e := range role.On.Ends() {
-					s := script(c, role, c.Limit, vars(rig, e, pair, params), o.Programs, given[e])
-					if c.Change.Any() && !c.Change.Tries && role.Name == c.Roles[0].Name {
-						set := changeSet(c, vars(rig, e, pair, params), given[e])
-						if take := change.Take(managers(rig.At(e)), set); take != "" {
-							s.Body, s.Vars = take+s.Text(), nil
-						}
-					}
-					all = append(all, Planned{Cell: c, Role: role, Node: rig.At(e).No, Pair: pair, Script: s})
+					values := vars(rig, e, pair, params)
+					s := script(c, role, c.Limit, values, o.Programs, given[e])
+					all = append(all, Planned{
+						Cell: c, Role: role, Node: rig.At(e).No, Pair: pair, Script: letGo(s, c, role, rig.At(e), values, given[e]),
+					})
 				}
 			}
 		}
 	}
 	return all
+}
+
+// letGo is a script with what runs before it where it is a change: what takes its interfaces
+// out of their managers' hands.
+func letGo(s runner.Script, c steps.Cell, role steps.Role, n steps.Node, values, given map[string]string) runner.Script {
+	if !c.Change.Any() || c.Change.Tries || role.Name != c.Roles[0].Name {
+		return s
+	}
+	if take := change.Take(managers(n), changeSet(c, values, given)); take != "" {
+		s.Body, s.Vars = take+s.Text(), nil
+	}
+	return s
 }
 
 // changeSet are the interfaces of a change, which its variables hold: those that were given win.

@@ -57,7 +57,8 @@ func softwareFaults() []Fault {
 			Doc: "On {node} a profile of AppArmor refused ib_write_bw to open /dev/infiniband/uverbs0: the kernel's log " +
 				"says DENIED, and the tool that it found no device, also for root.",
 			Do: func(s Spot) func() {
-				return s.Node.Log(host.KernelLine{At: 95300.25, Text: `audit: type=1400 audit(1732260000.113:91): apparmor="DENIED" ` +
+				return s.Node.Log(host.KernelLine{At: 95300.25, Text: "" +
+					`audit: type=1400 audit(1732260000.113:91): apparmor="DENIED" ` +
 					`operation="open" class="file" profile="/usr/bin/ib_write_bw" name="/dev/infiniband/uverbs0" pid=5120 ` +
 					`comm="ib_write_bw" requested_mask="wr" denied_mask="wr" fsuid=1000 ouid=0`})
 			},

@@ -22,8 +22,12 @@ func runNmcli(_ context.Context, c *host.Call) int {
 	if len(args) < 3 || args[0] != "-g" {
 		return c.Fail(2, "Error: only nmcli -g FIELDS and nmcli -t -f FIELDS are simulated.")
 	}
-	fields, object := strings.Split(args[1], ","), args[2]
-	name := ""
+	return nmcliGet(c, strings.Split(args[1], ","), args)
+}
+
+// nmcliGet is -g: the values of one thing, a line each.
+func nmcliGet(c *host.Call, fields, args []string) int {
+	object, name := args[2], ""
 	if len(args) > 4 && args[3] == "show" {
 		name = args[4]
 	}

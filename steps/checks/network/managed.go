@@ -90,7 +90,8 @@ func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]s
 			netdev, node, by)
 	case h.master != "" && h.addresses != "" && !own:
 		rep.At(rig, e, steps.Fail, "%s on %s is in %s, and %s has given it %s: its route takes the bond's packets, and they "+
-			"get lost. bond-teardown, and then bond-setup, takes it out of its hands first", netdev, node, h.master, by, h.addresses)
+			"get lost. bond-teardown, and then bond-setup, takes it out of its hands first",
+			netdev, node, h.master, by, h.addresses)
 	case h.master != "" && has(h.nm) && !own:
 		rep.At(rig, e, steps.Warn, "%s on %s is in %s, and NetworkManager has it in its hands (%s%s): it gives it an "+
 			"address as soon as the link comes up again; nmcli device set %s managed no keeps it off until the next boot",
@@ -182,8 +183,8 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		case f[p.netdev+" makes addresses"] == "1":
 			why = "the kernel was told to make none (link-local: [] in netplan, or a profile's ipv6.method)"
 		}
-		rep.At(rig, p.e, steps.Warn, "%s on %s has no fe80:: address, and other rails have: %s. What takes GID index 0 or 1 finds "+
-			"another entry there; netplan's link-local: [ipv6], or ipv6.method link-local of its profile, gives it back",
+		rep.At(rig, p.e, steps.Warn, "%s on %s has no fe80:: address, and other rails have: %s. What takes GID index 0 or 1 "+
+			"finds another entry there; netplan's link-local: [ipv6], or ipv6.method link-local of its profile, gives it back",
 			p.netdev, rig.NameOf(p.e), why)
 	}
 	return rep.Verdict(fmt.Sprintf("every rail with a link has an fe80:: address (%d on both nodes)", with))

@@ -36,8 +36,8 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 				d[m[1]] = m[2]
 			}
 			what := strings.TrimSpace(d["operation"] + " " + d["name"])
-			text := fmt.Sprintf("AppArmor on %s refuses %s: %s (profile %s); sudo aa-complain %s lets it pass and writes it down",
-				node, kind.OrUnknown(d["comm"]), kind.OrUnknown(what), kind.OrUnknown(d["profile"]), kind.OrUnknown(d["profile"]))
+			text := fmt.Sprintf("AppArmor on %s refuses %s: %s (profile %s); sudo aa-complain %s lets it pass and "+
+				"writes it down", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(what), kind.OrUnknown(d["profile"]), kind.OrUnknown(d["profile"]))
 			if !said[text] {
 				rep.At(r.Rig, e, steps.Fail, "%s", text)
 			}
@@ -46,12 +46,13 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	}
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
-		return rep.Skipped("the kernel's log may not be read on %s, so nobody saw whether AppArmor refuses a tool something: "+
-			"the groups adm and systemd-journal may read it", kind.And(unread))
+		return rep.Skipped("the kernel's log may not be read on %s, so nobody saw whether AppArmor refuses a tool "+
+			"something: the groups adm and systemd-journal may read it", kind.And(unread))
 	case len(off) == len(steps.Ends):
 		return rep.Verdict("AppArmor is off on both nodes")
 	case len(off) > 0:
-		return rep.Verdict(fmt.Sprintf("AppArmor refused no tool of the tests anything since the boot, and is off on %s", kind.And(off)))
+		return rep.Verdict(fmt.Sprintf("AppArmor refused no tool of the tests anything since the boot, and is off on %s",
+			kind.And(off)))
 	}
 	return rep.Verdict("AppArmor refused no tool of the tests anything since the boot, on either node")
 }
