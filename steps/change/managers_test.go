@@ -226,3 +226,25 @@ func TestGIDs(t *testing.T) {
 		t.Errorf("%q", m)
 	}
 }
+
+// What a manager has again in the middle of a change is named, with what it set.
+func TestTakenBack(t *testing.T) {
+	before := rails(networkManager, "connected", "p", "uuid-")
+	now := rails(networkManager, "unmanaged", "", "")
+	if got := TakenBack(before, now, []string{"rail0", "rail1"}); got != nil {
+		t.Errorf("nothing was taken back: %q", got)
+	}
+	l := now.Links["rail1"]
+	l.Master = "bond0"
+	now.Links["rail1"] = l
+	now.Managers.Links["rail1"] = before.Managers.Links["rail1"]
+	got := strings.Join(TakenBack(before, now, []string{"rail0", "rail1"}), "; ")
+	const want = "NetworkManager has rail1 again, which was taken out of its hands (connected), " +
+		"and has set 192.168.100.10/24 on it although it is in bond0"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := TakenBack(now, before, []string{"rail0"}); got != nil {
+		t.Errorf("what it hadn't before: %q", got)
+	}
+}

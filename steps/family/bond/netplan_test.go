@@ -1,0 +1,67 @@
+package bond
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+// managed is a rig whose first node's rails are NetworkManager's and whose second's networkd's.
+func managed() steps.Rig {
+	rig := kindtest.Spark()
+	for e, by := range []string{"NetworkManager", "networkd"} {
+		for i := range rig.Nodes[e].Rails {
+			rig.Nodes[e].Rails[i].Netdev.Managers = []steps.Manager{{By: by, State: "connected", Profile: "p"}}
+		}
+	}
+	return rig
+}
+
+// netplan's file is for the manager that has a node's rails, or, while a bond holds those, its
+// other interfaces.
+func TestRenderer(t *testing.T) {
+	rig := managed()
+	p := planNetplan(rig, nil)
+	if p.Vars[0]["RENDERER"] != "NetworkManager" || p.Vars[1]["RENDERER"] != "networkd" {
+		t.Errorf("%q, %q", p.Vars[0]["RENDERER"], p.Vars[1]["RENDERER"])
+	}
+	taken := steps.Node{
+		Rails:   []steps.Rail{{Netdev: steps.Netdev{Name: "rail0", Managers: []steps.Manager{{By: "networkd", State: "unmanaged"}}}}},
+		Netdevs: []steps.Netdev{{Name: "eth0", Managers: []steps.Manager{{By: "NetworkManager", State: "connected"}}}},
+	}
+	if got := renderer(taken); got != "NetworkManager" {
+		t.Errorf("while a bond has the rails: %q", got)
+	}
+	if got := renderer(steps.Node{}); got != "networkd" {
+		t.Errorf("nobody: %q", got)
+	}
+}
+
+func TestNetplanTry(t *testing.T) {
+	params := map[string]string{"BOND": "bond0", "BOND_MODE": "balance-xor"}
+	p := planNetplanTry(managed(), params)
+	if p.Refuse != "" || p.Nothing != "" || p.Vars[1]["RENDERER"] != "networkd" || p.Vars[0]["BOND_SLAVES"] == "" {
+		t.Errorf("%+v", p)
+	}
+	if p := planNetplanTry(kindtest.Spark(), params); !strings.Contains(p.Nothing, "nobody would make what netplan says") {
+		t.Errorf("nobody manages the rails: %+v", p)
+	}
+	params["BOND_MODE"] = "802.3ad"
+	if p := planNetplanTry(managed(), params); !strings.Contains(p.Refuse, "LACP") {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A slave that has an address has it from whoever has it in his hands.
+func TestKeptAddressNamesItsManager(t *testing.T) {
+	rig := managed()
+	rig.Nodes[0].Rails[0].Netdev.Master = "bond0"
+	var rep kind.Report
+	checkKept(rig, steps.Here, held{rails: []int{0}}, &rep)
+	if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Text, "NetworkManager, profile p, which has it in its hands, gives it") {
+		t.Errorf("%+v", rep.Findings)
+	}
+}
