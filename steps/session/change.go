@@ -28,7 +28,7 @@ const changeTime = 2 * time.Minute
 
 // backTime is how long going back may take, with the connection made again and the
 // interfaces in their managers' hands again.
-const backTime = 3 * time.Minute
+const backTime = 5 * time.Minute
 
 // A transaction is one change over both nodes, which both get or neither.
 type transaction struct {
