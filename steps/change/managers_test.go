@@ -109,13 +109,16 @@ func TestHands(t *testing.T) {
 		},
 		"what somebody else set up": {
 			rails(networkManager, "connected (externally)", "p", ""),
-			[]string{"nm_take rail0 rail1 || exit 1\n"}, []string{"nm_give rail0 external rail0 100 || left=1\n"}, "networkd",
+			[]string{"nm_take rail0 rail1 || exit 1\n"},
+			[]string{"nm_give rail0 external rail0 100 || left=1\n"},
+			"networkd",
 		},
 		"networkd": {
 			rails(networkd, "configured", "/run/x.network", ""),
 			// The bond's name may match a file of its own.
 			[]string{"keep bond0 rail0 rail1 || exit 1\n", "networkd_take bond0 rail0 rail1 || exit 1\n", "put_again\n"},
-			[]string{"networkd_take bond0 rail0 rail1 || exit 1\n", "networkd_give bond0 rail0 rail1 || left=1\n"}, "nmcli",
+			[]string{"networkd_take bond0 rail0 rail1 || exit 1\n", "networkd_give bond0 rail0 rail1 || left=1\n"},
+			"nmcli",
 		},
 	} {
 		take, back := Take(c.state.Managers, set), Back(c.state, set)

@@ -41,8 +41,10 @@ func TestRailManagers(t *testing.T) {
 	kindtest.Want(t, "a bond of railbench's, kept", judge(bonded, bare, free, edit{steps.Peer, "railbench: no", "railbench: yes"}),
 		steps.Pass, "7 rails are in the hands of one manager each, and 1 in nobody's")
 	kindtest.Want(t, "left alone", judge(free), steps.Warn, "NetworkManager leaves "+rail2+" on spark-01 alone", "no address")
-	kindtest.Want(t, "left to networkd", judge(free, edit{steps.Peer, rail2 + " NetworkManager: unmanaged:",
-		rail2 + " NetworkManager: unmanaged:\n" + rail2 + " networkd: configured"}), steps.Pass)
+	kindtest.Want(t, "left to networkd", judge(free, edit{
+		steps.Peer, rail2 + " NetworkManager: unmanaged:",
+		rail2 + " NetworkManager: unmanaged:\n" + rail2 + " networkd: configured",
+	}), steps.Pass)
 	none := railLines(kindtest.Spark(), func(_ steps.End, r steps.Rail) string { return r.Netdev.Name + " addresses: none" })
 	kindtest.Want(t, "nobody", registered().Judges["rail-managers"](steps.Cell{}, looked(kindtest.Spark(), none[0], none[1])), steps.Pass, "no daemon")
 	holes(t, "rail-managers", registered().Judges["rail-managers"], kindtest.Spark(), lines(kindtest.Spark()))
