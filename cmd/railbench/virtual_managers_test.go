@@ -49,7 +49,7 @@ func newManaged(t *testing.T) *virtual {
 		t.Skip("takes minutes, on two virtual machines with systemd: set RAILBENCH_VIRTUAL=1 and RIG_STATE")
 	}
 	v := newVirtual(t)
-	if out := v.rig(t, "ssh", "1", "nmcli -g STATE general; ps -o comm= 1"); !strings.Contains(out, "systemd") {
+	if out := v.at(t, "1", "nmcli -g STATE general; ps -o comm= 1"); !strings.Contains(out, "systemd") {
 		t.Skip("the rig in RIG_STATE has no systemd")
 	}
 	return v
