@@ -24,27 +24,48 @@ func virtualCommand() *cobra.Command {
 		Short: "Two virtual machines with soft-RoCE: a real rig without hardware",
 		Long: `Boots two small virtual machines that are wired back to back by two rails with
 the kernel's soft-RoCE, with sshd, perftest and iperf3. railbench --rig virtual
-works on them. Everything there is real but the speed: it is no benchmark.`,
+works on them. Everything there is real but the speed: it is no benchmark.
+
+RIG_STATE names the folder that holds the image, so that one of each system can stand
+beside the other; RIG_PORT, which is 2200, keeps two that run apart.`,
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, sub := range []struct{ use, short string }{
-		{"build", "Make kernel, initrd and disk from Debian packages (root, Debian or Ubuntu, under a minute)"},
-		{"up", "Boot both machines"},
-		{"ssh NODE [CMD…]", "A shell, or a command, on spark-01 or spark-02"},
-		{"cable RAIL on|off", "Plug or pull the cable of rail 0 or 1"},
-		{"status", "What is built and what runs"},
-		{"down", "End both machines"},
-	} {
-		cmd.AddCommand(&cobra.Command{
-			Use: sub.use, Short: sub.short, DisableFlagParsing: strings.HasPrefix(sub.use, "ssh"),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				name, _, _ := strings.Cut(sub.use, " ")
-				return rigScript(cmd, append([]string{name}, args...))
-			},
-		})
-	}
+	build := rigCommand("build", "Make kernel, initrd and disk from Debian packages (root, Debian or Ubuntu, under a minute)", "system")
+	oneOf(build, "system", "plain: busybox and sshd, up in seconds; systemd: with NetworkManager, networkd and netplan, "+
+		"as on a Spark", "plain", "systemd")
+	up := rigCommand("up", "Boot both machines", "manager")
+	oneOf(up, "manager", "whom netplan gives the rails in the systemd image: NetworkManager, networkd, or mixed, one on "+
+		"each machine", "mixed", "NetworkManager", "networkd")
+	cmd.AddCommand(
+		build, up,
+		rigCommand("ssh NODE [CMD…]", "A shell, or a command, on spark-01 or spark-02"),
+		rigCommand("cable RAIL on|off", "Plug or pull the cable of rail 0 or 1"),
+		rigCommand("status", "What is built and what runs"),
+		rigCommand("down", "End both machines"),
+	)
 	return cmd
+}
+
+// rigCommand hands its arguments and these flags to the script, which has a command of its name.
+func rigCommand(use, short string, flags ...string) *cobra.Command {
+	name, _, _ := strings.Cut(use, " ")
+	return &cobra.Command{
+		Use: use, Short: short, DisableFlagParsing: name == "ssh",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all := append([]string{name}, args...)
+			for _, flag := range flags {
+				all = append(all, "--"+flag, cmd.Flag(flag).Value.String())
+			}
+			return rigScript(cmd, all)
+		},
+	}
+}
+
+// oneOf is a flag of the script's with its few words, of which the first is meant without it.
+func oneOf(cmd *cobra.Command, flag, does string, all ...cobra.Completion) {
+	cmd.Flags().String(flag, all[0], does)
+	completeFlags(cmd, map[string]completer{flag: words(all...)})
 }
 
 // virtualState is where the virtual rig keeps its image and its keys.
