@@ -31,7 +31,9 @@ type Clock interface {
 	// is context.DeadlineExceeded.
 	WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc)
 	// Apart runs f, which waits for something that is not of the rig: a person, or a
-	// service of this side. The rig's time stands still meanwhile where still is set.
+	// service of this side. The rig's time stands still meanwhile: all of it where still is
+	// set, a moment otherwise, so that an answer given at once is given at the same instant
+	// each time.
 	Apart(ctx context.Context, still bool, f func())
 }
 

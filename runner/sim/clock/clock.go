@@ -421,22 +421,36 @@ func Happened[T any](ch <-chan T) func() bool {
 }
 
 // Outside lets the others go on while the actor whose turn it is does something
-// outside; the time stands still meanwhile where still is set.
+// outside. The time stands still meanwhile: all of it where still is set, and for
+// answerTime at most where it isn't.
 func (c *Clock) Outside(a *Actor, still bool, f func()) {
-	c.mu.Lock()
-	a.apart, a.still = true, still
-	if still {
-		c.elsewhere++
+	goOn := func() {
+		if a.still && a.inside == 0 {
+			c.elsewhere--
+		}
+		a.still = false
 	}
+	c.mu.Lock()
+	a.apart, a.still = true, true
+	c.elsewhere++
 	c.turn = nil
 	c.next()
 	c.mu.Unlock()
-	defer func() {
+	over := still
+	patience := time.AfterFunc(answerTime, func() {
 		c.mu.Lock()
-		if still && a.inside == 0 {
-			c.elsewhere--
+		defer c.mu.Unlock()
+		if !over {
+			goOn()
+			c.next()
 		}
-		a.apart, a.still = false, false
+	})
+	defer func() {
+		patience.Stop()
+		c.mu.Lock()
+		over = true
+		goOn()
+		a.apart = false
 		c.started = append(c.started, a)
 		c.next()
 		c.mu.Unlock()
