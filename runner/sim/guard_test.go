@@ -50,7 +50,7 @@ func TestGuardedChanges(t *testing.T) {
 	n := connect(t, rig, "spark-01")
 	g := undo.Guard{Node: n, ID: "one"}
 	must(g.Arm(t.Context(), "echo before >/tmp/state", 1000*time.Second))
-	if got := says(t, n, "systemctl is-active railbench-one.timer; stat -c %a /run/railbench/one"); got != "active\n700\n" {
+	if got := says(t, n, "systemctl is-active railbench-one.service; stat -c %a /run/railbench/one"); got != "active\n700\n" {
 		t.Errorf("armed: %q", got)
 	}
 	if err := (undo.Guard{Node: n, ID: "two"}).Arm(t.Context(), "true", time.Second); err == nil {
@@ -62,7 +62,7 @@ func TestGuardedChanges(t *testing.T) {
 		t.Errorf("the change ended with %+v", r)
 	}
 	must(g.Confirm(t.Context()))
-	if got := says(t, n, "systemctl is-active railbench-one.timer; cat /tmp/state"); got != "inactive\nafter\n" {
+	if got := says(t, n, "systemctl is-active railbench-one.service; cat /tmp/state"); got != "inactive\nafter\n" {
 		t.Errorf("confirmed: %q", got)
 	}
 	r, err = g.Back(t.Context(), "")

@@ -4,28 +4,28 @@ package undo
 // has a folder, $DIR, with these files:
 //
 //	armed, confirmed, fired, undoing   its state: one file, renamed, because only
-//	                                   one of several can rename it
+//	                                   one of several can rename it; it says when the
+//	                                   switch fires
 //	change, back                       the scripts
 //	NAME.pid NAME.out NAME.exit        of those that ran apart
 //	watch, go                          the two scripts below
 
 // detach starts a script in a session of its own, without the mark by which the
-// leash finds what a script left behind: it has to outlive the connection. The
-// unit of systemd outlives even a login session whose processes are killed at
-// its end. It waits until the script is there.
-const detach = `detach() { # UNIT AFTER PID-FILE SCRIPT ARG...
-  unit=$1 after=$2 pid=$3
-  shift 3
+// leash finds what a script left behind: it has to outlive the connection. Where
+// systemd runs only a unit of it will do: it outlives even a login session whose
+// processes are killed at its end, and is spared by the kernel when memory is short.
+// $again says when it shall be started again. Without systemd it waits until the script
+// is there.
+const detach = `detach() { # UNIT PID-FILE SCRIPT ARG...
+  unit=$1 pid=$2
+  shift 2
   rm -f "$pid"
   if [ -d /run/systemd/system ] && command -v systemd-run >/dev/null; then
-    if [ "$after" = 0 ]; then
-      systemd-run --quiet --collect --unit="$unit" /bin/sh "$@" 0 && return
-    else
-      systemd-run --quiet --collect --unit="$unit" --on-active="$after" \
-        --timer-property=AccuracySec=100ms /bin/sh "$@" 0 && return
-    fi
+    systemd-run --quiet --collect --unit="$unit" --property=OOMScoreAdjust=-1000 \
+      --property=Restart="${again:-no}" /bin/sh "$@"
+    return
   fi
-  env -i PATH="$PATH" LC_ALL=C setsid sh "$@" "$after" </dev/null >/dev/null 2>&1 &
+  env -i PATH="$PATH" LC_ALL=C setsid sh "$@" </dev/null >/dev/null 2>&1 &
   i=0
   while [ ! -s "$pid" ] && [ "$i" -lt 50 ]; do
     sleep 0.1
@@ -35,30 +35,46 @@ const detach = `detach() { # UNIT AFTER PID-FILE SCRIPT ARG...
 }
 `
 
+// uptime gives $now in hundredths of a second. It is CLOCK_BOOTTIME: it goes on while
+// the node is suspended, and setting the clock doesn't move it. A timer of systemd stands
+// still with the one or jumps with the other.
+const uptime = `uptime() { read -r now _ </proc/uptime && now=${now%.*}${now#*.}; }
+`
+
 const armScript = `umask 077
 mkdir -p "$ROOT" || exit 1
+uptime || { echo "cannot read /proc/uptime" >&2; exit 1; }
 for other in "$ROOT"/*/armed; do
-  if [ -e "$other" ]; then
-    echo "${other%/armed}" >&2
-    exit 3
+  [ -e "$other" ] || continue
+  over=$now
+  read -r over <"$other"
+  if [ "$now" -gt $((over + 6000)) ]; then
+    echo "the switch in ${other%/armed} should have fired and did not: railbench undo puts the node back" >&2
+    exit 1
   fi
+  echo "${other%/armed}" >&2
+  exit 3
 done
 mkdir "$DIR" || exit 1
 if printf '%s\n' "$BACK" >"$DIR/back" && printf '%s\n' "$WATCH" >"$DIR/watch" &&
-  printf '%s\n' "$GO" >"$DIR/go" && : >"$DIR/armed" &&
-  detach "$UNIT" "$AFTER" "$DIR/watch.pid" "$DIR/watch" "$DIR"; then
+  printf '%s\n' "$GO" >"$DIR/go" && echo $((now + AFTER * 100)) >"$DIR/armed" &&
+  again=on-failure && detach "$UNIT" "$DIR/watch.pid" "$DIR/watch" "$DIR"; then
   exit 0
 fi
 rm -rf "$DIR"
 exit 1
 `
 
-// watchScript is the dead-man's switch: $1 is the folder, $2 the seconds that it
-// still has to wait.
-const watchScript = `cd "$1" || exit 1
+// watchScript is the dead-man's switch: $1 is the folder. It sleeps for a second at a
+// time, because a longer sleep stands still while the node is suspended. One that was
+// killed is started again, and goes on where it was.
+const watchScript = uptime + `cd "$1" || exit 1
 echo $$ >watch.pid
-[ "$2" = 0 ] || sleep "$2"
-mv armed fired 2>/dev/null || exit 0
+while read -r over 2>/dev/null <armed && uptime && [ "$now" -lt "$over" ]; do
+  sleep 1
+done
+mv armed fired 2>/dev/null || [ -e fired ] || exit 0
+[ ! -e back.exit ] || exit 0
 if [ -s change.pid ] && [ ! -e change.exit ]; then
   read -r pid <change.pid
   kill -KILL "-$pid" 2>/dev/null
@@ -78,7 +94,7 @@ mv "$2.new" "$2.exit"`
 
 const startScript = `[ -e "$DIR/armed" ] || exit 4
 printf '%s\n' "$CHANGE" >"$DIR/change" || exit 1
-detach "$UNIT-change" 0 "$DIR/change.pid" "$DIR/go" "$DIR" change
+detach "$UNIT-change" "$DIR/change.pid" "$DIR/go" "$DIR" change
 `
 
 // A look ends after five seconds, by the clock: on a busy node a process that sleeps for a tenth
@@ -104,7 +120,7 @@ fi
 // The switch's process is ended by its group, and only where it still is what
 // it was: a number can be somebody else's by now.
 const unwatch = `if [ -d /run/systemd/system ] && command -v systemctl >/dev/null; then
-  systemctl stop "$UNIT.timer" 2>/dev/null
+  systemctl stop "$UNIT.service" 2>/dev/null
 fi
 if [ -s "$DIR/watch.pid" ]; then
   read -r pid <"$DIR/watch.pid"
@@ -152,7 +168,7 @@ fi
   fi
 fi
 rm -f "$DIR/back.exit"
-detach "$UNIT-back-$$" 0 "$DIR/back.pid" "$DIR/go" "$DIR" back
+detach "$UNIT-back-$$" "$DIR/back.pid" "$DIR/go" "$DIR" back
 `
 
 const forgetScript = unwatch + `rm -rf "$DIR"
