@@ -45,10 +45,7 @@ func (su *sudo) how(ctx context.Context, l launcher) (prefix, secret string, err
 		return su.prefix, su.secret, nil
 	}
 	var out strings.Builder
-	probe := Script{Name: "sudo", Body: `[ "$(id -u)" != 0 ] || { echo root; exit 0; }
-command -v sudo >/dev/null || { echo missing; exit 0; }
-sudo -n true 2>/dev/null && echo free || echo password`}
-	exit, err := drive(ctx, l, "", "", probe, func(line Line) {
+	exit, err := drive(ctx, l, "", "", Script{Name: "sudo", Body: sudoProbe}, func(line Line) {
 		if line.Stream == Stdout {
 			out.WriteString(line.Text)
 		}
@@ -60,7 +57,10 @@ sudo -n true 2>/dev/null && echo free || echo password`}
 	case "root":
 		su.known = true
 	case "free":
-		su.known, su.prefix = true, "sudo -n "
+		su.known, su.prefix = true, freely
+	case "stamp":
+		// It runs out: the next script has to ask again.
+		return freely, "", nil
 	case "password":
 		if su.secret, err = su.password(ctx, l); err != nil {
 			return "", "", err
@@ -69,12 +69,27 @@ sudo -n true 2>/dev/null && echo free || echo password`}
 	case "missing":
 		return "", "", su.fail(errors.New("there is no sudo, and the user is not root"),
 			"Log in as root, or install sudo")
+	case "terminal":
+		return "", "", su.fail(errors.New("sudo there works on a terminal only (requiretty), and scripts have none"),
+			"Put Defaults:USER !requiretty into a file of /etc/sudoers.d, with visudo -f")
 	default:
 		return "", "", su.fail(fmt.Errorf("could not tell how to become root: %s", exit),
 			"Run sudo -n true there by hand")
 	}
 	return su.prefix, su.secret, nil
 }
+
+const freely = "sudo -n "
+
+// sudoProbe asks with -k first, which looks at no time stamp of an earlier password.
+const sudoProbe = `[ "$(id -u)" != 0 ] || { echo root; exit 0; }
+command -v sudo >/dev/null || { echo missing; exit 0; }
+why=$(sudo -k -n true 2>&1) && { echo free; exit 0; }
+sudo -n true 2>/dev/null && { echo stamp; exit 0; }
+case $why in
+  *"must have a tty"*) echo terminal ;;
+  *) echo password ;;
+esac`
 
 // tries is how often a password is asked for, as sudo itself does.
 const tries = 3
@@ -83,12 +98,17 @@ const tries = 3
 // script that needs it has begun.
 func (su *sudo) password(ctx context.Context, l launcher) (string, error) {
 	answer, err := AskSudo(ctx, su.ask, su.node,
-		func(answer string) (bool, error) { return su.accepts(ctx, l, answer+"\n") })
+		func(answer string) (bool, string, error) { return su.accepts(ctx, l, answer+"\n") })
 	return answer + "\n", err
 }
 
 // AskSudo asks for a node's sudo password until accepts takes it, or often enough.
-func AskSudo(ctx context.Context, ask Asker, node string, accepts func(string) (bool, error)) (string, error) {
+// accepts gives what sudo says beside that a password is wrong, too: that the account is
+// locked after a few of them, or that it takes the password and refuses.
+func AskSudo(
+	ctx context.Context, ask Asker, node string, accepts func(string) (ok bool, said string, err error),
+) (string, error) {
+	said := ""
 	for try := range tries {
 		answer, err := ask.Secret(ctx, SecretQuestion{Node: node, What: "sudo password", For: node, Again: try > 0})
 		if err != nil {
@@ -97,32 +117,61 @@ func AskSudo(ctx context.Context, ask Asker, node string, accepts func(string) (
 		if strings.ContainsAny(answer, "\n\x00") {
 			continue
 		}
-		if ok, err := accepts(answer); err != nil || ok {
+		var ok bool
+		if ok, said, err = accepts(answer); err != nil || ok {
 			return answer, err
 		}
+		if strings.Contains(said, "sudoers file") || strings.Contains(said, "not allowed") {
+			return "", sudoError(node, fmt.Errorf("sudo took the password and refused: %s", said),
+				"Let an administrator add the user to the group sudo")
+		}
 	}
-	return "", sudoError(node, errors.New("sudo did not accept the password"), "Check it with sudo -v on the node")
+	err := errors.New("sudo did not accept the password")
+	if said != "" {
+		err = fmt.Errorf("%w: %s", err, said)
+	}
+	return "", sudoError(node, err, "Check it with sudo -v on the node")
 }
 
-// accepts tries a password with a command that does nothing. Its stdin ends
-// after the password, so that a wrong one is not asked for again.
-func (su *sudo) accepts(ctx context.Context, l launcher, secret string) (bool, error) {
-	p, err := l.launch("sudo -S -k -p '' true && echo accepted")
+// accepts tries a password with a command that does nothing. Its stdin ends after the
+// password, so that a wrong one is not asked for again.
+func (su *sudo) accepts(ctx context.Context, l launcher, secret string) (ok bool, said string, err error) {
+	p, err := l.launch("env LC_ALL=C sudo -S -k -p '' true && echo accepted")
 	if err != nil {
-		return false, err
+		return false, "", err
 	}
 	defer context.AfterFunc(ctx, p.abandon)()
 	_, _ = io.WriteString(p.stdin, secret) // a broken pipe shows as no answer below
 	p.stdin.Close()
-	go func() { _, _ = io.Copy(io.Discard, p.stderr) }()
+	complaints := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(p.stderr, 4096))
+		_, _ = io.Copy(io.Discard, p.stderr)
+		complaints <- besideWrong(string(text))
+	}()
 	out, err := io.ReadAll(io.LimitReader(p.stdout, 4096))
+	said = <-complaints
 	if waited := p.wait(); err == nil {
 		err = waited
 	}
 	if ctx.Err() != nil {
-		return false, ctx.Err()
+		return false, "", ctx.Err()
 	}
-	return err == nil && strings.TrimSpace(string(out)) == "accepted", nil
+	return err == nil && strings.TrimSpace(string(out)) == "accepted", said, nil
+}
+
+// besideWrong is what sudo says more than that a password is wrong.
+func besideWrong(text string) string {
+	var said []string
+	for line := range strings.Lines(text) {
+		switch line = strings.TrimPrefix(strings.TrimSpace(line), "sudo: "); {
+		case line == "", line == "Sorry, try again.", line == "no password was provided",
+			line == "a password is required", strings.Contains(line, "incorrect password attempt"):
+		default:
+			said = append(said, line)
+		}
+	}
+	return strings.Join(said, " ")
 }
 
 func (su *sudo) fail(err error, hint string) error { return sudoError(su.node, err, hint) }

@@ -204,7 +204,7 @@ func (d *Node) becomeRoot(ctx context.Context) (err error) {
 		if d.asking.CompareAndSwap(false, true) {
 			c.Outside(c.Acts(), false, func() {
 				_, err = runner.AskSudo(ctx, d.o.Ask, n.Name,
-					func(answer string) (bool, error) { return answer == password, nil })
+					func(answer string) (bool, string, error) { return answer == password, "", nil })
 			})
 			d.mu.Lock()
 			d.password = err == nil
