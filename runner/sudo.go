@@ -103,8 +103,8 @@ func (su *sudo) password(ctx context.Context, l launcher) (string, error) {
 }
 
 // AskSudo asks for a node's sudo password until accepts takes it, or often enough.
-// accepts gives what sudo says beside that a password is wrong, too: that the account is
-// locked after a few of them, or that it takes the password and refuses.
+// accepts gives what sudo says beside that a password is wrong, too: above all that it is
+// right, and that the user may not use sudo all the same.
 func AskSudo(
 	ctx context.Context, ask Asker, node string, accepts func(string) (ok bool, said string, err error),
 ) (string, error) {

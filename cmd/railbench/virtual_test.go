@@ -25,10 +25,7 @@ import (
 // kernels, real sshd, real perftest over two real SSH connections. It needs root
 // and a Debian or Ubuntu to build them.
 func TestVirtualRig(t *testing.T) {
-	if os.Getenv("CI") != "true" && os.Getenv("RAILBENCH_VIRTUAL") == "" {
-		t.Skip("boots two virtual machines: set RAILBENCH_VIRTUAL=1, as root on Debian or Ubuntu")
-	}
-	v := newVirtual(t)
+	v := newVirtual(t, plain)
 	t.Run("all", v.all)
 	t.Run("gauges", v.gauges)
 	t.Run("cable", v.cable)
@@ -53,11 +50,26 @@ type virtual struct {
 	state string
 }
 
-func newVirtual(t *testing.T) *virtual {
+// The two systems that the machines are built with.
+const (
+	plain   = "plain"
+	systemd = "systemd"
+)
+
+// newVirtual is a rig that runs. RIG_STATE names the folder where one was built before, for
+// systemd with -systemd behind it: so both can be there, and run beside each other.
+func newVirtual(t *testing.T, system string) *virtual {
 	t.Helper()
+	if os.Getenv("CI") != "true" && os.Getenv("RAILBENCH_VIRTUAL") == "" {
+		t.Skip("boots two virtual machines: set RAILBENCH_VIRTUAL=1, as root on Debian or Ubuntu")
+	}
 	v := &virtual{bin: build(t, "."), state: os.Getenv("RIG_STATE")}
 	if v.state == "" {
-		v.state = t.TempDir()
+		v.state = filepath.Join(t.TempDir(), "rig")
+	}
+	if system == systemd {
+		v.state += "-systemd"
+		t.Setenv("RIG_PORT", "2300")
 	}
 	t.Setenv("RIG_STATE", v.state)
 	home := t.TempDir()
@@ -65,7 +77,7 @@ func newVirtual(t *testing.T) *virtual {
 	t.Setenv("XDG_STATE_HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", home)
 	if _, err := os.Stat(filepath.Join(v.state, "image", "root.ext4")); err != nil {
-		v.rig(t, "build")
+		v.rig(t, "build", "--system", system)
 	}
 	if out := v.rig(t, "status"); strings.Count(out, ": running") != 2 {
 		v.rig(t, "up")

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/undo"
+)
+
+// TestVirtualSystemd is the dead-man's switch and sudo on two virtual machines that are as
+// a Spark is: systemd, logind with PAM, and netplan, which hands the rails to
+// NetworkManager on spark-01 and to networkd on spark-02.
+func TestVirtualSystemd(t *testing.T) {
+	v := newVirtual(t, systemd)
+	t.Run("switch", func(t *testing.T) {
+		// One machine sleeps while the other works.
+		awake := v.asleep(t)
+		t.Run("clock", v.setClock)
+		t.Run("logout", v.logout)
+		t.Run("asleep", awake)
+	})
+	t.Run("sudo", func(t *testing.T) {
+		t.Run("terminal", v.sudoTerminal)
+		t.Run("pty", v.sudoPty)
+		t.Run("refused", v.sudoRefused)
+		t.Run("wrong", v.sudoWrong)
+		t.Run("time stamp", v.sudoStamp)
+	})
+}
+
+// as runs a command on a machine as one of its users.
+func (v *virtual) as(user, node, script string) (string, error) {
+	out, err := exec.Command("ssh", "-F", filepath.Join(v.state, "ssh_config"), "-o", "ConnectTimeout=5", "-l", user,
+		node, script).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// root runs a command on a machine that has to go well.
+func (v *virtual) root(t *testing.T, node, script string) string {
+	t.Helper()
+	out, err := v.as("root", node, script)
+	if err != nil {
+		t.Fatalf("%s: %s: %v: %s", node, script, err, out)
+	}
+	return out
+}
+
+// user is a machine as railbench reaches it.
+func (v *virtual) user(t *testing.T, user, node string, ask runner.Asker) *runner.SSH {
+	t.Helper()
+	target, err := runner.Resolve(t.Context(), user+"@"+node, filepath.Join(v.state, "ssh_config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := runner.NewSSH(runner.SSHOptions{Name: node, Target: target, Ask: ask})
+	t.Cleanup(func() { n.Close() })
+	return n
+}
+
+// moment prints the time since the boot, and how much of it the machine was awake.
+const moment = `python3 -c 'import time
+print(time.clock_gettime(time.CLOCK_BOOTTIME), time.clock_gettime(time.CLOCK_MONOTONIC))'`
+
+// A watched switch writes down when it fired.
+type watched struct {
+	v     *virtual
+	guard undo.Guard
+	node  string
+	began string
+	after time.Duration
+}
+
+func (v *virtual) arm(t *testing.T, user, node string, after time.Duration) watched {
+	t.Helper()
+	n := v.user(t, user, node, runner.NoAsker{})
+	w := watched{v: v, guard: undo.Guard{Node: n, ID: "test"}, node: node, after: after}
+	err := reached(func() error {
+		if err := w.guard.Forget(t.Context()); err != nil {
+			return err
+		}
+		w.began = v.root(t, node, "rm -f /var/tmp/fired; "+moment)
+		return w.guard.Arm(t.Context(), moment+" >/var/tmp/new; mv /var/tmp/new /var/tmp/fired", after)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// fired waits for the switch and gives the seconds that it took, and those of them that
+// the machine was awake. It leaves nothing of systemd's behind.
+func (w watched) fired(t *testing.T) (boot, awake float64) {
+	t.Helper()
+	var ended string
+	for deadline := time.Now().Add(4 * time.Minute); ended == ""; {
+		ended, _ = w.v.as("root", w.node, "cat /var/tmp/fired 2>/dev/null")
+		if time.Now().After(deadline) {
+			t.Fatal("it has not gone back")
+		}
+	}
+	var boots, awakes [2]float64
+	for i, s := range []string{w.began, ended} {
+		if _, err := fmt.Sscan(s, &boots[i], &awakes[i]); err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+	}
+	boot, awake = boots[1]-boots[0], awakes[1]-awakes[0]
+	if boot < w.after.Seconds() {
+		t.Errorf("it went back after %.1f s of %.0f", boot, w.after.Seconds())
+	}
+	w.forgotten(t)
+	return boot, awake
+}
+
+// forgotten looks for what a change has left on the machine.
+func (w watched) forgotten(t *testing.T) {
+	t.Helper()
+	again := w.guard
+	again.Node = w.v.user(t, "nvidia", w.node, runner.NoAsker{})
+	if err := reached(func() error { return again.Forget(t.Context()) }); err != nil {
+		t.Error(err)
+	}
+	const look = "systemctl list-units --all --no-legend --plain 'railbench-*'; systemctl --failed --no-legend --plain; " +
+		"ls -d /run/railbench /run/systemd/transient/railbench-* 2>/dev/null; :"
+	left := "?"
+	for deadline := time.Now().Add(30 * time.Second); left != "" && time.Now().Before(deadline); {
+		left = w.v.root(t, w.node, look)
+	}
+	if left != "" {
+		t.Errorf("%s keeps %s", w.node, left)
+	}
+}
+
+// asleep suspends spark-02 with an armed switch, and gives what looks at it afterwards.
+func (v *virtual) asleep(t *testing.T) func(*testing.T) {
+	const after = 40 * time.Second
+	w := v.arm(t, "nvidia", "spark-02", after)
+	v.root(t, "spark-02", "setsid sh -c 'sleep 1; rtcwake -m mem -s 50' >/var/tmp/rtcwake 2>&1 </dev/null &")
+	return func(t *testing.T) {
+		boot, awake := w.fired(t)
+		t.Logf("it took %.1f s, awake for %.1f of them", boot, awake)
+		// A timer that stands still meanwhile fires after as long awake.
+		if awake >= after.Seconds() || boot-awake < after.Seconds()/2 {
+			t.Errorf("it took %.1f s, awake for %.1f of them: %s", boot, awake, v.root(t, "spark-02", "cat /var/tmp/rtcwake"))
+		}
+	}
+}
+
+// setClock sets spark-01's clock forth and back while the switch is armed.
+func (v *virtual) setClock(t *testing.T) {
+	t.Cleanup(func() { v.root(t, "spark-01", "hwclock --hctosys --utc") })
+	w := v.arm(t, "nvidia", "spark-01", 10*time.Second)
+	v.root(t, "spark-01", "date -s '+1 hour'; sleep 2; date -s '-2 hours'; sleep 1; date -s '+1 hour'")
+	w.fired(t)
+}
+
+// logout ends the session of the user who armed the switch, with all of its processes, and
+// does to systemd and to the switch what an administrator might.
+func (v *virtual) logout(t *testing.T) {
+	const conf = "/etc/systemd/logind.conf.d/rig.conf"
+	v.root(t, "spark-01", "mkdir -p "+filepath.Dir(conf)+"; printf '[Login]\nKillUserProcesses=yes\n' >"+conf+
+		"; systemctl restart systemd-logind")
+	t.Cleanup(func() { v.root(t, "spark-01", "rm "+conf+"; systemctl restart systemd-logind") })
+	w := v.arm(t, "nvidia", "spark-01", 10*time.Second)
+	const pid = "/run/railbench/test/watch.pid"
+	v.root(t, "spark-01", "systemctl daemon-reload; kill -KILL $(cat "+pid+"); systemctl daemon-reexec")
+	w.guard.Node.Close()
+	v.root(t, "spark-01", `[ "$(loginctl show-user nvidia -p Linger --value)" = no ]; loginctl terminate-user nvidia`)
+	w.fired(t)
+	// What is kept doesn't go back, and leaves nothing of systemd's either.
+	w = v.arm(t, "nvidia", "spark-01", time.Minute)
+	if err := reached(func() error { return w.guard.Confirm(t.Context()) }); err != nil {
+		t.Fatal(err)
+	}
+	w.forgotten(t)
+	if out := v.root(t, "spark-01", "cat /var/tmp/fired 2>/dev/null; :"); out != "" {
+		t.Errorf("it has gone back: %s", out)
+	}
+}
