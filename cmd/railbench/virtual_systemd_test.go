@@ -35,7 +35,7 @@ func TestVirtualSystemd(t *testing.T) {
 
 // as runs a command on a machine as one of its users.
 func (v *virtual) as(user, node, script string) (string, error) {
-	out, err := exec.Command("ssh", "-F", filepath.Join(v.state, "ssh_config"), "-o", "ConnectTimeout=5", "-l", user,
+	out, err := exec.Command("ssh", "-F", filepath.Join(v.state, "ssh_config"), "-o", "ConnectTimeout=60", "-l", user,
 		node, script).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
