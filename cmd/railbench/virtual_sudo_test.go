@@ -91,7 +91,7 @@ func (v *virtual) sudoTerminal(t *testing.T) {
 		t.Errorf("a password was asked for %d times", asked.asked)
 	}
 	before := v.networks(t)
-	c := cellReport{Verdict: steps.Inconclusive}
+	c := cellObject{Verdict: steps.Inconclusive}
 	for range 5 {
 		if c.Verdict == steps.Inconclusive {
 			r, _ := v.run(t, "mtu", "--yes")
