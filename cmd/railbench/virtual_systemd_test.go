@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,13 +11,17 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps"
 )
 
-// TestVirtualSystemd is the dead-man's switch and sudo on two virtual machines that are as
-// a Spark is: systemd, logind with PAM, and netplan, which hands the rails to
-// NetworkManager on spark-01 and to networkd on spark-02.
+// TestVirtualSystemd is what systemd, PAM and netplan have a say in, on two virtual
+// machines that are as a Spark is: netplan hands the rails to NetworkManager on spark-01
+// and to networkd on spark-02. What changes a network in a manager's hands is in
+// TestVirtualManagers.
 func TestVirtualSystemd(t *testing.T) {
 	v := newVirtual(t, systemd)
+	t.Run("healthy", v.healthy)
+	t.Run("killed", v.killed)
 	t.Run("switch", func(t *testing.T) {
 		// One machine sleeps while the other works.
 		awake := v.asleep(t)
@@ -31,6 +36,7 @@ func TestVirtualSystemd(t *testing.T) {
 		t.Run("wrong", v.sudoWrong)
 		t.Run("time stamp", v.sudoStamp)
 	})
+	t.Run("reboot", v.reboot)
 }
 
 // as runs a command on a machine as one of its users.
@@ -181,4 +187,57 @@ func (v *virtual) logout(t *testing.T) {
 	if out := v.root(t, "spark-01", "cat /var/tmp/fired 2>/dev/null; :"); out != "" {
 		t.Errorf("it has gone back: %s", out)
 	}
+}
+
+// reboot puts what the cell netplan shows where it says, as its text tells a user to, and
+// looks whether the bond is there after the machines have booted again.
+func (v *virtual) reboot(t *testing.T) {
+	before := v.networks(t)
+	r, _ := v.run(t, "netplan")
+	c := r.cell(t, "netplan")
+	if c.Verdict != steps.Pass {
+		t.Fatalf("%s: %s", c.Verdict, c.Reason)
+	}
+	log, err := os.ReadFile(c.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := []string{"spark-01", "spark-02"}
+	t.Cleanup(func() {
+		for _, node := range both {
+			v.root(t, node, "rm /etc/netplan/*; mv /etc/netplan-before/* /etc/netplan/; rmdir /etc/netplan-before; netplan apply")
+		}
+		v.same(t, before)
+	})
+	for i, node := range both {
+		var file strings.Builder
+		for line := range strings.Lines(string(log)) {
+			if text, ok := strings.CutPrefix(line, node+": "); ok {
+				file.WriteString(text)
+			}
+		}
+		v.root(t, node, "umask 077; cp -rp /etc/netplan /etc/netplan-before; "+
+			"cat >/etc/netplan/60-roce-bond.yaml <<'END'\n"+file.String()+"END\n"+
+			"for rail in enp1s0f0np0 enp1s0f1np1; do netplan set network.ethernets.$rail.addresses=null; done")
+		// The connection may break before it answers.
+		_, _ = v.as("root", node, "systemctl reboot")
+		v.booted(t, node, before[i].Boot)
+	}
+	v.passes(t, "bond-status", "layer3+4")
+	v.noFinding(t, "bond-health", "reboot-safe")
+	v.spread(t)
+}
+
+// booted waits for another boot of a machine, and for its end.
+func (v *virtual) booted(t *testing.T, node, before string) {
+	t.Helper()
+	const look = "cat /proc/sys/kernel/random/boot_id; systemctl is-system-running --wait"
+	var out string
+	for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); {
+		var err error
+		if out, err = v.as("root", node, look); err == nil && !strings.Contains(out, before) {
+			return
+		}
+	}
+	t.Fatalf("%s has not booted: %s", node, out)
 }
