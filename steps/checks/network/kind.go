@@ -44,7 +44,7 @@ func Kind() kind.Kind {
 			"arp-flux":         planWays,
 			"duplicate-ip":     planWays,
 			"mtu-equal":        planWays,
-			"reboot-safe":      planWays,
+			"reboot-safe":      planKept,
 			"fix-link-up":      planLinkUp,
 			"fix-rail-address": planRailAddress,
 			"fix-addresses":    planAddresses,

@@ -2,16 +2,68 @@ package network
 
 import (
 	"fmt"
-	"slices"
+	"net/netip"
+	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 )
 
-// judgeRebootSafe: each rail's address is in a configuration that a boot reads.
+// kept are a node's addresses that have to be there after a reboot: those of its rails, and
+// those of the bonds that hold rails.
+func kept(node steps.Node) (all []keptAddr) {
+	bonds := map[string]bool{}
+	for _, rail := range node.Rails {
+		if rail.Netdev.Master != "" {
+			bonds[rail.Netdev.Master] = true
+		} else if rail.Addr != "" {
+			all = append(all, keptAddr{rail.Netdev, rail.Addr})
+		}
+	}
+	for _, dev := range node.Netdevs {
+		for _, cidr := range dev.Addrs {
+			if p, err := netip.ParsePrefix(cidr); err == nil && p.Addr().Is4() && bonds[dev.Name] && dev.BondMode != "" {
+				all = append(all, keptAddr{dev, p.Addr().String()})
+			}
+		}
+	}
+	return all
+}
+
+type keptAddr struct {
+	dev  steps.Netdev
+	addr string
+}
+
+func (k keptAddr) String() string { return k.dev.Name + "=" + k.addr }
+
+// gone says what a reboot takes with an address, and what makes it last.
+func (k keptAddr) gone(node, by string) string {
+	if k.dev.BondMode != "" {
+		return fmt.Sprintf("%s with %s on %s is in no configuration of %s, and gone after a reboot: the rails have "+
+			"their own addresses again. The cell netplan shows the file that makes it last", k.dev.Name, k.addr, node, by)
+	}
+	return fmt.Sprintf("%s of %s on %s is in no configuration of %s, and gone after a reboot. nmcli "+
+		"connection modify, or a file in /etc/netplan, makes it last", k.addr, k.dev.Name, node, by)
+}
+
+// planKept gives the check the addresses that it asks for.
+func planKept(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+	for _, e := range steps.Ends {
+		var own []string
+		for _, k := range kept(rig.At(e)) {
+			own = append(own, k.String())
+		}
+		p.Vars[e] = map[string]string{"OWN_IPS": strings.Join(own, " ")}
+	}
+	return p
+}
+
+// judgeRebootSafe: each rail's address, or its bond's, is in a configuration that a boot
+// reads.
 func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
-	saved, closed, without := 0, "", 0
+	saved, bonds, closed, without := 0, 0, "", 0
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
 		by := f["configured by"]
@@ -24,25 +76,22 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			without++
 			continue
 		}
-		for _, rail := range rig.At(e).Rails {
-			if rail.Addr == "" || rail.Netdev.Master != "" {
-				continue
-			}
-			where := f[rail.Netdev.Name+"="+rail.Addr+" is in"]
-			rep.Show(fmt.Sprintf("%s %s of %s", node, rail.Addr, rail.Netdev.Name), kind.OrUnknown(where), "", nil)
+		for _, k := range kept(rig.At(e)) {
+			where := f[k.String()+" is in"]
+			rep.Show(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name), kind.OrUnknown(where), "", nil)
 			switch {
 			case where == "":
-				rep.At(rig, e, steps.Inconclusive, "nothing tells where %s has %s from", rail.Netdev.Name, rail.Addr)
+				rep.At(rig, e, steps.Inconclusive, "nothing tells where %s has %s from", k.dev.Name, k.addr)
 			case where != "nothing":
 				saved++
-			case !rail.Netdev.Up || !rail.Netdev.Carrier:
+				bonds += min(1, len(k.dev.BondMode))
+			case !k.dev.Up || !k.dev.Carrier:
 				// A profile is in force only with a link.
 			case f["only root may read"] != "nothing":
 				closed = fmt.Sprintf("%s of %s is in no configuration that this user may read on %s: only root reads %s",
-					rail.Addr, rail.Netdev.Name, node, kind.OrUnknown(f["only root may read"]))
+					k.addr, k.dev.Name, node, kind.OrUnknown(f["only root may read"]))
 			default:
-				rep.At(rig, e, steps.Warn, "%s of %s on %s is in no configuration of %s, and gone after a reboot. nmcli "+
-					"connection modify, or a file in /etc/netplan, makes it last", rail.Addr, rail.Netdev.Name, node, by)
+				rep.At(rig, e, steps.Warn, "%s", k.gone(node, by))
 			}
 		}
 	}
@@ -60,8 +109,12 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	case saved == 0:
 		skipped = "No rail with a link has an address on a node that something configures."
 	}
-	v := rep.Verdict(fmt.Sprintf("%s of rails come from a configuration, and are there again after a reboot",
-		kind.Count(saved, "address", "addresses")))
+	of := "rails"
+	if bonds > 0 {
+		of = "rails and their bonds"
+	}
+	v := rep.Verdict(fmt.Sprintf("%s of %s come from a configuration, and are there again after a reboot",
+		kind.Count(saved, "address", "addresses"), of))
 	if skipped != "" {
 		v.Grade, v.Reason = steps.Skipped, skipped
 	}
@@ -72,8 +125,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 // gives them, while the other node tells where its are from.
 func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	for _, e := range steps.Ends {
-		rail := func(r steps.Rail) bool { return r.Addr != "" && r.Netdev.Master == "" }
-		if facts[e]["configured by"] == "nothing" && slices.ContainsFunc(rig.At(e).Rails, rail) {
+		if facts[e]["configured by"] == "nothing" && len(kept(rig.At(e))) > 0 {
 			rep.At(rig, e, steps.Inconclusive, "where %s has its rails' addresses from is not known: it has no "+
 				"NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
 		}

@@ -33,6 +33,17 @@ func TestRebootSafe(t *testing.T) {
 	kindtest.Want(t, "nobody configures", judge(kindtest.Spark(), nobody(0), nobody(1)), steps.Skipped, "Neither node has NetworkManager")
 	kindtest.Want(t, "one node is configured", judge(kindtest.Spark(), nobody(0)), steps.Inconclusive, "where spark-02 has its rails' addresses from is not known")
 	kindtest.Want(t, "no addresses", judge(bare()), steps.Skipped, "No rail with a link")
+
+	bonded := kindtest.BondedAt(steps.Here, steps.Peer)
+	onBond := func(where string) edit {
+		return edit{steps.Here, "configured by", "bond0=192.168.100.11 is in: " + where + "\nconfigured by"}
+	}
+	there := edit{steps.Peer, "configured by", "bond0=192.168.100.10 is in: the profile netplan-bond0 of NetworkManager\nconfigured by"}
+	kindtest.Want(t, "a bond that lasts", judge(bonded, onBond("/etc/netplan/60-roce-bond.yaml"), there), steps.Pass,
+		"6 addresses of rails and their bonds")
+	kindtest.Want(t, "a bond that goes", judge(bonded, onBond("nothing"), there), steps.Warn,
+		"bond0 with 192.168.100.11 on spark-02 is in no configuration", "the rails have their own addresses again", "The cell netplan")
+	kindtest.Want(t, "a bond of which nothing is told", judge(bonded, there), steps.Inconclusive, "nothing tells where bond0 has")
 	holes(t, "reboot-safe", registered().Judges["reboot-safe"], kindtest.Spark(), lines(kindtest.Spark()))
 }
 

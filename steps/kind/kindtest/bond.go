@@ -28,6 +28,7 @@ func BondedAt(ends ...steps.End) steps.Rig {
 			if i == 0 {
 				n.Netdevs = append(n.Netdevs, steps.Netdev{
 					Name: "bond0", MTU: 1500, Up: true, Carrier: true, Addrs: []string{r.Addr + "/24"},
+					BondMode: "balance-xor",
 				})
 			}
 			r.Addr = ""
