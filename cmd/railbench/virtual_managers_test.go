@@ -23,7 +23,7 @@ import (
 // other. RAILBENCH_VIRTUAL_RUNS=20 is the long form: so many changes for each thing that
 // happens in their middle, at another moment each.
 func TestVirtualManagers(t *testing.T) {
-	v := newManaged(t)
+	v := newVirtual(t, systemd)
 	t.Run("kept", v.managedBond)
 	t.Run("mtu", v.managedMTU)
 	t.Run("netplan", v.triedNetplan)
@@ -40,19 +40,6 @@ func TestVirtualManagers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// newManaged is a rig of systemd that runs: RIG_STATE names it.
-func newManaged(t *testing.T) *virtual {
-	t.Helper()
-	if os.Getenv("RAILBENCH_VIRTUAL") == "" {
-		t.Skip("takes minutes, on two virtual machines with systemd: set RAILBENCH_VIRTUAL=1 and RIG_STATE")
-	}
-	v := newVirtual(t)
-	if out := v.at(t, "1", "nmcli -g STATE general; ps -o comm= 1"); !strings.Contains(out, "systemd") {
-		t.Skip("the rig in RIG_STATE has no systemd")
-	}
-	return v
 }
 
 // A disturbance is what happens in the middle of a change that nobody keeps.
