@@ -91,13 +91,7 @@ func (v *virtual) sudoTerminal(t *testing.T) {
 		t.Errorf("a password was asked for %d times", asked.asked)
 	}
 	before := v.networks(t)
-	c := cellObject{Verdict: steps.Inconclusive}
-	for range 5 {
-		if c.Verdict == steps.Inconclusive {
-			r, _ := v.run(t, "mtu", "--yes")
-			c = r.cell(t, "mtu")
-		}
-	}
+	c := v.certain(t, "mtu", "--yes")
 	if c.Verdict != steps.Skipped || !strings.Contains(c.Reason, "requiretty") ||
 		!strings.Contains(c.Reason, "spark-01") {
 		t.Errorf("%s: %s", c.Verdict, c.Reason)

@@ -190,11 +190,11 @@ func (v *virtual) logout(t *testing.T) {
 }
 
 // reboot puts what the cell netplan shows where it says, as its text tells a user to, and
-// looks whether the bond is there after the machines have booted again.
+// looks whether the bond is there after the machines have booted again. What was written
+// is gone with the machines.
 func (v *virtual) reboot(t *testing.T) {
 	before := v.networks(t)
-	r, _ := v.run(t, "netplan")
-	c := r.cell(t, "netplan")
+	c := v.certain(t, "netplan")
 	if c.Verdict != steps.Pass {
 		t.Fatalf("%s: %s", c.Verdict, c.Reason)
 	}
@@ -202,30 +202,37 @@ func (v *virtual) reboot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	both := []string{"spark-01", "spark-02"}
-	t.Cleanup(func() {
-		for _, node := range both {
-			v.root(t, node, "rm /etc/netplan/*; mv /etc/netplan-before/* /etc/netplan/; rmdir /etc/netplan-before; netplan apply")
-		}
-		v.same(t, before)
-	})
-	for i, node := range both {
+	// netplan apply would leave a bond that is in no file any more, and its MTUs.
+	t.Cleanup(func() { v.rig(t, "down") })
+	for i, node := range []string{"spark-01", "spark-02"} {
 		var file strings.Builder
 		for line := range strings.Lines(string(log)) {
 			if text, ok := strings.CutPrefix(line, node+": "); ok {
 				file.WriteString(text)
 			}
 		}
-		v.root(t, node, "umask 077; cp -rp /etc/netplan /etc/netplan-before; "+
-			"cat >/etc/netplan/60-roce-bond.yaml <<'END'\n"+file.String()+"END\n"+
+		v.root(t, node, "umask 077; cat >/etc/netplan/60-roce-bond.yaml <<'END'\n"+file.String()+"END\n"+
 			"for rail in enp1s0f0np0 enp1s0f1np1; do netplan set network.ethernets.$rail.addresses=null; done")
 		// The connection may break before it answers.
 		_, _ = v.as("root", node, "systemctl reboot")
 		v.booted(t, node, before[i].Boot)
 	}
-	v.passes(t, "bond-status", "layer3+4")
+	if c := v.certain(t, "bond-status"); c.Verdict != steps.Pass || !strings.Contains(c.Reason, "layer3+4") {
+		t.Errorf("bond-status: %s: %s", c.Verdict, c.Reason)
+	}
 	v.noFinding(t, "bond-health", "reboot-safe")
-	v.spread(t)
+}
+
+// certain runs a cell again where a machine was too slow to answer.
+func (v *virtual) certain(t *testing.T, cell string, args ...string) (c cellObject) {
+	t.Helper()
+	for range 4 {
+		r, _ := v.run(t, append([]string{cell}, args...)...)
+		if c = r.cell(t, cell); c.Verdict != steps.Inconclusive {
+			break
+		}
+	}
+	return c
 }
 
 // booted waits for another boot of a machine, and for its end.

@@ -22,7 +22,7 @@ const detach = `detach() { # UNIT PID-FILE SCRIPT ARG...
   rm -f "$pid"
   if [ -d /run/systemd/system ] && command -v systemd-run >/dev/null; then
     systemd-run --quiet --collect --unit="$unit" --property=OOMScoreAdjust=-1000 \
-      --property=Restart="${again:-no}" /bin/sh "$@"
+      --property=Restart="${again:-no}" --property=StartLimitIntervalSec=0 /bin/sh "$@"
     return
   fi
   env -i PATH="$PATH" LC_ALL=C setsid sh "$@" </dev/null >/dev/null 2>&1 &
