@@ -91,7 +91,7 @@ func overABond(b *bench) {
 	t.Helper()
 	for i, node := range []string{"spark-01", "spark-02"} {
 		b.must(node, fmt.Sprintf(`sudo sh -c 'ip link add bond0 type bond mode balance-xor miimon 100 xmit_hash_policy layer3+4
-for d in enp1s0f0np0 enp1s0f1np1; do ip addr flush dev $d; ip link set $d down; ip link set $d master bond0; ip link set $d up; done
+for d in enp1s0f0np0 enp1s0f1np1; do nmcli device set $d managed no; ip addr flush dev $d; ip link set $d down; ip link set $d master bond0; ip link set $d up; done
 ip addr add 192.168.100.%d/24 dev bond0; ip link set bond0 up'`, 10+i))
 	}
 	moved := func(options string) (gbps float64, links [2]float64) {

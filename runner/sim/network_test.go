@@ -16,8 +16,10 @@ cd /sys/class/net; for d in *; do [ -d $d ] && grep -H . $d/mtu $d/address $d/op
 ls /sys/class/net /sys/module /sys/devices/virtual/net; show_gids; lsmod; rdma link; ibv_devices
 grep -H . /sys/class/infiniband/*/node_guid /sys/class/infiniband/*/sys_image_guid /sys/class/infiniband/*/ports/1/state`
 
-// The tutorial's bond as its cell makes it.
+// The tutorial's bond as its cell makes it, of rails that their manager has let go.
 const makeBond = `set -e
+nmcli device set enp1s0f0np0 managed no
+nmcli device set enp1s0f1np1 managed no
 modprobe bonding max_bonds=0
 ip link add bond0 type bond mode %s miimon 100
 %s
@@ -50,6 +52,7 @@ ip link del bond0
 for d in enp1s0f0np0=192.168.100.%[1]d enp1s0f1np1=192.168.200.%[1]d; do
 	ip link set ${d%%%%=*} up
 	ip addr replace ${d#*=}/24 brd + dev ${d%%%%=*}
+	nmcli device set ${d%%%%=*} managed yes
 done
 modprobe -r bonding`, 10+i))
 	}

@@ -8,6 +8,7 @@ package host
 import (
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ type Node struct {
 	Units     map[string]*Unit  // of systemd, by name
 	Modules   []string
 	Profiles  map[string]string // of NetworkManager: an interface's address, by name
+	LetGo     map[string]bool   // interfaces that NetworkManager was told to leave alone
 	Held      int64             // bytes of memory that the tools hold
 	NextPID   int
 	NextQPN   int
@@ -76,12 +78,32 @@ func newNode(r *Rack, st *net.Stack) *Node {
 		Modules: []string{"mlx5_ib", "ib_uverbs", "ib_core", "mlx5_core", "rdma_ucm", "rdma_cm", "nvidia_uvm", "nvidia"},
 		system:  systemFiles(), Versions: map[string]string{}, Absent: map[string]bool{},
 		Flaws: map[Flaw]bool{}, logged: map[int][]KernelLine{}, FreeKB: MemoryKB - usedKB, GPU: true,
-		Profiles: map[string]string{},
+		Profiles: map[string]string{}, LetGo: map[string]bool{},
 	}
 	for _, d := range n.Netdevs[1:] {
 		n.Profiles[d.Name] = d.IPv4().String()
 	}
+	st.Came = n.Activate
 	return n
+}
+
+// Manages reports whether NetworkManager has an interface in its hands: with a profile of
+// its own, and left alone by nobody's word.
+func (n *Node) Manages(name string) bool {
+	_, saved := n.Profiles[name]
+	return saved && !n.LetGo[name]
+}
+
+// Activate is what NetworkManager does with an interface of its own that has a link: it sets
+// its profile's address again, also on one that a bond holds by now, which is how a bond
+// that is made beside it breaks.
+func (n *Node) Activate(d *net.Netdev) {
+	if !n.Manages(d.Name) {
+		return
+	}
+	if p, err := netip.ParsePrefix(n.Profiles[d.Name]); err == nil {
+		d.AddAddr(p)
+	}
 }
 
 // Changed says that the node's file system is to be built again.

@@ -20,6 +20,7 @@ type Netdev struct {
 	Up      bool // administratively
 	Opened  bool // it was up before
 	ready   bool // it has had a link since it is up, and so made its IPv6 address
+	ran     bool // it had a link when anybody last looked
 	Addrs   []Address
 	Master  *Netdev
 	Slave   slaveState // while it has a master
@@ -382,6 +383,12 @@ func (n *Stack) LinksReady() {
 		}
 		d.ready = true
 		d.Add(Address{Prefix: netip.PrefixFrom(d.linkLocal(), 64), Scope: "link"})
+	}
+	for _, d := range n.Netdevs {
+		came := d.Running() && !d.ran
+		if d.ran = d.Running(); came && n.Came != nil {
+			n.Came(d)
+		}
 	}
 }
 

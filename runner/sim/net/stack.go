@@ -23,6 +23,9 @@ type Stack struct {
 	// shows them as a tree looks whether his is of now.
 	Devices int
 	runs    map[string]uint64 // how often each tool drew random numbers
+	// Came is told of an interface that has a link again, with the fabric's lock held: what
+	// manages the node's interfaces gives it what it thinks is right. nil where nothing does.
+	Came func(*Netdev)
 
 	// What may be wrong with it, or with its cables.
 	Dead      bool    // answers nothing, and its ports have no light

@@ -237,9 +237,16 @@ func (ip *ipCall) address(verb string, args []string) int {
 	case "add", "a", "del", "delete", "d", "flush", "replace", "change":
 		return ip.changeAddress(verb, args)
 	}
+	if verb == "restore" {
+		return ip.restoreAddresses()
+	}
 	devs, code := ip.selected(verb, args)
 	if code != 0 {
 		return code
+	}
+	if verb == "save" {
+		ip.saveAddresses(devs)
+		return 0
 	}
 	var items []jsonObject
 	for _, d := range devs {

@@ -85,7 +85,13 @@ func (ip *ipCall) route(verb string, args []string) int {
 	case "flush":
 		return ip.flushRoutes(args)
 	}
+	if verb == "restore" {
+		return ip.restoreRoutes()
+	}
 	f := ip.routeFilter(verb, args)
+	if verb == "save" {
+		return ip.saveRoutes(f)
+	}
 	if f.dev != "" && ip.Node.Netdev(f.dev) == nil {
 		return ip.Fail(1, "Cannot find device \"%s\"", f.dev)
 	}

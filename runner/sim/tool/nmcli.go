@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -13,6 +14,12 @@ import (
 // "general", "device show NAME" and "connection show NAME".
 func runNmcli(_ context.Context, c *host.Call) int {
 	args := c.Args[1:]
+	if len(args) > 2 && (args[0] == "--wait" || args[0] == "-w") {
+		args = args[2:] // all that is simulated is done at once
+	}
+	if len(args) > 1 && (strings.HasPrefix("device", args[0]) || args[0] == "connection") && args[1] != "show" {
+		return nmcliDo(c, args[0], args[1], args[2:])
+	}
 	if len(args) >= 4 && args[0] == "-t" && args[1] == "-f" {
 		return nmcliTable(c, strings.Split(args[2], ","), args[3:])
 	}
@@ -23,6 +30,44 @@ func runNmcli(_ context.Context, c *host.Call) int {
 		return c.Fail(2, "Error: only nmcli -g FIELDS and nmcli -t -f FIELDS are simulated.")
 	}
 	return nmcliGet(c, strings.Split(args[1], ","), args)
+}
+
+// nmcliDo is what asks NetworkManager to do something: to leave a device alone or take it, to
+// start a profile on it, to stop it, to change a route's metric.
+func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
+	if !c.Root {
+		return c.Fail(4, "Error: Failed to %s: Not authorized to control networking.", verb)
+	}
+	name := ""
+	switch {
+	case object == "connection" && verb == "up":
+		if i := slices.Index(args, "ifname"); i >= 0 && i+1 < len(args) {
+			name = args[i+1]
+		}
+	case object != "connection" && len(args) > 0:
+		name = args[0]
+	}
+	c.Locked(func() {
+		d := c.Node.Netdev(name)
+		switch {
+		case d == nil:
+			code = c.Fail(10, "Error: Device '%s' not found.", name)
+		case object == "connection":
+			c.Node.Activate(d)
+		case verb == "set" && len(args) == 3 && args[1] == "managed":
+			c.Node.LetGo[name] = args[2] == "no"
+			if d.Running() {
+				c.Node.Activate(d)
+			}
+		case verb == "disconnect":
+			if p, err := netip.ParsePrefix(c.Node.Profiles[name]); err == nil {
+				d.DelAddr(p)
+			}
+		case verb != "modify":
+			code = c.Fail(2, "Error: argument '%s' not understood.", verb)
+		}
+	})
+	return code
 }
 
 // nmcliGet is -g: the values of one thing, a line each.
@@ -124,6 +169,8 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 	address, saved := n.Profiles[name]
 	if object == "device" || object == "dev" {
 		switch {
+		case n.LetGo[name]:
+			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
 		case n.Flawed(Unmanaged) && len(n.Functions) > 1 && n.Functions[1].Netdev == d:
 			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
 		case !d.Running():

@@ -736,7 +736,7 @@ func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *net.Flow {
 	rnd := p.c.Node.Random("rate" + p.tool + p.dev)
 	return &net.Flow{
 		From: src, To: dst, MTU: rv.mtu, Message: float64(size),
-		Op: map[string]net.Op{"write": net.Write, "read": net.Read, "send": net.Send}[p.verb],
+		Op:     map[string]net.Op{"write": net.Write, "read": net.Read, "send": net.Send}[p.verb],
 		Demand: net.MessageDemand(size, p.qps), Share: 1 - net.NoiseSpan*rnd.Float64(),
 	}
 }

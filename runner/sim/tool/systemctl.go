@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,11 +72,7 @@ func runSystemctl(ctx context.Context, c *host.Call) int {
 	case "is-system-running":
 		c.Println("running")
 	case "list-units", "list-timers":
-		c.Locked(func() {
-			for _, u := range c.Node.Units {
-				c.Printf("%s loaded %s %s\n", u.Name, u.Active, u.Sub)
-			}
-		})
+		listUnits(c, s.names)
 	case "daemon-reload":
 	case "start", "restart", "reload", "enable", "disable", "status":
 		return changeUnits(c, s.verb, s.names)
@@ -83,6 +80,31 @@ func runSystemctl(ctx context.Context, c *host.Call) int {
 		return c.Fail(1, "Unknown command verb %s.", s.verb)
 	}
 	return 0
+}
+
+// listUnits lists the units that run, of those that a pattern names where there is one.
+func listUnits(c *host.Call, patterns []string) {
+	wanted := func(name string) bool {
+		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+			ok, err := path.Match(p, name)
+			return err == nil && ok
+		})
+	}
+	c.Locked(func() {
+		for _, name := range host.AlwaysActive {
+			if len(patterns) > 0 && wanted(name) {
+				c.Printf("%s loaded active running %s\n", name, strings.TrimSuffix(name, ".service"))
+			}
+		}
+		if c.Node.Flawed(TwoManagers) && len(patterns) > 0 && wanted("systemd-networkd.service") {
+			c.Println("systemd-networkd.service loaded active running Network Configuration")
+		}
+		for _, u := range c.Node.Units {
+			if wanted(u.Name) {
+				c.Printf("%s loaded %s %s\n", u.Name, u.Active, u.Sub)
+			}
+		}
+	})
 }
 
 // changeUnits starts what runs already, and knows no other unit.
