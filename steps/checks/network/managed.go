@@ -23,7 +23,10 @@ type hold struct {
 }
 
 func holdOf(f map[string]string, netdev string) hold {
-	h := hold{networkd: f[netdev+" networkd"], master: f[netdev+" is in"]}
+	h := hold{networkd: f[netdev+" networkd"]}
+	if master := f[netdev+" is in"]; master != "none" {
+		h.master = master
+	}
 	h.nm, h.profile, _ = strings.Cut(f[netdev+" NetworkManager"], ":")
 	h.addresses = checks.Joined(checks.AddressesOf(f, netdev))
 	return h

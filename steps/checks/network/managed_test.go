@@ -13,7 +13,7 @@ func TestRailManagers(t *testing.T) {
 	lines := func(rig steps.Rig) edited {
 		texts := railLines(rig, func(_ steps.End, r steps.Rail) string {
 			d := r.Netdev.Name
-			return d + " is in: \n" + d + " addresses: " + d + " UP 192.168.9.9/24\n" +
+			return d + " is in: none\n" + d + " addresses: " + d + " UP 192.168.9.9/24\n" +
 				d + " NetworkManager: connected:netplan-" + d
 		})
 		for e := range texts {
@@ -28,7 +28,7 @@ func TestRailManagers(t *testing.T) {
 	}
 	own := rail2 + " NetworkManager: connected:netplan-" + rail2
 	free := edit{steps.Peer, own, rail2 + " NetworkManager: unmanaged:"}
-	bonded := edit{steps.Peer, rail2 + " is in: ", rail2 + " is in: bond0"}
+	bonded := edit{steps.Peer, rail2 + " is in: none", rail2 + " is in: bond0"}
 	bare := edit{steps.Peer, rail2 + " addresses: " + rail2 + " UP 192.168.9.9/24", rail2 + " addresses: none"}
 	slave := edit{steps.Peer, "master= netplan-" + rail2, "master=bond0 netplan-" + rail2}
 	kindtest.Want(t, "one each", judge(), steps.Pass, "every rail is in the hands of one manager (8 on both nodes)")
