@@ -55,7 +55,9 @@ func CheckParam(c steps.Catalog, t steps.Tutorial, cell, name, value string) (st
 }
 
 // IsProgram reports whether a parameter's value is run.
-func IsProgram(c steps.Catalog, t steps.Tutorial, name string) bool { return isProgram(Params(c, t), name) }
+func IsProgram(c steps.Catalog, t steps.Tutorial, name string) bool {
+	return isProgram(Params(c, t), name)
+}
 
 func isProgram(table []steps.Param, name string) bool {
 	return slices.ContainsFunc(table, func(p steps.Param) bool { return p.Name == name && p.Program })

@@ -572,9 +572,11 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 	v := judgeBondSetup(c, r)
 	if v.Grade == steps.Pass && r.Changed.Tried {
-		v.Reason = kind.Sentences([]string{kind.Capital(fmt.Sprintf("%s and %s made the bond from netplan's files, and it "+
-			"answered both ways", renderer(r.Rig.At(steps.Here)), renderer(r.Rig.At(steps.Peer)))),
-			"Both nodes are as they were: copy the file to /etc/netplan where it shall last"})
+		v.Reason = kind.Sentences([]string{
+			kind.Capital(fmt.Sprintf("%s and %s made the bond from netplan's files, and it "+
+				"answered both ways", renderer(r.Rig.At(steps.Here)), renderer(r.Rig.At(steps.Peer)))),
+			"Both nodes are as they were: copy the file to /etc/netplan where it shall last",
+		})
 	}
 	return v
 }
