@@ -24,7 +24,7 @@ func TestVirtualSystemd(t *testing.T) {
 	t.Run("killed", v.killed)
 	t.Run("switch", func(t *testing.T) {
 		// One machine sleeps while the other works.
-		awake := v.asleep(t)
+		awake := v.asleep(t, 3)
 		t.Run("clock", v.setClock)
 		t.Run("logout", v.logout)
 		t.Run("asleep", awake)
@@ -143,12 +143,17 @@ func (w watched) forgotten(t *testing.T) {
 }
 
 // asleep suspends spark-02 with an armed switch, and gives what looks at it afterwards.
-func (v *virtual) asleep(t *testing.T) func(*testing.T) {
+func (v *virtual) asleep(t *testing.T, again int) func(*testing.T) {
 	const after = 40 * time.Second
 	w := v.arm(t, "nvidia", "spark-02", after)
 	v.root(t, "spark-02", "setsid sh -c 'sleep 1; rtcwake -m mem -s 50' >/var/tmp/rtcwake 2>&1 </dev/null &")
 	return func(t *testing.T) {
 		boot, awake := w.fired(t)
+		if said := v.root(t, "spark-02", "cat /var/tmp/rtcwake"); strings.Contains(said, "write error") && again > 0 {
+			t.Logf("once more: the kernel was too busy to sleep: %s", said)
+			v.asleep(t, again-1)(t)
+			return
+		}
 		t.Logf("it took %.1f s, awake for %.1f of them", boot, awake)
 		// A timer that stands still meanwhile fires after as long awake.
 		if awake >= after.Seconds() || boot-awake < after.Seconds()/2 {
