@@ -47,6 +47,7 @@ var house = []struct {
 	{from: "steps", mustNot: "net", reason: "sockets are runner's"},
 	{from: "steps/theory", mustNot: module + "steps/probe", reason: "what hardware can do doesn't depend on how it is looked at"},
 	{from: "steps/rate", mustNot: module, reason: "units know nothing of what has them"},
+	{from: "steps/decimal", mustNot: module, reason: "digits know nothing of what they count"},
 	{from: "steps/witness", mustNot: module + "steps/probe", reason: "a witness gets the rig, and looks at no node"},
 	{from: "steps/kind", mustNot: module + "steps/probe", reason: "a family registers its commands, and the probe looks for them"},
 	{from: "steps/wire", mustNot: module + "steps/probe", reason: "an account is of what was counted, however that was read"},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/steps/decimal"
 )
 
 // CountersScript prints every counter of every rail once, with the node's clock
@@ -26,15 +28,15 @@ type Counters struct {
 // ParseCounters reads what CountersScript printed.
 func ParseCounters(stdout string) (Counters, error) {
 	first, rest, _ := strings.Cut(stdout, "\n")
-	clock, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
-	if err != nil {
+	clock, ok := decimal.Number(strings.TrimSpace(first))
+	if !ok {
 		return Counters{}, fmt.Errorf("counters have no clock: %q", first)
 	}
 	c := Counters{Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{}}
 	for line := range strings.Lines(rest) {
 		path, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		v, err := strconv.ParseUint(value, 10, 64)
-		if !ok || err != nil {
+		v, whole := decimal.Counter(value)
+		if !ok || !whole {
 			continue // a counter that is no number, or not to be read
 		}
 		part := strings.Split(path, "/")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/steps/decimal"
 )
 
 // A Place is one rail of one node, as the sampler and the gauges name it.
@@ -166,9 +168,9 @@ func (l Layout) Parse(line string) (Sample, error) {
 	if len(l) == 0 || len(fields) != want || fields[0] != "S" {
 		return Sample{}, fmt.Errorf("%q is no sample of %d files", line, want-2)
 	}
-	clock, err := strconv.ParseFloat(fields[1], 64)
-	if err != nil {
-		return Sample{}, fmt.Errorf("%q has no clock: %w", line, err)
+	clock, ok := decimal.Number(fields[1])
+	if !ok {
+		return Sample{}, fmt.Errorf("%q has no clock", line)
 	}
 	s := Sample{Clock: clock, Rails: make([]Reading, len(l)/fieldsPerRail)}
 	values := fields[2:]
@@ -198,6 +200,6 @@ const wordBytes = 4
 // count reads a counter in its unit. One that could not be read is unknown, not 0: the
 // difference of the next two would be a spike.
 func count(s string, unit uint64) Count {
-	v, err := strconv.ParseUint(s, 10, 64)
-	return Count{Bytes: v * unit, Known: err == nil}
+	v, ok := decimal.Counter(s)
+	return Count{Bytes: v * unit, Known: ok}
 }

@@ -2,9 +2,9 @@ package parse
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -179,7 +179,7 @@ func kernelLine(line string) (KernelEvent, bool) {
 		return KernelEvent{Text: strings.TrimSpace(line)}, false
 	}
 	if m := kernelSeconds.FindStringSubmatch(line); m != nil && !ucxStamp.MatchString(m[2]) {
-		seconds, ok := number(m[1])
+		seconds, ok := decimal.Number(m[1])
 		return KernelEvent{Time: m[1], Seconds: seconds, Text: strings.TrimSpace(m[2])}, ok
 	}
 	for _, form := range []*pattern.Pattern{kernelDate, kernelJournal, kernelISO} {
@@ -225,12 +225,12 @@ func (e *KernelEvent) details() {
 		}
 	case "insufficient-power":
 		if m := slotWatts.FindStringSubmatch(e.Text); m != nil {
-			e.Watts, _ = strconv.Atoi(m[1])
+			e.Watts, _ = decimal.Count(m[1])
 		}
 	case "gpu":
 		if m := gpuXID.FindStringSubmatch(e.Text); m != nil {
 			e.Device = m[1]
-			e.XID, _ = strconv.Atoi(m[2])
+			e.XID, _ = decimal.Count(m[2])
 		}
 	case "tx-timeout":
 		first(watchdogLine)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -184,7 +185,7 @@ func (r *iperf3Reader) line(line string) {
 // row takes a line of figures. Those of an interval name no side; of them only the
 // congestion window is kept, which the last rows don't have.
 func (r *iperf3Reader) row(m []string) {
-	seconds, _ := number(m[2])
+	seconds, _ := decimal.Number(m[2])
 	// Bytes in powers of 1024, bits in powers of 1000.
 	bytes, ok := scaled(m[3], m[4], 1024)
 	bits, also := scaled(m[5], m[6], 1000)
@@ -211,7 +212,7 @@ func (r *iperf3Reader) end(side string, all bool, bytes, rate float64, retransmi
 		r.v.ReceivedBytes, r.v.ReceivedGbps = bytes, rate
 	} else {
 		r.v.SentBytes, r.v.SentGbps = bytes, rate
-		if n, ok := count(retransmits); ok {
+		if n, ok := decimal.Count(retransmits); ok {
 			r.v.Retransmits = n
 		}
 	}
@@ -222,7 +223,7 @@ func (r *iperf3Reader) end(side string, all bool, bytes, rate float64, retransmi
 
 // scaled reads "610" with "M" to a base.
 func scaled(figure, unit string, base float64) (float64, bool) {
-	v, ok := number(figure)
+	v, ok := decimal.Number(figure)
 	if unit != "" {
 		v *= math.Pow(base, float64(strings.Index("KMGTP", unit)+1))
 	}

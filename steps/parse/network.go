@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -81,7 +81,7 @@ func (r *pingReader) line(line string) {
 		}
 		p := &r.pings[len(r.pings)-1]
 		p.Host, p.Addr = m[1], m[2]
-		p.Bytes, _ = count(m[3])
+		p.Bytes, _ = decimal.Count(m[3])
 		r.open = false
 		return
 	}
@@ -98,20 +98,20 @@ func (r *pingReader) line(line string) {
 // take reads a line behind the start.
 func (p *Ping) take(line string, isError bool) {
 	if m := pingSummary.FindStringSubmatch(line); m != nil {
-		p.Sent, _ = count(m[1])
-		p.Received, _ = count(m[2])
-		if v, ok := number(m[3]); ok {
+		p.Sent, _ = decimal.Count(m[1])
+		p.Received, _ = decimal.Count(m[2])
+		if v, ok := decimal.Number(m[3]); ok {
 			p.LossPercent = v
 		}
 	}
 	if m := pingTimes.FindStringSubmatch(line); m != nil {
-		p.MinMS, _ = number(m[1])
-		p.AvgMS, _ = number(m[2])
-		p.MaxMS, _ = number(m[3])
+		p.MinMS, _ = decimal.Number(m[1])
+		p.AvgMS, _ = decimal.Number(m[2])
+		p.MaxMS, _ = decimal.Number(m[3])
 	}
 	if m := pingTooLong.FindStringSubmatch(line); m != nil {
 		p.TooLong = true
-		if v, ok := count(m[1] + m[2]); ok {
+		if v, ok := decimal.Count(m[1] + m[2]); ok {
 			p.PathMTU = v
 		}
 		isError = true
@@ -290,13 +290,13 @@ func (r *linkReader) line(line string) {
 // newLink is an interface as its first line has it: index, name, flags, and words in pairs.
 func newLink(m []string) Link {
 	l := Link{Flags: strings.Split(m[3], ","), Addrs: []string{}}
-	l.Index, _ = strconv.Atoi(m[1])
+	l.Index, _ = decimal.Count(m[1])
 	// A virtual interface is shown with the one that it stands on: veth0@if7.
 	l.Name, _, _ = strings.Cut(m[2], "@")
 	for _, w := range linkWord.FindAllStringSubmatch(m[4], 8) {
 		switch w[1] {
 		case "mtu":
-			l.MTU, _ = count(w[2])
+			l.MTU, _ = decimal.Count(w[2])
 		case "state":
 			l.State = w[2]
 		case "master":
@@ -318,7 +318,7 @@ func (l *Link) count(side string, names, figures []string) {
 	to := map[string]*uint64{"bytes": &c.Bytes, "packets": &c.Packets, "errors": &c.Errors, "dropped": &c.Dropped}
 	for i, f := range figures {
 		if i < len(names) && to[names[i]] != nil {
-			*to[names[i]], _ = strconv.ParseUint(f, 10, 64) // what is no figure stays 0
+			*to[names[i]], _ = decimal.Counter(f) // what is no figure stays 0
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -121,12 +122,12 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 // who reads the lines that tell which end it is.
 func (b *NIXLBench) who(line string) bool {
 	if m := nixlRank.FindStringSubmatch(line); m != nil {
-		b.Rank, _ = count(m[1])
+		b.Rank, _ = decimal.Count(m[1])
 		b.Runtime = "ETCD"
 		return true
 	}
 	if m := nixlWorker.FindStringSubmatch(line); m != nil {
-		b.Rank, _ = count(m[1])
+		b.Rank, _ = decimal.Count(m[1])
 		b.Role, b.Host = m[2], cut(m[3])
 		return true
 	}
@@ -174,7 +175,7 @@ func nixlRow(names, fields []string) (NIXLRow, error) {
 	}
 	values := map[string]float64{}
 	for i, f := range fields {
-		v, ok := number(f)
+		v, ok := decimal.Number(f)
 		if !ok {
 			return NIXLRow{}, fmt.Errorf("%w: %s is %q", ErrNoResult, cut(names[i]), cut(f))
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -98,7 +99,7 @@ func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 	if m == nil {
 		return false
 	}
-	index, _ := count(m[1])
+	index, _ := decimal.Count(m[1])
 	v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), UUID: m[3]})
 	return true
 }
@@ -106,7 +107,7 @@ func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 // table reads the box of figures, in which a GPU has two lines.
 func (s *smiReader) table(v *NvidiaSMI, line string) bool {
 	if m := smiFirst.FindStringSubmatch(line); m != nil {
-		index, _ := count(m[1])
+		index, _ := decimal.Count(m[1])
 		v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), BusID: m[3]})
 		s.open = true
 		return true
@@ -182,7 +183,7 @@ func (g *GPU) set(name, value string, v *NvidiaSMI) {
 	case isFigure:
 		*to = smiNumber(value)
 	case name == "index":
-		if n, ok := count(value); ok {
+		if n, ok := decimal.Count(value); ok {
 			g.Index = &n
 		}
 	case name == "name" || name == "gpu_name":
@@ -273,7 +274,7 @@ func smiNumber(s string) *float64 {
 	if m == nil {
 		return nil
 	}
-	v, ok := number(m[1])
+	v, ok := decimal.Number(m[1])
 	if !ok {
 		return nil
 	}

@@ -10,9 +10,9 @@ package parse
 
 import (
 	"errors"
-	"math"
-	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/steps/decimal"
 )
 
 // ErrNoResult is for a text that holds no result: a tool that failed, was ended
@@ -48,34 +48,12 @@ func rowOf(line string, columns int) (fields []string, ok bool) {
 	}
 	figures := 0
 	for _, f := range fields {
-		// Most words need no look at the rest of them.
-		if strings.IndexByte("0123456789.+-nNiI", f[0]) >= 0 {
-			if _, err := strconv.ParseFloat(f, 64); err == nil {
-				figures++
-			}
+		if decimal.Looks(f) {
+			figures++
 		}
 	}
-	_, whole := count(fields[0])
+	_, whole := decimal.Count(fields[0])
 	return fields, figures == len(fields) && (len(fields) > 1 || whole) || len(fields) == columns && figures > columns/2
-}
-
-// number reads a finite, non-negative decimal. Tools print inf and nan where a
-// duration was zero, and a negative rate where a counter went backwards.
-func number(s string) (float64, bool) {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-		return 0, false
-	}
-	return v, true
-}
-
-// count reads a non-negative integer.
-func count(s string) (int, bool) {
-	v, err := strconv.Atoi(s)
-	if err != nil || v < 0 {
-		return 0, false
-	}
-	return v, true
 }
 
 // field is the value in "name: value", with any white space around the colon.

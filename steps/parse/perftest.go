@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -149,7 +150,7 @@ func PerftestLatency(text string) (Latency, error) {
 func PerftestBare(text string, gbits bool) (gbps float64, err error) {
 	found := false
 	lines(text, func(line string) {
-		if v, ok := number(strings.TrimSpace(line)); ok && !found {
+		if v, ok := decimal.Number(strings.TrimSpace(line)); ok && !found {
 			gbps, found = v, true
 		}
 	})
@@ -233,10 +234,10 @@ func head(text string) Perftest {
 			}
 		}
 		if m := mtuField.FindStringSubmatch(line); m != nil {
-			p.MTU, _ = count(m[1])
+			p.MTU, _ = decimal.Count(m[1])
 		}
 		if m := gidField.FindStringSubmatch(line); m != nil {
-			p.GIDIndex, _ = count(m[1])
+			p.GIDIndex, _ = decimal.Count(m[1])
 		}
 	})
 	if p.Test == "" {
@@ -246,10 +247,10 @@ func head(text string) Perftest {
 		if d := kv["Device"]; d != "" {
 			p.Device = d
 		}
-		if v, ok := count(kv["Mtu"]); ok {
+		if v, ok := decimal.Count(kv["Mtu"]); ok {
 			p.MTU = v
 		}
-		if v, ok := count(kv["GID_index"]); ok && kv["GID_index"] != "" {
+		if v, ok := decimal.Count(kv["GID_index"]); ok && kv["GID_index"] != "" {
 			p.GIDIndex = v
 		}
 	}
@@ -300,7 +301,7 @@ func table(text string,
 		}
 		values := make([]float64, len(fields))
 		for i, f := range fields {
-			v, ok := number(f)
+			v, ok := decimal.Number(f)
 			if !ok {
 				problem = fmt.Errorf("%w: %s is %q", ErrNoResult, names[i], cut(f))
 				return
@@ -358,14 +359,14 @@ func keyValues(text string) map[string]string {
 }
 
 func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
-	average, ok := number(kv["BW_average"])
-	size, okSize := count(kv["MsgSize"])
-	n, okN := count(kv["n_iterations"])
-	rate, okRate := number(kv["MsgRate"])
+	average, ok := decimal.Number(kv["BW_average"])
+	size, okSize := decimal.Count(kv["MsgSize"])
+	n, okN := decimal.Count(kv["n_iterations"])
+	rate, okRate := decimal.Number(kv["MsgRate"])
 	if !ok || !okSize || !okN || !okRate {
 		return BandwidthRow{}, false
 	}
-	peak, _ := number(kv["BW_peak"])
+	peak, _ := decimal.Number(kv["BW_peak"])
 	r := BandwidthRow{Bytes: size, Iterations: n, PeakGbps: peak, AverageGbps: average, MessageRateMpps: rate}
 	// The report has no unit. The message rate gives it away: rate x size is the
 	// bandwidth in one unit or the other, and they are a factor of 119 apart.
@@ -379,18 +380,18 @@ func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
 // jsonLatency needs the average, the size and the number of iterations: without them it is
 // the report of a test that was ended.
 func jsonLatency(kv map[string]string) (LatencyRow, bool) {
-	avg, ok := number(kv["t_avg"])
-	size, okSize := count(kv["MsgSize"])
-	n, okN := count(kv["n_iterations"])
+	avg, ok := decimal.Number(kv["t_avg"])
+	size, okSize := decimal.Count(kv["MsgSize"])
+	n, okN := decimal.Count(kv["n_iterations"])
 	if !ok || !okSize || !okN {
 		return LatencyRow{}, false
 	}
 	r := LatencyRow{Bytes: size, Iterations: n, AvgUS: avg}
-	r.MinUS, _ = number(kv["t_min"])
-	r.MaxUS, _ = number(kv["t_max"])
-	r.TypicalUS, _ = number(kv["t_typical"])
-	r.P99US, _ = number(kv["percentile_99"])
-	r.P999US, _ = number(kv["percentile_99.9"])
+	r.MinUS, _ = decimal.Number(kv["t_min"])
+	r.MaxUS, _ = decimal.Number(kv["t_max"])
+	r.TypicalUS, _ = decimal.Number(kv["t_typical"])
+	r.P99US, _ = decimal.Number(kv["percentile_99"])
+	r.P999US, _ = decimal.Number(kv["percentile_99.9"])
 	return r, true
 }
 

@@ -1,9 +1,9 @@
 package parse
 
 import (
-	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -38,7 +38,7 @@ func Readings(text string) ([]Reading, error) {
 	netdev := ""
 	lines(text, func(line string) {
 		if v, ok := strings.CutPrefix(line, "clock "); ok {
-			if at, ok := number(v); ok && len(all) < maxRows {
+			if at, ok := decimal.Number(v); ok && len(all) < maxRows {
 				all = append(all, Reading{
 					Clock: at, Devices: map[string]map[string]uint64{},
 					Netdevs: map[string]map[string]uint64{},
@@ -65,14 +65,14 @@ func Readings(text string) ([]Reading, error) {
 // about; empty before the first one.
 func (r *Reading) take(line, netdev string) {
 	if m := queuePair.FindStringSubmatch(line); m != nil {
-		if pid, ok := count(m[2]); ok && len(r.Users) < maxRows {
+		if pid, ok := decimal.Count(m[2]); ok && len(r.Users) < maxRows {
 			r.Users = append(r.Users, QueuePairUser{m[1], pid, m[3]})
 		}
 		return
 	}
 	name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-	n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
-	if !ok || err != nil {
+	n, whole := decimal.Counter(strings.TrimSpace(value))
+	if !ok || !whole {
 		return
 	}
 	switch part := strings.Split(name, "/"); {

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/railbench/railbench/steps/decimal"
 )
 
 // A Route is a line of ip route.
@@ -77,7 +79,7 @@ func route(words []string) (Route, bool) {
 			*to = cut(words[i+1])
 			i++
 		case words[i] == "metric":
-			r.Metric, _ = count(words[i+1])
+			r.Metric, _ = decimal.Count(words[i+1])
 			i++
 		}
 	}

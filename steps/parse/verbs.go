@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -85,7 +86,7 @@ func IbvDevinfo(text string) ([]HCA, error) {
 // port's; no name is both's.
 func (h *HCA) take(line string) {
 	if v, ok := field(line, "port"); ok {
-		if n, ok := count(v); ok && len(h.Ports) < 256 {
+		if n, ok := decimal.Count(v); ok && len(h.Ports) < 256 {
 			h.Ports = append(h.Ports, HCAPort{Port: n})
 		}
 		return
@@ -126,7 +127,7 @@ func (p *HCAPort) take(line string) {
 // firstNumber is 4096 in "4096 (5)".
 func firstNumber(s string) int {
 	s, _, _ = strings.Cut(s, " ")
-	n, _ := count(s)
+	n, _ := decimal.Count(s)
 	return n
 }
 
@@ -194,8 +195,8 @@ func gidRow(f []string) (GIDRow, bool) {
 	if len(f) < 5 {
 		return GIDRow{}, false
 	}
-	port, okPort := count(f[1])
-	index, okIndex := count(f[2])
+	port, okPort := decimal.Count(f[1])
+	index, okIndex := decimal.Count(f[2])
 	if !okPort || !okIndex {
 		return GIDRow{}, false
 	}
@@ -232,7 +233,7 @@ func Ibdev2netdev(text string) ([]NetdevOf, error) {
 	all := []NetdevOf{}
 	lines(text, func(line string) {
 		if m := ibdevLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(all) < maxRows {
-			port, _ := count(m[2])
+			port, _ := decimal.Count(m[2])
 			all = append(all, NetdevOf{Dev: m[1], Port: port, Netdev: m[3], Up: m[4] == "Up"})
 		}
 	})

@@ -12,11 +12,11 @@ import (
 	"net/netip"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 )
@@ -110,8 +110,8 @@ func readFiles(lines []string) files {
 
 // int is -1 for what is no number: 0 is one in sysfs.
 func (f files) int(name string) int {
-	v, err := strconv.Atoi(f[name])
-	if err != nil {
+	v, ok := decimal.Count(f[name])
+	if !ok {
 		return -1
 	}
 	return v
@@ -213,8 +213,8 @@ func rails(f files, p links, all []steps.Netdev, hcas []parse.HCA) []steps.Rail 
 	var rs []steps.Rail
 	for _, dev := range f.below("infiniband") {
 		for _, port := range f.below("infiniband/" + dev + "/ports") {
-			no, err := strconv.Atoi(port)
-			if err != nil {
+			no, ok := decimal.Count(port)
+			if !ok {
 				continue
 			}
 			rs = append(rs, rail(dev, no, f, p, all, hcas))
@@ -363,7 +363,7 @@ var (
 func physPort(netdev, name string) int {
 	for _, m := range [][]string{portName.FindStringSubmatch(name), portSuffix.FindStringSubmatch(netdev)} {
 		if m != nil {
-			n, _ := strconv.Atoi(m[1])
+			n, _ := decimal.Count(m[1])
 			return n
 		}
 	}
@@ -397,8 +397,8 @@ func firstIPv4(addrs []string, gids []steps.GID) (string, int) {
 func gids(f files, port string) []steps.GID {
 	var all []steps.GID
 	for _, index := range f.below(port + "/gids") {
-		i, err := strconv.Atoi(index)
-		if err != nil {
+		i, ok := decimal.Count(index)
+		if !ok {
 			continue
 		}
 		g := steps.GID{
@@ -426,8 +426,8 @@ func afterColon(s string) string {
 // leading is the number at the start of "32.0 GT/s PCIe"; 0 where there is none.
 func leading(s string) float64 {
 	s, _, _ = strings.Cut(s, " ")
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(v >= 0 && v < 1e6) {
+	v, ok := decimal.Number(s)
+	if !ok || v >= 1e6 {
 		return 0
 	}
 	return v

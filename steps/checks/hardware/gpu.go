@@ -3,11 +3,11 @@ package hardware
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -242,8 +242,8 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 	var fits, without []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		bytes, err := strconv.ParseFloat(read[e].Facts["registration"], 64)
-		if err != nil || bytes <= 0 {
+		bytes, ok := decimal.Number(read[e].Facts["registration"])
+		if !ok || bytes == 0 {
 			rep.At(r.Rig, e, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is no number of bytes",
 				read[e].Facts["registration"])
 			continue

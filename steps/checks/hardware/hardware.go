@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
@@ -30,8 +30,8 @@ func readLink(dev, text string) (l pcieLink, ok bool) {
 		return l, false
 	}
 	// What the pattern let through is a number; a slot that isn't told is 0.
-	float := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
-	whole := func(s string) int { v, _ := strconv.Atoi(s); return v }
+	float := func(s string) float64 { v, _ := decimal.Number(s); return v }
+	whole := func(s string) int { v, _ := decimal.Count(s); return v }
 	l = pcieLink{
 		dev: dev, half: m[1], gtps: float(m[2]), width: whole(m[3]), most: float(m[4]), best: whole(m[5]),
 		slot: float(m[6]), wired: whole(m[7]),
@@ -408,10 +408,10 @@ func temperature(text string) (degrees float64, from string, ok bool) {
 	if len(words) != 2 {
 		return 0, "", false
 	}
-	degrees, err := strconv.ParseFloat(words[0], 64)
+	degrees, ok = decimal.Number(words[0])
 	if words[1] == "hwmon" {
 		degrees /= 1000
 	}
 	// A sensor that is off says 0, or nonsense.
-	return degrees, words[1], err == nil && degrees > 0 && degrees < 250
+	return degrees, words[1], ok && degrees > 0 && degrees < 250
 }

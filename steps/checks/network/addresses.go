@@ -9,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 )
 
@@ -146,8 +147,8 @@ func (c *conflict) swap() {
 // from their own: with routes by source address, one subnet for both can work.
 func (c conflict) shielded(facts map[string]string) bool {
 	for _, netdev := range c.netdevs {
-		ignore, _ := strconv.Atoi(facts[netdev+" arp_ignore"])
-		announce, _ := strconv.Atoi(facts[netdev+" arp_announce"])
+		ignore, _ := decimal.Count(facts[netdev+" arp_ignore"])
+		announce, _ := decimal.Count(facts[netdev+" arp_announce"])
 		if ignore < 1 || announce < 2 {
 			return false
 		}

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 )
 
@@ -34,8 +34,8 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	var ups []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		up, err := strconv.Atoi(facts[e]["seconds up"])
-		if err != nil {
+		up, ok := decimal.Count(facts[e]["seconds up"])
+		if !ok {
 			rep.At(r.Rig, e, steps.Inconclusive, "%s does not say how long it has been up", node)
 			continue
 		}

@@ -5,11 +5,11 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/family/discovery"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -403,7 +403,7 @@ func defaultRoutes(text string) (all []defaultRoute) {
 		case before == "dev":
 			all[len(all)-1].dev = word
 		case before == "metric":
-			all[len(all)-1].metric, _ = strconv.Atoi(word)
+			all[len(all)-1].metric, _ = decimal.Count(word)
 		}
 		before = word
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 )
 
@@ -154,8 +154,8 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			unseen = append(unseen, fmt.Sprintf("the keys of an etcd on %s can't be read (%s)", node, why))
 			continue
 		}
-		count, err := strconv.Atoi(cmp.Or(list.Count, "0")) // a zero is left out
-		if err != nil {
+		count, ok := decimal.Count(cmp.Or(list.Count, "0")) // a zero is left out
+		if !ok {
 			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, which is none",
 				node, list.Count)
 			continue
@@ -213,7 +213,7 @@ func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 				"are gone", node)
 			continue
 		}
-		gone, _ := strconv.Atoi(done.Deleted)
+		gone, _ := decimal.Count(done.Deleted)
 		rep.Show(node+" keys deleted", gone, "", nil)
 		if left.Count != "" && left.Count != "0" {
 			rep.At(r.Rig, e, steps.Fail, "the etcd on %s still has %s keys of nixlbench: somebody writes them", node, left.Count)

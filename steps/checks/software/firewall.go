@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
 )
@@ -36,12 +37,12 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			continue
 		}
 		rules := rulesOf(f)
-		number, err := strconv.Atoi(strings.TrimSuffix(f["rules"], " lines"))
+		number, counted := decimal.Count(strings.TrimSuffix(f["rules"], " lines"))
 		switch {
 		case f["unread"] != "":
 			unread, why = append(unread, node), f["unread"]
 			rep.Show(node+" rules not read", why, "", nil)
-		case err != nil:
+		case !counted:
 			rep.At(r.Rig, e, steps.Inconclusive, "the rules of the firewall on %s were not listed to their end", node)
 			continue
 		case number > mostRules:
@@ -326,12 +327,12 @@ func hasPort(rule string, ports ...int) bool {
 	}
 	for part := range strings.SplitSeq(strings.Trim(m[1], "{} "), ",") {
 		low, high, ranged := strings.Cut(strings.TrimSpace(part), "-")
-		a, err1 := strconv.Atoi(low)
-		b, err2 := strconv.Atoi(high)
+		a, ok1 := decimal.Count(low)
+		b, ok2 := decimal.Count(high)
 		if !ranged {
-			b, err2 = a, err1
+			b, ok2 = a, ok1
 		}
-		if err1 != nil || err2 != nil {
+		if !ok1 || !ok2 {
 			continue
 		}
 		for _, port := range ports {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 )
 
@@ -26,7 +27,7 @@ type testPort struct {
 func testPorts(f map[string]string) []testPort {
 	var all []testPort
 	add := func(name string, plus int, end steps.End, what string) {
-		if n, err := strconv.Atoi(f[name]); err == nil && n > 0 {
+		if n, ok := decimal.Count(f[name]); ok && n > 0 {
 			all = append(all, testPort{n + plus, end, what, name == "ASIO_PORT"})
 		}
 	}
@@ -109,7 +110,7 @@ func holder(f map[string]string, port string) string {
 		return "a process of " + user
 	}
 	age := ""
-	if s, err := strconv.Atoi(get("seconds")); err == nil && s >= 0 {
+	if s, ok := decimal.Count(get("seconds")); ok {
 		age = ", for " + inWords(time.Duration(s)*time.Second)
 	}
 	return fmt.Sprintf("process %s of %s (%s%s)", get("pid"), user, kind.OrUnknown(get("command")), age)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/family/host"
 	"github.com/railbench/railbench/steps/family/nixl"
 	"github.com/railbench/railbench/steps/kind"
@@ -201,16 +201,12 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 
 // kilobytes reads a number of KiB, as /proc/meminfo and ulimit tell it.
 func kilobytes(s string) (float64, bool) {
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil && v >= 0
+	return decimal.Number(s)
 }
 
 // buffer is what a test asks for, in KiB; 0 where the parameter is no number.
 func buffer(s string) float64 {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || v < 0 {
-		return 0
-	}
+	v, _ := decimal.Number(s)
 	return v / 1024
 }
 

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 )
 
@@ -26,7 +26,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Show(r.Rig.NameOf(e)+" "+name, f[name], "", nil)
 			}
 		}
-		if kb, err := strconv.Atoi(f["locked memory"]); err == nil && kb < LeastMemlockKB {
+		if kb, ok := decimal.Count(f["locked memory"]); ok && kb < LeastMemlockKB {
 			rep.Add(steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail (raise memlock in "+
 				"/etc/security/limits.conf)", r.Rig.NameOf(e), kb)
 		}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
@@ -328,8 +328,8 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report)
 
 // setting reads a number of the configuration that the initiator printed.
 func setting(b parse.NIXLBench, name string) (int, bool) {
-	v, err := strconv.Atoi(b.Config[name])
-	return v, err == nil && v > 0
+	v, ok := decimal.Count(b.Config[name])
+	return v, ok && v > 0
 }
 
 // Complete reports whether every block size has its row.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
@@ -38,7 +39,7 @@ func parseDual(text string) ([]dualTest, error) {
 			end = at[i+1][0]
 		}
 		t := dualTest{Name: text[m[2]:m[3]]}
-		t.Exit, _ = strconv.Atoi(text[m[4]:m[5]]) // digits, as the pattern says
+		t.Exit, _ = decimal.Count(text[m[4]:m[5]]) // digits, as the pattern says
 		body := text[m[1]:end]
 		var err error
 		if t.Bandwidth, err = parse.PerftestBandwidth(body); err != nil {
