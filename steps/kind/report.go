@@ -29,7 +29,7 @@ type Message struct {
 type Cause struct {
 	Pattern *pattern.Pattern
 	Grade   steps.Grade
-	// means may hold %s for the node's name.
+	// Means holds %s for the node's name, and may hold more for what the pattern's groups found.
 	Means string
 }
 

@@ -48,6 +48,10 @@ type NIXLRow struct {
 // Gbps is the throughput in 10^9 bits a second.
 func (r NIXLRow) Gbps() float64 { return 8 * r.GBps }
 
+// noStart is what the loader and the shell say of a program that can't be started.
+const noStart = `error while loading shared libraries|symbol lookup error|version \S+ not found \(required by|` +
+	`Exec format error|cannot execute`
+
 var (
 	nixlRank   = pattern.New(`^ETCD Runtime: Registered as rank (\d{1,6}) item`)
 	nixlWorker = pattern.New(`^Init nixl worker, dev .* rank (\d{1,6}), type (initiator|target), hostname (\S+)`)
@@ -65,7 +69,8 @@ var (
 		`Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
 		`Rank \d+ is greater|NIXL: |CUDA: |VRAM not supported|Total_buffer_size must|` +
 		`iter_factor must|--flagfile|free\(\): |\w+ must be >=|` +
-		`what\(\): )|NIXL_ERR_|error while loading shared libraries|` +
+		`what\(\): |Plugin (?:file does not exist|initialization failed|API version mismatch)|Error accessing directory|createBackend: )|` +
+		`NIXL_ERR_|` + noStart + `|` +
 		`Failed to create engine|no active messages transport`)
 	// NIXL's own log: I, W or E, the day, the time, a thread and a place.
 	absl = pattern.New(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
@@ -204,7 +209,8 @@ func nixlRow(names, fields []string) (NIXLRow, error) {
 // first (utils.cpp at its tags).
 var nixlReleases = []struct{ option, release string }{
 	{"use_device_api", "later than 1.4.0"},
-	{"prepared_xfer", "1.3.0 or 1.4.0"},
+	{"prepared_xfer", "1.3.0, 1.3.1 or 1.4.0"},
+	{"infinia_config_file", "1.3.2"}, // it lacks what 1.3.1 had
 	{"pipeline_depth", "1.2.0"},
 	{"asio_address", "1.1.0"},
 	{"recreate_xfer", "1.0.0"},

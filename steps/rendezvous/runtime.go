@@ -1,6 +1,7 @@
 package rendezvous
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,6 +143,10 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 		if strings.HasPrefix(texts[e], "no nixlbench") {
 			return "there is no nixlbench on " + r.Nodes[e].Name(), nil
 		}
+		if !strings.Contains(texts[e], "etcd_endpoints") { // every release has it
+			said, _, _ := strings.Cut(texts[e], "\n")
+			return "nixlbench on " + r.Nodes[e].Name() + " does not tell its flags (" + cmp.Or(said, "it prints nothing") + ")", nil
+		}
 		if !strings.Contains(texts[e], "asio_address") {
 			return "nixlbench on " + r.Nodes[e].Name() + " has no ASIO (" + release(texts[e]) + ")", nil
 		}
@@ -158,9 +163,6 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 
 // release tells which nixlbench printed a --help.
 func release(help string) string {
-	if !strings.Contains(help, "etcd_endpoints") { // every release has it
-		return "of an unknown release"
-	}
 	return parse.NIXLBenchRelease(func(option string) bool { return strings.Contains(help, "-"+option+" ") })
 }
 

@@ -145,6 +145,10 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	compare("iperf3", "newer releases use a thread for each stream, and older ones one for all; install one release on "+
 		"both", fact("version iperf3"))
 	for _, e := range steps.Ends {
+		if why := setups[e].Facts["nixlbench error"]; why != "" {
+			rep.At(r.Rig, e, steps.Inconclusive, "nixlbench on %s does not start, so it tells no release: %s", r.Rig.NameOf(e),
+				strings.TrimPrefix(why, "nixlbench: "))
+		}
 		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
 			rep.At(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency "+
 				"for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)

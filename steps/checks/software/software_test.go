@@ -132,8 +132,12 @@ func TestVersions(t *testing.T) {
 			[]string{"on spark-02 nixlbench is 0.5.0", "needs an etcd"},
 		},
 		// That one has none is another check's.
-		"missing":       {setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass, nil},
-		"no start":      {setup, amended(t, setup, "etcd_endpoints: yes", "etcd_endpoints: no"), steps.Pass, nil},
+		"missing": {setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass, nil},
+		"no start": {
+			setup, amended(t, setup, "nixlbench --etcd_endpoints: yes", "nixlbench error: sh: 1: nixlbench: Exec format error\nnixlbench --etcd_endpoints: no"),
+			steps.Inconclusive,
+			[]string{"nixlbench on spark-01 does not start", "Exec format error"},
+		},
 		"nothing alike": {"kernel: 6.1\n", "version iperf3: 3.16\n", steps.Inconclusive, []string{"none could be compared"}},
 		"nothing else":  {"kernel: 6.1\n", "kernel: 6.1\n", steps.Pass, []string{"the kernel 6.1"}},
 	}
@@ -155,7 +159,8 @@ func TestUCXBuild(t *testing.T) {
 		"untold":    {kindtest.Spark(), textCase{amended(t, good, "Configured with", "Built by"), good, steps.Pass, []string{"UCX 1.21.0 on both nodes, with rc on the rails"}}},
 		"release":   {kindtest.Spark(), textCase{good, amended(t, good, "version: 1.21.0", "version: 1.16.0"), steps.Fail, []string{"1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}}},
 		"options":   {kindtest.Spark(), textCase{good, amended(t, good, " --enable-mt", ""), steps.Warn, []string{"built differently", "--enable-mt"}}},
-		"no verbs":  {kindtest.Spark(), textCase{good, setup + ucxDomains(), steps.Fail, []string{"UCX on spark-01 has no verbs", "--with-verbs"}}},
+		"no verbs":  {kindtest.Spark(), textCase{good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail, []string{"UCX on spark-01 has no verbs", "build it --with-verbs"}}},
+		"no module": {kindtest.Spark(), textCase{good, setup + ucxDomains(), steps.Fail, []string{"UCX on spark-01 was built --with-verbs", "libuct_ib.so", "/usr/lib/aarch64-linux-gnu"}}},
 		"one rail":  {kindtest.Spark(), textCase{setup + ucxDomains(allDevs[:3]...), good, steps.Fail, []string{"UCX on spark-02 has no rc on roceP2p1s0f1"}}},
 		"port down": {down, textCase{good, setup + ucxDomains(allDevs[0], allDevs[2], allDevs[3]), steps.Pass, nil}},
 		"library":   {kindtest.Spark(), textCase{good, amended(t, good, "linked libucs: /lib/aarch64-linux-gnu", "linked libucs: /usr/local/ucx/lib"), steps.Warn, []string{"ucx_info on spark-01 is linked with the libucs of /usr/local/ucx/lib", "two UCX"}}},

@@ -1,6 +1,7 @@
 package software
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -114,6 +115,10 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 	}
 	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
+	case len(without) > 0 && !verbs && builtWithVerbs(s.UCX):
+		rep.At(rig, e, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL falls back to TCP or "+
+			"finds none: is its module libuct_ib.so there (in the folder ucx beside %s), and may this user open "+
+			"/dev/infiniband?", node, cmp.Or(s.UCX.Library, "libucs"))
 	case len(without) > 0 && !verbs:
 		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds "+
 			"none; build it --with-verbs --with-rdmacm", node)
@@ -132,6 +137,13 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 			"them", node, libraryDir(linked), libraryDir(s.UCX.Library))
 	}
 	return looked
+}
+
+// builtWithVerbs reports whether a UCX tells that it was.
+func builtWithVerbs(u parse.UCX) bool {
+	return slices.ContainsFunc(strings.Fields(u.Configured), func(o string) bool {
+		return o == "--with-verbs" || strings.HasPrefix(o, "--with-verbs=") && o != "--with-verbs=no"
+	})
 }
 
 // libraryDir is a library's folder: /lib is /usr/lib on today's systems.

@@ -26,8 +26,19 @@ const largeBlock = 1 << 20
 // before what follows from them.
 var nixlCauses = []kind.Cause{
 	{
-		Pattern: pattern.New(`error while loading shared libraries`), Grade: steps.Fail,
-		Means: "nixlbench on %s does not start, because a library that it needs is not there: ldd says which",
+		Pattern: pattern.New(`error while loading shared libraries: ([^\s:]+)`), Grade: steps.Fail,
+		Means: "nixlbench on %s does not start, because a library that it needs is not there (%s): install it, or put its " +
+			"folder into LD_LIBRARY_PATH",
+	},
+	{
+		Pattern: pattern.New(`version \S+ not found \(required by|symbol lookup error`), Grade: steps.Fail,
+		Means: "nixlbench on %s does not start: it was built with newer libraries than are there, so build it on that node, " +
+			"or take a build for its system",
+	},
+	{
+		Pattern: pattern.New(`Exec format error|cannot execute`), Grade: steps.Fail,
+		Means: "nixlbench on %s can't be executed: it was built for another kind of processor, or the file is damaged; build " +
+			"it on that node",
 	},
 	{
 		Pattern: pattern.New(`unknown command line flag`), Grade: steps.Inconclusive,
@@ -77,6 +88,19 @@ var nixlCauses = []kind.Cause{
 			"(see the rail map)?",
 	},
 	{
+		Pattern: pattern.New(`Plugin file does not exist: (\S+)`), Grade: steps.Fail,
+		Means: "NIXL on %s has no such plugin: %s is not there; set NIXL_PLUGIN_DIR to the folder that has it (…/plugins " +
+			"below NIXL's libraries), or build NIXL with UCX",
+	},
+	{
+		Pattern: pattern.New(`Plugin (?:API version mismatch|initialization failed) for (\S+?):? `), Grade: steps.Fail,
+		Means: "NIXL on %s can't use its plugin %s: it is of another release of NIXL; build both from one tag",
+	},
+	{
+		Pattern: pattern.New(`unsupported backend '([^']*)'`), Grade: steps.Fail,
+		Means: "NIXL on %s finds no plugin for its backend %s: set NIXL_PLUGIN_DIR to the folder that has it",
+	},
+	{
 		Pattern: pattern.New(`createBackend failed|Failed to create engine`), Grade: steps.Fail,
 		Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check",
 	},
@@ -111,6 +135,13 @@ var nixlCauses = []kind.Cause{
 		Means: "the target on %s could not reach the initiator: its address, a firewall, or an initiator that ended early",
 	},
 	{
+		// The initiator takes one target; who came to its port besides is sent away.
+		Pattern: pattern.New(`ASIO (?:Read (?:head|data)|Write) failed`), Grade: steps.Inconclusive,
+		Means: "the end on %s was sent away by whoever listens at nixlbench's address and port: another nixlbench met its " +
+			"own end there (does a second railbench run on these nodes?), or the other end of this one ended early; run it " +
+			"again alone, or with another ASIO_PORT",
+	},
+	{
 		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
 		Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again",
 	},
@@ -134,6 +165,11 @@ var nixlCauses = []kind.Cause{
 
 // endings are error lines of a process that was ended: no finding.
 var endings = pattern.New(`^free\(\): |Ctrl-C`)
+
+// follows is what an end says because the other one ended. Where railbench ended either,
+// it was that.
+var follows = pattern.New(`REMOTE_DISCONNECT|Transfer failed|start.barrier|ASIO |Timeout waiting|Error in barrier|` +
+	`Failed to synchronize|failed to receive metadata`)
 
 // judgeNIXLBench holds a table of nixlbench against what its rails can do, and
 // against the bytes that every rail moved. Only a run that both ends ended well
@@ -223,10 +259,12 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Po
 	for _, o := range s.Outputs {
 		ends[o.End] = o
 	}
+	limited := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Exit.Why == runner.TimedOut })
 	for _, o := range witness.Speak(s) {
 		v, _ := o.Value.(parse.NIXLBench)
+		followed := limited || o.Exit.Why != runner.Ended
 		for _, text := range v.Errors {
-			if !endings.MatchString(text) {
+			if !endings.MatchString(text) && !(followed && follows.MatchString(text)) {
 				messages = append(messages, kind.Message{End: o.End, Text: text})
 			}
 		}
@@ -282,11 +320,17 @@ func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
 func explainNIXL(rig steps.Rig, causes []kind.Cause, messages []kind.Message, rep *kind.Report) bool {
 	for _, c := range causes {
 		for _, m := range messages {
-			if c.Pattern.MatchString(m.Text) {
-				text := fmt.Sprintf(c.Means, rig.NameOf(m.End))
-				rep.Note(kind.Finding{Grade: c.Grade, Text: kind.Capital(text)})
-				return true
+			found := c.Pattern.FindStringSubmatch(m.Text)
+			if found == nil {
+				continue
 			}
+			args := []any{rig.NameOf(m.End)}
+			for _, part := range found[1:] {
+				args = append(args, part)
+			}
+			args = args[:min(len(args), strings.Count(c.Means, "%s"))]
+			rep.Note(kind.Finding{Grade: c.Grade, Text: kind.Capital(fmt.Sprintf(c.Means, args...))})
+			return true
 		}
 	}
 	return false

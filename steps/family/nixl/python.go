@@ -34,7 +34,7 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	var setups [2]parse.NIXLSetup
 	var release, python, ucx [2]string
 	var read [2]bool
-	broken := false // a nixlbench that doesn't start tells no release
+	broken := false // a nixlbench that doesn't start tells no release, and is there all the same
 	for _, e := range steps.Ends {
 		o, ok := outputs[e]
 		if !ok || kind.Exited(r, o, &rep) {
@@ -55,7 +55,7 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	if !read[steps.Here] || !read[steps.Peer] {
 		return rep.Verdict()
 	}
-	if release == [2]string{} && python == [2]string{} {
+	if release == [2]string{} && python == [2]string{} && !broken {
 		return rep.Skipped("%s", noNIXL(setups[steps.Here]))
 	}
 	if !broken {
@@ -105,10 +105,12 @@ func benchRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
 	if !Installed(s.Facts, "nixlbench") {
 		return ""
 	}
-	release := parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
 	if why := s.Facts["nixlbench error"]; why != "" {
-		rep.Add(steps.Fail, "nixlbench on %s does not start: %s", node, why)
-	} else if s.Facts["nixlbench --benchmark_group"] != "yes" {
+		rep.Add(steps.Fail, "nixlbench on %s does not start: %s", node, strings.TrimPrefix(why, "nixlbench: "))
+		return ""
+	}
+	release := parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
+	if s.Facts["nixlbench --benchmark_group"] != "yes" {
 		rep.Add(steps.Warn, "nixlbench on %s is %s and knows no --benchmark_group: the benchmarks need 0.5.0", node, release)
 	}
 	return release

@@ -21,9 +21,21 @@ func TestNIXLCheck(t *testing.T) {
 		want       steps.Grade
 		words      []string
 	}{
-		{"alike", good, good, nil, steps.Pass, []string{"nixlbench 1.3.0 or 1.4.0", "NIXL for Python 1.4.0", "UCX 1.20.0", "rc on every rail"}},
+		{"alike", good, good, nil, steps.Pass, []string{"nixlbench 1.3.0, 1.3.1 or 1.4.0", "NIXL for Python 1.4.0", "UCX 1.20.0", "rc on every rail"}},
 		{"UCX differs", good, kindtest.Swap(t, good, "1.20.0", "1.16.0"), nil, steps.Warn, []string{"UCX is 1.20.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}},
 		{"nixlbench differs", good, kindtest.Swap(t, good, "prepared_xfer: yes", "prepared_xfer: no"), nil, steps.Warn, []string{"1.2.0 on spark-01"}},
+		{
+			"1.3.2 is not 1.2.0", kindtest.Swap(t, good, "prepared_xfer: yes", "prepared_xfer: no"),
+			kindtest.Swap(t, good, "nixlbench --prepared_xfer: yes", "nixlbench --infinia_config_file: yes\nnixlbench --prepared_xfer: no"), nil,
+			steps.Warn,
+			[]string{"nixlbench is 1.2.0 on spark-02 and 1.3.2 on spark-01"},
+		},
+		{
+			"a nixlbench for another processor", good,
+			kindtest.Swap(t, kindtest.Swap(t, good, ": yes", ": no"), "nixlbench --benchmark_group", "nixlbench error: sh: 1: nixlbench: Exec format error\nnixlbench --benchmark_group"), nil,
+			steps.Fail,
+			[]string{"nixlbench on spark-01 does not start: sh: 1: nixlbench: Exec format error"},
+		},
 		{"NIXL differs", kindtest.Swap(t, good, `"nixl":"1.4.0"`, `"nixl":"1.1.0"`), good, nil, steps.Warn, []string{"NIXL for Python is 1.1.0 on spark-02"}},
 		{"one has none", good, nothing, nil, steps.Warn, []string{"spark-01 has no nixlbench", "spark-01 has no NIXL for Python"}},
 		{"none has any", nothing, nothing, nil, steps.Skipped, []string{"neither node has NIXL", "No module named 'nixl'"}},
