@@ -142,18 +142,6 @@ func TestPerftestUnits(t *testing.T) {
 	}
 }
 
-func TestPerftestBare(t *testing.T) {
-	if v, err := PerftestBare("97.501410\n", true); err != nil || v != 97.50141 {
-		t.Errorf("%g, %v", v, err)
-	}
-	if v, err := PerftestBare(" WARNING: no peak\n11612.00\n", false); err != nil || math.Abs(v-97.41) > 0.01 {
-		t.Errorf("%g, %v", v, err)
-	}
-	if _, err := PerftestBare("Couldn't connect\n", true); !errors.Is(err, ErrNoResult) {
-		t.Error(err)
-	}
-}
-
 func TestDefaultRoute(t *testing.T) {
 	for text, want := range map[string]string{
 		`[{"dst":"default","dev":"eth0","metric":100},{"dst":"default","dev":"wlan0","metric":50}]`:         "wlan0",

@@ -20,6 +20,15 @@ type Perftest struct {
 	GIDIndex int `json:"gidIndex"`
 	// MTU is the RoCE MTU that both ends agreed on, bytes; 0 where not told.
 	MTU int `json:"mtu"`
+	// NUMANode is the node whose processors the program chose, from 6.29 on; nil where it
+	// doesn't tell.
+	NUMANode *int `json:"numaNode,omitempty"`
+	// Validation is what --data_validation says: PASSED, FAILED, WARNING or ERROR; empty
+	// where it wasn't asked for, or this end doesn't check.
+	Validation string `json:"validation,omitempty"`
+	// Bare is the one number of --output. Nothing in the output tells its unit, nor the
+	// message size: it is no result.
+	Bare *float64 `json:"bare,omitempty"`
 }
 
 // Bandwidth is the report of ib_write_bw and its siblings.
@@ -107,7 +116,7 @@ func PerftestBandwidth(text string) (Bandwidth, error) {
 		}
 	}
 	if len(b.Rows) == 0 && problem == nil {
-		problem = ErrNoResult
+		problem = b.noRow()
 	}
 	return b, problem
 }
@@ -140,27 +149,18 @@ func PerftestLatency(text string) (Latency, error) {
 		}
 	}
 	if len(l.Rows) == 0 && err == nil {
-		err = ErrNoResult
+		err = l.noRow()
 	}
 	return l, err
 }
 
-// PerftestBare reads the one number that --output=bandwidth prints. The tool
-// doesn't tell its unit: gbits says whether it ran with --report_gbits.
-func PerftestBare(text string, gbits bool) (gbps float64, err error) {
-	found := false
-	lines(text, func(line string) {
-		if v, ok := decimal.Number(strings.TrimSpace(line)); ok && !found {
-			gbps, found = v, true
-		}
-	})
-	if !found {
-		return 0, ErrNoResult
+// noRow is the error of a report without a row.
+func (p Perftest) noRow() error {
+	if p.Bare == nil {
+		return ErrNoResult
 	}
-	if !gbits {
-		gbps = GbpsFromMiB(gbps)
-	}
-	return gbps, nil
+	return fmt.Errorf("%w: only the number %g of --output, which tells neither its unit nor the size of a message; "+
+		"leave --output away", ErrNoResult, *p.Bare)
 }
 
 // PerftestErrors lists the lines in which perftest says what went wrong. It
@@ -182,6 +182,7 @@ var (
 	errorLine = pattern.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|` +
 		`Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|` +
 		`Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|` +
+		`VALIDATION: (?:FAILED|WARNING|ERROR)|Data validation: |` +
 		`Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)`)
 	// Behind the program's name, or anywhere.
 	errorWords = []string{
@@ -217,6 +218,8 @@ var (
 	deviceField = pattern.New(`(?:^|\s)Device\s*:\s*(\S+)`)
 	mtuField    = pattern.New(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
 	gidField    = pattern.New(`^GID index\s*:\s*(\d{1,6})`)
+	numaField   = pattern.New(`^NUMA node\s*:\s*(\d{1,6})$`)
+	validation  = pattern.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
 	testTitle   = pattern.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
 )
 
@@ -239,6 +242,18 @@ func head(text string) Perftest {
 		if m := gidField.FindStringSubmatch(line); m != nil {
 			p.GIDIndex, _ = decimal.Count(m[1])
 		}
+		if m := numaField.FindStringSubmatch(line); m != nil {
+			if node, ok := decimal.Count(m[1]); ok {
+				p.NUMANode = &node
+			}
+		}
+		// Both ends may be in one text: the worst that either says counts.
+		if m := validation.FindStringSubmatch(line); m != nil && (p.Validation == "" || p.Validation == "PASSED") {
+			p.Validation = m[1]
+		}
+		if v, ok := decimal.Number(line); ok && p.Bare == nil {
+			p.Bare = &v
+		}
 	})
 	if p.Test == "" {
 		kv := keyValues(text)
@@ -250,8 +265,13 @@ func head(text string) Perftest {
 		if v, ok := decimal.Count(kv["Mtu"]); ok {
 			p.MTU = v
 		}
-		if v, ok := decimal.Count(kv["GID_index"]); ok && kv["GID_index"] != "" {
+		if v, ok := decimal.Count(kv["GID_index"]); ok {
 			p.GIDIndex = v
+		}
+		for _, name := range []string{"bw_avg", "msgRate_avg", "avg_lat"} {
+			if v, ok := decimal.Number(kv[name]); ok {
+				p.Bare = &v
+			}
 		}
 	}
 	return p
@@ -366,11 +386,17 @@ func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
 	if !ok || !okSize || !okN || !okRate {
 		return BandwidthRow{}, false
 	}
-	peak, _ := decimal.Number(kv["BW_peak"])
+	peak, ok := numberOf(kv, "BW_peak")
+	if !ok {
+		return BandwidthRow{}, false
+	}
 	r := BandwidthRow{Bytes: size, Iterations: n, PeakGbps: peak, AverageGbps: average, MessageRateMpps: rate}
 	// The report has no unit. The message rate gives it away: rate x size is the
 	// bandwidth in one unit or the other, and they are a factor of 119 apart.
 	gbps := rate * float64(size) * 8 / 1e3
+	if gbps == 0 && average > 0 {
+		return BandwidthRow{}, false // with so few messages a second nothing tells
+	}
 	if gbps > 0 && math.Abs(math.Log(average/gbps)) > math.Abs(math.Log(GbpsFromMiB(average)/gbps)) {
 		r.PeakGbps, r.AverageGbps = round(GbpsFromMiB(peak)), round(GbpsFromMiB(average))
 	}
@@ -387,12 +413,25 @@ func jsonLatency(kv map[string]string) (LatencyRow, bool) {
 		return LatencyRow{}, false
 	}
 	r := LatencyRow{Bytes: size, Iterations: n, AvgUS: avg}
-	r.MinUS, _ = decimal.Number(kv["t_min"])
-	r.MaxUS, _ = decimal.Number(kv["t_max"])
-	r.TypicalUS, _ = decimal.Number(kv["t_typical"])
-	r.P99US, _ = decimal.Number(kv["percentile_99"])
-	r.P999US, _ = decimal.Number(kv["percentile_99.9"])
+	for name, to := range map[string]*float64{
+		"t_min": &r.MinUS, "t_max": &r.MaxUS, "t_typical": &r.TypicalUS,
+		"percentile_99": &r.P99US, "percentile_99.9": &r.P999US,
+	} {
+		if *to, ok = numberOf(kv, name); !ok {
+			return LatencyRow{}, false
+		}
+	}
 	return r, true
+}
+
+// numberOf is a value of the report; 0 where it has none, as with -D. One that is no
+// number is a sign of a damaged report.
+func numberOf(kv map[string]string, name string) (v float64, ok bool) {
+	text, there := kv[name]
+	if !there {
+		return 0, true
+	}
+	return decimal.Number(text)
 }
 
 // IsNoResult reports whether err means a text without a result.

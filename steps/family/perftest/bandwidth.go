@@ -44,9 +44,7 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 	m.Client = *client
 	var messages []kind.Message
 	for _, o := range witness.Speak(steps.Stage{Outputs: []steps.Output{m.Client, *server}}) {
-		for _, e := range parse.PerftestErrors(o.Text) {
-			messages = append(messages, kind.Message{End: o.End, Text: e})
-		}
+		messages = append(messages, messagesOf(o.End, parse.PerftestErrors(o.Text))...)
 	}
 	if !m.Client.Ran || !server.Ran || !m.Client.Exit.OK() || !server.Exit.OK() {
 		explain(r.Rig, s, m, *server, messages, rep)
@@ -94,6 +92,14 @@ var causes = []kind.Cause{
 			"run the GID check again, and look for a bond",
 	},
 	{
+		Pattern: pattern.New(`^VALIDATION: FAILED`), Grade: steps.Fail,
+		Means: "what arrived on %s is not what was sent (perftest's data validation): look at the memory and at the link's errors",
+	},
+	{
+		Pattern: pattern.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
+		Grade:   steps.Inconclusive, Means: "perftest on %s was told to check the data, and checked none",
+	},
+	{
 		Pattern: pattern.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
 		Grade:   steps.Fail, Means: "packets stopped arriving in the middle (seen on %s): the cable, the link or the MTU",
 	},
@@ -118,16 +124,33 @@ var causes = []kind.Cause{
 // complains reports whether an end that ended with status 0 said that something went wrong:
 // its figure is none then.
 func complains(rig steps.Rig, m kind.Measurement, messages []kind.Message, rep *kind.Report) bool {
+	c, msg, found := causeOf(messages)
+	if found {
+		rep.On(m, c.Grade, c.Means+", though it ended with status 0", rig.NameOf(msg.End))
+		rep.Show(m.Rail+" message", msg.Text, "", nil)
+	}
+	return found
+}
+
+// messagesOf are what one end complains of.
+func messagesOf(e steps.End, texts []string) []kind.Message {
+	var all []kind.Message
+	for _, text := range texts {
+		all = append(all, kind.Message{End: e, Text: text})
+	}
+	return all
+}
+
+// causeOf finds the first cause that any message names.
+func causeOf(messages []kind.Message) (c kind.Cause, said kind.Message, found bool) {
 	for _, c := range causes {
 		for _, msg := range messages {
 			if c.Pattern.MatchString(msg.Text) {
-				rep.On(m, c.Grade, c.Means+", though it ended with status 0", rig.NameOf(msg.End))
-				rep.Show(m.Rail+" message", msg.Text, "", nil)
-				return true
+				return c, msg, true
 			}
 		}
 	}
-	return false
+	return kind.Cause{}, kind.Message{}, false
 }
 
 // explain says why a test has no result.
@@ -136,14 +159,10 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		rep.On(m, f.Grade, "%s", f.Text)
 		return
 	}
-	for _, c := range causes {
-		for _, msg := range messages {
-			if c.Pattern.MatchString(msg.Text) {
-				rep.On(m, c.Grade, c.Means, rig.NameOf(msg.End))
-				rep.Show(m.Rail+" message", msg.Text, "", nil)
-				return
-			}
-		}
+	if c, msg, found := causeOf(messages); found {
+		rep.On(m, c.Grade, c.Means, rig.NameOf(msg.End))
+		rep.Show(m.Rail+" message", msg.Text, "", nil)
+		return
 	}
 	for _, o := range []steps.Output{m.Client, server} {
 		if f, bad := kind.Trouble(rig, o); bad {
@@ -213,6 +232,9 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 			What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
 			Rails: []int{m.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: "DRAM",
 		})
+		if v.NUMANode != nil {
+			rep.Show(m.Rail+" processors", *v.NUMANode, "(the NUMA node that perftest chose)", nil)
+		}
 		rep.Show(m.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
 		figures, rails = append(figures, kind.Gbps(row.AverageGbps)), append(rails, m.No)
 		if text := f.Band.Says(each); f.Band.None == "" && !slices.Contains(expected, text) {

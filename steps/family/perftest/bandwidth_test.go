@@ -48,6 +48,12 @@ func TestWriteBandwidth(t *testing.T) {
 		{"PCIe came up narrow", kindtest.Spark(), 53, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"spark-01 came up as PCIe Gen5 x2 where it can do PCIe Gen5 x4"}},
 		{"other traffic before", kindtest.Spark(), 60, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail, []string{"20.0 Gb/s of other traffic", "spark-02"}},
 
+		{"the data was checked", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Text += "VALIDATION: PASSED (server) - 80 chunks, 327680000 bytes\n" }), steps.Pass, nil},
+		{"the data is wrong, and status 0 all the same", kindtest.Spark(), 92.5, server(func(o *steps.Output) {
+			o.Text += "VALIDATION: FAILED (server) - 3 error(s), first at QP 0, Chunk 7, Offset 4096 (expected 0x5a, got 0x00)\n"
+		}), steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
+		{"no data was checked", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Text += "VALIDATION: WARNING (server) - no data validated\n" }), steps.Inconclusive, []string{"perftest on spark-01 was told to check the data, and checked none"}},
+
 		// The holes of the tutorials' rules (assets/docs/facts.md#verdicts-of-the-tutorials).
 		{"1e8 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e8), steps.Fail, []string{"Rail 1", "rocep1s0f1 moved bytes too"}},
 		{"1e9 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e9), steps.Fail, []string{"rocep1s0f1 moved bytes too"}},

@@ -188,7 +188,7 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 	for _, t := range all {
 		tests[t.Name] = t
 	}
-	if !allMeasured(tests, want, rep) || s.Err != "" || !client.Exit.OK() {
+	if !allMeasured(r.Rig, tests, want, rep) || s.Err != "" || !client.Exit.OK() {
 		return tests, false
 	}
 	// The server last: where a test failed it was ended because of that, and is no witness.
@@ -196,11 +196,18 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 		rep.Add(f.Grade, "%s", f.Text)
 		return tests, false
 	}
-	return tests, !kind.Exited(r, *server, rep)
+	if kind.Exited(r, *server, rep) {
+		return tests, false
+	}
+	if c, _, found := causeOf(messagesOf(steps.Peer, parse.PerftestErrors(server.Text))); found {
+		rep.Add(c.Grade, c.Means+", though it ended with status 0", r.Rig.NameOf(steps.Peer))
+		return tests, false
+	}
+	return tests, true
 }
 
 // allMeasured looks whether each of the tests that are wanted has a figure.
-func allMeasured(tests map[string]dualTest, want []string, rep *kind.Report) bool {
+func allMeasured(rig steps.Rig, tests map[string]dualTest, want []string, rep *kind.Report) bool {
 	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output
 	for _, name := range want {
@@ -217,7 +224,11 @@ func allMeasured(tests map[string]dualTest, want []string, rep *kind.Report) boo
 		case witness.OfTest(t.Test, "Write") != "":
 			rep.Add(steps.Inconclusive, "the test %q: %s", name, witness.OfTest(t.Test, "Write"))
 		default:
-			continue
+			c, _, found := causeOf(messagesOf(steps.Here, t.Errors))
+			if !found {
+				continue
+			}
+			rep.Add(c.Grade, "the test %q: "+c.Means+", though it ended with status 0", name, rig.NameOf(steps.Here))
 		}
 		ok = false
 	}

@@ -77,6 +77,13 @@ func TestDual(t *testing.T) {
 	i := slices.IndexFunc(tests, func(t dualTest) bool { return t.Name == "second alone" })
 	tests[i].Exit, tests[i].Rows, tests[i].Err = 1, nil, "Failed to modify QP"
 	kindtest.Want(t, "one failed", judgeDual(dualCell, failed), steps.Fail, "second alone", "Failed to modify QP")
+	spoiled := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	spoiled.Stages[0].Outputs[0].Text += "\nVALIDATION: FAILED (server) - 3 error(s), first at QP 0\n"
+	kindtest.Want(t, "spoiled data", judgeDual(dualCell, spoiled), steps.Fail, "what arrived on spark-01 is not what was sent")
+	broke := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	tests = broke.Stages[0].Outputs[1].Value.([]dualTest)
+	tests[1].Errors = []string{"Completion with error at client"}
+	kindtest.Want(t, "a complaint and status 0", judgeDual(dualCell, broke), steps.Fail, "packets stopped arriving", "status 0")
 	hung := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	hung.Stages[0].Outputs[1].Exit.Why = 1
 	kindtest.Want(t, "hung", judgeDual(dualCell, hung), steps.Inconclusive, "timed out")
