@@ -2,6 +2,7 @@ package parse
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -26,6 +27,9 @@ type Iperf3 struct {
 	ReceivedGbps  float64 `json:"receivedGbps"`
 	// Retransmits are segments that the sender sent again; -1 where it doesn't say.
 	Retransmits int `json:"retransmits"`
+	// Reordered is how often packets came in another order than they were sent, as the
+	// sender's kernel saw it; -1 where it doesn't say, as before 3.20.
+	Reordered int `json:"reordered"`
 	// CwndBytes is the largest congestion window that any stream had, MSSBytes the
 	// largest segment; 0 where unknown.
 	CwndBytes int `json:"cwndBytes"`
@@ -37,7 +41,21 @@ type Iperf3 struct {
 	Error string `json:"error"`
 }
 
-// Iperf3Output reads what iperf3 prints, with -J or as text, at either end.
+// Threaded reports whether each stream had a thread of its own, as from 3.16 on. ok is false
+// where the version isn't told.
+func (v Iperf3) Threaded() (threaded, ok bool) {
+	m := iperfVersion.FindStringSubmatch(v.Version)
+	if m == nil {
+		return false, false
+	}
+	major, ok1 := decimal.Count(m[1])
+	minor, ok2 := decimal.Count(m[2])
+	return major > 3 || major == 3 && minor >= 16, ok1 && ok2
+}
+
+var iperfVersion = pattern.New(`^iperf (\d{1,3})\.(\d{1,3})`)
+
+// Iperf3Output reads what iperf3 prints, with -J, as --json-stream or as text, at either end.
 func Iperf3Output(text string) (Iperf3, error) {
 	if i := strings.IndexByte(text, '{'); i >= 0 && strings.TrimSpace(text[:i]) == "" {
 		return iperf3JSON(text[i:])
@@ -54,37 +72,94 @@ type sum struct {
 	Retransmits *float64 `json:"retransmits"`
 	Cwnd        float64  `json:"max_snd_cwnd"`
 	Window      float64  `json:"snd_cwnd"`
+	Reorder     *float64 `json:"reorder"`
+}
+
+// An iperf3Report is what -J prints.
+type iperf3Report struct {
+	Start     iperf3Start      `json:"start"`
+	Intervals []iperf3Interval `json:"intervals"`
+	End       iperf3End        `json:"end"`
+	Error     string           `json:"error"`
+	// Event and Data are those of --json-stream, which prints the parts each on its line.
+	Event string          `json:"event"`
+	Data  json.RawMessage `json:"data"`
+}
+
+type iperf3Start struct {
+	Connected []struct {
+		Local  string `json:"local_host"`
+		Remote string `json:"remote_host"`
+	} `json:"connected"`
+	Version string  `json:"version"`
+	MSS     float64 `json:"tcp_mss_default"`
+	Told    float64 `json:"tcp_mss"`
+	Test    struct {
+		Streams float64 `json:"num_streams"`
+	} `json:"test_start"`
+}
+
+type iperf3Interval struct {
+	Streams []sum `json:"streams"`
+}
+
+type iperf3End struct {
+	Streams []struct {
+		Sender   sum `json:"sender"`
+		Receiver sum `json:"receiver"`
+	} `json:"streams"`
+	Sent     *sum `json:"sum_sent"`
+	Received *sum `json:"sum_received"`
+}
+
+// take reads an event of --json-stream. What newer releases add is left out.
+func (r *iperf3Report) take(event string, data json.RawMessage) error {
+	switch event {
+	case "start":
+		return json.Unmarshal(data, &r.Start)
+	case "interval":
+		var i iperf3Interval
+		err := json.Unmarshal(data, &i)
+		if len(r.Intervals) < maxRows {
+			r.Intervals = append(r.Intervals, i)
+		}
+		return err
+	case "end":
+		return json.Unmarshal(data, &r.End)
+	case "error":
+		return json.Unmarshal(data, &r.Error)
+	}
+	return nil
+}
+
+// readIperf3Report reads one test. --json-stream-full-output prints the events and then the
+// whole, which says the same.
+func readIperf3Report(text string) (all iperf3Report, err error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	if err := dec.Decode(&all); err != nil || all.Event == "" {
+		return all, err
+	}
+	ended := false
+	for part := all; !ended; {
+		if err := all.take(part.Event, part.Data); err != nil {
+			return all, err
+		}
+		ended = part.Event == "end"
+		part = iperf3Report{}
+		if err := dec.Decode(&part); err != nil || part.Event == "" || part.Event == "start" {
+			break // it was ended in the middle, or another test begins
+		}
+	}
+	if !ended && all.Error == "" {
+		return all, errors.New("the stream of events has no end")
+	}
+	return all, nil
 }
 
 func iperf3JSON(text string) (Iperf3, error) {
-	var raw struct {
-		Start struct {
-			Connected []struct {
-				Local  string `json:"local_host"`
-				Remote string `json:"remote_host"`
-			} `json:"connected"`
-			Version string  `json:"version"`
-			MSS     float64 `json:"tcp_mss_default"`
-			Told    float64 `json:"tcp_mss"`
-			Test    struct {
-				Streams float64 `json:"num_streams"`
-			} `json:"test_start"`
-		} `json:"start"`
-		Intervals []struct {
-			Streams []sum `json:"streams"`
-		} `json:"intervals"`
-		End struct {
-			Streams []struct {
-				Sender   sum `json:"sender"`
-				Receiver sum `json:"receiver"`
-			} `json:"streams"`
-			Sent     *sum `json:"sum_sent"`
-			Received *sum `json:"sum_received"`
-		} `json:"end"`
-		Error string `json:"error"`
-	}
-	v := Iperf3{Retransmits: -1, Each: []float64{}}
-	if err := json.NewDecoder(strings.NewReader(text)).Decode(&raw); err != nil {
+	v := Iperf3{Retransmits: -1, Reordered: -1, Each: []float64{}}
+	raw, err := readIperf3Report(text)
+	if err != nil {
 		return v, fmt.Errorf("%w: iperf3 -J: %w", ErrNoResult, err)
 	}
 	v.Version, v.Error = cut(raw.Start.Version), cut(raw.Error)
@@ -103,6 +178,9 @@ func iperf3JSON(text string) (Iperf3, error) {
 	}
 	for _, s := range raw.End.Streams {
 		v.CwndBytes = max(v.CwndBytes, whole(s.Sender.Cwnd))
+		if s.Sender.Reorder != nil {
+			v.Reordered = max(v.Reordered, 0) + whole(*s.Sender.Reorder)
+		}
 		rate := s.Receiver.Bits
 		if rate == 0 {
 			rate = s.Sender.Bits
@@ -144,7 +222,7 @@ var (
 // Gbits/sec", takes the receiver's number, because "sender" ends its line; and it
 // finds nothing below one Gbit/s (assets/docs/facts.md#rows-of-iperf3).
 func iperf3Text(text string) (Iperf3, error) {
-	r := iperf3Reader{v: Iperf3{Retransmits: -1, Each: []float64{}}}
+	r := iperf3Reader{v: Iperf3{Retransmits: -1, Reordered: -1, Each: []float64{}}}
 	lines(text, r.line)
 	v := r.v
 	if len(v.Each) > max(1, v.Streams) {

@@ -97,10 +97,11 @@ func PerftestTool() Tool {
 // Iperf3Tool reads iperf3's table and its JSON.
 func Iperf3Tool() Tool {
 	return Tool{
-		Name: "iperf3", Shows: "rows that end in sender or receiver, or one JSON object (-J)",
+		Name: "iperf3", Shows: "rows that end in sender or receiver, or JSON (-J, --json-stream)",
 		Reads: readIperf3,
 		Marks: []Mark{
 			Sign(3, `"(?:sum_sent|sum_received|tcp_mss_default|intervals)" *:|"version" *: *"iperf 3`),
+			Sign(3, `^\{"event": *"(?:start|interval|end|error)", *"data":`),
 			Sign(3, `^\[ *(?:ID|SUM|\d+)\] .*(?:Interval|bits/sec)`),
 			Sign(2, `^iperf3: `),
 			Sign(2, `^(?:Server listening on \d+|Connecting to host \S+, port \d+)`),

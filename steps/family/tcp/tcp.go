@@ -36,7 +36,11 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	checkPathEnds(r.Rig, path, steps.Warn, &rep)
-	b := bandOf(r.Rig, path, test.Streams)
+	single := singleThreads(r.Rig, s, test)
+	b := bandOf(r.Rig, path, test.Streams, single)
+	if single != "" {
+		rep.Show("TCP threads", 1, single, nil)
+	}
 	judgeTCPFigure(r, s, path, test, b, &rep)
 	tcpSigns(test, &rep)
 	links := judgeTCPBytes(r, s, path, test, &rep)
@@ -46,6 +50,8 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	note := ""
 	switch {
+	case single != "":
+		note = "All streams had one thread, because " + single + ": newer ones have one for each"
 	case path.Bonded != [2]bool{true, true} || len(path.Rails[steps.Here]) < 2:
 	case path.Netdevs[steps.Here].BondMode == "active-backup":
 		note = "An active-backup bond uses one link at a time and keeps the other for when it fails"
@@ -57,6 +63,24 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 		note = "(The tutorial shows 93.0 as both links, and counted neither.)"
 	}
 	return rep.Verdict(lead, links, note)
+}
+
+// singleThreads says which end served several streams with one thread, as iperf3 did before
+// 3.16: one core then ends them all, as it ends one. It is empty where none did, and where
+// no end tells its version.
+func singleThreads(rig steps.Rig, s steps.Stage, test parse.Iperf3) string {
+	if test.Streams < 2 {
+		return ""
+	}
+	var old []string
+	for _, o := range s.Outputs {
+		v, _ := o.Value.(parse.Iperf3)
+		if threaded, known := v.Threaded(); known && !threaded {
+			old = append(old, fmt.Sprintf("%s on %s is older than 3.16", strings.Replace(v.Version, "iperf ", "iperf3 ", 1),
+				rig.NameOf(o.End)))
+		}
+	}
+	return kind.And(old)
 }
 
 func streams(n int) string {
@@ -245,8 +269,9 @@ type tcpBand struct {
 	passes, fails rate.Payload
 }
 
-// bandOf is the band of some streams over a path.
-func bandOf(rig steps.Rig, p steps.Path, streams int) tcpBand {
+// bandOf is the band of some streams over a path. single says why they have one thread
+// together; empty where each has its own.
+func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 	var b tcpBand
 	none := func(why string, soft bool) tcpBand { return tcpBand{Band: theory.Band{None: why, Soft: soft}} }
 	for _, e := range steps.Ends {
@@ -267,6 +292,8 @@ func bandOf(rig steps.Rig, p steps.Path, streams int) tcpBand {
 	b.From = "one stream, which a processor core ends: " + theory.TCPOneStream.Entry().Says()
 	switch {
 	case streams == 1:
+	case single != "":
+		b.From = "one thread for all streams, which a processor core ends as it ends one: " + theory.TCPOneStream.Entry().Says()
 	case streams >= 4 && p.Bonded == [2]bool{true, true}:
 		usual, least = theory.TCPFourStreams.High(), theory.TCPFourStreams.Low()
 		b.From = "four streams over a bond: " + theory.TCPFourStreams.Entry().Says()
@@ -391,6 +418,9 @@ func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, 
 	}
 	if test.Retransmits >= 0 {
 		rep.Show("TCP retransmits", test.Retransmits, "segments", nil)
+	}
+	if test.Reordered >= 0 {
+		rep.Show("TCP packets in another order", test.Reordered, "times", nil)
 	}
 	if test.CwndBytes > 0 {
 		rep.Show("TCP largest congestion window", test.CwndBytes, "bytes", nil)

@@ -88,6 +88,15 @@ func TestTCP(t *testing.T) {
 		rig.Nodes[e].Rails[0].RateGbps = 25
 	}
 	kindtest.Want(t, "25G", judgeTCP(tcpCell, kindtest.TCP(rig, 23.5, 1)), steps.Pass, "all that the link can carry")
+	// Before 3.16 all streams have one thread, and reach what one stream does.
+	old := func(r steps.Result, version string) steps.Result {
+		return client(r, strings.Replace(r.Stages[0].Outputs[1].Text, `"tcp_mss_default"`, `"version":"iperf `+version+`","tcp_mss_default"`, 1))
+	}
+	for version, want := range map[string]steps.Grade{"3.12": steps.Pass, "3.15+": steps.Pass, "3.16": steps.Fail, "3.21": steps.Fail} {
+		kindtest.Want(t, "four streams of "+version, judgeTCP(tcpCell, old(kindtest.TCP(both, 36, 4), version)), want)
+	}
+	kindtest.Want(t, "one thread", judgeTCP(tcpCell, old(kindtest.TCP(both, 36, 4), "3.12")), steps.Pass, "All streams had one thread", "iperf3 3.12 on spark-02 is older than 3.16")
+	kindtest.Want(t, "one thread, and slow", judgeTCP(tcpCell, old(kindtest.TCP(both, 8, 4), "3.12")), steps.Fail, "one thread for all streams")
 	v := judgeTCP(tcpCell, kindtest.TCP(both, 93, 4))
 	if e, ok := kindtest.Evidence(v, "TCP bytes received by spark-01 over enp1s0f1np1"); !ok || e.Unit != "bytes" || e.Value.(int64) < 5e10 {
 		t.Errorf("%+v in %+v", e, v.Evidence)
