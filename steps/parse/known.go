@@ -19,7 +19,7 @@ func IbvDevinfoTool() Tool {
 		Reads: List("ibv_devinfo", IbvDevinfo),
 		Marks: []Mark{
 			Sign(3, `^hca_id:`),
-			Sign(1, `^\s+(?:phys_port_cnt|active_mtu|link_layer):`),
+			Sign(2, `^\s+(?:phys_port_cnt|active_mtu|link_layer):`),
 			Sign(2, `^No IB devices found`),
 		},
 	}

@@ -370,14 +370,22 @@ type Slave struct {
 	Failures  int    `json:"failures"`
 }
 
-// Bonding reads /proc/net/bonding/BOND.
+// Bonding reads /proc/net/bonding/BOND. Where a slave comes again, the text holds more than
+// that file: the bond is the first that it tells of, and the error says so.
 func Bonding(text string) (Bond, error) {
 	b := Bond{Slaves: []Slave{}}
+	again := ""
 	lines(text, func(line string) {
 		if v, ok := field(line, "Slave Interface"); ok {
-			if len(b.Slaves) < maxRows {
+			if slices.ContainsFunc(b.Slaves, func(s Slave) bool { return s.Name == v }) && again == "" {
+				again = v
+			}
+			if len(b.Slaves) < maxRows && again == "" {
 				b.Slaves = append(b.Slaves, Slave{Name: v})
 			}
+			return
+		}
+		if again != "" {
 			return
 		}
 		if len(b.Slaves) > 0 {
@@ -412,8 +420,12 @@ func Bonding(text string) (Bond, error) {
 			b.ActiveSlave = v
 		}
 	})
-	if b.Mode == "" {
+	switch {
+	case b.Mode == "":
 		return b, ErrNoResult
+	case again != "":
+		return b, fmt.Errorf("%w: the slave %s comes twice, so the text has this bond more than once; only what stands "+
+			"first was read", ErrNoResult, cut(again))
 	}
 	return b, nil
 }

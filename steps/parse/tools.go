@@ -261,6 +261,8 @@ func readBonding(text string) (any, *[]string, error) {
 			bond, why := Bonding(body)
 			if why != nil {
 				err = why
+			}
+			if bond.Mode == "" {
 				continue
 			}
 			rows = append(rows, NamedBond{Bond: bond})

@@ -38,7 +38,7 @@ func IbvDevices(text string) ([]VerbsDevice, error) {
 
 // An HCA is a block of ibv_devinfo.
 type HCA struct {
-	ID           string    `json:"id"`
+	ID           string    `json:"id"` // empty where only lines below it were given
 	Transport    string    `json:"transport"`
 	Firmware     string    `json:"firmware"`
 	NodeGUID     string    `json:"nodeGUID"`
@@ -50,7 +50,7 @@ type HCA struct {
 
 // An HCAPort is one port of an HCA. MTUs are bytes.
 type HCAPort struct {
-	Port      int    `json:"port"`
+	Port      int    `json:"port"`  // 0 where its line was left out
 	State     string `json:"state"` // ACTIVE, DOWN …: without PORT_
 	MaxMTU    int    `json:"maxMTU"`
 	ActiveMTU int    `json:"activeMTU"`
@@ -72,6 +72,9 @@ func IbvDevinfo(text string) ([]HCA, error) {
 			}
 			return
 		}
+		if len(hcas) == 0 && mtuLine.MatchString(line) {
+			hcas = append(hcas, HCA{Ports: []HCAPort{}}) // what grep left of it
+		}
 		if len(hcas) > 0 {
 			hcas[len(hcas)-1].take(line)
 		}
@@ -81,6 +84,8 @@ func IbvDevinfo(text string) ([]HCA, error) {
 	}
 	return hcas, nil
 }
+
+var mtuLine = pattern.New(`^\s+(?:max|active)_mtu:\s+\d+ \(\d\)`)
 
 // take reads a line below an adapter's first. Where a port has begun its fields are the
 // port's; no name is both's.
@@ -102,26 +107,45 @@ func (h *HCA) take(line string) {
 	if v, ok := field(line, "transport"); ok {
 		h.Transport, _, _ = strings.Cut(v, " (")
 	}
-	if len(h.Ports) > 0 {
-		h.Ports[len(h.Ports)-1].take(line)
+	var p HCAPort
+	if !p.take(line) {
+		return
 	}
+	// Where grep took the line "port:" away, a port begins with the first of its lines that
+	// the one before has, too.
+	if n := len(h.Ports); n == 0 || n < 256 && h.Ports[n-1].Port == 0 && h.Ports[n-1].has(p) {
+		h.Ports = append(h.Ports, HCAPort{})
+	}
+	h.Ports[len(h.Ports)-1].take(line)
 }
 
-// take reads a line below "port:". The figures behind a value are the enumeration's.
-func (p *HCAPort) take(line string) {
+// has reports whether a port has a value already that another brings.
+func (p HCAPort) has(more HCAPort) bool {
+	return p.State != "" && more.State != "" || p.MaxMTU > 0 && more.MaxMTU > 0 ||
+		p.ActiveMTU > 0 && more.ActiveMTU > 0 || p.LinkLayer != "" && more.LinkLayer != ""
+}
+
+// take reads a line below "port:", and reports whether it is one. The figures behind a value
+// are the enumeration's.
+func (p *HCAPort) take(line string) bool {
 	if v, ok := field(line, "state"); ok {
 		v, _, _ = strings.Cut(v, " ")
 		p.State = strings.TrimPrefix(v, "PORT_")
+		return true
 	}
 	if v, ok := field(line, "max_mtu"); ok {
 		p.MaxMTU = firstNumber(v)
+		return true
 	}
 	if v, ok := field(line, "active_mtu"); ok {
 		p.ActiveMTU = firstNumber(v)
+		return true
 	}
-	if v, ok := field(line, "link_layer"); ok {
+	v, ok := field(line, "link_layer")
+	if ok {
 		p.LinkLayer = v
 	}
+	return ok
 }
 
 // firstNumber is 4096 in "4096 (5)".

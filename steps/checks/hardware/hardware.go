@@ -294,10 +294,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 	for _, l := range log {
 		switch l.Kind {
 		case "insufficient-power":
-			// That a slot does not say what it has is no complaint.
-			if !strings.Contains(l.Text, "not advertised") {
-				short[l.Device] = l.Watts
-			}
+			short[l.Device] = l.Watts
 		case "cable-unplugged", "cable-error", "cable-plugged":
 			cable[l.Device] = l
 		}
