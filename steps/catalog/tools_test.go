@@ -20,7 +20,9 @@ var folders = map[string]string{
 	"gid-table": "show_gids", "ibdev2netdev": "ibdev2netdev", "ping": "ping",
 	"ip-links": "ip", "ip-routes": "ip", "ip-brief": "ip",
 	"bonding": "bonding", "bonds": "bonding", "iperf3": "iperf3", "nixlbench": "nixlbench", "ucx": "ucx_info",
-	"dmesg": "dmesg", "nvidia-smi": "nvidia-smi", "free": "free",
+	"rdma-link": "rdma", "rdma-statistic": "rdma", "ibstat": "ibstat", "ethtool": "ethtool", "ethtool-module": "ethtool",
+	"nccl-tests": "nccl-tests",
+	"dmesg":      "dmesg", "nvidia-smi": "nvidia-smi", "free": "free",
 }
 
 // object is what every tool's JSON has.

@@ -35,6 +35,12 @@ var parsers = map[string]func(string) (any, error){
 	"dmesg":              func(s string) (any, error) { return Dmesg(s) },
 	"nvidia-smi":         func(s string) (any, error) { return NvidiaSMIOutput(s) },
 	"free":               func(s string) (any, error) { return FreeOutput(s) },
+	"rdma-link":          func(s string) (any, error) { return RDMALinks(s) },
+	"rdma-statistic":     func(s string) (any, error) { return RDMAStatistic(s) },
+	"ibstat":             func(s string) (any, error) { return Ibstat(s) },
+	"ethtool":            func(s string) (any, error) { return EthtoolLinks(s) },
+	"ethtool-module":     func(s string) (any, error) { return EthtoolModule(s) },
+	"nccl-tests":         func(s string) (any, error) { return NCCLTests(s) },
 	"bonding":            func(s string) (any, error) { return Bonding(s) },
 	"bonds":              func(s string) (any, error) { return Bonds(s) },
 	"iperf3":             func(s string) (any, error) { return Iperf3Output(s) },
@@ -217,9 +223,23 @@ func FuzzPings(f *testing.F)           { fuzz(f, "ping", Pings, nil) }
 func FuzzLinks(f *testing.F)           { fuzz(f, "ip-links", Links, nil) }
 func FuzzBonding(f *testing.F)         { fuzz(f, "bonding", Bonding, nil) }
 func FuzzBonds(f *testing.F)           { fuzz(f, "bonds", Bonds, nil) }
-func FuzzReadings(f *testing.F)        { fuzz(f, "readings", Readings, nil) }
-func FuzzHardware(f *testing.F)        { fuzz(f, "hardware", HardwareOutput, nil) }
-func FuzzFacts(f *testing.F)           { fuzz(f, "facts", Facts, nil) }
+func FuzzRDMALinks(f *testing.F)       { fuzz(f, "rdma-link", RDMALinks, nil) }
+func FuzzRDMAStatistic(f *testing.F)   { fuzz(f, "rdma-statistic", RDMAStatistic, nil) }
+func FuzzIbstat(f *testing.F)          { fuzz(f, "ibstat", Ibstat, nil) }
+func FuzzEthtoolLinks(f *testing.F)    { fuzz(f, "ethtool", EthtoolLinks, nil) }
+func FuzzEthtoolModule(f *testing.F)   { fuzz(f, "ethtool-module", EthtoolModule, nil) }
+
+func FuzzNCCLTests(f *testing.F) {
+	fuzz(f, "nccl-tests", NCCLTests, func(t *testing.T, v NCCLTest) {
+		if len(v.Rows) == 0 || v.AverageBusGBps == nil {
+			t.Fatalf("no error, and no whole run: %+v", v)
+		}
+	})
+}
+
+func FuzzReadings(f *testing.F) { fuzz(f, "readings", Readings, nil) }
+func FuzzHardware(f *testing.F) { fuzz(f, "hardware", HardwareOutput, nil) }
+func FuzzFacts(f *testing.F)    { fuzz(f, "facts", Facts, nil) }
 
 func FuzzIperf3(f *testing.F) {
 	fuzz(f, "iperf3", Iperf3Output, func(t *testing.T, v Iperf3) {

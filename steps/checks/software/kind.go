@@ -30,5 +30,6 @@ func Kind() kind.Kind {
 			"end-process":   checks.OnBoth(judgeEndProcess),
 			"delete-keys":   checks.OnBoth(judgeDeleteKeys),
 		},
+		Tools: []parse.Tool{parse.NCCLTestsTool()},
 	}
 }

@@ -35,7 +35,7 @@ func Kind() kind.Kind {
 		},
 		Tools: []parse.Tool{
 			parse.IbvDevicesTool(), parse.IbvDevinfoTool(), parse.ShowGidsTool(), parse.Ibdev2netdevTool(),
-			parse.IPTool(), parse.PingTool(),
+			parse.IPTool(), parse.PingTool(), parse.RDMATool(), parse.IbstatTool(), parse.EthtoolTool(),
 		},
 		Commands: slices.Concat(
 			kind.Commands("iputils-ping", "ping"),

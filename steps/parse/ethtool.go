@@ -1,0 +1,230 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/pattern"
+)
+
+// EthtoolLink is what ethtool says of an interface.
+type EthtoolLink struct {
+	Netdev string `json:"netdev"`
+	// Supported and Advertised are link modes: "100000baseCR4/Full"; empty where the driver
+	// reports none.
+	Supported  []string `json:"supported"`
+	Advertised []string `json:"advertised"`
+	// SpeedMbps is the link's rate; 0 where it is unknown, as without a link.
+	SpeedMbps int    `json:"speedMbps"`
+	Lanes     int    `json:"lanes,omitempty"`
+	Duplex    string `json:"duplex"`
+	Auto      string `json:"autoNegotiation"` // on or off
+	Port      string `json:"port"`            // Direct Attach Copper, FIBRE …
+	// Link is yes, no or unknown; empty where it isn't told.
+	Link string `json:"link"`
+}
+
+// MostMbps is the fastest of the supported modes; 0 where none is reported.
+func (l EthtoolLink) MostMbps() int { return fastest(l.Supported) }
+
+// AskedMbps is the fastest of the modes that it advertises; 0 where none is reported.
+func (l EthtoolLink) AskedMbps() int { return fastest(l.Advertised) }
+
+var linkMode = pattern.New(`^(\d{1,9})base\w`)
+
+func fastest(modes []string) int {
+	most := 0
+	for _, mode := range modes {
+		if m := linkMode.FindStringSubmatch(mode); m != nil {
+			if v, ok := decimal.Count(m[1]); ok {
+				most = max(most, v)
+			}
+		}
+	}
+	return most
+}
+
+var (
+	ethtoolStart = pattern.New(`(?:^|:)Settings for ([^\s:]+):$`)
+	ethtoolSpeed = pattern.New(`^(\d{1,9})Mb/s$`)
+)
+
+// EthtoolLinks reads ethtool INTERFACE, run once or several times in a row.
+func EthtoolLinks(text string) ([]EthtoolLink, error) {
+	r := ethtoolReader{links: []EthtoolLink{}}
+	lines(text, r.line)
+	if len(r.links) == 0 {
+		return r.links, ErrNoResult
+	}
+	return r.links, nil
+}
+
+type ethtoolReader struct {
+	links []EthtoolLink
+	modes *[]string // the list that goes on in the next line
+}
+
+func (r *ethtoolReader) line(line string) {
+	line = strings.TrimSpace(line)
+	if m := ethtoolStart.FindStringSubmatch(line); m != nil {
+		r.modes = nil
+		if len(r.links) < maxRows {
+			r.links = append(r.links, EthtoolLink{Netdev: cut(m[1]), Supported: []string{}, Advertised: []string{}})
+		}
+		return
+	}
+	if len(r.links) == 0 {
+		return
+	}
+	l := &r.links[len(r.links)-1]
+	name, value, named := strings.Cut(line, ":")
+	if !named {
+		r.add(line)
+		return
+	}
+	r.modes = nil
+	value = strings.TrimSpace(value)
+	switch name {
+	case "Supported link modes":
+		l.Supported, r.modes = []string{}, &l.Supported
+		r.add(value)
+	case "Advertised link modes":
+		l.Advertised, r.modes = []string{}, &l.Advertised
+		r.add(value)
+	case "Speed":
+		if m := ethtoolSpeed.FindStringSubmatch(value); m != nil {
+			l.SpeedMbps, _ = decimal.Count(m[1])
+		}
+	case "Lanes":
+		l.Lanes, _ = decimal.Count(value)
+	case "Duplex":
+		l.Duplex = cut(value)
+	case "Auto-negotiation":
+		l.Auto = cut(value)
+	case "Port":
+		l.Port = cut(value)
+	case "Link detected":
+		// From 5.8 on a reason may follow: no (No cable).
+		l.Link, _, _ = strings.Cut(cut(value), " ")
+	}
+}
+
+// add takes the modes of a line into the list that is open.
+func (r *ethtoolReader) add(line string) {
+	if r.modes == nil {
+		return
+	}
+	for mode := range strings.FieldsSeq(line) {
+		if linkMode.MatchString(mode) && len(*r.modes) < 256 {
+			*r.modes = append(*r.modes, cut(mode))
+		}
+	}
+}
+
+// A CableModule is what ethtool -m reads from a cable's or a module's own memory.
+type CableModule struct {
+	Identifier string   `json:"identifier"` // QSFP28, QSFP112 …
+	Connector  string   `json:"connector"`
+	Types      []string `json:"types"` // 100G Ethernet: 100G Base-CR4 …
+	// Technology is how it sends: copper, or a laser's kind.
+	Technology string `json:"technology"`
+	// LengthM is the cable's length, m; 0 where it tells none, as a module without a cable
+	// does.
+	LengthM    float64 `json:"lengthM"`
+	Vendor     string  `json:"vendor"`
+	PartNumber string  `json:"partNumber"`
+	Revision   string  `json:"revision"`
+	Serial     string  `json:"serial"`
+}
+
+// Copper reports whether it says that it is a copper cable.
+func (m CableModule) Copper() bool { return strings.Contains(strings.ToLower(m.Technology), "copper") }
+
+var (
+	moduleLine   = pattern.New(`^\s*([A-Z][^:]*?)\s+: ?(.*)$`)
+	inBrackets   = pattern.New(`^0x[0-9a-f]{2}(?: \((.*)\))?$`)
+	moduleLength = pattern.New(`^(\d[\d.]*)(k?m)$`)
+)
+
+// EthtoolModule reads ethtool -m INTERFACE. The error is ErrNoResult where the text has no
+// module in it, as where none is plugged in or the driver doesn't show it.
+func EthtoolModule(text string) (CableModule, error) {
+	m := CableModule{Types: []string{}}
+	lines(text, func(line string) {
+		if f := moduleLine.FindStringSubmatch(line); f != nil {
+			m.take(f[1], cut(strings.TrimSpace(f[2])))
+		}
+	})
+	if m.Identifier == "" {
+		return m, ErrNoResult
+	}
+	return m, nil
+}
+
+func (m *CableModule) take(name, value string) {
+	said := value // "QSFP28" of "0x11 (QSFP28)"
+	if f := inBrackets.FindStringSubmatch(value); f != nil && f[1] != "" {
+		said = f[1]
+	}
+	switch name {
+	case "Identifier":
+		m.Identifier = said
+	case "Connector":
+		m.Connector = said
+	case "Transceiver type":
+		if len(m.Types) < maxErrors {
+			m.Types = append(m.Types, value)
+		}
+	case "Transmitter technology":
+		m.Technology = said
+	case "Length (Copper or Active cable)", "Length (Copper)", "Cable assembly length":
+		if f := moduleLength.FindStringSubmatch(value); f != nil {
+			if v, ok := decimal.Number(f[1]); ok && f[2] == "km" {
+				m.LengthM = 1000 * v
+			} else if ok {
+				m.LengthM = v
+			}
+		}
+	case "Vendor name":
+		m.Vendor = value
+	case "Vendor PN":
+		m.PartNumber = value
+	case "Vendor rev":
+		m.Revision = value
+	case "Vendor SN":
+		m.Serial = value
+	}
+}
+
+// EthtoolTool reads ethtool and ethtool -m.
+func EthtoolTool() Tool {
+	return Tool{
+		Name: "ethtool", Shows: "\"Settings for INTERFACE:\" and what follows, or the cable's memory as ethtool -m prints it",
+		Reads: readEthtool,
+		Marks: []Mark{
+			Sign(3, `Settings for \S+:$`),
+			Sign(3, `^\s*Identifier\s+: 0x[0-9a-f]{2} \(`),
+			Sign(2, `^\s*Vendor PN\s+: `),
+			Sign(2, `^netlink error: `),
+		},
+	}
+}
+
+func readEthtool(text string) (any, *[]string, error) {
+	v := struct {
+		Tool   string   `json:"tool"`
+		Object string   `json:"object"` // link or module
+		Rows   any      `json:"rows"`
+		Errors []string `json:"errors"`
+	}{Tool: "ethtool", Object: "link", Rows: []EthtoolLink{}, Errors: []string{}}
+	links, err := EthtoolLinks(text)
+	if n := len(links); n > 0 {
+		v.Rows = links
+		return &v, &v.Errors, atLimit(n, err)
+	}
+	module, errModule := EthtoolModule(text)
+	if errModule == nil {
+		v.Object, v.Rows, err = "module", []CableModule{module}, nil
+	}
+	return &v, &v.Errors, err
+}

@@ -1,0 +1,330 @@
+package parse
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/pattern"
+)
+
+// An NCCLTest is a run of one of nccl-tests' programs. Bandwidths are 10^9 bytes a second:
+// algbw is the size over the time, and busbw what each link had to carry for it.
+type NCCLTest struct {
+	Tool    string `json:"tool"`    // always "nccl-tests"
+	Version string `json:"version"` // of nccl-tests; empty where it isn't told, as before 2.17
+	NCCL    int    `json:"nccl"`    // 22809 is 2.28.9; 0 where it isn't told
+	Program string `json:"program"` // all_gather_perf
+	// Ranks are the processes' GPUs.
+	Ranks []NCCLRank `json:"ranks"`
+	Rows  []NCCLRow  `json:"rows"`
+	// AverageBusGBps is over all rows; nil where the run was ended before it.
+	AverageBusGBps *float64 `json:"averageBusGBps,omitempty"`
+	// OutOfBounds counts the values that were wrong; nil where it isn't told.
+	OutOfBounds *int     `json:"outOfBounds,omitempty"`
+	Errors      []string `json:"errors"`
+}
+
+// An NCCLRank is one GPU of a run.
+type NCCLRank struct {
+	Rank int    `json:"rank"`
+	Host string `json:"host"`
+	GPU  string `json:"gpu"`
+}
+
+// An NCCLRow is one size.
+type NCCLRow struct {
+	Bytes int    `json:"bytes"`
+	Type  string `json:"type"`
+	// OutOfPlace and InPlace are nil where that was not measured.
+	OutOfPlace *NCCLFigure `json:"outOfPlace,omitempty"`
+	InPlace    *NCCLFigure `json:"inPlace,omitempty"`
+}
+
+// An NCCLFigure is what was measured of a size.
+type NCCLFigure struct {
+	TimeUS  float64 `json:"timeUS"`
+	AlgGBps float64 `json:"algGBps"`
+	BusGBps float64 `json:"busGBps"`
+	// Wrong counts the values that were wrong; nil where they weren't checked.
+	Wrong *int `json:"wrong,omitempty"`
+}
+
+var (
+	ncclTag     = pattern.New(`^\[\d{1,6},\d{1,6}\]<std(?:out|err)>: ?`) // mpirun --tag-output
+	ncclVersion = pattern.New(`^# nccl-tests version (\S+) .*nccl-library=(\d{1,9})`)
+	ncclProgram = pattern.New(`^# Collective test (?:starting|concluded): (\S+)`)
+	ncclRank    = pattern.New(`^#\s+Rank\s+(\d{1,6}) .* on\s+(\S+) device\s+\d+ \[[^\]]*\] (.+)$`)
+	ncclBounds  = pattern.New(`^# Out of bounds values\s*: (\d{1,9}) (OK|FAILED)`)
+	ncclAverage = pattern.New(`^# Avg bus bandwidth\s*: (\S+)`)
+	ncclError   = pattern.New(`Test NCCL failure|NCCL WARN |Test CUDA failure|: Test failure |misc/.* error`)
+)
+
+// NCCLTests reads the table of nccl-tests, or the file of -J. The error is ErrNoResult where
+// there is no row or a row can't be read, and where the run has no end.
+func NCCLTests(text string) (NCCLTest, error) {
+	t := NCCLTest{Tool: "nccl-tests", Ranks: []NCCLRank{}, Rows: []NCCLRow{}, Errors: []string{}}
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return t, t.readJSON(text)
+	}
+	r := ncclReader{t: &t}
+	lines(text, r.line)
+	switch {
+	case r.err != nil:
+	case len(t.Rows) == 0:
+		r.err = ErrNoResult
+	case t.AverageBusGBps == nil:
+		r.err = fmt.Errorf("%w: the run was ended before its average", ErrNoResult)
+	}
+	return t, r.err
+}
+
+type ncclReader struct {
+	t     *NCCLTest
+	names []string
+	err   error
+}
+
+func (r *ncclReader) line(line string) {
+	line = strings.TrimSpace(ncclTag.ReplaceAllString(line, ""))
+	if strings.HasPrefix(line, "#") {
+		r.comment(line)
+		return
+	}
+	if ncclError.MatchString(line) && len(r.t.Errors) < maxErrors && !slices.Contains(r.t.Errors, cut(line)) {
+		r.t.Errors = append(r.t.Errors, cut(line))
+		return
+	}
+	fields := strings.Fields(line)
+	// A log line is no row: a row begins with two counts.
+	if r.names == nil || len(fields) < 5 || !decimal.Looks(fields[0]) || !decimal.Looks(fields[1]) {
+		return
+	}
+	row, err := ncclRow(r.names, fields)
+	if err != nil {
+		r.err = err
+	} else if len(r.t.Rows) < maxRows {
+		r.t.Rows = append(r.t.Rows, row)
+	}
+}
+
+// comment reads a line of the head or of the foot.
+func (r *ncclReader) comment(line string) {
+	t := r.t
+	words := strings.Fields(strings.TrimLeft(line, "# "))
+	if len(words) > 5 && words[0] == "size" && words[1] == "count" {
+		r.names = words
+		return
+	}
+	if m := ncclVersion.FindStringSubmatch(line); m != nil {
+		t.Version = cut(m[1])
+		t.NCCL, _ = decimal.Count(m[2])
+	}
+	if m := ncclProgram.FindStringSubmatch(line); m != nil {
+		t.Program = cut(m[1])
+	}
+	if m := ncclRank.FindStringSubmatch(line); m != nil && len(t.Ranks) < maxRows {
+		rank, _ := decimal.Count(m[1])
+		t.Ranks = append(t.Ranks, NCCLRank{rank, cut(m[2]), cut(m[3])})
+	}
+	if m := ncclBounds.FindStringSubmatch(line); m != nil {
+		t.bounds(m[1], m[2] == "OK")
+	}
+	if m := ncclAverage.FindStringSubmatch(line); m != nil {
+		if v, ok := decimal.Number(m[1]); ok {
+			t.AverageBusGBps = &v
+		} else {
+			r.err = fmt.Errorf("%w: the average is %q", ErrNoResult, cut(m[1]))
+		}
+	}
+}
+
+// bounds keeps how many values were wrong, and says so.
+func (t *NCCLTest) bounds(text string, okay bool) {
+	n, ok := decimal.Count(text)
+	if ok {
+		t.OutOfBounds = &n
+	}
+	if !okay || n > 0 {
+		t.Errors = append(t.Errors, fmt.Sprintf("Out of bounds values: %d", n))
+	}
+}
+
+// ncclRow reads a row by the header's names: before 2.13 there is another word for #wrong,
+// and not every program has a redop. The names come twice, out of place first.
+func ncclRow(names, fields []string) (row NCCLRow, err error) {
+	if len(fields) != len(names) {
+		return row, fmt.Errorf("%w: %d columns under a header of %d: %q", ErrNoResult, len(fields), len(names),
+			cut(strings.Join(fields, " ")))
+	}
+	bytes, ok := decimal.Count(fields[0])
+	if !ok {
+		return row, fmt.Errorf("%w: size is %q", ErrNoResult, cut(fields[0]))
+	}
+	row.Bytes = bytes
+	var open *NCCLFigure
+	for i, name := range names {
+		var to *float64
+		switch name {
+		case "type":
+			row.Type = cut(fields[i])
+		case "time":
+			open = &NCCLFigure{}
+			if row.OutOfPlace == nil {
+				row.OutOfPlace = open
+			} else {
+				row.InPlace = open
+			}
+			to = &open.TimeUS
+		case "algbw", "busbw", "#wrong", "error":
+			if open == nil {
+				return row, fmt.Errorf("%w: a header without time", ErrNoResult)
+			}
+			switch name {
+			case "algbw":
+				to = &open.AlgGBps
+			case "busbw":
+				to = &open.BusGBps
+			default:
+				if err := open.wrong(name, fields[i]); err != nil {
+					return row, err
+				}
+			}
+		}
+		if to == nil {
+			continue
+		}
+		if *to, ok = decimal.Number(fields[i]); !ok {
+			return row, fmt.Errorf("%w: %s is %q", ErrNoResult, name, cut(fields[i]))
+		}
+	}
+	if row.OutOfPlace == nil {
+		return row, fmt.Errorf("%w: a header without time", ErrNoResult)
+	}
+	return row, nil
+}
+
+// wrong reads the last column: a count, or before 2.13 the greatest deviation.
+func (f *NCCLFigure) wrong(name, text string) error {
+	if name == "error" || text == "N/A" {
+		return nil
+	}
+	n, ok := decimal.Count(text)
+	if !ok {
+		return fmt.Errorf("%w: #wrong is %q", ErrNoResult, cut(text))
+	}
+	f.Wrong = &n
+	return nil
+}
+
+// An ncclJSON is the file of -J (util.cu, version 3 of the format). It has its bools as
+// strings, and "nan" for a figure that is none.
+type ncclJSON struct {
+	NCCL   float64  `json:"nccl_version"`
+	Args   []string `json:"args"`
+	Config struct {
+		Devices []struct {
+			Rank float64 `json:"rank"`
+			Host string  `json:"hostname"`
+			GPU  string  `json:"device_info"`
+		} `json:"devices"`
+	} `json:"config"`
+	Results []struct {
+		Size       float64          `json:"size"`
+		Type       string           `json:"type"`
+		OutOfPlace *ncclPlaceReport `json:"out_of_place"`
+		InPlace    *ncclPlaceReport `json:"in_place"`
+	} `json:"results"`
+	Bounds *struct {
+		Count float64 `json:"count"`
+		Okay  string  `json:"okay"`
+	} `json:"out_of_bounds"`
+	Average *struct {
+		Bandwidth float64 `json:"bandwidth"`
+		Okay      string  `json:"okay"`
+	} `json:"average_bus_bandwidth"`
+}
+
+type ncclPlaceReport struct {
+	Time  *float64 `json:"time"`
+	CPU   *float64 `json:"cpu_time"`
+	Alg   float64  `json:"alg_bw"`
+	Bus   float64  `json:"bus_bw"`
+	Wrong *float64 `json:"nwrong"`
+}
+
+func (p *ncclPlaceReport) figure() *NCCLFigure {
+	if p == nil {
+		return nil
+	}
+	f := NCCLFigure{AlgGBps: least(p.Alg), BusGBps: least(p.Bus)}
+	for _, time := range []*float64{p.CPU, p.Time} {
+		if time != nil {
+			f.TimeUS = least(*time)
+		}
+	}
+	if p.Wrong != nil {
+		f.Wrong = new(whole(*p.Wrong))
+	}
+	return &f
+}
+
+func (t *NCCLTest) readJSON(text string) error {
+	var raw ncclJSON
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&raw); err != nil {
+		return fmt.Errorf("%w: nccl-tests -J: %w", ErrNoResult, err)
+	}
+	if raw.Results == nil {
+		return ErrNoResult
+	}
+	t.NCCL = whole(raw.NCCL)
+	if len(raw.Args) > 0 {
+		t.Program = cut(raw.Args[0][strings.LastIndexByte(raw.Args[0], '/')+1:])
+	}
+	for _, d := range raw.Config.Devices[:min(len(raw.Config.Devices), maxRows)] {
+		t.Ranks = append(t.Ranks, NCCLRank{whole(d.Rank), cut(d.Host), cut(d.GPU)})
+	}
+	for _, r := range raw.Results[:min(len(raw.Results), maxRows)] {
+		if r.Size < 0 || r.Size >= 1<<53 || r.OutOfPlace == nil && r.InPlace == nil {
+			return fmt.Errorf("%w: a result without size or figure", ErrNoResult)
+		}
+		t.Rows = append(t.Rows, NCCLRow{
+			Bytes: int(r.Size), Type: cut(r.Type), OutOfPlace: r.OutOfPlace.figure(), InPlace: r.InPlace.figure(),
+		})
+	}
+	if b := raw.Bounds; b != nil {
+		t.bounds(fmt.Sprint(whole(b.Count)), b.Okay == "true")
+	}
+	if raw.Average == nil || len(t.Rows) == 0 {
+		return fmt.Errorf("%w: the run was ended before its average", ErrNoResult)
+	}
+	t.AverageBusGBps = new(least(raw.Average.Bandwidth))
+	if raw.Average.Okay == "false" {
+		t.Errors = append(t.Errors, "the average bus bandwidth is below the one that was asked for")
+	}
+	return nil
+}
+
+// NCCLTestsTool reads nccl-tests.
+func NCCLTestsTool() Tool {
+	return Tool{
+		Name: "nccl-tests", Also: []string{
+			"all_gather_perf", "all_reduce_perf", "reduce_scatter_perf", "broadcast_perf", "reduce_perf", "alltoall_perf",
+			"sendrecv_perf",
+		},
+		Shows: "a table under \"size  count  type …\" up to its average, or the file of -J",
+		Reads: func(text string) (any, *[]string, error) {
+			t, err := NCCLTests(text)
+			return &t, &t.Errors, atLimit(len(t.Rows), err)
+		},
+		Marks: []Mark{
+			Sign(3, `# nccl-tests version |# nThread \d+ nGpus \d+ minBytes `),
+			Sign(3, `#\s+size\s+count\s+type\s`),
+			Sign(2, `# Avg bus bandwidth\s+: `),
+			Sign(3, `"average_bus_bandwidth" *:`),
+			Sign(2, `Test NCCL failure `),
+		},
+	}
+}
