@@ -97,7 +97,7 @@ func PerftestTool() Tool {
 // Iperf3Tool reads iperf3's table and its JSON.
 func Iperf3Tool() Tool {
 	return Tool{
-		Name: "iperf3", Shows: "rows that end in sender or receiver, or JSON (-J, --json-stream)",
+		Name: "iperf3", Shows: "rows that end in sender or receiver, or JSON: one object (-J) or a stream of events",
 		Reads: readIperf3,
 		Marks: []Mark{
 			Sign(3, `"(?:sum_sent|sum_received|tcp_mss_default|intervals)" *:|"version" *: *"iperf 3`),

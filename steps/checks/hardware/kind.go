@@ -14,9 +14,11 @@ func Kind() kind.Kind {
 		Parsers: map[string]kind.Parser{
 			"hardware": kind.Reads(parse.HardwareOutput),
 			"readings": kind.Reads(parse.Readings),
+			"ethtool":  kind.Reads(parse.EthtoolLinks),
 		},
 		Judges: map[string]kind.Judge{
 			"pcie-link":           checks.OnBoth(judgePCIeLink),
+			"link-speed":          checks.OnBoth(judgeLinkSpeed),
 			"adapter-present":     checks.OnBoth(judgeAdapterPresent),
 			"adapter-power":       checks.OnBoth(judgeAdapterPower),
 			"adapter-temperature": checks.OnBoth(judgeAdapterTemperature),

@@ -1,0 +1,78 @@
+package hardware
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// judgeLinkSpeed: every link is as fast as its port can be. A band that follows the rate
+// that a link came up with calls a slow link good.
+func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Report) steps.Verdict {
+	looked := 0
+	var speeds, untold []string
+	for _, e := range steps.Ends {
+		for i, rail := range r.Rig.At(e).Rails {
+			if !checks.Wanted(r.Rig, e, i) {
+				continue
+			}
+			at := slices.IndexFunc(read[e], func(l parse.EthtoolLink) bool { return l.Netdev == rail.Netdev.Name })
+			switch {
+			case at < 0:
+				rep.At(r.Rig, e, steps.Inconclusive, "ethtool on %s tells nothing of %s (%s)", r.Rig.NameOf(e),
+					kind.OrUnknown(rail.Netdev.Name), rail.Dev)
+				continue
+			case read[e][at].Link != "yes":
+				continue // link-up tells why
+			case read[e][at].SpeedMbps == 0 || read[e][at].MostMbps() == 0:
+				untold = append(untold, rail.Netdev.Name+" on "+r.Rig.NameOf(e))
+				continue
+			}
+			looked++
+			l := read[e][at]
+			if s := gigabits(l.SpeedMbps); !slices.Contains(speeds, s) {
+				speeds = append(speeds, s)
+			}
+			judgeSpeed(r.Rig, e, rail, l, rep)
+		}
+	}
+	if looked == 0 && len(rep.Findings) == 0 {
+		if untold != nil {
+			return checks.Unseen(*rep, "the drivers of %s tell no link modes: they are virtual, and as fast as a processor",
+				kind.And(untold))
+		}
+		return checks.Unseen(*rep, "no rail that is used has a link: see link-up")
+	}
+	note := ""
+	if untold != nil {
+		note = "not seen on " + kind.And(untold) + ", whose drivers tell no link modes"
+	}
+	return rep.Verdict(fmt.Sprintf("all %d links are as fast as their ports can be: %s", looked, kind.And(speeds)), note)
+}
+
+func judgeSpeed(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink, rep *kind.Report) {
+	most, node := l.MostMbps(), rig.NameOf(e)
+	best := float64(most) / 1000
+	rep.Show(fmt.Sprintf("%s %s link", node, l.Netdev), float64(l.SpeedMbps)/1000, "Gb/s",
+		&steps.Expected{Min: &best, From: "the fastest link mode that ethtool reports for its port"})
+	if l.SpeedMbps >= most {
+		return
+	}
+	why := "the cable, its module or the port at the other end gives no more: see what cable it is (ethtool -m), and " +
+		"what the other end says"
+	if asked := l.AskedMbps(); asked > 0 && asked < most {
+		why = fmt.Sprintf("it was told to offer no more than %s: let it offer all (ethtool -s %s autoneg on advertise), and "+
+			"look who set that at boot", gigabits(asked), l.Netdev)
+	} else if l.Auto == "off" && asked == 0 {
+		why = fmt.Sprintf("its speed is set by hand (autonegotiation is off): ethtool -s %s autoneg on, or the cable gives no "+
+			"more (ethtool -m)", l.Netdev)
+	}
+	rep.At(rig, e, steps.Warn, "%s (%s) on %s came up with %s where its port can do %s, and no test will get past that: %s",
+		l.Netdev, rail.Dev, node, gigabits(l.SpeedMbps), gigabits(most), why)
+}
+
+func gigabits(mbps int) string { return fmt.Sprintf("%g Gb/s", float64(mbps)/1000) }

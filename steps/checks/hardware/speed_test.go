@@ -1,0 +1,68 @@
+package hardware
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
+)
+
+// ethtool is what the tool prints of a rail's interface, made of a real output.
+func ethtool(t *testing.T, file, from, netdev string) string {
+	t.Helper()
+	return kindtest.Swap(t, kindtest.Corpus(t, "ethtool/"+file), "Settings for "+from+":", "Settings for "+netdev+":")
+}
+
+func TestLinkSpeed(t *testing.T) {
+	rig := kindtest.Spark()
+	all := func(file, from string) string {
+		var b strings.Builder
+		for _, rail := range rig.Nodes[0].Rails {
+			b.WriteString(ethtool(t, file, from, rail.Netdev.Name))
+		}
+		return b.String()
+	}
+	full := all("200g", "eth3")
+	// Each time the first rail is another.
+	with := func(text string) string { return text + strings.Join(strings.SplitAfter(full, "Link detected: yes\n")[1:], "") }
+	told := ethtool(t, "100g-of-200g", "swp1", "enp1s0f0np0")
+	offered := kindtest.Swap(t, ethtool(t, "200g", "eth3", "enp1s0f0np0"), "Speed: 200000Mb/s", "Speed: 100000Mb/s")
+	auto := kindtest.Swap(t, offered, "Auto-negotiation: off", "Auto-negotiation: on")
+	plain := ethtool(t, "virtio", "enp1s0f0np0", "enp1s0f0np0")
+	down := kindtest.Swap(t, offered, "Link detected: yes", "Link detected: no")
+	for name, c := range map[string]struct {
+		here, peer string
+		grade      steps.Grade
+		words      []string
+	}{
+		"all as they can be":   {full, full, steps.Pass, []string{"all 8 links are as fast as their ports can be: 200 Gb/s"}},
+		"told to offer less":   {with(told), full, steps.Warn, []string{"enp1s0f0np0 (rocep1s0f0) on spark-02 came up with 100 Gb/s where its port can do 200 Gb/s", "offer no more than 100 Gb/s"}},
+		"set by hand":          {full, with(offered), steps.Warn, []string{"on spark-01 came up with 100 Gb/s", "autonegotiation is off"}},
+		"the cable or the end": {full, with(auto), steps.Warn, []string{"on spark-01 came up with 100 Gb/s", "ethtool -m"}},
+		"both ends":            {with(auto), with(auto), steps.Warn, []string{"spark-02 came up", "spark-01 came up"}},
+		"a driver without":     {with(plain), full, steps.Pass, []string{"all 7 links", "not seen on enp1s0f0np0 on spark-02"}},
+		"no link is no news":   {with(down), full, steps.Pass, []string{"all 7 links"}},
+		"one is missing":       {strings.Join(strings.SplitAfter(full, "Link detected: yes\n")[1:], ""), full, steps.Inconclusive, []string{"ethtool on spark-02 tells nothing of enp1s0f0np0"}},
+		"nothing was printed":  {full, "", steps.Inconclusive, []string{"does not parse"}},
+		"a speed that is none": {with(kindtest.Swap(t, told, "Speed: 100000Mb/s", "Speed: 0x186a0Mb/s")), full, steps.Pass, []string{"not seen on enp1s0f0np0"}},
+	} {
+		r := kindtest.Both(rig, parse.EthtoolLinks, c.here, c.peer)
+		var rep kind.Report
+		read, v, done := checks.ReadBoth[[]parse.EthtoolLink](steps.Cell{}, r, &rep)
+		if !done {
+			v = judgeLinkSpeed(r, read, &rep)
+		}
+		kindtest.Want(t, name, v, c.grade, c.words...)
+	}
+	soft := kindtest.Virtual()
+	one := func(netdev string) string { return ethtool(t, "virtio", "enp1s0f0np0", netdev) }
+	both := one("enp1s0f0np0") + one("enp1s0f1np1")
+	r := kindtest.Both(soft, parse.EthtoolLinks, both, both)
+	var rep kind.Report
+	read, _, _ := checks.ReadBoth[[]parse.EthtoolLink](steps.Cell{}, r, &rep)
+	kindtest.Want(t, "soft-RoCE", judgeLinkSpeed(r, read, &rep), steps.Skipped, "tell no link modes")
+}
