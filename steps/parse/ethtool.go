@@ -166,34 +166,41 @@ func (m *CableModule) take(name, value string) {
 	if f := inBrackets.FindStringSubmatch(value); f != nil && f[1] != "" {
 		said = f[1]
 	}
+	for known, to := range map[string]*string{
+		"Identifier": &m.Identifier, "Connector": &m.Connector, "Transmitter technology": &m.Technology,
+	} {
+		if name == known {
+			*to = said
+		}
+	}
+	for known, to := range map[string]*string{
+		"Vendor name": &m.Vendor, "Vendor PN": &m.PartNumber, "Vendor rev": &m.Revision, "Vendor SN": &m.Serial,
+	} {
+		if name == known {
+			*to = value
+		}
+	}
 	switch name {
-	case "Identifier":
-		m.Identifier = said
-	case "Connector":
-		m.Connector = said
 	case "Transceiver type":
 		if len(m.Types) < maxErrors {
 			m.Types = append(m.Types, value)
 		}
-	case "Transmitter technology":
-		m.Technology = said
 	case "Length (Copper or Active cable)", "Length (Copper)", "Cable assembly length":
-		if f := moduleLength.FindStringSubmatch(value); f != nil {
-			if v, ok := decimal.Number(f[1]); ok && f[2] == "km" {
-				m.LengthM = 1000 * v
-			} else if ok {
-				m.LengthM = v
-			}
-		}
-	case "Vendor name":
-		m.Vendor = value
-	case "Vendor PN":
-		m.PartNumber = value
-	case "Vendor rev":
-		m.Revision = value
-	case "Vendor SN":
-		m.Serial = value
+		m.LengthM = metres(value)
 	}
+}
+
+// metres is 1 of "1m" and 500 of "0.5km"; 0 of anything else.
+func metres(text string) float64 {
+	f := moduleLength.FindStringSubmatch(text)
+	if f == nil {
+		return 0
+	}
+	v, _ := decimal.Number(f[1])
+	if f[2] == "km" {
+		v *= 1000
+	}
+	return v
 }
 
 // EthtoolTool reads ethtool and ethtool -m.

@@ -226,55 +226,66 @@ var (
 // head reads what stands above the table: the test, the device, and what limits it.
 func head(text string) Perftest {
 	p := Perftest{Tool: "perftest", GIDIndex: -1}
-	lines(text, func(line string) {
-		line = strings.TrimSpace(line)
-		if p.Test == "" && strings.Contains(line, "Test") && testTitle.MatchString(line) {
-			p.Test = line
-		}
-		if p.Device == "" && strings.Contains(line, "Device") {
-			if m := deviceField.FindStringSubmatch(line); m != nil {
-				p.Device = m[1]
-			}
-		}
-		if m := mtuField.FindStringSubmatch(line); m != nil {
-			p.MTU, _ = decimal.Count(m[1])
-		}
-		if m := gidField.FindStringSubmatch(line); m != nil {
-			p.GIDIndex, _ = decimal.Count(m[1])
-		}
-		if m := numaField.FindStringSubmatch(line); m != nil {
-			if node, ok := decimal.Count(m[1]); ok {
-				p.NUMANode = &node
-			}
-		}
-		// Both ends may be in one text: the worst that either says counts.
-		if m := validation.FindStringSubmatch(line); m != nil && (p.Validation == "" || p.Validation == "PASSED") {
-			p.Validation = m[1]
-		}
-		if v, ok := decimal.Number(line); ok && p.Bare == nil {
-			p.Bare = &v
-		}
-	})
+	lines(text, p.headLine)
 	if p.Test == "" {
-		kv := keyValues(text)
-		p.Test = strings.ReplaceAll(kv["test"], "_", " ")
-		p.Test = strings.Replace(p.Test, "RDMA ", "RDMA_", 1)
-		if d := kv["Device"]; d != "" {
-			p.Device = d
-		}
-		if v, ok := decimal.Count(kv["Mtu"]); ok {
-			p.MTU = v
-		}
-		if v, ok := decimal.Count(kv["GID_index"]); ok {
-			p.GIDIndex = v
-		}
-		for _, name := range []string{"bw_avg", "msgRate_avg", "avg_lat"} {
-			if v, ok := decimal.Number(kv[name]); ok {
-				p.Bare = &v
-			}
-		}
+		p.headOfReport(keyValues(text))
 	}
 	return p
+}
+
+func (p *Perftest) headLine(line string) {
+	line = strings.TrimSpace(line)
+	if p.Test == "" && strings.Contains(line, "Test") && testTitle.MatchString(line) {
+		p.Test = line
+	}
+	if p.Device == "" && strings.Contains(line, "Device") {
+		if m := deviceField.FindStringSubmatch(line); m != nil {
+			p.Device = m[1]
+		}
+	}
+	if m := mtuField.FindStringSubmatch(line); m != nil {
+		p.MTU, _ = decimal.Count(m[1])
+	}
+	if m := gidField.FindStringSubmatch(line); m != nil {
+		p.GIDIndex, _ = decimal.Count(m[1])
+	}
+	p.newerLine(line)
+}
+
+// newerLine reads what 6.29 added.
+func (p *Perftest) newerLine(line string) {
+	if m := numaField.FindStringSubmatch(line); m != nil {
+		if node, ok := decimal.Count(m[1]); ok {
+			p.NUMANode = &node
+		}
+	}
+	// Both ends may be in one text: the worst that either says counts.
+	if m := validation.FindStringSubmatch(line); m != nil && (p.Validation == "" || p.Validation == "PASSED") {
+		p.Validation = m[1]
+	}
+	if v, ok := decimal.Number(line); ok && p.Bare == nil {
+		p.Bare = &v
+	}
+}
+
+// headOfReport reads the same of --out_json.
+func (p *Perftest) headOfReport(kv map[string]string) {
+	p.Test = strings.ReplaceAll(kv["test"], "_", " ")
+	p.Test = strings.Replace(p.Test, "RDMA ", "RDMA_", 1)
+	if d := kv["Device"]; d != "" {
+		p.Device = d
+	}
+	if v, ok := decimal.Count(kv["Mtu"]); ok {
+		p.MTU = v
+	}
+	if v, ok := decimal.Count(kv["GID_index"]); ok {
+		p.GIDIndex = v
+	}
+	for _, name := range []string{"bw_avg", "msgRate_avg", "avg_lat"} {
+		if v, ok := decimal.Number(kv[name]); ok {
+			p.Bare = &v
+		}
+	}
 }
 
 // headerName matches one column's name: the names of two words are known.

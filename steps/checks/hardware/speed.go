@@ -68,10 +68,10 @@ func judgeSpeed(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink
 		why = fmt.Sprintf("it was told to offer no more than %s: let it offer all (ethtool -s %s autoneg on advertise), and "+
 			"look who set that at boot", gigabits(asked), l.Netdev)
 	} else if l.Auto == "off" && asked == 0 {
-		why = fmt.Sprintf("its speed is set by hand (autonegotiation is off): ethtool -s %s autoneg on, or the cable gives no "+
-			"more (ethtool -m)", l.Netdev)
+		why = fmt.Sprintf("its speed is set by hand (autonegotiation is off): ethtool -s %s autoneg on, or the cable gives "+
+			"no more (ethtool -m)", l.Netdev)
 	}
-	rep.At(rig, e, steps.Warn, "%s (%s) on %s came up with %s where its port can do %s, and no test will get past that: %s",
+	rep.At(rig, e, steps.Warn, "%s (%s) on %s came up with %s where its port can do %s, and no test gets past that: %s",
 		l.Netdev, rail.Dev, node, gigabits(l.SpeedMbps), gigabits(most), why)
 }
 

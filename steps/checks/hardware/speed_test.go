@@ -28,7 +28,9 @@ func TestLinkSpeed(t *testing.T) {
 	}
 	full := all("200g", "eth3")
 	// Each time the first rail is another.
-	with := func(text string) string { return text + strings.Join(strings.SplitAfter(full, "Link detected: yes\n")[1:], "") }
+	with := func(text string) string {
+		return text + strings.Join(strings.SplitAfter(full, "Link detected: yes\n")[1:], "")
+	}
 	told := ethtool(t, "100g-of-200g", "swp1", "enp1s0f0np0")
 	offered := kindtest.Swap(t, ethtool(t, "200g", "eth3", "enp1s0f0np0"), "Speed: 200000Mb/s", "Speed: 100000Mb/s")
 	auto := kindtest.Swap(t, offered, "Auto-negotiation: off", "Auto-negotiation: on")

@@ -32,13 +32,13 @@ var nixlCauses = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`version \S+ not found \(required by|symbol lookup error`), Grade: steps.Fail,
-		Means: "nixlbench on %s does not start: it was built with newer libraries than are there, so build it on that node, " +
-			"or take a build for its system",
+		Means: "nixlbench on %s does not start: it was built with newer libraries than are there, so build it on that " +
+			"node, or take a build for its system",
 	},
 	{
 		Pattern: pattern.New(`Exec format error|cannot execute`), Grade: steps.Fail,
-		Means: "nixlbench on %s can't be executed: it was built for another kind of processor, or the file is damaged; build " +
-			"it on that node",
+		Means: "nixlbench on %s can't be executed: it was built for another kind of processor, or the file is damaged; " +
+			"build it on that node",
 	},
 	{
 		Pattern: pattern.New(`unknown command line flag`), Grade: steps.Inconclusive,

@@ -192,18 +192,22 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 		return tests, false
 	}
 	// The server last: where a test failed it was ended because of that, and is no witness.
-	if f, bad := kind.Trouble(r.Rig, *server); bad {
+	return tests, serverWell(r, *server, rep)
+}
+
+func serverWell(r steps.Result, server steps.Output, rep *kind.Report) bool {
+	if f, bad := kind.Trouble(r.Rig, server); bad {
 		rep.Add(f.Grade, "%s", f.Text)
-		return tests, false
+		return false
 	}
-	if kind.Exited(r, *server, rep) {
-		return tests, false
+	if kind.Exited(r, server, rep) {
+		return false
 	}
 	if c, _, found := causeOf(messagesOf(steps.Peer, parse.PerftestErrors(server.Text))); found {
 		rep.Add(c.Grade, c.Means+", though it ended with status 0", r.Rig.NameOf(steps.Peer))
-		return tests, false
+		return false
 	}
-	return tests, true
+	return true
 }
 
 // allMeasured looks whether each of the tests that are wanted has a figure.
