@@ -3,12 +3,12 @@ package network
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 )
 
@@ -238,9 +238,9 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 		rep.Show(node+" "+unit, f[unit+" LoadState"], "", nil)
 		return 0
 	}
-	began, err1 := strconv.ParseFloat(f[unit+" ExecMainStartTimestampMonotonic"], 64)
-	ended, err2 := strconv.ParseFloat(f[unit+" ExecMainExitTimestampMonotonic"], 64)
-	if err1 != nil || began == 0 {
+	began, ran := decimal.Number(f[unit+" ExecMainStartTimestampMonotonic"])
+	ended, over := decimal.Number(f[unit+" ExecMainExitTimestampMonotonic"])
+	if !ran || began == 0 {
 		rep.Show(node+" "+unit, "did not run at this boot", "", nil)
 		return 0
 	}
@@ -248,7 +248,7 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 	dark := darkRails(rig, e, f)
 	took := time.Duration(ended-began) * time.Microsecond
 	switch {
-	case state == "activating" || err2 != nil || ended < began:
+	case state == "activating" || !over || ended < began:
 		rep.At(rig, e, steps.Warn, "%s on %s waits still%s: what starts after the network has not", unit, node, dark)
 	case f[unit+" Result"] != "success":
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
