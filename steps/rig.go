@@ -200,6 +200,13 @@ type Rail struct {
 	HasOctets  bool   // ports/N/counters/port_xmit_data exists
 }
 
+// Soft reports whether a rail is a driver of the kernel's over any interface (rxe, siw), so
+// that no hardware limits it. Those have neither a device on the PCI bus nor port counters,
+// which the kernel makes only for a driver that answers management datagrams (process_mad, in
+// drivers/infiniband/core/sysfs.c). One sign alone is not enough: an adapter's scalable
+// function is no PCI device, and a container may hide the bus.
+func (r Rail) Soft() bool { return r.PCI.Addr == "" && !r.HasOctets && r.Layer != "InfiniBand" }
+
 // A PCI slot as the device sees it. The zero value means unknown, as on soft-RoCE.
 type PCI struct {
 	Addr  string // 0000:01:00.0

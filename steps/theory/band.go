@@ -16,6 +16,8 @@ type Test struct {
 	Message int     // bytes of one message or block; 0 where the judge asked already
 	Least   Limit   // the least message of such tests; LeastMessage where it is zero
 	Payload float64 // bytes that were moved; 0 where nobody knows
+	// LeastPayload is the least payload of such tests; theory's own LeastPayload where it is zero.
+	LeastPayload Limit
 	// Evenly says that one program gives each rail the same share, so that the slowest
 	// decides; else each rail has a test of its own.
 	Evenly bool
@@ -31,6 +33,9 @@ type Band struct {
 	// Limit what physics allow, 0 where unknown.
 	Seen, Limit rate.Payload
 	None        string // why there is no band
+	// Unless is what nobody knows and what may end it earlier than what is expected: the band
+	// is good for a PASS then, and for no FAIL. Empty where all is known.
+	Unless string
 	// Soft says that no hardware limits it, so that there can be no band.
 	Soft bool
 }
@@ -52,6 +57,11 @@ func BandOf(rig steps.Rig, t Test, pairs ...steps.Pair) Band {
 			rails = append(rails, r)
 		}
 		b.narrow(t.ports(rails))
+		for _, r := range rails {
+			if !best(r).known() {
+				b.Unless = fmt.Sprintf("the PCIe link of %s on %s is unknown", r.Dev, rig.NameOf(e))
+			}
+		}
 		halves, none := t.halves(rails)
 		if none != "" && b.Expected > halves.least {
 			return Band{None: none, Limit: Lesser(b.Limit, halves.limit)}
@@ -75,7 +85,7 @@ func unknown(rig steps.Rig, e steps.End, r steps.Rail, t Test) (none string, sof
 	switch {
 	case t.MTU <= 0:
 		return "the RoCE MTU is unknown", false
-	case r.PCI.Addr == "" && r.Layer != "InfiniBand":
+	case r.Soft():
 		return "soft-RoCE is as fast as the processor", true
 	case r.RateGbps <= 0:
 		return fmt.Sprintf("the link rate of %s on %s is unknown", r.Dev, rig.NameOf(e)), false
@@ -102,9 +112,9 @@ func (t Test) outside() string {
 	case t.Message > 0 && float64(t.Message) < least:
 		return fmt.Sprintf("messages of %d bytes end at other limits than the link; a band begins at %s bytes", t.Message,
 			figure(least))
-	case t.Payload > 0 && t.Payload < LeastPayload.Value():
+	case t.Payload > 0 && t.Payload < cmp.Or(t.LeastPayload, LeastPayload).Value():
 		return fmt.Sprintf("%.3g MB are too few to tell a rate from how a test begins and ends; a band begins at %.0f MB",
-			t.Payload/1e6, LeastPayload.Value()/1e6)
+			t.Payload/1e6, cmp.Or(t.LeastPayload, LeastPayload).Value()/1e6)
 	}
 	return ""
 }
@@ -266,7 +276,7 @@ type Standing uint8
 
 // The standings.
 const (
-	Unjudged   Standing = iota // there is no band
+	Unjudged   Standing = iota // there is no band, or it may end earlier (Unless)
 	Impossible                 // more than physics allow
 	Unseen                     // possible, and more than anybody measured
 	Good
@@ -285,6 +295,8 @@ func (b Band) Stand(got rate.Payload, over, pass, warn Limit) Standing {
 		return Unjudged
 	case b.Seen > 0 && got > share(over)*b.Seen:
 		return Unseen
+	case b.Unless != "" && got < share(pass)*b.Expected:
+		return Unjudged
 	case got < share(warn)*b.Expected:
 		return Short
 	case got < share(pass)*b.Expected:

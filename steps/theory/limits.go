@@ -15,6 +15,8 @@ const (
 	// LeastMessage and LeastPayload are what a run has to be for a bandwidth band.
 	LeastMessage
 	LeastPayload
+	// LeastTogether is LeastPayload of each of several tests that shall run beside each other.
+	LeastTogether
 	// PassShare and WarnShare are how near to what is expected a rate has to be.
 	PassShare
 	WarnShare
@@ -117,6 +119,14 @@ var entries = [limits]Entry{
 		When:   "for a bandwidth to have a band",
 		Source: "4 ms at 100 Gb/s: beside that the 10 us or so in which a test starts and ends are a quarter of a percent",
 		Fact:   "what-a-bandwidth-needs",
+	},
+	LeastTogether: {
+		Of:  "payload of each of several tests that run beside each other, at least",
+		Low: 1.25e9, High: 1.25e9, Unit: "bytes", Basis: Chosen,
+		When: "for their sum to have a band",
+		Source: "0.1 s at 100 Gb/s: shorter tests may be over before the next one has started, and the sum of two that ran one " +
+			"after the other looks like two rails at once",
+		Fact: "what-a-bandwidth-needs",
 	},
 	PassShare: {
 		Of:  "share of what is expected, from which a bandwidth of RDMA passes",

@@ -66,7 +66,8 @@ func TestBand(t *testing.T) {
 		{"messages of 256 bytes", with(small, func(t *Test) { t.Message = 256 }), []int{1}, nil, 0, 125.42, 0, "messages of 256 bytes"},
 		{"blocks of 64 KiB", with(small, func(t *Test) { t.Least = LeastBlock }), []int{1}, nil, 0, 125.42, 0, "begins at 2097152"},
 		{"five messages", with(small, func(t *Test) { t.Payload = 5 * 65536 }), []int{1}, nil, 0, 125.42, 0, "0.328 MB are too few"},
-		{"no slot and no InfiniBand", small, []int{1}, all(func(r *steps.Rail) { r.PCI = steps.PCI{} }), 0, 0, 0, "soft-RoCE"},
+		{"no slot and no InfiniBand", small, []int{1}, all(func(r *steps.Rail) { r.PCI, r.HasOctets = steps.PCI{}, false }), 0, 0, 0, "soft-RoCE"},
+		{"no slot, and port counters", large, []int{1}, all(func(r *steps.Rail) { r.PCI = steps.PCI{} }), 196.07, 196.07, Derived, ""},
 		{"a slot that nobody told", large, []int{1}, all(func(r *steps.Rail) { r.PCI.GTps, r.PCI.MaxGTps = 0, 0 }), 196.07, 196.07, Derived, ""},
 		{"no rate", small, []int{1}, link(0), 0, 0, 0, "link rate"},
 		{"no MTU", Test{}, []int{1}, nil, 0, 0, 0, "RoCE MTU is unknown"},
@@ -88,6 +89,19 @@ func TestBand(t *testing.T) {
 		}
 		if b.None == "" && b.From == "" || b.Why() == "" {
 			t.Errorf("%s: %+v says nothing of where it comes from", c.name, b)
+		}
+	}
+}
+
+// Where nobody knows the PCIe link, the cable decides alone what passes, and nothing fails.
+func TestStandingBehindAnUnknownLink(t *testing.T) {
+	rig := kindtest.Spark()
+	rig.Nodes[steps.Peer].Rails[0].PCI.MaxGTps, rig.Nodes[steps.Peer].Rails[0].PCI.GTps = 0, 0
+	rig.Nodes[steps.Here].Rails[0].PCI.Width, rig.Nodes[steps.Here].Rails[0].PCI.MaxWidth = 16, 16
+	stand := BandOf(rig, Test{MTU: 4096, Message: 65536, Payload: 1e9}, rig.Pairs[0]).stand()
+	for got, want := range map[rate.Payload]Standing{196: Good, 111.8: Unjudged, 13: Unjudged, 250: Impossible} {
+		if s := stand(got); s != want {
+			t.Errorf("%.1f stands as %d, want %d", got, s, want)
 		}
 	}
 }

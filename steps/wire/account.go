@@ -313,7 +313,7 @@ func (b *books) read(e steps.End) (known []*Load) {
 		for i, p := range l.Ports {
 			c := counted(b.bytes, p, l.Traffic)
 			rail, _ := p.rail(b.rig)
-			hidden := l.Traffic == RDMA && c.netdev && rail.PCI.Addr != ""
+			hidden := l.Traffic == RDMA && c.netdev && !rail.Soft()
 			moved[i], whole = c.way(l.Out), whole && c.known && !hidden
 			switch {
 			case !c.known && !slices.Contains(unknown, p):
@@ -511,7 +511,7 @@ func (b *books) signs(e steps.End) {
 	var ports []Port
 	for _, p := range b.of(e) {
 		// soft-RoCE counts packets that its own queues dropped: that is how it slows down.
-		if r, ok := p.rail(b.rig); ok && r.PCI.Addr != "" {
+		if r, ok := p.rail(b.rig); ok && !r.Soft() {
 			ports = append(ports, p)
 		}
 	}

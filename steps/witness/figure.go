@@ -68,7 +68,7 @@ func (f Figure) Judge(add func(g steps.Grade, format string, args ...any)) {
 			add(steps.Pass, "There is no band to judge by: %s", b.None)
 			return
 		}
-		add(steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of, b.None)
+		add(steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of, cmp.Or(b.None, b.Unless))
 	case theory.Short:
 		add(steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
 	case theory.Low:

@@ -63,7 +63,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		node := r.Rig.NameOf(e)
 		var missing, silent []string
 		for _, rail := range r.Rig.At(e).Rails {
-			if rail.PCI.Addr == "" {
+			if rail.Soft() {
 				// soft-RoCE never has them: its interface's bytes are all that moves.
 				if twice(was[e].Netdevs[rail.Netdev.Name], is[e].Netdevs[rail.Netdev.Name], "tx_bytes").ok {
 					standing++
@@ -179,7 +179,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 // are there, and where there is no port (soft-RoCE) all of the interface's: RDMA moves
 // past what an adapter's interface counts.
 func moves(rail steps.Rail, was, is parse.Reading, seconds float64) (rate float64, known bool) {
-	soft := rail.PCI.Addr == ""
+	soft := rail.Soft()
 	known = true
 	for _, c := range []struct {
 		was, is map[string]uint64

@@ -285,7 +285,7 @@ func reach(rig steps.Rig, rails [2][]int, packets rate.Headers, single bool) (li
 			if rail.PhysPort < 0 {
 				port = rail.Dev
 			}
-			if rail.PCI.Addr != "" || rail.Layer == "InfiniBand" {
+			if !rail.Soft() {
 				ports[port] = float64(packets.Carries(rail.RateGbps))
 			}
 			if c, _ := theory.Ceiling(rail); c > 0 {
