@@ -42,6 +42,8 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 		return m, false
 	}
 	m.Client = *client
+	m.Dev = r.Rig.Rail(m.Pair, client.End).Dev // a runbook may start its client at the peer
+	m.Rail = fmt.Sprintf("rail %d (%s)", m.No, m.Dev)
 	var messages []kind.Message
 	for _, o := range witness.Speak(steps.Stage{Outputs: []steps.Output{m.Client, *server}}) {
 		messages = append(messages, messagesOf(o.End, parse.PerftestErrors(o.Text))...)
@@ -267,7 +269,7 @@ func bandwidth(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (k
 		rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
 		return m, v, false
 	}
-	if why := notOfThisRun(c, v, m); why != "" {
+	if why := notOfThisRun(c, m.Client, v, m.Dev); why != "" {
 		rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return m, v, false
 	}
@@ -279,10 +281,10 @@ func bandwidth(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (k
 	return m, v, true
 }
 
-// notOfThisRun says why a report is not that of the test that was started: of its rail,
-// sizes and counts, and one row for one test.
-func notOfThisRun(c steps.Cell, v parse.Bandwidth, m kind.Measurement) string {
-	row, o := v.Rows[0], m.Client
+// notOfThisRun says why a report with at least one row is not that of the test that was
+// started over a device: of its rail, sizes and counts, and one row for one test.
+func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) string {
+	row := v.Rows[0]
 	rows := 0
 	for _, r := range v.Rows {
 		if r.Side == "" { // the others are parts of the first
@@ -293,9 +295,18 @@ func notOfThisRun(c steps.Cell, v parse.Bandwidth, m kind.Measurement) string {
 	if rows > 1 {
 		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
 	}
-	return cmp.Or(all, witness.OfTest(v.Test, "Write"), witness.OfDevice(v.Device, m.Dev),
-		witness.Asked(c, o, "-s", row.Bytes, "bytes a message"), witness.Asked(c, o, "-n", row.Iterations, "messages"),
-		contradicts(row))
+	return cmp.Or(all, witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
+		asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
+}
+
+// asked compares the size and the number of messages with what the script asked for. With
+// several queue pairs perftest prints the messages of all of them, and -n is for each.
+func asked(c steps.Cell, o steps.Output, tool string, bytes, iterations int) string {
+	count := ""
+	if !witness.Calls(c, o, tool, "-q", "--qp") {
+		count = witness.Asked(c, o, tool, "-n", iterations, "messages")
+	}
+	return cmp.Or(witness.Asked(c, o, tool, "-s", bytes, "bytes a message"), count)
 }
 
 // contradicts says where a row's message rate doesn't make its bandwidth: one of them was
@@ -320,7 +331,7 @@ type accounts struct {
 func (a *accounts) judge(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, mtu int,
 	rep *kind.Report,
 ) {
-	f := wire.Between(steps.Here, mtu, mtu, m.Pair)
+	f := wire.Between(m.Client.End, mtu, mtu, m.Pair) // a client writes, and its server's memory is written
 	f.Writes(float64(row.Iterations), row.Bytes)
 	f.Text = fmt.Sprintf("%d messages of %d bytes", row.Iterations, row.Bytes)
 	account := wire.Account(r.Rig, s.Bytes, f)
@@ -328,7 +339,7 @@ func (a *accounts) judge(r steps.Result, s steps.Stage, m kind.Measurement, row 
 	if account.OK() {
 		a.right++
 	}
-	for _, l := range account.At(steps.Here, true) {
+	for _, l := range account.At(m.Client.End, true) {
 		a.sent, a.predicted = a.sent+l.Sum(), a.predicted+l.Wire
 	}
 }
@@ -397,14 +408,13 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		row := v.Rows[0]
-		if why := cmp.Or(witness.OfTest(v.Test, "Latency"), witness.OfDevice(v.Device, m.Dev),
-			witness.Asked(c, m.Client, "-s", row.Bytes, "bytes a message"),
-			witness.Asked(c, m.Client, "-n", row.Iterations, "messages")); why != "" {
+		if why := latencyNotOfThisRun(c, v, m); why != "" {
 			rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
 			continue
 		}
-		if row.TypicalUS <= 0 || row.Iterations <= 0 {
-			rep.On(m, steps.Inconclusive, "the client reports no typical latency")
+		if row.TypicalUS <= 0 || row.P99US <= 0 || row.Iterations <= 0 {
+			// With -D perftest measures an average alone.
+			rep.On(m, steps.Inconclusive, "the client reports no typical latency, or no tail")
 			continue
 		}
 		soft := theory.Soft(r.Rig, m.Pair)
@@ -438,8 +448,25 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	apart(medians, rails, &rep)
 	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
 		kind.Microseconds(tail))
-	if banded {
-		lead += fmt.Sprintf(": as it should be (%s)", theory.WriteLatency.Entry().Says())
+	switch usual := theory.WriteLatency.Entry(); {
+	case !banded || len(medians) == 0:
+	case slices.Min(medians) < usual.Low:
+		lead += fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
+	default:
+		lead += fmt.Sprintf(": as it should be (%s)", usual.Says())
 	}
 	return rep.Verdict(lead)
+}
+
+// latencyNotOfThisRun is notOfThisRun for a latency.
+func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) string {
+	row, rows := v.Rows[0], ""
+	if len(v.Rows) > 1 {
+		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))
+	}
+	return cmp.Or(rows, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
+		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
+		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS}, witness.Quantile{Name: "median", Value: row.TypicalUS},
+			witness.Quantile{Name: "99 %", Value: row.P99US}, witness.Quantile{Name: "99.9 %", Value: row.P999US},
+			witness.Quantile{Name: "most", Value: row.MaxUS}))
 }

@@ -2,6 +2,7 @@ package perftest
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -259,4 +260,29 @@ func TestWriteLatency(t *testing.T) {
 	r = kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
 	r.Stages[0].Outputs[1].Value, r.Stages[0].Outputs[1].ParseErr = nil, errors.New("x").Error()
 	kindtest.Want(t, "unreadable", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive)
+}
+
+// A client at the peer writes into this end's memory, and its device is the peer's.
+func TestWriteBandwidthFromThePeer(t *testing.T) {
+	rig := kindtest.Spark()
+	for i := range rig.Nodes[steps.Peer].Rails {
+		rig.Nodes[steps.Peer].Rails[i].Dev = fmt.Sprintf("mlx5_%d", i)
+	}
+	r := kindtest.Bandwidth(rig, 92.5)
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		for j, b := range s.Bytes {
+			b.Tx, b.Rx = b.Rx, b.Tx
+			s.Bytes[j] = b
+		}
+		for j := range s.Outputs {
+			o := &s.Outputs[j]
+			o.End = o.End.Other()
+			*o = kindtest.Read(steps.Output{
+				Role: o.Role, End: o.End, Ran: true, Exit: o.Exit,
+				Text: fmt.Sprintf("Device : mlx5_%d\n", i) + o.Text,
+			}, parse.PerftestBandwidth)
+		}
+	}
+	kindtest.Want(t, "from the peer", judgeWriteBandwidth(kindtest.BwCell, r), steps.Pass, "Each rail carried its own test alone")
 }

@@ -21,10 +21,24 @@ import (
 
 // A dualTest is one ib_write_bw of the cell dual-link: alone, or beside another.
 type dualTest struct {
-	Name string // "first alone", "second beside first"
-	Exit int
+	Name string // "first alone", "second beside first"; its first word is the rail
+	Exit int    // the script's own 0 or 1, not ib_write_bw's status
 	parse.Bandwidth
-	Err string
+	Err string // why there is no row; empty where there is one
+}
+
+// rail is the pair that a test's name begins with; ok is false where it begins with none.
+func (t dualTest) rail(rig steps.Rig) (p steps.Pair, ok bool) {
+	word, _, _ := strings.Cut(t.Name, " ")
+	switch word {
+	case "first":
+		return rig.Pairs[0], true
+	case "second":
+		return rig.Pairs[1], true
+	case "half":
+		return rig.AcrossHalves()
+	}
+	return steps.Pair{}, false
 }
 
 var dualHeading = pattern.New(`(?m)^== (.*): exit (\d+)[ \t\r]*\n`)
@@ -89,7 +103,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep kind.Report
-	tests, ok := dualTests(r, &rep)
+	tests, ok := dualTests(c, r, &rep)
 	if !ok {
 		return rep.Verdict()
 	}
@@ -108,23 +122,17 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 		},
 	}
 	var texts []string
+	_, client := roles(r.Stages[0])
+	// In an order of their own: a map's would give the evidence another one each time.
 	var flows []wire.Flow
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		t := tests[name]
-		pair, known := r.Rig.Pairs[0], true
-		switch strings.Fields(t.Name)[0] {
-		case "second":
-			pair = r.Rig.Pairs[1]
-		case "half":
-			pair, known = r.Rig.AcrossHalves()
-		}
-		if known {
-			mtu := theory.AgreedMTU(r.Rig, pair, t.MTU)
-			f := wire.Between(steps.Here, mtu, mtu, pair)
-			f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
-			f.Text = "all tests of this rail together"
-			flows = append(flows, f)
-		}
+		pair, _ := t.rail(r.Rig)
+		mtu := theory.AgreedMTU(r.Rig, pair, t.MTU)
+		f := wire.Between(client.End, mtu, mtu, pair)
+		f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
+		f.Text = "all tests of this rail together"
+		flows = append(flows, f)
 	}
 	for _, cp := range couples {
 		text, row := judgeCouple(r, cp, tests, &rep)
@@ -146,8 +154,9 @@ func number(rig steps.Rig, p steps.Pair) int {
 	return 0
 }
 
-// dualTests checks everything that has to be right before a number means anything.
-func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok bool) {
+// dualTests checks everything that has to be right before a number means anything. Where ok
+// is true, each of the tests has a rail and at least one row, and there is a client.
+func dualTests(c steps.Cell, r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok bool) {
 	if len(r.Rig.Pairs) < 2 {
 		rep.Add(steps.Inconclusive, "there are not two rails that lead from node to node")
 		return nil, false
@@ -185,11 +194,23 @@ func dualTests(r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok 
 		want = append(want, "half alone", "first beside half", "half beside first")
 	}
 	tests = map[string]dualTest{}
+	strange := false
 	for _, t := range all {
-		tests[t.Name] = t
+		_, twice := tests[t.Name]
+		if tests[t.Name] = t; twice || !slices.Contains(want, t.Name) {
+			// What it moved is in the counters of some rail, so no account would be right.
+			rep.Add(steps.Inconclusive, "there is a test %q that nobody asked for, or that is there twice", t.Name)
+			strange = true
+		}
 	}
-	if !allMeasured(r.Rig, tests, want, rep) || s.Err != "" || !client.Exit.OK() {
+	if !allMeasured(r.Rig, tests, want, rep) || strange || s.Err != "" || !client.Exit.OK() {
 		return tests, false
+	}
+	for _, name := range want {
+		if why := dualNotOfThisRun(c, r.Rig, *client, tests[name]); why != "" {
+			rep.Add(steps.Inconclusive, "the test %q is not as it was asked for: %s", name, why)
+			return tests, false
+		}
 	}
 	// The server last: where a test failed it was ended because of that, and is no witness.
 	return tests, serverWell(r, *server, rep)
@@ -225,12 +246,13 @@ func allMeasured(rig steps.Rig, tests map[string]dualTest, want []string, rep *k
 			unread[kind.OrUnknown(t.Err)] = append(unread[kind.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
 			rep.Add(steps.Inconclusive, "the test %q reports %g Gb/s", name, t.Rows[0].AverageGbps)
-		case witness.OfTest(t.Test, "Write") != "":
-			rep.Add(steps.Inconclusive, "the test %q: %s", name, witness.OfTest(t.Test, "Write"))
+		case len(t.Errors) == 0:
+			continue
 		default:
 			c, _, found := causeOf(messagesOf(steps.Here, t.Errors))
 			if !found {
-				continue
+				rep.Add(steps.Inconclusive, "the test %q has a figure, and says %s", name, t.Errors[0])
+				break
 			}
 			rep.Add(c.Grade, "the test %q: "+c.Means+", though it ended with status 0", name, rig.NameOf(steps.Here))
 		}
@@ -242,6 +264,16 @@ func allMeasured(rig steps.Rig, tests map[string]dualTest, want []string, rep *k
 	return ok
 }
 
+// dualNotOfThisRun says why a test that has a figure is not the one that its name says, or
+// why its figure can't be held against the others'.
+func dualNotOfThisRun(c steps.Cell, rig steps.Rig, client steps.Output, t dualTest) string {
+	pair, ok := t.rail(rig)
+	if !ok {
+		return "no rail has its name"
+	}
+	return notOfThisRun(c, client, t.Bandwidth, rig.Rail(pair, client.End).Dev)
+}
+
 // judgeCouple compares the sum of two rails with what both can carry together.
 func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind.Report) (text string, row []string) {
 	a, b := cp.names[0], cp.names[1]
@@ -250,9 +282,10 @@ func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind
 	with := [2]float64{gbps(a + " beside " + b), gbps(b + " beside " + a)}
 	sum := with[0] + with[1]
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
-	first := tests[a+" beside "+b]
+	first, second := tests[a+" beside "+b], tests[b+" beside "+a]
+	least, mtu := shorter(first, second), theory.AgreedMTU(r.Rig, cp.first, first.MTU)
 	f := witness.Figure{
-		Got: rate.Payload(sum), Band: cp.band(r.Rig, first.Rows[0], first.MTU), Over: theory.OverTogether, Of: "they",
+		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: theory.OverTogether, Of: "they",
 		Doubt: "did they run at the same time?",
 		Cause: func() string { return cp.cause(r, alone, with) },
 	}
@@ -263,7 +296,7 @@ func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind
 	rep.Show(name+" together", kind.Round(sum), "Gb/s", f.Expected())
 	rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: kind.Round(sum), Unit: "Gb/s", Rails: cp.numbers[:],
-		MessageBytes: first.Rows[0].Bytes, MTU: theory.AgreedMTU(r.Rig, cp.first, first.MTU), Memory: "DRAM",
+		MessageBytes: least.Bytes, MTU: mtu, Memory: "DRAM",
 	})
 	row = []string{
 		fmt.Sprintf("%d and %d", cp.numbers[0], cp.numbers[1]), fmt.Sprintf("%.1f, %.1f", alone[0], alone[1]),
@@ -303,10 +336,20 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
 	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)"
 }
 
-// band is what two rails can carry at once, each with a test of its own.
-func (cp couple) band(rig steps.Rig, row parse.BandwidthRow, reported int) theory.Band {
-	mtu := min(theory.AgreedMTU(rig, cp.first, reported), theory.AgreedMTU(rig, cp.second, reported))
+// shorter is the smaller message of two tests with the fewer of them: what both are at least.
+func shorter(a, b dualTest) parse.BandwidthRow {
+	x, y := a.Rows[0], b.Rows[0]
+	return parse.BandwidthRow{Bytes: min(x.Bytes, y.Bytes), Iterations: min(x.Iterations, y.Iterations)}
+}
+
+// band is what two rails can carry at once, each with a test of its own. Nobody tells when
+// each of them began: only tests that are much longer than it takes to start one are known
+// to have run beside each other (LeastTogether).
+func (cp couple) band(rig steps.Rig, first, second dualTest) theory.Band {
+	mtu := min(theory.AgreedMTU(rig, cp.first, first.MTU), theory.AgreedMTU(rig, cp.second, second.MTU))
+	row := shorter(first, second)
 	return theory.BandOf(rig, theory.Test{
 		MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
+		LeastPayload: theory.LeastTogether,
 	}, cp.first, cp.second)
 }

@@ -114,3 +114,14 @@ func TestPlanOfDual(t *testing.T) {
 		}
 	}
 }
+
+// Tests of a few milliseconds have no sum: the first may be over before the second begins.
+func TestDualTooShortToBeTogether(t *testing.T) {
+	r := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+	tests := r.Stages[0].Outputs[1].Value.([]dualTest)
+	for i := range tests {
+		tests[i].Rows[0].Iterations = 1000
+	}
+	v := judgeDual(dualCell, r)
+	kindtest.Want(t, "too short", v, steps.Inconclusive, "65.5 MB are too few", "begins at 1250 MB")
+}

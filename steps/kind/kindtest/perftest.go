@@ -8,13 +8,17 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 )
 
+// Latency is the result of ib_write_lat on every pair. The other columns are in order with
+// the median and the tail, us, as those of a distribution are.
 func Latency(rig steps.Rig, typical, p99 float64) steps.Result {
 	r := steps.Result{Rig: rig}
+	p99 = max(typical, p99)
+	least, most := min(1.35, typical), max(14.6, p99)
 	for i := range rig.Pairs {
 		text := fmt.Sprintf(" RDMA_Write Latency Test\n Mtu : 1024[B]\n"+
 			" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"+
 			"   99%% percentile[usec]   99.9%% percentile[usec] \n"+
-			" 2 1000 1.35 14.60 %g 2.0 0.30 %g 14.60\n", typical, p99)
+			" 2 1000 %g %g %g 2.0 0.30 %g %g\n", least, most, typical, p99, most)
 		r.Stages = append(r.Stages, steps.Stage{Pair: i, Outputs: []steps.Output{
 			Read(Ran("server", steps.Peer, text), parse.PerftestLatency),
 			Read(Ran("client", steps.Here, text), parse.PerftestLatency),
