@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
 )
 
 // judgeTCP holds what iperf3 measured against the documents' figures and the
@@ -30,7 +31,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	rep.Show("TCP path", over, "", nil)
 	checkPathLinks(r.Rig, path, &rep)
 	s := r.Stages[0]
-	test, ok := tcpTest(r, s, &rep)
+	test, ok := tcpTest(c, r, s, &rep)
 	if !ok {
 		checkPathEnds(r.Rig, path, steps.Fail, &rep)
 		return rep.Verdict()
@@ -43,9 +44,13 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	judgeTCPFigure(r, s, path, test, b, &rep)
 	tcpSigns(test, &rep)
-	links := judgeTCPBytes(r, s, path, test, &rep)
+	links := judgeTCPBytes(c, r, s, path, test, &rep)
 	lead := fmt.Sprintf("%s of TCP with %s over %s", kind.Gbps(test.ReceivedGbps), streams(test.Streams), over)
-	if b.Expected > 0 {
+	switch {
+	case b.Expected <= 0:
+	case test.Streams == 1 && test.ReceivedGbps > theory.TCPOneStream.High():
+		lead += fmt.Sprintf(": more than railbench knows of (%s)", b.From)
+	default:
 		lead += fmt.Sprintf(": as expected (%s)", b.From)
 	}
 	note := ""
@@ -143,7 +148,7 @@ var tcpCauses = []kind.Cause{
 }
 
 // tcpTest checks everything that has to be right before the number means anything.
-func tcpTest(r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, bool) {
+func tcpTest(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, bool) {
 	if s.Err != "" {
 		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
 	}
@@ -174,7 +179,34 @@ func tcpTest(r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, boo
 		rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s", v.ReceivedGbps, streams(v.Streams))
 		ok = false
 	}
-	return v, ok && s.Err == ""
+	if !ok {
+		return v, false
+	}
+	if why := notOfThisRun(c, *client, v); why != "" {
+		rep.Add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		return v, false
+	}
+	return v, s.Err == ""
+}
+
+// notOfThisRun says why a report is not that of the test that was started: as long, of as
+// many streams, and with a rate that its bytes make.
+func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
+	const tool = "iperf3"
+	streams, asked := witness.Number(c, client, tool, "-P")
+	if !asked && !witness.Calls(c, client, tool, "-P", "--parallel") && witness.Calls(c, client, tool) {
+		streams, asked = 1, true // iperf3's own default
+	}
+	seconds, timed := witness.Number(c, client, tool, "-t")
+	switch {
+	case asked && streams != v.Streams:
+		return fmt.Sprintf("it reports %d streams, and %d were asked for", v.Streams, streams)
+	// iperf3 may end a little early, and then the clock of one end has it so.
+	case timed && v.Seconds > 0 && v.Seconds < 0.9*float64(seconds):
+		return fmt.Sprintf("it lasted %.3g s, and -t asked for %d", v.Seconds, seconds)
+	}
+	// Its text has three digits of each figure, and the ends measure their seconds apart.
+	return witness.Makes(v.ReceivedGbps, v.ReceivedBytes, v.Seconds, 0.05)
 }
 
 // tcpRoles are the outputs of both ends; nil for one that did not run.
@@ -322,7 +354,7 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 	for _, i := range rails {
 		rail := rig.At(e).Rails[i]
 		switch {
-		case rail.PCI.Addr == "":
+		case rail.Soft():
 			return 0, "a virtual link is as fast as the processor", true
 		case rail.RateGbps <= 0:
 			return 0, fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e)), false
@@ -459,7 +491,8 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 		}
 	}
 	for _, b := range s.Bytes {
-		if b.IdleGbps > 1 && slices.Contains(p.Rails[b.End], b.Rail) {
+		// A third node is no end of the path, and has no rails in it.
+		if int(b.End) < len(p.Rails) && b.IdleGbps > theory.BusyBefore.Value() && slices.Contains(p.Rails[b.End], b.Rail) {
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps, b.Dev,
 				r.Rig.NameOf(b.End))
 		}
@@ -479,21 +512,29 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 
 // judgeTCPBytes says which links carried the test. RDMA's port counters don't see
 // TCP on an adapter that has them, so here the interfaces' bytes count.
-func judgeTCPBytes(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, rep *kind.Report) (links string) {
+func judgeTCPBytes(c steps.Cell, r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3,
+	rep *kind.Report,
+) (links string) {
+	client, _ := tcpRoles(s)
+	from := client.End
+	if witness.Calls(c, *client, "iperf3", "-R", "--reverse") { // the server sends
+		from = from.Other()
+	}
+	to := from.Other()
 	mss := float64(test.MSSBytes)
 	if mss <= 0 {
-		mss = float64(p.Netdevs[steps.Here].MTU - theory.TCPHeaders)
+		mss = float64(p.Netdevs[from].MTU - theory.TCPHeaders)
 	}
-	f := wire.Stream(steps.Here, p.Rails[steps.Here], steps.Peer, p.Rails[steps.Peer], test.ReceivedBytes, mss)
+	f := wire.Stream(from, p.Rails[from], to, p.Rails[to], test.ReceivedBytes, mss)
 	f.Text = kind.Size(f.Payload) + " of payload that iperf3 counted"
 	account := wire.Account(r.Rig, s.Bytes, f)
 	account.Tell(rep, rep.Add)
-	spare := p.Netdevs[steps.Here].BondMode == "active-backup" // one link at a time is what it is for
-	for _, l := range account.At(steps.Here, true) {
-		if test.Streams > 1 && p.Bonded[steps.Here] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() && !spare {
+	spare := p.Netdevs[from].BondMode == "active-backup" // one link at a time is what it is for
+	for _, l := range account.At(from, true) {
+		if test.Streams > 1 && p.Bonded[from] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() && !spare {
 			rep.Add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy "+
-				"(layer3+4 tells connections apart) sends them there", test.Streams, r.Rig.NameOf(steps.Here))
+				"(layer3+4 tells connections apart) sends them there", test.Streams, r.Rig.NameOf(from))
 		}
 	}
-	return account.Carried(steps.Here)
+	return account.Carried(from)
 }

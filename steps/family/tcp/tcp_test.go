@@ -106,3 +106,38 @@ func TestTCP(t *testing.T) {
 	}
 	kindtest.Want(t, "skipped", judgeTCP(tcpCell, steps.Result{Skip: "spark-01 has no iperf3."}), steps.Skipped)
 }
+
+// A third node's counters are in every result, and it is no end of the path.
+func TestTCPBesideAThirdNode(t *testing.T) {
+	r := kindtest.TCP(kindtest.Spark(), 13.1, 1)
+	r.Rig.Nodes = append(r.Rig.Nodes, steps.Node{No: 2, Name: "spark-03", Rails: r.Rig.Nodes[0].Rails})
+	r.Stages[0].Bytes = append([]steps.RailBytes{{
+		End: 2, Rail: 0, Dev: "rocep1s0f0", Known: true, IPKnown: true, IdleGbps: 50, Source: "port_xmit_data",
+	}}, r.Stages[0].Bytes...)
+	v := judgeTCP(tcpCell, r)
+	kindtest.Want(t, "a third node", v, steps.Warn, "13.1 Gb/s of 33.7", "processors")
+	if strings.Contains(v.Reason, "50.0") {
+		t.Errorf("what a third node did is no cause: %s", v.Reason)
+	}
+}
+
+// Who sends follows from where the client runs, and from -R.
+func TestTCPTheOtherWay(t *testing.T) {
+	back := func() steps.Result {
+		r := kindtest.TCP(kindtest.Spark(), 33.7, 1)
+		for i, b := range r.Stages[0].Bytes {
+			b.IPTx, b.IPRx = b.IPRx, b.IPTx
+			r.Stages[0].Bytes[i] = b
+		}
+		return r
+	}
+	swapped := back()
+	for i, o := range swapped.Stages[0].Outputs {
+		swapped.Stages[0].Outputs[i].End = o.End.Other()
+	}
+	kindtest.Want(t, "a client at the peer", judgeTCP(tcpCell, swapped), steps.Pass, "carried all of it")
+	reversed := tcpCell
+	reversed.Roles = []steps.Role{{Name: "client", Script: "iperf3 -c $PEER_TCP_IP -R -J"}}
+	kindtest.Want(t, "-R", judgeTCP(reversed, back()), steps.Pass, "carried all of it")
+	kindtest.Want(t, "-R that nobody asked for", judgeTCP(tcpCell, back()), steps.Fail, "nothing went over")
+}

@@ -17,9 +17,10 @@ func IperfJSON(gbps float64, streams, retransmits, cwnd int) string {
 	one := fmt.Sprintf(`{"sender":{"bits_per_second":%g,"max_snd_cwnd":%d},"receiver":{"bits_per_second":%g}}`,
 		gbps*1e9/float64(streams), cwnd, gbps*1e9/float64(streams))
 	return fmt.Sprintf(`{"start":{"tcp_mss_default":1448,"test_start":{"num_streams":%d}},"end":{"streams":[%s],`+
-		`"sum_sent":{"bytes":%.0f,"bits_per_second":%g,"retransmits":%d},`+
-		`"sum_received":{"bytes":%.0f,"bits_per_second":%g}}}`,
-		streams, strings.Join(slices.Repeat([]string{one}, streams), ","), bytes, gbps*1e9, retransmits, bytes, gbps*1e9)
+		`"sum_sent":{"seconds":%d,"bytes":%.0f,"bits_per_second":%g,"retransmits":%d},`+
+		`"sum_received":{"seconds":%d,"bytes":%.0f,"bits_per_second":%g}}}`,
+		streams, strings.Join(slices.Repeat([]string{one}, streams), ","), tcpSeconds, bytes, gbps*1e9, retransmits,
+		tcpSeconds, bytes, gbps*1e9)
 }
 
 // Bonded puts both rails of the tutorial's rig into a bond at some ends.
