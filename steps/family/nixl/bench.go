@@ -392,6 +392,12 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	if v, ok := setting(b, "max_batch_size"); ok {
 		mostBatch = v
 	}
+	if firstBatch > mostBatch || start > most {
+		rep.Add(steps.Inconclusive, "the initiator's configuration has no row: blocks of %d to %d bytes, %d to %d at once", start,
+			most, firstBatch, mostBatch)
+		return false
+	}
+	// Bounded, as the configuration is what a tool printed: doubling may never pass its end.
 	want, have := 0, 0
 	for size := start; size <= most && want < 4096; size *= 2 {
 		for batch := firstBatch; batch <= mostBatch && want < 4096; batch *= 2 {

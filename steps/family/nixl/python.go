@@ -416,6 +416,11 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes", x.Gbps, x.Iterations, x.Bytes)
 		return rep.Verdict()
 	}
+	// The program works its rate out of all digits of its clock and rounds afterwards.
+	if why := witness.Makes(x.Gbps, float64(x.Bytes)*float64(x.Iterations), x.Seconds, 0.01); why != "" {
+		rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
+		return rep.Verdict()
+	}
 	figure := rt.Measured(steps.Throughput, "Gb/s")
 	figure.Value, figure.MessageBytes = kind.Round(x.Gbps), x.Bytes
 	figure.Memory = segment(x.Device == "cuda")
@@ -561,8 +566,14 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	if !ok {
 		return x, false
 	}
-	if x.P50US <= 0 || x.Iterations <= 0 || x.Bytes <= 0 {
-		rep.Add(steps.Inconclusive, "the initiator reports no latency")
+	if x.P50US <= 0 || x.P95US <= 0 || x.P99US <= 0 || x.Iterations <= 0 || x.Bytes <= 0 {
+		rep.Add(steps.Inconclusive, "the initiator reports no latency, or no tail")
+		return x, false
+	}
+	if why := witness.Ascending(witness.Quantile{Name: "least", Value: x.MinUS}, witness.Quantile{Name: "median", Value: x.P50US},
+		witness.Quantile{Name: "95 %", Value: x.P95US}, witness.Quantile{Name: "99 %", Value: x.P99US},
+		witness.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
+		rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
 		return x, false
 	}
 	soft, large := theory.Soft(r.Rig, rt.Pairs[0]), ""
