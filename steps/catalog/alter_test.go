@@ -426,12 +426,100 @@ func alterations() []alteration {
 			return true
 		}},
 	}
+	all = append(all, ofThisRun()...)
 	for _, name := range errorCounters {
 		all = append(all, alteration{"the error counter " + name + " grew", notPass, counter(func(_ good, b *steps.RailBytes) {
 			b.Errors[name] = 100_000
 		})})
 	}
 	return all
+}
+
+// within replaces the first match of a pattern in the client's output, where it has one parser.
+func within(parser, pattern, with string) func(good, *steps.Result) bool {
+	return text(func(g good, s string) string {
+		at := regexp.MustCompile(pattern).FindStringSubmatchIndex(s)
+		if g.parse != parser || at == nil {
+			return s
+		}
+		return s[:at[0]] + string(regexp.MustCompile(pattern).ExpandString(nil, with, s, at)) + s[at[1]:]
+	})
+}
+
+// asked sets a variable that the client's script was given.
+func asked(judge, name, value string) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool {
+		r.Stages[0].Outputs[g.client].Asked = map[string]string{name: value}
+		return g.cell.Judge == judge
+	}
+}
+
+// ofThisRun are alterations that leave a figure as good as it was, of something else than
+// what was asked for: a saved output, another rail's, half of a pair of tests.
+func ofThisRun() []alteration {
+	const notGood, notPass = steps.Inconclusive, steps.Warn
+	device := func(_ good, s string) string {
+		return " Dual-port       : OFF\t\tDevice         : mlx5_9\n" + s
+	}
+	return []alteration{
+		{"perftest: another device", notGood, text(func(g good, s string) string {
+			if !strings.HasPrefix(g.parse, "perftest") {
+				return s
+			}
+			return device(g, s)
+		})},
+		{"dual-link: another device in the first test", notGood, within("dual-link", `: exit 0\n`, ": exit 0\n Dual-port       : OFF\t\tDevice         : mlx5_9\n")},
+		{"dual-link: another device beside", notGood, within("dual-link", `second beside first: exit 0\n`,
+			"second beside first: exit 0\n Dual-port       : OFF\t\tDevice         : mlx5_9\n")},
+		{"dual-link: another size than asked for", notGood, asked("dual-link", "SIZE", "4096")},
+		{"dual-link: fewer messages than asked for", notGood, asked("dual-link", "ITERATIONS", "50000")},
+		{"dual-link: an error and status 0", notGood, within("dual-link", `(second beside first: exit 0\n)`,
+			"${1} Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n")},
+		{"dual-link: a second row", notGood, within("dual-link", `(first beside second: exit 0\n(?:.*\n){3})(.*\n)`, "${1}${2}${2}")},
+		{"dual-link: a test twice", notGood, text(func(g good, s string) string {
+			if g.parse != "dual-link" {
+				return s
+			}
+			return s + regexp.MustCompile(`== first beside second: exit 0\n(?:.*\n){4}`).FindString(s)
+		})},
+		{"dual-link: a test without a name", notGood, text(func(g good, s string) string {
+			if g.parse != "dual-link" {
+				return s
+			}
+			return s + "== : exit 0\n"
+		})},
+		{"dual-link: a test without a row that nobody asked for", notGood, text(func(g good, s string) string {
+			if g.parse != "dual-link" {
+				return s
+			}
+			return s + "== third alone: exit 0\n"
+		})},
+		{"dual-link: one test is of small messages", notGood, within("dual-link",
+			`(second beside first: exit 0\n(?:.*\n){3}) 65536 20000 0\.00 ([\d.]+) [\d.]+`, "${1} 64 20000 0.00 ${2} 102.929688")},
+		{"dual-link: one test is of five messages", notGood, within("dual-link",
+			`(second beside first: exit 0\n(?:.*\n){3}) 65536 20000`, "${1} 65536 5")},
+		{"dual-link: another rate than its messages make", notGood, within("dual-link",
+			`(first beside second: exit 0\n(?:.*\n){3} 65536 20000 0\.00 [\d.]+) [\d.]+`, "${1} 0.050000")},
+		{"perftest: the latency of another test", notGood, within("perftest-latency", "RDMA_Write", "RDMA_Read")},
+		{"perftest: a second row of latency", notGood, within("perftest-latency", `(?m)^( 2 1000 .*\n)`, "${1}${1}")},
+		{"perftest: a tail below the median", notGood, within("perftest-latency", ` 2\.6 14\.6\n`, " 1.2 14.6\n")},
+		{"perftest: no tail", notGood, within("perftest-latency", ` 2\.6 14\.6\n`, " 0 0\n")},
+		{"perftest: a median below the least", notGood, within("perftest-latency", ` 1\.96 `, " 0.98 ")},
+		{"NIXL: a tail below the median", notGood, within("nixl-python", `"p95US":20.8`, `"p95US":12`)},
+		{"NIXL: no tail", notGood, within("nixl-python", `"p95US":20.8,"p99US":30,`, "")},
+		{"NIXL: another rate than its seconds make", notGood, within("nixl-python", `"seconds":[\d.]+`, `"seconds":9.5`)},
+		{"iperf3: fewer streams than asked for", notGood, func(g good, r *steps.Result) bool {
+			return g.name == "tcp-parallel" && asked("tcp", "TCP_STREAMS", "8")(g, r)
+		}},
+		{"iperf3: a shorter test than asked for", notGood, asked("tcp", "TCP_SECONDS", "90")},
+		{"iperf3: another rate than its bytes make", notGood, func(g good, r *steps.Result) bool {
+			return within("iperf3", `("sum_received":\{[^}]*"bits_per_second":)[\d.e+]+`, "${1}2.75e+10")(g, r)
+		}},
+		{"the rail's PCIe address is unknown", notGood, func(g good, r *steps.Result) bool {
+			// No cause shows then, and none is missing.
+			return g.name == "ib-write-bw" && everyRail(func(r *steps.Rail) { r.PCI = steps.PCI{} })(g, r)
+		}},
+	}
 }
 
 // better says that a judge is kinder than an alteration allows.
