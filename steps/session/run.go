@@ -35,6 +35,10 @@ const (
 	// keepText is how many bytes of a role's output a parser gets. No tool that is
 	// parsed prints as much.
 	keepText = 512 << 10
+	// liveText is how many bytes are read for a live table at each of their lines, and
+	// livePause how long it is between two tables of more.
+	liveText  = 16 << 10
+	livePause = 200 * time.Millisecond
 )
 
 // A run is one execution of one cell.
@@ -538,6 +542,7 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	var said spoken
 	node := rig.At(e).Name
 	live := r.s.o.Catalog.Live[r.cell.Parser]
+	var shown time.Time // when it was last called, by the node's clock
 	asked := r.script(rig, pair, role, e, limit)
 	out.Asked = asked.Vars
 	exit, err := r.node(rig, e).Run(ctx, asked, func(line runner.Line) {
@@ -551,7 +556,8 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 		if seen != nil {
 			seen(line)
 		}
-		if live != nil && line.Stream == runner.Stdout {
+		if live != nil && line.Stream == runner.Stdout && said.worth(line.At.Sub(shown)) {
+			shown = line.At
 			var t steps.Table
 			ok := false
 			if d := contain("the live table of "+r.cell.Parser, func() { t, ok = live(said.stdout.String()) }); d != nil {
@@ -627,6 +633,14 @@ func (s *spoken) add(line runner.Line) {
 			b.WriteByte('\n')
 		}
 	}
+}
+
+// worth reports whether the live table is to be read anew, some time after the last one. It
+// reads all of what was printed: at each of the lines that UCX logs at the level trace, that
+// alone would take longer than the tool, which waits for whoever reads its pipe. What is
+// short is read at each line, so that no row of a table is late.
+func (s *spoken) worth(since time.Duration) bool {
+	return !s.cut && (s.stdout.Len() < liveText || since >= livePause)
 }
 
 // script is what runs, byte for byte.
