@@ -35,6 +35,39 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 		"PCIe link"
 }
 
+// Glance is what the counters say of a test over a pair whose bytes are too few to be
+// accounted for, as a latency's are: what some management datagram moves would be a share of
+// them. least is the fewest that each end sends, bytes with headers. What can't be told from
+// the counters is no finding.
+func Glance(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair, least float64,
+	add func(g steps.Grade, format string, args ...any),
+) {
+	ports := EndsOf(pair)
+	for _, p := range ports {
+		if g := Flaps(bytes, p); g != "" {
+			add(steps.Fail, "the link of %s on %s went down during the test (%s)", Name(rig, p), rig.NameOf(p.Node), g)
+		}
+		r, ok := p.rail(rig)
+		if !ok || r.Soft() {
+			continue // what soft-RoCE drops and sends again is how it works
+		}
+		if g := grownErrors(bytes, p); g != "" {
+			add(steps.Warn, "error counters of %s on %s grew meanwhile (%s): packets were lost or damaged, and sent again",
+				r.Dev, rig.NameOf(p.Node), g)
+		}
+		// What an idle rate takes off may be more than all of it.
+		c := counted(bytes, p, RDMA)
+		idle := slices.ContainsFunc(bytes, func(b steps.RailBytes) bool { return Port{b.End, b.Rail} == p && b.IdleGbps > 0 })
+		if c.known && !c.netdev && !idle && c.tx < least/2 {
+			add(steps.Inconclusive, "%s on %s sent %s meanwhile, and the test alone sends %s: did it take another way?", r.Dev,
+				rig.NameOf(p.Node), kind.Size(c.tx), kind.Size(least))
+		}
+	}
+	if said := busyBefore(rig, bytes, pair); said != "" {
+		add(steps.Warn, "%s, so this is not what the rail does alone", said)
+	}
+}
+
 // NoCause begins what LikelyCause says where nothing shows.
 const NoCause = "no cause shows here"
 

@@ -276,10 +276,11 @@ func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *kind.Report)
 		"out, in %d lines of the kernels' logs", lines))
 }
 
-// hasAdapter reports whether an RDMA device of either node is on the PCI bus.
+// hasAdapter reports whether an RDMA device of either node is an adapter's: one that is no PCI
+// function (a scalable function, or in a container) has one behind it all the same.
 func hasAdapter(rig steps.Rig) bool {
 	for _, e := range steps.Ends {
-		if slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return r.PCI.Addr != "" }) {
+		if slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return !r.Soft() }) {
 			return true
 		}
 	}

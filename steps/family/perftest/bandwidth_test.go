@@ -286,3 +286,35 @@ func TestWriteBandwidthFromThePeer(t *testing.T) {
 	}
 	kindtest.Want(t, "from the peer", judgeWriteBandwidth(kindtest.BwCell, r), steps.Pass, "Each rail carried its own test alone")
 }
+
+// Counters tell of a latency what its own figures hide.
+func TestWriteLatencySigns(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*steps.RailBytes)
+		grade  steps.Grade
+		words  string
+	}{
+		"as it should be": {func(*steps.RailBytes) {}, steps.Pass, "typically"},
+		"lost packets":    {func(b *steps.RailBytes) { b.Errors["local_ack_timeout_err"] = 4 }, steps.Warn, "error counters of rocep1s0f1 on spark-02 grew meanwhile (local_ack_timeout_err +4)"},
+		"busy before":     {func(b *steps.RailBytes) { b.IdleGbps = 20 }, steps.Warn, "20.0 Gb/s of other traffic"},
+		"another way":     {func(b *steps.RailBytes) { b.Tx = 300 }, steps.Inconclusive, "rocep1s0f1 on spark-02 sent 300 bytes meanwhile, and the test alone sends 60.0 kB"},
+		"idle took all":   {func(b *steps.RailBytes) { b.Tx, b.IdleGbps = 0, 0.001 }, steps.Pass, "typically"},
+		"nobody counted":  {func(b *steps.RailBytes) { b.Tx, b.Known = 0, false }, steps.Pass, "typically"},
+		"a flap":          {func(b *steps.RailBytes) { b.Errors["link_downed"] = 1 }, steps.Fail, "the link of rocep1s0f1 on spark-02 went down"},
+	} {
+		r := kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
+		for i := range r.Stages {
+			for _, e := range steps.Ends {
+				for j, rail := range r.Rig.Nodes[e].Rails {
+					b := steps.RailBytes{End: e, Rail: j, Dev: rail.Dev, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+					if i == j {
+						b.Tx, b.Rx = 78_000, 78_000
+					}
+					r.Stages[i].Bytes = append(r.Stages[i].Bytes, b)
+				}
+			}
+		}
+		c.change(kindtest.Counter(&r.Stages[1], steps.Here, 1))
+		kindtest.Want(t, name, judgeWriteLatency(kindtest.LatCell, r), c.grade, c.words)
+	}
+}
