@@ -293,11 +293,14 @@ func (r Rig) Rail(p Pair, e End) Rail { return r.At(e).Rails[p.Rails[e]] }
 // such, because one cable carries both halves (assets/docs/facts.md#pcie-halves). ok is false where
 // the rig has none, or where its PCI slots are not known.
 func (r Rig) AcrossHalves() (p Pair, ok bool) {
-	if len(r.Pairs) == 0 {
+	if !r.HasPair(0) {
 		return Pair{}, false
 	}
 	first := r.Pairs[0]
-	for _, other := range r.Pairs[1:] {
+	for i, other := range r.Pairs {
+		if i == 0 || !r.HasPair(i) {
+			continue
+		}
 		apart, same := true, true
 		for _, e := range Ends {
 			a, b := r.Rail(first, e), r.Rail(other, e)

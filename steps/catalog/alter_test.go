@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
@@ -587,6 +588,98 @@ func TestHarmlessAlterations(t *testing.T) {
 			text(func(_ good, s string) string { return do(s) })(g, &r)
 			if v := judges[g.cell.Judge](g.cell, r); v.Grade != steps.Pass {
 				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
+			}
+		}
+	}
+}
+
+// third puts a third node into a rig, with the counters of its rails in each stage.
+func third(r *steps.Result, moved uint64) {
+	n := r.Rig.Nodes[0]
+	n.No, n.Name, n.Host = 2, "spark-03", "spark-03"
+	r.Rig.Nodes = append(slices.Clone(r.Rig.Nodes), n)
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if len(s.Bytes) == 0 {
+			continue
+		}
+		for j, rail := range n.Rails {
+			s.Bytes = append(s.Bytes, steps.RailBytes{
+				End: 2, Rail: j, Dev: rail.Dev, Known: true, IPKnown: true, Source: "port_xmit_data",
+				Tx: moved, IPTx: moved, Errors: map[string]uint64{},
+			})
+		}
+	}
+}
+
+// What nodes and devices are called, and what stands beside the link, changes no verdict.
+func TestOtherRigs(t *testing.T) {
+	judges := New().Judges
+	for _, g := range goods(t) {
+		for name, do := range map[string]func(r *steps.Result){
+			"a third node that is quiet": func(r *steps.Result) { third(r, 0) },
+			"names with signs of their own": func(r *steps.Result) {
+				r.Rig.Nodes[0].Name, r.Rig.Nodes[1].Name = "ö100%s", "%d.lab-é"
+			},
+			"other devices": func(r *steps.Result) {
+				for e := range r.Rig.Nodes {
+					for i := range r.Rig.Nodes[e].Rails {
+						r.Rig.Nodes[e].Rails[i].Dev = fmt.Sprintf("mlx5_%d", 9-i)
+					}
+				}
+			},
+			"no counters of the others' errors": func(r *steps.Result) {
+				for i := range r.Stages {
+					for j := range r.Stages[i].Bytes {
+						r.Stages[i].Bytes[j].Errors = nil
+					}
+				}
+			},
+		} {
+			r := g.make()
+			do(&r)
+			v := judges[g.cell.Judge](g.cell, r)
+			if v.Grade != steps.Pass || strings.Contains(v.Reason, "%!") || !utf8.ValidString(v.Reason) {
+				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
+			}
+		}
+		if r := g.make(); g.name != "ib-write-lat" {
+			third(&r, 1<<40)
+			v := judges[g.cell.Judge](g.cell, r)
+			if v.Grade == steps.Pass || !strings.Contains(v.Reason, "spark-03") {
+				t.Errorf("%s, a third node that carries a TB: %s: %s", g.name, v.Grade, v.Reason)
+			}
+		}
+	}
+}
+
+// Every alteration is judged, whatever the rig has: fewer rails, none, or other ones than
+// when it was counted. No judge may panic, nor call it good.
+func TestAlteredRigs(t *testing.T) {
+	judges := New().Judges
+	for _, g := range goods(t) {
+		for name, do := range map[string]func(r *steps.Result){
+			"no pairs":       func(r *steps.Result) { r.Rig.Pairs = nil },
+			"no rails":       func(r *steps.Result) { r.Rig.Nodes[0].Rails, r.Rig.Nodes[1].Rails = nil, nil },
+			"no rails there": func(r *steps.Result) { r.Rig.Nodes[1].Rails = nil },
+			"no nodes":       func(r *steps.Result) { r.Rig = steps.NewRig("none", false, 2) },
+			"no stages":      func(r *steps.Result) { r.Stages = nil },
+			"no outputs": func(r *steps.Result) {
+				for i := range r.Stages {
+					r.Stages[i].Outputs = nil
+				}
+			},
+			"a stage of no pair": func(r *steps.Result) { r.Stages[0].Pair = 99; r.Rig.Pairs = nil },
+		} {
+			r := g.make()
+			do(&r)
+			v := judges[g.cell.Judge](g.cell, r)
+			// The TCP of a bond needs no pair of rails.
+			if (v.Grade == steps.Pass || v.Grade == steps.Warn) && g.name != "tcp-parallel" {
+				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
+			}
+			if v.Reason == "" || strings.Contains(v.Reason, "%!") {
+				t.Errorf("%s, %s: %q", g.name, name, v.Reason)
 			}
 		}
 	}

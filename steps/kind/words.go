@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/railbench/railbench/steps"
 )
@@ -71,7 +73,8 @@ func Capital(s string) string {
 	if first == "" || strings.ContainsAny(first, "0123456789_-.") {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
 }
 
 // Count is a number with its word: 1 rail, 2 rails.

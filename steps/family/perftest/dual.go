@@ -157,7 +157,7 @@ func number(rig steps.Rig, p steps.Pair) int {
 // dualTests checks everything that has to be right before a number means anything. Where ok
 // is true, each of the tests has a rail and at least one row, and there is a client.
 func dualTests(c steps.Cell, r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok bool) {
-	if len(r.Rig.Pairs) < 2 {
+	if !r.Rig.HasPair(0) || !r.Rig.HasPair(1) {
 		rep.Add(steps.Inconclusive, "there are not two rails that lead from node to node")
 		return nil, false
 	}
