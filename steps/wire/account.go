@@ -85,6 +85,7 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 	for i := range rig.Nodes {
 		b.node(steps.End(i))
 	}
+	// After all nodes: bytes that were sent again at one explain the other's error counters.
 	for i := range rig.Nodes {
 		b.signs(steps.End(i))
 	}
@@ -101,11 +102,14 @@ type books struct {
 	payload float64
 }
 
+// find adds a finding. Its text is a clause that goes on after the node's name: "on NODE …".
 func (b *books) find(w What, g steps.Grade, e steps.End, ports []Port, format string, args ...any) {
 	b.Findings = append(b.Findings, Finding{w, g, e, ports, fmt.Sprintf(format, args...)})
 }
 
-// node is the account of one node.
+// node is the account of one node. The order is that of what explains more, and what is
+// explained once is not told again: a flap before anything, the wrong port before a port that
+// is missing bytes, sizes only where every byte is where it should be.
 func (b *books) node(e steps.End) {
 	used := slices.ContainsFunc(b.used, func(p Port) bool { return p.Node == e })
 	b.flapped(e)
@@ -266,7 +270,7 @@ func (b *books) foreign(e steps.End, used bool) (found others) {
 	return found
 }
 
-// kinds are those of the test's flows.
+// kinds are those of the test's flows, in the order of the flows.
 func (b *books) kinds() (all []Traffic) {
 	for _, f := range b.flows {
 		if !slices.Contains(all, f.Traffic) {
@@ -476,7 +480,9 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 	b.above(e, above, len(forward))
 }
 
-// above tells of all loads of a node that moved more than predicted at once.
+// above tells of all loads of a node that moved more than predicted at once. of is how many
+// loads there are: with one there is no need to name it. Error counters of either end explain
+// it first, because what a receiver asks to be sent again the sender counts.
 func (b *books) above(e steps.End, loads []*Load, of int) {
 	if len(loads) == 0 {
 		return
@@ -554,6 +560,8 @@ func (b *books) across(ports []Port) (all []Port) {
 	return all
 }
 
+// uneven looks at the shares of ports that carried a part each. Of a load that is mixed nobody
+// knows what each port had to carry.
 func (b *books) uneven(l *Load) {
 	smallest, moving := 1.0, 0
 	for _, n := range l.Moved {
@@ -605,6 +613,8 @@ func (b *books) reverse(e steps.End) {
 	}
 }
 
+// jumpedAt reports whether a counter of some ports is known to have jumped: what it says of the
+// other way is not worth a second finding.
 func (b *books) jumpedAt(ports []Port) bool {
 	return slices.ContainsFunc(b.Findings, func(f Finding) bool {
 		return f.What == Jumped && slices.ContainsFunc(f.Ports, func(p Port) bool { return slices.Contains(ports, p) })
@@ -644,6 +654,7 @@ func (b *books) beside(e steps.End) {
 	}
 }
 
+// lostAt reports whether the port's flow was found to have gone as TCP.
 func (b *books) lostAt(p Port) bool {
 	return slices.ContainsFunc(b.Findings, func(f Finding) bool {
 		return f.What == OtherWay &&

@@ -94,6 +94,7 @@ func (all *ledger) of(ports []Port, out bool, t Traffic) *Load {
 	return &(*all)[into]
 }
 
+// has reports whether one of some ports is the load's.
 func (l *Load) has(ports []Port) bool {
 	return slices.ContainsFunc(ports, func(p Port) bool { return slices.Contains(l.Ports, p) })
 }
@@ -106,6 +107,8 @@ func (l *Load) add(ports []Port) {
 	}
 }
 
+// join adds what another load had to move. Sharing is a scale from strict to free: joined, the
+// freest holds.
 func (l *Load) join(other Load) {
 	l.add(other.Ports)
 	l.Payload, l.Wire, l.least, l.more = l.Payload+other.Payload, l.Wire+other.Wire, l.least+other.least, max(l.more,
@@ -115,6 +118,7 @@ func (l *Load) join(other Load) {
 	l.texts, l.warned = append(l.texts, other.texts...), append(l.warned, other.warned...)
 }
 
+// carries adds a flow that leads over the load's ports this way.
 func (l *Load) carries(f Flow) {
 	l.join(Load{Payload: f.Payload, Wire: f.Wire, least: f.Least, more: f.More, sharing: f.Sharing})
 	l.mtu = max(l.mtu, f.mtu)
@@ -126,6 +130,7 @@ func (l *Load) carries(f Flow) {
 	}
 }
 
+// answers adds what comes back this way for a flow that goes the other one.
 func (l *Load) answers(f Flow) { l.join(Load{back: f.Back, against: f.Wire, aside: f.Payload}) }
 
 // A count is what one port's counters say of one kind of traffic.
@@ -138,7 +143,7 @@ type count struct {
 
 func counted(bytes []steps.RailBytes, p Port, t Traffic) count {
 	i := slices.IndexFunc(bytes, func(b steps.RailBytes) bool { return b.End == p.Node && b.Rail == p.Rail })
-	if i < 0 {
+	if i < 0 { // the rig had no such rail when it was counted
 		return count{why: "nobody counted"}
 	}
 	b := bytes[i]

@@ -50,10 +50,13 @@ func RouteOf(c steps.Cell, r steps.Result, s steps.Stage) (Route, bool) {
 	return rt, true
 }
 
+// names reports whether a script of the cell reads a variable. A longer name that begins so
+// would count, too; there is none.
 func names(c steps.Cell, variable string) bool {
 	return slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return strings.Contains(role.Script, "$"+variable) })
 }
 
+// Add takes the rig's pair i, counted from 0, which has to be there (Rig.HasPair).
 func (rt *Route) Add(rig steps.Rig, i int) {
 	p := rig.Pairs[i]
 	rt.Pairs, rt.Nos = append(rt.Pairs, p), append(rt.Nos, i+1)

@@ -21,7 +21,7 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	up := 0
 	outputs, ok := kind.OnBoth(r, &rep)
-	if !ok {
+	if !ok { // what one end shows alone may only follow from the other's absence
 		return rep.Verdict()
 	}
 	for _, e := range steps.Ends {
@@ -56,7 +56,9 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict(fmt.Sprintf("all interfaces that carry a rail are up and have a link (%d on both nodes)", up))
 }
 
-// judgeLink reports whether a rail's interface is up and has a link.
+// judgeLink reports whether a rail's interface is up and has a link. What nothing uses may be
+// off: a DGX Spark has four functions, and the tutorial addresses two. A slave of a bond works,
+// and the cells for single rails won't.
 func judgeLink(node string, l parse.Link, master string, used bool, rep *kind.Report) bool {
 	rep.Show(node+" "+l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU,
 		kind.OrNone(strings.Join(l.Addrs, " "))), "", nil)
@@ -150,7 +152,8 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		strings.Join(names[0], ", ")))
 }
 
-// judgeHCAs gives the devices of a node and their firmware, each release once.
+// judgeHCAs gives the devices of a node and their firmware, each release once and in the order
+// of ibv_devinfo, in which compareDevices holds the nodes against each other.
 func judgeHCAs(rig steps.Rig, e steps.End, hcas []parse.HCA, rep *kind.Report) (names, firmware []string) {
 	for _, h := range hcas {
 		names = append(names, h.ID)
@@ -222,6 +225,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Show(rig.NameOf(e)+" "+rail.Dev, Describe(rail), "", nil)
 		}
 	}
+	// A rail that the rig file names has to be there: a map of the others would look complete.
 	for _, m := range rig.Missing {
 		rep.Add(steps.Fail, "%s", kind.Capital(m))
 	}
@@ -299,7 +303,8 @@ func checkBonds(rig steps.Rig, rep *kind.Report) {
 	}
 }
 
-// checkAddresses: no address twice, and one subnet per rail.
+// checkAddresses: no address twice, and one subnet per rail. Of IPv4 alone: a RoCE v2 GID that
+// the cells use is made of one, and link-local IPv6 is in one subnet everywhere.
 func checkAddresses(rig steps.Rig, rep *kind.Report) {
 	type place struct{ node, netdev string }
 	owners := map[string][]place{}
@@ -395,7 +400,8 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 	}
 }
 
-// checkAlike compares the two ends of a rail.
+// checkAlike compares the two ends of a rail. The interfaces' MTU comes first, because the RoCE
+// MTU follows from it: the largest of 256 to 4096 that fits.
 func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a.Netdev.MTU != b.Netdev.MTU {
@@ -411,7 +417,8 @@ func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
 	}
 }
 
-// checkSlots: a PCIe link that came up narrower or slower than it could.
+// checkSlots: a PCIe link that came up narrower or slower than it could. Said once for all
+// functions behind it.
 func checkSlots(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		halves := map[string][]string{}
@@ -448,6 +455,7 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 		for j := i + 1; j < len(rig.Pairs); j++ {
 			a, b := rig.Pairs[i], rig.Pairs[j]
 			if rig.SharesHalf(a, b) {
+				// Two slow ports behind a wide link don't get in each other's way.
 				if sum, ceiling := together(rig, a, b); !found && (sum == 0 || sum > ceiling) {
 					sharing, found = [2]int{i, j}, true
 				}
@@ -579,6 +587,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 		}
 	}
 	judgePings(r.Rig, m, here, peer, normal, full, rep)
+	// What was lost was told; a status of its own, where nothing was, was not.
 	back := func(p parse.Ping) bool { return p.Received > 0 && p.LossPercent == 0 }
 	if back(normal) && back(full) && !o.Exit.OK() {
 		rep.On(m, steps.Inconclusive, "every ping came back, and the script ended with %s all the same", o.Exit)

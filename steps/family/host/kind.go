@@ -1,5 +1,5 @@
-// Package host is what a node has to offer the other cells, its tools and rights, and how fast it
-// copies between host and GPU memory.
+// Package host is what a node has to offer the other cells: its tools and rights, and which way
+// GPU memory takes to an adapter. What it has of rails is discovery's.
 package host
 
 import (

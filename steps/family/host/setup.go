@@ -31,7 +31,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 				"/etc/security/limits.conf)", r.Rig.NameOf(e), kb)
 		}
 	}
-	if len(here) == 0 || len(peer) == 0 {
+	if len(here) == 0 || len(peer) == 0 { // the report says why
 		return rep.Verdict()
 	}
 	checkTwo(r.Rig, here, peer, &rep)
@@ -45,7 +45,10 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 		here["host"], peer["host"], kind.OrUnknown(here["system"]), kind.OrUnknown(here["kernel"])))
 }
 
-// checkTwo: what answers under two names is two machines.
+// checkTwo: what answers under two names is two machines. A boot id (the kernel's
+// random/boot_id) is one machine's until it restarts; a name is nobody's. Without the ids two
+// machines of one name can't be told from one, and nothing measured between them means
+// anything.
 func checkTwo(rig steps.Rig, here, peer map[string]string, rep *kind.Report) {
 	switch {
 	case here["boot"] != "" && here["boot"] == peer["boot"]:
@@ -116,7 +119,8 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict(pass, skips, note)
 }
 
-// missing are the commands that a node lacks, in order; it puts all of them on record.
+// missing are the commands that a node lacks, in order; it puts all of them on record. The facts
+// are a map: the evidence is sorted afterwards.
 func missing(node string, facts map[string]string, rep *kind.Report) (tools []string) {
 	for name, where := range facts {
 		tool, ok := strings.CutPrefix(name, "tool ")
@@ -142,7 +146,8 @@ func Packages(rig steps.Rig, commands []string, each func(pkg string, commands [
 	}
 }
 
-// compareVersions: what talks to the other end is the same there.
+// compareVersions: what talks to the other end is the same there. A version that one node
+// doesn't tell is no difference: the tool may be missing, which is told elsewhere.
 func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	for _, what := range []string{"perftest", "iperf3", "UCX"} {
 		a, b := facts[steps.Here]["version "+what], facts[steps.Peer]["version "+what]
@@ -192,7 +197,8 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 	return v
 }
 
-// isRoot reports whether a script ran as root.
+// isRoot reports whether a script ran as root. The error of one that never started is the
+// runner's: sudo that asks for a password there, or refuses, is no defect of the rig.
 func isRoot(rig steps.Rig, o steps.Output, rep *kind.Report) bool {
 	node := rig.NameOf(o.End)
 	id := strings.TrimSpace(kind.LastLine(o.Text))

@@ -26,6 +26,7 @@ const (
 func stagingPath(s parse.Staging) (kind pathKind, why string) {
 	g := s.GPU
 	ib, cuda, why := railMemory(s.UCX)
+	// Two ways lead to the GPU: nvidia-peermem, which the first attribute is about, and dma-buf.
 	able := said(g.GPUDirectRDMA) == 1 || said(g.DMABuf) == 1
 	unable := said(g.GPUDirectRDMA) == 0 && said(g.DMABuf) < 1
 	switch {
@@ -33,7 +34,7 @@ func stagingPath(s parse.Staging) (kind pathKind, why string) {
 		return hostStaged, why
 	case cuda && able:
 		return gpuDirect, ""
-	case cuda && unable:
+	case cuda && unable: // one of the two is wrong, and nothing says which
 		return cannotTell, "UCX lists cuda for the rails, and the driver says that the GPU cannot"
 	case able && ib:
 		if s.Facts["nvidia_peermem loaded"] == "yes" {
@@ -180,7 +181,8 @@ func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
 	}
 }
 
-// lead says it of both.
+// lead says it of both: one sentence for a PASS, and a note where the measured rise of memory
+// would mislead.
 func (w *ways) lead(rep *kind.Report) (lead, note string) {
 	if len(w.gpus) > 0 && len(w.without) > 0 {
 		rep.Add(steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node",
@@ -233,7 +235,8 @@ func showDomains(node string, u parse.UCX, rep *kind.Report) {
 	}
 }
 
-// stagingTable has a row a step and two columns a node: MB in use, and how far
+// stagingTable takes a step's name as its key: the nodes' programs are the same, but one may
+// have stopped before the other. It has a row a step and two columns a node: MB in use, and how far
 // that is above the baseline.
 func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSample) steps.Table {
 	var names []string

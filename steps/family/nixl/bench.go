@@ -163,7 +163,8 @@ var nixlCauses = []kind.Cause{
 	{Pattern: pattern.New(`^NIXL: `), Grade: steps.Fail, Means: "NIXL failed on %s"},
 }
 
-// endings are error lines of a process that was ended: no finding.
+// endings are error lines of a process that was ended: no finding. "free(): " begins what glibc
+// says of a process whose tear-down went wrong.
 var endings = pattern.New(`^free\(\): |Ctrl-C`)
 
 // follows is what an end says because the other one ended. Where railbench ended either,
@@ -186,7 +187,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	var rows []parse.NIXLRow
-	b := rt.Band(r.Rig, 0, 0)
+	b := rt.Band(r.Rig, 0, 0) // for the chart: the rows have blocks of many sizes
 	rt.CheckPorts(r.Rig, &rep)
 	finish := func(v steps.Verdict) steps.Verdict {
 		if len(rows) > 0 {
@@ -195,6 +196,8 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		return v
 	}
+	// What there is of a table is shown however the run ended: the row that is missing says
+	// where it stopped.
 	ends, all := BenchEnds(r, s, &rep, rt.Ports()...)
 	init, _ := ends[steps.Here].Value.(parse.NIXLBench)
 	rows = init.Rows
@@ -206,6 +209,8 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	target, _ := ends[steps.Peer].Value.(parse.NIXLBench)
 	switch {
+	// nixlbench gives the roles by who registers first, not by an option: where the script's
+	// order was not kept, the bytes went the other way.
 	case init.Role == "target" || target.Role == "initiator":
 		rep.Add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing "+
 			"was measured as planned; run it again", r.Rig.NameOf(steps.Here))
@@ -280,6 +285,7 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Po
 	if well && !explained {
 		return ends, allRead(r.Rig, s, rep)
 	}
+	// Every message goes on record, whatever is said of them: one failure has many lines.
 	defer func() {
 		for _, m := range messages {
 			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
@@ -301,7 +307,8 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Po
 	return ends, false
 }
 
-// allRead reports whether the output of each end was read.
+// allRead reports whether the output of each end was read. The target prints no figure, and
+// yet has to be read: of a WRITE only it sees the data that arrived.
 func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
 	for _, o := range s.Outputs {
 		if o.ParseErr != "" {
@@ -316,7 +323,9 @@ func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
 	return true
 }
 
-// explainNIXL finds the cause among all messages.
+// explainNIXL finds the cause among all messages, of whichever end: causes in the outer loop,
+// because the end that fails first is often not the one that says why. It reports whether one
+// was found, and adds no more than one.
 func explainNIXL(rig steps.Rig, causes []kind.Cause, messages []kind.Message, rep *kind.Report) bool {
 	for _, c := range causes {
 		for _, m := range messages {
@@ -336,7 +345,8 @@ func explainNIXL(rig steps.Rig, causes []kind.Cause, messages []kind.Message, re
 	return false
 }
 
-// explainExits is for an end without a word.
+// explainExits is for an end without a word. One that railbench ended because the other had
+// failed is no finding, and with trouble at one end the other's status follows from it.
 func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report) {
 	n := 0
 	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool {
@@ -370,13 +380,16 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report)
 	}
 }
 
-// setting reads a number of the configuration that the initiator printed.
+// setting reads a number of the configuration that the initiator printed. What isn't above 0
+// is no setting: it would divide or multiply a prediction.
 func setting(b parse.NIXLBench, name string) (int, bool) {
 	v, ok := decimal.Count(b.Config[name])
 	return v, ok && v > 0
 }
 
-// Complete reports whether every block size has its row.
+// Complete reports whether every block size has its row, of each batch size: nixlbench doubles
+// both. A run that ended in the middle has a good-looking table, and its bytes would be
+// predicted from those rows alone.
 func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	start, ok1 := setting(b, "start_block_size")
 	most, ok2 := setting(b, "max_block_size")
@@ -425,8 +438,8 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 // warm-up, a sixteenth of both for large blocks.
 func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
 	count, _ := setting(b, "num_iter")
-	warm, _ := setting(b, "warmup_iter")
-	factor := 16 // a constant before 0.5.0
+	warm, _ := setting(b, "warmup_iter") // 0 is allowed, and is no setting
+	factor := 16                         // a constant before 0.5.0
 	if v, ok := setting(b, "large_blk_iter_ftr"); ok {
 		factor = v
 	}
@@ -438,7 +451,7 @@ func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
 	for _, r := range b.Rows {
 		n := count + warm
 		if r.Bytes > largeBlock {
-			n = count/factor + warm/factor
+			n = count/factor + warm/factor // whole numbers, each by itself, as nixlbench divides
 		}
 		n *= max(r.Batch, 1)
 		move(&f, float64(n), r.Bytes)
@@ -448,7 +461,8 @@ func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
 	return f
 }
 
-// Unavailable says that UCX had a rail's name and no such device.
+// Unavailable says that UCX had a rail's name and no such device. To UCX that is a warning: it
+// goes on with what is left, and half of the bytes are missing on a rail.
 func Unavailable(ends [2]steps.Output) string {
 	for _, o := range ends {
 		v, _ := o.Value.(parse.NIXLBench)
@@ -485,6 +499,8 @@ func bestAndLast(peak, last parse.NIXLRow) string {
 		kind.BlockSize(peak.Bytes), kind.Gbps(last.Gbps()), kind.BlockSize(last.Bytes))
 }
 
+// showFigures puts the peak and the largest block on record; the tutorial quotes the one here
+// and the other there.
 func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *kind.Report) {
 	rep.Show("peak throughput", kind.Round(peak.Gbps()), "Gb/s", e)
 	rep.Show("peak at block size", peak.Bytes, "bytes", nil)
@@ -546,6 +562,7 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 // adapter reads it by itself.
 func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) string {
 	last, b, got := rows[len(rows)-1], f.Band, f.Got
+	// Nothing in the output tells which way the memory went: the rate does.
 	direct := b.Expected > 0 && float64(got) >= theory.WarnShare.Value()*float64(b.Expected)
 	least, most, e := stagedBand()
 	if direct {
@@ -620,7 +637,8 @@ func nixlChart(title string, rt wire.Route, rows []parse.NIXLRow, b theory.Band)
 	return c
 }
 
-// liveNIXLBench is the table of a run that goes on.
+// liveNIXLBench is the table of a run that goes on: what was printed so far is no result yet,
+// so the parser's error says nothing here.
 func liveNIXLBench(stdout string) (steps.Table, bool) {
 	b, _ := parse.NIXLBenchOutput(stdout)
 	return nixlTable(b.Rows), len(b.Rows) > 0

@@ -1,5 +1,6 @@
 // Package nixl is NIXL: its set-up, its Python programs and nixlbench, over the rails that UCX was
-// told to use.
+// told to use. UCX falls back to another rail, or to TCP, without an error: so each figure here
+// stands beside what the rails' counters saw, and the initiator's own word proves little.
 package nixl
 
 import (

@@ -24,7 +24,8 @@ func Installed(facts map[string]string, tool string) bool {
 }
 
 // judgeNIXLCheck: what is there, whether it is the same on both nodes, and
-// whether UCX can use the rails and the GPU.
+// whether UCX can use the rails and the GPU. Without any NIXL on either node it is SKIPPED: a
+// rig is no worse for it.
 func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v
@@ -100,7 +101,7 @@ func pythonRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
 }
 
 // benchRelease is that of a node's nixlbench, and what is wrong with it; empty where the
-// node has none.
+// node has none. The release is told by the options that it knows.
 func benchRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
 	if !Installed(s.Facts, "nixlbench") {
 		return ""
@@ -186,7 +187,8 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 	}
 }
 
-// pythonCauses are what the Python programs say when they fail.
+// pythonCauses are what the Python programs say when they fail; as in nixlCauses, causes stand
+// before what follows from them, and the last one takes any message.
 var pythonCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`No module named '?nixl`), Grade: steps.Skipped,
@@ -276,7 +278,8 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.P
 	return results, false
 }
 
-// pythonSaid is what the two ends reported, and what went wrong in their words.
+// pythonSaid is what the two ends reported, and what went wrong in their words. Of several
+// reports of one end the last counts: a program prints one when it is done.
 func pythonSaid(s steps.Stage) (results [2]parse.NIXLResult, messages []kind.Message) {
 	for _, o := range s.Outputs {
 		v, _ := o.Value.(parse.NIXLPython)
@@ -394,7 +397,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := wire.RouteOf(c, r, s)
 	if !ok {
-		// Without NIXL there is more to do than to look at the rails.
+		// Without NIXL there is more to do than to look at the rails, and that is told first.
 		if _, well := pythonEnds(r, s, &rep); !well {
 			if v, skipped := kind.Skips(&rep); skipped {
 				return v
@@ -431,7 +434,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	if x.Device == "cuda" {
 		f.Staged()
 	}
-	for _, o := range s.Outputs {
+	for _, o := range s.Outputs { // UCX's warnings stand in the log, not in the report
 		if logged, _ := parse.NIXLBenchOutput(o.Text); f.Warned == "" {
 			f.Warned = notThere(logged.Warnings)
 		}
@@ -447,7 +450,8 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict(lead+", and every byte is as the target wrote it", carried)
 }
 
-// ReadFlow predicts what reads move; the first one is not timed.
+// ReadFlow predicts what reads move; the first one is not timed. The peer's memory is read, so
+// the bytes leave there, though it is this end that asks.
 func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
 	f := rt.Flow(steps.Peer)
 	f.Text = fmt.Sprintf("%d reads of %s, and one before", x.Iterations, kind.BlockSize(x.Bytes))
@@ -460,6 +464,7 @@ func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
 func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) string {
 	b := f.Band
 	lead := fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), f.Of)
+	// As with nixlbench, the rate alone tells whether the adapter reached the GPU by itself.
 	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < theory.ReadWarnShare.Value()*float64(b.Expected))
 	if !staged {
 		rep.Show("read throughput", kind.Round(x.Gbps), "Gb/s", f.Expected())
@@ -516,6 +521,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		dev := r.Rig.Rail(rt.Pairs[0], steps.Here).Dev
 		m := kind.Measurement{No: rt.Nos[0], Dev: dev, Pair: rt.Pairs[0]}
+		// Each rail's report is its own: what is found there is put under the rail's name.
 		var one kind.Report
 		x, ok := judgeReadLatency(r, s, m, rt, &one, &carried)
 		for _, f := range one.Findings {
@@ -621,7 +627,8 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	return x, true
 }
 
-// leftKeys is how many keys of nixlbench a node sees; empty where it did not look.
+// leftKeys is how many keys of nixlbench a node sees; empty where it did not look. protobuf's
+// JSON has 64-bit numbers as strings, and leaves out one that is 0.
 func leftKeys(node, answer string, rep *kind.Report) string {
 	var keys struct {
 		Count string `json:"count"`

@@ -18,7 +18,9 @@ import (
 )
 
 // measured checks everything about a stage that has to be right before a number
-// means anything. ok is false where the report says why not.
+// means anything. ok is false where the report says why not. What is asked first is what
+// explains the rest: that it stopped, that an end never ran, and only then what the ends
+// print, because an end that is left alone complains of whatever it saw last.
 func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement, bool) {
 	if !r.Rig.HasPair(s.Pair) {
 		rep.Add(steps.Inconclusive, "a stage belongs to no rail")
@@ -28,6 +30,7 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 	m.No, m.Dev = s.Pair+1, r.Rig.Rail(m.Pair, steps.Here).Dev
 	m.Rail = fmt.Sprintf("rail %d (%s)", m.No, m.Dev)
 	if s.Err != "" {
+		// A server that ends before it listens is the session's to tell, in perftest's words.
 		hint := ""
 		if strings.Contains(s.Err, "state is Down") {
 			hint = "; check its cable at both ends"
@@ -36,6 +39,8 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 	}
 	server, client := roles(s)
 	if client == nil || server == nil {
+		// Where it stopped, that the client never came follows from it and needs no word. A
+		// client without a server follows from nothing.
 		if s.Err == "" || server == nil && client != nil {
 			rep.On(m, steps.Inconclusive, "not both ends ran")
 		}
@@ -52,10 +57,12 @@ func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement
 		explain(r.Rig, s, m, *server, messages, rep)
 		return m, false
 	}
+	// perftest may print what went wrong and end with status 0: its status alone proves nothing.
 	return m, s.Err == "" && !complains(r.Rig, m, messages, rep)
 }
 
-// roles are the outputs of a stage's two ends; nil for one that did not run.
+// roles are the outputs of a stage's two ends; nil for one that did not run. Whatever is no
+// server is the client: a runbook may call it as it likes, or not at all.
 func roles(s steps.Stage) (server, client *steps.Output) {
 	for _, o := range s.Outputs {
 		if o.Role == "server" {
@@ -67,6 +74,9 @@ func roles(s steps.Stage) (server, client *steps.Output) {
 	return server, client
 }
 
+// causes are how perftest words a failure. The first that matches counts, so what is nearest
+// to the cause stands above what follows from it: a port that is down above queue pairs that
+// can't be modified, and a connection that was refused last, as every early end makes one.
 var causes = []kind.Cause{
 	{
 		Pattern: pattern.New(`Couldn't listen to port`), Grade: steps.Inconclusive,
@@ -166,6 +176,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		rep.Show(m.Rail+" message", msg.Text, "", nil)
 		return
 	}
+	// The client first: a server that was left waiting has nothing to tell but that.
 	for _, o := range []steps.Output{m.Client, server} {
 		if f, bad := kind.Trouble(rig, o); bad {
 			hint := ""
@@ -208,7 +219,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 	var rep kind.Report
 	var figures, expected []string // one figure per rail
 	var rails []int
-	var tutorial float64
+	var tutorial float64 // what the tutorial would call the last rail's figure, Gb/s
 	var all accounts
 	each := "each"
 	if len(r.Stages) == 1 {
@@ -239,6 +250,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		}
 		rep.Show(m.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
 		figures, rails = append(figures, kind.Gbps(row.AverageGbps)), append(rails, m.No)
+		// Rails of one rig mostly have one band: it is said once.
 		if text := f.Band.Says(each); f.Band.None == "" && !slices.Contains(expected, text) {
 			expected = append(expected, text)
 		}
@@ -252,7 +264,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		lead += ": " + kind.And(expected)
 	}
 	note := ""
-	if taught && tutorial >= 10 {
+	if taught && tutorial >= 10 { // below that nobody would look for the tutorial's figure
 		note = fmt.Sprintf("(The tutorial would call the last one %.1f Gb/s: it takes perftest's MiB for MB.)", tutorial)
 	}
 	return rep.Verdict(lead, all.String(), note)
@@ -313,7 +325,8 @@ func asked(c steps.Cell, o steps.Output, tool string, bytes, iterations int) str
 // changed on the way.
 func contradicts(row parse.BandwidthRow) string {
 	made := row.MessageRateMpps * float64(row.Bytes) * 8 / 1e3
-	// perftest prints six decimals of the one, and two of the other.
+	// perftest prints six decimals of the one, and two of the other. Where the message rate has
+	// hardly a digit (large messages), it shows nothing.
 	digits := 0.006 + 1e-6*float64(row.Bytes)*8/1e3
 	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < digits+0.003*made {
 		return ""
@@ -324,8 +337,8 @@ func contradicts(row parse.BandwidthRow) string {
 
 // accounts are those of the rails that were right, and the bytes of all of them.
 type accounts struct {
-	right           int
-	sent, predicted float64
+	right           int     // how many
+	sent, predicted float64 // bytes with headers, by the ports of the clients' end
 }
 
 func (a *accounts) judge(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, mtu int,
@@ -356,7 +369,8 @@ func (a *accounts) String() string {
 		kind.Size(a.sent), kind.Size(a.predicted))
 }
 
-// judgeTypical compares a median with what adapters take.
+// judgeTypical compares a median with what adapters take, us. soft says why no hardware
+// limits it; empty where some does.
 func judgeTypical(m kind.Measurement, us float64, soft string, rep *kind.Report) {
 	said, usual := kind.Microseconds(us), theory.WriteLatency.Entry()
 	switch {
@@ -395,8 +409,8 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	var figures []string
 	var rails []int
 	var medians []float64
-	var tail float64
-	banded := false
+	var tail float64 // the largest 99th percentile of all rails, us: one number for the reason
+	banded := false  // some rail has hardware to be compared with
 	for _, s := range r.Stages {
 		m, ok := measured(r, s, &rep)
 		if !ok {

@@ -43,7 +43,8 @@ func (t dualTest) rail(rig steps.Rig) (p steps.Pair, ok bool) {
 
 var dualHeading = pattern.New(`(?m)^== (.*): exit (\d+)[ \t\r]*\n`)
 
-// parseDual reads the outputs of several tests, each under a line "== NAME: exit N".
+// parseDual reads the outputs of several tests, each under a line "== NAME: exit N". A test
+// whose output has no row is kept with the reason: that one failed is a finding, and which.
 func parseDual(text string) ([]dualTest, error) {
 	var tests []dualTest
 	at := dualHeading.FindAllStringSubmatchIndex(text, -1)
@@ -70,7 +71,8 @@ func parseDual(text string) ([]dualTest, error) {
 	return tests, nil
 }
 
-// A couple is two pairs of rails that are tried together.
+// A couple is two pairs of rails that are tried together. The first pair is in each: the
+// second shares its PCIe link on a DGX Spark, and the one across the halves doesn't.
 type couple struct {
 	first, second steps.Pair
 	names         [2]string // of the rails, in the tests' names
@@ -82,7 +84,7 @@ type couple struct {
 func planDual(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	rt := wire.Route{}
 	for i, pair := range rig.Pairs {
-		if half, ok := rig.AcrossHalves(); i < 2 || ok && pair == half {
+		if half, ok := rig.AcrossHalves(); i < 2 || ok && pair == half { // those that the script tests
 			rt.Add(rig, i)
 		}
 	}
@@ -107,6 +109,8 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 	if !ok {
 		return rep.Verdict()
 	}
+	// The account is of the whole cell, because the counters are: every test that a rail had
+	// stands in them, alone and beside another.
 	couples := []couple{{r.Rig.Pairs[0], r.Rig.Pairs[1], [2]string{"first", "second"}, [2]int{1, 2}}}
 	if half, ok := r.Rig.AcrossHalves(); ok {
 		couples = append(couples, couple{r.Rig.Pairs[0], half, [2]string{"first", "half"}, [2]int{1, number(r.Rig, half)}})
@@ -231,7 +235,8 @@ func serverWell(r steps.Result, server steps.Output, rep *kind.Report) bool {
 	return true
 }
 
-// allMeasured looks whether each of the tests that are wanted has a figure.
+// allMeasured looks whether each of the tests that are wanted has a figure. What can't be
+// read is told once for all tests of one reason, as it mostly is the same for all of them.
 func allMeasured(rig steps.Rig, tests map[string]dualTest, want []string, rep *kind.Report) bool {
 	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output
@@ -274,7 +279,9 @@ func dualNotOfThisRun(c steps.Cell, rig steps.Rig, client steps.Output, t dualTe
 	return notOfThisRun(c, client, t.Bandwidth, rig.Rail(pair, client.End).Dev)
 }
 
-// judgeCouple compares the sum of two rails with what both can carry together.
+// judgeCouple compares the sum of two rails with what both can carry together. The sum is of
+// averages, each over its own test's time: where one test ends early the other has the link
+// for itself, so a sum may be a little above what both can do (OverTogether).
 func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind.Report) (text string, row []string) {
 	a, b := cp.names[0], cp.names[1]
 	gbps := func(name string) float64 { return tests[name].Rows[0].AverageGbps }
@@ -317,7 +324,8 @@ func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind
 }
 
 // cause looks for what ends two rails early: a rail that is slow alone, or what
-// else shows on either.
+// else shows on either. alone and with are Gb/s, in the order of the couple. A rail that is
+// slow by itself is named before any guess about the two.
 func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
 	var said string
 	for i, pair := range []steps.Pair{cp.first, cp.second} {

@@ -1,4 +1,6 @@
-// Package perftest is what ib_write_bw and ib_write_lat measure on each rail, and on two at once.
+// Package perftest is what ib_write_bw and ib_write_lat measure on each rail, and on two at once:
+// whether an output is of the run that was asked for, how its figure stands to the hardware, and
+// whether the rail's own counters saw the bytes. How the tools' text is read is parse's.
 package perftest
 
 import (

@@ -92,6 +92,7 @@ func summarize(h steps.History) steps.Verdict {
 	r.kvSizes = kvSizes(h.Params["KV_CACHE_GB"], &rep)
 	counts := r.count(&rep)
 	r.show(&rep)
+	// A session of checks and maps has outcomes, and nothing to summarize.
 	measured := slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) ||
 		slices.ContainsFunc(r.median, func(x tail) bool { return x.has })
 	if !measured {
@@ -119,7 +120,7 @@ func (r recap) outcome(id string) (steps.Outcome, bool) {
 	return r.Outcomes[i], true
 }
 
-// figureOf is the first figure of a measure that a cell gave.
+// figureOf is the first figure of a measure that a cell gave; ok is false where it gave none.
 func figureOf(o steps.Outcome, what steps.Measure) (steps.Figure, bool) {
 	all := o.Verdict.Measured(what)
 	if len(all) == 0 {
@@ -152,6 +153,7 @@ func (r *recap) readRates() {
 		{"tcp-single", "TCP, 1 stream"},
 		{"tcp-parallel", "TCP, several streams"},
 	} {
+		// A cell that didn't run keeps its row: what is missing is a part of the summary.
 		x := reading{name: c.name, cell: c.cell, first: true}
 		if o, ok := r.outcome(c.cell); ok {
 			x.grade = o.Verdict.Grade
@@ -326,7 +328,8 @@ func (r *recap) readLatencies() {
 	}
 }
 
-// count puts how many cells came to which verdict on record.
+// count puts how many cells came to which verdict on record, and says it in a sentence without
+// its full stop.
 func (r recap) count(rep *kind.Report) string {
 	cells := map[steps.Grade][]string{}
 	for _, o := range r.Outcomes {
@@ -426,7 +429,8 @@ const (
 	largestKVSize = 100_000
 )
 
-// kvSizes reads a list like "1,4,8,40".
+// kvSizes reads a list like "1,4,8,40", GB. What is no size is told and left out; an empty list
+// is the tutorial's three.
 func kvSizes(list string, rep *kind.Report) (sizes []float64) {
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
 		gb, err := strconv.ParseFloat(word, 64)

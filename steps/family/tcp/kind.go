@@ -1,4 +1,5 @@
-// Package tcp is what iperf3 measures over a rail or a bond.
+// Package tcp is what iperf3 measures over a rail or a bond, and which links carried it. TCP
+// ends at processors, not at the link: its bands are what somebody measured, and wide.
 package tcp
 
 import (

@@ -33,6 +33,8 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	test, ok := tcpTest(c, r, s, &rep)
 	if !ok {
+		// A bond at one end only is why nothing came of it; where there is a figure, it is a
+		// warning: some connections get through, and the next one may not.
 		checkPathEnds(r.Rig, path, steps.Fail, &rep)
 		return rep.Verdict()
 	}
@@ -88,6 +90,7 @@ func singleThreads(rig steps.Rig, s steps.Stage, test parse.Iperf3) string {
 	return kind.And(old)
 }
 
+// streams is a number of connections in words.
 func streams(n int) string {
 	if n == 1 {
 		return "one stream"
@@ -159,6 +162,7 @@ func tcpTest(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (par
 		}
 		return parse.Iperf3{}, false
 	}
+	// With -J iperf3 ends with status 0 where it failed: its own word before its status.
 	for _, o := range []*steps.Output{client, server} {
 		if ownError(r.Rig, *o, server.End, rep) {
 			return parse.Iperf3{}, false
@@ -234,7 +238,7 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 			continue
 		}
 		where := o.End
-		if strings.Contains(v.Error, "busy") {
+		if strings.Contains(v.Error, "busy") { // the client says it of the server
 			where = server
 		}
 		rep.Add(c.Grade, c.Means, rig.NameOf(where))
@@ -274,7 +278,7 @@ func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
 }
 
 // pathMTUs lists the MTUs on the way: of both ends, and of a bond's link where it
-// has another than its bond.
+// has another than its bond. The bonds alone may look alike, and large packets get lost.
 func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 	var all []string
 	mtu := p.Netdevs[steps.Here].MTU
@@ -298,11 +302,12 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 // only less than anybody saw is.
 type tcpBand struct {
 	theory.Band
-	passes, fails rate.Payload
+	passes, fails rate.Payload // from which it passes, and below which it fails
 }
 
-// bandOf is the band of some streams over a path. single says why they have one thread
-// together; empty where each has its own.
+// bandOf is the band of some streams over a path: what was measured with as many, or what the
+// link carries where that is less. It is limited by the lesser end. single says why they have
+// one thread together; empty where each has its own.
 func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 	var b tcpBand
 	none := func(why string, soft bool) tcpBand { return tcpBand{Band: theory.Band{None: why, Soft: soft}} }
@@ -359,6 +364,8 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 		case rail.RateGbps <= 0:
 			return 0, fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e)), false
 		}
+		// Rails are added up by the PCIe link that they share, and not by their ports: two
+		// functions of one half have a cable each and one PCIe link for both.
 		half := rail.PCI.Half()
 		if links[half] == 0 {
 			order = append(order, half)
@@ -372,6 +379,9 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 	return limit, "", false
 }
 
+// judgeTCPFigure puts the figure on record and says how it stands. The order is that of what
+// explains more: more than the hardware allows is no measurement, next to nothing is lost
+// packets whatever the band, and only then is there a share of the band.
 func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *kind.Report) {
 	e := &steps.Expected{From: b.From}
 	over := rate.Payload(theory.OverShare.Value()) * b.Limit
@@ -385,7 +395,7 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	rep.Show("TCP path MTUs", mtus, "", nil)
 	got, said := rate.Payload(test.ReceivedGbps), kind.Gbps(test.ReceivedGbps)
 	zero := rate.Payload(theory.TCPNearZero.Value())
-	nearZero := got < zero && b.Expected > 2*zero
+	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
 	if differ && !nearZero {
 		rep.Add(steps.Warn, "the MTUs differ: %s; set all alike", mtus)
 	}
@@ -413,7 +423,7 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 // sent again.
 func tcpSigns(test parse.Iperf3, rep *kind.Report) {
 	still := 0
-	for _, gbps := range test.Each {
+	for _, gbps := range test.Each { // of an even share
 		if gbps < theory.BytesBeside.Value()*test.ReceivedGbps/float64(len(test.Each)) {
 			still++
 		}
@@ -497,6 +507,7 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 				r.Rig.NameOf(b.End))
 		}
 	}
+	// What a degraded adapter lets through is of each link, and several streams may take several.
 	links := 1.0
 	if test.Streams > 1 {
 		links = float64(len(p.Rails[steps.Here]))
@@ -522,7 +533,7 @@ func judgeTCPBytes(c steps.Cell, r steps.Result, s steps.Stage, p steps.Path, te
 	}
 	to := from.Other()
 	mss := float64(test.MSSBytes)
-	if mss <= 0 {
+	if mss <= 0 { // iperf3's text doesn't tell it: full segments then
 		mss = float64(p.Netdevs[from].MTU - theory.TCPHeaders)
 	}
 	f := wire.Stream(from, p.Rails[from], to, p.Rails[to], test.ReceivedBytes, mss)
