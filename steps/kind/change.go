@@ -101,8 +101,11 @@ func Pings(rig steps.Rig, facts [2]map[string]string, rep *Report) (ok, asked in
 	return ok, asked
 }
 
+// Kept tells how a change that stays is taken back.
 const Kept = "Taken back by cleanup, or by railbench undo"
 
+// SameWords reports whether two texts have the same words, in any order. Two empty ones don't:
+// what nobody told is no agreement.
 func SameWords(a, b string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(strings.Fields(a))),
 		slices.Sorted(slices.Values(strings.Fields(b)))) && a != ""

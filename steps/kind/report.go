@@ -55,6 +55,7 @@ type Report struct {
 // Measured adds a figure for other cells to read.
 func (r *Report) Measured(f steps.Figure) { r.Figures = append(r.Figures, f) }
 
+// Add adds a finding about all of the cell. It is a clause: Verdict puts the full stop.
 func (r *Report) Add(g steps.Grade, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	// What begins with an argument begins with a name, and a name keeps its spelling.
@@ -78,12 +79,15 @@ func (r *Report) On(m Measurement, g steps.Grade, format string, args ...any) {
 	r.Note(Finding{Grade: g, Text: fmt.Sprintf(format, args...), Rail: m.No, Dev: m.Dev})
 }
 
+// Note adds a finding as it is, once: what both ends say alike is one thing.
 func (r *Report) Note(f Finding) {
 	if !slices.Contains(r.Findings, f) {
 		r.Findings = append(r.Findings, f)
 	}
 }
 
+// Show adds evidence. value is a number, a text or a truth value, as a saved session has it (JSON); expected is
+// nil where nothing is compared.
 func (r *Report) Show(name string, value any, unit string, expected *steps.Expected) {
 	r.Evidence = append(r.Evidence, steps.Evidence{Name: name, Value: value, Unit: unit, Expected: expected})
 }

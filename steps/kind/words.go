@@ -13,6 +13,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
+// Gbps is a rate of payload, 10^9 bits a second, with its unit.
 func Gbps(v float64) string {
 	if v < 10 {
 		return fmt.Sprintf("%.3g Gb/s", v)
@@ -20,6 +21,7 @@ func Gbps(v float64) string {
 	return fmt.Sprintf("%.1f Gb/s", v)
 }
 
+// Microseconds is a time in us, with its unit: three digits below 100, and whole ones above.
 func Microseconds(v float64) string {
 	if v < 100 {
 		return fmt.Sprintf("%.3g us", v)
@@ -56,7 +58,7 @@ func Size(v float64) string {
 	}
 }
 
-// And joins words: a, b and c.
+// And joins words: a, b and c. It is empty for none.
 func And(words []string) string {
 	switch len(words) {
 	case 0:

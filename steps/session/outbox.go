@@ -20,7 +20,7 @@ type outbox struct {
 	mu      sync.Mutex
 	events  []steps.Event
 	waiting map[steps.RunID]*waiting // of the runs that have not ended
-	urgent  bool                     // something other than lines waits
+	urgent  bool                     // something other than lines waits, which is handed over at once
 	closed  bool
 	news    chan struct{} // slot of one: events changed
 	fetched time.Time
@@ -41,6 +41,8 @@ func newOutbox() *outbox {
 	return &outbox{news: make(chan struct{}, 1), waiting: map[steps.RunID]*waiting{}}
 }
 
+// put adds an event, and drops it once the outbox is closed. A table takes the place of the run's
+// last one that nobody fetched; an end settles the run's lines, so that they come before it.
 func (o *outbox) put(e steps.Event) {
 	o.mu.Lock()
 	if o.closed {
@@ -142,6 +144,7 @@ func (o *outbox) settle(w *waiting) {
 	o.events[w.printed-1] = e
 }
 
+// ring wakes next, if it waits. Without room the bell has rung already.
 func (o *outbox) ring() {
 	select {
 	case o.news <- struct{}{}:
@@ -149,6 +152,9 @@ func (o *outbox) ring() {
 	}
 }
 
+// next waits for events and gives all of them, in order; false once the outbox is closed and
+// empty, or where ctx has ended. Lines alone wait until drawEvery has passed since the last time.
+// Whoever gets the events owns them. One at a time may call it.
 func (o *outbox) next(ctx context.Context) ([]steps.Event, bool) {
 	for {
 		o.mu.Lock()
@@ -185,6 +191,7 @@ func (o *outbox) next(ctx context.Context) ([]steps.Event, bool) {
 	}
 }
 
+// close ends next once all that was put is fetched. It may be called again.
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closed = true

@@ -31,7 +31,8 @@ const (
 	// togetherGrace is for a partner that has to end by itself: nixlbench's target
 	// ends up to 3 s after its initiator.
 	togetherGrace = 15 * time.Second
-	idleTime      = 300 * time.Millisecond
+	// idleTime is how long each rail is looked at before a stage, for what moves by itself.
+	idleTime = 300 * time.Millisecond
 	// keepText is how many bytes of a role's output a parser gets. No tool that is
 	// parsed prints as much.
 	keepText = 512 << 10
@@ -130,7 +131,8 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	return result, nil
 }
 
-// passes are one over the cell's roles, or one for each pair of rails.
+// passes are one over the cell's roles, or one for each pair of rails. Those that an interrupt
+// left out are missing from the result, and the verdict is INCONCLUSIVE then anyway.
 func (r *run) passes(ctx context.Context, rig steps.Rig) (all []steps.Stage) {
 	if !r.cell.EachRail {
 		return []steps.Stage{r.stage(ctx, rig, -1)}
@@ -228,6 +230,7 @@ func (r *run) bonded(rig steps.Rig) error {
 	return errors.New(why)
 }
 
+// runsOn reports whether a role of the cell runs at an end.
 func (r *run) runsOn(e steps.End) bool {
 	return slices.ContainsFunc(r.cell.Roles, func(role steps.Role) bool { return slices.Contains(role.On.Ends(), e) })
 }
@@ -247,6 +250,7 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 		st.Err = err.Error()
 		r.tell("%s", st.Err)
 	}
+	// After the servers have ended: what they send last is on the wire by then.
 	if r.cell.Counters && ctx.Err() == nil {
 		after := r.counters(ctx, rig)
 		st.Bytes = account(rig, idle, before, after)
@@ -255,7 +259,9 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	return st
 }
 
-// account turns three readings on each node into what each rail carried.
+// account turns three readings on each node into what each rail carried: idle to before is
+// what moves by itself, and before to after the stage. A rail whose counters are missing stays in
+// the list, unknown: left out, it would look as if nothing had moved.
 func account(rig steps.Rig, idle, before, after []meter.Counters) []steps.RailBytes {
 	var all []steps.RailBytes
 	for e, n := range rig.Nodes {
@@ -282,8 +288,8 @@ func portOf(r steps.Rail) meter.Place {
 
 // A server is a role that was started; its output is there when it has ended.
 type server struct {
-	ended chan struct{}
-	out   steps.Output
+	ended chan struct{} // closed by end
+	out   steps.Output  // to be read once ended is closed
 }
 
 // end is called once.
@@ -293,7 +299,10 @@ func (s *server) end(out steps.Output) {
 }
 
 // roles starts the roles in order and ends the servers when the last is done.
-// Outputs stand in the order of the roles.
+// Outputs stand in the order of the roles. The error says why the last role was not started, or
+// that nothing was printed for too long; what the roles themselves did is in their outputs.
+// It returns when nothing of them is alive: each server is waited for, also one that was just
+// told to end.
 func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stage) error {
 	last := len(r.cell.Roles) - 1
 	ctx, stalled := r.watch(ctx)
@@ -348,7 +357,9 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 	return failed
 }
 
-// watch ends the roles where nothing was printed for the cell's stall limit.
+// watch ends the roles where nothing was printed for the cell's stall limit. It gives the
+// context to run them in, and what stops the watch, to be called when they have ended; whether
+// it was the watch that ended them is in the context's cause.
 func (r *run) watch(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.cell.Stall == 0 {
@@ -396,7 +407,8 @@ func (r *run) everywhere(ctx context.Context, rig steps.Rig, pair int, role step
 	return outputs
 }
 
-// atOnce does n things beside each other, and returns when all are done.
+// atOnce does n things beside each other, and returns when all are done, also where ctx has
+// ended: each of them sees that by itself, and may have something to end on a node.
 func atOnce(ctx context.Context, clock runner.Clock, n int, do func(context.Context, int)) {
 	all := make([]chan struct{}, n)
 	for i := range all {
@@ -418,7 +430,8 @@ func (r *run) limit() time.Duration {
 	return runner.DefaultLimit
 }
 
-// serve starts a server and waits until it is ready. The error says why it is not.
+// serve starts a server and waits until it is ready. The error says why it is not; the server
+// may be running all the same, and is the caller's to end and to wait for.
 func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Role) (*server, error) {
 	clock := r.s.clock
 	s := &server{ended: make(chan struct{})}
@@ -426,8 +439,10 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	name := rig.At(end).Name
 	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.params)[v] })
 	notStarted := steps.Output{Role: role.Name, End: end, Err: "not started"}
+	// A client would measure against whoever listens there, and what it then says would be of
+	// somebody else's program.
 	if port != "" {
-		if free, err := r.listens(ctx, rig.At(end).No, port, 0); err != nil || free {
+		if taken, err := r.listens(ctx, rig.At(end).No, port, 0); err != nil || taken {
 			s.end(notStarted)
 			if err != nil {
 				return s, err
@@ -534,7 +549,9 @@ func (r *run) listens(ctx context.Context, node int, port string, within time.Du
 	return strings.TrimSpace(out) == "yes", err
 }
 
-// one runs one role on one node, streams its lines and parses what it printed.
+// one runs one role on one node, streams its lines and parses what it printed. seen, where not
+// nil, gets each line as it comes, in the goroutine that reads them; so does the live table. The
+// next line waits for both.
 func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	e steps.End, limit time.Duration, seen func(runner.Line),
 ) steps.Output {
@@ -588,7 +605,8 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	return out
 }
 
-// read has the cell's parser read what a role printed.
+// read has the cell's parser read what a role printed. A parser that panics is a defect of
+// railbench, told as one, and ends neither the run nor the program.
 func (r *run) read(out *steps.Output, said *spoken) {
 	parser, ok := r.s.o.Catalog.Parsers[r.cell.Parser]
 	if !ok {
@@ -618,6 +636,8 @@ type spoken struct {
 	cut                  bool // there was more than keepText
 }
 
+// add takes a line, up to keepText bytes of both streams together. What comes after that is left
+// out as a whole, and cut says so: nothing is parsed then.
 func (s *spoken) add(line runner.Line) {
 	if s.both.Len()+len(line.Text) > keepText {
 		s.cut = true
@@ -668,7 +688,8 @@ func script(cell steps.Cell, role steps.Role, limit time.Duration,
 	return runner.Script{Name: cell.ID, Body: role.Script, Vars: used, Limit: limit, Root: role.Root}
 }
 
-// text runs a script of railbench's own and gives its stdout.
+// text runs a script of railbench's own and gives its stdout, up to keepText bytes of it. An exit
+// that isn't 0 is an error here, with what the script complained of.
 func text(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
 	var out, complaints strings.Builder
 	exit, err := n.Run(ctx, s, func(line runner.Line) {
@@ -721,6 +742,8 @@ func (r *run) tell(format string, args ...any) {
 	}
 }
 
+// print hands a line to whoever watches and to the log. Roles print at once: logMu keeps their
+// lines whole. cut says that the line goes on in the next one.
 func (r *run) print(line steps.OutputLine, cut bool) {
 	r.s.out.print(r.id, r.cell.ID, line)
 	r.logMu.Lock()
@@ -776,6 +799,8 @@ func (r *run) openLog(dir string) {
 	r.log = bufio.NewWriterSize(r.file, 64<<10)
 }
 
+// closeLog ends the log and gives its file; empty where there is none, or where it is not whole.
+// A line that is told after it is on the screen alone.
 func (r *run) closeLog() string {
 	r.logMu.Lock()
 	if r.log == nil {

@@ -26,12 +26,12 @@ type samplers struct {
 	s    *Session
 	work sync.WaitGroup
 
-	mu     sync.Mutex
-	of     []sampler // by the nodes' numbers
-	sent   meter.Board
+	mu     sync.Mutex  // guards what follows, and whoever sends on or closes the session's boards
+	of     []sampler   // by the nodes' numbers
+	sent   meter.Board // the last one
 	sentAt time.Time
-	late   *time.Timer
-	ended  bool
+	late   *time.Timer // calls overdue when no sample came for a while: gauges go stale by themselves
+	ended  bool        // stop was called
 }
 
 // A sampler is of one node.
@@ -75,6 +75,7 @@ func (p *samplers) follow(rig steps.Rig) {
 		}
 		blank := meter.Board{Gauges: gauges}
 		own := &p.of[n.No]
+		// A node that did not answer keeps the sampler that it has: its rails may be unchanged.
 		if n.Err != "" || own.cancel != nil && slices.Equal(places, own.places) && blank.Same(own.blank) {
 			continue
 		}
@@ -90,7 +91,8 @@ func (p *samplers) follow(rig steps.Rig) {
 	p.publish(true)
 }
 
-// sample keeps one sampler running.
+// sample keeps one sampler running, until ctx ends. A line of one that was replaced meanwhile
+// is dropped (node is no longer the node's own): its rails are others.
 func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, node *meter.Node) {
 	script := runner.Script{
 		Name: "sampler", Body: meter.Script, Vars: meter.Vars(places, p.s.o.Speed), Limit: sampleFor, Patient: true,
@@ -173,6 +175,7 @@ func (p *samplers) overdue() {
 	p.publish(true)
 }
 
+// reset forgets the peaks, averages and histories of all gauges.
 func (p *samplers) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +187,7 @@ func (p *samplers) reset() {
 	p.publish(true)
 }
 
-// stop ends the samplers; their scripts are gone when it returns.
+// stop ends the samplers; their scripts are gone when it returns. It may be called again.
 func (p *samplers) stop() {
 	p.mu.Lock()
 	if !p.ended {

@@ -107,9 +107,11 @@ func (o Options) settings() steps.Settings {
 
 // A Session is safe for use by several goroutines.
 type Session struct {
-	o      Options
-	clock  runner.Clock
-	out    *outbox
+	o     Options
+	clock runner.Clock
+	out   *outbox
+	// boards has room for one, which the newest replaces. Only samplers.publish sends, and
+	// only samplers.stop closes, both under the samplers' mu.
 	boards chan meter.Board
 	// questions has no room: one that nobody fetches is still the node's.
 	questions chan steps.Question
@@ -117,31 +119,34 @@ type Session struct {
 	//nolint:containedctx // the session's own life, no call's: ends at Close
 	life context.Context
 	end  context.CancelFunc
-	work sync.WaitGroup
+	work sync.WaitGroup // the worker and ask
 
+	// mu guards what follows, up to idle. It is taken before the outbox's own, never after: an
+	// event that tells of a change is put while mu is held, so that events come in the order
+	// of the changes. No node is asked anything while it is held.
 	mu        sync.Mutex
 	tutorial  steps.Tutorial // with what was edited
 	queue     []string
-	wake      chan struct{} // signals the worker that the queue has something
-	interrupt context.CancelFunc
-	runs      int
-	table     []steps.Param  // never changes
-	set       steps.Settings // the parameters that are set
+	wake      chan struct{}      // signals the worker that the queue has something
+	interrupt context.CancelFunc // ends what runs; nil while nothing does
+	runs      int                // the last run's number, those of a saved session included
+	table     []steps.Param      // never changes
+	set       steps.Settings     // the parameters that are set
 	link      steps.Link
-	last      look
-	rig       steps.Rig // the last look, with the link under test
-	probed    bool
-	lost      error // why a node could not be reached the last time one was needed
-	logs      map[string]string
-	outcomes  []steps.Outcome // of the cells that ran, each once, in the order of their last end
-	idle      chan struct{}   // closed while nothing runs or waits
+	last      look              // at all nodes, by their numbers
+	rig       steps.Rig         // the last look, with the link under test
+	probed    bool              // last and rig are set
+	lost      error             // why a node could not be reached the last time one was needed
+	logs      map[string]string // by cell: the file of its last run
+	outcomes  []steps.Outcome   // of the cells that ran, each once, in the order of their last end
+	idle      chan struct{}     // closed while nothing runs or waits
 
 	sampler *samplers
 	saver   *saver
 	unsaved error // of Close
 }
 
-// New makes a session; Open starts it.
+// New makes a session; Open starts it. Nothing runs before Open, and no node is asked.
 func New(o Options) *Session {
 	if o.Speed <= 0 {
 		o.Speed = 1
@@ -179,6 +184,7 @@ func (s *Session) Open() {
 		}
 	}
 	s.work.Go(s.ask)
+	// The one worker: cells run one after the other, because they share rails and counters.
 	s.work.Go(func() {
 		_, err := s.probe(s.life, 0)
 		s.note(err)
@@ -187,7 +193,9 @@ func (s *Session) Open() {
 }
 
 // Close interrupts what runs, waits until nothing of it is alive on any node,
-// and closes the nodes.
+// and closes the nodes. The order matters: the nodes are closed when nobody uses them any
+// more, and the outbox after them, because what they say while they close is told, too. The
+// file is written last, from all that was put.
 func (s *Session) Close() error {
 	s.Interrupt()
 	s.end()
@@ -225,7 +233,7 @@ func (s *Session) enqueue(ids []string) {
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
-	default:
+	default: // one signal is enough: the worker looks at the whole queue
 	}
 }
 
@@ -255,7 +263,8 @@ func (s *Session) Trust(id string) error {
 	return s.o.Trust.Trust(c)
 }
 
-// Interrupt ends the running cell and forgets the queue.
+// Interrupt ends the running cell and forgets the queue. It does not wait for either, and
+// does nothing where nothing runs.
 func (s *Session) Interrupt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -398,13 +407,15 @@ func (s *Session) Unreachable() error {
 	return s.lost
 }
 
+// note keeps why a node could not be reached, or that all could.
 func (s *Session) note(err error) {
 	s.mu.Lock()
 	s.lost = err
 	s.mu.Unlock()
 }
 
-// State tells the session that the connection of a node has changed.
+// State tells the session that the connection of a node has changed. It doesn't wait for
+// anything. node is a number of the rig file, from 0, and why is nil where nothing went wrong.
 func (s *Session) State(node int, state runner.State, why error) {
 	c := steps.NodeChanged{Node: node, State: state}
 	if why != nil {
@@ -430,7 +441,7 @@ func (s *Session) serve() {
 		s.mu.Lock()
 		if len(s.queue) == 0 {
 			select {
-			case <-s.idle:
+			case <-s.idle: // closed already: enqueue makes a new one
 			default:
 				close(s.idle)
 			}
@@ -471,7 +482,7 @@ func (s *Session) runNext(ctx context.Context) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.interrupt = cancel
-	if onlyLooks(cell) {
+	if onlyLooks(cell) { // as many at once as stand together in the queue
 		s.mu.Unlock()
 		s.survey(ctx)
 	} else {
@@ -522,6 +533,8 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 		ended.Bytes = append(ended.Bytes, st.Bytes...)
 	}
 	ended.Log = r.closeLog()
+	// What railbench does itself reads the others' outcomes, and would read its own. Checks
+	// measure nothing that another cell reads.
 	if cell.Own == "" && !cell.Check.Any() {
 		s.remember(steps.Outcome{Cell: cell, Result: result, Verdict: ended.Verdict, At: s.clock.Now()})
 	}
@@ -550,6 +563,8 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 	r.link = l
 	result, err := r.do(ctx)
 	switch {
+	// An interrupt makes errors of its own, which say nothing; a change that was settled has a
+	// verdict that says what became of it, however it was ended.
 	case ctx.Err() != nil && r.settled == nil:
 		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
 	case err != nil:
@@ -586,6 +601,8 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 		}
 	}
 	v := r.contained(r.cell.Judge, func() steps.Verdict { return judge(r.cell, result) })
+	// The rails that were there may all have been good: one that the rig file names was not
+	// measured, so it can't pass. A FAIL stands.
 	if r.cell.EachRail && len(result.Rig.Missing) > 0 && v.Grade.Worst(steps.Inconclusive) == steps.Inconclusive {
 		return steps.Verdict{
 			Grade: steps.Inconclusive, Reason: sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason,
@@ -640,6 +657,7 @@ func (s *Session) remember(o steps.Outcome) {
 	s.outcomes = append(s.outcomes, o)
 }
 
+// remembered is what the cells of this session came to. It is a copy: the worker goes on.
 func (s *Session) remembered() []steps.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
