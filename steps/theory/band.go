@@ -62,6 +62,8 @@ func BandOf(rig steps.Rig, t Test, pairs ...steps.Pair) Band {
 				b.Unless = fmt.Sprintf("the PCIe link of %s on %s is unknown", r.Dev, rig.NameOf(e))
 			}
 		}
+		// Where nobody measured the PCIe link, the cable's band holds as long as it asks for no
+		// more than the link surely brings; what it asks for beyond that, nobody knows.
 		halves, none := t.halves(rails)
 		if none != "" && b.Expected > halves.least {
 			return Band{None: none, Limit: Lesser(b.Limit, halves.limit)}
@@ -125,7 +127,8 @@ type lid struct {
 	basis                 Basis
 	from                  string
 	times                 int
-	// least is what it surely lets through where there is nothing to expect.
+	// least is what it surely lets through where there is nothing to expect: what a smaller RoCE
+	// MTU brought there, because larger packets have fewer headers.
 	least rate.Payload
 }
 
@@ -174,7 +177,7 @@ func (t Test) halves(rails []steps.Rail) (all lid, none string) {
 	all = t.together(rails, func(r steps.Rail) string {
 		return cmp.Or(r.PCI.Half(), r.Dev)
 	}, func(of []steps.Rail) lid {
-		s := best(of[0])
+		s := best(of[0]) // functions behind one link tell the same of it
 		l, expected, seen, ok := s.carries(t.MTU, len(of))
 		c := lid{expected: expected, seen: seen, limit: s.limit(), basis: l.Entry().Basis}
 		switch {
@@ -225,7 +228,7 @@ func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string, carri
 		for _, c := range each[1:] {
 			sum.expected, sum.limit = sum.expected+c.expected, sum.limit+c.limit
 			sum.seen, sum.least = sum.seen+c.seen, sum.least+c.least
-			sum.basis = max(sum.basis, c.basis)
+			sum.basis = max(sum.basis, c.basis) // no sum is surer than its least sure part
 		}
 	}
 	sum.times = len(each)

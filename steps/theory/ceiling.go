@@ -39,7 +39,8 @@ func (s slot) limit() rate.Payload {
 	return rate.Payload(s.raw() * largest / (largest + PCIeTLP.Value()))
 }
 
-// spark reports whether this is a link as those that were measured are.
+// spark reports whether this is a link as those that were measured are: Gen5 x4, 32 GT/s a lane.
+// GT/s come from the kernel's current_link_speed ("32.0 GT/s PCIe"), so they compare as numbers.
 func (s slot) spark() bool { return s == slot{32, 4} }
 
 // carries is what was seen to go through a slot, by some rails at a RoCE MTU, or else what
@@ -106,6 +107,7 @@ func PCIeLimit(r steps.Rail, h rate.Headers) rate.Payload {
 
 // Narrow reports whether a rail's PCIe link is less than its device could have.
 func Narrow(r steps.Rail) bool {
+	// A share, because rates of two generations are floats that were read from text.
 	return now(r).known() && best(r).known() && now(r).raw() < 0.99*best(r).raw()
 }
 

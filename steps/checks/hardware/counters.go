@@ -15,7 +15,8 @@ import (
 // The checks of the counters: that they are there, that nothing moves while nothing
 // runs, that no error grows by itself; and the short test of each rail.
 
-// readTwice is the first and the last reading of both nodes.
+// readTwice is the first and the last reading of both nodes. done is true where there is a
+// verdict already; else the clock of each has moved, so that a rate may be divided by it.
 func readTwice(c steps.Cell, r steps.Result, rep *kind.Report) (was, is [2]parse.Reading, v steps.Verdict, done bool) {
 	read, v, done := checks.ReadBoth[[]parse.Reading](c, r, rep)
 	if done {
@@ -47,6 +48,8 @@ func twice(was, is map[string]uint64, name string) counted {
 	return counted{a, b, before && after}
 }
 
+// dataCounters are a port's bytes in words of four, as the InfiniBand specification has them
+// (PortXmitData, PortRcvData).
 var dataCounters = []string{"port_xmit_data", "port_rcv_data"}
 
 // judgePortCounters: the counters that bytes are read from are there, and don't go
@@ -76,7 +79,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			for _, name := range dataCounters {
 				n := twice(was[e].Devices[rail.Dev], is[e].Devices[rail.Dev], name)
 				switch {
-				case !n.ok:
+				case !n.ok: // told once for the node, below
 					good = false
 				case n.is < n.was:
 					rep.At(r.Rig, e, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail carried can't be told. "+
@@ -354,7 +357,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			if g.names == nil {
 				continue
 			}
-			// What the port counts, both functions behind it count.
+			// What the port counts, both functions behind it count: one cable, one finding.
 			same := func(x growth) bool { return slices.Equal(x.names, g.names) }
 			if i := slices.IndexFunc(sick, same); i >= 0 {
 				sick[i].devs, sick[i].most = append(sick[i].devs, rail.Dev), max(sick[i].most, g.most)
@@ -396,6 +399,7 @@ func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var busy []string
+	// The status alone is no sign: ib_write_bw may end with any.
 	for _, s := range r.Stages {
 		for _, o := range s.Outputs {
 			if o.Ran && o.Exit.Code == busyStatus && strings.Contains(o.Text, "busy: ") {

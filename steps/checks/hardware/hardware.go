@@ -17,9 +17,9 @@ import (
 
 // A pcieLink is what a script prints of an RDMA device's PCIe link.
 type pcieLink struct {
-	dev, half          string
-	gtps, most, slot   float64
-	width, best, wired int
+	dev, half          string  // the RDMA device, and its slot without the function
+	gtps, most, slot   float64 // GT/s: as it came up, what the device can do, and what the slot can
+	width, best, wired int     // lanes, in the same order; 0 where the slot doesn't tell
 }
 
 var pcieForm = pattern.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
@@ -112,7 +112,8 @@ func devs(links []pcieLink) []string {
 	return names
 }
 
-// judgeHalf looks at a PCIe link, which several devices may share.
+// judgeHalf looks at a PCIe link, which several devices may share. Where the slot itself has no
+// more, seating the card again helps nobody, so that is told apart.
 func judgeHalf(rig steps.Rig, e steps.End, links []pcieLink, rep *kind.Report) {
 	l := links[0]
 	got, could := l.ceiling(), pcieGbps(l.most, l.best)
@@ -202,7 +203,8 @@ func functionsOf(facts map[string]string) (devices, functions, lost, bare []stri
 	return devices, functions, lost, bare
 }
 
-// lastWord is what the kernel's log has last said about functions before they went.
+// lastWord is what the kernel's log has last said about functions before they went, in brackets;
+// empty where it said nothing that would explain it.
 func lastWord(log []parse.KernelEvent, functions []string) string {
 	for _, l := range slices.Backward(log) {
 		if slices.Contains(functions, l.Device) && slices.Contains([]string{

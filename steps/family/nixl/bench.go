@@ -387,6 +387,15 @@ func setting(b parse.NIXLBench, name string) (int, bool) {
 	return v, ok && v > 0
 }
 
+// orNone is a setting, or 0 where there is none.
+func orNone(b parse.NIXLBench, name string) int {
+	v, ok := setting(b, name)
+	if !ok {
+		return 0
+	}
+	return v
+}
+
 // Complete reports whether every block size has its row, of each batch size: nixlbench doubles
 // both. A run that ended in the middle has a good-looking table, and its bytes would be
 // predicted from those rows alone.
@@ -398,13 +407,7 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 		rep.Add(steps.Inconclusive, "the initiator did not print its configuration, so nothing shows which rows are missing")
 		return false
 	}
-	firstBatch, mostBatch := 1, 1
-	if v, ok := setting(b, "start_batch_size"); ok {
-		firstBatch = v
-	}
-	if v, ok := setting(b, "max_batch_size"); ok {
-		mostBatch = v
-	}
+	firstBatch, mostBatch := cmp.Or(orNone(b, "start_batch_size"), 1), cmp.Or(orNone(b, "max_batch_size"), 1)
 	if firstBatch > mostBatch || start > most {
 		rep.Add(steps.Inconclusive, "the initiator's configuration has no row: blocks of %d to %d bytes, %d to %d at once", start,
 			most, firstBatch, mostBatch)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -240,4 +241,19 @@ func TestLiveNIXLBench(t *testing.T) {
 func TestNIXLBenchSoft(t *testing.T) {
 	c := kindtest.Cell(t, "nixl-single-dram")
 	kindtest.Want(t, "soft", judgeNIXLBench(c, kindtest.Benched(c, kindtest.Virtual(), kindtest.Bench("DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 0.001)), kindtest.OnlyOne)), steps.Pass, "no band")
+}
+
+// A configuration is what a tool printed: no number of it makes the table's rows endless.
+func TestCompleteEndsWithAnyConfiguration(t *testing.T) {
+	for _, c := range []map[string]string{
+		{"start_block_size": "65536", "max_block_size": "9223372036854775807", "num_iter": "1", "start_batch_size": "2", "max_batch_size": "1"},
+		{"start_block_size": "65536", "max_block_size": "9223372036854775807", "num_iter": "1", "max_batch_size": "9223372036854775807"},
+		{"start_block_size": "65536", "max_block_size": "4096", "num_iter": "1"},
+		{"start_block_size": "3", "max_block_size": "9223372036854775807", "num_iter": "1"},
+	} {
+		var rep kind.Report
+		if Complete(parse.NIXLBench{Config: c}, &rep) {
+			t.Errorf("%v: a table without a row is complete", c)
+		}
+	}
 }

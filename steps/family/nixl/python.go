@@ -572,14 +572,7 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 	if !ok {
 		return x, false
 	}
-	if x.P50US <= 0 || x.P95US <= 0 || x.P99US <= 0 || x.Iterations <= 0 || x.Bytes <= 0 {
-		rep.Add(steps.Inconclusive, "the initiator reports no latency, or no tail")
-		return x, false
-	}
-	if why := witness.Ascending(witness.Quantile{Name: "least", Value: x.MinUS}, witness.Quantile{Name: "median", Value: x.P50US},
-		witness.Quantile{Name: "95 %", Value: x.P95US}, witness.Quantile{Name: "99 %", Value: x.P99US},
-		witness.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
-		rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
+	if !timed(x, rep) {
 		return x, false
 	}
 	soft, large := theory.Soft(r.Rig, rt.Pairs[0]), ""
@@ -625,6 +618,21 @@ func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire
 		*carried++
 	}
 	return x, true
+}
+
+// timed reports whether an initiator's report has times, and in an order that times have.
+func timed(x parse.NIXLResult, rep *kind.Report) bool {
+	if x.P50US <= 0 || x.P95US <= 0 || x.P99US <= 0 || x.Iterations <= 0 || x.Bytes <= 0 {
+		rep.Add(steps.Inconclusive, "the initiator reports no latency, or no tail")
+		return false
+	}
+	if why := witness.Ascending(witness.Quantile{Name: "least", Value: x.MinUS}, witness.Quantile{Name: "median", Value: x.P50US},
+		witness.Quantile{Name: "95 %", Value: x.P95US}, witness.Quantile{Name: "99 %", Value: x.P99US},
+		witness.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
+		rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
+		return false
+	}
+	return true
 }
 
 // leftKeys is how many keys of nixlbench a node sees; empty where it did not look. protobuf's

@@ -412,25 +412,11 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	var tail float64 // the largest 99th percentile of all rails, us: one number for the reason
 	banded := false  // some rail has hardware to be compared with
 	for _, s := range r.Stages {
-		m, ok := measured(r, s, &rep)
+		m, v, ok := latency(c, r, s, &rep)
 		if !ok {
 			continue
 		}
-		v, ok := m.Client.Value.(parse.Latency)
-		if m.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
-			rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
-			continue
-		}
 		row := v.Rows[0]
-		if why := latencyNotOfThisRun(c, v, m); why != "" {
-			rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
-			continue
-		}
-		if row.TypicalUS <= 0 || row.P99US <= 0 || row.Iterations <= 0 {
-			// With -D perftest measures an average alone.
-			rep.On(m, steps.Inconclusive, "the client reports no typical latency, or no tail")
-			continue
-		}
 		soft := theory.Soft(r.Rig, m.Pair)
 		e := &steps.Expected{From: "no band: " + soft}
 		if soft == "" {
@@ -470,6 +456,30 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		lead += fmt.Sprintf(": as it should be (%s)", usual.Says())
 	}
 	return rep.Verdict(lead)
+}
+
+// latency is what the client of a stage measured, with one row; ok is false where it can't be
+// judged, and the report says why.
+func latency(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement, parse.Latency, bool) {
+	m, ok := measured(r, s, rep)
+	if !ok {
+		return m, parse.Latency{}, false
+	}
+	v, ok := m.Client.Value.(parse.Latency)
+	if m.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
+		rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
+		return m, v, false
+	}
+	if why := latencyNotOfThisRun(c, v, m); why != "" {
+		rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
+		return m, v, false
+	}
+	if row := v.Rows[0]; row.TypicalUS <= 0 || row.P99US <= 0 || row.Iterations <= 0 {
+		// With -D perftest measures an average alone.
+		rep.On(m, steps.Inconclusive, "the client reports no typical latency, or no tail")
+		return m, v, false
+	}
+	return m, v, true
 }
 
 // latencyNotOfThisRun is notOfThisRun for a latency.

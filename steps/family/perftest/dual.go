@@ -166,26 +166,8 @@ func dualTests(c steps.Cell, r steps.Result, rep *kind.Report) (tests map[string
 		return nil, false
 	}
 	s := r.Stages[0]
-	if s.Err != "" {
-		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
-	}
-	server, client := roles(s)
-	if client == nil || server == nil {
-		if s.Err == "" || server == nil && client != nil {
-			rep.Add(steps.Inconclusive, "not both ends ran")
-		}
-		return nil, false
-	}
-	if f, known := witness.First(r.Rig, s); known {
-		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
-		return nil, false
-	}
-	if f, bad := kind.Trouble(r.Rig, *client); bad {
-		hint := ""
-		if client.Exit.Why == runner.TimedOut {
-			hint = "; crossed rails and a wrong GID hang like this, without a word"
-		}
-		rep.Add(f.Grade, "%s%s", f.Text, hint)
+	server, client, ok := dualEnds(r, s, rep)
+	if !ok {
 		return nil, false
 	}
 	kind.Exited(r, *client, rep)
@@ -197,17 +179,8 @@ func dualTests(c steps.Cell, r steps.Result, rep *kind.Report) (tests map[string
 	if _, across := r.Rig.AcrossHalves(); across {
 		want = append(want, "half alone", "first beside half", "half beside first")
 	}
-	tests = map[string]dualTest{}
-	strange := false
-	for _, t := range all {
-		_, twice := tests[t.Name]
-		if tests[t.Name] = t; twice || !slices.Contains(want, t.Name) {
-			// What it moved is in the counters of some rail, so no account would be right.
-			rep.Add(steps.Inconclusive, "there is a test %q that nobody asked for, or that is there twice", t.Name)
-			strange = true
-		}
-	}
-	if !allMeasured(r.Rig, tests, want, rep) || strange || s.Err != "" || !client.Exit.OK() {
+	tests, known := byName(all, want, rep)
+	if !allMeasured(r.Rig, tests, want, rep) || !known || s.Err != "" || !client.Exit.OK() {
 		return tests, false
 	}
 	for _, name := range want {
@@ -233,6 +206,48 @@ func serverWell(r steps.Result, server steps.Output, rep *kind.Report) bool {
 		return false
 	}
 	return true
+}
+
+// dualEnds are the outputs of both ends; ok is false where one of them, or what ended the
+// client, leaves nothing to be read.
+func dualEnds(r steps.Result, s steps.Stage, rep *kind.Report) (server, client *steps.Output, ok bool) {
+	if s.Err != "" {
+		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+	}
+	server, client = roles(s)
+	if client == nil || server == nil {
+		if s.Err == "" || server == nil && client != nil {
+			rep.Add(steps.Inconclusive, "not both ends ran")
+		}
+		return server, client, false
+	}
+	if f, known := witness.First(r.Rig, s); known {
+		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
+		return server, client, false
+	}
+	if f, bad := kind.Trouble(r.Rig, *client); bad {
+		hint := ""
+		if client.Exit.Why == runner.TimedOut {
+			hint = "; crossed rails and a wrong GID hang like this, without a word"
+		}
+		rep.Add(f.Grade, "%s%s", f.Text, hint)
+		return server, client, false
+	}
+	return server, client, true
+}
+
+// byName sorts tests by their names; ok is false where one is there twice, or that nobody
+// wanted. What such a one moved is in the counters of some rail, so no account would be right.
+func byName(all []dualTest, want []string, rep *kind.Report) (tests map[string]dualTest, ok bool) {
+	tests, ok = map[string]dualTest{}, true
+	for _, t := range all {
+		_, twice := tests[t.Name]
+		if tests[t.Name] = t; twice || !slices.Contains(want, t.Name) {
+			rep.Add(steps.Inconclusive, "there is a test %q that nobody asked for, or that is there twice", t.Name)
+			ok = false
+		}
+	}
+	return tests, ok
 }
 
 // allMeasured looks whether each of the tests that are wanted has a figure. What can't be

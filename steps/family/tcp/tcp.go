@@ -178,7 +178,13 @@ func tcpTest(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (par
 			return parse.Iperf3{}, false
 		}
 	}
-	v, ok := kind.Value[parse.Iperf3](r, *client, rep)
+	v, ok := tested(c, r, *client, rep)
+	return v, ok && s.Err == ""
+}
+
+// tested is what the client reports; ok is false where that is no figure of this test.
+func tested(c steps.Cell, r steps.Result, client steps.Output, rep *kind.Report) (parse.Iperf3, bool) {
+	v, ok := kind.Value[parse.Iperf3](r, client, rep)
 	if ok && (v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0) {
 		rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s", v.ReceivedGbps, streams(v.Streams))
 		ok = false
@@ -186,11 +192,11 @@ func tcpTest(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (par
 	if !ok {
 		return v, false
 	}
-	if why := notOfThisRun(c, *client, v); why != "" {
+	if why := notOfThisRun(c, client, v); why != "" {
 		rep.Add(steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return v, false
 	}
-	return v, s.Err == ""
+	return v, true
 }
 
 // notOfThisRun says why a report is not that of the test that was started: as long, of as
