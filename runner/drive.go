@@ -128,9 +128,10 @@ func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, em
 	}
 }
 
-// heard takes what the leash said; its words are told beside its protocol.
+// heard takes what the leash said, without the run's id; its words are told beside its
+// protocol.
 func (r *run) heard(mark string) {
-	switch word, rest, _ := strings.Cut(strings.TrimPrefix(mark, r.id+" "), " "); word {
+	switch word, rest, _ := strings.Cut(mark, " "); word {
 	case "limit":
 		r.end(TimedOut)
 	case "silent":

@@ -47,7 +47,7 @@ func TestHowARunEnds(t *testing.T) {
 				case "late":
 					r.abandoned = true
 				default:
-					r.heard("id " + strings.Replace(event, ":", " ", 1))
+					r.heard(strings.Replace(event, ":", " ", 1))
 				}
 			}
 			exit, err := r.answer("x", c.waited)

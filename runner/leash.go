@@ -42,7 +42,7 @@ const (
 
 	spareID   = "-"
 	leashName = "railbench-leash"
-	leashMark = "\x1e"
+	leashRS   = 0x1e // the record separator of ASCII, which begins the leash's own lines
 	// One beat in flight when the limit is reached and one for a slow start: the
 	// limit here ends the script first, the node's is the one that needs nobody.
 	spareBeats = 2
@@ -197,9 +197,9 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 	}()
 	code := run(ctx, text)
 	if cause := context.Cause(ctx); errors.Is(cause, errLimit) || errors.Is(cause, errSilent) {
-		fmt.Fprintf(stdout, "%s%s %s\n", leashMark, id, cause)
+		fmt.Fprintf(stdout, "%c%s %s\n", leashRS, id, cause)
 	}
-	_, err = fmt.Fprintf(stdout, "%s%s exit %d\n", leashMark, id, code)
+	_, err = fmt.Fprintf(stdout, "%c%s exit %d\n", leashRS, id, code)
 	cancel(nil)
 	<-watched
 	return err

@@ -91,7 +91,7 @@ type cleaner struct {
 	foreign bool
 	rune    []byte // an incomplete UTF-8 sequence at the end of the last read
 	cr      bool
-	inner   []byte // the text of a leash line, while inMark
+	inner   []byte // of a line that may be the leash's, from behind its RS, while inMk
 	inMk    bool
 
 	out   []Line
@@ -162,6 +162,17 @@ func (c *cleaner) step(r rune) {
 			return
 		}
 	}
+	// In whatever state: a tool that was ended in the middle of a sequence must not take the
+	// leash's word along.
+	if r == leashRS && c.mark != "" {
+		c.inMk = true
+		return
+	}
+	c.ordinary(r)
+}
+
+// ordinary takes a character that is the tool's own.
+func (c *cleaner) ordinary(r rune) {
 	switch c.state {
 	case text:
 		c.ofText(r)
@@ -178,15 +189,35 @@ func (c *cleaner) step(r rune) {
 	}
 }
 
-// ofMark reads a line of the leash. One without an end is bounded: a tool may print the
-// byte that begins it.
+// ofMark reads what follows an RS. It is the leash's only with the run's id, which no tool
+// knows: anybody can print an RS, and "exit 0" behind it. What turns out to be another's is
+// read again as what it is. A line of the leash that has no end is bounded all the same.
 func (c *cleaner) ofMark(r rune) {
-	if r == '\n' {
-		c.marks = append(c.marks, string(c.inner))
+	due := c.mark + " "
+	n := len(c.inner)
+	switch {
+	case n < len(due) && r == rune(due[n]): // an id is plain ASCII
+		c.inner = append(c.inner, byte(r))
+	case n < len(due):
+		begun := c.notMark()
+		for _, b := range begun {
+			c.ordinary(rune(b))
+		}
+		c.step(r)
+	case r == '\n':
+		c.marks = append(c.marks, string(c.inner[len(due):]))
 		c.inMk, c.inner = false, nil
-	} else if len(c.inner) < MaxLine {
+		c.state = text // what was open in the tool's output ended with the tool
+	case n < MaxLine:
 		c.inner = utf8.AppendRune(c.inner, r)
 	}
+}
+
+// notMark gives back what looked like the beginning of a line of the leash, its RS first.
+func (c *cleaner) notMark() []byte {
+	begun := append([]byte{leashRS}, c.inner...)
+	c.inMk, c.inner = false, nil
+	return begun
 }
 
 // ofText reads what belongs to no escape sequence, or begins one. The C1 controls are the
@@ -205,8 +236,6 @@ func (c *cleaner) ofText(r rune) {
 		c.sequence()
 	case strings.ContainsRune(stringsInC1, r):
 		c.state = inString
-	case r == 0x1e && c.mark != "":
-		c.inMk = true
 	default:
 		c.add(seen(r))
 	}
@@ -360,6 +389,11 @@ func (c *cleaner) put(cut bool) {
 
 // flush ends a last line that has no line end.
 func (c *cleaner) flush() {
+	if c.inMk && len(c.inner) <= len(c.mark) {
+		for _, b := range c.notMark() {
+			c.ordinary(rune(b))
+		}
+	}
 	if len(c.rune) > 0 {
 		c.add([]byte(string(utf8.RuneError)))
 		c.rune = nil

@@ -66,6 +66,10 @@ func TestCleaner(t *testing.T) {
 		{"\u202eevil\u2066\u200f\n", "\ufffdevil\ufffd\ufffd"},
 		{"日本語 ä 😀\n", "日本語 ä 😀"},
 		{"partial\x1eid exit 3\nrest\n", "partialrest"},
+		// What a tool was in the middle of does not swallow the leash's word.
+		{"\x1b]title\x1eid exit 3\n", ""},
+		{"\x1b[31\x1eid exit 3\nx\n", "x"},
+		{"10%\r\x1eid exit 3\n", "10%"},
 	} {
 		for name, r := range map[string]io.Reader{
 			"whole":        strings.NewReader(c.in),
@@ -75,8 +79,32 @@ func TestCleaner(t *testing.T) {
 			if got := strings.Join(texts(lines), "|"); got != c.want {
 				t.Errorf("%q %s: got %q, want %q", c.in, name, got, c.want)
 			}
-			if strings.Contains(c.in, "\x1e") != (len(marks) == 1 && marks[0] == "id exit 3") {
+			if strings.Contains(c.in, "\x1e") != (len(marks) == 1 && marks[0] == "exit 3") {
 				t.Errorf("%q %s: marks %q", c.in, name, marks)
+			}
+		}
+	}
+}
+
+// A tool may print an RS, as JSON text sequences do (RFC 7464), and even the leash's words
+// behind it: without the run's id they are its output, and end nothing.
+func TestOnlyTheLeashEndsARun(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1eexit 0\n":             "^^exit 0",
+		"\x1eother exit 0\nnext\n": "^^other exit 0|next",
+		"\x1e{\"a\":1}\n":          `^^{"a":1}`,
+		"a\x1e\x1ei\nb\n":         "a^^^^i|b",
+		"\x1e\x1b[31mred\n":       "^^red",
+		"\x1eid":                   "^^id",
+		"\x1e\xc3\xa4\n":          "^^ä",
+	} {
+		for name, r := range map[string]io.Reader{
+			"whole":        strings.NewReader(in),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(in)),
+		} {
+			lines, marks := cleaned(r)
+			if got := strings.Join(texts(lines), "|"); got != want || len(marks) > 0 {
+				t.Errorf("%q %s: got %q and the marks %q, want %q", in, name, got, marks, want)
 			}
 		}
 	}
@@ -90,6 +118,7 @@ func FuzzCleaner(f *testing.F) {
 		"\x1b[>4mq\x1b[?1m\x1b[3 mé\x1b[m\r"), 2)
 	f.Add(bytes.Repeat([]byte("\x1b[31mä\x1b[mb"), 600), 7)
 	f.Add(bytes.Repeat([]byte("x"), MaxLine+5), 100)
+	f.Add([]byte("a\x1eid\x1eno\x1b]\x1eid exit 1\nb"), 1)
 	f.Fuzz(func(t *testing.T, in []byte, size int) {
 		whole, marks := cleaned(bytes.NewReader(in))
 		pieces, _ := cleaned(&inPieces{in, max(1, size)})
