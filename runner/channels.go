@@ -79,21 +79,34 @@ func (c *channels) fill() {
 	}
 }
 
-// spare hands a spare over and starts another.
+// spare hands a spare over, and has another one started.
 func (c *channels) spare() *process {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.fill()
-	for len(c.ready) > 0 {
-		w := c.ready[0]
-		c.ready = c.ready[1:]
+	for {
+		w := c.take()
+		if w == nil {
+			return nil
+		}
+		// Its heartbeats end before the run's begin. The lock is free meanwhile: a beat that is
+		// stuck in a dead connection ends only by close, which takes the lock.
 		close(w.stop)
 		<-w.fed
 		if len(w.exited) == 0 { // it may have died, when this machine slept
 			return w.process
 		}
 	}
-	return nil
+}
+
+// take takes a spare off the list; nil where none is ready.
+func (c *channels) take() *waiting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.fill()
+	if len(c.ready) == 0 {
+		return nil
+	}
+	w := c.ready[0]
+	c.ready = c.ready[1:]
+	return w
 }
 
 func (c *channels) launch(command string) (*process, error) {
