@@ -98,8 +98,11 @@ func (local) launch(command string) (*process, error) {
 			}
 			return nil
 		},
+		// With the leash's own shell wait would go on: what it waits for can't be killed. The
+		// watcher that it started is a process of its own, and goes on ending the script.
 		abandon: func() {
-			for _, c := range []io.Closer{stdout.(io.Closer), stderr.(io.Closer)} {
+			_ = cmd.Process.Kill() // it may be gone by now
+			for _, c := range []io.Closer{stdin, stdout, stderr} {
 				c.Close()
 			}
 		},

@@ -1,0 +1,25 @@
+package runner
+
+import (
+	"io"
+	"testing"
+)
+
+// A leash that does not end is given up: its streams end, whoever writes to it is told, and
+// nobody waits for it any more. Without that a script in an uninterruptible sleep would hold
+// its run for ever.
+func TestAnAbandonedLeashIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	p, err := local{}.launch("exec sleep 100000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.abandon()
+	_, _ = io.Copy(io.Discard, p.stdout) // its end is all that is asked for
+	if _, err := p.stdin.Write([]byte("x")); err == nil {
+		t.Error("the abandoned leash can be written to")
+	}
+	if err := p.wait(); err != nil {
+		t.Errorf("wait for the abandoned leash: %v", err)
+	}
+}
