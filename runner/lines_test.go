@@ -93,10 +93,10 @@ func TestOnlyTheLeashEndsARun(t *testing.T) {
 		"\x1eexit 0\n":             "^^exit 0",
 		"\x1eother exit 0\nnext\n": "^^other exit 0|next",
 		"\x1e{\"a\":1}\n":          `^^{"a":1}`,
-		"a\x1e\x1ei\nb\n":         "a^^^^i|b",
-		"\x1e\x1b[31mred\n":       "^^red",
+		"a\x1e\x1ei\nb\n":          "a^^^^i|b",
+		"\x1e\x1b[31mred\n":        "^^red",
 		"\x1eid":                   "^^id",
-		"\x1e\xc3\xa4\n":          "^^ä",
+		"\x1e\xc3\xa4\n":           "^^ä",
 	} {
 		for name, r := range map[string]io.Reader{
 			"whole":        strings.NewReader(in),

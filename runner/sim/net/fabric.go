@@ -116,7 +116,7 @@ type Mark struct {
 
 // credit is what a flow has added to counters so far.
 type credit struct {
-	octets, packets, ackOctets, acks, resent uint64
+	octets, packets, ackOctets, acks, resent, naks, messages uint64
 }
 
 // A Fabric holds the flows between the nodes. Nothing ticks in it: it is brought
@@ -273,12 +273,16 @@ func (fl *Flow) credit() {
 	// A float holds these integers exactly; what is added keeps 2.9999999 of a
 	// finished flow from becoming 2.
 	whole := func(v float64) uint64 { return uint64(v + 1e-3) }
-	now := credit{whole(octets), whole(packets + resent), uint64(acks) * uint64(ackOctets), uint64(acks), whole(resent)}
+	now := credit{
+		whole(octets), whole(packets + resent), uint64(acks) * uint64(ackOctets), uint64(acks),
+		whole(resent), (whole(resent) + 7) / 8, whole(messages),
+	}
 	was := fl.credited
 	fl.credited = now
 	delta := credit{
 		now.octets - was.octets, now.packets - was.packets,
-		now.ackOctets - was.ackOctets, now.acks - was.acks, now.resent - was.resent,
+		now.ackOctets - was.ackOctets, now.acks - was.acks,
+		now.resent - was.resent, now.naks - was.naks, now.messages - was.messages,
 	}
 	if fl.TCP {
 		fl.From.Netdev.Count(delta.octets, delta.packets, delta.ackOctets, delta.acks)
@@ -287,11 +291,9 @@ func (fl *Flow) credit() {
 	}
 	fl.From.Port.add(delta.octets, delta.packets, delta.ackOctets, delta.acks)
 	fl.To.Port.add(delta.ackOctets, delta.acks, delta.octets, delta.packets)
-	if delta.resent > 0 {
-		fl.From.HW["packet_seq_err"] += (delta.resent + 7) / 8
-		fl.To.HW["out_of_sequence"] += delta.resent
-	}
-	fl.To.HW["rx_write_requests"] += delta.packets / uint64(max(1, perMessage))
+	fl.From.HW["packet_seq_err"] += delta.naks
+	fl.To.HW["out_of_sequence"] += delta.resent
+	fl.To.HW["rx_write_requests"] += delta.messages
 }
 
 // perMessage is what a message of RDMA has beside its packets' headers, bytes.

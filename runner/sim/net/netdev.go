@@ -517,12 +517,27 @@ func (d *Netdev) Speed() int {
 	case d.Kind == "loopback" || !d.Carrier():
 		return -1
 	case d.Kind == "bond":
-		return 200000 * len(d.Slaves())
+		return d.bondSpeed()
 	case d.Func == nil:
 		return 10000
 	default:
 		return 200000
 	}
+}
+
+// bondSpeed is the sum of the slaves that send; in broadcast, where all send the same, the
+// slowest's (bond_ethtool_get_link_ksettings in drivers/net/bonding/bond_main.c).
+func (d *Netdev) bondSpeed() int {
+	sum, least := 0, math.MaxInt
+	for _, s := range d.Slaves() {
+		if s.Running() && s.Role() == "active" {
+			sum, least = sum+s.Speed(), min(least, s.Speed())
+		}
+	}
+	if d.Bond.Mode == "broadcast" {
+		return least
+	}
+	return sum
 }
 
 func (d *Netdev) OperState() string {

@@ -348,10 +348,12 @@ func (n *Stack) Resolve(host string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// MoveGIDs moves a pair of entries to other slots.
+// MoveGIDs moves a pair of entries, an address's for RoCE v1 and v2, to other slots, and
+// what is there to theirs: no address loses its GIDs, and the same again undoes it.
 func (f *Function) MoveGIDs(from, to int) {
-	f.GIDs[to], f.GIDs[to+1] = f.GIDs[from], f.GIDs[from+1]
-	f.GIDs[from], f.GIDs[from+1] = GID{}, GID{}
+	for i := range 2 {
+		f.GIDs[from+i], f.GIDs[to+i] = f.GIDs[to+i], f.GIDs[from+i]
+	}
 }
 
 // LoseHalf takes the driver away from the functions of a PCIe half, and with it
