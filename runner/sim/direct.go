@@ -170,6 +170,7 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 	}
 	limited, done := c.WithTimeout(whole, s.HardLimit(), errTimeLimit)
 	defer done()
+	defer c.Tireless(s.HardLimit(), func() { cancel(errTimeLimit) })()
 	began := c.Now()
 	out, errs := runner.Lines(runner.Stdout, c.Wall, emit), runner.Lines(runner.Stderr, c.Wall, emit)
 	sh := host.NewShell(d.node, s.Root, false)

@@ -58,8 +58,9 @@ type Clock struct {
 	passed atomic.Int64
 
 	mu      sync.Mutex
-	turn    *Actor   // who works; nil where all wait
-	started []*Actor // who hasn't had a turn since they were started, or came back from elsewhere
+	turn    *Actor    // who works; nil where all wait
+	turnAt  time.Time // when that turn began, by the wall clock
+	started []*Actor  // who hasn't had a turn since they were started, or came back from elsewhere
 	waiting []*Actor
 	timers  []*deadline
 	nextNo  uint64
@@ -155,8 +156,8 @@ func (c *Clock) next() {
 }
 
 func (c *Clock) give(a *Actor) {
-	c.turn = a
-	a.wake <- struct{}{}
+	c.turn, c.turnAt = a, time.Now()
+	a.wake <- struct{}{} // it has room for one, and an actor gets a turn only while it has none
 }
 
 // resume gives the turn to a waiting actor.
@@ -508,6 +509,45 @@ func (c *Clock) WithTimeout(ctx context.Context, d time.Duration, cause error) (
 			}
 		}
 	}
+}
+
+// Tireless calls f once somebody has had the turn for d of real time without a pause, unless
+// it is stopped before that. While a script works and never waits, as in an empty loop, the
+// nodes' time stands still: a limit on that time would never be reached.
+func (c *Clock) Tireless(d time.Duration, f func()) (stop func()) {
+	var mu sync.Mutex
+	var t *time.Timer
+	over := false
+	mu.Lock()
+	defer mu.Unlock()
+	t = time.AfterFunc(d, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		switch left := d - c.held(); {
+		case over:
+		case left > 0:
+			t.Reset(left)
+		default:
+			over = true
+			f()
+		}
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		t.Stop()
+	}
+}
+
+// held is how long by the wall clock the present turn goes on; 0 where nobody has it.
+func (c *Clock) held() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn == nil {
+		return 0
+	}
+	return time.Since(c.turnAt)
 }
 
 // Until is a context that ends when a channel is closed, too. It is for who waits by the
