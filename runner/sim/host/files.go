@@ -27,6 +27,18 @@ type file struct {
 	Data []byte
 }
 
+// fileLimit bounds what a script can write into one pretend file, in bytes.
+const fileLimit = 16 << 20
+
+// Append writes at the end of the file. Callers hold the rig's lock.
+func (f *file) Append(p []byte) error {
+	if len(f.Data)+len(p) > fileLimit {
+		return syscall.ENOSPC
+	}
+	f.Data = append(f.Data, p...)
+	return nil
+}
+
 // What somebody may want of an entry: the bits of a mode.
 const (
 	ToRead  fs.FileMode = 4
@@ -218,18 +230,9 @@ func pretended(dir string) bool {
 
 // Leave takes an entry, which exists, and all below it out of its directory.
 func (n *Node) Leave(name string, root bool) (*Inode, error) {
-	i, real, err := n.Walk(name, false, root)
+	i, dir, real, err := n.leaving(name, root)
 	if err != nil {
 		return nil, err
-	}
-	dir, _, err := n.Walk(path.Dir(real), true, root)
-	switch {
-	case err != nil:
-		return nil, err
-	case n.Files[real] == nil, !dir.May(root, toWrite|toEnter):
-		return nil, syscall.EACCES
-	case dir.Mode&fs.ModeSticky != 0 && !root && !i.User:
-		return nil, syscall.EPERM
 	}
 	delete(dir.Kids, path.Base(real))
 	for name := range n.Files {
@@ -240,11 +243,40 @@ func (n *Node) Leave(name string, root bool) (*Inode, error) {
 	return i, nil
 }
 
-// Rename is what mv does: the entry is never seen half.
+// leaving is an entry that may leave its directory, both, and where it is without links.
+// What came with the system stays: it isn't among the files that scripts made.
+func (n *Node) leaving(name string, root bool) (i, dir *Inode, real string, err error) {
+	if i, real, err = n.Walk(name, false, root); err != nil {
+		return nil, nil, "", err
+	}
+	dir, _, err = n.Walk(path.Dir(real), true, root)
+	switch {
+	case err != nil:
+	case n.Files[real] == nil, !dir.May(root, toWrite|toEnter):
+		err = syscall.EACCES
+	case dir.Mode&fs.ModeSticky != 0 && !root && !i.User:
+		err = syscall.EPERM
+	}
+	return i, dir, real, err
+}
+
+// Rename is what mv does: the entry is never seen half. Whether all of it can be done is
+// looked at first, since what stood in its place is gone afterwards.
 func (n *Node) Rename(from, to string, root bool) error {
-	i, _, err := n.Walk(from, false, root)
+	i, _, real, err := n.leaving(from, root)
 	if err != nil {
 		return err
+	}
+	dir, above, err := n.Walk(path.Dir(to), true, root)
+	switch {
+	case err != nil:
+		return err
+	case dir.Kids == nil:
+		return syscall.ENOTDIR
+	case pretended(above), !dir.May(root, toWrite|toEnter):
+		return syscall.EACCES
+	case i.Kids != nil && strings.HasPrefix(above+"/", real+"/"):
+		return syscall.EINVAL // into itself
 	}
 	if old, _, err := n.Walk(to, false, root); err == nil && old != i {
 		if old.Kids != nil {
@@ -254,18 +286,13 @@ func (n *Node) Rename(from, to string, root bool) error {
 			return err
 		}
 	}
-	if dir, real, err := n.Walk(path.Dir(to), true, root); err != nil {
-		return err
-	} else if dir.Kids == nil || pretended(real) || !dir.May(root, toWrite|toEnter) {
-		return syscall.EACCES
-	}
 	if _, err := n.Leave(from, root); err != nil {
 		return err
 	}
 	if err := n.enter(to, root, i); err != nil {
 		return err
 	}
-	_, real, err := n.Walk(to, false, root)
+	_, real, err = n.Walk(to, false, root)
 	i.Below(real, func(name string, kid *Inode) { n.Files[name] = kid })
 	return err
 }

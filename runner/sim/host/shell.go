@@ -571,19 +571,15 @@ type content struct {
 	file *file
 }
 
-// fileLimit bounds what a script can write into one pretend file.
-const fileLimit = 16 << 20
-
 func (c *content) Write(p []byte) (int, error) {
 	if c.file == nil {
 		return len(p), nil
 	}
 	c.node.Rack.Lock()
 	defer c.node.Rack.Unlock()
-	if len(c.file.Data)+len(p) > fileLimit {
-		return 0, syscall.ENOSPC
+	if err := c.file.Append(p); err != nil {
+		return 0, err
 	}
-	c.file.Data = append(c.file.Data, p...)
 	return len(p), nil
 }
 

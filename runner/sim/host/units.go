@@ -82,8 +82,12 @@ type Transient struct {
 	Args     []string
 }
 
-// StartService starts a unit's command. Callers hold the rig's lock.
+// StartService starts a unit's command. Callers hold the rig's lock. On a rack that is shut
+// it starts nothing: nobody would wait for it.
 func (n *Node) StartService(name string, t Transient) {
+	if n.Rack.Closed {
+		return
+	}
 	env := append([]string{
 		"LANG=en_US.UTF-8", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/snap/bin",
 	}, t.Env...)
@@ -109,16 +113,17 @@ func (n *Node) StartService(name string, t Transient) {
 	})
 }
 
+// StartTimer starts a service of that name after a while, of the node's time. Callers hold
+// the rig's lock. On a rack that is shut it starts nothing.
 func (n *Node) StartTimer(name string, t Transient, after time.Duration) {
+	if n.Rack.Closed {
+		return
+	}
 	ctx, cancel := context.WithCancel(n.Rack.Life)
 	u := &Unit{
 		Name: name + ".timer", Active: "active", Sub: "waiting", Stop: cancel, Gone: make(chan struct{}), Result: "success",
 	}
 	n.Units[u.Name] = u
-	if n.Rack.Closed {
-		cancel()
-		return
-	}
 	n.Rack.alone(func() {
 		defer cancel()
 		if !n.Rack.Clock.Sleep(ctx, after) {

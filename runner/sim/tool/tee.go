@@ -27,7 +27,9 @@ func runTee(_ context.Context, c *host.Call) int {
 			if !set.Has("a") {
 				f.Data = nil
 			}
-			f.Data = append(f.Data, b...)
+			if err := f.Append(b); err != nil {
+				code = c.Fail(1, "tee: %s: %s", name, host.ErrorText(err))
+			}
 		})
 	}
 	c.Out.Write(b)
