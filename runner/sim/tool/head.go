@@ -3,33 +3,53 @@ package tool
 import (
 	"bufio"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-func lineCount(c *host.Call, set host.Flags) (n int, from bool, ok bool) {
-	value := set.Last('n', "10")
-	value, from = strings.CutPrefix(value, "+")
-	n, err := strconv.Atoi(strings.TrimPrefix(value, "-"))
-	if err != nil {
-		c.Fail(1, "%s: invalid number of lines: ‘%s’", c.Program(), value)
-		return 0, false, false
+// count reads the number behind -n or -c, and the sign before it, which head and tail take
+// for different things.
+func count(c *host.Call, text, of string) (n int, sign byte, ok bool) {
+	digits := strings.TrimLeft(text, "+-")
+	if len(text) == len(digits)+1 {
+		sign = text[0]
 	}
-	return n, from, true
+	n, err := strconv.Atoi(digits)
+	if err != nil || len(text) > len(digits)+1 {
+		c.Fail(1, "%s: invalid number of %s: ‘%s’", c.Program(), of, text)
+		return 0, 0, false
+	}
+	return n, sign, true
 }
 
-// oldCount turns head's ancient -5 into -n 5.
-func oldCount(args []string) []string {
-	var out []string
-	for _, a := range args {
-		if len(a) > 1 && a[0] == '-' && a[1] >= '0' && a[1] <= '9' {
-			a = "-n" + a[1:]
-		}
-		out = append(out, a)
+// counted is what -c, or else -n, asks for: units of the text, bytes or lines, of which the
+// lines keep their ends.
+func counted(c *host.Call, set host.Flags) (cut func(text string) []string, n int, sign byte, ok bool) {
+	if set.Has("c") {
+		n, sign, ok = count(c, set.Last('c', ""), "bytes")
+		return byBytes, n, sign, ok
 	}
-	return out
+	n, sign, ok = count(c, set.Last('n', "10"), "lines")
+	return func(text string) []string { return slices.Collect(strings.Lines(text)) }, n, sign, ok
+}
+
+func byBytes(text string) (parts []string) {
+	for i := range len(text) {
+		parts = append(parts, text[i:i+1])
+	}
+	return parts
+}
+
+// oldCount turns an ancient -5 into -n5. It counts only as the first argument: behind -n it is
+// a number with a sign.
+func oldCount(args []string) []string {
+	if len(args) > 1 && len(args[1]) > 1 && args[1][0] == '-' && args[1][1] >= '0' && args[1][1] <= '9' {
+		args = append([]string{args[0], "-n" + args[1][1:]}, args[2:]...)
+	}
+	return args
 }
 
 func runHead(_ context.Context, c *host.Call) int {
@@ -38,15 +58,11 @@ func runHead(_ context.Context, c *host.Call) int {
 	if !ok {
 		return 1
 	}
-	if set.Has("c") {
-		n, _ := strconv.Atoi(set.Last('c', "0"))
-		return inputs(c, files, func(_, text string) { c.Out.WriteString(text[:min(n, len(text))]) })
-	}
-	n, _, ok := lineCount(c, set)
+	cut, n, sign, ok := counted(c, set)
 	if !ok {
 		return 1
 	}
-	if len(files) == 0 {
+	if len(files) == 0 && sign != '-' && !set.Has("c") {
 		// Who writes may never come to an end by himself.
 		in := bufio.NewReader(c.In)
 		for range n {
@@ -59,9 +75,12 @@ func runHead(_ context.Context, c *host.Call) int {
 		return 0
 	}
 	return inputs(c, files, func(_, text string) {
-		for _, l := range splitLines(text)[:min(n, len(splitLines(text)))] {
-			c.Println(l)
+		parts := cut(text)
+		end := min(n, len(parts))
+		if sign == '-' { // all but the last so many
+			end = max(0, len(parts)-n)
 		}
+		c.Out.WriteString(strings.Join(parts[:end], ""))
 	})
 }
 
@@ -71,18 +90,16 @@ func runTail(_ context.Context, c *host.Call) int {
 	if !ok {
 		return 1
 	}
-	n, from, ok := lineCount(c, set)
+	cut, n, sign, ok := counted(c, set)
 	if !ok {
 		return 1
 	}
 	return inputs(c, files, func(_, text string) {
-		lines := splitLines(text)
-		start := max(0, len(lines)-n)
-		if from {
-			start = min(max(0, n-1), len(lines))
+		parts := cut(text)
+		start := max(0, len(parts)-n)
+		if sign == '+' { // from that one on
+			start = min(max(0, n-1), len(parts))
 		}
-		for _, l := range lines[start:] {
-			c.Println(l)
-		}
+		c.Out.WriteString(strings.Join(parts[start:], ""))
 	})
 }

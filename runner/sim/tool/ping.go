@@ -27,6 +27,8 @@ type echoing struct {
 	// A frame that is too long is not sent; one that gets lost is.
 	tooLong, lost bool
 
+	interval, wait, deadline time.Duration // -i, -W and -w; a deadline of 0 is none
+
 	sent, received, errs int
 	times                []float64 // in milliseconds
 	elapsed              time.Duration
@@ -48,6 +50,9 @@ func runPing(ctx context.Context, c *host.Call) int {
 		return c.Fail(2, "ping: invalid -s value: '%s': out of range: 0 <= value <= 2147483647", p.set.Last('s', ""))
 	}
 	p.size, p.packet, p.quiet = size, size+28, p.set.Has("q")
+	if code := p.timing(); code != 0 {
+		return code
+	}
 	if code := p.find(); code != 0 {
 		return code
 	}
@@ -82,6 +87,34 @@ func (p *echoing) parse() (ok bool) {
 	sub.Args = append([]string{"ping"}, options...)
 	p.set, _, ok = sub.Flags("ciWwsIMtQlp")
 	return ok
+}
+
+// leastInterval is what a user may not go below (MIN_USER_INTERVAL_MS of iputils' ping.h).
+const leastInterval = 2 * time.Millisecond
+
+// timing reads the times. Nobody may send without a pause here, root neither: the nodes' time
+// would stand still.
+func (p *echoing) timing() (code int) {
+	for _, t := range []struct {
+		letter    byte
+		otherwise string
+		into      *time.Duration
+		bad       string
+	}{
+		{'i', "1", &p.interval, "bad timing interval"},
+		{'W', "10", &p.wait, "bad linger time"},
+		{'w', "0", &p.deadline, "bad wait time"},
+	} {
+		text, ok := p.set.Last(t.letter, t.otherwise), false
+		if *t.into, ok = seconds(text); !ok {
+			return p.c.Fail(2, "ping: %s: %s", t.bad, text)
+		}
+	}
+	if p.interval < leastInterval && !p.c.Root {
+		return p.c.Fail(2, "ping: cannot flood, minimal interval for user must be >= 2 ms, use -i 0.002 (or higher)")
+	}
+	p.interval = max(p.interval, leastInterval)
+	return 0
 }
 
 // find looks for the way to the target.
@@ -133,9 +166,6 @@ func (p *echoing) leaveBy(d *net.Netdev) {
 // run sends until all is sent or the time is over; it is false where ctx ended first.
 func (p *echoing) run(ctx context.Context) bool {
 	c := p.c
-	interval, _ := seconds(p.set.Last('i', "1"))
-	wait, _ := seconds(p.set.Last('W', "10"))
-	deadline, _ := seconds(p.set.Last('w', "0"))
 	clock := c.Node.Rack.Clock
 	var rnd interface{ Float64() float64 }
 	c.Locked(func() { rnd = c.Node.Random("ping") })
@@ -147,28 +177,28 @@ func (p *echoing) run(ctx context.Context) bool {
 			c.Out.Flush()
 			c.Fail(0, "ping: local error: message too long, mtu=%d", p.mtu)
 		case p.lost:
-			p.lose(wait)
+			p.lose()
 		default:
 			p.echo(0.35 + 0.5*rnd.Float64())
 		}
 		c.Out.Flush()
 		if p.count > 0 && p.sent >= p.count {
-			return p.received == p.sent || p.tooLong || clock.Sleep(ctx, min(wait, 3*time.Second))
+			return p.received == p.sent || p.tooLong || clock.Sleep(ctx, min(p.wait, 3*time.Second))
 		}
-		if deadline > 0 && p.elapsed+interval >= deadline {
+		if p.deadline > 0 && p.elapsed+p.interval >= p.deadline {
 			return true
 		}
-		if !clock.Sleep(ctx, interval) {
+		if !clock.Sleep(ctx, p.interval) {
 			return false
 		}
-		p.elapsed += interval + 12*time.Millisecond
+		p.elapsed += p.interval + 12*time.Millisecond
 	}
 }
 
 // lose sends what nobody answers. Without an answer to ARP the kernel says so after three
 // seconds.
-func (p *echoing) lose(wait time.Duration) {
-	if p.way.Peer == nil && wait >= 3*time.Second && !p.quiet {
+func (p *echoing) lose() {
+	if p.way.Peer == nil && p.wait >= 3*time.Second && !p.quiet {
 		p.errs++
 		p.c.Printf("From %s icmp_seq=%d Destination Host Unreachable\n", p.way.Source, p.sent)
 	}

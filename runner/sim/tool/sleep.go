@@ -8,6 +8,18 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// endless is as long as anybody can wait for. Twice that is still a Duration: what a few
+// waits add up to doesn't overflow, and a wait that did would be over at once.
+const endless time.Duration = 1 << 61
+
+// span is so many of a unit, and endless where that is more.
+func span(v float64, unit time.Duration) time.Duration {
+	if v >= float64(endless)/float64(unit) {
+		return endless
+	}
+	return time.Duration(v * float64(unit))
+}
+
 // seconds reads sleep's and timeout's times: 0.1, 5s, 2m.
 func seconds(text string) (time.Duration, bool) {
 	unit := time.Second
@@ -24,10 +36,13 @@ func seconds(text string) (time.Duration, bool) {
 		}
 	}
 	if text == "infinity" {
-		return 1 << 62, true
+		return endless, true
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	return time.Duration(v * float64(unit)), err == nil && v >= 0
+	if err != nil || !(v >= 0) { // "nan" is a number to ParseFloat
+		return 0, false
+	}
+	return span(v, unit), true
 }
 
 func runSleep(ctx context.Context, c *host.Call) int {
@@ -37,7 +52,7 @@ func runSleep(ctx context.Context, c *host.Call) int {
 		if !ok {
 			return c.Fail(1, "sleep: invalid time interval ‘%s’\nTry 'sleep --help' for more information.", a)
 		}
-		sum += d
+		sum = min(sum+d, endless)
 	}
 	if len(c.Args) == 1 {
 		return c.Fail(1, "sleep: missing operand\nTry 'sleep --help' for more information.")

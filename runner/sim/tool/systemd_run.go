@@ -75,7 +75,7 @@ func timeSpan(text string) (time.Duration, bool) {
 		if err != nil || !ok {
 			return 0, false
 		}
-		sum += time.Duration(v * float64(scale))
+		sum = min(sum+span(v, scale), endless)
 		text = text[u:]
 	}
 	return sum, true

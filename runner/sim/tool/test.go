@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 
 	"github.com/railbench/railbench/runner/sim/host"
@@ -10,7 +11,7 @@ import (
 
 func runTest(_ context.Context, c *host.Call) int {
 	args := c.Args[1:]
-	if len(args) == 2 && args[0][0] == '-' {
+	if len(args) == 2 && strings.HasPrefix(args[0], "-") {
 		_, err := c.Read(args[1])
 		if err == nil || errors.Is(err, syscall.EISDIR) && args[0] != "-f" {
 			return 0
