@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,11 @@ func TestNoSpike(t *testing.T) {
 			"went backwards",
 		},
 		{"a counter that is missing", []string{line(1, 8e9, 0), "H 0 0 0 0 1", "S 1.1 4: ACTIVE"}, "no counters"},
+		{
+			"a counter that was away for a sample, and began anew",
+			[]string{line(1, 8e9, 0), "H 0 0 1 1 1", "S 1.1 0 0 4: ACTIVE", "H 1 1 1 1 1", line(1.2, 100, 0)},
+			"",
+		},
 		{"the node's clock was set back", []string{line(100, 8e9, 0), line(1, 9e9, 0)}, ""},
 		{"the node's clock was set on", []string{line(1, 0, 0), line(1000, 9e9, 0)}, ""},
 	} {
@@ -104,7 +110,7 @@ func TestNoSpike(t *testing.T) {
 	if g := n.Gauges(at(0), "spark-02 is disconnected")[0]; g.Stale != "spark-02 is disconnected" {
 		t.Errorf("a reason that is known: %q", g.Stale)
 	}
-	for _, bad := range []string{"", "S", "S x 1 2 3 4 4: ACTIVE", "S 1 2 3", "hello", "H", "H 1 1"} {
+	for _, bad := range []string{"", "S", "S x 1 2 3 4 4: ACTIVE", "S nan 1 2 3 4 4: ACTIVE", "S 1 2 3", "hello", "H", "H 1 1"} {
 		if n.Add(bad, start) == nil {
 			t.Errorf("%q is a sample", bad)
 		}
@@ -184,6 +190,11 @@ func TestBetween(t *testing.T) {
 	}
 	if _, err := ParseCounters("no clock\n"); err == nil {
 		t.Error("counters without a clock parse")
+	}
+	for _, clock := range []string{"nan", "inf", "-Inf"} {
+		if c, err := ParseCounters(clock + "\n/sys/class/net/lo/statistics/tx_bytes:1\n"); err == nil {
+			t.Errorf("%s is a clock: %+v", clock, c)
+		}
 	}
 }
 
@@ -316,6 +327,64 @@ func TestSamplerReadsStates(t *testing.T) {
 		}
 		if last {
 			t.Errorf("%v: nobody sees that the port is down", shell)
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}
+
+// Counters that go away and come back, as with a driver that is loaded anew, are found again,
+// in every shell.
+func TestSamplerFindsCountersAgain(t *testing.T) {
+	for _, shell := range [][]string{{"bash"}, {"dash"}, {"busybox", "sh"}} {
+		if _, err := exec.LookPath(shell[0]); err != nil {
+			t.Logf("no %s here", shell[0])
+			continue
+		}
+		root := t.TempDir()
+		port := filepath.Join(root, "sys/class/infiniband/mlx5_0/ports/1")
+		statistics := filepath.Join(root, "sys/class/net/eth0/statistics")
+		err := errors.Join(os.MkdirAll(filepath.Join(port, "counters"), 0o755), os.MkdirAll(statistics, 0o755))
+		for _, name := range []string{
+			port + "/counters/port_xmit_data", port + "/counters/port_rcv_data", statistics + "/tx_bytes",
+			statistics + "/rx_bytes",
+		} {
+			err = errors.Join(err, os.WriteFile(name, []byte("1\n"), 0o600))
+		}
+		err = errors.Join(err, os.WriteFile(port+"/state", []byte("4: ACTIVE\n"), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		vars := Vars([]Place{{Dev: "mlx5_0", Port: 1, Netdev: "eth0"}}, 0.01)
+		script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]),
+			vars["INTERVAL"], vars["IDLE"], quote(strings.ReplaceAll(vars["LOOP"], "/sys/", root+"/sys/")))
+		cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		var told []string
+		for n := 0; n < 200 && len(told) < 3 && lines.Scan(); n++ {
+			if !strings.HasPrefix(lines.Text(), "H") {
+				continue
+			}
+			told = append(told, lines.Text())
+			switch len(told) {
+			case 1:
+				err = os.Rename(port+"/counters", port+"/away")
+			case 2:
+				err = os.Rename(port+"/away", port+"/counters")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := []string{"H 1 1 1 1 1", "H 0 0 1 1 1", "H 1 1 1 1 1"}; !slices.Equal(told, want) {
+			t.Errorf("%v: the files that it told of are %q, want %q", shell, told, want)
 		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

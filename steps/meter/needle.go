@@ -150,9 +150,11 @@ func (n *Node) rail(i int, last, latest stamped) {
 // reset it.
 func back(before, now Count) bool { return before.Known && now.Known && now.Bytes < before.Bytes }
 
-// moved is in bits, since all rates are; 0 where one of both readings is missing.
+// moved is in bits, since all rates are; 0 where one of both readings is missing, and where
+// the counter is lower than before: it may have been away for a sample in between, and begun
+// anew, which nobody has seen. The difference of the two would be 2^64 bytes.
 func moved(before, now Count) float64 {
-	if !before.Known || !now.Known {
+	if !before.Known || !now.Known || back(before, now) {
 		return 0
 	}
 	return float64(now.Bytes-before.Bytes) * 8

@@ -39,25 +39,33 @@ const fieldsPerRail = 5
 // those of all rails the ports' states. A bash reads a file by some ten system calls; it
 // reads the states with every fifth sample, and with each while it rests.
 const loop = `files() {
-  files= states= have= turn=0
+  files= states= have= turn=0 gone=0 many=0
   for r in $RAILS; do
     n=${r##*:} d=${r%:*}
     p=/sys/class/infiniband/${d%:*}/ports/${d##*:}
     s=/sys/class/net/$n/statistics
     for f in $p/counters/port_xmit_data $p/counters/port_rcv_data $s/tx_bytes $s/rx_bytes; do
-      if [ -r "$f" ]; then files="$files $f" have="$have 1"; else have="$have 0"; fi
+      if [ -r "$f" ]; then files="$files $f" have="$have 1" many=$((many + 1)); else have="$have 0"; fi
     done
-    if [ -r "$p/state" ]; then states="$states $p/state" have="$have 1"; else have="$have 0"; fi
+    if [ -r "$p/state" ]; then states="$states $p/state" have="$have 1" many=$((many + 2)); else have="$have 0"; fi
   done
-  many=
-  echo "H$have"
+  if [ "$have" != "$told" ]; then
+    told=$have
+    echo "H$have"
+  fi
 }
 SHELL
+told=
 files
 last= same=0 every=$INTERVAL
 while :; do
+  case $have in
+  *0*)
+    gone=$((gone + 1))
+    [ "$gone" -lt 10 ] || files ;;
+  esac
   now
-  values || { files; values; }
+  values || { files; values; } || { pause; continue; }
   echo "S $t$line"
   if [ "$line" != "$last" ]; then
     last=$line same=0 every=$INTERVAL
@@ -95,7 +103,7 @@ values() {
 pause() { sleep "$every"; }
 values() {
   set -- $(cat $files $states 2>/dev/null)
-  [ $# = "${many:=$#}" ] || return
+  [ "$#" = "$many" ] || return
   line=" $*"
 }`
 )
