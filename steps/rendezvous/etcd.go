@@ -284,6 +284,13 @@ func tellOpen(ctx context.Context, r session.Request, end steps.End, port int) {
 	}
 }
 
+// longest bounds an answer, in bytes. A node with hundreds of listeners prints 150 for each.
+const longest = 1 << 20
+
+// errLong is for an answer that is longer: what is missing at its end may be what was asked
+// for, a port that is taken, say.
+var errLong = fmt.Errorf("its answer is longer than %d KiB", longest>>10)
+
 // ask runs a short script and gives its stdout.
 func ask(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
 	var out, complaints strings.Builder
@@ -292,10 +299,13 @@ func ask(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
 		if line.Stream == runner.Stderr {
 			b = &complaints
 		}
-		if b.Len() < 64<<10 {
+		if b.Len() < longest {
 			b.WriteString(line.Text + "\n")
 		}
 	})
+	if err == nil && exit.OK() && out.Len() >= longest {
+		err = fmt.Errorf("%s on %s: %w", s.Name, n.Name(), errLong)
+	}
 	if err == nil && !exit.OK() {
 		err = fmt.Errorf("%s on %s: %s: %s", s.Name, n.Name(), exit, strings.TrimSpace(complaints.String()))
 	}
