@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os/exec"
 	"strings"
 	"testing"
@@ -27,6 +28,11 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	enough, little := figure{value: 0.99, limit: 0.98, least: true}, figure{value: 0.97, limit: 0.98, least: true}
+	for _, f := range []figure{below("x", math.NaN(), 1, ""), above("x", math.NaN(), 1, "")} {
+		if f.verdict() != "**missed**" {
+			t.Errorf("%+v: no number is %q", f, f.verdict())
+		}
+	}
 	if enough.verdict() != "reached" || little.verdict() != "**missed**" {
 		t.Errorf("%q, %q", enough.verdict(), little.verdict())
 	}

@@ -35,14 +35,20 @@ func above(what string, value, limit float64, unit string) figure {
 // plain makes a figure without an aim.
 func plain(what, got string) figure { return figure{what: what, got: got} }
 
+// verdict is empty where there is no aim. A figure that is no number has missed its own.
 func (f figure) verdict() string {
+	reached := f.value <= f.limit
+	if f.least {
+		reached = f.value >= f.limit
+	}
 	switch {
 	case f.limit == 0:
 		return ""
-	case f.least == (f.value < f.limit) && f.value != f.limit:
+	case reached:
+		return "reached"
+	default:
 		return "**missed**"
 	}
-	return "reached"
 }
 
 func (f figure) String() string {
