@@ -121,6 +121,10 @@ func (v visible) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
+// typedAhead is how many bytes wait for who reads them; what comes after is lost, as in a
+// kernel's terminal (N_TTY_BUF_SIZE in drivers/tty/n_tty.c).
+const typedAhead = 4096
+
 // A keyboard reads the client's keys also while a command runs, because Ctrl-C
 // must end it.
 type keyboard struct {
@@ -147,7 +151,9 @@ func newKeyboard(r io.Reader) *keyboard {
 					continue
 				}
 				k.brk = k.brk || b == 3
-				k.data = append(k.data, b)
+				if len(k.data) < typedAhead {
+					k.data = append(k.data, b)
+				}
 			}
 			k.err = err
 			k.changed.Broadcast()
