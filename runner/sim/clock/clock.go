@@ -101,6 +101,8 @@ type deadline struct {
 	end func()
 }
 
+// New makes a clock that shows start, or the wall clock's present where that is zero, and runs so
+// many times as fast as the wall clock; a speed of 0 or less is 1.
 func New(start time.Time, speed float64) *Clock {
 	c := &Clock{start: start, speed: speed}
 	if c.start.IsZero() {
@@ -110,6 +112,8 @@ func New(start time.Time, speed float64) *Clock {
 		c.speed = 1
 	}
 	c.wallAt = time.Now()
+	// One alarm for the clock, set anew by whoever looks: an alarm that comes too early only looks
+	// once more.
 	c.alarm = time.AfterFunc(time.Hour, c.Look)
 	c.alarm.Stop()
 	return c
@@ -124,6 +128,8 @@ func (c *Clock) Now() time.Duration { return time.Duration(c.passed.Load()) }
 // Wall is what date prints on the nodes.
 func (c *Clock) Wall() time.Time { return c.start.Add(c.Now()) }
 
+// Uptime is how long the nodes have been up, without the exceptions that a node may be
+// (host.Node.Uptime).
 func (c *Clock) Uptime() time.Duration { return bootedFor + c.Now() }
 
 // Look gives somebody the turn if nobody has it: something may have happened outside.
@@ -155,6 +161,7 @@ func (c *Clock) next() {
 	}
 }
 
+// give is the only place where a turn begins. Callers hold the lock, and nobody has the turn.
 func (c *Clock) give(a *Actor) {
 	c.turn, c.turnAt = a, time.Now()
 	a.wake <- struct{}{} // it has room for one, and an actor gets a turn only while it has none
@@ -163,6 +170,7 @@ func (c *Clock) give(a *Actor) {
 // resume gives the turn to a waiting actor.
 func (c *Clock) resume(i int, late bool) {
 	a := c.waiting[i]
+	// In order, always: the order is what makes two runs the same.
 	c.waiting = append(c.waiting[:i], c.waiting[i+1:]...)
 	a.late, a.ctx, a.ready = late, nil, nil
 	c.give(a)
@@ -171,6 +179,8 @@ func (c *Clock) resume(i int, late bool) {
 // advance goes on to the next event and lets it happen. It reports false where there
 // is none, or where it isn't time yet.
 func (c *Clock) advance() bool {
+	// Of two things at one instant the one that was asked for first comes first, whether somebody
+	// waits or a context ends: they are numbered together.
 	at, no := Never, uint64(0)
 	who, which := -1, -1
 	for i, a := range c.waiting {
@@ -190,6 +200,7 @@ func (c *Clock) advance() bool {
 		c.alarm.Reset(wait)
 		return false
 	}
+	// Never back: catchUp may have gone further than an instant that was set before it.
 	c.passed.Store(int64(max(at, c.Now())))
 	if which >= 0 {
 		d := c.timers[which]
@@ -244,6 +255,8 @@ func (c *Clock) enter(parent *Actor, patient, fresh bool) *Actor {
 		}
 		c.arrive()
 	}
+	// Who works for somebody who is outside keeps the time from waiting for that one: else it would
+	// wait for what only it can bring about.
 	if parent != nil {
 		if parent.inside++; parent.inside == 1 && parent.still {
 			c.elsewhere--
@@ -294,6 +307,7 @@ func (c *Clock) Acts() *Actor {
 }
 
 // Leave ends the actor whose turn it is.
+// It is called once for each actor, when it has nothing more to do on the rig.
 func (c *Clock) Leave(a *Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,6 +329,8 @@ func (c *Clock) Begin(patient bool) *Actor {
 	a := &Actor{wake: make(chan struct{}, 1), patient: patient}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// Who is started by somebody in no hurry is in none either: a sampler's own sleep must not
+	// drive the time on.
 	if c.turn != nil && c.turn.patient {
 		a.patient = true
 	}
@@ -327,6 +343,8 @@ func (c *Clock) Begin(patient bool) *Actor {
 }
 
 // Forget takes an actor off that will never end by itself.
+// It is for a goroutine that is stuck and can't be ended: should it ever come back, TakeTurn and
+// Park find nobody who gives it a turn.
 func (c *Clock) Forget(a *Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -357,6 +375,8 @@ func (c *Clock) Park(ctx context.Context, until time.Duration, ready func() bool
 	if ctx.Err() != nil || ready != nil && ready() {
 		return false
 	}
+	// Without giving the turn away: a wait of 0 lets nobody else go on, and no time pass. A loop of
+	// those never ends by the clock; see Tireless.
 	if until <= c.Now() {
 		return true
 	}
@@ -371,6 +391,7 @@ func (c *Clock) Park(ctx context.Context, until time.Duration, ready func() bool
 	c.waiting = append(c.waiting, a)
 	c.turn = nil
 	// It may end outside, where nobody gives the turn.
+	// It runs on a goroutine of its own, so ctx may end while the lock is held here.
 	stop := context.AfterFunc(ctx, c.Look)
 	c.next()
 	c.mu.Unlock()
@@ -397,6 +418,7 @@ func (c *Clock) After(d time.Duration) time.Duration {
 
 // Wait waits until a channel is closed or holds something; it is false where ctx ended
 // first.
+// What a channel holds is left in it: the caller takes it, and nobody else may.
 func Wait[T any](ctx context.Context, c *Clock, ch <-chan T) bool {
 	c.Park(ctx, Never, Happened(ch))
 	return Happened(ch)()
@@ -409,6 +431,8 @@ func Happened[T any](ch <-chan T) func() bool {
 		if len(ch) > 0 {
 			return true
 		}
+		// A closed channel with a buffer that is empty looks here as one that is open: only
+		// unbuffered ones are closed to tell something.
 		if cap(ch) > 0 {
 			return false
 		}
@@ -424,6 +448,7 @@ func Happened[T any](ch <-chan T) func() bool {
 // Outside lets the others go on while the actor whose turn it is does something
 // outside. The time stands still meanwhile: all of it where still is set, and for
 // answerTime at most where it isn't.
+// It must not be called while f's caller holds the rig's lock: others work meanwhile, and take it.
 func (c *Clock) Outside(a *Actor, still bool, f func()) {
 	goOn := func() {
 		if a.still && a.inside == 0 {
@@ -468,6 +493,7 @@ const answerTime = time.Second
 // Until the answer is there nothing happens on the rig: so it is there at the same
 // instant each time, however busy this machine is.
 func (c *Clock) Foreign(f func()) {
+	// f runs elsewhere, and the turn stays: nobody who waits by the clock may be called from there.
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -495,6 +521,8 @@ func (c *Clock) WithTimeout(ctx context.Context, d time.Duration, cause error) (
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nextNo++
+	// Numbered like a wait: a deadline and a sleep of the same length end in the order in which
+	// they began.
 	t := &deadline{at: at, no: c.nextNo, end: func() { cancel(cause) }}
 	c.timers = append(c.timers, t)
 	c.next()
@@ -559,6 +587,7 @@ type until struct {
 	closed          <-chan struct{}
 }
 
+// Only Err is another: Done is the inner context's, which a waiter by the clock doesn't use.
 func (u until) Err() error {
 	select {
 	case <-u.closed:
@@ -584,6 +613,8 @@ func (c *Clock) acting(ctx context.Context) (a *Actor, here bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// A context that outlived its actor, as that of a finished run does: who comes with it is
+	// somebody new.
 	if a.left {
 		return nil, false
 	}

@@ -84,37 +84,46 @@ const (
 // payload: bytes and bits a second.
 type Flow struct {
 	From, To *Function
-	TCP      bool // TCP: moves the netdevs' bytes instead of the ports' counters
-	Op       Op   // where it isn't
-	MTU      int
-	Message  float64 // bytes in one message
-	Payload  float64 // bytes in all; +Inf where time ends it
-	Until    float64 // when time ends it, from its start until add; +Inf where the payload does
-	Demand   float64 // what the sender could do on an idle rig
-	Share    float64 // 1 minus this run's noise
-	extra    float64 // wire octets per octet, above 1 where packets are sent again
+	// A flow is TCP's or RDMA's as a whole, because they are counted in different places.
+	TCP bool // TCP: moves the netdevs' bytes instead of the ports' counters
+	Op  Op   // where it isn't
+	// In bytes: for RDMA the RoCE MTU, which is payload alone; for TCP the segment, which is too.
+	MTU int
+	// Must not be 0: the packets of a message follow from it.
+	Message float64 // bytes in one message
+	Payload float64 // bytes in all; +Inf where time ends it
+	Until   float64 // when time ends it, from its start until add; +Inf where the payload does
+	// In bits a second, as Alloc is; +Inf where the way alone decides.
+	Demand float64 // what the sender could do on an idle rig
+	Share  float64 // 1 minus this run's noise
+	extra  float64 // wire octets per octet, above 1 where packets are sent again
 
+	// In seconds of the nodes' time since the rig's start. They and Sent are set by the fabric
+	// alone.
 	Begin, End float64
 	Sent       float64
 	Alloc      float64 // its fair share
 	rate       float64 // what it takes of it
 	steady     bool    // the rate has never changed
-	Marks      []Mark
-	stalled    float64 // since when there is no path; NaN where there is one
-	halved     bool    // half of it is over (where counter-reset strikes)
-	over       bool
-	err        error
-	credited   credit
+	// In any order; At counts from the flow's start until Add, and from the rig's start after it.
+	Marks    []Mark
+	stalled  float64 // since when there is no path; NaN where there is one
+	halved   bool    // half of it is over (where counter-reset strikes)
+	over     bool
+	err      error
+	credited credit
 }
 
 // A Mark notes how much had been sent at an instant.
 type Mark struct {
+	// Seconds; Sent is bytes of payload.
 	At   float64
 	Sent float64
 	met  bool
 }
 
 // credit is what a flow has added to counters so far.
+// naks are what the receiver asks again by: one for up to eight packets that are sent again.
 type credit struct {
 	octets, packets, ackOctets, acks, resent, naks, messages uint64
 }
@@ -124,11 +133,16 @@ type credit struct {
 type Fabric struct {
 	sync.Mutex // guards the fabric, the stacks and all that their nodes have
 
-	Clock   *clock.Clock
-	Seed    uint64
-	Stacks  []*Stack // of the nodes; two or more, and their number never changes
-	at      float64  // seconds of node time that it is up to date with
-	Flows   []*Flow
+	Clock *clock.Clock
+	Seed  uint64
+	// In the order of their numbers.
+	Stacks []*Stack // of the nodes; two or more, and their number never changes
+	// The lock guards it, so only who holds that may ask how far the fabric is.
+	at float64 // seconds of node time that it is up to date with
+	// Those that go on. One that is over is taken off and keeps its own figures.
+	Flows []*Flow
+	// Whoever waits for a flow has taken the channel while it held the lock: what happens after
+	// that closes just this one, and nothing is missed.
 	changed chan struct{} // closed and replaced when rates change
 }
 
@@ -145,6 +159,8 @@ func New(c *clock.Clock, seed uint64, nodes int) *Fabric {
 // switched reports whether the nodes are cabled to a switch.
 func (f *Fabric) switched() bool { return len(f.Stacks) > 2 }
 
+// Now is the present in seconds of the nodes' time since the rig's start. at may be behind it, and
+// never before it.
 func (f *Fabric) Now() float64 { return f.Clock.Now().Seconds() }
 
 // Advance brings all flows and counters up to the present, event by event, so
@@ -153,6 +169,8 @@ func (f *Fabric) Advance() {
 	now := max(f.Now(), f.at)
 	for {
 		next := now
+		// The next thing that happens may be of any flow; where two are at the same instant the
+		// order of the flows decides, which is that of their start.
 		for _, fl := range f.Flows {
 			next = min(next, max(fl.nextEvent(), f.at))
 		}
@@ -188,6 +206,7 @@ func (fl *Flow) nextEvent() float64 {
 	return t
 }
 
+// lastSettled is the instant that Sent is of: every flow is settled at the same.
 func (fl *Flow) lastSettled() float64 { return fl.From.Stack.Fabric.at }
 
 // settle moves every flow on to the instant t at its present rate.
@@ -252,6 +271,8 @@ func (fl *Flow) endAt(at float64) {
 	}
 }
 
+// finish is called once for each flow, by events or by Stop. What is still to be counted is counted
+// before over is set.
 func (fl *Flow) finish(at float64, err error) {
 	fl.credit()
 	fl.over, fl.End, fl.err = true, at, err
@@ -262,6 +283,8 @@ func (fl *Flow) finish(at float64, err error) {
 // rounding piles up on the way.
 func (fl *Flow) credit() {
 	messages := fl.Sent / fl.Message
+	// Each message begins a packet of its own: ten messages of 1,500 bytes at an MTU of 1,024 are
+	// twenty packets.
 	perMessage := math.Ceil(fl.Message / float64(fl.MTU))
 	packets := messages * perMessage
 	resent := packets * (fl.extra - 1)
@@ -284,6 +307,8 @@ func (fl *Flow) credit() {
 		now.ackOctets - was.ackOctets, now.acks - was.acks,
 		now.resent - was.resent, now.naks - was.naks, now.messages - was.messages,
 	}
+	// TCP goes through the kernel and shows in the interface's bytes; RDMA goes past it, and shows
+	// in the port's counters alone. So it is on ConnectX, and it is why the gauges read both.
 	if fl.TCP {
 		fl.From.Netdev.Count(delta.octets, delta.packets, delta.ackOctets, delta.acks)
 		fl.To.Netdev.Count(delta.ackOctets, delta.acks, delta.octets, delta.packets)
@@ -312,6 +337,8 @@ func (fl *Flow) perMessage(packets float64) float64 {
 	return padded
 }
 
+// header is what stands around a packet's payload and is counted, in bytes; see facts.md for both
+// figures.
 func (fl *Flow) header() float64 {
 	if fl.TCP {
 		return 66 // Ethernet, IP and TCP with time stamps
@@ -338,6 +365,9 @@ func (f *Fabric) Add(flows ...*Flow) {
 		if fl.extra == 0 {
 			fl.extra = 1
 		}
+		// A run of its own has a share of its own between 3 % and 6 %, out of the noise that it has
+		// anyway: no further random number is drawn, which would change all that are drawn after
+		// it.
 		if (fl.From.Stack.Resends || fl.To.Stack.Resends) && !fl.TCP {
 			fl.extra = 1.03 + 10*(1-fl.Share)
 		}
@@ -361,6 +391,8 @@ func (f *Fabric) Stop(fl *Flow) {
 }
 
 // A place is something that flows share.
+// Its kind says which of the other fields tell it from another: a half and a cable belong to a node
+// and have a number, and back parts the two directions, which don't share.
 type place struct {
 	kind string
 	node *Stack
@@ -371,10 +403,14 @@ type place struct {
 // A claim is how much of a place one bit of a flow's payload takes.
 type claim struct {
 	place place
+	// Of the unit that limit is in: bits a second, or packets a second where the place is a
+	// function.
 	per   float64
 	limit float64
 }
 
+// claims are the places that the flow goes through. A place that two flows name in the same words
+// is one.
 func (fl *Flow) claims() []claim {
 	mtu := float64(fl.MTU)
 	// PCIe carries payload, of TCP with its headers: those are the host's.
@@ -438,6 +474,8 @@ func (f *Fabric) Allocate() {
 		}
 		all = append(all, s)
 	}
+	// Each turn fixes one flow at least, where a demand is met or a place is full: so there are no
+	// more turns than flows.
 	for rise(all, left) {
 	}
 	for _, s := range all {
@@ -447,6 +485,7 @@ func (f *Fabric) Allocate() {
 		}
 		s.fl.rate = rate
 	}
+	// Whoever waits for a flow looks again when it ends: at other rates that is another instant.
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
@@ -455,6 +494,8 @@ func (f *Fabric) Allocate() {
 // what is left of the places; it is false where none can.
 func rise(all []*sharer, left map[place]float64) bool {
 	load := map[place]float64{}
+	// Per bit of payload a flow that goes through a place takes per of it, and several take the
+	// sum: the place allows a rise of what is left of it by that sum.
 	step := math.Inf(1)
 	for _, s := range all {
 		if s.fixed {
@@ -471,6 +512,7 @@ func rise(all []*sharer, left map[place]float64) bool {
 	for p, l := range load {
 		step = min(step, left[p]/l)
 	}
+	// What is left of a full place may be a little below 0, by rounding.
 	step = max(0, step)
 	for p, l := range load {
 		left[p] -= step * l
@@ -480,6 +522,8 @@ func rise(all []*sharer, left map[place]float64) bool {
 			continue
 		}
 		s.fl.Alloc += step
+		// With some room for rounding: a flow that stays a billionth below its demand would rise
+		// for ever.
 		s.fixed = s.fl.Alloc >= s.fl.Demand*(1-1e-12)
 		for _, c := range s.claims {
 			s.fixed = s.fixed || left[c.place] <= c.limit*1e-12
@@ -489,6 +533,7 @@ func rise(all []*sharer, left map[place]float64) bool {
 }
 
 // Wait returns when the flow is over; where ctx ends first it takes it off.
+// Wait must not be called with the lock held, and by an actor only: it parks.
 func (f *Fabric) Wait(ctx context.Context, fl *Flow) error {
 	for {
 		f.Lock()
@@ -513,6 +558,8 @@ func (f *Fabric) Wait(ctx context.Context, fl *Flow) error {
 }
 
 // Average is the flow's payload rate over its whole life, in bits a second.
+// A steady flow's rate is exact, where the quotient of bytes and seconds would have rounding in it:
+// figures are compared with ceilings to the last digit.
 func (fl *Flow) Average() float64 {
 	if fl.steady {
 		return fl.rate
@@ -523,6 +570,9 @@ func (fl *Flow) Average() float64 {
 // MessageDemand is the rate that messages of a size reach on an otherwise idle
 // rig: a queue pair starts so many of them a second, whatever their size.
 func MessageDemand(sizeBytes, qps int) float64 {
+	// The seconds that starting a message takes, which up to four queue pairs hide of each other;
+	// and those that moving it takes. Where both are alike neither hides the other: the fourth
+	// power makes the corner round, as measured curves are.
 	start := 0.2e-6 / float64(min(qps, 4))
 	move := float64(sizeBytes) * 8 / (halfRate * 1.05)
 	return float64(sizeBytes) * 8 / math.Pow(math.Pow(start, 4)+math.Pow(move, 4), 0.25)
@@ -535,6 +585,8 @@ func (f *Fabric) resetCounters(fl *Flow) {
 	}
 	for _, n := range f.Stacks {
 		for _, fn := range n.Functions {
+			// All functions of the node, not the flow's alone: a driver that is loaded anew takes
+			// all counters along.
 			if n.Resets {
 				fn.Port = portCounters{}
 			}

@@ -10,59 +10,83 @@ import (
 
 // A Netdev is a network interface.
 type Netdev struct {
-	Stack   *Stack
-	Name    string
+	// The node that it is in.
+	Stack *Stack
+	Name  string
+	// The kernel's ifindex: from 1, which is lo, and never given again to another while the higher
+	// ones stand.
 	Index   int
 	Kind    string // ether, loopback or bond
 	mac     [6]byte
 	PermMAC [6]byte // what the hardware was made with; zero where there is none
-	MTU     int
-	Up      bool // administratively
-	Opened  bool // it was up before
-	ready   bool // it has had a link since it is up, and so made its IPv6 address
-	ran     bool // it had a link when anybody last looked
-	Addrs   []Address
-	Master  *Netdev
-	Slave   slaveState // while it has a master
-	Func    *Function  // nil for lo, the management interface and bonds
-	Changes int        // of its carrier
+	// In bytes, of what an Ethernet frame carries.
+	MTU int
+	// What "ip link set up" sets (IFF_UP); whether it also has a link is Carrier's.
+	Up bool // administratively
+	// Until then a bond has no queueing discipline (noop), as iproute2 shows it.
+	Opened bool // it was up before
+	ready  bool // it has had a link since it is up, and so made its IPv6 address
+	ran    bool // it had a link when anybody last looked
+	// In the kernel's order, which insert keeps: what comes first is what tools take.
+	Addrs []Address
+	// The bond that holds it; nil where none does.
+	Master *Netdev
+	Slave  slaveState // while it has a master
+	Func   *Function  // nil for lo, the management interface and bonds
+	// What the kernel has as carrier_changes: both directions count.
+	Changes int // of its carrier
 	Bond    *BondState
 
+	// Its own, without its slaves'; see Received and Sent.
 	RxBytes, RxPackets, TxBytes, TxPackets uint64
 }
 
 // An Address is one of an interface's, in the order that the kernel keeps:
 // IPv4 first, primary ones before secondary ones, then IPv6.
 type Address struct {
+	// The address and the length of its network.
 	netip.Prefix
-	Broadcast     netip.Addr
-	Scope         string // global, link or host
-	Label         string // of IPv4
-	Secondary     bool
+	// Invalid where it has none: iproute2 adds none by itself.
+	Broadcast netip.Addr
+	Scope     string // global, link or host
+	// The interface's name, or that with a colon and a word (ifconfig's aliases).
+	Label string // of IPv4
+	// Another address of the same network came before it, and stands for the network's route.
+	Secondary bool
+	// Its network gets no route: NetworkManager makes its own.
 	NoPrefixRoute bool
-	NoDAD         bool
+	// IPv6's check for a second one with this address is left out.
+	NoDAD bool
 	// A Dynamic address has lifetimes, which are counted from when they were set.
-	Dynamic          bool
+	Dynamic bool
+	// In seconds from Set on; the largest number is for ever.
 	Valid, Preferred uint32
-	Set              time.Duration
+	// The nodes' time at which the lifetimes were set.
+	Set time.Duration
 }
 
 // A BondState is what a bond is beside an interface. Everything else that a bond
 // can be told has the driver's default.
 type BondState struct {
+	// One of BondModes, and of BondPolicies.
 	Mode, Policy string
-	Miimon       int
-	Active       *Netdev // in active-backup
-	stolen       bool    // its MAC is its first slave's
-	Given        bool    // its MAC was set by hand
-	made         byte    // how many MACs it has made up
+	// Milliseconds between two looks at the links; 0 looks never.
+	Miimon int
+	// It may have lost its link or its bond since: activeSlave looks, and chooses anew.
+	Active *Netdev // in active-backup
+	stolen bool    // its MAC is its first slave's
+	Given  bool    // its MAC was set by hand
+	made   byte    // how many MACs it has made up
 }
 
 // A slaveState is what a bond keeps of an interface that it holds.
 type slaveState struct {
-	No                                     int // which one it is
-	MAC                                    [6]byte
-	mtu                                    int
+	// From 1, in the order of enslaving; the bond's hash counts by it.
+	No int // which one it is
+	// Its own, which it gets back; the kernel shows it as the permanent one of the slave.
+	MAC [6]byte
+	mtu int
+	// How often its link was lost while it was a slave.
 	Failures                               int
 	rxBytes, rxPackets, txBytes, txPackets uint64 // what it had counted before
 }
@@ -82,8 +106,10 @@ func (d *Netdev) Count(tx, txPackets, rx, rxPackets uint64) {
 	d.RxPackets += rxPackets
 }
 
-// The four counters of an interface. A bond has counted what its slaves did
+// Received is how many bytes and packets the interface has received. A bond has counted what its slaves did
 // since it holds them.
+// Received and Sent can't take the sum of all slaves alone: one that was let go has taken its own
+// counters along, and what it did for the bond is in the bond's (Release).
 func (d *Netdev) Received() (bytes, packets uint64) {
 	bytes, packets = d.RxBytes, d.RxPackets
 	for _, s := range d.Slaves() {
@@ -93,6 +119,7 @@ func (d *Netdev) Received() (bytes, packets uint64) {
 	return bytes, packets
 }
 
+// Sent is Received's other direction.
 func (d *Netdev) Sent() (bytes, packets uint64) {
 	bytes, packets = d.TxBytes, d.TxPackets
 	for _, s := range d.Slaves() {
@@ -124,6 +151,8 @@ func (d *Netdev) Ends() []*Stack {
 	return d.Stack.Fabric.Stacks
 }
 
+// Carrier reports whether the interface has a link, as the kernel's file carrier says. A bond has
+// one while one of its slaves does.
 func (d *Netdev) Carrier() bool {
 	if d.Kind == "bond" {
 		return slices.ContainsFunc(d.Slaves(), (*Netdev).Running)
@@ -131,6 +160,7 @@ func (d *Netdev) Carrier() bool {
 	return d.plugged()
 }
 
+// Running is IFF_RUNNING: up, and with a link. Only such an interface carries anything.
 func (d *Netdev) Running() bool { return d.Up && d.Carrier() }
 
 // Slaves are in the order in which the bond got them.
@@ -180,6 +210,8 @@ func (d *Netdev) activeSlave() *Netdev {
 	return b.Active
 }
 
+// linkLocal is the address that the kernel makes of the MAC: fe80::/64 and the modified EUI-64,
+// whose universal bit is turned over (RFC 4291, appendix A).
 func (d *Netdev) linkLocal() netip.Addr {
 	m := d.mac
 	return netip.AddrFrom16([16]byte{
@@ -187,10 +219,12 @@ func (d *Netdev) linkLocal() netip.Addr {
 	})
 }
 
+// MACText is six bytes as the kernel writes them.
 func MACText(m [6]byte) string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
 
+// MACText is the address in use, which a bond may have given it.
 func (d *Netdev) MACText() string { return MACText(d.mac) }
 
 // IPv4 is the netdev's first IPv4 address.
@@ -208,6 +242,8 @@ func (d *Netdev) has(addr netip.Addr) bool {
 	return slices.ContainsFunc(d.Addrs, func(a Address) bool { return a.Addr() == addr })
 }
 
+// Find is the place of an address with just this length among the interface's; -1 where it has
+// none.
 func (d *Netdev) Find(p netip.Prefix) int {
 	return slices.IndexFunc(d.Addrs, func(a Address) bool { return a.Prefix == p })
 }
@@ -258,6 +294,7 @@ func (d *Netdev) Add(a Address) bool {
 	if !a.Dynamic {
 		a.Valid, a.Preferred = math.MaxUint32, math.MaxUint32
 	}
+	// The kernel compares masks as well: 10.0.0.2/16 is no secondary address of 10.0.0.1/24.
 	a.Secondary = a.Addr().Is4() && slices.ContainsFunc(d.Addrs, func(x Address) bool {
 		return x.Addr().Is4() && !x.Secondary && x.Bits() == a.Bits() && x.Masked() == a.Masked()
 	})
@@ -325,6 +362,8 @@ func (d *Netdev) DelAddr(p netip.Prefix) bool {
 	return true
 }
 
+// promote makes the first secondary address of a network its primary one, where
+// net.ipv4.conf.all.promote_secondaries is 1: systemd's sysctl.d sets that.
 func (d *Netdev) promote(gone Address) {
 	i := slices.IndexFunc(d.Addrs, func(a Address) bool { return a.Secondary && a.Masked() == gone.Masked() })
 	if i < 0 {
@@ -353,6 +392,7 @@ func (d *Netdev) SetUp(up bool) {
 		return
 	}
 	d.Stack.Fabric.Advance()
+	// Before Up is changed: a link that was lost already doesn't fail once more.
 	if !up && d.Master != nil && d.Running() {
 		d.Slave.Failures++
 	}
@@ -367,6 +407,7 @@ func (d *Netdev) SetUp(up bool) {
 		}
 	} else {
 		d.ready = false
+		// net.ipv6.conf.all.keep_addr_on_down is 0 by default.
 		d.Flush(netip.Addr.Is6)
 		d.Stack.Routes = slices.DeleteFunc(d.Stack.Routes, func(r Route) bool { return r.Dev == d.Name })
 	}
@@ -414,10 +455,13 @@ func (d *Netdev) SetMTU(mtu int) {
 // Enslave puts a netdev that is down under a bond, which switches it on. Its
 // addresses and its routes stay on it, where nothing reaches them.
 func (d *Netdev) Enslave(bond *Netdev) {
+	// The kernel wants it down, which setMaster of ip looks at: here it is only taken.
 	no := 1
 	for _, s := range bond.Slaves() {
 		no = s.Slave.No + 1
 	}
+	// The first slave's MAC is the bond's, unless somebody has given it one (bond_enslave in
+	// drivers/net/bonding/bond_main.c).
 	if no == 1 && !bond.Bond.Given {
 		bond.SetMAC(d.mac)
 		bond.Bond.stolen = true
@@ -442,6 +486,7 @@ func (d *Netdev) Enslave(bond *Netdev) {
 // the MAC and the MTU that it had.
 func (d *Netdev) Release() {
 	bond := d.Master
+	// The bond goes on from what it has shown: counters of an interface never go back.
 	bond.RxBytes += d.RxBytes - d.Slave.rxBytes
 	bond.RxPackets += d.RxPackets - d.Slave.rxPackets
 	bond.TxBytes += d.TxBytes - d.Slave.txBytes
@@ -459,6 +504,7 @@ func (d *Netdev) Release() {
 	}
 	if len(bond.Slaves()) == 0 {
 		bond.Bond.Given, bond.Bond.stolen = false, false
+		// A bond that has its MAC from a slave must not keep it once that is free.
 		bond.SetMAC(bond.madeUpMAC())
 	}
 	d.Stack.MergePorts()
@@ -512,6 +558,8 @@ func (n *Stack) DeleteBond(name string) {
 	n.Devices++
 }
 
+// Speed is in Mb/s as sysfs has it: -1 where the driver doesn't know, which is while there is no
+// link.
 func (d *Netdev) Speed() int {
 	switch {
 	case d.Kind == "loopback" || !d.Carrier():
@@ -540,6 +588,7 @@ func (d *Netdev) bondSpeed() int {
 	return sum
 }
 
+// OperState is RFC 2863's, as the kernel names it. lo's driver never says more than unknown.
 func (d *Netdev) OperState() string {
 	switch d.Kind {
 	case "loopback":
@@ -549,6 +598,8 @@ func (d *Netdev) OperState() string {
 	}
 }
 
+// FlagBits are the flags of sysfs (include/uapi/linux/if.h): IFF_BROADCAST and IFF_MULTICAST, or
+// IFF_LOOPBACK; IFF_UP, IFF_SLAVE and IFF_MASTER. IFF_RUNNING isn't shown there.
 func (d *Netdev) FlagBits() int {
 	bits := 0x1002
 	if d.Kind == "loopback" {
@@ -566,6 +617,7 @@ func (d *Netdev) FlagBits() int {
 	return bits
 }
 
+// UpDown is the word that the bonding driver has for the state of a link.
 func UpDown(up bool) string {
 	if up {
 		return "up"
@@ -592,6 +644,8 @@ func (d *Netdev) ShownActive() string {
 	return ""
 }
 
+// UsesPrimary reports whether a mode has one active slave that it shows (bond_uses_primary in
+// include/net/bonding.h).
 func UsesPrimary(mode string) bool {
 	return mode == "active-backup" || mode == "balance-tlb" || mode == "balance-alb"
 }
@@ -599,6 +653,7 @@ func UsesPrimary(mode string) bool {
 // MaxMTU is what the interface's driver takes.
 func (d *Netdev) MaxMTU() int {
 	switch d.Kind {
+	// ETH_MAX_MTU; mlx5 says 9978, and lo's driver sets no limit.
 	case "bond":
 		return 65535
 	case "loopback":
@@ -608,6 +663,7 @@ func (d *Netdev) MaxMTU() int {
 	}
 }
 
+// MinMTU is ETH_MIN_MTU, the least that IPv4 asks of a link (RFC 791).
 func (d *Netdev) MinMTU() int {
 	if d.Kind == "loopback" {
 		return 0
@@ -624,6 +680,7 @@ func (d *Netdev) Permanent() string {
 }
 
 var (
+	// By the number that the driver has for each: an option may be given as that.
 	BondModes = []string{
 		"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb",
 	}

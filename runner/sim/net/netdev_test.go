@@ -156,3 +156,17 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 }
+
+// The RoCE MTU follows from the Ethernet MTU by the kernel's rule, not by what a packet of a
+// write would take.
+func TestActiveMTU(t *testing.T) {
+	f, _ := wired(t, 2)
+	fn := f.Stacks[0].Functions[0]
+	for netdev, want := range map[int]int{
+		9000: 4096, 4192: 4096, 4191: 2048, 4154: 2048, 2144: 2048, 2143: 1024, 1500: 1024, 1120: 1024, 1119: 512, 68: 256,
+	} {
+		if fn.Netdev.SetMTU(netdev); fn.ActiveMTU() != want {
+			t.Errorf("an MTU of %d gives %d, want %d", netdev, fn.ActiveMTU(), want)
+		}
+	}
+}

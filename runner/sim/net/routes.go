@@ -7,26 +7,32 @@ import (
 )
 
 const (
+	// By the names of /etc/iproute2/rt_tables; the numbers are 254 and 255.
 	MainTable  = "main"
 	LocalTable = "local"
 )
 
 // A Route is one entry of a routing table.
 type Route struct {
-	Kind   string // empty for unicast, else local, broadcast or multicast
-	Dst    netip.Prefix
-	Via    netip.Addr
-	Dev    string
-	Src    netip.Addr
-	Proto  string // kernel, boot, static, dhcp …
-	Scope  string // global, link or host
-	Table  string
+	// Only the local table has others than unicast here.
+	Kind string // empty for unicast, else local, broadcast or multicast
+	Dst  netip.Prefix
+	// Invalid where the destination is on the link itself.
+	Via netip.Addr
+	Dev string
+	// The address that packets get; invalid where the interface's first does.
+	Src   netip.Addr
+	Proto string // kernel, boot, static, dhcp …
+	Scope string // global, link or host
+	Table string
+	// The least wins among routes of one network.
 	Metric int
 }
 
 // A Neighbour is an entry of the neighbour table.
 type Neighbour struct {
-	Addr   netip.Addr
+	Addr netip.Addr
+	// As text: it is shown and compared, and never counted with.
 	MAC    string
 	Dev    string
 	Learnt bool // and not told
@@ -44,6 +50,8 @@ func (d *Netdev) connect(a Address) {
 	}
 }
 
+// disconnect takes that route away, and no other to the same network: what somebody added by hand
+// is his.
 func (d *Netdev) disconnect(a Address) {
 	d.Stack.Routes = slices.DeleteFunc(d.Stack.Routes, func(r Route) bool {
 		return r.Dev == d.Name && r.Proto == "kernel" && r.Dst == a.Masked() && r.Src == a.Addr()

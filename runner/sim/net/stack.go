@@ -12,9 +12,12 @@ import (
 // A Stack is a node as its network sees it: the adapter's functions, the interfaces and
 // the routes. The fabric's lock guards everything in it.
 type Stack struct {
-	Fabric    *Fabric
-	Name      string
-	Index     int // 0 is the first node
+	// Its lock is the one that guards this stack.
+	Fabric *Fabric
+	// The host's name, spark-01 and so on.
+	Name  string
+	Index int // 0 is the first node
+	// All four of the adapter, those that are lost or merged too; Present leaves these out.
 	Functions []*Function
 	Netdevs   []*Netdev // by ifindex
 	Routes    []Route   // of all tables but the local one
@@ -39,17 +42,23 @@ type Stack struct {
 // A Function is one PCI function of the adapter, which is one RDMA device with
 // one netdev.
 type Function struct {
-	Stack   *Stack
-	No      int    // 0 to 3
+	// The node that it is in.
+	Stack *Stack
+	No    int // 0 to 3
+	// Its RDMA device as the kernel has named it after its place (rdma-core's persistent names).
 	Dev     string // rocep1s0f0
 	OwnName string // dev as it is outside a LAG
-	PCI     string // 0000:01:00.0
-	Half    int    // which of the two PCIe x4 halves
-	QSFP    int    // which port of the adapter: where the cable goes
-	Netdev  *Netdev
-	GIDs    [16]GID
-	Port    portCounters
-	HW      map[string]uint64
+	// Domain, bus, device and function. The two halves of a Spark's adapter are in two domains.
+	PCI  string // 0000:01:00.0
+	Half int    // which of the two PCIe x4 halves
+	QSFP int    // which port of the adapter: where the cable goes
+	// Its interface, also while the driver has left it.
+	Netdev *Netdev
+	// A real table has 255 slots; nothing here needs more than a few.
+	GIDs [16]GID
+	Port portCounters
+	// The counters of hw_counters that aren't 0 for ever, by name.
+	HW map[string]uint64
 	// Merged says that another function's RDMA device stands for it.
 	Merged bool
 	// Lost says that the driver has left it: no device, no interface. kept and
@@ -60,6 +69,7 @@ type Function struct {
 	// Given is the address that it is set up with.
 	Given netip.Prefix
 	// Lanes is the width of the function's PCIe link.
+	// 4 as built.
 	Lanes int
 	// Caps are what bounds it beside the hardware, in bits a second, by the reason.
 	Caps map[string]float64
@@ -82,11 +92,16 @@ func (p *portCounters) add(xmit, xmitPackets, rcv, rcvPackets uint64) {
 
 // A GID is one slot of a port's GID table, empty where addr is invalid.
 type GID struct {
-	Addr   netip.Addr
-	V2     bool
+	// IPv4 as such; on the wire it is mapped into IPv6 (Bytes).
+	Addr netip.Addr
+	// RoCE v2, over UDP; v1 is an Ethernet type of its own, and passes no router.
+	V2 bool
+	// Whose address it is: the function's own interface, or the bond's that holds it.
 	Netdev string
 }
 
+// Family is 4 or 6, and 0 for an empty slot. perftest refuses two ends of which one has 4 and the
+// other 6.
 func (g GID) Family() int {
 	switch {
 	case !g.Addr.IsValid():
@@ -117,6 +132,7 @@ func NodeName(index int) string { return fmt.Sprintf("spark-%02d", index+1) }
 // newStack makes a node's adapter, its interfaces and what they are set up with.
 func newStack(f *Fabric, index int) *Stack {
 	n := &Stack{Fabric: f, Index: index, Name: NodeName(index), runs: map[string]uint64{}}
+	// The last number of each address of this node.
 	host := 10 + index
 	if index > 1 {
 		host += 10 // .12, .13 and .15 are what faults give the first two
@@ -126,6 +142,8 @@ func newStack(f *Fabric, index int) *Stack {
 		lo.Add(Address{Prefix: netip.MustParsePrefix(a), Scope: "host"})
 	}
 	mac := func(i byte) [6]byte { return [6]byte{0x4c, 0xbb, 0x47, 0x2c, byte(0x10 + index), i} }
+	// The second interface, which Resolve and others rely on: names of hosts lead to it, and never
+	// to a rail.
 	mgmt := n.addNetdev("enP7s7", "ether", mac(0x20), 1500)
 	mgmt.AddAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(101 + index)}), 24))
 	n.Routes = append(n.Routes, Route{
@@ -194,6 +212,7 @@ func (n *Stack) others() []*Stack {
 // drew before on this node, and not on time: the same commands in the same
 // order print the same numbers.
 func (n *Stack) Random(tool string) *rand.Rand {
+	// Not the clock: figures would change with whatever was run in between.
 	n.runs[tool]++
 	var word [16]byte
 	copy(word[:], tool)
@@ -201,6 +220,7 @@ func (n *Stack) Random(tool string) *rand.Rand {
 	return rand.New(rand.NewPCG(n.Fabric.Seed^mix, n.runs[tool]<<8|uint64(n.Index)))
 }
 
+// Netdev finds an interface by its name; nil where there is none, as of a function that is lost.
 func (n *Stack) Netdev(name string) *Netdev {
 	for _, d := range n.Netdevs {
 		if d.Name == name {
@@ -210,6 +230,7 @@ func (n *Stack) Netdev(name string) *Netdev {
 	return nil
 }
 
+// Function finds an RDMA device by the name that it has now; nil where there is none.
 func (n *Stack) Function(dev string) *Function {
 	for _, f := range n.Present() {
 		if f.Dev == dev {
@@ -238,7 +259,7 @@ func (f *Function) Cap() float64 {
 	return least
 }
 
-// ActiveMTU is the largest RoCE MTU that the netdev's frames can hold.
+// ActiveMTU is the largest RoCE MTU that the netdev's frames can hold, in bytes.
 func (f *Function) ActiveMTU() int {
 	best := 256
 	for _, m := range []int{512, 1024, 2048, 4096} {
@@ -249,6 +270,8 @@ func (f *Function) ActiveMTU() int {
 	return best
 }
 
+// addGID takes the first free slot, as ib_core does (drivers/infiniband/core/cache.c): so an index
+// follows from the order of events, and drifts. A full table takes nothing more.
 func (f *Function) addGID(g GID) {
 	for i := range f.GIDs {
 		if !f.GIDs[i].Addr.IsValid() {
@@ -363,6 +386,8 @@ func (n *Stack) LoseHalf(half int) {
 		if f.Half != half || f.Lost {
 			continue
 		}
+		// The GIDs come back where they were: after a restart the configuration adds the addresses
+		// in the same order.
 		d, gids := f.Netdev, f.GIDs
 		if d.Master != nil {
 			d.Release()
@@ -391,6 +416,7 @@ func (n *Stack) RegainHalf(half int) {
 			continue
 		}
 		f.Lost = false
+		// By its index, as if it had never been away: tools list by that.
 		n.Netdevs = append(n.Netdevs, f.Netdev)
 		slices.SortStableFunc(n.Netdevs, func(a, b *Netdev) int { return a.Index - b.Index })
 		f.defaultGIDs()
@@ -449,10 +475,12 @@ func (f *Function) DevicePath() string {
 
 // GUID is the device's node GUID as sysfs prints it.
 func (f *Function) GUID() string {
+	// As mlx5 makes it of the base MAC: its bytes with 03 and 00 in the middle.
 	m := f.Netdev.PermMAC
 	return fmt.Sprintf("%02x%02x:%02x03:00%02x:%02x%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
 
+// GIDText is a GID as sysfs prints it: eight groups of four digits, none left out.
 func GIDText(g GID) string {
 	b := g.Bytes()
 	var parts []string
@@ -462,6 +490,7 @@ func GIDText(g GID) string {
 	return strings.Join(parts, ":")
 }
 
+// GUIDDigits are the same without colons, as ibstat and ibv_devices have them.
 func (f *Function) GUIDDigits() string { return strings.ReplaceAll(f.GUID(), ":", "") }
 
 // SystemGUID is the function whose GUID stands for the whole adapter.
@@ -475,6 +504,7 @@ func (g GID) Text() string {
 	return g.Addr.String()
 }
 
+// Kind is what ibv_devinfo calls it; sysfs says "IB/RoCE v1" for the first.
 func (g GID) Kind() string {
 	if g.V2 {
 		return "RoCE v2"
@@ -482,6 +512,8 @@ func (g GID) Kind() string {
 	return "RoCE v1"
 }
 
+// StateWords are the port's two states as ibstat has them: the logical, which says whether it may
+// be used, and the physical, which says why not.
 func (f *Function) StateWords() (state, physical string) {
 	switch {
 	case f.Live():

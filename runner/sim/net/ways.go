@@ -8,12 +8,15 @@ import (
 
 // A Way is how packets leave a node for an address.
 type Way struct {
-	Out    *Netdev
+	// Never nil in a way that was found.
+	Out *Netdev
+	// What the packets have as their sender where nobody binds another.
 	Source netip.Addr
 	Via    netip.Addr // the gateway, where there is one
 	Peer   *Netdev    // who answers; nil where nobody does
 	prefix netip.Prefix
-	Local  bool
+	// It stays on the node, and Out is lo.
+	Local bool
 }
 
 // own is the node's interface that has an address, or a whole network of its own.
@@ -31,6 +34,7 @@ func (n *Stack) own(dst netip.Addr) *Netdev {
 // Route finds the way to an address, as the kernel would: the longest prefix, the
 // least metric, and the first of those that are equal.
 func (n *Stack) Route(dst netip.Addr) (Way, bool) {
+	// The local table is asked before all others: a node's own address is never looked for outside.
 	if d := n.own(dst); d != nil {
 		return Way{Out: n.Netdevs[0], Source: dst, Peer: d, Local: true}, true
 	}
@@ -58,6 +62,7 @@ func (n *Stack) Route(dst netip.Addr) (Way, bool) {
 
 // Mismatch says that the two ends of a way don't take each other's frames.
 func (w Way) Mismatch() bool {
+	// A slave that has another MTU than its bond counts as well: it drops what it can't send.
 	low, high := math.MaxInt, 0
 	for _, top := range []*Netdev{w.Out, w.Peer} {
 		for _, d := range append(top.Slaves(), top) {
@@ -80,6 +85,7 @@ func (w Way) Lanes(hash int) [][2]*Function {
 			}
 		}
 		switch {
+		// All links are down. The flow exists and stalls, as a real one does until TCP gives up.
 		case len(out) == 0:
 			out = w.Out.Slaves()[:1]
 		case b.Mode == "active-backup":
