@@ -44,6 +44,7 @@ func procBond(d *net.Netdev) string {
 			"Min links: 0\nAggregator selection policy (ad_select): stable")
 	}
 	for _, s := range d.Slaves() {
+		// The driver asks the slave's own driver, which knows neither without a link.
 		speed, duplex := "Unknown", "Unknown"
 		if s.Running() {
 			speed, duplex = fmt.Sprintf("%d Mbps", s.Speed()), "full"
@@ -51,6 +52,8 @@ func procBond(d *net.Netdev) string {
 		fmt.Fprintf(&b, "\n\nSlave Interface: %s\nMII Status: %s\nSpeed: %s\n"+
 			"Duplex: %s\nLink Failure Count: %d\nPermanent HW addr: %s\n",
 			s.Name, net.UpDown(s.Running()), speed, duplex, s.Slave.Failures, net.MACText(s.Slave.MAC))
+		// Churned, because nobody at the other end speaks LACP: neither the other Spark's bond nor
+		// a switch that was not set up.
 		if mode == "802.3ad" {
 			fmt.Fprintf(&b, "Aggregator ID: %d\nActor Churn State: churned\n"+
 				"Partner Churn State: churned\nActor Churned Count: 1\nPartner Churned Count: 1\n", s.Slave.No)
@@ -61,6 +64,7 @@ func procBond(d *net.Netdev) string {
 }
 
 // bondTree is a bond's folder in sysfs.
+// All that iproute2 and railbench read is there; what nobody changes has the driver's default.
 func bondTree(d *net.Netdev, t *Inode, dir string) {
 	for name, value := range map[string]string{
 		"ad_select": "stable 0", "all_slaves_active": "0",
@@ -97,6 +101,7 @@ func bondTree(d *net.Netdev, t *Inode, dir string) {
 	t.text(dir+"queue_id", names(":0"))
 }
 
+// slaveTree is what sysfs has of a slave, in bonding_slave/.
 func slaveTree(d *net.Netdev, t *Inode, dir string) {
 	t.text(dir+"mii_status", func() string { return net.UpDown(d.Running()) })
 	t.text(dir+"perm_hwaddr", func() string { return net.MACText(d.Slave.MAC) })

@@ -16,6 +16,8 @@ var shellWords = []string{
 	"alias", "break", "continue", "getopts", "hash", "jobs", "local", "readonly", "times", "unalias",
 }
 
+// runCommandV is command -v: a builtin by its name, a program by its path. dash's status is 127
+// where there is neither.
 func runCommandV(_ context.Context, c *Call) int {
 	code := 127
 	for _, name := range c.Args[1:] {
@@ -36,6 +38,7 @@ func runStatus(_ context.Context, c *Call) int {
 	return code
 }
 
+// runType is command -V, and type.
 func runType(_ context.Context, c *Call) int {
 	code := 0
 	for _, name := range c.Args[1:] {
@@ -51,6 +54,7 @@ func runType(_ context.Context, c *Call) int {
 	return code
 }
 
+// runRefuse says why the shell did not do something, with the status that dash has for a wrong use.
 func runRefuse(_ context.Context, c *Call) int {
 	return c.Fail(2, "sh: 1: %s", strings.Join(c.Args[1:], " "))
 }
@@ -63,6 +67,8 @@ func (c *Call) Umask() fs.FileMode {
 	return c.Sh.Umask
 }
 
+// The mask is changed at once, and holds for the jobs of this shell, too: in a real one a subshell
+// has its own.
 func runUmask(_ context.Context, c *Call) int {
 	code := 0
 	c.Locked(func() {
@@ -80,6 +86,7 @@ func runUmask(_ context.Context, c *Call) int {
 	return code
 }
 
+// Pwd is pwd -P: the directory without links, as the program pwd prints it.
 func Pwd(_ context.Context, c *Call) int {
 	c.Locked(func() {
 		if _, real, err := c.Node.Lookup(c.Dir, true); err == nil {
@@ -97,6 +104,7 @@ func runUlimit(_ context.Context, c *Call) int {
 	case set.Has("n"):
 		c.Println("1024")
 	case set.Has("l"):
+		// More than any node has: whether there is a limit at all.
 		limit := "unlimited"
 		c.Locked(func() {
 			if !c.Node.Lockable(1<<62, c.Root) {
@@ -117,6 +125,7 @@ func Kill(_ context.Context, c *Call) int {
 	args := c.Args[1:]
 	ask := false
 	switch {
+	// Signal 0 sends nothing and only asks; every other ends, whichever it is.
 	case len(args) > 1 && args[0] == "-s":
 		ask, args = args[1] == "0", args[2:]
 	case len(args) > 1 && strings.HasPrefix(args[0], "-"):
@@ -136,6 +145,8 @@ func Kill(_ context.Context, c *Call) int {
 	return code
 }
 
+// A job goes before the node's table: its process id may be that of a process in a session of its
+// own, too, which setsid has put there.
 func (c *Call) kill(pid int, group, ask bool) int {
 	if !group && c.Sh.killJob(pid, ask) {
 		return 0

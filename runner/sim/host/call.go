@@ -17,33 +17,45 @@ import (
 // returns its exit status.
 type Tool struct {
 	Dir string // where it is installed; empty for what only the shell knows
+	// It returns soon after ctx has ended, waits by the rig's clock alone, and holds no lock when
+	// it returns. What it writes to Out is flushed for it.
 	Run func(ctx context.Context, c *Call) int
 }
 
 // A Call is one command that a script runs: the program's arguments, streams
 // and environment.
 type Call struct {
-	Sh       *Shell
-	Node     *Node
-	Root     bool
-	Job      *backgroundJob // that it is in; nil in the foreground
-	Args     []string       // with the program's name
-	Dir      string
-	In       io.Reader
-	Out      *bufio.Writer
-	Raw      io.Writer // what out writes to
-	Err      io.Writer
-	Live     bool // lines are wanted at once, not at the exit
-	Env      func(string) string
+	// The shell that runs it, with its mask and its jobs.
+	Sh   *Shell
+	Node *Node
+	// It runs as root: by sudo, or in root's shell.
+	Root bool
+	Job  *backgroundJob // that it is in; nil in the foreground
+	Args []string       // with the program's name
+	// The working directory; Path sees names from there.
+	Dir string
+	// Never nil; without input it ends at once.
+	In  io.Reader
+	Out *bufio.Writer
+	Raw io.Writer // what out writes to
+	// It isn't buffered, as stderr isn't.
+	Err  io.Writer
+	Live bool // lines are wanted at once, not at the exit
+	// A variable's value; empty where there is none, too.
+	Env func(string) string
+	// NAME=value of all that a program is given.
 	Exported func() []string
 }
 
+// Live programs flush each line by themselves: stdio does so where it sees a terminal.
 func (c *Call) setOut(w io.Writer) {
 	c.Raw = w
 	// As large as the C library's buffer for a pipe.
 	c.Out = bufio.NewWriterSize(w, 4<<10)
 }
 
+// Printf and Println write to Out. That it can't be written to shows when it is flushed, and a real
+// program dies of SIGPIPE then, which the pipe itself does (pipe.Write).
 func (c *Call) Printf(format string, args ...any) { fmt.Fprintf(c.Out, format, args...) }
 
 func (c *Call) Println(s string) { c.Out.WriteString(s); c.Out.WriteByte('\n') }
@@ -51,6 +63,8 @@ func (c *Call) Println(s string) { c.Out.WriteString(s); c.Out.WriteByte('\n') }
 // Fail prints an error and returns an exit status. What was printed before on
 // stdout goes out first, as it would on a terminal.
 func (c *Call) Fail(code int, format string, args ...any) int {
+	// The caller's own buffer is left alone: what must stand before the error is flushed by who
+	// knows that it must.
 	fmt.Fprintf(c.Err, format+"\n", args...)
 	return code
 }
@@ -72,6 +86,8 @@ func (c *Call) Locked(f func()) {
 	_, _ = c.Out.Write(said.Bytes())
 }
 
+// alone holds the lock for f. The fabric is brought up to the present first: every file and every
+// tool shows counters of now.
 func (c *Call) alone(f func()) {
 	c.Node.Rack.Lock()
 	defer c.Node.Rack.Unlock()
@@ -97,6 +113,7 @@ func (c *Call) Read(name string) (string, error) {
 func (c *Call) Exec(ctx context.Context, args []string) (code int) {
 	defer func() {
 		// A bug in one pretend tool must not end the program around it.
+		// The lock may be held where it happened: alone gives it back by its defer.
 		if p := recover(); p != nil {
 			fmt.Fprintf(c.Err, "%s: the simulator failed: %v\n", args[0], p)
 			code = 128 + int(syscall.SIGSEGV)
@@ -106,12 +123,14 @@ func (c *Call) Exec(ctx context.Context, args []string) (code int) {
 	if err != nil {
 		return c.unknown(args[0], err)
 	}
+	// A copy: the caller may go on with its own arguments, as timeout does.
 	sub := *c
 	sub.Args = args
 	return t.Run(ctx, &sub)
 }
 
 // Find looks a command up, by its path or in the directories of tools.
+// Find takes the rig's lock, so it is not called in Locked.
 func (c *Call) Find(name string) (Tool, error) {
 	r := c.Node.Rack
 	if !strings.Contains(name, "/") {
@@ -133,6 +152,7 @@ func (c *Call) Find(name string) (Tool, error) {
 	return r.tools[path.Base(real)], nil
 }
 
+// Each of the programs that run another one has words of its own for one that isn't there.
 func (c *Call) unknown(name string, err error) int {
 	switch wrapper := c.Program(); {
 	case wrapper == "timeout" || wrapper == "stdbuf":
@@ -158,6 +178,8 @@ func (c *Call) Where(name string) (string, bool) {
 	if err != nil || t.Dir == "" {
 		return "", false
 	}
+	// As the shell looks: the script may have changed its PATH, and a program that is in none of
+	// its directories isn't found.
 	for dir := range strings.SplitSeq(c.Env("PATH"), ":") {
 		var ok bool
 		c.Locked(func() {
@@ -202,6 +224,7 @@ func (c *Call) Flags(withValue string) (set Flags, rest []string, ok bool) {
 		if a == "--" {
 			return set, args[1:], true
 		}
+		// A lone dash is an argument: stdin.
 		if len(a) < 2 || a[0] != '-' || strings.HasPrefix(a, "--") {
 			break
 		}
@@ -245,6 +268,7 @@ func (set Flags) Last(letter byte, otherwise string) string {
 }
 
 // ValueIn looks variables up in an environment.
+// ValueIn looks variables up in a list of NAME=value, the first of a name.
 func ValueIn(env []string) func(string) string {
 	return func(name string) string {
 		for _, kv := range env {

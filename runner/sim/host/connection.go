@@ -18,13 +18,17 @@ func Join(client, server net.Addr) (net.Conn, net.Conn) {
 		&pipeEnd{in: up, out: down, local: server, remote: client}
 }
 
+// A stream is one direction. Its lock is held for no longer than a copy takes: who reads waits by
+// the condition.
 type stream struct {
-	mu       sync.Mutex
-	changed  sync.Cond
-	data     []byte
-	closed   bool
+	mu      sync.Mutex
+	changed sync.Cond
+	data    []byte
+	closed  bool
+	// By the wall clock: a connection's other end is outside the rig.
 	deadline time.Time
-	timer    *time.Timer
+	// It wakes who reads when the deadline comes; there is none without one.
+	timer *time.Timer
 }
 
 func newStream() *stream {
@@ -40,6 +44,7 @@ func (s *stream) read(p []byte) (int, error) {
 		if !s.deadline.IsZero() && !time.Now().Before(s.deadline) {
 			return 0, os.ErrDeadlineExceeded
 		}
+		// Before closed is looked at: what was written is read to its end.
 		if len(s.data) > 0 {
 			n := copy(p, s.data)
 			s.data = s.data[n:]
@@ -97,12 +102,14 @@ func (p *pipeEnd) Write(b []byte) (int, error) { return p.out.write(b) }
 func (p *pipeEnd) LocalAddr() net.Addr         { return p.local }
 func (p *pipeEnd) RemoteAddr() net.Addr        { return p.remote }
 
+// Close ends both directions, as a closed socket does; calling it again does nothing.
 func (p *pipeEnd) Close() error {
 	p.in.close()
 	p.out.close()
 	return nil
 }
 
+// A write's deadline has nothing to do; see SetWriteDeadline.
 func (p *pipeEnd) SetDeadline(t time.Time) error {
 	return p.SetReadDeadline(t)
 }
@@ -115,6 +122,7 @@ func (p *pipeEnd) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline has nothing to do: a write never waits.
 func (p *pipeEnd) SetWriteDeadline(time.Time) error { return nil }
 
+// It belongs to no network of the machine: whatever prints it says so.
 // Address is the address of an end of a memoryPipe.
 type Address string
 

@@ -14,12 +14,17 @@ import (
 // An Inode is one entry of a node's pretend file system: a directory, a link, a
 // file that is made when it is read (sysfs, proc), or one that a script wrote.
 type Inode struct {
-	Mode   fs.FileMode
-	User   bool // it belongs to the user of the login, not to root
-	Kids   map[string]*Inode
+	// With the kind, as the kernel has it.
+	Mode fs.FileMode
+	User bool // it belongs to the user of the login, not to root
+	// By name; nil for what is no directory.
+	Kids map[string]*Inode
+	// Of a link, absolute or seen from its directory.
 	Target string
-	read   func() (string, error)
-	file   *file
+	// Called with the rig's lock held, each time that somebody reads.
+	read func() (string, error)
+	// nil for what nobody writes to.
+	file *file
 }
 
 // A file is what a script wrote. It lives as long as somebody can reach it.
@@ -50,12 +55,14 @@ const (
 // stops root.
 func (i *Inode) May(root bool, want fs.FileMode) bool {
 	bits := i.Mode.Perm()
+	// There is one user, and he is nobody else's group: the owner's bits or the others'.
 	if i.User {
 		bits >>= 6
 	}
 	return root || bits&want == want
 }
 
+// newDir is a directory of root's, which everybody may look into.
 func newDir() *Inode {
 	return &Inode{Mode: fs.ModeDir | 0o755, Kids: map[string]*Inode{}}
 }
@@ -65,8 +72,10 @@ func NewFile(text string) *Inode {
 	return &Inode{Mode: 0o444, read: func() (string, error) { return text + "\n", nil }}
 }
 
+// NewLink is a symbolic link, absolute or seen from where it is put.
 func NewLink(target string) *Inode { return &Inode{Mode: fs.ModeSymlink | 0o777, Target: target} }
 
+// NewProgram is a file that may be run. What runs is the tool of its name, if there is one.
 func NewProgram() *Inode { return &Inode{Mode: 0o755} }
 
 // put adds an entry and the directories above it.
@@ -105,16 +114,20 @@ func (n *Node) Lookup(name string, follow bool) (*Inode, string, error) {
 
 // Walk is lookup for either user: a directory on the way may be closed.
 func (n *Node) Walk(name string, follow, root bool) (*Inode, string, error) {
+	// Built when somebody looks, not when something changes: a change of a network is many changes
+	// of devices.
 	if n.tree == nil || n.treeOf != n.Devices {
 		n.tree, n.treeOf = n.buildTree(), n.Devices
 	}
 	todo := strings.Split(name, "/")
 	at := n.tree
+	// above is always one longer than names: the root has no name.
 	above, names := []*Inode{n.tree}, []string(nil) // of the way, without links
 	for links := 0; len(todo) > 0; {
 		part := todo[0]
 		todo = todo[1:]
 		switch {
+		// A file's name with a slash behind it is no file's.
 		case at.Kids == nil && (part != "" || len(todo) == 0):
 			return nil, "", syscall.ENOTDIR
 		case part == "", part == ".":
@@ -152,6 +165,7 @@ func (n *Node) enterable(dir *Inode, names []string, part string, root bool) (*I
 		return nil, syscall.EACCES
 	}
 	next := dir.Kids[part]
+	// Processes come and go too often to be in the tree.
 	if next == nil && len(names) == 1 && names[0] == "proc" {
 		next = n.procDir(part)
 	}
@@ -173,6 +187,7 @@ func (n *Node) ReadFile(name string, root bool) (string, error) {
 		return "", syscall.EISDIR
 	case i.file != nil:
 		return string(i.file.Data), nil
+	// A program, or a device: nothing that a script could use.
 	case i.read == nil:
 		return "", nil
 	default:
@@ -181,6 +196,8 @@ func (n *Node) ReadFile(name string, root bool) (string, error) {
 }
 
 // Create makes the file at a path, or finds it, for writing.
+// An existing one that is the kernel's or the system's can't be written to, whoever asks: root
+// neither.
 func (n *Node) Create(name string, root bool, mode fs.FileMode) (*file, error) {
 	i, _, err := n.Walk(name, true, root)
 	switch {
@@ -218,6 +235,7 @@ func (n *Node) enter(name string, root bool, i *Inode) error {
 	case pretended(real) || !dir.May(root, toWrite|toEnter):
 		return syscall.EACCES
 	}
+	// In both: the tree is built anew from Files.
 	n.Files[path.Join(real, path.Base(name))] = i
 	dir.Kids[path.Base(name)] = i
 	return nil
@@ -321,8 +339,10 @@ func (f info) IsDir() bool                { return f.i.Mode.IsDir() }
 func (f info) Mode() fs.FileMode          { return f.i.Mode }
 func (f info) Type() fs.FileMode          { return f.i.Mode.Type() }
 func (f info) Info() (fs.FileInfo, error) { return f, nil }
-func (f info) ModTime() time.Time         { return time.Unix(1763700000, 0) }
-func (f info) Sys() any                   { return nil }
+
+// The same for all: nothing on the rig compares times of files.
+func (f info) ModTime() time.Time { return time.Unix(1763700000, 0) }
+func (f info) Sys() any           { return nil }
 
 func (f info) Size() int64 { return f.i.Size() }
 
@@ -331,6 +351,7 @@ func (i *Inode) Size() int64 {
 	switch {
 	case i.file != nil:
 		return int64(len(i.file.Data))
+	// sysfs says so of every attribute: a page.
 	case i.Mode.IsRegular():
 		return 4096
 	default:
@@ -343,6 +364,7 @@ func (i *Inode) Names() []string {
 	return slices.Sorted(maps.Keys(i.Kids))
 }
 
+// Owner is the login's user, or root: there are no others.
 func (i *Inode) Owner() string {
 	if i.User {
 		return "nvidia"

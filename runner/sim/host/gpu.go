@@ -10,9 +10,12 @@ func (n *Node) HasCard() bool { return n.Card && n.GPU }
 
 // gpuTree is what the GPU's driver shows in the file system.
 func (n *Node) gpuTree(t *Inode) {
+	// What says that the kernel can register a dma-buf with the adapter: symbols, with the
+	// addresses that a user is shown.
 	t.fixed("/proc/kallsyms", "0000000000000000 T ib_umem_get\t[ib_uverbs]\n"+
 		"0000000000000000 T ib_umem_dmabuf_get\t[ib_uverbs]\n"+
 		"0000000000000000 t mlx5_ib_reg_user_mr_dmabuf\t[mlx5_ib]")
+	// The GB10's own; and a card's in the slot of another domain, an RTX A4000.
 	n.gpuPCI(t, "000f:01:00.0", "0x2e12")
 	if n.HasCard() {
 		n.gpuPCI(t, "0004:01:00.0", "0x24b0")

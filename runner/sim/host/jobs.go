@@ -42,12 +42,17 @@ const (
 
 // A backgroundJob is one "X &", or what is left of a "|".
 type backgroundJob struct {
+	// A part of a pipeline lives in the job or the line that it is in; a background job lives as
+	// long as the shell.
 	ctx    context.Context //nolint:containedctx // it is the job's life, which kill ends
 	cancel context.CancelFunc
 	PID    int
+	// Begun where @job is, on the turn of who starts it: jobs get their turns in the order of their
+	// starting, whichever goroutine is faster.
 	actor  *clock.Actor
 	pipe   *pipe // that it writes into; nil for none
 	parent *backgroundJob
+	// Under the shell's lock; setsid looks once the job has ended.
 	Killed bool // by a command, and not with the script
 	// over is set when it has ended, with code.
 	over atomic.Bool
@@ -59,6 +64,7 @@ const Terminated = 128 + int(syscall.SIGTERM)
 
 func (bg *backgroundJob) ended() bool { return bg.over.Load() }
 
+// The rewriting makes trees, never text: no quoting can go wrong in it.
 func word(parts ...syntax.WordPart) *syntax.Word { return &syntax.Word{Parts: parts} }
 
 func lit(text string) *syntax.Lit { return &syntax.Lit{Value: text} }
@@ -86,6 +92,7 @@ func life(variable string, inner *syntax.Stmt) *syntax.Stmt {
 
 // trackJob rewrites a statement that runs in the background.
 func trackJob(st *syntax.Stmt) {
+	// A copy, since *st itself becomes the statement around it.
 	inner := *st
 	inner.Background = false
 	*st = *simple(block(command("@job"), life(lastJobVariable, simple(&syntax.Subshell{Stmts: []*syntax.Stmt{&inner}}))))
@@ -106,6 +113,7 @@ func trackPipe(st *syntax.Stmt) {
 // newJob enters a job before it starts, and is what the shell does for @job and @pipe.
 func (sh *Shell) newJob(env expand.Environ, variable string) []string {
 	n := sh.node
+	// Before the shell's lock is taken: the clock may give a turn to somebody who takes it.
 	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.Rack.Clock.Begin(false)}
 	whole := sh.Life
 	if variable == pipeVariable {
@@ -155,6 +163,7 @@ func (sh *Shell) beginJob(bg *backgroundJob) []string {
 
 // endJob ends a job's last turn. What the interpreter does for it after that touches
 // nothing of the node.
+// It may be called twice, by && @end and by || @end: the second finds that it is over.
 func (sh *Shell) endJob(bg *backgroundJob, code int) []string {
 	if bg.ended() {
 		return status(bg.code)
@@ -163,6 +172,7 @@ func (sh *Shell) endJob(bg *backgroundJob, code int) []string {
 		bg.pipe.Close()
 	}
 	bg.code = code
+	// However its last command ended, the job was ended.
 	if bg.ctx.Err() != nil {
 		bg.code = Terminated
 	}
@@ -187,6 +197,7 @@ func status(code int) []string { return []string{"@status", strconv.Itoa(code)} 
 
 // waitFor is what the shell does for wait.
 func (sh *Shell) waitFor(ctx context.Context, env expand.Environ, args []string) []string {
+	// In the order of process ids: wait without arguments waits for the first first, each time.
 	var all []*backgroundJob
 	code := 0
 	sh.mu.Lock()
@@ -247,6 +258,7 @@ func (sh *Shell) killJob(pid int, ask bool) bool {
 func byPID(a, b *backgroundJob) int { return a.PID - b.PID }
 
 // Finish ends all jobs, and returns when they are over.
+// Called with the turn, and without the lock: what ends takes both.
 func (sh *Shell) Finish() {
 	sh.mu.Lock()
 	var all []*backgroundJob
@@ -266,6 +278,7 @@ func (sh *Shell) forgetJobs() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for _, bg := range sh.jobs {
+		// Exactly one of endJob and this makes a job over.
 		if !bg.over.Swap(true) {
 			sh.node.Rack.Clock.Forget(bg.actor)
 		}
@@ -273,6 +286,7 @@ func (sh *Shell) forgetJobs() {
 }
 
 // readLine is the builtin read where the input is a pipe of the node.
+// The interpreter's own would read past the line's end, and not by the clock.
 func (sh *Shell) readLine(ctx context.Context, hc interp.HandlerContext, in io.Reader, args []string) []string {
 	raw := false
 	names := args[1:]
@@ -336,14 +350,18 @@ func oneLine(in io.Reader, raw bool) (string, error) {
 type pipe struct {
 	clock *clock.Clock
 
-	mu     sync.Mutex
-	data   []byte
+	mu   sync.Mutex
+	data []byte
+	// By who writes: what is in it is read to its end.
 	closed bool
 	broken func() // ends who writes though nobody reads; nil while somebody does
-	room   chan struct{}
+	// Closed when there is room for who writes from outside, who can't wait by the clock; nil where
+	// nobody does.
+	room chan struct{}
 }
 
 // pipeSize is how much a pipe holds.
+// As Linux has it by default (pipe(7)).
 const pipeSize = 64 << 10
 
 func (p *pipe) locked(f func()) {
@@ -377,12 +395,15 @@ func (p *pipe) Write(b []byte) (int, error) {
 	}
 }
 
+// hasRoom takes the pipe's lock, which nobody holds while he calls the clock: so Park may ask.
 func (p *pipe) hasRoom() (ok bool) {
 	p.locked(func() { ok = len(p.data) < pipeSize || p.broken != nil })
 	return ok
 }
 
 // Fill is Write for somebody outside.
+// A client that writes faster than a script reads is slowed down by its SSH window, since this
+// waits.
 func (p *pipe) Fill(b []byte) error {
 	for len(b) > 0 {
 		room := make(chan struct{})
@@ -404,6 +425,7 @@ func (p *pipe) Fill(b []byte) error {
 	return nil
 }
 
+// Close is the end of the input, for who reads; calling it again does nothing.
 func (p *pipe) Close() {
 	p.locked(func() { p.closed = true })
 }
@@ -468,6 +490,7 @@ func (r pipeReader) Read(b []byte) (int, error) {
 		return 0, nil
 	}
 	for {
+		// Taken before ctx is looked at, and lost where it has ended: nobody reads on after that.
 		n, over, ok := r.p.take(b)
 		switch {
 		case over, r.ctx.Err() != nil:

@@ -16,13 +16,18 @@ type KernelLine struct {
 // logged since the boot, as the node is now. Callers hold the rig's lock.
 func (n *Node) KernelLog() []KernelLine {
 	var all []KernelLine
+	// Callers hold the rig's lock throughout: the lines follow from the node as it is at one
+	// moment.
 	add := func(at float64, format string, args ...any) {
 		all = append(all, KernelLine{at, fmt.Sprintf(format, args...)})
 	}
+	// Ubuntu's words, by which a check finds out that unsigned modules are refused.
 	add(0.000000, "secureboot: Secure boot enabled")
 	add(0.000001, "Kernel is locked down from EFI Secure Boot mode; see man kernel_lockdown.7")
 	for _, f := range n.Functions {
 		driver := "mlx5_core " + f.PCI
+		// When the driver loads on a Spark, and a little more for each function: the log of two has
+		// an order.
 		at := 4.21 + float64(f.No)*31e-6
 		add(at, "%s: firmware version: 28.45.4028", driver)
 		width, limit := f.Lanes, ""
@@ -30,6 +35,8 @@ func (n *Node) KernelLog() []KernelLine {
 			limit = fmt.Sprintf(" (capable of 126.028 Gb/s with 32.0 GT/s PCIe x4 link),"+
 				" limited by 32.0 GT/s PCIe x%d link", width)
 		}
+		// mlx5's pcie_print_link_status; 31.507 Gb/s is what a lane of PCIe 5.0 has after its
+		// encoding of 128/130.
 		add(at+10e-6, "%s: %.3f Gb/s available PCIe bandwidth%s", driver, 31.507*float64(width), limit)
 		add(at+1, "%s: Port module event: module %d, Cable plugged", driver, f.QSFP)
 		if !f.Netdev.Carrier() && !f.Lost {
@@ -46,6 +53,7 @@ func (n *Node) KernelLog() []KernelLine {
 	for _, lines := range n.logged {
 		all = append(all, lines...)
 	}
+	// By the text as well: what faults have logged comes out of a map.
 	slices.SortStableFunc(all, func(a, b KernelLine) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Text, b.Text))
 	})
@@ -54,6 +62,7 @@ func (n *Node) KernelLog() []KernelLine {
 
 // Log adds lines to the kernel's log, and gives what takes them out again.
 func (n *Node) Log(lines ...KernelLine) (undo func()) {
+	// A number for each entry: two faults may log the same line, and take back their own.
 	n.logs++
 	no := n.logs
 	n.logged[no] = lines

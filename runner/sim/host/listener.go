@@ -26,6 +26,7 @@ func (n *Node) DialLoopback(port int) (net.Conn, error) {
 		}
 	}
 	process, server := Join(Address("127.0.0.1:"+strconv.Itoa(OriginPort)), address)
+	// It ends when either end is closed, which is whoever dialled to see to.
 	go serve(server)
 	return process, nil
 }
@@ -52,6 +53,8 @@ func (l *Listener) boundHex() string {
 
 // Forget starts a server that nobody waits for and that answers nobody; serves is what
 // programs that connect find there.
+// Where something listens already it stays, and Unforget leaves it there. Callers hold the rig's
+// lock, as all here do.
 func (n *Node) Forget(port int, serves any, args ...string) {
 	if n.Listeners[port] != nil {
 		return
@@ -61,6 +64,7 @@ func (n *Node) Forget(port int, serves any, args ...string) {
 	n.Listeners[port] = &Listener{Port: port, Proc: p, Serves: serves, forgotten: true}
 }
 
+// Unforget ends what Forget started, unless a user has done so.
 func (n *Node) Unforget(port int) {
 	if l := n.Listeners[port]; l != nil && l.forgotten {
 		delete(n.Listeners, port)
@@ -73,7 +77,9 @@ const ForgottenFor = 3*time.Hour + 12*time.Minute
 
 // A Listener is a TCP port that a process on the node listens on.
 type Listener struct {
+	// On every address of the node, or on loopback alone.
 	Port int
+	// Who is told by ss, and of whom /proc/net/tcp tells the user.
 	Proc *Process
 	// Serves is what the program that listens keeps for those that connect; another program
 	// finds nothing that it knows there.

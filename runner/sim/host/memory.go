@@ -5,6 +5,7 @@ import (
 )
 
 const (
+	// Processor and GPU share one memory, which is all of it.
 	MemoryKB  = 125446400 // 122506 MiB, as free -m shows them
 	usedKB    = 6727900   // 6570 MiB, while nothing runs
 	GPUName   = "NVIDIA GB10"
@@ -12,6 +13,7 @@ const (
 )
 
 // AvailableKB is MemAvailable.
+// Held is in bytes: the shift comes before the difference.
 func (n *Node) AvailableKB() int64 {
 	return max(0, n.FreeKB-n.Held>>10)
 }
@@ -21,6 +23,7 @@ func (n *Node) Available() int64 { return n.AvailableKB() << 10 }
 
 func (n *Node) memInfo() string {
 	available := n.AvailableKB()
+	// What is free and what could be differ by the caches, which are the same each time.
 	free := max(0, available-8663680)
 	return fmt.Sprintf(`MemTotal:       %9d kB
 MemFree:        %9d kB

@@ -22,6 +22,7 @@ func (n *Node) LoadBonding(maxBonds int) {
 	}
 	for i := range maxBonds {
 		if name := fmt.Sprint("bond", i); n.Netdev(name) == nil {
+			// The driver's defaults: balance-rr and layer2.
 			n.NewBond(name, net.BondState{Mode: "balance-rr", Policy: "layer2"})
 		}
 	}
@@ -35,6 +36,7 @@ func (n *Node) UnloadBonding() {
 			n.DeleteBond(d.Name)
 		}
 	}
+	// A network that isn't a bond's doesn't mind: the driver is nobody's but theirs.
 	n.Modules = slices.DeleteFunc(n.Modules, func(m string) bool { return m == "bonding" })
 	n.Changed()
 }
@@ -42,6 +44,8 @@ func (n *Node) UnloadBonding() {
 // configuredBonds is what modprobe's configuration says: systemd's file says that
 // there are none, and without it the driver makes one.
 func (n *Node) configuredBonds() int {
+	// max_bonds' default in drivers/net/bonding/bond_main.c. /etc comes after /usr/lib, and the
+	// last line that says something counts.
 	bonds := 1
 	for _, dir := range []string{"/usr/lib/modprobe.d", "/etc/modprobe.d"} {
 		i, _, err := n.Lookup(dir, true)

@@ -20,35 +20,44 @@ import (
 // A Node is one of the machines: its hardware, its network and what runs on
 // it. The fabric's lock guards everything in it.
 type Node struct {
+	// The node's network; the lock of its fabric is the rig's.
 	*net.Stack
-	Rack      *Rack
+	// What it shares with the others.
+	Rack *Rack
+	// By port. sshd's 22 is not among them: it is everybody's, and nobody may take it.
 	Listeners map[int]*Listener
-	Procs     map[int]*Process
-	Files     map[string]*Inode // what scripts made, by path
-	Units     map[string]*Unit  // of systemd, by name
-	Modules   []string
-	Profiles  map[string]string // of NetworkManager: an interface's address, by name
-	LetGo     map[string]bool   // interfaces that NetworkManager was told to leave alone
-	Held      int64             // bytes of memory that the tools hold
-	NextPID   int
-	NextQPN   int
-	tree      *Inode // nil where it has to be built again
-	treeOf    int    // the devices that it was built of
+	// By process id.
+	Procs map[int]*Process
+	Files map[string]*Inode // what scripts made, by path
+	Units map[string]*Unit  // of systemd, by name
+	// Of the kernel, in the order of their loading: /proc/modules lists the newest first, and this
+	// doesn't mind.
+	Modules  []string
+	Profiles map[string]string // of NetworkManager: an interface's address, by name
+	LetGo    map[string]bool   // interfaces that NetworkManager was told to leave alone
+	// Given back by each tool when it ends, however that is.
+	Held    int64 // bytes of memory that the tools hold
+	NextPID int
+	// A queue pair's number is the adapter's own, and nobody gets one twice.
+	NextQPN int
+	tree    *Inode // nil where it has to be built again
+	treeOf  int    // the devices that it was built of
 
 	// How it is set up, and what a fault changes of that.
-	system    map[string]*Inode // the files that it came with, by path
-	Versions  map[string]string // of packages that are not the usual ones; empty is none
-	Absent    map[string]bool   // programs that are not installed
-	Flaws     map[Flaw]bool
-	logged    map[int][]KernelLine // in the kernel's log beside the usual
-	logs      int                  // how often something was put there
-	Password  string               // that sudo asks for; empty where it asks for none
-	UpFor     time.Duration        // how long it is up, where that is less than the others are
-	MemlockKB int64                // that a user may lock; 0 where nothing limits it
-	FreeKB    int64                // available while nothing runs
-	GPU       bool                 // its GPU has a driver
-	Card      bool                 // it has a GPU card beside that
-	Hot       bool                 // its adapter is
+	system   map[string]*Inode // the files that it came with, by path
+	Versions map[string]string // of packages that are not the usual ones; empty is none
+	Absent   map[string]bool   // programs that are not installed
+	Flaws    map[Flaw]bool
+	logged   map[int][]KernelLine // in the kernel's log beside the usual
+	logs     int                  // how often something was put there
+	// For all users of the node alike.
+	Password  string        // that sudo asks for; empty where it asks for none
+	UpFor     time.Duration // how long it is up, where that is less than the others are
+	MemlockKB int64         // that a user may lock; 0 where nothing limits it
+	FreeKB    int64         // available while nothing runs
+	GPU       bool          // its GPU has a driver
+	Card      bool          // it has a GPU card beside that
+	Hot       bool          // its adapter is
 }
 
 // A Flaw is something wrong with a node that a program minds, or a view of the node shows.
@@ -59,9 +68,13 @@ type Flaw string
 func (n *Node) Flawed(f Flaw) bool { return n.Flaws[f] }
 
 // A Process is what tools show of a script's command.
+// Everything of it is set before it is in the table, and nothing after.
 type Process struct {
-	PID  int
+	// Never 1, which is systemd's and in no table.
+	PID int
+	// With the program's name, which may be a path.
 	Args []string
+	// Another's processes are root's: only root may end them.
 	Root bool
 	// Started is the node's uptime at its start.
 	Started time.Duration
@@ -80,6 +93,7 @@ func newNode(r *Rack, st *net.Stack) *Node {
 		Flaws: map[Flaw]bool{}, logged: map[int][]KernelLine{}, FreeKB: MemoryKB - usedKB, GPU: true,
 		Profiles: map[string]string{}, LetGo: map[string]bool{},
 	}
+	// All but lo have a profile, with what they are set up with: address-unsaved takes one away.
 	for _, d := range n.Netdevs[1:] {
 		n.Profiles[d.Name] = d.IPv4().String()
 	}
@@ -107,12 +121,15 @@ func (n *Node) Activate(d *net.Netdev) {
 }
 
 // Changed says that the node's file system is to be built again.
+// It must be called wherever a file of the system, a program or a module comes or goes. Devices are
+// counted by themselves (net.Stack.Devices).
 func (n *Node) Changed() { n.tree = nil }
 
 // Of is the machine that an interface is in.
 func (r *Rack) Of(d *net.Netdev) *Node { return r.Nodes[d.Stack.Index] }
 
 // Spawn enters a process into the node's table.
+// Callers hold the rig's lock, and take it out again.
 func (n *Node) Spawn(args []string, root bool) *Process {
 	p := &Process{PID: n.NextPID, Args: args, Root: root, Started: n.Rack.Clock.Uptime()}
 	n.NextPID += 3
@@ -126,12 +143,15 @@ func (n *Node) installed(name string) bool {
 	return ok && !n.Absent[name]
 }
 
+// installedLocked takes the lock itself.
 func (n *Node) installedLocked(name string) bool {
 	n.Rack.Lock()
 	defer n.Rack.Unlock()
 	return n.installed(name)
 }
 
+// name is what comm holds: the file's name, without its directories. The kernel cuts it at 15
+// bytes, and this does not.
 func (p *Process) name() string {
 	return p.Args[0][strings.LastIndexByte(p.Args[0], '/')+1:]
 }
@@ -144,10 +164,12 @@ func (n *Node) procDir(name string) *Inode {
 		return nil
 	}
 	dir := newDir()
+	// Each argument ends with a NUL byte (proc(5)).
 	dir.put("cmdline", &Inode{
 		Mode: 0o444, read: func() (string, error) { return strings.Join(p.Args, "\x00") + "\x00", nil },
 	})
 	dir.fixed("comm", p.name())
+	// The leash and the undo look there: a process id that was given anew has another beginning.
 	// The 22nd field is when it started, in hundredths of a second.
 	dir.fixed("stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304 812 0 0 0 3 2 0 0 20 0 1 0 %d 24645632 1408",
 		pid, p.name(), pid, pid, p.Started/(10*time.Millisecond)))

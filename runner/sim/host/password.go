@@ -7,6 +7,7 @@ import (
 
 // CheckPassword reads passwords, one a line, as sudo -S does: three tries.
 func CheckPassword(in io.Reader, errs io.Writer, prompt, password string) bool {
+	// passwd_tries in sudoers is 3 by default.
 	for try := 1; ; try++ {
 		io.WriteString(errs, prompt)
 		line, err := readLine(in)

@@ -12,16 +12,20 @@ import (
 // node, or changes it, holds its lock.
 type Rack struct {
 	*net.Fabric
+	// By number, as the fabric's stacks are.
 	Nodes []*Node
 	tools map[string]Tool // that the nodes have, by name
 	// Shared is what programs of different nodes know of each other, by keys of their own.
+	// Guarded by the lock. Keys are of types of their own, as a context's are.
 	Shared map[any]any
 
 	// What runs apart from connections lives until the rack is closed.
+	// Set under the lock: who looks there and starts something while he holds it is waited for.
 	Closed bool
 	apart  sync.WaitGroup
-	Life   context.Context //nolint:containedctx // it is the rack's, which outlives every call
-	die    context.CancelFunc
+	// It ends with Close, and everything that runs apart ends with it.
+	Life context.Context //nolint:containedctx // it is the rack's, which outlives every call
+	die  context.CancelFunc
 }
 
 // NewRack makes the nodes of a fabric, which have these programs besides the shell's own.
@@ -39,6 +43,7 @@ func NewRack(f *net.Fabric, tools map[string]Tool) *Rack {
 func (r *Rack) Shut() { r.Closed = true }
 
 // Close ends all that runs apart, once it is shut.
+// The lock must be free: what ends takes it.
 func (r *Rack) Close() {
 	r.die()
 	r.apart.Wait()
@@ -47,6 +52,7 @@ func (r *Rack) Close() {
 // alone runs f as an actor of its own, which close waits for. What nobody waits for is
 // patient. Callers may hold the lock.
 func (r *Rack) alone(f func()) {
+	// Before the actor is started: Close may be waiting already.
 	r.apart.Add(1)
 	r.Clock.Run(true, func() {
 		defer r.apart.Done()

@@ -10,11 +10,13 @@ import (
 )
 
 const (
+	// What programs take their settings from.
 	EnvironmentFile = "/etc/environment"
 	EnvironmentText = `PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"`
 	limitsFile      = "/etc/security/limits.conf"
 	limitsText      = "# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n"
-	ModprobeFile    = "/usr/lib/modprobe.d/systemd.conf"
+	// Part of the systemd package: whoever has it has no bond0 by itself.
+	ModprobeFile = "/usr/lib/modprobe.d/systemd.conf"
 )
 
 // systemFiles is the files that programs take their settings from, as they come with the
@@ -36,6 +38,7 @@ func systemFiles() map[string]*Inode {
 // Set puts files of the system in the place of those that are there, and gives what puts
 // those back. Callers hold the fabric's lock.
 func (n *Node) Set(files map[string]*Inode) (undo func()) {
+	// nil stands for a file that was not there, and takes it away again.
 	was := map[string]*Inode{}
 	put := func(all map[string]*Inode) {
 		for name, i := range all {
@@ -56,6 +59,8 @@ func (n *Node) Set(files map[string]*Inode) (undo func()) {
 
 // loginEnvironment is what pam_env puts into every login's environment.
 func (n *Node) loginEnvironment() (list [][2]string) {
+	// PATH is left out: sshd has its own, and pam_env's comes after it on a real node with the same
+	// directories.
 	text, _ := n.system[EnvironmentFile].read()
 	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && name != "PATH" {
@@ -108,6 +113,8 @@ const (
 	hotAdapter  = 117
 )
 
+// Degrees is the adapter's temperature in degrees Celsius at a function. From 115 on its firmware
+// may shut it down.
 func (n *Node) Degrees(f *net.Function) int {
 	if n.Hot {
 		return hotAdapter + f.Half

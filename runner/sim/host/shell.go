@@ -24,9 +24,11 @@ import (
 // environment are the node's: the machine that the simulator runs on is never
 // seen, whatever a script says.
 type Shell struct {
+	// Set once, as root and bash are.
 	node *Node
 	root bool
 	bash bool // a login shell is bash, a script's is sh
+	// nil until it is started; $$ is its number then.
 	Proc *Process
 	// TTY is where an interactive shell prints: tools flush each line there.
 	TTY io.Writer
@@ -37,12 +39,16 @@ type Shell struct {
 	in io.Reader
 	// Life is what jobs last for, and line what the foreground does. Whoever has the
 	// turn may look at them.
+	// A line of an interactive shell ends by Ctrl-C, and the jobs that it has left go on.
 	Life, Line context.Context //nolint:containedctx // the interpreter has contexts of its own
 
+	// It is taken by nobody who holds the rig's lock, nor the other way round.
 	mu   sync.Mutex
 	jobs map[int]*backgroundJob // by process id
 }
 
+// NewShell is a shell of a user. A script's is sh, and a login's is bash: they differ in grammar
+// and in the words of errors.
 func NewShell(n *Node, root, bash bool) *Shell {
 	sh := &Shell{node: n, root: root, bash: bash, Umask: 0o002}
 	if root {
@@ -53,10 +59,13 @@ func NewShell(n *Node, root, bash bool) *Shell {
 
 // A Job is one text for a shell and what surrounds it.
 type Job struct {
-	Name   string // $0
+	Name string // $0
+	// $1 and those after it.
 	Params []string
 	Env    []string // NAME=value, on top of the login environment
-	Dir    string
+	// Where it begins; the user's home where empty.
+	Dir string
+	// A pipe ends with the script; anything else has to be there already.
 	Stdin  io.Reader // nil where there is none
 	Stdout io.Writer
 	Stderr io.Writer
@@ -82,6 +91,8 @@ func (sh *Shell) Run(ctx context.Context, text string, j Job) int {
 // a loop that calls nothing never learns that it was.
 const stubborn = 3 * time.Second
 
+// ctx is the script's life. Each of its commands is called with it and ends by it; the interpreter
+// itself is cut off only where that is not enough.
 func (sh *Shell) runFile(ctx context.Context, r *interp.Runner, file *syntax.File) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -105,6 +116,8 @@ func (sh *Shell) runFile(ctx context.Context, r *interp.Runner, file *syntax.Fil
 func (sh *Shell) CutOff(ctx context.Context, cut context.CancelFunc) (off func()) {
 	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		// First the interpreter, which ends at the next statement; then, for a job whose goroutine
+		// never comes back, the clock's wait for it.
 		for _, do := range []func(){cut, sh.forgetJobs} {
 			select {
 			case <-over:
@@ -120,6 +133,7 @@ func (sh *Shell) CutOff(ctx context.Context, cut context.CancelFunc) (off func()
 	}
 }
 
+// ExitCode is the status of what the interpreter returned: 1 where it failed by itself.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -156,6 +170,7 @@ func (sh *Shell) Parse(text, name string) (*syntax.File, error) {
 // make FIFOs on the host, $$ is the host's process, and the tests for a file's
 // owner look into the host's stat. Background jobs get what kill needs.
 func contain(node syntax.Node) error {
+	// Found first and rewritten afterwards: a rewritten statement would be walked into again.
 	var err error
 	var background, pipes []*syntax.Stmt
 	syntax.Walk(node, func(n syntax.Node) bool {
@@ -185,6 +200,7 @@ func contain(node syntax.Node) error {
 		}
 		return err == nil
 	})
+	// Pipes before jobs: a pipeline in the background is a job whose inside is rewritten already.
 	for _, st := range pipes {
 		trackPipe(st)
 	}
@@ -194,6 +210,8 @@ func contain(node syntax.Node) error {
 	return err
 }
 
+// Interpreter makes what interprets texts in the node, with nothing of the host in it: every
+// handler that the interpreter has a default for is replaced.
 func (sh *Shell) Interpreter(j Job) (*interp.Runner, error) {
 	sh.in = j.Stdin
 	dir := j.Dir
@@ -246,6 +264,7 @@ func (e *environ) Each(visit func(string, expand.Variable) bool) {
 
 func (e *environ) set(name, value string, exported bool) {
 	if _, ok := e.values[name]; !ok {
+		// In order, since env prints them so.
 		e.names = append(e.names, name)
 	}
 	e.values[name] = expand.Variable{Set: true, Exported: exported, Kind: expand.String, Str: value}
@@ -257,6 +276,7 @@ func (sh *Shell) environment(extra []string) expand.Environ {
 	if sh.root {
 		user, home, uid = "root", "/root", "0"
 	}
+	// What $$ is where no process was started, in an interactive shell's first moment.
 	pid := 4211
 	if sh.Proc != nil {
 		pid = sh.Proc.PID
@@ -389,6 +409,8 @@ func (sh *Shell) beforeSource(ctx context.Context, dir string, args []string) ([
 	return sh.beforeCall(ctx, []string{"eval", text})
 }
 
+// command runs what follows as a program or a builtin, never as a function; here there is no
+// difference to see.
 func (sh *Shell) beforeCommand(ctx context.Context, args []string) ([]string, error) {
 	rest := args[1:]
 	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
@@ -416,6 +438,7 @@ func beforeTrap(args []string) []string {
 	if file, err := syntax.NewParser().Parse(strings.NewReader(args[1]), "trap"); err != nil || contain(file) != nil {
 		return []string{"@refuse", "trap: syntax error"}
 	}
+	// EXIT and ERR are the interpreter's own doing, and need no signal.
 	kept := []string{"trap", args[1]}
 	for _, sig := range args[2:] {
 		switch sig {
@@ -458,6 +481,7 @@ func (sh *Shell) exec(ctx context.Context, args []string) error {
 			return list
 		},
 	}
+	// Ended by SIGTERM, unless it comes to run.
 	c.setOut(hc.Stdout)
 	code := Terminated
 	if life.Err() == nil {
@@ -467,6 +491,7 @@ func (sh *Shell) exec(ctx context.Context, args []string) error {
 	if life.Err() != nil {
 		code = Terminated
 	}
+	// Any other error would end the whole script.
 	if code != 0 {
 		return interp.ExitStatus(code)
 	}
@@ -493,6 +518,7 @@ func (sh *Shell) input(life context.Context, hc interp.HandlerContext) io.Reader
 	}
 }
 
+// absolute is a name seen from a directory, not cleaned: Walk follows each part.
 func absolute(dir, name string) string {
 	if !strings.HasPrefix(name, "/") {
 		name = dir + "/" + name
@@ -500,6 +526,8 @@ func absolute(dir, name string) string {
 	return name
 }
 
+// open is for redirections. The mode that the interpreter gives is not the shell's: the mask makes
+// it.
 func (sh *Shell) open(ctx context.Context, name string, flag int, _ os.FileMode) (io.ReadWriteCloser, error) {
 	n := sh.node
 	given := name
@@ -523,6 +551,7 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 		if err != nil {
 			return fail(err)
 		}
+		// Read at once: what is in it is of the moment of the opening, as a short read of sysfs is.
 		return &content{Reader: strings.NewReader(text)}, nil
 	}
 	f, err := n.Create(name, sh.root, 0o666&^sh.Umask)
@@ -571,6 +600,7 @@ type content struct {
 	file *file
 }
 
+// A write takes the lock, so nothing that holds it may write to a script's file: see Locked.
 func (c *content) Write(p []byte) (int, error) {
 	if c.file == nil {
 		return len(p), nil
@@ -621,6 +651,7 @@ func (sh *Shell) stat(ctx context.Context, name string, follow bool) (fs.FileInf
 	return info{path.Base(name), i}, nil
 }
 
+// root may do what the mode forbids, but nobody runs a file without an x.
 func (sh *Shell) access(ctx context.Context, name string, mode interp.AccessMode) error {
 	n := sh.node
 	n.Rack.Lock()
@@ -638,6 +669,8 @@ func (sh *Shell) access(ctx context.Context, name string, mode interp.AccessMode
 }
 
 // Start runs a text as a process of the node.
+// It is called with the turn and without the lock. The process is in the table until all that the
+// text has started is over.
 func (sh *Shell) Start(ctx context.Context, text string, j Job) int {
 	n := sh.node
 	n.Rack.Lock()

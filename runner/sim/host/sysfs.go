@@ -15,6 +15,7 @@ import (
 )
 
 const (
+	// DGX OS as a Spark comes with it, of autumn 2025.
 	HomeDir = "/home/nvidia"
 	Kernel  = "6.14.0-1013-nvidia"
 
@@ -40,6 +41,7 @@ DGX_PLATFORM="DGX Server for KVM"`
 // buildTree makes the node's file system. The values in it are read when they
 // are asked for; which entries there are changes only with the devices, and then
 // the tree is built again.
+// Callers hold the rig's lock.
 func (n *Node) buildTree() *Inode {
 	t := newDir()
 	for _, d := range []string{
@@ -60,9 +62,13 @@ func (n *Node) buildTree() *Inode {
 			t.put(tl.Dir+"/"+name, &Inode{Mode: 0o755})
 		}
 	}
+	// Both are only there to be seen: the shell opens /dev/null itself (open), and nothing reads
+	// /dev/zero.
 	t.put("/dev/null", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 	t.put("/dev/zero", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 	for i := range n.Present() {
+		// By their order, without gaps: a device that is lost renumbers those behind it, as after a
+		// restart.
 		t.put(fmt.Sprintf("/dev/infiniband/uverbs%d", i), &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 		t.put(fmt.Sprintf("/dev/infiniband/umad%d", i), &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600})
 	}
@@ -88,6 +94,8 @@ func (n *Node) buildTree() *Inode {
 			return strings.Join(names, " ")
 		})
 	}
+	// In this order: what a fault sets (system) may replace what was there, and what scripts made
+	// comes last.
 	n.procTree(t)
 	n.gpuTree(t)
 	n.firmwareTree(t)
@@ -107,9 +115,11 @@ func (n *Node) buildTree() *Inode {
 	return t
 }
 
+// What is read often is made when it is read; what can't change is fixed.
 func (n *Node) procTree(t *Inode) {
 	t.text("/proc/uptime", func() string {
 		up := n.Uptime().Seconds()
+		// The second is the idle time of twenty cores.
 		return fmt.Sprintf("%.2f %.2f", up, up*19.4)
 	})
 	t.text("/proc/loadavg", func() string { return fmt.Sprintf("0.21 0.17 0.11 1/612 %d", n.NextPID) })
@@ -131,6 +141,8 @@ func (n *Node) procTree(t *Inode) {
 		names = append(names, d.Name)
 	}
 	for _, name := range names {
+		// The kernel's defaults, by which a node answers for each of its addresses on every
+		// interface.
 		t.fixed("/proc/sys/net/ipv4/conf/"+name+"/arp_ignore", "0")
 		t.fixed("/proc/sys/net/ipv4/conf/"+name+"/arp_announce", "0")
 		t.fixed("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", "0")
@@ -156,6 +168,7 @@ func BootID(seed uint64, index int) string {
 	return x[:8] + "-" + x[8:12] + "-4" + x[12:15] + "-a" + x[15:18] + "-" + x[18:30]
 }
 
+// procNetDev is /proc/net/dev, after net/core/net-procfs.c.
 func (n *Node) procNetDev() string {
 	n.Fabric.Advance()
 	b := []string{
@@ -204,6 +217,8 @@ func (n *Node) Ports() []int {
 	return ps
 }
 
+// pciTree is what sysfs has of a function: its place, its link, its driver with the RDMA device,
+// and the port's counters.
 func (n *Node) pciTree(t *Inode, f *net.Function) {
 	dev := f.DevicePath()
 	t.link("/sys/bus/pci/devices/"+f.PCI, "../../../"+strings.TrimPrefix(dev, "/sys/"))
@@ -211,6 +226,7 @@ func (n *Node) pciTree(t *Inode, f *net.Function) {
 	t.fixed(dev+"/device", "0x1021")
 	t.fixed(dev+"/subsystem_vendor", "0x15b3")
 	t.fixed(dev+"/class", "0x020000")
+	// A Spark has one node of memory.
 	t.fixed(dev+"/numa_node", "0")
 	t.fixed(dev+"/current_link_speed", "32.0 GT/s PCIe")
 	t.text(dev+"/current_link_width", func() string { return fmt.Sprint(f.Lanes) })
@@ -270,6 +286,7 @@ func (n *Node) pciTree(t *Inode, f *net.Function) {
 			return "5: LinkUp"
 		}
 	})
+	// RoCE names rates as InfiniBand does: 200 Gb/s are four lanes of HDR.
 	t.fixed(port+"/rate", "200 Gb/sec (4X HDR)")
 	t.fixed(port+"/link_layer", "Ethernet")
 	t.fixed(port+"/lid", "0x0")
@@ -301,6 +318,7 @@ func (n *Node) pciTree(t *Inode, f *net.Function) {
 	}
 }
 
+// The names are mlx5's; what is fixed at 0 nothing here makes count.
 func (n *Node) counterTree(t *Inode, f *net.Function, port string) {
 	count := func(name string, value func() uint64) {
 		t.text(port+"/"+name, func() string {
@@ -308,8 +326,11 @@ func (n *Node) counterTree(t *Inode, f *net.Function, port string) {
 			return fmt.Sprint(value())
 		})
 	}
+	// In words of four octets (PortXmitData of the InfiniBand specification), which is the trap
+	// that the tutorial speaks of.
 	count("counters/port_xmit_data", func() uint64 { return f.Port.Xmit / 4 })
 	count("counters/port_rcv_data", func() uint64 { return f.Port.Rcv / 4 })
+	// Nothing here sends to many.
 	for _, kind := range []string{"port", "unicast"} {
 		count("counters/"+kind+"_xmit_packets", func() uint64 { return f.Port.XmitPackets })
 		count("counters/"+kind+"_rcv_packets", func() uint64 { return f.Port.RcvPackets })
@@ -339,15 +360,19 @@ func (n *Node) counterTree(t *Inode, f *net.Function, port string) {
 	}
 }
 
+// netdevTree is what sysfs has of an interface, where its device puts it.
 func (n *Node) netdevTree(t *Inode, d *net.Netdev) {
 	dir := "/sys/devices/virtual/net/" + d.Name
 	switch {
 	case d.Func != nil:
 		dir = d.Func.DevicePath() + "/net/" + d.Name
 		t.link(dir+"/device", "../../../"+d.Func.PCI)
+		// The name of the connector, which two functions share: by that railbench knows which cable
+		// a rail has.
 		t.fixed(dir+"/phys_port_name", fmt.Sprintf("p%d", d.Func.QSFP))
 		t.fixed(dir+"/phys_switch_id", strings.ReplaceAll(net.MACText(d.Stack.Functions[0].Netdev.PermMAC), ":", "")+"0000")
 	case d.Kind == "ether":
+		// A Spark's management interface is a Realtek.
 		const pci = "0007:01:00.0"
 		dir = "/sys/devices/pci0007:00/0007:00:00.0/" + pci + "/net/" + d.Name
 		t.link(dir+"/device", "../../../"+pci)
@@ -368,6 +393,7 @@ func (n *Node) netdevTree(t *Inode, d *net.Netdev) {
 	t.fixed(dir+"/tx_queue_len", "1000")
 	t.text(dir+"/type", func() string {
 		if d.Kind == "loopback" {
+			// ARPHRD_LOOPBACK, and ARPHRD_ETHER (include/uapi/linux/if_arp.h).
 			return "772"
 		}
 		return "1"
@@ -382,6 +408,7 @@ func (n *Node) netdevTree(t *Inode, d *net.Netdev) {
 			return value() + "\n", nil
 		}})
 	}
+	// After net/core/net-sysfs.c, which asks netif_running first.
 	whileUp("carrier", func() string {
 		if d.Carrier() {
 			return "1"

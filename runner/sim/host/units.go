@@ -19,14 +19,18 @@ type Unit struct {
 	Name   string // with .service or .timer
 	Active string // activating, active or failed
 	Sub    string
-	Proc   *Process // of a service
+	// nil for a timer.
+	Proc *Process // of a service
 	// Stop ends it; calling it again does nothing.
+	// It only asks: the unit is there until it has ended.
 	Stop func()
 	Gone chan struct{} // closed when it is forgotten
 	// collect is what --collect asks for: a unit that failed is forgotten too.
 	collect bool
-	Result  string
-	Status  int
+	// systemd's word: success, or exit-code.
+	Result string
+	// The command's, once it has ended.
+	Status int
 }
 
 // LeashVariable is the mark by which a leash finds what a script left behind.
@@ -37,6 +41,7 @@ const LeashVariable = "RAILBENCH_RUN"
 // or the rig is closed; done gets its status. Callers hold the rig's lock.
 func (n *Node) Apart(args, env []string, root bool, dir string, pid int) (p *Process, done chan int) {
 	r := n.Rack
+	// With room for the status: nobody may be waiting.
 	done = make(chan int, 1)
 	if pid == 0 {
 		pid = n.NextPID
@@ -44,6 +49,7 @@ func (n *Node) Apart(args, env []string, root bool, dir string, pid int) (p *Pro
 	}
 	ctx, cancel := context.WithCancel(r.Life)
 	p = &Process{PID: pid, Args: args, Root: root, End: cancel, Started: r.Clock.Uptime()}
+	// Nothing is started any more, and who waits gets the status of what was ended.
 	if r.Closed {
 		cancel()
 		done <- Terminated
@@ -60,6 +66,7 @@ func (n *Node) Apart(args, env []string, root bool, dir string, pid int) (p *Pro
 	r.alone(func() {
 		defer cancel()
 		code := c.Exec(ctx, args)
+		// However it ended by itself, it was told to.
 		if ctx.Err() != nil {
 			code = Terminated
 		}
@@ -73,13 +80,17 @@ func (n *Node) Apart(args, env []string, root bool, dir string, pid int) (p *Pro
 
 // A Transient is what systemd-run was asked for.
 type Transient struct {
-	Unit     string
-	Quiet    bool
+	// Without its kind; empty for one that systemd names.
+	Unit string
+	// Nothing is said of the unit on stderr.
+	Quiet bool
+	// It is forgotten also where it failed.
 	Collect  bool
 	OnActive string // empty where the service starts at once
-	Env      []string
-	Dir      string
-	Args     []string
+	// NAME=value, on top of what the service manager gives.
+	Env  []string
+	Dir  string
+	Args []string
 }
 
 // StartService starts a unit's command. Callers hold the rig's lock. On a rack that is shut
@@ -88,6 +99,7 @@ func (n *Node) StartService(name string, t Transient) {
 	if n.Rack.Closed {
 		return
 	}
+	// The service manager's own environment, not the login's.
 	env := append([]string{
 		"LANG=en_US.UTF-8", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/snap/bin",
 	}, t.Env...)
@@ -102,9 +114,11 @@ func (n *Node) StartService(name string, t Transient) {
 		code := <-done
 		n.Rack.Lock()
 		defer n.Rack.Unlock()
+		// A transient timer goes with its service (RemainAfterElapse=no).
 		if timer := n.Units[name+".timer"]; timer != nil {
 			timer.Forget(n)
 		}
+		// SIGTERM is a clean end for a service (systemd.service(5), SuccessExitStatus).
 		if u.Status = code; code == 0 || code == 128+int(syscall.SIGTERM) || u.collect {
 			u.Forget(n)
 			return
