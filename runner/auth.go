@@ -23,7 +23,8 @@ type keyring struct {
 
 	mu         sync.Mutex
 	passphrase map[string]ssh.Signer // decrypted keys by file: a passphrase is asked for once
-	password   string
+	// Kept for the next connection: it comes back by itself, and nobody sits there.
+	password string
 }
 
 // methods are the ways to log in, in the order in which they are tried. done ends the
@@ -32,11 +33,14 @@ func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done f
 	done = func() {}
 	var fromAgent agent.ExtendedAgent
 	if k.target.Agent != "" {
+		// An agent that isn't there is none: ssh says nothing either.
 		if conn, err := net.Dial("unix", k.target.Agent); err == nil {
 			fromAgent = agent.NewClient(conn)
 			done = func() { conn.Close() }
 		}
 	}
+	// Over both ways that ask for it: a host that wants it by keyboard-interactive and then by
+	// password gets three answers in all.
 	asked := 0
 	password := func(again bool) (string, error) {
 		k.mu.Lock()
@@ -96,6 +100,7 @@ func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []
 	var all []ssh.Signer
 	for _, file := range k.target.Identities {
 		s := k.identity(ctx, file)
+		// Keys of ssh's default names, of which most users have one.
 		if s == nil {
 			continue
 		}
@@ -104,6 +109,7 @@ func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []
 		if a, ok := held[blob]; ok {
 			s = a // the agent signs without a passphrase
 		}
+		// ssh looks for this name beside each key by itself.
 		for _, c := range append([]string{file + "-cert.pub"}, k.target.Certificates...) {
 			if cert := certificate(c, s); cert != nil {
 				all = append(all, cert)
@@ -147,6 +153,7 @@ func (k *keyring) identity(ctx context.Context, file string) ssh.Signer {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		// Only the public half may be here, and the private one in the agent.
+		// The way of an agent that is forwarded, and of keys on a token.
 		if b, err = os.ReadFile(file + ".pub"); err != nil {
 			return nil
 		}
@@ -165,6 +172,7 @@ func (k *keyring) identity(ctx context.Context, file string) ssh.Signer {
 		return signer
 	case errors.As(err, &locked):
 		public := locked.PublicKey
+		// A PEM key of the old kind says nothing of its public half without its passphrase.
 		if public == nil {
 			if pub, err := os.ReadFile(file + ".pub"); err == nil {
 				public, _, _, _, _ = ssh.ParseAuthorizedKey(pub)
@@ -186,6 +194,8 @@ func (k *keyring) decrypt(ctx context.Context, file string, b []byte) (ssh.Signe
 	if s := k.passphrase[file]; s != nil {
 		return s, nil
 	}
+	// The lock is held while a person types: another host that the same key is offered to waits,
+	// and then needs no answer.
 	for try := range tries {
 		answer, err := k.ask.Secret(ctx, SecretQuestion{Node: k.node, What: "passphrase", For: file, Again: try > 0})
 		if err != nil {

@@ -10,13 +10,16 @@ import (
 
 // spares is how many leashes wait on a connection. A cell runs its scripts in
 // quick succession, and an sshd allows ten channels a connection by default.
+// Two of the ten are spares, and they leave eight for what runs at once.
 const spares = 2
 
 // channels are the commands over one connection, each in a channel of its own.
+// It is made for one connection and ends with it; a new connection has new channels.
 type channels struct {
 	client *ssh.Client
 	work   sync.WaitGroup
-	gone   chan struct{} // closed with the connection
+	// Closed once, by close.
+	gone chan struct{} // closed with the connection
 
 	mu     sync.Mutex
 	ready  []*waiting
@@ -27,9 +30,12 @@ type channels struct {
 // waiting is a spare leash and the goroutine that keeps it waiting.
 type waiting struct {
 	*process
+	// It has room for the one answer: nobody has to take it.
 	exited <-chan error
-	stop   chan struct{}
-	fed    chan struct{}
+	// Closed by take's caller or by close, whichever has it off the list.
+	stop chan struct{}
+	// Closed by the goroutine of the beats, when nothing writes any more.
+	fed chan struct{}
 }
 
 func newChannels(client *ssh.Client) *channels {
@@ -43,6 +49,7 @@ func newChannels(client *ssh.Client) *channels {
 // close ends the connection. Spares on the node see the end of their stdin.
 func (c *channels) close() {
 	c.mu.Lock()
+	// It may be called twice, by the watch over the connection and by Close of the node.
 	if !c.closed {
 		close(c.gone)
 	}
@@ -53,6 +60,7 @@ func (c *channels) close() {
 	c.ready = nil
 	c.mu.Unlock()
 	c.client.Close()
+	// After the connection is closed: every goroutine there waits for something of it.
 	c.work.Wait()
 }
 
@@ -66,6 +74,7 @@ func (c *channels) fill() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.coming--
+			// Its session ends with the connection, which is being closed.
 			if err != nil || c.closed {
 				return
 			}
@@ -134,6 +143,7 @@ func (c *channels) start(command string) (*process, <-chan error, error) {
 		return nil, nil, err
 	}
 	if err := session.Start(command); err != nil {
+		// Else the channel would stay open until the connection ends, and an sshd allows ten.
 		session.Close()
 		return nil, nil, fmt.Errorf("start a command: %w", err)
 	}

@@ -18,8 +18,10 @@ import (
 // have joined one works at a time, in the same order each time.
 type Clock interface {
 	// Now is the rig's time.
+	// It is safe everywhere, also for who has not joined.
 	Now() time.Time
 	// Join runs f as part of what happens on the rig's time, and returns when it has.
+	// f gets a context that stands for who it is; what it hands that to waits on its behalf.
 	Join(ctx context.Context, f func(context.Context))
 	// Go starts f beside the caller, as part of what happens on the rig's time.
 	Go(ctx context.Context, f func(context.Context))
@@ -87,6 +89,7 @@ func (WallClock) Await(ctx context.Context, limit time.Duration, closed ...<-cha
 		default:
 		}
 	}
+	// Select wants its channels in a list: their number is known only here.
 	cases := make([]reflect.SelectCase, 0, len(closed)+2)
 	for _, c := range closed {
 		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)})

@@ -13,6 +13,7 @@ import (
 )
 
 // A process is a leash that was started somewhere.
+// All four are called by one run, and wait once.
 type process struct {
 	stdin          io.WriteCloser
 	stdout, stderr io.Reader
@@ -32,6 +33,7 @@ type launcher interface {
 
 // endWait is how long the end of a script may take once its leash was told to
 // end it: the grace period, the kill, and a slow node.
+// The leash takes up to 6 s itself: 60 looks, 0.1 s apart.
 const endWait = 15 * time.Second
 
 // drive runs one script on a launcher. secret, where not empty, is a line that
@@ -40,6 +42,8 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	if err := s.Check(); err != nil {
 		return Exit{}, err
 	}
+	// No tool can guess the id, nor two runs have the same: it is the proof that a line is the
+	// leash's, and the mark by which the node finds what the script left.
 	r := &run{id: rand.Text(), began: time.Now(), exit: Exit{Code: -1}}
 	p, err := leashed(l, prefix, r.id)
 	if err != nil {
@@ -48,7 +52,8 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	stop := make(chan struct{})
 	r.let = sync.OnceFunc(func() { close(stop) })
 	defer r.let()
-	// Once this returns, nothing writes to stdin any more.
+	// Once this returns, nothing writes to stdin any more. It returns soon after let: a write that
+	// is stuck ends with the connection, or when the leash is abandoned.
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
@@ -90,6 +95,7 @@ type run struct {
 // or the limit asks for that.
 func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, emit func(Line)) {
 	lines := make(chan []Line)
+	// A leash says at most two things; the reader must not wait for one who has gone.
 	marks := make(chan string, 4)
 	streams := make(chan struct{})
 	go func() {
@@ -111,11 +117,13 @@ func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, em
 		case m := <-marks:
 			r.heard(m)
 		case <-cancelled:
+			// A closed channel would be ready for ever: the loop would do nothing else.
 			cancelled = nil
 			r.end(Cancelled)
 		case <-limit.C:
 			r.end(TimedOut)
 		case <-r.late:
+			// It fires once.
 			r.late, r.abandoned = nil, true
 			p.abandon()
 		case <-streams:
@@ -139,6 +147,7 @@ func (r *run) heard(mark string) {
 		r.end(Ended)
 	case "exit":
 		if code, err := strconv.Atoi(rest); err == nil {
+			// The leash goes on after that, to look for what has been left behind.
 			r.exit.Code, r.exit.Elapsed = code, time.Since(r.began)
 			r.answered = true
 		}
@@ -148,6 +157,7 @@ func (r *run) heard(mark string) {
 
 // end lets the script go. The first reason stays: what is ended for its limit is not
 // cancelled as well, and what has answered ended by itself.
+// It is called as often as there are reasons.
 func (r *run) end(why Why) {
 	if !r.answered && r.exit.Why == Ended {
 		r.exit.Why = why

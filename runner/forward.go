@@ -31,6 +31,7 @@ type Forwarder interface {
 
 // A Forwarding is a port of a node that leads to this side.
 type Forwarding struct {
+	// As it was given: 0 is never kept.
 	port int
 	end  context.CancelFunc
 	done chan struct{}
@@ -57,6 +58,7 @@ func (f *Forwarding) Err() error {
 
 // Close ends it and waits for its end; it may be called more than once. The
 // error is Err's.
+// f.err is read after done was closed, which is what orders the two.
 func (f *Forwarding) Close() error {
 	f.end()
 	<-f.done
@@ -101,6 +103,7 @@ func newForwarding(node context.Context, runs *sync.WaitGroup, l forwarded, dial
 // serve accepts until the end. It must not stop before the listener is closed:
 // connections that nobody accepts would hold up the whole SSH connection.
 func (l forwarded) serve(ctx context.Context, cancel context.CancelFunc, dial Dialer) error {
+	// The only one that closes the listener: so closed says that the node has been told.
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -118,6 +121,7 @@ func (l forwarded) serve(ctx context.Context, cancel context.CancelFunc, dial Di
 			carried.Go(func() { carry(ctx, near, dial) })
 		}
 	}
+	// Before cancel, which would make it true.
 	asked := ctx.Err() != nil
 	cancel()
 	<-closed
@@ -129,6 +133,7 @@ func (l forwarded) serve(ctx context.Context, cancel context.CancelFunc, dial Di
 }
 
 func (l forwarded) close() {
+	// A cancel-tcpip-forward waits for its answer.
 	late := time.AfterFunc(keepaliveWait, l.abandon)
 	defer late.Stop()
 	_ = l.Listener.Close() // it fails where the connection is gone, and the port with it
@@ -161,6 +166,7 @@ func pour(to, from net.Conn) {
 		from.Close()
 		return
 	}
+	// A pipe has no half: its other direction ends with it.
 	half, ok := to.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		to.Close()
@@ -177,6 +183,7 @@ func (l *Local) Forward(ctx context.Context, port int, dial Dialer) (*Forwarding
 	}
 	l.runs.Add(1)
 	l.mu.Unlock()
+	// Done has been added already, as for every call that Close waits for.
 	fail := func(err error) error { return &Error{Op: op, Node: l.name, Err: err} }
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp4", loopback(port))
 	if err == nil && ctx.Err() != nil { // Listen itself never waits, and so never looks
@@ -214,6 +221,7 @@ func (n *SSH) forward(ctx context.Context, op string, port int, dial Dialer) (*F
 	defer cancel()
 	defer context.AfterFunc(n.life, cancel)()
 	conn, ln, err := n.listen(ctx, port)
+	// No connection: err says why, and in its own words.
 	if conn == nil {
 		return nil, err
 	}

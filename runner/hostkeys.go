@@ -28,6 +28,7 @@ type hostKeys struct {
 // name is the host as known_hosts files it.
 func (h hostKeys) name() string {
 	if h.target.HostKeyAlias != "" {
+		// As ssh files an alias: without a port, whatever the host's is (Normalize leaves 22 out).
 		return net.JoinHostPort(h.target.HostKeyAlias, "22")
 	}
 	return h.target.address()
@@ -38,6 +39,7 @@ func (h hostKeys) name() string {
 func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, error) {
 	var files []string
 	for _, f := range h.target.KnownHosts {
+		// A file that can't be looked at may hold the key's revocation: that is no reason to go on.
 		if _, err := os.Stat(f); err == nil {
 			files = append(files, f)
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -65,6 +67,8 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 					ssh.FingerprintSHA256(key), revoked.Revoked.Filename, revoked.Revoked.Line),
 				Hint: "Nothing was sent. Whoever holds this key must not be talked to: ask the node's owner",
 			}
+		// Before mismatch: an unknown host's is an error of that kind, with no key that would be
+		// wanted.
 		case knownhosts.IsHostUnknown(err):
 			return h.unknown(ctx, name, key)
 		case errors.As(err, &mismatch) && len(mismatch.Want) > 0:
@@ -85,6 +89,7 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 // unknown asks whether a key that no file has may be trusted, unless that was settled
 // beforehand.
 func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) error {
+	// UserKnownHostsFile none.
 	if len(h.target.KnownHosts) == 0 {
 		return errors.New("no file for known hosts is configured")
 	}

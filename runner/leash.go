@@ -37,6 +37,7 @@ const (
 	LeashSilence = 6 * time.Second
 
 	// A spare waits for spareSilence, and is told to wait on every spareBeat.
+	// Longer than a run's: a spare does nothing, and each beat is a packet.
 	spareSilence = 30 * time.Second
 	spareBeat    = 10 * time.Second
 
@@ -50,7 +51,9 @@ const (
 
 // leashScript runs on the node: $1 is the run's id, or - for a spare; BEATS
 // heartbeats make the hard limit. It is POSIX sh. What reads stdin reads one byte
-// at a time, or it would swallow what the next one waits for.
+// at a time, or it would swallow what the next one waits for. Two things follow from how
+// shells are: a background job's stdin is /dev/null, so fd 3 carries the beats; and a shell
+// that SIGPIPE ends, because nobody reads its word any more, would not clean up.
 const leashScript = `
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 id=$1 beats=0 s= got= nl='
@@ -125,6 +128,7 @@ func leashCommand(id string) string {
 
 // leashFrame is what the leash reads before the heartbeats.
 func leashFrame(id, text string, limit time.Duration) string {
+	// The node counts beats and no seconds: it needs no clock that agrees with ours.
 	beats := int(limit/LeashBeat) + spareBeats
 	return fmt.Sprintf("begin %s %d\n%send %s\n", id, beats, text, id)
 }
@@ -172,10 +176,12 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 			}
 		}
 	}()
+	// Their texts are the leash's own words.
 	errLimit, errSilent := errors.New("limit"), errors.New("silent")
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
+		// From the first moment: a client that sends the script and no beat is gone, too.
 		silence := time.NewTimer(LeashSilence)
 		defer silence.Stop()
 		for range beats {
@@ -195,11 +201,14 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 		}
 		cancel(errLimit)
 	}()
+	// The mark goes out only now: the script's own lines come before it, on the same stream.
 	code := run(ctx, text)
 	if cause := context.Cause(ctx); errors.Is(cause, errLimit) || errors.Is(cause, errSilent) {
 		fmt.Fprintf(stdout, "%c%s %s\n", leashRS, id, cause)
 	}
 	_, err = fmt.Fprintf(stdout, "%c%s exit %d\n", leashRS, id, code)
+	// The goroutine that reads goes on until the caller closes stdin, and keeps nothing that
+	// matters.
 	cancel(nil)
 	<-watched
 	return err
@@ -208,6 +217,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 // readScript reads the frame. Where the id is known, what comes before it is a password
 // that sudo did not ask for.
 func (c LeashCall) readScript(in *bufio.Reader) (id string, beats int, text string, err error) {
+	// What comes first is beats, or the frame's "b": none of it is lost.
 	if c.id == spareID {
 		for {
 			b, err := in.ReadByte()

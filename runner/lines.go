@@ -17,6 +17,7 @@ func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, mar
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := r.Read(buf)
+		// Once a read: all of its lines have arrived together.
 		c.now = time.Now()
 		c.feed(buf[:n])
 		if err != nil {
@@ -24,8 +25,10 @@ func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, mar
 		}
 		if len(c.out) > 0 {
 			lines <- c.out
+			// The reader has the slice now, so the next batch gets another.
 			c.out = nil
 		}
+		// After the lines that came before them: whoever hears "exit" has all of the output.
 		for _, m := range c.marks {
 			marks <- m
 		}
@@ -63,6 +66,7 @@ func (w *lineWriter) Close() error {
 	return nil
 }
 
+// The slice is used again, so emit must not keep it; it keeps lines, which are values.
 func (w *lineWriter) hand() {
 	for _, line := range w.out {
 		w.emit(line)
@@ -83,6 +87,7 @@ type cleaner struct {
 
 	state escape
 	line  []byte
+	// Begun anew with each line.
 	spans []Span // of line
 	style Style  // of what comes next
 	// params are those of the sequence that is being read; foreign says that it is no
@@ -90,9 +95,10 @@ type cleaner struct {
 	params  []byte
 	foreign bool
 	rune    []byte // an incomplete UTF-8 sequence at the end of the last read
-	cr      bool
-	inner   []byte // of a line that may be the leash's, from behind its RS, while inMk
-	inMk    bool
+	// The last character was a CR: whether an LF follows decides what kind of line end it is.
+	cr    bool
+	inner []byte // of a line that may be the leash's, from behind its RS, while inMk
+	inMk  bool
 
 	out   []Line
 	marks []string
@@ -113,6 +119,7 @@ const tab = "        "
 
 // feed takes what one read brought, which may end inside a letter or a sequence.
 func (c *cleaner) feed(b []byte) {
+	// The bytes of a letter that two reads have cut in the middle.
 	if len(c.rune) > 0 && len(b) > 0 {
 		b = append(c.rune, b...)
 		c.rune = nil
@@ -128,6 +135,7 @@ func (c *cleaner) feed(b []byte) {
 		}
 		r, size := rune(b[0]), 1
 		if b[0] >= utf8.RuneSelf {
+			// b is the caller's buffer, which the next read fills again.
 			if !utf8.FullRune(b) {
 				c.rune = bytes.Clone(b)
 				return
@@ -155,6 +163,7 @@ func (c *cleaner) step(r rune) {
 		c.ofMark(r)
 		return
 	}
+	// A lone CR ended the line as soon as something else follows it.
 	if c.cr {
 		c.cr = false
 		c.end()
@@ -340,6 +349,7 @@ func (c *cleaner) sequence() {
 // and never begins inside a letter.
 func (c *cleaner) add(b []byte) {
 	for len(c.line)+len(b) > MaxLine {
+		// Back to the beginning of a letter: a piece is valid UTF-8 as the line is.
 		n := MaxLine - len(c.line)
 		for n > 0 && n < len(b) && !utf8.RuneStart(b[n]) {
 			n--
@@ -380,6 +390,7 @@ func (c *cleaner) end() {
 // put hands the line over as it stands; cut says that the rest follows.
 func (c *cleaner) put(cut bool) {
 	line := Line{At: c.now, Stream: c.stream, Text: string(c.line), Cut: cut}
+	// A copy of what most lines don't have: the slice itself is used for the next line.
 	if len(c.spans) > 0 {
 		line.Spans = slices.Clone(c.spans)
 	}

@@ -14,9 +14,11 @@ type Local struct {
 	name string
 	sudo *sudo
 
+	// It guards closed, and that nothing is added to runs after it was set.
 	mu     sync.Mutex
 	closed bool
-	stop   context.CancelFunc
+	// It ends alive.
+	stop context.CancelFunc
 	//nolint:containedctx // the node's own life, no call's: ends at Close, and every run is bound to it
 	alive context.Context
 	runs  sync.WaitGroup
@@ -54,6 +56,7 @@ func (l *Local) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error
 }
 
 // Close ends every script that still runs and waits for their end.
+// It may be called twice; the second call waits as well.
 func (l *Local) Close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -70,6 +73,7 @@ type local struct{}
 // spare has none: a shell starts in a millisecond here.
 func (local) spare() *process { return nil }
 
+// No context: what ends the script is the leash, also where railbench itself is killed.
 func (local) launch(command string) (*process, error) {
 	cmd := exec.Command("sh", "-c", command)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -12,11 +12,13 @@ import (
 // about colours, bold, faint, italic and underline. Blinking, concealed, reversed
 // and struck-out text is plain.
 type Style struct {
+	// The zero Style is plain, as the terminal has it.
 	Fg, Bg Color
 	Attr   Attr
 }
 
 // A Color is one of SGR's. The zero value is the terminal's own.
+// The highest byte says which kind it is; below it is an index or three shares.
 type Color uint32
 
 const (
@@ -61,6 +63,8 @@ type Span struct {
 const maxSpans = 256
 
 // maxParams is the length of the longest parameters of an SGR sequence that are read.
+// A sequence whose parameters are longer is dropped as a whole, since what is left out may be its
+// end.
 const maxParams = 64
 
 // sgr applies the parameters of one SGR sequence.
@@ -69,6 +73,7 @@ func (s *Style) sgr(params string) {
 	for i := 0; i < len(list); i++ {
 		// With colons one parameter has parts of its own: 4:3 is a wavy underline.
 		parts := strings.Split(list[i], ":")
+		// What is no number makes the rest unreadable, and what was read before it holds.
 		n, ok := number(parts[0])
 		if !ok {
 			return

@@ -44,6 +44,7 @@ const DefaultLimit = 2 * time.Minute
 // A Script is plain POSIX shell that reads its values from variables.
 type Script struct {
 	// Name says what this is in errors and logs, for example a cell's id.
+	// It is never shell, and no part of a path.
 	Name string
 	// Body is the shell text, as the user reads it.
 	Body string
@@ -66,6 +67,7 @@ func (s Script) Text() string {
 	for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
 		b.WriteString(assignment(name, s.Vars[name]))
 	}
+	// One line end, and no more: the body's last line has to end before "end ID" of the leash.
 	b.WriteString(strings.TrimRight(s.Body, "\n"))
 	b.WriteByte('\n')
 	return b.String()
@@ -81,6 +83,7 @@ func assignment(name, value string) string {
 	for i := 0; i < len(value); {
 		r, n := utf8.DecodeRuneInString(value[i:])
 		switch {
+		// In octal: it is the only escape of printf that POSIX has for any byte.
 		case r == utf8.RuneError && n == 1 || Hidden(r) || i == 0 && r == '-': // no option of printf
 			for _, c := range []byte(value[i : i+n]) {
 				fmt.Fprintf(&format, `\%03o`, c)
@@ -118,6 +121,7 @@ func (s Script) Check() error {
 		if !shellName(name) {
 			return fmt.Errorf("script %s: %q is no name for a shell variable", s.Name, name)
 		}
+		// execve ends a string there: what comes after it would be gone without a word.
 		if strings.ContainsRune(value, 0) {
 			return fmt.Errorf("script %s: the value of %s holds a NUL byte", s.Name, name)
 		}
@@ -128,7 +132,7 @@ func (s Script) Check() error {
 	return nil
 }
 
-// HardLimit is the limit that holds.
+// HardLimit is the limit that holds. It is never 0: nothing runs without one.
 func (s Script) HardLimit() time.Duration { return s.limit() }
 
 func (s Script) limit() time.Duration {
@@ -176,14 +180,15 @@ func (s Stream) String() string {
 type Line struct {
 	// At is when the line arrived here. Lines that need the node's own clock
 	// carry it in their text.
-	At     time.Time
+	At time.Time
+	// Lines of two streams have no order between them: they come through two pipes.
 	Stream Stream
 	Text   string
 	// Spans are in the order of the text, 256 at most. The text before the first is
 	// plain.
 	Spans []Span
 	// Cut marks a piece of a line that was longer than MaxLine: the rest
-	// follows in the next Line of the same stream.
+	// follows in the next Line of the same stream. A parser that needs all of it joins them.
 	Cut bool
 }
 
@@ -196,9 +201,10 @@ type Why uint8
 
 // The ways a script can end.
 const (
-	Ended     Why = iota // by itself
-	TimedOut             // Script.Limit was reached
-	Cancelled            // ctx was cancelled
+	Ended Why = iota // by itself
+	// On the clock of who runs it, or on the node's own where that one is first (leash).
+	TimedOut  // Script.Limit was reached
+	Cancelled // ctx was cancelled
 )
 
 func (w Why) String() string {
@@ -208,8 +214,11 @@ func (w Why) String() string {
 // An Exit is the script's own answer.
 type Exit struct {
 	// Code is the shell's exit status: 128+n where signal n ended it.
-	Code    int
-	Why     Why
+	Code int
+	// Only where it is Ended is Code the script's own.
+	Why Why
+	// From the start to the script's own end, where it told one: what the way home takes is not in
+	// it.
 	Elapsed time.Duration
 }
 
@@ -253,14 +262,15 @@ type Error struct {
 	Kind Kind
 	Op   string // for example: connect
 	Node string // for example: spark-01 (nvidia@192.168.100.10:22)
-	Err  error
+	// Never nil.
+	Err error
 	// Hint is one sentence that says what to do.
 	Hint string
 }
 
 func (e *Error) Error() string { return e.Op + " " + e.Node + ": " + e.Cause() }
 
-// Cause is the error without what was tried and where.
+// Cause is the error without what was tried and where, for a line that says that itself.
 func (e *Error) Cause() string {
 	s := e.Err.Error()
 	if e.Hint != "" {
@@ -275,8 +285,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // headless run has one that refuses.
 type Asker interface {
 	// HostKey asks whether an unknown host's key may be trusted and kept.
+	// It may take as long as a person needs: nothing but ctx ends it.
 	HostKey(ctx context.Context, q HostKeyQuestion) (bool, error)
 	// Secret asks for a password or passphrase. It is kept in memory only.
+	// The same secret is asked for once: who asks keeps it.
 	Secret(ctx context.Context, q SecretQuestion) (string, error)
 }
 
@@ -315,6 +327,7 @@ func (s State) String() string {
 }
 
 // at completes an error with the node's name.
+// An error that has its node keeps it: what happened on the way there, at a jump host, is said so.
 func at(err error, node string) error {
 	var e *Error
 	if errors.As(err, &e) && e.Node == "" {

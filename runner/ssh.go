@@ -55,9 +55,11 @@ type SSH struct {
 	life context.Context
 	end  context.CancelFunc
 	runs sync.WaitGroup
+	// It holds one wish at most: two who want a connection want the same.
 	wake chan struct{} // ends a pause before the next attempt
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// nil while there is none. Whoever has taken it may find that it is lost, and asks again.
 	client  *channels
 	attempt chan struct{} // closed when the attempt that is under way ends; nil when none is
 	err     error         // of the last attempt
@@ -65,6 +67,7 @@ type SSH struct {
 }
 
 // NewSSH makes a node. It connects at the first Connect or Run.
+// Close has to be called, also where it never connected.
 func NewSSH(o SSHOptions) *SSH {
 	if o.OnState == nil {
 		o.OnState = func(State, error) {}
@@ -102,6 +105,8 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 	if err != nil {
 		return Exit{}, err
 	}
+	// A connection that ends meanwhile doesn't end this: the leash on the node ends the script, and
+	// its streams tell.
 	exit, err := runAs(ctx, conn, n.sudo, s, emit)
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
@@ -125,6 +130,8 @@ func (n *SSH) Close() error {
 	n.mu.Lock()
 	n.closed = true
 	n.mu.Unlock()
+	// First, so that nothing begins any more; the connection is the last, since scripts are ended
+	// through it.
 	n.end()
 	n.runs.Wait()
 	n.mu.Lock()
@@ -152,6 +159,8 @@ func (n *SSH) connected(ctx context.Context, urgent bool) (*channels, error) {
 			n.attempt = make(chan struct{})
 			go n.try()
 		}
+		// Read under the lock: when it is closed, client and err are of this attempt or of a later
+		// one.
 		attempt := n.attempt
 		n.mu.Unlock()
 		if urgent {
@@ -187,6 +196,8 @@ func final(err error) bool {
 // try makes one attempt and tells its outcome.
 func (n *SSH) try() {
 	n.o.OnState(Connecting, nil)
+	// On the node's life and not on a caller's: the one who asked first may give up while others
+	// wait.
 	client, err := n.dial(n.life)
 	if err != nil {
 		err = explain(err, n.o.Target, n.o.Name)
@@ -196,6 +207,7 @@ func (n *SSH) try() {
 		conn = newChannels(client)
 	}
 	n.mu.Lock()
+	// All under one lock: nobody sees that the attempt is over and not what came of it.
 	n.client, n.err = conn, err
 	attempt := n.attempt
 	n.attempt = nil
@@ -213,6 +225,7 @@ func (n *SSH) try() {
 // watch notices the end of a connection, also a silent one, and reconnects.
 func (n *SSH) watch(conn *channels) {
 	client := conn.client
+	// The goroutine ends with the connection, which conn.close ends where nothing else did.
 	ended := make(chan error, 1)
 	go func() { ended <- client.Wait() }()
 	tick := time.NewTicker(keepaliveEvery)
@@ -270,6 +283,7 @@ func (n *SSH) watch(conn *channels) {
 // answered asks for anything at all. sshd refuses the request, and a refusal is an answer:
 // no answer is what a pulled cable gives.
 func answered(client *ssh.Client) error {
+	// With room: a late answer has nobody who waits for it.
 	answer := make(chan error, 1)
 	go func() {
 		_, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
@@ -297,6 +311,7 @@ func (n *SSH) dial(ctx context.Context) (*ssh.Client, error) {
 }
 
 // through logs in to a target, by way of its jump hosts.
+// seen is the way so far: a configuration can name itself as its jump host.
 func (n *SSH) through(ctx context.Context, t Target, keys *keyring, seen []string) (*ssh.Client, error) {
 	var via *ssh.Client
 	if len(t.ProxyJump) > 0 {
@@ -368,6 +383,8 @@ func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Clien
 // fingerprint. A host that accepts and then says nothing is given up at once
 // when nobody was asked.
 func handshake(ctx context.Context, conn net.Conn, address string, config *ssh.ClientConfig) (*ssh.Client, error) {
+	// conn is closed on every way out with an error, by this, by ctx or below; closing it again
+	// does no harm.
 	silent := time.AfterFunc(connectTimeout, func() { conn.Close() })
 	if check := config.HostKeyCallback; check != nil {
 		config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
@@ -396,6 +413,7 @@ func proxy(t Target) (net.Conn, error) {
 	command := tokens.Replace(t.ProxyCommand)
 	cmd := exec.Command("sh", "-c", "exec "+command)
 	near, far := net.Pipe()
+	// What it says on stderr is nobody's: the handshake's error says that it ended.
 	cmd.Stdin, cmd.Stdout = far, far
 	cmd.WaitDelay = time.Second // nobody else ends the copying of stdin
 	if err := cmd.Start(); err != nil {
@@ -413,6 +431,7 @@ type proxied struct {
 	cmd *exec.Cmd
 }
 
+// As ssh does: a ProxyCommand that ignores the end of its input must not stay.
 func (p proxied) Close() error {
 	_ = p.cmd.Process.Kill()
 	return p.Conn.Close()

@@ -20,17 +20,22 @@ import (
 
 // A Target is a host as the user's ssh configuration describes it.
 type Target struct {
-	Alias        string // the name that was given, which the configuration may turn into another Host
-	Host, User   string
-	Port         int
-	Identities   []string // private key files, ~ expanded
+	Alias string // the name that was given, which the configuration may turn into another Host
+	// As they go on the wire.
+	Host, User string
+	Port       int
+	Identities []string // private key files, ~ expanded
+	// Beside those that stand by their keys' names.
 	Certificates []string
 	// IdentitiesOnly leaves out the agent's keys that no identity file names.
 	IdentitiesOnly bool
 	Agent          string // socket; empty for none
-	ProxyJump      []string
-	ProxyCommand   string
-	KnownHosts     []string // files, the user's first: new keys go into the first
+	// In the order of the way; the last is the one that reaches Host.
+	ProxyJump []string
+	// With ssh's tokens; where a ProxyJump is given as well, that wins.
+	ProxyCommand string
+	KnownHosts   []string // files, the user's first: new keys go into the first
+	// The name that known_hosts has it by, empty for its own.
 	HostKeyAlias   string
 	AcceptNew      bool // StrictHostKeyChecking accept-new, or off
 	HashKnownHosts bool
@@ -47,6 +52,7 @@ func (t Target) String() string {
 	return t.User + "@" + t.address()
 }
 
+// ssh waits for as long as the kernel does, which is minutes.
 const connectTimeout = 10 * time.Second
 
 // Resolve looks dest ("host", "user@host", "user@host:port", or a name from the
@@ -178,6 +184,7 @@ func target(get configured, user, host, port string) (Target, error) {
 		Timeout:        connectTimeout,
 	}
 	var err error
+	// Of what is no number nothing is guessed: port 22 of another host may be somebody else's.
 	if t.Port, err = strconv.Atoi(cmp.Or(port, get.one("Port"), "22")); err != nil {
 		return t, fmt.Errorf("the ssh configuration of %s has the port %q", host, get.one("Port"))
 	}
@@ -236,6 +243,7 @@ func knownHostsFiles(get configured) []string {
 	return expanded(append(files, system...))
 }
 
+// Only a leading ~/ stands for anything here: ssh -G has put in the rest.
 func expanded(paths []string) []string {
 	var all []string
 	for _, p := range paths {
@@ -300,6 +308,7 @@ func explain(err error, t Target, node string) error {
 		e.Kind = Unresolved
 		e.Err = said{"the name " + dns.Name + " does not resolve (" + dns.Err + ")", err}
 		e.Hint = "Check the spelling, /etc/hosts and ~/.ssh/config, or give an address"
+	// By the text: what comes over a jump host is the other sshd's words, and no errno.
 	case strings.Contains(message, "connection refused"):
 		e.Kind = Refused
 		e.Err = said{"connection refused", err}
