@@ -39,8 +39,8 @@ func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done f
 			done = func() { conn.Close() }
 		}
 	}
-	// Over both ways that ask for it: a host that wants it by keyboard-interactive and then by
-	// password gets three answers in all.
+	// Over both ways that ask for it: a second question, of either, says that the last answer was
+	// wrong.
 	asked := 0
 	password := func(again bool) (string, error) {
 		k.mu.Lock()

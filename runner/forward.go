@@ -183,7 +183,6 @@ func (l *Local) Forward(ctx context.Context, port int, dial Dialer) (*Forwarding
 	}
 	l.runs.Add(1)
 	l.mu.Unlock()
-	// Done has been added already, as for every call that Close waits for.
 	fail := func(err error) error { return &Error{Op: op, Node: l.name, Err: err} }
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp4", loopback(port))
 	if err == nil && ctx.Err() != nil { // Listen itself never waits, and so never looks

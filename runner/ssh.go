@@ -105,8 +105,7 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 	if err != nil {
 		return Exit{}, err
 	}
-	// A connection that ends meanwhile doesn't end this: the leash on the node ends the script, and
-	// its streams tell.
+	// A connection that is lost meanwhile ends the script's streams, and by that the run.
 	exit, err := runAs(ctx, conn, n.sudo, s, emit)
 	var known *Error
 	if err != nil && !errors.As(err, &known) {

@@ -27,6 +27,7 @@ type NodeOptions struct {
 // no connection between. What a connection would say (that the node is dead, or was
 // lost) is said all the same. It is a runner.Forwarder, too.
 type Node struct {
+	// Several Nodes may be of one node, as several connections would be.
 	node *host.Node
 	o    NodeOptions
 	runs sync.WaitGroup
@@ -36,8 +37,10 @@ type Node struct {
 	end    context.CancelFunc
 	asking atomic.Bool // for the password of sudo
 
-	mu        sync.Mutex
-	closed    bool
+	mu sync.Mutex
+	// From then on nothing begins; what runs is waited for.
+	closed bool
+	// Told to OnState, at most once in each direction.
 	connected bool
 	password  bool            // of sudo is known
 	line      context.Context //nolint:containedctx // it is the connection's life
@@ -57,6 +60,7 @@ func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
 	d.life, d.end = context.WithCancel(r.rack.Life)
 	r.rack.Lock()
 	defer r.rack.Unlock()
+	// For as long as the rig is there, closed ones too: reach tells those nothing.
 	r.direct = append(r.direct, d)
 	return d, nil
 }
@@ -68,6 +72,7 @@ func (d *Node) Name() string { return d.node.Name }
 func (d *Node) Clock() runner.Clock { return d.node.Rack.Clock.Joined() }
 
 var (
+	// The words are the SSH node's, since the same contract is tested (nodetest).
 	errLost      = errors.New("the connection was lost before the script ended")
 	errTimeLimit = errors.New("the limit of the script is over")
 )
@@ -91,6 +96,8 @@ func (d *Node) enter(op string) error {
 func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	n := d.node
 	n.Rack.Lock()
+	// The rig's lock and the Node's are taken one after the other here, and in reach the rig's
+	// first: never this one first.
 	dead := n.Dead
 	n.Rack.Unlock()
 	d.mu.Lock()
@@ -107,6 +114,7 @@ func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	d.mu.Unlock()
 	switch {
 	case dead:
+		// Outside of both locks: who is told may call back.
 		d.o.OnState(runner.Connecting, nil)
 		refused := &net.OpError{
 			Op: "dial", Net: "sim", Addr: host.Address(n.Name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
@@ -160,6 +168,8 @@ func (d *Node) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 
 func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.Line)) (exit runner.Exit, err error) {
 	c := d.node.Rack.Clock
+	// Three things end a script: its caller, the connection, and its limit, which is the only one
+	// on the rig's time.
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(line, func() { cancel(context.Cause(line)) })()
@@ -174,6 +184,8 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 	began := c.Now()
 	out, errs := runner.Lines(runner.Stdout, c.Wall, emit), runner.Lines(runner.Stderr, c.Wall, emit)
 	sh := host.NewShell(d.node, s.Root, false)
+	// With the leash's mark in the environment, by which setsid knows that what it starts belongs
+	// to a script.
 	exit.Code = sh.Start(limited, s.Text(), host.Job{
 		Name: "railbench", Env: []string{"LC_ALL=C", host.LeashVariable + "=simulated"}, Stdout: out, Stderr: errs,
 	})
@@ -185,6 +197,7 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 	case cause == nil:
 	case errors.Is(cause, errTimeLimit):
 		exit.Why = runner.TimedOut
+	// What a real connection's end leaves open, how the script ended, is left open here, too.
 	case errors.Is(cause, errLost):
 		return exit, d.error(runner.Lost, "run "+s.Name+" on", errLost,
 			"The node ends the script by itself within "+runner.LeashSilence.String())
@@ -202,7 +215,10 @@ func (d *Node) becomeRoot(ctx context.Context) (err error) {
 	n.Rack.Unlock()
 	c := n.Rack.Clock
 	for password != "" && !d.knowsPassword() {
+		// One question at a time: others who need it wait by the clock, since a lock would keep the
+		// turn.
 		if d.asking.CompareAndSwap(false, true) {
+			// A person is asked, and the rig goes on meanwhile, as real nodes would.
 			c.Outside(c.Acts(), false, func() {
 				_, err = runner.AskSudo(ctx, d.o.Ask, n.Name,
 					func(answer string) (bool, string, error) { return answer == password, "", nil })
@@ -228,6 +244,7 @@ func (d *Node) knowsPassword() bool {
 }
 
 // Close ends everything that runs, and returns when it has ended.
+// It may be called twice. It is no actor's to call: what it waits for needs turns.
 func (d *Node) Close() error {
 	d.mu.Lock()
 	d.closed = true
@@ -255,12 +272,14 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 	if !listenFor(d.node, f) {
 		return nil, runner.ForwardRefused(d.node.Name, port)
 	}
+	// Runs at once where the connection has gone since connect.
 	stop := context.AfterFunc(line, func() { f.direct.Close() })
 	lost := func(error) error {
 		return d.error(runner.Lost, "forward a port of", errors.New("the connection that carried it was lost"),
 			"What used the port has lost its peer: run it again")
 	}
 	carried := runner.NewForwarding(d.life, &d.runs, f.direct, f.port, lost, dial)
+	// Not to keep the listener alive by the connection's context.
 	go func() {
 		<-carried.Done()
 		stop()
@@ -272,9 +291,11 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 type directListener struct {
 	node    *host.Node
 	forward *forward
-	conns   chan net.Conn
-	over    chan struct{}
-	once    sync.Once
+	// Without a buffer: a connection that nobody accepts is closed, and not forgotten in it.
+	conns chan net.Conn
+	// Closed once, by Close.
+	over chan struct{}
+	once sync.Once
 }
 
 func (l *directListener) Accept() (net.Conn, error) {

@@ -12,14 +12,17 @@ import (
 // A forward is a port of a node that its SSH server listens on for a client, who
 // asked for it (RFC 4254, section 7.1).
 type forward struct {
-	server  *ssh.ServerConn
-	direct  *directListener // in place of server, where the client is in this process
-	host    string          // as the client named it: it knows the connections by this
-	port    int
+	server *ssh.ServerConn
+	direct *directListener // in place of server, where the client is in this process
+	host   string          // as the client named it: it knows the connections by this
+	port   int
+	// Connections that go on; added to with the rig's lock held, so none begins after it is taken
+	// off.
 	carried sync.WaitGroup
 }
 
 // A portRequest asks for a port, or gives it back.
+// RFC 4254 has the two fields in this order, for both requests.
 type portRequest struct {
 	Host string
 	Port uint32
@@ -29,6 +32,7 @@ type portRequest struct {
 // ends its forwards with it. A keepalive is answered with a failure, as sshd
 // does: an answer it is.
 func globalRequests(n *host.Node, server *ssh.ServerConn, requests <-chan *ssh.Request) {
+	// All that there were, since a cancelled one's connections go on.
 	var all []*forward
 	mine := map[int]*forward{}
 	for req := range requests {
@@ -41,12 +45,16 @@ func globalRequests(n *host.Node, server *ssh.ServerConn, requests <-chan *ssh.R
 				mine[f.port], all = f, append(all, f)
 			}
 			if ok && p.Port == 0 {
+				// The port is answered only where the client left the choice to the server (RFC
+				// 4254, section 7.1).
 				payload = ssh.Marshal(struct{ Port uint32 }{uint32(f.port)})
 			}
 		case "cancel-tcpip-forward":
 			f := mine[int(p.Port)]
 			if ok = ok && f != nil && f.host == p.Host; ok {
 				// Connections that were made go on, as sshd's do.
+				// A second time for those that were cancelled, which does nothing: somebody else
+				// may have the port by now, and Serves tells.
 				unlisten(n, f)
 				delete(mine, f.port)
 			}
@@ -82,6 +90,7 @@ func listenFor(n *host.Node, f *forward) bool {
 	return true
 }
 
+// unlisten gives the port back, if it is this forward's.
 func unlisten(n *host.Node, f *forward) {
 	n.Rack.Lock()
 	defer n.Rack.Unlock()
@@ -118,6 +127,8 @@ func (f *forward) carry(conn net.Conn) {
 	defer ch.Close()
 	go ssh.DiscardRequests(requests)
 	var both sync.WaitGroup
+	// Each direction ends by itself; the client's end of its own is handed on as the end of the
+	// channel.
 	both.Go(func() {
 		io.Copy(ch, conn)
 		ch.CloseWrite()

@@ -9,6 +9,7 @@ import (
 
 // defectAt is a fault that is there: its name, and the number of the node.
 type defectAt struct {
+	// By its name: there is one of each on a node.
 	fault string
 	node  int
 }
@@ -37,6 +38,7 @@ func FaultAt(name, node string) (Fault, error) {
 func (r *Rig) Inject(spec string) error {
 	return r.set(spec, func(f Fault, at defectAt) {
 		if r.hurt[at] == nil {
+			// What undoes it is kept, and is all that Clear needs.
 			r.hurt[at] = f.Do(fault.SpotOn(r.rack, at.node))
 		}
 	})
@@ -46,6 +48,7 @@ func (r *Rig) Inject(spec string) error {
 func (r *Rig) Clear(spec string) error {
 	return r.set(spec, func(_ Fault, at defectAt) {
 		if undo := r.hurt[at]; undo != nil {
+			// Clearing it twice is clearing it once.
 			delete(r.hurt, at)
 			undo()
 		}
@@ -69,6 +72,7 @@ func (r *Rig) set(spec string, do func(f Fault, at defectAt)) error {
 	}
 	var told []func() // what the nodes' users hear, once the lock is free
 	defer func() {
+		// What somebody waits for may have come: a path, or a dead node's end.
 		r.clock.Look()
 		for _, tell := range told {
 			tell()
@@ -76,11 +80,13 @@ func (r *Rig) set(spec string, do func(f Fault, at defectAt)) error {
 	}()
 	r.rack.Lock()
 	defer r.rack.Unlock()
+	// Up to now the flows went as before.
 	r.rack.Fabric.Advance()
 	for _, no := range places {
 		do(f, defectAt{name, no})
 	}
 	r.rack.Fabric.Allocate()
+	// The servers' goroutines take the connections off, once the lock is free.
 	for c, n := range r.conns {
 		if n.Dead {
 			c.Close()

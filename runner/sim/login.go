@@ -36,6 +36,7 @@ func (s *session) shell(ctx context.Context) int {
 	sh.TTY = screen
 	var lasting context.CancelFunc
 	sh.Life, lasting = context.WithCancel(ctx)
+	// After lasting: jobs are told to end, and then waited for, with a turn.
 	defer clock.Visit(sh.Finish)
 	defer lasting()
 	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\n"+
@@ -72,9 +73,11 @@ func (s *session) shell(ctx context.Context) int {
 		}
 		// Only Ctrl-C and the end of the session end it: what a line left in the
 		// background goes on behind the next prompt.
+		// Of this line alone.
 		running, cancel := context.WithCancel(ctx)
 		defer cancel()
 		keys.watch(cancel)
+		// The interpreter's own, which ends only where the line doesn't (CutOff).
 		whole, cut := context.WithCancel(context.WithoutCancel(ctx))
 		off := sh.CutOff(running, cut)
 		clock.Visit(func() {
@@ -97,6 +100,8 @@ func (s *session) shell(ctx context.Context) int {
 }
 
 // batch is a shell without a terminal, which reads all that it is to do.
+// The text has to end before anything of it runs: a shell that reads from a pipe would begin with
+// the first line.
 func (s *session) batch(ctx context.Context, sh *host.Shell, out *gate) (code int) {
 	text, err := io.ReadAll(s.ch)
 	if err != nil {
@@ -128,10 +133,12 @@ const typedAhead = 4096
 // A keyboard reads the client's keys also while a command runs, because Ctrl-C
 // must end it.
 type keyboard struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// On mu; told of data, of an error, and never of a break.
 	changed sync.Cond
 	data    []byte
 	err     error
+	// nil at the prompt, where Ctrl-C is the line editor's.
 	onBreak func()
 	brk     bool
 }
@@ -146,6 +153,7 @@ func newKeyboard(r io.Reader) *keyboard {
 			k.mu.Lock()
 			for _, b := range buf[:n] {
 				if b == 3 && k.onBreak != nil {
+					// With the lock held: it only cancels a context.
 					k.onBreak()
 					k.data = nil
 					continue

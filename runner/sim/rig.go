@@ -53,13 +53,16 @@ var Max = clock.Max
 // A Rig is the nodes and what joins them. All its methods may be called by
 // several goroutines at once.
 type Rig struct {
-	clock  *clock.Clock
-	rack   *host.Rack // its lock guards what follows
+	clock *clock.Clock
+	// One lock for the whole rig: what a tool looks at doesn't change while it looks.
+	rack *host.Rack // its lock guards what follows
+	// Set once, by New.
 	hosts  map[string]ssh.Signer
 	hurt   map[defectAt]func()     // the faults that are there, and how each is undone
 	conns  map[net.Conn]*host.Node // of the SSH servers, and their nodes
 	direct []*Node                 // that were made
 
+	// Of connections to SSH servers.
 	serving sync.WaitGroup
 }
 
@@ -84,6 +87,7 @@ func New(o Options) (*Rig, error) {
 		}
 		r.hosts[n.Name] = key
 	}
+	// In their order: where two break the same the second breaks what the first left.
 	for _, name := range o.Faults {
 		if err := r.Inject(name); err != nil {
 			return nil, err
@@ -102,6 +106,7 @@ func hostKey(seed uint64, name string) (ssh.Signer, error) {
 // Close ends all connections and everything that runs on the nodes.
 func (r *Rig) Close() error {
 	r.rack.Lock()
+	// Before the connections are closed: no new one begins behind it.
 	r.rack.Shut()
 	for c := range r.conns {
 		c.Close()
@@ -144,6 +149,7 @@ func (r *Rig) HostKey(node string) ssh.PublicKey {
 	return nil
 }
 
+// node finds a node by its name, and says which there are where there is none of it.
 func (r *Rig) node(name string) (*host.Node, error) {
 	for _, n := range r.rack.Nodes {
 		if n.Name == name {
@@ -162,6 +168,7 @@ func (r *Rig) Dial(ctx context.Context, node string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	// In memory: a rig needs no port of the machine, and a test no network.
 	client, server := host.Join(host.Address("workbench"), host.Address(n.Name+":22"))
 	if !r.serve(n, server) {
 		return nil, &net.OpError{
@@ -203,6 +210,7 @@ func (r *Rig) serve(n *host.Node, conn net.Conn) bool {
 	if r.rack.Closed || n.Dead {
 		return false
 	}
+	// With the lock: a fault that kills the node closes it.
 	r.conns[conn] = n
 	r.serving.Go(func() {
 		serveConn(n, conn, r.hosts[n.Name])

@@ -45,12 +45,14 @@ const handshakeLimit = 30 * time.Second
 // that it started is over.
 func serveConn(n *host.Node, conn net.Conn, key ssh.Signer) {
 	defer conn.Close()
+	// It ends a handshake only: a session may be silent for hours.
 	conn.SetDeadline(time.Now().Add(handshakeLimit))
 	server, channels, requests, err := ssh.NewServerConn(conn, serverConfig(key))
 	if err != nil {
 		return
 	}
 	conn.SetDeadline(time.Time{})
+	// Of the connection: every session of it ends with it.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -60,6 +62,7 @@ func serveConn(n *host.Node, conn net.Conn, key ssh.Signer) {
 	var open sync.WaitGroup
 	defer open.Wait()
 	defer cancel()
+	// Requests have to be taken from their channel, or the connection stands.
 	open.Go(func() { globalRequests(n, server, requests) })
 	for nc := range channels {
 		if nc.ChannelType() != "session" {
@@ -120,9 +123,12 @@ func (s *session) serve(ctx context.Context, requests <-chan *ssh.Request) {
 		}
 		if run != nil {
 			started = true
+			// The channel's requests are read on while the command runs: a signal, or a window that
+			// changes its size.
 			go func() {
 				defer close(done)
 				code := run(ctx)
+				// Before the channel is closed, or the client would not know how it ended.
 				s.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(code)}))
 				s.ch.Close()
 			}()
@@ -222,6 +228,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 	}
 	act := s.node.Rack.Clock.Visit
 	if leash, ok := runner.ParseLeash(plain); ok {
+		// Only one reads the channel: what sudo has read of it is gone for the leash.
 		in := bufio.NewReader(s.ch)
 		if root && !s.sudo(options, in, errs) {
 			return 1
@@ -230,6 +237,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 		err := leash.Serve(in, out, func(leashed context.Context, text string) (code int) {
 			leashed, cancel := context.WithCancel(leashed)
 			defer cancel()
+			// Two lives: the leash's, which beats keep up, and the connection's.
 			defer context.AfterFunc(ctx, cancel)()
 			act(func() {
 				code = sh.Start(leashed, text, host.Job{
@@ -239,6 +247,7 @@ func (s *session) exec(ctx context.Context, command string) int {
 			})
 			return code
 		})
+		// The leash's own status where it got no script.
 		if err != nil {
 			return 125
 		}
@@ -275,6 +284,7 @@ func (s *session) commandLine(ctx context.Context, sh *host.Shell, command strin
 	j.Stdin = in.Reader(ctx)
 	c.Visit(func() {
 		code = sh.Start(ctx, command, j)
+		// The client may go on writing: that ends nobody, and is not waited for.
 		in.Abandon(func() {})
 	})
 	return code
@@ -288,6 +298,7 @@ func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
 	if password == "" {
 		return true
 	}
+	// Without -S sudo would read the password from a terminal, and there is none.
 	if !strings.Contains(options, "S") {
 		io.WriteString(errs, "sudo: a password is required\n")
 		return false
@@ -298,9 +309,10 @@ func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
 // A gate is a stream of a session that may be written to by several commands at
 // once, and by none after the end.
 type gate struct {
-	clock  *clock.Clock
-	mu     sync.Mutex
-	w      io.Writer
+	clock *clock.Clock
+	mu    sync.Mutex
+	w     io.Writer
+	// Under mu: a command that is cut off may still write, and the channel is closed by then.
 	closed bool
 }
 

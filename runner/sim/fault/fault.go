@@ -13,11 +13,13 @@ import (
 
 // A Fault is something that can be broken on the rig, on any of its nodes.
 type Fault struct {
-	Name  string // as Inject takes it
+	Name string // as Inject takes it
+	// As a line of a list, without a full stop.
 	Title string
 	// Doc is what is broken and what one sees, in a sentence or two. {node} in it, and in
 	// the title, is where the fault is, and {peer} the other end.
-	Doc   string
+	Doc string
+	// Where the table puts it; Inject puts it on any node.
 	Where Where
 	// Do breaks it, and gives what repairs it. The fabric's lock is held, and who has a path
 	// is looked at anew afterwards.
@@ -36,6 +38,7 @@ const (
 	OnAll
 	// OnCable is the first node's end of a cable: the other end sees it, too.
 	OnCable
+	// The fault itself changes both, from the spot of the first.
 	// OnPair is the first node and its peer: both ends change.
 	OnPair
 )
@@ -58,11 +61,14 @@ func (w Where) String() string {
 // A Spot is where a fault is put: a node, and who is at the other end of its cables. With
 // a switch that is the first node, and the second for the first.
 type Spot struct {
+	// Never the same, and never nil: a rig has two nodes at least.
 	Node, Peer *host.Node
 }
 
 // SpotOn is the spot of a node, by its number.
 func SpotOn(r *host.Rack, no int) Spot {
+	// On two nodes that is the cable's other end for each; on more, a rail's tests run against the
+	// first.
 	if no == 0 {
 		return Spot{r.Nodes[0], r.Nodes[1]}
 	}
@@ -107,6 +113,7 @@ func (f Fault) Everywhere() bool { return f.Where == OnAll }
 
 // All is everything that can be broken, sorted by name.
 func All() []Fault {
+	// Made anew each time: a fault is a value, and nobody can change another's.
 	all := slices.Concat(linkFaults(), networkFaults(), toolFaults(), nixlFaults(), hardwareFaults(), softwareFaults())
 	slices.SortFunc(all, func(a, b Fault) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -141,6 +148,8 @@ func nearest(name string, names []string) string {
 
 // distance is Levenshtein's.
 func distance(a, b string) int {
+	// One row of the table at a time, with the number left of and above in diagonal. Names are
+	// ASCII, so bytes are letters.
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

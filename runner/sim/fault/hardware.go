@@ -14,8 +14,10 @@ func hardwareFaults() []Fault {
 			Doc: "{node}'s adapter got hot and the driver left its second PCIe half (domain 0002): the PCI " +
 				"functions are there, and have no RDMA device and no interface. Only a restart brings them back.",
 			Do: func(s Spot) func() {
+				// The second half alone: rails 1 and 2 are on the first, and go on.
 				s.Node.LoseHalf(1)
 				quiet := s.log(func(f *net.Function, driver string, later float64) []host.KernelLine {
+					// The words are mlx5_core's.
 					if f.Half != 1 {
 						return nil
 					}
@@ -27,6 +29,7 @@ func hardwareFaults() []Fault {
 						line(91562.340190+later, driver+"E-Switch: Disable: mode(LEGACY), nvfs(0), necvfs(0), active vports(0)"))
 				})
 				return func() {
+					// As the doc says, only a restart does that: clearing the fault stands for one.
 					s.Node.RegainHalf(1)
 					quiet()
 				}
@@ -77,6 +80,7 @@ func hardwareFaults() []Fault {
 			Name: "small-bar1", Title: "A GPU card with a small BAR1",
 			Doc: "{node} has a GPU card beside its own GPU, and the card's BAR1 is 256 MiB: buffers above some 115 " +
 				"MB can't be registered (ibv_reg_mr: Bad address).",
+			// The card is one more PCI device: the file system is built anew (Changed).
 			Do: switched(func(s Spot) *bool { return &s.Node.Card }),
 		},
 	}
@@ -92,6 +96,8 @@ func overheated(driver string, later float64) []host.KernelLine {
 func line(at float64, text string) host.KernelLine { return host.KernelLine{At: at, Text: text} }
 
 // log adds lines to the kernel's log for each function of the adapter.
+// Each function of the node has the same said of it; of which nothing is to be said is of gives nil
+// for.
 func (s Spot) log(of func(f *net.Function, driver string, later float64) []host.KernelLine) (undo func()) {
 	var all []host.KernelLine
 	for i, f := range s.Node.Functions {

@@ -14,6 +14,7 @@ func linkFaults() []Fault {
 			Doc: "On {node} enp1s0f1np1 is administratively down. Its RDMA port is DOWN, and a test on it ends at " +
 				"once with \"Port number 1 state is Down\".",
 			Do: func(s Spot) func() {
+				// It looks itself at who has a path.
 				s.rail2().Netdev.SetUp(false)
 				return func() { s.rail2().Netdev.SetUp(true) }
 			},
@@ -25,6 +26,7 @@ func linkFaults() []Fault {
 				"with \"transport retry counter exceeded\" unless the cable comes back in time.",
 			Do: func(s Spot) func() {
 				pull := func(out bool) {
+					// On one node: with a direct cable its other end sees that, by Ends.
 					s.Node.Pulled[0] = out
 					s.carrierChanged()
 				}
@@ -40,6 +42,8 @@ func linkFaults() []Fault {
 				wear := func(worn bool) {
 					for _, f := range s.Node.Functions {
 						if f.QSFP == 0 {
+							// Errors are counted from now on, and are gone with the fault: the
+							// counter starts again, as after the cable was changed.
 							f.Worn, f.WornAt = worn, s.Node.Fabric.Now()
 						}
 					}
@@ -53,6 +57,7 @@ func linkFaults() []Fault {
 			Doc: "{node} refuses and ends SSH connections, and answers nothing on the rails.",
 			Do: func(s Spot) func() {
 				die := func(dead bool) {
+					// SSH connections are ended by Inject, which sees it.
 					s.Node.Dead = dead
 					s.carrierChanged()
 				}
@@ -100,6 +105,7 @@ func linkFaults() []Fault {
 			Do: func(s Spot) func() {
 				f := s.Node.Fabric
 				hog := &net.Flow{
+					// It has neither an end nor a length, and takes 20 Gb/s of what it finds.
 					From: s.Peer.Functions[1], To: s.rail2(), MTU: 1024, Message: 65536, Demand: 20e9, Share: 1,
 				}
 				f.Add(hog)
@@ -127,6 +133,7 @@ const (
 	slowRailRate = 60.1e9
 )
 
+// rail1 and rail2 are the functions of the first PCIe half, at port 0 and port 1.
 func (s Spot) rail1() *net.Function { return s.Node.Functions[0] }
 func (s Spot) rail2() *net.Function { return s.Node.Functions[1] }
 
@@ -134,6 +141,7 @@ func (s Spot) rail2() *net.Function { return s.Node.Functions[1] }
 func switched(which func(Spot) *bool) func(Spot) func() {
 	return func(s Spot) func() {
 		set := func(on bool) {
+			// What the tools show may be a file of the tree: it is built again.
 			*which(s) = on
 			s.Node.Changed()
 		}
@@ -152,6 +160,7 @@ func capped(why string, rate float64, which func(*net.Function) bool) func(Spot)
 		}
 		return func() {
 			for _, f := range s.Node.Functions {
+				// Another reason's bound stays.
 				delete(f.Caps, why)
 			}
 		}
@@ -163,6 +172,8 @@ func capped(why string, rate float64, which func(*net.Function) bool) func(Spot)
 func (s Spot) carrierChanged() {
 	for _, n := range s.Node.Fabric.Stacks {
 		for _, f := range n.Functions {
+			// Of port 0's cables alone: a dead node's port 1 loses its light, too, without being
+			// counted.
 			if f.QSFP != 0 || !slices.Contains(f.Netdev.Ends(), s.Node.Stack) {
 				continue
 			}

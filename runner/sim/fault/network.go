@@ -20,6 +20,7 @@ func networkFaults() []Fault {
 				"lost, and TCP crawls with one segment at a time; RDMA works, because it negotiates the smaller " +
 				"MTU.",
 			Do: func(s Spot) func() {
+				// Not SetMTU: there is no bond whose slaves would follow.
 				s.rail1().Netdev.MTU = 9000
 				return func() { s.rail1().Netdev.MTU = 1500 }
 			},
@@ -29,6 +30,7 @@ func networkFaults() []Fault {
 			Doc: "An address was added and removed on {node}, so the RoCE v2 GID of rail 1's IPv4 address is at " +
 				"index 5 there and at 3 on {peer}. Using one index for both fails.",
 			Do: func(s Spot) func() {
+				// The pair behind the two of the link-local address is the first IPv4 address's.
 				s.rail1().MoveGIDs(2, 4)
 				return func() { s.rail1().MoveGIDs(4, 2) }
 			},
@@ -139,6 +141,8 @@ func networkFaults() []Fault {
 			Do: func(s Spot) func() {
 				d := s.rail2().Netdev
 				own, theirs := s.rail2().Given, s.Peer.Functions[1].Given
+				// One after the other: the route to the network goes and comes back with another
+				// source.
 				d.DelAddr(own)
 				d.AddAddr(theirs)
 				return func() {
@@ -157,6 +161,7 @@ func networkFaults() []Fault {
 					Proto: "static", Scope: "global", Table: net.MainTable, Metric: 50,
 				}
 				n := s.Node
+				// A value, so undo finds it again though others have come and gone.
 				n.Routes = append(n.Routes, over)
 				return func() { n.Routes = slices.DeleteFunc(n.Routes, func(x net.Route) bool { return x == over }) }
 			},
@@ -167,6 +172,7 @@ func networkFaults() []Fault {
 				"it is gone after a reboot.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
+				// The address itself stays: that nobody saved it shows only after a reboot.
 				saved := s.Node.Profiles[name]
 				delete(s.Node.Profiles, name)
 				return func() { s.Node.Profiles[name] = saved }
@@ -181,6 +187,7 @@ func networkFaults() []Fault {
 				n.Fixed = append(n.Fixed, net.Neighbour{
 					Addr: far[0].Given.Addr(), MAC: far[2].Netdev.MACText(), Dev: s.rail1().Netdev.Name, Learnt: true,
 				})
+				// Whatever was learnt: a node forgets that when it is told to, and asks again.
 				return func() { n.Fixed = slices.DeleteFunc(n.Fixed, func(x net.Neighbour) bool { return x.Learnt }) }
 			},
 		},
@@ -205,6 +212,7 @@ func (s Spot) addAddress(d *net.Netdev, p netip.Prefix) (undo func()) {
 // autobond is on a node from its boot: something has loaded the driver.
 func autobond(s Spot) func() {
 	n := s.Node
+	// Without systemd's file the driver's own default holds.
 	files := n.Set(map[string]*host.Inode{host.ModprobeFile: nil})
 	n.UnloadBonding()
 	n.LoadBonding(-1)
@@ -221,6 +229,7 @@ func autobond(s Spot) func() {
 // because the rails had theirs for a while longer.
 func (s Spot) makeBond() (undo func()) {
 	n := s.Node
+	// Who had the driver before keeps it.
 	driver := slices.Contains(n.Modules, "bonding")
 	undo = func() {
 		s.deleteBond()
@@ -250,6 +259,7 @@ func (s Spot) makeBond() (undo func()) {
 
 // deleteBond takes it apart, unless somebody has, and gives the rails their addresses.
 func (s Spot) deleteBond() {
+	// A user may have cleaned up, which is what the drill is for.
 	if s.Node.Netdev("bond0") == nil {
 		return
 	}

@@ -52,6 +52,7 @@ func nixlFaults() []Fault {
 			Do: func(s Spot) func() {
 				n := s.Node
 				back := lacking("", "nvidia-smi")(s)
+				// The device stays on the bus, without a driver.
 				n.GPU = false
 				n.Modules = slices.DeleteFunc(n.Modules, func(m string) bool { return slices.Contains(gpuModules, m) })
 				return func() {
@@ -65,6 +66,7 @@ func nixlFaults() []Fault {
 			Name: "low-memory", Title: "Memory is short",
 			Doc: "700 MB are available on {node}. nixlbench fails to allocate its buffer there.",
 			Do: func(s Spot) func() {
+				// In KiB, as FreeKB is.
 				was := s.Node.FreeKB
 				s.Node.FreeKB = 700 << 10
 				return func() { s.Node.FreeKB = was }

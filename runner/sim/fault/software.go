@@ -16,6 +16,7 @@ func softwareFaults() []Fault {
 				"UCX_MAX_RMA_RAILS=1: every program that doesn't set them itself uses one rail. railbench's cells " +
 				"do.",
 			Do: settings(map[string]string{
+				// A login reads it, so it holds from the next script on.
 				host.EnvironmentFile: host.EnvironmentText + "\nUCX_NET_DEVICES=rocep1s0f0:1",
 				"/etc/ucx/ucx.conf":  "# Only one cable for now.\nUCX_MAX_RMA_RAILS=1",
 			}),
@@ -71,6 +72,7 @@ func softwareFaults() []Fault {
 			Do: func(s Spot) func() {
 				n := s.Node
 				open := flawedBy(tool.Firewalled)(s)
+				// lsmod shows them to everybody; the rules themselves only root may list.
 				n.Modules = append(n.Modules, firewallModules...)
 				n.Changed()
 				return func() {

@@ -13,6 +13,8 @@ func toolFaults() []Fault {
 			Doc: "A forgotten ib_write_bw on {node} listens on TCP port 18515. A new server there fails with " +
 				"\"Couldn't listen to port 18515\".",
 			Do: func(s Spot) func() {
+				// It serves nobody: a client is refused as if nothing listened, and a new server
+				// can't have the port.
 				s.Node.Forget(tool.PerftestPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
 				return func() { s.Node.Unforget(tool.PerftestPort) }
 			},
@@ -36,6 +38,7 @@ func toolFaults() []Fault {
 			Doc: "{node} has perftest 24.07 (6.21, \"MiB/sec\") and {peer} has 4.5 (6.06, \"MB/sec\"). Both print " +
 				"MiB a second, under different headers.",
 			Do: func(s Spot) func() {
+				// The program looks at what dpkg says of it, as its output goes by its release.
 				s.Node.Versions["perftest"] = "24.07.0+0.44-1"
 				return func() { delete(s.Node.Versions, "perftest") }
 			},
@@ -73,6 +76,7 @@ func lacking(pkg string, programs ...string) func(Spot) func() {
 			n.Absent[p] = true
 		}
 		if pkg != "" {
+			// An empty version is none: dpkg-query says that there is no such package.
 			n.Versions[pkg] = ""
 		}
 		n.Changed()
