@@ -19,6 +19,7 @@ const pairs = 8
 
 // A virtualRig is the two virtual machines, running.
 type virtualRig struct {
+	// Its folder is where the rig's state goes, unless RIG_STATE names another.
 	b    *bench
 	home string
 }
@@ -38,6 +39,8 @@ func disturbance(b *bench) (r result, err error) {
 		_, downErr := v.railbench("rig", "down")
 		err = errors.Join(err, downErr)
 	}()
+	// Both last three seconds: the ramp of a virtual machine's TCP is over by then, and a pair
+	// takes less than ten.
 	tools := []struct {
 		name, serve, ask string
 		rate             func(string) (float64, error)
@@ -54,6 +57,7 @@ func disturbance(b *bench) (r result, err error) {
 			ask:   "ib_write_bw -d rocep1s0f0 -x 1 -s 65536 -D 3 -p 18515 -F 192.168.100.10",
 		},
 	}
+	// A phase is both tools once, with or without the gauges.
 	phase := func(gauges bool) error {
 		if gauges {
 			stop, err := v.watched()
@@ -76,6 +80,8 @@ func disturbance(b *bench) (r result, err error) {
 		}
 		return nil
 	}
+	// Medians of pairs that lie close together in time: what else the host does changes over
+	// minutes.
 	for i := range b.times(pairs) {
 		for _, gauges := range []bool{i%2 == 0, i%2 != 0} { // neither is always the second
 			if err := errors.Join(b.ctx(), phase(gauges)); err != nil {
@@ -84,6 +90,7 @@ func disturbance(b *bench) (r result, err error) {
 			}
 		}
 	}
+	// The rig's script writes down which accelerator QEMU has got.
 	emulated, err := os.ReadFile(os.Getenv("RIG_STATE") + "/run/accel")
 	how := "virtual machines"
 	if err == nil && strings.TrimSpace(string(emulated)) == "tcg" {
@@ -99,6 +106,7 @@ func disturbance(b *bench) (r result, err error) {
 
 // virtual makes sure that the virtual rig is built and runs. It is put where RIG_STATE
 // says, or into this run's folder.
+// A rig that was built before is used again, since building takes minutes.
 func (b *bench) virtual() (*virtualRig, error) {
 	if os.Getenv("RIG_STATE") == "" {
 		if err := os.Setenv("RIG_STATE", b.dir+"/rig"); err != nil {
@@ -141,6 +149,7 @@ func (v *virtualRig) watched() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	// The first rate that is shown.
 	if _, err := s.Wait("0.0"); err != nil {
 		s.Kill()
 		return nil, err
@@ -172,6 +181,7 @@ func (v *virtualRig) between(serve, ask string, rate func(string) (float64, erro
 	return 0, errs
 }
 
+// firstLine is for a table's cell.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
@@ -199,6 +209,7 @@ func iperfRate(out string) (float64, error) {
 func perftestRate(out string) (float64, error) {
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
+		// #bytes, #iterations, the peak, the average and the message rate.
 		if len(fields) != 5 || fields[0] != "65536" {
 			continue
 		}
@@ -206,6 +217,7 @@ func perftestRate(out string) (float64, error) {
 		if err != nil || v <= 0 {
 			break
 		}
+		// perftest's "MB/sec" is MiB a second.
 		return v * 1.048576 * 8, nil
 	}
 	return 0, fmt.Errorf("no rate in %q", out)

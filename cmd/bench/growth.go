@@ -28,6 +28,7 @@ func growCells(b *bench) (result, error) {
 		}
 		var all []float64
 		for range b.times(7) {
+			// The name as the frame draws it, with an escape sequence behind.
 			took, err := b.painted("railbench\x1b", "", b.railbench, "--rig", "sim", path)
 			if err != nil {
 				return result{}, err
@@ -39,6 +40,7 @@ func growCells(b *bench) (result, error) {
 	return grown(c), nil
 }
 
+// runbook is one part with so many cells, each with some prose to render.
 func runbook(cells int) string {
 	var b strings.Builder
 	b.WriteString("# Many cells {#many}\n\nProse.\n")
@@ -80,6 +82,8 @@ func growRails(b *bench) (result, error) {
 	return grown(c), nil
 }
 
+// board is gauges of which every one has another rate and another history at each step, so that
+// nothing is drawn from a cache.
 func board(ends []string, rails, step int) (b meter.Board) {
 	for node, name := range ends {
 		for i := range rails {
@@ -104,6 +108,7 @@ func (b *bench) each(f func()) time.Duration {
 	if b.quick {
 		span = 20 * time.Millisecond
 	}
+	// Once for what is made at the first call only.
 	f()
 	began, n := time.Now(), 0
 	for time.Since(began) < span {
@@ -128,6 +133,7 @@ func growNodes(b *bench) (result, error) {
 
 // What somebody does in an hour who does nothing else.
 const (
+	// More than anybody does, so an aim that is reached here is reached.
 	runsAnHour  = 60
 	linesOfARun = 100
 )

@@ -25,6 +25,7 @@ func main() {
 	}
 }
 
+// It measures one thing after the other: two at once would measure each other.
 func run() error {
 	out := flag.String("o", "PERFORMANCE.md", "the file that it makes")
 	only := flag.String("run", "", "measure only what matches this; nothing is written then")
@@ -43,6 +44,7 @@ func run() error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
 	b := &bench{ctx: func() error { return ctx.Err() }, dir: dir, quick: *quick, rig: *rig}
+	// From the sources, and not whatever is installed.
 	if err := b.build(ctx); err != nil {
 		return err
 	}
@@ -53,6 +55,7 @@ func run() error {
 		}
 		fmt.Fprintf(os.Stderr, "%s …\n", m.name)
 		made, err := m.measure(b)
+		// An interrupted run writes nothing: half a table would be taken for all of it.
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -69,6 +72,7 @@ func run() error {
 		r.figures, r.charts = append(r.figures, made.figures...), append(r.charts, made.charts...)
 	}
 	r.machine.loadAfter = load()
+	// What is written is a whole run with all its repetitions.
 	if *only != "" || *quick {
 		return nil
 	}
@@ -82,9 +86,11 @@ func (m missing) Error() string { return string(m) }
 
 // A bench has the programs and a folder.
 type bench struct {
-	ctx                    func() error // why the run ends early; nil while it goes on
-	dir                    string
-	quick, rig             bool
+	ctx func() error // why the run ends early; nil while it goes on
+	dir string
+	// What the flags say.
+	quick, rig bool
+	// Paths of the programs that build has made.
 	railbench, empty, load string
 }
 
@@ -125,11 +131,13 @@ type measurement struct {
 	measure func(*bench) (result, error)
 }
 
+// Either may be empty.
 type result struct {
 	figures []figure
 	charts  []chart
 }
 
+// In the order of the report.
 func measurements() []measurement {
 	return []measurement{
 		{"first frame", firstFrame},

@@ -15,11 +15,13 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 )
 
+// median is the upper one of two in the middle. v is not empty, and stays as it is.
 func median(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return v[len(v)/2]
 }
 
+// ms is a duration in milliseconds.
 func ms(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
 // painted is how long a program takes to the first picture that holds a text.
@@ -33,6 +35,8 @@ func (b *bench) painted(text, dir, bin string, args ...string) (time.Duration, e
 		if err != nil {
 			return 0, err
 		}
+		// screen starts programs where it is itself; one thing is measured at a time, so nobody
+		// else minds.
 		if err := os.Chdir(dir); err != nil {
 			return 0, err
 		}
@@ -103,6 +107,7 @@ func (b *bench) settled(s *screen.Screen) (core, kBps, peakMB float64, err error
 	}
 	var cores, rates []float64
 	for range b.times(3) {
+		// User and system time together, of the program and what it waited for.
 		before, _, err := s.Used()
 		if err != nil {
 			return 0, 0, 0, missing(err.Error())
@@ -137,7 +142,9 @@ func (b *bench) idle(what, text string, limit float64, args ...string) (r result
 	if _, err := s.Wait(text); err != nil {
 		return r, err
 	}
+	// Not an event: what is to be seen is that nothing happens.
 	time.Sleep(rest)
+	// The floor is measured right after, on the machine as it is now.
 	core, kBps, peak, err := b.settled(s)
 	if err != nil {
 		return r, err
@@ -175,6 +182,7 @@ func (b *bench) emptyIdle() (float64, error) {
 	return core, err
 }
 
+// The rig's time follows the wall clock here, as on the screen of somebody who looks.
 func idleSim(b *bench) (result, error) {
 	return b.idle("idle, simulated rig", "0.0", 0.5, "--rig", "sim")
 }
@@ -215,6 +223,8 @@ func (b *bench) moving(nodes int) (core, kBps, peak float64, err error) {
 	if err != nil {
 		return 0, 0, 0, err
 	}
+	// The load program feeds the gauges with boards that move, so neither a rig nor a sampler is in
+	// what is measured.
 	s, err := screen.Start(home, nil, b.load, append([]string{"gauges"}, slices.Repeat([]string{file}, nodes)...)...)
 	if err != nil {
 		return 0, 0, 0, err
@@ -264,6 +274,7 @@ func (b *bench) flooded(lines int) (f flood, err error) {
 	if _, err := s.Wait("running", over); err != nil {
 		return f, err
 	}
+	// A key is pressed and its answer awaited, over and over, while lines come in.
 	for !strings.Contains(s.Text(), over) {
 		for _, shows := range []string{"closes", "seq -f"} { // the help covers the script
 			at := time.Now()
@@ -287,8 +298,10 @@ func (b *bench) flooded(lines int) (f flood, err error) {
 	return f, logged(logs, lines)
 }
 
+// The cell's last line.
 const over = "flood is over"
 
+// logged checks that nothing was dropped to be fast: every line is in the log.
 func logged(dir string, lines int) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
 	if err != nil || len(files) != 1 {
@@ -319,6 +332,7 @@ func millionLines(b *bench) (r result, err error) {
 	}
 	if len(keys) > 0 {
 		slices.Sort(keys)
+		// The 95th percentile: one key in twenty may meet a collection of garbage.
 		key := below("a key meanwhile, 95 of 100", keys[len(keys)*95/100], 16, " ms")
 		key.got += fmt.Sprintf(" of %d keys", len(keys))
 		r.figures = append(r.figures, key)
@@ -370,6 +384,7 @@ func sampler(b *bench) (r result, err error) {
 		if err := cmd.Start(); err != nil {
 			return r, err
 		}
+		// Long enough for a figure of half a percent out of ticks of 10 ms.
 		const span = 5 * time.Second
 		time.Sleep(span)
 		_ = cmd.Process.Kill()

@@ -12,10 +12,12 @@ import (
 
 // A figure is what was measured, beside its aim. limit is 0 where there is no aim, or
 // nothing was measured.
+// A figure without an aim is for the reader's own judgement.
 type figure struct {
 	what, aim, got string
-	value, limit   float64
-	least          bool // the aim is a lower bound
+	// As numbers, in the unit that got and aim are written in.
+	value, limit float64
+	least        bool // the aim is a lower bound
 }
 
 // below makes a figure whose aim is an upper bound.
@@ -80,6 +82,7 @@ type chart struct {
 }
 
 // exponent is the slope between logarithms: 1 is linear.
+// By least squares over all points. It wants two different values of at, and costs above 0.
 func (c chart) exponent() float64 {
 	var sx, sy, sxx, sxy float64
 	n := float64(len(c.at))
@@ -102,6 +105,7 @@ func (c chart) figure() figure {
 	}
 }
 
+// In cells of a terminal.
 const chartWidth = 40
 
 func (c chart) lines() string {
@@ -117,8 +121,10 @@ func (c chart) lines() string {
 
 // A machine is where it was measured.
 type machine struct {
-	cpu, kernel           string
-	cores                 int
+	// As the machine names them; the architecture and the system where it doesn't.
+	cpu, kernel string
+	cores       int
+	// As /proc/loadavg has it.
 	loadBefore, loadAfter string
 }
 

@@ -47,6 +47,7 @@ func doctorSSH(b *bench) (r result, err error) {
 // sshd starts one that takes a key of its own, and gives the client's configuration.
 func (b *bench) sshd() (config string, stop func(), err error) {
 	bin := "/usr/sbin/sshd" // it wants to be called by its whole path
+	// Only root's sshd may log in anybody, and its own key file is enough for root.
 	if _, err := os.Stat(bin); err != nil || os.Getuid() != 0 {
 		return "", nil, missing("it needs root and sshd, to log in to this machine")
 	}
@@ -65,6 +66,8 @@ func (b *bench) sshd() (config string, stop func(), err error) {
 			return "", nil, fmt.Errorf("make a key: %w: %s", err, out)
 		}
 	}
+	// A port that is free now. Somebody may take it before sshd does: then it says so, and the
+	// bench ends.
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -87,6 +90,7 @@ func (b *bench) sshd() (config string, stop func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return "", nil, err
 	}
+	// By its own process, and with it its listener; sessions end with their clients.
 	stop = func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed

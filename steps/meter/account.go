@@ -11,6 +11,8 @@ import (
 
 // CountersScript prints every counter of every rail once, with the node's clock
 // before it: what a cell's byte account starts and ends with.
+// One grep for all files: each process of its own would take a millisecond, and the counters would
+// be of different moments. The carrier's counters tell of a link that was lost in between.
 const CountersScript = `t=$(date +%s.%N)
 case $t in *N) read -r t _ </proc/uptime ;; esac
 echo "$t"
@@ -20,6 +22,8 @@ exit 0`
 
 // Counters is what CountersScript printed.
 type Counters struct {
+	// By the node's own clock: two readings are compared with each other, and with no clock of
+	// ours.
 	Clock float64 // seconds on the node
 	ports map[string]map[string]uint64
 	nets  map[string]map[string]uint64
@@ -39,6 +43,7 @@ func ParseCounters(stdout string) (Counters, error) {
 		if !ok || !whole {
 			continue // a counter that is no number, or not to be read
 		}
+		// The path begins with a slash, so part[0] is empty.
 		part := strings.Split(path, "/")
 		switch {
 		case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
@@ -59,8 +64,9 @@ func put(m map[string]map[string]uint64, key, name string, v uint64) {
 
 // Moved is what one rail carried between two readings.
 type Moved struct {
-	Tx, Rx   uint64 // bytes on the wire, without the idle baseline
-	Source   Source
+	Tx, Rx uint64 // bytes on the wire, without the idle baseline
+	Source Source
+	// 10^9 bits a second, on the wire.
 	IdleGbps float64 // both directions together, before
 	// IPTx and IPRx are the interface's bytes, whatever Source is. IPErr says why
 	// they cannot be told; it is apart from Between's error.
@@ -86,6 +92,7 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 		m.Source = NetdevBytes
 		names, unit, of = netdevNames, 1, ofNetdev
 	}
+	// NTP may have set it. Bytes could still be told, and the idle part of them not.
 	if after.Clock <= before.Clock {
 		m.IPErr = errors.New("the node's clock went backwards")
 		return m, m.IPErr
@@ -132,6 +139,7 @@ func grew(idle, before, after Counters, name string, unit uint64,
 	if seconds := before.Clock - idle.Clock; ok && seconds > 0 && b >= i0 {
 		perSecond := float64((b-i0)*unit) / seconds
 		idleGbps = perSecond * 8 / 1e9
+		// Never below 0: what was idle before may have stopped since.
 		bytes -= min(bytes, uint64(perSecond*(after.Clock-before.Clock)))
 	}
 	return bytes, idleGbps, nil

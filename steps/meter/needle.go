@@ -26,11 +26,13 @@ const clockJump = 5
 const quiet = 0.001
 
 // A Node is the gauges of one node. It is for one goroutine.
+// places and gauges have the same order, which is that of the sampler's $RAILS.
 type Node struct {
 	places []Place
 	speed  float64
 	gauges []Gauge
 	layout Layout
+	// Two at least are kept, however long ago: a sampler that rests sends one each half second.
 	past   []stamped // within the window, oldest first
 	needle []needle
 }
@@ -82,6 +84,7 @@ func (n *Node) Add(line string, now time.Time) error {
 		return err
 	}
 	latest := stamped{s, now}
+	// Clocks are compared as differences: what time it is there doesn't matter.
 	if len(n.past) > 0 {
 		last := n.past[len(n.past)-1]
 		if s.Clock <= last.Clock ||
@@ -98,6 +101,7 @@ func (n *Node) Add(line string, now time.Time) error {
 		n.rail(i, last, latest)
 	}
 	n.past = append(n.past, latest)
+	// The window begins with the last sample that is older than it.
 	for len(n.past) > 2 && latest.Clock-n.past[1].Clock >= window*n.speed {
 		n.past = n.past[1:]
 	}

@@ -27,6 +27,8 @@ var ErrIncomplete = errors.New("the probe's answer is incomplete")
 // Parse reads what the script of some commands printed on stdout. Name, Where and Err are the
 // caller's to fill. A file that was missing leaves its field empty; the only
 // errors are an answer without its end, and one that isn't the script's at all.
+// Nothing in the answer is trusted to be short or sound: sysfs is a driver's, and ip may be
+// busybox's.
 func Parse(stdout string, commands []steps.Command) (steps.Node, error) {
 	s := sections(stdout)
 	if _, ok := s["node"]; !ok {
@@ -37,6 +39,7 @@ func Parse(stdout string, commands []steps.Command) (steps.Node, error) {
 	}
 	var n steps.Node
 	for i, field := range []*string{&n.Host, &n.Kernel, &n.Arch} {
+		// uname's three lines, in the order of the script.
 		if l := s["node"]; i < len(l) {
 			*field = strings.TrimSpace(l[i])
 		}
@@ -49,6 +52,8 @@ func Parse(stdout string, commands []steps.Command) (steps.Node, error) {
 	for i, d := range n.Netdevs {
 		n.Netdevs[i].Managers = managers.Of(d.Name)
 	}
+	// Without ibv_devinfo, or with one that prints something else, the MTU is derived and said to
+	// be.
 	hcas, _ := parse.IbvDevinfo(strings.Join(s["devinfo"], "\n"))
 	n.Rails = rails(f, p, n.Netdevs, hcas)
 	n.Adapter = adapter(f)
@@ -70,6 +75,7 @@ func sections(text string) map[string][]string {
 		line = strings.TrimRight(line, "\r\n")
 		if rest, ok := strings.CutPrefix(line, "#railbench "); ok {
 			name = rest
+			// A section that comes twice begins anew.
 			s[name] = []string{}
 			continue
 		}
@@ -80,6 +86,7 @@ func sections(text string) map[string][]string {
 	return s
 }
 
+// osName is PRETTY_NAME of os-release(5), without its quotes.
 func osName(lines []string) string {
 	for _, l := range lines {
 		if v, ok := strings.CutPrefix(l, "PRETTY_NAME="); ok {
@@ -136,12 +143,15 @@ func (f files) below(dir string) []string {
 
 // links are facts about directories, by the path below /sys/class.
 type links struct {
-	pci    map[string]string   // device -> PCI address
-	net    map[string][]string // device -> netdevs of its PCI function
-	octets map[string]bool     // device/port
-	master map[string]string   // netdev -> bond
+	pci map[string]string // device -> PCI address
+	// One function may have several, one for each of its ports (dev_port).
+	net map[string][]string // device -> netdevs of its PCI function
+	// Whether port_xmit_data is there: soft-RoCE has a port and no such counter.
+	octets map[string]bool   // device/port
+	master map[string]string // netdev -> bond
 }
 
+// A domain may have more than four digits (VMD's have five).
 var pciAddress = pattern.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // readPlaces reads where the links of sysfs lead, a line each.
@@ -152,6 +162,7 @@ func readPlaces(lines []string) links {
 	}
 	for _, l := range lines {
 		w := words(l)
+		// A line that was cut off, or of a shell that complains on stdout.
 		if len(w) < 2 {
 			continue
 		}
@@ -163,6 +174,7 @@ func readPlaces(lines []string) links {
 			p.net[dev] = append(p.net[dev], w[2])
 		case w[0] == "octets":
 			// …/infiniband/DEV/ports/N/counters/port_xmit_data
+			// The glob may have gone through a link, so counted from the end.
 			if part := strings.Split(w[1], "/"); len(part) > 5 {
 				p.octets[part[len(part)-5]+"/"+part[len(part)-3]] = true
 			}
@@ -198,8 +210,10 @@ func netdevs(ip string, f files, p links) []steps.Netdev {
 		d := steps.Netdev{
 			Name: l.Name, MTU: l.MTU, Up: l.Up(), Carrier: l.Carrier(), Master: l.Master, MAC: l.MAC, Addrs: l.Addrs,
 		}
+		// The number behind it is the driver's own.
 		d.BondMode, _, _ = strings.Cut(f["net/"+l.Name+"/bonding/mode"], " ") // "balance-xor 2"
 		// -1 where the kernel doesn't know; some drivers say 4294967295.
+		// No link is as fast as 100 Tb/s.
 		if mbps := f.int("net/" + l.Name + "/speed"); mbps > 0 && mbps < 100_000_000 {
 			d.SpeedGbps = float64(mbps) / 1000
 		}
@@ -212,6 +226,7 @@ func netdevs(ip string, f files, p links) []steps.Netdev {
 func rails(f files, p links, all []steps.Netdev, hcas []parse.HCA) []steps.Rail {
 	var rs []steps.Rail
 	for _, dev := range f.below("infiniband") {
+		// A device may have two ports, and each is a rail of its own.
 		for _, port := range f.below("infiniband/" + dev + "/ports") {
 			no, ok := decimal.Count(port)
 			if !ok {
@@ -248,6 +263,7 @@ func rail(dev string, no int, f files, p links, all []steps.Netdev, hcas []parse
 		PCI:       pci(p.pci[dev], f, base+"/device/"),
 		GIDs:      gids(f, port),
 	}
+	// The address and the rate are the interface's, so that has to be known first.
 	name := netdevOf(dev, no, f, p, r.GIDs)
 	r.Netdev = steps.Netdev{Name: name}
 	for _, d := range all {
@@ -281,6 +297,8 @@ func pci(addr string, f files, device string) steps.PCI {
 // gidIndex is the entry of the GID table that RoCE v2 over the rail's own address takes;
 // -1 where there is none. Indices are looked up each time: they move when addresses do.
 func gidIndex(r steps.Rail) int {
+	// By address, type and interface: after a bond has come or gone the same address may stand in
+	// the table for two of them.
 	for _, g := range r.GIDs {
 		if r.Addr != "" && g.Type == "RoCE v2" && g.IPv4 == r.Addr && (g.Netdev == "" || g.Netdev == r.Netdev.Name) {
 			return g.Index
@@ -337,6 +355,7 @@ func netdevOf(dev string, port int, f files, p links, gids []steps.GID) string {
 		return parent
 	}
 	own := p.net[dev]
+	// Every other way is for devices with several ports.
 	if len(own) == 1 {
 		return own[0]
 	}
@@ -405,6 +424,7 @@ func gids(f files, port string) []steps.GID {
 			Index: i, GID: f[port+"/gids/"+index],
 			Type: f[port+"/gid_attrs/types/"+index], Netdev: f[port+"/gid_attrs/ndevs/"+index],
 		}
+		// sysfs writes all eight groups, which ParseAddr reads.
 		if a, err := netip.ParseAddr(g.GID); err == nil && a.Is4In6() {
 			g.IPv4 = a.Unmap().String()
 		}
@@ -445,6 +465,7 @@ func adapter(f files) string {
 	var kinds []string
 	for _, dev := range f.below("infiniband") {
 		base := "infiniband/" + dev
+		// An unknown type is shown as it is: newer adapters work as well.
 		kind, known := adapters[f[base+"/hca_type"]]
 		if !known {
 			kind = f[base+"/hca_type"]
@@ -474,6 +495,7 @@ func tools(s map[string][]string, commands []steps.Command) map[string]steps.Too
 			all[c.Name] = steps.Tool{Package: c.Package}
 		}
 	}
+	// command -v answers with a path, or with a builtin's name.
 	for _, l := range s["tools"] {
 		name := path.Base(l)
 		if t, ok := all[name]; ok && (strings.HasPrefix(l, "/") || l == name) { // busybox has commands built in
@@ -484,8 +506,8 @@ func tools(s map[string][]string, commands []steps.Command) map[string]steps.Too
 	// By package: perftest's programs have one version, and each question is a process.
 	versions := map[string]string{}
 	for _, c := range commands {
-		if c.Version != "" {
-			versions[c.Package] = version(s["version "+c.Name])
+		if v := version(s["version "+c.Name]); v != "" {
+			versions[c.Package] = v
 		}
 	}
 	for name, t := range all {
@@ -528,6 +550,7 @@ func sshNetdev(connection string, all []steps.Netdev) string {
 	if err != nil {
 		return ""
 	}
+	// sshd on a socket for both families writes ::ffff:192.0.2.1.
 	server = server.Unmap().WithZone("")
 	for _, d := range all {
 		for _, a := range d.Addrs {

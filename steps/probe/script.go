@@ -18,6 +18,7 @@ import (
 func Script(commands []steps.Command) string {
 	var names strings.Builder
 	for _, c := range commands {
+		// A command's name is one of a family's kind.go, and no user's: it needs no quoting.
 		if c.Probed {
 			names.WriteString(" " + c.Name)
 		}
@@ -26,6 +27,7 @@ func Script(commands []steps.Command) string {
 }
 
 // versions has the commands that know how to tell their version do so.
+// stderr comes along: some tools tell their version there.
 func versions(commands []steps.Command) string {
 	var b strings.Builder
 	for _, c := range commands {
@@ -36,6 +38,7 @@ func versions(commands []steps.Command) string {
 	return b.String()
 }
 
+// "ip -j -d addr" falls back to plain ip, which busybox has; the parser tells the two apart.
 const before = `# Look at this node: nothing is changed.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/nixlbench/bin:/usr/local/ucx/bin
 section() { echo "#railbench $*"; }

@@ -30,10 +30,13 @@ const stopLimit = 10 * time.Second
 // there already. What listens on loopback, as railbench's own does, is forwarded to
 // each node's loopback for the run. The rest is handed over as it is.
 type Etcd struct {
+	// As it was given; empty for railbench's own.
 	endpoint string
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// nil after Close, and where there is no endpoint.
 	client *etcd.Client // of the endpoint
+	// nil until a run needs it.
 	server *etcd.Server // railbench's own
 }
 
@@ -66,12 +69,14 @@ func (e *Etcd) Close() error {
 }
 
 // open gives the etcd, and starts railbench's own where there is none.
+// mu is held while it starts, so that two runs at once get one.
 func (e *Etcd) open(ctx context.Context) (*etcd.Client, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.client != nil {
 		return e.client, nil
 	}
+	// It ended by itself. A new one has none of its keys, which were of runs that failed with it.
 	if e.server != nil && e.server.Err() != nil {
 		_ = e.server.Close() // it has failed, and was told when it did
 		e.server = nil
@@ -117,6 +122,7 @@ func (e *Etcd) Clear(ctx context.Context, group string) (int, error) {
 	return client.Clear(ctx, prefix(group))
 }
 
+// running is the etcd that there is already; nil where there is none. It never starts one.
 func (e *Etcd) running() *etcd.Client {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -137,6 +143,7 @@ func (e *Etcd) Plan(session.Request) map[string]string {
 	return given("http://127.0.0.1:"+etcdPort, etcdPort)
 }
 
+// given is the two variables; nixlbench takes a URL, and the JSON gateway's users need the port.
 func given(url, port string) map[string]string {
 	return map[string]string{"ETCD": url, "ETCD_PORT": port}
 }
@@ -148,6 +155,7 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 	if err != nil {
 		return vars, nil, err
 	}
+	// Before anything is forwarded: what is told belongs above the run's own lines.
 	looked := e.tellOthers(ctx, client, r)
 	var ports [2]*runner.Forwarding
 	if e.endpoint != "" && !client.OnLoopback() && !r.Rig.Simulated {
@@ -164,8 +172,10 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 		}
 	}
 	return vars, func() error {
+		// The run may have been interrupted: its keys are removed all the same.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 		defer cancel()
+		// First: that the etcd has failed is why the rest fails.
 		errs := []error{e.failed()}
 		if looked {
 			errs = append(errs, e.tidy(ctx, client, r))
@@ -211,6 +221,7 @@ func (e *Etcd) tidy(ctx context.Context, client *etcd.Client, r session.Request)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: what this run left under %s is still there", err, prefix(r.Run))
+	// 0 is silent: nixlbench has cleaned up itself.
 	case n == 1:
 		r.Tell("etcd: removed 1 key under %s", prefix(r.Run))
 	case n > 1:
@@ -224,6 +235,7 @@ func forward(ctx context.Context, client *etcd.Client, r session.Request) (ports
 	var both sync.WaitGroup
 	var errs [2]error
 	for _, end := range steps.Ends {
+		// Each end writes its own place, and Wait orders them before the reading.
 		both.Go(func() { ports[end], errs[end] = forwardTo(ctx, client, r, end) })
 	}
 	both.Wait()
@@ -256,6 +268,7 @@ func forwardTo(ctx context.Context, client *etcd.Client, r session.Request, end 
 
 // addresses prints the addresses that a port, $HEX, listens on, as the kernel
 // writes them.
+// The last line keeps grep's status, which is 1 where nothing matches, from being the script's.
 const addresses = `grep -hs " [0-9A-F]*:$HEX [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6
 :`
 
@@ -275,6 +288,7 @@ func tellOpen(ctx context.Context, r session.Request, end steps.End, port int) {
 			continue
 		}
 		switch address, _, _ := strings.Cut(fields[1], ":"); address {
+		// 127.0.0.1 and ::1, in the order of a little-endian machine, as aarch64 and x86 are.
 		case "0100007F", "00000000000000000000000001000000":
 		default:
 			r.Tell("while this runs, everybody who reaches %s can use the etcd on its port %d: "+
@@ -293,6 +307,7 @@ var errLong = fmt.Errorf("its answer is longer than %d KiB", longest>>10)
 
 // ask runs a short script and gives its stdout.
 func ask(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
+	// emit is called from one goroutine, so neither needs a lock.
 	var out, complaints strings.Builder
 	exit, err := n.Run(ctx, s, func(line runner.Line) {
 		b := &out

@@ -19,6 +19,7 @@ type Group struct {
 	Keys int
 }
 
+// String is for a line that is told to the user.
 func (g Group) String() string {
 	name := g.Name
 	if name == "" {
@@ -36,6 +37,7 @@ func groups(keys []string) []Group {
 	for _, k := range keys {
 		name, rest, deeper := strings.Cut(strings.TrimPrefix(k, root), "/")
 		// Before 0.5.0 the group's place was empty, or the next word stood there.
+		// barrier and msg+ are nixlbench's own words, so no group has such a name.
 		if !deeper || rest == "" || name == "barrier" || strings.HasPrefix(name, "msg+") {
 			name = ""
 		}

@@ -34,12 +34,14 @@ const (
 // sockets of their own (ASIO, since v1.1.0), which fixes who is the initiator and
 // leaves nothing behind, or through an etcd. It gives ASIO_IP and ASIO_PORT, or what
 // Etcd gives. The parameter NIXL_RUNTIME, unless it is auto, decides.
+// It may be used by several runs at once, as etcd may.
 type Runtime struct{ etcd *Etcd }
 
 // NewRuntime makes the service; e is used where an etcd is needed.
 func NewRuntime(e *Etcd) *Runtime { return &Runtime{e} }
 
 // Plan gives the variables of a dry run, which asks no node: both ways' values.
+// A parameter that is wrong shows at the start; a plan shows what it can.
 func (t *Runtime) Plan(r session.Request) map[string]string {
 	vars := t.etcd.Plan(r)
 	vars["NIXL_RUNTIME"], vars["ASIO_IP"], vars["ASIO_PORT"] = ASIO, "", strconv.Itoa(asioPort)
@@ -77,6 +79,7 @@ func (t *Runtime) Start(ctx context.Context, r session.Request) (
 	if err != nil {
 		return vars, nil, err
 	}
+	// Only then are the nodes asked: who says which way is not second-guessed.
 	if chosen == auto {
 		var why string
 		if why, err = t.withoutASIO(ctx, r); err != nil {
@@ -92,6 +95,7 @@ func (t *Runtime) Start(ctx context.Context, r session.Request) (
 		return vars, nil, err
 	}
 	vars, stop, err = t.etcd.Start(ctx, r)
+	// Where etcd failed there are no variables to add to.
 	for _, e := range steps.Ends {
 		if vars[e] != nil {
 			maps.Copy(vars[e], map[string]string{"NIXL_RUNTIME": ETCD, "ASIO_IP": "", "ASIO_PORT": ""})
@@ -140,6 +144,8 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 		return "", err
 	}
 	for _, e := range steps.Ends {
+		// The cell itself then says that it is missing, and with which package it comes; here it
+		// only decides the way.
 		if strings.HasPrefix(texts[e], "no nixlbench") {
 			return "there is no nixlbench on " + r.Nodes[e].Name(), nil
 		}
@@ -189,6 +195,7 @@ func freePort(ctx context.Context, r session.Request) (int, error) {
 	for row := range strings.Lines(rows) {
 		if fields := strings.Fields(row); len(fields) > 3 && fields[3] == "0A" {
 			_, hex, _ := strings.Cut(fields[1], ":")
+			// What is no number is port 0, which nobody listens on.
 			n, _ := strconv.ParseUint(hex, 16, 16)
 			used[int(n)] = true
 		}

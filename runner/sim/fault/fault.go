@@ -38,7 +38,6 @@ const (
 	OnAll
 	// OnCable is the first node's end of a cable: the other end sees it, too.
 	OnCable
-	// The fault itself changes both, from the spot of the first.
 	// OnPair is the first node and its peer: both ends change.
 	OnPair
 )

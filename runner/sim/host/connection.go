@@ -122,8 +122,8 @@ func (p *pipeEnd) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline has nothing to do: a write never waits.
 func (p *pipeEnd) SetWriteDeadline(time.Time) error { return nil }
 
-// It belongs to no network of the machine: whatever prints it says so.
 // Address is the address of an end of a memoryPipe.
+// It belongs to no network of the machine: whatever prints it says so.
 type Address string
 
 func (Address) Network() string  { return "sim" }

@@ -169,8 +169,8 @@ func (n *Node) procDir(name string) *Inode {
 		Mode: 0o444, read: func() (string, error) { return strings.Join(p.Args, "\x00") + "\x00", nil },
 	})
 	dir.fixed("comm", p.name())
-	// The leash and the undo look there: a process id that was given anew has another beginning.
 	// The 22nd field is when it started, in hundredths of a second.
+	// A process id that was given anew has another beginning.
 	dir.fixed("stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304 812 0 0 0 3 2 0 0 20 0 1 0 %d 24645632 1408",
 		pid, p.name(), pid, pid, p.Started/(10*time.Millisecond)))
 	uid := 1000
