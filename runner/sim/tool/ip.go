@@ -13,6 +13,7 @@ import (
 )
 
 // A jsonObject keeps its fields in order, as iproute2 prints them.
+// encoding/json would sort a map's; order matters to nobody but people, who compare by eye.
 type jsonObject []jsonField
 
 type jsonField struct {
@@ -58,6 +59,7 @@ type ipCall struct {
 func runIP(_ context.Context, c *host.Call) int {
 	ip := &ipCall{Call: c}
 	args := c.Args[1:]
+	// iproute2 takes each in one dash or two, short or in full.
 	switches := map[string]*bool{
 		"br": &ip.brief, "brief": &ip.brief, "j": &ip.json, "js": &ip.json, "json": &ip.json,
 		"d": &ip.details, "details": &ip.details, "s": &ip.stats, "stats": &ip.stats, "statistics": &ip.stats,
@@ -89,6 +91,8 @@ func runIP(_ context.Context, c *host.Call) int {
 	code := 0
 	c.Locked(func() {
 		switch {
+		// Every beginning of the word will do, as with iproute2: ip a, ip addr. The first that fits
+		// wins, so "n" is the neighbours and "r" routes.
 		case strings.HasPrefix("address", object):
 			code = ip.address(verb, args)
 		case strings.HasPrefix("link", object):
@@ -113,6 +117,7 @@ type filter struct {
 }
 
 func (ip *ipCall) filter(verb string, args []string) (f filter) {
+	// "ip addr enp1s0f0np0" is short for show.
 	if !isShow(verb) {
 		args = append([]string{verb}, args...)
 	}
@@ -178,6 +183,7 @@ func (ip *ipCall) shown(d *net.Netdev) []net.Address {
 
 func flagNames(d *net.Netdev) []string {
 	var f []string
+	// First, as iproute2 prints it: it is no flag of the kernel's but the lack of LOWER_UP.
 	if d.Up && !d.Carrier() {
 		f = append(f, "NO-CARRIER")
 	}
@@ -252,6 +258,7 @@ func (ip *ipCall) address(verb string, args []string) int {
 	for _, d := range devs {
 		addrs := ip.shown(d)
 		switch {
+		// With -4 or -6 who has none of those is left out.
 		case len(addrs) == 0 && (ip.v4 || ip.v6):
 		case ip.json:
 			items = append(items, ip.object(d, true))
@@ -279,6 +286,7 @@ func (ip *ipCall) lifetimes(a net.Address) (valid, preferred uint32) {
 	if !a.Dynamic {
 		return a.Valid, a.Preferred
 	}
+	// Lifetimes count down in the kernel, second by second.
 	passed := uint32((ip.Node.Rack.Clock.Now() - a.Set).Seconds())
 	left := func(v uint32) uint32 {
 		if v == math.MaxUint32 {
@@ -457,6 +465,7 @@ func (ip *ipCall) object(d *net.Netdev, addrs bool) jsonObject {
 }
 
 func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
+	// iproute2 6.1's fields; later ones have more.
 	o := jsonObject{{"promiscuity", 0}, {"allmulti", 0}, {"min_mtu", d.MinMTU()}, {"max_mtu", d.MaxMTU()}}
 	switch {
 	case d.Bond != nil:

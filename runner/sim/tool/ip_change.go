@@ -29,6 +29,7 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 		return ip.Fail(1, "Device \"%s\" does not exist.", dev)
 	case d == nil:
 		return ip.Fail(1, "Cannot find device \"%s\"", dev)
+	// After what ip itself refuses: the kernel is asked last.
 	case !ip.Root:
 		return ip.denied()
 	case verb == "flush":
@@ -38,6 +39,7 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 		return ip.Fail(2, "RTNETLINK answers: Operation not supported")
 	case strings.HasPrefix(verb, "a") || verb == "replace" || verb == "change":
 		return ip.putAddress(d, a, verb)
+	// The kernel finds an address by its length, too.
 	case !d.DelAddr(a.Prefix):
 		return ip.Fail(2, "RTNETLINK answers: Cannot assign requested address")
 	}
@@ -58,6 +60,7 @@ func (ip *ipCall) putAddress(d *net.Netdev, a net.Address, verb string) int {
 	return 0
 }
 
+// parseAddress reads the words of an address, and the interface; code is 0 where they can be read.
 func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code int) {
 	brd := ""
 	a.Valid, a.Preferred, a.Set = math.MaxUint32, math.MaxUint32, ip.Node.Rack.Clock.Now()
@@ -84,6 +87,7 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code i
 			}
 		}
 	}
+	// As the kernel has it: what isn't valid for ever isn't permanent.
 	a.Dynamic = a.Valid != math.MaxUint32
 	switch {
 	case brd == "+":
@@ -209,6 +213,7 @@ func (ip *ipCall) linkWord(c *linkChange, word, value string) (code int) {
 	return 0
 }
 
+// parseMAC reads six bytes with colons.
 func parseMAC(text string) (mac [6]byte, ok bool) {
 	parts := strings.Split(text, ":")
 	for i, p := range parts {
@@ -229,6 +234,7 @@ func oneOf(names []string, text string) (string, bool) {
 	return text, slices.Contains(names, text)
 }
 
+// parseBond reads what follows "type bond", which comes in pairs.
 func (ip *ipCall) parseBond(c *linkChange, args []string) int {
 	if c.kind != "bond" {
 		return 0
@@ -288,6 +294,8 @@ func (ip *ipCall) setLink(args []string) int {
 	if !ip.Root {
 		return ip.denied()
 	}
+	// One after the other, whatever the order of the words: an interface that is taken down and
+	// given a master in one command gets it.
 	for _, part := range []func() int{
 		func() int { return ip.setBond(d, c) },
 		func() int { return ip.setAddress(d, c) },
@@ -320,6 +328,8 @@ func (ip *ipCall) setBond(d *net.Netdev, c linkChange) int {
 		return 0
 	case d.Bond == nil || c.kind != "bond":
 		return ip.Fail(2, "RTNETLINK answers: Operation not supported")
+	// The driver's own checks (bond_options.c): a mode changes only on a bond that is down and
+	// empty.
 	case c.mode != "" && len(d.Slaves()) > 0:
 		return ip.Fail(2, "Error: unable to set option because the bond device has slaves.")
 	case c.mode != "" && d.Up:
@@ -354,6 +364,7 @@ func (ip *ipCall) setAddress(d *net.Netdev, c linkChange) int {
 	switch {
 	case c.mac == nil:
 		return 0
+	// A multicast address, or none: is_valid_ether_addr.
 	case c.mac[0]&1 != 0 || *c.mac == [6]byte{}:
 		return ip.Fail(2, "RTNETLINK answers: Cannot assign requested address")
 	}

@@ -47,6 +47,7 @@ func (ip *ipCall) routeFilter(verb string, args []string) routeFilter {
 	return f
 }
 
+// tableName is a table by its name, where it was given by its number.
 func tableName(text string) string {
 	switch text {
 	case "254":
@@ -67,6 +68,7 @@ func (f routeFilter) takes(r net.Route) bool {
 // name is a route's destination as ip prints it.
 func name(r net.Route) string {
 	switch {
+	// Of both families.
 	case r.Dst.Bits() == 0:
 		return "default"
 	case r.Dst.IsSingleIP():
@@ -88,6 +90,7 @@ func (ip *ipCall) route(verb string, args []string) int {
 	if verb == "restore" {
 		return ip.restoreRoutes()
 	}
+	// Without a table it is main alone; local has what the kernel put there itself.
 	f := ip.routeFilter(verb, args)
 	if verb == "save" {
 		return ip.saveRoutes(f)
@@ -188,6 +191,7 @@ func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
 			r.Scope = "link"
 		}
 	}
+	// IP6_RT_PRIO_USER of the kernel.
 	if r.Dst.Addr().Is6() && r.Metric == 0 {
 		r.Metric = 1024
 	}
@@ -247,6 +251,7 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 		return ip.denied()
 	case !r.Dst.IsValid():
 		return ip.Fail(2, "RTNETLINK answers: No such device")
+	// 192.168.1.5/24 is an address and no network.
 	case r.Dst != r.Dst.Masked():
 		return ip.Fail(2, "Error: Invalid prefix for given prefix length.")
 	case strings.HasPrefix(verb, "del"):
@@ -287,6 +292,7 @@ func (ip *ipCall) throughGateway(r *net.Route) bool {
 func (ip *ipCall) putRoute(verb string, r net.Route) int {
 	n := ip.Node
 	same := func(x net.Route) bool { return x.Dst == r.Dst && x.Table == r.Table && x.Metric == r.Metric }
+	// The kernel's key: network, table and metric. Two routes may have it where one was appended.
 	i := slices.IndexFunc(n.Routes, same)
 	swaps := verb == "replace" || verb == "change"
 	switch {
@@ -337,6 +343,7 @@ func (ip *ipCall) flushRoutes(args []string) int {
 	return 0
 }
 
+// neigh is ip neigh: what it was told stays, and what it has learnt can be flushed.
 func (ip *ipCall) neigh(verb string, args []string) int {
 	word := func(name string) string {
 		if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {

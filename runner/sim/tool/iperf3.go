@@ -27,10 +27,12 @@ const (
 
 // iperf is one end of a test.
 type iperf struct {
-	c       *host.Call
-	server  bool
-	once    bool
-	host    string
+	c      *host.Call
+	server bool
+	// -1: it ends after its first client.
+	once bool
+	host string
+	// -B: the address that it listens on, or sends from.
 	bind    string
 	port    int
 	seconds int
@@ -42,8 +44,9 @@ type iperf struct {
 
 // An iperfServer is a server that listens.
 type iperfServer struct {
-	addr   netip.Addr // invalid where it listens on all
-	busy   bool
+	addr netip.Addr // invalid where it listens on all
+	busy bool
+	// With room for one; busy keeps a second client away until the first has been reported.
 	accept chan *iperfTest
 }
 
@@ -53,18 +56,22 @@ func BusyIperf() any { return &iperfServer{busy: true} }
 // An iperfTest is a client that has found its server.
 type iperfTest struct {
 	client, server netip.Addr
-	ports          []int // the client's, the control connection's first
-	port           int
-	mss            int
-	cwnd           float64
-	reverse        bool
-	seconds        int
-	streams        []*iperfStream
-	over           chan struct{} // closed when the client is done
+	// From an even one on: the kernel deals out every other.
+	ports []int // the client's, the control connection's first
+	port  int
+	// MTU less 52: 20 bytes each of IP and TCP, and 12 of time stamps.
+	mss int
+	// In bytes. One segment, where each has to be sent again.
+	cwnd    float64
+	reverse bool
+	seconds int
+	streams []*iperfStream
+	over    chan struct{} // closed when the client is done
 }
 
 // A stream is one flow, or one for each link that its packets are dealt out to.
 type iperfStream struct {
+	// Several by balance-rr alone.
 	flows   []*net.Flow
 	retrans int
 }
@@ -126,6 +133,7 @@ func (p *iperf) parse() (code int, ok bool) {
 		}
 	}
 	switch {
+	// Both or neither.
 	case p.server == (p.host != ""):
 		return p.usage("must either be a client (-c) or server (-s)")
 	case p.server && (p.reverse || p.streams != 1):
@@ -163,6 +171,7 @@ func iperfOption(args []string) (option, value string, rest []string, why string
 
 // set does what an option says: it may be unknown, or have a value that isn't good.
 func (p *iperf) set(option, value string) (known, good bool) {
+	// What is out of range is as bad as what is no number.
 	number := func(into *int, high int) bool {
 		v, err := strconv.Atoi(value)
 		*into = v
@@ -201,6 +210,8 @@ func (p *iperf) system() string {
 }
 
 // failed says what went wrong: with -J on stdout, and with status 0.
+// A caller that looks at the status alone takes it for a success: a judge has to look for "error"
+// in it.
 func (p *iperf) failed(why string) int {
 	if !p.json {
 		text := "iperf3: error - " + why
@@ -241,6 +252,7 @@ func (p *iperf) serve(ctx context.Context, proc *host.Process) int {
 	why := ""
 	l := &host.Listener{Port: p.port, Proc: proc, Serves: s}
 	c.Locked(func() {
+		// iperf3 resolves it first, so a name will do.
 		if p.bind != "" {
 			a, ok := c.Node.Resolve(p.bind)
 			if s.addr = a; !ok || !c.Node.Has(a) {
@@ -262,6 +274,7 @@ func (p *iperf) serve(ctx context.Context, proc *host.Process) int {
 			delete(c.Node.Listeners, p.port)
 		}
 	})
+	// It serves one after the other, for ever.
 	for no := 1; ; no++ {
 		if !p.json {
 			c.Printf("%s\nServer listening on %d (test #%d)\n%s\n", iperfRule, p.port, no, iperfRule)
@@ -277,6 +290,7 @@ func (p *iperf) serve(ctx context.Context, proc *host.Process) int {
 			return 143
 		}
 		code := p.report(t)
+		// After the report: who comes before that is told that it is busy.
 		c.Locked(func() { s.busy = false })
 		if p.once {
 			return code
@@ -303,6 +317,7 @@ func (p *iperf) connect(ctx context.Context) int {
 		}
 		return p.failed(why)
 	}
+	// The server reports what it saw up to here, also where the client was ended.
 	defer close(t.over)
 	for _, fl := range t.flows() {
 		if err := r.Fabric.Wait(ctx, fl); err != nil {
@@ -338,6 +353,7 @@ func (p *iperf) reach() (s *iperfServer, addr, src netip.Addr, way net.Way, why 
 		return failed("Network is unreachable")
 	case way.Peer == nil, rejects(n.Rack.Of(way.Peer), way.Peer, p.port):
 		return failed("No route to host")
+	// The management network has no function on which anything could flow.
 	case way.Local || way.Out.Kind == "ether" && way.Out.Func == nil:
 		return failed("only the rails are simulated")
 	}
@@ -360,6 +376,7 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 		if server, addr, src, way, why, late = p.reach(); why != "" {
 			return
 		}
+		// Under the lock, with the test in the channel: two clients can't both find it free.
 		server.busy = true
 		n := p.c.Node
 		rnd := n.Random("iperf3")
@@ -369,6 +386,7 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			client: src, server: addr, port: p.port, mss: mtu - 52, reverse: p.reverse, seconds: p.seconds,
 			ports: []int{port}, cwnd: (1.2 + 0.6*rnd.Float64()) * 1e6, over: make(chan struct{}),
 		}
+		// Of each stream, on an otherwise idle rig.
 		demand, resent := net.TCPFlowRate, 0.0
 		if way.Mismatch() {
 			// Each segment is lost until it is sent small.
@@ -394,6 +412,8 @@ func (p *iperf) stream(
 		if p.reverse {
 			l[0], l[1] = l[1], l[0]
 		}
+		// Message is a write of iperf3's, which says nothing of packets: those are of the segment's
+		// size.
 		fl := &net.Flow{
 			From: l[0], To: l[1], TCP: true, MTU: t.mss, Message: iperfBlock, Until: float64(p.seconds),
 			Demand: demand / float64(len(lanes)), Share: 1 - net.NoiseSpan*rnd.Float64(),
@@ -403,6 +423,7 @@ func (p *iperf) stream(
 		}
 		s.flows = append(s.flows, fl)
 	}
+	// How many it would send, at the rate that it asks for.
 	segments := demand / 8 / float64(t.mss) * float64(p.seconds)
 	switch {
 	case resent > 0:
@@ -413,6 +434,7 @@ func (p *iperf) stream(
 			fl.Demand *= net.Disordered
 		}
 		s.retrans = int(net.DisorderedResent * segments)
+	// Streams that share a way lose a few packets to each other.
 	case p.streams > 1:
 		s.retrans = rnd.IntN(40)
 	}
@@ -444,6 +466,7 @@ func (s *iperfStream) at(second int) float64 {
 	}
 	sum := 0.0
 	for _, fl := range s.flows {
+		// The last second has no mark: the flow's end is its.
 		if second <= len(fl.Marks) {
 			sum += fl.Marks[second-1].Sent
 		} else {
@@ -542,6 +565,7 @@ func (p *iperf) second(t *iperfTest, second int, sends bool) {
 	total, all := 0.0, 0
 	for i, s := range t.streams {
 		bytes := s.at(second) - s.at(second-1)
+		// Spread over the seconds, so that they add up to the whole.
 		n := s.retrans*second/t.seconds - s.retrans*(second-1)/t.seconds
 		total, all = total+bytes, all+n
 		tail := "                  "
@@ -576,6 +600,7 @@ func threeDigits(v, base float64) string {
 	}
 	digits := 2
 	switch {
+	// Where rounding to one digit would give four.
 	case v >= 99.95:
 		digits = 0
 	case v >= 9.995:
@@ -586,6 +611,7 @@ func threeDigits(v, base float64) string {
 
 // object is the whole test in JSON.
 func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
+	// Each end names itself first.
 	local, remote := t.client, t.server
 	if p.server {
 		local, remote = remote, local
@@ -607,6 +633,7 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 			mine, theirs = theirs, mine
 		}
 		connected = append(connected, jsonObject{
+			// Fields in iperf3's order: people read it, too.
 			{"socket", t.socket(i, p.server)},
 			{"local_host", local.String()},
 			{"local_port", mine},

@@ -30,6 +30,7 @@ const (
 // stagedGBs is what GPU memory reached on DGX Sparks, by block from 64 KiB on: with
 // one rail in UCX's list, and with two. It is staged through host memory, and no
 // rail is what bounds it.
+// In 10^9 bytes a second.
 var stagedGBs = [2][]float64{
 	{0.401, 0.400, 0.323, 0.425, 0.398, 0.374, 0.422, 0.605, 0.602, 0.444},
 	{0.432, 0.463, 0.447, 0.437, 0.453, 0.258, 0.581, 0.461, 0.574, 0.434},
@@ -54,6 +55,7 @@ type nixlbench struct {
 	ucx  *ucxContext
 	meet meeting
 	rank int // 0 is the initiator
+	// In bytes; given back at the end of the process.
 	held int64
 
 	// peer is known to the initiator once it has the target's metadata.
@@ -143,6 +145,7 @@ func (b *nixlbench) run(ctx context.Context) int {
 // registration behind.
 func (b *nixlbench) start(ctx context.Context) int {
 	c, s, n := b.c, b.set, b.c.Node
+	// The order is that of the program's start: the first thing that is wrong is what is told.
 	switch {
 	case !slices.Contains(nixlbenchBackends, s["backend"]):
 		return c.Fail(1, "Unsupported NIXLBench backend: %s", s["backend"])
@@ -162,6 +165,7 @@ func (b *nixlbench) start(ctx context.Context) int {
 		role = "initiator"
 	}
 	b.say("Init nixl worker, dev %s rank %d, type %s, hostname %s", s["device_list"], b.rank, role, n.Name)
+	// UCX reads its environment; nixlbench sets UCX_NET_DEVICES for it by --device_list.
 	env := c.Env
 	if s["device_list"] != "all" {
 		// It goes before the environment.
@@ -214,6 +218,7 @@ func (b *nixlbench) segment() string {
 // allocate makes the buffer; processor and GPU share one memory.
 func (b *nixlbench) allocate(ctx context.Context) int {
 	c, n := b.c, b.c.Node
+	// Each end allocates all of it, whatever blocks are sent.
 	size := int64(b.set.number("total_buffer_size"))
 	fits, gpu, log, cannot := false, false, "", ""
 	c.Locked(func() {
@@ -221,6 +226,7 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 		if !n.Lockable(size, c.Root) {
 			cannot = cannotLock(n, b.proc.PID, size)
 		}
+		// Looked at and taken under one lock.
 		if fits = size <= n.Available(); fits {
 			b.held += size
 			n.Held += size
@@ -255,6 +261,8 @@ func (b *nixlbench) load(target *nixlbench) (l link, code int) {
 		switch {
 		case target != nil && target.c.Node == n:
 			why, log = "NIXL_ERR_NOT_SUPPORTED", "nixlbench: the simulated rig's two ends run on two nodes"
+		// Without metadata of a target that is there, or of a UCX of another release, no backend
+		// fits.
 		case target == nil || ucxRelease(n) != ucxRelease(target.c.Node):
 			why = "NIXL_ERR_NOT_FOUND"
 			log = nixlLog(n, b.proc.PID, "nixl_agent.cpp:1093", "loadRemoteMD: no backend can reach the remote agent")
@@ -281,6 +289,7 @@ func (b *nixlbench) sizes() []nixlbenchSize {
 	var all []nixlbenchSize
 	for block := max(1, s.number("start_block_size")); block <= s.number("max_block_size"); block *= 2 {
 		iterations, warmup := s.number("num_iter"), s.number("warmup_iter")
+		// So that large blocks don't take all the time.
 		if block > largeBlock {
 			iterations /= s.number("large_blk_iter_ftr")
 			warmup /= s.number("large_blk_iter_ftr")
@@ -306,6 +315,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 		hangs = (c.Node.Flawed(Stuck) || b.peer.c.Node.Flawed(Stuck)) && b.set.number("num_threads") > 1
 	})
 	// The target may end in the middle of it.
+	// An end that is gone lets the flows stop, and not the process.
 	moving := clock.Until(ctx, b.peer.gone)
 	for i, size := range b.sizes() {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {
@@ -317,6 +327,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 		}
 		k := b.carriage(l, size, rnd)
 		var seconds float64
+		// The warm-up moves bytes, too, and none of them is in the row: a counter sees both.
 		for _, iterations := range []int{size.warmup, size.iterations} {
 			if k.count = float64(iterations * size.batch); iterations == 0 {
 				continue
@@ -330,6 +341,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 			}
 		}
 		b.say("%s", b.row(size, seconds, k, rnd))
+		// There is room: the target takes one before it comes to the next barrier.
 		b.peer.done <- struct{}{}
 		if !r.Clock.Sleep(ctx, rowTime) {
 			return b.interrupted(1, "")
@@ -346,6 +358,8 @@ func (b *nixlbench) carriage(l link, size nixlbenchSize, rnd *rand.Rand) carriag
 	}
 	if b.set["initiator_seg_type"] == "VRAM" || b.set["target_seg_type"] == "VRAM" {
 		known := stagedGBs[min(len(l.lanes), 2)-1]
+		// One figure for each doubling, from 64 KiB on; smaller blocks and larger ones have those
+		// at the ends.
 		step := int(math.Round(math.Log2(k.block / 65536)))
 		k.staged, k.limit = true, known[max(0, min(step, len(known)-1))]*8e9
 	}
@@ -355,6 +369,7 @@ func (b *nixlbench) carriage(l link, size nixlbenchSize, rnd *rand.Rand) carriag
 // row is a line of the table.
 func (b *nixlbench) row(size nixlbenchSize, seconds float64, k carriage, rnd *rand.Rand) string {
 	threads := float64(max(1, b.set.number("num_threads")))
+	// With several threads each has its own, so one takes as many times as long.
 	each := seconds * 1e6 / float64(size.iterations*size.batch) // microseconds
 	latency := each * threads
 	if b.old {
@@ -375,6 +390,7 @@ func (b *nixlbench) row(size nixlbenchSize, seconds float64, k carriage, rnd *ra
 	var line strings.Builder
 	for i, v := range []string{
 		fmt.Sprint(size.block), fmt.Sprint(size.batch),
+		// B/W is in GB of 10^9 bytes a second.
 		fmt.Sprintf("%.6f", float64(size.block*size.batch*size.iterations)/1e9/seconds),
 		fmt.Sprintf("%.1f", latency), fmt.Sprintf("%.1f", prepMean), fmt.Sprintf("%d.0", max(prep, prepMost)),
 		fmt.Sprintf("%.1f", post), fmt.Sprintf("%.1f", math.Ceil(post*(1.05+0.3*rnd.Float64()))),

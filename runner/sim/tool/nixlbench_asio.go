@@ -15,8 +15,11 @@ const asioWait = 15 * time.Second
 
 // asioRuntime lets two processes meet over a socket, without a third party.
 type asioRuntime struct {
-	b        *nixlbench
-	port     int
+	b *nixlbench
+	// --asio_port, which is one at both ends.
+	port int
+	// nil where the other end was not there when this one connected: it never comes, and receive
+	// times out.
 	link     *asioLink
 	owner    *host.Listener // of the end that bound the address
 	refused  bool           // of the end that connects
@@ -25,10 +28,12 @@ type asioRuntime struct {
 
 // An asioLink is the socket between the two, by rank.
 type asioLink struct {
-	addr  netip.Addr
+	addr netip.Addr
+	// Under the rig's lock, as ends is.
 	taken bool
 	ends  [2]*nixlbench
-	in    [2]chan string
+	// What each rank has not read yet. More than fit are lost, as nobody ever sends.
+	in [2]chan string
 }
 
 // join binds the address, and connects to it where it can't be bound: so whose

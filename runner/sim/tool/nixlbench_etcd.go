@@ -19,6 +19,7 @@ import (
 
 const (
 	// Every wait looks into etcd this often, so many times.
+	// Of the nodes' time, as every wait of the simulated program; etcd itself is real.
 	etcdPoll  = 3 * time.Second
 	etcdPolls = 60
 	// ackTime passes before a message that was acknowledged is deleted.
@@ -54,6 +55,7 @@ func newEtcdRuntime(b *nixlbench) *etcdRuntime {
 		}
 		return n.DialLoopback(no)
 	}
+	// Its connections stay within the process: a port of the node's loopback, or nothing.
 	e.http = &http.Client{Transport: &http.Transport{DialContext: dial}}
 	return e
 }
@@ -74,6 +76,7 @@ type etcdKV struct {
 	Value []byte `json:"value,omitempty"`
 }
 
+// Without an end it is one key.
 type etcdRange struct {
 	Key []byte `json:"key"`
 	End []byte `json:"range_end,omitempty"`
@@ -140,6 +143,7 @@ func (e *etcdRuntime) removeDir(ctx context.Context, dir string) error {
 }
 
 // after is the end of the range of all keys that begin with the prefix.
+// The last byte one higher: a directory ends with a slash, so there is nothing to carry.
 func after(prefix string) []byte {
 	end := []byte(prefix)
 	end[len(end)-1]++
@@ -202,6 +206,7 @@ func (e *etcdRuntime) join(ctx context.Context) (rank, code int) {
 // clean removes what the program itself removes: what has a double slash in it.
 // The keys of barriers and messages stay.
 func (e *etcdRuntime) clean(ctx context.Context) {
+	// The process was ended, and removes its keys all the same, in real time: the nodes' may stand.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
 	e.removeDir(ctx, e.group+"/")
@@ -240,6 +245,7 @@ func (e *etcdRuntime) meets(ctx context.Context, id string) (doing string, count
 	if err := e.put(ctx, key+strconv.Itoa(e.b.rank), "1"); err != nil {
 		return "put", 0
 	}
+	// Three minutes in all.
 	for range etcdPolls {
 		kvs, err := e.list(ctx, key)
 		if err != nil {

@@ -17,6 +17,7 @@ var nixlbenchHelp string
 
 // A gflag is a flag as gflags describes it.
 type gflag struct {
+	// As the help has them; standard is without quotes.
 	name, kind, standard string
 	text                 string // its paragraph of the help
 }
@@ -27,6 +28,7 @@ var (
 )
 
 // newerFlags are those that a nixlbench of NIXL 1.0 lacks.
+// What --help lacks is how railbench tells the releases apart.
 var newerFlags = []string{
 	"asio_address", "asio_port", "reregister_mem", "pipeline_depth",
 	"use_hugepages", "prepared_xfer", "infinia_config_file",
@@ -36,6 +38,7 @@ var newerFlags = []string{
 // nixlbenchFlags are the program's flags and gflags' own.
 func nixlbenchFlags(old bool) []gflag {
 	var fs []gflag
+	// gflags breaks a flag's description over lines that are indented further.
 	for _, text := range gflagParagraph.FindAllString(nixlbenchHelp, -1) {
 		m := gflagParts.FindStringSubmatch(strings.Join(strings.Fields(text), " "))
 		if m != nil && (!old || !slices.Contains(newerFlags, m[1])) {
@@ -62,6 +65,7 @@ func (b *nixlbench) help() string {
 // A nixlbenchSetting is the values of all flags.
 type nixlbenchSetting map[string]string
 
+// Values are legal by now, so what isn't a number is a text's.
 func (s nixlbenchSetting) number(name string) int {
 	v, _ := strconv.Atoi(s[name])
 	return v
@@ -109,6 +113,7 @@ func (b *nixlbench) parse() (code int, ok bool) {
 	for len(args) > 0 {
 		a := args[0]
 		args = args[1:]
+		// As gflags does, with one dash or two.
 		if len(a) < 2 || a[0] != '-' {
 			continue // what is no flag is ignored
 		}
@@ -236,6 +241,7 @@ func (b *nixlbench) wrongNumbers() string {
 func (b *nixlbench) unsupported() string {
 	s := b.set
 	near, far := s.number("num_initiator_dev"), s.number("num_target_dev")
+	// pairwise wants a device for each process.
 	if n := len(strings.Split(s["device_list"], ",")); s["device_list"] != "all" && s["scheme"] == "pairwise" &&
 		(n != near || n != far) {
 		return fmt.Sprintf("Incorrect device list %s provided for pairwise scheme %d# devices\nFailed to parse device list",
@@ -260,6 +266,7 @@ func (b *nixlbench) checkSizes() (code int, ok bool) {
 		s.number("total_buffer_size"), max(1, s.number("num_threads"))
 	near, far := max(1, s.number("num_initiator_dev")), max(1, s.number("num_target_dev"))
 	switch {
+	// The program looks at them in this order, and tells the first.
 	case most > total/near:
 		return fail("Incorrect buffer size configuration for Initiator" +
 			"(max_block_size * max_batch_size) is > (total_buffer_size / num_initiator_dev)")
@@ -273,6 +280,7 @@ func (b *nixlbench) checkSizes() (code int, ok bool) {
 	for _, name := range []string{"num_iter", "warmup_iter"} {
 		step := threads * s.number("large_blk_iter_ftr")
 		if n := s.number(name); n%step != 0 {
+			// Rounded up, and said so: the row's figures are of the number that was run.
 			n += step - n%step
 			s[name] = strconv.Itoa(n)
 			b.say("WARNING: Adjusting %s to %d to allow equal distribution to %d threads", name, n, threads)

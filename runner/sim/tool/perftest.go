@@ -19,6 +19,7 @@ import (
 // PerftestPort is where perftest's two ends meet.
 const PerftestPort = 18515
 
+// resultLine is RESULT_LINE of perftest_parameters.h.
 const resultLine = "---------------------------------------------------------------------------------------"
 
 // setupTime is what two ends take to make their queue pairs and to meet, in node time.
@@ -28,34 +29,42 @@ const setupTime = 100 * time.Millisecond
 const Garbles host.Flaw = "perftest's rows break off"
 
 // perftest is one end of a test: ib_write_bw and its relatives.
+// Its options are those of perftest_parameters.c; a zero value is not one, newPerftest sets the
+// defaults.
 type perftest struct {
-	c       *host.Call
-	tool    string
+	c    *host.Call
+	tool string
+	// By the program's name, as perftest itself goes by it.
 	verb    string // write, read or send
 	latency bool
 
-	host    string
-	dev     string
-	gidSet  bool
-	gid     int
-	size    int
+	host   string
+	dev    string
+	gidSet bool
+	gid    int
+	size   int
+	// Of each queue pair.
 	iters   int
 	qps     int
 	port    int
 	mtu     int // 0 is the device's
 	seconds int // -D; 0 where iterations count
-	margin  int
-	all     bool
-	both    bool
-	gbits   bool
+	// -f, in seconds at both ends of a test by time; -1 until settle.
+	margin int
+	all    bool
+	both   bool
+	gbits  bool
+	// -R. The two ends must agree in it; here it only changes what is printed.
 	rdmaCM  bool
 	txDepth int
 	version string
 	noPeak  bool
 
+	// What open has found: its function, and the numbers that it tells the other end.
 	fn   *net.Function
 	addr net.GID // its GID when it was set up
 	qpn  int
+	// 24 bits.
 	psn  uint32
 	rkey int
 	va   uint64
@@ -63,20 +72,25 @@ type perftest struct {
 
 // A perftestServer waits for one client.
 type perftestServer struct {
-	test   *perftest
+	test *perftest
+	// With room for one: the client leaves itself there, and takes the listener away.
 	accept chan *rendezvous
 }
 
 // A rendezvous is a client that has found its server.
 type rendezvous struct {
-	client, server         *perftest
-	outcome                outcome
-	mtu                    int
-	garbled                bool
-	rows                   []string
-	err                    error // of the transfer
-	met                    chan struct{}
-	done                   chan struct{}
+	client, server *perftest
+	outcome        outcome
+	mtu            int
+	garbled        bool
+	// Written by the client alone, before done is closed; read by the server after it.
+	rows []string
+	err  error // of the transfer
+	// Closed by the client once outcome and mtu are set.
+	met chan struct{}
+	// Closed by the client at its end, whatever that is; err then says how the transfer ended.
+	done chan struct{}
+	// Each is closed by its own end's leave, once.
 	clientGone, serverGone chan struct{}
 	leaveClient, leave     func()
 }
@@ -122,11 +136,13 @@ func runPerftest(ctx context.Context, c *host.Call) int {
 // newPerftest is a test as its tool does it where nothing is asked for.
 func newPerftest(c *host.Call) *perftest {
 	tool := c.Program()
+	// 65,536 bytes and 5,000 iterations; reads, sends and latencies 1,000; a latency is of 2 bytes.
 	p := &perftest{
 		c: c, tool: tool, latency: strings.HasSuffix(tool, "_lat"), size: 65536, iters: 5000, qps: 1,
 		port: PerftestPort, txDepth: 128, margin: -1, version: "6.06",
 	}
 	p.verb = strings.Split(tool, "_")[1]
+	// The depth of a ping-pong is one.
 	if p.latency {
 		p.size, p.iters, p.txDepth = 2, 1000, 1
 	} else if p.verb != "write" {
@@ -183,6 +199,7 @@ func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 		case key == "", takes && !hasValue && len(args) == 0:
 			return nil, p.usage(a), false
 		case takes && !hasValue:
+			// The value may stand in the next argument, whatever it looks like.
 			value, args = args[0], args[1:]
 		case !takes && hasValue && !strings.HasPrefix(a, "--"):
 			// Letters without values may stand together.
@@ -216,6 +233,7 @@ func (p *perftest) usage(bad string) int {
 func (p *perftest) take(option, key, value string) (code int, ok bool) {
 	switch key {
 	case "V":
+		// 1, though nothing is wrong: perftest's parser ends with it.
 		p.c.Printf("Version: %s\n", p.version)
 		return 1, false
 	case "h":
@@ -237,6 +255,7 @@ func (p *perftest) take(option, key, value string) (code int, ok bool) {
 // set does what an option says: it may be unknown, or have a value that isn't good.
 func (p *perftest) set(key, value string) (known, good bool) {
 	numbers := map[string]*int{
+		// Every number is an int here; what of them is out of range is looked at when all are read.
 		"x": &p.gid, "s": &p.size, "n": &p.iters, "q": &p.qps, "p": &p.port, "m": &p.mtu, "t": &p.txDepth,
 		"D": &p.seconds, "f": &p.margin,
 	}
@@ -257,6 +276,7 @@ func (p *perftest) set(key, value string) (known, good bool) {
 	case "d":
 		p.dev = value
 	case "+forever":
+		// Twelve days: as good as for ever.
 		p.seconds = 1 << 20
 	case "i", "c", "u", "I", "Q", "T", "S", "l", "o", "r", "w", "y", "F", "H", "U", "z", "e", "g", "C", "+", "+=":
 	default:
@@ -273,6 +293,7 @@ func (p *perftest) settle() (code int, ok bool) {
 		c.Println(resultLine)
 		return 1, false
 	}
+	// perftest leaves out the first and the last quarter by itself.
 	if p.margin < 0 {
 		p.margin = p.seconds / 4
 	}
@@ -280,6 +301,8 @@ func (p *perftest) settle() (code int, ok bool) {
 		c.Println(resultLine)
 		return c.Fail(1, "please check that DURATION > 2*MARGIN"), false
 	}
+	// The peak is the shortest time between two completions, of which perftest keeps no more than
+	// so many.
 	if p.iters > 20000 && p.seconds == 0 && !p.latency && !p.noPeak {
 		c.Println(resultLine)
 		c.Println(" WARNING: BW peak won't be measured in this run.")
@@ -297,6 +320,7 @@ func (p *perftest) open() int {
 	var state string
 	c.Locked(func() {
 		n := c.Node
+		// The first device in the kernel's list, without -d.
 		p.fn = n.Functions[0]
 		if p.dev != "" {
 			p.fn = n.Function(p.dev)
@@ -319,6 +343,7 @@ func (p *perftest) open() int {
 		case p.mtu == 0:
 			p.mtu = active
 		}
+		// -x has no default: perftest looks for the best entry itself.
 		if !p.gidSet {
 			p.gid = p.fn.BestGID()
 		}
@@ -328,6 +353,7 @@ func (p *perftest) open() int {
 		p.qpn = n.NextQPN
 		n.NextQPN += p.qps
 		p.psn = rnd.Uint32() & 0xffffff
+		// What registering memory gives: it looks like the real thing, and means nothing.
 		p.rkey = 0x180000 + rnd.IntN(0x7ffff)
 		p.va = 0xffff_0000_0000 + uint64(rnd.IntN(1<<20))<<12
 	})
@@ -362,6 +388,7 @@ func (p *perftest) serve(ctx context.Context, proc *host.Process) int {
 		return c.Fail(1, "Couldn't listen to port %d\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.port)
 	}
+	// A client has taken it away already where there was one.
 	defer c.Locked(func() {
 		if c.Node.Listeners[p.port] == l {
 			delete(c.Node.Listeners, p.port)
@@ -384,6 +411,7 @@ func (p *perftest) serve(ctx context.Context, proc *host.Process) int {
 	p.addresses(rv.client)
 	p.flush()
 	done := clock.Happened(rv.done)
+	// The client goes on alone: a server's processor has no part in a write.
 	r.Clock.Park(ctx, clock.Never, func() bool { return done() || clock.Happened(rv.clientGone)() })
 	switch {
 	case done():
@@ -425,7 +453,9 @@ func (p *perftest) connect(ctx context.Context) int {
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	}
 	defer rv.leaveClient()
+	// In this order: done before leave, so the server finds out how it ended, and not only that.
 	defer close(rv.done)
+	// Until the transfer is through.
 	rv.err = errors.New("the client left")
 	rv.decide()
 	close(rv.met)
@@ -448,6 +478,7 @@ func (p *perftest) connect(ctx context.Context) int {
 func (p *perftest) fails(ctx context.Context, rv *rendezvous) int {
 	c := p.c
 	switch rv.outcome {
+	// Nothing tells either end. They wait until somebody ends one of them.
 	case hangs:
 		if !clock.Wait(ctx, c.Node.Rack.Clock, rv.serverGone) {
 			return host.Terminated
@@ -469,6 +500,7 @@ func (p *perftest) transfer(ctx context.Context, rv *rendezvous) int {
 	sizes := []int{p.size}
 	if p.all {
 		sizes = nil
+		// -a goes from 2 bytes to 8 MiB.
 		for s := 2; s <= 1<<23; s *= 2 {
 			sizes = append(sizes, s)
 		}
@@ -528,8 +560,11 @@ func (p *perftest) meet() (rv *rendezvous, refused string) {
 			refused = "refused"
 			return
 		}
+		// The exchange of keys over TCP: some packets of some 100 bytes. So the interface's
+		// counters move a little with every test.
 		way.Out.Count(1460, 14, 1388, 12)
 		way.Peer.Count(1388, 12, 1460, 14)
+		// perftest listens for one client and closes the port.
 		delete(far.Listeners, p.port)
 		rv = &rendezvous{
 			client: p, server: s.test, met: make(chan struct{}), done: make(chan struct{}),
@@ -562,8 +597,10 @@ func (rv *rendezvous) judge() outcome {
 		return gidMix
 	case !rv.joined():
 		return hangs
+	// After joined: one end's packets are UDP, and the other's an Ethernet type of their own.
 	case a.V2 != b.V2:
 		return noPath
+	// A client of another program gets as far as the exchange.
 	case cl.tool != sv.tool:
 		return badTool
 	case cl.verb == "write" && !cl.all && cl.size > sv.size && !sv.all:
@@ -616,6 +653,7 @@ func (p *perftest) header(mtu int) {
 	if p.latency {
 		kind = "Latency"
 	}
+	// As perftest prints its switches.
 	onOff := map[bool]string{true: "ON", false: "OFF"}
 	c.Println(resultLine)
 	if p.both && !p.latency {
@@ -638,6 +676,7 @@ func (p *perftest) header(mtu int) {
 		c.Printf(" RX depth        : 512\n")
 	}
 	if !p.latency {
+		// -Q is 100 by default, and 1 for large messages (perftest_parameters.c).
 		moderation := 1
 		if p.size <= 8192 && !p.all {
 			moderation = min(100, p.iters)
@@ -678,6 +717,7 @@ func (p *perftest) addresses(remote *perftest) {
 			c.Println("")
 			var parts []string
 			for _, b := range end.addr.Bytes() {
+				// In decimal: perftest prints its GIDs so.
 				parts = append(parts, fmt.Sprintf("%02d", b))
 			}
 			c.Printf(" GID: %s\n", strings.Join(parts, ":"))
@@ -695,6 +735,7 @@ func (p *perftest) columns() string {
 		return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]" +
 			"   99% percentile[usec]   99.9% percentile[usec] "
 	}
+	// The older releases say MB and count in MiB; the newer ones say what they count.
 	unit := "MB/sec"
 	if !p.old() {
 		unit = "MiB/sec"
@@ -710,6 +751,7 @@ func (p *perftest) print(rv *rendezvous) int {
 	c.Println(p.columns())
 	for _, row := range rv.rows {
 		if rv.garbled && p.tool == "ib_write_bw" {
+			// No line end, and status 0: what a connection that breaks leaves.
 			c.Out.WriteString(row[:len(row)/2])
 			return 0
 		}
@@ -746,6 +788,7 @@ func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *net.Flow {
 func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (string, int, error) {
 	r := p.c.Node.Rack
 	directions := []bool{p.verb == "read"}
+	// Bandwidths of both directions are added up.
 	if p.both {
 		directions = []bool{false, true}
 	}
@@ -755,6 +798,7 @@ func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (strin
 			fl := p.newFlow(rv, size, back)
 			if p.seconds > 0 {
 				fl.Until = float64(p.seconds)
+				// In seconds from the flow's start.
 				fl.Marks = []net.Mark{{At: float64(p.margin)}, {At: float64(p.seconds - p.margin)}}
 			} else {
 				fl.Payload = float64(size) * float64(p.iters) * float64(p.qps)
@@ -779,6 +823,7 @@ func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (strin
 			rate += moved * 8 / (fl.Marks[1].At - fl.Marks[0].At)
 		} else {
 			rate += fl.Average()
+			// The peak is a little above the average, and never above the ceiling.
 			peak += max(fl.Average(), min(fl.Alloc, fl.Average()*1.0015))
 		}
 	}
@@ -793,6 +838,7 @@ func (p *perftest) row(size, iters int, peak, rate float64) string {
 	if p.gbits {
 		unit = 1e9
 	}
+	// Millions of messages a second, whatever unit the rates are in.
 	msgs := rate / 8 / float64(size) / 1e6
 	if p.gbits && rate < 0.1e9 {
 		return fmt.Sprintf(" %-7d    %-10d       %-7.6f            %-7.6f            %-7.6f",
@@ -813,8 +859,10 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 	var base float64
 	p.c.Locked(func() {
 		rnd = p.c.Node.Random("latency" + p.tool)
+		// Half a round trip of a small write, and the time that its bytes take at 92 Gb/s.
 		base = 1.87 + float64(size)*8/92e3 // microseconds
 		if p.verb == "read" {
+			// A read has to come back: its whole way counts.
 			base += 1.6
 		}
 		if limit := rv.client.fn.Cap() + rv.server.fn.Cap(); limit > 0 {
@@ -832,6 +880,8 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		case u < 0.02:
 			t += 0.4 * rnd.ExpFloat64()
 		}
+		// Most within 0.1 us, some out of a hundred a little later, and one in a thousand by
+		// microseconds: the tail that a real histogram has.
 		samples[i] = t
 		sum += t
 	}
@@ -844,6 +894,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		for _, back := range []bool{false, true} {
 			fl := p.newFlow(rv, size, back)
 			fl.Payload = float64(size) * float64(iters)
+			// One message at a time in each direction.
 			fl.Demand = float64(size) * 8 / (2 * mean * 1e-6)
 			fl.Share = 1
 			r.Fabric.Add(fl)
@@ -862,6 +913,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		measured := iters * (p.seconds - 2*p.margin) / p.seconds
 		return fmt.Sprintf(" %-7d       %-10d      %-7.2f         %-7.2f", size, measured, mean, 1e6/(2*mean)), nil
 	}
+	// Over the samples that there are.
 	variance := 0.0
 	for _, t := range samples {
 		variance += (t - mean) * (t - mean)

@@ -14,10 +14,12 @@ import (
 
 // An echoing is one run of ping.
 type echoing struct {
-	c      *host.Call
-	set    host.Flags
+	c   *host.Call
+	set host.Flags
+	// As it was given; target is its address.
 	host   string
 	target netip.Addr
+	// Peer is nil where nobody answers.
 	way    net.Way
 	size   int
 	packet int // on the wire, without Ethernet's header
@@ -31,7 +33,8 @@ type echoing struct {
 
 	sent, received, errs int
 	times                []float64 // in milliseconds
-	elapsed              time.Duration
+	// What ping prints as its time: the pauses, and some 12 ms each for itself.
+	elapsed time.Duration
 }
 
 // runPing sends echoes: -c -i -W -w -s -I -M -q. A frame that is larger than the
@@ -49,6 +52,7 @@ func runPing(ctx context.Context, c *host.Call) int {
 	if err != nil || size < 0 || size > 65507 {
 		return c.Fail(2, "ping: invalid -s value: '%s': out of range: 0 <= value <= 2147483647", p.set.Last('s', ""))
 	}
+	// IPv4's header of 20 bytes and ICMP's of 8.
 	p.size, p.packet, p.quiet = size, size+28, p.set.Has("q")
 	if code := p.timing(); code != 0 {
 		return code
@@ -147,6 +151,8 @@ func (p *echoing) find() (code int) {
 			theirs = p.way.Peer.MTU
 		}
 		p.tooLong = p.set.Last('M', "") == "do" && p.packet > p.mtu
+		// A frame that this end sends and the other's MTU doesn't hold is dropped there; and so is
+		// the answer, the other way round. Without -M do it goes in fragments of this end's MTU.
 		p.lost = p.way.Peer == nil || min(p.packet, p.mtu) > theirs || min(p.packet, theirs) > p.mtu
 	})
 	if from.IsValid() {
@@ -183,6 +189,7 @@ func (p *echoing) run(ctx context.Context) bool {
 		}
 		c.Out.Flush()
 		if p.count > 0 && p.sent >= p.count {
+			// A lost last one is waited for.
 			return p.received == p.sent || p.tooLong || clock.Sleep(ctx, min(p.wait, 3*time.Second))
 		}
 		if p.deadline > 0 && p.elapsed+p.interval >= p.deadline {

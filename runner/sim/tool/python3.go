@@ -21,7 +21,8 @@ import (
 
 const (
 	pythonVersion = "3.12.3"
-	nixlVersion   = "1.4.0"
+	// What the pretend packages say of themselves.
+	nixlVersion = "1.4.0"
 	// programLimit is how long railbench's programs let themselves run.
 	programLimit = 60 * time.Second
 	// descriptorBytes is how many bytes describe one buffer to a peer.
@@ -75,6 +76,7 @@ func runPython(ctx context.Context, c *host.Call) int {
 	limited, cancel := c.Node.Rack.Clock.WithTimeout(ctx, programLimit, errLimit)
 	defer cancel()
 	code := run(p, limited)
+	// Its own limit is another: then it says why, and ends with 1.
 	if ctx.Err() != nil {
 		return 143
 	}
@@ -92,10 +94,14 @@ type program struct {
 	held int64
 
 	role, device, peer string
-	listen, port       int
-	size, iterations   int
-	served             chan struct{} // the initiator is done with this target
-	gone               chan struct{}
+	// Where the target listens, and where the initiator looks for it.
+	listen, port int
+	// In bytes; how many reads are timed.
+	size, iterations int
+	// With room for one: the initiator tells and goes.
+	served chan struct{} // the initiator is done with this target
+	// Closed at the end of the program.
+	gone chan struct{}
 }
 
 func (p *program) parse(args []string) string {
@@ -103,6 +109,7 @@ func (p *program) parse(args []string) string {
 		"--listen": &p.listen, "--peer-port": &p.port, "--bytes": &p.size, "--iterations": &p.iterations,
 	}
 	texts := map[string]*string{"--role": &p.role, "--device": &p.device, "--peer": &p.peer}
+	// Every option of these programs has a value.
 	for i := 0; i < len(args); i += 2 {
 		number, text := numbers[args[i]], texts[args[i]]
 		switch {
@@ -263,6 +270,7 @@ func (p *program) serve(ctx context.Context) int {
 	n := p.c.Node
 	o := jsonObject{{"test", p.name}, {"role", p.role}}
 	not := append(slices.Clip(o), jsonObject{{"served", false}}...)
+	// Before the buffer is made: a port that is taken is told at once.
 	busy := false
 	p.c.Locked(func() { busy = n.Listeners[p.listen] != nil || p.listen == 22 })
 	if busy {
@@ -329,6 +337,7 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 		measure = p.measureLatency
 	}
 	// The first read sets up the connection.
+	// It is no part of the figures.
 	_, err := carry(moving, r, k)
 	if err == nil {
 		k.count = float64(p.iterations)
@@ -395,6 +404,7 @@ func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (js
 // measureLatency times reads one by one. With two rails a few take very long: the
 // mean is three times the median then.
 func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand) (jsonObject, error) {
+	// Microseconds; the shares and the lateness of those that take long.
 	base, often, least, late := 15.4, 0.03, 0.0, 30.0
 	if len(k.link.lanes) > 1 {
 		base, often, least, late = 10.2, 0.052, 150, 750
@@ -444,6 +454,7 @@ func (p *program) staging(ctx context.Context) int {
 		gpu = p.c.Node.GPU
 		fits = 2*int64(p.size)+20*mb <= p.c.Node.Available()
 	})
+	// Not nil: JSON has an empty list, where nil would be null.
 	samples := []jsonObject{}
 	result := func(name any, unified bool, direct, dmaBuf, failure any) {
 		p.report(jsonObject{
@@ -468,6 +479,7 @@ func (p *program) staging(ctx context.Context) int {
 		seconds float64
 	}{
 		{"baseline", 0, 0.1},
+		// In bytes.
 		{"gpu buffer", size + 11*mb, 0.03},
 		{"gpu to host", size - mb, 0.02 + float64(size)/15e9},
 		{"host to gpu", 9 * mb, 0.01 + float64(size)/15e9},

@@ -15,15 +15,19 @@ type programs map[string]func(ctx context.Context, c *host.Call) int
 
 // A pkg is a Debian package that the nodes have.
 type pkg struct {
+	// As Ubuntu 24.04 has them, and NVIDIA's for a Spark.
 	name, version string // dpkg knows nothing of one without a version
-	dir           string // where its programs are
-	programs      programs
+	// By it which and ldd find it: a package whose programs are in two directories has two lines.
+	dir      string // where its programs are
+	programs programs
 }
 
 // packages are those with programs. A new tool is a file of this room, and a line here.
 func packages() []pkg {
 	return []pkg{
 		{"coreutils", "9.4-3ubuntu6.1", "/usr/bin", programs{
+			// Those that a script calls by a path, or through env, timeout and the like; the shell
+			// has its own of some.
 			"true": runTrue, "false": runFalse, "echo": runEcho, "cat": runCat, "ls": runLs,
 			"readlink": runReadlink, "realpath": runReadlink, "basename": runBasename, "dirname": runDirname,
 			"head": runHead, "tail": runTail, "wc": runWc, "sort": runSort, "uniq": runUniq, "tr": runTr,

@@ -6,7 +6,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// inputs calls f with the text of each file, or of stdin where there is none.
+// inputs calls f with the text of each file, or of stdin where there is none. One that can't be
+// read makes the status 1, and the others are read all the same.
 func inputs(c *host.Call, files []string, f func(name, text string)) int {
 	code := 0
 	if len(files) == 0 {
@@ -23,6 +24,7 @@ func inputs(c *host.Call, files []string, f func(name, text string)) int {
 	return code
 }
 
+// splitLines is a text's lines, of which the last may have no end.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil

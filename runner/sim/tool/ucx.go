@@ -23,6 +23,7 @@ const (
 	// socketRate is what UCX reaches over one TCP connection.
 	socketRate = 0.9 * net.TCPFlowRate
 	// What one block costs besides its way: posting it and seeing its completion.
+	// In seconds.
 	blockTime      = 4.0e-6
 	blockTimeSplit = 1.0e-6 // more for each further rail
 	// A connection set up by a UCX whose release differs is no connection.
@@ -40,12 +41,15 @@ const (
 // A ucxContext is what UCX made of the environment of a process: the devices that
 // it may use.
 type ucxContext struct {
-	node     *host.Node
-	asked    string // UCX_NET_DEVICES
-	tls      string // UCX_TLS
-	rails    []*net.Function
-	sockets  []*net.Netdev
-	most     int // rails for one block: UCX_MAX_RMA_RAILS, and 2 where NIXL sets it
+	node  *host.Node
+	asked string // UCX_NET_DEVICES
+	tls   string // UCX_TLS
+	// In the order of the devices, by which lanes are made.
+	rails []*net.Function
+	// Those that TCP could use.
+	sockets []*net.Netdev
+	most    int // rails for one block: UCX_MAX_RMA_RAILS, and 2 where NIXL sets it
+	// They go into the log at the start, and change nothing.
 	warnings []string
 }
 
@@ -214,8 +218,10 @@ func (u *ucxContext) connect(far *ucxContext) link {
 
 // A carriage is a number of blocks of one size that go over a link.
 type carriage struct {
-	link   link
-	back   bool // a READ: the data comes from the far end
+	// With one lane at least.
+	link link
+	back bool // a READ: the data comes from the far end
+	// In bytes.
 	block  float64
 	count  float64
 	post   float64 // how many are posted side by side; the cost of one is hidden by another
@@ -229,6 +235,7 @@ type carriage struct {
 func (k carriage) flows() []*net.Flow {
 	lanes := k.link.lanes
 	if k.staged || k.block/float64(len(lanes)) < splitLeast {
+		// What is too small to be split goes over the first rail.
 		lanes = lanes[:1]
 	}
 	var fs []*net.Flow
@@ -237,6 +244,7 @@ func (k carriage) flows() []*net.Flow {
 		if k.back {
 			src, dst = dst, src
 		}
+		// The first lane takes what doesn't divide.
 		part := math.Floor(k.block / float64(len(lanes)))
 		if i == 0 {
 			part = k.block - part*float64(len(lanes)-1)
@@ -263,6 +271,7 @@ func (k carriage) flows() []*net.Flow {
 // pace bounds the flows by what a process can ask for: each block costs some time
 // besides its way, and a block has arrived when its slower half has.
 func (k carriage) pace(fs []*net.Flow) {
+	// By the shares that Add has given them.
 	slowest := math.Inf(1)
 	for _, fl := range fs {
 		slowest = min(slowest, fl.Alloc)
@@ -289,6 +298,7 @@ func carry(ctx context.Context, r *host.Rack, k carriage) (float64, error) {
 	fs := k.flows()
 	r.Lock()
 	r.Fabric.Add(fs...)
+	// Between Add and Allocate, under one lock: no time passes at the unpaced rate.
 	k.pace(fs)
 	r.Fabric.Allocate()
 	r.Unlock()
@@ -308,6 +318,7 @@ func carry(ctx context.Context, r *host.Rack, k carriage) (float64, error) {
 		}
 		return 0, err
 	}
+	// All have begun at the same instant.
 	return end - fs[0].Begin, nil
 }
 
