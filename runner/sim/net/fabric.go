@@ -318,7 +318,14 @@ func (fl *Flow) credit() {
 	fl.To.Port.add(delta.ackOctets, delta.acks, delta.octets, delta.packets)
 	fl.From.HW["packet_seq_err"] += delta.naks
 	fl.To.HW["out_of_sequence"] += delta.resent
-	fl.To.HW["rx_write_requests"] += delta.messages
+	// Whoever a request comes to counts it: a read's data goes the other way.
+	switch fl.Op {
+	case Write:
+		fl.To.HW["rx_write_requests"] += delta.messages
+	case Read:
+		fl.From.HW["rx_read_requests"] += delta.messages
+	case Send:
+	}
 }
 
 // perMessage is what a message of RDMA has beside its packets' headers, bytes.

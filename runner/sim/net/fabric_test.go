@@ -62,6 +62,33 @@ func TestCountersDependOnNobodysLooking(t *testing.T) {
 	}
 }
 
+// Requests are counted where they come to: a write's by who gets the data, a read's by who
+// has it; a send is none.
+func TestRequestsAreCountedWhereTheyCome(t *testing.T) {
+	for op, want := range map[Op][4]uint64{Write: {0, 0, 100, 0}, Read: {0, 100, 0, 0}, Send: {}} {
+		f, pass := wired(t, 2)
+		ends := []*Function{f.Stacks[0].Functions[0], f.Stacks[1].Functions[0]}
+		requests := func() (all [4]uint64) {
+			for i, fn := range ends {
+				all[2*i], all[2*i+1] = fn.HW["rx_write_requests"], fn.HW["rx_read_requests"]
+			}
+			return all
+		}
+		before := requests()
+		fl := between(f, 0, 1)
+		fl.Op, fl.Payload = op, 65536*100
+		f.Add(fl)
+		pass(time.Second)
+		got := requests()
+		for i := range got {
+			got[i] -= before[i]
+		}
+		if got != want {
+			t.Errorf("op %d: writes and reads at the sender and at the receiver are %v, want %v", op, got, want)
+		}
+	}
+}
+
 // The shares follow from the ceilings of the places that flows have in common.
 func TestShares(t *testing.T) {
 	const gbps = 1e9
@@ -92,7 +119,7 @@ func TestShares(t *testing.T) {
 		{"a half of two lanes", 2, func(f *Fabric) []*Flow {
 			f.Stacks[1].Functions[0].Lanes = 2
 			return []*Flow{between(f, 0, 1)}
-		}, []float64{111.6 / 2 * 1024 / (1024 + 58)}},
+		}, []float64{126.03 / 2 * 256 / (256 + 26.8) * 1024 / (1024 + 85)}},
 		{"a cap holds at either end", 2, func(f *Fabric) []*Flow {
 			f.Stacks[1].Functions[0].Caps["why"] = 13 * gbps
 			return []*Flow{between(f, 0, 1)}
