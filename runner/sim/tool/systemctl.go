@@ -99,8 +99,9 @@ func listUnits(c *host.Call, patterns []string) {
 		if c.Node.Flawed(TwoManagers) && len(patterns) > 0 && wanted("systemd-networkd.service") {
 			c.Println("systemd-networkd.service loaded active running Network Configuration")
 		}
-		for _, u := range c.Node.Units {
-			if wanted(u.Name) {
+		// In one order, as all on the rig is: a map has none.
+		for _, name := range slices.Sorted(maps.Keys(c.Node.Units)) {
+			if u := c.Node.Units[name]; wanted(name) {
 				c.Printf("%s loaded %s %s\n", u.Name, u.Active, u.Sub)
 			}
 		}
