@@ -100,7 +100,7 @@ var symptoms = map[string]symptom{
 		skipped: map[string][]string{"nixl-halves-dram": {"other PCIe half"}},
 	},
 	// What these do is seen by the checklist alone: no test is slower for it yet.
-	"bad-cable":   {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1 and 3", "symbol_error"}}, "error counters grew", "symbol_error"), nixlMoves, "error counters grew", "symbol_error"), may: []string{"nixl-latency"}},
+	"bad-cable":   {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1 and 3", "symbol_error"}}, "error counters grew", "symbol_error"), nixlMoves, "error counters grew", "symbol_error"), may: []string{"nixl-latency", "ib-write-lat"}},
 	"hot-adapter": {},
 	"low-power":   {},
 	"secure-boot": {},
@@ -180,11 +180,12 @@ var symptoms = map[string]symptom{
 	},
 	// What follows concerns programs that railbench does not start, or that it gives
 	// everything itself: the checklist sees it.
-	"apparmor-denied": {}, "boot-waits": {}, "link-local-missing": {}, "rail-unmanaged": {}, "two-managers": {},
-	"etcd-down":   {},
-	"nccl-socket": {},
-	"stale-etcd":  {},
-	"ucx-pinned":  {},
+	"apparmor-denied": {}, "boot-waits": {}, "link-local-missing": {}, "rail-unmanaged": {},
+	"two-managers": {seen: map[string][]string{"interfaces": {"in the hands of NetworkManager and networkd at once"}}},
+	"etcd-down":    {},
+	"nccl-socket":  {},
+	"stale-etcd":   {},
+	"ucx-pinned":   {},
 	"peer-dead": {
 		seen: also(tcpTests(map[string][]string{
 			"hosts": {"spark-01", "connection refused"}, "tools": {"Not run"}, "privileges": {"Not run"}, "interfaces": {"Not run"}, "devices": {"Not run"},

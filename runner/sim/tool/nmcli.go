@@ -94,9 +94,6 @@ func nmcliGet(c *host.Call, fields, args []string) int {
 	return code
 }
 
-// Unmanaged nodes have NetworkManager leave rail 2 alone, though there is a profile for it.
-const Unmanaged host.Flaw = "NetworkManager leaves rail 2 alone"
-
 // nmcliTable lists devices or profiles, a line each, or shows profiles, a property a line.
 func nmcliTable(c *host.Call, fields, words []string) int {
 	object, names := words[0], []string(nil)
@@ -170,8 +167,6 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 	if object == "device" || object == "dev" {
 		switch {
 		case n.LetGo[name]:
-			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
-		case n.Flawed(Unmanaged) && len(n.Functions) > 1 && n.Functions[1].Netdev == d:
 			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
 		case !d.Running():
 			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
