@@ -163,9 +163,13 @@ func (sh *Shell) beginJob(bg *backgroundJob) []string {
 
 // endJob ends a job's last turn. What the interpreter does for it after that touches
 // nothing of the node.
-// It may be called twice, by && @end and by || @end: the second finds that it is over.
+// It may be called twice, by && @end and by || @end: the second finds that it is over, or
+// that somebody who waited for it has taken it off the list already.
 func (sh *Shell) endJob(bg *backgroundJob, code int) []string {
-	if bg.ended() {
+	switch {
+	case bg == nil:
+		return status(code)
+	case bg.ended():
 		return status(bg.code)
 	}
 	if bg.pipe != nil {
