@@ -52,7 +52,7 @@ type disturbance struct {
 	name string
 	// gone says that nobody is there any more to go back: the switches do.
 	gone bool
-	// short ones are in the gate.
+	// short ones run without RAILBENCH_VIRTUAL_RUNS.
 	short bool
 	do    func(t *testing.T, v *virtual, cut func())
 }
