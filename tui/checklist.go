@@ -470,7 +470,7 @@ func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 		fix := m.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
 		if fix.Running {
-			d.FixTime = m.opts.Now().Sub(fix.Started)
+			d.FixTime = m.opts.RigNow().Sub(fix.Started)
 		}
 	}
 	return d

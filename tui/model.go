@@ -73,8 +73,11 @@ type Options struct {
 	NoColor    bool          // bold, faint and reverse only
 	Background Background
 	Now        func() time.Time // time.Now where nil
-	ASCII      bool             // the terminal has no Unicode
-	Drill      Drill            // the zero value for none
+	// RigNow is the nodes' time, of which runs and deadlines are; Now where nil. A simulated
+	// rig's may go faster than the wall's.
+	RigNow func() time.Time
+	ASCII  bool  // the terminal has no Unicode
+	Drill  Drill // the zero value for none
 	// Write puts edited scripts back into the files that they are from, and says what it
 	// did. Nil where they are from none.
 	Write func(parts []steps.Part) (string, error)
@@ -230,6 +233,9 @@ type page struct {
 func New(s Session, opts Options) *Model {
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.RigNow == nil {
+		opts.RigNow = opts.Now
 	}
 	m := &Model{
 		opts:     opts,

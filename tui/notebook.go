@@ -145,7 +145,7 @@ func (m *Model) viewOf(c steps.Cell, selected bool, l layout) cells.View {
 		Evidence: m.evidence[c.ID], Script: m.scripts[c.ID], Keep: l.keep, Simulated: m.simulated(),
 	}
 	if state := m.book.Cells[c.ID]; state.Running {
-		view.Spinner, view.Elapsed = m.spinner.View(), cells.Seconds(m.opts.Now().Sub(state.Started))
+		view.Spinner, view.Elapsed = m.spinner.View(), cells.Seconds(m.opts.RigNow().Sub(state.Started))
 	}
 	return view
 }

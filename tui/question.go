@@ -133,7 +133,7 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 	case q.Secret != nil:
 		title = b.secret(q.Secret, len(m.secret))
 	case q.Change != nil && q.Change.Keep:
-		title = b.keep(q.Change, m.opts.Now())
+		title = b.keep(q.Change, m.opts.RigNow())
 	case q.Change != nil:
 		title = m.changeBox(b, q.Change, height)
 	default:
@@ -293,6 +293,6 @@ func (m *Model) withdraw(cell string) {
 // lapse takes away a question whose time is over.
 func (m *Model) lapse() {
 	m.questions = slices.DeleteFunc(m.questions, func(q steps.Question) bool {
-		return q.Change != nil && q.Change.Keep && m.opts.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
+		return q.Change != nil && q.Change.Keep && m.opts.RigNow().After(q.Change.Deadline.Add(-answerMargin*time.Second))
 	})
 }

@@ -351,7 +351,7 @@ func (m *Model) caption() string {
 	switch {
 	case state.Running:
 		left = " " + k.Accent.Render(m.spinner.View()) + left
-		return ink.Sides(left, k.Accent.Render("running "+cells.Seconds(m.opts.Now().Sub(state.Started)))+" ", m.width)
+		return ink.Sides(left, k.Accent.Render("running "+cells.Seconds(m.opts.RigNow().Sub(state.Started)))+" ", m.width)
 	case state.Verdict.Grade != steps.NotRun:
 		g := state.Verdict.Grade
 		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())
@@ -425,7 +425,7 @@ func (m *Model) output(l layout) []string {
 	p := m.onPage()
 	title := " " + m.ink.Focus.Render(ink.Clean(p.Cell.Title)) + m.ink.Dim.Render(" · output")
 	if state.Running {
-		title += m.ink.Accent.Render("  " + m.spinner.View() + " " + cells.Seconds(m.opts.Now().Sub(state.Started)))
+		title += m.ink.Accent.Render("  " + m.spinner.View() + " " + cells.Seconds(m.opts.RigNow().Sub(state.Started)))
 		if m.page.follow {
 			title += m.ink.Dim.Render(" follows")
 		}

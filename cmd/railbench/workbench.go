@@ -131,8 +131,8 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	opts := tui.Options{
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
 		Simulated: b.options.Simulated, RigName: b.options.Rig,
-		Linked: flags.link != "",
-		Hint:   hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
+		Linked: flags.link != "", RigNow: s.Now,
+		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
 		Editor: openEditor, Drill: o.drill, Notice: notice, Pager: openPager, Docs: pages,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
