@@ -112,7 +112,7 @@ func (v *virtual) run(t *testing.T, args ...string) (runObject, int) {
 // missing are the cells that need what the virtual rig has not: nixlbench, NIXL, a
 // GPU, netplan.
 var missing = map[string]bool{
-	"netplan": true, "nixl-check": true, "nixl-register": true, "nixl-transfer": true, "nixl-transfer-dual": true,
+	"netplan": true, "netplan-try": true, "nixl-check": true, "nixl-register": true, "nixl-transfer": true, "nixl-transfer-dual": true,
 	"nixl-transfer-gpu": true, "nixl-latency": true, "nixl-single-dram": true, "nixl-dual-dram": true, "nixl-single-vram": true,
 	"nixl-dual-vram": true, "nixl-mt": true, "nixl-halves-dram": true, "host-staging": true,
 }
