@@ -1,6 +1,7 @@
 package change_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -218,5 +219,14 @@ func TestDifferences(t *testing.T) {
 		if other := change.Differences(state(), now, func(string) bool { return false }); other != nil {
 			t.Errorf("%s: a link that nobody asked about: %q", name, other)
 		}
+	}
+}
+
+// What an older release has kept and not taken back is read as it meant it.
+func TestJournalOfAnOlderRelease(t *testing.T) {
+	var s change.State
+	err := json.Unmarshal([]byte(`{"Boot":"b","Links":{"a":{"Name":"a","Addrs":[{"CIDR":"fe80::1/64","V6":true,"Scope":"link","Own":true}]}}}`), &s)
+	if err != nil || len(s.Links["a"].Addrs) != 1 || !s.Links["a"].Addrs[0].FromKernel {
+		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -115,8 +115,9 @@ type Addr struct {
 	// Dynamic addresses have lifetimes, in seconds, and somebody who renews them.
 	Dynamic          bool
 	Valid, Preferred uint32
-	// FromKernel says that the kernel makes it by itself: a link-local address.
-	FromKernel bool
+	// FromKernel says that the kernel makes it by itself: a link-local address. The journal's
+	// name for it is that of its first release, whose open changes have to go back, too.
+	FromKernel bool `json:"Own"`
 }
 
 // ofLink reports whether it is the link's own, fe80::, on which the first GID stands.
