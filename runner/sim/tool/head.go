@@ -25,15 +25,32 @@ func count(c *host.Call, text, of string) (n int, sign byte, ok bool) {
 	return n, sign, true
 }
 
-// counted is what -c, or else -n, asks for: units of the text, bytes or lines, of which the
-// lines keep their ends.
-func counted(c *host.Call, set host.Flags) (cut func(text string) []string, n int, sign byte, ok bool) {
-	if set.Has("c") {
-		n, sign, ok = count(c, set.Last('c', ""), "bytes")
-		return byBytes, n, sign, ok
+// An extract is what head or tail is asked for: so many bytes, or lines with their ends, of
+// some files.
+type extract struct {
+	cut   func(text string) []string
+	n     int
+	sign  byte // before the number; 0 where there is none
+	bytes bool
+	files []string
+}
+
+// asked reads a command line of head or tail: -c, or else -n, or the ancient -5.
+func asked(c *host.Call) (e extract, ok bool) {
+	c.Args = oldCount(c.Args)
+	set, files, ok := c.Flags("nc")
+	if !ok {
+		return e, false
 	}
-	n, sign, ok = count(c, set.Last('n', "10"), "lines")
-	return func(text string) []string { return slices.Collect(strings.Lines(text)) }, n, sign, ok
+	e.files, e.bytes = files, set.Has("c")
+	if e.bytes {
+		e.cut = byBytes
+		e.n, e.sign, ok = count(c, set.Last('c', ""), "bytes")
+		return e, ok
+	}
+	e.cut = func(text string) []string { return slices.Collect(strings.Lines(text)) }
+	e.n, e.sign, ok = count(c, set.Last('n', "10"), "lines")
+	return e, ok
 }
 
 func byBytes(text string) (parts []string) {
@@ -53,19 +70,14 @@ func oldCount(args []string) []string {
 }
 
 func runHead(_ context.Context, c *host.Call) int {
-	c.Args = oldCount(c.Args)
-	set, files, ok := c.Flags("nc")
+	e, ok := asked(c)
 	if !ok {
 		return 1
 	}
-	cut, n, sign, ok := counted(c, set)
-	if !ok {
-		return 1
-	}
-	if len(files) == 0 && sign != '-' && !set.Has("c") {
+	if len(e.files) == 0 && e.sign != '-' && !e.bytes {
 		// Who writes may never come to an end by himself.
 		in := bufio.NewReader(c.In)
-		for range n {
+		for range e.n {
 			line, err := in.ReadString('\n')
 			c.Out.WriteString(line)
 			if err != nil {
@@ -74,31 +86,26 @@ func runHead(_ context.Context, c *host.Call) int {
 		}
 		return 0
 	}
-	return inputs(c, files, func(_, text string) {
-		parts := cut(text)
-		end := min(n, len(parts))
-		if sign == '-' { // all but the last so many
-			end = max(0, len(parts)-n)
+	return inputs(c, e.files, func(_, text string) {
+		parts := e.cut(text)
+		end := min(e.n, len(parts))
+		if e.sign == '-' { // all but the last so many
+			end = max(0, len(parts)-e.n)
 		}
 		c.Out.WriteString(strings.Join(parts[:end], ""))
 	})
 }
 
 func runTail(_ context.Context, c *host.Call) int {
-	c.Args = oldCount(c.Args)
-	set, files, ok := c.Flags("nc")
+	e, ok := asked(c)
 	if !ok {
 		return 1
 	}
-	cut, n, sign, ok := counted(c, set)
-	if !ok {
-		return 1
-	}
-	return inputs(c, files, func(_, text string) {
-		parts := cut(text)
-		start := max(0, len(parts)-n)
-		if sign == '+' { // from that one on
-			start = min(max(0, n-1), len(parts))
+	return inputs(c, e.files, func(_, text string) {
+		parts := e.cut(text)
+		start := max(0, len(parts)-e.n)
+		if e.sign == '+' { // from that one on
+			start = min(max(0, e.n-1), len(parts))
 		}
 		c.Out.WriteString(strings.Join(parts[start:], ""))
 	})
