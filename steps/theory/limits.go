@@ -215,7 +215,7 @@ var entries = [limits]Entry{
 	},
 	SlowPing: {
 		Of:  "a ping's average, from which railbench warns",
-		Low: 10, High: 10, Unit: "ms", Basis: Chosen, When: "on a direct link or through one switch",
+		Low: 10, High: 10, Unit: "ms", Basis: Chosen, When: "on any rail",
 		Source: "the first tutorial takes 10 ms and more for another network", Fact: "latency",
 	},
 	TCPOneStream: {
@@ -246,7 +246,7 @@ var entries = [limits]Entry{
 	},
 	TCPNearZero: {
 		Of:  "TCP that connects and has lost its large packets, at most",
-		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on links of 25 Gb/s and more",
+		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "where more than twice as much is expected",
 		Source: "the multi-rail tutorial's sign of MTUs that differ", Fact: "tcp-near-zero",
 	},
 	TCPSmallWindow: {
@@ -330,7 +330,7 @@ var entries = [limits]Entry{
 	},
 	BusyBefore: {
 		Of:  "traffic of somebody else on a rail before a test, from which it is named",
-		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on links of 25 Gb/s and more",
+		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on any link",
 		Source: "less changes no verdict", Fact: "bytes-beside-a-test",
 	},
 }
