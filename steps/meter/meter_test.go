@@ -270,6 +270,28 @@ func TestParseTwoRails(t *testing.T) {
 	}
 }
 
+// sampled are the lines of a sampler of one rail, whose files are below a folder. It ends
+// with the test.
+func sampled(t *testing.T, shell []string, root string) *bufio.Scanner {
+	t.Helper()
+	vars := Vars([]Place{{Dev: "mlx5_0", Port: 1, Netdev: "eth0"}}, 0.01)
+	script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]),
+		vars["INTERVAL"], vars["IDLE"], quote(strings.ReplaceAll(vars["LOOP"], "/sys/", root+"/sys/")))
+	cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return bufio.NewScanner(out)
+}
+
 // The sampler sees a port go down while traffic goes on, in every shell: it does not read
 // the states with every sample.
 func TestSamplerReadsStates(t *testing.T) {
@@ -293,18 +315,7 @@ func TestSamplerReadsStates(t *testing.T) {
 		put(netdev+"tx_bytes", 30)
 		put(netdev+"rx_bytes", 40)
 		put(port+"state", "4: ACTIVE")
-		vars := Vars([]Place{{Dev: "mlx5_0", Port: 1, Netdev: "eth0"}}, 0.01)
-		script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]),
-			vars["INTERVAL"], vars["IDLE"], quote(strings.ReplaceAll(vars["LOOP"], "/sys/", root+"/sys/")))
-		cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
+		lines := sampled(t, shell, root)
 		lines.Scan()
 		layout, err := ParseLayout(lines.Text(), 1)
 		if err != nil {
@@ -328,8 +339,6 @@ func TestSamplerReadsStates(t *testing.T) {
 		if last {
 			t.Errorf("%v: nobody sees that the port is down", shell)
 		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
 	}
 }
 
@@ -355,18 +364,7 @@ func TestSamplerFindsCountersAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		vars := Vars([]Place{{Dev: "mlx5_0", Port: 1, Netdev: "eth0"}}, 0.01)
-		script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]),
-			vars["INTERVAL"], vars["IDLE"], quote(strings.ReplaceAll(vars["LOOP"], "/sys/", root+"/sys/")))
-		cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
+		lines := sampled(t, shell, root)
 		var told []string
 		for n := 0; n < 200 && len(told) < 3 && lines.Scan(); n++ {
 			if !strings.HasPrefix(lines.Text(), "H") {
@@ -386,8 +384,6 @@ func TestSamplerFindsCountersAgain(t *testing.T) {
 		if want := []string{"H 1 1 1 1 1", "H 0 0 1 1 1", "H 1 1 1 1 1"}; !slices.Equal(told, want) {
 			t.Errorf("%v: the files that it told of are %q, want %q", shell, told, want)
 		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
 	}
 }
 
