@@ -24,22 +24,23 @@ func (ip *ipCall) saveAddresses(devs []*net.Netdev) {
 	}
 }
 
-// saved are the lines that were saved; ok is false where the input is none of ours.
-func (ip *ipCall) saved(heading string) (lines []string, ok bool) {
+// saved are the lines that were saved; code is not 0 where the input is none of ours, or may
+// not be set again.
+func (ip *ipCall) saved(heading string) (lines []string, code int) {
 	b, err := io.ReadAll(ip.In)
 	text, ok := strings.CutPrefix(string(b), heading)
-	return strings.Split(strings.TrimSpace(text), "\n"), ok && err == nil
+	switch {
+	case !ok || err != nil:
+		return nil, ip.Fail(255, "Magic mismatch (0 elems, 0 magic)")
+	case !ip.Root:
+		return nil, ip.denied()
+	}
+	return strings.Split(strings.TrimSpace(text), "\n"), 0
 }
 
 // restoreAddresses sets what is missing; what is there already it complains of, as ip does.
-func (ip *ipCall) restoreAddresses() (code int) {
-	lines, ok := ip.saved(savedAddresses)
-	switch {
-	case !ok:
-		return ip.Fail(255, "Magic mismatch (0 elems, 0 magic)")
-	case !ip.Root:
-		return ip.denied()
-	}
+func (ip *ipCall) restoreAddresses() int {
+	lines, code := ip.saved(savedAddresses)
 	for _, line := range lines {
 		words := strings.Fields(line)
 		if len(words) != 3 {
@@ -68,14 +69,8 @@ func (ip *ipCall) saveRoutes(f routeFilter) int {
 	return 0
 }
 
-func (ip *ipCall) restoreRoutes() (code int) {
-	lines, ok := ip.saved(savedRoutes)
-	switch {
-	case !ok:
-		return ip.Fail(255, "Magic mismatch (0 elems, 0 magic)")
-	case !ip.Root:
-		return ip.denied()
-	}
+func (ip *ipCall) restoreRoutes() int {
+	lines, code := ip.saved(savedRoutes)
 	for _, line := range lines {
 		if line != "" && ip.changeRoute("append", strings.Fields(line)) != 0 {
 			code = 2
