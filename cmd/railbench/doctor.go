@@ -21,7 +21,7 @@ import (
 
 type doctorFlags struct {
 	json, fix, yes, list, verbose bool
-	symptom                       string
+	symptom, junit                string
 	timeout                       time.Duration
 }
 
@@ -51,6 +51,8 @@ INCONCLUSIVE; 5 the result could not be written.`,
 	cmd.Flags().BoolVar(&f.list, "list", false, "print the checks, and the symptoms that lead to them")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the evidence of what passed, too")
 	cmd.Flags().StringVar(&f.symptom, "symptom", "", "only the checks that could explain this text; - reads it from stdin")
+	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
+	completeFlags(cmd, map[string]completer{"junit": files("xml")})
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"limit of the whole run, for example 1m; what is not done then is INCONCLUSIVE")
 	return cmd
@@ -60,6 +62,12 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	ctx := cmd.Context()
 	if f.timeout < 0 {
 		return usage(fmt.Errorf("--timeout %s is negative", f.timeout))
+	}
+	if err := junitPath(f.junit, cmd.Flags().Changed("junit")); err != nil {
+		return usage(err)
+	}
+	if f.list && f.junit != "" {
+		return usage(errors.New("--list runs nothing that --junit could tell of: give one of them"))
 	}
 	t, _, err := tutorial()
 	if err != nil {
@@ -117,6 +125,9 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
 		err = result.print(cmd.OutOrStdout(), f.verbose)
+	}
+	if f.junit != "" {
+		err = errors.Join(err, junit(result.Rig, checks, d.Ended).write(f.junit))
 	}
 	return ending{written: err, unreachable: unreachable, closed: closed}.status(result.Summary)
 }

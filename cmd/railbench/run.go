@@ -20,7 +20,7 @@ import (
 type runFlags struct {
 	all, json, yes, dryRun, verbose bool
 	timeout                         time.Duration
-	session                         string
+	session, junit                  string
 	trust                           bool
 	runbooks                        []string
 }
@@ -46,10 +46,11 @@ result, or the session, could not be written.`,
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would be executed, and change nothing")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
+	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
 	cmd.Flags().BoolVar(&f.trust, "trust", false, "with --session: let somebody else's scripts in it run, unseen")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
-	completeFlags(cmd, map[string]completer{"session": files("ipynb")})
+	completeFlags(cmd, map[string]completer{"session": files("ipynb"), "junit": files("xml")})
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
 	return cmd
@@ -74,7 +75,7 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 
 func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
-	if err := f.contradiction(); err != nil {
+	if err := errors.Join(f.contradiction(), junitPath(f.junit, cmd.Flags().Changed("junit"))); err != nil {
 		return usage(err)
 	}
 	rig.runbooks = f.runbooks
@@ -130,6 +131,9 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, headless.Ended)
 		}
 	}
+	if f.junit != "" {
+		err = errors.Join(err, junit(result.Rig, cells, headless.Ended).write(f.junit))
+	}
 	return ending{written: err, unsaved: unsaved, unreachable: unreachable, closed: closed}.status(result.Summary)
 }
 
@@ -140,6 +144,8 @@ func (f runFlags) contradiction() error {
 		return fmt.Errorf("--timeout %s is negative", f.timeout)
 	case f.dryRun && f.json:
 		return errors.New("--dry-run prints scripts, and --json a result: give one of them")
+	case f.dryRun && f.junit != "":
+		return errors.New("--dry-run runs nothing that --junit could tell of: give one of them")
 	case f.dryRun && f.session != "":
 		return errors.New("--dry-run runs nothing that --session could save: give one of them")
 	}

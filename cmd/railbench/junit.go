@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/tui/cells"
+)
+
+// The form of JUnit, as Jenkins, GitLab and GitHub's actions read it: testdata/junit.xsd.
+type (
+	junitSuites struct {
+		XMLName  xml.Name     `xml:"testsuites"`
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Time     string       `xml:"time,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name       string          `xml:"name,attr"`
+		Tests      int             `xml:"tests,attr"`
+		Failures   int             `xml:"failures,attr"`
+		Errors     int             `xml:"errors,attr"`
+		Skipped    int             `xml:"skipped,attr"`
+		Time       string          `xml:"time,attr"`
+		Properties []junitProperty `xml:"properties>property"`
+		Cases      []junitCase     `xml:"testcase"`
+		took       time.Duration
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+	junitCase struct {
+		Name    string      `xml:"name,attr"`
+		Class   string      `xml:"classname,attr"`
+		Time    string      `xml:"time,attr"`
+		Skipped *junitWhy   `xml:"skipped"`
+		Error   *junitWhy   `xml:"error"`
+		Failure *junitWhy   `xml:"failure"`
+		Out     *junitLines `xml:"system-out"`
+	}
+	junitWhy struct {
+		Type    string `xml:"type,attr,omitempty"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+	junitLines struct {
+		Text string `xml:",chardata"`
+	}
+)
+
+const junitDoes = "write the verdicts to this file as JUnit, which CIs show; INCONCLUSIVE is an error there"
+
+// junit is what cells came to, a suite for each part.
+func junit(rig rigObject, all []steps.Cell, ended map[string]steps.CellEnded) junitSuites {
+	whole := junitSuites{Name: gate.Line("railbench, rig " + rig.Name)}
+	if rig.Simulated {
+		whole.Name += " SIMULATED"
+	}
+	var took time.Duration
+	at := map[string]int{}
+	for _, c := range all {
+		i, ok := at[c.Part]
+		if !ok {
+			i = len(whole.Suites)
+			at[c.Part] = i
+			whole.Suites = append(whole.Suites, junitSuite{Name: gate.Line(c.Part), Properties: junitProperties(rig)})
+		}
+		e := ended[c.ID]
+		took += e.Elapsed
+		whole.Suites[i].add(rig, c, e)
+	}
+	for i := range whole.Suites {
+		s := &whole.Suites[i]
+		s.Time = junitSeconds(s.took)
+		whole.Tests += s.Tests
+		whole.Failures += s.Failures
+		whole.Errors += s.Errors
+	}
+	whole.Time = junitSeconds(took)
+	return whole
+}
+
+func junitProperties(rig rigObject) []junitProperty {
+	all := []junitProperty{{"railbench", version()}, {"rig", rig.Name}, {"simulated", strconv.FormatBool(rig.Simulated)}}
+	for _, n := range rig.Nodes {
+		all = append(all, junitProperty{"node " + n.End, strings.TrimSpace(n.Name + " " + n.OS + " " + n.Kernel)})
+	}
+	for i := range all {
+		all[i].Name, all[i].Value = gate.Line(all[i].Name), gate.Line(all[i].Value)
+	}
+	return all
+}
+
+// add adds what one cell came to. Of the four outcomes of JUnit three say that something
+// is not as it should be: what passes with a warning has its reason among what it printed.
+func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
+	class := "railbench." + c.Part
+	if rig.Simulated {
+		class = "SIMULATED." + c.Part // a CI shows a case without its suite
+	}
+	v := e.Verdict
+	test := junitCase{Name: gate.Line(c.ID), Class: gate.Line(class), Time: junitSeconds(e.Elapsed)}
+	why := &junitWhy{Type: v.Grade.String(), Message: gate.Line(v.Reason), Text: junitEvidence(v)}
+	switch v.Grade {
+	case steps.Fail:
+		test.Failure = why
+		s.Failures++
+	case steps.Skipped:
+		why.Text = ""
+		test.Skipped = why
+		s.Skipped++
+	case steps.Pass, steps.Warn:
+		test.Out = &junitLines{gate.Line(v.Grade.String()+": "+v.Reason) + "\n" + junitEvidence(v)}
+	default: // what never ran can be told as little as what is INCONCLUSIVE
+		why.Type = steps.Inconclusive.String()
+		test.Error = why
+		s.Errors++
+	}
+	s.Tests++
+	s.took += e.Elapsed
+	s.Cases = append(s.Cases, test)
+}
+
+// junitEvidence is a verdict's, a line each.
+func junitEvidence(v steps.Verdict) string {
+	var b strings.Builder
+	if v.Node != "" {
+		gate.Fprintf(&b, "on %s\n", v.Node)
+	}
+	for _, e := range v.Evidence {
+		expected := ""
+		if e.Expected != nil {
+			expected = ", " + cells.Band(*e.Expected, e.Unit)
+		}
+		gate.Fprintf(&b, "%s: %s%s\n", e.Name, cells.Value(e.Value, e.Unit), expected)
+	}
+	return b.String()
+}
+
+// junitSeconds has no thousands' separator and no exponent: some readers take neither.
+func junitSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
+
+// write replaces a file with the suites, which may be a CI's from the run before.
+func (s junitSuites) write(path string) error {
+	b, err := xml.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write JUnit: %w", err)
+	}
+	if err := disk.Replace(path, slices.Concat([]byte(xml.Header), b, []byte("\n")), 0o644); err != nil {
+		return fmt.Errorf("write JUnit to %s: %w", path, err)
+	}
+	return nil
+}
+
+// junitPath says what is wrong with a path before anything runs: an hour later nobody
+// wants to hear that the folder isn't there.
+func junitPath(path string, given bool) error {
+	if !given {
+		return nil
+	}
+	if path == "" {
+		return errors.New("--junit needs the name of a file")
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("--junit %s is a folder: name a file in it", path)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return fmt.Errorf("--junit %s: there is no folder %s", path, filepath.Dir(path))
+	}
+	return nil
+}
