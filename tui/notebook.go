@@ -51,6 +51,15 @@ func (m *Model) doc() doc {
 	return d
 }
 
+// Spread is the open part from its first line to its last, set as it is on the screen: what
+// somebody sees who scrolls through all of it.
+func (m *Model) Spread() []string {
+	if m.width <= 0 || len(m.parts()) == 0 {
+		return nil
+	}
+	return slices.Concat(m.doc().items...)
+}
+
 func (d *doc) add(x cells.Drawing) {
 	d.items = append(d.items, x.Lines)
 	d.heads = append(d.heads, x.Head)

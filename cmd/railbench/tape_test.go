@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/tui"
+)
+
+// A tape is what a session on the simulated rig told: the same at every recording. A screen
+// that is played from it shows what it would have shown of that session, at any size.
+type tape struct {
+	options session.Options
+	opening []steps.Event                     // of the nodes, before the first cell
+	runs    map[string][]steps.Event          // by the cell
+	asked   map[string][]steps.ChangeQuestion // by the cell
+}
+
+// rigBegins is when a recorded rig's clock starts.
+func rigBegins() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// record runs cells on a simulated rig with these faults, one after the other; all of the
+// tutorial where none is named.
+func record(t *testing.T, faults []string, ids ...string) *tape {
+	t.Helper()
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 7, start: rigBegins(), faults: faults}.
+		open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	tp := &tape{runs: map[string][]steps.Event{}, asked: map[string][]steps.ChangeQuestion{}}
+	logs := t.TempDir()
+	b.options.Confirm, b.options.Logs = tp, logs
+	cells := b.options.Tutorial.Cells()
+	if len(ids) > 0 {
+		if cells, err = b.options.Tutorial.Select(ids...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := session.New(b.options)
+	b.onState = s.State
+	running, connected := "", false
+	follower := session.Follow(s, func(e steps.Event) {
+		_, began := e.(steps.CellStarted)
+		if connected = connected || began; !connected {
+			switch e.(type) {
+			case steps.NodeChanged, steps.RigProbed:
+				tp.opening = append(tp.opening, e)
+				return
+			}
+		}
+		tp.runs[running] = append(tp.runs[running], steadyEvent(e, logs))
+	})
+	s.Open()
+	for _, c := range cells {
+		running = c.ID
+		follower.Run(t.Context(), c.ID)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tp.options = b.options
+	return tp
+}
+
+// Change keeps the question and agrees.
+func (tp *tape) Change(_ context.Context, q steps.ChangeQuestion) (bool, error) {
+	tp.asked[q.Cell] = append(tp.asked[q.Cell], q)
+	return true, nil
+}
+
+// steadyEvent is an event without what is this machine's: where the logs are, and what an
+// etcd of its own says.
+func steadyEvent(e steps.Event, logs string) steps.Event {
+	switch e := e.(type) {
+	case steps.CellPrinted:
+		e.Lines = slices.Clone(e.Lines)
+		for i, l := range e.Lines {
+			e.Lines[i].Text = serviceSays.ReplaceAllString(l.Text, `"storage":"3.6.0"`)
+		}
+		return e
+	case steps.CellEnded:
+		if rel, err := filepath.Rel(logs, e.Log); err == nil && e.Log != "" {
+			e.Log = "~/.local/state/railbench/logs/" + filepath.Base(rel)
+		}
+		return e
+	}
+	return e
+}
+
+// A player is the workbench without a terminal, with a session that tells what a tape has.
+// It lives in a bubble of testing/synctest: once nothing moves, a frame is what a person
+// sees.
+type player struct {
+	*tui.Model
+	t    *testing.T
+	msgs chan tea.Msg
+	told *replay
+	now  time.Time // on the rig
+}
+
+// play opens a screen of a size on a tape.
+func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) *player {
+	t.Helper()
+	p := &player{t: t, msgs: make(chan tea.Msg, 1024), told: newReplay(), now: rigBegins()}
+	opts := tui.Options{
+		Tutorial: tp.options.Tutorial, Params: session.Params(tp.options.Catalog, tp.options.Tutorial),
+		Simulated: true, RigName: tp.options.Rig, Background: tui.Dark, Docs: pages,
+		Hint:   "On one of your two nodes: railbench --peer USER@OTHER-NODE.",
+		RigNow: func() time.Time { return p.now },
+	}
+	if adjust != nil {
+		adjust(&opts)
+	}
+	p.Model = tui.New(p.told, opts)
+	p.do(p.Init())
+	p.send(tea.WindowSizeMsg{Width: width, Height: height})
+	p.tell(tp.opening...)
+	p.board(tp, false)
+	return p
+}
+
+// do runs a command beside the screen, as Bubble Tea does.
+func (p *player) do(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	go func() {
+		switch msg := cmd().(type) {
+		case nil:
+		case tea.BatchMsg:
+			for _, c := range msg {
+				p.do(c)
+			}
+		default:
+			p.msgs <- msg
+		}
+	}()
+}
+
+// send gives the screen a message and waits until nothing comes of it any more.
+func (p *player) send(msg tea.Msg) {
+	_, cmd := p.Update(msg)
+	p.do(cmd)
+	for range 2 {
+		for synctest.Wait(); len(p.msgs) > 0; synctest.Wait() {
+			_, cmd := p.Update(<-p.msgs)
+			p.do(cmd)
+		}
+		time.Sleep(time.Second / 20) // what came too soon is drawn with the next frame
+	}
+}
+
+// tell is what the session says.
+func (p *player) tell(events ...steps.Event) {
+	for _, e := range events {
+		switch e := e.(type) {
+		case steps.CellStarted:
+			p.now = e.At
+		case steps.CellEnded:
+			p.now = e.At
+		}
+	}
+	p.told.events <- events
+	p.send(nil)
+}
+
+// board shows gauges, still or while something moves.
+func (p *player) board(tp *tape, busy bool) {
+	for _, e := range tp.opening {
+		if e, ok := e.(steps.RigProbed); ok {
+			p.told.boards <- boardOf(e.Rig, busy)
+		}
+	}
+	p.send(nil)
+}
+
+// press sends keys by their names, as Bubble Tea has them.
+func (p *player) press(names ...string) {
+	for _, name := range names {
+		p.send(keyOf(name))
+	}
+}
+
+// run presses a key and tells what the tape has of the cells that were asked for.
+func (p *player) run(tp *tape, key string) {
+	p.press(key)
+	for _, id := range p.told.wanted() {
+		p.tell(tp.runs[id]...)
+	}
+}
+
+// quit ends the waits for the session.
+func (p *player) quit() {
+	close(p.told.events)
+	close(p.told.boards)
+	close(p.told.questions)
+	time.Sleep(time.Minute) // ticks that are under way
+}
+
+// A replay is the session of a player.
+type replay struct {
+	mu        sync.Mutex
+	ran       []string
+	events    chan []steps.Event
+	boards    chan meter.Board
+	questions chan steps.Question
+}
+
+func newReplay() *replay {
+	return &replay{
+		events: make(chan []steps.Event, 64), boards: make(chan meter.Board, 1), questions: make(chan steps.Question, 1),
+	}
+}
+
+func (r *replay) Run(ids ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ran = append(r.ran, ids...)
+}
+
+// wanted are the cells that were asked for since.
+func (r *replay) wanted() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ran := r.ran
+	r.ran = nil
+	return ran
+}
+
+func (r *replay) Next(context.Context) ([]steps.Event, bool) {
+	e, ok := <-r.events
+	return e, ok
+}
+
+func (r *replay) Interrupt()                            {}
+func (r *replay) Clear(string)                          {}
+func (r *replay) Edit(string, []steps.Cell)             {}
+func (r *replay) SetParam(string, string, string) error { return nil }
+func (r *replay) SetLink(steps.Link) error              { return nil }
+func (r *replay) Trust(string) error                    { return nil }
+func (r *replay) ResetPeaks()                           {}
+func (r *replay) Boards() <-chan meter.Board            { return r.boards }
+func (r *replay) Questions() <-chan steps.Question      { return r.questions }
+
+// keyOf is a key by its name: "enter", "ctrl+p", "x".
+func keyOf(name string) tea.KeyPressMsg {
+	special := map[string]rune{
+		"enter": tea.KeyEnter, "tab": tea.KeyTab, "esc": tea.KeyEscape, "space": tea.KeySpace,
+		"up": tea.KeyUp, "down": tea.KeyDown, "home": tea.KeyHome, "end": tea.KeyEnd, "pgdown": tea.KeyPgDown,
+	}
+	var k tea.Key
+	if rest, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		k.Mod, name = tea.ModCtrl, rest
+	}
+	if code, ok := special[name]; ok {
+		k.Code = code
+		if code == tea.KeySpace {
+			k.Text = " "
+		}
+		return tea.KeyPressMsg(k)
+	}
+	k.Code = []rune(name)[0]
+	if k.Mod == 0 {
+		k.Text = name
+	}
+	return tea.KeyPressMsg(k)
+}
+
+// boardOf is gauges of a rig, still or while its first rail carries something.
+func boardOf(rig steps.Rig, busy bool) meter.Board {
+	var b meter.Board
+	for no, n := range rig.Nodes {
+		for i, r := range n.Rails {
+			g := meter.Gauge{
+				Node: n.Name, No: no, Dev: r.Dev, Netdev: r.Netdev.Name, LinkGbps: r.RateGbps, CeilingGbps: float64(theory.WireCeiling(r)),
+			}
+			if busy && i == 0 {
+				f := meter.Flow{RDMA: 98.1, Peak: 98.3, Avg: 97.6}
+				for j := range meter.HistoryLen / 2 {
+					f.History = append(f.History, min(98.1, float64(j)*24))
+				}
+				if no == 0 {
+					g.Tx = f
+				} else {
+					g.Rx = f
+				}
+			}
+			b.Gauges = append(b.Gauges, g)
+		}
+	}
+	return b
+}
