@@ -126,9 +126,85 @@ func (w Where) Ends() []End {
 type Role struct {
 	Name   string // "server", "client", or empty where there is only one
 	On     Where
-	Script string // POSIX shell, as shown and copied
+	Script string // POSIX shell, or for Interpreter; as shown and copied
 	Ready  Ready  // when the next role may start
 	Root   bool
+	// Before runs in front of the script, in the same shell. It is what several cells have
+	// in common, and is folded where the script is shown.
+	Before string `json:",omitempty"`
+	// Probe says that it is no lesson: railbench reads from it what the judge needs, after the
+	// other roles, and its output is in the log alone. In a cell with one nothing else is
+	// parsed or judged.
+	Probe bool `json:",omitempty"`
+	// Shared says that its script is that of the role before it: one block of the file.
+	Shared bool `json:",omitempty"`
+	// Interpreter runs the script, and what is before it, in place of the shell: see
+	// Interpreters.
+	Interpreter string `json:",omitempty"`
+}
+
+// Interpreters are what can run a script, beside the shell.
+func Interpreters() []string { return []string{"bash", "python3"} }
+
+// Text is all of a role that runs.
+func (r Role) Text() string { return r.Before + r.Script }
+
+// A Lesson is a script of a cell as it is shown: once, however many roles run it.
+type Lesson struct {
+	Role
+	No    int      // of the first role that runs it
+	Names []string // of all roles that run it, the empty one left out
+}
+
+// Lessons are the scripts of a cell that a reader is shown; probes are the others.
+func (c Cell) Lessons() (shown, probes []Lesson) {
+	var all []Lesson
+	for i, r := range c.Roles {
+		if !r.Shared || len(all) == 0 {
+			all = append(all, Lesson{Role: r, No: i})
+		}
+		if last := &all[len(all)-1]; r.Name != "" {
+			last.Names = append(last.Names, r.Name)
+		}
+	}
+	for _, l := range all {
+		if l.Probe {
+			probes = append(probes, l)
+		} else {
+			shown = append(shown, l)
+		}
+	}
+	return shown, probes
+}
+
+// Probed reports whether a probe is what is judged.
+func (c Cell) Probed() bool {
+	return !c.Change.Any() && slices.ContainsFunc(c.Roles, func(r Role) bool { return r.Probe })
+}
+
+// WithScript is a cell with another script in the place of one role's, and of those that
+// share it.
+func (c Cell) WithScript(no int, script string) Cell {
+	c.Roles = slices.Clone(c.Roles)
+	first := no
+	for first > 0 && c.Roles[first].Shared {
+		first--
+	}
+	for i := first; i < len(c.Roles) && (i == first || c.Roles[i].Shared); i++ {
+		c.Roles[i].Script = script
+	}
+	return c
+}
+
+// OnSeveral reports whether lines of its output come from more than one node.
+func (c Cell) OnSeveral() bool {
+	ends := map[End]bool{}
+	for _, r := range c.Roles {
+		for _, e := range r.On.Ends() {
+			ends[e] = true
+		}
+	}
+	return len(ends) > 1
 }
 
 // Change says what a cell does to the nodes' network. A cell that changes it runs

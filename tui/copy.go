@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -97,7 +98,7 @@ const simulatedHead = "# SIMULATED: nothing of this was measured on hardware\n"
 // texts are the kept lines as a log has them: with the node's name where several
 // print, and railbench's own after a #.
 func texts(c steps.Cell, out steps.Scroll) []string {
-	several := len(c.Roles) > 1 || len(c.Roles) == 1 && c.Roles[0].On == steps.OnBoth
+	several := c.OnSeveral()
 	all := make([]string, 0, out.Len())
 	for _, l := range out.Lines(0, out.Len()) {
 		text := ink.Clean(l.Text) + "\n"
@@ -136,11 +137,12 @@ func (m *Model) copyScript() tea.Cmd {
 // written are the scripts of a cell as the tutorial has them.
 func written(c steps.Cell) string {
 	var b strings.Builder
-	for _, r := range c.Roles {
-		if len(c.Roles) > 1 {
-			fmt.Fprintf(&b, "# --- %s\n", r.Name)
+	lessons, probes := c.Lessons()
+	for _, l := range slices.Concat(lessons, probes) {
+		if len(lessons)+len(probes) > 1 {
+			fmt.Fprintf(&b, "# --- %s\n", strings.Join(l.Names, ", "))
 		}
-		b.WriteString(strings.TrimRight(r.Script, "\n") + "\n")
+		b.WriteString(strings.TrimRight(l.Text(), "\n") + "\n")
 	}
 	return b.String()
 }

@@ -208,7 +208,11 @@ func (m *Model) nextScript() tea.Cmd {
 		return cmd
 	}
 	// What was kept comes back as an event; the other script is as it was.
-	m.editRole(c, (e.role+1)%len(c.Roles))
+	next := (e.role + 1) % len(c.Roles)
+	for c.Roles[next].Shared { // it is the script that was just kept
+		next = (next + 1) % len(c.Roles)
+	}
+	m.editRole(c, next)
 	return cmd
 }
 
@@ -229,8 +233,7 @@ func (m *Model) keepEdit() tea.Cmd {
 				all[i].Prose = text
 				continue
 			}
-			all[i].Roles = slices.Clone(all[i].Roles)
-			all[i].Roles[e.role].Script = text
+			all[i] = all[i].WithScript(e.role, text)
 			all[i].Edited = true
 		}
 		return all

@@ -98,7 +98,7 @@ func showScripts(out io.Writer, cells []steps.Cell) {
 				asRoot = ", as root"
 			}
 			gate.Fprintf(out, "# --- %s, on %s%s\n%s\n", strings.Join(what, ", "),
-				r.On, asRoot, gate.Several(strings.TrimRight(r.Script, "\n")))
+				r.On, asRoot, gate.Several(strings.TrimRight(r.Text(), "\n")))
 		}
 	}
 }

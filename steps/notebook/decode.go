@@ -334,7 +334,10 @@ func untitled(s string) string {
 func (f facts) cell() steps.Cell {
 	c := steps.Cell{ID: f.Cell, Part: f.Part, Title: f.Title, EachRail: f.EachRail, Own: f.Own}
 	for _, w := range f.Roles {
-		c.Roles = append(c.Roles, steps.Role{Name: w.Name, On: whereOf(w.On), Script: w.Script, Root: w.Root})
+		c.Roles = append(c.Roles, steps.Role{
+			Name: w.Name, On: whereOf(w.On), Script: w.Script, Root: w.Root,
+			Before: w.Before, Probe: w.Probe, Shared: w.Shared, Interpreter: w.Interpreter,
+		})
 	}
 	return c
 }
@@ -426,7 +429,7 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 		}
 		return steps.Scroll{}.Append(lines)
 	}
-	named, i := r.d.several(c), 0
+	named, i := c.OnSeveral(), 0
 	for _, x := range w.Lines {
 		for range x.Count {
 			l := &lines[i]

@@ -200,7 +200,10 @@ func (d *Document) definition(part string, c steps.Cell) facts {
 	}
 	f.EachRail, f.Own = c.EachRail, c.Own
 	for _, r := range c.Roles {
-		w := roleWire{Name: r.Name, On: r.On.String(), Root: r.Root, Script: r.Script}
+		w := roleWire{
+			Name: r.Name, On: r.On.String(), Root: r.Root, Script: r.Script,
+			Before: r.Before, Probe: r.Probe, Shared: r.Shared, Interpreter: r.Interpreter,
+		}
 		for _, e := range r.On.Ends() {
 			w.Nodes = append(w.Nodes, d.node(e))
 		}
@@ -239,24 +242,37 @@ func (d *Document) source(c steps.Cell) string {
 		return "# railbench does this itself: " + c.Own
 	}
 	var b strings.Builder
-	for i, r := range c.Roles {
+	lessons, probes := c.Lessons()
+	if len(lessons) == 0 {
+		lessons = probes
+	}
+	for i, l := range lessons {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		if len(c.Roles) > 1 || r.On != steps.OnHere {
-			var on []string
-			for _, e := range r.On.Ends() {
-				on = append(on, d.node(e))
-			}
-			name := r.Name
-			if name != "" {
-				name += ", "
-			}
-			gate.Fprintf(&b, "# --- %son %s\n", name, strings.Join(on, " and "))
+		if len(c.Roles) > 1 || l.On != steps.OnHere {
+			gate.Fprintf(&b, "# --- %s\n", d.places(c, l))
 		}
-		b.WriteString(strings.TrimRight(r.Script, "\n"))
+		b.WriteString(strings.TrimRight(l.Script, "\n"))
 	}
 	return b.String()
+}
+
+// places says which roles run a script, and where.
+func (d *Document) places(c steps.Cell, l steps.Lesson) string {
+	var all []string
+	for i := l.No; i < len(c.Roles) && (i == l.No || c.Roles[i].Shared); i++ {
+		var on []string
+		for _, e := range c.Roles[i].On.Ends() {
+			on = append(on, d.node(e))
+		}
+		place := "on " + strings.Join(on, " and ")
+		if name := c.Roles[i].Name; name != "" {
+			place = name + ", " + place
+		}
+		all = append(all, place)
+	}
+	return strings.Join(all, "; ")
 }
 
 // shows are what stands below a cell's lines: what it came to.
@@ -328,7 +344,7 @@ func (d *Document) streams(c steps.Cell, s steps.CellState) ([]stream, *outputWi
 		size += len(kept[from].Text)
 	}
 	where := &outputWire{Dropped: s.Output.Dropped() + from}
-	named := d.several(c)
+	named := c.OnSeveral()
 	var all []stream
 	var b strings.Builder
 	open := ""
@@ -363,17 +379,6 @@ func (d *Document) streams(c steps.Cell, s steps.CellState) ([]stream, *outputWi
 
 func (w lineWire) same(o lineWire) bool {
 	return w.Kind == o.Kind && w.From == o.From && w.Role == o.Role
-}
-
-// several reports whether a cell's lines come from more than one node.
-func (d *Document) several(c steps.Cell) bool {
-	ends := map[steps.End]bool{}
-	for _, r := range c.Roles {
-		for _, e := range r.On.Ends() {
-			ends[e] = true
-		}
-	}
-	return len(ends) > 1
 }
 
 // linePrefix tells a line's node, and railbench's own lines, as the screen does.

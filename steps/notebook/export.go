@@ -116,7 +116,7 @@ func (d *Document) outputLines(
 	c steps.Cell, s steps.CellState,
 ) (lines []steps.OutputLine, prefixes []string, dropped int) {
 	lines = s.Output.Lines(0, s.Output.Len())
-	named := d.several(c)
+	named := c.OnSeveral()
 	for _, l := range lines {
 		prefixes = append(prefixes, linePrefix(l, named))
 	}

@@ -249,6 +249,11 @@ type roleWire struct {
 	Nodes  []string `json:"nodes"`
 	Root   bool     `json:"root,omitempty"`
 	Script string   `json:"script"`
+
+	Before      string `json:"before,omitempty"`
+	Probe       bool   `json:"probe,omitempty"`
+	Shared      bool   `json:"shared,omitempty"`
+	Interpreter string `json:"interpreter,omitempty"`
 }
 
 type exitWire struct {

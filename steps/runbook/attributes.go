@@ -31,6 +31,15 @@ type Attribute struct {
 type fence struct {
 	role *steps.Role
 	cell *steps.Cell
+	// preambles are those that stand before it in the file.
+	preambles map[string]preamble
+}
+
+// A preamble is what several scripts have in common.
+type preamble struct {
+	text string
+	line int
+	used bool
 }
 
 // Attributes are all of them. A cell with finds= or symptoms= is a check, an entry
@@ -40,10 +49,27 @@ func Attributes() []Attribute { return slices.Clone(attributeTable) }
 var attributeTable = []Attribute{
 	{Name: "cell", Value: "ID", Role: true, Doc: "the cell; the same as its heading's", set: sameCell},
 	{
-		Name: "role", Value: "NAME", Role: true, Doc: "needed where a cell has several scripts",
+		Name: "role", Value: "NAME", Role: true,
+		Doc: "needed where a cell has several scripts; A,B: two roles run it, one after the other, with on=A,B" +
+			" and their names in $ROLE",
 		set: word(func(f fence) *string { return &f.role.Name }),
 	},
 	{Name: "on", Value: "here, peer or both", Role: true, Doc: "where it runs; here where it is missing", set: where},
+	{
+		Name: "probe", Role: true,
+		Doc: "railbench reads this one, after the others: its output is parsed and judged, in the log alone," +
+			" and its script is folded on the screen",
+		set: flag(func(f fence) *bool { return &f.role.Probe }),
+	},
+	{
+		Name: "uses", Value: "A,B", Role: true, Doc: "the preambles that run before it, in the same shell",
+		set: uses,
+	},
+	{
+		Name: "interpreter", Value: "bash or python3", Role: true,
+		Doc: "what runs it in place of sh; variables are in its environment, and preambles are its own",
+		set: interpreter,
+	},
 	{
 		Name: "ready", Value: "port:N or line:REGEX", Role: true,
 		Doc: "the next script may start once a TCP port listens (a number," +
@@ -159,8 +185,8 @@ type setting struct {
 // settings splits an info string. Its first word is the language.
 func settings(info string) (language string, all []setting, err error) {
 	language, rest, _ := strings.Cut(strings.TrimSpace(info), " ")
-	if language != "sh" && language != builtIn {
-		return "", nil, fmt.Errorf("a cell's script is sh or %s, not %q", builtIn, language)
+	if !slices.Contains(languages, language) {
+		return "", nil, fmt.Errorf("a cell's script is %s, not %q", strings.Join(languages, ", "), language)
 	}
 	all, err = assignments(rest)
 	for _, a := range all {
@@ -169,6 +195,13 @@ func settings(info string) (language string, all []setting, err error) {
 		}
 	}
 	return language, all, err
+}
+
+// languages are those of a cell's scripts. What runs each of them is told by byLanguage.
+var languages = []string{"sh", "bash", "python", builtIn}
+
+func byLanguage(language string) (interpreter string) {
+	return map[string]string{"bash": "bash", "python": "python3"}[language]
 }
 
 const space = " \t\r\n"
@@ -208,6 +241,48 @@ func assignments(rest string) (all []setting, err error) {
 	return all, nil
 }
 
+// roles reads a fence's settings into the roles that run its script: several where role= and
+// on= are lists. What is about the cell stands in it once.
+func (r *reader) roles(at int, all []setting) []steps.Role {
+	value := func(name string) string {
+		for _, s := range all {
+			if s.name == name {
+				return s.value
+			}
+		}
+		return ""
+	}
+	names, places := strings.Split(value("role"), ","), strings.Split(value("on"), ",")
+	if len(names) == 1 && len(places) == 1 {
+		return []steps.Role{r.role(at, all)}
+	}
+	if len(names) != len(places) {
+		r.wrong(at, "role=%s on=%s: as many places as roles", value("role"), value("on"))
+		return []steps.Role{{}}
+	}
+	var roles []steps.Role
+	for i := range names {
+		one := slices.Clone(all)
+		one = slices.DeleteFunc(one, func(s setting) bool {
+			known := slices.IndexFunc(attributeTable, func(a Attribute) bool { return a.Name == s.name })
+			// The last role is waited for by nobody.
+			return i > 0 && known >= 0 && !attributeTable[known].Role || i == len(names)-1 && s.name == "ready"
+		})
+		for j := range one {
+			switch one[j].name {
+			case "role":
+				one[j].value = strings.TrimSpace(names[i])
+			case "on":
+				one[j].value = strings.TrimSpace(places[i])
+			}
+		}
+		role := r.role(at, one)
+		role.Shared = i > 0
+		roles = append(roles, role)
+	}
+	return roles
+}
+
 // role reads a fence's settings: those of the cell into the open cell.
 func (r *reader) role(at int, all []setting) steps.Role {
 	var role steps.Role
@@ -227,7 +302,7 @@ func (r *reader) role(at int, all []setting) steps.Role {
 			r.wrong(at, "%s is given on another script of the cell already", s.name)
 		default:
 			r.given[s.name], _ = r.position(at)
-			if err := attributeTable[i].set(fence{&role, r.cell}, s); err != nil {
+			if err := attributeTable[i].set(fence{&role, r.cell, r.preambles}, s); err != nil {
 				r.wrong(at, "%w", err)
 			}
 		}
@@ -283,6 +358,35 @@ func sameCell(f fence, s setting) error {
 		return fmt.Errorf("cell=%s under the heading of %q%s",
 			s.value, f.cell.ID, steps.DidYouMean(s.value, []string{f.cell.ID}))
 	}
+	return nil
+}
+
+// uses puts preambles before a script. What is run by another interpreter can't be one of it.
+func uses(f fence, s setting) error {
+	var known []string
+	for name := range f.preambles {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	for name := range strings.SplitSeq(s.value, ",") {
+		name = strings.TrimSpace(name)
+		p, ok := f.preambles[name]
+		if !ok {
+			return fmt.Errorf("no preamble %q stands before it in this file%s", name, steps.DidYouMean(name, known))
+		}
+		p.used = true
+		f.preambles[name] = p
+		f.role.Before += p.text
+	}
+	return nil
+}
+
+func interpreter(f fence, s setting) error {
+	if !slices.Contains(steps.Interpreters(), s.value) {
+		return fmt.Errorf("interpreter=%s is unknown: %s%s", s.value, strings.Join(steps.Interpreters(), " or "),
+			steps.DidYouMean(s.value, steps.Interpreters()))
+	}
+	f.role.Interpreter = s.value
 	return nil
 }
 

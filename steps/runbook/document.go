@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,6 +33,8 @@ type Document struct {
 	given    map[string]map[string]int // the lines of attributes, by cell and name
 	params   map[string]int            // the lines of parameters
 	scripts  map[string][]block        // by cell, as its roles
+	// preambles, by name: what the scripts of the file can have run before them.
+	preambles map[string]preamble
 }
 
 // A block is where a script stands; offsets are into the source's text.
@@ -50,13 +53,13 @@ func (d Document) problem(line int, format string, args ...any) Problem {
 // Read reads one part, as told at Parse, with everything that is wrong with it.
 func Read(name string, src []byte) Document {
 	r := reader{
-		source: newSource(src),
+		source: newSource(src), preambles: map[string]preamble{},
 		doc: Document{
 			Name: name, headings: map[string]int{}, given: map[string]map[string]int{},
 			params: map[string]int{}, scripts: map[string][]block{},
 		},
 	}
-	r.doc.source = r.source
+	r.doc.source, r.doc.preambles = r.source, r.preambles
 	if r.readable(src) {
 		r.doc.Title = Title(src)
 		r.read()
@@ -169,6 +172,8 @@ type reader struct {
 	given   map[string]int
 	broken  bool // something is wrong with the open cell: what follows from that isn't told
 	lost    bool // the last heading of a cell could not be read: whose the scripts are isn't known
+
+	preambles map[string]preamble
 }
 
 // wrong notes what is wrong where an offset is.
@@ -324,18 +329,14 @@ func (r *reader) fence(f *ast.FencedCodeBlock) {
 	info := string(f.Info.Segment.Value(r.text))
 	at := f.Info.Segment.Start
 	if !cellFence.MatchString(info) {
+		if preambleFence.MatchString(info) {
+			r.preamble(f, info)
+		}
 		return
 	}
-	b := block{info: at, from: r.nextLine(at), lines: []int{}}
-	b.to = b.from
 	start := r.lineStart(at)
-	b.indent = string(r.text[start : start+len(r.text[start:at])-len(bytes.TrimLeft(r.text[start:at], " "))])
-	for i := range f.Lines().Len() {
-		b.lines = append(b.lines, f.Lines().At(i).Start)
-		b.to = f.Lines().At(i).Stop
-	}
-	if !closed(r.text, b.to) {
-		r.wrong(at, "the script has no closing ```")
+	b, ok := r.block(f, at)
+	if !ok {
 		return
 	}
 	if r.cell == nil {
@@ -347,34 +348,108 @@ func (r *reader) fence(f *ast.FencedCodeBlock) {
 		r.wrong(at, "%w", err)
 		return
 	}
-	role := r.role(at, all)
-	role.Script = string(f.Lines().Value(r.text))
-	if strings.TrimSpace(role.Script) == "" {
-		r.wrong(at, "the script is empty")
-	}
-	if i := strings.IndexFunc(role.Script, runner.Hidden); i >= 0 {
-		c, _ := utf8.DecodeRuneInString(role.Script[i:])
-		r.wrong(b.lines[strings.Count(role.Script[:i], "\n")],
-			"the script has a character that nobody sees (%U),"+
-				" so what is shown of it is not what would run: print it with printf", c)
-	}
+	roles := r.roles(at, all)
+	script := r.script(f, b)
 	r.addProse(&r.cell.Prose, start)
 	r.prose = r.nextLine(b.to)
 	if language == builtIn {
 		if len(r.cell.Roles) > 0 || r.cell.Own != "" {
 			r.wrong(at, "what railbench does itself is the only script of its cell")
 		}
-		r.cell.Own = strings.TrimSpace(role.Script)
+		r.cell.Own = strings.TrimSpace(script)
 		return
 	}
-	r.cell.Roles = append(r.cell.Roles, role)
-	r.doc.scripts[r.cell.ID] = append(r.doc.scripts[r.cell.ID], b)
+	for _, role := range roles {
+		role.Script = script
+		if role.Interpreter == "" {
+			role.Interpreter = byLanguage(language)
+		}
+		if role.Probe && role.Name == "" {
+			role.Name = "probe"
+		}
+		r.cell.Roles = append(r.cell.Roles, role)
+		r.doc.scripts[r.cell.ID] = append(r.doc.scripts[r.cell.ID], b)
+	}
+}
+
+// block finds where a fence's script stands.
+func (r *reader) block(f *ast.FencedCodeBlock, at int) (b block, ok bool) {
+	b = block{info: at, from: r.nextLine(at), lines: []int{}}
+	b.to = b.from
+	start := r.lineStart(at)
+	b.indent = string(r.text[start : start+len(r.text[start:at])-len(bytes.TrimLeft(r.text[start:at], " "))])
+	for i := range f.Lines().Len() {
+		b.lines = append(b.lines, f.Lines().At(i).Start)
+		b.to = f.Lines().At(i).Stop
+	}
+	if !closed(r.text, b.to) {
+		r.wrong(at, "the script has no closing ```")
+		return b, false
+	}
+	return b, true
+}
+
+// script is a fence's text, and every character of it can be seen.
+func (r *reader) script(f *ast.FencedCodeBlock, b block) string {
+	script := string(f.Lines().Value(r.text))
+	if strings.TrimSpace(script) == "" {
+		r.wrong(b.info, "the script is empty")
+	}
+	if i := strings.IndexFunc(script, runner.Hidden); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(script[i:])
+		r.wrong(b.lines[strings.Count(script[:i], "\n")],
+			"the script has a character that nobody sees (%U),"+
+				" so what is shown of it is not what would run: print it with printf", c)
+	}
+	return script
+}
+
+// preamble keeps what the scripts below it can have run before them. It is no prose: with
+// each of those it is shown, and run.
+func (r *reader) preamble(f *ast.FencedCodeBlock, info string) {
+	at := f.Info.Segment.Start
+	b, ok := r.block(f, at)
+	if !ok {
+		return
+	}
+	_, all, err := settings(info)
+	name := ""
+	for _, s := range all {
+		if s.name == "preamble" {
+			name = s.value
+		}
+	}
+	switch {
+	case err != nil:
+		r.wrong(at, "%w", err)
+	case !steps.IsID(name):
+		r.wrong(at, "a preamble has a name of small letters, digits and -: ```sh preamble=NAME")
+	case len(all) > 1:
+		r.wrong(at, "a preamble has no other attribute: the script that uses it has them")
+	case r.preambles[name].text != "":
+		r.wrong(at, "the preamble %q is there already", name)
+	default:
+		line, _ := r.position(at)
+		r.preambles[name] = preamble{text: r.script(f, b), line: line}
+	}
+	to := &r.doc.Part.Prose
+	if r.cell != nil && len(r.cell.Roles) > 0 {
+		r.wrong(at, "a preamble stands before the scripts of its cell, or after the last one's prose")
+	}
+	if r.cell != nil {
+		to = &r.cell.Prose
+	}
+	r.addProse(to, r.lineStart(at))
+	r.prose = r.nextLine(b.to)
 }
 
 // builtIn is the language of what railbench does itself.
 const builtIn = "railbench"
 
-var cellFence = pattern.New(`(^|\s)cell(=|\s|$)`)
+var (
+	cellFence     = pattern.New(`(^|\s)cell(=|\s|$)`)
+	preambleFence = pattern.New(`(^|\s)preamble(=|\s|$)`)
+)
 
 // closed reports whether the line at offset closes a fence: goldmark ends one that
 // is never closed with the file.
@@ -393,14 +468,24 @@ func checkRoles(c steps.Cell) error {
 		return checkChange(c)
 	}
 	names := map[string]bool{}
-	for i, role := range c.Roles {
+	isProbe := func(role steps.Role) bool { return role.Probe }
+	lessons := slices.DeleteFunc(slices.Clone(c.Roles), isProbe)
+	for _, role := range c.Roles {
 		if names[role.Name] {
 			return fmt.Errorf("it has the role %q twice", role.Name)
 		}
-		if err := checkRole(role, len(c.Roles), i == len(c.Roles)-1); err != nil {
-			return err
+		if role.Probe && role.Ready != (steps.Ready{}) {
+			return fmt.Errorf("the probe %q has a ready=: it runs by itself, after the others", role.Name)
 		}
 		names[role.Name] = true
+	}
+	for i, role := range lessons {
+		if err := checkRole(role, len(lessons), i == len(lessons)-1); err != nil {
+			return err
+		}
+	}
+	if c.Counters && c.Probed() {
+		return errors.New("it counts bytes and has a probe: what moved is judged by the script that moved it")
 	}
 	return nil
 }

@@ -102,8 +102,7 @@ func (d Document) edit(id string, role int, script string) ([]byte, error) {
 	}
 	want := d.Part
 	want.Cells = slices.Clone(want.Cells)
-	want.Cells[at].Roles = slices.Clone(want.Cells[at].Roles)
-	want.Cells[at].Roles[role].Script = script
+	want.Cells[at] = want.Cells[at].WithScript(role, script)
 	got := Read(d.Name, out)
 	if len(got.Problems) > 0 || !reflect.DeepEqual(got.Part, want) {
 		return nil, errFence

@@ -2,6 +2,7 @@ package runbook
 
 import (
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -105,11 +106,27 @@ func TestParseErrors(t *testing.T) {
 			"x.md:3: a script before the first cell's heading",
 		},
 		"another language": {
-			head + "```python cell=c\nx\n```\n",
-			`x.md:5: a cell's script is sh or railbench, not "python"`,
+			head + "```perl cell=c\nx\n```\n",
+			`x.md:5: a cell's script is sh, bash, python, railbench, not "perl"`,
 		},
-		"no closing fence": {head + "```sh cell=c\nx\n", "x.md:5: the script has no closing ```"},
-		"empty script":     {head + "```sh cell=c\n\n```\n", "x.md:5: the script is empty"},
+		"roles without places": {fence("cell=c role=a,b on=here"), "x.md:5: role=a,b on=here: as many places as roles"},
+		"no such preamble":     {fence("cell=c uses=tols"), `no preamble "tols" stands before it in this file`},
+		"a preamble twice": {
+			head + "```sh preamble=a\nx\n```\n\n```sh preamble=a\ny\n```\n\n```sh cell=c uses=a\nx\n```\n",
+			`the preamble "a" is there already`,
+		},
+		"a preamble that is more": {
+			head + "```sh preamble=a root\nx\n```\n\n```sh cell=c uses=a\nx\n```\n",
+			"a preamble has no other attribute",
+		},
+		"another interpreter": {fence("cell=c interpreter=pyhton3"), `interpreter=pyhton3 is unknown: bash or python3; did you mean "python3"?`},
+		"a probe that is waited for": {
+			fence("cell=c") + "\n```sh cell=c probe ready=port:1\nx\n```\n",
+			`the probe "probe" has a ready=`,
+		},
+		"a probe that counts": {fence("cell=c probe counters"), "it counts bytes and has a probe"},
+		"no closing fence":    {head + "```sh cell=c\nx\n", "x.md:5: the script has no closing ```"},
+		"empty script":        {head + "```sh cell=c\n\n```\n", "x.md:5: the script is empty"},
 		"server without ready": {
 			fence("cell=c role=server on=peer"),
 			`x.md:3: the cell "c": the role "server" is waited for and has no ready=`,
@@ -156,6 +173,53 @@ func TestParseErrors(t *testing.T) {
 		_, err := Parse("x.md", []byte(c.src))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// What two roles run, what several cells have in common, and what only railbench reads.
+func TestShared(t *testing.T) {
+	const src = `# P {#p}
+
+## C {#c}
+
+Prose.
+
+` + "```sh preamble=hello\nhello() { echo \"$1\"; }\n```" + `
+
+More prose.
+
+` + "```sh cell=c role=server,client on=peer,here ready=port:1 uses=hello limit=1m\nhello \"$ROLE\"\n```" + `
+
+` + "```python cell=c probe on=both\nprint(1)\n```\n"
+	p, err := Parse("x.md", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.Cells[0]
+	want := []steps.Role{
+		{
+			Name: "server", On: steps.OnPeer, Ready: steps.Ready{Port: "1"}, Script: "hello \"$ROLE\"\n",
+			Before: "hello() { echo \"$1\"; }\n",
+		},
+		{Name: "client", On: steps.OnHere, Script: "hello \"$ROLE\"\n", Before: "hello() { echo \"$1\"; }\n", Shared: true},
+		{Name: "probe", On: steps.OnBoth, Script: "print(1)\n", Probe: true, Interpreter: "python3"},
+	}
+	if !reflect.DeepEqual(c.Roles, want) {
+		t.Errorf("%+v", c.Roles)
+	}
+	if c.Prose != "Prose.\n\nMore prose." {
+		t.Errorf("prose %q", c.Prose)
+	}
+	shown, probes := c.Lessons()
+	if len(shown) != 1 || len(probes) != 1 || strings.Join(shown[0].Names, " ") != "server client" {
+		t.Errorf("%+v, %+v", shown, probes)
+	}
+	// An edit is of all that share it, and of one place in the file.
+	for role := range 2 {
+		out, err := Edit([]byte(src), "c", role, "exit\n")
+		if want := strings.Replace(src, "hello \"$ROLE\"", "exit", 1); err != nil || string(out) != want {
+			t.Errorf("role %d: %v\n%s", role, err, out)
 		}
 	}
 }

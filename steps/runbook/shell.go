@@ -3,6 +3,7 @@ package runbook
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ func Scripts(docs []Document, t steps.Tutorial, k Known) []Problem {
 			v := known{k: k, cell: c, params: declared}
 			found = append(found, d.useless(c, k)...)
 			for i, role := range c.Roles {
-				texts = append(texts, role.Script+" "+role.Ready.Port)
+				texts = append(texts, role.Text()+" "+role.Ready.Port)
 				if i < len(d.scripts[c.ID]) {
 					found = append(found, d.script(d.scripts[c.ID][i], role, v)...)
 				}
@@ -51,6 +52,11 @@ func Scripts(docs []Document, t steps.Tutorial, k Known) []Problem {
 		all = append(all, found...)
 	}
 	for _, d := range docs {
+		for name, p := range d.preambles {
+			if !p.used {
+				all = append(all, d.warning(p.line, 0, "no script has uses=%s", name))
+			}
+		}
 		for _, p := range d.Part.Params {
 			read := func(text string) bool { return steps.Names(text, p.Name) }
 			if _, own := k.param(p.Name); !own && !slices.ContainsFunc(texts, read) {
@@ -103,19 +109,39 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 			all = append(all, d.warning(line, 0, "ready=port:$%s: %s", name, why))
 		}
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(role.Script), "")
+	if role.Interpreter != "" && role.Interpreter != "bash" {
+		return all
+	}
+	shell := "POSIX shell"
+	variant := syntax.LangPOSIX
+	if role.Interpreter == "bash" {
+		shell, variant = "bash", syntax.LangBash
+	}
+	parse := func(text string) (*syntax.File, error) {
+		return syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(text), "")
+	}
+	file, err := parse(role.Script)
 	if err != nil {
 		pos, why := complaint(err)
-		p := d.problem(0, "no POSIX shell reads the script: %s", why)
+		p := d.problem(0, "no %s reads the script: %s", shell, why)
 		p.Line, p.Column = at(pos)
 		return append(all, p)
 	}
 	sets, others := assigned(file)
+	before, err := parse(role.Before)
+	if err != nil {
+		_, why := complaint(err)
+		line, _ := d.position(b.info)
+		return append(all, d.problem(line, "no %s reads what stands before the script: %s", shell, why))
+	}
+	more, any := assigned(before)
+	maps.Copy(sets, more)
+	others = others || any
 	told := map[string]bool{}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
-			if len(n.Args) > 0 && slices.Contains(bashWords, n.Args[0].Lit()) {
+			if role.Interpreter == "" && len(n.Args) > 0 && slices.Contains(bashWords, n.Args[0].Lit()) {
 				line, column := at(n.Pos())
 				all = append(all,
 					d.warning(line, column, "%s is bash's: the sh of a node may not know it", n.Args[0].Lit()))

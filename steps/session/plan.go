@@ -126,14 +126,19 @@ func (o Options) refuses(c steps.Cell) string {
 // what runs; empty where every character of them can be seen.
 func hidden(c steps.Cell) string {
 	for _, role := range c.Roles {
-		for at, r := range role.Script {
-			_, n := utf8.DecodeRuneInString(role.Script[at:])
+		if role.Interpreter != "" && !slices.Contains(steps.Interpreters(), role.Interpreter) {
+			return fmt.Sprintf("%q runs no script here: %s can, beside the shell",
+				gate.Line(role.Interpreter), strings.Join(steps.Interpreters(), " and "))
+		}
+		text := role.Text()
+		for at, r := range text {
+			_, n := utf8.DecodeRuneInString(text[at:])
 			if !runner.Hidden(r) && (r != utf8.RuneError || n > 1) {
 				continue
 			}
 			return fmt.Sprintf("line %d of its script has a character that nobody sees (%s), "+
 				"so what is shown of it is not what would run. A script prints such a one with printf",
-				1+strings.Count(role.Script[:at], "\n"), gate.Line(role.Script[at:at+n]))
+				1+strings.Count(text[:at], "\n"), gate.Line(text[at:at+n]))
 		}
 	}
 	return ""

@@ -304,13 +304,33 @@ func (s *server) end(out steps.Output) {
 // It returns when nothing of them is alive: each server is waited for, also one that was just
 // told to end.
 func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stage) error {
-	last := len(r.cell.Roles) - 1
+	if !r.cell.Probed() {
+		return r.inOrder(ctx, rig, pair, r.cell.Roles, st)
+	}
+	isProbe := func(role steps.Role) bool { return role.Probe }
+	if lesson := slices.DeleteFunc(slices.Clone(r.cell.Roles), isProbe); len(lesson) > 0 {
+		var shown steps.Stage
+		if err := r.inOrder(ctx, rig, pair, lesson, &shown); err != nil {
+			return err
+		}
+	}
+	for _, role := range r.cell.Roles {
+		if role.Probe {
+			st.Outputs = append(st.Outputs, r.everywhere(ctx, rig, pair, role)...)
+		}
+	}
+	return nil
+}
+
+// inOrder is roles without what is a probe.
+func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []steps.Role, st *steps.Stage) error {
+	last := len(roles) - 1
 	ctx, stalled := r.watch(ctx)
 	serving, endServers := context.WithCancel(ctx)
 	defer endServers()
 	servers := make([]*server, 0, last)
 	var failed error
-	for _, role := range r.cell.Roles[:last] {
+	for _, role := range roles[:last] {
 		s, err := r.serve(serving, rig, pair, role)
 		servers = append(servers, s)
 		if err != nil {
@@ -326,7 +346,7 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 				r.s.clock.Go(running, func(ctx context.Context) { r.desert(ctx, end, s) })
 			}
 		}
-		main = r.everywhere(running, rig, pair, r.cell.Roles[last])
+		main = r.everywhere(running, rig, pair, roles[last])
 		end()
 	}
 	grace := serverGrace
@@ -558,7 +578,11 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	out := steps.Output{Role: role.Name, End: e}
 	var said spoken
 	node := rig.At(e).Name
+	lesson := r.cell.Probed() && !role.Probe // what is judged is the probe's
 	live := r.s.o.Catalog.Live[r.cell.Parser]
+	if lesson {
+		live = nil
+	}
 	var shown time.Time // when it was last called, by the node's clock
 	asked := r.script(rig, pair, role, e, limit)
 	out.Asked = asked.Vars
@@ -568,7 +592,12 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 			kind = steps.FromStderr
 		}
 		r.printed.Store(line.At.UnixNano())
-		r.print(steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text, Spans: line.Spans}, line.Cut)
+		printed := steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text, Spans: line.Spans}
+		if role.Probe && kind == steps.FromStdout {
+			r.write(printed, line.Cut)
+		} else {
+			r.print(printed, line.Cut)
+		}
 		said.add(line)
 		if seen != nil {
 			seen(line)
@@ -598,10 +627,12 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 		r.tell("%s", err)
 		return out
 	}
-	if len(r.cell.Roles) > 1 || !exit.OK() {
+	if len(r.cell.Roles) > 1 && !r.cell.Probed() || !exit.OK() {
 		r.tell("%s on %s: %s", or(role.Name, "script"), node, exit)
 	}
-	r.read(&out, &said)
+	if !lesson {
+		r.read(&out, &said)
+	}
 	return out
 }
 
@@ -676,16 +707,44 @@ func script(cell steps.Cell, role steps.Role, limit time.Duration,
 	all, programs, given map[string]string,
 ) runner.Script {
 	used := map[string]string{}
-	evaluates := steps.Names(role.Script, "eval")
-	for _, values := range []map[string]string{all, programs, given} {
+	body := role.Text()
+	evaluates := role.Interpreter == "" && steps.Names(body, "eval")
+	for _, values := range []map[string]string{all, programs, {roleVariable: role.Name}, given} {
 		for name, value := range values {
 			_, program := programs[name]
-			if steps.Names(role.Script, name) || evaluates && !program && name != "RUN" {
+			if steps.Names(body, name) || evaluates && !program && name != "RUN" {
 				used[name] = value
 			}
 		}
 	}
-	return runner.Script{Name: cell.ID, Body: role.Script, Vars: used, Limit: limit, Root: role.Root}
+	if role.Interpreter != "" {
+		body = interpreted(role.Interpreter, body, used)
+	}
+	return runner.Script{Name: cell.ID, Body: body, Vars: used, Limit: limit, Root: role.Root}
+}
+
+// roleVariable holds the role's name: what two roles share tells by it which one it is.
+const roleVariable = "ROLE"
+
+// interpreted is the shell that hands a script to another program, with the variables that it
+// names in its environment. Python takes all of its standard input before it begins; bash would
+// read a line at a time, and leave the rest to the commands of the script.
+func interpreted(interpreter, script string, vars map[string]string) string {
+	end := "END_OF_SCRIPT"
+	for strings.Contains(script, end) {
+		end += "_"
+	}
+	exports := ""
+	if len(vars) > 0 {
+		exports = "export " + strings.Join(slices.Sorted(maps.Keys(vars)), " ") + "\n"
+	}
+	if !strings.HasSuffix(script, "\n") {
+		script += "\n"
+	}
+	if interpreter == "python3" {
+		return exports + "exec python3 -u - <<'" + end + "'\n" + script + end + "\n"
+	}
+	return exports + "exec " + interpreter + ` -c "$(cat <<'` + end + "'\n" + script + end + "\n)\"\n"
 }
 
 // text runs a script of railbench's own and gives its stdout, up to keepText bytes of it. An exit
@@ -746,6 +805,11 @@ func (r *run) tell(format string, args ...any) {
 // lines whole. cut says that the line goes on in the next one.
 func (r *run) print(line steps.OutputLine, cut bool) {
 	r.s.out.print(r.id, r.cell.ID, line)
+	r.write(line, cut)
+}
+
+// write puts a line into the log.
+func (r *run) write(line steps.OutputLine, cut bool) {
 	r.logMu.Lock()
 	defer r.logMu.Unlock()
 	if r.log == nil {
@@ -760,7 +824,7 @@ func (r *run) print(line steps.OutputLine, cut bool) {
 	switch {
 	case line.Kind == steps.Note:
 		prefix = "# "
-	case line.From != "" && r.cell.Roles[0].On == steps.OnBoth || len(r.cell.Roles) > 1:
+	case line.From != "" && r.cell.Roles[0].On == steps.OnBoth || r.cell.OnSeveral():
 		prefix = line.From + ": "
 	}
 	if !cut {

@@ -540,3 +540,66 @@ func TestChannelsAreClosed(t *testing.T) {
 		}
 	}
 }
+
+// What is judged of a cell with a probe is the probe's, and its output is in the log alone. What
+// the lesson itself came to is the reader's.
+func TestProbe(t *testing.T) {
+	var judged []steps.Output
+	o := Options{Catalog: steps.Catalog{Judges: map[string]steps.Judge{
+		"looks": func(_ steps.Cell, r steps.Result) steps.Verdict {
+			judged = r.Stages[0].Outputs
+			return steps.Verdict{Grade: steps.Pass, Reason: "fine"}
+		},
+	}}}
+	b := open(t, o, steps.Cell{ID: "a", Judge: "looks", Parser: "lines", Roles: []steps.Role{
+		{On: steps.OnBoth, Script: "hello; exit 3\n", Before: "hello() { echo \"lesson of $NODE\"; }\n"},
+		{On: steps.OnBoth, Name: "probe", Probe: true, Script: "echo fact; echo beside >&2\n"},
+	}})
+	b.Run("a")
+	state := b.until("a")
+	if len(judged) != 2 || judged[0].Role != "probe" || judged[0].Value != 1 || !judged[0].Exit.OK() {
+		t.Errorf("judged %+v", judged)
+	}
+	shown := ""
+	for _, l := range state.Output.Lines(0, state.Output.Len()) {
+		shown += l.Text + "\n"
+	}
+	log, err := os.ReadFile(b.Log("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"lesson of spark-02", "lesson of spark-01", "beside", "exit 3"} {
+		if !strings.Contains(shown, want) || !strings.Contains(string(log), want) {
+			t.Errorf("%q is missing:\n%s\nlog:\n%s", want, shown, log)
+		}
+	}
+	if strings.Contains(shown, "fact") || !strings.Contains(string(log), "spark-01: fact") {
+		t.Errorf("what only railbench needs:\n%s\nlog:\n%s", shown, log)
+	}
+	for _, n := range b.nodes {
+		if !strings.HasPrefix(n.ran[len(n.ran)-2].Body, "hello() {") {
+			t.Errorf("it ran %q", n.ran[len(n.ran)-2].Body)
+		}
+	}
+}
+
+// The values of a script are in another interpreter's environment, whatever stands in it.
+func TestInterpreters(t *testing.T) {
+	python := "import os\nprint(os.environ['NODE'], \"it's $HOME `id` \\\\\", os.environ['ROLE'])\n"
+	bash := "words=(one two)\nread -r line || true\necho \"$NODE ${words[1]} it's \\\\ $ROLE\"\n"
+	b := open(t, Options{},
+		steps.Cell{ID: "p", Judge: "passes", Roles: []steps.Role{{Name: "end", Script: python, Interpreter: "python3"}}},
+		steps.Cell{ID: "b", Judge: "passes", Roles: []steps.Role{{Name: "end", Script: bash, Interpreter: "bash"}}},
+		steps.Cell{ID: "x", Judge: "passes", Roles: []steps.Role{{Script: "echo no\n", Interpreter: "perl -e"}}})
+	for id, want := range map[string]string{"p": "spark-02 it's $HOME `id` \\ end", "b": "spark-02 two it's \\ end"} {
+		b.Run(id)
+		state := b.until(id)
+		if got := state.Output.Lines(0, 1); len(got) == 0 || got[0].Text != want {
+			t.Errorf("%s: %+v, want %q", id, got, want)
+		}
+	}
+	b.Run("x")
+	if v := b.until("x").Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "bash and python3") {
+		t.Errorf("%+v", v)
+	}
+}

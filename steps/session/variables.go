@@ -23,7 +23,7 @@ func Variables(o Options, c steps.Cell) []string {
 	}
 	all := vars(rig, steps.Here, pair, params)
 	maps.Copy(all, o.Programs)
-	all["RUN"] = plannedRun
+	all["RUN"], all[roleVariable] = plannedRun, ""
 	for _, name := range c.With {
 		if service, ok := o.Services[name]; ok {
 			maps.Copy(all, service.Plan(Request{Run: plannedRun, Rig: rig, Params: params}))

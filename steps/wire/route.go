@@ -53,7 +53,7 @@ func RouteOf(c steps.Cell, r steps.Result, s steps.Stage) (Route, bool) {
 // names reports whether a script of the cell reads a variable. A longer name that begins so
 // would count, too; there is none.
 func names(c steps.Cell, variable string) bool {
-	return slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return strings.Contains(role.Script, "$"+variable) })
+	return slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return strings.Contains(role.Text(), "$"+variable) })
 }
 
 // Add takes the rig's pair i, counted from 0, which has to be there (Rig.HasPair).

@@ -56,7 +56,7 @@ func calls(c steps.Cell, o steps.Output, tool string) (all [][]string) {
 	if i < 0 {
 		return nil
 	}
-	script := strings.ReplaceAll(c.Roles[i].Script, "\\\n", " ") // a call may go on in the next line
+	script := strings.ReplaceAll(c.Roles[i].Text(), "\\\n", " ") // a call may go on in the next line
 	for line := range strings.Lines(script) {
 		words := strings.Fields(line)
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {

@@ -207,6 +207,9 @@ func Places(c steps.Cell, names []string) string {
 	}
 	var parts []string
 	for _, r := range c.Roles {
+		if r.Probe && len(c.Roles) > 1 {
+			continue
+		}
 		place := every
 		if r.On != steps.OnBoth {
 			place = nameAt(names, r.On.Ends()[0])
@@ -231,15 +234,37 @@ func Places(c steps.Cell, names []string) string {
 }
 
 func (b *body) scripts(c Cell) {
-	for _, r := range c.Roles {
-		if len(c.Roles) > 1 && r.Name != "" {
-			b.add("  " + b.k.Dim.Render(ink.Clean(r.Name)))
+	lessons, probes := c.Lessons()
+	head := scriptHead(c.Keep, len(lessons))
+	if c.Script {
+		head = math.MaxInt / 2
+		for _, l := range slices.Concat(lessons, probes) {
+			b.roles(l)
+			b.script(l.Text(), head)
 		}
-		head := scriptHead(c.Keep, len(c.Roles))
-		if c.Script {
-			head = math.MaxInt / 2
+		return
+	}
+	folded := 0
+	for _, l := range lessons {
+		if len(lessons) > 1 || len(l.Names) > 1 {
+			b.roles(l)
 		}
-		b.script(r.Script, head)
+		b.script(l.Script, head)
+		folded += strings.Count(l.Before, "\n")
+	}
+	for _, l := range probes {
+		folded += strings.Count(l.Text(), "\n")
+	}
+	if folded > 0 {
+		b.add("  " + b.k.Faint.Render("┃") + " " +
+			b.k.Dim.Render(fmt.Sprintf("+ %d lines that only railbench needs, s shows them", folded)))
+	}
+}
+
+// roles names those that run a script.
+func (b *body) roles(l steps.Lesson) {
+	if len(l.Names) > 0 {
+		b.add("  " + b.k.Dim.Render(ink.Clean(strings.Join(l.Names, ", "))))
 	}
 }
 
@@ -318,7 +343,7 @@ type tags struct {
 const wideTags = 84
 
 func newTags(c steps.Cell, names []string, width int) tags {
-	if len(c.Roles) < 2 && (len(c.Roles) == 0 || c.Roles[0].On != steps.OnBoth) {
+	if !c.OnSeveral() {
 		return tags{}
 	}
 	short := names
