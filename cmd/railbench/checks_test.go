@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -50,6 +51,10 @@ func mayFind(fault string) []string {
 	return slices.Concat(networkMay[fault], hardwareMay[fault], softwareMay[fault])
 }
 
+// atRest is what checks say of the simulated rig without a fault where that is no PASS: it is
+// the tutorial's, with its MTU of 1500.
+var atRest = map[string]steps.Grade{"roce-mtu": steps.Warn}
+
 // TestDoctorOutOfTime: what has no time left is not run, and is not waited for.
 func TestDoctorOutOfTime(t *testing.T) {
 	t.Parallel()
@@ -78,7 +83,7 @@ func TestHealthyRigHasNoFinding(t *testing.T) {
 			t.Errorf("seed %s: exit %d: %s", seed, code, stderr)
 		}
 		for _, c := range r.Checks {
-			if c.Verdict != steps.Pass || c.Reason == "" || len(c.Evidence) == 0 || c.Fix != "" {
+			if want := cmp.Or(atRest[c.ID], steps.Pass); c.Verdict != want || c.Reason == "" || len(c.Evidence) == 0 || c.Fix != "" {
 				t.Errorf("seed %s: %s: %s: %q, on %d pieces of evidence, fix %q", seed, c.ID, c.Verdict, c.Reason, len(c.Evidence), c.Fix)
 			}
 		}
@@ -124,7 +129,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 					t.Errorf("%s: %s without a reason", c.ID, c.Verdict)
 				case slices.Contains(want, c.ID) && (c.Verdict == steps.Pass || c.Verdict == steps.Skipped):
 					t.Errorf("%s doesn't find it: %s: %s", c.ID, c.Verdict, c.Reason)
-				case !slices.Contains(want, c.ID) && c.Verdict != steps.Pass && !slices.Contains(may, c.ID) && !slices.Contains(may, "*"):
+				case !slices.Contains(want, c.ID) && c.Verdict != steps.Pass && c.Verdict != atRest[c.ID] && !slices.Contains(may, c.ID) && !slices.Contains(may, "*"):
 					t.Errorf("%s has nothing to do with it: %s: %s", c.ID, c.Verdict, c.Reason)
 				}
 			}

@@ -184,6 +184,7 @@ var symptoms = map[string]symptom{
 	"two-managers": {seen: map[string][]string{"interfaces": {"in the hands of NetworkManager and networkd at once"}}},
 	"etcd-down":    {},
 	"nccl-socket":  {},
+	"nccl-half":    {},
 	"stale-etcd":   {},
 	"ucx-pinned":   {},
 	"peer-dead": {
@@ -214,6 +215,7 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
 	"address-unsaved":       {}, // only a reboot would show it
+	"mtu-unsaved":           {},
 	"default-route-on-rail": {}, // it stands in the way of changes only
 	"arp-flux":              {}, // only checks look at a neighbour table
 	"peer-reboots":          {}, // and at how long a node is up

@@ -42,6 +42,10 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 		"address-unsaved": {
 			says("spark-01", "nmcli -g GENERAL.STATE device show enp1s0f1np1", 0, "100 (connected (externally))\n"),
 		},
+		"mtu-unsaved": {
+			says("spark-01", "cat /sys/class/net/enP2p1s0f1np1/mtu", 0, "9000\n"),
+			says("spark-02", "ibv_devinfo -d rocep1s0f0", 0, "active_mtu:\t\t4096 (5)"),
+		},
 		"roce-lag": {
 			says("spark-01", "ls /sys/class/infiniband", 0, "mlx5_bond_0\nroceP2p1s0f0"),
 			says("spark-01", "ibv_devinfo -d rocep1s0f1", 255, "wasn't found"),

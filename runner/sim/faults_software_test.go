@@ -61,6 +61,7 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 				return strings.Contains(out, `"deleted":"5"`) && after.code == 0 && !strings.Contains(after.out, "count")
 			},
 		},
+		"nccl-half":   {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1\n")},
 		"nccl-socket": {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA=mlx5_0,mlx5_1\n")},
 		"firewall": {
 			says("spark-01", "sudo nft list ruleset", 0, "reject with icmpx admin-prohibited"),

@@ -24,6 +24,8 @@ const (
 	// sum one that did not run at the same time.
 	OverShare
 	OverTogether
+	// LargestMTU is the RoCE MTU below which a link pays for its headers.
+	LargestMTU
 	// DegradedAdapter is what a healthy link carries behind an adapter that came up wrong.
 	DegradedAdapter
 
@@ -149,6 +151,13 @@ var entries = [limits]Entry{
 		Source: "each is averaged over its own time, and the first and the last tenths ran alone: the vendor's own pair, " +
 			"189.9 over a cable that can do 185.2, is 2.5 % more",
 		Fact: "shares-of-a-band",
+	},
+	LargestMTU: {
+		Of:  "RoCE MTU, at most; below it the check roce-mtu warns with the price",
+		Low: 4096, High: 4096, Unit: "bytes", Basis: Derived,
+		When:   "RoCE over an interface with an MTU of 4192 or more",
+		Source: "the largest of InfiniBand's five; the kernel keeps 96 bytes of the interface's MTU for headers (iboe_get_mtu)",
+		Fact:   "headers-of-roce",
 	},
 	DegradedAdapter: {
 		Of:  "payload over an adapter that came up degraded",

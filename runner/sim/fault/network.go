@@ -183,6 +183,22 @@ func networkFaults() []Fault {
 			},
 		},
 		{
+			Name: "mtu-unsaved", Title: "The MTUs are in no configuration", Where: OnPair,
+			Doc: "All rails of {node} and {peer} have an MTU of 9000 from \"ip link set\": NetworkManager's profiles have " +
+				"none, and it is 1500 again after a reboot.",
+			Do: func(s Spot) func() {
+				set := func(mtu int) {
+					for _, n := range []*host.Node{s.Node, s.Peer} {
+						for _, f := range n.Functions {
+							f.Netdev.SetMTU(mtu)
+						}
+					}
+				}
+				set(9000)
+				return func() { set(1500) }
+			},
+		},
+		{
 			Name: "arp-flux", Title: "The wrong interface answered for rail 1", Where: OnSecond,
 			Doc: "{node}'s neighbour table has the MAC of enP2p1s0f0np0 for the address of {peer}'s rail 1, which " +
 				"is enp1s0f0np0's: packets for rail 1 arrive at the other half of {peer}'s adapter.",

@@ -30,6 +30,12 @@ func softwareFaults() []Fault {
 			}),
 		},
 		{
+			Name: "nccl-half", Title: "NCCL is told of one half",
+			Doc: "{node}'s /etc/nccl.conf names rocep1s0f0 and rocep1s0f1, and neither of their twins behind the other " +
+				"PCIe half: NCCL gets half of what each port can do, while {peer} is told nothing and takes all four.",
+			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1"}),
+		},
+		{
 			Name: "library-missing", Title: "A library of nixlbench is gone",
 			Doc: "nixlbench on {node} ends with status 127: \"error while loading shared libraries: " +
 				"libetcd-cpp-api.so\".",

@@ -179,5 +179,5 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 	if !saved {
 		address = d.IPv4().String()
 	}
-	return map[string]string{"ipv4.method": "manual", "ipv4.addresses": address}, true
+	return map[string]string{"ipv4.method": "manual", "ipv4.addresses": address, "802-3-ethernet.mtu": "auto"}, true
 }

@@ -26,6 +26,7 @@ func Kind() kind.Kind {
 			"arp-flux":         checks.OnBoth(judgeArpFlux),
 			"duplicate-ip":     checks.OnBoth(judgeDuplicateIP),
 			"mtu-equal":        checks.OnBoth(judgeMTUEqual),
+			"roce-mtu":         checks.OnBoth(judgeRoCEMTU),
 			"rail-bond":        checks.OnBoth(judgeRailBond),
 			"bond-health":      checks.OnBoth(judgeBondHealth),
 			"gid-index":        kind.Takes[[]parse.GIDRow](judgeGIDIndex),

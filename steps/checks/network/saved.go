@@ -2,10 +2,13 @@ package network
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 )
 
@@ -63,7 +66,7 @@ func planKept(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 // reads.
 func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
-	saved, bonds, closed, without := 0, 0, "", 0
+	saved, bonds, closed, without, mtus := 0, 0, "", 0, 0
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
 		by := f["configured by"]
@@ -94,6 +97,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 				rep.At(rig, e, steps.Warn, "%s", k.gone(node, by))
 			}
 		}
+		mtus += savedMTUs(rig, e, f, rep)
 	}
 	if without == 1 {
 		unconfigured(rig, facts, rep)
@@ -113,12 +117,56 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	if bonds > 0 {
 		of = "rails and their bonds"
 	}
-	v := rep.Verdict(fmt.Sprintf("%s of %s come from a configuration, and are there again after a reboot",
-		kind.Count(saved, "address", "addresses"), of))
+	lead := fmt.Sprintf("%s of %s come from a configuration, and are there again after a reboot",
+		kind.Count(saved, "address", "addresses"), of)
+	if mtus > 0 {
+		lead += fmt.Sprintf("; so are the MTUs of %s", kind.Count(mtus, "interface", "interfaces"))
+	}
+	v := rep.Verdict(lead)
 	if skipped != "" {
 		v.Grade, v.Reason = steps.Skipped, skipped
 	}
 	return v
+}
+
+// bootMTU is what an interface of Ethernet has after a boot where nothing says another.
+const bootMTU = 1500
+
+// savedMTUs is how many of a node's interfaces have an MTU of their own that a configuration
+// gives them again after a boot. Where none does, or another one, the report says so.
+func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) (saved int) {
+	node := rig.NameOf(e)
+	lost := map[int][]string{} // interfaces, by the MTU that they lose
+	for _, k := range kept(rig.At(e)) {
+		name := k.dev.Name
+		now, known := decimal.Count(f[name+" MTU"])
+		text := f[name+" saved MTU"]
+		if !known || text == "" {
+			rep.At(rig, e, steps.Inconclusive, "nothing tells the MTU of %s on %s, now or after a boot", name, node)
+			continue
+		}
+		rep.Show(fmt.Sprintf("%s %s MTU after a boot", node, name), text, "", &steps.Expected{From: fmt.Sprintf("%d bytes now", now)})
+		value, where, _ := strings.Cut(text, " in ")
+		bytes, given := decimal.Count(value)
+		// What NetworkManager configures gets its MTU from the profile, and from no file.
+		closed := f["only root may read"] != "nothing" && !strings.HasPrefix(f[k.String()+" is in"], "the profile ")
+		switch {
+		case value == "unclear" || text == "none" && closed: // nobody can tell, which the evidence says
+		case given && bytes == now:
+			saved++
+		case given:
+			rep.At(rig, e, steps.Warn, "%s on %s has an MTU of %d bytes now and gets %d at a boot (%s): set both alike, "+
+				"at both ends", name, node, now, bytes, where)
+		case now != bootMTU:
+			lost[now] = append(lost[now], name)
+		}
+	}
+	for _, mtu := range slices.Sorted(maps.Keys(lost)) {
+		rep.At(rig, e, steps.Warn, "the MTU of %d bytes of %s on %s is in no configuration of %s, and %d again after a "+
+			"reboot. nmcli connection modify PROFILE 802-3-ethernet.mtu %d, or mtu: %d in /etc/netplan, makes it last",
+			mtu, kind.And(lost[mtu]), node, f["configured by"], bootMTU, mtu, mtu)
+	}
+	return saved
 }
 
 // unconfigured adds a finding about a node whose rails have addresses that nothing known

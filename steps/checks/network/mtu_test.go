@@ -1,0 +1,54 @@
+package network
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+func TestRoCEMTU(t *testing.T) {
+	lines := func(rig steps.Rig, netdev, active int) edited {
+		return railLines(rig, func(_ steps.End, r steps.Rail) string {
+			return fmt.Sprintf("%s MTU: %d\n%s port 1 active_mtu: %d", r.Netdev.Name, netdev, r.Dev, active)
+		})
+	}
+	judge := func(rig steps.Rig, texts edited, edits ...edit) steps.Verdict {
+		texts = texts.with(edits...)
+		return registered().Judges["roce-mtu"](steps.Cell{}, looked(rig, texts[0], texts[1]))
+	}
+	full := kindtest.Spark()
+	kindtest.Want(t, "the largest", judge(full, lines(full, 4192, 4096)), steps.Pass, "4 rails have a RoCE MTU of 4096")
+	kindtest.Want(t, "1500 at both ends", judge(full, lines(full, 1500, 1024)), steps.Warn, "Rails 1, 2, 3 and 4 have a RoCE MTU of 1024",
+		"92.5 Gb/s where 4096 brings 111.7", "costs 19.2 Gb/s a rail", "4192 or more", "over both halves of one cable at once it costs 11.1 Gb/s of 196.1")
+	kindtest.Want(t, "at one end of one rail", judge(full, lines(full, 9000, 4096), edit{steps.Peer, "rocep1s0f1 port 1 active_mtu: 4096", "rocep1s0f1 port 1 active_mtu: 1024"}),
+		steps.Warn, "Rail 2 has a RoCE MTU of 1024")
+	kindtest.Want(t, "2048, which nobody measured", judge(full, lines(full, 3000, 2048)), steps.Warn, "its headers alone take", "nobody measured one PCIe Gen5 x4")
+
+	slow := kindtest.TutorialSpark()
+	for e := range slow.Nodes {
+		for i := range slow.Nodes[e].Rails {
+			slow.Nodes[e].Rails[i].RateGbps = 100
+		}
+	}
+	// 100 x (4096/4178 - 1024/1106), by hand.
+	kindtest.Want(t, "a link of 100G", judge(slow, lines(slow, 1500, 1024)), steps.Warn, "costs 5.5 Gb/s a rail")
+	soft := kindtest.Virtual()
+	kindtest.Want(t, "soft-RoCE", judge(soft, lines(soft, 1500, 1024)), steps.Skipped, "no price that anybody knows")
+
+	untold := edit{steps.Here, "rocep1s0f0 port 1 active_mtu: 4096\n", ""}
+	kindtest.Want(t, "worked out", judge(full, lines(full, 9000, 4096), untold), steps.Warn, "Rail 1 has a RoCE MTU of 1024")
+	blind := kindtest.Spark()
+	blind.Nodes[steps.Here].Rails[0].MTU = 0
+	kindtest.Want(t, "nothing tells it", judge(blind, lines(blind, 9000, 4096), untold), steps.Inconclusive, "nothing tells the RoCE MTU of rail 1 (rocep1s0f0)")
+	kindtest.Want(t, "no pair", judge(bare(), lines(bare(), 9000, 4096)), steps.Inconclusive, "no rail leads")
+	v := judge(full, lines(full, 1500, 1024))
+	for _, x := range v.Evidence {
+		if strings.HasPrefix(x.Name, "price") && x.Unit != "Gb/s" {
+			t.Errorf("%s has no unit", x.Name)
+		}
+	}
+	holes(t, "roce-mtu", registered().Judges["roce-mtu"], full, lines(full, 9000, 4096))
+}
