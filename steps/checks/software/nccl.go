@@ -1,7 +1,9 @@
 package software
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +12,11 @@ import (
 	"github.com/railbench/railbench/steps/kind"
 )
 
-// judgeNCCLSettings: what is set of NCCL names what is there.
+// emptyValue is how the script writes a variable that is set to nothing.
+const emptyValue = "(empty)"
+
+// judgeNCCLSettings: what is set of NCCL names what is there, all of it, and alike at both
+// ends.
 func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	n := 0
 	for _, e := range steps.Ends {
@@ -30,6 +36,7 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 				"running, or one was left over; another --master_port avoids it", node)
 		}
 	}
+	ncclAlike(r.Rig, facts, rep)
 	if n == 0 {
 		return rep.Verdict("nothing is set of NCCL on either node: it finds the rails by itself")
 	}
@@ -46,29 +53,67 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 			return steps.Fail, "NCCL then never uses RDMA (NET/Socket), and reaches a few GB/s at most; take it out"
 		}
 	case "NCCL_IB_HCA":
-		var devs []string
-		for _, rail := range rig.At(e).Rails {
-			devs = append(devs, rail.Dev)
-		}
-		if gone := namesNothing(s.value, devs); len(devs) > 0 && len(gone) > 0 {
-			return steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter NCCL goes over sockets "+
-				"(NET/Socket); name the rails, or take it out", kind.And(gone), kind.And(devs))
-		}
+		return ncclDevices(rig, e, s.value)
 	case "NCCL_SOCKET_IFNAME":
 		var names []string
 		for _, d := range rig.At(e).Netdevs {
 			names = append(names, d.Name)
 		}
-		if gone := namesNothing(s.value, names); len(names) > 0 && len(gone) > 0 {
+		if gone := ncclListOf(s.value).naming(names); len(names) > 0 && len(gone) > 0 {
 			return steps.Fail, fmt.Sprintf("there is no interface %s on this node, and NCCL does not start without one "+
 				"(Bootstrap : no socket interface found); name one of %s, or take it out", kind.And(gone), kind.And(names))
 		}
 	case "NCCL_IB_GID_INDEX":
-		if err == nil && on >= 0 {
+		switch {
+		case s.value == emptyValue:
+			return steps.Warn, "it is set to nothing. NCCL takes that as not set, but what reads it as a number takes 0, which is " +
+				"no RoCE v2 GID of an IPv4 address; take it out"
+		case err == nil && on >= 0:
 			return ncclIndex(rig, e, on)
 		}
 	}
 	return steps.Pass, ""
+}
+
+// ncclDevices holds NCCL_IB_HCA against a node's rails: what it names is there, and so is
+// the other half of each port that it names.
+func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Grade, string) {
+	rails := rig.At(e).Rails
+	var devs []string
+	for _, rail := range rails {
+		devs = append(devs, rail.Dev)
+	}
+	list := ncclListOf(value)
+	if gone := list.naming(devs); len(devs) > 0 && len(gone) > 0 {
+		return steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter NCCL goes over sockets "+
+			"(NET/Socket); name the rails, or take it out", kind.And(gone), kind.And(devs))
+	}
+	var taken, left []string
+	for _, rail := range rails {
+		if list.takes(rail) {
+			taken = append(taken, rail.Dev)
+			continue
+		}
+		if slices.ContainsFunc(rails, func(other steps.Rail) bool { return list.takes(other) && twins(rail, other) }) {
+			left = append(left, rail.Dev)
+		}
+	}
+	switch {
+	case len(rails) > 0 && len(taken) == 0:
+		return steps.Fail, fmt.Sprintf("that leaves none of %s, and without an adapter NCCL goes over sockets (NET/Socket); "+
+			"take it out", kind.And(devs))
+	case left != nil:
+		return steps.Warn, fmt.Sprintf("NCCL uses %s alone, and not %s, the other PCIe half of the same %s: it gets what one "+
+			"half brings of each cable; name both, or take it out", kind.And(taken), kind.And(left),
+			kind.Plural(len(left), "port", "ports"))
+	}
+	return steps.Pass, ""
+}
+
+// twins reports whether two rails are the two PCIe halves of one port, and both have a link.
+func twins(a, b steps.Rail) bool {
+	return a.PhysPort >= 0 && a.PhysPort == b.PhysPort && a.PCI.Half() != "" && b.PCI.Half() != "" &&
+		a.PCI.Half() != b.PCI.Half() && a.State == "ACTIVE" && b.State == "ACTIVE"
 }
 
 // ncclIndex holds a GID index that is set against those that the rails have.
@@ -82,21 +127,132 @@ func ncclIndex(rig steps.Rig, e steps.End, index int) (steps.Grade, string) {
 	return steps.Pass, ""
 }
 
-// namesNothing gives the entries of a list of NCCL's that fit no name: each is the
-// beginning of a name, or with = in front of the list all of it. A list with ^ in
-// front leaves out, and harms nobody.
-func namesNothing(list string, names []string) []string {
-	if strings.HasPrefix(list, "^") {
+// ncclList is NCCL's way to choose by names: entries that a name begins with, or with = in
+// front of the list all of it; with ^ in front of that, all names but those
+// (parseStringList and matchIfList in NCCL's src/misc/utils.cc).
+type ncclList struct {
+	exact, without bool
+	entries        []ncclEntry
+}
+
+type ncclEntry struct {
+	name string
+	port int // -1 for any
+}
+
+func ncclListOf(text string) (l ncclList) {
+	text = strings.TrimSpace(text)
+	if text == emptyValue {
+		return l
+	}
+	text, l.without = strings.CutPrefix(text, "^")
+	text, l.exact = strings.CutPrefix(text, "=")
+	for entry := range strings.SplitSeq(text, ",") {
+		name, port, has := strings.Cut(strings.TrimSpace(entry), ":")
+		x := ncclEntry{name: name, port: -1}
+		if n, err := strconv.Atoi(port); has && err == nil {
+			x.port = n
+		}
+		if name != "" {
+			l.entries = append(l.entries, x)
+		}
+	}
+	return l
+}
+
+func (l ncclList) fits(entry, name string) bool {
+	return name == entry || !l.exact && strings.HasPrefix(name, entry)
+}
+
+// takes reports whether NCCL uses a rail by this list. An empty list takes all.
+func (l ncclList) takes(rail steps.Rail) bool {
+	if len(l.entries) == 0 {
+		return true
+	}
+	named := slices.ContainsFunc(l.entries, func(x ncclEntry) bool {
+		return l.fits(x.name, rail.Dev) && (x.port < 0 || rail.Port == 0 || x.port == rail.Port)
+	})
+	return named != l.without
+}
+
+// naming gives the entries that fit no name. A list that leaves out harms nobody by that.
+func (l ncclList) naming(names []string) (gone []string) {
+	if l.without {
 		return nil
 	}
-	list, exact := strings.CutPrefix(list, "=")
-	var gone []string
-	for entry := range strings.SplitSeq(list, ",") {
-		entry, _, _ = strings.Cut(strings.TrimSpace(entry), ":") // NCCL_IB_HCA has ports
-		fits := func(name string) bool { return name == entry || !exact && strings.HasPrefix(name, entry) }
-		if entry != "" && !slices.ContainsFunc(names, fits) {
-			gone = append(gone, entry)
+	for _, x := range l.entries {
+		if !slices.ContainsFunc(names, func(name string) bool { return l.fits(x.name, name) }) {
+			gone = append(gone, x.name)
 		}
 	}
 	return gone
+}
+
+// inForce are the settings that a program of this login gets, by name: the environment's, or
+// else those of the user's file, or else those of the system's (initEnv in NCCL's
+// src/misc/param.cc). What the shells' files set is in the environment of who logs in.
+func inForce(all []variable) map[string]variable {
+	rank := func(v variable) int {
+		switch {
+		case v.where == "environment":
+			return 0
+		case strings.HasSuffix(v.where, "/.nccl.conf"):
+			return 2
+		case v.where == "/etc/nccl.conf":
+			return 3
+		}
+		return 1
+	}
+	force := map[string]variable{}
+	for _, v := range slices.Backward(slices.SortedStableFunc(slices.Values(all), func(a, b variable) int {
+		return cmp.Compare(rank(a), rank(b))
+	})) {
+		force[v.name] = v
+	}
+	return force
+}
+
+// ncclLocal are settings that name what is one node's own, or that only say what is logged:
+// they may differ.
+func ncclLocal(name string) bool {
+	switch name {
+	case "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_IB_GID_INDEX", "NCCL_TOPO_FILE", "NCCL_TOPO_DUMP_FILE",
+		"NCCL_GRAPH_DUMP_FILE", "NCCL_CONF_FILE", "NCCL_HOSTID":
+		return true
+	}
+	return strings.HasPrefix(name, "NCCL_DEBUG")
+}
+
+// ncclAlike adds what differs between the nodes: how many rails NCCL uses on each, and every
+// setting that is no node's own.
+func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+	var force [2]map[string]variable
+	var taken [2]int
+	for _, e := range steps.Ends {
+		force[e] = inForce(settingsIn(facts[e], "NCCL_"))
+		list := ncclListOf(force[e]["NCCL_IB_HCA"].value)
+		for _, rail := range rig.At(e).Rails {
+			if list.takes(rail) {
+				taken[e]++
+			}
+		}
+	}
+	named := force[0]["NCCL_IB_HCA"].value + force[1]["NCCL_IB_HCA"].value
+	if named != "" && taken[0] != taken[1] && taken[0] > 0 && taken[1] > 0 {
+		rep.Add(steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA name the same "+
+			"on both, or take it out", kind.Count(taken[0], "rail", "rails"), rig.NameOf(steps.Here), taken[1], rig.NameOf(steps.Peer))
+	}
+	names := maps.Clone(force[0])
+	maps.Copy(names, force[1])
+	for _, name := range kind.SortedNames(names) {
+		a, b := force[0][name].value, force[1][name].value
+		if strings.HasSuffix(name, "_DISABLE") { // 0 is what they are without being set
+			a, b = strings.TrimSuffix(a, "0"), strings.TrimSuffix(b, "0")
+		}
+		if ncclLocal(name) || a == b {
+			continue
+		}
+		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: NCCL wants the same on all nodes", name, cmp.Or(a, "not set"),
+			rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
+	}
 }
