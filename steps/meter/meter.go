@@ -2,7 +2,11 @@
 // nothing: samples come in, a Board comes out.
 package meter
 
-import "time"
+import (
+	"time"
+
+	"github.com/railbench/railbench/steps/rate"
+)
 
 // Source says which counters a rail's bytes come from, because they count
 // different things: a ConnectX has RDMA in port_xmit_data and not in the
@@ -25,6 +29,7 @@ func (s Source) String() string {
 // A Board is every gauge at one moment: both nodes, all rails.
 type Board struct {
 	Gauges []Gauge
+	Hosts  []Host // a node each; see Host
 }
 
 // A Gauge is one rail of one node.
@@ -34,6 +39,9 @@ type Gauge struct {
 	// LinkGbps is the scale, CeilingGbps where PCIe ends it; 0 where unknown.
 	LinkGbps, CeilingGbps float64
 	Source                Source
+	// RoCE and TCP are the packets that the rail's rates are made of when they are full: what of
+	// the wire is payload. Their zero value is where an MTU is unknown.
+	RoCE, TCP rate.Headers
 	// Down is set where the port is not active.
 	Down   bool
 	Tx, Rx Flow
@@ -49,9 +57,11 @@ type Flow struct {
 	// RDMA and IP are the present rates. With NetdevBytes they cannot be told
 	// apart, and IP is all there is.
 	RDMA, IP float64
-	// Peak is the highest total since the last Reset, Avg the mean over the time
-	// in which anything moved.
+	// Peak is the highest total since the last Reset that the samples prove, Avg the mean over the
+	// time in which anything moved.
 	Peak, Avg float64
+	// Run is the last time in which something moved without a pause, or the one under way.
+	Run Run
 	// History holds the last totals, oldest first, HistoryStep apart, HistoryLen at most.
 	History []float64
 }
@@ -59,8 +69,41 @@ type Flow struct {
 // Total is everything on the wire in this direction.
 func (f Flow) Total() float64 { return f.RDMA + f.IP }
 
-// A gauge's history: 30 seconds.
+// A Run is one stretch of traffic, from the last sample before which nothing had moved to the
+// first after which nothing did.
+type Run struct {
+	Bytes   float64 // on the wire
+	Seconds float64 // by the node's clock
+	// Gbps is the rate between its first whole interval and its last; Least says that it was too
+	// short to have any, and that Gbps is all that its bytes prove.
+	Gbps  float64
+	Least bool
+	// Share of its bytes that RDMA moved.
+	RDMA float64
+}
+
+// Payload is what programs see of a gauge's rates, at most: packets that aren't full have more
+// headers. ok is false where the packets' size is unknown, or where RDMA and IP can't be told apart.
+func (g Gauge) Payload(rdma, ip float64) (p rate.Payload, ok bool) {
+	switch {
+	case g.Source != PortCounters || rdma > 0 && g.RoCE.Payload <= 0 || ip > 0 && g.TCP.Payload <= 0:
+		return 0, false
+	}
+	return rate.Wire(rdma).Carried(g.RoCE) + rate.Wire(ip).Carried(g.TCP), true
+}
+
+// A Host is how busy a node's processors are. RDMA leaves them alone, TCP doesn't.
+type Host struct {
+	Node string
+	No   int
+	// Busy is how many of Cores were at work in the last half second.
+	Busy  float64
+	Cores int
+	Known bool
+}
+
+// A gauge's history: two minutes.
 const (
 	HistoryStep = 500 * time.Millisecond
-	HistoryLen  = 60
+	HistoryLen  = 240
 )

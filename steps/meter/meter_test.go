@@ -27,7 +27,12 @@ func node() *Node {
 
 // line prints what the sampler prints: RDMA bytes and IP bytes sent so far.
 func line(clock float64, rdma, ip uint64) string {
-	return fmt.Sprintf("S %.6f %d 0 %d 0 4: ACTIVE", clock, rdma/4, ip)
+	return lateLine(clock, clock, rdma, ip)
+}
+
+// lateLine is a line of a shell that was kept waiting while it read.
+func lateLine(from, to float64, rdma, ip uint64) string {
+	return fmt.Sprintf("S %.6f:%.6f %d 0 %d 0 4: ACTIVE", from, to, rdma/4, ip)
 }
 
 func TestRatesAreExact(t *testing.T) {
@@ -79,10 +84,10 @@ func TestNoSpike(t *testing.T) {
 			[]string{line(1, 8e9, 0), line(1.1, 8e9+1e8, 0), line(1.2, 100, 0)},
 			"went backwards",
 		},
-		{"a counter that is missing", []string{line(1, 8e9, 0), "H 0 0 0 0 1", "S 1.1 4: ACTIVE"}, "no counters"},
+		{"a counter that is missing", []string{line(1, 8e9, 0), "H 0 0 0 0 1", "S 1.1:1.1 4: ACTIVE"}, "no counters"},
 		{
 			"a counter that was away for a sample, and began anew",
-			[]string{line(1, 8e9, 0), "H 0 0 1 1 1", "S 1.1 0 0 4: ACTIVE", "H 1 1 1 1 1", line(1.2, 100, 0)},
+			[]string{line(1, 8e9, 0), "H 0 0 1 1 1", "S 1.1:1.1 0 0 4: ACTIVE", "H 1 1 1 1 1", line(1.2, 100, 0)},
 			"",
 		},
 		{"the node's clock was set back", []string{line(100, 8e9, 0), line(1, 9e9, 0)}, ""},
@@ -110,7 +115,7 @@ func TestNoSpike(t *testing.T) {
 	if g := n.Gauges(at(0), "spark-02 is disconnected")[0]; g.Stale != "spark-02 is disconnected" {
 		t.Errorf("a reason that is known: %q", g.Stale)
 	}
-	for _, bad := range []string{"", "S", "S x 1 2 3 4 4: ACTIVE", "S nan 1 2 3 4 4: ACTIVE", "S 1 2 3", "hello", "H", "H 1 1"} {
+	for _, bad := range []string{"", "S", "S x:x 1 2 3 4 4: ACTIVE", "S nan:1 1 2 3 4 4: ACTIVE", "S 1 1 2 3 4 4: ACTIVE", "S 1 2 3", "hello", "H", "H 1 1"} {
 		if n.Add(bad, start) == nil {
 			t.Errorf("%q is a sample", bad)
 		}
@@ -123,7 +128,7 @@ func TestSoftRoCEFallsBackToTheNetdev(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		if err := n.Add(fmt.Sprintf("S %d %d 0 4: ACTIVE", i+1, i*125_000_000), time.Unix(int64(i), 0)); err != nil {
+		if err := n.Add(fmt.Sprintf("S %d:%[1]d %d 0 4: ACTIVE", i+1, i*125_000_000), time.Unix(int64(i), 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,7 +224,8 @@ func TestSamplerInRealShells(t *testing.T) {
 		}
 		var last float64
 		var layout Layout
-		for i := range 6 {
+		loads := 0
+		for i := range 8 {
 			var s Sample
 			var l string
 			for b := make([]byte, 1); ; {
@@ -237,6 +243,13 @@ func TestSamplerInRealShells(t *testing.T) {
 				}
 				continue
 			}
+			if strings.HasPrefix(l, "C") {
+				if _, err := parseLoad(l); err != nil {
+					t.Fatalf("%v: %v", shell, err)
+				}
+				loads++
+				continue
+			}
 			if s, err = layout.Parse(l); err != nil {
 				t.Fatalf("%v: %v", shell, err)
 			}
@@ -244,6 +257,9 @@ func TestSamplerInRealShells(t *testing.T) {
 				t.Errorf("%v printed %q after %f", shell, l, last)
 			}
 			last = s.Clock
+		}
+		if loads == 0 {
+			t.Errorf("%v: nothing about the processors", shell)
 		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -256,12 +272,12 @@ func TestParseTwoRails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := layout.Parse("S 7.5 1 2 3 4 5 6 1: DOWN 4: ACTIVE")
+	s, err := layout.Parse("S 7.4:7.6 1 2 3 4 5 6 1: DOWN 4: ACTIVE")
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := func(n uint64) Count { return Count{Bytes: n, Known: true} }
-	want := Sample{Clock: 7.5, Rails: []Reading{
+	want := Sample{Clock: 7.5, Took: s.Took, Rails: []Reading{
 		{Xmit: known(4), Rcv: known(8), Tx: known(3), Rx: known(4)},
 		{Tx: known(5), Rx: known(6), Active: true},
 	}}
@@ -324,6 +340,9 @@ func TestSamplerReadsStates(t *testing.T) {
 		const pulled, enough = 12, 100
 		last := true
 		for n := 1; n < enough && last && lines.Scan(); n++ {
+			if strings.HasPrefix(lines.Text(), "C") {
+				continue
+			}
 			put(port+"counters/port_xmit_data", n)
 			s, err := layout.Parse(lines.Text())
 			if err != nil {

@@ -11,6 +11,13 @@ import (
 // shell does not show and a change still does at once.
 const window = 0.3 // seconds
 
+// A rate is told from two samples that were read so quickly that it is uncertain by no more than
+// this share; a node whose shell is kept waiting has to wait for better ones, for so long.
+const (
+	uncertain = 0.01
+	patience  = 1.0 // seconds
+)
+
 // A sample that comes later than this after the one before is stale.
 const freshFor = 2 * time.Second
 
@@ -33,8 +40,11 @@ type Node struct {
 	gauges []Gauge
 	layout Layout
 	// Two at least are kept, however long ago: a sampler that rests sends one each half second.
-	past   []stamped // within the window, oldest first
+	past   []stamped // within patience, oldest first
 	needle []needle
+	moved  float64 // the node's clock when the needles were moved last
+	load   load
+	host   Host
 }
 
 type stamped struct {
@@ -53,6 +63,7 @@ type memory struct {
 	busy, bits float64 // seconds in which something moved, and how much did
 	step       float64 // seconds since the last point of the history
 	stepBits   float64
+	burst      burst
 }
 
 // NewNode makes the gauges of a node's rails; each comes with its names, scale
@@ -65,14 +76,18 @@ func NewNode(places []Place, gauges []Gauge, speed float64) *Node {
 	}
 	for i := range n.gauges {
 		n.gauges[i].Stale = "waiting for the first sample"
+		n.host.Node, n.host.No = n.gauges[i].Node, n.gauges[i].No
 	}
 	return n
 }
 
 // Add takes one line of the sampler that arrived at now. A line that is neither
-// a sample nor tells the files is an error and changes nothing.
+// a sample nor tells the files or the processors is an error and changes nothing.
 func (n *Node) Add(line string, now time.Time) error {
-	if strings.HasPrefix(line, "H") {
+	switch {
+	case strings.HasPrefix(line, "C"):
+		return n.addLoad(line)
+	case strings.HasPrefix(line, "H"):
 		layout, err := ParseLayout(line, len(n.places))
 		if err == nil {
 			n.layout = layout
@@ -90,26 +105,53 @@ func (n *Node) Add(line string, now time.Time) error {
 		if s.Clock <= last.Clock ||
 			math.Abs(s.Clock-last.Clock-now.Sub(last.at).Seconds()*n.speed) > clockJump*n.speed {
 			// The node's clock was set: no rate across that.
-			n.past = nil
+			n.past, n.moved = nil, 0
 		}
 	}
 	var last stamped
 	if len(n.past) > 0 {
 		last = n.past[len(n.past)-1]
 	}
+	from, ok := n.begin(latest)
 	for i := range n.places {
-		n.rail(i, last, latest)
+		n.rail(i, last, latest, from, ok)
+	}
+	if ok {
+		n.moved = latest.Clock
 	}
 	n.past = append(n.past, latest)
-	// The window begins with the last sample that is older than it.
-	for len(n.past) > 2 && latest.Clock-n.past[1].Clock >= window*n.speed {
+	for len(n.past) > 2 && latest.Clock-n.past[1].Clock >= patience*n.speed {
 		n.past = n.past[1:]
 	}
 	return nil
 }
 
-// rail moves the needles of one rail, from the sample before the window to the latest.
-func (n *Node) rail(i int, last, latest stamped) {
+// begin is the sample from which the present rate is told: the last one that is a window ago and
+// gives it sharply. ok is false where there is none, as long as the needles can wait for a better
+// sample.
+func (n *Node) begin(latest stamped) (from stamped, ok bool) {
+	for _, s := range slices.Backward(n.past) {
+		if latest.Clock-s.Clock >= window*n.speed && sharp(s, latest) {
+			return s, true
+		}
+	}
+	if len(n.past) == 0 {
+		return stamped{}, false
+	}
+	from = n.past[0]
+	young := latest.Clock-from.Clock < window*n.speed // no window has passed since the first one
+	return from, young && sharp(from, latest) || latest.Clock-n.moved >= patience*n.speed
+}
+
+// sharp reports whether two samples give a rate that is as certain as it has to be.
+func sharp(a, b stamped) bool { return (a.Took+b.Took)/2 <= uncertain*(b.Clock-a.Clock) }
+
+// longest is the most time that may have passed between the readings of two samples, in seconds.
+func longest(a, b stamped) float64 { return b.Clock - a.Clock + (a.Took+b.Took)/2 }
+
+// rail moves the needles of one rail to the rate since from, where ok, and takes what moved since
+// last.
+func (n *Node) rail(i int, last, latest, from stamped, ok bool) {
 	g, nd := &n.gauges[i], &n.needle[i]
 	r := latest.Rails[i]
 	g.Since, g.Down, g.Stale = latest.at, !r.Active, ""
@@ -126,10 +168,6 @@ func (n *Node) rail(i int, last, latest stamped) {
 	if len(n.past) == 0 {
 		return
 	}
-	old := n.past[0].Rails[i]
-	seconds := latest.Clock - n.past[0].Clock
-	point := HistoryStep.Seconds() * n.speed
-	step := latest.Clock - last.Clock
 	before := last.Rails[i]
 	if back(before.Xmit, r.Xmit) || back(before.Rcv, r.Rcv) || back(before.Tx, r.Tx) || back(before.Rx, r.Rx) {
 		nd.odd, nd.oddTill = "a counter went backwards:"+
@@ -138,16 +176,20 @@ func (n *Node) rail(i int, last, latest stamped) {
 			n.past[j].Rails[i] = r // no rate across the gap
 		}
 		g.Tx.RDMA, g.Tx.IP, g.Rx.RDMA, g.Rx.IP = 0, 0, 0, 0
+		nd.tx.burst, nd.rx.burst = burst{}, burst{}
 		g.Stale = nd.odd
 		return
 	}
 	if latest.at.Before(nd.oddTill) {
 		g.Stale = nd.odd
 	}
-	g.Tx.move(&nd.tx, rate(old.Xmit, r.Xmit, seconds), rate(old.Tx, r.Tx, seconds),
-		moved(before.Xmit, r.Xmit)+moved(before.Tx, r.Tx), step, point, g.LinkGbps)
-	g.Rx.move(&nd.rx, rate(old.Rcv, r.Rcv, seconds), rate(old.Rx, r.Rx, seconds),
-		moved(before.Rcv, r.Rcv)+moved(before.Rx, r.Rx), step, point, g.LinkGbps)
+	if ok {
+		old := from.Rails[i]
+		g.Tx.point(n, from, latest, moved(old.Xmit, r.Xmit), moved(old.Tx, r.Tx))
+		g.Rx.point(n, from, latest, moved(old.Rcv, r.Rcv), moved(old.Rx, r.Rx))
+	}
+	g.Tx.take(n, &nd.tx, last, latest, [2]float64{moved(before.Xmit, r.Xmit), moved(before.Tx, r.Tx)}, g.LinkGbps)
+	g.Rx.take(n, &nd.rx, last, latest, [2]float64{moved(before.Rcv, r.Rcv), moved(before.Rx, r.Rx)}, g.LinkGbps)
 }
 
 // back reports whether a counter is lower than before: the driver was loaded anew, or
@@ -164,31 +206,39 @@ func moved(before, now Count) float64 {
 	return float64(now.Bytes-before.Bytes) * 8
 }
 
-// rate is in Gb/s. The time is that between the samples' own stamps, not the interval that
-// was asked for.
-func rate(before, now Count, seconds float64) float64 {
-	if seconds <= 0 {
-		return 0
+// point shows the rate between two samples, in Gb/s: the time is that between the samples' own
+// stamps, not the interval that was asked for. For the peak it is the most that it may have been,
+// and a whole window: what stands there as reached was reached.
+func (f *Flow) point(n *Node, from, to stamped, rdma, ip float64) {
+	seconds := to.Clock - from.Clock
+	f.RDMA, f.IP = rdma/seconds/1e9, ip/seconds/1e9
+	if seconds >= window*n.speed {
+		f.Peak = max(f.Peak, (rdma+ip)/longest(from, to)/1e9)
 	}
-	return moved(before, now) / seconds / 1e9
 }
 
-// move shows a new rate, and adds what passed since the last sample to the average and to
-// the history. The average is over the time in which something moved: a pause between two
-// cells says nothing of the link.
-func (f *Flow) move(m *memory, rdma, ip, bits, seconds, point, scale float64) {
-	f.RDMA, f.IP = rdma, ip
-	f.Peak = max(f.Peak, f.Total())
+// take adds what passed since the last sample to the run under way, to the average and to the
+// history. The average is over the time in which something moved: a pause between two cells says
+// nothing of the link.
+func (f *Flow) take(n *Node, m *memory, last, latest stamped, moved [2]float64, scale float64) {
+	seconds, bits := latest.Clock-last.Clock, moved[0]+moved[1]
 	if seconds > 0 && bits/seconds/1e9 > max(scale, 10)*quiet {
 		m.busy += seconds
 		m.bits += bits
-		// A burst shorter than the window has a peak that is flattened over it, and an
-		// average above that would be nonsense.
+		m.burst.add(last, latest, moved)
+		var proven float64
+		f.Run, proven = m.burst.run(Every * n.speed)
+		// A burst shorter than the window has a peak that is flattened over it, and an average above
+		// that would be nonsense.
+		f.Peak = max(f.Peak, proven)
 		f.Avg = min(m.bits/m.busy/1e9, f.Peak)
+	} else {
+		m.burst = burst{}
 	}
 	m.step += seconds
 	m.stepBits += bits
-	if m.step >= point {
+	point := HistoryStep.Seconds() * n.speed
+	if m.step >= point && (latest.Took <= uncertain*m.step || m.step >= 2*point) {
 		f.History = append(f.History[max(0, len(f.History)-HistoryLen+1):len(f.History):len(f.History)],
 			m.stepBits/m.step/1e9)
 		m.step, m.stepBits = 0, 0
@@ -215,7 +265,7 @@ func (n *Node) Gauges(now time.Time, why string) []Gauge {
 func (n *Node) Reset() {
 	for i := range n.gauges {
 		for _, f := range []*Flow{&n.gauges[i].Tx, &n.gauges[i].Rx} {
-			f.Peak, f.Avg, f.History = 0, 0, nil
+			f.Peak, f.Avg, f.History, f.Run = 0, 0, nil, Run{}
 		}
 		n.needle[i].tx, n.needle[i].rx = memory{}, memory{}
 	}
@@ -224,9 +274,9 @@ func (n *Node) Reset() {
 // Same reports whether two boards draw the same picture: figures are shown with one
 // digit after the point.
 func (b Board) Same(c Board) bool {
-	return slices.EqualFunc(b.Gauges, c.Gauges, func(x, y Gauge) bool {
+	return slices.EqualFunc(b.Hosts, c.Hosts, Host.same) && slices.EqualFunc(b.Gauges, c.Gauges, func(x, y Gauge) bool {
 		return x.Node == y.Node && x.Dev == y.Dev && x.Netdev == y.Netdev && x.Stale == y.Stale && x.Down == y.Down &&
-			x.Source == y.Source && x.LinkGbps == y.LinkGbps &&
+			x.Source == y.Source && x.LinkGbps == y.LinkGbps && x.RoCE == y.RoCE && x.TCP == y.TCP &&
 			x.CeilingGbps == y.CeilingGbps && x.Tx.same(y.Tx) && x.Rx.same(y.Rx)
 	})
 }
@@ -234,7 +284,7 @@ func (b Board) Same(c Board) bool {
 func (f Flow) same(g Flow) bool {
 	digit := func(v float64) float64 { return math.Round(v * 10) }
 	return digit(f.RDMA) == digit(g.RDMA) && digit(f.IP) == digit(g.IP) &&
-		digit(f.Peak) == digit(g.Peak) && digit(f.Avg) == digit(g.Avg) &&
+		digit(f.Peak) == digit(g.Peak) && digit(f.Avg) == digit(g.Avg) && digit(f.Run.Gbps) == digit(g.Run.Gbps) &&
 		(slices.Equal(f.History, g.History) ||
 			!slices.ContainsFunc(f.History, isSeen) && !slices.ContainsFunc(g.History, isSeen))
 }

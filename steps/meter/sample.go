@@ -35,8 +35,9 @@ const fieldsPerRail = 5
 
 // loop prints which of the files there are, "H" and a 1 or 0 for each: of every
 // rail port_xmit_data, port_rcv_data, tx_bytes, rx_bytes and the port's state.
-// Then a line a sample: "S", the node's clock in seconds, what the files hold, and after
-// those of all rails the ports' states. A bash reads a file by some ten system calls; it
+// Then a line a sample: "S", the node's clock in seconds before and after they were read, what the
+// files hold, and after those of all rails the ports' states. With every fifth, "C", the clock and
+// the first line of /proc/stat. A bash reads a file by some ten system calls; it
 // reads the states with every fifth sample, and with each while it rests.
 const loop = `files() {
   files= states= have= turn=0 gone=0 many=0
@@ -55,9 +56,13 @@ const loop = `files() {
   fi
 }
 SHELL
+host() {
+  ask=5
+  read -r _ busy </proc/stat && echo "C $t $busy"
+} 2>/dev/null
 told=
 files
-last= same=0 every=$INTERVAL
+ask=0 last= same=0 every=$INTERVAL
 while :; do
   case $have in
   *0*)
@@ -65,8 +70,12 @@ while :; do
     [ "$gone" -lt 10 ] || files ;;
   esac
   now
+  from=$t
   values || { files; values; } || { pause; continue; }
-  echo "S $t$line"
+  now
+  echo "S $from:$t$line"
+  [ "$ask" -gt 0 ] || host
+  ask=$((ask - 1))
   if [ "$line" != "$last" ]; then
     last=$line same=0 every=$INTERVAL
   elif [ "$same" -lt 20 ]; then
@@ -130,7 +139,8 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'"'"'`) +
 
 // A Sample is what the sampler printed at one moment.
 type Sample struct {
-	Clock float64 // seconds on the node
+	Clock float64 // seconds on the node, in the middle of the reading
+	Took  float64 // seconds that the reading took: anything in it was read some time between
 	Rails []Reading
 }
 
@@ -176,11 +186,14 @@ func (l Layout) Parse(line string) (Sample, error) {
 	if len(l) == 0 || len(fields) != want || fields[0] != "S" {
 		return Sample{}, fmt.Errorf("%q is no sample of %d files", line, want-2)
 	}
-	clock, ok := decimal.Number(fields[1])
-	if !ok {
+	before, after, _ := strings.Cut(fields[1], ":")
+	from, ok := decimal.Number(before)
+	to, and := decimal.Number(after)
+	if !ok || !and {
 		return Sample{}, fmt.Errorf("%q has no clock", line)
 	}
-	s := Sample{Clock: clock, Rails: make([]Reading, len(l)/fieldsPerRail)}
+	// A clock that was set back in between says nothing of the time.
+	s := Sample{Clock: (from + to) / 2, Took: max(0, to-from), Rails: make([]Reading, len(l)/fieldsPerRail)}
 	values := fields[2:]
 	next := func(i int) (v string) {
 		if l[i] {

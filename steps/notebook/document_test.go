@@ -340,6 +340,24 @@ func TestGauges(t *testing.T) {
 		t.Errorf("a step of %d ms, and a peak of %g", s.StepMS, s.Rails[0].Tx.peak())
 	}
 	wellFormed(t, gaugesSVG("t", s, true))
+	if !s.curve() {
+		t.Error("twenty minutes are no curve")
+	}
+	// Two samples are none, and what the counters say stands there instead.
+	d = told(t, steps.CellStarted{Run: 1, Cell: "bw", At: began})
+	for i, rdma := range []float64{45.2, 22.6} {
+		d.Sample(meter.Board{Gauges: []meter.Gauge{{Node: "n", Dev: "r", Tx: meter.Flow{
+			RDMA: rdma, Run: meter.Run{Bytes: 8.8e9, Seconds: 1.1, Gbps: 97.84},
+		}}}}, began.Add(time.Duration(i)*500*time.Millisecond))
+	}
+	page, err := d.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if html := string(page); strings.Contains(html, "45.2") || strings.Contains(html, "22.6") || !strings.Contains(html, "97.8") ||
+		!strings.Contains(html, "Too short for a curve") {
+		t.Errorf("a run of two samples: %.4000s", html)
+	}
 	// What is stale is no sample, and what is idle no picture.
 	d = told(t, steps.CellStarted{Run: 1, Cell: "bw", At: began})
 	d.Sample(meter.Board{Gauges: []meter.Gauge{{

@@ -329,6 +329,9 @@ func (d *Document) chartOutput(c steps.Chart) display {
 }
 
 func (d *Document) gaugesOutput(s *Samples) display {
+	if !s.curve() {
+		return d.tableOutput(s.runs(gaugesTitle))
+	}
 	title := d.mark(gaugesTitle)
 	return d.show(showGauges,
 		map[string]text{"text/plain": text(gaugesText(title, s)), "image/svg+xml": text(gaugesSVG(title, s, true))})

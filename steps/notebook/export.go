@@ -169,8 +169,12 @@ func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 		x.Title = d.mark(x.Title)
 		fenced(b, "text", chartText(x))
 	}
-	if g := d.samples[c.ID]; g.moved() {
+	switch g := d.samples[c.ID]; {
+	case !g.moved():
+	case g.curve():
 		fenced(b, "text", gaugesText(d.mark(gaugesTitle), g))
+	default:
+		b.WriteString(tableMarkdown(g.runs(d.mark(gaugesTitle))) + "\n")
 	}
 	if c.Tail != "" {
 		b.WriteString(strings.TrimSpace(c.Tail) + "\n")

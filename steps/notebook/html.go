@@ -175,8 +175,12 @@ func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 		x.Title = d.mark(x.Title)
 		b.WriteString(chartSVG(x, false))
 	}
-	if g := d.samples[c.ID]; g.moved() {
+	switch g := d.samples[c.ID]; {
+	case !g.moved():
+	case g.curve():
 		b.WriteString(gaugesSVG(d.mark(gaugesTitle), g, false))
+	default:
+		b.WriteString(tableHTML(g.runs(d.mark(gaugesTitle))))
 	}
 	if err := prose(b, c.Tail); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/chart"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -30,6 +31,17 @@ type RailSamples struct {
 	CeilingGbps float64 `json:"ceilingGbps,omitempty"`
 	Tx          Rates   `json:"txGbps"`
 	Rx          Rates   `json:"rxGbps"`
+	// What moved without a pause, the last time it did; nil where nothing did, or nobody knows.
+	TxRun *RunOf `json:"txRun,omitempty"`
+	RxRun *RunOf `json:"rxRun,omitempty"`
+}
+
+// RunOf is a meter.Run: bytes on the wire, and a rate by the node's clock.
+type RunOf struct {
+	Bytes   float64 `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	Gbps    float64 `json:"gbps"`
+	Least   bool    `json:"atLeast,omitempty"`
 }
 
 // Rates are values of which some may be unknown: NaN here, null in JSON.
@@ -98,6 +110,7 @@ func (s *Samples) add(b meter.Board, at time.Time) {
 		}
 		r := &s.Rails[i]
 		r.Tx, r.Rx = r.Tx.put(slot, g.Tx.Total()), r.Rx.put(slot, g.Rx.Total())
+		r.TxRun, r.RxRun = ranIn(r.TxRun, g.Tx), ranIn(r.RxRun, g.Rx)
 	}
 }
 
@@ -131,8 +144,72 @@ func (s *Samples) halve() {
 	}
 }
 
+// ranIn is the run that a flow is in, or the one that was told before.
+func ranIn(before *RunOf, f meter.Flow) *RunOf {
+	if f.Total() <= shown || f.Run.Bytes <= 0 {
+		return before
+	}
+	return &RunOf{f.Run.Bytes, f.Run.Seconds, f.Run.Gbps, f.Run.Least}
+}
+
+// shown is the rate in Gb/s from which a rail is said to have moved something.
+const shown = 0.05
+
+// fewest is how many samples of a rail in motion make a curve. Those at its ends hold less than a
+// whole step, so that of three one alone says how fast it was.
+const fewest = 4
+
+// curve reports whether the samples show a course.
+func (s *Samples) curve() bool {
+	return slices.ContainsFunc(s.Rails, func(r RailSamples) bool { return max(r.Tx.moving(), r.Rx.moving()) >= fewest })
+}
+
+func (r Rates) moving() int {
+	n := 0
+	for _, v := range r {
+		if chart.Usable(v) && v > shown {
+			n++
+		}
+	}
+	return n
+}
+
+// runs are what a run came to that is too short for a curve.
+func (s *Samples) runs(title string) steps.Table {
+	t := steps.Table{
+		Title: title,
+		Columns: []steps.Column{
+			{Name: "rail"}, {Name: ""}, {Name: "Gb/s on the wire", Number: true}, {Name: "GB", Number: true},
+			{Name: "within s", Number: true},
+		},
+		Note: "Too short for a curve: bytes by the rail's counters, time by the node's clock.",
+	}
+	for _, r := range s.Rails {
+		for _, f := range []struct {
+			name  string
+			run   *RunOf
+			rates Rates
+		}{{"tx", r.TxRun, r.Tx}, {"rx", r.RxRun, r.Rx}} {
+			switch {
+			case f.rates.peak() <= shown:
+			case f.run == nil:
+				t.Rows = append(t.Rows, []string{r.Node + " " + r.Dev, f.name, "≥ " + figure(f.rates.peak()), "", ""})
+			default:
+				rate := figure(f.run.Gbps)
+				if f.run.Least {
+					rate = "≥ " + rate
+				}
+				t.Rows = append(t.Rows, []string{
+					r.Node + " " + r.Dev, f.name, rate, figure(f.run.Bytes / 1e9), figure(f.run.Seconds),
+				})
+			}
+		}
+	}
+	return t
+}
+
 // moved reports whether anything went over a rail.
 func (s *Samples) moved() bool {
 	return s != nil &&
-		slices.ContainsFunc(s.Rails, func(r RailSamples) bool { return r.Tx.peak() > 0.05 || r.Rx.peak() > 0.05 })
+		slices.ContainsFunc(s.Rails, func(r RailSamples) bool { return r.Tx.peak() > shown || r.Rx.peak() > shown })
 }

@@ -299,7 +299,7 @@ const gaugesTitle = "Rails while it ran"
 func gaugesSVG(title string, s *Samples, alone bool) string {
 	var d drawing
 	d.label(8, 18, "", "title", title)
-	d.label(svgWidth-8, 18, "end", "dim", "Gb/s sent, over seconds")
+	d.label(svgWidth-8, 18, "end", "dim", "Gb/s sent on the wire, over seconds")
 	d.height = 30
 	most, slots := 0.0, 0
 	for _, r := range s.Rails {
@@ -348,7 +348,7 @@ func gaugesText(title string, s *Samples) string {
 	for _, r := range s.Rails {
 		most, wide = max(most, r.Tx.peak(), r.Rx.peak()), max(wide, utf8.RuneCountInString(r.Node+" "+r.Dev))
 	}
-	gate.Fprintf(&b, "%s (Gb/s, one sign each %s s)\n", title, number(float64(s.StepMS)/1000))
+	gate.Fprintf(&b, "%s (Gb/s on the wire, one sign each %s s)\n", title, number(float64(s.StepMS)/1000))
 	for _, r := range s.Rails {
 		for _, flow := range []struct {
 			name  string

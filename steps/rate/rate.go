@@ -41,6 +41,14 @@ func (p Payload) Counted(h Headers) Wire {
 	return Wire(float64(p) * float64(h.Payload+h.Counted) / float64(h.Payload))
 }
 
+// Carried is the payload of what ports counted, in full packets: Counted's other way.
+func (w Wire) Carried(h Headers) Payload {
+	if h.Payload <= 0 {
+		return 0
+	}
+	return Payload(float64(w) * float64(h.Payload) / float64(h.Payload+h.Counted))
+}
+
 // Carries is the payload that a line of a rate in Gb/s can carry in full packets.
 func (h Headers) Carries(lineGbps float64) Payload {
 	if h.Payload <= 0 {

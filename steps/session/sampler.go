@@ -9,6 +9,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -70,7 +71,7 @@ func (p *samplers) follow(rig steps.Rig) {
 			}
 			gauges = append(gauges, meter.Gauge{
 				Node: n.Name, No: n.No, Dev: r.Dev, Netdev: r.Netdev.Name,
-				LinkGbps: link, CeilingGbps: float64(theory.WireCeiling(r)),
+				LinkGbps: link, CeilingGbps: float64(theory.WireCeiling(r)), RoCE: packets(r), TCP: segments(r),
 			})
 		}
 		blank := meter.Board{Gauges: gauges}
@@ -153,6 +154,7 @@ func (p *samplers) publish(now bool) {
 	for _, own := range p.of {
 		if own.node != nil {
 			b.Gauges = append(b.Gauges, own.node.Gauges(at, own.why)...)
+			b.Hosts = append(b.Hosts, own.node.Host(own.why))
 		}
 	}
 	p.late.Reset(3 * time.Second)
@@ -166,6 +168,21 @@ func (p *samplers) publish(now bool) {
 	default:
 	}
 	p.s.boards <- b // only publish sends, under mu: there is room
+}
+
+// packets and segments are a rail's full ones; the zero value where the MTU is unknown.
+func packets(r steps.Rail) rate.Headers {
+	if r.MTU <= 0 {
+		return rate.Headers{}
+	}
+	return theory.RoCE(r.MTU)
+}
+
+func segments(r steps.Rail) rate.Headers {
+	if r.Netdev.MTU <= theory.TCPHeaders {
+		return rate.Headers{}
+	}
+	return theory.TCP(r.Netdev.MTU)
 }
 
 // overdue looks at the gauges when no sample has asked for it.

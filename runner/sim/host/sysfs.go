@@ -119,9 +119,10 @@ func (n *Node) buildTree() *Inode {
 func (n *Node) procTree(t *Inode) {
 	t.text("/proc/uptime", func() string {
 		up := n.Uptime().Seconds()
-		// The second is the idle time of twenty cores.
-		return fmt.Sprintf("%.2f %.2f", up, up*19.4)
+		// The second is the idle time of all cores.
+		return fmt.Sprintf("%.2f %.2f", up, up*(cores-0.6))
 	})
+	t.text("/proc/stat", n.procStat)
 	t.text("/proc/loadavg", func() string { return fmt.Sprintf("0.21 0.17 0.11 1/612 %d", n.NextPID) })
 	t.fixed("/proc/version", "Linux version "+Kernel+" (buildd@bos03-arm64-047) "+
 		"(aarch64-linux-gnu-gcc-13 (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0) #13-Ubuntu SMP PREEMPT_DYNAMIC")
