@@ -12,6 +12,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/rate"
 )
 
 // fakeSession records what it is asked for and tells what a test sends.
@@ -296,6 +297,7 @@ func sampleBoard(n int, phase float64) meter.Board {
 			g := meter.Gauge{
 				Node: node, No: end, Dev: []string{"rocep1s0f0", "roceP2p1s0f0", "rocep1s0f1", "roceP2p1s0f1"}[i%4],
 				Netdev: fmt.Sprintf("enp1s0f%dnp%d", i, i), LinkGbps: 200, CeilingGbps: 126,
+				RoCE: rate.Headers{Payload: 1024, Counted: 58}, TCP: rate.Headers{Payload: 1448, Counted: 66},
 				Down: i >= 2,
 			}
 			var history []float64

@@ -179,7 +179,10 @@ func (s *Samples) runs(title string) steps.Table {
 	t := steps.Table{
 		Title: title,
 		Columns: []steps.Column{
-			{Name: "rail"}, {Name: ""}, {Name: "Gb/s on the wire", Number: true}, {Name: "GB", Number: true},
+			{Name: "rail"},
+			{Name: ""},
+			{Name: "Gb/s on the wire", Number: true},
+			{Name: "GB", Number: true},
 			{Name: "within s", Number: true},
 		},
 		Note: "Too short for a curve: bytes by the rail's counters, time by the node's clock.",

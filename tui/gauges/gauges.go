@@ -61,12 +61,39 @@ func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
 		}
 		return []string{k.Dim.Render(ansi.Truncate(" "+ink.Clean(text), p.Width, "…"))}
 	}
+	sums := p.sums(k, b, height)
+	height -= len(sums)
 	if p.Cards && p.Width >= twoColumns {
 		if lines, ok := p.columns(k, b, height); ok {
-			return lines
+			return append(lines, sums...)
 		}
 	}
-	return p.column(k, b.Gauges, p.Width, height)
+	return append(p.column(k, b.Gauges, p.Width, height), sums...)
+}
+
+// sums are the totals of the nodes, and of all, where a pane has room for them and there is more
+// than one rail to sum up.
+func (p Pane) sums(k *ink.Ink, b meter.Board, height int) []string {
+	if !p.Cards || len(b.Gauges) < 2 || height < 2*len(b.Gauges)+4 {
+		return nil
+	}
+	s := newSheet(k, b.Gauges, p.Width)
+	var lines []string
+	of := map[int][]meter.Gauge{}
+	for _, g := range b.Gauges {
+		of[g.No] = append(of[g.No], g)
+	}
+	wide := lipgloss.Width("all nodes")
+	for _, gauges := range of {
+		wide = max(wide, min(longestNode, lipgloss.Width(ink.Clean(gauges[0].Node))))
+	}
+	for _, no := range slices.Sorted(maps.Keys(of)) {
+		lines = append(lines, s.total(ink.Pad(ink.Clean(of[no][0].Node), wide), of[no]))
+	}
+	if len(of) > 1 {
+		lines = append(lines, s.total(ink.Pad("all nodes", wide), b.Gauges))
+	}
+	return lines
 }
 
 // listed joins names: a, b and c.
@@ -226,7 +253,7 @@ func (p Pane) title(k *ink.Ink, b meter.Board) string {
 	if p.Simulated {
 		left += " " + k.Badge.Render(" SIMULATED ")
 	}
-	legend := "Gb/s"
+	legend := "Gb/s on the wire"
 	if s := scale(b); s != "" {
 		legend += ", scale = " + s
 	}

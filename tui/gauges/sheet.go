@@ -159,12 +159,16 @@ func (s sheet) history(g meter.Gauge, rows int) []string {
 		return make([]string, rows+1)
 	}
 	n := min(meter.HistoryLen, s.width-18)
+	top := full(g)
 	var lines []string
-	for i, trace := range Area(busy.History, n, rows, full(g)) {
+	for i, trace := range Area(busy.History, n, rows, top) {
 		left, right := strings.Repeat(" ", 6), ""
-		if i == rows-1 {
-			left = "   " + s.dim.Render(dir) + " "
+		switch i {
+		case rows - 1: // the axis begins at 0, where the direction stands
+			left = "   " + s.dim.Render(dir) + s.faint.Render("└")
 			right = s.dim.Render(fmt.Sprintf(" %d s", n*int(meter.HistoryStep/time.Millisecond)/1000))
+		case 0:
+			left = s.dim.Render(fmt.Sprintf("%5.0f", top)) + s.faint.Render("┤")
 		}
 		lines = append(lines, left+s.ink(g, busy).Render(trace)+right)
 	}
@@ -214,6 +218,9 @@ func facts(g meter.Gauge) string {
 	if g.CeilingGbps > 0 {
 		parts = append(parts, "PCIe "+rate(g.CeilingGbps))
 	}
+	if g.RoCE.Payload > 0 && g.Source == meter.PortCounters {
+		parts = append(parts, fmt.Sprintf("RoCE MTU %d", g.RoCE.Payload))
+	}
 	parts = append(parts, g.Source.String())
 	return strings.Join(parts, " · ")
 }
@@ -238,13 +245,17 @@ func (s sheet) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
 func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history bool) string {
 	const (
 		fixed  = 3 + 2 + 6 // "tx ", the bar's ends, the value
+		saysW  = 20
 		peakW  = 11
 		kindW  = 8
 		meanW  = 10
 		sparkW = 2
 	)
 	bar := width - fixed
-	peak, kind, mean, spark := false, false, false, 0
+	says, peak, kind, mean, spark := false, false, false, false, 0
+	if bar-saysW >= 12 {
+		says, bar = true, bar-saysW
+	}
 	if bar-peakW >= 12 {
 		peak, bar = true, bar-peakW
 	}
@@ -255,7 +266,7 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 		mean, bar = true, bar-meanW
 	}
 	if bar >= 36 && !history {
-		spark = min(meter.HistoryLen/2, bar/3)
+		spark = min(longestSpark, bar/3)
 		bar -= spark + sparkW
 	}
 	if bar < 3 {
@@ -267,6 +278,9 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 	}
 	out := label.Render(dir) + " " + s.faint.Render("▕") + s.bar(g, f, bar) +
 		s.faint.Render("▏") + strong.Render(value(f.Total()))
+	if says {
+		out += s.says(g, f, saysW)
+	}
 	if peak {
 		out += label.Render(fmt.Sprintf("%*s", peakW, once("peak", f.Peak)))
 	}
@@ -280,6 +294,35 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 		out += " " + s.kind(g, f, kindW-1)
 	}
 	return ink.Pad(out, width)
+}
+
+// longestSpark is a quarter of a minute: what is beside a bar is what was just now.
+const longestSpark = 30
+
+// says labels the rate before it, which is on the wire, and tells the payload in it; of what is
+// over, how fast it was.
+func (s sheet) says(g meter.Gauge, f meter.Flow, width int) string {
+	text := ""
+	switch p, ok := g.Payload(f.RDMA, f.IP); {
+	case f.Total() < shown && f.Run.Bytes > 0:
+		least := " "
+		if f.Run.Least {
+			least = "≥"
+		}
+		text = "  last " + least + strings.TrimSpace(value(f.Run.Gbps)) + " wire"
+	case f.Total() < shown:
+	case ok && carries(g, f):
+		text = " wire" + value(float64(p)) + " payload"
+	default:
+		text = " wire"
+	}
+	return s.dim.Render(ink.Pad(text, width))
+}
+
+// carries reports whether a direction has payload to tell: what comes back beside it, its
+// acknowledgements, has none.
+func carries(g meter.Gauge, f meter.Flow) bool {
+	return f.Total() >= 0.1*max(g.Tx.Total(), g.Rx.Total())
 }
 
 // once names a figure where there was ever something to measure.
@@ -445,4 +488,33 @@ func sum(values []float64) float64 {
 		total += v
 	}
 	return total
+}
+
+// total sums gauges up, those of a node or of all: " total  tx  195.7 wire 185.2 payload   rx  1.4 wire".
+func (s sheet) total(name string, gauges []meter.Gauge) string {
+	var line strings.Builder
+	line.WriteString(" " + s.strong.Render(ink.Clean(name)))
+	for _, dir := range []string{"tx", "rx"} {
+		wire, payload, known := 0.0, 0.0, true
+		for _, g := range gauges {
+			f := g.Tx
+			if dir == "rx" {
+				f = g.Rx
+			}
+			if g.Stale != "" {
+				continue
+			}
+			wire += f.Total()
+			if f.Total() < shown || !carries(g, f) {
+				continue
+			}
+			p, ok := g.Payload(f.RDMA, f.IP)
+			payload, known = payload+float64(p), known && ok
+		}
+		line.WriteString(s.dim.Render("   "+dir) + s.strong.Render(value(wire)) + s.dim.Render(" wire"))
+		if known && payload >= shown {
+			line.WriteString(s.strong.Render(value(payload)) + s.dim.Render(" payload"))
+		}
+	}
+	return ink.Pad(line.String(), s.width)
 }
