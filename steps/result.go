@@ -98,8 +98,13 @@ type RailBytes struct {
 	IPTx, IPRx uint64
 	IPKnown    bool
 	IPWhy      string
-	// IdleGbps is what moved on the rail before the stage began.
-	IdleGbps float64
+	// IdleGbps is what moved on the rail before the stage began, and IdleTx and IdleRx the
+	// bytes that were taken off for it.
+	IdleGbps       float64
+	IdleTx, IdleRx uint64
+	// Degrees is the adapter's own temperature when the stage was over, in degrees Celsius; 0
+	// where nobody measures it.
+	Degrees float64
 	// Errors are the error counters that grew, by name.
 	Errors map[string]uint64
 }

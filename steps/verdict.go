@@ -10,6 +10,9 @@ type Verdict struct {
 	Grade    Grade      `json:"verdict"`
 	Reason   string     `json:"reason"` // one or two plain sentences
 	Evidence []Evidence `json:"evidence"`
+	// Decided is the witness whose word the grade is; empty where none spoke against it, and
+	// where nothing was measured.
+	Decided Witness `json:"decided,omitempty"`
 	// Node is the node that what is wrong is about; empty where that is both or none.
 	Node   string  `json:"node,omitempty"`
 	Tables []Table `json:"tables,omitempty"`
@@ -18,6 +21,19 @@ type Verdict struct {
 	// there have none.
 	Figures []Figure `json:"figures,omitempty"`
 }
+
+// A Witness is what a measured cell asks of its run, in this order. What an earlier one says
+// explains what a later one would.
+type Witness string
+
+// The witnesses.
+const (
+	ByEnds   Witness = "ends"   // how both ends ended
+	ByOutput Witness = "output" // what they printed: whole, and of this run
+	ByBytes  Witness = "bytes"  // what every port moved
+	ByFigure Witness = "figure" // how fast it was
+	BySigns  Witness = "signs"  // what a good figure hides
+)
 
 // A Grade is one of five.
 type Grade uint8

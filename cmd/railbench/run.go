@@ -350,6 +350,7 @@ type cellObject struct {
 	Title     string           `json:"title"`
 	Verdict   steps.Grade      `json:"verdict"`
 	Reason    string           `json:"reason"`
+	Decided   steps.Witness    `json:"decided,omitempty"`
 	Evidence  []steps.Evidence `json:"evidence"`
 	Figures   []steps.Figure   `json:"figures"`
 	Exit      *int             `json:"exit"` // null where nothing ran
@@ -393,7 +394,7 @@ func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 	for _, c := range cells {
 		e := ended[c.ID]
 		cell := cellObject{
-			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
+			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason, Decided: e.Verdict.Decided,
 			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures,
 			ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,
 			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),

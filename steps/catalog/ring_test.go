@@ -15,6 +15,7 @@ import (
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
 )
 
 // What a new family needs, in one file: a collective around a ring of nodes, which is no
@@ -52,26 +53,50 @@ func judgeRing(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep kind.Report
-	outputs, ok := kind.OnBoth(r, &rep)
-	if !ok {
+	t := ringTest{result: r, rep: &rep}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: r.Stages[0], Rep: &rep, Add: rep.Add}
+	if _, ok := line.Hear(&t); !ok {
 		return rep.Verdict()
 	}
-	run, ok := kind.Value[ringRun](r, outputs[steps.Here], &rep)
-	if !ok {
-		return rep.Verdict()
-	}
-	var flows []wire.Flow
-	for i := range r.Rig.Nodes {
-		from, to := wire.Port{Node: steps.End(i)}, wire.Port{Node: steps.End((i + 1) % len(r.Rig.Nodes))}
-		f := wire.Over([]wire.Port{from}, []wire.Port{to}, r.Rig.At(from.Node).Rails[0].MTU)
-		f.Writes(float64(run.Messages), run.Bytes)
+	return rep.Verdict(fmt.Sprintf("%s around %d nodes", kind.Gbps(t.run.Gbps), len(r.Rig.Nodes)))
+}
+
+// A ringTest is what the line of witnesses asks of a ring: all the rest it asks by itself.
+type ringTest struct {
+	result  steps.Result
+	rep     *kind.Report
+	outputs map[steps.End]steps.Output
+	run     ringRun
+}
+
+func (t *ringTest) Ends() (ok bool) {
+	t.outputs, ok = kind.OnBoth(t.result, t.rep)
+	return ok && !kind.Exited(t.result, t.outputs[steps.Here], t.rep) && !kind.Exited(t.result, t.outputs[steps.Peer], t.rep)
+}
+
+func (t *ringTest) Output() (ok bool) {
+	t.run, ok = kind.Value[ringRun](t.result, t.outputs[steps.Here], t.rep)
+	return ok
+}
+
+func (t *ringTest) Flows() (flows []wire.Flow) {
+	nodes := t.result.Rig.Nodes
+	for i := range nodes {
+		from, to := wire.Port{Node: steps.End(i)}, wire.Port{Node: steps.End((i + 1) % len(nodes))}
+		f := wire.Over([]wire.Port{from}, []wire.Port{to}, t.result.Rig.At(from.Node).Rails[0].MTU)
+		f.Writes(float64(t.run.Messages), t.run.Bytes)
 		flows = append(flows, f)
 	}
-	account := wire.Account(r.Rig, r.Stages[0].Bytes, flows...)
-	account.Tell(&rep, rep.Add)
-	rep.Measured(steps.Figure{What: steps.Throughput, Value: run.Gbps, Unit: "Gb/s", Rails: []int{1}, MessageBytes: run.Bytes})
-	return rep.Verdict(fmt.Sprintf("%s around %d nodes", kind.Gbps(run.Gbps), len(flows)))
+	return flows
 }
+
+func (t *ringTest) Figure(wire.Accounted) {
+	t.rep.Measured(steps.Figure{
+		What: steps.Throughput, Value: t.run.Gbps, Unit: "Gb/s", Rails: []int{1}, MessageBytes: t.run.Bytes,
+	})
+}
+
+func (t *ringTest) Signs() {}
 
 func ringKind() kind.Kind {
 	return kind.Kind{
@@ -167,19 +192,28 @@ func TestANewFamily(t *testing.T) {
 		t.Errorf("figures %+v", f)
 	}
 	for name, c := range map[string]struct {
-		spoil func(*steps.Result)
-		want  steps.Grade
-		words string
+		spoil   func(*steps.Result)
+		want    steps.Grade
+		decided steps.Witness
+		words   string
 	}{
-		"the way back is missing": {func(r *steps.Result) { r.Stages[0].Bytes[8].Tx /= 2 }, steps.Inconclusive, "on spark-03 rocep1s0f0 moved only"},
-		"another port":            {func(r *steps.Result) { r.Stages[0].Bytes[9].Tx = 1e9 }, steps.Fail, "on spark-03 rocep1s0f1 moved bytes too"},
-		"no output":               {func(r *steps.Result) { r.Stages[0].Outputs[0].Value = nil }, steps.Inconclusive, "was not read"},
-		"one node":                {func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] }, steps.Inconclusive, "nothing ran on spark-01"},
-		"not there":               {func(r *steps.Result) { r.Skip = "spark-01 has no ring_perf." }, steps.Skipped, "no ring_perf"},
+		"the way back is missing": {func(r *steps.Result) { r.Stages[0].Bytes[8].Tx /= 2 }, steps.Inconclusive, steps.ByBytes, "on spark-03 rocep1s0f0 moved only"},
+		"another port":            {func(r *steps.Result) { r.Stages[0].Bytes[9].Tx = 1e9 }, steps.Fail, steps.ByBytes, "on spark-03 rocep1s0f1 moved bytes too"},
+		"no output":               {func(r *steps.Result) { r.Stages[0].Outputs[0].Value = nil }, steps.Inconclusive, steps.ByOutput, "was not read"},
+		"one node":                {func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] }, steps.Inconclusive, steps.ByEnds, "nothing ran on spark-01"},
+		"killed":                  {func(r *steps.Result) { r.Stages[0].Outputs[1].Exit.Code = 137 }, steps.Inconclusive, steps.ByEnds, "was killed"},
+		"lost packets":            {func(r *steps.Result) { r.Stages[0].Bytes[4].Errors["packet_seq_err"] = 9 }, steps.Warn, steps.BySigns, "packet_seq_err +9"},
+		"pauses":                  {func(r *steps.Result) { r.Stages[0].Bytes[4].Errors["port_xmit_wait"] = 9 }, steps.Warn, steps.BySigns, "asked for less"},
+		"heat":                    {func(r *steps.Result) { r.Stages[0].Bytes[4].Degrees = 107 }, steps.Warn, steps.BySigns, "107 degrees"},
+		"not there":               {func(r *steps.Result) { r.Skip = "spark-01 has no ring_perf." }, steps.Skipped, "", "no ring_perf"},
 	} {
 		r := ringOf(cell)
 		c.spoil(&r)
-		kindtest.Want(t, name, all.Judges["ring"](cell, r), c.want, c.words)
+		v := all.Judges["ring"](cell, r)
+		kindtest.Want(t, name, v, c.want, c.words)
+		if v.Decided != c.decided {
+			t.Errorf("%s: %q decided, want %q", name, v.Decided, c.decided)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,6 +44,8 @@ type Finding struct {
 	Dev  string
 	// node is the one that it is about; empty for both or none.
 	Node string
+	// Witness is who says it; empty where nothing was measured.
+	Witness steps.Witness
 }
 
 // A Report gathers findings and evidence into a verdict.
@@ -50,7 +53,11 @@ type Report struct {
 	Findings []Finding
 	Evidence []steps.Evidence
 	Figures  []steps.Figure
+	hears    steps.Witness
 }
+
+// Hear says whose word the findings are that are added from here on.
+func (r *Report) Hear(w steps.Witness) { r.hears = w }
 
 // Measured adds a figure for other cells to read.
 func (r *Report) Measured(f steps.Figure) { r.Figures = append(r.Figures, f) }
@@ -81,6 +88,7 @@ func (r *Report) On(m Measurement, g steps.Grade, format string, args ...any) {
 
 // Note adds a finding as it is, once: what both ends say alike is one thing.
 func (r *Report) Note(f Finding) {
+	f.Witness = cmp.Or(f.Witness, r.hears)
 	if !slices.Contains(r.Findings, f) {
 		r.Findings = append(r.Findings, f)
 	}
@@ -99,7 +107,7 @@ func (r *Report) sorted() []Finding {
 	for _, f := range r.Findings {
 		var rails []string
 		for _, g := range r.Findings {
-			if g.Rail > 0 && g.Grade == f.Grade && g.Text == f.Text {
+			if g.Rail > 0 && g.Grade == f.Grade && g.Text == f.Text && g.Witness == f.Witness {
 				rails = append(rails, fmt.Sprint(g.Rail))
 			}
 		}
@@ -132,6 +140,9 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 	var texts []string
 	for i, f := range r.sorted() {
 		v.Grade = v.Grade.Worst(f.Grade)
+		if i == 0 && f.Grade > steps.Pass { // the worst stand first
+			v.Decided = f.Witness
+		}
 		texts = append(texts, f.Text)
 		switch {
 		case f.Grade < v.Grade || v.Grade <= steps.Pass: // what is worse is what it is about
@@ -140,6 +151,9 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		case f.Node != v.Node:
 			v.Node = ""
 		}
+	}
+	if v.Decided != "" {
+		v.Evidence = append([]steps.Evidence{{Name: "decided by", Value: "the " + string(v.Decided)}}, v.Evidence...)
 	}
 	if v.Grade == steps.Pass {
 		var first []string

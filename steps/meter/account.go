@@ -12,12 +12,15 @@ import (
 // CountersScript prints every counter of every rail once, with the node's clock
 // before it: what a cell's byte account starts and ends with.
 // One grep for all files: each process of its own would take a millisecond, and the counters would
-// be of different moments. The carrier's counters tell of a link that was lost in between.
+// be of different moments. The carrier's counters tell of a link that was lost in between,
+// an interface's errors of frames that were lost or damaged, and the sensor of the adapter's heat.
 const CountersScript = `t=$(date +%s.%N)
 case $t in *N) read -r t _ </proc/uptime ;; esac
 echo "$t"
 grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* \
-  /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count
+  /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_input \
+  /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/statistics/?x_errors /sys/class/net/*/statistics/rx_crc_errors \
+  /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count
 exit 0`
 
 // Counters is what CountersScript printed.
@@ -27,6 +30,7 @@ type Counters struct {
 	Clock float64 // seconds on the node
 	ports map[string]map[string]uint64
 	nets  map[string]map[string]uint64
+	heat  map[string]uint64 // by device, in thousandths of a degree
 }
 
 // ParseCounters reads what CountersScript printed.
@@ -36,7 +40,7 @@ func ParseCounters(stdout string) (Counters, error) {
 	if !ok {
 		return Counters{}, fmt.Errorf("counters have no clock: %q", first)
 	}
-	c := Counters{Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{}}
+	c := Counters{Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{}, heat: map[string]uint64{}}
 	for line := range strings.Lines(rest) {
 		path, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 		v, whole := decimal.Counter(value)
@@ -46,6 +50,8 @@ func ParseCounters(stdout string) (Counters, error) {
 		// The path begins with a slash, so part[0] is empty.
 		part := strings.Split(path, "/")
 		switch {
+		case len(part) == 9 && part[8] == "temp1_input": // /sys/class/infiniband/DEV/device/hwmon/hwmonN/temp1_input
+			c.heat[part[4]] = v
 		case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
 			put(c.ports, part[4]+"/"+part[6], part[8], v)
 		case len(part) >= 6 && part[3] == "net": // /sys/class/net/IF/statistics/NAME, …/IF/carrier_changes
@@ -67,7 +73,9 @@ type Moved struct {
 	Tx, Rx uint64 // bytes on the wire, without the idle baseline
 	Source Source
 	// 10^9 bits a second, on the wire.
-	IdleGbps float64 // both directions together, before
+	IdleGbps       float64 // both directions together, before
+	IdleTx, IdleRx uint64  // bytes of it that Tx and Rx are without
+	Degrees        float64 // of the adapter, afterwards; 0 where unknown
 	// IPTx and IPRx are the interface's bytes, whatever Source is. IPErr says why
 	// they cannot be told; it is apart from Between's error.
 	IPTx, IPRx uint64
@@ -99,19 +107,21 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 	}
 	for i, out := range []*uint64{&m.IPTx, &m.IPRx} {
 		name := netdevNames[i]
-		v, _, err := grew(idle, before, after, name, 1, ofNetdev)
+		v, _, _, err := grew(idle, before, after, name, 1, ofNetdev)
 		if *out = v; err != nil && m.IPErr == nil {
 			m.IPErr = fmt.Errorf("the counter %s of %s %w", name, p.Netdev, err)
 		}
 	}
+	off := []*uint64{&m.IdleTx, &m.IdleRx}
 	for i, out := range []*uint64{&m.Tx, &m.Rx} {
-		v, idleGbps, err := grew(idle, before, after, names[i], unit, of)
+		v, taken, idleGbps, err := grew(idle, before, after, names[i], unit, of)
 		if err != nil {
 			return m, fmt.Errorf("the counter %s of %s %w", names[i], p.Dev, err)
 		}
-		*out = v
+		*out, *off[i] = v, taken
 		m.IdleGbps += idleGbps
 	}
+	m.Degrees = float64(after.heat[p.Dev]) / 1000
 	m.Errors = grown(before.ports[key], after.ports[key])
 	for name, n := range grown(before.nets[p.Netdev], after.nets[p.Netdev]) {
 		if m.Errors == nil {
@@ -122,17 +132,17 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 	return m, nil
 }
 
-// grew says what one counter grew by, less the idle baseline, in bytes.
+// grew says what one counter grew by, less the idle baseline, and what that took off, in bytes.
 func grew(idle, before, after Counters, name string, unit uint64,
 	of func(Counters) map[string]uint64,
-) (bytes uint64, idleGbps float64, err error) {
+) (bytes, taken uint64, idleGbps float64, err error) {
 	b, ok := of(before)[name]
 	a, still := of(after)[name]
 	switch {
 	case !ok || !still:
-		return 0, 0, errors.New("is missing")
+		return 0, 0, 0, errors.New("is missing")
 	case a < b:
-		return 0, 0, fmt.Errorf("went backwards, from %d to %d", b, a)
+		return 0, 0, 0, fmt.Errorf("went backwards, from %d to %d", b, a)
 	}
 	bytes = (a - b) * unit
 	i0, ok := of(idle)[name]
@@ -140,9 +150,10 @@ func grew(idle, before, after Counters, name string, unit uint64,
 		perSecond := float64((b-i0)*unit) / seconds
 		idleGbps = perSecond * 8 / 1e9
 		// Never below 0: what was idle before may have stopped since.
-		bytes -= min(bytes, uint64(perSecond*(after.Clock-before.Clock)))
+		taken = min(bytes, uint64(perSecond*(after.Clock-before.Clock)))
+		bytes -= taken
 	}
-	return bytes, idleGbps, nil
+	return bytes, taken, idleGbps, nil
 }
 
 // grown gives the error counters that are higher afterwards; nil where none is.
@@ -159,7 +170,7 @@ func grown(before, after map[string]uint64) map[string]uint64 {
 	return errs
 }
 
-// errorCounters tell of trouble on the way (mlx5: Understanding mlx5 ethtool and
+// errorCounters tell of trouble on the way, or of what slows packets down (mlx5: Understanding mlx5 ethtool and
 // sysfs counters; rxe: drivers/infiniband/sw/rxe/rxe_hw_counters.c). The others
 // count ordinary events.
 var errorCounters = map[string]bool{
@@ -170,7 +181,12 @@ var errorCounters = map[string]bool{
 	"port_rcv_errors": true, "port_xmit_discards": true,
 	"completer_retry_err": true, "out_of_seq_request": true, "rcvd_seq_err": true,
 	"retry_exceeded_err": true, "send_err": true, "duplicate_request": true,
+	"excessive_buffer_overrun_errors": true, "local_link_integrity_errors": true, "port_rcv_remote_physical_errors": true,
+	"req_remote_access_errors": true, "resp_local_length_error": true,
+	"rx_errors": true, "tx_errors": true, "rx_crc_errors": true,
 	"carrier_changes": true, "carrier_down_count": true,
+	// Marks and pauses: nothing is lost, and somebody on the way asked for less.
+	"np_ecn_marked_roce_packets": true, "np_cnp_sent": true, "rp_cnp_handled": true, "port_xmit_wait": true,
 }
 
 // isError reports whether a counter tells of trouble.

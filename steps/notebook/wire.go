@@ -293,6 +293,9 @@ type bytesWire struct {
 	IPKnown bool              `json:"ipKnown,omitempty"`
 	IPWhy   string            `json:"ipWhy,omitempty"`
 	Idle    float64           `json:"idleGbps,omitempty"`
+	IdleTx  uint64            `json:"idleTxBytes,omitempty"`
+	IdleRx  uint64            `json:"idleRxBytes,omitempty"`
+	Degrees float64           `json:"degrees,omitempty"`
 	Errors  map[string]uint64 `json:"errors,omitempty"`
 }
 
@@ -351,7 +354,7 @@ func (d *Document) wireBytes(all []steps.RailBytes) []bytesWire {
 			Node: d.node(b.End), End: b.End.String(), Rail: b.Dev,
 			Index: b.Rail, Tx: b.Tx, Rx: b.Rx, Known: b.Known, Why: b.Why,
 			Source: b.Source, IPTx: b.IPTx, IPRx: b.IPRx, IPKnown: b.IPKnown,
-			IPWhy: b.IPWhy, Idle: b.IdleGbps, Errors: b.Errors,
+			IPWhy: b.IPWhy, Idle: b.IdleGbps, IdleTx: b.IdleTx, IdleRx: b.IdleRx, Degrees: b.Degrees, Errors: b.Errors,
 		})
 	}
 	return out
@@ -363,7 +366,8 @@ func railBytes(all []bytesWire) []steps.RailBytes {
 		out = append(out, steps.RailBytes{
 			End: endOf(w.End), Dev: w.Rail, Rail: w.Index, Tx: w.Tx,
 			Rx: w.Rx, Known: w.Known, Why: w.Why, Source: w.Source,
-			IPTx: w.IPTx, IPRx: w.IPRx, IPKnown: w.IPKnown, IPWhy: w.IPWhy, IdleGbps: w.Idle, Errors: w.Errors,
+			IPTx: w.IPTx, IPRx: w.IPRx, IPKnown: w.IPKnown, IPWhy: w.IPWhy, IdleGbps: w.Idle,
+			IdleTx: w.IdleTx, IdleRx: w.IdleRx, Degrees: w.Degrees, Errors: w.Errors,
 		})
 	}
 	return out

@@ -269,6 +269,7 @@ func account(rig steps.Rig, idle, before, after []meter.Counters) []steps.RailBy
 			b := steps.RailBytes{End: steps.End(e), Dev: rail.Dev, Rail: i}
 			m, err := meter.Between(idle[e], before[e], after[e], portOf(rail))
 			b.Tx, b.Rx, b.Source, b.IdleGbps, b.Errors = m.Tx, m.Rx, m.Source.String(), m.IdleGbps, m.Errors
+			b.IdleTx, b.IdleRx, b.Degrees = m.IdleTx, m.IdleRx, m.Degrees
 			if b.Known = err == nil; err != nil {
 				b.Tx, b.Rx, b.Why = 0, 0, err.Error()
 			}

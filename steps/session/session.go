@@ -612,33 +612,36 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 			Evidence: v.Evidence, Figures: v.Figures,
 		}
 	}
-	if v.Grade != steps.Pass {
+	if v.Grade != steps.Pass && v.Grade != steps.Warn {
 		return v
 	}
 	return held(v, result)
 }
 
-// held is a PASS, or what speaks against it whatever the judge has looked at: a script that
-// did not run to its end with status 0, or none that ran.
+// held is a PASS or a WARN, or what speaks against either whatever the judge has looked at: a
+// script that did not run to its end with status 0, or none that ran. A WARN says that it
+// works, too.
 func held(v steps.Verdict, result steps.Result) steps.Verdict {
+	against := func(why string) steps.Verdict {
+		if v.Grade == steps.Warn {
+			why += " " + v.Reason
+		}
+		v.Grade, v.Reason, v.Decided = steps.Inconclusive, why, steps.ByEnds
+		return v
+	}
 	for _, st := range result.Stages {
 		if st.Err != "" {
-			return steps.Verdict{
-				Grade: steps.Inconclusive, Reason: "Not run to its end: " + st.Err, Evidence: v.Evidence, Figures: v.Figures,
-			}
+			return against(sentence(fmt.Errorf("not run to its end: %s", st.Err)))
 		}
 		for _, o := range st.Outputs {
 			if !o.Ran || !o.Exit.OK() {
-				return steps.Verdict{
-					Grade: steps.Inconclusive, Evidence: v.Evidence, Figures: v.Figures,
-					Reason: fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"),
-						result.Rig.At(o.End).Name, or(o.Err, o.Exit.String())),
-				}
+				return against(fmt.Sprintf("%s on %s did not end well: %s.", or(o.Role, "the script"),
+					result.Rig.At(o.End).Name, or(o.Err, o.Exit.String())))
 			}
 		}
 	}
 	if len(result.Stages) == 0 && (result.Changed == nil || result.Changed.Nothing == "") {
-		return steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing was run."}
+		return against("Nothing was run.")
 	}
 	return v
 }

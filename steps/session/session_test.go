@@ -57,6 +57,9 @@ func openNodes(t *testing.T, o Options, names []string, cells ...steps.Cell) *be
 	t.Helper()
 	judges := map[string]steps.Judge{
 		"passes": passes,
+		"warns": func(steps.Cell, steps.Result) steps.Verdict {
+			return steps.Verdict{Grade: steps.Warn, Reason: "odd"}
+		},
 		"fails": func(steps.Cell, steps.Result) steps.Verdict {
 			return steps.Verdict{Grade: steps.Fail, Reason: "so it is"}
 		},
@@ -144,11 +147,12 @@ func TestCellRunsAndIsJudged(t *testing.T) {
 	}
 }
 
-// No judge can make a pass of what did not run to its end with status 0.
+// No judge can make a PASS, nor a WARN, of what did not run to its end with status 0.
 func TestNothingPassesThatDidNotEndWell(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]steps.Cell{
 		"exit 1":    one("c", "exit 1", "passes"),
+		"a warning": one("c", "exit 1", "warns"),
 		"killed":    one("c", "kill -9 $$", "passes"),
 		"timed out": {ID: "c", Judge: "passes", Limit: time.Second, Roles: []steps.Role{{Script: "sleep 60"}}},
 		"no judge":  one("c", "true", "no such judge"),

@@ -16,8 +16,6 @@ type Test struct {
 	Message int     // bytes of one message or block; 0 where the judge asked already
 	Least   Limit   // the least message of such tests; LeastMessage where it is zero
 	Payload float64 // bytes that were moved; 0 where nobody knows
-	// LeastPayload is the least payload of such tests; theory's own LeastPayload where it is zero.
-	LeastPayload Limit
 	// Evenly says that one program gives each rail the same share, so that the slowest
 	// decides; else each rail has a test of its own.
 	Evenly bool
@@ -114,9 +112,9 @@ func (t Test) outside() string {
 	case t.Message > 0 && float64(t.Message) < least:
 		return fmt.Sprintf("messages of %d bytes end at other limits than the link; a band begins at %s bytes", t.Message,
 			figure(least))
-	case t.Payload > 0 && t.Payload < cmp.Or(t.LeastPayload, LeastPayload).Value():
+	case t.Payload > 0 && t.Payload < LeastPayload.Value():
 		return fmt.Sprintf("%.3g MB are too few to tell a rate from how a test begins and ends; a band begins at %.0f MB",
-			t.Payload/1e6, cmp.Or(t.LeastPayload, LeastPayload).Value()/1e6)
+			t.Payload/1e6, LeastPayload.Value()/1e6)
 	}
 	return ""
 }

@@ -15,8 +15,8 @@ const (
 	// LeastMessage and LeastPayload are what a run has to be for a bandwidth band.
 	LeastMessage
 	LeastPayload
-	// LeastTogether is LeastPayload of each of several tests that shall run beside each other.
-	LeastTogether
+	// Together is how much of their time two tests have to have run beside each other.
+	Together
 	// PassShare and WarnShare are how near to what is expected a rate has to be.
 	PassShare
 	WarnShare
@@ -26,6 +26,10 @@ const (
 	OverTogether
 	// LargestMTU is the RoCE MTU below which a link pays for its headers.
 	LargestMTU
+	// EndsApart is how far the reports of a test's two ends may differ, and PeakApart a peak
+	// from its average.
+	EndsApart
+	PeakApart
 	// DegradedAdapter is what a healthy link carries behind an adapter that came up wrong.
 	DegradedAdapter
 
@@ -55,6 +59,7 @@ const (
 	StagedGPU
 	StagedRoom
 	LeastBlock
+	BlockTail
 
 	// BytesLeast to BusyBefore are the account's: how far counters may be from what was
 	// predicted.
@@ -65,8 +70,12 @@ const (
 	BytesJumped
 	BytesBeside
 	BytesChatter
+	BytesBackground
 	EvenShare
 	BusyBefore
+	SoftDropped
+	SoftDropsLeast
+	AdapterWarm
 
 	limits // how many there are
 )
@@ -122,12 +131,12 @@ var entries = [limits]Entry{
 		Source: "4 ms at 100 Gb/s: beside that the 10 us or so in which a test starts and ends are a quarter of a percent",
 		Fact:   "what-a-bandwidth-needs",
 	},
-	LeastTogether: {
-		Of:  "payload of each of several tests that run beside each other, at least",
-		Low: 1.25e9, High: 1.25e9, Unit: "bytes", Basis: Chosen,
+	Together: {
+		Of:  "share of the shorter one's time that two tests surely ran beside each other, at least",
+		Low: 0.5, High: 0.5, Basis: Chosen,
 		When: "for their sum to have a band",
-		Source: "0.1 s at 100 Gb/s: shorter tests may be over before the next one has started, and the sum of two that ran one " +
-			"after the other looks like two rails at once",
+		Source: "each moved data for bytes by rate, somewhere between the moments at which its program began and ended; what " +
+			"those two spans share wherever they lie is sure, and less than half of it is two tests one after the other",
 		Fact: "what-a-bandwidth-needs",
 	},
 	PassShare: {
@@ -158,6 +167,17 @@ var entries = [limits]Entry{
 		When:   "RoCE over an interface with an MTU of 4192 or more",
 		Source: "the largest of InfiniBand's five; the kernel keeps 96 bytes of the interface's MTU for headers (iboe_get_mtu)",
 		Fact:   "headers-of-roce",
+	},
+	EndsApart: {
+		Of:  "share that the two ends' reports of one test may differ by",
+		Low: 0.05, High: 0.05, Basis: Chosen, When: "where both print a figure",
+		Source: "perftest's server prints the client's own; iperf3's ends measure their seconds apart, and its text has three digits",
+		Fact:   "shares-of-a-band",
+	},
+	PeakApart: {
+		Of:  "peak of a bandwidth test against its average, from which something stopped it in between",
+		Low: 1.5, High: 1.5, Unit: "times", Basis: Chosen, When: "where perftest tells a peak",
+		Source: "in real outputs of adapters they are apart by less than 1 %, and over soft-RoCE by 15 %", Fact: "shares-of-a-band",
 	},
 	DegradedAdapter: {
 		Of:  "payload over an adapter that came up degraded",
@@ -295,6 +315,12 @@ var entries = [limits]Entry{
 		Source: "in the NIXL benchmark tutorial's rows blocks of 2 MiB have 97 % of the best, and those of 64 KiB half or 59 %",
 		Fact:   "rows-of-nixlbench",
 	},
+	BlockTail: {
+		Of:  "99th percentile of a block's transfer against what is usual, from which it is a finding",
+		Low: 10, High: 10, Unit: "times", Basis: Chosen, When: "for blocks of NIXL that have a band",
+		Source: "as for ib_write_lat: nothing on a direct link waits so long but a processor that slept or did something else",
+		Fact:   "averages",
+	},
 	BytesLeast: {
 		Of:  "bytes that a port counted, against those predicted, at least",
 		Low: 0.98, High: 0.98, Unit: "times", Basis: Chosen, When: "for every flow",
@@ -332,6 +358,12 @@ var entries = [limits]Entry{
 		Low: 10e6, High: 10e6, Unit: "bytes", Basis: Chosen, When: "during any test",
 		Source: "railbench's own SSH connections may lead over a rail", Fact: "bytes-beside-a-test",
 	},
+	BytesBackground: {
+		Of:  "bytes that a port may move by itself, where 1 % of a test is less",
+		Low: 16e3, High: 64e3, Unit: "bytes", Basis: Chosen, When: "during a test of latency: the least at port counters, the most at interfaces",
+		Source: "sixty management datagrams of 256 bytes, or a few hundred packets of ARP, neighbour discovery and perftest's own TCP",
+		Fact:   "bytes-beside-a-test",
+	},
 	EvenShare: {
 		Of:  "share that each of two equal rails has of a flow that they share evenly, at least",
 		Low: 0.35, High: 0.35, Basis: Chosen, When: "for UCX",
@@ -341,5 +373,20 @@ var entries = [limits]Entry{
 		Of:  "traffic of somebody else on a rail before a test, from which it is named",
 		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on any link",
 		Source: "less changes no verdict", Fact: "bytes-beside-a-test",
+	},
+	SoftDropped: {
+		Of:  "share of the packets that soft-RoCE's error counters may grow by",
+		Low: 0.02, High: 0.02, Basis: Chosen, When: "over soft-RoCE",
+		Source: "its own queues drop some where the processor is late; what a path loses comes on top", Fact: "more-bytes-than-predicted",
+	},
+	SoftDropsLeast: {
+		Of:  "how far they may grow whatever was sent",
+		Low: 20, High: 20, Unit: "packets", Basis: Chosen, When: "over soft-RoCE",
+		Source: "a short test has a few dropped packets and few others", Fact: "more-bytes-than-predicted",
+	},
+	AdapterWarm: {
+		Of:  "heat of an adapter, from which it is a finding",
+		Low: 105, High: 105, Unit: "degrees", Basis: Measured, When: "for a ConnectX",
+		Source: "its driver warns from there on (ConnectX-5 user manual); one was seen to go at 110", Fact: "heat-of-adapters",
 	},
 }

@@ -33,8 +33,10 @@ const (
 	Uneven         // shares of equal ports
 	Reverse        // bytes the other way
 	Beside         // traffic of another kind on a port of the test
-	Signs          // error counters grew, whatever the bytes say
+	Damaged        // error counters grew, whatever the bytes say
+	Slowed         // marks of congestion, or pauses
 	Busy           // somebody else's traffic was there before
+	Hot            // an adapter was
 )
 
 // A Finding is one thing about a node's ports.
@@ -52,6 +54,7 @@ type Accounted struct {
 	Evidence []steps.Evidence
 	Loads    []Load
 	rig      steps.Rig
+	signs    []Finding // what a good account hides
 }
 
 // Account compares what the flows of a test had to make every port move, both ways, with
@@ -85,11 +88,7 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 	for i := range rig.Nodes {
 		b.node(steps.End(i))
 	}
-	// After all nodes: bytes that were sent again at one explain the other's error counters.
-	for i := range rig.Nodes {
-		b.signs(steps.End(i))
-	}
-	b.busyBefore()
+	b.look()
 	return b.Accounted
 }
 
@@ -105,6 +104,11 @@ type books struct {
 // find adds a finding. Its text is a clause that goes on after the node's name: "on NODE …".
 func (b *books) find(w What, g steps.Grade, e steps.End, ports []Port, format string, args ...any) {
 	b.Findings = append(b.Findings, Finding{w, g, e, ports, fmt.Sprintf(format, args...)})
+}
+
+// sign is find for what the bytes don't show.
+func (b *books) sign(w What, e steps.End, ports []Port, format string, args ...any) {
+	b.signs = append(b.signs, Finding{w, steps.Warn, e, ports, fmt.Sprintf(format, args...)})
 }
 
 // node is the account of one node. The order is that of what explains more, and what is
@@ -242,7 +246,10 @@ type others struct {
 // all together.
 func (b *books) foreign(e steps.End, used bool) (found others) {
 	var little others
-	most := theory.BytesBeside.Value() * b.payload
+	most := max(theory.BytesBeside.Value()*b.payload, theory.BytesBackground.Low())
+	if slices.ContainsFunc(b.Loads, func(l Load) bool { return b.interfaces(l) }) {
+		most = max(most, theory.BytesBackground.High())
+	}
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}
 		if _, ok := p.rail(b.rig); !ok || p.Node != e || slices.Contains(b.used, p) {
@@ -319,6 +326,7 @@ func (b *books) read(e steps.End) (known []*Load) {
 			rail, _ := p.rail(b.rig)
 			hidden := l.Traffic == RDMA && c.netdev && !rail.Soft()
 			moved[i], whole = c.way(l.Out), whole && c.known && !hidden
+			l.idle += c.idle(l.Out)
 			switch {
 			case !c.known && !slices.Contains(unknown, p):
 				unknown = append(unknown, p)
@@ -387,7 +395,7 @@ func (b *books) instead(l *Load) []Port {
 // still are the ports of a load that moved nothing to speak of.
 func (b *books) still(l Load) (ports []Port) {
 	for i, p := range l.Ports {
-		if l.Moved[i] <= theory.BytesBeside.Value()*l.Payload {
+		if l.Moved[i]+l.idle <= theory.BytesBeside.Value()*l.Payload {
 			ports = append(ports, p)
 		}
 	}
@@ -509,45 +517,6 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 		return
 	}
 	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", kind.And(texts), why)
-}
-
-// signs looks for error counters of the test's ports that grew. A good rate hides them:
-// what is sent again in time costs little, until it does.
-func (b *books) signs(e steps.End) {
-	var ports []Port
-	for _, p := range b.of(e) {
-		// soft-RoCE counts packets that its own queues dropped: that is how it slows down.
-		if r, ok := p.rail(b.rig); ok && !r.Soft() {
-			ports = append(ports, p)
-		}
-	}
-	said := slices.ContainsFunc(b.Findings, func(f Finding) bool { return f.What == More || f.What == Flapped })
-	if g := grownErrors(b.bytes, ports...); g != "" && !said {
-		b.find(Signs, steps.Warn, e, ports, "error counters grew meanwhile (%s): packets were lost or damaged, and sent again; "+
-			"look at the cable and the port at both ends", g)
-	}
-}
-
-// busyBefore looks for traffic of somebody else on the test's ports, or behind the same PCIe
-// link, before it began: what was measured beside that is no figure of the rig's.
-func (b *books) busyBefore() {
-	if len(b.Findings) > 0 {
-		return // it is named there where it explains something
-	}
-	for _, c := range b.bytes {
-		p := Port{c.End, c.Rail}
-		r, ok := p.rail(b.rig)
-		if !ok || c.IdleGbps <= theory.BusyBefore.Value() {
-			continue
-		}
-		if slices.ContainsFunc(b.used, func(q Port) bool {
-			own, ok := q.rail(b.rig)
-			return ok && q.Node == p.Node && (q == p || own.PCI.Half() != "" && own.PCI.Half() == r.PCI.Half())
-		}) {
-			b.find(Busy, steps.Warn, p.Node, []Port{p}, "%.1f Gb/s of other traffic were on %s before it began, so this is not what "+
-				"the rails do alone", c.IdleGbps, b.name(p))
-		}
-	}
 }
 
 // across are the ports at both ends of the flows that lead over some.

@@ -15,6 +15,7 @@ type Load struct {
 	Out     bool // sent; else received
 	Traffic Traffic
 	Moved   []float64 // bytes, by port
+	idle    float64   // bytes that were taken off for what moved before
 
 	Payload, Wire float64 // bytes; 0 where only what comes back goes this way
 	sharing       Sharing
@@ -44,11 +45,12 @@ func (l Load) bounds(netdev bool) (low, high float64) {
 	high = max(slack, l.more)*l.Wire + l.back + theory.BytesBeside.Value()*l.aside
 	if netdev {
 		high += (theory.BytesMoreIP.Value() - 1) * l.against
+		high = max(high, l.Wire+l.back+theory.BytesBackground.High())
 		if l.Wire == 0 {
 			high = max(high, theory.BytesChatter.Value())
 		}
 	}
-	return theory.BytesLeast.Value() * l.least, high
+	return max(0, theory.BytesLeast.Value()*l.least-l.idle), high
 }
 
 // loads sorts flows by what their ports had to move: sides that have a port in common are
@@ -136,9 +138,12 @@ func (l *Load) answers(f Flow) { l.join(Load{back: f.Back, against: f.Wire, asid
 // A count is what one port's counters say of one kind of traffic.
 type count struct {
 	tx, rx float64 // bytes
-	known  bool
-	why    string // it is not
-	netdev bool   // an interface counted it
+	// idleTx and idleRx were taken off for what moved before, where that is too little to be
+	// somebody's: it may have been less meanwhile.
+	idleTx, idleRx float64
+	known          bool
+	why            string // it is not
+	netdev         bool   // an interface counted it
 }
 
 func counted(bytes []steps.RailBytes, p Port, t Traffic) count {
@@ -147,9 +152,11 @@ func counted(bytes []steps.RailBytes, p Port, t Traffic) count {
 		return count{why: "nobody counted"}
 	}
 	b := bytes[i]
-	c := count{float64(b.Tx), float64(b.Rx), b.Known, b.Why, strings.HasPrefix(b.Source, "netdev")}
+	c := count{tx: float64(b.Tx), rx: float64(b.Rx), known: b.Known, why: b.Why, netdev: strings.HasPrefix(b.Source, "netdev")}
 	if t == TCP {
-		c = count{float64(b.IPTx), float64(b.IPRx), b.IPKnown, b.IPWhy, true}
+		c = count{tx: float64(b.IPTx), rx: float64(b.IPRx), known: b.IPKnown, why: b.IPWhy, netdev: true}
+	} else if b.IdleGbps <= theory.BusyBefore.Value() {
+		c.idleTx, c.idleRx = float64(b.IdleTx), float64(b.IdleRx)
 	}
 	if !c.known && c.why == "" {
 		c.why = "nobody counted"
@@ -162,6 +169,13 @@ func (c count) way(out bool) float64 {
 		return c.tx
 	}
 	return c.rx
+}
+
+func (c count) idle(out bool) float64 {
+	if out {
+		return c.idleTx
+	}
+	return c.idleRx
 }
 
 func (c count) most() float64 { return max(c.tx, c.rx) }

@@ -35,36 +35,81 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 		"PCIe link"
 }
 
-// Glance is what the counters say of a test over a pair whose bytes are too few to be
-// accounted for, as a latency's are: what some management datagram moves would be a share of
-// them. least is the fewest that each end sends, bytes with headers. What can't be told from
-// the counters is no finding.
-func Glance(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair, least float64,
-	add func(g steps.Grade, format string, args ...any),
-) {
-	ports := EndsOf(pair)
+// Signs tells what an account found beside the bytes.
+func (a Accounted) Signs(add func(g steps.Grade, format string, args ...any)) { a.tell(a.signs, add) }
+
+// look finds the signs: of what a good rate hides, until it doesn't.
+func (b *books) look() {
+	said := slices.ContainsFunc(b.Findings, func(f Finding) bool { return f.What == More || f.What == Flapped })
+	for i := range b.rig.Nodes {
+		e := steps.End(i)
+		ports := b.of(e)
+		if g := b.damaged(ports); g != "" && !said {
+			b.sign(Damaged, e, ports, "error counters grew meanwhile (%s): packets were lost or damaged, and sent again; "+
+				"look at the cable and the port at both ends", g)
+		}
+		if g := grown(b.bytes, isMark, ports...); g != "" {
+			b.sign(Slowed, e, ports, "%s grew meanwhile: the other end, or a switch on the way, asked for less (congestion "+
+				"marks, pauses), so the rate is what that let through; look for other traffic, and at the receiver's PCIe link", g)
+		}
+		b.hot(e, ports)
+	}
+	b.busyBefore()
+}
+
+// damaged are the error counters of some ports that grew. soft-RoCE counts packets that its own
+// queues dropped, as that is how it slows down: only more than a share of what was sent counts.
+func (b *books) damaged(ports []Port) string {
+	var hard, soft []Port
 	for _, p := range ports {
-		if g := Flaps(bytes, p); g != "" {
-			add(steps.Fail, "the link of %s on %s went down during the test (%s)", Name(rig, p), rig.NameOf(p.Node), g)
-		}
-		r, ok := p.rail(rig)
-		if !ok || r.Soft() {
-			continue // what soft-RoCE drops and sends again is how it works
-		}
-		if g := grownErrors(bytes, p); g != "" {
-			add(steps.Warn, "error counters of %s on %s grew meanwhile (%s): packets were lost or damaged, and sent again",
-				r.Dev, rig.NameOf(p.Node), g)
-		}
-		// What an idle rate takes off may be more than all of it.
-		c := counted(bytes, p, RDMA)
-		idle := slices.ContainsFunc(bytes, func(b steps.RailBytes) bool { return Port{b.End, b.Rail} == p && b.IdleGbps > 0 })
-		if c.known && !c.netdev && !idle && c.tx < least/2 {
-			add(steps.Inconclusive, "%s on %s sent %s meanwhile, and the test alone sends %s: did it take another way?", r.Dev,
-				rig.NameOf(p.Node), kind.Size(c.tx), kind.Size(least))
+		if r, ok := p.rail(b.rig); ok && r.Soft() {
+			soft = append(soft, p)
+		} else if ok {
+			hard = append(hard, p)
 		}
 	}
-	if said := busyBefore(rig, bytes, pair); said != "" {
-		add(steps.Warn, "%s, so this is not what the rail does alone", said)
+	packets := 0.0
+	for _, l := range b.Loads {
+		if l.mtu > 0 && l.has(soft) {
+			packets += l.Wire / float64(l.mtu+packetHeaders)
+		}
+	}
+	if len(soft) > 0 && float64(sum(b.bytes, isError, soft...)) > max(theory.SoftDropped.Value()*packets, theory.SoftDropsLeast.Value()) {
+		hard = append(hard, soft...)
+	}
+	return grown(b.bytes, isError, hard...)
+}
+
+// hot looks for adapters near the heat at which they switch themselves off.
+func (b *books) hot(e steps.End, ports []Port) {
+	for _, c := range b.bytes {
+		p := Port{c.End, c.Rail}
+		if p.Node == e && slices.Contains(ports, p) && c.Degrees >= theory.AdapterWarm.Value() {
+			b.sign(Hot, e, []Port{p}, "the adapter of %s is at %.0f degrees afterwards, and near the heat at which it goes: give "+
+				"it air (see adapter-temperature)", b.name(p), c.Degrees)
+		}
+	}
+}
+
+// busyBefore looks for traffic of somebody else on the test's ports, or behind the same PCIe
+// link, before it began: what was measured beside that is no figure of the rig's.
+func (b *books) busyBefore() {
+	if len(b.Findings) > 0 {
+		return // it is named there where it explains something
+	}
+	for _, c := range b.bytes {
+		p := Port{c.End, c.Rail}
+		r, ok := p.rail(b.rig)
+		if !ok || c.IdleGbps <= theory.BusyBefore.Value() {
+			continue
+		}
+		if slices.ContainsFunc(b.used, func(q Port) bool {
+			own, ok := q.rail(b.rig)
+			return ok && q.Node == p.Node && (q == p || own.PCI.Half() != "" && own.PCI.Half() == r.PCI.Half())
+		}) {
+			b.sign(Busy, p.Node, []Port{p}, "%.1f Gb/s of other traffic were on %s before it began, so this is not what the "+
+				"rails do alone", c.IdleGbps, b.name(p))
+		}
 	}
 }
 
@@ -122,24 +167,53 @@ func busy(bytes []steps.RailBytes, e steps.End) string {
 
 // grownErrors lists the error counters of some ports that grew.
 func grownErrors(bytes []steps.RailBytes, ports ...Port) string {
-	sum := map[string]uint64{}
+	return grown(bytes, isError, ports...)
+}
+
+// isError reports whether a counter tells of packets that were lost or damaged.
+func isError(name string) bool { return !slices.Contains(flapCounters, name) && !isMark(name) }
+
+// isMark reports whether a counter tells that somebody on the way asked for less.
+func isMark(name string) bool { return slices.Contains(markCounters, name) }
+
+// markCounters are congestion marks, the answers to them, and the time in which a port had to
+// wait with what it had to send.
+var markCounters = []string{"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled", "port_xmit_wait"}
+
+// grown lists the counters of a kind that grew on some ports.
+func grown(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) string {
+	by := map[string]uint64{}
 	for _, b := range bytes {
 		if slices.Contains(ports, Port{b.End, b.Rail}) {
 			for name, n := range b.Errors {
-				if !slices.Contains(flapCounters, name) {
-					sum[name] += n
+				if of(name) {
+					by[name] += n
 				}
 			}
 		}
 	}
 	var names []string
-	for name, n := range sum {
+	for name, n := range by {
 		if n > 0 {
 			names = append(names, fmt.Sprintf("%s +%d", name, n))
 		}
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")
+}
+
+// sum adds up the counters of a kind of some ports.
+func sum(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) (n uint64) {
+	for _, b := range bytes {
+		if slices.Contains(ports, Port{b.End, b.Rail}) {
+			for name, v := range b.Errors {
+				if of(name) {
+					n += v
+				}
+			}
+		}
+	}
+	return n
 }
 
 // flapCounters grow when a link goes down. perftest ends with status 0 all the

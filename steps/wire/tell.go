@@ -24,8 +24,12 @@ func (a Accounted) OK() bool { return len(a.Findings) == 0 }
 // add is how the judge adds a finding: to a rail, or to all of the test.
 func (a Accounted) Tell(rep *kind.Report, add func(g steps.Grade, format string, args ...any)) {
 	rep.Evidence = append(rep.Evidence, a.Evidence...)
+	a.tell(a.Findings, add)
+}
+
+func (a Accounted) tell(findings []Finding, add func(g steps.Grade, format string, args ...any)) {
 	var told []Finding
-	for _, f := range a.Findings {
+	for _, f := range findings {
 		alike := slices.IndexFunc(told, func(t Finding) bool {
 			return t.What == f.What && t.Grade == f.Grade &&
 				t.Text == f.Text
@@ -35,7 +39,7 @@ func (a Accounted) Tell(rep *kind.Report, add func(g steps.Grade, format string,
 		}
 		told = append(told, f)
 		nodes := map[steps.End]bool{}
-		for _, t := range a.Findings {
+		for _, t := range findings {
 			if t.What == f.What && t.Grade == f.Grade && t.Text == f.Text {
 				nodes[t.Node] = true
 			}

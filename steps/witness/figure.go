@@ -1,5 +1,8 @@
-// Package witness is what every measured cell asks of its run before it says how good that
-// is, each stage of it a pure function. Figure holds a rate against the theory.
+// Package witness is the line that every measured cell's run passes before its judge says how
+// good it is: how both ends ended, what they printed, what every port moved, the figure, and
+// the signs that a good figure hides. Line asks for them in that order; the other files have
+// what tests share at one of the stages. What is right for a tool is its family's, what the
+// ports had to carry wire's, and what hardware can do theory's.
 package witness
 
 import (

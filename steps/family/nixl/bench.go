@@ -186,67 +186,120 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
 	}
-	var rows []parse.NIXLRow
-	b := rt.Band(r.Rig, 0, 0) // for the chart: the rows have blocks of many sizes
 	rt.CheckPorts(r.Rig, &rep)
-	finish := func(v steps.Verdict) steps.Verdict {
-		if len(rows) > 0 {
-			v.Tables = append(v.Tables, nixlTable(rows))
-			v.Charts = append(v.Charts, nixlChart(c.Title, rt, rows, b))
-		}
+	t := benchTest{result: r, stage: s, route: rt, rep: &rep}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	account, ok := line.Hear(&t)
+	if v, skipped := kind.Skips(&rep); skipped && !ok {
 		return v
 	}
+	v := rep.Verdict(t.lead, account.Carried(steps.Here))
 	// What there is of a table is shown however the run ended: the row that is missing says
 	// where it stopped.
-	ends, all := BenchEnds(r, s, &rep, rt.Ports()...)
-	init, _ := ends[steps.Here].Value.(parse.NIXLBench)
-	rows = init.Rows
-	if !all {
-		if v, skipped := kind.Skips(&rep); skipped {
-			return v
-		}
-		return finish(rep.Verdict())
+	if init, _ := t.ends[steps.Here].Value.(parse.NIXLBench); len(init.Rows) > 0 {
+		v.Tables = append(v.Tables, nixlTable(init.Rows))
+		v.Charts = append(v.Charts, nixlChart(c.Title, rt, init, rt.Band(r.Rig, 0, 0))) // the rows have blocks of many sizes
 	}
-	target, _ := ends[steps.Peer].Value.(parse.NIXLBench)
+	return v
+}
+
+// A benchTest is one run of nixlbench.
+type benchTest struct {
+	result steps.Result
+	stage  steps.Stage
+	route  wire.Route
+	rep    *kind.Report
+
+	ends [2]steps.Output
+	init parse.NIXLBench // what the initiator printed
+	flow wire.Flow
+	lead string
+}
+
+// Ends: only a run that both ends ended well counts.
+func (t *benchTest) Ends() (ok bool) {
+	t.ends, ok = benchEnds(t.result, t.stage, t.rep)
+	return ok
+}
+
+// Output: the roles are as the script has them, and the initiator's table is whole.
+func (t *benchTest) Output() bool {
+	if !allRead(t.result.Rig, t.stage, t.rep) {
+		return false
+	}
+	t.init, _ = t.ends[steps.Here].Value.(parse.NIXLBench)
+	target, _ := t.ends[steps.Peer].Value.(parse.NIXLBench)
 	switch {
 	// nixlbench gives the roles by who registers first, not by an option: where the script's
 	// order was not kept, the bytes went the other way.
-	case init.Role == "target" || target.Role == "initiator":
-		rep.Add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing "+
-			"was measured as planned; run it again", r.Rig.NameOf(steps.Here))
-		return finish(rep.Verdict())
-	case init.Role != "initiator" || target.Role != "target":
-		rep.Add(steps.Inconclusive, "nothing shows which end was the initiator: its output is not complete")
-		return finish(rep.Verdict())
+	case t.init.Role == "target" || target.Role == "initiator":
+		t.rep.Add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing "+
+			"was measured as planned; run it again", t.result.Rig.NameOf(steps.Here))
+		return false
+	case t.init.Role != "initiator" || target.Role != "target":
+		t.rep.Add(steps.Inconclusive, "nothing shows which end was the initiator: its output is not complete")
+		return false
+	case len(target.Rows) > 0:
+		t.rep.Add(steps.Inconclusive, "%s printed rows, and a target prints none: its output is another run's",
+			t.result.Rig.NameOf(steps.Peer))
+		return false
 	}
-	if !Complete(init, &rep) {
-		return finish(rep.Verdict())
+	return Complete(t.init, t.rep)
+}
+
+func (t *benchTest) vram() bool {
+	return t.init.Config["initiator_seg_type"] == "VRAM" || t.init.Config["target_seg_type"] == "VRAM"
+}
+
+// Flows are one: what every row moved.
+func (t *benchTest) Flows() []wire.Flow {
+	t.flow = BenchFlow(t.route, t.init)
+	if t.flow.Warned = Unavailable(t.ends); t.vram() {
+		t.flow.Staged()
 	}
-	vram := init.Config["initiator_seg_type"] == "VRAM" || init.Config["target_seg_type"] == "VRAM"
+	return []wire.Flow{t.flow}
+}
+
+// Figure is the best row.
+func (t *benchTest) Figure(wire.Accounted) {
+	rows := t.init.Rows
 	peak := slices.MaxFunc(rows, func(x, y parse.NIXLRow) int { return cmp.Compare(x.GBps, y.GBps) })
 	last := rows[len(rows)-1]
-	f := BenchFlow(rt, init)
-	if f.Warned = Unavailable(ends); vram {
-		f.Staged()
-	}
-	account := wire.Account(r.Rig, s.Bytes, f)
-	account.Tell(&rep, rep.Add)
-	carried := account.Carried(steps.Here)
-	figure := rt.Measured(steps.Throughput, "Gb/s")
+	figure := t.route.Measured(steps.Throughput, "Gb/s")
 	figure.Value, figure.MessageBytes, figure.Last = kind.Round(peak.Gbps()), peak.Bytes, kind.Round(last.Gbps())
-	figure.Memory = segment(vram)
-	rep.Measured(figure)
+	figure.Memory = segment(t.vram())
+	t.rep.Measured(figure)
 	held := witness.Figure{
-		Got: rate.GBps(peak.GBps).Gbps(), Band: rt.Band(r.Rig, peak.Bytes, f.Payload), Of: rt.String(),
-		Cause: func() string { return rt.Cause(r, s, peak.Gbps()) },
+		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
+		Cause: func() string { return t.route.Cause(t.result, t.stage, peak.Gbps()) },
 	}
-	lead := ""
-	if vram {
-		lead = judgeStaged(held, rows, peak, &rep)
+	if t.vram() {
+		t.lead = judgeStaged(held, rows, peak, t.rep)
 	} else {
-		lead = judgeNIXLFigure(held, rows, peak, &rep)
+		t.lead = judgeNIXLFigure(held, rows, peak, t.rep)
 	}
-	return finish(rep.Verdict(lead, carried))
+}
+
+// Signs: rows that fall behind, and blocks of which one in a hundred takes much longer.
+func (t *benchTest) Signs() {
+	if !t.vram() {
+		peak := slices.MaxFunc(t.init.Rows, func(x, y parse.NIXLRow) int { return cmp.Compare(x.GBps, y.GBps) })
+		uneven(t.init.Rows, peak, t.rep)
+	}
+	slowest(t.init.Rows, t.rep)
+}
+
+// slowest looks for large blocks of which one in a hundred takes much longer than the others do.
+func slowest(rows []parse.NIXLRow, rep *kind.Report) {
+	for _, r := range rows {
+		usual := r.PostUS + r.TxUS
+		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= theory.LeastBlock.Value() && usual > 0 &&
+			tail > theory.BlockTail.Value()*usual {
+			rep.Add(steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving (cpufreq), pauses, or other "+
+				"traffic", kind.BlockSize(r.Bytes), kind.Microseconds(tail), kind.Microseconds(usual))
+			return
+		}
+	}
 }
 
 // segment is nixlbench's word for a memory.
@@ -257,9 +310,24 @@ func segment(gpu bool) string {
 	return "DRAM"
 }
 
-// BenchEnds gives the outputs of both ends, where both ran and ended well; ok is
+// BenchEnds gives the outputs of both ends, where both ran, ended well and were read; ok is
 // false where the report says what happened instead.
 func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port) (ends [2]steps.Output, ok bool) {
+	if f, known := witness.First(r.Rig, s, ports...); known {
+		for _, o := range s.Outputs {
+			ends[o.End] = o
+		}
+		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
+		return ends, false
+	}
+	if ends, ok = benchEnds(r, s, rep); !ok {
+		return ends, false
+	}
+	return ends, allRead(r.Rig, s, rep)
+}
+
+// benchEnds is BenchEnds for ends of which none was killed, and no link went down.
+func benchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.Output, ok bool) {
 	var messages []kind.Message
 	for _, o := range s.Outputs {
 		ends[o.End] = o
@@ -276,14 +344,9 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Po
 	}
 	seen, well := endedWell(s)
 	// Releases before 1.0 end with status 0 although the data is wrong: what they say counts.
-	first, explained := witness.First(r.Rig, s, ports...)
-	if explained {
-		rep.Add(first.Grade, "%s", kind.Capital(first.Text))
-	} else {
-		explained = explainNIXL(r.Rig, nixlCauses, messages, rep)
-	}
+	explained := explainNIXL(r.Rig, nixlCauses, messages, rep)
 	if well && !explained {
-		return ends, allRead(r.Rig, s, rep)
+		return ends, true
 	}
 	// Every message goes on record, whatever is said of them: one failure has many lines.
 	defer func() {
@@ -524,9 +587,6 @@ func judgeNIXLFigure(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow,
 	if f.Band.None != "" {
 		return lead
 	}
-	if f.Standing() == theory.Good {
-		uneven(rows, peak, rep)
-	}
 	return lead + ": " + f.Band.Says(f.Of)
 }
 
@@ -625,9 +685,9 @@ func measuredUS(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-func nixlChart(title string, rt wire.Route, rows []parse.NIXLRow, b theory.Band) steps.Chart {
+func nixlChart(title string, rt wire.Route, init parse.NIXLBench, b theory.Band) steps.Chart {
 	series := steps.Series{Name: rt.String()}
-	for _, r := range rows {
+	for _, r := range init.Rows {
 		series.Points = append(series.Points, steps.Point{
 			Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes),
 			Y: kind.Round(r.Gbps()),

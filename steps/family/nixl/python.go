@@ -247,10 +247,9 @@ var pythonCauses = []kind.Cause{
 
 // pythonEnds gives what the two ends reported, where both ended well; ok is
 // false where the report says what happened instead.
-func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port) (results [2]parse.NIXLResult, ok bool) {
+func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]parse.NIXLResult, ok bool) {
 	results, messages := pythonSaid(s)
 	seen, well := endedWell(s)
-	first, known := witness.First(r.Rig, s, ports...)
 	init, target := results[steps.Here], results[steps.Peer]
 	unread := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.ParseErr != "" })
 	switch {
@@ -260,8 +259,6 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.P
 	// Wrong data before what the ends say: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
 		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
-	case !well && known:
-		rep.Add(first.Grade, "%s", kind.Capital(first.Text))
 	case !well && explainNIXL(r.Rig, pythonCauses, messages, rep):
 		for _, m := range messages {
 			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
@@ -407,48 +404,90 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
-	results, ok := pythonEnds(r, s, &rep, rt.Ports()...)
-	if !ok {
-		if v, skipped := kind.Skips(&rep); skipped {
-			return v
-		}
-		return rep.Verdict()
+	t := transferTest{readTest: readTest{result: r, stage: s, route: rt, rep: &rep, add: rep.Add}}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	account, ok := line.Hear(&t)
+	if v, skipped := kind.Skips(&rep); skipped && !ok {
+		return v
 	}
-	x := results[steps.Here]
+	return rep.Verdict(t.lead+", and every byte is as the target wrote it", account.Carried(steps.Here))
+}
+
+// A readTest is one run of NIXL from Python: what reads have in common, however many and
+// however large.
+type readTest struct {
+	result steps.Result
+	stage  steps.Stage
+	route  wire.Route
+	rep    *kind.Report
+	add    witness.Adder
+
+	ends [2]parse.NIXLResult
+	flow wire.Flow
+}
+
+func (t *readTest) initiator() parse.NIXLResult { return t.ends[steps.Here] }
+
+// Ends asks both programs, which also tell what was read.
+func (t *readTest) Ends() (ok bool) {
+	t.ends, ok = pythonEnds(t.result, t.stage, t.rep)
+	return ok
+}
+
+// Flows are one: the reads, and the first that is not timed.
+func (t *readTest) Flows() []wire.Flow {
+	x := t.initiator()
+	t.flow = ReadFlow(t.route, x)
+	if x.Device == "cuda" {
+		t.flow.Staged()
+	}
+	for _, o := range t.stage.Outputs { // UCX's warnings stand in the log, not in the report
+		if logged, _ := parse.NIXLBenchOutput(o.Text); t.flow.Warned == "" {
+			t.flow.Warned = notThere(logged.Warnings)
+		}
+	}
+	return []wire.Flow{t.flow}
+}
+
+// A transferTest is the throughput of large reads.
+type transferTest struct {
+	readTest
+	lead string
+}
+
+// Output: the report is whole, and doesn't contradict itself.
+func (t *transferTest) Output() bool {
+	x := t.initiator()
 	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 {
-		rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes", x.Gbps, x.Iterations, x.Bytes)
-		return rep.Verdict()
+		t.rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes", x.Gbps, x.Iterations, x.Bytes)
+		return false
 	}
 	// The program works its rate out of all digits of its clock and rounds afterwards.
 	if why := witness.Makes(x.Gbps, float64(x.Bytes)*float64(x.Iterations), x.Seconds, 0.01); why != "" {
-		rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
-		return rep.Verdict()
+		t.rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
+		return false
 	}
-	figure := rt.Measured(steps.Throughput, "Gb/s")
+	return true
+}
+
+// Figure is the rate of all reads but the first.
+func (t *transferTest) Figure(wire.Accounted) {
+	x := t.initiator()
+	figure := t.route.Measured(steps.Throughput, "Gb/s")
 	figure.Value, figure.MessageBytes = kind.Round(x.Gbps), x.Bytes
 	figure.Memory = segment(x.Device == "cuda")
-	rep.Measured(figure)
-	rep.Show("reads", x.Iterations, "reads of "+kind.BlockSize(x.Bytes), nil)
-	rep.Show("data", "as the target wrote it, every byte", "", nil)
-	f := ReadFlow(rt, x)
-	if x.Device == "cuda" {
-		f.Staged()
-	}
-	for _, o := range s.Outputs { // UCX's warnings stand in the log, not in the report
-		if logged, _ := parse.NIXLBenchOutput(o.Text); f.Warned == "" {
-			f.Warned = notThere(logged.Warnings)
-		}
-	}
-	account := wire.Account(r.Rig, s.Bytes, f)
-	account.Tell(&rep, rep.Add)
-	carried := account.Carried(steps.Here)
-	lead := judgeRead(x, witness.Figure{
-		Got: rate.Payload(x.Gbps), Band: rt.Band(r.Rig, x.Bytes, f.Payload), Of: rt.String(),
+	t.rep.Measured(figure)
+	t.rep.Show("reads", x.Iterations, "reads of "+kind.BlockSize(x.Bytes), nil)
+	t.rep.Show("data", "as the target wrote it, every byte", "", nil)
+	t.lead = judgeRead(x, witness.Figure{
+		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
 		Pass: theory.ReadPassShare, Warn: theory.ReadWarnShare,
-		Cause: func() string { return rt.Cause(r, s, x.Gbps) },
-	}, &rep)
-	return rep.Verdict(lead+", and every byte is as the target wrote it", carried)
+		Cause: func() string { return t.route.Cause(t.result, t.stage, x.Gbps) },
+	}, t.rep)
 }
+
+// Signs: the program times all reads together, and tells no more of them.
+func (t *transferTest) Signs() {}
 
 // ReadFlow predicts what reads move; the first one is not timed. The peer's memory is read, so
 // the bytes leave there, though it is this end that asks.
@@ -523,7 +562,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		m := kind.Measurement{No: rt.Nos[0], Dev: dev, Pair: rt.Pairs[0]}
 		// Each rail's report is its own: what is found there is put under the rail's name.
 		var one kind.Report
-		x, ok := judgeReadLatency(r, s, m, rt, &one, &carried)
+		x, ok := judgeReadLatency(c, r, s, m, rt, &one, &carried)
 		for _, f := range one.Findings {
 			if f.Rail == 0 && !strings.Contains(f.Text, dev) {
 				f.Rail, f.Dev = m.No, m.Dev
@@ -563,61 +602,60 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	return v
 }
 
-func judgeReadLatency(r steps.Result, s steps.Stage, m kind.Measurement, rt wire.Route, rep *kind.Report,
+func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m kind.Measurement, rt wire.Route, rep *kind.Report,
 	carried *int,
 ) (parse.NIXLResult, bool) {
 	rt.CheckPorts(r.Rig, rep)
-	results, ok := pythonEnds(r, s, rep, rt.Ports()...)
-	x := results[steps.Here]
-	if !ok {
-		return x, false
+	add := func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) }
+	t := latencyTest{readTest{result: r, stage: s, route: rt, rep: rep, add: add}}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: rep, Add: rep.Add}
+	account, ok := line.Hear(&t)
+	if ok && account.OK() {
+		*carried++
 	}
-	if !timed(x, rep) {
-		return x, false
+	return t.initiator(), ok
+}
+
+// A latencyTest is the time of small reads over one rail.
+type latencyTest struct{ readTest }
+
+// Output: there are times, and in an order that times have.
+func (t *latencyTest) Output() bool { return timed(t.initiator(), t.rep) }
+
+// Figure is the median.
+func (t *latencyTest) Figure(wire.Accounted) {
+	x, rep := t.initiator(), t.rep
+	f := witness.Time{
+		MedianUS: x.P50US, Soft: theory.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
+		Usual: theory.ReadLatency, Least: theory.ReadLatencyLeast, Pass: theory.ReadLatencyPass, Warn: theory.ReadLatencyWarn,
+		Far: "is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
 	}
-	soft, large := theory.Soft(r.Rig, rt.Pairs[0]), ""
 	if x.Bytes > latencyBytes {
-		large = fmt.Sprintf("a read of %s takes as long as its bytes do, and nobody measured that one",
-			kind.BlockSize(x.Bytes))
+		f.None = fmt.Sprintf("a read of %s takes as long as its bytes do, and nobody measured that one", kind.BlockSize(x.Bytes))
 	}
-	e := &steps.Expected{
-		Min: new(theory.ReadLatencyLeast.Value()), Max: new(theory.ReadLatencyPass.Value()),
-		From: "reads of 4 KiB from Python: " + theory.ReadLatency.Entry().Says(),
-	}
-	if none := cmp.Or(soft, large); none != "" {
-		e = &steps.Expected{From: "no band: " + none}
-	}
-	figure := rt.Measured(steps.Latency, "us")
+	figure := t.route.Measured(steps.Latency, "us")
 	figure.Value, figure.P95, figure.P99, figure.MessageBytes, figure.Memory = x.P50US, x.P95US, x.P99US, x.Bytes, "DRAM"
 	rep.Measured(figure)
-	rep.Show("latency, median", x.P50US, "us", e)
+	rep.Show("latency, median", x.P50US, "us", f.Expected())
 	rep.Show("latency, 95 %", x.P95US, "us", nil)
 	rep.Show("latency, 99 %", x.P99US, "us", nil)
 	rep.Show("latency, maximum", x.MaxUS, "us", nil)
 	rep.Show("latency, average", x.AvgUS, "us", nil)
+	f.Judge(rep, t.add)
+}
+
+// Signs: the tail.
+func (t *latencyTest) Signs() {
+	x := t.initiator()
 	switch {
-	case soft != "":
-		rep.Note(kind.Finding{Grade: steps.Pass, Text: "there is no band to judge by: " + soft})
-	case x.P50US < theory.ReadLatencyLeast.Value():
-		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", kind.Microseconds(x.P50US))
-	case large != "":
-		rep.On(m, steps.Inconclusive, "%s, and nothing says whether that is what the rail can do: %s",
-			kind.Microseconds(x.P50US), large)
-	case x.P50US > theory.ReadLatencyWarn.Value():
-		rep.On(m, steps.Fail, "%s typical is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
-			kind.Microseconds(x.P50US))
-	case x.P50US > theory.ReadLatencyPass.Value():
-		rep.On(m, steps.Warn, "%s typical, where %s: power saving (cpufreq), or other traffic",
-			kind.Microseconds(x.P50US), theory.ReadLatency.Entry().Says())
+	case theory.Soft(t.result.Rig, t.route.Pairs[0]) != "":
 	case x.P95US > theory.Outliers.Value()*x.P50US:
-		rep.On(m, steps.Warn, "one read of twenty takes %s and more, and the median %s: power saving (cpufreq), or "+
+		t.add(steps.Warn, "one read of twenty takes %s and more, and the median %s: power saving (cpufreq), or "+
 			"something else on the node", kind.Microseconds(x.P95US), kind.Microseconds(x.P50US))
+	case x.P99US > theory.WriteLatencyTail.Value()*x.P50US:
+		t.add(steps.Warn, "one read of a hundred takes %s and more, and the median %s: power saving (cpufreq), or "+
+			"something else on the node", kind.Microseconds(x.P99US), kind.Microseconds(x.P50US))
 	}
-	account := wire.Account(r.Rig, s.Bytes, ReadFlow(rt, x))
-	if account.Tell(rep, rep.Add); account.OK() {
-		*carried++
-	}
-	return x, true
 }
 
 // timed reports whether an initiator's report has times, and in an order that times have.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -17,48 +18,90 @@ import (
 	"github.com/railbench/railbench/steps/witness"
 )
 
-// measured checks everything about a stage that has to be right before a number
-// means anything. ok is false where the report says why not. What is asked first is what
-// explains the rest: that it stopped, that an end never ran, and only then what the ends
-// print, because an end that is left alone complains of whatever it saw last.
-func measured(r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement, bool) {
+// A railTest is one stage of a test over one rail: the first two witnesses of the line, which
+// bandwidth and latency have in common.
+type railTest struct {
+	kind.Measurement
+	cell   steps.Cell
+	result steps.Result
+	stage  steps.Stage
+	server steps.Output
+	rep    *kind.Report
+}
+
+// railTestOf is a stage's test. ok is false where it belongs to no rail.
+func railTestOf(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (t railTest, ok bool) {
+	t = railTest{cell: c, result: r, stage: s, rep: rep}
 	if !r.Rig.HasPair(s.Pair) {
 		rep.Add(steps.Inconclusive, "a stage belongs to no rail")
-		return kind.Measurement{}, false
+		return t, false
 	}
-	m := kind.Measurement{Pair: r.Rig.Pairs[s.Pair]}
-	m.No, m.Dev = s.Pair+1, r.Rig.Rail(m.Pair, steps.Here).Dev
-	m.Rail = fmt.Sprintf("rail %d (%s)", m.No, m.Dev)
+	t.Pair = r.Rig.Pairs[s.Pair]
+	t.No, t.Dev = s.Pair+1, r.Rig.Rail(t.Pair, steps.Here).Dev
+	server, client := roles(s)
+	if server != nil {
+		t.server = *server
+	}
+	if client != nil {
+		t.Client = *client
+		t.Dev = r.Rig.Rail(t.Pair, client.End).Dev // a runbook may start its client at the peer
+	}
+	t.Rail = fmt.Sprintf("rail %d (%s)", t.No, t.Dev)
+	return t, true
+}
+
+// add adds a finding about the test's rail.
+func (t *railTest) add(g steps.Grade, format string, args ...any) {
+	t.rep.On(t.Measurement, g, format, args...)
+}
+
+// line is where the test is heard.
+func (t *railTest) line() witness.Line {
+	return witness.Line{
+		Cell: t.cell, Rig: t.result.Rig, Stage: t.stage, Ports: wire.EndsOf(t.Pair), Rep: t.rep, Add: t.add,
+	}
+}
+
+// Ends asks what explains the rest: that it stopped, that an end never ran, and only then what
+// the ends print, because an end that is left alone complains of whatever it saw last.
+func (t *railTest) Ends() bool {
+	s := t.stage
 	if s.Err != "" {
 		// A server that ends before it listens is the session's to tell, in perftest's words.
 		hint := ""
 		if strings.Contains(s.Err, "state is Down") {
 			hint = "; check its cable at both ends"
 		}
-		rep.On(m, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
+		t.add(steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
 	server, client := roles(s)
 	if client == nil || server == nil {
 		// Where it stopped, that the client never came follows from it and needs no word. A
 		// client without a server follows from nothing.
 		if s.Err == "" || server == nil && client != nil {
-			rep.On(m, steps.Inconclusive, "not both ends ran")
+			t.add(steps.Inconclusive, "not both ends ran")
 		}
-		return m, false
+		return false
 	}
-	m.Client = *client
-	m.Dev = r.Rig.Rail(m.Pair, client.End).Dev // a runbook may start its client at the peer
-	m.Rail = fmt.Sprintf("rail %d (%s)", m.No, m.Dev)
-	var messages []kind.Message
-	for _, o := range witness.Speak(steps.Stage{Outputs: []steps.Output{m.Client, *server}}) {
+	if !client.Ran || !server.Ran || !client.Exit.OK() || !server.Exit.OK() {
+		explain(t.result.Rig, s, t.Measurement, t.server, t.said(), t.rep)
+		return false
+	}
+	return s.Err == ""
+}
+
+// said is what the ends complain of.
+func (t *railTest) said() (messages []kind.Message) {
+	for _, o := range witness.Speak(steps.Stage{Outputs: []steps.Output{t.Client, t.server}}) {
 		messages = append(messages, messagesOf(o.End, parse.PerftestErrors(o.Text))...)
 	}
-	if !m.Client.Ran || !server.Ran || !m.Client.Exit.OK() || !server.Exit.OK() {
-		explain(r.Rig, s, m, *server, messages, rep)
-		return m, false
-	}
-	// perftest may print what went wrong and end with status 0: its status alone proves nothing.
-	return m, s.Err == "" && !complains(r.Rig, m, messages, rep)
+	return messages
+}
+
+// quiet reports whether no end complains: perftest may print what went wrong and end with
+// status 0, which alone proves nothing.
+func (t *railTest) quiet() bool {
+	return !complains(t.result.Rig, t.Measurement, t.said(), t.rep)
 }
 
 // roles are the outputs of a stage's two ends; nil for one that did not run. Whatever is no
@@ -167,10 +210,6 @@ func causeOf(messages []kind.Message) (c kind.Cause, said kind.Message, found bo
 
 // explain says why a test has no result.
 func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Output, messages []kind.Message, rep *kind.Report) {
-	if f, ok := witness.First(rig, s, wire.EndsOf(m.Pair)...); ok {
-		rep.On(m, f.Grade, "%s", f.Text)
-		return
-	}
 	if c, msg, found := causeOf(messages); found {
 		rep.On(m, c.Grade, c.Means, rig.NameOf(msg.End))
 		rep.Show(m.Rail+" message", msg.Text, "", nil)
@@ -179,11 +218,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 	// The client first: a server that was left waiting has nothing to tell but that.
 	for _, o := range []steps.Output{m.Client, server} {
 		if f, bad := kind.Trouble(rig, o); bad {
-			hint := ""
-			if strings.Contains(f.Text, "timed out") {
-				hint = "; crossed rails and a wrong GID hang like this, without a word"
-			}
-			rep.On(m, f.Grade, "%s%s", f.Text, hint)
+			rep.On(m, f.Grade, "%s%s", f.Text, hangHint(o, m.Client, server))
 			return
 		}
 	}
@@ -202,6 +237,20 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		rep.On(m, grade, "the %s on %s ended with %s%s", kind.OrUnknown(o.Role), rig.NameOf(o.End), o.Exit, said)
 		return
 	}
+}
+
+// hangHint says what else makes an end reach its limit without a word, where nothing else
+// explains it: neither end complains, and no connection was lost.
+func hangHint(o steps.Output, all ...steps.Output) string {
+	if o.Exit.Why != runner.TimedOut {
+		return ""
+	}
+	for _, other := range all {
+		if !other.Ran || len(parse.PerftestErrors(other.Text)) > 0 {
+			return ""
+		}
+	}
+	return "; crossed rails and a wrong GID hang like this, without a word, and so does whatever drops RoCE's packets (UDP 4791) on the way"
 }
 
 // judgeWriteBandwidth holds what ib_write_bw measured on each rail against what
@@ -226,38 +275,22 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		each = "it"
 	}
 	for _, s := range r.Stages {
-		m, v, ok := bandwidth(c, r, s, &rep)
+		one, ok := railTestOf(c, r, s, &rep)
 		if !ok {
 			continue
 		}
-		row := v.Rows[0]
-		mtu := theory.AgreedMTU(r.Rig, m.Pair, v.MTU)
-		f := witness.Figure{
-			Got: rate.Payload(row.AverageGbps), Of: "the rail",
-			Band: theory.BandOf(r.Rig, theory.Test{
-				MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
-			}, m.Pair),
-			Cause: func() string { return wire.LikelyCause(r, s, m, row.AverageGbps, mtu) },
+		t := bandwidthTest{railTest: one}
+		account, ok := t.line().Hear(&t)
+		if !ok {
+			continue
 		}
-		rep.Show(m.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", f.Expected())
-		f.Judge(func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) })
-		rep.Measured(steps.Figure{
-			What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
-			Rails: []int{m.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: "DRAM",
-		})
-		if v.NUMANode != nil {
-			rep.Show(m.Rail+" processors", *v.NUMANode, "(the NUMA node that perftest chose)", nil)
-		}
-		rep.Show(m.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
-		figures, rails = append(figures, kind.Gbps(row.AverageGbps)), append(rails, m.No)
+		all.add(account, t.Client.End)
+		figures, rails = append(figures, kind.Gbps(t.row().AverageGbps)), append(rails, t.No)
 		// Rails of one rig mostly have one band: it is said once.
-		if text := f.Band.Says(each); f.Band.None == "" && !slices.Contains(expected, text) {
+		if text := t.band.Says(each); t.band.None == "" && !slices.Contains(expected, text) {
 			expected = append(expected, text)
 		}
-		tutorial = float64(rate.Payload(row.AverageGbps).MiB()) * 8 / 1000
-		if c.Counters {
-			all.judge(r, s, m, row, mtu, &rep)
-		}
+		tutorial = float64(rate.Payload(t.row().AverageGbps).MiB()) * 8 / 1000
 	}
 	lead := kind.PerRail(rails, figures)
 	if len(expected) > 0 {
@@ -270,27 +303,97 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 	return rep.Verdict(lead, all.String(), note)
 }
 
-// bandwidth is what the client of a stage measured, where that can be judged.
-func bandwidth(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement, parse.Bandwidth, bool) {
-	m, ok := measured(r, s, rep)
-	if !ok {
-		return m, parse.Bandwidth{}, false
+// A bandwidthTest is one rail's write bandwidth.
+type bandwidthTest struct {
+	railTest
+	read parse.Bandwidth
+	band theory.Band
+}
+
+func (t *bandwidthTest) row() parse.BandwidthRow { return t.read.Rows[0] }
+
+func (t *bandwidthTest) mtu() int { return theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU) }
+
+// Output reads what the client measured.
+func (t *bandwidthTest) Output() bool {
+	if !t.quiet() {
+		return false
 	}
-	v, ok := m.Client.Value.(parse.Bandwidth)
-	if m.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
-		rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
-		return m, v, false
+	v, ok := t.Client.Value.(parse.Bandwidth)
+	if t.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
+		t.add(steps.Inconclusive, "the client's output has no result that can be read")
+		return false
 	}
-	if why := notOfThisRun(c, m.Client, v, m.Dev); why != "" {
-		rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
-		return m, v, false
+	t.read = v
+	if why := notOfThisRun(t.cell, t.Client, v, t.Dev); why != "" {
+		t.add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		return false
 	}
-	if row := v.Rows[0]; row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-		rep.On(m, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes",
-			row.AverageGbps, row.Iterations, row.Bytes)
-		return m, v, false
+	if row := t.row(); row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
+		t.add(steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations, row.Bytes)
+		return false
 	}
-	return m, v, true
+	// The server prints the client's report. What it prints of another run it kept from that one.
+	if at, ok := t.server.Value.(parse.Bandwidth); ok && len(at.Rows) > 0 {
+		if why := twoReports(t.row(), at.Rows[0]); why != "" {
+			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %s", why)
+			return false
+		}
+	}
+	return true
+}
+
+// twoReports says what the reports of a test's two ends don't agree on.
+func twoReports(client, server parse.BandwidthRow) string {
+	apart := math.Abs(client.AverageGbps-server.AverageGbps) > theory.EndsApart.Value()*client.AverageGbps
+	switch {
+	case client.Bytes != server.Bytes:
+		return fmt.Sprintf("messages of %d bytes at the client and of %d at the server", client.Bytes, server.Bytes)
+	case client.Iterations != server.Iterations:
+		return fmt.Sprintf("%d messages at the client and %d at the server", client.Iterations, server.Iterations)
+	case apart && server.AverageGbps > 0:
+		return fmt.Sprintf("%s at the client and %s at the server", kind.Gbps(client.AverageGbps), kind.Gbps(server.AverageGbps))
+	}
+	return ""
+}
+
+// Flows are one: a client writes, and its server's memory is written.
+func (t *bandwidthTest) Flows() []wire.Flow {
+	f := wire.Between(t.Client.End, t.mtu(), t.mtu(), t.Pair)
+	f.Writes(float64(t.row().Iterations), t.row().Bytes)
+	f.Text = fmt.Sprintf("%d messages of %d bytes", t.row().Iterations, t.row().Bytes)
+	return []wire.Flow{f}
+}
+
+// Figure is the average.
+func (t *bandwidthTest) Figure(wire.Accounted) {
+	row, mtu := t.row(), t.mtu()
+	f := witness.Figure{
+		Got: rate.Payload(row.AverageGbps), Of: "the rail",
+		Band: theory.BandOf(t.result.Rig, theory.Test{
+			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
+		}, t.Pair),
+		Cause: func() string { return wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu) },
+	}
+	t.band = f.Band
+	t.rep.Show(t.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", f.Expected())
+	f.Judge(t.add)
+	t.rep.Measured(steps.Figure{
+		What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
+		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: "DRAM",
+	})
+	if t.read.NUMANode != nil {
+		t.rep.Show(t.Rail+" processors", *t.read.NUMANode, "(the NUMA node that perftest chose)", nil)
+	}
+	t.rep.Show(t.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
+}
+
+// Signs: perftest prints nothing of how a bandwidth came about but its peak.
+func (t *bandwidthTest) Signs() {
+	if row := t.row(); !t.band.Soft && row.PeakGbps > theory.PeakApart.Value()*row.AverageGbps {
+		t.add(steps.Warn, "it reached %s for a moment and %s on average: something stopped it in between (other traffic, pauses, "+
+			"a processor that slept)", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
+	}
 }
 
 // notOfThisRun says why a report with at least one row is not that of the test that was
@@ -341,18 +444,11 @@ type accounts struct {
 	sent, predicted float64 // bytes with headers, by the ports of the clients' end
 }
 
-func (a *accounts) judge(r steps.Result, s steps.Stage, m kind.Measurement, row parse.BandwidthRow, mtu int,
-	rep *kind.Report,
-) {
-	f := wire.Between(m.Client.End, mtu, mtu, m.Pair) // a client writes, and its server's memory is written
-	f.Writes(float64(row.Iterations), row.Bytes)
-	f.Text = fmt.Sprintf("%d messages of %d bytes", row.Iterations, row.Bytes)
-	account := wire.Account(r.Rig, s.Bytes, f)
-	account.Tell(rep, func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) })
+func (a *accounts) add(account wire.Accounted, client steps.End) {
 	if account.OK() {
 		a.right++
 	}
-	for _, l := range account.At(m.Client.End, true) {
+	for _, l := range account.At(client, true) {
 		a.sent, a.predicted = a.sent+l.Sum(), a.predicted+l.Wire
 	}
 }
@@ -367,130 +463,4 @@ func (a *accounts) String() string {
 	}
 	return fmt.Sprintf("Each rail carried its own test alone: %s on the wire in all, %s predicted",
 		kind.Size(a.sent), kind.Size(a.predicted))
-}
-
-// judgeTypical compares a median with what adapters take, us. soft says why no hardware
-// limits it; empty where some does.
-func judgeTypical(m kind.Measurement, us float64, soft string, rep *kind.Report) {
-	said, usual := kind.Microseconds(us), theory.WriteLatency.Entry()
-	switch {
-	case soft != "":
-		rep.Add(steps.Pass, "There is no band to judge by: %s", soft)
-	case us < theory.WriteLatencyLeast.Value():
-		rep.On(m, steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
-	case us > theory.WriteLatencyWarn.Value():
-		rep.On(m, steps.Fail, "%s typical is far from RDMA's %s: does a switch, another route or soft-RoCE stand between?",
-			said, usual.Figures())
-	case us > theory.WriteLatencyPass.Value():
-		rep.On(m, steps.Warn, "%s typical, where %s: power saving (cpufreq), or other traffic", said, usual.Says())
-	}
-}
-
-// apart compares rails with each other: those of one machine are alike, also where nobody
-// knows what each should take.
-func apart(medians []float64, rails []int, rep *kind.Report) {
-	if len(medians) < 2 {
-		return
-	}
-	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
-	if medians[worst] > theory.RailsApart.Value()*medians[best] {
-		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail map, "+
-			"routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best], kind.Microseconds(medians[best]))
-	}
-}
-
-// judgeWriteLatency looks at the median and the tail. An average hides both
-// (assets/docs/facts.md#averages).
-func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
-		return v
-	}
-	var rep kind.Report
-	var figures []string
-	var rails []int
-	var medians []float64
-	var tail float64 // the largest 99th percentile of all rails, us: one number for the reason
-	banded := false  // some rail has hardware to be compared with
-	for _, s := range r.Stages {
-		m, v, ok := latency(c, r, s, &rep)
-		if !ok {
-			continue
-		}
-		row := v.Rows[0]
-		soft := theory.Soft(r.Rig, m.Pair)
-		e := &steps.Expected{From: "no band: " + soft}
-		if soft == "" {
-			banded = true
-			e = &steps.Expected{
-				Min: new(theory.WriteLatencyLeast.Value()), Max: new(theory.WriteLatencyPass.Value()),
-				From: theory.WriteLatency.Entry().Says(),
-			}
-		}
-		rep.Measured(steps.Figure{
-			What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
-			Rails: []int{m.No}, MessageBytes: row.Bytes, MTU: theory.AgreedMTU(r.Rig, m.Pair, v.MTU), Memory: "DRAM",
-		})
-		rep.Show(m.Rail+" latency, typical", row.TypicalUS, "us", e)
-		rep.Show(m.Rail+" latency, 99 %", row.P99US, "us", nil)
-		rep.Show(m.Rail+" latency, maximum", row.MaxUS, "us", nil)
-		figures, rails = append(figures, kind.Microseconds(row.TypicalUS)), append(rails, m.No)
-		tail = max(tail, row.P99US)
-		judgeTypical(m, row.TypicalUS, soft, &rep)
-		medians = append(medians, row.TypicalUS)
-		if soft == "" && row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
-			rep.On(m, steps.Warn, "one write of a hundred takes %s and more, where the median is %s: power saving (cpufreq), "+
-				"interrupts on its core, or other traffic", kind.Microseconds(row.P99US), kind.Microseconds(row.TypicalUS))
-		}
-		// The two ends write in turns, so each sends every message, in one packet or more.
-		wire.Glance(r.Rig, s.Bytes, m.Pair, float64(row.Iterations)*float64(row.Bytes+theory.RoCEHeaders),
-			func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) })
-	}
-	apart(medians, rails, &rep)
-	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
-		kind.Microseconds(tail))
-	switch usual := theory.WriteLatency.Entry(); {
-	case !banded || len(medians) == 0:
-	case slices.Min(medians) < usual.Low:
-		lead += fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
-	default:
-		lead += fmt.Sprintf(": as it should be (%s)", usual.Says())
-	}
-	return rep.Verdict(lead)
-}
-
-// latency is what the client of a stage measured, with one row; ok is false where it can't be
-// judged, and the report says why.
-func latency(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (kind.Measurement, parse.Latency, bool) {
-	m, ok := measured(r, s, rep)
-	if !ok {
-		return m, parse.Latency{}, false
-	}
-	v, ok := m.Client.Value.(parse.Latency)
-	if m.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
-		rep.On(m, steps.Inconclusive, "the client's output has no result that can be read")
-		return m, v, false
-	}
-	if why := latencyNotOfThisRun(c, v, m); why != "" {
-		rep.On(m, steps.Inconclusive, "the client's output is not this test's: %s", why)
-		return m, v, false
-	}
-	if row := v.Rows[0]; row.TypicalUS <= 0 || row.P99US <= 0 || row.Iterations <= 0 {
-		// With -D perftest measures an average alone.
-		rep.On(m, steps.Inconclusive, "the client reports no typical latency, or no tail")
-		return m, v, false
-	}
-	return m, v, true
-}
-
-// latencyNotOfThisRun is notOfThisRun for a latency.
-func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) string {
-	row, rows := v.Rows[0], ""
-	if len(v.Rows) > 1 {
-		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))
-	}
-	return cmp.Or(rows, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
-		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
-		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS}, witness.Quantile{Name: "median", Value: row.TypicalUS},
-			witness.Quantile{Name: "99 %", Value: row.P99US}, witness.Quantile{Name: "99.9 %", Value: row.P999US},
-			witness.Quantile{Name: "most", Value: row.MaxUS}))
 }

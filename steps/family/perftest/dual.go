@@ -3,11 +3,11 @@ package perftest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
@@ -23,6 +23,9 @@ import (
 type dualTest struct {
 	Name string // "first alone", "second beside first"; its first word is the rail
 	Exit int    // the script's own 0 or 1, not ib_write_bw's status
+	// From and To are when ib_write_bw began and ended, seconds by a clock of the node that
+	// nobody sets; both 0 where the script doesn't tell.
+	From, To float64
 	parse.Bandwidth
 	Err string // why there is no row; empty where there is one
 }
@@ -41,9 +44,9 @@ func (t dualTest) rail(rig steps.Rig) (p steps.Pair, ok bool) {
 	return steps.Pair{}, false
 }
 
-var dualHeading = pattern.New(`(?m)^== (.*): exit (\d+)[ \t\r]*\n`)
+var dualHeading = pattern.New(`(?m)^== (.*): exit (\d+)(?:, ([\d.]+) to ([\d.]+) s)?[ \t\r]*\n`)
 
-// parseDual reads the outputs of several tests, each under a line "== NAME: exit N". A test
+// parseDual reads the outputs of several tests, each under a line "== NAME: exit N, T1 to T2 s". A test
 // whose output has no row is kept with the reason: that one failed is a finding, and which.
 func parseDual(text string) ([]dualTest, error) {
 	var tests []dualTest
@@ -55,6 +58,13 @@ func parseDual(text string) ([]dualTest, error) {
 		}
 		t := dualTest{Name: text[m[2]:m[3]]}
 		t.Exit, _ = decimal.Count(text[m[4]:m[5]]) // digits, as the pattern says
+		if m[6] >= 0 {
+			from, ok1 := decimal.Number(text[m[6]:m[7]])
+			to, ok2 := decimal.Number(text[m[8]:m[9]])
+			if ok1 && ok2 {
+				t.From, t.To = from, to
+			}
+		}
 		body := text[m[1]:end]
 		var err error
 		if t.Bandwidth, err = parse.PerftestBandwidth(body); err != nil {
@@ -105,17 +115,25 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep kind.Report
-	tests, ok := dualTests(c, r, &rep)
-	if !ok {
+	if !r.Rig.HasPair(0) || !r.Rig.HasPair(1) {
+		rep.Add(steps.Inconclusive, "there are not two rails that lead from node to node")
 		return rep.Verdict()
 	}
-	// The account is of the whole cell, because the counters are: every test that a rail had
-	// stands in them, alone and beside another.
-	couples := []couple{{r.Rig.Pairs[0], r.Rig.Pairs[1], [2]string{"first", "second"}, [2]int{1, 2}}}
+	t := couplesTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
+	t.couples = []couple{{r.Rig.Pairs[0], r.Rig.Pairs[1], [2]string{"first", "second"}, [2]int{1, 2}}}
 	if half, ok := r.Rig.AcrossHalves(); ok {
-		couples = append(couples, couple{r.Rig.Pairs[0], half, [2]string{"first", "half"}, [2]int{1, number(r.Rig, half)}})
+		t.couples = append(t.couples, couple{r.Rig.Pairs[0], half, [2]string{"first", "half"}, [2]int{1, number(r.Rig, half)}})
 	}
-	table := steps.Table{
+	var ports []wire.Port
+	for _, cp := range t.couples {
+		ports = append(ports, append(wire.EndsOf(cp.first), wire.EndsOf(cp.second)...)...)
+	}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: ports, Rep: &rep, Add: rep.Add}
+	if _, ok := line.Hear(&t); !ok {
+		return rep.Verdict()
+	}
+	v := rep.Verdict(t.texts...)
+	v.Tables = []steps.Table{{
 		Title: "Two rails at once",
 		Columns: []steps.Column{
 			{Name: "rails"},
@@ -124,30 +142,110 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 			{Name: "sum Gb/s", Number: true},
 			{Name: "expected Gb/s", Number: true},
 		},
+		Rows: t.rows,
+	}}
+	return v
+}
+
+// A couplesTest is the cell dual-link: several tests in one output.
+type couplesTest struct {
+	cell    steps.Cell
+	result  steps.Result
+	stage   steps.Stage
+	rep     *kind.Report
+	couples []couple
+	server  steps.Output
+	client  steps.Output
+	tests   map[string]dualTest
+	texts   []string
+	rows    [][]string
+}
+
+// want are the names of the tests that have to be there.
+func (t *couplesTest) want() []string {
+	names := []string{"first alone", "second alone", "first beside second", "second beside first"}
+	if len(t.couples) > 1 {
+		names = append(names, "half alone", "first beside half", "half beside first")
 	}
-	var texts []string
-	_, client := roles(r.Stages[0])
-	// In an order of their own: a map's would give the evidence another one each time.
-	var flows []wire.Flow
-	for _, name := range slices.Sorted(maps.Keys(tests)) {
-		t := tests[name]
-		pair, _ := t.rail(r.Rig)
-		mtu := theory.AgreedMTU(r.Rig, pair, t.MTU)
-		f := wire.Between(client.End, mtu, mtu, pair)
-		f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
+	return names
+}
+
+// Ends asks for the client before the server: where a test failed, the server was ended
+// because of that, and is no witness.
+func (t *couplesTest) Ends() bool {
+	rep := t.rep
+	if t.stage.Err != "" {
+		rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+	}
+	server, client := roles(t.stage)
+	if client == nil || server == nil {
+		if t.stage.Err == "" || server == nil && client != nil {
+			rep.Add(steps.Inconclusive, "not both ends ran")
+		}
+		return false
+	}
+	t.server, t.client = *server, *client
+	if f, bad := kind.Trouble(t.result.Rig, t.client); bad {
+		rep.Add(f.Grade, "%s%s", f.Text, hangHint(t.client, t.server))
+		return false
+	}
+	if kind.Exited(t.result, t.client, rep) || t.stage.Err != "" {
+		return false
+	}
+	// A test that failed explains the server's end, and is told by Output.
+	if all, ok := t.client.Value.([]dualTest); ok && slices.ContainsFunc(all, func(one dualTest) bool { return one.Exit != 0 }) {
+		return true
+	}
+	return serverWell(t.result, t.server, rep)
+}
+
+// Output reads the tests: each of those that are wanted, once, of its rail, size and count.
+func (t *couplesTest) Output() bool {
+	rep := t.rep
+	all, read := kind.Value[[]dualTest](t.result, t.client, rep)
+	if !read {
+		return false
+	}
+	tests, known := byName(all, t.want(), rep)
+	if !allMeasured(t.result.Rig, tests, t.want(), rep) || !known {
+		return false
+	}
+	t.tests = tests
+	for _, name := range t.want() {
+		if why := dualNotOfThisRun(t.cell, t.result.Rig, t.client, tests[name]); why != "" {
+			rep.Add(steps.Inconclusive, "the test %q is not as it was asked for: %s", name, why)
+			return false
+		}
+	}
+	return serverQuiet(t.result, t.server, rep)
+}
+
+// Flows are of the whole cell, because the counters are: every test that a rail had stands in
+// them, alone and beside another.
+func (t *couplesTest) Flows() (flows []wire.Flow) {
+	for _, name := range t.want() {
+		one := t.tests[name]
+		pair, _ := one.rail(t.result.Rig)
+		mtu := theory.AgreedMTU(t.result.Rig, pair, one.MTU)
+		f := wire.Between(t.client.End, mtu, mtu, pair)
+		f.Writes(float64(one.Rows[0].Iterations), one.Rows[0].Bytes)
 		f.Text = "all tests of this rail together"
 		flows = append(flows, f)
 	}
-	for _, cp := range couples {
-		text, row := judgeCouple(r, cp, tests, &rep)
-		texts = append(texts, text)
-		table.Rows = append(table.Rows, row)
-	}
-	wire.Account(r.Rig, r.Stages[0].Bytes, flows...).Tell(&rep, rep.Add)
-	v := rep.Verdict(texts...)
-	v.Tables = []steps.Table{table}
-	return v
+	return flows
 }
+
+// Figure judges each couple, where it ran at the same time: a sum of two tests of which one
+// was over before the other began is no rate of anything.
+func (t *couplesTest) Figure(wire.Accounted) {
+	for _, cp := range t.couples {
+		text, row := t.judgeCouple(cp)
+		t.texts, t.rows = append(t.texts, text), append(t.rows, row)
+	}
+}
+
+// Signs: what each test's peak tells of it is no matter here, as others run beside it.
+func (t *couplesTest) Signs() {}
 
 func number(rig steps.Rig, p steps.Pair) int {
 	for i, other := range rig.Pairs {
@@ -158,82 +256,21 @@ func number(rig steps.Rig, p steps.Pair) int {
 	return 0
 }
 
-// dualTests checks everything that has to be right before a number means anything. Where ok
-// is true, each of the tests has a rail and at least one row, and there is a client.
-func dualTests(c steps.Cell, r steps.Result, rep *kind.Report) (tests map[string]dualTest, ok bool) {
-	if !r.Rig.HasPair(0) || !r.Rig.HasPair(1) {
-		rep.Add(steps.Inconclusive, "there are not two rails that lead from node to node")
-		return nil, false
-	}
-	s := r.Stages[0]
-	server, client, ok := dualEnds(r, s, rep)
-	if !ok {
-		return nil, false
-	}
-	kind.Exited(r, *client, rep)
-	all, read := kind.Value[[]dualTest](r, *client, rep)
-	if !read {
-		return nil, false
-	}
-	want := []string{"first alone", "second alone", "first beside second", "second beside first"}
-	if _, across := r.Rig.AcrossHalves(); across {
-		want = append(want, "half alone", "first beside half", "half beside first")
-	}
-	tests, known := byName(all, want, rep)
-	if !allMeasured(r.Rig, tests, want, rep) || !known || s.Err != "" || !client.Exit.OK() {
-		return tests, false
-	}
-	for _, name := range want {
-		if why := dualNotOfThisRun(c, r.Rig, *client, tests[name]); why != "" {
-			rep.Add(steps.Inconclusive, "the test %q is not as it was asked for: %s", name, why)
-			return tests, false
-		}
-	}
-	// The server last: where a test failed it was ended because of that, and is no witness.
-	return tests, serverWell(r, *server, rep)
-}
-
 func serverWell(r steps.Result, server steps.Output, rep *kind.Report) bool {
 	if f, bad := kind.Trouble(r.Rig, server); bad {
 		rep.Add(f.Grade, "%s", f.Text)
 		return false
 	}
-	if kind.Exited(r, server, rep) {
-		return false
-	}
-	if c, _, found := causeOf(messagesOf(steps.Peer, parse.PerftestErrors(server.Text))); found {
-		rep.Add(c.Grade, c.Means+", though it ended with status 0", r.Rig.NameOf(steps.Peer))
-		return false
-	}
-	return true
+	return !kind.Exited(r, server, rep)
 }
 
-// dualEnds are the outputs of both ends; ok is false where one of them, or what ended the
-// client, leaves nothing to be read.
-func dualEnds(r steps.Result, s steps.Stage, rep *kind.Report) (server, client *steps.Output, ok bool) {
-	if s.Err != "" {
-		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+// serverQuiet reports whether the servers had nothing to complain of.
+func serverQuiet(r steps.Result, server steps.Output, rep *kind.Report) bool {
+	c, _, found := causeOf(messagesOf(server.End, parse.PerftestErrors(server.Text)))
+	if found {
+		rep.Add(c.Grade, c.Means+", though it ended with status 0", r.Rig.NameOf(server.End))
 	}
-	server, client = roles(s)
-	if client == nil || server == nil {
-		if s.Err == "" || server == nil && client != nil {
-			rep.Add(steps.Inconclusive, "not both ends ran")
-		}
-		return server, client, false
-	}
-	if f, known := witness.First(r.Rig, s); known {
-		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
-		return server, client, false
-	}
-	if f, bad := kind.Trouble(r.Rig, *client); bad {
-		hint := ""
-		if client.Exit.Why == runner.TimedOut {
-			hint = "; crossed rails and a wrong GID hang like this, without a word"
-		}
-		rep.Add(f.Grade, "%s%s", f.Text, hint)
-		return server, client, false
-	}
-	return server, client, true
+	return !found
 }
 
 // byName sorts tests by their names; ok is false where one is there twice, or that nobody
@@ -297,7 +334,8 @@ func dualNotOfThisRun(c steps.Cell, rig steps.Rig, client steps.Output, t dualTe
 // judgeCouple compares the sum of two rails with what both can carry together. The sum is of
 // averages, each over its own test's time: where one test ends early the other has the link
 // for itself, so a sum may be a little above what both can do (OverTogether).
-func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind.Report) (text string, row []string) {
+func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
+	r, tests, rep := t.result, t.tests, t.rep
 	a, b := cp.names[0], cp.names[1]
 	gbps := func(name string) float64 { return tests[name].Rows[0].AverageGbps }
 	alone := [2]float64{gbps(a + " alone"), gbps(b + " alone")}
@@ -324,9 +362,15 @@ func judgeCouple(r steps.Result, cp couple, tests map[string]dualTest, rep *kind
 		fmt.Sprintf("%d and %d", cp.numbers[0], cp.numbers[1]), fmt.Sprintf("%.1f, %.1f", alone[0], alone[1]),
 		fmt.Sprintf("%.1f, %.1f", with[0], with[1]), fmt.Sprintf("%.1f", sum), "no band",
 	}
-	f.Judge(func(g steps.Grade, format string, args ...any) {
-		rep.Add(g, "%s together: "+format, append([]any{name}, args...)...)
-	})
+	if why := together(first, second, name, rep); why != "" {
+		rep.Hear(steps.ByBytes)
+		rep.Add(steps.Inconclusive, "%s together: %s", name, why)
+		rep.Hear(steps.ByFigure)
+	} else {
+		f.Judge(func(g steps.Grade, format string, args ...any) {
+			rep.Add(g, "%s together: "+format, append([]any{name}, args...)...)
+		})
+	}
 	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, kind.Gbps(sum), alone[0], alone[1])
 	if f.Band.None == "" {
 		row[4] = fmt.Sprintf("%.1f", f.Band.Expected)
@@ -365,14 +409,41 @@ func shorter(a, b dualTest) parse.BandwidthRow {
 	return parse.BandwidthRow{Bytes: min(x.Bytes, y.Bytes), Iterations: min(x.Iterations, y.Iterations)}
 }
 
-// band is what two rails can carry at once, each with a test of its own. Nobody tells when
-// each of them began: only tests that are much longer than it takes to start one are known
-// to have run beside each other (LeastTogether).
+// together says why two tests are not known to have run at the same time; empty where they
+// are. A test moved its data for its bytes by its rate, somewhere between the moments at which
+// its program began and ended, so it surely did from the last moment at which it can have
+// begun to the first at which it can have ended.
+func together(first, second dualTest, name string, rep *kind.Report) string {
+	const tick = 0.01 // of the clock, seconds
+	begin, end, least := 0.0, math.Inf(1), math.Inf(1)
+	for _, t := range []dualTest{first, second} {
+		row := t.Rows[0]
+		took := float64(row.Bytes) * float64(row.Iterations) * 8 / row.AverageGbps / 1e9
+		switch {
+		case t.From <= 0 || t.To <= t.From:
+			return fmt.Sprintf("nothing tells when the test %q ran, so nobody knows whether both ran at the same time", t.Name)
+		case took > t.To-t.From+2*tick:
+			return fmt.Sprintf("the test %q was over in %.2f s, and its %s at %s take %.2f: its figure is none", t.Name, t.To-t.From,
+				kind.Size(float64(row.Bytes)*float64(row.Iterations)), kind.Gbps(row.AverageGbps), took)
+		}
+		begin, end, least = max(begin, t.To-took), min(end, t.From+took), min(least, took)
+	}
+	share := max(0, end-begin) / least
+	rep.Show(name+", surely at the same time", kind.Round(100*share), "% of the shorter one's time", &steps.Expected{
+		Min: new(100 * theory.Together.Value()), From: "when each began and ended, and how long its bytes took",
+	})
+	if share < theory.Together.Value() {
+		return fmt.Sprintf("they surely ran at the same time for %.0f %% of the shorter one's %.2f s only, so their sum is no rate; "+
+			"longer tests (ITERATIONS) show it", 100*share, least)
+	}
+	return ""
+}
+
+// band is what two rails can carry at once, each with a test of its own.
 func (cp couple) band(rig steps.Rig, first, second dualTest) theory.Band {
 	mtu := min(theory.AgreedMTU(rig, cp.first, first.MTU), theory.AgreedMTU(rig, cp.second, second.MTU))
 	row := shorter(first, second)
 	return theory.BandOf(rig, theory.Test{
 		MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
-		LeastPayload: theory.LeastTogether,
 	}, cp.first, cp.second)
 }

@@ -115,13 +115,31 @@ func TestPlanOfDual(t *testing.T) {
 	}
 }
 
-// Tests of a few milliseconds have no sum: the first may be over before the second begins.
-func TestDualTooShortToBeTogether(t *testing.T) {
-	r := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
-	tests := r.Stages[0].Outputs[1].Value.([]dualTest)
-	for i := range tests {
-		tests[i].Rows[0].Iterations = 1000
+// A sum is of two tests that surely ran at the same time, or there is none.
+func TestDualAtTheSameTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(first, second *dualTest)
+		grade  steps.Grade
+		words  string
+	}{
+		"as it should be":       {func(_, _ *dualTest) {}, steps.Pass, "together"},
+		"one after the other":   {func(a, b *dualTest) { b.From, b.To = a.To, a.To+b.To-b.From }, steps.Inconclusive, "surely ran at the same time for 0 %"},
+		"for a while":           {func(a, b *dualTest) { b.From, b.To = b.From+0.15, b.To+0.15 }, steps.Inconclusive, "of the shorter one's 0.20 s only"},
+		"long programs":         {func(a, b *dualTest) { a.From, b.To = a.From-3, b.To+3 }, steps.Inconclusive, "so their sum is no rate"},
+		"nobody tells":          {func(a, _ *dualTest) { a.From, a.To = 0, 0 }, steps.Inconclusive, "nothing tells when"},
+		"backwards":             {func(a, _ *dualTest) { a.From, a.To = a.To, a.From }, steps.Inconclusive, "nothing tells when"},
+		"faster than the clock": {func(a, _ *dualTest) { a.To = a.From + 0.1 }, steps.Inconclusive, "was over in 0.10 s"},
+	} {
+		r := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
+		tests := r.Stages[0].Outputs[1].Value.([]dualTest)
+		at := func(name string) *dualTest {
+			return &tests[slices.IndexFunc(tests, func(t dualTest) bool { return t.Name == name })]
+		}
+		c.change(at("first beside second"), at("second beside first"))
+		v := judgeDual(dualCell, r)
+		kindtest.Want(t, name, v, c.grade, c.words)
+		if c.grade != steps.Pass && v.Decided != steps.ByBytes {
+			t.Errorf("%s: %q decided", name, v.Decided)
+		}
 	}
-	v := judgeDual(dualCell, r)
-	kindtest.Want(t, "too short", v, steps.Inconclusive, "65.5 MB are too few", "begins at 1250 MB")
 }

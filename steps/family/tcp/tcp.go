@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -30,8 +31,9 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	over := overPath(r.Rig, path)
 	rep.Show("TCP path", over, "", nil)
 	checkPathLinks(r.Rig, path, &rep)
-	s := r.Stages[0]
-	test, ok := tcpTest(c, r, s, &rep)
+	t := tcpTest{cell: c, result: r, stage: r.Stages[0], path: path, rep: &rep}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(path), Rep: &rep, Add: rep.Add}
+	account, ok := line.Hear(&t)
 	if !ok {
 		// A bond at one end only is why nothing came of it; where there is a figure, it is a
 		// warning: some connections get through, and the next one may not.
@@ -39,14 +41,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	checkPathEnds(r.Rig, path, steps.Warn, &rep)
-	single := singleThreads(r.Rig, s, test)
-	b := bandOf(r.Rig, path, test.Streams, single)
-	if single != "" {
-		rep.Show("TCP threads", 1, single, nil)
-	}
-	judgeTCPFigure(r, s, path, test, b, &rep)
-	tcpSigns(test, &rep)
-	links := judgeTCPBytes(c, r, s, path, test, &rep)
+	test, b, single, links := t.read, t.band, t.single, account.Carried(t.from())
 	lead := fmt.Sprintf("%s of TCP with %s over %s", kind.Gbps(test.ReceivedGbps), streams(test.Streams), over)
 	switch {
 	case b.Expected <= 0:
@@ -150,53 +145,116 @@ var tcpCauses = []kind.Cause{
 	},
 }
 
-// tcpTest checks everything that has to be right before the number means anything.
-func tcpTest(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (parse.Iperf3, bool) {
-	if s.Err != "" {
-		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
-	}
-	client, server := tcpRoles(s)
-	if client == nil || server == nil {
-		if s.Err == "" {
-			rep.Add(steps.Inconclusive, "not both ends ran")
-		}
-		return parse.Iperf3{}, false
-	}
-	// With -J iperf3 ends with status 0 where it failed: its own word before its status.
-	for _, o := range []*steps.Output{client, server} {
-		if ownError(r.Rig, *o, server.End, rep) {
-			return parse.Iperf3{}, false
+// portsOf are those of a path, at both ends.
+func portsOf(p steps.Path) (ports []wire.Port) {
+	for _, e := range steps.Ends {
+		for _, i := range p.Rails[e] {
+			ports = append(ports, wire.Port{Node: e, Rail: i})
 		}
 	}
-	for _, o := range []*steps.Output{client, server} {
-		if f, bad := kind.Trouble(r.Rig, *o); bad {
-			rep.Add(f.Grade, "%s", f.Text)
-			return parse.Iperf3{}, false
-		}
-		if !o.Exit.OK() {
-			rep.Add(steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
-			return parse.Iperf3{}, false
-		}
-	}
-	v, ok := tested(c, r, *client, rep)
-	return v, ok && s.Err == ""
+	return ports
 }
 
-// tested is what the client reports; ok is false where that is no figure of this test.
-func tested(c steps.Cell, r steps.Result, client steps.Output, rep *kind.Report) (parse.Iperf3, bool) {
-	v, ok := kind.Value[parse.Iperf3](r, client, rep)
-	if ok && (v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0) {
-		rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s", v.ReceivedGbps, streams(v.Streams))
-		ok = false
+// A tcpTest is one run of iperf3.
+type tcpTest struct {
+	cell   steps.Cell
+	result steps.Result
+	stage  steps.Stage
+	path   steps.Path
+	rep    *kind.Report
+
+	client, server steps.Output
+	read           parse.Iperf3
+	band           tcpBand
+	single         string // why all streams had one thread; empty where they had not
+}
+
+// Ends: with -J iperf3 ends with status 0 where it failed, so its own word comes before its
+// status.
+func (t *tcpTest) Ends() bool {
+	if t.stage.Err != "" {
+		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
+	client, server := tcpRoles(t.stage)
+	if client == nil || server == nil {
+		if t.stage.Err == "" {
+			t.rep.Add(steps.Inconclusive, "not both ends ran")
+		}
+		return false
+	}
+	t.client, t.server = *client, *server
+	for _, o := range []steps.Output{t.client, t.server} {
+		if ownError(t.result.Rig, o, t.server.End, t.rep) {
+			return false
+		}
+	}
+	for _, o := range []steps.Output{t.client, t.server} {
+		if f, bad := kind.Trouble(t.result.Rig, o); bad {
+			t.rep.Add(f.Grade, "%s", f.Text)
+			return false
+		}
+		if !o.Exit.OK() {
+			t.rep.Add(steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role), t.result.Rig.NameOf(o.End), o.Exit)
+			return false
+		}
+	}
+	return t.stage.Err == ""
+}
+
+// Output reads what the client reports, and the server where it does.
+func (t *tcpTest) Output() bool {
+	v, ok := kind.Value[parse.Iperf3](t.result, t.client, t.rep)
 	if !ok {
-		return v, false
+		return false
 	}
-	if why := notOfThisRun(c, client, v); why != "" {
-		rep.Add(steps.Inconclusive, "the client's output is not this test's: %s", why)
-		return v, false
+	t.read = v
+	if v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0 {
+		t.rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s", v.ReceivedGbps, streams(v.Streams))
+		return false
 	}
-	return v, true
+	if why := notOfThisRun(t.cell, t.client, v); why != "" {
+		t.rep.Add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		return false
+	}
+	at, _ := t.server.Value.(parse.Iperf3)
+	if got := at.ReceivedGbps; got > 0 && t.sendsHere() && math.Abs(got-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps {
+		t.rep.Add(steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and %s at the server",
+			kind.Gbps(v.ReceivedGbps), kind.Gbps(got))
+		return false
+	}
+	return true
+}
+
+// sendsHere reports whether the client sends; with -R the server does.
+func (t *tcpTest) sendsHere() bool {
+	return !witness.Calls(t.cell, t.client, "iperf3", "-R", "--reverse")
+}
+
+// from is the end that sends.
+func (t *tcpTest) from() steps.End {
+	if t.sendsHere() {
+		return t.client.End
+	}
+	return t.client.End.Other()
+}
+
+// Figure is what arrived.
+func (t *tcpTest) Figure(account wire.Accounted) {
+	t.single = singleThreads(t.result.Rig, t.stage, t.read)
+	t.band = bandOf(t.result.Rig, t.path, t.read.Streams, t.single)
+	if t.single != "" {
+		t.rep.Show("TCP threads", 1, t.single, nil)
+	}
+	judgeTCPFigure(t.result, t.stage, t.path, t.read, t.band, t.rep)
+	// An active-backup bond uses one link at a time: that is what it is for.
+	from := t.path.Netdevs[t.from()]
+	for _, l := range account.At(t.from(), true) {
+		if t.read.Streams > 1 && t.path.Bonded[t.from()] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() &&
+			from.BondMode != "active-backup" {
+			t.rep.Add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy "+
+				"(layer3+4 tells connections apart) sends them there", t.read.Streams, t.result.Rig.NameOf(t.from()))
+		}
+	}
 }
 
 // notOfThisRun says why a report is not that of the test that was started: as long, of as
@@ -425,9 +483,9 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	}
 }
 
-// tcpSigns looks for what a good sum hides: streams that stood still, and segments that were
-// sent again.
-func tcpSigns(test parse.Iperf3, rep *kind.Report) {
+// Signs are what a good sum hides: streams that stood still, and segments that were sent again.
+func (t *tcpTest) Signs() {
+	test, rep := t.read, t.rep
 	still := 0
 	for _, gbps := range test.Each { // of an even share
 		if gbps < theory.BytesBeside.Value()*test.ReceivedGbps/float64(len(test.Each)) {
@@ -527,31 +585,15 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 		"on one core)" + lossSigns(test)
 }
 
-// judgeTCPBytes says which links carried the test. RDMA's port counters don't see
-// TCP on an adapter that has them, so here the interfaces' bytes count.
-func judgeTCPBytes(c steps.Cell, r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3,
-	rep *kind.Report,
-) (links string) {
-	client, _ := tcpRoles(s)
-	from := client.End
-	if witness.Calls(c, *client, "iperf3", "-R", "--reverse") { // the server sends
-		from = from.Other()
-	}
-	to := from.Other()
-	mss := float64(test.MSSBytes)
+// Flows are one, counted by the interfaces: RDMA's port counters don't see TCP on an adapter
+// that has them.
+func (t *tcpTest) Flows() []wire.Flow {
+	from := t.from()
+	mss := float64(t.read.MSSBytes)
 	if mss <= 0 { // iperf3's text doesn't tell it: full segments then
-		mss = float64(p.Netdevs[from].MTU - theory.TCPHeaders)
+		mss = float64(t.path.Netdevs[from].MTU - theory.TCPHeaders)
 	}
-	f := wire.Stream(from, p.Rails[from], to, p.Rails[to], test.ReceivedBytes, mss)
+	f := wire.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
 	f.Text = kind.Size(f.Payload) + " of payload that iperf3 counted"
-	account := wire.Account(r.Rig, s.Bytes, f)
-	account.Tell(rep, rep.Add)
-	spare := p.Netdevs[from].BondMode == "active-backup" // one link at a time is what it is for
-	for _, l := range account.At(from, true) {
-		if test.Streams > 1 && p.Bonded[from] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() && !spare {
-			rep.Add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy "+
-				"(layer3+4 tells connections apart) sends them there", test.Streams, r.Rig.NameOf(from))
-		}
-	}
-	return account.Carried(from)
+	return []wire.Flow{f}
 }

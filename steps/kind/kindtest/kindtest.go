@@ -78,7 +78,7 @@ var (
 		ID: "ib-write-bw", EachRail: true, Counters: true, Judge: "write-bandwidth", Needs: []string{"ib_write_bw"},
 		Roles: []steps.Role{{Name: "client", Script: `ib_write_bw -d "$RAIL_DEV" -s "$SIZE" -n "$ITERATIONS" "$PEER_RAIL_IP"`}},
 	}
-	LatCell = steps.Cell{ID: "ib-write-lat", EachRail: true, Judge: "write-latency"}
+	LatCell = steps.Cell{ID: "ib-write-lat", EachRail: true, Counters: true, Judge: "write-latency"}
 )
 
 const iterations, messageBytes = 20000, 65536

@@ -22,16 +22,37 @@ func Latency(rig steps.Rig, typical, p99 float64) steps.Result {
 		r.Stages = append(r.Stages, steps.Stage{Pair: i, Outputs: []steps.Output{
 			Read(Ran("server", steps.Peer, text), parse.PerftestLatency),
 			Read(Ran("client", steps.Here, text), parse.PerftestLatency),
-		}})
+		}, Bytes: inTurns(rig, i)})
 	}
 	return r
+}
+
+// inTurns are the counters of a latency: both ends send 1000 writes of 2 bytes, which a packet
+// carries in 4, with 14 + 20 + 8 + 12 + 4 of headers and RETH's 16, and acknowledge each.
+func inTurns(rig steps.Rig, pair int) (all []steps.RailBytes) {
+	const moved = 1000 * ((4 + 58 + 16) + (58 + 4))
+	for _, e := range steps.Ends {
+		for j, rail := range rig.Nodes[e].Rails {
+			b := steps.RailBytes{
+				End: e, Dev: rail.Dev, Rail: j, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{},
+			}
+			if !rail.HasOctets {
+				b.Source = "netdev bytes"
+			}
+			if rig.Pairs[pair].Rails[e] == j {
+				b.Tx, b.Rx = moved, moved
+			}
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // Dual is a result of dual-link: figures by the tests' names, in Gb/s, read by its
 // parser.
 func Dual[T any](rig steps.Rig, figures map[string]float64, parser func(string) (T, error)) steps.Result {
 	var text strings.Builder
-	counts := map[int]int{}
+	counts, began := map[int]int{}, 100.0
 	for _, name := range []string{
 		"first alone", "second alone", "first beside second", "second beside first",
 		"half alone", "first beside half", "half beside first",
@@ -40,7 +61,12 @@ func Dual[T any](rig steps.Rig, figures map[string]float64, parser func(string) 
 		if !ran {
 			continue
 		}
-		fmt.Fprintf(&text, "== %s: exit 0\n%s", name, table(rate, 1024))
+		// Those beside each other begin together, each with 20 ms around its bytes.
+		took := float64(iterations) * messageBytes * 8 / rate / 1e9
+		if !strings.HasSuffix(name, "beside first") {
+			began += 10
+		}
+		fmt.Fprintf(&text, "== %s: exit 0, %.2f to %.2f s\n%s", name, began, began+took+0.02, table(rate, 1024))
 		counts[map[byte]int{'f': 0, 's': 1, 'h': 2}[name[0]]]++
 	}
 	s := steps.Stage{

@@ -1,0 +1,169 @@
+package perftest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
+)
+
+// apart compares rails with each other: those of one machine are alike, also where nobody
+// knows what each should take.
+func apart(medians []float64, rails []int, rep *kind.Report) {
+	if len(medians) < 2 {
+		return
+	}
+	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
+	if medians[worst] > theory.RailsApart.Value()*medians[best] {
+		rep.Hear(steps.ByFigure)
+		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail map, "+
+			"routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best], kind.Microseconds(medians[best]))
+	}
+}
+
+// judgeWriteLatency looks at the median and the tail. An average hides both
+// (assets/docs/facts.md#averages).
+func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	var figures []string
+	var rails []int
+	var medians []float64
+	var tail float64 // the largest 99th percentile of all rails, us: one number for the reason
+	banded := false  // some rail has hardware to be compared with
+	right := 0
+	for _, s := range r.Stages {
+		one, ok := railTestOf(c, r, s, &rep)
+		if !ok {
+			continue
+		}
+		t := latencyTest{railTest: one}
+		account, ok := t.line().Hear(&t)
+		if !ok {
+			continue
+		}
+		row := t.row()
+		banded = banded || t.soft == ""
+		if account.OK() {
+			right++
+		}
+		figures, rails = append(figures, kind.Microseconds(row.TypicalUS)), append(rails, t.No)
+		medians, tail = append(medians, row.TypicalUS), max(tail, row.P99US)
+	}
+	apart(medians, rails, &rep)
+	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
+		kind.Microseconds(tail))
+	switch usual := theory.WriteLatency.Entry(); {
+	case !banded || len(medians) == 0:
+	case slices.Min(medians) < usual.Low:
+		lead += fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
+	default:
+		lead += fmt.Sprintf(": as it should be (%s)", usual.Says())
+	}
+	carried := ""
+	if right > 0 && right == len(r.Stages) {
+		carried = "Each rail carried its own writes, both ways, and no other moved anything"
+	}
+	return rep.Verdict(lead, carried)
+}
+
+// A latencyTest is one rail's write latency.
+type latencyTest struct {
+	railTest
+	read parse.Latency
+	soft string // why no hardware limits it; empty where some does
+}
+
+func (t *latencyTest) row() parse.LatencyRow { return t.read.Rows[0] }
+
+// Output reads what the client measured, in one row.
+func (t *latencyTest) Output() bool {
+	if !t.quiet() {
+		return false
+	}
+	v, ok := t.Client.Value.(parse.Latency)
+	if t.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
+		t.add(steps.Inconclusive, "the client's output has no result that can be read")
+		return false
+	}
+	t.read = v
+	if why := latencyNotOfThisRun(t.cell, v, t.Measurement); why != "" {
+		t.add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		return false
+	}
+	if row := t.row(); row.TypicalUS <= 0 || row.P99US <= 0 || row.Iterations <= 0 || row.Bytes <= 0 {
+		// With -D perftest measures an average alone.
+		t.add(steps.Inconclusive, "the client reports no typical latency, or no tail")
+		return false
+	}
+	// Either end takes its own times, and counts the same messages.
+	if at, ok := t.server.Value.(parse.Latency); ok && len(at.Rows) > 0 {
+		if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {
+			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %d messages of %d bytes at the client, and %d of %d "+
+				"at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
+			return false
+		}
+	}
+	return true
+}
+
+// Flows are two: the ends write in turns, so each sends every message.
+func (t *latencyTest) Flows() []wire.Flow {
+	mtu := theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU)
+	var flows []wire.Flow
+	for _, from := range steps.Ends {
+		f := wire.Between(from, mtu, mtu, t.Pair)
+		f.Writes(float64(t.row().Iterations), t.row().Bytes)
+		f.Text = fmt.Sprintf("%d messages of %d bytes each way", t.row().Iterations, t.row().Bytes)
+		flows = append(flows, f)
+	}
+	return flows
+}
+
+// Figure is the median.
+func (t *latencyTest) Figure(wire.Accounted) {
+	row := t.row()
+	t.soft = theory.Soft(t.result.Rig, t.Pair)
+	f := witness.Time{
+		MedianUS: row.TypicalUS, Soft: t.soft, Usual: theory.WriteLatency, Least: theory.WriteLatencyLeast,
+		Pass: theory.WriteLatencyPass, Warn: theory.WriteLatencyWarn,
+		Far: "is far from RDMA's " + theory.WriteLatency.Entry().Figures() + ": does a switch, another route or soft-RoCE stand between?",
+	}
+	t.rep.Measured(steps.Figure{
+		What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
+		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU), Memory: "DRAM",
+	})
+	t.rep.Show(t.Rail+" latency, typical", row.TypicalUS, "us", f.Expected())
+	t.rep.Show(t.Rail+" latency, 99 %", row.P99US, "us", nil)
+	t.rep.Show(t.Rail+" latency, maximum", row.MaxUS, "us", nil)
+	f.Judge(t.rep, t.add)
+}
+
+// Signs: the tail.
+func (t *latencyTest) Signs() {
+	if row := t.row(); t.soft == "" && row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
+		t.add(steps.Warn, "one write of a hundred takes %s and more, where the median is %s: power saving (cpufreq), "+
+			"interrupts on its core, or other traffic", kind.Microseconds(row.P99US), kind.Microseconds(row.TypicalUS))
+	}
+}
+
+// latencyNotOfThisRun is notOfThisRun for a latency.
+func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) string {
+	row, rows := v.Rows[0], ""
+	if len(v.Rows) > 1 {
+		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))
+	}
+	return cmp.Or(rows, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
+		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
+		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS}, witness.Quantile{Name: "median", Value: row.TypicalUS},
+			witness.Quantile{Name: "99 %", Value: row.P99US}, witness.Quantile{Name: "99.9 %", Value: row.P999US},
+			witness.Quantile{Name: "most", Value: row.MaxUS}))
+}

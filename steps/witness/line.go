@@ -1,0 +1,63 @@
+package witness
+
+import (
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// A Line is one stage of a measured cell, and where what is found goes.
+type Line struct {
+	Cell  steps.Cell
+	Rig   steps.Rig
+	Stage steps.Stage
+	Ports []wire.Port // of the rails that it leads over, at both ends; none where nobody knows them
+	Rep   *kind.Report
+	Add   Adder
+}
+
+// An Adder adds a finding: to a rail, or to all of a test.
+type Adder func(g steps.Grade, format string, args ...any)
+
+// A Test is what its family knows of one stage. Each method adds what speaks against the run;
+// what all tests have in common (who was killed, the account of bytes, error counters,
+// somebody else's traffic) the line adds by itself.
+type Test interface {
+	// Ends reports whether both ends ended by themselves and well.
+	Ends() bool
+	// Output reports whether what they printed is whole, free of complaints, and of this run.
+	Output() bool
+	// Flows are what it had to move, from what was printed.
+	Flows() []wire.Flow
+	// Figure holds what was measured against the theory.
+	Figure(wire.Accounted)
+	// Signs looks for what a good figure hides, in what was printed.
+	Signs()
+}
+
+// Hear asks the witnesses in their order. ok is false where one of the first two leaves nothing
+// to be measured; the others are all heard.
+func (l Line) Hear(t Test) (account wire.Accounted, ok bool) {
+	defer l.Rep.Hear("")
+	l.Rep.Hear(steps.ByEnds)
+	if f, known := First(l.Rig, l.Stage, l.Ports...); known {
+		l.Add(f.Grade, "%s", f.Text)
+		return account, false
+	}
+	if !t.Ends() {
+		return account, false
+	}
+	l.Rep.Hear(steps.ByOutput)
+	if !t.Output() {
+		return account, false
+	}
+	l.Rep.Hear(steps.ByBytes)
+	account = wire.Account(l.Rig, l.Stage.Bytes, t.Flows()...)
+	account.Tell(l.Rep, l.Add)
+	l.Rep.Hear(steps.ByFigure)
+	t.Figure(account)
+	l.Rep.Hear(steps.BySigns)
+	account.Signs(l.Add)
+	t.Signs()
+	return account, true
+}
