@@ -6,13 +6,14 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"reflect"
 	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
 
-// perSecond bounds how long a key waits for the frame that answers it: 120 is what
+// perSecond bounds how long a frame waits that follows another at once: 120 is what
 // Bubble Tea does at most.
 const perSecond = 120
 
@@ -29,25 +30,31 @@ func Show(ctx context.Context, model tea.Model, out Terminal, environ []string) 
 	return r.run(ctx, model, tea.WithOutput(resting{out, r}), tea.WithEnvironment(environ))
 }
 
-// A rest keeps Bubble Tea's renderer from looking for something to draw while nothing
-// happens: it does so at every tick of its frame rate for as long as the program runs
+// A rest keeps Bubble Tea's renderer from looking for something to draw while there is
+// nothing: it does so at every tick of its frame rate for as long as the program runs
 // (v2.0.9, startRenderer), which is more than all that an idle screen does otherwise, and
 // has no way to pause it.
 //
-// Its ticks end while it is in a Write. After every message another follows that has a
-// mark written, and whoever writes the mark for the second time, with no message between,
-// is held until the next. Between both marks the renderer has drawn what there was: the
-// first was written after the last message's frame was handed over, and before a look for
-// it.
+// The renderer writes what is to be written beside frames, draws the last frame, and waits
+// for its tick. It is held in that write, by a mark that it writes, for as long as the frame
+// that it would draw next is the one that it drew last; so a frame is drawn as soon as it is
+// there, and not at a tick.
+//
+// A frame is known to be there when a message is heard that was sent after the frame was
+// made: Bubble Tea hands a message's frame over before it takes the next.
 type rest struct {
 	out  io.Writer
 	send func(tea.Msg)
 	ends <-chan struct{} // the program's end
 
 	mu     sync.Mutex
-	marks  int           // that came since the last message
-	asked  bool          // a mark is under way
-	wanted chan struct{} // closed by a message; nil while nobody waits
+	view   tea.View      // the last one
+	made   int           // frames that differed from the one before
+	handed int           // how many of them the renderer has
+	drawn  int           // how many of them it has drawn, or is about to
+	awake  bool          // something is under way for which the renderer has to move
+	asked  bool          // a mark is under way, and not written yet
+	wanted chan struct{} // closed when the renderer has to move; nil while it isn't held
 }
 
 // restMark is never drawn. It is no sequence of a terminal's, and unlike any text.
@@ -62,7 +69,7 @@ func newRest(out io.Writer) *rest { return &rest{out: out} }
 // run runs a program whose output is the rest's, by one of the options.
 func (r *rest) run(ctx context.Context, model tea.Model, options ...tea.ProgramOption) error {
 	r.ends = ctx.Done()
-	p := tea.NewProgram(model, append(options, tea.WithContext(ctx), tea.WithFPS(perSecond),
+	p := tea.NewProgram(watched{model, r}, append(options, tea.WithContext(ctx), tea.WithFPS(perSecond),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
 			r.heard(msg)
 			return msg
@@ -72,23 +79,71 @@ func (r *rest) run(ctx context.Context, model tea.Model, options ...tea.ProgramO
 	return err
 }
 
-// heard is told of every message before anything is done for it.
-func (r *rest) heard(msg tea.Msg) {
-	if msg == nil {
-		return // a command that has nothing to say
-	}
+// watched tells the rest of the frames that a model makes.
+type watched struct {
+	tea.Model
+	rest *rest
+}
+
+func (w watched) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	model, cmd := w.Model.Update(msg)
+	return watched{model, w.rest}, cmd
+}
+
+func (w watched) View() tea.View {
+	v := w.Model.View()
+	w.rest.saw(v)
+	return v
+}
+
+// saw is told of every frame, before it is handed over.
+func (r *rest) saw(v tea.View) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if raw, ok := msg.(tea.RawMsg); ok && raw.Msg == restMark {
-		r.marks++
+	if r.made > 0 && reflect.DeepEqual(v, r.view) {
 		return
 	}
-	r.marks = 0
+	r.view = v
+	r.made++
+	r.ask()
+}
+
+// heard is told of every message before anything is done for it.
+func (r *rest) heard(msg tea.Msg) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch msg := msg.(type) {
+	case nil: // a command that has nothing to say
+		return
+	case tea.KeyMsg, tea.MouseMsg, tea.PasteMsg, tea.BatchMsg:
+		return // what they change is seen in a frame
+	case tea.RawMsg:
+		if msg.Msg == restMark {
+			r.awake, r.handed = false, r.made
+			if r.handed > r.drawn {
+				r.wake()
+			}
+			return
+		}
+	}
+	if reflect.TypeOf(msg).PkgPath() != bubbleTea {
+		return // the model's own
+	}
+	// Bubble Tea may write for it, or stop the renderer, and waits for that while it is at
+	// this message.
+	r.awake = true
+	r.wake()
+	r.ask()
+}
+
+var bubbleTea = reflect.TypeFor[tea.QuitMsg]().PkgPath()
+
+// wake lets the renderer go on where it is held; mu is held.
+func (r *rest) wake() {
 	if r.wanted != nil {
 		close(r.wanted)
 		r.wanted = nil
 	}
-	r.ask()
 }
 
 // ask has a mark written; mu is held. It is sent by somebody else: whoever writes or hears
@@ -110,33 +165,40 @@ func (r *rest) Write(b []byte) (int, error) {
 			return 0, err
 		}
 	}
-	r.pause()
+	r.hold()
 	return len(b), nil
 }
 
-// pause is at a mark. At the second it waits for a message.
-func (r *rest) pause() {
+// hold is at a mark. It waits for a frame that isn't drawn, which the renderer draws next; the
+// mark by which it was heard of holds the renderer again.
+func (r *rest) hold() {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.asked = false
-	if r.marks < 2 {
-		r.ask()
-		r.mu.Unlock()
-		return
+	if r.made > r.handed {
+		r.ask() // the frame was made after this mark was heard
 	}
+	if r.handed == r.drawn && !r.awake {
+		r.wait()
+	}
+	r.ask()
+	r.drawn = r.handed
+}
+
+// wait waits to be woken; mu is held before and after.
+func (r *rest) wait() {
 	wanted := make(chan struct{})
 	r.wanted = wanted
 	r.mu.Unlock()
 	beat := time.NewTimer(heartbeat)
-	defer beat.Stop()
 	select {
 	case <-wanted:
 	case <-r.ends:
 	case <-beat.C:
-		r.mu.Lock()
-		r.wanted = nil
-		r.ask()
-		r.mu.Unlock()
 	}
+	beat.Stop()
+	r.mu.Lock()
+	r.wanted = nil
 }
 
 // resting is a terminal that is written to by way of a rest.
