@@ -144,24 +144,11 @@ func (s *Screen) Bytes() int64 {
 	return s.total
 }
 
-// Used is what the program itself has used: CPU time, and its peak of memory in MiB. It
-// is read from /proc, which only Linux has: per thread, because that is told in nanoseconds,
-// and the process's sum in hundredths of a second, which is all that an idle program takes.
+// Used is what the program itself has used: CPU time, and its peak of memory in MiB.
 func (s *Screen) Used() (cpu time.Duration, peakMB float64, err error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
-	if err != nil || len(threads) == 0 {
-		return 0, 0, fmt.Errorf("no schedstat of process %d: %w", s.cmd.Process.Pid, os.ErrNotExist)
-	}
-	for _, thread := range threads {
-		stat, err := os.ReadFile(thread)
-		if err != nil {
-			return 0, 0, err
-		}
-		var ran time.Duration
-		if _, err := fmt.Sscan(string(stat), &ran); err != nil {
-			return 0, 0, fmt.Errorf("%s reads differently: %q", thread, stat)
-		}
-		cpu += ran
+	cpu, err = Ran(s.cmd.Process.Pid)
+	if err != nil {
+		return 0, 0, err
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -177,6 +164,28 @@ func (s *Screen) Used() (cpu time.Duration, peakMB float64, err error) {
 		}
 	}
 	return cpu, peakMB, nil
+}
+
+// Ran is the CPU time that a process has used. It is read from /proc, which only Linux has:
+// per thread, because that is told in nanoseconds, and the process's sum in hundredths of a
+// second, which is all that an idle program takes.
+func Ran(pid int) (cpu time.Duration, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(threads) == 0 {
+		return 0, fmt.Errorf("no schedstat of process %d: %w", pid, os.ErrNotExist)
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			return 0, err
+		}
+		var ran time.Duration
+		if _, err := fmt.Sscan(string(stat), &ran); err != nil {
+			return 0, fmt.Errorf("%s reads differently: %q", thread, stat)
+		}
+		cpu += ran
+	}
+	return cpu, nil
 }
 
 // End waits for the program's own end.
