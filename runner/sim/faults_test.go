@@ -154,6 +154,13 @@ func TestFaults(t *testing.T) {
 		}},
 		"peer-dead": {func(b *bench) bool {
 			delete(b.clients, "spark-01")
+			// Both ports lose their light.
+			changes := func(rail string) string {
+				return b.try("spark-02", "cat /sys/class/net/"+rail+"/carrier_changes").out
+			}
+			if one, other := changes("enp1s0f0np0"), changes("enp1s0f1np1"); one != other {
+				b.t.Errorf("carrier_changes of the two ports: %s and %s", one, other)
+			}
 			conn, err := b.Dial(b.t.Context(), "spark-01")
 			if err != nil {
 				return errors.Is(err, syscall.ECONNREFUSED) && b.try("spark-02", "ping -c 1 -W 1 192.168.100.10").code == 1

@@ -28,7 +28,7 @@ func linkFaults() []Fault {
 				pull := func(out bool) {
 					// On one node: with a direct cable its other end sees that, by Ends.
 					s.Node.Pulled[0] = out
-					s.carrierChanged()
+					s.carrierChanged(func(f *net.Function) bool { return f.QSFP == 0 })
 				}
 				pull(true)
 				return func() { pull(false) }
@@ -59,7 +59,7 @@ func linkFaults() []Fault {
 				die := func(dead bool) {
 					// SSH connections are ended by Inject, which sees it.
 					s.Node.Dead = dead
-					s.carrierChanged()
+					s.carrierChanged(func(*net.Function) bool { return true })
 				}
 				die(true)
 				return func() { die(false) }
@@ -168,13 +168,11 @@ func capped(why string, rate float64, which func(*net.Function) bool) func(Spot)
 }
 
 // carrierChanged counts what a cable or a dead node does to the carriers at both ends of
-// its cables.
-func (s Spot) carrierChanged() {
+// the cables that some functions have.
+func (s Spot) carrierChanged(of func(*net.Function) bool) {
 	for _, n := range s.Node.Fabric.Stacks {
 		for _, f := range n.Functions {
-			// Of port 0's cables alone: a dead node's port 1 loses its light, too, without being
-			// counted.
-			if f.QSFP != 0 || !slices.Contains(f.Netdev.Ends(), s.Node.Stack) {
+			if !of(f) || !slices.Contains(f.Netdev.Ends(), s.Node.Stack) {
 				continue
 			}
 			f.Netdev.Changes++
