@@ -234,8 +234,8 @@ def target(a):
     wait("listener", lambda: listens(a.listen))
     print(f"ready {a.listen}", flush=True)
     wait("initiator", lambda: agent.check_remote_metadata("initiator"))
-    offer = agent.get_serialized_descs(agent.get_xfer_descs(memory.region(), memory.kind))
-    agent.send_notif("initiator", offer)
+    offer = agent.get_xfer_descs(memory.region(), memory.kind)
+    agent.send_notif("initiator", agent.get_serialized_descs(offer))
     kept = []
     wait("done", lambda: b"done" in notices(agent, "initiator", kept))
     tidy(

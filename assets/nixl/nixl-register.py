@@ -14,7 +14,8 @@ try:
     seconds = time.monotonic() - began
     if not registered:
         raise RuntimeError("register_memory gave no descriptors")
-    described = agent.get_serialized_descs(agent.get_xfer_descs(memory.region(), memory.kind))
+    offer = agent.get_xfer_descs(memory.region(), memory.kind)
+    described = agent.get_serialized_descs(offer)
     tidy(lambda: agent.deregister_memory(registered))
     result.update(registered=True, descBytes=len(described), seconds=round(seconds, 6), nixl=nixl_version())
 except Exception as e:

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,6 +96,13 @@ func newPythonBench(t *testing.T, how string) *pythonBench {
 	return b
 }
 
+// script is a role's, as a session would run it.
+func (b *pythonBench) script(c steps.Cell, role int) runner.Script {
+	vars := maps.Clone(b.vars)
+	vars["ROLE"] = c.Roles[role].Name
+	return runner.Script{Name: c.ID, Body: c.Roles[role].Text(), Vars: vars, Limit: time.Minute}
+}
+
 // run runs one role of a cell, and gives its exit and what it printed.
 func (b *pythonBench) run(cell string, role int, seen func(string)) (runner.Exit, string) {
 	b.t.Helper()
@@ -102,7 +111,7 @@ func (b *pythonBench) run(cell string, role int, seen func(string)) (runner.Exit
 		b.t.Fatalf("there is no cell %s", cell)
 	}
 	var text strings.Builder
-	exit, err := b.node.Run(b.t.Context(), runner.Script{Name: cell, Body: c.Roles[role].Script, Vars: b.vars, Limit: time.Minute}, func(l runner.Line) {
+	exit, err := b.node.Run(b.t.Context(), b.script(c, role), func(l runner.Line) {
 		text.WriteString(l.Text + "\n")
 		if seen != nil {
 			seen(l.Text)
@@ -187,7 +196,7 @@ func TestProgramsFail(t *testing.T) {
 		go func() {
 			defer close(results)
 			c, _ := b.tutorial.Cell("nixl-transfer")
-			_, _ = b.node.Run(ctx, runner.Script{Name: "target", Body: c.Roles[0].Script, Vars: b.vars, Limit: time.Minute}, func(l runner.Line) {
+			_, _ = b.node.Run(ctx, b.script(c, 0), func(l runner.Line) {
 				if strings.HasPrefix(l.Text, "ready ") {
 					close(ready)
 				}
@@ -229,14 +238,52 @@ func TestProgramsFail(t *testing.T) {
 // The programs that need no NIXL, on whatever machine this is.
 func TestProgramsAlone(t *testing.T) {
 	b := newPythonBench(t, "")
-	exit, text := b.run("host-staging", 0, nil)
+	exit, text := b.run("host-staging", 1, nil)
 	v, err := parse.StagingOutput(text)
 	if err != nil || !exit.OK() || v.GPU == nil || v.GPU.Error != "" || (v.GPU.GPU == "") != (len(v.GPU.Samples) == 0) {
 		t.Errorf("%v, %v: %s", err, exit, text)
 	}
-	exit, text = b.run("nixl-check", 0, nil)
+	exit, text = b.run("nixl-check", 1, nil)
 	s, err := parse.NIXLSetupOutput(text)
 	if err != nil || !exit.OK() || s.Python == nil || s.Python.Error != "" || !strings.HasSuffix(s.Python.Path, "nixl/__init__.py") {
 		t.Errorf("%v, %v: %s", err, exit, text)
 	}
 }
+
+// The Python that a cell shows is the program's: every line of it is one of the programs', in
+// their order.
+func TestShownPython(t *testing.T) {
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, texts[name])
+	}
+	lines := strings.Split(strings.Join(all, "\n"), "\n")
+	shown := 0
+	for _, c := range tut.Cells() {
+		for _, block := range pythonBlock.FindAllStringSubmatch(c.Prose+"\n"+c.Tail, -1) {
+			shown++
+			at := 0
+			for line := range strings.Lines(block[1]) {
+				i := slices.IndexFunc(lines[at:], func(l string) bool { return strings.TrimSpace(l) == strings.TrimSpace(line) })
+				if i < 0 {
+					t.Errorf("%s shows %q, which is in no program after the line before it", c.ID, line)
+					break
+				}
+				at += i
+			}
+		}
+	}
+	if shown < 5 {
+		t.Errorf("%d blocks of Python are shown", shown)
+	}
+}
+
+var pythonBlock = regexp.MustCompile("(?s)```python\n(.*?)```")

@@ -56,7 +56,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 	scripts := map[string]string{"probe": probe.Script(New().Commands)}
 	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
-			scripts[c.ID+" "+r.Name] = r.Script
+			scripts[c.ID+" "+r.Name] = r.Text()
 		}
 	}
 	foreign := regexp.MustCompile(`(?m)(^|[;|&(\s])(awk|sed|perl|local|declare|\[\[)\s`)
@@ -79,7 +79,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 
 // A script reads its values from variables that the session sets, and no other.
 func TestScriptsReadKnownVariables(t *testing.T) {
-	known := regexp.MustCompile(`^(NODE|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|PINGS|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
+	known := regexp.MustCompile(`^(NODE|ROLE|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|PINGS|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
 		`CHANGED|WAYS|OWN_IPS|LINK_NETDEVS|DEL_(IPS|NETDEVS)|JUMBO_MTU|MTU_(NETDEVS|PINGS)|BOND(_(MODE|HASH|MIIMON|SLAVES|ADDRS?|MTU|FIRST))?|PEER_BOND_IP|ADD_(IPS|NETDEVS|PINGS)|` +
 		`(RAIL\d*|HALF)_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_(RAIL\d*|HALF)_(DEV|NETDEV|IP)|` +
 		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five
@@ -88,7 +88,7 @@ func TestScriptsReadKnownVariables(t *testing.T) {
 		`(NIXL_(VERSION|REGISTER|TRANSFER|LATENCY)|GPU_STAGING)_PY)$`)
 	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
-			file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(r.Script), c.ID)
+			file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(r.Text()), c.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -70,7 +70,7 @@ func edits(t *testing.T, name string, src []byte, script string) {
 				!bytes.HasPrefix(out, src[:from]) || !bytes.HasSuffix(out, src[to:]) {
 				t.Fatalf("%s: the script of %s is not all that was changed", name, c.ID)
 			}
-			got.Cells[i].Roles[j].Script = c.Roles[j].Script
+			got.Cells[i] = got.Cells[i].WithScript(j, c.Roles[j].Script)
 			if b, err := Write(out, got); err != nil || !bytes.Equal(b, again) {
 				t.Fatalf("%s: Write and Edit of %s differ: %v", name, c.ID, err)
 			}
