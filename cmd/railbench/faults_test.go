@@ -105,6 +105,7 @@ var symptoms = map[string]symptom{
 	"low-power":   {},
 	"secure-boot": {},
 	"small-bar1":  {},
+	"slow-cable":  {},
 	"autobond": {
 		seen: map[string][]string{"bond-check": {"bond0 on spark-01 holds nothing", "bond0 on spark-02 holds nothing", "File exists", "balance-rr"}},
 	},

@@ -58,7 +58,13 @@ func TestFaults(t *testing.T) {
 			func(b *bench) bool { return within(b.rate("1b"), 50, 56) && b.rate("1") > 92 },
 		},
 		"degraded-adapter": {func(b *bench) bool { return within(b.rate("1"), 12.5, 13.5) && within(b.rate("2b"), 12.5, 13.5) }},
-		"slow-rail":        {func(b *bench) bool { return within(b.rate("1"), 59, 60.5) && b.rate("2") > 92 }},
+		"slow-cable": {
+			says("spark-01", "cat /sys/class/infiniband/rocep1s0f1/ports/1/rate", 0, "100 Gb/sec (4X EDR)\n"),
+			says("spark-02", "ethtool enP2p1s0f1np1", 0, "Speed: 100000Mb/s"),
+			says("spark-02", "sudo ethtool -m enp1s0f1np1", 0, ": MCP1600-C005\n"),
+			says("spark-02", "cat /sys/class/net/enp1s0f1np1/speed", 0, "100000\n"),
+		},
+		"slow-rail": {func(b *bench) bool { return within(b.rate("1"), 59, 60.5) && b.rate("2") > 92 }},
 		"mtu-mismatch": {
 			says("spark-01", "ping -c 1 -W 1 -M do -s 8972 192.168.100.11", 1, "1 packets transmitted, 0 received, 100% packet loss"),
 			func(b *bench) bool {

@@ -40,6 +40,7 @@ var parsers = map[string]func(string) (any, error){
 	"ibstat":             func(s string) (any, error) { return Ibstat(s) },
 	"ethtool":            func(s string) (any, error) { return EthtoolLinks(s) },
 	"ethtool-module":     func(s string) (any, error) { return EthtoolModule(s) },
+	"cables":             func(s string) (any, error) { return Cables(s) },
 	"nccl-tests":         func(s string) (any, error) { return NCCLTests(s) },
 	"bonding":            func(s string) (any, error) { return Bonding(s) },
 	"bonds":              func(s string) (any, error) { return Bonds(s) },

@@ -30,6 +30,8 @@ const (
 	// from its average.
 	EndsApart
 	PeakApart
+	// CopperLength is how long a copper cable without electronics may be.
+	CopperLength
 	// DegradedAdapter is what a healthy link carries behind an adapter that came up wrong.
 	DegradedAdapter
 
@@ -178,6 +180,13 @@ var entries = [limits]Entry{
 		Of:  "peak of a bandwidth test against its average, from which something stopped it in between",
 		Low: 1.5, High: 1.5, Unit: "times", Basis: Chosen, When: "where perftest tells a peak",
 		Source: "in real outputs of adapters they are apart by less than 1 %, and over soft-RoCE by 15 %", Fact: "shares-of-a-band",
+	},
+	CopperLength: {
+		Of:  "length of a copper cable without electronics, at most",
+		Low: 3, High: 3, Unit: "m", Basis: Derived,
+		When:   "lanes of 50 Gb/s, as a port of 200 Gb/s has four",
+		Source: "200GBASE-CR4 is made for 3 m (IEEE 802.3cd, clause 136); lanes of 100 Gb/s go 2 m (802.3ck)",
+		Fact:   "cables",
 	},
 	DegradedAdapter: {
 		Of:  "payload over an adapter that came up degraded",

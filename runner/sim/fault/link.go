@@ -72,6 +72,23 @@ func linkFaults() []Fault {
 			Do: switched(func(s Spot) *bool { return &s.Node.Resends }),
 		},
 		{
+			Name: "slow-cable", Title: "Port 1 has a cable for 100 Gb/s", Where: OnCable,
+			Doc: "The cable in QSFP port 1 of {node} is of 5 m and was made for 100 Gb/s: the links of rail 2 and of its " +
+				"twin came up with half of what the port can do, and everything works.",
+			Do: func(s Spot) func() {
+				// On one node: with a direct cable its other end sees the same, by Ends.
+				set := func(c net.Cable) {
+					s.Node.Cables[1] = c
+					s.Node.Fabric.Allocate()
+				}
+				set(net.Cable{
+					Rate: 100e9, Vendor: "Mellanox", PN: "MCP1600-C005", Length: "5m",
+					Type: "100G Ethernet: 100G Base-CR4 or 25G Base-CR CA-L",
+				})
+				return func() { set(net.Cable{}) }
+			},
+		},
+		{
 			Name: "slow-rail", Title: "Rail 1 is slow",
 			Doc: "Rail 1 of {node} moves 60 Gb/s instead of 92, and nothing says why.",
 			Do:  capped("slow", slowRailRate, func(f *net.Function) bool { return f.No == 0 }),

@@ -288,7 +288,7 @@ func (n *Node) pciTree(t *Inode, f *net.Function) {
 		}
 	})
 	// RoCE names rates as InfiniBand does: 200 Gb/s are four lanes of HDR.
-	t.fixed(port+"/rate", "200 Gb/sec (4X HDR)")
+	t.text(port+"/rate", func() string { return RateText(f) })
 	t.fixed(port+"/link_layer", "Ethernet")
 	t.fixed(port+"/lid", "0x0")
 	t.fixed(port+"/sm_lid", "0x0")
@@ -317,6 +317,14 @@ func (n *Node) pciTree(t *Inode, f *net.Function) {
 	if !n.Uncounted {
 		n.counterTree(t, f, port)
 	}
+}
+
+// RateText is a port's rate as the kernel and the tools write it.
+func RateText(f *net.Function) string {
+	if gbps := f.Netdev.Cable().Rate / 1e9; gbps < 200 {
+		return fmt.Sprintf("%.0f Gb/sec (4X EDR)", gbps)
+	}
+	return "200 Gb/sec (4X HDR)"
 }
 
 // The names are mlx5's; what is fixed at 0 nothing here makes count.

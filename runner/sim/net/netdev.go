@@ -569,9 +569,30 @@ func (d *Netdev) Speed() int {
 	case d.Func == nil:
 		return 10000
 	default:
-		return 200000
+		return int(d.Cable().Rate / 1e6)
 	}
 }
+
+// Cable is what is plugged into the interface's port: with a direct one both ends see the
+// same.
+func (d *Netdev) Cable() Cable {
+	for _, n := range d.Ends() {
+		if c := n.Cables[d.Func.QSFP]; c.Rate > 0 {
+			return c
+		}
+	}
+	return usualCable
+}
+
+// A Cable is one that a port can have, as its own memory tells it.
+type Cable struct {
+	Rate             float64 // what it lets a link come up with, bits a second; 0 for the usual one
+	Vendor, PN, Type string  // Type is a line of ethtool's, empty where it prints none
+	Length           string  // with its unit
+}
+
+// usualCable is one of those that NVIDIA's guide to connecting two Sparks names.
+var usualCable = Cable{Rate: cableRate, Vendor: "Amphenol", PN: "NJAAKK-N911", Length: "0.5m"}
 
 // bondSpeed is the sum of the slaves that send; in broadcast, where all send the same, the
 // slowest's (bond_ethtool_get_link_ksettings in drivers/net/bonding/bond_main.c).

@@ -31,12 +31,13 @@ type Stack struct {
 	Came func(*Netdev)
 
 	// What may be wrong with it, or with its cables.
-	Dead      bool    // answers nothing, and its ports have no light
-	Pulled    [2]bool // by QSFP port: the cable is out
-	Resends   bool    // packets from it and to it get lost
-	Resets    bool    // its counters start again in the middle of each test
-	Uncounted bool    // its ports have no counters
-	Merges    bool    // its adapter makes one RDMA device of two ports in one bond
+	Dead      bool     // answers nothing, and its ports have no light
+	Pulled    [2]bool  // by QSFP port: the cable is out
+	Cables    [2]Cable // by QSFP port: another than the usual one
+	Resends   bool     // packets from it and to it get lost
+	Resets    bool     // its counters start again in the middle of each test
+	Uncounted bool     // its ports have no counters
+	Merges    bool     // its adapter makes one RDMA device of two ports in one bond
 }
 
 // A Function is one PCI function of the adapter, which is one RDMA device with

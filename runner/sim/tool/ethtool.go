@@ -6,10 +6,15 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 func runEthtool(_ context.Context, c *host.Call) int {
 	set, rest, _ := c.Flags("")
+	fec := len(rest) > 1 && rest[0] == "--show-fec"
+	if fec {
+		rest = rest[1:]
+	}
 	if slices.Contains(c.Args, "--version") {
 		c.Println("ethtool version 6.7")
 		return 0
@@ -55,6 +60,10 @@ func runEthtool(_ context.Context, c *host.Call) int {
 				"     link_down_events_phy: %d\n", bad/4, bad, 18+6*bad, max(0, d.Changes-2))
 		case set.Has("a"):
 			c.Printf("Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\n\n", d.Name)
+		case fec:
+			code = showFEC(c, d)
+		case set.Has("m"):
+			code = showModule(c, d)
 		default:
 			speed, link := "Unknown!", "no"
 			if d.Running() {
@@ -64,12 +73,60 @@ func runEthtool(_ context.Context, c *host.Call) int {
 				c.Out.Flush()
 				c.Fail(0, "netlink error: Operation not permitted")
 			}
-			c.Printf("Settings for %s:\n\tSupported ports: [ Backplane ]\n\tSupported link modes:   200000baseCR4/Full\n"+
+			modes, port := "10000baseT/Full", "Twisted Pair"
+			if d.Func != nil {
+				modes, port = "100000baseCR4/Full\n\t                        200000baseCR4/Full", "Direct Attach Copper"
+			}
+			c.Printf("Settings for %s:\n\tSupported ports: [ Backplane ]\n\tSupported link modes:   %s\n"+
 				"\tSupported pause frame use: Symmetric\n\tSupports auto-negotiation: Yes\n"+
-				"\tSupported FEC modes: RS\n\tAdvertised auto-negotiation: Yes\n", d.Name)
-			c.Printf("\tSpeed: %s\n\tDuplex: Full\n\tAuto-negotiation: on\n\tPort: Direct Attach Copper\n"+
-				"\tPHYAD: 0\n\tTransceiver: internal\n\tLink detected: %s\n", speed, link)
+				"\tSupported FEC modes: RS\n\tAdvertised link modes:  %s\n\tAdvertised auto-negotiation: Yes\n", d.Name, modes, modes)
+			c.Printf("\tSpeed: %s\n\tDuplex: Full\n\tAuto-negotiation: on\n\tPort: %s\n"+
+				"\tPHYAD: 0\n\tTransceiver: internal\n\tLink detected: %s\n", speed, port, link)
 		}
 	})
 	return code
+}
+
+// showFEC is --show-fec: which error correction a link uses. Callers hold the rig's lock, and
+// of showModule, too.
+func showFEC(c *host.Call, d *net.Netdev) int {
+	if d.Func == nil {
+		return c.Fail(96, "netlink error: Operation not supported")
+	}
+	active := "None"
+	if d.Running() {
+		active = "RS"
+	}
+	c.Printf("FEC parameters for %s:\nSupported/Configured FEC encodings: Auto\nActive FEC encoding: %s\n", d.Name, active)
+	return 0
+}
+
+// showModule is -m: a cable's memory, as ethtool's sff-common.c and qsfp.c write it.
+func showModule(c *host.Call, d *net.Netdev) int {
+	switch {
+	case !c.Root:
+		return c.Fail(1, "netlink error: Operation not permitted")
+	case d.Func == nil:
+		return c.Fail(1, "netlink error: Operation not supported")
+	case d.Unplugged():
+		return c.Fail(1, "netlink error: Input/output error")
+	}
+	cable := d.Cable()
+	row := func(name, format string, args ...any) {
+		c.Printf("\t%-41s : "+format+"\n", append([]any{name}, args...)...)
+	}
+	row("Identifier", "0x11 (QSFP28)")
+	row("Extended identifier", "0x00")
+	row("Connector", "0x23 (No separable connector)")
+	row("Transceiver codes", "0x80 0x00 0x00 0x00 0x00 0x00 0x00 0x00")
+	if cable.Type != "" {
+		row("Transceiver type", "%s", cable.Type)
+	}
+	row("Length (Copper or Active cable)", "%s", cable.Length)
+	row("Transmitter technology", "0xa0 (Copper cable unequalized)")
+	row("Vendor name", "%s", cable.Vendor)
+	row("Vendor PN", "%s", cable.PN)
+	row("Vendor SN", "APF2531%03dA%d", c.Node.Fabric.Seed%1000, d.Func.QSFP)
+	row("Revision Compliance", "SFF-8636 Rev 2.8")
+	return 0
 }

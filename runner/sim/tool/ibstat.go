@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
@@ -30,7 +31,7 @@ func runIbstat(_ context.Context, c *host.Call) int {
 			c.Printf("CA '%s'\n\tCA type: MT4129\n\tNumber of ports: 1\n"+
 				"\tFirmware version: 28.45.4028\n\tHardware version: 0\n", f.Dev)
 			c.Printf("\tNode GUID: 0x%s\n\tSystem image GUID: 0x%s\n\tPort 1:\n", f.GUIDDigits(), f.SystemGUID().GUIDDigits())
-			rate := "200"
+			rate := fmt.Sprintf("%.0f", f.Netdev.Cable().Rate/1e9)
 			if !f.Netdev.Carrier() {
 				rate = "40"
 			}
@@ -54,8 +55,8 @@ func runIbstatus(_ context.Context, c *host.Call) int {
 				state, physical = "1: DOWN", "3: Disabled"
 			}
 			c.Printf("Infiniband device '%s' port 1 status:\n\tdefault gid:\t %s\n\tbase lid:\t 0x0\n\tsm lid:\t\t 0x0\n"+
-				"\tstate:\t\t %s\n\tphys state:\t %s\n\trate:\t\t 200 Gb/sec (4X HDR)\n\tlink_layer:\t Ethernet\n\n",
-				f.Dev, net.GIDText(f.GIDs[0]), state, physical)
+				"\tstate:\t\t %s\n\tphys state:\t %s\n\trate:\t\t %s\n\tlink_layer:\t Ethernet\n\n",
+				f.Dev, net.GIDText(f.GIDs[0]), state, physical, host.RateText(f))
 		}
 	})
 	return 0

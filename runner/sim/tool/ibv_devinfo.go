@@ -48,11 +48,15 @@ func runIbvDevinfo(_ context.Context, c *host.Call) int {
 				"\t\t\tsm_lid:\t\t\t0\n\t\t\tport_lid:\t\t0\n\t\t\tport_lmc:\t\t0x00\n\t\t\tlink_layer:\t\tEthernet\n",
 				state, mtuText(f.ActiveMTU()))
 			if set.Has("v") {
-				phys := "LINK_UP (5)"
+				phys, speed := "LINK_UP (5)", "50.0 Gbps (64)"
+				if f.Netdev.Cable().Rate < 200e9 {
+					speed = "25.0 Gbps (32)"
+				}
 				if !f.Live() {
 					phys = "DISABLED (3)"
 				}
-				c.Printf("\t\t\tactive_width:\t\t4X (2)\n\t\t\tactive_speed:\t\t50.0 Gbps (64)\n\t\t\tphys_state:\t\t%s\n", phys)
+				c.Printf("\t\t\tactive_width:\t\t4X (2)\n\t\t\tactive_speed:\t\t%s\n\t\t\tphys_state:\t\t%s\n",
+					speed, phys)
 				for i, g := range f.GIDs {
 					if g.Addr.IsValid() {
 						c.Printf("\t\t\tGID[%3d]:\t\t%s, %s\n", i, g.Text(), g.Kind())

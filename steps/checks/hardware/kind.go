@@ -15,10 +15,12 @@ func Kind() kind.Kind {
 			"hardware": kind.Reads(parse.HardwareOutput),
 			"readings": kind.Reads(parse.Readings),
 			"ethtool":  kind.Reads(parse.EthtoolLinks),
+			"cables":   kind.Reads(parse.Cables),
 		},
 		Judges: map[string]kind.Judge{
 			"pcie-link":           checks.OnBoth(judgePCIeLink),
 			"link-speed":          checks.OnBoth(judgeLinkSpeed),
+			"cable":               checks.OnBoth(judgeCable),
 			"adapter-present":     checks.OnBoth(judgeAdapterPresent),
 			"adapter-power":       checks.OnBoth(judgeAdapterPower),
 			"adapter-temperature": checks.OnBoth(judgeAdapterTemperature),

@@ -16,6 +16,7 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 	looked := 0
 	var speeds, untold []string
 	for _, e := range steps.Ends {
+		var slow slowLinks
 		for i, rail := range r.Rig.At(e).Rails {
 			if !checks.Wanted(r.Rig, e, i) {
 				continue
@@ -37,8 +38,9 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 			if s := gigabits(l.SpeedMbps); !slices.Contains(speeds, s) {
 				speeds = append(speeds, s)
 			}
-			judgeSpeed(r.Rig, e, rail, l, rep)
+			slow.look(r.Rig, e, rail, l, rep)
 		}
+		slow.tell(r.Rig, e, rep)
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
 		if untold != nil {
@@ -54,16 +56,22 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 	return rep.Verdict(fmt.Sprintf("all %d links are as fast as their ports can be: %s", looked, kind.And(speeds)), note)
 }
 
-func judgeSpeed(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink, rep *kind.Report) {
-	most, node := l.MostMbps(), rig.NameOf(e)
+// slowLinks are those of one node that came up slower than they could, by what is said of
+// them.
+type slowLinks struct {
+	order []string
+	names map[string][]string
+}
+
+func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink, rep *kind.Report) {
+	most := l.MostMbps()
 	best := float64(most) / 1000
-	rep.Show(fmt.Sprintf("%s %s link", node, l.Netdev), float64(l.SpeedMbps)/1000, "Gb/s",
+	rep.Show(fmt.Sprintf("%s %s link", rig.NameOf(e), l.Netdev), float64(l.SpeedMbps)/1000, "Gb/s",
 		&steps.Expected{Min: &best, From: "the fastest link mode that ethtool reports for its port"})
 	if l.SpeedMbps >= most {
 		return
 	}
-	why := "the cable, its module or the port at the other end gives no more: see what cable it is (ethtool -m), and " +
-		"what the other end says"
+	why := "the cable, its module or the port at the other end gives no more, and the check cable tells which one it is"
 	if asked := l.AskedMbps(); asked > 0 && asked < most {
 		why = fmt.Sprintf("it was told to offer no more than %s: let it offer all (ethtool -s %s autoneg on advertise), and "+
 			"look who set that at boot", gigabits(asked), l.Netdev)
@@ -71,8 +79,22 @@ func judgeSpeed(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink
 		why = fmt.Sprintf("its speed is set by hand (autonegotiation is off): ethtool -s %s autoneg on, or the cable gives "+
 			"no more (ethtool -m)", l.Netdev)
 	}
-	rep.At(rig, e, steps.Warn, "%s (%s) on %s came up with %s where its port can do %s, and no test gets past that: %s",
-		l.Netdev, rail.Dev, node, gigabits(l.SpeedMbps), gigabits(most), why)
+	says := fmt.Sprintf("came up with %s where the port can do %s, and no test gets past that: %s", gigabits(l.SpeedMbps),
+		gigabits(most), why)
+	if s.names == nil {
+		s.names = map[string][]string{}
+	}
+	if s.names[says] == nil {
+		s.order = append(s.order, says)
+	}
+	s.names[says] = append(s.names[says], fmt.Sprintf("%s (%s)", l.Netdev, rail.Dev))
+}
+
+// tell adds a finding for each thing that is to be said.
+func (s *slowLinks) tell(rig steps.Rig, e steps.End, rep *kind.Report) {
+	for _, says := range s.order {
+		rep.At(rig, e, steps.Warn, "%s on %s %s", kind.And(s.names[says]), rig.NameOf(e), says)
+	}
 }
 
 func gigabits(mbps int) string { return fmt.Sprintf("%g Gb/s", float64(mbps)/1000) }

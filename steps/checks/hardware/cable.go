@@ -1,0 +1,180 @@
+package hardware
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/theory"
+)
+
+// judgeCable: both ends of each rail are of one cable, and it was made for what its ports
+// can do.
+func judgeCable(r steps.Result, read [2][]parse.Cable, rep *kind.Report) steps.Verdict {
+	rig := r.Rig
+	var told []string
+	refused := map[string][]string{} // interfaces, by why they tell nothing
+	seen := map[string]bool{}        // ports: two functions share one
+	var wrong places
+	for i, p := range rig.Pairs {
+		var ends [2]parse.Cable
+		known := true
+		for _, e := range steps.Ends {
+			rail := rig.Rail(p, e)
+			at := slices.IndexFunc(read[e], func(c parse.Cable) bool { return c.Netdev == rail.Netdev.Name })
+			if at < 0 {
+				refused["there is no device behind it"] = append(refused["there is no device behind it"], rail.Netdev.Name)
+				known = false
+				continue
+			}
+			ends[e] = read[e][at]
+			rep.Show(fmt.Sprintf("%s %s cable", rig.NameOf(e), rail.Netdev.Name), describe(ends[e]), "", nil)
+			if !ends[e].Told {
+				why := cmp.Or(ends[e].Refused, "it says nothing")
+				refused[why] = append(refused[why], rail.Netdev.Name+" on "+rig.NameOf(e))
+				known = false
+			}
+		}
+		port := fmt.Sprintf("%d %d", rig.Rail(p, steps.Here).PhysPort, rig.Rail(p, steps.Peer).PhysPort)
+		if !known || seen[port] && rig.Rail(p, steps.Here).PhysPort >= 0 {
+			continue
+		}
+		seen[port] = true
+		sameCable(rig, i, p, ends, rep)
+		for _, e := range steps.Ends {
+			wrong.look(rig, e, rig.Rail(p, e), ends[e])
+		}
+		told = append(told, "rail "+fmt.Sprint(i+1)+": "+describe(ends[steps.Here]))
+	}
+	if len(rig.Pairs) == 0 {
+		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no cable to look at")
+	}
+	wrong.tell(rep)
+	return cableVerdict(told, refused, rep)
+}
+
+// cableVerdict says what was told, and why what wasn't.
+func cableVerdict(told []string, refused map[string][]string, rep *kind.Report) steps.Verdict {
+	var not []string
+	for _, why := range kind.SortedNames(refused) {
+		advice := ""
+		if strings.Contains(why, "permitted") || strings.Contains(why, "password") {
+			advice = ": only root may read it, with sudo ethtool -m"
+		}
+		names := kind.And(refused[why])
+		if n := len(refused[why]); n > 2 {
+			names = fmt.Sprintf("%d interfaces", n)
+		}
+		not = append(not, fmt.Sprintf("%s (%s%s)", names, why, advice))
+	}
+	if not != nil && len(rep.Findings) == 0 {
+		also := ""
+		if told != nil {
+			also = "; told were " + kind.And(told)
+		}
+		return checks.Unseen(*rep, "the cables of %s were not told%s", kind.And(not), also)
+	}
+	return rep.Verdict(kind.And(told))
+}
+
+// describe is a cable in a few words.
+func describe(c parse.Cable) string {
+	if !c.Told {
+		return "not told: " + cmp.Or(c.Refused, "it says nothing")
+	}
+	m := c.Module
+	words := []string{"optical"}
+	if m.Copper() {
+		words[0] = "copper"
+	}
+	if m.LengthM > 0 {
+		words = append(words, fmt.Sprintf("%g m", m.LengthM))
+	}
+	for _, w := range []string{strings.TrimSpace(m.Vendor + " " + m.PartNumber), m.Identifier} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	if c.FEC != "" {
+		words = append(words, "FEC "+c.FEC)
+	}
+	return strings.Join(words, ", ")
+}
+
+// sameCable holds what both ends of a rail tell against each other.
+func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *kind.Report) {
+	a, b := ends[0].Module, ends[1].Module
+	rail := fmt.Sprintf("rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
+	switch {
+	case a.Copper() != b.Copper():
+		rep.Add(steps.Warn, "%s has a copper cable at one end and light at the other (%s on %s, %s on %s), and those are no two "+
+			"ends of one cable: are cables crossed, or is there a switch?", rail, describe(ends[0]), rig.NameOf(steps.Here),
+			describe(ends[1]), rig.NameOf(steps.Peer))
+	// Ends of a copper or an active cable are made together; modules are bought one by one.
+	case a.LengthM > 0 && b.LengthM > 0 && (a.PartNumber != b.PartNumber || a.LengthM != b.LengthM):
+		rep.Add(steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: are cables crossed, or is there "+
+			"a switch?", rail, describe(ends[0]), rig.NameOf(steps.Here), describe(ends[1]), rig.NameOf(steps.Peer))
+	}
+	if x, y := ends[0].FEC, ends[1].FEC; x != "" && y != "" && x != y {
+		rep.Add(steps.Warn, "%s has the error correction %s on %s and %s on %s, and both ends need the same: ethtool --set-fec %s "+
+			"encoding auto at both, then plug the cable in again", rail, x, rig.NameOf(steps.Here), y, rig.NameOf(steps.Peer),
+			rig.Rail(p, steps.Here).Netdev.Name)
+	}
+}
+
+var madeForGbps = pattern.New(`(?:^|[^\d])(\d{1,3})G(?:[ A-Z]|$)`)
+
+// fastestType is the fastest that a cable's types name, Gb/s; 0 where they name none.
+func fastestType(types []string) (most int) {
+	for _, t := range types {
+		for _, m := range madeForGbps.FindAllStringSubmatch(t, -1) {
+			if v, ok := decimal.Count(m[1]); ok {
+				most = max(most, v)
+			}
+		}
+	}
+	return most
+}
+
+// places are where a cable is that something is to be said of: one cable has two ends.
+type places struct {
+	order []string
+	where map[string][]string
+}
+
+func (w *places) add(says, where string) {
+	if w.where == nil {
+		w.where = map[string][]string{}
+	}
+	if w.where[says] == nil {
+		w.order = append(w.order, says)
+	}
+	w.where[says] = append(w.where[says], where)
+}
+
+// look holds what a cable was made for against the port that it is in.
+func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable) {
+	what, where := describe(c), fmt.Sprintf("%s on %s", rail.Netdev.Name, rig.NameOf(e))
+	port := c.PortMbps / 1000
+	if most := fastestType(c.Module.Types); most > 0 && most < port && rail.RateGbps <= float64(most) {
+		w.add(fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets past that. Take a cable "+
+			"that was made for the port", what, most, port), where)
+	}
+	if limit := theory.CopperLength.Value(); c.Module.Copper() && c.Module.LengthM > limit {
+		w.add(fmt.Sprintf("%s, is longer than the %g m that copper without electronics is made for at 50 Gb/s a lane: errors "+
+			"and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)
+	}
+}
+
+func (w *places) tell(rep *kind.Report) {
+	for _, says := range w.order {
+		rep.Add(steps.Warn, "the cable of %s, %s", kind.And(w.where[says]), says)
+	}
+}
