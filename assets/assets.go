@@ -16,6 +16,12 @@ var Tutorial embed.FS
 //go:embed checklist
 var Checklist embed.FS
 
+// Stage holds stage/*.md, the cells of a demo that are beside the tutorial's way: read by
+// steps/runbook, too.
+//
+//go:embed stage
+var Stage embed.FS
+
 // Runbook is runbook/example.md, with which somebody's own runbook begins.
 //
 //go:embed runbook/example.md

@@ -251,12 +251,12 @@ type Ready struct {
 	Port string // a TCP port, or a variable that holds one, that listens on its node
 }
 
-// A Tutorial is the parts in order, and the checklist beside them.
+// A Tutorial is the parts in order, and what is beside them.
 type Tutorial struct {
 	Title string
 	Parts []Part
-	// Checklist are the parts whose cells are checks, and the cells that put right
-	// what they find.
+	// Checklist are the parts beside the notebook, which nobody runs by going through it:
+	// checks, the cells that put right what they find, and those that keep rails busy.
 	Checklist []Part
 }
 

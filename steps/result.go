@@ -98,6 +98,9 @@ type RailBytes struct {
 	IPTx, IPRx uint64
 	IPKnown    bool
 	IPWhy      string
+	// Seconds are those in which it did, by the node's clock; 0 where unknown. What the tools take
+	// to begin and to end is in them.
+	Seconds float64
 	// IdleGbps is what moved on the rail before the stage began, and IdleTx and IdleRx the
 	// bytes that were taken off for it.
 	IdleGbps       float64

@@ -130,7 +130,11 @@ func tutorial() (steps.Tutorial, steps.Catalog, error) {
 	if err != nil {
 		return t, cat, err
 	}
-	t.Checklist = list.Parts
+	stage, err := runbook.Load(assets.Stage, "stage")
+	if err != nil {
+		return t, cat, err
+	}
+	t.Checklist = slices.Concat(list.Parts, stage.Parts)
 	return t, cat, runbook.Check(t, cat)
 }
 

@@ -70,8 +70,9 @@ func put(m map[string]map[string]uint64, key, name string, v uint64) {
 
 // Moved is what one rail carried between two readings.
 type Moved struct {
-	Tx, Rx uint64 // bytes on the wire, without the idle baseline
-	Source Source
+	Tx, Rx  uint64 // bytes on the wire, without the idle baseline
+	Source  Source
+	Seconds float64 // between both readings, by the node's clock
 	// 10^9 bits a second, on the wire.
 	IdleGbps       float64 // both directions together, before
 	IdleTx, IdleRx uint64  // bytes of it that Tx and Rx are without
@@ -105,6 +106,7 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 		m.IPErr = errors.New("the node's clock went backwards")
 		return m, m.IPErr
 	}
+	m.Seconds = after.Clock - before.Clock
 	for i, out := range []*uint64{&m.IPTx, &m.IPRx} {
 		name := netdevNames[i]
 		v, _, _, err := grew(idle, before, after, name, 1, ofNetdev)

@@ -435,3 +435,12 @@ func TestNoAverageAboveThePeak(t *testing.T) {
 		t.Errorf("avg %v, peak %v", g.Tx.Avg, g.Tx.Peak)
 	}
 }
+
+// What moved between two readings has a time: the node's.
+func TestBetweenHasATime(t *testing.T) {
+	m, err := Between(counters("1", "0", "0", "0", "0", ""), counters("2", "0", "0", "0", "0", ""),
+		counters("14.5", "1000", "0", "0", "0", ""), place)
+	if err != nil || m.Seconds != 12.5 || m.Tx != 4000 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}

@@ -15,7 +15,8 @@ const window = 0.3 // seconds
 // this share; a node whose shell is kept waiting has to wait for better ones, for so long.
 const (
 	uncertain = 0.01
-	patience  = 1.0 // seconds
+	patience  = 1.0  // seconds
+	unseen    = 0.05 // of a point of the history, which is drawn in eighths of a row
 )
 
 // A sample that comes later than this after the one before is stale.
@@ -238,7 +239,7 @@ func (f *Flow) take(n *Node, m *memory, last, latest stamped, moved [2]float64, 
 	m.step += seconds
 	m.stepBits += bits
 	point := HistoryStep.Seconds() * n.speed
-	if m.step >= point && (latest.Took <= uncertain*m.step || m.step >= 2*point) {
+	if m.step >= point && (latest.Took <= unseen*m.step || m.step >= 4*point) {
 		f.History = append(f.History[max(0, len(f.History)-HistoryLen+1):len(f.History):len(f.History)],
 			m.stepBits/m.step/1e9)
 		m.step, m.stepBits = 0, 0

@@ -292,6 +292,7 @@ type bytesWire struct {
 	IPRx    uint64            `json:"ipRxBytes,omitempty"`
 	IPKnown bool              `json:"ipKnown,omitempty"`
 	IPWhy   string            `json:"ipWhy,omitempty"`
+	Seconds float64           `json:"seconds,omitempty"`
 	Idle    float64           `json:"idleGbps,omitempty"`
 	IdleTx  uint64            `json:"idleTxBytes,omitempty"`
 	IdleRx  uint64            `json:"idleRxBytes,omitempty"`
@@ -354,7 +355,7 @@ func (d *Document) wireBytes(all []steps.RailBytes) []bytesWire {
 			Node: d.node(b.End), End: b.End.String(), Rail: b.Dev,
 			Index: b.Rail, Tx: b.Tx, Rx: b.Rx, Known: b.Known, Why: b.Why,
 			Source: b.Source, IPTx: b.IPTx, IPRx: b.IPRx, IPKnown: b.IPKnown,
-			IPWhy: b.IPWhy, Idle: b.IdleGbps, IdleTx: b.IdleTx, IdleRx: b.IdleRx, Degrees: b.Degrees, Errors: b.Errors,
+			IPWhy: b.IPWhy, Seconds: b.Seconds, Idle: b.IdleGbps, IdleTx: b.IdleTx, IdleRx: b.IdleRx, Degrees: b.Degrees, Errors: b.Errors,
 		})
 	}
 	return out
@@ -366,7 +367,7 @@ func railBytes(all []bytesWire) []steps.RailBytes {
 		out = append(out, steps.RailBytes{
 			End: endOf(w.End), Dev: w.Rail, Rail: w.Index, Tx: w.Tx,
 			Rx: w.Rx, Known: w.Known, Why: w.Why, Source: w.Source,
-			IPTx: w.IPTx, IPRx: w.IPRx, IPKnown: w.IPKnown, IPWhy: w.IPWhy, IdleGbps: w.Idle,
+			IPTx: w.IPTx, IPRx: w.IPRx, IPKnown: w.IPKnown, IPWhy: w.IPWhy, Seconds: w.Seconds, IdleGbps: w.Idle,
 			IdleTx: w.IdleTx, IdleRx: w.IdleRx, Degrees: w.Degrees, Errors: w.Errors,
 		})
 	}

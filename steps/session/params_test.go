@@ -22,7 +22,11 @@ func book(t *testing.T) steps.Tutorial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tut.Checklist = list.Parts
+	stage, err := runbook.Load(os.DirFS("../../assets"), "stage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tut.Checklist = slices.Concat(list.Parts, stage.Parts)
 	return tut
 }
 

@@ -251,9 +251,8 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 		r.tell("%s", st.Err)
 	}
 	// After the servers have ended: what they send last is on the wire by then.
-	if r.cell.Counters && ctx.Err() == nil {
-		after := r.counters(ctx, rig)
-		st.Bytes = account(rig, idle, before, after)
+	if r.cell.Counters {
+		st.Bytes = account(rig, idle, before, r.countersAfter(ctx, rig))
 	}
 	st.Elapsed = r.s.clock.Now().Sub(began)
 	return st
@@ -270,6 +269,7 @@ func account(rig steps.Rig, idle, before, after []meter.Counters) []steps.RailBy
 			m, err := meter.Between(idle[e], before[e], after[e], portOf(rail))
 			b.Tx, b.Rx, b.Source, b.IdleGbps, b.Errors = m.Tx, m.Rx, m.Source.String(), m.IdleGbps, m.Errors
 			b.IdleTx, b.IdleRx, b.Degrees = m.IdleTx, m.IdleRx, m.Degrees
+			b.Seconds = m.Seconds
 			if b.Known = err == nil; err != nil {
 				b.Tx, b.Rx, b.Why = 0, 0, err.Error()
 			}
@@ -787,6 +787,18 @@ func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
 		}
 	})
 	return c
+}
+
+// countersAfter reads the counters once more, of a run that was interrupted, too: what it moved
+// until then is all that is known of it. A session that closes doesn't wait for them.
+func (r *run) countersAfter(ctx context.Context, rig steps.Rig) []meter.Counters {
+	if ctx.Err() == nil {
+		return r.counters(ctx, rig)
+	}
+	if r.s.life.Err() != nil {
+		return make([]meter.Counters, len(rig.Nodes))
+	}
+	return r.counters(r.s.life, rig)
 }
 
 // atEnds does something at both ends at once.

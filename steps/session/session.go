@@ -569,7 +569,7 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 	// An interrupt makes errors of its own, which say nothing; a change that was settled has a
 	// verdict that says what became of it, however it was ended.
 	case ctx.Err() != nil && r.settled == nil:
-		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
+		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done." + moved(result)}
 	case err != nil:
 		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(err)}
 	case r.settled != nil:

@@ -18,14 +18,17 @@ func Kind() kind.Kind {
 			"perftest-bandwidth": kind.Reads(parse.PerftestBandwidth),
 			"perftest-latency":   kind.Reads(parse.PerftestLatency),
 			"dual-link":          kind.Reads(parseDual),
+			"load":               kind.Reads(parseLoad),
 		},
 		Judges: map[string]kind.Judge{
 			"write-bandwidth": kind.Takes[parse.Bandwidth](judgeWriteBandwidth),
 			"write-latency":   kind.Takes[parse.Latency](judgeWriteLatency),
 			"dual-link":       kind.Takes[[]dualTest](judgeDual),
+			"load":            kind.Takes[[]loadTest](judgeLoad),
 		},
 		Figures: map[string][]steps.Measure{
 			"write-bandwidth": {steps.Throughput}, "write-latency": {steps.Latency}, "dual-link": {steps.Throughput},
+			"load": {steps.Throughput},
 		},
 		Plans: map[string]steps.Planner{
 			"dual-link": planDual,
@@ -49,6 +52,8 @@ func params() []steps.Param {
 		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
 		iterations,
 		kind.NumberParam("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
+		kind.NumberParam("LOAD_SECONDS", "30", "s", "how long a cell of the stage keeps its rails busy", 5, 86_400),
+		kind.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16, 1<<30),
 		kind.PortParam("PORT", "18515", "TCP port over which perftest's two ends meet"),
 	}
 }

@@ -30,7 +30,11 @@ func Tutorial(t *testing.T) steps.Tutorial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tut.Checklist = list.Parts
+	stage, err := runbook.Load(os.DirFS(filepath.Join(root(t), "assets")), "stage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tut.Checklist = slices.Concat(list.Parts, stage.Parts)
 	return tut
 }
 

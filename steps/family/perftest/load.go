@@ -1,0 +1,343 @@
+package perftest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
+)
+
+// A loadTest is one tool of a cell that keeps rails busy for a time: ib_write_bw -D on a rail,
+// or iperf3 beside it.
+type loadTest struct {
+	Name string // "rail 1", "half" or "tcp"
+	Exit int    // the script's own 0 or 1, not the tool's status
+	parse.Bandwidth
+	TCP *parse.Iperf3 // nil where it is RDMA
+	Err string        // why there is no figure; empty where there is one
+}
+
+// tcpLoad is the name of the one that is no RDMA.
+const tcpLoad = "tcp"
+
+// parseLoad reads the outputs of several tools, each under a line "== NAME: exit N".
+func parseLoad(text string) ([]loadTest, error) {
+	var tests []loadTest
+	at := dualHeading.FindAllStringSubmatchIndex(text, -1)
+	for i, m := range at {
+		end := len(text)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		t := loadTest{Name: text[m[2]:m[3]]}
+		t.Exit, _ = decimal.Count(text[m[4]:m[5]]) // digits, as the pattern says
+		body := text[m[1]:end]
+		var err error
+		if t.Name == tcpLoad {
+			var v parse.Iperf3
+			v, err = parse.Iperf3Output(body)
+			t.TCP = &v
+			t.Err = v.Error
+		} else if t.Bandwidth, err = parse.PerftestBandwidth(body); len(t.Errors) > 0 {
+			t.Err = t.Errors[0]
+		}
+		if err != nil {
+			t.Err = cmp.Or(t.Err, err.Error())
+		}
+		tests = append(tests, t)
+	}
+	if tests == nil {
+		return nil, parse.ErrNoResult
+	}
+	return tests, nil
+}
+
+// pair is the rail that a test loads.
+func (t loadTest) pair(rig steps.Rig) (p steps.Pair, ok bool) {
+	if t.Name == "half" {
+		return rig.AcrossHalves()
+	}
+	number, ok := strings.CutPrefix(t.Name, "rail ")
+	n, whole := decimal.Count(number)
+	if !ok || !whole || !rig.HasPair(n-1) {
+		return p, false
+	}
+	return rig.Pairs[n-1], true
+}
+
+// bothWays reports whether the figure is of both directions together.
+func (t loadTest) bothWays() bool { return strings.Contains(t.Test, "Bidirectional") }
+
+// A loaded is what became of a cell that keeps rails busy.
+type loaded struct {
+	client   steps.Output
+	tests    []loadTest
+	rdma     rate.Payload // all rails together
+	tcp      rate.Payload
+	rails    []steps.Pair
+	numbers  []int
+	row      parse.BandwidthRow // what all tests are at least
+	mtu      int
+	bothWays bool
+}
+
+// judgeLoad holds a load that ran to its end against what its rails can carry, where somebody
+// measured that, and against what their counters saw.
+func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	l, ok := loadOf(c, r, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	seconds, _ := decimal.Count(l.client.Asked["LOAD_SECONDS"])
+	wire.Account(r.Rig, r.Stages[0].Bytes, l.flows(r.Rig, seconds)...).Tell(&rep, rep.Add)
+	f := witness.Figure{
+		Got: l.rdma, Band: l.band(r.Rig), Over: theory.OverTogether, Of: l.names(),
+		Cause: func() string { return l.cause(r) },
+	}
+	rep.Show("RDMA over "+l.names(), kind.Round(float64(l.rdma)), "Gb/s", f.Expected())
+	if l.tcp > 0 {
+		rep.Show("TCP beside it", kind.Round(float64(l.tcp)), "Gb/s", nil)
+	}
+	f.Judge(func(g steps.Grade, format string, args ...any) {
+		rep.Add(g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
+	})
+	if !l.bothWays && l.tcp == 0 {
+		rep.Measured(steps.Figure{
+			What: steps.Throughput, Value: kind.Round(float64(l.rdma)), Unit: "Gb/s", Rails: l.numbers,
+			MessageBytes: l.row.Bytes, MTU: l.mtu, Memory: "DRAM",
+		})
+	}
+	lead := fmt.Sprintf("%s over %s for %d s", kind.Gbps(float64(l.rdma)), l.names(), seconds)
+	if f.Band.None == "" {
+		lead += ": " + f.Band.Says(l.names())
+	}
+	return rep.Verdict(lead)
+}
+
+// loadOf asks everything that has to be right before a figure means anything: how the ends
+// ended, and whether each output is whole and of this run.
+func loadOf(c steps.Cell, r steps.Result, rep *kind.Report) (l loaded, ok bool) {
+	s := r.Stages[0]
+	if s.Err != "" {
+		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+	}
+	if f, known := witness.First(r.Rig, s, loadPorts(r.Rig)...); known {
+		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
+		return l, false
+	}
+	at := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.Role == "client" })
+	if at < 0 || len(s.Outputs) < 2 {
+		if s.Err == "" {
+			rep.Add(steps.Inconclusive, "not both ends ran")
+		}
+		return l, false
+	}
+	l.client = s.Outputs[at]
+	if f, bad := kind.Trouble(r.Rig, l.client); bad {
+		rep.Add(f.Grade, "%s", f.Text)
+		return l, false
+	}
+	l.tests, ok = kind.Value[[]loadTest](r, l.client, rep)
+	if !ok || s.Err != "" || !l.ended(r, rep) || kind.Exited(r, l.client, rep) {
+		return l, false
+	}
+	for _, o := range s.Outputs {
+		if o.Role != "client" && !serverWell(r, o, rep) {
+			return l, false
+		}
+	}
+	return l, l.take(c, r.Rig, rep)
+}
+
+// loadPorts are those of every pair: whichever goes down ends the load.
+func loadPorts(rig steps.Rig) (ports []wire.Port) {
+	for _, p := range rig.Pairs {
+		ports = append(ports, wire.EndsOf(p)...)
+	}
+	return ports
+}
+
+// ended reports whether every tool ended well and has a figure.
+func (l loaded) ended(r steps.Result, rep *kind.Report) bool {
+	ok := true
+	for _, t := range l.tests {
+		if t.Exit == 0 && t.Err == "" {
+			continue
+		}
+		ok = false
+		if c, _, found := causeOf(messagesOf(steps.Here, t.Errors)); found {
+			rep.Add(c.Grade, "%s: "+c.Means, t.Name, r.Rig.NameOf(steps.Here))
+			continue
+		}
+		rep.Add(steps.Inconclusive, "%s has no figure: %s", t.Name, kind.OrUnknown(t.Err))
+	}
+	return ok
+}
+
+// take adds the tests up; ok is false where one is not of this run.
+func (l *loaded) take(c steps.Cell, rig steps.Rig, rep *kind.Report) (ok bool) {
+	seen := map[string]bool{}
+	for _, t := range l.tests {
+		if seen[t.Name] {
+			rep.Add(steps.Inconclusive, "%s is there twice", t.Name)
+			return false
+		}
+		seen[t.Name] = true
+		if t.TCP != nil {
+			if t.TCP.ReceivedGbps <= 0 || t.TCP.ReceivedBytes <= 0 {
+				rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s", t.TCP.ReceivedGbps)
+				return false
+			}
+			l.tcp = rate.Payload(t.TCP.ReceivedGbps)
+			continue
+		}
+		p, known := t.pair(rig)
+		if !known {
+			rep.Add(steps.Inconclusive, "no rail of this rig is called %q", t.Name)
+			return false
+		}
+		row := t.Rows[0]
+		if why := notOfThisRun(c, l.client, t.Bandwidth, rig.Rail(p, l.client.End).Dev); why != "" {
+			rep.Add(steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
+			return false
+		}
+		if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
+			rep.Add(steps.Inconclusive, "%s reports %g Gb/s", t.Name, row.AverageGbps)
+			return false
+		}
+		mtu := theory.AgreedMTU(rig, p, t.MTU)
+		if l.rails == nil {
+			l.row, l.mtu = row, mtu
+		}
+		l.row.Bytes, l.row.Iterations = min(l.row.Bytes, row.Bytes), min(l.row.Iterations, row.Iterations)
+		l.mtu = min(l.mtu, mtu)
+		l.rdma += rate.Payload(row.AverageGbps)
+		l.rails, l.numbers = append(l.rails, p), append(l.numbers, number(rig, p))
+		l.bothWays = l.bothWays || t.bothWays()
+		rep.Show(fmt.Sprintf("rail %d", number(rig, p)), kind.Round(row.AverageGbps), "Gb/s", nil)
+	}
+	if l.rails == nil {
+		rep.Add(steps.Inconclusive, "no rail was loaded")
+	}
+	return l.rails != nil
+}
+
+// names are the rails: "rail 1", "rails 1 and 3".
+func (l loaded) names() string {
+	if len(l.numbers) == 1 {
+		return fmt.Sprintf("rail %d", l.numbers[0])
+	}
+	var all []string
+	for _, n := range l.numbers {
+		all = append(all, strconv.Itoa(n))
+	}
+	return "rails " + kind.And(all)
+}
+
+// beside says what the figure of RDMA is not alone.
+func (l loaded) beside() string {
+	switch {
+	case l.bothWays:
+		return " in both directions together"
+	case l.tcp > 0:
+		return " with " + kind.Gbps(float64(l.tcp)) + " of TCP beside RDMA"
+	}
+	return ""
+}
+
+// band is what the rails can carry; none for what nobody measured.
+func (l loaded) band(rig steps.Rig) theory.Band {
+	switch {
+	case l.bothWays:
+		return theory.Band{None: "nobody measured a rail in both directions at once"}
+	case l.tcp > 0:
+		return theory.Band{None: "nobody measured RDMA with TCP beside it on one rail"}
+	}
+	return theory.BandOf(rig, theory.Test{
+		MTU: l.mtu, Message: l.row.Bytes, Payload: float64(l.row.Bytes) * float64(l.row.Iterations),
+	}, l.rails...)
+}
+
+// loadMargin is what the scripts have ib_write_bw leave out at both ends of its time (-f), in
+// seconds: it moves bytes then, and doesn't report them. loadSlack is what it takes to begin and
+// to end.
+const (
+	loadMargin = 1
+	loadSlack  = 1.1
+)
+
+// flows are what the ports have to carry: what was reported, and as much more as the margins
+// may hold.
+func (l loaded) flows(rig steps.Rig, seconds int) (all []wire.Flow) {
+	more := 0.0
+	if seconds > 2*loadMargin {
+		more = loadSlack * float64(seconds) / float64(seconds-2*loadMargin)
+	}
+	for _, t := range l.tests {
+		if t.TCP != nil {
+			if f, ok := l.stream(rig, *t.TCP); ok {
+				all = append(all, f)
+			}
+			continue
+		}
+		p, _ := t.pair(rig)
+		mtu := theory.AgreedMTU(rig, p, t.MTU)
+		for _, from := range l.senders() {
+			f := wire.Between(from, mtu, mtu, p)
+			f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
+			f.More = more
+			f.Text = fmt.Sprintf("what %s reports without its first and last second", t.Name)
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func (l loaded) senders() []steps.End {
+	if l.bothWays {
+		return []steps.End{l.client.End, l.client.End.Other()}
+	}
+	return []steps.End{l.client.End}
+}
+
+func (l loaded) stream(rig steps.Rig, v parse.Iperf3) (f wire.Flow, ok bool) {
+	path, ok := rig.Path()
+	if !ok {
+		return f, false
+	}
+	from, to := l.client.End, l.client.End.Other()
+	mss := float64(v.MSSBytes)
+	if mss <= 0 {
+		mss = float64(path.Netdevs[from].MTU - theory.TCPHeaders)
+	}
+	f = wire.Stream(from, path.Rails[from], to, path.Rails[to], v.ReceivedBytes, mss)
+	f.Text = kind.Size(f.Payload) + " of payload that iperf3 counted"
+	return f, true
+}
+
+// cause is what shows on one of the rails.
+func (l loaded) cause(r steps.Result) string {
+	said := ""
+	for i, p := range l.rails {
+		m := kind.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
+		got := float64(l.rdma) / float64(len(l.rails))
+		if said = wire.LikelyCause(r, r.Stages[0], m, got, l.mtu); !strings.Contains(said, wire.NoCause) {
+			break
+		}
+	}
+	return said
+}
