@@ -78,10 +78,17 @@ func (t loadTest) pair(rig steps.Rig) (p steps.Pair, ok bool) {
 // bothWays reports whether the figure is of both directions together.
 func (t loadTest) bothWays() bool { return strings.Contains(t.Test, "Bidirectional") }
 
-// A loaded is what became of a cell that keeps rails busy.
-type loaded struct {
-	client   steps.Output
-	tests    []loadTest
+// A loadRun is a cell that keeps rails busy: one test of ib_write_bw a rail, at the same time.
+type loadRun struct {
+	cell    steps.Cell
+	result  steps.Result
+	stage   steps.Stage
+	rep     *kind.Report
+	client  steps.Output
+	servers []steps.Output
+	tests   []loadTest
+	seconds int // that it was asked to last
+
 	rdma     rate.Payload // all rails together
 	tcp      rate.Payload
 	rails    []steps.Pair
@@ -89,6 +96,7 @@ type loaded struct {
 	row      parse.BandwidthRow // what all tests are at least
 	mtu      int
 	bothWays bool
+	lead     string
 }
 
 // judgeLoad holds a load that ran to its end against what its rails can carry, where somebody
@@ -98,98 +106,116 @@ func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep kind.Report
-	l, ok := loadOf(c, r, &rep)
-	if !ok {
-		return rep.Verdict()
+	l := loadRun{cell: c, result: r, stage: r.Stages[0], rep: &rep}
+	var ports []wire.Port // whichever rail goes down ends the load
+	for _, p := range r.Rig.Pairs {
+		ports = append(ports, wire.EndsOf(p)...)
 	}
-	seconds, _ := decimal.Count(l.client.Asked["LOAD_SECONDS"])
-	wire.Account(r.Rig, r.Stages[0].Bytes, l.flows(r.Rig, seconds)...).Tell(&rep, rep.Add)
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: ports, Rep: &rep, Add: rep.Add}
+	line.Hear(&l)
+	return rep.Verdict(l.lead)
+}
+
+// Ends asks for the client before its servers: where a test failed, they were ended because of that.
+func (l *loadRun) Ends() bool {
+	if l.stage.Err != "" {
+		l.rep.Add(steps.Inconclusive, "it stopped: %s", l.stage.Err)
+	}
+	ran := false
+	for _, o := range l.stage.Outputs {
+		if o.Role == "client" {
+			l.client, ran = o, true
+		} else {
+			l.servers = append(l.servers, o)
+		}
+	}
+	if !ran || l.servers == nil {
+		if l.stage.Err == "" {
+			l.rep.Add(steps.Inconclusive, "not both ends ran")
+		}
+		return false
+	}
+	if f, bad := kind.Trouble(l.result.Rig, l.client); bad {
+		l.rep.Add(f.Grade, "%s%s", f.Text, hangHint(l.client, l.servers[0]))
+		return false
+	}
+	// A tool that failed explains the ends' statuses, and is told by Output.
+	if all, ok := l.client.Value.([]loadTest); ok && slices.ContainsFunc(all, func(t loadTest) bool { return t.Exit != 0 }) {
+		return true
+	}
+	if kind.Exited(l.result, l.client, l.rep) || l.stage.Err != "" {
+		return false
+	}
+	for _, o := range l.servers {
+		if !serverWell(l.result, o, l.rep) {
+			return false
+		}
+	}
+	return true
+}
+
+// Output reads the tests: each ended well, is there once, and is of this run.
+func (l *loadRun) Output() bool {
+	var ok bool
+	if l.tests, ok = kind.Value[[]loadTest](l.result, l.client, l.rep); !ok || !l.ended() || !l.take() {
+		return false
+	}
+	l.seconds, _ = decimal.Count(l.client.Asked["LOAD_SECONDS"])
+	for _, o := range l.servers {
+		if !serverQuiet(l.result, o, l.rep) {
+			return false
+		}
+	}
+	return true
+}
+
+// Figure holds the sum against what the rails carry together.
+func (l *loadRun) Figure(wire.Accounted) {
 	f := witness.Figure{
-		Got: l.rdma, Band: l.band(r.Rig), Over: theory.OverTogether, Of: l.names(),
-		Cause: func() string { return l.cause(r) },
+		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(), Cause: l.cause,
 	}
-	rep.Show("RDMA over "+l.names(), kind.Round(float64(l.rdma)), "Gb/s", f.Expected())
+	l.rep.Show("RDMA over "+l.names(), kind.Round(float64(l.rdma)), "Gb/s", f.Expected())
 	if l.tcp > 0 {
-		rep.Show("TCP beside it", kind.Round(float64(l.tcp)), "Gb/s", nil)
+		l.rep.Show("TCP beside it", kind.Round(float64(l.tcp)), "Gb/s", nil)
 	}
 	f.Judge(func(g steps.Grade, format string, args ...any) {
-		rep.Add(g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
+		l.rep.Add(g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
 	})
 	if !l.bothWays && l.tcp == 0 {
-		rep.Measured(steps.Figure{
+		l.rep.Measured(steps.Figure{
 			What: steps.Throughput, Value: kind.Round(float64(l.rdma)), Unit: "Gb/s", Rails: l.numbers,
 			MessageBytes: l.row.Bytes, MTU: l.mtu, Memory: "DRAM",
 		})
 	}
-	lead := fmt.Sprintf("%s over %s for %d s", kind.Gbps(float64(l.rdma)), l.names(), seconds)
+	l.lead = fmt.Sprintf("%s over %s for %d s", kind.Gbps(float64(l.rdma)), l.names(), l.seconds)
 	if f.Band.None == "" {
-		lead += ": " + f.Band.Says(l.names())
+		l.lead += ": " + f.Band.Says(l.names())
 	}
-	return rep.Verdict(lead)
 }
 
-// loadOf asks everything that has to be right before a figure means anything: how the ends
-// ended, and whether each output is whole and of this run.
-func loadOf(c steps.Cell, r steps.Result, rep *kind.Report) (l loaded, ok bool) {
-	s := r.Stages[0]
-	if s.Err != "" {
-		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
-	}
-	if f, known := witness.First(r.Rig, s, loadPorts(r.Rig)...); known {
-		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
-		return l, false
-	}
-	at := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.Role == "client" })
-	if at < 0 || len(s.Outputs) < 2 {
-		if s.Err == "" {
-			rep.Add(steps.Inconclusive, "not both ends ran")
-		}
-		return l, false
-	}
-	l.client = s.Outputs[at]
-	if f, bad := kind.Trouble(r.Rig, l.client); bad {
-		rep.Add(f.Grade, "%s", f.Text)
-		return l, false
-	}
-	l.tests, ok = kind.Value[[]loadTest](r, l.client, rep)
-	if !ok || s.Err != "" || !l.ended(r, rep) || kind.Exited(r, l.client, rep) {
-		return l, false
-	}
-	for _, o := range s.Outputs {
-		if o.Role != "client" && !serverWell(r, o, rep) {
-			return l, false
-		}
-	}
-	return l, l.take(c, r.Rig, rep)
-}
-
-// loadPorts are those of every pair: whichever goes down ends the load.
-func loadPorts(rig steps.Rig) (ports []wire.Port) {
-	for _, p := range rig.Pairs {
-		ports = append(ports, wire.EndsOf(p)...)
-	}
-	return ports
-}
+// Signs: with -D perftest measures no peak, and nothing else that could show one.
+func (l *loadRun) Signs() {}
 
 // ended reports whether every tool ended well and has a figure.
-func (l loaded) ended(r steps.Result, rep *kind.Report) bool {
+func (l *loadRun) ended() bool {
 	ok := true
 	for _, t := range l.tests {
 		if t.Exit == 0 && t.Err == "" {
 			continue
 		}
 		ok = false
-		if c, _, found := causeOf(messagesOf(steps.Here, t.Errors)); found {
-			rep.Add(c.Grade, "%s: "+c.Means, t.Name, r.Rig.NameOf(steps.Here))
+		if c, _, found := causeOf(messagesOf(l.client.End, t.Errors)); found {
+			l.rep.Add(c.Grade, "%s: "+c.Means, t.Name, l.result.Rig.NameOf(l.client.End))
 			continue
 		}
-		rep.Add(steps.Inconclusive, "%s has no figure: %s", t.Name, kind.OrUnknown(t.Err))
+		l.rep.Add(steps.Inconclusive, "%s has no figure: %s", t.Name, kind.OrUnknown(t.Err))
 	}
 	return ok
 }
 
 // take adds the tests up; ok is false where one is not of this run.
-func (l *loaded) take(c steps.Cell, rig steps.Rig, rep *kind.Report) (ok bool) {
+func (l *loadRun) take() (ok bool) {
+	rig, rep := l.result.Rig, l.rep
 	seen := map[string]bool{}
 	for _, t := range l.tests {
 		if seen[t.Name] {
@@ -211,7 +237,7 @@ func (l *loaded) take(c steps.Cell, rig steps.Rig, rep *kind.Report) (ok bool) {
 			return false
 		}
 		row := t.Rows[0]
-		if why := notOfThisRun(c, l.client, t.Bandwidth, rig.Rail(p, l.client.End).Dev); why != "" {
+		if why := notOfThisRun(l.cell, l.client, t.Bandwidth, rig.Rail(p, l.client.End).Dev); why != "" {
 			rep.Add(steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
 			return false
 		}
@@ -237,7 +263,7 @@ func (l *loaded) take(c steps.Cell, rig steps.Rig, rep *kind.Report) (ok bool) {
 }
 
 // names are the rails: "rail 1", "rails 1 and 3".
-func (l loaded) names() string {
+func (l *loadRun) names() string {
 	if len(l.numbers) == 1 {
 		return fmt.Sprintf("rail %d", l.numbers[0])
 	}
@@ -249,7 +275,7 @@ func (l loaded) names() string {
 }
 
 // beside says what the figure of RDMA is not alone.
-func (l loaded) beside() string {
+func (l *loadRun) beside() string {
 	switch {
 	case l.bothWays:
 		return " in both directions together"
@@ -260,14 +286,14 @@ func (l loaded) beside() string {
 }
 
 // band is what the rails can carry; none for what nobody measured.
-func (l loaded) band(rig steps.Rig) theory.Band {
+func (l *loadRun) band() theory.Band {
 	switch {
 	case l.bothWays:
 		return theory.Band{None: "nobody measured a rail in both directions at once"}
 	case l.tcp > 0:
 		return theory.Band{None: "nobody measured RDMA with TCP beside it on one rail"}
 	}
-	return theory.BandOf(rig, theory.Test{
+	return theory.BandOf(l.result.Rig, theory.Test{
 		MTU: l.mtu, Message: l.row.Bytes, Payload: float64(l.row.Bytes) * float64(l.row.Iterations),
 	}, l.rails...)
 }
@@ -280,16 +306,16 @@ const (
 	loadSlack  = 1.1
 )
 
-// flows are what the ports have to carry: what was reported, and as much more as the margins
+// Flows are what the ports have to carry: what was reported, and as much more as the margins
 // may hold.
-func (l loaded) flows(rig steps.Rig, seconds int) (all []wire.Flow) {
-	more := 0.0
-	if seconds > 2*loadMargin {
-		more = loadSlack * float64(seconds) / float64(seconds-2*loadMargin)
+func (l *loadRun) Flows() (all []wire.Flow) {
+	rig, more := l.result.Rig, 0.0
+	if l.seconds > 2*loadMargin {
+		more = loadSlack * float64(l.seconds) / float64(l.seconds-2*loadMargin)
 	}
 	for _, t := range l.tests {
 		if t.TCP != nil {
-			if f, ok := l.stream(rig, *t.TCP); ok {
+			if f, ok := l.stream(*t.TCP); ok {
 				all = append(all, f)
 			}
 			continue
@@ -307,15 +333,15 @@ func (l loaded) flows(rig steps.Rig, seconds int) (all []wire.Flow) {
 	return all
 }
 
-func (l loaded) senders() []steps.End {
+func (l *loadRun) senders() []steps.End {
 	if l.bothWays {
 		return []steps.End{l.client.End, l.client.End.Other()}
 	}
 	return []steps.End{l.client.End}
 }
 
-func (l loaded) stream(rig steps.Rig, v parse.Iperf3) (f wire.Flow, ok bool) {
-	path, ok := rig.Path()
+func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
+	path, ok := l.result.Rig.Path()
 	if !ok {
 		return f, false
 	}
@@ -330,8 +356,8 @@ func (l loaded) stream(rig steps.Rig, v parse.Iperf3) (f wire.Flow, ok bool) {
 }
 
 // cause is what shows on one of the rails.
-func (l loaded) cause(r steps.Result) string {
-	said := ""
+func (l *loadRun) cause() string {
+	r, said := l.result, ""
 	for i, p := range l.rails {
 		m := kind.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		got := float64(l.rdma) / float64(len(l.rails))
