@@ -137,8 +137,10 @@ func (n Notebook) alter(cell string, run RunID, change func(*CellState)) Noteboo
 
 func (n Notebook) ended(e CellEnded) Notebook {
 	rig := n.Rig // the session looks at the nodes before a run, and after a change
+	cell, _ := n.Tutorial.Cell(e.Cell)
 	n = n.alter(e.Cell, e.Run, func(c *CellState) {
 		c.Running, c.Elapsed = false, e.Elapsed
+		c.Output = c.Output.ByNode(func(l OutputLine) int { return cell.Place(l, rig) })
 		c.Exit, c.HasExit = e.Exit, e.HasExit
 		c.Verdict, c.Bytes, c.Log = e.Verdict, e.Bytes, e.Log
 		c.Rig = rig
@@ -242,6 +244,41 @@ func (s Scroll) Append(lines []OutputLine) Scroll {
 	}
 	s.blocks = append(slices.Clip(blocks), added)
 	return s
+}
+
+// ByNode puts together what each node printed, in the order of their places: what several
+// print at once is mixed line by line, and says nothing of which has what. A line of
+// railbench's own that is of no node, such as the one with the rail, begins anew.
+func (s Scroll) ByNode(place func(OutputLine) int) Scroll {
+	lines := s.Lines(0, s.Len())
+	from, sorted := 0, true
+	settle := func(to int) {
+		block := lines[from:to]
+		byPlace := func(a, b OutputLine) int { return place(a) - place(b) }
+		if !slices.IsSortedFunc(block, byPlace) {
+			sorted = false
+			slices.SortStableFunc(block, byPlace)
+		}
+	}
+	for i, l := range lines {
+		if l.From == "" {
+			settle(i)
+			from = i + 1
+		}
+	}
+	settle(len(lines))
+	if sorted {
+		return s
+	}
+	return Scroll{}.Skip(s.Dropped()).Append(lines)
+}
+
+// Place is where a line that one of the cell's roles printed stands among those of others:
+// servers before their client, and the nodes in the rig's order.
+func (c Cell) Place(l OutputLine, rig Rig) int {
+	role := slices.IndexFunc(c.Roles, func(r Role) bool { return r.Name == l.Role })
+	node := slices.IndexFunc(rig.Nodes, func(n Node) bool { return n.Name == l.From })
+	return role*MostNodes + node
 }
 
 // Size is about the memory that a line takes.

@@ -24,7 +24,43 @@ func (n Notebook) Stale(id string) string {
 	if state.Rig.Probed.IsZero() || n.Rig.Probed.IsZero() {
 		return ""
 	}
-	return n.Rig.Since(state.Rig)
+	return n.Rig.Since(n.asLeft(id, state))
+}
+
+// asLeft is the rig with which a result is compared: that of its run, or as the last change
+// of the network left it that was made on purpose since. What the tutorial itself changes and
+// puts back misleads nobody; what is otherwise since that does.
+func (n Notebook) asLeft(id string, state CellState) Rig {
+	rig, last := state.Rig, state.Run
+	for other, s := range n.Cells {
+		c, ok := n.Tutorial.Cell(other)
+		if !ok || other == id || s.Run <= last || s.Running || s.Rig.Probed.IsZero() || !c.Change.Any() {
+			continue
+		}
+		switch s.Verdict.Grade {
+		case Pass, Warn:
+			rig, last = s.Rig.alike(state.Rig), s.Run
+		case NotRun, Fail, Inconclusive, Skipped:
+		}
+	}
+	return rig
+}
+
+// alike is the rig with the PCIe links of another look at it: no change of a network
+// makes these.
+func (r Rig) alike(old Rig) Rig {
+	r.Nodes = slices.Clone(r.Nodes)
+	for i := range r.Nodes {
+		was := old.At(End(i))
+		r.Nodes[i].Rails = slices.Clone(r.Nodes[i].Rails)
+		for j, rail := range r.Nodes[i].Rails {
+			at := slices.IndexFunc(was.Rails, func(x Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
+			if at >= 0 {
+				r.Nodes[i].Rails[j].PCI = was.Rails[at].PCI
+			}
+		}
+	}
+	return r
 }
 
 func (c Cell) scripts() []string {

@@ -107,3 +107,28 @@ func TestStale(t *testing.T) {
 		t.Errorf("after its own change: %q", got)
 	}
 }
+
+// What a cell of the tutorial changes later misleads nobody, but what others do after it.
+func TestWhatTheTutorialChangesMakesNobodyStale(t *testing.T) {
+	mtu := func(to int) Event { return RigProbed{Rig: looked(func(r *Rail) { r.Netdev.MTU = to })} }
+	n := ran()
+	n = n.Apply(PartChanged{Part: "p", Cells: append(n.Tutorial.Parts[0].Cells,
+		Cell{ID: "mtu", Roles: []Role{{}}, Change: Change{Set: []string{"MTU_NETDEVS"}}})})
+	changed := func(n Notebook, g Grade) Notebook {
+		return n.Apply(CellStarted{Run: 2, Cell: "mtu"}).Apply(mtu(9000)).
+			Apply(CellEnded{Run: 2, Cell: "mtu", Verdict: Verdict{Grade: g}})
+	}
+	if got := changed(n, Pass).Stale("bw"); got != "" {
+		t.Errorf("after a change on purpose: %q", got)
+	}
+	if got := changed(n, Fail).Stale("bw"); !strings.Contains(got, "9000") {
+		t.Errorf("after a change that failed and left its MTU: %q", got)
+	}
+	if got := changed(n, Pass).Apply(mtu(4200)).Stale("bw"); !strings.Contains(got, "is 4200 now, and was 9000") {
+		t.Errorf("after somebody else's change: %q", got)
+	}
+	narrow := looked(func(r *Rail) { r.Netdev.MTU, r.PCI.Width = 9000, 2 })
+	if got := changed(n, Pass).Apply(RigProbed{Rig: narrow}).Stale("bw"); !strings.Contains(got, "the PCIe width") {
+		t.Errorf("after the slot has become narrower: %q", got)
+	}
+}

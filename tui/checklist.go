@@ -189,6 +189,9 @@ func (m *Model) fix() tea.Cmd {
 	return nil
 }
 
+// step is how far a check that is longer than the screen moves with one key.
+const step = 3
+
 // nextCheck selects another check, or moves in one that is longer than the screen.
 func (m *Model) nextCheck(by int) tea.Cmd {
 	m.list.surveying = false

@@ -50,7 +50,7 @@ func TestCopyOutput(t *testing.T) {
 		t.Errorf("copied %q", got)
 	}
 	s.sees("copied 3 lines and the verdict")
-	s.press("o")
+	s.press("O")
 	if got := clipboard(t, s.press("y")); got != printed {
 		t.Errorf("from the opened output: %q", got)
 	}
@@ -146,7 +146,7 @@ func TestPager(t *testing.T) {
 	e := passed(1, "gids")
 	e.Log = "/logs/001-gids.log"
 	s.tell(e)
-	s.press("o")
+	s.press("O")
 	exec := s.send(s.press("|")())
 	if exec == nil || log != e.Log || !strings.Contains(text, "# 5 lines came before these") {
 		t.Fatalf("the pager was asked to show %q, %q", log, text)

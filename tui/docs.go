@@ -76,15 +76,27 @@ func (m *Model) toggleDocs() tea.Cmd {
 		d.open = false
 		return nil
 	}
-	if d.all == nil && m.opts.Docs != nil {
-		d.all = m.opts.Docs()
-	}
+	m.loadDocs()
 	if len(d.all) == 0 {
 		m.notice = "there are no pages here"
 		return nil
 	}
 	d.open = true
 	return nil
+}
+
+// loadDocs asks for the pages, and adds the one that this tutorial makes.
+func (m *Model) loadDocs() {
+	if m.docs.all != nil || m.opts.Docs == nil {
+		return
+	}
+	m.docs.all = m.opts.Docs()
+	if text := m.allDifferences(); text != "" {
+		m.docs.all = append(m.docs.all, Doc{
+			Name: "differences", Text: text,
+			About: "what the source documents say otherwise: all that the numbers in the margin stand for",
+		})
+	}
 }
 
 // openDoc shows a page by its place in the list.

@@ -121,17 +121,12 @@ const tabColumns = 4
 // editorKey is a key while a script is edited.
 func (m *Model) editorKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
-	case "esc", "ctrl+s":
+	case "esc", "ctrl+s", "ctrl+c":
 		return m.keepEdit()
 	case "ctrl+enter", "alt+enter", "ctrl+r":
-		id := m.editor.cell
-		return tea.Batch(m.keepEdit(), m.start(id))
-	case "ctrl+c":
-		if m.editor.text() != m.editor.was {
-			m.notice = "what you typed is thrown away; E edits again"
-		}
-		m.editor = nil
-		return nil
+		return tea.Batch(m.keepEdit(), m.run())
+	case "shift+enter":
+		return tea.Batch(m.keepEdit(), m.runAndNext())
 	case "ctrl+t":
 		return m.nextScript()
 	case "ctrl+o":
@@ -282,7 +277,14 @@ func (m *Model) undoEdit() tea.Cmd {
 		}
 	}
 	m.notice = "the last change of the cells is taken back"
-	return m.put(last)
+	had := m.open().Cells
+	cmd := m.put(last)
+	for _, c := range m.open().Cells {
+		if !slices.ContainsFunc(had, func(x steps.Cell) bool { return x.ID == c.ID }) {
+			m.show(c.ID)
+		}
+	}
+	return cmd
 }
 
 func (m *Model) insertAbove() tea.Cmd { return m.insert(0) }
@@ -329,7 +331,7 @@ func (m *Model) remove() tea.Cmd {
 	case !ok:
 		return nil
 	case m.book.Cells[c.ID].Running || slices.Contains(m.book.Queue, c.ID):
-		m.notice = "it runs, or waits: i interrupts"
+		m.notice = "it runs, or waits: i i interrupts"
 		return nil
 	case m.before != "d":
 		m.notice = "d again removes the cell; z brings it back"
@@ -337,11 +339,68 @@ func (m *Model) remove() tea.Cmd {
 		return nil
 	}
 	m.notice, m.before = "removed; z brings it back", ""
-	part := m.open().ID
-	cmd := m.change(part, func(all []steps.Cell) []steps.Cell {
+	return m.takeAway(c)
+}
+
+// takeAway takes a cell out of the open part.
+func (m *Model) takeAway(c steps.Cell) tea.Cmd {
+	cmd := m.change(m.open().ID, func(all []steps.Cell) []steps.Cell {
 		return slices.DeleteFunc(all, func(x steps.Cell) bool { return x.ID == c.ID })
 	})
 	m.cursor().item = max(0, min(m.cursor().item, len(m.open().Cells)))
+	return cmd
+}
+
+// copyCell keeps the selected cell for v.
+func (m *Model) copyCell() tea.Cmd {
+	c, ok := m.selected()
+	if !ok {
+		m.notice = "select a cell to copy it"
+		return nil
+	}
+	m.clip, m.notice = &c, "v pastes "+c.Title+" below, V above"
+	return nil
+}
+
+// cut takes the selected cell away, for v.
+func (m *Model) cut() tea.Cmd {
+	c, ok := m.selected()
+	switch {
+	case !ok:
+		m.notice = "select a cell to cut it"
+		return nil
+	case m.book.Cells[c.ID].Running || slices.Contains(m.book.Queue, c.ID):
+		m.notice = "it runs, or waits: i i interrupts"
+		return nil
+	case m.opts.ReadOnly != "":
+		m.notice = m.opts.ReadOnly
+		return nil
+	}
+	m.clip, m.notice = &c, "cut; v pastes it, z brings it back"
+	return m.takeAway(c)
+}
+
+func (m *Model) pasteAbove() tea.Cmd { return m.pasteCell(0) }
+func (m *Model) pasteBelow() tea.Cmd { return m.pasteCell(1) }
+
+// pasteCell puts the kept cell before the selected one, or so many after it. One that was
+// cut comes back as it was, with its output; a copy is a scratch cell.
+func (m *Model) pasteCell(after int) tea.Cmd {
+	if m.clip == nil {
+		m.notice = "x cuts a cell, c copies it: then v pastes it"
+		return nil
+	}
+	part, c := m.open(), *m.clip
+	if part.ID == "" {
+		return nil
+	}
+	c.Part = part.ID
+	if _, taken := m.book.Tutorial.Cell(c.ID); taken {
+		c.ID, c.Scratch = m.scratchID(), true
+	}
+	at := max(0, min(m.cursor().item-1+after, len(part.Cells)))
+	cmd := m.change(part.ID, func(all []steps.Cell) []steps.Cell { return slices.Insert(all, at, c) })
+	m.show(c.ID)
 	return cmd
 }
 
@@ -393,7 +452,7 @@ func (m *Model) restart() tea.Cmd {
 		return cmd
 	}
 	if m.busy() {
-		m.notice = "something runs: i interrupts it"
+		m.notice = "something runs: i i interrupts it"
 		return nil
 	}
 	m.notice = "all outputs and verdicts are cleared"
@@ -431,9 +490,11 @@ func (m *Model) editPane(width, height int) []string {
 // editorKeys are told in the footer; editorKey has them.
 func editorKeys() []chapter {
 	return []chapter{{"edit", []binding{
-		on("esc, ctrl+s", "keep what was typed, and close the editor", "esc").brief(1, "esc", "keep"),
-		on("ctrl+r, ctrl+enter", "keep it and run the cell", "ctrl+r").brief(2, "ctrl+r", "keep and run"),
-		on("ctrl+c", "throw away what was typed", "ctrl+c").brief(3, "ctrl+c", "throw away"),
+		on("esc, ctrl+s, ctrl+c", "keep what was typed, and close the editor; z in the notebook takes it back", "esc").
+			brief(1, "esc", "keep"),
+		on("ctrl+enter, ctrl+r", "keep it and run the cell (many terminals can't send ctrl+enter)", "ctrl+r").
+			brief(2, "ctrl+r", "keep and run"),
+		on("shift+enter", "keep it, run the cell and select the next one", "shift+enter"),
 		on("ctrl+o", "edit it in $VISUAL or $EDITOR", "ctrl+o").brief(5, "ctrl+o", "$EDITOR"),
 		on("ctrl+t", "the cell's next script", "ctrl+t").brief(4, "ctrl+t", "next script"),
 	}}}

@@ -43,16 +43,18 @@ func TestEditAScript(t *testing.T) {
 	s.asked()
 }
 
-// Leaving without a change changes nothing; ctrl+c throws away.
+// Leaving without a change changes nothing; esc and ctrl+c keep what was typed.
 func TestEditThatChangesNothing(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	s.press("3", "E", "esc", "E")
 	s.types("rm -rf / ")
 	s.press("ctrl+c")
-	s.asked()
-	if got := s.script("gids"); got != "show_gids\n" {
+	s.asked("edit gids: gids")
+	if got := s.script("gids"); got != "rm -rf / show_gids\n" {
 		t.Errorf("the script is %q", got)
 	}
+	s.press("z")
+	s.asked("edit gids: gids")
 	s.press("1", "home", "E")
 	s.sees("select a cell first")
 }
@@ -296,4 +298,40 @@ func TestWriteToTheRunbook(t *testing.T) {
 	fails = errors.New("mine.md: read-only")
 	s.send(s.press("ctrl+s")())
 	s.sees("mine.md: read-only")
+}
+
+// x, c and v are Jupyter's; what was cut comes back as it was, a copy is another cell; and
+// what z brings back is selected.
+func TestCutCopyAndPaste(t *testing.T) {
+	s := start(t, 100, 40)
+	s.press("v")
+	s.sees("x cuts a cell")
+	s.press("2", "j", "x")
+	s.asked("edit devices: interfaces rail-map")
+	s.press("end", "v")
+	s.asked("edit devices: interfaces rail-map devices")
+	if c, _ := s.selected(); c.ID != "devices" || c.Scratch {
+		t.Errorf("%+v is selected", c)
+	}
+	s.press("c", "V")
+	s.asked("edit devices: interfaces rail-map scratch-1 devices")
+	if c, _ := s.selected(); c.ID != "scratch-1" || !c.Scratch || c.Roles[0].Script != s.script("devices") {
+		t.Errorf("the copy is %+v", c)
+	}
+	s.press("home", "j", "d", "d", "end", "z")
+	if c, _ := s.selected(); c.ID != "interfaces" {
+		t.Errorf("after z %s is selected", c.ID)
+	}
+}
+
+// shift+enter in the editor keeps the text, runs the cell and goes on.
+func TestEditRunAndGoOn(t *testing.T) {
+	s := start(t, 100, 40)
+	s.press("2", "E")
+	s.types("true; ")
+	s.press("shift+enter")
+	s.asked("edit devices: interfaces devices rail-map", "run interfaces")
+	if c, _ := s.selected(); c.ID != "devices" || s.editor != nil {
+		t.Errorf("%s is selected", c.ID)
+	}
 }

@@ -14,20 +14,20 @@ import (
 // keymap is every binding, by the screen on which it works. Keys, footer, help and the
 // page about keys all come from it.
 type keymap struct {
-	notebook, checklist, edit, output, search, gauges, docs []chapter
+	notebook, checklist, edit, output, search, find, gauges, docs []chapter
 }
 
 func newKeymap() keymap {
 	return keymap{
 		notebook: notebookKeys(), checklist: checklistKeys(), edit: editorKeys(),
-		output: outputKeys(), search: searchKeys(), gauges: gaugeKeys(), docs: docsKeys(),
+		output: outputKeys(), search: searchKeys(), find: findKeys(), gauges: gaugeKeys(), docs: docsKeys(),
 	}
 }
 
 // A KeyTable is the keys of one screen and what they do.
 type KeyTable struct {
 	Screen string
-	Rows   [][2]string // keys, what they do
+	Rows   [][3]string // keys, what they do, and what Jupyter does with them if that is something else
 }
 
 // KeyTables lists the keys of each screen. Those that work on all of them stand with
@@ -52,7 +52,7 @@ func KeyTables() []KeyTable {
 				continue
 			}
 			for _, b := range c.bindings {
-				t.Rows = append(t.Rows, [2]string{b.Help().Key, b.Help().Desc})
+				t.Rows = append(t.Rows, [3]string{b.Help().Key, b.Help().Desc, b.jupyter})
 			}
 		}
 		all = append(all, t)
@@ -75,6 +75,8 @@ func (m *Model) chapters() []chapter {
 		return m.keys.output
 	case m.list.open:
 		return m.keys.checklist
+	case m.lookup.typing:
+		return m.keys.find
 	default:
 		return m.keys.notebook
 	}
@@ -130,29 +132,53 @@ func (m *Model) footer(width int) string {
 	return " " + m.footHelp.ShortHelpView(shown)
 }
 
+// besideJupyter is the least width of a help that has a column for Jupyter's keys: in a
+// narrower one they stand behind what the key does here.
+const besideJupyter = 90
+
 // helpLines is the text of the help, from the same bindings.
 func (m *Model) helpLines(width int) []string {
-	column := 0
+	column, differs := 0, 0
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {
 			column = max(column, lipgloss.Width(b.Help().Key))
+			differs = max(differs, lipgloss.Width(b.jupyter))
 		}
 	}
 	column = min(column, width/3)
+	if differs = min(differs, width/4); width < besideJupyter {
+		differs = 0
+	}
+	rest := width - column - 2
+	if differs > 0 {
+		rest -= differs + 2
+	}
 	keys := m.ink.Strong.Width(column).MarginRight(2)
-	text := lipgloss.NewStyle().Width(width - column - 2)
+	text := lipgloss.NewStyle().Width(rest)
+	other := m.ink.Dim.Width(differs).MarginLeft(2)
 	var blocks []string
-	for _, c := range m.chapters() {
-		blocks = append(blocks, m.ink.Focus.Render(c.title))
+	for i, c := range m.chapters() {
+		title := m.ink.Focus.Render(c.title)
+		if i == 0 && differs > 0 {
+			title = ink.Pad(title, column+2+rest+2) + m.ink.Dim.Render("in Jupyter")
+		}
+		blocks = append(blocks, title)
 		for _, b := range c.bindings {
-			blocks = append(blocks,
-				lipgloss.JoinHorizontal(lipgloss.Top, keys.Render(b.Help().Key), text.Render(b.Help().Desc)))
+			does := b.Help().Desc
+			if differs == 0 && b.jupyter != "" {
+				does += m.ink.Dim.Render(" (Jupyter: " + b.jupyter + ")")
+			}
+			row := []string{keys.Render(b.Help().Key), text.Render(does)}
+			if differs > 0 && b.jupyter != "" {
+				row = append(row, other.Render(b.jupyter))
+			}
+			blocks = append(blocks, lipgloss.JoinHorizontal(lipgloss.Top, row...))
 		}
 		blocks = append(blocks, "")
 	}
 	blocks = append(blocks, m.ink.Focus.Render("mouse"))
 	blocks = append(blocks,
-		ink.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does.",
+		ink.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or press M.",
 			width, "", "")...)
 	blocks = append(blocks, "", m.ink.Focus.Render("marks"))
 	blocks = append(blocks,

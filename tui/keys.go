@@ -3,6 +3,8 @@ package tui
 import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/tui/cells"
 )
 
 // A binding is keys, what they do, and how the user is told: by help and the pages as
@@ -13,6 +15,8 @@ type binding struct {
 	// rank orders the footer: the lowest stay longest when it gets narrow.
 	rank int
 	act  func(*Model) tea.Cmd
+	// jupyter is what the key does there, where that is something else.
+	jupyter string
 	// digit acts in place of act where the key is a number.
 	digit func(*Model, int) tea.Cmd
 	when  func(*Model) bool // the footer has it then; nil = always
@@ -35,6 +39,12 @@ func (b binding) to(act func(*Model) tea.Cmd) binding {
 
 func (b binding) toNumber(act func(*Model, int) tea.Cmd) binding {
 	b.digit = act
+	return b
+}
+
+// unlike says what Jupyter does with the key.
+func (b binding) unlike(jupyter string) binding {
+	b.jupyter = jupyter
 	return b
 }
 
@@ -61,37 +71,40 @@ func notebookKeys() []chapter {
 	return []chapter{
 		{"run", []binding{
 			on("enter, ctrl+enter", "run the selected cell", "enter", "ctrl+enter").
-				to((*Model).run).brief(1, "enter", "run"),
+				to((*Model).run).brief(1, "enter", "run").unlike("enter edits the cell: here E does"),
 			on("shift+enter, alt+enter, space",
-				"run the selected cell and go to the next one (many terminals can't send shift+enter;"+
+				"run the selected cell and select the next one (many terminals can't send shift+enter;"+
 					" the other two always work)",
 				"shift+enter", "alt+enter", "space").
-				to((*Model).runAndNext).brief(3, "space", "run+next"),
+				to((*Model).runAndNext).brief(3, "space", "run+next").unlike("space scrolls: here pgdn does"),
 			on("A", "run all cells of all parts", "A").to((*Model).runAll).brief(6, "A", "all"),
 			on("P", "run the cells of this part", "P").to((*Model).runPart),
 			on("F", "run from the selected cell to the end", "F").to((*Model).runFromHere).brief(8, "F", "from here"),
-			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").to((*Model).runRest),
-			on("i", "interrupt the running cell and empty the queue", "i").
-				to((*Model).interrupt).brief(0, "i", "interrupt").only((*Model).busy),
-			on("c", "clear the selected cell's output", "c").to((*Model).clear),
+			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").
+				to((*Model).runRest).unlike("R makes it raw text"),
+			on("i i", "interrupt the running cell and empty the queue", "i").
+				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
+			on("delete, ctrl+l", "clear the selected cell's output", "delete", "ctrl+l").to((*Model).clear),
 			on("p",
 				"the parameters that the selected cell reads, for it or for all cells; on an introduction all of them",
 				"p").
-				to((*Model).openForm).brief(11, "p", "parameters"),
+				to((*Model).openForm).brief(11, "p", "parameters").unlike("p opens the palette: here : does"),
 			on("w", "why: run the checks that could explain what is wrong with the selected cell", "w").
 				to((*Model).explain).brief(1, "w", "why?").only((*Model).explainable),
 			on("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L").
-				to((*Model).chooseLink).brief(6, "L", "link").only((*Model).linkable),
+				to((*Model).chooseLink).brief(6, "L", "link").only((*Model).linkable).unlike("L numbers the lines"),
 			on("C", "the checklist: what is wrong with this rig?", "C").
 				to((*Model).openChecklist).brief(6, "C", "checklist"),
 		}},
 		{"move", []binding{
-			on("↓, j", "next cell, or further down where it is longer than the screen", "down", "j").
-				to((*Model).down).brief(5, "↑↓", "move"),
-			on("↑, k", "previous cell, or further up", "up", "k").to((*Model).up),
-			on("tab, →, l, ]", "next part", "tab", "right", "l", "]").to((*Model).nextPart).brief(4, "tab", "part"),
-			on("shift+tab, ←, h, [", "previous part", "shift+tab", "left", "h", "[").to((*Model).previousPart),
-			on("1 … 9", "go to that part", "1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber((*Model).goToPart),
+			on("↓, j", "next cell", "down", "j").to((*Model).down).brief(5, "↑↓", "move"),
+			on("↑, k", "previous cell", "up", "k").to((*Model).up),
+			on("tab, →, l, ]", "next part", "tab", "right", "l", "]").
+				to((*Model).nextPart).brief(4, "tab", "part").unlike("l numbers the lines"),
+			on("shift+tab, ←, h, [", "previous part", "shift+tab", "left", "h", "[").
+				to((*Model).previousPart).unlike("h is the help: here ? is"),
+			on("1 … 9", "go to that part", "1", "2", "3", "4", "5", "6", "7", "8", "9").
+				toNumber((*Model).goToPart).unlike("1 … 6 make it a heading"),
 			on("pgdn, ctrl+f", "scroll a page down", "pgdown", "ctrl+f").to((*Model).pageDown),
 			on("pgup, ctrl+b", "scroll a page up", "pgup", "ctrl+b").to((*Model).pageUp),
 			on("ctrl+d", "scroll half a page down", "ctrl+d").to((*Model).halfDown),
@@ -100,30 +113,48 @@ func notebookKeys() []chapter {
 			on("end, G", "the part's last cell", "end", "G").to((*Model).end),
 		}},
 		{"look", []binding{
-			on("o", "open the selected cell's whole output; again, or esc, closes it", "o").
-				to((*Model).openOutput).brief(9, "o", "output"),
-			on("/", "look for something in the selected cell's output", "/").to((*Model).findInOutput),
+			on("o", "fold the selected cell's output away, or show it", "o").to((*Model).toggleOutput),
+			on("/", "look for something in the whole notebook and in all outputs: capitals count where there is one", "/").
+				to((*Model).typeFind).brief(12, "/", "search"),
+			on("n", "the next place where it was found", "n").
+				to(func(m *Model) tea.Cmd { return m.nextPlace(1) }).brief(2, "n", "next").only((*Model).finding),
+			on("N", "the one before", "N").to(func(m *Model) tea.Cmd { return m.nextPlace(-1) }),
+			on("esc", "leave the search", "esc").to((*Model).leaveFind),
+			on("O", "open the selected cell's whole output; again, or esc, closes it", "O").
+				to((*Model).openFound).brief(9, "O", "output"),
 			on("y", "copy the selected cell's last output and its verdict, if the terminal allows it", "y").
-				to((*Model).copyOutput),
+				to((*Model).copyOutput).unlike("y makes it code: here m does"),
 			on("Y", "copy its script, with the values that it would run with", "Y").to((*Model).copyScript),
 			on("|", "open its log in $PAGER", "|").to((*Model).openPager),
-			on("O", "fold the selected cell's output away, or show it", "O").to((*Model).toggleOutput),
 			on("e", "show or hide what the verdict rests on", "e").
 				to((*Model).toggleEvidence).brief(10, "e", "evidence"),
-			on("s", "show or fold a long script", "s").to((*Model).toggleScript),
+			on("S", "show or fold a long script", "S").to((*Model).toggleScript),
+			on(cells.WideKey, "tables with all of their columns, as lists where they are too wide", cells.WideKey).
+				to(func(m *Model) tea.Cmd { return m.toggleHere(m.whole) }),
+			on("*", "what the numbers in the margin stand for: what the source documents say otherwise;"+
+				" the page differences has all of them", "*").
+				to(func(m *Model) tea.Cmd { return m.toggleHere(m.notes) }),
+			on("H", "fold the list of parts away, or show it", "H").to((*Model).toggleParts),
+			on("M", "leave the mouse to the terminal, which can select text then; again takes it back", "M").
+				to((*Model).toggleMouse).unlike("M merges cells"),
 			on("T T",
 				"show the whole script of a cell that came in somebody else's session, and trust it: it runs then",
 				"T").
 				to((*Model).trust),
 			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges).brief(7, "g", "gauges"),
 			on("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0").
-				to((*Model).restart),
+				to((*Model).restart).unlike("0 0 restarts the kernel"),
 		}},
 		{"edit", []binding{
 			on("E", "edit the selected cell's script (enter runs it)", "E").to((*Model).edit),
 			on("a", "add a scratch cell above", "a").to((*Model).insertAbove),
 			on("b", "add a scratch cell below", "b").to((*Model).insertBelow),
 			on("d d", "remove the selected cell", "d").to((*Model).remove),
+			on("x", "cut the selected cell", "x").to((*Model).cut),
+			on("c", "copy the selected cell", "c").to((*Model).copyCell),
+			on("v", "paste the cell that was cut or copied below", "v").to((*Model).pasteBelow),
+			on("V", "paste it above", "V").to((*Model).pasteAbove),
+			on("s", "save: as ctrl+s", "s").to((*Model).tellSaved),
 			on("z", "take back the last change of cells", "z").to((*Model).undoEdit),
 			on("t", "where a scratch cell runs: here, on the peer, on both", "t").to((*Model).cyclePlace),
 			on("m", "make a scratch cell a note (Markdown), and a note a script", "m").to((*Model).toggleNote),
@@ -154,15 +185,16 @@ func checklistKeys() []chapter {
 			on("home", "the first check", "home").to(func(m *Model) tea.Cmd { return m.nextCheck(-len(m.checks())) }),
 			on("end, G", "the last check", "end", "G").
 				to(func(m *Model) tea.Cmd { return m.nextCheck(len(m.checks())) }),
-			on("o", "open what the check's script printed", "o").to((*Model).checkOutput).brief(8, "o", "output"),
+			on("O, o", "open what the check's script printed", "O", "o").
+				to((*Model).checkOutput).brief(8, "O", "output"),
 			on("y", "copy what the check's script printed and its verdict, if the terminal allows it", "y").
 				to((*Model).copyOutput),
 			on("Y", "copy its script, with the values that it would run with", "Y").to((*Model).copyScript),
 			on("|", "open its log in $PAGER", "|").to((*Model).openPager),
 			on("e", "show or hide the evidence", "e").to((*Model).checkEvidence).brief(9, "e", "evidence"),
-			on("s", "show or hide the script", "s").to((*Model).checkScript),
-			on("i", "interrupt what runs and empty the queue", "i").
-				to((*Model).interrupt).brief(0, "i", "interrupt").only((*Model).busy),
+			on("S, s", "show or hide the script", "S", "s").to((*Model).checkScript),
+			on("i i", "interrupt what runs and empty the queue", "i").
+				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
 			on("esc", "all checks, where only some are shown, and else back to the notebook", "esc").
 				to((*Model).leaveChecklist).brief(6, "esc", "back"),
 			on("C", "back to the notebook", "C").to((*Model).closeChecklist),
@@ -177,7 +209,7 @@ func checklistKeys() []chapter {
 func outputKeys() []chapter {
 	return []chapter{
 		{"output", []binding{
-			on("o", "close the output", "o").to((*Model).closeOutput).brief(1, "o", "close"),
+			on("O, o", "close the output", "O", "o").to((*Model).closeOutput).brief(1, "O", "close"),
 			on("esc", "leave the search, or close the output", "esc").to((*Model).leaveOutput),
 			on("/", "look for something: capitals count where there is one", "/").
 				to((*Model).typeWords).brief(5, "/", "search"),
@@ -202,8 +234,8 @@ func outputKeys() []chapter {
 			on("→, l", "the rest of long lines", "right", "l").
 				to(func(m *Model) tea.Cmd { return m.slide(1) }).brief(6, "←→", "long lines"),
 			on("←, h", "back to the lines' beginning", "left", "h").to(func(m *Model) tea.Cmd { return m.slide(-1) }),
-			on("i", "interrupt the running cell and empty the queue", "i").
-				to((*Model).interrupt).brief(0, "i", "interrupt").only((*Model).busy),
+			on("i i", "interrupt the running cell and empty the queue", "i").
+				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
 			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges).brief(7, "g", "gauges"),
 			on("0", "reset the gauges' peaks and averages", "0").to((*Model).resetPeaks),
 		}},
@@ -229,8 +261,8 @@ func gaugeKeys() []chapter {
 			on("esc", "back to the notebook", "esc").to((*Model).closeGauges).brief(1, "esc", "notebook"),
 			on("0", "reset the gauges' peaks and averages", "0").to((*Model).resetPeaks).brief(3, "0", "reset peaks"),
 			on("enter", "run the selected cell", "enter").to((*Model).run).brief(4, "enter", "run"),
-			on("i", "interrupt the running cell and empty the queue", "i").
-				to((*Model).interrupt).brief(0, "i", "interrupt").only((*Model).busy),
+			on("i i", "interrupt the running cell and empty the queue", "i").
+				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
 		}},
 		everywhere(),
 	}
@@ -238,7 +270,8 @@ func gaugeKeys() []chapter {
 
 func everywhere() chapter {
 	return chapter{"railbench", []binding{
-		on("ctrl+p, ctrl+k", "find an action, a part, a cell or a check by its words", "ctrl+p", "ctrl+k").
+		on(":, ctrl+p, ctrl+k", "find an action, a part, a cell, a check or a session by its words",
+			":", "ctrl+p", "ctrl+k").
 			to((*Model).openPalette),
 		on("ctrl+s",
 			"write edited scripts to the runbook that they are from; of the built-in tutorial,"+

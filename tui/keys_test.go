@@ -29,7 +29,7 @@ func TestKeysAskTheSession(t *testing.T) {
 		{"enter on the introduction goes to the first cell", []string{"1", "enter", "enter"}, []string{"run nodes"}},
 		{
 			"shift+enter runs and goes on",
-			[]string{"3", "shift+enter", "enter"},
+			[]string{"3", "shift+enter", "shift+enter", "enter"},
 			[]string{"run gids", "run ib-write-bw"},
 		},
 		{"alt+enter does, too", []string{"2", "alt+enter", "enter"}, []string{"run interfaces", "run devices"}},
@@ -50,7 +50,7 @@ func TestKeysAskTheSession(t *testing.T) {
 			[]string{"2", "R"},
 			[]string{"run interfaces devices rail-map gids ib-write-bw ib-write-lat"},
 		},
-		{"c clears", []string{"3", "c"}, []string{"clear gids"}},
+		{"delete clears", []string{"3", "delete"}, []string{"clear gids"}},
 		{"0 resets peaks", []string{"0"}, []string{"reset"}},
 		{"i with nothing running", []string{"i"}, nil},
 		{"the wheel asks nothing", []string{"?", "A"}, nil},
@@ -82,7 +82,7 @@ func TestAsksKeepTheirOrder(t *testing.T) {
 	s := start(t, 100, 40)
 	s.press("3")
 	_, first := s.Update(keyPress("enter"))
-	_, second := s.Update(keyPress("c"))
+	_, second := s.Update(keyPress("delete"))
 	if second != nil {
 		t.Fatal("a second call to the session started before the first had returned")
 	}
@@ -134,7 +134,7 @@ func isQuit(cmd tea.Cmd) bool {
 
 func TestKeyTableIsTheKeymap(t *testing.T) {
 	table := KeyTables()[0].Rows
-	s := newScreen(t, sampleTutorial(), 200, 120) // all of the help at once
+	s := newScreen(t, sampleTutorial(), 200, 160) // all of the help at once
 	s.press("?")
 	seen := map[string]bool{}
 	for _, row := range table {
@@ -318,9 +318,9 @@ func TestFoldedOutput(t *testing.T) {
 		steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(12, "some output")},
 		steps.CellEnded{Run: 1, Cell: "gids", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
 	s.sees("some output")
-	s.press("O")
+	s.press("o")
 	s.seesNot("some output")
-	s.sees("12 lines, O shows them", "Fine.")
-	s.press("O")
+	s.sees("12 lines, o shows them", "Fine.")
+	s.press("o")
 	s.sees("some output")
 }

@@ -126,6 +126,7 @@ type Model struct {
 	drill
 	talk
 	drawing
+	lookup lookup // what is looked for in the notebook
 }
 
 // terminal is what is known of it.
@@ -142,6 +143,7 @@ type where struct {
 	part    int
 	cursors []cursor // by part
 	follow  bool     // the selection goes along with the running cell
+	watch   string   // the cell whose end is watched although the next one is selected
 	page    *page    // an opened output, nil while there is none
 	list    checklist
 	docs    docs // the pages that are read
@@ -153,6 +155,10 @@ type shown struct {
 	evidence map[string]bool
 	scripts  map[string]bool
 	folded   map[string]bool // the output is not shown
+	whole    map[string]bool // tables show all of their columns; also by a part's introduction
+	notes    map[string]bool // what is different in fact stands in its place; the same
+	noParts  bool            // the list of parts is folded away
+	noMouse  bool            // the mouse is the terminal's
 	reads    string          // the cell whose script is read before it is trusted
 }
 
@@ -173,6 +179,7 @@ type dialogs struct {
 // doing is what the user has just done, as far as the next key or event depends on it.
 type doing struct {
 	undone      []steps.PartChanged // what z brings back, the last one last
+	clip        *steps.Cell         // what v pastes; nil for nothing
 	before      string              // the key before, where two of them mean something
 	interrupted steps.RunID         // the run that ctrl+c or i was for
 	notice      string              // stands in the footer until the next key
@@ -204,6 +211,7 @@ type drawing struct {
 	dirty   bool
 	frame   string
 	cache   cache
+	marks   map[string]int // the number of the first difference, by cell and introduction; see markOf
 }
 
 // cursor is where the user is in one part.
@@ -243,7 +251,7 @@ func New(s Session, opts Options) *Model {
 		book:     steps.NewNotebook(opts.Tutorial),
 		terminal: terminal{profile: colorprofile.TrueColor, dark: opts.Background != Light},
 		where:    where{cursors: make([]cursor, max(1, len(opts.Tutorial.Parts)))},
-		shown:    shown{evidence: map[string]bool{}, scripts: map[string]bool{}, folded: map[string]bool{}},
+		shown:    shown{evidence: map[string]bool{}, scripts: map[string]bool{}, folded: map[string]bool{}, whole: map[string]bool{}, notes: map[string]bool{}},
 		dialogs:  dialogs{helpPage: newHelpPage()},
 		doing:    doing{notice: opts.Notice, lost: map[int]bool{}, linked: opts.Linked},
 		drill:    drill{began: opts.Now()},

@@ -31,7 +31,7 @@ func TestKeysInWrongMoments(t *testing.T) {
 		"copy before a run":              {sampleTutorial(), nil, []string{"3", "y"}, "it has not run yet"},
 		"copy nothing":                   {sampleTutorial(), silent, []string{"3", "y"}, "it has printed nothing"},
 		"edit what is only read":         {sampleTutorial(), readOnly, []string{"3", "E"}, "this session is only read"},
-		"clear all while something runs": {sampleTutorial(), running, []string{"3", "0", "0"}, "something runs: i interrupts it"},
+		"clear all while something runs": {sampleTutorial(), running, []string{"3", "0", "0"}, "something runs: i i interrupts it"},
 		"no finding":                     {withChecklist(), nil, []string{"C", "n"}, "no check that ran has found anything"},
 		"nothing to save":                {sampleTutorial(), nil, []string{"ctrl+s"}, "nothing has run yet that could be saved"},
 	} {

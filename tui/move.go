@@ -16,7 +16,6 @@ import (
 type doc struct {
 	items  [][]string
 	starts []int
-	heads  []int // of each item: the line with its title
 	// verdicts are the lines of the verdicts, ends those after all that belongs to them.
 	verdicts, ends []int
 	total          int
@@ -57,22 +56,41 @@ func (m *Model) settle(d doc, height int) {
 	p := m.cursor()
 	p.item = max(0, min(p.item, len(d.items)-1))
 	top := m.top(d)
-	if !p.loose {
-		start, end := d.starts[p.item], d.end(p.item)
-		switch {
-		case end-start <= height:
-			top = min(top, start)
-			top = max(top, end-height)
-		case m.follow && m.ran(p.item):
-			// Its verdict, or what it prints. The head is pinned above, over the line
-			// before the verdict.
-			top = min(start+d.ends[p.item]-height, start+d.verdicts[p.item]-1)
-			top = max(start, top)
-		default:
-			top = max(start, min(top, end-height))
-		}
+	if p.loose {
+		m.setTop(d, top, height)
+		return
+	}
+	start, end := d.starts[p.item], d.end(p.item)
+	switch w, watching := m.watched(d); {
+	case watching:
+		// One line is left for the title of the cell that is selected.
+		top = d.result(w, height-1)
+	case end-start <= height:
+		top = min(top, start)
+		top = max(top, end-height)
+	case m.follow && m.ran(p.item):
+		top = d.result(p.item, height)
+	default:
+		top = max(start, min(top, end-height))
 	}
 	m.setTop(d, top, height)
+}
+
+// result is where a window begins that shows an item's verdict, or what it prints, and as
+// much before it as there is room for. Its title is pinned above, over the line before the
+// verdict.
+func (d doc) result(item, height int) int {
+	start := d.starts[item]
+	return max(start, min(start+d.ends[item]-height, start+d.verdicts[item]-1))
+}
+
+// watched is the item of the cell that was run when the next one was selected.
+func (m *Model) watched(d doc) (item int, ok bool) {
+	if m.watch == "" {
+		return 0, false
+	}
+	part, item, ok := m.find(m.watch)
+	return item, ok && part == m.part && item < len(d.items) && m.ran(item)
 }
 
 func (m *Model) ran(item int) bool {
@@ -94,37 +112,25 @@ func (m *Model) enter() {
 	}
 }
 
-// choose selects an item. One that is longer than the screen is entered at the side that
-// one comes from.
+// choose selects an item, and shows it from its title on where it is longer than the
+// screen.
 func (m *Model) choose(item int, d doc, h int) {
 	p := m.cursor()
-	down := item > p.item
-	p.item, p.loose, m.follow = item, false, false
+	p.item, p.loose, m.follow, m.watch = item, false, false, ""
 	if len(d.items[item]) > h {
-		if down {
-			m.setTop(d, d.starts[item], h)
-		} else {
-			m.setTop(d, d.end(item)-h, h)
-		}
+		m.setTop(d, d.starts[item], h)
 	}
 }
 
-// step is how far a long item moves with one key.
-const step = 3
-
-// down scrolls through an item that is longer than the screen before it goes to the next
-// one.
+// down goes to the next cell, however long this one is.
 func (m *Model) down() tea.Cmd {
 	d, h := m.doc(), m.layout().noteHeight
 	p := m.cursor()
-	m.settle(d, h)
-	top, end := m.top(d), d.end(p.item)
 	switch {
-	case len(d.items[p.item]) > h && top+h < end:
-		p.loose, m.follow = false, false
-		m.setTop(d, min(top+step, end-h), h)
 	case p.item+1 < len(d.items):
 		m.choose(p.item+1, d, h)
+	case d.end(p.item) > m.top(d)+h:
+		m.notice = "the last cell of this part; pgdn shows the rest of it, tab goes to the next part"
 	case m.part+1 < len(m.parts()):
 		m.notice = "the end of this part; tab goes to the next"
 	}
@@ -132,16 +138,8 @@ func (m *Model) down() tea.Cmd {
 }
 
 func (m *Model) up() tea.Cmd {
-	d, h := m.doc(), m.layout().noteHeight
-	p := m.cursor()
-	m.settle(d, h)
-	top, start := m.top(d), d.starts[p.item]
-	switch {
-	case len(d.items[p.item]) > h && top > start:
-		p.loose, m.follow = false, false
-		m.setTop(d, max(top-step, start), h)
-	case p.item > 0:
-		m.choose(p.item-1, d, h)
+	if p := m.cursor(); p.item > 0 {
+		m.choose(p.item-1, m.doc(), m.layout().noteHeight)
 	}
 	return nil
 }
@@ -163,7 +161,7 @@ func (m *Model) goToPart(i int) tea.Cmd {
 		m.notice = "there is no such part"
 		return nil
 	}
-	m.part, m.follow = i, false
+	m.part, m.follow, m.watch = i, false, ""
 	m.page = nil
 	m.enter()
 	return nil
@@ -194,7 +192,7 @@ func (m *Model) show(id string) {
 	if m.page != nil && m.page.cell != id {
 		m.page = nil
 	}
-	m.part = part
+	m.part, m.watch = part, ""
 	p := m.cursor()
 	p.item, p.loose, p.seen = item, false, true
 }
@@ -208,7 +206,7 @@ func (m *Model) scroll(lines int) tea.Cmd {
 	before := m.top(d)
 	m.setTop(d, before+lines, h)
 	top := m.top(d)
-	p.loose = true
+	p.loose, m.watch = true, ""
 	if top != before {
 		m.follow = false
 	}
@@ -401,19 +399,20 @@ func (m *Model) openHelp() tea.Cmd {
 	return nil
 }
 
-// newHelpPage is the window over the help. Any key that doesn't move it closes it.
+// newHelpPage is the window over the help.
 func newHelpPage() viewport.Model {
 	page := viewport.New()
 	page.KeyMap = viewport.KeyMap{
 		Down: key.NewBinding(key.WithKeys("down", "j")), Up: key.NewBinding(key.WithKeys("up", "k")),
-		PageDown: key.NewBinding(key.WithKeys("pgdown", "space")), PageUp: key.NewBinding(key.WithKeys("pgup")),
+		PageDown:     key.NewBinding(key.WithKeys("pgdown", "space", "ctrl+f")),
+		PageUp:       key.NewBinding(key.WithKeys("pgup", "ctrl+b")),
 		HalfPageDown: key.NewBinding(key.WithKeys("ctrl+d")), HalfPageUp: key.NewBinding(key.WithKeys("ctrl+u")),
 	}
 	return page
 }
 
 // helpWidth is the widest that the help's text gets.
-const helpWidth = 90
+const helpWidth = 110
 
 // fitHelp sets the help for the screen's size.
 func (m *Model) fitHelp() {
@@ -428,11 +427,37 @@ func (m *Model) fitHelp() {
 	m.helpPage.SetYOffset(m.helpPage.YOffset())
 }
 
-// helpKey closes the help with every key but those that scroll it.
+// helpKey scrolls the help, or closes it. / looks for a key by what it does.
 func (m *Model) helpKey(msg tea.KeyPressMsg) tea.Cmd {
-	k := m.helpPage.KeyMap
-	m.help = key.Matches(msg, k.Down, k.Up, k.PageDown, k.PageUp, k.HalfPageDown, k.HalfPageUp)
-	m.helpPage, _ = m.helpPage.Update(msg)
+	switch msg.String() {
+	case "esc", "?", "q", "enter", "ctrl+c":
+		m.help = false
+	case "/", ":", "ctrl+p", "ctrl+k":
+		m.help = false
+		return m.openPalette()
+	case "home":
+		m.helpPage.GotoTop()
+	case "end", "G":
+		m.helpPage.GotoBottom()
+	default:
+		m.helpPage, _ = m.helpPage.Update(msg)
+	}
+	return nil
+}
+
+// toggleParts folds the list of parts away, for a wider notebook.
+func (m *Model) toggleParts() tea.Cmd {
+	m.noParts = !m.noParts
+	return nil
+}
+
+// toggleMouse leaves the mouse to the terminal, which can select text then.
+func (m *Model) toggleMouse() tea.Cmd {
+	m.noMouse = !m.noMouse
+	m.notice = "the mouse is railbench's: it selects and scrolls"
+	if m.noMouse {
+		m.notice = "the mouse is the terminal's, to select text; M takes it back"
+	}
 	return nil
 }
 
@@ -514,6 +539,6 @@ func (m *Model) clickCell(row int) {
 	d := m.doc()
 	if line := m.top(d) + row; line < d.total {
 		p := m.cursor()
-		p.item, p.loose, m.follow = d.at(line), true, false
+		p.item, p.loose, m.follow, m.watch = d.at(line), true, false, ""
 	}
 }

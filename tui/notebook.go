@@ -21,6 +21,8 @@ type cache struct {
 type introKey struct {
 	part, width int
 	selected    bool
+	whole       bool
+	notes       bool
 	pretend     string // of the simulated rig, which has more nodes once it is looked at
 }
 
@@ -62,7 +64,6 @@ func (m *Model) Spread() []string {
 
 func (d *doc) add(x cells.Drawing) {
 	d.items = append(d.items, x.Lines)
-	d.heads = append(d.heads, x.Head)
 	d.verdicts = append(d.verdicts, x.Verdict)
 	d.ends = append(d.ends, x.End)
 	d.starts = append(d.starts, d.total)
@@ -93,7 +94,10 @@ func inWords(n int) string {
 // intro is the part's title and prose, and on the first screen of a simulated rig
 // what the user has before them.
 func (m *Model) intro(part steps.Part, width int) []string {
-	key := introKey{part: m.part, width: width, selected: m.cursor().item == 0}
+	id := introOf(part)
+	key := introKey{
+		part: m.part, width: width, selected: m.cursor().item == 0, whole: m.whole[id], notes: m.notes[id],
+	}
 	if m.part == 0 && m.opts.Simulated {
 		key.pretend = m.pretend()
 	}
@@ -120,7 +124,8 @@ func (m *Model) intro(part steps.Part, width int) []string {
 		lines[i] = ink.Pad(l, width)
 	}
 	if strings.TrimSpace(part.Prose) != "" {
-		lines = append(lines, cells.Prose(part.Prose, m.ink, width)...)
+		o := cells.Setting{Whole: key.whole, Key: cells.WideKey, Mark: m.markOf(id), InPlace: key.notes}
+		lines = append(lines, o.Prose(part.Prose, m.ink, width)...)
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	if m.cache.intros == nil {
@@ -133,6 +138,7 @@ func (m *Model) intro(part steps.Part, width int) []string {
 func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	state := m.book.Cells[c.ID]
 	view := m.viewOf(c, m.cursor().item == item, l)
+	view.Whole, view.Notes, view.Mark = m.whole[c.ID], m.notes[c.ID], m.markOf(c.ID)
 	view.Params, view.Stale, view.Folded = m.changedParams(c), m.book.Stale(c.ID), m.folded[c.ID]
 	names := m.ranOn(state)
 	key := cellKey{m.book.Version(c.ID), view, strings.Join(names, "\n"), l.noteWidth}

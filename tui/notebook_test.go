@@ -49,7 +49,7 @@ func TestALostConnectionIsToldOfOnceItIsBack(t *testing.T) {
 func TestInterruptingIsToldUntilItIsDone(t *testing.T) {
 	s := start(t, 100, 40)
 	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
-	s.press("i")
+	s.press("i", "i")
 	s.sees("interrupting …")
 	s.tell(steps.CellEnded{Run: 1, Cell: "gids"})
 	s.seesNot("interrupting …")
@@ -75,7 +75,7 @@ func TestARunFromKeyToVerdict(t *testing.T) {
 	s.send(s.spinner.Tick())
 	s.sees("[7]", "running 2.3 s", "server spark-01 · client spark-02", "i interrupt")
 	s.tell(steps.CellPrinted{Run: 7, Cell: "ib-write-bw", Lines: lines(5000, "row")})
-	s.sees("4999 row", "more lines, o opens")
+	s.sees("4999 row", "more lines, O opens")
 	s.seesNot("  17 row")
 	s.tell(passed(7, "ib-write-bw"))
 	s.sees("✓ PASS SIMULATED", "Rail 1 carried 100 %", "6.2 s", "exit 0", "e shows why")
@@ -121,7 +121,7 @@ func TestMovingAwayStopsFollowing(t *testing.T) {
 
 // Every line of a part can be brought into view, whatever the size.
 func TestEverythingCanBeRead(t *testing.T) {
-	for _, keys := range [][]string{{"j"}, {"pgdown"}, {"ctrl+d"}} {
+	for _, keys := range [][]string{{"pgdown"}, {"ctrl+d"}} {
 		s := start(t, 60, 20)
 		s.press("home")
 		seen := map[string]bool{}
@@ -190,7 +190,7 @@ func TestColoursOfTools(t *testing.T) {
 			t.Errorf("no colour in %s: %q", where, s.view())
 		}
 		s.sees("\uFFFD[32mnot cleaned")
-		s.press("o")
+		s.press("O")
 	}
 	s.opts.NoColor = true
 	s.restyle()
@@ -202,11 +202,11 @@ func TestColoursOfTools(t *testing.T) {
 func TestOpenOutput(t *testing.T) {
 	s := start(t, 80, 24)
 	s.press("3", "j")
-	s.press("o")
+	s.press("O")
 	s.sees("it has printed nothing")
 	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
 		steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(1000, strings.Repeat("wide ", 30)+"END")})
-	s.press("o")
+	s.press("O")
 	s.sees("GID tables · output", "follows", "   999 wide", "of 1,000")
 	s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(10, "more")})
 	s.sees("     9 more", "of 1,010")
@@ -377,4 +377,63 @@ func TestTheTableGrowsWhileACellRuns(t *testing.T) {
 	}
 	s.tell(e)
 	s.sees("PASS", "nixlbench", "64 KiB")
+}
+
+// A queue that a FAIL has emptied says where it stopped and how to go on.
+func TestAStoppedQueueSaysSo(t *testing.T) {
+	s := start(t, 120, 40)
+	s.press("A")
+	s.tell(steps.CellQueued{Cell: "nodes"}, steps.CellQueued{Cell: "tools"}, steps.CellQueued{Cell: "gids"},
+		steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
+	failed := passed(1, "nodes")
+	failed.Verdict.Grade = steps.Fail
+	s.tell(failed, steps.CellDequeued{Cell: "tools"}, steps.CellDequeued{Cell: "gids"})
+	s.sees("stopped at The two nodes", "2 cells not run", "w looks for why", "R runs the rest")
+}
+
+// space selects the next cell, and what it has run is watched to its verdict.
+func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 40}} {
+		s := start(t, size[0], size[1])
+		s.press("4", "home", "j", "space")
+		s.asked("run ib-write-bw")
+		s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
+			steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(100, "row")}, passed(1, "ib-write-bw"))
+		s.sees("PASS SIMULATED", "Latency of one rail")
+		if c, _ := s.selected(); c.ID != "ib-write-lat" {
+			t.Errorf("%s is selected", c.ID)
+		}
+		// The last one of a part stays, with its verdict, until it is asked for again.
+		s.press("space")
+		s.tell(steps.CellStarted{Run: 2, Cell: "ib-write-lat", At: s.now}, passed(2, "ib-write-lat"))
+		s.sees("PASS SIMULATED", "[2]")
+	}
+}
+
+// j and k go cell by cell, however long a cell is.
+func TestCellByCell(t *testing.T) {
+	s := start(t, 60, 20)
+	s.press("1", "home")
+	for _, want := range []string{"nodes", "tools", "tools"} {
+		s.press("j")
+		if c, _ := s.selected(); c.ID != want {
+			t.Errorf("%s is selected, not %s", c.ID, want)
+		}
+	}
+	s.press("k", "k", "k")
+	if s.cursor().item != 0 {
+		t.Errorf("item %d is selected", s.cursor().item)
+	}
+}
+
+func TestFoldingTheListAndFreeingTheMouse(t *testing.T) {
+	s := start(t, 100, 30)
+	s.sees("2 Device discovery")
+	s.press("H")
+	s.seesNot("2 Device discovery")
+	s.press("H", "M")
+	s.sees("2 Device discovery", "the mouse is the terminal's")
+	if s.View().MouseMode != tea.MouseModeNone {
+		t.Error("railbench still takes the mouse")
+	}
 }

@@ -40,9 +40,7 @@ type choice struct {
 
 func (m *Model) openPalette() tea.Cmd {
 	m.palette = palette{open: true}
-	if m.docs.all == nil && m.opts.Docs != nil {
-		m.docs.all = m.opts.Docs()
-	}
+	m.loadDocs()
 	return nil
 }
 

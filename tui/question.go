@@ -24,7 +24,7 @@ func (m *Model) queue(q steps.Question) tea.Cmd {
 // comes meanwhile.
 func (m *Model) writing() bool {
 	return m.editor != nil || m.form != nil || m.palette.open ||
-		m.list.typing && m.page == nil || m.page != nil && m.page.search.typing
+		m.list.typing && m.page == nil || m.lookup.typing || m.page != nil && m.page.search.typing
 }
 
 // questioned reports whether a question stands over the screen.
@@ -102,6 +102,8 @@ func (m *Model) paste(text string) tea.Cmd {
 		m.form.fields[m.form.item].typed(strings.Join(strings.Fields(text), " "))
 	case m.page != nil && m.page.search.typing:
 		m.typeSearch(text)
+	case m.lookup.typing:
+		m.typeWord(text)
 	case m.editor != nil:
 		m.editor.area, _ = m.editor.area.Update(tea.PasteMsg{Content: text})
 	case m.list.open && m.page == nil:

@@ -36,11 +36,13 @@ type layout struct {
 	rule       bool
 }
 
-// From these sizes on the gauges stand on the right, each with its history, and the
-// notebook has the whole height.
+// Where the notebook keeps so many columns and there are so many lines, the gauges stand on
+// the right, each with its history, and the notebook has the whole height. In a narrower one
+// prose would be set in shorter lines than on a smaller screen, and tables lose columns.
 const (
-	sideWidth  = 160
-	sideHeight = 30
+	besideGauges = 128
+	sideLeast    = 60
+	sideHeight   = 30
 )
 
 // checklistGauges is the height from which the checklist leaves room for the gauges.
@@ -56,28 +58,22 @@ func (m *Model) layout() layout {
 		l.bodyTop++
 	}
 	l.bodyHeight = max(1, m.height-l.bodyTop-1)
+	l.partsWidth = m.partsWidth()
 	switch {
 	case m.gauges == gaugeHidden:
 	case m.docs.open: // whoever reads wants the room
 	case m.list.open && m.height < checklistGauges: // the checks need the room, and most move nothing
-	case m.width >= sideWidth && m.height >= sideHeight:
-		l.side = min(84, m.width*2/5)
+	case m.width-l.partsWidth-besideGauges-3 >= sideLeast && m.height >= sideHeight:
+		l.side = min(84, m.width-l.partsWidth-besideGauges-3)
 	default:
-		l.strip = min(gauges.Height(m.board, max(3, m.height*2/5)), max(0, l.bodyHeight-5))
+		most := m.height * 2 / 5
+		if m.height < sideHeight {
+			most = m.height / 4 // a cell's verdict needs the room
+		}
+		l.strip = min(gauges.Height(m.board, max(3, most)), max(0, l.bodyHeight-5))
 	}
-	switch {
-	case m.width < 72:
-		l.partsWidth = 8
-	case m.width < 100:
-		l.partsWidth = 22
-	case m.width < 140:
-		l.partsWidth = 27
-	default:
-		l.partsWidth = 32
-	}
-	l.noteLeft = l.partsWidth + 1
-	if m.list.open || m.docs.open {
-		l.partsWidth, l.noteLeft = 0, 0
+	if l.partsWidth > 0 {
+		l.noteLeft = l.partsWidth + 1
 	}
 	l.noteWidth = m.width - l.noteLeft - 1 // the last column is the scroll bar's
 	if l.side > 0 {
@@ -87,6 +83,22 @@ func (m *Model) layout() layout {
 	l.noteHeight = max(1, l.bodyHeight-l.strip)
 	l.keep = max(5, min(20, l.noteHeight*2/5))
 	return l
+}
+
+// partsWidth is how much of the screen the list of parts has; 0 where it isn't shown.
+func (m *Model) partsWidth() int {
+	switch {
+	case m.list.open || m.docs.open || m.noParts:
+		return 0
+	case m.width < 72:
+		return 8
+	case m.width < 100:
+		return 22
+	case m.width < 140:
+		return 27
+	default:
+		return 32
+	}
 }
 
 // View gives the frame. It is drawn only when something changed: Bubble Tea asks
@@ -105,7 +117,9 @@ func (m *Model) View() tea.View {
 func (m *Model) view() tea.View {
 	v := tea.NewView(m.frame)
 	v.AltScreen = true
-	v.MouseMode = tea.MouseModeCellMotion
+	if !m.noMouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
 	v.WindowTitle = "railbench"
 	return v
 }
@@ -296,7 +310,7 @@ func (m *Model) alertLines() []string {
 // body is the list of parts, the notebook, and on a wide screen the gauges.
 func (m *Model) body(l layout) []string {
 	var list []string
-	if !m.list.open && !m.docs.open {
+	if l.partsWidth > 0 {
 		list, _ = m.partList(l)
 	}
 	note := m.note(l)
@@ -382,18 +396,22 @@ func (m *Model) note(l layout) []string {
 	top := m.top(d)
 	bar := m.scrollBar(top, d.total, l.noteHeight)
 	lines := make([]string, 0, l.noteHeight)
-	if item := d.at(top); top-d.starts[item] > d.heads[item] && item > 0 && top < d.starts[item]+d.ends[item]-1 {
+	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
 		// The cell goes on above the window: its title stays, with the time.
-		lines = append(lines, d.items[item][d.heads[item]]+bar[0])
+		lines = append(lines, d.items[item][0]+bar[0])
 		top++
 	}
 	for item := d.at(top); item < len(d.items) && len(lines) < l.noteHeight; item++ {
 		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < l.noteHeight; i++ {
-			lines = append(lines, d.items[item][i]+bar[len(lines)])
+			lines = append(lines, m.marked(d.items[item][i])+bar[len(lines)])
 		}
 	}
 	for len(lines) < l.noteHeight {
 		lines = append(lines, strings.Repeat(" ", l.noteWidth)+bar[len(lines)])
+	}
+	if item := m.cursor().item; d.starts[item] >= m.top(d)+l.noteHeight {
+		// Another cell's end is watched: what enter would run is seen all the same.
+		lines[l.noteHeight-1] = d.items[item][0] + bar[l.noteHeight-1]
 	}
 	return lines
 }
@@ -455,6 +473,9 @@ func (m *Model) foot() string {
 	if n := len(m.questions); n > 0 && m.writing() {
 		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
+	}
+	if said := m.lookedFor(); said != "" && m.page == nil && !m.list.open && !m.docs.open && m.notice == "" {
+		return said + m.footer(m.width-lipgloss.Width(said))
 	}
 	if m.notice != "" {
 		notice := " " + m.ink.Accent.Render(ink.Clean(m.notice)) + "  "

@@ -16,7 +16,7 @@ func (m *Model) run() tea.Cmd {
 		m.notice = isRunning
 		return nil
 	}
-	m.follow = true
+	m.follow, m.watch = true, ""
 	m.cursor().loose = false
 	return m.start(c.ID)
 }
@@ -48,18 +48,28 @@ func (m *Model) start(ids ...string) tea.Cmd {
 	return m.ask(func(s Session) { s.Run(fresh...) })
 }
 
-// runAndNext doesn't follow: whoever goes on wants to see the next cell.
+// runAndNext runs the selected cell and selects the next one, while the window stays with
+// what runs until its verdict is there. The last cell of a part stays selected: only what is
+// asked for again goes on to the next part, whose screen would hide the verdict.
 func (m *Model) runAndNext() tea.Cmd {
 	c, ok := m.selected()
 	if !ok || c.Note() {
 		return m.advance()
 	}
+	last := m.cursor().item == len(m.open().Cells)
+	if last && m.watch == c.ID {
+		return m.nextPart()
+	}
 	cmd := tea.Cmd(nil)
 	if m.book.Running != c.ID {
 		cmd = m.start(c.ID)
 	}
-	m.follow = false
-	m.advance()
+	if last {
+		m.follow, m.cursor().loose = true, false
+	} else {
+		m.advance()
+	}
+	m.watch = c.ID
 	return cmd
 }
 
@@ -111,7 +121,7 @@ func (m *Model) runCells(cells []steps.Cell) tea.Cmd {
 		m.notice = "there is no cell to run"
 		return nil
 	}
-	m.follow = true
+	m.follow, m.watch = true, ""
 	return m.start(ids...)
 }
 
@@ -119,7 +129,18 @@ func (m *Model) runCells(cells []steps.Cell) tea.Cmd {
 const interrupting = "interrupting …"
 
 // isRunning answers a key that would start what runs already.
-const isRunning = "it is running; i interrupts it"
+const isRunning = "it is running; i i interrupts it"
+
+// interruptTwice interrupts at the second i in a row, as in Jupyter: one alone is typed
+// sooner than a cell that ran for minutes is run again.
+func (m *Model) interruptTwice() tea.Cmd {
+	if m.busy() && m.before != "i" {
+		m.notice, m.before = "i again interrupts, and so does ctrl+c", "i"
+		return nil
+	}
+	m.before = ""
+	return m.interrupt()
+}
 
 // interrupt notes the run: a second ctrl+c for it asks whether to quit.
 func (m *Model) interrupt() tea.Cmd {

@@ -208,15 +208,6 @@ func (m *Model) typeWords() tea.Cmd {
 	return nil
 }
 
-// findInOutput opens the selected cell's output to look for something in it.
-func (m *Model) findInOutput() tea.Cmd {
-	cmd := m.openOutput()
-	if m.page == nil {
-		return cmd
-	}
-	return tea.Batch(cmd, m.typeWords())
-}
-
 // searchKey is a key while the words are typed.
 func (m *Model) searchKey(msg tea.KeyPressMsg) tea.Cmd {
 	for _, c := range m.keys.search {

@@ -20,7 +20,7 @@ func printed(t testing.TB, w, h int, texts ...string) *screen {
 	s.press("3")
 	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
 	s.prints(texts...)
-	s.press("o", "home")
+	s.press("O", "home")
 	return s
 }
 
@@ -134,7 +134,7 @@ func TestPastingWhatIsLookedFor(t *testing.T) {
 // Every letter is one of the words while they are typed, whatever else it does.
 func TestLettersAreNoCommandsWhileTyping(t *testing.T) {
 	s := printed(t, 100, 30, "something")
-	s.press("/", "q", "A", "i", "c", "o", "space", "?", "g", "1", "|", "y", "Y", "/")
+	s.press("O", "/", "q", "A", "i", "c", "o", "space", "?", "g", "1", "|", "y", "Y", "/")
 	s.asked()
 	s.sees("/qAico ?g1|yY/")
 	// And the next cell of the queue does not take the output away from under them.
@@ -146,13 +146,28 @@ func TestLettersAreNoCommandsWhileTyping(t *testing.T) {
 
 func TestSearchFromTheNotebook(t *testing.T) {
 	s := start(t, 100, 40)
-	s.press("3", "/")
-	s.sees("it has printed nothing")
 	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
-	s.prints("one", "two", "three")
+	s.prints("one", "two nodes", "three")
 	s.press("/")
-	s.types("two")
-	s.sees("/two  1 of 1")
+	s.types("nodes")
+	s.sees("/nodes", "1 of 2", "two-node")
+	s.press("enter", "n")
+	if c, _ := s.selected(); c.ID != "gids" {
+		t.Errorf("%s is selected, and not the cell that printed it", c.ID)
+	}
+	s.sees("in its output; O opens it there")
+	s.press("O")
+	s.sees("/nodes  1 of 1")
+	s.press("esc", "esc", "n")
+	s.sees("on from the beginning")
+	s.press("/")
+	s.types("show_gids")
+	s.press("esc")
+	if s.open().ID != "setup" || s.finding() {
+		t.Errorf("the search was left, and the screen is at %s", s.open().ID)
+	}
+	s.press("n")
+	s.sees("/ looks for something")
 }
 
 // What was found is highlighted, and the place where one stands is another colour.
@@ -266,7 +281,7 @@ func TestSearchSweep(t *testing.T) {
 	}
 	keys := []string{
 		"n", "N", "/", "enter", "esc", "backspace", "ctrl+u", "end",
-		"home", "pgdown", "right", "left", "x", "é", "漢", "\xff", "space", "o",
+		"home", "pgdown", "right", "left", "x", "é", "漢", "\xff", "space", "O",
 	}
 	for range 20 {
 		s := printed(t, 60+r.IntN(80), 20+r.IntN(20), texts...)
@@ -275,7 +290,7 @@ func TestSearchSweep(t *testing.T) {
 			case r.IntN(4) == 0:
 				s.prints(texts[r.IntN(len(texts))], texts[r.IntN(len(texts))])
 			case s.page == nil:
-				s.press("o")
+				s.press("O")
 			default:
 				s.press(k)
 			}

@@ -35,7 +35,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 		"empty": func(t testing.TB, w, h int) *screen {
 			s := newScreen(t, steps.Tutorial{}, w, h)
 			s.press("enter", "space", "j", "k", "tab", "A", "F", "P",
-				"o", "e", "s", "c", "i", "end", "home", "pgdown", "3")
+				"o", "O", "e", "S", "s", "c", "x", "v", "V", "H", "M", "i", "i", "end", "home", "pgdown", "3")
 			return s
 		},
 		"bare parts": func(t testing.TB, w, h int) *screen {
@@ -129,7 +129,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("3", "j")
 			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
 				steps.CellPrinted{Run: 1, Cell: "gids", Dropped: 7, Lines: lines(60, strings.Join(hostile[:4], " "))})
-			s.press("o", "right", "k", "pgup")
+			s.press("O", "right", "k", "pgup")
 			return s
 		},
 		"stale": func(t testing.TB, w, h int) *screen {
@@ -172,7 +172,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			})
 			s.ends(2, "fix-mtu", steps.Verdict{Grade: steps.Inconclusive, Reason: hostile[3]})
 			s.tell(steps.CellStarted{Run: 3, Cell: "gid-index", At: s.now}, steps.CellQueued{Cell: "memlock"})
-			s.press("s")
+			s.press("S")
 			return s
 		},
 		"editor": func(t testing.TB, w, h int) *screen {

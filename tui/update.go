@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	"charm.land/bubbles/v2/spinner"
@@ -115,6 +116,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.searchKey(msg)
 	case m.list.typing && m.page == nil:
 		return m.symptomKey(msg)
+	case m.lookup.typing:
+		return m.findKey(msg)
 	default:
 		return m.press(msg)
 	}
@@ -149,6 +152,7 @@ func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:
 		m.withdraw(e.Cell)
+		m.tellOfStop(e, before)
 		if strings.HasPrefix(m.notice, interrupting) || m.notice == isRunning {
 			m.notice = ""
 		}
@@ -160,6 +164,19 @@ func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 			m.lost[e.Node] = false
 			m.notice = m.nodeName(e.Node) + " was lost, and is connected again"
 		}
+	}
+}
+
+// tellOfStop says where a queue stopped, why, and how to go on: a FAIL empties it.
+func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
+	if e.Verdict.Grade != steps.Fail || len(before.Queue) == 0 || m.list.open {
+		return
+	}
+	c, _ := m.book.Tutorial.Cell(e.Cell)
+	m.notice = fmt.Sprintf("stopped at %s, which is a FAIL: %s not run. w looks for why, R runs the rest",
+		c.Title, plural(len(before.Queue), "cell"))
+	if m.interrupted == e.Run && e.Run != 0 {
+		m.notice = "interrupted; R runs what is left"
 	}
 }
 

@@ -195,8 +195,8 @@ func scenes(t *testing.T, whole *tape) map[string]scene {
 			p.press("4", "home", "down", "enter")
 			began, ended := cutRun(whole.runs["ib-write-bw"])
 			p.tell(began...)
-			p.press("i")
-			frame("i while ib-write-bw runs")
+			p.press("i", "i")
+			frame("i i while ib-write-bw runs")
 			ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
 			ended.Bytes, ended.HasExit = nil, false
 			p.tell(ended)

@@ -546,9 +546,15 @@ func keyTable(t tui.KeyTable) string {
 		for i, k := range keys {
 			keys[i] = code(k)
 		}
-		rows = append(rows, []string{strings.Join(keys, " "), row[1]})
+		rows = append(rows, []string{strings.Join(keys, " "), row[1], gocmp.Or(row[2], "–")})
 	}
-	return table("key | what it does", rows)
+	if !slices.ContainsFunc(t.Rows, func(row [3]string) bool { return row[2] != "" }) {
+		for i := range rows {
+			rows[i] = rows[i][:2]
+		}
+		return table("key | what it does", rows)
+	}
+	return table("key | what it does | in Jupyter", rows)
 }
 
 func parameterTable(t *testing.T) string {

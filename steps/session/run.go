@@ -629,7 +629,10 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 		return out
 	}
 	if len(r.cell.Roles) > 1 && !r.cell.Probed() || !exit.OK() {
-		r.tell("%s on %s: %s", or(role.Name, "script"), node, exit)
+		r.print(steps.OutputLine{
+			Kind: steps.Note, From: node, Role: role.Name,
+			Text: gate.Line(fmt.Sprintf("%s on %s: %s", or(role.Name, "script"), node, exit)),
+		}, false)
 	}
 	if !lesson {
 		r.read(&out, &said)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/ink"
@@ -41,7 +40,13 @@ type View struct {
 	Simulated bool
 	Folded    bool   // none of the output is shown
 	Stale     string // why the result is not what a run would give now
+	Whole     bool   // tables show all of their columns, as lists where they are too wide
+	Notes     bool   // what is different in fact stands in its place
+	Mark      int    // the number of its first difference, from 1; 0 where they are not numbered
 }
+
+// WideKey is the key that shows what tables leave out.
+const WideKey = "W"
 
 // scriptHead is how many lines of a script that is folded are shown, given how
 // many lines of output are: a cell's roles share the room, so that a tall screen
@@ -50,10 +55,9 @@ func scriptHead(keep, roles int) int {
 	return max(4, max(8, keep+2)/max(1, roles))
 }
 
-// A Drawing is a cell in lines.
+// A Drawing is a cell in lines, of which the first has the title.
 type Drawing struct {
 	Lines   []string
-	Head    int // the line with the title, which stands below the prose
 	Verdict int // the line with the verdict, or where it will be
 	End     int // the line after the verdict and its figures; the tail follows
 }
@@ -67,9 +71,11 @@ func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 	if c.Note() {
 		return b.note(c)
 	}
-	b.prose(c.Prose)
-	head := len(b.lines)
 	b.head(c)
+	if strings.TrimSpace(c.Prose) != "" {
+		b.add("")
+	}
+	b.prose(c.setting(), c.Prose)
 	if c.Params != "" {
 		b.wrap(b.k.Dim.Render(c.Params), "    ", "    ")
 	}
@@ -83,16 +89,20 @@ func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 	b.figures(c)
 	b.blank()
 	end := len(b.lines)
-	b.prose(c.Tail)
+	tail := c.setting()
+	if tail.Mark > 0 {
+		tail.Mark += len(Differences(c.Prose))
+	}
+	b.prose(tail, c.Tail)
 	if c.State.Running {
 		verdict = end
 	}
-	return Drawing{b.lines, head, verdict, end}
+	return Drawing{b.lines, verdict, end}
 }
 
 // note is a cell of text only.
 func (b *body) note(c Cell) Drawing {
-	lines := Prose(c.Prose, b.k, b.width-1)
+	lines := c.setting().Prose(c.Prose, b.k, b.width-1)
 	if len(lines) == 0 {
 		lines = []string{" " + b.k.Dim.Render("an empty note: E edits it")}
 	}
@@ -122,11 +132,18 @@ func (b *body) wrap(text, first, rest string) {
 	}
 }
 
-func (b *body) prose(source string) {
+// setting is how the cell's prose is set.
+func (c Cell) setting() Setting {
+	return Setting{Whole: c.Whole, Key: WideKey, Mark: c.Mark, InPlace: c.Notes}
+}
+
+func (b *body) prose(o Setting, source string) {
 	if strings.TrimSpace(source) == "" {
 		return
 	}
-	b.lines = append(b.lines, Prose(source, b.k, b.width)...)
+	for _, l := range o.Prose(source, b.k, b.width-1) {
+		b.lines = append(b.lines, b.bar+l)
+	}
 	b.blank()
 }
 
@@ -233,6 +250,7 @@ func Places(c steps.Cell, names []string) string {
 	return ink.Clean(strings.Join(parts, " · "))
 }
 
+// scripts shows each script once, whoever of the roles runs it.
 func (b *body) scripts(c Cell) {
 	lessons, probes := c.Lessons()
 	head := scriptHead(c.Keep, len(lessons))
@@ -257,7 +275,7 @@ func (b *body) scripts(c Cell) {
 	}
 	if folded > 0 {
 		b.add("  " + b.k.Faint.Render("┃") + " " +
-			b.k.Dim.Render(fmt.Sprintf("+ %d lines that only railbench needs, s shows them", folded)))
+			b.k.Dim.Render(fmt.Sprintf("+ %d lines that only railbench needs, S shows them", folded)))
 	}
 }
 
@@ -285,84 +303,8 @@ func (b *body) script(script string, head int) {
 		}
 	}
 	if hidden > 0 {
-		b.add(mark + b.k.Dim.Render(fmt.Sprintf("… %d more lines, s shows them", hidden)))
+		b.add(mark + b.k.Dim.Render(fmt.Sprintf("… %d more lines, S shows them", hidden)))
 	}
-}
-
-// output shows the end of what was printed: a benchmark's result is there, and so
-// is the line that a running cell has just printed.
-func (b *body) output(c Cell) {
-	out := c.State.Output
-	n := out.Len()
-	if c.Folded && n > 0 {
-		b.add("  " + b.k.Dim.Render("┊ "+Thousands(n+out.Dropped())+" lines, O shows them"))
-		return
-	}
-	shown := min(n, max(1, c.Keep))
-	if hidden := n + out.Dropped() - shown; hidden > 0 {
-		if hidden == 1 && shown == c.Keep && out.Dropped() == 0 {
-			// The note would take the line's place.
-			shown++
-		} else {
-			b.add("  " + b.k.Dim.Render("┊ … "+Thousands(hidden)+" more lines, o opens"))
-		}
-	}
-	lines := out.Lines(n-shown, shown)
-	tags := newTags(c.Cell, c.Names, b.width)
-	for _, l := range lines {
-		b.add("  " + outputLine(b.k, l, tags, nil, 0, b.width-4))
-	}
-}
-
-// outputLine draws one line of output in at most width columns, from column on.
-func outputLine(k *ink.Ink, l steps.OutputLine, t tags, marks []ink.Mark, column, width int) string {
-	gutter, style := k.Faint.Render("│"), lipgloss.NewStyle()
-	switch l.Kind {
-	case steps.FromStderr:
-		gutter, style = k.Stderr.Render("╏"), k.Stderr
-	case steps.Note:
-		gutter, style = k.Accent.Render("·"), k.Dim
-	case steps.FromStdout:
-	}
-	tag := t.of(l)
-	room := width - lipgloss.Width(tag) - 2
-	if room < 1 {
-		return ""
-	}
-	return k.Dim.Render(tag) + gutter + " " +
-		k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style, Marks: marks}, column, room)
-}
-
-// tags name the node in front of a line where a cell's output comes from several.
-// In a narrow pane it is what tells the two names apart: 01 and 02.
-type tags struct {
-	names map[string]string
-	width int
-}
-
-const wideTags = 84
-
-func newTags(c steps.Cell, names []string, width int) tags {
-	if !c.OnSeveral() {
-		return tags{}
-	}
-	short := names
-	if width < wideTags {
-		short = Distinct(names)
-	}
-	t := tags{names: map[string]string{}}
-	for i, n := range names {
-		t.names[n] = ansi.Truncate(ink.Clean(short[i]), 12, "…")
-		t.width = max(t.width, lipgloss.Width(t.names[n]))
-	}
-	return t
-}
-
-func (t tags) of(l steps.OutputLine) string {
-	if t.width == 0 {
-		return ""
-	}
-	return ink.Pad(t.names[l.From], t.width) + " "
 }
 
 // Distinct cuts off what all names have in common at their beginning, up to the

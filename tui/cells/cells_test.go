@@ -53,7 +53,8 @@ func TestATableThatIsTooWide(t *testing.T) {
 			" x     long long long long long long long long long  here and there"},
 		{52, " name  what                          where\n" +
 			" x     long long long long long      here and there\n       long long long long"},
-		{40, " • name: x\n   what: long long long long long\n     long long long long\n   where: here and there"},
+		{38, " name  what            where\n x     long long long  here and there\n       long long long\n       long long long"},
+		{30, " • name: x\n   what: long long long\n     long long long long long\n     long\n   where: here and there"},
 	} {
 		if got := unstyled(Prose(table, ink.New(true, colorprofile.ASCII), c.width)); got != c.want {
 			t.Errorf("at %d columns:\n%s\nwant:\n%s", c.width, got, c.want)
@@ -158,12 +159,12 @@ func TestLongScriptsAreFolded(t *testing.T) {
 		want        int
 	}{{5, 1, false, 11}, {5, 2, false, 8}, {20, 2, false, 22}, {5, 2, true, 22}} {
 		cell := Cell{View: View{Keep: c.keep, Script: c.whole}}
-		for range c.roles {
-			cell.Roles = append(cell.Roles, steps.Role{Script: script})
+		for i := range c.roles {
+			cell.Roles = append(cell.Roles, steps.Role{Script: script + strings.Repeat("\n", i)})
 		}
 		got := unstyled(cell.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
 		if n := strings.Count(got, "┃     x"); n != c.want ||
-			(strings.Contains(got, "s shows them") == (n == 11*c.roles)) {
+			(strings.Contains(got, "S shows them") == (n == 11*c.roles)) {
 			t.Errorf("%+v: %d lines:\n%s", c, n, got)
 		}
 	}

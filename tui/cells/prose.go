@@ -19,20 +19,47 @@ import (
 // proseWidth is the longest line that is still read with ease.
 const proseWidth = 100
 
+// A Setting is how Markdown is set.
+type Setting struct {
+	// Whole sets each row of a table that is too wide as a list. Where it is not set, and Key
+	// names the key that sets it, such a table leaves out columns, the last ones first.
+	Whole bool
+	Key   string
+	// Mark is the number of the first difference, from 1: a mark in the margin stands for
+	// each, and beside that its text where InPlace is set. 0 sets them as they are written.
+	Mark    int
+	InPlace bool
+}
+
+// Prose sets Markdown in lines of width columns, as it is written.
+func Prose(source string, k *ink.Ink, width int) []string {
+	return Setting{Whole: true}.Prose(source, k, width)
+}
+
 // Prose sets Markdown in lines of width columns.
 //
 // It is set here and not by a library such as glamour because linking glamour
 // costs 9 ms before main starts (its syntax highlighter parses every language and
 // style that it knows), which is a third of the time to the first frame.
-func Prose(source string, k *ink.Ink, width int) []string {
+func (o Setting) Prose(source string, k *ink.Ink, width int) []string {
+	if o.Mark > 0 {
+		source = marked(source, o.Mark, o.InPlace)
+	}
 	src := []byte(source)
 	doc := goldmark.New(goldmark.WithExtensions(extension.Table)).Parser().Parse(text.NewReader(src))
-	s := setter{src: src, k: k, width: max(1, min(width-1, proseWidth))}
+	s := setter{src: src, k: k, width: max(1, min(width-1, proseWidth)), Setting: o}
+	notes := strings.Contains(source, markBegin)
+	if notes {
+		s.width = max(1, min(width-1-marginWidth, proseWidth))
+	}
 	s.blocks(doc, " ", " ")
 	for len(s.lines) > 0 && strings.TrimSpace(s.lines[len(s.lines)-1]) == "" {
 		s.lines = s.lines[:len(s.lines)-1]
 	}
 	for i, l := range s.lines {
+		if notes {
+			l = margin(l, k, s.width)
+		}
 		s.lines[i] = ink.Pad(l, width)
 	}
 	return s.lines
@@ -44,6 +71,7 @@ type setter struct {
 	k     *ink.Ink
 	width int
 	lines []string
+	Setting
 }
 
 func (s *setter) blocks(parent ast.Node, first, rest string) {
@@ -151,6 +179,15 @@ func (s *setter) table(n *east.Table, first, rest string) {
 		rows = append(rows, row)
 	}
 	widths, ok := columnWidths(rows, s.width-lipgloss.Width(first))
+	var left []string
+	for !ok && s.Key != "" && !s.Whole && len(rows[0]) > 1 {
+		last := len(rows[0]) - 1
+		left = append([]string{rows[0][last]}, left...)
+		for i := range rows {
+			rows[i] = rows[i][:min(len(rows[i]), last)]
+		}
+		widths, ok = columnWidths(rows, s.width-lipgloss.Width(first))
+	}
 	if !ok {
 		for _, row := range rows[1:] {
 			s.tall(rows[0], row, rest)
@@ -164,11 +201,15 @@ func (s *setter) table(n *east.Table, first, rest string) {
 			first = rest
 		}
 	}
+	if left != nil {
+		s.wrap(s.k.Dim.Render("Not shown: ")+strings.Join(left, s.k.Dim.Render(", "))+
+			s.k.Dim.Render(" ("+s.Key+" shows it)"), rest, rest)
+	}
 	s.gap(rest)
 }
 
 // narrowColumn is the width below which words in several lines are no longer read.
-const narrowColumn = 20
+const narrowColumn = 14
 
 // columnWidths takes from the widest columns what is more than width, and no column
 // below its longest word. ok is false where that isn't enough.

@@ -16,6 +16,11 @@ type Drawer struct {
 	Ink       *ink.Ink
 	Width     int
 	Simulated bool
+	// Key shows the columns that a table had to leave out, and Whole says that it was
+	// pressed: each row is a list then. Where there is no key a table of words is a list by
+	// itself.
+	Key   string
+	Whole bool
 }
 
 // Figures draws tables and charts in the order in which they are read: the first
@@ -53,14 +58,22 @@ const (
 func (d Drawer) Table(t steps.Table) []string {
 	lines := d.title(t.Title, "")
 	g := newGrid(t)
-	left, list := g.fit(d.Width)
+	left, list := g.fit(d.Width, d.Key != "")
+	if d.Whole && (len(left) > 0 || list) {
+		g = newGrid(t)
+		left, list = nil, true
+	}
 	if list {
 		lines = append(lines, d.list(g)...)
 	} else {
 		lines = append(lines, g.draw(d.Ink)...)
 	}
 	if len(left) > 0 {
-		lines = append(lines, d.note("Not shown: "+strings.Join(left, ", ")+".")...)
+		more := "."
+		if d.Key != "" {
+			more = " (" + d.Key + " shows it)"
+		}
+		lines = append(lines, d.note("Not shown: "+strings.Join(left, ", ")+more)...)
 	}
 	if t.Note != "" {
 		lines = append(lines, d.note(t.Note)...)
@@ -217,16 +230,16 @@ func (g *grid) width() int {
 }
 
 // fit makes the grid as narrow as width, and tells the columns that it left out,
-// or that its rows are better read as a list.
-func (g *grid) fit(width int) (left []string, list bool) {
-	figures := slices.ContainsFunc(g.columns, func(c steps.Column) bool { return c.Number })
+// or that its rows are better read as a list, unless it stays a table.
+func (g *grid) fit(width int, stays bool) (left []string, list bool) {
+	figures := stays || slices.ContainsFunc(g.columns, func(c steps.Column) bool { return c.Number })
 	for {
 		g.wraps = false
 		if g.measure(); g.width() <= width {
 			return left, false
 		}
 		g.wraps = true
-		if g.measure(); g.width() <= width || g.squeeze(width) {
+		if g.measure(); g.width() <= width || g.squeeze(width, mostLines) || stays && g.squeeze(width, mostLines+1) {
 			return left, false
 		}
 		last := len(g.columns) - 1
@@ -241,15 +254,16 @@ func (g *grid) fit(width int) (left []string, list bool) {
 	}
 }
 
-// squeeze takes room from the widest columns of words.
-func (g *grid) squeeze(width int) bool {
+// squeeze takes room from the widest columns of words, for which it sets these in so many
+// lines.
+func (g *grid) squeeze(width, lines int) bool {
 	least := make([]int, len(g.columns))
 	for j, c := range g.columns {
 		least[j] = g.widths[j]
 		if c.Number {
 			continue
 		}
-		need, most := longestWord(c.Name), mostLines
+		need, most := longestWord(c.Name), lines
 		if j == 0 {
 			most-- // what a row is about is read first
 		}
@@ -288,7 +302,9 @@ func inLines(s string, most int) int {
 // wrapped sets words in lines, and keeps a number beside what it belongs to.
 func wrapped(s string, width int) []string { return unglue(ink.Wrap(glue(s), max(1, width), "", "")) }
 
-const noBreak = "\u00a0"
+// noBreak stands for a blank at which no line ends. lipgloss.Wrap (v2.0.6) breaks a word
+// that has a no-break space wherever the line is full; a rune of a private area is a letter to it.
+const noBreak = "\uE002"
 
 // glue joins "rail 1" and "92.6 Gb/s", so that no line ends between the two.
 func glue(s string) string {

@@ -197,7 +197,7 @@ func Bytes(n uint64) string {
 // figures are the tables and charts of a verdict; of a run that goes on, or that
 // broke off, what it had measured.
 func (b *body) figures(c Cell) {
-	d := Drawer{Ink: b.k, Width: b.width - 4, Simulated: c.Simulated}
+	d := Drawer{Ink: b.k, Width: b.width - 4, Simulated: c.Simulated, Key: WideKey, Whole: c.Whole}
 	tables, charts := c.State.Verdict.Tables, c.State.Verdict.Charts
 	if c.State.Running {
 		tables, charts = nil, nil

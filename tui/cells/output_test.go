@@ -1,0 +1,86 @@
+package cells
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+var runs = regexp.MustCompile(`  +`)
+
+// What two nodes printed is never mixed line by line: a column each where there is room, and
+// else one after the other; a server before its client, whoever printed first.
+func TestNodesAreNotMixed(t *testing.T) {
+	c := Cell{
+		Cell:  steps.Cell{Roles: []steps.Role{{Name: "server", On: steps.OnPeer, Script: "a"}, {Name: "client", Script: "b"}}},
+		Names: []string{"spark-02", "spark-01"}, View: View{Keep: 10},
+		State: steps.CellState{Run: 1, Output: steps.Scroll{}.Append([]steps.OutputLine{
+			{Kind: steps.Note, Text: "rail 1"},
+			{From: "spark-02", Role: "client", Text: "c1"},
+			{From: "spark-01", Role: "server", Text: "s1"},
+			{Kind: steps.Note, Text: "rail 2"},
+			{From: "spark-02", Role: "client", Text: "c2"},
+			{From: "spark-01", Role: "server", Text: "s2"},
+			{From: "spark-02", Role: "client", Text: "c3"},
+			{From: "spark-01", Role: "server", Text: "s3"},
+			{Kind: steps.Note, Text: "the log ends here"},
+		})},
+	}
+	for _, x := range []struct {
+		width int
+		want  string
+	}{
+		{60, "· rail 2\nspark-01 · server\n│ s2\n│ s3\nspark-02 · client\n│ c2\n│ c3\n· the log ends here"},
+		{120, "· rail 2\nspark-01 · server  spark-02 · client\n│ s2  │ c2\n│ s3  │ c3\n· the log ends here"},
+	} {
+		var got []string
+		for l := range strings.SplitSeq(unstyled(c.Draw(ink.New(true, colorprofile.ASCII), x.width).Lines), "\n") {
+			got = append(got, strings.TrimSpace(runs.ReplaceAllString(l, "  ")))
+		}
+		text := strings.Join(got, "\n")
+		if !strings.Contains(text, x.want) || !strings.Contains(text, "3 more lines, O opens") {
+			t.Errorf("at %d columns:\n%s\nwant:\n%s", x.width, text, x.want)
+		}
+	}
+}
+
+// Roles with one script show it once.
+func TestOneScriptIsShownOnce(t *testing.T) {
+	c := Cell{
+		Cell: steps.Cell{Roles: []steps.Role{{Name: "target", Script: "nixlbench\n"}, {Name: "initiator", Script: "nixlbench\n", Shared: true}}},
+		View: View{Keep: 10},
+	}
+	got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 80).Lines)
+	if strings.Count(got, "┃ nixlbench") != 1 || !strings.Contains(got, "target, initiator") {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+// A difference is a number in the margin until somebody wants to read it, and a page for all.
+func TestDifferencesStandInTheMargin(t *testing.T) {
+	const source = "One rail.\n\n> **The tutorial says** two. **In\n> fact** it is one.\n\n> A quotation.\n\n| a |\n|---|\n| 1 |\n\n> **The report** has **In fact** more.\n"
+	k := ink.New(true, colorprofile.TrueColor)
+	if d := Differences(source); len(d) != 2 || !strings.Contains(d[0], "it is one") {
+		t.Errorf("differences: %q", d)
+	}
+	closed := unstyled(Setting{Mark: 7}.Prose(source, k, 50))
+	if strings.Contains(closed, "In fact") || !strings.Contains(closed, "A quotation") || !strings.Contains(closed, " One rail.") {
+		t.Errorf("closed:\n%s", closed)
+	}
+	lines := strings.Split(closed, "\n")
+	if !strings.HasSuffix(lines[0], " ◂7") || !strings.Contains(closed, " ◂8") {
+		t.Errorf("no numbers in the margin:\n%s", closed)
+	}
+	if open := unstyled(Setting{Mark: 7, InPlace: true}.Prose(source, k, 50)); !strings.Contains(open, "◂7") ||
+		!strings.Contains(open, "it is one") {
+		t.Errorf("open:\n%s", open)
+	}
+	if plain := unstyled(Prose(source, k, 50)); strings.Contains(plain, "◂") || !strings.Contains(plain, "it is one") {
+		t.Errorf("as it is written:\n%s", plain)
+	}
+}

@@ -1,0 +1,286 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A search through the whole notebook: what is written in it, and what its cells printed.
+// One through an opened output is in search.go.
+
+// lookup is what is looked for, and where it is.
+type lookup struct {
+	typing bool
+	needle needle
+	hits   []place
+	at     int // the one that is shown
+	part   int // where the search began
+	begun  cursor
+}
+
+// A place is an introduction or a cell that has the words.
+type place struct {
+	part, item int
+	// line is the first of the kept lines of its output that has them; -1 where they are
+	// in what is written.
+	line int
+}
+
+// findKeys work while the words are typed; every other key is a letter of them.
+func findKeys() []chapter {
+	return []chapter{{"search", []binding{
+		on("enter", "go on with n and N", "enter").to((*Model).keepFind).brief(1, "enter", "done"),
+		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to((*Model).dropFind).brief(2, "esc", "leave"),
+		on("backspace", "take a letter back", "backspace").to((*Model).eraseFind),
+		on("ctrl+u", "take all of it back", "ctrl+u").
+			to(func(m *Model) tea.Cmd { return m.lookFor("") }).brief(3, "ctrl+u", "empty"),
+	}}}
+}
+
+// typeFind begins to type what is looked for.
+func (m *Model) typeFind() tea.Cmd {
+	m.follow, m.watch = false, ""
+	m.lookup = lookup{typing: true, part: m.part, begun: *m.cursor()}
+	return nil
+}
+
+// findKey is a key while the words are typed.
+func (m *Model) findKey(msg tea.KeyPressMsg) tea.Cmd {
+	for _, b := range m.keys.find[0].bindings {
+		if slices.Contains(b.Keys(), msg.String()) {
+			return b.act(m)
+		}
+	}
+	return m.typeWord(msg.Text)
+}
+
+// typeWord adds to the words. Of a pasted text only the first line counts.
+func (m *Model) typeWord(text string) tea.Cmd {
+	text, _, _ = strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
+	words := m.lookup.needle.words
+	for _, r := range strings.ToValidUTF8(text, "") {
+		if !unicode.IsControl(r) && len(words) < maxNeedle {
+			words += string(r)
+		}
+	}
+	return m.lookFor(words)
+}
+
+// lookFor changes the words, and shows the first place from where the search began.
+func (m *Model) lookFor(words string) tea.Cmd {
+	f := &m.lookup
+	if words == f.needle.words {
+		return nil
+	}
+	f.needle = newNeedle(words)
+	m.part = f.part
+	*m.cursor() = f.begun
+	if f.hits, f.at = m.places(), 0; len(f.hits) == 0 {
+		return nil
+	}
+	f.at = max(0, slices.IndexFunc(f.hits, func(p place) bool {
+		return p.part > f.part || p.part == f.part && p.item >= f.begun.item
+	}))
+	m.showPlace()
+	return nil
+}
+
+// places are all that have the words, in the notebook's order.
+func (m *Model) places() (all []place) {
+	n := &m.lookup.needle
+	if n.words == "" {
+		return nil
+	}
+	for i, p := range m.parts() {
+		if n.count(p.Title+"\n"+p.Prose) > 0 {
+			all = append(all, place{i, 0, -1})
+		}
+		for j, c := range p.Cells {
+			state := m.book.Cells[c.ID]
+			if n.count(wording(c, state.Verdict)) > 0 {
+				all = append(all, place{i, j + 1, -1})
+			}
+			for k, l := range state.Output.Lines(0, state.Output.Len()) {
+				if n.count(l.Text) > 0 {
+					all = append(all, place{i, j + 1, k})
+					break
+				}
+			}
+		}
+	}
+	return all
+}
+
+// wording is all that is written in a cell, and of it.
+func wording(c steps.Cell, v steps.Verdict) string {
+	text := []string{c.ID, c.Title, c.Prose, c.Tail, v.Reason}
+	for _, r := range c.Roles {
+		text = append(text, r.Script)
+	}
+	for _, e := range v.Evidence {
+		text = append(text, e.Name)
+	}
+	for _, t := range v.Tables {
+		text = append(text, t.Title, t.Note)
+		for _, row := range t.Rows {
+			text = append(text, row...)
+		}
+	}
+	return strings.Join(text, "\n")
+}
+
+// showPlace selects the place where the search stands, and shows the line that has the words.
+func (m *Model) showPlace() {
+	at := m.lookup.hits[m.lookup.at]
+	m.goToPart(at.part)
+	d, h := m.doc(), m.layout().noteHeight
+	m.choose(at.item, d, h)
+	if at.line >= 0 {
+		m.notice = "in its output; O opens it there"
+	}
+	for i, l := range d.items[at.item] {
+		if m.lookup.needle.count(ansi.Strip(l)) == 0 {
+			continue
+		}
+		m.settle(d, h)
+		if line := d.starts[at.item] + i; line < m.top(d) || line >= m.top(d)+h {
+			m.setTop(d, line-h/3, h)
+			m.cursor().loose = true
+		}
+		return
+	}
+}
+
+// nextPlace goes to the next place that has the words, or to the one before.
+func (m *Model) nextPlace(way int) tea.Cmd {
+	f := &m.lookup
+	if f.needle.words == "" {
+		m.notice = "/ looks for something"
+		return nil
+	}
+	f.hits = m.places() // cells may have run since
+	if len(f.hits) == 0 {
+		m.notice = "nothing found"
+		return nil
+	}
+	to := f.at + way
+	if f.at >= len(f.hits) || f.hits[f.at].part != m.part || f.hits[f.at].item != m.cursor().item {
+		// One has moved on since: what is selected counts.
+		to = slices.IndexFunc(f.hits, func(p place) bool {
+			return p.part > m.part || p.part == m.part && p.item > m.cursor().item
+		})
+		if to < 0 {
+			to = len(f.hits)
+		}
+		if way < 0 {
+			to--
+		}
+	}
+	wrapped := to < 0 || to >= len(f.hits)
+	f.at = (to + len(f.hits)) % len(f.hits)
+	m.showPlace()
+	if wrapped {
+		m.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
+	}
+	return nil
+}
+
+func (m *Model) eraseFind() tea.Cmd {
+	words := []rune(m.lookup.needle.words)
+	if len(words) == 0 {
+		return m.dropFind()
+	}
+	return m.lookFor(string(words[:len(words)-1]))
+}
+
+// keepFind ends the typing.
+func (m *Model) keepFind() tea.Cmd {
+	m.lookup.typing = false
+	if m.lookup.needle.words != "" && len(m.lookup.hits) == 0 {
+		m.notice = "nothing found"
+	}
+	return nil
+}
+
+// dropFind leaves the search and goes back to where it began.
+func (m *Model) dropFind() tea.Cmd {
+	m.part = m.lookup.part
+	*m.cursor() = m.lookup.begun
+	m.lookup = lookup{}
+	return nil
+}
+
+// leaveFind takes the marks away.
+func (m *Model) leaveFind() tea.Cmd {
+	m.lookup = lookup{}
+	return nil
+}
+
+// finding reports whether something is looked for in the notebook.
+func (m *Model) finding() bool { return m.lookup.needle.words != "" }
+
+// openFound opens the selected cell's output, and where something is looked for, at that.
+func (m *Model) openFound() tea.Cmd {
+	cmd := m.openOutput()
+	if m.page != nil && m.finding() {
+		m.page.follow = false
+		m.page.search.sought(m.lookup.needle.words)
+		m.page.search.scan(m.pageState().Output)
+		if m.page.search.total == 0 {
+			m.page.search = search{}
+			return cmd
+		}
+		m.nextFound(1)
+	}
+	return cmd
+}
+
+// lookedFor tells what is looked for and in how many places it is; empty where nothing is.
+func (m *Model) lookedFor() string {
+	f := &m.lookup
+	if !f.typing && !m.finding() {
+		return ""
+	}
+	k := m.ink
+	text := " " + k.Accent.Render("/"+ink.Clean(f.needle.words))
+	if f.typing {
+		text += k.Cursor.Render(" ")
+	}
+	switch {
+	case f.needle.words == "":
+	case len(f.hits) == 0:
+		text += "  " + k.Warn.Render("nothing found")
+	default:
+		text += "  " + k.Strong.Render(fmt.Sprintf("%s of %s", cells.Thousands(f.at+1), cells.Thousands(len(f.hits))))
+	}
+	return text + "  "
+}
+
+// marked shows the words in a drawn line.
+func (m *Model) marked(line string) string {
+	if !m.finding() {
+		return line
+	}
+	text := ansi.Strip(line)
+	var b strings.Builder
+	end := 0
+	m.lookup.needle.in(text, func(from, to int) bool {
+		a, z := ansi.StringWidth(text[:from]), ansi.StringWidth(text[:to])
+		b.WriteString(ansi.Cut(line, end, a) + m.ink.Found.Render(text[from:to]))
+		end = z
+		return true
+	})
+	if end == 0 {
+		return line
+	}
+	return b.String() + ansi.Cut(line, end, ansi.StringWidth(text))
+}
