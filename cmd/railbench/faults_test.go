@@ -184,6 +184,7 @@ var symptoms = map[string]symptom{
 	"apparmor-denied": {}, "boot-waits": {}, "link-local-missing": {}, "rail-unmanaged": {},
 	"two-managers": {seen: map[string][]string{"interfaces": {"in the hands of NetworkManager and networkd at once"}}},
 	"etcd-down":    {},
+	"etcd-masked":  {},
 	"nccl-socket":  {},
 	"nccl-half":    {},
 	"stale-etcd":   {},

@@ -51,6 +51,13 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 			says("spark-01", "systemctl is-active etcd", 3, "failed\n"),
 			says("spark-01", "readlink /etc/systemd/system/multi-user.target.wants/etcd.service", 0, "etcd.service"),
 		},
+		"etcd-masked": {
+			says("spark-01", "readlink /etc/systemd/system/etcd.service", 0, "/dev/null"),
+			says("spark-01", "sudo systemctl start etcd", 1, "Failed to start etcd.service: Unit etcd.service is masked."),
+			says("spark-01", "systemctl show -p LoadState etcd", 0, "LoadState=masked\n"),
+			says("spark-01", "systemctl is-active etcd", 3, "inactive\n"),
+			says("spark-01", "env", 0, "\nNIXL_ETCD_ENDPOINTS=http://127.0.0.1:2379\n"),
+		},
 		"stale-etcd": {
 			says("spark-01", "systemctl is-active etcd", 0, "active\n"),
 			says("spark-01", "curl -s http://127.0.0.1:2379/v3/kv/range -d "+prefix, 0, `"count":"5"`),

@@ -54,6 +54,12 @@ func softwareFaults() []Fault {
 			Do: func(s Spot) func() { return tool.HaveEtcd(s.Node, false) },
 		},
 		{
+			Name: "etcd-masked", Title: "etcd is masked",
+			Doc: "{node}'s own etcd is enabled and masked, so nothing starts it (\"Unit etcd.service is masked\"), and " +
+				"/etc/environment names it: nixlbench without railbench ends with \"connections to all backends failing\".",
+			Do: func(s Spot) func() { return tool.MaskEtcd(s.Node) },
+		},
+		{
 			Name: "stale-etcd", Title: "etcd keeps dead ranks",
 			Doc: "{node}'s own etcd still has the keys of a nixlbench that was killed: the next run in it ends " +
 				"with \"Rank 2 is greater than or equal to global size 2\".",

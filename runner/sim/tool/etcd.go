@@ -70,6 +70,16 @@ func HaveEtcd(n *host.Node, runs bool) (undo func()) {
 	return undo
 }
 
+// MaskEtcd installs an etcd that was enabled once and is masked since: nothing starts it, and
+// whoever wants it is told where it would be.
+func MaskEtcd(n *host.Node) (undo func()) {
+	files := etcdFiles()
+	files["/etc/systemd/system/"+etcdUnit] = host.NewLink("/dev/null")
+	text := host.EnvironmentText + "\nNIXL_ETCD_ENDPOINTS=http://127.0.0.1:2379"
+	files[host.EnvironmentFile] = host.NewFile(text)
+	return n.Set(files)
+}
+
 // etcdFiles is what its package and its service leave in the file system.
 func etcdFiles() map[string]*host.Inode {
 	return map[string]*host.Inode{

@@ -111,8 +111,12 @@ func listUnits(c *host.Call, patterns []string) {
 // changeUnits starts what runs already, and knows no other unit.
 func changeUnits(c *host.Call, verb string, names []string) (code int) {
 	for _, name := range names {
+		masked := false
+		c.Locked(func() { masked = isMasked(c.Node, name) })
 		switch {
 		case slices.Contains(host.AlwaysActive, name):
+		case masked && (verb == "start" || verb == "restart" || verb == "enable"):
+			code = c.Fail(1, "Failed to %s %s: Unit %s is masked.", verb, name, name)
 		case verb == "status":
 			code = c.Fail(4, "Unit %s could not be found.", name)
 		case verb == "enable" || verb == "disable":
@@ -122,6 +126,13 @@ func changeUnits(c *host.Call, verb string, names []string) (code int) {
 		}
 	}
 	return code
+}
+
+// isMasked reports whether a unit was linked to nothing, so that nobody can start it. Callers
+// hold the rig's lock.
+func isMasked(n *host.Node, name string) bool {
+	i, _, err := n.Walk("/etc/systemd/system/"+name, false, true)
+	return err == nil && i.Target == "/dev/null"
 }
 
 // stopUnits returns once they have ended.
@@ -166,6 +177,8 @@ func isActive(c *host.Call, verb string, names []string, quiet bool) int {
 				code = min(code, 3)
 			} else if slices.Contains(host.AlwaysActive, name) {
 				state = "active"
+			} else if isMasked(c.Node, name) {
+				code = min(code, 3)
 			}
 			if state == wanted {
 				code = 0
@@ -193,6 +206,8 @@ func showUnits(c *host.Call, names, props []string, valueOnly bool) {
 				}
 			} else if slices.Contains(host.AlwaysActive, name) {
 				values["LoadState"], values["ActiveState"], values["SubState"] = "loaded", "active", "running"
+			} else if isMasked(c.Node, name) {
+				values["LoadState"] = "masked"
 			}
 			maps.Copy(values, waitsOnline(c.Node, name))
 			if i > 0 {

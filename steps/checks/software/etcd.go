@@ -31,6 +31,9 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		answers := strings.Contains(f["answer"], "etcdserver")
 		switch {
 		case len(there) == 0 && f["listens"] == "":
+			if masked := judgeMasked(r.Rig, e, facts, rep); masked != "" {
+				good = append(good, masked)
+			}
 		case f["listens"] == "":
 			rep.At(r.Rig, e, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port 2379): nixlbench by "+
 				"hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node, kind.And(there), ownEtcd)
@@ -60,6 +63,25 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 	return rep.Verdict(strings.Join(good, "; "))
 }
 
+// judgeMasked looks at a unit that nobody can start: that is well, unless somebody counts on it.
+func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *kind.Report) (good string) {
+	unit, node, by := facts[e]["masked"], rig.NameOf(e), ""
+	switch {
+	case unit == "":
+		return ""
+	case names(facts[e], "127.0.0.1", "localhost", "[::1]") || pointsTo(facts[e], rig, e):
+		by = node
+	case pointsTo(facts[e.Other()], rig, e):
+		by = rig.NameOf(e.Other())
+	default:
+		return fmt.Sprintf("%s on %s is masked, so nothing starts it, and nothing there names it", unit, node)
+	}
+	rep.At(rig, e, steps.Warn, "%s on %s is masked, so nothing starts it, and the environment of %s names it: nixlbench by "+
+		"hand ends with \"connections to all backends failing\"; sudo systemctl unmask %s lets it start, and %s, so no cell "+
+		"needs it", unit, node, by, unit, ownEtcd)
+	return ""
+}
+
 // installed is what a node has of etcd.
 func installed(f map[string]string) []string {
 	var there []string
@@ -81,20 +103,30 @@ func onLoopback(addresses string) bool {
 		func(a string) bool { return !strings.HasPrefix(a, "127.") && a != "[::1]" })
 }
 
-// pointsTo reports whether a node's environment names an etcd on the other one.
+// pointsTo reports whether a node's environment names an etcd on another one, or itself.
 func pointsTo(f map[string]string, rig steps.Rig, e steps.End) bool {
-	var names []string
+	var hosts []string
 	for _, rail := range rig.At(e).Rails {
 		if rail.Addr != "" {
-			names = append(names, rail.Addr)
+			hosts = append(hosts, rail.Addr)
 		}
 	}
 	if host := rig.At(e).Host; host != "" {
-		names = append(names, host)
+		hosts = append(hosts, host)
 	}
+	return names(f, hosts...)
+}
+
+// names reports whether a node's environment has an etcd on one of some hosts.
+func names(f map[string]string, hosts ...string) bool {
 	for _, v := range []string{"NIXL_ETCD_ENDPOINTS", "ETCD_ENDPOINTS", "ETCDCTL_ENDPOINTS"} {
-		if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(f["environment "+v], n+":") }) {
-			return true
+		for end := range strings.SplitSeq(f["environment "+v], ",") {
+			if _, rest, ok := strings.Cut(end, "://"); ok {
+				end = rest
+			}
+			if slices.ContainsFunc(hosts, func(h string) bool { return strings.HasPrefix(end+":", h+":") }) {
+				return true
+			}
 		}
 	}
 	return false

@@ -53,7 +53,12 @@ func TestEtcdService(t *testing.T) {
 	runCases(t, registered().Judges["etcd-service"], map[string]textCase{
 		"none":         {none, none, steps.Pass, []string{"none is needed"}},
 		"failed":       {none, "enabled: etcd.service\nservice: failed\n", steps.Warn, []string{"the etcd on spark-01 does not run", "etcd.service is enabled", "failed", "brings its own"}},
-		"masked":       {none, "masked: etcd.service\nservice: inactive\n", steps.Pass, []string{"none is needed"}},
+		"masked":       {none, "masked: etcd.service\nservice: inactive\n", steps.Pass, []string{"etcd.service on spark-01 is masked", "nothing there names it"}},
+		"and named":    {none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: http://localhost:2379\n", steps.Warn, []string{"etcd.service on spark-01 is masked", "the environment of spark-01 names it", "unmask etcd.service"}},
+		"and wanted":   {"environment ETCD_ENDPOINTS: http://192.168.100.10:2379\n", "masked: etcd.service\nservice: inactive\n", steps.Warn, []string{"the environment of spark-02 names it"}},
+		"named barely": {none, "masked: etcd.service\nenvironment ETCDCTL_ENDPOINTS: 10.0.0.1:2379,127.0.0.1:2379\n", steps.Warn, []string{"the environment of spark-01 names it"}},
+		"named abroad": {none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: http://10.9.9.9:2379\n", steps.Pass, []string{"nothing there names it"}},
+		"but runs":     {none, "masked: etcd.service\n" + amended(t, runs, "enabled: etcd.service\n", ""), steps.Pass, []string{"answers"}},
 		"container":    {none, "container: exited\n", steps.Warn, []string{"nixl-etcd is exited"}},
 		"loopback":     {none, runs, steps.Pass, []string{"on loopback only", "spark-02 can't reach it"}},
 		"wanted":       {"environment NIXL_ETCD_ENDPOINTS: http://192.168.100.10:2379\n", runs, steps.Warn, []string{"listens on loopback only, and spark-02 is set to reach it"}},
