@@ -2,6 +2,7 @@ package software
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -65,8 +66,47 @@ func TestFirewall(t *testing.T) {
 		"RoCE, going out": {none, ruleset("-P OUTPUT ACCEPT\n-A OUTPUT -p udp -m udp --dport 4791 -j DROP\n-A OUTPUT -p tcp --dport 5201 -j DROP\n"), steps.Warn, []string{"UDP 4791"}},
 		"going out":       {none, ruleset("-P OUTPUT DROP\n-A OUTPUT -p tcp --dport 5201 -j DROP\n"), steps.Pass, nil},
 		"ufw":             {none, ruleset("-P INPUT DROP\n-P OUTPUT ACCEPT\n-N ufw-user-input\n-A INPUT -j ufw-user-input\n-A ufw-user-input -p udp -m udp --dport 4791 -j DROP\n"), steps.Warn, []string{"UDP 4791", "policy drop of the chain INPUT"}},
+		"one of four":     {none, input("drop", `iifname "enp1s0f0np0" accept`), steps.Warn, []string{"over enp1s0f1np1, enP2p1s0f0np0 and enP2p1s0f1np1 (policy drop"}},
+		"new ones":        {none, input("drop", rails+"ct state { established, new } counter packets 2 bytes 9 accept"), steps.Pass, nil},
+		"some of them":    {none, input("drop", rails+"ip saddr 10.0.0.0/8 accept"), steps.Warn, []string{"policy drop"}},
+		"a jump of few":   {none, "loaded: nf_tables\n" + strings.TrimPrefix(ruleset("table inet filter {\nchain input {\ntype filter hook input priority filter; policy drop;\nudp dport 137 jump all\nip saddr 10.0.0.1 jump all\n}\nchain all {\naccept\n}\n}\n"), "loaded: nf_tables\n"), steps.Warn, []string{"policy drop"}},
+		"a jump of all":   {none, ruleset("table inet filter {\nchain input {\ntype filter hook input priority filter; policy drop;\n" + rails + "goto all\n}\nchain all {\naccept\n}\n}\n"), steps.Pass, nil},
+		"iptables, some":  {none, ruleset("-P INPUT DROP\n-A INPUT -s 10.0.0.0/8 -j ACCEPT\n"), steps.Warn, []string{"policy drop"}},
+		"iptables, back":  {none, ruleset("-P INPUT ACCEPT\n-A INPUT -j X\n-A X -i enp+ -j RETURN\n-A X -i enP+ -j RETURN\n-A X -j DROP\n"), steps.Pass, nil},
+		"map of verdicts": {none, input("accept", `iifname vmap { "lo" : accept, "enp1s0f0np0" : jump rails }`), steps.Warn, []string{"18515 reject"}},
+		"a set of names":  {none, ruleset("table inet filter {\nset rails {\ntype ifname\nelements = { \"enp1s0f0np0\",\n\"enp1s0f1np1\" }\n}\nchain input {\ntype filter hook input priority filter; policy accept;\niifname @rails drop\n}\n}\n"), steps.Fail, []string{`iifname { "enp1s0f0np0", "enp1s0f1np1" } drop`}},
 		"docker":          {none, ruleset("-P INPUT ACCEPT\n-P FORWARD DROP\n-A FORWARD -o docker0 -j DOCKER\n-A DOCKER -i docker0 -j DROP\n"), steps.Pass, nil},
 	})
+	for name, c := range map[string]struct {
+		grade steps.Grade
+		words []string
+		not   string
+		all   []string
+	}{
+		// As Debian's packages load them; see what each was told in its file's last lines of ufw-user-input.
+		"ufw-allow.txt": {steps.Warn, []string{"a rule of ufw on spark-01 is against RoCE's packets, UDP 4791 (udp dport 4791 drop)"}, "may keep", nil},
+		"ufw-deny.txt": {steps.Warn, []string{
+			`(iifname "enp1s0f1np1" udp dport 4791 drop)`, "lets in all that comes over enp1s0f1np1, enP2p1s0f0np0 and enP2p1s0f1np1 (tcp dport 5201 reject with tcp reset)",
+			"ufw on spark-01 may keep the other node out", "policy drop of the chain INPUT",
+		}, "over enp1s0f0np0", nil},
+		"nftables.txt": {steps.Warn, []string{
+			"(udp dport { 4789, 4791 } drop)", "(udp dport { 4791, 4792 } log prefix", "(udp dport 4791 reject)",
+		}, "53 accept", []string{"(udp dport 4791 drop)", `(iifname "enp1s0f0np0" udp dport 4791 drop)`, "(tcp dport { 5201-5210 } drop)"}},
+	} {
+		rules, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := registered().Judges["firewall"](steps.Cell{}, checkedFacts(none, ruleset(string(rules))))
+		kindtest.Want(t, name, v, c.grade, c.words...)
+		for _, e := range v.Evidence {
+			v.Reason += fmt.Sprintf("; (%v)", e.Value) // what is one too many for the reason is told there
+		}
+		kindtest.Want(t, name+", all", v, c.grade, c.all...)
+		if strings.Contains(v.Reason, c.not) {
+			t.Errorf("%s says %q: %s", name, c.not, v.Reason)
+		}
+	}
 	soft := checkedFacts(none, input("accept", "udp dport { 4791 } drop"))
 	soft.Rig.Nodes[steps.Peer].Adapter = "soft-RoCE"
 	kindtest.Want(t, "soft-RoCE", registered().Judges["firewall"](steps.Cell{}, soft), steps.Fail, "drops RoCE's packets", "waits until its time is over")
