@@ -16,6 +16,25 @@ import (
 // changeSymptoms is by fault, for the cells that change the network. They run in
 // the tutorial's order, on a rig with a fault that is missing here as on a whole one.
 var changeSymptoms = map[string]symptom{
+	"address-returned": {seen: map[string][]string{
+		"mtu":        {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
+		"bond-setup": {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
+	}},
+	// mtu has taken the rails out of its hands, and was kept.
+	"manager-fights": {seen: map[string][]string{
+		"bond-setup": {
+			"On spark-01 NetworkManager has enp1s0f0np0 in its hands, which it left alone before", "has set 192.168.100.10/24 on it although it is in bond0",
+			"Both nodes are as they were before",
+		},
+	}},
+	"manager-mute": {seen: map[string][]string{
+		"mtu":        {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
+		"bond-setup": {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
+	}},
+	"profile-stray": {seen: map[string][]string{
+		"mtu":        {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
+		"bond-setup": {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
+	}},
 	"bond-left-over": {seen: map[string][]string{
 		"mtu":           {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
 		"bond-setup":    {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
@@ -89,7 +108,7 @@ func TestEverythingLeavesTheNodesAsTheyWere(t *testing.T) {
 // changes touch.
 func TestFaultsAreLeftAsTheyWere(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []string{"autobond", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "roce-lag", "sudo-password"} {
+	for _, fault := range []string{"address-returned", "autobond", "manager-fights", "manager-mute", "profile-stray", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "roce-lag", "sudo-password"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			leaves(t, []string{fault}, cellsThat(t, true))
@@ -190,4 +209,18 @@ func networks(t *testing.T, b *bench) (s [2]change.State) {
 		}
 	}
 	return s
+}
+
+// A manager that takes back what was taken from it is named, and both nodes go back.
+func TestAManagerThatFightsIsNamed(t *testing.T) {
+	t.Parallel()
+	v := leaves(t, []string{"manager-fights"}, []string{"bond-setup"})["bond-setup"]
+	for _, want := range []string{
+		"On spark-01 NetworkManager has enp1s0f0np0 again, which was taken out of its hands (connected)",
+		"has set 192.168.200.10/24 on it although it is in bond0", "Both nodes are as they were before",
+	} {
+		if v.Grade != steps.Fail || !strings.Contains(v.Reason, want) {
+			t.Errorf("%s without %q: %s", v.Grade, want, v.Reason)
+		}
+	}
 }

@@ -43,6 +43,7 @@ func cellsThat(t *testing.T, change bool) (ids []string) {
 // dualSymptoms are, by fault, what dual-link says: nearly everything concerns it.
 var dualSymptoms = map[string][]string{
 	"bad-cable":        {"error counters grew", "symbol_error"},
+	"address-returned": {"in bond0", "bond-teardown"},
 	"bond-left-over":   {"in bond0", "bond-teardown"},
 	"roce-lag":         {"in bond0", "bond-teardown"},
 	"cable-unplugged":  {"rocep1s0f0 on spark-02 is DOWN", "cable"},
@@ -108,6 +109,15 @@ var symptoms = map[string]symptom{
 	"slow-cable":  {},
 	"autobond": {
 		seen: map[string][]string{"bond-check": {"bond0 on spark-01 holds nothing", "bond0 on spark-02 holds nothing", "File exists", "balance-rr"}},
+	},
+	"address-returned": {
+		seen: also(tcpTests(map[string][]string{
+			"interfaces": {"enp1s0f0np0 on spark-01 is a slave of bond0"}, "rail-map": {"bond0 on spark-01 holds enp1s0f0np0"},
+			"ping": {"192.168.100.10 does not answer"}, "gids": {"bond0", "spark-01"},
+			"bond-check":  {"enp1s0f0np0 on spark-01 is in bond0, and NetworkManager", "gives it 192.168.100.10/24"},
+			"bond-status": {"enp1s0f1np1 on spark-01 is in bond0, and NetworkManager", "gives it 192.168.200.10/24"},
+			"ib-write-bw": {"in bond0", "bond-teardown"}, "ib-write-lat": {"in bond0", "bond-teardown"},
+		}, "spark-01 bonds its rails and spark-02 doesn't"), nixlMoves, "on spark-01 is in bond0", "bond-teardown"),
 	},
 	"bond-left-over": {
 		seen: also(tcpTests(map[string][]string{
@@ -182,13 +192,17 @@ var symptoms = map[string]symptom{
 	// What follows concerns programs that railbench does not start, or that it gives
 	// everything itself: the checklist sees it.
 	"apparmor-denied": {}, "boot-waits": {}, "link-local-missing": {}, "rail-unmanaged": {},
-	"two-managers": {seen: map[string][]string{"interfaces": {"in the hands of NetworkManager and networkd at once"}}},
-	"etcd-down":    {},
-	"etcd-masked":  {},
-	"nccl-socket":  {},
-	"nccl-half":    {},
-	"stale-etcd":   {},
-	"ucx-pinned":   {},
+	"two-managers":   {seen: map[string][]string{"interfaces": {"in the hands of NetworkManager and networkd at once"}}},
+	"etcd-down":      {},
+	"etcd-masked":    {},
+	"manager-fights": {}, // until a change takes it on with it
+	"manager-mute":   {seen: map[string][]string{"interfaces": {"spark-01", "NetworkManager", "no cell can change it", "nmcli can't ask it (Error: NetworkManager is not running.)"}}},
+	"profile-stray":  {seen: map[string][]string{"interfaces": {"enp1s0f1np1 on spark-01", "no cell can change it", "getting IP configuration", "Wired connection 2"}}},
+	"ufw-roce":       {}, "nftables-roce": {}, // an adapter's packets pass by the kernel's filter
+	"nccl-socket": {},
+	"nccl-half":   {},
+	"stale-etcd":  {},
+	"ucx-pinned":  {},
 	"peer-dead": {
 		seen: also(tcpTests(map[string][]string{
 			"hosts": {"spark-01", "connection refused"}, "tools": {"Not run"}, "privileges": {"Not run"}, "interfaces": {"Not run"}, "devices": {"Not run"},

@@ -14,6 +14,26 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 			says("spark-01", "nmcli -t -f DEVICE,STATE,CONNECTION device", 0, "enp1s0f1np1:unmanaged:\n"),
 			says("spark-01", "nmcli -g GENERAL.STATE device show enp1s0f1np1", 0, "10 (unmanaged)\n"),
 		},
+		"manager-fights": {
+			says("spark-01", "cat /etc/NetworkManager/dispatcher.d/30-rails", 0, "managed yes"),
+			func(b *bench) bool {
+				said := b.root("spark-01", "nmcli device set enp1s0f0np0 managed no\nnmcli device set enp1s0f1np1 managed no\n"+byHand)
+				b.root("spark-01", "ip link del bond0; for rail in enp1s0f0np0 enp1s0f1np1; do nmcli device set $rail managed yes; ip link set $rail up; done")
+				return strings.Contains(said, "192.168.100.10/24")
+			},
+		},
+		"manager-mute": {
+			says("spark-01", "nmcli -t -f RUNNING general", 8, "Error: NetworkManager is not running."),
+			says("spark-01", "sudo nmcli device set enp1s0f0np0 managed no", 8, "not running"),
+		},
+		"address-returned": {
+			says("spark-01", "readlink /sys/class/net/enp1s0f1np1/master && ip -br addr show enp1s0f1np1", 0, "192.168.200.10/24"),
+			says("spark-01", "readlink /sys/class/net/enp1s0f0np0/master && ip route show dev enp1s0f0np0", 0, "192.168.100.0/24"),
+		},
+		"profile-stray": {
+			says("spark-01", "nmcli -t -f DEVICE,STATE,CONNECTION device", 0, "enp1s0f1np1:connecting (getting IP configuration):Wired connection 2\n"),
+			says("spark-01", "nmcli -t -f connection.id,connection.autoconnect connection show $(nmcli -g UUID connection)", 0, "connection.id:Wired connection 2\nconnection.autoconnect:yes\n"),
+		},
 		"boot-waits": {
 			says("spark-01", "systemctl show -p ActiveState,Result NetworkManager-wait-online.service", 0, "ActiveState=failed\nResult=exit-code\n"),
 		},

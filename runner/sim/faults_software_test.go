@@ -70,6 +70,14 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 		},
 		"nccl-half":   {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1\n")},
 		"nccl-socket": {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA=mlx5_0,mlx5_1\n")},
+		"ufw-roce": {
+			says("spark-01", "sudo nft list ruleset", 0, "udp dport 4791 counter packets 0 bytes 0 drop"),
+			says("spark-01", "systemctl is-active ufw", 0, "active\n"),
+		},
+		"nftables-roce": {
+			says("spark-01", "sudo nft list ruleset", 0, "elements = { 111, 4791 }"),
+			says("spark-01", "cat /sys/module/nf_tables/initstate", 0, "live"),
+		},
 		"firewall": {
 			says("spark-01", "sudo nft list ruleset", 0, "reject with icmpx admin-prohibited"),
 			says("spark-01", "cat /sys/module/nf_tables/initstate", 0, "live"),

@@ -136,19 +136,27 @@ func Back(before State, set []string) string {
 	w.WriteString(restore + route6)
 	set = slices.Compact(slices.Sorted(slices.Values(set)))
 	nm, own := before.started(before.Managers.held(set, networkManager)), before.Managers.watched(set)
-	if len(nm)+len(own) == 0 {
+	free := before.Managers.free(set)
+	if len(nm)+len(own)+len(free) == 0 {
 		w.lines(before, set)
 		w.WriteString("exit \"$failed\"\n")
 		return w.String()
 	}
 	w.WriteString(handsCommon)
-	w.functions(nm, own, nmTake+nmGive, networkdTake+networkdGive)
-	// Who has taken a link back since would fight what is set here.
-	w.WriteString("(\n")
-	w.take(nm, own)
-	w.WriteString(")\nput_back() {\n")
+	w.functions(slices.Concat(nm, free), own, nmTake+nmGive, networkdTake+networkdGive)
+	if len(nm)+len(own) > 0 {
+		// Who has taken a link back since would fight what is set here.
+		w.WriteString("(\n")
+		w.take(nm, own)
+		w.WriteString(")\n")
+	}
+	w.WriteString("put_back() {\n")
 	w.lines(before, set)
 	w.WriteString("}\nput_back\nleft=0\n")
+	if len(free) > 0 {
+		// What it had not, it may have taken as a link came up.
+		w.or(":", append([]string{"nm_leave"}, free...)...)
+	}
 	w.give(before, nm, own)
 	// A manager sets what it knows of, and what somebody set by hand goes with that.
 	w.WriteString("given=yes failed=$left\nput_back\nexit \"$failed\"\n")

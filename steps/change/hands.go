@@ -14,6 +14,9 @@ const (
 	networkd       = "networkd"
 )
 
+// external is NetworkManager's word for what somebody else has set up.
+const external = "connected (externally)"
+
 // Taking interfaces out of their managers' hands, and giving them back. What is written is
 // under /run and bears railbench's name: a reboot forgets it.
 //
@@ -80,7 +83,19 @@ nm_take() { # NAME...
   wait_for 10 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
 }
 `
-	nmGive = `nm_settled() { # NAME STATE UUID
+	nmGive = `nm_leave() { # NAME...: those that it has and had not
+  has=$(nm_has) || return 1
+  for name; do
+    case "
+$has" in
+    *"
+$name:unmanaged:"*) ;;
+    *"
+$name:"*) nm_take "$name" 2>/dev/null ;;
+    esac
+  done
+}
+nm_settled() { # NAME STATE UUID
   now=$(nm_has | while IFS= read -r line; do
     case $line in
     "$1":*) echo "${line#"$1":}" ;;
@@ -191,6 +206,19 @@ func (m Managers) holder(link, by string) (steps.Manager, bool) {
 	return all[i], true
 }
 
+// knows reports whether a manager was asked of an interface, and said something.
+func (m Managers) knows(link, by string) bool {
+	return slices.ContainsFunc(m.Links[link], func(m steps.Manager) bool { return m.By == by })
+}
+
+// free are the interfaces of a change set that NetworkManager leaves alone.
+func (m Managers) free(set []string) []string {
+	return slices.DeleteFunc(slices.Clone(set), func(name string) bool {
+		_, held := m.holder(name, networkManager)
+		return held || !m.knows(name, networkManager) || !plainName.MatchString(name)
+	})
+}
+
 // watched are those that networkd has to be kept from: what it holds, and what the change makes,
 // which may match a file of its own.
 func (m Managers) watched(set []string) []string {
@@ -240,18 +268,25 @@ func Refuse(s State, set []string) string {
 	return ""
 }
 
-// TakenBack says which links of a change set a manager has again that it had before the change,
-// which took them out of its hands, and what it has set on them.
+// TakenBack says which links of a change set a manager has again, though they were out of its
+// hands, and what it has set on them.
 func TakenBack(before, now State, set []string) (all []string) {
 	for _, name := range set {
 		for _, by := range []string{networkManager, networkd} {
 			_, was := before.Managers.holder(name, by)
 			m, is := now.Managers.holder(name, by)
-			if !was || !is {
+			word := "again, which was taken out of its hands"
+			if !was {
+				word = "in its hands, which it left alone before"
+			}
+			switch {
+			case !is, !was && !before.Managers.knows(name, by):
 				continue
+			case !was && m.State == external:
+				continue // what somebody else has set up, it only shows
 			}
 			l := now.Links[name]
-			text := fmt.Sprintf("%s has %s again, which was taken out of its hands (%s)", by, name, m.State)
+			text := fmt.Sprintf("%s has %s %s (%s)", by, name, word, m.State)
 			if addrs := l.lasting(Link{}); l.Master != "" && len(addrs) > 0 {
 				text += fmt.Sprintf(", and has set %s on it although it is in %s", strings.Join(addrs, ", "), l.Master)
 			}

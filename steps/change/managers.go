@@ -136,8 +136,21 @@ func (m *Managers) networkManager(general, devices string) {
 			or(version, "unknown"), leastNM)
 	}
 	for _, d := range list {
-		m.add(d.Name, steps.Manager{By: name, State: d.State, Profile: d.Profile, ID: d.UUID, Trouble: trouble})
+		by := steps.Manager{By: name, State: d.State, Profile: d.Profile, ID: d.UUID, Trouble: trouble}
+		// What it would be given back as is not settled.
+		if by.Trouble == "" && (strings.HasPrefix(d.State, "connecting") || d.State == "deactivating") {
+			by.Trouble = fmt.Sprintf("it is at work on it (%s%s): wait for its end, or nmcli device disconnect %s", d.State,
+				profile(d.Profile), d.Name)
+		}
+		m.add(d.Name, by)
 	}
+}
+
+func profile(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", profile " + name
 }
 
 func (m *Managers) networkd(said, links string) {

@@ -50,6 +50,8 @@ func TestRefuse(t *testing.T) {
 		"NetworkManager":    {nm + "running:1.42.4\n-- devices\nrail0:connected:u:p\n", ""},
 		"it leaves it":      {nm + "running:0.9.8\n-- devices\nrail0:unmanaged::\n", ""},
 		"no nmcli":          {nm + "sh: 3: nmcli: not found\n-- devices\n", "nmcli can't ask it (sh: 3: nmcli: not found)"},
+		"it is at it":       {nm + "running:1.46.0\n-- devices\nrail0:connecting (getting IP configuration):u:Wired connection 2\n", "at work on it (connecting (getting IP configuration), profile Wired connection 2)"},
+		"it is at another":  {nm + "running:1.46.0\n-- devices\nrail0:connected:u:p\nwlan0:connecting (prepare):u:w\n", ""},
 		"it doesn't answer": {nm + "not running:\n-- devices\n", "nmcli can't ask it (not running:)"},
 		"an old one":        {nm + "running:1.4.2\n-- devices\nrail0:connected:u:p\n", "release 1.4.2"},
 		"a strange one":     {nm + "running:next\n-- devices\nrail0:connected:u:p\n", "release next"},
@@ -144,11 +146,17 @@ func TestHands(t *testing.T) {
 		}
 	}
 	free := rails(networkManager, "unmanaged", "", "")
+	if out, err := exec.Command("sh", "-n", "-c", Back(free, set)).CombinedOutput(); err != nil {
+		t.Errorf("%s", out)
+	}
 	if take := Take(free.Managers, set); take != "" {
 		t.Errorf("nobody has them, and yet:\n%s", take)
 	}
-	if back := Back(free, set); strings.Contains(back, "nmcli") {
-		t.Error("the way back gives what nobody had")
+	if back := Back(free, set); strings.Contains(back, "\nnm_give ") || !strings.Contains(back, "\nnm_leave rail0 rail1 || :\n") {
+		t.Errorf("the way back gives what nobody had, or leaves what was taken since:\n%s", back)
+	}
+	if back := Back(State{Links: free.Links}, set); strings.Contains(back, "nmcli") {
+		t.Error("the way back asks a NetworkManager that isn't there")
 	}
 }
 
@@ -247,7 +255,15 @@ func TestTakenBack(t *testing.T) {
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := TakenBack(now, before, []string{"rail0"}); got != nil {
+	// A change that was kept had taken it.
+	const late = "NetworkManager has rail0 in its hands, which it left alone before (connected)"
+	if got := TakenBack(now, before, []string{"rail0"}); !slices.Equal(got, []string{late}) {
 		t.Errorf("what it hadn't before: %q", got)
+	}
+	if got := TakenBack(now, rails(networkManager, external, "bond0", ""), []string{"rail0"}); got != nil {
+		t.Errorf("what somebody else set up: %q", got)
+	}
+	if got := TakenBack(State{}, before, []string{"rail0"}); got != nil {
+		t.Errorf("what nobody asked of: %q", got)
 	}
 }

@@ -98,6 +98,46 @@ func networkFaults() []Fault {
 			},
 		},
 		{
+			Name: "manager-fights", Title: "A script gives the rails back to NetworkManager",
+			Doc: "On {node} a script in /etc/NetworkManager/dispatcher.d tells NetworkManager to manage the rails whenever " +
+				"an interface comes up: what a change takes out of its hands it has again at once, and it gives the slaves " +
+				"of a new bond their addresses.",
+			Do: func(s Spot) func() {
+				return s.Node.Set(map[string]*host.Inode{host.Dispatched: host.NewFile("#!/bin/sh\n" +
+					"# Whatever came up, the rails are NetworkManager's.\n[ \"$2\" = up ] || exit 0\n" +
+					"for rail in enp1s0f0np0 enp1s0f1np1 enP2p1s0f0np0 enP2p1s0f1np1; do\n" +
+					"\tnmcli device set \"$rail\" managed yes\ndone")})
+			},
+		},
+		{
+			Name: "manager-mute", Title: "NetworkManager answers nobody",
+			Doc: "NetworkManager runs on {node} and hangs: nmcli says that it is not running. It can't be asked to let a " +
+				"rail go, and so no change begins.",
+			Do: flawedBy(tool.MuteManager),
+		},
+		{
+			Name: "address-returned", Title: "The slaves of a bond have their addresses again",
+			Doc: "bond0 holds rails 1 and 2 on {node}, made by hand, and NetworkManager has given both their addresses " +
+				"back: their routes take the bond's packets, and they get lost.",
+			Do: func(s Spot) func() {
+				undo := s.makeBond()
+				for _, f := range []*net.Function{s.rail1(), s.rail2()} {
+					s.Node.Activate(f.Netdev)
+				}
+				return undo
+			},
+		},
+		{
+			Name: "profile-stray", Title: "A second profile wants rail 2",
+			Doc: "On {node} NetworkManager has a profile \"Wired connection 2\" for enp1s0f1np1 beside its own. It starts by " +
+				"itself and asks for a lease that nobody gives; when it gives up, what the interface has is gone.",
+			Do: func(s Spot) func() {
+				name := s.rail2().Netdev.Name
+				s.Node.Strays[name] = "Wired connection 2"
+				return func() { delete(s.Node.Strays, name) }
+			},
+		},
+		{
 			Name: "boot-waits", Title: "The boot waited for the network",
 			Doc: "On {node} NetworkManager-wait-online gave up after a minute at the last boot: what starts after " +
 				"the network started that much later.",

@@ -81,19 +81,46 @@ func softwareFaults() []Fault {
 			Doc: "nftables on {node} rejects TCP connections that come in over the rails, all but SSH's: \"No " +
 				"route to host\", although ping answers. RDMA itself is not filtered, and every tool meets its " +
 				"peer over TCP.",
+			Do: filtered(tool.Firewalled),
+		},
+		{
+			Name: "ufw-roce", Title: "ufw drops RoCE's packets",
+			Doc: "On {node} \"ufw deny 4791/udp\" was typed: packets of RoCE v2 that the kernel sees are dropped. An adapter's " +
+				"pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
 			Do: func(s Spot) func() {
-				n := s.Node
-				open := flawedBy(tool.Firewalled)(s)
-				// lsmod shows them to everybody; the rules themselves only root may list.
-				n.Modules = append(n.Modules, firewallModules...)
-				n.Changed()
+				closed := filtered(tool.UfwRoCE)(s)
+				u := &host.Unit{
+					Name: "ufw.service", Active: "active", Sub: "exited", Result: "success", Stop: func() {}, Gone: make(chan struct{}),
+				}
+				s.Node.Units[u.Name] = u
 				return func() {
-					open()
-					n.Modules = slices.DeleteFunc(n.Modules, func(m string) bool { return slices.Contains(firewallModules, m) })
-					n.Changed()
+					delete(s.Node.Units, u.Name)
+					closed()
 				}
 			},
 		},
+		{
+			Name: "nftables-roce", Title: "nftables drops RoCE's packets",
+			Doc: "On {node} /etc/nftables.conf has a set of ports that nobody may reach, and UDP 4791 is one of them. An " +
+				"adapter's packets pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
+			Do: filtered(tool.NftRoCE),
+		},
+	}
+}
+
+// filtered is a node with rules. lsmod shows their modules to everybody; the rules themselves only
+// root may list.
+func filtered(f host.Flaw) func(Spot) func() {
+	return func(s Spot) func() {
+		n := s.Node
+		open := flawedBy(f)(s)
+		n.Modules = append(n.Modules, firewallModules...)
+		n.Changed()
+		return func() {
+			open()
+			n.Modules = slices.DeleteFunc(n.Modules, func(m string) bool { return slices.Contains(firewallModules, m) })
+			n.Changed()
+		}
 	}
 }
 

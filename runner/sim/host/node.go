@@ -35,6 +35,7 @@ type Node struct {
 	Modules  []string
 	Profiles map[string]string // of NetworkManager: an interface's address, by name
 	LetGo    map[string]bool   // interfaces that NetworkManager was told to leave alone
+	Strays   map[string]string // further profiles of NetworkManager, which start by themselves and ask for a lease that nobody gives, by interface
 	// Given back by each tool when it ends, however that is.
 	Held    int64 // bytes of memory that the tools hold
 	NextPID int
@@ -91,14 +92,31 @@ func newNode(r *Rack, st *net.Stack) *Node {
 		Modules: []string{"mlx5_ib", "ib_uverbs", "ib_core", "mlx5_core", "rdma_ucm", "rdma_cm", "nvidia_uvm", "nvidia"},
 		system:  systemFiles(), Versions: map[string]string{}, Absent: map[string]bool{},
 		Flaws: map[Flaw]bool{}, logged: map[int][]KernelLine{}, FreeKB: MemoryKB - usedKB, GPU: true,
-		Profiles: map[string]string{}, LetGo: map[string]bool{},
+		Profiles: map[string]string{}, LetGo: map[string]bool{}, Strays: map[string]string{},
 	}
 	// All but lo have a profile, with what they are set up with: address-unsaved takes one away.
 	for _, d := range n.Netdevs[1:] {
 		n.Profiles[d.Name] = d.IPv4().String()
 	}
-	st.Came = n.Activate
+	st.Came = n.came
 	return n
+}
+
+// Dispatched is a script that NetworkManager runs whenever an interface has a link again, also
+// one that somebody else has made.
+const Dispatched = "/etc/NetworkManager/dispatcher.d/30-rails"
+
+// came is what NetworkManager does when an interface has a link again.
+func (n *Node) came(d *net.Netdev) {
+	if n.system[Dispatched] != nil {
+		for _, f := range n.Functions {
+			if n.LetGo[f.Netdev.Name] {
+				delete(n.LetGo, f.Netdev.Name)
+				n.Activate(f.Netdev)
+			}
+		}
+	}
+	n.Activate(d)
 }
 
 // Manages reports whether NetworkManager has an interface in its hands: with a profile of

@@ -10,10 +10,17 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// MuteManager nodes have a NetworkManager that runs and doesn't answer on D-Bus.
+const MuteManager host.Flaw = "NetworkManager answers nobody"
+
 // runNmcli is NetworkManager's tool, as far as scripts ask it: -g FIELDS with
 // "general", "device show NAME" and "connection show NAME".
 func runNmcli(_ context.Context, c *host.Call) int {
-	args := c.Args[1:]
+	args, mute := c.Args[1:], false
+	c.Locked(func() { mute = c.Node.Flawed(MuteManager) })
+	if mute {
+		return c.Fail(8, "Error: NetworkManager is not running.")
+	}
 	if len(args) > 2 && (args[0] == "--wait" || args[0] == "-w") {
 		args = args[2:] // all that is simulated is done at once
 	}
@@ -126,16 +133,27 @@ func nmcliTable(c *host.Call, fields, words []string) int {
 			case names == nil:
 				c.Println(strings.Join(valuesOf(map[string]string{"UUID": uuid, "NAME": d.Name}, fields), ":"))
 			case slices.Contains(names, uuid):
-				v := map[string]string{
-					"connection.id": d.Name, "connection.interface-name": d.Name, "connection.autoconnect": "yes",
-				}
-				for _, f := range fields {
-					c.Println(f + ":" + v[f])
-				}
+				profileLines(c, fields, d.Name, d.Name)
+			}
+			stray, uuid := c.Node.Strays[d.Name], fmt.Sprintf("%08d-1111-4000-8000-%012d", i, i)
+			switch {
+			case object == "device" || stray == "":
+			case names == nil:
+				c.Println(strings.Join(valuesOf(map[string]string{"UUID": uuid, "NAME": stray}, fields), ":"))
+			case slices.Contains(names, uuid):
+				profileLines(c, fields, stray, d.Name)
 			}
 		}
 	})
 	return 0
+}
+
+// profileLines shows a profile, a property a line.
+func profileLines(c *host.Call, fields []string, id, netdev string) {
+	v := map[string]string{"connection.id": id, "connection.interface-name": netdev, "connection.autoconnect": "yes"}
+	for _, f := range fields {
+		c.Println(f + ":" + v[f])
+	}
 }
 
 func valuesOf(v map[string]string, fields []string) (all []string) {
@@ -149,7 +167,7 @@ func valuesOf(v map[string]string, fields []string) (all []string) {
 func deviceValues(n *host.Node, name string) map[string]string {
 	v := map[string]string{"DEVICE": name}
 	d, _ := managed(n, "device", name)
-	_, state, _ := strings.Cut(d["GENERAL.STATE"], "(")
+	_, state, _ := strings.Cut(d["GENERAL.STATE"], " (")
 	v["STATE"], v["CONNECTION"] = strings.TrimSuffix(state, ")"), d["GENERAL.CONNECTION"]
 	return v
 }
@@ -158,6 +176,11 @@ func deviceValues(n *host.Node, name string) map[string]string {
 func managed(n *host.Node, object, name string) (values map[string]string, ok bool) {
 	if strings.HasPrefix("general", object) {
 		return map[string]string{"RUNNING": "running"}, true
+	}
+	for _, stray := range n.Strays {
+		if object == "connection" && stray == name {
+			return map[string]string{"ipv4.method": "auto"}, true
+		}
 	}
 	d := n.Netdev(name)
 	if d == nil || d.Kind == "loopback" {
@@ -170,6 +193,10 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
 		case !d.Running():
 			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
+		case n.Strays[name] != "":
+			return map[string]string{
+				"GENERAL.STATE": "70 (connecting (getting IP configuration))", "GENERAL.CONNECTION": n.Strays[name],
+			}, true
 		case saved:
 			return map[string]string{"GENERAL.STATE": "100 (connected)", "GENERAL.CONNECTION": name}, true
 		default:

@@ -65,6 +65,8 @@ func runSystemctl(ctx context.Context, c *host.Call) int {
 		return stopUnits(ctx, c, s.names)
 	case "is-active", "is-failed":
 		return isActive(c, s.verb, s.names, s.quiet)
+	case "is-enabled":
+		return isEnabled(c, s.names)
 	case "show":
 		showUnits(c, s.names, s.props, s.valueOnly)
 	case "reset-failed":
@@ -125,6 +127,25 @@ func changeUnits(c *host.Call, verb string, names []string) (code int) {
 			code = c.Fail(5, "Failed to %s %s: Unit %s not found.", verb, name, name)
 		}
 	}
+	return code
+}
+
+// isEnabled says what of some units a boot starts.
+func isEnabled(c *host.Call, names []string) (code int) {
+	c.Locked(func() {
+		for _, name := range names {
+			_, _, err := c.Node.Walk("/etc/systemd/system/multi-user.target.wants/"+name, false, true)
+			switch {
+			case isMasked(c.Node, name):
+				c.Println("masked")
+				code = 1
+			case err == nil || slices.Contains(host.AlwaysActive, name):
+				c.Println("enabled")
+			default:
+				code = c.Fail(1, "Failed to get unit file state for %s: No such file or directory", name)
+			}
+		}
+	})
 	return code
 }
 

@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -55,9 +56,7 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 	var held, free int
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
-		for _, daemon := range []string{"NetworkManager", "systemd-networkd"} {
-			rep.Show(node+" "+daemon, kind.OrUnknown(f["daemon "+daemon]), "", nil)
-		}
+		judgeDaemons(rig, e, f, rep)
 		for _, rail := range rig.At(e).Rails {
 			h := holdOf(f, rail.Netdev.Name)
 			by := h.by()
@@ -69,16 +68,62 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 			}
 			held++
 			judgeHold(rig, e, rail.Netdev.Name, h, f, rep)
+			judgeProfiles(rig, e, rail.Netdev.Name, h, f, rep)
 		}
 	}
 	switch {
-	case held == 0:
+	case held == 0 && len(rep.Findings) == 0:
 		return rep.Verdict("no daemon has a rail in its hands: nobody sets what was set by hand again")
 	case free > 0:
 		return rep.Verdict(fmt.Sprintf("%s in the hands of one manager each, and %d in nobody's",
 			kind.Count(held, "rail is", "rails are"), free))
 	}
 	return rep.Verdict(fmt.Sprintf("every rail is in the hands of one manager (%d on both nodes)", held))
+}
+
+// judgeDaemons: those that run answer and come again at the next boot, and no script of theirs
+// takes interfaces back.
+func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) {
+	node := rig.NameOf(e)
+	for _, daemon := range []string{"NetworkManager", "systemd-networkd"} {
+		rep.Show(node+" "+daemon, kind.OrUnknown(f["daemon "+daemon]), "", nil)
+		if f["daemon "+daemon] == "active" && strings.HasPrefix(f["at a boot "+daemon], "masked") {
+			rep.At(rig, e, steps.Warn, "%s on %s runs, and is masked: after the next boot nobody sets up what it has now; "+
+				"sudo systemctl unmask %s", daemon, node, daemon)
+		}
+	}
+	if said := f["answer NetworkManager"]; f["daemon NetworkManager"] == "active" && said != "running" {
+		rep.At(rig, e, steps.Warn, "NetworkManager on %s runs, and does not answer (nmcli: %s): nobody knows what it does with "+
+			"the rails, and no change of one begins; sudo systemctl restart NetworkManager", node, kind.OrUnknown(said))
+	}
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		if file, ok := strings.CutPrefix(key, "script "); ok {
+			rep.Show(node+" "+file, f[key], "", nil)
+			rep.At(rig, e, steps.Warn, "a script on %s acts whenever an interface comes up (%s: %s): what a change takes out of "+
+				"a manager's hands it may give back at once, and then the change goes back; move it away, or have it leave the "+
+				"rails alone", node, file, f[key])
+		}
+	}
+}
+
+// judgeProfiles: one profile at most starts by itself on a rail, and it has come to its end.
+func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *kind.Report) {
+	var start []string
+	for _, p := range profilesOf(f) {
+		if p.netdev == netdev && p.starts {
+			start = append(start, p.name)
+		}
+	}
+	if len(start) > 1 {
+		rep.At(rig, e, steps.Warn, "%d profiles of NetworkManager start by themselves on %s of %s (%s): the one that was used "+
+			"last wins; nmcli connection modify NAME connection.autoconnect no, for all but one",
+			len(start), netdev, rig.NameOf(e), kind.And(start))
+	}
+	if strings.HasPrefix(h.nm, "connecting") {
+		rep.At(rig, e, steps.Warn, "NetworkManager on %s still sets %s up (%s%s): where nobody gives a lease it starts over again "+
+			"and again, and what was set by hand goes each time; give the profile the address, or no autoconnect",
+			rig.NameOf(e), netdev, h.nm, orProfile(h.profile))
+	}
 }
 
 // judgeHold looks at a rail that a daemon has in its hands.

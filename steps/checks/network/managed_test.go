@@ -17,7 +17,7 @@ func TestRailManagers(t *testing.T) {
 				d + " NetworkManager: connected:netplan-" + d
 		})
 		for e := range texts {
-			texts[e] += "daemon NetworkManager: active\nchanges of railbench: no\n" +
+			texts[e] += "daemon NetworkManager: active\nanswer NetworkManager: running\nat a boot NetworkManager: enabled\nchanges of railbench: no\n" +
 				"profile 1: " + rail2 + " starts=yes master= netplan-" + rail2 + "\n"
 		}
 		return texts
@@ -45,6 +45,19 @@ func TestRailManagers(t *testing.T) {
 		steps.Peer, rail2 + " NetworkManager: unmanaged:",
 		rail2 + " NetworkManager: unmanaged:\n" + rail2 + " networkd: configured",
 	}), steps.Pass)
+	kindtest.Want(t, "mute", judge(edit{steps.Peer, "answer NetworkManager: running", "answer NetworkManager: Error: NetworkManager is not running."}),
+		steps.Warn, "NetworkManager on spark-01 runs, and does not answer (nmcli: Error: NetworkManager is not running.)", "restart")
+	kindtest.Want(t, "no nmcli", judge(edit{steps.Peer, "answer NetworkManager: running\n", ""}), steps.Warn, "does not answer (nmcli: unknown)")
+	kindtest.Want(t, "masked", judge(edit{steps.Here, "at a boot NetworkManager: enabled", "at a boot NetworkManager: masked"}),
+		steps.Warn, "NetworkManager on spark-02 runs, and is masked", "unmask NetworkManager")
+	kindtest.Want(t, "a script", judge(edit{
+		steps.Peer, "changes of", "script /etc/NetworkManager/dispatcher.d/30-rails: nmcli device set x managed yes\nchanges of",
+	}), steps.Warn, "a script on spark-01", "/etc/NetworkManager/dispatcher.d/30-rails: nmcli device set x managed yes")
+	kindtest.Want(t, "no lease", judge(edit{steps.Peer, own, rail2 + " NetworkManager: connecting (getting IP configuration):Wired connection 2"}),
+		steps.Warn, "still sets "+rail2+" up", "Wired connection 2")
+	kindtest.Want(t, "two profiles", judge(edit{
+		steps.Peer, "profile 1: ", "profile 2: " + rail2 + " starts=yes master= Wired connection 2\nprofile 3: " + rail2 + " starts=no master= x\nprofile 1: ",
+	}), steps.Warn, "2 profiles of NetworkManager start by themselves on "+rail2+" of spark-01", "netplan-"+rail2, "Wired connection 2")
 	none := railLines(kindtest.Spark(), func(_ steps.End, r steps.Rail) string { return r.Netdev.Name + " addresses: none" })
 	kindtest.Want(t, "nobody", registered().Judges["rail-managers"](steps.Cell{}, looked(kindtest.Spark(), none[0], none[1])), steps.Pass, "no daemon")
 	holes(t, "rail-managers", registered().Judges["rail-managers"], kindtest.Spark(), lines(kindtest.Spark()))

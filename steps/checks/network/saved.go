@@ -88,6 +88,9 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			case where != "nothing":
 				saved++
 				bonds += min(1, len(k.dev.BondMode))
+			case f["does not answer"] != "":
+				rep.At(rig, e, steps.Inconclusive, "%s of %s on %s is in no file, and %s runs there and does not answer: nothing "+
+					"shows whether it has a profile with it", k.addr, k.dev.Name, node, f["does not answer"])
 			case !k.dev.Up || !k.dev.Carrier:
 				// A profile is in force only with a link.
 			case f["only root may read"] != "nothing":
