@@ -27,6 +27,8 @@ func TestVirtualManagers(t *testing.T) {
 	v := newVirtual(t, systemd)
 	t.Run("kept", v.managedBond)
 	t.Run("mtu", v.managedMTU)
+	t.Run("fight", v.fight)
+	t.Run("mute", v.mute)
 	runs, err := strconv.Atoi(os.Getenv("RAILBENCH_VIRTUAL_RUNS"))
 	long := err == nil && runs > 0
 	if long {
@@ -70,6 +72,11 @@ var disturbances = []disturbance{
 		v.each(t, "sudo systemctl kill -s KILL NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl kill -s KILL systemd-networkd")
 		cut()
 	}},
+	{"the managers hang", false, false, func(t *testing.T, v *virtual, _ func()) {
+		const signal = "sudo systemctl kill -s %[1]s NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl kill -s %[1]s systemd-networkd"
+		v.each(t, fmt.Sprintf("sudo systemd-run -q --collect --on-active=40 sh -c '%s'", fmt.Sprintf(signal, "CONT")))
+		v.each(t, fmt.Sprintf(signal, "STOP"))
+	}},
 	{"a cable is pulled", false, false, func(t *testing.T, v *virtual, _ func()) {
 		v.rig(t, "cable", "0", "off")
 		v.rig(t, "cable", "0", "on")
@@ -101,24 +108,43 @@ func (v *virtual) at(t *testing.T, node, script string) string {
 	}
 }
 
+// change makes one that is kept, of a session with a journal of the test's. An emulated machine
+// on a busy host may take longer for it than a person at two real ones would wait.
+func (v *virtual) change(t *testing.T, journal *undo.Journal, cell string, words ...string) {
+	t.Helper()
+	s := v.open(t, "nvidia", nil, func(o *session.Options) {
+		o.Confirm, o.Journal, o.ChangeTime = always{}, journal, 8*time.Minute
+	})
+	s.Run(cell)
+	e := v.ended(t, s, cell)
+	if e.Verdict.Grade != steps.Pass {
+		t.Fatalf("%s: %s: %s", cell, e.Verdict.Grade, e.Verdict.Reason)
+	}
+	for _, want := range words {
+		if !strings.Contains(e.Verdict.Reason, want) {
+			t.Errorf("%s without %q: %s", cell, want, e.Verdict.Reason)
+		}
+	}
+}
+
 // managedBond is kept, lives through a restart of the managers, and goes.
 func (v *virtual) managedBond(t *testing.T) {
-	before := v.states(t)
-	v.passes(t, "bond-setup", "balance-xor over enp1s0f0np0 and enp1s0f1np1")
+	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
+	v.change(t, journal, "bond-setup", "balance-xor over enp1s0f0np0 and enp1s0f1np1")
 	made := v.states(t)
 	v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl restart systemd-networkd")
 	v.becomes(t, made)
-	v.passes(t, "bond-teardown", "exactly as they were")
+	v.change(t, journal, "bond-teardown", "exactly as they were")
 	v.becomes(t, before)
 	v.nothingLeft(t)
 }
 
 // managedMTU is two changes on top of each other, and what cleanup does with them.
 func (v *virtual) managedMTU(t *testing.T) {
-	before := v.states(t)
-	v.passes(t, "mtu", "9000")
-	v.passes(t, "bond-setup", "balance-xor")
-	v.passes(t, "cleanup")
+	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
+	v.change(t, journal, "mtu", "9000")
+	v.change(t, journal, "bond-setup", "balance-xor")
+	v.change(t, journal, "cleanup")
 	v.becomes(t, before)
 	v.nothingLeft(t)
 }
@@ -127,17 +153,7 @@ func (v *virtual) managedMTU(t *testing.T) {
 func (v *virtual) triedNetplan(t *testing.T) {
 	before := v.states(t)
 	v.passes(t, "netplan", "takes the file")
-	// netplan is a program of Python, and takes ten seconds on an emulated processor.
-	s := v.open(t, "nvidia", nil, func(o *session.Options) {
-		o.Confirm, o.Journal, o.ChangeTime = always{}, &undo.Journal{Dir: t.TempDir()}, 8*time.Minute
-	})
-	s.Run("netplan-try")
-	e := v.ended(t, s, "netplan-try")
-	for _, want := range []string{"NetworkManager", "networkd", "answered both ways", "as they were"} {
-		if e.Verdict.Grade != steps.Pass || !strings.Contains(e.Verdict.Reason, want) {
-			t.Errorf("%s without %q: %s", e.Verdict.Grade, want, e.Verdict.Reason)
-		}
-	}
+	v.change(t, &undo.Journal{Dir: t.TempDir()}, "netplan-try", "NetworkManager", "networkd", "answered both ways", "as they were")
 	v.becomes(t, before)
 	v.nothingLeft(t)
 }
@@ -208,6 +224,49 @@ func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
 		}
 		v.becomes(t, before)
 	}
+	v.nothingLeft(t)
+}
+
+// fight has NetworkManager take the rails back as soon as the bond is there.
+func (v *virtual) fight(t *testing.T) {
+	before := v.states(t)
+	const script = "/etc/NetworkManager/dispatcher.d/30-rails"
+	v.root(t, "spark-01", `printf '%s\n' '#!/bin/sh' '[ "$2" = up ] || exit 0' \
+'for rail in enp1s0f0np0 enp1s0f1np1; do nmcli device set $rail managed yes; done' >`+script+"; chmod 755 "+script)
+	t.Cleanup(func() { v.root(t, "spark-01", "rm -f "+script) })
+	v.finds(t, "rail-managers", "a script on spark-01", script)
+	s := v.open(t, "nvidia", nil, func(o *session.Options) {
+		o.Confirm, o.Journal, o.ChangeTime = always{}, &undo.Journal{Dir: t.TempDir()}, 8*time.Minute
+	})
+	s.Run("bond-setup")
+	e := v.ended(t, s, "bond-setup")
+	for _, want := range []string{"spark-01 NetworkManager has enp1s0f", "again, which was taken out of its hands", "as they were before"} {
+		if e.Verdict.Grade != steps.Fail || !strings.Contains(e.Verdict.Reason, want) {
+			t.Errorf("%s without %q: %s", e.Verdict.Grade, want, e.Verdict.Reason)
+		}
+	}
+	v.root(t, "spark-01", "rm -f "+script)
+	v.becomes(t, before)
+	v.nothingLeft(t)
+}
+
+// mute has NetworkManager hang on one machine: nothing is touched, and the reason is told.
+func (v *virtual) mute(t *testing.T) {
+	before := v.states(t)
+	v.root(t, "spark-01", "systemctl kill -s STOP NetworkManager")
+	t.Cleanup(func() { v.root(t, "spark-01", "systemctl kill -s CONT NetworkManager") })
+	s := v.open(t, "nvidia", nil, func(o *session.Options) {
+		o.Confirm, o.Journal = always{}, &undo.Journal{Dir: t.TempDir()}
+	})
+	s.Run("bond-setup")
+	e := v.ended(t, s, "bond-setup")
+	for _, want := range []string{"nothing was changed", "spark-01", "nmcli can't ask it"} {
+		if e.Verdict.Grade != steps.Inconclusive || !strings.Contains(e.Verdict.Reason, want) {
+			t.Errorf("%s without %q: %s", e.Verdict.Grade, want, e.Verdict.Reason)
+		}
+	}
+	v.root(t, "spark-01", "systemctl kill -s CONT NetworkManager")
+	v.becomes(t, before)
 	v.nothingLeft(t)
 }
 

@@ -25,15 +25,18 @@ fi | while read -r daemon rest; do
 	case $daemon in
 	NetworkManager*)
 		echo "-- NetworkManager"
-		LC_ALL=C nmcli -t -f RUNNING,VERSION general 2>&1
+		# One that hangs would have a node's look wait for the bus's own limit, each time.
+		LC_ALL=C timeout 10 nmcli -t -f RUNNING,VERSION general 2>&1
+		code=$?
+		[ "$code" != 124 ] || echo "no answer within 10 s"
 		echo "-- devices"
-		LC_ALL=C nmcli -t -f DEVICE,STATE,CON-UUID,CONNECTION device 2>/dev/null
+		[ "$code" != 0 ] || LC_ALL=C timeout 10 nmcli -t -f DEVICE,STATE,CON-UUID,CONNECTION device 2>/dev/null
 		;;
 	systemd-network*)
 		echo "-- networkd"
 		LC_ALL=C networkctl --version 2>&1 | { read -r line && echo "$line"; }
 		echo "-- links"
-		LC_ALL=C networkctl --no-pager --no-legend -l list 2>/dev/null
+		LC_ALL=C timeout 10 networkctl --no-pager --no-legend -l list 2>/dev/null
 		grep -Hs '^NETWORK_FILE=' /run/systemd/netif/links/*
 		;;
 	esac
