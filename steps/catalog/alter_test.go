@@ -445,6 +445,7 @@ func alterations() []alteration {
 		}},
 	}
 	all = append(all, ofThisRun()...)
+	all = append(all, hostile()...)
 	for _, name := range errorCounters {
 		all = append(all, alteration{"the error counter " + name + " grew", notPass, counter(func(_ good, b *steps.RailBytes) {
 			b.Errors[name] = 100_000
@@ -594,6 +595,13 @@ func TestHarmlessAlterations(t *testing.T) {
 				}
 				return strings.ReplaceAll(s, "\n", "\r\n")
 			},
+			"newer columns": func(s string) string {
+				s = regexp.MustCompile(`(?m)^( #bytes .*?)\s*$`).ReplaceAllString(s, "$1    CPU_Util[%]")
+				s = regexp.MustCompile(`(?m)^( \d+ (?:20000|1000) .*?)\s*$`).ReplaceAllString(s, "$1 3.14")
+				s = regexp.MustCompile(`(?m)^(Block Size .*)$`).ReplaceAllString(s, "${1}P99.9 Tx (us)  ")
+				s = regexp.MustCompile(`(?m)^(\d+ +1 +[\d.]+ .*)$`).ReplaceAllString(s, "${1}12.0           ")
+				return regexp.MustCompile(`(?m)^\{"`).ReplaceAllString(s, `{"newer":{"a":[1,2]},"`)
+			},
 			"a greeting of the shell before it": func(s string) string {
 				if g.parse == "iperf3" || g.parse == "dual-link" {
 					return s + "\n"
@@ -605,6 +613,27 @@ func TestHarmlessAlterations(t *testing.T) {
 			text(func(_ good, s string) string { return do(s) })(g, &r)
 			if v := judges[g.cell.Judge](g.cell, r); v.Grade != steps.Pass {
 				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
+			}
+		}
+	}
+}
+
+// What a terminal or an editor leaves in a text may make it unreadable, and never a FAIL of the rig.
+func TestSpoiledText(t *testing.T) {
+	judges := New().Judges
+	for _, g := range goods(t) {
+		for name, do := range map[string]func(string) string{
+			"a byte order mark": func(s string) string { return "\ufeff" + s },
+			"colours":           func(s string) string { return strings.ReplaceAll(s, "\n", "\x1b[0m\n\x1b[32m") },
+			"a bell":            func(s string) string { return "\a" + s },
+			"nothing but NUL":   func(s string) string { return strings.Repeat("\x00", len(s)) },
+			"no line ends":      func(s string) string { return strings.ReplaceAll(s, "\n", " ") },
+			"old line ends":     func(s string) string { return strings.ReplaceAll(s, "\n", "\r") },
+		} {
+			r := g.make()
+			text(func(_ good, s string) string { return do(s) })(g, &r)
+			if v := judges[g.cell.Judge](g.cell, r); v.Grade == steps.Fail || v.Grade == steps.Skipped || !utf8.ValidString(v.Reason) {
+				t.Errorf("%s, %s: %s: %q", g.name, name, v.Grade, v.Reason)
 			}
 		}
 	}

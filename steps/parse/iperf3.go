@@ -36,6 +36,8 @@ type Iperf3 struct {
 	MSSBytes  int `json:"mssBytes"`
 	// Each is the rate of every stream, received where that is known.
 	Each []float64 `json:"eachGbps"`
+	// Protocol is "TCP", "UDP" or "SCTP"; empty where it isn't told.
+	Protocol string `json:"protocol,omitempty"`
 	// Error is iperf3's own word for what went wrong; empty where nothing did. With
 	// -J it ends with status 0 all the same.
 	Error string `json:"error"`
@@ -95,7 +97,8 @@ type iperf3Start struct {
 	MSS     float64 `json:"tcp_mss_default"`
 	Told    float64 `json:"tcp_mss"`
 	Test    struct {
-		Streams float64 `json:"num_streams"`
+		Streams  float64 `json:"num_streams"`
+		Protocol string  `json:"protocol"`
 	} `json:"test_start"`
 }
 
@@ -136,8 +139,17 @@ func (r *iperf3Report) take(event string, data json.RawMessage) error {
 // whole, which says the same.
 func readIperf3Report(text string) (all iperf3Report, err error) {
 	dec := json.NewDecoder(strings.NewReader(text))
-	if err := dec.Decode(&all); err != nil || all.Event == "" {
+	if err := dec.Decode(&all); err != nil {
 		return all, err
+	}
+	if all.Event == "" {
+		rest := text[dec.InputOffset():]
+		if m := iperfError.FindStringSubmatch(strings.TrimSpace(rest)); m != nil && all.Error == "" {
+			all.Error = m[1]
+		} else if strings.Contains(rest, "{") {
+			return all, errors.New("there are two reports of two tests")
+		}
+		return all, nil
 	}
 	ended := false
 	for part := all; !ended; {
@@ -164,6 +176,7 @@ func iperf3JSON(text string) (Iperf3, error) {
 	}
 	v.Version, v.Error = cut(raw.Start.Version), cut(raw.Error)
 	v.Streams = whole(raw.Start.Test.Streams)
+	v.Protocol = cut(raw.Start.Test.Protocol)
 	v.MSSBytes = whole(max(raw.Start.MSS, raw.Start.Told))
 	if c := raw.Start.Connected; len(c) > 0 {
 		v.Local, v.Remote = cut(c[0].Local), cut(c[0].Remote)
@@ -212,7 +225,7 @@ func least(f float64) float64 { return max(0, f) }
 func whole(f float64) int { return int(min(max(0, f), math.MaxInt32)) }
 
 var (
-	iperfError     = pattern.New(`^iperf3: (?:error - |interrupt - )(.+)$`)
+	iperfError     = pattern.New(`(?m)^iperf3: (?:error - |interrupt - )(.+)$`)
 	iperfConnected = pattern.New(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
 	// [SUM]   0.00-10.01  sec   610 MBytes   511 Mbits/sec    0   1.19 MBytes   sender
 	iperfRow = pattern.New(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)

@@ -125,9 +125,12 @@ func PerftestBandwidth(text string) (Bandwidth, error) {
 func PerftestLatency(text string) (Latency, error) {
 	l := Latency{Perftest: head(text), Rows: []LatencyRow{}, Errors: PerftestErrors(text)}
 	err := table(text, func(_ string, cell func(string) (float64, string, bool)) error {
-		avg, _, ok := cell("t_avg")
-		if !ok {
+		avg, unit, ok := cell("t_avg")
+		switch {
+		case !ok:
 			return fmt.Errorf("%w: the table has no column t_avg: a bandwidth test?", ErrNoResult)
+		case unit != "usec": // with -C they are cycles
+			return fmt.Errorf("%w: latency in the unknown unit %q", ErrNoResult, unit)
 		}
 		r := LatencyRow{AvgUS: avg}
 		r.MinUS, _, _ = cell("t_min")
@@ -183,7 +186,7 @@ var (
 		`Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|` +
 		`Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|` +
 		`VALIDATION: (?:FAILED|WARNING|ERROR)|Data validation: |` +
-		`Parser function|Segmentation fault|Conflicting|Wrong|Mlx5dv)`)
+		`Parser function|Segmentation fault|Bus error|Aborted|Killed|Terminated|terminate called|Correlation coefficient|Conflicting|Wrong|Mlx5dv)`)
 	// Behind the program's name, or anywhere.
 	errorWords = []string{
 		"unrecognized option", "invalid option",
@@ -193,8 +196,11 @@ var (
 )
 
 // isError reports whether perftest complains in a line. It has no mark of its own for
-// that.
+// that. What it says of processors whose clocks differ stands above most good results.
 func isError(line string) bool {
+	if strings.HasPrefix(line, "Conflicting CPU frequency") {
+		return false
+	}
 	return errorLine.MatchString(line) ||
 		slices.ContainsFunc(errorWords, func(words string) bool { return strings.Contains(line, words) }) ||
 		strings.Contains(line, "IB device") && errorDevice.MatchString(line)

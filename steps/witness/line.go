@@ -35,6 +35,27 @@ type Test interface {
 	Signs()
 }
 
+// EveryRail looks whether a cell that is for each rail has a stage for each, once: what was not
+// measured doesn't pass with the rest.
+func EveryRail(c steps.Cell, r steps.Result, rep *kind.Report) {
+	if !c.EachRail {
+		return
+	}
+	times := map[int]int{}
+	for _, s := range r.Stages {
+		times[s.Pair]++
+	}
+	rep.Hear(steps.ByEnds)
+	for i := range r.Rig.Pairs {
+		switch {
+		case times[i] == 0:
+			rep.Add(steps.Inconclusive, "rail %d was not measured", i+1)
+		case times[i] > 1:
+			rep.Add(steps.Inconclusive, "rail %d was measured %d times", i+1, times[i])
+		}
+	}
+}
+
 // Hear asks the witnesses in their order. ok is false where one of the first two leaves nothing
 // to be measured; the others are all heard.
 func (l Line) Hear(t Test) (account wire.Accounted, ok bool) {

@@ -40,6 +40,27 @@ func Number(c steps.Cell, o steps.Output, tool, option string) (n int, ok bool) 
 	return 0, false
 }
 
+// Options are what the script of an output's role gave a tool, by the option with its dashes. Left
+// out are those without a value, and those that the shell would have to work out.
+func Options(c steps.Cell, o steps.Output, tool string) map[string]string {
+	all := map[string]string{}
+	for _, words := range calls(c, o, tool) {
+		for i, w := range words[:max(0, len(words)-1)] {
+			if !strings.HasPrefix(w, "-") || strings.HasPrefix(words[i+1], "-") {
+				continue
+			}
+			value := strings.Trim(words[i+1], `"`)
+			if name, variable := strings.CutPrefix(value, "$"); variable {
+				value = o.Asked[strings.Trim(name, "{}")]
+			}
+			if value != "" && !strings.ContainsAny(value, "$`(){}") {
+				all[w] = value
+			}
+		}
+	}
+	return all
+}
+
 // Calls reports whether the script of an output's role calls a tool, with one of some
 // options where any are given.
 func Calls(c steps.Cell, o steps.Output, tool string, options ...string) bool {

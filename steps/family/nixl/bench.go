@@ -3,6 +3,8 @@ package nixl
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -187,7 +189,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
-	t := benchTest{result: r, stage: s, route: rt, rep: &rep}
+	t := benchTest{cell: c, result: r, stage: s, route: rt, rep: &rep}
 	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
@@ -205,6 +207,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 
 // A benchTest is one run of nixlbench.
 type benchTest struct {
+	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
 	route  wire.Route
@@ -244,7 +247,48 @@ func (t *benchTest) Output() bool {
 			t.result.Rig.NameOf(steps.Peer))
 		return false
 	}
-	return Complete(t.init, t.rep)
+	if !Complete(t.init, t.rep) {
+		return false
+	}
+	if why := cmp.Or(t.notAsked(), contradicts(t.init)); why != "" {
+		t.rep.Add(steps.Inconclusive, "the initiator's output is not this test's: %s", why)
+		return false
+	}
+	return true
+}
+
+// counts are rounded up to what threads can share, so that they aren't what was asked for.
+var counts = []string{"num_iter", "warmup_iter"}
+
+// notAsked says which of the options that the script gave the initiator's configuration has
+// otherwise.
+func (t *benchTest) notAsked() string {
+	options := witness.Options(t.cell, t.ends[steps.Here], "nixlbench")
+	for _, option := range slices.Sorted(maps.Keys(options)) {
+		name := strings.TrimLeft(option, "-")
+		if has, told := t.init.Config[name]; told && has != options[option] && !slices.Contains(counts, name) {
+			return fmt.Sprintf("it ran with %s %s, and %s was asked for", name, has, options[option])
+		}
+	}
+	return ""
+}
+
+// contradicts says where a row's latency doesn't make its bandwidth: a block takes as long as the
+// threads together take for theirs. Before 1.1.0 the time was divided by all threads' blocks.
+func contradicts(b parse.NIXLBench) string {
+	if orNone(b, "pipeline_depth") > 1 {
+		return "" // blocks wait for each other
+	}
+	threads := float64(max(1, orNone(b, "num_threads")))
+	for _, r := range b.Rows {
+		one := float64(r.Bytes) / r.GBps / 1e3
+		apart := func(us float64) bool { return math.Abs(us-r.LatencyUS) > 0.02*us+1 }
+		if apart(one) && apart(one*threads) {
+			return fmt.Sprintf("blocks of %s in %s each are %s, and it says %s", kind.BlockSize(r.Bytes),
+				kind.Microseconds(r.LatencyUS), kind.Gbps(float64(r.Bytes)*threads*8/r.LatencyUS/1e3), kind.Gbps(r.Gbps()))
+		}
+	}
+	return ""
 }
 
 func (t *benchTest) vram() bool {

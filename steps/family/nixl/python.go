@@ -404,7 +404,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
-	t := transferTest{readTest: readTest{result: r, stage: s, route: rt, rep: &rep, add: rep.Add}}
+	t := transferTest{readTest: readTest{cell: c, result: r, stage: s, route: rt, rep: &rep, add: rep.Add}}
 	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
@@ -416,6 +416,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 // A readTest is one run of NIXL from Python: what reads have in common, however many and
 // however large.
 type readTest struct {
+	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
 	route  wire.Route
@@ -432,6 +433,35 @@ func (t *readTest) initiator() parse.NIXLResult { return t.ends[steps.Here] }
 func (t *readTest) Ends() (ok bool) {
 	t.ends, ok = pythonEnds(t.result, t.stage, t.rep)
 	return ok
+}
+
+// ofThisRun looks whether both programs' reports are one of this test each, as their scripts
+// asked for it.
+func (t *readTest) ofThisRun(test string) bool {
+	why := ""
+	for _, o := range t.stage.Outputs {
+		v, _ := o.Value.(parse.NIXLPython)
+		x := t.ends[o.End]
+		options := witness.Options(t.cell, o, `"$NIXL_PYTHON"`)
+		device, bytes, reads := options["--device"], options["--bytes"], options["--iterations"]
+		switch {
+		case len(v.Results) > 1:
+			why = fmt.Sprintf("it has %d reports, where one run has one", len(v.Results))
+		case x.Test != test:
+			why = fmt.Sprintf("it is the output of another test (%s)", x.Test)
+		case x.Device != "" && device != "" && x.Device != device:
+			why = fmt.Sprintf("it is of %s memory, and %s was asked for", memoryName(x.Device), memoryName(device))
+		case x.Bytes > 0 && bytes != "" && fmt.Sprint(x.Bytes) != bytes:
+			why = fmt.Sprintf("it reports reads of %d bytes, and %s were asked for", x.Bytes, bytes)
+		case x.Iterations > 0 && reads != "" && fmt.Sprint(x.Iterations) != reads:
+			why = fmt.Sprintf("it reports %d reads, and %s were asked for", x.Iterations, reads)
+		}
+		if why != "" {
+			t.rep.Add(steps.Inconclusive, "the output on %s is not this test's: %s", t.result.Rig.NameOf(o.End), why)
+			return false
+		}
+	}
+	return true
 }
 
 // Flows are one: the reads, and the first that is not timed.
@@ -458,6 +488,9 @@ type transferTest struct {
 // Output: the report is whole, and doesn't contradict itself.
 func (t *transferTest) Output() bool {
 	x := t.initiator()
+	if !t.ofThisRun("nixl-transfer") {
+		return false
+	}
 	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 {
 		t.rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes", x.Gbps, x.Iterations, x.Bytes)
 		return false
@@ -590,6 +623,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, skipped := kind.Skips(&rep); skipped {
 		return v
 	}
+	witness.EveryRail(c, r, &rep)
 	lead := fmt.Sprintf("typically %s a read; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail))
 	account := ""
 	if carried > 0 {
@@ -607,7 +641,7 @@ func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m kind.Measur
 ) (parse.NIXLResult, bool) {
 	rt.CheckPorts(r.Rig, rep)
 	add := func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) }
-	t := latencyTest{readTest{result: r, stage: s, route: rt, rep: rep, add: add}}
+	t := latencyTest{readTest{cell: c, result: r, stage: s, route: rt, rep: rep, add: add}}
 	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if ok && account.OK() {
@@ -620,7 +654,9 @@ func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m kind.Measur
 type latencyTest struct{ readTest }
 
 // Output: there are times, and in an order that times have.
-func (t *latencyTest) Output() bool { return timed(t.initiator(), t.rep) }
+func (t *latencyTest) Output() bool {
+	return t.ofThisRun("nixl-latency") && timed(t.initiator(), t.rep)
+}
 
 // Figure is the median.
 func (t *latencyTest) Figure(wire.Accounted) {

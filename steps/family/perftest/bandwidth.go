@@ -180,11 +180,17 @@ var causes = []kind.Cause{
 // its figure is none then.
 func complains(rig steps.Rig, m kind.Measurement, messages []kind.Message, rep *kind.Report) bool {
 	c, msg, found := causeOf(messages)
-	if found {
+	switch {
+	case found:
 		rep.On(m, c.Grade, c.Means+", though it ended with status 0", rig.NameOf(msg.End))
-		rep.Show(m.Rail+" message", msg.Text, "", nil)
+	case len(messages) > 0:
+		msg = messages[0]
+		rep.On(m, steps.Inconclusive, "%s has a figure, and says: %s", rig.NameOf(msg.End), msg.Text)
+	default:
+		return false
 	}
-	return found
+	rep.Show(m.Rail+" message", msg.Text, "", nil)
+	return true
 }
 
 // messagesOf are what one end complains of.
@@ -292,6 +298,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		}
 		tutorial = float64(rate.Payload(t.row().AverageGbps).MiB()) * 8 / 1000
 	}
+	witness.EveryRail(c, r, &rep)
 	lead := kind.PerRail(rails, figures)
 	if len(expected) > 0 {
 		lead += ": " + kind.And(expected)
@@ -410,8 +417,24 @@ func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) s
 	if rows > 1 {
 		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
 	}
-	return cmp.Or(all, witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
-		asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
+	return cmp.Or(all, bothWays(v.Perftest), witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
+		otherGID(c, o, "ib_write_bw", v.Perftest), asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
+}
+
+// bothWays says that a test sent both ways at once, so that its figure is a sum.
+func bothWays(v parse.Perftest) string {
+	if strings.Contains(v.Test, "Bidirectional") {
+		return fmt.Sprintf("it is the output of another test (%s)", v.Test)
+	}
+	return ""
+}
+
+// otherGID says that a test went by another GID than the one that was asked for.
+func otherGID(c steps.Cell, o steps.Output, tool string, v parse.Perftest) string {
+	if v.GIDIndex < 0 {
+		return ""
+	}
+	return witness.Asked(c, o, tool, "-x", v.GIDIndex, "as the index of its GID")
 }
 
 // asked compares the size and the number of messages with what the script asked for. With

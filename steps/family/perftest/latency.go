@@ -58,6 +58,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		figures, rails = append(figures, kind.Microseconds(row.TypicalUS)), append(rails, t.No)
 		medians, tail = append(medians, row.TypicalUS), max(tail, row.P99US)
 	}
+	witness.EveryRail(c, r, &rep)
 	apart(medians, rails, &rep)
 	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
 		kind.Microseconds(tail))
@@ -162,6 +163,7 @@ func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) stri
 		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))
 	}
 	return cmp.Or(rows, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
+		otherGID(c, m.Client, "ib_write_lat", v.Perftest),
 		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
 		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS}, witness.Quantile{Name: "median", Value: row.TypicalUS},
 			witness.Quantile{Name: "99 %", Value: row.P99US}, witness.Quantile{Name: "99.9 %", Value: row.P999US},

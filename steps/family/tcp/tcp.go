@@ -266,7 +266,17 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 		streams, asked = 1, true // iperf3's own default
 	}
 	seconds, timed := witness.Number(c, client, tool, "-t")
+	each := 0.0
+	for _, gbps := range v.Each {
+		each += gbps
+	}
 	switch {
+	case v.Protocol != "" && v.Protocol != "TCP":
+		return "it is a test of " + v.Protocol
+	case v.SentBytes > 0 && v.ReceivedBytes > (1+theory.EndsApart.Value())*v.SentBytes:
+		return fmt.Sprintf("%s arrived, and %s were sent", kind.Size(v.ReceivedBytes), kind.Size(v.SentBytes))
+	case len(v.Each) == v.Streams && math.Abs(each-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps:
+		return fmt.Sprintf("its streams make %s together, and it says %s", kind.Gbps(each), kind.Gbps(v.ReceivedGbps))
 	case asked && streams != v.Streams:
 		return fmt.Sprintf("it reports %d streams, and %d were asked for", v.Streams, streams)
 	// iperf3 may end a little early, and then the clock of one end has it so.

@@ -51,7 +51,7 @@ func TestTCP(t *testing.T) {
 		"slow":                  {kindtest.TCP(both, 60, 4), steps.Warn, []string{"60.0 Gb/s of 93.0", "processors"}},
 		"less than usual":       {kindtest.TCP(kindtest.Spark(), 13.1, 1), steps.Warn, []string{"12 to 35 Gb/s was measured"}},
 		"degraded":              {kindtest.TCP(kindtest.Spark(), 9.1, 1), steps.Fail, []string{"adapter came up degraded"}},
-		"a stream stood still":  {client(kindtest.TCP(both, 93, 4), strings.Replace(kindtest.IperfJSON(93, 4, 0, 1<<20), `"bits_per_second":2.325e+10`, `"bits_per_second":0`, 2)), steps.Warn, []string{"1 of 4 streams carried nothing"}},
+		"a stream stood still":  {client(kindtest.TCP(both, 93, 4), strings.Replace(strings.ReplaceAll(kindtest.IperfJSON(93, 4, 0, 1<<20), `"bits_per_second":2.325e+10`, `"bits_per_second":3.1e+10`), `"bits_per_second":3.1e+10`, `"bits_per_second":0`, 2)), steps.Warn, []string{"1 of 4 streams carried nothing"}},
 		"much was sent again":   {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 5_000_000, 1<<20)), steps.Warn, []string{"5000000 of some", "were sent again (17 %)"}},
 		"more than the link":    {kindtest.TCP(kindtest.Spark(), 150, 4), steps.Inconclusive, []string{"more than"}},
 		"server is busy":        {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"the server is busy running a test. try again later"}`), steps.Inconclusive, []string{"server on spark-01 is busy"}},
