@@ -1,6 +1,10 @@
 package steps
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Figure is one thing that a cell measured, with the conditions that it was measured
 // under: what other cells read of it. Evidence is for people to read, and is named as they
@@ -60,4 +64,25 @@ func (f Figure) first() int {
 		return 0
 	}
 	return f.Rails[0]
+}
+
+// Unlike says which conditions of two figures differ, each with both of its values; empty where
+// they compare. What only one of them tells is no difference, and neither is the size of the
+// best of several messages: that one was found, and not set.
+func (f Figure) Unlike(g Figure) string {
+	var all []string
+	number := func(what string, a, b int) {
+		if a != b && a > 0 && b > 0 {
+			all = append(all, fmt.Sprintf("%s %d and %d", what, a, b))
+		}
+	}
+	number("MTU", f.MTU, g.MTU)
+	if f.Last == 0 && g.Last == 0 {
+		number("messages of bytes", f.MessageBytes, g.MessageBytes)
+	}
+	if f.Memory != g.Memory && f.Memory != "" && g.Memory != "" {
+		all = append(all, fmt.Sprintf("memory %s and %s", f.Memory, g.Memory))
+	}
+	number("streams", f.Streams, g.Streams)
+	return strings.Join(all, ", ")
 }

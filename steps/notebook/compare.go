@@ -18,7 +18,7 @@ type Comparison struct {
 	A         Side    `json:"a"`
 	B         Side    `json:"b"`
 	Threshold float64 `json:"thresholdPercent"`
-	// Notes say what else is not the same: the rig, its software, simulated or not.
+	// Notes say what else is not the same: the rig, its software and MTUs, simulated or not.
 	Notes []string    `json:"notes"`
 	Cells []CellDelta `json:"cells"` // that ran in both
 	OnlyA []string    `json:"onlyA"`
@@ -135,6 +135,12 @@ func differences(a, b *Document) []string {
 		add(n.Name+" system", m.OS, n.OS)
 		add(n.Name+" kernel", m.Kernel, n.Kernel)
 		add(n.Name+" adapter", m.Adapter, n.Adapter)
+		for _, rail := range n.Rails {
+			i := slices.IndexFunc(m.Rails, func(r steps.Rail) bool { return r.Dev == rail.Dev })
+			if i >= 0 && m.Rails[i].MTU > 0 && rail.MTU > 0 {
+				add(n.Name+" "+rail.Dev+" RoCE MTU", strconv.Itoa(m.Rails[i].MTU), strconv.Itoa(rail.MTU))
+			}
+		}
 		for _, tool := range slices.Sorted(maps.Keys(n.Tools)) {
 			add(n.Name+" "+tool, m.Tools[tool].Version, n.Tools[tool].Version)
 		}
@@ -181,6 +187,9 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 	if !maps.Equal(x.Params, y.Params) {
 		d.Note = "it ran with other parameters, so its figures don't count"
 	}
+	if why := unlike(x.Verdict.Figures, y.Verdict.Figures); why != "" {
+		d.Note = "measured under other conditions in A and in B (" + why + "), so its figures don't compare"
+	}
 	if cell.Own != "" {
 		return d // its figures are those of other cells
 	}
@@ -200,6 +209,22 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 		d.Figures = append(d.Figures, f)
 	}
 	return d
+}
+
+// unlike says which conditions differ of what a cell measured in both sessions: of the same
+// measure over the same rails.
+func unlike(a, b []steps.Figure) string {
+	for _, y := range b {
+		for _, x := range a {
+			if x.What == y.What && slices.Equal(x.Rails, y.Rails) {
+				if why := x.Unlike(y); why != "" {
+					return why
+				}
+				break
+			}
+		}
+	}
+	return ""
 }
 
 func numeric(v any) (float64, bool) {
@@ -283,7 +308,7 @@ func (c Comparison) Text() string {
 	for _, n := range c.Notes {
 		b.WriteString(gate.Line(n) + "\n")
 	}
-	b.WriteByte('\n')
+	b.WriteString(ofPayload + "\n\n")
 	t, _ := c.table()
 	b.WriteString(tableText(t))
 	for _, line := range c.remarks() {
@@ -292,6 +317,9 @@ func (c Comparison) Text() string {
 	b.WriteString(c.sum() + "\n")
 	return b.String()
 }
+
+// ofPayload says which of two measures the rates of a comparison are.
+const ofPayload = "rates are of payload, without headers"
 
 // table has every verdict, rate and time, and what else changed; changes are of its
 // rows.
@@ -387,7 +415,7 @@ func (c Comparison) HTML() []byte {
 		}
 		b.WriteString("</ul>\n")
 	}
-	list(c.Notes)
+	list(append(slices.Clone(c.Notes), ofPayload))
 	fmt.Fprintf(&b, "</header>\n<main>\n<p><strong>%s</strong></p>\n", html.EscapeString(capital(c.sum())+"."))
 	t, changes := c.table()
 	b.WriteString(rowsHTML(t, func(i int) string {
@@ -420,7 +448,14 @@ func (d CellDelta) charts() []steps.Chart {
 		i := slices.IndexFunc(all, func(c steps.Chart) bool { return c.Unit == f.Unit })
 		if i < 0 {
 			i = len(all)
-			all = append(all, steps.Chart{Title: d.Cell, Shape: steps.Bars, Unit: f.Unit, Series: []steps.Series{{}}})
+			title := d.Cell
+			if strings.HasSuffix(f.Unit, "b/s") {
+				title += ", payload"
+			}
+			if d.Note != "" {
+				title += " (" + d.Note + ")"
+			}
+			all = append(all, steps.Chart{Title: title, Shape: steps.Bars, Unit: f.Unit, Series: []steps.Series{{}}})
 		}
 		s := &all[i].Series[0]
 		s.Points = append(s.Points, steps.Point{Label: f.Name + ", A", Y: f.A}, steps.Point{Label: "B", Y: f.B})

@@ -27,7 +27,7 @@ type reading struct {
 	// ceiling is what the PCIe links that it used let through, as far as anybody saw, and
 	// link what the ports can carry: both payload at the figure's MTU, in Gb/s; 0 where unknown.
 	ceiling, link float64
-	mtu           int    // bytes: RoCE's, or the interface's for TCP; 0 where unknown
+	figure        steps.Figure
 	with          string // the conditions that it was measured under
 	// first is set for the reading that stands beside the documents' figure of its
 	// cell; again for those of further rails, which say the same.
@@ -208,9 +208,12 @@ func (x *reading) reach(rig steps.Rig, f steps.Figure) {
 }
 
 // under notes the conditions of a figure.
-func (x *reading) under(f steps.Figure) {
+func (x *reading) under(f steps.Figure) { x.figure, x.with = f, under(f) }
+
+// under are the conditions of a figure in words.
+func under(f steps.Figure) string {
 	var all []string
-	if x.mtu = f.MTU; f.MTU > 0 {
+	if f.MTU > 0 {
 		all = append(all, fmt.Sprintf("MTU %d", f.MTU))
 	}
 	if f.MessageBytes > 0 {
@@ -219,7 +222,7 @@ func (x *reading) under(f steps.Figure) {
 	if f.Memory == "VRAM" {
 		all = append(all, "GPU memory")
 	}
-	x.with = strings.Join(all, ", ")
+	return strings.Join(all, ", ")
 }
 
 // readEach reads a cell that has a throughput for each rail, or for several at once. none
@@ -323,6 +326,7 @@ func (r *recap) readLatencies() {
 				name: c.name + ", " + over(f), cell: c.cell, grade: o.Verdict.Grade, value: f.Value, has: ran,
 				first: i == 0,
 			}
+			x.under(f)
 			r.median = append(r.median, tail{x, f.P95, f.P99})
 		}
 	}

@@ -123,13 +123,13 @@ func (r recap) kvTable() steps.Table {
 	for _, gb := range r.kvSizes {
 		t.Columns = append(t.Columns, figures(fmt.Sprintf("%g GB ms", gb)))
 	}
-	t.Columns = append(t.Columns, words("cell"))
-	row := func(name string, rate float64, ms func(gb float64) string, source string) {
+	t.Columns = append(t.Columns, words("measured with"), words("cell"))
+	row := func(name string, rate float64, ms func(gb float64) string, with, source string) {
 		line := []string{name, rateText(rate)}
 		for _, gb := range r.kvSizes {
 			line = append(line, ms(gb))
 		}
-		t.Rows = append(t.Rows, append(line, source))
+		t.Rows = append(t.Rows, append(line, with, source))
 	}
 	var good []reading
 	for _, x := range r.rates {
@@ -137,14 +137,14 @@ func (r recap) kvTable() steps.Table {
 			good = append(good, x)
 		}
 	}
-	link, ceiling := r.oneRail()
+	link, ceiling, mtu := r.oneRail()
 	most := reading{link: link, ceiling: ceiling}.most()
 	slices.SortStableFunc(good, func(a, b reading) int { return cmp.Compare(b.value, a.value) })
 	for _, x := range good {
-		row(x.name, x.value, func(gb float64) string { return milliseconds(gb, x.value) }, x.source())
+		row(x.name, x.value, func(gb float64) string { return milliseconds(gb, x.value) }, x.with, x.source())
 	}
 	if most > 0 {
-		row("limit of one rail", most, func(gb float64) string { return milliseconds(gb, most) }, "rail map")
+		row("limit of one rail", most, func(gb float64) string { return milliseconds(gb, most) }, under(steps.Figure{MTU: mtu}), "rail map")
 	}
 	for _, d := range documentedKV {
 		row("tutorial: "+d.what, d.gbps, func(gb float64) string {
@@ -152,9 +152,10 @@ func (r recap) kvTable() steps.Table {
 				return fmt.Sprintf("%.0f", ms)
 			}
 			return ""
-		}, documentNames[d.from])
+		}, "", documentNames[d.from])
 	}
-	t.Note = "Bytes times 8 by the rate, for sizes of 10^9 bytes. The parameter KV_CACHE_GB takes others, for example " +
+	t.Note = "Bytes times 8 by the rate of the payload, for sizes of 10^9 bytes. Rows that were measured with another MTU, size " +
+		"or memory compare no more than those do. The parameter KV_CACHE_GB takes others, for example " +
 		"1,4,8,40."
 	if len(good) == 0 {
 		t.Note += " Nothing that counts was measured yet."
@@ -175,7 +176,8 @@ func (r recap) latencyTable() steps.Table {
 	t := steps.Table{
 		Title: "Latency",
 		Columns: []steps.Column{
-			words("test"), figures("median us"), figures("p95 us"), figures("p99 us"), words("cell"), figures("tutorial us"),
+			words("test"), figures("median us"), figures("p95 us"), figures("p99 us"), words("cell"), words("measured with"),
+			figures("tutorial us"),
 		},
 		Note: "A write's is one way, a read's there and back, a ping's there and back and an average. The tutorial's 100 " +
 			"us for TCP were typed in, and not measured.",
@@ -184,12 +186,12 @@ func (r recap) latencyTable() steps.Table {
 	for _, x := range r.median {
 		any = any || x.good()
 		d := documentedUS[x.cell]
-		row := []string{x.name, x.text(usText(x.value)), "", "", x.source(), ""}
+		row := []string{x.name, x.text(usText(x.value)), "", "", x.source(), x.with, ""}
 		if x.has {
 			row[2], row[3] = usText(x.p95), usText(x.p99)
 		}
 		if x.first {
-			row[5] = usText(d.value)
+			row[6] = usText(d.value)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -369,9 +371,8 @@ func (r recap) second() (use, because string) {
 		if !hasOne || !hasTwo {
 			continue
 		}
-		if one.mtu != two.mtu && one.mtu > 0 && two.mtu > 0 {
-			return "the adapter's two PCIe halves", fmt.Sprintf("general advice: %s was measured at MTU %d and %s at MTU %d, which "+
-				"can't be compared", one.name, one.mtu, two.name, two.mtu)
+		if why := one.figure.Unlike(two.figure); why != "" {
+			return "the adapter's two PCIe halves", fmt.Sprintf("general advice: %s and %s can't be compared (%s)", one.name, two.name, why)
 		}
 		use = "two rails"
 		if two.ceiling > worthwhile*one.ceiling {
@@ -481,21 +482,29 @@ func (r recap) bonded() string {
 func (r recap) charts() []steps.Chart {
 	var all []steps.Chart
 	rates := steps.Series{Name: "measured"}
-	mixed := r.mixedMTUs()
+	mtus := r.mtus()
 	for _, x := range r.rates {
 		if x.good() {
+			f := x.figure
+			if len(mtus) == 1 && f.MTU == mtus[0] {
+				f.MTU = 0 // all have it, and the title says so
+			}
 			label := x.name
-			if mixed && x.mtu > 0 {
-				label += fmt.Sprintf(" (MTU %d)", x.mtu)
+			if with := under(f); with != "" {
+				label += " (" + with + ")"
 			}
 			rates.Points = append(rates.Points, steps.Point{Label: label, Y: kind.Round(x.value)})
 		}
 	}
-	link, ceiling := r.oneRail()
+	link, ceiling, mtu := r.oneRail()
 	if len(rates.Points) > 0 {
+		title := "Throughput, payload"
+		if len(mtus) == 1 && mtus[0] > 0 {
+			title += fmt.Sprintf(", RoCE MTU %d", mtus[0])
+		}
 		all = append(all, steps.Chart{
-			Title: "Throughput", Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates},
-			Limits: limits(link, ceiling),
+			Title: title, Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates},
+			Limits: limits(link, ceiling, mtu),
 		})
 	}
 	medians := steps.Series{Name: "median"}
@@ -510,27 +519,26 @@ func (r recap) charts() []steps.Chart {
 			Series: []steps.Series{medians},
 		})
 	}
-	if c, ok := r.blockChart(link, ceiling); ok {
+	if c, ok := r.blockChart(link, ceiling, mtu); ok {
 		all = append(all, c)
 	}
 	return all
 }
 
-// mixedMTUs reports whether the figures of RDMA that count were measured with several:
-// then none of them stands beside another without its own.
-func (r recap) mixedMTUs() bool {
-	seen := map[int]bool{}
+// mtus are the RoCE MTUs that the figures of RDMA that count were measured with. Of several,
+// none stands beside another without its own.
+func (r recap) mtus() (all []int) {
 	for _, x := range r.rates {
-		if x.good() && !strings.HasPrefix(x.cell, "tcp-") {
-			seen[x.mtu] = true
+		if x.good() && !isTCP(x) && !slices.Contains(all, x.figure.MTU) {
+			all = append(all, x.figure.MTU)
 		}
 	}
-	return len(seen) > 1
+	return all
 }
 
 // oneRail is what the first rail's link and PCIe link carry; as they were when a
 // figure was measured, where a bond holds the rails now.
-func (r recap) oneRail() (link, ceiling float64) {
+func (r recap) oneRail() (link, ceiling float64, mtu int) {
 	rigs := []steps.Rig{r.Rig}
 	for _, o := range r.Outcomes {
 		rigs = append(rigs, o.Result.Rig)
@@ -539,29 +547,30 @@ func (r recap) oneRail() (link, ceiling float64) {
 		if rig.HasPair(0) {
 			p := rig.Pairs[0]
 			mtu := theory.AgreedMTU(rig, p, 0)
-			return reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}}, theory.RoCE(mtu), false)
+			link, ceiling := reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}}, theory.RoCE(mtu), false)
+			return link, ceiling, mtu
 		}
 	}
-	return 0, 0
+	return 0, 0, 0
 }
 
 // limits are the lines across a chart of throughput.
-func limits(link, ceiling float64) []steps.Limit {
+func limits(link, ceiling float64, mtu int) []steps.Limit {
 	all := []steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}}
 	if ceiling > 0 {
-		all = append(all, steps.Limit{Name: "seen through the PCIe link of one rail", Value: kind.Round(ceiling)})
+		all = append(all, steps.Limit{Name: fmt.Sprintf("seen through the PCIe link of one rail, MTU %d", mtu), Value: kind.Round(ceiling)})
 	}
 	if link > 0 {
-		all = append(all, steps.Limit{Name: "link of one rail, payload", Value: kind.Round(link)})
+		all = append(all, steps.Limit{Name: fmt.Sprintf("link of one rail, payload, MTU %d", mtu), Value: kind.Round(link)})
 	}
 	return all
 }
 
 // blockChart puts the charts of nixlbench's cells into one.
-func (r recap) blockChart(link, ceiling float64) (c steps.Chart, ok bool) {
+func (r recap) blockChart(link, ceiling float64, mtu int) (c steps.Chart, ok bool) {
 	c = steps.Chart{
-		Title: "nixlbench: throughput by block size", Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes",
-		Limits: limits(link, ceiling),
+		Title: "nixlbench: throughput by block size, payload", Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes",
+		Limits: limits(link, ceiling, mtu),
 	}
 	for _, x := range r.rates {
 		o, ran := r.outcome(x.cell)
@@ -574,6 +583,9 @@ func (r recap) blockChart(link, ceiling float64) (c steps.Chart, ok bool) {
 			}
 			s := chart.Series[0]
 			s.Name = matrixName(x)
+			if len(r.mtus()) > 1 {
+				s.Name += fmt.Sprintf(" (MTU %d)", x.figure.MTU)
+			}
 			c.Series = append(c.Series, s)
 		}
 	}
