@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -435,6 +436,9 @@ func (t *readTest) Ends() (ok bool) {
 	return ok
 }
 
+// pythonCalls are how the cells' scripts call the programs.
+var pythonCalls = []string{"transfer", "latency", `"$NIXL_PYTHON"`}
+
 // ofThisRun looks whether both programs' reports are one of this test each, as their scripts
 // asked for it.
 func (t *readTest) ofThisRun(test string) bool {
@@ -442,7 +446,10 @@ func (t *readTest) ofThisRun(test string) bool {
 	for _, o := range t.stage.Outputs {
 		v, _ := o.Value.(parse.NIXLPython)
 		x := t.ends[o.End]
-		options := witness.Options(t.cell, o, `"$NIXL_PYTHON"`)
+		options := map[string]string{}
+		for _, call := range pythonCalls {
+			maps.Copy(options, witness.Options(t.cell, o, call))
+		}
 		device, bytes, reads := options["--device"], options["--bytes"], options["--iterations"]
 		switch {
 		case len(v.Results) > 1:

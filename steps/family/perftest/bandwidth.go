@@ -332,7 +332,7 @@ func (t *bandwidthTest) Output() bool {
 		return false
 	}
 	t.read = v
-	if why := notOfThisRun(t.cell, t.Client, v, t.Dev); why != "" {
+	if why := cmp.Or(bothWays(v.Perftest), notOfThisRun(t.cell, t.Client, v, t.Dev)); why != "" {
 		t.add(steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
@@ -417,7 +417,7 @@ func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) s
 	if rows > 1 {
 		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
 	}
-	return cmp.Or(all, bothWays(v.Perftest), witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
+	return cmp.Or(all, witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
 		otherGID(c, o, "ib_write_bw", v.Perftest), asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
 }
 

@@ -1,6 +1,7 @@
 package perftest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -328,7 +329,7 @@ func dualNotOfThisRun(c steps.Cell, rig steps.Rig, client steps.Output, t dualTe
 	if !ok {
 		return "no rail has its name"
 	}
-	return notOfThisRun(c, client, t.Bandwidth, rig.Rail(pair, client.End).Dev)
+	return cmp.Or(bothWays(t.Perftest), notOfThisRun(c, client, t.Bandwidth, rig.Rail(pair, client.End).Dev))
 }
 
 // judgeCouple compares the sum of two rails with what both can carry together. The sum is of
