@@ -168,7 +168,10 @@ type ChangeQuestion struct {
 type ChangePlace struct {
 	Node   string
 	Script string
-	Set    []string
+	// HandOver runs before it, as root too: it takes the interfaces out of their managers'
+	// hands. Empty where nobody has them.
+	HandOver string
+	Set      []string
 	// Held says which of them a manager has in its hands: "rail 1 (enp1s0f0np0):
 	// NetworkManager, profile netplan-enp1s0f0np0". The change takes them out of these.
 	Held []string

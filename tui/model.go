@@ -172,7 +172,8 @@ type dialogs struct {
 	quitting bool
 
 	questions []steps.Question
-	scrolled  int    // lines of the script in the first question that are above its box
+	scrolled  int    // lines of the first question that are above its box
+	plumbing  bool   // what runs before a change's own commands is shown
 	secret    []rune // what is typed; gone with the answer
 }
 

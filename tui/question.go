@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +52,12 @@ func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 			return m.answer("yes", true)
 		case "n", "N":
 			return m.answer("no", true)
+		case "s", "S":
+			m.plumbing = !m.plumbing
+		case "home":
+			m.scrolled = 0
+		case "end", "G":
+			m.scrolled = math.MaxInt32 // as far as there is text: see window
 		}
 		return nil
 	}
@@ -115,7 +122,7 @@ func (m *Model) paste(text string) tea.Cmd {
 // answer takes the first question away and answers it.
 func (m *Model) answer(text string, ok bool) tea.Cmd {
 	q := m.questions[0]
-	m.questions, m.scrolled = m.questions[1:], 0
+	m.questions, m.scrolled, m.plumbing = m.questions[1:], 0, false
 	m.forget()
 	return answer(q, text, ok)
 }
@@ -219,66 +226,6 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 	b.add("", b.k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))
 	b.keys("y", "keep it", "n, esc", "go back now")
 	return "Keep the change?"
-}
-
-// changeBox asks about a change that was not made yet, and shows what would run.
-func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
-	title = "Change the network?"
-	what := q.Title + ": as root, on both nodes or on neither." +
-		" It is looked at afterwards, and goes back by itself unless you keep it."
-	if q.Final {
-		title = ink.Clean(q.Title) + "?"
-		what = "This is what runs. It changes no network, and can't be taken back."
-	}
-	b.say(what)
-	b.add("")
-	for _, p := range q.Places {
-		if !q.Final {
-			b.fact(p.Node, strings.Join(p.Set, " "))
-			for _, held := range p.Held {
-				b.fact("", held)
-			}
-		}
-	}
-	for _, w := range q.Warnings {
-		b.say(m.ink.Warn.Render(ink.Clean(w)))
-	}
-	b.add("")
-	script, more := m.changeScript(q, b.width, height-len(b.lines)-5)
-	b.add(script...)
-	pairs := []string{"y", "make it", "n, esc", "change nothing"}
-	if more {
-		pairs = append(pairs, "↑↓", "scroll")
-	}
-	b.keys(pairs...)
-	return title
-}
-
-// changeScript is the part of what a change runs that fits into a number of lines,
-// and whether there is more.
-func (m *Model) changeScript(q *steps.ChangeQuestion, width, height int) (lines []string, more bool) {
-	var all []string
-	for _, p := range q.Places {
-		if p.Script == "" {
-			continue
-		}
-		if len(all) > 0 {
-			all = append(all, "")
-		}
-		all = append(all, m.ink.Dim.Render("# on "+ink.Clean(p.Node)))
-		for line := range strings.Lines(p.Script) {
-			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
-			all = append(all, ink.Fold(ink.Clean(line), max(8, width))...)
-		}
-	}
-	height = max(3, height)
-	m.scrolled = max(0, min(m.scrolled, len(all)-height))
-	if more := len(all) - height; more > 0 {
-		shown := all[m.scrolled : m.scrolled+height-1]
-		return append(slices.Clip(shown),
-			m.ink.Dim.Render(fmt.Sprintf("lines %d to %d of %d", m.scrolled+1, m.scrolled+height-1, len(all)))), true
-	}
-	return all, false
 }
 
 // answerMargin is what a question whether to keep a change leaves for telling

@@ -79,7 +79,7 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 		for _, held := range p.Held {
 			gate.Fprintf(a.out, "# %s\n", held)
 		}
-		gate.Fprint(a.out, gate.Several(p.Script))
+		gate.Fprint(a.out, gate.Several(p.HandOver+p.Script))
 	}
 	for _, w := range q.Warnings {
 		gate.Fprintln(a.out, w)

@@ -179,6 +179,7 @@ func scenes(t *testing.T, whole *tape) map[string]scene {
 						p.t.Errorf("y does not answer the question about %s", id)
 					}
 				}
+				p.tell(whole.runs[id]...)
 			}
 		}},
 		"running": {tape: whole, steps: func(p *player, frame func(string)) {

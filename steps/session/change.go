@@ -135,7 +135,7 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 	for _, e := range steps.Ends {
 		name := t.rig.At(e).Name
 		q.Places = append(q.Places, steps.ChangePlace{
-			Node: name, Set: t.sets[e], Held: t.hands(e), Script: t.text(e),
+			Node: name, Set: t.sets[e], Held: t.hands(e), Script: t.own(e), HandOver: t.handOver(e),
 		})
 		if dev := t.rig.At(e).SSHDev; !q.Keep && slices.Contains(t.sets[e], dev) {
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: "+
@@ -158,11 +158,20 @@ func (t *transaction) refused() *steps.Verdict {
 
 // text is what runs at an end: what takes its interfaces out of their managers' hands, and
 // the cell's script.
-func (t *transaction) text(e steps.End) string {
+func (t *transaction) text(e steps.End) string { return t.handOver(e) + t.own(e) }
+
+// handOver is what takes an end's interfaces out of their managers' hands; a change that the
+// managers make leaves them there.
+func (t *transaction) handOver(e steps.End) string {
 	if t.cell.Change.Tries {
-		return t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
+		return ""
 	}
-	return change.Take(t.before[e].Managers, t.sets[e]) + t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
+	return change.Take(t.before[e].Managers, t.sets[e])
+}
+
+// own is the cell's script at an end, with its values.
+func (t *transaction) own(e steps.End) string {
+	return t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
 }
 
 // back is what puts an end back. What managers made they forget first: they would make it again.

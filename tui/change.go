@@ -1,0 +1,198 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// The question before a change: what it is about first, then its own commands, and what is
+// the same before every change folded.
+
+// changeBox asks about a change that was not made yet, and shows what would run. The answers
+// are always seen: all above them but the first sentence scrolls.
+func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
+	title = "Change the network?"
+	what := q.Title + ": as root, on both nodes or on neither."
+	if q.Final {
+		title = ink.Clean(q.Title) + "?"
+		what = "This is what runs. It changes no network, and can't be taken back."
+	}
+	b.say(what)
+	for _, w := range q.Warnings {
+		b.say(m.ink.Warn.Render(ink.Clean(w)))
+	}
+	head := height / 2 // of many warnings the rest scrolls
+	var rest []string
+	if len(b.lines) > head {
+		b.lines, rest = b.lines[:head], b.lines[head:]
+	}
+	body := box{k: b.k, width: b.width, lines: append(slices.Clip(rest), "")}
+	if !q.Final {
+		m.changeSummary(&body, q)
+		body.add("")
+	}
+	m.changeCommands(&body, q)
+	if n := handedOver(q); n > 0 && !m.plumbing {
+		body.add(ink.Wrap(b.k.Dim.Render(fmt.Sprintf("Before them %d lines take the interfaces out of their managers'"+
+			" hands until the change is taken back: s shows them.", n)), b.width, "", "")...)
+	}
+	lines, more := m.window(body.lines, height-len(b.lines)-2)
+	b.add(lines...)
+	pairs := []string{"y", "make it", "n, esc", "change nothing"}
+	if more {
+		pairs = append(pairs, "↑↓", "scroll")
+	}
+	if handedOver(q) > 0 {
+		pairs = append(pairs, "s", map[bool]string{true: "less", false: "all of the script"}[m.plumbing])
+	}
+	b.keys(pairs...)
+	return title
+}
+
+// window is the part of some lines that is scrolled to, and whether there is more.
+func (m *Model) window(all []string, height int) (lines []string, more bool) {
+	height = max(1, height)
+	m.scrolled = max(0, min(m.scrolled, len(all)-height+1))
+	if len(all) <= height {
+		m.scrolled = 0
+		return all, false
+	}
+	end := min(len(all), m.scrolled+height-1)
+	shown := slices.Clone(all[m.scrolled:end])
+	return append(shown, m.ink.Dim.Render(fmt.Sprintf("lines %d to %d of %d", m.scrolled+1, end, len(all)))), true
+}
+
+// changeSummary says what is touched and how it is now, and what the way back is.
+func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
+	for _, p := range q.Places {
+		b.add(b.k.Strong.Render(ink.Clean(p.Node)))
+		width := 0
+		for _, name := range p.Set {
+			width = max(width, ansi.StringWidth(ink.Clean(name)))
+		}
+		held := slices.Clone(p.Held)
+		for _, name := range p.Set {
+			facts := m.netdevNow(p.Node, name)
+			if i := slices.IndexFunc(held, func(h string) bool { return strings.Contains(h, name) }); i >= 0 {
+				_, who, _ := strings.Cut(held[i], ": ")
+				who, _, _ = strings.Cut(who, ",")
+				facts = append(facts, who)
+				held = slices.Delete(held, i, i+1)
+			}
+			b.add(ink.Wrap(b.k.Dim.Render(ink.Clean(strings.Join(facts, "  "))), b.width,
+				"  "+ink.Pad(ink.Clean(name), width)+"  ", strings.Repeat(" ", width+4))...)
+		}
+		for _, h := range held {
+			b.add(ink.Wrap(b.k.Dim.Render(ink.Clean(h)), b.width, "  ", "    ")...)
+		}
+	}
+	b.add("")
+	b.add(ink.Wrap("as they are now. What was made is looked at, and goes back by itself unless you keep it.",
+		b.width, b.k.Strong.Render("Way back")+"  ", "          ")...)
+}
+
+// netdevNow is which rail an interface carries, and how it was when the node was last
+// looked at.
+func (m *Model) netdevNow(node, name string) (facts []string) {
+	rig := m.book.Rig
+	for e, n := range rig.Nodes {
+		if n.Name != node {
+			continue
+		}
+		for i, p := range rig.Pairs {
+			if e < len(steps.Ends) && rig.Rail(p, steps.End(e)).Netdev.Name == name {
+				facts = append(facts, fmt.Sprintf("rail %d", i+1))
+			}
+		}
+		for _, r := range n.Rails {
+			if r.Netdev.Name != name {
+				continue
+			}
+			if r.Netdev.MTU > 0 {
+				facts = append(facts, fmt.Sprintf("MTU %d", r.Netdev.MTU))
+			}
+			if r.Netdev.Master != "" {
+				facts = append(facts, "in "+r.Netdev.Master)
+			}
+			if r.Addr != "" {
+				facts = append(facts, fmt.Sprintf("%s/%d", r.Addr, r.Prefix))
+			}
+			return facts
+		}
+	}
+	return facts
+}
+
+// handedOver counts the lines that run before a change's own.
+func handedOver(q *steps.ChangeQuestion) int {
+	n := 0
+	for _, p := range q.Places {
+		n += strings.Count(p.HandOver, "\n")
+	}
+	return n
+}
+
+// changeCommands are what runs: once where all nodes run the same but for its values.
+func (m *Model) changeCommands(b *box, q *steps.ChangeQuestion) {
+	k := b.k
+	places := slices.DeleteFunc(slices.Clone(q.Places), func(p steps.ChangePlace) bool { return p.Script == "" })
+	if len(places) == 0 {
+		return
+	}
+	if m.plumbing {
+		for _, p := range places {
+			b.add(k.Strong.Render("On " + ink.Clean(p.Node)))
+			b.script(p.HandOver + p.Script)
+		}
+		return
+	}
+	c, _ := m.book.Tutorial.Cell(q.Cell)
+	own := ""
+	if len(c.Roles) > 0 {
+		own = c.Roles[0].Script
+	}
+	same := own != "" && !slices.ContainsFunc(places, func(p steps.ChangePlace) bool { return !strings.HasSuffix(p.Script, own) })
+	if !same {
+		for _, p := range places {
+			b.add(k.Strong.Render("On " + ink.Clean(p.Node)))
+			b.script(p.Script)
+		}
+		return
+	}
+	b.add(k.Strong.Render("The commands, on each node"))
+	var all []string // values that are the same on all nodes
+	for line := range strings.Lines(strings.TrimSuffix(places[0].Script, own)) {
+		if !slices.ContainsFunc(places, func(p steps.ChangePlace) bool { return !hasLine(p.Script, line) }) {
+			all = append(all, line)
+		}
+	}
+	b.script(strings.Join(all, ""))
+	for _, p := range places {
+		for line := range strings.Lines(strings.TrimSuffix(p.Script, own)) {
+			if !slices.Contains(all, line) {
+				b.script(strings.TrimSuffix(line, "\n") + "   # on " + p.Node)
+			}
+		}
+	}
+	b.script(own)
+}
+
+func hasLine(text, line string) bool {
+	return strings.HasPrefix(text, line) || strings.Contains(text, "\n"+line)
+}
+
+// script adds the lines of a script as they are.
+func (b *box) script(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+		for _, part := range ink.Fold(ink.Clean(line), max(8, b.width-2)) {
+			b.add("  " + part)
+		}
+	}
+}

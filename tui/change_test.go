@@ -1,0 +1,59 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// What a change is about is seen first, then its own commands; what is the same before every
+// change is folded; and its answers are seen at any size.
+func TestTheQuestionBeforeAChange(t *testing.T) {
+	tutorial := sampleTutorial()
+	own := "set -e\n" + strings.Repeat("ip link set dev $MTU_NETDEVS mtu 9000\n", 30)
+	tutorial.Parts[0].Cells[0].Roles[0].Script = own
+	rig := sampleRig()
+	rig.Nodes[0].Rails = []steps.Rail{{Netdev: steps.Netdev{Name: "enp1s0f0np0", MTU: 1500}, Addr: "192.168.100.11", Prefix: 24}}
+	q := steps.ChangeQuestion{Cell: tutorial.Parts[0].Cells[0].ID, Title: "Jumbo frames", Warnings: []string{"it breaks"}}
+	for node, name := range map[string]string{"spark-02": "enp1s0f0np0", "spark-01": "enp9s0"} {
+		q.Places = append(q.Places, steps.ChangePlace{
+			Node: node, Set: []string{name}, Script: "A='1'\nMTU_NETDEVS='" + name + "'\n" + own,
+			HandOver: "take it\nfrom them\n", Held: []string{"rail 1 (" + name + "): NetworkManager, profile x"},
+		})
+	}
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 40}} {
+		s := newScreen(t, tutorial, size[0], size[1])
+		s.tell(connected()...)
+		s.tell(steps.RigProbed{Rig: rig})
+		answer := ""
+		s.send(questionMsg{Change: &q, Answer: func(text string, _ bool) { answer = text }})
+		s.sees("enp1s0f0np0  MTU 1500  192.168.100.11/24", "NetworkManager", "it breaks", "y make it", "n, esc change nothing")
+		s.seesNot("take it")
+		seen := ""
+		for range 60 {
+			seen += s.plain()
+			s.press("j")
+		}
+		s.sees("y make it")
+		for _, want := range []string{"Way back", "The commands, on each node", "A='1'", "MTU_NETDEVS='enp9s0'   # on spark-01", "4 lines take"} {
+			if !strings.Contains(seen, want) {
+				t.Errorf("at %v %q is never seen", size, want)
+			}
+		}
+		s.press("s", "home")
+		seen = ""
+		for range 20 {
+			seen += s.plain()
+			s.press("pgdown")
+		}
+		if !strings.Contains(seen, "take it") || !strings.Contains(seen, "On spark-01") {
+			t.Errorf("at %v s does not show what runs before:\n%s", size, seen)
+		}
+		cmd := s.press("y")
+		cmd()
+		if answer != "yes" {
+			t.Errorf("the answer is %q", answer)
+		}
+	}
+}
