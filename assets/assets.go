@@ -1,6 +1,6 @@
 // Package assets is data that the program carries, and no code: the parts of the
 // tutorial and of the checklist, the pages to read, an example of a runbook, the Python programs of its
-// NIXL cells and the script of the virtual rig.
+// NIXL cells, the page that a browser shows and the script of the virtual rig.
 // Only cmd imports it and hands the files on.
 package assets
 
@@ -30,7 +30,7 @@ var Runbook []byte
 // Docs holds docs/*.md, what README leads to: README.md lists the others in the order in
 // which they are read. cmd/railbench keeps their tables.
 //
-//go:embed docs
+//go:embed docs/*.md
 var Docs embed.FS
 
 // NIXL holds nixl/*.py. agent.py is what the others share: it stands where their
@@ -38,6 +38,11 @@ var Docs embed.FS
 //
 //go:embed nixl
 var NIXL embed.FS
+
+// Web holds web/*, the page of railbench serve as a browser loads it.
+//
+//go:embed web
+var Web embed.FS
 
 // RigScript is rig/rig, a bash script that boots two virtual machines with
 // soft-RoCE between them.

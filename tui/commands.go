@@ -19,7 +19,7 @@ type (
 	questionMsg steps.Question
 	askedMsg    struct{ err error } // a call to the session has returned
 	paceMsg     struct{}
-	wroteMsg    string // what became of writing to a runbook's files
+	wroteMsg    string // what became of writing to a runbook's files, or of serving
 )
 
 // framePace is the least time between two frames that only output brought about.
@@ -124,6 +124,22 @@ func (m *Model) tellSaved() tea.Cmd {
 		m.notice = "nothing has run yet that could be saved"
 	}
 	return nil
+}
+
+// serve begins to show the session in browsers, or ends that.
+func (m *Model) serve() tea.Cmd {
+	if m.opts.Serve == nil {
+		m.notice = "this session is shown here alone: railbench serve shows one in browsers"
+		return nil
+	}
+	serve := m.opts.Serve
+	return func() tea.Msg {
+		said, err := serve()
+		if err != nil {
+			said = strings.ReplaceAll(err.Error(), "\n", "; ")
+		}
+		return wroteMsg(said)
+	}
 }
 
 // answer gives a question its answer, which Question promises to take once.

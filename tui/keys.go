@@ -278,6 +278,7 @@ func everywhere() chapter {
 				" say where the session is saved, which it is by itself",
 			"ctrl+s").
 			to((*Model).tellSaved),
+		on("B", "show the gauges, verdicts and notebook in browsers on this machine; again: no more", "B").to((*Model).serve),
 		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").to((*Model).toggleDocs),
 		on("?", "this help", "?").to((*Model).openHelp).brief(2, "?", "help"),
 		on("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c").

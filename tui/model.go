@@ -52,6 +52,12 @@ type Session interface {
 	Questions() <-chan steps.Question
 }
 
+// An Audience looks along.
+type Audience interface {
+	Book(steps.Notebook)
+	Board(meter.Board)
+}
+
 // Background says what the screen's colours are chosen for.
 type Background uint8
 
@@ -96,6 +102,11 @@ type Options struct {
 	// Docs are the pages to read, in the order of their list; asked for when somebody
 	// wants to read. Nil for none.
 	Docs func() []Doc
+	// Audience is told what the screen is told; nil for nobody. Its methods wait for nobody.
+	Audience Audience
+	// Serve begins to show the session in browsers, or ends that, and says where it is
+	// shown. Called from a command; nil where it can't be.
+	Serve func() (string, error)
 	// SyncOutput asks the terminal itself whether it can show a frame at once.
 	// Bubble Tea 2.0.9 doesn't where SSH_TTY is set, and frames would tear there.
 	SyncOutput bool
@@ -265,6 +276,9 @@ func New(s Session, opts Options) *Model {
 	if opts.Book != nil {
 		m.book = *opts.Book
 		m.book.Connections, m.book.Saved = nil, steps.Saved{}
+	}
+	if opts.Audience != nil {
+		opts.Audience.Book(m.book)
 	}
 	m.list.open = opts.Drill.Fault != ""
 	m.restyle()

@@ -138,6 +138,9 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		}
 	}
 	m.keepPage()
+	if m.opts.Audience != nil {
+		m.opts.Audience.Book(m.book)
+	}
 	cmds := []tea.Cmd{m.drawSoon()}
 	if m.book.Running != "" && !m.beating {
 		m.beating = true
@@ -183,6 +186,9 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 // setBoard draws at the gauges' pace only where they are seen.
 func (m *Model) setBoard(b meter.Board) tea.Cmd {
 	m.board = b
+	if m.opts.Audience != nil {
+		m.opts.Audience.Board(b)
+	}
 	if m.gauges == gaugeHidden {
 		return nil
 	}

@@ -144,6 +144,7 @@ func measurements() []measurement {
 		{"idle, simulated rig", idleSim},
 		{"idle, two SSH nodes", idleSSH},
 		{"gauges", movingGauges},
+		{"viewers", viewers},
 		{"a million lines", millionLines},
 		{"sampler", sampler},
 		{"whole tutorial", wholeTutorial},

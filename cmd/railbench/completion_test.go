@@ -101,7 +101,7 @@ func TestCompletionsOffer(t *testing.T) {
 // Every flag that takes a value offers something or says that no file belongs there.
 func TestCompletionsKnowWhatIsAFile(t *testing.T) {
 	t.Parallel()
-	aFile := []string{"rig", "ssh-config", "output", "symptom", "threshold", "port", "timeout"} // or free text
+	aFile := []string{"rig", "ssh-config", "output", "token-file", "symptom", "threshold", "port", "timeout"} // or free text
 	root := rootCommand()
 	for _, c := range append(commandsUnder(root), root) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {

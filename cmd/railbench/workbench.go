@@ -89,6 +89,7 @@ type desk struct {
 	model   *tui.Model
 	bench   *bench           // nil where a session is only shown
 	session *session.Session // the same
+	along   *stage           // the same: who looks along in a browser
 }
 
 // setUp makes the session and its screen. What it opened is closed by putAway.
@@ -128,7 +129,12 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	s := session.New(b.options)
 	b.onState = s.State
 	s.Open()
+	along := &stage{options: pageOptions(b, s), listen: serveAt}
+	if err := along.prepare(); err != nil {
+		return nil, err
+	}
 	opts := tui.Options{
+		Audience: along.page, Serve: along.toggle,
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
 		Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Linked: flags.link != "", RigNow: s.Now,
@@ -150,7 +156,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		opts.Write = back.write
 	}
 	ready = true
-	return &desk{tui.New(s, opts), b, s}, nil
+	return &desk{tui.New(s, opts), b, s, along}, nil
 }
 
 // putAway ends the session and saves it for the last time. shown is what the screen
@@ -160,6 +166,7 @@ func (d *desk) putAway(cmd *cobra.Command, shown error) error {
 		return shown
 	}
 	defer d.bench.close()
+	d.along.close()
 	closed, unsaved := finish(d.session, cmd.ErrOrStderr())
 	d.bench.remind(cmd.ErrOrStderr())
 	if shown != nil {

@@ -56,6 +56,19 @@ func (f *Follower) Run(ctx context.Context, ids ...string) {
 	}
 }
 
+// Watch folds what happens until ctx or the session ends, and runs nothing.
+func (f *Follower) Watch(ctx context.Context) {
+	for {
+		events, ok := f.Session.Next(ctx)
+		for _, e := range events {
+			f.fold(ctx, e, nil)
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
 // Leave says why a cell is not run.
 func (f *Follower) Leave(id, why string) {
 	f.Ended[id] = steps.CellEnded{

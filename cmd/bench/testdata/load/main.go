@@ -1,23 +1,30 @@
 // Command load is railbench's screen and session with nodes that are made for a
 // benchmark: "flood" runs a cell that prints a million lines on this machine, or $LINES,
 // "wide" one that prints 320 MB in lines of 16 kB with colours, "gauges FILE FILE…" has
-// nodes whose probes are in files and whose rails all move, ten samples a second.
+// nodes whose probes are in files and whose rails all move, ten samples a second. "page FILE
+// FILE…" has the same nodes and no screen: it serves them to browsers, says where, and ends
+// with its stdin.
 package main
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/tui/web"
 )
 
 func main() {
@@ -34,7 +41,7 @@ while [ $i -lt 20000 ]; do printf '\033[31m%s\033[0m\n' "$x"; i=$((i + 1)); done
 	case "flood":
 		o.Nodes = []runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), runner.NewLocal("spark-01", runner.NoAsker{})}
 		o.Sample = false
-	case "gauges":
+	case "gauges", "page":
 		for i, file := range os.Args[2:] {
 			answer, err := os.ReadFile(file)
 			if err != nil {
@@ -54,6 +61,14 @@ while [ $i -lt 20000 ]; do printf '\033[31m%s\033[0m\n' "$x"; i=$((i + 1)); done
 	o.Where = slices.Repeat([]string{"made for a benchmark"}, len(o.Nodes))
 	s := session.New(o)
 	s.Open()
+	if os.Args[1] == "page" {
+		if err := page(s); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		s.Close()
+		return
+	}
 	model := tui.New(s, tui.Options{Tutorial: o.Tutorial, RigName: "load", Background: tui.Dark})
 	err := frames.Show(context.Background(), model, os.Stdout, os.Environ())
 	s.Close()
@@ -61,6 +76,28 @@ while [ $i -lt 20000 ]; do printf '\033[31m%s\033[0m\n' "$x"; i=$((i + 1)); done
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func page(s *session.Session) error {
+	files, err := fs.Sub(assets.Web, "web")
+	if err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p := web.New(web.Options{Files: files, RigName: "load"})
+	go p.Run(context.Background())
+	go func() { _ = p.Server().Serve(ln) }() // until the program ends
+	go func() {
+		for b := range s.Boards() {
+			p.Board(b)
+		}
+	}()
+	fmt.Printf("http://%s/\n", ln.Addr())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // A mover is a node whose rails carry more and more.

@@ -1,0 +1,293 @@
+// The page of railbench: messages come in, and what is drawn follows from them alone, so
+// that whoever joins late sees what the others see. Texts are set as text, never as HTML:
+// they come from nodes.
+"use strict";
+
+const token = location.hash.slice(1);
+const at = (path) => token ? path + "?token=" + encodeURIComponent(token) : path;
+const byID = (id) => document.getElementById(id);
+const make = (tag, props = {}, ...inner) => {
+  const e = Object.assign(document.createElement(tag), props);
+  e.append(...inner);
+  return e;
+};
+const svg = (tag, attrs = {}, ...inner) => {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [k, v] of Object.entries(attrs)) e.setAttribute(k, v);
+  e.append(...inner);
+  return e;
+};
+const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
+
+// state is the fold of the messages.
+const state = { rig: {}, dials: [], board: [], history: [], cells: new Map(), now: {} };
+const historyLen = 240;
+
+const fold = {
+  snapshot(v) {
+    Object.assign(state, { rig: v.rig, dials: v.dials || [], board: v.board || [], history: v.history || [], now: v.now });
+    state.cells = new Map(v.cells.map((c) => [c.id, c]));
+    drawRig(); drawDials(); drawBoard(); drawHistory(); drawNow(); drawCells();
+  },
+  rig(v) { state.rig = v; drawRig(); drawDials(); },
+  dials(v) {
+    const rails = (all) => JSON.stringify(all.map((d) => [d.node, d.dev]));
+    if (rails(v) !== rails(state.dials)) state.history = [];
+    state.dials = v;
+    drawDials(); drawHistory();
+  },
+  board(v) { state.board = v; drawBoard(); },
+  point(v) { state.history.push(v); state.history.splice(0, state.history.length - historyLen); drawHistory(); },
+  cell(v) {
+    const before = state.cells.get(v.id);
+    state.cells.set(v.id, v);
+    drawCells();
+    if (v.grade && (!before || before.running)) setText(byID("said"), `${v.grade}: ${v.title}. ${v.reason}`);
+  },
+  cleared(id) { state.cells.delete(id); drawCells(); },
+  now(v) { state.now = v; drawNow(); },
+};
+
+// --- gauges: an arc from 8 to 4 o'clock; outside what is sent, inside what is received.
+const sweep = 240, outer = 42, inner = 34;
+const point = (r, part) => {
+  const a = (150 + sweep * part) * Math.PI / 180;
+  return [50 + r * Math.cos(a), 50 + r * Math.sin(a)];
+};
+const arcPath = (r) => {
+  const [x0, y0] = point(r, 0), [x1, y1] = point(r, 1);
+  return `M${x0} ${y0}A${r} ${r} 0 1 1 ${x1} ${y1}`;
+};
+const long = (r) => 2 * Math.PI * r * sweep / 360;
+
+function arc(r, width, kind) {
+  const e = svg("path", { d: arcPath(r), class: "arc " + kind, "stroke-width": width, "stroke-dasharray": `${long(r)} ${2 * long(r)}` });
+  e.setAttribute("stroke-dashoffset", long(r));
+  return { set(part) { e.setAttribute("stroke-dashoffset", long(r) * (1 - Math.max(0, Math.min(1, part)))); }, e };
+}
+
+// needs says how far a scale goes: to the link's rate, or, where nobody knows it, to what was seen.
+const round = (v) => { const p = 10 ** Math.floor(Math.log10(Math.max(v, 1))); return [1, 2, 5, 10].map((m) => m * p).find((m) => m >= v); };
+
+function dial(caption, name) {
+  const parts = { ip: arc(outer, 7, "ip"), rdma: arc(outer, 7, "rdma"), rip: arc(inner, 4, "ip"), rrdma: arc(inner, 4, "rdma") };
+  const mark = svg("line", { class: "mark" }), peak = svg("line", { class: "peak" });
+  const big = svg("text", { x: 50, y: 51 }), sub = svg("text", { x: 50, y: 60, class: "small" }), got = svg("text", { x: 50, y: 68, class: "small" }), foot = svg("text", { x: 50, y: 78, class: "small" });
+  const picture = svg("svg", { viewBox: "4 4 92 78", "aria-hidden": "true" },
+    svg("path", { d: arcPath(outer), class: "ground", "stroke-width": 7 }), svg("path", { d: arcPath(inner), class: "ground", "stroke-width": 4 }),
+    parts.ip.e, parts.rdma.e, parts.rip.e, parts.rrdma.e, mark, peak, big, sub, got, foot);
+  const why = make("span", { className: "why" });
+  const label = make("figcaption", {}, caption, make("br"), why);
+  const root = make("figure", { className: "dial" }, picture, label);
+  root.setAttribute("role", "meter");
+  root.setAttribute("aria-label", name + ", sent, Gb/s on the wire");
+  root.setAttribute("aria-valuemin", "0");
+  const place = (line, part) => {
+    const [x0, y0] = point(outer - 5, part), [x1, y1] = point(outer + 5, part);
+    for (const [k, v] of Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 })) line.setAttribute(k, v);
+  };
+  return {
+    root,
+    set({ values, scale, ceiling, stale, down }) {
+      const [tr, ti, rr, ri, peakTx] = values;
+      const top = scale || round(Math.max(peakTx, tr + ti, rr + ri, 10));
+      parts.rdma.set(tr / top); parts.ip.set((tr + ti) / top);
+      parts.rrdma.set(rr / top); parts.rip.set((rr + ri) / top);
+      mark.style.display = ceiling ? "" : "none";
+      if (ceiling) place(mark, Math.min(1, ceiling / top));
+      peak.style.display = peakTx > 0 ? "" : "none";
+      if (peakTx > 0) place(peak, Math.min(1, peakTx / top));
+      setText(big, (tr + ti).toFixed(1));
+      setText(sub, "Gb/s sent");
+      setText(got, `${(rr + ri).toFixed(1)} received`);
+      setText(foot, `0 to ${+top.toFixed(0)}${scale ? "" : " (link unknown)"}`);
+      setText(why, stale || (down ? "down" : ""));
+      root.classList.toggle("stale", !!stale);
+      root.classList.toggle("down", !!down);
+      root.setAttribute("aria-valuenow", (tr + ti).toFixed(1));
+      root.setAttribute("aria-valuemax", +top.toFixed(1));
+      root.setAttribute("aria-valuetext", `${(tr + ti).toFixed(1)} sent, ${(rr + ri).toFixed(1)} received${stale ? ", " + stale : ""}`);
+    },
+  };
+}
+
+let drawn = []; // a node each: { name, rails: [index], total, dials, lines }
+
+function drawDials() {
+  const nodes = [...new Set(state.dials.map((d) => d.node))];
+  const key = JSON.stringify(state.dials.map((d) => [d.node, d.dev, d.netdev, d.link]));
+  if (key === drawDials.key) return drawBoard();
+  drawDials.key = key;
+  drawn = nodes.map((name) => {
+    const rails = state.dials.flatMap((d, i) => d.node === name ? [i] : []);
+    const total = dial("all rails", `${name}, all rails`);
+    total.root.classList.add("total");
+    const dials = rails.map((i) => dial(make("span", { textContent: state.dials[i].dev + (state.dials[i].netdev ? " · " + state.dials[i].netdev : "") }), `${name} ${state.dials[i].dev}`));
+    const tx = svg("polyline", { class: "tx" }), rx = svg("polyline", { class: "rx" });
+    const picture = svg("svg", { viewBox: `0 0 ${historyLen - 1} 100`, preserveAspectRatio: "none", role: "img" }, rx, tx);
+    const top = make("span"), foot = make("figcaption", {}, make("span", { textContent: "2 min ago" }), top, make("span", { textContent: "now" }));
+    const root = make("section", { className: "node" },
+      make("h2", { textContent: name }),
+      make("div", { className: "dials" }, ...(rails.length > 1 ? [total.root] : []), ...dials.map((d) => d.root)),
+      make("figure", { className: "history" }, picture, foot));
+    return { name, rails, total, dials, tx, rx, top, picture, root };
+  });
+  byID("gauges").replaceChildren(...drawn.map((n) => n.root));
+  if (!nodes.length) byID("gauges").replaceChildren(make("p", { className: "note", textContent: "No counters yet." }));
+  drawBoard();
+}
+
+function drawBoard() {
+  for (const n of drawn) {
+    const sum = [0, 0, 0, 0, 0, 0];
+    const scale = (state.rig.nodes || []).find((x) => x.name === n.name)?.link || 0; // of its cables
+    n.rails.forEach((i, k) => {
+      const d = state.dials[i], v = state.board[i];
+      if (!d || !v) return;
+      n.dials[k].set({ values: v, scale: d.link, ceiling: d.ceiling, stale: d.stale, down: d.down });
+      if (d.down && !d.stale) return;
+      v.forEach((x, j) => { sum[j] += x; });
+    });
+    sum[4] = 0; // peaks of different moments have no sum
+    n.total.set({ values: sum, scale, ceiling: 0, stale: "", down: false });
+  }
+}
+
+function drawHistory() {
+  for (const n of drawn) {
+    const sums = [0, 1].map((way) => state.history.map((p) => {
+      const known = n.rails.map((i) => p[i]).filter((x) => x);
+      return known.length ? known.reduce((s, x) => s + x[way], 0) : null;
+    }));
+    const most = round(Math.max(10, ...sums[0], ...sums[1]));
+    [n.tx, n.rx].forEach((line, way) => {
+      const first = historyLen - state.history.length;
+      line.setAttribute("points", sums[way].map((v, i) => v === null ? "" : `${first + i},${100 - 96 * v / most}`).join(" ").trim());
+    });
+    setText(n.top, `all rails: sent ─ received ┄, 0 to ${most} Gb/s`);
+    const last = sums[0].at(-1);
+    n.picture.setAttribute("aria-label", `${n.name}, the last two minutes of all rails, now ${last == null ? "unknown" : last.toFixed(1) + " Gb/s sent"}`);
+  }
+}
+
+// --- what runs, and what it came to
+function drawRig() {
+  setText(byID("rig"), [state.rig.name, ...(state.rig.nodes || []).filter((n) => n.state === "disconnected").map((n) => n.name + ": no connection")].filter((s) => s).join(" · "));
+  byID("simulated").hidden = !state.rig.simulated;
+  setText(byID("version"), "railbench " + (state.rig.railbench || ""));
+  document.title = `${state.rig.simulated ? "SIMULATED " : ""}${state.rig.name || ""} railbench`;
+}
+
+function drawNow() {
+  const n = state.now;
+  setText(byID("cell"), n.cell ? `${n.title} (${n.cell}), ${n.for} s${n.queue ? `, ${n.queue} more wait` : ""}` : "Nothing runs.");
+  for (const [id, text] of [["command", n.command || ""], ["tail", (n.tail || []).join("\n")]]) {
+    setText(byID(id), text);
+    byID(id).hidden = !text;
+  }
+}
+
+function verdict(tag, v) {
+  const e = make(tag, { className: v.running ? "" : v.grade },
+    make("span", { className: "grade", textContent: v.running ? "RUNNING" : v.grade }), make("strong", { textContent: v.title || v.id }),
+    make("br"), v.running ? "" : v.reason + " ", make("small", { textContent: v.running ? "" : v.took }));
+  if (v.evidence && v.evidence.length) {
+    e.append(make("details", {}, make("summary", { textContent: "What it rests on" }), make("ul", {}, ...v.evidence.map((t) => make("li", { textContent: t })))));
+  }
+  return e;
+}
+
+const shown = new Map(); // by id: { text, e }, so that an opened evidence stays open
+
+function drawCells() {
+  const all = [...state.cells.values()].sort((a, b) => b.run - a.run || (a.id < b.id ? -1 : 1));
+  const counts = new Map();
+  for (const c of all) if (!c.running && c.grade) counts.set(c.grade, (counts.get(c.grade) || 0) + 1);
+  setText(byID("counts"), all.length ? [...counts].map(([g, n]) => `${n} ${g}`).join(", ") : "Nothing has run yet.");
+  for (const id of shown.keys()) if (!state.cells.has(id)) shown.delete(id);
+  byID("list").replaceChildren(...all.map((c) => {
+    const text = JSON.stringify(c), had = shown.get(c.id);
+    if (!had || had.text !== text) shown.set(c.id, { text, e: verdict("li", c) });
+    return shown.get(c.id).e;
+  }));
+}
+
+// --- the notebook
+const spans = (text) => text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*)/).map((s) =>
+  s.startsWith("`") && s.length > 2 ? make("code", { textContent: s.slice(1, -1) }) :
+  s.startsWith("**") && s.length > 4 ? make("strong", { textContent: s.slice(2, -2) }) :
+  s.startsWith("*") && s.length > 2 ? make("em", { textContent: s.slice(1, -1) }) :
+  s.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
+
+function prose(text) {
+  const out = [];
+  for (const block of text.split(/\n{2,}/)) {
+    const lines = block.split("\n").filter((l) => l.trim());
+    if (!lines.length) continue;
+    if (lines.some((l) => /^(\||```)/.test(l))) out.push(make("pre", { textContent: block, tabIndex: 0 }));
+    else if (/^[-*] /.test(lines[0])) {
+      const items = [];
+      for (const l of lines) /^[-*] /.test(l) ? items.push(l.slice(2)) : items.push(items.pop() + " " + l.trim());
+      out.push(make("ul", {}, ...items.map((t) => make("li", {}, ...spans(t)))));
+    } else if (lines.every((l) => l.startsWith(">"))) {
+      out.push(make("blockquote", {}, ...spans(lines.map((l) => l.slice(1).trim()).join(" "))));
+    } else out.push(make("p", {}, ...spans(lines.join(" ").replace(/^#+ /, ""))));
+  }
+  return out;
+}
+
+function table(t) {
+  const row = (tag, cells) => make("tr", {}, ...cells.map((c) => make(tag, { textContent: c })));
+  return make("div", { className: "scroll", tabIndex: 0 }, make("table", {}, make("caption", { textContent: t.title }),
+    make("thead", {}, row("th", t.columns || [])), make("tbody", {}, ...t.rows.map((r) => row("td", r)))), make("p", { textContent: t.note }));
+}
+
+function notebookCell(c) {
+  const e = make("section", {}, make("h3", { textContent: c.title || c.id }), ...prose(c.prose), ...c.scripts.map((s) => make("pre", { textContent: s, tabIndex: 0 })));
+  if (c.output.length) e.append(make("pre", { textContent: c.output.join("\n"), tabIndex: 0 }));
+  if (c.run) {
+    const v = verdict("div", c);
+    v.classList.add("verdict");
+    e.append(v);
+  }
+  e.append(...c.tables.map(table), ...prose(c.tail));
+  return e;
+}
+
+async function openNotebook() {
+  const box = byID("notebook");
+  try {
+    const answer = await fetch(at("notebook"));
+    if (!answer.ok) throw new Error(await answer.text());
+    const n = await answer.json();
+    box.replaceChildren(...(n.simulated ? [make("p", { className: "note", textContent: "SIMULATED: nothing here was measured on hardware." })] : []),
+      ...n.parts.flatMap((p) => [make("h2", { textContent: p.title }), ...prose(p.prose), ...p.cells.map(notebookCell)]));
+  } catch (e) {
+    box.replaceChildren(make("p", { className: "note", textContent: "The notebook can't be read: " + e.message }));
+  }
+}
+
+byID("read").addEventListener("click", async () => {
+  const open = byID("notebook").hidden;
+  if (open) await openNotebook();
+  byID("notebook").hidden = !open;
+  byID("live").hidden = open;
+  byID("read").setAttribute("aria-expanded", open);
+  setText(byID("read"), open ? "Gauges" : "Notebook");
+});
+byID("big").addEventListener("click", () => {
+  byID("big").setAttribute("aria-pressed", document.body.classList.toggle("big"));
+});
+
+// --- the stream. A browser comes back by itself and says what it has read last.
+const stream = new EventSource(at("events"));
+for (const name of Object.keys(fold)) {
+  stream.addEventListener(name, (m) => {
+    const v = JSON.parse(m.data);
+    if (v !== null) fold[name](v);
+  });
+}
+const link = (text, lost) => { setText(byID("link"), text); byID("link").classList.toggle("lost", lost); };
+stream.addEventListener("open", () => link("live", false));
+stream.addEventListener("error", () => link(stream.readyState === EventSource.CLOSED ?
+  "refused: is this the whole address that railbench has printed?" : "connection lost, trying again", true));

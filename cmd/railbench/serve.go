@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/listen"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui/web"
+)
+
+// serveAt is where a page is served that nobody said it of: this machine alone sees it.
+const serveAt = "127.0.0.1:7117"
+
+type serveFlags struct {
+	listen, tokenFile, session string
+	names                      []string
+	all                        bool
+	runbooks                   []string
+}
+
+func serveCommand(rig *rigFlags) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve [CELL…|PART…|--all]",
+		Short: "Show the gauges, the verdicts and the notebook in browsers",
+		Long: `Serves a page to look at: a gauge for each rail, two minutes behind it, the running
+cell, the verdicts and the notebook. Cells that are named run meanwhile; nobody
+who looks can run or change anything. It ends with Ctrl-C.
+
+The page is for this machine's own browsers, unless --listen names another address:
+then who looks needs the token that is printed as a part of the page's address, or
+the one in --token-file. A browser elsewhere reaches loopback by ssh -L.
+
+Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration, or
+nothing can listen there; 3 a node can't be reached; 4 nothing failed but something
+was INCONCLUSIVE; 5 the session could not be written.`,
+		Example: `  railbench serve
+  railbench serve --listen 192.168.1.20:7117
+  railbench serve --rig sim --all`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
+	}
+	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place of a new one")
+	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, beside its addresses")
+	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell")
+	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
+	addRunbooks(cmd, &f.runbooks)
+	cmd.ValidArgsFunction = completeCells(&f.runbooks)
+	completeFlags(cmd, map[string]completer{
+		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"), "name": words(),
+	})
+	return cmd
+}
+
+func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
+	ctx, out := cmd.Context(), cmd.ErrOrStderr()
+	rig.runbooks = f.runbooks
+	ask, _ := newAskers(cmd.InOrStdin(), out, false)
+	b, err := rig.open(ctx, ask)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	var cells []steps.Cell
+	if f.all || len(args) > 0 {
+		if cells, err = (runFlags{all: f.all}).cells(b.options.Tutorial, args); err != nil {
+			return usage(err)
+		}
+	}
+	if err := b.linked(cells); err != nil {
+		return err
+	}
+	b.options.Logs, b.options.Sample = logDir(), true
+	if err := b.trustSession(f.session, false); err != nil {
+		return err
+	}
+	if f.session != "" {
+		if _, err := b.keep(f.session, out); err != nil {
+			return err
+		}
+	}
+	s := session.New(b.options)
+	b.onState = s.State
+	stage := &stage{options: pageOptions(b, s), listen: f.listen, tokenFile: f.tokenFile, names: f.names}
+	where, err := stage.open()
+	if err != nil {
+		return usage(errors.Join(err, s.Close()))
+	}
+	defer stage.close()
+	gate.Fprintf(cmd.OutOrStdout(), "%s\n", where)
+	headless := newHeadless(s, out, false)
+	told := headless.Tell
+	headless.Tell = func(e steps.Event) {
+		stage.page.Book(headless.Book)
+		told(e)
+	}
+	stage.page.Book(headless.Book)
+	s.Open()
+	var boards sync.WaitGroup
+	boards.Go(func() {
+		for board := range s.Boards() {
+			stage.page.Board(board)
+		}
+	})
+	headless.run(ctx, cells)
+	headless.Watch(ctx)
+	unreachable := s.Unreachable()
+	closed, unsaved := finish(s, out)
+	boards.Wait()
+	b.remind(out)
+	return ending{unsaved: unsaved, unreachable: unreachable, closed: closed}.status(newObject(steps.Rig{}, cells, headless.Ended).Summary)
+}
+
+func pageOptions(b *bench, s *session.Session) web.Options {
+	return web.Options{Railbench: version(), Simulated: b.options.Simulated, RigName: b.options.Rig, Now: s.Now}
+}
+
+// A stage is a page that is served, or can be.
+type stage struct {
+	options           web.Options
+	listen, tokenFile string
+	names             []string
+
+	turn   sync.Mutex // of toggle
+	page   *web.Page
+	server *http.Server
+	ended  context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// prepare makes the page, which is told what happens from then on, whoever looks at it.
+func (s *stage) prepare() error {
+	if s.page != nil {
+		return nil
+	}
+	files, err := fs.Sub(assets.Web, "web")
+	if err != nil {
+		return err
+	}
+	s.options.Files, s.options.Names = files, s.names
+	if host, err := os.Hostname(); err == nil {
+		s.options.Names = append([]string{host}, s.names...)
+	}
+	s.page = web.New(s.options)
+	return nil
+}
+
+// open begins to serve, and gives the address for a browser.
+func (s *stage) open() (string, error) {
+	ln, err := listen.TCP(s.listen, web.MostConnections)
+	if err != nil {
+		return "", fmt.Errorf("%w: --listen names another address", err)
+	}
+	if s.options.Token, err = s.token(ln.Addr()); err != nil {
+		ln.Close()
+		return "", err
+	}
+	if err := s.prepare(); err != nil {
+		ln.Close()
+		return "", err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.server, s.ended = s.page.Server(), cancel
+	server := s.server
+	s.work.Go(func() { s.page.Run(ctx) })
+	s.work.Go(func() { _ = server.Serve(ln) }) // it ends when it is closed
+	return pageAddress(ln.Addr(), s.options.Token), nil
+}
+
+// close ends the streams and the connections.
+func (s *stage) close() {
+	if s.server == nil {
+		return
+	}
+	s.ended()
+	_ = s.server.Close() // nobody is left to be told
+	s.work.Wait()
+	s.server = nil
+}
+
+// A token is long enough that nobody guesses it over a network.
+const shortestToken = 16
+
+// token is what who looks must know; empty where only this machine can ask.
+func (s *stage) token(at net.Addr) (string, error) {
+	if s.tokenFile != "" {
+		b, err := disk.ReadOwn(s.tokenFile, 1<<10)
+		if err != nil {
+			return "", fmt.Errorf("read the token: %w", err)
+		}
+		token := strings.TrimSpace(string(b))
+		if len(token) < shortestToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return "", fmt.Errorf("the token in %s must have %d characters or more, of ASCII and without blanks", s.tokenFile, shortestToken)
+		}
+		return token, nil
+	}
+	if listen.Loopback(at) {
+		return "", nil
+	}
+	return strings.ToLower(rand.Text()), nil
+}
+
+// pageAddress is what a browser opens. The token stands behind the #, which a browser keeps to
+// itself: no proxy and no log gets it with the page.
+func pageAddress(at net.Addr, token string) string {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return at.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		if name, err := os.Hostname(); err == nil {
+			host = name
+		}
+	}
+	address := "http://" + net.JoinHostPort(host, port) + "/"
+	if token != "" {
+		address += "#" + token
+	}
+	return address
+}
+
+// toggle begins to serve, or ends that, for a workbench's key. Two presses may come at once.
+func (s *stage) toggle() (string, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if s.server != nil {
+		s.close()
+		return "it is shown in no browser any more", nil
+	}
+	where, err := s.open()
+	if err != nil {
+		s.listen = "127.0.0.1:0" // another railbench serves at the usual place
+		where, err = s.open()
+	}
+	if err != nil {
+		return "", err
+	}
+	return "shown at " + where + " (this machine only; ssh -L leads there): B again ends it", nil
+}

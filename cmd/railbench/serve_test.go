@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/web"
+)
+
+// served is railbench serve with some arguments, its page's address and what ends it.
+func served(t *testing.T, args ...string) (address string, end func() (string, error)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	said, out := io.Pipe()
+	var errs bytes.Buffer
+	cmd := rootCommand()
+	cmd.SetArgs(append([]string{"serve", "--rig", "sim", "--speed", "max"}, args...))
+	cmd.SetIn(strings.NewReader(""))
+	cmd.SetOut(out)
+	cmd.SetErr(&errs)
+	done := make(chan error, 1)
+	go func() {
+		done <- cmd.ExecuteContext(ctx)
+		out.Close()
+	}()
+	end = func() (string, error) {
+		cancel()
+		err := <-done
+		return errs.String(), err
+	}
+	lines := bufio.NewScanner(said)
+	if !lines.Scan() {
+		text, err := end()
+		t.Fatalf("it did not say where it is: %v %s", err, text)
+	}
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	return lines.Text(), end
+}
+
+// event waits for a message of a page's stream that has a text in it.
+func event(t *testing.T, address, text string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), text) {
+			return lines.Text()
+		}
+	}
+	t.Fatalf("%s: %s: no %q came: %v", address, answer.Status, text, lines.Err())
+	return ""
+}
+
+// A cell that runs is seen by who looks; the exit status is the run's.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	address, end := served(t, "--listen", "127.0.0.1:0", "ib-write-bw", "--fault", "slow-rail")
+	if !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/$`).MatchString(address) {
+		t.Errorf("the address is %q", address)
+	}
+	got := event(t, address+"events", `"grade":"FAIL"`)
+	if !strings.Contains(got, "ib-write-bw") || !strings.Contains(event(t, address+"events", `"simulated":true`), "spark-01") {
+		t.Errorf("%s", got)
+	}
+	said, err := end()
+	if s, ok := errors.AsType[status](err); !ok || s.code != exitFail {
+		t.Errorf("%v, %s", err, said)
+	}
+	if _, err := http.Get(address); err == nil {
+		t.Error("the page is there yet")
+	}
+}
+
+// Another address than loopback asks for a token, which is in no message and no log.
+func TestServeAsksForToken(t *testing.T) {
+	t.Parallel()
+	address, end := served(t, "--listen", "0.0.0.0:0")
+	page, token, ok := strings.Cut(address, "#")
+	port := regexp.MustCompile(`:(\d+)/$`).FindStringSubmatch(page)
+	if !ok || len(token) < shortestToken || port == nil {
+		t.Fatalf("the address is %q", address)
+	}
+	at := "http://127.0.0.1:" + port[1] + "/"
+	answer, err := http.Get(at + "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("without the token: %s", answer.Status)
+	}
+	event(t, at+"events?token="+token, `"simulated":true`)
+	if said, err := end(); err != nil || strings.Contains(said, token) {
+		t.Errorf("%v, %s", err, said)
+	}
+}
+
+func TestServeTokenFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	address, end := served(t, "--listen", "127.0.0.1:0", "--token-file", file("good", "0123456789abcdef\n"))
+	if !strings.HasSuffix(address, "/#0123456789abcdef") {
+		t.Errorf("the address is %q", address)
+	}
+	if said, err := end(); err != nil {
+		t.Error(err, said)
+	}
+	for name, path := range map[string]string{
+		"short": file("short", "0123456789"), "blank": file("blank", "01234567 89abcdef"), "missing": filepath.Join(dir, "missing"),
+	} {
+		var out, errs bytes.Buffer
+		code := Main([]string{"serve", "--rig", "sim", "--listen", "127.0.0.1:0", "--token-file", path}, strings.NewReader(""), &out, &errs)
+		if code != exitUsage || !strings.Contains(errs.String(), "token") || strings.Contains(errs.String(), "0123456789") {
+			t.Errorf("%s: exit status %d: %s", name, code, errs.String())
+		}
+	}
+}
+
+// The page asks nobody else for anything, has no script and no style in its lines, and sets
+// texts as texts.
+func TestPageIsItsOwn(t *testing.T) {
+	t.Parallel()
+	forbidden := map[string]string{
+		"page.html": `(?i)<script>|<style|\sstyle=|\son\w+=|https?:|//|<form|<iframe`,
+		"page.css":  `(?i)@import|url\(|https?:`,
+		"page.js":   `innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|import\(|https?://[^w]|XMLHttpRequest|sendBeacon|WebSocket|localStorage|sessionStorage|document\.cookie|method:`,
+		"icon.svg":  `(?i)<script|href|<foreignObject`,
+	}
+	for name, pattern := range forbidden {
+		b, err := fs.ReadFile(assets.Web, "web/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(pattern).FindAllString(string(b), -1); found != nil {
+			t.Errorf("%s has %q", name, found)
+		}
+	}
+}
+
+// openPage serves a page of a simulated rig in which one cell has failed.
+func openPage(t *testing.T, reason string) (address string) {
+	t.Helper()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{options: web.Options{Simulated: true, RigName: "sim"}, listen: "127.0.0.1:0"}
+	if address, err = s.open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	book := steps.NewNotebook(tut)
+	for _, e := range []steps.Event{
+		steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: time.Now()},
+		steps.CellEnded{Run: 1, Cell: "ib-write-bw", Verdict: steps.Verdict{
+			Grade: steps.Fail, Reason: reason,
+			Tables: []steps.Table{{Title: "wide", Columns: make([]steps.Column, 30), Rows: [][]string{slices.Repeat([]string{"value"}, 30)}}},
+		}},
+	} {
+		book = book.Apply(e)
+	}
+	s.page.Book(book)
+	s.page.Board(meter.Board{Gauges: []meter.Gauge{
+		{Node: "spark-02", Dev: "rocep1s0f0", LinkGbps: 200, CeilingGbps: 110, Tx: meter.Flow{RDMA: 92.5, Peak: 93}},
+		{Node: "spark-02", Dev: "mlx5_7", LinkGbps: 400, Down: true},
+		{Node: "spark-01", Dev: strings.Repeat("long", 10), Stale: "no sample for 3s"},
+	}})
+	return address
+}
+
+// In a real browser, with the policy in force: what nodes say is text, and what is simulated
+// says so.
+func TestPageInABrowser(t *testing.T) {
+	t.Parallel()
+	browser := needsTool(t, "chromium")
+	dom := newTab(t, browser).shown(openPage(t, `Slow </li><img src=x onerror="document.title='owned'"><b>`), "1 FAIL")
+	for _, want := range []string{
+		`<p id="simulated">SIMULATED</p>`, "Slow &lt;/li&gt;&lt;img src=x", `aria-valuetext="92.5 sent, 0.0 received"`,
+		"<title>SIMULATED sim railbench</title>", "mlx5_7", `aria-live="polite"`, "no sample for 3s",
+	} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page has no %q: %s", want, dom)
+		}
+	}
+	if strings.Contains(dom, "<img") {
+		t.Error("a node's text became an element")
+	}
+}
+
+// Nothing stands beside the screen, of a phone, a laptop or a projector; the keyboard comes to
+// every control; and what is read stands out from its ground, by day and by night.
+func TestPageFits(t *testing.T) {
+	t.Parallel()
+	tab := newTab(t, needsTool(t, "chromium"))
+	tab.shown(openPage(t, strings.Repeat("verylongword", 30)), "1 FAIL")
+	for _, view := range []string{"live", "big", "notebook"} {
+		switch view {
+		case "big":
+			tab.run(`document.getElementById("big").click()`)
+		case "notebook":
+			tab.run(`document.getElementById("read").click();
+				new Promise((done) => { const look = () => document.querySelector("#notebook h2") ? done() : setTimeout(look, 20); look(); })`)
+		}
+		for _, size := range [][2]int{{320, 640}, {1280, 800}, {1920, 1080}} {
+			for _, dark := range []bool{false, true} {
+				if len(tab.picture(size[0], size[1], dark)) == 0 {
+					t.Error("there is no picture")
+				}
+				if wide := tab.run(`document.documentElement.scrollWidth`); wide != float64(size[0]) {
+					t.Errorf("%s is %v wide on a screen of %d", view, wide, size[0])
+				}
+				if low, _ := tab.run(lowContrast).(string); low != "" {
+					t.Errorf("%s, dark %v: %s", view, dark, low)
+				}
+			}
+		}
+	}
+	if n := tab.run(`[...document.querySelectorAll("button, a, summary, pre")].filter((e) => e.tabIndex < 0).length`); n != 0.0 {
+		t.Errorf("the keyboard doesn't come to %v controls", n)
+	}
+}
+
+// lowContrast names a text whose contrast with the page is below WCAG's 4.5 to 1.
+const lowContrast = `(() => {
+	const light = (c) => { const [r, g, b] = c.match(/[\d.]+/g).map(Number).map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+	const ground = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (c !== "rgba(0, 0, 0, 0)") return c; } return "rgb(255, 255, 255)"; };
+	for (const e of document.querySelectorAll("h1, h1 span, h2, h3, p, li, small, button, .grade, summary, figcaption, .why, code, td, th, pre")) {
+		if (!e.textContent.trim() || !e.offsetParent) continue;
+		const a = light(getComputedStyle(e).color), b = light(ground(e));
+		const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		if (ratio < 4.5) return e.tagName + "." + e.className + " " + e.textContent.slice(0, 30) + ": " + ratio.toFixed(1);
+	}
+	return "";
+})()`

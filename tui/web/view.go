@@ -1,0 +1,194 @@
+package web
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/cells"
+)
+
+// What viewers are told, as JSON. Every text in it is cleaned, and the page sets it as
+// text and never as HTML.
+type (
+	snapshotView struct {
+		Rig     rigView     `json:"rig"`
+		Dials   []dialView  `json:"dials"`
+		Board   [][]float64 `json:"board"`
+		History history     `json:"history"`
+		Cells   []cellView  `json:"cells"`
+		Now     nowView     `json:"now"`
+	}
+	rigView struct {
+		Name      string     `json:"name"`
+		Title     string     `json:"title"`
+		Simulated bool       `json:"simulated"`
+		Railbench string     `json:"railbench"`
+		Nodes     []nodeView `json:"nodes"`
+	}
+	nodeView struct {
+		Name  string `json:"name"`
+		End   string `json:"end"`
+		Where string `json:"where"`
+		// Link is what its cables carry together, Gb/s; 0 where one's rate is unknown.
+		Link  float64 `json:"link"`
+		State string  `json:"state"`
+		Why   string  `json:"why,omitempty"`
+	}
+	// A dialView is what of a gauge doesn't move.
+	dialView struct {
+		Node    string  `json:"node"`
+		Dev     string  `json:"dev"`
+		Netdev  string  `json:"netdev"`
+		Link    float64 `json:"link"`    // Gb/s on the wire; 0 where unknown
+		Ceiling float64 `json:"ceiling"` // where PCIe ends it; 0 where unknown
+		Source  string  `json:"source"`
+		Down    bool    `json:"down"`
+		Stale   string  `json:"stale,omitempty"`
+	}
+	cellView struct {
+		ID       string   `json:"id"`
+		Part     string   `json:"part"`
+		Title    string   `json:"title"`
+		Run      int      `json:"run"`
+		Running  bool     `json:"running"`
+		Grade    string   `json:"grade"`
+		Reason   string   `json:"reason"`
+		Node     string   `json:"node,omitempty"`
+		Took     string   `json:"took"`
+		Evidence []string `json:"evidence"`
+	}
+	// A nowView is what runs.
+	nowView struct {
+		Cell    string   `json:"cell"` // empty where nothing runs
+		Title   string   `json:"title"`
+		Command string   `json:"command"`
+		For     int      `json:"for"` // seconds
+		Tail    []string `json:"tail"`
+		Queue   int      `json:"queue"`
+	}
+)
+
+// sameRail reports whether two dials are of one rail, however it is.
+func (d dialView) sameRail(e dialView) bool { return d.Node == e.Node && d.Dev == e.Dev }
+
+// What one cell may take of a message: a viewer may have a phone.
+const (
+	mostEvidence = 24
+	mostTail     = 8
+	mostText     = 600 // runes of one text
+)
+
+// clean is a text of a node's or a file's as one line that ends somewhere. It is cut before it
+// is looked at: it may have megabytes.
+func clean(s string) string { return gate.Line(short(s, mostText)) }
+
+func short(s string, most int) string {
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+func same(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+func dialsOf(b meter.Board) []dialView {
+	all := make([]dialView, 0, len(b.Gauges))
+	for _, g := range b.Gauges {
+		all = append(all, dialView{
+			Node: clean(g.Node), Dev: clean(g.Dev), Netdev: clean(g.Netdev), Link: tenth(g.LinkGbps), Ceiling: tenth(g.CeilingGbps),
+			Source: g.Source.String(), Down: g.Down, Stale: clean(g.Stale),
+		})
+	}
+	return all
+}
+
+// needlesOf is what moves: sent by RDMA and IP, received by both, and the two peaks.
+func needlesOf(b meter.Board) [][]float64 {
+	all := make([][]float64, 0, len(b.Gauges))
+	for _, g := range b.Gauges {
+		all = append(all, []float64{
+			tenth(g.Tx.RDMA), tenth(g.Tx.IP), tenth(g.Rx.RDMA), tenth(g.Rx.IP), tenth(g.Tx.Peak), tenth(g.Rx.Peak),
+		})
+	}
+	return all
+}
+
+// cables is what a node's connectors carry together: two rails may be one cable's.
+func cables(n steps.Node) float64 {
+	type connector struct {
+		port int
+		dev  string // where nobody knows which port it is
+	}
+	links := map[connector]float64{}
+	for _, r := range n.Rails {
+		at := connector{port: r.PhysPort}
+		if r.PhysPort < 0 {
+			at.dev = r.Dev
+		}
+		if r.Netdev.SpeedGbps == 0 {
+			return 0 // declared by soft-RoCE, known by nobody
+		}
+		links[at] = max(links[at], r.RateGbps)
+	}
+	sum := 0.0
+	for _, gbps := range links {
+		sum += gbps
+	}
+	return sum
+}
+
+func cellOf(book steps.Notebook, id string) cellView {
+	c, _ := book.Tutorial.Cell(id)
+	s := book.Cells[id]
+	v := cellView{
+		ID: clean(id), Part: clean(c.Part), Title: clean(c.Title), Run: int(s.Run), Running: s.Running,
+		Grade: s.Verdict.Grade.String(), Reason: clean(s.Verdict.Reason), Node: clean(s.Verdict.Node),
+		Evidence: []string{},
+	}
+	if !s.Running {
+		v.Took = s.Elapsed.Round(100 * time.Millisecond).String()
+	}
+	for i, e := range s.Verdict.Evidence {
+		if i == mostEvidence {
+			v.Evidence = append(v.Evidence, "…")
+			break
+		}
+		text := e.Name + ": " + cells.Value(e.Value, e.Unit)
+		if e.Expected != nil {
+			text += ", " + cells.Band(*e.Expected, e.Unit)
+		}
+		v.Evidence = append(v.Evidence, clean(text))
+	}
+	return v
+}
+
+// byRun puts cells in the order in which they ran.
+func byRun(all []cellView) {
+	slices.SortFunc(all, func(a, b cellView) int { return cmp.Or(a.Run-b.Run, cmp.Compare(a.ID, b.ID)) })
+}
+
+func (p *Page) nowOf(book steps.Notebook) nowView {
+	v := nowView{Queue: len(book.Queue), Tail: []string{}}
+	c, ok := book.Tutorial.Cell(book.Running)
+	if !ok {
+		return v
+	}
+	s := book.Cells[c.ID]
+	v.Cell, v.Title = clean(c.ID), clean(c.Title)
+	v.For = max(0, int(p.o.Now().Sub(s.Started).Seconds()))
+	if len(c.Roles) > 0 {
+		v.Command = gate.Text(short(c.Roles[len(c.Roles)-1].Script, mostText))
+	}
+	for _, l := range s.Output.Lines(max(0, s.Output.Len()-mostTail), mostTail) {
+		v.Tail = append(v.Tail, gate.Line(short(l.Text, mostText/4)))
+	}
+	return v
+}

@@ -1,0 +1,232 @@
+// Package web is a session in a browser, to look at: the gauges of every rail with two
+// minutes behind them, the running cell, the verdicts and the notebook.
+//
+// A Page is told what the screen is told, and makes messages of it that any number of
+// viewers read; who joins late or comes back gets what the others have. Nothing here asks
+// a node, runs a cell or changes anything: the handler knows GET and HEAD. Who listens
+// where is cmd's, as are the files that a browser loads (assets/web); what a program reads
+// is steps/metrics'.
+package web
+
+import (
+	"context"
+	"io/fs"
+	"math"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+)
+
+// Options are what a page is made with.
+type Options struct {
+	// Files has page.html, page.css, page.js and icon.svg.
+	Files     fs.FS
+	Railbench string // the version
+	Simulated bool   // whatever is measured is marked SIMULATED
+	RigName   string // shown while no node has been probed
+	// Token, where not empty, is asked for before anything of the session is told.
+	Token string
+	// Names are hosts by which a browser may ask for the page, beside localhost and
+	// addresses: another name may be one that somebody else's page has pointed here.
+	Names []string
+	// Metrics, where not nil, is /metrics.
+	Metrics http.Handler
+	// Now is the nodes' time, of which runs are; time.Now where nil.
+	Now func() time.Time
+}
+
+// A Page is what viewers see of a session. It is safe for use by several goroutines.
+type Page struct {
+	o    Options
+	feed *feed
+
+	mu    sync.Mutex
+	book  steps.Notebook
+	board meter.Board
+	news  bool // the book was told since it was last looked at
+
+	// What was last told to viewers.
+	shown shown
+
+	reading reading
+}
+
+// shown is the state that the messages so far have brought viewers to.
+type shown struct {
+	rig     rigView
+	dials   []dialView
+	board   [][]float64
+	history history
+	cells   map[string]cellView
+	version map[string]steps.Version
+	now     nowView
+}
+
+// The pace of the messages. Needles move five times a second, which is what an eye follows,
+// and the history has a point each half second, as the terminal's has.
+const (
+	needleEvery = 200 * time.Millisecond
+	pointEvery  = 500 * time.Millisecond
+	historyLen  = 240 // two minutes
+)
+
+// New makes a page. Run keeps it going.
+func New(o Options) *Page {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p := &Page{o: o, feed: newFeed()}
+	p.shown = shown{
+		cells: map[string]cellView{}, version: map[string]steps.Version{},
+		rig: rigView{Name: clean(o.RigName), Simulated: o.Simulated, Railbench: clean(o.Railbench)},
+	}
+	return p
+}
+
+// Book tells the notebook as it is now. It waits for nobody.
+func (p *Page) Book(b steps.Notebook) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.book, p.news = b, true
+}
+
+// Board tells the newest gauges. It waits for nobody.
+func (p *Page) Board(b meter.Board) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.board = b
+}
+
+// Run makes messages of what the page is told, until ctx ends; then the viewers' streams
+// end, too. It may be called again.
+func (p *Page) Run(ctx context.Context) {
+	needle, point := time.NewTicker(needleEvery), time.NewTicker(pointEvery)
+	defer needle.Stop()
+	defer point.Stop()
+	p.feed.open()
+	defer p.feed.close()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-needle.C:
+			p.look()
+		case <-point.C:
+			p.point()
+		}
+	}
+}
+
+// look tells what has changed since it was last called.
+func (p *Page) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if dials := dialsOf(p.board); !same(dials, p.shown.dials) {
+		if !slices.EqualFunc(dials, p.shown.dials, dialView.sameRail) {
+			p.shown.history = nil // of other rails
+		}
+		p.shown.dials = dials
+		p.feed.publish("dials", dials)
+	}
+	if board := needlesOf(p.board); !same(board, p.shown.board) {
+		p.shown.board = board
+		p.feed.publish("board", board)
+	}
+	if p.news {
+		p.news = false
+		p.lookAtRig()
+		p.lookAtCells()
+	}
+	if now := p.nowOf(p.book); !same(now, p.shown.now) {
+		p.shown.now = now
+		p.feed.publish("now", now)
+	}
+}
+
+func (p *Page) lookAtRig() {
+	rig := p.shown.rig
+	if name := p.book.Rig.Name; name != "" {
+		rig.Name = clean(name)
+	}
+	rig.Simulated = p.o.Simulated || p.book.Rig.Simulated
+	rig.Title, rig.Nodes = clean(p.book.Tutorial.Title), nil
+	for i, n := range p.book.Rig.Nodes {
+		c := p.book.Connection(n.No)
+		rig.Nodes = append(rig.Nodes, nodeView{
+			Name: clean(n.Name), End: steps.End(i).String(), Where: clean(n.Where), Link: tenth(cables(n)),
+			State: c.State.String(), Why: clean(c.Why),
+		})
+	}
+	if !same(rig, p.shown.rig) {
+		p.shown.rig = rig
+		p.feed.publish("rig", rig)
+	}
+}
+
+func (p *Page) lookAtCells() {
+	for id := range p.shown.cells {
+		if _, ok := p.book.Cells[id]; !ok {
+			delete(p.shown.cells, id)
+			delete(p.shown.version, id)
+			p.feed.publish("cleared", id)
+		}
+	}
+	for id := range p.book.Cells {
+		if v := p.book.Version(id); v != p.shown.version[id] {
+			p.shown.version[id] = v
+			// What it prints is told of the running cell alone, by nowOf.
+			if c := cellOf(p.book, id); !same(c, p.shown.cells[id]) {
+				p.shown.cells[id] = c
+				p.feed.publish("cell", c)
+			}
+		}
+	}
+}
+
+// point adds one to the history of each gauge. A gauge that is stale has none: a line
+// through a gap would be made up.
+func (p *Page) point() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.shown.dials) == 0 || len(p.board.Gauges) != len(p.shown.dials) {
+		return
+	}
+	values := make([]*[2]float64, len(p.board.Gauges))
+	for i, g := range p.board.Gauges {
+		if g.Stale == "" {
+			values[i] = &[2]float64{tenth(g.Tx.Total()), tenth(g.Rx.Total())}
+		}
+	}
+	p.shown.history = p.shown.history.with(values)
+	p.feed.publish("point", values)
+}
+
+// A history holds the last points of all gauges, oldest first; nil where there was none.
+type history [][]*[2]float64
+
+func (h history) with(values []*[2]float64) history {
+	if len(h) >= historyLen {
+		h = h[len(h)-historyLen+1:]
+	}
+	return append(slices.Clip(h), values)
+}
+
+// snapshot is all that the messages up to seq have told.
+func (p *Page) snapshot() (f frame) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cells := make([]cellView, 0, len(p.shown.cells))
+	for _, c := range p.shown.cells {
+		cells = append(cells, c)
+	}
+	byRun(cells)
+	s := p.shown
+	return p.feed.frame("snapshot", snapshotView{s.rig, s.dials, s.board, s.history, cells, s.now})
+}
+
+// tenth is a rate with the one digit after the point that is shown.
+func tenth(v float64) float64 { return math.Round(v*10) / 10 }
