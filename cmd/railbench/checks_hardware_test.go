@@ -22,6 +22,10 @@ var hardwareMay = map[string][]string{
 	// It is not started: it would disturb what runs there.
 	"hog":          {"rail-speed"},
 	"tool-missing": {"rail-speed"},
+	// What has no driver has no clock to look at.
+	"gpu-missing": {"gpu-clock"},
+	// The nodes' kernels differ with it.
+	"kexec-handover": {"versions"},
 }
 
 // Somebody's benchmark is not disturbed: where a rail is busy none is measured.

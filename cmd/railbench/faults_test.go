@@ -107,6 +107,7 @@ var symptoms = map[string]symptom{
 	"secure-boot": {},
 	"small-bar1":  {},
 	"slow-cable":  {},
+	"pcie-errors": {}, "gpu-stuck-clock": {}, "hard-off": {}, "kexec-handover": {},
 	"autobond": {
 		seen: map[string][]string{"bond-check": {"bond0 on spark-01 holds nothing", "bond0 on spark-02 holds nothing", "File exists", "balance-rr"}},
 	},

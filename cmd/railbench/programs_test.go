@@ -28,7 +28,7 @@ func TestPrograms(t *testing.T) {
 	}
 	for variable, name := range map[string]string{
 		"NIXL_VERSION_PY": "nixl-version", "NIXL_REGISTER_PY": "nixl-register", "NIXL_TRANSFER_PY": "nixl-transfer",
-		"NIXL_LATENCY_PY": "nixl-latency", "GPU_STAGING_PY": "gpu-staging",
+		"NIXL_LATENCY_PY": "nixl-latency", "GPU_STAGING_PY": "gpu-staging", "GPU_LOAD_PY": "gpu-load",
 	} {
 		text := all[variable]
 		if !strings.HasPrefix(text, "# railbench: "+name+"\n") || strings.Contains(text, sharedMark) || strings.Count(text, "class Cuda") != 1 {

@@ -17,6 +17,34 @@ func hardwareChecks(says func(node, command string, code int, part string) func(
 			},
 			says("spark-01", "timeout 1 ib_write_bw -d roceP2p1s0f0", 1, "roceP2p1s0f0 not found"),
 		},
+		"pcie-errors": {
+			says("spark-01", "cat /sys/bus/pci/devices/0000:01:00.0/aer_dev_fatal", 0, "DLP 2\n"),
+			says("spark-01", "cat /sys/class/infiniband/rocep1s0f0/device/aer_dev_fatal", 0, "TOTAL_ERR_FATAL 2\n"),
+			func(b *bench) bool {
+				const file = "cat /sys/bus/pci/devices/0000:01:00.0/aer_dev_correctable"
+				was := b.must("spark-01", file)
+				b.must("spark-01", "sleep 1")
+				return was != b.must("spark-01", file)
+			},
+		},
+		"gpu-stuck-clock": {
+			func(b *bench) bool {
+				const load = "printf '# railbench: gpu-load\n' | python3 -u - --milliseconds 400 >/dev/null & sleep 0.2; " +
+					"nvidia-smi --query-gpu=clocks.current.sm --format=csv,noheader; wait"
+				return b.must("spark-01", load) == "611 MHz\n" && b.must("spark-02", load) == "2418 MHz\n" &&
+					b.must("spark-02", "nvidia-smi --query-gpu=clocks.current.sm --format=csv,noheader") == "208 MHz\n"
+			},
+		},
+		"hard-off": {
+			says("spark-01", "journalctl -b -1 -q --no-pager -o short-iso -n 40", 0, "NV_ERR_NO_MEMORY"),
+			func(b *bench) bool {
+				return !strings.Contains(b.must("spark-01", "last -x -n 10 reboot shutdown"), "shutdown")
+			},
+		},
+		"kexec-handover": {
+			says("spark-01", "uname -r", 0, "7.0.0-1019-nvidia\n"),
+			says("spark-01", "grep Cma /proc/meminfo", 0, "CmaFree:         9751224 kB"),
+		},
 		"low-power": {
 			says("spark-01", "journalctl -k -b -q --no-pager", 0, "spark-01 kernel: mlx5_core 0000:01:00.0: mlx5_pcie_event:301:(pid 4865): Detected insufficient power on the PCIe slot (26W)."),
 		},

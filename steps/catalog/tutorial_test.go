@@ -85,7 +85,7 @@ func TestScriptsReadKnownVariables(t *testing.T) {
 		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five
 		`NIXL_(PYTHON|TLS|PORT|BYTES|READS|DUAL_BYTES|DUAL_READS|GPU_READS|LAT_BYTES|LAT_READS|REGISTER_BYTES|` +
 		`DRAM_BUFFER|VRAM_BUFFER|START|DRAM_MAX|VRAM_MAX|ITERATIONS|WARMUP|THREADS|PROGRESS)|` +
-		`(NIXL_(VERSION|REGISTER|TRANSFER|LATENCY)|GPU_STAGING)_PY)$`)
+		`(NIXL_(VERSION|REGISTER|TRANSFER|LATENCY)|GPU_(STAGING|LOAD))_PY)$`)
 	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
 			file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(r.Text()), c.ID)

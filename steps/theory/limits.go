@@ -78,6 +78,10 @@ const (
 	SoftDropped
 	SoftDropsLeast
 	AdapterWarm
+	// BusyClock is the share of its highest clock that a GPU under load has at least, and
+	// LowClock that below which it is stuck.
+	BusyClock
+	LowClock
 
 	limits // how many there are
 )
@@ -397,5 +401,17 @@ var entries = [limits]Entry{
 		Of:  "heat of an adapter, from which it is a finding",
 		Low: 105, High: 105, Unit: "degrees", Basis: Measured, When: "for a ConnectX",
 		Source: "its driver warns from there on (ConnectX-5 user manual); one was seen to go at 110", Fact: "heat-of-adapters",
+	},
+	BusyClock: {
+		Of:  "share of a GPU's highest clock that it has under load, from which all is well",
+		Low: 0.6, High: 0.6, Basis: Chosen, When: "for a GPU at work",
+		Source: "GB10s were seen to hold some 2,400 of 3,003 MHz, 0.80; one that is capped by hand to 2,000 or 2,100 is slower by " +
+			"its owner's will",
+		Fact: "clocks-of-the-gpu",
+	},
+	LowClock: {
+		Of:  "the same, below which it is stuck",
+		Low: 0.35, High: 0.35, Basis: Chosen, When: "for a GPU at work",
+		Source: "GB10s that were stuck were seen at 513 to 950 of 3,003 MHz, 0.17 to 0.32", Fact: "clocks-of-the-gpu",
 	},
 }

@@ -77,6 +77,34 @@ func hardwareFaults() []Fault {
 			},
 		},
 		{
+			Name: "pcie-errors", Title: "A PCIe link makes errors",
+			Doc: "The PCIe link of {node}'s rail 1 has had two fatal errors since the boot and puts a dozen right every " +
+				"second (aer_dev_fatal, aer_dev_correctable). Everything works still.",
+			Do: func(s Spot) func() {
+				f := s.rail1()
+				f.Unsteady, f.UnsteadyAt = true, s.Node.Fabric.Now()
+				return func() { f.Unsteady = false }
+			},
+		},
+		{
+			Name: "gpu-stuck-clock", Title: "The GPU is stuck at a low clock",
+			Doc: "{node}'s GPU doesn't get past 611 MHz under load, and nvidia-smi names no reason, as after a power supply " +
+				"that was plugged in late. Only taking the power away helps.",
+			Do: switched(func(s Spot) *bool { return &s.Node.LowClock }),
+		},
+		{
+			Name: "hard-off", Title: "The node was switched off hard",
+			Doc: "The journal of {node}'s boot before this one breaks off in the middle: it lost its power or froze, and " +
+				"nothing shut it down.",
+			Do: switched(func(s Spot) *bool { return &s.Node.CutOff }),
+		},
+		{
+			Name: "kexec-handover", Title: "The kernel keeps memory for the next one",
+			Doc: "{node} runs kernel 7.0 with kexec handover (KHO): 9.3 GiB of its free memory can't be pinned, and large " +
+				"registrations end with \"Cannot allocate memory\" once the rest is used.",
+			Do: switched(func(s Spot) *bool { return &s.Node.HandsOver }),
+		},
+		{
 			Name: "small-bar1", Title: "A GPU card with a small BAR1",
 			Doc: "{node} has a GPU card beside its own GPU, and the card's BAR1 is 256 MiB: buffers above some 115 " +
 				"MB can't be registered (ibv_reg_mr: Bad address).",

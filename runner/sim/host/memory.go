@@ -25,6 +25,10 @@ func (n *Node) memInfo() string {
 	available := n.AvailableKB()
 	// What is free and what could be differ by the caches, which are the same each time.
 	free := max(0, available-8663680)
+	cma, cmaFree := 65536, 61440
+	if n.HandsOver {
+		cma, cmaFree = 0, 9751224 // as on two Sparks (NVIDIA/NV-Kernels PR 590)
+	}
 	return fmt.Sprintf(`MemTotal:       %9d kB
 MemFree:        %9d kB
 MemAvailable:   %9d kB
@@ -32,9 +36,9 @@ Buffers:          152340 kB
 Cached:          7436288 kB
 SwapTotal:      16777212 kB
 SwapFree:       16777212 kB
-CmaTotal:          65536 kB
-CmaFree:           61440 kB
+CmaTotal:       %8d kB
+CmaFree:        %8d kB
 HugePages_Total:       0
 HugePages_Free:        0
-Hugepagesize:       2048 kB`, MemoryKB, free, available)
+Hugepagesize:       2048 kB`, MemoryKB, free, available, cma, cmaFree)
 }

@@ -59,6 +59,10 @@ type Node struct {
 	GPU       bool          // its GPU has a driver
 	Card      bool          // it has a GPU card beside that
 	Hot       bool          // its adapter is
+	HandsOver bool          // its kernel keeps memory for the next one (KHO)
+	LowClock  bool          // its GPU doesn't leave a low clock
+	Loads     int           // programs that keep its GPU busy
+	CutOff    bool          // its boot before this one ended without a shutdown
 }
 
 // A Flaw is something wrong with a node that a program minds, or a view of the node shows.

@@ -96,6 +96,14 @@ func (n *Node) Uptime() time.Duration {
 	return n.Rack.Clock.Uptime()
 }
 
+// Release is the kernel's.
+func (n *Node) Release() string {
+	if n.HandsOver {
+		return "7.0.0-1019-nvidia"
+	}
+	return Kernel
+}
+
 // firmwareTree is what the firmware's settings show: a Spark comes with secure
 // boot, and its kernel locks itself down for that.
 func (n *Node) firmwareTree(t *Inode) {

@@ -124,7 +124,7 @@ func (n *Node) procTree(t *Inode) {
 	})
 	t.text("/proc/stat", n.procStat)
 	t.text("/proc/loadavg", func() string { return fmt.Sprintf("0.21 0.17 0.11 1/612 %d", n.NextPID) })
-	t.fixed("/proc/version", "Linux version "+Kernel+" (buildd@bos03-arm64-047) "+
+	t.fixed("/proc/version", "Linux version "+n.Release()+" (buildd@bos03-arm64-047) "+
 		"(aarch64-linux-gnu-gcc-13 (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0) #13-Ubuntu SMP PREEMPT_DYNAMIC")
 	t.text("/proc/meminfo", n.memInfo)
 	t.text("/proc/modules", func() string {
@@ -136,7 +136,8 @@ func (n *Node) procTree(t *Inode) {
 	})
 	t.fixed("/proc/sys/kernel/hostname", n.Name)
 	t.fixed("/proc/sys/kernel/random/boot_id", BootID(n.Fabric.Seed, n.Index))
-	t.fixed("/proc/sys/kernel/osrelease", Kernel)
+	t.fixed("/proc/sys/kernel/osrelease", n.Release())
+	t.fixed("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-"+n.Release()+" root=/dev/nvme0n1p2 ro console=tty0 quiet")
 	names := []string{"all", "default"}
 	for _, d := range n.Netdevs {
 		names = append(names, d.Name)
@@ -239,6 +240,7 @@ func (n *Node) pciTree(t *Inode, f *net.Function) {
 	}
 	t.fixed(dev+"/uevent", driver+"PCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0005\n"+
 		"PCI_SLOT_NAME="+f.PCI+"\nMODALIAS=pci:v000015B3d00001021sv000015B3sd00000005bc02sc00i00")
+	n.errorTree(t, f, dev)
 	// The port above is the slot: what it could do bounds what the device gets.
 	t.fixed(path.Dir(dev)+"/max_link_speed", "32.0 GT/s PCIe")
 	t.fixed(path.Dir(dev)+"/max_link_width", "4")
@@ -317,6 +319,46 @@ func (n *Node) pciTree(t *Inode, f *net.Function) {
 	if !n.Uncounted {
 		n.counterTree(t, f, port)
 	}
+}
+
+// errorTree is what PCIe counts of its own errors (drivers/pci/pcie/aer.c), in the order of the
+// kernel's names. Half of a second is enough to see an unsteady link count.
+func (n *Node) errorTree(t *Inode, f *net.Function, dev string) {
+	list := func(total string, names []string, of func(name string) uint64) string {
+		var b strings.Builder
+		sum := uint64(0)
+		for _, name := range names {
+			fmt.Fprintf(&b, "%s %d\n", name, of(name))
+			sum += of(name)
+		}
+		fmt.Fprintf(&b, "%s %d", total, sum)
+		return b.String()
+	}
+	uncorrectable := []string{
+		"Undefined", "DLP", "SDES", "TLP", "FCP", "CmpltTO", "CmpltAbrt", "UnxCmplt", "RxOF", "MalfTLP", "ECRC", "UnsupReq",
+		"ACSViol", "UncorrIntErr", "BlockedTLP", "AtomicOpBlocked", "TLPBlockedErr", "PoisonTLPBlocked",
+	}
+	correctable := []string{"RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout", "NonFatalErr", "CorrIntErr", "HeaderOF"}
+	t.text(dev+"/aer_dev_fatal", func() string {
+		return list("TOTAL_ERR_FATAL", uncorrectable, func(name string) uint64 {
+			if name == "DLP" && f.Unsteady {
+				return 2
+			}
+			return 0
+		})
+	})
+	t.text(dev+"/aer_dev_nonfatal", func() string {
+		return list("TOTAL_ERR_NONFATAL", uncorrectable, func(string) uint64 { return 0 })
+	})
+	t.text(dev+"/aer_dev_correctable", func() string {
+		n.Fabric.Advance()
+		return list("TOTAL_ERR_COR", correctable, func(name string) uint64 {
+			if name == "BadDLLP" {
+				return f.LinkErrors()
+			}
+			return 0
+		})
+	})
 }
 
 // RateText is a port's rate as the kernel and the tools write it.

@@ -74,6 +74,9 @@ type Function struct {
 	Lanes int
 	// Caps are what bounds it beside the hardware, in bits a second, by the reason.
 	Caps map[string]float64
+	// Unsteady says that its PCIe link makes errors, since UnsteadyAt, in seconds.
+	Unsteady   bool
+	UnsteadyAt float64
 	// Worn says that the end of its cable makes errors, since wornAt, in seconds.
 	Worn   bool
 	WornAt float64
@@ -448,6 +451,15 @@ func (f *Function) CableErrors() uint64 {
 	}
 	const perSecond = 40
 	return uint64(perSecond * max(0, f.Stack.Fabric.Now()-f.WornAt))
+}
+
+// LinkErrors are what an unsteady PCIe link has put right so far.
+func (f *Function) LinkErrors() uint64 {
+	if !f.Unsteady {
+		return 0
+	}
+	const perSecond = 12
+	return uint64(perSecond * max(0, f.Stack.Fabric.Now()-f.UnsteadyAt))
 }
 
 // MergePorts is what mlx5 may do with two ports of an adapter that are in one bond:

@@ -206,7 +206,7 @@ func (p *iperf) set(option, value string) (known, good bool) {
 }
 
 func (p *iperf) system() string {
-	return fmt.Sprintf("Linux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64", p.c.Node.Name, host.Kernel)
+	return fmt.Sprintf("Linux %s %s #13-Ubuntu SMP PREEMPT_DYNAMIC aarch64", p.c.Node.Name, p.c.Node.Release())
 }
 
 // failed says what went wrong: with -J on stdout, and with status 0.

@@ -19,8 +19,21 @@ var gpuFacts = map[string]string{
 	"gpu_bus_id": "0000000F:01:00.0", "uuid": gpuUUID, "gpu_uuid": gpuUUID,
 	"memory.total": "[N/A]", "memory.used": "[N/A]", "memory.free": "[N/A]",
 	"pstate": "P8", "power.draw": "4.21 W", "utilization.gpu": "0 %",
+	"clocks.current.sm": "208 MHz", "clocks.max.sm": "3003 MHz",
 	"clocks_event_reasons.hw_thermal_slowdown": "Not Active", "clocks_event_reasons.sw_thermal_slowdown": "Not Active",
+	"clocks_event_reasons.sw_power_cap": "Not Active", "clocks_event_reasons.hw_power_brake_slowdown": "Not Active",
 }
+
+// busyFacts are those of a GB10 under load, and stuckFacts of one that doesn't leave a low
+// clock, as users of two Sparks found them.
+var (
+	busyFacts = map[string]string{
+		"clocks.current.sm": "2418 MHz", "power.draw": "71.40 W", "utilization.gpu": "96 %", "temperature.gpu": "62", "pstate": "P0",
+	}
+	stuckFacts = map[string]string{
+		"clocks.current.sm": "611 MHz", "power.draw": "14.20 W", "utilization.gpu": "96 %", "temperature.gpu": "47", "pstate": "P0",
+	}
+)
 
 const gpuUUID = "GPU-5f3a1c0e-0a52-7d0e-9f6b-3c1d22e07b41"
 
@@ -39,7 +52,14 @@ const (
 
 // gpusOf are the node's, by index. Callers hold the rig's lock.
 func gpusOf(n *host.Node) []map[string]string {
-	all := []map[string]string{gpuFacts}
+	own := maps.Clone(gpuFacts)
+	switch {
+	case n.Loads > 0 && n.LowClock:
+		maps.Copy(own, stuckFacts)
+	case n.Loads > 0:
+		maps.Copy(own, busyFacts)
+	}
+	all := []map[string]string{own}
 	if n.HasCard() {
 		card := maps.Clone(gpuFacts)
 		maps.Copy(card, cardFacts)
@@ -101,7 +121,7 @@ func gpuQuery(c *host.Call, gpus []map[string]string, fields []string) int {
 		for i, g := range gpus {
 			v := g[f]
 			if strings.Contains(plain, "nounits") &&
-				(strings.HasSuffix(v, "MiB") || strings.HasSuffix(v, " W") || strings.HasSuffix(v, "%")) {
+				(strings.HasSuffix(v, "MiB") || strings.HasSuffix(v, "MHz") || strings.HasSuffix(v, " W") || strings.HasSuffix(v, "%")) {
 				v, _, _ = strings.Cut(v, " ")
 			}
 			rows[i] = append(rows[i], v)

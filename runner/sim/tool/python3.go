@@ -59,7 +59,7 @@ func runPython(ctx context.Context, c *host.Call) int {
 	name, _ := strings.CutPrefix(strings.TrimSpace(first), "# railbench: ")
 	run := map[string]func(*program, context.Context) int{
 		"nixl-version": (*program).version, "nixl-register": (*program).register, "nixl-transfer": (*program).meet,
-		"nixl-latency": (*program).meet, "gpu-staging": (*program).staging,
+		"nixl-latency": (*program).meet, "gpu-staging": (*program).staging, "gpu-load": (*program).load,
 	}[name]
 	if run == nil {
 		return c.Fail(2, "python3: the simulated python3 runs only railbench's own programs, "+
@@ -94,6 +94,7 @@ type program struct {
 	held int64
 
 	role, device, peer string
+	milliseconds       int
 	// Where the target listens, and where the initiator looks for it.
 	listen, port int
 	// In bytes; how many reads are timed.
@@ -107,6 +108,7 @@ type program struct {
 func (p *program) parse(args []string) string {
 	numbers := map[string]*int{
 		"--listen": &p.listen, "--peer-port": &p.port, "--bytes": &p.size, "--iterations": &p.iterations,
+		"--milliseconds": &p.milliseconds,
 	}
 	texts := map[string]*string{"--role": &p.role, "--device": &p.device, "--peer": &p.peer}
 	// Every option of these programs has a value.
@@ -442,6 +444,28 @@ func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand
 		{"p99US", at(0.99)},
 		{"maxUS", at(1)},
 	}, nil
+}
+
+// load keeps the GPU busy for a while: nvidia-smi looks at that.
+func (p *program) load(ctx context.Context) int {
+	n := p.c.Node
+	gpu := false
+	p.c.Locked(func() {
+		if gpu = n.GPU; gpu {
+			n.Loads++
+		}
+	})
+	if !gpu {
+		p.c.Println("load: none (no CUDA driver: libcuda.so.1 is not there)")
+		return 0
+	}
+	defer p.c.Locked(func() { n.Loads-- })
+	seconds := float64(p.milliseconds) / 1000
+	if !n.Rack.Clock.Sleep(ctx, time.Duration(p.milliseconds)*time.Millisecond) {
+		return 143
+	}
+	p.c.Printf("load: %.0f launches in %.2f s\n", 180*seconds, seconds+0.01)
+	return 0
 }
 
 // staging watches host memory while a GPU buffer is made, copied to the host and

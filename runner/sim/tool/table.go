@@ -48,7 +48,7 @@ func packages() []pkg {
 		{"dash", "", "/usr/bin", programs{"sh": runSh, "dash": runSh, "bash": runSh}},
 		{"sudo", "", "/usr/bin", programs{"sudo": runSudo}},
 		{"debianutils", "", "/usr/bin", programs{"which": runWhich}},
-		{"util-linux", "", "/usr/bin", programs{"dmesg": runDmesg, "setsid": runSetsid}},
+		{"util-linux", "", "/usr/bin", programs{"dmesg": runDmesg, "setsid": runSetsid, "last": runLast}},
 		{"dpkg", "", "/usr/bin", programs{"dpkg-query": runDpkgQuery, "dpkg": runDpkgQuery}},
 		{"pciutils", "1:3.10.0-2build1", "/usr/bin", programs{"lspci": runLspci}},
 		{"iputils-ping", "3:20240117-1ubuntu0.1", "/usr/bin", programs{"ping": runPing}},

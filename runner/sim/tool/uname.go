@@ -16,7 +16,7 @@ func runUname(_ context.Context, c *host.Call) int {
 	fields := []struct{ letter, value string }{
 		{"s", "Linux"},
 		{"n", c.Node.Name},
-		{"r", host.Kernel},
+		{"r", c.Node.Release()},
 		{"v", "#13-Ubuntu SMP PREEMPT_DYNAMIC Wed Aug 27 17:02:11 UTC 2025"},
 		{"m", "aarch64"},
 		{"p", "aarch64"},

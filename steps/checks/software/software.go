@@ -277,9 +277,7 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		}
 		switch {
 		case ok1 && ok2 && free > total:
-			rep.At(r.Rig, e, steps.Warn, "the kernel of %s counts %.0f KiB of free CMA memory where it has only %.0f: its "+
-				"account of free memory is wrong, so do not rely on it before large tests; a reboot sets it "+
-				"right", node, free, total)
+			unpinnable(r.Rig, e, f, free-total, rep)
 		case available < least:
 			rep.At(r.Rig, e, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to allocate, or the node "+
 				"swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to "+
@@ -290,6 +288,26 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	}
 	return rep.Verdict("memory is available for the tests: " + kind.And(said))
 }
+
+// unpinnable tells of free memory that belongs to no CMA area and yet is kept for what can be
+// moved: nothing in it can be pinned.
+func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, rep *kind.Report) {
+	node, kernel := rig.NameOf(e), f["kernel"]
+	rep.Show(node+" kernel", kind.OrUnknown(kernel), "", &steps.Expected{From: "kho=" + kind.OrUnknown(f["kho"]) + " on its command line"})
+	major, _, _ := strings.Cut(kernel, ".")
+	if n, ok := decimal.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
+		rep.At(rig, e, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as those do that keep room for a kexec "+
+			"(KHO): ibv_reg_mr ends with \"Cannot allocate memory\" while memory is free. Put kho=off into "+
+			"GRUB_CMDLINE_LINUX, update-grub, and restart", node, kernel, mebibytes(kib))
+		return
+	}
+	rep.At(rig, e, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it has: its account of free memory "+
+		"is wrong, so do not rely on it before large tests; a reboot sets it right", node, kind.OrUnknown(kernel), mebibytes(kib))
+}
+
+// handoverKernel is the release from which distributions' kernels hand memory over to the next
+// one by themselves (CONFIG_KEXEC_HANDOVER_ENABLE_DEFAULT; NVIDIA/NV-Kernels PR 590).
+const handoverKernel = 7
 
 func mebibytes(kib float64) string { return fmt.Sprintf("%.0f MiB", kib/1024) }
 

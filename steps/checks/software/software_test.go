@@ -231,11 +231,13 @@ func TestMemlock(t *testing.T) {
 func TestFreeMemory(t *testing.T) {
 	const good = "MemTotal: 125446400\nMemAvailable: 118718500\nSwapTotal: 16777212\nSwapFree: 16777212\nCmaTotal: 65536\nCmaFree: 61440\nbuffer: 4294967296\nread: 1073741824\ntool nixlbench: /x\n"
 	runCases(t, registered().Judges["free-memory"], map[string]textCase{
-		"free":    {good, good, steps.Pass, []string{"115936 MiB on spark-02"}},
-		"short":   {good, amended(t, good, "118718500", "716800"), steps.Fail, []string{"spark-01 has 700 MiB", "4608 MiB", "NIXL_DRAM_BUFFER"}},
-		"CMA":     {amended(t, good, "CmaFree: 61440", "CmaFree: 98304"), good, steps.Warn, []string{"spark-02", "98304", "65536", "wrong"}},
-		"no NIXL": {amended(t, good, "118718500", "300000", "nixlbench: /x", "nixlbench: missing"), good, steps.Pass, nil},
-		"unread":  {amended(t, good, "MemAvailable: 118718500\n", ""), good, steps.Inconclusive, []string{"spark-02 does not tell"}},
+		"free":     {good, good, steps.Pass, []string{"115936 MiB on spark-02"}},
+		"short":    {good, amended(t, good, "118718500", "716800"), steps.Fail, []string{"spark-01 has 700 MiB", "4608 MiB", "NIXL_DRAM_BUFFER"}},
+		"CMA":      {amended(t, good, "CmaFree: 61440", "CmaFree: 98304"), good, steps.Warn, []string{"spark-02", "32 MiB more of free CMA memory", "wrong"}},
+		"KHO":      {amended(t, good, "CmaFree: 61440", "CmaFree: 9900000\nkernel: 7.0.0-1019-nvidia\nkho: default"), good, steps.Warn, []string{"spark-02 (7.0.0-1019-nvidia) keeps 9604 MiB that no adapter may pin", "kho=off"}},
+		"KHO, off": {amended(t, good, "CmaFree: 61440", "CmaFree: 9900000\nkernel: 7.0.0-1019-nvidia\nkho: off"), good, steps.Warn, []string{"a reboot sets it right"}},
+		"no NIXL":  {amended(t, good, "118718500", "300000", "nixlbench: /x", "nixlbench: missing"), good, steps.Pass, nil},
+		"unread":   {amended(t, good, "MemAvailable: 118718500\n", ""), good, steps.Inconclusive, []string{"spark-02 does not tell"}},
 	})
 }
 

@@ -1,0 +1,113 @@
+package hardware
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// pcieErrorKinds are the kernel's, the worst first (Documentation/ABI/testing/
+// sysfs-bus-pci-devices-aer_stats).
+var pcieErrorKinds = []string{"fatal", "nonfatal", "correctable"}
+
+// judgePCIeErrors: no PCIe link of an adapter or a GPU has lost anything, and none piles up
+// errors while one looks.
+func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	looked := 0
+	var blind []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], r.Rig.NameOf(e)
+		if f["looked"] == "" {
+			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell whether its PCIe links were looked at", node)
+			continue
+		}
+		seen := false
+		for _, name := range kind.SortedNames(f) {
+			pci, ok := strings.CutSuffix(name, " is")
+			if !ok {
+				continue
+			}
+			for _, at := range []string{pci, pci + ", the port above"} {
+				l := pcieErrors{rig: r.Rig, e: e, what: at + called(f[name]), at: at}
+				if l.judge(f, rep) {
+					looked++
+					seen = true
+				}
+			}
+		}
+		if !seen {
+			blind = append(blind, node)
+		}
+	}
+	if blind != nil && len(rep.Findings) == 0 {
+		return checks.Unseen(*rep, "the kernel of %s counts no PCIe errors of an adapter or a GPU (no aer_dev_fatal): there is "+
+			"none, its firmware keeps them for itself, or pci=noaer is on the kernel's command line", kind.And(blind))
+	}
+	return rep.Verdict(fmt.Sprintf("none of %d ends of PCIe links has lost anything since the boot, or puts errors right while "+
+		"one looks", looked))
+}
+
+// called is an interface in brackets; empty where there is none.
+func called(netdev string) string {
+	if netdev == "no interface" || netdev == "" {
+		return ""
+	}
+	return " (" + netdev + ")"
+}
+
+// A pcieErrors is one end of a PCIe link of which errors are counted.
+type pcieErrors struct {
+	rig  steps.Rig
+	e    steps.End
+	at   string // as the script writes it
+	what string // as a person reads it
+}
+
+// judge looks at all three kinds, and reports whether there was anything to look at.
+func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
+	node, known := l.rig.NameOf(l.e), false
+	for _, of := range pcieErrorKinds {
+		was, _, ok1 := pcieCount(f[l.at+" "+of+" at first"])
+		is, named, ok2 := pcieCount(f[l.at+" "+of+" later"])
+		if !ok1 || !ok2 {
+			if f[l.at+" "+of+" at first"] != "" {
+				rep.At(l.rig, l.e, steps.Inconclusive, "the %s errors of %s on %s are no number", of, l.what, node)
+			}
+			continue
+		}
+		known = true
+		rep.Show(fmt.Sprintf("%s %s %s errors", node, l.what, of), is, "since the boot", nil)
+		switch {
+		case of == "fatal" && is > 0:
+			rep.At(l.rig, l.e, steps.Fail, "the PCIe link of %s on %s had %s since the boot%s: the link had to begin anew, and an "+
+				"adapter or the node may stand still then. Power the node off for a minute, cool it, seat a card again, "+
+				"update the firmware (fwupdmgr); dmesg | grep AER has each", l.what, node, kind.Count(is, "fatal error", "fatal errors"), named)
+		case of == "nonfatal" && is > 0:
+			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s had %s since the boot%s: each lost a transfer. dmesg | grep AER "+
+				"has them", l.what, node, kind.Count(is, "nonfatal error", "nonfatal errors"), named)
+		case of == "correctable" && is > was:
+			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s puts errors right all the time, %d in half a second%s: it is "+
+				"unsteady. Seat the card again, or cool it", l.what, node, is-was, named)
+		}
+	}
+	return known
+}
+
+// pcieCount reads "3 BadDLLP RxErr": how many, and which, in brackets.
+func pcieCount(text string) (n int, named string, ok bool) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return 0, "", false
+	}
+	if n, ok = decimal.Count(words[0]); !ok {
+		return 0, "", false
+	}
+	if len(words) > 1 {
+		named = " (" + strings.Join(words[1:], ", ") + ")"
+	}
+	return n, named, true
+}

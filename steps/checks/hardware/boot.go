@@ -1,0 +1,67 @@
+package hardware
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// judgeLastBoot: the boot before this one ended because somebody shut the node down.
+func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	var clean, untold []string
+	for _, e := range steps.Ends {
+		f, node := facts[e], r.Rig.NameOf(e)
+		journal, wtmp := f["shutdown in the journal"], recorded(f)
+		rep.Show(node+" journal of the boot before", cmp.Or(f["last words"], f["journal"], "unknown"), "", nil)
+		rep.Show(node+" last", cmp.Or(wtmp, f["last"], "unknown"), "", nil)
+		switch {
+		case f["journal"] == "":
+			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell whether there is a journal", node)
+		// A user who may read only his own lines of the journal sees no shutdown there.
+		case journal == "yes" || wtmp == "shutdown":
+			clean = append(clean, node)
+		case journal == "no" && wtmp != "" || wtmp == "crash":
+			rep.At(r.Rig, e, steps.Warn, "the boot of %s before this one ended without a shutdown: its power went, or it froze%s. "+
+				"Under load that is heat, the power supply or memory that ran out; nvidia-smi -lgc 0,2100 takes heat off to "+
+				"find out, and journalctl -b -1 has what came before", node, words(f["last words"]))
+		case journal == "no":
+			untold = append(untold, node+", whose journal breaks off and where last knows of no boot")
+		case f["journal"] == "read":
+			untold = append(untold, node+", which knows of no boot before")
+		default:
+			untold = append(untold, node+" (its journal: "+f["journal"]+")")
+		}
+	}
+	if untold != nil && len(rep.Findings) == 0 {
+		return checks.Unseen(*rep, "how the boot before this one ended nobody tells on %s: the journal of earlier boots is for "+
+			"root and the group adm, and is kept in /var/log/journal", kind.And(untold))
+	}
+	return rep.Verdict(fmt.Sprintf("the boot before this one ended with a shutdown on %s", kind.And(clean)))
+}
+
+// recorded is what last has before the boot that runs: a shutdown, or another boot and no
+// shutdown, which is a crash; empty where it goes back no further.
+func recorded(f map[string]string) string {
+	before, is := f["record 2"], f["record 1"]
+	switch {
+	case !strings.HasPrefix(is, "reboot") || before == "":
+		return ""
+	case strings.HasPrefix(before, "shutdown"):
+		return "shutdown"
+	case strings.HasPrefix(before, "reboot"):
+		return "crash"
+	}
+	return ""
+}
+
+// words are a journal's last ones, in brackets.
+func words(line string) string {
+	if line == "" {
+		return ""
+	}
+	return " (its last words: " + line + ")"
+}

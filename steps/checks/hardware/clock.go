@@ -1,0 +1,135 @@
+package hardware
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/theory"
+)
+
+// judgeGPUClock: under a short load the GPU gets to a clock that such a GPU has, and nothing
+// holds it back.
+func judgeGPUClock(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
+	var told, unseen []string
+	for _, e := range steps.Ends {
+		h, node := read[e], r.Rig.NameOf(e)
+		boardLimits(r.Rig, e, h.Facts, rep)
+		why := unloaded(h)
+		if why != "" {
+			unseen = append(unseen, fmt.Sprintf("%s (%s)", node, why))
+			continue
+		}
+		// The load is on the first GPU.
+		said, sure := clockOf(r.Rig, e, h.GPU.Rows[0], rep)
+		if !sure {
+			unseen = append(unseen, fmt.Sprintf("%s (%s)", node, said))
+			continue
+		}
+		told = append(told, said+" on "+node)
+	}
+	if unseen != nil && len(rep.Findings) == 0 {
+		also := ""
+		if told != nil {
+			also = "; it was " + kind.And(told)
+		}
+		return checks.Unseen(*rep, "no clock under load was seen on %s%s", kind.And(unseen), also)
+	}
+	return rep.Verdict("under a second of load the clock is "+kind.And(told), "nothing holds it back")
+}
+
+// unloaded says why a node's GPU was not looked at under load; empty where it was.
+func unloaded(h parse.Hardware) string {
+	load, busy := h.Facts["load"], h.Facts["busy before"]
+	switch {
+	case !hasSMI(h):
+		return "there is no nvidia-smi"
+	case load == "" && busy == "":
+		return "its script didn't tell"
+	case load == "" && !digits(busy):
+		return "nvidia-smi doesn't tell whether somebody uses it"
+	case load == "":
+		return fmt.Sprintf("its GPU was busy before, %s %% of it: end that, or look again later", busy)
+	case strings.HasPrefix(load, "none"):
+		return "no load could be put on it: " + strings.Trim(strings.TrimPrefix(load, "none"), " ()")
+	case len(h.GPU.Rows) == 0:
+		return "nvidia-smi told nothing under load" + quoted(h.GPU.Errors)
+	}
+	return ""
+}
+
+func digits(text string) bool { _, ok := decimal.Count(text); return ok }
+
+// clockOf looks at a GPU under load. sure is false where what it tells is of no load, or of no
+// clock, and said is why.
+func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said string, sure bool) {
+	node := rig.NameOf(e)
+	now, ok := decimal.Number(g.Fields["clocks.current.sm"])
+	most, known := decimal.Number(g.Fields["clocks.max.sm"])
+	if !ok || !known || most <= 0 {
+		return "nvidia-smi tells no clock", false
+	}
+	if u := g.UtilPercent; u == nil || *u < 50 {
+		return "the load didn't show as such in nvidia-smi", false
+	}
+	share := now / most
+	watts := ""
+	if g.PowerW != nil {
+		watts = fmt.Sprintf(" at %.0f W", *g.PowerW)
+		rep.Show(node+" "+g.Name+" power under load", *g.PowerW, "W", nil)
+	}
+	rep.Show(node+" "+g.Name+" clock under load", now, "MHz", &steps.Expected{
+		Min: new(theory.BusyClock.Value() * most), From: fmt.Sprintf("%s; it can do %.0f MHz", theory.BusyClock.Entry().Source, most),
+	})
+	said = fmt.Sprintf("%.0f of %.0f MHz%s", now, most, watts)
+	held := heldBack(g)
+	reason := "nvidia-smi names no reason"
+	if held != nil {
+		reason = "nvidia-smi says " + kind.And(held)
+	}
+	switch {
+	case share < theory.LowClock.Value():
+		rep.At(rig, e, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as GB10s were seen until their "+
+			"power was taken away. Shut the node down, pull the plug of its power supply for a minute, and plug in the one that "+
+			"came with it", node, g.Name, said, reason)
+	case share < theory.BusyClock.Value():
+		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or more: a power limit, heat, "+
+			"or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said, reason,
+			theory.BusyClock.Value()*most)
+	case held != nil:
+		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said, reason)
+	}
+	return said, true
+}
+
+// heldBack are the reasons that nvidia-smi names for a lower clock.
+func heldBack(g parse.GPU) []string {
+	var held []string
+	for _, field := range kind.SortedNames(g.Fields) {
+		if name, ok := strings.CutPrefix(field, "clocks_event_reasons."); ok && g.Fields[field] == "Active" {
+			held = append(held, name)
+		}
+	}
+	return held
+}
+
+// boardLimits tells what the board itself says of its power, where a module shows it: a Spark's
+// firmware may hold the GPU back below what its driver sees.
+func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) {
+	node := rig.NameOf(e)
+	for _, name := range []string{"prochot", "pl_level"} {
+		v := cmp.Or(f[name+" under load"], f[name+" before"])
+		if v != "" {
+			rep.Show(node+" "+name, v, "", nil)
+		}
+	}
+	if n, ok := decimal.Count(cmp.Or(f["prochot under load"], f["prochot before"])); ok && n > 0 {
+		rep.At(rig, e, steps.Warn, "the board of %s says PROCHOT (prochot %d): it slows its processors for heat or for its power "+
+			"supply", node, n)
+	}
+}
