@@ -10,7 +10,7 @@ import (
 // its run for ever.
 func TestAnAbandonedLeashIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	p, err := local{}.launch("exec sleep 100000")
+	p, err := local{}.launch(t.Context(), "exec sleep 100000")
 	if err != nil {
 		t.Fatal(err)
 	}

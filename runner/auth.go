@@ -14,22 +14,29 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
+// Unlocked are the keys whose passphrases somebody has typed, by their files. All nodes of a
+// rig share it: a passphrase is asked for once.
+type Unlocked struct {
+	mu   sync.Mutex
+	keys map[string]ssh.Signer
+}
+
 // keyring is what can be offered to a host, in ssh's order: certificates and
 // keys that the agent holds, key files, then a password.
 type keyring struct {
-	node   string
-	target Target
-	ask    Asker
+	node     string
+	target   Target
+	ask      Asker
+	unlocked *Unlocked
 
-	mu         sync.Mutex
-	passphrase map[string]ssh.Signer // decrypted keys by file: a passphrase is asked for once
+	mu sync.Mutex
 	// Kept for the next connection: it comes back by itself, and nobody sits there.
 	password string
 }
 
 // methods are the ways to log in, in the order in which they are tried. done ends the
 // connection to the agent, when the host has decided.
-func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done func()) {
+func (k *keyring) methods(ctx context.Context, p *patience) (methods []ssh.AuthMethod, done func()) {
 	done = func() {}
 	var fromAgent agent.ExtendedAgent
 	if k.target.Agent != "" {
@@ -43,6 +50,7 @@ func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done f
 	// wrong.
 	asked := 0
 	password := func(again bool) (string, error) {
+		defer p.hold()()
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.password != "" && !again {
@@ -79,7 +87,7 @@ func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done f
 		return answers, nil
 	}
 	return []ssh.AuthMethod{
-		ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return k.signers(ctx, fromAgent), nil }),
+		ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return k.signers(ctx, p, fromAgent), nil }),
 		ssh.RetryableAuthMethod(ssh.KeyboardInteractive(answer), tries),
 		ssh.RetryableAuthMethod(ssh.PasswordCallback(next), tries),
 	}, done
@@ -87,7 +95,8 @@ func (k *keyring) methods(ctx context.Context) (methods []ssh.AuthMethod, done f
 
 // signers collects what can sign. A file that is missing or no key is passed
 // over, as ssh does.
-func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []ssh.Signer {
+func (k *keyring) signers(ctx context.Context, p *patience, fromAgent agent.ExtendedAgent) []ssh.Signer {
+	algorithms := k.target.Algorithms.orDefaults()
 	var agentSigners, files []ssh.Signer
 	if fromAgent != nil {
 		agentSigners, _ = fromAgent.Signers() // an agent that fails has no keys
@@ -99,7 +108,7 @@ func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []
 	named := map[string]bool{}
 	var all []ssh.Signer
 	for _, file := range k.target.Identities {
-		s := k.identity(ctx, file)
+		s := k.identity(ctx, p, file)
 		// Keys of ssh's default names, of which most users have one.
 		if s == nil {
 			continue
@@ -108,6 +117,9 @@ func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []
 		named[blob] = true
 		if a, ok := held[blob]; ok {
 			s = a // the agent signs without a passphrase
+		}
+		if s = algorithms.signs(s); s == nil {
+			continue
 		}
 		// ssh looks for this name beside each key by itself.
 		for _, c := range append([]string{file + "-cert.pub"}, k.target.Certificates...) {
@@ -118,7 +130,10 @@ func (k *keyring) signers(ctx context.Context, fromAgent agent.ExtendedAgent) []
 		files = append(files, s)
 	}
 	for _, s := range agentSigners {
-		if !named[string(s.PublicKey().Marshal())] && !k.target.IdentitiesOnly {
+		if named[string(s.PublicKey().Marshal())] || k.target.IdentitiesOnly {
+			continue
+		}
+		if s = algorithms.signs(s); s != nil {
 			all = append(all, s)
 		}
 	}
@@ -149,7 +164,7 @@ func certificate(file string, s ssh.Signer) ssh.Signer {
 
 // identity reads a key file. An encrypted one is offered by its public half, and its
 // passphrase asked for only once the host wants it.
-func (k *keyring) identity(ctx context.Context, file string) ssh.Signer {
+func (k *keyring) identity(ctx context.Context, p *patience, file string) ssh.Signer {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		// Only the public half may be here, and the private one in the agent.
@@ -181,17 +196,19 @@ func (k *keyring) identity(ctx context.Context, file string) ssh.Signer {
 		if public == nil {
 			return nil
 		}
-		return &lockedKey{public: public, unlock: func() (ssh.Signer, error) { return k.decrypt(ctx, file, b) }}
+		return &lockedKey{public: public, unlock: func() (ssh.Signer, error) { return k.decrypt(ctx, p, file, b) }}
 	default:
 		return nil
 	}
 }
 
 // decrypt asks for a passphrase, once for every host that the key is offered to.
-func (k *keyring) decrypt(ctx context.Context, file string, b []byte) (ssh.Signer, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if s := k.passphrase[file]; s != nil {
+func (k *keyring) decrypt(ctx context.Context, p *patience, file string, b []byte) (ssh.Signer, error) {
+	defer p.hold()() // whoever waits for another's question waits for a person, too
+	u := k.unlocked
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if s := u.keys[file]; s != nil {
 		return s, nil
 	}
 	// The lock is held while a person types: another host that the same key is offered to waits,
@@ -205,10 +222,10 @@ func (k *keyring) decrypt(ctx context.Context, file string, b []byte) (ssh.Signe
 			}
 		}
 		if s, err := ssh.ParsePrivateKeyWithPassphrase(b, []byte(answer)); err == nil {
-			if k.passphrase == nil {
-				k.passphrase = map[string]ssh.Signer{}
+			if u.keys == nil {
+				u.keys = map[string]ssh.Signer{}
 			}
-			k.passphrase[file] = s
+			u.keys[file] = s
 			return s, nil
 		}
 	}

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -70,7 +72,7 @@ func (c *channels) fill() {
 	for !c.closed && len(c.ready)+c.coming < spares {
 		c.coming++
 		c.work.Go(func() {
-			p, exited, err := c.start(leashCommand(spareID))
+			p, exited, err := c.start(context.Background(), leashCommand(spareID))
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.coming--
@@ -89,7 +91,7 @@ func (c *channels) fill() {
 }
 
 // spare hands a spare over, and has another one started.
-func (c *channels) spare() *process {
+func (c *channels) spare(ctx context.Context) *process {
 	for {
 		w := c.take()
 		if w == nil {
@@ -98,7 +100,11 @@ func (c *channels) spare() *process {
 		// Its heartbeats end before the run's begin. The lock is free meanwhile: a beat that is
 		// stuck in a dead connection ends only by close, which takes the lock.
 		close(w.stop)
-		<-w.fed
+		select {
+		case <-w.fed:
+		case <-ctx.Done():
+			return nil
+		}
 		if len(w.exited) == 0 { // it may have died, when this machine slept
 			return w.process
 		}
@@ -118,14 +124,46 @@ func (c *channels) take() *waiting {
 	return w
 }
 
-func (c *channels) launch(command string) (*process, error) {
-	p, _, err := c.start(command)
+func (c *channels) launch(ctx context.Context, command string) (*process, error) {
+	p, _, err := c.start(ctx, command)
 	return p, err
 }
 
-// start opens a channel for a command. Both ways to know of its end are given: a spare's is
+// openWait is how long a node may take to open a channel and start a command. A node that answers
+// keepalives may never do it, as with a login service that is stuck.
+const openWait = 15 * time.Second
+
+// start is open, which has no context of its own: who gives up leaves it behind, to end with the
+// connection.
+func (c *channels) start(ctx context.Context, command string) (*process, <-chan error, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, openWait, fmt.Errorf("the node opened no channel within %s", openWait))
+	defer cancel()
+	type started struct {
+		*process
+		exited <-chan error
+		err    error
+	}
+	came := make(chan started, 1)
+	c.work.Go(func() {
+		p, exited, err := c.open(command)
+		came <- started{p, exited, err}
+	})
+	select {
+	case s := <-came:
+		return s.process, s.exited, s.err
+	case <-ctx.Done():
+		c.work.Go(func() {
+			if s := <-came; s.err == nil {
+				s.stdin.Close() // the leash ends for that
+			}
+		})
+		return nil, nil, fmt.Errorf("start a command: %w", context.Cause(ctx))
+	}
+}
+
+// open opens a channel for a command. Both ways to know of its end are given: a spare's is
 // looked at, a run's is waited for.
-func (c *channels) start(command string) (*process, <-chan error, error) {
+func (c *channels) open(command string) (*process, <-chan error, error) {
 	session, err := c.client.NewSession()
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a channel: %w", err)

@@ -14,7 +14,7 @@ func TestAStuckSpareKeepsNobodyFromClosing(t *testing.T) {
 		}
 		c := &channels{ready: []*waiting{stuck}, closed: true} // closed: it starts no other
 		var got *process
-		go func() { got = c.spare() }()
+		go func() { got = c.spare(t.Context()) }()
 		synctest.Wait()
 		if !c.mu.TryLock() {
 			t.Fatal("the lock is held while a beat is stuck")

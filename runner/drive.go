@@ -26,9 +26,9 @@ type process struct {
 
 // A launcher starts a command line in a node's shell.
 type launcher interface {
-	launch(command string) (*process, error)
+	launch(ctx context.Context, command string) (*process, error)
 	// spare gives a leash that waits for a script already; nil where there is none.
-	spare() *process
+	spare(ctx context.Context) *process
 }
 
 // endWait is how long the end of a script may take once its leash was told to
@@ -45,7 +45,7 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	// No tool can guess the id, nor two runs have the same: it is the proof that a line is the
 	// leash's, and the mark by which the node finds what the script left.
 	r := &run{id: rand.Text(), began: time.Now(), exit: Exit{Code: -1}}
-	p, err := leashed(l, prefix, r.id)
+	p, err := leashed(ctx, l, prefix, r.id)
 	if err != nil {
 		return Exit{}, err
 	}
@@ -67,13 +67,13 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 
 // leashed starts a leash, or takes the one that waits. A spare runs as the user who logged
 // in: it is none for sudo.
-func leashed(l launcher, prefix, id string) (*process, error) {
+func leashed(ctx context.Context, l launcher, prefix, id string) (*process, error) {
 	if prefix == "" {
-		if p := l.spare(); p != nil {
+		if p := l.spare(ctx); p != nil {
 			return p, nil
 		}
 	}
-	return l.launch(prefix + leashCommand(id))
+	return l.launch(ctx, prefix + leashCommand(id))
 }
 
 // A run is one script on its leash, and what is known of its end so far.

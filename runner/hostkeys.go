@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +10,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/railbench/railbench/runner/disk"
 )
 
 // hostKeys checks a host's key as ssh does with StrictHostKeyChecking=ask: a key
@@ -37,22 +42,16 @@ func (h hostKeys) name() string {
 // check returns the callback for one connection and the key types to ask for,
 // those that are known first: else a host that has several keys would seem changed.
 func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, error) {
-	var files []string
-	for _, f := range h.target.KnownHosts {
-		// A file that can't be looked at may hold the key's revocation: that is no reason to go on.
-		if _, err := os.Stat(f); err == nil {
-			files = append(files, f)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("read known hosts: %w", err)
-		}
-	}
-	db, err := knownhosts.NewDB(files...)
+	db, named, err := readKnownHosts(h.target.KnownHosts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read known hosts: %w", err)
 	}
 	known := db.HostKeyCallback()
 	name := h.name()
 	return func(_ string, _ net.Addr, key ssh.PublicKey) error {
+		if err := h.revoked(ctx, key); err != nil {
+			return err
+		}
 		// The address says nothing more: a jump or a proxy has its own.
 		err := known(name, &net.TCPAddr{IP: net.IPv4zero}, key)
 		var revoked *xknownhosts.RevokedError
@@ -64,7 +63,7 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 			return &Error{
 				Kind: HostChanged, Op: "trust the host key of", Node: h.node,
 				Err: fmt.Errorf("the key %s is revoked in %s:%d",
-					ssh.FingerprintSHA256(key), revoked.Revoked.Filename, revoked.Revoked.Line),
+					ssh.FingerprintSHA256(key), named(revoked.Revoked.Filename), revoked.Revoked.Line),
 				Hint: "Nothing was sent. Whoever holds this key must not be talked to: ask the node's owner",
 			}
 		// Before mismatch: an unknown host's is an error of that kind, with no key that would be
@@ -76,14 +75,108 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 			return &Error{
 				Kind: HostChanged, Op: "trust the host key of", Node: h.node,
 				Err: fmt.Errorf("the host has another key than before: it shows %s %s, %s:%d has %s",
-					key.Type(), ssh.FingerprintSHA256(key), want.Filename, want.Line, ssh.FingerprintSHA256(want.Key)),
+					key.Type(), ssh.FingerprintSHA256(key), named(want.Filename), want.Line, ssh.FingerprintSHA256(want.Key)),
 				Hint: "Nothing was sent. If the node was installed anew: ssh-keygen -R " +
 					Quote(knownhosts.Normalize(name)) + "; if not, somebody may be in between",
 			}
 		default:
 			return err
 		}
-	}, db.HostKeyAlgorithms(name), nil
+	}, h.target.Algorithms.orDefaults().forHost(db.HostKeyAlgorithms(name)), nil
+}
+
+// revoked looks for the key among those that are not to be trusted any more.
+func (h hostKeys) revoked(ctx context.Context, key ssh.PublicKey) error {
+	file := h.target.RevokedHostKeys
+	if file == "" {
+		return nil
+	}
+	yes, err := revokedIn(ctx, file, key)
+	if err == nil && !yes {
+		return nil
+	}
+	e := &Error{Kind: HostChanged, Op: "trust the host key of", Node: h.node, Err: err}
+	if err == nil {
+		e.Err = fmt.Errorf("the key %s is revoked in %s", ssh.FingerprintSHA256(key), file)
+		e.Hint = "Nothing was sent. Whoever holds this key must not be talked to: ask the node's owner"
+	} else {
+		e.Hint = "Nothing was sent: with RevokedHostKeys in its configuration ssh, too, trusts no host whose key it can't look up"
+	}
+	return e
+}
+
+// badLines is how many lines of known_hosts may be no keys. ssh passes over them, too.
+const badLines = 100
+
+// readKnownHosts reads files without the lines that are no keys: the library would refuse
+// every host for one of them. named gives a file's own name for the one that was read.
+func readKnownHosts(paths []string) (db *knownhosts.HostKeyDB, named func(string) string, err error) {
+	own := map[string]string{}
+	defer func() {
+		for copied := range own {
+			_ = os.Remove(copied) // it was read
+		}
+	}()
+	named = func(read string) string { return cmp.Or(own[read], read) }
+	var files []string
+	for _, path := range paths {
+		// A file that can't be looked at may hold the key's revocation: that is no reason to go on.
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, nil, err
+		}
+		read, err := withoutBadLines(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		if read != path {
+			own[read] = path
+		}
+		files = append(files, read)
+	}
+	db, err = knownhosts.NewDB(files...)
+	return db, named, err
+}
+
+// withoutBadLines gives a path at which the file can be read: its own where nothing is wrong,
+// else that of a copy in which the bad lines are empty, so that all others keep their numbers.
+func withoutBadLines(path string) (string, error) {
+	_, wrong := xknownhosts.New(path)
+	if wrong == nil {
+		return path, nil
+	}
+	text, err := disk.Read(path, keyFileLimit)
+	if err != nil {
+		return "", err
+	}
+	lines := bytes.Split(text, []byte("\n"))
+	f, err := os.CreateTemp("", "railbench-known-hosts-")
+	if err != nil {
+		return "", err
+	}
+	copied := f.Name()
+	f.Close()
+	read := path
+	for range badLines {
+		// The library tells where it stopped, in words: "knownhosts: FILE:LINE: why".
+		at, _, _ := strings.Cut(strings.TrimPrefix(wrong.Error(), "knownhosts: "+read+":"), ":")
+		n, err := strconv.Atoi(at)
+		if err != nil || n < 1 || n > len(lines) {
+			break
+		}
+		read = copied
+		lines[n-1] = nil
+		if err := os.WriteFile(copied, bytes.Join(lines, []byte("\n")), 0o600); err != nil {
+			_ = os.Remove(copied)
+			return "", err
+		}
+		if _, wrong = xknownhosts.New(copied); wrong == nil {
+			return copied, nil
+		}
+	}
+	_ = os.Remove(copied)
+	return "", wrong
 }
 
 // unknown asks whether a key that no file has may be trusted, unless that was settled
@@ -94,6 +187,14 @@ func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) e
 		return errors.New("no file for known hosts is configured")
 	}
 	file := h.target.KnownHosts[0]
+	if h.target.OnlyKnown {
+		return &Error{
+			Kind: UnknownHost, Op: "trust the host key of", Node: h.node + " (" + h.target.String() + ")",
+			Err: fmt.Errorf("the host is not known (%s %s), and the ssh configuration says StrictHostKeyChecking yes",
+				key.Type(), ssh.FingerprintSHA256(key)),
+			Hint: "Put its key into " + file + " yourself, or say StrictHostKeyChecking ask for this host",
+		}
+	}
 	if !h.acceptNew && !h.target.AcceptNew {
 		yes, err := h.ask.HostKey(ctx, HostKeyQuestion{
 			Node: h.node, Address: knownhosts.Normalize(name),

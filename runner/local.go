@@ -71,10 +71,10 @@ func (l *Local) Close() error {
 type local struct{}
 
 // spare has none: a shell starts in a millisecond here.
-func (local) spare() *process { return nil }
+func (local) spare(context.Context) *process { return nil }
 
-// No context: what ends the script is the leash, also where railbench itself is killed.
-func (local) launch(command string) (*process, error) {
+// The context does not end it: what ends the script is the leash, also where railbench itself is killed.
+func (local) launch(_ context.Context, command string) (*process, error) {
 	cmd := exec.Command("sh", "-c", command)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()

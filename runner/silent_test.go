@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"io"
 	"testing"
@@ -10,8 +11,8 @@ import (
 // heartbeat: a laptop that sleeps, a cable that is pulled.
 type mute struct{ local }
 
-func (mute) launch(command string) (*process, error) {
-	p, err := local{}.launch(command)
+func (mute) launch(ctx context.Context, command string) (*process, error) {
+	p, err := local{}.launch(ctx, command)
 	if err == nil {
 		p.stdin = deaf{p.stdin}
 	}

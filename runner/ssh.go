@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -34,6 +35,8 @@ type SSHOptions struct {
 	Name   string // the node's name in the rig
 	Target Target
 	Ask    Asker
+	// Unlocked is shared by the nodes that the same keys are offered to; nil for a node alone.
+	Unlocked *Unlocked
 	// AcceptNewHostKey keeps the key of a host that is not known without asking.
 	AcceptNewHostKey bool
 	// Dial and HostKey, both or neither, replace the network and known_hosts: the
@@ -48,7 +51,6 @@ type SSHOptions struct {
 // scripts. A connection that is lost comes back by itself.
 type SSH struct {
 	o    SSHOptions
-	keys *keyring
 	sudo *sudo
 
 	//nolint:containedctx // the node's own life, no call's: ends at Close, and every run is bound to it
@@ -64,6 +66,7 @@ type SSH struct {
 	attempt chan struct{} // closed when the attempt that is under way ends; nil when none is
 	err     error         // of the last attempt
 	closed  bool
+	keys    map[string]*keyring // by their targets
 }
 
 // NewSSH makes a node. It connects at the first Connect or Run.
@@ -72,8 +75,10 @@ func NewSSH(o SSHOptions) *SSH {
 	if o.OnState == nil {
 		o.OnState = func(State, error) {}
 	}
-	n := &SSH{o: o, wake: make(chan struct{}, 1), sudo: newSudo(o.Name, o.Ask)}
-	n.keys = &keyring{node: o.Name, target: o.Target, ask: o.Ask}
+	if o.Unlocked == nil {
+		o.Unlocked = new(Unlocked)
+	}
+	n := &SSH{o: o, wake: make(chan struct{}, 1), sudo: newSudo(o.Name, o.Ask), keys: map[string]*keyring{}}
 	n.life, n.end = context.WithCancel(context.Background())
 	return n
 }
@@ -238,7 +243,7 @@ func (n *SSH) watch(conn *channels) {
 		case err := <-ended:
 			why = fmt.Errorf("the connection ended (%w)", cmp.Or(err, io.EOF))
 		case <-tick.C:
-			if err := answered(client); err != nil {
+			if err := answered(client, max(keepaliveWait, min(n.o.Target.Alive, LeashSilence))); err != nil {
 				why = err
 			}
 		}
@@ -281,7 +286,7 @@ func (n *SSH) watch(conn *channels) {
 
 // answered asks for anything at all. sshd refuses the request, and a refusal is an answer:
 // no answer is what a pulled cable gives.
-func answered(client *ssh.Client) error {
+func answered(client *ssh.Client, wait time.Duration) error {
 	// With room: a late answer has nobody who waits for it.
 	answer := make(chan error, 1)
 	go func() {
@@ -291,8 +296,8 @@ func answered(client *ssh.Client) error {
 	select {
 	case err := <-answer:
 		return err
-	case <-time.After(keepaliveWait):
-		return fmt.Errorf("no answer for %s", keepaliveWait)
+	case <-time.After(wait):
+		return fmt.Errorf("no answer for %s", wait)
 	}
 }
 
@@ -303,10 +308,25 @@ func (n *SSH) dial(ctx context.Context) (*ssh.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		return handshake(ctx, conn, n.o.Target.address(),
+		p := newPatience(connectTimeout, func() { conn.Close() })
+		return handshake(ctx, conn, n.o.Target.address(), p,
 			&ssh.ClientConfig{User: n.o.Target.User, HostKeyCallback: n.o.HostKey})
 	}
-	return n.through(ctx, n.o.Target, n.keys, nil)
+	return n.through(ctx, n.o.Target, n.keyring(n.o.Target), nil)
+}
+
+// keyring is what is offered to a host on the way: the same at every attempt, so that a jump
+// host's password, too, is asked for once.
+func (n *SSH) keyring(t Target) *keyring {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k := n.keys[t.String()]
+	if k == nil {
+		k = &keyring{node: n.o.Name, ask: n.o.Ask, unlocked: n.o.Unlocked}
+		n.keys[t.String()] = k
+	}
+	k.target = t
+	return k
 }
 
 // through logs in to a target, by way of its jump hosts.
@@ -326,7 +346,7 @@ func (n *SSH) through(ctx context.Context, t Target, keys *keyring, seen []strin
 		if before := t.ProxyJump[:len(t.ProxyJump)-1]; len(before) > 0 {
 			jump.ProxyJump = before
 		}
-		via, err = n.through(ctx, jump, &keyring{node: n.o.Name, target: jump, ask: n.o.Ask}, append(seen, hop))
+		via, err = n.through(ctx, jump, n.keyring(jump), append(seen, hop))
 		if err != nil {
 			return nil, explain(err, jump, n.o.Name+" by way of "+hop)
 		}
@@ -371,35 +391,70 @@ func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Clien
 		conn.Close()
 		return nil, err
 	}
-	methods, done := keys.methods(ctx)
+	p := newPatience(t.Timeout, func() { conn.Close() })
+	methods, done := keys.methods(ctx, p)
 	defer done()
-	return handshake(ctx, conn, t.address(), &ssh.ClientConfig{
-		User: t.User, Auth: methods, HostKeyCallback: callback, HostKeyAlgorithms: algorithms,
+	allowed := t.Algorithms.orDefaults()
+	return handshake(ctx, conn, t.address(), p, &ssh.ClientConfig{
+		Config: ssh.Config{Ciphers: allowed.Ciphers, KeyExchanges: allowed.KeyExchanges, MACs: allowed.MACs},
+		User:   t.User, Auth: methods, HostKeyCallback: callback, HostKeyAlgorithms: algorithms,
 	})
 }
 
-// handshake has no time limit of its own but ctx: a person may be reading a
-// fingerprint. A host that accepts and then says nothing is given up at once
-// when nobody was asked.
-func handshake(ctx context.Context, conn net.Conn, address string, config *ssh.ClientConfig) (*ssh.Client, error) {
-	// conn is closed on every way out with an error, by this, by ctx or below; closing it again
-	// does no harm.
-	silent := time.AfterFunc(connectTimeout, func() { conn.Close() })
-	if check := config.HostKeyCallback; check != nil {
-		config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
-			silent.Stop()
-			return check(host, remote, key)
+// A patience is how long a host may say nothing before it is given up. It stands still while a
+// person is asked.
+type patience struct {
+	limit time.Duration
+	over  *time.Timer
+	spent atomic.Bool
+
+	mu    sync.Mutex
+	holds int
+}
+
+func newPatience(limit time.Duration, giveUp func()) *patience {
+	p := &patience{limit: limit}
+	p.over = time.AfterFunc(limit, func() {
+		p.spent.Store(true)
+		giveUp()
+	})
+	return p
+}
+
+// hold stops it until goOn is called, from which on the host has all of it again.
+func (p *patience) hold() (goOn func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.holds++
+	p.over.Stop()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.holds--; p.holds == 0 {
+			p.over.Reset(p.limit)
 		}
 	}
+}
+
+// handshake ends with a connection on which somebody is logged in, with ctx, or when the host
+// lets patience run out.
+func handshake(ctx context.Context, conn net.Conn, address string, p *patience, config *ssh.ClientConfig) (*ssh.Client, error) {
+	defer p.hold() // for good: the connection's own watch follows
+	check := config.HostKeyCallback
+	config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
+		defer p.hold()()
+		return check(host, remote, key)
+	}
+	// conn is closed on every way out with an error, by patience, by ctx or below; closing it again
+	// does no harm.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	c, channels, requests, err := ssh.NewClientConn(conn, address, config)
-	spoke := silent.Stop()
 	if !stop() || err != nil {
 		conn.Close()
 		if ctx.Err() != nil {
 			err = ctx.Err()
-		} else if !spoke && errors.Is(err, net.ErrClosed) {
-			err = fmt.Errorf("no SSH greeting within %s: %w", connectTimeout, context.DeadlineExceeded)
+		} else if p.spent.Load() {
+			err = fmt.Errorf("no word for %s before anybody was logged in: %w", p.limit, context.DeadlineExceeded)
 		}
 		return nil, err
 	}

@@ -45,6 +45,7 @@ type asker struct {
 	secrets  []string
 	hostKeys []runner.HostKeyQuestion
 	asked    []runner.SecretQuestion
+	slow     time.Duration // how long somebody takes to answer
 }
 
 func (a *asker) HostKey(_ context.Context, q runner.HostKeyQuestion) (bool, error) {
@@ -58,6 +59,7 @@ func (a *asker) Secret(_ context.Context, q runner.SecretQuestion) (string, erro
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, q)
+	time.Sleep(a.slow)
 	if len(a.secrets) == 0 {
 		return "", errors.New("declined")
 	}
@@ -112,6 +114,20 @@ func TestSSHRefusals(t *testing.T) {
 			o.Target.KnownHosts = []string{file}
 			o.AcceptNewHostKey = true
 		}},
+		{"strict", runner.UnknownHost, "StrictHostKeyChecking ask", func(o *runner.SSHOptions) {
+			o.Target.KnownHosts = []string{filepath.Join(t.TempDir(), "none")}
+			o.Target.OnlyKnown = true
+			o.AcceptNewHostKey = true
+		}},
+		{"revoked elsewhere", runner.HostChanged, "must not be talked to", func(o *runner.SSHOptions) {
+			o.Target.RevokedHostKeys = s.HostKey + ".pub"
+		}},
+		{"revoked by a list of ssh-keygen's", runner.HostChanged, "must not be talked to", func(o *runner.SSHOptions) {
+			o.Target.RevokedHostKeys = keyList(t, s.HostKey+".pub")
+		}},
+		{"a list of the revoked that isn't there", runner.HostChanged, "can't look up", func(o *runner.SSHOptions) {
+			o.Target.RevokedHostKeys = filepath.Join(t.TempDir(), "none")
+		}},
 		{
 			"no key", runner.NotPermitted, fmt.Sprintf("ssh-copy-id -p %d %s@127.0.0.1", s.Port, s.User),
 			func(o *runner.SSHOptions) { o.Target.Identities = nil },
@@ -136,6 +152,72 @@ func TestSSHRefusals(t *testing.T) {
 	// The refused logins offered nothing: only the last case got as far as a user name.
 	if n := strings.Count(string(log), "preauth"); n == 0 {
 		t.Errorf("no log of the logins: %s", log)
+	}
+}
+
+// keyList is a revocation list (KRL) of some public keys.
+func keyList(t *testing.T, public ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "krl")
+	if out, err := exec.Command("ssh-keygen", append([]string{"-k", "-f", file}, public...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return file
+}
+
+// Other keys may be revoked, and lines of known_hosts that are no keys are nobody's obstacle.
+func TestSSHOtherKeysMayBeRevoked(t *testing.T) {
+	s := nodetest.StartSshd(t)
+	other := otherKey(t, s, "")
+	known, err := os.ReadFile(s.KnownHosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "known_hosts")
+	text := "not a key\n@unknown * ssh-ed25519 AAAA\n" + string(known) + "|1|broken\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, revoked := range []string{"", filepath.Join(filepath.Dir(other), "other.pub"), keyList(t, filepath.Join(filepath.Dir(other), "other.pub"))} {
+		n := dial(t, s, func(o *runner.SSHOptions) {
+			o.Target.KnownHosts = []string{file}
+			o.Target.RevokedHostKeys = revoked
+		})
+		if err := n.Connect(t.Context()); err != nil {
+			t.Errorf("revoked %q: %v", revoked, err)
+		}
+	}
+	// The line that is told is that of the user's own file.
+	mixed := filepath.Join(t.TempDir(), "mixed")
+	changed, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(mixed, []byte("not a key\n"+string(changed)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = dial(t, s, func(o *runner.SSHOptions) { o.Target.KnownHosts = []string{mixed} }).Connect(t.Context())
+	if kind(err) != runner.HostChanged || !strings.Contains(err.Error(), mixed+":2 ") {
+		t.Errorf("a changed key beside a bad line: %v", err)
+	}
+}
+
+// A host that only speaks SHA-1 is reached where the configuration asks for that.
+func TestSSHOldHost(t *testing.T) {
+	s := nodetest.StartSshd(t, "KexAlgorithms diffie-hellman-group14-sha1")
+	err := dial(t, s, nil).Connect(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "KexAlgorithms") {
+		t.Errorf("got %v", err)
+	}
+	config, err := os.ReadFile(s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.Config, append(config, "  KexAlgorithms +diffie-hellman-group14-sha1\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := dial(t, s, nil).Connect(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -200,6 +282,24 @@ func TestSSHEncryptedKeyAsksForItsPassphrase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(a.asked) != 2 || a.asked[0].What != "passphrase" || a.asked[0].Again || !a.asked[1].Again {
+		t.Errorf("asked %+v", a.asked)
+	}
+	// Both nodes of a rig at once: one question, and whoever waits for its answer is not given up.
+	a = &asker{secrets: []string{"sesame"}, slow: time.Second}
+	unlocked := new(runner.Unlocked)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			n := dial(t, s, func(o *runner.SSHOptions) {
+				o.Ask, o.Unlocked, o.Target.Timeout = a, unlocked, 500*time.Millisecond
+			})
+			if err := n.Connect(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if len(a.asked) != 1 {
 		t.Errorf("asked %+v", a.asked)
 	}
 	err := dial(t, s, nil).Connect(t.Context())

@@ -136,7 +136,7 @@ func AskSudo(
 // accepts tries a password with a command that does nothing. Its stdin ends after the
 // password, so that a wrong one is not asked for again.
 func (su *sudo) accepts(ctx context.Context, l launcher, secret string) (ok bool, said string, err error) {
-	p, err := l.launch("env LC_ALL=C sudo -S -k -p '' true && echo accepted")
+	p, err := l.launch(ctx, "env LC_ALL=C sudo -S -k -p '' true && echo accepted")
 	if err != nil {
 		return false, "", err
 	}

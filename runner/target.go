@@ -36,11 +36,17 @@ type Target struct {
 	ProxyCommand string
 	KnownHosts   []string // files, the user's first: new keys go into the first
 	// The name that known_hosts has it by, empty for its own.
-	HostKeyAlias   string
-	AcceptNew      bool // StrictHostKeyChecking accept-new, or off
-	HashKnownHosts bool
-	Timeout        time.Duration // of connecting
-	config         string        // the file it was looked up in; its jump hosts are too
+	HostKeyAlias string
+	AcceptNew    bool // StrictHostKeyChecking accept-new, or off
+	// StrictHostKeyChecking yes: a host that isn't known is refused, and nobody is asked.
+	OnlyKnown       bool
+	HashKnownHosts  bool
+	RevokedHostKeys string // a file; empty for none
+	Algorithms      Algorithms
+	Timeout         time.Duration // of connecting, and of what a host says next until it has logged in
+	// ServerAliveInterval times ServerAliveCountMax: how long an answer may take; 0 for railbench's own.
+	Alive time.Duration
+	config string // the file it was looked up in; its jump hosts are too
 }
 
 func (t Target) address() string { return net.JoinHostPort(t.Host, strconv.Itoa(t.Port)) }
@@ -183,6 +189,9 @@ func target(get configured, user, host, port string) (Target, error) {
 		HashKnownHosts: get.one("HashKnownHosts") == "yes",
 		Timeout:        connectTimeout,
 	}
+	if file := get.one("RevokedHostKeys"); file != "" {
+		t.RevokedHostKeys = expand(file)
+	}
 	var err error
 	// Of what is no number nothing is guessed: port 22 of another host may be somebody else's.
 	if t.Port, err = strconv.Atoi(cmp.Or(port, get.one("Port"), "22")); err != nil {
@@ -195,11 +204,26 @@ func target(get configured, user, host, port string) (Target, error) {
 	// "no" is taken for accept-new: a changed key is refused whatever is configured.
 	case "accept-new", "no", "false", "off":
 		t.AcceptNew = true
+	case "yes", "true":
+		t.OnlyKnown = true
 	}
 	if jump := get.one("ProxyJump"); jump != "" {
 		t.ProxyJump = strings.Split(jump, ",")
 	}
-	return t, nil
+	t.Alive = alive(get)
+	t.Algorithms, err = algorithms(get, host)
+	return t, err
+}
+
+// alive is how long ssh would wait for a host that is silent. It tells 0 where the host is not
+// to be asked at all.
+func alive(get configured) time.Duration {
+	seconds, err := strconv.Atoi(get.one("ServerAliveInterval"))
+	count, countErr := strconv.Atoi(cmp.Or(get.one("ServerAliveCountMax"), "3"))
+	if err != nil || countErr != nil || seconds <= 0 || count <= 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second * time.Duration(count)
 }
 
 // agentSocket is where the agent listens; empty where there is none, or where the first
@@ -325,6 +349,10 @@ func explain(err error, t Target, node string) error {
 		e.Err = said{"no key and no password was accepted (offered: " + offered(message) + ")", err}
 		e.Hint = "Put a key there with " + t.copyID() +
 			", or name the right one with IdentityFile in ~/.ssh/config"
+	case strings.Contains(message, "no common algorithm"):
+		e.Kind = Refused
+		e.Hint = "Both sides must know one way. An old host's is allowed in ~/.ssh/config, for this host alone, with" +
+			" KexAlgorithms, HostKeyAlgorithms, Ciphers or MACs and a +"
 	case strings.Contains(message, "handshake failed: EOF"), strings.Contains(message, "connection reset"):
 		e.Kind = Refused
 		e.Hint = "Something listens there and ended the connection:" +

@@ -51,6 +51,7 @@ func TestTarget(t *testing.T) {
 		Host: "spark-02", User: "me", Port: 22, Agent: "/run/agent", Timeout: connectTimeout,
 		Identities: []string{"/home/me/.ssh/id_ed25519", "/home/me/.ssh/id_ecdsa", "/home/me/.ssh/id_rsa"},
 		KnownHosts: []string{"/home/me/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"},
+		Algorithms: Algorithms{}.orDefaults(),
 	}
 	for _, c := range []struct {
 		says       string // KEYWORD VALUE, one a line
@@ -86,7 +87,15 @@ func TestTarget(t *testing.T) {
 		// A changed key is refused in any case, so no is not more than accept-new.
 		{"stricthostkeychecking no", "", "", func(t *Target) { t.AcceptNew = true }},
 		{"stricthostkeychecking ask", "", "", func(*Target) {}},
-		{"stricthostkeychecking yes", "", "", func(*Target) {}},
+		{"stricthostkeychecking yes", "", "", func(t *Target) { t.OnlyKnown = true }},
+		{"revokedhostkeys none", "", "", func(*Target) {}},
+		{"revokedhostkeys ~/revoked", "", "", func(t *Target) { t.RevokedHostKeys = "/home/me/revoked" }},
+		{"serveraliveinterval 0\nserveralivecountmax 3", "", "", func(*Target) {}},
+		{"serveraliveinterval 5", "", "", func(t *Target) { t.Alive = 15 * time.Second }},
+		{"serveraliveinterval 2\nserveralivecountmax 2", "", "", func(t *Target) { t.Alive = 4 * time.Second }},
+		{"ciphers aes256-ctr,chacha20-poly1305@openssh.com", "", "", func(t *Target) {
+			t.Algorithms.Ciphers = []string{"aes256-ctr", "chacha20-poly1305@openssh.com"}
+		}},
 	} {
 		values := map[string][]string{}
 		for line := range strings.Lines(c.says) {

@@ -72,7 +72,8 @@ type bench struct {
 	file    string // the rig file, where there is one
 	temp    string // the simulated rig's journal; it is gone with the rig
 	// onState is where the nodes tell their connection's state, once a session is open.
-	onState func(node int, state runner.State, why error)
+	onState  func(node int, state runner.State, why error)
+	unlocked runner.Unlocked // keys by passphrases that were typed, for all nodes
 }
 
 func (b *bench) close() {
@@ -410,7 +411,7 @@ func (f rigFlags) connect(ctx context.Context, b *bench, i int, n nodeFile, ask 
 		name = target.Alias
 	}
 	b.add(runner.NewSSH(runner.SSHOptions{
-		Name: name, Target: target, Ask: ask, AcceptNewHostKey: f.acceptNew,
+		Name: name, Target: target, Ask: ask, Unlocked: &b.unlocked, AcceptNewHostKey: f.acceptNew,
 		OnState: func(s runner.State, err error) { b.onState(i, s, err) },
 	}), target.String())
 	return nil

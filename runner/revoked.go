@@ -1,0 +1,76 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/railbench/railbench/runner/disk"
+)
+
+// keyFileLimit bounds a file of keys, in bytes: the known hosts of a large site are a few MB.
+const keyFileLimit = 64 << 20
+
+// revokedIn reports whether a file of RevokedHostKeys has a host's key, or the key that signed its
+// certificate. As with ssh a file that can't be read revokes all.
+func revokedIn(ctx context.Context, file string, key ssh.PublicKey) (bool, error) {
+	keys := []ssh.PublicKey{key}
+	if cert, ok := key.(*ssh.Certificate); ok {
+		keys = []ssh.PublicKey{cert, cert.Key, cert.SignatureKey}
+	}
+	text, err := disk.Read(file, keyFileLimit)
+	if err != nil {
+		return false, fmt.Errorf("read RevokedHostKeys: %w", err)
+	}
+	if bytes.HasPrefix(text, []byte("SSHKRL\n\x00")) {
+		return revokedByList(ctx, file, key)
+	}
+	for n, line := range bytes.Split(text, []byte("\n")) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		one, _, _, _, err := ssh.ParseAuthorizedKey(line)
+		if err != nil {
+			return false, fmt.Errorf("read RevokedHostKeys: line %d of %s is no key: %w", n+1, file, err)
+		}
+		if slices.ContainsFunc(keys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), one.Marshal()) }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// revokedByList asks ssh-keygen, whose format a KRL is.
+func revokedByList(ctx context.Context, list string, key ssh.PublicKey) (bool, error) {
+	keygen, err := exec.LookPath("ssh-keygen")
+	if err != nil {
+		return false, fmt.Errorf("read RevokedHostKeys: %s is a list of ssh-keygen's, which is not here: %w", list, err)
+	}
+	f, err := os.CreateTemp("", "railbench-hostkey-")
+	if err != nil {
+		return false, fmt.Errorf("read RevokedHostKeys: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(ssh.MarshalAuthorizedKey(key))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return false, fmt.Errorf("read RevokedHostKeys: %w", err)
+	}
+	out, err := exec.CommandContext(ctx, keygen, "-Q", "-f", list, f.Name()).CombinedOutput()
+	switch {
+	case err == nil:
+		return false, nil
+	// Its status is also 1 where something went wrong.
+	case strings.Contains(string(out), "REVOKED"):
+		return true, nil
+	default:
+		return false, fmt.Errorf("read RevokedHostKeys: ssh-keygen -Q -f %s: %w: %s", list, err, bytes.TrimSpace(out))
+	}
+}
