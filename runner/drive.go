@@ -73,7 +73,7 @@ func leashed(ctx context.Context, l launcher, prefix, id string) (*process, erro
 			return p, nil
 		}
 	}
-	return l.launch(ctx, prefix + leashCommand(id))
+	return l.launch(ctx, prefix+leashCommand(id))
 }
 
 // A run is one script on its leash, and what is known of its end so far.

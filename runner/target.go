@@ -45,7 +45,7 @@ type Target struct {
 	Algorithms      Algorithms
 	Timeout         time.Duration // of connecting, and of what a host says next until it has logged in
 	// ServerAliveInterval times ServerAliveCountMax: how long an answer may take; 0 for railbench's own.
-	Alive time.Duration
+	Alive  time.Duration
 	config string // the file it was looked up in; its jump hosts are too
 }
 
