@@ -3,9 +3,14 @@ package main
 import (
 	"io"
 	"maps"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
@@ -81,10 +86,24 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 // finish closes the session, and says on out where it is saved. The errors are of the
 // nodes, and of what could not be saved: that is in the journal.
 func finish(s *session.Session, out io.Writer) (closed, unsaved error) {
-	closed = s.Close()
+	closed = closeSession(s, out)
 	path, unsaved := s.Saved()
 	if path != "" && unsaved == nil {
 		gate.Fprintf(out, "session saved in %s\n", path)
 	}
 	return closed, unsaved
+}
+
+// closeSession waits until nothing of the session's runs any more. A node that does not answer
+// takes that long to be given up: somebody who waits is told, and need not.
+func closeSession(s *session.Session, out io.Writer) error {
+	const patience = time.Second
+	told := time.AfterFunc(patience, func() {
+		gate.Fprintf(out, "waiting for the nodes to end what runs there; ctrl+c leaves it to them: they do within %s\n",
+			runner.LeashSilence)
+	})
+	defer told.Stop()
+	// From here on a signal needs nobody to be told in order.
+	signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return s.Close()
 }
