@@ -14,13 +14,14 @@ import (
 // keymap is every binding, by the screen on which it works. Keys, footer, help and the
 // page about keys all come from it.
 type keymap struct {
-	notebook, checklist, edit, output, search, find, gauges, docs []chapter
+	notebook, checklist, edit, output, search, find, gauges, stage, docs []chapter
 }
 
 func newKeymap() keymap {
 	return keymap{
 		notebook: notebookKeys(), checklist: checklistKeys(), edit: editorKeys(),
-		output: outputKeys(), search: searchKeys(), find: findKeys(), gauges: gaugeKeys(), docs: docsKeys(),
+		output: outputKeys(), search: searchKeys(), find: findKeys(), gauges: gaugeKeys(), stage: stageKeys(),
+		docs: docsKeys(),
 	}
 }
 
@@ -44,6 +45,7 @@ func KeyTables() []KeyTable {
 		{"output", slices.Concat(m.output, m.search)},
 		{"editor", m.edit},
 		{"gauges", m.gauges},
+		{"stage", m.stage},
 		{"pages", m.docs},
 	} {
 		t := KeyTable{Screen: screen.name}
@@ -67,6 +69,8 @@ func (m *Model) chapters() []chapter {
 		return m.keys.edit
 	case m.docs.open:
 		return m.keys.docs
+	case m.stage.open:
+		return m.keys.stage
 	case m.gauges == gaugeFull:
 		return m.keys.gauges
 	case m.page != nil && m.page.search.typing:

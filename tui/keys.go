@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
@@ -142,6 +144,8 @@ func notebookKeys() []chapter {
 				"T").
 				to((*Model).trust),
 			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges).brief(7, "g", "gauges"),
+			on("ctrl+g", "the stage: numerals and bars for an audience", "ctrl+g").
+				to((*Model).openStage).brief(12, "ctrl+g", "stage"),
 			on("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0").
 				to((*Model).restart).unlike("0 0 restarts the kernel"),
 		}},
@@ -263,6 +267,28 @@ func gaugeKeys() []chapter {
 			on("enter", "run the selected cell", "enter").to((*Model).run).brief(4, "enter", "run"),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
+		}},
+		everywhere(),
+	}
+}
+
+// stageKeys work on the screen for an audience.
+func stageKeys() []chapter {
+	var starts []string
+	for _, l := range loads() {
+		starts = append(starts, l.key+": "+l.brief)
+	}
+	return []chapter{
+		{"stage", []binding{
+			on("1 … 7", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+")",
+				"1", "2", "3", "4", "5", "6", "7").toNumber((*Model).startLoad).brief(3, "1-7", "load"),
+			on("x, i", "stop what runs", "x", "i").to((*Model).interrupt).brief(0, "x", "stop").only((*Model).busy),
+			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").to((*Model).hold),
+			on("tab, v", "numerals of halves, of cables, of rails", "tab", "v").
+				to((*Model).nextView).brief(4, "tab", "halves/cables/rails"),
+			on("enter", "run the selected cell", "enter").to((*Model).run),
+			on("0", "reset the gauges' peaks, averages and history", "0").to((*Model).resetPeaks).brief(9, "0", "reset"),
+			on("ctrl+g, esc", "back to the notebook", "ctrl+g", "esc").to((*Model).closeStage).brief(5, "esc", "notebook"),
 		}},
 		everywhere(),
 	}

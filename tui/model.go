@@ -84,6 +84,10 @@ type Options struct {
 	RigNow func() time.Time
 	ASCII  bool  // the terminal has no Unicode
 	Drill  Drill // the zero value for none
+	// Stage opens the screen for an audience at once.
+	Stage bool
+	// Recorded says that what is shown was measured before, and is only played.
+	Recorded bool
 	// Write puts edited scripts back into the files that they are from, and says what it
 	// did. Nil where they are from none.
 	Write func(parts []steps.Part) (string, error)
@@ -133,6 +137,7 @@ type Model struct {
 	where
 	shown
 	dialogs
+	stage onStage
 	doing
 	drill
 	talk
@@ -281,6 +286,7 @@ func New(s Session, opts Options) *Model {
 		opts.Audience.Book(m.book)
 	}
 	m.list.open = opts.Drill.Fault != ""
+	m.stage.open = opts.Stage
 	m.restyle()
 	return m
 }

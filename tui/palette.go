@@ -83,7 +83,7 @@ func (m *Model) choices() []choice {
 			return nil
 		}})
 	}
-	return all
+	return append(all, m.loadChoices()...)
 }
 
 // leaveList goes back to the notebook, whose selection is about to change.

@@ -134,6 +134,9 @@ func (m *Model) draw() string {
 	if l.small {
 		return m.tooSmall()
 	}
+	if m.stage.open && !m.docs.open {
+		return m.overlay(strings.Join(m.drawStage(), "\n"))
+	}
 	lines := make([]string, 0, m.height)
 	lines = append(lines, ink.Pad(m.header(), m.width))
 	lines = append(lines, m.alertLines()...)

@@ -189,7 +189,7 @@ func (m *Model) setBoard(b meter.Board) tea.Cmd {
 	if m.opts.Audience != nil {
 		m.opts.Audience.Board(b)
 	}
-	if m.gauges == gaugeHidden {
+	if m.gauges == gaugeHidden && !m.stage.open {
 		return nil
 	}
 	return m.drawSoon()

@@ -62,8 +62,9 @@ type Flow struct {
 	Peak, Avg float64
 	// Run is the last time in which something moved without a pause, or the one under way.
 	Run Run
-	// History holds the last totals, oldest first, HistoryStep apart, HistoryLen at most.
-	History []float64
+	// History holds the last totals, oldest first, HistoryStep apart, HistoryLen at most, and
+	// RDMAHistory what of them RDMA was.
+	History, RDMAHistory []float64
 }
 
 // Total is everything on the wire in this direction.

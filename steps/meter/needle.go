@@ -63,7 +63,7 @@ type needle struct {
 type memory struct {
 	busy, bits float64 // seconds in which something moved, and how much did
 	step       float64 // seconds since the last point of the history
-	stepBits   float64
+	stepBits   [2]float64
 	burst      burst
 }
 
@@ -237,13 +237,19 @@ func (f *Flow) take(n *Node, m *memory, last, latest stamped, moved [2]float64, 
 		m.burst = burst{}
 	}
 	m.step += seconds
-	m.stepBits += bits
+	m.stepBits[0] += moved[0]
+	m.stepBits[1] += moved[1]
 	point := HistoryStep.Seconds() * n.speed
 	if m.step >= point && (latest.Took <= unseen*m.step || m.step >= 4*point) {
-		f.History = append(f.History[max(0, len(f.History)-HistoryLen+1):len(f.History):len(f.History)],
-			m.stepBits/m.step/1e9)
-		m.step, m.stepBits = 0, 0
+		f.History = passed(f.History, (m.stepBits[0]+m.stepBits[1])/m.step/1e9)
+		f.RDMAHistory = passed(f.RDMAHistory, m.stepBits[0]/m.step/1e9)
+		m.step, m.stepBits = 0, [2]float64{}
 	}
+}
+
+// passed is a history with one more point. Whoever holds the old one keeps what it saw.
+func passed(history []float64, v float64) []float64 {
+	return append(history[max(0, len(history)-HistoryLen+1):len(history):len(history)], v)
 }
 
 // Gauges is the state at now. A sample that is overdue makes them stale; why,
@@ -266,7 +272,7 @@ func (n *Node) Gauges(now time.Time, why string) []Gauge {
 func (n *Node) Reset() {
 	for i := range n.gauges {
 		for _, f := range []*Flow{&n.gauges[i].Tx, &n.gauges[i].Rx} {
-			f.Peak, f.Avg, f.History, f.Run = 0, 0, nil, Run{}
+			f.Peak, f.Avg, f.History, f.RDMAHistory, f.Run = 0, 0, nil, nil, Run{}
 		}
 		n.needle[i].tx, n.needle[i].rx = memory{}, memory{}
 	}

@@ -1,0 +1,176 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/stage"
+)
+
+// onStage is the screen that an audience sees.
+type onStage struct {
+	open bool
+	view stage.View
+	held bool // loads last until they are stopped
+}
+
+// A load is a cell that keeps rails busy, and its key on the stage.
+type load struct{ key, cell, brief string }
+
+// loads are those of the part load, in the order of their keys.
+func loads() []load {
+	return []load{
+		{"1", "load-rail", "one rail"},
+		{"2", "load-half", "one half"},
+		{"3", "load-halves", "both halves"},
+		{"4", "load-both-ways", "both directions"},
+		{"5", "load-tcp", "TCP"},
+		{"6", "load-beside", "TCP beside RDMA"},
+		{"7", "load-nixl", "NIXL"},
+	}
+}
+
+// forDay is how long a load lasts that is to go on until it is stopped: railbench's own limit
+// ends it then, and its end does.
+const forDay = "86400"
+
+func (m *Model) openStage() tea.Cmd {
+	m.stage.open = true
+	return nil
+}
+
+func (m *Model) closeStage() tea.Cmd {
+	m.stage.open = false
+	return nil
+}
+
+func (m *Model) nextView() tea.Cmd {
+	m.stage.view = m.stage.view.Next()
+	m.notice = "numerals of the " + m.stage.view.String()
+	return nil
+}
+
+// startLoad starts a load in place of what runs.
+func (m *Model) startLoad(n int) tea.Cmd {
+	all := loads()
+	if n < 0 || n >= len(all) {
+		return nil
+	}
+	return m.inPlace(all[n].cell)
+}
+
+// loadChoices are the loads, for the palette: they stand in no part of the notebook.
+func (m *Model) loadChoices() (all []choice) {
+	for i, l := range loads() {
+		if c, ok := m.book.Tutorial.Cell(l.cell); ok {
+			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
+				m.leaveList()
+				m.openStage()
+				return m.startLoad(i)
+			}})
+		}
+	}
+	return all
+}
+
+// inPlace runs a cell; what runs or waits is interrupted first.
+func (m *Model) inPlace(id string) tea.Cmd {
+	if _, ok := m.book.Tutorial.Cell(id); !ok {
+		m.notice = "this runbook has no cell " + id
+		return nil
+	}
+	if m.book.Cells[id].Running && len(m.book.Queue) == 0 {
+		m.notice = isRunning
+		return nil
+	}
+	busy := m.busy()
+	return m.ask(func(s Session) {
+		if busy {
+			s.Interrupt()
+		}
+		s.Run(id)
+	})
+}
+
+// hold has loads go on until they are stopped, or for their own time again. It is for the next
+// one that starts.
+func (m *Model) hold() tea.Cmd {
+	m.stage.held = !m.stage.held
+	value := ""
+	m.notice = "loads last as long as LOAD_SECONDS says, from the next one on"
+	for _, p := range m.opts.Params {
+		if p.Name == "LOAD_SECONDS" {
+			value = p.Default
+		}
+	}
+	if m.stage.held {
+		value, m.notice = forDay, "loads last until they are stopped (x), from the next one on"
+	}
+	return m.try(func(s Session) error { return s.SetParam("", "LOAD_SECONDS", value) })
+}
+
+// drawStage is the whole screen.
+func (m *Model) drawStage() []string {
+	names := m.names()
+	s := stage.Screen{
+		Width: m.width, Height: m.height, Dials: stage.NewDials(m.book.Rig, m.board), View: m.stage.view,
+		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: m.simulated(),
+		Recorded: m.opts.Recorded, Cell: m.stageCell(), Foot: m.foot(),
+	}
+	if alerts := m.alerts(); len(alerts) > 0 {
+		s.Alert = alerts[0]
+	}
+	return s.Lines(m.ink)
+}
+
+// stageCell is the running cell, or the one that ended last.
+func (m *Model) stageCell() stage.Cell {
+	id := m.book.Running
+	if id == "" {
+		id = m.latest()
+	}
+	c, ok := m.book.Tutorial.Cell(id)
+	if !ok {
+		return stage.Cell{}
+	}
+	state := m.book.Cells[id]
+	out := stage.Cell{Title: c.Title, Places: cells.Places(c, m.names()), Command: command(c)}
+	if state.Running {
+		out.State = m.spinner.View() + " running " + cells.Seconds(m.opts.RigNow().Sub(state.Started))
+		return out
+	}
+	out.Grade, out.Verdict = state.Verdict.Grade, state.Verdict.Reason
+	return out
+}
+
+// latest is the cell that began last.
+func (m *Model) latest() string {
+	last := ""
+	for id, c := range m.book.Cells {
+		if c.Run > 0 && (last == "" || c.Run > m.book.Cells[last].Run) {
+			last = id
+		}
+	}
+	return last
+}
+
+// command is the line of a cell's script that moves data: the call of the tool that it needs, by
+// its last role, which is the client.
+func command(c steps.Cell) string {
+	if len(c.Roles) == 0 || len(c.Needs) == 0 {
+		return ""
+	}
+	tool := c.Needs[0]
+	called := ""
+	// What several cells share comes first: the server's part, and then the client's.
+	for line := range strings.Lines(strings.ReplaceAll(c.Roles[len(c.Roles)-1].Text(), "\\\n", " ")) {
+		if at := strings.Index(line, tool+" "); at >= 0 && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			text, _, _ := strings.Cut(line[at:], " >")
+			called = strings.Join(strings.Fields(text), " ")
+		}
+	}
+	return called
+}

@@ -1,0 +1,246 @@
+// Package stage is the screen that an audience sees: numerals that can be read from the last
+// row, bars with a fixed scale, two minutes of history, and the cell that moves them. Values come
+// in and lines go out; it samples nothing, runs nothing and knows no clock.
+package stage
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A View is what the numerals are of, beside the total.
+type View uint8
+
+// The views.
+const (
+	Halves View = iota
+	Cables
+	Rails
+	views
+)
+
+func (v View) String() string { return [...]string{"halves", "cables", "rails"}[v] }
+
+// Next is the view after v.
+func (v View) Next() View { return (v + 1) % views }
+
+// ViewNamed is a view by its name; ok is false where there is none.
+func ViewNamed(name string) (v View, ok bool) {
+	for v := range views {
+		if v.String() == name {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// A Cell is what runs, or what ran last.
+type Cell struct {
+	Title   string
+	Places  string // where it runs
+	Command string
+	State   string // "running 3.2 s"; empty where it doesn't run
+	Grade   steps.Grade
+	Verdict string
+}
+
+// A Screen is all that is drawn.
+type Screen struct {
+	Width, Height int
+	Dials         Dials
+	View          View
+	Names         [2]string // of the nodes, by End
+	Simulated     bool
+	Recorded      bool
+	Cell          Cell
+	// Caption is what a show says at this point, and Place where in it one is: "3 of 9".
+	Caption, Place string
+	// Title is of the show's scene, and Clock how long it has been going on.
+	Title, Clock string
+	// Alert stands above all: a node that doesn't answer.
+	Alert string
+	Foot  string // the line of keys, drawn already
+}
+
+// The room that a part of the screen has at least.
+const (
+	leastHistory = 3 // rows of the curve, without its axis
+	wideEnough   = 120
+	highEnough   = 36
+)
+
+// Lines draws the screen: Height lines, each Width wide.
+func (s Screen) Lines(k *ink.Ink) []string {
+	if s.Width < 1 || s.Height < 1 {
+		return nil
+	}
+	d := drawing{Screen: s, k: k, roomy: s.Width >= wideEnough && s.Height >= highEnough}
+	lines := []string{d.head()}
+	lines = append(lines, d.alert()...)
+	lines = append(lines, d.caption()...)
+	below := append(d.cell(), s.Foot)
+	room := s.Height - len(lines) - len(below)
+	lines = append(lines, d.middle(room)...)
+	for len(lines) < s.Height-len(below) {
+		lines = append(lines, "")
+	}
+	lines = append(lines[:max(0, min(len(lines), s.Height-len(below)))], below...)
+	lines = lines[max(0, len(lines)-s.Height):]
+	for i, l := range lines {
+		lines[i] = ink.Pad(l, s.Width)
+	}
+	return lines
+}
+
+// A drawing is a screen under way.
+type drawing struct {
+	Screen
+	k     *ink.Ink
+	roomy bool
+}
+
+// head has what must not be missed on the right: that it is simulated, or recorded.
+func (d drawing) head() string {
+	k := d.k
+	left := " " + k.Focus.Render("railbench")
+	if d.Title != "" {
+		left += "  " + k.Strong.Render(ink.Clean(d.Title))
+	}
+	right := ""
+	if d.Recorded {
+		right += k.Badge.Render(" RECORDED ") + " "
+	}
+	if d.Simulated {
+		right += k.Badge.Render(" SIMULATED ") + " "
+	}
+	if names := ink.Clean(d.Names[0] + " ⇄ " + d.Names[1]); lipgloss.Width(names) <= d.Width/2 {
+		right += k.Dim.Render(names) + " "
+	}
+	if at := strings.TrimSpace(d.Place + "  " + d.Clock); at != "" {
+		right += " " + k.Strong.Render(at) + " "
+	}
+	return ink.Sides(left, right, d.Width)
+}
+
+func (d drawing) alert() []string {
+	if d.Alert == "" {
+		return nil
+	}
+	return []string{" " + d.k.Fail.Render(ansi.Truncate("✗ "+ink.Clean(d.Alert), d.Width-2, "…"))}
+}
+
+// caption is what the show says to the audience.
+func (d drawing) caption() []string {
+	if d.Caption == "" {
+		return nil
+	}
+	most := 2
+	if d.roomy {
+		most = 4
+	}
+	lines := ink.Wrap(ink.Clean(d.Caption), d.Width-4, "", "")
+	if len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] = ansi.Truncate(lines[most-1], d.Width-5, "") + "…"
+	}
+	for i, l := range lines {
+		lines[i] = "  " + d.k.Head.Render(l)
+	}
+	if d.roomy {
+		lines = append([]string{""}, lines...)
+	}
+	return lines
+}
+
+// middle is the numerals, the bars, the processors and the history, in so many rows.
+func (d drawing) middle(room int) []string {
+	var lines []string
+	numerals := d.numerals(room)
+	bars, hosts := d.bars(room-len(numerals)-1), d.hosts()
+	if room < len(numerals)+len(bars)+len(hosts) {
+		bars = bars[:max(0, min(len(bars), room-len(numerals)-len(hosts)))]
+	}
+	lines = append(lines, numerals...)
+	if d.roomy {
+		lines = append(lines, "")
+	}
+	lines = append(lines, bars...)
+	if d.roomy {
+		lines = append(lines, "")
+	}
+	lines = append(lines, hosts...)
+	if d.roomy {
+		lines = append(lines, "")
+	}
+	if left := room - len(lines); left >= leastHistory {
+		lines = append(lines, d.history(left)...)
+	}
+	return lines[:max(0, min(len(lines), room))]
+}
+
+// cell is what moves it all: title, command and verdict.
+func (d drawing) cell() []string {
+	k, c := d.k, d.Cell
+	rule := k.Faint.Render(strings.Repeat("─", d.Width))
+	if c.Title == "" {
+		return []string{rule, " " + k.Dim.Render("nothing is running")}
+	}
+	left := " " + k.Strong.Render(ink.Clean(c.Title)) + "  " + k.Dim.Render(ink.Clean(c.Places))
+	right := ""
+	if c.State != "" {
+		right = k.Accent.Render(c.State) + " "
+	}
+	lines := []string{rule, ink.Sides(left, right, d.Width)}
+	if c.Command != "" {
+		most := 1
+		if d.roomy {
+			most = 3
+		}
+		folded := ink.Fold(ink.Clean(c.Command), d.Width-6)
+		if len(folded) > most {
+			folded = folded[:most]
+			folded[most-1] += " …"
+		}
+		for i, l := range folded {
+			mark := "$ "
+			if i > 0 {
+				mark = "  "
+			}
+			lines = append(lines, " "+k.Faint.Render(mark)+k.Dim.Render(l))
+		}
+	}
+	return append(lines, d.verdict()...)
+}
+
+func (d drawing) verdict() []string {
+	k, c := d.k, d.Cell
+	if c.Grade == steps.NotRun {
+		return nil
+	}
+	style := map[steps.Grade]lipgloss.Style{
+		steps.Pass: k.Pass, steps.Warn: k.Warn, steps.Fail: k.Fail, steps.Inconclusive: k.Inconclusive,
+	}
+	mark, ok := style[c.Grade]
+	if !ok {
+		mark = k.Skipped
+	}
+	first := " " + mark.Render(c.Grade.String()) + "  "
+	if d.Simulated {
+		first += k.Dim.Render("SIMULATED  ")
+	}
+	most := 2
+	if d.roomy {
+		most = 4
+	}
+	lines := ink.Wrap(ink.Clean(c.Verdict), d.Width-2, first, "   ")
+	if len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] = ansi.Truncate(lines[most-1], d.Width-3, "") + "…"
+	}
+	return lines
+}

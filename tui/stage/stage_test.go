@@ -1,0 +1,248 @@
+package stage
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// spark is two nodes with n rails each: two cables, and two halves of the adapter.
+func spark(n int, name func(i int) string, layer string) steps.Rig {
+	rig := steps.NewRig("test", true, 2)
+	for e := range rig.Nodes {
+		rig.Nodes[e].No, rig.Nodes[e].Name = e, []string{"spark-02", "spark-01"}[e]
+		for i := range n {
+			rig.Nodes[e].Rails = append(rig.Nodes[e].Rails, steps.Rail{
+				Dev: name(i), Port: 1, Layer: layer, PhysPort: i % 2, RateGbps: 200, MTU: 1024,
+				PCI: steps.PCI{Addr: fmt.Sprintf("%04d:01:00.%d", i/2*2, i%2), GTps: 32, Width: 4},
+			})
+		}
+	}
+	for i := range n {
+		rig.Pairs = append(rig.Pairs, steps.Pair{Rails: [2]int{i, i}})
+	}
+	return rig
+}
+
+func ofSpark(i int) string {
+	return []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"}[i%4]
+}
+
+// board has what each rail of the first node sends, in Gb/s of RDMA on the wire.
+func board(rig steps.Rig, sends ...float64) meter.Board {
+	var b meter.Board
+	for e, n := range rig.Nodes {
+		for i, r := range n.Rails {
+			g := meter.Gauge{
+				Node: n.Name, No: n.No, Dev: r.Dev, LinkGbps: 200, CeilingGbps: 111.4,
+				RoCE: rate.Headers{Payload: 1024, Counted: 58, Cable: 82}, TCP: rate.Headers{Payload: 1448, Counted: 66},
+			}
+			if i < len(sends) && e == 0 {
+				g.Tx, g.Rx = meter.Flow{RDMA: sends[i]}, meter.Flow{RDMA: sends[i] / 500}
+			} else if i < len(sends) {
+				g.Rx, g.Tx = meter.Flow{RDMA: sends[i]}, meter.Flow{RDMA: sends[i] / 500}
+			}
+			b.Gauges = append(b.Gauges, g)
+		}
+		b.Hosts = append(b.Hosts, meter.Host{Node: n.Name, No: n.No, Busy: 1.1, Cores: 20, Known: true})
+	}
+	return b
+}
+
+func TestDials(t *testing.T) {
+	rig := spark(4, ofSpark, "Ethernet")
+	d := NewDials(rig, board(rig, 97.84, 0, 97.84))
+	value := func(x Dial) string { v, unit := x.value(); return figure(v) + " " + unit }
+	for _, c := range []struct {
+		name string
+		dial Dial
+		want string
+	}{
+		{"a rail", d.Rails[0], "92.6 payload"},
+		{"an idle rail", d.Rails[1], "0.0 payload"},
+		{"the half of rails 1 and 2", d.Halves[0], "92.6 payload"},
+		{"the half of rails 3 and 4", d.Halves[1], "92.6 payload"},
+		{"the cable of rails 1 and 3", d.Cables[0], "185.2 payload"},
+		{"the cable of rails 2 and 4", d.Cables[1], "0.0 payload"},
+		{"all", d.All, "185.2 payload"},
+	} {
+		if got := value(c.dial); got != c.want {
+			t.Errorf("%s: %s, not %s (%+v)", c.name, got, c.want, c.dial)
+		}
+	}
+	if d.Cables[0].Detail != "rails 1, 3" || d.Halves[1].Detail != "rails 3, 4" || d.All.Link != 400 ||
+		math.Abs(d.All.Ceiling-222.8) > 0.01 || math.Abs(d.Rails[0].Limit-105.4) > 0.1 || d.Halves[0].Ceiling != 111.4 {
+		t.Errorf("%+v", d)
+	}
+	if arrow, _ := d.Rails[0].ways(); arrow != "→" {
+		t.Errorf("acknowledgements are a direction: %s", arrow)
+	}
+}
+
+// What a dial shows where its counters say less.
+func TestDialsThatKnowLess(t *testing.T) {
+	rig := spark(4, ofSpark, "Ethernet")
+	for name, c := range map[string]struct {
+		change func(b *meter.Board)
+		want   string
+	}{
+		"both directions": {func(b *meter.Board) {
+			b.Gauges[0].Rx, b.Gauges[4].Tx = meter.Flow{RDMA: 97.84}, meter.Flow{RDMA: 97.84}
+		}, "185.2 payload"},
+		"the sender is not heard of": {func(b *meter.Board) { b.Gauges[0].Stale, b.Gauges[0].Tx = "gone", meter.Flow{} }, "92.6 payload"},
+		"another MTU":                {func(b *meter.Board) { b.Gauges[0].RoCE.Payload = 4096 }, "96.5 payload"},
+		"no MTU":                     {func(b *meter.Board) { b.Gauges[0].RoCE = rate.Headers{} }, "97.8 on the wire"},
+		"soft-RoCE": {func(b *meter.Board) {
+			b.Gauges[0].Source, b.Gauges[0].Tx = meter.NetdevBytes, meter.Flow{IP: 3}
+		}, "3.0 on the wire"},
+	} {
+		b := board(rig, 97.84)
+		c.change(&b)
+		d := NewDials(rig, b)
+		if v, unit := d.Rails[0].value(); figure(v)+" "+unit != c.want {
+			t.Errorf("%s: %s %s, not %s", name, figure(v), unit, c.want)
+		}
+	}
+	b := board(rig, 97.84)
+	b.Gauges[0].Stale, b.Gauges[4].Stale = "no connection", "no connection"
+	lines := strings.Join(screen(rig, b, 120, 40), "\n")
+	if !strings.Contains(lines, "stale") {
+		t.Errorf("a rail of which nobody hears shows a rate:\n%s", lines)
+	}
+}
+
+func screen(rig steps.Rig, b meter.Board, width, height int) []string {
+	return Screen{
+		Width: width, Height: height, Dials: NewDials(rig, b), View: Rails, Names: [2]string{"spark-02", "spark-01"},
+		Simulated: true, Foot: " ? help", Caption: strings.Repeat("What the audience is told. ", 9), Title: "Half-mates",
+		Cell: Cell{
+			Title: "Both halves", Places: "server spark-01", Command: strings.Repeat("ib_write_bw -d mlx5_0 ", 9),
+			Grade: steps.Pass, Verdict: strings.Repeat("185.0 Gb/s over rails 1 and 3. ", 9),
+		},
+	}.Lines(ink.New(true, colorprofile.TrueColor))
+}
+
+// Whatever is measured and however large the terminal is, the screen is as large as that; what is
+// simulated says so wherever there is room for a word.
+func TestAnyScreenFits(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	odd := []float64{0, 0.04, 1, 97.84, 199.99, 999.95, 1e6, -3, math.NaN(), math.Inf(1)}
+	pick := func() float64 { return odd[r.IntN(len(odd))] }
+	for range 1500 {
+		rig := spark(r.IntN(9), ofSpark, "Ethernet")
+		b := board(rig, pick(), pick(), pick())
+		for i := range b.Gauges {
+			g := &b.Gauges[i]
+			g.LinkGbps, g.CeilingGbps, g.Down = pick(), pick(), r.IntN(5) == 0
+			g.Tx.IP, g.Source = pick(), meter.Source(r.IntN(3))
+			for range r.IntN(300) {
+				g.Tx.History = append(g.Tx.History, pick())
+			}
+			if r.IntN(5) == 0 {
+				g.Stale = "\x1b[31mno sample"
+			}
+		}
+		width, height := 1+r.IntN(220), 1+r.IntN(70)
+		lines := screen(rig, b, width, height)
+		if len(lines) != height {
+			t.Fatalf("%d lines in %d (%d wide)", len(lines), height, width)
+		}
+		for _, l := range lines {
+			if w := ansi.StringWidth(l); w != width {
+				t.Fatalf("a line of %d columns in %d: %q", w, width, l)
+			}
+		}
+		if all := ansi.Strip(strings.Join(lines, "\n")); width >= 60 && height >= 20 && !strings.Contains(all, "SIMULATED") {
+			t.Fatalf("%dx%d doesn't say SIMULATED:\n%s", width, height, all)
+		}
+	}
+}
+
+// At the size of a projector's terminal all of it is there; names of other adapters, eight rails
+// and InfiniBand look as they should.
+func TestScreens(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		rails         int
+		dev           func(int) string
+		layer         string
+		width, height int
+		want          []string
+	}{
+		{"a Spark at 80x24", 4, ofSpark, "Ethernet", 80, 24, []string{
+			"rail 1", "rail 4", "█ █", "CPU spark-02", "1.1/20 cores", "-120 s", "now", "PASS", "┊ payload 105.4 ╎ PCIe 111.4", "link 200",
+		}},
+		{"a Spark at 200x60", 4, ofSpark, "Ethernet", 200, 60, []string{
+			"all rails", "rail 1  rocep1s0f0", "→ Gb/s payload · 97.8 wire", "░ headers", "1.1 of 20 cores", "RDMA",
+		}},
+		{"eight rails of another name", 8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "Ethernet", 160, 50, []string{
+			"rail 8", "mlx5_0", "mlx5_7",
+		}},
+		{"InfiniBand", 2, func(i int) string { return fmt.Sprintf("ibp%ds0", i) }, "InfiniBand", 120, 40, []string{"ibp0s0", "all rails"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rig := spark(c.rails, c.dev, c.layer)
+			all := ansi.Strip(strings.Join(screen(rig, board(rig, 97.84, 97.84, 97.84), c.width, c.height), "\n"))
+			for _, want := range c.want {
+				if !strings.Contains(all, want) {
+					t.Errorf("%q is missing:\n%s", want, all)
+				}
+			}
+		})
+	}
+}
+
+// A bar is RDMA, IP and the headers of both, on a scale that doesn't move.
+func TestBar(t *testing.T) {
+	d := drawing{k: ink.New(true, colorprofile.TrueColor)}
+	dial := Dial{Ceiling: 100, Limit: 90}
+	for _, c := range []struct {
+		name string
+		way  Way
+		want string
+	}{
+		{"idle", Way{}, "         ┊╎         "},
+		{"RDMA", Way{RDMA: 60, Payload: 50, Known: true}, "█████░   ┊╎         "},
+		{"IP", Way{IP: 60, Payload: 50, Known: true}, "▒▒▒▒▒░   ┊╎         "},
+		{"both", Way{RDMA: 40, IP: 40, Payload: 80, Known: true}, "████▒▒▒▒ ┊╎         "},
+		{"a little is seen", Way{IP: 0.2}, "▒        ┊╎         "},
+		{"above the scale", Way{RDMA: 900}, "█████████┊╎█████████"},
+	} {
+		if got := ansi.Strip(d.bar(dial, c.way, 200, 20)); got != c.want {
+			t.Errorf("%s: %q, not %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestNumerals(t *testing.T) {
+	for r, rows := range dots {
+		for i, row := range rows {
+			if len(row) != len(rows[0]) {
+				t.Errorf("row %d of %c has %d dots", i, r, len(row))
+			}
+		}
+	}
+	got := strings.Join(numeral("1.0", size{1, 1}), "\n")
+	if want := " █    ███\n██    █ █\n █    █ █\n █    █ █\n███ █ ███"; got != want {
+		t.Errorf("got\n%s", got)
+	}
+	for v, want := range map[float64]string{
+		0: "0.0", 0.04: "0.0", 92.55: "92.5", 999.96: "1000", 1e9: "99999", -1: "--", math.NaN(): "--", math.Inf(1): "--",
+	} {
+		if got := figure(v); got != want {
+			t.Errorf("%v: %s", v, got)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// loadable is a tutorial that has the cells of two loads beside it.
+func loadable() steps.Tutorial {
+	t := sampleTutorial()
+	role := steps.Role{Name: "client", Before: "serve() {\n\tib_write_bw \"$1\" &\n}\n", Script: "ib_write_bw -d \"$RAIL1_DEV\" \\\n\t-D 30 >\"$dir\"\n"}
+	t.Checklist = append(t.Checklist, steps.Part{ID: "load", Title: "Keep the rails busy", Cells: []steps.Cell{
+		{ID: "load-rail", Part: "load", Title: "One rail", Roles: []steps.Role{role}, Needs: []string{"ib_write_bw"}},
+		{ID: "load-half", Part: "load", Title: "One half", Roles: []steps.Role{role}, Needs: []string{"ib_write_bw"}},
+	}})
+	return t
+}
+
+func TestStage(t *testing.T) {
+	s := newScreen(t, loadable(), 120, 40)
+	s.send(eventsMsg(connected()))
+	s.send(boardMsg(sampleBoard(4, 0)))
+	s.press("ctrl+g")
+	s.sees("all rails", "SIMULATED", "nothing is running", "Gb/s on the wire", "now", "1-7 load")
+	s.press("1")
+	s.asked("run load-rail")
+	s.send(eventsMsg{steps.CellQueued{Cell: "load-rail"}, steps.CellStarted{Run: 1, Cell: "load-rail", At: s.now}})
+	s.sees("One rail", "$ ib_write_bw -d \"$RAIL1_DEV\" -D 30", "running")
+	s.press("1")
+	s.asked()
+	s.sees(isRunning)
+	// Another one in its place: what runs is interrupted before.
+	s.press("2")
+	s.asked("interrupt", "run load-half")
+	s.press("7")
+	s.asked()
+	s.sees("no cell load-nixl")
+	s.press("h")
+	s.asked("set .LOAD_SECONDS=86400")
+	s.press("h")
+	s.asked("set .LOAD_SECONDS=")
+	s.press("x")
+	s.asked("interrupt")
+	s.send(eventsMsg{steps.CellEnded{Run: 1, Cell: "load-rail", Verdict: steps.Verdict{
+		Grade: steps.Inconclusive, Reason: "Interrupted before it was done. Until then r sent 9 GB.",
+	}}})
+	s.sees("INCONCLUSIVE", "Until then r sent 9 GB")
+	s.press("tab")
+	s.sees("numerals of the cables")
+	s.press("esc")
+	s.sees("Set-up")
+	s.seesNot("1-7 load")
+}
+
+// Whatever is on the stage, every size of terminal has a frame as large as it is.
+func TestStageSizes(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {40, 10}, {60, 20}, {80, 24}, {120, 40}, {200, 60}, {300, 20}} {
+		s := newScreen(t, loadable(), size[0], size[1])
+		s.send(eventsMsg(connected()))
+		s.send(boardMsg(sampleBoard(4, 0)))
+		s.press("ctrl+g", "?", "esc")
+		lines := strings.Split(s.view(), "\n")
+		if len(lines) > size[1] || size[0] >= leastWidth && size[1] >= leastHeight && len(lines) != size[1] {
+			t.Errorf("%v: %d lines", size, len(lines))
+		}
+		for _, l := range lines {
+			if w := ansi.StringWidth(l); w > size[0] {
+				t.Errorf("%v: a line of %d columns: %q", size, w, l)
+			}
+		}
+	}
+}
