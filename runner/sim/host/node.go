@@ -37,8 +37,10 @@ type Node struct {
 	LetGo    map[string]bool   // interfaces that NetworkManager was told to leave alone
 	Strays   map[string]string // further profiles of NetworkManager, which start by themselves and ask for a lease that nobody gives, by interface
 	// Given back by each tool when it ends, however that is.
-	Held    int64 // bytes of memory that the tools hold
-	NextPID int
+	Held int64 // bytes of memory that the tools hold
+	// Of NetworkManager, as it has read them from files, by id.
+	Keyfiles map[string]Keyfile
+	NextPID  int
 	// A queue pair's number is the adapter's own, and nobody gets one twice.
 	NextQPN int
 	tree    *Inode // nil where it has to be built again
@@ -97,14 +99,38 @@ func newNode(r *Rack, st *net.Stack) *Node {
 		system:  systemFiles(), Versions: map[string]string{}, Absent: map[string]bool{},
 		Flaws: map[Flaw]bool{}, logged: map[int][]KernelLine{}, FreeKB: MemoryKB - usedKB, GPU: true,
 		Profiles: map[string]string{}, LetGo: map[string]bool{}, Strays: map[string]string{},
+		Keyfiles: map[string]Keyfile{},
 	}
 	// All but lo have a profile, with what they are set up with: address-unsaved takes one away.
 	for _, d := range n.Netdevs[1:] {
 		n.Profiles[d.Name] = d.IPv4().String()
 	}
+	n.system[NetplanFile] = &Inode{Mode: 0o644, read: n.netplan}
 	st.Came = n.came
 	return n
 }
+
+// NetplanFile is where a node's addresses come from. Everybody may read it, as an older installer
+// has left it.
+const NetplanFile = "/etc/netplan/50-cloud-init.yaml"
+
+// netplan is that file: what NetworkManager has profiles of.
+func (n *Node) netplan() (string, error) {
+	var b strings.Builder
+	b.WriteString("network:\n  version: 2\n  renderer: NetworkManager\n  ethernets:\n")
+	for _, d := range n.Netdevs {
+		if a := n.Profiles[d.Name]; a != "" {
+			fmt.Fprintf(&b, "    %s:\n      dhcp4: false\n      addresses:\n      - %q\n", d.Name, a)
+		}
+	}
+	return b.String(), nil
+}
+
+// A Keyfile is a profile of NetworkManager: a value by SECTION.KEY.
+type Keyfile map[string]string
+
+// KeyfileDir is where netplan writes them.
+const KeyfileDir = "/run/NetworkManager/system-connections"
 
 // Dispatched is a script that NetworkManager runs whenever an interface has a link again, also
 // one that somebody else has made.
@@ -134,7 +160,7 @@ func (n *Node) Manages(name string) bool {
 // its profile's address again, also on one that a bond holds by now, which is how a bond
 // that is made beside it breaks.
 func (n *Node) Activate(d *net.Netdev) {
-	if !n.Manages(d.Name) {
+	if !n.Manages(d.Name) || n.Keyfiles["netplan-"+d.Name]["connection.master"] != "" {
 		return
 	}
 	if p, err := netip.ParsePrefix(n.Profiles[d.Name]); err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
-// runNetplan knows "generate", as a check of what is in DIR/etc/netplan, and
-// "get" and "info" as far as they show something.
+// runNetplan knows "generate", which checks what is in DIR/etc/netplan and makes the managers'
+// files of it, "set" of a key to null, and "get" and "info" as far as they show something.
 func runNetplan(_ context.Context, c *host.Call) int {
 	var words []string
 	root := ""
@@ -38,7 +38,11 @@ func runNetplan(_ context.Context, c *host.Call) int {
 	c.Locked(func() {
 		switch verb {
 		case "generate":
-			code = netplanGenerate(c, root)
+			if code = netplanGenerate(c, root); code == 0 {
+				code = netplanWrite(c, root)
+			}
+		case "set":
+			code = netplanSet(c, root, words[1:])
 		case "get":
 			netplanGet(c, root)
 		case "info":

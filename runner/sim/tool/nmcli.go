@@ -47,6 +47,12 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 	}
 	name := ""
 	switch {
+	case object == "connection" && verb == "reload":
+		c.Locked(func() { code = nmReload(c) })
+		return code
+	case object == "connection" && verb == "up" && len(args) == 1:
+		c.Locked(func() { code = nmUp(c, args[0]) })
+		return code
 	case object == "connection" && verb == "up":
 		if i := slices.Index(args, "ifname"); i >= 0 && i+1 < len(args) {
 			name = args[i+1]
@@ -193,6 +199,8 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
 		case !d.Running():
 			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
+		case n.Keyfiles["netplan-"+name] != nil:
+			return map[string]string{"GENERAL.STATE": "100 (connected)", "GENERAL.CONNECTION": "netplan-" + name}, true
 		case n.Strays[name] != "":
 			return map[string]string{
 				"GENERAL.STATE": "70 (connecting (getting IP configuration))", "GENERAL.CONNECTION": n.Strays[name],

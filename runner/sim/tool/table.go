@@ -34,7 +34,7 @@ func packages() []pkg {
 			"cut": runCut, "seq": runSeq, "sleep": runSleep, "date": runDate, "id": runID, "whoami": runWhoami,
 			"nproc": runNproc, "env": runEnv, "printenv": runEnv, "timeout": runTimeout, "nice": runNice,
 			"stdbuf": runStdbuf, "nohup": runNice, "uname": runUname, "tee": runTee, "mkdir": runMkdir,
-			"rm": runRm, "touch": runTouch, "mv": runMv, "rmdir": runRmdir, "chmod": runChmod, "mktemp": runMktemp,
+			"rm": runRm, "touch": runTouch, "mv": runMv, "cp": runCp, "rmdir": runRmdir, "chmod": runChmod, "mktemp": runMktemp,
 			"pwd": host.Pwd, "stat": runStat, "test": runTest,
 		}},
 		{"hostname", "", "/usr/bin", programs{"hostname": runHostname}},
