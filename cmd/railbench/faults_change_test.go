@@ -28,12 +28,14 @@ var changeSymptoms = map[string]symptom{
 		},
 	}},
 	"manager-mute": {seen: map[string][]string{
-		"mtu":        {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
-		"bond-setup": {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
+		"mtu":         {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
+		"bond-setup":  {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
+		"netplan-try": {"Refused, and nothing was changed", "nmcli can't ask it"},
 	}},
 	"profile-stray": {seen: map[string][]string{
-		"mtu":        {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
-		"bond-setup": {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
+		"mtu":         {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
+		"bond-setup":  {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
+		"netplan-try": {"Refused, and nothing was changed", "getting IP configuration"},
 	}},
 	"bond-left-over": {seen: map[string][]string{
 		"mtu":           {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
@@ -42,12 +44,15 @@ var changeSymptoms = map[string]symptom{
 	}},
 	"cable-unplugged": {seen: map[string][]string{
 		"mtu": {"enp1s0f0np0 on spark-02 has no link", "cable"}, "bond-setup": {"enp1s0f0np0 on spark-02 has no link", "cable"},
+		"netplan-try": {"enp1s0f0np0 on spark-02 has no link", "cable"},
 	}},
 	"default-route-on-rail": {seen: map[string][]string{
 		"mtu": {"enp1s0f0np0 on spark-01 carries the default route"}, "bond-setup": {"enp1s0f0np0 on spark-01 carries the default route"},
+		"netplan-try": {"enp1s0f0np0 on spark-01 carries the default route"},
 	}},
 	"link-down": {seen: map[string][]string{
 		"mtu": {"enp1s0f1np1 on spark-01 is switched off"}, "bond-setup": {"enp1s0f1np1 on spark-01 is switched off"},
+		"netplan-try": {"enp1s0f1np1 on spark-01 is switched off"},
 	}},
 	"p2p-ip-conflict": {may: []string{"mtu"}},
 	"peer-dead": {seen: map[string][]string{
@@ -59,7 +64,7 @@ var changeSymptoms = map[string]symptom{
 		"bond-teardown": {"enp1s0f1np1 on spark-01 has no address", "rail-ips"},
 	}},
 	"sudo-password": {skipped: map[string][]string{
-		"mtu": {"root", "spark-02"}, "bond-setup": {"root", "spark-02"},
+		"mtu": {"root", "spark-02"}, "bond-setup": {"root", "spark-02"}, "netplan-try": {"root", "nothing was changed"},
 	}},
 }
 

@@ -36,7 +36,83 @@ func TestVirtualSystemd(t *testing.T) {
 		t.Run("wrong", v.sudoWrong)
 		t.Run("time stamp", v.sudoStamp)
 	})
+	t.Run("checklist", v.checklist)
 	t.Run("reboot", v.reboot)
+}
+
+// checklist puts on a real system what the simulated rig has as faults, and looks whether its
+// check finds it, with its cause.
+func (v *virtual) checklist(t *testing.T) {
+	const rail = "enp1s0f1np1"
+	const conf = "/run/systemd/system/NetworkManager-wait-online.service.d/rig.conf"
+	for _, c := range []struct {
+		fault, node, do, undo string
+		check                 string
+		words                 []string
+	}{
+		{
+			"profile-stray", "spark-01", "nmcli connection add type ethernet con-name 'Wired connection 2' ifname " + rail + " autoconnect yes",
+			"nmcli connection delete 'Wired connection 2'",
+			"rail-managers",
+			[]string{"2 profiles of NetworkManager start by themselves on " + rail + " of spark-01", "Wired connection 2", "netplan-" + rail},
+		},
+		{
+			"rail-unmanaged", "spark-01", "nmcli device set " + rail + " managed no", "nmcli device set " + rail + " managed yes",
+			"rail-managers",
+			[]string{"NetworkManager leaves " + rail + " on spark-01 alone", "netplan-" + rail},
+		},
+		{
+			"a manager that is masked", "spark-02", "systemctl mask --runtime systemd-networkd", "systemctl unmask --runtime systemd-networkd",
+			"rail-managers",
+			[]string{"systemd-networkd on spark-02 runs, and is masked"},
+		},
+		{
+			"link-local-missing", "spark-02", "sysctl -q -w net.ipv6.conf." + rail + ".disable_ipv6=1",
+			"sysctl -q -w net.ipv6.conf." + rail + ".disable_ipv6=0; networkctl reconfigure " + rail,
+			"link-local",
+			[]string{rail + " on spark-02 has no fe80:: address", "IPv6 is switched off"},
+		},
+		{
+			"boot-waits", "spark-01", "mkdir -p " + filepath.Dir(conf) + "; printf '[Service]\nExecStart=\nExecStart=/bin/false\n' >" + conf +
+				"; systemctl daemon-reload; ! systemctl restart NetworkManager-wait-online",
+			"rm -r " + filepath.Dir(conf) + "; systemctl daemon-reload; systemctl restart NetworkManager-wait-online",
+			"boot-waits",
+			[]string{"NetworkManager-wait-online on spark-01 gave up"},
+		},
+		{
+			"etcd-masked", "spark-01", "cp -a /etc/environment /var/tmp/environment; echo NIXL_ETCD_ENDPOINTS=http://127.0.0.1:2379 >>/etc/environment",
+			"cp -a /var/tmp/environment /etc/environment",
+			"etcd-service",
+			[]string{"etcd.service on spark-01 is masked", "the environment of spark-01 names it"},
+		},
+		{
+			// Only the journal has the kernel's log for this user: dmesg is restricted, and sudo refuses it.
+			"apparmor-denied", "spark-01", "sysctl -q -w kernel.dmesg_restrict=1; usermod -aG adm nvidia" +
+				"; printf 'nvidia ALL=(ALL) NOPASSWD: ALL, !/usr/bin/dmesg\n' >/etc/sudoers.d/nvidia" +
+				"; printf '/usr/bin/ib_write_bw { /usr/bin/ib_write_bw mr, }\n' | apparmor_parser -r; ! ib_write_bw --version >/dev/null 2>&1",
+			"printf '/usr/bin/ib_write_bw { }\n' | apparmor_parser -R; gpasswd -q -d nvidia adm; printf 'nvidia ALL=(ALL) NOPASSWD: ALL\n' >/etc/sudoers.d/nvidia",
+			"apparmor",
+			[]string{"spark-01", "ib_write_bw"},
+		},
+		{
+			"ufw-roce", "spark-01", "ufw default allow >/dev/null; ufw deny 4791/udp >/dev/null; ufw --force enable >/dev/null",
+			"ufw --force reset >/dev/null; nft flush ruleset",
+			"firewall",
+			[]string{"a rule of ufw on spark-01 drops RoCE's packets, UDP 4791"},
+		},
+		{
+			"nftables-roce", "spark-02", "printf 'table inet filter {\n set closed { type inet_service; elements = { 111, 4791 }; }\n" +
+				" chain input { type filter hook input priority filter; udp dport @closed drop; }\n}\n' | nft -f -", "nft flush ruleset",
+			"firewall",
+			[]string{"a rule of the firewall on spark-02 drops RoCE's packets, UDP 4791", "111, 4791"},
+		},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Cleanup(func() { v.root(t, c.node, c.undo) })
+			v.root(t, c.node, c.do)
+			v.finds(t, c.check, c.words...)
+		})
+	}
 }
 
 // as runs a command on a machine as one of its users.

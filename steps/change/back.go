@@ -117,6 +117,25 @@ only() { # FAMILY NAME CIDR...: no other address of the family
 }
 `
 
+// rule is for what chooses between tables: a manager takes its own along.
+const rule = `rule() { # FAMILY PREF TEXT WORD...
+  family=$1 pref=$2 text=$3
+  shift 3
+  ip "-$family" rule show 2>/dev/null | { while IFS= read -r line; do
+    [ "${line%%:*}" = "$pref" ] || continue
+    line=${line#*:}
+    while :; do
+      case $line in
+      [[:space:]]*) line=${line#?} ;;
+      *[[:space:]]) line=${line%?} ;;
+      *) break ;;
+      esac
+    done
+    [ "$line" != "$text" ] || exit 0
+  done; exit 1; } || try ip "-$family" rule add "$@"
+}
+`
+
 // route6 is one more of those functions.
 const route6 = `route6() { # DST DEV TABLE VIA METRIC WORD...: "replace" would take that of another interface
   case " $(ip -6 route show table "$3" exact "$1" dev "$2" 2>/dev/null) " in
@@ -184,6 +203,7 @@ func (w *writer) lines(before State, set []string) {
 			w.call(append(r.command(), r.words()...)...)
 		}
 	}
+	w.rules(before, set)
 	for _, n := range before.Neighbours {
 		if slices.Contains(set, n.Dev) {
 			w.call("try", "ip", "neigh", "replace", n.Dst, "lladdr", n.MAC, "dev", n.Dev, "nud", "permanent")
@@ -192,6 +212,21 @@ func (w *writer) lines(before State, set []string) {
 	if !before.Bonding {
 		// Unloading the module removes every bond, and somebody else may have made one.
 		w.WriteString("[ -n \"$(value /sys/class/net/bonding_masters)\" ] || modprobe -r bonding 2>/dev/null\n")
+	}
+}
+
+// rules puts back those that are about the links of a set.
+func (w *writer) rules(before State, set []string) {
+	first := true
+	for _, r := range before.Rules {
+		if !before.concerns(r, func(link string) bool { return slices.Contains(set, link) }) {
+			continue
+		}
+		if first {
+			w.WriteString(rule)
+			first = false
+		}
+		w.call(r.words()...)
 	}
 }
 
@@ -348,6 +383,9 @@ func (r Route) words() []string {
 	add("table", r.Table)
 	if r.Metric != 0 {
 		add("metric", fmt.Sprint(r.Metric))
+	}
+	if r.OnLink {
+		w = append(w, "onlink")
 	}
 	return w
 }

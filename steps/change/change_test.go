@@ -38,6 +38,11 @@ ip route add 10.50.0.0/16 via 192.168.100.1 dev rail0 metric 77
 ip route add 192.168.200.0/24 dev rail1 proto kernel scope link src 192.168.200.10 metric 100
 ip route add 10.60.0.0/16 dev rail1 table 42
 ip -6 route add fd01::/64 via fd00::1 dev rail0
+ip route add 10.70.0.0/16 via 172.16.0.1 dev rail0 onlink
+ip rule add from 192.168.100.10 lookup 42 pref 1000
+ip rule add from all fwmark 0x7 oif rail1 lookup 42 pref 1001
+ip -6 rule add iif rail0 lookup 43 pref 1002
+ip rule add from 10.9.0.2 lookup 44 pref 1003
 ip neigh add 192.168.100.7 lladdr 02:00:00:00:00:07 dev rail0 nud permanent
 ip link set rail1 mtu 4200`)
 	return n
@@ -57,6 +62,8 @@ func TestBack(t *testing.T) {
 		"down":                 "ip link set rail0 down; ip link set rail1 down",
 		"MAC":                  "ip link set rail0 down; ip link set rail0 address 02:11:22:33:44:55; ip link set rail0 up",
 		"routes":               "ip route del 10.50.0.0/16; ip route flush table 42; ip -6 route del fd01::/64",
+		"rules":                "ip rule del pref 1000; ip rule del pref 1001; ip -6 rule del pref 1002",
+		"a route on the link":  "ip route del 10.70.0.0/16",
 		"neighbours":           "ip neigh flush all nud permanent",
 		"a master": "ip link add br9 type bridge; ip link set br9 up; ip addr flush dev rail0;" +
 			" ip link set rail0 master br9; ip link set rail1 master br9; ip addr add 192.168.100.10/24 dev br9",
@@ -89,6 +96,27 @@ func TestBack(t *testing.T) {
 }
 
 func all(string) bool { return true }
+
+// What ip says of a link that is built on another, and of a route over two, is read.
+func TestLookSeesWhatIsStacked(t *testing.T) {
+	n := nodetest.NewNetns(t)
+	n.Sh(`ip link add rail0 type veth peer name far0
+ip link add rail1 type veth peer name far1
+for d in rail0 rail1 far0 far1; do ip link set $d up; done
+ip addr add 10.1.0.1/24 dev rail0
+ip addr add 10.2.0.1/24 dev rail1
+ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev rail1`)
+	if why := change.Refuse(look(t, n), []string{"rail1", "bond0"}); !strings.Contains(why, "10.7.0.0/16 goes over rail1") {
+		t.Errorf("a route over two: %q", why)
+	}
+	n.Sh("ip route del 10.7.0.0/16")
+	if out, err := n.Try("ip link add link rail0 name rail0.7 type vlan id 7"); err != nil {
+		t.Skipf("this kernel has no VLANs: %s", out)
+	}
+	if why := change.Refuse(look(t, n), []string{"rail0", "bond0"}); !strings.Contains(why, "rail0.7 (vlan) is built on rail0") {
+		t.Errorf("a VLAN: %q", why)
+	}
+}
 
 // TestBackTellsWhatFails is a rail that is gone: the rest goes back all the same.
 func TestBackTellsWhatFails(t *testing.T) {

@@ -2,6 +2,7 @@ package change
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -256,13 +257,51 @@ func (s State) metric(link string) int {
 }
 
 // Refuse says why a change must not be begun: an interface of its set is in the hands of a
-// manager that can't be asked to let it go. It is empty where there is none.
+// manager that can't be asked to let it go, or something stands on it that nobody would put
+// back. It is empty where there is none.
 func Refuse(s State, set []string) string {
+	if why := s.stacked(set); why != "" {
+		return why
+	}
 	for _, name := range set {
 		for _, m := range s.Managers.Of(name) {
-			if _, there := s.Links[name]; there && m.Holds() && m.Trouble != "" {
+			l, there := s.Links[name]
+			switch {
+			case !there || !m.Holds():
+			case m.Trouble != "":
 				return fmt.Sprintf("%s is in the hands of %s, and %s", name, m.By, m.Trouble)
+			case l.Master != "" && !slices.Contains(set, l.Master):
+				// A port that it lets go it takes out of its bridge, with all that goes over that.
+				return fmt.Sprintf("%s is in %s and in the hands of %s, which would take it out: give the rail a configuration "+
+					"of its own first", name, l.Master, m.By)
 			}
+		}
+	}
+	return ""
+}
+
+// stacked says what stands on a link that a change makes a slave, or takes away: it would lose
+// its addresses and routes, and is none of the change's own.
+func (s State) stacked(set []string) string {
+	// A change that makes a link, or has a bond, moves others into it or out of it.
+	moves := slices.ContainsFunc(set, func(name string) bool {
+		l, there := s.Links[name]
+		return !there || l.Bond != nil
+	})
+	if !moves {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Links)) {
+		l := s.Links[name]
+		if slices.Contains(set, l.Lower) && !slices.Contains(set, name) {
+			return fmt.Sprintf("%s (%s) is built on %s, and would lose its addresses and routes: take it away first, with ip "+
+				"link del %s or in its manager's configuration", name, or(l.Kind, "a link"), l.Lower, name)
+		}
+	}
+	for _, r := range s.Shared {
+		if slices.Contains(set, r.Dev) {
+			return fmt.Sprintf("the route to %s goes over %s and others at once, and would not come back: take it away first, "+
+				"with ip route del %s", r.Dst, r.Dev, r.Dst)
 		}
 	}
 	return ""

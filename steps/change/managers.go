@@ -31,6 +31,10 @@ fi | while read -r daemon rest; do
 		[ "$code" != 124 ] || echo "no answer within 10 s"
 		echo "-- devices"
 		[ "$code" != 0 ] || LC_ALL=C timeout 10 nmcli -t -f DEVICE,STATE,CON-UUID,CONNECTION device 2>/dev/null
+		echo "-- shared"
+		for pid in /run/nm-dnsmasq-*.pid; do
+			[ ! -e "$pid" ] || echo "$pid"
+		done
 		;;
 	systemd-network*)
 		echo "-- networkd"
@@ -95,7 +99,7 @@ func ReadManagers(text string) Managers {
 		return slices.ContainsFunc(daemons, func(d string) bool { return strings.HasPrefix(d, prefix) })
 	}
 	if runs("NetworkManager") {
-		m.networkManager(said["NetworkManager"], said["devices"])
+		m.networkManager(said["NetworkManager"], said["devices"], said["shared"])
 	}
 	if runs("systemd-network") {
 		m.networkd(said["networkd"], said["links"])
@@ -122,7 +126,7 @@ func (m *Managers) add(link string, by steps.Manager) {
 	m.Links[link] = append(m.Links[link], by)
 }
 
-func (m *Managers) networkManager(general, devices string) {
+func (m *Managers) networkManager(general, devices, shared string) {
 	const name = "NetworkManager"
 	running, version, _ := strings.Cut(strings.TrimSpace(general), ":")
 	list, err := parse.NMDevices(devices)
@@ -140,10 +144,15 @@ func (m *Managers) networkManager(general, devices string) {
 	}
 	for _, d := range list {
 		by := steps.Manager{By: name, State: d.State, Profile: d.Profile, ID: d.UUID, Trouble: trouble}
+		switch {
+		case by.Trouble != "":
 		// What it would be given back as is not settled.
-		if by.Trouble == "" && (strings.HasPrefix(d.State, "connecting") || d.State == "deactivating") {
+		case strings.HasPrefix(d.State, "connecting") || d.State == "deactivating":
 			by.Trouble = fmt.Sprintf("it is at work on it (%s%s): wait for its end, or nmcli device disconnect %s", d.State,
 				profile(d.Profile), d.Name)
+		case strings.Contains(shared, "/nm-dnsmasq-"+d.Name+".pid\n"):
+			by.Trouble = fmt.Sprintf("it gives leases and a way out to others over it (ipv4.method shared%s), which would lose "+
+				"them: give the profile another method first", profile(d.Profile))
 		}
 		m.add(d.Name, by)
 	}
@@ -173,7 +182,11 @@ func (m *Managers) networkd(said, links string) {
 		trouble = fmt.Sprintf("it is release %s, and railbench knows how to ask %s and later", version, leastNetworkd)
 	}
 	for _, l := range list {
-		m.add(l.Name, steps.Manager{By: name, State: l.State, Profile: l.File, Trouble: trouble})
+		by := steps.Manager{By: name, State: l.State, Profile: l.File, Trouble: trouble}
+		if by.Trouble == "" && (l.State == "pending" || l.State == "initialized") {
+			by.Trouble = "it has not begun with it (" + l.State + "): wait until networkctl list shows configured"
+		}
+		m.add(l.Name, by)
 	}
 }
 

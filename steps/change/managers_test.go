@@ -51,6 +51,14 @@ func TestRefuse(t *testing.T) {
 		"it leaves it":      {nm + "running:0.9.8\n-- devices\nrail0:unmanaged::\n", ""},
 		"no nmcli":          {nm + "sh: 3: nmcli: not found\n-- devices\n", "nmcli can't ask it (sh: 3: nmcli: not found)"},
 		"it is at it":       {nm + "running:1.46.0\n-- devices\nrail0:connecting (getting IP configuration):u:Wired connection 2\n", "at work on it (connecting (getting IP configuration), profile Wired connection 2)"},
+		"it shares":         {nm + "running:1.50.0\n-- devices\nrail0:connected:u:p\n-- shared\n/run/nm-dnsmasq-rail0.pid\n", "gives leases and a way out to others over it (ipv4.method shared, profile p)"},
+		"it shares another": {nm + "running:1.50.0\n-- devices\nrail0:connected:u:p\n-- shared\n/run/nm-dnsmasq-rail01.pid\n", ""},
+		"a line of no use":  {nm + "running:1.36.6\n-- devices\nWarning: nmcli (1.36.6) and NetworkManager (1.36.4) versions don't match.\nrail0:connected:u:p\n", ""},
+		"Ubuntu 25.04":      {nm + "running:1.52.0\n-- devices\nlo:connected (externally):1:lo\nrail0:connected:u:netplan-rail0\n", ""},
+		"networkd, 249":     {nd + "systemd 249 (249.11-0ubuntu3.16)\n-- links\n  1 lo    loopback carrier     unmanaged\n  3 rail0 ether    routable    configured\n", ""},
+		"networkd, 257":     {nd + "systemd 257 (257.4-1ubuntu3)\n-- links\n  1 lo    loopback carrier  unmanaged\n  3 rail0 ether    enslaved configured\n 12 wg0   wireguard off     n/a\n", ""},
+		"networkd, a boot":  {nd + "systemd 255 (255.4-1ubuntu8)\n-- links\n  3 rail0 ether    off      initialized\n", "has not begun with it (initialized)"},
+		"networkd, DHCP":    {nd + "systemd 255 (255.4-1ubuntu8)\n-- links\n  3 rail0 ether    degraded configuring\n", ""},
 		"it is at another":  {nm + "running:1.46.0\n-- devices\nrail0:connected:u:p\nwlan0:connecting (prepare):u:w\n", ""},
 		"it doesn't answer": {nm + "not running:\n-- devices\n", "nmcli can't ask it (not running:)"},
 		"an old one":        {nm + "running:1.4.2\n-- devices\nrail0:connected:u:p\n", "release 1.4.2"},
@@ -73,12 +81,54 @@ func TestRefuse(t *testing.T) {
 			t.Errorf("%s: %q, want %q in it", name, got, c.want)
 		}
 	}
+	port := State{
+		Links:    map[string]Link{"rail0": {Name: "rail0", Master: "br0"}, "br0": {Name: "br0", Kind: "bridge"}},
+		Managers: ReadManagers(nm + "running:1.46.0\n-- devices\nrail0:connected:u:br0-port1\nbr0:connected:b:br0\n"),
+	}
+	if got := Refuse(port, []string{"rail0"}); !strings.Contains(got, "rail0 is in br0 and in the hands of NetworkManager, which would take it out") {
+		t.Errorf("a bridge's port: %q", got)
+	}
+	if got := Refuse(port, []string{"rail0", "br0"}); got != "" {
+		t.Errorf("with its bridge: %q", got)
+	}
 	odd := State{
 		Links:    map[string]Link{"rail*": {Name: "rail*"}},
 		Managers: ReadManagers(nm + "running:1.42.4\n-- devices\nrail*:connected:u:p\n"),
 	}
 	if got := Refuse(odd, []string{"rail*"}); !strings.Contains(got, "its name holds a character") {
 		t.Errorf("a name that is a pattern to a manager: %q", got)
+	}
+}
+
+// What stands on a rail and is none of the change's own is refused: it would not come back.
+func TestRefuseStacked(t *testing.T) {
+	links := func(more ...Link) map[string]Link {
+		all := map[string]Link{"rail0": {Name: "rail0"}, "bond0": {Name: "bond0", Kind: "bond", Bond: &Bond{}}, "mgmt": {Name: "mgmt"}}
+		for _, l := range more {
+			all[l.Name] = l
+		}
+		return all
+	}
+	vlan := Link{Name: "rail0.7", Kind: "vlan", Lower: "rail0"}
+	for name, c := range map[string]struct {
+		s    State
+		set  []string
+		want string
+	}{
+		"nothing":             {State{Links: links()}, []string{"rail0", "bond1"}, ""},
+		"a VLAN, new bond":    {State{Links: links(vlan)}, []string{"rail0", "bond1"}, "rail0.7 (vlan) is built on rail0"},
+		"a VLAN, MTU":         {State{Links: links(vlan)}, []string{"rail0"}, ""},
+		"a VLAN of the set":   {State{Links: links(vlan)}, []string{"rail0", "rail0.7", "bond1"}, ""},
+		"a VLAN of another":   {State{Links: links(Link{Name: "mgmt.7", Kind: "vlan", Lower: "mgmt"})}, []string{"rail0", "bond1"}, ""},
+		"a VLAN of the bond":  {State{Links: links(Link{Name: "bond0.7", Kind: "vlan", Lower: "bond0"})}, []string{"rail0", "bond0"}, "bond0.7 (vlan) is built on bond0"},
+		"a container's":       {State{Links: links(Link{Name: "macvlan0", Kind: "macvlan", Lower: "rail0"})}, []string{"rail0", "bond1"}, "macvlan0 (macvlan)"},
+		"a way over two":      {State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}}, []string{"rail0", "bond1"}, "the route to 10.7.0.0/16 goes over rail0 and others"},
+		"a way over two, MTU": {State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}}, []string{"rail0"}, ""},
+	} {
+		got := Refuse(c.s, c.set)
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q in it", name, got, c.want)
+		}
 	}
 }
 

@@ -38,6 +38,12 @@ echo "== routes"
 dump ip -4 -j route show table all || exit 1
 echo "== routes6"
 dump ip -6 -j route show table all || exit 1
+echo "== rules"
+for family in 4 6; do
+  ip -$family rule show 2>/dev/null | while IFS= read -r rule; do
+    echo "$family $rule"
+  done
+done
 echo "== neighbours"
 dump ip -j neigh show nud permanent || exit 1
 echo "== makes"
@@ -69,6 +75,10 @@ type State struct {
 	Bonding    bool        // the module was loaded
 	// GIDs are what RDMA addresses its packets by: the kernel makes them of the addresses.
 	GIDs []GID `json:",omitempty"`
+	// Rules say which table routes are looked up in.
+	Rules []Rule `json:",omitempty"`
+	// Shared are routes over several interfaces at once, one for each: nobody makes them again.
+	Shared []Route `json:",omitempty"`
 	// Managers are who configures the links; a State of an older release has none.
 	Managers Managers
 }
@@ -90,6 +100,7 @@ type Link struct {
 	Up     bool
 	Master string
 	Kind   string // bond, veth, … as ip calls it; empty for hardware
+	Lower  string `json:",omitempty"` // what it is built on, as a VLAN is
 	Bond   *Bond  // nil where it is none
 	Addrs  []Addr
 	// Makes is how the kernel makes its address of the link, as the kernel numbers the ways;
@@ -128,6 +139,8 @@ type Route struct {
 	V6                                         bool
 	Dst, Via, Dev, Protocol, Scope, Src, Table string
 	Metric                                     int
+	// OnLink says that its gateway is taken to be there, whatever the addresses say.
+	OnLink bool `json:",omitempty"`
 }
 
 // A Neighbour is a fixed entry of the neighbour table.
@@ -137,6 +150,7 @@ type Neighbour struct{ Dst, MAC, Dev string }
 type (
 	ipLink struct {
 		Name     string   `json:"ifname"`
+		Lower    string   `json:"link"`
 		MTU      int      `json:"mtu"`
 		Flags    []string `json:"flags"`
 		Master   string   `json:"master"`
@@ -174,6 +188,11 @@ type (
 		Src      string `json:"prefsrc"`
 		Metric   int    `json:"metric"`
 		Expires  int    `json:"expires"`
+
+		Flags    []string `json:"flags"`
+		Nexthops []struct {
+			Dev string `json:"dev"`
+		} `json:"nexthops"`
 	}
 	ipNeighbour struct {
 		Dst string `json:"dst"`
@@ -211,6 +230,7 @@ func Parse(out string) (State, error) {
 	s.readMakes(parts["makes"])
 	s.GIDs = readGIDs(parts["gids"])
 	s.Managers = ReadManagers(parts["managers"])
+	s.Rules = readRules(parts["rules"])
 	for _, family := range []struct {
 		part string
 		v6   bool
@@ -222,7 +242,13 @@ func Parse(out string) (State, error) {
 		for _, r := range routes {
 			if r.kept(family.v6) {
 				s.Routes = append(s.Routes,
-					Route{family.v6, r.Dst, r.Gateway, r.Dev, r.Protocol, r.Scope, r.Src, r.Table, r.Metric})
+					Route{
+						family.v6, r.Dst, r.Gateway, r.Dev, r.Protocol, r.Scope, r.Src, r.Table, r.Metric,
+						slices.Contains(r.Flags, "onlink"),
+					})
+			}
+			for _, hop := range r.Nexthops {
+				s.Shared = append(s.Shared, Route{V6: family.v6, Dst: r.Dst, Dev: hop.Dev})
 			}
 		}
 	}
@@ -268,6 +294,10 @@ func (l ipLink) link() Link {
 	link := Link{
 		Name: l.Name, MAC: l.MAC, MTU: l.MTU, Up: slices.Contains(l.Flags, "UP"),
 		Master: l.Master, Kind: l.LinkInfo.Kind,
+	}
+	// Of a veth it is the other end, which may be anywhere.
+	if link.Kind != "veth" {
+		link.Lower = l.Lower
 	}
 	if link.Kind == "bond" {
 		link.Bond = &Bond{l.LinkInfo.Data.Mode, l.LinkInfo.Data.Miimon, l.LinkInfo.Data.Policy}
@@ -366,6 +396,11 @@ func Differences(before, after State, of func(link string) bool) []string {
 	for _, n := range before.Neighbours {
 		if of(n.Dev) && !slices.Contains(after.Neighbours, n) {
 			say("the fixed neighbour %s on %s is gone", n.Dst, n.Dev)
+		}
+	}
+	for _, r := range before.Rules {
+		if before.concerns(r, of) && !slices.Contains(after.Rules, r) {
+			say("the rule %q is gone", r.Text)
 		}
 	}
 	for _, g := range before.GIDs {

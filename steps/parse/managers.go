@@ -57,7 +57,7 @@ type NetworkdLink struct {
 }
 
 var (
-	networkctlRow  = pattern.New(`^ *[0-9]{1,9} +[^ ]+ +[^ ]+ +[^ ]+ +[a-z]+ *$`)
+	networkctlRow  = pattern.New(`^ *[0-9]{1,9} +[^ ]+ +[^ ]+ +[^ ]+ +(?:[a-z]+|n/a|-) *$`)
 	networkctlFile = pattern.New(`^/run/systemd/netif/links/([0-9]{1,9}):NETWORK_FILE=(/.+)$`)
 )
 
@@ -78,6 +78,9 @@ func Networkctl(text string) ([]NetworkdLink, error) {
 		}
 		w := strings.Fields(line)
 		byIndex[w[0]] = len(all)
+		if w[4] == "n/a" || w[4] == "-" {
+			w[4] = "unmanaged" // nothing in its own files is about it
+		}
 		all = append(all, NetworkdLink{Name: w[1], State: w[4]})
 	})
 	if len(all) == 0 {

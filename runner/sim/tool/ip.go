@@ -101,11 +101,21 @@ func runIP(_ context.Context, c *host.Call) int {
 			code = ip.route(verb, args)
 		case strings.HasPrefix("neighbour", object) || object == "neighbor":
 			code = ip.neigh(verb, args)
+		case strings.HasPrefix("rule", object) && isShow(verb):
+			ip.rules()
 		default:
 			code = c.Fail(1, "Object \"%s\" is unknown, try \"ip help\".", object)
 		}
 	})
 	return code
+}
+
+// rules are the kernel's own: nobody has set others on a simulated node.
+func (ip *ipCall) rules() {
+	ip.Println("0:\tfrom all lookup local\n32766:\tfrom all lookup main")
+	if !ip.v6 {
+		ip.Println("32767:\tfrom all lookup default")
+	}
 }
 
 func (ip *ipCall) denied() int { return ip.Fail(2, "RTNETLINK answers: Operation not permitted") }

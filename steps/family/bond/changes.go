@@ -557,12 +557,33 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 		if p.Vars[e] != nil {
 			p.Vars[e]["RENDERER"] = renderer(rig.At(e))
 		}
+		if two := bothRenderers(rig.At(e), p.Vars[e]["BOND_SLAVES"]); two != "" {
+			p.Nothing, p.Refuse = "", fmt.Sprintf("on %s %s: netplan would have two managers make one bond; give its rails one "+
+				"renderer first", rig.NameOf(e), two)
+		}
 		if !slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return len(r.Netdev.HeldBy()) > 0 }) {
 			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd has a rail of %s in its hands, so "+
 				"nobody would make what netplan says", rig.NameOf(e))
 		}
 	}
 	return p
+}
+
+// bothRenderers says where a node's rails for a bond are in the hands of different managers.
+func bothRenderers(n steps.Node, slaves string) string {
+	by := map[string]string{} // a rail of each
+	for _, r := range n.Rails {
+		for _, m := range r.Netdev.HeldBy() {
+			if slices.Contains(strings.Fields(slaves), r.Netdev.Name) {
+				by[m.By] = r.Netdev.Name
+			}
+		}
+	}
+	nm, nd := by["NetworkManager"], by["networkd"]
+	if nm == "" || nd == "" {
+		return ""
+	}
+	return fmt.Sprintf("NetworkManager has %s and networkd has %s", nm, nd)
 }
 
 // judgeNetplanTry: the managers made the bond that the file says, and it answered.

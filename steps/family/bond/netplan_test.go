@@ -49,6 +49,16 @@ func TestNetplanTry(t *testing.T) {
 	if p := planNetplanTry(kindtest.Spark(), params); !strings.Contains(p.Nothing, "nobody would make what netplan says") {
 		t.Errorf("nobody manages the rails: %+v", p)
 	}
+	mixed := managed()
+	mixed.Nodes[1].Rails[1].Netdev.Managers = mixed.Nodes[0].Rails[1].Netdev.Managers
+	if p := planNetplanTry(mixed, params); !strings.Contains(p.Refuse, "on spark-01 NetworkManager has enp1s0f1np1 and networkd has enp1s0f0np0") {
+		t.Errorf("two renderers on one node: %+v", p)
+	}
+	mixed = managed()
+	mixed.Nodes[1].Rails[3].Netdev.Managers = mixed.Nodes[0].Rails[3].Netdev.Managers
+	if p := planNetplanTry(mixed, params); p.Refuse != "" {
+		t.Errorf("another manager has a rail that stays out of the bond: %+v", p)
+	}
 	params["BOND_MODE"] = "802.3ad"
 	if p := planNetplanTry(managed(), params); !strings.Contains(p.Refuse, "LACP") {
 		t.Errorf("%+v", p)
