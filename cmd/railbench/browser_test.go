@@ -33,7 +33,7 @@ func newTab(t *testing.T, browser string) *tab {
 		t.Fatal(err)
 	}
 	// Of the test's own folder the browser's last processes may have a file open yet.
-	dir, err := os.MkdirTemp("", "railbench-browser-")
+	dir, err := os.MkdirTemp("", "railbench-browser-") //nolint:usetesting // for the reason above
 	if err != nil {
 		t.Fatal(err)
 	}

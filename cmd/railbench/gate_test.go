@@ -36,6 +36,7 @@ var roundTheGate = map[string]string{
 	"main.go os.Stderr":       "handed to the gate",
 	"main.go w.To":            "asked whether it is a terminal",
 	"virtual.go w.To":         "a shell on a virtual machine has the terminal to itself",
+	"scrape.go metrics.Write": "OpenMetrics, in whose labels the gate has cleaned all",
 	"workbench.go opts.Write": "a function that writes scripts back into a runbook",
 }
 

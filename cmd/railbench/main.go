@@ -148,7 +148,8 @@ or a folder of them.`,
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig),
-		serveCommand(&rig), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(), docsCommand())
+		serveCommand(&rig), watchCommand(&rig))
+	root.AddCommand(undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(), docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),
 		parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())

@@ -33,19 +33,23 @@ func newSessionFile(dir, rig string) (string, error) {
 		return "", fmt.Errorf("the session is not saved: %w", err)
 	}
 	forgetSessions(dir)
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
-			return r
-		}
-		return '-'
-	}, rig)
-	path := filepath.Join(dir, sessionStamp()+name)
+	path := filepath.Join(dir, sessionStamp()+fileName(rig))
 	for i := 2; ; i++ {
 		if _, err := os.Stat(path + notebook.Extension); err != nil {
 			return path + notebook.Extension, nil
 		}
 		path = fmt.Sprintf("%s-%d", strings.TrimSuffix(path, fmt.Sprintf("-%d", i-1)), i)
 	}
+}
+
+// fileName is a rig's name as a part of a file's.
+func fileName(rig string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
+			return r
+		}
+		return '-'
+	}, rig)
 }
 
 // forgetSessions removes the oldest sessions that nobody named, so that there is room for

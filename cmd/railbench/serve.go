@@ -55,16 +55,22 @@ was INCONCLUSIVE; 5 the session could not be written.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place of a new one")
-	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, beside its addresses")
+	f.addToken(cmd)
 	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{
-		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"), "name": words(),
+		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"),
 	})
 	return cmd
+}
+
+// addToken adds the flags that say who may look, and by which name.
+func (f *serveFlags) addToken(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place of a new one")
+	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, beside its addresses")
+	completeFlags(cmd, map[string]completer{"name": words()})
 }
 
 func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
@@ -97,6 +103,10 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	s := session.New(b.options)
 	b.onState = s.State
 	stage := &stage{options: pageOptions(b, s), listen: f.listen, tokenFile: f.tokenFile, names: f.names}
+	if err := stage.prepare(); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	stage.page.Metrics(newScraper(b, stage.page.Told))
 	where, err := stage.open()
 	if err != nil {
 		return usage(errors.Join(err, s.Close()))
@@ -166,20 +176,21 @@ func (s *stage) open() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: --listen names another address", err)
 	}
-	if s.options.Token, err = s.token(ln.Addr()); err != nil {
+	token, err := s.token(ln.Addr())
+	if err == nil {
+		err = s.prepare()
+	}
+	if err != nil {
 		ln.Close()
 		return "", err
 	}
-	if err := s.prepare(); err != nil {
-		ln.Close()
-		return "", err
-	}
+	s.page.Guard(token)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.server, s.ended = s.page.Server(), cancel
 	server := s.server
 	s.work.Go(func() { s.page.Run(ctx) })
 	s.work.Go(func() { _ = server.Serve(ln) }) // it ends when it is closed
-	return pageAddress(ln.Addr(), s.options.Token), nil
+	return pageAddress(ln.Addr(), token), nil
 }
 
 // close ends the streams and the connections.

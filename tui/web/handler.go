@@ -56,8 +56,8 @@ func (p *Page) Handler() http.Handler {
 	}
 	mux.Handle("/events", p.private(func(w http.ResponseWriter, r *http.Request) { p.serveEvents(w, r, viewers) }))
 	mux.Handle("/notebook", p.private(p.serveNotebook))
-	if p.o.Metrics != nil {
-		mux.Handle("/metrics", p.private(p.o.Metrics.ServeHTTP))
+	if p.metrics != nil {
+		mux.Handle("/metrics", p.private(p.metrics.ServeHTTP))
 	}
 	return p.guard(mux)
 }
@@ -122,7 +122,7 @@ func (p *Page) known(host string) bool {
 // send it, or as ?token=, for a browser's event stream, which can set no header.
 func (p *Page) private(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p.o.Token != "" && !p.allowed(r) {
+		if p.token != "" && !p.allowed(r) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "the token is missing or wrong: open the address that railbench serve has printed", http.StatusUnauthorized)
 			return
@@ -137,7 +137,7 @@ func (p *Page) allowed(r *http.Request) bool {
 		given = r.URL.Query().Get("token")
 	}
 	// Of hashes the comparison takes as long for any length.
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(p.o.Token))
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(p.token))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 

@@ -28,21 +28,19 @@ type Options struct {
 	Railbench string // the version
 	Simulated bool   // whatever is measured is marked SIMULATED
 	RigName   string // shown while no node has been probed
-	// Token, where not empty, is asked for before anything of the session is told.
-	Token string
 	// Names are hosts by which a browser may ask for the page, beside localhost and
 	// addresses: another name may be one that somebody else's page has pointed here.
 	Names []string
-	// Metrics, where not nil, is /metrics.
-	Metrics http.Handler
 	// Now is the nodes' time, of which runs are; time.Now where nil.
 	Now func() time.Time
 }
 
 // A Page is what viewers see of a session. It is safe for use by several goroutines.
 type Page struct {
-	o    Options
-	feed *feed
+	o       Options
+	feed    *feed
+	metrics http.Handler // nil for none
+	token   string       // empty where nobody is asked for one
 
 	mu    sync.Mutex
 	book  steps.Notebook
@@ -99,6 +97,20 @@ func (p *Page) Board(b meter.Board) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.board = b
+}
+
+// Guard has the page ask for a token before it tells anything of the session, where that is
+// not empty. It is said before anybody asks.
+func (p *Page) Guard(token string) { p.token = token }
+
+// Metrics is what answers for /metrics. It is said before anybody asks.
+func (p *Page) Metrics(h http.Handler) { p.metrics = h }
+
+// Told is what the page was told last.
+func (p *Page) Told() (steps.Notebook, meter.Board) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.book, p.board
 }
 
 // Run makes messages of what the page is told, until ctx ends; then the viewers' streams

@@ -285,7 +285,10 @@ func TestGuard(t *testing.T) {
 	t.Parallel()
 	const token = "0123456789abcdef"
 	open := newPage(Options{Names: []string{"Spark-02"}}).Handler()
-	closed := newPage(Options{Token: token, Metrics: http.NotFoundHandler()}).Handler()
+	guarded := newPage(Options{})
+	guarded.Guard(token)
+	guarded.Metrics(http.NotFoundHandler())
+	closed := guarded.Handler()
 	for _, c := range []struct {
 		what string
 		h    http.Handler
