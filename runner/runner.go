@@ -114,6 +114,10 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }
 
+// MaxScript is how long a script's text may be, in bytes: Linux hands no longer string to a program
+// (MAX_ARG_STRLEN, 32 pages of 4 KiB, less its name).
+const MaxScript = 128<<10 - len("RAILBENCH_TEXT=") - 1
+
 // Check reports what a node would refuse before it runs anything: a variable
 // whose name is no shell name, or a NUL byte, which no shell can hold.
 func (s Script) Check() error {
@@ -128,6 +132,10 @@ func (s Script) Check() error {
 	}
 	if strings.ContainsRune(s.Body, 0) {
 		return fmt.Errorf("script %s: its text holds a NUL byte", s.Name)
+	}
+	if n := len(s.Text()); n > MaxScript {
+		return fmt.Errorf("script %s: it is %d KiB long with its variables, and a node's kernel hands over %d KiB at most:"+
+			" put what is long into a file on the node", s.Name, (n+1023)/1024, MaxScript>>10)
 	}
 	return nil
 }

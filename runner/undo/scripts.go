@@ -41,8 +41,28 @@ const detach = `detach() { # UNIT PID-FILE SCRIPT ARG...
 const uptime = `uptime() { read -r now _ </proc/uptime && now=${now%.*}${now#*.}; }
 `
 
-const armScript = `umask 077
+// owned looks at a folder and all above it. What is in it runs as root: nobody but root may be
+// able to put something there, or something else in its place.
+const owned = `owned() {
+  at=$1
+  while :; do
+    who=$(stat -c %u:%A "$at") || exit 1
+    case $who in
+    0:d????-??-?) ;;
+    *)
+      echo "$at ($who) is not root's alone: somebody else could put there what would then run as root." \
+        "chown root $at and chmod go-w $at, if that is how it should be" >&2
+      exit 1 ;;
+    esac
+    [ "$at" != / ] || return 0
+    at=${at%/*} at=${at:-/}
+  done
+}
+`
+
+const armScript = owned + `umask 077
 mkdir -p "$ROOT" || exit 1
+owned "$ROOT"
 uptime || { echo "cannot read /proc/uptime" >&2; exit 1; }
 for other in "$ROOT"/*/armed; do
   [ -e "$other" ] || continue
@@ -92,7 +112,8 @@ sh "./$2" >"$2.out" 2>&1
 echo $? >"$2.new"
 mv "$2.new" "$2.exit"`
 
-const startScript = `[ -e "$DIR/armed" ] || exit 4
+const startScript = owned + `[ -e "$DIR/armed" ] || exit 4
+owned "$DIR"
 printf '%s\n' "$CHANGE" >"$DIR/change" || exit 1
 detach "$UNIT-change" "$DIR/change.pid" "$DIR/go" "$DIR" change
 `
@@ -137,8 +158,9 @@ const confirmScript = `[ -e "$DIR/confirmed" ] || mv "$DIR/armed" "$DIR/confirme
 // A switch that has fired is let run to its end, and a way back that is under way too, however
 // long they take: whoever asks waits for their end. This may be a second attempt, because the
 // connection was cut. A node that lost the folder without a reboot gets it again.
-const backScript = `umask 077
+const backScript = owned + `umask 077
 [ -d "$DIR" ] || mkdir -p "$DIR" || exit 1
+owned "$DIR"
 printf '%s\n' "$GO" >"$DIR/go" || exit 1
 [ -s "$DIR/back" ] || printf '%s\n' "$BACK" >"$DIR/back" || exit 1
 for state in armed confirmed; do
@@ -171,7 +193,8 @@ rm -f "$DIR/back.exit"
 detach "$UNIT-back-$$" "$DIR/back.pid" "$DIR/go" "$DIR" back
 `
 
-const forgetScript = unwatch + `rm -rf "$DIR"
+const forgetScript = owned + `[ ! -e "$ROOT" ] || owned "$ROOT"
+` + unwatch + `rm -rf "$DIR"
 rmdir "$ROOT" 2>/dev/null
 exit 0
 `

@@ -23,7 +23,7 @@ func runStat(_ context.Context, c *host.Call) int {
 			}
 			c.Println(strings.NewReplacer("%n", name, "%s", fmt.Sprint(i.Size()),
 				"%U", i.Owner(), "%u", map[bool]string{true: "1000", false: "0"}[i.User],
-				"%a", fmt.Sprintf("%o", i.Mode.Perm())).Replace(set.Last('c', "  File: %n\n  Size: %s")))
+				"%A", modeText(i.Mode), "%a", fmt.Sprintf("%o", i.Mode.Perm())).Replace(set.Last('c', "  File: %n\n  Size: %s")))
 		}
 	})
 	return code
