@@ -147,33 +147,23 @@ func (g Guard) wait(ctx context.Context, what string) (r Report, err error) {
 
 // run gives a script's stdout. What it complains of is the error.
 func (g Guard) run(ctx context.Context, s runner.Script) (string, error) {
-	var out, complaints strings.Builder
-	exit, err := g.Node.Run(ctx, s, func(l runner.Line) {
-		b := &out
-		if l.Stream == runner.Stderr {
-			b = &complaints
-		}
-		b.WriteString(l.Text)
-		if !l.Cut {
-			b.WriteByte('\n')
-		}
-	})
+	said, err := runner.Ask(ctx, g.Node, s)
 	switch {
 	case err != nil:
 		return "", err
-	case exit.OK():
-		return out.String(), nil
-	case exit.Why == runner.Cancelled && ctx.Err() != nil:
+	case said.Exit.OK():
+		return said.Out, nil
+	case said.Exit.Why == runner.Cancelled && ctx.Err() != nil:
 		return "", ctx.Err()
 	}
-	why := errors.New(exit.String())
-	switch said := strings.TrimSpace(complaints.String()); {
-	case exit.Why == runner.Ended && exit.Code == exitGone:
-		why = ErrWentBack
-	case exit.Why == runner.Ended && exit.Code == exitBusy:
-		why = fmt.Errorf("%w: %s", ErrBusy, said)
-	case said != "":
-		why = fmt.Errorf("%s: %s", exit, said)
+	why := said.Failed()
+	if said.Exit.Why == runner.Ended {
+		switch said.Exit.Code {
+		case exitGone:
+			why = ErrWentBack
+		case exitBusy:
+			why = fmt.Errorf("%w: %s", ErrBusy, said.Complaints)
+		}
 	}
 	return "", fmt.Errorf("%s on %s: %w", s.Name, g.Node.Name(), why)
 }

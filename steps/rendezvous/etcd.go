@@ -275,7 +275,7 @@ const addresses = `grep -hs " [0-9A-F]*:$HEX [0-9A-F]*:0000 0A " /proc/net/tcp /
 // tellOpen warns where a node's sshd, with GatewayPorts yes, listens for everybody:
 // the etcd has no password.
 func tellOpen(ctx context.Context, r session.Request, end steps.End, port int) {
-	rows, err := ask(ctx, r.Nodes[end], runner.Script{
+	rows, err := runner.Text(ctx, r.Nodes[end], runner.Script{
 		Name: "look at port " + strconv.Itoa(port), Body: addresses, Limit: stopLimit,
 		Vars: map[string]string{"HEX": fmt.Sprintf("%04X", port)},
 	})
@@ -296,33 +296,4 @@ func tellOpen(ctx context.Context, r session.Request, end steps.End, port int) {
 			return
 		}
 	}
-}
-
-// longest bounds an answer, in bytes. A node with hundreds of listeners prints 150 for each.
-const longest = 1 << 20
-
-// errLong is for an answer that is longer: what is missing at its end may be what was asked
-// for, a port that is taken, say.
-var errLong = fmt.Errorf("its answer is longer than %d KiB", longest>>10)
-
-// ask runs a short script and gives its stdout.
-func ask(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
-	// emit is called from one goroutine, so neither needs a lock.
-	var out, complaints strings.Builder
-	exit, err := n.Run(ctx, s, func(line runner.Line) {
-		b := &out
-		if line.Stream == runner.Stderr {
-			b = &complaints
-		}
-		if b.Len() < longest {
-			b.WriteString(line.Text + "\n")
-		}
-	})
-	if err == nil && exit.OK() && out.Len() >= longest {
-		err = fmt.Errorf("%s on %s: %w", s.Name, n.Name(), errLong)
-	}
-	if err == nil && !exit.OK() {
-		err = fmt.Errorf("%s on %s: %s: %s", s.Name, n.Name(), exit, strings.TrimSpace(complaints.String()))
-	}
-	return out.String(), err
 }

@@ -136,7 +136,7 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 	var both sync.WaitGroup
 	for _, e := range steps.Ends {
 		both.Go(func() {
-			texts[e], errs[e] = ask(ctx, r.Nodes[e], runner.Script{Name: "look at nixlbench", Body: help, Limit: stopLimit})
+			texts[e], errs[e] = runner.Text(ctx, r.Nodes[e], runner.Script{Name: "look at nixlbench", Body: help, Limit: stopLimit})
 		})
 	}
 	both.Wait()
@@ -187,7 +187,7 @@ func freePort(ctx context.Context, r session.Request) (int, error) {
 		}
 		first = int(n)
 	}
-	rows, err := ask(ctx, r.Nodes[steps.Here], runner.Script{Name: "look at the ports", Body: taken, Limit: stopLimit})
+	rows, err := runner.Text(ctx, r.Nodes[steps.Here], runner.Script{Name: "look at the ports", Body: taken, Limit: stopLimit})
 	if err != nil {
 		return 0, err
 	}

@@ -80,7 +80,7 @@ func TestRuntime(t *testing.T) {
 		{name: "asked for ASIO without a path", here: pretend{help: middle}, peer: pretend{help: middle}, asked: "ASIO", noPath: true, fails: "give NIXL_RUNTIME=ETCD"},
 		{name: "asked for auto", here: pretend{help: middle}, peer: pretend{help: middle}, asked: "auto", want: "ASIO 12345"},
 		{name: "asked for nonsense", here: pretend{help: middle}, peer: pretend{help: middle}, asked: "MPI", fails: "auto, ASIO or ETCD"},
-		{name: "an answer without an end", here: pretend{help: middle, ports: strings.Repeat(busy, 1<<20/len(busy)+1)}, peer: pretend{help: middle}, fails: "longer than 1024 KiB"},
+		{name: "an answer without an end", here: pretend{help: middle, ports: strings.Repeat(busy, runner.MaxAnswer/len(busy)+1)}, peer: pretend{help: middle}, fails: "longer than 4 MiB"},
 		{name: "a node is gone", here: pretend{help: middle, err: errors.New("gone")}, peer: pretend{help: middle}, fails: "gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

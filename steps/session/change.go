@@ -252,7 +252,7 @@ func (r *run) confirm(ctx context.Context, rig steps.Rig) (*steps.Verdict, error
 // armed on one of them.
 func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
 	err := t.both(ctx, func(ctx context.Context, e steps.End) error {
-		_, err := text(ctx, t.node(t.rig, e), runner.Script{
+		_, err := runner.Text(ctx, t.node(t.rig, e), runner.Script{
 			Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true,
 		})
 		return err
@@ -432,7 +432,7 @@ func (t *transaction) fought(ctx context.Context, now [2]change.State) *steps.Ve
 		for _, f := range found {
 			who = append(who, "on "+name+" "+f)
 		}
-		said, err := text(ctx, t.node(t.rig, e), runner.Script{
+		said, err := runner.Text(ctx, t.node(t.rig, e), runner.Script{
 			Name: "read the managers' log", Body: change.ManagersLog, Limit: readyLimit, Root: true,
 			Vars: map[string]string{"SET": strings.Join(t.sets[e], " ")},
 		})

@@ -38,7 +38,7 @@ func lookAt(ctx context.Context, o Options) look {
 	clock.Join(ctx, func(ctx context.Context) {
 		atOnce(ctx, clock, len(o.Nodes), func(ctx context.Context, i int) {
 			n, node := &l.rig.Nodes[i], o.Nodes[i]
-			out, err := text(ctx, node, runner.Script{Name: "probe", Body: probe.Script(o.Catalog.Commands), Limit: time.Minute})
+			out, err := runner.Text(ctx, node, runner.Script{Name: "probe", Body: probe.Script(o.Catalog.Commands), Limit: time.Minute})
 			if err == nil {
 				*n, err = probe.Parse(out, o.Catalog.Commands)
 			}

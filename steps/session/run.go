@@ -563,7 +563,7 @@ func (r *run) listens(ctx context.Context, node int, port string, within time.Du
 	if within > 0 {
 		tries = int(within.Seconds() * 10)
 	}
-	out, err := text(ctx, r.s.o.Nodes[node], runner.Script{
+	out, err := runner.Text(ctx, r.s.o.Nodes[node], runner.Script{
 		Name: "look at port " + port, Body: listening, Limit: within + readyLimit,
 		Vars: map[string]string{"HEX": fmt.Sprintf("%04X", n), "TRIES": strconv.Itoa(tries)},
 	})
@@ -751,28 +751,6 @@ func interpreted(interpreter, script string, vars map[string]string) string {
 	return exports + "exec " + interpreter + ` -c "$(cat <<'` + end + "'\n" + script + end + "\n)\"\n"
 }
 
-// text runs a script of railbench's own and gives its stdout, up to keepText bytes of it. An exit
-// that isn't 0 is an error here, with what the script complained of.
-func text(ctx context.Context, n runner.Node, s runner.Script) (string, error) {
-	var out, complaints strings.Builder
-	exit, err := n.Run(ctx, s, func(line runner.Line) {
-		b := &out
-		if line.Stream == runner.Stderr {
-			b = &complaints
-		}
-		if b.Len() < keepText {
-			b.WriteString(line.Text)
-			if !line.Cut {
-				b.WriteByte('\n')
-			}
-		}
-	})
-	if err == nil && !exit.OK() {
-		err = fmt.Errorf("%s on %s: %s: %s", s.Name, n.Name(), exit, strings.TrimSpace(complaints.String()))
-	}
-	return out.String(), err
-}
-
 // counters reads every counter of every node, by End: traffic that takes a way past the
 // link shows at a third one. A node that does not answer has none.
 func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
@@ -782,7 +760,7 @@ func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
 		if n.Err != "" {
 			return
 		}
-		out, err := text(ctx, r.s.o.Nodes[n.No], runner.Script{
+		out, err := runner.Text(ctx, r.s.o.Nodes[n.No], runner.Script{
 			Name: r.cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit,
 		})
 		if err == nil {
