@@ -201,6 +201,10 @@ var symptoms = map[string]symptom{
 	"profile-stray":  {seen: map[string][]string{"interfaces": {"enp1s0f1np1 on spark-01", "no cell can change it", "getting IP configuration", "Wired connection 2"}}},
 	"ufw-roce":       {}, "nftables-roce": {}, // an adapter's packets pass by the kernel's filter
 	"nccl-socket": {},
+	"disk-full":   {}, // the simulated tests write little
+	"clock-off":   {}, // no test measures with two clocks
+	"host-route":  {seen: tcpTests(map[string][]string{}, "the route"), may: everyTest},
+	"shaped":      {seen: tcpTests(map[string][]string{}, "Gb/s of"), may: everyTest},
 	"nccl-half":   {},
 	"stale-etcd":  {},
 	"ucx-pinned":  {},

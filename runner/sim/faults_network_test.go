@@ -66,6 +66,8 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 			says("spark-01", "cat /sys/class/net/enP2p1s0f1np1/mtu", 0, "9000\n"),
 			says("spark-02", "ibv_devinfo -d rocep1s0f0", 0, "active_mtu:\t\t4096 (5)"),
 		},
+		"host-route": {says("spark-02", "ip route get 192.168.100.10", 0, "dev enp1s0f1np1 ")},
+		"shaped":     {says("spark-02", "tc qdisc show dev enp1s0f0np0", 0, "qdisc tbf 8001: root")},
 		"roce-lag": {
 			says("spark-01", "ls /sys/class/infiniband", 0, "mlx5_bond_0\nroceP2p1s0f0"),
 			says("spark-01", "ibv_devinfo -d rocep1s0f1", 255, "wasn't found"),

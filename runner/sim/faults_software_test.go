@@ -68,6 +68,10 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 				return strings.Contains(out, `"deleted":"5"`) && after.code == 0 && !strings.Contains(after.out, "count")
 			},
 		},
+		"disk-full": {says("spark-01", "df -Pk /tmp", 0, "        0     100% /tmp")},
+		"clock-off": {func(b *bench) bool {
+			return b.must("spark-01", "date +%F") != b.must("spark-02", "date +%F")
+		}},
 		"nccl-half":   {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1\n")},
 		"nccl-socket": {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA=mlx5_0,mlx5_1\n")},
 		"ufw-roce": {

@@ -239,6 +239,31 @@ func networkFaults() []Fault {
 			},
 		},
 		{
+			Name: "host-route", Title: "A host route leads to rail 1 over rail 2", Where: OnSecond,
+			Doc: "{node} has a route of its own to the address of {peer}'s rail 1, over enp1s0f1np1: TCP for rail 1 takes rail " +
+				"2, and a ping that names its interface doesn't see it.",
+			Do: func(s Spot) func() {
+				own := net.Route{
+					Dst: netip.PrefixFrom(s.Peer.Functions[0].Netdev.IPv4().Addr(), 32), Dev: s.rail2().Netdev.Name,
+					Proto: "boot", Scope: "link", Table: net.MainTable,
+				}
+				s.Node.Routes = append(s.Node.Routes, own)
+				return func() {
+					s.Node.Routes = slices.DeleteFunc(s.Node.Routes, func(r net.Route) bool { return r == own })
+				}
+			},
+		},
+		{
+			Name: "shaped", Title: "A shaper was left on rail 1", Where: OnSecond,
+			Doc: "On {node} enp1s0f0np0 still has a token bucket of 5 Gb/s, of a trial: TCP gets no more through it, while " +
+				"RDMA passes by the kernel's queues.",
+			Do: func(s Spot) func() {
+				d := s.rail1().Netdev
+				d.Shaper, d.ShaperRate = "tbf 8001: root refcnt 33 rate 5Gbit burst 1250000b lat 50ms", 5e9
+				return func() { d.Shaper, d.ShaperRate = "", 0 }
+			},
+		},
+		{
 			Name: "arp-flux", Title: "The wrong interface answered for rail 1", Where: OnSecond,
 			Doc: "{node}'s neighbour table has the MAC of enP2p1s0f0np0 for the address of {peer}'s rail 1, which " +
 				"is enp1s0f0np0's: packets for rail 1 arrive at the other half of {peer}'s adapter.",

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"slices"
+	"time"
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/tool"
@@ -34,6 +35,19 @@ func softwareFaults() []Fault {
 			Doc: "{node}'s /etc/nccl.conf names rocep1s0f0 and rocep1s0f1, and neither of their twins behind the other " +
 				"PCIe half: NCCL gets half of what each port can do, while {peer} is told nothing and takes all four.",
 			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1"}),
+		},
+		{
+			Name: "disk-full", Title: "/tmp is full",
+			Doc: "{node}'s /tmp is a file system of its own, and full: what a test writes there is cut off.",
+			Do:  flawedBy(tool.FullDisk),
+		},
+		{
+			Name: "clock-off", Title: "The clock is a day ahead",
+			Doc: "{node}'s clock is a day ahead of {peer}'s, and nobody keeps it.",
+			Do: func(s Spot) func() {
+				s.Node.Ahead = 24 * time.Hour
+				return func() { s.Node.Ahead = 0 }
+			},
 		},
 		{
 			Name: "library-missing", Title: "A library of nixlbench is gone",

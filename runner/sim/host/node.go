@@ -51,6 +51,7 @@ type Node struct {
 	Versions map[string]string // of packages that are not the usual ones; empty is none
 	Absent   map[string]bool   // programs that are not installed
 	Flaws    map[Flaw]bool
+	Ahead    time.Duration        // of the rig's wall clock
 	logged   map[int][]KernelLine // in the kernel's log beside the usual
 	logs     int                  // how often something was put there
 	// For all users of the node alike.

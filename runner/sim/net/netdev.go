@@ -35,7 +35,11 @@ type Netdev struct {
 	Func   *Function  // nil for lo, the management interface and bonds
 	// What the kernel has as carrier_changes: both directions count.
 	Changes int // of its carrier
-	Bond    *BondState
+	// A queueing discipline that somebody has set, as tc shows it, and what it lets through in
+	// bits a second; empty and 0 for the kernel's own. RDMA passes by it.
+	Shaper     string
+	ShaperRate float64
+	Bond       *BondState
 
 	// Its own, without its slaves'; see Received and Sent.
 	RxBytes, RxPackets, TxBytes, TxPackets uint64

@@ -12,6 +12,7 @@ import (
 
 func runDate(_ context.Context, c *host.Call) int {
 	t := c.Node.Rack.Clock.Wall().UTC()
+	c.Locked(func() { t = t.Add(c.Node.Ahead) })
 	format := "%a %b %e %H:%M:%S %Z %Y"
 	for _, a := range c.Args[1:] {
 		switch {

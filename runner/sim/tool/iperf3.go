@@ -387,7 +387,11 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			ports: []int{port}, cwnd: (1.2 + 0.6*rnd.Float64()) * 1e6, over: make(chan struct{}),
 		}
 		// Of each stream, on an otherwise idle rig.
-		demand, resent := net.TCPFlowRate, 0.0
+		demand, resent := net.TCPFlowRate/net.HostCost(t.mss), 0.0
+		switch out := way.Out; {
+		case out.ShaperRate > 0: // a shaper is one for all streams
+			demand = min(demand, out.ShaperRate/float64(p.streams))
+		}
 		if way.Mismatch() {
 			// Each segment is lost until it is sent small.
 			demand, resent, t.cwnd = net.TCPMismatchRate/float64(p.streams), 0.4, float64(t.mss)

@@ -28,6 +28,8 @@ type echoing struct {
 	quiet  bool
 	// A frame that is too long is not sent; one that gets lost is.
 	tooLong, lost bool
+	// What the path loses, it loses of pings, too: one in 25.
+	resends bool
 
 	interval, wait, deadline time.Duration // -i, -W and -w; a deadline of 0 is none
 
@@ -158,6 +160,9 @@ func (p *echoing) find() (code int) {
 	if from.IsValid() {
 		p.way.Source = from
 	}
+	if p.way.Peer != nil && !p.way.Local {
+		p.resends = c.Node.Resends || p.way.Peer.Stack.Resends
+	}
 	return code
 }
 
@@ -182,7 +187,7 @@ func (p *echoing) run(ctx context.Context) bool {
 			p.errs++
 			c.Out.Flush()
 			c.Fail(0, "ping: local error: message too long, mtu=%d", p.mtu)
-		case p.lost:
+		case p.lost || p.resends && p.sent%25 == 0:
 			p.lose()
 		default:
 			p.echo(0.35 + 0.5*rnd.Float64())

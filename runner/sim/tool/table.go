@@ -35,7 +35,7 @@ func packages() []pkg {
 			"nproc": runNproc, "env": runEnv, "printenv": runEnv, "timeout": runTimeout, "nice": runNice,
 			"stdbuf": runStdbuf, "nohup": runNice, "uname": runUname, "tee": runTee, "mkdir": runMkdir,
 			"rm": runRm, "touch": runTouch, "mv": runMv, "cp": runCp, "rmdir": runRmdir, "chmod": runChmod, "mktemp": runMktemp,
-			"pwd": host.Pwd, "stat": runStat, "test": runTest,
+			"pwd": host.Pwd, "df": runDf, "stat": runStat, "test": runTest,
 		}},
 		{"hostname", "", "/usr/bin", programs{"hostname": runHostname}},
 		{"procps", "2:4.0.4-4ubuntu3.2", "/usr/bin", programs{
@@ -65,7 +65,7 @@ func packages() []pkg {
 		{"libc-bin", "", "/usr/sbin", programs{"ldconfig": runLdconfig}},
 		{"libc-bin", "", "/usr/bin", programs{"ldd": runLdd}},
 		{"nftables", "", "/usr/sbin", programs{"nft": runNft}},
-		{"iproute2", "6.1.0-1ubuntu6.2", "/usr/sbin", programs{"ip": runIP, "ss": runSs}},
+		{"iproute2", "6.1.0-1ubuntu6.2", "/usr/sbin", programs{"ip": runIP, "ss": runSs, "tc": runTc}},
 		{"iproute2", "6.1.0-1ubuntu6.2", "/usr/bin", programs{"rdma": runRdma}},
 		{"ethtool", "1:6.7-1build1", "/usr/sbin", programs{"ethtool": runEthtool}},
 		{"ibverbs-utils", "50.0-2ubuntu0.2", "/usr/bin", programs{

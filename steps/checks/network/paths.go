@@ -345,7 +345,7 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		strings.Join(found, ", "))
 }
 
-// judgeRoutes: no default route and no SSH session goes over a rail.
+// judgeRoutes: no default route and no SSH session goes over a rail, and what is for a rail does.
 func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	unseen := ""
 	for _, e := range steps.Ends {
@@ -380,10 +380,15 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 				"and slows what is measured there. Name another address of the node in the rig file", node, dev)
 		}
 	}
-	if unseen != "" {
-		return rep.Verdict("no default route goes over a rail, on either node", unseen)
+	wayTo(r.Rig, facts, rep)
+	direct := fmt.Sprintf("each node goes to each of the other's %d rails over that rail", len(r.Rig.Pairs))
+	if len(r.Rig.Pairs) == 0 {
+		direct = ""
 	}
-	return rep.Verdict("no default route and no SSH session goes over a rail, on either node")
+	if unseen != "" {
+		return rep.Verdict("no default route goes over a rail, on either node", direct, unseen)
+	}
+	return rep.Verdict("no default route and no SSH session goes over a rail, on either node", direct)
 }
 
 type defaultRoute struct {

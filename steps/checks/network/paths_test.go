@@ -168,7 +168,7 @@ func TestGIDIndex(t *testing.T) {
 func TestRoutes(t *testing.T) {
 	own := "default routes: default via 192.168.1.1 dev enP7s7 proto dhcp metric 100\ndefault routes of IPv6: none\n"
 	judge := func(rig steps.Rig, here, peer string) steps.Verdict {
-		return registered().Judges["routes"](steps.Cell{}, looked(rig, here, peer))
+		return registered().Judges["routes"](steps.Cell{}, looked(rig, here+waysAt(rig, steps.Here), peer+waysAt(rig, steps.Peer)))
 	}
 	over := kindtest.Spark()
 	over.Nodes[steps.Here].SSHDev = "enp1s0f0np0"
@@ -187,7 +187,17 @@ func TestRoutes(t *testing.T) {
 	kindtest.Want(t, "IPv6", judge(kindtest.Spark(), own, strings.Replace(own, "IPv6: none", "IPv6: default via fe80::1 dev enp1s0f1np1 metric 1024", 1)), steps.Warn, "over enp1s0f1np1")
 	kindtest.Want(t, "over a bond", judge(kindtest.BondedAt(steps.Peer), own, strings.Replace(own, "enP7s7", "bond0", 1)), steps.Warn, "goes over bond0")
 	kindtest.Want(t, "SSH", judge(over, own, own), steps.Warn, "the SSH session to spark-02 goes over enp1s0f0np0")
-	holes(t, "routes", registered().Judges["routes"], kindtest.Spark(), [2]string{own, own})
+	holes(t, "routes", registered().Judges["routes"], kindtest.Spark(),
+		[2]string{own + waysAt(kindtest.Spark(), steps.Here), own + waysAt(kindtest.Spark(), steps.Peer)})
+}
+
+// waysAt are the ways of a node to the other's rails, each over its own.
+func waysAt(rig steps.Rig, e steps.End) (text string) {
+	for _, p := range rig.Pairs {
+		own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
+		text += fmt.Sprintf("way %s=%s: %s dev %s src %s uid 1000 cache\n", own.Netdev.Name, other.Addr, other.Addr, own.Netdev.Name, own.Addr)
+	}
+	return text
 }
 
 func TestRailBond(t *testing.T) {

@@ -27,6 +27,8 @@ func Kind() kind.Kind {
 			"nccl-settings": checks.OnBoth(judgeNCCLSettings),
 			"apparmor":      checks.OnBoth(judgeAppArmor),
 			"firewall":      checks.OnBoth(judgeFirewall),
+			"disk-space":    checks.OnBoth(judgeDiskSpace),
+			"clocks":        checks.OnBoth(judgeClocks),
 			"end-process":   checks.OnBoth(judgeEndProcess),
 			"delete-keys":   checks.OnBoth(judgeDeleteKeys),
 		},

@@ -1,0 +1,184 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/theory"
+)
+
+// What stands between the ends of a rail: a route that leads elsewhere, a queue that delays or
+// drops, a path that loses.
+
+// routeOf is the way that a node takes to an address, of "ip route get".
+var routeOf = pattern.New(`(?:^| )dev (\S+)`)
+
+// noRoute is how ip words what a route of the kinds blackhole, prohibit and unreachable does, and
+// that there is none.
+var noRoute = pattern.New(`RTNETLINK answers: (.+)`)
+
+// wayTo looks whether each node goes to each rail of the other over that rail. A ping that is
+// bound to its interface asks no routing table, and RDMA and TCP do.
+func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+	for i, p := range rig.Pairs {
+		for _, e := range steps.Ends {
+			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
+			said := facts[e]["way "+own.Netdev.Name+"="+other.Addr]
+			rep.Show(fmt.Sprintf("%s goes to %s", node, other.Addr), kind.OrUnknown(said), "", nil)
+			none, dev := noRoute.FindStringSubmatch(said), routeOf.FindStringSubmatch(said)
+			switch {
+			case none != nil:
+				rep.At(rig, e, steps.Fail, "%s sends nothing to %s, rail %d of %s (%s): a route of its own swallows or refuses "+
+					"it, which ip route show table all lists (blackhole, unreachable, prohibit). Take that one away with ip route del",
+					node, other.Addr, i+1, rig.NameOf(e.Other()), none[1])
+			case dev == nil:
+				rep.At(rig, e, steps.Inconclusive, "%s doesn't tell which way it takes to %s", node, other.Addr)
+			case dev[1] == "lo":
+				rep.At(rig, e, steps.Fail, "%s takes %s, rail %d of %s, for an address of its own: see duplicate-ip", node, other.Addr,
+					i+1, rig.NameOf(e.Other()))
+			case dev[1] != own.Netdev.Name && dev[1] != own.Netdev.Master:
+				rep.At(rig, e, steps.Fail, "%s goes to %s, rail %d of %s, over %s and not over %s: a host route, or a second "+
+					"network that is nearer. ip route get %s shows it, and ip route del takes it away", node, other.Addr, i+1,
+					rig.NameOf(e.Other()), dev[1], own.Netdev.Name, other.Addr)
+			}
+		}
+	}
+}
+
+// limiting are the queueing disciplines that do something to packets beside sharing out the link:
+// what each does, in words.
+var limiting = map[string]string{
+	"netem": "delays, loses or changes packets on purpose", "tbf": "limits the rate", "htb": "limits rates",
+	"hfsc": "limits rates", "cbq": "limits rates", "ets": "", "plug": "holds packets back", "taprio": "lets packets out at times alone",
+}
+
+// qdisc is one of "tc qdisc show": its kind, and its settings.
+var qdisc = pattern.New(`qdisc (\w+) \S+ (?:root|parent \S+|dev \S+)?(.*)`)
+
+// judgeShaping: nothing on a rail's way out delays, loses or limits what is sent.
+func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	rig, looked := r.Rig, 0
+	for _, e := range steps.Ends {
+		node := rig.NameOf(e)
+		if facts[e]["tc"] == "missing" {
+			return checks.Unseen(*rep, "%s has no tc (iproute2), so nobody saw its queues", node)
+		}
+		for _, rail := range rig.At(e).Rails {
+			name := rail.Netdev.Name
+			queues, told := facts[e][name+" queues"]
+			if name == "" {
+				continue
+			}
+			if !told {
+				rep.At(rig, e, steps.Inconclusive, "nothing tells the queues of %s on %s", name, node)
+				continue
+			}
+			looked++
+			filters := facts[e][name+" filters"]
+			rep.Show(node+" queues of "+name, queues, "", nil)
+			passes := "RDMA over an adapter passes by it, and TCP doesn't"
+			if rail.Soft() {
+				passes = "soft-RoCE and TCP both go through it"
+			}
+			for part := range strings.SplitSeq(queues, " | ") {
+				m := qdisc.FindStringSubmatch(part)
+				if m == nil || limiting[m[1]] == "" {
+					continue
+				}
+				rep.At(rig, e, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc qdisc del dev %s root takes "+
+					"it away", name, node, m[1], strings.TrimSpace(m[2]), limiting[m[1]], passes, name)
+			}
+			// A filter alone only sorts packets; what it does with them is its action.
+			if action := dropping.FindString(filters); action != "" {
+				rep.Show(node+" filters of "+name, filters, "", nil)
+				rep.At(rig, e, steps.Fail, "a filter of tc on %s of %s drops packets or limits their rate (%s): %s. tc filter show dev %s, "+
+					"with ingress and egress behind it, lists it", name, node, action, passes, name)
+			}
+		}
+	}
+	if looked == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Inconclusive, "no rail has an interface to look at")
+	}
+	return rep.Verdict(fmt.Sprintf("no queue of a rail delays, loses or limits what is sent (%d on both nodes)", looked))
+}
+
+// dropping is what a filter's action is where packets don't get through it, or not all.
+var dropping = pattern.New(`gact action drop|action drop|police|netem|classid \S*:ffff`)
+
+// pinged is what ping sums up.
+var (
+	pinged  = pattern.New(`(\d+) packets transmitted, (\d+) received`)
+	fastest = pattern.New(`(?:rtt|round-trip) min/avg/max\S* = ([\d.]+)/`)
+)
+
+// judgePathLoss: of hundreds of large packets, all rails and both ways at once, none is lost, and
+// the rails take alike.
+func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	rig, sent := r.Rig, 0
+	for _, e := range steps.Ends {
+		least := map[int]float64{} // ms, by rail
+		for i, p := range rig.Pairs {
+			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
+			said := facts[e]["pings "+own.Netdev.Name+"="+other.Addr]
+			m := pinged.FindStringSubmatch(said)
+			if m == nil {
+				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s: %s", i+1, own.Netdev.Name, node, kind.OrUnknown(said))
+				continue
+			}
+			out, _ := decimal.Count(m[1])
+			back, _ := decimal.Count(m[2])
+			rep.Show(fmt.Sprintf("%s over %s", node, own.Netdev.Name), back, fmt.Sprintf("answers to %d pings", out), nil)
+			sent += out
+			if t := fastest.FindStringSubmatch(said); t != nil {
+				least[i], _ = decimal.Number(t[1])
+			}
+			lost := float64(out-back) / float64(max(1, out))
+			switch {
+			case back == 0 && !checks.Linked(rig, p):
+				// link-up says why nobody answers.
+			case back == 0:
+				rep.At(rig, e, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows what it loses: ping and "+
+					"routes look further", i+1, own.Netdev.Name, node)
+			case lost >= theory.PathLossFail.Value():
+				rep.At(rig, e, steps.Fail, "rail %d (%s) lost %d of %d pings from %s: RDMA sends all behind a lost packet again, and "+
+					"collapses. Look at shaping and error-counters, and try another cable or port", i+1, own.Netdev.Name, out-back, out, node)
+			case lost >= theory.PathLossWarn.Value():
+				rep.At(rig, e, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: look at shaping and "+
+					"error-counters", i+1, own.Netdev.Name, out-back, out, node)
+			}
+		}
+		slower(rig, e, least, rep)
+	}
+	if sent == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no path to try")
+	}
+	return rep.Verdict(fmt.Sprintf("of %d pings over all rails at once, both ways, none that counts was lost, and the rails take alike", sent))
+}
+
+// slower looks for rails whose fastest ping is much slower than the best one's: something on
+// the way holds packets back.
+func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *kind.Report) {
+	best := 0.0
+	for _, ms := range least {
+		if best == 0 || ms < best {
+			best = ms
+		}
+	}
+	var rails []int
+	for i := range least {
+		rails = append(rails, i)
+	}
+	slices.Sort(rails)
+	for _, i := range rails {
+		if ms := least[i]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
+			rep.At(rig, e, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the fastest rail: something on the "+
+				"way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e), best)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package software
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/theory"
+)
+
+// judgeDiskSpace: what tests and programs write has room, on both nodes.
+func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	looked := 0
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		for _, name := range kind.SortedNames(facts[e]) {
+			what, is := strings.CutPrefix(name, "free ")
+			if !is {
+				continue
+			}
+			dir, inodes := strings.CutPrefix(what, "inodes ")
+			left, ok := decimal.Count(facts[e][name])
+			switch {
+			case !ok && inodes: // a file system that counts none, as btrfs
+				continue
+			case !ok:
+				rep.At(r.Rig, e, steps.Inconclusive, "nothing tells how much room %s on %s has", dir, node)
+				continue
+			}
+			looked++
+			least, unit, of := theory.LeastDisk.Value(), "kB", "room"
+			if inodes {
+				least, unit, of = theory.LeastInodes.Value(), "inodes", "inodes"
+			}
+			rep.Show(node+" "+dir, left, unit+" free", &steps.Expected{Min: new(least)})
+			if float64(left) < least {
+				rep.At(r.Rig, e, steps.Fail, "%s on %s has no %s left (%d %s): what a test writes there is cut off, and what it prints then "+
+					"makes no sense. df -h %s shows the file system; make room", dir, node, of, left, unit, dir)
+			}
+		}
+	}
+	if looked == 0 && len(rep.Findings) == 0 {
+		rep.Add(steps.Inconclusive, "neither node tells how much room it has (df)")
+	}
+	return rep.Verdict(fmt.Sprintf("both nodes have room where programs write (%d places)", looked))
+}
+
+// judgeClocks: both nodes have one time.
+func judgeClocks(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	var at [2]float64
+	var unsynced []string
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		v, ok := decimal.Number(facts[e]["seconds"])
+		if !ok {
+			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell its time", node)
+			continue
+		}
+		at[e] = v
+		rep.Show(node+" time is kept", kind.OrUnknown(facts[e]["synchronized"]), "", nil)
+		if facts[e]["synchronized"] == "no" {
+			unsynced = append(unsynced, node)
+		}
+	}
+	slices.Sort(unsynced)
+	note := ""
+	if len(unsynced) > 0 {
+		note = "Nobody keeps the time of " + kind.And(unsynced) + " (timedatectl)"
+	}
+	apart := at[0] - at[1]
+	if at[0] > 0 && at[1] > 0 {
+		rep.Show("apart", math.Round(apart), "s", &steps.Expected{Max: new(theory.ClocksApart.Value())})
+		if math.Abs(apart) > theory.ClocksApart.Value() {
+			ahead, behind := steps.Here, steps.Peer
+			if apart < 0 {
+				ahead, behind = behind, ahead
+			}
+			rep.Add(steps.Warn, "the clock of %s is %s ahead of that of %s: logs of the two don't fit together, certificates may "+
+				"not hold yet, and leases of etcd end early. Have both keep one time (timedatectl set-ntp true)",
+				r.Rig.NameOf(ahead), seconds(math.Abs(apart)), r.Rig.NameOf(behind))
+		}
+	}
+	return rep.Verdict("both nodes have one time", note)
+}
+
+func seconds(s float64) string {
+	switch {
+	case s >= 2*86400:
+		return fmt.Sprintf("%.0f days", s/86400)
+	case s >= 2*3600:
+		return fmt.Sprintf("%.0f h", s/3600)
+	case s >= 120:
+		return fmt.Sprintf("%.0f min", s/60)
+	}
+	return fmt.Sprintf("%.0f s", s)
+}
