@@ -84,3 +84,31 @@ func TestGuardedChanges(t *testing.T) {
 		t.Errorf("it went back: %q", got)
 	}
 }
+
+// A switch whose way back fails, because a manager hangs just then, tries again with nobody there.
+func TestTheSwitchTriesAgain(t *testing.T) {
+	t.Parallel()
+	for back, want := range map[string]string{
+		"echo x >>/tmp/tries; [ $(wc -l </tmp/tries) -ge 3 ]": "0\nx\nx\nx\n",
+		"echo y >>/tmp/tries; exit 7":                         "7\ny\ny\ny\ny\n",
+	} {
+		rig, err := sim.New(sim.Options{Speed: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { rig.Close() })
+		n := connect(t, rig, "spark-01")
+		if err := (undo.Guard{Node: n, ID: "one"}).Arm(t.Context(), back, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		const dir = "/run/railbench/one"
+		said := ""
+		exit, err := n.Run(t.Context(), runner.Script{
+			Name: "wait", Root: true, Limit: 10 * time.Minute,
+			Body: "while [ ! -e " + dir + "/back.exit ]; do sleep 1; done; cat " + dir + "/back.exit /tmp/tries",
+		}, func(l runner.Line) { said += l.Text + "\n" })
+		if err != nil || !exit.OK() || said != want {
+			t.Errorf("%s: %v, %v: %q, want %q", back, err, exit, said, want)
+		}
+	}
+}

@@ -87,7 +87,7 @@ exit 1
 
 // watchScript is the dead-man's switch: $1 is the folder. It sleeps for a second at a
 // time, because a longer sleep stands still while the node is suspended. One that was
-// killed is started again, and goes on where it was.
+// killed is started again, and goes on where it was. A way back that fails is tried again.
 const watchScript = uptime + `cd "$1" || exit 1
 echo $$ >watch.pid
 while read -r over 2>/dev/null <armed && uptime && [ "$now" -lt "$over" ]; do
@@ -99,8 +99,14 @@ if [ -s change.pid ] && [ ! -e change.exit ]; then
   read -r pid <change.pid
   kill -KILL "-$pid" 2>/dev/null
 fi
-sh ./back >back.out 2>&1
-echo $? >back.new
+# Nobody may be there, and a manager of networks that hangs or starts is over it soon.
+for pause in 10 30 60 0; do
+  sh ./back >back.out 2>&1
+  code=$?
+  [ "$code" != 0 ] || break
+  sleep "$pause"
+done
+echo "$code" >back.new
 mv back.new back.exit`
 
 // goScript runs the script $2 of the folder $1. The moment that it waits lets the
