@@ -83,7 +83,10 @@ func notebookKeys() []chapter {
 			on("P", "run the cells of this part", "P").to((*Model).runPart),
 			on("F", "run from the selected cell to the end", "F").to((*Model).runFromHere).brief(8, "F", "from here"),
 			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").
-				to((*Model).runRest).unlike("R makes it raw text"),
+				to((*Model).runRest),
+			on("r", "open the runbook anew that has changed on disk", "r").
+				to((*Model).reopen).brief(1, "r", "open anew").only(func(m *Model) bool { return m.changedFile != "" }).
+				unlike("r makes it raw text"),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
 			on("delete, ctrl+l", "clear the selected cell's output", "delete", "ctrl+l").to((*Model).clear),

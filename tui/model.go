@@ -95,8 +95,21 @@ type Options struct {
 	// run. Nil for none.
 	Editor   func(text string) (run tea.ExecCommand, read func() string, err error)
 	Book     *steps.Notebook // a session that goes on; nil for a new one
-	ReadOnly string          // why nothing can be run here; empty where it can
-	Notice   string          // stands in the footer until the first key
+	ReadOnly string          // why nothing can be run here, in a line that stays; empty where it can
+	// Follow waits until the session has changed that another railbench has open, and gives
+	// it; nil once nobody can tell. Nil where there is none to follow. Called from a command.
+	Follow func() *steps.Notebook
+	// Sessions are those that are saved, the newest first. Called from a command.
+	Sessions func() []SessionFile
+	// Check says why a session can't be opened here. Called from a command.
+	Check func(path string) error
+	// Compare tells in Markdown what is better and worse in the session that is open than in
+	// another one. Called from a command.
+	Compare func(open, path string) (string, error)
+	// Changed waits until a runbook's file has changed on disk, and names it; empty once
+	// nobody can tell. Nil where there is none. Called from a command.
+	Changed func() string
+	Notice  string // stands in the footer until the first key
 	// Planned is what running a cell would execute in the state of a notebook, as a dry
 	// run prints it; empty where nothing would run. Called from a command.
 	Planned func(steps.Notebook, steps.Cell) string
@@ -142,6 +155,7 @@ type Model struct {
 	drill
 	talk
 	drawing
+	files
 	lookup lookup // what is looked for in the notebook
 }
 
@@ -210,6 +224,13 @@ type drill struct {
 	began     time.Time
 	found     time.Duration
 	drillDone bool
+}
+
+// files is what is known of those that are saved, and what is opened next.
+type files struct {
+	sessions    []SessionFile
+	changedFile string // a runbook's that has changed on disk
+	next        Next
 }
 
 // talk is what the session is asked: one call at a time, never from Update.
@@ -287,6 +308,9 @@ func New(s Session, opts Options) *Model {
 	}
 	m.list.open = opts.Drill.Fault != ""
 	m.stage.open = opts.Stage
+	if opts.ReadOnly != "" {
+		m.gauges = gaugeHidden // what the rails carry is in no file
+	}
 	m.restyle()
 	return m
 }
@@ -297,6 +321,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.opts.Background == Ask && !m.opts.NoColor {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
+	cmds = append(cmds, waitFollow(m.opts.Follow), waitChanged(m.opts.Changed))
 	if m.opts.SyncOutput {
 		cmds = append(cmds, askSyncOutput())
 	}

@@ -41,7 +41,7 @@ type choice struct {
 func (m *Model) openPalette() tea.Cmd {
 	m.palette = palette{open: true}
 	m.loadDocs()
-	return nil
+	return m.listSessions()
 }
 
 // choices are all that there are on this screen.
@@ -71,6 +71,7 @@ func (m *Model) choices() []choice {
 		}
 	}
 	all = append(all, m.linkChoices()...)
+	all = append(all, m.sessionChoices()...)
 	for i, d := range m.docs.all {
 		all = append(all, choice{"page", d.Name + "  " + d.About, "", func(m *Model) tea.Cmd { return m.openDoc(i) }})
 	}
@@ -184,7 +185,7 @@ func (m *Model) paletteBox(width, height int) []string {
 			style, mark = k.Focus, k.Accent.Render("▸ ")
 		}
 		key := k.Accent.Render(ansi.Truncate(c.key, max(4, width/3), "…"))
-		left := mark + k.Faint.Render(ink.Pad(c.kind, 6)) + style.Render(ink.Clean(c.name))
+		left := mark + k.Faint.Render(ink.Pad(c.kind, 8)) + style.Render(ink.Clean(c.name))
 		lines = append(lines, ink.Sides(ansi.Truncate(left, max(1, width-lipgloss.Width(key)-1), "…"), key, width))
 	}
 	return lines

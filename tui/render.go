@@ -238,6 +238,8 @@ func (m *Model) rigName() string {
 // dot is the state of a node's connection.
 func (m *Model) dot(e steps.End) string {
 	switch link := m.book.Connection(m.number(e)); {
+	case m.opts.ReadOnly != "":
+		return m.ink.Dim.Render("○") // another railbench has the connections
 	case link.Connected():
 		return m.ink.Pass.Render("●")
 	case link.State.String() == "disconnected":
@@ -247,8 +249,28 @@ func (m *Model) dot(e steps.End) string {
 	}
 }
 
-// alerts say what is wrong with the nodes: one each.
-func (m *Model) alerts() []string {
+// An alert is a line above the screen that stays.
+type alert struct {
+	text string
+	mild bool // nothing is wrong
+}
+
+// alerts say what is wrong with the nodes, one each, and what else has to be known.
+func (m *Model) alerts() (all []alert) {
+	if m.opts.ReadOnly != "" {
+		return []alert{{m.opts.ReadOnly, true}}
+	}
+	for _, s := range m.trouble() {
+		all = append(all, alert{s, strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected")})
+	}
+	if m.changedFile != "" {
+		all = append(all, alert{m.changedFile + " has changed on disk: r opens it anew, and keeps all results", true})
+	}
+	return all
+}
+
+// trouble is what is wrong with the nodes.
+func (m *Model) trouble() []string {
 	var lines []string
 	names := m.names()
 	connecting := 0
@@ -292,13 +314,13 @@ const alertsHeight = 6
 func (m *Model) alertLines() []string {
 	var lines []string
 	alerts := m.alerts()
-	for _, s := range alerts {
+	for _, a := range alerts {
 		most := alertsHeight / len(alerts)
 		style, mark := m.ink.Fail, " ✗ "
-		if strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected") {
+		if a.mild {
 			style, mark = m.ink.Warn, " ◌ "
 		}
-		wrapped := ink.Wrap(ink.Clean(s), m.width-1, mark, "   ")
+		wrapped := ink.Wrap(ink.Clean(a.text), m.width-1, mark, "   ")
 		if len(wrapped) > most {
 			wrapped = wrapped[:most]
 			wrapped[most-1] = ansi.Truncate(wrapped[most-1], m.width-2, "") + "…"

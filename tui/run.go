@@ -172,10 +172,13 @@ func (m *Model) resetPeaks() tea.Cmd {
 
 // control is ctrl+c: the first time for the cell, then for railbench.
 func (m *Model) control() tea.Cmd {
-	if m.book.Running != "" && m.book.Cells[m.book.Running].Run != m.interrupted {
+	if m.opts.ReadOnly == "" && m.book.Running != "" && m.book.Cells[m.book.Running].Run != m.interrupted {
 		cmd := m.interrupt()
 		m.notice = interrupting + " (ctrl+c again asks whether to quit)"
 		return cmd
+	}
+	if m.opts.ReadOnly != "" {
+		return tea.Quit // nothing ends with it
 	}
 	m.quitting = true
 	return nil
@@ -183,7 +186,7 @@ func (m *Model) control() tea.Cmd {
 
 // quit asks while anything runs: it would be ended on its nodes.
 func (m *Model) quit() tea.Cmd {
-	if m.busy() {
+	if m.busy() && m.opts.ReadOnly == "" {
 		m.quitting = true
 		return nil
 	}

@@ -121,7 +121,7 @@ func (m *Model) drawStage() []string {
 		Recorded: m.opts.Recorded, Cell: m.stageCell(), Foot: m.foot(),
 	}
 	if alerts := m.alerts(); len(alerts) > 0 {
-		s.Alert = alerts[0]
+		s.Alert = alerts[0].text
 	}
 	return s.Lines(m.ink)
 }

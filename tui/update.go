@@ -52,6 +52,18 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.handOver(msg)
 	case editedMsg:
 		return m, m.takeOver(msg)
+	case followedMsg:
+		return m, tea.Batch(m.followed(msg), waitFollow(m.opts.Follow))
+	case sessionsMsg:
+		m.sessions, m.dirty = msg, true
+		return m, nil
+	case checkedMsg:
+		return m, m.checked(msg)
+	case comparedMsg:
+		return m, m.compared(msg)
+	case changedMsg:
+		m.changedFile, m.dirty = string(msg), true
+		return m, waitChanged(m.opts.Changed)
 	case paceMsg:
 		return m, m.onPace()
 	}

@@ -10,13 +10,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/notebook"
 )
 
 // The exit statuses.
@@ -125,7 +130,7 @@ func rootCommand() *cobra.Command {
 	var rig rigFlags
 	var file string
 	root := &cobra.Command{
-		Use:   "railbench [FILE.md…|FOLDER]",
+		Use:   "railbench [FILE.md…|FOLDER|FILE.ipynb]",
 		Short: "A workbench in the terminal for an RDMA rig of two nodes or more",
 		Long: `railbench walks through RDMA multi-rail tutorials on two nodes, runs each step
 on this machine or over SSH, shows what every rail carries, and says whether what
@@ -133,17 +138,23 @@ was measured is what the hardware can do. Without a rig it simulates one. On a r
 more nodes a cell runs over the link of two of them, which --link or L chooses.
 
 It opens the built-in tutorial, or runbooks of your own: Markdown files, each a part,
-or a folder of them.`,
+or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 		Version:       thisEdition().String(),
 		Args:          runbooksOrNoCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if path, ok, err := sessionArg(args, file); err != nil {
+				return usage(err)
+			} else if ok {
+				args, file = nil, path
+			}
 			rig.runbooks = args
 			_, err := workbench(cmd, rig, opening{session: file})
 			return err
 		},
 	}
+	root.SetFlagErrorFunc(noFlag)
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
@@ -164,6 +175,42 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	}
 	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], steps.DidYouMean(args[0], commandNames(cmd)))
 }
+
+// unknownFlag is how pflag (v1.0.10) begins its word for one.
+const unknownFlag = "unknown flag: --"
+
+// noFlag is about a flag that there isn't, and names the nearest.
+func noFlag(cmd *cobra.Command, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), unknownFlag)
+	if !ok {
+		return err
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	near := steps.DidYouMean("--"+name, known)
+	if near == "" {
+		near = ": " + cmd.CommandPath() + " --help has them all"
+	}
+	return fmt.Errorf("%s has no flag --%s%s", cmd.CommandPath(), name, near)
+}
+
+// sessionArg is a saved session that is opened by its name alone.
+func sessionArg(args []string, flag string) (path string, ok bool, err error) {
+	i := slices.IndexFunc(args, isSession)
+	switch {
+	case i < 0:
+		return "", false, nil
+	case flag != "" || len(args) > 1:
+		return "", false, fmt.Errorf("%s is a saved session, and opened alone; beside runbooks name it with --session", args[i])
+	}
+	if _, err := os.Stat(args[i]); err != nil {
+		return "", false, fmt.Errorf("there is no session %s (--session begins a new one)", args[i])
+	}
+	return args[i], true, nil
+}
+
+// isSession reports whether a word is the name of a saved session.
+func isSession(name string) bool { return strings.EqualFold(filepath.Ext(name), notebook.Extension) }
 
 func commandNames(cmd *cobra.Command) []string {
 	var names []string

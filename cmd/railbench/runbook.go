@@ -40,7 +40,7 @@ func isFolder(name string) bool {
 // isn't: a folder that is called nearly as one is opened by its path.
 func runbooksOrNoCommand(cmd *cobra.Command, args []string) error {
 	for _, a := range args {
-		if hasRunbookName(a) || strings.ContainsRune(a, filepath.Separator) || a == "." || a == ".." {
+		if hasRunbookName(a) || isSession(a) || strings.ContainsRune(a, filepath.Separator) || a == "." || a == ".." {
 			continue
 		}
 		err := noCommand(cmd, []string{a})

@@ -39,13 +39,28 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		}
 		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
 	}
-	if !o.silent(flags) {
-		d, err := setUp(cmd, flags, o)
-		if err != nil {
-			return nil, err
-		}
-		return d.model, d.putAway(cmd, show(cmd, d.model))
+	var d *desk
+	var err error
+	if o.silent(flags) {
+		d, err = behindCurtain(cmd, flags, o)
+	} else if d, err = setUp(cmd, flags, o); err == nil {
+		err = d.putAway(cmd, show(cmd, d.model))
 	}
+	// What is chosen inside is opened in its place, and asks what there is to ask.
+	for err == nil && d.model.Next() != (tui.Next{}) {
+		o.session, o.begins = d.model.Next().Session, true
+		if d, err = setUp(cmd, flags, o); err == nil {
+			err = d.putAway(cmd, show(cmd, d.model))
+		}
+	}
+	if d == nil {
+		return nil, err
+	}
+	return d.model, err
+}
+
+// behindCurtain shows the screen at once, and sets it up meanwhile. The desk is put away.
+func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	c, err := flags.choose()
 	if err != nil {
 		return nil, err
@@ -66,7 +81,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	if err != nil {
 		return nil, errors.Join(err, shown)
 	}
-	return d.model, d.putAway(cmd, shown)
+	return d, d.putAway(cmd, shown)
 }
 
 // silent reports whether nothing has to be told or asked before there is a screen, but
@@ -114,7 +129,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	}
 	kept, err := b.sessionFile(cmd, o)
 	if notebook.InUse(err) {
-		return view(o.session, err)
+		return view(cmd.Context(), o.session, err)
 	}
 	if err != nil {
 		return nil, err
@@ -155,6 +170,11 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	}
 	if back != nil {
 		opts.Write = back.write
+		opts.Changed = watchFiles(cmd.Context(), back)
+	}
+	opts.Sessions, opts.Compare = savedSessions, compareSaved
+	if o.drill.Fault == "" {
+		opts.Check = b.opens
 	}
 	ready = true
 	return &desk{tui.New(s, opts), b, s, along}, nil
@@ -224,8 +244,8 @@ func untilEnded(parent context.Context) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// view is a session that another railbench has open. It touches nothing.
-func view(path string, why error) (*desk, error) {
+// view is a session that another railbench has open. It touches nothing, and goes along.
+func view(ctx context.Context, path string, why error) (*desk, error) {
 	d, err := notebook.Read(path)
 	if err != nil {
 		return nil, usage(err)
@@ -233,8 +253,9 @@ func view(path string, why error) (*desk, error) {
 	return &desk{model: tui.New(newViewer(), tui.Options{
 		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial),
 		Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
-		Book: &d.Book, ReadOnly: "read-only: " + why.Error(), Notice: "read-only: " + why.Error(),
-		Pager: openPager, Docs: pages,
+		Book: &d.Book, ReadOnly: "read-only, and live: " + why.Error(), Follow: follow(ctx, path),
+		Pager: openPager, Docs: pages, ASCII: lettersOnly(os.Getenv),
+		Sessions: savedSessions, Compare: compareSaved,
 	})}, nil
 }
 

@@ -20,6 +20,7 @@ type writeBack struct {
 	mu      sync.Mutex
 	files   []string
 	scripts map[string][]string // as the files have them, by cell
+	sources map[string][]byte   // the files as they were read or written, by name
 }
 
 // newWriteBack is of the runbooks with these names; nil for the built-in tutorial.
@@ -31,9 +32,12 @@ func newWriteBack(names []string) (*writeBack, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	w := &writeBack{scripts: map[string][]string{}}
+	w := &writeBack{scripts: map[string][]string{}, sources: map[string][]byte{}}
 	for _, d := range docs {
 		w.files = append(w.files, d.Name)
+		if w.sources[d.Name], err = disk.Read(d.Name, runbook.MaxBytes); err != nil {
+			return nil, usage(err)
+		}
 		for _, c := range d.Part.Cells {
 			w.scripts[c.ID] = scriptsOf(c)
 		}
@@ -122,7 +126,23 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 		return 0, fmt.Errorf("%s could not be written, and is as it was: %w", name, err)
 	}
 	maps.Copy(w.scripts, wrote)
+	w.sources[name] = out
 	return len(wrote), nil
+}
+
+// changed names the file that is no longer what was read, or written here; empty where none
+// is.
+func (w *writeBack) changed() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, name := range w.files {
+		src, err := disk.Read(name, runbook.MaxBytes)
+		if err == nil && !bytes.Equal(src, w.sources[name]) {
+			w.sources[name] = src // it is told once
+			return name
+		}
+	}
+	return ""
 }
 
 func counted(n int, what string) string {

@@ -125,14 +125,18 @@ func (s *Store) begin(t steps.Tutorial, journal []byte) error {
 // fits refuses to mix rigs: what one of them measured would stand under the other's
 // name.
 func (s *Store) fits(d *Document) error {
-	r := d.Book.Rig
 	if len(d.Book.Cells) == 0 {
 		d.Book.Rig = steps.Rig{Name: s.o.Rig, Simulated: s.o.Simulated}
-		return nil
 	}
-	if r.Simulated != s.o.Simulated || r.Name != s.o.Rig {
+	return s.o.Fits(d)
+}
+
+// Fits says why a session can't go on on the rig; one in which nothing ran goes on on any.
+func (o Options) Fits(d *Document) error {
+	r := d.Book.Rig
+	if len(d.Book.Cells) > 0 && (r.Simulated != o.Simulated || r.Name != o.Rig) {
 		return fmt.Errorf("it is of %s, and this is %s: give another file",
-			rigName(r.Name, r.Simulated), rigName(s.o.Rig, s.o.Simulated))
+			rigName(r.Name, r.Simulated), rigName(o.Rig, o.Simulated))
 	}
 	return nil
 }

@@ -275,8 +275,17 @@ func (b *body) scripts(c Cell) {
 	}
 	if folded > 0 {
 		b.add("  " + b.k.Faint.Render("┃") + " " +
-			b.k.Dim.Render(fmt.Sprintf("+ %d lines that only railbench needs, S shows them", folded)))
+			b.k.Dim.Render("+ "+counted(folded, "line that only railbench needs, S shows it",
+				"lines that only railbench needs, S shows them")))
 	}
+}
+
+// counted is a number with the words for it.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Thousands(n) + " " + many
 }
 
 // roles names those that run a script.

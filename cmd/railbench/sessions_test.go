@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/notebook"
+)
+
+// Somebody who looks on sees what is recorded, also before it is saved.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.ipynb")
+	tutorial, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := notebook.Open(path, tutorial, notebook.Options{Rig: "sim", Simulated: true, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := follow(t.Context(), path)
+	if book := next(); book == nil || len(book.Cells) != 0 {
+		t.Fatalf("at first: %+v", book)
+	}
+	if err := store.Record([]steps.Event{steps.CellStarted{Run: 1, Cell: "hosts", At: time.Now()}}); err != nil {
+		t.Fatal(err)
+	}
+	if book := next(); book == nil || !book.Cells["hosts"].Running {
+		t.Fatalf("while it runs: %+v", book.Cells["hosts"])
+	}
+	if err := store.Record([]steps.Event{steps.CellEnded{Run: 1, Cell: "hosts", Verdict: steps.Verdict{Grade: steps.Pass}}}); err != nil {
+		t.Fatal(err)
+	}
+	for book := next(); book.Cells["hosts"].Verdict.Grade != steps.Pass; book = next() {
+		if book.Cells["hosts"].Run != 1 {
+			t.Fatalf("the run is gone: %+v", book.Cells["hosts"])
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A runbook that somebody else has written is told once; what is written from here is not.
+func TestAChangedFileIsTold(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "mine.md")
+	const source = "# Mine {#mine}\n\n## One {#one}\n\n```sh cell=one on=here\ntrue\n```\n"
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(source)
+	w, err := newWriteBack([]string{path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := watchFiles(t.Context(), w)
+	parts := []steps.Part{{ID: "mine", Cells: []steps.Cell{{ID: "one", Edited: true, Roles: []steps.Role{{Script: "false\n"}}}}}}
+	if _, err := w.write(parts); err != nil {
+		t.Fatal(err)
+	}
+	if name := w.changed(); name != "" {
+		t.Errorf("what was written from here is told: %s", name)
+	}
+	write(strings.Replace(source, "One", "Two", 1))
+	if name := told(); name != path {
+		t.Errorf("%q is told", name)
+	}
+	if name := w.changed(); name != "" {
+		t.Error("it is told twice")
+	}
+}

@@ -1,0 +1,79 @@
+package tui
+
+import (
+	"errors"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// The palette finds saved sessions, opens one once it is known that it can be, and compares.
+func TestSessionsInThePalette(t *testing.T) {
+	s := start(t, 120, 40)
+	s.opts.Sessions = func() []SessionFile {
+		return []SessionFile{{"/a/monday.ipynb", "monday", "saved then"}, {"/a/this.ipynb", "this", "saved now"}}
+	}
+	refuses := errors.New("it is of another rig")
+	s.opts.Check = func(string) error { return refuses }
+	s.opts.Compare = func(open, path string) (string, error) { return "one of " + open + " and " + path, nil }
+	s.tell(steps.Saved{Path: "/a/this.ipynb"})
+	s.send(s.press(":")())
+	s.types("monday")
+	s.sees("open monday", "compare with monday")
+	s.seesNot("open this")
+	s.send(s.press("enter")())
+	s.sees("it is of another rig")
+	refuses = nil
+	s.send(s.press(":")())
+	s.types("monday")
+	if _, ok := s.send(s.press("enter")())().(tea.QuitMsg); !ok || s.Next() != (Next{Session: "/a/monday.ipynb"}) {
+		t.Errorf("next is %+v", s.Next())
+	}
+	s.send(s.press(":")())
+	s.types("compare monday")
+	s.send(s.press("enter")())
+	s.sees("comparison", "one of /a/this.ipynb and /a/monday.ipynb")
+}
+
+// What another railbench does is followed in a screen that changes nothing and says so.
+func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
+	s := &screen{t: t, fake: newFake()}
+	book := steps.NewNotebook(sampleTutorial())
+	s.Model = New(s.fake, Options{
+		Tutorial: sampleTutorial(), Simulated: true, Background: Dark, Book: &book,
+		ReadOnly: "read-only, and live: somebody has it open", Follow: func() *steps.Notebook { return nil },
+	})
+	s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
+	s.press("3")
+	s.sees("read-only, and live: somebody has it open")
+	s.seesNot("connecting", "no counters")
+	for _, e := range append(connected(), steps.CellStarted{Run: 1, Cell: "gids"},
+		steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(3, "from there")}, passed(1, "gids")) {
+		book = book.Apply(e)
+	}
+	s.send(followedMsg(&book))
+	s.sees("from there", "✓ PASS SIMULATED", "read-only, and live")
+	s.press("enter")
+	s.asked()
+	book = book.Apply(steps.CellStarted{Run: 2, Cell: "gids"})
+	s.send(followedMsg(&book))
+	if _, ok := s.press("q")().(tea.QuitMsg); !ok {
+		t.Error("q asks although nothing ends with it")
+	}
+}
+
+// A runbook that changed on disk is offered anew, in a line that stays.
+func TestAChangedRunbookIsOffered(t *testing.T) {
+	s := start(t, 100, 40)
+	s.press("r")
+	s.sees("no runbook has changed on disk")
+	s.send(changedMsg("mine.md"))
+	s.press("j")
+	s.sees("mine.md has changed on disk: r opens it anew")
+	s.tell(steps.Saved{Path: "/a/this.ipynb"})
+	if _, ok := s.press("r")().(tea.QuitMsg); !ok || s.Next() != (Next{Session: "/a/this.ipynb", Again: true}) {
+		t.Errorf("next is %+v", s.Next())
+	}
+}
