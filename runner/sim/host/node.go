@@ -35,7 +35,9 @@ type Node struct {
 	Modules  []string
 	Profiles map[string]string // of NetworkManager: an interface's address, by name
 	LetGo    map[string]bool   // interfaces that NetworkManager was told to leave alone
-	Strays   map[string]string // further profiles of NetworkManager, which start by themselves and ask for a lease that nobody gives, by interface
+	// Further profiles of NetworkManager by interface, which start by themselves and ask for a lease
+	// that nobody gives.
+	Strays map[string]string
 	// Given back by each tool when it ends, however that is.
 	Held int64 // bytes of memory that the tools hold
 	// Of NetworkManager, as it has read them from files, by id.

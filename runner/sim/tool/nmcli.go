@@ -47,12 +47,8 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 	}
 	name := ""
 	switch {
-	case object == "connection" && verb == "reload":
-		c.Locked(func() { code = nmReload(c) })
-		return code
-	case object == "connection" && verb == "up" && len(args) == 1:
-		c.Locked(func() { code = nmUp(c, args[0]) })
-		return code
+	case object == "connection" && len(args) < 2:
+		return nmcliFiles(c, verb, args)
 	case object == "connection" && verb == "up":
 		if i := slices.Index(args, "ifname"); i >= 0 && i+1 < len(args) {
 			name = args[i+1]

@@ -11,6 +11,21 @@ import (
 
 // Profiles that NetworkManager reads from files, and what it makes of them.
 
+// nmcliFiles is what asks for profiles that stand in files, by their names.
+func nmcliFiles(c *host.Call, verb string, args []string) (code int) {
+	c.Locked(func() {
+		switch {
+		case verb == "reload" && len(args) == 0:
+			code = nmReload(c)
+		case verb == "up" && len(args) == 1:
+			code = nmUp(c, args[0])
+		default:
+			code = c.Fail(2, "Error: argument '%s' not understood.", verb)
+		}
+	})
+	return code
+}
+
 // nmReload reads the files of the folder where netplan writes them: a profile whose file is gone
 // is gone, too.
 func nmReload(c *host.Call) int {

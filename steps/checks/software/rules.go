@@ -41,10 +41,13 @@ var (
 	jumpsTo   = pattern.New(`\b(jump|goto) (\S+)`)
 	verdictOf = pattern.New(`\b(accept|drop|reject|return)\b`)
 	comesIn   = pattern.New(`\biif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
-	harmless  = pattern.New(`ct state (?:\{ ?)?invalid|l4proto (?:ipv6-)?icmp|ip6? protocol icmp|icmp(?:v6)? type|rt type|fib daddr type (?:multicast|broadcast|anycast)|ip6? daddr (?:224\.|ff)|igmp`)
-	dports    = pattern.New(`\b(?:tcp|udp|th) dport (\{[^}]*\}|[\d-]+)`)
-	beside    = pattern.New(`\bct state (?:\{[^}]*\bnew\b[^}]*\}|\S*\bnew\b\S*) ?|\blog (?:prefix "[^"]*" ?)?(?:(?:level|flags) \w+ ?)*`)
-	iptables  = pattern.New(`^-A (\S+)(.*) -j (\S+)`)
+	harmless  = pattern.New(`ct state (?:\{ ?)?invalid|l4proto (?:ipv6-)?icmp|ip6? protocol icmp|icmp(?:v6)? type|` +
+		`rt type|fib daddr type (?:multicast|broadcast|anycast)|ip6? daddr (?:224\.|ff)|igmp`)
+	known  = pattern.New(`ct state (?:established|related)`) // it was let in before
+	dports = pattern.New(`\b(?:tcp|udp|th) dport (\{[^}]*\}|[\d-]+)`)
+	beside = pattern.New(`\bct state (?:\{[^}]*\bnew\b[^}]*\}|\S*\bnew\b\S*) ?|` +
+		`\blog (?:prefix "[^"]*" ?)?(?:(?:level|flags) \w+ ?)*`)
+	iptables = pattern.New(`^-A (\S+)(.*) -j (\S+)`)
 )
 
 // The chains that packets meet as they come in, and as they go out.
@@ -279,45 +282,54 @@ func (w *walk) chain(name string, c *chain, rails []string, sure bool) {
 	for _, rule := range c.rules {
 		rails = w.left(rails)
 		over, named := overRails(rule, rails)
-		if len(over) == 0 || harmless.MatchString(rule) {
-			continue
-		}
-		narrow := dports.MatchString(rule) && !concernsTests(rule)
-		if m := jumpsTo.FindStringSubmatch(rule); m != nil {
-			next, all := w.chains[w.table+m[2]], whole(rule)
-			key := fmt.Sprint(m[2], over, sure && all)
-			if next != nil && !narrow && !w.seen[key] {
-				w.seen[key] = true
-				if of := owner(w.table, m[2]); of != nobody {
-					w.of = of
-				}
-				w.chain(m[2], next, over, sure && all)
-			}
-			if all && m[1] == "goto" {
-				rails = without(rails, over)
-			}
-			continue
-		}
-		m := verdictOf.FindStringSubmatch(rule)
-		switch {
-		case m == nil || narrow || strings.Contains(rule, "ct state established") || strings.Contains(rule, "ct state related"):
+		switch m := verdictOf.FindStringSubmatch(rule); {
+		case len(over) == 0 || harmless.MatchString(rule):
+		case jumpsTo.MatchString(rule):
+			rails = w.jump(rule, rails, over, sure)
+		case m == nil || narrow(rule) || known.MatchString(rule):
 		case m[1] == "return":
 			// What comes in for this node is what a test sends.
 			if whole(rule) || strings.HasPrefix(rule, "fib daddr type local ") {
 				rails = without(rails, over)
 			}
 		case m[1] == "accept":
-			if sure && whole(rule) {
-				for _, r := range over {
-					w.in[r] = true
-				}
-			}
+			w.accept(rule, over, sure)
 		case w.out && !aboutRoCE(rule):
 		default:
-			w.found = append(w.found, block{text: rule, of: owner(w.table, name), names: named, roce: aboutRoCE(rule), rails: over})
+			w.found = append(w.found, block{
+				text: rule, of: owner(w.table, name), names: named, roce: aboutRoCE(rule), rails: over,
+			})
 		}
 	}
 }
+
+// jump follows a rule to another chain, and gives the rails whose packets come back from there.
+func (w *walk) jump(rule string, rails, over []string, sure bool) []string {
+	m := jumpsTo.FindStringSubmatch(rule)
+	sure = sure && whole(rule)
+	next, key := w.chains[w.table+m[2]], fmt.Sprint(m[2], over, sure)
+	if next != nil && !narrow(rule) && !w.seen[key] {
+		w.seen[key] = true
+		if of := owner(w.table, m[2]); of != nobody {
+			w.of = of
+		}
+		w.chain(m[2], next, over, sure)
+	}
+	if m[1] == "goto" && whole(rule) {
+		return without(rails, over)
+	}
+	return rails
+}
+
+// accept notes whose packets a rule lets in, where it is all of them.
+func (w *walk) accept(rule string, over []string, sure bool) {
+	for _, r := range over {
+		w.in[r] = w.in[r] || sure && whole(rule)
+	}
+}
+
+// narrow reports whether a rule is about ports that no test has.
+func narrow(rule string) bool { return dports.MatchString(rule) && !concernsTests(rule) }
 
 // nobody in particular makes the rules.
 const nobody = "the firewall"
