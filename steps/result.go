@@ -57,6 +57,9 @@ type Stage struct {
 	Elapsed time.Duration
 }
 
+// NotStarted is the Err of a role that nobody tried to start, because one before it was not ready.
+const NotStarted = "not started"
+
 // Output is what one role did on one node.
 type Output struct {
 	Role string

@@ -41,6 +41,8 @@ func TestVirtualRig(t *testing.T) {
 		t.Run("mtu", v.otherMTU)
 		t.Run("bond", v.leftBond)
 		t.Run("port", v.busyPort)
+		t.Run("between", v.between)
+		t.Run("crossed", v.crossed)
 		t.Run("sshd", v.stoppedSshd)
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/wire"
 )
 
 // What a run waits for, beside the cell's own limit.
@@ -33,6 +34,9 @@ const (
 	togetherGrace = 15 * time.Second
 	// idleTime is how long each rail is looked at before a stage, for what moves by itself.
 	idleTime = 300 * time.Millisecond
+	// linkLook is how long nothing was printed when the links are looked at, and how long it is
+	// until they are looked at again.
+	linkLook = 10 * time.Second
 	// keepText is how many bytes of a role's output a parser gets. No tool that is
 	// parsed prints as much.
 	keepText = 512 << 10
@@ -55,6 +59,8 @@ type run struct {
 	params map[string]string
 	// vars are what the services give the scripts, by End.
 	vars [2]map[string]string
+	// before are the counters of all nodes when the stage that runs began; nil where nobody asked.
+	before []meter.Counters
 	// printed is when a role last printed a line.
 	printed atomic.Int64
 
@@ -245,6 +251,7 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 		idle = r.counters(ctx, rig)
 		r.s.clock.Await(ctx, idleTime)
 		before = r.counters(ctx, rig)
+		r.before = before
 	}
 	if err := r.roles(ctx, rig, pair, &st); err != nil {
 		st.Err = err.Error()
@@ -326,7 +333,7 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 // inOrder is roles without what is a probe.
 func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []steps.Role, st *steps.Stage) error {
 	last := len(roles) - 1
-	ctx, stalled := r.watch(ctx)
+	ctx, stalled := r.watch(ctx, func(ctx context.Context) bool { return r.linkWent(ctx, rig, pair) })
 	serving, endServers := context.WithCancel(ctx)
 	defer endServers()
 	servers := make([]*server, 0, last)
@@ -371,17 +378,19 @@ func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []step
 		st.Outputs = append(st.Outputs, s.out)
 	}
 	st.Outputs = append(st.Outputs, main...)
-	if failed == nil && errors.Is(context.Cause(ctx), errStalled) {
+	if cause := context.Cause(ctx); failed == nil && (errors.Is(cause, errStalled) || errors.Is(cause, errLinkDown)) {
 		failed = context.Cause(ctx)
 	}
 	stalled()
 	return failed
 }
 
-// watch ends the roles where nothing was printed for the cell's stall limit. It gives the
+// watch ends the roles where nothing was printed for the cell's stall limit, or a link of the
+// test went down: UCX doesn't tell of that, and the counters know at once. They are asked where
+// nothing was printed for a while, so that nobody looks while all goes well. It gives the
 // context to run them in, and what stops the watch, to be called when they have ended; whether
 // it was the watch that ended them is in the context's cause.
-func (r *run) watch(ctx context.Context) (context.Context, func()) {
+func (r *run) watch(ctx context.Context, linkWent func(context.Context) bool) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.cell.Stall == 0 {
 		return ctx, func() { cancel(nil) }
@@ -390,17 +399,31 @@ func (r *run) watch(ctx context.Context) (context.Context, func()) {
 	r.printed.Store(clock.Now().UnixNano())
 	clock.Go(ctx, func(ctx context.Context) {
 		for {
-			left := time.Unix(0, r.printed.Load()).Add(r.cell.Stall).Sub(clock.Now())
-			if left <= 0 {
+			silent := clock.Now().Sub(time.Unix(0, r.printed.Load()))
+			switch {
+			case silent >= r.cell.Stall:
 				cancel(fmt.Errorf("%w for %s: it was ended", errStalled, r.cell.Stall))
 				return
+			case silent >= linkLook && linkWent(ctx):
+				cancel(fmt.Errorf("%w: it was ended", errLinkDown))
+				return
 			}
-			if clock.Await(ctx, left) == runner.Interrupted {
+			if clock.Await(ctx, min(r.cell.Stall-silent, linkLook)) == runner.Interrupted {
 				return
 			}
 		}
 	})
 	return ctx, func() { cancel(nil) }
+}
+
+// linkWent reports whether a link that the cell leads over went down since the counters were
+// read before it.
+func (r *run) linkWent(ctx context.Context, rig steps.Rig, pair int) bool {
+	rt, ok := wire.RouteOf(r.cell, steps.Result{Rig: rig}, steps.Stage{Pair: pair})
+	if r.before == nil || !ok {
+		return false
+	}
+	return wire.Flaps(account(rig, r.before, r.before, r.counters(ctx, rig)), rt.Ports()...) != ""
 }
 
 // desert ends the last role when one that it needs has ended before it: it may
@@ -459,7 +482,7 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	end := role.On.Ends()[0]
 	name := rig.At(end).Name
 	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.params)[v] })
-	notStarted := steps.Output{Role: role.Name, End: end, Err: "not started"}
+	notStarted := steps.Output{Role: role.Name, End: end, Err: steps.NotStarted}
 	// A client would measure against whoever listens there, and what it then says would be of
 	// somebody else's program.
 	if port != "" {

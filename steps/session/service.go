@@ -80,3 +80,6 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 }
 
 var errStalled = errors.New("nothing was printed")
+
+// errLinkDown ends a run whose link went down meanwhile.
+var errLinkDown = errors.New("a link that it leads over went down")

@@ -32,6 +32,13 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 				whose(rig, o), segfault)
 		}
 	}
+	// A node that was lost in the middle: that the other end then reached its limit, or complained
+	// of the connection, is no hint at anything else.
+	for _, o := range s.Outputs {
+		if !o.Ran && o.Err != "" && o.Err != steps.NotStarted && anyRan(s) {
+			return finding(steps.Inconclusive, "%s did not run to its end: %s; what the other end said follows from that", whose(rig, o), o.Err)
+		}
+	}
 	if s.Err == "" && !slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return !o.Exit.OK() }) {
 		return kind.Finding{}, false
 	}
@@ -42,6 +49,11 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 		}
 	}
 	return kind.Finding{}, false
+}
+
+// anyRan reports whether an end ran, so that another one may explain what it said.
+func anyRan(s steps.Stage) bool {
+	return slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Ran })
 }
 
 func finding(g steps.Grade, format string, args ...any) (kind.Finding, bool) {

@@ -1,0 +1,69 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+// counting is a node whose counters are what it is told.
+type counting struct {
+	runner.Node
+	downs int
+}
+
+func (c *counting) Run(_ context.Context, _ runner.Script, emit func(runner.Line)) (runner.Exit, error) {
+	at := time.Now().UnixMilli()
+	for line := range strings.Lines(fmt.Sprintf("%d.%03d\n/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_xmit_data:7\n"+
+		"/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_rcv_data:7\n/sys/class/net/enp1s0f1np1/statistics/tx_bytes:7\n"+
+		"/sys/class/net/enp1s0f1np1/statistics/rx_bytes:7\n/sys/class/net/enp1s0f1np1/carrier_changes:%d\n", at/1000, at%1000, c.downs)) {
+		emit(runner.Line{Text: strings.TrimRight(line, "\n")})
+	}
+	return runner.Exit{}, nil
+}
+
+// A link that goes down ends a run that prints nothing within seconds, and not after its stall
+// limit; one that the run doesn't lead over ends nothing.
+func TestLinkThatWentDown(t *testing.T) {
+	rig := kindtest.Netdevs(kindtest.Spark())
+	for e := range rig.Nodes {
+		rig.Nodes[e].No = e
+	}
+	for name, c := range map[string]struct {
+		script string
+		want   error
+		within time.Duration
+	}{
+		"over both rails": {"$RAIL1_DEV:1,$RAIL2_DEV:1", errLinkDown, 30 * time.Second},
+		"over the other":  {"$RAIL1_DEV:1", errStalled, 210 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				node := &counting{downs: 4}
+				cell := steps.Cell{ID: "c", Counters: true, Stall: 200 * time.Second, Roles: []steps.Role{{Script: c.script}}}
+				r := &run{s: &Session{o: Options{Nodes: []runner.Node{node, node}}, clock: runner.WallClock{}}, cell: cell}
+				r.before = r.counters(t.Context(), rig)
+				began := time.Now()
+				ctx, stop := r.watch(t.Context(), func(ctx context.Context) bool { return r.linkWent(ctx, rig, -1) })
+				defer stop()
+				time.Sleep(15 * time.Second)
+				if ctx.Err() != nil {
+					t.Fatalf("ended while all was well: %v", context.Cause(ctx))
+				}
+				node.downs++
+				<-ctx.Done()
+				if took := time.Since(began); !errors.Is(context.Cause(ctx), c.want) || took > c.within {
+					t.Errorf("%v after %s", context.Cause(ctx), took)
+				}
+			})
+		})
+	}
+}

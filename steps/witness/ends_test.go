@@ -1,0 +1,42 @@
+package witness
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// The first cause in time explains the others, whatever both ends say afterwards.
+func TestFirst(t *testing.T) {
+	rig := kindtest.Spark()
+	port := wire.Port{Node: steps.Here}
+	down := []steps.RailBytes{{End: steps.Here, Known: true, Errors: map[string]uint64{"link_downed": 1}}}
+	ran := func(code int, why runner.Why) steps.Output {
+		return steps.Output{Role: "client", End: steps.Here, Ran: true, Exit: runner.Exit{Code: code, Why: why}}
+	}
+	server := func(o steps.Output) steps.Output { o.Role, o.End = "server", steps.Peer; return o }
+	for name, c := range map[string]struct {
+		stage steps.Stage
+		says  string // empty where none of it happened
+	}{
+		"well":     {steps.Stage{Outputs: []steps.Output{ran(0, runner.Ended), server(ran(0, runner.Ended))}, Bytes: down}, ""},
+		"killed":   {steps.Stage{Outputs: []steps.Output{ran(137, runner.Ended), server(ran(1, runner.Ended))}, Bytes: down}, "the client on spark-02 was killed"},
+		"crashed":  {steps.Stage{Outputs: []steps.Output{ran(1, runner.Ended), server(ran(139, runner.Ended))}}, "the server on spark-01 crashed"},
+		"ended":    {steps.Stage{Outputs: []steps.Output{ran(137, runner.Cancelled), server(ran(1, runner.Ended))}}, ""},
+		"a flap":   {steps.Stage{Outputs: []steps.Output{ran(1, runner.Ended), server(ran(0, runner.Ended))}, Bytes: down}, "went down during the test"},
+		"a stall":  {steps.Stage{Err: "nothing was printed", Outputs: []steps.Output{ran(0, runner.Ended)}, Bytes: down}, "went down during the test"},
+		"lost":     {steps.Stage{Outputs: []steps.Output{ran(0, runner.TimedOut), server(steps.Output{Err: "the connection was lost"})}}, "the server on spark-01 did not run to its end: the connection was lost"},
+		"too late": {steps.Stage{Outputs: []steps.Output{ran(0, runner.TimedOut), server(ran(0, runner.Cancelled))}}, ""},
+		"unready":  {steps.Stage{Err: "port 18515 is in use", Outputs: []steps.Output{server(steps.Output{Err: steps.NotStarted})}}, ""},
+		"alone":    {steps.Stage{Outputs: []steps.Output{{Role: "client", Err: "the connection was lost"}}}, ""},
+	} {
+		f, ok := First(rig, c.stage, port)
+		if ok != (c.says != "") || !strings.Contains(f.Text, c.says) {
+			t.Errorf("%s: %v, %q", name, ok, f.Text)
+		}
+	}
+}
