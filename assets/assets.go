@@ -27,6 +27,11 @@ var Stage embed.FS
 //go:embed runbook/example.md
 var Runbook []byte
 
+// EthernetRunbook is runbook/ethernet.md, one for any two Linux machines.
+//
+//go:embed runbook/ethernet.md
+var EthernetRunbook []byte
+
 // Docs holds docs/*.md, what README leads to: README.md lists the others in the order in
 // which they are read. cmd/railbench keeps their tables.
 //

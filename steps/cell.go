@@ -3,6 +3,7 @@ package steps
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/railbench/railbench/steps/pattern"
@@ -61,6 +62,8 @@ type Cell struct {
 	// Asks has the user confirm the scripts first: they change something that is no
 	// network, and that railbench can't take back.
 	Asks bool
+	// Aside leaves it out of what runs all cells: it is run by itself.
+	Aside bool `json:",omitempty"`
 	// Check is what makes the cell an entry of the checklist.
 	Check Check
 	// Tail is Markdown that stands after the cell.
@@ -76,6 +79,12 @@ var idForm = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
 // and -, a hundred at most. Files are named after cells, and commands and lines name
 // them: whoever reads one from a file asks this first.
 func IsID(id string) bool { return len(id) <= maxID && idForm.MatchString(id) }
+
+var commandForm = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
+
+// IsCommand reports whether a word can be the name of a command that a node is looked at for:
+// a shell takes it as it stands.
+func IsCommand(name string) bool { return len(name) <= maxID && commandForm.MatchString(name) }
 
 // Note reports whether it is text only: there is nothing to run.
 func (c Cell) Note() bool { return len(c.Roles) == 0 && c.Own == "" }
@@ -141,6 +150,9 @@ type Role struct {
 	// Interpreter runs the script, and what is before it, in place of the shell: see
 	// Interpreters.
 	Interpreter string `json:",omitempty"`
+	// Values and Expects are what the runbook itself says of the output: see package expect.
+	Values  []string `json:",omitempty"`
+	Expects []string `json:",omitempty"`
 }
 
 // Interpreters are what can run a script, beside the shell.
@@ -148,6 +160,11 @@ func Interpreters() []string { return []string{"bash", "python3"} }
 
 // Text is all of a role that runs.
 func (r Role) Text() string { return r.Before + r.Script }
+
+// Reads reports whether a role reads a variable: its script does, or a range of its values.
+func (r Role) Reads(name string) bool {
+	return Names(r.Text(), name) || Names(r.Ready.Port, name) || Names(strings.Join(r.Values, "\n"), name)
+}
 
 // A Lesson is a script of a cell as it is shown: once, however many roles run it.
 type Lesson struct {
@@ -292,6 +309,11 @@ func (t Tutorial) Cells() []Cell {
 		all = append(all, p.Cells...)
 	}
 	return all
+}
+
+// Main lists the cells that run where all are asked for.
+func (t Tutorial) Main() []Cell {
+	return slices.DeleteFunc(t.Cells(), func(c Cell) bool { return c.Aside })
 }
 
 // CellsOf lists the cells of a part, of the checklist too.

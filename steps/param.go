@@ -235,7 +235,7 @@ func (c Cell) Reads(p Param) bool {
 		return false
 	}
 	for _, r := range c.Roles {
-		if Names(r.Text(), p.Name) || Names(r.Ready.Port, p.Name) {
+		if r.Reads(p.Name) {
 			return true
 		}
 	}

@@ -64,6 +64,8 @@ const NotStarted = "not started"
 type Output struct {
 	Role string
 	End  End
+	// Complaint is the last line of stderr; empty where it said nothing.
+	Complaint string
 	// Asked are the variables that its script was given, by name.
 	Asked map[string]string
 	Exit  runner.Exit

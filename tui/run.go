@@ -73,7 +73,7 @@ func (m *Model) runAndNext() tea.Cmd {
 	return cmd
 }
 
-func (m *Model) runAll() tea.Cmd { return m.runCells(m.book.Tutorial.Cells()) }
+func (m *Model) runAll() tea.Cmd { return m.runCells(m.book.Tutorial.Main()) }
 
 func (m *Model) runPart() tea.Cmd { return m.runCells(m.open().Cells) }
 

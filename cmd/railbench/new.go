@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +17,8 @@ import (
 )
 
 func newCommand() *cobra.Command {
-	return &cobra.Command{
+	var ethernet bool
+	cmd := &cobra.Command{
 		Use:   "new FILE.md",
 		Short: "Start a runbook of your own, with an example",
 		Long: `Writes a small runbook that works: it explains itself, passes railbench check and
@@ -34,7 +34,11 @@ runs on the simulated rig. A file that is there already is left alone.`,
 			if !hasRunbookName(path) {
 				return usage(fmt.Errorf("new %s: the name of a runbook ends in .md: railbench new %s", path, withExtension(path)))
 			}
-			text, err := example(path)
+			from := assets.Runbook
+			if ethernet {
+				from = assets.EthernetRunbook
+			}
+			text, err := example(path, from)
 			if err != nil {
 				return err
 			}
@@ -52,6 +56,8 @@ runs on the simulated rig. A file that is there already is left alone.`,
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&ethernet, "ethernet", false, "one for any two Linux machines: ping, MTU and iperf3, with no judge but its own values")
+	return cmd
 }
 
 // create writes a file that is not there yet.
@@ -79,20 +85,21 @@ var plainWord = regexp.MustCompile(`^[\w./][\w./-]*$`)
 
 var noID = regexp.MustCompile(`[^a-z0-9]+`)
 
-const exampleID = "my-runbook"
+// partID is the id of an example's one part.
+var partID = regexp.MustCompile(`(?m)^(# .*)\{#[a-z-]+\}$`)
 
 // example is the text of a new runbook. Its part is called as the file, so that several
 // of them can stand in one folder, unless something else has that id.
-func example(path string) ([]byte, error) {
+func example(path string, from []byte) ([]byte, error) {
 	name := filepath.Base(path)
 	id := strings.Trim(noID.ReplaceAllString(strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name))), "-"), "-")
-	named := bytes.Replace(assets.Runbook, []byte("{#"+exampleID+"}"), []byte("{#"+id+"}"), 1)
+	named := partID.ReplaceAll(from, []byte("${1}{#"+id+"}"))
 	problems, err := checkRunbooks([]runbook.Document{runbook.Read(path, named)})
 	if err != nil {
 		return nil, err
 	}
 	if len(problems) > 0 {
-		return assets.Runbook, nil
+		return from, nil
 	}
 	return named, nil
 }

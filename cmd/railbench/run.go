@@ -61,7 +61,7 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 	case f.all && len(args) > 0:
 		return nil, errors.New("--all runs every cell: name none beside it")
 	case f.all:
-		return t.Cells(), nil
+		return t.Main(), nil
 	case len(args) == 0:
 		return nil, errors.New("name cells or parts, or give --all; railbench list shows them")
 	default:

@@ -36,7 +36,8 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 		}
 	}
 	want := "set-up/hosts set-up/tools set-up/privileges device-discovery/interfaces device-discovery/devices " +
-		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw rdma-baseline/ib-write-lat " +
+		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw rdma-baseline/ib-write-lat rdma-baseline/words-of-four rdma-baseline/ib-read-bw rdma-baseline/ib-send-bw " +
+		"rdma-baseline/ib-write-both rdma-baseline/ib-write-reverse " +
 		"bond-and-tcp/mtu bond-and-tcp/bond-check bond-and-tcp/bond-setup bond-and-tcp/bond-status bond-and-tcp/tcp-single " +
 		"bond-and-tcp/tcp-parallel bond-and-tcp/bond-teardown bond-and-tcp/netplan bond-and-tcp/netplan-try bond-and-tcp/rail-ips bond-and-tcp/dual-link " +
 		"nixl/nixl-check nixl/nixl-register nixl/nixl-transfer nixl/nixl-transfer-dual nixl/nixl-transfer-gpu nixl/nixl-latency " +
@@ -79,7 +80,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 
 // A script reads its values from variables that the session sets, and no other.
 func TestScriptsReadKnownVariables(t *testing.T) {
-	known := regexp.MustCompile(`^(NODE|ROLE|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
+	known := regexp.MustCompile(`^(NODE|ROLE|LEAST_GBPS|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
 		`CHANGED|WAYS|OWN_IPS|LINK_NETDEVS|DEL_(IPS|NETDEVS)|JUMBO_MTU|MTU_(NETDEVS|PINGS)|BOND(_(MODE|HASH|MIIMON|SLAVES|ADDRS?|MTU|FIRST))?|PEER_BOND_IP|ADD_(IPS|NETDEVS|PINGS)|` +
 		`(RAIL\d*|HALF)_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_(RAIL\d*|HALF)_(DEV|NETDEV|IP)|` +
 		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five

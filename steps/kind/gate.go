@@ -1,12 +1,15 @@
 package kind
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/expect"
 )
 
 // Inconclusive is a verdict with one reason.
@@ -151,13 +154,15 @@ func Exited(r steps.Result, o steps.Output, rep *Report) bool {
 	return true
 }
 
-// ExitStatus is for cells that nothing else judges.
+// ExitStatus is for cells that nothing else judges: every script ends well, and its output is as
+// the runbook itself says.
 func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := Gate(c, r); done {
 		return v
 	}
 	var rep Report
 	n := 0
+	var read []string
 	for _, s := range r.Stages {
 		if s.Err != "" {
 			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
@@ -165,17 +170,98 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, o := range s.Outputs {
 			n++
 			if f, bad := Trouble(r.Rig, o); bad {
-				rep.Add(f.Grade, "%s", f.Text)
+				rep.Add(f.Grade, "%s%s", f.Text, complaint(o))
 			} else if !o.Exit.OK() {
-				rep.Add(steps.Fail, "the script on %s ended with %s", r.Rig.NameOf(o.End), o.Exit)
+				rep.Add(steps.Fail, "the script on %s ended with %s%s", r.Rig.NameOf(o.End), o.Exit, complaint(o))
+			} else {
+				read = append(read, asSaid(c, r, s, o, &rep)...)
 			}
 		}
 	}
 	if n == 0 {
 		rep.Add(steps.Inconclusive, "nothing ran")
 	}
+	if len(read) > 0 {
+		return rep.Verdict(strings.Join(slices.Compact(read), ", "))
+	}
 	return rep.Verdict("every script ended with status 0; nothing else was judged")
 }
+
+// complaint is what the script itself said of it.
+func complaint(o steps.Output) string {
+	if said := strings.TrimSpace(o.Complaint); said != "" {
+		return ": " + said
+	}
+	return ""
+}
+
+// asSaid holds an output to what the runbook says of it, and gives what it read, in words.
+func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Report) (read []string) {
+	i := slices.IndexFunc(c.Roles, func(role steps.Role) bool { return role.Name == o.Role })
+	if i < 0 {
+		return nil
+	}
+	where := "on " + r.Rig.NameOf(o.End)
+	if c.EachRail {
+		where = fmt.Sprintf("%s, rail %d", where, s.Pair+1)
+	}
+	role := c.Roles[i]
+	if o.Cut && len(role.Values)+len(role.Expects) > 0 {
+		rep.Add(steps.Inconclusive, "%s: it printed more than is read", where)
+		return nil
+	}
+	for _, text := range role.Expects {
+		t, err := expect.ParseText(text)
+		switch {
+		case err != nil:
+			rep.Add(steps.Inconclusive, "%s: %v", where, err)
+		case !t.Holds(o.Text):
+			rep.Add(steps.Fail, "%s: %s", where, t.Missing())
+		default:
+			read = append(read, fmt.Sprintf("the output %s is as expected", where))
+		}
+	}
+	for _, text := range role.Values {
+		if said, ok := valueOf(text, where, o, rep); ok {
+			read = append(read, said)
+		}
+	}
+	return read
+}
+
+// valueOf reads a value and holds it to its range. What can't be read passes nothing.
+func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok bool) {
+	v, err := expect.ParseValue(text)
+	var got float64
+	if err == nil {
+		got, err = v.Read(o.Text)
+	}
+	var least, most *float64
+	if err == nil {
+		least, most, err = v.Range(o.Asked)
+	}
+	if err != nil {
+		rep.Add(steps.Inconclusive, "%s can't be read %s: %v", cmp.Or(v.Name, "a value"), where, err)
+		return "", false
+	}
+	unit := strings.TrimSuffix(" "+v.Unit, " ")
+	rep.Show(v.Name+" "+where, Round(got), v.Unit, &steps.Expected{Min: least, Max: most, From: "the runbook"})
+	said = fmt.Sprintf("%s is %s%s %s", v.Name, plainly(got), unit, where)
+	because := ""
+	if v.Text != "" {
+		because = ": " + v.Text
+	}
+	switch {
+	case least != nil && got < *least:
+		rep.Add(steps.Fail, "%s, and has to be %s%s at least%s", said, plainly(*least), unit, because)
+	case most != nil && got > *most:
+		rep.Add(steps.Fail, "%s, and may be %s%s at most%s", said, plainly(*most), unit, because)
+	}
+	return said, true
+}
+
+// plainly writes a number without an exponent.
+func plainly(x float64) string { return strconv.FormatFloat(Round(x), 'f', -1, 64) }
 
 // Skips makes a SKIPPED of a cause that is one: PASS ranks above it, so that the report's
 // own verdict would be PASS. Where something FAILs, that is what has to be told.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/expect"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -23,6 +24,8 @@ type Attribute struct {
 	Role bool
 	// Check says that it belongs to railbench's own checklist.
 	Check bool
+	// Many says that it may be there several times.
+	Many bool
 
 	set func(f fence, s setting) error
 }
@@ -81,6 +84,28 @@ var attributeTable = []Attribute{
 		set: flag(func(f fence) *bool { return &f.role.Root }),
 	},
 
+	{
+		Name: "expect", Value: "TEXT", Role: true, Many: true,
+		Doc: "a text, or /a regular expression/, that has to be in its output; with a ! before it, must not be;" +
+			" may be there several times",
+		set: func(f fence, s setting) error {
+			f.role.Expects = append(f.role.Expects, s.value)
+			_, err := expect.ParseText(s.value)
+			return named("expect", err)
+		},
+	},
+	{
+		Name: "value", Value: "NAME SOURCE ...", Role: true, Many: true,
+		Doc: "a number of its output, and where it has to be: NAME, /a regular expression/ with one group or .a.path[0]" +
+			" into JSON, then *FACTOR, a unit, LEAST..MOST and : TEXT, as far as needed; may be there several times",
+		set: func(f fence, s setting) error {
+			f.role.Values = append(f.role.Values, s.value)
+			_, err := expect.ParseValue(s.value)
+			return named("value", err)
+		},
+	},
+
+	{Name: "aside", Doc: "it runs by itself: neither A nor --all run it", set: flag(func(f fence) *bool { return &f.cell.Aside })},
 	{Name: "each", Value: "rail", Doc: "repeat the cell for every pair of rails", set: eachRail},
 	{
 		Name: "parse", Value: "NAME", Doc: "the parser of its output",
@@ -96,8 +121,8 @@ var attributeTable = []Attribute{
 		set: flag(func(f fence) *bool { return &f.cell.Counters }),
 	},
 	{
-		Name: "needs", Value: "A,B", Doc: "commands without which it is SKIPPED",
-		set: list(",", func(f fence) *[]string { return &f.cell.Needs }),
+		Name: "needs", Value: "A,B", Doc: "commands without which it is SKIPPED, any that a node can have",
+		set: needs,
 	},
 	{
 		Name: "limit", Value: "2m", Doc: "how long one script may take",
@@ -266,7 +291,9 @@ func (r *reader) roles(at int, all []setting) []steps.Role {
 		one = slices.DeleteFunc(one, func(s setting) bool {
 			known := slices.IndexFunc(attributeTable, func(a Attribute) bool { return a.Name == s.name })
 			// The last role is waited for by nobody.
-			return i > 0 && known >= 0 && !attributeTable[known].Role || i == len(names)-1 && s.name == "ready"
+			last := i == len(names)-1
+			return i > 0 && known >= 0 && !attributeTable[known].Role || last && s.name == "ready" ||
+				!last && (s.name == "value" || s.name == "expect") // the last one's figures are the test's
 		})
 		for j := range one {
 			switch one[j].name {
@@ -296,7 +323,7 @@ func (r *reader) role(at int, all []setting) steps.Role {
 			r.wrong(at, "%s needs a value: %s=…", s.name, s.name)
 		case !s.bare && attributeTable[i].Value == "":
 			r.wrong(at, "%s has no value", s.name)
-		case seen[s.name]:
+		case seen[s.name] && !attributeTable[i].Many:
 			r.wrong(at, "%s is there twice", s.name)
 		case !attributeTable[i].Role && r.given[s.name] > 0:
 			r.wrong(at, "%s is given on another script of the cell already", s.name)
@@ -338,6 +365,13 @@ func list(between string, to func(fence) *[]string) func(fence, setting) error {
 		}
 		return nil
 	}
+}
+
+func named(attribute string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s=: %w", attribute, err)
+	}
+	return nil
 }
 
 func duration(to func(fence) *time.Duration) func(fence, setting) error {
@@ -387,6 +421,17 @@ func interpreter(f fence, s setting) error {
 			steps.DidYouMean(s.value, steps.Interpreters()))
 	}
 	f.role.Interpreter = s.value
+	return nil
+}
+
+// needs are names of commands: each is looked for on the nodes before anything runs.
+func needs(f fence, s setting) error {
+	for name := range strings.SplitSeq(s.value, ",") {
+		if name = strings.TrimSpace(name); !steps.IsCommand(name) {
+			return fmt.Errorf("needs=%s: %q is no name of a command", s.value, name)
+		}
+		f.cell.Needs = append(f.cell.Needs, name)
+	}
 	return nil
 }
 

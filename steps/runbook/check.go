@@ -92,7 +92,7 @@ type Known struct {
 	Checks []steps.Cell
 	// Faults are the simulated rig's.
 	Faults []string
-	// Tools are the commands that are looked for on the nodes.
+	// Tools are the commands that the tutorial's own cells call: a name near to one is a slip.
 	Tools []string
 	// Params are the parameters that railbench has already: a runbook may give them
 	// another default.

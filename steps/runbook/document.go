@@ -499,6 +499,8 @@ func checkTogether(c steps.Cell) error {
 		return errors.New("it has undoes= and no change=")
 	case c.Change.Tries && !c.Change.Any():
 		return errors.New("it has tries and no change=")
+	case c.Judge != "" && slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Values != nil || r.Expects != nil }):
+		return errors.New("it has value= or expect=, and judge=: a judge doesn't look at them")
 	case c.Asks && c.Change.Any():
 		return errors.New("it has asks and change=: a change asks anyway")
 	case !c.Check.Any() && (c.Check.Fix != "" || c.Check.Measures || c.Check.Explains != nil):

@@ -93,7 +93,7 @@ func TestParseErrors(t *testing.T) {
 		"unknown each":            {fence("cell=c each=rails"), `x.md:5: each=rails is unknown; did you mean "rail"?`},
 		"no duration":             {fence("cell=c limit=2"), "x.md:5: limit=2 is no duration"},
 		"negative duration":       {fence("cell=c limit=-2s"), "x.md:5: limit=-2s is no duration"},
-		"empty need":              {fence("cell=c needs=a,,b"), "x.md:5: needs=a,,b has an empty name"},
+		"empty need":              {fence("cell=c needs=a,,b"), `x.md:5: needs=a,,b: "" is no name of a command`},
 		"no value":                {fence("cell=c judge="), "x.md:5: judge= has no value"},
 		"a flag for a value":      {fence("cell=c judge"), "x.md:5: judge needs a value"},
 		"a value for a flag":      {fence("cell=c root=yes"), "x.md:5: root has no value"},
@@ -124,9 +124,13 @@ func TestParseErrors(t *testing.T) {
 			fence("cell=c") + "\n```sh cell=c probe ready=port:1\nx\n```\n",
 			`the probe "probe" has a ready=`,
 		},
-		"a probe that counts": {fence("cell=c probe counters"), "it counts bytes and has a probe"},
-		"no closing fence":    {head + "```sh cell=c\nx\n", "x.md:5: the script has no closing ```"},
-		"empty script":        {head + "```sh cell=c\n\n```\n", "x.md:5: the script is empty"},
+		"a value without a source":   {fence("cell=c value=rate"), `x.md:5: value=: "" is neither /a regular expression/`},
+		"an expression that is none": {fence(`cell=c expect="/(/"`), "x.md:5: expect=: read /(/"},
+		"a value beside a judge":     {fence(`cell=c judge=ping value="a .x"`), "it has value= or expect=, and judge="},
+		"a command that is a script": {fence(`cell=c needs="a;b"`), `needs=a;b: "a;b" is no name of a command`},
+		"a probe that counts":        {fence("cell=c probe counters"), "it counts bytes and has a probe"},
+		"no closing fence":           {head + "```sh cell=c\nx\n", "x.md:5: the script has no closing ```"},
+		"empty script":               {head + "```sh cell=c\n\n```\n", "x.md:5: the script is empty"},
 		"server without ready": {
 			fence("cell=c role=server on=peer"),
 			`x.md:3: the cell "c": the role "server" is waited for and has no ready=`,
@@ -189,7 +193,7 @@ Prose.
 
 More prose.
 
-` + "```sh cell=c role=server,client on=peer,here ready=port:1 uses=hello limit=1m\nhello \"$ROLE\"\n```" + `
+` + "```sh cell=c role=server,client on=peer,here ready=port:1 uses=hello limit=1m expect=a expect=b value=\"x .y\"\nhello \"$ROLE\"\n```" + `
 
 ` + "```python cell=c probe on=both\nprint(1)\n```\n"
 	p, err := Parse("x.md", []byte(src))
@@ -202,7 +206,10 @@ More prose.
 			Name: "server", On: steps.OnPeer, Ready: steps.Ready{Port: "1"}, Script: "hello \"$ROLE\"\n",
 			Before: "hello() { echo \"$1\"; }\n",
 		},
-		{Name: "client", On: steps.OnHere, Script: "hello \"$ROLE\"\n", Before: "hello() { echo \"$1\"; }\n", Shared: true},
+		{
+			Name: "client", On: steps.OnHere, Script: "hello \"$ROLE\"\n", Before: "hello() { echo \"$1\"; }\n", Shared: true,
+			Expects: []string{"a", "b"}, Values: []string{"x .y"},
+		},
 		{Name: "probe", On: steps.OnBoth, Script: "print(1)\n", Probe: true, Interpreter: "python3"},
 	}
 	if !reflect.DeepEqual(c.Roles, want) {

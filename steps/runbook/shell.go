@@ -35,7 +35,7 @@ func Scripts(docs []Document, t steps.Tutorial, k Known) []Problem {
 			v := known{k: k, cell: c, params: declared}
 			found = append(found, d.useless(c, k)...)
 			for i, role := range c.Roles {
-				texts = append(texts, role.Text()+" "+role.Ready.Port)
+				texts = append(texts, role.Text()+" "+role.Ready.Port+" "+strings.Join(role.Values, " "))
 				if i < len(d.scripts[c.ID]) {
 					found = append(found, d.script(d.scripts[c.ID][i], role, v)...)
 				}
@@ -77,15 +77,12 @@ func (d Document) warning(line, column int, format string, args ...any) Problem 
 // useless are attributes of a cell without an effect.
 func (d Document) useless(c steps.Cell, k Known) (all []Problem) {
 	for _, need := range c.Needs {
-		if slices.Contains(k.Tools, need) {
+		if len(need) <= 4 || slices.Contains(k.Tools, need) { // a shorter name is near to too many
 			continue
 		}
-		near := ""
-		if len(need) > 4 { // a shorter name is near to too many
-			near = steps.DidYouMean(need, k.Tools)
+		if near := steps.DidYouMean(need, k.Tools); near != "" {
+			all = append(all, d.warning(d.given[c.ID]["needs"], 0, "needs=%s%s", need, near))
 		}
-		all = append(all, d.warning(d.given[c.ID]["needs"], 0,
-			"needs=%s has no effect: railbench looks for other commands on the nodes%s", need, near))
 	}
 	if reads := k.Reads[c.Judge]; reads != nil && !slices.Contains(reads, "") && !slices.Contains(reads, c.Parser) {
 		all = append(all, d.warning(d.given[c.ID]["judge"], 0, "judge=%s reads what parse=%s gives",
@@ -141,6 +138,11 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
+			if len(n.Args) > 0 && n.Args[0].Lit() == "eval" {
+				line, column := at(n.Pos())
+				all = append(all, d.warning(line, column,
+					"what eval reads is seen by nobody before it runs: the script gets every variable but programs and RUN"))
+			}
 			if role.Interpreter == "" && len(n.Args) > 0 && slices.Contains(bashWords, n.Args[0].Lit()) {
 				line, column := at(n.Pos())
 				all = append(all,

@@ -34,13 +34,13 @@ func (l look) over(o Options, link steps.Link) (steps.Rig, error) {
 // lookAt looks at all nodes at once.
 func lookAt(ctx context.Context, o Options) look {
 	l := look{rig: steps.NewRig(o.Rig, o.Simulated, len(o.Nodes)), errs: make([]error, len(o.Nodes))}
-	clock := o.clock()
+	clock, commands := o.clock(), o.commands()
 	clock.Join(ctx, func(ctx context.Context) {
 		atOnce(ctx, clock, len(o.Nodes), func(ctx context.Context, i int) {
 			n, node := &l.rig.Nodes[i], o.Nodes[i]
-			out, err := runner.Text(ctx, node, runner.Script{Name: "probe", Body: probe.Script(o.Catalog.Commands), Limit: time.Minute})
+			out, err := runner.Text(ctx, node, runner.Script{Name: "probe", Body: probe.Script(commands), Limit: time.Minute})
 			if err == nil {
-				*n, err = probe.Parse(out, o.Catalog.Commands)
+				*n, err = probe.Parse(out, commands)
 			}
 			n.No, n.Name, n.Where = i, node.Name(), o.Where[i]
 			if err != nil {
@@ -51,6 +51,25 @@ func lookAt(ctx context.Context, o Options) look {
 	})
 	l.rig.Probed = clock.Now()
 	return l
+}
+
+// commands are those that a node is looked at for: the families', and what else a cell needs.
+func (o Options) commands() []steps.Command {
+	all := slices.Clone(o.Catalog.Commands)
+	for _, p := range slices.Concat(o.Tutorial.Parts, o.Tutorial.Checklist) {
+		for _, c := range p.Cells {
+			for _, need := range c.Needs {
+				i := slices.IndexFunc(all, func(known steps.Command) bool { return known.Name == need })
+				switch {
+				case i >= 0:
+					all[i].Probed = true
+				case steps.IsCommand(need): // it may come from somebody's file, and becomes a word of a script
+					all = append(all, steps.Command{Name: need, Probed: true})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // Probe looks at all nodes at once. The error says which of the link under test could not

@@ -640,6 +640,7 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 		}
 	})
 	out.Exit, out.Ran, out.Text, out.Cut = exit, err == nil, said.both.String(), said.cut
+	out.Complaint = lastLine(said.stderr.String())
 	if err != nil {
 		out.Err = err.Error()
 		if e, ok := errors.AsType[*runner.Error](err); ok {
@@ -739,7 +740,7 @@ func script(cell steps.Cell, role steps.Role, limit time.Duration,
 	for _, values := range []map[string]string{all, programs, {roleVariable: role.Name}, given} {
 		for name, value := range values {
 			_, program := programs[name]
-			if steps.Names(body, name) || evaluates && !program && name != "RUN" {
+			if role.Reads(name) || evaluates && !program && name != "RUN" {
 				used[name] = value
 			}
 		}

@@ -607,3 +607,49 @@ func TestInterpreters(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// What a runbook says of an output is judged without a judge of its own, and a script that fails is
+// quoted.
+func TestValues(t *testing.T) {
+	cell := func(id, script string, role steps.Role, needs ...string) steps.Cell {
+		role.Script = script
+		return steps.Cell{ID: id, Roles: []steps.Role{role}, Needs: needs}
+	}
+	rate := []string{`rate /rate: (\S+)/ Gb/s $LEAST..20: the link is slow`}
+	b := open(t, Options{Catalog: catalog.New(), Params: map[string]string{}},
+		cell("good", "echo rate: 12\n", steps.Role{Values: []string{`rate /rate: (\S+)/ Gb/s 10..20`}, Expects: []string{"rate"}}),
+		cell("low", "echo rate: 9\n", steps.Role{Values: []string{`rate /rate: (\S+)/ Gb/s 10..20: the link is slow`}}),
+		cell("none", "echo fate: 9\n", steps.Role{Values: []string{`rate /rate: (\S+)/`}}),
+		cell("unset", "echo rate: 12\n", steps.Role{Values: rate}),
+		cell("text", "echo refused\n", steps.Role{Expects: []string{"!refused"}}),
+		cell("fails", "echo 'no route to host' >&2; exit 4\n", steps.Role{}),
+		cell("needs", "echo\n", steps.Role{}, "no-such-tool"),
+		cell("evil", "echo\n", steps.Role{}, "x; touch owned"),
+	)
+	for id, want := range map[string]struct {
+		grade steps.Grade
+		words string
+	}{
+		"good": {steps.Pass, "rate is 12 Gb/s on spark-02"},
+		"low":  {steps.Fail, "rate is 9 Gb/s on spark-02, and has to be 10 Gb/s at least: the link is slow"},
+		"none": {steps.Inconclusive, "nothing in the output is like"},
+		// A range that nobody gave holds nothing back, and passes nothing.
+		"unset": {steps.Inconclusive, "$LEAST"},
+		"text":  {steps.Fail, `"refused" is in the output`},
+		"fails": {steps.Fail, "exit 4: no route to host"},
+		"needs": {steps.Skipped, "no no-such-tool"},
+		"evil":  {steps.Pass, "status 0"},
+	} {
+		b.Run(id)
+		if v := b.until(id).Verdict; v.Grade != want.grade || !strings.Contains(v.Reason, want.words) {
+			t.Errorf("%s: %s %s, want %s %s", id, v.Grade, v.Reason, want.grade, want.words)
+		}
+	}
+	for _, n := range b.nodes {
+		for _, s := range n.ran {
+			if strings.Contains(s.Body, "touch owned") {
+				t.Error("the name of a command became script")
+			}
+		}
+	}
+}
