@@ -37,8 +37,20 @@ func (t Tutorial) Fixes() []Cell {
 }
 
 // Symptom lists the checks that could explain a text: an error message, a cell's
-// reason, or words such as "TCP near zero". The checks that match best come first.
+// reason, or words such as "TCP near zero". The checks that match best come first: those
+// with a phrase that stands in it as it is, and then those that have its words.
 func (t Tutorial) Symptom(text string) []Cell {
+	found := t.says(text)
+	for _, c := range t.byWords(text) {
+		if !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// says lists the checks of which a text has a phrase.
+func (t Tutorial) says(text string) []Cell {
 	return t.best(func(c Cell) int {
 		most := 0
 		for _, s := range c.Check.Symptoms {
@@ -53,7 +65,7 @@ func (t Tutorial) Symptom(text string) []Cell {
 // Explaining lists the checks that could explain why a cell came to a verdict: those
 // that its reason or what it printed leads to, and then those that name the cell.
 func (t Tutorial) Explaining(cell, said string) []Cell {
-	found := t.Symptom(said)
+	found := t.says(said) // what a program says has no synonyms
 	for _, c := range t.Checks() {
 		named := slices.ContainsFunc(c.Check.Explains, func(pattern string) bool { return like(cell, pattern) })
 		if named && !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {

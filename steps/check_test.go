@@ -65,7 +65,7 @@ func TestSymptom(t *testing.T) {
 		"":                               "",
 		"zero":                           "", // too short to mean it
 		"something else":                 "",
-		"global size >= Rank":            "", // the parts in another order
+		"global size >= Rank":            "ranks", // the parts in another order
 	} {
 		if got := ids(checklist().Symptom(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+// phrasings are what people say, and the check that has to stand among the first three: the
+// wordings of the source documents, and as many that are not the checklist's.
+var phrasings = []struct{ says, leads string }{
+	// As the documents have it.
+	{"NIXL connection fails with NIXL_ERR_NOT_FOUND", "versions"},
+	{"UCX version mismatch between nodes", "versions"},
+	{"UCX connects but uses wrong interface", "address-conflict"},
+	{"connection times out despite correct IP addresses", "address-conflict"},
+	{"P2P interface IP conflict", "address-conflict"},
+	{"ibdev2netdev shows interface as (Down)", "link-up"},
+	{"NIXL GPU registration fails", "gpu-path"},
+	{"ibv_reg_mr failed: Bad address", "gpu-path"},
+	{"NIXL_ERR_BACKEND", "gpu-path"},
+	{"iperf3 shows very low throughput despite successful connection", "mtu-equal"},
+	{"TCP throughput near zero", "mtu-equal"},
+	{"Cwnd stuck", "mtu-equal"},
+	{"congestion window stuck at 1.4 KB", "mtu-equal"},
+	{"high retransmit counts", "mtu-equal"},
+	{"NIXL does not use both rails", "nixl-rails"},
+	{"NIXL throughput same on single-rail and dual-rail", "nixl-rails"},
+	{"NIXL throughput same on single-rail and dual-rail configurations", "ucx-settings"},
+	{"bond not forming", "bond-health"},
+	{"cat /proc/net/bonding/bond0 shows error or empty output", "bond-health"},
+	{"Transfer falls back to TCP", "rdma-ports"},
+	{"NIXL debug output shows socket-based transport instead of RDMA", "rdma-ports"},
+	{"Address already in use", "test-ports"},
+	{"etcd not reachable", "etcd-service"},
+	{"Rank 2 >= global size 2", "etcd-keys"},
+	{"register_memory returns empty descriptors", "rail-bond"},
+	{"show_gids shows GID entries pointing to bond0", "rail-bond"},
+	{"dual-rail VRAM only uses one link", "gpu-path"},
+	{"NET/Socket", "nccl-settings"},
+	{"network cards shutting down", "adapter-temperature"},
+	{"UCXError: Device is busy", "test-ports"},
+	{"UCX WARN transport 'ib' is not available", "ucx-build"},
+	{"libpython3.7m.so.1.0 not found", "libraries"},
+	{"Aborted (core dumped)", "bar1"},
+	{"Detected insufficient power on the PCIe slot (26W)", "adapter-power"},
+	// As people say it.
+	{"low bandwidth", "rail-speed"},
+	{"it is slow", "rail-speed"},
+	{"performance is terrible", "rail-speed"},
+	{"only 13 gbit", "rail-speed"},
+	{"it hangs", "nixl-threads"},
+	{"nixlbench just freezes", "nixl-threads"},
+	{"RDMA test hangs but ping is fine", "arp-flux"},
+	{"connection times out", "nodes"},
+	{"cannot connect to the other machine", "nodes"},
+	{"no RDMA devices", "rdma-ports"},
+	{"the card disappeared", "adapter-present"},
+	{"NIC vanished after a while", "adapter-present"},
+	{"adapter overheats", "adapter-temperature"},
+	{"card gets too hot", "adapter-temperature"},
+	{"wrong gid", "gid-index"},
+	{"big packets are dropped, small ones arrive", "mtu-equal"},
+	{"jumbo frames do not get through", "mtu-equal"},
+	{"lots of packets are resent", "error-counters"},
+	{"cable is unplugged", "link-up"},
+	{"same IP on two machines", "duplicate-ip"},
+	{"settings lost after restart", "reboot-safe"},
+	{"MTU back to 1500 after reboot", "reboot-safe"},
+	{"sudo wants a password", "sudo-access"},
+	{"port is taken by another process", "test-ports"},
+	{"not enough memory", "free-memory"},
+	{"locked memory limit", "memlock"},
+	{"firewall drops packets", "firewall"},
+	{"ib_write_bw: command not found", "tools-present"},
+	{"two rails are no faster than one", "nixl-rails"},
+	{"second rail is idle", "nixl-rails"},
+	{"gpu transfers are slow", "gpu-path"},
+	{"nvidia peermem does not load", "gpu-path"},
+	{"module rejected by secure boot", "secure-boot"},
+	{"somebody else is using the link", "idle-rails"},
+	{"pcie width is x2", "pcie-link"},
+	{"ports went into one bonded device", "roce-lag"},
+	{"bond0 has wrong mode", "bond-health"},
+	{"booting takes forever", "boot-waits"},
+	{"network manager puts the address back", "rail-managers"},
+	// With slips of the keyboard, and in another order.
+	{"low bandwith", "rail-speed"},
+	{"fierwall", "firewall"},
+	{"tempratur of the adpater", "adapter-temperature"},
+	{"in use already address", "test-ports"},
+	{"size global rank", "etcd-keys"},
+}
+
+func TestSymptoms(t *testing.T) {
+	tut := kindtest.Tutorial(t)
+	theirs := 0
+	for _, p := range phrasings {
+		var ids []string
+		for _, c := range tut.Symptom(p.says) {
+			ids = append(ids, c.ID)
+		}
+		if !slices.Contains(ids[:min(3, len(ids))], p.leads) {
+			t.Errorf("%q leads to %s, and not first to %s", p.says, strings.Join(ids, " "), p.leads)
+		}
+		said := false
+		for _, c := range tut.Checks() {
+			for _, s := range c.Check.Symptoms {
+				said = said || strings.Contains(strings.ToLower(p.says), strings.ToLower(s)) ||
+					strings.Contains(strings.ToLower(s), strings.ToLower(p.says))
+			}
+		}
+		if !said {
+			theirs++
+		}
+	}
+	if len(phrasings) < 60 || 2*theirs < len(phrasings) {
+		t.Errorf("%d of %d phrasings are not the checklist's words", theirs, len(phrasings))
+	}
+	// What is none of the rig's leads nowhere.
+	for _, s := range []string{"", "the printer has no paper", "something else", "hello", "zero", "the", "xyzzy plugh"} {
+		if found := tut.Symptom(s); len(found) > 0 {
+			t.Errorf("%q leads to %s", s, found[0].ID)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package steps
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// What a user types is rarely what a tool prints. Where no phrase of a check stands in a text,
+// its words are compared: in any order, without their endings, with one name for things that
+// have several, and with a slip of the keyboard forgiven. Only a text that somebody typed is
+// read that way: in a page of output every word stands somewhere.
+
+const (
+	mostTyped = 25 // words of a text that somebody typed
+	leastHit  = 0.5
+	// A check is told beside the best where it comes this near to it.
+	nearBest  = 0.7
+	mostFound = 8
+)
+
+// byWords lists the checks whose phrases have the words of a text, the best first.
+func (t Tutorial) byWords(text string) []Cell {
+	words := newLexicon()
+	asked := words.meanings(text)
+	if len(asked) == 0 || len(asked) > mostTyped {
+		return nil
+	}
+	checks := t.Checks()
+	phrases := make([][][]string, len(checks)) // by check
+	in := map[string]int{}                     // of how many checks a word is
+	for i, c := range checks {
+		seen := map[string]bool{}
+		for _, s := range append([]string{c.Title}, c.Check.Symptoms...) {
+			of := words.meanings(s)
+			phrases[i] = append(phrases[i], of)
+			for _, w := range of {
+				if !seen[w] {
+					seen[w] = true
+					in[w]++
+				}
+			}
+		}
+	}
+	weight := func(w string) float64 {
+		if in[w] == 0 {
+			return 0.7 // nobody's: it speaks against a check a little
+		}
+		return math.Log(1 + float64(len(checks))/float64(in[w]))
+	}
+	for i, w := range asked {
+		asked[i] = spelled(w, in)
+	}
+	scores := map[string]float64{}
+	best := 0.0
+	for i, c := range checks {
+		for _, p := range phrases[i] {
+			scores[c.ID] = max(scores[c.ID], alike(asked, p, weight))
+		}
+		// Several of its phrases may have a word each.
+		bag := slices.Concat(phrases[i]...)
+		scores[c.ID] = max(scores[c.ID], 0.75*sharedBy(asked, bag, weight))
+		best = max(best, scores[c.ID])
+	}
+	if best < leastHit {
+		return nil
+	}
+	found := slices.DeleteFunc(checks, func(c Cell) bool { return scores[c.ID] < max(leastHit, nearBest*best) })
+	slices.SortStableFunc(found, func(a, b Cell) int { return cmp.Compare(scores[b.ID], scores[a.ID]) })
+	return found[:min(len(found), mostFound)]
+}
+
+// alike is from 0 to 1: how much of what was asked a phrase has, and how much of the phrase that is.
+func alike(asked, phrase []string, weight func(string) float64) float64 {
+	return sharedBy(asked, phrase, weight) * (0.4 + 0.6*sharedBy(phrase, asked, weight))
+}
+
+// sharedBy is how much of some words others have, by their weight.
+func sharedBy(of, others []string, weight func(string) float64) float64 {
+	has, all := 0.0, 0.0
+	for _, w := range of {
+		all += weight(w)
+		if slices.Contains(others, w) {
+			has += weight(w)
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return has / all
+}
+
+// spelled is the known word that one was meant to be, or the word itself.
+func spelled(word string, known map[string]int) string {
+	if known[word] > 0 || len(word) < 5 {
+		return word
+	}
+	best, least := word, 2 // slips
+	if len(word) < 8 {
+		least = 1
+	}
+	for _, k := range sortedKeys(known) {
+		if abs(len(k)-len(word)) > least || len(k) < 4 {
+			continue
+		}
+		if d := distance(word, k); d <= least && (best == word || d < least) {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+func sortedKeys(m map[string]int) []string {
+	var all []string
+	for k := range m {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// meanings are a text's words, each once: what several words say is one first, then what says
+// nothing is left out, endings are cut off, and what has several names gets one.
+func (l lexicon) meanings(text string) []string {
+	text = " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	}), " ") + " "
+	for _, s := range sayings {
+		text = strings.ReplaceAll(text, " "+s[0]+" ", " "+s[1]+" ")
+	}
+	var all []string
+	for w := range strings.FieldsSeq(text) {
+		if l.empty[w] {
+			continue
+		}
+		w = stem(w)
+		if name, ok := l.names[w]; ok {
+			w = name
+		}
+		if !slices.Contains(all, w) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// stem cuts English endings off. What it leaves is no word, but the same for all forms of one.
+func stem(w string) string {
+	for _, e := range []struct{ end, by string }{
+		{"ically", "ic"}, {"ations", "at"}, {"ation", "at"}, {"ions", ""}, {"ion", ""}, {"ings", ""}, {"ing", ""}, {"ies", "y"},
+		{"edly", ""}, {"ed", ""}, {"ly", ""}, {"es", ""}, {"s", ""}, {"e", ""},
+	} {
+		if rest, ok := strings.CutSuffix(w, e.end); ok && len(rest) >= 3 && !(e.end == "s" && strings.HasSuffix(rest, "s")) {
+			w = rest + e.by
+			break
+		}
+	}
+	if n := len(w); n > 4 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' {
+		w = w[:n-1] // dropped, stopped
+	}
+	return w
+}
+
+// sayings are what several words say together.
+var sayings = [][2]string{
+	{"time out", "timeout"}, {"times out", "timeout"}, {"timed out", "timeout"}, {"time outs", "timeout"},
+	{"congestion window", "cwnd"}, {"near zero", "slow"}, {"next to nothing", "slow"}, {"close to zero", "slow"},
+	{"not faster", "same"}, {"no faster", "same"}, {"no gain", "same"}, {"no better", "same"}, {"no improvement", "same"},
+	{"no speedup", "same"}, {"shut down", "gone"}, {"shuts down", "gone"}, {"shutting down", "gone"}, {"went away", "gone"},
+	{"goes away", "gone"}, {"used up", "full"}, {"out of order", "disorder"}, {"single rail", "one rail"},
+	{"dual rail", "two rail"}, {"multi rail", "two rail"}, {"one rail", "onerail"}, {"one link", "onerail"},
+	{"one port", "onerail"}, {"both rails", "two rail"}, {"second rail", "two rail"}, {"second link", "two rail"},
+	{"both links", "two rail"}, {"does not work", "broken"}, {"doesn t work", "broken"}, {"not working", "broken"},
+	{"core dumped", "crash"}, {"core dump", "crash"}, {"seg fault", "crash"}, {"no answer", "silent"},
+	{"does not answer", "silent"}, {"doesn t answer", "silent"}, {"too hot", "heat"}, {"not responding", "silent"},
+	{"bad address", "badaddress"}, {"in use", "busy"}, {"fell back", "fallback"}, {"falls back", "fallback"}, {"fall back", "fallback"},
+}
+
+// A lexicon is made when somebody asks: a start doesn't wait for it.
+type lexicon struct {
+	empty map[string]bool   // words that say nothing of what is wrong
+	names map[string]string // one name for what has several; both are stems
+}
+
+func newLexicon() lexicon {
+	l := lexicon{empty: map[string]bool{}, names: map[string]string{}}
+	for w := range strings.FieldsSeq("a an the it its is are was were be been i my we our you your this that these those of on in at to from " +
+		"lot lots count counts high by with for and or but as than then when while where which what who why how do does did doesn t s not no can cannot could " +
+		"will would should has have had get gets got only just very still always never after before over under between " +
+		"there here any some all more most much many every each x if so up out") {
+		l.empty[w] = true
+	}
+	for _, group := range []string{
+		"rat bandwidth throughput speed perform performanc bandwith",
+		"gb gbit gbp gigabit",
+		"slow slower low lower poor bad weak terribl degrad throttl wors few",
+		"hang stuck freez froz block stall forev wait silent nothing endless",
+		"timeout",
+		"connect conn reach",
+		"same equal identical",
+		"rail link lane cabl",
+		"broken fail error refus den reject",
+		"gone disappear lost los vanish miss missing unload",
+		"heat overheat hot temperatur cool thermal",
+		"crash abort dump segfault",
+		"gpu vram cuda",
+		"dram ram",
+		"nod machin host peer comput",
+		"two both dual second",
+		"address addr ip addresse",
+		"memory mem",
+		"register registrat registr regist",
+		"reboot restart boot",
+		"wrong other another",
+		"releas version",
+		"mismatch differ diff differenc unlik",
+		"retransmit retransmiss resent resend retry",
+		"adapter nic card hca adapt",
+		"interfac netdev",
+		"busy us taken occupy",
+		"fallback",
+		"permis root sudo privileg",
+		"firewall iptabl nft ufw",
+		"duplicat twic conflict",
+		"onerail",
+	} {
+		words := strings.Fields(group)
+		for _, w := range words[1:] {
+			l.names[w] = words[0]
+		}
+	}
+	return l
+}
