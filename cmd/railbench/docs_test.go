@@ -337,6 +337,61 @@ func TestDocsTroubleshooting(t *testing.T) {
 	}
 }
 
+// TestDocsCoverage: each document has all its headings, and each heading a place that is there, or a
+// reason.
+func TestDocsCoverage(t *testing.T) {
+	t.Parallel()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, p := range slices.Concat(tut.Parts, tut.Checklist) {
+		ids[p.ID] = true
+		for _, c := range p.Cells {
+			ids[c.ID] = true
+		}
+	}
+	text := docFiles(t)[docPath("coverage")]
+	row := regexp.MustCompile(`(?m)^\| (.+) \| (.+) \|$`)
+	code := regexp.MustCompile("`([^`]*)`")
+	headings := map[string]int{}
+	at := chapter.FindAllStringSubmatchIndex(text, -1)
+	for i, h := range at {
+		end := len(text)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		for _, m := range row.FindAllStringSubmatch(text[h[1]:end], -1) {
+			if m[1] == "heading" || strings.HasPrefix(m[1], "-") {
+				continue
+			}
+			headings[text[h[2]:h[3]]]++
+			places := code.FindAllStringSubmatch(m[2], -1)
+			for _, place := range places {
+				if !ids[place[1]] {
+					t.Errorf("%s: there is no part, cell or check %s", m[1], place[1])
+				}
+			}
+			// A link to a page that isn't there is told by TestDocsLinks.
+			why, left := strings.CutPrefix(m[2], "left out: ")
+			if len(places) == 0 && !strings.Contains(m[2], ".md)") && (!left || len(why) < 20) {
+				t.Errorf("%s: neither a place nor a reason: %s", m[1], m[2])
+			}
+		}
+	}
+	want := map[string]int{
+		"NIXL Single-Rail vs Dual-Rail Benchmarks":                    16,
+		"NIXL Multi-Rail Benchmarks: Getting Both 100G Links Working": 12,
+		"RoCE Link Aggregation: Bonding vs NIXL":                      41,
+		"DGX Spark Dual 100G Links: TCP Bonding vs RDMA":              37,
+		"COTS RDMA Data-Transfer":                                     57,
+	}
+	if d := cmp.Diff(want, headings); d != "" {
+		t.Errorf("the documents' headings: %s", d)
+	}
+}
+
 // TestDocsFacts: what a comment cites is there, and every fact is cited by somebody.
 func TestDocsFacts(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 	}
 	want := "set-up/hosts set-up/tools set-up/privileges device-discovery/interfaces device-discovery/devices " +
 		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw rdma-baseline/ib-write-lat rdma-baseline/words-of-four rdma-baseline/ib-read-bw rdma-baseline/ib-send-bw " +
-		"rdma-baseline/ib-write-both rdma-baseline/ib-write-reverse " +
+		"rdma-baseline/ib-bidirectional rdma-baseline/ib-reverse " +
 		"bond-and-tcp/mtu bond-and-tcp/bond-check bond-and-tcp/bond-setup bond-and-tcp/bond-status bond-and-tcp/tcp-single " +
 		"bond-and-tcp/tcp-parallel bond-and-tcp/bond-teardown bond-and-tcp/netplan bond-and-tcp/netplan-try bond-and-tcp/rail-ips bond-and-tcp/dual-link " +
 		"nixl/nixl-check nixl/nixl-register nixl/nixl-transfer nixl/nixl-transfer-dual nixl/nixl-transfer-gpu nixl/nixl-latency " +
