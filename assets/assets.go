@@ -22,6 +22,11 @@ var Checklist embed.FS
 //go:embed stage
 var Stage embed.FS
 
+// Show is show/show.md, the script of the built-in show; steps/show reads it.
+//
+//go:embed show/show.md
+var Show []byte
+
 // Runbook is runbook/example.md, with which somebody's own runbook begins.
 //
 //go:embed runbook/example.md

@@ -283,8 +283,15 @@ func stageKeys() []chapter {
 	}
 	return []chapter{
 		{"stage", []binding{
-			on("1 … 7", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+")",
-				"1", "2", "3", "4", "5", "6", "7").toNumber((*Model).startLoad).brief(3, "1-7", "load"),
+			on("space, n, →", "the show: the next scene", "space", "n", "right", "pgdown").
+				to((*Model).showNext).brief(1, "space", "next").only((*Model).scripted),
+			on("b, ←", "the scene before", "b", "left", "pgup").to((*Model).showBack),
+			on("a", "the show goes on by itself, or waits for you again", "a").
+				to((*Model).showAuto).brief(6, "a", "autoplay").only((*Model).scripted),
+			on("j", "jump to a scene: its digit follows", "j").to((*Model).showJump),
+			on("1 … 9", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+"); after j, a scene",
+				"1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber((*Model).digit).brief(3, "1-7", "load"),
+			on("u", "pull a cable of the simulated rig, or plug it in", "u").to((*Model).pullOrPlug),
 			on("x, i", "stop what runs", "x", "i").to((*Model).interrupt).brief(0, "x", "stop").only((*Model).busy),
 			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").to((*Model).hold),
 			on("tab, v", "numerals of halves, of cables, of rails", "tab", "v").

@@ -18,6 +18,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -86,6 +87,15 @@ type Options struct {
 	Drill  Drill // the zero value for none
 	// Stage opens the screen for an audience at once.
 	Stage bool
+	// Show is the script of the show on the stage; no scenes for none.
+	Show show.Show
+	// Auto begins it, and has it go on by itself.
+	Auto bool
+	// Pull pulls a cable of the simulated rig, or plugs it in; nil where that takes hands. Called
+	// from a command.
+	Pull func(out bool) error
+	// Tell tells whoever follows the show elsewhere; nil for nobody. Called from a command.
+	Tell func(show.Moment) error
 	// Recorded says that what is shown was measured before, and is only played.
 	Recorded bool
 	// Write puts edited scripts back into the files that they are from, and says what it
@@ -151,6 +161,7 @@ type Model struct {
 	shown
 	dialogs
 	stage onStage
+	play  showing
 	doing
 	drill
 	talk
@@ -311,6 +322,7 @@ func New(s Session, opts Options) *Model {
 	if opts.ReadOnly != "" {
 		m.gauges = gaugeHidden // what the rails carry is in no file
 	}
+	m.play.scene, m.play.tick = -1, tea.Tick
 	m.restyle()
 	return m
 }
@@ -322,6 +334,9 @@ func (m *Model) Init() tea.Cmd {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
 	cmds = append(cmds, waitFollow(m.opts.Follow), waitChanged(m.opts.Changed))
+	if m.opts.Auto {
+		cmds = append(cmds, m.showAuto())
+	}
 	if m.opts.SyncOutput {
 		cmds = append(cmds, askSyncOutput())
 	}

@@ -55,11 +55,7 @@ func (m *Model) nextView() tea.Cmd {
 
 // startLoad starts a load in place of what runs.
 func (m *Model) startLoad(n int) tea.Cmd {
-	all := loads()
-	if n < 0 || n >= len(all) {
-		return nil
-	}
-	return m.inPlace(all[n].cell)
+	return m.inPlace(loads()[n].cell)
 }
 
 // loadChoices are the loads, for the palette: they stand in no part of the notebook.
@@ -120,6 +116,7 @@ func (m *Model) drawStage() []string {
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: m.simulated(),
 		Recorded: m.opts.Recorded, Cell: m.stageCell(), Foot: m.foot(),
 	}
+	m.staged(&s)
 	if alerts := m.alerts(); len(alerts) > 0 {
 		s.Alert = alerts[0].text
 	}

@@ -64,6 +64,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case changedMsg:
 		m.changedFile, m.dirty = string(msg), true
 		return m, waitChanged(m.opts.Changed)
+	case showTickMsg:
+		return m, m.onShowTick()
 	case paceMsg:
 		return m, m.onPace()
 	}

@@ -1,25 +1,181 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/session"
+	script "github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/frames"
 )
 
 func demoCommand(rig *rigFlags) *cobra.Command {
+	var o stageOpening
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "The rails on a stage: numerals that can be read from the last row",
+		Short: "The rails on a stage: numerals that can be read from the last row, and a show",
 		Long: `demo opens the screen for an audience: rates in numerals five rows high and more, of
 each rail, cable and half and of all of them; bars with a scale that shows the link, the
 PCIe ceiling and the payload that fits through it; RDMA and IP in two colours, with the
 processors of both nodes beside them; two minutes of history; and below them the cell
 that runs, its command and its verdict.
 
-1 to 7 keep rails busy, x stops them, ? shows all keys. In the workbench ctrl+g opens it.`,
+space goes through a show, the built-in one or a script of your own; railbench notes
+follows it in another terminal, with the notes for the presenter. 1 to 7 keep rails
+busy without a show, x stops them, ? shows all keys. In the workbench ctrl+g opens it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := workbench(cmd, *rig, opening{stage: true})
+			o.open = true
+			_, err := workbench(cmd, *rig, opening{stage: o})
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&o.script, "show", "", "the script of a show of your own, a Markdown file; railbench docs demo says how")
+	cmd.Flags().BoolVar(&o.auto, "auto", false, "the show begins at once and goes on by itself")
+	completeFlags(cmd, map[string]completer{"show": files("md")})
 	return cmd
+}
+
+// A stageOpening is what the stage is opened with.
+type stageOpening struct {
+	open   bool
+	script string // of the show; the built-in one where it is empty
+	auto   bool
+}
+
+// put gives a screen its show, and what the show can do with this rig.
+func (o stageOpening) put(opts *tui.Options, b *bench) error {
+	name, text := "the built-in show", string(assets.Show)
+	if o.script != "" {
+		raw, err := os.ReadFile(o.script)
+		if err != nil {
+			return err
+		}
+		name, text = o.script, string(raw)
+	}
+	shown, err := script.Parse(name, text)
+	if err != nil {
+		return err
+	}
+	err = shown.Check(opts.Tutorial, func(cell, name, value string) error {
+		_, err := session.CheckParam(catalog.New(), opts.Tutorial, cell, name, value)
+		return err
+	})
+	switch {
+	case err == nil:
+		opts.Show, opts.Auto = shown, o.auto
+	case o.open:
+		return fmt.Errorf("%s: %w", name, err)
+	default: // a runbook of somebody's own hasn't the built-in show's cells
+		return nil
+	}
+	if rig := b.simRig; rig != nil {
+		const cable = "cable-unplugged"
+		opts.Pull = func(out bool) error {
+			if out {
+				return rig.Inject(cable)
+			}
+			return rig.Clear(cable)
+		}
+	}
+	if path, err := showPath(); err == nil {
+		var mu sync.Mutex
+		last := 0
+		opts.Tell = func(at script.Moment) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if at.No < last {
+				return nil
+			}
+			last = at.No
+			raw, err := json.Marshal(at)
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return err
+			}
+			return disk.Replace(path, raw, 0o600)
+		}
+	}
+	return nil
+}
+
+// showPath is where a show says where it is. There is one: a user gives one show at a time.
+func showPath() (string, error) {
+	state, err := stateDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, "show.json"), nil
+}
+
+func notesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "notes",
+		Short: "Follow a show in another terminal: notes for the presenter, and what comes next",
+		Long: `notes follows the show that railbench demo gives on this machine: what to say at this
+point, what comes next, how long it has been going on, and the last verdict. It only
+looks, and q ends it. Where it isn't in a terminal it prints where the show is, and ends.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := showPath()
+			if err != nil {
+				return err
+			}
+			read := func() (script.Moment, error) { return readMoment(path) }
+			out := terminal(cmd.OutOrStdout())
+			if out == nil {
+				at, err := read()
+				if err != nil {
+					return usage(err)
+				}
+				return writeMoment(cmd, at)
+			}
+			model := tui.NewNotes(read, tui.Options{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Now: time.Now})
+			ctx, stop := untilEnded(cmd.Context())
+			defer stop()
+			err = frames.Show(ctx, model, out, screenEnviron(os.Environ()))
+			if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
+				return fmt.Errorf("run the screen: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+// mostMoment bounds what is read of a show: a caption, notes and a verdict.
+const mostMoment = 1 << 20
+
+func readMoment(path string) (at script.Moment, err error) {
+	raw, err := disk.ReadOwn(path, mostMoment)
+	if errors.Is(err, fs.ErrNotExist) {
+		return at, errors.New("no show has begun on this machine: railbench demo gives one")
+	}
+	if err != nil {
+		return at, fmt.Errorf("follow the show: %w", err)
+	}
+	if err := json.Unmarshal(raw, &at); err != nil {
+		return at, fmt.Errorf("follow the show: %s: %w", path, err)
+	}
+	return at, nil
+}
+
+func writeMoment(cmd *cobra.Command, at script.Moment) error {
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(at.Lines(), "\n"))
+	return err
 }

@@ -158,7 +158,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig),
+	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig), notesCommand(),
 		serveCommand(&rig), watchCommand(&rig))
 	root.AddCommand(undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(), docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),

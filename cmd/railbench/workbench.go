@@ -27,8 +27,8 @@ import (
 type opening struct {
 	drill   tui.Drill
 	session string // the file that it is saved in; empty for one in the folder of sessions
-	stage   bool   // the screen for an audience is open at once
-	begins  bool   // no session that was cut off is offered: somebody has looked for one
+	stage   stageOpening
+	begins  bool // no session that was cut off is offered: somebody has looked for one
 }
 
 // workbench opens the screen. The model is nil where it could not be opened.
@@ -155,7 +155,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		Simulated: b.options.Simulated, RigName: b.options.Rig,
 		Linked: flags.link != "", RigNow: s.Now,
 		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
-		Editor: openEditor, Drill: o.drill, Stage: o.stage, Notice: notice, Pager: openPager, Docs: pages,
+		Editor: openEditor, Drill: o.drill, Stage: o.stage.open, Notice: notice, Pager: openPager, Docs: pages,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
 			options := b.options
@@ -167,6 +167,10 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	if kept != nil {
 		book := kept.Book()
 		opts.Book = &book
+	}
+	if err := o.stage.put(&opts, b); err != nil {
+		b.close()
+		return nil, usage(err)
 	}
 	if back != nil {
 		opts.Write = back.write

@@ -444,3 +444,20 @@ func TestBetweenHasATime(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
+
+// A node that is looked at again keeps what it has measured, and a link that is down its scale.
+func TestRefit(t *testing.T) {
+	n := node()
+	start := time.Unix(1000, 0)
+	for i := range 20 {
+		at := float64(i) / 10
+		if err := n.Add(line(5000+at, uint64(at*1e10), 0), start.Add(time.Duration(at*1e9))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.Refit([]Gauge{{CeilingGbps: 111}})
+	g := n.Gauges(start.Add(2*time.Second), "")[0]
+	if g.LinkGbps != 200 || g.CeilingGbps != 111 || len(g.Tx.History) == 0 || g.Tx.Peak == 0 {
+		t.Errorf("%+v", g)
+	}
+}

@@ -82,6 +82,19 @@ func NewNode(places []Place, gauges []Gauge, speed float64) *Node {
 	return n
 }
 
+// Refit gives the gauges of the same places other scales, ceilings and packets: a node was looked
+// at again. What they have measured stays. A link that is down tells no rate, and keeps that which
+// it had.
+func (n *Node) Refit(gauges []Gauge) {
+	for i := range min(len(gauges), len(n.gauges)) {
+		g, to := &n.gauges[i], gauges[i]
+		if to.LinkGbps > 0 {
+			g.LinkGbps = to.LinkGbps
+		}
+		g.CeilingGbps, g.RoCE, g.TCP = to.CeilingGbps, to.RoCE, to.TCP
+	}
+}
+
 // Add takes one line of the sampler that arrived at now. A line that is neither
 // a sample nor tells the files or the processors is an error and changes nothing.
 func (n *Node) Add(line string, now time.Time) error {

@@ -80,6 +80,11 @@ func (p *samplers) follow(rig steps.Rig) {
 		if n.Err != "" || own.cancel != nil && slices.Equal(places, own.places) && blank.Same(own.blank) {
 			continue
 		}
+		if own.cancel != nil && slices.Equal(places, own.places) {
+			own.node.Refit(gauges) // the same counters: their history goes on
+			own.blank = blank
+			continue
+		}
 		if own.cancel != nil {
 			own.cancel()
 		}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps/session"
+	script "github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/tui"
+)
+
+// A script of one's own is read and checked before there is a screen; what it asks for has to be
+// there.
+func TestAScriptOfOnesOwn(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		"## One {#one}\n```show\nrun load-rail LOAD_SECONDS=5\n```\n": "",
+		"## One {#one}\n```show\nrun load-rial\n```\n":                "load-rail",
+		"## One {#one}\n```show\nrun load-rail LOAD_SECONDS=1\n```\n": "LOAD_SECONDS",
+		"nothing": "has no scene",
+	} {
+		path := filepath.Join(dir, "show.md")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tut, _, err := tutorial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := tui.Options{Tutorial: tut}
+		err = stageOpening{open: true, script: path}.put(&opts, &bench{})
+		if want == "" && (err != nil || len(opts.Show.Scenes) != 1) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, not %q", text, err, want)
+		}
+	}
+}
+
+// Where there is no terminal, notes prints where the show is; it says so where there is none.
+func TestNotesWithoutATerminal(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_STATE_HOME", home)
+	var out, errs bytes.Buffer
+	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), "no show has begun") {
+		t.Errorf("status %d: %s", code, &errs)
+	}
+	raw, err := json.Marshal(script.Moment{Show: "A show", Scene: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.", Next: "Two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := showPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitOK || !strings.Contains(out.String(), "A show, 1 of 2: One") ||
+		!strings.Contains(out.String(), "next: Two") || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("status %d: %q %s", code, &out, &errs)
+	}
+}
+
+// The built-in show runs by itself on the simulated rig, within four minutes of the nodes' time,
+// and the checklist names the cable that was pulled.
+func TestTheBuiltInShow(t *testing.T) {
+	if os.Getenv("RAILBENCH_FULL") == "" {
+		t.Skip("half a minute: RAILBENCH_FULL=1 runs it")
+	}
+	t.Setenv("HOME", t.TempDir())
+	b, err := rigFlags{rig: "sim", speed: 8, seed: 1}.open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	b.options.Sample, b.options.Saving = true, session.Saving{}
+	s := session.New(b.options)
+	b.onState = s.State
+	s.Open()
+	defer func() { _ = s.Close() }()
+	opts := tui.Options{
+		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial), Simulated: true,
+		Stage: true, RigNow: s.Now, Now: time.Now,
+	}
+	if err := (stageOpening{open: true, auto: true}).put(&opts, b); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	verdicts, last := map[string]string{}, map[string]int{}
+	over := make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) })
+	opts.Tell = func(m script.Moment) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if m.Verdict != "" && m.No > last[m.Title] {
+			verdicts[m.Title], last[m.Title] = m.Verdict, m.No
+		}
+		if m.Over {
+			end()
+		}
+		return nil
+	}
+	began := s.Now()
+	p := tea.NewProgram(tui.New(s, opts), tea.WithInput(nil), tea.WithoutRenderer(), tea.WithWindowSize(120, 40), tea.WithContext(t.Context()))
+	go func() {
+		<-over
+		p.Quit()
+	}()
+	if _, err := p.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if took := s.Now().Sub(began); took > 4*time.Minute {
+		t.Errorf("it took %s of the nodes' time", took)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for scene, want := range map[string]string{
+		"One rail": "PASS: 92.", "And its half-mate": "PASS: 105.", "The other half": "PASS: 18", "The same with TCP": "PASS: 93.",
+		"And RDMA again": "PASS: 92.", "The GPU's memory": "host-staged", "A cable is pulled": "port 0", "What was measured": "PASS",
+	} {
+		if !strings.Contains(verdicts[scene], want) {
+			t.Errorf("%s: %q, not %q", scene, verdicts[scene], want)
+		}
+	}
+}

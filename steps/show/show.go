@@ -1,0 +1,254 @@
+// Package show is the script of a show: scenes with a caption for the audience, notes for the
+// presenter, and what happens in them. It is read here; who runs it is the screen.
+package show
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+)
+
+// A Show is scenes in their order.
+type Show struct {
+	Title  string
+	Scenes []Scene
+}
+
+// A Scene is what is said at one time, and done.
+type Scene struct {
+	ID, Title string
+	Caption   string // for the audience
+	Notes     string // for the presenter
+	Acts      []Act
+}
+
+// A Deed is what an act does.
+type Deed uint8
+
+// The deeds.
+const (
+	Run   Deed = iota // a cell, in place of what runs
+	Wait              // until it has ended
+	Pause             // for a time
+	View              // what the numerals are of
+	Pull              // a cable, where that can be done: on a simulated rig
+	Plug              // it again
+)
+
+func (d Deed) String() string {
+	return [...]string{"run", "wait", "pause", "view", "pull", "plug"}[d]
+}
+
+// An Act is one line of a scene.
+type Act struct {
+	Deed   Deed
+	Cell   string
+	Params []Param
+	View   string
+	For    time.Duration
+}
+
+// A Param is what a cell is told for the show.
+type Param struct{ Name, Value string }
+
+// A Moment is where a show is: what somebody in another terminal sees of it.
+type Moment struct {
+	No      int       `json:"no"` // counts on: commands that tell it run side by side
+	Show    string    `json:"show"`
+	Scene   int       `json:"scene"` // from 1; 0 before it has begun
+	Of      int       `json:"of"`
+	Title   string    `json:"title"`
+	Caption string    `json:"caption"`
+	Notes   string    `json:"notes"`
+	Next    string    `json:"next"`
+	Began   time.Time `json:"began"` // zero before it has
+	Cell    string    `json:"cell"`
+	Verdict string    `json:"verdict"`
+	Auto    bool      `json:"auto"`
+	Over    bool      `json:"over"`
+	Rig     string    `json:"rig"`
+}
+
+// most bounds a script, which may be a file of somebody else.
+const (
+	mostBytes  = 1 << 20
+	mostScenes = 99
+)
+
+// Parse reads a script: a title ("# TITLE"), and scenes ("## TITLE {#id}") of prose, of notes
+// (lines that begin with ">") and of acts (the lines of a fence ```show). name is the file's, for
+// errors.
+func Parse(name, text string) (s Show, err error) {
+	if len(text) > mostBytes {
+		return s, fmt.Errorf("%s: a script of %d bytes: at most %d", name, len(text), mostBytes)
+	}
+	p := parser{}
+	no := 0
+	for line := range strings.Lines(text) {
+		no++
+		if err := p.line(strings.TrimRight(line, "\r\n")); err != nil {
+			return s, fmt.Errorf("%s:%d: %w", name, no, err)
+		}
+	}
+	if p.fenced {
+		return s, fmt.Errorf("%s: the last fence has no end", name)
+	}
+	p.end()
+	if len(p.show.Scenes) == 0 {
+		return s, fmt.Errorf("%s has no scene: a line \"## TITLE {#id}\" begins one", name)
+	}
+	return p.show, nil
+}
+
+type parser struct {
+	show           Show
+	scene          *Scene
+	caption, notes []string
+	fenced         bool
+}
+
+func (p *parser) line(line string) error {
+	word := strings.TrimSpace(line)
+	switch {
+	case p.fenced && word == "```":
+		p.fenced = false
+	case p.fenced:
+		return p.act(word)
+	case strings.HasPrefix(word, "```"):
+		if word != "```show" || p.scene == nil {
+			return fmt.Errorf("%q: a fence in a scene is ```show", word)
+		}
+		p.fenced = true
+	case strings.HasPrefix(line, "## "):
+		return p.begin(strings.TrimSpace(line[3:]))
+	case strings.HasPrefix(line, "# "):
+		p.show.Title = gate.Line(strings.TrimSpace(line[2:]))
+	case p.scene == nil: // an introduction for whoever reads the file
+	case strings.HasPrefix(line, ">"):
+		p.notes = append(p.notes, strings.TrimSpace(line[1:]))
+	default:
+		p.caption = append(p.caption, word)
+	}
+	return nil
+}
+
+func (p *parser) begin(heading string) error {
+	p.end()
+	title, id, ok := strings.Cut(heading, " {#")
+	id, closed := strings.CutSuffix(id, "}")
+	if !ok || !closed || !steps.IsID(id) {
+		return fmt.Errorf("%q: a scene is \"## TITLE {#id}\", its id small letters, digits and -", heading)
+	}
+	if slices.ContainsFunc(p.show.Scenes, func(s Scene) bool { return s.ID == id }) {
+		return fmt.Errorf("the scene %s is there twice", id)
+	}
+	if len(p.show.Scenes) >= mostScenes {
+		return fmt.Errorf("more than %d scenes", mostScenes)
+	}
+	p.scene = &Scene{ID: id, Title: gate.Line(title)}
+	return nil
+}
+
+// end puts the scene that was read into the show.
+func (p *parser) end() {
+	if p.scene == nil {
+		return
+	}
+	p.scene.Caption, p.scene.Notes = prose(p.caption), prose(p.notes)
+	p.show.Scenes = append(p.show.Scenes, *p.scene)
+	p.scene, p.caption, p.notes = nil, nil, nil
+}
+
+// prose is one paragraph of lines.
+func prose(lines []string) string {
+	return gate.Line(strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
+}
+
+func (p *parser) act(line string) error {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return nil
+	}
+	deeds := []Deed{Run, Wait, Pause, View, Pull, Plug}
+	i := slices.IndexFunc(deeds, func(d Deed) bool { return d.String() == words[0] })
+	if i < 0 {
+		return fmt.Errorf("%q is no act: give one of run, wait, pause, view, pull, plug", words[0])
+	}
+	a, rest := Act{Deed: deeds[i]}, words[1:]
+	switch a.Deed {
+	case Run:
+		if len(rest) == 0 {
+			return fmt.Errorf("run names a cell")
+		}
+		a.Cell = rest[0]
+		for _, word := range rest[1:] {
+			name, value, ok := strings.Cut(word, "=")
+			if !ok {
+				return fmt.Errorf("%q: a parameter is NAME=VALUE", word)
+			}
+			a.Params = append(a.Params, Param{name, value})
+		}
+	case Pause:
+		if len(rest) != 1 {
+			return fmt.Errorf("pause takes a time: pause 5s")
+		}
+		d, err := time.ParseDuration(rest[0])
+		if err != nil || d <= 0 || d > time.Hour {
+			return fmt.Errorf("pause %s: it is a time of up to an hour, like 5s", rest[0])
+		}
+		a.For = d
+	case View:
+		if len(rest) != 1 || !slices.Contains([]string{"halves", "cables", "rails"}, rest[0]) {
+			return fmt.Errorf("view takes one of halves, cables, rails")
+		}
+		a.View = rest[0]
+	case Wait, Pull, Plug:
+		if len(rest) != 0 {
+			return fmt.Errorf("%s stands alone", a.Deed)
+		}
+	}
+	p.scene.Acts = append(p.scene.Acts, a)
+	return nil
+}
+
+// Check says what a show asks for that a tutorial doesn't have. check says what is wrong with a
+// parameter of a cell.
+func (s Show) Check(t steps.Tutorial, check func(cell, name, value string) error) error {
+	for _, scene := range s.Scenes {
+		for _, a := range scene.Acts {
+			if a.Deed != Run {
+				continue
+			}
+			if _, ok := t.Cell(a.Cell); !ok {
+				return fmt.Errorf("the scene %s runs a cell that isn't there: %s%s", scene.ID, a.Cell,
+					steps.DidYouMean(a.Cell, t.IDs()))
+			}
+			for _, p := range a.Params {
+				if err := check(a.Cell, p.Name, p.Value); err != nil {
+					return fmt.Errorf("the scene %s: %w", scene.ID, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Lines are a moment as plain text.
+func (m Moment) Lines() []string {
+	if m.Scene == 0 {
+		return []string{m.Show, "not begun; first: " + m.Next}
+	}
+	lines := []string{fmt.Sprintf("%s, %d of %d: %s", m.Show, m.Scene, m.Of, m.Title)}
+	for _, part := range []struct{ name, text string }{
+		{"said", m.Caption}, {"notes", m.Notes}, {"cell", m.Cell}, {"verdict", m.Verdict}, {"next", m.Next},
+	} {
+		if part.text != "" {
+			lines = append(lines, part.name+": "+gate.Line(part.text))
+		}
+	}
+	return lines
+}

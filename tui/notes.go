@@ -1,0 +1,137 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// Notes is the presenter's own screen: it follows a show that another railbench gives.
+type Notes struct {
+	opts          Options
+	read          func() (show.Moment, error)
+	at            show.Moment
+	err           error
+	width, height int
+	profile       colorprofile.Profile
+}
+
+// notesPace is how often the presenter's screen looks where the show is.
+const notesPace = 300 * time.Millisecond
+
+type momentMsg struct {
+	at  show.Moment
+	err error
+}
+
+// NewNotes makes it; read gives where the show is, and is called from a command.
+func NewNotes(read func() (show.Moment, error), opts Options) *Notes {
+	return &Notes{opts: opts, read: read, profile: colorprofile.TrueColor}
+}
+
+// Init looks for the first time.
+func (n *Notes) Init() tea.Cmd { return n.look() }
+
+func (n *Notes) look() tea.Cmd {
+	read := n.read
+	return func() tea.Msg {
+		at, err := read()
+		return momentMsg{at, err}
+	}
+}
+
+// Update follows the show.
+func (n *Notes) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		n.width, n.height = msg.Width, msg.Height
+	case tea.ColorProfileMsg:
+		n.profile = msg.Profile
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "q", "ctrl+c", "esc":
+			return n, tea.Quit
+		}
+	case momentMsg:
+		n.at, n.err = msg.at, msg.err
+		return n, tea.Tick(notesPace, func(time.Time) tea.Msg { return showTickMsg{} })
+	case showTickMsg:
+		return n, n.look()
+	}
+	return n, nil
+}
+
+// View is where the show is, the notes first.
+func (n *Notes) View() tea.View {
+	profile := n.profile
+	if n.opts.NoColor {
+		profile = colorprofile.ASCII
+	}
+	frame := strings.Join(n.lines(ink.New(n.opts.Background != Light, profile)), "\n")
+	if n.opts.ASCII {
+		frame = ink.ASCII(frame)
+	}
+	v := tea.NewView(frame)
+	v.AltScreen = true
+	v.WindowTitle = "railbench notes"
+	return v
+}
+
+func (n *Notes) lines(k *ink.Ink) []string {
+	if n.width < 1 || n.height < 1 {
+		return nil
+	}
+	if n.err != nil {
+		return n.fit(ink.Wrap(ink.Clean(n.err.Error()), n.width-2, " ", " "))
+	}
+	place, clock := "not begun", ""
+	if n.at.Scene > 0 {
+		place = fmt.Sprintf("%d/%d", n.at.Scene, n.at.Of)
+		if gone := n.opts.Now().Sub(n.at.Began).Truncate(time.Second); !n.at.Began.IsZero() && gone >= 0 {
+			clock = fmt.Sprintf("  %d:%02d", int(gone.Minutes()), int(gone.Seconds())%60)
+		}
+	}
+	if n.at.Auto {
+		place += " auto"
+	}
+	lines := []string{
+		ink.Sides(" "+k.Focus.Render(ink.Clean(n.at.Show)), k.Strong.Render(place+clock)+" ", n.width),
+		k.Faint.Render(strings.Repeat("─", n.width)),
+	}
+	section := func(name, text string, style func(...string) string) {
+		if text == "" {
+			return
+		}
+		lines = append(lines, "", " "+k.Dim.Render(name))
+		for _, l := range ink.Wrap(ink.Clean(text), n.width-3, "", "") {
+			lines = append(lines, "  "+style(l))
+		}
+	}
+	if n.at.Title != "" {
+		lines = append(lines, "", " "+k.Strong.Render(ink.Clean(n.at.Title)))
+	}
+	section("notes", n.at.Notes, k.Strong.Render)
+	section("the audience reads", n.at.Caption, k.Dim.Render)
+	section(ink.Clean(n.at.Cell), n.at.Verdict, k.Accent.Render)
+	next := n.at.Next
+	if n.at.Over {
+		next = "the end"
+	}
+	section("next", next, k.Strong.Render)
+	return n.fit(lines)
+}
+
+// fit gives as many lines as the terminal has, each as wide as it is.
+func (n *Notes) fit(lines []string) []string {
+	lines = fill(lines, n.height, n.width)
+	for i, l := range lines {
+		lines[i] = ink.Pad(l, n.width)
+	}
+	return lines
+}

@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/show"
+)
+
+const twoScenes = `# A show
+## One rail {#one}
+The caption.
+> The notes.
+` + "```show" + `
+view rails
+run load-rail LOAD_SECONDS=5
+wait
+pause 3s
+` + "```" + `
+## A cable {#cable}
+Pulled.
+` + "```show" + `
+run load-half
+pause 2s
+pull
+wait
+plug
+pause 1s
+` + "```" + `
+`
+
+// staged is a screen with a show, whose loads take five seconds.
+func staged(t *testing.T) (s *screen, told *[]show.Moment, pulls *[]bool) {
+	t.Helper()
+	script, err := show.Parse("show.md", twoScenes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, pulls = &[]show.Moment{}, &[]bool{}
+	s = newScreen(t, loadable(), 120, 40)
+	s.Model.opts.Show = script
+	s.Model.play.tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // pass has the clock
+	s.Model.opts.Tell = func(m show.Moment) error { *told = append(*told, m); return nil }
+	s.Model.opts.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
+	s.send(eventsMsg(connected()))
+	s.press("ctrl+g")
+	return s, told, pulls
+}
+
+// key presses a key, and has what it brings about happen.
+func (s *screen) key(name string) {
+	_, cmd := s.Update(keyPress(name))
+	s.happen(cmd)
+}
+
+// happen sends what a command brings back.
+func (s *screen) happen(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, c := range msg {
+			s.happen(c)
+		}
+	default:
+		_, next := s.Update(msg)
+		s.happen(next)
+	}
+}
+
+// pass lets seconds go by in steps of the show's clock. Loads end after five.
+func (s *screen) pass(seconds int) {
+	for range seconds * 5 {
+		s.now = s.now.Add(200 * time.Millisecond)
+		if id := s.book.Running; id != "" && s.now.Sub(s.book.Cells[id].Started) >= 5*time.Second {
+			s.Update(eventsMsg{steps.CellEnded{Run: s.book.Cells[id].Run, Cell: id, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Good."}}})
+		}
+		if s.Model.play.ticking {
+			_, cmd := s.Update(showTickMsg{})
+			s.happen(cmd)
+		}
+		for _, call := range s.fake.took() {
+			if id, ok := strings.CutPrefix(call, "run "); ok {
+				s.Update(eventsMsg{steps.CellStarted{Run: steps.RunID(len(s.book.Cells) + 10), Cell: id, At: s.now}})
+			}
+		}
+	}
+}
+
+func TestAShowGoesOnByItself(t *testing.T) {
+	s, told, pulls := staged(t)
+	s.sees("A show", "space begins the show")
+	began := s.now
+	s.key("a")
+	s.pass(1)
+	s.sees("The caption.", "1/2", "0:01")
+	if s.book.Running != "load-rail" {
+		t.Fatalf("%q runs", s.book.Running)
+	}
+	for range 60 {
+		if s.pass(1); s.Model.play.told.Over {
+			break
+		}
+	}
+	if took := s.now.Sub(began); !s.Model.play.told.Over || took > 20*time.Second {
+		t.Errorf("after %s it is %+v", took, s.Model.play.told)
+	}
+	s.sees("2/2", "Pulled.")
+	if len(*pulls) != 2 || !(*pulls)[0] || (*pulls)[1] {
+		t.Errorf("the cable: %v", *pulls)
+	}
+	first := (*told)[0]
+	for _, m := range *told {
+		if m.Scene == 1 && m.Verdict != "" {
+			first = m
+		}
+	}
+	if first.Notes != "The notes." || first.Next != "A cable" || first.Of != 2 || !strings.HasPrefix(first.Verdict, "PASS") {
+		t.Errorf("what the presenter reads: %+v", first)
+	}
+}
+
+// With keys: a scene at a time, back, a jump; a cable is never left out when the show goes elsewhere.
+func TestAShowByKeys(t *testing.T) {
+	s, _, pulls := staged(t)
+	s.key("space")
+	s.pass(12)
+	s.sees("1/2") // it waits for the presenter
+	s.key("j")
+	s.key("2")
+	s.pass(4)
+	s.sees("2/2")
+	if len(*pulls) != 1 {
+		t.Errorf("the cable: %v", *pulls)
+	}
+	s.key("b")
+	s.pass(1)
+	s.sees("1/2")
+	if len(*pulls) != 2 || (*pulls)[1] {
+		t.Errorf("the cable stays out: %v", *pulls)
+	}
+	s.key("space")
+	s.key("space")
+	s.sees("the show is over")
+}
+
+// The presenter's own screen shows the notes, and what is wrong where it can't.
+func TestNotes(t *testing.T) {
+	at, fails := show.Moment{
+		Show: "A show", Scene: 1, Of: 2, Title: "One rail", Caption: "The caption.", Notes: "The notes.", Next: "A cable",
+		Cell: "One rail", Verdict: "PASS: Good.", Began: time.Unix(1000, 0),
+	}, error(nil)
+	n := NewNotes(func() (show.Moment, error) { return at, fails }, Options{Now: func() time.Time { return time.Unix(1065, 0) }})
+	n.Update(tea.WindowSizeMsg{Width: 60, Height: 24})
+	look := func() string {
+		n.Update(n.look()())
+		return n.View().Content
+	}
+	for _, want := range []string{"1/2  1:05", "The notes.", "The caption.", "PASS: Good.", "A cable"} {
+		if got := look(); !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+	at.Notes = "\x1b[31mred"
+	if strings.Contains(look(), "\x1b[31mred") {
+		t.Error("notes move the terminal")
+	}
+	fails = errors.New("no show has begun")
+	if !strings.Contains(look(), "no show has begun") {
+		t.Error("what is wrong is not told")
+	}
+	if _, cmd := n.Update(keyPress("q")); cmd == nil {
+		t.Error("q doesn't end it")
+	}
+}
