@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
 	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
@@ -61,7 +61,7 @@ type stageOpening struct {
 func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	name, text := "the built-in show", string(assets.Show)
 	if o.script != "" {
-		raw, err := os.ReadFile(o.script)
+		raw, err := disk.Read(o.script, mostMoment)
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,10 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 				if err != nil {
 					return usage(err)
 				}
-				return writeMoment(cmd, at)
+				for _, line := range at.Lines() {
+					gate.Fprintln(cmd.OutOrStdout(), line)
+				}
+				return nil
 			}
 			model := tui.NewNotes(read, tui.Options{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Now: time.Now})
 			ctx, stop := untilEnded(cmd.Context())
@@ -158,7 +161,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 	}
 }
 
-// mostMoment bounds what is read of a show: a caption, notes and a verdict.
+// mostMoment bounds what is read of a show: its script, or its captions, notes and a verdict.
 const mostMoment = 1 << 20
 
 func readMoment(path string) (at script.Moment, err error) {
@@ -173,9 +176,4 @@ func readMoment(path string) (at script.Moment, err error) {
 		return at, fmt.Errorf("follow the show: %s: %w", path, err)
 	}
 	return at, nil
-}
-
-func writeMoment(cmd *cobra.Command, at script.Moment) error {
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(at.Lines(), "\n"))
-	return err
 }
