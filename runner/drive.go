@@ -57,7 +57,7 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
-		feed(p.stdin, secret+leashFrame(r.id, s.Text(), s.limit()), LeashBeat, stop)
+		feed(p.stdin, secret+leashFrame(r.id, s), LeashBeat, stop)
 	}()
 	r.follow(ctx, p, s.limit(), emit)
 	r.let()

@@ -16,11 +16,12 @@ import (
 // not either: the leash ends the script's processes when its stdin reaches its
 // end, when no heartbeat came for LeashSilence (a cable pulled between here and
 // there closes nothing), and at a hard limit. Then it looks for what has left
-// the process group: the session and a mark in the environment find it.
+// the process group: the session, a mark in the environment and, where the leash can be made
+// the parent of orphans (boot), their parent find it.
 //
 // Its protocol, all of it on the three standard streams:
 //
-//	stdin   "begin ID BEATS", the script, "end ID", then a "." every LeashBeat
+//	stdin   "begin ID BEATS [free]", the script, "end ID", then a "." every LeashBeat
 //	stdout  the script's, and lines that start with RS and the ID:
 //	        "limit" (the node's own limit was reached), "silent" (no heartbeat
 //	        came) and "exit N"
@@ -49,6 +50,22 @@ const (
 	spareBeats = 2
 )
 
+// boot starts the leash, as one that gets every process whose parent has died: else what leaves
+// its session and clears its environment would be nobody's any more. sh can't ask the kernel
+// for that (prctl, PR_SET_CHILD_SUBREAPER); perl can, and is there wherever Debian or Ubuntu is.
+const boot = `
+case $(uname -sm) in
+"Linux x86_64") n=157 ;;
+"Linux aarch64") n=167 ;;
+*) n= ;;
+esac
+[ -z "$n" ] || ! command -v perl >/dev/null 2>&1 ||
+  exec env PERL_BADLANG=0 perl -e '
+    $ENV{RAILBENCH_REAPS} = 1 if syscall(shift, 36, 1, 0, 0, 0) == 0;
+    exec @ARGV' "$n" sh -c "$@"
+exec sh -c "$@"
+`
+
 // leashScript runs on the node: $1 is the run's id, or - for a spare; BEATS
 // heartbeats make the hard limit. It is POSIX sh. What reads stdin reads one byte
 // at a time, or it would swallow what the next one waits for. Two things follow from how
@@ -56,14 +73,15 @@ const (
 // that SIGPIPE ends, because nobody reads its word any more, would not clean up.
 const leashScript = `
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
-id=$1 beats=0 s= got= nl='
+id=$1 beats=0 free= s= got= reaps=$RAILBENCH_REAPS nl='
 '
+unset RAILBENCH_REAPS PERL_BADLANG
 if [ "$id" = - ]; then
   while c=$(timeout SPARE head -c 1) && [ "$c" = . ]; do :; done
   [ "$c" = b ] || exit 125
-  IFS=' ' read -r l id beats
+  IFS=' ' read -r l id beats free
 else
-  while IFS=' ' read -r l i beats; do [ "$l $i" != "begin $id" ] || break; done
+  while IFS=' ' read -r l i beats free; do [ "$l $i" != "begin $id" ] || break; done
 fi
 while IFS= read -r l; do
   [ "$l" != "end $id" ] || { got=1; break; }
@@ -85,6 +103,8 @@ ours() {
   if [ -r /proc/self/stat ]; then
     grep -lsE "^[0-9]+ \(.*\) [^ZX] [0-9]+ ([0-9]+ $p|$p) " /proc/[0-9]*/stat
     grep -lszxF "RAILBENCH_RUN=$id" /proc/[0-9]*/environ
+    [ -z "$reaps" ] || [ "$free" ] ||
+      grep -lsE "^[0-9]+ \(.*\) [^ZX] $$ " /proc/[0-9]*/stat | grep -vxF "/proc/$me/stat"
   else
     kill -0 "-$p" && echo "/proc/-$p/"
   fi
@@ -93,7 +113,7 @@ end() {
   for f in $2; do f=${f#/proc/}; kill "-$1" "${f%%/*}"; done
 } 2>/dev/null
 (
-  n=0
+  n=0 me=$(exec sh -c 'echo "$PPID"')
   while [ "$n" -lt "$beats" ]; do
     c=$(timeout SILENCE head -c 1 <&3) || { printf '\036%s silent\n' "$id"; break; }
     [ "$c" = . ] || break
@@ -123,14 +143,17 @@ func leashCommand(id string) string {
 		"SILENCE", strconv.Itoa(int(LeashSilence/time.Second)),
 		"SPARE", strconv.Itoa(int(spareSilence/time.Second)),
 	).Replace(leashScript)
-	return "sh -c " + Quote(text) + " " + leashName + " " + id
+	return "sh -c " + Quote(boot) + " railbench-boot " + Quote(text) + " " + leashName + " " + id
 }
 
 // leashFrame is what the leash reads before the heartbeats.
-func leashFrame(id, text string, limit time.Duration) string {
+func leashFrame(id string, s Script) string {
 	// The node counts beats and no seconds: it needs no clock that agrees with ours.
-	beats := int(limit/LeashBeat) + spareBeats
-	return fmt.Sprintf("begin %s %d\n%send %s\n", id, beats, text, id)
+	beats, free := int(s.limit()/LeashBeat)+spareBeats, ""
+	if s.Detaches {
+		free = " free"
+	}
+	return fmt.Sprintf("begin %s %d%s\n%send %s\n", id, beats, free, s.Text(), id)
 }
 
 // A LeashCall is a leash command taken apart, for a node that has no processes

@@ -58,6 +58,9 @@ type Script struct {
 	Patient bool
 	// Root runs the script with sudo where the login user isn't root.
 	Root bool
+	// Detaches lets what leaves its session and clears its environment outlive the script, as a
+	// dead-man's switch has to.
+	Detaches bool
 }
 
 // Text is what the node's shell executes, byte for byte: the assignments,

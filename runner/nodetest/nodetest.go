@@ -284,6 +284,7 @@ sleep 321 & echo $!
 setsid sleep 321 & echo $!
 nohup sleep 321 >/dev/null 2>&1 & echo $!
 sh -c 'setsid sh -c "echo \$\$; exec sleep 321" & exit 0'
+env -i PATH="$PATH" setsid sh -c 'trap "" TERM; echo $$; (sleep 321 & sleep 321 &); sleep 321; sleep 321' &
 sleep 0.3
 echo ready
 `
@@ -306,7 +307,7 @@ echo ready
 				}
 			})
 			stop()
-			if err != nil || len(pids) < 5 {
+			if err != nil || len(pids) < 6 {
 				t.Fatalf("%v, pids %q", err, pids)
 			}
 			left, _, _ := Do(t, n, "for p in "+strings.Join(pids, " ")+`; do grep -sE "^[0-9]+ \(.*\) [^ZX]" /proc/$p/stat; done; :`)

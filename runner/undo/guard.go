@@ -65,7 +65,7 @@ func (g Guard) script(name, body string, vars map[string]string) runner.Script {
 			used[k] = v
 		}
 	}
-	return runner.Script{Name: name, Body: body, Vars: used, Limit: shortly, Root: true}
+	return runner.Script{Name: name, Body: body, Vars: used, Limit: shortly, Root: true, Detaches: true}
 }
 
 // Arm stores the way back and starts the switch, which goes back after a time
