@@ -224,7 +224,7 @@ SetEnv HOME=%[1]s
 
 // own is a command in a node's namespace, with a /run of its own.
 func (g *ground) own(node string, args ...string) *exec.Cmd {
-	return g.nodes[node].Command(append([]string{"unshare", "-m", "sh", "-c", `mount -t tmpfs none /run && mkdir /run/sshd && exec "$@"`, "sh"}, args...)...)
+	return g.nodes[node].Command(append([]string{"unshare", "-m", "sh", "-c", `mount -t tmpfs -o mode=755 none /run && mkdir /run/sshd && exec "$@"`, "sh"}, args...)...)
 }
 
 func (g *ground) look(node string) change.State {
