@@ -21,8 +21,34 @@ CHUNK = 1 << 20
 VRAM, DRAM = "VRAM", "DRAM"
 
 
+def mapped_ucx():
+    """The UCX that this process has loaded, by path and version. A wheel may bring one of its
+    own under another name, of which ucx_info tells nothing."""
+    paths = set()
+    try:
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                fields = line.split(None, 5)
+                if len(fields) == 6 and os.path.basename(fields[5]).startswith("libucp"):
+                    paths.add(fields[5].strip())
+    except OSError:
+        pass
+    found = []
+    for path in sorted(paths):
+        try:
+            version = ctypes.CDLL(path).ucp_get_version_string
+            version.restype = ctypes.c_char_p
+            found.append(f"{path} {version().decode()}")
+        except (OSError, AttributeError):
+            found.append(path)
+    return found
+
+
 def report(result):
     """One line of JSON on stdout is the result. Other lines are for people."""
+    ucx = mapped_ucx()
+    if ucx:
+        result = {**result, "ucx": ucx}
     print(json.dumps(result, separators=(",", ":")), flush=True)
 
 

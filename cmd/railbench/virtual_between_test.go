@@ -17,15 +17,15 @@ func (v *virtual) between(t *testing.T) {
 	}{
 		"loss": {
 			"sudo tc qdisc add dev " + rail1 + " root netem loss 5%", noQueue,
-			map[string][]string{"shaping": {"netem", "loss 5%", rail1, "spark-02"}, "path-loss": {"rail 1", "lost"}},
+			map[string][]string{"shaping": {"netem", "loss 5%", rail1, "spark-02"}, "path-loss": {"ail 1 (enp1s0f0np0) lost"}},
 		},
 		"corruption": {
 			"sudo tc qdisc add dev " + rail1 + " root netem corrupt 10%", noQueue,
-			map[string][]string{"shaping": {"corrupt 10%"}, "path-loss": {"rail 1", "lost"}},
+			map[string][]string{"shaping": {"corrupt 10%"}, "path-loss": {"ail 1 (enp1s0f0np0) lost"}},
 		},
 		"delay": {
 			"sudo tc qdisc add dev " + rail1 + " root netem delay 300ms", noQueue,
-			map[string][]string{"shaping": {"netem", "delay 300ms"}, "path-loss": {"rail 1", "holds packets back"}},
+			map[string][]string{"shaping": {"netem", "delay 300ms"}, "path-loss": {"over rail 1 took", "holds packets back"}},
 		},
 		"a rate limit": {
 			"sudo tc qdisc add dev " + rail1 + " root tbf rate 1mbit burst 4kb latency 400ms", noQueue,

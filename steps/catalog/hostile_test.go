@@ -251,6 +251,19 @@ func hostile() []alteration {
 				return strings.Replace(s, `"nixl-transfer"`, `"nixl-latency"`, 1)
 			})(g, r)
 		}},
+		{"NIXL: another UCX at the other end", notPass, func(g good, r *steps.Result) bool {
+			if g.parse != "nixl-python" {
+				return false
+			}
+			with := func(at int, version string) {
+				o := &r.Stages[0].Outputs[at]
+				o.Text = strings.Replace(o.Text, `{"test"`, `{"ucx":["/opt/nixl.libs/libucp-3f1a.so.0 `+version+`"],"test"`, 1)
+				o.Value, _ = New().Parsers[g.parse](o.Text, "")
+			}
+			with(g.client, "1.21.0")
+			with(g.server, "1.22.0")
+			return true
+		}},
 		{"NIXL: two reports", notGood, of(text(twice), "nixl-python")},
 		{"NIXL: GPU memory where the host's was asked for", notGood, replaced(`"device":"cpu"`, `"device":"cuda"`)},
 		{"NIXL: other reads than asked for", notGood, func(g good, r *steps.Result) bool {

@@ -21,6 +21,9 @@ type NIXLResult struct {
 	NIXL   string `json:"nixl,omitempty"` // version; empty where there is none
 	Python string `json:"python,omitempty"`
 	Path   string `json:"path,omitempty"`
+	// UCX are the libraries of it that the process had loaded, each "PATH VERSION": a wheel may
+	// have one of its own, of which ucx_info tells nothing.
+	UCX []string `json:"ucx,omitempty"`
 
 	Device string `json:"device,omitempty"` // "cpu" or "cuda"
 	Bytes  int    `json:"bytes,omitempty"`
@@ -52,6 +55,10 @@ func NIXLPythonOutput(text string) (NIXLPython, error) {
 		var r NIXLResult
 		if json.Unmarshal(line, &r) == nil && r.sound() && len(p.Results) < maxRows {
 			r.Error = cut(r.Error)
+			r.UCX = r.UCX[:min(len(r.UCX), maxErrors)]
+			for i := range r.UCX {
+				r.UCX[i] = cut(r.UCX[i])
+			}
 			p.Results = append(p.Results, r)
 		}
 	})

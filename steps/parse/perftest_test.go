@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -73,6 +74,19 @@ func TestPerftestValidation(t *testing.T) {
 		b, err := PerftestBandwidth(table + says)
 		if err != nil || len(b.Rows) != 1 || b.Validation != c.is || len(b.Errors) != c.errors || b.NUMANode == nil || *b.NUMANode != 1 {
 			t.Errorf("%q: %+v, %v", says, b, err)
+		}
+	}
+}
+
+// The report of 6.29 has a service level without quotes, and units nowhere: the message rate
+// tells them.
+func TestPerftestReportOf629(t *testing.T) {
+	for average, want := range map[string]float64{"97.41": 97.41, "11612.42": 97.41} {
+		b, err := PerftestBandwidth("{\n\"test_info\": {\n\"test\": \"RDMA_Write_BW_Test\",\n\"Device\": \"mlx5_0\",\nsl: 0,\n\"Mtu\": 4096\n},\n" +
+			"\"results\": {\n\"MsgSize\": 65536,\n\"n_iterations\": 5000,\n\"BW_peak\": 0.00,\n\"BW_average\": " + average +
+			",\n\"MsgRate\": 0.185788,\n\"CPU_util\": 3.14\n}\n}\n")
+		if err != nil || len(b.Rows) != 1 || math.Abs(b.Rows[0].AverageGbps-want) > 0.01 || b.MTU != 4096 || b.Device != "mlx5_0" {
+			t.Errorf("%s: %+v, %v", average, b, err)
 		}
 	}
 }

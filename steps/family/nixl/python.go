@@ -527,7 +527,28 @@ func (t *transferTest) Figure(wire.Accounted) {
 }
 
 // Signs: the program times all reads together, and tells no more of them.
-func (t *transferTest) Signs() {}
+func (t *transferTest) Signs() { t.otherUCX() }
+
+// otherUCX looks whether both processes had one release of UCX: what ucx_info tells may be
+// another one than a wheel brings.
+func (t *readTest) otherUCX() {
+	var releases [2]string
+	for _, e := range steps.Ends {
+		node := t.result.Rig.NameOf(e)
+		for _, library := range t.ends[e].UCX {
+			t.rep.Show(node+" UCX that NIXL has", library, "", nil)
+			_, releases[e], _ = strings.Cut(library, " ")
+		}
+		if len(t.ends[e].UCX) > 1 {
+			t.add(steps.Warn, "NIXL on %s has loaded %d libraries of UCX: a wheel brings its own, and another one is on its path "+
+				"(LD_LIBRARY_PATH)", node, len(t.ends[e].UCX))
+		}
+	}
+	if here, peer := releases[steps.Here], releases[steps.Peer]; here != peer && here != "" && peer != "" {
+		t.add(steps.Warn, "NIXL has UCX %s on %s and %s on %s, whatever ucx_info tells: have both ends one", here,
+			t.result.Rig.NameOf(steps.Here), peer, t.result.Rig.NameOf(steps.Peer))
+	}
+}
 
 // ReadFlow predicts what reads move; the first one is not timed. The peer's memory is read, so
 // the bytes leave there, though it is this end that asks.
@@ -689,6 +710,7 @@ func (t *latencyTest) Figure(wire.Accounted) {
 
 // Signs: the tail.
 func (t *latencyTest) Signs() {
+	t.otherUCX()
 	x := t.initiator()
 	switch {
 	case theory.Soft(t.result.Rig, t.route.Pairs[0]) != "":
