@@ -145,6 +145,7 @@ func measurements() []measurement {
 		{"idle, two SSH nodes", idleSSH},
 		{"gauges", movingGauges},
 		{"viewers", viewers},
+		{"streams", streams},
 		{"a million lines", millionLines},
 		{"sampler", sampler},
 		{"whole tutorial", wholeTutorial},

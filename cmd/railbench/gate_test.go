@@ -37,6 +37,8 @@ var roundTheGate = map[string]string{
 	"main.go w.To":            "asked whether it is a terminal",
 	"virtual.go w.To":         "a shell on a virtual machine has the terminal to itself",
 	"scrape.go metrics.Write": "OpenMetrics, in whose labels the gate has cleaned all",
+	"gauge.go to.Write":       "a number, for a gauge",
+	"stream.go (…).Write":     "a number, for a gauge",
 	"workbench.go opts.Write": "a function that writes scripts back into a runbook",
 }
 

@@ -160,7 +160,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig), notesCommand(),
 		serveCommand(&rig), watchCommand(&rig))
-	root.AddCommand(undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(), docsCommand())
+	root.AddCommand(streamCommand(), gaugeCommand(), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(), docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),
 		parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())

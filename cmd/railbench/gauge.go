@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/runner/stream"
+	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/web"
+)
+
+// rateUnits are what a packet's number may be in, as Gb/s.
+var rateUnits = map[string]float64{"GB/s": 8, "Gb/s": 1, "MB/s": 8e-3, "Mb/s": 1e-3, "GiB/s": 8 * 1.073741824, "MiB/s": 8 * 1.048576e-3, "B/s": 8e-9}
+
+type gaugeFlags struct {
+	listen, order, unit, page string
+	full                      float64
+}
+
+// addForm adds what a packet's number is.
+func (f *gaugeFlags) addForm(cmd *cobra.Command) {
+	units := slices.Sorted(maps.Keys(rateUnits))
+	cmd.Flags().StringVar(&f.unit, "unit", "GB/s", "what the number is in: "+strings.Join(units, ", "))
+	cmd.Flags().StringVar(&f.order, "order", "little", "the byte order of the number: little or big")
+	completeFlags(cmd, map[string]completer{"unit": words(units...), "order": words("little", "big")})
+}
+
+// form is the byte order and the unit, as Gb/s.
+func (f gaugeFlags) form() (order binary.ByteOrder, unit float64, err error) {
+	switch f.order {
+	case "little":
+		order = binary.LittleEndian
+	case "big":
+		order = binary.BigEndian
+	default:
+		return nil, 0, fmt.Errorf("--order %s: it is little or big", f.order)
+	}
+	unit, ok := rateUnits[f.unit]
+	if !ok {
+		return nil, 0, fmt.Errorf("--unit %s: it is %s", f.unit, strings.Join(slices.Sorted(maps.Keys(rateUnits)), ", "))
+	}
+	return order, unit, nil
+}
+
+func gaugeCommand() *cobra.Command {
+	var f gaugeFlags
+	cmd := &cobra.Command{
+		Use:   "gauge",
+		Short: "Show a rate that a program tells by UDP, here and in browsers",
+		Long: `Takes packets of eight bytes, each the present rate as a double, and shows it on the
+terminal and, at --page, in browsers like a rail. A packet that is short or long, no
+number, infinite or negative is counted and not shown. It ends with Ctrl-C.
+
+Exit status: 0 it was ended; 2 wrong usage, or nothing can listen there.`,
+		Example: `  railbench gauge --page 127.0.0.1:7117
+  railbench gauge --listen 0.0.0.0:45004 --unit MB/s --order big
+  railbench gauge send 127.0.0.1:45004 5.78`,
+		Args: noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1"+gaugePort, "the address and port (UDP)")
+	cmd.Flags().StringVar(&f.page, "page", "", "show it in browsers, too, at this address and port; another than loopback asks for a token")
+	cmd.Flags().Float64Var(&f.full, "full", 100, "the end of the scale, Gb/s")
+	f.addForm(cmd)
+	completeFlags(cmd, map[string]completer{"listen": words("127.0.0.1" + gaugePort), "page": words(serveAt), "full": words("100", "200", "400")})
+	cmd.AddCommand(gaugeSend())
+	return cmd
+}
+
+func gaugeSend() *cobra.Command {
+	var f gaugeFlags
+	cmd := &cobra.Command{
+		Use:   "send ADDRESS:PORT RATE…",
+		Short: "Tell rates to a gauge, one a packet, four a second",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return errors.New("name the gauge and a rate: railbench gauge send 127.0.0.1" + gaugePort + " 5.78")
+			}
+			return nil
+		},
+		ValidArgsFunction: words(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			order, _, err := f.form()
+			if err != nil {
+				return usage(err)
+			}
+			var rates []float64
+			for _, text := range args[1:] {
+				rate, err := strconv.ParseFloat(text, 64)
+				if err != nil || !(rate >= 0 && rate <= 1e300) {
+					return usage(fmt.Errorf("%q is no rate: it is a number from 0", text))
+				}
+				rates = append(rates, rate)
+			}
+			to, err := net.Dial("udp", args[0])
+			if err != nil {
+				return usage(err)
+			}
+			defer to.Close()
+			for i, rate := range rates {
+				if i > 0 {
+					select {
+					case <-time.After(countEvery):
+					case <-cmd.Context().Done():
+						return nil
+					}
+				}
+				if _, err := to.Write(stream.EncodeRate(order, rate)); err != nil {
+					return status{exitUnreachable, fmt.Errorf("tell %s: %w", args[0], err)}
+				}
+			}
+			return nil
+		},
+	}
+	f.addForm(cmd)
+	return cmd
+}
+
+// A dial is the rate that came last.
+type dial struct {
+	mu       sync.Mutex
+	gauge    meter.Gauge
+	at       time.Time
+	packets  int
+	rejected map[string]int
+}
+
+const dialStale = 3 * time.Second
+
+func (d *dial) tell(gbps float64, why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if why != "" {
+		d.rejected[why]++
+		return
+	}
+	d.packets++
+	d.at = time.Now()
+	d.gauge.Tx.IP = gbps
+	d.gauge.Tx.Peak = max(d.gauge.Tx.Peak, gbps)
+}
+
+// board is the dial like a rail, which is stale when nothing comes.
+func (d *dial) board(now time.Time) meter.Board {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	g := d.gauge
+	switch {
+	case d.packets == 0:
+		g.Stale = "nothing has come yet"
+	case now.Sub(d.at) > dialStale:
+		g.Stale = "nothing has come for " + now.Sub(d.at).Round(time.Second).String()
+	}
+	return meter.Board{Gauges: []meter.Gauge{g}}
+}
+
+func (d *dial) sums() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := []string{fmt.Sprintf("%d packets", d.packets)}
+	for _, why := range slices.Sorted(maps.Keys(d.rejected)) {
+		all = append(all, fmt.Sprintf("%d rejected: %s", d.rejected[why], why))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (f gaugeFlags) run(cmd *cobra.Command) error {
+	order, unit, err := f.form()
+	if err == nil && !(f.full > 0 && f.full < 1e6) {
+		err = fmt.Errorf("--full %g: it is a rate above 0", f.full)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	c, err := net.ListenPacket("udp", f.listen)
+	if err != nil {
+		return usage(fmt.Errorf("--listen: %w", err))
+	}
+	defer c.Close() //nolint:errcheck // a socket that was read
+	gate.Fprintf(cmd.ErrOrStderr(), "takes rates in %s at %s (UDP)\n", f.unit, c.LocalAddr())
+	d := &dial{
+		gauge:    meter.Gauge{Node: "gauge", Dev: c.LocalAddr().String(), LinkGbps: f.full, Source: meter.NetdevBytes},
+		rejected: map[string]int{},
+	}
+	var page *web.Page
+	if f.page != "" {
+		s := &stage{options: web.Options{Railbench: version(), RigName: "gauge"}, listen: f.page}
+		where, err := s.open()
+		if err != nil {
+			return usage(err)
+		}
+		defer s.close()
+		gate.Fprintf(cmd.ErrOrStderr(), "%s\n", where)
+		page = s.page
+	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- stream.ListenRates(ctx, c, order, func(_ net.Addr, rate float64, why string) { d.tell(rate*unit, why) })
+	}()
+	err = f.show(ctx, cmd, d, page, ended)
+	gate.Fprintf(cmd.ErrOrStderr(), "%s\n", d.sums())
+	return err
+}
+
+// bar is how wide the gauge is on the terminal.
+const bar = 50
+
+// show draws until ctx ends: a line each second, as long as something comes.
+func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *dial, page *web.Page, ended <-chan error) error {
+	tick := time.NewTicker(needle)
+	defer tick.Stop()
+	told, stale := time.Time{}, ""
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return <-ended
+		case now := <-tick.C:
+			board := d.board(now)
+			if page != nil {
+				page.Board(board)
+			}
+			g := board.Gauges[0]
+			if now.Sub(told) < time.Second || g.Stale != "" && stale != "" {
+				continue
+			}
+			told, stale = now, g.Stale
+			if stale != "" {
+				gate.Fprintf(cmd.OutOrStdout(), "%s\n", stale)
+				continue
+			}
+			full := min(bar, int(g.Tx.IP/f.full*bar+0.5))
+			gate.Fprintf(cmd.OutOrStdout(), "%8.2f Gb/s  %s%s  of %g, peak %.2f\n", g.Tx.IP,
+				strings.Repeat("█", full), strings.Repeat("░", bar-full), f.full, g.Tx.Peak)
+		}
+	}
+}
+
+const needle = 100 * time.Millisecond

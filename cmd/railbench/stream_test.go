@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner/stream"
+)
+
+// started is a railbench that goes on until it ends or is ended: what it says on stderr, and
+// how it came out.
+type started struct {
+	errs *bufio.Scanner
+	out  *bytes.Buffer
+	stop context.CancelFunc
+	done chan error
+}
+
+func startRailbench(t *testing.T, args ...string) *started {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	said, errs := io.Pipe()
+	s := &started{errs: bufio.NewScanner(said), out: &bytes.Buffer{}, stop: cancel, done: make(chan error, 1)}
+	cmd := rootCommand()
+	cmd.SetArgs(args)
+	cmd.SetIn(strings.NewReader(""))
+	cmd.SetOut(s.out)
+	cmd.SetErr(errs)
+	go func() {
+		s.done <- cmd.ExecuteContext(ctx)
+		errs.Close()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_, _ = io.Copy(io.Discard, said)
+	})
+	return s
+}
+
+var anAddress = regexp.MustCompile(`\S+:\d+`)
+
+// address is where it says that it listens.
+func (s *started) address(t *testing.T) string {
+	t.Helper()
+	for s.errs.Scan() {
+		if at := anAddress.FindString(s.errs.Text()); at != "" {
+			return at
+		}
+	}
+	t.Fatalf("it did not say where it listens: %v", <-s.done)
+	return ""
+}
+
+// end waits for its end.
+func (s *started) end() error {
+	go drain(s.errs)
+	return <-s.done
+}
+
+func streamedOf(t *testing.T, text string) (r streamed) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return r
+}
+
+// Both ends tell the same of what went over two addresses at once, two streams each.
+func TestStreamSendAndReceive(t *testing.T) {
+	t.Parallel()
+	for _, extra := range [][]string{nil, {"--zero-copy"}} {
+		receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0", "--once", "--json")
+		at := receive.address(t)
+		args := append([]string{"stream", "send", at, at, "--from", "127.0.0.1,127.0.0.2", "--streams", "2", "--bytes", "300K", "--blocks", "20", "--json"}, extra...)
+		var out, errs bytes.Buffer
+		if code := Main(args, strings.NewReader(""), &out, &errs); code != exitOK {
+			t.Fatalf("exit status %d: %s", code, errs.String())
+		}
+		if err := receive.end(); err != nil {
+			t.Fatal(err)
+		}
+		sent, got := streamedOf(t, out.String()), streamedOf(t, receive.out.String())
+		const blocks = 2 * 2 * 20
+		if sent.Blocks != blocks || got.Blocks != blocks || sent.Bytes != blocks*300<<10 || got.Bytes != sent.Bytes || got.Lost+got.Corrupt+got.Cut != 0 {
+			t.Errorf("sent %+v\ngot %+v", sent, got)
+		}
+		if got.Gbps <= 0 || math.Abs(got.Gbps-float64(got.Bytes)*8/got.Seconds/1e9) > 1e-6 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// A generator's blocks go through the queue to the receiver, and the gauge is told of it.
+func TestStreamEmulate(t *testing.T) {
+	t.Parallel()
+	gauge, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gauge.Close()
+	receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0", "--once", "--json", "--gauge", gauge.LocalAddr().String())
+	send := startRailbench(t, "stream", "send", receive.address(t), "--input", "127.0.0.1:0", "--json")
+	var out, errs bytes.Buffer
+	code := Main([]string{"stream", "emulate", send.address(t), "--gbps", "0.8", "--bytes", "1M", "--blocks", "40", "--json"}, strings.NewReader(""), &out, &errs)
+	if code != exitOK {
+		t.Fatalf("exit status %d: %s", code, errs.String())
+	}
+	if err := send.end(); err != nil {
+		t.Error(err)
+	}
+	if err := receive.end(); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{out.String(), send.out.String(), receive.out.String()} {
+		if r := streamedOf(t, text); r.Blocks != 40 || r.Bytes != 40<<20 || r.Lost != 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	packet := make([]byte, 16)
+	n, _, err := gauge.ReadFrom(packet)
+	if _, why := stream.DecodeRate(binary.LittleEndian, packet[:n]); err != nil || why != "" {
+		t.Errorf("the gauge was told % x: %v %s", packet[:n], err, why)
+	}
+}
+
+// What is lost or changed is told by the exit status, and so is a sender that is none.
+func TestStreamReceiveTells(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sent string
+		code int
+	}{
+		{"RBS1\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00x", exitFail}, // a checksum that is another
+		{"RBS1\x00\x00\x00", exitFail}, // it ends in a header
+		{"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", exitUnreachable},
+	} {
+		receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0", "--once")
+		to, err := net.Dial("tcp", receive.address(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(to, c.sent); err != nil {
+			t.Fatal(err)
+		}
+		to.Close()
+		if got, ok := errors.AsType[status](receive.end()); !ok || got.code != c.code {
+			t.Errorf("%q: %v", c.sent, got)
+		}
+	}
+}
+
+// A gauge shows what comes, here and on its page, and counts what it rejects.
+func TestGauge(t *testing.T) {
+	t.Parallel()
+	g := startRailbench(t, "gauge", "--listen", "127.0.0.1:0", "--page", "127.0.0.1:0", "--unit", "MB/s", "--order", "big")
+	at := g.address(t)
+	g.errs.Scan()
+	page := g.errs.Text()
+	to, err := net.Dial("udp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	for _, packet := range [][]byte{{1, 2, 3}, stream.EncodeRate(binary.BigEndian, math.NaN()), stream.EncodeRate(binary.BigEndian, -5)} {
+		if _, err := to.Write(packet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := Main([]string{"gauge", "send", at, "1250", "--unit", "MB/s", "--order", "big"}, strings.NewReader(""), &out, &errs); code != exitOK {
+		t.Fatalf("exit status %d: %s", code, errs.String())
+	}
+	event(t, page+"events", `[[0,10,0,0,10,0]]`) // 1250 MB/s are 10 Gb/s
+	g.stop()
+	var said []string
+	for g.errs.Scan() {
+		said = append(said, g.errs.Text())
+	}
+	if err := <-g.done; err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(said, "\n"); got != "1 packets, 1 rejected: negative, 1 rejected: no number, 1 rejected: short" {
+		t.Errorf("it said %q", got)
+	}
+}
+
+func TestStreamUsage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code int
+		args string
+	}{
+		{exitUsage, "stream send"},
+		{exitUsage, "stream send 127.0.0.1:1 --bytes 0"},
+		{exitUsage, "stream send 127.0.0.1:1 --bytes 2G"},
+		{exitUsage, "stream send 127.0.0.1:1 --from 127.0.0.1,127.0.0.2"},
+		{exitUsage, "stream send 127.0.0.1:1 --streams 0"},
+		{exitUsage, "stream send 127.0.0.1:1 127.0.0.1:2 --input 127.0.0.1:0"},
+		{exitUsage, "stream send 127.0.0.1:1 --for -1s"},
+		{exitUsage, "stream emulate"},
+		{exitUsage, "stream emulate 127.0.0.1:1 --gbps 0"},
+		{exitUsage, "stream emulate 127.0.0.1:1 --gbps NaN"},
+		{exitUsage, "stream receive --listen nowhere"},
+		{exitUsage, "stream nonsense"},
+		{exitUsage, "gauge --unit furlongs"},
+		{exitUsage, "gauge --order middle"},
+		{exitUsage, "gauge --full 0"},
+		{exitUsage, "gauge send 127.0.0.1:1 fast"},
+		{exitUsage, "gauge send 127.0.0.1:1 -- -1"},
+		{exitUsage, "gauge send 127.0.0.1:1 NaN"},
+		{exitUnreachable, "stream send 127.0.0.1:1"},
+		{exitUnreachable, "stream send 127.0.0.1:1 --from 192.0.2.1"},
+		{exitUnreachable, "stream emulate 127.0.0.1:1"},
+	} {
+		var out, errs bytes.Buffer
+		if code := Main(strings.Fields(c.args), strings.NewReader(""), &out, &errs); code != c.code || errs.Len() == 0 {
+			t.Errorf("%s: exit status %d: %s", c.args, code, errs.String())
+		}
+	}
+}
