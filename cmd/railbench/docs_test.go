@@ -373,7 +373,11 @@ func TestDocsCoverage(t *testing.T) {
 					t.Errorf("%s: there is no part, cell or check %s", m[1], place[1])
 				}
 			}
-			// A link to a page that isn't there is told by TestDocsLinks.
+			for _, page := range regexp.MustCompile(`\]\((\w+)\.md\)`).FindAllStringSubmatch(m[2], -1) {
+				if _, ok := docFiles(t)[docPath(page[1])]; !ok {
+					t.Errorf("%s: there is no page %s", m[1], page[1])
+				}
+			}
 			why, left := strings.CutPrefix(m[2], "left out: ")
 			if len(places) == 0 && !strings.Contains(m[2], ".md)") && (!left || len(why) < 20) {
 				t.Errorf("%s: neither a place nor a reason: %s", m[1], m[2])

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -50,6 +51,24 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 	}
 	if tut.Title == "" {
 		t.Error("the tutorial has no title")
+	}
+}
+
+// A drawing stays one on a terminal of 80 columns, beside the list of parts.
+func TestDrawingsFit(t *testing.T) {
+	const room = 46
+	tut := kindtest.Tutorial(t)
+	for _, p := range tut.Parts {
+		texts := []string{p.Prose}
+		for _, c := range p.Cells {
+			texts = append(texts, c.Prose, c.Tail)
+		}
+		for line := range strings.Lines(strings.Join(texts, "\n")) {
+			line = strings.TrimRight(line, "\n")
+			if n := utf8.RuneCountInString(line); n > room && strings.ContainsAny(line, "┌│└├") {
+				t.Errorf("%s: a line of a drawing has %d columns, and room for %d: %s", p.ID, n, room, line)
+			}
+		}
 	}
 }
 
