@@ -97,6 +97,9 @@ func showScripts(out io.Writer, cells []steps.Cell) {
 			if r.Root {
 				asRoot = ", as root"
 			}
+			if r.Interpreter != "" {
+				asRoot += ", in " + r.Interpreter
+			}
 			gate.Fprintf(out, "# --- %s, on %s%s\n%s\n", strings.Join(what, ", "),
 				r.On, asRoot, gate.Several(strings.TrimRight(r.Text(), "\n")))
 		}

@@ -290,8 +290,12 @@ func counted(n int, one, many string) string {
 
 // roles names those that run a script.
 func (b *body) roles(l steps.Lesson) {
-	if len(l.Names) > 0 {
-		b.add("  " + b.k.Dim.Render(ink.Clean(strings.Join(l.Names, ", "))))
+	what := strings.Join(l.Names, ", ")
+	if l.Interpreter != "" {
+		what = strings.TrimPrefix(what+", in "+l.Interpreter, ", ")
+	}
+	if what != "" {
+		b.add("  " + b.k.Dim.Render(ink.Clean(what)))
 	}
 }
 

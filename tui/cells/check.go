@@ -47,7 +47,7 @@ func (c Check) Lines(k *ink.Ink, width int) []string {
 	if c.Script {
 		b.add("")
 		for _, r := range c.Roles {
-			b.script(r.Script, math.MaxInt/2)
+			b.script(r.Text(), math.MaxInt/2)
 		}
 	}
 	b.blank()
