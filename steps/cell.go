@@ -44,6 +44,9 @@ type Cell struct {
 	// Rails is what the cell needs: "2" for two pairs of rails, "halves" for a pair
 	// across the PCIe halves; empty where one will do.
 	Rails string
+	// Inside says that its scripts run in the container that the parameter CONTAINER names, where
+	// one is named.
+	Inside bool
 	// Unbonded refuses the cell while a bond holds a rail.
 	Unbonded bool
 	// Together says that all roles have to end by themselves: once one has ended
@@ -69,6 +72,10 @@ type Cell struct {
 	// Tail is Markdown that stands after the cell.
 	Tail string
 }
+
+// NoContainer is how a script ends that should run in a container that is not there: EX_NOINPUT,
+// which no tool of the catalog uses.
+const NoContainer = 66
 
 // maxID bounds an id: a file's name is made of it.
 const maxID = 100

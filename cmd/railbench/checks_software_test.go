@@ -8,6 +8,7 @@ var nixlTests = []string{"nixl-rails", "nixl-threads"}
 var softwareMay = map[string][]string{
 	"bond-left-over":  nixlTests,
 	"cable-unplugged": nixlTests,
+	"container-bare":  {"rdma-ports", "memlock"}, // which look into it, too
 	"counter-missing": {"nixl-rails"},
 	"counter-reset":   {"nixl-rails"},
 	"hog":             {"nixl-rails"},

@@ -233,7 +233,7 @@ func rigCompletions() map[string]completer {
 		},
 		"fault": completeFaults,
 		"param": completeParams,
-		"peer":  words(), "here": words(), "link": completeLinks, "etcd": words(),
+		"peer":  words(), "here": words(), "link": completeLinks, "etcd": words(), "container": words(),
 		"speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
 	}
 }

@@ -530,7 +530,7 @@ func flagsExist(t *testing.T, path, text string) {
 }
 
 // otherFlags are those of other programs that the pages name.
-const otherFlags = "with-verbs with-rdmacm prefix keys-only device out query-gpu format"
+const otherFlags = "with-verbs with-rdmacm prefix keys-only device out query-gpu format network ulimit ipc gpus shm-size"
 
 // commandsExist finds commands in the examples that there aren't.
 func commandsExist(t *testing.T, path, text string) {

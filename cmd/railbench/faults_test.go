@@ -200,14 +200,15 @@ var symptoms = map[string]symptom{
 	"manager-mute":   {seen: map[string][]string{"interfaces": {"spark-01", "NetworkManager", "no cell can change it", "nmcli can't ask it (Error: NetworkManager is not running.)"}}},
 	"profile-stray":  {seen: map[string][]string{"interfaces": {"enp1s0f1np1 on spark-01", "no cell can change it", "getting IP configuration", "Wired connection 2"}}},
 	"ufw-roce":       {}, "nftables-roce": {}, // an adapter's packets pass by the kernel's filter
-	"nccl-socket": {},
-	"disk-full":   {}, // the simulated tests write little
-	"clock-off":   {}, // no test measures with two clocks
-	"host-route":  {seen: tcpTests(map[string][]string{}, "the route"), may: everyTest},
-	"shaped":      {seen: tcpTests(map[string][]string{}, "Gb/s of"), may: everyTest},
-	"nccl-half":   {},
-	"stale-etcd":  {},
-	"ucx-pinned":  {},
+	"nccl-socket":    {},
+	"disk-full":      {}, // the simulated tests write little
+	"clock-off":      {}, // no test measures with two clocks
+	"host-route":     {seen: tcpTests(map[string][]string{}, "the route"), may: everyTest},
+	"shaped":         {seen: tcpTests(map[string][]string{}, "Gb/s of"), may: everyTest},
+	"nccl-half":      {},
+	"container-bare": {},
+	"stale-etcd":     {},
+	"ucx-pinned":     {},
 	"peer-dead": {
 		seen: also(tcpTests(map[string][]string{
 			"hosts": {"spark-01", "connection refused"}, "tools": {"Not run"}, "privileges": {"Not run"}, "interfaces": {"Not run"}, "devices": {"Not run"},

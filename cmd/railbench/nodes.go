@@ -40,6 +40,7 @@ type rigFlags struct {
 	faults          []string
 	nodeCount       int // of the simulated rig
 	params          []string
+	container       string
 	// runbooks are what is opened in place of the built-in tutorial: files and folders.
 	runbooks []string
 }
@@ -53,6 +54,8 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.etcd, "etcd", "", "an etcd that is there already, http://HOST:PORT, in place of railbench's own")
 	flags.StringArrayVarP(&f.params, "param", "p", nil,
 		"set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
+	flags.StringVar(&f.container, "container", "",
+		"look into this container of both nodes, by name (docker or podman): the checks of libraries, limits and settings run inside")
 	flags.StringVar(&f.link, "link", "",
 		"the link under test, A:B: two nodes of the rig by name or number; the clients run on A")
 	f.speed = 1
@@ -145,7 +148,11 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := parseParams(f.params, b.options.Tutorial)
+	given := f.params
+	if f.container != "" {
+		given = append(slices.Clone(given), "CONTAINER="+f.container)
+	}
+	set, err := parseParams(given, b.options.Tutorial)
 	if err != nil {
 		b.close()
 		return nil, usage(err)

@@ -18,7 +18,11 @@ import (
 // ranOnTrio runs cells on the simulated rig of three nodes, and gives what they came to.
 func ranOnTrio(t *testing.T, link string, faults []string, ids ...string) (*session.Follower, *bench) {
 	t.Helper()
-	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, nodeCount: 3, link: link, faults: faults}.open(t.Context(), runner.NoAsker{})
+	flags := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, nodeCount: 3, link: link, faults: faults}
+	if slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, "container-") }) {
+		flags.container = "vllm"
+	}
+	b, err := flags.open(t.Context(), runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
 	}

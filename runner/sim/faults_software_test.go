@@ -72,6 +72,11 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 		"clock-off": {func(b *bench) bool {
 			return b.must("spark-01", "date +%F") != b.must("spark-02", "date +%F")
 		}},
+		"container-bare": {
+			says("spark-01", "docker inspect -f '{{.HostConfig.NetworkMode}} {{.HostConfig.ShmSize}}' vllm", 0, "bridge 67108864\n"),
+			says("spark-01", "echo 'ls /dev/infiniband' | docker exec -i vllm sh -s", 2, "No such file or directory"),
+			says("spark-01", "echo 'ulimit -l' | docker exec -i vllm sh -s", 0, "8192\n"),
+		},
 		"nccl-half":   {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1\n")},
 		"nccl-socket": {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA=mlx5_0,mlx5_1\n")},
 		"ufw-roce": {

@@ -77,6 +77,8 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 		return Finding{Grade: steps.Inconclusive, Text: where + " " + o.Exit.String()}, true
 	case o.Exit.Why == runner.Cancelled:
 		return Finding{Grade: steps.Inconclusive, Text: where + " was interrupted"}, true
+	case o.Exit.Code == steps.NoContainer && strings.Contains(o.Text, "there is no container"):
+		return Finding{Grade: steps.Inconclusive, Text: strings.TrimSpace(LastLine(o.Text)) + " (" + rig.NameOf(o.End) + ")"}, true
 	case o.Exit.Code == 127:
 		return Finding{Grade: steps.Inconclusive, Text: where + " did not find a command (exit 127)"}, true
 	}

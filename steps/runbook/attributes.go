@@ -146,6 +146,10 @@ var attributeTable = []Attribute{
 		set: flag(func(f fence) *bool { return &f.cell.Unbonded }),
 	},
 	{
+		Name: "inside", Doc: "it runs in the container that CONTAINER names (--container), where one is named",
+		set: flag(func(f fence) *bool { return &f.cell.Inside }),
+	},
+	{
 		Name: "change", Value: "A,B", Doc: "it changes the network: the variables that hold the interfaces",
 		set: list(",", func(f fence) *[]string { return &f.cell.Change.Set }),
 	},

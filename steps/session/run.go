@@ -748,6 +748,10 @@ func script(cell steps.Cell, role steps.Role, limit time.Duration,
 	if role.Interpreter != "" {
 		body = interpreted(role.Interpreter, body, used)
 	}
+	if name := all[containerParam]; cell.Inside && name != "" {
+		body = inContainer(body, used)
+		used[containerParam] = name
+	}
 	return runner.Script{Name: cell.ID, Body: body, Vars: used, Limit: limit, Root: role.Root}
 }
 

@@ -575,7 +575,7 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 	case r.settled != nil:
 		return result, *r.settled
 	}
-	return result, r.judge(result)
+	return result, placed(r.cell, r.params[containerParam], r.judge(result))
 }
 
 // judge asks the catalog's judge, and holds what it says to the one rule that

@@ -88,6 +88,8 @@ const (
 	// LowClock that below which it is stuck.
 	BusyClock
 	LowClock
+	// ContainerShm is how much shared memory a container should have.
+	ContainerShm
 
 	limits // how many there are
 )
@@ -450,5 +452,10 @@ var entries = [limits]Entry{
 		Of:  "the same, below which it is stuck",
 		Low: 0.35, High: 0.35, Basis: Chosen, When: "for a GPU at work",
 		Source: "GB10s that were stuck were seen at 513 to 950 of 3,003 MHz, 0.17 to 0.32", Fact: "clocks-of-the-gpu",
+	},
+	ContainerShm: {
+		Of:  "shared memory of a container, from which it is enough",
+		Low: 1 << 30, High: 1 << 30, Unit: "bytes", Basis: Chosen, When: "for NCCL and UCX in a container",
+		Source: "NCCL's own guide starts containers with --shm-size=1g; docker gives 64 MiB by itself", Fact: "containers",
 	},
 }

@@ -50,6 +50,12 @@ func softwareFaults() []Fault {
 			},
 		},
 		{
+			Name: "container-bare", Title: "The container has no RDMA",
+			Doc: "The container vllm on {node} was started without --network host, --device /dev/infiniband, --ulimit " +
+				"memlock=-1 and --ipc host: RDMA works on the node and not in it.",
+			Do: func(s Spot) func() { return s.Node.Box.Bare() },
+		},
+		{
 			Name: "library-missing", Title: "A library of nixlbench is gone",
 			Doc: "nixlbench on {node} ends with status 127: \"error while loading shared libraries: " +
 				"libetcd-cpp-api.so\".",

@@ -65,8 +65,10 @@ type Node struct {
 	Card      bool          // it has a GPU card beside that
 	Hot       bool          // its adapter is
 	HandsOver bool          // its kernel keeps memory for the next one (KHO)
+	Box       *Container    // what docker runs on it
 	LowClock  bool          // its GPU doesn't leave a low clock
 	Loads     int           // programs that keep its GPU busy
+	Sealed    bool          // it is a container without the node's devices and network
 	CutOff    bool          // its boot before this one ended without a shutdown
 }
 
@@ -94,6 +96,15 @@ type Process struct {
 }
 
 func newNode(r *Rack, st *net.Stack) *Node {
+	n := bareNode(r, st)
+	n.Box = newContainer(r, st)
+	n.system[NetplanFile] = &Inode{Mode: 0o644, read: n.netplan}
+	st.Came = n.came
+	return n
+}
+
+// bareNode is a node of which nobody is told when a link comes.
+func bareNode(r *Rack, st *net.Stack) *Node {
 	n := &Node{
 		Stack: st, Rack: r,
 		Listeners: map[int]*Listener{}, Procs: map[int]*Process{}, Files: map[string]*Inode{}, Units: map[string]*Unit{},
@@ -108,8 +119,6 @@ func newNode(r *Rack, st *net.Stack) *Node {
 	for _, d := range n.Netdevs[1:] {
 		n.Profiles[d.Name] = d.IPv4().String()
 	}
-	n.system[NetplanFile] = &Inode{Mode: 0o644, read: n.netplan}
-	st.Came = n.came
 	return n
 }
 

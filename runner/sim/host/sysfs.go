@@ -67,12 +67,17 @@ func (n *Node) buildTree() *Inode {
 	t.put("/dev/null", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 	t.put("/dev/zero", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 	for i := range n.Present() {
+		if n.Sealed {
+			break
+		}
 		// By their order, without gaps: a device that is lost renumbers those behind it, as after a
 		// restart.
 		t.put(fmt.Sprintf("/dev/infiniband/uverbs%d", i), &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
 		t.put(fmt.Sprintf("/dev/infiniband/umad%d", i), &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600})
 	}
-	t.put("/dev/infiniband/rdma_cm", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+	if !n.Sealed {
+		t.put("/dev/infiniband/rdma_cm", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+	}
 
 	t.fixed("/etc/hostname", n.Name)
 	t.fixed("/etc/os-release", osRelease)
@@ -106,7 +111,10 @@ func (n *Node) buildTree() *Inode {
 		n.pciTree(t, f)
 	}
 	for _, d := range n.Netdevs {
-		n.netdevTree(t, d)
+		// A network of one's own has a lo of its own, and here nothing else.
+		if !n.Sealed || d.Kind == "loopback" {
+			n.netdevTree(t, d)
+		}
 	}
 	// By name, so that a directory comes before what is in it.
 	for _, name := range slices.Sorted(maps.Keys(n.Files)) {

@@ -86,6 +86,7 @@ func packages() []pkg {
 		{"nixl", "", "/usr/local/bin", programs{"nixlbench": runNixlbench}},
 		{"python3", "", "/usr/bin", programs{"python3": runPython}},
 		{"nvidia-utils-580", "", "/usr/bin", programs{"nvidia-smi": runNvidiaSmi}},
+		{"docker.io", "", "/usr/bin", programs{"docker": runDocker}},
 		{"mokutil", "", "/usr/bin", programs{"mokutil": runMokutil}},
 		{"mft", "", "/usr/bin", programs{"mget_temp": runMgetTemp}},
 	}

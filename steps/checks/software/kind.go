@@ -2,6 +2,7 @@
 package software
 
 import (
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -25,6 +26,7 @@ func Kind() kind.Kind {
 			"etcd-keys":     checks.OnBoth(judgeEtcdKeys),
 			"sudo-access":   checks.OnBoth(judgeSudoAccess),
 			"nccl-settings": checks.OnBoth(judgeNCCLSettings),
+			"container":     checks.OnBoth(judgeContainer),
 			"apparmor":      checks.OnBoth(judgeAppArmor),
 			"firewall":      checks.OnBoth(judgeFirewall),
 			"disk-space":    checks.OnBoth(judgeDiskSpace),
@@ -32,6 +34,7 @@ func Kind() kind.Kind {
 			"end-process":   checks.OnBoth(judgeEndProcess),
 			"delete-keys":   checks.OnBoth(judgeDeleteKeys),
 		},
-		Tools: []parse.Tool{parse.NCCLTestsTool()},
+		Params: []steps.Param{containerParam()},
+		Tools:  []parse.Tool{parse.NCCLTestsTool()},
 	}
 }

@@ -1,0 +1,57 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// containerParam names the container that scripts with the attribute inside run in; empty for
+// none.
+const containerParam = "CONTAINER"
+
+// inContainer is the shell that runs a script in the container that $CONTAINER names, of docker
+// or of podman, with the variables that the script names in its environment: their values are
+// never text of a shell's. The script is the container's standard input.
+func inContainer(script string, vars map[string]string) string {
+	end := "END_INSIDE"
+	for strings.Contains(script, end) {
+		end += "_"
+	}
+	exports, hands := "", ""
+	if names := slices.Sorted(maps.Keys(vars)); len(names) > 0 {
+		exports = "export " + strings.Join(names, " ") + "\n"
+		hands = " -e " + strings.Join(names, " -e ")
+	}
+	return exports + `engine=
+for each in docker podman; do
+	if [ -z "$engine" ] && command -v "$each" >/dev/null && "$each" inspect "$CONTAINER" >/dev/null 2>&1; then
+		engine=$each
+	fi
+done
+if [ -z "$engine" ]; then
+	echo "there is no container $CONTAINER here that docker or podman shows to this user" >&2
+	exit ` + fmt.Sprint(steps.NoContainer) + `
+fi
+"$engine" exec -i` + hands + ` "$CONTAINER" sh -s <<'` + end + "'\n" + strings.TrimRight(script, "\n") + "\n" + end + "\n"
+}
+
+// namesContainer reports whether a role looks at the container by itself, and says so.
+func namesContainer(r steps.Role) bool { return steps.Names(r.Text(), containerParam) }
+
+// placed says of a check where it looked, once a container is named: in its verdict's own line,
+// because what holds inside need not hold outside.
+func placed(c steps.Cell, container string, v steps.Verdict) steps.Verdict {
+	if container == "" || !c.Check.Any() || slices.ContainsFunc(c.Roles, namesContainer) {
+		return v
+	}
+	where := "Outside, on the nodes themselves: "
+	if c.Inside {
+		where = "Inside " + container + ": "
+	}
+	v.Reason = where + v.Reason
+	return v
+}
