@@ -21,8 +21,8 @@ var folders = map[string]string{
 	"ip-links": "ip", "ip-routes": "ip", "ip-brief": "ip",
 	"bonding": "bonding", "bonds": "bonding", "iperf3": "iperf3", "nixlbench": "nixlbench", "ucx": "ucx_info",
 	"rdma-link": "rdma", "rdma-statistic": "rdma", "ibstat": "ibstat", "ethtool": "ethtool", "ethtool-module": "ethtool",
-	"nccl-tests": "nccl-tests",
-	"dmesg":      "dmesg", "nvidia-smi": "nvidia-smi", "free": "free",
+	"nccl-tests": "nccl-tests", "ucx-perftest": "ucx_perftest",
+	"dmesg": "dmesg", "nvidia-smi": "nvidia-smi", "free": "free",
 }
 
 // object is what every tool's JSON has.

@@ -26,7 +26,14 @@ func FuzzNIXLBench(f *testing.F) {
 func FuzzNIXLPython(f *testing.F) { fuzz(f, "nixl-python", NIXLPythonOutput, nil) }
 func FuzzNIXLSetup(f *testing.F)  { fuzz(f, "nixl-check", NIXLSetupOutput, nil) }
 func FuzzUCX(f *testing.F)        { fuzz(f, "ucx", UCXInfo, nil) }
-func FuzzStaging(f *testing.F)    { fuzz(f, "host-staging", StagingOutput, nil) }
+func FuzzUCXPerftest(f *testing.F) {
+	fuzz(f, "ucx-perftest", UCXPerftestOutput, func(t *testing.T, v UCXPerftest) {
+		if len(v.Rows) == 0 || !v.Rows[len(v.Rows)-1].Final {
+			t.Errorf("a run without a final row is a result: %+v", v)
+		}
+	})
+}
+func FuzzStaging(f *testing.F) { fuzz(f, "host-staging", StagingOutput, nil) }
 
 func TestNIXLBenchRoles(t *testing.T) {
 	for file, want := range map[string]NIXLBench{

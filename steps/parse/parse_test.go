@@ -53,6 +53,7 @@ var parsers = map[string]func(string) (any, error){
 	"nixl-python":        func(s string) (any, error) { return NIXLPythonOutput(s) },
 	"nixl-check":         func(s string) (any, error) { return NIXLSetupOutput(s) },
 	"ucx":                func(s string) (any, error) { return UCXInfo(s) },
+	"ucx-perftest":       func(s string) (any, error) { return UCXPerftestOutput(s) },
 	"host-staging":       func(s string) (any, error) { return StagingOutput(s) },
 }
 

@@ -33,7 +33,7 @@ func Kind() kind.Kind {
 		},
 		Live:   map[string]func(string) (steps.Table, bool){"nixlbench": liveNIXLBench},
 		Params: params(),
-		Tools:  []parse.Tool{parse.UCXTool(), parse.NIXLBenchTool()},
+		Tools:  []parse.Tool{parse.UCXTool(), parse.NIXLBenchTool(), parse.UCXPerftestTool()},
 		Commands: slices.Concat(
 			kind.Versioned("ucx-utils", "-v", "ucx_info"), kind.Others("ucx-utils", "ucx_perftest"),
 			kind.Commands("nixlbench (it is built from the NIXL repository)", "nixlbench"),
