@@ -383,3 +383,17 @@ func TestChatter(t *testing.T) {
 		check(t, c.name, Account(c.rig, bytes, f), c.want, steps.Warn, "")
 	}
 }
+
+// A message that is too small to be cut goes over one rail of two, and that is no finding; one
+// that is large enough is.
+func TestSmallMessagesAreNotSplit(t *testing.T) {
+	rig := kindtest.Spark()
+	for size, want := range map[int]bool{4096: true, 16384: false, 1 << 20: false} {
+		f := Between(steps.Here, 1024, 1024, rig.Pairs[0], rig.Pairs[1])
+		f.Writes(10000, size)
+		bytes := kindtest.Moved(rig, steps.Here, f.Wire, kindtest.OnlyOne)
+		if a := Account(rig, bytes, f); a.OK() != want {
+			t.Errorf("blocks of %d bytes over one rail of two: %+v", size, a.Findings)
+		}
+	}
+}

@@ -98,6 +98,7 @@ type Flow struct {
 	Warned string
 
 	mtu, largest int // bytes; the smallest and the largest of the links that it takes
+	message      int // bytes, of the largest message
 }
 
 // Over is an empty flow of RDMA from some ports to others, in packets of a RoCE MTU.
@@ -115,6 +116,10 @@ func Between(from steps.End, mtu, largest int, pairs ...steps.Pair) Flow {
 	return f
 }
 
+// splitLeast is the smallest piece of a message that UCX gives to a rail, bytes
+// (UCX_MIN_RMA_CHUNK_SIZE): 16 KiB go over two rails, and 4 KiB over one.
+const splitLeast = 8192
+
 // Writes adds n RDMA WRITEs of some bytes each.
 func (f *Flow) Writes(n float64, size int) { f.messages(write, n, size) }
 
@@ -124,6 +129,13 @@ func (f *Flow) Reads(n float64, size int) { f.messages(read, n, size) }
 func (f *Flow) messages(op operation, n float64, size int) {
 	if f.mtu <= 0 || size <= 0 {
 		return
+	}
+	f.message = max(f.message, size)
+	// What is too small for a piece on each rail goes over one, and that is no error.
+	if f.Sharing != Freely && len(f.From) > 1 {
+		if f.Sharing = Evenly; f.message < len(f.From)*splitLeast {
+			f.Sharing = EvenlyOrOne
+		}
 	}
 	wire, back := op.message(size, f.mtu)
 	f.Payload += n * float64(size)
