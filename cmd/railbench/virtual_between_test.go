@@ -34,7 +34,7 @@ func (v *virtual) between(t *testing.T) {
 		"RoCE's port dropped": {
 			"sudo tc qdisc add dev " + rail1 + " ingress && sudo tc filter add dev " + rail1 + " ingress protocol ip u32 match ip dport 4791 0xffff action drop",
 			"sudo tc qdisc del dev " + rail1 + " ingress",
-			map[string][]string{"shaping": {"a filter of tc on " + rail1, "drop"}},
+			map[string][]string{"shaping": {"filter of tc on " + rail1, "drop"}},
 		},
 		"a blackhole": {
 			"sudo ip route add blackhole 192.168.200.10/32", "sudo ip route del blackhole 192.168.200.10/32",
@@ -50,7 +50,7 @@ func (v *virtual) between(t *testing.T) {
 		},
 		"a clock that is a day ahead": {
 			"sudo date -s @$(($(date +%s) + 86400)) >/dev/null", "sudo date -s @$(($(date +%s) - 86400)) >/dev/null",
-			map[string][]string{"clocks": {"the clock of spark-02 is 24 h ahead"}},
+			map[string][]string{"clocks": {"clock of spark-02 is 24 h ahead"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
