@@ -196,6 +196,7 @@ var symptoms = map[string]symptom{
 	"two-managers":   {seen: map[string][]string{"interfaces": {"in the hands of NetworkManager and networkd at once"}}},
 	"etcd-down":      {},
 	"etcd-masked":    {},
+	"netplan-broken": {}, // the cell netplan has only its own file checked
 	"manager-fights": {}, // until a change takes it on with it
 	"manager-mute":   {seen: map[string][]string{"interfaces": {"spark-01", "NetworkManager", "no cell can change it", "nmcli can't ask it (Error: NetworkManager is not running.)"}}},
 	"profile-stray":  {seen: map[string][]string{"interfaces": {"enp1s0f1np1 on spark-01", "no cell can change it", "getting IP configuration", "Wired connection 2"}}},

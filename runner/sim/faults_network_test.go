@@ -34,6 +34,9 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 			says("spark-01", "nmcli -t -f DEVICE,STATE,CONNECTION device", 0, "enp1s0f1np1:connecting (getting IP configuration):Wired connection 2\n"),
 			says("spark-01", "nmcli -t -f connection.id,connection.autoconnect connection show $(nmcli -g UUID connection)", 0, "connection.id:Wired connection 2\nconnection.autoconnect:yes\n"),
 		},
+		"netplan-broken": {
+			says("spark-01", "netplan get", 1, "/etc/netplan/99-rails.yaml:5:7: Error in network definition: unknown key 'adresses':\n"),
+		},
 		"boot-waits": {
 			says("spark-01", "systemctl show -p ActiveState,Result NetworkManager-wait-online.service", 0, "ActiveState=failed\nResult=exit-code\n"),
 		},

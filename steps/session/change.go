@@ -402,7 +402,7 @@ func (t *transaction) untouched(ctx context.Context) (*steps.Verdict, error) {
 		return nil, err
 	}
 	now := t.byEnd(states)
-	if v := t.fought(ctx, now); v != nil && !t.cell.Change.Tries {
+	if v := t.fought(ctx, now); v != nil {
 		return v, nil
 	}
 	return nil, t.both(ctx, func(_ context.Context, e steps.End) error {
@@ -421,6 +421,9 @@ func (t *transaction) untouched(ctx context.Context) (*steps.Verdict, error) {
 // fought is a verdict where a manager works against the change: it has an interface again that
 // was taken out of its hands. What it says of that in its log is the evidence.
 func (t *transaction) fought(ctx context.Context, now [2]change.State) *steps.Verdict {
+	if t.cell.Change.Tries {
+		return nil // the managers do it themselves
+	}
 	var who []string
 	evidence := []steps.Evidence{}
 	for _, e := range steps.Ends {
@@ -586,5 +589,9 @@ func (r *run) both(ctx context.Context, do func(context.Context, steps.End) erro
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	// A mark under the line in question, both below what is wrong with it.
+	if n := len(lines); n > 2 && strings.TrimSpace(lines[n-1]) == "^" {
+		return strings.TrimSuffix(strings.TrimSpace(lines[n-3]), ":")
+	}
 	return strings.TrimSuffix(strings.TrimSpace(lines[len(lines)-1]), ".")
 }

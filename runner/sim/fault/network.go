@@ -138,6 +138,15 @@ func networkFaults() []Fault {
 			},
 		},
 		{
+			Name: "netplan-broken", Title: "A mistake in a file of netplan's",
+			Doc: "/etc/netplan/99-rails.yaml on {node} has \"adresses\" for addresses. What is set up stays as it is; at the " +
+				"next boot netplan takes none of its files, and nothing that they say is set up.",
+			Do: settings(map[string]string{
+				"/etc/netplan/99-rails.yaml": "network:\n  version: 2\n  ethernets:\n    enp1s0f1np1:\n      adresses:\n" +
+					"      - 192.168.201.10/24",
+			}),
+		},
+		{
 			Name: "boot-waits", Title: "The boot waited for the network",
 			Doc: "On {node} NetworkManager-wait-online gave up after a minute at the last boot: what starts after " +
 				"the network started that much later.",

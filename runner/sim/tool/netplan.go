@@ -44,7 +44,9 @@ func runNetplan(_ context.Context, c *host.Call) int {
 		case "set":
 			code = netplanSet(c, root, words[1:])
 		case "get":
-			netplanGet(c, root)
+			if code = netplanGenerate(c, root); code == 0 {
+				netplanGet(c, root)
+			}
 		case "info":
 			c.Println("netplan.io:\n  website: \"https://netplan.io/\"\n  features:\n  - dhcp-use-domains\n" +
 				"  - auth-phase2\n  - generated-supplicant\n  - default-routes\n  version: \"1.1.2\"")

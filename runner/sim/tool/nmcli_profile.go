@@ -89,12 +89,15 @@ func nmUp(c *host.Call, id string) int {
 // nmBond makes a bond, or sets up the one that is there.
 func nmBond(c *host.Call, k host.Keyfile, b *net.Netdev) int {
 	n := c.Node
+	miimon, _ := strconv.Atoi(k["bond.miimon"]) // none is 0, as the driver has it
 	if b == nil {
 		n.LoadBonding(0)
-		miimon, _ := strconv.Atoi(k["bond.miimon"]) // none is 0, as the driver has it
-		b = n.NewBond(k["connection.interface-name"], net.BondState{
-			Mode: k["bond.mode"], Policy: k["bond.xmit_hash_policy"], Miimon: miimon,
-		})
+		b = n.NewBond(k["connection.interface-name"], net.BondState{})
+	}
+	// The driver takes another mode as long as it holds nobody.
+	if b.Bond != nil && len(b.Slaves()) == 0 {
+		b.SetUp(false)
+		b.Bond.Mode, b.Bond.Policy, b.Bond.Miimon = k["bond.mode"], k["bond.xmit_hash_policy"], miimon
 	}
 	if mtu, err := strconv.Atoi(k["ethernet.mtu"]); err == nil {
 		b.SetMTU(mtu)

@@ -69,6 +69,10 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	saved, bonds, closed, without, mtus := 0, 0, "", 0, 0
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
+		if said := f["netplan refuses"]; said != "" {
+			rep.At(rig, e, steps.Warn, "netplan on %s does not take its own files (%s): at the next boot nobody sets up what "+
+				"they say; sudo netplan generate tells more", node, said)
+		}
 		by := f["configured by"]
 		rep.Show(node+" is configured by", kind.OrUnknown(by), "", nil)
 		switch by {

@@ -563,7 +563,7 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 		}
 		if !slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return len(r.Netdev.HeldBy()) > 0 }) {
 			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd has a rail of %s in its hands, so "+
-				"nobody would make what netplan says", rig.NameOf(e))
+				"nobody would make what netplan says; where a change is kept, cleanup gives them back", rig.NameOf(e))
 		}
 	}
 	return p
