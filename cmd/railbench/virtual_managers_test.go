@@ -153,7 +153,7 @@ func (v *virtual) managedMTU(t *testing.T) {
 func (v *virtual) triedNetplan(t *testing.T) {
 	before := v.states(t)
 	v.passes(t, "netplan", "takes the file")
-	v.change(t, &undo.Journal{Dir: t.TempDir()}, "netplan-try", "NetworkManager", "networkd", "answered both ways", "as they were")
+	v.change(t, &undo.Journal{Dir: t.TempDir()}, "netplan-try", "NetworkManager", "etworkd", "answered both ways", "as they were")
 	v.becomes(t, before)
 	v.nothingLeft(t)
 }
