@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -25,7 +24,9 @@ type checklist struct {
 	typing bool
 	words  string   // the symptom that is looked for; empty for none
 	only   []string // ids of the checks that could explain the words; empty for all
-	why    string   // the cell whose verdict is to be explained; empty where none is
+	why    string   // the title of the cell whose verdict is to be explained; empty where none is
+	whose  string   // its id
+	cure   string   // the cell that runs again after a fix, and is shown then
 	// surveying says that many checks run, and that nobody has moved since: then the
 	// first finding is selected at the end.
 	surveying bool
@@ -100,7 +101,8 @@ func (m *Model) explain() tea.Cmd {
 		return nil
 	}
 	cmd := m.openChecklist()
-	m.list.only, m.list.words, m.list.why, m.list.item, m.list.top = nil, "", c.Title, 0, 0
+	m.list.only, m.list.words, m.list.item, m.list.top = nil, "", 0, 0
+	m.list.why, m.list.whose = c.Title, c.ID
 	for _, f := range found {
 		m.list.only = append(m.list.only, f.ID)
 	}
@@ -184,9 +186,27 @@ func (m *Model) fix() tea.Cmd {
 		m.notice = "no command puts this right: its reason says what to do"
 	default:
 		m.list.surveying = false
-		return m.start(f.ID, c.ID)
+		ids := []string{f.ID, c.ID}
+		if m.list.why != "" {
+			m.list.cure = m.list.whose
+			ids = append(ids, m.list.cure)
+		}
+		return m.start(ids...)
 	}
 	return nil
+}
+
+// cured goes back to the cell that a fix was for, once it has run again.
+func (m *Model) cured(e steps.CellEnded) {
+	if m.list.cure == "" || e.Cell != m.list.cure {
+		return
+	}
+	m.list.cure = ""
+	m.leaveList()
+	m.list.words, m.list.only, m.list.why = "", nil, ""
+	m.show(e.Cell)
+	m.follow = true // its verdict is what one wants to see
+	m.notice = "after the fix: " + e.Verdict.Grade.String()
 }
 
 // step is how far a check that is longer than the screen moves with one key.
@@ -233,12 +253,30 @@ func (m *Model) surveyed() {
 		return
 	}
 	m.list.surveying = false
+	if m.list.only != nil {
+		// The best explanation stands first.
+		slices.SortStableFunc(m.list.only, func(a, b string) int { return m.tellsMore(b) - m.tellsMore(a) })
+		m.list.item, m.list.top = 0, 0
+		return
+	}
 	worst := steps.Pass
 	for i, c := range m.checks() {
 		if g := m.book.Cells[c.ID].Verdict.Grade; g > worst {
 			worst, m.list.item = g, i
 		}
 	}
+}
+
+// tellsMore orders checks by how much they explain: what is wrong for certain, what may be,
+// and what nobody knows; with a fix before those without.
+func (m *Model) tellsMore(id string) int {
+	c, _ := m.book.Tutorial.Cell(id)
+	g := m.book.Cells[id].Verdict.Grade
+	n := map[steps.Grade]int{steps.Fail: 6, steps.Warn: 4, steps.Inconclusive: 2}[g]
+	if n > 0 && c.Check.Fix != "" {
+		n++
+	}
+	return n
 }
 
 func (m *Model) checkOutput() tea.Cmd {
@@ -403,7 +441,13 @@ func (m *Model) checkHead(width int) []string {
 	case m.list.typing:
 		second = k.Accent.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
 	case m.list.why != "":
-		second = k.Dim.Render(fmt.Sprintf("what could explain %q (esc shows all)", ink.Clean(m.list.why)))
+		second = fmt.Sprintf("what could explain %q (esc shows all)", ink.Clean(m.list.why))
+		if m.fixable() && !m.busy() {
+			second = fmt.Sprintf("f puts right what is selected, and runs %q again (esc shows all checks)", ink.Clean(m.list.why))
+		}
+		second = k.Dim.Render(second)
+	case m.drilling():
+		second = k.Accent.Render("Reported: ") + ink.Clean(m.opts.Drill.Report) + k.Dim.Render(m.drillHint())
 	case m.list.only != nil:
 		second = k.Dim.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
 	default:
@@ -485,38 +529,3 @@ const shortEvidence = 8
 
 // tells reports whether a verdict's evidence is shown unless the user hides it.
 func tells(v steps.Verdict) bool { return amiss(v.Grade) && len(v.Evidence) <= shortEvidence }
-
-// A Drill is a fault that the user does not know, to be found with the checklist.
-type Drill struct {
-	Fault, Title string
-}
-
-// drilled tells how long a drill took, when a check has found its fault.
-func (m *Model) drilled(e steps.CellEnded) {
-	if m.opts.Drill.Fault == "" || m.found > 0 || !amiss(e.Verdict.Grade) {
-		return
-	}
-	c, ok := m.book.Tutorial.Cell(e.Cell)
-	if !ok || !slices.Contains(c.Check.Finds, m.opts.Drill.Fault) {
-		return
-	}
-	m.found = max(time.Second, m.opts.Now().Sub(m.began))
-	m.drillDone = true
-}
-
-// Drilled is how long it took to find a drill's fault; 0 where it was not found.
-func (m *Model) Drilled() time.Duration { return m.found.Round(time.Second) }
-
-// drillBox is what is said at the end of a drill.
-func (m *Model) drillBox(width int) []string {
-	k := m.ink
-	c, _ := m.check()
-	lines := ink.Wrap(fmt.Sprintf("%s, after %s.",
-		k.Strong.Render(ink.Clean(m.opts.Drill.Title)), cells.Seconds(m.found)), width, "", "")
-	lines = append(lines,
-		ink.Wrap(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"."), width, "", "")...)
-	if c.Check.Fix != "" {
-		lines = append(lines, "", "f puts it right, where the check has a fix.")
-	}
-	return append(lines, "", k.Focus.Render("any key")+" go on")
-}

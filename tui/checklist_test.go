@@ -171,11 +171,17 @@ func TestDrill(t *testing.T) {
 	s.Model = New(s.fake,
 		Options{
 			Tutorial: withChecklist(), Simulated: true, Background: Dark, Now: func() time.Time { return s.now },
-			Drill: Drill{Fault: "fault-of-memlock", Title: "Little memory can be locked"},
+			Drill: Drill{
+				Fault: "fault-of-memlock", Title: "Little memory can be locked", Report: "Cannot allocate memory",
+				Hints: []string{"it is software", "it is on spark-01"},
+			},
 		})
 	s.send(tea.WindowSizeMsg{Width: 100, Height: 30})
 	s.sees("Drill", "Checklist")
 	s.seesNot("memlock", "fault-of")
+	s.sees("Reported: Cannot allocate memory", "100 points", "h a hint for 15")
+	s.press("h")
+	s.sees("hint: it is software", "85 points")
 	s.now = s.now.Add(72 * time.Second)
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Warn, Reason: "It is odd."})
 	if s.Drilled() != 0 {
@@ -186,11 +192,53 @@ func TestDrill(t *testing.T) {
 		t.Error("a check that passed has found it")
 	}
 	s.ends(3, "memlock", steps.Verdict{Grade: steps.Fail, Reason: "8 MiB."})
-	s.sees("Found", "Little memory can be locked, after 1:12 min.", "fault-of-memlock")
+	// 3 checks, a hint, a minute.
+	s.sees("Found", "Little memory can be locked, after 1:12 min.", "fault-of-memlock", "77 of 100 points: 3 checks and 1 hint")
 	if s.Drilled() != 72*time.Second {
 		t.Errorf("it took %s", s.Drilled())
 	}
 	s.press("x")
 	s.seesNot("any key")
 	s.sees("found after 1:12")
+}
+
+// From a FAIL to the cure on one path: w runs the checks, what explains it best stands first,
+// f puts it right and runs the cell again, whose verdict is shown then.
+func TestFromAFailToTheCure(t *testing.T) {
+	s := newScreen(t, withChecklist(), 110, 40)
+	s.tell(connected()...)
+	s.press("4", "home", "j")
+	failed := passed(1, "ib-write-bw")
+	failed.Verdict = steps.Verdict{Grade: steps.Fail, Reason: "Failed to modify QP"}
+	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, failed)
+	s.press("w")
+	s.asked("run gid-index mtu-equal")
+	s.tell(queued("mtu-equal")...)
+	s.ends(2, "gid-index", steps.Verdict{Grade: steps.Pass, Reason: "Fine."})
+	s.ends(3, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "They differ."})
+	if c, _ := s.check(); c.ID != "mtu-equal" || s.checks()[0].ID != "mtu-equal" {
+		t.Errorf("%s is selected", c.ID)
+	}
+	s.sees("f puts right what is selected, and runs \"Bandwidth of one rail\" again", "They differ.")
+	s.press("f")
+	s.asked("run fix-mtu mtu-equal ib-write-bw")
+	s.tell(queued("mtu-equal", "ib-write-bw")...)
+	s.ends(4, "fix-mtu", steps.Verdict{Grade: steps.Pass})
+	s.ends(5, "mtu-equal", steps.Verdict{Grade: steps.Pass})
+	s.ends(6, "ib-write-bw", steps.Verdict{Grade: steps.Pass, Reason: "92.5 Gb/s."})
+	s.sees("after the fix: PASS", "92.5 Gb/s.", "[6]")
+	if c, _ := s.selected(); c.ID != "ib-write-bw" || s.list.open {
+		t.Errorf("%s is selected, and the checklist is open: %t", c.ID, s.list.open)
+	}
+}
+
+// f in the box at a drill's end puts right what was found.
+func TestADrillsFaultIsPutRight(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 30)
+	s.opts.Drill = Drill{Fault: "fault-of-mtu-equal", Title: "MTUs differ"}
+	s.press("C")
+	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "They differ."})
+	s.sees("Found", "f put it right")
+	s.press("f")
+	s.asked("run fix-mtu mtu-equal")
 }

@@ -180,6 +180,8 @@ func checklistKeys() []chapter {
 			on("f", "put right what it found, and check again: shown and asked first", "f").
 				to((*Model).fix).brief(2, "f", "fix").only((*Model).fixable),
 			on("p", "the parameters that the selected check or its fix reads", "p").to((*Model).openCheckForm),
+			on("h", "in a drill: a hint, which costs points", "h").
+				to((*Model).hint).brief(1, "h", "hint").only((*Model).drilling),
 			on("n", "the next check that found something", "n").to((*Model).nextFinding).brief(5, "n", "next finding"),
 			on("/", "find checks by a symptom: type it, or paste an error's text", "/").
 				to((*Model).typeSymptom).brief(4, "/", "symptom"),

@@ -235,6 +235,10 @@ type drill struct {
 	began     time.Time
 	found     time.Duration
 	drillDone bool
+	paid      int    // points
+	checksRun int    // how many checks were run
+	hinted    int    // hints that were taken
+	culprit   string // the check that found it
 }
 
 // files is what is known of those that are saved, and what is opened next.

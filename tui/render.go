@@ -217,9 +217,9 @@ func (m *Model) header() string {
 func (m *Model) title() string {
 	switch {
 	case m.opts.Drill.Fault != "" && m.found > 0:
-		return "Drill, found after " + cells.Seconds(m.found)
+		return fmt.Sprintf("Drill, found after %s: %d points", cells.Seconds(m.found), m.Score())
 	case m.opts.Drill.Fault != "":
-		return "Drill: what is broken?"
+		return fmt.Sprintf("Drill: what is broken? %d points", m.Score())
 	case m.docs.open:
 		return "Pages"
 	case m.list.open:

@@ -112,8 +112,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case m.questioned():
 		return m.questionKey(msg)
 	case m.drillDone:
-		m.drillDone = false
-		return nil
+		return m.drillKey(msg)
 	case m.quitting:
 		return m.quittingKey(msg)
 	case m.help:
@@ -146,9 +145,13 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		if ended, ok := e.(steps.CellEnded); ok {
 			m.drilled(ended)
 			m.surveyed()
+			m.cured(ended)
 		}
-		if s, ok := e.(steps.CellStarted); ok && m.follow {
-			m.show(s.Cell)
+		if s, ok := e.(steps.CellStarted); ok {
+			m.drillPays(s)
+			if m.follow {
+				m.show(s.Cell)
+			}
 		}
 	}
 	m.keepPage()
