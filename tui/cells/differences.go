@@ -2,6 +2,7 @@ package cells
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -79,8 +80,8 @@ func marked(source string, first int, inPlace bool) string {
 
 // flows reports whether a line ends a paragraph, so that a mark can stand behind it.
 func flows(line string) bool {
-	return !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t") &&
-		!strings.ContainsAny(line[:1], "`~|#<>-=")
+	return !slices.ContainsFunc([]string{"    ", "\t", "```", "~~~", "|", "#", "<", ">", "---", "==="},
+		func(mark string) bool { return strings.HasPrefix(line, mark) })
 }
 
 // marginWidth is what the margin takes: a blank, a sign and a number.

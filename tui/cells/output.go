@@ -38,15 +38,27 @@ func (b *body) output(c Cell) {
 		shown++ // the note would take the line's place
 	}
 	if hidden := n + out.Dropped() - shown; hidden > 0 {
-		b.add("  " + b.k.Dim.Render("┊ … "+Thousands(hidden)+" more lines, O opens"))
+		b.add("  " + b.k.Dim.Render("┊ … "+counted(hidden, "more line, O opens", "more lines, O opens")))
 	}
 	if len(s.nodes) > 1 {
 		b.section(c, s)
 		return
 	}
-	tags := newTags(c.Cell, c.Names, b.width)
-	for _, l := range out.Lines(n-shown, shown) {
-		b.add("  " + outputLine(b.k, l, tags, nil, 0, b.width-4))
+	b.printed(out.Lines(n-shown, shown), newTags(c.Cell, c.Names, b.width))
+}
+
+// printed adds lines of output; railbench's own, which are sentences, are never cut.
+func (b *body) printed(lines []steps.OutputLine, t tags) {
+	for _, l := range lines {
+		if l.Kind == steps.Note && len(l.Text) > b.width-6 {
+			b.wrap(b.k.Dim.Render(ink.Clean(l.Text)), "  "+b.k.Accent.Render("·")+" ", "    ")
+			continue
+		}
+		tag := t
+		if l.Kind == steps.Note {
+			tag = tags{} // it names the node itself
+		}
+		b.add("  " + outputLine(b.k, l, tag, nil, 0, b.width-4))
 	}
 }
 
@@ -71,6 +83,9 @@ func (c Cell) lastSection(lines []steps.OutputLine) (s section) {
 	s.tail = lines[end:]
 	if from > 0 {
 		s.head = lines[from-1 : from]
+	}
+	if !slices.ContainsFunc(lines[from:end], func(l steps.OutputLine) bool { return l.Kind != steps.Note }) {
+		return s // railbench's own lines name the node themselves
 	}
 	places := map[string]int{}
 	for _, l := range lines[from:end] {
@@ -111,22 +126,16 @@ func (s *section) cut(width, keep int) (shown int) {
 
 // section draws it: the nodes in columns, or below each other.
 func (b *body) section(c Cell, s section) {
-	for _, l := range s.head {
-		b.add("  " + outputLine(b.k, l, tags{}, nil, 0, b.width-4))
-	}
+	b.printed(s.head, tags{})
 	if s.beside(b.width) {
 		b.columns(s)
 	} else {
 		for _, lines := range s.nodes {
 			b.add("  " + b.k.Dim.Render(source(lines)))
-			for _, l := range lines {
-				b.add("  " + outputLine(b.k, l, tags{}, nil, 0, b.width-4))
-			}
+			b.printed(lines, tags{})
 		}
 	}
-	for _, l := range s.tail {
-		b.add("  " + outputLine(b.k, l, tags{}, nil, 0, b.width-4))
-	}
+	b.printed(s.tail, tags{})
 }
 
 // columns sets the nodes side by side.

@@ -49,6 +49,39 @@ func TestNodesAreNotMixed(t *testing.T) {
 	}
 }
 
+// What railbench says itself is a sentence, which is not cut, and names its node.
+func TestNotesAreWhole(t *testing.T) {
+	c := Cell{
+		Cell: steps.Cell{Roles: []steps.Role{{On: steps.OnBoth}}}, Names: []string{"spark-02", "spark-01"}, View: View{Keep: 10},
+		State: steps.CellState{Run: 1, Output: steps.Scroll{}.Append([]steps.OutputLine{
+			{Kind: steps.Note, Text: "armed: both nodes go back in 120 s unless you keep it"},
+			{Kind: steps.Note, From: "spark-02", Text: "look on spark-02: exit 0"},
+			{Kind: steps.Note, From: "spark-01", Text: "look on spark-01: exit 0"},
+		})},
+	}
+	got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 50).Lines)
+	if !strings.Contains(got, "\n   · look on spark-02: exit 0\n   · look on spark-01: exit 0") ||
+		!strings.Contains(strings.Join(strings.Fields(got), " "), "unless you keep it") {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+// A number and its unit are never parted, and no word is broken that fits in a line.
+func TestWordsOfATableAreWhole(t *testing.T) {
+	for width := 8; width < 30; width++ {
+		for _, l := range wrapped("MTU 4096, 8 MiB, GPU memory", width) {
+			if len(l) > width || strings.Contains(l, "8") != strings.Contains(l, "8 MiB") && !strings.Contains(l, "4096, ") {
+				t.Errorf("at %d columns: %q", width, l)
+			}
+			for word := range strings.FieldsSeq(l) {
+				if !strings.Contains(" MTU 4096, 8 MiB, GPU memory ", " "+word+" ") {
+					t.Errorf("at %d columns a word is broken: %q", width, l)
+				}
+			}
+		}
+	}
+}
+
 // Roles with one script show it once.
 func TestOneScriptIsShownOnce(t *testing.T) {
 	c := Cell{

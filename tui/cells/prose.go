@@ -47,7 +47,7 @@ func (o Setting) Prose(source string, k *ink.Ink, width int) []string {
 	}
 	src := []byte(source)
 	doc := goldmark.New(goldmark.WithExtensions(extension.Table)).Parser().Parse(text.NewReader(src))
-	s := setter{src: src, k: k, width: max(1, min(width-1, proseWidth)), Setting: o}
+	s := setter{src: src, k: k, width: max(1, min(width-1, proseWidth)), room: max(1, width-1), Setting: o}
 	notes := strings.Contains(source, markBegin)
 	if notes {
 		s.width = max(1, min(width-1-marginWidth, proseWidth))
@@ -69,7 +69,8 @@ func (o Setting) Prose(source string, k *ink.Ink, width int) []string {
 type setter struct {
 	src   []byte
 	k     *ink.Ink
-	width int
+	width int // of words
+	room  int // of what is no line of words: a drawing, a table, a command
 	lines []string
 	Setting
 }
@@ -155,7 +156,7 @@ func (s *setter) code(n ast.Node, first, rest string) {
 	for i := range n.Lines().Len() {
 		line := n.Lines().At(i)
 		shown := ink.Clean(strings.TrimRight(string(line.Value(s.src)), "\n"))
-		for _, part := range ink.Fold(shown, max(8, s.width-lipgloss.Width(rest)-2)) {
+		for _, part := range ink.Fold(shown, max(8, s.room-lipgloss.Width(rest)-2)) {
 			s.lines = append(s.lines, first+bar+s.k.Code.Render(part))
 			first = rest
 		}
@@ -178,7 +179,7 @@ func (s *setter) table(n *east.Table, first, rest string) {
 		}
 		rows = append(rows, row)
 	}
-	widths, ok := columnWidths(rows, s.width-lipgloss.Width(first))
+	widths, ok := columnWidths(rows, s.room-lipgloss.Width(first))
 	var left []string
 	for !ok && s.Key != "" && !s.Whole && len(rows[0]) > 1 {
 		last := len(rows[0]) - 1
@@ -186,7 +187,7 @@ func (s *setter) table(n *east.Table, first, rest string) {
 		for i := range rows {
 			rows[i] = rows[i][:min(len(rows[i]), last)]
 		}
-		widths, ok = columnWidths(rows, s.width-lipgloss.Width(first))
+		widths, ok = columnWidths(rows, s.room-lipgloss.Width(first))
 	}
 	if !ok {
 		for _, row := range rows[1:] {

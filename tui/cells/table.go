@@ -3,8 +3,11 @@ package cells
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/ink"
@@ -121,11 +124,11 @@ func (d Drawer) list(g grid) []string {
 			if value == "" {
 				continue
 			}
-			first, text := "  ", d.Ink.Dim.Render(g.columns[j].Name+": ")+glue(value)
+			first, text := "  ", d.Ink.Dim.Render(g.columns[j].Name+": ")+value
 			if j == 0 {
 				first, text = d.Ink.Accent.Render("•")+" ", d.Ink.Strong.Render(value)
 			}
-			lines = append(lines, unglue(ink.Wrap(text, max(3, d.Width), first, "  "))...)
+			lines = append(lines, ink.Wrap(text, max(3, d.Width), first, "  ")...)
 		}
 	}
 	return lines
@@ -205,7 +208,7 @@ func (g *grid) measure() {
 	for j, c := range g.columns {
 		g.widths[j] = lipgloss.Width(c.Name)
 		if g.wraps {
-			g.widths[j] = max(longestWord(c.Name), inLines(c.Name, mostLines-1))
+			g.widths[j] = max(longestWord(glue(c.Name)), inLines(c.Name, mostLines-1))
 		}
 		for _, row := range g.rows {
 			g.widths[j] = max(g.widths[j], lipgloss.Width(row[j]))
@@ -263,12 +266,12 @@ func (g *grid) squeeze(width, lines int) bool {
 		if c.Number {
 			continue
 		}
-		need, most := longestWord(c.Name), lines
+		need, most := longestWord(glue(c.Name)), lines
 		if j == 0 {
 			most-- // what a row is about is read first
 		}
 		for _, row := range g.rows {
-			need = max(need, min(longestWord(row[j]), longWord), inLines(row[j], most))
+			need = max(need, min(longestWord(glue(row[j])), longWord), inLines(row[j], most))
 		}
 		least[j] = min(least[j], need)
 	}
@@ -299,11 +302,34 @@ func inLines(s string, most int) int {
 	}
 }
 
-// wrapped sets words in lines, and keeps a number beside what it belongs to.
-func wrapped(s string, width int) []string { return unglue(ink.Wrap(glue(s), max(1, width), "", "")) }
+// wrapped sets words in lines, and keeps a number beside what it belongs to. Only what is
+// longer than a line is broken.
+func wrapped(s string, width int) []string {
+	width = max(1, width)
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(glue(s)) {
+		for w := lipgloss.Width(word); w > width; w = lipgloss.Width(word) {
+			// Longer than any line: what fits goes where the last word ended.
+			if line != "" {
+				lines, line = append(lines, line), ""
+			}
+			lines = append(lines, ansi.Cut(word, 0, width))
+			word = ansi.Cut(word, width, w)
+		}
+		if line != "" && lipgloss.Width(line)+1+lipgloss.Width(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return unglue(append(lines, line))
+}
 
-// noBreak stands for a blank at which no line ends. lipgloss.Wrap (v2.0.6) breaks a word
-// that has a no-break space wherever the line is full; a rune of a private area is a letter to it.
+// noBreak stands for a blank at which no line ends: a rune of a private area, which is a
+// letter to whoever splits words.
 const noBreak = "\uE002"
 
 // glue joins "rail 1" and "92.6 Gb/s", so that no line ends between the two.
@@ -313,7 +339,7 @@ func glue(s string) string {
 	for i, w := range words {
 		switch {
 		case i == 0:
-		case isFigure(words[i-1]) && lipgloss.Width(w) <= 5 || isFigure(w) && len(w) <= 2:
+		case isFigure(words[i-1]) && lipgloss.Width(w) <= 5 || isFigure(w) && len(w) <= 2 && endsInLetter(words[i-1]):
 			b.WriteString(noBreak)
 		default:
 			b.WriteByte(' ')
@@ -321,6 +347,12 @@ func glue(s string) string {
 		b.WriteString(w)
 	}
 	return b.String()
+}
+
+// endsInLetter tells "rail", which a number belongs to, from "4096,".
+func endsInLetter(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return unicode.IsLetter(r)
 }
 
 func unglue(lines []string) []string {
