@@ -33,7 +33,9 @@ func TestBook(t *testing.T) {
 	for i, part := range whole.options.Tutorial.Parts {
 		pages[fmt.Sprintf("%02d-%s.txt", i+1, part.ID)] = partPages(t, whole, i)
 	}
-	for name, scene := range scenes(t, whole) {
+	broken := record(t, []string{"pcie-x2"}, "ib-write-bw", "pcie-link")
+	comparePictures(t, drawPictures(t, whole, broken))
+	for name, scene := range scenes(whole, broken) {
 		pages[name+".txt"] = scenePages(t, scene)
 	}
 	old, err := filepath.Glob(filepath.Join(bookPath, "*"))
@@ -141,9 +143,7 @@ func scenePages(t *testing.T, s scene) string {
 }
 
 // scenes are the screens beside the parts.
-func scenes(t *testing.T, whole *tape) map[string]scene {
-	t.Helper()
-	broken := record(t, []string{"pcie-x2"}, "ib-write-bw", "pcie-link")
+func scenes(whole, broken *tape) map[string]scene {
 	return map[string]scene{
 		"first": {tape: whole, steps: func(p *player, frame func(string)) {
 			frame("the first screen")
