@@ -96,6 +96,8 @@ type Options struct {
 	Pull func(out bool) error
 	// Tell tells whoever follows the show elsewhere; nil for nobody. Called from a command.
 	Tell func(show.Moment) error
+	// Mark is told of each cell that begins, by its title; nil for nobody. Called from a command.
+	Mark func(title string)
 	// Recorded says that what is shown was measured before, and is only played.
 	Recorded bool
 	// Write puts edited scripts back into the files that they are from, and says what it

@@ -171,3 +171,27 @@ func command(c steps.Cell) string {
 	}
 	return called
 }
+
+// mark tells a recording of the cells that have begun.
+func (m *Model) mark(events []steps.Event) tea.Cmd {
+	if m.opts.Mark == nil {
+		return nil
+	}
+	var titles []string
+	for _, e := range events {
+		if s, ok := e.(steps.CellStarted); ok {
+			c, _ := m.book.Tutorial.Cell(s.Cell)
+			titles = append(titles, c.Title)
+		}
+	}
+	if titles == nil {
+		return nil
+	}
+	mark := m.opts.Mark
+	return func() tea.Msg {
+		for _, title := range titles {
+			mark(title)
+		}
+		return nil
+	}
+}

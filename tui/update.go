@@ -158,7 +158,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 	if m.opts.Audience != nil {
 		m.opts.Audience.Book(m.book)
 	}
-	cmds := []tea.Cmd{m.drawSoon()}
+	cmds := []tea.Cmd{m.drawSoon(), m.mark(events)}
 	if m.book.Running != "" && !m.beating {
 		m.beating = true
 		cmds = append(cmds, m.spinner.Tick)

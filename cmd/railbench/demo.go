@@ -25,6 +25,7 @@ import (
 
 func demoCommand(rig *rigFlags) *cobra.Command {
 	var o stageOpening
+	var record recordFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "The rails on a stage: numerals that can be read from the last row, and a show",
@@ -40,13 +41,14 @@ busy without a show, x stops them, ? shows all keys. In the workbench ctrl+g ope
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.open = true
-			_, err := workbench(cmd, *rig, opening{stage: o})
+			_, err := workbench(cmd, *rig, opening{stage: o, record: record})
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&o.script, "show", "", "the script of a show of your own, a Markdown file; railbench docs demo says how")
 	cmd.Flags().BoolVar(&o.auto, "auto", false, "the show begins at once and goes on by itself")
 	completeFlags(cmd, map[string]completer{"show": files("md")})
+	record.add(cmd)
 	return cmd
 }
 

@@ -129,6 +129,7 @@ func atOnce(commands ...*cobra.Command) []*cobra.Command {
 func rootCommand() *cobra.Command {
 	var rig rigFlags
 	var file string
+	var record recordFlags
 	root := &cobra.Command{
 		Use:   "railbench [FILE.md…|FOLDER|FILE.ipynb]",
 		Short: "A workbench in the terminal for an RDMA rig of two nodes or more",
@@ -150,7 +151,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 				args, file = nil, path
 			}
 			rig.runbooks = args
-			_, err := workbench(cmd, rig, opening{session: file})
+			_, err := workbench(cmd, rig, opening{session: file, record: record})
 			return err
 		},
 	}
@@ -165,6 +166,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 		parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
 	completeFlags(root, map[string]completer{"session": files("ipynb")})
+	record.add(root)
 	return root
 }
 

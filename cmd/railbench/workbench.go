@@ -16,6 +16,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
@@ -28,7 +29,9 @@ type opening struct {
 	drill   tui.Drill
 	session string // the file that it is saved in; empty for one in the folder of sessions
 	stage   stageOpening
-	begins  bool // no session that was cut off is offered: somebody has looked for one
+	record  recordFlags
+	tape    *castWriter // of what the screen shows; nil where nothing is recorded
+	begins  bool        // no session that was cut off is offered: somebody has looked for one
 }
 
 // workbench opens the screen. The model is nil where it could not be opened.
@@ -41,16 +44,26 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 	}
 	var d *desk
 	var err error
+	if o.record.path != "" {
+		if o.tape, err = newCast(o.record.path, o.record.v2, terminal(cmd.OutOrStdout())); err != nil {
+			return nil, unwritten(err)
+		}
+		defer func() {
+			if failed := o.tape.close(); failed != nil {
+				gate.Fprintln(cmd.ErrOrStderr(), "railbench:", failed)
+			}
+		}()
+	}
 	if o.silent(flags) {
 		d, err = behindCurtain(cmd, flags, o)
 	} else if d, err = setUp(cmd, flags, o); err == nil {
-		err = d.putAway(cmd, show(cmd, d.model))
+		err = d.putAway(cmd, o.show(cmd, d.model))
 	}
 	// What is chosen inside is opened in its place, and asks what there is to ask.
 	for err == nil && d.model.Next() != (tui.Next{}) {
 		o.session, o.begins = d.model.Next().Session, true
 		if d, err = setUp(cmd, flags, o); err == nil {
-			err = d.putAway(cmd, show(cmd, d.model))
+			err = d.putAway(cmd, o.show(cmd, d.model))
 		}
 	}
 	if d == nil {
@@ -68,7 +81,7 @@ func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error)
 	o.begins = true
 	// Whoever leaves before it is there waits for it, to put it away.
 	load := sync.OnceValues(func() (*desk, error) { return setUp(cmd, flags, o) })
-	shown := show(cmd, tui.NewCurtain(tui.Options{
+	shown := o.show(cmd, tui.NewCurtain(tui.Options{
 		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
 	}, func() (*tui.Model, error) {
 		d, err := load()
@@ -168,6 +181,9 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		book := kept.Book()
 		opts.Book = &book
 	}
+	if o.tape != nil {
+		opts.Mark = o.tape.mark
+	}
 	if err := o.stage.put(&opts, b); err != nil {
 		b.close()
 		return nil, usage(err)
@@ -207,12 +223,16 @@ func (d *desk) putAway(cmd *cobra.Command, shown error) error {
 }
 
 // show runs the screen to its end.
-func show(cmd *cobra.Command, model tea.Model) error {
+func (o opening) show(cmd *cobra.Command, model tea.Model) error {
 	// ctrl+c in a pager is the pager's, and goes to railbench, too: Bubble Tea, which
 	// knows who has the terminal, is the one to hear it.
 	ctx, stop := untilEnded(context.WithoutCancel(cmd.Context()))
 	defer stop()
-	err := frames.Show(ctx, model, terminal(cmd.OutOrStdout()), screenEnviron(os.Environ()))
+	var screen frames.Terminal = terminal(cmd.OutOrStdout())
+	if o.tape != nil {
+		screen = taped{screen, o.tape}
+	}
+	err := frames.Show(ctx, model, screen, screenEnviron(os.Environ()))
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}
