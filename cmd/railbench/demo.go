@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
@@ -27,7 +29,7 @@ func demoCommand(rig *rigFlags) *cobra.Command {
 	var o stageOpening
 	var record recordFlags
 	cmd := &cobra.Command{
-		Use:   "demo",
+		Use:   "demo [SESSION.ipynb]",
 		Short: "The rails on a stage: numerals that can be read from the last row, and a show",
 		Long: `demo opens the screen for an audience: rates in numerals five rows high and more, of
 each rail, cable and half and of all of them; bars with a scale that shows the link, the
@@ -37,10 +39,16 @@ that runs, its command and its verdict.
 
 space goes through a show, the built-in one or a script of your own; railbench notes
 follows it in another terminal, with the notes for the presenter. 1 to 7 keep rails
-busy without a show, x stops them, ? shows all keys. In the workbench ctrl+g opens it.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+busy without a show, x stops them, ? shows all keys. In the workbench ctrl+g opens it.
+
+With a saved session it plays that one, its gauges and verdicts, marked RECORDED: for
+when the rig fails. It touches no node then.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o.open = true
+			if len(args) == 1 {
+				return playSession(cmd, args[0], opening{stage: o, record: record})
+			}
 			_, err := workbench(cmd, *rig, opening{stage: o, record: record})
 			return err
 		},
@@ -50,6 +58,35 @@ busy without a show, x stops them, ? shows all keys. In the workbench ctrl+g ope
 	completeFlags(cmd, map[string]completer{"show": files("md")})
 	record.add(cmd)
 	return cmd
+}
+
+// playSession shows a saved session on the stage, as it ran.
+func playSession(cmd *cobra.Command, path string, o opening) error {
+	doc, err := notebook.Read(path)
+	if err != nil {
+		return usage(err)
+	}
+	shown := playlist(doc)
+	if len(shown.Scenes) == 0 {
+		return usage(fmt.Errorf("%s: no cell has run in it that could be played", path))
+	}
+	if terminal(cmd.OutOrStdout()) == nil {
+		return usage(errors.New("a session is played in a terminal; railbench export makes a page of it"))
+	}
+	ctx, stop := context.WithCancel(cmd.Context())
+	r := newPlayback(ctx, doc)
+	defer r.work.Wait()
+	defer stop()
+	return o.taped(cmd, func(o opening) error {
+		opts := tui.Options{
+			Tutorial: doc.Book.Tutorial, Simulated: doc.Book.Rig.Simulated, RigName: doc.Book.Rig.Name, Stage: true,
+			Recorded: true, Show: shown, Auto: true, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Docs: pages,
+		}
+		if o.tape != nil {
+			opts.Mark = o.tape.mark
+		}
+		return o.show(cmd, tui.New(r, opts))
+	})
 }
 
 // A stageOpening is what the stage is opened with.

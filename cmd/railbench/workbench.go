@@ -16,7 +16,6 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
@@ -42,18 +41,34 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		}
 		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
 	}
+	var model *tui.Model
+	err := o.taped(cmd, func(o opening) (err error) {
+		model, err = o.inTerminal(cmd, flags)
+		return err
+	})
+	return model, err
+}
+
+// taped does something while what the screen shows is recorded, where somebody wants that.
+func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
+	if o.record.path == "" {
+		return do(o)
+	}
+	var err error
+	if o.tape, err = newCast(o.record.path, o.record.v2, terminal(cmd.OutOrStdout())); err != nil {
+		return unwritten(err)
+	}
+	err = do(o)
+	if failed := o.tape.close(); failed != nil && err == nil {
+		return unwritten(failed)
+	}
+	return err
+}
+
+// inTerminal shows sessions, one after the other, until somebody leaves.
+func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, error) {
 	var d *desk
 	var err error
-	if o.record.path != "" {
-		if o.tape, err = newCast(o.record.path, o.record.v2, terminal(cmd.OutOrStdout())); err != nil {
-			return nil, unwritten(err)
-		}
-		defer func() {
-			if failed := o.tape.close(); failed != nil {
-				gate.Fprintln(cmd.ErrOrStderr(), "railbench:", failed)
-			}
-		}()
-	}
 	if o.silent(flags) {
 		d, err = behindCurtain(cmd, flags, o)
 	} else if d, err = setUp(cmd, flags, o); err == nil {
