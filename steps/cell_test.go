@@ -107,3 +107,18 @@ func TestConnections(t *testing.T) {
 		t.Errorf("%v, then %v", before.Connections, after.Connections)
 	}
 }
+
+// What stands aside is run by its name alone.
+func TestAside(t *testing.T) {
+	tut := Tutorial{Parts: []Part{{ID: "p", Cells: []Cell{{ID: "a"}, {ID: "b", Aside: true}, {ID: "c"}}}}}
+	var got []string
+	for _, c := range tut.Main() {
+		got = append(got, c.ID)
+	}
+	if !slices.Equal(got, []string{"a", "c"}) || len(tut.Cells()) != 3 {
+		t.Errorf("all runs %v, of %d", got, len(tut.Cells()))
+	}
+	if cells, err := tut.Select("b"); err != nil || len(cells) != 1 {
+		t.Errorf("%v, %v", cells, err)
+	}
+}

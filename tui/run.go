@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
@@ -79,8 +81,9 @@ func (m *Model) runPart() tea.Cmd { return m.runCells(m.open().Cells) }
 
 func (m *Model) runFromHere() tea.Cmd { return m.runCells(m.fromHere()) }
 
-// fromHere is the selected cell and all after it.
+// fromHere is the selected cell and all after it that don't stand aside.
 func (m *Model) fromHere() (cells []steps.Cell) {
+	here, _ := m.selected()
 	for i := m.part; i < len(m.parts()); i++ {
 		p := m.parts()[i].Cells
 		if i == m.part {
@@ -88,7 +91,7 @@ func (m *Model) fromHere() (cells []steps.Cell) {
 		}
 		cells = append(cells, p...)
 	}
-	return cells
+	return slices.DeleteFunc(cells, func(c steps.Cell) bool { return c.Aside && c.ID != here.ID })
 }
 
 // runRest runs what is left from the selected cell on: what never ran, went wrong, or

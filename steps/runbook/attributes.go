@@ -105,7 +105,7 @@ var attributeTable = []Attribute{
 		},
 	},
 
-	{Name: "aside", Doc: "it runs by itself: neither A nor --all run it", set: flag(func(f fence) *bool { return &f.cell.Aside })},
+	{Name: "aside", Doc: "it runs by itself: what runs all cells, or all from one on, leaves it out", set: flag(func(f fence) *bool { return &f.cell.Aside })},
 	{Name: "each", Value: "rail", Doc: "repeat the cell for every pair of rails", set: eachRail},
 	{
 		Name: "parse", Value: "NAME", Doc: "the parser of its output",
