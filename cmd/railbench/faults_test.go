@@ -32,7 +32,7 @@ func cellsThat(t *testing.T, change bool) (ids []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range tut.Cells() {
+	for _, c := range tut.Main() {
 		if c.Change.Any() == change {
 			ids = append(ids, c.ID)
 		}
@@ -305,6 +305,9 @@ func TestFaults(t *testing.T) {
 			want, ok := symptoms[f.Name]
 			if !ok {
 				t.Fatal("the table doesn't say which cells must see it")
+			}
+			if want.names("ib-write-bw") { // it is that test with fewer writes, and reads a counter
+				want.may = append(slices.Clone(want.may), "words-of-four")
 			}
 			if words := dualSymptoms[f.Name]; words != nil {
 				want.seen = maps.Clone(want.seen)
