@@ -259,7 +259,21 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 	case most != nil && got > *most:
 		rep.Add(steps.Fail, "%s, and may be %s%s at most%s", said, plainly(*most), unit, because)
 	}
-	return said, true
+	return said + asked(least, most, unit), true
+}
+
+// asked says what a good value was held to: a figure without it could be anything.
+func asked(least, most *float64, unit string) string {
+	switch {
+	case least != nil && most != nil:
+		return fmt.Sprintf(" (the runbook asks for %s to %s%s)", plainly(*least), plainly(*most), unit)
+	case least != nil:
+		return fmt.Sprintf(" (the runbook asks for %s%s at least)", plainly(*least), unit)
+	case most != nil:
+		return fmt.Sprintf(" (the runbook asks for %s%s at most)", plainly(*most), unit)
+	default:
+		return " (the runbook asks for no more than a number)"
+	}
 }
 
 // plainly writes a number without an exponent.
