@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/netip"
@@ -245,7 +246,39 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	checkPairs(rig, &rep)
 	checkSlots(rig, &rep)
 	shared := checkSharing(rig, &rep)
-	return rep.Verdict(railsInWords(rig), shared)
+	v := rep.Verdict(railsInWords(rig), shared)
+	if len(rig.Pairs) > 0 {
+		v.Tables = []steps.Table{railTable(rig)}
+	}
+	return v
+}
+
+// railTable is the map: which device leads to which, and through what.
+func railTable(rig steps.Rig) steps.Table {
+	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
+	t := steps.Table{
+		Title: "rails",
+		Columns: []steps.Column{
+			{Name: "rail", Number: true}, {Name: here}, {Name: peer}, {Name: "PCI function"}, {Name: "PCIe link"}, {Name: "connector"},
+			{Name: "interface"}, {Name: "link Gb/s", Number: true},
+		},
+		Note: "Function, PCIe link, connector, interface and rate are those on " + here + ".",
+	}
+	for i, p := range rig.Pairs {
+		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
+		link, connector, rate := "none", "none", "not told" // as with soft-RoCE
+		if a.PCI.Addr != "" {
+			link = strings.TrimPrefix(theory.Slot(a.PCI.GTps, a.PCI.Width), "PCIe ")
+		}
+		if a.PhysPort >= 0 {
+			connector = fmt.Sprint(a.PhysPort)
+		}
+		if a.RateGbps > 0 {
+			rate = fmt.Sprint(a.RateGbps)
+		}
+		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), a.Dev, b.Dev, cmp.Or(a.PCI.Addr, "none"), link, connector, cmp.Or(a.Netdev.Name, "none"), rate})
+	}
+	return t
 }
 
 // Describe puts a rail into one line.

@@ -159,6 +159,13 @@ func TestRailMap(t *testing.T) {
 	if want := "enp1s0f0np0, port 0, 0000:01:00.0 PCIe Gen5 x4 (some 105.4 Gb/s of payload), link 200 Gb/s, ACTIVE, MTU 1500, RoCE MTU 1024, 192.168.100.11/24"; e.Value != want {
 		t.Errorf("evidence %q, want %q", e.Value, want)
 	}
+	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 4 {
+		t.Fatalf("tables: %+v", v.Tables)
+	}
+	want := []string{"3", "roceP2p1s0f0", "roceP2p1s0f0", "0002:01:00.0", "Gen5 x4", "0", "enP2p1s0f0np0", "200"}
+	if row := v.Tables[0].Rows[2]; !slices.Equal(row, want) {
+		t.Errorf("row of rail 3: %q, want %q", row, want)
+	}
 }
 
 func TestPing(t *testing.T) {
