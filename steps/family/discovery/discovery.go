@@ -259,8 +259,14 @@ func railTable(rig steps.Rig) steps.Table {
 	t := steps.Table{
 		Title: "rails",
 		Columns: []steps.Column{
-			{Name: "rail", Number: true}, {Name: here}, {Name: peer}, {Name: "PCI function"}, {Name: "PCIe link"}, {Name: "connector"},
-			{Name: "interface"}, {Name: "link Gb/s", Number: true},
+			{Name: "rail", Number: true},
+			{Name: here},
+			{Name: peer},
+			{Name: "PCI function"},
+			{Name: "PCIe link"},
+			{Name: "connector"},
+			{Name: "interface"},
+			{Name: "link Gb/s", Number: true},
 		},
 		Note: "Function, PCIe link, connector, interface and rate are those on " + here + ".",
 	}
