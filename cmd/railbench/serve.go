@@ -261,5 +261,5 @@ func (s *stage) toggle() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "shown at " + where + " (this machine only; ssh -L leads there): B again ends it", nil
+	return "shown at " + where + ", on this machine only; B ends it", nil
 }
