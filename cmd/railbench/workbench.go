@@ -177,21 +177,10 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	if err := along.prepare(); err != nil {
 		return nil, err
 	}
-	opts := tui.Options{
-		Audience: along.page, Serve: along.toggle,
-		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
-		Simulated: b.options.Simulated, RigName: b.options.Rig,
-		Linked: flags.link != "", RigNow: s.Now,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
-		Editor: openEditor, Drill: o.drill, Stage: o.stage.open, Notice: notice, Pager: openPager, Docs: pages,
-		Planned: func(book steps.Notebook, c steps.Cell) string {
-			var script strings.Builder
-			options := b.options
-			options.Params, options.CellParams = book.Params.All, book.Params.Cells
-			writePlan(&script, options, book.Rig, []steps.Cell{c})
-			return script.String()
-		},
-	}
+	opts := b.screen(s)
+	opts.Audience, opts.Serve = along.page, along.toggle
+	opts.Linked, opts.Editor, opts.Pager = flags.link != "", openEditor, openPager
+	opts.Drill, opts.Stage, opts.Notice = o.drill, o.stage.open, notice
 	if kept != nil {
 		book := kept.Book()
 		opts.Book = &book
@@ -213,6 +202,22 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	}
 	ready = true
 	return &desk{tui.New(s, opts), b, s, along}, nil
+}
+
+// screen is what the screen of a session is told of the bench.
+func (b *bench) screen(s *session.Session) tui.Options {
+	return tui.Options{
+		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
+		Simulated: b.options.Simulated, RigName: b.options.Rig, RigNow: s.Now,
+		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Docs: pages,
+		Planned: func(book steps.Notebook, c steps.Cell) string {
+			var script strings.Builder
+			options := b.options
+			options.Params, options.CellParams = book.Params.All, book.Params.Cells
+			writePlan(&script, options, book.Rig, []steps.Cell{c})
+			return script.String()
+		},
+	}
 }
 
 // putAway ends the session and saves it for the last time. shown is what the screen

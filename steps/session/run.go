@@ -807,7 +807,12 @@ func (r *run) countersAfter(ctx context.Context, rig steps.Rig) []meter.Counters
 	if r.s.life.Err() != nil {
 		return make([]meter.Counters, len(rig.Nodes))
 	}
-	return r.counters(r.s.life, rig)
+	// As long as the session, but on this run's behalf: on a rig with a clock of its own somebody
+	// new would wait for this run to give up its turn, and this run for him.
+	lasting, done := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
+	defer context.AfterFunc(r.s.life, done)()
+	return r.counters(lasting, rig)
 }
 
 // atEnds does something at both ends at once.

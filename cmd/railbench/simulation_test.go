@@ -1,0 +1,156 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/railbench/railbench/runner/nodetest"
+)
+
+// What TestSimulation runs, in place of the seeds that everybody runs:
+//
+//	go test ./cmd/railbench -run 'Simulation$' -seed 4711 -v   that seed alone, with its steps
+//	go test ./cmd/railbench -run 'Simulation$' -seeds 10000    so many seeds
+//	go test ./cmd/railbench -run 'Simulation$' -for 1h -timeout 2h
+var (
+	oneSeed     = flag.Uint64("seed", 0, "TestSimulation runs this seed alone, and tells its steps")
+	seedCount   = flag.Uint64("seeds", 0, "TestSimulation runs so many seeds")
+	seedsFor    = flag.Duration("for", 0, "TestSimulation runs seeds for so long")
+	seedScreens = flag.Bool("screens", false, "TestSimulation: the trace has every screen, not only its hash")
+	seedsFrom   = flag.Uint64("from", 0, "TestSimulation: the first of -seeds or -for; by itself of the clock")
+)
+
+// seedsThatFound are those that something was mended for. What they do changes with the
+// program, the rig and the users: what is to stay mended has a test of its own beside them.
+var seedsThatFound = []uint64{}
+
+// TestSimulation drives the whole workbench on the simulated rig by seeds: each is a user, a
+// rig that breaks and is repaired, and what must hold whatever they do (see simulated_test.go).
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	if *oneSeed != 0 {
+		trace := simulate(t, *oneSeed)
+		t.Logf("the steps of seed %d:\n%s", *oneSeed, trace)
+		return
+	}
+	count, first, until := uint64(30), uint64(1), time.Now().Add(24*time.Hour)
+	if nodetest.Whole() {
+		count = 600
+	}
+	if *seedCount > 0 || *seedsFor > 0 {
+		// Others each time.
+		if count, first = *seedCount, *seedsFrom; first == 0 {
+			first = uint64(time.Now().UnixNano()) % 1_000_000_000
+		}
+	}
+	if *seedsFor > 0 {
+		count, until = max(count, 1<<40), time.Now().Add(*seedsFor)
+	}
+	began := time.Now()
+	for _, seed := range seedsThatFound {
+		simulate(t, seed)
+	}
+	done := manySeeds(t, first, count, until)
+	t.Logf("%d seeds from %d on: %.0f a minute", done, first, float64(done)/time.Since(began).Minutes())
+}
+
+// manySeeds runs seeds, as many at once as there are processors, and gives how many.
+func manySeeds(t *testing.T, first, count uint64, until time.Time) uint64 {
+	var next, done atomic.Uint64
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for {
+				n := next.Add(1) - 1
+				if n >= count || time.Now().After(until) {
+					return
+				}
+				// By name, so that a panic in somebody else's goroutine is under it.
+				t.Run(fmt.Sprint("seed ", first+n), func(t *testing.T) { simulate(t, first+n) })
+				done.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return done.Load()
+}
+
+// TestSimulationRepeats runs seeds twice: the same steps at the same instants, the same
+// events, and the same screens after each of them, byte for byte.
+func TestSimulationRepeats(t *testing.T) {
+	t.Parallel()
+	count := uint64(4)
+	if nodetest.Whole() {
+		count = 40
+	}
+	first := max(*oneSeed, 1)
+	for seed := first; seed < first+count; seed++ {
+		a, b := simulate(t, seed), simulate(t, seed)
+		if a != b {
+			t.Errorf("seed %d is not the same twice (-screens shows more): %s", seed, cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
+		}
+		if strings.Count(a, "\n") < 20 {
+			t.Errorf("seed %d does nearly nothing: %s", seed, a)
+		}
+	}
+}
+
+// BenchmarkSimulation says how many seeds a minute this machine does.
+func BenchmarkSimulation(b *testing.B) {
+	var seed atomic.Uint64
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			n := seed.Add(1)
+			// A bubble is a test's, not a benchmark's.
+			ok := testing.RunTests(func(_, _ string) (bool, error) { return true, nil },
+				[]testing.InternalTest{{Name: fmt.Sprint("seed ", n), F: func(t *testing.T) { simulate(t, n) }}})
+			if !ok {
+				b.Errorf("seed %d fails", n)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Minutes(), "seeds/min")
+}
+
+// simulate lives through one seed and gives the trace of it. A failure tells the seed, the
+// steps up to it, and how to see it again.
+func simulate(t *testing.T, seed uint64) (trace string) {
+	t.Helper()
+	dir, err := os.MkdirTemp(shortLived(t), fmt.Sprintf("seed-%d-", seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if _, err := theTutorial(); err != nil {
+		t.Fatal(err) // and not in a bubble: who waits for it would be in another
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(seed, dir)
+		defer func() { trace = s.trace.String() }()
+		s.live()
+		if len(s.found) > 0 {
+			t.Errorf("seed %d: %s\n\nthe steps:\n%s\nagain: go test ./cmd/railbench -run 'Simulation$' -seed %d -v",
+				seed, strings.Join(s.found, "\n"), s.trace.String(), seed)
+		}
+	})
+	return trace
+}
+
+// shortLived is where sessions are kept that nobody will read: in memory where that can be.
+func shortLived(t *testing.T) string {
+	if dir, err := os.MkdirTemp("/dev/shm", "railbench-simulation-"); err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		return dir
+	}
+	return t.TempDir()
+}
