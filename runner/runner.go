@@ -108,6 +108,9 @@ func assignment(name, value string) string {
 // character but the line's end and the tab, what turns the direction of writing, a
 // separator of lines, and what has no width. The joiners of letters are letters'.
 func Hidden(r rune) bool {
+	if r >= ' ' && r <= '~' {
+		return false // nearly all that there is: the tables are long
+	}
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d':
 		return false

@@ -30,12 +30,10 @@ var (
 	seedsFrom   = flag.Uint64("from", 0, "TestSimulation: the first of -seeds or -for; by itself of the clock")
 )
 
-// seedsThatFound are those that something was mended for. What they do changes with the
-// program, the rig and the users: what is to stay mended has a test of its own beside them.
-var seedsThatFound = []uint64{}
-
 // TestSimulation drives the whole workbench on the simulated rig by seeds: each is a user, a
 // rig that breaks and is repaired, and what must hold whatever they do (see simulated_test.go).
+// What a seed does changes with the program, the rig and the tutorial: what seeds have found has
+// tests of its own (simulation_found_test.go).
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	if *oneSeed != 0 {
@@ -43,7 +41,7 @@ func TestSimulation(t *testing.T) {
 		t.Logf("the steps of seed %d:\n%s", *oneSeed, trace)
 		return
 	}
-	count, first, until := uint64(30), uint64(1), time.Now().Add(24*time.Hour)
+	count, first, until := uint64(10), uint64(1), time.Now().Add(24*time.Hour)
 	if nodetest.Whole() {
 		count = 600
 	}
@@ -57,9 +55,6 @@ func TestSimulation(t *testing.T) {
 		count, until = max(count, 1<<40), time.Now().Add(*seedsFor)
 	}
 	began := time.Now()
-	for _, seed := range seedsThatFound {
-		simulate(t, seed)
-	}
 	done := manySeeds(t, first, count, until)
 	t.Logf("%d seeds from %d on: %.0f a minute", done, first, float64(done)/time.Since(began).Minutes())
 }
@@ -89,7 +84,7 @@ func manySeeds(t *testing.T, first, count uint64, until time.Time) uint64 {
 // events, and the same screens after each of them, byte for byte.
 func TestSimulationRepeats(t *testing.T) {
 	t.Parallel()
-	count := uint64(4)
+	count := uint64(2)
 	if nodetest.Whole() {
 		count = 40
 	}
@@ -137,7 +132,7 @@ func simulate(t *testing.T, seed uint64) (trace string) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated(seed, dir)
 		defer func() { trace = s.trace.String() }()
-		s.live()
+		s.live((*simulated).user)
 		if len(s.found) > 0 {
 			t.Errorf("seed %d: %s\n\nthe steps:\n%s\nagain: go test ./cmd/railbench -run 'Simulation$' -seed %d -v",
 				seed, strings.Join(s.found, "\n"), s.trace.String(), seed)

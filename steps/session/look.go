@@ -12,7 +12,8 @@ import (
 	"github.com/railbench/railbench/steps/probe"
 )
 
-// fresh is how long a look at the nodes can be used again.
+// fresh is how long a look at the nodes can be used again, by cells that were asked for
+// together: what a user asks for after a look is judged by another.
 const fresh = 2 * time.Second
 
 // watchEvery is how often the nodes are looked at while nothing runs: a result that
@@ -23,6 +24,7 @@ const watchEvery = 30 * time.Second
 type look struct {
 	rig  steps.Rig // in the order of the nodes' numbers
 	errs []error   // by number: why a node could not be looked at
+	asks int       // how often cells had been queued when it began
 }
 
 // over is what was found, with a link under test. The error is of its two nodes alone: one
@@ -147,16 +149,17 @@ func (s *Session) probe(ctx context.Context, age time.Duration) (steps.Rig, erro
 	return s.look(ctx, age).over(s.o, s.currentLink())
 }
 
-// look looks at the nodes, unless the last look is younger than age, and tells what it
-// found. What was seen of nodes that do not answer now is kept as it was.
+// look looks at the nodes, unless the last look is younger than age and began after cells were
+// queued last, and tells what it found. What was seen of nodes that do not answer now is kept as it was.
 func (s *Session) look(ctx context.Context, age time.Duration) look {
 	s.mu.Lock()
-	last, ok := s.last, s.probed
+	last, ok, asks := s.last, s.probed && s.last.asks == s.asks, s.asks
 	s.mu.Unlock()
 	if ok && s.clock.Now().Sub(last.rig.Probed) < age {
 		return last
 	}
 	l := lookAt(ctx, s.o)
+	l.asks = asks
 	s.keep(l, true)
 	return l
 }

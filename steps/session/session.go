@@ -127,6 +127,7 @@ type Session struct {
 	mu        sync.Mutex
 	tutorial  steps.Tutorial // with what was edited
 	queue     []string
+	asks      int                // how often cells were queued: see look
 	wake      chan struct{}      // signals the worker that the queue has something
 	interrupt context.CancelFunc // ends what runs; nil while nothing does
 	runs      int                // the last run's number, those of a saved session included
@@ -216,6 +217,7 @@ func (s *Session) Run(ids ...string) { s.enqueue(ids) }
 
 func (s *Session) enqueue(ids []string) {
 	s.mu.Lock()
+	s.asks++
 	for _, id := range ids {
 		if c, ok := s.tutorial.Cell(id); !ok || c.Note() || slices.Contains(s.queue, id) {
 			continue
