@@ -60,6 +60,13 @@ func (w *truths) cut() {
 	w.runs = nil
 }
 
+// busy reports whether a cell runs.
+func (w *truths) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.runs) > 0
+}
+
 // line is what happened since the last one.
 func (w *truths) line() string {
 	w.mu.Lock()
