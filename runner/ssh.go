@@ -436,10 +436,18 @@ func (p *patience) hold() (goOn func()) {
 	}
 }
 
+// end is for a host that need not be waited for any more.
+func (p *patience) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.holds++ // whoever goes on now starts nothing
+	p.over.Stop()
+}
+
 // handshake ends with a connection on which somebody is logged in, with ctx, or when the host
 // lets patience run out.
 func handshake(ctx context.Context, conn net.Conn, address string, p *patience, config *ssh.ClientConfig) (*ssh.Client, error) {
-	defer p.hold() // for good: the connection's own watch follows
+	defer p.end() // the connection's own watch follows
 	check := config.HostKeyCallback
 	config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
 		defer p.hold()()

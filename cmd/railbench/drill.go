@@ -103,8 +103,12 @@ func drillFor(fault sim.Fault, node string, seed uint64) (tui.Drill, error) {
 		}
 	}
 	report := "something is wrong with the rig"
-	if n := uint64(len(finds.Check.Symptoms)); n > 0 {
-		report = strings.ReplaceAll(finds.Check.Symptoms[seed%n], "*", " … ")
+	// A symptom that is what the fault is called would end the drill at its beginning.
+	telling := slices.DeleteFunc(slices.Clone(finds.Check.Symptoms), func(symptom string) bool {
+		return strings.Contains(symptom, fault.Name)
+	})
+	if n := uint64(len(telling)); n > 0 {
+		report = strings.ReplaceAll(telling[seed%n], "*", " … ")
 	}
 	where := "it is on every node"
 	if node != "" {

@@ -219,7 +219,7 @@ func TestForgedNode(t *testing.T) {
 	question.Places = make([]steps.ChangePlace, 2)
 	poison(reflect.ValueOf(&question).Elem(), text)
 	for i := range question.Places {
-		question.Places[i].Script = "true\n"
+		question.Places[i].Script, question.Places[i].HandOver = "true\n", "true\n"
 	}
 	prints := map[string]func(w io.Writer){
 		"dry run": func(w io.Writer) { writePlan(w, b.options, rig, cells) },

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -100,7 +101,8 @@ func TestEveryVerbEnds(t *testing.T) {
 	// A new command is added here, too, or says why it needs not.
 	own := map[string]string{
 		"run": "its session is interrupted", "drill": "a screen", "undo": "its session is interrupted", "init": "looks at nodes, with the context",
-		"sim": "waits for the context", "rig": "a script that gets the signal, too",
+		"sim": "waits for the context", "demo": "a screen", "notes": "waits for the context",
+		"serve": "TestServersEnd", "watch": "TestServersEnd", "gauge": "TestServersEnd", "stream": "TestServersEnd", "rig": "a script that gets the signal, too",
 		"docs": "a pager has the terminal, and hears of the signal itself",
 	}
 	for _, c := range rootCommand().Commands() {
@@ -122,6 +124,50 @@ func asProcess(t *testing.T, args ...string) *exec.Cmd {
 	cmd.Args[0] = "railbench"
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
 	return cmd
+}
+
+// TestServersEnd is that with those that run until somebody ends them.
+func TestServersEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		says string // once it runs
+	}{
+		{[]string{"serve", "--rig", "sim", "--listen", "127.0.0.1:0"}, "http://"},
+		{[]string{"watch", "--rig", "sim", "--listen", "127.0.0.1:0"}, "http://"},
+		{[]string{"gauge", "--listen", "127.0.0.1:0"}, "takes rates"},
+		{[]string{"stream", "receive", "--listen", "127.0.0.1:0"}, "receives at"},
+	} {
+		t.Run(c.args[0], func(t *testing.T) {
+			t.Parallel()
+			cmd := asProcess(t, c.args...)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stderr = cmd.Stdout
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			for lines.Scan() && !strings.Contains(lines.Text(), c.says) {
+			}
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, _ = io.Copy(io.Discard, out)
+				ended <- cmd.Wait()
+			}()
+			select {
+			case <-ended:
+			case <-time.After(time.Minute): // so that the test says which
+				_ = cmd.Process.Kill()
+				t.Error("it goes on")
+			}
+		})
+	}
 }
 
 // TestSIGTERM is that with a process and a signal.
