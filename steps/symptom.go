@@ -243,7 +243,7 @@ func newLexicon() lexicon {
 		l.empty[w] = true
 	}
 	for _, group := range []string{
-		"rat bandwidth throughput speed perform performanc bandwith",
+		"rat bandwidth throughput speed perform performanc bandwith", //nolint:misspell // as it is often typed
 		"gb gbit gbp gigabit",
 		"slow slower low lower poor bad weak terribl degrad throttl wors few",
 		"hang stuck freez froz block stall forev wait silent nothing endless",

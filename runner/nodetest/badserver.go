@@ -95,6 +95,7 @@ func (s Stage) serve(conn net.Conn, host ssh.Signer, over <-chan struct{}) {
 			<-over
 		}
 		return
+	default: // it goes further
 	}
 	config := &ssh.ServerConfig{NoClientAuth: true, NoClientAuthCallback: func(ssh.ConnMetadata) (*ssh.Permissions, error) {
 		if s == NeverLogsIn {
@@ -117,6 +118,7 @@ func (s Stage) serve(conn net.Conn, host ssh.Signer, over <-chan struct{}) {
 		case RefusesChannels:
 			_ = asked.Reject(ssh.Prohibited, "no")
 			continue
+		default: // it goes further
 		}
 		ch, requests, err := asked.Accept()
 		if err != nil {
@@ -136,15 +138,17 @@ func (s Stage) exec(ch ssh.Channel, requests <-chan *ssh.Request, over <-chan st
 		case RefusesExec:
 			_ = r.Reply(false, nil)
 			continue
+		default: // it goes further
 		}
 		_ = r.Reply(true, nil)
 		switch s {
 		case ExecsAndFloods:
 			pour(ch, over)
 		case ExecsAndCloses:
-			ch.Close()
+			_ = ch.Close() // it may be gone
 		case ExecsWithoutEnd:
 			fmt.Fprint(ch, strings.Repeat("x", 1<<20))
+		default: // it says nothing
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestOwned(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root makes folders that are root's")
 	}
-	top, err := os.MkdirTemp("/run", "railbench-test-")
+	top, err := os.MkdirTemp("/run", "railbench-test-") //nolint:usetesting // t.TempDir is below /tmp, where all may write
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,9 +87,9 @@ var phrasings = []struct{ says, leads string }{
 	{"booting takes forever", "boot-waits"},
 	{"network manager puts the address back", "rail-managers"},
 	// With slips of the keyboard, and in another order.
-	{"low bandwith", "rail-speed"},
+	{"low bandwith", "rail-speed"}, //nolint:misspell // as it is often typed
 	{"fierwall", "firewall"},
-	{"tempratur of the adpater", "adapter-temperature"},
+	{"tempratur of the adpater", "adapter-temperature"}, //nolint:misspell // slips
 	{"in use already address", "test-ports"},
 	{"size global rank", "etcd-keys"},
 }

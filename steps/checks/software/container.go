@@ -37,11 +37,11 @@ func judgeContainer(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
 		name := f["container"]
-		switch {
-		case name == "":
+		switch name {
+		case "":
 			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell which container it looked for", node)
 			continue
-		case name == "none":
+		case "none":
 			rep.Show(node+" container", "none was named", "", nil)
 			continue
 		}
