@@ -24,6 +24,14 @@ var hardwareMay = map[string][]string{
 	"tool-missing": {"rail-speed"},
 	// What has no driver has no clock to look at.
 	"gpu-missing": {"gpu-clock"},
+	// Only root reads what a cable tells.
+	"sudo-password": {"cable"},
+	// A port without a cable has none to tell of.
+	"cable-unplugged": {"cable"},
+	// The test's own rails are as hot.
+	"hot-adapter": {"rail-speed"},
+	// A server is not where the route leads.
+	"host-route": {"rail-speed"},
 	// The nodes' kernels differ with it.
 	"kexec-handover": {"versions"},
 }

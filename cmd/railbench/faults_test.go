@@ -58,6 +58,7 @@ var dualSymptoms = map[string][]string{
 	"hog":              {"ails 1 and 2 together", "other traffic"},
 	"counter-reset":    {"rocep1s0f0", "predicted"},
 	"counter-missing":  {"spark-01", "no port counters", "nothing shows which rail"},
+	"hot-adapter":      {"117 degrees"},
 	"peer-dead":        {"Not run"},
 }
 
@@ -102,12 +103,12 @@ var symptoms = map[string]symptom{
 	},
 	// What these do is seen by the checklist alone: no test is slower for it yet.
 	"bad-cable":   {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1 and 3", "symbol_error"}}, "error counters grew", "symbol_error"), nixlMoves, "error counters grew", "symbol_error"), may: []string{"nixl-latency", "ib-write-lat"}},
-	"hot-adapter": {},
+	"hot-adapter": {seen: also(tcpTests(by(everyTest, "117 degrees", "give it air"), "117 degrees"), nixlMoves, "117 degrees")},
 	"low-power":   {},
 	"secure-boot": {},
 	"small-bar1":  {},
 	"slow-cable":  {},
-	"pcie-errors": {}, "gpu-stuck-clock": {}, "hard-off": {}, "kexec-handover": {},
+	"pcie-errors": {}, "gpu-stuck-clock": {}, "hard-off": {}, "kexec-handover": {seen: map[string][]string{"hosts": {"differ in their kernel"}}},
 	"autobond": {
 		seen: map[string][]string{"bond-check": {"bond0 on spark-01 holds nothing", "bond0 on spark-02 holds nothing", "File exists", "balance-rr"}},
 	},
@@ -136,8 +137,8 @@ var symptoms = map[string]symptom{
 		}, "enp1s0f0np0", "no link", "cable"), nixlMoves, "rocep1s0f0 on spark-01 is DOWN", "cable"),
 		may: []string{"gids"},
 	},
-	"counter-missing":  {seen: also(map[string][]string{"ib-write-bw": {"spark-01", "no port counters", "nothing shows which rail"}}, nixlMoves, "spark-01", "no port counters"), may: []string{"rail-map"}},
-	"counter-reset":    {seen: also(map[string][]string{"ib-write-bw": {"port_xmit_data", "went backwards"}}, nixlMoves)},
+	"counter-missing":  {seen: also(map[string][]string{"ib-write-bw": {"spark-01", "no port counters", "nothing shows which rail"}}, nixlMoves, "spark-01", "no port counters"), may: []string{"rail-map", "ib-write-lat"}},
+	"counter-reset":    {seen: also(map[string][]string{"ib-write-bw": {"port_xmit_data", "went backwards"}}, nixlMoves), may: []string{"ib-write-lat"}},
 	"degraded-adapter": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "degraded", "power"}}, " Gb/s", "degraded"), append([]string{"nixl-transfer", "nixl-transfer-dual"}, nixlDRAM...), "degraded", "power")},
 	"gpu-missing": {
 		seen:    map[string][]string{"host-staging": {"spark-01 has no GPU"}},
@@ -204,7 +205,7 @@ var symptoms = map[string]symptom{
 	"nccl-socket":    {},
 	"disk-full":      {}, // the simulated tests write little
 	"clock-off":      {}, // no test measures with two clocks
-	"host-route":     {seen: tcpTests(map[string][]string{}, "the route"), may: everyTest},
+	"host-route":     {seen: tcpTests(map[string][]string{}, "the route"), may: slices.Concat(everyTest, nixlMoves, []string{"dual-link"})},
 	"shaped":         {seen: tcpTests(map[string][]string{}, "Gb/s of"), may: everyTest},
 	"nccl-half":      {},
 	"container-bare": {},

@@ -122,7 +122,9 @@ func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *kin
 		rep.Add(steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: are cables crossed, or is there "+
 			"a switch?", rail, describe(ends[0]), rig.NameOf(steps.Here), describe(ends[1]), rig.NameOf(steps.Peer))
 	}
-	if x, y := ends[0].FEC, ends[1].FEC; x != "" && y != "" && x != y {
+	// A port that is down uses none, whatever it is set to.
+	up := rig.Rail(p, steps.Here).Netdev.Up && rig.Rail(p, steps.Peer).Netdev.Up
+	if x, y := ends[0].FEC, ends[1].FEC; up && x != "" && y != "" && x != y {
 		rep.Add(steps.Warn, "%s has the error correction %s on %s and %s on %s, and both ends need the same: ethtool --set-fec %s "+
 			"encoding auto at both, then plug the cable in again", rail, x, rig.NameOf(steps.Here), y, rig.NameOf(steps.Peer),
 			rig.Rail(p, steps.Here).Netdev.Name)

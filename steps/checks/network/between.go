@@ -33,6 +33,9 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			rep.Show(fmt.Sprintf("%s goes to %s", node, other.Addr), kind.OrUnknown(said), "", nil)
 			none, dev := noRoute.FindStringSubmatch(said), routeOf.FindStringSubmatch(said)
 			switch {
+			case !own.Netdev.Up:
+				// What is down has no route, and what the way leads over then is nobody's doing.
+				rep.At(rig, e, steps.Inconclusive, "%s on %s is switched off, so there is no way over it: see link-up", own.Netdev.Name, node)
 			case none != nil:
 				rep.At(rig, e, steps.Fail, "%s sends nothing to %s, rail %d of %s (%s): a route of its own swallows or refuses "+
 					"it, which ip route show table all lists (blackhole, unreachable, prohibit). Take that one away with ip route del",
