@@ -17,6 +17,8 @@ type Ping struct {
 	Bytes    int    `json:"bytes"` // of ICMP payload; the IP packet has 28 more
 	Sent     int    `json:"sent"`
 	Received int    `json:"received"`
+	// Duplicates are answers beyond the first to a packet.
+	Duplicates int `json:"duplicates"`
 	// LossPercent is what ping says; 100 where it never sent anything.
 	LossPercent float64 `json:"lossPercent"`
 	MinMS       float64 `json:"minMS"`
@@ -33,6 +35,7 @@ type Ping struct {
 var (
 	pingStart   = pattern.New(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
 	pingSummary = pattern.New(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
+	pingTwice   = pattern.New(`\+(\d{1,9}) duplicates`)
 	pingTimes   = pattern.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
 	pingTooLong = pattern.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
 		`frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
@@ -102,6 +105,9 @@ func (p *Ping) take(line string, isError bool) {
 		p.Received, _ = decimal.Count(m[2])
 		if v, ok := decimal.Number(m[3]); ok {
 			p.LossPercent = v
+		}
+		if m := pingTwice.FindStringSubmatch(line); m != nil {
+			p.Duplicates, _ = decimal.Count(m[1])
 		}
 	}
 	if m := pingTimes.FindStringSubmatch(line); m != nil {

@@ -117,6 +117,7 @@ var dropping = pattern.New(`gact action drop|action drop|police|netem|classid \S
 // pinged is what ping sums up.
 var (
 	pinged  = pattern.New(`(\d+) packets transmitted, (\d+) received`)
+	twice   = pattern.New(`\+(\d+) duplicates`)
 	fastest = pattern.New(`(?:rtt|round-trip) min/avg/max\S* = ([\d.]+)/`)
 )
 
@@ -140,6 +141,10 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			sent += out
 			if t := fastest.FindStringSubmatch(said); t != nil {
 				least[i], _ = decimal.Number(t[1])
+			}
+			if t := twice.FindStringSubmatch(said); t != nil {
+				rep.At(rig, e, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two machines have that address "+
+					"(duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name, t[1], node)
 			}
 			lost := float64(out-back) / float64(max(1, out))
 			switch {

@@ -95,7 +95,7 @@ func TestPathLoss(t *testing.T) {
 		"one":             {"500 packets transmitted, 499 received, 0.2% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Warn, []string{"lost 1 of 500"}},
 		"five percent":    {"500 packets transmitted, 474 received, 5.2% packet loss, time 1020ms rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Fail, []string{"rail 2 (enp1s0f1np1) lost 26 of 500 pings from spark-02"}},
 		"errors between":  {"500 packets transmitted, 440 received, +3 errors, 12% packet loss", steps.Fail, []string{"lost 60"}},
-		"duplicates":      {"500 packets transmitted, 500 received, +500 duplicates, 0% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Pass, nil},
+		"duplicates":      {"500 packets transmitted, 500 received, +500 duplicates, 0% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Warn, []string{"rail 2 (enp1s0f1np1) 500 answers", "more than once"}},
 		"nothing":         {"500 packets transmitted, 0 received, 100% packet loss, time 1020ms", steps.Inconclusive, []string{"nothing came back over rail 2"}},
 		"late":            {"500 packets transmitted, 500 received, 0% packet loss, time 1020ms rtt min/avg/max/mdev = 20.1/20.4/21.9/0.02 ms", steps.Warn, []string{"rail 2 took 20.1 ms", "holds packets back"}},
 		"an old ping":     {"ping: cannot flood; minimal interval allowed for user is 200ms", steps.Inconclusive, []string{"minimal interval"}},

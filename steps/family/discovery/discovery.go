@@ -655,6 +655,10 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 		rep.On(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?",
 			normal.AvgMS)
 	}
+	if twice := normal.Duplicates + full.Duplicates; twice > 0 {
+		rep.On(m, steps.Warn, "%d answers came more than once: two machines have the address %s (duplicate-ip), or something "+
+			"between the nodes repeats packets", twice, peer.Addr)
+	}
 	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
 		rig.NameOf(steps.Peer))
 	switch {

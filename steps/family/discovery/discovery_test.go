@@ -188,6 +188,7 @@ func TestPing(t *testing.T) {
 		{"too long on the way", good + run(3, 0, 0, "From 192.168.100.1 icmp_seq=1 Frag needed and DF set (mtu = 1400)"), 1, nil, steps.Fail, []string{"the MTU on the way is 1400"}},
 		{"lost, and the ends differ", good + lost, 1, func(r *steps.Rig) { r.Nodes[0].Rails[0].Netdev.MTU = 9000 }, steps.Fail, []string{"MTU 9000 on spark-02 and 1500 on spark-01"}},
 		{"arrives, and the ends differ", good + good, 0, func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 }, steps.Warn, []string{"the ends differ"}},
+		{"two answer", strings.Replace(good, "received,", "received, +2 duplicates,", 1) + good, 0, nil, steps.Warn, []string{"2 answers came more than once", "duplicate-ip"}},
 		{"some are lost", run(4, 3, 0.6, "") + good, 0, nil, steps.Warn, []string{"25 %"}},
 		{"slow", run(3, 3, 40, "") + good, 0, nil, steps.Warn, []string{"40.0 ms"}},
 		{"one of two", good, 0, nil, steps.Inconclusive, []string{"1 of 2"}},
