@@ -43,7 +43,7 @@ func TestSimulation(t *testing.T) {
 	}
 	count, first, until := uint64(10), uint64(1), time.Now().Add(24*time.Hour)
 	if nodetest.Whole() {
-		count = 600
+		count = 200
 	}
 	if *seedCount > 0 || *seedsFor > 0 {
 		// Others each time.
