@@ -65,7 +65,7 @@ func must(t *testing.T, err error) {
 // becomes waits for a state that comes by itself.
 func becomes(t *testing.T, file, want string) {
 	t.Helper()
-	for range 100 {
+	for range 1000 {
 		if b, _ := os.ReadFile(file); strings.TrimSpace(string(b)) == want {
 			return
 		}
@@ -110,7 +110,8 @@ func TestConfirmed(t *testing.T) {
 
 func TestGoesBackByItself(t *testing.T) {
 	each(t, func(t *testing.T, g undo.Guard, file string) {
-		must(t, g.Arm(t.Context(), "echo before >"+file, time.Second))
+		// On a busy machine a change takes seconds to start.
+		must(t, g.Arm(t.Context(), "echo before >"+file, 6*time.Second))
 		must(t, g.Start(t.Context(), "echo after >"+file))
 		_, err := g.Wait(t.Context())
 		must(t, err)
@@ -142,7 +143,7 @@ func TestTooLateToConfirm(t *testing.T) {
 // TestChangeThatHangs is ended before the way back is run, which it would undo.
 func TestChangeThatHangs(t *testing.T) {
 	each(t, func(t *testing.T, g undo.Guard, file string) {
-		must(t, g.Arm(t.Context(), "echo before >"+file, 2*time.Second))
+		must(t, g.Arm(t.Context(), "echo before >"+file, 6*time.Second))
 		must(t, g.Start(t.Context(), "while :; do echo after >"+file+"; sleep 0.05; done"))
 		if _, err := g.Wait(t.Context()); !errors.Is(err, undo.ErrWentBack) {
 			t.Errorf("the wait ended with %v", err)
