@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,14 +18,14 @@ import (
 // counting is a node whose counters are what it is told.
 type counting struct {
 	runner.Node
-	downs int
+	downs atomic.Int64
 }
 
 func (c *counting) Run(_ context.Context, _ runner.Script, emit func(runner.Line)) (runner.Exit, error) {
 	at := time.Now().UnixMilli()
 	for line := range strings.Lines(fmt.Sprintf("%d.%03d\n/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_xmit_data:7\n"+
 		"/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_rcv_data:7\n/sys/class/net/enp1s0f1np1/statistics/tx_bytes:7\n"+
-		"/sys/class/net/enp1s0f1np1/statistics/rx_bytes:7\n/sys/class/net/enp1s0f1np1/carrier_changes:%d\n", at/1000, at%1000, c.downs)) {
+		"/sys/class/net/enp1s0f1np1/statistics/rx_bytes:7\n/sys/class/net/enp1s0f1np1/carrier_changes:%d\n", at/1000, at%1000, c.downs.Load())) {
 		emit(runner.Line{Text: strings.TrimRight(line, "\n")})
 	}
 	return runner.Exit{}, nil
@@ -47,7 +48,8 @@ func TestLinkThatWentDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				node := &counting{downs: 4}
+				node := &counting{}
+				node.downs.Store(4)
 				cell := steps.Cell{ID: "c", Counters: true, Stall: 200 * time.Second, Roles: []steps.Role{{Script: c.script}}}
 				r := &run{s: &Session{o: Options{Nodes: []runner.Node{node, node}}, clock: runner.WallClock{}}, cell: cell}
 				r.before = r.counters(t.Context(), rig)
@@ -58,7 +60,7 @@ func TestLinkThatWentDown(t *testing.T) {
 				if ctx.Err() != nil {
 					t.Fatalf("ended while all was well: %v", context.Cause(ctx))
 				}
-				node.downs++
+				node.downs.Add(1)
 				<-ctx.Done()
 				if took := time.Since(began); !errors.Is(context.Cause(ctx), c.want) || took > c.within {
 					t.Errorf("%v after %s", context.Cause(ctx), took)
