@@ -276,7 +276,7 @@ func (b *bench) flooded(lines int) (f flood, err error) {
 	}
 	// A key is pressed and its answer awaited, over and over, while lines come in.
 	for !strings.Contains(s.Text(), over) {
-		for _, shows := range []string{"closes", "seq -f"} { // the help covers the script
+		for _, shows := range []string{"Jupyter", "seq -f"} { // the help covers the script
 			at := time.Now()
 			if err := s.Send("?"); err != nil {
 				return f, err
