@@ -88,6 +88,8 @@ const (
 	// LowClock that below which it is stuck.
 	BusyClock
 	LowClock
+	// BusyGPU is how busy a GPU has to be, by nvidia-smi, for its clock to tell anything.
+	BusyGPU
 	// ContainerShm is how much shared memory a container should have.
 	ContainerShm
 
@@ -452,6 +454,13 @@ var entries = [limits]Entry{
 		Of:  "the same, below which it is stuck",
 		Low: 0.35, High: 0.35, Basis: Chosen, When: "for a GPU at work",
 		Source: "GB10s that were stuck were seen at 513 to 950 of 3,003 MHz, 0.17 to 0.32", Fact: "clocks-of-the-gpu",
+	},
+	BusyGPU: {
+		Of:  "utilisation of a GPU, from which its clock is one under load",
+		Low: 50, High: 50, Unit: "%", Basis: Chosen, When: "while railbench's own load runs",
+		Source: "the load keeps the GPU busy all the time, and nvidia-smi tells the mean of up to a second, in which it may have " +
+			"begun",
+		Fact: "clocks-of-the-gpu",
 	},
 	ContainerShm: {
 		Of:  "shared memory of a container, from which it is enough",

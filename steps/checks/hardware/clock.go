@@ -74,7 +74,7 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 	if !ok || !known || most <= 0 {
 		return "nvidia-smi tells no clock", false
 	}
-	if u := g.UtilPercent; u == nil || *u < 50 {
+	if u := g.UtilPercent; u == nil || float64(*u) < theory.BusyGPU.Value() {
 		return "the load didn't show as such in nvidia-smi", false
 	}
 	share := now / most

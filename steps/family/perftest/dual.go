@@ -45,32 +45,49 @@ func (t dualTest) rail(rig steps.Rig) (p steps.Pair, ok bool) {
 	return steps.Pair{}, false
 }
 
-var dualHeading = pattern.New(`(?m)^== (.*): exit (\d+)(?:, ([\d.]+) to ([\d.]+) s)?[ \t\r]*\n`)
+// A headedOutput is what one of several tools has printed, under a line "== NAME: exit N", which
+// may have ", T1 to T2 s" behind it.
+type headedOutput struct {
+	name     string
+	exit     int
+	from, to float64 // seconds of the node's clock; 0 where the line has none
+	body     string
+}
 
-// parseDual reads the outputs of several tests, each under a line "== NAME: exit N, T1 to T2 s". A test
-// whose output has no row is kept with the reason: that one failed is a finding, and which.
-func parseDual(text string) ([]dualTest, error) {
-	var tests []dualTest
-	at := dualHeading.FindAllStringSubmatchIndex(text, -1)
+// headed takes an output apart.
+func headed(text string) (all []headedOutput) {
+	at := heading.FindAllStringSubmatchIndex(text, -1)
 	for i, m := range at {
 		end := len(text)
 		if i+1 < len(at) {
 			end = at[i+1][0]
 		}
-		t := dualTest{Name: text[m[2]:m[3]]}
-		t.Exit, _ = decimal.Count(text[m[4]:m[5]]) // digits, as the pattern says
+		h := headedOutput{name: text[m[2]:m[3]], body: text[m[1]:end]}
+		h.exit, _ = decimal.Count(text[m[4]:m[5]]) // digits, as the pattern says
 		if m[6] >= 0 {
 			from, ok1 := decimal.Number(text[m[6]:m[7]])
 			to, ok2 := decimal.Number(text[m[8]:m[9]])
 			if ok1 && ok2 {
-				t.From, t.To = from, to
+				h.from, h.to = from, to
 			}
 		}
-		body := text[m[1]:end]
+		all = append(all, h)
+	}
+	return all
+}
+
+var heading = pattern.New(`(?m)^== (.*): exit (\d+)(?:, ([\d.]+) to ([\d.]+) s)?[ \t\r]*\n`)
+
+// parseDual reads the outputs of several tests, each under a line "== NAME: exit N, T1 to T2 s". A test
+// whose output has no row is kept with the reason: that one failed is a finding, and which.
+func parseDual(text string) ([]dualTest, error) {
+	var tests []dualTest
+	for _, h := range headed(text) {
+		t := dualTest{Name: h.name, Exit: h.exit, From: h.from, To: h.to}
 		var err error
-		if t.Bandwidth, err = parse.PerftestBandwidth(body); err != nil {
+		if t.Bandwidth, err = parse.PerftestBandwidth(h.body); err != nil {
 			t.Err = err.Error()
-			if said := parse.PerftestErrors(body); len(said) > 0 {
+			if said := parse.PerftestErrors(h.body); len(said) > 0 {
 				t.Err = said[0]
 			}
 		}

@@ -33,22 +33,15 @@ const tcpLoad = "tcp"
 // parseLoad reads the outputs of several tools, each under a line "== NAME: exit N".
 func parseLoad(text string) ([]loadTest, error) {
 	var tests []loadTest
-	at := dualHeading.FindAllStringSubmatchIndex(text, -1)
-	for i, m := range at {
-		end := len(text)
-		if i+1 < len(at) {
-			end = at[i+1][0]
-		}
-		t := loadTest{Name: text[m[2]:m[3]]}
-		t.Exit, _ = decimal.Count(text[m[4]:m[5]]) // digits, as the pattern says
-		body := text[m[1]:end]
+	for _, h := range headed(text) {
+		t := loadTest{Name: h.name, Exit: h.exit}
 		var err error
 		if t.Name == tcpLoad {
 			var v parse.Iperf3
-			v, err = parse.Iperf3Output(body)
+			v, err = parse.Iperf3Output(h.body)
 			t.TCP = &v
 			t.Err = v.Error
-		} else if t.Bandwidth, err = parse.PerftestBandwidth(body); len(t.Errors) > 0 {
+		} else if t.Bandwidth, err = parse.PerftestBandwidth(h.body); len(t.Errors) > 0 {
 			t.Err = t.Errors[0]
 		}
 		if err != nil {
