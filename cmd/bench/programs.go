@@ -363,24 +363,21 @@ func (b *bench) fourRails() (root string, places []meter.Place, err error) {
 	return root, places, err
 }
 
-// sampler is what a node pays that has bash: four rails, ten samples a second.
+// sampler is what a node pays: four rails, ten samples a second.
 func sampler(b *bench) (r result, err error) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		return r, missing("there is no bash")
-	}
 	root, places, err := b.fourRails()
 	if err != nil {
 		return r, missing(err.Error())
 	}
 	vars := meter.Vars(places, 1)
-	loop := strings.ReplaceAll(vars["LOOP"], "/sys/", root+"/sys/")
+	here := func(script string) string { return strings.ReplaceAll(script, "/sys/", root+"/sys/") }
 	var cores []float64
 	for range b.times(3) {
-		cmd := exec.Command(bash, "-c", loop)
+		cmd := exec.Command("sh", "-c", meter.Script)
 		// Nothing moves here, and it must not rest all the same: the pause is as long, and
 		// written otherwise, by which the sampler knows it.
-		cmd.Env = append(os.Environ(), "RAILS="+vars["RAILS"], "INTERVAL="+vars["INTERVAL"], "IDLE="+vars["INTERVAL"]+"0")
+		cmd.Env = append(os.Environ(), "RAILS="+vars["RAILS"], "INTERVAL="+vars["INTERVAL"], "IDLE="+vars["INTERVAL"]+"0",
+			"PERL="+here(vars["PERL"]), "LOOP="+here(vars["LOOP"]))
 		if err := cmd.Start(); err != nil {
 			return r, err
 		}

@@ -21,13 +21,11 @@ import (
 	"github.com/railbench/railbench/steps/session"
 )
 
-// TestVirtualRig runs the parts on two virtual machines with soft-RoCE: real
+// TestVirtualRig disturbs and changes two virtual machines with soft-RoCE: real
 // kernels, real sshd, real perftest over two real SSH connections. It needs root
 // and a Debian or Ubuntu to build them.
 func TestVirtualRig(t *testing.T) {
 	v := newVirtual(t, plain)
-	t.Run("all", v.all)
-	t.Run("gauges", v.gauges)
 	t.Run("cable", v.cable)
 	t.Run("killed", v.killed)
 	t.Run("sudo", v.sudo)
@@ -35,7 +33,6 @@ func TestVirtualRig(t *testing.T) {
 	t.Run("empty bond", v.emptyBond)
 	t.Run("not confirmed", v.notConfirmed)
 	t.Run("doctor", func(t *testing.T) {
-		t.Run("healthy", v.healthy)
 		t.Run("cable", v.pulledCable)
 		t.Run("address", v.lostAddress)
 		t.Run("mtu", v.otherMTU)
@@ -49,6 +46,16 @@ func TestVirtualRig(t *testing.T) {
 		t.Run("between", v.between)
 		t.Run("crossed", v.crossed)
 	})
+}
+
+// TestVirtualMeasures has everything measured on the same two machines, and all of it is good. An
+// emulated processor that shares its cores with compilers drops packets and loses connections,
+// and railbench says so: where there is no KVM these wait until nothing else runs.
+func TestVirtualMeasures(t *testing.T) {
+	v := newVirtual(t, plain)
+	t.Run("all", v.all)
+	t.Run("gauges", v.gauges)
+	t.Run("healthy", v.healthy)
 }
 
 type virtual struct {
@@ -131,17 +138,18 @@ func (v *virtual) all(t *testing.T) {
 	}
 	for _, c := range r.Cells {
 		want := steps.Pass
-		if c.ID == "dual-link" && c.Verdict != want {
-			// Two rails at once can be more than an emulated processor keeps up with.
-			t.Logf("dual-link, once more after %s: %s", c.Verdict, c.Reason)
-			again, _ := v.run(t, "dual-link")
-			c = again.Cells[0]
-		}
 		if missing[c.ID] {
 			want = steps.Skipped
 		}
 		if c.ID == "tcp-parallel" && strings.Contains(c.Reason, oneLink) {
 			want = steps.Warn
+		}
+		// Two rails at once can be more than an emulated processor keeps up with, and what was
+		// lost and sent again tells nothing of the rest.
+		if c.ID == "dual-link" && c.Verdict != want || c.Verdict == steps.Inconclusive {
+			t.Logf("%s, once more after %s: %s", c.ID, c.Verdict, c.Reason)
+			again, _ := v.run(t, c.ID)
+			c = again.Cells[0]
 		}
 		if c.Verdict != want || c.Reason == "" {
 			t.Errorf("%s: %s: %s", c.ID, c.Verdict, c.Reason)

@@ -203,18 +203,34 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// The sampler runs in every shell that a node may have; its lines parse, and its
-// stamps grow. The rail does not exist here: every counter is missing, not zero.
-func TestSamplerInRealShells(t *testing.T) {
-	for _, shell := range [][]string{{"bash"}, {"dash"}, {"busybox", "sh"}} {
-		if _, err := exec.LookPath(shell[0]); err != nil {
-			t.Logf("no %s here", shell[0])
+// readers are the programs here that a sampler can be run by.
+func readers(t *testing.T) (all [][]string) {
+	for _, r := range [][]string{{"perl", "-e"}, {"bash", "-c"}, {"dash", "-c"}, {"busybox", "sh", "-c"}} {
+		if _, err := exec.LookPath(r[0]); err != nil {
+			t.Logf("no %s here", r[0])
 			continue
 		}
-		vars := Vars([]Place{{Dev: "none", Port: 1, Netdev: "lo"}}, 0.1)
-		script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"",
-			quote(vars["RAILS"]), vars["INTERVAL"], vars["IDLE"], quote(vars["LOOP"]))
-		cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
+		all = append(all, r)
+	}
+	return all
+}
+
+// sampling is a sampler by one of the readers, which finds the counters below sys.
+func sampling(reader []string, vars map[string]string, sys string) *exec.Cmd {
+	body := vars["LOOP"]
+	if reader[0] == "perl" {
+		body = vars["PERL"]
+	}
+	cmd := exec.Command(reader[0], append(reader[1:], strings.ReplaceAll(body, "/sys/", sys))...)
+	cmd.Env = append(os.Environ(), "RAILS="+vars["RAILS"], "INTERVAL="+vars["INTERVAL"], "IDLE="+vars["IDLE"])
+	return cmd
+}
+
+// The sampler runs by whatever a node may have; its lines parse, and its
+// stamps grow. The rail does not exist here: every counter is missing, not zero.
+func TestSamplerInRealShells(t *testing.T) {
+	for _, shell := range readers(t) {
+		cmd := sampling(shell, Vars([]Place{{Dev: "none", Port: 1, Netdev: "lo"}}, 0.1), "/sys/")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -290,10 +306,7 @@ func TestParseTwoRails(t *testing.T) {
 // with the test.
 func sampled(t *testing.T, shell []string, root string) *bufio.Scanner {
 	t.Helper()
-	vars := Vars([]Place{{Dev: "mlx5_0", Port: 1, Netdev: "eth0"}}, 0.01)
-	script := fmt.Sprintf("RAILS=%s INTERVAL=%s IDLE=%s LOOP=%s\neval \"$LOOP\"", quote(vars["RAILS"]),
-		vars["INTERVAL"], vars["IDLE"], quote(strings.ReplaceAll(vars["LOOP"], "/sys/", root+"/sys/")))
-	cmd := exec.Command(shell[0], append(shell[1:], "-c", script)...)
+	cmd := sampling(shell, Vars([]Place{{Dev: "mlx5_0", Port: 1, Netdev: "eth0"}}, 0.01), root+"/sys/")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -308,14 +321,10 @@ func sampled(t *testing.T, shell []string, root string) *bufio.Scanner {
 	return bufio.NewScanner(out)
 }
 
-// The sampler sees a port go down while traffic goes on, in every shell: it does not read
+// The sampler sees a port go down while traffic goes on, by every reader: it does not read
 // the states with every sample.
 func TestSamplerReadsStates(t *testing.T) {
-	for _, shell := range [][]string{{"bash"}, {"dash"}, {"busybox", "sh"}} {
-		if _, err := exec.LookPath(shell[0]); err != nil {
-			t.Logf("no %s here", shell[0])
-			continue
-		}
+	for _, shell := range readers(t) {
 		root := t.TempDir()
 		put := func(path string, value any) {
 			t.Helper()
@@ -362,13 +371,9 @@ func TestSamplerReadsStates(t *testing.T) {
 }
 
 // Counters that go away and come back, as with a driver that is loaded anew, are found again,
-// in every shell.
+// by every reader.
 func TestSamplerFindsCountersAgain(t *testing.T) {
-	for _, shell := range [][]string{{"bash"}, {"dash"}, {"busybox", "sh"}} {
-		if _, err := exec.LookPath(shell[0]); err != nil {
-			t.Logf("no %s here", shell[0])
-			continue
-		}
+	for _, shell := range readers(t) {
 		root := t.TempDir()
 		port := filepath.Join(root, "sys/class/infiniband/mlx5_0/ports/1")
 		statistics := filepath.Join(root, "sys/class/net/eth0/statistics")

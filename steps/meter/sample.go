@@ -22,11 +22,16 @@ const (
 	EveryIdle = 0.5
 )
 
-// Script prints samples until it is ended. It reads $LOOP, $RAILS, $INTERVAL and
-// $IDLE. A bash reads files, the clock and waits without a process of its own,
-// which keeps it near half a percent of a core; any other shell forks three times a sample.
-const Script = `if command -v bash >/dev/null; then
-  exec env RAILS="$RAILS" INTERVAL="$INTERVAL" IDLE="$IDLE" bash -c "$LOOP"
+// Script prints samples until it is ended. It reads $PERL, $LOOP, $RAILS, $INTERVAL and $IDLE. A
+// perl opens, reads and closes a file by three system calls, a bash by ten, and takes some three
+// fifths more of a core; both read, ask the clock and wait in one process. Any other shell forks
+// three times a sample.
+const Script = `export RAILS INTERVAL IDLE
+if PERL_BADLANG=0 perl -MTime::HiRes -e 1 2>/dev/null; then
+  PERL_BADLANG=0 exec perl -e "$PERL"
+fi
+if command -v bash >/dev/null; then
+  exec bash -c "$LOOP"
 fi
 eval "$LOOP"`
 
@@ -87,6 +92,73 @@ while :; do
 done`
 
 const (
+	// perlLoop does the same with Perl's own words.
+	perlLoop = `use strict; use warnings;
+use Time::HiRes qw(time sleep);
+$| = 1;
+my ($interval, $idle) = @ENV{qw(INTERVAL IDLE)};
+my (@files, @states, $up);
+my ($have, $turn, $gone) = ("", 0, 0);
+sub value {
+  open(my $f, "<", $_[0]) or return;
+  sysread($f, my $text, 4096) or return;
+  return $text =~ /^[ \t]*(.*?)[ \t]*$/m ? $1 : "";
+}
+sub files {
+  my $now = "";
+  @files = @states = ();
+  ($turn, $gone) = (0, 0);
+  for (split " ", $ENV{RAILS}) {
+    my ($d, $port, $n) = split /:/, $_, -1;
+    my $p = "/sys/class/infiniband/$d/ports/$port";
+    my $s = "/sys/class/net/$n/statistics";
+    for ("$p/counters/port_xmit_data", "$p/counters/port_rcv_data", "$s/tx_bytes", "$s/rx_bytes") {
+      push @files, $_ if -r $_;
+      $now .= -r _ ? " 1" : " 0";
+    }
+    push @states, "$p/state" if -r "$p/state";
+    $now .= -r _ ? " 1" : " 0";
+  }
+  print "H$now\n" if $now ne $have;
+  $have = $now;
+}
+sub readings {
+  my $line = "";
+  for (@files) {
+    defined(my $v = value($_)) or return;
+    $line .= " $v";
+  }
+  if ($turn == 0 or $_[0] eq $idle) {
+    ($turn, $up) = (5, "");
+    for (@states) {
+      defined(my $v = value($_)) or return;
+      $up .= " $v";
+    }
+  }
+  $turn--;
+  return $line . $up;
+}
+files();
+my ($ask, $last, $same, $every) = (0, "", 0, $interval);
+for (;; sleep $every) {
+  files() if $have =~ /0/ and ++$gone >= 10;
+  my $from = time;
+  my $line = readings($every) // do { files(); readings($every) } // next;
+  my $to = time;
+  printf "S %.6f:%.6f%s\n", $from, $to, $line;
+  if ($ask-- <= 0) {
+    $ask = 4;
+    my $cpu = value("/proc/stat") // "";
+    printf "C %.6f %s\n", $to, $1 if $cpu =~ /^\S+\s+(.*)/;
+  }
+  if ($line ne $last) {
+    ($last, $same, $every) = ($line, 0, $interval);
+  } elsif ($same < 20) {
+    $same++;
+  } else {
+    $every = $idle;
+  }
+}`
 	bashLoop = `exec {never}<> <(:)
 now() { t=${EPOCHREALTIME/,/.}; }
 pause() { read -r -t "$every" -u "$never"; }
@@ -134,6 +206,7 @@ func Vars(places []Place, speed float64) map[string]string {
 		"RAILS":    strings.Join(rails, " "),
 		"INTERVAL": strconv.FormatFloat(Every*speed, 'g', -1, 64),
 		"IDLE":     strconv.FormatFloat(EveryIdle*speed, 'g', -1, 64),
+		"PERL":     perlLoop,
 		// What only bash can parse must not be parsed by another shell.
 		"LOOP": `if [ "${BASH_VERSION:+${EPOCHREALTIME-}}" ]; then eval ` +
 			quote(strings.Replace(loop, "SHELL", bashLoop, 1)) + "; else\n" +
