@@ -70,6 +70,11 @@ func initCommand(rig *rigFlags) *cobra.Command {
 			if err := writeRig(path, file, force); err != nil {
 				return usage(err)
 			}
+			if config != "" { // the user has named it
+				if t, err := trustsRig(path); err == nil && t.what != "" {
+					_ = t.trust() // it is asked for then
+				}
+			}
 			use := "start railbench and it is used"
 			if usual, err := rigPath(); err != nil || usual != path {
 				use = "railbench --rig " + path + " uses it"

@@ -45,6 +45,9 @@ runs on the simulated rig. A file that is there already is left alone.`,
 			if err := create(path, text); err != nil {
 				return usage(err)
 			}
+			if t, err := trustsRunbook(path); err == nil && t.what != "" {
+				_ = t.trust() // it is asked for then
+			}
 			out := cmd.OutOrStdout()
 			gate.Fprintf(out, "wrote %s\n", path)
 			if !plainWord.MatchString(path) {

@@ -43,6 +43,8 @@ type rigFlags struct {
 	container       string
 	// runbooks are what is opened in place of the built-in tutorial: files and folders.
 	runbooks []string
+	// trust lets run unseen what the rig file brings.
+	trust bool
 }
 
 func (f *rigFlags) add(flags *pflag.FlagSet) {
@@ -165,7 +167,6 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 		}
 	}
 	b.keepJournal()
-	b.options.Trust = newTrust(b.options.Tutorial)
 	if err := b.trustPrograms(); err != nil {
 		b.close()
 		return nil, unwritten(err)
@@ -361,9 +362,19 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		return nil, err
 	}
 	if c.simulated {
+		// What a runbook says reaches no machine there.
+		b.options.Trust = newTrust(t)
 		return b, f.simulate(b, ask)
 	}
+	if b.options.Trust, err = trustBeside(t, f.runbooks); err != nil {
+		return nil, err
+	}
 	file := c.file
+	if c.path != "" && file.SSHConfig != "" && f.sshConfig == "" {
+		if err := trustRig(b.options.Trust, c.path, file.SSHConfig, f.trust); err != nil {
+			return nil, err
+		}
+	}
 	b.file, f.sshConfig = c.path, cmp.Or(f.sshConfig, file.SSHConfig)
 	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
 		return nil, err

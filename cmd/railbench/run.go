@@ -47,7 +47,7 @@ result, or the session, could not be written.`,
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "with --session: let somebody else's scripts in it run, unseen")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "let run unseen what --session, --runbook and the rig file bring of somebody else's")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{"session": files("ipynb"), "junit": files("xml")})
@@ -78,7 +78,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if err := errors.Join(f.contradiction(), junitPath(f.junit, cmd.Flags().Changed("junit"))); err != nil {
 		return usage(err)
 	}
-	rig.runbooks = f.runbooks
+	rig.runbooks, rig.trust = f.runbooks, f.trust
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
 	b, err := rig.open(ctx, ask)
 	if err != nil {
@@ -102,6 +102,9 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return f.plan(ctx, cmd.OutOrStdout(), b, cells)
 	}
 	b.options.Logs = logDir()
+	if err := b.trustRunbooks(f.runbooks, f.trust); err != nil {
+		return err
+	}
 	if err := b.trustSession(f.session, f.trust); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/steps/trust"
 )
@@ -25,61 +27,130 @@ func newTrust(t steps.Tutorial) *trust.Book {
 	return trust.New(dir, t)
 }
 
+// What somebody else's file would have run: what is trusted, shown and kept as one.
+type trusting struct {
+	what, where string // as the question names it; empty where nothing needs trust
+	show        func(io.Writer)
+	trust       func() error
+}
+
 func trustCommand() *cobra.Command {
 	var yes bool
 	var runbooks []string
 	cmd := &cobra.Command{
-		Use:   "trust SESSION",
-		Short: "Read the scripts of somebody else's session, and let them run",
-		Long: `Shows every script of a saved session that is neither the tutorial's nor saved here
-by you, whole, and asks whether they may run. What was trusted once is not asked for
-again, until it is changed.
+		Use:   "trust FILE",
+		Short: "Read what somebody else's session, runbook or rig file would run, and let it",
+		Long: `Shows whole what a file would run that is neither the tutorial's nor saved here by you,
+and asks whether it may: the scripts of a session (.ipynb) or of a runbook (.md, or a
+folder of them), or the ssh configuration that a rig file (.toml) brings. What was
+trusted once is not asked for again, until it is changed.
 
-Exit status: 0 all of them may run; 2 wrong usage, or it can't be read; 4 you declined.`,
+Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you declined.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("trust takes one session, an .ipynb")
+				return errors.New("trust takes one file: a session (.ipynb), a runbook (.md) or a rig file (.toml)")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, _, err := rigFlags{runbooks: runbooks}.tutorial()
+			find := func(path string) (trusting, error) { return trustsSession(path, runbooks) }
+			switch {
+			case hasRunbookName(args[0]), isFolder(args[0]):
+				find = trustsRunbook
+			case strings.EqualFold(filepath.Ext(args[0]), ".toml"):
+				find = trustsRig
+			}
+			t, err := find(args[0])
 			if err != nil {
 				return err
 			}
-			d, err := notebook.Peek(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			book := newTrust(t)
-			foreign := book.Foreign(d.Under(t))
-			if len(foreign) == 0 {
-				gate.Fprintf(cmd.OutOrStdout(), "%s has no script that needs trust.\n", args[0])
-				return nil
-			}
-			showScripts(cmd.OutOrStdout(), foreign)
-			if !yes {
-				_, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
-				a, ok := confirm.(*terminalAsker)
-				if !ok {
-					return usage(errors.New("nobody is there to ask: give --yes"))
-				}
-				gate.Fprintf(cmd.ErrOrStderr(), "Let %s run, on your nodes and in your name? (yes/no) ",
-					counted(len(foreign), "cell"))
-				if yes, err := a.yes(cmd.Context()); err != nil || !yes {
-					return status{exitInconclusive, errors.New("nothing was trusted")}
-				}
-			}
-			if err := book.Trust(foreign...); err != nil {
-				return unwritten(err)
-			}
-			gate.Fprintf(cmd.OutOrStdout(), "%s may run now.\n", capital(counted(len(foreign), "cell")))
-			return nil
+			return t.ask(cmd, args[0], yes)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "without asking")
 	addRunbooks(cmd, &runbooks)
 	return cmd
+}
+
+// ask shows what would run and lets it, where the user says so.
+func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
+	if t.what == "" {
+		gate.Fprintf(cmd.OutOrStdout(), "%s has nothing that needs trust.\n", path)
+		return nil
+	}
+	t.show(cmd.OutOrStdout())
+	if !yes {
+		_, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
+		a, ok := confirm.(*terminalAsker)
+		if !ok {
+			return usage(errors.New("nobody is there to ask: give --yes"))
+		}
+		gate.Fprintf(cmd.ErrOrStderr(), "Let %s run, %s and in your name? (yes/no) ", t.what, t.where)
+		if yes, err := a.yes(cmd.Context()); err != nil || !yes {
+			return status{exitInconclusive, errors.New("nothing was trusted")}
+		}
+	}
+	if err := t.trust(); err != nil {
+		return unwritten(err)
+	}
+	gate.Fprintf(cmd.OutOrStdout(), "%s may run now.\n", capital(t.what))
+	return nil
+}
+
+// trustsSession is of a session's scripts, beside those of the tutorial or of runbooks.
+func trustsSession(path string, runbooks []string) (trusting, error) {
+	t, book, err := tutorialAndTrust(runbooks)
+	if err != nil {
+		return trusting{}, err
+	}
+	d, err := notebook.Peek(path)
+	if err != nil {
+		return trusting{}, usage(err)
+	}
+	return trustsCells(book, book.Foreign(d.Under(t))), nil
+}
+
+// trustsRunbook is of a runbook's scripts.
+func trustsRunbook(path string) (trusting, error) {
+	t, book, err := tutorialAndTrust([]string{path})
+	if err != nil {
+		return trusting{}, err
+	}
+	return trustsCells(book, book.Foreign(t)), nil
+}
+
+func trustsCells(book *trust.Book, foreign []steps.Cell) trusting {
+	if len(foreign) == 0 {
+		return trusting{}
+	}
+	return trusting{
+		what: counted(len(foreign), "cell"), where: "on your nodes",
+		show:  func(out io.Writer) { showScripts(out, foreign) },
+		trust: func() error { return book.Trust(foreign...) },
+	}
+}
+
+// tutorialAndTrust is what is opened, and who trusts what of it.
+func tutorialAndTrust(runbooks []string) (steps.Tutorial, *trust.Book, error) {
+	t, _, err := rigFlags{runbooks: runbooks}.tutorial()
+	if err != nil {
+		return t, nil, err
+	}
+	book, err := trustBeside(t, runbooks)
+	return t, book, err
+}
+
+// trustBeside trusts the built-in tutorial, and beside runbooks its checklist as it stands
+// there, but not the runbooks.
+func trustBeside(t steps.Tutorial, runbooks []string) (*trust.Book, error) {
+	if len(runbooks) == 0 {
+		return newTrust(t), nil
+	}
+	built, _, err := tutorial()
+	if err != nil {
+		return nil, err
+	}
+	return newTrust(steps.Tutorial{Parts: built.Parts, Checklist: append(slices.Clip(built.Checklist), t.Checklist...)}), nil
 }
 
 // showScripts writes cells whole, with where they run and as whom.
@@ -123,9 +194,9 @@ func (b *bench) trustPrograms() error {
 	return errors.Join(errs...)
 }
 
-// trusting refuses a session with scripts that need trust, or trusts them: nobody is there
+// trusting refuses a file with scripts that need trust, or trusts them: nobody is there
 // to be shown them.
-func (b *bench) trusting(path string, t steps.Tutorial, trusted bool) error {
+func (b *bench) trusting(what, path string, t steps.Tutorial, trusted bool) error {
 	foreign := b.options.Trust.Foreign(t)
 	if len(foreign) == 0 {
 		return nil
@@ -136,9 +207,9 @@ func (b *bench) trusting(path string, t steps.Tutorial, trusted bool) error {
 		}
 		return nil
 	}
-	return usage(fmt.Errorf("session %s: %s of it (%s) came from somebody else, or was changed since you saved it: "+
-		"railbench trust %[1]s shows what would run and asks; --trust takes it unseen",
-		path, counted(len(foreign), "script"), ids(foreign)))
+	return usage(fmt.Errorf("%s %s: %s of it (%s) came from somebody else, or was changed since you saved or trusted it: "+
+		"railbench trust %[2]s shows what would run and asks; --trust takes it unseen",
+		what, path, counted(len(foreign), "script"), ids(foreign)))
 }
 
 // trustSession is that for the file of a run. One that is not there yet has none, and what
@@ -151,7 +222,22 @@ func (b *bench) trustSession(path string, trusted bool) error {
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	return b.trusting(path, d.Under(b.options.Tutorial), trusted)
+	return b.trusting("session", path, d.Under(b.options.Tutorial), trusted)
+}
+
+// trustRunbooks is that for the runbooks that are run in place of the tutorial.
+func (b *bench) trustRunbooks(paths []string, trusted bool) error {
+	for _, path := range paths {
+		docs, err := readRunbooks([]string{path})
+		if err != nil {
+			return usage(err)
+		}
+		t, _ := runbook.Join(docs) // what is wrong with it was told when it was opened
+		if err := b.trusting("runbook", path, t, trusted); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // foreign are the cells of a session that goes on which need trust; a new one has none.

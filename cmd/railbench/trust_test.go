@@ -197,7 +197,7 @@ func TestTrustCommand(t *testing.T) {
 	if code, stdout, stderr = main("trust", path, "--yes"); code != exitOK || !strings.Contains(stdout, "2 cells may run now") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
-	if code, stdout, _ = main("trust", path); code != exitOK || !strings.Contains(stdout, "no script that needs trust") {
+	if code, stdout, _ = main("trust", path); code != exitOK || !strings.Contains(stdout, "nothing that needs trust") {
 		t.Errorf("trusted once: exit %d: %s", code, stdout)
 	}
 	if code, _, stderr = main(run...); code != exitOK {

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/trust"
+)
+
+// An sshFile is a file of an ssh configuration. ssh runs what it says on this machine
+// (Match exec, ProxyCommand), also to find out no more than a host's address.
+type sshFile struct{ path, text string }
+
+// How much an ssh configuration may include: ssh follows 16 levels.
+const (
+	sshLevels = 16
+	sshFiles  = 100
+)
+
+// sshConfiguration reads an ssh configuration and what it includes, in ssh's order. What
+// can't be found as ssh would find it is an error: it could say anything.
+func sshConfiguration(path string) (all []sshFile, err error) {
+	var read func(path string, level int) error
+	read = func(path string, level int) error {
+		if level > sshLevels || len(all) == sshFiles {
+			return fmt.Errorf("ssh configuration %s: it includes too much: %d files, %d levels", path, sshFiles, sshLevels)
+		}
+		src, err := disk.Read(path, rigLimit)
+		if err != nil {
+			return fmt.Errorf("read the ssh configuration: %w", err)
+		}
+		all = append(all, sshFile{path, string(src)})
+		for line := range strings.Lines(string(src)) {
+			included, err := sshIncludes(line)
+			if err != nil {
+				return fmt.Errorf("ssh configuration %s: %w", path, err)
+			}
+			for _, p := range included {
+				if err := read(p, level+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return all, read(path, 0)
+}
+
+// sshIncludes are the files that a line of an ssh configuration includes. A folder is none,
+// and neither is what isn't there, as ssh has it.
+func sshIncludes(line string) (paths []string, err error) {
+	const blank = " \t\r\n\f\v"
+	line = strings.TrimLeft(line, blank+"=\"")
+	end := strings.IndexAny(line, blank+"=\"")
+	if end < 0 || !strings.EqualFold(line[:end], "include") {
+		return nil, nil
+	}
+	quoted := false
+	patterns := strings.FieldsFunc(strings.TrimLeft(strings.TrimPrefix(line[end:], `"`), blank+"="), func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return r == '"' || !quoted && strings.ContainsRune(blank, r)
+	})
+	for _, pattern := range patterns {
+		if strings.ContainsAny(pattern, "$%'\\") || strings.HasPrefix(pattern, "~") && !strings.HasPrefix(pattern, "~/") {
+			return nil, fmt.Errorf("include %s: it is found by ssh alone, and railbench can't show it: write its whole path",
+				gate.Line(pattern))
+		}
+		if rest, ok := strings.CutPrefix(pattern, "~/"); ok || !filepath.IsAbs(pattern) {
+			home, err := sshHome()
+			if err != nil {
+				return nil, fmt.Errorf("include %s: %w", gate.Line(pattern), err)
+			}
+			if ok {
+				pattern = filepath.Join(home, rest)
+			} else {
+				pattern = filepath.Join(home, ".ssh", pattern)
+			}
+		}
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("include %s: %w", gate.Line(pattern), err)
+		}
+		found = slices.DeleteFunc(found, isFolder)
+		paths = append(paths, found...)
+	}
+	return paths, nil
+}
+
+// sshHome is this user's folder as ssh has it, which doesn't look at $HOME.
+func sshHome() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err == nil && filepath.Clean(u.HomeDir) != filepath.Clean(home) {
+		return "", fmt.Errorf("ssh takes %s for your folder, and $HOME is %s: write its whole path", u.HomeDir, home)
+	}
+	return home, nil // who is in no file of this machine has only $HOME
+}
+
+// sshTrust is what an ssh configuration is trusted as: all that it says, and where.
+func sshTrust(files []sshFile) string {
+	var b strings.Builder
+	for _, f := range files {
+		b.WriteString(strconv.Quote(f.path) + " " + strconv.Quote(f.text) + "\n")
+	}
+	return b.String()
+}
+
+// showConfiguration writes an ssh configuration whole; what runs something comes first.
+func showConfiguration(out io.Writer, files []sshFile) {
+	for _, f := range files {
+		for line := range strings.Lines(f.text) {
+			if sshRuns(line) {
+				gate.Fprintf(out, "# --- run by ssh on this machine, in your name (%s)\n%s\n", f.path, gate.Line(strings.TrimSpace(line)))
+			}
+		}
+	}
+	for _, f := range files {
+		gate.Fprintf(out, "# --- ssh configuration %s\n%s\n", f.path, gate.Several(strings.TrimRight(f.text, "\n")))
+	}
+}
+
+// sshRuns reports whether a line looks as if ssh ran something for it: what is shown first.
+// All of the file is trusted or nothing of it, so that a line that isn't found here runs no
+// sooner than one that is.
+func sshRuns(line string) bool {
+	line = strings.ToLower(strings.TrimSpace(line))
+	if strings.HasPrefix(line, "#") {
+		return false
+	}
+	return strings.Contains(line, "command") || strings.Contains(line, "exec") || strings.Contains(line, "provider")
+}
+
+// trustRig refuses a rig file whose ssh configuration this user has not trusted, before ssh
+// reads it, or trusts it where the user says so. The configuration that the user names
+// himself, and his own, need none.
+func trustRig(book *trust.Book, path, config string, trusted bool) error {
+	files, err := sshConfiguration(config)
+	if err != nil {
+		return usage(fmt.Errorf("rig file %s: %w", path, err))
+	}
+	text := sshTrust(files)
+	switch {
+	case book.TrustedProgram("ssh_config", text):
+		return nil
+	case trusted:
+		if err := book.TrustProgram("ssh_config", text); err != nil {
+			return unwritten(err)
+		}
+		return nil
+	}
+	return usage(fmt.Errorf("rig file %s brings an ssh configuration (%s), of which ssh runs commands on this machine, "+
+		"and you have not trusted it as it is now: railbench trust %[1]s shows it and asks", path, config))
+}
+
+// trustsRig is railbench trust for a rig file.
+func trustsRig(path string) (trusting, error) {
+	file, err := readRig(path)
+	if err != nil {
+		return trusting{}, usage(err)
+	}
+	book := newTrust(steps.Tutorial{})
+	if file.SSHConfig == "" {
+		return trusting{}, nil
+	}
+	files, err := sshConfiguration(file.SSHConfig)
+	if err != nil {
+		return trusting{}, usage(errors.Join(fmt.Errorf("rig file %s", path), err))
+	}
+	text := sshTrust(files)
+	if book.TrustedProgram("ssh_config", text) {
+		return trusting{}, nil
+	}
+	return trusting{
+		what: "its ssh configuration", where: "on this machine",
+		show:  func(out io.Writer) { showConfiguration(out, files) },
+		trust: func() error { return book.TrustProgram("ssh_config", text) },
+	}, nil
+}
