@@ -113,11 +113,11 @@ func sshHome() (string, error) {
 
 // sshTrust is what an ssh configuration is trusted as: all that it says, and where.
 func sshTrust(files []sshFile) string {
-	var b strings.Builder
+	var all []string
 	for _, f := range files {
-		b.WriteString(strconv.Quote(f.path) + " " + strconv.Quote(f.text) + "\n")
+		all = append(all, strconv.Quote(f.path), strconv.Quote(f.text))
 	}
-	return b.String()
+	return strings.Join(all, "\n")
 }
 
 // showConfiguration writes an ssh configuration whole; what runs something comes first.
