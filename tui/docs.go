@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -85,17 +86,20 @@ func (m *Model) toggleDocs() tea.Cmd {
 	return nil
 }
 
-// loadDocs asks for the pages, and adds the one that this tutorial makes.
+// differencesPage is the page of what the source documents say otherwise.
+const differencesPage = "differences"
+
+// loadDocs asks for the pages. That of the differences is of the tutorial that is open, whose
+// numbers stand in the margin.
 func (m *Model) loadDocs() {
 	if m.docs.all != nil || m.opts.Docs == nil {
 		return
 	}
-	m.docs.all = m.opts.Docs()
-	if text := m.allDifferences(); text != "" {
-		m.docs.all = append(m.docs.all, Doc{
-			Name: "differences", Text: text,
-			About: "what the source documents say otherwise: all that the numbers in the margin stand for",
-		})
+	m.docs.all = slices.Clone(m.opts.Docs())
+	for i := range m.docs.all {
+		if own := m.opts.Tutorial.DifferencesPage(); own != "" && m.docs.all[i].Name == differencesPage {
+			m.docs.all[i].Text = own
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ func inWords(n int) string {
 // intro is the part's title and prose, and on the first screen of a simulated rig
 // what the user has before them.
 func (m *Model) intro(part steps.Part, width int) []string {
-	id := introOf(part)
+	id := steps.IntroID(part.ID)
 	key := introKey{
 		part: m.part, width: width, selected: m.cursor().item == 0, whole: m.whole[id], notes: m.notes[id],
 	}

@@ -107,6 +107,27 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestDocsDifferences: a page has all that the source documents say otherwise, with the
+// numbers of the notebook's margin.
+func TestDocsDifferences(t *testing.T) {
+	t.Parallel()
+	carried, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := docPath("differences")
+	want := carried.DifferencesPage()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(want, docFiles(t)[path]); d != "" {
+		t.Errorf("%s is not the tutorial's (go test ./cmd/railbench -run Docs -update): %s", path, d)
+	}
+}
+
 // A newcomer reads README to its end.
 func TestDocsReadmeIsShort(t *testing.T) {
 	t.Parallel()
@@ -525,7 +546,7 @@ func flagsExist(t *testing.T, path, text string) {
 }
 
 // otherFlags are those of other programs that the pages name.
-const otherFlags = "with-verbs with-rdmacm prefix keys-only device out query-gpu format network ulimit ipc gpus shm-size"
+const otherFlags = "runtime n-bytes with-verbs with-rdmacm prefix keys-only device out query-gpu format network ulimit ipc gpus shm-size"
 
 // commandsExist finds commands in the examples that there aren't.
 func commandsExist(t *testing.T, path, text string) {

@@ -229,17 +229,20 @@ func (r *reader) cell(raw json.RawMessage) error {
 	r.ours++
 	// One simulated cell is enough: what was simulated is never shown as measured.
 	r.d.Book.Rig.Simulated = r.d.Book.Rig.Simulated || f.Simulated
+	for _, n := range f.Notes {
+		r.d.numbers[n.Text] = n.No
+	}
 	switch f.Kind {
 	case kindPart:
 		p := r.part(f)
-		p.Title, p.Prose = f.Title, untitled(string(c.Source))
+		p.Title, p.Prose = f.Title, restored(untitled(string(c.Source)), f.Notes)
 		if f.Edited {
 			r.d.edited[f.Part] = true
 		}
 	case kindNote:
 		r.note(c, f)
 	case kindAbout:
-		r.prose[f.Cell] = untitled(string(c.Source))
+		r.prose[f.Cell] = restored(untitled(string(c.Source)), f.Notes)
 	case kindTail:
 		r.tail(c, f)
 	case kindCell:
@@ -251,7 +254,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 // ours reports whether a cell of a type is one of railbench's, by what it says of itself.
 func (f facts) ours(typ string) bool {
 	switch f.Kind {
-	case kindHead, kindPart, kindAbout, kindTail:
+	case kindHead, kindPart, kindAbout, kindTail, kindNotes:
 		return typ != "code"
 	case kindNote:
 		return typ != "code" && f.Cell != ""
@@ -280,9 +283,9 @@ func (r *reader) tail(c cellIn, f facts) {
 	if i < 0 {
 		return
 	}
-	p.Cells[i].Tail = string(c.Source)
+	p.Cells[i].Tail = restored(string(c.Source), f.Notes)
 	if ran, ok := r.d.ran[f.Cell]; ok {
-		ran.Tail = string(c.Source)
+		ran.Tail = p.Cells[i].Tail
 		r.d.ran[f.Cell] = ran
 	}
 }

@@ -30,6 +30,7 @@ type Document struct {
 	ran     map[string]steps.Cell // the cells as they were when they ran
 	samples map[string]*Samples   // of the gauges, by cell id
 	edited  map[string]bool       // the parts whose cells somebody changed
+	numbers map[string]int        // of the differences, by their texts
 	strange []stranger            // what somebody else put into the file
 }
 
@@ -40,6 +41,7 @@ func New(version string, t steps.Tutorial, now time.Time) *Document {
 	return &Document{
 		Railbench: version, Created: now, Book: book,
 		ran: map[string]steps.Cell{}, edited: map[string]bool{}, samples: map[string]*Samples{},
+		numbers: numbersOf(t),
 	}
 }
 
@@ -143,6 +145,7 @@ func (d *Document) Under(t steps.Tutorial) steps.Tutorial {
 // edited, added, moved or removed.
 func (d *Document) adopt(t steps.Tutorial) {
 	t.Parts = slices.Clone(t.Parts)
+	d.numbers = numbersOf(t)
 	for _, p := range everyPart(d.Book.Tutorial) {
 		i := slices.IndexFunc(t.Parts, func(q steps.Part) bool { return q.ID == p.ID })
 		if i >= 0 && d.edited[p.ID] {

@@ -21,7 +21,7 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 			Params: wireParams(d.Book.Params), Journal: d.seq,
 		}},
 	}
-	w := writer{d: d, ids: names{}}
+	w := writer{d: d, ids: names{}, notes: d.notes()}
 	for _, s := range d.strange {
 		w.ids[s.id] = s.id != ""
 	}
@@ -29,6 +29,9 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 	w.markdown("railbench-session", facts{Kind: kindHead}, d.headText())
 	for i, p := range d.shown() {
 		w.part(i+1, p)
+	}
+	if all := w.notes.markdown(); all != "" {
+		w.markdown("railbench-differences", facts{Kind: kindNotes}, all)
 	}
 	w.strangers(lost)
 	if w.err != nil {
@@ -52,6 +55,7 @@ type writer struct {
 	rigs  []rigWire
 	cells []json.RawMessage
 	put   map[string]bool // anchors of the strangers that are in
+	notes *notes
 	err   error
 }
 
@@ -92,10 +96,11 @@ func (w *writer) markdown(id string, f facts, source string) {
 // part adds a part: its heading, and of each cell what stands above the script, the script
 // with its outputs, and what stands below. A reader of the .ipynb sees the tutorial.
 func (w *writer) part(n int, p steps.Part) {
+	text, notes := w.notes.wired(p.Prose, p.Title)
 	w.markdown("part-"+p.ID, facts{
 		Kind: kindPart, Part: p.ID, Title: p.Title, Check: w.d.inChecklist(p.ID),
-		Edited: w.d.edited[p.ID],
-	}, titled(fmt.Sprintf("## %d. %s", n, markdownText(p.Title)), p.Prose))
+		Edited: w.d.edited[p.ID], Notes: notes,
+	}, titled(fmt.Sprintf("## %d. %s", n, markdownText(p.Title)), text))
 	for _, c := range p.Cells {
 		now := c
 		if c.Note() {
@@ -104,11 +109,14 @@ func (w *writer) part(n int, p steps.Part) {
 		}
 		// What it says above a script that ran is what it said then.
 		c = w.d.cell(c)
-		w.markdown(c.ID+"-about", facts{Kind: kindAbout, Part: p.ID, Cell: c.ID, Title: c.Title},
-			titled("### "+markdownText(c.Title), c.Prose))
+		where := noteWhere(p, c)
+		text, notes := w.notes.wired(c.Prose, where)
+		w.markdown(c.ID+"-about", facts{Kind: kindAbout, Part: p.ID, Cell: c.ID, Title: c.Title, Notes: notes},
+			titled("### "+markdownText(c.Title), text))
 		w.code(p, c, now)
 		if c.Tail != "" {
-			w.markdown(c.ID+"-tail", facts{Kind: kindTail, Part: p.ID, Cell: c.ID}, strings.TrimSpace(c.Tail))
+			text, notes = w.notes.wired(c.Tail, where)
+			w.markdown(c.ID+"-tail", facts{Kind: kindTail, Part: p.ID, Cell: c.ID, Notes: notes}, strings.TrimSpace(text))
 		}
 	}
 }

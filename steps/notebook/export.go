@@ -128,11 +128,18 @@ func (d *Document) Markdown() []byte {
 	var b strings.Builder
 	b.WriteString(d.headText() + "\n\n" + tableMarkdown(d.overview()))
 	all, _ := d.chapters()
+	n := d.notes()
 	for _, p := range all {
-		fmt.Fprintf(&b, "\n%s\n", titled("## "+markdownText(p.part.Title), p.part.Prose))
+		fmt.Fprintf(&b, "\n%s\n", titled("## "+markdownText(p.part.Title), n.marked(p.part.Prose, p.part.Title, noteSign)))
 		for _, c := range p.cells {
+			// The tail stands behind what the cell came to.
+			where := noteWhere(p.part, c)
+			c.Prose, c.Tail = n.marked(c.Prose, where, noteSign), n.marked(c.Tail, where, noteSign)
 			d.cellMarkdown(&b, c)
 		}
+	}
+	if text := n.markdown(); text != "" {
+		b.WriteString("\n" + text)
 	}
 	return []byte(gate.Text(b.String()))
 }

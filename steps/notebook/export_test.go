@@ -103,7 +103,7 @@ func TestHTML(t *testing.T) {
 			t.Errorf("the page has %d %s", count[name], name)
 		}
 	}
-	for name, want := range map[string]int{"h1": 1, "h2": 3, "h3": 4, "svg": 4} {
+	for name, want := range map[string]int{"h1": 1, "h2": 4, "h3": 7, "svg": 4} {
 		if count[name] != want {
 			t.Errorf("%d %s, want %d", count[name], name, want)
 		}

@@ -25,12 +25,14 @@ func lesson() steps.Tutorial {
 		Parts: []steps.Part{
 			{
 				ID: "look", Title: "Looking",
-				Prose: "Prose with **bold**, `code` and a [link](https://example.org).\n\n```sh\nls\n```",
+				Prose: "Prose with **bold**, `code` and a [link](https://example.org).\n\n```sh\nls\n```" +
+					"\n\n> **The tutorial** has one. **In fact** it is <two>.\n>\n> And more.\n\nGo on.",
 				Cells: []steps.Cell{
 					{
-						ID: "hosts", Part: "look", Title: "Who is there", Prose: "Both nodes.",
+						ID: "hosts", Part: "look", Title: "Who is there",
+						Prose: "> **The tutorial** begins so. **In fact** it doesn't.\n\nBoth nodes.",
 						Roles: []steps.Role{{On: steps.OnBoth, Script: "uname -a\nprintf '%s\\n' \"<b>\"\n"}},
-						Tail:  "And so on.",
+						Tail:  "And so on.\n\n> A quotation.\n\n> **The report** says more. **In fact** less.",
 					},
 					{
 						ID: "bw", Part: "look", Title: "Bandwidth", EachRail: true,

@@ -25,6 +25,7 @@ body{margin:0 auto;padding:1.5rem;max-width:62rem;font:16px/1.5 system-ui,sans-s
 h1,h2,h3{line-height:1.25}h2{margin-top:2.5em;border-bottom:1px solid var(--edge)}
 a{color:inherit}
 .simulated{background:#9a3412;color:#fff;padding:.4em .8em;border-radius:.3em;font-weight:700}
+sup.mark a{color:#0969da;text-decoration:none;padding:0 .2em}:target{background:var(--soft);outline:.3em solid var(--soft)}
 .dim,figcaption,small{color:var(--dim)}
 pre{background:var(--soft);border:1px solid var(--edge);border-radius:.3em;padding:.7em;font:13px/1.4 ui-monospace,monospace;overflow:auto;max-height:32em}
 pre.script{border-left:3px solid #0969da;max-height:none}
@@ -66,17 +67,23 @@ func (d *Document) HTML() ([]byte, error) {
 	}
 	b.WriteString("</header>\n<main>\n" + d.overviewHTML())
 	all, _ := d.chapters()
+	n := d.notes()
 	for _, p := range all {
 		fmt.Fprintf(&b, "<section class=\"part\">\n<h2>%s</h2>\n", html.EscapeString(p.part.Title))
-		if err := prose(&b, p.part.Prose); err != nil {
+		if err := prose(&b, n.marked(p.part.Prose, p.part.Title, noteRunes)); err != nil {
 			return nil, err
 		}
 		for _, c := range p.cells {
+			where := noteWhere(p.part, c)
+			c.Prose, c.Tail = n.marked(c.Prose, where, noteRunes), n.marked(c.Tail, where, noteRunes)
 			if err := d.cellHTML(&b, c); err != nil {
 				return nil, err
 			}
 		}
 		b.WriteString("</section>\n")
+	}
+	if err := n.html(&b); err != nil {
+		return nil, err
 	}
 	b.WriteString(pageEnd)
 	return []byte(gate.Text(b.String())), nil
@@ -201,7 +208,7 @@ func prose(b *strings.Builder, markdown string) error {
 	if err := md.Convert([]byte(markdown), &out); err != nil {
 		return fmt.Errorf("prose as HTML: %w", err)
 	}
-	b.Write(out.Bytes())
+	b.WriteString(linked(out.String()))
 	return nil
 }
 

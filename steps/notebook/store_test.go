@@ -646,7 +646,7 @@ func TestEditedScript(t *testing.T) {
 	if s := d.Book.Cells["hosts"]; s.Running || s.Verdict.Reason != unfinished {
 		t.Errorf("nobody runs it any more, and it is %+v", s)
 	}
-	if c := d.Ran()[0]; c.Roles[0].Script != "edited" || c.Prose != "Both nodes." {
+	if c := d.Ran()[0]; c.Roles[0].Script != "edited" || c.Prose != lesson().Parts[0].Cells[0].Prose {
 		t.Errorf("it ran %+v", c)
 	}
 }

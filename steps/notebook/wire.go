@@ -21,8 +21,9 @@ const (
 	kindPart  = "part"
 	kindAbout = "about" // the prose above a cell
 	kindCell  = "cell"
-	kindNote  = "note" // a cell of text that somebody added
-	kindTail  = "tail" // the prose after it
+	kindNote  = "note"        // a cell of text that somebody added
+	kindTail  = "tail"        // the prose after it
+	kindNotes = "differences" // what the numbers in the texts stand for
 )
 
 // What an output shows. The data of all but streams are in the cell's metadata.
@@ -218,6 +219,7 @@ type facts struct {
 	Edited     bool        `json:"edited,omitempty"`
 	Definition *steps.Cell `json:"definition,omitempty"`
 	Simulated  bool        `json:"simulated,omitempty"`
+	Notes      []noteWire  `json:"differences,omitempty"` // that the text has the numbers of
 	ranWire
 }
 

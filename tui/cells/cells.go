@@ -91,7 +91,7 @@ func (c Cell) Draw(k *ink.Ink, width int) Drawing {
 	end := len(b.lines)
 	tail := c.setting()
 	if tail.Mark > 0 {
-		tail.Mark += len(Differences(c.Prose))
+		tail.Mark += len(steps.DifferencesIn(c.Prose))
 	}
 	b.prose(tail, c.Tail)
 	if c.State.Running {
