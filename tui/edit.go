@@ -90,7 +90,9 @@ func (m *Model) dressEditor() {
 	if m.editor == nil {
 		return
 	}
-	style := textarea.StyleState{LineNumber: m.ink.Dim, CursorLineNumber: m.ink.Accent, EndOfBuffer: m.ink.Faint}
+	style := textarea.StyleState{
+		LineNumber: m.ink.Dim.Style, CursorLineNumber: m.ink.Accent.Style, EndOfBuffer: m.ink.Faint.Style,
+	}
 	m.editor.area.SetStyles(textarea.Styles{
 		Focused: style, Blurred: style,
 		Cursor: textarea.CursorStyle{Color: m.ink.Accent.GetForeground()},

@@ -358,7 +358,7 @@ func (m *Model) editing(f *field, columns int) string {
 // aboutField says what is wrong with a field's value, what it is, and what it can be.
 func (m *Model) aboutField(f *field, width int) (lines []string) {
 	k := m.ink
-	say := func(style lipgloss.Style, text string) {
+	say := func(style ink.Style, text string) {
 		lines = append(lines, ink.Wrap(style.Render(ink.Clean(text)), width, "", "")...)
 	}
 	value, err := f.read()
@@ -375,7 +375,7 @@ func (m *Model) aboutField(f *field, width int) (lines []string) {
 	}
 	if first, rest := []rune(f.Does), ""; len(first) > 0 {
 		rest = string(first[1:])
-		say(lipgloss.NewStyle(), strings.ToUpper(string(first[:1]))+rest+".")
+		say(ink.Style{}, strings.ToUpper(string(first[:1]))+rest+".")
 	}
 	say(k.Dim, fmt.Sprintf("By default %s. It is %s.", f.Text(f.Default), f.Allowed()))
 	if note := m.elsewhere(f); note != "" {

@@ -115,25 +115,25 @@ func (m *Model) footer(width int) string {
 	// The order on the screen is the keymap's; what is left out goes by rank.
 	byRank := slices.Clone(bs)
 	slices.SortStableFunc(byRank, func(a, b binding) int { return a.rank - b.rank })
-	gap := len(m.footHelp.ShortSeparator)
-	fits, room := map[key.Help]bool{}, width-1+gap
+	const gap = "  "
+	fits, room := map[key.Help]bool{}, width-1+len(gap)
 	for _, b := range byRank {
-		if w := lipgloss.Width(b.foot.Key+" "+b.foot.Desc) + gap; w <= room {
+		if w := lipgloss.Width(b.foot.Key+" "+b.foot.Desc) + len(gap); w <= room {
 			fits[b.foot] = true
 			room -= w
 		}
 	}
-	var shown []key.Binding
+	var shown []string
 	for _, b := range bs {
 		if fits[b.foot] {
-			name := b.foot.Key
+			name := m.ink.Strong
 			if b.rank == 0 {
-				name = m.ink.Accent.Render(name)
+				name = m.ink.Focus
 			}
-			shown = append(shown, bind(name, b.foot.Desc, b.Keys()...))
+			shown = append(shown, name.Render(b.foot.Key)+" "+m.ink.Dim.Render(b.foot.Desc))
 		}
 	}
-	return " " + m.footHelp.ShortHelpView(shown)
+	return " " + strings.Join(shown, gap)
 }
 
 // besideJupyter is the least width of a help that has a column for Jupyter's keys: in a

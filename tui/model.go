@@ -10,7 +10,6 @@ import (
 	"context"
 	"time"
 
-	"charm.land/bubbles/v2/help"
 	"charm.land/bubbles/v2/spinner"
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
@@ -178,7 +177,6 @@ type terminal struct {
 	dark          bool
 	profile       colorprofile.Profile
 	ink           *ink.Ink
-	footHelp      help.Model
 }
 
 // where is where the user is.

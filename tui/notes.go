@@ -104,7 +104,7 @@ func (n *Notes) lines(k *ink.Ink) []string {
 		ink.Sides(" "+k.Focus.Render(ink.Clean(n.at.Show)), k.Strong.Render(place+clock)+" ", n.width),
 		k.Faint.Render(strings.Repeat("─", n.width)),
 	}
-	section := func(name, text string, style func(...string) string) {
+	section := func(name, text string, style func(string) string) {
 		if text == "" {
 			return
 		}

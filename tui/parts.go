@@ -74,7 +74,7 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 }
 
 // partMark is the worst grade so far, unless something of the part runs or waits.
-func (m *Model) partMark(p steps.Part) (string, lipgloss.Style) {
+func (m *Model) partMark(p steps.Part) (string, ink.Style) {
 	worst, waits := steps.NotRun, false
 	for _, c := range p.Cells {
 		if m.book.Cells[c.ID].Running {

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"charm.land/bubbles/v2/help"
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/tui/ink"
@@ -14,9 +13,6 @@ func (m *Model) restyle() {
 		profile = colorprofile.ASCII
 	}
 	m.ink = ink.New(m.dark, profile)
-	m.footHelp = help.New()
-	m.footHelp.ShortSeparator = "  "
-	m.footHelp.Styles = help.Styles{ShortKey: m.ink.Strong, ShortDesc: m.ink.Dim}
 	m.cache, m.docs.lines = cache{}, nil
 	m.dirty = true
 	m.fitHelp()

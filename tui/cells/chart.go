@@ -329,8 +329,8 @@ func xTicks(values []float64, unit string, x scale, width int) []tick {
 	return all
 }
 
-func seriesStyle(k *ink.Ink, i int) lipgloss.Style {
-	return []lipgloss.Style{k.RDMA, k.IP, k.Mixed, k.Inconclusive, k.Code, k.Pass, k.Fail, k.Accent}[i%8]
+func seriesStyle(k *ink.Ink, i int) ink.Style {
+	return []ink.Style{k.RDMA, k.IP, k.Mixed, k.Inconclusive, k.Code, k.Pass, k.Fail, k.Accent}[i%8]
 }
 
 // A plot is a field of braille: two dots wide and four high in each column.

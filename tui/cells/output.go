@@ -172,7 +172,7 @@ func source(lines []steps.OutputLine) string {
 
 // outputLine draws one line of output in at most width columns, from column on.
 func outputLine(k *ink.Ink, l steps.OutputLine, t tags, marks []ink.Mark, column, width int) string {
-	gutter, style := k.Faint.Render("│"), lipgloss.NewStyle()
+	gutter, style := k.Faint.Render("│"), ink.Style{}
 	switch l.Kind {
 	case steps.FromStderr:
 		gutter, style = k.Stderr.Render("╏"), k.Stderr

@@ -93,10 +93,10 @@ func (s *setter) block(n ast.Node, first, rest string) {
 		s.wrap(mark+s.inline(n, s.k.Head), first, rest)
 		s.gap(rest)
 	case *ast.Paragraph:
-		s.wrap(s.inline(n, lipgloss.NewStyle()), first, rest)
+		s.wrap(s.inline(n, ink.Style{}), first, rest)
 		s.gap(rest)
 	case *ast.TextBlock:
-		s.wrap(s.inline(n, lipgloss.NewStyle()), first, rest)
+		s.wrap(s.inline(n, ink.Style{}), first, rest)
 	case *ast.List:
 		s.list(n, first, rest)
 	case *ast.Blockquote:
@@ -169,7 +169,7 @@ func (s *setter) code(n ast.Node, first, rest string) {
 func (s *setter) table(n *east.Table, first, rest string) {
 	var rows [][]string
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
-		style := lipgloss.NewStyle()
+		style := ink.Style{}
 		if _, head := r.(*east.TableHeader); head {
 			style = s.k.Head
 		}
@@ -287,7 +287,7 @@ func (s *setter) tall(head, row []string, rest string) {
 }
 
 // inline is the styled text under a block.
-func (s *setter) inline(parent ast.Node, style lipgloss.Style) string {
+func (s *setter) inline(parent ast.Node, style ink.Style) string {
 	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
@@ -320,7 +320,7 @@ func (s *setter) inline(parent ast.Node, style lipgloss.Style) string {
 }
 
 // text is a run of words and the break behind them.
-func (s *setter) text(n *ast.Text, style lipgloss.Style) string {
+func (s *setter) text(n *ast.Text, style ink.Style) string {
 	words := n.Segment.Value(s.src)
 	if !n.IsRaw() && n.Parent().Kind() != ast.KindCodeSpan {
 		words = util.UnescapePunctuations(words)
@@ -344,7 +344,7 @@ func (s *setter) codeSpan(n *ast.CodeSpan) string {
 }
 
 // link has its address behind it, where that is on the web and not its text.
-func (s *setter) link(n *ast.Link, style lipgloss.Style) string {
+func (s *setter) link(n *ast.Link, style ink.Style) string {
 	text := s.inline(n, style)
 	dest := ink.Clean(string(n.Destination))
 	if strings.HasPrefix(dest, "http") && ansi.Strip(text) != dest {

@@ -368,16 +368,16 @@ func (g *grid) draw(k *ink.Ink) []string {
 	for j, c := range g.columns {
 		head[j] = c.Name
 	}
-	lines = append(lines, g.row(head, func(int, string) lipgloss.Style { return k.Dim })...)
+	lines = append(lines, g.row(head, func(int, string) ink.Style { return k.Dim })...)
 	lines = append(lines, k.Faint.Render(strings.Repeat("─", g.width())))
 	for _, row := range g.rows {
-		lines = append(lines, g.row(row, func(j int, s string) lipgloss.Style { return g.style(k, j, s) })...)
+		lines = append(lines, g.row(row, func(j int, s string) ink.Style { return g.style(k, j, s) })...)
 	}
 	return lines
 }
 
 // style is the ink of a value: a verdict's own, what was not measured dim.
-func (g *grid) style(k *ink.Ink, j int, s string) lipgloss.Style {
+func (g *grid) style(k *ink.Ink, j int, s string) ink.Style {
 	word, _, _ := strings.Cut(s, " ")
 	for grade := steps.Skipped; grade <= steps.Fail; grade++ {
 		if word == grade.String() || g.columns[j].Number && word == Mark(grade) {
@@ -390,11 +390,11 @@ func (g *grid) style(k *ink.Ink, j int, s string) lipgloss.Style {
 	case g.columns[j].Number && j == 1:
 		return k.Strong
 	}
-	return lipgloss.NewStyle()
+	return ink.Style{}
 }
 
 // row sets one row in as many lines as its longest value takes.
-func (g *grid) row(values []string, style func(j int, s string) lipgloss.Style) []string {
+func (g *grid) row(values []string, style func(j int, s string) ink.Style) []string {
 	set := make([][]string, len(g.columns))
 	height := 1
 	for j := range g.columns {

@@ -33,7 +33,7 @@ func Mark(g steps.Grade) string {
 }
 
 // GradeStyle is the colour of a grade.
-func GradeStyle(k *ink.Ink, g steps.Grade) lipgloss.Style {
+func GradeStyle(k *ink.Ink, g steps.Grade) ink.Style {
 	switch g {
 	case steps.Pass:
 		return k.Pass

@@ -18,7 +18,7 @@ type sheet struct {
 	width     int
 	node, dev int // columns of the names
 
-	strong, dim, faint, warn, rdma, ip, mixed, ceiling, reached ink.Pen
+	strong, dim, faint, warn, rdma, ip, mixed, ceiling, reached ink.Style
 }
 
 // Names longer than these are cut: the bars need the room.
@@ -29,9 +29,9 @@ const (
 
 func newSheet(k *ink.Ink, gauges []meter.Gauge, width int) sheet {
 	s := sheet{
-		width: width, strong: ink.NewPen(k.Strong), dim: ink.NewPen(k.Dim), faint: ink.NewPen(k.Faint),
-		warn: ink.NewPen(k.Warn), rdma: ink.NewPen(k.RDMA), ip: ink.NewPen(k.IP), mixed: ink.NewPen(k.Mixed),
-		ceiling: ink.NewPen(k.Ceiling), reached: ink.NewPen(k.RDMACeiling),
+		width: width, strong: k.Strong, dim: k.Dim, faint: k.Faint,
+		warn: k.Warn, rdma: k.RDMA, ip: k.IP, mixed: k.Mixed,
+		ceiling: k.Ceiling, reached: k.RDMACeiling,
 	}
 	for _, g := range gauges {
 		s.node = max(s.node, lipgloss.Width(ink.Clean(g.Node)))
@@ -353,7 +353,7 @@ func (s sheet) kind(g meter.Gauge, f meter.Flow, width int) string {
 	return s.ink(g, f).Render(ink.Pad(name, width))
 }
 
-func (s sheet) ink(g meter.Gauge, f meter.Flow) ink.Pen {
+func (s sheet) ink(g meter.Gauge, f meter.Flow) ink.Style {
 	switch {
 	case g.Stale != "" || g.Down:
 		return s.dim
@@ -412,7 +412,7 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		last, part = max(whole+1, (end+4)/8), 0
 	}
 	// Runs of one glyph are painted at once.
-	put := func(style, ceiling ink.Pen, glyph string, from, to int) {
+	put := func(style, ceiling ink.Style, glyph string, from, to int) {
 		if mark >= from && mark < to {
 			b.WriteString(style.Render(strings.Repeat(glyph, mark-from)) + ceiling.Render("╎"))
 			from = mark + 1
@@ -431,7 +431,7 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		put(ipStyle, s.ceiling, ipGlyph, at, last)
 		at = last
 	}
-	put(ink.Pen{}, s.ceiling, " ", at, width)
+	put(ink.Style{}, s.ceiling, " ", at, width)
 	return b.String()
 }
 

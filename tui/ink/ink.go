@@ -12,27 +12,27 @@ import (
 // beyond it mean a grade or a kind of traffic, and each has a mark or a word
 // beside it, so that nothing is said by colour alone.
 type Ink struct {
-	Strong lipgloss.Style // titles and values
-	Dim    lipgloss.Style // what is read second: scripts, labels
-	Faint  lipgloss.Style // rules and empty bars, never words
-	Accent lipgloss.Style // what is selected or running
-	Focus  lipgloss.Style // the selected cell's title
+	Strong Style // titles and values
+	Dim    Style // what is read second: scripts, labels
+	Faint  Style // rules and empty bars, never words
+	Accent Style // what is selected or running
+	Focus  Style // the selected cell's title
 
-	Pass, Warn, Fail, Inconclusive, Skipped lipgloss.Style
+	Pass, Warn, Fail, Inconclusive, Skipped Style
 
-	RDMA, IP, Mixed lipgloss.Style // bars
-	Ceiling         lipgloss.Style // the mark on a bar
-	RDMACeiling     lipgloss.Style // the mark where the bar has reached it
+	RDMA, IP, Mixed Style // bars
+	Ceiling         Style // the mark on a bar
+	RDMACeiling     Style // the mark where the bar has reached it
 
-	Badge  lipgloss.Style // SIMULATED
-	Code   lipgloss.Style // `code` in prose
-	Head   lipgloss.Style // headings in prose
-	Stderr lipgloss.Style
-	Em     lipgloss.Style
-	Cursor lipgloss.Style
+	Badge  Style // SIMULATED
+	Code   Style // `code` in prose
+	Head   Style // headings in prose
+	Stderr Style
+	Em     Style
+	Cursor Style
 
-	Found     lipgloss.Style // what a search has found
-	FoundHere lipgloss.Style // where it stands
+	Found     Style // what a search has found
+	FoundHere Style // where it stands
 
 	profile colorprofile.Profile
 }
@@ -50,12 +50,12 @@ func New(dark bool, profile colorprofile.Profile) *Ink {
 	few, none := profile <= colorprofile.ANSI, profile <= colorprofile.ASCII
 	// Each colour is given for a light background, then for a dark one; of the 16
 	// by its number, and "" is the terminal's own.
-	pick := func(light16, dark16, light, dark string) lipgloss.Style {
+	pick := func(light16, dark16, light, dark string) Style {
 		many := lightDark(lipgloss.Color(light), lipgloss.Color(dark))
-		return lipgloss.NewStyle().Foreground(complete(lightDark(lipgloss.Color(light16), lipgloss.Color(dark16)),
-			many, many))
+		return NewStyle(lipgloss.NewStyle().Foreground(complete(lightDark(lipgloss.Color(light16), lipgloss.Color(dark16)),
+			many, many)))
 	}
-	on := func(text, back lipgloss.Style) lipgloss.Style { return text.Background(back.GetForeground()) }
+	on := func(text, back Style) Style { return text.Background(back.GetForeground()) }
 
 	k := &Ink{
 		profile: profile,
@@ -78,14 +78,14 @@ func New(dark bool, profile colorprofile.Profile) *Ink {
 
 		Code:   pick("5", "3", "#804614", "#d6ba94"),
 		Stderr: pick("5", "3", "#964e18", "#deb28c"),
-		Em:     lipgloss.NewStyle().Italic(true),
-		Cursor: lipgloss.NewStyle().Reverse(true),
+		Em:     NewStyle(lipgloss.NewStyle().Italic(true)),
+		Cursor: NewStyle(lipgloss.NewStyle().Reverse(true)),
 	}
 	k.Focus, k.Head = k.Accent.Bold(true), k.Strong
 	k.RDMACeiling = on(pick("15", "0", "#ffffff", "#14181e"), k.RDMA).Bold(none)
 	k.Badge = on(pick("0", "0", "#ffffff", "#1c180a"), pick("3", "3", "#8c6000", "#e5c067")).Bold(true)
 	if profile == colorprofile.ANSI && !dark {
-		black := lipgloss.NewStyle().Foreground(lipgloss.Black)
+		black := NewStyle(lipgloss.NewStyle().Foreground(lipgloss.Black))
 		k.Pass, k.Warn = black.Background(lipgloss.Green), black.Background(lipgloss.Yellow)
 	}
 	k.Found, k.FoundHere = on(pick("15", "0", "#ffffff", "#14181e"), k.Accent), k.Badge

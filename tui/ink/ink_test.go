@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -20,7 +19,7 @@ func TestWrapKeepsEveryWordAndTheWidth(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	k := New(true, colorprofile.TrueColor)
-	styles := []lipgloss.Style{{}, k.Code, k.Em}
+	styles := []Style{{}, k.Code, k.Em}
 	for range 5000 {
 		styled, text := "", ""
 		for range r.IntN(12) {

@@ -15,9 +15,9 @@ import (
 // A Print is one line of a tool's output.
 type Print struct {
 	Text  string
-	Spans []steps.Span   // the tool's colours
-	Base  lipgloss.Style // of what has none
-	Marks []Mark         // in the order of the text, not overlapping
+	Spans []steps.Span // the tool's colours
+	Base  Style        // of what has none
+	Marks []Mark       // in the order of the text, not overlapping
 }
 
 // A Mark is found text: from a byte of a line's text to before another.
@@ -149,7 +149,7 @@ func (k *Ink) letters(p Print, letters []letter) string {
 
 // render is a piece of text that looks alike throughout. What was searched for is marked
 // over any colour of the tool's.
-func (k *Ink) render(base lipgloss.Style, l pen, text string) string {
+func (k *Ink) render(base Style, l pen, text string) string {
 	switch {
 	case l.mark == foundHere:
 		return k.FoundHere.Render(text)

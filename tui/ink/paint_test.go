@@ -67,7 +67,7 @@ func TestPaint(t *testing.T) {
 		{
 			"stderr",
 			Print{
-				Text: "xy", Base: lipgloss.NewStyle().Foreground(lipgloss.Red),
+				Text: "xy", Base: NewStyle(lipgloss.NewStyle().Foreground(lipgloss.Red)),
 				Spans: []steps.Span{{At: 1, Style: steps.Style{Attr: steps.Bold}}},
 			},
 			0, 9,

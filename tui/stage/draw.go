@@ -155,15 +155,14 @@ func (d drawing) panel(x Dial, width, height int) []string {
 		}
 	}
 	lines := []string{ink.Pad(" "+name, width)}
-	pen := ink.NewPen(style)
 	for _, l := range numeral(text, largest(width-2, height-2)) {
-		lines = append(lines, ink.Pad("  "+pen.Render(l), width))
+		lines = append(lines, ink.Pad("  "+style.Render(l), width))
 	}
 	return append(lines, ink.Pad("  "+k.Dim.Render(ansi.Truncate(below, width-2, "…")), width))
 }
 
 // ink is the colour of a dial's traffic.
-func (d drawing) ink(x Dial) lipgloss.Style {
+func (d drawing) ink(x Dial) ink.Style {
 	_, w := x.ways()
 	switch {
 	case w.total() < shown:
@@ -238,7 +237,7 @@ func (d drawing) bar(x Dial, w Way, top float64, width int) string {
 	}
 	cells := make([]struct {
 		glyph string
-		style lipgloss.Style
+		style ink.Style
 	}, width)
 	rdmaStyle, ipStyle := d.k.RDMA, d.k.IP
 	if x.Mixed {
@@ -284,7 +283,7 @@ func (d drawing) bar(x Dial, w Way, top float64, width int) string {
 		for j < len(cells) && cells[j].glyph == cells[i].glyph {
 			j++
 		}
-		b.WriteString(ink.NewPen(cells[i].style).Render(strings.Repeat(cells[i].glyph, j-i)))
+		b.WriteString(cells[i].style.Render(strings.Repeat(cells[i].glyph, j-i)))
 		i = j
 	}
 	return b.String()
@@ -385,9 +384,9 @@ func (d drawing) history(rows int) []string {
 	}
 	total, rdma := fit(all.History, width), fit(all.RDMAHistory, width)
 	lines := make([]string, rows)
-	rdmaPen, ipPen := ink.NewPen(d.k.RDMA), ink.NewPen(d.k.IP)
+	rdmaPen, ipPen := d.k.RDMA, d.k.IP
 	if all.Mixed {
-		ipPen = ink.NewPen(d.k.Mixed)
+		ipPen = d.k.Mixed
 	}
 	for i := range lines {
 		label := ""
@@ -445,10 +444,10 @@ func fit(history []float64, columns int) []float64 {
 var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
 // curve is one row of the history, counted from below.
-func curve(total, rdma []float64, top float64, rows, row int, rdmaPen, ipPen ink.Pen) string {
+func curve(total, rdma []float64, top float64, rows, row int, rdmaPen, ipPen ink.Style) string {
 	var b strings.Builder
 	run, pen := strings.Builder{}, 0
-	pens := []ink.Pen{rdmaPen, ipPen}
+	pens := []ink.Style{rdmaPen, ipPen}
 	flush := func() {
 		b.WriteString(pens[pen].Render(run.String()))
 		run.Reset()

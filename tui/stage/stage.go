@@ -222,7 +222,7 @@ func (d drawing) verdict() []string {
 	if c.Grade == steps.NotRun {
 		return nil
 	}
-	style := map[steps.Grade]lipgloss.Style{
+	style := map[steps.Grade]ink.Style{
 		steps.Pass: k.Pass, steps.Warn: k.Warn, steps.Fail: k.Fail, steps.Inconclusive: k.Inconclusive,
 	}
 	mark, ok := style[c.Grade]

@@ -126,7 +126,7 @@ func (m mover) Run(ctx context.Context, s runner.Script, emit func(runner.Line))
 			select {
 			case now := <-tick.C:
 				passed := now.Sub(began).Seconds()
-				line := fmt.Sprintf("S %.6f", passed)
+				line := fmt.Sprintf("S %.6f:%.6f", passed, passed)
 				for i := range rails {
 					// Between 40 and 90 Gb/s, and some IP beside it.
 					words[i] += now.Sub(before).Seconds() * (40 + 10*float64(i) + 5*float64(now.UnixMilli()/700%3)) * 1e9 / 32
