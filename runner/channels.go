@@ -165,7 +165,10 @@ func (c *channels) start(ctx context.Context, command string) (*process, <-chan 
 // looked at, a run's is waited for.
 func (c *channels) open(command string) (*process, <-chan error, error) {
 	session, err := c.client.NewSession()
-	if err != nil {
+	if _, refused := errors.AsType[*ssh.OpenChannelError](err); err != nil && !refused {
+		// All that the library can say else is that the connection ended meanwhile.
+		return nil, nil, said{"the connection was lost before it began", err}
+	} else if err != nil {
 		return nil, nil, fmt.Errorf("open a channel: %w", err)
 	}
 	stdin, err := session.StdinPipe()

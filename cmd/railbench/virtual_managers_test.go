@@ -139,10 +139,14 @@ func (v *virtual) managedBond(t *testing.T) {
 	v.nothingLeft(t)
 }
 
-// managedMTU is two changes on top of each other, and what cleanup does with them.
+// managedMTU is two changes on top of each other, and what cleanup does with them. Between them the
+// managers, out of whose hands the rails are, make the bond that lasts, and let it go again.
 func (v *virtual) managedMTU(t *testing.T) {
 	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
 	v.change(t, journal, "mtu", "9000")
+	made := v.states(t)
+	v.change(t, journal, "netplan-try", "NetworkManager on spark-01", "networkd on spark-02", "MTU of 9000", "as they were")
+	v.becomes(t, made)
 	v.change(t, journal, "bond-setup", "balance-xor")
 	v.change(t, journal, "cleanup")
 	v.becomes(t, before)

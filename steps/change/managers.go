@@ -42,6 +42,9 @@ fi | while read -r daemon rest; do
 		echo "-- links"
 		LC_ALL=C timeout 10 networkctl --no-pager --no-legend -l list 2>/dev/null
 		grep -Hs '^NETWORK_FILE=' /run/systemd/netif/links/*
+		for file in /run/systemd/network/10-netplan-*.network; do
+			[ ! -e "$file" ] || echo "$file"
+		done
 		;;
 	esac
 	echo "-- daemons"
@@ -183,6 +186,10 @@ func (m *Managers) networkd(said, links string) {
 	}
 	for _, l := range list {
 		by := steps.Manager{By: name, State: l.State, Profile: l.File, Trouble: trouble}
+		// Of what it leaves alone it names no file; netplan may have written one.
+		if file := "/run/systemd/network/10-netplan-" + l.Name + ".network"; by.Profile == "" && strings.Contains(links, "\n"+file+"\n") {
+			by.Profile = file
+		}
 		if by.Trouble == "" && (l.State == "pending" || l.State == "initialized") {
 			by.Trouble = "it has not begun with it (" + l.State + "): wait until networkctl list shows configured"
 		}

@@ -41,6 +41,18 @@ func TestReadManagers(t *testing.T) {
 	}
 }
 
+// Of a link that networkd was told to leave alone netplan's file is known, and nothing is held.
+func TestPlanned(t *testing.T) {
+	const file = "/run/systemd/network/10-netplan-rail0.network"
+	m := ReadManagers("-- daemons\nsystemd-networkd.service loaded active running x\n-- networkd\nsystemd 255\n-- links\n" +
+		"  3 rail0 ether routable unmanaged\n  4 rail01 ether routable unmanaged\n" + file + "\n")
+	for name, want := range map[string]string{"rail0": file, "rail01": ""} {
+		if got := m.Of(name); len(got) != 1 || got[0].Profile != want || got[0].Holds() {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // What can't be asked to let go is refused before anything is touched, with its name.
 func TestRefuse(t *testing.T) {
 	const nm = "-- daemons\nNetworkManager.service loaded active running Network Manager\n-- NetworkManager\n"

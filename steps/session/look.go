@@ -40,7 +40,7 @@ func lookAt(ctx context.Context, o Options) look {
 	clock.Join(ctx, func(ctx context.Context) {
 		atOnce(ctx, clock, len(o.Nodes), func(ctx context.Context, i int) {
 			n, node := &l.rig.Nodes[i], o.Nodes[i]
-			out, err := runner.Text(ctx, node, runner.Script{Name: "probe", Body: probe.Script(commands), Limit: time.Minute})
+			out, err := seen(ctx, node, runner.Script{Name: "probe", Body: probe.Script(commands), Limit: time.Minute})
 			if err == nil {
 				*n, err = probe.Parse(out, commands)
 			}
@@ -53,6 +53,23 @@ func lookAt(ctx context.Context, o Options) look {
 	})
 	l.rig.Probed = clock.Now()
 	return l
+}
+
+// looks is how often a look is begun whose connection breaks.
+const looks = 3
+
+// seen is the output of a script that only looks. A connection may break with the interfaces that a
+// change moves, and a node may be too busy to answer the watch over it: that says nothing of what
+// was to be seen, and the next look makes a connection of its own.
+func seen(ctx context.Context, n runner.Node, s runner.Script) (out string, err error) {
+	for range looks {
+		out, err = runner.Text(ctx, n, s)
+		e, ok := errors.AsType[*runner.Error](err)
+		if !ok || e.Kind != runner.Lost && e.Kind != runner.Silent || ctx.Err() != nil {
+			break
+		}
+	}
+	return out, err
 }
 
 // commands are those that a node is looked at for: the families', and what else a cell needs.

@@ -34,7 +34,7 @@ func captures(ctx context.Context, o Options, nodes ...int) ([]change.State, err
 }
 
 func capture(ctx context.Context, n runner.Node) (change.State, error) {
-	out, err := runner.Text(ctx, n, runner.Script{Name: "look at the network", Body: change.Capture, Limit: time.Minute})
+	out, err := seen(ctx, n, runner.Script{Name: "look at the network", Body: change.Capture, Limit: time.Minute})
 	if err != nil {
 		return change.State{}, err
 	}

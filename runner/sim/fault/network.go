@@ -85,7 +85,16 @@ func networkFaults() []Fault {
 			Name: "two-managers", Title: "Two daemons configure rail 2",
 			Doc: "On {node} systemd-networkd has enp1s0f1np1 in its hands, beside NetworkManager: each sets what the " +
 				"other has removed, and nobody knows which address stays.",
-			Do: flawedBy(tool.TwoManagers),
+			Do: func(s Spot) func() {
+				undo := flawedBy(tool.TwoManagers)(s)
+				file := s.Node.Set(map[string]*host.Inode{
+					"/run/systemd/network/10-netplan-" + s.rail2().Netdev.Name + ".network": host.NewFile("[Match]\nName=" + s.rail2().Netdev.Name),
+				})
+				return func() {
+					file()
+					undo()
+				}
+			},
 		},
 		{
 			Name: "rail-unmanaged", Title: "NetworkManager leaves rail 2 alone",
@@ -93,8 +102,8 @@ func networkFaults() []Fault {
 				"profile is not started, and it has none.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
-				s.Node.LetGo[name] = true
-				return func() { delete(s.Node.LetGo, name) }
+				s.Node.Unmanaged[name] = true
+				return func() { delete(s.Node.Unmanaged, name) }
 			},
 		},
 		{

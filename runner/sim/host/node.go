@@ -32,9 +32,10 @@ type Node struct {
 	Units map[string]*Unit  // of systemd, by name
 	// Of the kernel, in the order of their loading: /proc/modules lists the newest first, and this
 	// doesn't mind.
-	Modules  []string
-	Profiles map[string]string // of NetworkManager: an interface's address, by name
-	LetGo    map[string]bool   // interfaces that NetworkManager was told to leave alone
+	Modules   []string
+	Profiles  map[string]string // of NetworkManager: an interface's address, by name
+	LetGo     map[string]bool   // interfaces that NetworkManager was told to leave alone
+	Unmanaged map[string]bool   // those that its configuration tells it to leave alone
 	// Further profiles of NetworkManager by interface, which start by themselves and ask for a lease
 	// that nobody gives.
 	Strays map[string]string
@@ -99,6 +100,9 @@ func newNode(r *Rack, st *net.Stack) *Node {
 	n := bareNode(r, st)
 	n.Box = newContainer(r, st)
 	n.system[NetplanFile] = &Inode{Mode: 0o644, read: n.netplan}
+	for _, d := range n.Netdevs[1:] {
+		n.system[fmt.Sprintf("/run/NetworkManager/devices/%d", d.Index)] = &Inode{Mode: 0o644, read: n.remembered(d.Name)}
+	}
 	st.Came = n.came
 	return n
 }
@@ -112,7 +116,7 @@ func bareNode(r *Rack, st *net.Stack) *Node {
 		Modules: []string{"mlx5_ib", "ib_uverbs", "ib_core", "mlx5_core", "rdma_ucm", "rdma_cm", "nvidia_uvm", "nvidia"},
 		system:  systemFiles(), Versions: map[string]string{}, Absent: map[string]bool{},
 		Flaws: map[Flaw]bool{}, logged: map[int][]KernelLine{}, FreeKB: MemoryKB - usedKB, GPU: true,
-		Profiles: map[string]string{}, LetGo: map[string]bool{}, Strays: map[string]string{},
+		Profiles: map[string]string{}, LetGo: map[string]bool{}, Unmanaged: map[string]bool{}, Strays: map[string]string{},
 		Keyfiles: map[string]Keyfile{},
 	}
 	// All but lo have a profile, with what they are set up with: address-unsaved takes one away.
@@ -136,6 +140,11 @@ func (n *Node) netplan() (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// remembered is what NetworkManager keeps of a device over a restart of its own: what it was told.
+func (n *Node) remembered(name string) func() (string, error) {
+	return func() (string, error) { return fmt.Sprintf("[device]\nmanaged=%t\n", !n.LetGo[name]), nil }
 }
 
 // A Keyfile is a profile of NetworkManager: a value by SECTION.KEY.
@@ -165,8 +174,11 @@ func (n *Node) came(d *net.Netdev) {
 // its own, and left alone by nobody's word.
 func (n *Node) Manages(name string) bool {
 	_, saved := n.Profiles[name]
-	return saved && !n.LetGo[name]
+	return saved && !n.Leaves(name)
 }
+
+// Leaves reports whether NetworkManager leaves an interface alone.
+func (n *Node) Leaves(name string) bool { return n.LetGo[name] || n.Unmanaged[name] }
 
 // Activate is what NetworkManager does with an interface of its own that has a link: it sets
 // its profile's address again, also on one that a bond holds by now, which is how a bond

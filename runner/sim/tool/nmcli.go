@@ -65,6 +65,7 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 			c.Node.Activate(d)
 		case verb == "set" && len(args) == 3 && args[1] == "managed":
 			c.Node.LetGo[name] = args[2] == "no"
+			delete(c.Node.Unmanaged, name) // a word of root's comes before the configuration's
 			if d.Running() {
 				c.Node.Activate(d)
 			}
@@ -191,7 +192,7 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 	address, saved := n.Profiles[name]
 	if object == "device" || object == "dev" {
 		switch {
-		case n.LetGo[name]:
+		case n.Leaves(name):
 			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
 		case !d.Running():
 			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true

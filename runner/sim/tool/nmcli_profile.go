@@ -67,6 +67,9 @@ func nmUp(c *host.Call, id string) int {
 		return nmBond(c, k, d)
 	case d == nil:
 		return c.Fail(4, "Error: Connection activation failed: No suitable device found for this connection.")
+	case c.Node.Leaves(name):
+		return c.Fail(4, "Error: Connection activation failed: No suitable device found for this connection "+
+			"(device %s not available because device is strictly unmanaged).", name)
 	case master == "":
 		c.Node.Activate(d)
 		return 0

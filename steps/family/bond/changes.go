@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // bondModes are the ones that two nodes on direct cables can use.
@@ -139,10 +140,15 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			"BOND_SLAVES":  a.Netdev.Name + " " + b.Netdev.Name,
 			"BOND_ADDR":    fmt.Sprintf("%s/%d", a.Addr, a.Prefix),
 			"PEER_BOND_IP": rig.Rail(first, e.Other()).Addr,
-			"BOND_MTU":     strconv.Itoa(min(a.Netdev.MTU, b.Netdev.MTU)),
+			"BOND_MTU":     railsMTU(rig, e),
 		}
 	}
 	return p
+}
+
+// railsMTU is what a bond of an end's first two rails gets: what both of them take now.
+func railsMTU(rig steps.Rig, e steps.End) string {
+	return strconv.Itoa(min(rig.Rail(rig.Pairs[0], e).Netdev.MTU, rig.Rail(rig.Pairs[1], e).Netdev.MTU))
 }
 
 // planTeardown removes bonds that hold rails and that railbench knows no state
@@ -389,6 +395,10 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Fail, "the bond on %s holds %s, not %s", node, kind.OrUnknown(f["slaves"]),
 				kind.OrUnknown(f["wanted slaves"]))
 		}
+		if f["MTU"] != f["wanted MTU"] {
+			rep.Add(steps.Fail, "the bond on %s has an MTU of %s, not %s", node, kind.OrUnknown(f["MTU"]),
+				kind.OrUnknown(f["wanted MTU"]))
+		}
 		if f["MII"] != "up" {
 			rep.Add(steps.Fail, "the bond on %s has no link: MII is %s", node, kind.OrUnknown(f["MII"]))
 		}
@@ -397,6 +407,10 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 				checkKept(r.Changed.After, e, held{NamedBond: parse.NamedBond{Name: m}, rails: []int{i}}, &rep)
 			}
 		}
+	}
+	if facts[steps.Here]["MTU"] != facts[steps.Peer]["MTU"] {
+		rep.Add(steps.Warn, "the bond has an MTU of %s: packets of the larger one get lost; bond-teardown, and mtu makes them one",
+			each(r.Rig, func(e steps.End) string { return kind.OrUnknown(facts[e]["MTU"]) }))
 	}
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.Inconclusive, "the bond was not tried")
@@ -503,12 +517,13 @@ func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // planNetplan fills in the persistent form: from the bond that is there, or from
-// the rails that would make it.
+// the rails that would make it. Its MTU is theirs now, one that mtu has kept too: the lasting form
+// promises nothing that was not tried.
 func planNetplan(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	path, ok := rig.Path()
 	for _, e := range steps.Ends {
 		var slaves []string
-		addr := ""
+		addr, mtu := "", ""
 		if ok && path.Bonded[e] {
 			for _, i := range path.Rails[e] {
 				slaves = append(slaves, rig.At(e).Rails[i].Netdev.Name)
@@ -518,39 +533,63 @@ func planNetplan(rig steps.Rig, params map[string]string) (p steps.Plan) {
 					addr = a
 				}
 			}
+			mtu = strconv.Itoa(path.Netdevs[e].MTU)
 		} else if len(rig.Pairs) >= 2 {
-			first := rig.Rail(rig.Pairs[0], e)
-			slaves = []string{first.Netdev.Name, rig.Rail(rig.Pairs[1], e).Netdev.Name}
-			addr = fmt.Sprintf("%s/%d", first.Addr, first.Prefix)
+			first, second := rig.Rail(rig.Pairs[0], e), rig.Rail(rig.Pairs[1], e)
+			slaves = []string{first.Netdev.Name, second.Netdev.Name}
+			addr, mtu = fmt.Sprintf("%s/%d", first.Addr, first.Prefix), railsMTU(rig, e)
 		}
 		if len(slaves) < 2 {
 			p.Refuse = "a bond takes two rails that lead from node to node: see the rail map"
 		}
 		p.Vars[e] = map[string]string{
-			"BOND_SLAVES": strings.Join(slaves, " "), "BOND_ADDR": addr, "RENDERER": renderer(rig.At(e)),
+			"BOND_SLAVES": strings.Join(slaves, " "), "BOND_ADDR": addr, "BOND_MTU": mtu,
+			"RENDERER": renderer(rig.At(e)),
 		}
 	}
 	return p
 }
 
-// renderer is whom netplan gives a node's rails: who has them in his hands, or else, as while
-// a bond holds them, who has its other interfaces. networkd is netplan's own default.
+// renderer is whom netplan gives a node's rails, or else who has its other interfaces. networkd is
+// netplan's own default.
 func renderer(n steps.Node) string {
-	var all []steps.Netdev
 	for _, r := range n.Rails {
-		all = append(all, r.Netdev)
+		if by := planned(r.Netdev); by != nil {
+			return by[0]
+		}
 	}
-	for _, d := range append(all, n.Netdevs...) {
+	for _, d := range n.Netdevs {
 		for _, m := range d.HeldBy() {
-			if m.By == "NetworkManager" || m.By == "networkd" {
+			if tends(m) {
 				return m.By
 			}
 		}
 	}
-	return "networkd"
+	return networkd
 }
 
-// planNetplanTry lets the managers make what netplan would tell them. There have to be some.
+// planned is for whom netplan has a file of an interface: who has it in his hands, or, while a change
+// has it, whose file is there still.
+func planned(d steps.Netdev) (all []string) {
+	for _, m := range d.Managers {
+		if tends(m) && (m.Holds() || m.Profile != "") {
+			all = append(all, m.By)
+		}
+	}
+	return all
+}
+
+// The managers for which netplan writes files.
+const (
+	networkManager = "NetworkManager"
+	networkd       = "networkd"
+)
+
+// tends reports whether a manager is one for which netplan writes files.
+func tends(m steps.Manager) bool { return m.By == networkManager || m.By == networkd }
+
+// planNetplanTry lets the managers make what netplan would tell them. There have to be some: that
+// they have the rails, or that a change which was kept has taken these out of their hands.
 func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 	p := planBond(rig, params)
 	for _, e := range steps.Ends {
@@ -561,51 +600,70 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 			p.Nothing, p.Refuse = "", fmt.Sprintf("on %s %s: netplan would have two managers make one bond; give its rails one "+
 				"renderer first", rig.NameOf(e), two)
 		}
-		if !slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return len(r.Netdev.HeldBy()) > 0 }) {
-			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd has a rail of %s in its hands, so "+
-				"nobody would make what netplan says; where a change is kept, cleanup gives them back", rig.NameOf(e))
+		if !slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
+			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s, so "+
+				"nobody would make what netplan says", rig.NameOf(e))
 		}
 	}
 	return p
 }
 
-// bothRenderers says where a node's rails for a bond are in the hands of different managers.
+// bothRenderers says where a node's rails for a bond are different managers'.
 func bothRenderers(n steps.Node, slaves string) string {
-	by := map[string]string{} // a rail of each
+	of := map[string]string{} // a rail of each
 	for _, r := range n.Rails {
-		for _, m := range r.Netdev.HeldBy() {
-			if slices.Contains(strings.Fields(slaves), r.Netdev.Name) {
-				by[m.By] = r.Netdev.Name
-			}
+		if !slices.Contains(strings.Fields(slaves), r.Netdev.Name) {
+			continue
+		}
+		by := planned(r.Netdev)
+		if by == nil && slices.ContainsFunc(r.Netdev.Managers, tends) {
+			by = []string{networkManager} // its files are nobody's to see
+		}
+		for _, m := range by {
+			of[m] = r.Netdev.Name
 		}
 	}
-	nm, nd := by["NetworkManager"], by["networkd"]
-	if nm == "" || nd == "" {
+	if len(of) < 2 {
 		return ""
 	}
-	return fmt.Sprintf("NetworkManager has %s and networkd has %s", nm, nd)
+	return fmt.Sprintf("NetworkManager has %s and networkd has %s", of[networkManager], of[networkd])
 }
 
-// judgeNetplanTry: the managers made the bond that the file says, and it answered.
+// judgeNetplanTry: the managers made the bond that the file says, and it answered. Where nobody
+// could be asked to, nothing is known of the file.
 func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
+	if r.Skip == "" && r.Changed != nil && r.Changed.Nothing != "" {
+		var rep kind.Report
+		return rep.Skipped("it was not tried: %s", r.Changed.Nothing)
+	}
 	v := judgeBondSetup(c, r)
 	if v.Grade == steps.Pass && r.Changed.Tried {
 		v.Reason = kind.Sentences([]string{
-			kind.Capital(fmt.Sprintf("%s and %s made the bond from netplan's files, and it "+
-				"answered both ways", renderer(r.Rig.At(steps.Here)), renderer(r.Rig.At(steps.Peer)))),
+			kind.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, and it "+
+				"answered both ways", each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }), railsMTU(r.Rig, steps.Here))),
 			"Both nodes are as they were: copy the file to /etc/netplan where it shall last",
 		})
 	}
 	return v
 }
 
-// judgeNetplan: netplan itself takes the file on both nodes.
+// each is what both ends have, or what either has.
+func each(rig steps.Rig, of func(steps.End) string) string {
+	here, peer := of(steps.Here), of(steps.Peer)
+	if here == peer {
+		return here + " on both nodes"
+	}
+	return fmt.Sprintf("%s on %s and %s on %s", here, rig.NameOf(steps.Here), peer, rig.NameOf(steps.Peer))
+}
+
+// judgeNetplan: netplan itself takes the file on both nodes, and it says the same MTU on both.
 func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v
 	}
 	var rep kind.Report
 	outputs, ok := kind.OnBoth(r, &rep)
+	var mtu [2]string
 	for _, e := range steps.Ends {
 		o, ran := outputs[e]
 		switch {
@@ -616,11 +674,22 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
 		default:
 			rep.Show(r.Rig.NameOf(e)+" netplan", "takes the file", "", nil)
+			if m := plannedMTU.FindStringSubmatch(o.Text); m != nil {
+				mtu[e] = m[1]
+			}
+			rep.Show(r.Rig.NameOf(e)+" MTU of the file", kind.OrUnknown(mtu[e]), "", nil)
 		}
 	}
 	if !ok {
 		return rep.Verdict()
 	}
-	return rep.Verdict("netplan takes the file on both nodes; nothing was applied",
-		"A bond made with ip alone is gone after a reboot")
+	if mtu[steps.Here] != mtu[steps.Peer] {
+		rep.Add(steps.Warn, "the files would keep two MTUs, %s: packets of the larger one get lost; mtu makes them one first",
+			each(r.Rig, func(e steps.End) string { return kind.OrUnknown(mtu[e]) }))
+	}
+	return rep.Verdict("netplan takes the file on both nodes, with the MTU of "+kind.OrUnknown(mtu[steps.Here])+
+		" that the rails have now; nothing was applied", "A bond made with ip alone is gone after a reboot")
 }
+
+// plannedMTU is a line of netplan's file: all of its interfaces get one MTU.
+var plannedMTU = pattern.New(`(?m)^ *mtu: ([0-9]{1,9})$`)

@@ -26,6 +26,13 @@ func TestPlans(t *testing.T) {
 			jumbo.Nodes[e].Netdevs[i].MTU = 9000
 		}
 	}
+	kept, half := kindtest.Spark(), kindtest.Spark()
+	for e := range kept.Nodes {
+		for i := range kept.Nodes[e].Rails {
+			kept.Nodes[e].Rails[i].Netdev.MTU, half.Nodes[e].Rails[i].Netdev.MTU = 9000, 9000
+		}
+	}
+	half.Nodes[steps.Here].Rails[1].Netdev.MTU = 1500
 	alone := kindtest.Netdevs(kindtest.Spark())
 	alone.Pairs = alone.Pairs[:1]
 	oneEnd := kindtest.Spark()
@@ -96,8 +103,11 @@ func TestPlans(t *testing.T) {
 		{"bonded rails", "rail-ips", kindtest.BondedAt(steps.Here, steps.Peer), kindtest.Defaults, "", "every rail", nil, nil},
 		{"nothing active", "rail-ips", steps.Rig{}, kindtest.Defaults, "no rail is active", "", nil, nil},
 
-		{"from the rails", "netplan", plain, kindtest.Defaults, "", "", map[string]string{"BOND_ADDR": "192.168.100.11/24"}, nil},
-		{"from the bond", "netplan", kindtest.BondedAt(steps.Here, steps.Peer), kindtest.Defaults, "", "", map[string]string{"BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1", "BOND_ADDR": "192.168.100.11/24"}, nil},
+		{"from the rails", "netplan", plain, kindtest.Defaults, "", "", map[string]string{"BOND_ADDR": "192.168.100.11/24", "BOND_MTU": "1500"}, nil},
+		{"from the bond", "netplan", kindtest.BondedAt(steps.Here, steps.Peer), kindtest.Defaults, "", "", map[string]string{"BOND_SLAVES": "enp1s0f0np0 enp1s0f1np1", "BOND_ADDR": "192.168.100.11/24", "BOND_MTU": "1500"}, nil},
+		// What mtu has kept lasts, whatever a later mtu would set.
+		{"what mtu has kept", "netplan", kept, kindtest.With("JUMBO_MTU", "4000"), "", "", map[string]string{"BOND_MTU": "9000"}, map[string]string{"BOND_MTU": "9000"}},
+		{"one rail alone has it", "netplan", half, kindtest.Defaults, "", "", map[string]string{"BOND_MTU": "1500"}, map[string]string{"BOND_MTU": "9000"}},
 	} {
 		name := c.plan + ", " + c.name
 		p := registered().Plans[c.plan](c.rig, c.params)
@@ -137,8 +147,8 @@ func TestChangeJudges(t *testing.T) {
 	kindtest.Want(t, "MTU that one node looked at", judgeMTU(steps.Cell{}, cut), steps.Inconclusive, "nothing looked at the change on spark-01")
 
 	after := kindtest.BondedAt(steps.Here, steps.Peer)
-	bond := "wanted mode: balance-xor\nwanted hash policy: layer3+4\nwanted slaves: enp1s0f0np0 enp1s0f1np1\n" +
-		"mode: balance-xor\nhash policy: layer3+4\nslaves: enp1s0f1np1 enp1s0f0np0\nMII: up\nping bond0=192.168.100.10: ok\n"
+	bond := "wanted mode: balance-xor\nwanted hash policy: layer3+4\nwanted slaves: enp1s0f0np0 enp1s0f1np1\nwanted MTU: 1500\n" +
+		"MTU: 1500\nmode: balance-xor\nhash policy: layer3+4\nslaves: enp1s0f1np1 enp1s0f0np0\nMII: up\nping bond0=192.168.100.10: ok\n"
 	judge := func(change ...string) steps.Verdict {
 		return judgeBondSetup(steps.Cell{}, kindtest.Made(plain, after, strings.NewReplacer(change...).Replace(bond), bond))
 	}
@@ -147,6 +157,9 @@ func TestChangeJudges(t *testing.T) {
 	kindtest.Want(t, "bond of one", judge("slaves: enp1s0f1np1 enp1s0f0np0", "slaves: enp1s0f0np0"), steps.Fail, "holds enp1s0f0np0, not")
 	kindtest.Want(t, "bond by MAC", judge("\nhash policy: layer3+4", "\nhash policy: layer2"), steps.Fail, "hashes by layer2")
 	kindtest.Want(t, "bond without a link", judge("MII: up", "MII: down"), steps.Fail, "MII is down")
+	kindtest.Want(t, "bond with another MTU", judge("\nMTU: 1500", "\nMTU: 9000"), steps.Fail, "has an MTU of 9000, not 1500")
+	kindtest.Want(t, "bond without its MTU", judge("\nMTU: 1500", ""), steps.Fail, "has an MTU of unknown, not 1500")
+	kindtest.Want(t, "bond of two MTUs", judge("MTU: 1500", "MTU: 9000"), steps.Warn, "an MTU of 9000 on spark-02 and 1500 on spark-01")
 	kindtest.Want(t, "bond that is silent", judge(": ok", ": no answer"), steps.Fail, "no answer over bond0=192.168.100.10")
 	keeps := kindtest.BondedAt(steps.Here, steps.Peer)
 	keeps.Nodes[0].Rails[0].Netdev.Addrs = []string{"192.168.100.11/24"}
@@ -175,20 +188,41 @@ func TestChangeJudges(t *testing.T) {
 
 	nothing := steps.Result{Rig: plain, Changed: &steps.Changed{Nothing: "it is so already", After: plain}}
 	for name := range registered().Plans {
-		if name != "netplan" { // it changes nothing that is to be taken back
+		switch name {
+		case "netplan": // it changes nothing that is to be taken back
+		case "netplan-try": // nothing is known of what was not tried
+			kindtest.Want(t, name+" with nothing to do", registered().Judges[name](steps.Cell{}, nothing), steps.Skipped, "It was not tried: it is so already")
+		default:
 			kindtest.Want(t, name+" with nothing to do", registered().Judges[name](steps.Cell{}, nothing), steps.Pass, "nothing to do", "Nothing was changed")
 		}
 	}
 }
 
 func TestNetplanJudge(t *testing.T) {
-	good := steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{
-		kindtest.Ran("", steps.Here, "network:\n  bonds:\n"), kindtest.Ran("", steps.Peer, "network:\n  bonds:\n"),
-	}}}}
-	kindtest.Want(t, "netplan", judgeNetplan(steps.Cell{}, good), steps.Pass, "takes the file on both nodes", "nothing was applied")
-	good.Stages[0].Outputs[1].Exit.Code = 78
-	good.Stages[0].Outputs[1].Text = "bonds:\nError in network definition: unknown key 'mod'"
-	kindtest.Want(t, "a bad file", judgeNetplan(steps.Cell{}, good), steps.Fail, "spark-01", "unknown key")
+	judge := func(code int, here, peer string) steps.Verdict {
+		outputs := []steps.Output{kindtest.Ran("", steps.Here, here), kindtest.Ran("", steps.Peer, peer)}
+		outputs[1].Exit.Code = code
+		return judgeNetplan(steps.Cell{}, steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: -1, Outputs: outputs}}})
+	}
+	const file = "network:\n  bonds:\n    bond0:\n      mtu: 9000\n"
+	kindtest.Want(t, "netplan", judge(0, file, file), steps.Pass, "takes the file on both nodes, with the MTU of 9000 that the rails have now", "nothing was applied")
+	kindtest.Want(t, "a bad file", judge(78, file, "bonds:\nError in network definition: unknown key 'mod'"), steps.Fail, "spark-01", "unknown key")
+	kindtest.Want(t, "two MTUs", judge(0, file, strings.Replace(file, "9000", "1500", 1)), steps.Warn, "9000 on spark-02 and 1500 on spark-01")
+}
+
+// What netplan's bond is tried with stands in the verdict, and who made it; what could not be tried is
+// no good result.
+func TestNetplanTryJudge(t *testing.T) {
+	const look = "wanted mode: balance-xor\nwanted hash policy: layer3+4\nwanted slaves: enp1s0f0np0 enp1s0f1np1\nwanted MTU: 1500\n" +
+		"MTU: 1500\nmode: balance-xor\nhash policy: layer3+4\nslaves: enp1s0f0np0 enp1s0f1np1\nMII: up\nping bond0=192.168.100.10: ok\n"
+	made := kindtest.Made(managed(), kindtest.BondedAt(steps.Here, steps.Peer), look, look)
+	made.Changed.Tried = true
+	kindtest.Want(t, "two managers", judgeNetplanTry(steps.Cell{}, made), steps.Pass,
+		"NetworkManager on spark-02 and networkd on spark-01 made the bond", "the MTU of 1500 that the rails have now", "Both nodes are as they were")
+	silent := strings.Replace(look, ": ok", ": no answer", 1)
+	made = kindtest.Made(managed(), kindtest.BondedAt(steps.Here, steps.Peer), look, silent)
+	made.Changed.Tried = true
+	kindtest.Want(t, "no answer", judgeNetplanTry(steps.Cell{}, made), steps.Fail, "no answer over bond0")
 }
 
 func registered() steps.Catalog { return kind.Merge(kind.Base(), Kind()) }

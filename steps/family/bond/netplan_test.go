@@ -35,6 +35,11 @@ func TestRenderer(t *testing.T) {
 	if got := renderer(taken); got != "NetworkManager" {
 		t.Errorf("while a bond has the rails: %q", got)
 	}
+	// A change that was kept has taken the rails, and another manager has the rest.
+	taken.Rails[0].Netdev.Managers[0].Profile = "/run/systemd/network/10-netplan-rail0.network"
+	if got := renderer(taken); got != "networkd" {
+		t.Errorf("netplan has written networkd's file of the rail: %q", got)
+	}
 	if got := renderer(steps.Node{}); got != "networkd" {
 		t.Errorf("nobody: %q", got)
 	}
@@ -48,6 +53,16 @@ func TestNetplanTry(t *testing.T) {
 	}
 	if p := planNetplanTry(kindtest.Spark(), params); !strings.Contains(p.Nothing, "nobody would make what netplan says") {
 		t.Errorf("nobody manages the rails: %+v", p)
+	}
+	// As a change that was kept leaves them, mtu say.
+	taken := managed()
+	for e := range taken.Nodes {
+		for i := range taken.Nodes[e].Rails {
+			taken.Nodes[e].Rails[i].Netdev.Managers[0].State = "unmanaged"
+		}
+	}
+	if p := planNetplanTry(taken, params); p.Refuse != "" || p.Nothing != "" || p.Vars[0]["RENDERER"] != "NetworkManager" || p.Vars[1]["RENDERER"] != "networkd" {
+		t.Errorf("a change has taken the rails: %+v", p)
 	}
 	mixed := managed()
 	mixed.Nodes[1].Rails[1].Netdev.Managers = mixed.Nodes[0].Rails[1].Netdev.Managers
