@@ -70,15 +70,17 @@ func tcpTests(seen map[string][]string, words ...string) map[string][]string {
 
 var everyTest = []string{"ib-write-bw", "ib-write-lat"}
 
-// The cells that move data with NIXL: its Python programs, and nixlbench with host
-// memory and with the GPU's.
+// The cells that move data with UCX: NIXL's Python programs, nixlbench with host memory and
+// with the GPU's, and UCX by itself.
 var (
 	nixlReads   = []string{"nixl-transfer", "nixl-transfer-dual", "nixl-latency"}
 	nixlDRAM    = []string{"nixl-single-dram", "nixl-dual-dram", "nixl-mt", "nixl-halves-dram"}
 	nixlVRAM    = []string{"nixl-single-vram", "nixl-dual-vram"}
 	nixlRail2   = []string{"nixl-transfer-dual", "nixl-latency", "nixl-dual-dram", "nixl-dual-vram", "nixl-mt"}
 	nixlBenches = slices.Concat(nixlDRAM, nixlVRAM)
-	nixlMoves   = slices.Concat(nixlReads, []string{"nixl-transfer-gpu"}, nixlBenches)
+	byUCX       = []string{"ucx-perftest", "ucx-perftest-gpu"}
+	byNIXL      = slices.Concat(nixlReads, []string{"nixl-transfer-gpu"}, nixlBenches)
+	nixlMoves   = slices.Concat(byNIXL, byUCX)
 )
 
 // also adds cells that all say the same words.
@@ -139,10 +141,10 @@ var symptoms = map[string]symptom{
 	},
 	"counter-missing":  {seen: also(map[string][]string{"ib-write-bw": {"spark-01", "no port counters", "nothing shows which rail"}}, nixlMoves, "spark-01", "no port counters"), may: []string{"rail-map", "ib-write-lat"}},
 	"counter-reset":    {seen: also(map[string][]string{"ib-write-bw": {"port_xmit_data", "went backwards"}}, nixlMoves), may: []string{"ib-write-lat"}},
-	"degraded-adapter": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "degraded", "power"}}, " Gb/s", "degraded"), append([]string{"nixl-transfer", "nixl-transfer-dual"}, nixlDRAM...), "degraded", "power")},
+	"degraded-adapter": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "degraded", "power"}}, " Gb/s", "degraded"), append([]string{"nixl-transfer", "nixl-transfer-dual", "ucx-perftest"}, nixlDRAM...), "degraded", "power")},
 	"gpu-missing": {
 		seen:    map[string][]string{"host-staging": {"spark-01 has no GPU"}},
-		skipped: by(append([]string{"nixl-transfer-gpu"}, nixlVRAM...), "spark-01 has no nvidia-smi"),
+		skipped: by(append([]string{"nixl-transfer-gpu", "ucx-perftest-gpu"}, nixlVRAM...), "spark-01 has no nvidia-smi"),
 		says:    map[string][]string{"nixl-register": {"GPU memory was not tried on spark-01"}},
 	},
 	"garbled-output": {seen: map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "no result that can be read"}}},
@@ -182,14 +184,14 @@ var symptoms = map[string]symptom{
 		may:  []string{"devices"},
 	},
 	"firewall": {
-		seen: also(tcpTests(by(everyTest, "spark-02"), "o server could be reached from spark-02", "a firewall"), append([]string{"nixl-transfer-gpu"}, nixlReads...), "the other end never came"),
+		seen: also(tcpTests(by(append(slices.Clone(byUCX), everyTest...), "spark-02"), "o server could be reached from spark-02", "a firewall"), append([]string{"nixl-transfer-gpu"}, nixlReads...), "the other end never came"),
 	},
 	"iperf-stuck": {seen: tcpTests(map[string][]string{}, "port 5201 on spark-01 is in use")},
 	"library-missing": {
 		seen: also(map[string][]string{"nixl-check": {"ixlbench on spark-01 does not start", "libetcd-cpp-api.so"}}, nixlBenches, "ixlbench on spark-01 does not start", "a library"),
 	},
 	"memlock": {
-		seen: by(append([]string{"nixl-transfer", "nixl-transfer-dual"}, nixlDRAM...), "on spark-01", "ulimit -l", "limits.conf"),
+		seen: by(append([]string{"nixl-transfer", "nixl-transfer-dual", "ucx-perftest"}, nixlDRAM...), "on spark-01", "ulimit -l", "limits.conf"),
 	},
 	// What follows concerns programs that railbench does not start, or that it gives
 	// everything itself: the checklist sees it.
@@ -248,13 +250,13 @@ var symptoms = map[string]symptom{
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
-	"retransmits": {seen: also(map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, slices.Concat(nixlReads, nixlBenches), "sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu"}},
-	"slow-rail":   {seen: map[string][]string{"nixl-transfer": {"Gb/s of 92.5"}, "nixl-single-dram": {"Gb/s of 92.5"}, "nixl-halves-dram": {"Gb/s of 185.0"}, "ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.5"}}, may: []string{"ib-write-lat"}},
+	"retransmits": {seen: also(map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, slices.Concat(nixlReads, nixlBenches, []string{"ucx-perftest"}), "sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu", "ucx-perftest-gpu"}},
+	"slow-rail":   {seen: map[string][]string{"nixl-transfer": {"Gb/s of 92.5"}, "nixl-single-dram": {"Gb/s of 92.5"}, "ucx-perftest": {"Gb/s of 92.5"}, "nixl-halves-dram": {"Gb/s of 185.0"}, "ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.5"}}, may: []string{"ib-write-lat"}},
 	"sudo-password": {
 		skipped: map[string][]string{"privileges": {"spark-02", "root"}},
 	},
 	"ucx-mismatch": {
-		seen: also(by([]string{"tools", "nixl-check"}, "UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"), nixlMoves, "NIXL on spark-02 found no way to the other end", "NIXL_ERR_NOT_FOUND"),
+		seen: also(also(by([]string{"tools", "nixl-check"}, "UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"), byNIXL, "NIXL on spark-02 found no way to the other end", "NIXL_ERR_NOT_FOUND"), byUCX, "both nodes the same UCX"),
 	},
 	"ucx-no-verbs": {
 		seen: also(map[string][]string{"nixl-check": {"UCX on spark-01 has no verbs"}, "host-staging": {"On spark-01 UCX has no verbs"}}, nixlMoves, "UCX on spark-01 finds none of the rails"),

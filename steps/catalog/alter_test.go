@@ -61,6 +61,17 @@ func goods(t *testing.T) []good {
 	iperf := regexp.MustCompile(`("bits_per_second":)([\d.e+]+)`)
 	bw, lat, dual := kindtest.Cell(t, "ib-write-bw"), kindtest.Cell(t, "ib-write-lat"), kindtest.Cell(t, "dual-link")
 	reads := kindtest.Cell(t, "nixl-latency")
+	ucx := func(id, memory string, n, sent int, gbps float64) good {
+		c := kindtest.Cell(t, id)
+		return good{
+			name: id, cell: c, parse: "ucx-perftest", client: 1, server: 0, beside: 3,
+			make: func() steps.Result {
+				return kindtest.UCXPerftest(c, kindtest.Spark(), kindtest.UCXServer("put bandwidth", memory, 64<<20),
+					kindtest.UCXClient(n, 64<<20, gbps), sent)
+			},
+			rate: regexp.MustCompile(`(?m)^(Final:(?: +[\d.]+){5} +)([\d.]+)`),
+		}
+	}
 	all := New()
 	return []good{
 		{
@@ -103,6 +114,8 @@ func goods(t *testing.T) []good {
 		bench("nixl-halves-dram", "DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 1.99), map[int]float64{0: 0.5, 2: 0.5}, 3),
 		bench("nixl-single-vram", "VRAM", kindtest.VramMax, kindtest.SingleVRAM, kindtest.OnlyOne, 3),
 		bench("nixl-dual-vram", "VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.OnlyOne, 3),
+		ucx("ucx-perftest", "host", 500, 510, 92.4),
+		ucx("ucx-perftest-gpu", "cuda", 50, 55, 3.5),
 		transfer("nixl-transfer", 88, kindtest.OnlyOne, 3),
 		transfer("nixl-transfer-dual", 93.4, kindtest.Evenly, 3),
 		{
@@ -120,6 +133,9 @@ func goods(t *testing.T) []good {
 		},
 	}
 }
+
+// ofGPU reports whether a cell moves the memory of a GPU, which is staged.
+func ofGPU(g good) bool { return strings.HasSuffix(g.name, "vram") || strings.HasSuffix(g.name, "gpu") }
 
 // An alteration makes one thing wrong. do reports whether the result has that thing.
 type alteration struct {
@@ -275,7 +291,7 @@ func alterations() []alteration {
 			if strings.HasSuffix(g.name, "lat") || g.name == "nixl-latency" {
 				return scaled(1.0/64)(g, r)
 			}
-			if strings.HasSuffix(g.name, "vram") {
+			if ofGPU(g) {
 				return scaled(64)(g, r)
 			}
 			return scaled(8)(g, r)
@@ -343,7 +359,7 @@ func alterations() []alteration {
 		{"20 Gb/s of somebody else before", notPass, counter(func(_ good, b *steps.RailBytes) { b.IdleGbps = 20 })},
 
 		{"a link of 25 Gb/s at both ends", notGood, func(g good, r *steps.Result) bool {
-			return !strings.HasSuffix(g.name, "vram") && g.name != "ib-write-lat" && g.name != "nixl-latency" &&
+			return !ofGPU(g) && g.name != "ib-write-lat" && g.name != "nixl-latency" &&
 				everyRail(func(r *steps.Rail) { r.RateGbps = 25 })(g, r)
 		}},
 		{"the RoCE MTU is unknown", notGood, func(g good, r *steps.Result) bool {
@@ -351,7 +367,7 @@ func alterations() []alteration {
 				g.name != "ib-write-lat" && rig(func(_ good, r *steps.Rail) { r.MTU = 0 })(g, r)
 		}},
 		{"the RoCE MTU was another", notPass, func(g good, r *steps.Result) bool {
-			return !g.tcp && (g.parse == "nixlbench" || g.parse == "nixl-python") && !strings.HasSuffix(g.name, "vram") &&
+			return !g.tcp && (g.parse == "nixlbench" || g.parse == "nixl-python") && !ofGPU(g) &&
 				g.name != "nixl-latency" && rig(func(_ good, r *steps.Rail) { r.MTU = 256 })(g, r)
 		}},
 
@@ -418,7 +434,7 @@ func alterations() []alteration {
 			return regexp.MustCompile(`(?m)^1048576 .*\n`).ReplaceAllString(s, "")
 		})},
 		{"nixlbench: all rows bad but the last", notPass, text(func(g good, s string) string {
-			if g.parse != "nixlbench" || strings.HasSuffix(g.name, "vram") {
+			if g.parse != "nixlbench" || ofGPU(g) {
 				return s
 			}
 			rows := g.rate.FindAllStringSubmatchIndex(s, -1)
@@ -470,6 +486,21 @@ func asked(judge, name, value string) func(good, *steps.Result) bool {
 	return func(g good, r *steps.Result) bool {
 		r.Stages[0].Outputs[g.client].Asked = map[string]string{name: value}
 		return g.cell.Judge == judge
+	}
+}
+
+// head alters what the server of ucx_perftest says of the test.
+func head(old, with string) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool {
+		o := &r.Stages[0].Outputs[max(0, g.server)]
+		if g.parse != "ucx-perftest" || !strings.Contains(o.Text, old) {
+			return false
+		}
+		v, err := New().Parsers[g.parse](strings.ReplaceAll(o.Text, old, with), "")
+		if o.Value, o.ParseErr = v, ""; err != nil {
+			o.ParseErr = err.Error()
+		}
+		return true
 	}
 }
 
@@ -533,6 +564,44 @@ func ofThisRun() []alteration {
 		{"iperf3: a shorter test than asked for", notGood, asked("tcp", "TCP_SECONDS", "90")},
 		{"iperf3: another rate than its bytes make", notGood, func(g good, r *steps.Result) bool {
 			return within("iperf3", `("sum_received":\{[^}]*"bits_per_second":)[\d.e+]+`, "${1}2.75e+10")(g, r)
+		}},
+		{"UCX: another test", notGood, head("put bandwidth", "tag match bandwidth")},
+		{"UCX: another layer", notGood, head("protocol layer", "transport layer")},
+		{"UCX: another memory", notGood, func(g good, r *steps.Result) bool {
+			return head("Send memory:  host", "Send memory:  cuda")(g, r) || head("Send memory:  cuda", "Send memory:  host")(g, r)
+		}},
+		{"UCX: memory that the other end has otherwise", notGood, func(g good, r *steps.Result) bool {
+			return head("Recv memory:  host", "Recv memory:  cuda-managed")(g, r) || head("Recv memory:  cuda", "Recv memory:  cuda-managed")(g, r)
+		}},
+		{"UCX: no size", notGood, head("Message size: 67108864", "Window size:  32")},
+		{"UCX: a server that says nothing of the test", notGood, head("| Test: ", "| Rest: ")},
+		{"UCX: a server with figures", notGood, func(g good, r *steps.Result) bool {
+			o := r.Stages[0].Outputs
+			if g.parse == "ucx-perftest" {
+				o[g.server].Text += o[g.client].Text
+				o[g.server].Value, _ = New().Parsers[g.parse](o[g.server].Text, "")
+			}
+			return g.parse == "ucx-perftest"
+		}},
+		{"UCX: no final row", notGood, within("ucx-perftest", `(?m)^Final:.*\n`, "")},
+		{"UCX: two final rows", notGood, within("ucx-perftest", `(?m)^(Final:.*\n)`, "${1}${1}")},
+		{"UCX: rows of two runs", notGood, within("ucx-perftest", `\[thread 0\] +\d+`, "[thread 0]           999999")},
+		{"UCX: fewer messages than asked for", notGood, func(g good, r *steps.Result) bool {
+			name := map[bool]string{true: "UCXPERF_GPU_MESSAGES", false: "UCXPERF_MESSAGES"}[ofGPU(g)]
+			return asked("ucx-perftest", name, "5000")(g, r)
+		}},
+		{"UCX: another size than asked for", notGood, asked("ucx-perftest", "UCXPERF_BYTES", "65536")},
+		{"UCX: an error and status 0", notGood, within("ucx-perftest", `(?m)^(Final:.*\n)`,
+			"${1}[1795221293.840784] [spark-02:1904 :0]          select.c:549  UCX  ERROR   no active messages transport to x\n")},
+		{"UCX: it aborted and status 0", notGood, within("ucx-perftest", `(?m)^(Final:.*\n)`,
+			"${1}[spark-02:1858 :0:1858]       ud_ep.c:276  Fatal: UD endpoint 0x55d1b01c87c0 to x: unhandled timeout error\n")},
+		{"UCX: times that make another rate", notGood, within("ucx-perftest", `(?m)^(Final: +\d+ +[\d.]+ +[\d.]+ +)[\d.]+`, "${1}1234.567")},
+		{"UCX: another number of messages a second", notGood, within("ucx-perftest", `(?m)^(Final:.* )\d+\n`, "${1}  9999\n")},
+		{"UCX: the columns of two rates swapped", notGood, within("ucx-perftest",
+			`(?m)^(Final:(?: +[\d.]+){4} +)([\d.]+)( +)([\d.]+)( +)(\d+)`, "${1}${2}${3}${6}${5}${4}")},
+		{"UCX: a latency's head", notGood, within("ucx-perftest", "      overhead", "       latency")},
+		{"UCX: it stood still for a while", notPass, func(g good, r *steps.Result) bool {
+			return g.name == "ucx-perftest" && within("ucx-perftest", `(?m)^(\[thread 0\](?: +[\d.]+){4} +)[\d.]+`, "${1}      1.00")(g, r)
 		}},
 		{"the rail's PCIe address is unknown", notGood, func(g good, r *steps.Result) bool {
 			// No cause shows then, and none is missing.

@@ -44,7 +44,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 		"bond-and-tcp/tcp-parallel bond-and-tcp/bond-teardown bond-and-tcp/netplan bond-and-tcp/netplan-try bond-and-tcp/rail-ips bond-and-tcp/dual-link " +
 		"nixl/nixl-check nixl/nixl-register nixl/nixl-transfer nixl/nixl-transfer-dual nixl/nixl-transfer-gpu nixl/nixl-latency " +
 		"nixl-matrix/etcd nixl-matrix/nixl-single-dram nixl-matrix/nixl-dual-dram nixl-matrix/nixl-single-vram nixl-matrix/nixl-dual-vram " +
-		"nixl-matrix/nixl-mt nixl-matrix/nixl-halves-dram host-staging-diagnostics/host-staging " +
+		"nixl-matrix/ucx-perftest nixl-matrix/ucx-perftest-gpu nixl-matrix/nixl-mt nixl-matrix/nixl-halves-dram host-staging-diagnostics/host-staging " +
 		"results/summary results/cleanup"
 	if got := strings.Join(ids, " "); got != want {
 		t.Errorf("cells:\n%s, want\n%s", got, want)
@@ -100,7 +100,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 
 // A script reads its values from variables that the session sets, and no other.
 func TestScriptsReadKnownVariables(t *testing.T) {
-	known := regexp.MustCompile(`^(NODE|ROLE|CONTAINER|LEAST_GBPS|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
+	known := regexp.MustCompile(`^(NODE|ROLE|CONTAINER|LEAST_GBPS|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|UCXPERF_(PORT|BYTES|MESSAGES|GPU_MESSAGES)|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
 		`CHANGED|WAYS|OWN_IPS|LINK_NETDEVS|DEL_(IPS|NETDEVS)|JUMBO_MTU|MTU_(NETDEVS|PINGS)|BOND(_(MODE|HASH|MIIMON|SLAVES|ADDRS?|MTU|FIRST))?|PEER_BOND_IP|ADD_(IPS|NETDEVS|PINGS)|` +
 		`(RAIL\d*|HALF)_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_(RAIL\d*|HALF)_(DEV|NETDEV|IP)|` +
 		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five
@@ -141,6 +141,34 @@ func TestScriptsReadKnownVariables(t *testing.T) {
 				}
 				return true
 			})
+		}
+	}
+}
+
+// Every port on which a cell's server listens is looked at before: a run that finds somebody else
+// there measures that one, or nothing.
+func TestPortsAreLookedAt(t *testing.T) {
+	tut := kindtest.Tutorial(t)
+	looked := ""
+	for _, c := range tut.Checks() {
+		if c.ID == "test-ports" {
+			looked = c.Roles[0].Text()
+		}
+	}
+	_, looked, _ = strings.Cut(looked, "ports=")
+	looked, _, _ = strings.Cut(looked, "\n")
+	used := regexp.MustCompile(`\$\{?(\w*_?PORT)\b|\$\(\((PORT \+ \d)\)\)`)
+	for _, c := range kindtest.Every(tut) {
+		for _, r := range c.Roles {
+			for _, m := range used.FindAllStringSubmatch(r.Text(), -1) {
+				name := m[1] + m[2]
+				if strings.HasPrefix(name, "RAIL") || strings.HasPrefix(name, "HALF") || c.ID == "test-ports" {
+					continue // of an adapter
+				}
+				if !strings.Contains(looked, "$"+name) && !strings.Contains(looked, "$(("+name+"))") {
+					t.Errorf("%s uses %s, and test-ports doesn't look at it", c.ID, name)
+				}
+			}
 		}
 	}
 }

@@ -44,6 +44,7 @@ type UCXPerftestRow struct {
 var (
 	ucxStage = pattern.New(`^\|\s+\|(?:\s+\|)?\s*(latency|overhead) \(usec\)\s*\|\s*bandwidth \(MB/s\)\s*\|`)
 	ucxParam = pattern.New(`^\| (API|Test|Send memory|Recv memory|Message size):\s+(.*?)\s*\|$`)
+	ucxFatal = pattern.New(`^\[[^\]]{1,200}\] +\S{1,80}:\d+ +Fatal: (.+)$`)
 	ucxRow   = pattern.New(`^(Final:|\[thread \d{1,4}\])?\s*(\d{1,15}(?:\s+\d{1,15}(?:\.\d{1,6})?){7})$`)
 )
 
@@ -62,7 +63,11 @@ func UCXPerftestOutput(text string) (UCXPerftest, error) {
 			t.param(m[1], cut(m[2]))
 			return
 		}
-		if m := ucxError.FindStringSubmatch(line); m != nil {
+		m := ucxError.FindStringSubmatch(line)
+		if m == nil {
+			m = ucxFatal.FindStringSubmatch(line)
+		}
+		if m != nil {
 			if why := cut(m[1]); len(t.Errors) < maxErrors && !slices.Contains(t.Errors, why) {
 				t.Errors = append(t.Errors, why)
 			}

@@ -60,6 +60,10 @@ const (
 	ReadWarnShare
 	StagedGPU
 	StagedRoom
+	// WireOf100G is what a link of 100 Gb/s carries with headers, GB/s, and UCXOfReport what the
+	// COTS report's programs reached over one.
+	WireOf100G
+	UCXOfReport
 	LeastBlock
 	BlockTail
 
@@ -331,6 +335,18 @@ var entries = [limits]Entry{
 		Of:  "how many times more or less is still taken for staged",
 		Low: 2, High: 2, Unit: "times", Basis: Chosen, When: "for GPU memory",
 		Source: "it depends on processors and on what they do beside it", Fact: "gpu-memory",
+	},
+	WireOf100G: {
+		Of:  "bytes over a link of 100 Gb/s, headers included",
+		Low: 12.5, High: 12.5, Unit: "GB/s", Basis: Derived, When: "a link of 100 Gb/s",
+		Source: "100 Gb/s by 8; of payload 11.57 at RoCE MTU 1024 and 12.25 at 4096", Fact: "ucx-by-itself",
+	},
+	UCXOfReport: {
+		Of:  "payload from GPU to GPU with UCX, in messages of 2^26 bytes",
+		Low: 5.78, High: 5.78, Unit: "GB/s", Basis: Measured,
+		When:   "between two workstations with ConnectX-5",
+		Source: "UCX-PY, in the COTS report: a rolling average over a whole transfer",
+		Fact:   "ucx-by-itself",
 	},
 	LeastBlock: {
 		Of:  "block of NIXL, from which its throughput has a band",

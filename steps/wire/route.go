@@ -87,8 +87,9 @@ func (rt Route) Band(rig steps.Rig, block int, payload float64) theory.Band {
 	}, rt.Pairs...)
 }
 
-// Cause looks for what ends the rails early, the surest sign first.
-func (rt Route) Cause(r steps.Result, s steps.Stage, got float64) string {
+// Cause looks for what ends the rails early, the surest sign first; otherwise is what is said where
+// none shows.
+func (rt Route) Cause(r steps.Result, s steps.Stage, got float64, otherwise string) string {
 	said := ""
 	for i, p := range rt.Pairs {
 		m := kind.Measurement{No: rt.Nos[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
@@ -97,8 +98,7 @@ func (rt Route) Cause(r steps.Result, s steps.Stage, got float64) string {
 			return said
 		}
 	}
-	return "compare with the write bandwidth of the same rails; if that is well, look at UCX (nixl-check) and at the " +
-		"processors"
+	return otherwise
 }
 
 // Measured is a figure over the rails, without its value.

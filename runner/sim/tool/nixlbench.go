@@ -36,6 +36,15 @@ var stagedGBs = [2][]float64{
 	{0.432, 0.463, 0.447, 0.437, 0.453, 0.258, 0.581, 0.461, 0.574, 0.434},
 }
 
+// stagedRate is what a block reaches, bits a second.
+func stagedRate(lanes int, block float64) float64 {
+	known := stagedGBs[min(lanes, 2)-1]
+	// One figure for each doubling, from 64 KiB on; smaller blocks and larger ones have those
+	// at the ends.
+	step := int(math.Round(math.Log2(block / 65536)))
+	return known[max(0, min(step, len(known)-1))] * 8e9
+}
+
 // stagedPost is the part of a staged block's time that the call itself takes,
 // because a processor copies.
 const stagedPost = 0.69
@@ -357,11 +366,7 @@ func (b *nixlbench) carriage(l link, size nixlbenchSize, rnd *rand.Rand) carriag
 		post: float64(max(1, b.set.number("num_threads"))), share: 1 - net.NoiseSpan*rnd.Float64(),
 	}
 	if b.set["initiator_seg_type"] == "VRAM" || b.set["target_seg_type"] == "VRAM" {
-		known := stagedGBs[min(len(l.lanes), 2)-1]
-		// One figure for each doubling, from 64 KiB on; smaller blocks and larger ones have those
-		// at the ends.
-		step := int(math.Round(math.Log2(k.block / 65536)))
-		k.staged, k.limit = true, known[max(0, min(step, len(known)-1))]*8e9
+		k.staged, k.limit = true, stagedRate(len(l.lanes), k.block)
 	}
 	return k
 }

@@ -82,7 +82,7 @@ func packages() []pkg {
 			"ib_send_bw": runPerftest, "ib_read_lat": runPerftest, "ib_send_lat": runPerftest,
 		}},
 		{"iperf3", "3.16-1build2", "/usr/bin", programs{"iperf3": runIperf3}},
-		{"ucx-utils", "1.21.0-1", "/usr/bin", programs{"ucx_info": runUcxInfo}},
+		{"ucx-utils", "1.21.0-1", "/usr/bin", programs{"ucx_info": runUcxInfo, "ucx_perftest": runUcxPerftest}},
 		{"nixl", "", "/usr/local/bin", programs{"nixlbench": runNixlbench}},
 		{"python3", "", "/usr/bin", programs{"python3": runPython}},
 		{"nvidia-utils-580", "", "/usr/bin", programs{"nvidia-smi": runNvidiaSmi}},

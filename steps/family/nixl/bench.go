@@ -315,7 +315,7 @@ func (t *benchTest) Figure(wire.Accounted) {
 	t.rep.Measured(figure)
 	held := witness.Figure{
 		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
-		Cause: func() string { return t.route.Cause(t.result, t.stage, peak.Gbps()) },
+		Cause: func() string { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
 	if t.vram() {
 		t.lead = judgeStaged(held, rows, peak, t.rep)
@@ -664,26 +664,37 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 	}
 }
 
-// judgeStaged is for GPU memory. Where it travels through host memory, a few Gb/s
-// are all that there is, and no fault; where it reaches the rails' own rate, the
-// adapter reads it by itself.
+// judgeStaged is for GPU memory: the rows beside what staged says of the best.
 func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) string {
-	last, b, got := rows[len(rows)-1], f.Band, f.Got
+	last := rows[len(rows)-1]
+	why := ""
+	if last.PostUS > last.TxUS && last.TxUS > 0 {
+		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: a processor copies)", last.PostUS, last.TxUS)
+	}
+	lead, e := staged(f, bestAndLast(peak, last), why, rep)
+	showFigures(peak, last, e, rep)
+	return lead
+}
+
+// staged judges a figure of GPU memory, and gives what a verdict leads with and what was expected.
+// Where the memory travels through host memory, a few Gb/s are all that there is, and no fault;
+// where it reaches the rails' own rate, the adapter reads it by itself. why is what else shows
+// that a processor copies.
+func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *steps.Expected) {
+	b, got := f.Band, f.Got
 	// Nothing in the output tells which way the memory went: the rate does.
 	direct := b.Expected > 0 && float64(got) >= theory.WarnShare.Value()*float64(b.Expected)
 	least, most, e := stagedBand()
 	if direct {
 		e = f.Expected()
 	}
-	showFigures(peak, last, e, rep)
-	lead := bestAndLast(peak, last)
 	switch {
 	case direct || b.None != "" || f.Standing() == theory.Impossible:
 		f.Judge(rep.Add)
 		if f.Standing() == theory.Good {
 			lead += ": the adapter reaches the GPU's memory by itself (GPUDirect)"
 		}
-		return lead
+		return lead, e
 	case float64(got) < least:
 		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(float64(got)),
 			theory.StagedGPU.Entry().Says(), f.Cause())
@@ -691,12 +702,8 @@ func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep
 		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f of "+
 			"the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
-	why := ""
-	if last.PostUS > last.TxUS && last.TxUS > 0 {
-		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: a processor copies)", last.PostUS, last.TxUS)
-	}
 	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). The rails are good for "+
-		"%.0f; memory from cudaHostAlloc gets there", why, theory.StagedGPU.Entry().Says(), b.Expected)
+		"%.0f; memory from cudaHostAlloc gets there", why, theory.StagedGPU.Entry().Says(), b.Expected), e
 }
 
 // nixlTable is what the screen shows of the rows.

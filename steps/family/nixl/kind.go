@@ -1,5 +1,5 @@
-// Package nixl is NIXL: its set-up, its Python programs and nixlbench, over the rails that UCX was
-// told to use. UCX falls back to another rail, or to TCP, without an error: so each figure here
+// Package nixl is NIXL: its set-up, its Python programs and nixlbench, and ucx_perftest beside
+// them, over the rails that UCX was told to use. UCX falls back to another rail, or to TCP, without an error: so each figure here
 // stands beside what the rails' counters saw, and the initiator's own word proves little.
 package nixl
 
@@ -19,6 +19,8 @@ func Kind() kind.Kind {
 			"nixl-python": kind.Reads(parse.NIXLPythonOutput),
 			"nixlbench":   kind.Reads(parse.NIXLBenchOutput),
 			"ucx":         kind.Reads(parse.UCXInfo),
+
+			"ucx-perftest": kind.Reads(readUCXPerftest),
 		},
 		Judges: map[string]kind.Judge{
 			"nixl-check":    kind.Takes[parse.NIXLSetup](judgeNIXLCheck),
@@ -27,9 +29,11 @@ func Kind() kind.Kind {
 			"nixl-latency":  kind.Takes[parse.NIXLPython](judgeNIXLLatency),
 			"etcd":          kind.Takes[map[string]string](judgeEtcd),
 			"nixlbench":     kind.Takes[parse.NIXLBench](judgeNIXLBench),
+			"ucx-perftest":  kind.Takes[parse.UCXPerftest](judgeUCXPerftest),
 		},
 		Figures: map[string][]steps.Measure{
 			"nixl-transfer": {steps.Throughput}, "nixl-latency": {steps.Latency}, "nixlbench": {steps.Throughput},
+			"ucx-perftest": {steps.Throughput},
 		},
 		Live:   map[string]func(string) (steps.Table, bool){"nixlbench": liveNIXLBench},
 		Params: params(),

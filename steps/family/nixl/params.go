@@ -53,6 +53,10 @@ func params() []steps.Param {
 		kind.NumberParam("NIXL_WARMUP", "100", "blocks", "how many it sends before it measures", 0, 10_000_000),
 		kind.NumberParam("NIXL_THREADS", "4", "threads", "threads of nixl-mt that send", 1, 128),
 		kind.NumberParam("NIXL_PROGRESS", "2", "threads", "threads of nixl-mt that drive UCX", 1, 128),
+		kind.SizeParam("UCXPERF_BYTES", "67108864", "size of one message of ucx_perftest", 1, 4*gi),
+		kind.NumberParam("UCXPERF_MESSAGES", "500", "messages", "how many messages ucx_perftest sends from host memory", 1, 10_000_000),
+		kind.NumberParam("UCXPERF_GPU_MESSAGES", "50", "messages", "how many it sends from GPU memory", 1, 10_000_000),
+		kind.PortParam("UCXPERF_PORT", "13337", "TCP port over which ucx_perftest's two ends meet"),
 		kind.PortParam("ASIO_PORT", "12345", "the first port that is tried where nixlbench's ends meet over sockets"),
 	}
 }

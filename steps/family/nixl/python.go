@@ -522,7 +522,7 @@ func (t *transferTest) Figure(wire.Accounted) {
 	t.lead = judgeRead(x, witness.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
 		Pass: theory.ReadPassShare, Warn: theory.ReadWarnShare,
-		Cause: func() string { return t.route.Cause(t.result, t.stage, x.Gbps) },
+		Cause: func() string { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
 	}, t.rep)
 }
 

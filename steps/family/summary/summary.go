@@ -140,6 +140,8 @@ var wholeCells = []struct{ cell, name string }{
 	{"nixl-halves-dram", "nixlbench, both PCIe halves"},
 	{"nixl-single-vram", "nixlbench GPU, one rail"},
 	{"nixl-dual-vram", "nixlbench GPU, two rails"},
+	{"ucx-perftest", "UCX by itself, one rail"},
+	{"ucx-perftest-gpu", "UCX by itself, GPU memory"},
 }
 
 // matrixCells are those of wholeCells that nixlbench's table is made of.

@@ -217,6 +217,12 @@ func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 			}
 			return r
 		}),
+		judged("ucx-perftest", families.Judges["ucx-perftest"], func(c steps.Cell) steps.Result {
+			return kindtest.UCXPerftest(c, rig, kindtest.UCXServer("put bandwidth", "host", 64<<20), kindtest.UCXClient(500, 64<<20, 92.4), 510)
+		}),
+		judged("ucx-perftest-gpu", families.Judges["ucx-perftest"], func(c steps.Cell) steps.Result {
+			return kindtest.UCXPerftest(c, rig, kindtest.UCXServer("put bandwidth", "cuda", 64<<20), kindtest.UCXClient(50, 64<<20, 3.5), 55)
+		}),
 		judged("nixl-single-dram", families.Judges["nixlbench"], bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM, kindtest.OnlyOne)),
 		judged("nixl-dual-dram", families.Judges["nixlbench"], bench("DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly)),
 		judged("nixl-mt", families.Judges["nixlbench"], bench("DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly)),
@@ -224,7 +230,7 @@ func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 		judged("nixl-single-vram", families.Judges["nixlbench"], bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM, kindtest.OnlyOne)),
 		judged("nixl-dual-vram", families.Judges["nixlbench"], bench("VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.OnlyOne)),
 	)
-	kindtest.Want(t, "everything", v, steps.Pass, "15 cells")
+	kindtest.Want(t, "everything", v, steps.Pass, "17 cells")
 	for _, title := range []string{"Throughput", "nixlbench"} {
 		for _, row := range tableOf(t, v, title).Rows {
 			if !strings.ContainsAny(row[1], "0123456789") || !strings.Contains(strings.Join(row, " "), "PASS ") {

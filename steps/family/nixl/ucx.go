@@ -1,0 +1,304 @@
+package nixl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
+)
+
+// ucxCauses are how ucx_perftest words a failure of its own. What UCX itself says below it is the
+// same as below nixlbench.
+var ucxCauses = slices.Concat([]kind.Cause{
+	{
+		Pattern: pattern.New(`bind\(\) failed|Address already in use`), Grade: steps.Inconclusive,
+		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set UCXPERF_PORT",
+	},
+	{
+		Pattern: pattern.New(`(?i)unsupported (?:send |recv )?memory types?`), Grade: steps.Skipped,
+		Means: "ucx_perftest on %s was built without CUDA, so it cannot use GPU memory",
+	},
+	{
+		Pattern: pattern.New(`unhandled timeout error|[Tt]ransport retry count`), Grade: steps.Fail,
+		Means: "UCX on %s got no answer over its rail: a wrong GID or address, crossed rails, or what drops RoCE's packets " +
+			"(UDP 4791) on the way",
+	},
+	{
+		Pattern: pattern.New(`Destination is unreachable`), Grade: steps.Fail,
+		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see " +
+			"the rail map), and have both nodes the same UCX (nixl-check)?",
+	},
+}, nixlCauses, []kind.Cause{
+	{
+		Pattern: pattern.New(`connect\(\) failed`), Grade: steps.Inconclusive,
+		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
+	},
+	{
+		Pattern: pattern.New(`Failed to run test`), Grade: steps.Fail,
+		Means: "ucx_perftest failed on %s: see its lines",
+	},
+})
+
+// What is compared where no cause shows: with UCX alone, and that with the adapter alone.
+const (
+	besideUCX = "compare with UCX by itself (ucx-perftest) and with the write bandwidth of the same rails: if both are well, " +
+		"look at NIXL (nixl-check) and at the processors"
+	besideVerbs = "compare with the write bandwidth of the same rail: if that is well, look at UCX (nixl-check) and at the processors"
+)
+
+// readUCXPerftest reads either end. A server prints what is measured, and no figure.
+func readUCXPerftest(text string) (parse.UCXPerftest, error) {
+	v, err := parse.UCXPerftestOutput(text)
+	if errors.Is(err, parse.ErrNoResult) && v.Test != "" && len(v.Rows) == 0 {
+		err = nil
+	}
+	return v, err
+}
+
+// judgeUCXPerftest holds what UCX does by itself, without NIXL above it, against what the rail can
+// do, and against the bytes that every rail moved.
+func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	s := r.Stages[0]
+	rt, ok := wire.RouteOf(c, r, s)
+	if !ok {
+		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		return rep.Verdict()
+	}
+	rt.CheckPorts(r.Rig, &rep)
+	t := ucxTest{cell: c, result: r, stage: s, route: rt, rep: &rep}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	account, ok := line.Hear(&t)
+	if v, skipped := kind.Skips(&rep); skipped && !ok {
+		return v
+	}
+	return rep.Verdict(t.lead, account.Carried(t.client.End))
+}
+
+// A ucxTest is one run of ucx_perftest.
+type ucxTest struct {
+	cell   steps.Cell
+	result steps.Result
+	stage  steps.Stage
+	route  wire.Route
+	rep    *kind.Report
+
+	server, client steps.Output
+	head, read     parse.UCXPerftest // what the server and the client printed
+	warmup         int               // messages that were asked for before it measures
+	lead           string
+}
+
+// Ends: both have to have ended by themselves and well, and neither may complain.
+func (t *ucxTest) Ends() bool {
+	var messages []kind.Message
+	for _, o := range t.stage.Outputs {
+		if o.Role == "server" {
+			t.server = o
+		} else {
+			t.client = o
+		}
+	}
+	for _, o := range witness.Speak(t.stage) {
+		v, _ := o.Value.(parse.UCXPerftest)
+		for _, text := range v.Errors {
+			messages = append(messages, kind.Message{End: o.End, Text: text})
+		}
+	}
+	seen, well := endedWell(t.stage)
+	explained := explainNIXL(t.result.Rig, ucxCauses, messages, t.rep)
+	for _, m := range messages {
+		t.rep.Show("message on "+t.result.Rig.NameOf(m.End), m.Text, "", nil)
+	}
+	if t.stage.Err != "" {
+		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+	}
+	if explained || t.stage.Err != "" {
+		return false
+	}
+	if !well {
+		explainExits(t.result, t.stage, seen, t.rep)
+		return false
+	}
+	if len(messages) > 0 {
+		t.rep.Add(steps.Inconclusive, "%s ended with status 0, and says: %s", t.result.Rig.NameOf(messages[0].End), messages[0].Text)
+		return false
+	}
+	return true
+}
+
+// Output: the server says what was measured, and the client how fast that was.
+func (t *ucxTest) Output() bool {
+	for _, o := range []steps.Output{t.client, t.server} {
+		if _, read := o.Value.(parse.UCXPerftest); o.ParseErr != "" || !read {
+			t.rep.Add(steps.Inconclusive, "the output on %s has no result that can be read", t.result.Rig.NameOf(o.End))
+			return false
+		}
+	}
+	t.head, _ = t.server.Value.(parse.UCXPerftest)
+	t.read, _ = t.client.Value.(parse.UCXPerftest)
+	if why := cmp.Or(t.notWhole(), t.notAsked(), t.contradicts()); why != "" {
+		t.rep.Add(steps.Inconclusive, "its output is not this test's: %s", why)
+		return false
+	}
+	return true
+}
+
+// notWhole says what is missing in the outputs, or too much.
+func (t *ucxTest) notWhole() string {
+	finals := 0
+	for i, r := range t.read.Rows {
+		if r.Final {
+			finals++
+		}
+		if i > 0 && r.Iterations < t.read.Rows[i-1].Iterations {
+			return "its rows are of several runs"
+		}
+	}
+	switch row := t.row(); {
+	case t.head.Test == "":
+		return "the server did not say what was measured"
+	case len(t.head.Rows) > 0:
+		return "the server printed figures, and a server prints none"
+	case finals != 1:
+		return fmt.Sprintf("it has %d final rows", finals)
+	case row.OverallGbps <= 0 || row.OverallUS <= 0 || row.Iterations <= 0:
+		return fmt.Sprintf("the client reports %g Gb/s for %d messages", row.OverallGbps, row.Iterations)
+	}
+	return ""
+}
+
+// row is the whole run, as the client tells it.
+func (t *ucxTest) row() (row parse.UCXPerftestRow) {
+	if n := len(t.read.Rows); n > 0 {
+		row = t.read.Rows[n-1]
+	}
+	return row
+}
+
+// notAsked says what both ends say otherwise than the client's script asked for.
+func (t *ucxTest) notAsked() string {
+	const tool = "ucx_perftest"
+	options := witness.Options(t.cell, t.client, tool)
+	send, recv, two := strings.Cut(cmp.Or(options["-m"], "host"), ",")
+	if !two {
+		recv = send
+	}
+	warmup, ok := witness.Number(t.cell, t.client, tool, "-w")
+	if !ok {
+		warmup = math.MaxInt // its own is more than a tenth, which is the most
+	}
+	// A warm-up is a tenth of the test at most (ucx_perf_set_warmup).
+	t.warmup = min(warmup, (t.row().Iterations+9)/10)
+	switch {
+	case !strings.HasPrefix(t.head.Test, "put bandwidth") || t.head.API != "protocol layer":
+		return fmt.Sprintf("the server was asked for another test (%s, %s)", kind.OrUnknown(t.head.Test), kind.OrUnknown(t.head.API))
+	case t.read.Latency:
+		return "it is the output of a latency test"
+	case t.head.SendMemory != send || t.head.RecvMemory != recv:
+		return fmt.Sprintf("it went from %s to %s memory, and %s to %s was asked for", kind.OrUnknown(t.head.SendMemory),
+			kind.OrUnknown(t.head.RecvMemory), send, recv)
+	case t.head.SizeBytes <= 0:
+		return "the server did not tell the size of a message"
+	}
+	return cmp.Or(
+		witness.Asked(t.cell, t.client, tool, "-s", t.head.SizeBytes, "bytes a message"),
+		witness.Asked(t.cell, t.client, tool, "-n", t.row().Iterations, "messages"),
+	)
+}
+
+// contradicts says where a row's time a message doesn't make its rate, or its number of messages
+// a second doesn't.
+func (t *ucxTest) contradicts() string {
+	row, bits := t.row(), float64(t.head.SizeBytes)*8
+	made := bits / row.OverallUS / 1e3
+	// Two decimals of MiB a second, three of a microsecond, and whole messages a second.
+	room := 0.005*8.0*(1<<20)/1e9 + made*0.0005/row.OverallUS + 0.001*made
+	if math.Abs(made-row.OverallGbps) > room {
+		return fmt.Sprintf("messages of %s in %s each are %s, and it says %s", kind.Size(float64(t.head.SizeBytes)),
+			kind.Microseconds(row.OverallUS), kind.Gbps(made), kind.Gbps(row.OverallGbps))
+	}
+	if perSecond := 1e6 / row.OverallUS; row.OverallRate > 0 && math.Abs(perSecond-row.OverallRate) > 0.51+0.001*perSecond {
+		return fmt.Sprintf("%s a message are %.0f messages a second, and it says %.0f", kind.Microseconds(row.OverallUS), perSecond,
+			row.OverallRate)
+	}
+	return ""
+}
+
+func (t *ucxTest) gpu() bool {
+	return strings.HasPrefix(t.head.SendMemory, "cuda") || strings.HasPrefix(t.head.RecvMemory, "cuda")
+}
+
+// Flows are one: what was measured, and the warm-up. Newer releases send one message more after
+// either, so that the server knows that it is over.
+func (t *ucxTest) Flows() []wire.Flow {
+	n := t.row().Iterations + t.warmup
+	f := t.route.Flow(t.client.End)
+	f.Writes(float64(n), t.head.SizeBytes)
+	least := f.Least
+	f.Writes(2, t.head.SizeBytes)
+	f.Least = least
+	f.Text = fmt.Sprintf("%d messages, warm-up included, and two that say that it is over", n)
+	if t.gpu() {
+		f.Staged()
+	}
+	return []wire.Flow{f}
+}
+
+// Figure is the overall rate.
+func (t *ucxTest) Figure(wire.Accounted) {
+	row, size := t.row(), t.head.SizeBytes
+	figure := t.route.Measured(steps.Throughput, "Gb/s")
+	figure.Value, figure.MessageBytes, figure.Memory = kind.Round(row.OverallGbps), size, segment(t.gpu())
+	t.rep.Measured(figure)
+	payload := float64(row.Iterations) * float64(size)
+	f := witness.Figure{
+		Got: rate.Payload(row.OverallGbps), Band: t.route.Band(t.result.Rig, size, payload), Of: t.route.String(),
+		Cause: func() string { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
+	}
+	lead := fmt.Sprintf("%s (%.2f GB/s) with messages of %s", kind.Gbps(row.OverallGbps), row.OverallGbps/8, kind.BlockSize(size))
+	e := f.Expected()
+	switch {
+	case t.gpu():
+		t.lead, e = staged(f, lead, "", t.rep)
+	case f.Band.None == "":
+		t.lead = lead + ": " + f.Band.Says(f.Of)
+		f.Judge(t.rep.Add)
+	default:
+		t.lead = lead
+		f.Judge(t.rep.Add)
+	}
+	t.rep.Show("throughput", kind.Round(row.OverallGbps), "Gb/s", e)
+	t.rep.Show("median of a message's time", row.TypicalUS, "us", nil)
+	share := 100 * row.OverallGbps / 8 / theory.WireOf100G.Value()
+	t.rep.Show(fmt.Sprintf("share of a wire's %s", theory.WireOf100G.Entry().Figures()), kind.Round(share), "%", &steps.Expected{
+		From: theory.UCXOfReport.Entry().Says() + fmt.Sprintf(", %.0f %% of it", 100*theory.UCXOfReport.Value()/theory.WireOf100G.Value()),
+	})
+}
+
+// Signs: a while in which it was much slower than on the whole.
+func (t *ucxTest) Signs() {
+	row := t.row()
+	for _, r := range t.read.Rows {
+		// The last stretch ends with waiting for the last message.
+		if !r.Final && r.AverageGbps < theory.WarnShare.Value()*row.OverallGbps && !t.gpu() {
+			t.rep.Add(steps.Warn, "for a while it was %s, and %s on the whole: other traffic, pauses, or a processor that slept",
+				kind.Gbps(r.AverageGbps), kind.Gbps(row.OverallGbps))
+			return
+		}
+	}
+}
