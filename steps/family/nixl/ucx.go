@@ -284,10 +284,14 @@ func (t *ucxTest) Figure(wire.Accounted) {
 	}
 	t.rep.Show("throughput", kind.Round(row.OverallGbps), "Gb/s", e)
 	t.rep.Show("median of a message's time", row.TypicalUS, "us", nil)
-	share := 100 * row.OverallGbps / 8 / theory.WireOf100G.Value()
-	t.rep.Show(fmt.Sprintf("share of a wire's %s", theory.WireOf100G.Entry().Figures()), kind.Round(share), "%", &steps.Expected{
-		From: theory.UCXOfReport.Entry().Says() + fmt.Sprintf(", %.0f %% of it", 100*theory.UCXOfReport.Value()/theory.WireOf100G.Value()),
-	})
+	link := t.result.Rig.Rail(t.route.Pairs[0], t.client.End).RateGbps
+	if link <= 0 {
+		return
+	}
+	line, report := theory.WireOf100G, theory.UCXOfReport
+	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100), kind.Round(100*row.OverallGbps/link), "%",
+		&steps.Expected{From: fmt.Sprintf("no band: %s, %.0f %% of %s", report.Entry().Says(), 100*report.Value()/line.Value(),
+			line.Entry().Figures())})
 }
 
 // Signs: a while in which it was much slower than on the whole.

@@ -12,7 +12,8 @@ import (
 // UCXServer is what the server of ucx_perftest prints of a test, as UCX 1.13 does.
 func UCXServer(test, memory string, bytes int) string {
 	edge := "+" + strings.Repeat("-", 106) + "+\n"
-	said := "Waiting for connection...\nAccepted connection from 192.168.100.11:50094\n" + edge
+	var said strings.Builder
+	said.WriteString("Waiting for connection...\nAccepted connection from 192.168.100.11:50094\n" + edge)
 	for _, row := range [][2]string{
 		{"API:", "protocol layer"},
 		{"Test:", test},
@@ -21,9 +22,9 @@ func UCXServer(test, memory string, bytes int) string {
 		{"Recv memory:", memory},
 		{"Message size:", fmt.Sprint(bytes)},
 	} {
-		said += fmt.Sprintf("| %-13s %-90s |\n", row[0], row[1])
+		fmt.Fprintf(&said, "| %-13s %-90s |\n", row[0], row[1])
 	}
-	return said + edge
+	return said.String() + edge
 }
 
 // UCXClient is what its client prints: a row for a third of the messages, and one for all.
