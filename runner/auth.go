@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/railbench/railbench/runner/disk"
 )
 
 // Unlocked are the keys whose passphrases somebody has typed, by their files. All nodes of a
@@ -143,7 +144,7 @@ func (k *keyring) signers(ctx context.Context, p *patience, fromAgent agent.Exte
 // certificate is a key's certificate in a file; nil where the file has none, or another
 // key's.
 func certificate(file string, s ssh.Signer) ssh.Signer {
-	b, err := os.ReadFile(file)
+	b, err := disk.Read(file, keyFileLimit)
 	if err != nil {
 		return nil
 	}
@@ -165,11 +166,11 @@ func certificate(file string, s ssh.Signer) ssh.Signer {
 // identity reads a key file. An encrypted one is offered by its public half, and its
 // passphrase asked for only once the host wants it.
 func (k *keyring) identity(ctx context.Context, p *patience, file string) ssh.Signer {
-	b, err := os.ReadFile(file)
+	b, err := disk.Read(file, keyFileLimit)
 	if err != nil {
 		// Only the public half may be here, and the private one in the agent.
 		// The way of an agent that is forwarded, and of keys on a token.
-		if b, err = os.ReadFile(file + ".pub"); err != nil {
+		if b, err = disk.Read(file+".pub", keyFileLimit); err != nil {
 			return nil
 		}
 		public, _, _, _, err := ssh.ParseAuthorizedKey(b)
@@ -189,7 +190,7 @@ func (k *keyring) identity(ctx context.Context, p *patience, file string) ssh.Si
 		public := locked.PublicKey
 		// A PEM key of the old kind says nothing of its public half without its passphrase.
 		if public == nil {
-			if pub, err := os.ReadFile(file + ".pub"); err == nil {
+			if pub, err := disk.Read(file+".pub", keyFileLimit); err == nil {
 				public, _, _, _, _ = ssh.ParseAuthorizedKey(pub)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
@@ -120,6 +121,9 @@ func readKnownHosts(paths []string) (db *knownhosts.HostKeyDB, named func(string
 	named = func(read string) string { return cmp.Or(own[read], read) }
 	var files []string
 	for _, path := range paths {
+		if path == os.DevNull {
+			continue // knows nobody, and is no file
+		}
 		// A file that can't be looked at may hold the key's revocation: that is no reason to go on.
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -142,13 +146,14 @@ func readKnownHosts(paths []string) (db *knownhosts.HostKeyDB, named func(string
 // withoutBadLines gives a path at which the file can be read: its own where nothing is wrong,
 // else that of a copy in which the bad lines are empty, so that all others keep their numbers.
 func withoutBadLines(path string) (string, error) {
-	_, wrong := xknownhosts.New(path)
-	if wrong == nil {
-		return path, nil
-	}
+	// First, because the library would wait for whoever writes into a pipe.
 	text, err := disk.Read(path, keyFileLimit)
 	if err != nil {
 		return "", err
+	}
+	_, wrong := xknownhosts.New(path)
+	if wrong == nil {
+		return path, nil
 	}
 	lines := bytes.Split(text, []byte("\n"))
 	f, err := os.CreateTemp("", "railbench-known-hosts-")
@@ -217,6 +222,9 @@ func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) e
 
 // remember adds a key as ssh itself would, so that ssh knows the host afterwards, too.
 func (h hostKeys) remember(file, name string, key ssh.PublicKey) error {
+	if file == os.DevNull {
+		return nil // as ssh would keep it
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("keep the host key: %w", err)
 	}
@@ -226,10 +234,14 @@ func (h hostKeys) remember(file, name string, key ssh.PublicKey) error {
 	}
 	line := host + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))) + "\n"
 	// A file without an end of line would swallow the new entry.
-	if old, err := os.ReadFile(file); err == nil && len(old) > 0 && old[len(old)-1] != '\n' {
+	old, err := disk.Read(file, keyFileLimit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the host key: %w", err)
+	}
+	if len(old) > 0 && old[len(old)-1] != '\n' {
 		line = "\n" + line
 	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return fmt.Errorf("keep the host key: %w", err)
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	sshconfig "github.com/kevinburke/ssh_config"
+
+	"github.com/railbench/railbench/runner/disk"
 )
 
 // A Target is a host as the user's ssh configuration describes it.
@@ -143,12 +145,11 @@ func readConfig(config, host string) (configured, error) {
 	if config == "" {
 		return func(key string) []string { return sshconfig.GetAll(host, key) }, nil
 	}
-	f, err := os.Open(config)
+	src, err := disk.Read(config, keyFileLimit)
 	if err != nil {
 		return nil, fmt.Errorf("read the ssh configuration: %w", err)
 	}
-	defer f.Close()
-	c, err := sshconfig.Decode(f)
+	c, err := sshconfig.DecodeBytes(src)
 	if err != nil {
 		return nil, fmt.Errorf("read the ssh configuration %s: %w", config, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/tui/frames"
 )
 
@@ -67,7 +68,7 @@ func (e *editor) Run() error {
 		return err
 	}
 	// Some editors write a new file in the old one's place: it is read by its name.
-	text, err := os.ReadFile(f.Name())
+	text, err := disk.Read(f.Name(), rigLimit)
 	if err != nil {
 		return err
 	}
