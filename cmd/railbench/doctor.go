@@ -105,6 +105,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		defer cancel()
 	}
 	b.options.Logs = logDir()
+	b.tellWaits(cmd.ErrOrStderr())
 	s := session.New(b.options)
 	b.onState = s.State
 	d := doctor{Follower: session.Follow(s, nil), tutorial: t, out: cmd.ErrOrStderr(), fixed: map[string]bool{}}

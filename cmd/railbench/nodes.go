@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -379,6 +381,7 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
 		return nil, err
 	}
+	b.options.Claimant = claimant()
 	if b.options.Rails, err = file.choices(); err != nil {
 		return nil, usage(err)
 	}
@@ -392,6 +395,22 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		b.options.Rig = strings.Join(b.names(), "-")
 	}
 	return b, nil
+}
+
+// claimant is this railbench as others on the rig's nodes see it.
+func claimant() runner.Claimant {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without a name"
+	}
+	name := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return runner.Claimant{
+		Token: rand.Text(),
+		Who:   fmt.Sprintf("railbench of %s on %s (process %d, since %s)", name, host, os.Getpid(), time.Now().Format("15:04")),
+	}
 }
 
 // names are the nodes', in order.

@@ -113,6 +113,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 			return err
 		}
 	}
+	b.tellWaits(cmd.ErrOrStderr())
 	s := session.New(b.options)
 	b.onState = s.State
 	headless := newHeadless(s, cmd.ErrOrStderr(), f.verbose)
@@ -138,6 +139,11 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		err = errors.Join(err, junit(result.Rig, cells, headless.Ended).write(f.junit))
 	}
 	return ending{written: err, unsaved: unsaved, unreachable: unreachable, closed: closed}.status(result.Summary)
+}
+
+// tellWaits tells who has the nodes that a cell waits for.
+func (b *bench) tellWaits(out io.Writer) {
+	b.options.OnWait = func(why string) { gate.Fprintf(out, "  %s\n", why) }
 }
 
 // contradiction is of flags that can't be given together, or at all.

@@ -87,6 +87,9 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	if why := r.s.o.refuses(r.cell); why != "" {
 		return steps.Result{}, errors.New("not run: " + why)
 	}
+	if err := r.claim(ctx); err != nil {
+		return steps.Result{}, err
+	}
 	rig, err := r.s.lookFor(ctx, r.link, r.seen)
 	r.s.note(err)
 	result := steps.Result{Rig: rig}

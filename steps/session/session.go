@@ -53,6 +53,10 @@ type Options struct {
 	Programs map[string]string
 	// Services, by the name that a cell's With has, are what railbench runs for cells.
 	Services map[string]Service
+	// Claimant is who others are told has the nodes; without a token they are nobody's.
+	Claimant runner.Claimant
+	// OnWait, where not nil, is told which cell waits for whom.
+	OnWait func(string)
 	// Trust says whose scripts may run; nil where all may.
 	Trust *trust.Book
 	// Limit, where not zero, replaces the limit of every cell.
@@ -142,9 +146,12 @@ type Session struct {
 	outcomes  []steps.Outcome   // of the cells that ran, each once, in the order of their last end
 	idle      chan struct{}     // closed while nothing runs or waits
 
-	sampler *samplers
-	saver   *saver
-	unsaved error // of Close
+	// The worker's: who is claimed, by number, and when a cell has last run.
+	claims   map[int]*runner.Claim
+	ranUntil time.Time
+	sampler  *samplers
+	saver    *saver
+	unsaved  error // of Close
 }
 
 // New makes a session; Open starts it. Nothing runs before Open, and no node is asked.
@@ -163,7 +170,8 @@ func New(o Options) *Session {
 		o: o, clock: o.clock(), tutorial: o.Tutorial, out: newOutbox(),
 		boards: make(chan meter.Board, 1), questions: make(chan steps.Question),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
-		table: Params(o.Catalog, o.Tutorial), set: o.settings(), link: o.Link,
+		claims: map[int]*runner.Claim{},
+		table:  Params(o.Catalog, o.Tutorial), set: o.settings(), link: o.Link,
 	}
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())
@@ -442,6 +450,7 @@ func (s *Session) Rig() (steps.Rig, bool) {
 
 // serve runs the queue until the session ends.
 func (s *Session) serve() {
+	defer s.release()
 	for {
 		s.mu.Lock()
 		if len(s.queue) == 0 {
@@ -453,6 +462,8 @@ func (s *Session) serve() {
 			s.mu.Unlock()
 			select {
 			case <-s.wake:
+			case <-s.released():
+				s.release()
 			case <-s.watch():
 				s.lookAgain()
 			case <-s.life.Done():
@@ -466,6 +477,7 @@ func (s *Session) serve() {
 			for s.runNext(ctx) {
 			}
 		})
+		s.ranUntil = time.Now()
 	}
 }
 
@@ -567,7 +579,10 @@ func (s *Session) currentLink() steps.Link {
 func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.Verdict) {
 	r.link = l
 	result, err := r.do(ctx)
+	busy, waited := errors.AsType[busyError](err)
 	switch {
+	case waited:
+		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it began: " + busy.Error() + "."}
 	// An interrupt makes errors of its own, which say nothing; a change that was settled has a
 	// verdict that says what became of it, however it was ended.
 	case ctx.Err() != nil && r.settled == nil:

@@ -1,0 +1,98 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+)
+
+// Of two railbenches on one rig one runs, and the other is told who does and comes after it.
+// The nodes are claimed for as long as cells follow each other: what would meet another's load,
+// ports and changes has the link's nodes for itself.
+
+// claimLinger is how long nodes stay claimed after a cell: run gives the next one only then.
+const claimLinger = 3 * time.Second
+
+// claimPause is between two tries for nodes that another has.
+const claimPause = 2 * time.Second
+
+// alone reports whether a cell needs its nodes for itself. What only looks doesn't.
+func alone(c steps.Cell) bool {
+	return c.Counters || c.Asks || c.Change.Any() || len(c.With) > 0 ||
+		slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Ready != (steps.Ready{}) })
+}
+
+// claim claims the link's nodes for a run, and waits for who has them, for as long as the user
+// does; the error is that he did not.
+func (r *run) claim(ctx context.Context) error {
+	o := r.s.o
+	if o.Claimant.Token == "" || !alone(r.cell) {
+		return nil
+	}
+	for told := ""; ; {
+		by := r.s.claimLink(ctx, r.link)
+		if by == "" {
+			return nil
+		}
+		if by != told {
+			told, r.seen = by, nil
+			text := by + ": " + r.cell.ID + " waits until that has ended, or you interrupt it"
+			r.tell("%s", text)
+			if o.OnWait != nil {
+				o.OnWait(text)
+			}
+		}
+		if r.s.clock.Await(ctx, claimPause); ctx.Err() != nil {
+			return busyError(by)
+		}
+		// What the other has changed by then was not there when the nodes were looked at.
+		r.s.mu.Lock()
+		r.s.asks++
+		r.s.mu.Unlock()
+	}
+}
+
+// busyError says who has a node.
+type busyError string
+
+func (e busyError) Error() string { return string(e) }
+
+// claimLink claims both nodes of a link or none, and says who has one: whoever kept the first while it
+// waits for the second could wait for somebody who does the same. A node that can't be asked is
+// nobody's; what runs on it next says why.
+func (s *Session) claimLink(ctx context.Context, l steps.Link) (by string) {
+	for _, i := range []int{l.Here, l.Peer} {
+		if c := s.claims[i]; c != nil && !c.Lost() {
+			continue
+		}
+		c, who, err := s.o.Claimant.Take(ctx, s.o.Nodes[i])
+		switch {
+		case err != nil:
+		case c == nil:
+			s.release()
+			return s.o.Nodes[i].Name() + " is in use by " + gate.Line(who)
+		default:
+			s.claims[i] = c
+		}
+	}
+	return ""
+}
+
+// release gives all nodes back.
+func (s *Session) release() {
+	for i, c := range s.claims {
+		c.Release()
+		delete(s.claims, i)
+	}
+}
+
+// released is when the nodes are given back where nothing more runs; never where none is claimed.
+func (s *Session) released() <-chan time.Time {
+	if len(s.claims) == 0 {
+		return nil
+	}
+	return time.After(time.Until(s.ranUntil.Add(claimLinger)))
+}

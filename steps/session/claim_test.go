@@ -1,0 +1,102 @@
+package session
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+)
+
+// served is a cell of two roles, which needs its nodes for itself. Its client says when it is there,
+// and waits for a word.
+func served(dir string) steps.Cell {
+	return steps.Cell{ID: "served", Judge: "passes", Roles: []steps.Role{
+		{Name: "server", On: steps.OnPeer, Script: "echo ready; read -r end <" + dir + "/end", Ready: steps.Ready{Line: "ready"}},
+		{Name: "client", On: steps.OnHere, Script: "echo >" + dir + "/there; read -r word <" + dir + "/go; echo $word; echo >" + dir + "/end"},
+	}}
+}
+
+// claimed is a session on the same two nodes as others with this place.
+func claimed(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *bench, waits chan string) {
+	t.Helper()
+	waits = make(chan string, 100)
+	b = openNodes(t, Options{
+		Claimant: runner.Claimant{Token: who, Who: who, At: at}, OnWait: func(why string) { waits <- why },
+	}, []string{"spark-02", "spark-01"}, append(cells, served(dir))...)
+	return b, waits
+}
+
+// TestTwoOnOneRig: one runs, the other is told who does and comes after it; what only looks waits
+// for nobody; and who gives up is told whom it waited for.
+func TestTwoOnOneRig(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip("a node without flock keeps nobody out")
+	}
+	at, dir := t.TempDir(), t.TempDir()
+	for _, name := range []string{"there", "go", "end"} {
+		if err := exec.Command("mkfifo", filepath.Join(dir, name)).Run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	looks := one("looks", "echo looked", "passes")
+	first, told := claimed(t, "alice", at, dir)
+	second, waits := claimed(t, "bob", at, dir, looks)
+	third, gaveUp := claimed(t, "carol\x1b[2J", at, dir)
+
+	first.Run("served")
+	if _, err := os.ReadFile(filepath.Join(dir, "there")); err != nil { // its client has begun
+		t.Fatal(err)
+	}
+	second.Run("looks", "served")
+	third.Run("served")
+	for _, w := range []chan string{waits, gaveUp} {
+		if why := <-w; !strings.Contains(why, "is in use by alice: served waits") {
+			t.Error(why)
+		}
+	}
+	if c := second.until("looks"); c.Verdict.Grade != steps.Pass {
+		t.Errorf("what only looks: %s: %s", c.Verdict.Grade, c.Verdict.Reason)
+	}
+	third.Interrupt()
+	if v := third.until("served").Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "is in use by alice") {
+		t.Errorf("given up: %s: %s", v.Grade, v.Reason)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("first\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c := first.until("served"); c.Verdict.Grade != steps.Pass || !strings.Contains(printed(c), "first") {
+		t.Errorf("the first: %s: %s\n%s", c.Verdict.Grade, c.Verdict.Reason, printed(c))
+	}
+	// The second comes by itself: its client begins when the first's nodes are free.
+	if _, err := os.ReadFile(filepath.Join(dir, "there")); err != nil {
+		t.Fatal(err)
+	}
+	third.Run("served")
+	if why := <-gaveUp; !strings.Contains(why, "is in use by bob") {
+		t.Error(why)
+	}
+	third.Interrupt()
+	third.until("served")
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("second\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c := second.until("served"); c.Verdict.Grade != steps.Pass || !strings.Contains(printed(c), "second") {
+		t.Errorf("the second: %s: %s\n%s", c.Verdict.Grade, c.Verdict.Reason, printed(c))
+	}
+	if len(told) > 0 {
+		t.Errorf("the first has waited, too: %s", <-told)
+	}
+	second.Close()
+	// What has ended has nothing.
+	c, by, err := runner.Claimant{Token: "dave", At: at}.Take(context.Background(), first.nodes[0])
+	if err != nil || c == nil {
+		t.Fatalf("it is %q's (%v)", by, err)
+	}
+	c.Release()
+}
