@@ -104,6 +104,9 @@ func (n *Notes) lines(k *ink.Ink) []string {
 		ink.Sides(" "+k.Focus.Render(ink.Clean(n.at.Show)), k.Strong.Render(place+clock)+" ", n.width),
 		k.Faint.Render(strings.Repeat("─", n.width)),
 	}
+	if n.at.Alarm != "" {
+		lines = append(lines, ink.Wrap(k.Fail.Render("ALARM "+ink.Clean(n.at.Alarm)), n.width-2, " ", "   ")...)
+	}
 	section := func(name, text string, style func(string) string) {
 		if text == "" {
 			return

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/gauges"
 	"github.com/railbench/railbench/tui/ink"
@@ -252,16 +253,24 @@ func (m *Model) dot(e steps.End) string {
 // An alert is a line above the screen that stays.
 type alert struct {
 	text string
-	mild bool // nothing is wrong
+	mild bool // it stops nothing, by now
 }
 
-// alerts say what is wrong with the nodes, one each, and what else has to be known.
+// alerts say what is wrong with the nodes, one each, and what else has to be known; of the hardware
+// the worst that can't wait.
 func (m *Model) alerts() (all []alert) {
 	if m.opts.ReadOnly != "" {
 		return []alert{{m.opts.ReadOnly, true}}
 	}
+	urgent, hot := health.Urgent(m.board.Health)
+	if hot && urgent.Grade == steps.Fail {
+		all = append(all, alert{urgent.String(), false})
+	}
 	for _, s := range m.trouble() {
 		all = append(all, alert{s, strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected")})
+	}
+	if hot && urgent.Grade != steps.Fail {
+		all = append(all, alert{urgent.String(), true})
 	}
 	if m.changedFile != "" {
 		all = append(all, alert{m.changedFile + " has changed on disk: r opens it anew, and keeps all results", true})

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui/stage"
 )
@@ -233,6 +234,9 @@ func (m *Model) moment() show.Moment {
 	}
 	if s.scene+1 < len(scenes) {
 		at.Next = scenes[s.scene+1].Title
+	}
+	if a, ok := health.Urgent(m.board.Health); ok {
+		at.Alarm = a.String()
 	}
 	c := m.stageCell()
 	at.Cell = c.Title

@@ -118,7 +118,7 @@ func (m *Model) drawStage() []string {
 	}
 	m.staged(&s)
 	if alerts := m.alerts(); len(alerts) > 0 {
-		s.Alert = alerts[0].text
+		s.Alert, s.Warned = alerts[0].text, alerts[0].mild
 	}
 	return s.Lines(m.ink)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 )
 
@@ -202,9 +203,14 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 
 // setBoard draws at the gauges' pace only where they are seen.
 func (m *Model) setBoard(b meter.Board) tea.Cmd {
+	before, _ := health.Urgent(m.board.Health)
+	now, _ := health.Urgent(b.Health)
 	m.board = b
 	if m.opts.Audience != nil {
 		m.opts.Audience.Board(b)
+	}
+	if now != before { // an alarm is seen wherever one is, and by the presenter's notes
+		return tea.Batch(m.tell(), m.drawSoon())
 	}
 	if m.gauges == gaugeHidden && !m.stage.open {
 		return nil

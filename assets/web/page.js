@@ -20,14 +20,14 @@ const svg = (tag, attrs = {}, ...inner) => {
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
 // state is the fold of the messages.
-const state = { rig: {}, dials: [], board: [], history: [], cells: new Map(), now: {} };
+const state = { rig: {}, dials: [], board: [], hosts: [], history: [], cells: new Map(), now: {} };
 const historyLen = 240;
 
 const fold = {
   snapshot(v) {
-    Object.assign(state, { rig: v.rig, dials: v.dials || [], board: v.board || [], history: v.history || [], now: v.now });
+    Object.assign(state, { rig: v.rig, dials: v.dials || [], board: v.board || [], hosts: v.hosts || [], history: v.history || [], now: v.now });
     state.cells = new Map(v.cells.map((c) => [c.id, c]));
-    drawRig(); drawDials(); drawBoard(); drawHistory(); drawNow(); drawCells();
+    drawRig(); drawDials(); drawBoard(); drawHosts(); drawHistory(); drawNow(); drawCells();
   },
   rig(v) { state.rig = v; drawRig(); drawDials(); },
   dials(v) {
@@ -37,6 +37,7 @@ const fold = {
     drawDials(); drawHistory();
   },
   board(v) { state.board = v; drawBoard(); },
+  hosts(v) { state.hosts = v; drawHosts(); },
   point(v) { state.history.push(v); state.history.splice(0, state.history.length - historyLen); drawHistory(); },
   cell(v) {
     const before = state.cells.get(v.id);
@@ -72,15 +73,15 @@ const round = (v) => { const p = 10 ** Math.floor(Math.log10(Math.max(v, 1))); r
 function dial(caption, name) {
   const parts = { ip: arc(outer, 7, "ip"), rdma: arc(outer, 7, "rdma"), rip: arc(inner, 4, "ip"), rrdma: arc(inner, 4, "rdma") };
   const mark = svg("line", { class: "mark" }), peak = svg("line", { class: "peak" });
-  const big = svg("text", { x: 50, y: 51 }), sub = svg("text", { x: 50, y: 60, class: "small" }), got = svg("text", { x: 50, y: 68, class: "small" }), foot = svg("text", { x: 50, y: 78, class: "small" });
+  const big = svg("text", { x: 50, y: 49 }), sub = svg("text", { x: 50, y: 58, class: "small" }), wire = svg("text", { x: 50, y: 66, class: "small" }), foot = svg("text", { x: 50, y: 78, class: "small" });
   const picture = svg("svg", { viewBox: "4 4 92 78", "aria-hidden": "true" },
     svg("path", { d: arcPath(outer), class: "ground", "stroke-width": 7 }), svg("path", { d: arcPath(inner), class: "ground", "stroke-width": 4 }),
-    parts.ip.e, parts.rdma.e, parts.rip.e, parts.rrdma.e, mark, peak, big, sub, got, foot);
-  const why = make("span", { className: "why" });
-  const label = make("figcaption", {}, caption, make("br"), why);
+    parts.ip.e, parts.rdma.e, parts.rip.e, parts.rrdma.e, mark, peak, big, sub, wire, foot);
+  const other = make("span", { className: "other" }), why = make("span", { className: "why" });
+  const label = make("figcaption", {}, caption, make("br"), other, " ", why);
   const root = make("figure", { className: "dial" }, picture, label);
   root.setAttribute("role", "meter");
-  root.setAttribute("aria-label", name + ", sent, Gb/s on the wire");
+  root.setAttribute("aria-label", name + ", Gb/s on the wire");
   root.setAttribute("aria-valuemin", "0");
   const place = (line, part) => {
     const [x0, y0] = point(outer - 5, part), [x1, y1] = point(outer + 5, part);
@@ -89,7 +90,10 @@ function dial(caption, name) {
   return {
     root,
     set({ values, scale, ceiling, stale, down }) {
-      const [tr, ti, rr, ri, peakTx] = values;
+      const [tr, ti, rr, ri, peakTx, , payTx, payRx] = values;
+      // Both ways as: what programs see, where that is known, and what is on the wire.
+      const ways = [{ word: "sent", wire: tr + ti, payload: payTx }, { word: "received", wire: rr + ri, payload: payRx }];
+      const [most, least] = ways[1].wire > ways[0].wire ? [ways[1], ways[0]] : ways;
       const top = scale || round(Math.max(peakTx, tr + ti, rr + ri, 10));
       parts.rdma.set(tr / top); parts.ip.set((tr + ti) / top);
       parts.rrdma.set(rr / top); parts.rip.set((rr + ri) / top);
@@ -97,16 +101,19 @@ function dial(caption, name) {
       if (ceiling) place(mark, Math.min(1, ceiling / top));
       peak.style.display = peakTx > 0 ? "" : "none";
       if (peakTx > 0) place(peak, Math.min(1, peakTx / top));
-      setText(big, (tr + ti).toFixed(1));
-      setText(sub, "Gb/s sent");
-      setText(got, `${(rr + ri).toFixed(1)} received`);
-      setText(foot, `0 to ${+top.toFixed(0)}${scale ? "" : " (link unknown)"}`);
+      const known = most.payload >= 0;
+      setText(big, (known ? most.payload : most.wire).toFixed(1));
+      setText(sub, known ? `payload ${most.word}` : `${most.word}, on the wire`);
+      setText(wire, known ? `${most.wire.toFixed(1)} on the wire` : "payload unknown");
+      const said = (w) => `${w.wire.toFixed(1)} on the wire${w.payload >= 0 ? `, ${w.payload.toFixed(1)} payload` : ""}`;
+      setText(other, least.wire < 0.05 ? "" : `${least.word} ${said(least)}`);
+      setText(foot, `0 to ${+top.toFixed(0)} Gb/s${scale ? "" : " (link unknown)"}`);
       setText(why, stale || (down ? "down" : ""));
       root.classList.toggle("stale", !!stale);
       root.classList.toggle("down", !!down);
-      root.setAttribute("aria-valuenow", (tr + ti).toFixed(1));
+      root.setAttribute("aria-valuenow", most.wire.toFixed(1));
       root.setAttribute("aria-valuemax", +top.toFixed(1));
-      root.setAttribute("aria-valuetext", `${(tr + ti).toFixed(1)} sent, ${(rr + ri).toFixed(1)} received${stale ? ", " + stale : ""}`);
+      root.setAttribute("aria-valuetext", `${most.word} ${said(most)}; ${least.word} ${said(least)}${stale ? ", " + stale : ""}`);
     },
   };
 }
@@ -123,50 +130,87 @@ function drawDials() {
     const total = dial("all rails", `${name}, all rails`);
     total.root.classList.add("total");
     const dials = rails.map((i) => dial(make("span", { textContent: state.dials[i].dev + (state.dials[i].netdev ? " · " + state.dials[i].netdev : "") }), `${name} ${state.dials[i].dev}`));
-    const tx = svg("polyline", { class: "tx" }), rx = svg("polyline", { class: "rx" });
-    const picture = svg("svg", { viewBox: `0 0 ${historyLen - 1} 100`, preserveAspectRatio: "none", role: "img" }, rx, tx);
+    const rdma = svg("path", { class: "rdma" }), ip = svg("path", { class: "ip" });
+    const picture = svg("svg", { viewBox: `0 0 ${historyLen - 1} 100`, preserveAspectRatio: "none", role: "img" }, ip, rdma);
+    const host = make("span"), busy = svg("rect", { height: 10, width: 0 });
+    const bar = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, busy);
     const top = make("span"), foot = make("figcaption", {}, make("span", { textContent: "2 min ago" }), top, make("span", { textContent: "now" }));
     const root = make("section", { className: "node" },
-      make("h2", { textContent: name }),
+      make("h2", { textContent: name }), make("p", { className: "host" }, bar, host),
       make("div", { className: "dials" }, ...(rails.length > 1 ? [total.root] : []), ...dials.map((d) => d.root)),
       make("figure", { className: "history" }, picture, foot));
-    return { name, rails, total, dials, tx, rx, top, picture, root };
+    return { name, rails, total, dials, rdma, ip, top, picture, host, busy, root };
   });
   byID("gauges").replaceChildren(...drawn.map((n) => n.root));
   if (!nodes.length) byID("gauges").replaceChildren(make("p", { className: "note", textContent: "No counters yet." }));
-  drawBoard();
+  drawBoard(); drawHosts();
+}
+
+// drawHosts tells the nodes beside their rails, and above all what is an alarm: that is read aloud.
+function drawHosts() {
+  for (const n of drawn) {
+    const h = state.hosts.find((x) => x.node === n.name) || {};
+    setText(n.host, [h.cores ? `CPU ${h.busy.toFixed(1)} of ${h.cores} cores` : "CPU unknown", h.adapter ? `adapter ${h.adapter} °C` : "", h.gpu ? `GPU ${h.gpu} °C` : ""].filter((s) => s).join(" · "));
+    n.busy.setAttribute("width", h.cores ? Math.min(100, 100 * h.busy / h.cores) : 0);
+  }
+  const all = state.hosts.flatMap((h) => h.alarms.map((a) => ({ node: h.node, ...a })));
+  const key = JSON.stringify(all);
+  if (key === drawHosts.key) return;
+  drawHosts.key = key;
+  byID("alarms").replaceChildren(...all.map((a) => make("li", { className: a.grade },
+    make("span", { className: "grade", textContent: a.grade }), make("strong", { textContent: a.node + " " }), a.text)));
 }
 
 function drawBoard() {
   for (const n of drawn) {
-    const sum = [0, 0, 0, 0, 0, 0];
+    const sum = [0, 0, 0, 0, 0, 0, 0, 0];
     const scale = (state.rig.nodes || []).find((x) => x.name === n.name)?.link || 0; // of its cables
+    const stale = n.rails.map((i) => state.dials[i]?.stale || "");
     n.rails.forEach((i, k) => {
       const d = state.dials[i], v = state.board[i];
       if (!d || !v) return;
       n.dials[k].set({ values: v, scale: d.link, ceiling: d.ceiling, stale: d.stale, down: d.down });
-      if (d.down && !d.stale) return;
-      v.forEach((x, j) => { sum[j] += x; });
+      if (d.down || d.stale) return; // a rate of before is none of now
+      v.forEach((x, j) => { sum[j] = j < 6 || x >= 0 && sum[j] >= 0 ? sum[j] + x : -1; });
     });
     sum[4] = 0; // peaks of different moments have no sum
-    n.total.set({ values: sum, scale, ceiling: 0, stale: "", down: false });
+    n.total.set({ values: sum, scale, ceiling: 0, stale: stale.every((s) => s) ? stale[0] || "" : "", down: false });
   }
+}
+
+// area is what lies between two curves, a part for each stretch in which both are known.
+function area(low, high, first, most) {
+  const y = (v) => (100 - 96 * v / most).toFixed(2);
+  let path = "";
+  for (let i = 0; i < high.length; i++) {
+    if (high[i] === null) continue;
+    let j = i;
+    while (j + 1 < high.length && high[j + 1] !== null) j++;
+    const there = [], back = [];
+    for (let k = i; k <= j; k++) {
+      there.push(`${first + k} ${y(high[k])}`);
+      back.unshift(`${first + k} ${y(low[k])}`);
+    }
+    path += `M${there.join("L")}L${back.join("L")}Z`;
+    i = j;
+  }
+  return path;
 }
 
 function drawHistory() {
   for (const n of drawn) {
-    const sums = [0, 1].map((way) => state.history.map((p) => {
+    // RDMA, and both, of all rails in both directions.
+    const sums = [[0, 2], [0, 1, 2, 3]].map((which) => state.history.map((p) => {
       const known = n.rails.map((i) => p[i]).filter((x) => x);
-      return known.length ? known.reduce((s, x) => s + x[way], 0) : null;
+      return known.length ? known.reduce((s, x) => s + which.reduce((t, w) => t + x[w], 0), 0) : null;
     }));
-    const most = round(Math.max(10, ...sums[0], ...sums[1]));
-    [n.tx, n.rx].forEach((line, way) => {
-      const first = historyLen - state.history.length;
-      line.setAttribute("points", sums[way].map((v, i) => v === null ? "" : `${first + i},${100 - 96 * v / most}`).join(" ").trim());
-    });
-    setText(n.top, `all rails: sent ─ received ┄, 0 to ${most} Gb/s`);
-    const last = sums[0].at(-1);
-    n.picture.setAttribute("aria-label", `${n.name}, the last two minutes of all rails, now ${last == null ? "unknown" : last.toFixed(1) + " Gb/s sent"}`);
+    const [rdma, both] = sums, first = historyLen - state.history.length, most = round(Math.max(10, ...both));
+    n.rdma.setAttribute("d", area(both.map(() => 0), rdma, first, most));
+    n.ip.setAttribute("d", area(rdma, both, first, most));
+    setText(n.top, `all rails, sent and received, on the wire: 0 to ${most} Gb/s`);
+    const last = both.at(-1);
+    n.picture.setAttribute("aria-label", `${n.name}, the last two minutes of all rails, now ${last == null ? "unknown" :
+      `${rdma.at(-1).toFixed(1)} Gb/s of RDMA and ${(last - rdma.at(-1)).toFixed(1)} of IP`}`);
   }
 }
 

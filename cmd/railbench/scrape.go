@@ -72,7 +72,7 @@ func (s *scraper) read(ctx context.Context) (readings map[int]metrics.Reading, d
 
 func readNode(ctx context.Context, n runner.Node) (metrics.Reading, error) {
 	var lines []string
-	script := runner.Script{Name: "metrics", Body: metrics.Script(), Limit: readLimit, Patient: true}
+	script := runner.Script{Name: "metrics", Body: metrics.Script(), Vars: metrics.Vars(), Limit: readLimit, Patient: true}
 	exit, err := n.Run(ctx, script, func(l runner.Line) {
 		if l.Stream == runner.Stdout {
 			lines = append(lines, l.Text)

@@ -18,7 +18,9 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/tui/web"
 )
 
@@ -194,10 +196,15 @@ func openPage(t *testing.T, reason string) (address string) {
 	}
 	s.page.Book(book)
 	s.page.Board(meter.Board{Gauges: []meter.Gauge{
-		{Node: "spark-02", Dev: "rocep1s0f0", LinkGbps: 200, CeilingGbps: 110, Tx: meter.Flow{RDMA: 92.5, Peak: 93}},
+		{
+			Node: "spark-02", Dev: "rocep1s0f0", LinkGbps: 200, CeilingGbps: 110, Tx: meter.Flow{RDMA: 92.5, Peak: 93},
+			RoCE: rate.Headers{Payload: 1024, Counted: 58, Cable: 82},
+		},
 		{Node: "spark-02", Dev: "mlx5_7", LinkGbps: 400, Down: true},
 		{Node: "spark-01", Dev: strings.Repeat("long", 10), Stale: "no sample for 3s"},
-	}})
+	}, Hosts: []meter.Host{{Node: "spark-02", Busy: 1.1, Cores: 20, Known: true}, {Node: "spark-01", No: 1}}, Health: []health.Node{{
+		Node: "spark-01", No: 1, Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: 117}},
+	}}})
 	return address
 }
 
@@ -208,8 +215,8 @@ func TestPageInABrowser(t *testing.T) {
 	browser := needsTool(t, "chromium")
 	dom := newTab(t, browser).shown(openPage(t, `Slow </li><img src=x onerror="document.title='owned'"><b>`), "1 FAIL")
 	for _, want := range []string{
-		`<p id="simulated">SIMULATED</p>`, "Slow &lt;/li&gt;&lt;img src=x", `aria-valuetext="92.5 sent, 0.0 received"`,
-		"<title>SIMULATED sim railbench</title>", "mlx5_7", `aria-live="polite"`, "no sample for 3s",
+		`<p id="simulated">SIMULATED</p>`, "Slow &lt;/li&gt;&lt;img src=x", `aria-valuetext="sent 92.5 on the wire, 87.5 payload; received 0.0 on the wire, 0.0 payload"`,
+		"<title>SIMULATED sim railbench</title>", "mlx5_7", "CPU 1.1 of 20 cores", "117 °C; from 115 on", `>87.5</text>`, `aria-live="polite"`, "no sample for 3s",
 	} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("the page has no %q: %s", want, dom)
@@ -217,6 +224,24 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	if strings.Contains(dom, "<img") {
 		t.Error("a node's text became an element")
+	}
+}
+
+// A hot adapter and a slow slot are told to who looks, with the processors.
+func TestServeTellsHeat(t *testing.T) {
+	t.Parallel()
+	address, end := served(t, "--listen", "127.0.0.1:0", "--fault", "hot-adapter", "--fault", "pcie-x2")
+	got := event(t, address+"events", `adapter is at 11`)
+	for _, want := range []string{`"grade":"FAIL"`, `the PCIe link came up as PCIe Gen5 x2`, `"gpu":44`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s: %s", want, got)
+		}
+	}
+	if got := event(t, address+"events", `"cores":20`); !strings.Contains(got, "117") && !strings.Contains(got, "118") {
+		t.Errorf("the processors without the heat: %s", got)
+	}
+	if text, err := end(); err != nil {
+		t.Error(err, text)
 	}
 }
 

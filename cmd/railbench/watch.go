@@ -157,6 +157,7 @@ type watcher struct {
 	before  map[int]metrics.Reading
 	down    map[int]string
 	grades  map[string]steps.Grade // of the checks, as they were told
+	raised  []raised
 }
 
 // watch goes on until ctx ends, or the history can't be written.
@@ -165,13 +166,16 @@ func (w *watcher) watch(ctx context.Context, every, check time.Duration) error {
 	var checked time.Time
 	for ctx.Err() == nil {
 		began := time.Now()
-		if check > 0 && began.Sub(checked) >= check {
+		due := check > 0 && began.Sub(checked) >= check
+		var found []metrics.Alarm
+		if due {
 			checked = began
-			w.check(ctx, checks)
+			found = w.check(ctx, checks)
 		}
 		if err := w.sample(ctx); err != nil {
 			return err
 		}
+		w.found(found) // what a sample tells at once, a check needn't tell again
 		rest, cancel := context.WithDeadline(ctx, began.Add(every))
 		w.follow.Watch(rest)
 		<-rest.Done() // where the session has ended by itself
@@ -209,26 +213,43 @@ func (w *watcher) sample(ctx context.Context) error {
 		case was != "" && down[n.No] == "":
 			w.tell("CLEAR", "node "+n.Name+" answers again")
 		}
+		if reading, ok := readings[n.No]; ok && reading.Health.Stale == "" {
+			w.alarm(n.Name, reading.Alarms(n))
+		}
 	}
 	w.before, w.down = readings, down
 	return nil
 }
 
-// check runs the checks, and tells what is not as it was.
-func (w *watcher) check(ctx context.Context, checks []steps.Cell) {
+// check runs the checks, and gives what is not as it was.
+func (w *watcher) check(ctx context.Context, checks []steps.Cell) []metrics.Alarm {
 	var ids []string
 	for _, c := range checks {
 		ids = append(ids, c.ID)
 	}
 	w.follow.Run(ctx, ids...)
 	if ctx.Err() != nil {
-		return // what was interrupted is no news
+		return nil // what was interrupted is no news
 	}
 	now := map[string]steps.Verdict{}
 	for _, id := range ids {
 		now[id] = w.follow.Ended[id].Verdict
 	}
-	for _, a := range metrics.Alarms(checks, w.grades, now) {
+	found := metrics.Alarms(checks, w.grades, now)
+	for id, v := range now {
+		if v.Grade != steps.Skipped && v.Grade != steps.NotRun {
+			w.grades[id] = v.Grade
+		}
+	}
+	return found
+}
+
+// found tells what checks have found.
+func (w *watcher) found(all []metrics.Alarm) {
+	for _, a := range all {
+		if w.sampled(a) {
+			continue
+		}
 		what, where := "ALARM", ""
 		if a.Cleared() {
 			what = "CLEAR"
@@ -237,11 +258,6 @@ func (w *watcher) check(ctx context.Context, checks []steps.Cell) {
 			where = " on " + a.Now.Node
 		}
 		w.tell(what, fmt.Sprintf("%s %s%s: %s", a.Now.Grade, a.Cell.ID, where, a.Now.Reason))
-	}
-	for id, v := range now {
-		if v.Grade != steps.Skipped && v.Grade != steps.NotRun {
-			w.grades[id] = v.Grade
-		}
 	}
 }
 

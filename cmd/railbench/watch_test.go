@@ -91,6 +91,37 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// What each sample tells is told at once, and not again by the check that finds the same.
+func TestWatchTellsHeat(t *testing.T) {
+	t.Parallel()
+	lines, end := watching(t, "--history", filepath.Join(t.TempDir(), "history.jsonl"), "--speed", "max",
+		"--fault", "hot-adapter", "--fault", "pcie-x2", "--fault", "mtu-mismatch")
+	var said []string
+	for lines.Scan() {
+		if said = append(said, lines.Text()); strings.Contains(lines.Text(), "mtu-equal") {
+			break
+		}
+	}
+	go drain(lines)
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	all := strings.Join(said, "\n")
+	for _, want := range []string{
+		`SIMULATED ALARM FAIL adapter-temperature on spark-01: the adapter is at 11[78] °C`,
+		`SIMULATED ALARM WARN pcie-link on spark-01: .*came up as PCIe Gen5 x2`,
+	} {
+		if n := len(regexp.MustCompile(want).FindAllString(all, -1)); n != 1 {
+			t.Errorf("%q is told %d times:\n%s", want, n, all)
+		}
+	}
+	for _, id := range []string{" adapter-temperature ", " pcie-link "} {
+		if n := strings.Count(all, id); n != 1 {
+			t.Errorf("%s stands in %d lines:\n%s", id, n, all)
+		}
+	}
+}
+
 func TestWatchUsage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,6 +5,7 @@ package meter
 import (
 	"time"
 
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/rate"
 )
 
@@ -30,6 +31,8 @@ func (s Source) String() string {
 type Board struct {
 	Gauges []Gauge
 	Hosts  []Host // a node each; see Host
+	// Health is how the nodes' adapters and GPUs are, a node each.
+	Health []health.Node
 }
 
 // A Gauge is one rail of one node.

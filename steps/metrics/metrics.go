@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/theory"
 )
@@ -25,39 +25,44 @@ import (
 // ContentType is that of Write's text.
 const ContentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-// Script prints the counters of every rail, and how hot the adapters are.
+// Script prints the counters of every rail, and then how adapters and GPUs are. It reads what
+// Vars has.
 func Script() string {
-	return strings.TrimSuffix(meter.CountersScript, "exit 0") +
-		"grep -Hs . /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_input\nexit 0"
+	return strings.TrimSuffix(meter.CountersScript, "exit 0") + "echo '" + andHealth + "'\n" + health.Script
 }
+
+// Vars are what Script reads.
+func Vars() map[string]string { return health.Vars(0) }
+
+// andHealth is the line behind the counters.
+const andHealth = "#health"
 
 // A Reading is what Script printed on one node.
 type Reading struct {
 	Counters meter.Counters
-	// Celsius are the adapters' temperatures by RDMA device; a device without a sensor, or
-	// whose sensor is off, is missing.
-	Celsius map[string]float64
+	Health   health.Node // without the node's name
 }
 
-// Parse reads what Script printed.
+// Parse reads what Script printed. Counters without the rest are a reading, too.
 func Parse(stdout string) (Reading, error) {
-	c, err := meter.ParseCounters(stdout)
+	counters, rest, _ := strings.Cut(stdout, andHealth+"\n")
+	c, err := meter.ParseCounters(counters)
 	if err != nil {
 		return Reading{}, err
 	}
-	r := Reading{Counters: c, Celsius: map[string]float64{}}
-	for line := range strings.Lines(stdout) {
-		path, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		part := strings.Split(path, "/")
-		if len(part) != 9 || part[5] != "device" || part[6] != "hwmon" {
-			continue
-		}
-		// In thousandths of a degree; 0 and nonsense are a sensor that is off.
-		if v, ok := decimal.Number(value); ok && v > 0 && v < 250_000 {
-			r.Celsius[part[4]] = v / 1000
-		}
+	r := Reading{Counters: c}
+	round, _, whole := strings.Cut(rest, health.End)
+	if !whole || r.Health.Take(round) != nil {
+		r.Health.Stale = "not told"
 	}
 	return r, nil
+}
+
+// Alarms are those of a node.
+func (r Reading) Alarms(n steps.Node) []health.Alarm {
+	own := r.Health
+	own.Node, own.No = n.Name, n.No
+	return own.Alarms()
 }
 
 // A State is all that is told of a rig at one moment.
@@ -119,6 +124,7 @@ func Write(w io.Writer, s State) error {
 	f := &families{by: map[string]*family{}}
 	f.add("railbench", "info", "", "What tells this.", 1, "version", s.Railbench, "rig", s.Book.Rig.Name)
 	f.add("railbench_simulated", "gauge", "", "1 where the rig is simulated and nothing was measured on hardware.", truth(s.Simulated))
+	f.limits()
 	for _, n := range s.Book.Rig.Nodes {
 		f.node(n, s)
 	}
@@ -154,11 +160,47 @@ func (f *families) node(n steps.Node, s State) {
 			f.add("railbench_rail_ceiling_bytes_per_second", "gauge", "bytes_per_second",
 				"What the PCIe link behind a rail lets through, on the wire.", bytesASecond(ceiling), port...)
 		}
-		if celsius, ok := r.Celsius[rail.Dev]; ok {
-			f.add("railbench_adapter_temperature_celsius", "gauge", "celsius", "How hot the adapter is.", celsius, "node", n.Name, "device", rail.Dev)
-		}
 		f.counters(r.Counters, rail, port)
 		f.netdev(r.Counters, n.Name, rail.Netdev.Name)
+	}
+	f.health(n, r)
+}
+
+// health is how hot it is, how the PCIe links came up, and what is an alarm.
+func (f *families) health(n steps.Node, r Reading) {
+	for _, h := range r.Health.Heat {
+		f.add("railbench_adapter_temperature_celsius", "gauge", "celsius", "How hot the adapter is.", h.Celsius, "node", n.Name, "device", h.Dev)
+	}
+	for _, g := range r.Health.GPUs {
+		if g.Celsius > 0 {
+			f.add("railbench_gpu_temperature_celsius", "gauge", "celsius", "How hot the GPU is.", g.Celsius,
+				"node", n.Name, "gpu", strconv.Itoa(g.Index), "name", g.Name)
+		}
+	}
+	for _, l := range r.Health.Links {
+		if could := l.Could(); could > 0 {
+			f.add("railbench_pcie_link_ratio", "gauge", "ratio", "What a device's PCIe link lets through, of what the device could have.",
+				math.Round(1000*l.Carries()/could)/1000, "node", n.Name, "device", l.Dev)
+		}
+	}
+	for _, a := range r.Alarms(n) {
+		severity := "warning"
+		if a.Grade == steps.Fail {
+			severity = "critical"
+		}
+		f.add("railbench_alarm", "gauge", "", "1 for what somebody has to know at once.", 1,
+			"node", n.Name, "alarm", a.Kind, "of", a.Of, "severity", severity)
+	}
+}
+
+// limits are the temperatures of an adapter that mean something.
+func (f *families) limits() {
+	for _, l := range []struct {
+		level string
+		limit theory.Limit
+	}{{"warning", theory.AdapterWarm}, {"critical", theory.AdapterCritical}, {"emergency", theory.AdapterEmergency}} {
+		f.add("railbench_adapter_temperature_limit_celsius", "gauge", "celsius", "What an adapter's temperature is held against.",
+			l.limit.Value(), "level", l.level)
 	}
 }
 
@@ -300,6 +342,9 @@ type Line struct {
 	Node  string              `json:"node"`
 	Error string              `json:"error,omitempty"`
 	Rails map[string]RailLine `json:"rails,omitempty"` // by RDMA device
+	// GPUs are their temperatures by their numbers, and Alarms what was one.
+	GPUs   map[int]float64 `json:"gpuCelsius,omitempty"`
+	Alarms []string        `json:"alarms,omitempty"`
 }
 
 // A RailLine has rates since the line before, on the wire; null where they can't be told.
@@ -312,11 +357,21 @@ type RailLine struct {
 
 // Between is a node's line of history from two readings; before is nil for the first.
 func Between(at time.Time, n steps.Node, before *Reading, now Reading) Line {
-	l := Line{At: at, Node: n.Name, Rails: map[string]RailLine{}}
+	l := Line{At: at, Node: n.Name, Rails: map[string]RailLine{}, GPUs: map[int]float64{}}
+	for _, g := range now.Health.GPUs {
+		if g.Celsius > 0 {
+			l.GPUs[g.Index] = g.Celsius
+		}
+	}
+	for _, a := range now.Alarms(n) {
+		l.Alarms = append(l.Alarms, a.Kind+": "+a.Text)
+	}
 	for _, rail := range n.Rails {
 		var one RailLine
-		if celsius, ok := now.Celsius[rail.Dev]; ok {
-			one.Celsius = &celsius
+		for _, h := range now.Health.Heat {
+			if h.Dev == rail.Dev {
+				one.Celsius = &h.Celsius
+			}
 		}
 		if before != nil {
 			place := meter.Place{Dev: rail.Dev, Port: max(1, rail.Port), Netdev: rail.Netdev.Name}

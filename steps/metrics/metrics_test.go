@@ -22,8 +22,16 @@ const printed = `%s
 /sys/class/infiniband/rocep1s0f0/ports/1/hw_counters/out_of_sequence:7
 /sys/class/net/enp1s0f0np0/statistics/tx_bytes:12345
 /sys/class/net/enp1s0f0np0/carrier_changes:2
-/sys/class/infiniband/rocep1s0f0/device/hwmon/hwmon3/temp1_input:58500
-/sys/class/infiniband/rocep1s0f1/device/hwmon/hwmon4/temp1_input:-273000
+#health
+rocep1s0f0: 0000:01:00.0 32.0 x2 of 32.0 x4, slot 32.0 x4
+heat rocep1s0f0: 116500 hwmon
+rocep1s0f1: 0000:01:00.1 32.0 x2 of 32.0 x4, slot 32.0 x4
+heat rocep1s0f1: -273000 hwmon
+adapters: 2
+#nvidia-smi
+index, name, temperature.gpu, clocks_event_reasons.hw_thermal_slowdown
+0, NVIDIA GB10, 44, Not Active
+#end
 `
 
 func reading(t *testing.T, clock string, words, errs int) Reading {
@@ -133,7 +141,12 @@ func TestWrite(t *testing.T) {
 		`railbench_port_counter_total{node="spark-02",device="rocep1s0f0",port="1",counter="out_of_sequence"}`: "7",
 		`node_network_transmit_bytes_total{node="spark-02",device="enp1s0f0np0"}`:                              "12345",
 		`node_network_carrier_changes_total{node="spark-02",device="enp1s0f0np0"}`:                             "2",
-		`railbench_adapter_temperature_celsius{node="spark-02",device="rocep1s0f0"}`:                           "58.5",
+		`railbench_adapter_temperature_celsius{node="spark-02",device="rocep1s0f0"}`:                           "116.5",
+		`railbench_gpu_temperature_celsius{node="spark-02",gpu="0",name="NVIDIA GB10"}`:                        "44",
+		`railbench_pcie_link_ratio{node="spark-02",device="rocep1s0f1"}`:                                       "0.5",
+		`railbench_adapter_temperature_limit_celsius{level="critical"}`:                                        "115",
+		`railbench_alarm{node="spark-02",alarm="adapter-temperature",of="",severity="critical"}`:               "1",
+		`railbench_alarm{node="spark-02",alarm="pcie-link",of="0000:01:00",severity="warning"}`:                "1",
 		`railbench_node_up{node="spark-02"}`:                                                                   "1",
 		`railbench_node_up{node="spark-01"}`:                                                                   "0",
 		`railbench_rail_transmit_bytes_per_second{node="spark-02",device="rocep1s0f0",traffic="rdma"}`:         "11562500000",
@@ -185,8 +198,14 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is a reading", bad)
 		}
 	}
-	if got := reading(t, "5", 1, 1); len(got.Celsius) != 1 || got.Celsius["rocep1s0f0"] != 58.5 {
-		t.Errorf("%v", got.Celsius)
+	if got := reading(t, "5", 1, 1).Health; len(got.Heat) != 1 || got.Heat[0].Celsius != 116.5 || got.Stale != "" {
+		t.Errorf("%+v", got)
+	}
+	counters, _, _ := strings.Cut(fmt.Sprintf(printed, "5", 1, 1), "#health")
+	for name, rest := range map[string]string{"none": "", "half of a round": "#health\nadapters: 2\n", "nonsense": "#health\n#end\n"} {
+		if got, err := Parse(counters + rest); err != nil || got.Health.Stale == "" || got.Alarms(rig().Nodes[0]) != nil {
+			t.Errorf("%s of its adapters: %v %+v", name, err, got.Health)
+		}
 	}
 }
 
@@ -195,7 +214,7 @@ func TestBetween(t *testing.T) {
 	n := rig().Nodes[0]
 	first, next := reading(t, "100", 1000, 3), reading(t, "110", 1000+25_000_000, 5)
 	l := Between(time.Unix(1, 0), n, nil, first)
-	if one := l.Rails["rocep1s0f0"]; one.TxGbps != nil || one.Celsius == nil || *one.Celsius != 58.5 {
+	if one := l.Rails["rocep1s0f0"]; one.TxGbps != nil || one.Celsius == nil || *one.Celsius != 116.5 {
 		t.Errorf("the first line: %+v", one)
 	}
 	l = Between(time.Unix(2, 0), n, &first, next)

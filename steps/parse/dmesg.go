@@ -41,6 +41,7 @@ var kernelKinds = []struct {
 		pattern.New(`(?i)(?:high|critical|over-?) ?temperature|temperature above threshold|thermal shutdown`),
 	},
 	{"insufficient-power", []string{"PCIe slot"}, pattern.New(`insufficient(?:/unadvertised)? power on the PCIe slot`)},
+	{"power-enough", []string{"PCIe slot"}, pattern.New(`PCIe slot advertised sufficient power`)},
 	// That a slot does not say what it has is no complaint.
 	{"power-untold", []string{"PCIe slot"}, pattern.New(`PCIe slot power capability was not advertised`)},
 	{"cable-unplugged", []string{"Cable unplugged"}, pattern.New(`Port module event: module \d+, Cable unplugged`)},

@@ -3,11 +3,13 @@ package session
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
@@ -18,6 +20,15 @@ const sampleFor = 24 * time.Hour
 
 // retryEvery is the pause before a sampler is started again.
 const retryEvery = time.Second
+
+// What health's look takes: a pause before it is started again, which asks a node for a process
+// that a node without a shell for it refuses each time; how long its last round is believed; and
+// how much of a round is kept, in bytes.
+const (
+	lookAgainAfter = 15 * time.Second
+	lookStale      = 30 * time.Second
+	mostRound      = 256 << 10
+)
 
 // publishEvery is the least time between two boards.
 const publishEvery = 90 * time.Millisecond
@@ -42,6 +53,8 @@ type sampler struct {
 	node   *meter.Node
 	cancel context.CancelFunc
 	why    string // why there are no samples
+	health health.Node
+	heard  time.Time // the last round of health
 }
 
 func newSamplers(s *Session) *samplers {
@@ -91,8 +104,12 @@ func (p *samplers) follow(rig steps.Rig) {
 		ctx, cancel := context.WithCancel(p.s.life)
 		own.places, own.blank, own.cancel = places, blank, cancel
 		own.node = meter.NewNode(places, gauges, p.s.o.Speed)
+		own.health, own.heard = health.Node{Node: n.Name, No: n.No}, time.Time{}
 		node := own.node
 		p.work.Go(func() { p.sample(ctx, n.No, places, node) })
+		if len(places) > 0 {
+			p.work.Go(func() { p.look(ctx, n.No, node) })
+		}
 	}
 	p.publish(true)
 }
@@ -138,6 +155,55 @@ func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, nod
 	}
 }
 
+// look keeps one look at a node's adapters and GPUs running beside its sampler, until ctx ends.
+func (p *samplers) look(ctx context.Context, no int, node *meter.Node) {
+	script := runner.Script{
+		Name: "health", Body: health.Script, Vars: health.Vars(health.Every * p.s.o.Speed), Limit: sampleFor, Patient: true,
+	}
+	for ctx.Err() == nil {
+		var round strings.Builder
+		// Why it ended is told by the gauges; that nothing is heard any more, by its age.
+		_, _ = p.s.o.Nodes[no].Run(ctx, script, func(line runner.Line) {
+			switch {
+			case line.Stream != runner.Stdout:
+			case line.Text == health.End:
+				p.take(no, node, round.String())
+				round.Reset()
+			case round.Len() < mostRound:
+				round.WriteString(line.Text + "\n")
+			}
+		})
+		select {
+		case <-time.After(lookAgainAfter):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take adds a round of health, unless the sampler beside it was replaced meanwhile.
+func (p *samplers) take(no int, node *meter.Node, round string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if own := &p.of[no]; own.node == node && own.health.Take(round) == nil {
+		own.heard = time.Now()
+		p.publish(false)
+	}
+}
+
+// healthAt is what is known of a node's adapters and GPUs at a moment.
+func (own sampler) healthAt(at time.Time) health.Node {
+	n := own.health
+	switch {
+	case own.heard.IsZero():
+		n.Stale = "not looked at yet"
+	case own.why != "":
+		n.Stale = own.why
+	case at.Sub(own.heard) > lookStale:
+		n.Stale = "not heard of for a while"
+	}
+	return n
+}
+
 // state makes a node's gauges stale as soon as its connection is lost.
 func (p *samplers) state(no int, state runner.State) {
 	p.mu.Lock()
@@ -160,6 +226,7 @@ func (p *samplers) publish(now bool) {
 		if own.node != nil {
 			b.Gauges = append(b.Gauges, own.node.Gauges(at, own.why)...)
 			b.Hosts = append(b.Hosts, own.node.Host(own.why))
+			b.Health = append(b.Health, own.healthAt(at))
 		}
 	}
 	p.late.Reset(3 * time.Second)

@@ -71,6 +71,7 @@ type Moment struct {
 	Auto    bool      `json:"auto"`
 	Over    bool      `json:"over"`
 	Rig     string    `json:"rig"`
+	Alarm   string    `json:"alarm"` // of the hardware, that can't wait
 }
 
 // most bounds a script, which may be a file of somebody else.
@@ -240,11 +241,15 @@ func (s Show) Check(t steps.Tutorial, check func(cell, name, value string) error
 // Lines are a moment as plain text.
 func (m Moment) Lines() []string {
 	if m.Scene == 0 {
-		return []string{m.Show, "not begun; first: " + m.Next}
+		lines := []string{m.Show, "not begun; first: " + m.Next}
+		if m.Alarm != "" {
+			lines = append(lines, "ALARM: "+gate.Line(m.Alarm))
+		}
+		return lines
 	}
 	lines := []string{fmt.Sprintf("%s, %d of %d: %s", m.Show, m.Scene, m.Of, m.Title)}
 	for _, part := range []struct{ name, text string }{
-		{"said", m.Caption}, {"notes", m.Notes}, {"cell", m.Cell}, {"verdict", m.Verdict}, {"next", m.Next},
+		{"ALARM", m.Alarm}, {"said", m.Caption}, {"notes", m.Notes}, {"cell", m.Cell}, {"verdict", m.Verdict}, {"next", m.Next},
 	} {
 		if part.text != "" {
 			lines = append(lines, part.name+": "+gate.Line(part.text))

@@ -87,7 +87,11 @@ const (
 	ClocksApart
 	SoftDropped
 	SoftDropsLeast
+	// AdapterWarm to AdapterEmergency are what an adapter's heat comes to.
 	AdapterWarm
+	AdapterGoes
+	AdapterCritical
+	AdapterEmergency
 	// BusyClock is the share of its highest clock that a GPU under load has at least, and
 	// LowClock that below which it is stuck.
 	BusyClock
@@ -458,6 +462,22 @@ var entries = [limits]Entry{
 		Of:  "heat of an adapter, from which it is a finding",
 		Low: 105, High: 105, Unit: "degrees", Basis: Measured, When: "for a ConnectX",
 		Source: "its driver warns from there on (ConnectX-5 user manual); one was seen to go at 110", Fact: "heat-of-adapters",
+	},
+	AdapterGoes: {
+		Of:  "heat of an adapter, at which a driver was seen to go",
+		Low: 110, High: 110, Unit: "degrees", Basis: Measured, When: "for a ConnectX-5 in a workstation without air for it",
+		Source: "a report on moving data between COTS machines: two minutes after a cold start, without load",
+		Fact:   "heat-of-adapters",
+	},
+	AdapterCritical: {
+		Of:  "heat of an adapter, from which its firmware may switch it off",
+		Low: 115, High: 115, Unit: "degrees", Basis: Measured, When: "for a ConnectX",
+		Source: "its maker's critical threshold (ConnectX-5 user manual, thermal sensors)", Fact: "heat-of-adapters",
+	},
+	AdapterEmergency: {
+		Of:  "heat of an adapter, at which it switches itself off",
+		Low: 130, High: 130, Unit: "degrees", Basis: Measured, When: "for a ConnectX",
+		Source: "its maker's emergency threshold (ConnectX-5 user manual, thermal sensors)", Fact: "heat-of-adapters",
 	},
 	BusyClock: {
 		Of:  "share of a GPU's highest clock that it has under load, from which all is well",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
 )
@@ -88,12 +89,13 @@ type Dials struct {
 	All                   Dial
 	Rails, Cables, Halves []Dial
 	Hosts                 []meter.Host
+	Health                []health.Node
 }
 
 // NewDials groups the gauges of the link under test: rails that lead from node to node, by the
 // cable that they share and by the half of the adapter that they are behind.
 func NewDials(rig steps.Rig, b meter.Board) Dials {
-	d := Dials{Hosts: b.Hosts}
+	d := Dials{Hosts: b.Hosts, Health: b.Health}
 	pairs := rig.Pairs
 	for i, p := range pairs {
 		d.Rails = append(d.Rails, railDial(rig, b, i, p))

@@ -323,40 +323,6 @@ func round(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// hosts say how busy the nodes' processors are: beside TCP that is what RDMA is for.
-func (d drawing) hosts() []string {
-	var parts []string
-	width := 22
-	if d.Width < 110 {
-		width = 6
-	}
-	for _, h := range d.Dials.Hosts {
-		text := " unknown"
-		bar := strings.Repeat(" ", width)
-		if h.Known && h.Cores > 0 {
-			n := int(math.Round(h.Busy / float64(h.Cores) * float64(width)))
-			if h.Busy >= 0.5 {
-				n = max(1, n)
-			}
-			n = max(0, min(width, n))
-			bar = d.k.Warn.Render(strings.Repeat("█", n)) + strings.Repeat(" ", width-n)
-			if text = fmt.Sprintf(" %.1f of %d cores", h.Busy, h.Cores); d.Width < 110 {
-				text = fmt.Sprintf(" %.1f/%d cores", h.Busy, h.Cores)
-			}
-		}
-		parts = append(parts, d.k.Dim.Render("CPU "+ink.Clean(h.Node)+" ")+d.k.Faint.Render("▕")+bar+d.k.Faint.Render("▏")+
-			d.k.Strong.Render(text))
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	line := " " + strings.Join(parts, "   ")
-	if key := d.key(); lipgloss.Width(line)+lipgloss.Width(key)+4 <= d.Width {
-		line = ink.Sides(line, key+" ", d.Width)
-	}
-	return []string{line}
-}
-
 // key names the glyphs of the bars.
 func (d drawing) key() string {
 	if d.Dials.All.Mixed {

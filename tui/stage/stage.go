@@ -62,9 +62,11 @@ type Screen struct {
 	Caption, Place string
 	// Title is of the show's scene, and Clock how long it has been going on.
 	Title, Clock string
-	// Alert stands above all: a node that doesn't answer.
-	Alert string
-	Foot  string // the line of keys, drawn already
+	// Alert stands above all: a node that doesn't answer, a hot adapter. Warned says that it is no
+	// failure yet.
+	Alert  string
+	Warned bool
+	Foot   string // the line of keys, drawn already
 }
 
 // The room that a part of the screen has at least.
@@ -131,7 +133,11 @@ func (d drawing) alert() []string {
 	if d.Alert == "" {
 		return nil
 	}
-	return []string{" " + d.k.Fail.Render(ansi.Truncate("✗ "+ink.Clean(d.Alert), d.Width-2, "…"))}
+	style, mark := d.k.Fail, "✗ "
+	if d.Warned {
+		style, mark = d.k.Warn, "! "
+	}
+	return []string{" " + style.Render(ansi.Truncate(mark+ink.Clean(d.Alert), d.Width-2, "…"))}
 }
 
 // caption is what the show says to the audience.

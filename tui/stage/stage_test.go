@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/tui/ink"
@@ -201,6 +202,39 @@ func TestScreens(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// How hot a node is stands beside its processors wherever there is room, and what is wrong with it
+// in any room.
+func TestHosts(t *testing.T) {
+	rig := spark(4, ofSpark, "Ethernet")
+	b := board(rig, 97.84)
+	hot := health.Node{
+		Node: "spark-02", Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: 117}}, GPUs: []health.GPU{{Celsius: 44}},
+		Links: []health.Link{{Dev: "rocep1s0f0", GTps: 32, Width: 2, Most: 32, Lanes: 4}}, Slots: []health.Slot{{Watts: 26}},
+	}
+	b.Health = []health.Node{hot, {Node: "spark-01", No: 1, Heat: []health.Heat{{Celsius: 58}}, GPUs: []health.GPU{{Celsius: 61}}}}
+	for width, want := range map[int][]string{
+		80:  {"117 °C PCIe slow", "1.1/20", " 58 °C"},
+		120: {"117 °C", "PCIe slow", "58 °C"},
+		200: {"1.1 of 20 cores adapter 117 °C GPU 44 °C PCIe slow slot 26 W", "adapter 58 °C GPU 61 °C"},
+	} {
+		line := ""
+		for _, l := range screen(rig, b, width, 50) {
+			if l = ansi.Strip(l); strings.Contains(l, "CPU spark-02") {
+				line = l
+			}
+		}
+		for _, w := range want {
+			if !strings.Contains(line, w) {
+				t.Errorf("%d columns, no %q: %s", width, w, line)
+			}
+		}
+	}
+	b.Health[0].Stale = "no connection"
+	if all := strings.Join(screen(rig, b, 200, 50), "\n"); strings.Contains(all, "117") {
+		t.Errorf("a node of which nobody hears has a temperature:\n%s", all)
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"math"
 	"reflect"
 	"slices"
 	"time"
@@ -19,6 +20,7 @@ type (
 		Rig     rigView     `json:"rig"`
 		Dials   []dialView  `json:"dials"`
 		Board   [][]float64 `json:"board"`
+		Hosts   []hostView  `json:"hosts"`
 		History history     `json:"history"`
 		Cells   []cellView  `json:"cells"`
 		Now     nowView     `json:"now"`
@@ -49,6 +51,20 @@ type (
 		Source  string  `json:"source"`
 		Down    bool    `json:"down"`
 		Stale   string  `json:"stale,omitempty"`
+	}
+	// A hostView is a node beside its rails: processors, heat, and what is an alarm.
+	hostView struct {
+		Node  string `json:"node"`
+		Cores int    `json:"cores"` // 0 where nobody could read how busy they are
+		// Busy is how many of Cores are at work.
+		Busy    float64     `json:"busy"`
+		Adapter int         `json:"adapter"` // degrees of the hottest; 0 where unknown
+		GPU     int         `json:"gpu"`
+		Alarms  []alarmView `json:"alarms"`
+	}
+	alarmView struct {
+		Grade string `json:"grade"`
+		Text  string `json:"text"`
 	}
 	cellView struct {
 		ID       string   `json:"id"`
@@ -110,13 +126,53 @@ func dialsOf(b meter.Board) []dialView {
 	return all
 }
 
-// needlesOf is what moves: sent by RDMA and IP, received by both, and the two peaks.
+// needlesOf is what moves: sent by RDMA and IP, received by both, and the two peaks, all on the
+// wire; and what of it is payload, sent and received.
 func needlesOf(b meter.Board) [][]float64 {
 	all := make([][]float64, 0, len(b.Gauges))
 	for _, g := range b.Gauges {
 		all = append(all, []float64{
 			tenth(g.Tx.RDMA), tenth(g.Tx.IP), tenth(g.Rx.RDMA), tenth(g.Rx.IP), tenth(g.Tx.Peak), tenth(g.Rx.Peak),
+			payload(g, g.Tx), payload(g, g.Rx),
 		})
+	}
+	return all
+}
+
+// payload is what programs see of a flow; unknown where nobody can tell.
+func payload(g meter.Gauge, f meter.Flow) float64 {
+	if p, ok := g.Payload(f.RDMA, f.IP); ok {
+		return tenth(float64(p))
+	}
+	return unknown
+}
+
+// unknown is no rate: those are 0 or more.
+const unknown = -1
+
+// hostsOf are the nodes beside their rails.
+func hostsOf(b meter.Board) []hostView {
+	all := make([]hostView, 0, len(b.Hosts))
+	for _, h := range b.Hosts {
+		v := hostView{Node: clean(h.Node), Alarms: []alarmView{}}
+		if h.Known {
+			v.Cores, v.Busy = h.Cores, tenth(h.Busy)
+		}
+		for _, n := range b.Health {
+			if n.No != h.No || n.Stale != "" {
+				continue
+			}
+			if hot, ok := n.Hottest(); ok {
+				v.Adapter = int(math.Round(hot.Celsius))
+			}
+			if gpu, ok := n.HottestGPU(); ok {
+				v.GPU = int(math.Round(gpu.Celsius))
+			}
+			for _, a := range n.Alarms() {
+				v.Alarms = append(v.Alarms, alarmView{a.Grade.String(), clean(a.Text)})
+			}
+		}
+		all = append(all, v)
 	}
 	return all
 }

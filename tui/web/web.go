@@ -58,6 +58,7 @@ type shown struct {
 	rig     rigView
 	dials   []dialView
 	board   [][]float64
+	hosts   []hostView
 	history history
 	cells   map[string]cellView
 	version map[string]steps.Version
@@ -148,6 +149,10 @@ func (p *Page) look() {
 		p.shown.board = board
 		p.feed.publish("board", board)
 	}
+	if hosts := hostsOf(p.board); !same(hosts, p.shown.hosts) {
+		p.shown.hosts = hosts
+		p.feed.publish("hosts", hosts)
+	}
 	if p.news {
 		p.news = false
 		p.lookAtRig()
@@ -207,20 +212,23 @@ func (p *Page) point() {
 	if len(p.shown.dials) == 0 || len(p.board.Gauges) != len(p.shown.dials) {
 		return
 	}
-	values := make([]*[2]float64, len(p.board.Gauges))
+	values := make([]*moved, len(p.board.Gauges))
 	for i, g := range p.board.Gauges {
 		if g.Stale == "" {
-			values[i] = &[2]float64{tenth(g.Tx.Total()), tenth(g.Rx.Total())}
+			values[i] = &moved{tenth(g.Tx.RDMA), tenth(g.Tx.IP), tenth(g.Rx.RDMA), tenth(g.Rx.IP)}
 		}
 	}
 	p.shown.history = p.shown.history.with(values)
 	p.feed.publish("point", values)
 }
 
-// A history holds the last points of all gauges, oldest first; nil where there was none.
-type history [][]*[2]float64
+// moved is what a rail sent by RDMA and by IP, and what it received, on the wire.
+type moved [4]float64
 
-func (h history) with(values []*[2]float64) history {
+// A history holds the last points of all gauges, oldest first; nil where there was none.
+type history [][]*moved
+
+func (h history) with(values []*moved) history {
 	if len(h) >= historyLen {
 		h = h[len(h)-historyLen+1:]
 	}
@@ -237,7 +245,7 @@ func (p *Page) snapshot() (f frame) {
 	}
 	byRun(cells)
 	s := p.shown
-	return p.feed.frame("snapshot", snapshotView{s.rig, s.dials, s.board, s.history, cells, s.now})
+	return p.feed.frame("snapshot", snapshotView{s.rig, s.dials, s.board, s.hosts, s.history, cells, s.now})
 }
 
 // tenth is a rate with the one digit after the point that is shown.

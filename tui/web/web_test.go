@@ -20,7 +20,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/rate"
 )
 
 var start = time.Unix(1000, 0)
@@ -53,6 +55,7 @@ type fold struct {
 	Rig, Now any
 	Dials    []any
 	Board    any
+	Hosts    any
 	History  []any
 	Cells    map[string]any
 	last     string // id
@@ -67,7 +70,7 @@ func (f *fold) take(t *testing.T, name, data string) {
 	switch name {
 	case "snapshot":
 		m := v.(map[string]any)
-		f.Rig, f.Now, f.Board, f.Cells = m["rig"], m["now"], m["board"], map[string]any{}
+		f.Rig, f.Now, f.Board, f.Hosts, f.Cells = m["rig"], m["now"], m["board"], m["hosts"], map[string]any{}
 		f.Dials, _ = m["dials"].([]any)
 		f.History, _ = m["history"].([]any)
 		for _, c := range m["cells"].([]any) {
@@ -88,6 +91,8 @@ func (f *fold) take(t *testing.T, name, data string) {
 		f.Dials = v.([]any)
 	case "board":
 		f.Board = v
+	case "hosts":
+		f.Hosts = v
 	case "point":
 		f.History = append(slices.Clone(f.History), v)
 		f.History = f.History[max(0, len(f.History)-historyLen):]
@@ -534,6 +539,35 @@ func holdsNothingHidden(t *testing.T, text []byte) {
 		}
 	}
 	look(v)
+}
+
+// Payload and wire are told apart, and payload only where somebody knows it; beside the rails stand
+// processors, heat and alarms, and nothing of what is not heard any more.
+func TestBesideTheRails(t *testing.T) {
+	t.Parallel()
+	b := board(97.84)
+	b.Gauges[0].RoCE, b.Gauges[0].Tx.IP = rate.Headers{Payload: 1024, Counted: 58, Cable: 82}, 0
+	if got := needlesOf(b); got[0][0] != 97.8 || got[0][6] != 92.6 || got[0][7] != 0 {
+		t.Errorf("%v", got)
+	}
+	b.Gauges[0].Tx.IP = 3 // of an interface whose MTU is unknown
+	if got := needlesOf(b); got[0][6] != unknown {
+		t.Errorf("%v", got)
+	}
+	b.Hosts = []meter.Host{{Node: "spark-02", Busy: 1.14, Cores: 20, Known: true}, {Node: "spark-01", No: 1, Busy: 9, Cores: 20}}
+	hot := health.Node{Node: "spark-02"}
+	if err := hot.Take("heat rocep1s0f0: 117000 hwmon\nadapters: 1\n#nvidia-smi\nindex, name, temperature.gpu\n0, NVIDIA GB10, 44\n"); err != nil {
+		t.Fatal(err)
+	}
+	b.Health = []health.Node{hot, {Node: "spark-01", No: 1, Stale: "no connection", Heat: hot.Heat}}
+	got := hostsOf(b)
+	if one := got[0]; one.Busy != 1.1 || one.Cores != 20 || one.Adapter != 117 || one.GPU != 44 || len(one.Alarms) != 1 ||
+		one.Alarms[0].Grade != "FAIL" || !strings.Contains(one.Alarms[0].Text, "117 °C") {
+		t.Errorf("%+v", one)
+	}
+	if one := got[1]; one.Cores != 0 || one.Adapter != 0 || len(one.Alarms) != 0 {
+		t.Errorf("nobody hears of it: %+v", one)
+	}
 }
 
 // The notebook to read has what ran and what didn't, but nothing of a comment.

@@ -8,44 +8,12 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
 )
-
-// A pcieLink is what a script prints of an RDMA device's PCIe link.
-type pcieLink struct {
-	dev, half          string  // the RDMA device, and its slot without the function
-	gtps, most, slot   float64 // GT/s: as it came up, what the device can do, and what the slot can
-	width, best, wired int     // lanes, in the same order; 0 where the slot doesn't tell
-}
-
-var pcieForm = pattern.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
-
-func readLink(dev, text string) (l pcieLink, ok bool) {
-	m := pcieForm.FindStringSubmatch(text)
-	if m == nil {
-		return l, false
-	}
-	// What the pattern let through is a number; a slot that isn't told is 0.
-	float := func(s string) float64 { v, _ := decimal.Number(s); return v }
-	whole := func(s string) int { v, _ := decimal.Count(s); return v }
-	l = pcieLink{
-		dev: dev, half: m[1], gtps: float(m[2]), width: whole(m[3]), most: float(m[4]), best: whole(m[5]),
-		slot: float(m[6]), wired: whole(m[7]),
-	}
-	return l, l.gtps > 0 && l.width > 0 && l.most > 0 && l.best > 0
-}
-
-func (l pcieLink) ceiling() float64 { return pcieGbps(l.gtps, l.width) }
-
-// pcieGbps is what a PCIe link lets through, in Gb/s.
-func pcieGbps(gtps float64, width int) float64 {
-	c, _ := theory.Ceiling(steps.Rail{PCI: steps.PCI{GTps: gtps, Width: width}})
-	return float64(c)
-}
 
 // judgePCIeLink: every PCIe link is as fast and as wide as its adapter could be.
 func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
@@ -54,10 +22,10 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	var kinds, shared []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		byHalf, before := map[string][]pcieLink{}, links+soft
+		byHalf, before := map[string][]health.Link{}, links+soft
 		for _, dev := range kind.SortedNames(facts[e]) {
 			text := facts[e][dev]
-			switch l, ok := readLink(dev, text); {
+			switch l, ok := health.ReadLink(dev, text); {
 			case dev == "devices":
 			case text == "no PCIe link":
 				soft++
@@ -65,11 +33,11 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 				rep.At(r.Rig, e, steps.Inconclusive, "%s on %s does not tell how fast its PCIe link is: %s", dev, node, text)
 			default:
 				links++
-				byHalf[l.half] = append(byHalf[l.half], l)
-				best := float64(l.best)
-				rep.Show(fmt.Sprintf("%s %s, %s at %s", node, dev, theory.Slot(l.gtps, l.width), l.half), l.width, "lanes",
-					&steps.Expected{Min: &best, From: "what the device can do: " + theory.Slot(l.most, l.best)})
-				if kind := theory.Slot(l.gtps, l.width); !slices.Contains(kinds, kind) {
+				byHalf[l.Half] = append(byHalf[l.Half], l)
+				best := float64(l.Lanes)
+				rep.Show(fmt.Sprintf("%s %s, %s at %s", node, dev, l.Name(), l.Half), l.Width, "lanes",
+					&steps.Expected{Min: &best, From: "what the device can do: " + l.Best()})
+				if kind := l.Name(); !slices.Contains(kinds, kind) {
 					kinds = append(kinds, kind)
 				}
 			}
@@ -82,7 +50,7 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			judgeHalf(r.Rig, e, together, rep)
 			if e == steps.Here && len(together) > 1 {
 				shared = append(shared, fmt.Sprintf("%s share %s (at most %.0f Gb/s together)", kind.And(devs(together)), half,
-					together[0].ceiling()))
+					together[0].Carries()))
 			}
 		}
 	}
@@ -104,29 +72,29 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		kind.And(kinds)), together)
 }
 
-func devs(links []pcieLink) []string {
+func devs(links []health.Link) []string {
 	var names []string
 	for _, l := range links {
-		names = append(names, l.dev)
+		names = append(names, l.Dev)
 	}
 	return names
 }
 
 // judgeHalf looks at a PCIe link, which several devices may share. Where the slot itself has no
 // more, seating the card again helps nobody, so that is told apart.
-func judgeHalf(rig steps.Rig, e steps.End, links []pcieLink, rep *kind.Report) {
+func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *kind.Report) {
 	l := links[0]
-	got, could := l.ceiling(), pcieGbps(l.most, l.best)
-	if got >= 0.99*could {
+	if !l.Narrow() {
 		return
 	}
+	got := l.Carries()
 	why := "Both ends of it can do more: power the node off for a minute, and seat the card again"
-	if slot := pcieGbps(l.slot, l.wired); slot > 0 && slot <= 1.01*got {
-		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", theory.Slot(l.slot, l.wired))
+	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
+		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", theory.Slot(l.Slot, l.Wire))
 	}
 	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at "+
 		"%.0f Gb/s. %s", kind.And(devs(links)), rig.NameOf(e),
-		l.half, theory.Slot(l.gtps, l.width), theory.Slot(l.most, l.best), got, why)
+		l.Half, l.Name(), l.Best(), got, why)
 }
 
 // logRead reports whether the node let the kernel's log be read.
@@ -298,6 +266,8 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 		switch l.Kind {
 		case "insufficient-power":
 			short[l.Device] = l.Watts
+		case "power-enough":
+			delete(short, l.Device)
 		case "cable-unplugged", "cable-error", "cable-plugged":
 			cable[l.Device] = l
 		}
@@ -345,14 +315,6 @@ func carriesRail(rig steps.Rig, e steps.End, pci string) bool {
 	return false
 }
 
-// Temperatures of a ConnectX in degrees (ConnectX-5 EN user manual, thermal sensors;
-// report 004 saw the driver go at 110).
-const (
-	warmDegrees      = 105
-	criticalDegrees  = 115
-	emergencyDegrees = 130
-)
-
 // judgeAdapterTemperature holds the adapters' own sensors against their limits.
 func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var silent, told []string
@@ -362,15 +324,16 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 			if pci == "adapters" {
 				continue
 			}
-			degrees, from, ok := temperature(facts[e][pci])
+			degrees, from, ok := health.Degrees(facts[e][pci])
 			if !ok {
 				silent = append(silent, pci+" on "+node)
 				continue
 			}
 			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
 				&steps.Expected{
-					Max:  new(float64(warmDegrees)),
-					From: "ConnectX thermal sensors: warning 105, critical 115, emergency 130",
+					Max: new(theory.AdapterWarm.Value()),
+					From: fmt.Sprintf("ConnectX thermal sensors: warning %.0f, critical %.0f, emergency %.0f",
+						theory.AdapterWarm.Value(), theory.AdapterCritical.Value(), theory.AdapterEmergency.Value()),
 				})
 			if degrees > hottest {
 				hottest, where = degrees, pci
@@ -380,17 +343,7 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 			continue
 		}
 		told = append(told, fmt.Sprintf("%.0f degrees on %s", hottest, node))
-		switch {
-		case hottest >= emergencyDegrees:
-			rep.At(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 130 the card switches itself off. Stop all work on "+
-				"it and cool it now", where, node, hottest)
-		case hottest >= criticalDegrees:
-			rep.At(r.Rig, e, steps.Fail, "%s on %s is at %.0f degrees: at 115 its firmware may switch it off. Give it air; "+
-				"the driver was seen to go at 110", where, node, hottest)
-		case hottest >= warmDegrees:
-			rep.At(r.Rig, e, steps.Warn, "%s on %s is at %.0f degrees: more than the 105 that it is made for. Give it air "+
-				"before the driver goes, at some 110", where, node, hottest)
-		}
+		judgeHeat(r.Rig, e, hottest, where, rep)
 	}
 	switch {
 	case len(told) == 0 && silent == nil:
@@ -399,19 +352,24 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 		return checks.Unseen(*rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's "+
 			"mft is missing or needs root", kind.And(silent))
 	}
-	return rep.Verdict("the adapters are cool enough: at most " + kind.And(told) + ", below 105")
+	return rep.Verdict(fmt.Sprintf("the adapters are cool enough: at most %s, below %.0f", kind.And(told),
+		theory.AdapterWarm.Value()))
 }
 
-// temperature reads "58000 hwmon" or "58 mget_temp".
-func temperature(text string) (degrees float64, from string, ok bool) {
-	words := strings.Fields(text)
-	if len(words) != 2 {
-		return 0, "", false
+// judgeHeat says what the hottest adapter of a node comes to.
+func judgeHeat(rig steps.Rig, e steps.End, degrees float64, pci string, rep *kind.Report) {
+	node := rig.NameOf(e)
+	warm, goes := theory.AdapterWarm.Value(), theory.AdapterGoes.Value()
+	critical, emergency := theory.AdapterCritical.Value(), theory.AdapterEmergency.Value()
+	switch {
+	case degrees >= emergency:
+		rep.At(rig, e, steps.Fail, "%s on %s is at %.0f degrees: at %.0f the card switches itself off. Stop all work on "+
+			"it and cool it now", pci, node, degrees, emergency)
+	case degrees >= critical:
+		rep.At(rig, e, steps.Fail, "%s on %s is at %.0f degrees: at %.0f its firmware may switch it off. Give it air; "+
+			"the driver was seen to go at %.0f", pci, node, degrees, critical, goes)
+	case degrees >= warm:
+		rep.At(rig, e, steps.Warn, "%s on %s is at %.0f degrees: more than the %.0f that it is made for. Give it air "+
+			"before the driver goes, at some %.0f", pci, node, degrees, warm, goes)
 	}
-	degrees, ok = decimal.Number(words[0])
-	if words[1] == "hwmon" {
-		degrees /= 1000
-	}
-	// A sensor that is off says 0, or nonsense.
-	return degrees, words[1], ok && degrees > 0 && degrees < 250
 }
