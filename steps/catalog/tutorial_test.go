@@ -12,6 +12,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/runbook"
 )
@@ -169,6 +170,25 @@ func TestPortsAreLookedAt(t *testing.T) {
 					t.Errorf("%s uses %s, and test-ports doesn't look at it", c.ID, name)
 				}
 			}
+		}
+	}
+}
+
+// What a port counts beside a test is told, and so is what it doesn't count, or can't.
+func TestWordsOfFour(t *testing.T) {
+	c := kindtest.Cell(t, "words-of-four")
+	for text, want := range map[string]steps.Grade{
+		"bytes: 69264000\npredicted: 69264000, at a RoCE MTU of 1024\ncounted: 100.0 % of it\n": steps.Pass,
+		"bytes: 70300000\npredicted: 69264000, at a RoCE MTU of 1024\ncounted: 101.4 % of it\n": steps.Pass,
+		"bytes: 95000000\npredicted: 69264000, at a RoCE MTU of 1024\ncounted: 137.1 % of it\n": steps.Fail,
+		"bytes: 66600000\npredicted: 69264000, at a RoCE MTU of 1024\ncounted: 96.1 % of it\n":  steps.Fail,
+		"bytes: 69264000\nperftest named no MTU: nobody can tell how many packets there were\n": steps.Inconclusive,
+		"the counter is missing, or went backwards: nobody can tell\n":                          steps.Inconclusive,
+	} {
+		r := kindtest.Both(kindtest.Spark(), parse.Facts, text, "")
+		r.Stages[0].Outputs[0].Role, r.Stages[0].Outputs[1].Role = "client", "server"
+		if v := New().Judges[c.Judge](c, r); v.Grade != want {
+			t.Errorf("%q: %s, want %s: %s", text, v.Grade, want, v.Reason)
 		}
 	}
 }

@@ -41,6 +41,8 @@ const (
 	WriteLatencyLeast
 	WriteLatencyTail
 	RailsApart
+	RatesApart
+	RatesApartSoft
 	ReadLatency
 	ReadLatencyPass
 	ReadLatencyWarn
@@ -247,6 +249,18 @@ var entries = [limits]Entry{
 		Of:  "latency of one rail against that of the best, from which they are apart",
 		Low: 3, High: 3, Unit: "times", Basis: Chosen, When: "for rails of one rig, also where no band holds",
 		Source: "those of the first tutorial differ by 2 %, 1.96 to 1.99 us", Fact: "latency",
+	},
+	RatesApart: {
+		Of:  "bandwidth of one rail against that of the best, below which they are apart",
+		Low: 0.8, High: 0.8, Basis: Chosen, When: "for rails of one rig that have the same link, also where no band holds",
+		Source: "as for a band: what is missing then has a cause; the vendor's pair, 92.57 and 97.28, is 5 % apart",
+		Fact:   "shares-of-a-band",
+	},
+	RatesApartSoft: {
+		Of:  "the same",
+		Low: 0.5, High: 0.5, Basis: Chosen, When: "over soft-RoCE",
+		Source: "it is as fast as the processor, and between emulated machines two tests in a row were 30 % apart",
+		Fact:   "shares-of-a-band",
 	},
 	ReadLatency: {
 		Of:  "one NIXL read of 4 KiB from Python, the median",

@@ -276,6 +276,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 	var rails []int
 	var tutorial float64 // what the tutorial would call the last rail's figure, Gb/s
 	var all accounts
+	var measured []railRate
 	each := "each"
 	if len(r.Stages) == 1 {
 		each = "it"
@@ -291,6 +292,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 			continue
 		}
 		all.add(account, t.Client.End)
+		measured = append(measured, railRate{t.Measurement, t.row().AverageGbps, t.row().Bytes})
 		figures, rails = append(figures, kind.Gbps(t.row().AverageGbps)), append(rails, t.No)
 		// Rails of one rig mostly have one band: it is said once.
 		if text := t.band.Says(each); t.band.None == "" && !slices.Contains(expected, text) {
@@ -299,6 +301,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		tutorial = float64(rate.Payload(t.row().AverageGbps).MiB()) * 8 / 1000
 	}
 	witness.EveryRail(c, r, &rep)
+	ratesApart(r.Rig, measured, &rep)
 	lead := kind.PerRail(rails, figures)
 	if len(expected) > 0 {
 		lead += ": " + kind.And(expected)
@@ -308,6 +311,60 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		note = fmt.Sprintf("(The tutorial would call the last one %.1f Gb/s: it takes perftest's MiB for MB.)", tutorial)
 	}
 	return rep.Verdict(lead, all.String(), note)
+}
+
+// A railRate is what a rail came to.
+type railRate struct {
+	kind.Measurement
+	gbps  float64
+	bytes int // of a message
+}
+
+// ratesApart compares rails with each other: those with the same link, PCIe link and MTU are alike,
+// also where nobody knows what each should carry. One that stays far behind is limited on its own
+// way, by what neither link nor slot shows: a queue of the kernel, a switch's port.
+func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
+	for _, m := range all {
+		best := m
+		for _, other := range all {
+			if other.gbps > best.gbps && other.bytes == m.bytes && alike(rig, m.Pair, other.Pair) {
+				best = other
+			}
+		}
+		least := theory.RatesApart
+		if theory.Soft(rig, m.Pair) != "" {
+			least = theory.RatesApartSoft
+		}
+		if m.gbps >= least.Value()*best.gbps || explained(m.Measurement, rep) {
+			continue
+		}
+		half := ""
+		if h := rig.Rail(m.Pair, steps.Here).PCI.Half(); h != "" && h == rig.Rail(best.Pair, steps.Here).PCI.Half() {
+			half = ", behind the same PCIe link,"
+		}
+		rep.Hear(steps.ByFigure)
+		rep.On(m.Measurement, steps.Warn, "carries %s where rail %d%s carries %s, so what limits it is on its own way: a queue of "+
+			"the kernel (see shaping), a limit of a switch's port, its cable", kind.Gbps(m.gbps), best.No, half, kind.Gbps(best.gbps))
+	}
+}
+
+// explained reports whether something was found that explains a rail's rate.
+func explained(m kind.Measurement, rep *kind.Report) bool {
+	return slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool {
+		return f.Rail == m.No && f.Grade > steps.Pass && !strings.Contains(f.Text, wire.NoCause)
+	})
+}
+
+// alike reports whether two pairs of rails should carry the same.
+func alike(rig steps.Rig, p, q steps.Pair) bool {
+	for _, e := range steps.Ends {
+		a, b := rig.Rail(p, e), rig.Rail(q, e)
+		if a.RateGbps != b.RateGbps || a.MTU != b.MTU || a.Soft() != b.Soft() || a.PCI.MaxGTps != b.PCI.MaxGTps ||
+			a.PCI.MaxWidth != b.PCI.MaxWidth || a.PCI.Width != b.PCI.Width || a.PCI.GTps != b.PCI.GTps {
+			return false
+		}
+	}
+	return true
 }
 
 // A bandwidthTest is one rail's write bandwidth.

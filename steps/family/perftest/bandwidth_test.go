@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -306,5 +308,49 @@ func TestWriteLatencySigns(t *testing.T) {
 		r := kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
 		c.change(kindtest.Counter(&r.Stages[1], steps.Here, 1))
 		kindtest.Want(t, name, judgeWriteLatency(kindtest.LatCell, r), c.grade, c.words)
+	}
+}
+
+// A rail that stays far behind its like is named, also where nobody knows what either should carry.
+func TestRatesApart(t *testing.T) {
+	slow := func(rail int, gbps float64) func(*steps.Result) {
+		return func(r *steps.Result) {
+			for i, o := range r.Stages[rail].Outputs {
+				o.Text = regexp.MustCompile(`(?m)^( \d+ \d+ 0\.00) .*`).ReplaceAllString(o.Text,
+					fmt.Sprintf("${1} %.2f %.6f", gbps*1e9/8/1048576, gbps*1e3/8/65536))
+				r.Stages[rail].Outputs[i] = kindtest.Read(o, parse.PerftestBandwidth)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		rig    steps.Rig
+		gbps   float64
+		change func(*steps.Result)
+		want   steps.Grade
+		words  []string
+	}{
+		"soft-RoCE, a third":    {kindtest.Virtual(), 6, slow(1, 2), steps.Warn, []string{"Rail 2", "carries 2 Gb/s where rail 1 carries 6 Gb/s", "shaping"}},
+		"soft-RoCE, two thirds": {kindtest.Virtual(), 6, slow(1, 4), steps.Pass, nil},
+		"soft-RoCE, the first":  {kindtest.Virtual(), 6, slow(0, 0.1), steps.Warn, []string{"Rail 1", "where rail 2 carries"}},
+		"a band, too":           {kindtest.Spark(), 92.5, slow(2, 40), steps.Fail, []string{"Rail 3", "40.0 Gb/s of 92.5", "where rail 1 carries 92.5", "switch's port"}},
+		"its twin":              {kindtest.Spark(), 92.5, slow(1, 40), steps.Fail, []string{"rail 1, behind the same PCIe link, carries"}},
+		"explained": {kindtest.Spark(), 92.5, func(r *steps.Result) {
+			slow(1, 40)(r)
+			kindtest.Counter(&r.Stages[1], steps.Here, 1).IdleGbps = 50
+		}, steps.Fail, []string{"50.0 Gb/s of other traffic"}},
+		"another link": {kindtest.Spark(), 92.5, func(r *steps.Result) {
+			slow(1, 23)(r)
+			for _, e := range steps.Ends {
+				r.Rig.Nodes[e].Rails[1].RateGbps = 25
+			}
+		}, steps.Pass, nil},
+	} {
+		r := kindtest.Bandwidth(c.rig, c.gbps)
+		c.change(&r)
+		v := judgeWriteBandwidth(kindtest.BwCell, r)
+		kindtest.Want(t, name, v, c.want, c.words...)
+		if said := strings.Contains(v.Reason, "on its own way"); said != slices.ContainsFunc(c.words, func(w string) bool { return strings.Contains(w, "carries") }) {
+			t.Errorf("%s: %s", name, v.Reason)
+		}
 	}
 }
