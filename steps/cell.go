@@ -67,6 +67,9 @@ type Cell struct {
 	Asks bool
 	// Aside leaves it out of what runs all cells: it is run by itself.
 	Aside bool `json:",omitempty"`
+	// Shows is a regular expression for the lines of a long output that are seen before it is
+	// opened; empty where these are its last ones.
+	Shows string `json:",omitempty"`
 	// Check is what makes the cell an entry of the checklist.
 	Check Check
 	// Tail is Markdown that stands after the cell.

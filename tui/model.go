@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -282,12 +283,21 @@ type anchor struct{ item, line int }
 // page is an opened output.
 type page struct {
 	cell    string
-	top     int
+	top     int // the first line of the first row that is seen
 	column  int
 	follow  bool        // stays at the end
 	run     steps.RunID // whose output top is a line of
 	dropped int         // lines that were gone when top was set
 	search  search
+
+	sheet    cells.Sheet // how its lines stand, as it was for sheetKey
+	sheetKey sheetKey
+}
+
+// sheetKey is what a sheet depends on.
+type sheetKey struct {
+	run                  steps.RunID
+	dropped, kept, width int
 }
 
 // New makes the screen of a session.

@@ -276,14 +276,32 @@ func (m *Model) pageState() steps.CellState { return m.book.Cells[m.page.cell] }
 // pageHeight is how many lines of an opened output are seen.
 func (m *Model) pageHeight() int { return max(1, m.layout().noteHeight-2) }
 
-func (m *Model) pageEnd() int { return max(0, m.pageState().Output.Len()-m.pageHeight()) }
+// pageEnd is the first line that is seen at the end of an opened output.
+func (m *Model) pageEnd() int { return m.sheet().Line(m.pageEndRow()) }
+
+func (m *Model) pageEndRow() int {
+	return max(0, m.sheet().Rows(m.pageState().Output.Len())-m.pageHeight())
+}
+
+// sheet is how the lines of the opened output stand there, set anew when it has grown or the
+// screen has another width.
+func (m *Model) sheet() cells.Sheet {
+	state := m.pageState()
+	key := sheetKey{state.Run, state.Output.Dropped(), state.Output.Len(), m.layout().noteWidth}
+	if p := m.page; p.sheetKey != key {
+		c, _ := m.book.Tutorial.Cell(p.cell)
+		p.sheetKey, p.sheet = key, cells.NewSheet(c, state, m.ranOn(state), key.width-1)
+	}
+	return m.page.sheet
+}
 
 // turn scrolls. Whoever arrives at the end of a running cell's output follows it from
 // there.
 func (m *Model) turn(lines int) tea.Cmd {
-	end := m.pageEnd()
-	m.page.top = max(0, min(m.page.top+lines, end))
-	m.page.follow = m.page.top == end && m.pageState().Running
+	sheet, end := m.sheet(), m.pageEndRow()
+	row := max(0, min(sheet.Row(m.page.top)+lines, end))
+	m.page.top = sheet.Line(row)
+	m.page.follow = row == end && m.pageState().Running
 	return nil
 }
 
@@ -300,13 +318,14 @@ func (m *Model) onPage() cells.Page {
 	c, _ := m.book.Tutorial.Cell(m.page.cell)
 	p := m.page
 	return cells.Page{
-		Cell: c, State: m.pageState(), Names: m.ranOn(m.pageState()), Top: p.top, Column: p.column,
+		Cell: c, State: m.pageState(), Names: m.ranOn(m.pageState()), Column: p.column,
+		Sheet: m.sheet(), Top: m.sheet().Row(p.top),
 		Marks: func(line int, text string) []ink.Mark { return p.marks(p.dropped+line, text) },
 	}
 }
 
 func (m *Model) pageFirst() tea.Cmd {
-	m.page.top, m.page.follow = 0, false
+	m.page.top, m.page.follow = m.sheet().Line(0), false
 	return nil
 }
 
@@ -335,7 +354,7 @@ func (m *Model) keepPage() {
 	if m.page.follow {
 		m.page.top = m.pageEnd()
 	}
-	m.page.top = min(m.page.top, m.pageEnd())
+	m.page.top = m.sheet().Line(min(m.sheet().Row(m.page.top), m.pageEndRow()))
 	m.page.search.scan(state.Output)
 	if state.Run == 0 {
 		m.page = nil

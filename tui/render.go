@@ -473,7 +473,7 @@ func (m *Model) scrollBar(top, total, height int) []string {
 func (m *Model) output(l layout) []string {
 	state := m.pageState()
 	height := max(1, l.noteHeight-2)
-	m.page.top = max(0, min(m.page.top, state.Output.Len()-height))
+	m.page.top = m.sheet().Line(max(0, min(m.sheet().Row(m.page.top), m.pageEndRow())))
 	p := m.onPage()
 	title := " " + m.ink.Focus.Render(ink.Clean(p.Cell.Title)) + m.ink.Dim.Render(" · output")
 	if state.Running {
@@ -488,7 +488,7 @@ func (m *Model) output(l layout) []string {
 		}
 	}
 	lines := []string{ink.Pad(title, l.noteWidth) + " "}
-	bar := m.scrollBar(m.page.top, state.Output.Len(), height)
+	bar := m.scrollBar(p.Top, m.sheet().Rows(state.Output.Len()), height)
 	for i, s := range p.Lines(m.ink, l.noteWidth-1, height) {
 		lines = append(lines, " "+s+bar[i])
 	}

@@ -318,11 +318,12 @@ func (m *Model) nextFound(way int) tea.Cmd {
 		return nil
 	}
 	from := s.at
-	if top := p.dropped + p.top; from.line < top || from.line >= top+m.pageHeight() {
+	sheet, top := m.sheet(), m.sheet().Row(p.top)
+	if row := sheet.Row(from.line - p.dropped); from == nowhere || row < top || row >= top+m.pageHeight() {
 		// One has moved on since: what is seen counts.
-		from = spot{top, 0}
+		from = spot{p.dropped + p.top, 0}
 		if way < 0 {
-			from = spot{top + m.pageHeight(), 1}
+			from = spot{p.dropped + sheet.Line(top+m.pageHeight()-1) + 1, 1}
 		}
 	}
 	to, wrapped := s.next(from, way)
@@ -338,8 +339,10 @@ func (m *Model) goTo(to spot) {
 	p := m.page
 	p.search.at = to
 	line := to.line - p.dropped
-	if h := m.pageHeight(); line < p.top || line >= p.top+h {
-		p.top = max(0, min(line-h/3, m.pageEnd()))
+	sheet := m.sheet()
+	top, row := sheet.Row(p.top), sheet.Row(line)
+	if h := m.pageHeight(); row < top || row >= top+h {
+		p.top = sheet.Line(max(0, min(row-h/3, m.pageEndRow())))
 	}
 	p.follow = false
 	lines := m.pageState().Output.Lines(line, 1)
@@ -353,7 +356,7 @@ func (m *Model) goTo(to spot) {
 		return nth < to.nth
 	})
 	from, end = columns(lines[0].Text[:from]), columns(lines[0].Text[:end])
-	room := m.onPage().Room(m.layout().noteWidth - 1)
+	room := m.onPage().Room(m.layout().noteWidth-1, line)
 	if from >= p.column && end < p.column+room {
 		return
 	}

@@ -121,6 +121,11 @@ var attributeTable = []Attribute{
 		set: flag(func(f fence) *bool { return &f.cell.Counters }),
 	},
 	{
+		Name: "shows", Value: "REGEX",
+		Doc: "the lines of a long output that are seen before it is opened; its last ones where it is missing",
+		set: shows,
+	},
+	{
 		Name: "needs", Value: "A,B", Doc: "commands without which it is SKIPPED, any that a node can have",
 		set: needs,
 	},
@@ -349,6 +354,12 @@ func word(to func(fence) *string) func(fence, setting) error {
 		*to(f) = s.value
 		return nil
 	}
+}
+
+func shows(f fence, s setting) error {
+	f.cell.Shows = s.value
+	_, err := regexp.Compile(s.value)
+	return named("shows", err)
 }
 
 func flag(to func(fence) *bool) func(fence, setting) error {

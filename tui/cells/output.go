@@ -28,14 +28,13 @@ func (b *body) output(c Cell) {
 		return
 	}
 	keep := max(1, c.Keep)
-	s := c.lastSection(out.Lines(max(0, n-lookBack), lookBack))
-	shown := min(n, keep)
+	recent := out.Lines(max(0, n-lookBack), lookBack)
+	s := c.lastSection(recent)
+	single, shown := recent, 0
 	if len(s.nodes) > 1 {
-		if shown = s.cut(b.width, keep); shown >= n && out.Dropped() == 0 {
-			shown = n
-		}
-	} else if shown == keep && n+out.Dropped() == keep+1 && out.Dropped() == 0 {
-		shown++ // the note would take the line's place
+		shown = s.cut(c, b.width, keep)
+	} else {
+		single, shown = c.few(recent, keep)
 	}
 	if hidden := n + out.Dropped() - shown; hidden > 0 {
 		b.add("  " + b.k.Dim.Render("┊ … "+counted(hidden, "more line, O opens", "more lines, O opens")))
@@ -44,21 +43,31 @@ func (b *body) output(c Cell) {
 		b.section(c, s)
 		return
 	}
-	b.printed(out.Lines(n-shown, shown), newTags(c.Cell, c.Names, b.width))
+	b.printed(c, single, newTags(c.Cell, c.Names, b.width))
 }
 
 // printed adds lines of output; railbench's own, which are sentences, are never cut.
-func (b *body) printed(lines []steps.OutputLine, t tags) {
-	for _, l := range lines {
-		if l.Kind == steps.Note && len(l.Text) > b.width-6 {
-			b.wrap(b.k.Dim.Render(ink.Clean(l.Text)), "  "+b.k.Accent.Render("·")+" ", "    ")
+func (b *body) printed(c Cell, lines []steps.OutputLine, t tags) {
+	width := b.width - 4 - t.room()
+	for i := 0; i < len(lines); {
+		if l := lines[i]; l.Kind == steps.Note {
+			if len(l.Text) > b.width-6 {
+				b.wrap(b.k.Dim.Render(ink.Clean(l.Text)), "  "+b.k.Accent.Render("·")+" ", "    ")
+			} else {
+				b.add("  " + outputLine(b.k, l, tags{}, nil, 0, b.width-4)) // it names the node itself
+			}
+			i++
 			continue
 		}
-		tag := t
-		if l.Kind == steps.Note {
-			tag = tags{} // it names the node itself
+		end := i
+		for end < len(lines) && lines[end].Kind != steps.Note {
+			end++
 		}
-		b.add("  " + outputLine(b.k, l, tag, nil, 0, b.width-4))
+		for _, r := range fit(lines[i:end], width-2, c.budget(end-i)) {
+			l := lines[i+r.line]
+			b.add("  " + b.k.Dim.Render(t.of(l)) + r.draw(b.k, l, width))
+		}
+		i = end
 	}
 }
 
@@ -103,61 +112,76 @@ func (c Cell) lastSection(lines []steps.OutputLine) (s section) {
 	return s
 }
 
-// beside reports whether the nodes have a column each.
-func (s section) beside(width int) bool { return s.column(width) >= leastColumn }
+// beside reports whether the nodes have a column each: where there is room, and no line is cut
+// that would be whole one below the other.
+func (s section) beside(c Cell, width int) bool {
+	column := s.column(width)
+	return column >= leastColumn && !slices.ContainsFunc(s.nodes, func(lines []steps.OutputLine) bool {
+		most := c.budget(len(lines))
+		return len(fitted(lines, column-2, false)) > most && len(fitted(lines, width-6, false)) <= most
+	})
+}
 
 func (s section) column(width int) int { return (width-4)/len(s.nodes) - 2 }
 
-// cut leaves so many lines of each node as there is room for, and tells how many that are.
-func (s *section) cut(width, keep int) (shown int) {
-	if !s.beside(width) {
-		keep = max(4, (keep+1)/len(s.nodes))
-	}
+// cut leaves so many lines of each node as there is room for, and tells how many of the output
+// are seen.
+func (s *section) cut(c Cell, width, keep int) (shown int) {
 	s.tail = s.tail[max(0, len(s.tail)-keep):]
 	shown = len(s.head) + len(s.tail)
+	seen := section{}
+	for _, lines := range s.nodes {
+		few, _ := c.few(lines, keep)
+		seen.nodes = append(seen.nodes, few)
+	}
+	if !seen.beside(c, width) {
+		keep = max(4, (keep+1)/len(s.nodes))
+	}
 	for i, lines := range s.nodes {
-		if len(lines) != keep+1 { // the note would take the line's place
-			s.nodes[i] = lines[max(0, len(lines)-keep):]
-		}
-		shown += len(s.nodes[i])
+		few, seen := c.few(lines, keep)
+		s.nodes[i], shown = few, shown+seen
 	}
 	return shown
 }
 
 // section draws it: the nodes in columns, or below each other.
 func (b *body) section(c Cell, s section) {
-	b.printed(s.head, tags{})
-	if s.beside(b.width) {
-		b.columns(s)
+	b.printed(c, s.head, tags{})
+	if s.beside(c, b.width) {
+		b.columns(c, s)
 	} else {
 		for _, lines := range s.nodes {
 			b.add("  " + b.k.Dim.Render(source(lines)))
-			b.printed(lines, tags{})
+			b.printed(c, lines, tags{})
 		}
 	}
-	b.printed(s.tail, tags{})
+	b.printed(c, s.tail, tags{})
 }
 
 // columns sets the nodes side by side.
-func (b *body) columns(s section) {
+func (b *body) columns(c Cell, s section) {
 	width, height := s.column(b.width), 0
 	heads := make([]string, 0, len(s.nodes))
+	drawn := make([][]string, 0, len(s.nodes))
 	for _, lines := range s.nodes {
-		height = max(height, len(lines))
+		own := body{k: b.k, width: width + 4}
+		own.printed(c, lines, tags{})
+		height = max(height, len(own.lines))
+		drawn = append(drawn, own.lines)
 		heads = append(heads, ink.Pad(b.k.Dim.Render(source(lines)), width))
 	}
 	const gap = "  "
 	b.add(gap + strings.Join(heads, gap))
 	for i := range height {
 		row := make([]string, len(s.nodes))
-		for j, lines := range s.nodes {
-			text := ""
+		for j, lines := range drawn {
+			text := gap
 			if i < len(lines) {
-				text = outputLine(b.k, lines[i], tags{}, nil, 0, width)
+				text = lines[i]
 			}
-			row[j] = ink.Pad(text, width)
+			row[j] = ink.Pad(ansi.Truncate(text, width+len(gap), ""), width+len(gap))
 		}
-		b.add(gap + strings.Join(row, gap))
+		b.add(strings.Join(row, ""))
 	}
 }
 
@@ -170,16 +194,50 @@ func source(lines []steps.OutputLine) string {
 	return name
 }
 
-// outputLine draws one line of output in at most width columns, from column on.
-func outputLine(k *ink.Ink, l steps.OutputLine, t tags, marks []ink.Mark, column, width int) string {
-	gutter, style := k.Faint.Render("│"), ink.Style{}
-	switch l.Kind {
+// gutterOf is the sign before a line, and the line's own style.
+func gutterOf(k *ink.Ink, kind steps.LineKind) (string, ink.Style) {
+	switch kind {
 	case steps.FromStderr:
-		gutter, style = k.Stderr.Render("╏"), k.Stderr
+		return k.Stderr.Render("╏"), k.Stderr
 	case steps.Note:
-		gutter, style = k.Accent.Render("·"), k.Dim
+		return k.Accent.Render("·"), k.Dim
 	case steps.FromStdout:
 	}
+	return k.Faint.Render("│"), ink.Style{}
+}
+
+// draw draws a row in at most width columns.
+func (r outputRow) draw(k *ink.Ink, l steps.OutputLine, width int) string {
+	gutter, style := gutterOf(k, l.Kind)
+	if r.on {
+		gutter = k.Faint.Render("┊")
+	}
+	text, room := gutter+" ", width-2
+	if room < 1 {
+		return ""
+	}
+	for i, s := range r.strips {
+		size, last := s.to-s.from, i == len(r.strips)-1
+		switch {
+		case room < 1:
+		case r.rule:
+			text += style.Render(ansi.Truncate(ink.Clean(ink.Head(l.Text, room)), room, ""))
+		case size > room || last && r.open || !last && size+closed > room:
+			// It goes on to the line's end, and says where there is more.
+			text += k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style}, s.from, room)
+			room = 0
+		default:
+			part := k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style}, s.from, size+1)
+			text += ansi.Truncate(part, size, "")
+			room -= size
+		}
+	}
+	return text
+}
+
+// outputLine draws one line of output in at most width columns, from column on.
+func outputLine(k *ink.Ink, l steps.OutputLine, t tags, marks []ink.Mark, column, width int) string {
+	gutter, style := gutterOf(k, l.Kind)
 	tag := t.of(l)
 	room := width - lipgloss.Width(tag) - 2
 	if room < 1 {
@@ -213,6 +271,9 @@ func newTags(c steps.Cell, names []string, width int) tags {
 	}
 	return t
 }
+
+// room is what a tag takes.
+func (t tags) room() int { return lipgloss.Width(t.of(steps.OutputLine{})) }
 
 func (t tags) of(l steps.OutputLine) string {
 	if t.width == 0 {

@@ -16,34 +16,74 @@ type Page struct {
 	Cell   steps.Cell
 	State  steps.CellState
 	Names  []string
-	Top    int // first line shown
+	Sheet  Sheet
+	Top    int // first row shown
 	Column int // first column shown
 	// Marks are what a search has found in a line's text, or in the beginning of it.
 	Marks func(line int, text string) []ink.Mark
 }
 
 // Room is how many columns of a line's text a window of width columns shows.
-func (p Page) Room(width int) int {
+func (p Page) Room(width, line int) int {
 	t := newTags(p.Cell, p.Names, width)
-	return max(1, width-lipgloss.Width(t.of(steps.OutputLine{}))-2)
+	return max(1, columnOf(width, len(p.Sheet.row(p.Sheet.Row(line))))-t.room()-2)
 }
 
 // Lines draws the window, exactly height lines of width columns.
 func (p Page) Lines(k *ink.Ink, width, height int) []string {
-	out := p.State.Output
 	t := newTags(p.Cell, p.Names, width)
-	lines := make([]string, 0, height)
-	for i, l := range out.Lines(p.Top, height) {
-		var marks []ink.Mark
-		if p.Marks != nil {
-			marks = p.Marks(p.Top+i, ink.Head(l.Text, p.Column+width))
+	drawn := make([]string, 0, height)
+	for _, row := range p.window(height) {
+		column := columnOf(width, len(row))
+		text := make([]string, len(row))
+		for i, l := range row {
+			if l.no == none {
+				text[i] = strings.Repeat(" ", column)
+				continue
+			}
+			var marks []ink.Mark
+			if p.Marks != nil {
+				marks = p.Marks(l.no, ink.Head(l.Text, p.Column+column))
+			}
+			text[i] = ink.Pad(outputLine(k, l.OutputLine, t, marks, p.Column, column), column)
 		}
-		lines = append(lines, ink.Pad(outputLine(k, l, t, marks, p.Column, width), width))
+		drawn = append(drawn, ink.Pad(strings.Join(text, strings.Repeat(" ", sheetGap)), width))
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
+	for len(drawn) < height {
+		drawn = append(drawn, strings.Repeat(" ", width))
 	}
-	return lines
+	return drawn
+}
+
+// pageLine is a line of an output with its number; none for a place without one.
+type pageLine struct {
+	no int
+	steps.OutputLine
+}
+
+// window are the lines of the rows that are seen.
+func (p Page) window(height int) (rows [][]pageLine) {
+	out := p.State.Output
+	if p.Sheet.rows == nil { // they are taken at once
+		for i, l := range out.Lines(p.Top, height) {
+			rows = append(rows, []pageLine{{p.Top + i, l}})
+		}
+		return rows
+	}
+	for row := p.Top; row < min(p.Top+height, p.Sheet.Rows(out.Len())); row++ {
+		var all []pageLine
+		for _, no := range p.Sheet.row(row) {
+			l := pageLine{no: none}
+			if no != none {
+				if got := out.Lines(no, 1); len(got) > 0 {
+					l = pageLine{no, got[0]}
+				}
+			}
+			all = append(all, l)
+		}
+		rows = append(rows, all)
+	}
+	return rows
 }
 
 // Position says which lines are seen, and how many there are.
@@ -52,9 +92,13 @@ func (p Page) Position(height int) string {
 	if out.Len() == 0 {
 		return "no output"
 	}
+	rows := p.Sheet.Rows(out.Len())
 	first := out.Dropped() + p.Top
 	s := fmt.Sprintf("%s–%s of %s",
-		Thousands(first+1), Thousands(out.Dropped()+min(out.Len(), p.Top+height)), Thousands(out.Dropped()+out.Len()))
+		Thousands(first+1), Thousands(out.Dropped()+min(rows, p.Top+height)), Thousands(out.Dropped()+rows))
+	if rows < out.Len() {
+		s += fmt.Sprintf(" (%s lines, the nodes' side by side)", Thousands(out.Dropped()+out.Len()))
+	}
 	if p.Column > 0 {
 		s += fmt.Sprintf(" · from column %d", p.Column+1)
 	}
@@ -71,9 +115,11 @@ func (p Page) Position(height int) string {
 // Reach is the column from which the end of the window's longest line is seen.
 func (p Page) Reach(width, height int) int {
 	t := newTags(p.Cell, p.Names, width)
-	widest := 0
-	for _, l := range p.State.Output.Lines(p.Top, height) {
-		widest = max(widest, lipgloss.Width(ink.Clean(l.Text))+lipgloss.Width(t.of(l))+2)
+	reach := 0
+	for _, row := range p.window(height) {
+		for _, l := range row {
+			reach = max(reach, lipgloss.Width(ink.Clean(l.Text))+t.room()+2-columnOf(width, len(row)))
+		}
 	}
-	return max(0, widest-width)
+	return reach
 }

@@ -1,0 +1,240 @@
+package cells
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A tool writes for a terminal that is wide enough. In a narrow pane its blank columns are
+// closed up first, and what still is too wide goes on in the next row, as long as that takes
+// little room: the last column of a benchmark is the one that matters.
+
+// A strip is the part of a line between two columns.
+type strip struct{ from, to int }
+
+// An outputRow is a row of the screen with a part of a line.
+type outputRow struct {
+	line   int // among those that were fitted
+	strips []strip
+	on     bool // it goes on with what the row before has begun
+	rule   bool // nothing is lost where it ends
+	open   bool // it goes on to the line's end, which may be cut
+}
+
+// mostRows is how many rows one line may take.
+const mostRows = 4
+
+// closed is how many blanks stay of a gap that is closed up.
+const closed = 2
+
+// fit sets lines in rows of width columns, in about most rows; where that is not to be had,
+// in a row each, which is cut.
+func fit(lines []steps.OutputLine, width, most int) []outputRow {
+	if rows := fitted(lines, width, false); len(rows) <= most {
+		return rows
+	}
+	return fitted(lines, width, true)
+}
+
+// fitted sets lines in as many rows as they need, or in one each. Lines that stand together are
+// a table: they close up, and go on, at the same columns.
+func fitted(lines []steps.OutputLine, width int, cut bool) (rows []outputRow) {
+	width = max(1, width) // of a terminal that shows nothing
+	// What is farther right is cut in any case, however long a line is.
+	far := mostRows * width
+	blanks := make([][]bool, len(lines))
+	for i, l := range lines {
+		blanks[i] = blankColumns(l.Text, far)
+	}
+	for i := 0; i < len(lines); {
+		if ruled(lines[i].Text) {
+			rows = append(rows, outputRow{line: i, strips: []strip{{0, width}}, rule: true})
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(lines) && lines[end].Text != "" && !ruled(lines[end].Text) && lines[end].Kind == lines[i].Kind {
+			end++
+		}
+		rows = append(rows, together(blanks[i:end], width, i, cut)...)
+		i = end
+	}
+	return rows
+}
+
+// together are the rows of lines that stand together, the first of which is line first.
+func together(blanks [][]bool, width, first int, cut bool) (rows []outputRow) {
+	most := 0
+	for _, b := range blanks {
+		most = max(most, len(b))
+	}
+	if most <= width {
+		for i := range blanks {
+			rows = append(rows, outputRow{line: first + i, strips: []strip{{0, width}}, open: true})
+		}
+		return rows
+	}
+	parts := columnsOf(blanks, most)
+	if len(blanks) > 1 && slices.ContainsFunc(parts, func(p strip) bool { return p.to-p.from > width }) {
+		for i := range blanks { // no table
+			rows = append(rows, together(blanks[i:i+1], width, first+i, cut)...)
+		}
+		return rows
+	}
+	chunks := filled(parts, width)
+	if cut {
+		chunks = filled(parts, most+closed)
+	}
+	for i, b := range blanks {
+		for n, chunk := range chunks {
+			if n > 0 && chunk[0].from >= len(b) {
+				break
+			}
+			rows = append(rows, outputRow{line: first + i, strips: chunk, on: n > 0, open: n == len(chunks)-1})
+		}
+	}
+	return rows
+}
+
+// columnsOf are the parts of lines between the columns that are blank in all of them. One
+// blank parts the words of a single line, and two the columns of a table.
+func columnsOf(blanks [][]bool, most int) (parts []strip) {
+	apart := min(closed, len(blanks))
+	for x := 0; x < most; {
+		gap := x
+		for gap < most && blankAt(blanks, gap) {
+			gap++
+		}
+		switch {
+		case gap == x:
+			if len(parts) == 0 {
+				parts = append(parts, strip{x, x})
+			}
+			parts[len(parts)-1].to = x + 1
+			x++
+			continue
+		case gap == most: // blanks at the end
+		case len(parts) == 0 || gap-x >= apart:
+			parts = append(parts, strip{gap, gap})
+		default: // the gap is a part of the words around it
+			parts[len(parts)-1].to = gap
+		}
+		x = gap
+	}
+	return parts
+}
+
+func blankAt(blanks [][]bool, x int) bool {
+	return !slices.ContainsFunc(blanks, func(b []bool) bool { return x < len(b) && !b[x] })
+}
+
+// filled distributes parts over rows of width columns.
+func filled(parts []strip, width int) (chunks [][]strip) {
+	used := 0
+	for i, p := range parts {
+		gap := min(p.from, closed)
+		if i > 0 {
+			gap = min(p.from-parts[i-1].to, closed)
+		}
+		size := p.to - p.from
+		switch {
+		case len(chunks) > 0 && used+gap+size <= width:
+			last := len(chunks) - 1
+			chunks[last] = append(chunks[last], strip{p.from - gap, p.to})
+			used += gap + size
+			continue
+		case len(chunks) == 0 && gap+size <= width: // a little of the indent stays
+			chunks, used = [][]strip{{{p.from - gap, p.to}}}, gap+size
+			continue
+		}
+		for ; p.to-p.from > width; p.from += width { // a word that is wider than the pane
+			chunks = append(chunks, []strip{{p.from, p.from + width}})
+		}
+		chunks, used = append(chunks, []strip{p}), p.to-p.from
+	}
+	if len(chunks) > mostRows {
+		rest := slices.Concat(chunks[mostRows-1:]...)
+		chunks = append(chunks[:mostRows-1], rest)
+	}
+	return chunks
+}
+
+// blankColumns tells of the columns of a line which are blank, as far as far.
+func blankColumns(text string, far int) []bool {
+	text = ink.Clean(ink.Head(text, far))
+	blank := make([]bool, 0, min(len(text), far))
+	for text != "" && len(blank) <= far {
+		width := 1
+		_, size := utf8.DecodeRuneInString(text)
+		if text[0] >= utf8.RuneSelf {
+			width = lipgloss.Width(text[:size])
+		}
+		for range width {
+			blank = append(blank, text[0] == ' ')
+		}
+		text = text[size:]
+	}
+	for len(blank) > 0 && blank[len(blank)-1] {
+		blank = blank[:len(blank)-1]
+	}
+	return blank
+}
+
+// ruled reports whether a line is a rule: of one sign alone.
+func ruled(text string) bool {
+	text = strings.TrimSpace(text)
+	if len(text) < 8 {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(text)
+	return strings.ContainsRune("-=_*#~─━", first) && strings.Trim(text, string(first)) == ""
+}
+
+// telling leaves of a long output's lines those that a cell says are to be seen first; all of
+// them where it says nothing, or where none of them is. railbench's own stay.
+func (c Cell) telling(lines []steps.OutputLine) []steps.OutputLine {
+	if c.Shows == "" || !c.State.HasExit || !c.State.Exit.OK() {
+		return lines // of what failed or still runs nobody knows yet which matter
+	}
+	shows, err := regexp.Compile(c.Shows)
+	if err != nil {
+		return lines // of an edited file; whoever runs it is told
+	}
+	matter := func(l steps.OutputLine) bool { return l.Kind != steps.Note && shows.MatchString(l.Text) }
+	if !slices.ContainsFunc(lines, matter) {
+		return lines
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(l steps.OutputLine) bool { return l.Kind != steps.Note && !matter(l) })
+}
+
+// few are the last of a node's lines, keep of them; seen is how many that are with the empty
+// ones at the end, which nobody misses.
+func (c Cell) few(lines []steps.OutputLine, keep int) (few []steps.OutputLine, seen int) {
+	few = lines
+	for len(few) > 1 && strings.TrimSpace(few[len(few)-1].Text) == "" {
+		few = few[:len(few)-1]
+	}
+	empty := len(lines) - len(few)
+	if few = c.telling(few); len(few) > keep+1 { // of one line more, a note would take the place
+		few = few[len(few)-keep:]
+	}
+	return few, len(few) + empty
+}
+
+// fewRows is how many rows a table of a head and a row may take, however wide it is.
+const fewRows = 7
+
+// budget is how many rows so many lines may take.
+func (c Cell) budget(lines int) int {
+	if c.Shows != "" {
+		return max(fewRows, 2*lines)
+	}
+	return max(fewRows, lines+lines/2)
+}
