@@ -194,7 +194,7 @@ func ruled(text string) bool {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(text)
-	return strings.ContainsRune("-=_*#~─━", first) && strings.Trim(text, string(first)) == ""
+	return strings.ContainsRune("-=_*#~─", first) && strings.Trim(text, string(first)) == ""
 }
 
 // telling leaves of a long output's lines those that a cell says are to be seen first; all of
