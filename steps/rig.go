@@ -79,6 +79,20 @@ func Links(n int) []Link {
 	return all
 }
 
+// Ring lists the links around n nodes: each node's to the next, and the last one's to the first.
+// All links of three are one.
+func Ring(n int) []Link {
+	var all []Link
+	for a := range n {
+		if b := (a + 1) % n; a < b {
+			all = append(all, Link{a, b})
+		} else if n > 2 {
+			all = append(all, Link{b, a})
+		}
+	}
+	return all
+}
+
 // A Rig is what was found on the two nodes. It is a value: a probe makes a new one.
 type Rig struct {
 	Name      string

@@ -10,11 +10,26 @@ import (
 )
 
 // everyLink runs a check over every link of a rig of more than two nodes, one after the
-// other, and folds what they came to: a check looks at all of them.
+// other, and folds what they came to: a check looks at all of them. One that moves data goes
+// around the nodes, over as many links as there are nodes: each port's way is tried both as
+// here and as the peer, and the time grows as the nodes do.
 func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
+	if onlyLooks(r.cell) {
+		if r.seen == nil {
+			seen := r.s.look(ctx, fresh)
+			r.seen = &seen
+		}
+		r.gather(ctx)
+	}
 	var all steps.Result
 	var told []linkVerdict
-	for _, l := range steps.Links(len(r.s.o.Nodes)) {
+	links := steps.Links(len(r.s.o.Nodes))
+	if ring := steps.Ring(len(r.s.o.Nodes)); !onlyLooks(r.cell) && len(ring) < len(links) {
+		r.tell("over %d of %d links, each node to the next: it moves data, and all of them take %.1f times as long",
+			len(ring), len(links), float64(len(links))/float64(len(ring)))
+		links = ring
+	}
+	for _, l := range links {
 		if ctx.Err() != nil && told != nil {
 			break
 		}
@@ -28,6 +43,62 @@ func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 		all.Stages = append(all.Stages, r.s.renumbered(result)...)
 	}
 	return all, foldLinks(told)
+}
+
+// askedAtOnce is how many nodes a check asks beside each other.
+const askedAtOnce = 32
+
+// asking is a script as one node was asked it.
+type asking struct {
+	node   int // its number
+	script string
+}
+
+// gather asks every node once, side by side, what a check asks both ends of a link: what a node
+// says of itself it need not say for each link that it is at, and what is compared between nodes
+// was said at the same time. A link at which a node is asked something else, as what names its
+// peer, asks by itself.
+func (r *run) gather(ctx context.Context) {
+	c := r.cell
+	if r.s.o.refuses(c) != "" || c.EachRail || c.Counters || len(c.With) > 0 || c.Own != "" ||
+		r.s.o.Catalog.Plans[c.Judge] != nil {
+		return
+	}
+	type task struct {
+		rig  steps.Rig
+		end  steps.End
+		role steps.Role
+		out  steps.Output
+	}
+	var tasks []task
+	nodes := len(r.s.o.Nodes)
+	for no := range nodes {
+		rig, err := r.seen.over(r.s.o, steps.Link{Here: no, Peer: (no + 1) % nodes})
+		if err != nil || r.missing(rig) != "" || r.lacksRails(rig) != "" || r.bonded(rig) != nil {
+			continue
+		}
+		for _, role := range c.Roles {
+			if role.On != steps.OnBoth {
+				return
+			}
+			tasks = append(tasks, task{rig: rig, end: steps.Here, role: role})
+		}
+	}
+	next := make(chan *task, len(tasks))
+	for i := range tasks {
+		next <- &tasks[i]
+	}
+	close(next)
+	atOnce(ctx, r.s.clock, min(askedAtOnce, len(tasks)), func(ctx context.Context, _ int) {
+		for t := range next {
+			t.out = r.one(ctx, t.rig, -1, t.role, t.end, r.limit(), nil)
+		}
+	})
+	r.gathered = map[asking]steps.Output{}
+	for _, t := range tasks {
+		asked := r.script(t.rig, -1, t.role, t.end, r.limit())
+		r.gathered[asking{t.rig.At(t.end).No, asked.Text()}] = t.out
+	}
 }
 
 type linkVerdict struct {

@@ -107,6 +107,43 @@ func TestChecksLookAtEveryLink(t *testing.T) {
 	}
 }
 
+// A check asks each node once what it asks both ends of a link, and at every link what names
+// the peer; one that moves data goes around the nodes.
+func TestChecksAskEachNodeOnce(t *testing.T) {
+	nodes := []string{"n1", "n2", "n3", "n4", "n5"}
+	for _, x := range []struct {
+		script   string
+		measures bool
+		lines    int // that the script printed
+		judged   int
+	}{
+		{`echo "I am $NODE"`, false, 5, 10},
+		{`echo "$NODE and $PEER"`, false, 20, 10},
+		{`echo "I am $NODE"`, true, 10, 5},
+	} {
+		c := check("c", x.script, "counts")
+		c.Check.Measures, c.Roles[0].On = x.measures, steps.OnBoth
+		judged := 0
+		o := Options{}
+		o.Catalog.Judges = map[string]steps.Judge{"counts": func(_ steps.Cell, r steps.Result) steps.Verdict {
+			for _, out := range r.Stages[0].Outputs {
+				if name := r.Rig.At(out.End).Name; !out.Ran || !strings.Contains(out.Text, name) {
+					t.Errorf("%s is said to have said %q", name, out.Text)
+				}
+			}
+			judged++
+			return steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
+		}}
+		s := openNodes(t, o, nodes, c)
+		s.Run("c")
+		got := printed(s.until("c"))
+		lines := strings.Count(got, "I am") + strings.Count(got, " and ")
+		if lines != x.lines || judged != x.judged {
+			t.Errorf("%q: %d lines, want %d; judged over %d links, want %d:\n%s", x.script, lines, x.lines, judged, x.judged, got)
+		}
+	}
+}
+
 func TestFoldLinks(t *testing.T) {
 	pass := steps.Verdict{Grade: steps.Pass, Reason: "All is well."}
 	warn := steps.Verdict{Grade: steps.Warn, Reason: "A is odd.", Node: "a"}

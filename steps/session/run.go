@@ -61,6 +61,8 @@ type run struct {
 	vars [2]map[string]string
 	// before are the counters of all nodes when the stage that runs began; nil where nobody asked.
 	before []meter.Counters
+	// gathered is what the nodes of a check have said already.
+	gathered map[asking]steps.Output
 	// printed is when a role last printed a line.
 	printed atomic.Int64
 
@@ -273,7 +275,7 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 // the list, unknown: left out, it would look as if nothing had moved.
 func account(rig steps.Rig, idle, before, after []meter.Counters) []steps.RailBytes {
 	var all []steps.RailBytes
-	for e, n := range rig.Nodes {
+	for e, n := range rig.Nodes[:len(after)] {
 		for i, rail := range n.Rails {
 			b := steps.RailBytes{End: steps.End(e), Dev: rail.Dev, Rail: i}
 			m, err := meter.Between(idle[e], before[e], after[e], portOf(rail))
@@ -612,6 +614,10 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	}
 	var shown time.Time // when it was last called, by the node's clock
 	asked := r.script(rig, pair, role, e, limit)
+	if said, ok := r.gathered[asking{rig.At(e).No, asked.Text()}]; ok {
+		said.End = e
+		return said
+	}
 	out.Asked = asked.Vars
 	exit, err := r.node(rig, e).Run(ctx, asked, func(line runner.Line) {
 		kind := steps.FromStdout
@@ -782,11 +788,19 @@ func interpreted(interpreter, script string, vars map[string]string) string {
 	return exports + "exec " + interpreter + ` -c "$(cat <<'` + end + "'\n" + script + end + "\n)\"\n"
 }
 
-// counters reads every counter of every node, by End: traffic that takes a way past the
-// link shows at a third one. A node that does not answer has none.
+// counted are the nodes whose counters are read, by End: all, because traffic that takes a way
+// past the link shows at a third one. A check goes over many links, and reads those at its ends.
+func (r *run) counted(rig steps.Rig) []steps.Node {
+	if r.cell.Check.Any() {
+		return rig.Nodes[:len(steps.Ends)]
+	}
+	return rig.Nodes
+}
+
+// counters reads every counter of the nodes that are counted. A node that does not answer has none.
 func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
-	c := make([]meter.Counters, len(rig.Nodes))
-	atOnce(ctx, r.s.clock, len(rig.Nodes), func(ctx context.Context, e int) {
+	c := make([]meter.Counters, len(r.counted(rig)))
+	atOnce(ctx, r.s.clock, len(c), func(ctx context.Context, e int) {
 		n := rig.Nodes[e]
 		if n.Err != "" {
 			return
@@ -808,7 +822,7 @@ func (r *run) countersAfter(ctx context.Context, rig steps.Rig) []meter.Counters
 		return r.counters(ctx, rig)
 	}
 	if r.s.life.Err() != nil {
-		return make([]meter.Counters, len(rig.Nodes))
+		return make([]meter.Counters, len(r.counted(rig)))
 	}
 	// As long as the session, but on this run's behalf: on a rig with a clock of its own somebody
 	// new would wait for this run to give up its turn, and this run for him.
