@@ -125,6 +125,9 @@ type Node struct {
 	// SSHDev and RouteDev are the netdevs that carry the SSH session and the
 	// default route; empty where there is none.
 	SSHDev, RouteDev string
+	// Catches is what ends a script's processes there that clear their environment and leave their
+	// session: "group", "parent", "nothing"; empty where that isn't known. It is not saved.
+	Catches string
 	// Err says why the node could not be probed; empty otherwise.
 	Err string
 }

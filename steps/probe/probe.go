@@ -45,6 +45,7 @@ func Parse(stdout string, commands []steps.Command) (steps.Node, error) {
 		}
 	}
 	n.OS = osName(s["os"])
+	n.Catches = strings.TrimSpace(strings.Join(s["leash"], ""))
 	f := readFiles(s["files"])
 	p := readPlaces(s["places"])
 	n.Netdevs = netdevs(strings.Join(s["addr"], "\n"), f, p)

@@ -47,6 +47,8 @@ section node
 uname -n
 uname -r
 uname -m
+section leash
+echo "$RAILBENCH_CATCHES"
 section ssh
 echo "$SSH_CONNECTION"
 section os

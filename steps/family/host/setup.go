@@ -184,6 +184,7 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
 		}
 	}
+	catches(r.Rig, &rep)
 	v := rep.Verdict(fmt.Sprintf("root works on %s: the later parts can change the network there, and undo it",
 		kind.And(able)))
 	switch skipped := slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return f.Grade == steps.Skipped }); {
@@ -195,6 +196,21 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 		v = kind.Inconclusive("Only %d of %d nodes answered.", len(able), len(steps.Ends))
 	}
 	return v
+}
+
+// catches says at which node nothing ends a process that hides from its leash.
+func catches(rig steps.Rig, rep *kind.Report) {
+	for _, n := range rig.Nodes {
+		switch n.Catches {
+		case "group":
+			rep.Show(n.Name+" ends what hides by", "a control group", "", nil)
+		case "parent":
+			rep.Show(n.Name+" ends what hides by", "being its parent", "", nil)
+		case "nothing":
+			rep.Add(steps.Warn, "on %s nothing ends a process that clears its environment, leaves its session and loses its parent: "+
+				"there is no control group that this user may divide, no perl and no systemd-run --user. Install perl there", n.Name)
+		}
+	}
 }
 
 // isRoot reports whether a script ran as root. The error of one that never started is the

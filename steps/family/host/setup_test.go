@@ -61,6 +61,9 @@ func TestPrivileges(t *testing.T) {
 	}
 	root := func(e steps.End) steps.Output { return kindtest.Ran("", e, "0\n") }
 	kindtest.Want(t, "root", judgePrivileges(steps.Cell{}, result(root(steps.Here), root(steps.Peer))), steps.Pass, "spark-02 and spark-01")
+	bare := result(root(steps.Here), root(steps.Peer))
+	bare.Rig.Nodes[steps.Here].Catches, bare.Rig.Nodes[steps.Peer].Catches = "group", "nothing"
+	kindtest.Want(t, "nothing catches", judgePrivileges(steps.Cell{}, bare), steps.Warn, "on spark-01 nothing ends a process", "Install perl")
 	no := steps.Output{End: steps.Peer, Err: "sudo on spark-01 wants a password"}
 	kindtest.Want(t, "no password", judgePrivileges(steps.Cell{}, result(root(steps.Here), no)), steps.Skipped, "sudo on spark-01 wants a password")
 	kindtest.Want(t, "not root", judgePrivileges(steps.Cell{}, result(root(steps.Here), kindtest.Ran("", steps.Peer, "1000\n"))), steps.Skipped, "as user 1000")

@@ -1,0 +1,170 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// altered is this machine, whose leash begins with another text.
+type altered struct {
+	local
+	alter func(string) string
+}
+
+func (a altered) launch(ctx context.Context, command string) (*process, error) {
+	return a.local.launch(ctx, a.alter(command))
+}
+
+// ways are how a process tries to outlive its script; each tells its number. What the last ones do no
+// process group, no session, no signal and no mark in the environment finds.
+const ways = `
+i=0
+while [ "$i" -lt "$COUNT" ]; do
+  i=$((i + 1))
+  sleep 321 & echo "plain $!"
+  sh -c 'trap "" TERM; echo "deaf $$"; exec sleep 321' &
+  setsid sh -c 'echo "session $$"; exec sleep 321' &
+  sh -c 'setsid sh -c "echo orphan \$\$; exec sleep 321" & exit 0'
+  env -i PATH="$PATH" setsid sh -c 'trap "" TERM; echo "stranger $$"; exec sleep 321' &
+  env -i PATH="$PATH" sh -c 'setsid sh -c "trap \"\" TERM; sh -c \"echo foundling \\\$\\\$; exec sleep 321\" & exit 0" & exit 0'
+done
+`
+
+// TestNothingSurvives: of each kind, and with each of what can catch them, all are gone when Run
+// returns, whether the script ends, is cancelled, reaches its limit or is heard of no more.
+func TestNothingSurvives(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("there is no /proc")
+	}
+	kinds := []string{"plain", "deaf", "session", "orphan", "stranger", "foundling"}
+	count := 5
+	if os.Getenv("RAILBENCH_FULL") != "" {
+		count = 100 // of each, which the gate has the time for
+	}
+	same := func(command string) string { return command }
+	for name, catch := range map[string]struct {
+		alter func(string) string
+		needs func() bool
+	}{
+		"group":  {same, canGroup},
+		"parent": {func(c string) string { return strings.ReplaceAll(c, "/sys/fs/cgroup", "/nowhere") }, func() bool { return true }},
+		"scope":  {scoped(t), canGroup},
+	} {
+		for how, run := range map[string]struct {
+			tail   string
+			limit  time.Duration
+			cancel bool
+			mute   bool
+		}{
+			"its own end": {tail: "sleep 1"}, "cancel": {tail: "sleep 600", cancel: true},
+			"limit": {tail: "sleep 600", limit: LeashBeat}, "silence": {tail: "sleep 600", mute: true},
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				if count < 100 {
+					t.Parallel()
+				}
+				if !catch.needs() {
+					t.Skip("this machine lets nobody make a control group here")
+				}
+				var on launcher = altered{alter: catch.alter}
+				if run.mute {
+					on = muteAs{on}
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				found := map[string][]string{}
+				catches, all, gone := "", 0, 0
+				began := time.Now()
+				_, err := drive(ctx, on, "", "", Script{
+					Name: "ways", Body: "echo catches $RAILBENCH_CATCHES\n" + ways + run.tail, Limit: run.limit,
+					Vars: map[string]string{"COUNT": strconv.Itoa(count)},
+				}, func(l Line) {
+					kind, pid, _ := strings.Cut(l.Text, " ")
+					if kind == "catches" {
+						catches = pid
+						return
+					}
+					if !slices.Contains(kinds, kind) {
+						return // the shell's own words
+					}
+					found[kind] = append(found[kind], pid)
+					if all++; all == count*len(kinds) {
+						began = time.Now()
+						if run.cancel {
+							cancel()
+						}
+					}
+				})
+				took := time.Since(began)
+				if err != nil && !run.mute {
+					t.Fatal(err)
+				}
+				if want := map[string]string{"scope": "group"}[name]; catches != name && catches != want {
+					t.Errorf("they are caught by %q", catches)
+				}
+				if len(found) != len(kinds) && run.limit == 0 {
+					t.Errorf("%d kinds of processes began: %v", len(found), found)
+				}
+				for kind, pids := range found {
+					if len(pids) != count && run.limit == 0 {
+						t.Errorf("%d of %d %s began", len(pids), count, kind)
+					}
+					for _, pid := range pids {
+						if gone++; lives(pid) {
+							gone--
+							t.Errorf("%s: process %s is alive", kind, pid)
+						}
+					}
+				}
+				t.Logf("tried %d, gone %d, of %d kinds, %.1f s after the last had begun", all, gone, len(found), took.Seconds())
+			})
+		}
+	}
+}
+
+// lives reports whether a process runs.
+func lives(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+}
+
+// canGroup reports whether the leash may make a control group here.
+func canGroup() bool {
+	var catches string
+	_, err := drive(context.Background(), local{}, "", "", Script{Name: "look", Body: "echo $RAILBENCH_CATCHES"}, func(l Line) { catches = l.Text })
+	return err == nil && catches == "group"
+}
+
+// scoped is a leash that may divide its group only in a scope of systemd's, which is one that does
+// nothing but run what it is given.
+func scoped(t *testing.T) func(string) string {
+	fake := filepath.Join(t.TempDir(), "systemd-run")
+	text := "#!/bin/sh\nwhile [ \"$1\" != true ] && [ \"$1\" != sh ]; do shift; done\nexec \"$@\"\n"
+	if err := os.WriteFile(fake, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return func(c string) string {
+		c = strings.ReplaceAll(c, "\ngroup && exec", "\n[ \"$RAILBENCH_SCOPE\" ] && group && exec")
+		c = strings.ReplaceAll(c, "command -v perl", "command -v no-perl")
+		return strings.ReplaceAll(c, "systemd-run", fake)
+	}
+}
+
+// muteAs is a node behind a connection that carries no heartbeat.
+type muteAs struct{ launcher }
+
+func (m muteAs) launch(ctx context.Context, command string) (*process, error) {
+	p, err := m.launcher.launch(ctx, command)
+	if err == nil {
+		p.stdin = deaf{p.stdin}
+	}
+	return p, err
+}
