@@ -33,10 +33,10 @@ func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 		if ctx.Err() != nil && told != nil {
 			break
 		}
-		names := r.s.o.Nodes[l.Here].Name() + ":" + r.s.o.Nodes[l.Peer].Name()
-		r.tell("link %s", names)
+		ends := linkEnds{r.s.o.Nodes[l.Here].Name(), r.s.o.Nodes[l.Peer].Name()}
+		r.tell("link %s", ends)
 		result, v := r.overLink(ctx, l)
-		told = append(told, linkVerdict{names, v})
+		told = append(told, linkVerdict{ends, v})
 		if all.Rig.Nodes == nil {
 			all.Rig = result.Rig
 		}
@@ -101,8 +101,13 @@ func (r *run) gather(ctx context.Context) {
 	}
 }
 
+// linkEnds are the names of the nodes at the ends of a link.
+type linkEnds [2]string
+
+func (e linkEnds) String() string { return e[0] + ":" + e[1] }
+
 type linkVerdict struct {
-	link string
+	link linkEnds
 	steps.Verdict
 }
 
@@ -132,7 +137,7 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 		if links[t.Reason] == nil {
 			reasons = append(reasons, t.Reason)
 		}
-		links[t.Reason] = append(links[t.Reason], t.link)
+		links[t.Reason] = append(links[t.Reason], t.link.String())
 		several = several || node != "" && t.Node != node
 		node = t.Node
 	}
@@ -145,11 +150,59 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 		}
 		return v
 	}
+	if nodes := outliers(told, v.Grade); len(nodes) > 0 {
+		v.Reason = outlierReason(told, nodes)
+		if len(nodes) == 1 {
+			v.Node = nodes[0]
+		}
+		return v
+	}
 	for i, reason := range reasons {
 		reasons[i] = strings.Join(links[reason], ", ") + ": " + reason
 	}
 	v.Reason = strings.Join(reasons, " ")
 	return v
+}
+
+// outliers are the nodes that explain a grade: all of their links have it, no link between two
+// others has it, and they are fewer than the others. Three nodes have no majority that would be
+// worth the name.
+func outliers(told []linkVerdict, g steps.Grade) []string {
+	var nodes, ill []string
+	for _, t := range told {
+		for _, node := range t.link {
+			if !slices.Contains(nodes, node) {
+				nodes = append(nodes, node)
+			}
+		}
+	}
+	for _, node := range nodes {
+		well := func(t linkVerdict) bool { return slices.Contains(t.link[:], node) && t.Grade != g }
+		if !slices.ContainsFunc(told, well) {
+			ill = append(ill, node)
+		}
+	}
+	elsewhere := func(t linkVerdict) bool {
+		return t.Grade == g && !slices.Contains(ill, t.link[0]) && !slices.Contains(ill, t.link[1])
+	}
+	if len(nodes) <= 3 || 2*len(ill) >= len(nodes) || slices.ContainsFunc(told, elsewhere) {
+		return nil
+	}
+	return ill
+}
+
+// outlierReason says of each outlier that it is one, and what one of its links came to.
+func outlierReason(told []linkVerdict, nodes []string) string {
+	var all []string
+	for _, node := range nodes {
+		own := slices.DeleteFunc(slices.Clone(told), func(t linkVerdict) bool { return !slices.Contains(t.link[:], node) })
+		// One to a node that is well tells what is the matter with this one: they are the majority.
+		i := slices.IndexFunc(own, func(t linkVerdict) bool {
+			return !slices.Contains(nodes, t.link[0]) || !slices.Contains(nodes, t.link[1])
+		})
+		all = append(all, fmt.Sprintf("%s at each of its %d links: %s: %s", node, len(own), own[i].link, own[i].Reason))
+	}
+	return strings.Join(all, " ") + " The links between all other nodes are better."
 }
 
 func sameEvidence(a, b steps.Evidence) bool {

@@ -156,14 +156,30 @@ func TestFoldLinks(t *testing.T) {
 		reason string
 		node   string
 	}{
-		"all well":          {[]linkVerdict{{"a:b", pass}, {"a:c", pass}}, steps.Pass, "All is well.", ""},
-		"skipped and well":  {[]linkVerdict{{"a:b", skipped}, {"a:c", pass}}, steps.Pass, "a:c: All is well.", ""},
-		"skipped":           {[]linkVerdict{{"a:b", skipped}, {"a:c", skipped}}, steps.Skipped, "No tool.", ""},
-		"the worst counts":  {[]linkVerdict{{"a:b", fail}, {"a:c", warn}}, steps.Fail, "a:b: B is broken.", "b"},
-		"on several links":  {[]linkVerdict{{"a:b", fail}, {"b:c", fail}, {"a:c", pass}}, steps.Fail, "a:b, b:c: B is broken.", "b"},
-		"two that are ill":  {[]linkVerdict{{"a:b", fail}, {"a:c", other}}, steps.Fail, "a:b: B is broken. a:c: C is broken.", ""},
+		"all well":         {[]linkVerdict{{linkEnds{"a", "b"}, pass}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "All is well.", ""},
+		"skipped and well": {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "a:c: All is well.", ""},
+		"skipped":          {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, skipped}}, steps.Skipped, "No tool.", ""},
+		"the worst counts": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, warn}}, steps.Fail, "a:b: B is broken.", "b"},
+		"on several links": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"b", "c"}, fail}, {linkEnds{"a", "c"}, pass}}, steps.Fail, "a:b, b:c: B is broken.", "b"},
+		"two that are ill": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, other}}, steps.Fail, "a:b: B is broken. a:c: C is broken.", ""},
+		"one differs from three": {[]linkVerdict{
+			{linkEnds{"a", "b"}, pass},
+			{linkEnds{"a", "c"}, other},
+			{linkEnds{"a", "d"}, pass},
+			{linkEnds{"b", "c"}, fail},
+			{linkEnds{"b", "d"}, pass},
+			{linkEnds{"c", "d"}, warn},
+		}, steps.Fail, "a:c: C is broken. b:c: B is broken.", ""},
+		"one differs at all of its links": {[]linkVerdict{
+			{linkEnds{"a", "b"}, pass},
+			{linkEnds{"a", "c"}, other},
+			{linkEnds{"a", "d"}, pass},
+			{linkEnds{"b", "c"}, fail},
+			{linkEnds{"b", "d"}, warn},
+			{linkEnds{"c", "d"}, fail},
+		}, steps.Fail, "c at each of its 3 links: a:c: C is broken. The links between all other nodes are better.", "c"},
 		"nothing was run":   {nil, steps.NotRun, "", ""},
-		"one link was done": {[]linkVerdict{{"a:b", warn}}, steps.Warn, "A is odd.", "a"},
+		"one link was done": {[]linkVerdict{{linkEnds{"a", "b"}, warn}}, steps.Warn, "A is odd.", "a"},
 	} {
 		v := foldLinks(c.told)
 		if v.Grade != c.grade || v.Reason != c.reason || v.Node != c.node {
