@@ -94,8 +94,9 @@ only() { # FAMILY NAME CIDR...: no other address of the family
       case $wanted in
       *" $has "*) ;;
       *)
-        # A manager that has the link again may have another lease.
-        [ "$given" ] && leased "$family" "$name" "$has" ||
+        # A manager that has the link again may have another lease, and a router may have
+        # announced another network meanwhile.
+        { [ "$given" ] || [ "$family" = 6 ]; } && leased "$family" "$name" "$has" ||
           try ip "-$family" addr del "$has" dev "$name"
         ;;
       esac

@@ -95,6 +95,54 @@ func TestBack(t *testing.T) {
 	}
 }
 
+// What a router has announced is the router's: it stays with its lifetimes where it is there, nobody
+// sets it where it is gone, and what came meanwhile is no difference and is left alone.
+func TestAnnounced(t *testing.T) {
+	const announced = `ip addr add 2001:db8:7::5/64 dev rail0 valid_lft 3000 preferred_lft 2000 noprefixroute nodad
+ip -6 route add 2001:db8:7::/64 dev rail0 proto ra metric 1024 expires 2900
+ip -6 route add default via fe80::99 dev rail0 proto ra metric 1024 expires 1800`
+	for name, c := range map[string]struct {
+		before, damage string
+		there          string // what of it is there afterwards; empty: nothing
+	}{
+		"it stays":       {announced, "ip link set rail0 mtu 9000; ip addr del 192.168.100.99/24 dev rail0", "2001:db8:7::5/64"},
+		"it is gone":     {announced, "ip -6 addr flush dev rail0 scope global; ip -6 route flush proto ra", ""},
+		"it came since":  {"true", announced, "2001:db8:7::5/64"},
+		"another's":      {announced, "ip -6 addr flush dev rail0; ip -6 addr add 2001:db8:8::5/64 dev rail0 valid_lft 3000 preferred_lft 2000 nodad", "2001:db8:8::5/64"},
+		"set by hand":    {"true", "ip -6 addr add 2001:db8:9::5/64 dev rail0 nodad", ""},
+		"with the link":  {announced, "ip link set rail0 down", ""},
+		"in another one": {announced, "ip link add br9 type bridge; ip addr flush dev rail0; ip link set rail0 master br9", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := node(t)
+			n.Sh(c.before)
+			before := look(t, n)
+			n.Sh(c.damage)
+			for range 2 {
+				if out, err := n.Try(change.Back(before, []string{"rail0", "rail1", "br9"})); err != nil || out != "" {
+					t.Fatalf("going back: %v: %s", err, out)
+				}
+			}
+			if diff := change.Differences(before, look(t, n), all); diff != nil {
+				t.Errorf("it is not back: %q", diff)
+			}
+			var there []string
+			for _, a := range look(t, n).Links["rail0"].Addrs {
+				if strings.HasPrefix(a.CIDR, "2001:db8:") {
+					there = append(there, a.CIDR)
+					if !a.Dynamic {
+						t.Errorf("%s has no lifetime any more", a.CIDR)
+					}
+				}
+			}
+			if got := strings.Join(there, " "); got != c.there {
+				t.Errorf("of what routers announced there is %q, want %q", got, c.there)
+			}
+		})
+	}
+}
+
 func all(string) bool { return true }
 
 // What ip says of a link that is built on another, and of a route over two, is read.
