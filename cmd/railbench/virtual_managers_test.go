@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +27,7 @@ import (
 // one of each that is short.
 func TestVirtualManagers(t *testing.T) {
 	v := newVirtual(t, systemd)
+	v.hold(t)
 	t.Run("kept", v.managedBond)
 	t.Run("mtu", v.managedMTU)
 	t.Run("fight", v.fight)
@@ -32,6 +35,7 @@ func TestVirtualManagers(t *testing.T) {
 	runs, err := strconv.Atoi(os.Getenv("RAILBENCH_VIRTUAL_RUNS"))
 	long := err == nil && runs > 0
 	if long {
+		t.Run("settings", v.settings)
 		t.Run("netplan", v.triedNetplan)
 	}
 	for _, d := range disturbances {
@@ -86,27 +90,55 @@ var disturbances = []disturbance{
 	}},
 }
 
-// each runs a script on both machines. Where the machines are emulated on a busy one a login
-// may take longer than ssh waits for it, and is tried again.
-func (v *virtual) each(t *testing.T, script string) {
+// each runs a script on both machines at once.
+func (v *virtual) each(t *testing.T, script string) (said [2]string) {
 	t.Helper()
-	for _, node := range []string{"1", "2"} {
-		v.at(t, node, script)
+	var errs [2]error
+	var both sync.WaitGroup
+	for i := range said {
+		both.Go(func() { said[i], errs[i] = v.at(i+1, script) })
+	}
+	both.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+// at runs a script on a machine. Where the machines are emulated on a busy one a login may take
+// longer than ssh waits for it, and is tried again.
+func (v *virtual) at(node int, script string) (string, error) {
+	for tries := 1; ; tries++ {
+		args := []string{"-F", filepath.Join(v.state, "ssh_config"), "-o", "ConnectTimeout=60", "-S", v.line(node), fmt.Sprintf("spark-0%d", node), script}
+		out, err := exec.Command("ssh", args...).CombinedOutput()
+		if err == nil {
+			return string(out), nil
+		}
+		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != 255 || tries == 5 {
+			return "", fmt.Errorf("machine %d: %s: %w: %s", node, script, err, out)
+		}
 	}
 }
 
-func (v *virtual) at(t *testing.T, node, script string) string {
+// hold keeps a connection to each machine for what at runs: a login is what costs an emulated
+// processor most. Where it is lost, each script logs in by itself.
+func (v *virtual) hold(t *testing.T) {
 	t.Helper()
-	for tries := 1; ; tries++ {
-		out, err := exec.Command(v.bin, "rig", "ssh", node, script).CombinedOutput()
-		if err == nil {
-			return string(out)
+	v.lines = t.TempDir()
+	for _, node := range []int{1, 2} {
+		cmd := exec.Command("ssh", "-F", filepath.Join(v.state, "ssh_config"), "-M", "-N", "-S", v.line(node), fmt.Sprintf("spark-0%d", node))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
 		}
-		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != 255 || tries == 5 {
-			t.Fatalf("machine %s: %s: %v: %s", node, script, err, out)
-		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill() // it may have ended with its connection
+			_ = cmd.Wait()
+		})
 	}
 }
+
+// line is the socket of the connection that is held to a machine.
+func (v *virtual) line(node int) string { return filepath.Join(v.lines, fmt.Sprint(node)) }
 
 // change makes one that is kept, of a session with a journal of the test's. An emulated machine
 // on a busy host may take longer for it than a person at two real ones would wait.
@@ -151,6 +183,63 @@ func (v *virtual) managedMTU(t *testing.T) {
 	v.change(t, journal, "cleanup")
 	v.becomes(t, before)
 	v.nothingLeft(t)
+}
+
+// announce sends what a router does: a network to make addresses of, and no way out.
+const announce = `python3 -c 'import socket, struct, sys
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+network = socket.inet_pton(socket.AF_INET6, "2001:db8:7::")
+text = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 0, 0, 0) + struct.pack("!BBBBIII16s", 3, 4, 64, 0xc0, 3000, 2000, 0, network)
+s.sendto(text, ("ff02::1", 0, 0, socket.if_nametoindex(sys.argv[1])))' `
+
+// settings changes rails of which their managers' files say more than an address: an MTU, which
+// somebody has overridden by hand, addresses that networkd keeps (KeepConfiguration), and a network
+// that a router announces.
+func (v *virtual) settings(t *testing.T) {
+	const rail0, rail1 = "enp1s0f0np0", "enp1s0f1np1"
+	const conf = "/etc/systemd/network/10-netplan-" + rail1 + ".network.d/rig.conf"
+	plain := v.states(t)
+	v.root(t, "spark-01", "nmcli connection modify netplan-"+rail1+" 802-3-ethernet.mtu 4000; nmcli connection up netplan-"+rail1+
+		"; ip link set "+rail1+" mtu 5000")
+	v.root(t, "spark-02", "mkdir -p "+filepath.Dir(conf)+"; printf '[Link]\nMTUBytes=4000\n[Network]\nKeepConfiguration=yes\n' >"+conf+
+		"; networkctl reload; networkctl reconfigure "+rail1)
+	t.Cleanup(func() {
+		v.root(t, "spark-01", "nmcli connection modify netplan-"+rail1+" 802-3-ethernet.mtu 0; nmcli connection up netplan-"+rail1+
+			"; ip link set "+rail1+" mtu 1500")
+		v.root(t, "spark-02", "rm -r "+filepath.Dir(conf)+"; networkctl reload; networkctl reconfigure "+rail1+"; ip link set "+rail1+" mtu 1500")
+		v.becomes(t, plain)
+	})
+	mtu := func(s change.State) int { return s.Links[rail1].MTU }
+	v.until(t, "networkd has set the MTU of its file", func(now [2]change.State) bool { return mtu(now[1]) == 4000 })
+	v.root(t, "spark-02", "ip link set "+rail1+" mtu 5000")
+	announced := func(now [2]change.State) bool {
+		if _, err := v.at(1, "sudo "+announce+rail0); err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(now[1].Links[rail0].Addrs, func(a change.Addr) bool { return strings.HasPrefix(a.CIDR, "2001:db8:7:") })
+	}
+	v.until(t, "spark-02 has an address of the network that is announced", announced)
+	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
+	if mtu(before[0]) != 5000 || mtu(before[1]) != 5000 {
+		t.Fatalf("the MTUs are %d and %d", mtu(before[0]), mtu(before[1]))
+	}
+	v.change(t, journal, "mtu", "9000")
+	v.change(t, journal, "bond-setup", "balance-xor")
+	v.change(t, journal, "cleanup")
+	v.becomes(t, before)
+	v.until(t, "spark-02 hears what is announced again", announced)
+	v.nothingLeft(t)
+}
+
+// until waits until the machines are as something wants them.
+func (v *virtual) until(t *testing.T, what string, is func([2]change.State) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(8 * time.Minute); !is(v.states(t)); {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never came: %s", what)
+		}
+	}
 }
 
 // triedNetplan lets the managers make the bond that netplan's file says, and takes it back.
@@ -277,9 +366,9 @@ func (v *virtual) mute(t *testing.T) {
 // states is how both machines' networks look.
 func (v *virtual) states(t *testing.T) (s [2]change.State) {
 	t.Helper()
-	for i, node := range []string{"1", "2"} {
+	for i, said := range v.each(t, change.Capture) {
 		var err error
-		if s[i], err = change.Parse(v.at(t, node, change.Capture)); err != nil {
+		if s[i], err = change.Parse(said); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -305,11 +394,11 @@ func (v *virtual) becomes(t *testing.T, before [2]change.State) {
 // nothingLeft finds what railbench wrote on the machines.
 func (v *virtual) nothingLeft(t *testing.T) {
 	t.Helper()
-	for _, node := range []string{"1", "2"} {
-		const look = "ls -d /run/railbench* /run/systemd/network/*railbench* /run/NetworkManager/conf.d/*railbench* 2>/dev/null;" +
-			" systemctl list-units --all --no-legend 'railbench*'"
-		if left := strings.TrimSpace(v.at(t, node, look)); left != "" {
-			t.Errorf("left on machine %s: %s", node, left)
+	const look = "ls -d /run/railbench* /run/systemd/network/*railbench* /run/NetworkManager/conf.d/*railbench* 2>/dev/null;" +
+		" systemctl list-units --all --no-legend 'railbench*'"
+	for i, left := range v.each(t, look) {
+		if left = strings.TrimSpace(left); left != "" {
+			t.Errorf("left on machine %d: %s", i+1, left)
 		}
 	}
 }

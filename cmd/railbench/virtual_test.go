@@ -61,6 +61,7 @@ func TestVirtualMeasures(t *testing.T) {
 type virtual struct {
 	bin   string
 	state string
+	lines string // the folder of the connections that hold keeps; empty where there are none
 }
 
 // The two systems that the machines are built with.
