@@ -45,6 +45,7 @@ func TestVirtualSystemd(t *testing.T) {
 func (v *virtual) checklist(t *testing.T) {
 	const rail = "enp1s0f1np1"
 	const conf = "/run/systemd/system/NetworkManager-wait-online.service.d/rig.conf"
+	const listed = "/etc/NetworkManager/conf.d/99-rig.conf"
 	for _, c := range []struct {
 		fault, node, do, undo string
 		check                 string
@@ -60,6 +61,34 @@ func (v *virtual) checklist(t *testing.T) {
 			"rail-unmanaged", "spark-01", "nmcli device set " + rail + " managed no", "nmcli device set " + rail + " managed yes",
 			"rail-managers",
 			[]string{"NetworkManager leaves " + rail + " on spark-01 alone", "netplan-" + rail},
+		},
+		{
+			"unmanaged-devices", "spark-01", "printf '[keyfile]\nunmanaged-devices=interface-name:" + rail + "\n' >" + listed +
+				"; systemctl restart NetworkManager; " + waitFor("nmcli -t -f DEVICE,STATE device | grep -qx "+rail+":unmanaged"),
+			"rm " + listed + "; systemctl restart NetworkManager; " + waitFor("nmcli -t -f DEVICE,STATE device | grep -qx "+rail+":connected"),
+			"rail-managers",
+			[]string{"NetworkManager leaves " + rail + " on spark-01 alone (unmanaged-devices", "netplan-" + rail},
+		},
+		{
+			"manager-mute", "spark-01", "systemctl kill -s STOP NetworkManager", "systemctl kill -s CONT NetworkManager",
+			"rail-managers",
+			[]string{"NetworkManager on spark-01 runs, and does not answer"},
+		},
+		{
+			// As a bond that is made by hand has it: the manager has the slave still.
+			"address-returned", "spark-01", "modprobe bonding max_bonds=0; ip link add bond0 type bond mode balance-xor; ip link set bond0 up" +
+				"; ip link set " + rail + " down; ip link set " + rail + " master bond0; ip link set " + rail + " up; " +
+				waitFor("ip -4 -o addr show dev "+rail+" | grep -q inet"),
+			"ip link del bond0; nmcli connection up netplan-" + rail,
+			"rail-managers",
+			[]string{rail + " on spark-01 is in bond0, and NetworkManager has given it 192.168.200.10"},
+		},
+		{
+			"netplan-broken", "spark-02", "umask 077; printf 'network:\n  version: 2\n  ethernets:\n    " + rail +
+				":\n      adresses: [192.168.201.11/24]\n' >/etc/netplan/99-rails.yaml",
+			"rm /etc/netplan/99-rails.yaml",
+			"reboot-safe",
+			[]string{"netplan on spark-02 does not take its own files", "99-rails.yaml", "adresses"},
 		},
 		{
 			"a manager that is masked", "spark-02", "systemctl mask --runtime systemd-networkd", "systemctl unmask --runtime systemd-networkd",
@@ -113,6 +142,15 @@ func (v *virtual) checklist(t *testing.T) {
 			v.finds(t, c.check, c.words...)
 		})
 	}
+	t.Run("undone", func(t *testing.T) {
+		v.noFinding(t, "rail-managers", "link-local", "boot-waits", "firewall", "reboot-safe", "apparmor")
+	})
+}
+
+// waitFor is a script that ends once a command goes well. A node that is emulated on a busy machine
+// may take minutes.
+func waitFor(command string) string {
+	return "for i in $(seq 600); do " + command + " && break; sleep 0.3; done"
 }
 
 // as runs a command on a machine as one of its users.
