@@ -177,7 +177,7 @@ func (v *virtual) managedMTU(t *testing.T) {
 	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
 	v.change(t, journal, "mtu", "9000")
 	made := v.states(t)
-	v.change(t, journal, "netplan-try", "NetworkManager on spark-01", "networkd on spark-02", "MTU of 9000", "as they were")
+	v.change(t, journal, "netplan-try", "NetworkManager on spark-01", "etworkd on spark-02", "MTU of 9000", "as they were")
 	v.becomes(t, made)
 	v.change(t, journal, "bond-setup", "balance-xor")
 	v.change(t, journal, "cleanup")
