@@ -242,12 +242,19 @@ func (v *virtual) until(t *testing.T, what string, is func([2]change.State) bool
 	}
 }
 
-// triedNetplan lets the managers make the bond that netplan's file says, and takes it back.
+// triedNetplan lets the managers make the bond that netplan's file says, and takes it back. The
+// rails' addresses stand in a file of cloud-init's, which stays as it is.
 func (v *virtual) triedNetplan(t *testing.T) {
-	before := v.states(t)
+	const sums = "sudo sh -c 'sha256sum /etc/netplan/*'"
+	v.each(t, "sudo mv /etc/netplan/50-rig.yaml /etc/netplan/50-cloud-init.yaml")
+	t.Cleanup(func() { v.each(t, "sudo mv /etc/netplan/50-cloud-init.yaml /etc/netplan/50-rig.yaml") })
+	before, files := v.states(t), v.each(t, sums)
 	v.passes(t, "netplan", "takes the file")
 	v.change(t, &undo.Journal{Dir: t.TempDir()}, "netplan-try", "NetworkManager", "etworkd", "answered both ways", "as they were")
 	v.becomes(t, before)
+	if now := v.each(t, sums); now != files {
+		t.Errorf("netplan's files are others: %q, and were %q", now, files)
+	}
 	v.nothingLeft(t)
 }
 

@@ -46,7 +46,7 @@ keep() { # NAME...
     ! is "$name" || {
       ip addr save dev "$name" >"$dir/$name.addr"
       ip -4 route save table all dev "$name" >"$dir/$name.route4"
-      ip -6 route save dev "$name" >"$dir/$name.route6"
+      ip -6 route show dev "$name" >"$dir/$name.route6"
     } || return 1
   done
 }
@@ -58,7 +58,14 @@ put_again() {
     ip -4 route restore <"$file"
   done
   for file in "$dir"/*.route6; do
-    ip -6 route restore <"$file"
+    name=${file##*/}
+    while IFS= read -r route; do
+      case $route in
+      # It is a router's, and set again it would stay for ever.
+      *" expires "*) ;;
+      *) ip -6 route append $route dev "${name%.route6}" ;;
+      esac
+    done <"$file"
   done
 } 2>/dev/null
 `
