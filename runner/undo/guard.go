@@ -39,7 +39,7 @@ const (
 	exitGone = 4
 
 	// shortly is the limit of the scripts that only start or look.
-	shortly = 20 * time.Second
+	shortly = time.Minute
 	// pause is between two attempts to reach a node whose connection was cut.
 	pause = 500 * time.Millisecond
 )

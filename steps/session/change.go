@@ -278,6 +278,9 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	}
 	grade := steps.Fail
 	if err != nil {
+		if errors.Is(err, errUnarmed) {
+			grade = steps.Inconclusive // nothing was begun, and nothing is known of the change
+		}
 		if timed.Err() != nil {
 			// What was under way has its own words for being ended.
 			grade, err = steps.Inconclusive, context.Cause(timed)
@@ -346,13 +349,16 @@ func (t *transaction) record() error {
 	return t.s.o.Journal.Write(t.entry)
 }
 
+// errUnarmed is for a change that never began: without a way back there is none.
+var errUnarmed = errors.New("the way back could not be made ready")
+
 // attempt makes the change and looks at it. A verdict or an error means: go back.
 func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	arm := func(ctx context.Context, e steps.End) error {
 		return t.guards[e].Arm(ctx, t.entry.Nodes[e].Back, t.span())
 	}
 	if err := t.both(ctx, arm); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errUnarmed, err)
 	}
 	t.tell("armed: both nodes go back in %.0f s unless you keep it", t.s.o.ChangeTime.Seconds())
 	// The peer first: a change here may cut the way to it.
