@@ -140,29 +140,31 @@ func (v *virtual) hold(t *testing.T) {
 // line is the socket of the connection that is held to a machine.
 func (v *virtual) line(node int) string { return filepath.Join(v.lines, fmt.Sprint(node)) }
 
-// change makes one that is kept, of a session with a journal of the test's. An emulated machine
-// on a busy host may take longer for it than a person at two real ones would wait.
+// change makes one that is kept, of a session with a journal of the test's. Where it is not, what
+// the test has kept before goes back: the next one finds the machines as they were.
 func (v *virtual) change(t *testing.T, journal *undo.Journal, cell string, words ...string) {
+	t.Helper()
+	e := v.changed(t, journal, cell)
+	if e.Grade != steps.Pass {
+		cleaned := v.changed(t, journal, "cleanup")
+		t.Fatalf("%s: %s: %s; cleanup after it: %s: %s", cell, e.Grade, e.Reason, cleaned.Grade, cleaned.Reason)
+	}
+	for _, want := range words {
+		if !strings.Contains(e.Reason, want) {
+			t.Errorf("%s without %q: %s", cell, want, e.Reason)
+		}
+	}
+}
+
+// changed is what becomes of a change. An emulated machine on a busy host may take longer for it than
+// a person at two real ones would wait.
+func (v *virtual) changed(t *testing.T, journal *undo.Journal, cell string) steps.Verdict {
 	t.Helper()
 	s := v.open(t, "nvidia", nil, func(o *session.Options) {
 		o.Confirm, o.Journal, o.ChangeTime = always{}, journal, 8*time.Minute
 	})
-	t.Cleanup(func() {
-		// What a test leaves where it failed would fail the next ones, too.
-		if left, err := journal.Entries(); err == nil && len(left) > 0 {
-			v.change(t, journal, "cleanup")
-		}
-	})
 	s.Run(cell)
-	e := v.ended(t, s, cell)
-	if e.Verdict.Grade != steps.Pass {
-		t.Fatalf("%s: %s: %s", cell, e.Verdict.Grade, e.Verdict.Reason)
-	}
-	for _, want := range words {
-		if !strings.Contains(e.Verdict.Reason, want) {
-			t.Errorf("%s without %q: %s", cell, want, e.Verdict.Reason)
-		}
-	}
+	return v.ended(t, s, cell).Verdict
 }
 
 // managedBond is kept, lives through a restart of the managers, and goes.
@@ -341,14 +343,10 @@ func (v *virtual) fight(t *testing.T) {
 'for rail in enp1s0f0np0 enp1s0f1np1; do nmcli device set $rail managed yes; done' >`+script+"; chmod 755 "+script)
 	t.Cleanup(func() { v.root(t, "spark-01", "rm -f "+script) })
 	v.finds(t, "rail-managers", "script on spark-01 acts", script)
-	s := v.open(t, "nvidia", nil, func(o *session.Options) {
-		o.Confirm, o.Journal, o.ChangeTime = always{}, &undo.Journal{Dir: t.TempDir()}, 8*time.Minute
-	})
-	s.Run("bond-setup")
-	e := v.ended(t, s, "bond-setup")
+	e := v.changed(t, &undo.Journal{Dir: t.TempDir()}, "bond-setup")
 	for _, want := range []string{"spark-01 NetworkManager has enp1s0f", "again, which was taken out of its hands", "as they were before"} {
-		if e.Verdict.Grade != steps.Fail || !strings.Contains(e.Verdict.Reason, want) {
-			t.Errorf("%s without %q: %s", e.Verdict.Grade, want, e.Verdict.Reason)
+		if e.Grade != steps.Fail || !strings.Contains(e.Reason, want) {
+			t.Errorf("%s without %q: %s", e.Grade, want, e.Reason)
 		}
 	}
 	v.root(t, "spark-01", "rm -f "+script)
@@ -361,14 +359,10 @@ func (v *virtual) mute(t *testing.T) {
 	before := v.states(t)
 	v.root(t, "spark-01", "systemctl kill -s STOP NetworkManager")
 	t.Cleanup(func() { v.root(t, "spark-01", "systemctl kill -s CONT NetworkManager") })
-	s := v.open(t, "nvidia", nil, func(o *session.Options) {
-		o.Confirm, o.Journal = always{}, &undo.Journal{Dir: t.TempDir()}
-	})
-	s.Run("bond-setup")
-	e := v.ended(t, s, "bond-setup")
+	e := v.changed(t, &undo.Journal{Dir: t.TempDir()}, "bond-setup")
 	for _, want := range []string{"nothing was changed", "spark-01", "nmcli can't ask it"} {
-		if e.Verdict.Grade != steps.Inconclusive || !strings.Contains(e.Verdict.Reason, want) {
-			t.Errorf("%s without %q: %s", e.Verdict.Grade, want, e.Verdict.Reason)
+		if e.Grade != steps.Inconclusive || !strings.Contains(e.Reason, want) {
+			t.Errorf("%s without %q: %s", e.Grade, want, e.Reason)
 		}
 	}
 	v.root(t, "spark-01", "systemctl kill -s CONT NetworkManager")
