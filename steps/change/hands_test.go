@@ -60,16 +60,16 @@ func TestHandsKeepWhatIsThere(t *testing.T) {
 	}
 	const announced = "; ip addr add 2001:db8:7::5/64 dev rail0 valid_lft 3000 preferred_lft 2000 nodad"
 	for name, c := range map[string]struct{ by, settings, also string }{
-		"networkd":                         {"networkd", "", ""},
-		"networkd keeps addresses":         {"networkd", "export KEEPS=yes", ""},
-		"networkd sets an MTU":             {"networkd", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
-		"networkd sets an MTU, and it is":  {"networkd", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 4000"},
-		"networkd and a router":            {"networkd", "", announced},
-		"networkd keeps, and a router":     {"networkd", "export KEEPS=yes", announced},
-		"NetworkManager":                   {"NetworkManager", "", ""},
-		"NetworkManager sets an MTU":       {"NetworkManager", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
-		"NetworkManager and a router":      {"NetworkManager", "", announced},
-		"NetworkManager, the MTU of years": {"NetworkManager", "export PROFILE_MTU=9000", "; ip link set rail0 mtu 9000"},
+		"networkd":                          {"networkd", "", ""},
+		"networkd keeps addresses":          {"networkd", "export KEEPS=yes", ""},
+		"networkd sets an MTU":              {"networkd", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
+		"networkd sets an MTU, and it is":   {"networkd", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 4000"},
+		"networkd and a router":             {"networkd", "", announced},
+		"networkd keeps, and a router":      {"networkd", "export KEEPS=yes", announced},
+		"NetworkManager":                    {"NetworkManager", "", ""},
+		"NetworkManager sets an MTU":        {"NetworkManager", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
+		"NetworkManager and a router":       {"NetworkManager", "", announced},
+		"NetworkManager sets it, and it is": {"NetworkManager", "export PROFILE_MTU=9000", "; ip link set rail0 mtu 9000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
