@@ -94,18 +94,11 @@ func (n *SSH) Connect(ctx context.Context) error {
 
 // Run runs s over the connection; see Node.
 func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) {
-	n.mu.Lock()
-	if n.closed {
-		n.mu.Unlock()
-		return Exit{}, closedError("run "+s.Name+" on", n.o.Name)
+	ctx, end, err := n.enter(ctx, "run "+s.Name+" on")
+	if err != nil {
+		return Exit{}, err
 	}
-	n.runs.Add(1)
-	n.mu.Unlock()
-	defer n.runs.Done()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(n.life, cancel)()
-
+	defer end()
 	conn, err := n.connected(ctx, true)
 	if err != nil {
 		return Exit{}, err
@@ -127,6 +120,24 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 		err = e
 	}
 	return exit, at(err, n.o.Name)
+}
+
+// enter begins what Close waits for and ends.
+func (n *SSH) enter(ctx context.Context, op string) (_ context.Context, end func(), err error) {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return nil, nil, closedError(op, n.o.Name)
+	}
+	n.runs.Add(1)
+	n.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(n.life, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		n.runs.Done()
+	}, nil
 }
 
 // Close ends every script, waits for their end, and then the connection.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ import (
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/handover"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
@@ -108,9 +111,28 @@ func (b *bench) serve(endpoint string) error {
 		return usage(err)
 	}
 	b.etcd = e
-	b.options.Services = map[string]session.Service{"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e)}
+	own, err := handedOver()
+	if err != nil {
+		return err
+	}
+	b.options.Services = map[string]session.Service{"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e), "railbench": own}
 	return nil
 }
+
+// handedOver is this program, as nodes without it are given it for a run.
+func handedOver() (p handover.Program, err error) {
+	p = handover.Program{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if p.Own, err = os.Executable(); err == nil {
+		p.Own, err = filepath.EvalSymlinks(p.Own) // those for other platforms lie beside the file itself
+	}
+	if v := version(); released.MatchString(v) {
+		p.Version = v
+	}
+	return p, err
+}
+
+// released is the form of a release's version; what was built by hand has a longer one, or none.
+var released = pattern.New(`^v?\d+\.\d+\.\d+$`)
 
 // keepJournal says where the ways back of changes are kept. Without a folder
 // nothing is changed, and everything else works.

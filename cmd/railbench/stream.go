@@ -79,28 +79,61 @@ func (f *streamFlags) size() (int, error) {
 
 // A streamed is what a stream came to, as --json prints it; scripts rely on its keys.
 type streamed struct {
-	Railbench string  `json:"railbench"`
-	Bytes     uint64  `json:"bytes"` // of payload
-	Blocks    uint64  `json:"blocks"`
-	Lost      uint64  `json:"lost"`
-	Corrupt   uint64  `json:"corrupt"`
-	Cut       uint64  `json:"cut"` // streams that ended within a block
-	Stalls    int     `json:"stalls"`
-	Seconds   float64 `json:"seconds"` // from the first byte to the last
-	Gbps      float64 `json:"gbps"`    // of payload
+	Railbench string `json:"railbench"`
+	moved
+	Stalls int        `json:"stalls"`
+	Ways   []wayMoved `json:"ways"` // in the order in which they were named
 }
 
-// A counting watches a tally while it grows.
+// A wayMoved is what went over one address: a rail's.
+type wayMoved struct {
+	At string `json:"at"` // the receiver's address, at both ends
+	moved
+	Stalls  int `json:"stalls"`
+	Streams int `json:"streams,omitempty"` // as the sender knows
+}
+
+type moved struct {
+	Bytes   uint64  `json:"bytes"` // of payload
+	Blocks  uint64  `json:"blocks"`
+	Lost    uint64  `json:"lost"`
+	Corrupt uint64  `json:"corrupt"`
+	Cut     uint64  `json:"cut"`     // streams that ended within a block
+	Seconds float64 `json:"seconds"` // from the first byte to the last
+	Gbps    float64 `json:"gbps"`    // of payload
+}
+
+func (m *moved) add(t *stream.Tally) {
+	m.Bytes, m.Blocks = m.Bytes+t.Bytes.Load(), m.Blocks+t.Blocks.Load()
+	m.Lost, m.Corrupt, m.Cut = m.Lost+t.Lost.Load(), m.Corrupt+t.Corrupt.Load(), m.Cut+t.Cut.Load()
+}
+
+func (m *moved) took(seconds float64) {
+	if m.Seconds = seconds; seconds > 0 {
+		m.Gbps = float64(m.Bytes) * 8 / seconds / 1e9
+	}
+}
+
+// A way is what goes over one address, while it is counted.
+type way struct {
+	at      string
+	streams int // 0 where nobody knows
+	tally   *stream.Tally
+
+	last   time.Time // when there was something new
+	moved  uint64
+	stalls int
+}
+
+// A counting watches the tallies of all ways while they grow.
 type counting struct {
 	flags  streamFlags
-	tally  *stream.Tally
+	ways   []*way
 	errOut io.Writer
 	gauge  net.Conn // nil for none
 
-	first, last time.Time // when there was something new
-	moved       uint64
-	stalls      int
-	past        []mark
+	first time.Time // when there was something new
+	past  []mark
 }
 
 type mark struct {
@@ -114,11 +147,11 @@ const (
 	stallAfter = 2 * time.Second
 )
 
-func (f streamFlags) count(tally *stream.Tally, errOut io.Writer) (*counting, error) {
+func (f streamFlags) count(ways []*way, errOut io.Writer) (*counting, error) {
 	if f.span < 0 {
 		return nil, fmt.Errorf("--for %s is negative", f.span)
 	}
-	c := &counting{flags: f, tally: tally, errOut: errOut}
+	c := &counting{flags: f, ways: ways, errOut: errOut}
 	if f.gauge != "" {
 		var err error
 		if c.gauge, err = net.Dial("udp", f.gauge); err != nil {
@@ -162,47 +195,56 @@ func (c *counting) during(ctx context.Context, move func(context.Context) error)
 	}
 }
 
-// look sees how far the tally is, and gives the rolling average in Gb/s.
+// look sees how far the tallies are, and gives the rolling average in Gb/s.
 func (c *counting) look(now time.Time) float64 {
-	bytes := c.tally.Bytes.Load()
-	switch {
-	case bytes > c.moved:
-		if c.first.IsZero() {
-			c.first = now
+	total := uint64(0)
+	for _, w := range c.ways {
+		bytes := w.tally.Bytes.Load()
+		total += bytes
+		switch {
+		case bytes > w.moved:
+			if c.first.IsZero() {
+				c.first = now
+			}
+			w.moved, w.last = bytes, now
+		case !w.last.IsZero() && now.Sub(w.last) >= stallAfter:
+			w.stalls++
+			where := ""
+			if len(c.ways) > 1 {
+				where = " over " + w.at
+			}
+			gate.Fprintf(c.errOut, "stalled: nothing has moved%s for %s\n", where, stallAfter)
+			w.last = now // the next one is told after as long again
 		}
-		c.moved, c.last = bytes, now
-	case !c.last.IsZero() && now.Sub(c.last) >= stallAfter:
-		c.stalls++
-		gate.Fprintf(c.errOut, "stalled: nothing has moved for %s\n", stallAfter)
-		c.last = now // the next one is told after as long again
 	}
-	c.past = append(c.past, mark{now, bytes})
+	c.past = append(c.past, mark{now, total})
 	for len(c.past) > 2 && now.Sub(c.past[1].at) >= rollOver {
 		c.past = c.past[1:]
 	}
 	from := c.past[0]
 	if seconds := now.Sub(from.at).Seconds(); seconds > 0 {
-		return float64(bytes-from.bytes) * 8 / seconds / 1e9
+		return float64(total-from.bytes) * 8 / seconds / 1e9
 	}
 	return 0
 }
 
-// result is what came of it, from the clock of whoever moved it.
-func (c *counting) result(seconds float64) streamed {
-	t := c.tally
-	r := streamed{
-		Railbench: version(), Bytes: t.Bytes.Load(), Blocks: t.Blocks.Load(), Lost: t.Lost.Load(), Corrupt: t.Corrupt.Load(),
-		Cut: t.Cut.Load(), Stalls: c.stalls, Seconds: seconds,
+// result is what came of it. seconds are those of all together, and of each way as spans tells them.
+func (c *counting) result(seconds float64, spans func(*stream.Tally) float64) streamed {
+	r := streamed{Railbench: version()}
+	for _, w := range c.ways {
+		r.add(w.tally)
+		r.Stalls += w.stalls
+		one := wayMoved{At: w.at, Stalls: w.stalls, Streams: w.streams}
+		one.add(w.tally)
+		one.took(spans(w.tally))
+		r.Ways = append(r.Ways, one)
 	}
-	if seconds > 0 {
-		r.Gbps = float64(r.Bytes) * 8 / seconds / 1e9
-	}
+	r.took(seconds)
 	return r
 }
 
 // tell prints the result, and gives the exit status.
-func (c *counting) tell(out io.Writer, seconds float64, failed error) error {
-	r := c.result(seconds)
+func (c *counting) tell(out io.Writer, r streamed, failed error) error {
 	var err error
 	if c.flags.json {
 		err = writeJSON(out, r)
@@ -215,10 +257,24 @@ func (c *counting) tell(out io.Writer, seconds float64, failed error) error {
 		return unwritten(fmt.Errorf("write the result: %w", err))
 	case failed != nil:
 		return status{exitUnreachable, failed}
-	case !c.tally.Whole():
+	case r.Lost+r.Corrupt+r.Cut > 0:
 		return status{exitFail, errors.New("not all of it arrived as it was sent")}
 	}
 	return nil
+}
+
+// sent is what a sender's ways came to, all in the same time.
+func (c *counting) sent(seconds float64) streamed {
+	return c.result(seconds, func(*stream.Tally) float64 { return seconds })
+}
+
+// received is what a receiver's ways came to, each from its first byte to its last.
+func (c *counting) received() streamed {
+	tallies := make([]*stream.Tally, 0, len(c.ways))
+	for _, w := range c.ways {
+		tallies = append(tallies, w.tally)
+	}
+	return c.result(stream.Span(tallies...).Seconds(), func(t *stream.Tally) float64 { return stream.Span(t).Seconds() })
 }
 
 func streamSend() *cobra.Command {
@@ -277,11 +333,16 @@ type sender struct {
 	streams  int
 	zeroCopy bool
 	input    string
-	tally    stream.Tally
+	tallies  []*stream.Tally // of each receiver
 }
 
 func (s *sender) run(cmd *cobra.Command) error {
-	count, err := s.flags.count(&s.tally, cmd.ErrOrStderr())
+	ways := make([]*way, 0, len(s.to))
+	for _, to := range s.to {
+		w := &way{at: to, streams: s.streams, tally: &stream.Tally{}}
+		ways, s.tallies = append(ways, w), append(s.tallies, w.tally)
+	}
+	count, err := s.flags.count(ways, cmd.ErrOrStderr())
 	if err != nil {
 		return usage(err)
 	}
@@ -311,10 +372,11 @@ func (s *sender) run(cmd *cobra.Command) error {
 	}
 	began := time.Now()
 	err = count.during(cmd.Context(), func(ctx context.Context) error { return move(ctx, conns) })
-	return count.tell(cmd.OutOrStdout(), time.Since(began).Seconds(), err)
+	return count.tell(cmd.OutOrStdout(), count.sent(time.Since(began).Seconds()), err)
 }
 
-// dial connects all streams; those that are there are given with the error, too.
+// dial connects all streams, those to one receiver after those to the one before; those that are
+// there are given with the error, too.
 func (s *sender) dial(ctx context.Context) (conns []*net.TCPConn, err error) {
 	for i, to := range s.to {
 		from := ""
@@ -341,7 +403,7 @@ func (s *sender) ones(ctx context.Context, conns []*net.TCPConn, p *stream.Paylo
 	errs := make([]error, len(conns))
 	for i, c := range conns {
 		work.Go(func() {
-			if errs[i] = stream.Send(ctx, c, p, s.flags.blocks, &s.tally); errs[i] != nil {
+			if errs[i] = stream.Send(ctx, c, p, s.flags.blocks, s.tallies[i/s.streams]); errs[i] != nil {
 				cancel(errs[i])
 			}
 		})
@@ -374,15 +436,15 @@ func (s *sender) forward(ctx context.Context, ln net.Listener, to *net.TCPConn) 
 		close(queue)
 		received <- err
 	}()
-	err := stream.Forward(ctx, to, queue, &s.tally)
+	err := stream.Forward(ctx, to, queue, s.tallies[0])
 	cancel()
 	err = errors.Join(err, <-received)
 	if failed != nil && !errors.Is(failed, context.Canceled) {
 		err = errors.Join(err, fmt.Errorf("the input: %w", failed))
 	}
-	s.tally.Lost.Add(in.Tally.Lost.Load())
-	s.tally.Corrupt.Add(in.Tally.Corrupt.Load())
-	s.tally.Cut.Add(in.Tally.Cut.Load())
+	s.tallies[0].Lost.Add(in.Tally.Lost.Load())
+	s.tallies[0].Corrupt.Add(in.Tally.Corrupt.Load())
+	s.tallies[0].Cut.Add(in.Tally.Cut.Load())
 	return err
 }
 
@@ -395,32 +457,22 @@ func streamReceive() *cobra.Command {
 		Short: "Take blocks from senders, and say whether all of them came",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var s stream.Server
-			count, err := f.count(&s.Tally, cmd.ErrOrStderr())
+			r := receiver{}
+			defer r.close()
+			for _, address := range at {
+				if err := r.listen(address); err != nil {
+					return usage(err)
+				}
+			}
+			count, err := f.count(r.ways, cmd.ErrOrStderr())
 			if err != nil {
 				return usage(err)
 			}
-			var lns []net.Listener
-			for _, address := range at {
-				ln, err := listen.TCP(address, 256)
-				if err != nil {
-					return usage(err)
-				}
-				defer ln.Close()
-				lns = append(lns, ln)
-				gate.Fprintf(cmd.ErrOrStderr(), "receives at %s\n", ln.Addr())
+			for _, w := range r.ways {
+				gate.Fprintf(cmd.ErrOrStderr(), "receives at %s\n", w.at)
 			}
-			var mu sync.Mutex
-			var failed []error
-			s.Gone = func(from net.Addr, err error) {
-				if err != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					failed = append(failed, fmt.Errorf("from %s: %w", from, err))
-				}
-			}
-			err = count.during(cmd.Context(), func(ctx context.Context) error { return serveAll(ctx, &s, lns, once) })
-			return count.tell(cmd.OutOrStdout(), s.Tally.Span().Seconds(), errors.Join(append(failed, err)...))
+			err = count.during(cmd.Context(), func(ctx context.Context) error { return r.serve(ctx, once) })
+			return count.tell(cmd.OutOrStdout(), count.received(), errors.Join(append(r.failed, err)...))
 		},
 	}
 	f.add(cmd)
@@ -430,14 +482,45 @@ func streamReceive() *cobra.Command {
 	return cmd
 }
 
-// serveAll takes streams at all listeners, and ends with the first of them.
-func serveAll(ctx context.Context, s *stream.Server, lns []net.Listener, once bool) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, len(lns))
+// A receiver is railbench stream receive: a server for each address.
+type receiver struct {
+	listeners []net.Listener
+	servers   []*stream.Server
+	ways      []*way
+
+	mu     sync.Mutex
+	failed []error // of streams that came and did not end well
+}
+
+func (r *receiver) listen(address string) error {
+	ln, err := listen.TCP(address, 256)
+	if err != nil {
+		return err
+	}
+	s := &stream.Server{Gone: func(from net.Addr, err error) {
+		if err != nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.failed = append(r.failed, fmt.Errorf("from %s: %w", from, err))
+		}
+	}}
+	r.listeners, r.servers = append(r.listeners, ln), append(r.servers, s)
+	r.ways = append(r.ways, &way{at: ln.Addr().String(), tally: &s.Tally})
+	return nil
+}
+
+func (r *receiver) close() {
+	for _, ln := range r.listeners {
+		ln.Close() //nolint:errcheck // it may be closed already
+	}
+}
+
+// serve takes streams at all listeners until each of them has ended.
+func (r *receiver) serve(ctx context.Context, once bool) error {
+	errs := make([]error, len(r.servers))
 	var work sync.WaitGroup
-	for i, ln := range lns {
-		work.Go(func() { errs[i] = s.Serve(ctx, ln, once) })
+	for i, s := range r.servers {
+		work.Go(func() { errs[i] = s.Serve(ctx, r.listeners[i], once) })
 	}
 	work.Wait()
 	return errors.Join(errs...)
@@ -465,7 +548,7 @@ func streamEmulate() *cobra.Command {
 				return usage(err)
 			}
 			var tally stream.Tally
-			count, err := f.count(&tally, cmd.ErrOrStderr())
+			count, err := f.count([]*way{{at: args[0], streams: 1, tally: &tally}}, cmd.ErrOrStderr())
 			if err != nil {
 				return usage(err)
 			}
@@ -482,7 +565,7 @@ func streamEmulate() *cobra.Command {
 			if reached := float64(tally.Bytes.Load()) * 8 / seconds / 1e9; err == nil && reached < 0.99*gbps && f.blocks == 0 {
 				gate.Fprintf(cmd.ErrOrStderr(), "the rate was not held: %.2f of %.2f Gb/s; the other end takes no more\n", reached, gbps)
 			}
-			return count.tell(cmd.OutOrStdout(), seconds, err)
+			return count.tell(cmd.OutOrStdout(), count.sent(seconds), err)
 		},
 	}
 	f.add(cmd)

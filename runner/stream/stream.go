@@ -80,8 +80,17 @@ func (t *Tally) move(n int) {
 	t.Bytes.Add(uint64(n))
 }
 
-// Span is how long it took from the first bytes that came to the last.
-func (t *Tally) Span() time.Duration { return time.Duration(t.ended.Load() - t.began.Load()) }
+// Span is how long it took from the first bytes of any tally to the last.
+func Span(tallies ...*Tally) time.Duration {
+	began, ended := int64(0), int64(0)
+	for _, t := range tallies {
+		if b := t.began.Load(); b != 0 && (began == 0 || b < began) {
+			began = b
+		}
+		ended = max(ended, t.ended.Load())
+	}
+	return time.Duration(ended - began)
+}
 
 // Whole reports whether everything that came is what was sent.
 func (t *Tally) Whole() bool { return t.Lost.Load()+t.Corrupt.Load()+t.Cut.Load() == 0 }

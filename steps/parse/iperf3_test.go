@@ -32,3 +32,16 @@ func TestIperf3Stream(t *testing.T) {
 		}
 	}
 }
+
+func FuzzStream(f *testing.F) {
+	fuzz(f, "stream", StreamOutput, func(t *testing.T, s Stream) {
+		for _, w := range s.Ways {
+			if w.Bytes < 0 || w.Gbps < 0 || w.At == "" {
+				t.Errorf("%+v", w)
+			}
+		}
+		if len(s.Ways) == 0 {
+			t.Error("a stream of no way")
+		}
+	})
+}

@@ -54,6 +54,7 @@ var parsers = map[string]func(string) (any, error){
 	"nixl-check":         func(s string) (any, error) { return NIXLSetupOutput(s) },
 	"ucx":                func(s string) (any, error) { return UCXInfo(s) },
 	"ucx-perftest":       func(s string) (any, error) { return UCXPerftestOutput(s) },
+	"stream":             func(s string) (any, error) { return StreamOutput(s) },
 	"host-staging":       func(s string) (any, error) { return StagingOutput(s) },
 }
 

@@ -331,51 +331,30 @@ func (p *iperf) connect(ctx context.Context) int {
 	return p.report(t)
 }
 
-// reach looks the server up: over TCP, so by routes and listeners. Callers hold the lock.
-func (p *iperf) reach() (s *iperfServer, addr, src netip.Addr, way net.Way, why string, late bool) {
-	n := p.c.Node
-	failed := func(why string) (*iperfServer, netip.Addr, netip.Addr, net.Way, string, bool) {
-		return nil, addr, src, way, "unable to connect to server: " + why, why == "No route to host" && way.Peer == nil
+// reach looks the server up. Callers hold the lock.
+func (p *iperf) reach() (s *iperfServer, r tcpReach) {
+	if r = reachTCP(p.c.Node, p.host, p.bind, p.port); r.why != "" {
+		r.why = "unable to connect to server: " + r.why
+		return nil, r
 	}
-	addr, ok := n.Resolve(p.host)
-	if !ok {
-		return failed("Temporary failure in name resolution")
-	}
-	way, ok = n.Route(addr)
-	src = way.Source
-	if p.bind != "" {
-		if src, _ = n.Resolve(p.bind); !n.Has(src) {
-			return failed("Cannot assign requested address")
-		}
-	}
+	s, ok := r.served.(*iperfServer)
 	switch {
-	case !ok:
-		return failed("Network is unreachable")
-	case way.Peer == nil, rejects(n.Rack.Of(way.Peer), way.Peer, p.port):
-		return failed("No route to host")
-	// The management network has no function on which anything could flow.
-	case way.Local || way.Out.Kind == "ether" && way.Out.Func == nil:
-		return failed("only the rails are simulated")
-	}
-	s, ok = n.Rack.Of(way.Peer).Served(p.port).(*iperfServer)
-	switch {
-	case !ok || s.addr.IsValid() && s.addr != addr:
-		return failed("Connection refused")
+	case !ok || s.addr.IsValid() && s.addr != r.addr:
+		r.why = "unable to connect to server: Connection refused"
 	case s.busy:
-		return nil, addr, src, way, "the server is busy running a test. try again later", false
+		r.why = "the server is busy running a test. try again later"
 	}
-	return s, addr, src, way, "", false
+	return s, r
 }
 
 // meet finds the server and starts the flows.
 func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 	p.c.Locked(func() {
-		var server *iperfServer
-		var addr, src netip.Addr
-		var way net.Way
-		if server, addr, src, way, why, late = p.reach(); why != "" {
+		server, r := p.reach()
+		if why, late = r.why, r.late; why != "" {
 			return
 		}
+		way := r.way
 		// Under the lock, with the test in the channel: two clients can't both find it free.
 		server.busy = true
 		n := p.c.Node
@@ -383,18 +362,12 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 		port := 32768 + 2*rnd.IntN(14000)
 		mtu := min(way.Out.MTU, way.Peer.MTU)
 		t = &iperfTest{
-			client: src, server: addr, port: p.port, mss: mtu - 52, reverse: p.reverse, seconds: p.seconds,
+			client: r.src, server: r.addr, port: p.port, mss: mtu - 52, reverse: p.reverse, seconds: p.seconds,
 			ports: []int{port}, cwnd: (1.2 + 0.6*rnd.Float64()) * 1e6, over: make(chan struct{}),
 		}
-		// Of each stream, on an otherwise idle rig.
-		demand, resent := net.TCPFlowRate/net.HostCost(t.mss), 0.0
-		switch out := way.Out; {
-		case out.ShaperRate > 0: // a shaper is one for all streams
-			demand = min(demand, out.ShaperRate/float64(p.streams))
-		}
-		if way.Mismatch() {
-			// Each segment is lost until it is sent small.
-			demand, resent, t.cwnd = net.TCPMismatchRate/float64(p.streams), 0.4, float64(t.mss)
+		demand, resent := tcpDemand(way, t.mss, p.streams)
+		if resent > 0 {
+			t.cwnd = float64(t.mss)
 		}
 		for range p.streams {
 			port += 2 // the kernel gives every other port to connections that go out

@@ -89,6 +89,7 @@ func packages() []pkg {
 		{"docker.io", "", "/usr/bin", programs{"docker": runDocker}},
 		{"mokutil", "", "/usr/bin", programs{"mokutil": runMokutil}},
 		{"mft", "", "/usr/bin", programs{"mget_temp": runMgetTemp}},
+		{"railbench", "", "/usr/local/bin", programs{"railbench": runRailbench}},
 	}
 }
 

@@ -262,12 +262,82 @@ func hangHint(o steps.Output, all ...steps.Output) string {
 // judgeWriteBandwidth holds what ib_write_bw measured on each rail against what
 // the rail can do, and against the bytes that each rail's counters moved.
 func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
-	return WriteBandwidth(c, r, true)
+	return WriteBandwidth(c, r, c.ID == "ib-write-bw")
+}
+
+// gpuSkips are what the scripts that take GPU memory say where they can't, and why that is no
+// fault of the rig.
+var gpuSkips = []kind.Cause{
+	{
+		Pattern: pattern.New(`(?m)^perftest: built without CUDA`), Grade: steps.Skipped,
+		Means: "perftest on %s is built without CUDA, as distributions build it: one that was configured with " +
+			"CUDA_H_PATH=.../cuda.h has --use_cuda",
+	},
+	{
+		Pattern: pattern.New(`(?m)^GPU: no GPUDirect RDMA`), Grade: steps.Skipped,
+		Means: "the adapter of %s can't reach the memory of its GPU: a GB10 has no GPUDirect RDMA. The cells on NIXL measure " +
+			"what is staged through host memory",
+	},
+}
+
+// gpuCauses are how perftest says that it got no GPU memory, or could not register it.
+var gpuCauses = []kind.Cause{
+	{
+		Pattern: pattern.New(`Couldn't allocate MR|create mr`), Grade: steps.Inconclusive,
+		Means: "GPU memory could not be registered with the adapter of %s: is nvidia-peermem loaded (lsmod), or does the kernel " +
+			"give it by dma-buf? The cell host-staging tells",
+	},
+	{
+		Pattern: pattern.New(`(?i)\bcu[A-Z]\w+\S* (?:returned|error|failed)|CUDA error|no CUDA`), Grade: steps.Inconclusive,
+		Means: "CUDA gave no memory on %s: look at nvidia-smi, and at who else uses the GPU",
+	},
+}
+
+// judgeGPUWriteBandwidth is judgeWriteBandwidth with GPU memory at one end or at both: nobody
+// measured that where railbench knows of it.
+func judgeGPUWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	for _, causes := range [][]kind.Cause{gpuSkips, gpuCauses} {
+		for _, s := range r.Stages {
+			for _, o := range s.Outputs {
+				for _, cause := range causes {
+					if !cause.Pattern.MatchString(o.Text) {
+						continue
+					}
+					text := kind.Sentences([]string{fmt.Sprintf(cause.Means, r.Rig.NameOf(o.End))})
+					return steps.Verdict{Grade: cause.Grade, Reason: text, Evidence: []steps.Evidence{}}
+				}
+			}
+		}
+	}
+	return writeBandwidth(c, r, writes{memory: gpuMemory(c)})
+}
+
+// gpuMemory is where a cell's client writes from and to.
+func gpuMemory(c steps.Cell) string {
+	for _, role := range c.Roles {
+		if role.Name == "client" && strings.Contains(role.Script, "--use_cuda") {
+			return "VRAM"
+		}
+	}
+	return "DRAM to VRAM"
 }
 
 // WriteBandwidth judges it; where it is a cell of the tutorial it also says what the
 // tutorial would make of the figure.
 func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
+	return writeBandwidth(c, r, writes{memory: "DRAM", taught: taught})
+}
+
+// writes are what a test of write bandwidth is of.
+type writes struct {
+	memory string // "DRAM", or whatever it is that there is no band for
+	taught bool   // the tutorial has a figure of it
+}
+
+func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v
 	}
@@ -286,7 +356,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		if !ok {
 			continue
 		}
-		t := bandwidthTest{railTest: one}
+		t := bandwidthTest{railTest: one, memory: w.memory}
 		account, ok := t.line().Hear(&t)
 		if !ok {
 			continue
@@ -307,7 +377,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 		lead += ": " + kind.And(expected)
 	}
 	note := ""
-	if taught && tutorial >= 10 { // below that nobody would look for the tutorial's figure
+	if w.taught && tutorial >= 10 { // below that nobody would look for the tutorial's figure
 		note = fmt.Sprintf("(The tutorial would call the last one %.1f Gb/s: it takes perftest's MiB for MB.)", tutorial)
 	}
 	return rep.Verdict(lead, all.String(), note)
@@ -370,8 +440,9 @@ func alike(rig steps.Rig, p, q steps.Pair) bool {
 // A bandwidthTest is one rail's write bandwidth.
 type bandwidthTest struct {
 	railTest
-	read parse.Bandwidth
-	band theory.Band
+	memory string
+	read   parse.Bandwidth
+	band   theory.Band
 }
 
 func (t *bandwidthTest) row() parse.BandwidthRow { return t.read.Rows[0] }
@@ -439,12 +510,15 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 		}, t.Pair),
 		Cause: func() string { return wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu) },
 	}
+	if t.memory != "DRAM" && !f.Band.Soft {
+		f.Band = theory.Band{None: "nobody measured writes of " + t.memory + " that way", Limit: f.Band.Limit}
+	}
 	t.band = f.Band
 	t.rep.Show(t.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", f.Expected())
 	f.Judge(t.add)
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
-		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: "DRAM",
+		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,
 	})
 	if t.read.NUMANode != nil {
 		t.rep.Show(t.Rail+" processors", *t.read.NUMANode, "(the NUMA node that perftest chose)", nil)

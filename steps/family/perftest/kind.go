@@ -21,14 +21,15 @@ func Kind() kind.Kind {
 			"load":               kind.Reads(parseLoad),
 		},
 		Judges: map[string]kind.Judge{
-			"write-bandwidth": kind.Takes[parse.Bandwidth](judgeWriteBandwidth),
-			"write-latency":   kind.Takes[parse.Latency](judgeWriteLatency),
-			"dual-link":       kind.Takes[[]dualTest](judgeDual),
-			"load":            kind.Takes[[]loadTest](judgeLoad),
+			"write-bandwidth":     kind.Takes[parse.Bandwidth](judgeWriteBandwidth),
+			"gpu-write-bandwidth": kind.Takes[parse.Bandwidth](judgeGPUWriteBandwidth),
+			"write-latency":       kind.Takes[parse.Latency](judgeWriteLatency),
+			"dual-link":           kind.Takes[[]dualTest](judgeDual),
+			"load":                kind.Takes[[]loadTest](judgeLoad),
 		},
 		Figures: map[string][]steps.Measure{
 			"write-bandwidth": {steps.Throughput}, "write-latency": {steps.Latency}, "dual-link": {steps.Throughput},
-			"load": {steps.Throughput},
+			"load": {steps.Throughput}, "gpu-write-bandwidth": {steps.Throughput},
 		},
 		Plans: map[string]steps.Planner{
 			"dual-link": planDual,
@@ -51,6 +52,7 @@ func params() []steps.Param {
 	return []steps.Param{
 		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
 		iterations,
+		kind.NumberParam("WRITES", "20000", "writes", "how many writes of 2 MiB the part on throughput makes", 5, 100_000_000),
 		kind.NumberParam("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
 		kind.NumberParam("LOAD_SECONDS", "30", "s", "how long a cell of the stage keeps its rails busy", 5, 86_400),
 		kind.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16, 1<<30),

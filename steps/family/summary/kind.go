@@ -1,5 +1,5 @@
-// Package summary is the last cell: this session's figures beside the documents' and the limits. It
-// reports and judges nothing.
+// Package summary is the cells that put a session together: its figures beside the documents' and
+// the limits. It reports and judges nothing.
 package summary
 
 import (
@@ -10,7 +10,7 @@ import (
 // Kind is what the family registers.
 func Kind() kind.Kind {
 	return kind.Kind{
-		Own: map[string]func(steps.History) steps.Verdict{"summary": summarize},
+		Own: map[string]func(steps.History) steps.Verdict{"summary": summarize, "throughput": throughput},
 		Params: []steps.Param{{
 			Name: "KV_CACHE_GB", Default: "1,4,8", Unit: "GB", Does: "sizes of a KV cache, in 10^9 bytes, that the summary " +
 				"tells the time of",

@@ -1,8 +1,12 @@
-// Package tcp is what iperf3 measures over a rail or a bond, and which links carried it. TCP
-// ends at processors, not at the link: its bands are what somebody measured, and wide.
+// Package tcp is what iperf3 and railbench stream measure over rails or a bond, and which links
+// carried it. TCP ends at processors, not at the link: its bands are what somebody measured, and
+// wide.
 package tcp
 
 import (
+	"errors"
+	"net/netip"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
@@ -13,18 +17,33 @@ func Kind() kind.Kind {
 	return kind.Kind{
 		Parsers: map[string]kind.Parser{
 			"iperf3": kind.Reads(parse.Iperf3Output),
+			"stream": kind.Reads(parse.StreamOutput),
 		},
 		Judges: map[string]kind.Judge{
-			"tcp": kind.Takes[parse.Iperf3](judgeTCP),
+			"tcp":    kind.Takes[parse.Iperf3](judgeTCP),
+			"stream": kind.Takes[parse.Stream](judgeStream),
 		},
-		Figures: map[string][]steps.Measure{"tcp": {steps.Throughput}},
+		Figures: map[string][]steps.Measure{"tcp": {steps.Throughput}, "stream": {steps.Throughput}},
 		// Longer than TCP_SECONDS may be, the cells' limit would end them.
 		Params: []steps.Param{
 			kind.NumberParam("TCP_SECONDS", "10", "s", "how long a TCP test runs", 1, 90),
 			kind.NumberParam("TCP_STREAMS", "4", "streams", "how many connections the parallel TCP test has", 1, 128),
 			kind.PortParam("TCP_PORT", "5201", "port of iperf3"),
+			kind.NumberParam("STREAM_SECONDS", "10", "s", "how long railbench stream sends", 1, 90),
+			// A stream that is over finishes the block that is under way.
+			kind.SizeParam("STREAM_BLOCK", "67108864", "size of a block of railbench stream", 1, 1<<30),
+			kind.PortParam("STREAM_PORT", "12377", "port of railbench stream"),
+			kind.WordsParam("STREAM_GAUGE", "127.0.0.1:45004", "the gauge that railbench stream tells its rate, over UDP",
+				"an address and a port", gaugeAddress),
 		},
 		Commands: kind.Versioned("iperf3", "--version", "iperf3"),
 		Tools:    []parse.Tool{parse.Iperf3Tool()},
 	}
+}
+
+func gaugeAddress(value string) error {
+	if at, err := netip.ParseAddrPort(value); err != nil || at.Port() == 0 {
+		return errors.New("it is an IP address and a port, as 127.0.0.1:45004 is")
+	}
+	return nil
 }

@@ -110,14 +110,26 @@ func overPath(rig steps.Rig, p steps.Path) string {
 }
 
 // railNumber is that of the one rail that a path leads over, counted from 1; 0 where that
-// is a bond, or none of the rig's pairs.
+// is a bond, several, or none of the rig's pairs.
 func railNumber(rig steps.Rig, p steps.Path) int {
-	if p.Bonded[0] || p.Bonded[1] || len(p.Rails[steps.Here]) != 1 {
-		return 0
+	if all := railNumbers(rig, p); len(all) == 1 {
+		return all[0]
 	}
-	return 1 + slices.IndexFunc(rig.Pairs, func(q steps.Pair) bool {
-		return q.Rails[steps.Here] == p.Rails[steps.Here][0]
-	})
+	return 0
+}
+
+// railNumbers are those of the rails that a path leads over, counted from 1; none where that is a
+// bond.
+func railNumbers(rig steps.Rig, p steps.Path) (all []int) {
+	if p.Bonded[0] || p.Bonded[1] {
+		return nil
+	}
+	for i, q := range rig.Pairs {
+		if slices.Contains(p.Rails[steps.Here], q.Rails[steps.Here]) {
+			all = append(all, i+1)
+		}
+	}
+	return all
 }
 
 // tcpCauses are how iperf3 words a failure.
@@ -520,10 +532,7 @@ func (t *tcpTest) Signs() {
 func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, rep *kind.Report) {
 	f := steps.Figure{
 		What: steps.Throughput, Value: kind.Round(test.ReceivedGbps), Unit: "Gb/s",
-		Streams: test.Streams, MTU: p.Netdevs[steps.Here].MTU, Memory: "DRAM",
-	}
-	if n := railNumber(rig, p); n > 0 {
-		f.Rails = []int{n}
+		Streams: test.Streams, MTU: p.Netdevs[steps.Here].MTU, Memory: "DRAM", Rails: railNumbers(rig, p),
 	}
 	rep.Measured(f)
 	rep.Show("TCP rate", f.Value, "Gb/s", e)

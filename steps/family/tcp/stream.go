@@ -1,0 +1,328 @@
+package tcp
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
+)
+
+// blockHeader is what railbench stream puts in front of each block, bytes.
+const blockHeader = 24
+
+// judgeStream holds what railbench stream moved, over one rail or several at once, against what
+// TCP reached elsewhere and what the links carry, against its blocks' numbers and checksums, and
+// against the bytes that each interface counted.
+func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	t := streamTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
+	t.client, t.server = streamRoles(t.stage)
+	if !t.findRails() {
+		return rep.Verdict()
+	}
+	over := kind.Plural(len(t.numbers), "rail ", "rails ") + kind.And(texts(t.numbers))
+	checkPathLinks(r.Rig, t.path, &rep)
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(t.path), Rep: &rep, Add: rep.Add}
+	account, ok := line.Hear(&t)
+	if !ok {
+		return rep.Verdict()
+	}
+	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", kind.Gbps(t.got.Gbps), streams(t.streams), over)
+	if t.band.Expected > 0 {
+		lead += fmt.Sprintf(": as expected (%s)", t.band.From)
+	}
+	blocks := fmt.Sprintf("%.0f blocks of %s, each with its number and checksum, arrived whole", t.got.Blocks,
+		kind.Size(t.got.Bytes/t.got.Blocks))
+	return rep.Verdict(lead, blocks, account.Carried(t.client.End))
+}
+
+// A streamTest is one run of railbench stream.
+type streamTest struct {
+	cell           steps.Cell
+	result         steps.Result
+	stage          steps.Stage
+	rep            *kind.Report
+	client, server *steps.Output // nil for one that did not run
+
+	path    steps.Path // of all its rails together
+	numbers []int      // of the rails, counted from 1
+	pairs   []steps.Pair
+	addrs   []string // the receiver's, in the same order
+
+	sent, got parse.Stream
+	streams   int
+	band      tcpBand
+}
+
+func streamRoles(s steps.Stage) (client, server *steps.Output) {
+	for _, o := range s.Outputs {
+		if o.Role == "server" {
+			server = &o
+		} else {
+			client = &o
+		}
+	}
+	return client, server
+}
+
+func texts(numbers []int) (all []string) {
+	for _, n := range numbers {
+		all = append(all, fmt.Sprint(n))
+	}
+	return all
+}
+
+// findRails looks for the rails that its sender was told, by the variables that its script reads.
+func (t *streamTest) findRails() bool {
+	i := slices.IndexFunc(t.cell.Roles, func(r steps.Role) bool { return r.Name != "server" })
+	from := steps.Here
+	if i >= 0 {
+		from = t.cell.Roles[i].On.Ends()[0]
+	}
+	rig := t.result.Rig
+	half, hasHalf := rig.AcrossHalves()
+	for n, p := range rig.Pairs {
+		named := i >= 0 && (t.cell.Roles[i].Reads(fmt.Sprintf("PEER_RAIL%d_IP", n+1)) ||
+			hasHalf && p == half && t.cell.Roles[i].Reads("PEER_HALF_IP"))
+		if !named {
+			continue
+		}
+		if t.pairs == nil {
+			for _, e := range steps.Ends {
+				t.path.Netdevs[e], t.path.Addrs[e] = rig.Rail(p, e).Netdev, rig.Rail(p, e).Addr
+			}
+		}
+		for _, e := range steps.Ends {
+			t.path.Rails[e] = append(t.path.Rails[e], p.Rails[e])
+		}
+		t.pairs, t.numbers, t.addrs = append(t.pairs, p), append(t.numbers, n+1), append(t.addrs, rig.Rail(p, from.Other()).Addr)
+	}
+	if t.pairs == nil {
+		t.rep.Add(steps.Inconclusive, "no rail leads from node to node that it could take: see the rail map")
+	}
+	return t.pairs != nil
+}
+
+// streamCauses are how railbench stream words a failure.
+var streamCauses = []kind.Cause{
+	{
+		Pattern: pattern.New(`address already in use`), Grade: steps.Inconclusive,
+		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set STREAM_PORT",
+	},
+	{
+		Pattern: pattern.New(`cannot assign requested address`), Grade: steps.Inconclusive,
+		Means: "the rail's address is gone on %s: probe the rig again",
+	},
+	{
+		Pattern: pattern.New(`connection refused|no route to host|network is unreachable|i/o timeout|host is unreachable`),
+		Grade:   steps.Inconclusive,
+		Means:   "no receiver could be reached from %s: the route, a firewall, or a receiver that ended early",
+	},
+	{
+		Pattern: pattern.New(`no stream of railbench's`), Grade: steps.Inconclusive,
+		Means: "the other end of %s speaks another stream: somebody else connected, or the two railbenches differ",
+	},
+	{
+		Pattern: pattern.New(`connection reset|broken pipe|use of closed`), Grade: steps.Fail,
+		Means: "the connection broke in the middle (seen on %s): look at the cables and at the other end's last lines",
+	},
+	{
+		Pattern: pattern.New(`cannot allocate memory|make a buffer`), Grade: steps.Inconclusive,
+		Means: "there is no memory for a block on %s: set STREAM_BLOCK to less",
+	},
+}
+
+// Ends: a receiver that got something else than was sent ends with status 1, and says so in its
+// result, which Output tells.
+func (t *streamTest) Ends() bool {
+	rig, rep := t.result.Rig, t.rep
+	for _, o := range []*steps.Output{t.server, t.client} {
+		if o == nil {
+			continue
+		}
+		for _, c := range streamCauses {
+			if !o.Exit.OK() && c.Pattern.MatchString(o.Text) {
+				rep.Show("railbench stream on "+rig.NameOf(o.End), strings.TrimSpace(o.Complaint), "", nil)
+				rep.Add(c.Grade, c.Means, rig.NameOf(o.End))
+				return false
+			}
+		}
+	}
+	if t.stage.Err != "" {
+		rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+	}
+	if t.client == nil || t.server == nil {
+		if t.stage.Err == "" {
+			rep.Add(steps.Inconclusive, "not both ends ran")
+		}
+		return false
+	}
+	for _, o := range []*steps.Output{t.client, t.server} {
+		if f, bad := kind.Trouble(rig, *o); bad {
+			rep.Add(f.Grade, "%s", f.Text)
+			return false
+		}
+		v, _ := o.Value.(parse.Stream)
+		if !o.Exit.OK() && v.Lost+v.Corrupt+v.Cut == 0 {
+			rep.Add(steps.Inconclusive, "the %s on %s ended with %s: %s", o.Role, rig.NameOf(o.End), o.Exit,
+				kind.OrUnknown(strings.TrimSpace(o.Complaint)))
+			return false
+		}
+	}
+	return t.stage.Err == ""
+}
+
+// Output reads what both ends tell, and holds one against the other.
+func (t *streamTest) Output() bool {
+	var ok1, ok2 bool
+	t.sent, ok1 = kind.Value[parse.Stream](t.result, *t.client, t.rep)
+	t.got, ok2 = kind.Value[parse.Stream](t.result, *t.server, t.rep)
+	if !ok1 || !ok2 || !t.whole() {
+		return false
+	}
+	if why := cmp.Or(t.notOfThisRun(), t.disagree()); why != "" {
+		t.rep.Add(steps.Inconclusive, "the outputs are not this test's: %s", why)
+		return false
+	}
+	for _, o := range []*steps.Output{t.client, t.server} {
+		v, _ := o.Value.(parse.Stream)
+		t.rep.Show("railbench on "+t.result.Rig.NameOf(o.End), v.Railbench, "", nil)
+	}
+	for i, w := range t.got.Ways {
+		if len(t.got.Ways) > 1 {
+			t.rep.Show(fmt.Sprintf("rail %d", t.numbers[i]), kind.Round(w.Gbps), "Gb/s", nil)
+		}
+		t.streams += t.sent.Ways[i].Streams
+	}
+	return true
+}
+
+// whole reports whether everything arrived as it was sent.
+func (t *streamTest) whole() bool {
+	v := t.got
+	if v.Lost+v.Corrupt+v.Cut+t.sent.Lost+t.sent.Corrupt+t.sent.Cut == 0 {
+		return true
+	}
+	name := t.result.Rig.NameOf(t.server.End)
+	if n := v.Corrupt + t.sent.Corrupt; n > 0 {
+		t.rep.Add(steps.Fail, "%.0f of %.0f blocks arrived on %s with another checksum: TCP's own let them pass, so look at memory "+
+			"(edac, dmesg) and at the adapters' checksum offload (ethtool -k)", n, v.Blocks, name)
+	}
+	if n := v.Lost + t.sent.Lost; n > 0 {
+		t.rep.Add(steps.Fail, "the numbers of %.0f blocks were left out on %s", n, name)
+	}
+	if n := v.Cut + t.sent.Cut; n > 0 {
+		t.rep.Add(steps.Fail, "%.0f streams ended within a block on %s: the connection broke", n, name)
+	}
+	return false
+}
+
+// notOfThisRun says why what the ends tell is not of the run that was started: other addresses,
+// streams, blocks or a shorter time.
+func (t *streamTest) notOfThisRun() string {
+	const tool = "send"
+	want := 0
+	if n, ok := witness.Number(t.cell, *t.client, tool, "--streams"); ok {
+		want = n
+	}
+	block, sized := witness.Number(t.cell, *t.client, tool, "--bytes")
+	for _, s := range []parse.Stream{t.sent, t.got} {
+		if len(s.Ways) != len(t.addrs) {
+			return fmt.Sprintf("%d addresses are told, and %d were asked for", len(s.Ways), len(t.addrs))
+		}
+		var sum parse.StreamMoved
+		for i, w := range s.Ways {
+			at, _, _ := strings.Cut(w.At, ":")
+			switch {
+			case at != t.addrs[i]:
+				return fmt.Sprintf("it is of %s, and rail %d has %s", w.At, t.numbers[i], t.addrs[i])
+			case w.Bytes <= 0 || w.Blocks <= 0 || w.Gbps <= 0 || w.Seconds <= 0:
+				return fmt.Sprintf("%g bytes in %g blocks and %g s over rail %d", w.Bytes, w.Blocks, w.Seconds, t.numbers[i])
+			case want > 0 && w.Streams > 0 && w.Streams != want:
+				return fmt.Sprintf("it reports %d streams, and %d were asked for", w.Streams, want)
+			case sized && w.Bytes != w.Blocks*float64(block):
+				return fmt.Sprintf("%.0f blocks have %.0f bytes, and each was to have %d", w.Blocks, w.Bytes, block)
+			}
+			if why := witness.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001); why != "" {
+				return why
+			}
+			sum.Bytes, sum.Blocks = sum.Bytes+w.Bytes, sum.Blocks+w.Blocks
+		}
+		if sum.Bytes != s.Bytes || sum.Blocks != s.Blocks {
+			return fmt.Sprintf("its rails have %.0f bytes together, and it says %.0f", sum.Bytes, s.Bytes)
+		}
+		if why := witness.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
+			return why
+		}
+		if asked, ok := decimal.Count(t.client.Asked["STREAM_SECONDS"]); ok && s.Seconds < 0.9*float64(asked) {
+			return fmt.Sprintf("it lasted %.3g s, and STREAM_SECONDS asked for %d", s.Seconds, asked)
+		}
+	}
+	return ""
+}
+
+// disagree says what the two ends don't agree on: what was sent is what arrived, to the byte.
+func (t *streamTest) disagree() string {
+	for i, s := range t.sent.Ways {
+		g := t.got.Ways[i]
+		switch {
+		case s.Bytes != g.Bytes || s.Blocks != g.Blocks:
+			return fmt.Sprintf("%.0f bytes were sent over rail %d, and %.0f arrived", s.Bytes, t.numbers[i], g.Bytes)
+		case s.Streams == 0:
+			return "the sender doesn't tell its streams"
+		}
+	}
+	if math.Abs(t.sent.Gbps-t.got.Gbps) > theory.EndsApart.Value()*t.got.Gbps {
+		return fmt.Sprintf("%s at the sender and %s at the receiver", kind.Gbps(t.sent.Gbps), kind.Gbps(t.got.Gbps))
+	}
+	return ""
+}
+
+// Flows are one a rail, counted by the interfaces.
+func (t *streamTest) Flows() (all []wire.Flow) {
+	from, to := t.client.End, t.client.End.Other()
+	for i, w := range t.got.Ways {
+		p := t.pairs[i]
+		mtu := min(t.result.Rig.Rail(p, from).Netdev.MTU, t.result.Rig.Rail(p, to).Netdev.MTU)
+		f := wire.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
+			float64(mtu-theory.TCPHeaders))
+		f.Text = kind.Size(w.Bytes) + " of payload that railbench counted"
+		all = append(all, f)
+	}
+	return all
+}
+
+// Figure is what arrived, of all rails together.
+func (t *streamTest) Figure(wire.Accounted) {
+	t.band = bandOf(t.result.Rig, t.path, t.streams, "")
+	test := parse.Iperf3{
+		Streams: t.streams, Seconds: t.got.Seconds, ReceivedBytes: t.got.Bytes, ReceivedGbps: t.got.Gbps,
+		Retransmits: -1, Reordered: -1,
+	}
+	judgeTCPFigure(t.result, t.stage, t.path, test, t.band, t.rep)
+}
+
+// Signs are stalls, and a rail that carried far less than its share.
+func (t *streamTest) Signs() {
+	if n := t.sent.Stalls + t.got.Stalls; n > 0 {
+		t.rep.Add(steps.Warn, "it stalled: for two seconds nothing moved (%s)", kind.Plural(n, "once", fmt.Sprintf("%d times", n)))
+	}
+	for i, w := range t.got.Ways {
+		if n := len(t.got.Ways); n > 1 && w.Bytes < theory.BytesBeside.Value()*t.got.Bytes/float64(n) {
+			t.rep.Add(steps.Warn, "rail %d carried next to nothing, %s of %s: look at it alone", t.numbers[i], kind.Size(w.Bytes), kind.Size(t.got.Bytes))
+		}
+	}
+}
