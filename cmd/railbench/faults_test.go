@@ -212,6 +212,7 @@ var symptoms = map[string]symptom{
 	"nccl-half":      {},
 	"container-bare": {},
 	"stale-etcd":     {},
+	"stream-busy":    {}, // see throughput_test.go
 	"ucx-pinned":     {},
 	"peer-dead": {
 		seen: also(tcpTests(map[string][]string{

@@ -578,7 +578,7 @@ func (s *simulated) breakSomething() {
 
 func (s *simulated) inject(name string) {
 	// A forgotten server has its port before the test's own, or not at all.
-	if bare, _, _ := strings.Cut(name, "@"); (bare == "port-busy" || bare == "iperf-stuck") && s.told.busy() {
+	if bare, _, _ := strings.Cut(name, "@"); (bare == "port-busy" || bare == "iperf-stuck" || bare == "stream-busy") && s.told.busy() {
 		return
 	}
 	s.say("break %s", name)

@@ -47,6 +47,10 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 			says("spark-01", "ss -H -ltnpe", 0, ":5201 "),
 			says("spark-01", "timeout 1 iperf3 -s -1", 1, "Address already in use"),
 		},
+		"stream-busy": {
+			says("spark-01", "ss -H -ltnpe", 0, ":12377 "),
+			says("spark-01", "timeout 1 railbench stream receive --once", 2, "address already in use"),
+		},
 		"etcd-down": {
 			says("spark-01", "systemctl is-active etcd", 3, "failed\n"),
 			says("spark-01", "readlink /etc/systemd/system/multi-user.target.wants/etcd.service", 0, "etcd.service"),

@@ -59,6 +59,13 @@ func goods(t *testing.T) []good {
 	}
 	tcp := kindtest.Cell(t, "tcp-single")
 	iperf := regexp.MustCompile(`("bits_per_second":)([\d.e+]+)`)
+	stream := func(id string, gbps float64, beside int, pairs ...int) good {
+		return good{
+			name: id, cell: kindtest.Cell(t, id), parse: "stream", client: 1, server: 0, beside: beside, tcp: true,
+			make: func() steps.Result { return kindtest.Streamed(kindtest.Spark(), gbps, 4, pairs...) },
+			rate: regexp.MustCompile(`("gbps": )([\d.]+)`),
+		}
+	}
 	bw, lat, dual := kindtest.Cell(t, "ib-write-bw"), kindtest.Cell(t, "ib-write-lat"), kindtest.Cell(t, "dual-link")
 	reads := kindtest.Cell(t, "nixl-latency")
 	ucx := func(id, memory string, n, sent int, gbps float64) good {
@@ -108,6 +115,9 @@ func goods(t *testing.T) []good {
 				return kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer), 93, 4)
 			},
 		},
+		stream("stream-rail", 80, 3, 0),
+		stream("stream-half", 88, 3, 0, 1),
+		stream("stream-halves", 93, 3, 0, 2),
 		bench("nixl-single-dram", "DRAM", kindtest.DramMax, kindtest.SingleDRAM, kindtest.OnlyOne, 3),
 		bench("nixl-dual-dram", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, 3),
 		bench("nixl-mt", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, 3),
@@ -176,6 +186,14 @@ func scaled(by float64) func(good, *steps.Result) bool {
 
 func replaced(old, with string) func(good, *steps.Result) bool {
 	return text(func(_ good, text string) string { return strings.ReplaceAll(text, old, with) })
+}
+
+// streamed alters one end of railbench stream, by its place among the outputs.
+func streamed(at int, change func(good, *steps.Result) bool) func(good, *steps.Result) bool {
+	return func(g good, r *steps.Result) bool {
+		g.client = at
+		return g.parse == "stream" && change(g, r)
+	}
 }
 
 func client(change func(*steps.Output)) func(good, *steps.Result) bool {
@@ -427,6 +445,33 @@ func alterations() []alteration {
 			return strings.TrimSuffix(strings.TrimSpace(s), "}") + `,"error":"control socket has closed unexpectedly"}`
 		})},
 		{"iperf3: much was sent again", notPass, replaced(`"retransmits":3`, `"retransmits":5000000`)},
+		{"stream: a block was changed", notGood, streamed(1, replaced(`"corrupt": 0`, `"corrupt": 1`))},
+		{"stream: the receiver's block was changed", notGood, streamed(0, replaced(`"corrupt": 0`, `"corrupt": 1`))},
+		{"stream: a block was lost", notGood, streamed(0, replaced(`"lost": 0`, `"lost": 1`))},
+		{"stream: a connection was cut", notGood, streamed(0, replaced(`"cut": 0`, `"cut": 1`))},
+		{"stream: it stalled", notPass, streamed(1, replaced(`"stalls": 0`, `"stalls": 3`))},
+		{"stream: the receiver stalled", notPass, streamed(0, replaced(`"stalls": 0`, `"stalls": 3`))},
+		{"stream: another address", notGood, streamed(1, replaced("192.168.", "192.169."))},
+		{"stream: the receiver was at another address", notGood, streamed(0, replaced("192.168.", "192.169."))},
+		{"stream: another size of block", notGood, streamed(1, func(g good, r *steps.Result) bool {
+			r.Stages[0].Outputs[g.client].Asked = map[string]string{"STREAM_BLOCK": "65536"}
+			return true
+		})},
+		{"stream: more streams than asked for", notGood, streamed(1, func(g good, r *steps.Result) bool {
+			r.Stages[0].Outputs[g.client].Asked = map[string]string{"TCP_STREAMS": "2"}
+			return true
+		})},
+		{"stream: shorter than asked for", notGood, streamed(1, func(g good, r *steps.Result) bool {
+			r.Stages[0].Outputs[g.client].Asked = map[string]string{"STREAM_SECONDS": "60"}
+			return true
+		})},
+		{"stream: the receiver got less than was sent", notGood, streamed(0, text(func(_ good, s string) string {
+			return regexp.MustCompile(`"blocks": \d+`).ReplaceAllString(regexp.MustCompile(`"bytes": \d+`).ReplaceAllString(s, `"bytes": 67108864`), `"blocks": 1`)
+		}))},
+		{"stream: the receiver is of another run", notGood, streamed(0, text(func(_ good, s string) string {
+			return strings.ReplaceAll(s, `"blocks": `, `"blocks": 1`)
+		}))},
+		{"stream: two results", notGood, streamed(1, text(func(_ good, s string) string { return s + s }))},
 		{"nixlbench: a row is missing", notGood, text(func(g good, s string) string {
 			if g.parse != "nixlbench" {
 				return s

@@ -46,6 +46,8 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 		"nixl/nixl-check nixl/nixl-register nixl/nixl-transfer nixl/nixl-transfer-dual nixl/nixl-transfer-gpu nixl/nixl-latency " +
 		"nixl-matrix/etcd nixl-matrix/nixl-single-dram nixl-matrix/nixl-dual-dram nixl-matrix/nixl-single-vram nixl-matrix/nixl-dual-vram " +
 		"nixl-matrix/ucx-perftest nixl-matrix/ucx-perftest-gpu nixl-matrix/nixl-mt nixl-matrix/nixl-halves-dram host-staging-diagnostics/host-staging " +
+		"throughput/stream-rail throughput/stream-half throughput/stream-halves throughput/rdma-host throughput/rdma-host-gpu " +
+		"throughput/rdma-gpu throughput/throughput-table " +
 		"results/summary results/cleanup"
 	if got := strings.Join(ids, " "); got != want {
 		t.Errorf("cells:\n%s, want\n%s", got, want)
@@ -101,7 +103,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 
 // A script reads its values from variables that the session sets, and no other.
 func TestScriptsReadKnownVariables(t *testing.T) {
-	known := regexp.MustCompile(`^(NODE|ROLE|CONTAINER|LEAST_GBPS|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|UCXPERF_(PORT|BYTES|MESSAGES|GPU_MESSAGES)|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|` +
+	known := regexp.MustCompile(`^(NODE|ROLE|CONTAINER|LEAST_GBPS|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|UCXPERF_(PORT|BYTES|MESSAGES|GPU_MESSAGES)|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|STREAM_(PORT|SECONDS|BLOCK|GAUGE)|RAILBENCH|WRITES|` +
 		`CHANGED|WAYS|OWN_IPS|LINK_NETDEVS|DEL_(IPS|NETDEVS)|JUMBO_MTU|MTU_(NETDEVS|PINGS)|BOND(_(MODE|HASH|MIIMON|SLAVES|ADDRS?|MTU|FIRST))?|PEER_BOND_IP|ADD_(IPS|NETDEVS|PINGS)|` +
 		`(RAIL\d*|HALF)_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_(RAIL\d*|HALF)_(DEV|NETDEV|IP)|` +
 		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five

@@ -29,6 +29,15 @@ func toolFaults() []Fault {
 			},
 		},
 		{
+			Name: "stream-busy", Title: "Port 12377 is taken",
+			Doc: "A forgotten railbench stream receive on {node} listens on TCP port 12377. A new one there fails with " +
+				"\"address already in use\".",
+			Do: func(s Spot) func() {
+				s.Node.Forget(tool.StreamPort, nil, "railbench", "stream", "receive")
+				return func() { s.Node.Unforget(tool.StreamPort) }
+			},
+		},
+		{
 			Name: "tool-missing", Title: "perftest is not installed",
 			Doc: "ib_write_bw and ib_write_lat do not exist on {node}: the server ends with status 127.",
 			Do:  lacking("perftest", "ib_write_bw", "ib_write_lat"),

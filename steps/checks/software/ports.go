@@ -38,6 +38,7 @@ func testPorts(f map[string]string) []testPort {
 		add("TCP_PORT", plus, steps.Peer, "iperf3's servers")
 	}
 	add("SPEED_PORT", 0, steps.Peer, "the server of rail-speed")
+	add("STREAM_PORT", 0, steps.Peer, "railbench stream's receivers")
 	add("NIXL_PORT", 0, steps.Peer, "NIXL's targets")
 	add("UCXPERF_PORT", 0, steps.Peer, "ucx_perftest's server")
 	add("ASIO_PORT", 0, steps.Here, "nixlbench's initiator")

@@ -95,7 +95,7 @@ func (t *streamTest) findRails() bool {
 	rig := t.result.Rig
 	half, hasHalf := rig.AcrossHalves()
 	for n, p := range rig.Pairs {
-		named := i >= 0 && (t.cell.Roles[i].Reads(fmt.Sprintf("PEER_RAIL%d_IP", n+1)) ||
+		named := i >= 0 && rig.HasPair(n) && (t.cell.Roles[i].Reads(fmt.Sprintf("PEER_RAIL%d_IP", n+1)) ||
 			hasHalf && p == half && t.cell.Roles[i].Reads("PEER_HALF_IP"))
 		if !named {
 			continue
@@ -210,24 +210,28 @@ func (t *streamTest) Output() bool {
 	return true
 }
 
-// whole reports whether everything arrived as it was sent.
+// whole reports whether everything arrived as it was sent. What went through a queue before was
+// counted by the sender, all else by the receiver.
 func (t *streamTest) whole() bool {
-	v := t.got
-	if v.Lost+v.Corrupt+v.Cut+t.sent.Lost+t.sent.Corrupt+t.sent.Cut == 0 {
-		return true
-	}
+	lost, corrupt := t.got.Lost+t.sent.Lost, t.got.Corrupt+t.sent.Corrupt
 	name := t.result.Rig.NameOf(t.server.End)
-	if n := v.Corrupt + t.sent.Corrupt; n > 0 {
+	if corrupt > 0 {
 		t.rep.Add(steps.Fail, "%.0f of %.0f blocks arrived on %s with another checksum: TCP's own let them pass, so look at memory "+
-			"(edac, dmesg) and at the adapters' checksum offload (ethtool -k)", n, v.Blocks, name)
+			"(edac, dmesg) and at the adapters' checksum offload (ethtool -k)", corrupt, t.got.Blocks, name)
 	}
-	if n := v.Lost + t.sent.Lost; n > 0 {
-		t.rep.Add(steps.Fail, "the numbers of %.0f blocks were left out on %s", n, name)
+	if lost > 0 {
+		t.rep.Add(steps.Fail, "the numbers of %.0f blocks were left out on %s", lost, name)
 	}
-	if n := v.Cut + t.sent.Cut; n > 0 {
-		t.rep.Add(steps.Fail, "%.0f streams ended within a block on %s: the connection broke", n, name)
+	cut := max(t.got.Cut, t.sent.Cut)
+	if cut > 0 {
+		why := "the connection broke, or hardly anything came through"
+		if mtus, differ := pathMTUs(t.result.Rig, t.path); differ {
+			why = "an MTU mismatch looks like this, and they differ: " + mtus
+		}
+		t.rep.Add(steps.Fail, "%.0f %s within a block on %s, after %s in %.0f s: %s", cut,
+			kind.Plural(int(cut), "stream ended", "streams ended"), name, kind.Size(t.got.Bytes), t.got.Seconds, why)
 	}
-	return false
+	return lost+corrupt+cut == 0
 }
 
 // notOfThisRun says why what the ends tell is not of the run that was started: other addresses,
@@ -315,14 +319,20 @@ func (t *streamTest) Figure(wire.Accounted) {
 	judgeTCPFigure(t.result, t.stage, t.path, test, t.band, t.rep)
 }
 
-// Signs are stalls, and a rail that carried far less than its share.
+// Signs are stalls, and what a good sum hides: a rail that carried less than it does alone anywhere.
 func (t *streamTest) Signs() {
 	if n := t.sent.Stalls + t.got.Stalls; n > 0 {
 		t.rep.Add(steps.Warn, "it stalled: for two seconds nothing moved (%s)", kind.Plural(n, "once", fmt.Sprintf("%d times", n)))
 	}
+	n := len(t.pairs)
 	for i, w := range t.got.Ways {
-		if n := len(t.got.Ways); n > 1 && w.Bytes < theory.BytesBeside.Value()*t.got.Bytes/float64(n) {
-			t.rep.Add(steps.Warn, "rail %d carried next to nothing, %s of %s: look at it alone", t.numbers[i], kind.Size(w.Bytes), kind.Size(t.got.Bytes))
+		if n == 1 || t.band.Expected == 0 {
+			continue
+		}
+		least := min(float64(t.band.fails), theory.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))
+		if w.Gbps < least {
+			t.rep.Add(steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at least: look at it alone",
+				t.numbers[i], kind.Gbps(w.Gbps), least)
 		}
 	}
 }

@@ -350,7 +350,7 @@ func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
 		for _, i := range p.Rails[e] {
 			d := rig.At(e).Rails[i].Netdev
 			grade := steps.Fail
-			if len(p.Rails[e]) > 1 {
+			if p.Bonded[e] && len(p.Rails[e]) > 1 {
 				grade = steps.Warn // the bond has another
 			}
 			switch {
