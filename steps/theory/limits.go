@@ -102,9 +102,6 @@ const (
 	BusyGPU
 	// ContainerShm is how much shared memory a container should have.
 	ContainerShm
-	// ReportTransfer is what the COTS report measured, and ReportWire what one of its wires does.
-	ReportTransfer
-	ReportWire
 
 	limits // how many there are
 )
@@ -365,9 +362,9 @@ var entries = [limits]Entry{
 	UCXOfReport: {
 		Of:  "payload from GPU to GPU with UCX, in messages of 2^26 bytes",
 		Low: 5.78, High: 5.78, Unit: "GB/s", Basis: Measured,
-		When:   "between two workstations with ConnectX-5",
-		Source: "UCX-PY, in the COTS report: a rolling average over a whole transfer",
-		Fact:   "ucx-by-itself",
+		When:   "between two workstations with a ConnectX-6 Dx at 100 Gb/s, PCIe 3 x16",
+		Source: "UCX-PY, in the COTS report: a rolling average over whole loops, in which an array is made, waits and is written",
+		Fact:   "the-cots-report",
 	},
 	LeastBlock: {
 		Of:  "block of NIXL, from which its throughput has a band",
@@ -519,19 +516,5 @@ var entries = [limits]Entry{
 		Of:  "shared memory of a container, from which it is enough",
 		Low: 1 << 30, High: 1 << 30, Unit: "bytes", Basis: Chosen, When: "for NCCL and UCX in a container",
 		Source: "NCCL's own guide starts containers with --shm-size=1g; docker gives 64 MiB by itself", Fact: "containers",
-	},
-	ReportTransfer: {
-		Of:  "payload from GPU to GPU by UCX, in the COTS report",
-		Low: 46.24, High: 46.24, Unit: "Gb/s", Basis: Measured,
-		When: "with messages of 2^26 bytes, ConnectX-6 Dx at 100 Gb/s, PCIe 3 x16",
-		Source: "its synthetic transfer from Python, 5.78 GB/s between Quadro GPUs: a rolling average over whole loops, in which an " +
-			"array is made, waits and is written",
-		Fact: "the-cots-report",
-	},
-	ReportWire: {
-		Of:  "one wire, in the COTS report",
-		Low: 100, High: 100, Unit: "Gb/s", Basis: Derived,
-		When:   "a port at 100 Gb/s, headers and all",
-		Source: "12.5 GB/s: the rate of the link, 8 bits a byte. Of payload it is less", Fact: "the-cots-report",
 	},
 }

@@ -27,6 +27,8 @@ func demos() []demo {
 		{cell: "rdma-host", name: "verbs, host to host"},
 		{cell: "rdma-host-gpu", name: "verbs, host to GPU", against: "rdma-host"},
 		{cell: "rdma-gpu", name: "verbs, GPU to GPU", against: "rdma-host"},
+		{cell: "ucx-perftest", name: "UCX, host to host", beside: true},
+		{cell: "ucx-perftest-gpu", name: "UCX, GPU to GPU", against: "ucx-perftest", beside: true},
 	}
 }
 
@@ -164,10 +166,10 @@ func (r recap) demoTable() steps.Table {
 	for _, d := range []struct {
 		name  string
 		limit theory.Limit
-	}{{"the report: UCX, GPU to GPU", theory.ReportTransfer}, {"the report: one wire", theory.ReportWire}} {
-		gbps := d.limit.Value()
+	}{{"the report: UCX, GPU to GPU", theory.UCXOfReport}, {"the report: one wire", theory.WireOf100G}} {
+		gigabytes := d.limit.Value()
 		t.Rows = append(t.Rows, []string{
-			d.name, rateText(gbps), rateText(gbps / 8), d.limit.Entry().Basis.String(), d.limit.Entry().When, "", "", "",
+			d.name, rateText(8 * gigabytes), rateText(gigabytes), d.limit.Entry().Basis.String(), d.limit.Entry().When, "", "", "",
 		})
 	}
 	return t
@@ -189,10 +191,10 @@ func (r recap) demoChart() (c steps.Chart, ok bool) {
 		return c, false
 	}
 	measured.Points = append(measured.Points, steps.Point{
-		Label: "the report: UCX, GPU to GPU (2^26 bytes, its hardware)", Y: theory.ReportTransfer.Value(),
+		Label: "the report: UCX, GPU to GPU (2^26 bytes, its hardware)", Y: kind.Round(8 * theory.UCXOfReport.Value()),
 	})
 	return steps.Chart{
 		Title: "Throughput demos, payload", Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{measured},
-		Limits: []steps.Limit{{Name: "one wire of the report, with headers", Value: theory.ReportWire.Value()}},
+		Limits: []steps.Limit{{Name: "one wire of the report, with headers", Value: 8 * theory.WireOf100G.Value()}},
 	}, true
 }
