@@ -188,11 +188,13 @@ type copied struct {
 }
 
 // hold makes a folder from which programs can be run, tells its name and waits. Where it is ended
-// it clears the folder: the trap stands before there is one.
+// it clears the folder: the traps stand before there is one. A shell says of a job that was ended
+// "Terminated", and where the connection is gone that ends the shell by SIGPIPE, unless it minds none.
 const hold = `umask 077
 dir=
 trap '[ -z "$dir" ] || rm -rf "$dir"' EXIT
 trap 'exit 0' HUP INT TERM
+trap '' PIPE
 for base in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
 	dir=$(mktemp -d "$base/railbench-run.XXXXXX" 2>/dev/null) || { dir=; continue; }
 	printf '#!/bin/sh\nexit 0\n' >"$dir/try"

@@ -2,12 +2,15 @@ package handover
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
@@ -73,6 +76,69 @@ func TestHandOver(t *testing.T) {
 	}
 	if err := stop(); err != nil || !gone(dir) {
 		t.Errorf("%v: the folder is there after the run: %v", err, !gone(dir))
+	}
+}
+
+// relay leads to a server until it is cut.
+func relay(t *testing.T, port int) (at int, cut func()) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := make(chan net.Conn, 1)
+	go func() {
+		in, err := ln.Accept()
+		ln.Close() // one connection, and no other after it
+		if err != nil {
+			return
+		}
+		near <- in
+		out, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			in.Close()
+			return
+		}
+		go func() {
+			_, _ = io.Copy(out, in)
+			out.Close()
+		}()
+		_, _ = io.Copy(in, out)
+		in.Close()
+	}()
+	t.Cleanup(func() { ln.Close() })
+	return ln.Addr().(*net.TCPAddr).Port, func() { (<-near).Close() }
+}
+
+// Where the connection is lost, as when railbench is killed, the node clears the folder by itself.
+func TestHandOverIsClearedByTheNode(t *testing.T) {
+	s := nodetest.StartSshd(t)
+	target, err := runner.Resolve(t.Context(), "node", s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.ReadFile(s.HostKey + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := filepath.Join(t.TempDir(), "known")
+	if err := os.WriteFile(known, append([]byte("node "), host...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	port, cut := relay(t, s.Port)
+	target.HostKeyAlias, target.KnownHosts, target.Port = "node", []string{known}, port
+	n := runner.NewSSH(runner.SSHOptions{Name: "node", Target: target, Ask: runner.NoAsker{}})
+	defer n.Close()
+	vars, _, err := program(t, runtime.GOOS, runtime.GOARCH).Start(t.Context(), request(t, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(vars[steps.Peer]["RAILBENCH"])
+	cut()
+	for began := time.Now(); !gone(dir); time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > 2*time.Minute {
+			t.Fatalf("%s is still there", dir)
+		}
 	}
 }
 
