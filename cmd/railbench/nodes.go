@@ -111,24 +111,24 @@ func (b *bench) serve(endpoint string) error {
 		return usage(err)
 	}
 	b.etcd = e
-	own, err := handedOver()
-	if err != nil {
-		return err
+	b.options.Services = map[string]session.Service{
+		"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e), "railbench": handedOver(),
 	}
-	b.options.Services = map[string]session.Service{"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e), "railbench": own}
 	return nil
 }
 
-// handedOver is this program, as nodes without it are given it for a run.
-func handedOver() (p handover.Program, err error) {
-	p = handover.Program{OS: runtime.GOOS, Arch: runtime.GOARCH}
-	if p.Own, err = os.Executable(); err == nil {
-		p.Own, err = filepath.EvalSymlinks(p.Own) // those for other platforms lie beside the file itself
+// handedOver is this program, as nodes without it are given it for a run. Where its file is gone, as
+// after an upgrade, a cell that needs it says so, and all else works.
+func handedOver() handover.Program {
+	p := handover.Program{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	p.Own, _ = os.Executable()
+	if file, err := filepath.EvalSymlinks(p.Own); err == nil { // those for other platforms lie beside the file itself
+		p.Own = file
 	}
 	if v := version(); released.MatchString(v) {
 		p.Version = v
 	}
-	return p, err
+	return p
 }
 
 // released is the form of a release's version; what was built by hand has a longer one, or none.

@@ -81,6 +81,9 @@ exit 0`
 func (p Program) give(ctx context.Context, r session.Request, e steps.End) (path string, held *copied, err error) {
 	n := r.Nodes[e]
 	if _, local := n.(*runner.Local); local {
+		if _, err := os.Stat(p.Own); err != nil {
+			return "", nil, fmt.Errorf("this railbench's own file is gone: start it again: %w", err)
+		}
 		return p.Own, nil, nil
 	}
 	text, err := runner.Text(ctx, n, runner.Script{Name: "look for railbench", Body: look})
@@ -168,12 +171,12 @@ func (p Program) file(system, arch string) (string, error) {
 func hash(file string) (sum string, size int64, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return "", 0, fmt.Errorf("read this program: %w", err)
+		return "", 0, fmt.Errorf("read the program that is handed over: %w", err)
 	}
 	defer f.Close()
 	h := sha256.New()
 	if size, err = io.Copy(h, f); err != nil {
-		return "", 0, fmt.Errorf("read this program: %w", err)
+		return "", 0, fmt.Errorf("read the program that is handed over: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
