@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -146,19 +147,37 @@ func savedText(cmd *cobra.Command, file string) (string, error) {
 // knows no context.
 func readUntil(ctx context.Context, in io.Reader, most int64) (string, error) {
 	type result struct {
-		text []byte
+		text string
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		text, err := io.ReadAll(io.LimitReader(in, most))
+		text, err := readPieces(io.LimitReader(in, most))
 		done <- result{text, err}
 	}()
 	select {
 	case r := <-done:
-		return string(r.text), r.err
+		return r.text, r.err
 	case <-ctx.Done():
 		return "", errors.New("interrupted before all of it was read")
+	}
+}
+
+// readPieces reads all of a stream whose length nobody knows, in three times its memory: one buffer that
+// grows takes many times that of it.
+func readPieces(in io.Reader) (string, error) {
+	var pieces [][]byte
+	for {
+		piece := make([]byte, 1<<20)
+		n, err := io.ReadFull(in, piece)
+		pieces = append(pieces, piece[:n])
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = nil
+		}
+		return string(bytes.Join(pieces, nil)), err
 	}
 }
 

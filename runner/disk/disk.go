@@ -119,9 +119,14 @@ func named(path string) (*os.File, error) {
 
 // ReadAll reads an open file, of limit bytes at most.
 func ReadAll(f *os.File, path string, limit int64) ([]byte, error) {
+	tooLong := &Refused{path, fmt.Sprintf("it is longer than %d MiB", limit>>20)}
+	// First, so that what is refused costs no memory. What grows meanwhile is seen below.
+	if info, err := f.Stat(); err == nil && info.Size() > limit {
+		return nil, tooLong
+	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = &Refused{path, fmt.Sprintf("it is longer than %d MiB", limit>>20)}
+		return nil, tooLong
 	}
 	return b, err
 }

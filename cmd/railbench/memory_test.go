@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/railbench/railbench/runner/nodetest"
+)
+
+// mostMiB is what a process of railbench's may take, whatever it is fed.
+const mostMiB = 256
+
+// endless is ten gigabytes of lines from nobody's disk; it ends early when nobody reads.
+type endless struct{ left int64 }
+
+func (e *endless) Read(b []byte) (int, error) {
+	if e.left <= 0 {
+		return 0, io.EOF
+	}
+	for i := range b {
+		b[i] = " 65536  1000  92.5  92.4  0.17\n"[i%31]
+	}
+	e.left -= int64(len(b))
+	return len(b), nil
+}
+
+// TestMemoryIsBounded gives a real process ten gigabytes of each input and looks at the most memory
+// that it ever had: files that are named, streams, and a node that prints without an end.
+func TestMemoryIsBounded(t *testing.T) {
+	if !nodetest.Whole() {
+		t.Skip("gigabytes are the gate's: RAILBENCH_FULL=1")
+	}
+	const size = 10 << 30
+	dir := t.TempDir()
+	huge := func(name, begins string) string {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, []byte(begins), 0o600), os.Truncate(path, size)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	session, book, rig := huge("s.ipynb", `{"cells": [`), huge("b.md", "# Title {#title}\n"), huge("rig.toml", "name = \"x\"\n")
+	config := huge("config", "Host a\n")
+	brought := filepath.Join(dir, "brought.toml")
+	text := fmt.Sprintf("ssh_config = %q\n[here]\nlocal = true\n[peer]\nssh = \"a\"\n", config)
+	if err := os.WriteFile(brought, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(huge("j", "{}\n"), filepath.Join(dir, "fresh.ipynb.journal")); err != nil {
+		t.Fatal(err)
+	}
+	tried, held := 0, 0
+	try := func(name string, stdin io.Reader, args ...string) {
+		cmd := asProcess(t, args...)
+		cmd.Stdin = stdin
+		if stdin == nil {
+			endsBySignals(t, cmd)
+		} else {
+			_ = cmd.Run() // which status it has is other tests' business
+		}
+		usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		if !ok {
+			t.Skip("nothing tells how much memory it had")
+		}
+		mib := usage.Maxrss >> 10
+		t.Logf("%s: %d MiB", name, mib)
+		if tried++; mib > mostMiB {
+			t.Errorf("%s: %d MiB", name, mib)
+		} else {
+			held++
+		}
+	}
+	try("a session", nil, "export", session, "--to", "md")
+	try("a session to trust", nil, "trust", session)
+	try("two sessions", nil, "compare", session, session)
+	try("a session that goes on", nil, "run", "hosts", "--rig", "sim", "--speed", "max", "--session", session)
+	try("a journal", nil, "run", "hosts", "--rig", "sim", "--speed", "max", "--session", filepath.Join(dir, "fresh.ipynb"))
+	try("a runbook", nil, "check", book)
+	try("a rig file", nil, "run", "hosts", "--rig", rig)
+	try("a rig file's ssh configuration", nil, "trust", brought)
+	for _, tool := range []string{"perftest", "iperf3", "nixlbench"} {
+		try("what "+tool+" prints, on stdin", &endless{size}, "parse", tool)
+	}
+	try("a file of which nobody knows what it is", &endless{size}, "parse", "--detect", "-")
+	for _, stage := range []nodetest.Stage{nodetest.FloodsBeforeTheGreeting, nodetest.ExecsAndFloods, nodetest.ExecsWithoutEnd} {
+		config := filepath.Join(t.TempDir(), "config")
+		text := fmt.Sprintf("Host bad\n HostName 127.0.0.1\n Port %d\n StrictHostKeyChecking accept-new\n UserKnownHostsFile %s\n"+
+			" IdentityAgent none\n ConnectTimeout 1\n", stage.Start(t), filepath.Join(t.TempDir(), "known_hosts"))
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range [][]string{{"run", "hosts"}, {"undo", "--list"}} {
+			try(fmt.Sprint("a server that ", stage, ", ", verb), nil, append(verb, "--peer", "bad", "--ssh-config", config)...)
+		}
+	}
+	t.Logf("tried %d, held %d", tried, held)
+}

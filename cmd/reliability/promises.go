@@ -1,0 +1,74 @@
+package main
+
+import "strings"
+
+// A promise has a test that would fail if it did not hold.
+type promise struct {
+	group, name, says string
+	in, tests         string   // the package, and -run's pattern
+	env               []string // what the tests ask for
+	args              []string
+}
+
+// key is by what a result is kept: what another test tried was another promise.
+func (p promise) key() string { return p.name + " " + p.in + " " + p.tests }
+
+// with is what has to be set, for people.
+func (p promise) with() string {
+	if p.env == nil {
+		return ""
+	}
+	return " with `" + strings.Join(p.env, " ") + "`"
+}
+
+const (
+	core  = "The sixteen"
+	kinds = "What attackers and sick nodes try"
+	rig   = "On two virtual machines"
+)
+
+var (
+	whole   = []string{"RAILBENCH_FULL=1"}
+	netns   = []string{"RAILBENCH_FULL=1", "RAILBENCH_NETNS=1"}
+	virtual = []string{"RAILBENCH_VIRTUAL=1"}
+)
+
+// promises are all of them, in the order of the page.
+//
+//nolint:gochecknoglobals // a table, which nobody writes
+var promises = []promise{
+	{
+		core, "Q1", "the switch is armed on each node before the first change, fires by itself, and survives a lost connection and kill -9",
+		"./runner/undo", "Confirmed|GoesBackByItself|TooLateToConfirm|ChangeThatHangs", whole, nil,
+	},
+	{core, "Q1", "the same between network namespaces with an sshd each: killed, cut, hung", "./steps/session", "^Test(Killed|Cut|ChangeIsNotKept)$", netns, nil},
+	{core, "Q2", "the management interface and the default route are in no change", "./steps/session", "DefaultRouteIsRefused|ChangeTouchesWhatItMustNot|OnlyWayIsARail", netns, nil},
+	{core, "Q3", "a change happens on both nodes or on neither", "./runner/sim", "GuardedChanges|TheSwitchTriesAgain", nil, nil},
+	{core, "Q4", "what is taken down twice, or breaks in the middle, leaves the nodes as they were", "./cmd/railbench", "LeavesTheNodesAsTheyWere|AreLeftAsTheyWere", nil, nil},
+	{core, "Q5", "nothing that a script started is alive when it is over", "./runner", "NothingSurvives", whole, []string{"-parallel=1"}},
+	{core, "Q6", "nothing passes without an exit of 0, a whole output, its bytes on the wire and a figure within its band", "./steps/catalog", "Alter", nil, nil},
+	{core, "Q6", "nor where a script did not end well", "./steps/session", "NothingPassesThatDidNotEndWell", nil, nil},
+	{core, "Q7", "an unknown host key is asked about, a changed or revoked one refused", "./runner", "SSHRefusals|OtherKeysMayBeRevoked|UnknownHost", whole, nil},
+	{core, "Q8", "no byte of a node's reaches a terminal, a log or a report as it came", "./cmd/railbench", "NothingGoesRoundTheGate|ForgedLines|ForgedNode|JUnitIsClean", nil, nil},
+	{core, "Q9", "no value of a rig file, a parameter or a node is shell", "./cmd/railbench", "NastyNodes|RigFileNastyValues|AssignmentsQuote", nil, nil},
+	{core, "Q10", "a password is in no file, argument or log", "./runner", "EncryptedKeyAsks|BesideWrong", whole, nil},
+	{core, "Q11", "every saved output of a tool parses as it did, and no text breaks a parser", "./steps/parse", "Corpus|Fuzz|EndlessLine", nil, nil},
+	{core, "Q12", "gauges are exact", "./steps/meter", "RatesAreExact|NoSpike|Between|NoAverageAboveThePeak", nil, nil},
+	{core, "Q13", "a crashed session is as it was shown", "./steps/notebook", "Crash|Killed|Damaged|Journal", nil, nil},
+	{core, "Q14", "a dry run changes nothing and shows what would run", "./cmd/railbench", "DryRunIsWhatRuns", nil, nil},
+	{core, "Q15", "output is bounded in memory and in the log", "./steps/session", "Flood|ALogHasAnEnd|WhatWaitsIsBounded|LiveTablesAreReadBounded", nil, nil},
+	{core, "Q15", "256 MiB hold any input without an end", "./cmd/railbench", "MemoryIsBounded", whole, nil},
+	{kinds, "1", "no link, pipe, device or foreign owner is followed where files are written or read", "./runner/disk", ".", nil, nil},
+	{kinds, "1", "nor where keys are", "./runner", "KeyFilesAreTraps", nil, nil},
+	{kinds, "4", "what came in somebody else's session, runbook or rig file runs once its content was trusted, and not before", "./cmd/railbench", "Somebody|TrustCommand|RigFilesTraps|Includes|ConfigurationIsShown|OwnSessionStays", nil, nil},
+	{kinds, "8", "every verb ends, whatever a server does", "./cmd/railbench", "EveryVerbEnds|ServersEnd|SIGTERM|BadServer|ASignalEnds", nil, nil},
+	{kinds, "8", "a server that is silent, floods or lies at any stage is given up", "./runner", "BadServers|Abandoned|StuckSpare|Silence", nil, nil},
+	{kinds, "9", "an unterminated sequence takes no exit with it, and a long script is told", "./runner", "Cleaner|OnlyTheLeash|LongScripts|HowARunEnds", nil, nil},
+	{kinds, "10", "answers to our own scripts are bounded", "./runner", "AskIsBounded|ForwardFlood", nil, nil},
+	{kinds, "11", "algorithms, revoked keys and strictness mean what they mean to ssh", "./runner", "Algorithms|Allowed|HostKeyOrder|SignsWithoutSHA1|Target", nil, nil},
+	{kinds, "12", "what runs as root lies where root alone can write", "./runner/undo", "Owned", nil, nil},
+	{kinds, "two", "of two railbenches on a rig one runs; the other is told who, and comes after it", "./runner", "^TestClaim$", nil, nil},
+	{kinds, "two", "the same of two sessions", "./steps/session", "TwoOnOneRig", nil, nil},
+	{kinds, "seeds", "somebody at the keys of a rig that breaks: no panic, no false PASS, no orphan, no changed network, a valid notebook", "./cmd/railbench", "^TestSimulation$", nil, []string{"-seeds=200", "-from=1"}},
+	{rig, "rig", "real kernels, sshd and perftest: cells, changes, cables, a dead node, a stopped sshd", "./cmd/railbench", "^TestVirtualRig$", virtual, nil},
+}
