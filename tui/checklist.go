@@ -77,7 +77,7 @@ func (m *Model) leaveChecklist() tea.Cmd {
 		return m.closeChecklist()
 	}
 	selected, _ := m.check()
-	m.list.words, m.list.only, m.list.why = "", nil, ""
+	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
 	m.chooseCheck(selected.ID)
 	return nil
 }
@@ -187,7 +187,7 @@ func (m *Model) fix() tea.Cmd {
 	default:
 		m.list.surveying = false
 		ids := []string{f.ID, c.ID}
-		if m.list.why != "" {
+		if m.list.whose != "" {
 			m.list.cure = m.list.whose
 			ids = append(ids, m.list.cure)
 		}
@@ -203,7 +203,7 @@ func (m *Model) cured(e steps.CellEnded) {
 	}
 	m.list.cure = ""
 	m.leaveList()
-	m.list.words, m.list.only, m.list.why = "", nil, ""
+	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
 	m.show(e.Cell)
 	m.follow = true // its verdict is what one wants to see
 	m.notice = "after the fix: " + e.Verdict.Grade.String()
@@ -340,7 +340,7 @@ const maxWords = 64 << 10
 // causes shows the checks that could explain a text.
 func (m *Model) causes(words string) {
 	m.list.words = words[:min(len(words), maxWords)]
-	m.list.only, m.list.why, m.list.item, m.list.top = nil, "", 0, 0
+	m.list.only, m.list.why, m.list.whose, m.list.item, m.list.top = nil, "", "", 0, 0
 	if strings.TrimSpace(words) == "" {
 		return
 	}
@@ -442,7 +442,14 @@ func (m *Model) checkHead(width int) []string {
 		second = k.Accent.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
 	case m.list.why != "":
 		second = fmt.Sprintf("what could explain %q (esc shows all)", ink.Clean(m.list.why))
-		if m.fixable() && !m.busy() {
+		if m.list.whose == "" {
+			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", ink.Clean(m.list.why))
+		}
+		switch {
+		case !m.fixable() || m.busy():
+		case m.list.whose == "":
+			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", ink.Clean(m.list.why))
+		default:
 			second = fmt.Sprintf("f puts right what is selected, and runs %q again (esc shows all checks)", ink.Clean(m.list.why))
 		}
 		second = k.Dim.Render(second)

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -28,9 +29,19 @@ type docs struct {
 	item int   // the selected one
 	page bool  // it is shown, and not the list
 	top  int   // the first line of it that is seen
-	// lines is the page, set in so many columns; both are empty until it is drawn.
-	lines []string
-	width int
+	// lines is the page, set in so many columns, and chapters where its chapters begin; all are
+	// empty until it is drawn.
+	lines    []string
+	chapters []docChapter
+	width    int
+	chapter  int // the one that w is about
+}
+
+// A docChapter is a chapter of a page.
+type docChapter struct {
+	title  string
+	line   int      // its heading
+	checks []string // that it names as its proof, by their ids
 }
 
 // docsWidth is the widest that a page is set.
@@ -63,6 +74,13 @@ func docsKeys() []chapter {
 				to(func(m *Model) tea.Cmd { return m.otherDoc(1) }).brief(5, "tab", "next page").only(reading),
 			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").
 				to(func(m *Model) tea.Cmd { return m.otherDoc(-1) }),
+			on("n", "the next chapter of a page", "n").
+				to(func(m *Model) tea.Cmd { return m.nextChapter(1) }).only(reading),
+			on("N", "the chapter before it", "N").
+				to(func(m *Model) tea.Cmd { return m.nextChapter(-1) }).only(reading),
+			on("w", "runs the checks that the chapter names, as troubleshooting does", "w").
+				to((*Model).proveChapter).brief(1, "w", "run its checks").
+				only(func(m *Model) bool { return m.docs.page && len(m.chapter().checks) > 0 }),
 			on("esc", "back to the list, and from there to where you were", "esc").
 				to((*Model).leaveDocs).brief(2, "esc", "back"),
 		}},
@@ -113,7 +131,7 @@ func (m *Model) openDoc(i int) tea.Cmd {
 
 func (m *Model) chooseDoc(i int) {
 	m.docs.item = max(0, min(i, len(m.docs.all)-1))
-	m.docs.top, m.docs.lines = 0, nil
+	m.docs.top, m.docs.lines, m.docs.chapter = 0, nil, 0
 }
 
 // readOn opens the page, or goes on in it.
@@ -131,7 +149,64 @@ func (m *Model) turnDocs(lines int) tea.Cmd {
 		return nil
 	}
 	m.docs.top = max(0, min(m.docs.top+lines, m.docsEnd()))
+	m.chapterInSight()
 	return nil
+}
+
+// chapterInSight chooses the first chapter whose heading is seen; where none is, the one whose
+// text is.
+func (m *Model) chapterInSight() {
+	m.docLines(m.layout().noteWidth)
+	d := &m.docs
+	for i, c := range d.chapters {
+		if c.line > d.top && (i == 0 || c.line >= d.top+m.docsRoom()) {
+			break
+		}
+		d.chapter = i
+		if c.line >= d.top {
+			break
+		}
+	}
+}
+
+// chapter is the one that w is about; the zero one where a page has none.
+func (m *Model) chapter() docChapter {
+	if d := &m.docs; d.page && d.chapter < len(d.chapters) {
+		return d.chapters[d.chapter]
+	}
+	return docChapter{}
+}
+
+// nextChapter goes to another chapter, and shows its heading.
+func (m *Model) nextChapter(way int) tea.Cmd {
+	d := &m.docs
+	if !d.page {
+		m.notice = "enter opens the page first"
+		return nil
+	}
+	m.docLines(m.layout().noteWidth)
+	to := d.chapter + way
+	if to < 0 || to >= len(d.chapters) {
+		m.notice = map[bool]string{true: "this is the last chapter", false: "this is the first chapter"}[way > 0]
+		return nil
+	}
+	d.chapter = to
+	d.top = max(0, min(d.chapters[to].line, m.docsEnd()))
+	return nil
+}
+
+// proveChapter runs the checks that the chapter names, in the checklist.
+func (m *Model) proveChapter() tea.Cmd {
+	c := m.chapter()
+	if len(c.checks) == 0 {
+		m.notice = "no check is named here: n goes on to the next chapter"
+		return nil
+	}
+	cmd := m.openChecklist()
+	m.docs.open = false
+	m.list.only, m.list.words, m.list.item, m.list.top = c.checks, "", 0, 0
+	m.list.why, m.list.whose = c.title, ""
+	return tea.Batch(cmd, m.survey())
 }
 
 // otherDoc shows the page after this one, or before it.
@@ -166,10 +241,51 @@ func (m *Model) docsEnd() int {
 // docLines is the page, set once for each width.
 func (m *Model) docLines(width int) []string {
 	d := &m.docs
-	if d.lines == nil || d.width != width {
-		d.lines, d.width = cells.Prose(d.all[d.item].Text, m.ink, min(width, docsWidth)), width
+	if d.lines != nil && d.width == width {
+		return d.lines
+	}
+	d.lines, d.chapters, d.width = nil, nil, width
+	for _, text := range chaptersOf(d.all[d.item].Text) {
+		if title, ok := strings.CutPrefix(text, "## "); ok {
+			title, _, _ = strings.Cut(title, "\n")
+			d.chapters = append(d.chapters, docChapter{title, len(d.lines), m.checksNamed(text)})
+		}
+		d.lines = append(d.lines, cells.Prose(text, m.ink, min(width, docsWidth))...)
+		d.lines = append(d.lines, "")
 	}
 	return d.lines
+}
+
+// chaptersOf cuts a page before each heading of a chapter.
+func chaptersOf(text string) []string {
+	var all []string
+	from, at, fenced := 0, 0, false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		if strings.HasPrefix(line, "## ") && !fenced && at > from {
+			all, from = append(all, text[from:at]), at
+		}
+		at += len(line)
+	}
+	return append(all, text[from:])
+}
+
+// doctored are the checks that a text says doctor should run.
+var doctored = pattern.New("railbench doctor((?:\\s+[a-z][a-z0-9-]*)+)`")
+
+// checksNamed are the checks that a chapter's commands name, each once.
+func (m *Model) checksNamed(text string) []string {
+	var ids []string
+	for _, found := range doctored.FindAllStringSubmatch(text, -1) {
+		for id := range strings.FieldsSeq(found[1]) {
+			if c, ok := m.book.Tutorial.Cell(id); ok && c.Check.Any() && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }
 
 // docPane is the list or a page, exactly height lines of width columns.
@@ -183,6 +299,7 @@ func (m *Model) docPane(width, height int) []string {
 		body = m.docLines(width - 1)
 		d.top = max(0, min(d.top, len(body)-room))
 		top = d.top
+		body = m.docMarked(body)
 		left = k.Focus.Render(ink.Clean(d.all[d.item].Name))
 		right = k.Dim.Render(fmt.Sprintf("%d–%d of %d ", top+1, min(len(body), top+room), len(body)))
 	}
@@ -196,6 +313,20 @@ func (m *Model) docPane(width, height int) []string {
 		lines = append(lines, ink.Pad(text, width-1)+bar[i])
 	}
 	return lines[:min(len(lines), height)]
+}
+
+// docMarked has a sign before the heading of the chapter that w is about, and its checks
+// behind it.
+func (m *Model) docMarked(lines []string) []string {
+	c := m.chapter()
+	if len(c.checks) == 0 {
+		return lines
+	}
+	lines = slices.Clone(lines)
+	heading := strings.TrimRight(ansi.Strip(lines[c.line]), " ")
+	lines[c.line] = m.ink.Accent.Render("▸") + strings.TrimPrefix(strings.TrimRight(lines[c.line], " "), " ") +
+		m.ink.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, m.docs.width-2-ansi.StringWidth(heading)), "…"))
+	return lines
 }
 
 // docList is a line for each page.

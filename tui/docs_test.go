@@ -83,6 +83,34 @@ func TestDocsAtEverySize(t *testing.T) {
 	}
 }
 
+// A chapter of a page that names checks as its proof runs them with a key, and one goes from
+// chapter to chapter also where the page can't scroll any more.
+func TestChaptersRunTheirChecks(t *testing.T) {
+	s := newScreen(t, withChecklist(), 80, 24)
+	s.tell(connected()...)
+	s.opts.Docs = func() []Doc {
+		return []Doc{{"troubleshooting", "what to do", "# Troubleshooting\n\nText. `railbench doctor mtu-equal` is in no chapter.\n\n" +
+			"## Slow\n\n**Proof:** `railbench doctor mtu-equal\nno-such gids`, or `railbench doctor mtu-equal`.\n\n" +
+			"```sh\n## no chapter\n```\n\n## Nothing\n\nNo proof.\n\n## Slower\n\n`railbench doctor mtu-equal`\n"}}
+	}
+	s.press("D", "enter")
+	s.sees("▸Slow", "w: mtu-equal")
+	s.seesNot("w: mtu-equal no-such", "w: mtu-equal gids")
+	s.press("n")
+	s.seesNot("w: mtu-equal")
+	s.press("w") // it names none
+	s.asked()
+	s.press("n")
+	s.sees("▸Slower", "w: mtu-equal")
+	s.press("n")
+	s.sees("this is the last chapter")
+	s.press("w")
+	s.asked("run mtu-equal")
+	s.sees("Checklist", `the proof of "Slower"`)
+	s.press("D")
+	s.sees("▸Slower")
+}
+
 func TestWithoutDocs(t *testing.T) {
 	s := start(t, 80, 24)
 	s.press("D")

@@ -112,7 +112,7 @@ func (m *Model) drillKey(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.list.open, m.list.typing, m.list.surveying, m.page = true, false, false, nil
-	m.list.words, m.list.only, m.list.why = "", nil, ""
+	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
 	m.chooseCheck(m.culprit)
 	return m.fix()
 }

@@ -79,7 +79,7 @@ func (m *Model) choices() []choice {
 		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
 			m.docs.open = false
 			m.openChecklist()
-			m.list.words, m.list.only, m.list.why = "", nil, ""
+			m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
 			m.chooseCheck(c.ID)
 			return nil
 		}})
