@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -24,6 +25,7 @@ type introKey struct {
 	whole       bool
 	notes       bool
 	pretend     string // of the simulated rig, which has more nodes once it is looked at
+	outlook     string // what this rig should reach, once it was looked at
 }
 
 // cellKey is what a cell's picture was made of: as long as it is the same, so is the
@@ -101,6 +103,9 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	if m.part == 0 && m.opts.Simulated {
 		key.pretend = m.pretend()
 	}
+	if strings.Contains(part.Prose, theory.ThisRig) {
+		key.outlook = theory.Outlook(m.book.Rig)
+	}
 	if lines, ok := m.cache.intros[key]; ok {
 		return lines
 	}
@@ -125,7 +130,7 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	}
 	if strings.TrimSpace(part.Prose) != "" {
 		o := cells.Setting{Whole: key.whole, Key: cells.WideKey, Mark: m.markOf(id), InPlace: key.notes}
-		lines = append(lines, o.Prose(part.Prose, m.ink, width)...)
+		lines = append(lines, o.Prose(strings.Replace(part.Prose, theory.ThisRig, key.outlook, 1), m.ink, width)...)
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	if m.cache.intros == nil {

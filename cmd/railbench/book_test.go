@@ -162,6 +162,79 @@ func scenes(whole, broken *tape) map[string]scene {
 			p.press("ctrl+p", "m", "t", "u")
 			frame("ctrl+p, mtu")
 		}},
+		"sessions": {tape: whole, opts: withSessions, steps: func(p *player, frame func(string)) {
+			p.press(":")
+			p.press(typedKeys("saved lab")...)
+			frame(": saved lab")
+			p.press("esc", ":")
+			p.press(typedKeys("compare lab")...)
+			p.press("enter")
+			frame("compared with a saved session")
+		}},
+		"editor": {tape: whole, steps: func(p *player, frame func(string)) {
+			p.press("4", "home", "down", "E")
+			frame("E on ib-write-bw")
+			p.press(typedKeys("echo ")...)
+			p.press("esc")
+			frame("esc keeps what was typed")
+		}},
+		"drill": {tape: broken, opts: drilled, steps: func(p *player, frame func(string)) {
+			frame("it begins")
+			p.press("h")
+			frame("h: a hint")
+			p.run(broken, "A")
+			frame("A, as far as it was recorded")
+		}},
+		"search": {tape: whole, steps: func(p *player, frame func(string)) {
+			p.press("/")
+			p.press(typedKeys("congestion")...)
+			frame("/ congestion")
+			p.press("enter", "n")
+			frame("n")
+			p.press("n", "n", "n", "n", "n", "n", "n", "n")
+			frame("n after the last")
+		}},
+		"stage": {tape: whole, steps: func(p *player, frame func(string)) {
+			p.press("4", "home", "down", "enter")
+			began, ended := cutRun(whole.runs["ib-write-bw"])
+			p.tell(began...)
+			p.now = p.now.Add(2300e6)
+			p.board(whole, true)
+			p.press("ctrl+g")
+			frame("ctrl+g while ib-write-bw runs")
+			p.tell(ended)
+			frame("it has ended")
+		}},
+		"output": {tape: whole, steps: func(p *player, frame func(string)) {
+			p.press("2", "home", "down", "down")
+			p.run(whole, "enter")
+			p.press("O")
+			frame("O on devices")
+			p.press("/")
+			p.press(typedKeys("active")...)
+			p.press("enter", "n", "n")
+			frame("n n in it")
+		}},
+		"pages": {tape: whole, steps: func(p *player, frame func(string)) {
+			p.press("D")
+			frame("D")
+			p.press("ctrl+p")
+			p.press(typedKeys("page troubleshooting")...)
+			p.press("enter", "n", "n")
+			frame("n n in troubleshooting")
+			p.press("w")
+			frame("w")
+		}},
+		"changed": {tape: whole, opts: changedOnDisk(), steps: func(p *player, frame func(string)) {
+			frame("the runbook has changed on disk")
+		}},
+		"followed": {tape: whole, opts: func(o *tui.Options) {
+			o.ReadOnly = "another railbench has this session open (process 4711 on spark-02): it is followed here, and nothing can be run"
+		}, steps: func(p *player, frame func(string)) {
+			frame("a second railbench")
+			p.press("4", "home", "down", "enter")
+			frame("enter in it")
+		}},
 		"question": {tape: whole, steps: func(p *player, frame func(string)) {
 			for _, id := range []string{"mtu", "bond-setup"} {
 				for _, q := range whole.asked[id] {
@@ -216,6 +289,55 @@ func scenes(whole, broken *tape) map[string]scene {
 			p.run(broken, "A")
 			frame("A, as far as it was recorded")
 		}},
+	}
+}
+
+// typedKeys are the keys of a text.
+func typedKeys(text string) (keys []string) {
+	for _, r := range text {
+		if r == ' ' {
+			keys = append(keys, "space")
+		} else {
+			keys = append(keys, string(r))
+		}
+	}
+	return keys
+}
+
+// withSessions has two saved sessions, the comparison with which is a text.
+func withSessions(o *tui.Options) {
+	o.Sessions = func() []tui.SessionFile {
+		return []tui.SessionFile{
+			{Path: "/sessions/lab-2026-02-28.ipynb", Name: "lab-2026-02-28", About: "saved 28 Feb 2026 17:02"},
+			{Path: "/sessions/sim-2026-02-27.ipynb", Name: "sim-2026-02-27", About: "saved 27 Feb 2026 09:40"},
+		}
+	}
+	o.Check = func(string) error { return nil }
+	o.Compare = func(string, string) (string, error) {
+		return "# This session against lab-2026-02-28\n\n| cell | figure | then | now | |\n|---|---|---:|---:|---|\n" +
+			"| ib-write-bw | rail 1, Gb/s | 98.0 | 92.5 | worse |\n", nil
+	}
+}
+
+func drilled(o *tui.Options) {
+	o.Drill = tui.Drill{
+		Fault: "pcie-x2", Title: "A slot at half its width",
+		Report: "Since the machine was moved, transfers take twice as long.",
+		Hints:  []string{"It is no cable.", "Ask how wide the way from the adapter to the processor is."},
+	}
+}
+
+// changedOnDisk tells once that a file has changed.
+func changedOnDisk() func(*tui.Options) {
+	return func(o *tui.Options) {
+		told := false
+		o.Changed = func() string {
+			if told {
+				return ""
+			}
+			told = true
+			return "lab.md"
+		}
 	}
 }
 

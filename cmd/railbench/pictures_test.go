@@ -54,6 +54,9 @@ const (
 func drawPictures(t *testing.T, whole, broken *tape) map[string]string {
 	t.Helper()
 	files := map[string]string{}
+	for shade, background := range map[string]tui.Background{"dark": tui.Dark, "light": tui.Light} {
+		files["recording-"+shade+".svg"] = animated(filmed(t, whole, background), background == tui.Dark)
+	}
 	for name, s := range pictures(t, whole, broken) {
 		for shade, background := range map[string]tui.Background{"dark": tui.Dark, "light": tui.Light} {
 			synctest.Test(t, func(t *testing.T) {
@@ -95,18 +98,29 @@ type pen struct {
 	bold, italic, invert bool
 }
 
-// svg draws a frame with its colours.
-func svg(frame string, dark bool) string {
-	ground, text := "#ffffff", "#1f2328"
+// The colours of a terminal's ground and of its text.
+func shades(dark bool) (ground, text string) {
 	if dark {
-		ground, text = "#0d1117", "#d7dde5"
+		return "#0d1117", "#d7dde5"
 	}
-	lines := strings.Split(frame, "\n")
+	return "#ffffff", "#1f2328"
+}
+
+// canvas begins a picture of so many lines.
+func canvas(lines int, ground string) *strings.Builder {
 	b := &strings.Builder{}
-	width, height := letterWidth*float64(pictureColumns)+16, letterHeight*len(lines)+16
+	width, height := letterWidth*float64(pictureColumns)+16, letterHeight*lines+16
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="ui-monospace, `+
 		`'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="14">`+"\n", width, height)
 	fmt.Fprintf(b, `<rect width="100%%" height="100%%" rx="6" fill="%s"/>`+"\n", ground)
+	return b
+}
+
+// svg draws a frame with its colours.
+func svg(frame string, dark bool) string {
+	ground, text := shades(dark)
+	lines := strings.Split(frame, "\n")
+	b := canvas(len(lines), ground)
 	for row, line := range lines {
 		drawLine(b, line, row, ground, text)
 	}
