@@ -436,7 +436,7 @@ func (m *Model) checkHead(width int) []string {
 		right += k.Dim.Render("SIMULATED ")
 	}
 	left := " " + k.Focus.Render("Checklist") + "  " + strings.Join(parts, "  ")
-	second := ""
+	second, third := "", ""
 	switch {
 	case m.list.typing:
 		second = k.Accent.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
@@ -454,7 +454,8 @@ func (m *Model) checkHead(width int) []string {
 		}
 		second = k.Dim.Render(second)
 	case m.drilling():
-		second = k.Accent.Render("Reported: ") + ink.Clean(m.opts.Drill.Report) + k.Dim.Render(m.drillHint())
+		second = k.Accent.Render("Reported: ") + ink.Clean(m.opts.Drill.Report)
+		third = k.Dim.Render(m.drillHint())
 	case m.list.only != nil:
 		second = k.Dim.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
 	default:
@@ -462,7 +463,7 @@ func (m *Model) checkHead(width int) []string {
 	}
 	return []string{
 		ink.Sides(ansi.Truncate(left, width, "…"), right, width),
-		ink.Pad(" "+ansi.Truncate(second, width-2, "…"), width), strings.Repeat(" ", width),
+		ink.Pad(" "+ansi.Truncate(second, width-2, "…"), width), ink.Pad(" "+ansi.Truncate(third, width-2, "…"), width),
 	}
 }
 

@@ -199,7 +199,7 @@ func TestDrill(t *testing.T) {
 	}
 	s.press("x")
 	s.seesNot("any key")
-	s.sees("found after 1:12")
+	s.sees("points, in 1:12")
 }
 
 // From a FAIL to the cure on one path: w runs the checks, what explains it best stands first,

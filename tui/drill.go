@@ -87,9 +87,9 @@ func (m *Model) lastHint() string {
 // drillHint stands behind what was reported.
 func (m *Model) drillHint() string {
 	if said := m.lastHint(); said != "" {
-		return "  Hint: " + ink.Clean(said)
+		return "Hint: " + ink.Clean(said)
 	}
-	return fmt.Sprintf("  (/ looks for it; a check costs %d points, h a hint for %d)", checkPrice, hintPrice)
+	return fmt.Sprintf("/ looks for it; a check costs %d points, h a hint for %d", checkPrice, hintPrice)
 }
 
 // drilled tells how long a drill took, when a check has found its fault.

@@ -218,9 +218,9 @@ func (m *Model) header() string {
 func (m *Model) title() string {
 	switch {
 	case m.opts.Drill.Fault != "" && m.found > 0:
-		return fmt.Sprintf("Drill, found after %s: %d points", cells.Seconds(m.found), m.Score())
+		return fmt.Sprintf("Drill: %d points, in %s", m.Score(), cells.Seconds(m.found))
 	case m.opts.Drill.Fault != "":
-		return fmt.Sprintf("Drill: what is broken? %d points", m.Score())
+		return fmt.Sprintf("Drill: %d points left", m.Score())
 	case m.docs.open:
 		return "Pages"
 	case m.list.open:
