@@ -13,11 +13,13 @@ import (
 // runs.
 
 // number is the number of the node at an end. Before a rig is known ends are numbers.
-func (m *Model) number(e steps.End) int {
-	if len(m.book.Rig.Nodes) == 0 {
+func (m *Model) number(e steps.End) int { return numberIn(m.book.Rig, e) }
+
+func numberIn(rig steps.Rig, e steps.End) int {
+	if len(rig.Nodes) == 0 {
 		return int(e)
 	}
-	return m.book.Rig.At(e).No
+	return rig.At(e).No
 }
 
 // nodeName is the name of the node with a number.

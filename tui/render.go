@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
+	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/gauges"
 	"github.com/railbench/railbench/tui/ink"
@@ -262,30 +263,37 @@ func (m *Model) alerts() (all []alert) {
 	if m.opts.ReadOnly != "" {
 		return []alert{{m.opts.ReadOnly, true}}
 	}
-	urgent, hot := health.Urgent(m.board.Health)
-	if hot && urgent.Grade == steps.Fail {
-		all = append(all, alert{urgent.String(), false})
-	}
-	for _, s := range m.trouble() {
-		all = append(all, alert{s, strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected")})
-	}
-	if hot && urgent.Grade != steps.Fail {
-		all = append(all, alert{urgent.String(), true})
-	}
+	all = hardwareAlerts(m.board, trouble(m.book))
 	if m.changedFile != "" {
 		all = append(all, alert{m.changedFile + " has changed on disk: r opens it anew, and keeps all results", true})
 	}
 	return all
 }
 
+// hardwareAlerts are what is wrong with the nodes, with the alarm of the hardware that can't wait
+// among them.
+func hardwareAlerts(b meter.Board, trouble []string) (all []alert) {
+	urgent, hot := health.Urgent(b.Health)
+	if hot && urgent.Grade == steps.Fail {
+		all = append(all, alert{urgent.String(), false})
+	}
+	for _, s := range trouble {
+		all = append(all, alert{s, strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected")})
+	}
+	if hot && urgent.Grade != steps.Fail {
+		all = append(all, alert{urgent.String(), true})
+	}
+	return all
+}
+
 // trouble is what is wrong with the nodes.
-func (m *Model) trouble() []string {
+func trouble(book steps.Notebook) []string {
 	var lines []string
-	names := m.names()
+	names := namesIn(book.Rig)
 	connecting := 0
 	for i := range names {
 		e := steps.End(i)
-		link := m.book.Connection(m.number(e))
+		link := book.Connection(numberIn(book.Rig, e))
 		switch {
 		case !link.Connected():
 			s := link.State.String()
@@ -299,11 +307,11 @@ func (m *Model) trouble() []string {
 				s += ": " + link.Cause
 			}
 			lines = append(lines, names[e]+" "+s)
-		case m.book.Rig.At(e).Err != "":
-			lines = append(lines, names[e]+" could not be looked at: "+m.book.Rig.At(e).Err)
+		case book.Rig.At(e).Err != "":
+			lines = append(lines, names[e]+" could not be looked at: "+book.Rig.At(e).Err)
 		}
 	}
-	if why := m.book.Saved.Why; why != "" {
+	if why := book.Saved.Why; why != "" {
 		lines = append(lines, "not saved: "+why)
 	}
 	switch {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -114,7 +115,7 @@ func (m *Model) drawStage() []string {
 	s := stage.Screen{
 		Width: m.width, Height: m.height, Dials: stage.NewDials(m.book.Rig, m.board), View: m.stage.view,
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: m.simulated(),
-		Recorded: m.opts.Recorded, Cell: m.stageCell(), Foot: m.foot(),
+		Recorded: m.opts.Recorded, Cell: stageCell(m.book, m.opts.RigNow(), m.spinner.View()+" "), Foot: m.foot(),
 	}
 	m.staged(&s)
 	if alerts := m.alerts(); len(alerts) > 0 {
@@ -123,20 +124,20 @@ func (m *Model) drawStage() []string {
 	return s.Lines(m.ink)
 }
 
-// stageCell is the running cell, or the one that ended last.
-func (m *Model) stageCell() stage.Cell {
-	id := m.book.Running
+// stageCell is the running cell, or the one that ended last. spin stands before its time.
+func stageCell(book steps.Notebook, now time.Time, spin string) stage.Cell {
+	id := book.Running
 	if id == "" {
-		id = m.latest()
+		id = latest(book)
 	}
-	c, ok := m.book.Tutorial.Cell(id)
+	c, ok := book.Tutorial.Cell(id)
 	if !ok {
 		return stage.Cell{}
 	}
-	state := m.book.Cells[id]
-	out := stage.Cell{Title: c.Title, Places: cells.Places(c, m.names()), Command: command(c)}
+	state := book.Cells[id]
+	out := stage.Cell{Title: c.Title, Places: cells.Places(c, namesIn(book.Rig)), Command: command(c)}
 	if state.Running {
-		out.State = m.spinner.View() + " running " + cells.Seconds(m.opts.RigNow().Sub(state.Started))
+		out.State = spin + "running " + cells.Seconds(now.Sub(state.Started))
 		return out
 	}
 	out.Grade, out.Verdict = state.Verdict.Grade, state.Verdict.Reason
@@ -144,10 +145,10 @@ func (m *Model) stageCell() stage.Cell {
 }
 
 // latest is the cell that began last.
-func (m *Model) latest() string {
+func latest(book steps.Notebook) string {
 	last := ""
-	for id, c := range m.book.Cells {
-		if c.Run > 0 && (last == "" || c.Run > m.book.Cells[last].Run) {
+	for id, c := range book.Cells {
+		if c.Run > 0 && (last == "" || c.Run > book.Cells[last].Run) {
 			last = id
 		}
 	}

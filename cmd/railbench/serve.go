@@ -28,6 +28,7 @@ const serveAt = "127.0.0.1:7117"
 
 type serveFlags struct {
 	listen, tokenFile, session string
+	ssh                        string
 	names                      []string
 	all                        bool
 	runbooks                   []string
@@ -37,7 +38,7 @@ func serveCommand(rig *rigFlags) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve [CELL…|PART…|--all]",
-		Short: "Show the gauges, the verdicts and the notebook in browsers",
+		Short: "Show the gauges, the verdicts and the notebook in browsers, and the stage over SSH",
 		Long: `Serves a page to look at: a gauge for each rail, two minutes behind it, the running
 cell, the verdicts and the notebook. Cells that are named run meanwhile; nobody
 who looks can run or change anything. It ends with Ctrl-C.
@@ -46,22 +47,29 @@ The page is for this machine's own browsers, unless --listen names another addre
 then who looks needs the token that is printed as a part of the page's address, or
 the one in --token-file. A browser elsewhere reaches loopback by ssh -L.
 
+--ssh shows the stage, as railbench demo has it, in the terminal of anybody who comes
+by ssh and gives the token that is printed, as his password: to look at, with no
+shell, no command and nothing forwarded. The host key is railbench's own.
+
 Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration, or
 nothing can listen there; 3 a node can't be reached; 4 nothing failed but something
 was INCONCLUSIVE; 5 the session could not be written.`,
 		Example: `  railbench serve
   railbench serve --listen 192.168.1.20:7117
+  railbench serve --ssh :2222
   railbench serve --rig sim --all`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
 	f.addToken(cmd)
+	cmd.Flags().StringVar(&f.ssh, "ssh", "", "show the stage over SSH, too, at this address and port; :2222 is this machine's own")
 	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{
 		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"),
+		"ssh": words(":2222", "0.0.0.0:2222"),
 	})
 	return cmd
 }
@@ -114,6 +122,14 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	}
 	defer stage.close()
 	gate.Fprintf(cmd.OutOrStdout(), "%s\n", where)
+	if f.ssh != "" {
+		told, end, err := stage.openGallery(f.ssh, s.Now)
+		if err != nil {
+			return usage(errors.Join(err, s.Close()))
+		}
+		defer end()
+		gate.Fprintf(cmd.OutOrStdout(), "%s\n", told)
+	}
 	headless := newHeadless(s, out, false)
 	told := headless.Tell
 	headless.Tell = func(e steps.Event) {
@@ -146,6 +162,7 @@ type stage struct {
 	options           web.Options
 	listen, tokenFile string
 	names             []string
+	made              string // the token, once one was made
 
 	turn   sync.Mutex // of toggle
 	page   *web.Page
@@ -208,7 +225,8 @@ func (s *stage) close() {
 // A token is long enough that nobody guesses it over a network.
 const shortestToken = 16
 
-// token is what who looks must know; empty where only this machine can ask.
+// token is what who looks must know; empty where only this machine can ask. It is one for browsers
+// and SSH.
 func (s *stage) token(at net.Addr) (string, error) {
 	if s.tokenFile != "" {
 		b, err := disk.ReadOwn(s.tokenFile, 1<<10)
@@ -224,26 +242,34 @@ func (s *stage) token(at net.Addr) (string, error) {
 	if listen.Loopback(at) {
 		return "", nil
 	}
-	return strings.ToLower(rand.Text()), nil
+	if s.made == "" {
+		s.made = strings.ToLower(rand.Text())
+	}
+	return s.made, nil
 }
 
 // pageAddress is what a browser opens. The token stands behind the #, which a browser keeps to
 // itself: no proxy and no log gets it with the page.
 func pageAddress(at net.Addr, token string) string {
+	address := "http://" + net.JoinHostPort(reachable(at)) + "/"
+	if token != "" {
+		address += "#" + token
+	}
+	return address
+}
+
+// reachable is where others find what listens at an address.
+func reachable(at net.Addr) (host, port string) {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {
-		return at.String()
+		return at.String(), ""
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		if name, err := os.Hostname(); err == nil {
 			host = name
 		}
 	}
-	address := "http://" + net.JoinHostPort(host, port) + "/"
-	if token != "" {
-		address += "#" + token
-	}
-	return address
+	return host, port
 }
 
 // toggle begins to serve, or ends that, for a workbench's key. Two presses may come at once.
