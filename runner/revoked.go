@@ -3,10 +3,10 @@ package runner
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,16 +54,16 @@ func revokedByList(ctx context.Context, list string, key ssh.PublicKey) (bool, e
 	if err != nil {
 		return false, fmt.Errorf("read RevokedHostKeys: %s is a list of ssh-keygen's, which is not here: %w", list, err)
 	}
-	f, err := os.CreateTemp("", "railbench-hostkey-")
+	folder, err := disk.Hold(os.TempDir(), "railbench-hostkey-")
 	if err != nil {
 		return false, fmt.Errorf("read RevokedHostKeys: %w", err)
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(ssh.MarshalAuthorizedKey(key))
-	if err = errors.Join(err, f.Close()); err != nil {
+	defer folder.Remove() //nolint:errcheck // the next one removes what stays
+	file := filepath.Join(folder.Path, "key.pub")
+	if err := os.WriteFile(file, ssh.MarshalAuthorizedKey(key), 0o600); err != nil {
 		return false, fmt.Errorf("read RevokedHostKeys: %w", err)
 	}
-	out, err := exec.CommandContext(ctx, keygen, "-Q", "-f", list, f.Name()).CombinedOutput()
+	out, err := exec.CommandContext(ctx, keygen, "-Q", "-f", list, file).CombinedOutput()
 	switch {
 	case err == nil:
 		return false, nil

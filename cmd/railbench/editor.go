@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -51,24 +52,21 @@ func (e *editor) SetStderr(w io.Writer) { e.cmd.Stderr = w }
 
 // Run runs it to its end. Where it fails the text is as it was.
 func (e *editor) Run() error {
-	f, err := os.CreateTemp("", "railbench-*.sh")
+	folder, err := disk.Hold(os.TempDir(), shownFolder)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(e.text)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	defer folder.Remove() //nolint:errcheck // the next one removes what stays
+	file := filepath.Join(folder.Path, "cell.sh")
+	if err := os.WriteFile(file, []byte(e.text), 0o600); err != nil {
 		return err
 	}
-	e.cmd.Args = append(e.cmd.Args, f.Name())
+	e.cmd.Args = append(e.cmd.Args, file)
 	if err := e.cmd.Run(); err != nil {
 		return err
 	}
 	// Some editors write a new file in the old one's place: it is read by its name.
-	text, err := disk.Read(f.Name(), rigLimit)
+	text, err := disk.Read(file, rigLimit)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/undo"
@@ -79,8 +80,8 @@ type bench struct {
 	options session.Options
 	simRig  *sim.Rig // nil on a real rig
 	etcd    *rendezvous.Etcd
-	file    string // the rig file, where there is one
-	temp    string // the simulated rig's journal; it is gone with the rig
+	file    string       // the rig file, where there is one
+	temp    *disk.Folder // the simulated rig's journal; it is gone with the rig
 	// onState is where the nodes tell their connection's state, once a session is open.
 	onState  func(node int, state runner.State, why error)
 	unlocked runner.Unlocked // keys by passphrases that were typed, for all nodes
@@ -98,8 +99,8 @@ func (b *bench) close() {
 	if b.simRig != nil {
 		b.simRig.Close()
 	}
-	if b.temp != "" {
-		_ = os.RemoveAll(b.temp) // the system cleans its folder of temporary files, too
+	if b.temp != nil {
+		_ = b.temp.Remove() // the system cleans its folder of temporary files, too
 	}
 }
 
@@ -111,6 +112,12 @@ func (b *bench) serve(endpoint string) error {
 		return usage(err)
 	}
 	b.etcd = e
+	for _, name := range []string{simFolder, shownFolder} {
+		disk.Sweep(os.TempDir(), name)
+	}
+	if state, err := stateDir(); err == nil {
+		e.Remember(filepath.Join(state, "etcd"))
+	}
 	b.options.Services = map[string]session.Service{
 		"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e), "railbench": handedOver(),
 	}
@@ -134,13 +141,16 @@ func handedOver() handover.Program {
 // released is the form of a release's version; what was built by hand has a longer one, or none.
 var released = pattern.New(`^v?\d+\.\d+\.\d+$`)
 
+// simFolder is what the folder of a simulated rig's journal begins with.
+const simFolder = "railbench-sim-"
+
 // keepJournal says where the ways back of changes are kept. Without a folder
 // nothing is changed, and everything else works.
 func (b *bench) keepJournal() {
 	if b.simRig != nil {
-		if dir, err := os.MkdirTemp("", "railbench-sim-"); err == nil {
-			b.temp = dir
-			b.options.Journal = &undo.Journal{Dir: dir}
+		if folder, err := disk.Hold(os.TempDir(), simFolder); err == nil {
+			b.temp = folder
+			b.options.Journal = &undo.Journal{Dir: folder.Path}
 		}
 		return
 	}

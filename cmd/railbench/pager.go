@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/tui/frames"
 )
 
@@ -58,21 +59,20 @@ func (p *pager) SetStdin(r io.Reader)  { p.cmd.Stdin = r }
 func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout = frames.Below(w) }
 func (p *pager) SetStderr(w io.Writer) { p.cmd.Stderr = w }
 
+// shownFolder is what the folders begin with in which an editor or a pager is shown a text.
+const shownFolder = "railbench-shown-"
+
 // Run runs it to its end.
 func (p *pager) Run() error {
 	file := p.log
 	if file == "" {
-		f, err := os.CreateTemp("", "railbench-*.log")
+		folder, err := disk.Hold(os.TempDir(), shownFolder)
 		if err != nil {
 			return err
 		}
-		file = f.Name()
-		defer os.Remove(file)
-		_, err = f.WriteString(p.text())
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
+		defer folder.Remove() //nolint:errcheck // the next one removes what stays
+		file = filepath.Join(folder.Path, "output.log")
+		if err := os.WriteFile(file, []byte(p.text()), 0o600); err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,21 @@ type Etcd struct {
 	client *etcd.Client // of the endpoint
 	// nil until a run needs it.
 	server *etcd.Server // railbench's own
+	claims etcd.Claims
+	swept  sync.WaitGroup
+	cancel context.CancelFunc // of the sweep; nil where there is none
+}
+
+// Remember has the runs that use somebody's etcd claimed in a folder, and removes what runs that
+// were killed have left in one, meanwhile. It is called once, before the first run.
+func (e *Etcd) Remember(dir string) {
+	e.claims = etcd.Claims{Dir: dir}
+	if e.claims.None() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	e.cancel = cancel
+	e.swept.Go(func() { e.claims.Clear(ctx) }) // what fails here is tried, and told, by the run that needs an etcd
 }
 
 // NewEtcd makes the service. endpoint, where not empty, is the URL of an etcd that
@@ -54,6 +69,10 @@ func NewEtcd(endpoint string) (*Etcd, error) {
 
 // Close ends railbench's own etcd, and with it everything in it.
 func (e *Etcd) Close() error {
+	if e.cancel != nil {
+		e.cancel()
+		e.swept.Wait()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var errs []error
@@ -156,7 +175,9 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 		return vars, nil, err
 	}
 	// Before anything is forwarded: what is told belongs above the run's own lines.
+	e.tellLeft(ctx, r)
 	looked := e.tellOthers(ctx, client, r)
+	release := e.claim(client, r, looked)
 	var ports [2]*runner.Forwarding
 	if e.endpoint != "" && !client.OnLoopback() && !r.Rig.Simulated {
 		for _, end := range steps.Ends {
@@ -164,6 +185,7 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 		}
 	} else {
 		if ports, err = forward(ctx, client, r); err != nil {
+			release() // nothing of it is there yet
 			return vars, nil, err
 		}
 		for _, end := range steps.Ends {
@@ -178,7 +200,10 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 		// First: that the etcd has failed is why the rest fails.
 		errs := []error{e.failed()}
 		if looked {
-			errs = append(errs, e.tidy(ctx, client, r))
+			err := e.tidy(ctx, client, r)
+			if errs = append(errs, err); err == nil {
+				release()
+			}
 		}
 		for _, p := range ports {
 			if p != nil {
@@ -187,6 +212,35 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 		}
 		return errors.Join(errs...)
 	}, nil
+}
+
+// claim remembers the run where it leaves something in somebody's etcd. What can't be looked into
+// from here can't be cleared from here either.
+func (e *Etcd) claim(client *etcd.Client, r session.Request, looked bool) (release func()) {
+	if e.endpoint == "" || e.claims.Dir == "" || !looked {
+		return func() {}
+	}
+	release, err := e.claims.Take(r.Run, client.URL(), prefix(r.Run))
+	if err != nil {
+		r.Tell("%s: if railbench is killed, what this run left under %s stays there", err, prefix(r.Run))
+		return func() {}
+	}
+	return release
+}
+
+// tellLeft removes what runs that were killed have left, in this or another etcd, and says so.
+func (e *Etcd) tellLeft(ctx context.Context, r session.Request) {
+	if e.claims.Dir == "" {
+		return
+	}
+	for _, l := range e.claims.Clear(ctx) {
+		switch {
+		case l.Err != nil:
+			r.Tell("what a killed railbench left under %s is still there: %s", l.Prefix, l.Err)
+		case l.Keys > 0:
+			r.Tell("etcd at %s: removed what a killed railbench left under %s, %d keys", l.Endpoint, l.Prefix, l.Keys)
+		}
+	}
 }
 
 // tellOthers says what other groups have left. It is false where this machine

@@ -19,14 +19,19 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/railbench/railbench/runner/disk"
 )
+
+// folderName is what the folder of a server's data begins with.
+const folderName = "railbench-etcd-"
 
 // A Server is an etcd in this process. It listens on this machine's loopback
 // only, without a password, and keeps nothing once it is closed.
 type Server struct {
 	etcd    *embed.Etcd
 	address string
-	folder  *folder
+	folder  *disk.Folder
 	end     func() error
 	fatal   *fatal
 }
@@ -72,7 +77,7 @@ func start(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := newFolder(os.TempDir())
+	folder, err := disk.Hold(os.TempDir(), folderName)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +94,7 @@ func start(ctx context.Context) (*Server, error) {
 
 func (s *Server) config() *embed.Config {
 	c := embed.NewConfig()
-	c.Name, c.Dir = "railbench", filepath.Join(s.folder.path, "data")
+	c.Name, c.Dir = "railbench", filepath.Join(s.folder.Path, "data")
 	mine := url.URL{Scheme: "http", Host: s.address}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{mine}, []url.URL{mine}
 	// No peers: it listens for none, and the cluster's list has to hold something.
@@ -152,7 +157,7 @@ func (s *Server) close() error {
 			errs = append(errs, fmt.Errorf("close etcd at %s: it does not end", s.address))
 		}
 	}
-	if err := s.folder.remove(); err != nil {
+	if err := s.folder.Remove(); err != nil {
 		errs = append(errs, fmt.Errorf("remove etcd's data: %w", err))
 	}
 	return errors.Join(errs...)

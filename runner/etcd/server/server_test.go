@@ -68,7 +68,7 @@ func TestQuietAndGone(t *testing.T) {
 	}
 	etcdtest.Put(t, s.URL(), "k")
 	var size int64
-	filepath.Walk(s.folder.path, func(_ string, info os.FileInfo, err error) error {
+	filepath.Walk(s.folder.Path, func(_ string, info os.FileInfo, err error) error {
 		if err == nil {
 			size += info.Size()
 		}
@@ -77,7 +77,7 @@ func TestQuietAndGone(t *testing.T) {
 	if size > 32<<20 {
 		t.Errorf("it takes %d bytes of disk", size)
 	}
-	if info, err := os.Stat(s.folder.path); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(s.folder.Path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("its data: %v, %v", info.Mode(), err)
 	}
 	if err := s.Close(); err != nil {
@@ -86,7 +86,7 @@ func TestQuietAndGone(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error("a second time: ", err)
 	}
-	if _, err := os.Stat(s.folder.path); !os.IsNotExist(err) {
+	if _, err := os.Stat(s.folder.Path); !os.IsNotExist(err) {
 		t.Errorf("its data is there: %v", err)
 	}
 	if conn, err := net.Dial("tcp", s.address); err == nil {
@@ -138,67 +138,5 @@ func TestFatalIsKept(t *testing.T) {
 	<-f.told
 	if got := f.err.Error(); got != "etcd: failed to save: no space left on device" {
 		t.Error(got)
-	}
-}
-
-// Folders of servers that were killed are removed; those of servers that run, and
-// what isn't a server's, stay.
-func TestFolders(t *testing.T) {
-	temp := t.TempDir()
-	left := filepath.Join(temp, folderName+"left")
-	other := filepath.Join(temp, "railbench-sim-1")
-	for _, dir := range []string{left, other} {
-		if err := os.MkdirAll(filepath.Join(dir, "data"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// A name is no reason to follow a link.
-	if err := os.Symlink(other, filepath.Join(temp, folderName+"link")); err != nil {
-		t.Fatal(err)
-	}
-	a, err := newFolder(temp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := newFolder(temp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]bool{left: false, filepath.Join(other, "data"): true, a.path: true, b.path: true} {
-		if _, err := os.Stat(path); (err == nil) != want {
-			t.Errorf("%s: %v, want it there: %t", path, err, want)
-		}
-	}
-	if err := errors.Join(a.remove(), b.remove()); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(a.path); !os.IsNotExist(err) {
-		t.Errorf("removed: %v", err)
-	}
-}
-
-// Servers that start at once, each sweeping, take nothing from each other.
-func TestFoldersAtOnce(t *testing.T) {
-	temp := t.TempDir()
-	made := make(chan *folder)
-	const many = 20
-	for range many {
-		go func() {
-			f, err := newFolder(temp)
-			if err != nil {
-				t.Error(err)
-			}
-			made <- f
-		}()
-	}
-	for range many {
-		f := <-made
-		if f == nil {
-			continue
-		}
-		defer f.remove()
-		if _, err := os.Stat(f.path); err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -31,7 +31,7 @@ func testPorts(f map[string]string) []testPort {
 			all = append(all, testPort{n + plus, end, what, name == "ASIO_PORT"})
 		}
 	}
-	for plus := range 3 {
+	for plus := range 7 { // dual-link has a server for each of its tests
 		add("PORT", plus, steps.Peer, "perftest's servers")
 	}
 	for plus := range 2 {

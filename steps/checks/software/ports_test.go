@@ -9,22 +9,23 @@ import (
 )
 
 func TestTestPorts(t *testing.T) {
-	const free = "PORT: 18515\nTCP_PORT: 5201\nNIXL_PORT: 5555\nASIO_PORT: 12345\nSPEED_PORT: 18519\nUCXPERF_PORT: 13337\nss: read\n"
+	const free = "PORT: 18515\nTCP_PORT: 5201\nNIXL_PORT: 5555\nASIO_PORT: 12345\nSPEED_PORT: 18530\nUCXPERF_PORT: 13337\nss: read\n"
 	held := func(port, by string) string {
 		return free + "port " + port + ": 0.0.0.0:" + port + "\nport " + port + " uid: 1000\nport " + port + " pid: 4210\nport " + port + " seconds: 11520\nport " + port + " command: " + by + "\n"
 	}
 	runCases(t, registered().Judges["test-ports"], map[string]textCase{
-		"free":       {free, free, steps.Pass, []string{"18515, 18516, 18517, 5201, 5202, 18519, 5555 and 13337"}},
+		"free":       {free, free, steps.Pass, []string{"18515, 18516, 18517, 18518, 18519, 18520, 18521, 5201, 5202, 18530, 5555 and 13337"}},
 		"perftest":   {free, held("18515", "ib_write_bw -d rocep1s0f0 "), steps.Fail, []string{"port 18515 on spark-01", "process 4210 of the user with the id 1000 (ib_write_bw -d rocep1s0f0, for 3 h)"}},
 		"iperf3":     {free, held("5201", "iperf3 -s"), steps.Fail, []string{"port 5201 on spark-01", "iperf3 -s"}},
 		"NIXL":       {free, held("5555", "python3 -u - --role target"), steps.Fail, []string{"port 5555 on spark-01"}},
-		"rail-speed": {free, held("18519", "ib_write_bw"), steps.Fail, []string{"port 18519 on spark-01", "rail-speed"}},
+		"rail-speed": {free, held("18530", "ib_write_bw"), steps.Fail, []string{"port 18530 on spark-01", "rail-speed"}},
 		"UCX":        {free, held("13337", "ucx_perftest"), steps.Fail, []string{"port 13337 on spark-01", "ucx_perftest"}},
 		"ASIO":       {held("12345", "nixlbench"), free, steps.Warn, []string{"port 12345 on spark-02", "next free port"}},
 		"wrong node": {held("18515", "ib_write_bw"), held("12345", "nixlbench"), steps.Pass, nil},
 		"etcd":       {free, free + "port 2379: 127.0.0.1:2379\nport 2379 uid: 0\n", steps.Pass, []string{"port 2379 on spark-01 is held by a process of root", "no cell needs it"}},
 		"unseen":     {free, free + "port 18515: *:18515\nport 18515 uid: 0\n", steps.Fail, []string{"held by a process of root"}},
 		"other port": {amended(t, free, "18515", "20000"), amended(t, held("20001", "x"), "18515", "20000"), steps.Fail, []string{"port 20001"}},
+		"dual-link":  {free, held("18521", "ib_write_bw"), steps.Fail, []string{"port 18521 on spark-01", "perftest"}},
 		"no ss":      {amended(t, free, "ss: read", "ss: missing"), free, steps.Skipped, []string{"spark-02 has no ss"}},
 		"ss failed":  {amended(t, free, "ss: read\n", ""), free, steps.Inconclusive, []string{"who listens on spark-02 was not told"}},
 		"no number":  {"PORT: x\n", "PORT: x\n", steps.Inconclusive, []string{"no port that can be read"}},

@@ -1,4 +1,4 @@
-package server
+package disk
 
 import (
 	"errors"
@@ -8,37 +8,35 @@ import (
 	"syscall"
 )
 
-// A folder is where one server keeps its data. The kernel's lock on it ends with the
-// process, however that ends: a folder that nobody holds was left behind by a kill.
-type folder struct {
-	path string
+// A Folder is a temporary one that a process keeps its files in. The kernel's lock on it ends with
+// the process, however that ends: a folder that nobody holds was left behind by a kill.
+type Folder struct {
+	Path string
 	held *os.File
 }
-
-const folderName = "railbench-etcd-"
 
 // folderTries bounds how often a sweeping neighbour may take a folder that is just
 // being made for one that was left behind.
 const folderTries = 10
 
-// newFolder makes a folder for a server below temp, and removes those that killed
-// servers have left there.
-func newFolder(temp string) (*folder, error) {
-	sweep(temp)
+// Hold makes a folder below temp whose name begins with name, and removes those of that name that
+// killed processes have left there.
+func Hold(temp, name string) (*Folder, error) {
+	Sweep(temp, name)
 	for range folderTries {
-		path, err := os.MkdirTemp(temp, folderName)
+		path, err := os.MkdirTemp(temp, name)
 		if err != nil {
 			return nil, err
 		}
 		held, err := hold(path)
 		if err == nil {
-			return &folder{path, held}, nil
+			return &Folder{path, held}, nil
 		}
 		if !errors.Is(err, errHeld) {
 			return nil, errors.Join(err, os.Remove(path))
 		}
 	}
-	return nil, fmt.Errorf("make a folder for etcd below %s: somebody removes each at once", temp)
+	return nil, fmt.Errorf("make a folder %s… below %s: somebody removes each at once", name, temp)
 }
 
 var errHeld = errors.New("another process holds it, or has removed it")
@@ -69,10 +67,10 @@ func hold(path string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the folders of servers that were killed. What can't be removed stays
-// for the next one: a server works beside it.
-func sweep(temp string) {
-	left, err := filepath.Glob(filepath.Join(temp, folderName+"*"))
+// Sweep removes the folders of a name that killed processes of this user have left. What can't be
+// removed stays for the next time: whoever is started works beside it.
+func Sweep(temp, name string) {
+	left, err := filepath.Glob(filepath.Join(temp, name+"*"))
 	if err != nil {
 		return
 	}
@@ -94,9 +92,9 @@ func sweep(temp string) {
 	}
 }
 
-// remove removes the folder with all that is in it.
-func (f *folder) remove() error {
-	err := os.RemoveAll(f.path)
+// Remove removes the folder with all that is in it.
+func (f *Folder) Remove() error {
+	err := os.RemoveAll(f.Path)
 	f.held.Close()
 	return err
 }
