@@ -511,7 +511,7 @@ func (r *receiver) listen(address string) error {
 
 func (r *receiver) close() {
 	for _, ln := range r.listeners {
-		ln.Close() //nolint:errcheck // it may be closed already
+		ln.Close() // it may be closed already
 	}
 }
 

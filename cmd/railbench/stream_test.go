@@ -180,7 +180,7 @@ func TestGauge(t *testing.T) {
 	if code := Main([]string{"gauge", "send", at, "1250", "--unit", "MB/s", "--order", "big"}, strings.NewReader(""), &out, &errs); code != exitOK {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
-	event(t, page+"events", `[[0,10,0,0,10,0]]`) // 1250 MB/s are 10 Gb/s
+	event(t, page+"events", `[[0,10,0,0,10,0,-1,-1]]`) // 1250 MB/s are 10 Gb/s, and nobody knows the payload
 	g.stop()
 	var said []string
 	for g.errs.Scan() {
