@@ -20,6 +20,9 @@ type Part struct {
 	Params []Param
 }
 
+// AllRails is the Rails of a cell that takes every pair of rails at once.
+const AllRails = "all"
+
 // A Cell is one step: prose, scripts that run on the nodes, a parser that reads
 // what they print and a judge that says what it means.
 type Cell struct {
@@ -42,7 +45,8 @@ type Cell struct {
 	// Change is what the cell does to the nodes' network; empty where it only looks.
 	Change Change
 	// Rails is what the cell needs: "2" for two pairs of rails, "halves" for a pair
-	// across the PCIe halves; empty where one will do.
+	// across the PCIe halves, AllRails for two or more, of which it leaves out none; empty
+	// where one will do.
 	Rails string
 	// Inside says that its scripts run in the container that the parameter CONTAINER names, where
 	// one is named.

@@ -292,7 +292,7 @@ func stageKeys() []chapter {
 				to((*Model).showAuto).brief(6, "a", "autoplay").only((*Model).scripted),
 			on("j", "jump to a scene: its digit follows", "j").to((*Model).showJump),
 			on("1 … 9", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+"); after j, a scene",
-				"1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber((*Model).digit).brief(3, "1-7", "load"),
+				"1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber((*Model).digit).brief(3, "1-8", "load"),
 			on("u", "pull a cable of the simulated rig, or plug it in", "u").to((*Model).pullOrPlug),
 			on("x, i", "stop what runs", "x", "i").to((*Model).interrupt).brief(0, "x", "stop").only((*Model).busy),
 			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").to((*Model).hold),

@@ -31,6 +31,7 @@ func loads() []load {
 		{"5", "load-tcp", "TCP"},
 		{"6", "load-beside", "TCP beside RDMA"},
 		{"7", "load-nixl", "NIXL"},
+		{"8", "load-all", "all rails"},
 	}
 }
 

@@ -9,13 +9,14 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// loadable is a tutorial that has the cells of two loads beside it.
+// loadable is a tutorial that has the cells of three loads beside it.
 func loadable() steps.Tutorial {
 	t := sampleTutorial()
 	role := steps.Role{Name: "client", Before: "serve() {\n\tib_write_bw \"$1\" &\n}\n", Script: "ib_write_bw -d \"$RAIL1_DEV\" \\\n\t-D 30 >\"$dir\"\n"}
 	t.Checklist = append(t.Checklist, steps.Part{ID: "load", Title: "Keep the rails busy", Cells: []steps.Cell{
 		{ID: "load-rail", Part: "load", Title: "One rail", Roles: []steps.Role{role}, Needs: []string{"ib_write_bw"}},
 		{ID: "load-half", Part: "load", Title: "One half", Roles: []steps.Role{role}, Needs: []string{"ib_write_bw"}},
+		{ID: "load-all", Part: "load", Title: "All rails", Roles: []steps.Role{role}, Needs: []string{"ib_write_bw"}},
 	}})
 	return t
 }
@@ -25,7 +26,7 @@ func TestStage(t *testing.T) {
 	s.send(eventsMsg(connected()))
 	s.send(boardMsg(sampleBoard(4, 0)))
 	s.press("ctrl+g")
-	s.sees("all rails", "SIMULATED", "nothing is running", "Gb/s on the wire", "now", "1-7 load")
+	s.sees("all rails", "SIMULATED", "nothing is running", "Gb/s on the wire", "now", "1-8 load")
 	s.press("1")
 	s.asked("run load-rail")
 	s.send(eventsMsg{steps.CellQueued{Cell: "load-rail"}, steps.CellStarted{Run: 1, Cell: "load-rail", At: s.now}})
@@ -39,6 +40,10 @@ func TestStage(t *testing.T) {
 	s.press("7")
 	s.asked()
 	s.sees("no cell load-nixl")
+	s.press("8")
+	s.asked("interrupt", "run load-all")
+	s.press("9")
+	s.asked()
 	s.press("h")
 	s.asked("set .LOAD_SECONDS=86400")
 	s.press("h")
@@ -53,7 +58,7 @@ func TestStage(t *testing.T) {
 	s.sees("numerals of the cables")
 	s.press("esc")
 	s.sees("Set-up")
-	s.seesNot("1-7 load")
+	s.seesNot("1-8 load")
 }
 
 // Whatever is on the stage, every size of terminal has a frame as large as it is.

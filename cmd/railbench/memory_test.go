@@ -12,7 +12,7 @@ import (
 	"github.com/railbench/railbench/runner/nodetest"
 )
 
-// mostMiB is what a process of railbench's may take, whatever it is fed.
+// mostMiB is what a process of railbench's may take of what TestMemoryIsBounded feeds it.
 const mostMiB = 256
 
 // endless is ten gigabytes of lines from nobody's disk; it ends early when nobody reads.

@@ -142,8 +142,8 @@ var attributeTable = []Attribute{
 		set: flag(func(f fence) *bool { return &f.cell.Together }),
 	},
 	{
-		Name: "rails", Value: "2 or halves",
-		Doc: "it needs two pairs of rails; halves: one across the PCIe halves",
+		Name: "rails", Value: "2, halves or all",
+		Doc: "it needs two pairs of rails; halves: one across the PCIe halves; all: it takes every pair",
 		set: twoRails,
 	},
 	{
@@ -459,8 +459,8 @@ func eachRail(f fence, s setting) error {
 }
 
 func twoRails(f fence, s setting) error {
-	if s.value != "2" && s.value != "halves" {
-		return fmt.Errorf("rails=%s is unknown: 2 or halves", s.value)
+	if !slices.Contains([]string{"2", "halves", steps.AllRails}, s.value) {
+		return fmt.Errorf("rails=%s is unknown: 2, halves or all", s.value)
 	}
 	f.cell.Rails = s.value
 	return nil

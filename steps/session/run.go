@@ -195,7 +195,7 @@ func (r *run) missing(rig steps.Rig) string {
 func (r *run) lacksRails(rig steps.Rig) string {
 	_, across := rig.AcrossHalves()
 	switch {
-	case r.cell.Rails == "2" && len(rig.Pairs) < 2:
+	case (r.cell.Rails == "2" || r.cell.Rails == steps.AllRails) && len(rig.Pairs) < 2:
 		return fmt.Sprintf("It needs two rails that lead from node to node, and there are %d: see the rail map.",
 			len(rig.Pairs))
 	case r.cell.Rails == "halves" && !across:

@@ -30,6 +30,13 @@ func RouteOf(c steps.Cell, r steps.Result, s steps.Stage) (Route, bool) {
 		rt.Add(r.Rig, s.Pair)
 	case len(r.Rig.Pairs) == 0 || !r.Rig.HasPair(0):
 		return rt, false
+	case c.Rails == steps.AllRails:
+		for i := range r.Rig.Pairs {
+			if !r.Rig.HasPair(i) {
+				return rt, false
+			}
+			rt.Add(r.Rig, i)
+		}
 	case names(c, "HALF_DEV"):
 		half, ok := r.Rig.AcrossHalves()
 		i := slices.Index(r.Rig.Pairs, half)

@@ -112,6 +112,7 @@ func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
 // Ends asks for the client before its servers: where a test failed, they were ended because of that.
 func (l *loadRun) Ends() bool {
 	if l.stage.Err != "" {
+		l.checkPorts()
 		l.rep.Add(steps.Inconclusive, "it stopped: %s", l.stage.Err)
 	}
 	ran := false
@@ -134,6 +135,7 @@ func (l *loadRun) Ends() bool {
 	}
 	// A tool that failed explains the ends' statuses, and is told by Output.
 	if all, ok := l.client.Value.([]loadTest); ok && slices.ContainsFunc(all, func(t loadTest) bool { return t.Exit != 0 }) {
+		l.checkPorts()
 		return true
 	}
 	if kind.Exited(l.result, l.client, l.rep) || l.stage.Err != "" {
@@ -145,6 +147,13 @@ func (l *loadRun) Ends() bool {
 		}
 	}
 	return true
+}
+
+// checkPorts looks for a port that is down, which explains more than a server that never listens.
+func (l *loadRun) checkPorts() {
+	if rt, ok := wire.RouteOf(l.cell, l.result, l.stage); ok {
+		rt.CheckPorts(l.result.Rig, l.rep)
+	}
 }
 
 // Output reads the tests: each ended well, is there once, and is of this run.
@@ -252,7 +261,31 @@ func (l *loadRun) take() (ok bool) {
 	if l.rails == nil {
 		rep.Add(steps.Inconclusive, "no rail was loaded")
 	}
-	return l.rails != nil
+	return l.rails != nil && l.whole()
+}
+
+// whole reports whether a load of all rails left out none that leads from node to node, and warns
+// where the nodes have rails that don't.
+func (l *loadRun) whole() bool {
+	if l.cell.Rails != steps.AllRails {
+		return true
+	}
+	rig, ok := l.result.Rig, true
+	for i := range rig.Pairs {
+		if !slices.Contains(l.numbers, i+1) {
+			l.rep.Add(steps.Inconclusive, "rail %d was left out, so this is not all of them", i+1)
+			ok = false
+		}
+	}
+	for _, missing := range rig.Missing {
+		l.rep.Add(steps.Warn, "%s", missing)
+	}
+	here, peer := len(rig.At(steps.Here).Rails), len(rig.At(steps.Peer).Rails)
+	if here != peer {
+		l.rep.Add(steps.Warn, "%s has %d rails and %s %d, so these are not all: see the rail map",
+			rig.NameOf(steps.Here), here, rig.NameOf(steps.Peer), peer)
+	}
+	return ok
 }
 
 // names are the rails: "rail 1", "rails 1 and 3".

@@ -75,6 +75,41 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// A load of all rails is one of all that lead from node to node, judged by what their halves add
+// up to; one that is left out, or that a node lacks, is told, and so is a port that is down.
+func TestLoadOfAllRails(t *testing.T) {
+	c := kindtest.Cell(t, "load-all")
+	judgeOf := func(change func(*steps.Rig), stopped string, gbps float64, names ...string) steps.Verdict {
+		rig, text := kindtest.Spark(), ""
+		devs := map[string]string{"rail 1": "rocep1s0f0", "rail 2": "rocep1s0f1", "rail 3": "roceP2p1s0f0", "rail 4": "roceP2p1s0f1"}
+		change(&rig)
+		for _, n := range names {
+			text += kindtest.LoadSection(n, devs[n], gbps)
+		}
+		loaded := []int{0, 1, 2, 3}[:min(len(names), len(rig.Pairs))]
+		r := kindtest.Loaded(rig, gbps, text, parseLoad, loaded...)
+		r.Stages[0].Err = stopped
+		return judgeLoad(c, r)
+	}
+	judge := func(change func(*steps.Rig), gbps float64, names ...string) steps.Verdict {
+		return judgeOf(change, "", gbps, names...)
+	}
+	same, all := func(*steps.Rig) {}, []string{"rail 1", "rail 2", "rail 3", "rail 4"}
+	kindtest.Want(t, "all", judge(same, 52.6, all...), steps.Pass, "210.4 Gb/s over rails 1, 2, 3 and 4 for 10 s")
+	kindtest.Want(t, "slow", judge(same, 30, all...), steps.Fail, "120.0 Gb/s of 210.8")
+	kindtest.Want(t, "more than two halves bring", judge(same, 92.5, all...), steps.Inconclusive, "more than the")
+	kindtest.Want(t, "one is left out", judge(same, 52.6, all[:3]...), steps.Inconclusive, "rail 4 was left out")
+	kindtest.Want(t, "the rig file's is missing", judge(func(r *steps.Rig) { r.Missing = []string{"mlx5_9 is gone"} }, 52.6, all...),
+		steps.Warn, "mlx5_9 is gone")
+	kindtest.Want(t, "a node has fewer", judge(func(r *steps.Rig) {
+		r.Pairs = r.Pairs[:2]
+		r.Nodes[steps.Peer].Rails = r.Nodes[steps.Peer].Rails[:2]
+	}, 52.6, all[:2]...), steps.Warn, "spark-01 2, so these are not all")
+	kindtest.Want(t, "a cable is out", judgeOf(func(r *steps.Rig) {
+		r.Nodes[steps.Here].Rails[2].State = "DOWN"
+	}, "server on spark-01 is not ready after 15s", 52.6, all...), steps.Fail, "roceP2p1s0f0 on spark-02 is DOWN: check its cable")
+}
+
 // What nobody measured has no band, and no FAIL; it says what it is.
 func TestLoadWithoutABand(t *testing.T) {
 	c, rig := kindtest.Cell(t, "load-both-ways"), kindtest.Spark()

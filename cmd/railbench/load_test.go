@@ -1,0 +1,64 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/sim"
+)
+
+// loadsSee is a symptom of the load of all rails, by its words.
+func loadsSee(words ...string) symptom { return symptom{seen: by([]string{"load-all"}, words...)} }
+
+// loadSymptoms is by fault, as symptoms is; one that is missing here leaves the load of all rails as it is.
+var loadSymptoms = map[string]symptom{
+	"adapter-lost":     loadsSee("spark-01 2, so", "these are not all"),
+	"address-returned": loadsSee("in bond0", "bond-teardown"),
+	"bond-left-over":   loadsSee("in bond0", "bond-teardown"),
+	"roce-lag":         loadsSee("in bond0", "bond-teardown"),
+	"peer-dead":        loadsSee("connection refused"),
+	"port-busy":        loadsSee("port 18515 on spark-01 is in use"),
+	"bad-cable":        loadsSee("error counters grew", "symbol_error"),
+	"hot-adapter":      loadsSee("117 degrees"),
+	"cable-unplugged":  loadsSee("rocep1s0f0 on spark-02 is DOWN", "check its cable"),
+	"link-down":        loadsSee("rocep1s0f1 on spark-01 is DOWN", "switched off"),
+	"counter-missing":  loadsSee("spark-01", "no port counters"),
+	"counter-reset":    loadsSee("went backwards"),
+	"degraded-adapter": loadsSee("degraded", "power"),
+	"firewall":         loadsSee("rail 3", "no server could be reached from spark-02", "a firewall", "1 more"),
+	"host-route":       loadsSee("rail 1", "no server could be reached"),
+	"garbled-output":   loadsSee("no result in the output"),
+	"hog":              loadsSee("Gb/s of 210.8", "21.2 Gb/s of other traffic"),
+	"pcie-x2":          loadsSee("157.9 Gb/s of 210.8", "PCIe Gen5 x2"),
+	"retransmits":      loadsSee("sent again", "out_of_sequence"),
+	"tool-missing": {skipped: map[string][]string{
+		"load-all": {"spark-01 has no ib_write_bw", "install perftest"},
+	}},
+}
+
+// TestLoadFaults breaks the rig and loads all of its rails at once.
+func TestLoadFaults(t *testing.T) {
+	t.Parallel()
+	for name := range loadSymptoms {
+		if !slices.ContainsFunc(sim.Faults(), func(f sim.Fault) bool { return f.Name == name }) {
+			t.Errorf("the table has %q, and the rig hasn't", name)
+		}
+	}
+	for _, f := range sim.Faults() {
+		want, concerned := loadSymptoms[f.Name]
+		if !concerned && !nodetest.Whole() {
+			continue // what has nothing to do with it is the gate's
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			r, code, stderr := headlessly(t, "load-all", "--fault", f.Name)
+			for _, c := range r.Cells {
+				want.check(t, c)
+			}
+			if wantCode := r.wantCode(f.Name == "peer-dead"); code != wantCode {
+				t.Errorf("exit %d, want %d: %s", code, wantCode, stderr)
+			}
+		})
+	}
+}
