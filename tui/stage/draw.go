@@ -360,7 +360,7 @@ func (d drawing) history(rows int) []string {
 		case 0:
 			label = fmt.Sprintf("%.0f", top)
 		case rows / 2:
-			if rows >= 6 {
+			if rows >= 4 {
 				label = fmt.Sprintf("%.0f", top*float64(rows-i)/float64(rows))
 			}
 		}
