@@ -111,7 +111,7 @@ func TestThroughputPart(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	last := r.Cells[len(r.Cells)-1]
-	if last.ID != "throughput-table" || last.Verdict != steps.Pass || !strings.Contains(last.Reason, "6 of 6 cells of this part ran") {
+	if last.ID != "throughput-table" || last.Verdict != steps.Pass || !strings.Contains(last.Reason, "4 of 6 cells of this part ran, 2 were skipped.") {
 		t.Fatalf("%s: %s: %s", last.ID, last.Verdict, last.Reason)
 	}
 	for _, c := range r.Cells {

@@ -37,13 +37,17 @@ func demos() []demo {
 func throughput(h steps.History) steps.Verdict {
 	r := recap{History: h}
 	var rep kind.Report
-	ran := 0
+	ran, skipped := 0, 0
 	for _, d := range demos() {
 		o, ok := r.outcome(d.cell)
 		if !ok && d.beside {
 			continue
 		}
-		if ok && !d.beside {
+		switch {
+		case !ok || d.beside:
+		case o.Verdict.Grade == steps.Skipped:
+			skipped++
+		default:
 			ran++
 		}
 		r.rates = append(r.rates, d.read(o, ok)...)
@@ -59,6 +63,9 @@ func throughput(h steps.History) steps.Verdict {
 	}
 	own := len(demos()) - count(demos(), func(d demo) bool { return d.beside })
 	lead := fmt.Sprintf("%d of %d cells of this part ran", ran, own)
+	if skipped > 0 {
+		lead += fmt.Sprintf(", %d %s skipped", skipped, kind.Plural(skipped, "was", "were"))
+	}
 	v := rep.Verdict(lead, r.fastest(), r.notGood())
 	v.Tables = []steps.Table{r.demoTable()}
 	if chart, ok := r.demoChart(); ok {
