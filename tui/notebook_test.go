@@ -381,14 +381,19 @@ func TestTheTableGrowsWhileACellRuns(t *testing.T) {
 
 // A queue that a FAIL has emptied says where it stopped and how to go on.
 func TestAStoppedQueueSaysSo(t *testing.T) {
-	s := start(t, 120, 40)
-	s.press("A")
-	s.tell(steps.CellQueued{Cell: "nodes"}, steps.CellQueued{Cell: "tools"}, steps.CellQueued{Cell: "gids"},
-		steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
-	failed := passed(1, "nodes")
-	failed.Verdict.Grade = steps.Fail
-	s.tell(failed, steps.CellDequeued{Cell: "tools"}, steps.CellDequeued{Cell: "gids"})
-	s.sees("stopped at The two nodes", "2 cells not run", "w looks for why", "R runs the rest")
+	for width, want := range map[int]string{
+		120: "stopped at The two nodes (FAIL), 2 cells not run: w looks for why, R runs the rest",
+		80:  "stopped at a FAIL, 2 cells not run: w looks for why, R runs the rest",
+	} {
+		s := start(t, width, 24)
+		s.press("A")
+		s.tell(steps.CellQueued{Cell: "nodes"}, steps.CellQueued{Cell: "tools"}, steps.CellQueued{Cell: "gids"},
+			steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
+		failed := passed(1, "nodes")
+		failed.Verdict.Grade = steps.Fail
+		s.tell(failed, steps.CellDequeued{Cell: "tools"}, steps.CellDequeued{Cell: "gids"})
+		s.sees(want)
+	}
 }
 
 // space selects the next cell, and what it has run is watched to its verdict.

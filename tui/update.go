@@ -6,11 +6,13 @@ import (
 
 	"charm.land/bubbles/v2/spinner"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/ink"
 )
 
 // Update routes a message. What a key does is in keys.go, move.go and run.go.
@@ -194,8 +196,13 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 		return
 	}
 	c, _ := m.book.Tutorial.Cell(e.Cell)
-	m.notice = fmt.Sprintf("stopped at %s, which is a FAIL: %s not run. w looks for why, R runs the rest",
-		c.Title, plural(len(before.Queue), "cell"))
+	said := func(where string) string {
+		return fmt.Sprintf("stopped at %s, %s not run: w looks for why, R runs the rest", where, plural(len(before.Queue), "cell"))
+	}
+	m.notice = said(ink.Clean(c.Title) + " (FAIL)")
+	if lipgloss.Width(m.notice) > m.width-2 { // how to go on says more than the title, which is in the notebook
+		m.notice = said("a FAIL")
+	}
 	if m.interrupted == e.Run && e.Run != 0 {
 		m.notice = "interrupted; R runs what is left"
 	}

@@ -561,12 +561,13 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	ended.At = s.clock.Now()
 	ended.Elapsed = ended.At.Sub(began)
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	// The end is told first, so that whoever hears it knows what still waited; what somebody
+	// queues once he has heard it is meant, and has to wait for mu.
+	s.out.put(ended)
 	if ended.Verdict.Grade == steps.Fail && !cell.Check.Any() {
-		// Before anybody can see the end: what is queued after it is meant.
 		s.drop()
 	}
-	s.mu.Unlock()
-	s.out.put(ended)
 }
 
 func (s *Session) currentLink() steps.Link {
