@@ -450,7 +450,7 @@ func (m *Model) checkHead(width int) []string {
 		case m.list.whose == "":
 			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", ink.Clean(m.list.why))
 		default:
-			second = fmt.Sprintf("f puts right what is selected, and runs %q again (esc shows all checks)", ink.Clean(m.list.why))
+			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", ink.Clean(m.list.why))
 		}
 		second = k.Dim.Render(second)
 	case m.drilling():

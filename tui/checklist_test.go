@@ -219,7 +219,7 @@ func TestFromAFailToTheCure(t *testing.T) {
 	if c, _ := s.check(); c.ID != "mtu-equal" || s.checks()[0].ID != "mtu-equal" {
 		t.Errorf("%s is selected", c.ID)
 	}
-	s.sees("f puts right what is selected, and runs \"Bandwidth of one rail\" again", "They differ.")
+	s.sees("f puts it right, and runs \"Bandwidth of one rail\" again", "They differ.")
 	s.press("f")
 	s.asked("run fix-mtu mtu-equal ib-write-bw")
 	s.tell(queued("mtu-equal", "ib-write-bw")...)
