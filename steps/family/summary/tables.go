@@ -151,7 +151,7 @@ func (r recap) kvTable() steps.Table {
 			if ms, ok := d.ms[gb]; ok {
 				return fmt.Sprintf("%.0f", ms)
 			}
-			return ""
+			return "–" // the document has no such size
 		}, "", documentNames[d.from])
 	}
 	t.Note = "Bytes times 8 by the rate of the payload, for sizes of 10^9 bytes. Rows that were measured with another MTU, size " +
