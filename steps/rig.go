@@ -222,7 +222,18 @@ type Rail struct {
 // which the kernel makes only for a driver that answers management datagrams (process_mad, in
 // drivers/infiniband/core/sysfs.c). One sign alone is not enough: an adapter's scalable
 // function is no PCI device, and a container may hide the bus.
-func (r Rail) Soft() bool { return r.PCI.Addr == "" && !r.HasOctets && r.Layer != "InfiniBand" }
+func (r Rail) Soft() bool { return r.PCI.Addr == "" && !r.HasOctets && !r.InfiniBand() }
+
+// InfiniBand reports whether a rail's packets are InfiniBand's own, and not RoCE's.
+func (r Rail) InfiniBand() bool { return r.Layer == "InfiniBand" }
+
+// MTUName is what the MTU of a rail's packets is called: it stands beside that of the interface.
+func (r Rail) MTUName() string {
+	if r.InfiniBand() {
+		return "InfiniBand MTU"
+	}
+	return "RoCE MTU"
+}
 
 // A PCI slot as the device sees it. The zero value means unknown, as on soft-RoCE.
 type PCI struct {

@@ -97,7 +97,7 @@ function dial(caption, name) {
       const top = scale || round(Math.max(peakTx, tr + ti, rr + ri, 10));
       parts.rdma.set(tr / top); parts.ip.set((tr + ti) / top);
       parts.rrdma.set(rr / top); parts.rip.set((rr + ri) / top);
-      mark.style.display = ceiling ? "" : "none";
+      mark.style.display = ceiling && ceiling < top ? "" : "none"; // a faster PCIe link limits nothing
       if (ceiling) place(mark, Math.min(1, ceiling / top));
       peak.style.display = peakTx > 0 ? "" : "none";
       if (peakTx > 0) place(peak, Math.min(1, peakTx / top));

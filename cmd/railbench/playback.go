@@ -58,7 +58,7 @@ func (r *playback) blank() (b meter.Board) {
 				Node: n.Name, No: n.No, Dev: rail.Dev, Netdev: rail.Netdev.Name, LinkGbps: rail.RateGbps,
 				CeilingGbps: float64(theory.WireCeiling(rail)),
 			}
-			if rail.MTU > 0 && rail.Layer != "InfiniBand" {
+			if rail.MTU > 0 && !rail.InfiniBand() {
 				g.RoCE = theory.RoCE(rail.MTU)
 			}
 			if rail.Netdev.MTU > theory.TCPHeaders {

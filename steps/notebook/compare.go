@@ -138,7 +138,7 @@ func differences(a, b *Document) []string {
 		for _, rail := range n.Rails {
 			i := slices.IndexFunc(m.Rails, func(r steps.Rail) bool { return r.Dev == rail.Dev })
 			if i >= 0 && m.Rails[i].MTU > 0 && rail.MTU > 0 {
-				add(n.Name+" "+rail.Dev+" RoCE MTU", strconv.Itoa(m.Rails[i].MTU), strconv.Itoa(rail.MTU))
+				add(n.Name+" "+rail.Dev+" "+rail.MTUName(), strconv.Itoa(m.Rails[i].MTU), strconv.Itoa(rail.MTU))
 			}
 		}
 		for _, tool := range slices.Sorted(maps.Keys(n.Tools)) {

@@ -243,6 +243,21 @@ func rails(f files, p links, all []steps.Netdev, hcas []parse.HCA) []steps.Rail 
 			cmp.Compare(a.PCI.Addr, b.PCI.Addr), cmp.Compare(a.Dev, b.Dev), cmp.Compare(a.Port, b.Port),
 		)
 	})
+	return ownConnectors(rs)
+}
+
+// ownConnectors forgets connectors that more rails have than can share one: those of single
+// adapters, of which each begins to count at 0. Two are the halves of a DGX Spark's adapter.
+func ownConnectors(rs []steps.Rail) []steps.Rail {
+	have := map[int]int{}
+	for _, r := range rs {
+		have[r.PhysPort]++
+	}
+	for i := range rs {
+		if have[rs[i].PhysPort] > 2 {
+			rs[i].PhysPort = -1
+		}
+	}
 	return rs
 }
 

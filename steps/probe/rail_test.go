@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
@@ -83,6 +84,28 @@ func TestMTUs(t *testing.T) {
 		active, most, derived := mtus(r, hcas)
 		if active != c.active || most != c.most || derived != c.derived {
 			t.Errorf("%+v: %d, %d, %v", c, active, most, derived)
+		}
+	}
+}
+
+// Eight adapters of one port each count their connectors from 0: no cable is all of theirs. Two
+// that share one are a Spark's halves.
+func TestOwnConnectors(t *testing.T) {
+	for _, c := range []struct{ has, want []int }{
+		{[]int{0, 1, 0, 1}, []int{0, 1, 0, 1}},
+		{[]int{0, 0, 0, 0, 0, 0, 0, 0}, []int{-1, -1, -1, -1, -1, -1, -1, -1}},
+		{[]int{0, 0, 0, 1}, []int{-1, -1, -1, 1}},
+	} {
+		var rs []steps.Rail
+		for _, n := range c.has {
+			rs = append(rs, steps.Rail{PhysPort: n})
+		}
+		var got []int
+		for _, r := range ownConnectors(rs) {
+			got = append(got, r.PhysPort)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.has, got, c.want)
 		}
 	}
 }

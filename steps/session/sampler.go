@@ -244,7 +244,7 @@ func (p *samplers) publish(now bool) {
 
 // packets and segments are a rail's full ones; the zero value where the MTU is unknown.
 func packets(r steps.Rail) rate.Headers {
-	if r.MTU <= 0 || r.Layer == "InfiniBand" { // whose packets have other headers
+	if r.MTU <= 0 || r.InfiniBand() { // whose packets have other headers
 		return rate.Headers{}
 	}
 	return theory.RoCE(r.MTU)

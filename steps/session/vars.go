@@ -67,7 +67,7 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 	for _, e := range steps.Ends {
 		r := rig.Rail(p, e)
 		// Only what the kernel knows: soft-RoCE declares 2.5 Gb/s and means nothing by it.
-		if r.Netdev.SpeedGbps > 0 && r.RateGbps > 0 {
+		if (r.Netdev.SpeedGbps > 0 || r.InfiniBand()) && r.RateGbps > 0 {
 			gbps = min(gbps, r.RateGbps)
 		} else {
 			return unknownIterations

@@ -160,9 +160,9 @@ func (t Test) ports(rails []steps.Rail) lid {
 			gbps = min(gbps, r.RateGbps)
 		}
 		p := RoCE(t.MTU).Carries(gbps)
-		from := fmt.Sprintf("a link of %g Gb/s at RoCE MTU %d", gbps, t.MTU)
+		from := fmt.Sprintf("a link of %g Gb/s at %s %d", gbps, of[0].MTUName(), t.MTU)
 		if len(of) > 1 {
-			from = fmt.Sprintf("one cable of %g Gb/s for both at RoCE MTU %d", gbps, t.MTU)
+			from = fmt.Sprintf("one cable of %g Gb/s for both at %s %d", gbps, of[0].MTUName(), t.MTU)
 		}
 		return lid{expected: p, limit: p, basis: Derived, from: from}
 	})
@@ -182,7 +182,7 @@ func (t Test) halves(rails []steps.Rail) (all lid, none string) {
 		case !s.known():
 			return lid{}
 		case !ok:
-			none = fmt.Sprintf("nobody measured one %s at RoCE MTU %d", s, t.MTU)
+			none = fmt.Sprintf("nobody measured one %s at %s %d", s, of[0].MTUName(), t.MTU)
 			c.expected, c.least = 0, rate.Payload(HalfSharedAt1024.Low())
 		case s.spark():
 			c.from = fmt.Sprintf("one %s link %s", s, l.Entry().When)

@@ -28,7 +28,7 @@ func Outlook(rig steps.Rig) string {
 		has = append(has, "behind "+s.String())
 	}
 	if mtu > 0 {
-		has = append(has, fmt.Sprintf("RoCE MTU %d", mtu))
+		has = append(has, fmt.Sprintf("%s %d", here.MTUName(), mtu))
 	}
 	if n := here.Netdev.MTU; n > 0 {
 		has = append(has, fmt.Sprintf("interface MTU %d", n))

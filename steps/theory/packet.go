@@ -15,6 +15,9 @@ const (
 	// of BTH and 4 of ICRC (assets/docs/facts.md#headers-of-roce). Some have more: see wire.
 	RoCEHeaders  = Ethernet + 20 + 8 + 12 + 4
 	CableHeaders = RoCEHeaders - Ethernet + CableEthernet
+	// InfiniBandHeaders are the fewest of a packet of InfiniBand: 8 of LRH, 12 of BTH and 4 of ICRC.
+	// A GRH, which takes 40, is in those that have a GID; a port's counter leaves the VCRC out.
+	InfiniBandHeaders = 8 + 12 + 4
 
 	// TCPHeaders are those that a segment's MTU holds: 20 of IPv4, 20 of TCP and 12 of its
 	// time stamps.

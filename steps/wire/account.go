@@ -83,7 +83,7 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 		return b.Accounted
 	}
 	slices.SortFunc(b.used, Port.compare)
-	b.Loads = loads(flows)
+	b.Loads = loads(overInfiniBand(rig, flows))
 	slices.SortStableFunc(b.Loads, func(x, y Load) int { return x.Ports[0].compare(y.Ports[0]) })
 	for i := range rig.Nodes {
 		b.node(steps.End(i))

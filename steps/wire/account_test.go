@@ -9,6 +9,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // messages is how many of 64 KiB a flow of these tests has, each of which is 69,248 bytes
@@ -218,6 +219,39 @@ func TestLeast(t *testing.T) {
 		f.Writes(10, 1<<20)
 		if got := f.Least / f.Wire; got < c.low || got > c.high {
 			t.Errorf("%d and %d: %.4f, want %g to %g", c.mtu, c.largest, got, c.low, c.high)
+		}
+	}
+}
+
+// A packet of InfiniBand has fewer headers than RoCE's, or with a GRH as many, and both are right.
+func TestAccountOfInfiniBand(t *testing.T) {
+	for _, c := range []struct {
+		layer   string
+		headers float64
+		right   bool
+	}{
+		{"Ethernet", theory.RoCEHeaders, true},
+		{"Ethernet", theory.InfiniBandHeaders, false},
+		{"InfiniBand", theory.InfiniBandHeaders, true},
+		{"InfiniBand", theory.InfiniBandHeaders + 40, true},
+		{"InfiniBand", -40, false}, // bytes are missing
+	} {
+		rig := kindtest.Spark()
+		for _, n := range rig.Nodes {
+			for i := range n.Rails {
+				n.Rails[i].Layer = c.layer
+			}
+		}
+		p := rig.Pairs[0]
+		bytes := moves(rig, [2]Port{{steps.Here, p.Rails[steps.Here]}, {steps.Peer, p.Rails[steps.Peer]}})
+		for i := range bytes {
+			for _, n := range []*uint64{&bytes[i].Tx, &bytes[i].Rx} {
+				*n = uint64(float64(*n) * (1024 + c.headers) / (1024 + theory.RoCEHeaders))
+			}
+		}
+		a := Account(rig, bytes, writes(steps.Here, p))
+		if (len(a.Findings) == 0) != c.right {
+			t.Errorf("%s with %g bytes of headers: %+v", c.layer, c.headers, a.Findings)
 		}
 	}
 }

@@ -97,8 +97,9 @@ type Flow struct {
 	// Warned is what the tool warned about the ports.
 	Warned string
 
-	mtu, largest int // bytes; the smallest and the largest of the links that it takes
-	message      int // bytes, of the largest message
+	mtu, largest int     // bytes; the smallest and the largest of the links that it takes
+	packets      float64 // the fewest
+	message      int     // bytes, of the largest message
 }
 
 // Over is an empty flow of RDMA from some ports to others, in packets of a RoCE MTU.
@@ -144,6 +145,22 @@ func (f *Flow) messages(op operation, n float64, size int) {
 	// Least: as many packets as the largest MTU makes.
 	least, _ := op.message(size, f.largest)
 	f.Least += n * float64(least)
+	f.packets += n * float64(packets(size, f.largest))
+}
+
+// overInfiniBand are flows with the fewest headers that are right where one of their ports is
+// InfiniBand's. The most are RoCE's but for a few bytes, as a packet may have a GRH there.
+func overInfiniBand(rig steps.Rig, flows []Flow) []Flow {
+	flows = slices.Clone(flows)
+	for i, f := range flows {
+		if f.Traffic == RDMA && slices.ContainsFunc(f.ports(), func(p Port) bool {
+			r, ok := p.rail(rig)
+			return ok && r.InfiniBand()
+		}) {
+			flows[i].Least -= f.packets * (packetHeaders - theory.InfiniBandHeaders)
+		}
+	}
+	return flows
 }
 
 // Staged makes the allowances for GPU memory: messages, which UCX may send over one rail

@@ -70,6 +70,34 @@ func TestTheScaleSaysWhatAFullBarIs(t *testing.T) {
 	}
 }
 
+// Eight InfiniBand adapters of two nodes fit a small terminal, a line each, and a large one with all
+// that is known; nothing calls their packets RoCE's.
+func TestManyAdapters(t *testing.T) {
+	var b meter.Board
+	for i := range 16 {
+		f := meter.Flow{RDMA: 392.1, Peak: 393, Avg: 390}
+		b.Gauges = append(b.Gauges, meter.Gauge{
+			Node: []string{"dgx-a", "dgx-b"}[i/8], No: i / 8, Dev: fmt.Sprintf("mlx5_%d", i%8), Netdev: fmt.Sprintf("ibp%ds0", i%8),
+			LinkGbps: 400, CeilingGbps: 504, Tx: f, Rx: f,
+		})
+	}
+	for width, want := range map[int]string{80: "392.1 wire", 200: "link 400 · PCIe 504"} {
+		p := Pane{Width: width, Height: 24, Cards: true}
+		if width > 100 {
+			p.Height = 60
+		}
+		all := ansi.Strip(strings.Join(p.Lines(ink.New(true, colorprofile.TrueColor), b), "\n"))
+		for i := range 8 {
+			if dev := fmt.Sprintf("mlx5_%d ", i); strings.Count(all, dev) != 2 {
+				t.Errorf("%d columns, not twice %s:\n%s", width, dev, all)
+			}
+		}
+		if !strings.Contains(all, want) || strings.Contains(all, "RoCE") || strings.Contains(all, "payload") || strings.Contains(all, "more than fit") {
+			t.Errorf("%d columns:\n%s", width, all)
+		}
+	}
+}
+
 func TestSpark(t *testing.T) {
 	if got := Spark([]float64{0, 25, 50, 100, 300}, 6, 100); got != "  ▂▄██" {
 		t.Errorf("got %q", got)

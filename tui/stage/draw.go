@@ -3,6 +3,7 @@ package stage
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -64,9 +65,14 @@ func (d drawing) panels(dials []Dial, width, height int) []string {
 	if len(dials) > 2 && height >= 2*(digitRows+2) {
 		rows = 2
 	}
+	all := len(dials)
 	dials = busiest(dials, fit*rows)
 	if len(dials) == 0 {
 		return make([]string, height)
+	}
+	if hidden := all - len(dials); hidden > 0 {
+		dials = slices.Clone(dials)
+		dials[len(dials)-1].Detail = fmt.Sprintf("+%d more", hidden)
 	}
 	if rows == 2 && len(dials) > 2 {
 		half := (len(dials) + 1) / 2
@@ -179,22 +185,22 @@ func (d drawing) ink(x Dial) ink.Style {
 // below.
 func (d drawing) bars(room int) []string {
 	dials := d.Dials.Rails
+	all := len(dials)
 	spare := leastHistory + 1 + len(d.hosts())
 	if len(dials)+1 > room-spare {
-		if dials = d.of(); len(dials)+1 > room-spare {
+		dials = d.of()
+		if all = len(dials); all+1 > room-spare {
 			dials = busiest(dials, max(1, room-spare-1))
 		}
 	}
 	if len(dials) == 0 {
 		return nil
 	}
-	name, top := 0, 0.0
+	name := 0
 	for _, x := range dials {
-		name, top = max(name, lipgloss.Width(x.Name)), max(top, x.Link, x.Ceiling)
+		name = max(name, lipgloss.Width(x.Name))
 	}
-	if top == 0 {
-		top = chart.Rounded(max(1, largestOf(dials, total)))
-	}
+	top, end := scaleOf(dials)
 	detail := 0
 	if d.Width >= 100 {
 		for _, x := range dials {
@@ -224,7 +230,29 @@ func (d drawing) bars(room int) []string {
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, d.scale(dials[0], top, name+detail+3, width))
+	left := name + detail + 3
+	more := ""
+	if hidden := all - len(dials); hidden > 0 {
+		more = d.k.Dim.Render(ansi.Truncate(fmt.Sprintf(" +%d more", hidden), left, ""))
+	}
+	return append(lines, ink.Pad(more, left)+d.scale(dials[0], top, end, width))
+}
+
+// scaleOf is where bars end, and its name: the fastest link, because a PCIe link that is faster
+// than its cable limits nothing. Where no link is known it is the PCIe link, or what moves.
+func scaleOf(dials []Dial) (top float64, name string) {
+	ceiling := 0.0
+	for _, x := range dials {
+		top, ceiling = max(top, x.Link), max(ceiling, x.Ceiling)
+	}
+	switch {
+	case top > 0:
+		return top, "link " + round(top)
+	case ceiling > 0:
+		return ceiling, "PCIe " + round(ceiling)
+	}
+	top = chart.Rounded(max(1, largestOf(dials, total)))
+	return top, round(top)
 }
 
 // bar is one dial on a scale from 0 to top: RDMA, then IP, then what headers take of both.
@@ -290,7 +318,7 @@ func (d drawing) bar(x Dial, w Way, top float64, width int) string {
 }
 
 // scale is the axis below the bars: what their marks and their end are.
-func (d drawing) scale(x Dial, top float64, left, width int) string {
+func (d drawing) scale(x Dial, top float64, end string, width int) string {
 	line := []rune(strings.Repeat(" ", width))
 	put := func(v float64, text string) {
 		runes := []rune(text)
@@ -303,7 +331,7 @@ func (d drawing) scale(x Dial, top float64, left, width int) string {
 		copy(line[at:], runes)
 	}
 	put(0, "0")
-	put(top, "link "+round(top))
+	put(top, end)
 	switch {
 	case x.Ceiling > 0 && x.Ceiling < top && x.Limit > 0 && x.Limit < top:
 		put((x.Ceiling+x.Limit)/2, fmt.Sprintf("┊ payload %s ╎ PCIe %s", round(x.Limit), round(x.Ceiling)))
@@ -313,7 +341,7 @@ func (d drawing) scale(x Dial, top float64, left, width int) string {
 		put(x.Limit, "┊ payload "+round(x.Limit))
 	}
 	put(top/4, "Gb/s")
-	return strings.Repeat(" ", left) + d.k.Dim.Render(string(line))
+	return d.k.Dim.Render(string(line))
 }
 
 func round(v float64) string {

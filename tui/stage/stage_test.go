@@ -205,6 +205,51 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// Eight InfiniBand adapters behind PCIe links that are faster than their cables: the scale ends at
+// the link, nothing names a payload that nobody knows, and what has no room is told.
+func TestManyAdapters(t *testing.T) {
+	rig := spark(8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "InfiniBand")
+	for e := range rig.Nodes {
+		for i := range rig.Nodes[e].Rails {
+			r := &rig.Nodes[e].Rails[i]
+			r.RateGbps, r.PhysPort, r.PCI.Addr, r.PCI.Width = 400, -1, fmt.Sprintf("%04x:01:00.0", i), 16
+		}
+	}
+	b := board(rig, 392.1, 392.1, 392.1, 392.1, 392.1, 392.1, 392.1, 392.1)
+	for i := range b.Gauges {
+		b.Gauges[i].RoCE, b.Gauges[i].LinkGbps, b.Gauges[i].CeilingGbps = rate.Headers{}, 400, 504
+	}
+	for width, want := range map[int][]string{
+		80:  {"rail 1  mlx5_0", "rail 4  +4 more", "+2 more", "link 400", "Gb/s on the wire", "3200"},
+		200: {"rail 1  mlx5_0", "rail 8  mlx5_7", "link 400", "3200"},
+	} {
+		s := Screen{Width: width, Height: 24, Dials: NewDials(rig, b), View: Rails, Names: [2]string{"a", "b"}, Foot: " ? help"}
+		if width > 100 {
+			s.Height = 60
+		}
+		all := ansi.Strip(strings.Join(s.Lines(ink.New(true, colorprofile.TrueColor)), "\n"))
+		for _, w := range want {
+			if !strings.Contains(all, w) {
+				t.Errorf("%d columns, no %q:\n%s", width, w, all)
+			}
+		}
+		for _, w := range []string{"504", "payload", "RoCE"} {
+			if strings.Contains(all, w) {
+				t.Errorf("%d columns have %q:\n%s", width, w, all)
+			}
+		}
+	}
+	// Where no link is known a bar's end says whose it is.
+	for _, c := range []struct {
+		dial Dial
+		want string
+	}{{Dial{Link: 200, Ceiling: 100}, "link 200"}, {Dial{Link: 400, Ceiling: 504}, "link 400"}, {Dial{Ceiling: 100}, "PCIe 100"}, {Dial{}, "1"}} {
+		if _, name := scaleOf([]Dial{c.dial}); name != c.want {
+			t.Errorf("%+v ends at %q, not %q", c.dial, name, c.want)
+		}
+	}
+}
+
 // How hot a node is stands beside its processors wherever there is room, and what is wrong with it
 // in any room.
 func TestHosts(t *testing.T) {

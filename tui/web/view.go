@@ -189,7 +189,7 @@ func cables(n steps.Node) float64 {
 		if r.PhysPort < 0 {
 			at.dev = r.Dev
 		}
-		if r.Netdev.SpeedGbps == 0 {
+		if r.Netdev.SpeedGbps == 0 && !r.InfiniBand() {
 			return 0 // declared by soft-RoCE, known by nobody
 		}
 		links[at] = max(links[at], r.RateGbps)

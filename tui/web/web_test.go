@@ -595,3 +595,32 @@ func TestNotebookToRead(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Eight adapters of one port each have eight cables, and InfiniBand's interfaces tell no speed; what
+// soft-RoCE declares is nothing.
+func TestCables(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rails int
+		make  func(i int) steps.Rail
+		want  float64
+	}{
+		{"a Spark", 4, func(i int) steps.Rail {
+			return steps.Rail{PhysPort: i % 2, RateGbps: 200, Netdev: steps.Netdev{SpeedGbps: 200}}
+		}, 400},
+		{"eight of InfiniBand", 8, func(i int) steps.Rail {
+			return steps.Rail{Dev: fmt.Sprintf("mlx5_%d", i), PhysPort: -1, RateGbps: 400, Layer: "InfiniBand"}
+		}, 3200},
+		{"soft-RoCE", 2, func(i int) steps.Rail {
+			return steps.Rail{Dev: fmt.Sprintf("rxe%d", i), PhysPort: -1, RateGbps: 2.5, Layer: "Ethernet"}
+		}, 0},
+	} {
+		var n steps.Node
+		for i := range c.rails {
+			n.Rails = append(n.Rails, c.make(i))
+		}
+		if got := cables(n); got != c.want {
+			t.Errorf("%s: %g, not %g", c.name, got, c.want)
+		}
+	}
+}

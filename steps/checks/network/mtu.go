@@ -28,6 +28,9 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	for i, p := range rig.Pairs {
 		mtu := agreedActive(rig, facts, p, rep)
 		switch {
+		case rig.Rail(p, steps.Here).InfiniBand():
+			rep.Add(steps.Inconclusive, "rail %d (%s) is InfiniBand: its MTU is the subnet manager's, and no interface's", i+1,
+				rig.Rail(p, steps.Here).Dev)
 		case mtu <= 0:
 			rep.Add(steps.Inconclusive, "nothing tells the RoCE MTU of rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
 		case float64(mtu) >= theory.LargestMTU.Value():

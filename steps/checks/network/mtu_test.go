@@ -43,6 +43,12 @@ func TestRoCEMTU(t *testing.T) {
 	blind := kindtest.Spark()
 	blind.Nodes[steps.Here].Rails[0].MTU = 0
 	kindtest.Want(t, "nothing tells it", judge(blind, lines(blind, 9000, 4096), untold), steps.Inconclusive, "nothing tells the RoCE MTU of rail 1 (rocep1s0f0)")
+	ib := kindtest.Spark()
+	for _, n := range ib.Nodes {
+		n.Rails[1].Layer = "InfiniBand"
+	}
+	kindtest.Want(t, "InfiniBand", judge(ib, lines(ib, 2044, 2048)), steps.Inconclusive, "Rail 2 (rocep1s0f1) is InfiniBand",
+		"the subnet manager's")
 	kindtest.Want(t, "no pair", judge(bare(), lines(bare(), 9000, 4096)), steps.Inconclusive, "no rail leads")
 	v := judge(full, lines(full, 1500, 1024))
 	for _, x := range v.Evidence {

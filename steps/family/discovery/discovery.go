@@ -306,7 +306,7 @@ func Describe(r steps.Rail) string {
 	if r.Addr != "" {
 		addr = fmt.Sprintf("%s/%d", r.Addr, r.Prefix)
 	}
-	mtu := fmt.Sprintf("MTU %d, RoCE MTU %d", r.Netdev.MTU, r.MTU)
+	mtu := fmt.Sprintf("MTU %d, %s %d", r.Netdev.MTU, r.MTUName(), r.MTU)
 	if r.MTUDerived {
 		mtu += " (derived)"
 	}
@@ -447,8 +447,8 @@ func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
 		rep.Add(steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one direction; set both alike",
 			no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
 	} else if a.MTU != b.MTU {
-		rep.Add(steps.Warn, "rail %d has RoCE MTU %d on %s and %d on %s: the smaller one counts", no, a.MTU, here, b.MTU,
-			peer)
+		rep.Add(steps.Warn, "rail %d has %s %d on %s and %d on %s: the smaller one counts", no, a.MTUName(), a.MTU, here,
+			b.MTU, peer)
 	}
 	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort {
 		rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", no, a.PhysPort,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -165,6 +166,24 @@ func TestRailMap(t *testing.T) {
 	want := []string{"3", "roceP2p1s0f0", "roceP2p1s0f0", "0002:01:00.0", "Gen5 x4", "0", "enP2p1s0f0np0", "200"}
 	if row := v.Tables[0].Rows[2]; !slices.Equal(row, want) {
 		t.Errorf("row of rail 3: %q, want %q", row, want)
+	}
+}
+
+// An InfiniBand rail has no RoCE in its line, nor in what its ends don't agree on.
+func TestRailOfInfiniBand(t *testing.T) {
+	rail := steps.Rail{
+		Dev: "mlx5_7", Port: 1, Layer: "InfiniBand", PhysPort: -1, RateGbps: 400, MTU: 4096,
+		Netdev: steps.Netdev{Name: "ibp7s0", MTU: 2044},
+	}
+	if got := Describe(rail); !strings.Contains(got, "MTU 2044, InfiniBand MTU 4096") || strings.Contains(got, "RoCE") {
+		t.Error(got)
+	}
+	var rep kind.Report
+	other := rail
+	other.MTU = 2048
+	checkAlike(kindtest.Spark(), 8, rail, other, &rep)
+	if got := fmt.Sprint(rep.Findings); !strings.Contains(got, "Rail 8 has InfiniBand MTU 4096") {
+		t.Error(got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package perftest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,6 +109,32 @@ func TestLoadOfAllRails(t *testing.T) {
 	kindtest.Want(t, "a cable is out", judgeOf(func(r *steps.Rig) {
 		r.Nodes[steps.Here].Rails[2].State = "DOWN"
 	}, "server on spark-01 is not ready after 15s", 52.6, all...), steps.Fail, "roceP2p1s0f0 on spark-02 is DOWN: check its cable")
+}
+
+// Eight InfiniBand adapters of other names, each with a cable and a PCIe link of its own.
+func TestLoadOfInfiniBand(t *testing.T) {
+	const gbps = 370
+	rig, text, loaded := kindtest.Spark(), "", []int{}
+	rig.Pairs = nil
+	for e := range rig.Nodes {
+		like := rig.Nodes[e].Rails[0]
+		rig.Nodes[e].Rails = nil
+		for i := range 8 {
+			r := like
+			r.Dev, r.Layer, r.PhysPort, r.RateGbps = fmt.Sprintf("mlx5_%d", i), "InfiniBand", -1, 400
+			r.PCI = steps.PCI{Addr: fmt.Sprintf("%04x:01:00.0", i), GTps: 32, Width: 16, MaxGTps: 32, MaxWidth: 16}
+			rig.Nodes[e].Rails = append(rig.Nodes[e].Rails, r)
+		}
+	}
+	for i := range 8 {
+		rig.Pairs, loaded = append(rig.Pairs, steps.Pair{Rails: [2]int{i, i}}), append(loaded, i)
+		text += kindtest.LoadSection(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("mlx5_%d", i), gbps)
+	}
+	v := judgeLoad(kindtest.Cell(t, "load-all"), kindtest.Loaded(rig, gbps, text, parseLoad, loaded...))
+	kindtest.Want(t, "eight adapters", v, steps.Pass, "2960.0 Gb/s over rails 1, 2, 3, 4, 5, 6, 7 and 8", "400 Gb/s at InfiniBand MTU 1024")
+	if strings.Contains(v.Reason, "RoCE") {
+		t.Error(v.Reason)
+	}
 }
 
 // What nobody measured has no band, and no FAIL; it says what it is.
