@@ -190,13 +190,14 @@ func expressions(t *testing.T) (all []string) {
 // Every metric that the dashboard and the alerts name is told.
 func TestDashboardNamesWhatIsTold(t *testing.T) {
 	t.Parallel()
-	lines, end := watching(t, "--listen", "127.0.0.1:0", "--history", filepath.Join(t.TempDir(), "h"))
+	lines, end := watching(t, "--fault", "hot-adapter", "--listen", "127.0.0.1:0", "--history", filepath.Join(t.TempDir(), "h"))
 	if !lines.Scan() {
 		t.Fatal("it did not say where it is")
 	}
 	address := lines.Text()
 	go drain(lines)
 	event(t, address+"events", `"grade":"PASS"`)
+	event(t, address+"events", `"alarms":[{`) // heat is looked for beside the checks
 	answer, err := http.Get(address + "metrics")
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,8 @@ type viewer struct {
 	g     *Gallery
 	conn  ssh.Conn
 	raw   net.Conn
-	begun *time.Timer // ends a connection that never begins to look
+	begun *time.Timer   // ends a connection that never begins to look
+	left  chan struct{} // closed when the session is over
 	size  atomic.Uint64
 }
 
@@ -84,6 +85,7 @@ func (v *viewer) session(ch ssh.Channel, asked <-chan *ssh.Request) {
 			_ = r.Reply(ok, nil) // who asked is gone
 		}
 	}
+	close(v.left)
 	v.raw.Close()
 	if looks != nil {
 		<-looks
@@ -119,10 +121,9 @@ const (
 
 // look draws until the viewer leaves, takes a frame too slowly, or the gallery is closed.
 func (v *viewer) look(ch ssh.Channel, l Looker) {
-	typed, gone := make(chan byte), make(chan struct{})
-	over := make(chan struct{})
+	typed, over := make(chan byte), make(chan struct{})
 	defer close(over)
-	go v.keys(ch, typed, gone, over)
+	go keys(ch, typed, over)
 	if v.write(ch, enter) != nil {
 		return
 	}
@@ -159,7 +160,7 @@ func (v *viewer) look(ch ssh.Channel, l Looker) {
 			if v.within(func() error { _, _, err := v.conn.SendRequest("keepalive@railbench", true, nil); return err }) != nil {
 				return
 			}
-		case <-gone:
+		case <-v.left:
 			return
 		case <-v.g.over:
 			v.bye(ch, 0, leave)
@@ -182,9 +183,9 @@ func changes(shown, frame []string) string {
 	return hold + b.String() + show
 }
 
-// keys hands on what is typed, but the sequences that special keys send.
-func (v *viewer) keys(ch ssh.Channel, typed chan<- byte, gone chan<- struct{}, over <-chan struct{}) {
-	defer close(gone)
+// keys hands on what is typed, but the sequences that special keys send. Who has no keyboard
+// (ssh -n) looks all the same.
+func keys(ch ssh.Channel, typed chan<- byte, over <-chan struct{}) {
 	buffer := make([]byte, 64)
 	escaped := false
 	for {
