@@ -177,7 +177,7 @@ func TestHandOverToAnotherPlatform(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if err := os.Rename(p.Own, filepath.Join(filepath.Dir(p.Own), name)); err != nil {
+	if err := os.Link(p.Own, filepath.Join(filepath.Dir(p.Own), name)); err != nil {
 		t.Fatal(err)
 	}
 	vars, stop, err := p.Start(t.Context(), request(t, n))
