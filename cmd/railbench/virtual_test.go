@@ -123,12 +123,13 @@ func (v *virtual) run(t *testing.T, args ...string) (runObject, int) {
 	return r, code
 }
 
-// missing are the cells that need what the virtual rig has not: nixlbench, NIXL, a
+// missing are the cells that need what the virtual rig has not: nixlbench, NIXL, UCX, a
 // GPU, netplan.
 var missing = map[string]bool{
 	"netplan": true, "netplan-try": true, "nixl-check": true, "nixl-register": true, "nixl-transfer": true, "nixl-transfer-dual": true,
 	"nixl-transfer-gpu": true, "nixl-latency": true, "nixl-single-dram": true, "nixl-dual-dram": true, "nixl-single-vram": true,
 	"nixl-dual-vram": true, "nixl-mt": true, "nixl-halves-dram": true, "host-staging": true,
+	"ucx-perftest": true, "ucx-perftest-gpu": true,
 }
 
 func (v *virtual) all(t *testing.T) {
