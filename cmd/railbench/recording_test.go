@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -30,11 +31,12 @@ func filmed(t *testing.T, whole *tape, background tui.Background) (film []still)
 		see(2)
 		p.press("down", "enter")
 		began, ended := cutRun(whole.runs["ib-write-bw"])
-		p.tell(began[:len(began)/2]...)
+		early, late := halved(began)
+		p.tell(early...)
 		p.now = p.now.Add(2300e6)
 		p.board(whole, true)
 		see(2)
-		p.tell(began[len(began)/2:]...)
+		p.tell(late...)
 		see(1.5)
 		p.tell(ended)
 		p.board(whole, false)
@@ -50,6 +52,42 @@ func filmed(t *testing.T, whole *tape, background tui.Background) (film []still)
 		see(4)
 	})
 	return film
+}
+
+// halved is what a run told until half of its lines were printed, and the rest. How many lines an
+// event brings, and how often a table is measured meanwhile, is the machine's business: neither may
+// be seen in a picture.
+func halved(events []steps.Event) (early, late []steps.Event) {
+	lines := 0
+	for _, e := range events {
+		if e, ok := e.(steps.CellPrinted); ok {
+			lines += len(e.Lines)
+		}
+	}
+	told := 0
+	for _, e := range events {
+		switch e := e.(type) {
+		case steps.CellPrinted:
+			cut := min(max(0, lines/2-told), len(e.Lines))
+			told += len(e.Lines)
+			first, second := e, e
+			if first.Lines = e.Lines[:cut]; cut > 0 {
+				early = append(early, first)
+			}
+			if second.Lines = e.Lines[cut:]; cut < len(e.Lines) {
+				late = append(late, second)
+			}
+		case steps.CellMeasured:
+			late = append(late, e)
+		default:
+			if told < lines/2 {
+				early = append(early, e)
+			} else {
+				late = append(late, e)
+			}
+		}
+	}
+	return early, late
 }
 
 // animated is a film as one SVG. A line that several stills have in one place is drawn once, and
@@ -125,5 +163,37 @@ func TestRecordingMoves(t *testing.T) {
 	}
 	if strings.Count(got, ">same<") != 1 || strings.Count(got, ">one<") != 1 || strings.Count(got, "<g ") != strings.Count(got, "</g>") {
 		t.Errorf("not each line once:\n%s", got)
+	}
+}
+
+// However many lines came at once, the same ones are early.
+func TestHalved(t *testing.T) {
+	t.Parallel()
+	line := func(texts ...string) steps.Event {
+		var e steps.CellPrinted
+		for _, text := range texts {
+			e.Lines = append(e.Lines, steps.OutputLine{Text: text})
+		}
+		return e
+	}
+	for _, events := range [][]steps.Event{
+		{steps.CellStarted{}, line("a", "b", "c", "d")},
+		{steps.CellStarted{}, line("a"), steps.CellMeasured{}, line("b", "c", "d")},
+		{steps.CellStarted{}, line("a", "b"), line("c"), steps.CellMeasured{}, line("d"), steps.CellMeasured{}},
+	} {
+		early, late := halved(events)
+		said := func(events []steps.Event) (all string) {
+			for _, e := range events {
+				if e, ok := e.(steps.CellPrinted); ok {
+					for _, l := range e.Lines {
+						all += l.Text
+					}
+				}
+			}
+			return all
+		}
+		if _, started := early[0].(steps.CellStarted); !started || said(early) != "ab" || said(late) != "cd" {
+			t.Errorf("%q and %q", said(early), said(late))
+		}
 	}
 }
