@@ -29,6 +29,7 @@ const (
 
 var (
 	whole   = []string{"RAILBENCH_FULL=1"}
+	long    = []string{"RAILBENCH_FULL=1", "RAILBENCH_LONG=1"}
 	netns   = []string{"RAILBENCH_FULL=1", "RAILBENCH_NETNS=1"}
 	virtual = []string{"RAILBENCH_VIRTUAL=1"}
 )
@@ -57,7 +58,7 @@ var promises = []promise{
 	{core, "Q13", "a crashed session is as it was shown", "./steps/notebook", "Crash|Killed|Damaged|Journal", nil, nil},
 	{core, "Q14", "a dry run changes nothing and shows what would run", "./cmd/railbench", "DryRunIsWhatRuns", nil, nil},
 	{core, "Q15", "output is bounded in memory and in the log", "./steps/session", "Flood|ALogHasAnEnd|WhatWaitsIsBounded|LiveTablesAreReadBounded", nil, nil},
-	{core, "Q15", "256 MiB hold ten gigabytes of each of eighteen inputs (a session within its 512 MiB takes several times its size)", "./cmd/railbench", "MemoryIsBounded", whole, nil},
+	{core, "Q15", "256 MiB hold ten gigabytes of each of eighteen inputs (a session within its 512 MiB takes several times its size)", "./cmd/railbench", "MemoryIsBounded", long, nil},
 	{kinds, "1", "no link, pipe, device or foreign owner is followed where files are written or read", "./runner/disk", ".", nil, nil},
 	{kinds, "1", "nor where keys are", "./runner", "KeyFilesAreTraps", nil, nil},
 	{kinds, "4", "what came in somebody else's session, runbook or rig file runs once its content was trusted, and not before", "./cmd/railbench", "Somebody|TrustCommand|RigFilesTraps|Includes|ConfigurationIsShown|OwnSessionStays", nil, nil},

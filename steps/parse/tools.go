@@ -10,7 +10,7 @@ import (
 )
 
 // MaxText is how many bytes of a saved text are read.
-const MaxText = 32 << 20
+const MaxText = 16 << 20
 
 // A Tool is one whose saved output can be read without a cell around it. A family
 // registers those that it knows.

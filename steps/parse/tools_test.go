@@ -33,7 +33,7 @@ func TestMoreThanIsRead(t *testing.T) {
 	// The last line that is whole is read, and nobody takes it for all.
 	v, err = tool.readUpTo(len(header)+25, header+strings.Repeat("2 5 1 1 1\n", 5))
 	if b, ok := v.(*Bandwidth); err == nil || !ok || len(b.Rows) != 2 ||
-		!strings.Contains(b.Errors[0], "longer than the 32 MiB") {
+		!strings.Contains(b.Errors[0], "longer than the 16 MiB") {
 		t.Errorf("%v, %+v", err, v)
 	}
 }
