@@ -150,7 +150,8 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 		}
 		return v
 	}
-	if nodes := outliers(told, v.Grade); len(nodes) > 0 {
+	wrong := v.Grade != steps.Pass && v.Grade != steps.Skipped
+	if nodes := outliers(told, v.Grade); wrong && len(nodes) > 0 {
 		v.Reason = outlierReason(told, nodes)
 		if len(nodes) == 1 {
 			v.Node = nodes[0]

@@ -150,6 +150,7 @@ func TestFoldLinks(t *testing.T) {
 	fail := steps.Verdict{Grade: steps.Fail, Reason: "B is broken.", Node: "b"}
 	other := steps.Verdict{Grade: steps.Fail, Reason: "C is broken.", Node: "c"}
 	skipped := steps.Verdict{Grade: steps.Skipped, Reason: "No tool."}
+	fine := steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
 	for name, c := range map[string]struct {
 		told   []linkVerdict
 		grade  steps.Grade
@@ -178,6 +179,14 @@ func TestFoldLinks(t *testing.T) {
 			{linkEnds{"b", "d"}, warn},
 			{linkEnds{"c", "d"}, fail},
 		}, steps.Fail, "c at each of its 3 links: a:c: C is broken. The links between all other nodes are better.", "c"},
+		"one is well, and nothing else ran": {[]linkVerdict{
+			{linkEnds{"a", "b"}, skipped},
+			{linkEnds{"a", "c"}, pass},
+			{linkEnds{"a", "d"}, skipped},
+			{linkEnds{"b", "c"}, fine},
+			{linkEnds{"b", "d"}, skipped},
+			{linkEnds{"c", "d"}, fine},
+		}, steps.Pass, "a:c: All is well. b:c, c:d: Fine.", ""},
 		"nothing was run":   {nil, steps.NotRun, "", ""},
 		"one link was done": {[]linkVerdict{{linkEnds{"a", "b"}, warn}}, steps.Warn, "A is odd.", "a"},
 	} {
