@@ -49,6 +49,11 @@ var Docs embed.FS
 //go:embed nixl
 var NIXL embed.FS
 
+// Launchers holds launchers/*.toml, a file a launcher; steps/launch reads them.
+//
+//go:embed launchers
+var Launchers embed.FS
+
 // Web holds web/*, the page of railbench serve as a browser loads it.
 //
 //go:embed web

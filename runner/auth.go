@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -43,8 +46,13 @@ func (k *keyring) methods(ctx context.Context, p *patience) (methods []ssh.AuthM
 	if k.target.Agent != "" {
 		// An agent that isn't there is none: ssh says nothing either.
 		if conn, err := net.Dial("unix", k.target.Agent); err == nil {
-			fromAgent = agent.NewClient(conn)
-			done = func() { conn.Close() }
+			bounded := &agentConn{Conn: conn, patience: p}
+			fromAgent = boundedAgent{agent.NewClient(bounded), bounded}
+			stop := context.AfterFunc(ctx, func() { conn.Close() })
+			done = func() {
+				stop()
+				conn.Close()
+			}
 		}
 	}
 	// Over both ways that ask for it: a second question, of either, says that the last answer was
@@ -77,6 +85,13 @@ func (k *keyring) methods(ctx context.Context, p *patience) (methods []ssh.AuthM
 	answer := func(_, _ string, questions []string, echos []bool) ([]string, error) {
 		answers := make([]string, len(questions))
 		for i := range questions {
+			if changes(questions[i]) {
+				return nil, &Error{
+					Kind: NotPermitted, Op: "log in to", Node: k.node + " (" + k.target.String() + ")",
+					Err:  errors.New("the password has expired, and the host wants a new one"),
+					Hint: "Log in with ssh once, and set one",
+				}
+			}
 			if echos[i] {
 				return nil, errors.New("the host asks a question that railbench does not know: " + questions[i])
 			}
@@ -92,6 +107,50 @@ func (k *keyring) methods(ctx context.Context, p *patience) (methods []ssh.AuthM
 		ssh.RetryableAuthMethod(ssh.KeyboardInteractive(answer), tries),
 		ssh.RetryableAuthMethod(ssh.PasswordCallback(next), tries),
 	}, done
+}
+
+// An agent says at once which keys it has; before it signs with one it may ask somebody, who has
+// to type or to touch something.
+const (
+	agentLists = 5 * time.Second
+	agentSigns = time.Minute
+)
+
+// agentConn is a connection to an agent, which may be stuck as any other server may. The host is
+// not blamed for what the agent takes.
+type agentConn struct {
+	net.Conn
+	patience *patience
+	listed   atomic.Bool // the first answer is the list; two logins may ask one agent
+}
+
+type boundedAgent struct {
+	agent.ExtendedAgent
+	conn *agentConn
+}
+
+func (a boundedAgent) Signers() ([]ssh.Signer, error) {
+	defer a.conn.listed.Store(true)
+	return a.ExtendedAgent.Signers()
+}
+
+func (c *agentConn) Read(b []byte) (int, error) {
+	defer c.patience.hold()()
+	limit := agentSigns
+	if !c.listed.Load() {
+		limit = agentLists
+	}
+	_ = c.SetReadDeadline(time.Now().Add(limit)) // a connection that takes none is closed
+	n, err := c.Conn.Read(b)
+	return n, err
+}
+
+// changes reports whether a host's question belongs to the change of a password, as PAM asks it:
+// what answers it would become the password.
+func changes(question string) bool {
+	q := strings.ToLower(question)
+	return strings.Contains(q, "password") &&
+		(strings.Contains(q, "current") || strings.Contains(q, "new ") || strings.Contains(q, "retype") || strings.Contains(q, "old "))
 }
 
 // signers collects what can sign. A file that is missing or no key is passed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -136,6 +137,9 @@ const openWait = 15 * time.Second
 // start is open, which has no context of its own: who gives up leaves it behind, to end with the
 // connection.
 func (c *channels) start(ctx context.Context, command string) (*process, <-chan error, error) {
+	if ctx.Err() != nil { // below, a channel that opens at once would be as good
+		return nil, nil, fmt.Errorf("start a command: %w", context.Cause(ctx))
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, openWait, fmt.Errorf("the node opened no channel within %s", openWait))
 	defer cancel()
 	type started struct {
@@ -143,23 +147,35 @@ func (c *channels) start(ctx context.Context, command string) (*process, <-chan 
 		exited <-chan error
 		err    error
 	}
-	came := make(chan started, 1)
-	c.work.Go(func() {
-		p, exited, err := c.open(command)
-		came <- started{p, exited, err}
-	})
+	came := make(chan started)
+	c.mu.Lock()
+	closed := c.closed
+	if !closed { // close waits for all that began before it, and nothing begins after it
+		c.work.Go(func() {
+			p, exited, err := c.open(command)
+			select {
+			case came <- started{p, exited, err}:
+			case <-ctx.Done():
+				if err == nil {
+					p.stdin.Close() // the leash ends for that
+				}
+			}
+		})
+	}
+	c.mu.Unlock()
+	if closed {
+		return nil, nil, lostBefore(net.ErrClosed)
+	}
 	select {
 	case s := <-came:
 		return s.process, s.exited, s.err
 	case <-ctx.Done():
-		c.work.Go(func() {
-			if s := <-came; s.err == nil {
-				s.stdin.Close() // the leash ends for that
-			}
-		})
 		return nil, nil, fmt.Errorf("start a command: %w", context.Cause(ctx))
 	}
 }
+
+// lostBefore says that a connection ended before a command began.
+func lostBefore(err error) error { return said{"the connection was lost before it began", err} }
 
 // open opens a channel for a command. Both ways to know of its end are given: a spare's is
 // looked at, a run's is waited for.
@@ -167,7 +183,7 @@ func (c *channels) open(command string) (*process, <-chan error, error) {
 	session, err := c.client.NewSession()
 	if _, refused := errors.AsType[*ssh.OpenChannelError](err); err != nil && !refused {
 		// All that the library can say else is that the connection ended meanwhile.
-		return nil, nil, said{"the connection was lost before it began", err}
+		return nil, nil, lostBefore(err)
 	} else if err != nil {
 		return nil, nil, fmt.Errorf("open a channel: %w", err)
 	}

@@ -43,15 +43,15 @@ const claimWho = 200
 
 // claimScript locks a folder that every user can open and nobody can replace: a file of railbench's
 // own would be somebody's, with permissions, and stay. Who holds it stands among the arguments of the
-// process that does ($1 its token, $2 in words), which anybody can read. Whoever finds their own
-// token has the node under another name, too. Where there is no flock, nobody is kept out.
+// process that does ($0 what it locks, $1 its token, $2 in words), which anybody can read. Whoever finds
+// their own token has the node under another name, too. Where there is no flock, nobody is kept out.
 const claimScript = `as() { exec sh -c "$1
-while :; do sleep 3600; done" railbench-claimed "$TOKEN" "$WHO"; }
+while :; do sleep 3600; done" "railbench-claimed $AT" "$TOKEN" "$WHO"; }
 command -v flock >/dev/null 2>&1 && [ -r "$AT" ] || as 'echo claimed'
 exec 9<"$AT"
 flock -n 9 && as 'echo claimed'
-for f in $(grep -lszxF railbench-claimed /proc/[0-9]*/cmdline); do
-  who=$(tr '\0\n' '\n ' <"$f" 2>/dev/null | sed -n '/^railbench-claimed$/{n;p;n;p;q;}')
+for f in $(grep -lszxF "railbench-claimed $AT" /proc/[0-9]*/cmdline); do
+  who=$(tr '\0\n' '\n ' <"$f" 2>/dev/null | grep -xF -A 2 "railbench-claimed $AT" | sed -n '2,3p')
   case $who in
   "$TOKEN
 "*) as 'echo claimed; flock 9' ;;

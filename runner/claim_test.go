@@ -92,6 +92,10 @@ func TestClaim(t *testing.T) {
 			}
 		}
 	}
+	// Whoever has another lock on this machine is nobody that anybody waits for.
+	if other := startClaimer(t, "carol", t.TempDir()); other.said != `took true by "" (<nil>)` {
+		t.Fatal(other.said)
+	}
 	for name, end := range map[string]func(claimer) error{
 		"killed":     func(c claimer) error { return c.Process.Kill() },
 		"terminated": func(c claimer) error { return c.Process.Signal(syscall.SIGTERM) },

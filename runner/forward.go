@@ -96,6 +96,11 @@ func newForwarding(node context.Context, runs *sync.WaitGroup, l forwarded, dial
 		defer runs.Done()
 		defer close(f.done)
 		f.err = l.serve(life, cancel, dial)
+		// Who closes the node ends its listeners, too, and what is told of that may come here before
+		// the end of the life does.
+		if node.Err() != nil {
+			f.err = nil
+		}
 	}()
 	return f
 }
@@ -267,6 +272,9 @@ func refused(err error) bool { return strings.Contains(err.Error(), "denied by p
 
 // listen asks the node to listen on its loopback.
 func (c *channels) listen(ctx context.Context, port int) (net.Listener, error) {
+	if ctx.Err() != nil { // below, an answer that is quick would be as good
+		return nil, context.Cause(ctx)
+	}
 	type answer struct {
 		ln  net.Listener
 		err error

@@ -17,7 +17,8 @@ import (
 // end, when no heartbeat came for LeashSilence (a cable pulled between here and
 // there closes nothing), and at a hard limit. Then it looks for what has left
 // the process group: the session, a mark in the environment and, where the leash can be made
-// the parent of orphans (boot), their parent find it.
+// the parent of orphans (boot), their parent find it. Each is sent one TERM, however many of these
+// find it: a second one could end what the first made it clean up.
 //
 // Its protocol, all of it on the three standard streams:
 //
@@ -37,10 +38,11 @@ const (
 	// LeashSilence is how long a node waits for a heartbeat before it ends the script.
 	LeashSilence = 6 * time.Second
 
-	// A spare waits for spareSilence, and is told to wait on every spareBeat.
-	// Longer than a run's: a spare does nothing, and each beat is a packet.
-	spareSilence = 30 * time.Second
-	spareBeat    = 10 * time.Second
+	// A spare waits for spareSilence, and is told to wait on every spareBeat. Longer than a
+	// run's, because each beat is a packet and two processes of the node; and not so long
+	// that a spare would be there ten seconds after the connection is lost.
+	spareSilence = 8 * time.Second
+	spareBeat    = 3 * time.Second
 
 	spareID   = "-"
 	leashName = "railbench-leash"
@@ -98,7 +100,10 @@ exec sh -c "$@"
 // heartbeats make the hard limit. It is POSIX sh. What reads stdin reads one byte
 // at a time, or it would swallow what the next one waits for. Two things follow from how
 // shells are: a background job's stdin is /dev/null, so fd 3 carries the beats; and a shell
-// that SIGPIPE ends, because nobody reads its word any more, would not clean up.
+// that SIGPIPE ends, because nobody reads its word any more, would not clean up. A silence is told
+// from somebody's signal by how timeout ends: with 124, or as its alarm ended what it ran. What waits
+// for a beat holds none of the streams to here: whoever kills only timeout leaves it behind, and a
+// Slurm would wait for it.
 const leashScript = `
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 id=$1 beats=0 free= s= got= reaps= group=$RAILBENCH_GROUP nl='
@@ -108,7 +113,7 @@ made=$group
 [ -z "$made" ] || trap 'rmdir "$made" 2>/dev/null' EXIT
 unset RAILBENCH_GROUP RAILBENCH_SCOPE PERL_BADLANG
 if [ "$id" = - ]; then
-  while c=$(timeout SPARE head -c 1) && [ "$c" = . ]; do :; done
+  while c=$(timeout SPARE head -c 1 2>/dev/null) && [ "$c" = . ]; do :; done
   [ "$c" = b ] || exit 125
   IFS=' ' read -r l id beats free
 else
@@ -123,7 +128,7 @@ exec 3<&0 </dev/null
 command -v setsid >/dev/null ||
   setsid() { exec perl -e 'use POSIX; POSIX::setsid(); exec @ARGV' "$@"; }
 command -v timeout >/dev/null ||
-  timeout() { perl -e 'alarm shift; exec @ARGV' "$@"; }
+  timeout() { shift 2; perl -e 'alarm shift; exec @ARGV' "$@"; }
 [ -z "$free" ] || group=
 LC_ALL=C RAILBENCH_RUN=$id RAILBENCH_TEXT=$s RAILBENCH_GROUP=$group setsid sh -c '
 s=$RAILBENCH_TEXT
@@ -145,12 +150,20 @@ ours() {
   fi
 } 2>/dev/null
 end() {
-  for f in $2; do f=${f#/proc/}; kill "-$1" "${f%%/*}"; done
+  told=' '
+  for f in $2; do
+    f=${f#/proc/}
+    f=${f%%/*}
+    case $told in *" $f "*) ;; *) kill "-$1" "$f"; told="$told$f " ;; esac
+  done
 } 2>/dev/null
 (
   n=0 me=$(exec sh -c 'echo "$PPID"')
   while [ "$n" -lt "$beats" ]; do
-    c=$(timeout SILENCE head -c 1 <&3) || { printf '\036%s silent\n' "$id"; break; }
+    c=$(timeout -s ALRM SILENCE head -c 1 <&3) || {
+      case $? in 124 | 142) printf '\036%s silent\n' "$id" ;; esac
+      break
+    }
     [ "$c" = . ] || break
     n=$((n + 1))
   done
@@ -167,7 +180,7 @@ end() {
     sleep 0.1
     i=$((i + 1))
   done
-) &
+) 2>/dev/null &
 w=$!
 wait "$p"
 printf '\036%s exit %s\n' "$id" "$?"

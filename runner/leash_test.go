@@ -29,6 +29,7 @@ while [ "$i" -lt "$COUNT" ]; do
   i=$((i + 1))
   sleep 321 & echo "plain $!"
   sh -c 'trap "" TERM; echo "deaf $$"; exec sleep 321' &
+  nohup sh -c 'echo "nohup $$"; exec sleep 321' 2>/dev/null &
   setsid sh -c 'echo "session $$"; exec sleep 321' &
   sh -c 'setsid sh -c "echo orphan \$\$; exec sleep 321" & exit 0'
   env -i PATH="$PATH" setsid sh -c 'trap "" TERM; echo "stranger $$"; exec sleep 321' &
@@ -43,7 +44,7 @@ func TestNothingSurvives(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("there is no /proc")
 	}
-	kinds := []string{"plain", "deaf", "session", "orphan", "stranger", "foundling"}
+	kinds := []string{"plain", "deaf", "nohup", "session", "orphan", "stranger", "foundling"}
 	count := 5
 	if os.Getenv("RAILBENCH_FULL") != "" {
 		count = 100 // of each, which the gate has the time for
@@ -123,9 +124,41 @@ func TestNothingSurvives(t *testing.T) {
 						}
 					}
 				}
+				// What the limit and the silence take is theirs, and comes on top.
+				if bound := 10*time.Second + run.limit; took > bound && (!run.mute || took > bound+LeashSilence) {
+					t.Errorf("%d processes were gone after %s only", all, took)
+				}
 				t.Logf("tried %d, gone %d, of %d kinds, %.1f s after the last had begun", all, gone, len(found), took.Seconds())
 			})
 		}
+	}
+}
+
+// Each process of a script is sent one TERM: a second one could end what the first made it clean up.
+func TestEachIsToldOnce(t *testing.T) {
+	t.Parallel()
+	told := filepath.Join(t.TempDir(), "told")
+	const kill = `kill "-$1" "$f"`
+	a := altered{alter: func(c string) string {
+		if !strings.Contains(c, kill) {
+			t.Error("the leash sends its signals in another way")
+		}
+		return strings.Replace(c, kill, kill+`; echo "$1 $f" >>`+told, 1)
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	exit, err := drive(ctx, a, "", "", Script{Name: "told", Body: "sleep 321 & sleep 321 & echo up; wait"}, func(Line) { cancel() })
+	if err != nil || exit.Why != Cancelled {
+		t.Fatalf("%v: %v", exit, err)
+	}
+	text, err := os.ReadFile(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Fields(strings.ReplaceAll(string(text), "TERM ", ""))
+	slices.Sort(all)
+	if len(all) < 3 || len(slices.Compact(slices.Clone(all))) != len(all) {
+		t.Errorf("told were %q", text)
 	}
 }
 

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -23,10 +24,14 @@ func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, mar
 		if err != nil {
 			c.flush()
 		}
-		if len(c.out) > 0 {
+		if n := len(c.out); n > 0 {
 			lines <- c.out
-			// The reader has the slice now, so the next batch gets another.
-			c.out = nil
+			// The reader has the slice now, so the next batch gets another: of a flood each is as
+			// long as the last.
+			c.out = make([]Line, 0, n)
+			// This goroutine and its reader hand each other the processor for as long as a tool
+			// prints, and who waits for a key would wait until they are preempted, 10 ms.
+			runtime.Gosched()
 		}
 		// After the lines that came before them: whoever hears "exit" has all of the output.
 		for _, m := range c.marks {

@@ -76,6 +76,26 @@ func (local) spare(context.Context) *process { return nil }
 // The context does not end it: what ends the script is the leash, also where railbench itself is killed.
 func (local) launch(_ context.Context, command string) (*process, error) {
 	cmd := exec.Command("sh", "-c", command)
+	p, err := piped(cmd)
+	if err != nil {
+		return nil, &Error{Kind: NoShell, Op: "start a shell on", Err: err}
+	}
+	// As over SSH, the leash's own status says nothing.
+	p.wait = func() error {
+		err := cmd.Wait()
+		if _, ok := errors.AsType[*exec.ExitError](err); ok {
+			return nil
+		}
+		return err
+	}
+	return p, nil
+}
+
+// piped starts a command in a session of its own. Who waits for it says what its status means.
+//
+// Abandoned, it is killed. With the leash's own shell wait would go on: what it waits for can't be
+// killed. The watcher that it started is a process of its own, and goes on ending the script.
+func piped(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -90,25 +110,12 @@ func (local) launch(_ context.Context, command string) (*process, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, &Error{Kind: NoShell, Op: "start a shell on", Err: err}
+		return nil, err
 	}
-	return &process{
-		stdin: stdin, stdout: stdout, stderr: stderr,
-		// As over SSH, the leash's own status says nothing.
-		wait: func() error {
-			var status *exec.ExitError
-			if err := cmd.Wait(); err != nil && !errors.As(err, &status) {
-				return err
-			}
-			return nil
-		},
-		// With the leash's own shell wait would go on: what it waits for can't be killed. The
-		// watcher that it started is a process of its own, and goes on ending the script.
-		abandon: func() {
-			_ = cmd.Process.Kill() // it may be gone by now
-			for _, c := range []io.Closer{stdin, stdout, stderr} {
-				c.Close()
-			}
-		},
-	}, nil
+	return &process{stdin: stdin, stdout: stdout, stderr: stderr, abandon: func() {
+		_ = cmd.Process.Kill() // it may be gone by now
+		for _, c := range []io.Closer{stdin, stdout, stderr} {
+			c.Close()
+		}
+	}}, nil
 }

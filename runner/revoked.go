@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -63,7 +64,12 @@ func revokedByList(ctx context.Context, list string, key ssh.PublicKey) (bool, e
 	if err := os.WriteFile(file, ssh.MarshalAuthorizedKey(key), 0o600); err != nil {
 		return false, fmt.Errorf("read RevokedHostKeys: %w", err)
 	}
-	out, err := exec.CommandContext(ctx, keygen, "-Q", "-f", list, file).CombinedOutput()
+	// By now the list may be something that has no end.
+	ctx, cancel := context.WithTimeout(ctx, configLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, keygen, "-Q", "-f", list, file)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
 	switch {
 	case err == nil:
 		return false, nil

@@ -117,7 +117,20 @@ func Hidden(r rune) bool {
 	case '\u2028', '\u2029':
 		return true
 	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// Deceives reports whether a character of a script isn't what it is seen as: it is Hidden, or a
+// blank that the shell takes for a letter. Behind one of these # begins no comment, and what
+// looks like one runs.
+func Deceives(r rune) bool {
+	switch {
+	case Hidden(r), r == '\u2800': // a pattern of Braille's without a dot
+		return true
+	case r < utf8.RuneSelf:
+		return false
+	}
+	return unicode.In(r, unicode.White_Space, unicode.Variation_Selector)
 }
 
 // MaxScript is how long a script's text may be, in bytes: Linux hands no longer string to a program

@@ -66,7 +66,9 @@ type SSH struct {
 	attempt chan struct{} // closed when the attempt that is under way ends; nil when none is
 	err     error         // of the last attempt
 	closed  bool
+	heard   *heardConn          // of the connection that was made last: a jump host's, then the node's
 	keys    map[string]*keyring // by their targets
+	jumps   map[string]Target   // by what leads to them
 }
 
 // NewSSH makes a node. It connects at the first Connect or Run.
@@ -78,7 +80,7 @@ func NewSSH(o SSHOptions) *SSH {
 	if o.Unlocked == nil {
 		o.Unlocked = new(Unlocked)
 	}
-	n := &SSH{o: o, wake: make(chan struct{}, 1), sudo: newSudo(o.Name, o.Ask), keys: map[string]*keyring{}}
+	n := &SSH{o: o, wake: make(chan struct{}, 1), sudo: newSudo(o.Name, o.Ask), keys: map[string]*keyring{}, jumps: map[string]Target{}}
 	n.life, n.end = context.WithCancel(context.Background())
 	return n
 }
@@ -240,6 +242,9 @@ func (n *SSH) try() {
 // watch notices the end of a connection, also a silent one, and reconnects.
 func (n *SSH) watch(conn *channels) {
 	client := conn.client
+	n.mu.Lock()
+	heard := n.heard // nobody makes another connection before this one has ended
+	n.mu.Unlock()
 	// The goroutine ends with the connection, which conn.close ends where nothing else did.
 	ended := make(chan error, 1)
 	go func() { ended <- client.Wait() }()
@@ -254,7 +259,7 @@ func (n *SSH) watch(conn *channels) {
 		case err := <-ended:
 			why = fmt.Errorf("the connection ended (%w)", cmp.Or(err, io.EOF))
 		case <-tick.C:
-			if err := answered(client, max(keepaliveWait, min(n.o.Target.Alive, LeashSilence))); err != nil {
+			if err := answered(client, heard, max(keepaliveWait, min(n.o.Target.Alive, LeashSilence))); err != nil {
 				why = err
 			}
 		}
@@ -296,20 +301,55 @@ func (n *SSH) watch(conn *channels) {
 }
 
 // answered asks for anything at all. sshd refuses the request, and a refusal is an answer:
-// no answer is what a pulled cable gives.
-func answered(client *ssh.Client, wait time.Duration) error {
+// no answer is what a pulled cable gives. On a slow link it waits behind what a script prints: as long
+// as anything comes the node is there, as OpenSSH's own watch has it.
+func answered(client *ssh.Client, heard *heardConn, wait time.Duration) error {
 	// With room: a late answer has nobody who waits for it.
 	answer := make(chan error, 1)
 	go func() {
 		_, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
 		answer <- err
 	}()
-	select {
-	case err := <-answer:
-		return err
-	case <-time.After(wait):
-		return fmt.Errorf("no answer for %s", wait)
+	for left, asked := wait, time.Now(); left > 0; left = wait - time.Since(heard.since(asked)) {
+		select {
+		case err := <-answer:
+			return err
+		case <-time.After(left):
+		}
 	}
+	return fmt.Errorf("no answer for %s", wait)
+}
+
+// A heardConn knows when something came over it last.
+type heardConn struct {
+	net.Conn
+	last atomic.Pointer[time.Time]
+}
+
+// hear notes what comes over the connection that is made now.
+func (n *SSH) hear(conn net.Conn) net.Conn {
+	h := &heardConn{Conn: conn}
+	n.mu.Lock()
+	n.heard = h
+	n.mu.Unlock()
+	return h
+}
+
+func (h *heardConn) Read(p []byte) (int, error) {
+	n, err := h.Conn.Read(p)
+	if n > 0 {
+		now := time.Now()
+		h.last.Store(&now)
+	}
+	return n, err
+}
+
+// since is when something came last, at the earliest from.
+func (h *heardConn) since(from time.Time) time.Time {
+	if last := h.last.Load(); last != nil && last.After(from) {
+		return *last
+	}
+	return from
 }
 
 // dial makes the connection, over the network or however the simulated rig is reached.
@@ -319,6 +359,7 @@ func (n *SSH) dial(ctx context.Context) (*ssh.Client, error) {
 		if err != nil {
 			return nil, err
 		}
+		conn = n.hear(conn)
 		p := newPatience(connectTimeout, func() { conn.Close() })
 		return handshake(ctx, conn, n.o.Target.address(), p,
 			&ssh.ClientConfig{User: n.o.Target.User, HostKeyCallback: n.o.HostKey})
@@ -349,7 +390,7 @@ func (n *SSH) through(ctx context.Context, t Target, keys *keyring, seen []strin
 		if len(seen) > 8 {
 			return nil, fmt.Errorf("ProxyJump goes in a circle: %s", strings.Join(seen, ", "))
 		}
-		jump, err := Resolve(ctx, hop, t.config)
+		jump, err := n.jump(ctx, hop, t.config)
 		if err != nil {
 			return nil, err
 		}
@@ -378,6 +419,24 @@ func (n *SSH) through(ctx context.Context, t Target, keys *keyring, seen []strin
 	return client, nil
 }
 
+// jump looks a jump host up, once: the configuration was trusted as it was then, and what is
+// in the file when a connection comes back is not asked about.
+func (n *SSH) jump(ctx context.Context, hop, config string) (Target, error) {
+	n.mu.Lock()
+	t, ok := n.jumps[hop]
+	n.mu.Unlock()
+	if ok {
+		return t, nil
+	}
+	t, err := Resolve(ctx, hop, config)
+	if err == nil {
+		n.mu.Lock()
+		n.jumps[hop] = t
+		n.mu.Unlock()
+	}
+	return t, err
+}
+
 // login connects to one host, by way of the jump before it where there is one, and
 // authenticates.
 func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Client) (*ssh.Client, error) {
@@ -396,6 +455,7 @@ func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Clien
 	if err != nil {
 		return nil, err
 	}
+	conn = n.hear(conn)
 	check := hostKeys{node: n.o.Name, target: t, ask: n.o.Ask, acceptNew: n.o.AcceptNewHostKey}
 	callback, algorithms, err := check.check(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -514,6 +515,7 @@ func TestSSHLostConnection(t *testing.T) {
 				ended <- err
 			}()
 			pid := <-pids
+			waits := spares(t, s)
 			if how == "silent" {
 				g.mute(true)
 			} else {
@@ -524,12 +526,15 @@ func TestSSHLostConnection(t *testing.T) {
 			if took := time.Since(lost); took > 5*time.Second || kind(err) != runner.Lost {
 				t.Errorf("noticed after %s: %v", took, err)
 			}
-			for alive(pid) {
-				if time.Since(lost) > 10*time.Second {
-					t.Fatalf("process %s is alive %s after the cut", pid, time.Since(lost))
+			for _, pid := range append(waits, pid) {
+				for alive(pid) {
+					if time.Since(lost) > 10*time.Second {
+						t.Fatalf("process %s (spares: %v) is alive %s after the cut", pid, waits, time.Since(lost))
+					}
+					time.Sleep(50 * time.Millisecond)
 				}
-				time.Sleep(50 * time.Millisecond)
 			}
+			t.Logf("all gone %.1f s after the cut, %d spares too", time.Since(lost).Seconds(), len(waits))
 			g.mute(false)
 			stdout, _, _ := nodetest.Do(t, n, "echo back")
 			if len(stdout) != 1 || stdout[0] != "back" {
@@ -550,6 +555,33 @@ func TestSSHLostConnection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// spares are the processes of the leashes that wait at an sshd, once they do.
+func spares(t *testing.T, s *nodetest.Sshd) (pids []string) {
+	t.Helper()
+	for range 200 {
+		pids = nil
+		all, err := filepath.Glob("/proc/[0-9]*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range all {
+			// What ends meanwhile has no files.
+			line, _ := os.ReadFile(at + "/cmdline")
+			environ, _ := os.ReadFile(at + "/environ")
+			if bytes.HasSuffix(line, []byte("\x00railbench-leash\x00-\x00")) &&
+				bytes.Contains(environ, fmt.Appendf(nil, " 127.0.0.1 %d\x00", s.Port)) {
+				pids = append(pids, filepath.Base(at))
+			}
+		}
+		if len(pids) >= 2 {
+			return pids
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%d spares wait", len(pids))
+	return nil
 }
 
 func alive(pid string) bool {

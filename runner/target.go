@@ -110,11 +110,18 @@ func splitDest(dest string) (user, host, port string, err error) {
 	return user, host, port, nil
 }
 
+// configLimit is how long ssh may take to read its configuration: Match exec may ask a network.
+const configLimit = 30 * time.Second
+
 // askSSH has ssh itself read its configuration: it knows Match, Include and what the
 // system adds.
 func askSSH(ctx context.Context, ssh, config, user, host, port string) (configured, error) {
 	args := []string{"-G"}
 	if config != "" {
+		// ssh would wait for whoever writes into a pipe.
+		if _, err := disk.Head(config, 1); err != nil && config != os.DevNull {
+			return nil, fmt.Errorf("read the ssh configuration for %s: %w", host, err)
+		}
 		args = append(args, "-F", config)
 	}
 	if user != "" {
@@ -123,10 +130,20 @@ func askSSH(ctx context.Context, ssh, config, user, host, port string) (configur
 	if port != "" {
 		args = append(args, "-p", port)
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, configLimit,
+		fmt.Errorf("ssh has not read it within %s: does Match exec or Include wait for something?", configLimit))
+	defer cancel()
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, ssh, append(args, "--", host)...)
 	cmd.Stderr = &stderr
+	// What Match exec has left behind holds the pipes, and is nobody to wait for.
+	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	} else if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the ssh configuration for %s: %w: %s", host, err,
 			strings.TrimSpace(stderr.String()))
@@ -350,6 +367,12 @@ func explain(err error, t Target, node string) error {
 		e.Err = said{"no key and no password was accepted (offered: " + offered(message) + ")", err}
 		e.Hint = "Put a key there with " + t.copyID() +
 			", or name the right one with IdentityFile in ~/.ssh/config"
+	case strings.Contains(message, "Too many authentication failures"):
+		// sshd's own words. Trying again would only lock somebody out.
+		e.Kind = NotPermitted
+		e.Err = said{"the host has ended it after too many keys or passwords that it did not take", err}
+		e.Hint = "Name the one right key with IdentityFile and IdentitiesOnly yes in ~/.ssh/config: an agent with many keys" +
+			" uses up what the host allows (MaxAuthTries)"
 	case strings.Contains(message, "no common algorithm"):
 		e.Kind = Refused
 		e.Hint = "Both sides must know one way. An old host's is allowed in ~/.ssh/config, for this host alone, with" +

@@ -161,6 +161,10 @@ func TestExplain(t *testing.T) {
 			errors.New("ssh: unable to authenticate, attempted methods [none], no supported methods remain"),
 			NotPermitted, "there is no key",
 		},
+		{
+			errors.New(`ssh: handshake failed: ssh: disconnect, reason 2: "Too many authentication failures"`),
+			NotPermitted, "IdentitiesOnly",
+		},
 		{errors.New("ssh: handshake failed: EOF"), Refused, "is it an sshd"},
 		{os.NewSyscallError("read", syscall.ECONNRESET), Refused, "is it an sshd"},
 		{errors.New("something new"), Unknown, "something new"},

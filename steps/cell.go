@@ -80,6 +80,17 @@ type Cell struct {
 	Tail string
 }
 
+// LaunchService is the service that starts a program on every node of the rig.
+const LaunchService = "launch"
+
+// OfEveryNode reports whether the cell is of all nodes, and not of the link under test alone: what
+// it starts runs on each of them.
+func (c Cell) OfEveryNode() bool { return slices.Contains(c.With, LaunchService) }
+
+// OverLink reports whether the cell runs over the link under test, so that a rig of more nodes has
+// to say which: a check looks at all, and a collective is of all.
+func (c Cell) OverLink() bool { return !c.Check.Any() && !c.OfEveryNode() && len(c.Roles) > 0 }
+
 // NoContainer is how a script ends that should run in a container that is not there: EX_NOINPUT,
 // which no tool of the catalog uses.
 const NoContainer = 66
@@ -116,6 +127,9 @@ type Check struct {
 	Fix string
 	// Measures says that it moves data over the rails: it runs alone, after others.
 	Measures bool
+	// EveryPair says that it compares each two nodes, however many there are: what must be
+	// different everywhere shows between no two neighbours.
+	EveryPair bool
 }
 
 // Any reports whether the cell is a check.

@@ -151,7 +151,8 @@ type ChangeQuestion struct {
 	Cell  string
 	Title string
 	// Keep is false before the change. After it Deadline is when the nodes go back
-	// by themselves, and Found what was seen.
+	// by themselves, on the clock of the person who is asked and not the nodes', and Found
+	// what was seen.
 	Keep bool
 	// Final says that it is no change of the network, and can't be taken back.
 	Final    bool

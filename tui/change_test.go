@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/railbench/railbench/steps"
 )
@@ -55,5 +56,26 @@ func TestTheQuestionBeforeAChange(t *testing.T) {
 		if answer != "yes" {
 			t.Errorf("the answer is %q", answer)
 		}
+	}
+}
+
+// A question's deadline is of the clock of who is asked: a simulated rig's time may be hours
+// ahead, and takes none of his.
+func TestAQuestionEndsOnThePersonsClock(t *testing.T) {
+	s := start(t, 80, 24)
+	s.opts.RigNow = func() time.Time { return s.now.Add(5 * time.Hour) }
+	q := steps.ChangeQuestion{Cell: "nodes", Title: "Jumbo frames", Keep: true, Deadline: s.now.Add(65 * time.Second)}
+	answered := false
+	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
+	s.send(questionMsg{Change: &q, Answer: func(string, bool) { answered = true }})
+	s.sees("go back by themselves in 1:00")
+	s.now = s.now.Add(59 * time.Second)
+	s.send(s.spinner.Tick())
+	s.sees("in 0:01")
+	s.now = s.now.Add(2 * time.Second)
+	s.send(s.spinner.Tick())
+	s.seesNot("go back by themselves")
+	if answered {
+		t.Error("a question that has lapsed was answered")
 	}
 }

@@ -25,6 +25,7 @@ type lookup struct {
 	at     int // the one that is shown
 	part   int // where the search began
 	begun  cursor
+	where  string // how to see what is found where the screen doesn't show it
 }
 
 // A place is an introduction or a cell that has the words.
@@ -127,10 +128,19 @@ func wording(c steps.Cell, v steps.Verdict) string {
 		text = append(text, r.Script)
 	}
 	for _, e := range v.Evidence {
-		text = append(text, e.Name)
+		text = append(text, e.Name, fmt.Sprint(e.Value), e.Unit)
+		if e.Expected != nil {
+			text = append(text, e.Expected.From)
+		}
+	}
+	for _, x := range v.Charts {
+		text = append(text, x.Title)
 	}
 	for _, t := range v.Tables {
 		text = append(text, t.Title, t.Note)
+		for _, c := range t.Columns {
+			text = append(text, c.Name)
+		}
 		for _, row := range t.Rows {
 			text = append(text, row...)
 		}
@@ -144,8 +154,9 @@ func (m *Model) showPlace() {
 	m.goToPart(at.part)
 	d, h := m.doc(), m.layout().noteHeight
 	m.choose(at.item, d, h)
+	m.lookup.where = ""
 	if at.line >= 0 {
-		m.notice = "in its output; O opens it there"
+		m.lookup.where = "in its output; O opens it there"
 	}
 	for i, l := range d.items[at.item] {
 		if m.lookup.needle.count(ansi.Strip(l)) == 0 {
@@ -157,6 +168,9 @@ func (m *Model) showPlace() {
 			m.cursor().loose = true
 		}
 		return
+	}
+	if at.line < 0 {
+		m.lookup.where = "folded: see e, S, " + cells.WideKey
 	}
 }
 
@@ -261,6 +275,9 @@ func (m *Model) lookedFor() string {
 		text += "  " + k.Warn.Render("nothing found")
 	default:
 		text += "  " + k.Strong.Render(fmt.Sprintf("%s of %s", cells.Thousands(f.at+1), cells.Thousands(len(f.hits))))
+		if f.where != "" {
+			text += "  " + k.Accent.Render(f.where)
+		}
 	}
 	return text + "  "
 }

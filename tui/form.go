@@ -238,13 +238,18 @@ func (m *Model) applyForm() tea.Cmd {
 // changedParams are the parameters of a cell that are not as they are by default, in
 // one line.
 func (m *Model) changedParams(c steps.Cell) string {
-	if !m.book.Params.Any() {
+	if !m.book.Params.Any() && m.reads != c.ID {
 		return ""
 	}
 	var all []string
 	for _, p := range m.opts.Params {
 		value, set := m.book.Params.Get(c.ID, p.Name)
-		if set && value != p.Default && c.Reads(p) {
+		switch {
+		case !c.Reads(p):
+		case m.reads == c.ID && p.Program && (!set || value == p.Default):
+			// Who reads a script before he trusts it reads what it calls, too.
+			all = append(all, p.Name+"="+p.Text(p.Default))
+		case set && value != p.Default:
 			all = append(all, fmt.Sprintf("%s=%s (default %s)", p.Name, p.Text(value), p.Text(p.Default)))
 		}
 	}

@@ -107,9 +107,13 @@ func (m *Model) footer(width int) string {
 	var bs []binding
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {
-			if b.foot.Key != "" && (b.when == nil || b.when(m)) {
-				bs = append(bs, b)
+			if b.foot.Key == "" || b.acts && m.opts.ReadOnly != "" || b.when != nil && !b.when(m) {
+				continue
 			}
+			if b.does != nil {
+				b.foot.Desc = b.does(m)
+			}
+			bs = append(bs, b)
 		}
 	}
 	// The order on the screen is the keymap's; what is left out goes by rank.

@@ -21,7 +21,9 @@ type binding struct {
 	jupyter string
 	// digit acts in place of act where the key is a number.
 	digit func(*Model, int) tea.Cmd
-	when  func(*Model) bool // the footer has it then; nil = always
+	when  func(*Model) bool   // the footer has it then; nil = always
+	does  func(*Model) string // what the footer says of it, where that changes
+	acts  bool                // it does nothing on a screen that only follows
 }
 
 // bind names keys as help and the pages do, and as Bubble Tea does.
@@ -56,6 +58,18 @@ func (b binding) brief(rank int, name, does string) binding {
 	return b
 }
 
+// says is brief for a key that does one thing or another.
+func (b binding) says(rank int, name string, does func(*Model) string) binding {
+	b.does = does
+	return b.brief(rank, name, "…")
+}
+
+// runs marks what only who may run something can do: a follower's footer doesn't have it.
+func (b binding) runs() binding {
+	b.acts = true
+	return b
+}
+
 // only has the footer show it where it does something.
 func (b binding) only(when func(*Model) bool) binding {
 	b.when = when
@@ -73,31 +87,31 @@ func notebookKeys() []chapter {
 	return []chapter{
 		{"run", []binding{
 			on("enter, ctrl+enter", "run the selected cell", "enter", "ctrl+enter").
-				to((*Model).run).brief(1, "enter", "run").unlike("enter edits the cell: here E does"),
+				to((*Model).run).runs().brief(1, "enter", "run").unlike("enter edits the cell: here E does"),
 			on("shift+enter, alt+enter, space",
-				"run the selected cell and select the next one (many terminals can't send shift+enter;"+
-					" the other two always work)",
+				"run the selected cell and select the next one, and after the last one's verdict the next part"+
+					" (many terminals can't send shift+enter; the other two always work)",
 				"shift+enter", "alt+enter", "space").
-				to((*Model).runAndNext).brief(3, "space", "run+next").unlike("space scrolls: here pgdn does"),
-			on("A", "run all cells of all parts, but for those beside the tutorial's way", "A").to((*Model).runAll).brief(6, "A", "all"),
+				to((*Model).runAndNext).runs().says(3, "space", (*Model).spaceDoes).unlike("space scrolls: here pgdn does"),
+			on("A", "run all cells of all parts, but for those beside the tutorial's way", "A").to((*Model).runAll).runs().brief(6, "A", "all"),
 			on("P", "run the cells of this part", "P").to((*Model).runPart),
-			on("F", "run from the selected cell to the end", "F").to((*Model).runFromHere).brief(8, "F", "from here"),
+			on("F", "run from the selected cell to the end", "F").to((*Model).runFromHere).runs().brief(8, "F", "from here"),
 			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").
 				to((*Model).runRest),
 			on("r", "open the runbook anew that has changed on disk", "r").
-				to((*Model).reopen).brief(1, "r", "open anew").only(func(m *Model) bool { return m.changedFile != "" }).
+				to((*Model).reopen).runs().brief(1, "r", "open anew").only(func(m *Model) bool { return m.changedFile != "" }).
 				unlike("r makes it raw text"),
 			on("i i", "interrupt the running cell and empty the queue", "i").
-				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
+				to((*Model).interruptTwice).runs().brief(0, "i i", "interrupt").only((*Model).busy),
 			on("delete, ctrl+l", "clear the selected cell's output", "delete", "ctrl+l").to((*Model).clear),
 			on("p",
 				"the parameters that the selected cell reads, for it or for all cells; on an introduction all of them",
 				"p").
-				to((*Model).openForm).brief(11, "p", "parameters").unlike("p opens the palette: here : does"),
+				to((*Model).openForm).runs().brief(11, "p", "parameters").unlike("p opens the palette: here : does"),
 			on("w", "why: run the checks that could explain what is wrong with the selected cell", "w").
-				to((*Model).explain).brief(1, "w", "why?").only((*Model).explainable),
+				to((*Model).explain).runs().brief(1, "w", "why?").only((*Model).explainable),
 			on("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L").
-				to((*Model).chooseLink).brief(6, "L", "link").only((*Model).linkable).unlike("L numbers the lines"),
+				to((*Model).chooseLink).runs().brief(6, "L", "link").only((*Model).linkable).unlike("L numbers the lines"),
 			on("C", "the checklist: what is wrong with this rig?", "C").
 				to((*Model).openChecklist).brief(6, "C", "checklist"),
 		}},
@@ -174,14 +188,14 @@ func notebookKeys() []chapter {
 func checklistKeys() []chapter {
 	return []chapter{
 		{"checklist", []binding{
-			on("A", "check everything, or all that is shown", "A").to((*Model).survey).brief(1, "A", "check all"),
+			on("A", "check everything, or all that is shown", "A").to((*Model).survey).runs().brief(1, "A", "check all"),
 			on("enter, space", "run the selected check", "enter", "space").
-				to((*Model).runCheck).brief(3, "enter", "check"),
+				to((*Model).runCheck).runs().brief(3, "enter", "check"),
 			on("f", "put right what it found, and check again: shown and asked first", "f").
-				to((*Model).fix).brief(2, "f", "fix").only((*Model).fixable),
+				to((*Model).fix).runs().brief(2, "f", "fix").only((*Model).fixable),
 			on("p", "the parameters that the selected check or its fix reads", "p").to((*Model).openCheckForm),
 			on("h", "in a drill: a hint, which costs points", "h").
-				to((*Model).hint).brief(1, "h", "hint").only((*Model).drilling),
+				to((*Model).hint).runs().brief(1, "h", "hint").only((*Model).drilling),
 			on("n", "the next check that found something", "n").to((*Model).nextFinding).brief(5, "n", "next finding"),
 			on("/", "find checks by a symptom: type it, or paste an error's text", "/").
 				to((*Model).typeSymptom).brief(4, "/", "symptom"),
@@ -203,7 +217,7 @@ func checklistKeys() []chapter {
 			on("e", "show or hide the evidence", "e").to((*Model).checkEvidence).brief(9, "e", "evidence"),
 			on("S, s", "show or hide the script", "S", "s").to((*Model).checkScript),
 			on("i i", "interrupt what runs and empty the queue", "i").
-				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
+				to((*Model).interruptTwice).runs().brief(0, "i i", "interrupt").only((*Model).busy),
 			on("esc", "all checks, where only some are shown, and else back to the notebook", "esc").
 				to((*Model).leaveChecklist).brief(6, "esc", "back"),
 			on("C", "back to the notebook", "C").to((*Model).closeChecklist),
@@ -244,7 +258,7 @@ func outputKeys() []chapter {
 				to(func(m *Model) tea.Cmd { return m.slide(1) }).brief(6, "←→", "long lines"),
 			on("←, h", "back to the lines' beginning", "left", "h").to(func(m *Model) tea.Cmd { return m.slide(-1) }),
 			on("i i", "interrupt the running cell and empty the queue", "i").
-				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
+				to((*Model).interruptTwice).runs().brief(0, "i i", "interrupt").only((*Model).busy),
 			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges).brief(7, "g", "gauges"),
 			on("0", "reset the gauges' peaks and averages", "0").to((*Model).resetPeaks),
 		}},
@@ -268,10 +282,10 @@ func gaugeKeys() []chapter {
 		{"gauges", []binding{
 			on("g", "gauges: below, the whole screen, hidden", "g").to((*Model).cycleGauges).brief(2, "g", "hide"),
 			on("esc", "back to the notebook", "esc").to((*Model).closeGauges).brief(1, "esc", "notebook"),
-			on("0", "reset the gauges' peaks and averages", "0").to((*Model).resetPeaks).brief(3, "0", "reset peaks"),
-			on("enter", "run the selected cell", "enter").to((*Model).run).brief(4, "enter", "run"),
+			on("0", "reset the gauges' peaks and averages", "0").to((*Model).resetPeaks).runs().brief(3, "0", "reset peaks"),
+			on("enter", "run the selected cell", "enter").to((*Model).run).runs().brief(4, "enter", "run"),
 			on("i i", "interrupt the running cell and empty the queue", "i").
-				to((*Model).interruptTwice).brief(0, "i i", "interrupt").only((*Model).busy),
+				to((*Model).interruptTwice).runs().brief(0, "i i", "interrupt").only((*Model).busy),
 		}},
 		everywhere(),
 	}
@@ -286,20 +300,20 @@ func stageKeys() []chapter {
 	return []chapter{
 		{"stage", []binding{
 			on("space, n, →", "the show: the next scene", "space", "n", "right", "pgdown").
-				to((*Model).showNext).brief(1, "space", "next").only((*Model).scripted),
+				to((*Model).showNext).runs().brief(1, "space", "next").only((*Model).scripted),
 			on("b, ←", "the scene before", "b", "left", "pgup").to((*Model).showBack),
 			on("a", "the show goes on by itself, or waits for you again", "a").
-				to((*Model).showAuto).brief(6, "a", "autoplay").only((*Model).scripted),
+				to((*Model).showAuto).runs().brief(6, "a", "autoplay").only((*Model).scripted),
 			on("j", "jump to a scene: its digit follows", "j").to((*Model).showJump),
 			on("1 … 9", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+"); after j, a scene",
-				"1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber((*Model).digit).brief(3, "1-8", "load"),
+				"1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber((*Model).digit).runs().brief(3, "1-8", "load"),
 			on("u", "pull a cable of the simulated rig, or plug it in", "u").to((*Model).pullOrPlug),
-			on("x, i", "stop what runs", "x", "i").to((*Model).interrupt).brief(0, "x", "stop").only((*Model).busy),
+			on("x, i", "stop what runs", "x", "i").to((*Model).interrupt).runs().brief(0, "x", "stop").only((*Model).busy),
 			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").to((*Model).hold),
-			on("tab, v", "numerals of halves, of cables, of rails", "tab", "v").
+			on("tab, v", "numerals of halves, of cables, of rails; of nodes where there are more than two", "tab", "v").
 				to((*Model).nextView).brief(4, "tab", "halves/cables/rails"),
 			on("enter", "run the selected cell", "enter").to((*Model).run),
-			on("0", "reset the gauges' peaks, averages and history", "0").to((*Model).resetPeaks).brief(9, "0", "reset"),
+			on("0", "reset the gauges' peaks, averages and history", "0").to((*Model).resetPeaks).runs().brief(9, "0", "reset"),
 			on("ctrl+g, esc", "back to the notebook", "ctrl+g", "esc").to((*Model).closeStage).brief(5, "esc", "notebook"),
 		}},
 		everywhere(),

@@ -75,10 +75,10 @@ func (m *Model) setLink(l steps.Link) tea.Cmd {
 	})
 }
 
-// needsLink reports whether one of some cells runs over a link. A check looks at all.
+// needsLink reports whether one of some cells runs over a link.
 func (m *Model) needsLink(ids []string) bool {
 	for _, id := range ids {
-		if c, ok := m.book.Tutorial.Cell(id); ok && !c.Check.Any() && len(c.Roles) > 0 {
+		if c, ok := m.book.Tutorial.Cell(id); ok && c.OverLink() {
 			return true
 		}
 	}

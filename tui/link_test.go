@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,13 +11,16 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// trio is a screen on a rig of three nodes, with one cell.
+// trio is a screen on a rig of three nodes, with a cell over a link and one on every node.
 func trio(t *testing.T) *screen {
 	t.Helper()
 	s := newScreen(t, steps.Tutorial{
 		Parts: []steps.Part{{
 			ID: "p", Title: "Part",
 			Cells: []steps.Cell{{
+				ID: "all", Part: "p", Title: "Collective", With: []string{steps.LaunchService},
+				Roles: []steps.Role{{On: steps.OnHere, Script: "true"}},
+			}, {
 				ID: "bw", Part: "p", Title: "Bandwidth",
 				Roles: []steps.Role{{On: steps.OnHere, Script: "true"}},
 			}},
@@ -87,7 +91,7 @@ func TestTheFirstScreenCountsTheNodes(t *testing.T) {
 }
 
 // The link under test is asked for once, before the first cell that runs over it; a check
-// asks for none.
+// asks for none, and neither does what runs on every node.
 func TestTheLinkIsAskedFor(t *testing.T) {
 	s := trio(t)
 	s.press("j", "enter")
@@ -111,6 +115,11 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 	again.press("C", "enter")
 	if calls := again.fake.took(); !slices.Equal(calls, []string{"run look"}) {
 		t.Errorf("a check asked for a link: %q", calls)
+	}
+	everywhere := trio(t)
+	everywhere.press("enter")
+	if calls := everywhere.fake.took(); !slices.Equal(calls, []string{"run all"}) {
+		t.Errorf("a cell of every node asked for a link: %q", calls)
 	}
 	// The link that is under test now stands first.
 	now := trio(t)
@@ -158,5 +167,32 @@ func TestTwoNodesHaveOneLink(t *testing.T) {
 	s.press("j", "enter")
 	if calls := s.fake.took(); !slices.Equal(calls, []string{"run bw"}) {
 		t.Errorf("%q", calls)
+	}
+}
+
+// Alerts of many nodes have the room of a few: the worst are told, the others are counted.
+func TestAlertsOfManyNodes(t *testing.T) {
+	for _, nodes := range []int{2, 6, 7, 8, 64} {
+		s := newScreen(t, sampleTutorial(), 110, 36)
+		s.tell(steps.RigProbed{Rig: steps.NewRig("many", false, nodes)})
+		for no := range nodes {
+			e := steps.NodeChanged{Node: no, Cause: "no answer"} // connecting
+			if no == nodes-1 {
+				e.State = 2 // disconnected
+			}
+			s.tell(e)
+		}
+		lines := s.alertLines()
+		all := ansi.Strip(strings.Join(lines, "\n"))
+		if len(lines) > alertsHeight || len(lines) == 0 {
+			t.Errorf("%d nodes: %d lines of alerts", nodes, len(lines))
+		}
+		if !strings.Contains(all, "disconnected") {
+			t.Errorf("%d nodes: that one is disconnected is not among\n%s", nodes, all)
+		}
+		if nodes > alertsHeight && !strings.Contains(all, fmt.Sprintf("%d more", nodes-alertsHeight+1)) {
+			t.Errorf("%d nodes: the others are not counted:\n%s", nodes, all)
+		}
+		s.View()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,5 +78,24 @@ func TestLook(t *testing.T) {
 	})
 	if _, err := tea.NewProgram(m).Run(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// References are links where the terminal has them, with their address beside them; elsewhere there
+// is nothing but the text.
+func TestReferencesAreLinks(t *testing.T) {
+	tutorial := sampleTutorial()
+	tutorial.Parts[0].Prose = "See [the sources](https://example.org/a-b) and <https://example.org/c>.\n"
+	for _, known := range []bool{true, false} {
+		s := newScreen(t, tutorial, 100, 30)
+		s.opts.Links = known
+		s.restyle()
+		s.press("1", "home")
+		s.sees("the sources <https://example.org/a-b> and https://example.org/c.")
+		for _, address := range []string{"https://example.org/a-b", "https://example.org/c"} {
+			if got := strings.Contains(s.View().Content, "\x1b]8;;"+address); got != known {
+				t.Errorf("links known %t: %s is a link: %t", known, address, got)
+			}
+		}
 	}
 }

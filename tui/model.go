@@ -80,10 +80,11 @@ type Options struct {
 	NoColor    bool          // bold, faint and reverse only
 	Background Background
 	Now        func() time.Time // time.Now where nil
-	// RigNow is the nodes' time, of which runs and deadlines are; Now where nil. A simulated
-	// rig's may go faster than the wall's.
+	// RigNow is the nodes' time, of which runs are; Now where nil. A simulated rig's may go
+	// faster than the wall's. A question's deadline is of Now: a person has as long at any speed.
 	RigNow func() time.Time
 	ASCII  bool  // the terminal has no Unicode
+	Links  bool  // it has links (OSC 8)
 	Drill  Drill // the zero value for none
 	// Stage opens the screen for an audience at once.
 	Stage bool

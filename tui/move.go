@@ -392,7 +392,7 @@ func (m *Model) trust() tea.Cmd {
 	}
 	if m.before != "T" || m.reads != c.ID {
 		m.scripts[c.ID] = true
-		m.notice = "this is all of " + c.ID + ": read it; T again lets it run, on your nodes and in your name"
+		m.notice = "this is all of " + c.ID + ": read it; T again lets it run, in your name"
 		m.before, m.reads = "T", c.ID
 		return nil
 	}

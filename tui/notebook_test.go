@@ -413,6 +413,17 @@ func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
 		s.tell(steps.CellStarted{Run: 2, Cell: "ib-write-lat", At: s.now}, passed(2, "ib-write-lat"))
 		s.sees("PASS SIMULATED", "[2]")
 	}
+	// Asked for again it goes on to the next part, and runs nothing a second time.
+	s := start(t, 120, 40)
+	s.press("3", "home", "j", "space")
+	s.asked("run gids")
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, passed(1, "gids"))
+	s.sees("space next part")
+	s.press("space")
+	s.asked()
+	if s.part != 3 {
+		t.Errorf("part %d is open", s.part+1)
+	}
 }
 
 // j and k go cell by cell, however long a cell is.

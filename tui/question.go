@@ -142,7 +142,7 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 	case q.Secret != nil:
 		title = b.secret(q.Secret, len(m.secret))
 	case q.Change != nil && q.Change.Keep:
-		title = b.keep(q.Change, m.opts.RigNow())
+		title = b.keep(q.Change, m.opts.Now())
 	case q.Change != nil:
 		title = m.changeBox(b, q.Change, height)
 	default:
@@ -239,9 +239,10 @@ func (m *Model) withdraw(cell string) {
 		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell })
 }
 
-// lapse takes away a question whose time is over.
+// lapse takes away a question whose time is over: the person's, who has as long whatever the
+// speed of a simulated rig.
 func (m *Model) lapse() {
 	m.questions = slices.DeleteFunc(m.questions, func(q steps.Question) bool {
-		return q.Change != nil && q.Change.Keep && m.opts.RigNow().After(q.Change.Deadline.Add(-answerMargin*time.Second))
+		return q.Change != nil && q.Change.Keep && m.opts.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
 	})
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -327,10 +328,25 @@ func trouble(book steps.Notebook) []string {
 // alertsHeight is how many lines the alerts may have: what to do stands at their ends.
 const alertsHeight = 6
 
-// alertLines share alertsHeight among the alerts: one that is long must not hide another.
+// alertLines share alertsHeight among the alerts: one that is long must not hide another. Of a rig of
+// many nodes the worst are told, and how many there are besides.
 func (m *Model) alertLines() []string {
 	var lines []string
 	alerts := m.alerts()
+	if len(alerts) > alertsHeight {
+		slices.SortStableFunc(alerts, func(a, b alert) int {
+			switch {
+			case a.mild == b.mild:
+				return 0
+			case b.mild:
+				return -1
+			}
+			return 1
+		})
+		rest := alerts[alertsHeight-1:]
+		all := fmt.Sprintf("%d more, the first of them: %s", len(rest), rest[0].text)
+		alerts = append(alerts[:alertsHeight-1:alertsHeight-1], alert{all, rest[0].mild})
+	}
 	for _, a := range alerts {
 		most := alertsHeight / len(alerts)
 		style, mark := m.ink.Fail, " ✗ "
@@ -578,13 +594,9 @@ func (m *Model) box(screen, title, text, more string, columns int) string {
 	framed := frame.Width(columns + frame.GetHorizontalFrameSize()).Render(text)
 	width, height := lipgloss.Size(framed)
 	x, y := max(0, (m.width-width)/2), max(0, (m.height-height)/2)
-	over := func(s string, x, y int) *lipgloss.Layer { return lipgloss.NewLayer(s).X(x).Y(y).Z(1) }
-	return lipgloss.NewCompositor(
-		lipgloss.NewLayer(screen),
-		over(framed, x, y),
-		over(k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y).Z(2),
-		over(k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1).Z(2),
-	).Render()
+	screen = ink.Over(screen, framed, x, y)
+	screen = ink.Over(screen, k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y)
+	return ink.Over(screen, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
 }
 
 // plural is for English words that take an s.

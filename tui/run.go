@@ -58,8 +58,11 @@ func (m *Model) runAndNext() tea.Cmd {
 	if !ok || c.Note() {
 		return m.advance()
 	}
+	if m.opts.ReadOnly != "" {
+		return m.advance()
+	}
 	last := m.cursor().item == len(m.open().Cells)
-	if last && m.watch == c.ID {
+	if m.atEnd(c.ID) {
 		return m.nextPart()
 	}
 	cmd := tea.Cmd(nil)
@@ -73,6 +76,25 @@ func (m *Model) runAndNext() tea.Cmd {
 	}
 	m.watch = c.ID
 	return cmd
+}
+
+// spaceDoes is what the footer calls it.
+func (m *Model) spaceDoes() string {
+	switch c, ok := m.selected(); {
+	case m.opts.ReadOnly != "" || !ok || c.Note():
+		return "go on"
+	case m.atEnd(c.ID) && m.part+1 == len(m.parts()):
+		return "the end"
+	case m.atEnd(c.ID):
+		return "next part"
+	default:
+		return "run+next"
+	}
+}
+
+// atEnd reports whether a part's last cell was run by runAndNext, and waits to be left.
+func (m *Model) atEnd(cell string) bool {
+	return m.watch == cell && m.cursor().item == len(m.open().Cells)
 }
 
 func (m *Model) runAll() tea.Cmd { return m.runCells(m.book.Tutorial.Main()) }

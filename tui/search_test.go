@@ -238,6 +238,37 @@ func TestSearchInAFlood(t *testing.T) {
 	s.sees("/x", "3 found")
 }
 
+// A search finds what no screen shows just now: lines of an output that is folded away, columns that
+// have no room, values of evidence; and says how to see them.
+func TestSearchFindsWhatIsFolded(t *testing.T) {
+	s := start(t, 80, 24)
+	ended := passed(1, "gids")
+	ended.Verdict.Evidence = []steps.Evidence{{Name: "rail 1", Value: 4711.5, Unit: "parsecs"}}
+	ended.Verdict.Tables = []steps.Table{{Title: "wide", Columns: []steps.Column{
+		{Name: strings.Repeat("a", 40)}, {Name: strings.Repeat("b", 40)}, {Name: "farthest"},
+	}, Rows: [][]string{{"1", "2", "beyond"}}}}
+	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
+		steps.CellPrinted{Run: 1, Cell: "gids", Lines: append(lines(200, "row"), lines(1, "needle")...)}, ended)
+	s.press("3", "o", "1")
+	for words, says := range map[string]string{
+		"needle": "in its output; O opens it there", "4711.5": "folded: see e, S, W", "parsecs": "folded: see e",
+		"farthest": "", "beyond": "folded: see e, S, W",
+	} {
+		s.press("/")
+		for _, r := range words {
+			s.press(string(r))
+		}
+		s.press("enter")
+		if c, _ := s.selected(); c.ID != "gids" {
+			t.Errorf("%q leads to %q", words, c.ID)
+		}
+		if says != "" {
+			s.sees(says)
+		}
+		s.press("esc", "1")
+	}
+}
+
 // TestNeedle compares with what a plain look at each place finds.
 func TestNeedle(t *testing.T) {
 	for _, c := range []struct {

@@ -48,7 +48,13 @@ func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
 	s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
 	s.press("3")
 	s.sees("read-only, and live: somebody has it open")
-	s.seesNot("connecting", "no counters")
+	s.seesNot("connecting", "no counters", "enter run", "run+next", "A all")
+	s.sees("↑↓ move", "/ search")
+	for _, screen := range []string{"C", "C", "g", "g", "g", "ctrl+g"} {
+		s.press(screen)
+		s.seesNot("enter check", "check all", "enter run", "load", "reset")
+	}
+	s.press("esc")
 	for _, e := range append(connected(), steps.CellStarted{Run: 1, Cell: "gids"},
 		steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(3, "from there")}, passed(1, "gids")) {
 		book = book.Apply(e)

@@ -50,7 +50,7 @@ func (m *Model) closeStage() tea.Cmd {
 }
 
 func (m *Model) nextView() tea.Cmd {
-	m.stage.view = m.stage.view.Next()
+	m.stage.view = m.stage.view.Next(len(m.book.Rig.Nodes))
 	m.notice = "numerals of the " + m.stage.view.String()
 	return nil
 }

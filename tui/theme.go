@@ -12,7 +12,7 @@ func (m *Model) restyle() {
 	if m.opts.NoColor {
 		profile = colorprofile.ASCII
 	}
-	m.ink = ink.New(m.dark, profile)
+	m.ink = ink.New(m.dark, profile).WithLinks(m.opts.Links)
 	m.cache, m.docs.lines = cache{}, nil
 	m.dirty = true
 	m.fitHelp()

@@ -152,7 +152,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		}
 		if s, ok := e.(steps.CellStarted); ok {
 			m.drillPays(s)
-			if m.follow {
+			if m.follow && m.watch != s.Cell {
 				m.show(s.Cell)
 			}
 		}

@@ -21,20 +21,25 @@ CHUNK = 1 << 20
 VRAM, DRAM = "VRAM", "DRAM"
 
 
-def mapped_ucx():
-    """The UCX that this process has loaded, by path and version. A wheel may bring one of its
-    own under another name, of which ucx_info tells nothing."""
+def mapped(prefix):
+    """The libraries that this process has loaded whose names begin so, by path."""
     paths = set()
     try:
         with open("/proc/self/maps") as maps:
             for line in maps:
                 fields = line.split(None, 5)
-                if len(fields) == 6 and os.path.basename(fields[5]).startswith("libucp"):
+                if len(fields) == 6 and os.path.basename(fields[5]).startswith(prefix):
                     paths.add(fields[5].strip())
     except OSError:
         pass
+    return sorted(paths)
+
+
+def mapped_ucx():
+    """The UCX that this process has loaded, by path and version. A wheel may bring one of its
+    own under another name, of which ucx_info tells nothing."""
     found = []
-    for path in sorted(paths):
+    for path in mapped("libucp"):
         try:
             version = ctypes.CDLL(path).ucp_get_version_string
             version.restype = ctypes.c_char_p
@@ -48,7 +53,8 @@ def report(result):
     """One line of JSON on stdout is the result. Other lines are for people."""
     ucx = mapped_ucx()
     if ucx:
-        result = {**result, "ucx": ucx}
+        # Its modules are loaded by themselves, and have the wheel's suffix, too.
+        result = {**result, "ucx": ucx, "uct": [os.path.basename(path) for path in mapped("libuct_")]}
     print(json.dumps(result, separators=(",", ":")), flush=True)
 
 

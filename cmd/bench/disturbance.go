@@ -13,9 +13,9 @@ import (
 	"github.com/railbench/railbench/cmd/bench/screen"
 )
 
-// pairs are how often each tool runs with the gauges on and without: soft-RoCE between two
+// eachWay is how often each tool runs with the gauges on and without: soft-RoCE between two
 // virtual machines varies twofold from run to run.
-const pairs = 8
+const eachWay = 8
 
 // A virtualRig is the two virtual machines, running.
 type virtualRig struct {
@@ -24,10 +24,91 @@ type virtualRig struct {
 	home string
 }
 
-// disturbance is what the gauges take from what they watch: the rates of iperf3 and
-// ib_write_bw between two virtual machines with the workbench's gauges on, against those
-// without, one after the other many times.
+// disturbance is what the gauges take from what they watch: the rate of iperf3 between two network
+// namespaces with a sampler of four rails at each end, as the gauges have it on a node, against that
+// without, one after the other many times. Both ends and both samplers share this machine's cores.
 func disturbance(b *bench) (r result, err error) {
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		return r, missing("iperf3 is not on this machine")
+	}
+	w, undo, err := namespaces()
+	if err != nil {
+		return r, missing("two network namespaces need root, and ip: " + err.Error())
+	}
+	defer undo()
+	var on, off []float64
+	for i := range b.times(2 * eachWay) {
+		for _, gauges := range []bool{i%2 == 0, i%2 != 0} { // neither is always the second
+			rate, err := b.sampled(w, gauges)
+			if err := errors.Join(b.ctx(), err); err != nil {
+				return r, err
+			}
+			if gauges {
+				on = append(on, rate)
+			} else {
+				off = append(off, rate)
+			}
+		}
+	}
+	f := above("disturbance of iperf3 between two namespaces by samplers at both ends", median(on)/median(off), 0.98, " of the rate without")
+	f.got += fmt.Sprintf(" (%s against %s Gb/s, medians of %d)", number(median(on)), number(median(off)), len(on))
+	r.figures = []figure{f}
+	return r, nil
+}
+
+// sampled is iperf3's rate in Gb/s, with the samplers beside it or without.
+func (b *bench) sampled(w way, gauges bool) (float64, error) {
+	var samplers []int
+	if gauges {
+		// By the names that namespaces gives the two ends.
+		for dev, with := range map[string][]string{"v0": w.client, "v1": w.server} {
+			cmd, err := b.sampling(with, dev)
+			if err != nil {
+				return 0, err
+			}
+			defer func() {
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait() // it was killed
+			}()
+			samplers = append(samplers, cmd.Process.Pid)
+		}
+	}
+	// A sampler's start is once for a session; without one as long a pause, so that both begin on
+	// a machine that has rested.
+	time.Sleep(time.Second)
+	before, err := ran(samplers)
+	if err != nil {
+		return 0, err
+	}
+	rate, err := b.iperf(w, 1)
+	if err != nil {
+		return 0, err
+	}
+	after, err := ran(samplers)
+	for i := range after {
+		// One that has ended would disturb nothing.
+		if after[i] <= before[i] {
+			return 0, errors.New("a sampler did not run beside iperf3")
+		}
+	}
+	return rate, err
+}
+
+// ran is how long processes have used a processor.
+func ran(pids []int) (all []time.Duration, err error) {
+	for _, pid := range pids {
+		used, err := screen.Ran(pid)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, used)
+	}
+	return all, nil
+}
+
+// virtualDisturbance is the same of the whole workbench: iperf3 and ib_write_bw between two virtual
+// machines with its gauges on, against those without.
+func virtualDisturbance(b *bench) (r result, err error) {
 	if !b.rig {
 		return r, missing("it needs the virtual rig: go run ./cmd/bench -rig")
 	}
@@ -82,7 +163,7 @@ func disturbance(b *bench) (r result, err error) {
 	}
 	// Medians of pairs that lie close together in time: what else the host does changes over
 	// minutes.
-	for i := range b.times(pairs) {
+	for i := range b.times(eachWay) {
 		for _, gauges := range []bool{i%2 == 0, i%2 != 0} { // neither is always the second
 			if err := errors.Join(b.ctx(), phase(gauges)); err != nil {
 				// An emulated machine that is too slow today takes no other figure along.

@@ -31,6 +31,7 @@ func run() error {
 	only := flag.String("run", "", "measure only what matches this; nothing is written then")
 	quick := flag.Bool("quick", false, "once each and not for long: whether everything can be measured")
 	rig := flag.Bool("rig", false, "measure the disturbance, too, on the virtual rig: builds and boots it, and takes minutes")
+	scale := flag.Bool("scale", false, "measure what grows with the nodes, and write it into "+scalePage+" in place of everything else")
 	flag.Parse()
 	chosen, err := regexp.Compile(*only)
 	if err != nil {
@@ -47,6 +48,9 @@ func run() error {
 	// From the sources, and not whatever is installed.
 	if err := b.build(ctx); err != nil {
 		return err
+	}
+	if *scale {
+		return b.scale(ctx)
 	}
 	r := report{machine: look()}
 	for _, m := range measurements() {
@@ -152,6 +156,7 @@ func measurements() []measurement {
 		{"doctor", doctor},
 		{"doctor over SSH", doctorSSH},
 		{"disturbance", disturbance},
+		{"disturbance, virtual rig", virtualDisturbance},
 		{"growth with cells", growCells},
 		{"growth with lines", growLines},
 		{"growth with rails", growRails},

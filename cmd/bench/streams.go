@@ -93,17 +93,8 @@ func (b *bench) iperf(w way, n int) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("iperf3: %w: %s", err, text)
 	}
-	var told struct {
-		End struct {
-			Received struct {
-				Rate float64 `json:"bits_per_second"`
-			} `json:"sum_received"`
-		} `json:"end"`
-	}
-	if err := json.Unmarshal(text, &told); err != nil {
-		return 0, err
-	}
-	return told.End.Received.Rate / 1e9, nil
+	rate, err := iperfRate(string(text))
+	return rate / 1e3, err
 }
 
 // stream is what railbench's receiver got, whole, Gb/s.

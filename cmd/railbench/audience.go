@@ -114,7 +114,8 @@ func (o *onlooker) Frame(columns, rows int) []string {
 func (o *onlooker) Key(b byte) (leaves bool) {
 	switch b {
 	case '\t', 'v':
-		o.terminal.view = o.terminal.view.Next()
+		book, _ := o.of.page.Told()
+		o.terminal.view = o.terminal.view.Next(len(book.Rig.Nodes))
 	case 'q', 'Q', 0x03, 0x04: // ctrl+c, ctrl+d
 		return true
 	}

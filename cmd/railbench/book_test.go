@@ -241,7 +241,7 @@ func scenes(whole, broken *tape) map[string]scene {
 		"question": {tape: whole, steps: func(p *player, frame func(string)) {
 			for _, id := range []string{"mtu", "bond-setup"} {
 				for _, q := range whole.asked[id] {
-					p.now = q.Deadline.Add(-2 * 60e9)
+					p.wall = q.Deadline.Add(-2 * 60e9)
 					answered := false
 					p.told.questions <- steps.Question{Change: &q, Answer: func(string, bool) { answered = true }}
 					p.send(nil)

@@ -4,10 +4,10 @@ package main
 var networkMay = map[string][]string{
 	"duplicate-ip":   {"reboot-safe"}, // the address that is there twice is in no configuration
 	"rail-unmanaged": {"reboot-safe"},
-	"profile-stray":  {"reboot-safe"}, // what was set beside its lease is in no configuration
-	"manager-mute":   {"reboot-safe"}, // nobody tells whether a profile has the addresses
-	"mtu-mismatch":   {"reboot-safe"}, // nor is an MTU that was set by hand
-	"link-down":      {"routes"},      // what is down has no way
+	"profile-stray":  {"reboot-safe"},               // what was set beside its lease is in no configuration
+	"manager-mute":   {"reboot-safe"},               // nobody tells whether a profile has the addresses
+	"mtu-mismatch":   {"reboot-safe", "rail-speed"}, // nor is an MTU that was set by hand
+	"link-down":      {"routes"},                    // what is down has no way
 	// What nothing reaches any more can't be looked at.
 	"address-returned": {"reboot-safe", "path-loss", "duplicate-ip", "arp-flux", "mtu-equal", "rail-bond", "bond-health", "rail-speed", "ping", "link-up", "nixl-rails", "nixl-threads"},
 	// It was made by hand, beside a manager that may take its links back.

@@ -16,6 +16,7 @@ var softwareMay = map[string][]string{
 	"link-down":       {"nixl-rails"},
 	"memlock":         nixlTests,
 	"nixl-missing":    nixlTests,
+	"pauses":          {"nixl-rails"},
 	"retransmits":     {"nixl-rails"},
 	"ucx-mismatch":    nixlTests,
 	"ucx-no-verbs":    nixlTests,

@@ -125,10 +125,11 @@ func completeChecks(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 func completeFaults(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var all []cobra.Completion
 	if name, _, at := strings.Cut(typed, "@"); at {
-		count, err := cmd.Flags().GetInt("nodes")
-		if err != nil {
+		flag := cmd.Flags().Lookup("nodes")
+		if flag == nil {
 			return nil, noFiles
 		}
+		count, _ := strconv.Atoi(flag.Value.String()) // a list names no simulated node
 		for _, node := range sim.NodeNames(count) {
 			all = append(all, name+"@"+node)
 		}
@@ -163,10 +164,13 @@ func completeLinks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion
 		}
 		return ""
 	}
-	count, _ := strconv.Atoi(text("nodes")) // pflag has looked at it
-	names, err := rigFlags{
-		rig: text("rig"), peer: text("peer"), here: text("here"), speed: 1, nodeCount: count,
-	}.nodeNames()
+	f := rigFlags{rig: text("rig"), peer: text("peer"), here: text("here"), inventory: text("inventory"), speed: 1}
+	if given := text("nodes"); given != "" {
+		if err := (nodesFlag{&f}).Set(given); err != nil {
+			return nil, noFiles
+		}
+	}
+	names, err := f.nodeNames()
 	if err != nil {
 		return nil, noFiles // said when the command runs
 	}
@@ -234,7 +238,8 @@ func rigCompletions() map[string]completer {
 		"fault": completeFaults,
 		"param": completeParams,
 		"peer":  words(), "here": words(), "link": completeLinks, "etcd": words(), "container": words(),
-		"speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
+		"speed": words("10", "max"), "seed": words(), "nodes": words("2", "3", "4", slurmEngine), "slurm": words(),
+		"inventory": files("ini", "yml", "yaml"),
 	}
 }
 

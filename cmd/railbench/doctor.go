@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
@@ -260,6 +261,8 @@ type checkObject struct {
 	Evidence []steps.Evidence `json:"evidence"`
 	Fix      string           `json:"fix"` // the cell that puts it right; empty where there is none
 	Fixed    bool             `json:"fixed,omitempty"`
+	// By the nodes' time. What only looks runs beside others.
+	ElapsedMS int64 `json:"elapsedMS"`
 }
 
 func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
@@ -270,6 +273,7 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 		check := checkObject{
 			ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade,
 			Reason: v.Reason, Evidence: v.Evidence, Fixed: d.fixed[c.ID],
+			ElapsedMS: d.Ended[c.ID].Elapsed.Milliseconds(),
 		}
 		if check.Node == "" {
 			check.Node = "both"
@@ -295,9 +299,19 @@ func (r doctorObject) print(to io.Writer, verbose bool) error {
 		simulated = "  SIMULATED"
 	}
 	gate.Fprintf(&b, "rig %s%s, railbench %s\n", r.Rig.Name, simulated, r.Railbench)
-	for _, n := range r.Rig.Nodes {
-		facts := slices.DeleteFunc([]string{n.Where, n.OS, n.Kernel}, func(s string) bool { return s == "" })
-		gate.Fprintf(&b, "%-5s %s: %s\n", n.End, n.Name, strings.Join(facts, ", "))
+	for nodes := r.Rig.Nodes; len(nodes) > 0; {
+		end, names := nodes[0].End, []string{nodes[0].Name}
+		about := nodes[0].about()
+		nodes = nodes[1:]
+		if len(r.Rig.Nodes)-len(nodes) > len(steps.Ends) { // the ends have a line each
+			for len(nodes) > 0 && nodes[0].about() == about {
+				names, nodes = append(names, nodes[0].Name), nodes[1:]
+			}
+		}
+		if len(names) > 1 {
+			end = fmt.Sprintf("%d more", len(names))
+		}
+		gate.Fprintf(&b, "%-5s %s: %s\n", end, nodeset.Fold(names), about)
 	}
 	for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Pass} {
 		for _, c := range r.Checks {

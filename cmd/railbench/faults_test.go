@@ -53,7 +53,9 @@ var dualSymptoms = map[string][]string{
 	"garbled-output":   {"result that can be read", "first alone", "half beside first"},
 	"slow-rail":        {"ails 1 and 3 together", "rail 1 (rocep1s0f0) carries only", "alone"},
 	"retransmits":      {"sent again", "out_of_sequence"},
+	"pauses":           {"tx_global_pause", "could not take what came as fast", "rx_global_pause"},
 	"port-busy":        {"port 18515 on spark-01 is in use"},
+	"mtu-mismatch":     {"1024 at spark-02 and 4096 at spark-01", "the smaller counts"},
 	"pcie-x2":          {"ails 1 and 3 together", "spark-01", "x2"},
 	"hog":              {"ails 1 and 2 together", "other traffic"},
 	"counter-reset":    {"rocep1s0f0", "predicted"},
@@ -159,8 +161,9 @@ var symptoms = map[string]symptom{
 		may: []string{"gids"},
 	},
 	"mtu-mismatch": {
-		seen: tcpTests(map[string][]string{"rail-map": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}, "ping": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}},
+		seen: also(tcpTests(map[string][]string{"rail-map": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}, "ping": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}},
 			"MTU mismatch", "1500 on enp1s0f0np0 of spark-02", "9000 on enp1s0f0np0 of spark-01", "retransmits"),
+			nixlMoves, "1024 at spark-02 and 4096 at spark-01", "the smaller counts"),
 		may: everyTest,
 	},
 	"low-memory": {
@@ -180,7 +183,7 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping"}, everyTest...),
 	},
 	"pcie-x2": {
-		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rails 3 and 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}},
+		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rails 3 and 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}, "ib-write-lat": {"Rail 3", "Gen5 x2 where it can do"}, "nixl-latency": {"on spark-01", "Gen5 x2 where it can do"}},
 		may:  []string{"devices"},
 	},
 	"firewall": {
@@ -209,7 +212,11 @@ var symptoms = map[string]symptom{
 	"clock-off":      {}, // no test measures with two clocks
 	"host-route":     {seen: tcpTests(map[string][]string{}, "the route"), may: slices.Concat(everyTest, nixlMoves, []string{"dual-link"})},
 	"shaped":         {seen: tcpTests(map[string][]string{}, "Gb/s of"), may: everyTest},
-	"nccl-half":      {},
+	"nccl-half":      {}, // these five: see collectives_test.go
+	"nccl-version":   {},
+	"nccl-tcp":       {},
+	"nccl-gid":       {},
+	"nccl-hang":      {},
 	"container-bare": {},
 	"stale-etcd":     {},
 	"stream-busy":    {}, // see throughput_test.go
@@ -252,6 +259,7 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
 	"retransmits": {seen: also(map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, slices.Concat(nixlReads, nixlBenches, []string{"ucx-perftest"}), "sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu", "ucx-perftest-gpu"}},
+	"pauses":      {seen: by(slices.Concat([]string{"ib-write-bw"}, nixlBenches, nixlReads, byUCX), "rx_global_pause"), may: []string{"ib-write-lat", "nixl-transfer-gpu"}},
 	"slow-rail":   {seen: map[string][]string{"nixl-transfer": {"Gb/s of 92.5"}, "nixl-single-dram": {"Gb/s of 92.5"}, "ucx-perftest": {"Gb/s of 92.5"}, "nixl-halves-dram": {"Gb/s of 185.0"}, "ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.5"}}, may: []string{"ib-write-lat"}},
 	"sudo-password": {
 		skipped: map[string][]string{"privileges": {"spark-02", "root"}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
@@ -18,12 +19,15 @@ func initCommand(rig *rigFlags) *cobra.Command {
 	var out string
 	var force bool
 	cmd := &cobra.Command{
-		Use:   "init --peer USER@HOST [--here USER@HOST]",
-		Short: "Find the rails on both nodes and write the rig file",
+		Use:   "init --peer USER@HOST [--here USER@HOST] | --nodes LIST",
+		Short: "Find the rails on all nodes, draw their cables, and write the rig file",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if rig.peer == "" {
-				return usage(errors.New("init needs --peer USER@HOST, the other node; " +
+			if rig.slurm != "" {
+				return usage(errors.New("what Slurm is asked for is given back at the end: in an allocation, init --nodes slurm writes a rig file"))
+			}
+			if rig.peer == "" && !rig.lists() && rig.rig != "sim" {
+				return usage(errors.New("init needs --peer USER@HOST, the other node, or --nodes LIST; " +
 					"with --here USER@HOST it is driven from a third machine"))
 			}
 			path := out
@@ -33,14 +37,13 @@ func initCommand(rig *rigFlags) *cobra.Command {
 					return usage(err)
 				}
 			}
-			config := rig.sshConfig
-			if config != "" {
+			if config := rig.sshConfig; config != "" {
 				// The file is read from anywhere.
 				absolute, err := filepath.Abs(config)
 				if err != nil {
 					return usage(err)
 				}
-				config = absolute
+				rig.sshConfig = absolute
 			}
 			ask, _ := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
 			b, err := rig.open(cmd.Context(), ask)
@@ -48,44 +51,139 @@ func initCommand(rig *rigFlags) *cobra.Command {
 				return err
 			}
 			defer b.close()
-			gate.Fprintf(cmd.ErrOrStderr(), "looking at %s and %s …\n", b.options.Where[0], b.options.Where[1])
-			found, err := session.Probe(cmd.Context(), b.options)
-			if err != nil {
-				return status{exitUnreachable, err}
-			}
-			describe(cmd.OutOrStdout(), found)
-			file := rigFile{
-				SSHConfig: config, Etcd: rig.etcd,
-				Here: nodeFile{SSH: rig.here, Local: rig.here == ""}, Peer: nodeFile{SSH: rig.peer},
-			}
-			for e, n := range map[steps.End]*nodeFile{steps.Here: &file.Here, steps.Peer: &file.Peer} {
-				if n.Name = found.At(e).Host; n.Name == "" {
-					n.Name = found.At(e).Name
-				}
-			}
-			file.Name = file.Here.Name + "-" + file.Peer.Name
-			for _, p := range found.Pairs {
-				file.Rails = append(file.Rails, railFile{Here: found.Rail(p, steps.Here).Dev, Peer: found.Rail(p, steps.Peer).Dev})
-			}
-			if err := writeRig(path, file, force); err != nil {
-				return usage(err)
-			}
-			if config != "" { // the user has named it
-				if t, err := trustsRig(path); err == nil && t.what != "" {
-					_ = t.trust() // it is asked for then
-				}
-			}
-			use := "start railbench and it is used"
-			if usual, err := rigPath(); err != nil || usual != path {
-				use = "railbench --rig " + path + " uses it"
-			}
-			gate.Fprintf(cmd.OutOrStdout(), "wrote %s; %s\n", path, use)
-			return nil
+			return rig.survey(cmd, b, path, force)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file in place of the one in the configuration folder")
 	cmd.Flags().BoolVar(&force, "force", false, "replace a file that exists")
 	return cmd
+}
+
+// survey looks at the nodes, shows what there is, and writes the rig file where two of them answered.
+func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) error {
+	where := b.options.Where
+	if b.simRig != nil {
+		where = b.names()
+	}
+	gate.Fprintf(cmd.ErrOrStderr(), "looking at %s …\n", looksAt(where, b.names()))
+	found, cables, errs := session.Survey(cmd.Context(), b.options)
+	answered := 0
+	for _, err := range errs {
+		if err == nil {
+			answered++
+		}
+	}
+	var silent error
+	if answered < len(errs) {
+		silent = status{exitUnreachable, errors.Join(errs...)}
+	}
+	if answered < len(steps.Ends) {
+		return silent
+	}
+	out := cmd.OutOrStdout()
+	if len(found.Nodes) == len(steps.Ends) {
+		found = found.Over(steps.DefaultLink)
+		describe(out, found)
+	} else {
+		describeAll(out, found)
+	}
+	for _, line := range cables.Draw() {
+		gate.Fprintln(out, line)
+	}
+	if b.simRig != nil {
+		gate.Fprintln(out, "these nodes are SIMULATED: no rig file is written")
+		return silent
+	}
+	if err := writeRig(path, f.fileOf(b, found), force); err != nil {
+		return usage(err)
+	}
+	if f.sshConfig != "" { // the user has named it
+		if t, err := trustsRig(path); err == nil && t.what != "" {
+			_ = t.trust() // it is asked for then
+		}
+	}
+	use := "start railbench and it is used"
+	if usual, err := rigPath(); err != nil || usual != path {
+		use = "railbench --rig " + path + " uses it"
+	}
+	gate.Fprintf(out, "wrote %s; %s\n", path, use)
+	if silent != nil {
+		gate.Fprintln(out, "who did not answer stands in it all the same")
+	}
+	return silent
+}
+
+// looksAt are the nodes that are looked at, in one line.
+func looksAt(where, names []string) string {
+	if len(where) == len(steps.Ends) {
+		return where[0] + " and " + where[1]
+	}
+	return fmt.Sprintf("%d nodes: %s", len(names), nodeset.Fold(names))
+}
+
+// fileOf is the rig file of what was found: of two nodes as --peer names them, or of a list.
+func (f rigFlags) fileOf(b *bench, found steps.Rig) rigFile {
+	if f.lists() {
+		return f.listFile(b, found)
+	}
+	file := rigFile{
+		SSHConfig: f.sshConfig, Etcd: f.etcd,
+		Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer},
+	}
+	for e, n := range map[steps.End]*nodeFile{steps.Here: &file.Here, steps.Peer: &file.Peer} {
+		if n.Name = found.At(e).Host; n.Name == "" {
+			n.Name = found.At(e).Name
+		}
+	}
+	file.Name = file.Here.Name + "-" + file.Peer.Name
+	for _, p := range found.Pairs {
+		file.Rails = append(file.Rails, railFile{Here: found.Rail(p, steps.Here).Dev, Peer: found.Rail(p, steps.Peer).Dev})
+	}
+	return file
+}
+
+// railsTold is up to how many nodes the rig file names the rails of each link. Beyond, those that
+// are found are used: a file of thousands of rails is nobody's to read.
+const railsTold = 8
+
+func (f rigFlags) listFile(b *bench, found steps.Rig) rigFile {
+	file := b.listed
+	file.SSHConfig, file.Etcd = f.sshConfig, f.etcd
+	if len(found.Nodes) > railsTold {
+		return file
+	}
+	for _, l := range steps.Links(len(found.Nodes)) {
+		link := found.Over(l)
+		for _, p := range link.Pairs {
+			end := func(e steps.End) string { return link.At(e).Name + ":" + link.Rail(p, e).Dev }
+			file.Rails = append(file.Rails, railFile{A: end(steps.Here), B: end(steps.Peer)})
+		}
+	}
+	return file
+}
+
+// describeAll prints a line for each node: what it is and how many rails it has.
+func describeAll(out io.Writer, rig steps.Rig) {
+	width := 0
+	for _, n := range rig.Nodes {
+		width = max(width, len(n.Name))
+	}
+	for _, n := range rig.Nodes {
+		if n.Err != "" {
+			gate.Fprintf(out, "%-*s  did not answer\n", width, n.Name)
+			continue
+		}
+		up, addressed := 0, 0
+		for _, r := range n.Rails {
+			if r.State == "ACTIVE" {
+				up++
+			}
+			if r.Addr != "" {
+				addressed++
+			}
+		}
+		gate.Fprintf(out, "%-*s  %s: %d active, %d with an address  %s\n", width, n.Name, counted(len(n.Rails), "rail"), up, addressed, n.Adapter)
+	}
 }
 
 // describe prints the pairs of rails and what is left over.

@@ -181,5 +181,8 @@ func junitPath(path string, given bool) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return fmt.Errorf("--junit %s: there is no folder %s", path, filepath.Dir(path))
 	}
+	if err := disk.Mine(path); err != nil {
+		return fmt.Errorf("--junit %w", err)
+	}
 	return nil
 }

@@ -30,8 +30,10 @@ var loadSymptoms = map[string]symptom{
 	"host-route":       loadsSee("rail 1", "no server could be reached"),
 	"garbled-output":   loadsSee("no result in the output"),
 	"hog":              loadsSee("Gb/s of 210.8", "21.2 Gb/s of other traffic"),
+	"mtu-mismatch":     loadsSee("the smaller counts"),
 	"pcie-x2":          loadsSee("157.9 Gb/s of 210.8", "PCIe Gen5 x2"),
 	"retransmits":      loadsSee("sent again", "out_of_sequence"),
+	"pauses":           loadsSee("tx_global_pause", "rx_global_pause"),
 	"tool-missing": {skipped: map[string][]string{
 		"load-all": {"spark-01 has no ib_write_bw", "install perftest"},
 	}},

@@ -158,12 +158,13 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	root.SetFlagErrorFunc(noFlag)
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
+	rig.tell = func(text string) { gate.Fprintln(root.ErrOrStderr(), text) }
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig), notesCommand(),
-		serveCommand(&rig), watchCommand(&rig))
+		serveCommand(&rig), watchCommand(&rig), pairsCommand(&rig))
 	root.AddCommand(streamCommand(), gaugeCommand(), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(), docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),
-		parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
+		nodesCommand(&rig), parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
 	completeFlags(root, map[string]completer{"session": files("ipynb")})
 	record.add(root)

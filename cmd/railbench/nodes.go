@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -26,7 +27,9 @@ import (
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/family/nccl"
 	"github.com/railbench/railbench/steps/handover"
+	"github.com/railbench/railbench/steps/launch"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/runbook"
@@ -44,9 +47,14 @@ type rigFlags struct {
 	start           time.Time // of the simulated rig's time; zero is now
 	seed            uint64
 	faults          []string
-	nodeCount       int // of the simulated rig
-	params          []string
-	container       string
+	nodeCount       int    // of the simulated rig
+	nodeList        string // real nodes, as nodeset reads them
+	inventory       string // Ansible's, in which they are looked up
+	slurm           string // PARTITION:N, what Slurm is asked for
+	// tell tells the user beside the result; nil for nobody.
+	tell      func(text string)
+	params    []string
+	container string
 	// runbooks are what is opened in place of the built-in tutorial: files and folders.
 	runbooks []string
 	// trust lets run unseen what the rig file brings.
@@ -70,8 +78,11 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.Var(&f.speed, "speed",
 		"how much faster the simulated rig's time runs, or max: only as long as the processor takes")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
-	flags.IntVar(&f.nodeCount, "nodes", 0,
-		"how many nodes the simulated rig has, 2 where it is not given; more have a switch between them")
+	flags.Var(nodesFlag{f}, "nodes",
+		"the rig's nodes: a,b or spark-[01-04] or @group (see railbench nodes); a number is how many the simulated rig has, "+
+			"2 where it is not given")
+	flags.StringVar(&f.inventory, "inventory", "", "look the nodes up in this static Ansible inventory, INI or YAML; without --nodes all of it")
+	flags.StringVar(&f.slurm, "slurm", "", "PARTITION:N, ask Slurm for N nodes and give them back at the end; in an allocation it is --nodes slurm")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig: NAME, or NAME@NODE; railbench sim --fault list names the faults")
 }
 
@@ -84,6 +95,9 @@ type bench struct {
 	temp    *disk.Folder // the simulated rig's journal; it is gone with the rig
 	// onState is where the nodes tell their connection's state, once a session is open.
 	onState  func(node int, state runner.State, why error)
+	job      int             // of Slurm's, whose nodes they are; 0 for none
+	listed   rigFile         // the nodes of --nodes and --inventory, as a rig file has them
+	release  func()          // gives Slurm back what was asked for; nil where nothing was
 	unlocked runner.Unlocked // keys by passphrases that were typed, for all nodes
 }
 
@@ -92,6 +106,10 @@ func (b *bench) close() {
 		if n != nil {
 			n.Close()
 		}
+	}
+	if b.release != nil {
+		b.release()
+		b.release = nil // whoever closes twice
 	}
 	if b.etcd != nil {
 		_ = b.etcd.Close() // nobody is told at the end of the program, and what may be left is a temporary folder
@@ -120,6 +138,8 @@ func (b *bench) serve(endpoint string) error {
 	}
 	b.options.Services = map[string]session.Service{
 		"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e), "railbench": handedOver(),
+		steps.LaunchService: launch.Service{Launchers: sync.OnceValues(launchers)},
+		"room":              launch.Room{Buffers: nccl.Buffers()},
 	}
 	return nil
 }
@@ -238,13 +258,12 @@ func parseLink(text string, names []string) (l steps.Link, err error) {
 	return l, nil
 }
 
-// linked asks for the link under test where there is more than one to choose and a cell
-// runs over it: a check looks at all.
+// linked asks for the link under test where there is more than one to choose and a cell runs over it.
 func (b *bench) linked(cells []steps.Cell) error {
 	if b.options.Link != (steps.Link{}) || len(b.options.Nodes) <= len(steps.Ends) {
 		return nil
 	}
-	i := slices.IndexFunc(cells, func(c steps.Cell) bool { return !c.Check.Any() && len(c.Roles) > 0 })
+	i := slices.IndexFunc(cells, steps.Cell.OverLink)
 	if i < 0 {
 		return nil
 	}
@@ -274,6 +293,10 @@ func (f rigFlags) reach(b *bench) ([]string, error) {
 		err = absolute("--rig", b.file)
 	case f.rig != "":
 		flags = append(flags, "--rig", f.rig)
+	case f.slurm != "":
+		flags = append(flags, "--slurm", f.slurm)
+	case f.lists():
+		flags, err = f.listReach()
 	case f.here != "":
 		flags = append(flags, "--here", f.here, "--peer", f.peer)
 	default:
@@ -329,6 +352,12 @@ func (f rigFlags) choose() (c choice, err error) {
 		return c, usage(errors.New("--rig and --peer both name the rig: give one of them"))
 	case f.here != "" && f.peer == "":
 		return c, usage(errors.New("--here needs --peer: a rig has two nodes"))
+	case f.slurm != "":
+		return f.chooseSlurm()
+	case f.lists() && (f.rig != "" || f.peer != ""):
+		return c, usage(errors.New("--nodes with a list and --inventory name the rig, and so do --rig and --peer: give one of them"))
+	case f.inventory != "" && f.nodeCount != 0:
+		return c, usage(errors.New("--nodes has a number, which is for the simulated rig, and --inventory takes a list: @group, or names"))
 	}
 	if f.etcd != "" {
 		if err := etcd.Check(f.etcd); err != nil {
@@ -359,8 +388,12 @@ func (f rigFlags) choose() (c choice, err error) {
 // only where no rig file is there: one that can't be read is an error, because whoever has
 // a rig would take simulated figures for its own.
 //
-// It is the rig of --peer, that of the user's own rig file, or the simulated one.
+// It is the rig of --nodes or --peer, that of the user's own rig file, or the simulated one.
 func (f rigFlags) configured() (c choice, err error) {
+	if f.lists() {
+		c.file, err = f.listedRig()
+		return c, err
+	}
 	if f.peer != "" {
 		c.file = rigFile{Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
 		return c, nil
@@ -409,12 +442,24 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 			return nil, err
 		}
 	}
+	b.listed = file
 	b.file, f.sshConfig = c.path, cmp.Or(f.sshConfig, file.SSHConfig)
 	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
 		return nil, err
 	}
 	b.options.Claimant = claimant()
+	if f.slurm != "" {
+		if file, err = f.allocate(ctx, b); err != nil {
+			b.close()
+			return nil, err
+		}
+	}
+	if err := b.inAllocation(file); err != nil {
+		b.close()
+		return nil, usage(err)
+	}
 	if b.options.Rails, err = file.choices(); err != nil {
+		b.close()
 		return nil, usage(err)
 	}
 	for i, n := range file.nodes() {
@@ -469,6 +514,13 @@ func (f rigFlags) connect(ctx context.Context, b *bench, i int, n nodeFile, ask 
 			name = steps.End(i).String()
 		}
 		b.add(runner.NewLocal(name, ask), "this machine")
+		return nil
+	}
+	if b.job != 0 {
+		b.add(runner.NewSlurm(runner.SlurmOptions{
+			Name: n.Name, Job: b.job, Ask: ask,
+			OnState: func(s runner.State, err error) { b.onState(i, s, err) },
+		}), fmt.Sprintf("Slurm, allocation %d", b.job))
 		return nil
 	}
 	target, err := runner.Resolve(ctx, n.SSH, f.sshConfig)

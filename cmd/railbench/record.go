@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/tui/frames"
 )
 
@@ -77,7 +78,7 @@ func (r *castWriter) line(v any) {
 	b, err := json.Marshal(v)
 	if err == nil {
 		file := r.to
-		_, err = file.Write(append(b, '\n'))
+		_, err = file.Write(append(gate.EscapeJSON(b), '\n'))
 	}
 	if err != nil && r.err == nil {
 		r.err = fmt.Errorf("record: %w", err)

@@ -27,9 +27,11 @@ type rigFile struct {
 	// SSHConfig replaces ~/.ssh/config.
 	SSHConfig string `toml:"ssh_config,omitempty" comment:"read in place of ~/.ssh/config"`
 	// Etcd takes the place of the one that railbench runs itself.
-	Etcd string   `toml:"etcd,omitempty" comment:"an etcd that is there already and that both nodes reach, http://HOST:PORT"`
-	Here nodeFile `toml:"here,omitempty" comment:"the node where the clients run"`
-	Peer nodeFile `toml:"peer,omitempty" comment:"the node where the servers run"`
+	Etcd string `toml:"etcd,omitempty" comment:"an etcd that is there already and that both nodes reach, http://HOST:PORT"`
+	// Engine is how the nodes are reached: over SSH where it is empty.
+	Engine string   `toml:"engine,omitempty" comment:"slurm: the nodes are those of the allocation that railbench is started in"`
+	Here   nodeFile `toml:"here,omitempty" comment:"the node where the clients run"`
+	Peer   nodeFile `toml:"peer,omitempty" comment:"the node where the servers run"`
 	// Nodes take the place of Here and Peer.
 	Nodes []nodeFile `toml:"node,omitempty" comment:"the nodes; the first two are the link under test until another is chosen"`
 	// Rails choose and order the pairs; without them every pair that is found is used.
@@ -132,6 +134,9 @@ func parseRig(path string, src []byte) (rigFile, error) {
 			return f, fmt.Errorf("%s:%d: %w", path, lineOf(src, `etcd\s*=`, 1), err)
 		}
 	}
+	if f.Engine != "" && f.Engine != slurmEngine {
+		return f, fmt.Errorf("%s:%d: engine %q: there is slurm, and without an engine SSH", path, lineOf(src, `engine\s*=`, 1), f.Engine)
+	}
 	if err := checkNodes(path, src, f); err != nil {
 		return f, err
 	}
@@ -174,6 +179,11 @@ func checkNodes(path string, src []byte, f rigFile) error {
 		return fmt.Errorf("%s:%d: a rig has from 2 to %d nodes, and the file %d",
 			path, lineOf(src, `\[\[\s*node`, 1), steps.MostNodes, len(f.Nodes))
 	}
+	if f.Engine == slurmEngine {
+		if err := checkSlurm(path, src, f); err != nil {
+			return err
+		}
+	}
 	local := 0
 	for i, n := range f.nodes() {
 		table, line := "", 0
@@ -190,7 +200,7 @@ func checkNodes(path string, src []byte, f rigFile) error {
 			local++
 		}
 		switch {
-		case n.SSH == "" && !n.Local:
+		case n.SSH == "" && !n.Local && f.Engine != slurmEngine:
 			return fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line, table)
 		case n.SSH != "" && n.Local:
 			return fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, line, table)
@@ -240,7 +250,7 @@ func lineOf(src []byte, pattern string, n int) int {
 }
 
 var rigKeys = []string{
-	"name", "ssh_config", "here", "peer", "rail",
+	"name", "ssh_config", "etcd", "engine", "here", "peer", "rail",
 	"here.name", "here.ssh", "here.local", "peer.name", "peer.ssh", "peer.local", "rail.here", "rail.peer",
 	"node", "node.name", "node.ssh", "node.local", "rail.a", "rail.b",
 }

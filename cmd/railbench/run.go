@@ -78,6 +78,9 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if err := errors.Join(f.contradiction(), junitPath(f.junit, cmd.Flags().Changed("junit"))); err != nil {
 		return usage(err)
 	}
+	if f.dryRun && rig.slurm != "" {
+		return usage(errors.New("--dry-run asks for nothing, not Slurm for nodes either: leave out --slurm, or start it in an allocation"))
+	}
 	rig.runbooks, rig.trust = f.runbooks, f.trust
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
 	b, err := rig.open(ctx, ask)
@@ -336,6 +339,11 @@ type nodeObject struct {
 	Host   string `json:"host"`
 	Kernel string `json:"kernel"`
 	OS     string `json:"os"`
+}
+
+// about is what a node is, for people.
+func (n nodeObject) about() string {
+	return strings.Join(slices.DeleteFunc([]string{n.Where, n.OS, n.Kernel}, func(s string) bool { return s == "" }), ", ")
 }
 
 type railObject struct {

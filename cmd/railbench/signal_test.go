@@ -58,6 +58,7 @@ func TestEveryVerbEnds(t *testing.T) {
 	for _, args := range [][]string{
 		{"list"},
 		{"list", "--json"},
+		{"nodes", "a,b"},
 		{"new", filepath.Join(dir, "another.md")},
 		{"check", book},
 		{"parse", "perftest"},
@@ -101,7 +102,7 @@ func TestEveryVerbEnds(t *testing.T) {
 	// A new command is added here, too, or says why it needs not.
 	own := map[string]string{
 		"run": "its session is interrupted", "drill": "a screen", "undo": "its session is interrupted", "init": "looks at nodes, with the context",
-		"sim": "waits for the context", "demo": "a screen", "notes": "waits for the context",
+		"sim": "waits for the context", "demo": "a screen", "pairs": "TestPairsGoOn", "notes": "waits for the context",
 		"serve": "TestServersEnd", "watch": "TestServersEnd", "gauge": "TestServersEnd", "stream": "TestServersEnd", "rig": "a script that gets the signal, too",
 		"docs": "a pager has the terminal, and hears of the signal itself",
 	}

@@ -16,6 +16,7 @@ import (
 func simCommand() *cobra.Command {
 	var o sim.Options
 	var port int
+	rate := speed(1)
 	cmd := &cobra.Command{
 		Use:   "sim",
 		Short: "Serve the simulated rig over SSH on loopback",
@@ -33,6 +34,7 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 			if port < 0 || port > 65534 {
 				return usage(fmt.Errorf("--port %d: it goes from 0 (any) to 65534", port))
 			}
+			o.Speed = float64(rate)
 			rig, err := sim.New(o)
 			if err != nil {
 				return usage(err)
@@ -66,11 +68,12 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 		},
 	}
 	cmd.Flags().IntVar(&o.Nodes, "nodes", 2, "how many nodes there are; more than two have a switch between them")
-	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "how much faster the rig's time runs")
+	cmd.Flags().Var(&rate, "speed",
+		"how much faster the rig's time runs, or max: only as long as the processor takes")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeats the figures exactly")
 	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "breaks the rig: NAME, or NAME@NODE; list names the faults")
 	completeFlags(cmd, map[string]completer{
-		"fault": completeFaults, "speed": words(), "seed": words(), "nodes": words("2", "3", "4"),
+		"fault": completeFaults, "speed": words("10", "max"), "seed": words(), "nodes": words("2", "3", "4"),
 	})
 	cmd.Flags().IntVar(&port, "port", 0, "the first node's port, the others' are the next; 0 takes free ones")
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -99,8 +100,8 @@ type moved struct {
 	Lost    uint64  `json:"lost"`
 	Corrupt uint64  `json:"corrupt"`
 	Cut     uint64  `json:"cut"`     // streams that ended within a block
-	Seconds float64 `json:"seconds"` // from the first byte to the last
-	Gbps    float64 `json:"gbps"`    // of payload
+	Seconds float64 `json:"seconds"` // from the first byte to the last, to the microsecond
+	Gbps    float64 `json:"gbps"`    // of payload, six digits of it
 }
 
 func (m *moved) add(t *stream.Tally) {
@@ -109,9 +110,22 @@ func (m *moved) add(t *stream.Tally) {
 }
 
 func (m *moved) took(seconds float64) {
-	if m.Seconds = seconds; seconds > 0 {
-		m.Gbps = float64(m.Bytes) * 8 / seconds / 1e9
+	m.Seconds = math.Round(seconds*1e6) / 1e6
+	if seconds > 0 {
+		m.Gbps = digits(float64(m.Bytes)*8/seconds/1e9, 6)
 	}
+}
+
+// digits rounds to so many significant ones: what no clock here can tell is not printed.
+func digits(v float64, n int) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	scale := math.Pow10(n - 1 - int(math.Floor(math.Log10(math.Abs(v)))))
+	if math.IsInf(scale, 0) {
+		return v
+	}
+	return math.Round(v*scale) / scale
 }
 
 // A way is what goes over one address, while it is counted.

@@ -94,8 +94,13 @@ func TestStreamSendAndReceive(t *testing.T) {
 		if sent.Blocks != blocks || got.Blocks != blocks || sent.Bytes != blocks*300<<10 || got.Bytes != sent.Bytes || got.Lost+got.Corrupt+got.Cut != 0 {
 			t.Errorf("sent %+v\ngot %+v", sent, got)
 		}
-		if got.Gbps <= 0 || math.Abs(got.Gbps-float64(got.Bytes)*8/got.Seconds/1e9) > 1e-6 {
+		// Six digits of the rate, and the time to the microsecond: what is said is not more than is known.
+		if exact := float64(got.Bytes) * 8 / got.Seconds / 1e9; got.Gbps <= 0 ||
+			math.Abs(got.Gbps-exact) > exact*(1e-6/got.Seconds+1e-5) {
 			t.Errorf("%+v", got)
+		}
+		if long := regexp.MustCompile(`"(?:gbps|seconds)": *[\d.]{12,}`).FindAllString(out.String()+receive.out.String(), -1); long != nil {
+			t.Errorf("more digits than a clock tells: %q", long)
 		}
 	}
 }
@@ -225,6 +230,16 @@ func TestStreamUsage(t *testing.T) {
 		var out, errs bytes.Buffer
 		if code := Main(strings.Fields(c.args), strings.NewReader(""), &out, &errs); code != c.code || errs.Len() == 0 {
 			t.Errorf("%s: exit status %d: %s", c.args, code, errs.String())
+		}
+	}
+}
+
+func TestDigits(t *testing.T) {
+	for _, c := range [][2]float64{
+		{0, 0}, {92.57123456789, 92.5712}, {1234567.89, 1234570}, {-0.000123456789, -0.000123457}, {5e-324, 5e-324}, {100, 100},
+	} {
+		if got := digits(c[0], 6); got != c[1] {
+			t.Errorf("digits(%v) = %v, not %v", c[0], got, c[1])
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -91,7 +92,7 @@ func steadyEvent(e steps.Event, logs string) steps.Event {
 	case steps.CellPrinted:
 		e.Lines = slices.Clone(e.Lines)
 		for i, l := range e.Lines {
-			e.Lines[i].Text = serviceSays.ReplaceAllString(l.Text, `"storage":"3.6.0"`)
+			e.Lines[i].Text = serviceSays.ReplaceAllString(l.Text, `"etcdcluster":"3.7.0","storage":"3.6.0"`)
 		}
 		return e
 	case steps.CellEnded:
@@ -112,6 +113,7 @@ type player struct {
 	msgs chan tea.Msg
 	told *replay
 	now  time.Time // on the rig
+	wall time.Time // who looks has it; where zero the rig's
 }
 
 // play opens a screen of a size on a tape.
@@ -123,6 +125,7 @@ func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) 
 		Simulated: true, RigName: tp.options.Rig, Background: tui.Dark, Docs: pages,
 		Hint:   "On one of your two nodes: railbench --peer USER@OTHER-NODE.",
 		RigNow: func() time.Time { return p.now },
+		Now:    func() time.Time { return cmp.Or(p.wall, p.now) },
 	}
 	if adjust != nil {
 		adjust(&opts)

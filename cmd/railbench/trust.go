@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
@@ -124,7 +125,7 @@ func trustsCells(book *trust.Book, foreign []steps.Cell) trusting {
 		return trusting{}
 	}
 	return trusting{
-		what: counted(len(foreign), "cell"), where: "on your nodes",
+		what: countedScripts(foreign), where: "on your nodes",
 		show:  func(out io.Writer) { showScripts(out, foreign) },
 		trust: func() error { return book.Trust(foreign...) },
 	}
@@ -156,6 +157,10 @@ func trustBeside(t steps.Tutorial, runbooks []string) (*trust.Book, error) {
 // showScripts writes cells whole, with where they run and as whom.
 func showScripts(out io.Writer, cells []steps.Cell) {
 	for _, c := range cells {
+		if name, value, ok := trust.Parameter(c); ok {
+			gate.Fprintf(out, "# --- the parameter %s, where nobody sets it\n%s=%s\n", name, name, runner.Quote(value))
+			continue
+		}
 		if c.Own != "" {
 			gate.Fprintf(out, "# --- %s: railbench's own %s\n", c.ID, c.Own)
 		}
@@ -207,9 +212,26 @@ func (b *bench) trusting(what, path string, t steps.Tutorial, trusted bool) erro
 		}
 		return nil
 	}
-	return usage(fmt.Errorf("%s %s: %s of it (%s) came from somebody else, or was changed since you saved or trusted it: "+
+	return usage(fmt.Errorf("%s %s: %s (%s) came from somebody else, or was changed since you saved or trusted it: "+
 		"railbench trust %[2]s shows what would run and asks; --trust takes it unseen",
-		what, path, counted(len(foreign), "script"), ids(foreign)))
+		what, path, countedScripts(foreign), ids(foreign)))
+}
+
+// countedScripts says how many cells and parameters need trust.
+func countedScripts(foreign []steps.Cell) string {
+	params := 0
+	for _, c := range foreign {
+		if _, _, ok := trust.Parameter(c); ok {
+			params++
+		}
+	}
+	switch len(foreign) - params {
+	case 0:
+		return counted(params, "parameter")
+	case len(foreign):
+		return counted(len(foreign), "cell")
+	}
+	return counted(len(foreign)-params, "cell") + " and " + counted(params, "parameter")
 }
 
 // trustSession is that for the file of a run. One that is not there yet has none, and what

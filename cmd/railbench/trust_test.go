@@ -143,6 +143,23 @@ func TestSomebodyElsesSession(t *testing.T) {
 	}
 }
 
+// TestDeceivingScripts: what is seen of a script is what runs. Behind a blank that is none for
+// the shell # begins no comment.
+func TestDeceivingScripts(t *testing.T) {
+	for _, c := range "\u00a0\u1680\u2003\u2007\u202f\u205f\u3000\u2800\u3164\u115f\uffa0\u034f\u200b\ufeff\u202e\u2028\ufe0f\u2060\r\x1b" {
+		book := "# P {#p}\n\n## C {#c}\n\n```sh cell=c on=both\ntrue" + string(c) + "# nothing; echo OWNED\n```\n"
+		path := filepath.Join(t.TempDir(), "own.md")
+		if err := os.WriteFile(path, []byte(book), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		code := Main([]string{"run", "c", "--rig", "sim", "--speed", "max", "--runbook", path}, strings.NewReader(""), &stdout, &stderr)
+		if code != exitUsage || !strings.Contains(stderr.String(), "nobody sees") {
+			t.Errorf("%U: exit %d: %s%s", c, code, &stdout, &stderr)
+		}
+	}
+}
+
 // What the user writes himself is trusted, and so it is when the session is opened again.
 func TestOwnSessionStaysTrusted(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,10 +23,10 @@ import (
 func virtualCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rig",
-		Short: "Two virtual machines with soft-RoCE: a real rig without hardware",
+		Short: "Virtual machines with soft-RoCE, two or more: a real rig without hardware",
 		Long: `Boots two small virtual machines that are wired back to back by two rails with
-the kernel's soft-RoCE, with sshd, perftest and iperf3. railbench --rig virtual
-works on them. Everything there is real but the speed: it is no benchmark.
+the kernel's soft-RoCE, with sshd, perftest and iperf3; or up to eight of them on a
+switch. railbench --rig virtual works on them. Everything there is real but the speed: it is no benchmark.
 
 RIG_STATE names the folder that holds the image, so that one of each system can stand
 beside the other; RIG_PORT, which is 2200, keeps two that run apart.`,
@@ -34,15 +36,17 @@ beside the other; RIG_PORT, which is 2200, keeps two that run apart.`,
 	build := rigCommand("build", "Make kernel, initrd and disk from Debian packages (root, Debian or Ubuntu, under a minute)", "system")
 	oneOf(build, "system", "plain: busybox and sshd, up in seconds; systemd: with NetworkManager, networkd and netplan, "+
 		"as on a Spark", "plain", "systemd")
-	up := rigCommand("up", "Boot both machines", "manager")
+	up := rigCommand("up", "Boot the machines", "nodes", "manager")
+	oneOf(up, "nodes", "how many: two are wired back to back, more are on a switch", "2", "3", "4", "5", "6", "7", "8")
 	oneOf(up, "manager", "whom netplan gives the rails in the systemd image: NetworkManager, networkd, or mixed, one on "+
 		"each machine", "mixed", "NetworkManager", "networkd")
 	cmd.AddCommand(
 		build, up,
-		rigCommand("ssh NODE [CMD…]", "A shell, or a command, on spark-01 or spark-02"),
-		rigCommand("cable RAIL on|off", "Plug or pull the cable of rail 0 or 1"),
+		rigCommand("ssh NODE [CMD…]", "A shell, or a command, on spark-01, spark-02, …"),
+		rigCommand("cable RAIL on|off [NODE]", "Plug or pull the cable of rail 0 or 1; on a switch that of one node, or all"),
+		rigCommand("reset NODE", "Cut a machine's power and bring it back"),
 		rigCommand("status", "What is built and what runs"),
-		rigCommand("down", "End both machines"),
+		rigCommand("down", "End the machines"),
 	)
 	return cmd
 }
@@ -125,9 +129,39 @@ func virtualRig() (rigFile, string, error) {
 	if _, err := os.Stat(config); err != nil {
 		return rigFile{}, "", errors.New("the virtual rig is not built: railbench rig build, then railbench rig up")
 	}
-	return rigFile{
-		Name: "virtual",
-		Here: nodeFile{Name: "spark-02", SSH: "spark-02"},
-		Peer: nodeFile{Name: "spark-01", SSH: "spark-01"},
-	}, config, nil
+	nodes, err := virtualNodes(state)
+	if err != nil {
+		return rigFile{}, "", err
+	}
+	here, peer := nodeFile{Name: "spark-02", SSH: "spark-02"}, nodeFile{Name: "spark-01", SSH: "spark-01"}
+	if nodes == 2 {
+		return rigFile{Name: "virtual", Here: here, Peer: peer}, config, nil
+	}
+	f := rigFile{Name: "virtual", Nodes: []nodeFile{here, peer}}
+	for n := 3; n <= nodes; n++ {
+		name := fmt.Sprintf("spark-%02d", n)
+		f.Nodes = append(f.Nodes, nodeFile{Name: name, SSH: name})
+	}
+	return f, config, nil
+}
+
+// mostVirtual is how many machines the script boots at most.
+const mostVirtual = 8
+
+// virtualNodes is how many machines are up, as the script wrote it down.
+func virtualNodes(state string) (int, error) {
+	file := filepath.Join(state, "run", "nodes")
+	text, err := disk.Read(file, 16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 2, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("how many machines the virtual rig has: %w", err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || n < 2 || n > mostVirtual {
+		return 0, fmt.Errorf("how many machines the virtual rig has: %s says %q: railbench rig down, then railbench rig up",
+			file, text)
+	}
+	return n, nil
 }

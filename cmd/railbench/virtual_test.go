@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -93,11 +92,22 @@ func newVirtual(t *testing.T, system string) *virtual {
 	if _, err := os.Stat(filepath.Join(v.state, "image", "root.ext4")); err != nil {
 		v.rig(t, "build", "--system", system)
 	}
-	if out := v.rig(t, "status"); strings.Count(out, ": running") != 2 {
-		v.rig(t, "up")
-		t.Cleanup(func() { v.rig(t, "down") })
-	}
+	v.up(t, 2)
 	return v
+}
+
+// up boots so many machines, if they aren't up already.
+func (v *virtual) up(t *testing.T, nodes int) {
+	t.Helper()
+	running := strings.Count(v.rig(t, "status"), ": running")
+	if running == nodes {
+		return
+	}
+	if running > 0 {
+		v.rig(t, "down")
+	}
+	v.rig(t, "up", "--nodes", strconv.Itoa(nodes))
+	t.Cleanup(func() { v.rig(t, "down") })
 }
 
 // rig runs a subcommand of railbench rig and gives what it prints.
@@ -135,13 +145,14 @@ var missing = map[string]bool{
 func (v *virtual) all(t *testing.T) {
 	before := v.networks(t)
 	r, code := v.run(t, "--all", "--yes")
-	if code != exitOK && code != exitFail || r.Rig.Simulated {
+	// What is INCONCLUSIVE is named below, and nothing FAILs.
+	if code != exitOK && code != exitInconclusive || r.Rig.Simulated {
 		t.Errorf("exit %d, simulated %v", code, r.Rig.Simulated)
 	}
 	for _, c := range r.Cells {
-		if c.ID == "ucx-perftest" && c.Verdict != steps.Pass {
-			// Debian's UCX gets no answer over this soft-RoCE, and nobody knows yet why: a FAIL
-			// that is told here, and holds nothing else up.
+		if c.ID == "ucx-perftest" && c.Verdict == steps.Inconclusive {
+			// Debian's UCX gets no answer over this soft-RoCE in its own time, and RDMA itself works: that
+			// is told, and is no FAIL of the rig.
 			t.Logf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
 			continue
 		}
@@ -333,34 +344,35 @@ func (v *virtual) clean(t *testing.T) {
 	}
 }
 
-// killed ends railbench itself with kill -9 while a test runs.
+// killed ends railbench itself with kill -9 while a test runs, one that lasts.
 func (v *virtual) killed(t *testing.T) {
-	cmd := exec.Command(v.bin, "run", "ib-write-bw", "--rig", "virtual", "-v")
-	progress, err := cmd.StderrPipe()
+	cmd := exec.Command(v.bin, "run", "ib-write-bw", "--rig", "virtual", "-v", "-p", "ITERATIONS=1000000")
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer said.Close()
+	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var seen strings.Builder
-	buf := make([]byte, 4096)
-	for !strings.Contains(seen.String(), "rail 1:") {
-		n, err := progress.Read(buf)
-		seen.Write(buf[:n])
-		if errors.Is(err, io.EOF) {
-			t.Fatalf("ended: %s", seen.String())
-		}
-	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // it is killed
+	}()
 	for !strings.Contains(v.rig(t, "ssh", "2", "ps -eo args | grep -v grep | grep 'ib_write_bw.*192.168.100.10' || :"), "ib_write_bw") {
-		if cmd.ProcessState != nil {
-			t.Fatal("ended before it was killed")
+		select {
+		case <-ended:
+			text, _ := os.ReadFile(said.Name())
+			t.Fatalf("it ended before it was killed: %s", text)
+		case <-time.After(time.Second): // asking is work for an emulated processor
 		}
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait()
+	<-ended
 	v.clean(t)
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -97,7 +99,7 @@ func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error)
 	// Whoever leaves before it is there waits for it, to put it away.
 	load := sync.OnceValues(func() (*desk, error) { return setUp(cmd, flags, o) })
 	shown := o.show(cmd, tui.NewCurtain(tui.Options{
-		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
+		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
 	}, func() (*tui.Model, error) {
 		d, err := load()
 		if err != nil {
@@ -117,7 +119,7 @@ func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error)
 // is read behind it.
 func (o opening) silent(flags rigFlags) bool {
 	if o.session != "" || o.drill.Fault != "" ||
-		len(flags.runbooks)+len(flags.params)+len(flags.faults) > 0 || flags.link != "" {
+		len(flags.runbooks)+len(flags.params)+len(flags.faults) > 0 || flags.link+flags.slurm != "" {
 		return false
 	}
 	dir, err := sessionsDir()
@@ -168,7 +170,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	notice := b.changes()
 	if foreign := b.foreign(kept); len(foreign) > 0 {
 		notice = fmt.Sprintf("%s here came from somebody else (%s) and does not run until you trust it: "+
-			"T shows it whole, T again trusts it", counted(len(foreign), "script"), ids(foreign))
+			"T shows it whole, T again trusts it", countedScripts(foreign), ids(foreign))
 	}
 	s := session.New(b.options)
 	b.onState = s.State
@@ -209,7 +211,7 @@ func (b *bench) screen(s *session.Session) tui.Options {
 	return tui.Options{
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
 		Simulated: b.options.Simulated, RigName: b.options.Rig, RigNow: s.Now,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Docs: pages,
+		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv), Docs: pages,
 		Planned: func(book steps.Notebook, c steps.Cell) string {
 			var script strings.Builder
 			options := b.options
@@ -298,7 +300,7 @@ func view(ctx context.Context, path string, why error) (*desk, error) {
 		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial),
 		Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: "read-only, and live: " + why.Error(), Follow: follow(ctx, path),
-		Pager: openPager, Docs: pages, ASCII: lettersOnly(os.Getenv),
+		Pager: openPager, Docs: pages, ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
 		Sessions: savedSessions, Compare: compareSaved,
 	})}, nil
 }
@@ -389,6 +391,30 @@ func lettersOnly(getenv func(string) string) bool {
 		}
 	}
 	return false
+}
+
+// hasLinks reports whether the terminal is one that has links (OSC 8). There is no asking it; of
+// those that are not known to have them some print the address as text. What stands in between,
+// as tmux does, may have none.
+func hasLinks(getenv func(string) string) bool {
+	name := getenv("TERM")
+	for _, between := range []string{"tmux", "screen", "linux", "dumb"} {
+		if strings.HasPrefix(name, between) {
+			return false
+		}
+	}
+	if name == "" || getenv("TMUX") != "" || getenv("STY") != "" {
+		return false
+	}
+	for _, known := range []string{"kitty", "ghostty", "alacritty", "foot", "wezterm", "contour"} {
+		if strings.HasPrefix(strings.TrimPrefix(name, "xterm-"), known) {
+			return true
+		}
+	}
+	vte, err := strconv.Atoi(getenv("VTE_VERSION"))
+	const firstVTE = 5000 // 0.50
+	return err == nil && vte >= firstVTE || getenv("WT_SESSION") != "" || getenv("KONSOLE_VERSION") != "" ||
+		slices.Contains([]string{"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby"}, getenv("TERM_PROGRAM"))
 }
 
 // hint says how to get from the simulated rig to one's own.

@@ -24,7 +24,8 @@ func (p promise) with() string {
 const (
 	core  = "The sixteen"
 	kinds = "What attackers and sick nodes try"
-	rig   = "On two virtual machines"
+	many  = "On more than two nodes"
+	rig   = "On virtual machines"
 )
 
 var (
@@ -50,6 +51,7 @@ var promises = []promise{
 	{core, "Q6", "nothing passes without an exit of 0, a whole output, its bytes on the wire and a figure within its band", "./steps/catalog", "Alter", nil, nil},
 	{core, "Q6", "nor where a script did not end well", "./steps/session", "NothingPassesThatDidNotEndWell", nil, nil},
 	{core, "Q7", "an unknown host key is asked about, a changed or revoked one refused", "./runner", "SSHRefusals|OtherKeysMayBeRevoked|UnknownHost", whole, nil},
+	{core, "Q7", "who knows the password is let in by PAM and keyboard-interactive, at a real sshd, and nobody else", "./runner", "TestPassword", whole, nil},
 	{core, "Q8", "no byte of a node's reaches a terminal, a log or a report as it came", "./cmd/railbench", "NothingGoesRoundTheGate|ForgedLines|ForgedNode|JUnitIsClean", nil, nil},
 	{core, "Q9", "no value of a rig file, a parameter or a node is shell", "./cmd/railbench", "NastyNodes|RigFileNastyValues|AssignmentsQuote", nil, nil},
 	{core, "Q10", "a password is in no file, argument or log", "./runner", "EncryptedKeyAsks|BesideWrong", whole, nil},
@@ -61,15 +63,31 @@ var promises = []promise{
 	{core, "Q15", "256 MiB hold ten gigabytes of each of eighteen inputs (a session within its 512 MiB takes several times its size)", "./cmd/railbench", "MemoryIsBounded", long, nil},
 	{kinds, "1", "no link, pipe, device or foreign owner is followed where files are written or read", "./runner/disk", ".", nil, nil},
 	{kinds, "1", "nor where keys are", "./runner", "KeyFilesAreTraps", nil, nil},
-	{kinds, "4", "what came in somebody else's session, runbook or rig file runs once its content was trusted, and not before", "./cmd/railbench", "Somebody|TrustCommand|RigFilesTraps|Includes|ConfigurationIsShown|OwnSessionStays", nil, nil},
+	{kinds, "4", "what came in somebody else's session, runbook or rig file runs once its content was trusted, and not before", "./cmd/railbench", "Somebody|TrustCommand|RigFilesTraps|Includes|ConfigurationIsShown|OwnSessionStays|^TestValues|DeceivingScripts", nil, nil},
 	{kinds, "8", "every verb ends, whatever a server does", "./cmd/railbench", "EveryVerbEnds|ServersEnd|SIGTERM|BadServer|ASignalEnds", nil, nil},
 	{kinds, "8", "a server that is silent, floods or lies at any stage is given up", "./runner", "BadServers|Abandoned|StuckSpare|Silence", nil, nil},
+	{kinds, "8", "an agent, and what an ssh configuration runs, may be stuck as well", "./runner", "ThatHang", whole, nil},
+	{kinds, "4", "and jump hosts are as they were when it was trusted", "./runner", "LookedUpOnce", whole, nil},
 	{kinds, "9", "an unterminated sequence takes no exit with it, and a long script is told", "./runner", "Cleaner|OnlyTheLeash|LongScripts|HowARunEnds", nil, nil},
 	{kinds, "10", "answers to our own scripts are bounded", "./runner", "AskIsBounded|ForwardFlood", nil, nil},
 	{kinds, "11", "algorithms, revoked keys and strictness mean what they mean to ssh", "./runner", "Algorithms|Allowed|HostKeyOrder|SignsWithoutSHA1|Target", nil, nil},
 	{kinds, "12", "what runs as root lies where root alone can write", "./runner/undo", "Owned", nil, nil},
 	{kinds, "two", "of two railbenches on a rig one runs; the other is told who, and comes after it", "./runner", "^TestClaim$", nil, nil},
 	{kinds, "two", "the same of two sessions", "./steps/session", "TwoOnOneRig", nil, nil},
+	{kinds, "15", "over slow, narrow and stalling links scripts end as over good ones, and no limit is fooled", "./runner", "FarNodes", whole, nil},
+	{
+		kinds, "15", "there cells come to the same verdicts, half of the keys are answered as over a good one, and gauges say that they are late",
+		"./cmd/railbench", "BadLinks|TheyAreLate", whole, nil,
+	},
+	{kinds, "13", "spare leashes, too, are gone ten seconds after a lost connection", "./runner", "SSHLostConnection", whole, nil},
 	{kinds, "seeds", "somebody at the keys of a rig that breaks: no panic, no false PASS, no orphan, no changed network, a valid notebook", "./cmd/railbench", "^TestSimulation$", nil, []string{"-seeds=200", "-from=1"}},
+	{many, "many", "a step of Slurm's keeps the contract of every node: streams, limits, forwarding, the leash, nothing left after kill -9", "./runner", "^TestSlurm$", whole, nil},
+	{many, "many", "an allocation that railbench asked for is given back, however it ends", "./runner", "TestAllocated|TestAllocate$", whole, nil},
+	{many, "many", "what a launcher of collectives started is ended on every node, and what can't be looked for is told", "./steps/launch", "NothingIsLeft|Swept|SweepTells|OpenMPI", nil, nil},
+	{many, "many", "a node that is away or dies stops nobody else, and passes nowhere", "./cmd/railbench", "ThirdNodeIsAway|PairsNodeDies", nil, nil},
+	{many, "many", "nor in a check that asks all nodes at once", "./steps/session", "ChecksJudgeANodeThatIsGone", nil, nil},
+	{many, "many", "every fault is found on whichever node it is", "./cmd/railbench", "EveryFaultIsFoundOnAnotherNode|ChecklistOfThreeNodes", whole, nil},
+	{many, "many", "the matrix of pairs names what is wrong, and goes on where it was interrupted", "./cmd/railbench", "PairsNameTheFault|PairsGoOn", nil, nil},
+	{many, "many", "a collective passes by the bytes of every node alone", "./steps/catalog", "Collectives", nil, nil},
 	{rig, "rig", "real kernels, sshd and perftest: cells, changes, cables, a dead node, a stopped sshd", "./cmd/railbench", "^TestVirtualRig$", virtual, nil},
 }

@@ -95,7 +95,7 @@ func ReadOwn(path string, limit int64) ([]byte, error) {
 // Read reads a file that somebody names, of limit bytes at most. It may be anybody's, and
 // the name a link: who names it means what it leads to.
 func Read(path string, limit int64) ([]byte, error) {
-	f, err := named(path)
+	f, err := Named(path)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func Read(path string, limit int64) ([]byte, error) {
 
 // Head is Read, but for what is longer: of that it gives the first limit bytes.
 func Head(path string, limit int64) ([]byte, error) {
-	f, err := named(path)
+	f, err := Named(path)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,8 @@ func Head(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-func named(path string) (*os.File, error) {
+// Named opens a file that somebody names, to read it: who does bounds what he reads of it.
+func Named(path string) (*os.File, error) {
 	return open(path, os.O_RDONLY, 0, func(fs.FileInfo) error { return nil })
 }
 

@@ -8,6 +8,35 @@ import (
 	"syscall"
 )
 
+// Keeps says why a folder is none in which railbench looks for what it may run: it, or the one
+// above it, belongs to somebody else, or everybody may write there. Its files may be the user's
+// own all the same, and whoever has the folder could still give each the name of another. One
+// that is not there yet has nothing in it.
+func Keeps(dir string) error {
+	for _, path := range []string{dir, filepath.Dir(dir)} {
+		info, err := os.Stat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		owner, ok := info.Sys().(*syscall.Stat_t)
+		switch {
+		case !info.IsDir():
+			return &Refused{path, "it is no folder"}
+		case !ok:
+			return &Refused{path, "nothing tells whose it is"}
+		case owner.Uid != 0 && int(owner.Uid) != os.Geteuid():
+			return &Refused{path, fmt.Sprintf("the folder belongs to somebody else (user id %d), who could put another file "+
+				"in one's place: name one of your own in $XDG_STATE_HOME", owner.Uid)}
+		case info.Mode().Perm()&0o002 != 0 && info.Mode()&os.ModeSticky == 0:
+			return &Refused{path, "everybody may write into the folder: chmod o-w takes that away"}
+		}
+	}
+	return nil
+}
+
 // A Folder is a temporary one that a process keeps its files in. The kernel's lock on it ends with
 // the process, however that ends: a folder that nobody holds was left behind by a kill.
 type Folder struct {

@@ -70,3 +70,50 @@ func TestFoldersAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldersThatKeepWhatRuns: in somebody else's folder one's own files may have each other's
+// names, and where everybody may write so may he.
+func TestFoldersThatKeepWhatRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(dir string) error
+		fine bool
+	}{
+		"not there":   {func(string) error { return nil }, true},
+		"one's own":   {func(dir string) error { return os.MkdirAll(dir, 0o700) }, true},
+		"a group's":   {func(dir string) error { return errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(dir, 0o770)) }, true},
+		"everybody's": {func(dir string) error { return errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(dir, 0o777)) }, false},
+		"everybody's, sticky": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(dir, 0o777|os.ModeSticky))
+		}, true},
+		"below everybody's": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(filepath.Dir(dir), 0o777))
+		}, false},
+		"a file": {func(dir string) error {
+			return errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.WriteFile(dir, nil, 0o600))
+		}, false},
+		"a link to one's own": {func(dir string) error {
+			to := t.TempDir()
+			return errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.Symlink(to, dir))
+		}, true},
+		"somebody else's": {func(dir string) error {
+			if os.Geteuid() != 0 {
+				return os.WriteFile(filepath.Dir(dir), nil, 0o600) // only root can give a folder away
+			}
+			return errors.Join(os.MkdirAll(dir, 0o700), os.Chown(dir, 12345, 12345))
+		}, false},
+		"below somebody else's": {func(dir string) error {
+			if os.Geteuid() != 0 {
+				return os.WriteFile(filepath.Dir(dir), nil, 0o600)
+			}
+			return errors.Join(os.MkdirAll(dir, 0o700), os.Chown(filepath.Dir(dir), 12345, 12345))
+		}, false},
+	} {
+		dir := filepath.Join(t.TempDir(), "railbench", "trusted")
+		if err := c.make(dir); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := Keeps(dir); (err == nil) != c.fine {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -36,7 +36,8 @@ type Server struct {
 }
 
 const (
-	startLimit = 15 * time.Second
+	// startLimit leaves time for a disk that is busy with what others sync: its first words are synced.
+	startLimit = 45 * time.Second
 	// buildLimit is for a program that the go command makes first.
 	buildLimit = 5 * time.Minute
 	closeLimit = 15 * time.Second

@@ -23,6 +23,8 @@ type Maker func(t *testing.T) runner.Node
 type Options struct {
 	// Processes is set where scripts are real processes with pids.
 	Processes bool
+	// NoForwarding is set where a node is no runner.Forwarder.
+	NoForwarding bool
 }
 
 // Run holds a kind of node to the contract.
@@ -39,8 +41,10 @@ func Run(t *testing.T, make Maker, o Options) {
 	t.Run("limit", func(t *testing.T) { limit(t, make(t)) })
 	t.Run("together", func(t *testing.T) { together(t, make(t)) })
 	t.Run("close", func(t *testing.T) { closing(t, make(t)) })
-	t.Run("forward", func(t *testing.T) { forward(t, make(t), o) })
-	t.Run("forwardEnds", func(t *testing.T) { forwardEnds(t, make(t)) })
+	if !o.NoForwarding {
+		t.Run("forward", func(t *testing.T) { forward(t, make(t), o) })
+		t.Run("forwardEnds", func(t *testing.T) { forwardEnds(t, make(t)) })
+	}
 	if o.Processes {
 		t.Run("leavesNothing", func(t *testing.T) { leavesNothing(t, make(t)) })
 		t.Run("signals", func(t *testing.T) { signals(t, make(t)) })

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ type Sshd struct {
 	User                                  string
 	Port                                  int
 	cmd                                   *exec.Cmd
+	within                                []string // the command, with its arguments, that starts it
 }
 
 // StartSshd starts one that ends with the test. extra are lines for its configuration.
@@ -53,7 +55,14 @@ func StartSshd(t testing.TB, extra ...string) *Sshd {
 	if !Whole() {
 		t.Skip("a real sshd is for RAILBENCH_FULL=1")
 	}
-	bin := Tool(t, "sshd")
+	s := prepare(t, extra...)
+	s.Start(t, "")
+	return s
+}
+
+// prepare writes what an sshd needs, and has it ended with the test.
+func prepare(t testing.TB, extra ...string) *Sshd {
+	t.Helper()
 	keygen := Tool(t, "ssh-keygen")
 	if os.Getuid() == 0 {
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
@@ -88,7 +97,9 @@ func StartSshd(t testing.TB, extra ...string) *Sshd {
 	// What the user's own shell does at each login is not what is tested: some take seconds,
 	// and print where several log in at once.
 	home := t.TempDir()
-	s.write(t, "sshd_config", fmt.Sprintf(`Port %d
+	// The first of several lines counts.
+	s.write(t, "sshd_config", fmt.Sprintf(`%s
+Port %d
 ListenAddress 127.0.0.1
 HostKey %s
 AuthorizedKeysFile %s
@@ -101,8 +112,7 @@ KbdInteractiveAuthentication no
 MaxSessions 20
 LogLevel VERBOSE
 SetEnv HOME=%s
-%s
-`, s.Port, s.HostKey, filepath.Join(dir, "authorized_keys"), home, strings.Join(extra, "\n")))
+`, strings.Join(extra, "\n"), s.Port, s.HostKey, filepath.Join(dir, "authorized_keys"), home))
 	host, err := os.ReadFile(s.HostKey + ".pub")
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +128,6 @@ SetEnv HOME=%s
   UserKnownHostsFile %s
   GlobalKnownHostsFile none
 `, s.Port, s.User, s.Key, s.KnownHosts))
-	s.Start(t, bin)
 	t.Cleanup(func() { s.Stop() })
 	return s
 }
@@ -141,7 +150,8 @@ func (s *Sshd) Start(t testing.TB, bin string) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	s.cmd = exec.Command(bin, "-D", "-e", "-f", filepath.Join(s.Dir, "sshd_config"))
+	command := append(slices.Clone(s.within), bin, "-D", "-e", "-f", filepath.Join(s.Dir, "sshd_config"))
+	s.cmd = exec.Command(command[0], command[1:]...)
 	s.cmd.Stderr = log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -81,6 +81,16 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 			says("spark-01", "echo 'ls /dev/infiniband' | docker exec -i vllm sh -s", 2, "No such file or directory"),
 			says("spark-01", "echo 'ulimit -l' | docker exec -i vllm sh -s", 0, "8192\n"),
 		},
+		"nccl-tcp": {says("spark-02", "cat /etc/nccl.conf", 0, "NCCL_IB_DISABLE=1\n")},
+		"nccl-gid": {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_GID_INDEX=0\n")},
+		"nccl-hang": {
+			says("spark-02", "timeout 60 mpirun --host spark-02,spark-01 all_reduce_perf -b 64K -e 1M -f 2", 124, "262144"),
+		},
+		"nccl-version": {
+			says("spark-01", "readlink -f /lib/aarch64-linux-gnu/libnccl.so.2", 0, "libnccl.so.2.27.7\n"),
+			says("spark-02", "timeout 60 mpirun --host spark-02,spark-01 all_reduce_perf -b 64K -e 1M -f 2", 2,
+				"Mismatched NCCL version detected : rank 0 version 22809 rank 1 version 22707"),
+		},
 		"nccl-half":   {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1\n")},
 		"nccl-socket": {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA=mlx5_0,mlx5_1\n")},
 		"ufw-roce": {

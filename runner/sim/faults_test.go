@@ -149,6 +149,18 @@ func TestFaults(t *testing.T) {
 			ratio := float64(read()-before) * 4 / (5000 * 65536 / 1024 * 1082)
 			return within(ratio, 1.03, 1.061) && b.must("spark-01", "cat /sys/class/infiniband/rocep1s0f0/ports/1/hw_counters/out_of_sequence") != "0\n"
 		}},
+		"pauses": {func(b *bench) bool {
+			counted := func() (all [2]string) {
+				for i, node := range []string{"spark-01", "spark-02"} {
+					all[i] = b.must(node, "ethtool -S enp1s0f0np0 | grep "+[]string{"tx", "rx"}[i]+"_global_pause:")
+				}
+				return all
+			}
+			before := counted()
+			b.test("ib_write_bw", "ib_write_bw 192.168.100.10")
+			after := counted()
+			return before[0] != after[0] && before[1] != after[1]
+		}},
 		"garbled-output": {func(b *bench) bool {
 			_, c := b.test("ib_write_bw", "ib_write_bw 192.168.100.10")
 			return !strings.HasSuffix(c.out, "-\n") && len(fields(b.t, c.out)) < 5

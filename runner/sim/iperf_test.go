@@ -52,7 +52,7 @@ func TestIperf3OverARail(t *testing.T) {
 	b := newBench(t, Options{Seed: 3})
 	sent, rdma := b.netdev("spark-02", "enp1s0f0np0", "tx_bytes"), b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
 	a, server := b.iperf("192.168.100.10", "-t 10")
-	if got := a.End.Sent.Bits / 1e9; math.Abs(got-33.7) > 0.1 || a.End.Received.Bits != a.End.Sent.Bits {
+	if got := a.End.Sent.Bits / 1e9; math.Abs(got-27.8) > 0.1 || a.End.Received.Bits != a.End.Sent.Bits {
 		t.Errorf("one stream: %.2f Gb/s", got)
 	}
 	wire := b.netdev("spark-02", "enp1s0f0np0", "tx_bytes") - sent
@@ -67,7 +67,7 @@ func TestIperf3OverARail(t *testing.T) {
 		t.Errorf("server: %+v", server)
 	}
 	a, _ = b.iperf("192.168.100.10", "-t 10 -P 4")
-	if got := a.End.Sent.Bits / 1e9; math.Abs(got-93) > 0.5 || len(a.End.Streams) != 4 {
+	if got := a.End.Sent.Bits / 1e9; math.Abs(got-76.8) > 0.5 || len(a.End.Streams) != 4 {
 		t.Errorf("four streams: %.2f Gb/s in %d", got, len(a.End.Streams))
 	}
 	received := b.netdev("spark-02", "enp1s0f0np0", "rx_bytes")
@@ -107,16 +107,41 @@ ip addr add 192.168.100.%d/24 dev bond0; ip link set bond0 up'`, 10+i))
 	}
 	// Hashing is real: one connection uses one link, four use both.
 	gbps, links := moved("-t 5")
-	if math.Abs(gbps-33.7) > 0.1 || min(links[0], links[1]) > 1e8 || max(links[0], links[1]) < 2e10 {
+	if math.Abs(gbps-27.8) > 0.1 || min(links[0], links[1]) > 1e8 || max(links[0], links[1]) < 1.7e10 {
 		t.Errorf("one stream: %.1f Gb/s, %.3g", gbps, links)
 	}
 	gbps, links = moved("-t 5 -P 4")
-	if math.Abs(gbps-93) > 0.5 || min(links[0], links[1]) < 1e10 {
+	if math.Abs(gbps-76.8) > 0.5 || min(links[0], links[1]) < 1e10 {
 		t.Errorf("four streams: %.1f Gb/s, %.3g", gbps, links)
 	}
 	b.must("spark-02", "sudo ip link set enp1s0f1np1 down")
 	if _, links = moved("-t 5 -P 4"); min(links[0], links[1]) > 1e6 {
 		t.Errorf("four streams over one live slave: %.3g", links)
+	}
+}
+
+// No MTU makes TCP faster here than anybody has seen it on such machines: 35 Gb/s with one
+// stream, 93 with four, which the tutorial measured with an MTU of 9000.
+func TestTCPIsNoFasterThanWasSeen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mtu, options string
+		low, high    float64
+	}{
+		{"1500", "-t 5", 12, 30},
+		{"1500", "-t 5 -P 4", 70, 80},
+		{"9000", "-t 5", 33, 35},
+		{"9000", "-t 5 -P 4", 92, 93.3},
+		{"9000", "-t 5 -P 8", 92, 93.3},
+	} {
+		b := newBench(t, Options{Seed: 2})
+		for _, node := range []string{"spark-01", "spark-02"} {
+			b.must(node, "sudo ip link set enp1s0f0np0 mtu "+c.mtu)
+		}
+		a, _ := b.iperf("192.168.100.10", c.options)
+		if got := a.End.Sent.Bits / 1e9; !within(got, c.low, c.high) {
+			t.Errorf("MTU %s, %s: %.1f Gb/s, want %g to %g", c.mtu, c.options, got, c.low, c.high)
+		}
 	}
 }
 

@@ -217,12 +217,12 @@ func TestTCPOverEachMode(t *testing.T) {
 		both                  bool
 		resent                bool
 	}{
-		{"balance-xor", "layer3+4", "-t 5", 33, 34, false, false},
-		{"balance-xor", "layer3+4", "-t 5 -P 4", 92.5, 93.5, true, false},
-		{"balance-xor", "layer2", "-t 5 -P 4", 92.5, 93.5, false, false},
-		{"active-backup", "", "-t 5 -P 4", 92.5, 93.5, false, false},
-		{"balance-rr", "", "-t 5", 20, 30, true, true},
-		{"balance-rr", "", "-t 5 -P 4", 60, 93.5, true, true},
+		{"balance-xor", "layer3+4", "-t 5", 27.5, 28, false, false},
+		{"balance-xor", "layer3+4", "-t 5 -P 4", 76.5, 77, true, false},
+		{"balance-xor", "layer2", "-t 5 -P 4", 76.5, 77, false, false},
+		{"active-backup", "", "-t 5 -P 4", 76.5, 77, false, false},
+		{"balance-rr", "", "-t 5", 19, 25, true, true},
+		{"balance-rr", "", "-t 5 -P 4", 50, 77, true, true},
 	} {
 		t.Run(c.mode+" "+c.policy+" "+c.options, func(t *testing.T) {
 			t.Parallel()

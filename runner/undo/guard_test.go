@@ -84,7 +84,9 @@ func wantFile(t *testing.T, file, want string) {
 
 func TestConfirmed(t *testing.T) {
 	each(t, func(t *testing.T, g undo.Guard, file string) {
-		must(t, g.Arm(t.Context(), "echo before >"+file, time.Second*2))
+		// Long enough for a busy machine to confirm in.
+		const limit = 8 * time.Second
+		must(t, g.Arm(t.Context(), "echo before >"+file, limit))
 		must(t, g.Start(t.Context(), "echo said; echo after >"+file+"; exit 3"))
 		r, err := g.Wait(t.Context())
 		must(t, err)
@@ -93,7 +95,7 @@ func TestConfirmed(t *testing.T) {
 		}
 		must(t, g.Confirm(t.Context()))
 		must(t, g.Confirm(t.Context())) // its answer may have been lost the first time
-		time.Sleep(2500 * time.Millisecond)
+		time.Sleep(limit + time.Second) // it would have fired by now
 		wantFile(t, file, "after")
 		r, err = g.Back(t.Context(), "")
 		must(t, err)
@@ -211,5 +213,13 @@ func TestJournal(t *testing.T) {
 	must(t, j.Remove("a"))
 	if got, _ = j.Entries(); len(got) != 1 {
 		t.Errorf("%+v", got)
+	}
+	// What is in it runs as root: a folder of everybody's has none.
+	must(t, os.Chmod(j.Dir, 0o777))
+	if got, err = j.Entries(); err == nil || got != nil {
+		t.Errorf("in a folder of everybody's: %+v, %v", got, err)
+	}
+	if err := j.Write(undo.Entry{ID: "c"}); err == nil {
+		t.Error("a way back is kept in a folder of everybody's")
 	}
 }

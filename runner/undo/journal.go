@@ -61,6 +61,9 @@ func (j Journal) Write(e Entry) (err error) {
 	if err := os.MkdirAll(j.Dir, 0o700); err != nil {
 		return err
 	}
+	if err := disk.Keeps(j.Dir); err != nil {
+		return err
+	}
 	b, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return err
@@ -87,6 +90,10 @@ func (j Journal) Entries() ([]Entry, error) {
 		return nil, nil
 	}
 	if err != nil {
+		return nil, fmt.Errorf("read the undo journal: %w", err)
+	}
+	// What is in them runs as root on the nodes.
+	if err := disk.Keeps(j.Dir); err != nil {
 		return nil, fmt.Errorf("read the undo journal: %w", err)
 	}
 	var all []Entry

@@ -115,6 +115,8 @@ func goods(t *testing.T) []good {
 				return kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer), 93, 4)
 			},
 		},
+		collective(t, "nccl-allreduce"),
+		collective(t, "nccl-allgather"),
 		stream("stream-rail", 80, 3, 0),
 		stream("stream-half", 88, 3, 0, 1),
 		stream("stream-halves", 93, 3, 0, 2),
@@ -201,7 +203,12 @@ func client(change func(*steps.Output)) func(good, *steps.Result) bool {
 }
 
 func server(change func(*steps.Output)) func(good, *steps.Result) bool {
-	return func(g good, r *steps.Result) bool { change(&r.Stages[0].Outputs[g.server]); return true }
+	return func(g good, r *steps.Result) bool {
+		if g.server >= 0 {
+			change(&r.Stages[0].Outputs[g.server])
+		}
+		return g.server >= 0
+	}
 }
 
 // counter alters what a port of the first stage counted: the test's own port at the end
@@ -329,11 +336,15 @@ func alterations() []alteration {
 		{"the client could not be executed", notGood, client(func(o *steps.Output) { o.Exit.Code, o.Text, o.Value = 126, "Exec format error", nil })},
 		{"the stage stopped", notGood, func(_ good, r *steps.Result) bool { r.Stages[0].Err = "it was stopped"; return true }},
 		{"an end is missing", notGood, func(g good, r *steps.Result) bool {
-			r.Stages[0].Outputs = slices.Delete(r.Stages[0].Outputs, g.server, g.server+1)
+			at := max(0, g.server)
+			r.Stages[0].Outputs = slices.Delete(r.Stages[0].Outputs, at, at+1)
 			return true
 		}},
 		{"somebody else's output", notGood, func(g good, r *steps.Result) bool {
 			o := r.Stages[0].Outputs
+			if g.server < 0 {
+				return false
+			}
 			o[g.client].Text, o[g.server].Text = o[g.server].Text, o[g.client].Text
 			o[g.client].Value, o[g.server].Value = o[g.server].Value, o[g.client].Value
 			return g.parse == "nixlbench" || g.parse == "nixl-python"
@@ -369,8 +380,8 @@ func alterations() []alteration {
 		}},
 		{"another rail moved a fifth as much", notPass, foreign(0.2)},
 		{"the other way moved as much", notPass, func(g good, r *steps.Result) bool {
-			// The ends of a write's latency write in turns.
-			return g.name != "ib-write-lat" && counter(func(_ good, b *steps.RailBytes) { b.Rx, b.IPRx = b.Tx, b.IPTx })(g, r)
+			// The ends of a write's latency write in turns, and those of a collective both ways.
+			return g.name != "ib-write-lat" && g.parse != "nccl-tests" && counter(func(_ good, b *steps.RailBytes) { b.Rx, b.IPRx = b.Tx, b.IPTx })(g, r)
 		}},
 		{"the link went down meanwhile", notGood, counter(func(_ good, b *steps.RailBytes) { b.Errors["link_downed"] = 1 })},
 		{"the carrier came and went", notGood, counter(func(_ good, b *steps.RailBytes) { b.Errors["carrier_changes"] = 2 })},
@@ -507,6 +518,7 @@ func alterations() []alteration {
 	}
 	all = append(all, ofThisRun()...)
 	all = append(all, hostile()...)
+	all = append(all, walked()...)
 	for _, name := range errorCounters {
 		all = append(all, alteration{"the error counter " + name + " grew", notPass, counter(func(_ good, b *steps.RailBytes) {
 			b.Errors[name] = 100_000
@@ -799,7 +811,12 @@ func TestOtherRigs(t *testing.T) {
 			r := g.make()
 			do(&r)
 			v := judges[g.cell.Judge](g.cell, r)
-			if v.Grade != steps.Pass || strings.Contains(v.Reason, "%!") || !utf8.ValidString(v.Reason) {
+			// A collective is of every node, and NCCL says which devices it uses.
+			want := steps.Pass
+			if g.cell.OfEveryNode() && (strings.HasPrefix(name, "a third node") || name == "other devices") {
+				want = steps.Inconclusive
+			}
+			if v.Grade != want || strings.Contains(v.Reason, "%!") || !utf8.ValidString(v.Reason) {
 				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
 			}
 		}
@@ -833,8 +850,9 @@ func TestAlteredRigs(t *testing.T) {
 			r := g.make()
 			do(&r)
 			v := judges[g.cell.Judge](g.cell, r)
-			// The TCP of a bond needs no pair of rails.
-			if (v.Grade == steps.Pass || v.Grade == steps.Warn) && g.name != "tcp-parallel" {
+			// The TCP of a bond needs no pair of rails, nor does what runs on every node.
+			pairless := g.name == "tcp-parallel" || g.cell.OfEveryNode() && strings.Contains(name, "no pair")
+			if (v.Grade == steps.Pass || v.Grade == steps.Warn) && !pairless {
 				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
 			}
 			if v.Reason == "" || strings.Contains(v.Reason, "%!") {

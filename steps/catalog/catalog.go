@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/family/bond"
 	"github.com/railbench/railbench/steps/family/discovery"
 	"github.com/railbench/railbench/steps/family/host"
+	"github.com/railbench/railbench/steps/family/nccl"
 	"github.com/railbench/railbench/steps/family/nixl"
 	"github.com/railbench/railbench/steps/family/perftest"
 	"github.com/railbench/railbench/steps/family/summary"
@@ -28,6 +29,7 @@ func New() steps.Catalog {
 		bond.Kind(),
 		tcp.Kind(),
 		nixl.Kind(),
+		nccl.Kind(),
 		summary.Kind(),
 		network.Kind(),
 		hardware.Kind(),

@@ -48,6 +48,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 		"nixl-matrix/ucx-perftest nixl-matrix/ucx-perftest-gpu nixl-matrix/nixl-mt nixl-matrix/nixl-halves-dram host-staging-diagnostics/host-staging " +
 		"throughput/stream-rail throughput/stream-half throughput/stream-halves throughput/rdma-host throughput/rdma-host-gpu " +
 		"throughput/rdma-gpu throughput/throughput-table " +
+		"collectives/mpi-launch collectives/nccl-allreduce collectives/nccl-allgather " +
 		"results/summary results/cleanup"
 	if got := strings.Join(ids, " "); got != want {
 		t.Errorf("cells:\n%s, want\n%s", got, want)
@@ -103,7 +104,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 
 // A script reads its values from variables that the session sets, and no other.
 func TestScriptsReadKnownVariables(t *testing.T) {
-	known := regexp.MustCompile(`^(NODE|ROLE|TMPDIR|CONTAINER|LEAST_GBPS|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|UCXPERF_(PORT|BYTES|MESSAGES|GPU_MESSAGES)|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|STREAM_(PORT|SECONDS|BLOCK|GAUGE)|RAILBENCH|WRITES|` +
+	known := regexp.MustCompile(`^(NODE|ROLE|TMPDIR|HOME|CONTAINER|LEAST_GBPS|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|UCXPERF_(PORT|BYTES|MESSAGES|GPU_MESSAGES)|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|STREAM_(PORT|SECONDS|BLOCK|GAUGE)|RAILBENCH|WRITES|LAUNCH(ER|_HOSTS)?|(OMPI_COMM_WORLD|SLURM)_[A-Z]+|NCCL_(BYTES|ITERATIONS|IB_HCA|ALGO)|` +
 		`CHANGED|WAYS|OWN_IPS|LINK_NETDEVS|DEL_(IPS|NETDEVS)|JUMBO_MTU|MTU_(NETDEVS|PINGS)|BOND(_(MODE|HASH|MIIMON|SLAVES|ADDRS?|MTU|FIRST))?|PEER_BOND_IP|ADD_(IPS|NETDEVS|PINGS)|` +
 		`(RAIL\d*|HALF)_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_(RAIL\d*|HALF)_(DEV|NETDEV|IP)|` +
 		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five

@@ -27,6 +27,10 @@ func node(t *testing.T) nodetest.Netns {
 ip link add rail1 type veth peer name far1
 ip link add mgmt type veth peer name farm
 for d in rail0 rail1 mgmt far0 far1 farm; do ip link set $d up; done
+# The kernel gives a link its own address and the route to it in its own time.
+for d in rail0 rail1 mgmt far0 far1 farm; do
+  until ip -6 route show dev $d | grep -q '^fe80::/64'; do sleep 0.05; done
+done
 ip addr add 192.168.100.10/24 brd + dev rail0
 ip addr add 192.168.200.10/24 dev rail1 noprefixroute
 ip addr add 192.168.201.10/32 dev rail1 valid_lft 4000 preferred_lft 3000

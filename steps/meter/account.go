@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // CountersScript prints every counter of every rail once, with the node's clock
@@ -14,6 +15,7 @@ import (
 // One grep for all files: each process of its own would take a millisecond, and the counters would
 // be of different moments. The carrier's counters tell of a link that was lost in between,
 // an interface's errors of frames that were lost or damaged, and the sensor of the adapter's heat.
+// Pauses and drops are ethtool's alone; they come last, as each interface takes it some milliseconds.
 const CountersScript = `t=$(date +%s.%N)
 case $t in *N) read -r t _ </proc/uptime ;; esac
 echo "$t"
@@ -21,7 +23,20 @@ grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/po
   /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_input \
   /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/statistics/?x_errors /sys/class/net/*/statistics/rx_crc_errors \
   /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count
+for netdev in /sys/class/infiniband/*/device/net/*; do
+  [ -e "$netdev" ] || continue
+  echo "interface ${netdev##*/}"
+  ethtool -S "${netdev##*/}" 2>/dev/null | grep -E '` + ethtoolNames + `'
+done
 exit 0`
+
+// ethtoolNames are what only ethtool -S has of an adapter, by mlx5's names (Ethtool counters, in the
+// kernel's documentation of mlx5): pauses and how long they lasted, what was dropped for want of room,
+// and damaged frames. Of priorities and of all of a link (global) it has those that pauses are on
+// for. soft-RoCE has none, and nothing is said of them there.
+const ethtoolNames = `^ *([rt]x_(prio[0-7]|global)_(pause|pause_duration|discards|buf_discard|cong_discard)|` +
+	`tx_pause_storm_(warning|error)_events|[rt]x_discards_phy|rx_crc_errors_phy|rx_out_of_buffer|` +
+	`outbound_pci_buffer_overflow): `
 
 // Counters is what CountersScript printed.
 type Counters struct {
@@ -41,11 +56,23 @@ func ParseCounters(stdout string) (Counters, error) {
 		return Counters{}, fmt.Errorf("counters have no clock: %q", first)
 	}
 	c := Counters{Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{}, heat: map[string]uint64{}}
+	netdev := "" // that ethtool's lines are of
 	for line := range strings.Lines(rest) {
-		path, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		v, whole := decimal.Counter(value)
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "interface "); ok {
+			netdev = name
+			continue
+		}
+		path, value, ok := strings.Cut(line, ":")
+		v, whole := decimal.Counter(strings.TrimPrefix(value, " "))
 		if !ok || !whole {
 			continue // a counter that is no number, or not to be read
+		}
+		if !strings.HasPrefix(path, "/") {
+			if netdev != "" && ofEthtool.MatchString(line) {
+				put(c.nets, netdev, path, v)
+			}
+			continue
 		}
 		// The path begins with a slash, so part[0] is empty.
 		part := strings.Split(path, "/")
@@ -60,6 +87,9 @@ func ParseCounters(stdout string) (Counters, error) {
 	}
 	return c, nil
 }
+
+// ofEthtool is what CountersScript lets through, so that no other line of a node passes for a counter.
+var ofEthtool = pattern.New(ethtoolNames)
 
 func put(m map[string]map[string]uint64, key, name string, v uint64) {
 	if m[key] == nil {
@@ -191,8 +221,8 @@ var errorCounters = map[string]bool{
 	"np_ecn_marked_roce_packets": true, "np_cnp_sent": true, "rp_cnp_handled": true, "port_xmit_wait": true,
 }
 
-// isError reports whether a counter tells of trouble.
-func isError(name string) bool { return errorCounters[name] }
+// isError reports whether a counter tells of trouble. Of ethtool's only those are read that do.
+func isError(name string) bool { return errorCounters[name] || ofEthtool.MatchString(name+": ") }
 
 // Port are the counters of a device's port by name, as they were read; nil where there are
 // none.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -346,7 +347,8 @@ func TestSamplerReadsStates(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", shell, err)
 		}
-		const pulled, enough = 12, 100
+		// It reads the states by its own clock, and more samples than one sees may wait in its pipe.
+		const pulled, enough = 12, 5000
 		last := true
 		for n := 1; n < enough && last && lines.Scan(); n++ {
 			if strings.HasPrefix(lines.Text(), "C") {
@@ -464,5 +466,31 @@ func TestRefit(t *testing.T) {
 	g := n.Gauges(start.Add(2*time.Second), "")[0]
 	if g.LinkGbps != 200 || g.CeilingGbps != 111 || len(g.Tx.History) == 0 || g.Tx.Peak == 0 {
 		t.Errorf("%+v", g)
+	}
+}
+
+// What only ethtool tells stands beside the kernel's files: of each interface by its name, and of
+// nothing else that a line may say.
+func TestEthtoolsCounters(t *testing.T) {
+	reading := func(clock, lines string) Counters {
+		c, err := ParseCounters(clock + "\n/sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data:10\n" +
+			"/sys/class/infiniband/rocep1s0f0/ports/1/counters/port_rcv_data:10\n" + lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	place := Place{Dev: "rocep1s0f0", Port: 1, Netdev: "enp1s0f0np0"}
+	before := reading("10", "     rx_prio3_pause: 9\ninterface enp1s0f0np0\n     rx_prio3_pause: 1\n     tx_global_pause_duration: 7\n     rx_discards_phy: 5\n"+
+		"     rx_packets: 1\ninterface enp1s0f1np1\n     rx_prio3_pause: 100\n")
+	after := reading("12", "     rx_prio3_pause: 99\ninterface enp1s0f0np0\n     rx_prio3_pause: 4\n     tx_global_pause_duration: 17\n     rx_discards_phy: 4\n"+
+		"     rx_packets: 9\n     rx_prio1_pause: 3\n     rx_prio3_pause: -1\ninterface enp1s0f1np1\n     rx_prio3_pause: 900\n")
+	m, err := Between(before, before, after, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Less than before is a counter that began again, and one that wasn't there before has no growth.
+	if want := map[string]uint64{"rx_prio3_pause": 3, "tx_global_pause_duration": 10}; !maps.Equal(m.Errors, want) {
+		t.Errorf("grown: %v, want %v", m.Errors, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // What ran, for people and programs that have no Jupyter. A cell that never ran is
@@ -111,18 +112,6 @@ func ran(s steps.CellState, value func(string) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// outputLines are a cell's lines as text, and how many came before them.
-func (d *Document) outputLines(
-	c steps.Cell, s steps.CellState,
-) (lines []steps.OutputLine, prefixes []string, dropped int) {
-	lines = s.Output.Lines(0, s.Output.Len())
-	named := c.OnSeveral()
-	for _, l := range lines {
-		prefixes = append(prefixes, linePrefix(l, named))
-	}
-	return lines, prefixes, s.Output.Dropped()
-}
-
 // Markdown is what ran, as Markdown with the charts as text.
 func (d *Document) Markdown() []byte {
 	var b strings.Builder
@@ -154,16 +143,8 @@ func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 	fmt.Fprintf(b, "\n%s\n\n", titled("### "+markdownText(c.Title)+" ("+c.ID+")", c.Prose))
 	fenced(b, "sh", d.source(c)+"\n")
 	fmt.Fprintf(b, "%s\n\n", ran(s, markdownText))
-	lines, prefixes, dropped := d.outputLines(c, s)
-	if len(lines) > 0 {
-		var out strings.Builder
-		if dropped > 0 {
-			fmt.Fprintf(&out, "… %d lines before these are in the log only\n", dropped)
-		}
-		for i, l := range lines {
-			gate.Fprintf(&out, "%s%s\n", prefixes[i], plain(l.Text))
-		}
-		fenced(b, "text", out.String())
+	if text := outputText(c, s); text != "" {
+		fenced(b, "text", text)
 	}
 	if s.Verdict.Grade != steps.NotRun {
 		b.WriteString(d.verdictMarkdown(s) + "\n")
@@ -274,14 +255,19 @@ func csvFigure(f steps.Figure) []string {
 	}
 }
 
-// field is a value that a spreadsheet takes for a text or a number: one that begins as a
-// formula does would be calculated, and may fetch what it names.
+// formula is what a spreadsheet calculates: what begins as one does, behind blanks and in
+// the full width of East Asian letters, too. Where a semicolon parts the columns, as in half of
+// Europe, quotes within a line are none, and a column begins behind each semicolon.
+var formula = pattern.New(`(^|;)([\s\x{a0}\x{3000}"]*[=+\-@＝＋－＠])`)
+
+// field is a value that a spreadsheet takes for a text or a number: a formula would be
+// calculated, and may fetch what it names.
 func field(s string) string {
 	s = gate.Line(s)
-	if _, err := strconv.ParseFloat(s, 64); err == nil || s == "" || !strings.ContainsRune("=+-@", rune(s[0])) {
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return s
 	}
-	return "'" + s
+	return formula.ReplaceAllString(s, "$1'$2")
 }
 
 // csvValue has every digit and no grouping: a program reads it. What is no finite number

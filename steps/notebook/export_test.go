@@ -111,7 +111,7 @@ func TestHTML(t *testing.T) {
 	for _, want := range []string{
 		"SIMULATED", "Two rails & <one> bond", `printf '%s\n' "<b>"`,
 		"It <works>, *and* is |slow|", "no <such> device", "92.62 Gb/s", "at most 0", "87.97 to 107.91 (one half)",
-		"spark-02 │ again", "Not run: never.", "prefers-color-scheme:dark", "@media print", "Rails while it ran",
+		"<p class=\"source\">spark-02</p>", "Not run: never.", "prefers-color-scheme:dark", "@media print", "Rails while it ran",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
@@ -216,7 +216,7 @@ func TestMarkdown(t *testing.T) {
 	d.Apply(steps.CellEnded{Run: 9, Cell: "hosts", Verdict: verdict()})
 	text := string(d.Markdown())
 	for _, want := range []string{
-		"# Two rails \\& \\<one\\> bond SIMULATED\n", "\n### Bandwidth (bw)\n", "````text\nspark-02 │ ```\n", "│ red\n", "**! WARN SIMULATED** It \\<works\\>, \\*and\\* is |slow|: see ib_write_bw.\n",
+		"# Two rails \\& \\<one\\> bond SIMULATED\n", "\n### Bandwidth (bw)\n", "````text\nspark-02\n  ```\n  # no heading\n  red\n", "**! WARN SIMULATED** It \\<works\\>, \\*and\\* is |slow|: see ib_write_bw.\n",
 		"| 1 \\| \\<a\\> | 92.6 |\n", "| rail | Gb/s |\n|---|---:|\n", "**Rates SIMULATED**",
 		"Bars SIMULATED (Gb/s)\n  rail <1> ██████", "limit: 200 Gb/s link",
 		"Not run: never.", "And so on.", "[2], 2026-03-04 05:06:10 UTC, 6s, timed out",
@@ -284,6 +284,7 @@ var forged = []string{
 	"a\x1b]0;t\x07b", "a\u009b31mb", "a\u202eb", "a\nFORGED b", "a\u2028b",
 	"a\x7fb", "![x](http://192.0.2.1/x.png)", "<img src=x>",
 	"=HYPERLINK(1)", "+1+cmd", "-2+3", "@SUM(1)", "\t=1", "\r=1",
+	"a;=1", "a; -2+cmd", "a;\"=1\"", " =1", "\u3000=1", "＝1", "a\u3164b", "[x](javascript:x)", "| a | b |", "~~~", "</script><script>",
 }
 
 // TestForgedSession: whatever stands in a session, its exports show it and do nothing else.
@@ -368,6 +369,14 @@ func TestForgedSession(t *testing.T) {
 					value != "" && strings.ContainsRune("=+-@\t\r", rune(value[0])) {
 					t.Errorf("a spreadsheet calculates %q", value)
 				}
+				// One that parts columns at semicolons, takes blanks away and full widths for halves.
+				for column := range strings.SplitSeq(value, ";") {
+					column = strings.TrimLeft(column, " \u00a0\"\u3000")
+					if _, err := strconv.ParseFloat(value, 64); err != nil && column != "" &&
+						strings.ContainsRune("=+-@＝＋－＠", []rune(column)[0]) {
+						t.Errorf("a spreadsheet somewhere calculates %q of %q", column, value)
+					}
+				}
 			}
 		}
 	}
@@ -385,4 +394,49 @@ func outsideFences(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// What two nodes printed at the same time is read node by node, in the rig's order, in a page and
+// in a text; railbench's own lines stay between what they stand between.
+func TestExportsKeepNodesApart(t *testing.T) {
+	for name, wide := range map[string]string{"side by side": "", "below each other": strings.Repeat("w", 80)} {
+		d := exportable(t, true)
+		d.Apply(steps.CellStarted{Run: 9, Cell: "hosts", At: began})
+		d.Apply(steps.CellPrinted{Run: 9, Cell: "hosts", Lines: []steps.OutputLine{
+			{Kind: steps.Note, Text: "rail 1"},
+			out("spark-01", "", "one, 1"), out("spark-02", "", "two, 1"), out("spark-01", "", "one, 2"+wide), out("spark-02", "", "two, 2"),
+			{Kind: steps.Note, Text: "rail 2"},
+			out("spark-02", "", "two, 3"), out("spark-01", "", "one, 3"),
+		}})
+		d.Apply(steps.CellEnded{Run: 9, Cell: "hosts", Verdict: verdict()})
+		want := "· rail 1\nspark-02\n  two, 1\n  two, 2\nspark-01\n  one, 1\n  one, 2" + wide +
+			"\n· rail 2\nspark-02\n  two, 3\nspark-01\n  one, 3\n"
+		if text := string(d.Markdown()); !strings.Contains(text, want) {
+			t.Errorf("%s: there is no\n%s\nin\n%s", name, want, text)
+		}
+		page, err := d.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns := 2 // the sections
+		if wide != "" {
+			columns = 1
+		}
+		_, cell, _ := strings.Cut(string(page), `id="cell-hosts"`)
+		cell, _, _ = strings.Cut(cell, "</section>")
+		if got := strings.Count(cell, `<div class="nodes">`); got != columns {
+			t.Errorf("%s: %d sections have columns, not %d:\n%s", name, got, columns, cell)
+		}
+		all, _ := tags(t, strings.TrimPrefix(string(page), "<!DOCTYPE html>"))
+		if len(all) == 0 {
+			t.Error("the page is empty")
+		}
+		order := []string{"rail 1", "two, 1", "two, 2", "one, 1", "one, 2", "rail 2", "two, 3", "one, 3"}
+		for _, next := range order {
+			var ok bool
+			if _, cell, ok = strings.Cut(cell, next); !ok {
+				t.Errorf("%s: %q is not where it should be", name, next)
+			}
+		}
+	}
 }

@@ -29,6 +29,8 @@ sup.mark a{color:#0969da;text-decoration:none;padding:0 .2em}:target{background:
 .dim,figcaption,small{color:var(--dim)}
 pre{background:var(--soft);border:1px solid var(--edge);border-radius:.3em;padding:.7em;font:13px/1.4 ui-monospace,monospace;overflow:auto;max-height:32em}
 pre.script{border-left:3px solid #0969da;max-height:none}
+p.source{margin:.6em 0 -.5em;font-weight:600;font-size:13px;color:var(--dim)}
+.nodes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));gap:0 .8em}.nodes>div{min-width:0}
 pre .err{color:#cf222e}pre .note{color:var(--dim)}
 table{border-collapse:collapse;margin:1em 0;font-size:14px;display:block;overflow-x:auto}
 td:has(>a){white-space:nowrap}
@@ -152,25 +154,7 @@ func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 	}
 	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n",
 		html.EscapeString(d.source(c)), html.EscapeString(ran(s, gate.Line)))
-	lines, prefixes, dropped := d.outputLines(c, s)
-	if len(lines) > 0 {
-		b.WriteString("<pre class=\"output\">")
-		if dropped > 0 {
-			fmt.Fprintf(b, "<span class=\"note\">… %d lines before these are in the log only</span>\n", dropped)
-		}
-		for i, l := range lines {
-			text := html.EscapeString(prefixes[i]) + markup(l)
-			switch l.Kind {
-			case steps.FromStderr:
-				text = `<span class="err">` + text + "</span>"
-			case steps.Note:
-				text = `<span class="note">` + text + "</span>"
-			case steps.FromStdout:
-			}
-			b.WriteString(text + "\n")
-		}
-		b.WriteString("</pre>\n")
-	}
+	b.WriteString(outputHTML(c, s))
 	if s.Verdict.Grade != steps.NotRun {
 		b.WriteString(d.verdictHTML(s))
 	}

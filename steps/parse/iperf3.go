@@ -38,6 +38,13 @@ type Iperf3 struct {
 	Each []float64 `json:"eachGbps"`
 	// Protocol is "TCP", "UDP" or "SCTP"; empty where it isn't told.
 	Protocol string `json:"protocol,omitempty"`
+	// ReceivedSeconds are those that the receiver's rate was worked out of, to all digits; 0 in a text.
+	ReceivedSeconds float64 `json:"-"`
+	// Reverse says that the server sent, Bidir that both did, and LimitGbps is the rate that the
+	// sender was told to keep to; 0 for none.
+	Reverse   bool    `json:"reverse,omitempty"`
+	Bidir     bool    `json:"bidir,omitempty"`
+	LimitGbps float64 `json:"limitGbps,omitempty"`
 	// Error is iperf3's own word for what went wrong; empty where nothing did. With
 	// -J it ends with status 0 all the same.
 	Error string `json:"error"`
@@ -99,6 +106,9 @@ type iperf3Start struct {
 	Test    struct {
 		Streams  float64 `json:"num_streams"`
 		Protocol string  `json:"protocol"`
+		Reverse  float64 `json:"reverse"`
+		Bidir    float64 `json:"bidir"`
+		Bitrate  float64 `json:"target_bitrate"`
 	} `json:"test_start"`
 }
 
@@ -177,6 +187,7 @@ func iperf3JSON(text string) (Iperf3, error) {
 	v.Version, v.Error = cut(raw.Start.Version), cut(raw.Error)
 	v.Streams = whole(raw.Start.Test.Streams)
 	v.Protocol = cut(raw.Start.Test.Protocol)
+	v.Reverse, v.Bidir, v.LimitGbps = raw.Start.Test.Reverse > 0, raw.Start.Test.Bidir > 0, least(raw.Start.Test.Bitrate)/1e9
 	v.MSSBytes = whole(max(raw.Start.MSS, raw.Start.Told))
 	if c := raw.Start.Connected; len(c) > 0 {
 		v.Local, v.Remote = cut(c[0].Local), cut(c[0].Remote)
@@ -210,7 +221,7 @@ func iperf3JSON(text string) (Iperf3, error) {
 	}
 	if s := raw.End.Received; s != nil {
 		v.ReceivedBytes, v.ReceivedGbps = least(s.Bytes), least(s.Bits)/1e9
-		v.Seconds = max(v.Seconds, least(s.Seconds))
+		v.Seconds, v.ReceivedSeconds = max(v.Seconds, least(s.Seconds)), least(s.Seconds)
 	}
 	if v.Error == "" && raw.End.Sent == nil && raw.End.Received == nil {
 		return v, fmt.Errorf("%w: iperf3 -J has no sums", ErrNoResult)

@@ -20,6 +20,8 @@ type NCCLTest struct {
 	// Ranks are the processes' GPUs.
 	Ranks []NCCLRank `json:"ranks"`
 	Rows  []NCCLRow  `json:"rows"`
+	// Nets are what NCCL said with NCCL_DEBUG=INFO that it moves data by.
+	Nets []NCCLNet `json:"nets,omitempty"`
 	// AverageBusGBps is over all rows; nil where the run was ended before it.
 	AverageBusGBps *float64 `json:"averageBusGBps,omitempty"`
 	// OutOfBounds counts the values that were wrong; nil where it isn't told.
@@ -32,6 +34,17 @@ type NCCLRank struct {
 	Rank int    `json:"rank"`
 	Host string `json:"host"`
 	GPU  string `json:"gpu"`
+}
+
+// maxDevices is how many devices of one host are read.
+const maxDevices = 64
+
+// An NCCLNet is what NCCL uses on a host.
+type NCCLNet struct {
+	Host string `json:"host"`
+	By   string `json:"by"` // "IB" or "Socket"
+	// Devices are RDMA devices, or interfaces.
+	Devices []string `json:"devices"`
 }
 
 // An NCCLRow is one size.
@@ -59,7 +72,10 @@ var (
 	ncclRank    = pattern.New(`^#\s+Rank\s+(\d{1,6}) .* on\s+(\S+) device\s+\d+ \[[^\]]*\] (.+)$`)
 	ncclBounds  = pattern.New(`^# Out of bounds values\s*: (\d{1,9}) (OK|FAILED)`)
 	ncclAverage = pattern.New(`^# Avg bus bandwidth\s*: (\S+)`)
-	ncclError   = pattern.New(`Test NCCL failure|NCCL WARN |Test CUDA failure|: Test failure |misc/.* error`)
+	ncclUsing   = pattern.New(`(?:^|\s)([A-Za-z0-9][A-Za-z0-9._-]{0,99}):\d+:\d+ \[\d+\] NCCL INFO NET/(IB|Socket) ?: Using (.*)$`)
+	ncclDevice  = pattern.New(`\[\d{1,3}\]([A-Za-z0-9][A-Za-z0-9._-]{0,63}):`)
+	ncclBanner  = pattern.New(`^NCCL version (\d{1,2})\.(\d{1,3})\.(\d{1,3})`)
+	ncclError   = pattern.New(`Test NCCL failure|NCCL WARN |Test CUDA failure|Bootstrap : no socket interface|: Test failure |misc/.* error`)
 )
 
 // NCCLTests reads the table of nccl-tests, or the file of -J. The error is ErrNoResult where
@@ -97,6 +113,9 @@ func (r *ncclReader) line(line string) {
 		r.t.Errors = append(r.t.Errors, cut(line))
 		return
 	}
+	if strings.Contains(line, "NCCL ") {
+		r.log(line)
+	}
 	fields := strings.Fields(line)
 	// A log line is no row: a row begins with two counts.
 	if r.names == nil || len(fields) < 5 || !decimal.Looks(fields[0]) || !decimal.Looks(fields[1]) {
@@ -107,6 +126,31 @@ func (r *ncclReader) line(line string) {
 		r.err = err
 	} else if len(r.t.Rows) < maxRows {
 		r.t.Rows = append(r.t.Rows, row)
+	}
+}
+
+// log reads a line of NCCL's own.
+func (r *ncclReader) log(line string) {
+	t := r.t
+	if m := ncclBanner.FindStringSubmatch(line); m != nil && t.NCCL == 0 {
+		for i, unit := range []int{10000, 100, 1} {
+			n, _ := decimal.Count(m[i+1])
+			t.NCCL += n * unit
+		}
+	}
+	m := ncclUsing.FindStringSubmatch(line)
+	if m == nil || len(t.Nets) >= maxRows {
+		return
+	}
+	net := NCCLNet{Host: m[1], By: m[2]}
+	// What stands behind the devices is the interface over which the ranks found each other.
+	list, _, _ := strings.Cut(m[3], "; OOB")
+	for _, d := range ncclDevice.FindAllStringSubmatch(list, maxDevices) {
+		net.Devices = append(net.Devices, d[1])
+	}
+	known := slices.ContainsFunc(t.Nets, func(n NCCLNet) bool { return n.Host == net.Host && n.By == net.By })
+	if !known && net.Devices != nil {
+		t.Nets = append(t.Nets, net)
 	}
 }
 

@@ -30,6 +30,10 @@ type Ping struct {
 	TooLong bool     `json:"tooLong"`
 	PathMTU int      `json:"pathMTU"`
 	Errors  []string `json:"errors"`
+	// Strange are lines of an answer that came otherwise than it should: with changed bytes, from
+	// another address, with word of another way. TTL is the least of all answers'; 0 where none tells.
+	Strange []string `json:"strange,omitempty"`
+	TTL     int      `json:"ttl,omitempty"`
 }
 
 var (
@@ -39,7 +43,9 @@ var (
 	pingTimes   = pattern.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
 	pingTooLong = pattern.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
 		`frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
-	pingError = pattern.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
+	pingStrange = pattern.New(`^wrong data byte|DIFFERENT ADDRESS!|(?i)\bredirect (?:host|network)|\(BAD CHECKSUM!\)|truncated\)$`)
+	pingTTL     = pattern.New(`\bttl=(\d{1,3})\b`)
+	pingError   = pattern.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
 )
 
 // Pings reads the output of ping, run once or several times in a row. A line
@@ -121,6 +127,14 @@ func (p *Ping) take(line string, isError bool) {
 			p.PathMTU = v
 		}
 		isError = true
+	}
+	if m := pingTTL.FindStringSubmatch(line); m != nil {
+		if v, ok := decimal.Count(m[1]); ok && (p.TTL == 0 || v < p.TTL) {
+			p.TTL = v
+		}
+	}
+	if pingStrange.MatchString(line) && len(p.Strange) < maxErrors {
+		p.Strange = append(p.Strange, cut(line))
 	}
 	// Each packet may say the same.
 	if isError && len(p.Errors) < maxErrors && !slices.Contains(p.Errors, cut(line)) {

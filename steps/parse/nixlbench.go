@@ -58,6 +58,8 @@ var (
 	nixlASIO   = pattern.New(`^Using address \S+ port \d+ for ASIO runtime`)
 	// A description that is longer than its column isn't padded.
 	nixlOption = pattern.New(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
+	// With --use_device_api the GPU posts by itself, and nixlbench tells which way that is done.
+	nixlDeviceAPI = pattern.New(`^Device API mode\s*:\s*(\S.{0,199})$`)
 	// The names of columns hold single blanks.
 	blanks = pattern.New(`\s{2,}|\t`)
 	// Where a copy has lost the wide gaps: all names but one end in their unit.
@@ -140,6 +142,10 @@ func (b *NIXLBench) who(line string) bool {
 		b.Runtime = "ASIO"
 		return true
 	}
+	if m := nixlDeviceAPI.FindStringSubmatch(line); m != nil {
+		b.Config["device_api_mode"] = cut(strings.TrimSpace(m[1]))
+		return true
+	}
 	return false
 }
 
@@ -150,6 +156,8 @@ func (b *NIXLBench) complaint(line string) bool {
 		to, said = &b.Warnings, m[1]
 	} else if m := ucxError.FindStringSubmatch(line); m != nil {
 		said = m[1]
+	} else if m := ucxFatal.FindStringSubmatch(line); m != nil {
+		said = m[1] // UCX ends the process with these words, and no other program says why
 	} else if plain := absl.ReplaceAllString(line, ""); nixlError.MatchString(plain) {
 		said = plain
 	} else {

@@ -24,6 +24,9 @@ type NIXLResult struct {
 	// UCX are the libraries of it that the process had loaded, each "PATH VERSION": a wheel may
 	// have one of its own, of which ucx_info tells nothing.
 	UCX []string `json:"ucx,omitempty"`
+	// UCT are the names of that UCX's modules which the process had loaded: libuct_cuda is the one
+	// for GPU memory. nil where they weren't told.
+	UCT []string `json:"uct,omitempty"`
 
 	Device string `json:"device,omitempty"` // "cpu" or "cuda"
 	Bytes  int    `json:"bytes,omitempty"`

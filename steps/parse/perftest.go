@@ -185,7 +185,7 @@ var (
 	errorLine = pattern.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|` +
 		`Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|` +
 		`Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|` +
-		`VALIDATION: (?:FAILED|WARNING|ERROR)|Data validation: |` +
+		`VALIDATION: (?:FAILED|WARNING|ERROR)|Data validation(?:: | failed| error)|` +
 		`Parser function|Segmentation fault|Bus error|Aborted|Killed|Terminated|terminate called|Correlation coefficient|Conflicting|Wrong|Mlx5dv)`)
 	// Behind the program's name, or anywhere.
 	errorWords = []string{

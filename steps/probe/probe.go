@@ -310,9 +310,17 @@ func pci(addr string, f files, device string) steps.PCI {
 	}
 }
 
-// gidIndex is the entry of the GID table that RoCE v2 over the rail's own address takes;
-// -1 where there is none. Indices are looked up each time: they move when addresses do.
+// gidIndex is the entry of the GID table that RoCE v2 over the rail's own address takes, and of an
+// InfiniBand port its own; -1 where there is none. Indices are looked up each time: they move when addresses do.
 func gidIndex(r steps.Rail) int {
+	if r.InfiniBand() {
+		// Entry 0 is the port's own GID there (the InfiniBand specification's GID table), and holds no IPv4
+		// address.
+		if slices.ContainsFunc(r.GIDs, func(g steps.GID) bool { return g.Index == 0 }) {
+			return 0
+		}
+		return -1
+	}
 	// By address, type and interface: after a bond has come or gone the same address may stand in
 	// the table for two of them.
 	for _, g := range r.GIDs {

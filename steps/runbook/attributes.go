@@ -200,6 +200,11 @@ var attributeTable = []Attribute{
 		Name: "measures", Check: true, Doc: "it moves data over the rails: it runs alone",
 		set: flag(func(f fence) *bool { return &f.cell.Check.Measures }),
 	},
+	{
+		Name: "everypair", Check: true,
+		Doc: "it compares each two nodes of a rig, where others compare each with the next",
+		set: flag(func(f fence) *bool { return &f.cell.Check.EveryPair }),
+	},
 }
 
 func attributeNames() []string {

@@ -395,10 +395,10 @@ func (r *reader) script(f *ast.FencedCodeBlock, b block) string {
 	if strings.TrimSpace(script) == "" {
 		r.wrong(b.info, "the script is empty")
 	}
-	if i := strings.IndexFunc(script, runner.Hidden); i >= 0 {
+	if i := strings.IndexFunc(script, runner.Deceives); i >= 0 {
 		c, _ := utf8.DecodeRuneInString(script[i:])
 		r.wrong(b.lines[strings.Count(script[:i], "\n")],
-			"the script has a character that nobody sees (%U),"+
+			"the script has a character that nobody sees, or sees as a blank (%U),"+
 				" so what is shown of it is not what would run: print it with printf", c)
 	}
 	return script
@@ -503,8 +503,8 @@ func checkTogether(c steps.Cell) error {
 		return errors.New("it has value= or expect=, and judge=: a judge doesn't look at them")
 	case c.Asks && c.Change.Any():
 		return errors.New("it has asks and change=: a change asks anyway")
-	case !c.Check.Any() && (c.Check.Fix != "" || c.Check.Measures || c.Check.Explains != nil):
-		return errors.New("it has fix=, explains= or measures, and is no check: finds= or symptoms= is missing")
+	case !c.Check.Any() && (c.Check.Fix != "" || c.Check.Measures || c.Check.EveryPair || c.Check.Explains != nil):
+		return errors.New("it has fix=, explains=, measures or everypair, and is no check: finds= or symptoms= is missing")
 	}
 	return nil
 }

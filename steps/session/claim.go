@@ -28,12 +28,17 @@ func alone(c steps.Cell) bool {
 // claim claims the link's nodes for a run, and waits for who has them, for as long as the user
 // does; the error is that he did not.
 func (r *run) claim(ctx context.Context) error {
+	return r.claimNodes(ctx, []int{r.link.Here, r.link.Peer})
+}
+
+// claimNodes is claim for other nodes than the link's.
+func (r *run) claimNodes(ctx context.Context, nodes []int) error {
 	o := r.s.o
-	if o.Claimant.Token == "" || !alone(r.cell) {
+	if o.Claimant.Token == "" || !alone(r.cell) || r.claimed {
 		return nil
 	}
 	for told := ""; ; {
-		by := r.s.claimLink(ctx, r.link)
+		by := r.s.claimNodes(ctx, nodes)
 		if by == "" {
 			return nil
 		}
@@ -60,11 +65,11 @@ type busyError string
 
 func (e busyError) Error() string { return string(e) }
 
-// claimLink claims both nodes of a link or none, and says who has one: whoever kept the first while it
-// waits for the second could wait for somebody who does the same. A node that can't be asked is
+// claimNodes claims all of some nodes or none, and says who has one: whoever kept the first while it
+// waits for another could wait for somebody who does the same. A node that can't be asked is
 // nobody's; what runs on it next says why.
-func (s *Session) claimLink(ctx context.Context, l steps.Link) (by string) {
-	for _, i := range []int{l.Here, l.Peer} {
+func (s *Session) claimNodes(ctx context.Context, nodes []int) (by string) {
+	for _, i := range nodes {
 		if c := s.claims[i]; c != nil && !c.Lost() {
 			continue
 		}

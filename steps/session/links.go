@@ -2,48 +2,77 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 )
 
-// everyLink runs a check over every link of a rig of more than two nodes, one after the
-// other, and folds what they came to: a check looks at all of them. One that moves data goes
-// around the nodes, over as many links as there are nodes: each port's way is tried both as
-// here and as the peer, and the time grows as the nodes do.
+// everyLink runs a check over the links of a rig of more than two nodes, one after the
+// other, and folds what they came to. One that moves data goes around the nodes, over as many
+// links as there are nodes: each port's way is tried both as here and as the peer, and the time
+// grows as the nodes do. With many nodes so does every other one: what each says of itself
+// is seen twice, and what differs anywhere differs between two neighbours.
 func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
-	if onlyLooks(r.cell) {
-		if r.seen == nil {
-			seen := r.s.look(ctx, fresh)
-			r.seen = &seen
-		}
-		r.gather(ctx)
+	nodes := len(r.s.o.Nodes)
+	links, ring := steps.Links(nodes), steps.Ring(nodes)
+	looks := onlyLooks(r.cell)
+	if r.seen == nil {
+		seen := r.s.look(ctx, fresh)
+		r.seen = &seen
 	}
-	var all steps.Result
-	var told []linkVerdict
-	links := steps.Links(len(r.s.o.Nodes))
-	if ring := steps.Ring(len(r.s.o.Nodes)); !onlyLooks(r.cell) && len(ring) < len(links) {
+	if looks {
+		r.gather(ctx, ring)
+	}
+	switch {
+	case len(ring) == len(links), looks && (nodes <= allLinksUpTo || r.cell.Check.EveryPair):
+	case looks:
+		r.tell("over %d of %d links, each node to the next", len(ring), len(links))
+		links = ring
+	default:
 		r.tell("over %d of %d links, each node to the next: it moves data, and all of them take %.1f times as long",
 			len(ring), len(links), float64(len(links))/float64(len(ring)))
 		links = ring
 	}
-	for _, l := range links {
-		if ctx.Err() != nil && told != nil {
-			break
-		}
-		ends := linkEnds{r.s.o.Nodes[l.Here].Name(), r.s.o.Nodes[l.Peer].Name()}
-		r.tell("link %s", ends)
-		result, v := r.overLink(ctx, l)
-		told = append(told, linkVerdict{ends, v})
+	var all steps.Result
+	var told []linkVerdict
+	keep := func(result steps.Result) {
 		if all.Rig.Nodes == nil {
 			all.Rig = result.Rig
 		}
 		all.Stages = append(all.Stages, r.s.renumbered(result)...)
 	}
+	if besides(r.cell) {
+		results, told := r.inRounds(ctx, links)
+		for _, result := range results {
+			keep(result)
+		}
+		return all, foldLinks(told)
+	}
+	last := *r.seen
+	for i, l := range links {
+		if ctx.Err() != nil && told != nil {
+			break
+		}
+		r.tell("link %s", r.ends(l))
+		if !looks && i > 0 { // what was measured took its time
+			last = last.of(ctx, r.s.o, []int{l.Here, l.Peer})
+			r.seen = &last
+		}
+		result, v := r.overLink(ctx, l)
+		told = append(told, linkVerdict{r.ends(l), v})
+		keep(result)
+	}
 	return all, foldLinks(told)
 }
+
+// allLinksUpTo is how many nodes are compared each with each: 28 pairs of them.
+const allLinksUpTo = 8
 
 // askedAtOnce is how many nodes a check asks beside each other.
 const askedAtOnce = 32
@@ -56,48 +85,62 @@ type asking struct {
 
 // gather asks every node once, side by side, what a check asks both ends of a link: what a node
 // says of itself it need not say for each link that it is at, and what is compared between nodes
-// was said at the same time. A link at which a node is asked something else, as what names its
-// peer, asks by itself.
-func (r *run) gather(ctx context.Context) {
+// was said at the same time. What names the peer is asked over each link of the ring so, and over
+// another one by that link itself.
+func (r *run) gather(ctx context.Context, ring []steps.Link) {
 	c := r.cell
-	if r.s.o.refuses(c) != "" || c.EachRail || c.Counters || len(c.With) > 0 || c.Own != "" ||
-		r.s.o.Catalog.Plans[c.Judge] != nil {
+	if r.s.o.refuses(c, r.params) != "" || c.EachRail || c.Counters || len(c.With) > 0 || c.Own != "" {
+		return
+	}
+	if slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return role.On != steps.OnBoth }) {
 		return
 	}
 	type task struct {
-		rig  steps.Rig
-		end  steps.End
-		role steps.Role
-		out  steps.Output
+		rig   steps.Rig
+		end   steps.End
+		role  steps.Role
+		asked runner.Script
+		out   steps.Output
 	}
-	var tasks []task
-	nodes := len(r.s.o.Nodes)
-	for no := range nodes {
-		rig, err := r.seen.over(r.s.o, steps.Link{Here: no, Peer: (no + 1) % nodes})
+	var tasks []*task
+	r.gathered = map[asking]steps.Output{}
+	for _, link := range ring {
+		rig, err := r.seen.over(r.s.o, link)
 		if err != nil || r.missing(rig) != "" || r.lacksRails(rig) != "" || r.bonded(rig) != nil {
 			continue
 		}
+		plan := r.plan(rig)
+		if plan.Refuse+plan.Nothing != "" {
+			continue
+		}
+		for _, e := range steps.Ends {
+			r.vars[e] = map[string]string{"RUN": r.name}
+			maps.Copy(r.vars[e], plan.Vars[e])
+		}
 		for _, role := range c.Roles {
-			if role.On != steps.OnBoth {
-				return
+			for _, e := range steps.Ends {
+				t := &task{rig: rig, end: e, role: role, asked: r.script(rig, -1, role, e, r.limit())}
+				key := asking{rig.At(e).No, t.asked.Text()}
+				if _, ok := r.gathered[key]; ok {
+					continue
+				}
+				r.gathered[key] = steps.Output{}
+				tasks = append(tasks, t)
 			}
-			tasks = append(tasks, task{rig: rig, end: steps.Here, role: role})
 		}
 	}
 	next := make(chan *task, len(tasks))
-	for i := range tasks {
-		next <- &tasks[i]
+	for _, t := range tasks {
+		next <- t
 	}
 	close(next)
 	atOnce(ctx, r.s.clock, min(askedAtOnce, len(tasks)), func(ctx context.Context, _ int) {
 		for t := range next {
-			t.out = r.one(ctx, t.rig, -1, t.role, t.end, r.limit(), nil)
+			t.out = r.ask(ctx, t.rig, t.role, t.end, t.asked, nil)
 		}
 	})
-	r.gathered = map[asking]steps.Output{}
 	for _, t := range tasks {
-		asked := r.script(t.rig, -1, t.role, t.end, r.limit())
-		r.gathered[asking{t.rig.At(t.end).No, asked.Text()}] = t.out
+		r.gathered[asking{t.rig.At(t.end).No, t.asked.Text()}] = t.out
 	}
 }
 
@@ -111,18 +154,31 @@ type linkVerdict struct {
 	steps.Verdict
 }
 
+// mostReasons is how many are told in one verdict: of many links each may have its own figures.
+const mostReasons = 4
+
 // foldLinks makes one verdict of a check's, a link each. SKIPPED everywhere is SKIPPED;
 // otherwise the worst counts, and is told with its link. What several links say in the
 // same words, as they do of a node that they share, is told once.
 func foldLinks(told []linkVerdict) steps.Verdict {
 	v := steps.Verdict{Evidence: []steps.Evidence{}}
+	worst := map[string]steps.Grade{} // the worst grade of the links that say it, by evidence
 	for _, t := range told {
 		v.Grade = v.Grade.Worst(t.Grade)
-		v.Tables = append(v.Tables, t.Tables...)
 		for _, e := range t.Evidence {
-			if !slices.ContainsFunc(v.Evidence, func(x steps.Evidence) bool { return sameEvidence(x, e) }) {
+			grade, ok := worst[evidenceKey(e)]
+			if !ok {
 				v.Evidence = append(v.Evidence, e)
 			}
+			worst[evidenceKey(e)] = grade.Worst(t.Grade)
+		}
+	}
+	nodes := nodesOf(told)
+	many := len(nodes) > allLinksUpTo
+	v.Evidence = foldEvidence(v.Evidence, nodes, func(e steps.Evidence) bool { return many && worst[evidenceKey(e)] != v.Grade })
+	for _, t := range told { // a picture of each link, or of some that decided
+		if !many || t.Grade == v.Grade && len(v.Tables) < mostReasons {
+			v.Tables = append(v.Tables, t.Tables...)
 		}
 	}
 	var reasons []string
@@ -144,39 +200,50 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	if !several {
 		v.Node = node
 	}
+	wrong := v.Grade != steps.Pass && v.Grade != steps.Skipped
+	if ill := outliers(told, v.Grade); wrong && len(ill) > 0 {
+		v.Reason = outlierReason(told, ill)
+		if len(ill) == 1 {
+			v.Node = ill[0]
+		}
+		return v
+	}
 	if len(reasons) == 1 {
 		if v.Reason = reasons[0]; len(links[reasons[0]]) < len(told) {
-			v.Reason = strings.Join(links[reasons[0]], ", ") + ": " + v.Reason
+			v.Reason = listed(links[reasons[0]]) + ": " + v.Reason
 		}
 		return v
 	}
-	wrong := v.Grade != steps.Pass && v.Grade != steps.Skipped
-	if nodes := outliers(told, v.Grade); wrong && len(nodes) > 0 {
-		v.Reason = outlierReason(told, nodes)
-		if len(nodes) == 1 {
-			v.Node = nodes[0]
-		}
-		return v
-	}
+	left := 0
 	for i, reason := range reasons {
-		reasons[i] = strings.Join(links[reason], ", ") + ": " + reason
+		if reasons[i] = listed(links[reason]) + ": " + reason; i >= mostReasons {
+			left += len(links[reason])
+		}
 	}
-	v.Reason = strings.Join(reasons, " ")
+	v.Reason = strings.Join(reasons[:min(mostReasons, len(reasons))], " ")
+	if left > 0 {
+		v.Reason += fmt.Sprintf(" Over %d more links it has reasons of their own: the evidence has them.", left)
+	}
 	return v
+}
+
+// mostListed is how many links of one reason are named.
+const mostListed = 6
+
+// listed names links: all, or the first and how many more.
+func listed(links []string) string {
+	if len(links) <= mostListed {
+		return strings.Join(links, ", ")
+	}
+	return fmt.Sprintf("%s and %d more links", strings.Join(links[:mostListed-1], ", "), len(links)-mostListed+1)
 }
 
 // outliers are the nodes that explain a grade: all of their links have it, no link between two
 // others has it, and they are fewer than the others. Three nodes have no majority that would be
 // worth the name.
 func outliers(told []linkVerdict, g steps.Grade) []string {
-	var nodes, ill []string
-	for _, t := range told {
-		for _, node := range t.link {
-			if !slices.Contains(nodes, node) {
-				nodes = append(nodes, node)
-			}
-		}
-	}
+	var ill []string
+	nodes := nodesOf(told)
 	for _, node := range nodes {
 		well := func(t linkVerdict) bool { return slices.Contains(t.link[:], node) && t.Grade != g }
 		if !slices.ContainsFunc(told, well) {
@@ -190,6 +257,66 @@ func outliers(told []linkVerdict, g steps.Grade) []string {
 		return nil
 	}
 	return ill
+}
+
+// nodesOf are all nodes that the links have, in their order.
+func nodesOf(told []linkVerdict) (nodes []string) {
+	for _, t := range told {
+		for _, node := range t.link {
+			if !slices.Contains(nodes, node) {
+				nodes = append(nodes, node)
+			}
+		}
+	}
+	return nodes
+}
+
+// sayAlike is how many nodes that say the same are told as one.
+const sayAlike = 3
+
+// foldEvidence tells once, of all nodes that say it, what several say of themselves: an item of
+// evidence has its node's name first. spark-[01-03] rocep1s0f0 is what is left of three items. What
+// few say is left out where drop says so: of many links, those that are well would hide the others.
+func foldEvidence(all []steps.Evidence, nodes []string, drop func(steps.Evidence) bool) []steps.Evidence {
+	type said struct {
+		names []string
+		at    int // the first item, in all
+	}
+	alike := map[string]*said{}
+	of := func(e steps.Evidence) (node, key string) {
+		node, rest, _ := strings.Cut(e.Name, " ")
+		if !slices.Contains(nodes, node) {
+			return "", ""
+		}
+		e.Name = rest
+		text, err := json.Marshal(e)
+		if err != nil {
+			return "", ""
+		}
+		return node, string(text)
+	}
+	for i, e := range all {
+		if node, key := of(e); node != "" {
+			if alike[key] == nil {
+				alike[key] = &said{at: i}
+			}
+			alike[key].names = append(alike[key].names, node)
+		}
+	}
+	folded := []steps.Evidence{}
+	for i, e := range all {
+		node, key := of(e)
+		if s := alike[key]; node != "" && len(s.names) >= sayAlike {
+			if s.at != i {
+				continue
+			}
+			e.Name = nodeset.Fold(slices.Sorted(slices.Values(s.names))) + strings.TrimPrefix(e.Name, node)
+		} else if drop(e) {
+			continue
+		}
+		folded = append(folded, e)
+	}
+	return folded
 }
 
 // outlierReason says of each outlier that it is one, and what one of its links came to.
@@ -206,8 +333,9 @@ func outlierReason(told []linkVerdict, nodes []string) string {
 	return strings.Join(all, " ") + " The links between all other nodes are better."
 }
 
-func sameEvidence(a, b steps.Evidence) bool {
-	return a.Name == b.Name && a.Unit == b.Unit && fmt.Sprint(a.Value) == fmt.Sprint(b.Value)
+// evidenceKey is the same for evidence that says the same.
+func evidenceKey(e steps.Evidence) string {
+	return e.Name + "\x00" + e.Unit + "\x00" + fmt.Sprint(e.Value)
 }
 
 // renumbered are a result's stages with the ends of the rig as the session has it: what

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
@@ -108,22 +111,28 @@ func TestChecksLookAtEveryLink(t *testing.T) {
 }
 
 // A check asks each node once what it asks both ends of a link, and at every link what names
-// the peer; one that moves data goes around the nodes.
+// the peer; one that moves data goes around the nodes, and so does every one where they are many,
+// but for what has to be different everywhere.
 func TestChecksAskEachNodeOnce(t *testing.T) {
-	nodes := []string{"n1", "n2", "n3", "n4", "n5"}
+	nodes := []string{"n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10"}
 	for _, x := range []struct {
-		script   string
-		measures bool
-		lines    int // that the script printed
-		judged   int
+		nodes  int
+		script string
+		check  steps.Check
+		lines  int // that the script printed
+		judged int64
 	}{
-		{`echo "I am $NODE"`, false, 5, 10},
-		{`echo "$NODE and $PEER"`, false, 20, 10},
-		{`echo "I am $NODE"`, true, 10, 5},
+		{5, `echo "I am $NODE"`, steps.Check{}, 5, 10},
+		{5, `echo "$NODE and $PEER"`, steps.Check{}, 20, 10},
+		{5, `echo "I am $NODE"`, steps.Check{Measures: true}, 10, 5},
+		{10, `echo "I am $NODE"`, steps.Check{}, 10, 10},
+		{10, `echo "$NODE and $PEER"`, steps.Check{}, 20, 10},
+		{10, `echo "I am $NODE"`, steps.Check{EveryPair: true}, 10, 45},
+		{10, `echo "$NODE and $PEER"`, steps.Check{EveryPair: true}, 90, 45},
 	} {
 		c := check("c", x.script, "counts")
-		c.Check.Measures, c.Roles[0].On = x.measures, steps.OnBoth
-		judged := 0
+		c.Check.Measures, c.Check.EveryPair, c.Roles[0].On = x.check.Measures, x.check.EveryPair, steps.OnBoth
+		var judged atomic.Int64
 		o := Options{}
 		o.Catalog.Judges = map[string]steps.Judge{"counts": func(_ steps.Cell, r steps.Result) steps.Verdict {
 			for _, out := range r.Stages[0].Outputs {
@@ -131,16 +140,162 @@ func TestChecksAskEachNodeOnce(t *testing.T) {
 					t.Errorf("%s is said to have said %q", name, out.Text)
 				}
 			}
-			judged++
+			judged.Add(1)
 			return steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
 		}}
-		s := openNodes(t, o, nodes, c)
+		s := openNodes(t, o, nodes[:x.nodes], c)
 		s.Run("c")
 		got := printed(s.until("c"))
 		lines := strings.Count(got, "I am") + strings.Count(got, " and ")
-		if lines != x.lines || judged != x.judged {
-			t.Errorf("%q: %d lines, want %d; judged over %d links, want %d:\n%s", x.script, lines, x.lines, judged, x.judged, got)
+		if lines != x.lines || judged.Load() != x.judged {
+			t.Errorf("%d nodes, %q: %d lines, want %d; judged over %d links, want %d:\n%s",
+				x.nodes, x.script, lines, x.lines, judged.Load(), x.judged, got)
 		}
+	}
+}
+
+// What a check works out for a link its nodes are asked with, and each answer is kept apart.
+func TestChecksAskWithWhatWasPlanned(t *testing.T) {
+	c := check("c", `echo "$NODE asks $WAY"`, "planned")
+	c.Roles[0].On = steps.OnBoth
+	o := Options{}
+	o.Catalog.Plans = map[string]steps.Planner{"planned": func(rig steps.Rig, _ map[string]string) (p steps.Plan) {
+		for _, e := range steps.Ends {
+			p.Vars[e] = map[string]string{"WAY": rig.At(e.Other()).Name}
+		}
+		return p
+	}}
+	judged := 0
+	o.Catalog.Judges = map[string]steps.Judge{"planned": func(_ steps.Cell, r steps.Result) steps.Verdict {
+		judged++
+		for _, out := range r.Stages[0].Outputs {
+			if want := r.Rig.At(out.End).Name + " asks " + r.Rig.At(out.End.Other()).Name + "\n"; out.Text != want {
+				t.Errorf("over %s: %q, want %q", linkEnds{r.Rig.At(0).Name, r.Rig.At(1).Name}, out.Text, want)
+			}
+		}
+		return steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
+	}}
+	s := openNodes(t, o, []string{"n1", "n2", "n3", "n4", "n5"}, c)
+	s.Run("c")
+	if s.until("c"); judged != 10 {
+		t.Errorf("judged over %d links", judged)
+	}
+}
+
+func TestFoldEvidence(t *testing.T) {
+	nodes := []string{"spark-02", "spark-01", "spark-03", "spark-04"}
+	item := func(name string, value any) steps.Evidence { return steps.Evidence{Name: name, Value: value} }
+	few := func(steps.Evidence) bool { return false }
+	all := []steps.Evidence{
+		item("spark-02 eth0 MTU", 9000),
+		item("spark-01 eth0 MTU", 9000),
+		item("price", "19 Gb/s"),
+		item("spark-03 eth0 MTU", 9000),
+		item("spark-04 eth0 MTU", 1500),
+		item("spark-04 ends", "by itself"),
+		item("spark-03 ends", "by itself"),
+	}
+	want := []steps.Evidence{
+		item("spark-[01-03] eth0 MTU", 9000), item("price", "19 Gb/s"), item("spark-04 eth0 MTU", 1500),
+		item("spark-04 ends", "by itself"), item("spark-03 ends", "by itself"),
+	}
+	if got := foldEvidence(all, nodes, few); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	drop := func(e steps.Evidence) bool {
+		return strings.Contains(e.Name, "ends") || strings.Contains(e.Name, "MTU")
+	}
+	if got := foldEvidence(all, nodes, drop); !reflect.DeepEqual(got, want[:2]) {
+		t.Errorf("what few say is left out: %+v", got)
+	}
+}
+
+// A check that moves data measures links beside each other, shows each by itself, and measures
+// alone what looked bad.
+func TestChecksMeasureInRounds(t *testing.T) {
+	for name, x := range map[string]struct {
+		bad    func(link string, again bool) steps.Verdict
+		judged int
+		grade  steps.Grade
+		says   string
+	}{
+		"all is well": {func(string, bool) steps.Verdict { return steps.Verdict{} }, 6, steps.Pass, "Fine."},
+		"bad beside others": {func(link string, again bool) steps.Verdict {
+			if link == "n2:n3" && !again {
+				return steps.Verdict{Grade: steps.Fail, Reason: "Slow."}
+			}
+			return steps.Verdict{}
+		}, 7, steps.Warn, "Good alone, and not with 3 links measured at once"},
+		"bad": {func(link string, _ bool) steps.Verdict {
+			if link == "n2:n3" {
+				return steps.Verdict{Grade: steps.Fail, Reason: "Slow."}
+			}
+			return steps.Verdict{}
+		}, 7, steps.Fail, "n2:n3: Slow."},
+		"nobody could tell, the first time": {func(link string, again bool) steps.Verdict {
+			if link == "n2:n3" && !again {
+				return steps.Verdict{Grade: steps.Inconclusive, Reason: "Busy."}
+			}
+			return steps.Verdict{}
+		}, 7, steps.Pass, "Fine."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := check("c", `echo "a of $NODE"; sleep 0.2; echo "z of $NODE"`, "counts")
+			c.Check.Measures, c.Roles[0].On = true, steps.OnBoth
+			var mu sync.Mutex
+			judged := map[string]int{}
+			o := Options{}
+			o.Catalog.Judges = map[string]steps.Judge{"counts": func(_ steps.Cell, r steps.Result) steps.Verdict {
+				mu.Lock()
+				defer mu.Unlock()
+				link := r.Rig.At(steps.Here).Name + ":" + r.Rig.At(steps.Peer).Name
+				judged[link]++
+				if v := x.bad(link, judged[link] > 1); v.Grade != steps.NotRun {
+					return v
+				}
+				return steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
+			}}
+			s := openNodes(t, o, []string{"n1", "n2", "n3", "n4", "n5", "n6"}, c)
+			s.Run("c")
+			state := s.until("c")
+			all := 0
+			for _, n := range judged {
+				all += n
+			}
+			if all != x.judged || state.Verdict.Grade != x.grade || !strings.Contains(state.Verdict.Reason, x.says) {
+				t.Errorf("judged %d times: %s %s", all, state.Verdict.Grade, state.Verdict.Reason)
+			}
+			// Of a link all stands together, whoever printed at the same time.
+			at := ""
+			for _, l := range state.Output.Lines(0, 1000) {
+				if link, ok := strings.CutPrefix(l.Text, "link "); ok && l.Kind == steps.Note {
+					at = strings.Fields(link)[0]
+				} else if l.From != "" && !slices.Contains(strings.Split(at, ":"), l.From) {
+					t.Errorf("%s printed under %q", l.From, at)
+				}
+			}
+			if at == "" {
+				t.Error("no link is named")
+			}
+		})
+	}
+}
+
+// What is held of a link that is measured beside others is bounded, whatever is printed.
+func TestWhatIsHeldIsBounded(t *testing.T) {
+	r := &run{s: &Session{}, held: &heldLines{}}
+	long := strings.Repeat("x", 1000)
+	for range 2 * keepText / len(long) {
+		r.print(steps.OutputLine{Text: long}, false)
+	}
+	if n := len(r.held.lines) * len(long); n > keepText || n < keepText/2 || r.held.left == 0 {
+		t.Errorf("%d bytes are held, and %d lines left out", n, r.held.left)
+	}
+	for range 2 * keepText {
+		r.write(steps.OutputLine{}, false)
+	}
+	if len(r.held.lines) > keepText {
+		t.Errorf("%d empty lines are held", len(r.held.lines))
 	}
 }
 
@@ -187,6 +342,28 @@ func TestFoldLinks(t *testing.T) {
 			{linkEnds{"b", "d"}, skipped},
 			{linkEnds{"c", "d"}, fine},
 		}, steps.Pass, "a:c: All is well. b:c, c:d: Fine.", ""},
+		"many links of one reason": {
+			[]linkVerdict{
+				{linkEnds{"a", "b"}, warn},
+				{linkEnds{"b", "c"}, warn},
+				{linkEnds{"c", "d"}, warn},
+				{linkEnds{"d", "e"}, warn},
+				{linkEnds{"e", "f"}, warn},
+				{linkEnds{"f", "g"}, warn},
+				{linkEnds{"g", "h"}, warn},
+				{linkEnds{"h", "a"}, pass},
+			}, steps.Warn, "a:b, b:c, c:d, d:e, e:f and 2 more links: A is odd.", "a",
+		},
+		"many reasons": {
+			[]linkVerdict{
+				{linkEnds{"a", "b"}, steps.Verdict{Grade: steps.Warn, Reason: "1."}},
+				{linkEnds{"b", "c"}, steps.Verdict{Grade: steps.Warn, Reason: "2."}},
+				{linkEnds{"c", "d"}, steps.Verdict{Grade: steps.Warn, Reason: "3."}},
+				{linkEnds{"d", "e"}, steps.Verdict{Grade: steps.Warn, Reason: "4."}},
+				{linkEnds{"e", "f"}, steps.Verdict{Grade: steps.Warn, Reason: "5."}},
+				{linkEnds{"f", "a"}, steps.Verdict{Grade: steps.Warn, Reason: "5."}},
+			}, steps.Warn, "a:b: 1. b:c: 2. c:d: 3. d:e: 4. Over 2 more links it has reasons of their own: the evidence has them.", "",
+		},
 		"nothing was run":   {nil, steps.NotRun, "", ""},
 		"one link was done": {[]linkVerdict{{linkEnds{"a", "b"}, warn}}, steps.Warn, "A is odd.", "a"},
 	} {

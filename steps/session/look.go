@@ -33,13 +33,32 @@ func (l look) over(o Options, link steps.Link) (steps.Rig, error) {
 	return o.over(l.rig, link), errors.Join(l.errs[link.Here], l.errs[link.Peer])
 }
 
-// lookAt looks at all nodes at once.
+// lookAt looks at all nodes, some at a time.
 func lookAt(ctx context.Context, o Options) look {
 	l := look{rig: steps.NewRig(o.Rig, o.Simulated, len(o.Nodes)), errs: make([]error, len(o.Nodes))}
+	all := make([]int, len(o.Nodes))
+	for i := range all {
+		all[i] = i
+	}
+	l.renew(ctx, o, all)
+	return l
+}
+
+// of is a look of which some nodes are looked at anew: the others are as they were seen last.
+func (l look) of(ctx context.Context, o Options, nodes []int) look {
+	l.rig.Nodes, l.errs = slices.Clone(l.rig.Nodes), slices.Clone(l.errs)
+	l.renew(ctx, o, nodes)
+	return l
+}
+
+// renew looks at some of the nodes, which it names by their numbers, some at a time.
+func (l *look) renew(ctx context.Context, o Options, nodes []int) {
 	clock, commands := o.clock(), o.commands()
 	clock.Join(ctx, func(ctx context.Context) {
-		atOnce(ctx, clock, len(o.Nodes), func(ctx context.Context, i int) {
+		some(ctx, clock, len(nodes), func(ctx context.Context, i int) {
+			i = nodes[i]
 			n, node := &l.rig.Nodes[i], o.Nodes[i]
+			*n = steps.Node{}
 			out, err := seen(ctx, node, runner.Script{Name: "probe", Body: probe.Script(commands), Limit: time.Minute})
 			if err == nil {
 				*n, err = probe.Parse(out, commands)
@@ -52,7 +71,6 @@ func lookAt(ctx context.Context, o Options) look {
 		})
 	})
 	l.rig.Probed = clock.Now()
-	return l
 }
 
 // looks is how often a look is begun whose connection breaks.

@@ -24,6 +24,7 @@ type outbox struct {
 	closed  bool
 	news    chan struct{} // slot of one: events changed
 	fetched time.Time
+	room    int // how many lines were fetched last, of which there will be about as many again
 }
 
 // waiting says which events of a run can still be added to. Between its start and its
@@ -111,7 +112,7 @@ func (o *outbox) add(run steps.RunID, cell string, l steps.OutputLine) {
 	w := o.of(run)
 	if w.printed == 0 {
 		o.events = append(o.events, steps.CellPrinted{Run: run, Cell: cell})
-		w.printed = len(o.events)
+		w.printed, w.lines = len(o.events), make([]steps.OutputLine, 0, o.room)
 	}
 	w.bytes += l.Size()
 	w.lines = append(w.lines, l)
@@ -163,8 +164,10 @@ func (o *outbox) next(ctx context.Context) ([]steps.Event, bool) {
 			wait = drawEvery - time.Since(o.fetched)
 		}
 		if len(o.events) > 0 && wait <= 0 {
+			o.room = 0
 			for _, w := range o.waiting {
 				o.settle(w)
+				o.room = max(o.room, len(w.lines))
 			}
 			events := o.events
 			o.events, o.urgent = nil, false

@@ -17,6 +17,8 @@ func Params(c steps.Catalog, t steps.Tutorial) []steps.Param {
 		i := slices.IndexFunc(all, func(q steps.Param) bool { return q.Name == p.Name })
 		if i < 0 {
 			p.Does = "a parameter of this runbook"
+			// Nobody but its author knows what its scripts do with it.
+			p.Program = true
 			all = append(all, p)
 			continue
 		}

@@ -33,11 +33,11 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 		if o.Limit > 0 {
 			c.Limit = o.Limit
 		}
-		if why := o.refuses(c); why != "" {
+		params := effective(table, o.settings(), c.ID)
+		if why := o.refuses(c, params); why != "" {
 			all = append(all, Planned{Cell: c, Pair: -1, Note: why})
 			continue
 		}
-		params := effective(table, o.settings(), c.ID)
 		given := [2]map[string]string{{"RUN": plannedRun}, {"RUN": plannedRun}}
 		for _, name := range c.With {
 			if service, ok := o.Services[name]; ok {
@@ -115,11 +115,40 @@ func managers(n steps.Node) change.Managers {
 
 // refuses says why a cell's scripts are not run whatever the rig is like; empty where
 // they may be.
-func (o Options) refuses(c steps.Cell) string {
+func (o Options) refuses(c steps.Cell, params map[string]string) string {
 	if o.Trust != nil && !o.Trust.Trusted(c) {
 		return untrusted
 	}
+	if o.Trust != nil {
+		for _, p := range o.values(c, params) {
+			if !o.Trust.TrustedProgram(p.Name, p.Default) {
+				return fmt.Sprintf(untrustedValue, gate.Line(p.Name), gate.Line(p.Default))
+			}
+		}
+	}
 	return hidden(c)
+}
+
+// values are the parameters of a runbook's own that a cell reads, with the value that each has:
+// what a script does with one, only its author knows. One that is a family's is as that
+// allows, and needs no trust then.
+func (o Options) values(c steps.Cell, params map[string]string) (all []steps.Param) {
+	table := Params(o.Catalog, o.Tutorial)
+	for _, p := range o.Tutorial.Params() {
+		value, ok := params[p.Name]
+		if !ok || !c.Reads(p) {
+			continue
+		}
+		i := slices.IndexFunc(table, func(q steps.Param) bool { return q.Name == p.Name })
+		if i >= 0 && !table[i].Program {
+			if read, err := table[i].Parse(value); err == nil && read == value {
+				continue
+			}
+		}
+		p.Default = value
+		all = append(all, p)
+	}
+	return all
 }
 
 // hidden says why a cell's scripts are not run where what is shown of one would not be
@@ -133,15 +162,23 @@ func hidden(c steps.Cell) string {
 		text := role.Text()
 		for at, r := range text {
 			_, n := utf8.DecodeRuneInString(text[at:])
-			if !runner.Hidden(r) && (r != utf8.RuneError || n > 1) {
+			if !runner.Deceives(r) && (r != utf8.RuneError || n > 1) {
 				continue
 			}
-			return fmt.Sprintf("line %d of its script has a character that nobody sees (%s), "+
+			return fmt.Sprintf("line %d of its script has a character that nobody sees, or sees as a blank (%s), "+
 				"so what is shown of it is not what would run. A script prints such a one with printf",
-				1+strings.Count(text[:at], "\n"), gate.Line(text[at:at+n]))
+				1+strings.Count(text[:at], "\n"), unseen(text[at:at+n]))
 		}
 	}
 	return ""
+}
+
+// unseen names a character that is not to be seen.
+func unseen(c string) string {
+	if r, n := utf8.DecodeRuneInString(c); n > 1 && !runner.Hidden(r) {
+		return fmt.Sprintf("%U", r)
+	}
+	return gate.Line(c)
 }
 
 // plannedBacks are the ways back that a cell would run in place of its script.

@@ -63,6 +63,12 @@ type run struct {
 	before []meter.Counters
 	// gathered is what the nodes of a check have said already.
 	gathered map[asking]steps.Output
+	// quiet says that nobody is shown what it prints: of many runs beside each other the verdicts count.
+	quiet bool
+	// held, where not nil, has what it prints until it can be shown.
+	held *heldLines
+	// claimed says that its nodes are claimed already.
+	claimed bool
 	// printed is when a role last printed a line.
 	printed atomic.Int64
 
@@ -78,6 +84,10 @@ type run struct {
 const untrusted = "its script came in a file that this railbench has not saved, or that was changed since. " +
 	"Read it; T on the screen trusts it, railbench trust FILE all of the file"
 
+// untrustedValue is that for a value which its script reads.
+const untrustedValue = "its parameter %s is %q, and that came in a file that was changed since it was trusted, or never was. " +
+	"Read what its script does with it; T on the screen trusts it, railbench trust FILE all of the file"
+
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
 //
@@ -86,7 +96,7 @@ const untrusted = "its script came in a file that this railbench has not saved, 
 // would send him to the cables; a service costs time, and has to be stopped again, so it is
 // started when nothing else can be in the way.
 func (r *run) do(ctx context.Context) (steps.Result, error) {
-	if why := r.s.o.refuses(r.cell); why != "" {
+	if why := r.s.o.refuses(r.cell, r.params); why != "" {
 		return steps.Result{}, errors.New("not run: " + why)
 	}
 	if err := r.claim(ctx); err != nil {
@@ -260,7 +270,11 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	}
 	if err := r.roles(ctx, rig, pair, &st); err != nil {
 		st.Err = err.Error()
-		r.tell("%s", st.Err)
+		if e, ok := errors.AsType[unready](err); ok {
+			r.tell("%s", e.what) // why stands in the lines above it
+		} else {
+			r.tell("%s", st.Err)
+		}
 	}
 	// After the servers have ended: what they send last is on the wire by then.
 	if r.cell.Counters {
@@ -556,19 +570,24 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	}
 }
 
-// early says that a server ended before it was ready, and its last words.
+// An unready is a server that ended before it was ready: its last words say why.
+type unready struct{ what, why string }
+
+func (u unready) Error() string { return u.what + u.why }
+
 func early(o steps.Output, role steps.Role, node string) error {
-	why := fmt.Sprintf("%s on %s ended before it was ready", role.Name, node)
+	u := unready{what: fmt.Sprintf("%s on %s ended before it was ready", role.Name, node)}
 	words, _, _ := strings.Cut(strings.TrimSpace(o.Text), "\n")
 	switch {
 	case !o.Ran:
-		return fmt.Errorf("%s: %s", why, o.Err)
+		u.why = ": " + o.Err
 	case words == "":
-		return fmt.Errorf("%s, with %s and not a word", why, o.Exit)
+		u.why = fmt.Sprintf(", with %s and not a word", o.Exit)
 	default:
 		// The first line of a complaint names the cause, the others what follows from it.
-		return fmt.Errorf("%s, with %s: %s", why, o.Exit, strings.TrimSpace(words))
+		u.why = fmt.Sprintf(", with %s: %s", o.Exit, strings.TrimSpace(words))
 	}
+	return u
 }
 
 // listening looks for a port, $HEX, in the kernel's tables, because ss need not be
@@ -604,7 +623,19 @@ func (r *run) listens(ctx context.Context, node int, port string, within time.Du
 func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	e steps.End, limit time.Duration, seen func(runner.Line),
 ) steps.Output {
-	out := steps.Output{Role: role.Name, End: e}
+	asked := r.script(rig, pair, role, e, limit)
+	if said, ok := r.gathered[asking{rig.At(e).No, asked.Text()}]; ok {
+		said.End = e
+		return said
+	}
+	return r.ask(ctx, rig, role, e, asked, seen)
+}
+
+// ask is one with the script as it is.
+func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.End,
+	asked runner.Script, seen func(runner.Line),
+) steps.Output {
+	out := steps.Output{Role: role.Name, End: e, Asked: asked.Vars}
 	var said spoken
 	node := rig.At(e).Name
 	lesson := r.cell.Probed() && !role.Probe // what is judged is the probe's
@@ -613,12 +644,6 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 		live = nil
 	}
 	var shown time.Time // when it was last called, by the node's clock
-	asked := r.script(rig, pair, role, e, limit)
-	if said, ok := r.gathered[asking{rig.At(e).No, asked.Text()}]; ok {
-		said.End = e
-		return said
-	}
-	out.Asked = asked.Vars
 	exit, err := r.node(rig, e).Run(ctx, asked, func(line runner.Line) {
 		kind := steps.FromStdout
 		if line.Stream == runner.Stderr {
@@ -643,7 +668,7 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 				live = nil // the next line would break it off again
 				r.defect(d)
 			}
-			if ok {
+			if ok && !r.quiet && r.held == nil {
 				r.s.out.put(steps.CellMeasured{Run: r.id, Cell: r.cell.ID, Table: t})
 			}
 		}
@@ -848,12 +873,23 @@ func (r *run) tell(format string, args ...any) {
 // print hands a line to whoever watches and to the log. Roles print at once: logMu keeps their
 // lines whole. cut says that the line goes on in the next one.
 func (r *run) print(line steps.OutputLine, cut bool) {
+	if r.quiet {
+		return
+	}
+	if r.held != nil {
+		r.hold(heldLine{line, cut, false})
+		return
+	}
 	r.s.out.print(r.id, r.cell.ID, line)
 	r.write(line, cut)
 }
 
 // write puts a line into the log.
 func (r *run) write(line steps.OutputLine, cut bool) {
+	if r.held != nil {
+		r.hold(heldLine{line, cut, true})
+		return
+	}
 	r.logMu.Lock()
 	defer r.logMu.Unlock()
 	if r.log == nil {

@@ -28,6 +28,7 @@ type Service interface {
 type Request struct {
 	Run    string            // a name that no other run has: $RUN
 	Nodes  [2]runner.Node    // the link's, by End
+	Every  []runner.Node     // the rig's, by End
 	Rig    steps.Rig         // as it was found for this run
 	Params map[string]string // of the scripts, with their defaults
 	// Tell prints a line under the cell.
@@ -63,7 +64,7 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 		var end func() error
 		r.s.clock.Apart(ctx, true, func() {
 			vars, end, err = service.Start(ctx, Request{
-				r.name, [2]runner.Node{r.node(rig, steps.Here), r.node(rig, steps.Peer)}, rig, r.params, r.tell,
+				r.name, [2]runner.Node{r.node(rig, steps.Here), r.node(rig, steps.Peer)}, r.every(rig), rig, r.params, r.tell,
 			})
 		})
 		if end != nil {
@@ -77,6 +78,14 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 		}
 	}
 	return stop, nil
+}
+
+// every are the rig's nodes in its order.
+func (r *run) every(rig steps.Rig) (all []runner.Node) {
+	for e := range rig.Nodes {
+		all = append(all, r.node(rig, steps.End(e)))
+	}
+	return all
 }
 
 var errStalled = errors.New("nothing was printed")

@@ -266,11 +266,16 @@ func (s *Session) Edit(part string, cells []steps.Cell) {
 func (s *Session) Trust(id string) error {
 	s.mu.Lock()
 	c, ok := s.tutorial.Cell(id)
+	params := effective(s.table, s.set, id)
 	s.mu.Unlock()
 	if !ok || s.o.Trust == nil {
 		return nil
 	}
-	return s.o.Trust.Trust(c)
+	errs := []error{s.o.Trust.Trust(c)}
+	for _, p := range s.o.values(c, params) {
+		errs = append(errs, s.o.Trust.TrustProgram(p.Name, p.Default))
+	}
+	return errors.Join(errs...)
 }
 
 // Interrupt ends the running cell and forgets the queue. It does not wait for either, and

@@ -645,8 +645,8 @@ func TestValues(t *testing.T) {
 		grade steps.Grade
 		words string
 	}{
-		"good": {steps.Pass, "rate is 12 Gb/s on spark-02 (the runbook asks for 10 to 20 Gb/s)"},
-		"low":  {steps.Fail, "rate is 9 Gb/s on spark-02, and has to be 10 Gb/s at least: the link is slow"},
+		"good": {steps.Pass, "as the runbook asks: its output, rate 12 Gb/s (10 to 20)"},
+		"low":  {steps.Fail, "rate is 9 Gb/s on spark-02, and the runbook asks for at least 10 Gb/s: the link is slow"},
 		"none": {steps.Inconclusive, "nothing in the output is like"},
 		// A range that nobody gave holds nothing back, and passes nothing.
 		"unset": {steps.Inconclusive, "$LEAST"},

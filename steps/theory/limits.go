@@ -43,6 +43,9 @@ const (
 	RailsApart
 	RatesApart
 	RatesApartSoft
+	// PairBandwidth and PairLatency are beyond which a pair of a matrix is bad beside the best one.
+	PairBandwidth
+	PairLatency
 	ReadLatency
 	ReadLatencyPass
 	ReadLatencyWarn
@@ -53,6 +56,7 @@ const (
 	TCPOneStream
 	TCPTutorialStream
 	TCPFourStreams
+	TCPUnseen
 	TCPPassShare
 	TCPWarnShare
 	TCPNearZero
@@ -102,6 +106,12 @@ const (
 	BusyGPU
 	// ContainerShm is how much shared memory a container should have.
 	ContainerShm
+	// NCCLSwitched and NCCLRing are what a collective of NCCL has to reach, and NCCLMore how many
+	// bytes more than the ring's it may move.
+	NCCLSwitched
+	NCCLRing
+	NCCLMore
+	NCCLLeast
 
 	limits // how many there are
 )
@@ -262,6 +272,16 @@ var entries = [limits]Entry{
 		Source: "it is as fast as the processor, and between emulated machines two tests in a row were 30 % apart",
 		Fact:   "shares-of-a-band",
 	},
+	PairBandwidth: {
+		Of:  "bandwidth of a pair of nodes against that of the best pair, below which the pair is bad",
+		Low: 0.93, High: 0.93, Basis: Chosen, When: "for pairs of like nodes and like rails, on hardware",
+		Source: "NVIDIA's ClusterKit has the same by default", Fact: "pair-matrix",
+	},
+	PairLatency: {
+		Of:  "latency of a pair of nodes against that of the best pair, above which the pair is bad",
+		Low: 2.1, High: 2.1, Unit: "times", Basis: Chosen, When: "for pairs of like nodes and like rails, on hardware",
+		Source: "NVIDIA's ClusterKit has the same by default", Fact: "pair-matrix",
+	},
 	ReadLatency: {
 		Of:  "one NIXL read of 4 KiB from Python, the median",
 		Low: 11.1, High: 16.2, Unit: "us", Basis: Measured, When: "on DGX Spark",
@@ -307,6 +327,12 @@ var entries = [limits]Entry{
 		Of:  "TCP with four streams over a bond of two rails",
 		Low: 70, High: 93, Unit: "Gb/s", Basis: Measured, When: "on DGX Spark",
 		Source: "iperf3: 93.0 in the multi-rail tutorial, some 70 in the first; neither counted the links", Fact: "tcp",
+	},
+	TCPUnseen: {
+		Of:  "times the most that was measured of TCP over a bond, above which railbench says so",
+		Low: 1.1, High: 1.1, Basis: Chosen, When: "for several streams over a bond, where the links allow more",
+		Source: "nobody counted the links when 93 was measured: more may be true, and both of a bond's links, or a figure twice, look alike",
+		Fact:   "tcp",
 	},
 	TCPPassShare: {
 		Of:  "share of what is expected, from which TCP passes",
@@ -516,5 +542,29 @@ var entries = [limits]Entry{
 		Of:  "shared memory of a container, from which it is enough",
 		Low: 1 << 30, High: 1 << 30, Unit: "bytes", Basis: Chosen, When: "for NCCL and UCX in a container",
 		Source: "NCCL's own guide starts containers with --shm-size=1g; docker gives 64 MiB by itself", Fact: "containers",
+	},
+	NCCLSwitched: {
+		Of:  "bus bandwidth of a collective of NCCL, at least",
+		Low: 21.875, High: 21.875, Unit: "GB/s", Basis: Chosen,
+		When:   "for two nodes, or for nodes on a switch, with both halves of a port of 200 Gb/s",
+		Source: "the set-up script of NVIDIA's playbooks for DGX Spark holds all_gather_perf to it: 175 of the cable's 200 Gb/s",
+		Fact:   "collectives",
+	},
+	NCCLRing: {
+		Of:  "the same",
+		Low: 10, High: 10, Unit: "GB/s", Basis: Chosen, When: "for three nodes in a ring, cabled to each other",
+		Source: "the same script", Fact: "collectives",
+	},
+	NCCLMore: {
+		Of:  "how many times the bytes of a collective's ring or tree a port may move",
+		Low: 1.08, High: 1.08, Unit: "times", Basis: Derived, When: "for NCCL's collectives",
+		Source: "its protocol LL128 sends 128 bytes for 120 (1.067 times); LL, which doubles them, is for small messages alone",
+		Fact:   "collectives",
+	},
+	NCCLLeast: {
+		Of:  "size with which a slow collective is a FAIL, at least",
+		Low: 4 << 30, High: 4 << 30, Unit: "bytes", Basis: Chosen, When: "for NCCL's collectives",
+		Source: "two Sparks in a public write-up reached 22.9 GB/s with 4 GiB, 19.9 with 1 GiB and 18.4 with 512 MiB",
+		Fact:   "collectives",
 	},
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,11 +54,23 @@ func (b *Book) begin() {
 	for _, c := range cells(b.tutorial) {
 		b.trusted[Hash(c)] = true
 	}
+	for _, c := range values(b.tutorial) {
+		b.trusted[Hash(c)] = true
+	}
 }
 
 func cells(t steps.Tutorial) (all []steps.Cell) {
 	for _, p := range slices.Concat(t.Parts, t.Checklist) {
 		all = append(all, p.Cells...)
+	}
+	return all
+}
+
+// values are the defaults of the parameters that a tutorial declares, each as a program: a
+// script may call what a variable holds, or remove it, so its hash alone says too little.
+func values(t steps.Tutorial) (all []steps.Cell) {
+	for _, p := range t.Params() {
+		all = append(all, program(p.Name, p.Default))
 	}
 	return all
 }
@@ -75,9 +88,10 @@ func Hash(c steps.Cell) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Foreign are the cells of a tutorial that may not run, in its order.
+// Foreign are the cells of a tutorial that may not run, in its order, and before them the
+// parameters whose defaults nobody has trusted: see Parameter.
 func (b *Book) Foreign(t steps.Tutorial) (all []steps.Cell) {
-	for _, c := range cells(t) {
+	for _, c := range slices.Concat(values(t), cells(t)) {
 		if !b.Trusted(c) {
 			all = append(all, c)
 		}
@@ -106,7 +120,7 @@ func (b *Book) has(hash string) bool {
 	if b.trusted[hash] {
 		return true
 	}
-	if b.dir == "" {
+	if b.dir == "" || disk.Keeps(b.dir) != nil {
 		return false
 	}
 	f, err := disk.Open(filepath.Join(b.dir, hash), os.O_RDONLY, 0)
@@ -143,6 +157,9 @@ func (b *Book) write(hash, what string) error {
 	}
 	err := os.MkdirAll(b.dir, 0o700)
 	if err == nil {
+		err = disk.Keeps(b.dir)
+	}
+	if err == nil {
 		err = disk.Replace(filepath.Join(b.dir, hash), []byte(what+" "+time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
 	}
 	if err != nil {
@@ -173,7 +190,20 @@ func (b *Book) prune() {
 
 // program is a value that is run, as a cell that does nothing else.
 func program(name, value string) steps.Cell {
-	return steps.Cell{ID: "parameter " + name, Roles: []steps.Role{{Script: value}}}
+	return steps.Cell{ID: parameter + name, Roles: []steps.Role{{Script: value}}}
+}
+
+// parameter begins the id of a value: no cell's has a blank.
+const parameter = "parameter "
+
+// Parameter reports whether what is asked about is no cell, but a parameter's value, and names
+// it.
+func Parameter(c steps.Cell) (name, value string, ok bool) {
+	name, ok = strings.CutPrefix(c.ID, parameter)
+	if !ok || len(c.Roles) != 1 {
+		return "", "", false
+	}
+	return name, c.Roles[0].Script, true
 }
 
 // TrustedProgram reports whether a parameter's value, which is run, may be.

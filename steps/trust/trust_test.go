@@ -68,6 +68,53 @@ func TestTrust(t *testing.T) {
 	if b.Trusted(strange) {
 		t.Error("a link is taken for trust")
 	}
+	// Nor is one's own file there where everybody could have given it that name.
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	said := cell("said", "id\n")
+	if err := os.WriteFile(filepath.Join(dir, trust.Hash(said)), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if trust.New(dir, steps.Tutorial{}).Trusted(said) {
+		t.Error("a file of a folder into which everybody may write is taken for trust")
+	}
+	if err := trust.New(dir, steps.Tutorial{}).Trust(cell("more", "id\n")); err == nil {
+		t.Error("what is trusted is kept where everybody may write")
+	}
+}
+
+// TestDefaultsAreContent: what a tutorial declares for its parameters is trusted with it, and
+// another value is another word.
+func TestDefaultsAreContent(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "trusted")
+	with := func(value string) steps.Tutorial {
+		l := lesson()
+		l.Parts[0].Params = []steps.Param{{Name: "TOOL", Default: value}}
+		return l
+	}
+	if got := trust.New(dir, with("true")).Foreign(with("true")); len(got) != 0 {
+		t.Errorf("its own: %v", got)
+	}
+	b := trust.New(dir, lesson())
+	for _, value := range []string{"true", "rm", ""} {
+		got := b.Foreign(with(value))
+		if len(got) != 1 {
+			t.Fatalf("%q: %v", value, got)
+		}
+		if name, told, ok := trust.Parameter(got[0]); !ok || name != "TOOL" || told != value {
+			t.Errorf("%q: %s=%q", value, name, told)
+		}
+		if err := b.Trust(got...); err != nil {
+			t.Fatal(err)
+		}
+		if got := trust.New(dir, lesson()).Foreign(with(value)); len(got) != 0 {
+			t.Errorf("%q was trusted: %v", value, got)
+		}
+	}
+	if _, _, ok := trust.Parameter(cell("hosts", "id\n")); ok {
+		t.Error("a cell is taken for a parameter")
+	}
 }
 
 // What the user writes may run; what he got may not because he moved it about.

@@ -35,6 +35,8 @@ const (
 	Beside         // traffic of another kind on a port of the test
 	Damaged        // error counters grew, whatever the bytes say
 	Slowed         // marks of congestion, or pauses
+	Dropped        // packets that were well found no room
+	Paused         // a port paused the other end
 	Busy           // somebody else's traffic was there before
 	Hot            // an adapter was
 )

@@ -31,8 +31,8 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 	if grown := grownErrors(s.Bytes, EndsOf(m.Pair)...); grown != "" {
 		return "packets were sent again (" + grown + "): look at the cable and the link's errors"
 	}
-	return NoCause + "; compare the other direction, look for PCIe errors (dmesg) and other traffic behind the same " +
-		"PCIe link"
+	return NoCause + "; compare the other direction (the cell ib-reverse), look for PCIe errors (the check pcie-errors) " +
+		"and other traffic behind the same PCIe link (idle-rails)"
 }
 
 // Signs tells what an account found beside the bytes.
@@ -48,13 +48,33 @@ func (b *books) look() {
 			b.sign(Damaged, e, ports, "error counters grew meanwhile (%s): packets were lost or damaged, and sent again; "+
 				"look at the cable and the port at both ends", g)
 		}
-		if g := grown(b.bytes, isMark, ports...); g != "" {
-			b.sign(Slowed, e, ports, "%s grew meanwhile: the other end, or a switch on the way, asked for less (congestion "+
-				"marks, pauses), so the rate is what that let through; look for other traffic, and at the receiver's PCIe link", g)
-		}
+		b.held(e, ports)
 		b.hot(e, ports)
 	}
 	b.busyBefore()
+}
+
+// held looks for what made a node's ports send less, or drop what came: all of it without a damaged
+// packet, and with a rate that may look well.
+func (b *books) held(e steps.End, ports []Port) {
+	for _, sign := range []struct {
+		what What
+		of   func(string) bool
+		says string
+	}{
+		{Dropped, isDrop, "%s grew meanwhile: packets were dropped for want of room, and had to be sent again; more comes in " +
+			"than the PCIe link or the processor takes, or pauses are off (ethtool -a)"},
+		{Slowed, isMark, "%s grew meanwhile: the other end, or a switch on the way, asked for less (congestion marks, pauses), " +
+			"so the rate is what that let through; look for other traffic, and at the receiver's PCIe link"},
+		{Slowed, isPauseIn, "%s grew meanwhile: the other end of its cable, or a switch, paused it, and asked for less, so the " +
+			"rate is what that let through; look at the receiver's PCIe link, and for other traffic there"},
+		{Paused, isPauseOut, "%s grew meanwhile: it paused the other end, because it could not take what came as fast; look at " +
+			"its PCIe link, at the adapter's heat, and for other traffic there"},
+	} {
+		if g := grown(b.bytes, sign.of, ports...); g != "" {
+			b.sign(sign.what, e, ports, sign.says, g)
+		}
+	}
 }
 
 // damaged are the error counters of some ports that grew. soft-RoCE counts packets that its own
@@ -170,8 +190,42 @@ func grownErrors(bytes []steps.RailBytes, ports ...Port) string {
 	return grown(bytes, isError, ports...)
 }
 
+// Unanswered lists the counters that say that an adapter sent to somebody who did not answer: of
+// hardware only, as soft-RoCE counts those of its own queues, too.
+func Unanswered(rig steps.Rig, bytes []steps.RailBytes) string {
+	var ports []Port
+	for _, b := range bytes {
+		p := Port{b.End, b.Rail}
+		if r, ok := p.rail(rig); ok && !r.Soft() {
+			ports = append(ports, p)
+		}
+	}
+	// It grows with each packet that nobody acknowledged in time (mlx5).
+	return grown(bytes, func(name string) bool { return name == "local_ack_timeout_err" }, ports...)
+}
+
 // isError reports whether a counter tells of packets that were lost or damaged.
-func isError(name string) bool { return !slices.Contains(flapCounters, name) && !isMark(name) }
+func isError(name string) bool {
+	return !slices.Contains(flapCounters, name) && !isMark(name) && !isPause(name) && !isDrop(name)
+}
+
+// isPause, isPauseIn and isPauseOut report whether a counter is of pauses: of frames, or of the time
+// that they took (mlx5: rx_prio3_pause, tx_global_pause_duration).
+func isPause(name string) bool { return isPauseIn(name) || isPauseOut(name) }
+
+func isPauseIn(name string) bool {
+	return strings.HasPrefix(name, "rx_") && strings.Contains(name, "_pause")
+}
+
+func isPauseOut(name string) bool {
+	return strings.HasPrefix(name, "tx_") && strings.Contains(name, "_pause")
+}
+
+// isDrop reports whether a counter tells of packets that were well and found no room.
+func isDrop(name string) bool {
+	return strings.Contains(name, "discard") || strings.HasSuffix(name, "out_of_buffer") ||
+		name == "outbound_pci_buffer_overflow"
+}
 
 // isMark reports whether a counter tells that somebody on the way asked for less.
 func isMark(name string) bool { return slices.Contains(markCounters, name) }
@@ -194,8 +248,12 @@ func grown(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) st
 	}
 	var names []string
 	for name, n := range by {
+		unit := ""
+		if strings.HasSuffix(name, "_duration") {
+			unit = " us" // mlx5 counts the time of pauses so
+		}
 		if n > 0 {
-			names = append(names, fmt.Sprintf("%s +%d", name, n))
+			names = append(names, fmt.Sprintf("%s +%d%s", name, n, unit))
 		}
 	}
 	slices.Sort(names)

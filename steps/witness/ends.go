@@ -14,6 +14,8 @@ import (
 const (
 	killed   = 128 + 9
 	segfault = 128 + 11
+	illegal  = 128 + 4
+	busError = 128 + 7
 )
 
 // First is what ended a run first, as far as that shows without a word of the tools: an
@@ -30,6 +32,12 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 		case segfault:
 			return finding(steps.Fail, "%s crashed (exit %d, a segmentation fault): look at its last lines and at dmesg",
 				whose(rig, o), segfault)
+		case illegal:
+			return finding(steps.Fail, "%s met an instruction that its processor hasn't got (exit %d): it was built for another one, so "+
+				"build it on that node", whose(rig, o), illegal)
+		case busError:
+			return finding(steps.Inconclusive, "%s was ended by a bus error (exit %d): memory that it had mapped could not be given; is "+
+				"/dev/shm full (df), are there huge pages left, or does dmesg tell of a memory error?", whose(rig, o), busError)
 		}
 	}
 	// A node that was lost in the middle: that the other end then reached its limit, or complained

@@ -1,6 +1,8 @@
 package witness
 
 import (
+	"slices"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/wire"
@@ -69,7 +71,7 @@ func (l Line) Hear(t Test) (account wire.Accounted, ok bool) {
 		return account, false
 	}
 	l.Rep.Hear(steps.ByOutput)
-	if !t.Output() {
+	if !l.whole() || !t.Output() {
 		return account, false
 	}
 	l.Rep.Hear(steps.ByBytes)
@@ -79,6 +81,7 @@ func (l Line) Hear(t Test) (account wire.Accounted, ok bool) {
 	t.Figure(account)
 	l.Rep.Hear(steps.BySigns)
 	account.Signs(l.Add)
+	l.links(slices.ContainsFunc(account.Loads, func(load wire.Load) bool { return load.Traffic == wire.RDMA }))
 	t.Signs()
 	return account, true
 }

@@ -216,10 +216,10 @@ func Seconds(d time.Duration) string {
 }
 
 // Places says on which nodes a cell runs: "server spark-01 · client spark-02". names are
-// all nodes' of the rig: a check looks at each of them.
+// all nodes' of the rig: a check looks at each of them, and a launcher starts something on each.
 func Places(c steps.Cell, names []string) string {
 	every := "both nodes"
-	if c.Check.Any() && len(names) > len(steps.Ends) {
+	if (c.Check.Any() || c.OfEveryNode()) && len(names) > len(steps.Ends) {
 		every = "all nodes"
 	}
 	var parts []string
@@ -241,6 +241,9 @@ func Places(c steps.Cell, names []string) string {
 		}
 		if r.Root {
 			place += " (root)"
+		}
+		if c.OfEveryNode() && r.On != steps.OnBoth {
+			place += ", which starts it on " + every
 		}
 		parts = append(parts, place)
 	}

@@ -82,6 +82,14 @@ func TestPlaces(t *testing.T) {
 	if got := Places(both, three); got != "on both nodes" {
 		t.Errorf("a cell runs over a link, whatever the rig: %q", got)
 	}
+	launched := steps.Cell{With: []string{steps.LaunchService}, Roles: []steps.Role{{On: steps.OnHere}}}
+	for want, of := range map[string][]string{
+		"on spark-02, which starts it on both nodes": names, "on spark-02, which starts it on all nodes": three,
+	} {
+		if got := Places(launched, of); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 	both.Check.Finds = []string{"x"}
 	if got := Places(both, three); got != "on all nodes" {
 		t.Errorf("a check of three nodes: %q", got)

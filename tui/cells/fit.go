@@ -9,6 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -223,9 +224,49 @@ func (c Cell) few(lines []steps.OutputLine, keep int) (few []steps.OutputLine, s
 	}
 	empty := len(lines) - len(few)
 	if few = c.telling(few); len(few) > keep+1 { // of one line more, a note would take the place
-		few = few[len(few)-keep:]
+		first := len(few) - keep
+		if head := headOf(few, first); head >= 0 && keep > 1 {
+			few = append([]steps.OutputLine{few[head]}, few[first+1:]...)
+		} else {
+			few = few[first:]
+		}
 	}
 	return few, len(few) + empty
+}
+
+// headOf finds the head of a table of which the rows before at are cut off; -1 where at is no row of
+// one. It looks no farther up than a sweep over all message sizes is long.
+func headOf(lines []steps.OutputLine, at int) int {
+	const longest = 80
+	first := figures(lines[at])
+	// A sentence with a number or two is no row.
+	if first < 2 || 3*first < len(strings.Fields(lines[at].Text)) {
+		return -1
+	}
+	for i := at - 1; i >= max(0, at-longest); i-- {
+		words, numbers := len(strings.Fields(lines[i].Text)), figures(lines[i])
+		switch {
+		case ruled(lines[i].Text), numbers > 0 && numbers >= first-1:
+		case numbers == 0 && words > 2 && lines[i].Kind == lines[at].Kind:
+			return i
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// figures are how many words of a line are numbers.
+func figures(l steps.OutputLine) (n int) {
+	if l.Kind == steps.Note {
+		return 0
+	}
+	for word := range strings.FieldsSeq(ink.Head(l.Text, 400)) {
+		if decimal.Looks(word) {
+			n++
+		}
+	}
+	return n
 }
 
 // fewRows is how many rows a table of a head and a row may take, however wide it is.

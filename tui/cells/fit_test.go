@@ -122,3 +122,40 @@ func TestTellingLines(t *testing.T) {
 		t.Errorf("where no line matches:\n%s", got)
 	}
 }
+
+// Of a long table the last rows are seen, below its head; what only stands above other lines is none.
+func TestCutTableKeepsItsHead(t *testing.T) {
+	rule := strings.Repeat("-", 88)
+	row := func(size string) string {
+		return " " + size + "      500000           0.00               11032.34             0.176517"
+	}
+	for _, x := range []struct {
+		name  string
+		lines []string
+		want  string // the first that is seen of the last three
+		seen  int
+	}{
+		{"perftest", []string{"Connection type : RC", rule, perftestHead, row("2"), row("4"), row("8"), row("16"), row("32")}, perftestHead, 3},
+		{"a rule below the head", []string{"Block  Batch  Rate", rule, "1 2 3", "2 2 3", "4 2 3", "8 2 3", "16 2 3"}, "Block  Batch  Rate", 3},
+		{"another line above", []string{"a b c", "two words", "1 2 3", "2 2 3", "4 2 3", "8 2 3", "16 2 3"}, "4 2 3", 3},
+		{"no table", []string{"state: 4 ACTIVE", "a b c", "d e f", "g h i", "j k l", "m n o"}, "g h i", 3},
+		{
+			"a sentence",
+			[]string{"--- 192.168.202.10 ping statistics ---", "3 packets transmitted, 3 received, time 424ms", "rtt min/avg/max", "b", "c"},
+			"rtt min/avg/max", 3,
+		},
+		{"a sentence is first", []string{"a", "--- 192.168.202.10 ping statistics ---", "3 packets transmitted, 3 received, time 424ms", "rtt min/avg/max", "c"}, "3 packets transmitted, 3 received, time 424ms", 3},
+		{"iperf3", []string{
+			"[ ID] Interval           Transfer     Bitrate         Retr  Cwnd", "[  5]   0.00-1.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
+			"[  5]   1.00-2.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes", "[  5]   2.00-3.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
+			"[  5]   3.00-4.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes", "[  5]   4.00-5.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
+		}, "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd", 3},
+		{"nothing above", []string{"1 2 3", "2 2 3", "4 2 3", "8 2 3", "16 2 3"}, "4 2 3", 3},
+	} {
+		few, seen := Cell{}.few(printedLines(x.lines...), 3)
+		last := x.lines[len(x.lines)-1]
+		if len(few) != 3 || few[0].Text != x.want || few[2].Text != last || seen != x.seen {
+			t.Errorf("%s: %d, %v", x.name, seen, few)
+		}
+	}
+}

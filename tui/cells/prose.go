@@ -306,7 +306,8 @@ func (s *setter) inline(parent ast.Node, style ink.Style) string {
 		case *ast.Link:
 			b.WriteString(s.link(n, style))
 		case *ast.AutoLink:
-			b.WriteString(s.k.Accent.Render(ink.Clean(string(n.URL(s.src)))))
+			address := ink.Clean(string(n.URL(s.src)))
+			b.WriteString(s.k.Link(address, s.k.Accent.Render(address)))
 		case *ast.RawHTML:
 			for i := range n.Segments.Len() {
 				seg := n.Segments.At(i)
@@ -343,14 +344,15 @@ func (s *setter) codeSpan(n *ast.CodeSpan) string {
 	return s.inline(n, s.k.Code)
 }
 
-// link has its address behind it, where that is on the web and not its text.
+// link has its address behind it, where that is on the web and not its text: also where the
+// terminal has links, since what somebody else wrote may say one thing and lead to another.
 func (s *setter) link(n *ast.Link, style ink.Style) string {
 	text := s.inline(n, style)
 	dest := ink.Clean(string(n.Destination))
 	if strings.HasPrefix(dest, "http") && ansi.Strip(text) != dest {
-		return text + " " + s.k.Dim.Render("<"+dest+">")
+		return s.k.Link(dest, text) + " " + s.k.Link(dest, s.k.Dim.Render("<"+dest+">"))
 	}
-	return text
+	return s.k.Link(dest, text)
 }
 
 // plain is text of a source line; a code span may go over several.

@@ -45,8 +45,12 @@ func (p Pane) Lines(k *ink.Ink, b meter.Board) []string {
 	if p.Height < 1 || p.Width < 1 {
 		return nil
 	}
-	lines := []string{p.title(k, b)}
-	lines = append(lines, p.body(k, b, p.Height-1)...)
+	var lines []string
+	if f := p.fleet(k, b); f != nil {
+		lines = append([]string{p.titled(k, "nodes", f.scale(), p.key(k, b))}, f.lines(p.Height-1)...)
+	} else {
+		lines = append([]string{p.title(k, b)}, p.body(k, b, p.Height-1)...)
+	}
 	for i, l := range lines {
 		lines[i] = ink.Pad(l, p.Width)
 	}
@@ -69,6 +73,28 @@ func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
 		}
 	}
 	return append(p.column(k, b.Gauges, p.Width, height), sums...)
+}
+
+// fleet is the board by node, where its rails are more than there are lines.
+func (p Pane) fleet(k *ink.Ink, b meter.Board) *fleet {
+	if merges(b) < p.Height {
+		return nil
+	}
+	return newFleet(k, b.Gauges, p.Width)
+}
+
+// merges is how many lines the rails take at least: those of a node that are down share one.
+func merges(b meter.Board) int {
+	lines := 0
+	down := map[int]bool{}
+	for _, g := range b.Gauges {
+		if quiet(g) {
+			down[g.No] = true
+		} else {
+			lines++
+		}
+	}
+	return lines + len(down)
 }
 
 // sums are the totals of the nodes, and of all, where a pane has room for them and there is more
@@ -235,30 +261,34 @@ func Height(b meter.Board, most int) int {
 	case n <= 4 && n+1 <= most:
 		return n + 1
 	}
-	lines := 1
-	down := map[string]bool{}
-	for _, g := range b.Gauges {
-		if quiet(g) {
-			down[g.Node] = true
-		} else {
-			lines++
+	lines := merges(b)
+	if nodes := map[int]bool{}; lines+1 > most {
+		for _, g := range b.Gauges {
+			nodes[g.No] = true
+		}
+		if len(nodes) > fewNodes {
+			lines = len(nodes) + 1 // a line each, and the sum of all
 		}
 	}
-	return max(1, min(most, lines+len(down)))
+	return max(1, min(most, lines+1))
 }
 
 // title names the unit, the scale and the marks.
 func (p Pane) title(k *ink.Ink, b meter.Board) string {
-	left := k.Faint.Render("── ") + k.Strong.Render("rails")
+	return p.titled(k, "rails", scale(b), p.key(k, b))
+}
+
+func (p Pane) titled(k *ink.Ink, what, scale, key string) string {
+	left := k.Faint.Render("── ") + k.Strong.Render(what)
 	if p.Simulated {
 		left += " " + k.Badge.Render(" SIMULATED ")
 	}
 	legend := "Gb/s on the wire"
-	if s := scale(b); s != "" {
-		legend += ", scale = " + s
+	if scale != "" {
+		legend += ", scale = " + scale
 	}
 	right := k.Dim.Render(legend) + k.Faint.Render(" ──")
-	if key := p.key(k, b); lipgloss.Width(left)+lipgloss.Width(key)+lipgloss.Width(right)+8 <= p.Width {
+	if lipgloss.Width(left)+lipgloss.Width(key)+lipgloss.Width(right)+8 <= p.Width {
 		right = key + "   " + right
 	}
 	gap := p.Width - lipgloss.Width(left) - lipgloss.Width(right) - 2
@@ -273,6 +303,7 @@ func (p Pane) key(k *ink.Ink, b meter.Board) string {
 		netdevs = netdevs || g.Source == meter.NetdevBytes
 		ceilings = ceilings || g.CeilingGbps > 0
 	}
+	ceilings = ceilings && p.fleet(k, b) == nil // a node's rails together have none
 	var parts []string
 	if ports {
 		parts = append(parts, k.RDMA.Render("█")+k.Dim.Render(" RDMA"), k.IP.Render("▒")+k.Dim.Render(" IP"))

@@ -35,6 +35,7 @@ type Ink struct {
 	FoundHere Style // where it stands
 
 	profile colorprofile.Profile
+	links   bool // the terminal has them
 }
 
 // Plain reports whether the text is for no terminal at all, but for a file or a pipe.

@@ -45,8 +45,8 @@ func Wrap(s string, width int, first, rest string) []string {
 	// lipgloss.Wrap breaks behind any hyphen: that of --peer, too.
 	const hyphen = "\u2011"
 	width = max(1, width-max(lipgloss.Width(first), lipgloss.Width(rest)))
-	s = lipgloss.Wrap(strings.ReplaceAll(s, "-", hyphen), width, "")
-	lines := strings.Split(strings.ReplaceAll(s, hyphen, "-"), "\n")
+	s = lipgloss.Wrap(strings.ReplaceAll(inAddresses(s, "-", noHyphen), "-", hyphen), width, "")
+	lines := strings.Split(inAddresses(strings.ReplaceAll(s, hyphen, "-"), noHyphen, "-"), "\n")
 	for i, l := range lines {
 		// It leaves styled blanks at a line's end without counting them.
 		lines[i] = first + ansi.Truncate(l, width, "")

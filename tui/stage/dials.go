@@ -1,14 +1,19 @@
 package stage
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/tui/ink"
 )
 
 // A Way is what goes in one direction between the two nodes, in Gb/s on the wire.
@@ -88,14 +93,19 @@ func (d Dial) value() (v float64, unit string) {
 type Dials struct {
 	All                   Dial
 	Rails, Cables, Halves []Dial
-	Hosts                 []meter.Host
-	Health                []health.Node
+	// Nodes are the sums of each node's rails, To what it sends and Back what it receives, and
+	// Everywhere what all nodes send.
+	Nodes      []Dial
+	Everywhere Dial
+	Hosts      []meter.Host
+	Health     []health.Node
 }
 
 // NewDials groups the gauges of the link under test: rails that lead from node to node, by the
 // cable that they share and by the half of the adapter that they are behind.
 func NewDials(rig steps.Rig, b meter.Board) Dials {
 	d := Dials{Hosts: b.Hosts, Health: b.Health}
+	d.Nodes, d.Everywhere = nodeDials(b)
 	pairs := rig.Pairs
 	for i, p := range pairs {
 		d.Rails = append(d.Rails, railDial(rig, b, i, p))
@@ -228,6 +238,71 @@ func gaugeOf(rig steps.Rig, b meter.Board, p steps.Pair, e steps.End) meter.Gaug
 	return meter.Gauge{Source: meter.NoCounters, Stale: "no sample yet"}
 }
 
+// longestName leaves room for a bar beside it.
+const longestName = 16
+
+// nodeDials are the gauges by node, in the order of the board.
+func nodeDials(b meter.Board) (nodes []Dial, all Dial) {
+	of, order := map[int][]Dial{}, []int{}
+	names := map[int]string{}
+	for _, g := range b.Gauges {
+		if names[g.No] = g.Node; of[g.No] == nil {
+			order = append(order, g.No)
+		}
+		of[g.No] = append(of[g.No], gaugeDial(g))
+	}
+	var sent []Dial
+	for _, no := range order {
+		n := sum(ansi.Truncate(ink.Clean(names[no]), longestName, "…"), of[no])
+		n.Link, n.Ceiling = sumOf(of[no], link1), 0 // halves share a PCIe link that only a link under test tells
+		n.Detail = fmt.Sprintf("%d rails", len(of[no]))
+		nodes = append(nodes, n)
+		n.Back = Way{Known: n.Back.Known}
+		sent = append(sent, n)
+	}
+	all = sum("all nodes", sent)
+	all.Link = sumOf(nodes, link1)
+	for _, h := range [][]float64{all.History, all.RDMAHistory} {
+		for i := range h {
+			h[i] /= 2 // what one node sent another received: a byte counts once
+		}
+	}
+	return nodes, all
+}
+
+// byNode are the dials of a view in which each node is one.
+func (d Dials) byNode() Dials {
+	d.All, d.Rails = d.Everywhere, d.Nodes
+	return d
+}
+
+// slowest are the n dials that lag most: those that move least of all that move, and then those at
+// rest. A tenth of the fastest is one step, so that equals keep their places.
+func slowest(dials []Dial, n int) []Dial {
+	fastest := largestOf(dials, total)
+	step := func(d Dial) int {
+		switch {
+		case d.Stale != "":
+			return -1
+		case total(d) < shown:
+			return math.MaxInt
+		}
+		return int(10 * total(d) / fastest)
+	}
+	dials = slices.Clone(dials)
+	slices.SortStableFunc(dials, func(a, b Dial) int { return cmp.Compare(step(a), step(b)) })
+	return dials[:min(n, len(dials))]
+}
+
+// gaugeDial is one rail by the counters of its own node.
+func gaugeDial(g meter.Gauge) Dial {
+	return Dial{
+		Detail: g.Dev, To: counted{g, g.Tx}.way(), Back: counted{g, g.Rx}.way(), Link: g.LinkGbps,
+		Ceiling: g.CeilingGbps, Down: g.Down, Stale: g.Stale, Mixed: g.Source == meter.NetdevBytes,
+		History: add(g.Tx.History, g.Rx.History), RDMAHistory: add(g.Tx.RDMAHistory, g.Rx.RDMAHistory),
+	}
+}
+
 // lone are the rails of the first node where none leads to the other.
 func lone(rig steps.Rig, b meter.Board) (dials []Dial) {
 	no := rig.At(steps.Here).No
@@ -235,13 +310,9 @@ func lone(rig steps.Rig, b meter.Board) (dials []Dial) {
 		if g.No != no {
 			continue
 		}
-		c := counted{g, g.Tx}
-		r := counted{g, g.Rx}
-		dials = append(dials, Dial{
-			Name: fmt.Sprintf("rail %d", len(dials)+1), Detail: g.Dev, To: c.way(), Back: r.way(), Link: g.LinkGbps,
-			Ceiling: g.CeilingGbps, Down: g.Down, Stale: g.Stale, Mixed: g.Source == meter.NetdevBytes,
-			History: add(g.Tx.History, g.Rx.History), RDMAHistory: add(g.Tx.RDMAHistory, g.Rx.RDMAHistory),
-		})
+		x := gaugeDial(g)
+		x.Name = fmt.Sprintf("rail %d", len(dials)+1)
+		dials = append(dials, x)
 	}
 	return dials
 }

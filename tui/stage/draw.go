@@ -21,6 +21,8 @@ func (d drawing) of() []Dial {
 		return d.Dials.Cables
 	case Rails:
 		return d.Dials.Rails
+	case Nodes:
+		return d.Dials.Nodes
 	case Halves, views:
 	}
 	return d.Dials.Halves
@@ -52,7 +54,7 @@ func (d drawing) numerals(room int) []string {
 		}
 	}
 	first := largeNumeral + 4
-	if rest := d.Width - first; len(parts) > 0 && rest/len(parts) >= leastNumeral+2 {
+	if rest := d.Width - first; len(parts) > 0 && (rest/len(parts) >= leastNumeral+2 || d.View == Nodes) {
 		return beside(d.panel(d.Dials.All, first, height), d.panels(parts, rest, height), 0)
 	}
 	return d.panels(append([]Dial{d.Dials.All}, parts...), d.Width, height)
@@ -66,7 +68,7 @@ func (d drawing) panels(dials []Dial, width, height int) []string {
 		rows = 2
 	}
 	all := len(dials)
-	dials = busiest(dials, fit*rows)
+	dials = d.foremost(dials, fit*rows)
 	if len(dials) == 0 {
 		return make([]string, height)
 	}
@@ -114,6 +116,14 @@ func beside(a, b []string, gap int) []string {
 		out[i] = ink.Pad(l, width+gap) + r
 	}
 	return out
+}
+
+// foremost are the n dials that there is room for: of nodes those on which the others wait.
+func (d drawing) foremost(dials []Dial, n int) []Dial {
+	if d.View == Nodes {
+		return slowest(dials, n)
+	}
+	return busiest(dials, n)
 }
 
 // busiest are the n dials with the most to show, in their order.
@@ -190,7 +200,7 @@ func (d drawing) bars(room int) []string {
 	if len(dials)+1 > room-spare {
 		dials = d.of()
 		if all = len(dials); all+1 > room-spare {
-			dials = busiest(dials, max(1, room-spare-1))
+			dials = d.foremost(dials, max(1, room-spare-1))
 		}
 	}
 	if len(dials) == 0 {

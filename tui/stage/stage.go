@@ -4,6 +4,7 @@
 package stage
 
 import (
+	"fmt"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -21,13 +22,19 @@ const (
 	Halves View = iota
 	Cables
 	Rails
+	Nodes // of all nodes, and not of the link under test
 	views
 )
 
-func (v View) String() string { return [...]string{"halves", "cables", "rails"}[v] }
+func (v View) String() string { return [...]string{"halves", "cables", "rails", "nodes"}[v] }
 
-// Next is the view after v.
-func (v View) Next() View { return (v + 1) % views }
+// Next is the view after v on a rig of so many nodes: two have no view by node.
+func (v View) Next(nodes int) View {
+	if v++; v == Nodes && nodes <= 2 {
+		v++
+	}
+	return v % views
+}
 
 // ViewNamed is a view by its name; ok is false where there is none.
 func ViewNamed(name string) (v View, ok bool) {
@@ -81,6 +88,9 @@ func (s Screen) Lines(k *ink.Ink) []string {
 	if s.Width < 1 || s.Height < 1 {
 		return nil
 	}
+	if s.View == Nodes {
+		s.Dials = s.Dials.byNode()
+	}
 	d := drawing{Screen: s, k: k, roomy: s.Width >= wideEnough && s.Height >= highEnough}
 	lines := []string{d.head()}
 	lines = append(lines, d.alert()...)
@@ -120,7 +130,11 @@ func (d drawing) head() string {
 	if d.Simulated {
 		right += k.Badge.Render(" SIMULATED ") + " "
 	}
-	if names := ink.Clean(d.Names[0] + " ⇄ " + d.Names[1]); lipgloss.Width(names) <= d.Width/2 {
+	names := ink.Clean(d.Names[0] + " ⇄ " + d.Names[1])
+	if n := len(d.Dials.Nodes); d.View == Nodes && n > 0 {
+		names = fmt.Sprintf("%d nodes", n)
+	}
+	if lipgloss.Width(names) <= d.Width/2 {
 		right += k.Dim.Render(names) + " "
 	}
 	if at := strings.TrimSpace(d.Place + "  " + d.Clock); at != "" {

@@ -123,8 +123,12 @@ func TestDialsThatKnowLess(t *testing.T) {
 }
 
 func screen(rig steps.Rig, b meter.Board, width, height int) []string {
+	return viewed(Rails, rig, b, width, height)
+}
+
+func viewed(v View, rig steps.Rig, b meter.Board, width, height int) []string {
 	return Screen{
-		Width: width, Height: height, Dials: NewDials(rig, b), View: Rails, Names: [2]string{"spark-02", "spark-01"},
+		Width: width, Height: height, Dials: NewDials(rig, b), View: v, Names: [2]string{"spark-02", "spark-01"},
 		Simulated: true, Foot: " ? help", Caption: strings.Repeat("What the audience is told. ", 9), Title: "Half-mates",
 		Cell: Cell{
 			Title: "Both halves", Places: "server spark-01", Command: strings.Repeat("ib_write_bw -d mlx5_0 ", 9),
@@ -154,9 +158,11 @@ func TestAnyScreenFits(t *testing.T) {
 			if r.IntN(5) == 0 {
 				g.Stale = "\x1b[31mno sample"
 			}
+			g.No = r.IntN(9)
+			g.Node = strings.Repeat("node\x1b[2J", g.No)
 		}
 		width, height := 1+r.IntN(220), 1+r.IntN(70)
-		lines := screen(rig, b, width, height)
+		lines := viewed(View(r.IntN(int(views))), rig, b, width, height)
 		if len(lines) != height {
 			t.Fatalf("%d lines in %d (%d wide)", len(lines), height, width)
 		}
@@ -323,5 +329,45 @@ func TestNumerals(t *testing.T) {
 		if got := figure(v); got != want {
 			t.Errorf("%v: %s", v, got)
 		}
+	}
+}
+
+// Of eight nodes the numerals and the bars are a node each, the one that lags in front, and the total
+// is what all send.
+func TestNodesView(t *testing.T) {
+	var b meter.Board
+	for no := range 8 {
+		gbps := 90.0
+		if no == 5 {
+			gbps = 30
+		}
+		for rail := range 2 {
+			b.Gauges = append(b.Gauges, meter.Gauge{
+				Node: fmt.Sprintf("spark-%02d", no+1), No: no, Dev: fmt.Sprintf("rocep%d", rail), LinkGbps: 200,
+				Source: meter.PortCounters,
+				Tx:     meter.Flow{RDMA: gbps, History: []float64{gbps}}, Rx: meter.Flow{RDMA: gbps, History: []float64{gbps}},
+			})
+		}
+	}
+	rig := spark(2, ofSpark, "Ethernet")
+	d := NewDials(rig, b)
+	if v, unit := d.Everywhere.value(); figure(v)+" "+unit != "1320 on the wire" || d.Everywhere.Link != 3200 ||
+		d.Everywhere.History[0] != 1320 {
+		t.Errorf("7 x 180 and 60 Gb/s sent on 16 links of 200: %v %s, link %v, history %v", v, unit, d.Everywhere.Link, d.Everywhere.History)
+	}
+	for _, size := range [][2]int{{80, 24}, {200, 60}} {
+		lines := viewed(Nodes, rig, b, size[0], size[1])
+		all := ansi.Strip(strings.Join(lines, "\n"))
+		for _, want := range []string{"all nodes", "8 nodes", "spark-06", "60.0 ⇄ 60.0"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%v: no %q in\n%s", size, want, all)
+			}
+		}
+		if strings.Index(all, "spark-06") > strings.Index(all, "spark-01") {
+			t.Errorf("%v: the node that lags does not stand first:\n%s", size, all)
+		}
+	}
+	if Rails.Next(2) != Halves || Rails.Next(8) != Nodes || Nodes.Next(8) != Halves {
+		t.Error("the views of two nodes and of eight")
 	}
 }

@@ -72,6 +72,12 @@ func linkFaults() []Fault {
 			Do: switched(func(s Spot) *bool { return &s.Node.Resends }),
 		},
 		{
+			Name: "pauses", Title: "A receiver pauses who sends", Where: OnAll,
+			Doc: "{node} pauses who sends to it by RDMA, as its buffers run full: tx_global_pause grows there with " +
+				"each test, and rx_global_pause at the other end (ethtool -S). The rate is still what it was.",
+			Do: switched(func(s Spot) *bool { return &s.Node.Pauses }),
+		},
+		{
 			Name: "slow-cable", Title: "Port 1 has a cable for 100 Gb/s", Where: OnCable,
 			Doc: "The cable in QSFP port 1 of {node} is of 5 m and was made for 100 Gb/s: the links of rail 2 and of its " +
 				"twin came up with half of what the port can do, and everything works.",

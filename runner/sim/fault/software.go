@@ -37,6 +37,34 @@ func softwareFaults() []Fault {
 			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1"}),
 		},
 		{
+			Name: "nccl-tcp", Title: "NCCL may not use RDMA", Where: OnAll,
+			Doc: "{node}'s /etc/nccl.conf has NCCL_IB_DISABLE=1 and names the interface of rail 1: a collective goes over it " +
+				"as TCP, ends with status 0, and the RDMA counters stand still.",
+			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_DISABLE=1\nNCCL_SOCKET_IFNAME=enp1s0f0np0"}),
+		},
+		{
+			Name: "nccl-gid", Title: "NCCL is told of a wrong GID",
+			Doc: "{node}'s /etc/nccl.conf has NCCL_IB_GID_INDEX=0, which is no RoCE v2 GID of an address: a collective ends " +
+				"with \"Call to ibv_modify_qp failed\", and {peer} is told nothing.",
+			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_GID_INDEX=0"}),
+		},
+		{
+			Name: "nccl-hang", Title: "A collective hangs",
+			Doc: "{node}'s /etc/nccl.conf has NCCL_ALGO=Tree, and {peer} chooses by itself: a collective of both prints three " +
+				"rows and then nothing more, for ever.",
+			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_ALGO=Tree"}),
+		},
+		{
+			Name: "nccl-version", Title: "Another NCCL",
+			Doc: "{node} has NCCL 2.27.7, and {peer} 2.28.9: a collective of both ends with \"Mismatched NCCL version " +
+				"detected\", each alone works.",
+			Do: func(s Spot) func() {
+				return s.Node.Set(map[string]*host.Inode{
+					host.NCCLFile: host.NewLink("libnccl.so.2.27.7"), host.NCCLFile + ".27.7": host.NewProgram(),
+				})
+			},
+		},
+		{
 			Name: "disk-full", Title: "/tmp is full",
 			Doc: "{node}'s /tmp is a file system of its own, and full: what a test writes there is cut off.",
 			Do:  flawedBy(tool.FullDisk),

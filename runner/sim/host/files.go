@@ -17,8 +17,10 @@ type Inode struct {
 	// With the kind, as the kernel has it.
 	Mode fs.FileMode
 	User bool // it belongs to the user of the login, not to root
-	// By name; nil for what is no directory.
+	// By name; nil for what is no directory. add and drop change them.
 	Kids map[string]*Inode
+	// Of Kids, sorted; nil until somebody asks.
+	names []string
 	// Of a link, absolute or seen from its directory.
 	Target string
 	// Called with the rig's lock held, each time that somebody reads.
@@ -86,11 +88,11 @@ func (i *Inode) put(name string, entry *Inode) {
 		next := dir.Kids[p]
 		if next == nil {
 			next = newDir()
-			dir.Kids[p] = next
+			dir.add(p, next)
 		}
 		dir = next
 	}
-	dir.Kids[parts[len(parts)-1]] = entry
+	dir.add(parts[len(parts)-1], entry)
 }
 
 // text adds a file that is made when it is read, and ends with a line end.
@@ -114,22 +116,41 @@ func (n *Node) Lookup(name string, follow bool) (*Inode, string, error) {
 
 // Walk is lookup for either user: a directory on the way may be closed.
 func (n *Node) Walk(name string, follow, root bool) (*Inode, string, error) {
+	var way []string
+	i, err := n.walk(name, follow, root, &way)
+	if err != nil {
+		return nil, "", err
+	}
+	return i, "/" + strings.Join(way, "/"), nil
+}
+
+// find is Walk for those who don't ask where they have come to: most of all looks.
+func (n *Node) find(name string, follow, root bool) (*Inode, error) {
+	return n.walk(name, follow, root, nil)
+}
+
+// walk puts the names on the way, without links, into way where somebody wants them.
+func (n *Node) walk(name string, follow, root bool, way *[]string) (*Inode, error) {
 	// Built when somebody looks, not when something changes: a change of a network is many changes
 	// of devices.
 	if n.tree == nil || n.treeOf != n.Devices {
 		n.tree, n.treeOf = n.buildTree(), n.Devices
 	}
-	todo := strings.Split(name, "/")
+	// Deep enough for sysfs: this is where a script's loops over it spend their time.
+	const deep = 24
+	var aboveRoom [deep]*Inode
+	var namesRoom [deep]string
 	at := n.tree
 	// above is always one longer than names: the root has no name.
-	above, names := []*Inode{n.tree}, []string(nil) // of the way, without links
-	for links := 0; len(todo) > 0; {
-		part := todo[0]
-		todo = todo[1:]
+	above, names := append(aboveRoom[:0], n.tree), namesRoom[:0]
+	todo, more := name, true
+	for links := 0; more; {
+		var part string
+		part, todo, more = strings.Cut(todo, "/")
 		switch {
 		// A file's name with a slash behind it is no file's.
-		case at.Kids == nil && (part != "" || len(todo) == 0):
-			return nil, "", syscall.ENOTDIR
+		case at.Kids == nil && (part != "" || !more):
+			return nil, syscall.ENOTDIR
 		case part == "", part == ".":
 			continue
 		case part == "..":
@@ -140,22 +161,29 @@ func (n *Node) Walk(name string, follow, root bool) (*Inode, string, error) {
 		}
 		next, err := n.enterable(at, names, part, root)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		if next.Mode&fs.ModeSymlink != 0 && (follow || len(todo) > 0) {
+		if next.Mode&fs.ModeSymlink != 0 && (follow || more) {
 			if links++; links > 40 {
-				return nil, "", syscall.ELOOP
+				return nil, syscall.ELOOP
 			}
 			if strings.HasPrefix(next.Target, "/") {
 				at, above, names = n.tree, above[:1], names[:0]
 			}
-			todo = append(strings.Split(next.Target, "/"), todo...)
+			if more {
+				todo = next.Target + "/" + todo
+			} else {
+				todo, more = next.Target, true
+			}
 			continue
 		}
 		at = next
 		above, names = append(above, at), append(names, part)
 	}
-	return at, "/" + strings.Join(names, "/"), nil
+	if way != nil {
+		*way = slices.Clone(names)
+	}
+	return at, nil
 }
 
 // enterable is an entry of a directory, which somebody may have closed; names are the way to
@@ -177,7 +205,7 @@ func (n *Node) enterable(dir *Inode, names []string, part string, root bool) (*I
 
 // ReadFile is what reading the file at a path gives.
 func (n *Node) ReadFile(name string, root bool) (string, error) {
-	i, _, err := n.Walk(name, true, root)
+	i, err := n.find(name, true, root)
 	switch {
 	case err != nil:
 		return "", err
@@ -237,7 +265,7 @@ func (n *Node) enter(name string, root bool, i *Inode) error {
 	}
 	// In both: the tree is built anew from Files.
 	n.Files[path.Join(real, path.Base(name))] = i
-	dir.Kids[path.Base(name)] = i
+	dir.add(path.Base(name), i)
 	return nil
 }
 
@@ -252,7 +280,7 @@ func (n *Node) Leave(name string, root bool) (*Inode, error) {
 	if err != nil {
 		return nil, err
 	}
-	delete(dir.Kids, path.Base(real))
+	dir.drop(path.Base(real))
 	for name := range n.Files {
 		if name == real || strings.HasPrefix(name, real+"/") {
 			delete(n.Files, name)
@@ -359,9 +387,19 @@ func (i *Inode) Size() int64 {
 	}
 }
 
-// Names are a directory's entries, sorted.
+func (i *Inode) add(name string, kid *Inode) { i.Kids[name], i.names = kid, nil }
+
+func (i *Inode) drop(name string) {
+	delete(i.Kids, name)
+	i.names = nil
+}
+
+// Names are a directory's entries, sorted. They are not the caller's to change.
 func (i *Inode) Names() []string {
-	return slices.Sorted(maps.Keys(i.Kids))
+	if i.names == nil {
+		i.names = slices.Sorted(maps.Keys(i.Kids))
+	}
+	return i.names
 }
 
 // Owner is the login's user, or root: there are no others.

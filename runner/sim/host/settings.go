@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"time"
 
@@ -15,6 +16,8 @@ const (
 	EnvironmentText = `PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"`
 	limitsFile      = "/etc/security/limits.conf"
 	limitsText      = "# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n"
+	// NCCLFile is where the loader finds NCCL: a link to a file that is called after its version.
+	NCCLFile = "/lib/aarch64-linux-gnu/libnccl.so.2"
 	// Part of the systemd package: whoever has it has no bond0 by itself.
 	ModprobeFile = "/usr/lib/modprobe.d/systemd.conf"
 )
@@ -32,6 +35,8 @@ func systemFiles() map[string]*Inode {
 		"/etc/ufw/ufw.conf":                  NewFile("# /etc/ufw/ufw.conf\nENABLED=no\nLOGLEVEL=low"),
 		"/usr/local/ucx/lib/libucs.so.0":     {Mode: fs.ModeSymlink | 0o777, Target: "libucs.so.0.0.0"},
 		"/usr/local/ucx/lib/libucs.so.0.0.0": NewProgram(),
+		NCCLFile:                             NewLink(path.Base(NCCLFile) + ".28.9"),
+		NCCLFile + ".28.9":                   NewProgram(),
 	}
 }
 

@@ -168,11 +168,11 @@ func (sh *Shell) Parse(text, name string) (*syntax.File, error) {
 
 // contain keeps the interpreter inside the node: process substitution would
 // make FIFOs on the host, $$ is the host's process, and the tests for a file's
-// owner look into the host's stat. Background jobs get what kill needs.
+// owner look into the host's stat. Background jobs get what kill needs, and a case what makes it quick.
 func contain(node syntax.Node) error {
 	// Found first and rewritten afterwards: a rewritten statement would be walked into again.
 	var err error
-	var background, pipes []*syntax.Stmt
+	var background, pipes, cases []*syntax.Stmt
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
@@ -181,6 +181,9 @@ func contain(node syntax.Node) error {
 			}
 			if b, ok := n.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
 				pipes = append(pipes, n)
+			}
+			if _, ok := n.Cmd.(*syntax.CaseClause); ok {
+				cases = append(cases, n)
 			}
 		case *syntax.ProcSubst:
 			err = errors.New("process substitution is not simulated")
@@ -200,6 +203,11 @@ func contain(node syntax.Node) error {
 		}
 		return err == nil
 	})
+	for _, st := range cases {
+		if quick := quickCase(st.Cmd.(*syntax.CaseClause)); quick != nil {
+			st.Cmd = quick
+		}
+	}
 	// Pipes before jobs: a pipeline in the background is a job whose inside is rewritten already.
 	for _, st := range pipes {
 		trackPipe(st)
@@ -327,6 +335,11 @@ func (sh *Shell) beforeCall(ctx context.Context, args []string) ([]string, error
 		return []string{"exit", strconv.Itoa(Terminated)}, nil
 	}
 	switch args[0] {
+	case "@case":
+		if caseMatches(args[1:]) {
+			return []string{"true"}, nil
+		}
+		return []string{"false"}, nil
 	case "@job":
 		return sh.newJob(hc.Env, lastJobVariable), nil
 	case "@pipe":
@@ -623,7 +636,7 @@ func (sh *Shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error
 	n := sh.node
 	n.Rack.Lock()
 	defer n.Rack.Unlock()
-	dir, _, err := n.Walk(absolute(interp.HandlerCtx(ctx).Dir, name), true, sh.root)
+	dir, err := n.find(absolute(interp.HandlerCtx(ctx).Dir, name), true, sh.root)
 	if err != nil {
 		return nil, err
 	}
@@ -633,8 +646,9 @@ func (sh *Shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error
 	if dir.Kids == nil {
 		return nil, syscall.ENOTDIR
 	}
-	var entries []fs.DirEntry
-	for _, name := range dir.Names() {
+	names := dir.Names()
+	entries := make([]fs.DirEntry, 0, len(names))
+	for _, name := range names {
 		entries = append(entries, info{name, dir.Kids[name]})
 	}
 	return entries, nil
@@ -644,7 +658,7 @@ func (sh *Shell) stat(ctx context.Context, name string, follow bool) (fs.FileInf
 	n := sh.node
 	n.Rack.Lock()
 	defer n.Rack.Unlock()
-	i, _, err := n.Walk(absolute(interp.HandlerCtx(ctx).Dir, name), follow, sh.root)
+	i, err := n.find(absolute(interp.HandlerCtx(ctx).Dir, name), follow, sh.root)
 	if err != nil {
 		return nil, &os.PathError{Op: "stat", Path: name, Err: err}
 	}
@@ -656,7 +670,7 @@ func (sh *Shell) access(ctx context.Context, name string, mode interp.AccessMode
 	n := sh.node
 	n.Rack.Lock()
 	defer n.Rack.Unlock()
-	i, _, err := n.Walk(absolute(interp.HandlerCtx(ctx).Dir, name), true, sh.root)
+	i, err := n.find(absolute(interp.HandlerCtx(ctx).Dir, name), true, sh.root)
 	switch {
 	case err != nil:
 		return err

@@ -32,14 +32,15 @@ const (
 	cableRate = 200e9
 	// One TCP stream is bound by one core, and a node's streams by all of them:
 	// four reach 93 Gb/s, whether over one rail or a bond of two.
-	// Both are with segments of 1448 bytes, as an MTU of 1500 has them; see HostCost.
+	// Both were measured after the tutorial had set the MTU to 9000, which makes segments of 8948
+	// bytes; with an MTU of 1500 it is less, see HostCost.
 	TCPFlowRate = 33.75e9
 	tcpNodeRate = 93.2e9
-	tcpSegment  = 1448
+	tcpSegment  = 8948
 	// What a core does for each packet takes it as long as copying so many bytes. With
-	// segmentation and aggregation by the adapter that is little: a third more with an MTU of
-	// 9000 is what people see of jumbo frames.
-	tcpPacketBytes = 480
+	// segmentation and aggregation by the adapter that is little: a fifth more with an MTU of
+	// 9000, so that both are within what was seen (12 to 35 Gb/s, and 70 to 93).
+	tcpPacketBytes = 380
 	// What is left where one end sends frames that the other doesn't take.
 	TCPMismatchRate = 12e6
 	// What balance-rr leaves of a stream whose packets overtake each other, and
@@ -68,6 +69,12 @@ const (
 	readOctets = roceHeader + reth // a request
 	ackSpacing = 32                // packets that one ACK answers
 
+	// A receiver whose buffers run full pauses the other end once in so many packets, each time for
+	// so long.
+	pauseEvery = 500
+	// PauseTime is how long one pause takes, us.
+	PauseTime = 3
+
 	// A queue pair gives up this long after its path is gone: seven retries at
 	// perftest's time-out of 14, doubled by the adapter. TCP just waits.
 	RetryTime = 2.5
@@ -77,7 +84,7 @@ const (
 var errRetryExceeded = errors.New("transport retry counter exceeded")
 
 // HostCost is how much longer a core works for a byte of TCP in segments of some bytes than in
-// those of 1448.
+// those of an MTU of 9000, of which what was seen is.
 func HostCost(segment int) float64 {
 	each := func(bytes float64) float64 { return (bytes + tcpPacketBytes) / bytes }
 	return each(float64(max(1, segment))) / each(tcpSegment)
@@ -331,6 +338,11 @@ func (fl *Flow) credit() {
 	fl.To.Port.add(delta.ackOctets, delta.acks, delta.octets, delta.packets)
 	fl.From.HW["packet_seq_err"] += delta.naks
 	fl.To.HW["out_of_sequence"] += delta.resent
+	if fl.To.Stack.Pauses {
+		// Of the totals, so that what is less than one is not lost each time.
+		pauses := now.packets/pauseEvery - was.packets/pauseEvery
+		fl.From.PausedIn, fl.To.PausedOut = fl.From.PausedIn+pauses, fl.To.PausedOut+pauses
+	}
 	// Whoever a request comes to counts it: a read's data goes the other way.
 	switch fl.Op {
 	case Write:

@@ -35,6 +35,7 @@ type Stack struct {
 	Pulled    [2]bool  // by QSFP port: the cable is out
 	Cables    [2]Cable // by QSFP port: another than the usual one
 	Resends   bool     // packets from it and to it get lost
+	Pauses    bool     // it can't take what comes, and pauses who sends
 	Resets    bool     // its counters start again in the middle of each test
 	Uncounted bool     // its ports have no counters
 	Merges    bool     // its adapter makes one RDMA device of two ports in one bond
@@ -60,6 +61,8 @@ type Function struct {
 	Port portCounters
 	// The counters of hw_counters that aren't 0 for ever, by name.
 	HW map[string]uint64
+	// Pauses of the whole link that came and that it sent, which its interface counts.
+	PausedIn, PausedOut uint64
 	// Merged says that another function's RDMA device stands for it.
 	Merged bool
 	// Lost says that the driver has left it: no device, no interface. kept and

@@ -58,6 +58,12 @@ func runEthtool(_ context.Context, c *host.Call) int {
 			c.Printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n"+
 				"     rx_crc_errors_phy: %d\n     rx_symbol_err_phy: %d\n     rx_corrected_bits_phy: %d\n"+
 				"     link_down_events_phy: %d\n", bad/4, bad, 18+6*bad, max(0, d.Changes-2))
+			for _, way := range []struct {
+				name   string
+				paused uint64
+			}{{"rx", d.Func.PausedIn}, {"tx", d.Func.PausedOut}} {
+				c.Printf("     %s_global_pause: %d\n     %s_global_pause_duration: %d\n", way.name, way.paused, way.name, way.paused*net.PauseTime)
+			}
 		case set.Has("a"):
 			c.Printf("Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\n\n", d.Name)
 		case fec:

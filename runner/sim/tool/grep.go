@@ -100,7 +100,7 @@ func grepPattern(patterns []string, set host.Flags, program string) (*regexp.Reg
 	if set.Has("i") {
 		expr = `(?i)` + expr
 	}
-	return regexp.Compile(expr)
+	return host.Compiled(expr)
 }
 
 // basicToExtended swaps what a backslash means: in a basic expression \| is an

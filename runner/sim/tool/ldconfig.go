@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"path"
 
 	"github.com/railbench/railbench/runner/sim/host"
 )
@@ -11,7 +12,7 @@ func runLdconfig(_ context.Context, c *host.Call) int {
 	if set, _, _ := c.Flags(""); !set.Has("p") {
 		return c.Fail(1, "/sbin/ldconfig.real: Can't create temporary cache file /etc/ld.so.cache~: Permission denied")
 	}
-	libs := []string{"libucs.so.0", "libucp.so.0", "libmlx5.so.1", "libibverbs.so.1"}
+	libs := []string{"libucs.so.0", "libucp.so.0", "libmlx5.so.1", "libibverbs.so.1", path.Base(host.NCCLFile)}
 	c.Locked(func() {
 		if c.Node.GPU {
 			libs = append(libs, "libcudart.so.13", "libcuda.so.1")

@@ -22,7 +22,9 @@ var linked = map[string][]string{
 		"/lib/aarch64-linux-gnu/libibverbs.so.1", "/lib/aarch64-linux-gnu/librdmacm.so.1",
 		"/lib/aarch64-linux-gnu/libibumad.so.3",
 	},
-	"iperf3": {"/lib/aarch64-linux-gnu/libiperf.so.0", "/lib/aarch64-linux-gnu/libcrypto.so.3"},
+	"all_reduce_perf": {host.NCCLFile, "/lib/aarch64-linux-gnu/libcudart.so.13"},
+	"all_gather_perf": {host.NCCLFile, "/lib/aarch64-linux-gnu/libcudart.so.13"},
+	"iperf3":          {"/lib/aarch64-linux-gnu/libiperf.so.0", "/lib/aarch64-linux-gnu/libcrypto.so.3"},
 	"python3": {
 		"/lib/aarch64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libexpat.so.1", "/lib/aarch64-linux-gnu/libz.so.1",
 	},

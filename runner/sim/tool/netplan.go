@@ -69,7 +69,7 @@ func netplanFiles(c *host.Call, root string) (dir string, names []string) {
 	if err != nil {
 		return dir, nil
 	}
-	return dir, slices.DeleteFunc(i.Names(), func(n string) bool { return !strings.HasSuffix(n, ".yaml") })
+	return dir, slices.DeleteFunc(slices.Clone(i.Names()), func(n string) bool { return !strings.HasSuffix(n, ".yaml") })
 }
 
 func netplanGet(c *host.Call, root string) {

@@ -23,6 +23,24 @@ var routeOf = pattern.New(`(?:^| )dev (\S+)`)
 // that there is none.
 var noRoute = pattern.New(`RTNETLINK answers: (.+)`)
 
+// viaOf and srcOf are the router on that way, and the address that the node gives as its own there.
+var (
+	viaOf = pattern.New(`(?:^| )via (\S+)`)
+	srcOf = pattern.New(`(?:^| )src (\S+)`)
+)
+
+// aside looks at a way that leads over the right interface, and yet not straight to its other end.
+func aside(node string, own, other steps.Rail, said string, rep func(g steps.Grade, format string, args ...any)) {
+	if via := viaOf.FindStringSubmatch(said); via != nil && via[1] != other.Addr {
+		rep(steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take that route away with ip route del",
+			node, other.Addr, via[1])
+	}
+	if src := srcOf.FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" && src[1] != own.Addr {
+		rep(steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another address. A route that names a src, "+
+			"or a second address on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
+	}
+}
+
 // wayTo looks whether each node goes to each rail of the other over that rail. A ping that is
 // bound to its interface asks no routing table, and RDMA and TCP do.
 func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
@@ -49,6 +67,8 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 				rep.At(rig, e, steps.Fail, "%s goes to %s, rail %d of %s, over %s and not over %s: a host route, or a second "+
 					"network that is nearer. ip route get %s shows it, and ip route del takes it away", node, other.Addr, i+1,
 					rig.NameOf(e.Other()), dev[1], own.Netdev.Name, other.Addr)
+			default:
+				aside(node, own, other, said, func(g steps.Grade, format string, args ...any) { rep.At(rig, e, g, format, args...) })
 			}
 		}
 	}

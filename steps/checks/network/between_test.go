@@ -28,7 +28,8 @@ func between(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.
 
 func TestWays(t *testing.T) {
 	good := func(dev, addr string) map[string]string {
-		return map[string]string{"way " + dev + "=" + addr: addr + " dev " + dev + " src 192.168.100.11 uid 1000 cache"}
+		own := map[string]string{"0": "1", "1": "0"}[addr[len(addr)-1:]] // 192.168.100.10 and .11 are the two ends
+		return map[string]string{"way " + dev + "=" + addr: addr + " dev " + dev + " src " + addr[:len(addr)-1] + own + " uid 1000 cache"}
 	}
 	const way = "way enp1s0f0np0=192.168.100.10"
 	for name, c := range map[string]struct {
@@ -41,6 +42,9 @@ func TestWays(t *testing.T) {
 		"unreachable":     {"RTNETLINK answers: No route to host", steps.Fail, []string{"No route to host"}},
 		"a host route":    {"192.168.100.10 dev enp1s0f1np1 src 192.168.200.11 uid 0 cache", steps.Fail, []string{"over enp1s0f1np1 and not over enp1s0f0np0"}},
 		"a gateway":       {"192.168.100.10 via 10.0.0.1 dev eth0 src 10.0.0.2 uid 0 cache", steps.Fail, []string{"over eth0"}},
+		"a router":        {"192.168.100.10 via 192.168.100.1 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache", steps.Warn, []string{"by the router 192.168.100.1"}},
+		"another source":  {"192.168.100.10 dev enp1s0f0np0 src 192.168.100.77 uid 0 cache", steps.Warn, []string{"as 192.168.100.77", "its rail has 192.168.100.11"}},
+		"no source told":  {"192.168.100.10 dev enp1s0f0np0 uid 0 cache", steps.Pass, nil},
 		"its own":         {"local 192.168.100.10 dev lo src 192.168.100.10 uid 0 cache <local>", steps.Fail, []string{"an address of its own"}},
 		"no word":         {"", steps.Inconclusive, []string{"doesn't tell which way"}},
 		"old ip":          {"Object \"get\" is unknown", steps.Inconclusive, []string{"doesn't tell which way"}},

@@ -251,12 +251,7 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 					"number %d state is Down\". link-up says whether it is switched off or has no "+
 					"signal", rail.Dev, node, kind.OrUnknown(word), kind.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
 			}
-			if layer == "" {
-				rep.At(rig, e, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev, node)
-			} else if layer != "Ethernet" {
-				rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and these tests are for RoCE: it needs a subnet manager, and "+
-					"has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
-			}
+			checkLayer(rig, e, i, layer, rep)
 		}
 		blind = checkVerbs(rig, e, f, rep) || blind
 	}
@@ -268,7 +263,27 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	if blind {
 		note = "Whether programs see the devices was not tried everywhere: ibv_devices is missing"
 	}
-	return rep.Verdict(fmt.Sprintf("every RoCE port that is used is ACTIVE (%d on both nodes)", active), note)
+	by := "RoCE"
+	if discovery.Addressing(rig) != "RoCE v2" {
+		by = "RDMA"
+	}
+	return rep.Verdict(fmt.Sprintf("every %s port that is used is ACTIVE (%d on both nodes)", by, active), note)
+}
+
+// checkLayer finds a port that is of another kind than the other end of its rail, or of a kind that
+// nobody tells. Rails that are InfiniBand at both ends are right.
+func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *kind.Report) {
+	rail, node := rig.At(e).Rails[i], rig.NameOf(e)
+	alike := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool {
+		return int(e) < len(p.Rails) && p.Rails[e] == i && rig.Rail(p, e).Layer == layer && rig.Rail(p, e.Other()).Layer == layer
+	})
+	switch {
+	case layer == "":
+		rep.At(rig, e, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev, node)
+	case layer != "Ethernet" && !alike:
+		rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and the other end of its rail is none: it needs a subnet manager, "+
+			"and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
+	}
 }
 
 // checkSameDevices finds RDMA devices that one node has and the other lacks.

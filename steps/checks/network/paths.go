@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/cabling"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/family/discovery"
@@ -42,8 +43,8 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	}
 	learnt := 0
 	var silent []kind.Finding
-	cables := wiring{rig, facts}
-	crossed := cables.tell(rep)
+	cables := cabling.Link{Rig: rig, Facts: facts}
+	crossed := tellCrossed(cables, rep)
 	for i, p := range rig.Pairs {
 		for _, e := range steps.Ends {
 			own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
@@ -91,7 +92,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	v := rep.Verdict(fmt.Sprintf("each node has the right interface for the other's rails (%d entries), and no two of "+
 		"its own are in one subnet", learnt))
 	if len(rig.Pairs) > 0 {
-		v.Tables = append(v.Tables, cables.picture())
+		v.Tables = append(v.Tables, cables.Picture())
 	}
 	return v
 }
@@ -294,7 +295,7 @@ func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) 
 	}
 }
 
-// judgeGIDIndex: every end of every rail has a RoCE v2 GID of its IPv4 address, and
+// judgeGIDIndex: every end of every rail has a RoCE v2 GID of its IPv4 address, or InfiniBand's own, and
 // what its number is.
 func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
@@ -333,7 +334,7 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 					"or reload the driver, if no bond has it", i+1, rail.Dev, r.Rig.NameOf(e), why)
 				continue
 			}
-			rep.Show(fmt.Sprintf("%s %s RoCE v2 GID of %s", r.Rig.NameOf(e), rail.Dev, rail.Addr),
+			rep.Show(fmt.Sprintf("%s %s: %s", r.Rig.NameOf(e), rail.Dev, discovery.Entry(rail)),
 				fmt.Sprintf("index %d, of %s", index[e], kind.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 		switch {
@@ -347,8 +348,11 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 			found = append(found, fmt.Sprintf("rail %d %d", i+1, index[0]))
 		}
 	}
-	return rep.Verdict("each rail has the RoCE v2 GID of its IPv4 address at both ends, under one index: " +
-		strings.Join(found, ", "))
+	has := "each rail has the RoCE v2 GID of its IPv4 address at both ends"
+	if by := discovery.Addressing(r.Rig); by != "RoCE v2" {
+		has = "each rail has its GID (" + by + ") at both ends"
+	}
+	return rep.Verdict(has + ", under one index: " + strings.Join(found, ", "))
 }
 
 // judgeRoutes: no default route and no SSH session goes over a rail, and what is for a rail does.

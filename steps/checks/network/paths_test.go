@@ -157,6 +157,20 @@ func TestGIDIndex(t *testing.T) {
 		"rail 1 (rocep1s0f0) has its GID at index 3 on spark-02 and at 5 on spark-01", "-x 3 on spark-02 and -x 5 on spark-01")
 	kindtest.Want(t, "gone", judge(kindtest.Spark(), edit{steps.Peer, "192.168.100.10", "192.168.100.99"}), steps.Fail, "rail 1 (rocep1s0f0) has no GID to use on spark-01")
 	kindtest.Want(t, "another's", judge(kindtest.Spark(), edit{steps.Peer, "192.168.100.10 v2 enp1s0f0np0", "192.168.100.10 v2 bond0"}), steps.Fail, "belongs to bond0")
+	ib := kindtest.Spark()
+	for e := range ib.Nodes {
+		for i := range ib.Nodes[e].Rails {
+			ib.Nodes[e].Rails[i].Layer = "InfiniBand"
+		}
+	}
+	own := func(text string) string { return strings.NewReplacer(" 1 2 ", " 1 0 ", " v2 ", " v1 ").Replace(text) }
+	of := func(here, peer string) steps.Verdict {
+		return judgeGIDIndex(steps.Cell{}, kindtest.Both(ib, parse.ShowGids, own(here), own(peer)))
+	}
+	good := tables(kindtest.Spark())
+	kindtest.Want(t, "InfiniBand", of(good[0], good[1]), steps.Pass, "its GID (InfiniBand)", "rail 1 0, rail 2 0")
+	kindtest.Want(t, "InfiniBand without its own", of(good[0], strings.ReplaceAll(good[1], "rocep1s0f1 1 2", "rocep1s0f1 1 7")), steps.Fail,
+		"rail 2 (rocep1s0f1) has no GID to use on spark-01", "subnet manager")
 	alone := kindtest.Spark()
 	alone.Pairs = nil
 	kindtest.Want(t, "no rails", judge(alone), steps.Inconclusive, "no rail leads from node to node")
@@ -267,6 +281,21 @@ func TestRDMAPorts(t *testing.T) {
 	kindtest.Want(t, "down", judge(kindtest.Spark(), down), steps.Fail, "roceP2p1s0f0 on spark-01 is DOWN (LinkUp)", "link-up says")
 	kindtest.Want(t, "an unused one down", judge(kindtest.TutorialSpark(), down), steps.Pass, "nothing uses it")
 	kindtest.Want(t, "InfiniBand", judge(kindtest.Spark(), edit{steps.Peer, "rocep1s0f0 port 1 link_layer: Ethernet", "rocep1s0f0 port 1 link_layer: InfiniBand"}), steps.Warn, "is an InfiniBand port")
+	ib := kindtest.Spark()
+	for e := range ib.Nodes {
+		for i := range ib.Nodes[e].Rails {
+			ib.Nodes[e].Rails[i].Layer = "InfiniBand"
+		}
+	}
+	of := func(texts edited) steps.Verdict {
+		for e := range texts {
+			texts[e] = strings.ReplaceAll(texts[e], "link_layer: Ethernet", "link_layer: InfiniBand")
+		}
+		return registered().Judges["rdma-ports"](steps.Cell{}, looked(ib, texts[0], texts[1]))
+	}
+	kindtest.Want(t, "InfiniBand at both ends", of(lines(ib)), steps.Pass, "every RDMA port that is used is ACTIVE")
+	ib.Nodes[steps.Here].Rails[0].Layer = "Ethernet"
+	kindtest.Want(t, "Ethernet at the other end", of(lines(ib)), steps.Warn, "rocep1s0f0 on spark-01 is an InfiniBand port")
 	kindtest.Want(t, "no link layer", judge(kindtest.Spark(), edit{steps.Peer, "rocep1s0f0 port 1 link_layer: Ethernet", "x: y"}), steps.Inconclusive, "whether rocep1s0f0 on spark-01 is a port of Ethernet")
 	kindtest.Want(t, "files untold", judge(kindtest.Spark(), edit{steps.Peer, "device files that may be opened: 4", "x: y"}), steps.Pass, "was not tried everywhere")
 	kindtest.Want(t, "closed files", judge(kindtest.Spark(), edit{steps.Peer, "opened: 4", "opened: 0"}), steps.Fail, "on spark-01 no program of this user can open an RDMA device")

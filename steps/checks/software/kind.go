@@ -26,6 +26,7 @@ func Kind() kind.Kind {
 			"etcd-keys":     checks.OnBoth(judgeEtcdKeys),
 			"sudo-access":   checks.OnBoth(judgeSudoAccess),
 			"nccl-settings": checks.OnBoth(judgeNCCLSettings),
+			"nccl-version":  checks.OnBoth(judgeNCCLVersion),
 			"container":     checks.OnBoth(judgeContainer),
 			"apparmor":      checks.OnBoth(judgeAppArmor),
 			"firewall":      checks.OnBoth(judgeFirewall),

@@ -57,7 +57,7 @@ func TestSoftwareChecksWithHoles(t *testing.T) {
 	judges := registered().Judges
 	for _, id := range []string{
 		"tools-present", "versions", "ucx-build", "ucx-settings", "libraries", "memlock", "free-memory", "test-ports",
-		"etcd-service", "etcd-keys", "sudo-access", "nccl-settings", "firewall", "end-process", "delete-keys",
+		"etcd-service", "etcd-keys", "sudo-access", "nccl-settings", "nccl-version", "firewall", "end-process", "delete-keys",
 	} {
 		judge := judges[id]
 		if judge == nil {

@@ -609,7 +609,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 	if !ok {
 		return
 	}
-	if len(pings) < 2 {
+	if len(pings) != 2 {
 		rep.On(m, steps.Inconclusive, "%d of 2 pings were made", len(pings))
 		return
 	}
@@ -625,11 +625,39 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 				})
 		}
 	}
+	if why := cmp.Or(contradicts(normal, peer), contradicts(full, peer)); why != "" {
+		rep.On(m, steps.Inconclusive, "ping's output is not this test's: %s", why)
+		return
+	}
 	judgePings(r.Rig, m, here, peer, normal, full, rep)
 	// What was lost was told; a status of its own, where nothing was, was not.
 	back := func(p parse.Ping) bool { return p.Received > 0 && p.LossPercent == 0 }
 	if back(normal) && back(full) && !o.Exit.OK() {
 		rep.On(m, steps.Inconclusive, "every ping came back, and the script ended with %s all the same", o.Exit)
+	}
+}
+
+// contradicts says why a run of ping is none of a rail's other end, or none at all.
+func contradicts(p parse.Ping, peer steps.Rail) string {
+	switch {
+	case p.Addr != "" && peer.Addr != "" && p.Addr != peer.Addr:
+		return fmt.Sprintf("it asked %s, and the rail's other end is %s", p.Addr, peer.Addr)
+	case p.Received > p.Sent:
+		return fmt.Sprintf("%d answers to %d packets", p.Received, p.Sent)
+	case p.Received > 0 && p.AvgMS <= 0:
+		return "answers came, and it tells no time of them"
+	}
+	return ""
+}
+
+// strange tells of answers that came otherwise than from the other end of a cable, unchanged.
+func strange(m kind.Measurement, p parse.Ping, rep *kind.Report) {
+	if len(p.Strange) > 0 {
+		rep.On(m, steps.Warn, "an answer was changed on the way, or came another way than over the cable: %s", p.Strange[0])
+	}
+	// 64, 128 and 255 are what systems begin with, and each router takes one.
+	if p.TTL > 0 && p.TTL != 64 && p.TTL != 128 && p.TTL != 255 {
+		rep.On(m, steps.Warn, "answers came with a TTL of %d: there is a router on the way, and a rail has none", p.TTL)
 	}
 }
 
@@ -651,10 +679,16 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 		return
 	case normal.LossPercent > 0:
 		rep.On(m, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
+	case here.Soft() || peer.Soft(): // whose processors answer when they come to it
 	case normal.AvgMS > theory.SlowPing.Value():
 		rep.On(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?",
 			normal.AvgMS)
+	case max(normal.MaxMS, full.MaxMS) > theory.SlowPing.Value():
+		rep.On(m, steps.Warn, "one answer took %.1f ms, and on the whole they took %.3g: power saving, or other traffic",
+			max(normal.MaxMS, full.MaxMS), normal.AvgMS)
 	}
+	strange(m, normal, rep)
+	strange(m, full, rep)
 	if twice := normal.Duplicates + full.Duplicates; twice > 0 {
 		rep.On(m, steps.Warn, "%d answers came more than once: two machines have the address %s (duplicate-ip), or something "+
 			"between the nodes repeats packets", twice, peer.Addr)

@@ -210,6 +210,18 @@ func TestPing(t *testing.T) {
 		{"two answer", strings.Replace(good, "received,", "received, +2 duplicates,", 1) + good, 0, nil, steps.Warn, []string{"2 answers came more than once", "duplicate-ip"}},
 		{"some are lost", run(4, 3, 0.6, "") + good, 0, nil, steps.Warn, []string{"25 %"}},
 		{"slow", run(3, 3, 40, "") + good, 0, nil, steps.Warn, []string{"40.0 ms"}},
+		{"changed on the way", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=64 time=0.6 ms\nwrong data byte #16 should be 0x10 but was 0x11\n\n", 1) + good, 0, nil, steps.Warn, []string{"changed on the way"}},
+		{"another answers", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.77: icmp_seq=1 ttl=64 time=0.6 ms (DIFFERENT ADDRESS!)\n\n", 1) + good, 0, nil, steps.Warn, []string{"192.168.100.77"}},
+		{"a router answers", strings.Replace(good, "\n\n", "\nFrom 192.168.100.1 icmp_seq=1 Redirect Host(New nexthop: 192.168.100.10)\n\n", 1) + good, 0, nil, steps.Warn, []string{"192.168.100.1"}},
+		{"over a router", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=63 time=0.6 ms\n\n", 1) + good, 0, nil, steps.Warn, []string{"router"}},
+		{"errors beside answers", run(4, 3, 0.6, "From 192.168.100.11 icmp_seq=2 Destination Host Unreachable") + good, 0, nil, steps.Warn, nil},
+		{"another address was asked", strings.ReplaceAll(good, "192.168.100.10", "192.168.100.99") + good, 0, nil, steps.Inconclusive, []string{"192.168.100.99"}},
+		{"a decimal comma", strings.ReplaceAll(good, "0.6", "0,6") + good, 0, nil, steps.Inconclusive, nil},
+		{"more received than sent", strings.Replace(good, "3 received", "5 received", 1) + good, 0, nil, steps.Inconclusive, nil},
+		{"one answer is late", strings.Replace(good, "= 0.6/0.6/0.6/", "= 0.6/0.9/900/", 1) + good, 0, nil, steps.Warn, []string{"900"}},
+		{"not a number", strings.Replace(good, "= 0.6/0.6/0.6/", "= nan/nan/nan/", 1) + good, 0, nil, steps.Inconclusive, nil},
+		{"negative", strings.Replace(good, "= 0.6/0.6/0.6/", "= -0.6/-0.6/-0.6/", 1) + good, 0, nil, steps.Inconclusive, nil},
+		{"three runs", good + good + good, 0, nil, steps.Inconclusive, nil},
 		{"one of two", good, 0, nil, steps.Inconclusive, []string{"1 of 2"}},
 		{"nothing", "", 0, nil, steps.Inconclusive, []string{"does not parse"}},
 		{"a status that does not fit", good + good, 2, nil, steps.Inconclusive, []string{"exit 2"}},
@@ -224,7 +236,10 @@ func TestPing(t *testing.T) {
 		v := judgePing(steps.Cell{EachRail: true}, steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{o}}}})
 		kindtest.Want(t, c.name, v, c.want, c.words...)
 		trips := v.Measured(steps.RoundTrip)
-		silent := slices.Contains([]string{"no answer", "a network that is away", "one of two", "nothing"}, c.name)
+		silent := slices.Contains([]string{
+			"no answer", "a network that is away", "one of two", "nothing", "another address was asked", "a decimal comma",
+			"more received than sent", "not a number", "negative", "three runs",
+		}, c.name)
 		if silent != (len(trips) == 0) {
 			t.Errorf("%s: round trips %+v", c.name, trips)
 		}
@@ -260,6 +275,31 @@ func TestGIDs(t *testing.T) {
 	one := kindtest.Virtual()
 	v := judge(one, gidTable(one.Nodes[0], 1), gidTable(one.Nodes[1], 1))
 	kindtest.Want(t, "1 on soft-RoCE", v, steps.Pass, "rail 1: 1", "tutorial's index 3 would have been wrong 4 times", "empty")
+
+	// InfiniBand's own GID is the first, is of no IPv4 address, and is "v1" to sysfs.
+	ib := kindtest.Spark()
+	for e := range ib.Nodes {
+		for i := range ib.Nodes[e].Rails {
+			ib.Nodes[e].Rails[i].Layer, ib.Nodes[e].Rails[i].GIDIndex, ib.Nodes[e].Rails[i].Addr = "InfiniBand", 0, ""
+		}
+	}
+	own := func(n steps.Node) string {
+		b := "DEV PORT INDEX GID IPv4 VER NETDEV\n"
+		for _, r := range n.Rails {
+			b += r.Dev + " 1 0 fe80:0000:0000:0000:08c0:eb03:00aa:0001 v1\n"
+		}
+		return b
+	}
+	kindtest.Want(t, "InfiniBand", judge(ib, own(ib.Nodes[0]), own(ib.Nodes[1])), steps.Pass, "InfiniBand index", "rail 1: 0", "would have been wrong")
+	kindtest.Want(t, "InfiniBand without an entry 0", judge(ib, own(ib.Nodes[0]), strings.ReplaceAll(own(ib.Nodes[1]), " 1 0 ", " 1 1 ")), steps.Fail,
+		"on spark-01 its GID table has no entry 0")
+	mixed := kindtest.Spark()
+	mixed.Nodes[0].Rails[0].Layer, mixed.Nodes[1].Rails[0].Layer = "InfiniBand", "InfiniBand"
+	mixed.Nodes[0].Rails[0].GIDIndex, mixed.Nodes[1].Rails[0].GIDIndex = 0, 0
+	with := func(n steps.Node) string {
+		return gidTable(n, 3) + n.Rails[0].Dev + " 1 0 fe80:0000:0000:0000:08c0:eb03:00aa:0001 v1\n"
+	}
+	kindtest.Want(t, "both layers", judge(mixed, with(mixed.Nodes[0]), with(mixed.Nodes[1])), steps.Pass, "RoCE v2 or InfiniBand", "rail 1: 0, rail 2: 3")
 
 	drift := rig
 	drift.Nodes[1].Rails = append([]steps.Rail{}, rig.Nodes[1].Rails...)

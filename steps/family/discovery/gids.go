@@ -15,7 +15,8 @@ import (
 // (assets/docs/facts.md#gid-index).
 const tutorialIndex = 3
 
-// judgeGIDs: every end of every rail has a RoCE v2 entry for its IPv4 address.
+// judgeGIDs: every end of every rail has a RoCE v2 entry for its IPv4 address; of InfiniBand, its
+// own.
 func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v
@@ -53,7 +54,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		checkForeignGIDs(r.Rig, e, tables[e], &rep)
 	}
-	lead := "the RoCE v2 index of each rail is resolved: " + strings.Join(resolved, ", ")
+	lead := "the " + Addressing(r.Rig) + " index of each rail is resolved: " + strings.Join(resolved, ", ")
 	if !differ {
 		lead += " (the same on both nodes)"
 	}
@@ -77,7 +78,7 @@ func resolveEnds(rig steps.Rig, m kind.Measurement, tables [2][]parse.GIDRow, re
 			continue
 		}
 		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "",
-			&steps.Expected{From: "the RoCE v2 entry of " + rail.Addr + " in sysfs"})
+			&steps.Expected{From: Entry(rail) + " in sysfs"})
 		if rail.GIDIndex != found {
 			rep.On(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again",
 				rig.NameOf(e), indexText(rail.GIDIndex), found)
@@ -111,8 +112,15 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kin
 	}
 }
 
-// Resolve finds the RoCE v2 entry of the rail's address; -1 and why not.
+// Resolve finds the RoCE v2 entry of the rail's address; -1 and why not. InfiniBand's packets have
+// the addresses of its subnet manager, and the first entry is the port's own (steps/probe).
 func Resolve(table []parse.GIDRow, rail steps.Rail) (int, string) {
+	if rail.InfiniBand() {
+		if !slices.ContainsFunc(table, func(g parse.GIDRow) bool { return g.Dev == rail.Dev && g.Port == rail.Port && g.Index == 0 }) {
+			return -1, "its GID table has no entry 0, which is an InfiniBand port's own: does a subnet manager run?"
+		}
+		return 0, ""
+	}
 	if rail.Addr == "" {
 		return -1, "it has no IPv4 address, and so no IPv4 GID"
 	}
@@ -135,6 +143,35 @@ func Resolve(table []parse.GIDRow, rail steps.Rail) (int, string) {
 	return -1, fmt.Sprintf("no RoCE v2 entry holds %s: does a bond or another interface hold the address?", rail.Addr)
 }
 
+// Entry names the entry of the GID table that a rail's packets need.
+func Entry(rail steps.Rail) string {
+	if rail.InfiniBand() {
+		return "the InfiniBand port's own GID"
+	}
+	return "the RoCE v2 entry of " + rail.Addr
+}
+
+// Addressing says in one word whose entries the rails' packets need: RoCE v2's, the ports' own, or
+// both.
+func Addressing(rig steps.Rig) string {
+	var infiniband, roce bool
+	for _, p := range rig.Pairs {
+		if rig.Rail(p, steps.Here).InfiniBand() {
+			infiniband = true
+		} else {
+			roce = true
+		}
+	}
+	switch {
+	case infiniband && roce:
+		return "RoCE v2 or InfiniBand"
+	case infiniband:
+		return "InfiniBand"
+	default:
+		return "RoCE v2"
+	}
+}
+
 // atIndex says what an index would have meant on a rail.
 func atIndex(table []parse.GIDRow, rail steps.Rail, index int) string {
 	for _, g := range table {
@@ -143,6 +180,8 @@ func atIndex(table []parse.GIDRow, rail steps.Rail, index int) string {
 		}
 		version := map[string]string{"v1": "RoCE v1", "v2": "RoCE v2"}[g.Version]
 		switch {
+		case rail.InfiniBand():
+			return "is " + g.GID
 		case g.Version == "v2" && g.IPv4 == rail.Addr && rail.Addr != "":
 			return "is the right one"
 		case g.IPv4 != "":

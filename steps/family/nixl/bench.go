@@ -143,6 +143,7 @@ var nixlCauses = []kind.Cause{
 			"own end there (does a second railbench run on these nodes?), or the other end of this one ended early; run it " +
 			"again alone, or with another ASIO_PORT",
 	},
+	silent,
 	{
 		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
 		Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again",
@@ -317,6 +318,13 @@ func (t *benchTest) Figure(wire.Accounted) {
 		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
 		Cause: func() string { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
+	if mode := t.init.Config["device_api_mode"]; mode != "" {
+		t.rep.Show("device API mode", mode, "", nil)
+		if off := []string{"0", "off", "none", "no", "disabled", "false"}; !slices.Contains(off, strings.ToLower(mode)) {
+			t.rep.Add(steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so what follows was "+
+				"measured without it", mode)
+		}
+	}
 	if t.vram() {
 		t.lead = judgeStaged(held, rows, peak, t.rep)
 	} else {
@@ -388,7 +396,7 @@ func benchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.O
 	}
 	seen, well := endedWell(s)
 	// Releases before 1.0 end with status 0 although the data is wrong: what they say counts.
-	explained := explainNIXL(r.Rig, nixlCauses, messages, rep)
+	explained := explainNIXL(r.Rig, s, nixlCauses, messages, rep)
 	if well && !explained {
 		return ends, true
 	}
@@ -433,8 +441,11 @@ func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
 // explainNIXL finds the cause among all messages, of whichever end: causes in the outer loop,
 // because the end that fails first is often not the one that says why. It reports whether one
 // was found, and adds no more than one.
-func explainNIXL(rig steps.Rig, causes []kind.Cause, messages []kind.Message, rep *kind.Report) bool {
+func explainNIXL(rig steps.Rig, s steps.Stage, causes []kind.Cause, messages []kind.Message, rep *kind.Report) bool {
 	for _, c := range causes {
+		if c.Pattern == silent.Pattern {
+			c = unanswered(rig, s)
+		}
 		for _, m := range messages {
 			found := c.Pattern.FindStringSubmatch(m.Text)
 			if found == nil {
@@ -531,6 +542,13 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 			}) {
 				have++
 			}
+		}
+	}
+	for i := range b.Rows[min(1, len(b.Rows)):] {
+		if before, row := b.Rows[i], b.Rows[i+1]; row.Bytes < before.Bytes {
+			rep.Add(steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind one of %s", kind.BlockSize(row.Bytes),
+				kind.BlockSize(before.Bytes))
+			return false
 		}
 	}
 	rep.Show("rows", have, "", &steps.Expected{

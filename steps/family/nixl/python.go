@@ -229,6 +229,7 @@ var pythonCauses = []kind.Cause{
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map)?",
 	},
+	silent,
 	{
 		Pattern: pattern.New(`NIXL_ERR_BACKEND`), Grade: steps.Fail,
 		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND): look at the memlock limit (ulimit -l), at nixl-check, " +
@@ -260,7 +261,7 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]par
 	// Wrong data before what the ends say: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
 		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
-	case !well && explainNIXL(r.Rig, pythonCauses, messages, rep):
+	case !well && explainNIXL(r.Rig, s, pythonCauses, messages, rep):
 		for _, m := range messages {
 			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
 		}
@@ -339,7 +340,7 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if len(messages) > 0 {
-		explainNIXL(r.Rig, pythonCauses, messages, &rep)
+		explainNIXL(r.Rig, steps.Stage{}, pythonCauses, messages, &rep) // registering asks nobody
 	}
 	if v, skipped := kind.Skips(&rep); skipped {
 		return v
@@ -456,6 +457,10 @@ func (t *readTest) ofThisRun(test string) bool {
 			why = fmt.Sprintf("it has %d reports, where one run has one", len(v.Results))
 		case x.Test != test:
 			why = fmt.Sprintf("it is the output of another test (%s)", x.Test)
+		case x.Error != "":
+			why = "it reports an error: " + x.Error
+		case x.Op != "" && x.Op != "READ":
+			why = fmt.Sprintf("it is of %s, and reads were asked for", x.Op)
 		case x.Device != "" && device != "" && x.Device != device:
 			why = fmt.Sprintf("it is of %s memory, and %s was asked for", memoryName(x.Device), memoryName(device))
 		case x.Bytes > 0 && bytes != "" && fmt.Sprint(x.Bytes) != bytes:
@@ -498,8 +503,9 @@ func (t *transferTest) Output() bool {
 	if !t.ofThisRun("nixl-transfer") {
 		return false
 	}
-	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 {
-		t.rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes", x.Gbps, x.Iterations, x.Bytes)
+	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 || x.Seconds <= 0 {
+		t.rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g s", x.Gbps, x.Iterations, x.Bytes,
+			x.Seconds)
 		return false
 	}
 	// The program works its rate out of all digits of its clock and rounds afterwards.
@@ -544,9 +550,29 @@ func (t *readTest) otherUCX() {
 				"(LD_LIBRARY_PATH)", node, len(t.ends[e].UCX))
 		}
 	}
+	t.withoutCUDA()
 	if here, peer := releases[steps.Here], releases[steps.Peer]; here != peer && here != "" && peer != "" {
 		t.add(steps.Warn, "NIXL has UCX %s on %s and %s on %s, whatever ucx_info tells: have both ends one", here,
 			t.result.Rig.NameOf(steps.Here), peer, t.result.Rig.NameOf(steps.Peer))
+	}
+}
+
+// withoutCUDA looks whether the UCX that a process had loaded, a wheel's own or the system's, has its
+// module for GPU memory: ucx_info tells of the system's alone.
+func (t *readTest) withoutCUDA() {
+	if t.initiator().Device != "cuda" {
+		return
+	}
+	for _, e := range steps.Ends {
+		x := t.ends[e]
+		if len(x.UCT) == 0 {
+			continue // it was not told
+		}
+		t.rep.Show(t.result.Rig.NameOf(e)+" UCX modules that NIXL has", strings.Join(x.UCT, " "), "", nil)
+		if !slices.ContainsFunc(x.UCT, func(name string) bool { return strings.HasPrefix(name, "libuct_cuda") }) {
+			t.add(steps.Warn, "the UCX that NIXL has loaded on %s has no libuct_cuda, whatever ucx_info tells: it takes GPU memory for "+
+				"the host's; have a wheel with CUDA, or a UCX that was built --with-cuda", t.result.Rig.NameOf(e))
+		}
 	}
 }
 

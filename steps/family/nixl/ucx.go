@@ -29,11 +29,7 @@ var ucxCauses = slices.Concat([]kind.Cause{
 		Pattern: pattern.New(`(?i)unsupported (?:send |recv )?memory types?`), Grade: steps.Skipped,
 		Means: "ucx_perftest on %s was built without CUDA, so it cannot use GPU memory",
 	},
-	{
-		Pattern: pattern.New(`unhandled timeout error|[Tt]ransport retry count`), Grade: steps.Fail,
-		Means: "UCX on %s got no answer over its rail: a wrong GID or address, crossed rails, or what drops RoCE's packets " +
-			"(UDP 4791) on the way",
-	},
+	silent,
 	{
 		Pattern: pattern.New(`Destination is unreachable`), Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see " +
@@ -120,7 +116,7 @@ func (t *ucxTest) Ends() bool {
 		}
 	}
 	seen, well := endedWell(t.stage)
-	explained := explainNIXL(t.result.Rig, ucxCauses, messages, t.rep)
+	explained := explainNIXL(t.result.Rig, t.stage, ucxCauses, messages, t.rep)
 	for _, m := range messages {
 		t.rep.Show("message on "+t.result.Rig.NameOf(m.End), m.Text, "", nil)
 	}

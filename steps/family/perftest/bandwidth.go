@@ -468,6 +468,9 @@ func (t *bandwidthTest) Output() bool {
 		t.add(steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations, row.Bytes)
 		return false
 	}
+	if t.untold() {
+		return false
+	}
 	// The server prints the client's report. What it prints of another run it kept from that one.
 	if at, ok := t.server.Value.(parse.Bandwidth); ok && len(at.Rows) > 0 {
 		if why := twoReports(t.row(), at.Rows[0]); why != "" {
@@ -475,6 +478,16 @@ func (t *bandwidthTest) Output() bool {
 			return false
 		}
 	}
+	return true
+}
+
+// untold reports whether the server, which prints a report of its own, ended well without one: then
+// nobody vouches for the client's.
+func (t *railTest) untold() bool {
+	if t.server.ParseErr == "" || !t.server.Exit.OK() {
+		return false
+	}
+	t.add(steps.Inconclusive, "the server's output has no result that can be read, and it prints the same report")
 	return true
 }
 
@@ -585,6 +598,9 @@ func contradicts(row parse.BandwidthRow) string {
 	// perftest prints six decimals of the one, and two of the other. Where the message rate has
 	// hardly a digit (large messages), it shows nothing.
 	digits := 0.006 + 1e-6*float64(row.Bytes)*8/1e3
+	if row.PeakGbps > 0 && row.PeakGbps < row.AverageGbps-0.01 {
+		return fmt.Sprintf("its peak is %s and its average %s, which is more", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
+	}
 	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < digits+0.003*made {
 		return ""
 	}

@@ -105,6 +105,9 @@ func (t *latencyTest) Output() bool {
 		t.add(steps.Inconclusive, "the client reports no typical latency, or no tail")
 		return false
 	}
+	if t.untold() {
+		return false
+	}
 	// Either end takes its own times, and counts the same messages.
 	if at, ok := t.server.Value.(parse.Latency); ok && len(at.Rows) > 0 {
 		if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {

@@ -47,6 +47,8 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	case b.Expected <= 0:
 	case test.Streams == 1 && test.ReceivedGbps > theory.TCPOneStream.High():
 		lead += fmt.Sprintf(": more than railbench knows of (%s)", b.From)
+	case unseen(path, test):
+		lead += fmt.Sprintf(": more than railbench knows of (%s), and the links allow %.1f", b.From, b.Limit)
 	default:
 		lead += fmt.Sprintf(": as expected (%s)", b.From)
 	}
@@ -220,8 +222,12 @@ func (t *tcpTest) Output() bool {
 		return false
 	}
 	t.read = v
-	if v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0 {
-		t.rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s", v.ReceivedGbps, streams(v.Streams))
+	if v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0 || v.Seconds <= 0 {
+		t.rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s", v.ReceivedGbps, streams(v.Streams), v.Seconds)
+		return false
+	}
+	if t.server.ParseErr != "" {
+		t.rep.Add(steps.Inconclusive, "the server's output has no result that can be read: it counts what arrived, too")
 		return false
 	}
 	if why := notOfThisRun(t.cell, t.client, v); why != "" {
@@ -295,8 +301,30 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	case timed && v.Seconds > 0 && v.Seconds < 0.9*float64(seconds):
 		return fmt.Sprintf("it lasted %.3g s, and -t asked for %d", v.Seconds, seconds)
 	}
+	if why := otherWay(c, client, v); why != "" {
+		return why
+	}
+	if v.ReceivedSeconds > 0 {
+		return witness.Makes(v.ReceivedGbps, v.ReceivedBytes, v.ReceivedSeconds, 0.01)
+	}
 	// Its text has three digits of each figure, and the ends measure their seconds apart.
 	return witness.Makes(v.ReceivedGbps, v.ReceivedBytes, v.Seconds, 0.05)
+}
+
+// otherWay says where a report is of a test that sent another way than its script asked for, or no faster
+// than it was told to.
+func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
+	const tool = "iperf3"
+	back := witness.Calls(c, client, tool, "-R", "--reverse")
+	switch {
+	case v.Bidir && !witness.Calls(c, client, tool, "--bidir"):
+		return "both ends sent at once, so its sum is of both ways"
+	case v.Reverse && !back:
+		return "the server sent, and the client was to"
+	case v.LimitGbps > 0 && !witness.Calls(c, client, tool, "-b", "--bitrate", "--bandwidth"):
+		return fmt.Sprintf("it was told to send no more than %s", kind.Gbps(v.LimitGbps))
+	}
+	return ""
 }
 
 // tcpRoles are the outputs of both ends; nil for one that did not run.
@@ -502,7 +530,15 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 		rep.Add(steps.Fail, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
 	case got < b.passes:
 		rep.Add(steps.Warn, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
+	case unseen(p, test):
+		rep.Show("the most that was measured of TCP over a bond", theory.TCPFourStreams.High(), "Gb/s", nil)
 	}
+}
+
+// unseen reports whether several streams over a bond came to more than anybody measured.
+func unseen(p steps.Path, test parse.Iperf3) bool {
+	return test.Streams > 1 && p.Bonded == [2]bool{true, true} &&
+		test.ReceivedGbps > theory.TCPUnseen.Value()*theory.TCPFourStreams.High()
 }
 
 // Signs are what a good sum hides: streams that stood still, and segments that were sent again.

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/railbench/railbench/steps/pairs"
+)
+
+// scalePage says how railbench grows with the nodes; what is measured stands between two marks.
+const scalePage = "assets/docs/scale.md"
+
+const (
+	scaleBegin = "<!-- measured -->\n"
+	scaleEnd   = "<!-- /measured -->"
+)
+
+// looked is one run over so many nodes.
+type looked struct {
+	nodes     int
+	wall, cpu time.Duration
+	peak      float64 // MB
+	out       []byte
+}
+
+// over runs railbench on a simulated rig of so many nodes, as fast as it goes. A checklist ends with 1
+// or 4 where it found something.
+func (b *bench) over(ctx context.Context, nodes int, args ...string) (l looked, err error) {
+	home, err := b.home()
+	if err != nil {
+		return l, err
+	}
+	cmd := exec.CommandContext(ctx, b.railbench, append(args, "--rig", "sim", "--speed", "max", "--nodes", strconv.Itoa(nodes))...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	began := time.Now()
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && slices.Contains([]int{1, 4}, exit.ExitCode())) {
+		return l, fmt.Errorf("railbench %s: %w: %s", strings.Join(args, " "), err, complaint.Bytes()[max(0, complaint.Len()-2000):])
+	}
+	l = looked{nodes: nodes, wall: time.Since(began), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out: out.Bytes()}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		l.peak = float64(usage.Maxrss) / 1024 // Linux has kB
+	}
+	return l, nil
+}
+
+// scale measures what grows with the nodes and puts it into its page.
+func (b *bench) scale(ctx context.Context) error {
+	page, err := os.ReadFile(scalePage)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(page), scaleBegin)
+	_, after, closed := strings.Cut(rest, scaleEnd)
+	if !ok || !closed {
+		return fmt.Errorf("%s has no place for what is measured, between %q and %q", scalePage, scaleBegin, scaleEnd)
+	}
+	var text strings.Builder
+	m := look()
+	fmt.Fprintf(&text, "Measured by `go run ./cmd/bench -scale` on %s: %s, %d cores, %s, %s, load %s before.\n",
+		time.Now().UTC().Format("2006-01-02"), m.cpu, m.cores, m.kernel, runtime.Version(), m.loadBefore)
+	for _, part := range []func(context.Context, *strings.Builder) error{b.scaleChecklist, b.scalePairs, b.scaleGauges} {
+		if err := part(ctx, &text); err != nil {
+			return err
+		}
+	}
+	if b.quick {
+		return nil
+	}
+	return os.WriteFile(scalePage, []byte(before+scaleBegin+text.String()+scaleEnd+after), 0o644)
+}
+
+// sizes are the first so many of the rigs that are measured.
+func (b *bench) sizes(all ...int) []int {
+	if b.quick {
+		return all[:2]
+	}
+	return all
+}
+
+// scaleChecklist runs the whole checklist. What a check takes by the nodes' time is what it would take on a
+// real rig, but for the network to it.
+func (b *bench) scaleChecklist(ctx context.Context, to *strings.Builder) error {
+	to.WriteString("\n| the checklist, nodes | processor | memory | rail-speed | checks of NIXL | all that only looks |\n|---|---|---|---|---|---|\n")
+	c := chart{title: "checklist", of: "nodes"}
+	for _, nodes := range b.sizes(2, 4, 8, 16, 32, 64) {
+		l, err := b.over(ctx, nodes, "doctor", "--json")
+		if err != nil {
+			return err
+		}
+		var told struct {
+			Checks []struct {
+				ID        string
+				ElapsedMS float64
+			}
+		}
+		if err := json.Unmarshal(l.out, &told); err != nil {
+			return fmt.Errorf("read the checklist: %w", err)
+		}
+		speed, nixl, looks := 0.0, 0.0, 0.0
+		for _, check := range told.Checks {
+			switch took := check.ElapsedMS / 1000; {
+			case check.ID == "rail-speed":
+				speed += took
+			case strings.HasPrefix(check.ID, "nixl-"):
+				nixl += took
+			default:
+				looks += took
+			}
+		}
+		line := fmt.Sprintf("| %d | %s s | %.0f MB | %.0f s | %.0f s | %.0f s |\n", nodes, number(l.cpu.Seconds()), l.peak, speed, nixl, looks)
+		fmt.Fprint(os.Stderr, line)
+		to.WriteString(line)
+		c.at, c.cost = append(c.at, float64(nodes)), append(c.cost, l.cpu.Seconds())
+	}
+	fmt.Fprintf(to, "\nThe times of checks are the nodes' own, as a real rig would take them. The processor's grows as the nodes\n"+
+		"to the power of %.2f: nearly all of it is the simulated nodes themselves.\n", c.exponent())
+	return nil
+}
+
+// scalePairs measures the matrix, and says what is told of it before.
+func (b *bench) scalePairs(ctx context.Context, to *strings.Builder) error {
+	to.WriteString("\n| pairs, nodes | rounds | tests | told before | took | processor | memory |\n|---|---|---|---|---|---|---|\n")
+	const rails = 4
+	line := func(c pairs.Cost, took, cpu, memory string) {
+		row := fmt.Sprintf("| %d | %d | %d | %s | %s | %s | %s |\n", c.Nodes, c.Rounds, c.Tests, pairs.Rounded(c.Time), took, cpu, memory)
+		fmt.Fprint(os.Stderr, row)
+		to.WriteString(row)
+	}
+	for _, nodes := range b.sizes(2, 4, 8, 16, 32) {
+		l, err := b.over(ctx, nodes, "pairs", "--json")
+		if err != nil {
+			return err
+		}
+		var told struct{ ElapsedMS float64 }
+		if err := json.Unmarshal(l.out, &told); err != nil {
+			return fmt.Errorf("read the pairs: %w", err)
+		}
+		took := time.Duration(told.ElapsedMS) * time.Millisecond
+		line(pairs.CostOf(nodes, rails, 0), pairs.Rounded(took), number(l.cpu.Seconds())+" s", fmt.Sprintf("%.0f MB", l.peak))
+	}
+	for _, nodes := range []int{64, 1024} {
+		line(pairs.CostOf(nodes, rails, 0), "–", "–", "–")
+	}
+	return nil
+}
+
+// scaleGauges draws the boards of more and more nodes.
+func (b *bench) scaleGauges(_ context.Context, to *strings.Builder) error {
+	to.WriteString("\n| gauges at 10 Hz, nodes with 4 rails each | of a core | to the terminal |\n|---|---|---|\n")
+	for _, nodes := range b.sizes(2, 8, 16, 32, 64) {
+		core, kBps, _, err := b.moving(nodes)
+		if err != nil {
+			return err
+		}
+		row := fmt.Sprintf("| %d | %s %% | %s kB/s |\n", nodes, number(core), number(kBps))
+		fmt.Fprint(os.Stderr, row)
+		to.WriteString(row)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+)
+
+// collectives are the cells that run on every node.
+var collectives = []string{"mpi-launch", "nccl-allreduce", "nccl-allgather"}
+
+// On three nodes, whichever link is under test, every node takes part, and both halves of each
+// carry what a collective sends.
+func TestCollectivesOfThreeNodes(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{"", "spark-03:spark-01"} {
+		f, b := ranOnTrio(t, link, nil, collectives...)
+		for _, id := range collectives {
+			if v := f.Ended[id].Verdict; v.Grade != steps.Pass {
+				t.Errorf("%s over %q: %s: %s", id, link, v.Grade, v.Reason)
+			}
+		}
+		v := f.Ended["nccl-allreduce"].Verdict
+		if !strings.Contains(v.Reason, "GB/s on each link with 4096 MiB, on 3 nodes") || !strings.Contains(v.Reason, "carried 50 % of it") {
+			t.Error(v.Reason)
+		}
+		halves := 0
+		for _, e := range v.Evidence {
+			if strings.Contains(e.Name, "over the half") {
+				halves++
+			}
+		}
+		if halves != 12 || len(v.Charts) != 1 || len(v.Tables) != 1 || len(v.Tables[0].Rows) != 17 {
+			t.Errorf("%d counts of halves, %d charts, %d tables", halves, len(v.Charts), len(v.Tables))
+		}
+		nothingRuns(t, b)
+	}
+}
+
+// nothingRuns: no collective has left a process on any node.
+func nothingRuns(t *testing.T, b *bench) {
+	t.Helper()
+	for _, name := range b.simRig.Nodes() {
+		n, err := b.simRig.Node(name, sim.NodeOptions{}) // the session has closed its own
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := runner.Text(t.Context(), n, runner.Script{Name: "look", Body: "pgrep -f 'orted|mpirun|_perf'; echo looked"})
+		if out != "looked\n" && (err == nil || name != "spark-01") { // it is dead in one of the tests
+			t.Errorf("%s has %q, %v", name, out, err)
+		}
+		n.Close()
+	}
+}
+
+// What is wrong with NCCL on one node is found, named, and never passes.
+func TestCollectivesFindFaults(t *testing.T) {
+	t.Parallel()
+	for fault, c := range map[string]struct {
+		grade steps.Grade
+		words []string
+	}{
+		"nccl-half@spark-03":    {steps.Fail, []string{"on spark-03 one half alone", "nothing went over roceP2p1s0f0 and roceP2p1s0f1", "NCCL_IB_HCA"}},
+		"nccl-tcp":              {steps.Fail, []string{"the data went over enp1s0f0np0 as TCP", "NET/Socket", "RDMA counters stand still"}},
+		"nccl-socket@spark-03":  {steps.Fail, []string{"NCCL on spark-03 has no interface", "NCCL_SOCKET_IFNAME"}},
+		"nccl-gid@spark-03":     {steps.Fail, []string{"NCCL on spark-03 could not connect", "NCCL_IB_GID_INDEX"}},
+		"nccl-version@spark-03": {steps.Fail, []string{"different versions of NCCL, 22809 and 22707", "the check nccl-version"}},
+		"nccl-hang@spark-03":    {steps.Inconclusive, []string{"timed out", "after 3 rows"}},
+		"pcie-x2@spark-03":      {steps.Fail, []string{"GB/s on each link", "roceP2p1s0f0 on spark-03 has a PCIe link of x2"}},
+		"gpu-missing@spark-03":  {steps.Skipped, []string{"spark-03 has no GPU", "mpi-launch"}},
+		"peer-dead":             {steps.Inconclusive, []string{"spark-01"}},
+	} {
+		f, b := ranOnTrio(t, "spark-02:spark-03", []string{fault}, "nccl-allreduce")
+		v := f.Ended["nccl-allreduce"].Verdict
+		if v.Grade != c.grade {
+			t.Errorf("%s: %s: %s", fault, v.Grade, v.Reason)
+		}
+		for _, w := range c.words {
+			if !strings.Contains(v.Reason, w) {
+				t.Errorf("%s: %q is missing in %q", fault, w, v.Reason)
+			}
+		}
+		nothingRuns(t, b)
+	}
+}

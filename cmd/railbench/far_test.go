@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/cmd/bench/screen"
+	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+)
+
+// farRig is the simulated rig, served over SSH behind bad links: a rig file and an ssh
+// configuration that lead to it.
+func farRig(t *testing.T, l nodetest.Link) (rig, config string) {
+	t.Helper()
+	if !nodetest.Whole() {
+		t.Skip("bad links take real time: they are for RAILBENCH_FULL=1")
+	}
+	s, err := sim.New(sim.Options{Speed: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	dir := t.TempDir()
+	rig, config = filepath.Join(dir, "rig.toml"), filepath.Join(dir, "ssh_config")
+	text, hosts := "name = \"far\"\n", ""
+	for i, node := range s.Nodes() {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { ln.Close() })
+		go func() { _ = s.Serve(t.Context(), ln, node) }() // it ends with the test
+		text += fmt.Sprintf("[%s]\nssh = \"nvidia@%s\"\n", []string{"here", "peer"}[i], node)
+		hosts += fmt.Sprintf("Host %[1]s\n HostName 127.0.0.1\n Port %[2]d\n HostKeyAlias %[1]s\n StrictHostKeyChecking accept-new\n"+
+			" UserKnownHostsFile %[3]s\n IdentityAgent none\n", node, l.Open(t, ln.Addr().(*net.TCPAddr).Port), filepath.Join(dir, "known"))
+	}
+	for path, text := range map[string]string{rig: text, config: hosts} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rig, config
+}
+
+// far are links as slow as a satellite's, as narrow as a telephone's, and as lossy as a radio's.
+var far = map[string]nodetest.Link{
+	"300 ms":        {Delay: 150 * time.Millisecond},
+	"1 Mbit/s":      {Delay: 150 * time.Millisecond, Rate: 1_000_000},
+	"stalls of 1 s": {Delay: 150 * time.Millisecond, Rate: 1_000_000, Stall: time.Second, Every: 4 * time.Second},
+}
+
+// TestCellsOverBadLinks: cells come to the verdicts of a good link, counters and servers
+// included.
+func TestCellsOverBadLinks(t *testing.T) {
+	t.Parallel()
+	ids := []string{"hosts", "rail-map", "ping", "ib-write-bw"}
+	for name, link := range far {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rig, config := farRig(t, link)
+			args := slices.Concat([]string{"run", "--rig", rig, "--ssh-config", config, "--json"}, ids)
+			code, stdout, stderr := unattended(args...)
+			if code != exitOK {
+				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+			}
+			var r runObject
+			if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Cells) != len(ids) {
+				t.Fatalf("%d cells", len(r.Cells))
+			}
+			for _, c := range r.Cells {
+				if c.Verdict != steps.Pass {
+					t.Errorf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
+				}
+			}
+		})
+	}
+}
+
+// farScreen is the workbench on such a rig, once its gauges show something.
+func farScreen(t *testing.T, l nodetest.Link) *screen.Screen {
+	t.Helper()
+	rig, config := farRig(t, l)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(t.TempDir(), "railbench") // by its name it is that
+	if err := os.Symlink(self, bin); err != nil {
+		t.Fatal(err)
+	}
+	s, err := screen.Start(t.TempDir(), nil, bin, "--rig", rig, "--ssh-config", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	if _, err := s.Wait("Gb/s"); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// keysOver types keys, each after the answer to the one before and sixty a second at most, and tells how long
+// half of the answers took.
+func keysOver(t *testing.T, l nodetest.Link) (half time.Duration) {
+	t.Helper()
+	s := farScreen(t, l)
+	defer s.Kill()
+	const keys, second = 300, 60
+	var took []time.Duration
+	began := time.Now()
+	next := began
+	for i := range keys / 2 {
+		for _, shows := range []string{"Jupyter", "Set-up"} { // the help, and what it has covered
+			next = next.Add(time.Second / second)
+			time.Sleep(time.Until(next))
+			at := time.Now()
+			if err := s.Send("?"); err != nil {
+				t.Fatal(err)
+			}
+			seen, err := s.Wait(shows)
+			if err != nil {
+				t.Fatalf("key %d: %v", i, err)
+			}
+			took = append(took, seen.Sub(at))
+		}
+	}
+	slices.Sort(took)
+	t.Logf("%d keys in %.1f s; of 100 keys 50 took %s and 95 %s", keys, time.Since(began).Seconds(), took[keys/2], took[keys*95/100])
+	return took[keys/2]
+}
+
+// TestKeysOverBadLinks: keys are answered as over a good link, while what comes from the nodes
+// comes late and in pieces. What a key takes is the machine's: the good link is measured beside.
+func TestKeysOverBadLinks(t *testing.T) {
+	if !nodetest.Whole() {
+		t.Skip("bad links take real time: they are for RAILBENCH_FULL=1")
+	}
+	good := keysOver(t, nodetest.Link{})
+	for name, link := range far {
+		half := keysOver(t, link)
+		// A key that waited for a node would take a link's way there and back.
+		if half > link.Delay || half > 4*good+10*time.Millisecond {
+			t.Errorf("%s: half of the keys took longer than %s, and %s over a good link", name, half, good)
+		}
+	}
+}
+
+// TestGaugesSayThatTheyAreLate: where nothing comes from a node for longer than samples are
+// fresh, the gauges say that and for how long, and come back by themselves.
+func TestGaugesSayThatTheyAreLate(t *testing.T) {
+	t.Parallel()
+	s := farScreen(t, nodetest.Link{Delay: 150 * time.Millisecond, Stall: 4 * time.Second, Every: 12 * time.Second})
+	for range 2 {
+		if _, err := s.Wait("no sample for"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Wait("▕"); err != nil { // the edge of a gauge that has a needle again
+			t.Fatal(err)
+		}
+	}
+}

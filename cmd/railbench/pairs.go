@@ -1,0 +1,378 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/pairs"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// pairsFlags are those of railbench pairs.
+type pairsFlags struct {
+	yes, dryRun, json bool
+	save              string
+	out               pairsFiles
+}
+
+// pairsFiles are the files that a matrix is written to; empty for none.
+type pairsFiles struct{ csv, html string }
+
+func (f *pairsFiles) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.csv, "csv", "", "write a line for each figure to this file")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the verdict and the heat maps as a page to this file")
+	completeFlags(cmd, map[string]completer{"csv": files("csv"), "html": files("html")})
+}
+
+func pairsCommand(rig *rigFlags) *cobra.Command {
+	var f pairsFlags
+	cmd := &cobra.Command{
+		Use:   "pairs",
+		Short: "Measure between all nodes, and say which node, rail, way or cable is slow",
+		Long: `Measures bandwidth each way and latency between every two nodes of the rig, over
+every rail, with ib_write_bw and ib_write_lat as the tutorial runs them: half of the
+nodes to the other half at once, in one round less than there are nodes. Each test is
+judged by its own output, the bytes of its ports at both ends, and the hardware. A
+pair below 93 % of the best bandwidth, or above 2.1 times the least latency, is
+measured again, fewer at a time and in the end alone; what is bad then is FAIL, and
+what it has in common is named. What nobody could measure is INCONCLUSIVE.
+
+What will be run and how long it takes is told before. On real nodes it is asked for,
+because it loads the network: --yes answers, where nobody is there to.
+
+Exit status: 0 PASS or WARN; 1 FAIL; 2 wrong usage; 3 no node could be
+reached; 4 INCONCLUSIVE.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, *rig) },
+	}
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "measure without asking")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be run and how long it takes, and measure nothing")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the matrix as JSON")
+	cmd.Flags().StringVar(&f.save, "save", "", "keep what is measured in this .json after each round, and go on with what is there")
+	completeFlags(cmd, map[string]completer{"save": files("json")})
+	f.out.add(cmd)
+	cmd.AddCommand(atOnce(pairsShowCommand(), pairsCompareCommand())...)
+	return cmd
+}
+
+// pairing is what is measured: the tutorial's own cells.
+func (b *bench) pairing() (session.Pairing, error) {
+	var p session.Pairing
+	for id, into := range map[string]*steps.Cell{"ib-write-bw": &p.Bandwidth, "ib-write-lat": &p.Latency} {
+		c, ok := b.options.Tutorial.Cell(id)
+		if !ok {
+			return p, fmt.Errorf("the tutorial has no cell %s, which measures a pair", id)
+		}
+		*into = c
+	}
+	return p, nil
+}
+
+func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
+	ctx, out, errs := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if rig.link != "" {
+		return usage(errors.New("--link names one link, and pairs measures all of them"))
+	}
+	ask, confirm := newAskers(cmd.InOrStdin(), errs, f.yes)
+	b, err := rig.open(ctx, ask)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	p, err := b.pairing()
+	if err != nil {
+		return usage(err)
+	}
+	if p.Known, err = f.known(); err != nil {
+		return usage(err)
+	}
+	b.tellWaits(errs)
+	s := session.New(b.options)
+	b.onState = s.State
+	m, err := f.measure(ctx, errs, b, s, p, confirm)
+	_, _ = finish(s, errs) // no session is kept, and each node's own end was waited for
+	if m == nil {
+		return err
+	}
+	if kept := f.keep(m); kept != nil {
+		return unwritten(kept)
+	}
+	if err := f.print(out, m); err != nil {
+		return err
+	}
+	if err != nil {
+		gate.Fprintf(errs, "%v\n", err)
+	}
+	if err != nil || ctx.Err() != nil {
+		return status{code: exitInconclusive}
+	}
+	return outcome(map[string]int{m.Judge().Grade.String(): 1})
+}
+
+// measure tells what will be run, asks where nodes are real, and measures. The matrix is nil where
+// nothing was.
+func (f pairsFlags) measure(ctx context.Context, errs io.Writer, b *bench, s *session.Session, p session.Pairing,
+	confirm session.Confirmer,
+) (*pairs.Matrix, error) {
+	cost, wrong, err := s.PairsCost(ctx, p)
+	if err != nil {
+		if p.Known != nil && s.Unreachable() == nil {
+			return nil, usage(fmt.Errorf("%s: %w", f.save, err))
+		}
+		return nil, status{exitUnreachable, err}
+	}
+	gate.Fprintf(errs, "%s\n", cost)
+	gate.Fprintf(errs, "each pair: %s each way, and %s\n", p.Bandwidth.ID, p.Latency.ID)
+	for _, why := range wrong {
+		gate.Fprintf(errs, "%s\n", why)
+	}
+	if f.dryRun {
+		return nil, nil
+	}
+	if b.simRig == nil {
+		if err := agreed(ctx, errs, confirm); err != nil {
+			return nil, err
+		}
+	}
+	p.Measured = func(m *pairs.Matrix, at pairs.Progress) error {
+		again := ""
+		if at.Again {
+			again = " of those that look bad"
+		}
+		gate.Fprintf(errs, "round %d of %d%s, %d at once: %d tests done\n", at.Round, at.Rounds, again, at.Beside, at.Tests)
+		return f.keep(m)
+	}
+	m, err := s.Pairs(ctx, p)
+	if m == nil && err != nil {
+		return nil, status{exitUnreachable, err}
+	}
+	return m, err
+}
+
+// agreed asks whether the network may be loaded.
+func agreed(ctx context.Context, errs io.Writer, confirm session.Confirmer) error {
+	switch a := confirm.(type) {
+	case nil:
+		return usage(errors.New("it loads the network between all nodes: --yes says that it may"))
+	case *terminalAsker:
+		gate.Fprint(errs, "It loads the network between all nodes. Measure? (yes/no) ")
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if yes, err := a.yes(ctx); err != nil || !yes {
+			return status{exitInconclusive, errors.New("nothing was measured")}
+		}
+	}
+	return nil
+}
+
+// known is what an earlier run has measured; nil where there was none.
+func (f pairsFlags) known() (*pairs.Matrix, error) {
+	if f.save == "" {
+		return nil, nil
+	}
+	file, err := disk.Open(f.save, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, disk.Mine(f.save)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	m, err := pairs.Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.save, err)
+	}
+	return m, nil
+}
+
+// keep saves what was measured until now, where it is to be.
+func (f pairsFlags) keep(m *pairs.Matrix) error {
+	if f.save == "" {
+		return nil
+	}
+	text, err := m.JSON(version())
+	if err == nil {
+		err = disk.Replace(f.save, text, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the matrix in %s: %w", f.save, err)
+	}
+	return nil
+}
+
+// print writes the matrix wherever it is asked for.
+func (f pairsFlags) print(out io.Writer, m *pairs.Matrix) error {
+	if err := f.out.save(m); err != nil {
+		return unwritten(err)
+	}
+	if !f.json {
+		return showPairs(out, m)
+	}
+	text, err := m.JSON(version())
+	if err == nil {
+		err = gate.WriteText(out, string(text))
+	}
+	if err != nil {
+		return unwritten(err)
+	}
+	return nil
+}
+
+func (f pairsFiles) save(m *pairs.Matrix) error {
+	if f.csv != "" {
+		text, err := m.CSV()
+		if err == nil {
+			err = disk.Replace(f.csv, text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", f.csv, err)
+		}
+	}
+	if f.html != "" {
+		if err := disk.Replace(f.html, m.HTML(), 0o644); err != nil {
+			return fmt.Errorf("write %s: %w", f.html, err)
+		}
+	}
+	return nil
+}
+
+// showPairs prints the maps, the causes and the verdict, which comes last, where a terminal shows it.
+func showPairs(out io.Writer, m *pairs.Matrix) error {
+	j := m.Judge()
+	width := 80
+	if f := terminal(out); f != nil {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			width = w
+		}
+	}
+	for _, what := range pairs.Measures {
+		for rail := range m.Rails {
+			gate.Fprintln(out, m.Title(what, rail))
+			for _, line := range m.Map(what, rail, width) {
+				gate.Fprintln(out, line)
+			}
+			gate.Fprintln(out)
+		}
+		for _, line := range m.Legend(what) {
+			gate.Fprintln(out, line)
+		}
+		gate.Fprintln(out)
+	}
+	for _, c := range j.Causes {
+		gate.Fprintf(out, "%-17s %s\n%18s%s\n", c.State, c.Text, "", c.Evidence)
+	}
+	_, err := gate.Fprintf(out, "%s  %s  %s\n", j.Grade, m.Elapsed.Round(time.Second), j.Reason)
+	if err != nil {
+		return unwritten(err)
+	}
+	return nil
+}
+
+// readPairs reads a saved matrix that somebody names.
+func readPairs(path string) (*pairs.Matrix, error) {
+	file, err := disk.Named(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	m, err := pairs.Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return m, nil
+}
+
+func pairsShowCommand() *cobra.Command {
+	var f pairsFlags
+	cmd := &cobra.Command{
+		Use:   "show FILE.json",
+		Short: "Draw a saved matrix of pairs",
+		Long:  "Draws a matrix that pairs --save or --json has written, or writes it in another form. It asks no node.",
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: files("json"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, err := readPairs(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			return f.print(cmd.OutOrStdout(), m)
+		},
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the matrix as JSON")
+	f.out.add(cmd)
+	return cmd
+}
+
+func pairsCompareCommand() *cobra.Command {
+	var threshold string
+	cmd := &cobra.Command{
+		Use:   "compare A.json B.json",
+		Short: "Say which pairs are better and which are worse in B than in A",
+		Long: `Compares two saved matrices of the same nodes, rails and settings, figure by figure.
+
+Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't compare.`,
+		Args: cobra.ExactArgs(2), ValidArgsFunction: files("json"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			percent, err := parsePercent(threshold)
+			if err != nil {
+				return usage(err)
+			}
+			var both [2]*pairs.Matrix
+			for i, path := range args {
+				if both[i], err = readPairs(path); err != nil {
+					return usage(err)
+				}
+			}
+			if why := both[0].Unlike(both[1]); why != "" {
+				return usage(fmt.Errorf("%s and %s don't compare: %s", args[0], args[1], why))
+			}
+			return comparePairs(cmd.OutOrStdout(), both[0], both[1], percent/100)
+		},
+	}
+	cmd.Flags().StringVar(&threshold, "threshold", "5%", "how much a figure may change before that is better or worse")
+	return cmd
+}
+
+// mostChanges is how many changed figures are printed.
+const mostChanges = 50
+
+func comparePairs(out io.Writer, a, b *pairs.Matrix, share float64) error {
+	all := pairs.Compare(a, b, share)
+	worse := 0
+	for i, c := range all {
+		if c.Worse {
+			worse++
+		}
+		if i >= mostChanges {
+			continue
+		}
+		word := "better"
+		if c.Worse {
+			word = "worse"
+		}
+		gate.Fprintf(out, "%-7s %s of %s: %s (%s), was %s (%s)\n", word, c.What, c.Words, pairs.Shown(c.What, c.B), c.States[1],
+			pairs.Shown(c.What, c.A), c.States[0])
+	}
+	if len(all) > mostChanges {
+		gate.Fprintf(out, "and %d more: pairs show --csv has every figure\n", len(all)-mostChanges)
+	}
+	was, is := a.Judge(), b.Judge()
+	if _, err := gate.Fprintf(out, "%d worse, %d better; %s, was %s\n", worse, len(all)-worse, is.Grade, was.Grade); err != nil {
+		return unwritten(err)
+	}
+	if worse > 0 {
+		return status{code: exitFail}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pairs"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// openPairs is the simulated rig of some nodes with a session for their pairs.
+func openPairs(t *testing.T, nodes int, faults ...string) (*bench, *session.Session, session.Pairing) {
+	t.Helper()
+	flags := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, nodeCount: nodes, faults: faults}
+	b, err := flags.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	p, err := b.pairing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := session.New(b.options)
+	b.onState = s.State
+	t.Cleanup(func() { _ = s.Close() })
+	return b, s, p
+}
+
+// What is wrong with one node of several is found by name: a slow node, a slow rail, a bad cable, one way
+// that is slow, half of an adapter, a port that is down, a node that is dead.
+func TestPairsNameTheFault(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		nodes int
+		fault string
+		grade steps.Grade
+		says  []string
+	}{
+		{2, "", steps.Pass, []string{"between 2 nodes"}},
+		{4, "", steps.Pass, []string{"between 4 nodes"}},
+		{5, "", steps.Pass, []string{"between 5 nodes"}},
+		{4, "degraded-adapter@spark-03", steps.Fail, []string{"Everything to and from spark-03 over every rail", "also alone"}},
+		{5, "slow-rail@spark-04", steps.Fail, []string{"Everything to and from spark-04 over rail 1"}},
+		{8, "slow-rail@spark-07", steps.Fail, []string{"Everything to and from spark-07 over rail 1"}},
+		{4, "bad-cable@spark-03", steps.Warn, []string{"spark-03 over rail 1 and rail 3, which share a cable there", "symbol_error"}},
+		{4, "hog@spark-03", steps.Fail, []string{"Everything to spark-03 over rail 2, and not what comes from it", "72."}}, // one way is slow
+		{4, "pcie-x2@spark-02", steps.Fail, []string{"spark-02 over rail 3 and rail 4, which share a PCIe half there"}},
+		{4, "link-down@spark-03", steps.Fail, []string{"Everything to and from spark-03 over rail 2", "Down"}},
+		{4, "peer-dead@spark-03", steps.Inconclusive, []string{"Everything to and from spark-03", "spark-03 does not answer"}},
+		{4, "counter-missing@spark-02", steps.Inconclusive, []string{"spark-02", "no port counters"}},
+		{2, "slow-rail", steps.Fail, []string{"rail 1"}},
+	} {
+		if c.nodes > 5 && !nodetest.Whole() {
+			continue
+		}
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			var faults []string
+			if c.fault != "" {
+				faults = []string{c.fault}
+			}
+			_, s, p := openPairs(t, c.nodes, faults...)
+			m, err := s.Pairs(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := m.Judge()
+			if j.Grade != c.grade {
+				t.Errorf("%s: %s", j.Grade, j.Reason)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(j.Reason, want) {
+					t.Errorf("%q is not in %s", want, j.Reason)
+				}
+			}
+		})
+	}
+}
+
+// What is told before is what it takes, in the nodes' time.
+func TestPairsTakeWhatIsTold(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{2, 5} {
+		_, s, p := openPairs(t, nodes)
+		cost, wrong, err := s.PairsCost(t.Context(), p)
+		if err != nil || wrong != nil {
+			t.Fatal(wrong, err)
+		}
+		m, err := s.Pairs(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := m.Elapsed.Seconds() / cost.Time.Seconds(); off < 0.9 || off > 1.1 {
+			t.Errorf("%d nodes: it took %s, and %s was told", nodes, m.Elapsed, cost.Time)
+		}
+	}
+}
+
+// A node that dies in the middle stops its own pairs alone.
+func TestPairsNodeDies(t *testing.T) {
+	t.Parallel()
+	b, s, p := openPairs(t, 4)
+	p.Measured = func(_ *pairs.Matrix, at pairs.Progress) error {
+		if at.Round == 1 && !at.Again {
+			return b.simRig.Inject("peer-dead@spark-04")
+		}
+		return nil
+	}
+	m, err := s.Pairs(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Judge()
+	m.Places(func(at pairs.Place, c *pairs.Cell) bool {
+		dead := m.Nodes[at.From].Name == "spark-04" || m.Nodes[at.To].Name == "spark-04"
+		if !dead && c.State != pairs.Good {
+			t.Errorf("%+v: %s: %s", at, c.State, c.Reason)
+		}
+		return true
+	})
+	if j := m.Judge(); j.Grade == steps.Pass || !strings.Contains(j.Reason, "spark-04") {
+		t.Errorf("%s: %s", j.Grade, j.Reason)
+	}
+}
+
+// What was interrupted goes on where it was, over the same hardware and with the same settings alone; and
+// nothing is left on a node.
+func TestPairsGoOn(t *testing.T) {
+	t.Parallel()
+	b, s, p := openPairs(t, 4)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p.Measured = func(_ *pairs.Matrix, at pairs.Progress) error {
+		if at.Round == 1 {
+			cancel()
+		}
+		return nil
+	}
+	began := time.Now()
+	first, err := s.Pairs(ctx, p)
+	if err == nil || first == nil || first.Judge().Grade != steps.Inconclusive {
+		t.Fatalf("interrupted: %v", err)
+	}
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %s", took)
+	}
+	for i, n := range b.options.Nodes {
+		out, err := runner.Text(t.Context(), n, runner.Script{Name: "look", Body: "ps -eo args | grep ib_write || true"})
+		if err != nil || strings.Contains(out, "ib_write_bw -d") {
+			t.Errorf("node %d has %q left: %v", i, out, err)
+		}
+	}
+	text, err := first.JSON("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, s, p = openPairs(t, 4)
+	if p.Known, err = pairs.Read(bytes.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	tests := 0
+	p.Measured = func(_ *pairs.Matrix, at pairs.Progress) error { tests = at.Tests; return nil }
+	m, err := s.Pairs(t.Context(), p)
+	if err != nil || m.Judge().Grade != steps.Pass {
+		t.Fatalf("it went on: %v: %s", err, m.Judge().Reason)
+	}
+	if whole := 4 * (12 + 6); tests != whole*2/3 {
+		t.Errorf("%d tests of %d were run after a third was known", tests, whole)
+	}
+	_, s, p = openPairs(t, 3)
+	p.Known = first
+	if _, err := s.Pairs(t.Context(), p); err == nil || !strings.Contains(err.Error(), "nodes") {
+		t.Errorf("it goes on over another rig: %v", err)
+	}
+}
+
+// The verb: what is told before, what is written where, and what a saved matrix is good for.
+func TestPairsVerb(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	run := func(status int, args ...string) (out, errs string) {
+		t.Helper()
+		var o, e bytes.Buffer
+		if code := Main(append([]string{"pairs"}, args...), strings.NewReader(""), &o, &e); code != status {
+			t.Errorf("%q: status %d: %s", args, code, e.String())
+		}
+		return o.String(), e.String()
+	}
+	out, errs := run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--dry-run")
+	if out != "" || !strings.Contains(errs, "3 pairs of 3 nodes, over 4 rails: 3 rounds of 1 pairs at once, 36 tests") {
+		t.Errorf("before: %s%s", out, errs)
+	}
+	out, _ = run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "--csv", in("a.csv"), "--html", in("a.html"))
+	for _, want := range []string{"rows send, columns receive  SIMULATED", "·██", "? not measured", "RoCE MTU 1024", "PASS  "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	for name, want := range map[string]string{"a.csv": "throughput,spark-02,spark-01,1,", "a.html": "SIMULATED", "a.json": `"pairs": 1`} {
+		text, err := os.ReadFile(in(name))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v: no %q", name, err, want)
+		}
+	}
+	if shown, _ := run(exitOK, "show", in("a.json")); shown != out {
+		t.Errorf("what is shown later differs:\n%s", shown)
+	}
+	run(exitFail, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "slow-rail@spark-03", "--save", in("b.json"))
+	out, _ = run(exitFail, "compare", in("a.json"), in("b.json"))
+	if !strings.Contains(out, "worse") || !strings.Contains(out, "spark-03") || !strings.Contains(out, "FAIL, was PASS") {
+		t.Errorf("compared: %s", out)
+	}
+	run(exitOK, "compare", in("a.json"), in("a.json"))
+	if _, errs := run(exitUsage, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "-p", "SIZE=4096"); !strings.Contains(errs, "SIZE=4096") {
+		t.Errorf("other settings: %s", errs)
+	}
+	run(exitUsage, "--rig", "sim", "--link", "1:2")
+	run(exitUsage, "show", in("a.csv"))
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodeset"
+	"github.com/railbench/railbench/steps"
+)
+
+// slurmEngine is how a rig file and --nodes say that the nodes are those of an allocation of Slurm's.
+const slurmEngine = "slurm"
+
+// slurmWait is how long --slurm waits for its nodes.
+const slurmWait = 10 * time.Minute
+
+// allocated is the allocation that railbench was started in.
+func allocated() (runner.Allocation, error) {
+	a, ok, err := runner.Allocated(os.Getenv)
+	if !ok {
+		return a, errors.New("this is no allocation of Slurm's (SLURM_JOB_ID is not set): start railbench below salloc or sbatch, " +
+			"or ask for nodes with --slurm PARTITION:N")
+	}
+	return a, err
+}
+
+// slurmNodes are the allocation's as a list's.
+func slurmNodes() ([]nodeset.Node, error) {
+	a, err := allocated()
+	if err != nil {
+		return nil, err
+	}
+	var nodes []nodeset.Node
+	for _, name := range a.Nodes {
+		nodes = append(nodes, nodeset.Node{Name: name, From: fmt.Sprintf("allocation %d", a.Job)})
+	}
+	return nodes, nil
+}
+
+// checkSlurm looks at the nodes of a rig file whose engine is Slurm: they have names and nothing more.
+func checkSlurm(path string, src []byte, f rigFile) error {
+	for i, n := range f.Nodes {
+		line := lineOf(src, `\[\[\s*node`, i+1)
+		if n.SSH != "" || n.Local {
+			return fmt.Errorf("%s:%d: [node %d] has ssh or local, and the file's engine is Slurm, which knows nodes by their names",
+				path, line, i+1)
+		}
+		if err := nodeset.Check("node", n.Name); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, line, err)
+		}
+	}
+	if len(f.Nodes) == 0 {
+		return fmt.Errorf("%s:%d: engine = \"slurm\" goes with [[node]] tables, each with Slurm's name of a node",
+			path, lineOf(src, `engine\s*=`, 1))
+	}
+	return nil
+}
+
+// wantsSlurm reads --slurm PARTITION:N.
+func wantsSlurm(text string) (partition string, nodes int, err error) {
+	partition, count, ok := strings.Cut(text, ":")
+	nodes, bad := strconv.Atoi(count)
+	if !ok || bad != nil || nodes < len(steps.Ends) || nodes > steps.MostNodes {
+		return "", 0, fmt.Errorf("--slurm %s: it is PARTITION:N, with %d to %d nodes", cutList(text), len(steps.Ends), steps.MostNodes)
+	}
+	if err := nodeset.Check("partition", partition); err != nil {
+		return "", 0, fmt.Errorf("--slurm: %w", err)
+	}
+	return partition, nodes, nil
+}
+
+// chooseSlurm is the choice of --slurm: which nodes they are is known once Slurm has given them.
+func (f rigFlags) chooseSlurm() (c choice, err error) {
+	if f.lists() || f.rig != "" || f.peer != "" || f.nodeCount != 0 {
+		return c, usage(errors.New("--slurm names the rig, and so do --rig, --peer, --nodes and --inventory: give one of them"))
+	}
+	_, _, err = wantsSlurm(f.slurm)
+	if err != nil {
+		err = usage(err)
+	}
+	c.file.Engine = slurmEngine
+	return c, err
+}
+
+// allocate asks Slurm for the nodes that --slurm names, and makes a rig of them. They are the
+// bench's to give back.
+func (f rigFlags) allocate(ctx context.Context, b *bench) (rigFile, error) {
+	partition, nodes, err := wantsSlurm(f.slurm)
+	if err != nil {
+		return rigFile{}, usage(err)
+	}
+	f.told("asking Slurm for %d nodes of %s, for %s at most; ctrl+c gives up", nodes, partition, slurmWait)
+	ctx, cancel := context.WithTimeoutCause(ctx, slurmWait, fmt.Errorf("there were none for %s", slurmWait))
+	defer cancel()
+	a, err := runner.Allocate(ctx, partition, nodes)
+	if err != nil {
+		return rigFile{}, status{exitUnreachable, err}
+	}
+	f.told("allocation %d: %s; it is given back at the end", a.Job, nodeset.Fold(a.Nodes))
+	b.release = func() {
+		if err := a.Release(); err != nil {
+			f.told("%v", err)
+			return
+		}
+		f.told("gave the allocation %d back", a.Job)
+	}
+	b.job = a.Job
+	return slurmFile(a.Nodes), nil
+}
+
+func slurmFile(names []string) rigFile {
+	file := rigFile{Engine: slurmEngine, Name: nodeset.Fold(names)}
+	for _, name := range names {
+		file.Nodes = append(file.Nodes, nodeFile{Name: name})
+	}
+	return file
+}
+
+// inAllocation finds the allocation that a rig of Slurm's nodes is in, and looks whether it has them.
+func (b *bench) inAllocation(file rigFile) error {
+	if file.Engine != slurmEngine || b.job != 0 {
+		return nil
+	}
+	a, err := allocated()
+	if err != nil {
+		return err
+	}
+	for _, n := range file.Nodes {
+		if !slices.Contains(a.Nodes, n.Name) {
+			return fmt.Errorf("the allocation %d has no node %s: it has %s", a.Job, n.Name, nodeset.Fold(a.Nodes))
+		}
+	}
+	b.job = a.Job
+	return nil
+}
+
+// told tells the user beside the result, before there is a screen and after it.
+func (f rigFlags) told(format string, args ...any) {
+	if f.tell != nil {
+		f.tell(fmt.Sprintf(format, args...))
+	}
+}

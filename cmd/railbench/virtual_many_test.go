@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// TestVirtualMany is on four machines with soft-RoCE behind a switch: a cell runs over the link that
+// is chosen, the checklist names the node that is not as the others, and one whose power is cut in
+// the middle of a test stops that test and nobody else.
+func TestVirtualMany(t *testing.T) {
+	if os.Getenv("RAILBENCH_LONG") == "" {
+		t.Skip("four virtual machines are the long form's: RAILBENCH_LONG=1")
+	}
+	v := newVirtual(t, plain)
+	v.up(t, 4)
+	t.Run("a link", v.anyLink)
+	t.Run("a cable", v.cableOfOne)
+	t.Run("a reset", v.reset)
+}
+
+// anyLink: RDMA between two nodes that are neither the first nor the second.
+func (v *virtual) anyLink(t *testing.T) {
+	r, _ := v.run(t, "devices", "ib-write-bw", "--link", "spark-03:spark-04")
+	if got := r.cell(t, "devices"); got.Verdict != steps.Pass {
+		t.Errorf("devices: %s: %s", got.Verdict, got.Reason)
+	}
+	// Its rails have no rated speed, so what was measured has no band; but it was measured.
+	if got := r.cell(t, "ib-write-bw"); got.Verdict != steps.Pass && !strings.Contains(got.Reason, "no band") {
+		t.Errorf("ib-write-bw: %s: %s", got.Verdict, got.Reason)
+	}
+}
+
+// cableOfOne is pulled at one node of four, which is named.
+func (v *virtual) cableOfOne(t *testing.T) {
+	v.rig(t, "cable", "1", "off", "spark-03")
+	defer v.rig(t, "cable", "1", "on", "spark-03")
+	r, code := v.run(t, "devices")
+	got := r.cell(t, "devices")
+	if said := fmt.Sprint(got.Reason, got.Evidence); got.Verdict == steps.Pass || !strings.Contains(said, "spark-03") {
+		t.Errorf("devices: exit %d, %s: %s", code, got.Verdict, said)
+	}
+}
+
+// reset cuts a node's power while it is measured: no PASS, and railbench ends by itself.
+func (v *virtual) reset(t *testing.T) {
+	cmd := exec.Command(v.bin, "run", "ib-write-bw", "--rig", "virtual", "--link", "spark-03:spark-04", "-v")
+	said := filepath.Join(t.TempDir(), "said")
+	out, err := os.Create(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }()
+	text := func() string {
+		all, err := os.ReadFile(said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(all)
+	}
+	for deadline := time.Now().Add(3 * time.Minute); !strings.Contains(text(), "rail 1:"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never began: %s", text())
+		}
+	}
+	v.rig(t, "reset", "spark-04")
+	select {
+	case err := <-ended:
+		if err == nil || strings.Contains(text(), "PASS  ") {
+			t.Errorf("a node went down in the middle, and it ended with %v:\n%s", err, text())
+		}
+	case <-time.After(5 * time.Minute):
+		t.Fatalf("it does not end:\n%s", text())
+	}
+}
+
+// virtualNodes believes nobody: what is no number of machines is told, and read as none.
+func TestVirtualNodes(t *testing.T) {
+	state := t.TempDir()
+	file := filepath.Join(state, "run", "nodes")
+	if n, err := virtualNodes(state); n != 2 || err != nil {
+		t.Errorf("no file: %d, %v", n, err)
+	}
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{
+		"4\n": 4, "8": 8, "2": 2, "1": 0, "9": 0, "-3": 0, "": 0, "four": 0, "4 4": 0, strings.Repeat("4", 99): 0,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n, err := virtualNodes(state)
+		if n != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package nodeset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestExpand(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ list, want string }{
+		{"a", "a"},
+		{"b,a,b", "b a"},
+		{"a b\tc\n", "a b c"},
+		{"spark-[01-04]", "spark-01 spark-02 spark-03 spark-04"},
+		{"spark-[01-03,07]", "spark-01 spark-02 spark-03 spark-07"},
+		{"n[8-11]", "n8 n9 n10 n11"},
+		{"n[08-11]", "n08 n09 n10 n11"},
+		{"n[098-101]", "n098 n099 n100 n101"},
+		{"n[0-8/4]", "n0 n4 n8"},
+		{"r[1-2]n[01-02]", "r1n01 r1n02 r2n01 r2n02"},
+		{"r[1-2]n[1-2].lan", "r1n1.lan r1n2.lan r2n1.lan r2n2.lan"},
+		{"10.0.0.[1-2]", "10.0.0.1 10.0.0.2"},
+		{"me@n[1-2]:2222", "me@n1:2222 me@n2:2222"},
+		{"n[1-4]!n3", "n1 n2 n4"},
+		{"n[1-4]!n[2-3],n2", "n1 n4 n2"},
+		{"n[1-4]&n[3-6]", "n3 n4"},
+		{"n[1-4]^n[3-6]", "n1 n2 n5 n6"},
+		{"n[1-4] !n1", "n2 n3 n4"},
+		{"a!a", ""},
+	} {
+		got, err := Expand(c.list)
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%q: got %q, %v, want %q", c.list, got, err, c.want)
+		}
+	}
+}
+
+func TestRefusedLists(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", nameLimit+1)
+	for list, why := range map[string]string{
+		"":                                     "empty",
+		"  ":                                   "empty",
+		"n[1-999999999]":                       "at most 4096",
+		"n[1-9999999999]":                      "one to nine digits",
+		"n[1-64]x[1-65]":                       "at most 4096",
+		"a[1-99]b[1-99]c[1-99]d[1-9999]":       "at most 4096",
+		"n[1-4096],m":                          "at most 4096",
+		"n[3-1]":                               "goes down",
+		"n[1-3/0]":                             "step",
+		"n[]":                                  "no number",
+		"n[a-c]":                               "no number",
+		"n[-1]":                                "no number",
+		"n[+1-2]":                              "no number",
+		"n[1":                                  "open at the end",
+		"n1]":                                  "brackets",
+		"n[1-[2-3]]":                           "brackets",
+		"-oProxyCommand=x":                     "begins with",
+		"a,-v":                                 "begins with",
+		"-l@host":                              "begins with",
+		"me@-host":                             "begins with",
+		"a@b@c":                                "can't be part",
+		"a;b":                                  "can't be part",
+		"$(x)":                                 "can't be part",
+		"a/b":                                  "can't be part",
+		"..":                                   "begins with",
+		"a\x1b[1]":                             "can't be part",
+		"a\x00":                                "can't be part",
+		"ä":                                    "can't be part",
+		"a:0":                                  "no port",
+		"a:+1":                                 "no port",
+		"a:":                                   "no port",
+		"me@":                                  "no host",
+		"a!":                                   "nothing on its right",
+		"a!&b":                                 "nothing on one of its sides",
+		"@rack1":                               "nobody here knows groups",
+		long:                                   "longer than",
+		strings.Repeat("a,", textLimit):        "longer than",
+		strings.Repeat("n[1-4096]!n1,", 1<<12): "at most 4096",
+	} {
+		began := time.Now()
+		got, err := Expand(list)
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: got %d names, %v, want %q", shown(list), len(got), err, why)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%q: refused after %s", shown(list), took)
+		}
+	}
+}
+
+func TestMostNamesAreSoonRead(t *testing.T) {
+	t.Parallel()
+	all, err := Expand("n[1-4096]")
+	if err != nil || len(all) != Most {
+		t.Fatalf("%d, %v", len(all), err)
+	}
+	began := time.Now()
+	again, err := Expand(strings.Join(all, ","))
+	if err != nil || !slices.Equal(all, again) {
+		t.Errorf("%d, %v", len(again), err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[string]string{
+		"":                        "",
+		"a":                       "a",
+		"a b":                     "a,b",
+		"n1":                      "n1",
+		"n1 n2 n3 n7":             "n[1-3,7]",
+		"n9 n10 n11":              "n[9,10-11]",
+		"n01 n02 n1":              "n[1,01-02]",
+		"r1n1.lan r1n2.lan":       "r1n[1-2].lan",
+		"spark-02 spark-01 x":     "spark-[01-02],x",
+		"10.0.0.1 10.0.0.2":       "10.0.0.[1-2]",
+		"n1234567890 n1234567891": "n[1234567890-1234567891]",
+	} {
+		if want == "n[1234567890-1234567891]" {
+			want = "n1[234567890-234567891]" // a range has nine digits
+		}
+		if got := Fold(strings.Fields(names)); got != want {
+			t.Errorf("%s: got %s, want %s", names, got, want)
+		}
+	}
+}
+
+// Whatever is read is bounded, and nothing that ssh or a terminal would take for something else.
+func FuzzExpand(f *testing.F) {
+	for _, list := range []string{"a,b", "n[01-10/3]x[1-2]", "me@n[1-2]:22!me@n1:22", "n[1-999999999]", "@g", "a&b^c", "[1]", "n[0"} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		names, err := Expand(list)
+		if err != nil {
+			return
+		}
+		if len(names) > Most {
+			t.Fatalf("%d names", len(names))
+		}
+		for _, name := range names {
+			if name == "" || strings.ContainsAny(name, " \t\n\x00\x1b/;$`'\"\\") || name[0] == '-' || strings.Contains(name, "@-") {
+				t.Fatalf("%q", name)
+			}
+		}
+		again, err := Expand(Fold(names))
+		if len(names) == 0 {
+			return
+		}
+		slices.Sort(names)
+		slices.Sort(again)
+		if err != nil || !slices.Equal(names, again) {
+			t.Fatalf("%q folds to %q, which is %q, %v", names, Fold(names), again, err)
+		}
+	})
+}

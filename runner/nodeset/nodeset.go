@@ -1,0 +1,171 @@
+// Package nodeset reads which machines somebody means: folded lists as ClusterShell and Slurm
+// write them, ClusterShell's files of groups, and Ansible's inventories. It reads files and
+// executes nothing: what would have to be run to be known is refused with words. How a
+// machine is reached is runner's, and what it has is steps'.
+package nodeset
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Most is how many nodes a list may name: above any rig, and soon counted.
+const Most = 4096
+
+// textLimit is how long a list may be, in bytes: Most names of 64.
+const textLimit = 256 << 10
+
+// nameLimit is how long a host's name may be, as in DNS.
+const nameLimit = 253
+
+// A Node is one machine that a list names.
+type Node struct {
+	// Name is what it is called; SSH how it is reached, user@host:port with what is known of it.
+	Name, SSH string
+	// Local is set where the inventory says that it is the machine that railbench runs on.
+	Local bool
+	// From says where it was read: "the list", "@rack1 of /etc/clustershell/groups.d/local.cfg".
+	From string
+}
+
+// A Finder knows where names come from. The zero Finder knows plain lists alone.
+type Finder struct {
+	Groups    *Groups    // ClusterShell's; nil where there are none
+	Inventory *Inventory // in place of the groups; nil where none was given
+}
+
+// Nodes reads a list, each machine once, in the order in which they are named. With an inventory
+// its hosts and groups are meant, and an empty list means all of them.
+func (f Finder) Nodes(list string) ([]Node, error) {
+	if f.Inventory != nil {
+		return f.Inventory.nodes(list)
+	}
+	r := reader{}
+	if f.Groups != nil {
+		r.groups = f.Groups
+	}
+	all, err := r.read(list)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []Node
+	for _, m := range all {
+		nodes = append(nodes, Node{Name: hostOf(m.name), SSH: m.name, From: m.from})
+	}
+	return distinct(nodes)
+}
+
+// Expand reads a list without groups, as Slurm's are.
+func Expand(list string) ([]string, error) {
+	all, err := (&reader{}).read(list)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(all))
+	for _, m := range all {
+		names = append(names, m.name)
+	}
+	return names, nil
+}
+
+// distinct refuses two ways to one name: links and rails are told by it.
+func distinct(nodes []Node) ([]Node, error) {
+	seen := map[string]string{}
+	for _, n := range nodes {
+		if other, ok := seen[n.Name]; ok {
+			return nil, fmt.Errorf("%s and %s are two ways to one name: say one of them", other, n.SSH)
+		}
+		seen[n.Name] = n.SSH
+	}
+	return nodes, nil
+}
+
+// hostOf is the host of user@host:port.
+func hostOf(dest string) string {
+	if _, host, ok := strings.Cut(dest, "@"); ok {
+		dest = host
+	}
+	if host, _, err := net.SplitHostPort(dest); err == nil {
+		return host
+	}
+	return dest
+}
+
+// checkDest looks at host, user@host or user@host:port: nothing of it can be an option of ssh,
+// a path or what a terminal obeys.
+func checkDest(dest string) error {
+	user, host, ok := strings.Cut(dest, "@")
+	if !ok {
+		user, host = "", dest
+	} else if err := checkWord("user", user); err != nil {
+		return err
+	}
+	if name, port, ok := strings.Cut(host, ":"); ok {
+		host = name
+		if _, err := checkPort(port); err != nil {
+			return err
+		}
+	}
+	return checkWord("host", host)
+}
+
+// checkHost looks at where a host is, an address of IPv6 among what it may be.
+func checkHost(host string) error {
+	if a, err := netip.ParseAddr(host); err == nil && a.Zone() == "" {
+		return nil
+	}
+	return checkWord("host", host)
+}
+
+func checkPort(port string) (int, error) {
+	n, err := strconv.Atoi(port)
+	if err != nil || n < 1 || n > 65535 || port[0] == '+' {
+		return 0, fmt.Errorf("%q is no port: it goes from 1 to 65535", shown(port))
+	}
+	return n, nil
+}
+
+// Check looks at one name that is no host's, a partition's for example: what tells what it is in the
+// error. It is as strict as with hosts.
+func Check(what, name string) error { return checkWord(what, name) }
+
+// checkWord looks at a name: ASCII letters, digits, dots, dashes and underscores, and no dash
+// or dot first.
+func checkWord(what, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("there is no %s", what)
+	case len(name) > nameLimit:
+		return fmt.Errorf("the %s %q is longer than %d bytes", what, shown(name), nameLimit)
+	case name[0] == '-' || name[0] == '.':
+		return fmt.Errorf("%q is no %s: it begins with %q", shown(name), what, name[0])
+	}
+	for i := range len(name) {
+		if c := name[i]; !wordByte(c) {
+			return fmt.Errorf("%q is no %s: %q can't be part of it", shown(name), what, rune(c))
+		}
+	}
+	return nil
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'
+}
+
+const shownLimit = 60
+
+// shown is a text as an error quotes it: its beginning.
+func shown(text string) string {
+	if len(text) > shownLimit {
+		return text[:shownLimit] + "…"
+	}
+	return text
+}
+
+var errMany = errors.New("a list names at most " + strconv.Itoa(Most) + " nodes")
+
+var errOperators = fmt.Errorf("a list has at most %d of ! & ^: name a group of what is left", mostOperators)

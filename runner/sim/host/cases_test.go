@@ -1,0 +1,54 @@
+package host
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Which cases are made quick, and which stay.
+func TestQuickCase(t *testing.T) {
+	for script, quick := range map[string]bool{
+		`case $x in a) echo;; *) echo;; esac`:             true,
+		`case "$x" in "$1:" | 'b'*) echo;; esac`:          true,
+		`case $x-$y in a-b) ;; esac`:                      true,
+		`case $(date) in a) echo;; esac`:                  false,
+		`case $? in 0) echo;; esac`:                       false,
+		`case ${x:=1} in 1) echo;; esac`:                  false,
+		`case $x in $y) echo;; esac`:                      false,
+		`case $x in a) echo $?;; esac`:                    false,
+		`case $x in a) return;; esac`:                     false,
+		`case $x in a) (exit);; esac`:                     false,
+		`case $x in \*) echo;; esac`:                      false,
+		`case $x in a) exit 3;; b) return 1;; esac`:       true,
+		`case $x in a) while :; do continue; done;; esac`: true,
+	} {
+		file, err := syntax.NewParser().Parse(strings.NewReader(script), "")
+		if err == nil {
+			err = contain(file)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", script, err)
+			continue
+		}
+		if _, stays := file.Stmts[0].Cmd.(*syntax.CaseClause); stays == quick {
+			t.Errorf("%s: it stays: %t", script, stays)
+		}
+	}
+}
+
+// A pattern may hold a value, and so be another each time.
+func TestCompiledAreBounded(t *testing.T) {
+	for i := range 3 * mostCompiled {
+		if value := strconv.Itoa(i); !caseMatches([]string{caseValue, value, value}) {
+			t.Fatal(i)
+		}
+	}
+	compiled.Lock()
+	defer compiled.Unlock()
+	if len(compiled.known) > mostCompiled {
+		t.Errorf("%d are kept", len(compiled.known))
+	}
+}

@@ -1,0 +1,336 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/net"
+)
+
+const (
+	// ncclStep is what one step between two nodes takes beside its bytes, seconds.
+	ncclStep = 12e-6
+	// ncclChunk is one message of NCCL's, bytes: a slot of its buffer.
+	ncclChunk = 512 << 10
+	// ncclSockets is what it reaches over the sockets of a link of 10 Gb/s, bits a second.
+	ncclSockets = 9.1e9
+	// ncclStuckAfter is how many rows a run prints that hangs.
+	ncclStuckAfter = 3
+)
+
+// A ncclTest is a run of one of nccl-tests' programs, of all ranks.
+type ncclTest struct {
+	c                  *host.Call // that plays, and prints
+	ranks              []*ncclRank
+	program, op        string
+	from, to           int // bytes
+	factor, iterations int
+	warmup, check      int
+	perRank            float64 // what each rank sends of a size, and busbw is of algbw
+	sums               float64 // of bus bandwidths
+	rows               int
+	share              float64
+	held               int64 // bytes of each node's memory
+}
+
+// runNCCLTest is all_reduce_perf and all_gather_perf. The last rank that begins plays it for all.
+func runNCCLTest(ctx context.Context, c *host.Call) int {
+	calls, whole := meet(c)
+	if !whole {
+		return 0
+	}
+	t := &ncclTest{c: c, program: c.Program(), op: "sum", factor: 2, iterations: 20, warmup: 1, check: 1}
+	if code, ok := t.parse(); !ok {
+		return code
+	}
+	n := float64(len(calls))
+	t.perRank = 2 * (n - 1) / n
+	if t.program == "all_gather_perf" {
+		t.op, t.perRank = "none", (n-1)/n
+	}
+	if code := t.open(calls); code != 0 {
+		return code
+	}
+	defer c.Locked(func() {
+		for _, r := range t.ranks {
+			r.node.Held -= t.held
+		}
+	})
+	t.head()
+	code := t.sweep(ctx)
+	if ctx.Err() != nil {
+		return host.Terminated
+	}
+	return code
+}
+
+func (t *ncclTest) parse() (code int, ok bool) {
+	set, rest, ok := t.c.Flags("befgnwctdo")
+	size := func(letter byte, otherwise string) int {
+		n, good := ncclSize(set.Last(letter, otherwise))
+		ok = ok && good
+		return n
+	}
+	if ok {
+		t.from, t.to, t.factor = size('b', "32M"), size('e', "32M"), size('f', "1")
+		t.iterations, t.warmup, t.check = size('n', "20"), size('w', "1"), size('c', "1")
+	}
+	if !ok || len(rest) > 0 || t.factor < 2 && t.from != t.to || t.from <= 0 {
+		return t.c.Fail(1, "USAGE: %s \n\t[-t,--nthreads <num threads>] \n\t[-b,--minbytes <min size in bytes>]", t.program), false
+	}
+	return 0, true
+}
+
+// ncclSize reads a number with a K, M or G behind it.
+func ncclSize(text string) (int, bool) {
+	shift := 0
+	if i := strings.IndexAny(text, "KMG"); i > 0 && i == len(text)-1 {
+		shift = map[byte]int{'K': 10, 'M': 20, 'G': 30}[text[i]]
+		text = text[:i]
+	}
+	n, err := strconv.Atoi(text)
+	return n << shift, err == nil && n >= 0
+}
+
+// open starts NCCL in all ranks, and takes their memory.
+func (t *ncclTest) open(calls []*host.Call) (code int) {
+	var lines, failed []string
+	t.c.Locked(func() {
+		t.share = 1 - net.NoiseSpan*t.c.Node.Random(t.program).Float64()
+		for i, c := range calls {
+			if !c.Node.GPU {
+				failed = append(failed, fmt.Sprintf("%s: Test CUDA failure common.cu:1054 'no CUDA-capable device is detected'", c.Node.Name),
+					fmt.Sprintf(" .. %s pid %d: Test failure common.cu:1010", c.Node.Name, 4300+i))
+				continue
+			}
+			r := openNCCL(c)
+			said, ok := r.began()
+			if bad := r.badGID(); ok && bad != nil {
+				said, ok = append(said, bad...), false
+			}
+			if len(t.ranks) > 0 && ok {
+				if bad := r.stranger(i, t.ranks[0]); bad != nil {
+					said, ok = append(said, bad...), false
+				}
+			}
+			lines = append(lines, said...)
+			if !ok {
+				failed = append(failed, "")
+			}
+			t.ranks = append(t.ranks, r)
+		}
+		t.held = 3 * int64(t.to)
+		for _, r := range t.ranks {
+			if t.held > r.node.Available() {
+				failed = append(failed, r.node.Name+": Test CUDA failure common.cu:888 'out of memory'")
+			}
+		}
+		if failed == nil {
+			for _, r := range t.ranks {
+				r.node.Held += t.held
+			}
+		}
+	})
+	for _, l := range append(lines, failed...) {
+		if l != "" {
+			t.c.Println(l)
+		}
+	}
+	t.c.Out.Flush()
+	if failed != nil {
+		return 2
+	}
+	return 0
+}
+
+// head is what it prints before the first row.
+func (t *ncclTest) head() {
+	c := t.c
+	c.Println("# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=" + ncclNumber(t.ranks[0].release))
+	c.Println("# Collective test starting: " + t.program)
+	c.Printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: %d(factor) warmup iters: %d iters: %d agg iters: 1 validation: %d graph: 0\n",
+		t.from, t.to, t.factor, t.warmup, t.iterations, t.check)
+	c.Println("#\n# Using devices")
+	for i, r := range t.ranks {
+		c.Printf("#  Rank %2d Group  0 Pid %6d on %10s device  0 [000f:01:00] %s\n", i, 4300+i, r.node.Name, host.GPUName)
+	}
+	c.Println("#")
+	c.Println("#                                                              out-of-place                       in-place          ")
+	c.Println("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong")
+	c.Println("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       ")
+	c.Out.Flush()
+}
+
+// sweep measures all sizes, after a warm-up of the largest and the smallest.
+func (t *ncclTest) sweep(ctx context.Context) int {
+	for _, size := range []int{t.to, t.from} {
+		if _, code := t.move(ctx, t.whole(size), float64(t.warmup)); code != 0 {
+			return code
+		}
+	}
+	stuck := false
+	t.c.Locked(func() {
+		for _, r := range t.ranks {
+			stuck = stuck || r.conf["NCCL_ALGO"] != t.ranks[0].conf["NCCL_ALGO"] // each waits for another's step
+		}
+	})
+	for size := t.from; size <= t.to; size *= t.factor {
+		if stuck && t.rows == ncclStuckAfter {
+			return forEver(ctx, t.c)
+		}
+		if code := t.row(ctx, t.whole(size)); code != 0 {
+			return code
+		}
+		if t.factor < 2 {
+			break
+		}
+	}
+	t.c.Println("# Out of bounds values : 0 OK")
+	t.c.Printf("# Avg bus bandwidth    : %.4f \n#\n# Collective test concluded: %s\n#\n", t.sums/float64(2*t.rows), t.program)
+	t.c.Out.Flush()
+	return 0
+}
+
+// whole is a size as it is measured: an all-gather's is a multiple of the ranks' parts of 16 bytes.
+func (t *ncclTest) whole(size int) int {
+	if t.program != "all_gather_perf" {
+		return size
+	}
+	n := len(t.ranks)
+	return size / n &^ 15 * n
+}
+
+// row measures one size, out of place and in place. Each is one run more before it is timed and one
+// after it, to look at what came of it.
+func (t *ncclTest) row(ctx context.Context, size int) int {
+	count := size / 4
+	if t.program == "all_gather_perf" {
+		count /= len(t.ranks)
+	}
+	t.c.Printf("%12d  %12d     float  %6s      -1", size, count, t.op)
+	for range 2 {
+		seconds, code := t.move(ctx, size, float64(1+t.iterations+t.check))
+		if code != 0 {
+			return code
+		}
+		us := seconds / float64(1+t.iterations+t.check) * 1e6
+		algbw := float64(size) / us / 1e3
+		precision := 2
+		if us >= 10000 {
+			precision = 0
+		} else if us >= 100 {
+			precision = 1
+		}
+		wrong := "0"
+		if t.check == 0 {
+			wrong = "N/A"
+		}
+		t.c.Printf("  %7s  %6.2f  %6.2f  %5s", strconv.FormatFloat(us, 'f', precision, 64), algbw, algbw*t.perRank, wrong)
+		t.sums += algbw * t.perRank
+	}
+	t.rows++
+	t.c.Println("")
+	t.c.Out.Flush()
+	return 0
+}
+
+// move runs a collective of a size some times, around the ring of all ranks, and gives the seconds
+// that it took.
+func (t *ncclTest) move(ctx context.Context, size int, times float64) (seconds float64, code int) {
+	n := len(t.ranks)
+	each := float64(size) * t.perRank * times // bytes that each rank sends
+	overhead := times * ncclStep * float64(n)
+	if n == 1 || each <= 0 {
+		return overhead, 0
+	}
+	var flows []*net.Flow
+	t.c.Locked(func() { flows = t.flows(each) })
+	rack := t.c.Node.Rack
+	if flows == nil { // over the management network, of which nothing is counted as RDMA
+		overhead += each * 8 / (ncclSockets * t.share)
+		t.countSockets(each)
+	} else {
+		begin := rack.Clock.Now().Seconds()
+		if !t.carry(ctx, flows) {
+			if ctx.Err() == nil {
+				t.c.Println("\n" + t.ranks[0].log("WARN", "NET/IB : Got completion from peer with status=IBV_WC_RETRY_EXC_ERR(12) opcode=0 len=0 vendor err 129"))
+				t.c.Println(t.ranks[0].node.Name + ": Test NCCL failure common.cu:303 'remote process exited or there was a network error / '")
+				t.c.Out.Flush()
+			}
+			return 0, 3
+		}
+		seconds = rack.Clock.Now().Seconds() - begin
+	}
+	if !rack.Clock.Sleep(ctx, time.Duration(overhead*1e9)) {
+		return 0, host.Terminated
+	}
+	return seconds + overhead, 0
+}
+
+// flows are what each rank sends to the next; nil where that isn't over the adapter. Where one
+// rank has no RDMA all of them go over sockets.
+func (t *ncclTest) flows(each float64) (all []*net.Flow) {
+	for i, r := range t.ranks {
+		next := t.ranks[(i+1)%len(t.ranks)]
+		lanes := ncclLanes(r, next)
+		for _, l := range lanes {
+			part := each / float64(len(lanes))
+			all = append(all, &net.Flow{
+				From: l.near, To: l.far, MTU: min(l.near.ActiveMTU(), l.far.ActiveMTU()), Op: net.Write,
+				Message: min(ncclChunk, math.Ceil(part)), Payload: part, Demand: math.Inf(1), Share: t.share,
+			})
+		}
+		if len(lanes) == 0 {
+			return t.sockets(each)
+		}
+	}
+	return all
+}
+
+// sockets are the flows where NCCL's interfaces are rails; nil where they are not.
+func (t *ncclTest) sockets(each float64) (all []*net.Flow) {
+	for i, r := range t.ranks {
+		from, to := r.socket, t.ranks[(i+1)%len(t.ranks)].socket
+		if from.Func == nil || to.Func == nil {
+			return nil
+		}
+		all = append(all, &net.Flow{
+			From: from.Func, To: to.Func, MTU: min(from.MTU, to.MTU) - 52, TCP: true,
+			Message: ncclChunk, Payload: each, Demand: socketRate, Share: t.share,
+		})
+	}
+	return all
+}
+
+// carry moves all flows, and says whether all arrived.
+func (t *ncclTest) carry(ctx context.Context, flows []*net.Flow) bool {
+	rack := t.c.Node.Rack
+	t.c.Locked(func() { rack.Fabric.Add(flows...) })
+	for _, fl := range flows {
+		if err := rack.Fabric.Wait(ctx, fl); err != nil {
+			t.c.Locked(func() {
+				for _, fl := range flows {
+					rack.Fabric.Stop(fl)
+				}
+			})
+			return false
+		}
+	}
+	return true
+}
+
+// countSockets counts what went over the management network.
+func (t *ncclTest) countSockets(bytes float64) {
+	t.c.Locked(func() {
+		for _, r := range t.ranks {
+			packets := uint64(bytes / 1448)
+			octets := uint64(bytes) + packets*66
+			r.socket.Count(octets, packets, octets, packets)
+		}
+	})
+}

@@ -1,0 +1,275 @@
+package cabling
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// bare is a rig of n nodes with two connectors of two rails each, up and without addresses.
+func bare(n int) steps.Rig {
+	rig := steps.NewRig("test", false, n)
+	for i := range rig.Nodes {
+		node := &rig.Nodes[i]
+		node.Name = fmt.Sprintf("spark-%02d", i+1)
+		for j, name := range []string{"enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0", "enP2p1s0f1np1"} {
+			node.Rails = append(node.Rails, steps.Rail{
+				Dev: "roce" + name, PhysPort: j % 2, State: "ACTIVE", Prefix: 24,
+				Netdev: steps.Netdev{Name: name, Carrier: true, MAC: fmt.Sprintf("4c:bb:47:00:%02x:%02x", i, j)},
+			})
+		}
+	}
+	return rig
+}
+
+// A cable joins connectors of two nodes.
+type cable struct{ a, aPort, b, bPort int }
+
+// wired is what is learnt in a rig of which each cable's rails have subnets of their own, and who is
+// asked for what answers by where the cables go.
+func wired(rig steps.Rig, addressed, plugged []cable) (steps.Rig, []map[string]string) {
+	for k, c := range addressed {
+		for half := range 2 {
+			for end, at := range [][2]int{{c.a, c.aPort}, {c.b, c.bPort}} {
+				rig.Nodes[at[0]].Rails[at[1]+2*half].Addr = fmt.Sprintf("192.168.%d.%d", 10*k+half, end+1)
+			}
+		}
+	}
+	return rig, answers(rig, func(node, rail int) []int {
+		for _, c := range plugged {
+			for _, ends := range [][4]int{{c.a, c.aPort, c.b, c.bPort}, {c.b, c.bPort, c.a, c.aPort}} {
+				if ends[0] == node && ends[1] == rail%2 {
+					return []int{ends[2], ends[3] + rail/2*2}
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// answers are the facts where far gives the node and rail at the other end of a rail's cable. A node
+// answers for each of its addresses on any interface, as Linux does.
+func answers(rig steps.Rig, far func(node, rail int) []int) []map[string]string {
+	facts := make([]map[string]string, len(rig.Nodes))
+	for i, n := range rig.Nodes {
+		var out strings.Builder
+		for way := range strings.FieldsSeq(Ways(rig, i)) {
+			netdev, addr, _ := strings.Cut(way, "=")
+			for j, r := range n.Rails {
+				to := far(i, j)
+				if r.Netdev.Name != netdev || to == nil {
+					continue
+				}
+				for _, x := range rig.Nodes[to[0]].Rails {
+					if x.Addr == addr {
+						fmt.Fprintf(&out, "%s neighbour %s: %s\n", netdev, addr, rig.Nodes[to[0]].Rails[to[1]].Netdev.MAC)
+					}
+				}
+			}
+		}
+		facts[i] = Facts(n, out.String())
+	}
+	return facts
+}
+
+// ring is the cables around n nodes: port 0 of each to port 1 of the next.
+func ring(n int) (all []cable) {
+	for i := range n {
+		all = append(all, cable{i, 0, (i + 1) % n, 1})
+	}
+	return all
+}
+
+// switched is a rig on a switch, all ports 0 in two subnets and all ports 1 in two others.
+func switched(n int) (steps.Rig, []map[string]string) {
+	rig := bare(n)
+	for i := range rig.Nodes {
+		for j := range rig.Nodes[i].Rails {
+			rig.Nodes[i].Rails[j].Addr = fmt.Sprintf("192.168.%d.%d", 100+j, i+1)
+		}
+	}
+	facts := make([]map[string]string, n)
+	for i, node := range rig.Nodes {
+		var out strings.Builder
+		for way := range strings.FieldsSeq(Ways(rig, i)) {
+			netdev, addr, _ := strings.Cut(way, "=")
+			for _, other := range rig.Nodes {
+				for _, r := range other.Rails {
+					if r.Addr == addr {
+						fmt.Fprintf(&out, "%s neighbour %s: %s\n", netdev, addr, strings.ToUpper(r.Netdev.MAC))
+					}
+				}
+			}
+		}
+		facts[i] = Facts(node, out.String())
+	}
+	return rig, facts
+}
+
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	straight := []cable{{0, 0, 1, 0}, {0, 1, 1, 1}}
+	half, halfFacts := wired(bare(2), straight[:1], straight[:1])
+	half.Nodes[1].Rails[2].Addr = ""
+	delete(halfFacts[0], "enP2p1s0f0np0 neighbour 192.168.1.2")
+	delete(halfFacts[1], "enP2p1s0f0np0 neighbour 192.168.1.1")
+	swapped, _ := wired(bare(2), straight, straight)
+	r := swapped.Nodes[1].Rails
+	r[0].Addr, r[1].Addr, r[2].Addr, r[3].Addr = r[1].Addr, r[0].Addr, r[3].Addr, r[2].Addr
+	swappedFacts := answers(swapped, func(node, rail int) []int { return []int{1 - node, rail} })
+	dead, deadFacts := switched(4)
+	dead.Nodes[2].Rails, deadFacts[2] = nil, nil
+	for i := range deadFacts {
+		for name := range deadFacts[i] {
+			if strings.HasSuffix(name, ".3") {
+				delete(deadFacts[i], name)
+			}
+		}
+	}
+	type seen struct {
+		rig   steps.Rig
+		facts []map[string]string
+	}
+	of := func(rig steps.Rig, facts []map[string]string) seen { return seen{rig, facts} }
+	for name, c := range map[string]struct {
+		seen
+		shape Shape
+		want  string
+	}{
+		"direct": {of(wired(bare(2), straight, straight)), Direct, `
+cabling: direct
+  spark-01  port 0 ══════ port 0  spark-02
+  spark-01  port 1 ══════ port 1  spark-02`},
+		"crossed": {of(wired(bare(2), straight, []cable{{0, 0, 1, 1}, {0, 1, 1, 0}})), Direct, `
+cabling: direct
+  spark-01  port 0 ══╳═══ port 1  spark-02
+  spark-01  port 1 ══╳═══ port 0  spark-02
+! crossed: the cables of the two rails are exchanged: enp1s0f0np0 on spark-01
+  asked for 192.168.0.2, and enp1s0f1np1 of spark-02 answered where enp1s0f0np0
+  has that address
+! crossed: the cables of the two rails are exchanged: enP2p1s0f0np0 on spark-01
+  asked for 192.168.1.2, and enP2p1s0f1np1 of spark-02 answered where
+  enP2p1s0f0np0 has that address`},
+		"swapped": {of(swapped, swappedFacts), Direct, `
+cabling: direct
+  spark-01  port 0 ══╳═══ port 0  spark-02
+  spark-01  port 1 ══╳═══ port 1  spark-02
+! swapped: the cables are straight, and the two rails' addresses are exchanged
+  on one node: enp1s0f0np0 on spark-01 asked for 192.168.0.2, and enp1s0f0np0 of
+  spark-02 answered where enp1s0f1np1 has that address
+! swapped: the cables are straight, and the two rails' addresses are exchanged
+  on one node: enP2p1s0f0np0 on spark-01 asked for 192.168.1.2, and
+  enP2p1s0f0np0 of spark-02 answered where enP2p1s0f1np1 has that address`},
+		"half-connected": {of(half, halfFacts), Direct, `
+cabling: direct
+  spark-01  port 0 ══╌╌══ port 0  spark-02
+! half-connected: port 0 of spark-01: enp1s0f0np0 is joined, and enP2p1s0f0np0
+  has no answer
+! half-connected: port 0 of spark-02: enp1s0f0np0 is joined, and enP2p1s0f0np0
+  has no address`},
+		"nobody": {of(wired(bare(2), straight, nil)), Unseen, `
+cabling: unseen, since nobody answered on a rail
+! spark-01 is joined with nobody: no address of the others was answered on its
+  rails
+! spark-02 is joined with nobody: no address of the others was answered on its
+  rails`},
+		"ring": {of(wired(bare(3), ring(3), ring(3))), Ring, `
+cabling: ring of 3 nodes
+  ╔═ port 1 ┌───────────┐
+  ║         │ spark-01  │
+  ║  port 0 └─────╥─────┘
+  ║               ║
+  ║  port 1 ┌─────╨─────┐
+  ║         │ spark-02  │
+  ║  port 0 └─────╥─────┘
+  ║               ║
+  ║  port 1 ┌─────╨─────┐
+  ║         │ spark-03  │
+  ╚═ port 0 └───────────┘`},
+		"a ring of which a cable is missing": {of(wired(bare(3), ring(3), ring(3)[:2])), Chain, `
+cabling: chain of 3 nodes
+            ┌───────────┐
+            │ spark-01  │
+     port 0 └─────╥─────┘
+                  ║
+     port 1 ┌─────╨─────┐
+            │ spark-02  │
+     port 0 └─────╥─────┘
+                  ║
+     port 1 ┌─────╨─────┐
+            │ spark-03  │
+            └───────────┘
+! a ring of which one cable is missing: spark-01 and spark-03 have one neighbour
+  each`},
+		"a switch, and a node that does not answer": {of(dead, deadFacts), Switch, `
+cabling: switch
+  spark-01  port 0 ══╗
+  spark-02  port 0 ══╬══ switch
+  spark-04  port 0 ══╝
+  spark-01  port 1 ══╗
+  spark-02  port 1 ══╬══ switch
+  spark-04  port 1 ══╝`},
+		"a switch of 64": {of(switched(64)), Switch, `
+cabling: switch
+  spark-[01-64]  port 0 ═════ switch
+  spark-[01-64]  port 1 ═════ switch`},
+		"two pairs": {of(wired(bare(4), []cable{{0, 0, 1, 0}, {2, 0, 3, 0}}, []cable{{0, 0, 1, 0}, {2, 0, 3, 0}})), Mixed, `
+cabling: mixed
+  spark-01  port 0 ══════ port 0  spark-02
+  spark-03  port 0 ══════ port 0  spark-04`},
+	} {
+		m := See(c.rig, c.facts)
+		got := strings.Join(m.Draw(), "\n")
+		if m.Shape != c.shape || "\n"+got != c.want {
+			t.Errorf("%s: %s\n%s\nwant %s%s", name, m.Shape, got, c.shape, c.want)
+		}
+		for _, line := range m.Draw() {
+			if utf8.RuneCountInString(line) > width {
+				t.Errorf("%s: %q is wider than %d columns", name, line, width)
+			}
+		}
+	}
+}
+
+// However long names are, and however many nodes, the drawing fits.
+func TestDrawingsFit(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 3, 5, 16, 17, 64} {
+		for name, make := range map[string]func() (steps.Rig, []map[string]string){
+			"ring":   func() (steps.Rig, []map[string]string) { return wired(bare(n), ring(n), ring(n)) },
+			"switch": func() (steps.Rig, []map[string]string) { return switched(n) },
+		} {
+			rig, facts := make()
+			for i := range rig.Nodes {
+				rig.Nodes[i].Name = fmt.Sprintf("a-rather-long-name-of-a-node-in-a-domain-%d.example.com", i*i)
+				rig.Nodes[i].Rails[0].PhysPort = -1
+			}
+			lines := See(rig, facts).Draw()
+			if len(lines) < 2 {
+				t.Errorf("%s of %d: %q", name, n, lines)
+			}
+			for _, line := range lines {
+				if utf8.RuneCountInString(line) > width {
+					t.Errorf("%s of %d: %q is wider than %d columns", name, n, line, width)
+				}
+			}
+		}
+	}
+}
+
+// What a node prints is somebody's: nothing of it makes a map that can't be drawn.
+func FuzzFacts(f *testing.F) {
+	f.Add("enp1s0f0np0 neighbour 192.168.0.2: 4c:bb:47:00:01:00\n", "enp1s0f1np1 neighbour 1.2.3.4: 4c:bb:47:00:00:02")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		rig, _ := wired(bare(3), ring(3), nil)
+		m := See(rig, []map[string]string{Facts(rig.Nodes[0], a), Facts(rig.Nodes[1], b), nil})
+		for _, line := range m.Draw() {
+			if utf8.RuneCountInString(line) > width {
+				t.Errorf("%q", line)
+			}
+		}
+	})
+}

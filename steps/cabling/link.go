@@ -1,0 +1,83 @@
+// Package cabling tells what is wired to what: by who answered for an address, and not by what
+// the addresses say. Linux answers for each of its addresses on any interface, so the one that
+// answers is the one that the cable leads to. It asks nobody: scripts run elsewhere, and what they
+// told comes in.
+package cabling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// A Link is what its rails are joined with, as both nodes learnt it.
+type Link struct {
+	Rig steps.Rig
+	// Facts are what each end's script told: "NETDEV MAC" and "NETDEV neighbour ADDRESS", with MACs.
+	Facts [2]map[string]string
+}
+
+// Answered is the rail of the other end that answered for a pair's address; -1 where nobody did, or
+// where what answered is no rail of that node's.
+func (w Link) Answered(i int, e steps.End) int {
+	p := w.Rig.Pairs[i]
+	own, other := w.Rig.Rail(p, e), w.Rig.Rail(p, e.Other())
+	mac := w.Facts[e][own.Netdev.Name+" neighbour "+other.Addr]
+	return slices.IndexFunc(w.Rig.At(e.Other()).Rails, func(r steps.Rail) bool {
+		return mac != "" && strings.EqualFold(mac, w.Facts[e.Other()][r.Netdev.Name+" MAC"])
+	})
+}
+
+// Crossed is the pair of rails that stands in a pair's place, counted from 0, where each answers for
+// the other's address, at both ends; -1 where none does.
+func (w Link) Crossed(i int) int {
+	return slices.IndexFunc(w.Rig.Pairs, func(q steps.Pair) bool {
+		j := slices.Index(w.Rig.Pairs, q)
+		if j == i {
+			return false
+		}
+		for _, e := range steps.Ends {
+			if w.Answered(i, e) != q.Rails[e.Other()] || w.Answered(j, e) != w.Rig.Pairs[i].Rails[e.Other()] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Picture is which port leads to which, a line a rail.
+func (w Link) Picture() steps.Table {
+	t := steps.Table{Title: "Cabling, by who answers", Columns: []steps.Column{
+		{Name: "rail"},
+		{Name: w.Rig.NameOf(steps.Here)},
+		{Name: "is joined with"},
+		{Name: w.Rig.NameOf(steps.Peer)},
+	}}
+	for i, p := range w.Rig.Pairs {
+		here, there := w.Rig.Rail(p, steps.Here), w.Rig.Rail(p, steps.Peer)
+		out, back := w.Answered(i, steps.Here), w.Answered(i, steps.Peer)
+		line, far := "nobody: no answer", "–"
+		switch straight := p.Rails[steps.Peer]; {
+		case out == straight && back == p.Rails[steps.Here]:
+			line, far = "═══", port(there)
+		case out == straight:
+			line, far = "══? one way", port(there)
+		case out >= 0:
+			line, far = "═╳═", port(w.Rig.Nodes[steps.Peer].Rails[out])
+		case back >= 0:
+			line, far = "?══ one way", port(there)
+		}
+		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), port(here), line, far})
+	}
+	return t
+}
+
+// port names a rail with the connector that it leaves by.
+func port(r steps.Rail) string {
+	if r.PhysPort < 0 {
+		return r.Netdev.Name
+	}
+	return fmt.Sprintf("%s, port %d", r.Netdev.Name, r.PhysPort)
+}

@@ -1,0 +1,285 @@
+package cabling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// A Shape is how the nodes are joined as a whole.
+type Shape string
+
+// The shapes.
+const (
+	Unseen Shape = "unseen" // nobody answered
+	Direct Shape = "direct" // two nodes, cable by cable; a switch between two looks the same
+	Ring   Shape = "ring"   // each node to two others, in a circle
+	Chain  Shape = "chain"  // a ring of which one cable is missing
+	Switch Shape = "switch" // ports of three nodes or more that answer each other
+	Mixed  Shape = "mixed"
+)
+
+// A Port is a connector of a node; or one rail, where nothing tells the connectors.
+type Port struct {
+	Node int // its index in the rig
+	No   int // the connector's number; -1 minus the rail's index where nothing tells it
+}
+
+// A Segment is ports that answer each other: two are a cable, more have a switch between them.
+type Segment []Port
+
+// A Map is what was seen of a rig's cables.
+type Map struct {
+	Rig      steps.Rig
+	Shape    Shape
+	Segments []Segment
+	// Findings are what is wrong, a sentence each with its evidence.
+	Findings []string
+	facts    []map[string]string
+	// joined are the rails for whose addresses somebody answered, or that answered.
+	joined map[[2]int]bool
+	// marks are how the cables at some ports are drawn.
+	marks map[Port]string
+}
+
+// See makes a map of a rig's nodes, which are in the order of their numbers. facts are by node; nil for one
+// that was not asked.
+func See(rig steps.Rig, facts []map[string]string) Map {
+	m := Map{Rig: rig, facts: facts, joined: map[[2]int]bool{}, marks: map[Port]string{}}
+	owners := map[string][2]int{}
+	for i, n := range rig.Nodes {
+		for j, r := range n.Rails {
+			if r.Netdev.MAC != "" {
+				owners[strings.ToLower(r.Netdev.MAC)] = [2]int{i, j}
+			}
+		}
+	}
+	groups := map[Port]Port{}
+	var root func(Port) Port
+	root = func(p Port) Port {
+		if q, ok := groups[p]; ok && q != p {
+			return root(q)
+		}
+		return p
+	}
+	for i, n := range rig.Nodes {
+		for j, r := range n.Rails {
+			for name, mac := range facts[i] {
+				far, ok := owners[strings.ToLower(mac)]
+				if !ok || far[0] == i || !strings.HasPrefix(name, r.Netdev.Name+" neighbour ") {
+					continue
+				}
+				m.joined[[2]int{i, j}], m.joined[far] = true, true
+				a, b := root(m.port(i, j)), root(m.port(far[0], far[1]))
+				groups[a], groups[b] = a, a
+			}
+		}
+	}
+	segments := map[Port]Segment{}
+	for p := range groups {
+		segments[root(p)] = append(segments[root(p)], p)
+	}
+	for _, s := range segments {
+		slices.SortFunc(s, comparePorts)
+		m.Segments = append(m.Segments, s)
+	}
+	slices.SortFunc(m.Segments, func(a, b Segment) int { return comparePorts(a[0], b[0]) })
+	m.Shape = m.shape()
+	m.find()
+	return m
+}
+
+func comparePorts(a, b Port) int {
+	if a.Node != b.Node {
+		return a.Node - b.Node
+	}
+	return a.No - b.No
+}
+
+func (m Map) port(node, rail int) Port {
+	if no := m.Rig.Nodes[node].Rails[rail].PhysPort; no >= 0 {
+		return Port{node, no}
+	}
+	return Port{node, -1 - rail}
+}
+
+// rails are those behind a port.
+func (m Map) rails(p Port) []int {
+	var all []int
+	for j := range m.Rig.Nodes[p.Node].Rails {
+		if m.port(p.Node, j) == p {
+			all = append(all, j)
+		}
+	}
+	return all
+}
+
+// shape looks at how many ports each segment has, and which nodes are next to which.
+func (m Map) shape() Shape {
+	if len(m.Segments) == 0 {
+		return Unseen
+	}
+	next := map[int]map[int]bool{}
+	switched := 0
+	for _, s := range m.Segments {
+		if len(s) > 2 {
+			switched++
+		}
+		for _, a := range s {
+			for _, b := range s {
+				if a.Node != b.Node {
+					if next[a.Node] == nil {
+						next[a.Node] = map[int]bool{}
+					}
+					next[a.Node][b.Node] = true
+				}
+			}
+		}
+	}
+	switch {
+	case switched == len(m.Segments):
+		return Switch
+	case switched > 0:
+		return Mixed
+	case len(m.Rig.Nodes) == 2:
+		return Direct
+	}
+	ends, middle := 0, 0
+	for _, n := range next {
+		switch len(n) {
+		case 1:
+			ends++
+		case 2:
+			middle++
+		}
+	}
+	all := len(next) == len(m.Rig.Nodes) && len(m.circle(next)) == len(next)
+	switch {
+	case all && middle == len(next) && len(next) > 2:
+		return Ring
+	case all && ends == 2 && middle == len(next)-2:
+		return Chain
+	}
+	return Mixed
+}
+
+// circle goes from node to node, and begins at an end where there is one.
+func (m Map) circle(next map[int]map[int]bool) []int {
+	at := max(0, slices.IndexFunc(m.Rig.Nodes, func(n steps.Node) bool { return len(next[n.No]) == 1 }))
+	way := []int{at}
+	for {
+		moved := false
+		for i := range m.Rig.Nodes {
+			if next[way[len(way)-1]][i] && !slices.Contains(way, i) {
+				way, moved = append(way, i), true
+				break
+			}
+		}
+		if !moved {
+			return way
+		}
+	}
+}
+
+// find tells what is wrong.
+func (m *Map) find() {
+	add := func(format string, args ...any) { m.Findings = append(m.Findings, fmt.Sprintf(format, args...)) }
+	if m.Shape == Chain {
+		add("a ring of which one cable is missing: %s and %s have one neighbour each", m.ends()[0], m.ends()[1])
+	}
+	for _, l := range steps.Links(len(m.Rig.Nodes)) {
+		if m.facts[l.Here] != nil && m.facts[l.Peer] != nil {
+			m.findCrossed(l, add)
+		}
+	}
+	for i, n := range m.Rig.Nodes {
+		if m.facts[i] == nil {
+			continue
+		}
+		joined := false
+		for _, p := range m.ports(i) {
+			joined = joined || slices.ContainsFunc(m.rails(p), func(j int) bool { return m.joined[[2]int{i, j}] })
+			m.findHalf(p, add)
+		}
+		if !joined {
+			add("%s is joined with nobody: no address of the others was answered on its rails", n.Name)
+		}
+	}
+}
+
+func (m Map) ends() [2]string {
+	var all []string
+	for i, n := range m.Rig.Nodes {
+		seen := map[int]bool{}
+		for _, s := range m.Segments {
+			if slices.ContainsFunc(s, func(p Port) bool { return p.Node == i }) {
+				for _, p := range s {
+					seen[p.Node] = true
+				}
+			}
+		}
+		if len(seen) == 2 { // itself and another
+			all = append(all, n.Name)
+		}
+	}
+	return [2]string{all[0], all[len(all)-1]}
+}
+
+func (m Map) ports(node int) []Port {
+	var all []Port
+	for j := range m.Rig.Nodes[node].Rails {
+		if p := m.port(node, j); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, comparePorts)
+	return all
+}
+
+// findCrossed tells rails of a link whose addresses and cables contradict each other.
+func (m *Map) findCrossed(l steps.Link, add func(string, ...any)) {
+	w := Link{m.Rig.Over(l), [2]map[string]string{m.facts[l.Here], m.facts[l.Peer]}}
+	var told []int
+	for i, p := range w.Rig.Pairs {
+		j := w.Crossed(i)
+		if j < 0 || slices.Contains(told, i) {
+			continue
+		}
+		told = append(told, i, j)
+		for _, rail := range []int{p.Rails[steps.Here], w.Rig.Pairs[j].Rails[steps.Here]} {
+			m.marks[m.port(l.Here, rail)] = crossedMark
+		}
+		own, far := w.Rig.Rail(p, steps.Here), w.Rig.Rail(w.Rig.Pairs[j], steps.Peer)
+		meant := w.Rig.Rail(p, steps.Peer)
+		what := "crossed: the cables of the two rails are exchanged"
+		if own.PhysPort == far.PhysPort && own.PhysPort >= 0 {
+			what = "swapped: the cables are straight, and the two rails' addresses are exchanged on one node"
+		}
+		add("%s: %s on %s asked for %s, and %s of %s answered where %s has that address", what, own.Netdev.Name,
+			w.Rig.At(steps.Here).Name, meant.Addr, far.Netdev.Name, w.Rig.At(steps.Peer).Name, meant.Netdev.Name)
+	}
+}
+
+// findHalf tells a connector of which one rail is joined and another isn't.
+func (m *Map) findHalf(p Port, add func(string, ...any)) {
+	var joined, left []string
+	for _, j := range m.rails(p) {
+		r := m.Rig.Nodes[p.Node].Rails[j]
+		switch {
+		case m.joined[[2]int{p.Node, j}]:
+			joined = append(joined, r.Netdev.Name)
+		case r.Addr == "":
+			left = append(left, r.Netdev.Name+" has no address")
+		case !r.Netdev.Carrier:
+			left = append(left, r.Netdev.Name+" has no link")
+		default:
+			left = append(left, r.Netdev.Name+" has no answer")
+		}
+	}
+	if len(joined) > 0 && len(left) > 0 {
+		m.marks[p] = halfMark
+		add("half-connected: port %d of %s: %s is joined, and %s", p.No, m.Rig.Nodes[p.Node].Name, strings.Join(joined, ", "), strings.Join(left, ", "))
+	}
+}

@@ -1,0 +1,32 @@
+package catalog
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// Where no cause shows the sentence ends in something to do: the cell and the checks that it names
+// are there.
+func TestWithoutACauseThereIsSomethingToDo(t *testing.T) {
+	tut := kindtest.Tutorial(t)
+	said := wire.LikelyCause(steps.Result{Rig: kindtest.Spark()}, steps.Stage{}, kind.Measurement{}, 60, 1024)
+	if !strings.HasPrefix(said, wire.NoCause) {
+		t.Fatalf("a cause shows: %s", said)
+	}
+	for _, what := range []string{"cell ([a-z-]+)", "check ([a-z-]+)", `link \(([a-z-]+)\)`} {
+		m := regexp.MustCompile(what).FindStringSubmatch(said)
+		if m == nil {
+			t.Errorf("%q names no %s", said, what)
+			continue
+		}
+		if _, ok := tut.Cell(m[1]); !ok {
+			t.Errorf("%s is nowhere in the tutorial", m[1])
+		}
+	}
+}

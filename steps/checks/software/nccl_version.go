@@ -1,0 +1,78 @@
+package software
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+)
+
+// untold is how the script writes that a library's file is not called after its version.
+const untold = "(untold)"
+
+// judgeNCCLVersion: what one node has of NCCL, the other has, too, and the same. NCCL's own rule is
+// that all processes of a job have one version (it compares their peerInfo in its src/init.cc).
+func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	names := map[string]bool{}
+	for _, e := range steps.Ends {
+		for key, version := range facts[e] {
+			if name, ok := strings.CutPrefix(key, "nccl "); ok {
+				names[name] = true
+				rep.Show(fmt.Sprintf("%s NCCL of %s", r.Rig.NameOf(e), name), version, "", nil)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return rep.Skipped("neither node has an NCCL that the loader, nccl-tests or $NIXL_PYTHON would find; for that of a " +
+			"container name it: --container NAME")
+	}
+	here, peer := r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer)
+	// The loader's and nccl-tests' are one file as a rule, and then one finding.
+	differs, alike := map[string][]string{}, map[string][]string{}
+	var unknown []string
+	for _, name := range kind.SortedNames(names) {
+		a, b := facts[steps.Here]["nccl "+name], facts[steps.Peer]["nccl "+name]
+		switch {
+		case a == "" || b == "":
+			has, lacks := here, peer
+			if a == "" {
+				has, lacks = peer, here
+			}
+			rep.Add(steps.Warn, "%s has %s, and %s doesn't: a job of both starts on one alone", has, ncclOf(name), lacks)
+		case strings.HasPrefix(a, untold) || strings.HasPrefix(b, untold):
+			unknown = append(unknown, ncclOf(name))
+		case a != b:
+			pair := fmt.Sprintf("%s on %s and %s on %s", a, here, b, peer)
+			differs[pair] = append(differs[pair], ncclOf(name))
+		default:
+			alike[a] = append(alike[a], ncclOf(name))
+		}
+	}
+	for _, pair := range kind.SortedNames(differs) {
+		rep.Add(steps.Fail, "%s: %s, and a job of both ends with \"Mismatched NCCL version detected\"; install one version on all nodes",
+			kind.Capital(kind.And(differs[pair])), pair)
+	}
+	if len(alike) == 0 && len(rep.Findings) == 0 {
+		return rep.Skipped("the version of %s is not in its file's name on both nodes, so nothing was compared", kind.And(unknown))
+	}
+	var same []string
+	for _, version := range kind.SortedNames(alike) {
+		same = append(same, kind.And(alike[version])+" "+version)
+	}
+	if unknown != nil {
+		same = append(same, "not compared: "+kind.And(unknown)+", whose file's name doesn't tell the version on both")
+	}
+	return rep.Verdict("on both nodes the same: " + strings.Join(same, "; "))
+}
+
+// ncclOf names an NCCL by who takes it.
+func ncclOf(name string) string {
+	switch name {
+	case "loader":
+		return "the system's NCCL"
+	case "nccl-tests":
+		return "nccl-tests' NCCL"
+	}
+	return "the NCCL of Python's package " + name
+}

@@ -1,0 +1,433 @@
+package nccl
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/witness"
+)
+
+// The collectives that the cells run.
+const (
+	allReduce = "all_reduce_perf"
+	allGather = "all_gather_perf"
+)
+
+// ncclCauses are how NCCL and nccl-tests word a failure, the surest first.
+var ncclCauses = slices.Concat([]kind.Cause{
+	{
+		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`), Grade: steps.Skipped,
+		Means: "%[2]s has no GPU that CUDA can use: NCCL moves GPU memory alone; mpi-launch shows whether the start works",
+	},
+	{
+		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*ibv_modify_qp failed[^\n]* dev ([A-Za-z0-9._-]+)`), Grade: steps.Fail,
+		Means: "NCCL on %[2]s could not connect a queue pair of %[3]s: a GID index that is none of RoCE v2 " +
+			"(NCCL_IB_GID_INDEX in its environment or /etc/nccl.conf: take it out), or a rail without an address",
+	},
+	{
+		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Grade: steps.Fail,
+		Means: "NCCL on %[2]s has no interface that NCCL_SOCKET_IFNAME names: see the check nccl-settings",
+	},
+	{
+		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d+) rank \d+ version (\d+)`), Grade: steps.Fail,
+		Means: "the nodes have different versions of NCCL, %[3]s and %[4]s (told on %[2]s): the check nccl-version shows which has which",
+	},
+	{
+		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Grade: steps.Inconclusive,
+		Means: "the buffers do not fit into the memory of %[2]s: set NCCL_BYTES smaller",
+	},
+	{
+		Pattern: pattern.New(`IBV_WC_RETRY_EXC_ERR|Got completion [^\n]*status`), Grade: steps.Fail,
+		Means: "NCCL's packets got no answer (told on %[1]s): a link that is down, crossed rails, or what drops RoCE's packets " +
+			"(UDP 4791) on the way",
+	},
+	{
+		Pattern: pattern.New(`error while loading shared libraries: ([A-Za-z0-9._+-]+)`), Grade: steps.Fail,
+		Means: "nccl-tests miss the library %[2]s (told on %[1]s): put its folder into LD_LIBRARY_PATH, or install it on every node",
+	},
+}, launchCauses, []kind.Cause{
+	{
+		Pattern: pattern.New(`Test NCCL failure|NCCL WARN`), Grade: steps.Fail,
+		Means: "NCCL failed (told on %[1]s): see its lines",
+	},
+})
+
+// judgeCollective holds a run of nccl-tests on all nodes against the bytes that each half of each
+// node's adapter had to carry, and against what such nodes reach.
+func judgeCollective(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	t := collective{cell: c, result: r, stage: r.Stages[0], rep: &rep}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.active(), Rep: &rep, Add: rep.Add}
+	_, ok := line.Hear(&t)
+	if v, skipped := kind.Skips(&rep); skipped && !ok {
+		return v
+	}
+	v := rep.Verdict(t.lead, t.carried())
+	if ok {
+		v.Tables, v.Charts = []steps.Table{table(t.run)}, []steps.Chart{t.chart()}
+	}
+	return v
+}
+
+// A collective is one run of one of nccl-tests' programs.
+type collective struct {
+	cell   steps.Cell
+	result steps.Result
+	stage  steps.Stage
+	rep    *kind.Report
+
+	out  steps.Output
+	run  parse.NCCLTest
+	lead string
+	// halves are what the account found of each half; nil before it.
+	halves []half
+}
+
+// active are the ports of all nodes that could carry it: those with a link and an address.
+func (t *collective) active() (ports []wire.Port) {
+	for i, n := range t.result.Rig.Nodes {
+		for j, rail := range n.Rails {
+			if rail.State == "ACTIVE" && rail.Addr != "" {
+				ports = append(ports, wire.Port{Node: steps.End(i), Rail: j})
+			}
+		}
+	}
+	return ports
+}
+
+// used are a node's ports that NCCL said it uses; those that it could use, where it said nothing.
+func (t *collective) used(e steps.End) (ports []wire.Port) {
+	net, told := t.net(e, "IB")
+	for _, p := range t.active() {
+		if p.Node == e && (!told || slices.Contains(net.Devices, t.result.Rig.At(e).Rails[p.Rail].Dev)) {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
+// net is what NCCL said that it uses of one kind on a node.
+func (t *collective) net(e steps.End, by string) (parse.NCCLNet, bool) {
+	for _, n := range t.run.Nets {
+		if n.By == by && short(n.Host) == short(t.result.Rig.At(e).Host) {
+			return n, true
+		}
+	}
+	return parse.NCCLNet{}, false
+}
+
+// Ends: the launcher ended by itself and well, and so did what it started.
+func (t *collective) Ends() bool {
+	if t.stage.Err != "" {
+		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+	}
+	if len(t.stage.Outputs) != 1 {
+		t.rep.Add(steps.Inconclusive, "%d scripts ran, and one starts all", len(t.stage.Outputs))
+		return false
+	}
+	t.out = t.stage.Outputs[0]
+	if why, ok := unlaunched(t.result.Rig, t.out); ok {
+		t.rep.Add(steps.Skipped, "%s", why)
+		return false
+	}
+	v, _ := t.out.Value.(parse.NCCLTest)
+	for _, text := range v.Errors {
+		t.rep.Show("message", text, "", nil)
+	}
+	if t.out.Ran && !t.out.Exit.OK() && t.out.Exit.Code != 127 && explain(t.result.Rig, t.out, ncclCauses, t.rep) {
+		return false
+	}
+	if f, bad := kind.Trouble(t.result.Rig, t.out); bad {
+		if n := len(v.Rows); n > 0 {
+			f.Text += fmt.Sprintf(" after %s", kind.Count(n, "row", "rows"))
+		}
+		t.rep.Add(f.Grade, "%s", f.Text)
+		return false
+	}
+	return !kind.Exited(t.result, t.out, t.rep) && t.stage.Err == ""
+}
+
+// Output: all sizes that were asked for, all values right, a process on each node.
+func (t *collective) Output() (ok bool) {
+	if t.run, ok = kind.Value[parse.NCCLTest](t.result, t.out, t.rep); !ok {
+		return false
+	}
+	for _, text := range t.run.Errors {
+		t.rep.Add(steps.Fail, "it ended with status 0, and says: %s", text)
+	}
+	for _, why := range []string{t.notWhole(), t.notAsked(), t.contradicts()} {
+		if why != "" {
+			t.rep.Add(steps.Inconclusive, "its output is not this test's: %s", why)
+			return false
+		}
+	}
+	if wrong := t.wrong(); wrong != "" {
+		t.rep.Add(steps.Fail, "%s: memory, an adapter or a GPU changes data", wrong)
+	}
+	return len(t.run.Errors) == 0
+}
+
+// program is the collective that the cell runs.
+func (t *collective) program() string {
+	for _, name := range []string{allReduce, allGather} {
+		if witness.Calls(t.cell, t.out, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// number is what the script gave nccl-tests with an option; a size may have a K, M or G behind it.
+func (t *collective) number(option string) (int, bool) {
+	text := witness.Options(t.cell, t.out, t.program())[option]
+	shift := 0
+	if i := strings.IndexAny(text, "KMG"); i > 0 && i == len(text)-1 {
+		shift = map[byte]int{'K': 10, 'M': 20, 'G': 30}[text[i]]
+		text = text[:i]
+	}
+	n, ok := decimal.Count(text)
+	return n << shift, ok
+}
+
+// notWhole says what is missing in the output.
+func (t *collective) notWhole() string {
+	hosts := map[string]bool{}
+	for _, k := range t.run.Ranks {
+		hosts[short(k.Host)] = true
+	}
+	n := len(t.result.Rig.Nodes)
+	for i := range t.result.Rig.Nodes {
+		if e := steps.End(i); !hosts[short(t.result.Rig.At(e).Host)] {
+			return fmt.Sprintf("it has no process on %s", t.result.Rig.NameOf(e))
+		}
+	}
+	switch {
+	case len(t.run.Ranks) != n || len(hosts) != n:
+		return fmt.Sprintf("it names %d processes on %d nodes, and %d were asked for", len(t.run.Ranks), len(hosts), n)
+	case t.run.AverageBusGBps == nil:
+		return "it has no average at its end"
+	case t.run.OutOfBounds == nil:
+		return "it does not say how many values were wrong"
+	case t.run.Version != "" && !t.concluded():
+		return "its last line is missing"
+	}
+	if why := t.strange(); why != "" {
+		return why
+	}
+	return t.unmeasured()
+}
+
+// concluded reports whether the last line is there, which releases have that tell their version.
+func (t *collective) concluded() bool {
+	for line := range strings.Lines(t.out.Text) {
+		if strings.TrimSpace(line) == "# Collective test concluded: "+t.program() {
+			return true
+		}
+	}
+	return false
+}
+
+// strange says which device NCCL named that is no active rail of its node.
+func (t *collective) strange() string {
+	for i := range t.result.Rig.Nodes {
+		e := steps.End(i)
+		net, _ := t.net(e, "IB")
+		for _, dev := range net.Devices {
+			if !slices.ContainsFunc(t.used(e), func(p wire.Port) bool { return t.result.Rig.At(e).Rails[p.Rail].Dev == dev }) {
+				return fmt.Sprintf("NCCL says that it uses %s on %s, and no rail with a link and an address is called that", dev, t.result.Rig.NameOf(e))
+			}
+		}
+	}
+	return ""
+}
+
+// unmeasured says which size lacks a figure.
+func (t *collective) unmeasured() string {
+	for _, row := range t.run.Rows {
+		for _, f := range figures(row) {
+			switch {
+			case f == nil:
+				return "a size was not measured both out of place and in place"
+			case f.Wrong == nil:
+				return "its values were not looked at (#wrong is N/A)"
+			case f.TimeUS <= 0 || f.BusGBps < 0 || f.AlgGBps < 0:
+				return fmt.Sprintf("it reports %g us for %s", f.TimeUS, kind.BlockSize(row.Bytes))
+			}
+		}
+	}
+	return ""
+}
+
+func figures(row parse.NCCLRow) [2]*parse.NCCLFigure {
+	return [2]*parse.NCCLFigure{row.OutOfPlace, row.InPlace}
+}
+
+// notAsked says what it did otherwise than its script asked for: the program, and every size from
+// the first to the last.
+func (t *collective) notAsked() string {
+	if t.run.Program != "" && t.run.Program != t.program() {
+		return fmt.Sprintf("it is of %s, and %s was asked for", t.run.Program, t.program())
+	}
+	from, a := t.number("-b")
+	to, b := t.number("-e")
+	factor, c := t.number("-f")
+	if !a || !b || !c || from <= 0 || factor < 2 {
+		return "its script does not say which sizes it asks for"
+	}
+	n := 0
+	for size := from; size <= to; size *= factor {
+		// An all-gather's size is a multiple of all parts of 16 bytes.
+		if room := 16 * len(t.result.Rig.Nodes); n >= len(t.run.Rows) || t.run.Rows[n].Bytes > size || t.run.Rows[n].Bytes <= size-room {
+			return fmt.Sprintf("%s is missing among its sizes, which were to be %s to %s", kind.BlockSize(size), kind.BlockSize(from),
+				kind.BlockSize(to))
+		}
+		n++
+	}
+	if n == 0 || n != len(t.run.Rows) {
+		return fmt.Sprintf("it has %d sizes, and %d were asked for", len(t.run.Rows), n)
+	}
+	return ""
+}
+
+// perRank is what each rank sends of a size around a ring, which is what busbw is of algbw, too.
+func (t *collective) perRank() float64 {
+	n := float64(len(t.result.Rig.Nodes))
+	if t.program() == allGather {
+		return (n - 1) / n
+	}
+	return 2 * (n - 1) / n
+}
+
+// contradicts says where a row's size and time don't make its bandwidths, or the rows its average.
+func (t *collective) contradicts() string {
+	sum := 0.0
+	for _, row := range t.run.Rows {
+		for _, f := range figures(row) {
+			made := float64(row.Bytes) / f.TimeUS / 1e3
+			// Two decimals of a figure, and at least three digits of the time.
+			if room := 0.0051 + 0.006*made; math.Abs(made-f.AlgGBps) > room || math.Abs(made*t.perRank()-f.BusGBps) > room*2 {
+				return fmt.Sprintf("%s in %s are %.2f GB/s, %.2f on each link, and it says %.2f and %.2f", kind.BlockSize(row.Bytes),
+					kind.Microseconds(f.TimeUS), made, made*t.perRank(), f.AlgGBps, f.BusGBps)
+			}
+			sum += f.BusGBps
+		}
+	}
+	average := sum / float64(2*len(t.run.Rows))
+	if math.Abs(average-*t.run.AverageBusGBps) > 0.006+0.001*average {
+		return fmt.Sprintf("its rows make an average of %.3f GB/s, and it says %.3f", average, *t.run.AverageBusGBps)
+	}
+	return ""
+}
+
+// wrong says how many values came out wrong; empty where none did.
+func (t *collective) wrong() string {
+	n := *t.run.OutOfBounds
+	for _, row := range t.run.Rows {
+		for _, f := range figures(row) {
+			n = max(n, *f.Wrong)
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s came out wrong", kind.Count(n, "value", "values"))
+}
+
+// chunk is a message of NCCL's as the account takes it, bytes: only the packets in it count.
+const chunk = 128 << 10
+
+// moved is what all runs of all sizes together move of their sizes, bytes (common.cu): each size out
+// of place and in place, once before it is timed, -n times, and once to look at what came of it;
+// the largest and the smallest -w times before all.
+func (t *collective) moved() float64 {
+	iterations, _ := t.number("-n")
+	warmup, _ := t.number("-w")
+	sum := 0.0
+	for _, row := range t.run.Rows {
+		sum += 2 * float64(1+iterations+1) * float64(row.Bytes)
+	}
+	first, last := t.run.Rows[0].Bytes, t.run.Rows[len(t.run.Rows)-1].Bytes
+	return sum + float64(warmup)*float64(first+last)
+}
+
+// Flows are what each node had to send to another, by a ring or by a tree: NCCL chooses for each
+// size, and doesn't say. Which node is the next one doesn't matter to what each port counts.
+func (t *collective) Flows() (flows []wire.Flow) {
+	rig, n := t.result.Rig, len(t.result.Rig.Nodes)
+	ring := t.moved() * t.perRank()
+	for i := range n {
+		from, to := t.used(steps.End(i)), t.used(steps.End((i+1)%n))
+		if len(from) == 0 || len(to) == 0 {
+			return nil
+		}
+		mtu := math.MaxInt
+		for _, p := range slices.Concat(from, to) {
+			mtu = min(mtu, rig.At(p.Node).Rails[p.Rail].MTU) // one that is unknown makes all unknown
+		}
+		f := wire.Over(from, to, mtu)
+		f.Sharing = wire.Freely
+		f.Writes(ring/chunk, chunk)
+		low, high := 1.0, 1.0
+		if t.program() == allReduce {
+			for k := range n {
+				share := treeShare(n, k) / t.perRank()
+				low, high = min(low, share), max(high, share)
+			}
+		}
+		f.Least *= low
+		f.More = high * theory.NCCLMore.Value()
+		f.Text = fmt.Sprintf("%s of %s in sizes of %s to %s on %d nodes", kind.Size(t.moved()), strings.TrimSuffix(t.program(), "_perf"),
+			kind.BlockSize(t.run.Rows[0].Bytes), kind.BlockSize(t.run.Rows[len(t.run.Rows)-1].Bytes), n)
+		flows = append(flows, f)
+	}
+	return flows
+}
+
+// treeShare is what a rank of n sends of a size along NCCL's double tree, in an all-reduce: half of
+// it to each neighbour in either tree (ncclGetDtree in NCCL's src/graph/trees.cc).
+func treeShare(n, rank int) float64 {
+	other := n - 1 - rank // an even number of ranks: the second tree is the first one mirrored
+	if n%2 == 1 {
+		other = (rank - 1 + n) % n // an odd one: shifted
+	}
+	return float64(neighbours(n, rank)+neighbours(n, other)) / 2
+}
+
+// neighbours is how many ranks a rank is joined to in NCCL's binary tree (ncclGetBtree).
+func neighbours(n, rank int) (count int) {
+	bit := 1
+	for bit < n && rank&bit == 0 {
+		bit <<= 1
+	}
+	if rank == 0 {
+		if n > 1 {
+			return 1
+		}
+		return 0
+	}
+	count = 1 // its parent
+	low := bit >> 1
+	if low == 0 {
+		return count
+	}
+	count++ // the lower child is always there
+	for up := rank + low; low > 0; up = rank + low {
+		if up < n {
+			return count + 1
+		}
+		low >>= 1
+	}
+	return count
+}

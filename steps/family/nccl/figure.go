@@ -1,0 +1,299 @@
+package nccl
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// A half is one PCIe half of a node's adapter, and what its active ports carried.
+type half struct {
+	node  steps.End
+	name  string   // the PCI slot without its function
+	devs  []string // of its active rails
+	tx    float64  // bytes
+	rx    float64
+	known bool
+}
+
+// countHalves adds up what the active ports of each half counted.
+func (t *collective) countHalves() (all []half) {
+	for _, p := range t.active() {
+		rail := t.result.Rig.At(p.Node).Rails[p.Rail]
+		i := slices.IndexFunc(all, func(h half) bool { return h.node == p.Node && h.name == rail.PCI.Half() })
+		if i < 0 {
+			i = len(all)
+			all = append(all, half{node: p.Node, name: rail.PCI.Half(), known: true})
+		}
+		h := &all[i]
+		h.devs = append(h.devs, rail.Dev)
+		at := slices.IndexFunc(t.stage.Bytes, func(b steps.RailBytes) bool { return b.End == p.Node && b.Rail == p.Rail })
+		if at < 0 || !t.stage.Bytes[at].Known {
+			h.known = false
+			continue
+		}
+		h.tx, h.rx = h.tx+float64(t.stage.Bytes[at].Tx), h.rx+float64(t.stage.Bytes[at].Rx)
+	}
+	return all
+}
+
+// idleHalves are those that carried nothing to speak of, where the node's other one did.
+func (t *collective) idleHalves() (idle []half) {
+	for _, h := range t.halves {
+		sum := 0.0
+		for _, other := range t.halves {
+			if other.node == h.node {
+				sum += other.tx + other.rx
+			}
+		}
+		if h.known && h.name != "" && sum > 0 && h.tx+h.rx < theory.BytesBeside.Value()*sum {
+			idle = append(idle, h)
+		}
+	}
+	return idle
+}
+
+// tellHalves says which halves carried nothing. It gives a clause for the figure's cause.
+func (t *collective) tellHalves() (why string) {
+	for _, h := range t.idleHalves() {
+		rig := t.result.Rig
+		text := fmt.Sprintf("on %s one half alone carried it: nothing went over %s", rig.NameOf(h.node), kind.And(h.devs))
+		if net, told := t.net(h.node, "IB"); told && !slices.ContainsFunc(h.devs, func(d string) bool { return slices.Contains(net.Devices, d) }) {
+			text += fmt.Sprintf(", and NCCL used %s there: does NCCL_IB_HCA name one half of each port? Name both, or take it out",
+				kind.And(net.Devices))
+		}
+		t.rep.At(rig, h.node, steps.Fail, "%s", text)
+		why = "one half of a port alone carried it"
+	}
+	return why
+}
+
+// tellSockets says where NCCL itself said that it does not use RDMA.
+func (t *collective) tellSockets() (why string) {
+	silent := true
+	for _, h := range t.halves {
+		silent = silent && h.tx+h.rx < theory.BytesBeside.Value()*t.moved()
+	}
+	for i := range t.result.Rig.Nodes {
+		e := steps.End(i)
+		net, told := t.net(e, "Socket")
+		if _, verbs := t.net(e, "IB"); !told || verbs {
+			continue
+		}
+		counters := "though the RDMA counters moved"
+		if silent {
+			counters = "and the RDMA counters stand still"
+		}
+		t.rep.Add(steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings", kind.And(net.Devices),
+			t.result.Rig.NameOf(e), counters)
+		return "it went over TCP"
+	}
+	return ""
+}
+
+// A bar is what the bandwidth is held against; none says why there is none.
+type bar struct {
+	limit theory.Limit
+	none  string
+}
+
+// portRate is the rate of a Spark's port, Gb/s: the bar is for that.
+const portRate = 200
+
+// bar is the limit for such nodes as these are.
+func (t *collective) bar() bar {
+	rig := t.result.Rig
+	for _, p := range t.active() {
+		if rail := rig.At(p.Node).Rails[p.Rail]; rail.Soft() || rail.RateGbps != portRate {
+			return bar{none: fmt.Sprintf("nobody chose one for ports of %g Gb/s, such as %s of %s", rail.RateGbps, rail.Dev, rig.NameOf(p.Node))}
+		}
+	}
+	switch {
+	case len(rig.Nodes) == 2 || t.switched():
+		return bar{limit: theory.NCCLSwitched}
+	case len(rig.Nodes) == 3 && t.ring():
+		return bar{limit: theory.NCCLRing}
+	}
+	return bar{none: "nobody chose one for nodes that are cabled so"}
+}
+
+// switched reports whether a rail of each node is in one subnet.
+func (t *collective) switched() bool {
+	nodes := t.result.Rig.Nodes
+	for _, rail := range nodes[0].Rails {
+		alone := nodes[0]
+		alone.Rails = []steps.Rail{rail}
+		if !slices.ContainsFunc(nodes[1:], func(n steps.Node) bool { return len(steps.PairRails(alone, n)) == 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// ring reports whether each node has a rail to the next one.
+func (t *collective) ring() bool {
+	nodes := t.result.Rig.Nodes
+	for i, n := range nodes {
+		if len(steps.PairRails(n, nodes[(i+1)%len(nodes)])) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Figure holds the bus bandwidth of the largest size to the bar. The slower of both ways counts.
+func (t *collective) Figure(wire.Accounted) {
+	t.halves = t.countHalves()
+	why := t.tellSockets()
+	if why == "" {
+		why = t.tellHalves()
+	}
+	last := t.run.Rows[len(t.run.Rows)-1]
+	got := min(last.OutOfPlace.BusGBps, last.InPlace.BusGBps)
+	b := t.bar()
+	expected := &steps.Expected{From: "no bar: " + b.none}
+	if b.none == "" {
+		expected = &steps.Expected{Min: new(b.limit.Value()), From: b.limit.Entry().Source}
+	}
+	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), kind.Round(got), "GB/s", expected)
+	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes), kind.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
+	for _, h := range t.halves {
+		for _, way := range []struct {
+			verb  string
+			bytes float64
+		}{{"sent", h.tx}, {"received", h.rx}} {
+			if h.known {
+				t.rep.Show(fmt.Sprintf("bytes %s by %s over the half %s", way.verb, t.result.Rig.NameOf(h.node), kind.OrUnknown(h.name)),
+					int64(way.bytes), "bytes", nil)
+			}
+		}
+	}
+	t.rep.Measured(steps.Figure{What: steps.Throughput, Value: kind.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes, Memory: "VRAM"})
+	t.lead = fmt.Sprintf("%.2f GB/s on each link with %s, on %d nodes", got, t.size(last.Bytes), len(t.result.Rig.Nodes))
+	switch {
+	case b.none != "":
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s on each link, and nothing says whether that is what the nodes can do: %s", got, b.none)
+	case got > float64(t.connectors())*portRate/8*theory.OverTogether.Value():
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s on each link are more than ports of %d Gb/s carry: is the unit misread?", got, portRate)
+	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at least", got,
+			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
+	case got < b.limit.Value():
+		if why == "" {
+			why = t.cause()
+		}
+		t.rep.Add(steps.Fail, "%.2f GB/s on each link, and %s: %s", got, b.limit.Entry().Says(), why)
+	default:
+		t.lead += ": " + b.limit.Entry().Says()
+	}
+}
+
+// connectors is how many ports with a cable the first node uses.
+func (t *collective) connectors() int {
+	seen := map[int]bool{}
+	for _, p := range t.used(steps.Here) {
+		seen[t.result.Rig.At(p.Node).Rails[p.Rail].PhysPort] = true
+	}
+	return len(seen)
+}
+
+// size names a size as it was asked for: an all-gather's is a little less.
+func (t *collective) size(bytes int) string {
+	asked := 1
+	for asked < bytes {
+		asked *= 2
+	}
+	if asked-bytes < 16*len(t.result.Rig.Nodes) {
+		bytes = asked
+	}
+	return kind.BlockSize(bytes)
+}
+
+// cause looks for a node that is unlike the others: a collective is as fast as the slowest.
+func (t *collective) cause() string {
+	rig := t.result.Rig
+	for i := range rig.Nodes {
+		e := steps.End(i)
+		for _, p := range t.used(e) {
+			rail := rig.At(e).Rails[p.Rail]
+			if rail.PCI.Width > 0 && rail.PCI.Width < rail.PCI.MaxWidth {
+				return fmt.Sprintf("%s on %s has a PCIe link of x%d, and could have x%d (pcie-link)", rail.Dev, rig.NameOf(e), rail.PCI.Width,
+					rail.PCI.MaxWidth)
+			}
+		}
+	}
+	return "a collective is as slow as its slowest node: look at each link alone (rail-speed), at the halves' bytes in the evidence, " +
+		"and at the GPUs' clocks (gpu-clock)"
+}
+
+// Signs: a size that is far slower one way than the other.
+func (t *collective) Signs() {}
+
+// carried tells how the halves shared what they carried, where all did.
+func (t *collective) carried() string {
+	sum, least := map[steps.End]float64{}, 1.0
+	for _, h := range t.halves {
+		sum[h.node] += h.tx
+	}
+	for _, h := range t.halves {
+		if sum[h.node] > 0 {
+			least = min(least, h.tx/sum[h.node])
+		}
+	}
+	if t.halves == nil || least >= 1 {
+		return ""
+	}
+	return fmt.Sprintf("Each half of each node carried %.0f %% of it or more", 100*least)
+}
+
+// table is the sweep, a size a row.
+func table(run parse.NCCLTest) steps.Table {
+	t := steps.Table{Title: "nccl-tests", Columns: []steps.Column{
+		{Name: "size"},
+		{Name: "bus GB/s", Number: true},
+		{Name: "in place", Number: true},
+		{Name: "alg GB/s", Number: true},
+		{Name: "time us", Number: true},
+	}}
+	for _, r := range run.Rows {
+		if r.OutOfPlace == nil {
+			continue
+		}
+		in := "-"
+		if r.InPlace != nil {
+			in = fmt.Sprintf("%.2f", r.InPlace.BusGBps)
+		}
+		t.Rows = append(t.Rows, []string{
+			kind.BlockSize(r.Bytes), fmt.Sprintf("%.2f", r.OutOfPlace.BusGBps), in, fmt.Sprintf("%.2f", r.OutOfPlace.AlgGBps),
+			fmt.Sprintf("%.1f", r.OutOfPlace.TimeUS),
+		})
+	}
+	return t
+}
+
+// live is the table of a run that goes on.
+func live(stdout string) (steps.Table, bool) {
+	run, _ := parse.NCCLTests(stdout)
+	return table(run), len(run.Rows) > 0
+}
+
+// chart is the bus bandwidth by size.
+func (t *collective) chart() steps.Chart {
+	var series [2]steps.Series
+	series[0].Name, series[1].Name = "out of place", "in place"
+	for _, r := range t.run.Rows {
+		for i, f := range figures(r) {
+			series[i].Points = append(series[i].Points, steps.Point{Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes), Y: kind.Round(f.BusGBps)})
+		}
+	}
+	c := steps.Chart{Title: t.cell.Title, Shape: steps.Lines, Unit: "GB/s", XUnit: "bytes", Series: series[:]}
+	if b := t.bar(); b.none == "" {
+		c.Limits = []steps.Limit{{Name: "expected", Value: b.limit.Value()}}
+	}
+	return c
+}

@@ -1,0 +1,201 @@
+package nccl
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
+)
+
+// A rank is one process that a launcher has started, as it tells of itself.
+type rank struct {
+	No, Of int
+	Host   string
+}
+
+const maxRanks = 4096
+
+var rankLine = pattern.New(`^rank (\d{1,6}) of (\d{1,6}) on ([A-Za-z0-9][A-Za-z0-9._-]{0,252})$`)
+
+// readRanks reads what the ranks of mpi-launch print. The order of their lines is nobody's.
+func readRanks(text string) (all []rank, err error) {
+	for line := range strings.Lines(text) {
+		m := rankLine.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		no, a := decimal.Count(m[1])
+		of, b := decimal.Count(m[2])
+		if a && b && len(all) < maxRanks {
+			all = append(all, rank{no, of, m[3]})
+		}
+	}
+	if all == nil {
+		return nil, parse.ErrNoResult
+	}
+	return all, nil
+}
+
+// noLauncher is what env says of a launcher that is not there. GNU's quotes depend on the locale.
+var noLauncher = regexp.MustCompile(`env: \W*([A-Za-z0-9_./+-]+)\W*: No such file`)
+
+// unlaunched is why nothing could be started; ok is false where something else is the matter.
+func unlaunched(rig steps.Rig, o steps.Output) (why string, ok bool) {
+	if o.Exit.Code != 127 {
+		return "", false
+	}
+	m := noLauncher.FindStringSubmatch(o.Complaint + "\n" + o.Text)
+	if m == nil {
+		return "", false
+	}
+	why = fmt.Sprintf("%s has no %s", rig.NameOf(o.End), m[1])
+	if pkg := rig.PackageOf(m[1]); pkg != "" {
+		why += ": install " + pkg + " there, and on every other node"
+	}
+	return why, true
+}
+
+// launchCauses are how launchers word that they could not start.
+var launchCauses = []kind.Cause{
+	{
+		Pattern: pattern.New(`Could not resolve hostname ([A-Za-z0-9._-]+)`), Grade: steps.Fail,
+		Means: "%[1]s does not know %[2]s: put the name into its /etc/hosts, or give addresses (LAUNCH_HOSTS)",
+	},
+	{
+		Pattern: pattern.New(`connect to host ([A-Za-z0-9._-]+) port`), Grade: steps.Fail,
+		Means: "%[1]s does not reach %[2]s by ssh: is the node up, and its sshd?",
+	},
+	{
+		Pattern: pattern.New(`(?:Permission denied \(|Host key verification failed)`), Grade: steps.Fail,
+		Means: "%[1]s may not log in to another node by ssh, and a launcher can't ask: give it a key that the others take, and " +
+			"their host keys (ssh-copy-id, ssh-keyscan)",
+	},
+	{
+		Pattern: pattern.New(`not enough slots`), Grade: steps.Fail,
+		Means: "the launcher on %[1]s has no room for a process on each node: does a host file or an allocation name fewer?",
+	},
+	{
+		Pattern: pattern.New(`(?:orted|prted): (?:command )?not found|unable to (?:find|launch).*orted`), Grade: steps.Fail,
+		Means: "%[1]s reached another node, and that has no Open MPI in its PATH: install the same one on every node",
+	},
+	{
+		Pattern: pattern.New(`unable to reliably start one or more daemons|ORTE does not know how to route`), Grade: steps.Fail,
+		Means: "the launcher on %[1]s started no daemon on another node: see its lines",
+	},
+	{
+		Pattern: pattern.New(`(?:Unable to allocate resources|Unable to create step|Invalid node name|No nodes|not in this allocation)`),
+		Grade:   steps.Inconclusive,
+		Means:   "Slurm on %[1]s gives no step on these nodes: run railbench inside an allocation that has them (salloc)",
+	},
+}
+
+// explain finds what a launcher's words mean. A cause's first argument is the node that the
+// launcher ran on, and the others are its pattern's groups.
+func explain(rig steps.Rig, o steps.Output, causes []kind.Cause, rep *kind.Report) bool {
+	for _, c := range causes {
+		m := c.Pattern.FindStringSubmatch(o.Text)
+		if m == nil {
+			continue
+		}
+		words := []any{rig.NameOf(o.End)}
+		for _, group := range m[1:] {
+			words = append(words, group)
+		}
+		rep.Add(c.Grade, c.Means, words...)
+		return true
+	}
+	return false
+}
+
+// judgeLaunch: the processes that were started are exactly one on each node.
+func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
+	if v, done := kind.Gate(c, r); done {
+		return v
+	}
+	var rep kind.Report
+	s := r.Stages[0]
+	if s.Err != "" {
+		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+	}
+	if len(s.Outputs) != 1 {
+		rep.Add(steps.Inconclusive, "%d scripts ran, and one starts all", len(s.Outputs))
+		return rep.Verdict()
+	}
+	o := s.Outputs[0]
+	if why, ok := unlaunched(r.Rig, o); ok {
+		return rep.Skipped("%s", why)
+	}
+	if f, bad := kind.Trouble(r.Rig, o); bad {
+		rep.Add(f.Grade, "%s", f.Text)
+		return rep.Verdict()
+	}
+	if !o.Exit.OK() && explain(r.Rig, o, launchCauses, &rep) {
+		return rep.Verdict()
+	}
+	if kind.Exited(r, o, &rep) || s.Err != "" {
+		return rep.Verdict()
+	}
+	ranks, ok := kind.Value[[]rank](r, o, &rep)
+	if !ok {
+		return rep.Verdict()
+	}
+	everyNode(r.Rig, ranks, &rep)
+	return rep.Verdict(fmt.Sprintf("%d processes were started, one on each of %s", len(ranks), names(r.Rig)))
+}
+
+// everyNode compares the ranks with the nodes that were asked for: each has one.
+func everyNode(rig steps.Rig, ranks []rank, rep *kind.Report) {
+	n := len(rig.Nodes)
+	seen := map[string][]int{}
+	var numbers []int
+	for _, k := range ranks {
+		if k.Of != n {
+			rep.Add(steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program built for another MPI?", k.No, k.Of, n)
+			return
+		}
+		seen[short(k.Host)], numbers = append(seen[short(k.Host)], k.No), append(numbers, k.No)
+	}
+	slices.Sort(numbers)
+	for i := range rig.Nodes {
+		e := steps.End(i)
+		host := short(rig.At(e).Host)
+		switch got := seen[host]; len(got) {
+		case 0:
+			rep.At(rig, e, steps.Fail, "no process was started on %s", rig.NameOf(e))
+		case 1:
+			rep.Show("rank on "+rig.NameOf(e), got[0], "", nil)
+		default:
+			rep.At(rig, e, steps.Fail, "%d processes were started on %s, and one was asked for", len(got), rig.NameOf(e))
+		}
+		delete(seen, host)
+	}
+	for host := range seen {
+		rep.Add(steps.Fail, "a process was started on %s, which is no node of this rig", host)
+	}
+	for i, no := range numbers {
+		if i >= n || no != i {
+			rep.Add(steps.Fail, "the ranks are %v, and 0 to %d were asked for", numbers, n-1)
+			return
+		}
+	}
+}
+
+// short is a host's name without its domain.
+func short(host string) string {
+	name, _, _ := strings.Cut(strings.ToLower(host), ".")
+	return name
+}
+
+func names(rig steps.Rig) string {
+	var all []string
+	for i := range rig.Nodes {
+		all = append(all, rig.NameOf(steps.End(i)))
+	}
+	return kind.And(all)
+}

@@ -1,0 +1,78 @@
+package nccl
+
+import (
+	"testing"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+// three is a rig of three Sparks.
+func three() steps.Rig {
+	rig := kindtest.Spark()
+	third := rig.Nodes[steps.Peer]
+	third.No, third.Name, third.Host = 2, "spark-03", "spark-03"
+	rig.Nodes = append(rig.Nodes, third)
+	for i := range rig.Nodes {
+		rig.Nodes[i].Host = rig.Nodes[i].Name
+	}
+	return rig
+}
+
+func launched(rig steps.Rig, text string) steps.Result {
+	o := kindtest.Read(kindtest.Ran("", steps.Here, text), readRanks)
+	return steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{o}}}}
+}
+
+const allThree = "rank 2 of 3 on spark-03.lan\nrank 0 of 3 on spark-01\nrank 1 of 3 on Spark-02\n"
+
+// The processes that a launcher started are exactly those that were asked for.
+func TestLaunch(t *testing.T) {
+	c := kindtest.Cell(t, "mpi-launch")
+	kindtest.Want(t, "all", judgeLaunch(c, launched(three(), allThree)), steps.Pass,
+		"3 processes were started, one on each of spark-02, spark-01 and spark-03")
+	for name, x := range map[string]struct {
+		text  string
+		want  steps.Grade
+		words string
+	}{
+		"nothing":       {"", steps.Inconclusive, "does not parse"},
+		"one is away":   {"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-02\n", steps.Fail, "no process was started on spark-03"},
+		"a stranger":    {"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-02\nrank 2 of 3 on login\n", steps.Fail, "login, which is no node of this rig"},
+		"one twice":     {"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-01\nrank 2 of 3 on spark-03\n", steps.Fail, "2 processes were started on spark-01"},
+		"one too many":  {allThree + "rank 3 of 3 on spark-03\n", steps.Fail, "2 processes were started on spark-03"},
+		"another MPI":   {"rank 0 of 1 on spark-01\nrank 0 of 1 on spark-02\nrank 0 of 1 on spark-03\n", steps.Fail, "was the program built for another MPI?"},
+		"ranks repeat":  {"rank 0 of 3 on spark-01\nrank 0 of 3 on spark-02\nrank 2 of 3 on spark-03\n", steps.Fail, "the ranks are [0 0 2]"},
+		"no number":     {"rank  of  on spark-01\n", steps.Inconclusive, "does not parse"},
+		"a long number": {"rank 99999999999999999999 of 3 on spark-01\n", steps.Inconclusive, "does not parse"},
+	} {
+		kindtest.Want(t, name, judgeLaunch(c, launched(three(), x.text)), x.want, x.words)
+	}
+	for name, x := range map[string]struct {
+		code  int
+		text  string
+		want  steps.Grade
+		words string
+	}{
+		"no mpirun":     {127, "env: ‘mpirun’: No such file or directory\n", steps.Skipped, "spark-02 has no mpirun"},
+		"no shell":      {127, "sh: 1: x: not found\n", steps.Inconclusive, "did not find a command"},
+		"no name":       {1, "ssh: Could not resolve hostname spark-03: Name or service not known\n", steps.Fail, "spark-02 does not know spark-03"},
+		"no way":        {1, "ssh: connect to host spark-03 port 22: No route to host\n", steps.Fail, "does not reach spark-03 by ssh"},
+		"no key":        {255, "nvidia@spark-03: Permission denied (publickey,password).\n", steps.Fail, "may not log in"},
+		"no allocation": {1, "srun: error: Unable to allocate resources: Invalid node name specified\n", steps.Inconclusive, "salloc"},
+		"all, and 1":    {1, allThree, steps.Inconclusive, "ended with exit 1"},
+		"killed":        {137, allThree, steps.Inconclusive, "ended with exit 137"},
+	} {
+		r := launched(three(), x.text)
+		r.Stages[0].Outputs[0].Exit.Code = x.code
+		kindtest.Want(t, name, judgeLaunch(c, r), x.want, x.words)
+	}
+	r := launched(three(), allThree)
+	r.Stages[0].Outputs[0].Exit.Why = runner.TimedOut
+	kindtest.Want(t, "a hang", judgeLaunch(c, r), steps.Inconclusive, "timed out")
+	r = launched(three(), allThree)
+	r.Stages[0].Err = "it was stopped"
+	kindtest.Want(t, "stopped", judgeLaunch(c, r), steps.Inconclusive, "it was stopped")
+	kindtest.Want(t, "no output", judgeLaunch(c, steps.Result{Rig: three(), Stages: []steps.Stage{{}}}), steps.Inconclusive, "0 scripts ran")
+}

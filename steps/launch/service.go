@@ -1,0 +1,192 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// The parameters that the service reads.
+const (
+	Param      = "LAUNCHER"
+	HostsParam = "LAUNCH_HOSTS"
+)
+
+// Variable is what a cell's scripts read: the launcher's command line, a word a line.
+const Variable = "LAUNCH"
+
+// sweepLimit is for looking at one node once a run is over.
+const sweepLimit = 30 * time.Second
+
+// A Service gives cells with with=launch the launcher's command line, and looks afterwards for
+// what was started. It is a session.Service.
+type Service struct {
+	// Launchers gives those that are known. The error says which files were left out, and why.
+	Launchers func() (Launchers, error)
+}
+
+// Start gives $LAUNCH; stop ends what is left of the run on any node.
+func (s Service) Start(_ context.Context, r session.Request) (vars [2]map[string]string, stop func() error, err error) {
+	words, err := s.words(r)
+	if err != nil {
+		return vars, nil, err
+	}
+	given := map[string]string{Variable: strings.Join(words, "\n")}
+	vars[steps.Here], vars[steps.Peer] = given, given
+	return vars, func() error { return sweep(r) }, nil
+}
+
+// Plan is what a dry run shows.
+func (s Service) Plan(r session.Request) map[string]string {
+	words, err := s.words(r)
+	if err != nil {
+		words = []string{"# " + err.Error()}
+	}
+	return map[string]string{Variable: strings.Join(words, "\n")}
+}
+
+func (s Service) words(r session.Request) ([]string, error) {
+	name := r.Params[Param]
+	all, err := s.Launchers()
+	l, ok := all[name]
+	switch {
+	case !ok && err != nil:
+		return nil, fmt.Errorf("there is no launcher %q that can be used: %w", name, err)
+	case !ok:
+		return nil, fmt.Errorf("there is no launcher %q: %s", name, strings.Join(all.Names(), ", "))
+	}
+	hosts, err := hostsOf(r.Rig, l.Nodes, r.Params[HostsParam])
+	if err != nil {
+		return nil, err
+	}
+	return l.Words(Request{Hosts: hosts, PerNode: 1, Mark: r.Run})
+}
+
+// hostsOf are the nodes as a launcher is told of them, in the rig's order. chosen, where not
+// empty, are the user's own names, in that order.
+func hostsOf(rig steps.Rig, by, chosen string) ([]string, error) {
+	if chosen != "" {
+		hosts := strings.Split(chosen, ",")
+		if len(hosts) != len(rig.Nodes) {
+			return nil, fmt.Errorf("LAUNCH_HOSTS names %d hosts, and the rig has %d nodes", len(hosts), len(rig.Nodes))
+		}
+		byNo := slices.Clone(rig.Nodes)
+		slices.SortStableFunc(byNo, func(a, b steps.Node) int { return a.No - b.No })
+		var all []string
+		for _, n := range rig.Nodes {
+			i := slices.IndexFunc(byNo, func(m steps.Node) bool { return m.No == n.No })
+			all = append(all, hosts[i])
+		}
+		return all, nil
+	}
+	var all []string
+	for i, n := range rig.Nodes {
+		if n.Err != "" {
+			return nil, fmt.Errorf("%s could not be looked at, and a collective needs every node: %s", n.Name, n.Err)
+		}
+		host := n.Host
+		// The launcher runs on the first node, which knows its own name.
+		if i > 0 && by == "address" {
+			host = address(rig, n)
+		}
+		all = append(all, host)
+	}
+	return all, nil
+}
+
+// address is where the first node reaches another: as railbench does, or over a rail that both
+// have, where railbench is on that node itself or reaches it through a forwarded port.
+func address(rig steps.Rig, n steps.Node) string {
+	_, host, named := strings.Cut(n.Where, "@")
+	if i := strings.LastIndexByte(host, ':'); i >= 0 {
+		host = host[:i]
+	}
+	ip, err := netip.ParseAddr(host)
+	if named && host != "localhost" && (err != nil || ip.Is4() && !ip.IsLoopback()) {
+		return host
+	}
+	if pairs := steps.PairRails(rig.At(steps.Here), n); len(pairs) > 0 {
+		return n.Rails[pairs[0].Rails[steps.Peer]].Addr
+	}
+	return n.Host
+}
+
+// sweepScript ends every process that carries the run's mark, $MARK. A process is asked for it
+// again just before it is ended: its number may be another's by then. Nothing is found by its
+// name, and this script has the mark in no environment.
+const sweepScript = `marked() { grep -qszxF "` + MarkVariable + `=$MARK" "/proc/$1/environ"; }
+ours() { grep -lszxF "` + MarkVariable + `=$MARK" /proc/[0-9]*/environ; }
+end() { # SIGNAL
+	for file in $(ours); do
+		pid=${file#/proc/}
+		pid=${pid%/environ}
+		case $pid in '' | *[!0-9]*) continue ;; esac
+		! marked "$pid" || kill "-$1" "$pid"
+	done
+} 2>/dev/null
+found=$(ours | wc -l)
+i=0
+while [ "$i" -lt 40 ] && [ -n "$(ours)" ]; do
+	case $i in 0) end TERM ;; 2?) end KILL ;; esac
+	sleep 0.1
+	i=$((i + 1))
+done
+echo found $found
+echo left $(ours | wc -l)`
+
+// sweep looks on every node for what the run has left behind, and ends it.
+func sweep(r session.Request) error {
+	texts, errs := each(context.Background(), r.Every, runner.Script{
+		Name: "look for what is left of " + r.Run, Body: sweepScript, Vars: map[string]string{"MARK": r.Run}, Limit: sweepLimit,
+	})
+	var wrong []error
+	for i, text := range texts {
+		node := r.Every[i].Name()
+		found, left, ok := swept(text)
+		switch {
+		case errs[i] != nil:
+			wrong = append(wrong, fmt.Errorf("nobody knows what the run left on %s: %w", node, errs[i]))
+		case !ok:
+			wrong = append(wrong, fmt.Errorf("nobody knows what the run left on %s", node))
+		case left > 0:
+			wrong = append(wrong, fmt.Errorf("%d processes of the run are still on %s: end those with %s=%s in their environment",
+				left, node, MarkVariable, r.Run))
+		case found > 0:
+			r.Tell("%d processes of the run were still on %s, and were ended", found, node)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// swept reads what sweepScript printed.
+func swept(text string) (found, left int, ok bool) {
+	words := strings.Fields(text)
+	if len(words) != 4 || words[0] != "found" || words[2] != "left" {
+		return 0, 0, false
+	}
+	found, a := decimal.Count(words[1])
+	left, b := decimal.Count(words[3])
+	return found, left, a && b
+}
+
+// each runs a script on all nodes at once.
+func each(ctx context.Context, nodes []runner.Node, s runner.Script) (texts []string, errs []error) {
+	texts, errs = make([]string, len(nodes)), make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, n := range nodes {
+		// Each writes its own place, and Wait orders them before the reading.
+		all.Go(func() { texts[i], errs[i] = runner.Text(ctx, n, s) })
+	}
+	all.Wait()
+	return texts, errs
+}

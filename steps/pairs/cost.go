@@ -1,0 +1,76 @@
+package pairs
+
+import (
+	"fmt"
+	"time"
+)
+
+// MostRails is how many rails a matrix can have.
+const MostRails = 32
+
+// MostAgain is how many ways of pairs are measured again at most: where more look bad, what is wrong is no
+// pair, and the rest keeps its first figure.
+func MostAgain(nodes int) int { return 4 * nodes }
+
+// Progress is how far a run is.
+type Progress struct {
+	Tests         int // done so far, a rail and a way each, in all
+	Round, Rounds int // of those that are measured now
+	Beside        int // pairs at once
+	Again         bool
+}
+
+// A Cost is what measuring a matrix takes, worked out before.
+type Cost struct {
+	Nodes, Rails  int
+	Pairs, Rounds int
+	Beside        int           // pairs at once
+	Tests         int           // a rail and a way each
+	Time          time.Duration // where nothing looks bad
+	// Again is what one bad node adds: each of its pairs once more, alone.
+	Again time.Duration
+	// Bytes is what the nodes send in all, where a bandwidth test sends so many.
+	Bytes float64
+	// Memory is what the matrix itself takes, in bytes.
+	Memory int
+}
+
+// What a test of a pair takes where nothing is slow, in the simulated rig's time: three seconds of writes, or
+// a thousand pings, a server that has to be ready, and the counters three times. TestPairsTakeWhatIsTold holds it.
+const (
+	BandwidthTime = 3400 * time.Millisecond
+	LatencyTime   = 450 * time.Millisecond
+)
+
+// CostOf is what a matrix takes, where a bandwidth test writes so many bytes.
+func CostOf(nodes, rails int, bytes float64) Cost {
+	rounds := nodes - 1 + nodes%2
+	ways := nodes * (nodes - 1)
+	alone := 2 * time.Duration(nodes-1) * time.Duration(rails) * BandwidthTime
+	return Cost{
+		Nodes: nodes, Rails: rails, Pairs: ways / 2, Rounds: rounds, Beside: nodes / 2, Tests: rails * (ways + ways/2),
+		Time:  time.Duration(rounds*rails) * (2*BandwidthTime + LatencyTime),
+		Again: alone, Bytes: float64(ways*rails) * bytes,
+		Memory: len(Measures) * rails * nodes * nodes * cellBytes,
+	}
+}
+
+// cellBytes is what a Cell takes without its reason.
+const cellBytes = 32
+
+// String tells the cost before anything is run.
+func (c Cost) String() string {
+	return fmt.Sprintf("%d pairs of %d nodes, over %d rails: %d rounds of %d pairs at once, %d tests, about %s where nothing is slow, and %.0f GB sent in all",
+		c.Pairs, c.Nodes, c.Rails, c.Rounds, c.Beside, c.Tests, Rounded(c.Time), c.Bytes/1e9)
+}
+
+// Rounded is a time as people say it.
+func Rounded(d time.Duration) string {
+	switch {
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}

@@ -1,0 +1,126 @@
+package pairs
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+)
+
+// Table are the figures as rows of a table, with its header: nodes by name, rails from 1.
+func (m *Matrix) Table() [][]string {
+	rows := [][]string{{"measure", "from", "to", "rail", "value", "unit", "first", "verdict", "state", "beside", "reason"}}
+	m.Places(func(p Place, c *Cell) bool {
+		rows = append(rows, []string{
+			string(p.What), m.Nodes[p.From].Name, m.Nodes[p.To].Name, strconv.Itoa(p.Rail + 1), number(c.Value), Unit(p.What), number(c.First),
+			c.Grade.String(), c.State.String(), strconv.Itoa(int(c.Beside)), c.Reason,
+		})
+		return true
+	})
+	return rows
+}
+
+func number(v float32) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(rounded(v), 'f', -1, 64)
+}
+
+// CSV writes a line for each figure.
+func (m *Matrix) CSV() ([]byte, error) {
+	m.settle()
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	for _, row := range m.Table() {
+		for i, s := range row {
+			row[i] = gate.Line(s)
+			// A spreadsheet would calculate what begins as a formula does.
+			if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+				row[i] = "'" + row[i]
+			}
+		}
+		if err := w.Write(row); err != nil {
+			return nil, err
+		}
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
+}
+
+const style = `:root{color-scheme:light dark;--fore:#1f2328;--dim:#57606a;--back:#fff;--edge:#d0d7de}
+@media(prefers-color-scheme:dark){:root{--fore:#e6edf3;--dim:#9198a1;--back:#0d1117;--edge:#3d444d}}
+body{margin:0 auto;padding:1.5rem;max-width:80rem;font:16px/1.5 system-ui,sans-serif;color:var(--fore);background:var(--back)}
+.simulated{background:#9a3412;color:#fff;padding:.4em .8em;border-radius:.3em;font-weight:700}
+.dim{color:var(--dim)}.scroll{overflow-x:auto}
+table{border-collapse:collapse;margin:1em 0;font:12px/1.2 ui-monospace,monospace}
+th,td{border:1px solid var(--edge);padding:.2em .35em;text-align:right}th{font-weight:400}
+td{color:#1f2328}.good{background:#aceebb}.warned{background:#fae17d}.crowd{background:#ffd8a8}.bad{background:#ffcecb;font-weight:700}
+.unmeasured{background:#d8ccf5}.self{background:transparent}
+`
+
+var classes = [...]string{"unmeasured", "good", "warned", "crowd", "bad"}
+
+// HTML is a page that needs nothing else: the verdict, its causes, and a map for each measure and rail with
+// the figures in it.
+func (m *Matrix) HTML() []byte {
+	j := m.Judge()
+	var b strings.Builder
+	text := func(s string) string { return html.EscapeString(gate.Line(s)) }
+	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Pairs of %s</title>\n<style>%s</style>\n<h1>Pairs of %s</h1>\n",
+		text(m.Rig), style, text(m.Rig))
+	if m.Simulated {
+		b.WriteString("<p class=\"simulated\">SIMULATED</p>\n")
+	}
+	fmt.Fprintf(&b, "<p><strong>%s</strong> %s</p>\n<p class=\"dim\">%s, %s; %s</p>\n", j.Grade, text(j.Reason),
+		m.Began.UTC().Format(time.RFC3339), m.Elapsed.Round(time.Second), text(m.Conditions.String()))
+	if len(j.Causes) > 0 {
+		b.WriteString("<ul>\n")
+		for _, c := range j.Causes {
+			fmt.Fprintf(&b, "<li>%s: %s</li>\n", text(upper(c.Text)), text(c.Evidence))
+		}
+		b.WriteString("</ul>\n")
+	}
+	for _, what := range Measures {
+		for rail := range m.Rails {
+			m.htmlMap(&b, what, rail, text)
+		}
+	}
+	b.WriteString("<p class=\"dim\">? is not measured, or not judged; x is bad and has no figure. Green is good, yellow warned of, " +
+		"orange bad beside others and good alone, red bad, violet not measured.</p>\n</html>\n")
+	return []byte(b.String())
+}
+
+func (m *Matrix) htmlMap(b *strings.Builder, what steps.Measure, rail int, text func(string) string) {
+	fmt.Fprintf(b, "<h2>%s, %s</h2>\n<div class=\"scroll\"><table>\n<tr><th></th>", text(m.Title(what, rail)), Unit(what))
+	for _, n := range m.Nodes {
+		fmt.Fprintf(b, "<th>%s</th>", text(n.Name))
+	}
+	b.WriteString("</tr>\n")
+	for from, n := range m.Nodes {
+		fmt.Fprintf(b, "<tr><th>%s</th>", text(n.Name))
+		for to := range m.Nodes {
+			c := m.At(what, rail, from, to)
+			switch {
+			case c == nil:
+				b.WriteString("<td class=\"self\">·</td>")
+				continue
+			case c.Value == 0 && c.State == Bad:
+				fmt.Fprintf(b, "<td class=\"bad\" title=\"%s\">x</td>", text(c.Reason))
+				continue
+			case c.Value == 0:
+				fmt.Fprintf(b, "<td class=\"%s\" title=\"%s\">?</td>", classes[c.State], text(c.Reason))
+				continue
+			}
+			fmt.Fprintf(b, "<td class=\"%s\" title=\"%s\">%s</td>", classes[c.State], text(or(c.Reason, c.Grade.String())), number(c.Value))
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</table></div>\n")
+}

@@ -1,0 +1,163 @@
+package pairs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+)
+
+// A Square is a cell of a heat map: what is seen of it without colour, and what it is.
+type Square struct {
+	Glyph rune
+	State State
+	// Diagonal says that it is from a node to itself.
+	Diagonal bool
+}
+
+// Legend says what the squares of a map mean, a line each.
+func (m *Matrix) Legend(what steps.Measure) []string {
+	e := m.Extremes(what)
+	scale := "█ from 98 %  ▓ 95  ▒ 93 of the best"
+	best := "best"
+	if what == steps.Latency {
+		scale, best = "█ up to 1.25 times  ▓ 1.67  ▒ 2.1 times the least", "least"
+	}
+	if e.Measured > 0 {
+		scale += fmt.Sprintf(", %s; the other end is %s", figure(what, e.Best), figure(what, e.Worst))
+	}
+	return []string{
+		fmt.Sprintf("%s in %s: %s", what, Unit(what), scale),
+		fmt.Sprintf("0..9 bad: tenths of the %s  x bad, and no figure  c bad beside others, good alone", best),
+		"! good, and its judge warns  ? not measured, or not judged  · itself",
+		m.Conditions.String(),
+	}
+}
+
+// Square is the one of a rail from one node to another.
+func (m *Matrix) Square(what steps.Measure, rail, from, to int, e Extremes) Square {
+	c := m.At(what, rail, from, to)
+	if c == nil {
+		return Square{Glyph: '·', Diagonal: true}
+	}
+	share := 0.0
+	if c.Value > 0 && e.Best > 0 {
+		if share = float64(c.Value) / e.Best; what == steps.Latency {
+			share = 1 / share
+		}
+	}
+	s := Square{State: c.State}
+	switch {
+	case c.State == Unmeasured:
+		s.Glyph = '?'
+	case c.State == Bad && c.Value == 0:
+		s.Glyph = 'x'
+	case c.State == Bad:
+		s.Glyph = rune('0' + min(9, int(share*10)))
+	case c.State == Crowd:
+		s.Glyph = 'c'
+	case c.State == Warned:
+		s.Glyph = '!'
+	default:
+		s.Glyph = shade(what, share)
+	}
+	return s
+}
+
+// shade is a good figure's. The steps of a latency are wider, as its rule is.
+func shade(what steps.Measure, share float64) rune {
+	full, most := 0.98, 0.95
+	if what == steps.Latency {
+		full, most = 0.8, 0.6
+	}
+	switch {
+	case share >= full:
+		return '█'
+	case share >= most:
+		return '▓'
+	}
+	return '▒'
+}
+
+// labelWidth is what a row's label has room for: its number, and the name behind it.
+const labelWidth = 14
+
+// MapWidth is how many nodes' columns a width has room for.
+func MapWidth(width int) int { return max(1, width-labelWidth-1) }
+
+// Label is a row's: the node's number, from 1, and its name as far as there is room.
+func (m *Matrix) Label(node int) string {
+	return fmt.Sprintf("%4d %s", node+1, fit(gate.Line(m.Nodes[node].Name), labelWidth-5))
+}
+
+// Header are the numbers of the columns from left on, written downwards.
+func Header(left, right int) []string {
+	digits := len(fmt.Sprint(right))
+	lines := make([]strings.Builder, digits)
+	for node := left; node < right; node++ {
+		number := fmt.Sprintf("%*d", digits, node+1)
+		for i := range digits {
+			lines[i].WriteByte(number[i])
+		}
+	}
+	all := make([]string, digits)
+	for i := range lines {
+		all[i] = strings.Repeat(" ", labelWidth+1) + lines[i].String()
+	}
+	return all
+}
+
+// Map is the heat map of a measure over a rail, as text of a width at most: rows send, columns receive.
+// What is wider comes in blocks, one below the other.
+func (m *Matrix) Map(what steps.Measure, rail, width int) []string {
+	e := m.Extremes(what)
+	var lines []string
+	wide := MapWidth(width)
+	for left := 0; left < len(m.Nodes); left += wide {
+		right := min(left+wide, len(m.Nodes))
+		if left > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, Header(left, right)...)
+		for from := range m.Nodes {
+			var b strings.Builder
+			b.WriteString(m.Label(from) + " ")
+			for to := left; to < right; to++ {
+				b.WriteRune(m.Square(what, rail, from, to, e).Glyph)
+			}
+			lines = append(lines, b.String())
+		}
+	}
+	return lines
+}
+
+// Title is what a map is of.
+func (m *Matrix) Title(what steps.Measure, rail int) string {
+	way := "rows send, columns receive"
+	if !Both(what) {
+		way = "one way of a ping and its answer, so both ways are one"
+	}
+	title := fmt.Sprintf("%s over %s: %s", what, m.Rails[rail], way)
+	if m.Simulated {
+		title += "  SIMULATED"
+	}
+	return title
+}
+
+// fit is a text in a width, filled up, and with an end that says that there is more.
+func fit(s string, width int) string {
+	r := []rune(s)
+	if len(r) > width {
+		return string(r[:width-1]) + "…"
+	}
+	return s + strings.Repeat(" ", width-len(r))
+}
+
+// Shown is a figure with its unit, or that there is none.
+func Shown(what steps.Measure, v float64) string {
+	if v == 0 {
+		return "no figure"
+	}
+	return figure(what, v)
+}

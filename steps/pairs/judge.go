@@ -1,0 +1,178 @@
+package pairs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/theory"
+)
+
+// Extremes are what the cells of a measure are held against.
+type Extremes struct {
+	Best, Worst float64 // the largest and the least bandwidth; the least and the largest latency
+	Measured    int     // how many cells have a figure
+}
+
+// Extremes are those of a measure. Rails of one rig are alike: they are compared with each other, so that
+// a rail that is slow everywhere is found.
+func (m *Matrix) Extremes(what steps.Measure) (e Extremes) {
+	m.Places(func(p Place, c *Cell) bool {
+		if p.What != what || !c.Measured() {
+			return true
+		}
+		v := float64(c.Value)
+		if e.Measured++; e.Measured == 1 {
+			e.Best, e.Worst = v, v
+		}
+		less, more := min(e.Best, e.Worst, v), max(e.Best, e.Worst, v)
+		if e.Best, e.Worst = more, less; what == steps.Latency {
+			e.Best, e.Worst = less, more
+		}
+		return true
+	})
+	return e
+}
+
+// bad reports whether a figure is bad beside the best one.
+func bad(what steps.Measure, v, best float64) bool {
+	if what == steps.Latency {
+		return v > theory.PairLatency.Value()*best
+	}
+	return v < theory.PairBandwidth.Value()*best
+}
+
+// rule is the same in words.
+func rule(what steps.Measure, best float64) string {
+	if what == steps.Latency {
+		return fmt.Sprintf("above %g times the least (%s)", theory.PairLatency.Value(), figure(what, best))
+	}
+	return fmt.Sprintf("below %.0f %% of the best (%s)", 100*theory.PairBandwidth.Value(), figure(what, best))
+}
+
+// figure is a figure with its unit.
+func figure(what steps.Measure, v float64) string {
+	if what == steps.Latency {
+		return fmt.Sprintf("%.2f us", v)
+	}
+	return fmt.Sprintf("%.1f Gb/s", v)
+}
+
+// settle says of every cell what it is among the others.
+func (m *Matrix) settle() {
+	for _, what := range Measures {
+		best := m.Extremes(what).Best
+		m.Places(func(p Place, c *Cell) bool {
+			if p.What == what {
+				c.State = m.state(what, c, best)
+			}
+			return true
+		})
+	}
+}
+
+func (m *Matrix) state(what steps.Measure, c *Cell, best float64) State {
+	rule := m.Conditions.Soft == ""
+	switch {
+	case c.Grade == steps.Fail:
+		return Bad
+	case !c.Measured() || c.Grade == steps.Inconclusive || c.Grade == steps.Skipped:
+		return Unmeasured
+	case rule && bad(what, float64(c.Value), best):
+		return Bad
+	case rule && c.First > 0 && bad(what, float64(c.First), best):
+		return Crowd
+	case c.Grade == steps.Warn:
+		return Warned
+	}
+	return Good
+}
+
+// Suspects are the pairs that look bad and are to be measured again, those of a measure.
+func (m *Matrix) Suspects(what steps.Measure) []Pair {
+	m.settle()
+	seen := map[Pair]bool{}
+	var all []Pair
+	m.Places(func(p Place, c *Cell) bool {
+		pair := Pair{p.From, p.To}
+		if p.What == what && c.State == Bad && !seen[pair] {
+			seen[pair] = true
+			all = append(all, pair)
+		}
+		return true
+	})
+	return all
+}
+
+// A Judgement is what a matrix means.
+type Judgement struct {
+	Grade  steps.Grade
+	Reason string
+	// Causes are what explains what is bad, what explains most of it first.
+	Causes []Cause
+	// Counts are how many cells are in each state.
+	Counts [Bad + 1]int
+}
+
+// most is how many causes are told in a verdict's reason; the others are in the list.
+const most = 3
+
+// Judge says what the figures mean together. Nothing passes that nobody has measured.
+func (m *Matrix) Judge() Judgement {
+	m.settle()
+	var j Judgement
+	total := 0
+	m.Places(func(_ Place, c *Cell) bool {
+		j.Counts[c.State]++
+		total++
+		return true
+	})
+	j.Causes = m.causes()
+	switch {
+	case j.Counts[Bad] > 0:
+		j.Grade = steps.Fail
+	case total == 0, j.Counts[Unmeasured] > 0:
+		j.Grade = steps.Inconclusive
+	case j.Counts[Warned]+j.Counts[Crowd] > 0:
+		j.Grade = steps.Warn
+	default:
+		j.Grade = steps.Pass
+	}
+	var told []string
+	for i, c := range j.Causes {
+		if i == most {
+			told = append(told, fmt.Sprintf("%d more: see the list.", len(j.Causes)-most))
+			break
+		}
+		told = append(told, upper(c.Text)+": "+c.Evidence+".")
+	}
+	switch {
+	case total == 0:
+		told = []string{"There is nothing to measure: no rail joins two nodes."}
+	case told == nil:
+		told = []string{m.fine(total)}
+	}
+	if m.Conditions.Soft != "" {
+		told = append(told, upper(m.Conditions.Soft)+".")
+	}
+	j.Reason = strings.Join(told, " ")
+	return j
+}
+
+// fine is what a matrix is in which nothing is bad.
+func (m *Matrix) fine(total int) string {
+	bw, lat := m.Extremes(steps.Throughput), m.Extremes(steps.Latency)
+	text := fmt.Sprintf("All %d figures between %d nodes over %d rails are good: %s to %s", total, len(m.Nodes), len(m.Rails),
+		strings.TrimSuffix(figure(steps.Throughput, bw.Worst), " Gb/s"), figure(steps.Throughput, bw.Best))
+	if lat.Measured > 0 {
+		text += fmt.Sprintf(", %s to %s", strings.TrimSuffix(figure(steps.Latency, lat.Best), " us"), figure(steps.Latency, lat.Worst))
+	}
+	return text + "; every port carried its own bytes, at both ends."
+}
+
+func upper(s string) string {
+	if s == "" || strings.ContainsAny(strings.SplitN(s, " ", 2)[0], "0123456789_-.") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,492 @@
+package pairs_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pairs"
+)
+
+// Every pair is measured once, no node is in two pairs of a round, and there are no more rounds than
+// there must be.
+func TestRounds(t *testing.T) {
+	t.Parallel()
+	for n := range 70 {
+		rounds := pairs.Rounds(n)
+		want := 0
+		if n > 1 {
+			want = n - 1 + n%2
+		}
+		if len(rounds) != want {
+			t.Fatalf("%d nodes: %d rounds, want %d", n, len(rounds), want)
+		}
+		seen := map[pairs.Pair]int{}
+		for _, round := range rounds {
+			busy := map[int]bool{}
+			for _, p := range round {
+				if p.From >= p.To || p.To >= n || p.From < 0 || busy[p.From] || busy[p.To] {
+					t.Fatalf("%d nodes: round %v", n, round)
+				}
+				busy[p.From], busy[p.To] = true, true
+				seen[p]++
+			}
+			if len(round) != n/2 {
+				t.Fatalf("%d nodes: %d pairs at once", n, len(round))
+			}
+		}
+		for p, times := range seen {
+			if times != 1 {
+				t.Fatalf("%d nodes: %v is measured %d times", n, p, times)
+			}
+		}
+		if n > 1 && len(seen) != n*(n-1)/2 {
+			t.Fatalf("%d nodes: %d pairs", n, len(seen))
+		}
+	}
+}
+
+func TestWidths(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int][]int{0: {1}, 1: {1}, 2: {1}, 3: {1}, 4: {2, 1}, 32: {16, 8, 4, 2, 1}} {
+		if got := pairs.Widths(most); !slices.Equal(got, want) {
+			t.Errorf("Widths(%d) = %v, want %v", most, got, want)
+		}
+	}
+	all := []pairs.Pair{{0, 1}, {1, 0}, {2, 3}, {4, 5}, {0, 2}}
+	for _, round := range pairs.Beside(all, 2) {
+		busy := map[int]bool{}
+		for _, p := range round {
+			if busy[p.From] || busy[p.To] || len(round) > 2 {
+				t.Errorf("beside each other: %v", round)
+			}
+			busy[p.From], busy[p.To] = true, true
+		}
+	}
+}
+
+// healthy is a matrix in which all is well; spoil changes cells of it.
+func healthy(nodes, rails int, spoil func(p pairs.Place, c *pairs.Cell)) *pairs.Matrix {
+	all := make([]pairs.Node, nodes)
+	for i := range all {
+		all[i] = pairs.Node{Name: fmt.Sprintf("spark-%02d", i+1)}
+		for rail := range rails {
+			all[i].Halves = append(all[i].Halves, fmt.Sprint("half", rail/2))
+			all[i].Ports = append(all[i].Ports, fmt.Sprint(rail%2))
+			all[i].Hardware = "rocep1s0f0 200 Gb/s"
+		}
+	}
+	names := make([]string, rails)
+	for i := range names {
+		names[i] = fmt.Sprintf("rail %d", i+1)
+	}
+	m := pairs.New("test", all, names)
+	m.Conditions = pairs.Conditions{MessageBytes: 65536, LatencyBytes: 2, MTU: 1024, MTUMost: 1024, Memory: "DRAM", Settings: "SIZE=65536"}
+	m.Places(func(p pairs.Place, c *pairs.Cell) bool {
+		*c = pairs.Cell{Value: 92.5, Grade: steps.Pass, Beside: 1}
+		if p.What == steps.Latency {
+			c.Value = 1.95
+		}
+		if spoil != nil {
+			spoil(p, c)
+		}
+		return true
+	})
+	return m
+}
+
+func TestJudgeNamesTheCause(t *testing.T) {
+	t.Parallel()
+	slow := func(c *pairs.Cell) { c.Value = 60 }
+	bandwidth := func(p pairs.Place) bool { return p.What == steps.Throughput }
+	for _, c := range []struct {
+		name         string
+		nodes, rails int
+		spoil        func(p pairs.Place, c *pairs.Cell)
+		grade        steps.Grade
+		says         string
+		causes       int
+	}{
+		{"all is well", 8, 2, nil, steps.Pass, "All 168 figures between 8 nodes over 2 rails are good", 0},
+		{"a node", 8, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && (p.From == 6 || p.To == 6) {
+				slow(c)
+			}
+		}, steps.Fail, "Everything to and from spark-07 over every rail", 1},
+		{"a node of five", 5, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && (p.From == 0 || p.To == 0) {
+				slow(c)
+			}
+		}, steps.Fail, "Everything to and from spark-01 over every rail", 1},
+		{"a rail of a node", 8, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.Rail == 1 && (p.From == 6 || p.To == 6) {
+				slow(c)
+			}
+		}, steps.Fail, "Everything to and from spark-07 over rail 2 (its port, its cable", 1},
+		{"a column", 8, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.Rail == 1 && p.To == 6 {
+				slow(c)
+			}
+		}, steps.Fail, "Everything to spark-07 over rail 2, and not what comes from it", 1},
+		{"a row", 8, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.Rail == 0 && p.From == 2 {
+				slow(c)
+			}
+		}, steps.Fail, "Everything from spark-03 over rail 1, and not what goes to it", 1},
+		{"a rail", 4, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.Rail == 1 {
+				slow(c)
+			}
+		}, steps.Fail, "Everything over rail 2, between whatever nodes", 1},
+		{"a PCIe half", 4, 4, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.Rail >= 2 && (p.From == 1 || p.To == 1) {
+				slow(c)
+			}
+		}, steps.Fail, "spark-02 over rail 3 and rail 4, which share a PCIe half", 1},
+		{"a cable", 4, 4, func(p pairs.Place, c *pairs.Cell) {
+			if p.Rail%2 == 0 && (p.From == 1 || p.To == 1) {
+				c.Grade, c.Reason = steps.Warn, "error counters grew."
+			}
+		}, steps.Warn, "spark-02 over rail 1 and rail 3, which share a cable", 1},
+		{"what joins two halves", 8, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && (p.From < 4) != (p.To < 4) {
+				slow(c)
+			}
+		}, steps.Fail, "Everything between spark-01, spark-02, spark-03, spark-04 on one side", 1},
+		{"a pair", 8, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.Rail == 0 && p.From+p.To == 3 && min(p.From, p.To) == 1 {
+				slow(c)
+			}
+		}, steps.Fail, "Between spark-02 and spark-03 over rail 1, and nowhere else", 1},
+		{"one way of a pair", 8, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.Rail == 0 && p.From == 1 && p.To == 2 {
+				slow(c)
+			}
+		}, steps.Fail, "From spark-02 to spark-03 over rail 1, and not back", 1},
+		{"one way of two nodes", 2, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.From == 1 {
+				slow(c)
+			}
+		}, steps.Fail, "From spark-02 to spark-01 over rail 1, and not back", 1},
+		{"two things", 8, 2, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && (p.Rail == 0 && p.To == 1 || p.From == 6 || p.To == 6) {
+				slow(c)
+			}
+		}, steps.Fail, "Everything to spark-02 over rail 1", 2},
+		{"latency", 8, 2, func(p pairs.Place, c *pairs.Cell) {
+			if !bandwidth(p) && (p.From == 3 || p.To == 3) {
+				c.Value = 4.2
+			}
+		}, steps.Fail, "Everything to and from spark-04 over every rail: 14 figures of latency, above 2.1 times the least (1.95 us): 4.20 us", 1},
+		{"nobody measured a pair", 4, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.From == 1 && p.To == 2 {
+				*c = pairs.Cell{}
+			}
+		}, steps.Inconclusive, "1 figures were not measured", 1},
+		{"nobody could judge a pair", 4, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.From == 1 && p.To == 2 {
+				c.Grade, c.Reason = steps.Inconclusive, "The port counters are missing."
+			}
+		}, steps.Inconclusive, "The port counters are missing", 1},
+		{"a pair that its own judge fails", 4, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.From == 1 && p.To == 2 {
+				c.Grade, c.Reason = steps.Fail, "Nothing moved over rail 1."
+			}
+		}, steps.Fail, "Nothing moved over rail 1", 1},
+		{"a node without a rail", 4, 2, func(p pairs.Place, c *pairs.Cell) {
+			if p.Rail == 1 && (p.From == 2 || p.To == 2) {
+				*c = pairs.Cell{Grade: steps.Inconclusive, Reason: "spark-03 has no rail 2"}
+			}
+		}, steps.Inconclusive, "spark-03 has no rail 2", 1},
+		{"bad beside others alone", 8, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.From == 0 && p.To == 1 {
+				c.First = 70
+			}
+		}, steps.Warn, "bad beside other pairs and good alone", 1},
+	} {
+		m := healthy(c.nodes, c.rails, c.spoil)
+		j := m.Judge()
+		if j.Grade != c.grade || !strings.Contains(j.Reason, c.says) || len(j.Causes) != c.causes {
+			t.Errorf("%s: %s, %d causes: %s", c.name, j.Grade, len(j.Causes), j.Reason)
+		}
+	}
+}
+
+// However much is amiss in however large a matrix, the verdict does not keep anybody waiting: it is asked for after
+// each round, and at an interrupt.
+func TestJudgeIsQuick(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(p pairs.Place, c *pairs.Cell){
+		"after a round": func(p pairs.Place, c *pairs.Cell) {
+			if p.From^1 != p.To {
+				*c = pairs.Cell{}
+			}
+		},
+		"nothing in common": func(p pairs.Place, c *pairs.Cell) {
+			if (p.From*7+p.To*13)%5 == 0 {
+				c.Value = 60
+			}
+		},
+	} {
+		began := time.Now()
+		j := healthy(64, 4, spoil).Judge()
+		if took := time.Since(began); took > 20*time.Second || j.Grade == steps.Pass || len(j.Causes) > 60 {
+			t.Errorf("%s: %s, %d causes after %s", name, j.Grade, len(j.Causes), took)
+		}
+	}
+}
+
+// The limits are ClusterKit's, and what is just beyond them is bad.
+func TestRule(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		bandwidth, latency float32
+		want               steps.Grade
+	}{{92.5 * 0.931, 1.95 * 2.09, steps.Pass}, {92.5 * 0.929, 1.95, steps.Fail}, {92.5, 1.95 * 2.11, steps.Fail}} {
+		m := healthy(4, 1, func(p pairs.Place, cell *pairs.Cell) {
+			if p.From == 0 && p.To == 1 {
+				if cell.Value = c.bandwidth; p.What == steps.Latency {
+					cell.Value = c.latency
+				}
+			}
+		})
+		if j := m.Judge(); j.Grade != c.want {
+			t.Errorf("%g Gb/s, %g us: %s: %s", c.bandwidth, c.latency, j.Grade, j.Reason)
+		}
+		m.Conditions.Soft = "over soft-RoCE nobody compares"
+		if j := m.Judge(); j.Grade != steps.Pass || !strings.Contains(j.Reason, "soft-RoCE") {
+			t.Errorf("over soft-RoCE: %s: %s", j.Grade, j.Reason)
+		}
+	}
+}
+
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	m := healthy(5, 2, func(p pairs.Place, c *pairs.Cell) {
+		if p.From == 1 && p.To == 2 {
+			c.Value, c.First = 60.123, 61
+		}
+		if p.From == 3 {
+			*c = pairs.Cell{Grade: steps.Inconclusive, Reason: "spark-04 \x1b[31mdied"}
+		}
+	})
+	text, err := m.JSON("v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "60.123") || strings.ContainsRune(string(text), '\x1b') || !strings.Contains(string(text), "60.12") {
+		t.Errorf("the file has %q", text)
+	}
+	got, err := pairs.Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := got.JSON("v1")
+	if err != nil || string(again) != string(text) {
+		t.Errorf("what is read is written as something else: %v", err)
+	}
+	if got.Unlike(m) != "" {
+		t.Error(got.Unlike(m))
+	}
+	if p := (pairs.Pair{From: 3, To: 1}); got.Done(steps.Throughput, p) {
+		t.Error("what nobody could measure is done")
+	}
+	if p := (pairs.Pair{From: 0, To: 1}); !got.Done(steps.Throughput, p) {
+		t.Error("what was measured is not done")
+	}
+	for i, wrong := range []string{
+		"", "{}", "[]", `{"pairs":2}`, `{"pairs":1,"nodes":[{"name":"a"}]}`, string(text) + "x",
+		strings.Replace(string(text), `"to": 2`, `"to": 77`, 1), strings.ReplaceAll(string(text), `"measure": "latency"`, `"measure": "colour"`),
+		strings.Replace(string(text), `"value": 92.5`, `"value": -1`, 1),
+		strings.Replace(string(text), `"rails": [`, `"rails": [`+strings.Repeat(`"x",`, 40), 1),
+		// Finite as 64 bits, and nothing that could be written again as 32.
+		strings.Replace(string(text), `"value": 92.5`, `"value": 1e300`, 1),
+		strings.Replace(string(text), `"elapsedMS": `, `"elapsedMS": 9999999999`, 1),
+		strings.Replace(string(text), `"value": 92.5`, `"value": 1e-300`, 1),
+		`{"figures":[],` + string(text[1:]),
+	} {
+		if _, err := pairs.Read(strings.NewReader(wrong)); err == nil {
+			t.Errorf("it reads the wrong one %d", i)
+		}
+	}
+	other := healthy(5, 2, nil)
+	other.Nodes[2].Hardware = "rocep1s0f0 100 Gb/s"
+	if why := m.Unlike(other); !strings.Contains(why, "spark-03") {
+		t.Errorf("other hardware: %q", why)
+	}
+	other = healthy(5, 2, nil)
+	other.Conditions.Settings = "SIZE=4096"
+	if why := m.Unlike(other); !strings.Contains(why, "SIZE=4096") {
+		t.Errorf("other settings: %q", why)
+	}
+}
+
+// What a saved matrix makes of memory is bounded by what it says: a short file of empty figures, nodes
+// or reasons, and one value without an end, cost next to nothing before they are refused.
+func TestSavedIsBounded(t *testing.T) {
+	t.Parallel()
+	const head = `{"pairs":1,"rails":["rail 1"],"nodes":[{"name":"a"},{"name":"b"}]`
+	figure := `{"measure":"throughput","from":0,"to":1,"rail":0,"value":1,"unit":"Gb/s","verdict":"WARN","reason":"`
+	var nodes []string
+	for i := range 1024 {
+		nodes = append(nodes, fmt.Sprintf(`{"name":"n%d"}`, i))
+	}
+	for _, c := range []struct{ name, first, again, why string }{
+		{"figures that are empty", head + `,"figures":[`, `{},`, "is none"},
+		{"nodes that are empty", `{"pairs":1,"nodes":[`, `{},`, "more than 1024 nodes"},
+		{"rails", `{"pairs":1,"rails":[`, `"",`, "more than 32 rails"},
+		{"a text without an end", `{"pairs":1,"rig":"`, strings.Repeat("x", 1000), "longer than 1 MiB"},
+		{"a node without an end", `{"pairs":1,"nodes":[{"halves":[`, `"",`, "longer than 1 MiB"},
+		{"blanks", `{"pairs":1`, "          ", "longer than 1 MiB"},
+		{"cells", `{"pairs":1,"rails":["",` + strings.Repeat(`"",`, 30) + `""],"nodes":[` + strings.Join(nodes, ",") + `],"figures":[`, "", "1024 nodes and 32 rails"},
+		{"brackets", `{"pairs":1,"causes":`, "[", "in each other"},
+	} {
+		from := &endless{first: c.first, again: c.again}
+		if _, err := pairs.Read(from); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if from.given > 3<<20 {
+			t.Errorf("%s: it reads %d MiB of it", c.name, from.given>>20)
+		}
+	}
+	// Reasons that differ are bounded together.
+	long := 0
+	from := io.MultiReader(strings.NewReader(head+`,"figures":[`), &endless{next: func() string {
+		long++
+		return figure + fmt.Sprint(long) + strings.Repeat("x", 1<<18) + `"},`
+	}})
+	if _, err := pairs.Read(from); err == nil || !strings.Contains(err.Error(), "its reasons") {
+		t.Errorf("reasons: %v", err)
+	}
+}
+
+// An endless text begins with first and goes on with again, or what next gives, for ever.
+type endless struct {
+	first, again string
+	next         func() string
+	given        int // bytes
+}
+
+func (e *endless) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if e.first == "" {
+			if e.first = e.again; e.next != nil {
+				e.first = e.next()
+			}
+			if e.first == "" {
+				break
+			}
+		}
+		took := copy(p[n:], e.first)
+		e.first, n = e.first[took:], n+took
+	}
+	e.given += n
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	a := healthy(4, 1, nil)
+	b := healthy(4, 1, func(p pairs.Place, c *pairs.Cell) {
+		switch {
+		case p.From == 0 && p.To == 1 && p.What == steps.Throughput:
+			c.Value = 80
+		case p.From == 2 && p.To == 3 && p.What == steps.Latency:
+			*c = pairs.Cell{}
+		case p.From == 3 && p.To == 0:
+			c.Value = 91
+		}
+	})
+	all := pairs.Compare(a, b, 0.05)
+	if len(all) != 2 || !all[0].Worse || !all[1].Worse || all[0].Words != "spark-01 to spark-02 over rail 1" {
+		t.Errorf("worse: %+v", all)
+	}
+	for _, c := range pairs.Compare(b, a, 0.05) {
+		if !c.Better {
+			t.Errorf("better: %+v", c)
+		}
+	}
+}
+
+// 64 nodes fit a screen of 160 columns with a character a pair, and every map fits the width that it is given; what
+// is bad is told by its glyph alone.
+func TestMap(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ nodes, width, lines int }{{64, 160, 66}, {64, 80, 66}, {64, 60, 133}, {2, 80, 3}, {8, 20, 19}} {
+		m := healthy(c.nodes, 1, func(p pairs.Place, cell *pairs.Cell) {
+			switch {
+			case p.From == 0 && p.To == 1:
+				cell.Value /= 2
+			case p.From == 1 && p.To == 0:
+				*cell = pairs.Cell{}
+			}
+		})
+		m.Judge()
+		lines := m.Map(steps.Throughput, 0, c.width)
+		if len(lines) != c.lines {
+			t.Errorf("%d nodes in %d columns: %d lines", c.nodes, c.width, len(lines))
+		}
+		for _, l := range lines {
+			if utf8.RuneCountInString(l) > c.width {
+				t.Errorf("%d nodes in %d columns: %q", c.nodes, c.width, l)
+			}
+		}
+		text := strings.Join(lines, "\n")
+		if strings.Count(text, "?") != 1 || strings.Count(text, "·") != c.nodes {
+			t.Errorf("%d nodes:\n%s", c.nodes, text)
+		}
+		if at := m.Square(steps.Throughput, 0, 0, 1, m.Extremes(steps.Throughput)); c.nodes > 2 && (at.Glyph != '5' || at.State != pairs.Bad) {
+			t.Errorf("half of the best is %q", at.Glyph)
+		}
+	}
+}
+
+func TestExports(t *testing.T) {
+	t.Parallel()
+	m := healthy(3, 1, func(p pairs.Place, c *pairs.Cell) {
+		if p.From == 0 && p.To == 1 {
+			*c = pairs.Cell{Grade: steps.Fail, Reason: "=cmd() <script>alert(1)</script>"}
+		}
+	})
+	m.Simulated = true
+	csv, err := m.CSV()
+	if err != nil || strings.Count(string(csv), "\n") != 1+6+3 || !strings.Contains(string(csv), "'=cmd()") {
+		t.Errorf("CSV: %v: %s", err, csv)
+	}
+	page := string(m.HTML())
+	for _, want := range []string{"SIMULATED", "FAIL", "92.5", "RoCE MTU 1024", "&lt;script&gt;", ">x</td>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if strings.Contains(page, "<script>") {
+		t.Error("the page runs what a node said")
+	}
+}
+
+// What it takes is told before: it grows as the nodes in time, and as their square in figures.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	small, large := pairs.CostOf(64, 2, 3e10), pairs.CostOf(1024, 2, 3e10)
+	if small.Rounds != 63 || small.Beside != 32 || small.Tests != 2*(64*63+64*63/2) || pairs.CostOf(5, 1, 0).Rounds != 5 {
+		t.Errorf("%+v", small)
+	}
+	if grows := float64(large.Time) / float64(small.Time); grows < 16 || grows > 17 {
+		t.Errorf("16 times the nodes take %g times as long", grows)
+	}
+	if large.Memory > 256<<20 {
+		t.Errorf("1,024 nodes take %d bytes", large.Memory)
+	}
+	if s := small.String(); !strings.Contains(s, "2016 pairs of 64 nodes") {
+		t.Error(s)
+	}
+}

@@ -1,0 +1,377 @@
+package pairs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
+)
+
+// Version is the form of a saved matrix. Another one is not read.
+const Version = 1
+
+// MostSaved is how large a saved matrix may be, in bytes: 1,024 nodes with four rails and a reason
+// here and there.
+const MostSaved = 1 << 30
+
+// mostNodes bounds what a saved matrix makes of memory.
+const mostNodes = 1024
+
+// A document is a matrix as JSON; scripts rely on its keys.
+type document struct {
+	Version    int         `json:"pairs"`
+	Railbench  string      `json:"railbench,omitempty"`
+	Rig        string      `json:"rig"`
+	Simulated  bool        `json:"simulated"`
+	Began      time.Time   `json:"began"`
+	ElapsedMS  int64       `json:"elapsedMS"`
+	Conditions Conditions  `json:"conditions"`
+	Nodes      []Node      `json:"nodes"`
+	Rails      []string    `json:"rails"`
+	Verdict    steps.Grade `json:"verdict"`
+	Reason     string      `json:"reason"`
+	Causes     []cause     `json:"causes"`
+	Figures    []entry     `json:"figures"`
+}
+
+type cause struct {
+	State    string        `json:"state"`
+	Measure  steps.Measure `json:"measure"`
+	Text     string        `json:"text"`
+	Evidence string        `json:"evidence"`
+	Figures  int           `json:"figures"`
+}
+
+// An entry is one cell, with its nodes and its rail by their numbers from 0.
+type entry struct {
+	Measure steps.Measure `json:"measure"`
+	From    int           `json:"from"`
+	To      int           `json:"to"`
+	Rail    int           `json:"rail"`
+	Value   *float64      `json:"value"` // null where there is none
+	Unit    string        `json:"unit"`
+	First   float64       `json:"first,omitempty"`
+	Verdict steps.Grade   `json:"verdict"`
+	State   string        `json:"state"`
+	Beside  int           `json:"beside,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+}
+
+var stateNames = [...]string{"not measured", "good", "warned", "bad beside others", "bad"}
+
+func (s State) String() string { return stateNames[s] }
+
+// rounded is a figure with the digits that mean something.
+func rounded(v float32) float64 { return math.Round(float64(v)*100) / 100 }
+
+// JSON writes the matrix with what it means. railbench is the program's version.
+func (m *Matrix) JSON(railbench string) ([]byte, error) {
+	j := m.Judge()
+	d := document{
+		Version: Version, Railbench: railbench, Rig: m.Rig, Simulated: m.Simulated, Began: m.Began.Round(time.Millisecond),
+		ElapsedMS: m.Elapsed.Milliseconds(), Conditions: m.Conditions, Nodes: m.Nodes, Rails: m.Rails, Verdict: j.Grade, Reason: j.Reason,
+		Causes: []cause{}, Figures: []entry{},
+	}
+	for _, c := range j.Causes {
+		d.Causes = append(d.Causes, cause{c.State.String(), c.What, c.Text, c.Evidence, c.Cells})
+	}
+	m.Places(func(p Place, c *Cell) bool {
+		e := entry{
+			Measure: p.What, From: p.From, To: p.To, Rail: p.Rail, Unit: Unit(p.What), First: rounded(c.First), Verdict: c.Grade,
+			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason,
+		}
+		if c.Value > 0 {
+			v := rounded(c.Value)
+			e.Value = &v
+		}
+		d.Figures = append(d.Figures, e)
+		return true
+	})
+	var out bytes.Buffer
+	err := gate.JSON(&out, d)
+	return out.Bytes(), err
+}
+
+// What a saved matrix may make of memory, besides its cells.
+const (
+	mostValue   = 1 << 20  // bytes of one value of it: a node, a figure
+	mostReasons = 64 << 20 // bytes of all reasons that differ
+	deepest     = 100      // brackets in each other, in what nobody reads
+)
+
+// mostCells are those of 1,024 nodes with four rails.
+const mostCells = 2 * 4 * 1024 * 1024
+
+// longestRun bounds how long a matrix says that it took.
+const longestRun = 366 * 24 * time.Hour
+
+// Read reads what JSON has written. It trusts nothing in it: what is out of bounds is an error, and names
+// are cleaned where they are shown. It goes from value to value: a short file of empty figures would
+// be large in memory.
+func Read(from io.Reader) (*Matrix, error) {
+	m, err := newSavedReader(from).read()
+	if err != nil {
+		return nil, fmt.Errorf("read a matrix of pairs: %w", err)
+	}
+	m.settle()
+	return m, nil
+}
+
+// A metered reader gives so many bytes and then an error, until it may give more.
+type metered struct {
+	from  io.Reader
+	left  int // of one value
+	total int // of all
+}
+
+var (
+	errLongValue = fmt.Errorf("a value of it is longer than %d MiB", mostValue>>20)
+	errLongFile  = fmt.Errorf("it is longer than %d MiB", MostSaved>>20)
+)
+
+func (r *metered) Read(p []byte) (int, error) {
+	switch {
+	case r.total <= 0:
+		return 0, errLongFile
+	case r.left <= 0:
+		return 0, errLongValue
+	}
+	n, err := r.from.Read(p[:min(len(p), r.left, r.total)])
+	r.left, r.total = r.left-n, r.total-n
+	return n, err
+}
+
+// A savedReader is on its way through a saved matrix.
+type savedReader struct {
+	in      *metered
+	dec     *json.Decoder
+	d       document
+	m       *Matrix // once there are figures
+	reasons map[string]string
+	room    int // for reasons
+}
+
+func newSavedReader(from io.Reader) *savedReader {
+	r := &savedReader{in: &metered{from, mostValue, MostSaved + 1}, reasons: map[string]string{}, room: mostReasons}
+	r.dec = json.NewDecoder(r.in)
+	return r
+}
+
+func (r *savedReader) token() (json.Token, error) {
+	r.in.left = mostValue
+	return r.dec.Token()
+}
+
+func (r *savedReader) value(into any) error {
+	r.in.left = mostValue
+	return r.dec.Decode(into)
+}
+
+func (r *savedReader) more() bool {
+	r.in.left = mostValue
+	return r.dec.More()
+}
+
+// delim takes a bracket.
+func (r *savedReader) delim(want json.Delim) error {
+	t, err := r.token()
+	if err == nil && t != want {
+		err = fmt.Errorf("%s has to be where %q is", want, fmt.Sprint(t))
+	}
+	return err
+}
+
+// list takes a list, an element after the other.
+func (r *savedReader) list(element func() error) error {
+	if err := r.delim('['); err != nil {
+		return err
+	}
+	for r.more() {
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	return r.delim(']')
+}
+
+// skip takes a value that nobody wants.
+func (r *savedReader) skip() error {
+	for depth := 0; ; {
+		t, err := r.token()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		switch {
+		case depth <= 0:
+			return nil
+		case depth > deepest:
+			return fmt.Errorf("more than %d brackets are in each other", deepest)
+		}
+	}
+}
+
+func (r *savedReader) read() (*Matrix, error) {
+	if err := r.delim('{'); err != nil {
+		return nil, err
+	}
+	for r.more() {
+		key, err := r.token()
+		if err != nil {
+			return nil, err
+		}
+		if name, ok := key.(string); ok {
+			err = r.field(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := r.delim('}'); err != nil {
+		return nil, err
+	}
+	if _, err := r.token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows it")
+	}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	d, m := r.d, r.m
+	elapsed := time.Duration(d.ElapsedMS)
+	if elapsed < 0 || elapsed > longestRun/time.Millisecond {
+		return nil, fmt.Errorf("nothing takes %d ms", d.ElapsedMS)
+	}
+	m.Rig, m.Simulated, m.Began, m.Elapsed, m.Conditions = d.Rig, d.Simulated, d.Began, elapsed*time.Millisecond, d.Conditions
+	return m, nil
+}
+
+// field reads one field. What it means is judged anew, and its own verdict and causes are passed over.
+func (r *savedReader) field(name string) error {
+	plain := map[string]any{
+		"pairs": &r.d.Version, "rig": &r.d.Rig, "simulated": &r.d.Simulated, "began": &r.d.Began,
+		"elapsedMS": &r.d.ElapsedMS, "conditions": &r.d.Conditions,
+	}
+	into, ok := plain[name]
+	switch {
+	case ok:
+		return r.value(into)
+	case (name == "nodes" || name == "rails") && r.m != nil:
+		return fmt.Errorf("its %s stand behind its figures", name)
+	case name == "nodes":
+		return r.list(func() error {
+			var n Node
+			err := r.value(&n)
+			if r.d.Nodes = append(r.d.Nodes, n); err == nil && len(r.d.Nodes) > mostNodes {
+				err = fmt.Errorf("it has more than %d nodes", mostNodes)
+			}
+			return err
+		})
+	case name == "rails":
+		return r.list(func() error {
+			var rail string
+			err := r.value(&rail)
+			if r.d.Rails = append(r.d.Rails, rail); err == nil && len(r.d.Rails) > MostRails {
+				err = fmt.Errorf("it has more than %d rails", MostRails)
+			}
+			return err
+		})
+	case name == "figures":
+		if err := r.begin(); err != nil {
+			return err
+		}
+		return r.list(r.figure)
+	}
+	return r.skip()
+}
+
+// begin makes the matrix of what stands before the figures.
+func (r *savedReader) begin() error {
+	if r.m != nil {
+		return nil
+	}
+	if r.d.Version != Version {
+		return fmt.Errorf("it is of version %d, and this railbench reads %d", r.d.Version, Version)
+	}
+	if n := len(r.d.Nodes); n < 2 || len(Measures)*len(r.d.Rails)*n*n > mostCells {
+		return fmt.Errorf("%d nodes and %d rails", len(r.d.Nodes), len(r.d.Rails))
+	}
+	for _, n := range r.d.Nodes {
+		for _, each := range [][]string{n.Halves, n.Ports, n.Lacks} {
+			if len(each) > len(r.d.Rails) {
+				return errors.New("a node has more rails than the matrix")
+			}
+		}
+	}
+	r.m = New(r.d.Rig, r.d.Nodes, r.d.Rails)
+	return nil
+}
+
+func (r *savedReader) figure() error {
+	var e entry
+	if err := r.value(&e); err != nil {
+		return err
+	}
+	value := float32(0)
+	if e.Value != nil {
+		value = float32(*e.Value)
+	}
+	c, first := r.m.At(e.Measure, e.Rail, e.From, e.To), float32(e.First)
+	// What is finite as 64 bits need not be as 32, and could never be written again.
+	if c == nil || e.Measure != steps.Throughput && e.Measure != steps.Latency || e.Value != nil && !(value > 0) || first < 0 ||
+		math.IsInf(float64(value), 0) || math.IsInf(float64(first), 0) {
+		return fmt.Errorf("a figure from node %d to %d over rail %d is none", e.From, e.To, e.Rail)
+	}
+	reason, known := r.reasons[e.Reason]
+	if !known {
+		if r.room -= len(e.Reason); r.room < 0 {
+			return fmt.Errorf("its reasons have more than %d MiB", mostReasons>>20)
+		}
+		reason = e.Reason
+		r.reasons[reason] = reason
+	}
+	*c = Cell{Value: value, First: first, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)), Reason: reason}
+	return nil
+}
+
+// Unlike says why figures of one matrix can't go on in another; empty where they can.
+func (m *Matrix) Unlike(other *Matrix) string {
+	switch {
+	case m.Simulated != other.Simulated:
+		return "one of them is of a simulated rig"
+	case len(m.Nodes) != len(other.Nodes):
+		return fmt.Sprintf("it has %d nodes, and the rig %d", len(m.Nodes), len(other.Nodes))
+	case len(m.Rails) != len(other.Rails):
+		return fmt.Sprintf("it has %d rails, and the rig %d", len(m.Rails), len(other.Rails))
+	case m.Conditions.Settings != other.Conditions.Settings:
+		return fmt.Sprintf("it was measured with %s, and this is with %s", m.Conditions.Settings, other.Conditions.Settings)
+	}
+	for i, n := range m.Nodes {
+		switch is := other.Nodes[i]; {
+		case n.Name != is.Name:
+			return fmt.Sprintf("its node %d is %s, and the rig's %s", i+1, n.Name, is.Name)
+		case n.Hardware != is.Hardware && is.Hardware != "" && n.Hardware != "":
+			return fmt.Sprintf("the rails of %s were %s, and are %s", n.Name, n.Hardware, is.Hardware)
+		}
+	}
+	return ""
+}
+
+// Take takes over what another matrix, which is like this one, has measured.
+func (m *Matrix) Take(known *Matrix) {
+	copy(m.cells, known.cells)
+	settings, soft := m.Conditions.Settings, m.Conditions.Soft
+	m.Conditions, m.Began, m.Elapsed = known.Conditions, known.Began, known.Elapsed
+	m.Conditions.Settings, m.Conditions.Soft = settings, soft
+	m.settle()
+}

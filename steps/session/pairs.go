@@ -1,0 +1,450 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pairs"
+)
+
+// aliveLimit is how long a node has to say that it is there, where a test on it came to nothing.
+const aliveLimit = 10 * time.Second
+
+// A Pairing is a matrix to be measured: every pair of the rig's nodes, over every rail.
+type Pairing struct {
+	// Cells are those that measure a pair: bandwidth and latency, each rail by itself, with counters.
+	Bandwidth, Latency steps.Cell
+	// Known, where not nil, is an earlier matrix that this one goes on with.
+	Known *pairs.Matrix
+	// Measured, where not nil, is told after each round how many tests are done, and what comes next. An
+	// error ends the run: what can't be kept is not measured for nothing. It is called by one
+	// goroutine, while nothing is measured.
+	Measured func(m *pairs.Matrix, p pairs.Progress) error
+}
+
+// A pairing is one run of a Pairing.
+type pairing struct {
+	Pairing
+	s    *Session
+	seen look
+	m    *pairs.Matrix
+	// subnets are the rails' where several nodes share them; nil where a rail is a number on each link.
+	subnets []string
+	done    int
+	again   bool
+
+	mu   sync.Mutex // guards the matrix's conditions and dead: pairs are measured side by side
+	dead map[int]string
+}
+
+// Pairs measures between all nodes, n/2 pairs at once, and what looks bad once more, fewer at a time and
+// in the end alone. The matrix is what was measured until then, also where an error, as of an interrupt,
+// ended it. It returns when nothing of it is alive on any node. The session need not be open.
+func (s *Session) Pairs(ctx context.Context, p Pairing) (m *pairs.Matrix, err error) {
+	s.clock.Join(ctx, func(ctx context.Context) {
+		run := &pairing{Pairing: p, s: s, dead: map[int]string{}}
+		defer s.release()
+		if err = run.claim(ctx); err != nil {
+			return
+		}
+		run.seen = lookAt(ctx, s.o)
+		if err = run.prepare(); err != nil {
+			return
+		}
+		m = run.m
+		began := s.clock.Now()
+		before := m.Elapsed
+		err = run.all(ctx)
+		m.Elapsed = before + s.clock.Now().Sub(began)
+	})
+	return m, err
+}
+
+// PairsCost looks at the nodes and says what Pairs would take, with what is wrong already, a sentence each.
+func (s *Session) PairsCost(ctx context.Context, p Pairing) (c pairs.Cost, wrong []string, err error) {
+	run := &pairing{Pairing: p, s: s, dead: map[int]string{}}
+	s.clock.Join(ctx, func(ctx context.Context) { run.seen = lookAt(ctx, s.o) })
+	if err := run.prepare(); err != nil {
+		return c, nil, err
+	}
+	for no, n := range run.m.Nodes {
+		if why := run.gone(pairs.Pair{From: no, To: no}); why != "" {
+			wrong = append(wrong, why)
+		}
+		for _, why := range n.Lacks {
+			if why != "" {
+				wrong = append(wrong, why)
+			}
+		}
+	}
+	return pairs.CostOf(len(run.m.Nodes), len(run.m.Rails), run.bytes()), wrong, nil
+}
+
+// bytes is what one test of bandwidth writes, as on the first link that has a rail.
+func (p *pairing) bytes() float64 {
+	for _, l := range steps.Ring(len(p.s.o.Nodes)) {
+		rig, err := p.seen.over(p.s.o, l)
+		if err != nil || len(rig.Pairs) == 0 {
+			continue
+		}
+		v := vars(rig, steps.Here, 0, effective(p.s.table, p.s.set, p.Bandwidth.ID))
+		size, _ := strconv.ParseFloat(v["SIZE"], 64) // CheckParam has read both
+		count, _ := strconv.ParseFloat(v["ITERATIONS"], 64)
+		return size * count
+	}
+	return 0
+}
+
+// claim claims all nodes of the rig.
+func (p *pairing) claim(ctx context.Context) error {
+	o := p.s.o
+	if o.Claimant.Token == "" {
+		return nil
+	}
+	for told := ""; ; {
+		by := p.s.claimNodes(ctx, everyNode(len(o.Nodes)))
+		if by == "" {
+			return nil
+		}
+		if by != told && o.OnWait != nil {
+			o.OnWait(by + ": the pairs wait until that has ended, or you interrupt it")
+		}
+		told = by
+		if p.s.clock.Await(ctx, claimPause); ctx.Err() != nil {
+			return busyError(by)
+		}
+	}
+}
+
+func everyNode(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// prepare makes the matrix from what the nodes look like, or goes on with the known one.
+func (p *pairing) prepare() error {
+	o := p.s.o
+	answered := 0
+	for i, err := range p.seen.errs {
+		if err == nil {
+			answered++
+			continue
+		}
+		p.dead[i] = err.Error()
+	}
+	if answered < 2 {
+		return errors.Join(p.seen.errs...)
+	}
+	p.m = pairs.New(o.Rig, make([]pairs.Node, len(o.Nodes)), p.rails())
+	p.m.Simulated, p.m.Began = o.Simulated, p.s.clock.Now()
+	p.m.Conditions.Settings = p.settings()
+	for i := range p.m.Nodes {
+		p.describe(i)
+	}
+	if p.Known == nil {
+		return nil
+	}
+	if why := p.Known.Unlike(p.m); why != "" {
+		return fmt.Errorf("it can't go on: %s", why)
+	}
+	p.m.Take(p.Known)
+	return nil
+}
+
+// settings are the parameters that decide what the figures are, in a line.
+func (p *pairing) settings() string {
+	var all []string
+	for _, c := range []steps.Cell{p.Bandwidth, p.Latency} {
+		params := effective(p.s.table, p.s.set, c.ID)
+		for _, name := range []string{"SIZE", "ITERATIONS", "LAT_ITERATIONS"} {
+			set := name + "=" + params[name]
+			if slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Reads(name) }) && params[name] != "" &&
+				!slices.Contains(all, set) {
+				all = append(all, set)
+			}
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// rails finds what the rails are that nodes have in common: their subnets where three nodes or more are
+// in one, as behind a switch, and else their places on each link.
+func (p *pairing) rails() []string {
+	n := len(p.s.o.Nodes)
+	in, at := map[string]map[int]bool{}, map[string]int{}
+	most := 0
+	links := steps.Ring(n)
+	for other := 1; other < n; other++ {
+		links = append(links, steps.Link{Here: 0, Peer: other})
+	}
+	for _, l := range links {
+		rig, err := p.seen.over(p.s.o, l)
+		if err != nil {
+			continue
+		}
+		most = max(most, len(rig.Pairs))
+		for _, pair := range rig.Pairs {
+			if in[pair.Subnet] == nil {
+				in[pair.Subnet], at[pair.Subnet] = map[int]bool{}, pair.Rails[steps.Here]
+			}
+			in[pair.Subnet][l.Here], in[pair.Subnet][l.Peer] = true, true
+			at[pair.Subnet] = min(at[pair.Subnet], pair.Rails[steps.Here])
+		}
+	}
+	for subnet, nodes := range in {
+		if len(nodes) > 2 {
+			p.subnets = append(p.subnets, subnet)
+		}
+	}
+	slices.SortFunc(p.subnets, func(a, b string) int { return cmp.Or(cmp.Compare(at[a], at[b]), cmp.Compare(a, b)) })
+	if p.subnets != nil {
+		most = len(p.subnets)
+	}
+	names := make([]string, min(most, pairs.MostRails))
+	for i := range names {
+		names[i] = fmt.Sprintf("rail %d", i+1)
+	}
+	return names
+}
+
+// describe says what a node is: its rails as some link shows them.
+func (p *pairing) describe(no int) {
+	o := p.s.o
+	node := pairs.Node{Name: o.Nodes[no].Name()}
+	count := len(p.m.Rails)
+	node.Halves, node.Ports, node.Lacks = make([]string, count), make([]string, count), make([]string, count)
+	hardware := make([]string, count)
+	for other := range o.Nodes {
+		if other == no {
+			continue
+		}
+		rig, err := p.seen.over(o, steps.Link{Here: no, Peer: other})
+		if err != nil {
+			continue
+		}
+		for rail := range count {
+			i := p.pair(rig, rail)
+			if i < 0 || hardware[rail] != "" {
+				continue
+			}
+			r := rig.Rail(rig.Pairs[i], steps.Here)
+			hardware[rail] = fmt.Sprintf("%s %g Gb/s MTU %d %gx%d", r.Dev, r.RateGbps, r.MTU, r.PCI.GTps, r.PCI.Width)
+			node.Halves[rail] = r.PCI.Half()
+			if r.PhysPort >= 0 {
+				node.Ports[rail] = fmt.Sprint(r.PhysPort)
+			}
+			if r.Soft() {
+				p.m.Conditions.Soft = "over soft-RoCE the processor is what is measured: no pair is held against the best one"
+			}
+		}
+		if !slices.Contains(hardware, "") {
+			break
+		}
+	}
+	for rail, h := range hardware {
+		if h == "" && p.dead[no] == "" {
+			node.Lacks[rail] = fmt.Sprintf("%s has no %s", node.Name, p.m.Rails[rail])
+			if p.subnets != nil {
+				node.Lacks[rail] += fmt.Sprintf(" (%s)", p.subnets[rail])
+			}
+		}
+	}
+	node.Hardware = strings.Join(hardware, "; ")
+	p.m.Nodes[no] = node
+}
+
+// pair is the index of a rail among a link's pairs; -1 where the link has none.
+func (p *pairing) pair(rig steps.Rig, rail int) int {
+	if p.subnets != nil {
+		return slices.IndexFunc(rig.Pairs, func(pair steps.Pair) bool { return pair.Subnet == p.subnets[rail] })
+	}
+	if rail < len(rig.Pairs) {
+		return rail
+	}
+	return -1
+}
+
+// all measures what is not known, and once more what looks bad.
+func (p *pairing) all(ctx context.Context) error {
+	rounds := pairs.Rounds(len(p.s.o.Nodes))
+	for i, round := range rounds {
+		p.round(ctx, round, func(ctx context.Context, at pairs.Pair) {
+			p.measure(ctx, steps.Throughput, at, len(round))
+			p.measure(ctx, steps.Throughput, pairs.Pair{From: at.To, To: at.From}, len(round))
+			p.measure(ctx, steps.Latency, at, len(round))
+		})
+		if err := p.tell(ctx, pairs.Progress{Round: i + 1, Rounds: len(rounds), Beside: len(round)}); err != nil {
+			return err
+		}
+	}
+	p.again = true
+	for _, what := range pairs.Measures {
+		if err := p.suspects(ctx, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// suspects measures those that look bad again: half as many beside each other each time, until one is
+// alone. Who is good meanwhile is out of it.
+func (p *pairing) suspects(ctx context.Context, what steps.Measure) error {
+	left := p.m.Suspects(what)
+	most := 0
+	for _, round := range pairs.Beside(left, len(left)) {
+		most = max(most, len(round))
+	}
+	for _, width := range pairs.Widths(most) {
+		left = p.m.Suspects(what)
+		if len(left) > pairs.MostAgain(len(p.m.Nodes)) {
+			left = left[:pairs.MostAgain(len(p.m.Nodes))]
+		}
+		rounds := pairs.Beside(left, width)
+		for i, round := range rounds {
+			p.round(ctx, round, func(ctx context.Context, at pairs.Pair) { p.measure(ctx, what, at, len(round)) })
+			if err := p.tell(ctx, pairs.Progress{Round: i + 1, Rounds: len(rounds), Beside: len(round), Again: true}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// round measures pairs side by side, none of which shares a node with another.
+func (p *pairing) round(ctx context.Context, round []pairs.Pair, measure func(context.Context, pairs.Pair)) {
+	atOnce(ctx, p.s.clock, len(round), func(ctx context.Context, i int) { measure(ctx, round[i]) })
+}
+
+func (p *pairing) tell(ctx context.Context, at pairs.Progress) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if p.Measured == nil {
+		return nil
+	}
+	at.Tests = p.done
+	return p.Measured(p.m, at)
+}
+
+// measure measures one way of a pair over every rail, one rail after the other.
+func (p *pairing) measure(ctx context.Context, what steps.Measure, at pairs.Pair, beside int) {
+	if ctx.Err() != nil || !p.again && p.m.Done(what, at) {
+		return
+	}
+	rig, err := p.seen.over(p.s.o, steps.Link{Here: at.From, Peer: at.To})
+	for rail := range p.m.Rails {
+		why := p.gone(at)
+		if why == "" && err != nil {
+			why = err.Error()
+		}
+		i := -1
+		if why == "" {
+			if i = p.pair(rig, rail); i < 0 {
+				why = or(or(p.m.Nodes[at.From].Lacks[rail], p.m.Nodes[at.To].Lacks[rail]),
+					fmt.Sprintf("no %s leads from %s to %s", p.m.Rails[rail], p.m.Nodes[at.From].Name, p.m.Nodes[at.To].Name))
+			}
+		}
+		v := steps.Verdict{Grade: steps.Inconclusive, Reason: why}
+		if why == "" {
+			v = p.test(ctx, what, rig, i)
+			p.look(ctx, at, v)
+		}
+		if ctx.Err() != nil {
+			return // what an interrupt broke off was not measured
+		}
+		p.record(what, at, rail, beside, v)
+	}
+}
+
+// gone says that a node of a pair has died, and how; empty where none has.
+func (p *pairing) gone(at pairs.Pair) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, no := range []int{at.From, at.To} {
+		if why := p.dead[no]; why != "" {
+			return fmt.Sprintf("%s does not answer: %s", p.s.o.Nodes[no].Name(), why)
+		}
+	}
+	return ""
+}
+
+// look asks the nodes of a test that came to nothing whether they are there, so that one that is not
+// holds up none of its other pairs.
+func (p *pairing) look(ctx context.Context, at pairs.Pair, v steps.Verdict) {
+	if v.Grade != steps.Inconclusive && v.Grade != steps.Fail || len(v.Figures) > 0 || ctx.Err() != nil {
+		return
+	}
+	for _, no := range []int{at.From, at.To} {
+		_, err := runner.Text(ctx, p.s.o.Nodes[no], runner.Script{Name: "look at the node", Body: "true", Limit: aliveLimit})
+		if err != nil && ctx.Err() == nil {
+			p.mu.Lock()
+			p.dead[no] = err.Error()
+			p.mu.Unlock()
+		}
+	}
+}
+
+// test runs the cell of a measure over one rail of a link, and has its own judge judge it. Of the rig
+// there are the link's two nodes alone: the others' ports are busy with other pairs.
+func (p *pairing) test(ctx context.Context, what steps.Measure, rig steps.Rig, pair int) steps.Verdict {
+	cell := p.Bandwidth
+	if what == steps.Latency {
+		cell = p.Latency
+	}
+	params := effective(p.s.table, p.s.set, cell.ID)
+	why := p.s.o.refuses(cell, params) // as it came: what is changed here is nobody's script
+	cell.EachRail = false
+	if p.s.o.Limit > 0 {
+		cell.Limit = p.s.o.Limit
+	}
+	rig.Nodes = rig.Nodes[:len(steps.Ends)]
+	r := &run{
+		s: p.s, cell: cell, name: newRun(), link: rig.Link(), quiet: true,
+		params: params,
+	}
+	if why == "" {
+		why = r.missing(rig)
+	}
+	if err := r.bonded(rig); why == "" && err != nil {
+		why = err.Error()
+	}
+	if why != "" {
+		return steps.Verdict{Grade: steps.Inconclusive, Reason: why}
+	}
+	result := steps.Result{Rig: rig, Stages: []steps.Stage{r.stage(ctx, rig, pair)}}
+	return r.judge(result)
+}
+
+// record puts a verdict into the matrix.
+func (p *pairing) record(what steps.Measure, at pairs.Pair, rail, beside int, v steps.Verdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	c := p.m.At(what, rail, at.From, at.To)
+	was := *c
+	*c = pairs.Cell{Grade: v.Grade, Beside: uint16(beside)}
+	if v.Grade != steps.Pass {
+		c.Reason = v.Reason
+	}
+	for _, f := range v.Measured(what) {
+		c.Value = float32(f.Value)
+		p.m.Conditions.Add(f)
+	}
+	if p.again {
+		if c.First = was.First; c.First == 0 {
+			c.First = was.Value
+		}
+	}
+}

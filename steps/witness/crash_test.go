@@ -1,0 +1,76 @@
+package witness
+
+import (
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// A program that was ended is told by a shell, a library or an interpreter, in these words; other
+// lines that have them in their middle are none.
+func TestCrashed(t *testing.T) {
+	for line, want := range map[string]bool{
+		"Killed": true,
+		"sh: 3: Segmentation fault (core dumped)":            true,
+		"bash: line 12:  4711 Bus error               ib_x":  true,
+		"/tmp/x.sh: line 3: 12 Aborted":                      true,
+		"Illegal instruction (core dumped)":                  true,
+		"Traceback (most recent call last):":                 true,
+		"terminate called after throwing an instance of 'x'": true,
+		"double free or corruption (fasttop)":                true,
+		"free(): invalid pointer":                            true,
+		"*** stack smashing detected ***: terminated":        true,
+		" 65536 20000 0.00 11027.00 0.176":                   false,
+		"the server was Killed":                              false,
+		"Abort on error: no":                                 false,
+		"malloc: 3 calls":                                    false,
+		"":                                                   false,
+	} {
+		if got := Crashed("good\n  " + line + "\n"); (got != "") != want {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
+// What came up with less than it could is told beside any figure, once.
+func TestLinks(t *testing.T) {
+	ports := []wire.Port{{Node: steps.Here}, {Node: steps.Peer}}
+	for name, c := range map[string]struct {
+		do   func(here, peer *steps.Rail)
+		says string // empty for nothing
+	}{
+		"as it should be":            {func(_, _ *steps.Rail) {}, ""},
+		"a slot with two lanes":      {func(_, p *steps.Rail) { p.PCI.Width = 2 }, "the PCIe link of rocep1s0f0 on spark-01 came up as PCIe Gen5 x2 where it can do PCIe Gen5 x4"},
+		"a slot of another gen":      {func(h, _ *steps.Rail) { h.PCI.GTps = 8 }, "on spark-02 came up as PCIe Gen3 x4"},
+		"a slot with room all alike": {func(h, _ *steps.Rail) { h.PCI.Width, h.PCI.MaxWidth = 8, 16 }, ""},
+		"no slot is known":           {func(h, p *steps.Rail) { h.PCI, p.PCI = steps.PCI{}, steps.PCI{} }, ""},
+		"a slower end":               {func(_, p *steps.Rail) { p.RateGbps = 50 }, "the link of rocep1s0f0 is 200 Gb/s at spark-02 and 50 Gb/s at spark-01"},
+		"another MTU":                {func(h, _ *steps.Rail) { h.MTU = 4096 }, "the RoCE MTU of rocep1s0f0 is 4096 at spark-02 and 1024 at spark-01"},
+		"a port that is down":        {func(_, p *steps.Rail) { p.State = "DOWN" }, "was DOWN when the nodes were looked at"},
+	} {
+		rig := kindtest.Spark()
+		c.do(&rig.Nodes[steps.Here].Rails[0], &rig.Nodes[steps.Peer].Rails[0])
+		var rep kind.Report
+		Line{Rig: rig, Ports: ports, Rep: &rep, Add: rep.Add}.links(true)
+		switch {
+		case c.says == "" && len(rep.Findings) > 0:
+			t.Errorf("%s: %v", name, rep.Findings)
+		case c.says != "":
+			kindtest.Want(t, name, rep.Verdict(), steps.Warn, c.says)
+		}
+		if n := len(rep.Findings); n > 1 {
+			t.Errorf("%s: %d findings", name, n)
+		}
+	}
+	// Other rails than the test's are no matter of it.
+	rig := kindtest.Spark()
+	rig.Nodes[steps.Peer].Rails[1].PCI.Width = 1
+	var rep kind.Report
+	Line{Rig: rig, Ports: ports, Rep: &rep, Add: rep.Add}.links(true)
+	if len(rep.Findings) > 0 {
+		t.Errorf("another rail's slot: %v", rep.Findings)
+	}
+}

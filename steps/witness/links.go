@@ -1,0 +1,82 @@
+package witness
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// links looks at the links, slots and MTUs of the ports that a test led over: what came up with less
+// than it could, or otherwise at its two ends, is a finding of its own beside any figure, and never the new
+// normal. What was said of a figure already is not said again.
+func (l Line) links(rdma bool) {
+	said := func(words string) bool {
+		return slices.ContainsFunc(l.Rep.Findings, func(f kind.Finding) bool { return strings.Contains(f.Text, words) })
+	}
+	for _, p := range l.Ports {
+		r, ok := rail(l.Rig, p)
+		if !ok {
+			continue
+		}
+		// A slot that still carries more than the link ends nothing.
+		slot, _ := theory.Ceiling(r)
+		if theory.Narrow(r) && (r.RateGbps <= 0 || float64(slot) < r.RateGbps) && !said("came up as "+theory.Slot(r.PCI.GTps, r.PCI.Width)) {
+			l.Add(steps.Warn, "the PCIe link of %s on %s came up as %s where it can do %s: no figure over it is what the adapter can "+
+				"do", r.Dev, l.Rig.NameOf(p.Node), theory.Slot(r.PCI.GTps, r.PCI.Width), theory.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
+		}
+		if r.State != "" && r.State != "ACTIVE" && rdma && !said(r.Dev+" on "+l.Rig.NameOf(p.Node)+" is ") {
+			l.Add(steps.Warn, "the port of %s on %s was %s when the nodes were looked at, and yet there is a figure: look at them "+
+				"again", r.Dev, l.Rig.NameOf(p.Node), r.State)
+		}
+	}
+	for _, pair := range l.Rig.Pairs {
+		a, b := wire.Port{Node: steps.Here, Rail: pair.Rails[steps.Here]}, wire.Port{Node: steps.Peer, Rail: pair.Rails[steps.Peer]}
+		here, ok := rail(l.Rig, a)
+		peer, both := rail(l.Rig, b)
+		if ok && both && slices.Contains(l.Ports, a) && slices.Contains(l.Ports, b) {
+			l.unlike(here, peer, rdma, said(" Gb/s at "))
+		}
+	}
+	l.bonded(said(" Gb/s at "))
+}
+
+// unlike compares the two ends of a rail.
+func (l Line) unlike(here, peer steps.Rail, rdma, told bool) {
+	if here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps && !told {
+		l.Add(steps.Warn, "the link of %s is %g Gb/s at %s and %g Gb/s at %s: one end came up slower, or they were looked at "+
+			"while it changed", here.Dev, here.RateGbps, l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
+	}
+	if rdma && here.MTU > 0 && peer.MTU > 0 && here.MTU != peer.MTU {
+		l.Add(steps.Warn, "the %s of %s is %d at %s and %d at %s: the smaller counts for both (see mtu-equal)", here.MTUName(),
+			here.Dev, here.MTU, l.Rig.NameOf(steps.Here), peer.MTU, l.Rig.NameOf(steps.Peer))
+	}
+}
+
+// bonded compares the links of one end's bond with each other: the slowest of them ends what is hashed
+// to it, whatever the sum is.
+func (l Line) bonded(told bool) {
+	rates := map[string][]float64{} // by node and bond
+	for _, p := range l.Ports {
+		r, ok := rail(l.Rig, p)
+		if !ok || r.Netdev.Master == "" || r.RateGbps <= 0 {
+			continue
+		}
+		name := r.Netdev.Master + " on " + l.Rig.NameOf(p.Node)
+		if rates[name] = append(rates[name], r.RateGbps); rates[name][0] != r.RateGbps && !told {
+			l.Add(steps.Warn, "%s has links of %g and %g Gb/s: a stream that is hashed to the slower one is slower", name, rates[name][0],
+				r.RateGbps)
+		}
+	}
+}
+
+// rail is the rail of a port; ok is false where the rig has none.
+func rail(rig steps.Rig, p wire.Port) (r steps.Rail, ok bool) {
+	if int(p.Node) >= len(rig.Nodes) || p.Rail < 0 || p.Rail >= len(rig.Nodes[p.Node].Rails) {
+		return r, false
+	}
+	return rig.Nodes[p.Node].Rails[p.Rail], true
+}

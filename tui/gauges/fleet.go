@@ -1,0 +1,252 @@
+package gauges
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/ink"
+)
+
+// A fleet is the gauges by node, for a rig of more nodes than rails have lines: a line a node, the
+// slowest first, and a strip with a column a node where even these are too many.
+type fleet struct {
+	k     *ink.Ink
+	sheet sheet
+	nodes []member
+	rails int     // the most that a node has
+	top   float64 // Gb/s of a full bar: the fastest node's links together
+}
+
+// A member is one node with the sums of its rails, in Gb/s on the wire.
+type member struct {
+	name   string
+	no     int
+	rails  []meter.Gauge
+	tx, rx meter.Flow
+	link   float64 // of the rails that are up; 0 where one of them is unknown
+	down   int     // how many rails are
+	stale  string  // why nothing was heard, where all rails are stale
+}
+
+// fewNodes are shown rail by rail, however little room there is.
+const fewNodes = 2
+
+// newFleet sums the board up by node. It is nil for a rig of few nodes.
+func newFleet(k *ink.Ink, gauges []meter.Gauge, width int) *fleet {
+	f := &fleet{k: k, sheet: newSheet(k, gauges, width)}
+	at := map[int]int{}
+	for _, g := range gauges {
+		i, known := at[g.No]
+		if !known {
+			i = len(f.nodes)
+			at[g.No] = i
+			f.nodes = append(f.nodes, member{name: ink.Clean(g.Node), no: g.No})
+		}
+		f.nodes[i].rails = append(f.nodes[i].rails, g)
+	}
+	if len(f.nodes) <= fewNodes {
+		return nil
+	}
+	for i := range f.nodes {
+		f.nodes[i].sum()
+		f.rails = max(f.rails, len(f.nodes[i].rails))
+		f.top = max(f.top, f.nodes[i].link)
+	}
+	if f.top == 0 { // no link is known: the busiest direction is a full bar
+		for _, m := range f.nodes {
+			f.top = max(f.top, m.tx.Total(), m.rx.Total())
+		}
+	}
+	return f
+}
+
+func (m *member) sum() {
+	known, fresh := true, 0
+	for _, g := range m.rails {
+		switch {
+		case g.Stale != "":
+			m.stale = ink.Clean(g.Stale)
+			continue
+		case g.Down:
+			m.down++
+		}
+		fresh++
+		m.tx.RDMA, m.tx.IP = m.tx.RDMA+g.Tx.RDMA, m.tx.IP+g.Tx.IP
+		m.rx.RDMA, m.rx.IP = m.rx.RDMA+g.Rx.RDMA, m.rx.IP+g.Rx.IP
+		if !g.Down {
+			m.link += g.LinkGbps
+			known = known && g.LinkGbps > 0
+		}
+	}
+	if !known {
+		m.link = 0
+	}
+	if fresh > 0 {
+		m.stale = ""
+	}
+}
+
+// busy is a node's stronger direction.
+func (m member) busy() float64 { return max(m.tx.Total(), m.rx.Total()) }
+
+// scale says what a full bar is, and in which order the nodes stand.
+func (f *fleet) scale() string {
+	what := "links of a node "
+	if !slices.ContainsFunc(f.nodes, func(m member) bool { return m.link > 0 }) {
+		what = "highest now "
+	}
+	return what + rate(f.top) + ", slowest first"
+}
+
+// slowestFirst puts the nodes that move something least in front: on one that lags, the others wait.
+// Nodes at rest come after them. A tenth of the fastest is one step, so that equals keep their places.
+func (f *fleet) slowestFirst() []member {
+	fastest := 0.0
+	for _, m := range f.nodes {
+		fastest = max(fastest, m.busy())
+	}
+	step := func(m member) int {
+		switch {
+		case m.stale != "":
+			return -1
+		case m.busy() < shown:
+			return math.MaxInt
+		}
+		return int(10 * m.busy() / fastest)
+	}
+	nodes := slices.Clone(f.nodes)
+	slices.SortStableFunc(nodes, func(a, b member) int { return cmp.Compare(step(a), step(b)) })
+	return nodes
+}
+
+// lines draws the fleet in height lines at most.
+func (f *fleet) lines(height int) []string {
+	nodes := f.slowestFirst()
+	lines := make([]string, 0, height)
+	var strip []string
+	if len(nodes) >= height { // some have no line, but a column in the strip
+		strip = f.strip()
+		strip = strip[:min(len(strip), height)]
+		nodes = nodes[:max(0, height-len(strip)-1)]
+	}
+	for _, m := range nodes {
+		lines = append(lines, f.line(m))
+	}
+	lines = append(lines, strip...)
+	if len(lines) < height {
+		lines = append(lines, f.total())
+	}
+	return lines[:min(len(lines), height)]
+}
+
+// line is one node: both directions together, and what each of its rails has of them.
+func (f *fleet) line(m member) string {
+	name := " " + f.k.Dim.Render(ink.Pad(m.name, f.sheet.node)) + " "
+	room := f.sheet.width - lipgloss.Width(name)
+	if m.stale != "" {
+		return name + f.k.Dim.Render(ink.Pad("stale: "+m.stale, room))
+	}
+	if m.down == len(m.rails) && m.busy() < shown {
+		return name + f.k.Dim.Render(ink.Pad("down", room))
+	}
+	half := (room - 2) / 2
+	return name + f.way("tx", m, m.tx, half) + "  " + f.way("rx", m, m.rx, room-2-half)
+}
+
+// way is one direction of a node: a bar of the sum, its figure, and a glyph a rail.
+func (f *fleet) way(dir string, m member, sum meter.Flow, width int) string {
+	g := meter.Gauge{LinkGbps: f.top, Source: m.rails[0].Source}
+	glyphs, rails := "", 0
+	bar := width - 3 - 2 - 6
+	if rails = f.rails + 1; bar-rails >= 6 {
+		bar -= rails
+		for i := range f.rails {
+			if i < len(m.rails) {
+				r := m.rails[i]
+				flow := r.Tx
+				if dir == "rx" {
+					flow = r.Rx
+				}
+				glyphs += f.glyph(flow, full(r), r.Down, r.Stale != "")
+			}
+		}
+		glyphs = " " + ink.Pad(glyphs, f.rails)
+	}
+	if bar < 3 {
+		return ink.Pad(dir+" "+value(sum.Total()), width)
+	}
+	style := f.k.Strong
+	if sum.Total() < shown {
+		style = f.k.Dim
+	}
+	return ink.Pad(f.k.Dim.Render(dir)+" "+f.k.Faint.Render("▕")+f.sheet.bar(g, sum, bar)+f.k.Faint.Render("▏")+
+		style.Render(value(sum.Total()))+glyphs, width)
+}
+
+// glyph is a flow in one column: its height is its share of a full bar.
+func (f *fleet) glyph(flow meter.Flow, top float64, down, stale bool) string {
+	switch {
+	case stale:
+		return f.k.Warn.Render("?")
+	case down:
+		return f.k.Dim.Render("×")
+	case flow.Total() < shown || top <= 0:
+		return f.k.Faint.Render("·")
+	}
+	style := f.k.RDMA
+	if flow.IP > flow.RDMA {
+		style = f.k.IP
+	}
+	return style.Render(sparks[clamp(flow.Total()/top, 8)])
+}
+
+// strip is a column a node in the order of the rig file, both directions below each other: where one
+// is lower than its neighbours, somebody waits.
+func (f *fleet) strip() []string {
+	label := func(s string) string { return " " + f.k.Dim.Render(ink.Pad(s, f.sheet.node)) + " " }
+	room := max(1, f.sheet.width-f.sheet.node-6)
+	var lines []string
+	from := 1
+	for part := range slices.Chunk(f.nodes, room) {
+		var tx, rx strings.Builder
+		for _, m := range part {
+			gone := m.down == len(m.rails)
+			tx.WriteString(f.glyph(m.tx, f.top, gone, m.stale != ""))
+			rx.WriteString(f.glyph(m.rx, f.top, gone, m.stale != ""))
+		}
+		name := fmt.Sprintf("%d–%d", from, from+len(part)-1)
+		from += len(part)
+		lines = append(lines, label(name)+f.k.Dim.Render("tx ")+tx.String(), label("")+f.k.Dim.Render("rx ")+rx.String())
+	}
+	return lines
+}
+
+// total is what all nodes come to, and how far they are apart.
+func (f *fleet) total() string {
+	var tx, rx float64
+	least, most, moving, slowest := math.Inf(1), 0.0, 0, ""
+	for _, m := range f.nodes {
+		tx, rx = tx+m.tx.Total(), rx+m.rx.Total()
+		b := m.busy()
+		if b < shown || m.stale != "" {
+			continue
+		}
+		moving++
+		most = max(most, b)
+		if b < least {
+			least, slowest = b, m.name
+		}
+	}
+	line := " " + f.k.Strong.Render(fmt.Sprintf("%d nodes, %d moving", len(f.nodes), moving)) + f.k.Dim.Render("  tx") +
+		f.k.Strong.Render(value(tx)) + f.k.Dim.Render("  rx") + f.k.Strong.Render(value(rx))
+	if moving > 1 {
+		line += f.k.Dim.Render(fmt.Sprintf("  slowest %s: %s of%s", slowest, strings.TrimSpace(value(least)), value(most)))
+	}
+	return ink.Pad(line, f.sheet.width)
+}
