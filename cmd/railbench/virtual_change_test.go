@@ -29,7 +29,7 @@ func (v *virtual) networks(t *testing.T) (s [2]change.State) {
 func (v *virtual) same(t *testing.T, before [2]change.State) {
 	t.Helper()
 	var diff []string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		diff = nil
 		for i, now := range v.networks(t) {
 			diff = append(diff, change.Differences(before[i], now, func(string) bool { return true })...)
@@ -124,7 +124,7 @@ func (v *virtual) notConfirmed(t *testing.T) {
 	before := v.networks(t)
 	journal := &undo.Journal{Dir: t.TempDir()}
 	s := v.open(t, "nvidia", nil, func(o *session.Options) {
-		o.Confirm, o.Journal, o.ChangeTime = silent{}, journal, 40*time.Second
+		o.Confirm, o.Journal, o.ChangeTime = silent{}, journal, time.Minute
 	})
 	s.Run("bond-setup")
 	e := ended(t, s, "bond-setup")
