@@ -73,7 +73,7 @@ func (f rigFlags) listed() (nodes []nodeset.Node, notes []string, err error) {
 		return nil, nil, err
 	}
 	if nodes, err = finder.Nodes(f.nodeList); err != nil {
-		if f.nodeList != "" {
+		if f.nodeList != "" && !strings.Contains(err.Error(), cutList(f.nodeList)) {
 			err = fmt.Errorf("--nodes %s: %w", cutList(f.nodeList), err)
 		}
 		return nil, nil, err

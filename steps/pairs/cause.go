@@ -24,23 +24,23 @@ type Cause struct {
 
 // A suspect is something that could be what is wrong: all figures that it touches are bad then.
 type suspect struct {
-	kind  kind
-	node  int    // -1: any
-	rails uint64 // a bit each
-	to    int    // of a pair; -1: none
-	sides [2][]int
+	extent extent
+	node   int    // -1: any
+	rails  uint64 // a bit each
+	to     int    // of a pair; -1: none
+	sides  [2][]int
 }
 
-// A kind says what a suspect is. Of two that explain as much the first counts: one thing that is
+// An extent says what a suspect is. Of two that explain as much the first counts: one thing that is
 // broken is likelier than two.
-type kind uint8
+type extent uint8
 
 const (
-	ofAll  kind = iota // everything
-	ofRail             // everything over a rail
-	ofNode             // everything to and from a node
-	ofHalf             // over the rails of one PCIe half of a node
-	ofPort             // over the rails of one connector of a node: a cable
+	ofAll  extent = iota // everything
+	ofRail               // everything over a rail
+	ofNode               // everything to and from a node
+	ofHalf               // over the rails of one PCIe half of a node
+	ofPort               // over the rails of one connector of a node: a cable
 	ofNodeRail
 	intoNode // to a node over a rail, and not from it
 	outOfNode
@@ -51,13 +51,13 @@ const (
 )
 
 func (s suspect) touches(p Place) bool {
-	if s.kind == ofRest {
+	if s.extent == ofRest {
 		return true
 	}
 	if s.rails&(1<<p.Rail) == 0 {
 		return false
 	}
-	switch s.kind {
+	switch s.extent {
 	case ofAll, ofRail:
 		return true
 	case intoNode:
@@ -159,7 +159,7 @@ func (m *Matrix) explain(states []State, what steps.Measure) []Cause {
 		all = append(all, m.cause(s, what, take(s, open)))
 	}
 	if len(open) > 0 {
-		c := m.cause(suspect{kind: ofRest}, what, take(suspect{kind: ofRest}, open))
+		c := m.cause(suspect{extent: ofRest}, what, take(suspect{extent: ofRest}, open))
 		all = append(all, c)
 	}
 	return all
@@ -171,9 +171,9 @@ const mostCauses = 20
 // alone is the first pair that nothing else explains: both of its ways where both are open.
 func alone(open map[Place]bool) suspect {
 	first := sorted(open)[0]
-	s := suspect{kind: oneWay, node: first.From, to: first.To, rails: 1 << first.Rail}
+	s := suspect{extent: oneWay, node: first.From, to: first.To, rails: 1 << first.Rail}
 	if back := (Place{first.What, first.Rail, first.To, first.From}); open[back] {
-		s.kind = ofPair
+		s.extent = ofPair
 	}
 	return s
 }
@@ -212,10 +212,10 @@ func (m *Matrix) suspects(what steps.Measure, open map[Place]bool) []suspect {
 		touched[[2]int{p.From, p.Rail}], touched[[2]int{p.To, p.Rail}] = true, true
 	}
 	every := uint64(1)<<len(m.Rails) - 1
-	tried := []suspect{{kind: ofAll, node: -1, rails: every}}
+	tried := []suspect{{extent: ofAll, node: -1, rails: every}}
 	if len(m.Rails) > 1 {
 		for rail := range m.Rails {
-			tried = append(tried, suspect{kind: ofRail, node: -1, rails: 1 << rail})
+			tried = append(tried, suspect{extent: ofRail, node: -1, rails: 1 << rail})
 		}
 	}
 	if len(m.Nodes) > 2 {
@@ -228,7 +228,7 @@ func (m *Matrix) suspects(what steps.Measure, open map[Place]bool) []suspect {
 	}
 	guilty := slices.DeleteFunc(tried, func(s suspect) bool { return m.acquitted(s, what, open) })
 	slices.SortFunc(guilty, func(a, b suspect) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.rails, b.rails), cmp.Compare(a.node, b.node), cmp.Compare(a.to, b.to))
+		return cmp.Or(cmp.Compare(a.extent, b.extent), cmp.Compare(a.rails, b.rails), cmp.Compare(a.node, b.node), cmp.Compare(a.to, b.to))
 	})
 	return guilty
 }
@@ -240,23 +240,23 @@ func (m *Matrix) ofNode(what steps.Measure, node int, every uint64, touched map[
 			continue
 		}
 		any = true
-		all = append(all, suspect{kind: ofNodeRail, node: node, rails: 1 << rail})
+		all = append(all, suspect{extent: ofNodeRail, node: node, rails: 1 << rail})
 		if Both(what) {
-			all = append(all, suspect{kind: intoNode, node: node, rails: 1 << rail}, suspect{kind: outOfNode, node: node, rails: 1 << rail})
+			all = append(all, suspect{extent: intoNode, node: node, rails: 1 << rail}, suspect{extent: outOfNode, node: node, rails: 1 << rail})
 		}
 	}
 	if !any {
 		return nil
 	}
-	all = append(all, suspect{kind: ofNode, node: node, rails: every})
+	all = append(all, suspect{extent: ofNode, node: node, rails: every})
 	if Both(what) {
-		all = append(all, suspect{kind: intoNode, node: node, rails: every}, suspect{kind: outOfNode, node: node, rails: every})
+		all = append(all, suspect{extent: intoNode, node: node, rails: every}, suspect{extent: outOfNode, node: node, rails: every})
 	}
 	for _, g := range alike(m.Nodes[node].Halves) {
-		all = append(all, suspect{kind: ofHalf, node: node, rails: g})
+		all = append(all, suspect{extent: ofHalf, node: node, rails: g})
 	}
 	for _, g := range alike(m.Nodes[node].Ports) {
-		all = append(all, suspect{kind: ofPort, node: node, rails: g})
+		all = append(all, suspect{extent: ofPort, node: node, rails: g})
 	}
 	return all
 }
@@ -311,7 +311,7 @@ func (m *Matrix) halves(open map[Place]bool, rail int) []suspect {
 			}
 		}
 	}
-	s := suspect{kind: between, node: -1, to: -1, rails: 1 << rail}
+	s := suspect{extent: between, node: -1, to: -1, rails: 1 << rail}
 	for node, k := range side {
 		s.sides[k-1] = append(s.sides[k-1], node)
 	}
@@ -351,7 +351,7 @@ func (m *Matrix) cause(s suspect, what steps.Measure, covered []Place) Cause {
 func (m *Matrix) name(s suspect, what steps.Measure) string {
 	over := "over " + m.railNames(s.rails)
 	name := func(i int) string { return m.Nodes[i].Name }
-	switch s.kind {
+	switch s.extent {
 	case ofRest:
 		return "other pairs, which have nothing in common"
 	case ofAll:

@@ -3,6 +3,8 @@ package pairs
 import (
 	"fmt"
 	"time"
+
+	"github.com/railbench/railbench/steps/kind"
 )
 
 // MostRails is how many rails a matrix can have.
@@ -60,8 +62,10 @@ const cellBytes = 32
 
 // String tells the cost before anything is run.
 func (c Cost) String() string {
-	return fmt.Sprintf("%d pairs of %d nodes, over %d rails: %d rounds of %d pairs at once, %d tests, about %s where nothing is slow, and %.0f GB sent in all",
-		c.Pairs, c.Nodes, c.Rails, c.Rounds, c.Beside, c.Tests, Rounded(c.Time), c.Bytes/1e9)
+	return fmt.Sprintf("%s of %d nodes, over %s: %s of %s, %d tests, about %s where nothing is slow, and %.0f GB sent in all",
+		kind.Count(c.Pairs, "pair", "pairs"), c.Nodes, kind.Count(c.Rails, "rail", "rails"),
+		kind.Count(c.Rounds, "round", "rounds"), kind.Count(c.Beside, "pair", "pairs at once"),
+		c.Tests, Rounded(c.Time), c.Bytes/1e9)
 }
 
 // Rounded is a time as people say it.

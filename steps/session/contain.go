@@ -94,17 +94,8 @@ func (r *run) defect(d *defect) {
 		return
 	}
 	r.tell("%s", d)
-	r.logMu.Lock()
-	defer r.logMu.Unlock()
-	if r.log == nil {
-		return
-	}
 	for line := range strings.Lines(d.stack) {
-		n, err := r.log.WriteString("# " + line)
-		r.logged += int64(n)
-		if err != nil && r.err == nil {
-			r.err = err
-		}
+		r.write(steps.OutputLine{Kind: steps.Note, Text: strings.TrimRight(line, "\n")}, false)
 	}
 }
 

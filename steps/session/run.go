@@ -1,13 +1,11 @@
 package session
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,7 +15,6 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
@@ -72,12 +69,9 @@ type run struct {
 	// printed is when a role last printed a line.
 	printed atomic.Int64
 
+	// logMu guards the log, nil where there is none, and what is held.
 	logMu sync.Mutex
-	log   *bufio.Writer
-	file  *os.File
-	err   error // the first one from writing the log
-	// logged are the bytes in the log, left the lines that it had no room for.
-	logged, left int64
+	log   *logFile
 }
 
 // untrusted is why a cell of somebody else's does not run.
@@ -892,30 +886,8 @@ func (r *run) write(line steps.OutputLine, cut bool) {
 	}
 	r.logMu.Lock()
 	defer r.logMu.Unlock()
-	if r.log == nil {
-		return
-	}
-	// A tool that never stops printing must not fill the disk.
-	if r.logged >= r.s.o.LogBytes {
-		r.left++
-		return
-	}
-	prefix, end := "", ""
-	switch {
-	case line.Kind == steps.Note:
-		prefix = "# "
-	case line.From != "" && r.cell.Roles[0].On == steps.OnBoth || r.cell.OnSeveral():
-		prefix = line.From + ": "
-	}
-	if !cut {
-		end = "\n"
-	}
-	for _, s := range []string{prefix, gate.Line(line.Text), end} {
-		n, err := r.log.WriteString(s)
-		r.logged += int64(n)
-		if err != nil && r.err == nil {
-			r.err = err
-		}
+	if r.log != nil {
+		r.log.add(line, cut)
 	}
 }
 
@@ -925,52 +897,30 @@ func (r *run) openLog(dir string) {
 	if dir == "" {
 		return
 	}
-	var err error
-	if !steps.IsID(r.cell.ID) {
-		// Whoever read the cell has looked; a path is made of nothing else.
-		err = fmt.Errorf("the id %q can't be a file's name", r.cell.ID)
-	}
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err == nil {
-		r.file, err = disk.Truncated(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), 0o600)
-	}
+	log, err := createLog(dir, r)
 	if err != nil {
 		r.tell("the full output is not kept: %v", err)
 		return
 	}
-	r.log = bufio.NewWriterSize(r.file, 64<<10)
+	r.log = log
 }
 
 // closeLog ends the log and gives its file; empty where there is none, or where it is not whole.
 // A line that is told after it is on the screen alone.
 func (r *run) closeLog() string {
 	r.logMu.Lock()
-	if r.log == nil {
-		r.logMu.Unlock()
-		return ""
-	}
-	err := r.err
-	if r.left > 0 {
-		// The line before may be a piece of one.
-		_, _ = fmt.Fprintf(r.log, "\n# the log ends here: %d more lines were printed\n", r.left)
-	}
-	if flushed := r.log.Flush(); err == nil {
-		err = flushed
-	}
-	if closed := r.file.Close(); err == nil {
-		err = closed
-	}
-	name := r.file.Name()
+	log := r.log
 	r.log = nil
 	r.logMu.Unlock()
-	if err != nil {
+	if log == nil {
+		return ""
+	}
+	if err := log.close(); err != nil {
 		r.tell("the full output was not kept: %v", err)
 		return ""
 	}
-	if r.left > 0 {
-		r.tell("the log ends after %d bytes: %d more lines were printed", r.logged, r.left)
+	if log.left > 0 {
+		r.tell("the log ends after %d bytes: %d more lines were printed", log.written, log.left)
 	}
-	return name
+	return log.file.Name()
 }
