@@ -23,7 +23,11 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 			}
 		}
 	}
+	unasked := unaskedNCCL(r, facts, rep)
 	if len(names) == 0 {
+		if unasked != nil {
+			return rep.Skipped("no NCCL was found, and not all was asked: %s", strings.Join(unasked, "; "))
+		}
 		return rep.Skipped("neither node has an NCCL that the loader, nccl-tests or $NIXL_PYTHON would find; for that of a " +
 			"container name it: --container NAME")
 	}
@@ -36,8 +40,12 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		switch {
 		case a == "" || b == "":
 			has, lacks := here, peer
+			end := steps.Peer
 			if a == "" {
-				has, lacks = peer, here
+				has, lacks, end = peer, here, steps.Here
+			}
+			if facts[end]["not asked "+teller(name)] != "" {
+				continue // nobody knows what it lacks
 			}
 			rep.Add(steps.Warn, "%s has %s, and %s doesn't: a job of both starts on one alone", has, ncclOf(name), lacks)
 		case strings.HasPrefix(a, untold) || strings.HasPrefix(b, untold):
@@ -54,6 +62,9 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 			kind.Capital(kind.And(differs[pair])), pair)
 	}
 	if len(alike) == 0 && len(rep.Findings) == 0 {
+		if unknown == nil {
+			return rep.Skipped("nothing was compared: %s", strings.Join(unasked, "; "))
+		}
 		return rep.Skipped("the version of %s is not in its file's name on both nodes, so nothing was compared", kind.And(unknown))
 	}
 	var same []string
@@ -63,7 +74,29 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 	if unknown != nil {
 		same = append(same, "not compared: "+kind.And(unknown)+", whose file's name doesn't tell the version on both")
 	}
-	return rep.Verdict("on both nodes the same: " + strings.Join(same, "; "))
+	return rep.Verdict("on both nodes the same: " + strings.Join(append(same, unasked...), "; "))
+}
+
+// teller is who tells of an NCCL: a node may lack it.
+func teller(name string) string {
+	switch name {
+	case "loader", "nccl-tests":
+		return name
+	}
+	return "Python"
+}
+
+// unaskedNCCL says of each node what could not be asked there.
+func unaskedNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (all []string) {
+	for _, e := range steps.Ends {
+		for _, who := range []string{"loader", "Python"} {
+			if why := facts[e]["not asked "+who]; why != "" {
+				rep.Show(r.Rig.NameOf(e)+" NCCL of "+who, "not asked: "+why, "", nil)
+				all = append(all, fmt.Sprintf("%s on %s was not asked: %s", map[string]string{"loader": "the loader", "Python": "Python"}[who], r.Rig.NameOf(e), why))
+			}
+		}
+	}
+	return all
 }
 
 // ncclOf names an NCCL by who takes it.
