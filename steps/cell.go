@@ -63,6 +63,9 @@ type Cell struct {
 	With []string
 	// Own names what railbench does itself in place of a script; Roles is empty then.
 	Own string
+	// Pairs are the two cells, of bandwidth and of latency, that it measures between every two nodes
+	// of the rig; empty where it is no matrix of pairs.
+	Pairs []string `json:",omitempty"`
 	// Edited says that somebody has changed its scripts, and Scratch that somebody has
 	// added it: it is in no file.
 	Edited, Scratch bool
@@ -85,7 +88,7 @@ const LaunchService = "launch"
 
 // OfEveryNode reports whether the cell is of all nodes, and not of the link under test alone: what
 // it starts runs on each of them.
-func (c Cell) OfEveryNode() bool { return slices.Contains(c.With, LaunchService) }
+func (c Cell) OfEveryNode() bool { return c.Pairs != nil || slices.Contains(c.With, LaunchService) }
 
 // OverLink reports whether the cell runs over the link under test, so that a rig of more nodes has
 // to say which: a check looks at all, and a collective is of all.

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/session"
@@ -69,15 +68,12 @@ reached; 4 INCONCLUSIVE.`,
 
 // pairing is what is measured: the tutorial's own cells.
 func (b *bench) pairing() (session.Pairing, error) {
-	var p session.Pairing
-	for id, into := range map[string]*steps.Cell{"ib-write-bw": &p.Bandwidth, "ib-write-lat": &p.Latency} {
-		c, ok := b.options.Tutorial.Cell(id)
-		if !ok {
-			return p, fmt.Errorf("the tutorial has no cell %s, which measures a pair", id)
+	for _, c := range b.options.Tutorial.Cells() {
+		if c.Pairs != nil {
+			return session.PairingOf(b.options.Tutorial, c)
 		}
-		*into = c
 	}
-	return p, nil
+	return session.Pairing{}, errors.New("the tutorial has no cell that measures every pair")
 }
 
 func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
@@ -147,11 +143,7 @@ func (f pairsFlags) measure(ctx context.Context, errs io.Writer, b *bench, s *se
 		}
 	}
 	p.Measured = func(m *pairs.Matrix, at pairs.Progress) error {
-		again := ""
-		if at.Again {
-			again = " of those that look bad"
-		}
-		gate.Fprintf(errs, "round %d of %d%s, %d at once: %d tests done\n", at.Round, at.Rounds, again, at.Beside, at.Tests)
+		gate.Fprintf(errs, "%s\n", at)
 		return f.keep(m)
 	}
 	m, err := s.Pairs(ctx, p)
@@ -258,13 +250,11 @@ func showPairs(out io.Writer, m *pairs.Matrix) error {
 		}
 	}
 	for _, what := range pairs.Measures {
-		for rail := range m.Rails {
-			gate.Fprintln(out, m.Title(what, rail))
-			for _, line := range m.Map(what, rail, width) {
-				gate.Fprintln(out, line)
-			}
-			gate.Fprintln(out)
+		gate.Fprintln(out, m.Title(what))
+		for _, line := range m.Map(what, width) {
+			gate.Fprintln(out, line.Text)
 		}
+		gate.Fprintln(out)
 		for _, line := range m.Legend(what) {
 			gate.Fprintln(out, line)
 		}

@@ -47,7 +47,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 		"nixl-matrix/etcd nixl-matrix/nixl-single-dram nixl-matrix/nixl-dual-dram nixl-matrix/nixl-single-vram nixl-matrix/nixl-dual-vram " +
 		"nixl-matrix/ucx-perftest nixl-matrix/ucx-perftest-gpu nixl-matrix/nixl-mt nixl-matrix/nixl-halves-dram host-staging-diagnostics/host-staging " +
 		"throughput/stream-rail throughput/stream-half throughput/stream-halves throughput/rdma-host throughput/rdma-host-gpu " +
-		"throughput/rdma-gpu throughput/throughput-table " +
+		"throughput/rdma-gpu throughput/throughput-table pairs/pair-matrix " +
 		"collectives/mpi-launch collectives/nccl-allreduce collectives/nccl-allgather " +
 		"results/summary results/cleanup"
 	if got := strings.Join(ids, " "); got != want {

@@ -22,6 +22,15 @@ type Progress struct {
 	Again         bool
 }
 
+// String says what comes next, and how far it is.
+func (p Progress) String() string {
+	again := ""
+	if p.Again {
+		again = " of those that look bad"
+	}
+	return fmt.Sprintf("round %d of %d%s, %d at once: %d tests done", p.Round, p.Rounds, again, p.Beside, p.Tests)
+}
+
 // A Cost is what measuring a matrix takes, worked out before.
 type Cost struct {
 	Nodes, Rails  int

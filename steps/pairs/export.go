@@ -98,7 +98,7 @@ func (m *Matrix) HTML() []byte {
 }
 
 func (m *Matrix) htmlMap(b *strings.Builder, what steps.Measure, rail int, text func(string) string) {
-	fmt.Fprintf(b, "<h2>%s, %s</h2>\n<div class=\"scroll\"><table>\n<tr><th></th>", text(m.Title(what, rail)), Unit(what))
+	fmt.Fprintf(b, "<h2>%s: %s</h2>\n<div class=\"scroll\"><table>\n<tr><th></th>", text(m.Rails[rail]), text(m.Title(what)))
 	for _, n := range m.Nodes {
 		fmt.Fprintf(b, "<th>%s</th>", text(n.Name))
 	}

@@ -3,6 +3,7 @@ package pairs
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
@@ -28,7 +29,7 @@ func (m *Matrix) Legend(what steps.Measure) []string {
 		scale += fmt.Sprintf(", %s; the other end is %s", figure(what, e.Best), figure(what, e.Worst))
 	}
 	return []string{
-		fmt.Sprintf("%s in %s: %s", what, Unit(what), scale),
+		scale,
 		fmt.Sprintf("0..9 bad: tenths of the %s  x bad, and no figure  c bad beside others, good alone", best),
 		"! good, and its judge warns  ? not measured, or not judged  · itself",
 		m.Conditions.String(),
@@ -91,54 +92,100 @@ func (m *Matrix) Label(node int) string {
 	return fmt.Sprintf("%4d %s", node+1, fit(gate.Line(m.Nodes[node].Name), labelWidth-5))
 }
 
-// Header are the numbers of the columns from left on, written downwards.
-func Header(left, right int) []string {
+// header names rails, and numbers the columns of each from left on, written downwards.
+func header(rails []string, left, right, own int) []string {
 	digits := len(fmt.Sprint(right))
-	lines := make([]strings.Builder, digits)
-	for node := left; node < right; node++ {
-		number := fmt.Sprintf("%*d", digits, node+1)
+	lines := make([]string, 1+digits)
+	for i := range lines {
+		lines[i] = strings.Repeat(" ", labelWidth+1)
+	}
+	for at, rail := range rails {
+		if at > 0 {
+			for i := range lines {
+				lines[i] += gap
+			}
+		}
+		lines[0] += fit(rail, own)
 		for i := range digits {
-			lines[i].WriteByte(number[i])
+			numbers := ""
+			for node := left; node < right; node++ {
+				numbers += fmt.Sprintf("%*d", digits, node+1)[i : i+1]
+			}
+			lines[1+i] += fit(numbers, own)
 		}
 	}
-	all := make([]string, digits)
-	for i := range lines {
-		all[i] = strings.Repeat(" ", labelWidth+1) + lines[i].String()
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
 	}
-	return all
+	return lines
 }
 
-// Map is the heat map of a measure over a rail, as text of a width at most: rows send, columns receive.
-// What is wider comes in blocks, one below the other.
-func (m *Matrix) Map(what steps.Measure, rail, width int) []string {
+// A Row is a line of heat maps, with the squares that are in it.
+type Row struct {
+	Text    string
+	Squares []Placed
+}
+
+// A Placed square stands in its row's text at a byte.
+type Placed struct {
+	At int
+	Square
+}
+
+// gap is what keeps two maps apart that stand side by side.
+const gap = "   "
+
+// Map are the heat maps of a measure, one a rail, as text of a width at most: rows send, columns receive. As
+// many rails stand side by side as there is room for. A map that is wider comes in blocks, one below the
+// other.
+func (m *Matrix) Map(what steps.Measure, width int) []Row {
 	e := m.Extremes(what)
-	var lines []string
+	var lines []Row
 	wide := MapWidth(width)
-	for left := 0; left < len(m.Nodes); left += wide {
-		right := min(left+wide, len(m.Nodes))
-		if left > 0 {
-			lines = append(lines, "")
-		}
-		lines = append(lines, Header(left, right)...)
-		for from := range m.Nodes {
-			var b strings.Builder
-			b.WriteString(m.Label(from) + " ")
-			for to := left; to < right; to++ {
-				b.WriteRune(m.Square(what, rail, from, to, e).Glyph)
+	own := len(m.Nodes)
+	for _, name := range m.Rails {
+		own = max(own, utf8.RuneCountInString(name))
+	}
+	beside := max(1, (wide+len(gap))/(own+len(gap)))
+	for first := 0; first < len(m.Rails); first += beside {
+		last := min(first+beside, len(m.Rails))
+		for left := 0; left < len(m.Nodes); left += wide {
+			right := min(left+wide, len(m.Nodes))
+			if len(lines) > 0 {
+				lines = append(lines, Row{})
 			}
-			lines = append(lines, b.String())
+			for _, text := range header(m.Rails[first:last], left, right, min(own, wide)) {
+				lines = append(lines, Row{Text: text})
+			}
+			for from := range m.Nodes {
+				var b strings.Builder
+				b.WriteString(m.Label(from) + " ")
+				var row Row
+				for rail := first; rail < last; rail++ {
+					if rail > first {
+						b.WriteString(strings.Repeat(" ", own-len(m.Nodes)) + gap)
+					}
+					for to := left; to < right; to++ {
+						square := m.Square(what, rail, from, to, e)
+						row.Squares = append(row.Squares, Placed{b.Len(), square})
+						b.WriteRune(square.Glyph)
+					}
+				}
+				row.Text = b.String()
+				lines = append(lines, row)
+			}
 		}
 	}
 	return lines
 }
 
-// Title is what a map is of.
-func (m *Matrix) Title(what steps.Measure, rail int) string {
+// Title is what the maps of a measure are of.
+func (m *Matrix) Title(what steps.Measure) string {
 	way := "rows send, columns receive"
 	if !Both(what) {
 		way = "one way of a ping and its answer, so both ways are one"
 	}
-	title := fmt.Sprintf("%s over %s: %s", what, m.Rails[rail], way)
+	title := fmt.Sprintf("%s in %s: %s", what, Unit(what), way)
 	if m.Simulated {
 		title += "  SIMULATED"
 	}

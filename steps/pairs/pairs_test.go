@@ -421,7 +421,7 @@ func TestCompare(t *testing.T) {
 // is bad is told by its glyph alone.
 func TestMap(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ nodes, width, lines int }{{64, 160, 66}, {64, 80, 66}, {64, 60, 133}, {2, 80, 3}, {8, 20, 19}} {
+	for _, c := range []struct{ nodes, width, lines int }{{64, 160, 67}, {64, 80, 67}, {64, 60, 135}, {2, 80, 4}, {8, 20, 21}} {
 		m := healthy(c.nodes, 1, func(p pairs.Place, cell *pairs.Cell) {
 			switch {
 			case p.From == 0 && p.To == 1:
@@ -431,16 +431,22 @@ func TestMap(t *testing.T) {
 			}
 		})
 		m.Judge()
-		lines := m.Map(steps.Throughput, 0, c.width)
+		lines := m.Map(steps.Throughput, c.width)
 		if len(lines) != c.lines {
 			t.Errorf("%d nodes in %d columns: %d lines", c.nodes, c.width, len(lines))
 		}
+		text := ""
 		for _, l := range lines {
-			if utf8.RuneCountInString(l) > c.width {
-				t.Errorf("%d nodes in %d columns: %q", c.nodes, c.width, l)
+			if utf8.RuneCountInString(l.Text) > c.width {
+				t.Errorf("%d nodes in %d columns: %q", c.nodes, c.width, l.Text)
 			}
+			for _, s := range l.Squares {
+				if !strings.HasPrefix(l.Text[s.At:], string(s.Glyph)) {
+					t.Errorf("%q, and at %d stands no %c", l.Text, s.At, s.Glyph)
+				}
+			}
+			text += l.Text + "\n"
 		}
-		text := strings.Join(lines, "\n")
 		if strings.Count(text, "?") != 1 || strings.Count(text, "·") != c.nodes {
 			t.Errorf("%d nodes:\n%s", c.nodes, text)
 		}

@@ -106,6 +106,14 @@ var attributeTable = []Attribute{
 	},
 
 	{Name: "aside", Doc: "it runs by itself: what runs all cells, or all from one on, leaves it out", set: flag(func(f fence) *bool { return &f.cell.Aside })},
+	{
+		Name: "pairs", Value: "A,B",
+		Doc: "what railbench measures between every two nodes, in place of a script: a cell's bandwidth, and another's latency",
+		set: func(f fence, s setting) error {
+			f.cell.Pairs = strings.Split(s.value, ",")
+			return nil
+		},
+	},
 	{Name: "each", Value: "rail", Doc: "repeat the cell for every pair of rails", set: eachRail},
 	{
 		Name: "parse", Value: "NAME", Doc: "the parser of its output",

@@ -51,11 +51,18 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 	if u := cell.Change.Undoes; u != "" && u != steps.Everything && !changes(u, false) {
 		add("undoes", "undoes=%s names no cell that changes anything", u)
 	}
+	own := cell.Own
+	for _, id := range cell.Pairs {
+		own = "" // what it says is shown, and what it names is done
+		if x, ok := t.Cell(id); !ok || len(x.Roles) == 0 || !x.EachRail {
+			add("pairs", "pairs= names %q, and that is no cell that measures each rail%s", id, steps.DidYouMean(id, t.IDs()))
+		}
+	}
 	for _, m := range []struct {
 		attribute, nobody, name string
 		registered              []string
 	}{
-		{"cell", "railbench does no", cell.Own, names(c.Own)},
+		{"cell", "railbench does no", own, names(c.Own)},
 		{"parse", "there is no parser", cell.Parser, names(c.Parsers)},
 		{"judge", "there is no judge", cell.Judge, names(c.Judges)},
 	} {

@@ -495,6 +495,8 @@ func checkTogether(c steps.Cell) error {
 	switch {
 	case c.Own != "" && len(c.Roles) > 0:
 		return errors.New("what railbench does itself is the only script of its cell")
+	case c.Pairs != nil && (c.Own == "" || len(c.Pairs) != 2):
+		return errors.New("pairs=A,B names a cell of bandwidth and one of latency, and railbench measures them itself: ```railbench")
 	case c.Change.Undoes != "" && !c.Change.Any():
 		return errors.New("it has undoes= and no change=")
 	case c.Change.Tries && !c.Change.Any():

@@ -21,7 +21,7 @@ const claimPause = 2 * time.Second
 
 // alone reports whether a cell needs its nodes for itself. What only looks doesn't.
 func alone(c steps.Cell) bool {
-	return c.Counters || c.Asks || c.Change.Any() || len(c.With) > 0 ||
+	return c.Pairs != nil || c.Counters || c.Asks || c.Change.Any() || len(c.With) > 0 ||
 		slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Ready != (steps.Ready{}) })
 }
 

@@ -39,11 +39,24 @@ type pairing struct {
 	m    *pairs.Matrix
 	// subnets are the rails' where several nodes share them; nil where a rail is a number on each link.
 	subnets []string
-	done    int
-	again   bool
+	// params are those of each cell, as they were when it began.
+	params map[string]map[string]string
+	done   int
+	again  bool
 
 	mu   sync.Mutex // guards the matrix's conditions and dead: pairs are measured side by side
 	dead map[int]string
+}
+
+// pairing is a run of a Pairing.
+func (s *Session) pairing(p Pairing) *pairing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := &pairing{Pairing: p, s: s, dead: map[int]string{}, params: map[string]map[string]string{}}
+	for _, c := range []steps.Cell{p.Bandwidth, p.Latency} {
+		run.params[c.ID] = effective(s.table, s.set, c.ID)
+	}
+	return run
 }
 
 // Pairs measures between all nodes, n/2 pairs at once, and what looks bad once more, fewer at a time and
@@ -51,7 +64,7 @@ type pairing struct {
 // ended it. It returns when nothing of it is alive on any node. The session need not be open.
 func (s *Session) Pairs(ctx context.Context, p Pairing) (m *pairs.Matrix, err error) {
 	s.clock.Join(ctx, func(ctx context.Context) {
-		run := &pairing{Pairing: p, s: s, dead: map[int]string{}}
+		run := s.pairing(p)
 		defer s.release()
 		if err = run.claim(ctx); err != nil {
 			return
@@ -71,13 +84,19 @@ func (s *Session) Pairs(ctx context.Context, p Pairing) (m *pairs.Matrix, err er
 
 // PairsCost looks at the nodes and says what Pairs would take, with what is wrong already, a sentence each.
 func (s *Session) PairsCost(ctx context.Context, p Pairing) (c pairs.Cost, wrong []string, err error) {
-	run := &pairing{Pairing: p, s: s, dead: map[int]string{}}
+	run := s.pairing(p)
 	s.clock.Join(ctx, func(ctx context.Context) { run.seen = lookAt(ctx, s.o) })
 	if err := run.prepare(); err != nil {
 		return c, nil, err
 	}
-	for no, n := range run.m.Nodes {
-		if why := run.gone(pairs.Pair{From: no, To: no}); why != "" {
+	c, wrong = run.cost()
+	return c, wrong, nil
+}
+
+// cost is what measuring it takes, and what is wrong already.
+func (p *pairing) cost() (c pairs.Cost, wrong []string) {
+	for no, n := range p.m.Nodes {
+		if why := p.gone(pairs.Pair{From: no, To: no}); why != "" {
 			wrong = append(wrong, why)
 		}
 		for _, why := range n.Lacks {
@@ -86,7 +105,7 @@ func (s *Session) PairsCost(ctx context.Context, p Pairing) (c pairs.Cost, wrong
 			}
 		}
 	}
-	return pairs.CostOf(len(run.m.Nodes), len(run.m.Rails), run.bytes()), wrong, nil
+	return pairs.CostOf(len(p.m.Nodes), len(p.m.Rails), p.bytes()), wrong
 }
 
 // bytes is what one test of bandwidth writes, as on the first link that has a rail.
@@ -96,7 +115,7 @@ func (p *pairing) bytes() float64 {
 		if err != nil || len(rig.Pairs) == 0 {
 			continue
 		}
-		v := vars(rig, steps.Here, 0, effective(p.s.table, p.s.set, p.Bandwidth.ID))
+		v := vars(rig, steps.Here, 0, p.params[p.Bandwidth.ID])
 		size, _ := strconv.ParseFloat(v["SIZE"], 64) // CheckParam has read both
 		count, _ := strconv.ParseFloat(v["ITERATIONS"], 64)
 		return size * count
@@ -167,7 +186,7 @@ func (p *pairing) prepare() error {
 func (p *pairing) settings() string {
 	var all []string
 	for _, c := range []steps.Cell{p.Bandwidth, p.Latency} {
-		params := effective(p.s.table, p.s.set, c.ID)
+		params := p.params[c.ID]
 		for _, name := range []string{"SIZE", "ITERATIONS", "LAT_ITERATIONS"} {
 			set := name + "=" + params[name]
 			if slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Reads(name) }) && params[name] != "" &&
@@ -403,7 +422,7 @@ func (p *pairing) test(ctx context.Context, what steps.Measure, rig steps.Rig, p
 	if what == steps.Latency {
 		cell = p.Latency
 	}
-	params := effective(p.s.table, p.s.set, cell.ID)
+	params := p.params[cell.ID]
 	why := p.s.o.refuses(cell, params) // as it came: what is changed here is nobody's script
 	cell.EachRail = false
 	if p.s.o.Limit > 0 {

@@ -545,9 +545,12 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	r.openLog(s.o.Logs)
 	ended := steps.CellEnded{Run: id, Cell: cell.ID}
 	var result steps.Result
-	if cell.Check.Any() && len(s.o.Nodes) > len(steps.Ends) {
+	switch {
+	case cell.Pairs != nil:
+		result, ended.Verdict = r.matrix(ctx)
+	case cell.Check.Any() && len(s.o.Nodes) > len(steps.Ends):
 		result, ended.Verdict = r.everyLink(ctx)
-	} else {
+	default:
 		result, ended.Verdict = r.overLink(ctx, s.currentLink())
 	}
 	ended.Exit, ended.HasExit = deciding(result)

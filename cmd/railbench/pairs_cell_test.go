@@ -1,0 +1,107 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/session"
+)
+
+// openMatrix is the simulated rig of some nodes, and a session for the cell of its pairs.
+func openMatrix(t *testing.T, nodes int, faults ...string) *session.Session {
+	t.Helper()
+	_, s, _ := openPairs(t, nodes, faults...)
+	s.Open()
+	return s
+}
+
+// untilEnd gives the end of a cell, and its lines to whoever looks.
+func untilEnd(t *testing.T, s *session.Session, cell string, look func(steps.OutputLine)) steps.CellEnded {
+	t.Helper()
+	for {
+		events, ok := s.Next(t.Context())
+		if !ok {
+			t.Fatalf("no end of %s", cell)
+		}
+		for _, e := range events {
+			switch e := e.(type) {
+			case steps.CellPrinted:
+				for _, l := range e.Lines {
+					look(l)
+				}
+			case steps.CellEnded:
+				if e.Cell == cell {
+					return e
+				}
+			}
+		}
+	}
+}
+
+// The cell of the workbench draws the maps, tells its rounds, and judges as railbench pairs does.
+func TestPairMatrixCell(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		nodes int
+		fault string
+		grade steps.Grade
+		says  []string
+		draws []string
+	}{
+		{2, "", steps.Pass, []string{"between 2 nodes over 4 rails"}, []string{"1 spark-02  ·█       ·█", "1 pair of 2 nodes"}},
+		{4, "slow-rail@spark-03", steps.Fail, []string{"Everything to and from spark-03 over rail 1"}, []string{"3 spark-03  66·6     ██·█", "of those that look bad"}},
+		{3, "peer-dead@spark-03", steps.Inconclusive, []string{"spark-03 does not answer"}, []string{"3 spark-03  ??·"}},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			var faults []string
+			if c.fault != "" {
+				faults = []string{c.fault}
+			}
+			s := openMatrix(t, c.nodes, faults...)
+			s.Run("pair-matrix")
+			var drawn []string
+			e := untilEnd(t, s, "pair-matrix", func(l steps.OutputLine) { drawn = append(drawn, l.Text) })
+			if e.Verdict.Grade != c.grade {
+				t.Errorf("%s: %s", e.Verdict.Grade, e.Verdict.Reason)
+			}
+			for _, w := range c.says {
+				if !strings.Contains(e.Verdict.Reason, w) {
+					t.Errorf("%q is not in: %s", w, e.Verdict.Reason)
+				}
+			}
+			for _, w := range c.draws {
+				if !slices.ContainsFunc(drawn, func(l string) bool { return strings.Contains(l, w) }) {
+					t.Errorf("%q is not drawn:\n%s", w, strings.Join(drawn, "\n"))
+				}
+			}
+			if (c.grade != steps.Pass) != (len(e.Verdict.Tables) == 1) || len(e.Verdict.Evidence) == 0 {
+				t.Errorf("tables %+v, evidence %+v", e.Verdict.Tables, e.Verdict.Evidence)
+			}
+		})
+	}
+}
+
+// An interrupt in the middle passes nothing, and what was measured until then is drawn.
+func TestPairMatrixInterrupted(t *testing.T) {
+	t.Parallel()
+	s := openMatrix(t, 4)
+	s.Run("pair-matrix")
+	maps := 0
+	e := untilEnd(t, s, "pair-matrix", func(l steps.OutputLine) {
+		if strings.Contains(l.Text, "round 1 of 3") {
+			s.Interrupt()
+		}
+		if strings.Contains(l.Text, "rows send, columns receive") {
+			maps++
+		}
+	})
+	if e.Verdict.Grade != steps.Inconclusive || !strings.HasPrefix(e.Verdict.Reason, "Interrupted before it was done.") {
+		t.Errorf("%s: %s", e.Verdict.Grade, e.Verdict.Reason)
+	}
+	if maps != 1 {
+		t.Errorf("%d maps of bandwidth", maps)
+	}
+}
