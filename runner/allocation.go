@@ -121,7 +121,10 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 		if a.Job, err = jobID(id); err == nil {
 			a.Nodes, err = nodeset.Expand(list)
 		} else if line == "" {
-			<-p.ended
+			select { // it may have closed its output and go on
+			case <-p.ended:
+			case <-ctx.Done():
+			}
 			err = fmt.Errorf("salloc gave no nodes of %s: %s", partition, p.complaint())
 		}
 	case <-ctx.Done():

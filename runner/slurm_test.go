@@ -232,6 +232,34 @@ func TestAllocate(t *testing.T) {
 	gone("what can't be given")
 }
 
+// TestAllocateIsInterrupted: a salloc that has closed its output and goes on holds nobody up.
+func TestAllocateIsInterrupted(t *testing.T) {
+	bin := t.TempDir()
+	for name, text := range map[string]string{
+		"salloc": "#!/bin/sh\nexec >&-\nexec sleep 300\n", "squeue": "#!/bin/sh\nexit 0\n", "scancel": "#!/bin/sh\nexit 0\n",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := runner.Allocate(ctx, "p", 2)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it got nodes")
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it waits for salloc, and nobody for it any more")
+	}
+}
+
 // TestListsAsSlurmReadsThem compares with scontrol.
 func TestListsAsSlurmReadsThem(t *testing.T) {
 	nodetest.StartSlurm(t, 1)

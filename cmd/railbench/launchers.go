@@ -34,7 +34,7 @@ func launchers() (launch.Launchers, error) {
 		name := strings.TrimSuffix(filepath.Base(file), ".toml")
 		// Where the user's own can't be used, the built-in one of its name isn't what he wants.
 		delete(all, name)
-		text, err := disk.Read(file, launcherLimit)
+		text, err := ownFile(file, launcherLimit)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("read the launcher: %w", err))
 			continue
@@ -47,4 +47,17 @@ func launchers() (launch.Launchers, error) {
 		all[l.Name] = l
 	}
 	return all, errors.Join(wrong...)
+}
+
+// ownFile reads a file that nobody has named and that says what is run: it may be a link, and what
+// it leads to is the user's own or root's, in a folder of his.
+func ownFile(path string, limit int64) ([]byte, error) {
+	whole, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := disk.Keeps(filepath.Dir(whole)); err != nil {
+		return nil, err
+	}
+	return disk.ReadOwn(whole, limit)
 }

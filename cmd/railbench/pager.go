@@ -49,10 +49,23 @@ func openPager(log string, text func() string) (tea.ExecCommand, error) {
 	}
 	// It was removed, or there never was one. The name is from a file, and a pager takes
 	// one that begins with + or - for what it is to do.
-	if info, err := os.Lstat(log); err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(log) {
+	if !ownLog(log) {
 		log = ""
 	}
 	return &pager{cmd, log, text}, nil
+}
+
+// ownLog reports whether a file is a log that railbench wrote, clean: a session may name any file.
+func ownLog(path string) bool {
+	state, err := stateDir()
+	if err != nil || !strings.HasPrefix(filepath.Clean(path), filepath.Join(state, "logs")+string(filepath.Separator)) {
+		return false
+	}
+	f, err := disk.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
 }
 
 func (p *pager) SetStdin(r io.Reader)  { p.cmd.Stdin = r }

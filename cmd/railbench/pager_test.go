@@ -25,8 +25,23 @@ func TestOpenPager(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
 	t.Setenv("TMPDIR", t.TempDir())
-	log := filepath.Join(t.TempDir(), "001-hosts.log")
-	if err := os.WriteFile(log, []byte("from the log\n"), 0o600); err != nil {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	state, err := stateDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := filepath.Join(state, "logs", "20261122T200000Z-1")
+	if err := os.MkdirAll(logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, foreign := filepath.Join(logs, "001-hosts.log"), filepath.Join(t.TempDir(), "001-hosts.log")
+	for _, path := range []string{log, foreign} {
+		if err := os.WriteFile(path, []byte("from the log\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(logs, "002-hosts.log")
+	if err := os.Symlink(foreign, link); err != nil {
 		t.Fatal(err)
 	}
 	text := func() string { return "from the screen\n" }
@@ -65,6 +80,12 @@ func TestOpenPager(t *testing.T) {
 	}
 	if out, err := show(log + ".removed"); err != nil || out != "mine 3 --one\nfrom the screen\n" {
 		t.Errorf("with a log that is gone: %q, %v", out, err)
+	}
+	// A session may name any file as its log: what railbench has not written is not shown as it is.
+	for _, named := range []string{foreign, link, filepath.Join(logs, "..", "..", "..", filepath.Base(foreign)), logs + "/../../../" + "x", "+q"} {
+		if out, err := show(named); err != nil || out != "mine 3 --one\nfrom the screen\n" {
+			t.Errorf("with %s: %q, %v", named, out, err)
+		}
 	}
 	t.Setenv("PAGER", "nonesuch -x")
 	if _, err := show(log); err == nil || !strings.Contains(err.Error(), "$PAGER is nonesuch") {

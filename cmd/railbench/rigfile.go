@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/railbench/railbench/steps/pairs"
+
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/railbench/railbench/runner/disk"
@@ -151,16 +153,19 @@ func parseRig(path string, src []byte) (rigFile, error) {
 
 // checkRails looks at whether each rail is told in the words of the file's form.
 func checkRails(path string, src []byte, f rigFile) error {
+	line := func(i int) int { return lineOf(src, `\[+\s*rail\s*\]`, i+1) }
+	if most := pairs.MostRails * steps.MostNodes; len(f.Rails) > most {
+		return fmt.Errorf("%s:%d: there are %d rails, and a rig has %d at most", path, line(most), len(f.Rails), most)
+	}
 	for i, r := range f.Rails {
-		line := lineOf(src, `\[+\s*rail\s*\]`, i+1)
 		switch {
 		case len(f.Nodes) == 0 && (r.Here == "" || r.Peer == ""):
-			return fmt.Errorf("%s:%d: rail %d needs here and peer, the RDMA devices at its two ends", path, line, i+1)
+			return fmt.Errorf("%s:%d: rail %d needs here and peer, the RDMA devices at its two ends", path, line(i), i+1)
 		case len(f.Nodes) == 0 && r.A+r.B != "":
 			return fmt.Errorf("%s:%d: rail %d: a and b go with [[node]] tables; [here] and [peer] have here and peer",
-				path, line, i+1)
+				path, line(i), i+1)
 		case len(f.Nodes) > 0 && (r.A == "" || r.B == "" || r.Here+r.Peer != ""):
-			return fmt.Errorf("%s:%d: rail %d needs a and b, NODE:DEVICE at its two ends", path, line, i+1)
+			return fmt.Errorf("%s:%d: rail %d needs a and b, NODE:DEVICE at its two ends", path, line(i), i+1)
 		}
 	}
 	return nil
@@ -186,30 +191,29 @@ func checkNodes(path string, src []byte, f rigFile) error {
 	}
 	local := 0
 	for i, n := range f.nodes() {
-		table, line := "", 0
+		table, line := steps.Ends[min(i, 1)].String(), func() int { return lineOf(src, `\[\[\s*node`, i+1) }
 		if several {
-			table, line = fmt.Sprintf("node %d", i+1), lineOf(src, `\[\[\s*node`, i+1)
+			table = fmt.Sprintf("node %d", i+1)
 			if err := checkName(f.Nodes, i); err != nil {
-				return fmt.Errorf("%s:%d: %w", path, line, err)
+				return fmt.Errorf("%s:%d: %w", path, line(), err)
 			}
 		} else {
-			table = steps.Ends[i].String()
-			line = lineOf(src, `(\[\s*)?`+table+`\s*[].=]`, 1)
+			line = func() int { return lineOf(src, `(\[\s*)?`+table+`\s*[].=]`, 1) }
 		}
 		if n.Local {
 			local++
 		}
 		switch {
 		case n.SSH == "" && !n.Local && f.Engine != slurmEngine:
-			return fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line, table)
+			return fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line(), table)
 		case n.SSH != "" && n.Local:
-			return fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, line, table)
+			return fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, line(), table)
 		case hasControl(n.Name):
-			return fmt.Errorf("%s:%d: %s.name %q has a control character", path, line, table, n.Name)
+			return fmt.Errorf("%s:%d: %s.name %q has a control character", path, line(), table, n.Name)
 		case local > 1 && !several:
-			return fmt.Errorf("%s:%d: here.local and peer.local: both nodes are this machine, and a rig has two", path, line)
+			return fmt.Errorf("%s:%d: here.local and peer.local: both nodes are this machine, and a rig has two", path, line())
 		case local > 1:
-			return fmt.Errorf("%s:%d: two nodes are local: one of them is this machine", path, line)
+			return fmt.Errorf("%s:%d: two nodes are local: one of them is this machine", path, line())
 		}
 	}
 	return nil

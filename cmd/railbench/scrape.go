@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,20 +69,12 @@ func (s *scraper) read(ctx context.Context) (readings map[int]metrics.Reading, d
 }
 
 func readNode(ctx context.Context, n runner.Node) (metrics.Reading, error) {
-	var lines []string
 	script := runner.Script{Name: "metrics", Body: metrics.Script(), Vars: metrics.Vars(), Limit: readLimit, Patient: true}
-	exit, err := n.Run(ctx, script, func(l runner.Line) {
-		if l.Stream == runner.Stdout {
-			lines = append(lines, l.Text)
-		}
-	})
+	text, err := runner.Text(ctx, n, script)
 	if err != nil {
 		return metrics.Reading{}, err
 	}
-	if exit.Code != 0 {
-		return metrics.Reading{}, errors.New("its counters can't be read")
-	}
-	return metrics.Parse(strings.Join(lines, "\n"))
+	return metrics.Parse(text)
 }
 
 // ServeHTTP is /metrics.

@@ -47,13 +47,13 @@ func slurmNodes() ([]nodeset.Node, error) {
 // checkSlurm looks at the nodes of a rig file whose engine is Slurm: they have names and nothing more.
 func checkSlurm(path string, src []byte, f rigFile) error {
 	for i, n := range f.Nodes {
-		line := lineOf(src, `\[\[\s*node`, i+1)
+		line := func() int { return lineOf(src, `\[\[\s*node`, i+1) }
 		if n.SSH != "" || n.Local {
 			return fmt.Errorf("%s:%d: [node %d] has ssh or local, and the file's engine is Slurm, which knows nodes by their names",
-				path, line, i+1)
+				path, line(), i+1)
 		}
 		if err := nodeset.Check("node", n.Name); err != nil {
-			return fmt.Errorf("%s:%d: %w", path, line, err)
+			return fmt.Errorf("%s:%d: %w", path, line(), err)
 		}
 	}
 	if len(f.Nodes) == 0 {

@@ -74,11 +74,19 @@ func oneOf(cmd *cobra.Command, flag, does string, all ...cobra.Completion) {
 
 // virtualState is where the virtual rig keeps its image and its keys.
 func virtualState() (string, error) {
-	if dir := os.Getenv("RIG_STATE"); dir != "" {
-		return filepath.Abs(dir)
+	dir := os.Getenv("RIG_STATE")
+	if dir == "" {
+		state, err := stateDir()
+		return filepath.Join(state, "rig"), err
 	}
-	state, err := stateDir()
-	return filepath.Join(state, "rig"), err
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = disk.Keeps(dir) // its ssh configuration runs commands, and its script is run
+	}
+	if err != nil {
+		return "", fmt.Errorf("$RIG_STATE: %w", err)
+	}
+	return dir, nil
 }
 
 func rigScript(cmd *cobra.Command, args []string) error {

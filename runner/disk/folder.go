@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -32,6 +33,42 @@ func Keeps(dir string) error {
 				"in one's place: name one of your own in $XDG_STATE_HOME", owner.Uid)}
 		case info.Mode().Perm()&0o002 != 0 && info.Mode()&os.ModeSticky == 0:
 			return &Refused{path, "everybody may write into the folder: chmod o-w takes that away"}
+		}
+	}
+	return nil
+}
+
+// Program says why a file is none that railbench may run or hand to a node: it, or the folder that it
+// lies in, is not root's, this user's or that of railbench's own file, or everybody may write there.
+// In a folder such as /tmp, too, anybody may put a file in the place of one that is not there yet.
+func Program(path string) error {
+	trusted := []int{0, os.Geteuid()}
+	if own, err := os.Executable(); err == nil {
+		if info, err := os.Stat(own); err == nil {
+			if s, ok := info.Sys().(*syscall.Stat_t); ok {
+				trusted = append(trusted, int(s.Uid)) // whose program runs already
+			}
+		}
+	}
+	whole, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for _, p := range []string{whole, filepath.Dir(whole), filepath.Dir(path)} {
+		info, err := os.Stat(p)
+		if err != nil {
+			return err
+		}
+		owner, ok := info.Sys().(*syscall.Stat_t)
+		switch {
+		case p == whole && !info.Mode().IsRegular():
+			return &Refused{p, "it is " + kind(info.Mode())}
+		case !ok:
+			return &Refused{p, "nothing tells whose it is"}
+		case !slices.Contains(trusted, int(owner.Uid)):
+			return &Refused{p, fmt.Sprintf("it belongs to somebody else (user id %d), and is not run", owner.Uid)}
+		case info.Mode().Perm()&0o002 != 0:
+			return &Refused{p, "everybody may write there, so nothing of it is run: chmod o-w takes that away"}
 		}
 	}
 	return nil

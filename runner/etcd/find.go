@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/railbench/railbench/runner/disk"
 )
 
 // Program is the name of the server's program.
@@ -35,6 +37,9 @@ func find() (program, error) {
 	}
 	for _, path := range beside(self) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			if err := disk.Program(path); err != nil {
+				return program{}, err
+			}
 			return program{path: path, limit: startLimit}, nil
 		}
 	}

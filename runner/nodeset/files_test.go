@@ -165,6 +165,32 @@ func TestGroupsThatTakeLong(t *testing.T) {
 	}
 }
 
+// Aliases that write a long text with two letters, and patterns that each look at every group, are refused.
+func TestGroupsThatAreManyMore(t *testing.T) {
+	t.Parallel()
+	aliases := "s:\n  a: &a \"" + strings.Repeat("A", fileLimit/2) + "\"\n  g: [" + strings.Repeat("*a,", 1000) + "b]\n"
+	if _, err := yamlGroups([]byte(aliases)); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("aliases: %v", err)
+	}
+	nested := "s:\n  a: &a [" + strings.Repeat("x,", 1000) + "x]\n  g: [" + strings.Repeat("*a,", 1000) + "b]\n"
+	if all, err := yamlGroups([]byte(nested)); err != nil || len(all[0].lists["g"]) > fileLimit {
+		t.Errorf("lists in lists: %v, %d bytes", err, len(all[0].lists["g"]))
+	}
+	dir := t.TempDir()
+	text := "evil: " + strings.Repeat("@z*,", 1000) + "z\nz1: n1\n"
+	for i := range 20_000 {
+		text += strconv.Itoa(i) + ":b\n"
+	}
+	write(t, dir, "groups.d/local.cfg", text)
+	g, err := ReadGroups([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Finder{Groups: g}).Nodes("@evil"); err == nil || !strings.Contains(err.Error(), "patterns of this list") {
+		t.Errorf("patterns: %v", err)
+	}
+}
+
 func TestGroupFolders(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"HOME": "/home/me"}

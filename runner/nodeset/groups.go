@@ -29,6 +29,8 @@ type Groups struct {
 	commands map[string]string // sources that are commands, and the file that says so
 	usual    string            // the source of @group
 	Looked   []string          // the folders that were looked into, for who finds nothing
+
+	matched int // names that patterns were held against
 }
 
 // A source is a file of groups, or a part of one: its lists by their names.
@@ -178,6 +180,7 @@ func yamlGroups(src []byte) ([]source, error) {
 		return nil, err
 	}
 	var sources []source
+	bytes := 0 // of all lists: an alias writes a long text with two letters
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := source{name: name, lists: map[string]string{}}
 		for group, value := range all[name] {
@@ -186,7 +189,14 @@ func yamlGroups(src []byte) ([]source, error) {
 			case nil:
 			case []any:
 				for _, word := range v {
-					words = append(words, fmt.Sprint(word))
+					text, ok := word.(string)
+					if !ok {
+						text = shown(fmt.Sprint(word))
+					}
+					if bytes += len(text); bytes > 4*fileLimit {
+						return nil, fmt.Errorf("its lists are longer than %d MiB", 4*fileLimit>>20)
+					}
+					words = append(words, text)
 				}
 			case map[string]any:
 				return nil, fmt.Errorf("group %s of %s is a table, and has to be a list of nodes", group, name)
@@ -199,6 +209,9 @@ func yamlGroups(src []byte) ([]source, error) {
 	}
 	return sources, nil
 }
+
+// mostMatched bounds what patterns cost: a short file can have a hundred thousand groups, and as many patterns.
+const mostMatched = 1 << 22
 
 // group finds a group: of the usual source, or source:group. A * stands for any text.
 func (g *Groups) group(name string) (list, where string, within book, err error) {
@@ -219,6 +232,9 @@ func (g *Groups) group(name string) (list, where string, within book, err error)
 		return list, s.file, within, nil
 	}
 	if strings.ContainsAny(own, "*?") {
+		if g.matched += len(s.lists); g.matched > mostMatched {
+			return "", "", nil, fmt.Errorf("@%s: the patterns of this list look at more than %d groups in all", shown(name), mostMatched)
+		}
 		var lists []string
 		for _, group := range slices.Sorted(maps.Keys(s.lists)) {
 			if ok, _ := path.Match(own, group); ok && s.lists[group] != "" {

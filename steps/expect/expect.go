@@ -54,7 +54,8 @@ func ParseValue(s string) (Value, error) {
 		case m != nil && word != "..":
 			v.least, v.most = m[1], m[2]
 		case strings.HasPrefix(word, "*"):
-			if v.factor, err = strconv.ParseFloat(word[1:], 64); err != nil || v.factor == 0 || math.IsInf(v.factor, 0) {
+			var ok bool
+			if v.factor, ok = decimal.Signed(word[1:]); !ok || v.factor == 0 {
 				return v, fmt.Errorf("%q is no factor like *1e-9", word)
 			}
 		case v.Unit == "":
@@ -114,7 +115,15 @@ func (v Value) number(s string) (float64, error) {
 	if !ok {
 		return 0, fmt.Errorf("%q is no number", s)
 	}
-	return n * v.factor, nil
+	return v.times(n)
+}
+
+// times is a number of an output in the value's own unit. A product that no number holds is no figure.
+func (v Value) times(n float64) (float64, error) {
+	if n *= v.factor; math.IsInf(n, 0) || math.IsNaN(n) {
+		return 0, fmt.Errorf("with its factor %g it is no number any more", v.factor)
+	}
+	return n, nil
 }
 
 // inJSON reads the first object or list that a line of the output begins with.
@@ -146,7 +155,7 @@ func (v Value) inJSON(output string) (float64, error) {
 	}
 	switch n := node.(type) {
 	case float64:
-		return n * v.factor, nil
+		return v.times(n)
 	case string:
 		return v.number(n)
 	}

@@ -92,3 +92,22 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// A factor is a decimal number, and a product that no number holds is no figure: neither passes by
+// being beyond all comparison.
+func TestFactorsAreNumbers(t *testing.T) {
+	for _, factor := range []string{"nan", "inf", "-inf", "0x1p0", "1_000", "+5", "0", "1e999"} {
+		if v, err := expect.ParseValue("rate /rate ([0-9.]+)/ *" + factor + " Gb/s 90..100"); err == nil {
+			t.Errorf("*%s is read as %+v", factor, v)
+		}
+	}
+	for _, source := range []string{".a", `/"a": (\S+)}/`} {
+		v, err := expect.ParseValue("rate " + source + " *1e9 Gb/s 90..")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := v.Read(`{"a": 1e308}`); err == nil {
+			t.Errorf("%s: 1e308 times 1e9 is %g", source, n)
+		}
+	}
+}

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/railbench/railbench/runner/disk"
+
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/pattern"
@@ -174,7 +176,7 @@ func (p Program) file(system, arch string) (string, error) {
 		return "", fmt.Errorf("there is no %s beside this one, which runs on %s/%s: put one there (%s)", file, p.OS, p.Arch,
 			fmt.Sprintf("GOOS=%s GOARCH=%s go build -o %s ./cmd/railbench", system, arch, name))
 	}
-	return file, nil
+	return file, disk.Program(file)
 }
 
 func hash(file string) (sum string, size int64, err error) {

@@ -80,6 +80,7 @@ type State struct {
 type family struct {
 	name, kind, unit, help string
 	samples                []sample
+	seen                   map[string]bool // labels of the samples
 }
 
 type sample struct {
@@ -114,9 +115,15 @@ func (f *families) of(name, kind, unit, help string) *family {
 // put adds a sample, and the first of one set of labels stays: two would be an error to
 // whoever reads all of it.
 func (f *family) put(s sample) {
-	if !slices.ContainsFunc(f.samples, func(t sample) bool { return slices.Equal(t.labels, s.labels) }) {
-		f.samples = append(f.samples, s)
+	key := strings.Join(s.labels, "\x00")
+	if f.seen[key] {
+		return
 	}
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	f.seen[key] = true
+	f.samples = append(f.samples, s)
 }
 
 // Write writes a state as OpenMetrics.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
-	"github.com/railbench/railbench/steps/pattern"
 )
 
 // What ran, for people and programs that have no Jupyter. A cell that never ran is
@@ -223,7 +222,7 @@ func (d *Document) CSV() ([]byte, error) {
 	}
 	for _, row := range rows {
 		for i := range row {
-			row[i] = field(row[i])
+			row[i] = gate.Field(row[i])
 		}
 	}
 	if err := w.WriteAll(rows); err != nil {
@@ -253,21 +252,6 @@ func csvFigure(f steps.Figure) []string {
 		known(float64(f.MessageBytes)), known(float64(f.MTU)), f.Memory, known(float64(f.Streams)),
 		known(f.P95), known(f.P99), known(f.Last),
 	}
-}
-
-// formula is what a spreadsheet calculates: what begins as one does, behind blanks and in
-// the full width of East Asian letters, too. Where a semicolon parts the columns, as in half of
-// Europe, quotes within a line are none, and a column begins behind each semicolon.
-var formula = pattern.New(`(^|;)([\s\x{a0}\x{3000}"]*[=+\-@＝＋－＠])`)
-
-// field is a value that a spreadsheet takes for a text or a number: a formula would be
-// calculated, and may fetch what it names.
-func field(s string) string {
-	s = gate.Line(s)
-	if _, err := strconv.ParseFloat(s, 64); err == nil {
-		return s
-	}
-	return formula.ReplaceAllString(s, "$1'$2")
 }
 
 // csvValue has every digit and no grouping: a program reads it. What is no finite number

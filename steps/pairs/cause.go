@@ -143,7 +143,10 @@ func (m *Matrix) explain(states []State, what steps.Measure) []Cause {
 	}
 	var all []Cause
 	suspects := m.suspects(what, open)
-	for len(open) > 0 && len(all) < mostCauses {
+	for effort := 0; len(open) > 0 && len(all) < mostCauses; {
+		if effort += len(open) * len(suspects); effort > mostEffort {
+			break
+		}
 		best, most := -1, 1
 		for i, s := range suspects {
 			if n := count(s, open); n > most {
@@ -164,6 +167,10 @@ func (m *Matrix) explain(states []State, what steps.Measure) []Cause {
 	}
 	return all
 }
+
+// mostEffort bounds how often a figure is held against a suspect, within a second or two: of 64 nodes
+// on which everything differs nobody reads the twentieth cause.
+const mostEffort = 50_000_000
 
 // mostCauses bounds how many causes a measure has: beyond them nothing is explained any more.
 const mostCauses = 20

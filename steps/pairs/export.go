@@ -40,11 +40,7 @@ func (m *Matrix) CSV() ([]byte, error) {
 	w := csv.NewWriter(&b)
 	for _, row := range m.Table() {
 		for i, s := range row {
-			row[i] = gate.Line(s)
-			// A spreadsheet would calculate what begins as a formula does.
-			if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
-				row[i] = "'" + row[i]
-			}
+			row[i] = gate.Field(s)
 		}
 		if err := w.Write(row); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -95,16 +96,19 @@ func (r *run) draw(m *pairs.Matrix) {
 	line := func(text string, spans ...steps.Span) {
 		r.print(steps.OutputLine{Kind: steps.FromStdout, Text: text, Spans: spans}, false)
 	}
-	for _, what := range pairs.Measures {
+	// A cell that is folded shows its last lines: the map of bandwidth.
+	for _, what := range slices.Backward(pairs.Measures[:]) {
 		line(m.Title(what), steps.Span{Style: steps.Style{Attr: steps.Bold}})
-		for _, row := range m.Map(what, mapWidth) {
-			line(row.Text, colours(row)...)
-		}
-		line("")
 		for _, text := range m.Legend(what) {
 			line(text, steps.Span{Style: steps.Style{Attr: steps.Faint}})
 		}
 		line("")
+		for _, row := range m.Map(what, mapWidth) {
+			line(row.Text, colours(row)...)
+		}
+		if what != pairs.Measures[0] {
+			line("")
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -601,7 +602,23 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 	case r.settled != nil:
 		return result, *r.settled
 	}
-	return result, placed(r.cell, r.params[containerParam], r.judge(result))
+	return result, placed(r.cell, r.params[containerParam], finite(r.judge(result)))
+}
+
+// finite is a verdict without evidence that is no number: nothing passes by it, and it is written
+// nowhere.
+func finite(v steps.Verdict) steps.Verdict {
+	for i, e := range v.Evidence {
+		if x, ok := e.Value.(float64); ok && (math.IsInf(x, 0) || math.IsNaN(x)) {
+			v.Evidence = slices.Clone(v.Evidence)
+			v.Evidence[i].Value = "no number"
+			if v.Grade == steps.Pass || v.Grade == steps.Warn {
+				v.Grade, v.Decided = steps.Inconclusive, steps.ByFigure
+				v.Reason = fmt.Sprintf("%s is no number. %s", e.Name, v.Reason)
+			}
+		}
+	}
+	return v
 }
 
 // judge asks the catalog's judge, and holds what it says to the one rule that
