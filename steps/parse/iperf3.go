@@ -82,6 +82,8 @@ type sum struct {
 	Cwnd        float64  `json:"max_snd_cwnd"`
 	Window      float64  `json:"snd_cwnd"`
 	Reorder     *float64 `json:"reorder"`
+	// Sends says of a stream that this end sent on it; nil where it isn't told.
+	Sends *bool `json:"sender"`
 }
 
 // An iperf3Report is what -J prints.
@@ -223,10 +225,42 @@ func iperf3JSON(text string) (Iperf3, error) {
 		v.ReceivedBytes, v.ReceivedGbps = least(s.Bytes), least(s.Bits)/1e9
 		v.Seconds, v.ReceivedSeconds = max(v.Seconds, least(s.Seconds)), least(s.Seconds)
 	}
+	if !v.Bidir {
+		v.oneWay(raw.End)
+	}
 	if v.Error == "" && raw.End.Sent == nil && raw.End.Received == nil {
 		return v, fmt.Errorf("%w: iperf3 -J has no sums", ErrNoResult)
 	}
 	return v, nil
+}
+
+// oneWay takes the sums of what this end sent where a release before bidir was told (3.7) wrote those of
+// both ways under one name, so that the second hides the first (esnet/iperf#952).
+func (v *Iperf3) oneWay(end iperf3End) {
+	ways := map[bool]int{}
+	for _, s := range end.Streams {
+		if s.Sender.Sends != nil {
+			ways[*s.Sender.Sends]++
+		}
+	}
+	if len(ways) < 2 {
+		return
+	}
+	v.Bidir, v.Streams, v.Each = true, ways[true], []float64{}
+	v.SentBytes, v.SentGbps, v.ReceivedBytes, v.ReceivedGbps, v.Retransmits = 0, 0, 0, 0, -1
+	for _, s := range end.Streams {
+		if s.Sender.Sends == nil || !*s.Sender.Sends {
+			continue
+		}
+		v.SentBytes, v.SentGbps = v.SentBytes+least(s.Sender.Bytes), v.SentGbps+least(s.Sender.Bits)/1e9
+		v.ReceivedBytes, v.ReceivedGbps = v.ReceivedBytes+least(s.Receiver.Bytes), v.ReceivedGbps+least(s.Receiver.Bits)/1e9
+		if s.Sender.Retransmits != nil {
+			v.Retransmits = max(v.Retransmits, 0) + whole(*s.Sender.Retransmits)
+		}
+		if len(v.Each) < maxRows {
+			v.Each = append(v.Each, least(s.Receiver.Bits)/1e9)
+		}
+	}
 }
 
 // least keeps a sum from being negative, as one is after a counter wrapped.
@@ -252,7 +286,10 @@ func iperf3Text(text string) (Iperf3, error) {
 	if len(v.Each) > max(1, v.Streams) {
 		v.Each = v.Each[len(v.Each)-max(1, v.Streams):] // the sender's rate stood in for the first
 	}
-	if !r.found && v.Error == "" {
+	switch {
+	case r.second:
+		return v, fmt.Errorf("%w: iperf3: there are two tests, one after the other: give one of them", ErrNoResult)
+	case !r.found && v.Error == "":
 		return v, ErrNoResult
 	}
 	return v, nil
@@ -260,6 +297,7 @@ func iperf3Text(text string) (Iperf3, error) {
 
 type iperf3Reader struct {
 	v      Iperf3
+	second bool // a connection began behind the figures of a test
 	found  bool // a row of a whole test
 	summed bool // a row of all streams: those of one stream say nothing more
 }
@@ -277,6 +315,7 @@ func (r *iperf3Reader) line(line string) {
 			r.v.Local, r.v.Remote = cut(m[1]), cut(m[2])
 		}
 		r.v.Streams++
+		r.second = r.second || r.found
 		return
 	}
 	if m := iperfRow.FindStringSubmatch(line); m != nil {

@@ -178,7 +178,9 @@ func (r *ncclReader) comment(line string) {
 	}
 	if m := ncclAverage.FindStringSubmatch(line); m != nil {
 		if v, ok := decimal.Number(m[1]); ok {
-			t.AverageBusGBps = &v
+			if t.AverageBusGBps = &v; strings.HasSuffix(line, "FAILED") {
+				t.Errors = append(t.Errors, cut(strings.TrimLeft(line, "# ")))
+			}
 		} else {
 			r.err = fmt.Errorf("%w: the average is %q", ErrNoResult, cut(m[1]))
 		}
@@ -214,7 +216,7 @@ func ncclRow(names, fields []string) (row NCCLRow, err error) {
 		switch name {
 		case "type":
 			row.Type = cut(fields[i])
-		case "time":
+		case "time", "cputime": // with -C 1 it has the processor's in its place
 			open = &NCCLFigure{}
 			if row.OutOfPlace == nil {
 				row.OutOfPlace = open

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,7 +200,7 @@ func (p *pairing) settings() string {
 }
 
 // rails finds what the rails are that nodes have in common: their subnets where three nodes or more are
-// in one, as behind a switch, and else their places on each link.
+// in one of them, as behind a switch, and else their places on each link.
 func (p *pairing) rails() []string {
 	n := len(p.s.o.Nodes)
 	in, at := map[string]map[int]bool{}, map[string]int{}
@@ -222,10 +223,13 @@ func (p *pairing) rails() []string {
 			at[pair.Subnet] = min(at[pair.Subnet], pair.Rails[steps.Here])
 		}
 	}
-	for subnet, nodes := range in {
-		if len(nodes) > 2 {
-			p.subnets = append(p.subnets, subnet)
-		}
+	// Where one is a switch's, two nodes are in another because the others have lost it.
+	shared := false
+	for _, nodes := range in {
+		shared = shared || len(nodes) > 2
+	}
+	if shared {
+		p.subnets = slices.Collect(maps.Keys(in))
 	}
 	slices.SortFunc(p.subnets, func(a, b string) int { return cmp.Or(cmp.Compare(at[a], at[b]), cmp.Compare(a, b)) })
 	if p.subnets != nil {

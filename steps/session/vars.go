@@ -42,6 +42,13 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 	} else if len(rig.Pairs) > 0 {
 		v["ITERATIONS"] = strconv.Itoa(iterations(rig, rig.Pairs[0], params))
 	}
+	if len(rig.Pairs) > 0 {
+		least := least(rig, rig.Pairs[max(pair, 0)])
+		v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"] = decimals(least), decimals(2*least)
+		if set := params["LEAST_GBPS"]; set != "" {
+			v["LEAST_BOTH_GBPS"] = set // who has one has one for all
+		}
+	}
 	if p, ok := rig.Path(); ok {
 		v["TCP_NETDEV"], v["TCP_IP"], v["PEER_TCP_IP"] = p.Netdevs[e].Name, p.Addrs[e], p.Addrs[e.Other()]
 	}
@@ -84,3 +91,15 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 	n = math.Round(n/1000) * 1000
 	return int(min(max(n, fewestIterations), mostIterations))
 }
+
+// least is what a test without a judge has to reach over a rail, in Gb/s: whatever a write does not FAIL
+// with. 0 is where nobody knows what to expect.
+func least(rig steps.Rig, p steps.Pair) float64 {
+	mtu := math.MaxInt
+	for _, e := range steps.Ends {
+		mtu = min(mtu, rig.Rail(p, e).MTU)
+	}
+	return theory.WarnShare.Value() * float64(theory.BandOf(rig, theory.Test{MTU: mtu}, p).Expected)
+}
+
+func decimals(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }

@@ -39,9 +39,25 @@ func (l Line) links(rdma bool) {
 		peer, both := rail(l.Rig, b)
 		if ok && both && slices.Contains(l.Ports, a) && slices.Contains(l.Ports, b) {
 			l.unlike(here, peer, rdma, said(" Gb/s at "))
+			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps && !said("the link of "+here.Dev) {
+				l.Add(steps.Warn, "the link of %s came up at %g Gb/s where that of %s has %g: no figure over it is what the adapter "+
+					"can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
+			}
 		}
 	}
 	l.bonded(said(" Gb/s at "))
+}
+
+// faster is the fastest of a node's ports that are like a rail's, where it is faster; the zero Rail else.
+// What a port could do is not on record where the nodes are looked at, and its like says so.
+func faster(n steps.Node, r steps.Rail) (most steps.Rail) {
+	for _, other := range n.Rails {
+		like := other.Layer == r.Layer && other.PCI.MaxGTps == r.PCI.MaxGTps && other.PCI.MaxWidth == r.PCI.MaxWidth && r.PCI.MaxWidth > 0
+		if like && other.State == "ACTIVE" && r.State == "ACTIVE" && r.RateGbps > 0 && other.RateGbps > max(r.RateGbps, most.RateGbps) {
+			most = other
+		}
+	}
+	return most
 }
 
 // unlike compares the two ends of a rail.

@@ -138,6 +138,12 @@ var causes = []kind.Cause{
 		Means: "the GIDs of the two ends are of different kinds (seen on %s): run the GID check again",
 	},
 	{
+		// ENOMEM is the limit; these are EFAULT, EINVAL, EPROTONOSUPPORT and EOPNOTSUPP.
+		Pattern: pattern.New(`Couldn't allocate MR with error=(14|22|93|95)\b`), Grade: steps.Fail,
+		Means: "the adapter on %s can't be given this kind of memory: memory of a GPU needs its module (nvidia-peermem, or " +
+			"dma-buf), and memory of the host a kernel that can pin it (dmesg)",
+	},
+	{
 		Pattern: pattern.New(`(?i)Couldn't allocate MR|create mr`), Grade: steps.Fail,
 		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l)",
 	},
@@ -153,6 +159,20 @@ var causes = []kind.Cause{
 	{
 		Pattern: pattern.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
 		Grade:   steps.Inconclusive, Means: "perftest on %s was told to check the data, and checked none",
+	},
+	// The numbers are those of ibv_wc_status, in the spelling of 4.x and in that of today's perftest.
+	{
+		Pattern: pattern.New(`Failed status(?: |-[^(]*\()(4|9|10|11)\b`), Grade: steps.Fail,
+		Means: "an adapter may not read or write the test's memory (told on %s): its registration, a GPU's module, or the PCIe " +
+			"way to it; it is not the cable",
+	},
+	{
+		Pattern: pattern.New(`Failed status(?: |-[^(]*\()13\b`), Grade: steps.Fail,
+		Means: "the receiver was not ready in time (told on %s): its processor is busy, or it ended before the sender",
+	},
+	{
+		Pattern: pattern.New(`Failed status(?: |-[^(]*\()5\b`), Grade: steps.Inconclusive,
+		Means: "a queue pair on %s had failed before, and what came after it was flushed: the first error is not in the output",
 	},
 	{
 		Pattern: pattern.New(`transport retry counter|Completion with error|Failed to complete run_iter`),

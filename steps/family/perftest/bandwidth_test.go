@@ -156,6 +156,22 @@ func TestWriteBandwidth(t *testing.T) {
 		{"the port is down", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail, []string{"the port is down on spark-02"}},
 		{"the GID is wrong", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail, []string{"GID"}},
 		{"the cable went", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Completion with error at client\n") }), steps.Fail, []string{"stopped arriving"}},
+		{"no access to the memory", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			failed(o, " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n")
+		}), steps.Fail, []string{"may not read or write the test's memory", "not the cable"}},
+		{"the same in today's words", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			failed(o, " Completion with error at client\n Failed status-local protection error (4): wr_id 0 syndrom 0x51\n")
+		}), steps.Fail, []string{"may not read or write"}},
+		{"the receiver was not ready", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			failed(o, " Completion with error at client\n Failed status 13: wr_id 0 syndrom 0x87\n")
+		}), steps.Fail, []string{"not ready in time"}},
+		{"a transport that gave up", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			failed(o, " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n")
+		}), steps.Fail, []string{"stopped arriving"}},
+		{"what was flushed", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			failed(o, " Completion with error at client\n Failed status 5: wr_id 0 syndrom 0xf9\n")
+		}), steps.Inconclusive, []string{"the first error is not in the output"}},
+		{"memory that can't be registered", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=14\n") }), steps.Fail, []string{"this kind of memory"}},
 		{"memlock", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=12\n") }), steps.Fail, []string{"memlock"}},
 		{"nobody listens", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Couldn't connect to 192.168.100.10:18515\n") }), steps.Inconclusive, []string{"no server could be reached"}},
 		{"the versions disagree", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " size mismatch: local=4096, remote=65536\n") }), steps.Inconclusive, []string{"perftest versions"}},
@@ -343,7 +359,7 @@ func TestRatesApart(t *testing.T) {
 			for _, e := range steps.Ends {
 				r.Rig.Nodes[e].Rails[1].RateGbps = 25
 			}
-		}, steps.Pass, nil},
+		}, steps.Warn, []string{"the link of rocep1s0f1 came up at 25 Gb/s where that of rocep1s0f0 has 200"}},
 	} {
 		r := kindtest.Bandwidth(c.rig, c.gbps)
 		c.change(&r)

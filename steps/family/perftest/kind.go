@@ -49,6 +49,9 @@ func params() []steps.Param {
 	iterations := kind.NumberParam("ITERATIONS", "", "messages", "how many messages a bandwidth test sends", 5,
 		100_000_000)
 	iterations.Empty = "chosen for each rail"
+	least := kind.NumberParam("LEAST_GBPS", "", "Gb/s", "what the read, send, bidirectional and reverse tests have to reach", 1,
+		1600)
+	least.Empty = "what a write over the rail may not fall below, and twice of it for both directions"
 	return []steps.Param{
 		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
 		iterations,
@@ -56,8 +59,7 @@ func params() []steps.Param {
 		kind.NumberParam("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
 		kind.NumberParam("LOAD_SECONDS", "30", "s", "how long a cell of the stage keeps its rails busy", 5, 86_400),
 		kind.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16, 1<<30),
-		kind.NumberParam("LEAST_GBPS", "50", "Gb/s", "what the read, send, bidirectional and reverse tests have to reach", 1,
-			1600),
+		least,
 		kind.PortParam("PORT", "18515", "TCP port over which perftest's two ends meet"),
 	}
 }

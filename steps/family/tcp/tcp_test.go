@@ -89,7 +89,7 @@ func TestTCP(t *testing.T) {
 	for e := range rig.Nodes {
 		rig.Nodes[e].Rails[0].RateGbps = 25
 	}
-	kindtest.Want(t, "25G", judgeTCP(tcpCell, kindtest.TCP(rig, 23.5, 1)), steps.Pass, "all that the link can carry")
+	kindtest.Want(t, "25G", judgeTCP(tcpCell, kindtest.TCP(rig, 23.5, 1)), steps.Warn, "came up at 25 Gb/s where that of rocep1s0f1 has 200")
 	// Before 3.16 all streams have one thread, and reach what one stream does.
 	old := func(r steps.Result, version string) steps.Result {
 		return client(r, strings.Replace(r.Stages[0].Outputs[1].Text, `"tcp_mss_default"`, `"version":"iperf `+version+`","tcp_mss_default"`, 1))
