@@ -432,6 +432,25 @@ func alterations() []alteration {
 			}
 			return s + " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n"
 		})},
+		{"perftest: connections of another type", notGood, text(func(g good, s string) string {
+			return headed(g, s, "Connection type", " Connection type : UC\t\tUsing SRQ      : OFF")
+		})},
+		{"perftest: eight queue pairs", notGood, text(func(g good, s string) string {
+			return headed(g, s, "Number of qps", " Number of qps   : 8\t\tTransport type : IB")
+		})},
+		{"perftest: over iWARP", notGood, text(func(g good, s string) string {
+			return headed(g, s, "Number of qps", " Number of qps   : 1\t\tTransport type : IW")
+		})},
+		{"iperf3: other addresses", notGood, text(func(g good, s string) string {
+			if g.parse != "iperf3" {
+				return s
+			}
+			return strings.Replace(s, `"start":{`, `"start":{"connected":[{"remote_host":"10.0.0.5"}],`, 1)
+		})},
+		{"nixlbench: another backend", notGood, configured("Backend (--backend=[UCX,GDS,POSIX])", "POSIX")},
+		{"nixlbench: another worker", notGood, configured("Worker type (--worker_type=[nixl,nvshmem])", "nvshmem")},
+		{"nixlbench: eight threads", notGood, configured("Num threads (--num_threads=N)", "8")},
+		{"nixlbench: one device alone", notGood, configured("Device list (--device_list=dev1,dev2,...)", "rocep1s0f1")},
 		{"perftest: fewer messages than asked for", notGood, func(g good, r *steps.Result) bool {
 			r.Stages[0].Outputs[g.client].Asked = map[string]string{"ITERATIONS": "50000"}
 			return g.name == "ib-write-bw"
@@ -860,4 +879,31 @@ func TestAlteredRigs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// headed is a report of perftest with another line of its head, or with one more.
+func headed(g good, s, begins, line string) string {
+	if !strings.HasPrefix(g.parse, "perftest") {
+		return s
+	}
+	form := regexp.MustCompile(`(?m)^ *` + begins + ` *:.*$`)
+	if form.MatchString(s) {
+		return form.ReplaceAllString(s, line)
+	}
+	return line + "\n" + s
+}
+
+// configured is nixlbench's output with another line of its configuration.
+func configured(option, value string) func(good, *steps.Result) bool {
+	name := regexp.MustCompile(`--\w+`).FindString(option)
+	return text(func(g good, s string) string {
+		form := regexp.MustCompile(`(?m)^.*\(` + name + `=.*$`)
+		if g.parse != "nixlbench" {
+			return s
+		}
+		if form.MatchString(s) {
+			return form.ReplaceAllString(s, option+" : "+value)
+		}
+		return regexp.MustCompile(`(?m)^.*\(--op_type=.*$`).ReplaceAllString(s, "$0\n"+option+" : "+value)
+	})
 }

@@ -20,6 +20,12 @@ type Perftest struct {
 	GIDIndex int `json:"gidIndex"`
 	// MTU is the RoCE MTU that both ends agreed on, bytes; 0 where not told.
 	MTU int `json:"mtu"`
+	// Connection, Transport and Link are those of the head (RC, IB, Ethernet), and QueuePairs how many it
+	// names; empty and 0 where it doesn't.
+	Connection string `json:"-"`
+	Transport  string `json:"-"`
+	Link       string `json:"-"`
+	QueuePairs int    `json:"-"`
 	// NUMANode is the node whose processors the program chose, from 6.29 on; nil where it
 	// doesn't tell.
 	NUMANode *int `json:"numaNode,omitempty"`
@@ -225,6 +231,10 @@ var (
 	mtuField    = pattern.New(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
 	gidField    = pattern.New(`^GID index\s*:\s*(\d{1,6})`)
 	numaField   = pattern.New(`^NUMA node\s*:\s*(\d{1,6})$`)
+	connField   = pattern.New(`(?:^|\s)Connection type\s*:\s*(\w{1,8})`)
+	wayField    = pattern.New(`(?:^|\s)Transport type\s*:\s*(\w{1,12})`)
+	linkField   = pattern.New(`^Link type\s*:\s*(\w{1,12})`)
+	queueField  = pattern.New(`^Number of qps\s*:\s*(\d{1,6})`)
 	validation  = pattern.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
 	testTitle   = pattern.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
 )
@@ -255,7 +265,26 @@ func (p *Perftest) headLine(line string) {
 	if m := gidField.FindStringSubmatch(line); m != nil {
 		p.GIDIndex, _ = decimal.Count(m[1])
 	}
+	p.kindLine(line)
 	p.newerLine(line)
+}
+
+// kindLine reads what kind of a test it is, beside its name.
+func (p *Perftest) kindLine(line string) {
+	if !strings.Contains(line, " type") && !strings.HasPrefix(line, "Number of qps") {
+		return
+	}
+	for _, f := range []struct {
+		form *pattern.Pattern
+		into *string
+	}{{connField, &p.Connection}, {wayField, &p.Transport}, {linkField, &p.Link}} {
+		if m := f.form.FindStringSubmatch(line); m != nil {
+			*f.into = m[1]
+		}
+	}
+	if m := queueField.FindStringSubmatch(line); m != nil {
+		p.QueuePairs, _ = decimal.Count(m[1])
+	}
 }
 
 // newerLine reads what 6.29 added.

@@ -271,7 +271,18 @@ func (t *benchTest) notAsked() string {
 			return fmt.Sprintf("it ran with %s %s, and %s was asked for", name, has, options[option])
 		}
 	}
+	for _, d := range unasked {
+		_, given := options["--"+d.name]
+		if has, told := t.init.Config[d.name]; told && !given && !strings.EqualFold(has, d.value) {
+			return fmt.Sprintf("it ran with %s %s, and nobody asked for another than %s", d.name, has, d.value)
+		}
+	}
 	return ""
+}
+
+// unasked are nixlbench's own values of options that make another test of it, where a script gives none.
+var unasked = []struct{ name, value string }{
+	{"backend", "UCX"}, {"worker_type", "nixl"}, {"scheme", "pairwise"}, {"device_list", "all"}, {"num_threads", "1"},
 }
 
 // contradicts says where a row's latency doesn't make its bandwidth: a block takes as long as the

@@ -582,7 +582,7 @@ func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) s
 		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
 	}
 	return cmp.Or(all, witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
-		otherGID(c, o, "ib_write_bw", v.Perftest), asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
+		otherGID(c, o, "ib_write_bw", v.Perftest), otherKind(c, o, "ib_write_bw", v.Perftest), asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
 }
 
 // bothWays says that a test sent both ways at once, so that its figure is a sum.
@@ -599,6 +599,20 @@ func otherGID(c steps.Cell, o steps.Output, tool string, v parse.Perftest) strin
 		return ""
 	}
 	return witness.Asked(c, o, tool, "-x", v.GIDIndex, "as the index of its GID")
+}
+
+// otherKind says that a test went over other connections, or more of them, than its script asked for:
+// without an option that is one reliable connection, over RDMA.
+func otherKind(c steps.Cell, o steps.Output, tool string, v parse.Perftest) string {
+	switch {
+	case v.Connection != "" && v.Connection != "RC" && !witness.Calls(c, o, tool, "-c", "--connection"):
+		return fmt.Sprintf("it went over connections of the type %s, and RC was asked for", v.Connection)
+	case v.QueuePairs > 1 && !witness.Calls(c, o, tool, "-q", "--qp"):
+		return fmt.Sprintf("it had %d queue pairs, and one was asked for", v.QueuePairs)
+	case v.Transport != "" && v.Transport != "IB":
+		return fmt.Sprintf("its transport is %s, and neither InfiniBand's nor RoCE's", v.Transport)
+	}
+	return ""
 }
 
 // asked compares the size and the number of messages with what the script asked for. With

@@ -166,7 +166,7 @@ func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) stri
 		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))
 	}
 	return cmp.Or(rows, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
-		otherGID(c, m.Client, "ib_write_lat", v.Perftest),
+		otherGID(c, m.Client, "ib_write_lat", v.Perftest), otherKind(c, m.Client, "ib_write_lat", v.Perftest),
 		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
 		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS}, witness.Quantile{Name: "median", Value: row.TypicalUS},
 			witness.Quantile{Name: "99 %", Value: row.P99US}, witness.Quantile{Name: "99.9 %", Value: row.P999US},

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -230,7 +231,7 @@ func (t *tcpTest) Output() bool {
 		t.rep.Add(steps.Inconclusive, "the server's output has no result that can be read: it counts what arrived, too")
 		return false
 	}
-	if why := notOfThisRun(t.cell, t.client, v); why != "" {
+	if why := cmp.Or(notOfThisRun(t.cell, t.client, v), otherAddresses(t.path, t.client.End, v)); why != "" {
 		t.rep.Add(steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
@@ -309,6 +310,17 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	}
 	// Its text has three digits of each figure, and the ends measure their seconds apart.
 	return witness.Makes(v.ReceivedGbps, v.ReceivedBytes, v.Seconds, 0.05)
+}
+
+// otherAddresses says that a test went between other addresses than those of the path.
+func otherAddresses(path steps.Path, client steps.End, v parse.Iperf3) string {
+	for _, a := range []struct{ told, is string }{{v.Local, path.Addrs[client]}, {v.Remote, path.Addrs[client.Other()]}} {
+		if a.told != "" && a.is != "" && strings.TrimPrefix(a.told, "::ffff:") != a.is {
+			return fmt.Sprintf("it went from %s to %s, and the path leads from %s to %s", v.Local, v.Remote, path.Addrs[client],
+				path.Addrs[client.Other()])
+		}
+	}
+	return ""
 }
 
 // otherWay says where a report is of a test that sent another way than its script asked for, or no faster
