@@ -68,3 +68,36 @@ func prefix(r Rail) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", r.Addr, r.Prefix))
 	return p, err == nil && r.Addr != ""
 }
+
+// LeftOut says, a sentence each, which ports of a rig of two nodes are up and have an address at one end,
+// and are no rail because of the other: nobody measures them, and nobody would miss them. Ports without
+// an address at either end are nobody's rails, and with more nodes a port may lead to another one.
+func (r Rig) LeftOut() (all []string) {
+	if len(r.Nodes) != len(Ends) {
+		return nil
+	}
+	paired := func(e End, rail int) bool {
+		return slices.ContainsFunc(r.Pairs, func(p Pair) bool { return p.Rails[e] == rail })
+	}
+	for _, e := range Ends {
+		node, other := r.At(e), r.At(e.Other())
+		for i, rail := range node.Rails {
+			if paired(e, i) || rail.State != "ACTIVE" || rail.Addr == "" ||
+				rail.Netdev.Name == node.RouteDev || rail.Netdev.Name == node.SSHDev {
+				continue
+			}
+			at := slices.IndexFunc(other.Rails, func(o Rail) bool { return o.Dev == rail.Dev && o.Port == rail.Port })
+			switch {
+			case at < 0:
+				all = append(all, fmt.Sprintf("%s has no %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev, r.NameOf(e), rail.Addr))
+			case paired(e.Other(), at):
+			case other.Rails[at].Addr == "":
+				all = append(all, fmt.Sprintf("%s has no address on %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev, r.NameOf(e), rail.Addr))
+			case e == Here && other.Rails[at].State == "ACTIVE":
+				all = append(all, fmt.Sprintf("%s has %s/%d on %s and %s/%d on %s, which are in no subnet together", rail.Dev,
+					rail.Addr, rail.Prefix, r.NameOf(e), other.Rails[at].Addr, other.Rails[at].Prefix, r.NameOf(e.Other())))
+			}
+		}
+	}
+	return all
+}

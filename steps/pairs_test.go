@@ -124,3 +124,44 @@ func TestEnds(t *testing.T) {
 		}
 	}
 }
+
+// A port that one end alone has made a rail of is told; one that nobody has given an address, the way
+// out and what may lead to a third node are not.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	port := func(dev, addr string) Rail {
+		return Rail{Dev: dev, Port: 1, State: "ACTIVE", Addr: addr, Prefix: 24, Netdev: Netdev{Name: "en" + dev}}
+	}
+	rig := func(here, peer []Rail) Rig {
+		r := NewRig("r", false, 2)
+		r.Nodes[0].Name, r.Nodes[1].Name = "spark-02", "spark-01"
+		r.Nodes[0].Rails, r.Nodes[1].Rails = here, peer
+		r.Pairs = PairRails(r.Nodes[0], r.Nodes[1])
+		return r
+	}
+	a, b := port("a", "10.0.0.1"), port("a", "10.0.0.2")
+	for name, c := range map[string]struct {
+		rig  Rig
+		want []string
+	}{
+		"whole":      {rig([]Rail{a}, []Rail{b}), nil},
+		"nobody's":   {rig([]Rail{a, port("b", "")}, []Rail{b, port("b", "")}), nil},
+		"no address": {rig([]Rail{a, port("b", "")}, []Rail{b, port("b", "10.0.1.2")}), []string{"spark-02 has no address on b, and spark-01 has 10.0.1.2 there"}},
+		"no port":    {rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b}), []string{"spark-01 has no b, and spark-02 has 10.0.1.1 there"}},
+		"apart":      {rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b, port("b", "10.0.2.2")}), []string{"b has 10.0.1.1/24 on spark-02 and 10.0.2.2/24 on spark-01, which are in no subnet together"}},
+		"the way out": {func() Rig {
+			r := rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b})
+			r.Nodes[0].RouteDev = "enb"
+			return r
+		}(), nil},
+		"a third node": {func() Rig {
+			r := rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b})
+			r.Nodes = append(r.Nodes, Node{No: 2})
+			return r
+		}(), nil},
+	} {
+		if got := c.rig.LeftOut(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

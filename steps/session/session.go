@@ -658,7 +658,16 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	if v.Grade != steps.Pass && v.Grade != steps.Warn {
 		return v
 	}
-	return held(v, result)
+	return held(whole(v, r.cell, result.Rig), result)
+}
+
+// whole is a PASS of every rail, or a WARN where a port that should be one is none and was left out.
+func whole(v steps.Verdict, c steps.Cell, rig steps.Rig) steps.Verdict {
+	if left := rig.LeftOut(); left != nil && c.Counters && (c.EachRail || c.Rails != "") {
+		v.Grade = v.Grade.Worst(steps.Warn)
+		v.Reason += " Left out, because it is no rail: " + strings.Join(left, "; ") + " (see rail-addresses)."
+	}
+	return v
 }
 
 // held is a PASS or a WARN, or what speaks against either whatever the judge has looked at: a

@@ -139,7 +139,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	t := couplesTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
 	t.couples = []couple{{r.Rig.Pairs[0], r.Rig.Pairs[1], [2]string{"first", "second"}, [2]int{1, 2}}}
-	if half, ok := r.Rig.AcrossHalves(); ok {
+	if half, ok := r.Rig.AcrossHalves(); ok && half != r.Rig.Pairs[1] { // which is tried already
 		t.couples = append(t.couples, couple{r.Rig.Pairs[0], half, [2]string{"first", "half"}, [2]int{1, number(r.Rig, half)}})
 	}
 	var ports []wire.Port
