@@ -107,11 +107,11 @@ func header(rails []string, left, right, own int) []string {
 		}
 		lines[0] += fit(rail, own)
 		for i := range digits {
-			numbers := ""
+			var numbers strings.Builder
 			for node := left; node < right; node++ {
-				numbers += fmt.Sprintf("%*d", digits, node+1)[i : i+1]
+				numbers.WriteByte(fmt.Sprintf("%*d", digits, node+1)[i])
 			}
-			lines[1+i] += fit(numbers, own)
+			lines[1+i] += fit(numbers.String(), own)
 		}
 	}
 	for i, line := range lines {

@@ -10,17 +10,36 @@ import (
 	"github.com/railbench/railbench/steps/theory"
 )
 
-// LikelyCause looks for what ends a rail early, the surest sign first.
+// LikelyCause looks for what ends a rail early, the surest sign first. A sign that is there and can't be
+// about what is missing, because it takes far less, is told behind what else shows.
 func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) string {
 	if said := narrow(r.Rig, m.Pair, got); said != "" {
 		return said
 	}
-	if said := busyBefore(r.Rig, s.Bytes, m.Pair); said != "" {
-		return said
+	traffic, least := busyBefore(r.Rig, s.Bytes, m.Pair)
+	expected := float64(theory.BandOf(r.Rig, theory.Test{MTU: mtu}, m.Pair).Expected)
+	if traffic != "" && (expected == 0 || expected-got < explains*least) {
+		return traffic
 	}
+	said := shown(r, s, m, got, mtu)
+	if traffic != "" {
+		said += "; besides, " + traffic
+	}
+	return said
+}
+
+// explains is how much more than other traffic took of a rail may be missing for it to be the cause: who shares
+// a rail with a neighbour loses somewhat more than the neighbour has.
+const explains = 2
+
+// shown is what shows of a rail that neither its slot nor other traffic ends.
+func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) string {
+	ends := EndsOf(m.Pair)
+	errors := grownErrors(s.Bytes, ends...)
+	many := sum(s.Bytes, isError, ends...) >= manyErrors
 	for _, e := range steps.Ends {
 		degraded := theory.DegradedAdapter
-		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 {
+		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 && !many {
 			return "link and PCIe look right, and some 13 Gb/s is how an adapter looks that came up degraded: " +
 				"shut the node down and take its power away for a minute"
 		}
@@ -28,12 +47,24 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 	if mtu < 1024 {
 		return fmt.Sprintf("a RoCE MTU of %d wastes the link on headers", mtu)
 	}
-	if grown := grownErrors(s.Bytes, EndsOf(m.Pair)...); grown != "" {
-		return "packets were sent again (" + grown + "): look at the cable and the link's errors"
+	if errors != "" {
+		return "packets were sent again (" + errors + "): look at the cable and the link's errors"
+	}
+	held := func(name string) bool { return isMark(name) || isPause(name) || isDrop(name) }
+	if g := grown(s.Bytes, held, ends...); g != "" {
+		return "something on its way could not take more (" + g + ")"
+	}
+	for _, c := range s.Bytes {
+		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= theory.AdapterWarm.Value() {
+			return fmt.Sprintf("its adapter on %s is at %.0f degrees, and slows down by itself before it goes", r.Rig.NameOf(c.End), c.Degrees)
+		}
 	}
 	return NoCause + "; compare the other direction (the cell ib-reverse), look for PCIe errors (the check pcie-errors) " +
 		"and other traffic behind the same PCIe link (idle-rails)"
 }
+
+// manyErrors is from how many errors on a link is no longer right, whatever else a rate looks like.
+const manyErrors = 1000
 
 // Signs tells what an account found beside the bytes.
 func (a Accounted) Signs(add func(g steps.Grade, format string, args ...any)) { a.tell(a.signs, add) }
@@ -137,11 +168,11 @@ func (b *books) busyBefore() {
 const NoCause = "no cause shows here"
 
 // narrow looks for a PCIe link that came up with less than its device can do, and ends
-// about where the rail did.
+// about where the rail did, or two of them that share it.
 func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 	for _, e := range steps.Ends {
 		rail := rig.Rail(p, e)
-		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) {
+		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) && got > 0.4*float64(ceiling) {
 			return fmt.Sprintf("its PCIe link on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rig.NameOf(e),
 				theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 		}
@@ -149,14 +180,14 @@ func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 	return ""
 }
 
-// busyBefore looks for traffic that was there before the test: on its rails, and then
-// behind the same PCIe links.
-func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) string {
+// busyBefore looks for traffic that was there before the test, and how much it was in Gb/s: on its rails, behind
+// the same PCIe links, and in the same cable, which two halves share.
+func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) (said string, gbps float64) {
 	ends := EndsOf(pair)
 	for _, b := range bytes {
 		if b.IdleGbps > theory.BusyBefore.Value() && slices.Contains(ends, Port{b.End, b.Rail}) {
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on the rail at %s before it began", b.IdleGbps,
-				rig.NameOf(b.End))
+				rig.NameOf(b.End)), b.IdleGbps
 		}
 	}
 	for _, b := range bytes {
@@ -166,13 +197,21 @@ func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) string 
 		}
 		for _, p := range ends {
 			own, _ := p.rail(rig)
-			if p.Node == b.End && own.PCI.Half() != "" && other.PCI.Half() == own.PCI.Half() {
-				return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began, behind the same PCIe link",
-					b.IdleGbps, other.Dev, rig.NameOf(b.End))
+			where := ""
+			switch {
+			case p.Node != b.End:
+			case own.PCI.Half() != "" && other.PCI.Half() == own.PCI.Half():
+				where = "behind the same PCIe link"
+			case own.PhysPort >= 0 && other.PhysPort == own.PhysPort:
+				where = "in the same cable"
+			}
+			if where != "" {
+				return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began, %s",
+					b.IdleGbps, other.Dev, rig.NameOf(b.End), where), b.IdleGbps
 			}
 		}
 	}
-	return ""
+	return "", 0
 }
 
 // busy says what was on a node's rails before the test began.

@@ -156,6 +156,10 @@ func TestWriteBandwidth(t *testing.T) {
 		{"the port is down", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail, []string{"the port is down on spark-02"}},
 		{"the GID is wrong", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail, []string{"GID"}},
 		{"the cable went", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Completion with error at client\n") }), steps.Fail, []string{"stopped arriving"}},
+		{"far more is missing than other traffic takes", kindtest.Spark(), 13.1, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 13.9 }), steps.Fail, []string{"came up degraded", "besides, 13.9 Gb/s of other traffic"}},
+		{"as much is missing as other traffic takes", kindtest.Spark(), 72.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 21.2 }), steps.Fail, []string{"72.5 Gb/s of 92.5", ": 21.2 Gb/s of other traffic"}},
+		{"the other end asked for less", kindtest.Spark(), 60, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["rx_prio3_pause"] = 5000 }), steps.Fail, []string{"something on its way could not take more (rx_prio3_pause +5000)"}},
+		{"many errors are no degraded adapter", kindtest.Spark(), 13.1, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Fail, []string{"packets were sent again (packet_seq_err +100000)"}},
 		{"no access to the memory", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n")
 		}), steps.Fail, []string{"may not read or write the test's memory", "not the cable"}},

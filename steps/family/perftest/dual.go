@@ -404,19 +404,25 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 // else shows on either. alone and with are Gb/s, in the order of the couple. A rail that is
 // slow by itself is named before any guess about the two.
 func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
-	var said string
+	var guess string
 	for i, pair := range []steps.Pair{cp.first, cp.second} {
 		m := kind.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
 		mtu := theory.AgreedMTU(r.Rig, pair, 0)
-		said = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, wire.LikelyCause(r, r.Stages[0], m, with[i], mtu))
-		if !strings.Contains(said, wire.NoCause) {
-			return said
-		}
+		of := func(got float64) string { return wire.LikelyCause(r, r.Stages[0], m, got, mtu) }
 		b := theory.BandOf(r.Rig, theory.Test{MTU: mtu}, pair)
 		if b.Expected > 0 && alone[i] < theory.WarnShare.Value()*float64(b.Expected) {
+			if said := of(alone[i]); !strings.Contains(said, wire.NoCause) {
+				return fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said)
+			}
 			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No,
 				m.Dev, kind.Gbps(alone[i]), b.Expected)
 		}
+		if said := of(with[i]); guess == "" && !strings.Contains(said, wire.NoCause) {
+			guess = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said)
+		}
+	}
+	if guess != "" {
+		return guess
 	}
 	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)"
 }
