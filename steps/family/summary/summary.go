@@ -27,8 +27,10 @@ type reading struct {
 	// ceiling is what the PCIe links that it used let through, as far as anybody saw, and
 	// link what the ports can carry: both payload at the figure's MTU, in Gb/s; 0 where unknown.
 	ceiling, link float64
-	figure        steps.Figure
-	with          string // the conditions that it was measured under
+	// narrow is a rail whose PCIe link came up with less than its device can do; empty where none did.
+	narrow string
+	figure steps.Figure
+	with   string // the conditions that it was measured under
 	// first is set for the reading that stands beside the documents' figure of its
 	// cell; again for those of further rails, which say the same.
 	first, again bool
@@ -207,6 +209,13 @@ func (x *reading) reach(rig steps.Rig, f steps.Figure) {
 		}
 	}
 	x.link, x.ceiling = reach(rig, railsOf(rig, f), theory.RoCE(mtu), false)
+	for n, e := range steps.Ends {
+		for _, i := range railsOf(rig, f)[n] {
+			if i >= 0 && i < len(rig.At(e).Rails) && theory.Narrow(rig.At(e).Rails[i]) {
+				x.narrow = rig.At(e).Rails[i].Dev + " on " + rig.NameOf(e)
+			}
+		}
+	}
 }
 
 // under notes the conditions of a figure.
@@ -400,6 +409,12 @@ func (r recap) fastest() string {
 	text := fmt.Sprintf("The fastest is %s: %s", x.name, kind.Gbps(x.value))
 	if most := x.most(); most > 0 {
 		text += fmt.Sprintf(" of the %.0f that its link and PCIe carry", most)
+	}
+	if x.narrow != "" {
+		text += ", though the PCIe link of " + x.narrow + " came up with less than it can do"
+	}
+	if x.grade != steps.Pass {
+		text += fmt.Sprintf(" (its cell is %s)", x.grade)
 	}
 	return text
 }

@@ -433,3 +433,16 @@ func TestDocumentsAreSound(t *testing.T) {
 		}
 	}
 }
+
+// The fastest figure of a rig that came up with less is not praised as all that there is.
+func TestSummaryNamesANarrowLink(t *testing.T) {
+	rig := kindtest.Spark()
+	for _, e := range steps.Ends {
+		for i := range rig.Nodes[e].Rails {
+			rig.Nodes[e].Rails[i].PCI.Width = 2
+		}
+	}
+	o := benchedCell("nixl-single-dram", []int{1}, rig, 54, 54, map[int]uint64{0: 1 << 30})
+	o.Verdict.Grade = steps.Warn
+	kindtest.Want(t, "narrow", summaryOf(rig, o), steps.Pass, "came up with less than it can do", "(its cell is WARN)")
+}
