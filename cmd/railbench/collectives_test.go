@@ -70,6 +70,8 @@ func TestCollectivesFindFaults(t *testing.T) {
 		"nccl-version@spark-03": {steps.Fail, []string{"different versions of NCCL, 22809 and 22707", "the check nccl-version"}},
 		"nccl-hang@spark-03":    {steps.Inconclusive, []string{"timed out", "after 3 rows"}},
 		"pcie-x2@spark-03":      {steps.Fail, []string{"GB/s on each link", "roceP2p1s0f0 on spark-03 has a PCIe link of x2"}},
+		"adapter-lost@spark-03": {steps.Fail, []string{"spark-03 has no roceP2p1s0f0, and the others have it (adapter-present, link-up)"}},
+		"link-down@spark-03":    {steps.Fail, []string{"rocep1s0f1 on spark-03 is DOWN"}},
 		"gpu-missing@spark-03":  {steps.Skipped, []string{"spark-03 has no GPU", "mpi-launch"}},
 		"peer-dead":             {steps.Inconclusive, []string{"spark-01"}},
 	} {

@@ -129,14 +129,22 @@ func (rt Route) Ports() (all []Port) {
 func (rt Route) CheckPorts(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		for _, p := range rt.Pairs {
-			switch rail := rig.Rail(p, e); {
-			case rail.State == "" || rail.State == "ACTIVE":
-			case !rail.Netdev.Up:
-				rep.Add(steps.Fail, "%s on %s is %s: its interface %s is switched off", rail.Dev, rig.NameOf(e), rail.State,
-					rail.Netdev.Name)
-			default:
-				rep.Add(steps.Fail, "%s on %s is %s: check its cable at both ends", rail.Dev, rig.NameOf(e), rail.State)
+			if why := Down(rig, e, p); why != "" {
+				rep.Add(steps.Fail, "%s", why)
 			}
 		}
+	}
+}
+
+// Down says that a rail's port is down at one end, and why, as it was seen when the nodes were looked at;
+// empty where it isn't.
+func Down(rig steps.Rig, e steps.End, p steps.Pair) string {
+	switch rail := rig.Rail(p, e); {
+	case rail.State == "" || rail.State == "ACTIVE":
+		return ""
+	case !rail.Netdev.Up:
+		return fmt.Sprintf("%s on %s is %s: its interface %s is switched off", rail.Dev, rig.NameOf(e), rail.State, rail.Netdev.Name)
+	default:
+		return fmt.Sprintf("%s on %s is %s: check its cable at both ends", rail.Dev, rig.NameOf(e), rail.State)
 	}
 }

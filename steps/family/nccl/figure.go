@@ -63,7 +63,10 @@ func (t *collective) tellHalves() (why string) {
 	for _, h := range t.idleHalves() {
 		rig := t.result.Rig
 		text := fmt.Sprintf("on %s one half alone carried it: nothing went over %s", rig.NameOf(h.node), kind.And(h.devs))
-		if net, told := t.net(h.node, "IB"); told && !slices.ContainsFunc(h.devs, func(d string) bool { return slices.Contains(net.Devices, d) }) {
+		net, told := t.net(h.node, "IB")
+		if why := lacking(rig, h.devs); why != "" {
+			text += ", because " + why
+		} else if told && !slices.ContainsFunc(h.devs, func(d string) bool { return slices.Contains(net.Devices, d) }) {
 			text += fmt.Sprintf(", and NCCL used %s there: does NCCL_IB_HCA name one half of each port? Name both, or take it out",
 				kind.And(net.Devices))
 		}
@@ -71,6 +74,23 @@ func (t *collective) tellHalves() (why string) {
 		why = "one half of a port alone carried it"
 	}
 	return why
+}
+
+// lacking says which node has no such device, or one without a link: a collective is of what all have.
+func lacking(rig steps.Rig, devs []string) string {
+	for i, n := range rig.Nodes {
+		for _, dev := range devs {
+			at := slices.IndexFunc(n.Rails, func(r steps.Rail) bool { return r.Dev == dev })
+			switch {
+			case n.Err != "" || len(n.Rails) == 0:
+			case at < 0:
+				return fmt.Sprintf("%s has no %s", rig.NameOf(steps.End(i)), dev)
+			case n.Rails[at].State != "" && n.Rails[at].State != "ACTIVE":
+				return fmt.Sprintf("%s on %s is %s", dev, rig.NameOf(steps.End(i)), n.Rails[at].State)
+			}
+		}
+	}
+	return ""
 }
 
 // tellSockets says where NCCL itself said that it does not use RDMA.
@@ -226,6 +246,15 @@ func (t *collective) cause() string {
 					rail.PCI.MaxWidth)
 			}
 		}
+	}
+	var used []string
+	for i := range rig.Nodes {
+		for _, p := range t.used(steps.End(i)) {
+			used = append(used, rig.At(p.Node).Rails[p.Rail].Dev)
+		}
+	}
+	if why := lacking(rig, used); why != "" {
+		return why + ", and the others have it (adapter-present, link-up)"
 	}
 	return "a collective is as slow as its slowest node: look at each link alone (rail-speed), at the halves' bytes in the evidence, " +
 		"and at the GPUs' clocks (gpu-clock)"

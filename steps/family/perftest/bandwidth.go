@@ -70,7 +70,7 @@ func (t *railTest) Ends() bool {
 		// A server that ends before it listens is the session's to tell, in perftest's words.
 		hint := ""
 		if strings.Contains(s.Err, "state is Down") {
-			hint = "; check its cable at both ends"
+			hint = "; " + whyDown(t.result.Rig, t.Pair)
 		}
 		t.add(steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
@@ -88,6 +88,17 @@ func (t *railTest) Ends() bool {
 		return false
 	}
 	return s.Err == ""
+}
+
+// whyDown is what is known of a rail whose port is down: one end's interface that is switched off takes the
+// other's carrier.
+func whyDown(rig steps.Rig, p steps.Pair) string {
+	for _, e := range steps.Ends {
+		if said := wire.Down(rig, e, p); strings.Contains(said, "switched off") {
+			return said
+		}
+	}
+	return "check its cable at both ends"
 }
 
 // said is what the ends complain of.

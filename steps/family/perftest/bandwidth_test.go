@@ -154,6 +154,11 @@ func TestWriteBandwidth(t *testing.T) {
 			failed(&r.Stages[0].Outputs[1], "Couldn't connect to 192.168.100.10:18515\n")
 		}, steps.Inconclusive, []string{"its port is taken on spark-01"}},
 		{"the port is down", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail, []string{"the port is down on spark-02"}},
+		{"an interface that is switched off", kindtest.Spark(), 92.5, func(r *steps.Result) {
+			r.Stages[0].Err = "server on spark-01 ended before it was ready, with exit 1: Port number 1 state is Down"
+			rail := &r.Rig.Nodes[steps.Peer].Rails[r.Rig.Pairs[0].Rails[steps.Peer]]
+			rail.State, rail.Netdev.Up = "DOWN", false
+		}, steps.Inconclusive, []string{"on spark-01 is DOWN: its interface", "is switched off"}},
 		{"the GID is wrong", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail, []string{"GID"}},
 		{"the cable went", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Completion with error at client\n") }), steps.Fail, []string{"stopped arriving"}},
 		{"far more is missing than other traffic takes", kindtest.Spark(), 13.1, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 13.9 }), steps.Fail, []string{"came up degraded", "besides, 13.9 Gb/s of other traffic"}},
