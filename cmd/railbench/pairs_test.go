@@ -49,11 +49,13 @@ func TestPairsNameTheFault(t *testing.T) {
 		{2, "", steps.Pass, []string{"between 2 nodes"}},
 		{4, "", steps.Pass, []string{"between 4 nodes"}},
 		{5, "", steps.Pass, []string{"between 5 nodes"}},
-		{4, "degraded-adapter@spark-03", steps.Fail, []string{"Everything to and from spark-03 over every rail", "also alone"}},
+		{4, "degraded-adapter@spark-03", steps.Fail, []string{"Everything to and from spark-03 over every rail", "also alone", "came up degraded"}},
 		{5, "slow-rail@spark-04", steps.Fail, []string{"Everything to and from spark-04 over rail 1"}},
 		{8, "slow-rail@spark-07", steps.Fail, []string{"Everything to and from spark-07 over rail 1"}},
 		{4, "bad-cable@spark-03", steps.Warn, []string{"spark-03 over rail 1 and rail 3, which share a cable there", "symbol_error"}},
-		{4, "hog@spark-03", steps.Fail, []string{"Everything to spark-03 over rail 2, and not what comes from it", "72."}}, // one way is slow
+		{4, "hog@spark-03", steps.Fail, []string{"Everything to spark-03 over rail 2, and not what comes from it", "72.", "21.2 Gb/s of other traffic"}},
+		{3, "rail-ip-missing@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 2"}},
+		{3, "adapter-lost@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 3", "spark-03 has no rail 4"}}, // one way is slow
 		{4, "pcie-x2@spark-02", steps.Fail, []string{"spark-02 over rail 3 and rail 4, which share a PCIe half there"}},
 		{4, "link-down@spark-03", steps.Fail, []string{"Everything to and from spark-03 over rail 2", "Down"}},
 		{4, "peer-dead@spark-03", steps.Inconclusive, []string{"Everything to and from spark-03", "spark-03 does not answer"}},

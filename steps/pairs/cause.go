@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/wire"
 )
 
 // A Cause is what a set of cells has in common, and no good cell shares.
@@ -424,7 +425,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	what := cause.What
 	e := m.Extremes(what)
 	var seen span
-	slow, reason, alone := 0, "", true
+	slow, reason, own, alone := 0, "", "", true
 	for _, p := range covered {
 		c := m.At(p.What, p.Rail, p.From, p.To)
 		seen.add(float64(c.Value))
@@ -434,6 +435,9 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 		alone = alone && c.Beside == 1
 		if reason == "" && c.Reason != "" {
 			reason = m.words(p) + ": " + strings.TrimRight(c.Reason, ".?")
+		}
+		if why := causeIn(c.Reason); own == "" && why != "" {
+			own = "; " + m.words(p) + ": " + why
 		}
 	}
 	figures := seen.words(what)
@@ -446,11 +450,26 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	case cause.State == Unmeasured:
 		return cause.few + ", not measured or not judged: " + or(reason, "nobody tried")
 	case cause.State == Bad && slow == len(covered):
-		return fmt.Sprintf("%s, %s: %s%s", cause.few, rule(what, e.Best), figures, m.others(what))
+		return fmt.Sprintf("%s, %s: %s%s%s", cause.few, rule(what, e.Best), figures, m.others(what), own)
 	case reason == "":
 		return cause.few + ": " + figures
 	}
 	return cause.few + ": " + reason
+}
+
+// causeIn is what a test's own judge took for the cause of its rate, behind what it held the rate against;
+// empty where it saw none.
+func causeIn(reason string) string {
+	first, _, _ := strings.Cut(reason, ". ")
+	i := strings.LastIndex(first, "): ")
+	if i < 0 {
+		return ""
+	}
+	why := strings.TrimRight(first[i+len("): "):], ".?")
+	if strings.HasPrefix(why, wire.NoCause) {
+		return ""
+	}
+	return why
 }
 
 // others are the good figures beside what is bad.
