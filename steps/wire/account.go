@@ -364,7 +364,10 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 	}
 	names := kind.And(b.names(l.Ports))
 	as, instead := b.asTCP(l), b.instead(l)
-	switch {
+	switch was := b.takenOff(*l, l.Ports); {
+	case was != "":
+		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: nothing is left "+
+			"to see the test by", was, names)
 	case len(instead) > 0:
 		b.find(WrongPort, steps.Fail, l.Node, instead, "nothing went over %s; %s carried the bytes: the wrong rail",
 			names, kind.And(b.names(instead)))
@@ -430,8 +433,28 @@ func (b *books) idle(l *Load) {
 			busy = append(busy, p)
 		}
 	}
+	if was := b.takenOff(*l, still); was != "" {
+		b.find(Less, steps.Inconclusive, l.Node, still, "%s, and as much was taken off what it moved meanwhile: what is left of "+
+			"%s doesn't say whether the test used it", was, kind.And(b.names(still)))
+		return
+	}
 	b.find(Idle, steps.Fail, l.Node, still, "nothing went over %s: UCX used %s alone, and that is no error to it%s",
 		kind.And(b.names(still)), kind.And(b.names(busy)), b.idleHint(l.warned))
+}
+
+// takenOff says how much other traffic was on some ports of a load before it began, where what was taken off for
+// it could hide the test's own: a sender makes room when another one starts.
+func (b *books) takenOff(l Load, ports []Port) string {
+	for _, c := range b.bytes {
+		taken := c.IdleRx
+		if l.Out {
+			taken = c.IdleTx
+		}
+		if p := (Port{c.End, c.Rail}); slices.Contains(ports, p) && float64(taken) > theory.BytesBeside.Value()*l.Payload {
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", c.IdleGbps, b.name(p))
+		}
+	}
+	return ""
 }
 
 // idleHint says where to look when a rail carried nothing.
