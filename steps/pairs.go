@@ -93,6 +93,10 @@ func (r Rig) LeftOut() (all []string) {
 			case paired(e.Other(), at):
 			case other.Rails[at].Addr == "":
 				all = append(all, fmt.Sprintf("%s has no address on %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev, r.NameOf(e), rail.Addr))
+			case other.Rails[at].Addr == rail.Addr:
+				if e == Here {
+					all = append(all, fmt.Sprintf("both nodes have %s on %s", rail.Addr, rail.Dev))
+				}
 			case e == Here && other.Rails[at].State == "ACTIVE":
 				all = append(all, fmt.Sprintf("%s has %s/%d on %s and %s/%d on %s, which are in no subnet together", rail.Dev,
 					rail.Addr, rail.Prefix, r.NameOf(e), other.Rails[at].Addr, other.Rails[at].Prefix, r.NameOf(e.Other())))

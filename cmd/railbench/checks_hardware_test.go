@@ -11,6 +11,8 @@ import (
 var hardwareMay = map[string][]string{
 	// A function that its driver has left has no sensor that could be read.
 	"adapter-lost": {"adapter-temperature"},
+	// It measures over the link that came up slower, too.
+	"slow-cable": {"rail-speed"},
 	// Errors grow while it measures, too.
 	"bad-cable": {"rail-speed", "nixl-rails"},
 	// A rail in a bond is not measured by itself.

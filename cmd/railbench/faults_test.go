@@ -40,8 +40,22 @@ func cellsThat(t *testing.T, change bool) (ids []string) {
 	return ids
 }
 
+// leftOut is, by fault, what cells say of all rails of which one is none, and slower of one whose link is.
+var (
+	leftOut = map[string][]string{
+		"adapter-lost":    {"Left out, because it is no rail: spark-01 has no roceP2p1s0f0"},
+		"rail-ip-missing": {"Left out, because it is no rail: spark-01 has no address on rocep1s0f1"},
+		"duplicate-ip":    {"Left out, because it is no rail: both nodes have 192.168.200.10 on rocep1s0f1"},
+	}
+	slower = []string{"came up at 100 Gb/s where that of rocep1s0f0 has 200"}
+)
+
 // dualSymptoms are, by fault, what dual-link says: nearly everything concerns it.
 var dualSymptoms = map[string][]string{
+	"adapter-lost":     leftOut["adapter-lost"],
+	"rail-ip-missing":  leftOut["rail-ip-missing"],
+	"duplicate-ip":     leftOut["duplicate-ip"],
+	"slow-cable":       slower,
 	"bad-cable":        {"error counters grew", "symbol_error"},
 	"address-returned": {"in bond0", "bond-teardown"},
 	"bond-left-over":   {"in bond0", "bond-teardown"},
@@ -102,7 +116,8 @@ func by(cells []string, words ...string) map[string][]string {
 // cell sees teaches nobody anything.
 var symptoms = map[string]symptom{
 	"adapter-lost": {
-		seen:    map[string][]string{"devices": {"spark-02 has 4 RDMA devices and spark-01 has 2"}, "rail-map": {"roceP2p1s0f0 on spark-02", "no rail of spark-01"}},
+		seen: also(map[string][]string{"devices": {"spark-02 has 4 RDMA devices and spark-01 has 2"}, "rail-map": {"roceP2p1s0f0 on spark-02", "no rail of spark-01"}},
+			slices.Concat(everyTest, nixlRail2), leftOut["adapter-lost"]...),
 		skipped: map[string][]string{"nixl-halves-dram": {"other PCIe half"}},
 	},
 	// What these do is seen by the checklist alone: no test is slower for it yet.
@@ -111,7 +126,7 @@ var symptoms = map[string]symptom{
 	"low-power":   {},
 	"secure-boot": {},
 	"small-bar1":  {},
-	"slow-cable":  {},
+	"slow-cable":  {seen: by(slices.Concat(everyTest, nixlRail2), slower...)},
 	"pcie-errors": {}, "gpu-stuck-clock": {}, "hard-off": {}, "kexec-handover": {seen: map[string][]string{"hosts": {"differ in their kernel"}}},
 	"autobond": {
 		seen: map[string][]string{"bond-check": {"bond0 on spark-01 holds nothing", "bond0 on spark-02 holds nothing", "File exists", "balance-rr"}},
@@ -244,7 +259,8 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping"}, everyTest...),
 	},
 	"duplicate-ip": {
-		seen: map[string][]string{"rail-map": {"192.168.200.10 is there twice", "spark-01", "spark-02"}},
+		seen: also(map[string][]string{"rail-map": {"192.168.200.10 is there twice", "spark-01", "spark-02"}},
+			append([]string{"nixl-halves-dram"}, nixlRail2...), leftOut["duplicate-ip"]...),
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
@@ -254,7 +270,8 @@ var symptoms = map[string]symptom{
 	"arp-flux":              {}, // only checks look at a neighbour table
 	"peer-reboots":          {}, // and at how long a node is up
 	"rail-ip-missing": {
-		seen: map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
+		seen: also(map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
+			append([]string{"nixl-halves-dram"}, nixlRail2...), leftOut["rail-ip-missing"]...),
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},

@@ -14,6 +14,9 @@ func loadsSee(words ...string) symptom { return symptom{seen: by([]string{"load-
 // loadSymptoms is by fault, as symptoms is; one that is missing here leaves the load of all rails as it is.
 var loadSymptoms = map[string]symptom{
 	"adapter-lost":     loadsSee("spark-01 2, so", "these are not all"),
+	"rail-ip-missing":  loadsSee(leftOut["rail-ip-missing"]...),
+	"duplicate-ip":     loadsSee(leftOut["duplicate-ip"]...),
+	"slow-cable":       loadsSee(slower...),
 	"address-returned": loadsSee("in bond0", "bond-teardown"),
 	"bond-left-over":   loadsSee("in bond0", "bond-teardown"),
 	"roce-lag":         loadsSee("in bond0", "bond-teardown"),

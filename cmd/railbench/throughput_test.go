@@ -37,7 +37,13 @@ func everywhere(words ...string) symptom {
 
 // demoSymptoms is by fault, as symptoms is; one that is missing here leaves all cells as they are.
 var demoSymptoms = map[string]symptom{
-	"adapter-lost":     {skipped: map[string][]string{"stream-halves": {"other PCIe half"}}},
+	"adapter-lost": {
+		seen:    by([]string{"stream-half", "rdma-host"}, leftOut["adapter-lost"]...),
+		skipped: map[string][]string{"stream-halves": {"other PCIe half"}},
+	},
+	"rail-ip-missing":  {seen: by([]string{"stream-half", "stream-halves", "rdma-host"}, leftOut["rail-ip-missing"]...)},
+	"duplicate-ip":     {seen: by([]string{"stream-half", "stream-halves", "rdma-host"}, leftOut["duplicate-ip"]...)},
+	"slow-cable":       {seen: by([]string{"stream-half", "rdma-host"}, slower...)},
 	"address-returned": everywhere("in bond0", "bond-teardown"),
 	"bond-left-over":   everywhere("in bond0", "bond-teardown"),
 	"roce-lag":         everywhere("in bond0", "bond-teardown"),

@@ -661,9 +661,10 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	return held(whole(v, r.cell, result.Rig), result)
 }
 
-// whole is a PASS of every rail, or a WARN where a port that should be one is none and was left out.
+// whole is a PASS of every rail, or a WARN where a port that should be one is none and was left out. The
+// checklist has a check of its own for that.
 func whole(v steps.Verdict, c steps.Cell, rig steps.Rig) steps.Verdict {
-	if left := rig.LeftOut(); left != nil && c.Counters && (c.EachRail || c.Rails != "") {
+	if left := rig.LeftOut(); left != nil && !c.Check.Any() && c.Counters && (c.EachRail || c.Rails != "") {
 		v.Grade = v.Grade.Worst(steps.Warn)
 		v.Reason += " Left out, because it is no rail: " + strings.Join(left, "; ") + " (see rail-addresses)."
 	}
