@@ -309,14 +309,14 @@ func (v *virtual) cable(t *testing.T) {
 	done := make(chan outcome, 1)
 	go func() {
 		// Beside compilers an emulated processor takes a minute to begin.
-		r, code := v.run(t, "ib-write-bw", "--timeout", "6m", "-p", "ITERATIONS=20000")
+		r, code := v.run(t, "ib-write-bw", "--timeout", "6m", "-p", "ITERATIONS=5000")
 		done <- outcome{r, code}
 	}()
 	for tx() < before+2<<20 {
 		select {
 		case o := <-done:
 			t.Fatalf("ended before the cable was pulled: %+v", o.r.Cells)
-		case <-time.After(time.Second): // asking is work for it, too
+		case <-time.After(200 * time.Millisecond): // asking is work for it, too
 		}
 	}
 	v.rig(t, "cable", "0", "off")
