@@ -115,6 +115,9 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 		_ = cmd.Wait()                  // what it said says why
 	}()
 	a := Allocation{release: sync.OnceValue(p.release)}
+	givenUp := func() error {
+		return fmt.Errorf("wait for %d nodes of %s: %w", nodes, partition, context.Cause(ctx))
+	}
 	select {
 	case line := <-first:
 		id, list, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -123,12 +126,13 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 		} else if line == "" {
 			select { // it may have closed its output and go on
 			case <-p.ended:
+				err = fmt.Errorf("salloc gave no nodes of %s: %s", partition, p.complaint())
 			case <-ctx.Done():
+				err = givenUp()
 			}
-			err = fmt.Errorf("salloc gave no nodes of %s: %s", partition, p.complaint())
 		}
 	case <-ctx.Done():
-		err = fmt.Errorf("wait for %d nodes of %s: %w", nodes, partition, context.Cause(ctx))
+		err = givenUp()
 	}
 	if err != nil {
 		return Allocation{}, errors.Join(err, a.Release())

@@ -17,29 +17,6 @@ func openMatrix(t *testing.T, nodes int, faults ...string) *session.Session {
 	return s
 }
 
-// untilEnd gives the end of a cell, and its lines to whoever looks.
-func untilEnd(t *testing.T, s *session.Session, cell string, look func(steps.OutputLine)) steps.CellEnded {
-	t.Helper()
-	for {
-		events, ok := s.Next(t.Context())
-		if !ok {
-			t.Fatalf("no end of %s", cell)
-		}
-		for _, e := range events {
-			switch e := e.(type) {
-			case steps.CellPrinted:
-				for _, l := range e.Lines {
-					look(l)
-				}
-			case steps.CellEnded:
-				if e.Cell == cell {
-					return e
-				}
-			}
-		}
-	}
-}
-
 // The cell of the workbench draws the maps, tells its rounds, and judges as railbench pairs does.
 func TestPairMatrixCell(t *testing.T) {
 	t.Parallel()
@@ -63,7 +40,7 @@ func TestPairMatrixCell(t *testing.T) {
 			s := openMatrix(t, c.nodes, faults...)
 			s.Run("pair-matrix")
 			var drawn []string
-			e := untilEnd(t, s, "pair-matrix", func(l steps.OutputLine) { drawn = append(drawn, l.Text) })
+			e := ended(t, s, "pair-matrix", func(l steps.OutputLine) { drawn = append(drawn, l.Text) })
 			if e.Verdict.Grade != c.grade {
 				t.Errorf("%s: %s", e.Verdict.Grade, e.Verdict.Reason)
 			}
@@ -90,7 +67,7 @@ func TestPairMatrixInterrupted(t *testing.T) {
 	s := openMatrix(t, 4)
 	s.Run("pair-matrix")
 	maps := 0
-	e := untilEnd(t, s, "pair-matrix", func(l steps.OutputLine) {
+	e := ended(t, s, "pair-matrix", func(l steps.OutputLine) {
 		if strings.Contains(l.Text, "round 1 of 3") {
 			s.Interrupt()
 		}

@@ -237,8 +237,8 @@ func (v *virtual) open(t *testing.T, user string, ask *session.Asker, change fun
 	return s
 }
 
-// ended waits for the end of a cell.
-func ended(t *testing.T, s *session.Session, cell string) steps.CellEnded {
+// ended waits for the end of a cell, and gives its lines to whoever looks.
+func ended(t *testing.T, s *session.Session, cell string, look ...func(steps.OutputLine)) steps.CellEnded {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -248,8 +248,17 @@ func ended(t *testing.T, s *session.Session, cell string) steps.CellEnded {
 			t.Fatalf("no end of %s", cell)
 		}
 		for _, e := range events {
-			if e, ok := e.(steps.CellEnded); ok && e.Cell == cell {
-				return e
+			switch e := e.(type) {
+			case steps.CellPrinted:
+				for _, l := range e.Lines {
+					for _, see := range look {
+						see(l)
+					}
+				}
+			case steps.CellEnded:
+				if e.Cell == cell {
+					return e
+				}
 			}
 		}
 	}

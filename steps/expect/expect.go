@@ -176,6 +176,9 @@ func (v Value) Range(asked map[string]string) (least, most *float64, err error) 
 			return nil, nil
 		}
 		n, ok := decimal.Signed(s)
+		if !ok && s == "" {
+			return nil, fmt.Errorf("$%s is empty, so nobody knows what %s has to be here", name, v.Name)
+		}
 		if !ok {
 			return nil, fmt.Errorf("the range of %s: $%s is %q, and no number", v.Name, name, s)
 		}

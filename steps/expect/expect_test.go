@@ -111,3 +111,14 @@ func TestFactorsAreNumbers(t *testing.T) {
 		}
 	}
 }
+
+// A limit that nobody knows is none that everything reaches.
+func TestALimitThatNobodyKnows(t *testing.T) {
+	v, err := expect.ParseValue("rate /rate ([0-9.]+)/ Gb/s $LEAST..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := v.Range(map[string]string{}); err == nil || !strings.Contains(err.Error(), "$LEAST is empty") {
+		t.Error(err)
+	}
+}

@@ -20,11 +20,10 @@ type Perftest struct {
 	GIDIndex int `json:"gidIndex"`
 	// MTU is the RoCE MTU that both ends agreed on, bytes; 0 where not told.
 	MTU int `json:"mtu"`
-	// Connection, Transport and Link are those of the head (RC, IB, Ethernet), and QueuePairs how many it
-	// names; empty and 0 where it doesn't.
+	// Connection and Transport are the types that the head names (RC, IB), and QueuePairs how many; empty
+	// and 0 where it doesn't.
 	Connection string `json:"-"`
 	Transport  string `json:"-"`
-	Link       string `json:"-"`
 	QueuePairs int    `json:"-"`
 	// NUMANode is the node whose processors the program chose, from 6.29 on; nil where it
 	// doesn't tell.
@@ -233,7 +232,6 @@ var (
 	numaField   = pattern.New(`^NUMA node\s*:\s*(\d{1,6})$`)
 	connField   = pattern.New(`(?:^|\s)Connection type\s*:\s*(\w{1,8})`)
 	wayField    = pattern.New(`(?:^|\s)Transport type\s*:\s*(\w{1,12})`)
-	linkField   = pattern.New(`^Link type\s*:\s*(\w{1,12})`)
 	queueField  = pattern.New(`^Number of qps\s*:\s*(\d{1,6})`)
 	validation  = pattern.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
 	testTitle   = pattern.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
@@ -277,7 +275,7 @@ func (p *Perftest) kindLine(line string) {
 	for _, f := range []struct {
 		form *pattern.Pattern
 		into *string
-	}{{connField, &p.Connection}, {wayField, &p.Transport}, {linkField, &p.Link}} {
+	}{{connField, &p.Connection}, {wayField, &p.Transport}} {
 		if m := f.form.FindStringSubmatch(line); m != nil {
 			*f.into = m[1]
 		}

@@ -43,8 +43,9 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 		v["ITERATIONS"] = strconv.Itoa(iterations(rig, rig.Pairs[0], params))
 	}
 	if len(rig.Pairs) > 0 {
-		least := least(rig, rig.Pairs[max(pair, 0)])
-		v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"] = decimals(least), decimals(2*least)
+		if least := least(rig, rig.Pairs[max(pair, 0)]); least > 0 {
+			v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"] = decimals(least), decimals(2*least)
+		}
 		if set := params["LEAST_GBPS"]; set != "" {
 			v["LEAST_BOTH_GBPS"] = set // who has one has one for all
 		}

@@ -85,6 +85,11 @@ const (
 	BytesBackground
 	EvenShare
 	BusyBefore
+	// TrafficExplains, ManyErrors and NarrowLeast say when other traffic, errors and a narrow PCIe link are
+	// about what a rail lacks.
+	TrafficExplains
+	ManyErrors
+	NarrowLeast
 	PathLossWarn
 	PathLossFail
 	PathDelay
@@ -456,6 +461,23 @@ var entries = [limits]Entry{
 		Of:  "traffic of somebody else on a rail before a test, from which it is named",
 		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on any link",
 		Source: "less changes no verdict", Fact: "bytes-beside-a-test",
+	},
+	TrafficExplains: {
+		Of:  "times other traffic before a test, less than which a rail lacks where that traffic is the cause",
+		Low: 2, High: 2, Basis: Chosen, When: "beside a band",
+		Source: "who shares a rail or a PCIe link with a neighbour loses what the neighbour has, and something to the two meeting",
+		Fact:   "shares-of-a-band",
+	},
+	ManyErrors: {
+		Of:  "errors on a rail's ports during a test, from which its link doesn't look right",
+		Low: 1000, High: 1000, Unit: "errors", Basis: Chosen, When: "for an adapter that looks degraded",
+		Source: "a degraded adapter slows down without an error; a cable that loses that many packets in seconds is a cause of its own",
+		Fact:   "shares-of-a-band",
+	},
+	NarrowLeast: {
+		Of:  "share of what a narrow PCIe link carries, above which it is what ends a rail",
+		Low: 0.4, High: 0.4, Basis: Chosen, When: "for one rail, or each of two behind it",
+		Source: "two rails have a half of it each; a rate far below comes from something else", Fact: "shares-of-a-band",
 	},
 	PathLossWarn: {
 		Of:  "share of large pings that a path may lose",

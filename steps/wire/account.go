@@ -365,9 +365,6 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 	names := kind.And(b.names(l.Ports))
 	as, instead := b.asTCP(l), b.instead(l)
 	switch was := b.takenOff(*l, l.Ports); {
-	case was != "":
-		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: nothing is left "+
-			"to see the test by", was, names)
 	case len(instead) > 0:
 		b.find(WrongPort, steps.Fail, l.Node, instead, "nothing went over %s; %s carried the bytes: the wrong rail",
 			names, kind.And(b.names(instead)))
@@ -377,6 +374,9 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 	case len(as) > 0:
 		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "nothing went over %s by RDMA; the data went over %s as TCP", names,
 			kind.And(as))
+	case was != "":
+		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: nothing is left "+
+			"to see the test by", was, names)
 	case l.Traffic == TCP:
 		b.find(Lost, steps.Fail, l.Node, l.Ports, "nothing went over %s: the traffic takes another way", names)
 	default:
@@ -433,7 +433,8 @@ func (b *books) idle(l *Load) {
 			busy = append(busy, p)
 		}
 	}
-	if was := b.takenOff(*l, still); was != "" {
+	low, _ := l.bounds(b.interfaces(*l))
+	if was := b.takenOff(*l, still); was != "" && l.Sum() < low {
 		b.find(Less, steps.Inconclusive, l.Node, still, "%s, and as much was taken off what it moved meanwhile: what is left of "+
 			"%s doesn't say whether the test used it", was, kind.And(b.names(still)))
 		return

@@ -16,9 +16,9 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 	if said := narrow(r.Rig, m.Pair, got); said != "" {
 		return said
 	}
-	traffic, least := busyBefore(r.Rig, s.Bytes, m.Pair)
+	traffic, gbps := busyBefore(r.Rig, s.Bytes, m.Pair)
 	expected := float64(theory.BandOf(r.Rig, theory.Test{MTU: mtu}, m.Pair).Expected)
-	if traffic != "" && (expected == 0 || expected-got < explains*least) {
+	if traffic != "" && (expected == 0 || expected-got < theory.TrafficExplains.Value()*gbps) {
 		return traffic
 	}
 	said := shown(r, s, m, got, mtu)
@@ -28,15 +28,11 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 	return said
 }
 
-// explains is how much more than other traffic took of a rail may be missing for it to be the cause: who shares
-// a rail with a neighbour loses somewhat more than the neighbour has.
-const explains = 2
-
 // shown is what shows of a rail that neither its slot nor other traffic ends.
 func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) string {
 	ends := EndsOf(m.Pair)
 	errors := grownErrors(s.Bytes, ends...)
-	many := sum(s.Bytes, isError, ends...) >= manyErrors
+	many := float64(sum(s.Bytes, isError, ends...)) >= theory.ManyErrors.Value()
 	for _, e := range steps.Ends {
 		degraded := theory.DegradedAdapter
 		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 && !many {
@@ -56,15 +52,13 @@ func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu i
 	}
 	for _, c := range s.Bytes {
 		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= theory.AdapterWarm.Value() {
-			return fmt.Sprintf("its adapter on %s is at %.0f degrees, and slows down by itself before it goes", r.Rig.NameOf(c.End), c.Degrees)
+			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see adapter-temperature)",
+				r.Rig.NameOf(c.End), c.Degrees)
 		}
 	}
 	return NoCause + "; compare the other direction (the cell ib-reverse), look for PCIe errors (the check pcie-errors) " +
 		"and other traffic behind the same PCIe link (idle-rails)"
 }
-
-// manyErrors is from how many errors on a link is no longer right, whatever else a rate looks like.
-const manyErrors = 1000
 
 // Signs tells what an account found beside the bytes.
 func (a Accounted) Signs(add func(g steps.Grade, format string, args ...any)) { a.tell(a.signs, add) }
@@ -172,7 +166,8 @@ const NoCause = "no cause shows here"
 func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 	for _, e := range steps.Ends {
 		rail := rig.Rail(p, e)
-		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) && got > 0.4*float64(ceiling) {
+		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) &&
+			got > theory.NarrowLeast.Value()*float64(ceiling) {
 			return fmt.Sprintf("its PCIe link on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rig.NameOf(e),
 				theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
 		}

@@ -76,13 +76,19 @@ func (t *collective) tellHalves() (why string) {
 	return why
 }
 
-// lacking says which node has no such device, or one without a link: a collective is of what all have.
+// lacking says which node has no such device, or one without a link: a collective is of what all have. Devices
+// may have other names on other nodes: only who has fewer of them than another lacks one.
 func lacking(rig steps.Rig, devs []string) string {
+	most := 0
+	for _, n := range rig.Nodes {
+		most = max(most, len(n.Rails))
+	}
 	for i, n := range rig.Nodes {
 		for _, dev := range devs {
 			at := slices.IndexFunc(n.Rails, func(r steps.Rail) bool { return r.Dev == dev })
 			switch {
 			case n.Err != "" || len(n.Rails) == 0:
+			case at < 0 && len(n.Rails) == most:
 			case at < 0:
 				return fmt.Sprintf("%s has no %s", rig.NameOf(steps.End(i)), dev)
 			case n.Rails[at].State != "" && n.Rails[at].State != "ACTIVE":
