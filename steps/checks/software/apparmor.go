@@ -2,6 +2,8 @@ package software
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -9,11 +11,46 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 )
 
-var auditField = pattern.New(`\b(profile|name|comm|operation|requested_mask)="([^"]*)"`)
+var (
+	auditField = pattern.New(`\b(profile|name|comm|operation|info)="([^"]*)"`)
+	// The number after the time grows with every line of a boot, whatever the clock does.
+	auditStamp = pattern.New(`^[0-9]+\.[0-9]+:([0-9]+)\): `)
+)
 
-// judgeAppArmor: the kernel's log has no denial of a test's tool.
+// auditLine is what a line of the kernel's audit tells, and its number in this boot; 0 where it has none.
+type auditLine struct {
+	number uint64
+	fields map[string]string
+}
+
+func readAudit(line string) auditLine {
+	l := auditLine{fields: map[string]string{}}
+	if m := auditStamp.FindStringSubmatch(line); m != nil {
+		l.number, _ = strconv.ParseUint(m[1], 10, 64)
+	}
+	for _, m := range auditField.FindAllStringSubmatch(line, 20) {
+		l.fields[m[1]] = m[2]
+	}
+	return l
+}
+
+// loadedProfiles tells when each profile was last replaced or removed in this boot. One that the kernel
+// skipped because it was the same is as it was.
+func loadedProfiles(f map[string]string) map[string]uint64 {
+	loaded := map[string]uint64{}
+	for n := 1; f[fmt.Sprintf("loaded %d", n)] != ""; n++ {
+		l := readAudit(f[fmt.Sprintf("loaded %d", n)])
+		if !strings.HasPrefix(l.fields["info"], "same as current profile") {
+			loaded[l.fields["name"]] = max(loaded[l.fields["name"]], l.number)
+		}
+	}
+	return loaded
+}
+
+// judgeAppArmor: the kernel's log has no denial of a test's tool, but by a profile that was replaced or
+// removed since: that is how somebody ends it, and the next run writes down what is left.
 func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
-	var off, unread []string
+	var off, unread, past []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
 		rep.Show(node+" AppArmor", kind.OrUnknown(f["AppArmor"]), "", nil)
@@ -27,13 +64,17 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		case f["kernel log"] != "read":
 			rep.At(r.Rig, e, steps.Inconclusive, "the kernel's log was not read on %s", node)
 		}
-		said := map[string]bool{}
+		said, loaded := map[string]bool{}, loadedProfiles(f)
 		for n := 1; f[fmt.Sprintf("denied %d", n)] != ""; n++ {
 			line := f[fmt.Sprintf("denied %d", n)]
 			rep.Show(fmt.Sprintf("%s denied, %d", node, n), line, "", nil)
-			d := map[string]string{}
-			for _, m := range auditField.FindAllStringSubmatch(line, 20) {
-				d[m[1]] = m[2]
+			l := readAudit(line)
+			d := l.fields
+			if l.number > 0 && l.number < loaded[d["profile"]] {
+				if text := fmt.Sprintf("%s on %s", kind.OrUnknown(d["comm"]), node); !slices.Contains(past, text) {
+					past = append(past, text)
+				}
+				continue
 			}
 			what := strings.TrimSpace(d["operation"] + " " + d["name"])
 			text := fmt.Sprintf("AppArmor on %s refuses %s: %s (profile %s); sudo aa-complain %s lets it pass and "+
@@ -44,6 +85,11 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			said[text] = true
 		}
 	}
+	since := "AppArmor refused no tool of the tests anything since the boot"
+	if len(past) > 0 {
+		since = fmt.Sprintf("AppArmor refused %s something before the profile was loaded anew or taken away, and no tool "+
+			"of the tests anything since", kind.And(past))
+	}
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
 		return rep.Skipped("the kernel's log may not be read on %s, so nobody saw whether AppArmor refuses a tool "+
@@ -51,8 +97,7 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	case len(off) == len(steps.Ends):
 		return rep.Verdict("AppArmor is off on both nodes")
 	case len(off) > 0:
-		return rep.Verdict(fmt.Sprintf("AppArmor refused no tool of the tests anything since the boot, and is off on %s",
-			kind.And(off)))
+		return rep.Verdict(fmt.Sprintf("%s, and is off on %s", since, kind.And(off)))
 	}
-	return rep.Verdict("AppArmor refused no tool of the tests anything since the boot, on either node")
+	return rep.Verdict(since + ", on either node")
 }
