@@ -375,20 +375,36 @@ func (m *Matrix) name(s suspect, what steps.Measure) string {
 	case ofNodeRail:
 		return "everything to and from " + name(s.node) + " " + over + " (its port, its cable, or what that is plugged into)"
 	case intoNode:
-		return "everything to " + name(s.node) + " " + over + ", and not what comes from it"
+		back := suspect{extent: outOfNode, node: s.node, rails: s.rails}
+		return "everything to " + name(s.node) + " " + over + m.only(", and not what comes from it", what, back.touches)
 	case outOfNode:
-		return "everything from " + name(s.node) + " " + over + ", and not what goes to it"
+		back := suspect{extent: intoNode, node: s.node, rails: s.rails}
+		return "everything from " + name(s.node) + " " + over + m.only(", and not what goes to it", what, back.touches)
 	case between:
 		return "everything between " + m.list(s.sides[0]) + " on one side and " + m.list(s.sides[1]) + " on the other " + over +
 			" (what joins the two halves)"
 	case ofPair:
-		return "between " + name(s.node) + " and " + name(s.to) + " " + over + ", and nowhere else"
+		return "between " + name(s.node) + " and " + name(s.to) + " " + over +
+			m.only(", and nowhere else", what, func(p Place) bool { return !s.touches(p) })
 	default:
 		if !Both(what) {
 			return "between " + name(s.node) + " and " + name(s.to) + " " + over
 		}
-		return "from " + name(s.node) + " to " + name(s.to) + " " + over + ", and not back"
+		back := suspect{extent: oneWay, node: s.to, to: s.node, rails: s.rails}
+		return "from " + name(s.node) + " to " + name(s.to) + " " + over + m.only(", and not back", what, back.touches)
 	}
+}
+
+// only gives words that hold where every other figure of the measure is good, and nothing where one is not: it may
+// have been explained by something else.
+func (m *Matrix) only(words string, what steps.Measure, other func(Place) bool) string {
+	m.Places(func(p Place, c *Cell) bool {
+		if p.What == what && c.State != Good && other(p) {
+			words = ""
+		}
+		return words != ""
+	})
+	return words
 }
 
 // railNames are those of a set: "rail 1 and rail 2", "every rail".

@@ -179,6 +179,16 @@ func TestJudgeNamesTheCause(t *testing.T) {
 				slow(c)
 			}
 		}, steps.Fail, "Everything to spark-02 over rail 1", 2},
+		{"two pairs", 8, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && (p.From+p.To == 3 && min(p.From, p.To) == 1 || p.From+p.To == 9 && min(p.From, p.To) == 4) {
+				slow(c)
+			}
+		}, steps.Fail, "Between spark-02 and spark-03 over rail 1: 2 figures", 2},
+		{"one way, and the other with all else to that node", 8, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && (p.To == 1 || p.From == 1 && p.To == 2) {
+				slow(c)
+			}
+		}, steps.Fail, "From spark-02 to spark-03 over rail 1: its throughput", 2},
 		{"latency", 8, 2, func(p pairs.Place, c *pairs.Cell) {
 			if !bandwidth(p) && (p.From == 3 || p.To == 3) {
 				c.Value = 4.2
