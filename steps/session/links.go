@@ -158,7 +158,7 @@ type linkVerdict struct {
 const mostReasons = 4
 
 // foldLinks makes one verdict of a check's, a link each. SKIPPED everywhere is SKIPPED;
-// otherwise the worst counts, and is told with its link. What several links say in the
+// otherwise the worst counts, and is told with its link, and then what is less wrong elsewhere. What several links say in the
 // same words, as they do of a node that they share, is told once.
 func foldLinks(told []linkVerdict) steps.Verdict {
 	v := steps.Verdict{Evidence: []steps.Evidence{}}
@@ -181,38 +181,51 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 			v.Tables = append(v.Tables, t.Tables...)
 		}
 	}
-	var reasons []string
-	links := map[string][]string{}
 	// A verdict is about one node where all links that have this grade name the same one:
 	// that is the node that they share.
 	node, several := "", false
 	for _, t := range told {
-		if t.Grade != v.Grade {
+		if t.Grade == v.Grade {
+			several = several || node != "" && t.Node != node
+			node = t.Node
+		}
+	}
+	if !several {
+		v.Node = node
+	}
+	if ill := outliers(told, v.Grade); v.Grade >= steps.Warn && len(ill) > 0 {
+		v.Reason = outlierReason(told, ill)
+		if len(ill) == 1 {
+			v.Node = ill[0]
+		}
+	} else {
+		v.Reason = reasonsAt(told, v.Grade)
+	}
+	// What is worse somewhere hides nothing that is amiss elsewhere.
+	for g := v.Grade; g > steps.Warn; g-- {
+		if less := reasonsAt(told, g-1); less != "" {
+			v.Reason += fmt.Sprintf(" And %s, %s", g-1, less)
+		}
+	}
+	return v
+}
+
+// reasonsAt are the reasons of the links that have a grade, each with its links, and no more than a few; empty where
+// no link has it.
+func reasonsAt(told []linkVerdict, g steps.Grade) string {
+	var reasons []string
+	links := map[string][]string{}
+	for _, t := range told {
+		if t.Grade != g {
 			continue
 		}
 		if links[t.Reason] == nil {
 			reasons = append(reasons, t.Reason)
 		}
 		links[t.Reason] = append(links[t.Reason], t.link.String())
-		several = several || node != "" && t.Node != node
-		node = t.Node
 	}
-	if !several {
-		v.Node = node
-	}
-	wrong := v.Grade != steps.Pass && v.Grade != steps.Skipped
-	if ill := outliers(told, v.Grade); wrong && len(ill) > 0 {
-		v.Reason = outlierReason(told, ill)
-		if len(ill) == 1 {
-			v.Node = ill[0]
-		}
-		return v
-	}
-	if len(reasons) == 1 {
-		if v.Reason = reasons[0]; len(links[reasons[0]]) < len(told) {
-			v.Reason = listed(links[reasons[0]]) + ": " + v.Reason
-		}
-		return v
+	if len(reasons) == 1 && len(links[reasons[0]]) == len(told) {
+		return reasons[0]
 	}
 	left := 0
 	for i, reason := range reasons {
@@ -220,11 +233,11 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 			left += len(links[reason])
 		}
 	}
-	v.Reason = strings.Join(reasons[:min(mostReasons, len(reasons))], " ")
+	text := strings.Join(reasons[:min(mostReasons, len(reasons))], " ")
 	if left > 0 {
-		v.Reason += fmt.Sprintf(" Over %d more links it has reasons of their own: the evidence has them.", left)
+		text += fmt.Sprintf(" Over %d more links it has reasons of their own: the evidence has them.", left)
 	}
-	return v
+	return text
 }
 
 // mostListed is how many links of one reason are named.

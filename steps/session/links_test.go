@@ -315,7 +315,7 @@ func TestFoldLinks(t *testing.T) {
 		"all well":         {[]linkVerdict{{linkEnds{"a", "b"}, pass}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "All is well.", ""},
 		"skipped and well": {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "a:c: All is well.", ""},
 		"skipped":          {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, skipped}}, steps.Skipped, "No tool.", ""},
-		"the worst counts": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, warn}}, steps.Fail, "a:b: B is broken.", "b"},
+		"the worst counts": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, warn}}, steps.Fail, "a:b: B is broken. And WARN, a:c: A is odd.", "b"},
 		"on several links": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"b", "c"}, fail}, {linkEnds{"a", "c"}, pass}}, steps.Fail, "a:b, b:c: B is broken.", "b"},
 		"two that are ill": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, other}}, steps.Fail, "a:b: B is broken. a:c: C is broken.", ""},
 		"one differs from three": {[]linkVerdict{
@@ -325,7 +325,7 @@ func TestFoldLinks(t *testing.T) {
 			{linkEnds{"b", "c"}, fail},
 			{linkEnds{"b", "d"}, pass},
 			{linkEnds{"c", "d"}, warn},
-		}, steps.Fail, "a:c: C is broken. b:c: B is broken.", ""},
+		}, steps.Fail, "a:c: C is broken. b:c: B is broken. And WARN, c:d: A is odd.", ""},
 		"one differs at all of its links": {[]linkVerdict{
 			{linkEnds{"a", "b"}, pass},
 			{linkEnds{"a", "c"}, other},
@@ -333,7 +333,7 @@ func TestFoldLinks(t *testing.T) {
 			{linkEnds{"b", "c"}, fail},
 			{linkEnds{"b", "d"}, warn},
 			{linkEnds{"c", "d"}, fail},
-		}, steps.Fail, "c at each of its 3 links: a:c: C is broken. The links between all other nodes are better.", "c"},
+		}, steps.Fail, "c at each of its 3 links: a:c: C is broken. The links between all other nodes are better. And WARN, b:d: A is odd.", "c"},
 		"one is well, and nothing else ran": {[]linkVerdict{
 			{linkEnds{"a", "b"}, skipped},
 			{linkEnds{"a", "c"}, pass},
