@@ -443,9 +443,14 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 		if h := rig.Rail(m.Pair, steps.Here).PCI.Half(); h != "" && h == rig.Rail(best.Pair, steps.Here).PCI.Half() {
 			half = ", behind the same PCIe link,"
 		}
+		// An adapter's packets pass the kernel's queues by.
+		limit := "a rate limit of its adapter (mlnx_qos)"
+		if theory.Soft(rig, m.Pair) != "" {
+			limit = "a queue of the kernel (see shaping)"
+		}
 		rep.Hear(steps.ByFigure)
-		rep.On(m.Measurement, steps.Warn, "carries %s where rail %d%s carries %s, so what limits it is on its own way: a queue of "+
-			"the kernel (see shaping), a limit of a switch's port, its cable", kind.Gbps(m.gbps), best.No, half, kind.Gbps(best.gbps))
+		rep.On(m.Measurement, steps.Warn, "carries %s where rail %d%s carries %s, so what limits it is on its own way: %s, "+
+			"a limit of a switch's port, its cable", kind.Gbps(m.gbps), best.No, half, kind.Gbps(best.gbps), limit)
 	}
 }
 

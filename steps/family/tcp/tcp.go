@@ -648,8 +648,8 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power " +
 			"saving, interrupts on one core) and at retransmits" + lossSigns(test)
 	}
-	return "compare with RDMA on the same rail; if that is well, the processors end it (top, power saving, interrupts " +
-		"on one core)" + lossSigns(test)
+	return "compare with RDMA on the same rail; if that is well, what the kernel does ends it: a shaper (the check shaping " +
+		"finds one), or the processors (top, power saving, interrupts on one core)" + lossSigns(test)
 }
 
 // Flows are one, counted by the interfaces: RDMA's port counters don't see TCP on an adapter
