@@ -15,6 +15,7 @@ import (
 
 const (
 	mostTyped = 25 // words of a text that somebody typed
+	leastSaid = 3  // words of a part of it that says something by itself
 	leastHit  = 0.5
 	// A check is told beside the best where it comes this near to it.
 	nearBest  = 0.7
@@ -50,19 +51,27 @@ func (t Tutorial) byWords(text string) []Cell {
 		}
 		return math.Log(1 + float64(len(checks))/float64(in[w]))
 	}
-	for i, w := range asked {
-		asked[i] = spelled(w, in)
+	sayings := [][]string{asked}
+	for _, clause := range clauses(text) {
+		if said := words.meanings(clause); len(said) >= leastSaid && len(said) < len(asked) {
+			sayings = append(sayings, said)
+		}
 	}
 	scores := map[string]float64{}
 	best := 0.0
-	for i, c := range checks {
-		for _, p := range phrases[i] {
-			scores[c.ID] = max(scores[c.ID], alike(asked, p, weight))
+	for _, said := range sayings {
+		for i, w := range said {
+			said[i] = spelled(w, in)
 		}
-		// Several of its phrases may have a word each.
-		bag := slices.Concat(phrases[i]...)
-		scores[c.ID] = max(scores[c.ID], 0.75*sharedBy(asked, bag, weight))
-		best = max(best, scores[c.ID])
+		for i, c := range checks {
+			for _, p := range phrases[i] {
+				scores[c.ID] = max(scores[c.ID], alike(said, p, weight))
+			}
+			// Several of its phrases may have a word each.
+			bag := slices.Concat(phrases[i]...)
+			scores[c.ID] = max(scores[c.ID], 0.75*sharedBy(said, bag, weight))
+			best = max(best, scores[c.ID])
+		}
 	}
 	if best < leastHit {
 		return nil
@@ -70,6 +79,12 @@ func (t Tutorial) byWords(text string) []Cell {
 	found := slices.DeleteFunc(checks, func(c Cell) bool { return scores[c.ID] < max(leastHit, nearBest*best) })
 	slices.SortStableFunc(found, func(a, b Cell) int { return cmp.Compare(scores[b.ID], scores[a.ID]) })
 	return found[:min(len(found), mostFound)]
+}
+
+// clauses are the parts of a sentence: who tells what happened tells more than the symptom.
+func clauses(text string) []string {
+	text = strings.NewReplacer(", ", "\n", "; ", "\n", ": ", "\n", ". ", "\n", " and ", "\n", " but ", "\n").Replace(text)
+	return strings.Split(text, "\n")
 }
 
 // alike is from 0 to 1: how much of what was asked a phrase has, and how much of the phrase that is.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,7 @@ same one again.`,
 				spec += "@" + node
 			}
 			f.rig, f.faults = "sim", []string{spec}
-			drill, err := drillFor(fault, node, f.seed)
+			drill, err := drillFor(fault, node)
 			if err != nil {
 				return err
 			}
@@ -89,7 +88,7 @@ same one again.`,
 }
 
 // drillFor is what somebody reports who has a fault, and hints, each of which says more.
-func drillFor(fault sim.Fault, node string, seed uint64) (tui.Drill, error) {
+func drillFor(fault sim.Fault, node string) (tui.Drill, error) {
 	t, _, err := tutorial()
 	if err != nil {
 		return tui.Drill{}, err
@@ -102,14 +101,6 @@ func drillFor(fault sim.Fault, node string, seed uint64) (tui.Drill, error) {
 			finds = c
 		}
 	}
-	report := "something is wrong with the rig"
-	// A symptom that is what the fault is called would end the drill at its beginning.
-	telling := slices.DeleteFunc(slices.Clone(finds.Check.Symptoms), func(symptom string) bool {
-		return strings.Contains(symptom, fault.Name)
-	})
-	if n := uint64(len(telling)); n > 0 {
-		report = strings.ReplaceAll(telling[seed%n], "*", " … ")
-	}
 	where := "it is on every node"
 	if node != "" {
 		where = "it is on " + node
@@ -121,7 +112,7 @@ func drillFor(fault sim.Fault, node string, seed uint64) (tui.Drill, error) {
 		}
 	}
 	return tui.Drill{
-		Fault: fault.Name, Title: fault.Title, Report: "\"" + report + "\"",
+		Fault: fault.Name, Title: fault.Title, Report: "\"" + fault.Report + "\"",
 		Hints: []string{"a check of the chapter " + part + " finds it", where, "the check is called " + finds.Title},
 	}, nil
 }

@@ -19,6 +19,9 @@ type Fault struct {
 	// Doc is what is broken and what one sees, in a sentence or two. {node} in it, and in
 	// the title, is where the fault is, and {peer} the other end.
 	Doc string
+	// Report is what somebody would say who has it and does not know it: a drill begins with that. No name of the
+	// fault is in it.
+	Report string
 	// Where the table puts it; Inject puts it on any node.
 	Where Where
 	// Do breaks it, and gives what repairs it. The fabric's lock is held, and who has a path

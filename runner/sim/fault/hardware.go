@@ -11,6 +11,7 @@ func hardwareFaults() []Fault {
 	return []Fault{
 		{
 			Name: "adapter-lost", Title: "Half of the adapter has lost its driver",
+			Report: "two of the four RDMA devices are gone since this afternoon, and a reload of the driver does not bring them back",
 			Doc: "{node}'s adapter got hot and the driver left its second PCIe half (domain 0002): the PCI " +
 				"functions are there, and have no RDMA device and no interface. Only a restart brings them back.",
 			Do: func(s Spot) func() {
@@ -37,6 +38,7 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "low-power", Title: "The PCIe slot has too little power",
+			Report: "the kernel complained about power at boot, everything works, and I want to know whether to care",
 			Doc: "{node}'s kernel log says \"Detected insufficient power on the PCIe slot (26W)\" for each " +
 				"function. Everything works until a cable's module asks for more.",
 			Do: func(s Spot) func() {
@@ -48,6 +50,7 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "hot-adapter", Title: "The adapter is hot",
+			Report: "the back of the machine is so hot that I can hardly touch the cable's plug",
 			Doc: "{node}'s adapter is at 117 degrees, above the 115 at which its firmware may shut it down. " +
 				"Everything works still.",
 			Do: func(s Spot) func() {
@@ -63,6 +66,7 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "secure-boot", Title: "The kernel refuses an unsigned module",
+			Report: "I have built the module for GPU memory, and modprobe says: Key was rejected by service",
 			Doc: "Somebody has built nvidia_peermem on {node} without signing it, and secure boot is on: the " +
 				"kernel log says \"Loading of module with unavailable key is rejected\".",
 			Do: func(s Spot) func() {
@@ -78,6 +82,7 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "pcie-errors", Title: "A PCIe link makes errors",
+			Report: "aer_dev_correctable of the adapter grows by a dozen a second, and nothing has failed yet",
 			Doc: "The PCIe link of {node}'s rail 1 has had two fatal errors since the boot and puts a dozen right every " +
 				"second (aer_dev_fatal, aer_dev_correctable). Everything works still.",
 			Do: func(s Spot) func() {
@@ -88,24 +93,28 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "gpu-stuck-clock", Title: "The GPU is stuck at a low clock",
+			Report: "since we plugged the power in late, everything on the GPU takes four times as long",
 			Doc: "{node}'s GPU doesn't get past 611 MHz under load, and nvidia-smi names no reason, as after a power supply " +
 				"that was plugged in late. Only taking the power away helps.",
 			Do: switched(func(s Spot) *bool { return &s.Node.LowClock }),
 		},
 		{
 			Name: "hard-off", Title: "The node was switched off hard",
+			Report: "in the morning the node was up, and nobody knows why its uptime is so short; the logs of the night just end",
 			Doc: "The journal of {node}'s boot before this one breaks off in the middle: it lost its power or froze, and " +
 				"nothing shut it down.",
 			Do: switched(func(s Spot) *bool { return &s.Node.CutOff }),
 		},
 		{
 			Name: "kexec-handover", Title: "The kernel keeps memory for the next one",
+			Report: "after the kernel update a large buffer ends with Cannot allocate memory, and free says that there are gigabytes",
 			Doc: "{node} runs kernel 7.0 with kexec handover (KHO): 9.3 GiB of its free memory can't be pinned, and large " +
 				"registrations end with \"Cannot allocate memory\" once the rest is used.",
 			Do: switched(func(s Spot) *bool { return &s.Node.HandsOver }),
 		},
 		{
 			Name: "small-bar1", Title: "A GPU card with a small BAR1",
+			Report: "small GPU buffers can be registered, and above some hundred MB it says ibv_reg_mr: Bad address",
 			Doc: "{node} has a GPU card beside its own GPU, and the card's BAR1 is 256 MiB: buffers above some 115 " +
 				"MB can't be registered (ibv_reg_mr: Bad address).",
 			// The card is one more PCI device: the file system is built anew (Changed).

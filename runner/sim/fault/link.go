@@ -11,6 +11,7 @@ func linkFaults() []Fault {
 	return []Fault{
 		{
 			Name: "link-down", Title: "Rail 2's interface is down",
+			Report: "ib_write_bw on the second rail ends at once: Port number 1 state is Down",
 			Doc: "On {node} enp1s0f1np1 is administratively down. Its RDMA port is DOWN, and a test on it ends at " +
 				"once with \"Port number 1 state is Down\".",
 			Do: func(s Spot) func() {
@@ -21,6 +22,7 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "cable-unplugged", Title: "Port 0's cable is out", Where: OnCable,
+			Report: "somebody tidied up behind the rack, and now tests on port 0 end with transport retry counter exceeded",
 			Doc: "The cable of {node}'s QSFP port 0 is out: both functions of the port have no carrier, and " +
 				"neither have those at its other end, unless that is a switch. A test that runs stalls, and fails " +
 				"with \"transport retry counter exceeded\" unless the cable comes back in time.",
@@ -36,6 +38,7 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "bad-cable", Title: "Port 0's cable makes errors", Where: OnCable,
+			Report: "it works, and ethtool counts symbol errors and CRC errors all the time",
 			Doc: "The cable in QSFP port 0 is bad where it ends on {node}: symbol_error, rx_crc_errors_phy and " +
 				"rx_symbol_err_phy grow there all the time, whether anything is sent or not.",
 			Do: func(s Spot) func() {
@@ -54,7 +57,8 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "peer-dead", Title: "{node} is dead",
-			Doc: "{node} refuses and ends SSH connections, and answers nothing on the rails.",
+			Report: "I can not log in to the other node any more",
+			Doc:    "{node} refuses and ends SSH connections, and answers nothing on the rails.",
 			Do: func(s Spot) func() {
 				die := func(dead bool) {
 					// SSH connections are ended by Inject, which sees it.
@@ -67,18 +71,21 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "retransmits", Title: "Packets are sent again", Where: OnAll,
+			Report: "RDMA is slower than last week, and out_of_sequence grows with each test",
 			Doc: "3 to 6 % of the packets from {node} and to it are lost and sent again: the wire carries more " +
 				"than the test, and out_of_sequence and packet_seq_err grow.",
 			Do: switched(func(s Spot) *bool { return &s.Node.Resends }),
 		},
 		{
 			Name: "pauses", Title: "A receiver pauses who sends", Where: OnAll,
+			Report: "the rate is fine, and the switch's people say that one of our nodes keeps sending pause frames",
 			Doc: "{node} pauses who sends to it by RDMA, as its buffers run full: tx_global_pause grows there with " +
 				"each test, and rx_global_pause at the other end (ethtool -S). The rate is still what it was.",
 			Do: switched(func(s Spot) *bool { return &s.Node.Pauses }),
 		},
 		{
 			Name: "slow-cable", Title: "Port 1 has a cable for 100 Gb/s", Where: OnCable,
+			Report: "two cables give less than twice what one gives",
 			Doc: "The cable in QSFP port 1 of {node} is of 5 m and was made for 100 Gb/s: the links of rail 2 and of its " +
 				"twin came up with half of what the port can do, and everything works.",
 			Do: func(s Spot) func() {
@@ -96,17 +103,20 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "slow-rail", Title: "Rail 1 is slow",
-			Doc: "Rail 1 of {node} moves 60 Gb/s instead of 92, and nothing says why.",
-			Do:  capped("slow", slowRailRate, func(f *net.Function) bool { return f.No == 0 }),
+			Report: "one rail is slower than the others, always the same",
+			Doc:    "Rail 1 of {node} moves 60 Gb/s instead of 92, and nothing says why.",
+			Do:     capped("slow", slowRailRate, func(f *net.Function) bool { return f.No == 0 }),
 		},
 		{
 			Name: "degraded-adapter", Title: "The adapter runs at 13 Gb/s",
+			Report: "after a power cut we get about 13 Gb/s, whatever we try",
 			Doc: "{node}'s adapter moves about 13 Gb/s a function although link and PCIe width look right, as " +
 				"after a bad power state. Only a power cycle helps.",
 			Do: capped("degraded", degradedRate, func(*net.Function) bool { return true }),
 		},
 		{
 			Name: "pcie-x2", Title: "A PCIe half runs at x2",
+			Report: "since the machine was moved, two of the rails take twice as long",
 			Doc: "The second PCIe half (domain 0002) of {node}'s adapter came up with two lanes instead of four: " +
 				"its rails stop at about 55 Gb/s, and current_link_width says 2.",
 			Do: func(s Spot) func() {
@@ -123,6 +133,7 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "hog", Title: "Somebody else uses rail 2",
+			Report: "my figures on rail 2 are slower than yesterday, and the counters move before I start anything",
 			Doc: "Other RDMA traffic of 20 Gb/s runs on rail 2 from {peer} to {node}. The counters move before a " +
 				"test starts.",
 			Do: func(s Spot) func() {
@@ -137,12 +148,14 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "counter-missing", Title: "The port counters are missing",
+			Report: "the script that reads port_xmit_data finds no file",
 			Doc: "{node}'s RDMA devices have no ports/1/counters directory, as with soft-RoCE. How much a rail " +
 				"moved cannot be told there.",
 			Do: switched(func(s Spot) *bool { return &s.Node.Uncounted }),
 		},
 		{
 			Name: "counter-reset", Title: "Counters drop to zero", Where: OnAll,
+			Report: "the counter after the test is smaller than before it",
 			Doc: "Halfway through each test the port counters of {node} start again at zero, as after a reload of " +
 				"the driver.",
 			Do: switched(func(s Spot) *bool { return &s.Node.Resets }),

@@ -16,6 +16,7 @@ func networkFaults() []Fault {
 	return []Fault{
 		{
 			Name: "mtu-mismatch", Title: "The MTUs of rail 1 differ",
+			Report: "ssh over the rail connects and then stalls, ping is fine, and iperf3 shows next to nothing",
 			Doc: "Rail 1's MTU is 9000 on {node} and 1500 on {peer}. Large pings that may not be fragmented get " +
 				"lost, and TCP crawls with one segment at a time; RDMA works, because it negotiates the smaller " +
 				"MTU.",
@@ -27,6 +28,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "gid-drift", Title: "The GID index of rail 1 drifted",
+			Report: "yesterday's command line says Failed to modify QP to RTR today, and nobody has changed it",
 			Doc: "An address was added and removed on {node}, so the RoCE v2 GID of rail 1's IPv4 address is at " +
 				"index 5 there and at 3 on {peer}. Using one index for both fails.",
 			Do: func(s Spot) func() {
@@ -37,6 +39,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "autobond", Title: "The bonding module makes bond0 by itself", Where: OnAll,
+			Report: "ip link add bond0 says File exists, and I have never made one",
 			Doc: "On {node} systemd's \"options bonding max_bonds=0\" is missing: loading the module made an empty " +
 				"bond0 in balance-rr. \"ip link add bond0\" fails with \"File exists\", and whatever follows it " +
 				"works on the wrong bond.",
@@ -44,6 +47,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "bond-left-over", Title: "A bond still holds the rails",
+			Report: "since somebody tried bonding, ib_write_bw on either rail can not reach RTR",
 			Doc: "bond0 holds rails 1 and 2 on {node}. The ports stay ACTIVE, but their GIDs are the bond's: tests " +
 				"per rail fail to reach RTR, or hang.",
 			Do: func(s Spot) func() {
@@ -52,6 +56,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "roce-lag", Title: "The adapter has merged its ports",
+			Report: "my script says IB device rocep1s0f0 wasn't found, and there is an mlx5_bond_0 that nobody knows",
 			Doc: "bond0 holds rails 1 and 2 on {node}, and the driver has made one RDMA device of their two, " +
 				"mlx5_bond_0: rocep1s0f0 and rocep1s0f1 are gone. Without the bond they are back.",
 			Do: func(s Spot) func() {
@@ -67,6 +72,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "p2p-ip-conflict", Title: "Two interfaces in one subnet",
+			Report: "ping works, and the traffic for rail 1 shows up on another interface",
 			Doc: "On {node} enP2p1s0f0np0 also has an address in rail 1's subnet. Two routes lead to the peer, and " +
 				"traffic may leave through the wrong half.",
 			Do: func(s Spot) func() {
@@ -75,7 +81,8 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "rail-ip-missing", Title: "Rail 2 has no address",
-			Doc: "enp1s0f1np1 of {node} has no IPv4 address: it cannot be pinged, and its RDMA device has no IPv4 GID.",
+			Report: "the first rail can be pinged, the second says Destination Host Unreachable",
+			Doc:    "enp1s0f1np1 of {node} has no IPv4 address: it cannot be pinged, and its RDMA device has no IPv4 GID.",
 			Do: func(s Spot) func() {
 				s.rail2().Netdev.DelAddr(s.rail2().Given)
 				return func() { s.rail2().Netdev.AddAddr(s.rail2().Given) }
@@ -83,6 +90,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "two-managers", Title: "Two daemons configure rail 2",
+			Report: "the second rail has its address, then it has none, then it has it again",
 			Doc: "On {node} systemd-networkd has enp1s0f1np1 in its hands, beside NetworkManager: each sets what the " +
 				"other has removed, and nobody knows which address stays.",
 			Do: func(s Spot) func() {
@@ -98,6 +106,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "rail-unmanaged", Title: "NetworkManager leaves rail 2 alone",
+			Report: "nmcli says that the device is strictly unmanaged, and it is one that we need after the next boot",
 			Doc: "On {node} enp1s0f1np1 is on the list unmanaged-devices. It has its address now; at the next boot its " +
 				"profile is not started, and it has none.",
 			Do: func(s Spot) func() {
@@ -108,6 +117,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "manager-fights", Title: "A script gives the rails back to NetworkManager",
+			Report: "I take the address off an interface, and as soon as I look it is back",
 			Doc: "On {node} a script in /etc/NetworkManager/dispatcher.d tells NetworkManager to manage the rails whenever " +
 				"an interface comes up: what a change takes out of its hands it has again at once, and it gives the slaves " +
 				"of a new bond their addresses.",
@@ -120,12 +130,14 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "manager-mute", Title: "NetworkManager answers nobody",
+			Report: "nmcli says that NetworkManager is not running, and systemctl says that it is",
 			Doc: "NetworkManager runs on {node} and hangs: nmcli says that it is not running. It can't be asked to let a " +
 				"rail go, and so no change begins.",
 			Do: flawedBy(tool.MuteManager),
 		},
 		{
 			Name: "address-returned", Title: "The slaves of a bond have their addresses again",
+			Report: "the bond came up, and pings over it get lost",
 			Doc: "bond0 holds rails 1 and 2 on {node}, made by hand, and NetworkManager has given both their addresses " +
 				"back: their routes take the bond's packets, and they get lost.",
 			Do: func(s Spot) func() {
@@ -138,6 +150,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "profile-stray", Title: "A second profile wants rail 2",
+			Report: "nmcli shows Wired connection 2, getting IP configuration, on a rail that is set up",
 			Doc: "On {node} NetworkManager has a profile \"Wired connection 2\" for enp1s0f1np1 beside its own. It starts by " +
 				"itself and asks for a lease that nobody gives; when it gives up, what the interface has is gone.",
 			Do: func(s Spot) func() {
@@ -148,6 +161,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "netplan-broken", Title: "A mistake in a file of netplan's",
+			Report: "netplan says Error in network definition, but the network is up",
 			Doc: "/etc/netplan/99-rails.yaml on {node} has \"adresses\" for addresses. What is set up stays as it is; at the " +
 				"next boot netplan takes none of its files, and nothing that they say is set up.",
 			Do: settings(map[string]string{
@@ -157,12 +171,14 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "boot-waits", Title: "The boot waited for the network",
+			Report: "the machine takes a minute longer to boot: A start job is running for Wait for Network",
 			Doc: "On {node} NetworkManager-wait-online gave up after a minute at the last boot: what starts after " +
 				"the network started that much later.",
 			Do: flawedBy(tool.SlowBoot),
 		},
 		{
 			Name: "link-local-missing", Title: "Rail 2 has no address of its link",
+			Report: "the GID table of the second device is shorter than at the other end",
 			Doc: "enp1s0f1np1 of {node} has no fe80:: address, as with link-local: [] in netplan: what opens a queue " +
 				"pair with the first GIDs of its table finds others than at the other end.",
 			Do: func(s Spot) func() {
@@ -175,6 +191,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "peer-reboots", Title: "{node} has just booted",
+			Report: "it worked an hour ago, and the other node was restarted since, or so he says",
 			Doc: "{node} has been up for a minute and a half. Its configuration brought everything back; what was " +
 				"set by hand only would be gone.",
 			Do: func(s Spot) func() {
@@ -184,6 +201,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "rail-ips-left-over", Title: "The tutorial's second-rail addresses are still there", Where: OnPair,
+			Report: "both rails answer pings, and a test of rail 2 moves rail 1's counters",
 			Doc: "Rail 2's interfaces of {node} and {peer} also have addresses in rail 1's subnet, as an older " +
 				"tutorial has it. Two routes lead to the peer.",
 			Do: func(s Spot) func() {
@@ -198,6 +216,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "duplicate-ip", Title: "Two nodes have one address", Where: OnSecond,
+			Report: "the second rail connects to itself",
 			Doc: "Rail 2 of {node} has {peer}'s address, as after a clean-up that was run on the wrong node. " +
 				"Nothing passes between its ends.",
 			Do: func(s Spot) func() {
@@ -215,6 +234,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "default-route-on-rail", Title: "A default route over rail 1",
+			Report: "since the cable was plugged in, the node has no internet",
 			Doc: "{node} has a default route over enp1s0f0np0 to {peer}, with a lower metric than its own. All " +
 				"that leaves the node goes there, and railbench changes no interface that carries it.",
 			Do: func(s Spot) func() {
@@ -230,6 +250,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "address-unsaved", Title: "An address is in no configuration",
+			Report: "we reboot tonight: will the second rail have its address tomorrow?",
 			Doc: "{node}'s rail 2 has its address from \"ip addr add\": NetworkManager has no profile for it, and " +
 				"it is gone after a reboot.",
 			Do: func(s Spot) func() {
@@ -242,6 +263,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "mtu-unsaved", Title: "The MTUs are in no configuration", Where: OnPair,
+			Report: "after each update the MTU is 1500 again, and somebody sets it by hand",
 			Doc: "All rails of {node} and {peer} have an MTU of 9000 from \"ip link set\": NetworkManager's profiles have " +
 				"none, and it is 1500 again after a reboot.",
 			Do: func(s Spot) func() {
@@ -258,6 +280,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "host-route", Title: "A host route leads to rail 1 over rail 2", Where: OnSecond,
+			Report: "iperf3 to rail 1 shows good figures, and the gauges say that rail 2 moves",
 			Doc: "{node} has a route of its own to the address of {peer}'s rail 1, over enp1s0f1np1: TCP for rail 1 takes rail " +
 				"2, and a ping that names its interface doesn't see it.",
 			Do: func(s Spot) func() {
@@ -273,6 +296,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "shaped", Title: "A shaper was left on rail 1", Where: OnSecond,
+			Report: "TCP on rail 1 is slow, 5 Gb/s, and RDMA is as fast as ever",
 			Doc: "On {node} enp1s0f0np0 still has a token bucket of 5 Gb/s, of a trial: TCP gets no more through it, while " +
 				"RDMA passes by the kernel's queues.",
 			Do: func(s Spot) func() {
@@ -283,6 +307,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "arp-flux", Title: "The wrong interface answered for rail 1", Where: OnSecond,
+			Report: "the cables are in as drawn, and packets for rail 1 arrive at the wrong MAC",
 			Doc: "{node}'s neighbour table has the MAC of enP2p1s0f0np0 for the address of {peer}'s rail 1, which " +
 				"is enp1s0f0np0's: packets for rail 1 arrive at the other half of {peer}'s adapter.",
 			Do: func(s Spot) func() {

@@ -10,6 +10,7 @@ func toolFaults() []Fault {
 	return []Fault{
 		{
 			Name: "port-busy", Title: "Port 18515 is taken",
+			Report: "ib_write_bw says Couldn't listen to port 18515",
 			Doc: "A forgotten ib_write_bw on {node} listens on TCP port 18515. A new server there fails with " +
 				"\"Couldn't listen to port 18515\".",
 			Do: func(s Spot) func() {
@@ -21,6 +22,7 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "iperf-stuck", Title: "iperf3 is busy for ever",
+			Report: "iperf3 says: the server is busy running a test. It has said so all day",
 			Doc: "On {node} an iperf3 server listens on port 5201 and tells every client that it \"is busy running " +
 				"a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
@@ -30,6 +32,7 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "stream-busy", Title: "Port 12377 is taken",
+			Report: "railbench stream receive says: address already in use",
 			Doc: "A forgotten railbench stream receive on {node} listens on TCP port 12377. A new one there fails with " +
 				"\"address already in use\".",
 			Do: func(s Spot) func() {
@@ -39,11 +42,13 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "tool-missing", Title: "perftest is not installed",
-			Doc: "ib_write_bw and ib_write_lat do not exist on {node}: the server ends with status 127.",
-			Do:  lacking("perftest", "ib_write_bw", "ib_write_lat"),
+			Report: "ib_write_bw: command not found, on one of them",
+			Doc:    "ib_write_bw and ib_write_lat do not exist on {node}: the server ends with status 127.",
+			Do:     lacking("perftest", "ib_write_bw", "ib_write_lat"),
 		},
 		{
 			Name: "tool-differs", Title: "Different perftest releases",
+			Report: "the same test shows MB/sec here and MiB/sec there",
 			Doc: "{node} has perftest 24.07 (6.21, \"MiB/sec\") and {peer} has 4.5 (6.06, \"MB/sec\"). Both print " +
 				"MiB a second, under different headers.",
 			Do: func(s Spot) func() {
@@ -54,13 +59,15 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "garbled-output", Title: "A result row is cut", Where: OnAll,
+			Report: "railbench says that there is no result in what ib_write_bw printed",
 			Doc: "The result rows of ib_write_bw from {node} and to it break off in the middle, as when a " +
 				"connection breaks. There is no result in it.",
 			Do: flawedBy(tool.Garbles),
 		},
 		{
 			Name: "sudo-password", Title: "sudo asks for a password", Where: OnAll,
-			Doc: "On {node} sudo wants a password (it is \"engineer\"). Steps that need root fail until it is given.",
+			Report: "steps that need root say: a password is required",
+			Doc:    "On {node} sudo wants a password (it is \"engineer\"). Steps that need root fail until it is given.",
 			Do: func(s Spot) func() {
 				s.Node.Password = "engineer"
 				return func() { s.Node.Password = "" }
