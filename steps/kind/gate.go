@@ -214,7 +214,7 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 		rep.Add(steps.Inconclusive, "%s: it printed more than is read", where)
 		return nil
 	}
-	const whole = "its output"
+	const whole = "the words of its output"
 	var read []string
 	for _, text := range role.Expects {
 		t, err := expect.ParseText(text)

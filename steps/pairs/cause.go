@@ -160,10 +160,10 @@ func (m *Matrix) explain(states []State, what steps.Measure) []Cause {
 		} else {
 			s = alone(open)
 		}
-		all = append(all, m.cause(s, what, take(s, open)))
+		all = append(all, m.cause(s, what, states, take(s, open)))
 	}
 	if len(open) > 0 {
-		c := m.cause(suspect{extent: ofRest}, what, take(suspect{extent: ofRest}, open))
+		c := m.cause(suspect{extent: ofRest}, what, states, take(suspect{extent: ofRest}, open))
 		all = append(all, c)
 	}
 	return all
@@ -340,8 +340,8 @@ func (m *Matrix) acquitted(s suspect, what steps.Measure, open map[Place]bool) b
 }
 
 // cause tells a suspect.
-func (m *Matrix) cause(s suspect, what steps.Measure, covered []Place) Cause {
-	c := Cause{What: what, Text: m.name(s, what), Cells: len(covered)}
+func (m *Matrix) cause(s suspect, what steps.Measure, states []State, covered []Place) Cause {
+	c := Cause{What: what, Text: m.name(s, what, states), Cells: len(covered)}
 	for _, p := range covered {
 		if state := m.At(p.What, p.Rail, p.From, p.To).State; c.State == Unmeasured || state == Bad {
 			c.State = state
@@ -355,8 +355,20 @@ func (m *Matrix) cause(s suspect, what steps.Measure, covered []Place) Cause {
 	return c
 }
 
-// name is what a suspect is called.
-func (m *Matrix) name(s suspect, what steps.Measure) string {
+// name is what a suspect is called that explains figures in some states.
+func (m *Matrix) name(s suspect, what steps.Measure, states []State) string {
+	// Words that hold where the other figures have none of these states, nor a worse one: something else may have
+	// explained theirs.
+	only := func(words string, other func(Place) bool) string {
+		m.Places(func(p Place, c *Cell) bool {
+			good := c.State == Good || c.State == Warned && !slices.Contains(states, Warned)
+			if p.What == what && !good && other(p) {
+				words = ""
+			}
+			return words != ""
+		})
+		return words
+	}
 	over := "over " + m.railNames(s.rails)
 	name := func(i int) string { return m.Nodes[i].Name }
 	switch s.extent {
@@ -376,35 +388,23 @@ func (m *Matrix) name(s suspect, what steps.Measure) string {
 		return "everything to and from " + name(s.node) + " " + over + " (its port, its cable, or what that is plugged into)"
 	case intoNode:
 		back := suspect{extent: outOfNode, node: s.node, rails: s.rails}
-		return "everything to " + name(s.node) + " " + over + m.only(", and not what comes from it", what, back.touches)
+		return "everything to " + name(s.node) + " " + over + only(", and not what comes from it", back.touches)
 	case outOfNode:
 		back := suspect{extent: intoNode, node: s.node, rails: s.rails}
-		return "everything from " + name(s.node) + " " + over + m.only(", and not what goes to it", what, back.touches)
+		return "everything from " + name(s.node) + " " + over + only(", and not what goes to it", back.touches)
 	case between:
 		return "everything between " + m.list(s.sides[0]) + " on one side and " + m.list(s.sides[1]) + " on the other " + over +
 			" (what joins the two halves)"
 	case ofPair:
 		return "between " + name(s.node) + " and " + name(s.to) + " " + over +
-			m.only(", and nowhere else", what, func(p Place) bool { return !s.touches(p) })
+			only(", and nowhere else", func(p Place) bool { return !s.touches(p) })
 	default:
 		if !Both(what) {
 			return "between " + name(s.node) + " and " + name(s.to) + " " + over
 		}
 		back := suspect{extent: oneWay, node: s.to, to: s.node, rails: s.rails}
-		return "from " + name(s.node) + " to " + name(s.to) + " " + over + m.only(", and not back", what, back.touches)
+		return "from " + name(s.node) + " to " + name(s.to) + " " + over + only(", and not back", back.touches)
 	}
-}
-
-// only gives words that hold where every other figure of the measure is good, and nothing where one is not: it may
-// have been explained by something else.
-func (m *Matrix) only(words string, what steps.Measure, other func(Place) bool) string {
-	m.Places(func(p Place, c *Cell) bool {
-		if p.What == what && c.State != Good && other(p) {
-			words = ""
-		}
-		return words != ""
-	})
-	return words
 }
 
 // railNames are those of a set: "rail 1 and rail 2", "every rail".

@@ -3,10 +3,10 @@ package software
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
 )
@@ -26,7 +26,7 @@ type auditLine struct {
 func readAudit(line string) auditLine {
 	l := auditLine{fields: map[string]string{}}
 	if m := auditStamp.FindStringSubmatch(line); m != nil {
-		l.number, _ = strconv.ParseUint(m[1], 10, 64)
+		l.number, _ = decimal.Counter(m[1]) // its pattern has digits alone
 	}
 	for _, m := range auditField.FindAllStringSubmatch(line, 20) {
 		l.fields[m[1]] = m[2]
