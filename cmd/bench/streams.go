@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func streams(b *bench) (r result, err error) {
 				if err != nil {
 					return r, err
 				}
-				own, err := b.stream(w, n)
+				own, err := b.stream(w, "send", "--streams", strconv.Itoa(n))
 				if err != nil {
 					return r, err
 				}
@@ -54,6 +55,17 @@ func streams(b *bench) (r result, err error) {
 			share.got += fmt.Sprintf(" (%s against %s Gb/s)", number(median(ours)), number(median(theirs)))
 			r.figures = append(r.figures, share)
 		}
+	}
+	for _, asked := range []float64{1, 4} {
+		var off []float64
+		for range b.times(5) {
+			got, err := b.stream(ways[0], "emulate", "--bytes", "1M", "--gbps", number(asked))
+			if err != nil {
+				return r, err
+			}
+			off = append(off, 100*math.Abs(got/asked-1))
+		}
+		r.figures = append(r.figures, below(fmt.Sprintf("stream emulate at %s Gb/s, what a receiver gets, off by", number(asked)), median(off), 1, " %"))
 	}
 	if len(ways) == 1 {
 		r.figures = append(r.figures, plain("stream between namespaces", "not measured: it needs root, and ip"))
@@ -97,8 +109,8 @@ func (b *bench) iperf(w way, n int) (float64, error) {
 	return rate / 1e3, err
 }
 
-// stream is what railbench's receiver got, whole, Gb/s.
-func (b *bench) stream(w way, n int) (float64, error) {
+// stream is what railbench's receiver got of a sender, whole, Gb/s.
+func (b *bench) stream(w way, sender string, args ...string) (float64, error) {
 	server := prefixed(w.server, b.railbench, "stream", "receive", "--once", "--json", "--listen", w.address+":"+benchPort)
 	said, err := server.StderrPipe()
 	if err != nil {
@@ -112,10 +124,10 @@ func (b *bench) stream(w way, n int) (float64, error) {
 	if err := until(said, "receives at"); err != nil {
 		return 0, err
 	}
-	text, err := prefixed(w.client, b.railbench, "stream", "send", w.address+":"+benchPort, "--streams", strconv.Itoa(n),
-		"--for", b.seconds()+"s").CombinedOutput()
+	args = append([]string{"stream", sender, w.address + ":" + benchPort, "--for", b.seconds() + "s"}, args...)
+	text, err := prefixed(w.client, b.railbench, args...).CombinedOutput()
 	if err != nil {
-		return 0, fmt.Errorf("railbench stream send: %w: %s", err, text)
+		return 0, fmt.Errorf("railbench stream %s: %w: %s", sender, err, text)
 	}
 	if err := server.Wait(); err != nil {
 		return 0, fmt.Errorf("railbench stream receive: %w", err)
