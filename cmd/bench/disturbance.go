@@ -185,6 +185,68 @@ func virtualDisturbance(b *bench) (r result, err error) {
 	return r, nil
 }
 
+// virtualStreams compares the cell stream-rail, which hands railbench to both nodes and takes it away again, with
+// iperf3 between the same two virtual machines, with as many connections, in turns.
+func virtualStreams(b *bench) (r result, err error) {
+	if !b.rig {
+		return r, missing("it needs the virtual rig: go run ./cmd/bench -rig")
+	}
+	v, err := b.virtual()
+	if err != nil {
+		return r, err
+	}
+	defer func() {
+		_, downErr := v.railbench("rig", "down")
+		err = errors.Join(err, downErr)
+	}()
+	var ours, theirs []float64
+	for range b.times(5) {
+		own, err := v.streamed()
+		if err != nil {
+			return r, err
+		}
+		peer, err := v.between("iperf3 -s -1 -p 5201 -D", "iperf3 -c 192.168.100.10 -p 5201 -t 5 -P 4 -J", iperfRate)
+		if err := errors.Join(err, b.ctx()); err != nil {
+			return r, err
+		}
+		ours, theirs = append(ours, own), append(theirs, peer)
+	}
+	f := above("stream-rail, 4 streams on the virtual rig, against iperf3", median(ours)/median(theirs), 0.9, " x")
+	f.got += fmt.Sprintf(" (%s against %s Mb/s, medians of %d)", number(median(ours)), number(median(theirs)), len(ours))
+	return result{figures: []figure{f}}, nil
+}
+
+// streamed is what the cell stream-rail measures, Mb/s.
+func (v *virtualRig) streamed() (float64, error) {
+	text, err := v.railbench("run", "stream-rail", "--rig", "virtual", "--json", "-p", "STREAM_SECONDS=5")
+	// What it says on its way stands before its object.
+	at := strings.Index(text, "{")
+	if at < 0 {
+		return 0, fmt.Errorf("stream-rail: %w: %s", err, text)
+	}
+	var told struct {
+		Cells []struct {
+			Verdict, Reason string
+			Figures         []struct {
+				What  string
+				Value float64
+			}
+		}
+	}
+	if err := json.NewDecoder(strings.NewReader(text[at:])).Decode(&told); err != nil {
+		return 0, err
+	}
+	for _, c := range told.Cells {
+		for _, f := range c.Figures {
+			if f.What == "throughput" && f.Value > 0 {
+				return 1e3 * f.Value, nil
+			}
+		}
+		err = errors.Join(err, fmt.Errorf("%s: %s", c.Verdict, c.Reason))
+	}
+	return 0, err
+}
+
 // virtual makes sure that the virtual rig is built and runs. It is put where RIG_STATE
 // says, or into this run's folder.
 // A rig that was built before is used again, since building takes minutes.

@@ -157,6 +157,7 @@ func measurements() []measurement {
 		{"doctor over SSH", doctorSSH},
 		{"disturbance", disturbance},
 		{"disturbance, virtual rig", virtualDisturbance},
+		{"streams, virtual rig", virtualStreams},
 		{"growth with cells", growCells},
 		{"growth with lines", growLines},
 		{"growth with rails", growRails},
