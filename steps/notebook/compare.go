@@ -187,7 +187,7 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 	if !maps.Equal(x.Params, y.Params) {
 		d.Note = "it ran with other parameters, so its figures don't count"
 	}
-	if why := unlike(x.Verdict.Figures, y.Verdict.Figures); why != "" {
+	if why := unlike(a.Book.Rig, b.Book.Rig, x.Verdict.Figures, y.Verdict.Figures); why != "" {
 		d.Note = "measured under other conditions in A and in B (" + why + "), so its figures don't compare"
 	}
 	if cell.Own != "" {
@@ -212,11 +212,17 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 }
 
 // unlike says which conditions differ of what a cell measured in both sessions: of the same
-// measure over the same rails.
-func unlike(a, b []steps.Figure) string {
+// measure over the same rails. A rail's number is its place among those that were found: the same one may be
+// another device.
+func unlike(rigA, rigB steps.Rig, a, b []steps.Figure) string {
 	for _, y := range b {
 		for _, x := range a {
 			if x.What == y.What && slices.Equal(x.Rails, y.Rails) {
+				for _, no := range y.Rails {
+					if was, is := devices(rigA, no), devices(rigB, no); was != is && was != "" && is != "" {
+						return fmt.Sprintf("rail %d was %s and is %s", no, was, is)
+					}
+				}
 				if why := x.Unlike(y); why != "" {
 					return why
 				}
@@ -225,6 +231,18 @@ func unlike(a, b []steps.Figure) string {
 		}
 	}
 	return ""
+}
+
+// devices are those of a rail's two ends, by its number from 1; empty where the rig has no such rail.
+func devices(r steps.Rig, no int) string {
+	if !r.HasPair(no - 1) {
+		return ""
+	}
+	here, peer := r.Rail(r.Pairs[no-1], steps.Here).Dev, r.Rail(r.Pairs[no-1], steps.Peer).Dev
+	if here == peer {
+		return here
+	}
+	return here + " to " + peer
 }
 
 func numeric(v any) (float64, bool) {

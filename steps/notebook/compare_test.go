@@ -220,3 +220,32 @@ func TestCompareUnderOtherConditions(t *testing.T) {
 		}
 	}
 }
+
+// Rail 1 of another device is another rail, whatever its number: what it carries is neither better nor worse.
+func TestCompareOtherRails(t *testing.T) {
+	on := func(pairs []steps.Pair, gbps float64) *Document {
+		r := rig(false)
+		r.Pairs = pairs
+		d, err := Decode(encoded(t, told(t,
+			steps.RigProbed{Rig: r},
+			steps.CellStarted{Run: 1, Cell: "bw", At: began},
+			steps.CellEnded{Run: 1, Cell: "bw", Verdict: steps.Verdict{
+				Grade:    steps.Pass,
+				Evidence: []steps.Evidence{{Name: "rail 1 bandwidth", Unit: "Gb/s", Value: gbps}},
+				Figures:  []steps.Figure{{What: steps.Throughput, Value: gbps, Unit: "Gb/s", Rails: []int{1}}},
+			}})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	both := rig(false).Pairs
+	if c := Compare(on(both, 100), on(both, 50), 5); c.Regressions != 1 {
+		t.Errorf("the same rail: %+v", c)
+	}
+	c := Compare(on(both, 100), on(both[1:], 50), 5)
+	if c.Regressions != 0 || !strings.Contains(c.Cells[0].Note, "rail 1 was rocep0s0f0 and is rocep1s0f0") ||
+		len(c.Cells[0].Figures) != 1 || c.Cells[0].Figures[0].Change != Other {
+		t.Errorf("another rail: %+v", c)
+	}
+}
