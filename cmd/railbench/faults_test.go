@@ -74,7 +74,7 @@ var dualSymptoms = map[string][]string{
 	"hog":              {"ails 1 and 2 together", "other traffic"},
 	"counter-reset":    {"rocep1s0f0", "predicted"},
 	"counter-missing":  {"spark-01", "no port counters", "nothing shows which rail"},
-	"hot-adapter":      {"117 degrees"},
+	"hot-adapter":      {"degrees afterwards"},
 	"peer-dead":        {"Not run"},
 }
 
@@ -122,7 +122,7 @@ var symptoms = map[string]symptom{
 	},
 	// What these do is seen by the checklist alone: no test is slower for it yet.
 	"bad-cable":   {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1 and 3", "symbol_error"}}, "error counters grew", "symbol_error"), nixlMoves, "error counters grew", "symbol_error"), may: []string{"nixl-latency", "ib-write-lat"}},
-	"hot-adapter": {seen: also(tcpTests(by(everyTest, "117 degrees", "give it air"), "117 degrees"), nixlMoves, "117 degrees")},
+	"hot-adapter": {seen: also(tcpTests(by(everyTest, "degrees afterwards", "give it air"), "degrees afterwards"), nixlMoves, "degrees afterwards")},
 	"low-power":   {},
 	"secure-boot": {},
 	"small-bar1":  {},
@@ -198,7 +198,7 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping"}, everyTest...),
 	},
 	"pcie-x2": {
-		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rails 3 and 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}, "ib-write-lat": {"Rail 3", "Gen5 x2 where it can do"}, "nixl-latency": {"on spark-01", "Gen5 x2 where it can do"}},
+		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rails 3 and 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}, "ib-write-lat": {"Rail 3", "Gen5 x2"}, "nixl-latency": {"on spark-01", "Gen5 x2"}},
 		may:  []string{"devices"},
 	},
 	"firewall": {

@@ -28,24 +28,24 @@ func TestRaised(t *testing.T) {
 		celsius float64
 		told    string
 	}{
-		{104, ""},
-		{105, "ALARM WARN adapter-temperature"},
-		{104, ""},
-		{106, ""},
-		{104, ""},
-		{105, ""},
-		{116, "ALARM FAIL adapter-temperature"},
-		{114, ""},
-		{114, ""},
-		{114, ""},
-		{114, "ALARM WARN adapter-temperature"},
-		{117, "ALARM FAIL adapter-temperature"},
+		{96, ""},
+		{97, "ALARM WARN adapter-temperature"},
+		{96, ""},
+		{98, ""},
+		{96, ""},
+		{97, ""},
+		{103, "ALARM FAIL adapter-temperature"},
+		{101, ""},
+		{101, ""},
+		{101, ""},
+		{101, "ALARM WARN adapter-temperature"},
+		{104, "ALARM FAIL adapter-temperature"},
 		{60, ""},
 		{60, ""},
 		{60, ""},
 		{60, "CLEAR PASS adapter-temperature"},
 		{60, ""},
-		{105, "ALARM WARN adapter-temperature"},
+		{97, "ALARM WARN adapter-temperature"},
 	} {
 		if got := sample(c.celsius); got != c.told {
 			t.Errorf("sample %d, at %v: %q, not %q", i, c.celsius, got, c.told)

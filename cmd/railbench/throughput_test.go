@@ -51,7 +51,7 @@ var demoSymptoms = map[string]symptom{
 	"port-busy":        {seen: by(append([]string{"rdma-host"}, gpuWrites...), "port 18515 on spark-01 is in use")},
 	"stream-busy":      demosSee([]string{"port is taken on spark-01", "STREAM_PORT"}),
 	"bad-cable":        demosSee([]string{"error counters grew", "symbol_error"}, "Rails 1 and 3", "rx_crc_errors_phy", "symbol_error"),
-	"hot-adapter":      demosSee([]string{"117 degrees"}, "117 degrees"),
+	"hot-adapter":      demosSee([]string{"degrees afterwards"}, "degrees afterwards"),
 	"cable-unplugged":  demosSee([]string{"enp1s0f0np0", "no link", "cable"}, "Rails 1 and 3", "state is Down"),
 	"link-down": {seen: map[string][]string{
 		"stream-half": {"enp1s0f1np1 on spark-01 is switched off"}, "rdma-host": {"Rail 2", "state is Down"},

@@ -19,8 +19,9 @@ import (
 
 // A Node is what the last rounds of Script told of one.
 type Node struct {
-	Node string
-	No   int // its number in the rig file, from 0
+	Node    string
+	No      int    // its number in the rig file, from 0
+	Adapter string // as steps.Node has it: what its heat is held against
 	// Links and Heat are of RDMA devices that are PCI functions, in the order of their names. A
 	// device without a sensor, or whose sensor is off, has no heat.
 	Links []Link
@@ -195,17 +196,6 @@ const (
 	SlotPower   = "slot-power"
 )
 
-// Grade is what a temperature of a ConnectX comes to.
-func Grade(celsius float64) steps.Grade {
-	switch {
-	case celsius >= theory.AdapterCritical.Value():
-		return steps.Fail
-	case celsius >= theory.AdapterWarm.Value():
-		return steps.Warn
-	}
-	return steps.Pass
-}
-
 // Alarms are those of a node, the worst first; none of what was heard too long ago.
 func (n Node) Alarms() (all []Alarm) {
 	if n.Stale != "" {
@@ -216,8 +206,9 @@ func (n Node) Alarms() (all []Alarm) {
 			Kind: kind, Grade: grade, Node: n.Node, Of: of, Text: text, Standing: kind == SlotPower,
 		})
 	}
-	if h, ok := n.Hottest(); ok && Grade(h.Celsius) > steps.Pass {
-		add(AdapterHeat, Grade(h.Celsius), "", fmt.Sprintf("the adapter is at %.0f °C; %s", h.Celsius, threat(h.Celsius)))
+	limits := theory.HeatOf(n.Adapter)
+	if h, ok := n.Hottest(); ok && limits.Grade(h.Celsius) > steps.Pass {
+		add(AdapterHeat, limits.Grade(h.Celsius), "", fmt.Sprintf("the adapter is at %.0f °C; %s", h.Celsius, limits.Says(h.Celsius)))
 	}
 	for _, g := range n.GPUs {
 		if g.Slowed != "" {
@@ -235,20 +226,6 @@ func (n Node) Alarms() (all []Alarm) {
 	}
 	slices.SortStableFunc(all, func(a, b Alarm) int { return cmp.Compare(b.Grade, a.Grade) })
 	return all
-}
-
-// threat is what comes next.
-func threat(celsius float64) string {
-	switch goes, off := theory.AdapterGoes.Value(), theory.AdapterEmergency.Value(); {
-	case celsius >= off:
-		return fmt.Sprintf("at %.0f it switches itself off", off)
-	case celsius >= theory.AdapterCritical.Value():
-		return fmt.Sprintf("from %.0f on its firmware may switch it off", theory.AdapterCritical.Value())
-	case celsius >= goes:
-		return fmt.Sprintf("a driver was seen to go at %.0f", goes)
-	default:
-		return fmt.Sprintf("it is made for less than %.0f", theory.AdapterWarm.Value())
-	}
 }
 
 func at(celsius float64) string {

@@ -29,11 +29,10 @@ func TestAlarms(t *testing.T) {
 		want  []string // kind, grade and a word of each
 	}{
 		{"all is well", spark("58000 hwmon", wide, gpu+"0, NVIDIA GB10, 44, Not Active, Not Active\n"), nil},
-		{"just below", spark("104900 hwmon", wide, ""), nil},
-		{"warm", spark("105000 hwmon", wide, ""), []string{"adapter-temperature WARN made for less than 105"}},
-		{"where a driver went", spark("110 mget_temp", wide, ""), []string{"adapter-temperature WARN seen to go at 110"}},
-		{"critical", spark("115000 hwmon", wide, ""), []string{"adapter-temperature FAIL from 115 on"}},
-		{"emergency", spark("131 mget_temp", wide, ""), []string{"adapter-temperature FAIL at 130 it switches itself off"}},
+		{"just below", spark("96900 hwmon", wide, ""), nil},
+		{"warm", spark("97000 hwmon", wide, ""), []string{"adapter-temperature WARN warns from 97 on"}},
+		{"critical", spark("102000 hwmon", wide, ""), []string{"adapter-temperature FAIL 102 is critical"}},
+		{"emergency", spark("110 mget_temp", wide, ""), []string{"adapter-temperature FAIL from 110 on its firmware"}},
 		{"a sensor that is off", spark("0 hwmon", wide, ""), nil},
 		{"nonsense", spark("255000 hwmon", wide, ""), nil},
 		{"half of the lanes", spark("58000 hwmon", "32.0 x2 of 32.0 x4", ""), []string{"pcie-link WARN rocep1s0f0, rocep1s0f1: the PCIe link came up as PCIe Gen5 x2, of PCIe Gen5 x4"}},
@@ -100,7 +99,7 @@ func TestTake(t *testing.T) {
 // What is too old is no alarm, and what stands is not urgent.
 func TestUrgent(t *testing.T) {
 	hot, lacking := Node{Node: "a"}, Node{Node: "b", No: 1}
-	for n, round := range map[*Node]string{&hot: spark("106000 hwmon", wide, ""), &lacking: spark("58000 hwmon", wide, lacks)} {
+	for n, round := range map[*Node]string{&hot: spark("98000 hwmon", wide, ""), &lacking: spark("58000 hwmon", wide, lacks)} {
 		if err := n.Take(round); err != nil {
 			t.Fatal(err)
 		}
@@ -136,6 +135,20 @@ func TestScript(t *testing.T) {
 		}
 		if err := (&Node{}).Take(string(out)); err != nil {
 			t.Errorf("%s: %v", shell, err)
+		}
+	}
+}
+
+// An older adapter stands more.
+func TestAlarmsOfAnOlderAdapter(t *testing.T) {
+	for celsius, want := range map[float64]steps.Grade{104: steps.Pass, 105: steps.Warn, 114: steps.Warn, 115: steps.Fail} {
+		n := Node{Node: "a", Adapter: "ConnectX-5, firmware 16.35.2000", Heat: []Heat{{Dev: "mlx5_0", Celsius: celsius}}}
+		got := steps.Pass
+		if all := n.Alarms(); len(all) > 0 {
+			got = all[0].Grade
+		}
+		if got != want {
+			t.Errorf("%.0f degrees: %s, want %s", celsius, got, want)
 		}
 	}
 }

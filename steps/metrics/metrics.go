@@ -131,7 +131,6 @@ func Write(w io.Writer, s State) error {
 	f := &families{by: map[string]*family{}}
 	f.add("railbench", "info", "", "What tells this.", 1, "version", s.Railbench, "rig", s.Book.Rig.Name)
 	f.add("railbench_simulated", "gauge", "", "1 where the rig is simulated and nothing was measured on hardware.", truth(s.Simulated))
-	f.limits()
 	for _, n := range s.Book.Rig.Nodes {
 		f.node(n, s)
 	}
@@ -171,6 +170,7 @@ func (f *families) node(n steps.Node, s State) {
 		f.netdev(r.Counters, n.Name, rail.Netdev.Name)
 	}
 	f.health(n, r)
+	f.limits(n)
 }
 
 // health is how hot it is, how the PCIe links came up, and what is an alarm.
@@ -200,14 +200,15 @@ func (f *families) health(n steps.Node, r Reading) {
 	}
 }
 
-// limits are the temperatures of an adapter that mean something.
-func (f *families) limits() {
+// limits are the temperatures of a node's adapters that mean something.
+func (f *families) limits(n steps.Node) {
+	heat := theory.HeatOf(n.Adapter)
 	for _, l := range []struct {
 		level string
 		limit theory.Limit
-	}{{"warning", theory.AdapterWarm}, {"critical", theory.AdapterCritical}, {"emergency", theory.AdapterEmergency}} {
+	}{{"warning", heat.Warm}, {"critical", heat.Critical}, {"off", heat.Off}} {
 		f.add("railbench_adapter_temperature_limit_celsius", "gauge", "celsius", "What an adapter's temperature is held against.",
-			l.limit.Value(), "level", l.level)
+			l.limit.Value(), "node", n.Name, "level", l.level)
 	}
 }
 

@@ -144,7 +144,7 @@ func TestWrite(t *testing.T) {
 		`railbench_adapter_temperature_celsius{node="spark-02",device="rocep1s0f0"}`:                           "116.5",
 		`railbench_gpu_temperature_celsius{node="spark-02",gpu="0",name="NVIDIA GB10"}`:                        "44",
 		`railbench_pcie_link_ratio{node="spark-02",device="rocep1s0f1"}`:                                       "0.5",
-		`railbench_adapter_temperature_limit_celsius{level="critical"}`:                                        "115",
+		`railbench_adapter_temperature_limit_celsius{node="spark-02",level="critical"}`:                        "102",
 		`railbench_alarm{node="spark-02",alarm="adapter-temperature",of="",severity="critical"}`:               "1",
 		`railbench_alarm{node="spark-02",alarm="pcie-link",of="0000:01:00",severity="warning"}`:                "1",
 		`railbench_node_up{node="spark-02"}`:                                                                   "1",

@@ -104,7 +104,7 @@ func (p *samplers) follow(rig steps.Rig) {
 		ctx, cancel := context.WithCancel(p.s.life)
 		own.places, own.blank, own.cancel = places, blank, cancel
 		own.node = meter.NewNode(places, gauges, p.s.o.Speed)
-		own.health, own.heard = health.Node{Node: n.Name, No: n.No}, time.Time{}
+		own.health, own.heard = health.Node{Node: n.Name, No: n.No, Adapter: n.Adapter}, time.Time{}
 		node := own.node
 		p.work.Go(func() { p.sample(ctx, n.No, places, node) })
 		if len(places) > 0 {

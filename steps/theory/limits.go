@@ -98,11 +98,12 @@ const (
 	ClocksApart
 	SoftDropped
 	SoftDropsLeast
-	// AdapterWarm to AdapterEmergency are what an adapter's heat comes to.
+	// AdapterWarm to OlderAdapterOff are what an adapter's heat comes to: see HeatOf.
 	AdapterWarm
-	AdapterGoes
 	AdapterCritical
-	AdapterEmergency
+	AdapterOff
+	OlderAdapterWarm
+	OlderAdapterOff
 	// BusyClock is the share of its highest clock that a GPU under load has at least, and
 	// LowClock that below which it is stuck.
 	BusyClock
@@ -320,7 +321,7 @@ var entries = [limits]Entry{
 	TCPOneStream: {
 		Of:  "TCP with one stream",
 		Low: 12, High: 35, Unit: "Gb/s", Basis: Measured, When: "on DGX Spark",
-		Source: "iperf3: 33.7 in the multi-rail tutorial, some 35 in the first, 12 in a public guide; a processor core ends it",
+		Source: "iperf3: 33.7 in the multi-rail tutorial, some 35 in the first, 12 in a public guide; a processor core limits it",
 		Fact:   "tcp",
 	},
 	TCPTutorialStream: {
@@ -521,25 +522,29 @@ var entries = [limits]Entry{
 		Source: "a short test has a few dropped packets and few others", Fact: "more-bytes-than-predicted",
 	},
 	AdapterWarm: {
-		Of:  "heat of an adapter, from which it is a finding",
-		Low: 105, High: 105, Unit: "degrees", Basis: Measured, When: "for a ConnectX",
-		Source: "its driver warns from there on (ConnectX-5 user manual); one was seen to go at 110", Fact: "heat-of-adapters",
-	},
-	AdapterGoes: {
-		Of:  "heat of an adapter, at which a driver was seen to go",
-		Low: 110, High: 110, Unit: "degrees", Basis: Measured, When: "for a ConnectX-5 in a workstation without air for it",
-		Source: "a report on moving data between COTS machines: two minutes after a cold start, without load",
-		Fact:   "heat-of-adapters",
+		Of:  "heat of an adapter, from which its maker warns",
+		Low: 97, High: 97, Unit: "degrees", Basis: Measured, When: "for a ConnectX-7 or newer, and one of an unknown kind",
+		Source: "its maker's manual of the ConnectX-7, monitoring: https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
 	},
 	AdapterCritical: {
-		Of:  "heat of an adapter, from which its firmware may switch it off",
-		Low: 115, High: 115, Unit: "degrees", Basis: Measured, When: "for a ConnectX",
-		Source: "its maker's critical threshold (ConnectX-5 user manual, thermal sensors)", Fact: "heat-of-adapters",
+		Of:  "heat of an adapter that its maker calls critical",
+		Low: 102, High: 102, Unit: "degrees", Basis: Measured, When: "for the same",
+		Source: "the same page", Fact: "heat-of-adapters",
 	},
-	AdapterEmergency: {
-		Of:  "heat of an adapter, at which it switches itself off",
-		Low: 130, High: 130, Unit: "degrees", Basis: Measured, When: "for a ConnectX",
-		Source: "its maker's emergency threshold (ConnectX-5 user manual, thermal sensors)", Fact: "heat-of-adapters",
+	AdapterOff: {
+		Of:  "heat of an adapter, at which its firmware switches it off",
+		Low: 110, High: 110, Unit: "degrees", Basis: Measured, When: "for the same",
+		Source: "the same page", Fact: "heat-of-adapters",
+	},
+	OlderAdapterWarm: {
+		Of:  "heat of an adapter, from which its maker warns",
+		Low: 105, High: 105, Unit: "degrees", Basis: Measured, When: "for a ConnectX-4, 5 or 6",
+		Source: "its maker's manual of the ConnectX-5, thermal sensors", Fact: "heat-of-adapters",
+	},
+	OlderAdapterOff: {
+		Of:  "heat of an adapter, at which its firmware switches it off",
+		Low: 115, High: 115, Unit: "degrees", Basis: Measured, When: "for the same",
+		Source: "the same; a driver was seen to go at 110, and at 130 the device goes off even where its firmware did not", Fact: "heat-of-adapters",
 	},
 	BusyClock: {
 		Of:  "share of a GPU's highest clock that it has under load, from which all is well",

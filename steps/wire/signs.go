@@ -51,7 +51,7 @@ func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu i
 		return "something on its way could not take more (" + g + ")"
 	}
 	for _, c := range s.Bytes {
-		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= theory.AdapterWarm.Value() {
+		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= theory.HeatOf(r.Rig.At(c.End).Adapter).Warm.Value() {
 			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see adapter-temperature)",
 				r.Rig.NameOf(c.End), c.Degrees)
 		}
@@ -129,9 +129,10 @@ func (b *books) damaged(ports []Port) string {
 func (b *books) hot(e steps.End, ports []Port) {
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}
-		if p.Node == e && slices.Contains(ports, p) && c.Degrees >= theory.AdapterWarm.Value() {
-			b.sign(Hot, e, []Port{p}, "the adapter of %s is at %.0f degrees afterwards, and near the heat at which it goes: give "+
-				"it air (see adapter-temperature)", b.name(p), c.Degrees)
+		heat := theory.HeatOf(b.rig.At(c.End).Adapter)
+		if p.Node == e && slices.Contains(ports, p) && c.Degrees >= heat.Warm.Value() {
+			b.sign(Hot, e, []Port{p}, "the adapter of %s is at %.0f degrees afterwards (%s): give it air (see adapter-temperature)",
+				b.name(p), c.Degrees, heat.Says(c.Degrees))
 		}
 	}
 }
@@ -168,8 +169,8 @@ func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 		rail := rig.Rail(p, e)
 		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) &&
 			got > theory.NarrowLeast.Value()*float64(ceiling) {
-			return fmt.Sprintf("its PCIe link on %s came up as %s where it can do %s, and that ends at %.0f Gb/s", rig.NameOf(e),
-				theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
+			return fmt.Sprintf("its PCIe link on %s came up as %s, which carries %.0f Gb/s at most, where it can do %s", rig.NameOf(e),
+				theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 		}
 	}
 	return ""

@@ -51,7 +51,7 @@ func hardwareFaults() []Fault {
 		{
 			Name: "hot-adapter", Title: "The adapter is hot",
 			Report: "the back of the machine is so hot that I can hardly touch the cable's plug",
-			Doc: "{node}'s adapter is at 117 degrees, above the 115 at which its firmware may shut it down. " +
+			Doc: "{node}'s adapter is at 104 degrees, above the 102 that its maker calls critical; at 110 its firmware switches it off. " +
 				"Everything works still.",
 			Do: func(s Spot) func() {
 				s.Node.Hot = true

@@ -123,7 +123,7 @@ const RefusesModules Flaw = "refuses an unsigned module"
 // A temperature of the adapter, in degrees, as it is and where it is too hot.
 const (
 	warmAdapter = 58
-	hotAdapter  = 117
+	hotAdapter  = 104
 )
 
 // Degrees is the adapter's temperature in degrees Celsius at a function. From 115 on its firmware

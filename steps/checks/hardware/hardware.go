@@ -3,6 +3,7 @@ package hardware
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -88,13 +89,12 @@ func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *kind.Report
 		return
 	}
 	got := l.Carries()
-	why := "Both ends of it can do more: power the node off for a minute, and seat the card again"
+	why := "Both ends of it can do more: power the node off for a minute, and seat it again where it is a card"
 	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
 		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", theory.Slot(l.Slot, l.Wire))
 	}
-	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s where the adapter can do %s, which ends at "+
-		"%.0f Gb/s. %s", kind.And(devs(links)), rig.NameOf(e),
-		l.Half, l.Name(), l.Best(), got, why)
+	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s, which carries %.0f Gb/s at most, where the "+
+		"adapter can do %s. %s", kind.And(devs(links)), rig.NameOf(e), l.Half, l.Name(), got, l.Best(), why)
 }
 
 // logRead reports whether the node let the kernel's log be read.
@@ -318,8 +318,10 @@ func carriesRail(rig steps.Rig, e steps.End, pci string) bool {
 // judgeAdapterTemperature holds the adapters' own sensors against their limits.
 func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var silent, told []string
+	warm := math.Inf(1)
 	for _, e := range steps.Ends {
 		node, hottest, where := r.Rig.NameOf(e), 0.0, ""
+		heat := theory.HeatOf(r.Rig.At(e).Adapter)
 		for _, pci := range kind.SortedNames(facts[e]) {
 			if pci == "adapters" {
 				continue
@@ -331,9 +333,9 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 			}
 			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
 				&steps.Expected{
-					Max: new(theory.AdapterWarm.Value()),
-					From: fmt.Sprintf("ConnectX thermal sensors: warning %.0f, critical %.0f, emergency %.0f",
-						theory.AdapterWarm.Value(), theory.AdapterCritical.Value(), theory.AdapterEmergency.Value()),
+					Max: new(heat.Warm.Value()),
+					From: fmt.Sprintf("the adapter's manual: warning %.0f, critical %.0f, switched off at %.0f",
+						heat.Warm.Value(), heat.Critical.Value(), heat.Off.Value()),
 				})
 			if degrees > hottest {
 				hottest, where = degrees, pci
@@ -343,7 +345,10 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 			continue
 		}
 		told = append(told, fmt.Sprintf("%.0f degrees on %s", hottest, node))
-		judgeHeat(r.Rig, e, hottest, where, rep)
+		warm = min(warm, heat.Warm.Value())
+		if grade := heat.Grade(hottest); grade > steps.Pass {
+			rep.At(r.Rig, e, grade, "%s on %s is at %.0f degrees: %s. Give it air", where, node, hottest, heat.Says(hottest))
+		}
 	}
 	switch {
 	case len(told) == 0 && silent == nil:
@@ -352,24 +357,5 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 		return checks.Unseen(*rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's "+
 			"mft is missing or needs root", kind.And(silent))
 	}
-	return rep.Verdict(fmt.Sprintf("the adapters are cool enough: at most %s, below %.0f", kind.And(told),
-		theory.AdapterWarm.Value()))
-}
-
-// judgeHeat says what the hottest adapter of a node comes to.
-func judgeHeat(rig steps.Rig, e steps.End, degrees float64, pci string, rep *kind.Report) {
-	node := rig.NameOf(e)
-	warm, goes := theory.AdapterWarm.Value(), theory.AdapterGoes.Value()
-	critical, emergency := theory.AdapterCritical.Value(), theory.AdapterEmergency.Value()
-	switch {
-	case degrees >= emergency:
-		rep.At(rig, e, steps.Fail, "%s on %s is at %.0f degrees: at %.0f the card switches itself off. Stop all work on "+
-			"it and cool it now", pci, node, degrees, emergency)
-	case degrees >= critical:
-		rep.At(rig, e, steps.Fail, "%s on %s is at %.0f degrees: at %.0f its firmware may switch it off. Give it air; "+
-			"the driver was seen to go at %.0f", pci, node, degrees, critical, goes)
-	case degrees >= warm:
-		rep.At(rig, e, steps.Warn, "%s on %s is at %.0f degrees: more than the %.0f that it is made for. Give it air "+
-			"before the driver goes, at some %.0f", pci, node, degrees, warm, goes)
-	}
+	return rep.Verdict(fmt.Sprintf("the adapters are cool enough: at most %s, below %.0f", kind.And(told), warm))
 }

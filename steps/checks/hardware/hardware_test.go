@@ -189,11 +189,11 @@ func TestAdapterTemperature(t *testing.T) {
 	}
 	good := at("61000 hwmon")
 	judged(t, "adapter-temperature", "facts", []checkCase{
-		{name: "good", here: good, peer: at("58 mget_temp"), grade: steps.Pass, words: []string{"61 degrees on spark-02 and 58 degrees on spark-01", "below 105"}},
-		{name: "just below", here: good, peer: at("104900 hwmon"), grade: steps.Pass},
-		{name: "warning", here: good, peer: at("105 mget_temp"), grade: steps.Warn, node: "spark-01", words: []string{"0002:01:00.0 on spark-01 is at 105 degrees"}},
-		{name: "critical", here: at("115000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"at 115 degrees", "switch it off"}},
-		{name: "emergency", here: at("131000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"131 degrees", "itself off"}},
+		{name: "good", here: good, peer: at("58 mget_temp"), grade: steps.Pass, words: []string{"61 degrees on spark-02 and 58 degrees on spark-01", "below 97"}},
+		{name: "just below", here: good, peer: at("96900 hwmon"), grade: steps.Pass},
+		{name: "warning", here: good, peer: at("97 mget_temp"), grade: steps.Warn, node: "spark-01", words: []string{"0002:01:00.0 on spark-01 is at 97 degrees", "maker warns"}},
+		{name: "critical", here: at("102000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"at 102 degrees", "102 is critical", "at 110 its firmware switches it off"}},
+		{name: "emergency", here: at("110000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"110 degrees", "from 110 on its firmware"}},
 		{name: "no sensor", here: good, peer: at("unknown"), grade: steps.Skipped, words: []string{"0002:01:00.0 on spark-01", "mget_temp"}},
 		{name: "no sensor, and the other is hot", here: at("118000 hwmon"), peer: at("unknown"), grade: steps.Fail, node: "spark-02"},
 		{name: "nonsense", here: good, peer: at("-273000 hwmon"), grade: steps.Skipped},
