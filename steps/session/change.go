@@ -499,8 +499,7 @@ func (t *transaction) tellSets() {
 
 // keep asks whether the change stays, and disarms the switches.
 func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
-	t.tell("made and looked at; both nodes go back %.0f s after they were armed unless you keep it",
-		t.s.o.ChangeTime.Seconds())
+	t.tell("made and looked at: keep it?")
 	v, err := t.ask(ctx, steps.ChangeQuestion{Keep: true, Deadline: t.deadline(), Found: t.judge(t.result)})
 	if v != nil || err != nil {
 		return v, err

@@ -76,13 +76,25 @@ func (a Accounted) At(e steps.End, out bool) (all []Load) {
 // Carried tells who carried what at a node, where the account is right.
 func (a Accounted) Carried(e steps.End) string {
 	loads := slices.Concat(a.At(e, true), a.At(e, false))
-	if !a.OK() || len(loads) != 1 {
+	if !a.OK() || len(loads) == 0 {
 		return ""
 	}
 	l := loads[0]
 	measure := "on the wire"
 	if l.Traffic == TCP {
 		measure = "with headers"
+	}
+	if len(loads) > 1 {
+		// Each flow has its own port: one that carried in both ways is no news.
+		var each []string
+		for _, l := range loads {
+			if l.Out != loads[0].Out || l.Traffic != loads[0].Traffic || len(l.Ports) > 1 {
+				return ""
+			}
+			name, _, _ := strings.Cut(a.shares(l)[0], " ")
+			each = append(each, fmt.Sprintf("%s %s", name, kind.Size(l.Sum())))
+		}
+		return fmt.Sprintf("Carried %s: %s", measure, kind.And(each))
 	}
 	shares := a.shares(l)
 	if len(shares) == 1 {

@@ -204,7 +204,7 @@ func (s *setter) table(n *east.Table, first, rest string) {
 	}
 	if left != nil {
 		s.wrap(s.k.Dim.Render("Not shown: ")+strings.Join(left, s.k.Dim.Render(", "))+
-			s.k.Dim.Render(" ("+s.Key+" shows it)"), rest, rest)
+			s.k.Dim.Render(" ("+s.Key+" "+shows(left)+")"), rest, rest)
 	}
 	s.gap(rest)
 }

@@ -74,7 +74,7 @@ func (d Drawer) Table(t steps.Table) []string {
 	if len(left) > 0 {
 		more := "."
 		if d.Key != "" {
-			more = " (" + d.Key + " shows it)"
+			more = " (" + d.Key + " " + shows(left) + ")"
 		}
 		lines = append(lines, d.note("Not shown: "+strings.Join(left, ", ")+more)...)
 	}
@@ -427,4 +427,12 @@ func (g *grid) row(values []string, style func(j int, s string) ink.Style) []str
 		lines[i] = strings.TrimRight(b.String(), " ")
 	}
 	return lines
+}
+
+// shows is what is said of the key for columns that are not shown.
+func shows[T any](columns []T) string {
+	if len(columns) == 1 {
+		return "shows it"
+	}
+	return "shows them"
 }

@@ -267,7 +267,7 @@ func scaleOf(dials []Dial) (top float64, name string) {
 
 // bar is one dial on a scale from 0 to top: RDMA, then IP, then what headers take of both.
 func (d drawing) bar(x Dial, w Way, top float64, width int) string {
-	at := func(v float64) int { return int(math.Round(min(1, max(0, v/top)) * float64(width))) }
+	at := func(v float64) int { return place(v, top, width) }
 	rdma, ip, end := w.RDMA, w.IP, at(w.total())
 	if w.Known && w.total() > 0 { // each has its share of the headers
 		share := w.Payload / w.total()
@@ -307,7 +307,7 @@ func (d drawing) bar(x Dial, w Way, top float64, width int) string {
 			v     float64
 			glyph string
 		}{{x.Limit, "┊"}, {x.Ceiling, "╎"}} {
-			if m.v > 0 && m.v < top && i == min(width-1, at(m.v)) {
+			if m.v > 0 && m.v < top && i == mark(m.v, top, width) {
 				c.glyph = m.glyph
 				if c.style = d.k.Ceiling; i < first {
 					c.style = d.k.RDMACeiling
@@ -327,12 +327,20 @@ func (d drawing) bar(x Dial, w Way, top float64, width int) string {
 	return b.String()
 }
 
+// place is how far a value reaches into a bar, in cells.
+func place(v, top float64, width int) int {
+	return int(math.Round(min(1, max(0, v/top)) * float64(width)))
+}
+
+// mark is the cell of a bar in which a limit stands.
+func mark(v, top float64, width int) int { return min(width-1, place(v, top, width)) }
+
 // scale is the axis below the bars: what their marks and their end are.
 func (d drawing) scale(x Dial, top float64, end string, width int) string {
 	line := []rune(strings.Repeat(" ", width))
-	put := func(v float64, text string) {
+	put := func(at int, text string) {
 		runes := []rune(text)
-		at := max(0, min(width-len(runes), int(v/top*float64(width))-len(runes)/2))
+		at = max(0, min(width-len(runes), at))
 		for i := at - 1; i <= at+len(runes) && i < width; i++ {
 			if i >= 0 && line[i] != ' ' {
 				return
@@ -341,16 +349,16 @@ func (d drawing) scale(x Dial, top float64, end string, width int) string {
 		copy(line[at:], runes)
 	}
 	put(0, "0")
-	put(top, end)
-	switch {
-	case x.Ceiling > 0 && x.Ceiling < top && x.Limit > 0 && x.Limit < top:
-		put((x.Ceiling+x.Limit)/2, fmt.Sprintf("┊ payload %s ╎ PCIe %s", round(x.Limit), round(x.Ceiling)))
-	case x.Ceiling > 0 && x.Ceiling < top:
-		put(x.Ceiling, "╎ PCIe "+round(x.Ceiling))
-	case x.Limit > 0 && x.Limit < top:
-		put(x.Limit, "┊ payload "+round(x.Limit))
+	put(width, end)
+	// Each glyph stands under its marks, with its words on the side where the other one is not.
+	if x.Ceiling > 0 && x.Ceiling < top {
+		put(mark(x.Ceiling, top, width), "╎ PCIe "+round(x.Ceiling))
 	}
-	put(top/4, "Gb/s")
+	if x.Limit > 0 && x.Limit < top {
+		text := "payload " + round(x.Limit) + " ┊"
+		put(mark(x.Limit, top, width)-len([]rune(text))+1, text)
+	}
+	put(width/4, "Gb/s")
 	return d.k.Dim.Render(string(line))
 }
 

@@ -152,8 +152,8 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 		rep.At(rig, e, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to both links, and they "+
 			"arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
 	case "802.3ad":
-		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which agrees on its links with a switch: on a direct cable nobody "+
-			"answers. balance-xor does without", bond, node)
+		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP: a switch, or a bond of the same "+
+			"mode. balance-xor does without", bond, node)
 	}
 	if f[bond+" miimon"] == "0" && mode != "802.3ad" {
 		rep.At(rig, e, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead would get packets "+

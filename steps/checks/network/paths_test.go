@@ -247,7 +247,7 @@ func TestBondHealth(t *testing.T) {
 	kindtest.Want(t, "a link down", judge(rig, whole, edit("enp1s0f1np1 MII: up", "enp1s0f1np1 MII: down")), steps.Fail, "enp1s0f1np1, a link of bond0 on spark-01, is down")
 	kindtest.Want(t, "unwatched", judge(rig, whole, edit("miimon: 100", "miimon: 0")), steps.Warn, "never looks at its links")
 	kindtest.Want(t, "balance-rr", judge(rig, whole, edit("balance-xor 2", "balance-rr 0")), steps.Warn, "arrive in disorder", "the two ends bond in different modes")
-	kindtest.Want(t, "802.3ad", judge(rig, edit("balance-xor 2", "802.3ad 4"), edit("balance-xor 2", "802.3ad 4")), steps.Warn, "on a direct cable nobody answers")
+	kindtest.Want(t, "802.3ad", judge(rig, edit("balance-xor 2", "802.3ad 4"), edit("balance-xor 2", "802.3ad 4")), steps.Warn, "needs another end that speaks LACP")
 	kindtest.Want(t, "itself down", judge(rig, whole, edit("bond0 MII: up", "bond0 MII: down")), steps.Fail, "bond0 on spark-01 itself is down")
 	for _, line := range []string{"bond0 mode: balance-xor 2\n", "bond0 MII: up\n", "bond0 miimon: 100\n"} {
 		kindtest.Want(t, "without "+line, judge(rig, whole, edit(line, "")), steps.Inconclusive, "bond0 on spark-01")

@@ -188,8 +188,8 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		lead += " by " + p
 	}
 	return rep.Verdict(fmt.Sprintf("%s over %s, and every link is up", lead, h.slaves()),
-		"The rails' GIDs are the bond's now, so their indexes have moved: RDMA per rail fails or hangs, and comes back "+
-			"with the rails' own addresses")
+		"The GIDs of these rails are the bond's now, so their indexes have moved: RDMA over them alone fails or hangs, and "+
+			"comes back with their own addresses")
 }
 
 // checkOwnGIDs finds GIDs that still belong to another interface than the rail's.
@@ -279,8 +279,8 @@ func checkMode(node string, h held, rep *kind.Report) {
 		rep.Add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders "+
 			"them; if nobody asked for it, loading the module made the bond", h.Name, node)
 	case m == "802.3ad":
-		rep.Add(steps.Warn, "%s on %s is 802.3ad, which needs a switch that speaks LACP; on a direct cable balance-xor "+
-			"does", h.Name, node)
+		rep.Add(steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP, a switch or a bond of the same mode; "+
+			"balance-xor does without", h.Name, node)
 	case m == "balance-xor" && p != "layer3+4":
 		rep.Add(steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one link; layer3+4 tells "+
 			"connections apart", h.Name, node, kind.OrUnknown(p))

@@ -67,7 +67,7 @@ func TestBonds(t *testing.T) {
 			steps.Pass, "", steps.Warn, "reorders",
 		},
 		"layer2":     {on(both, bondText("load balancing (xor)", "layer2", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass, "", steps.Warn, "hashes by layer2"},
-		"LACP":       {on(both, bondText("IEEE 802.3ad Dynamic link aggregation", "layer3+4", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass, "", steps.Warn, "needs a switch"},
+		"LACP":       {on(both, bondText("IEEE 802.3ad Dynamic link aggregation", "layer3+4", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass, "", steps.Warn, "needs another end that speaks LACP"},
 		"cable":      {on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0 down", "enp1s0f1np1"), xor), steps.Pass, "", steps.Fail, "is down: check its cable"},
 		"one link":   {on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0"), xor), steps.Pass, "", steps.Warn, "one link only"},
 		"MTU":        {on(jumbo, xor, xor), steps.Pass, "", steps.Warn, "enp1s0f0np0 on spark-02 has MTU 1500 and bond0 has 9000"},

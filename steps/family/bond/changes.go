@@ -96,8 +96,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	name, mode := params["BOND"], params["BOND_MODE"]
 	switch {
 	case mode == "802.3ad":
-		p.Refuse = "802.3ad needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to " +
-			"each other; take balance-xor"
+		p.Refuse = "802.3ad needs another end that speaks LACP, a switch or a bond of the same mode, and spreads no better " +
+			"than balance-xor: railbench does not make it; take balance-xor"
 		return p
 	case !slices.Contains(bondModes, mode):
 		p.Refuse = fmt.Sprintf("BOND_MODE is %q: %s%s", mode, strings.Join(bondModes, ", "),
@@ -417,7 +417,7 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"],
 			kind.And(strings.Fields(facts[0]["slaves"]))),
-			"RDMA per rail does not work until bond-teardown", kind.Kept)
+			"RDMA over these rails does not work until bond-teardown", kind.Kept)
 	}
 	return rep.Verdict()
 }

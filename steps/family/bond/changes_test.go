@@ -73,7 +73,7 @@ func TestPlans(t *testing.T) {
 		},
 		{"a pulled cable", "bond-setup", pulled, kindtest.Defaults, "enp1s0f0np0 on spark-02 has no link", "", nil, nil},
 		{"switched off", "bond-setup", off, kindtest.Defaults, "enp1s0f1np1 on spark-01 is switched off", "", nil, nil},
-		{"802.3ad", "bond-setup", plain, kindtest.With("BOND_MODE", "802.3ad"), "switch that speaks LACP", "", nil, nil},
+		{"802.3ad", "bond-setup", plain, kindtest.With("BOND_MODE", "802.3ad"), "needs another end that speaks LACP", "", nil, nil},
 		{"no mode", "bond-setup", plain, kindtest.With("BOND_MODE", "balance-xro"), "balance-xor", "", nil, nil},
 		{"one rail", "bond-setup", alone, kindtest.Defaults, "there are 1", "", nil, nil},
 		{"bonded already", "bond-setup", kindtest.BondedAt(steps.Peer), kindtest.Defaults, "enp1s0f0np0 on spark-01 is in bond0 already", "", nil, nil},

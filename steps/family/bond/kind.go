@@ -49,8 +49,8 @@ func params() []steps.Param {
 	mode := kind.ChoiceParam("BOND_MODE", "balance-xor", "how a bond spreads packets over its rails", "balance-xor",
 		"active-backup", "balance-rr")
 	mode.Refused = map[string]string{
-		"802.3ad": "it needs a switch that speaks LACP at the other end of both links, and these nodes are cabled to each " +
-			"other; take balance-xor",
+		"802.3ad": "it needs another end that speaks LACP, a switch or a bond of the same mode, and spreads no better than " +
+			"balance-xor: railbench does not make it; take balance-xor",
 	}
 	bond := kind.WordsParam("BOND", "bond0", "name of the bond that bond-setup makes",
 		"an interface's name: at most 15 characters, no blank, / or :", interfaceName)

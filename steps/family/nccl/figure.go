@@ -200,12 +200,14 @@ func (t *collective) Figure(wire.Accounted) {
 		}
 	}
 	t.rep.Measured(steps.Figure{What: steps.Throughput, Value: kind.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes, Memory: "VRAM"})
-	t.lead = fmt.Sprintf("%.2f GB/s on each link with %s, on %d nodes", got, t.size(last.Bytes), len(t.result.Rig.Nodes))
+	ports := kind.Plural(t.connectors(), "a port", fmt.Sprintf("%d ports", t.connectors()))
+	t.lead = fmt.Sprintf("%.2f GB/s of bus bandwidth (%.0f Gb/s) with %s, on %d nodes over %s of each", got, 8*got, t.size(last.Bytes),
+		len(t.result.Rig.Nodes), ports)
 	switch {
 	case b.none != "":
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s on each link, and nothing says whether that is what the nodes can do: %s", got, b.none)
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: %s", got, b.none)
 	case got > float64(t.connectors())*portRate/8*theory.OverTogether.Value():
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s on each link are more than ports of %d Gb/s carry: is the unit misread?", got, portRate)
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than %s of %d Gb/s of each node carry: is the unit misread?", got, ports, portRate)
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
 		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at least", got,
 			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
@@ -213,7 +215,7 @@ func (t *collective) Figure(wire.Accounted) {
 		if why == "" {
 			why = t.cause()
 		}
-		t.rep.Add(steps.Fail, "%.2f GB/s on each link, and %s: %s", got, b.limit.Entry().Says(), why)
+		t.rep.Add(steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
 	default:
 		t.lead += ": " + b.limit.Entry().Says()
 	}
@@ -269,6 +271,19 @@ func (t *collective) cause() string {
 // Signs: a size that is far slower one way than the other.
 func (t *collective) Signs() {}
 
+// evenly is the share of an even one from which halves are said to have carried alike.
+const evenly = 0.98
+
+// mostHalves is how many halves a node used, of the node that used most.
+func (t *collective) mostHalves() (most int) {
+	used := map[steps.End]int{}
+	for _, h := range t.halves {
+		used[h.node]++
+		most = max(most, used[h.node])
+	}
+	return most
+}
+
 // carried tells how the halves shared what they carried, where all did.
 func (t *collective) carried() string {
 	sum, least := map[steps.End]float64{}, 1.0
@@ -283,7 +298,10 @@ func (t *collective) carried() string {
 	if t.halves == nil || least >= 1 {
 		return ""
 	}
-	return fmt.Sprintf("Each half of each node carried %.0f %% of it or more", 100*least)
+	if least >= evenly/float64(t.mostHalves()) {
+		return "The halves of each node carried alike"
+	}
+	return fmt.Sprintf("Each half of each node carried %.0f %% of it at least", 100*least)
 }
 
 // table is the sweep, a size a row.

@@ -698,7 +698,7 @@ func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep
 	last := rows[len(rows)-1]
 	why := ""
 	if last.PostUS > last.TxUS && last.TxUS > 0 {
-		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: a processor copies)", last.PostUS, last.TxUS)
+		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: the copy is made inside the call)", last.PostUS, last.TxUS)
 	}
 	lead, e := staged(f, bestAndLast(peak, last), why, rep)
 	showFigures(peak, last, e, rep)

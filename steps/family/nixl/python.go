@@ -612,7 +612,7 @@ func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) string {
 		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f of "+
 			"the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
-	return lead + fmt.Sprintf(", host-staged (%s): memory from cudaHostAlloc is good for %.0f",
+	return lead + fmt.Sprintf(", host-staged (%s): an adapter reaches memory from cudaHostAlloc directly (up to %.1f Gb/s)",
 		theory.StagedGPU.Entry().Says(), b.Expected)
 }
 
@@ -678,7 +678,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	witness.EveryRail(c, r, &rep)
-	lead := fmt.Sprintf("typically %s a read; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail))
+	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail))
 	account := ""
 	if carried > 0 {
 		account = "Each rail carried its own reads, and no other moved anything"
@@ -823,5 +823,6 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 	if corrupting.MatchString(versions[steps.Here]) {
 		rep.Add(steps.Warn, "etcd %s can corrupt its data: take 3.5.3 or later", versions[steps.Here])
 	}
-	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]))
+	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]),
+		"A nixlbench of 1.1.0 or newer does without it")
 }

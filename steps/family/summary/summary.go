@@ -406,7 +406,7 @@ func (r recap) fastest() string {
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("The fastest is %s: %s", x.name, kind.Gbps(x.value))
+	text := fmt.Sprintf("Of TCP, RDMA writes, NIXL and UCX the fastest is %s: %s", x.name, kind.Gbps(x.value))
 	if most := x.most(); most > 0 {
 		text += fmt.Sprintf(" of the %.0f that its link and PCIe carry", most)
 	}

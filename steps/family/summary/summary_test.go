@@ -361,10 +361,10 @@ func TestSummaryOfLatencies(t *testing.T) {
 	v := summaryOf(rig, ping, nixl)
 	table := tableOf(t, v, "Latency")
 	for _, c := range []struct{ row, column, want string }{
-		{"ping, rail 1", "median us", "631"},
-		{"NIXL read, 4 KiB, rail 1", "median us", "11.10"},
+		{"ping, rail 1", "typical us", "631"},
+		{"NIXL read, 4 KiB, rail 1", "typical us", "11.10"},
 		{"NIXL read, 4 KiB, rail 1", "p95 us", "167"},
-		{"RDMA write", "median us", "not run"},
+		{"RDMA write", "typical us", "not run"},
 	} {
 		if got := at(t, table, c.row, c.column); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.row, c.column, got, c.want)

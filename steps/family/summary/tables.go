@@ -74,8 +74,9 @@ func (r recap) throughputTable() steps.Table {
 			words("test"), figures("Gb/s"), words("cell"), words("measured with"), figures("tutorial Gb/s"), figures("PCIe Gb/s"),
 			figures("link Gb/s"),
 		},
-		Note: "Payload, all of it, measured in this session. PCIe: what was seen to go through the links that were used. Link: " +
-			"what the ports can carry at this MTU. A figure marked ✗ or ? comes from a cell that did not pass, and counts for nothing below.",
+		Note: "Payload, all of it, measured in this session. PCIe: the most that others saw go through links like those that " +
+			"were used. Link: what the ports can carry at this MTU. A figure marked ✗ or ? comes from a cell that did not pass, and counts " +
+			"for nothing below. Throughput demos, pairs and collectives have tables of their own.",
 	}
 	for _, x := range r.rates {
 		d := documentedGbps[x.cell]
@@ -176,11 +177,11 @@ func (r recap) latencyTable() steps.Table {
 	t := steps.Table{
 		Title: "Latency",
 		Columns: []steps.Column{
-			words("test"), figures("median us"), figures("p95 us"), figures("p99 us"), words("cell"), words("measured with"),
+			words("test"), figures("typical us"), figures("p95 us"), figures("p99 us"), words("cell"), words("measured with"),
 			figures("tutorial us"),
 		},
-		Note: "A write's is one way, a read's there and back, a ping's there and back and an average. The tutorial's 100 " +
-			"us for TCP were typed in, and not measured.",
+		Note: "A write's is one way, a read's and a ping's are there and back. A ping's is an average, and so are the tutorial's; " +
+			"all else is the median.",
 	}
 	any := false
 	for _, x := range r.median {
@@ -289,7 +290,8 @@ func (r recap) adviceTable() steps.Table {
 	add("what lies in GPU memory", use, because, "host memory, pinned")
 	use, because = r.second()
 	add("more than one rail's rate", use, because, "both ports")
-	add("collectives (all-reduce)", "NCCL", general, "NCCL")
+	use, because = r.collectives()
+	add("collectives (all-reduce)", use, because, "NCCL")
 	use, because = r.storage()
 	add("NFS and other TCP storage", use, because, "a bond, mode 0")
 	add("SSH and management", "any link, a bond of mode 1 for failover", general, "a bond, mode 1")
@@ -338,16 +340,20 @@ func (r recap) bulk() (use, because string) {
 // gpu compares the GPU's memory with the host's.
 func (r recap) gpu() (use, because string) {
 	vram, hasGPU := r.best(isGPU)
-	host, hasHost := r.best(func(x reading) bool { return isNIXL(x) && !isGPU(x) })
+	host, hasHost := r.best(func(x reading) bool {
+		f := x.figure
+		f.Memory = vram.figure.Memory // what differs on purpose
+		return isNIXL(x) && !isGPU(x) && len(f.Rails) == len(vram.figure.Rails) && f.Unlike(vram.figure) == ""
+	})
 	if !hasGPU || !hasHost {
-		return "memory from cudaHostAlloc", "general advice: it takes NIXL's figures of both memories"
+		return "memory from cudaHostAlloc", "general advice: it takes NIXL's figures of both memories over as many rails"
 	}
 	use = "memory from cudaHostAlloc"
 	if vram.value >= 0.9*host.value {
 		use = "GPU memory as it is"
 	}
-	return use, fmt.Sprintf("measured: %s from GPU memory, %s from the host's", kind.Gbps(vram.value),
-		kind.Gbps(host.value))
+	return use, fmt.Sprintf("measured: %s from GPU memory (%s), %s from the host's (%s)", kind.Gbps(vram.value), vram.name,
+		kind.Gbps(host.value), host.name)
 }
 
 // worthwhile is the gain from which a second rail is worth its trouble.
@@ -402,6 +408,18 @@ func (r recap) storage() (use, because string) {
 		return "one connection is enough", because
 	}
 	return "several connections (nconnect)", because
+}
+
+// collectives are NCCL's business; what it reached here is told.
+func (r recap) collectives() (use, because string) {
+	for _, cell := range []string{"nccl-allreduce", "nccl-allgather"} {
+		o, ok := r.outcome(cell)
+		f, has := figureOf(o, steps.Throughput)
+		if ok && has && (o.Verdict.Grade == steps.Pass || o.Verdict.Grade == steps.Warn) {
+			return "NCCL", fmt.Sprintf("measured: %.2f GB/s of bus bandwidth by %s", f.Value/8, cell)
+		}
+	}
+	return "NCCL", general
 }
 
 // small compares latencies.
@@ -515,7 +533,7 @@ func (r recap) charts() []steps.Chart {
 	}
 	if len(medians.Points) > 0 {
 		all = append(all, steps.Chart{
-			Title: "Latency, median", Shape: steps.LogBars, Unit: "us",
+			Title: "Latency, typical", Shape: steps.LogBars, Unit: "us",
 			Series: []steps.Series{medians},
 		})
 	}

@@ -452,16 +452,16 @@ func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 		return none("no rail carries it", false)
 	}
 	usual, least := theory.TCPTutorialStream.Value(), theory.TCPOneStream.Low()
-	b.From = "one stream, which a processor core ends: " + theory.TCPOneStream.Entry().Says()
+	b.From = "one stream, which a processor core limits: " + theory.TCPOneStream.Entry().Says()
 	switch {
 	case streams == 1:
 	case single != "":
-		b.From = "one thread for all streams, which a processor core ends as it ends one: " + theory.TCPOneStream.Entry().Says()
+		b.From = "one thread for all streams, which a processor core limits as it does one: " + theory.TCPOneStream.Entry().Says()
 	case streams >= 4 && p.Bonded == [2]bool{true, true}:
 		usual, least = theory.TCPFourStreams.High(), theory.TCPFourStreams.Low()
 		b.From = "four streams over a bond: " + theory.TCPFourStreams.Entry().Says()
 	default:
-		b.From = "several streams are no slower than one: " + theory.TCPOneStream.Entry().Says()
+		b.From = "several streams are no slower than one, and of one " + theory.TCPOneStream.Entry().Says()
 	}
 	b.Expected, b.Basis = rate.Payload(usual), theory.Measured
 	b.fails = min(rate.Payload(least), rate.Payload(usual*theory.TCPWarnShare.Value()))
@@ -625,9 +625,9 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 			rail := r.Rig.At(e).Rails[i]
 			if theory.Narrow(rail) {
 				ceiling, _ := theory.Ceiling(rail)
-				return fmt.Sprintf("the PCIe link of %s on %s came up as %s where it can do %s, and that ends at %.0f Gb/s",
+				return fmt.Sprintf("the PCIe link of %s on %s came up as %s, which carries %.0f Gb/s at most, where it can do %s",
 					rail.Dev, r.Rig.NameOf(e),
-					theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
+					theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 			}
 		}
 	}
@@ -648,7 +648,7 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power " +
 			"saving, interrupts on one core) and at retransmits" + lossSigns(test)
 	}
-	return "compare with RDMA on the same rail; if that is well, what the kernel does ends it: a shaper (the check shaping " +
+	return "compare with RDMA on the same rail; if that is well, the kernel's way limits it: a shaper (the check shaping " +
 		"finds one), or the processors (top, power saving, interrupts on one core)" + lossSigns(test)
 }
 
