@@ -158,7 +158,7 @@ func scenes(whole, broken *tape) map[string]scene {
 			frame("pgdn in the help")
 		}},
 		"form": {tape: whole, steps: func(p *player, frame func(string)) {
-			p.press("4", "down", "p")
+			p.press("4", "home", "down", "p")
 			frame("p on ib-write-bw")
 		}},
 		"palette": {tape: whole, steps: func(p *player, frame func(string)) {
@@ -199,13 +199,14 @@ func scenes(whole, broken *tape) map[string]scene {
 		}},
 		"stage": {tape: whole, steps: func(p *player, frame func(string)) {
 			p.press("4", "home", "down", "enter")
-			began, ended := cutRun(whole.runs["ib-write-bw"])
+			began := midRun(whole.runs["ib-write-bw"])
 			p.tell(began...)
 			p.now = p.now.Add(2300e6)
 			p.board(whole, true)
 			p.press("ctrl+g")
 			frame("ctrl+g while ib-write-bw runs")
-			p.tell(ended)
+			p.board(whole, false)
+			p.tell(whole.runs["ib-write-bw"][len(began):]...)
 			frame("it has ended")
 		}},
 		"output": {tape: whole, steps: func(p *player, frame func(string)) {
@@ -260,8 +261,7 @@ func scenes(whole, broken *tape) map[string]scene {
 		}},
 		"running": {tape: whole, steps: func(p *player, frame func(string)) {
 			p.press("4", "home", "down", "enter")
-			began, _ := cutRun(whole.runs["ib-write-bw"])
-			p.tell(began...)
+			p.tell(midRun(whole.runs["ib-write-bw"])...)
 			p.now = p.now.Add(2300e6)
 			p.board(whole, true)
 			frame("ib-write-bw runs")
@@ -270,8 +270,9 @@ func scenes(whole, broken *tape) map[string]scene {
 		}},
 		"interrupted": {tape: whole, steps: func(p *player, frame func(string)) {
 			p.press("4", "home", "down", "enter")
-			began, ended := cutRun(whole.runs["ib-write-bw"])
-			p.tell(began...)
+			_, ended := cutRun(whole.runs["ib-write-bw"])
+			p.tell(midRun(whole.runs["ib-write-bw"])...)
+			p.now = p.now.Add(2300e6)
 			p.press("i", "i")
 			frame("i i while ib-write-bw runs")
 			ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
@@ -342,6 +343,31 @@ func changedOnDisk() func(*tui.Options) {
 			return "lab.md"
 		}
 	}
+}
+
+// midRun is what has come of a run while its first rail is measured.
+func midRun(events []steps.Event) (began []steps.Event) {
+	lines := 0
+	for _, e := range events {
+		if e, ok := e.(steps.CellPrinted); ok {
+			lines += len(e.Lines)
+		}
+	}
+	left := lines * 15 / 100 // four rails, one after the other
+	for _, e := range events {
+		switch e := e.(type) {
+		case steps.CellEnded:
+			return began
+		case steps.CellPrinted:
+			if len(e.Lines) >= left {
+				e.Lines = e.Lines[:left]
+				return append(began, e)
+			}
+			left -= len(e.Lines)
+		}
+		began = append(began, e)
+	}
+	return began
 }
 
 // cutRun is a run up to its end, and that.

@@ -292,10 +292,11 @@ func boardOf(rig steps.Rig, busy bool) meter.Board {
 		for i, r := range n.Rails {
 			g := meter.Gauge{
 				Node: n.Name, No: no, Dev: r.Dev, Netdev: r.Netdev.Name, LinkGbps: r.RateGbps, CeilingGbps: float64(theory.WireCeiling(r)),
+				RoCE: theory.RoCE(r.MTU),
 			}
 			if busy && i == 0 {
 				f := meter.Flow{RDMA: 98.1, Peak: 98.3, Avg: 97.6}
-				for j := range meter.HistoryLen / 2 {
+				for j := range 23 { // of 2.3 s
 					f.History = append(f.History, min(98.1, float64(j)*24))
 				}
 				if no == 0 {
