@@ -38,7 +38,7 @@ processors of both nodes beside them; two minutes of history; and below them the
 that runs, its command and its verdict.
 
 space goes through a show, the built-in one or a script of your own; railbench notes
-follows it in another terminal, with the notes for the presenter. 1 to 7 keep rails
+follows it in another terminal, with the notes for the presenter. 1 to 8 keep rails
 busy without a show, x stops them, ? shows all keys. In the workbench ctrl+g opens it.
 
 With a saved session it plays that one, its gauges and verdicts, marked RECORDED: for

@@ -40,7 +40,7 @@ result, or the session, could not be written.`,
 			return f.run(cmd, *rig, args)
 		},
 	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "every cell")
+	cmd.Flags().BoolVar(&f.all, "all", false, "every cell of the tutorial's way; what stands beside it runs by name")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "make changes of the network, and keep what works, without asking")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would be executed, and change nothing")
@@ -59,7 +59,7 @@ result, or the session, could not be written.`,
 func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 	switch {
 	case f.all && len(args) > 0:
-		return nil, errors.New("--all runs every cell: name none beside it")
+		return nil, errors.New("--all runs every cell of the way: name none beside it")
 	case f.all:
 		return t.Main(), nil
 	case len(args) == 0:

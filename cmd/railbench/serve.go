@@ -63,7 +63,7 @@ was INCONCLUSIVE; 5 the session could not be written.`,
 	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
 	f.addToken(cmd)
 	cmd.Flags().StringVar(&f.ssh, "ssh", "", "show the stage over SSH, too, at this address and port; :2222 is this machine's own")
-	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell")
+	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell of the tutorial's way")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
