@@ -3,6 +3,7 @@ package steps
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 )
 
 // A Verdict says what a result means, and why.
@@ -80,6 +81,32 @@ type Evidence struct {
 	Value    any       `json:"value"`          // a number, string or bool
 	Unit     string    `json:"unit,omitempty"` // "Gb/s", "bytes", "us"
 	Expected *Expected `json:"expected,omitempty"`
+}
+
+// Outside reports whether the value is a number that is outside of what was expected.
+func (e Evidence) Outside() bool {
+	v, ok := e.Number()
+	x := e.Expected
+	return ok && x != nil && (x.Min != nil && v < *x.Min || x.Max != nil && v > *x.Max)
+}
+
+// Number is the value where it is a finite number.
+func (e Evidence) Number() (v float64, ok bool) {
+	switch x := e.Value.(type) {
+	case float64:
+		v = x
+	case float32:
+		v = float64(x)
+	case int:
+		v = float64(x)
+	case int64:
+		v = float64(x)
+	case uint64:
+		v = float64(x)
+	default:
+		return 0, false
+	}
+	return v, !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
 // Expected is the band that a value was compared with and where it comes from.

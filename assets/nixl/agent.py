@@ -55,7 +55,7 @@ def report(result):
     if ucx:
         # Its modules are loaded by themselves, and have the wheel's suffix, too.
         result = {**result, "ucx": ucx, "uct": [os.path.basename(path) for path in mapped("libuct_")]}
-    print(json.dumps(result, separators=(",", ":")), flush=True)
+    print(json.dumps(result), flush=True)
 
 
 def reason(error):

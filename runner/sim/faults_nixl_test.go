@@ -29,7 +29,7 @@ func nixlChecks(says func(node, command string, code int, part string) func(*ben
 			},
 			func(b *bench) bool {
 				a, _ := b.python("nixl-transfer", oneRail, "--device cpu --bytes 1048576 --iterations 4")
-				return a.code == 1 && strings.Contains(a.out, `"verified":false,"error":"nixlNotFoundError: NIXL_ERR_NOT_FOUND"}`)
+				return a.code == 1 && strings.Contains(a.out, `"verified": false, "error": "nixlNotFoundError: NIXL_ERR_NOT_FOUND"}`)
 			},
 		},
 		"ucx-no-verbs": {
@@ -72,8 +72,8 @@ func nixlChecks(says func(node, command string, code int, part string) func(*ben
 			says("spark-01", "nvidia-smi", 127, "command not found"),
 			func(b *bench) bool { return !strings.Contains(b.must("spark-01", "cat /proc/modules"), "nvidia") },
 			func(b *bench) bool { return !strings.Contains(b.must("spark-01", "ucx_info -d"), "cuda_copy") },
-			says("spark-01", handed("gpu-staging", "--bytes 1048576"), 0, `"gpu":null,"unified":false,"gpuDirectRDMA":null,"dmaBuf":null,"samples":[],"error":null}`),
-			says("spark-01", handed("nixl-register", "--device cuda --bytes 1048576"), 1, `"registered":false,"error":"no CUDA driver: libcuda.so.1 is not there"}`),
+			says("spark-01", handed("gpu-staging", "--bytes 1048576"), 0, `"gpu": null, "unified": false, "gpuDirectRDMA": null, "dmaBuf": null, "samples": [], "error": null}`),
+			says("spark-01", handed("nixl-register", "--device cuda --bytes 1048576"), 1, `"registered": false, "error": "no CUDA driver: libcuda.so.1 is not there"}`),
 			func(b *bench) bool {
 				_, z := b.nixl(oneRail, few+"--initiator_seg_type VRAM --target_seg_type VRAM")
 				return z.code == 1 && z.err == "CUDA: Failed to set device (Error code: 100 - no CUDA-capable device is detected)\n"

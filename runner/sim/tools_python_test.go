@@ -41,7 +41,7 @@ func TestPython(t *testing.T) {
 		want    reply
 	}{
 		{"python3 -V", reply{"Python 3.12.3\n", "", 0}},
-		{handed("nixl-version", ""), reply{`{"test":"nixl-version","nixl":"1.4.0","python":"3.12.3","path":"/usr/local/lib/python3.12/dist-packages/nixl/__init__.py","error":null}` + "\n", "", 0}},
+		{handed("nixl-version", ""), reply{`{"test": "nixl-version", "nixl": "1.4.0", "python": "3.12.3", "path": "/usr/local/lib/python3.12/dist-packages/nixl/__init__.py", "error": null}` + "\n", "", 0}},
 		{"python3 -c 'print(1)'", reply{"", "python3: the simulated python3 runs only railbench's own programs, from its standard input\n", 2}},
 		{"echo 'print(1)' | python3 -", reply{"", "python3: the simulated python3 runs only railbench's own programs, and this one begins with \"print(1)\"\n", 2}},
 		{handed("nixl-register", "--device cpu --sizes 3"), reply{"", "usage: - [-h]\n-: error: unrecognized arguments: --sizes\n", 2}},
@@ -79,7 +79,7 @@ func TestPythonTransfer(t *testing.T) {
 			}
 			a, z := b.python("nixl-transfer", c.env, c.args)
 			b.wants(a, z)
-			if want := "ready 5555\n" + `{"test":"nixl-transfer","role":"target","served":true}` + "\n"; z.out != want {
+			if want := "ready 5555\n" + `{"test": "nixl-transfer", "role": "target", "served": true}` + "\n"; z.out != want {
 				t.Error(z.out)
 			}
 			got := pythonJSON(t, a.out)
@@ -128,7 +128,7 @@ func TestPythonAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	got := b.try("spark-02", handed("nixl-transfer", "--role initiator --listen 0 --peer 192.168.100.10 --peer-port 5555 --device cpu --bytes 4096 --iterations 1"))
-	if got.code != 1 || got.err != "nixl-transfer: not done after 60 s\n" || !strings.HasSuffix(got.out, `"verified":false,"error":"not done after 60 s"}`+"\n") {
+	if got.code != 1 || got.err != "nixl-transfer: not done after 60 s\n" || !strings.HasSuffix(got.out, `"verified": false, "error": "not done after 60 s"}`+"\n") {
 		t.Errorf("%+v", got)
 	}
 	const target = "--role target --listen 5555 --device cpu --bytes 4096 --iterations 1"
@@ -138,7 +138,7 @@ func TestPythonAlone(t *testing.T) {
 	if second.code != 1 || !strings.HasPrefix(second.err, "nixl-transfer: port 5555 is in use: ") {
 		t.Errorf("%+v", second)
 	}
-	if got := first(); got.code != 1 || !strings.HasSuffix(got.out, `"served":false,"error":"not done after 60 s"}`+"\n") {
+	if got := first(); got.code != 1 || !strings.HasSuffix(got.out, `"served": false, "error": "not done after 60 s"}`+"\n") {
 		t.Errorf("%+v", got)
 	}
 }

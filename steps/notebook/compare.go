@@ -194,7 +194,7 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 		return d // its figures are those of other cells
 	}
 	for i, e := range y.Verdict.Evidence {
-		v, ok := numeric(e.Value)
+		v, ok := e.Number()
 		old, also := counterpart(x.Verdict.Evidence, y.Verdict.Evidence[:i], e)
 		if !ok || !also {
 			continue
@@ -245,18 +245,6 @@ func devices(r steps.Rig, no int) string {
 	return here + " to " + peer
 }
 
-func numeric(v any) (float64, bool) {
-	switch x := v.(type) {
-	case float64:
-		return x, isFinite(x)
-	case int:
-		return float64(x), true
-	case int64:
-		return float64(x), true
-	}
-	return 0, false
-}
-
 // counterpart is the figure of the same name and unit; of several the one that stands
 // at the same place among them.
 func counterpart(all, earlier []steps.Evidence, e steps.Evidence) (float64, bool) {
@@ -272,7 +260,7 @@ func counterpart(all, earlier []steps.Evidence, e steps.Evidence) (float64, bool
 			continue
 		}
 		if skip == 0 {
-			return numeric(x.Value)
+			return x.Number()
 		}
 		skip--
 	}

@@ -76,7 +76,7 @@ func (d Drawer) Table(t steps.Table) []string {
 		if d.Key != "" {
 			more = " (" + d.Key + " " + shows(left) + ")"
 		}
-		lines = append(lines, d.note("Not shown: "+strings.Join(left, ", ")+more)...)
+		lines = append(lines, d.note("Not shown: "+strings.Join(left, separator(left))+more)...)
 	}
 	if t.Note != "" {
 		lines = append(lines, d.note(t.Note)...)
@@ -435,4 +435,12 @@ func shows[T any](columns []T) string {
 		return "shows it"
 	}
 	return "shows them"
+}
+
+// separator stands between names, of which some may have a comma of their own.
+func separator(names []string) string {
+	if strings.Contains(strings.Join(names, ""), ",") {
+		return "; "
+	}
+	return ", "
 }

@@ -80,8 +80,13 @@ func (b *body) evidence(c Cell) {
 		name = max(name, lipgloss.Width(e.Name))
 	}
 	name = min(name, max(12, b.width*2/5))
-	for _, e := range v.Evidence {
-		b.fact(name, e)
+	// What decided stands first: what is outside of what was expected.
+	for _, outside := range []bool{true, false} {
+		for _, e := range v.Evidence {
+			if e.Outside() == outside {
+				b.fact(name, e)
+			}
+		}
 	}
 	for _, r := range c.State.Bytes {
 		b.add("    " + b.k.Dim.Render(ink.Clean(railBytes(r, c.Names))))
@@ -98,6 +103,9 @@ func (b *body) evidence(c Cell) {
 func (b *body) fact(name int, e steps.Evidence) {
 	label := ink.Clean(e.Name)
 	text := b.k.Strong.Render(Value(e.Value, e.Unit))
+	if e.Outside() {
+		text = b.k.Warn.Render(Value(e.Value, e.Unit))
+	}
 	if e.Expected != nil {
 		text += ", " + b.k.Dim.Render(Band(*e.Expected, e.Unit))
 	}

@@ -134,14 +134,18 @@ func (p *program) parse(args []string) string {
 	return ""
 }
 
-// report prints the result, which is one line of JSON.
+// report prints the result, which is one line of JSON, with blanks where Python's json has them.
 func (p *program) report(o jsonObject) {
-	b, err := json.Marshal(o)
-	if err != nil {
-		p.c.Fail(1, "python3: %v", err)
-		return
+	var fields []string
+	for _, f := range o {
+		b, err := json.Marshal(f.value)
+		if err != nil {
+			p.c.Fail(1, "python3: %v", err)
+			return
+		}
+		fields = append(fields, fmt.Sprintf("%q: %s", f.name, b))
 	}
-	p.c.Println(string(b))
+	p.c.Println("{" + strings.Join(fields, ", ") + "}")
 	p.c.Out.Flush()
 }
 
