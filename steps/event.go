@@ -176,4 +176,6 @@ type ChangePlace struct {
 	// Held says which of them a manager has in its hands: "rail 1 (enp1s0f0np0):
 	// NetworkManager, profile netplan-enp1s0f0np0". The change takes them out of these.
 	Held []string
+	// Becomes is what becomes of them: "MTU 9000 on each"; empty where the script alone tells.
+	Becomes string
 }

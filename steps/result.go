@@ -38,6 +38,8 @@ type Plan struct {
 	Refuse, Nothing string
 	// Vars are what its scripts read, by End.
 	Vars [2]map[string]string
+	// Becomes says what becomes of each node, by End, for whoever is asked; empty where the scripts alone tell.
+	Becomes [2]string
 }
 
 // A Planner works out a change from what the rig looks like. params are the

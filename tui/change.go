@@ -91,9 +91,12 @@ func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
 		for _, h := range held {
 			b.add(ink.Wrap(b.k.Dim.Render(ink.Clean(h)), b.width, "  ", "    ")...)
 		}
+		if p.Becomes != "" {
+			b.add(ink.Wrap(ink.Clean(p.Becomes), b.width, "  "+b.k.Strong.Render("then")+"  ", "        ")...)
+		}
 	}
 	b.add("")
-	b.add(ink.Wrap("as they are now. What was made is looked at, and goes back by itself unless you keep it.",
+	b.add(ink.Wrap("to what stands here as it is now. What was made is looked at, and goes back by itself unless you keep it.",
 		b.width, b.k.Strong.Render("Way back")+"  ", "          ")...)
 }
 

@@ -190,6 +190,6 @@ func (m *Model) helpLines(width int) []string {
 			width, "", "")...)
 	blocks = append(blocks, "", m.ink.Focus.Render("marks"))
 	blocks = append(blocks,
-		ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits", width, "", "")...)
+		ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ◐ a part of which some cells passed, and others have not run", width, "", "")...)
 	return strings.Split(lipgloss.JoinVertical(lipgloss.Left, blocks...), "\n")
 }

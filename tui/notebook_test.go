@@ -82,7 +82,7 @@ func TestARunFromKeyToVerdict(t *testing.T) {
 	s.press("e")
 	s.sees("rocep1s0f0 bandwidth", "92.5 Gb/s, expected 88 to 92.6 Gb/s · link 200, MTU 1024",
 		"350,123,456 bytes", "350.1 MB")
-	s.sees("✓ 4 RDMA baseline")
+	s.sees("◐ 4 RDMA baseline")
 	// Late lines of a run that is over change nothing.
 	s.tell(steps.CellPrinted{Run: 7, Cell: "ib-write-bw", Lines: lines(1, "late")})
 	s.seesNot("late")

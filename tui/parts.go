@@ -73,18 +73,23 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 	return ink.Pad(ink.Sides(head+style.Render(title), k.Dim.Render(progress), width), width)
 }
 
-// partMark is the worst grade so far, unless something of the part runs or waits.
+// partMark is the worst grade so far, unless something of the part runs or waits. All is well only
+// where every cell of the way has run; those beside it don't count.
 func (m *Model) partMark(p steps.Part) (string, ink.Style) {
-	worst, waits := steps.NotRun, false
+	worst, waits, left := steps.NotRun, false, false
 	for _, c := range p.Cells {
 		if m.book.Cells[c.ID].Running {
 			return "●", m.ink.Accent
 		}
 		waits = waits || slices.Contains(m.book.Queue, c.ID)
-		worst = worst.Worst(m.book.Cells[c.ID].Verdict.Grade)
+		grade := m.book.Cells[c.ID].Verdict.Grade
+		worst, left = worst.Worst(grade), left || grade == steps.NotRun && !c.Aside
 	}
-	if waits {
+	switch {
+	case waits:
 		return "◌", m.ink.Accent
+	case worst == steps.Pass && left:
+		return "◐", cells.GradeStyle(m.ink, worst)
 	}
 	return cells.Mark(worst), cells.GradeStyle(m.ink, worst)
 }

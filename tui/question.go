@@ -220,7 +220,7 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 	for _, p := range q.Places {
 		nodes = append(nodes, ink.Clean(p.Node))
 	}
-	b.say(q.Title + " is made on " + strings.Join(nodes, " and ") + ". " +
+	b.say(q.Title + ": done on " + strings.Join(nodes, " and ") + ". " +
 		ink.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
 	left := max(0, int(q.Deadline.Sub(now).Seconds())-answerMargin)
 	b.add("", b.k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))

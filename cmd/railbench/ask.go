@@ -79,6 +79,9 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 		for _, held := range p.Held {
 			gate.Fprintf(a.out, "# %s\n", held)
 		}
+		if p.Becomes != "" {
+			gate.Fprintf(a.out, "# then: %s\n", p.Becomes)
+		}
 		gate.Fprint(a.out, gate.Several(p.HandOver+p.Script))
 	}
 	for _, w := range q.Warnings {

@@ -24,7 +24,7 @@ func TestCollectivesOfThreeNodes(t *testing.T) {
 			}
 		}
 		v := f.Ended["nccl-allreduce"].Verdict
-		if !strings.Contains(v.Reason, "GB/s on each link with 4096 MiB, on 3 nodes") || !strings.Contains(v.Reason, "carried 50 % of it") {
+		if !strings.Contains(v.Reason, "with 4096 MiB, on 3 nodes over 2 ports of each") || !strings.Contains(v.Reason, "The halves of each node carried alike") {
 			t.Error(v.Reason)
 		}
 		halves := 0
@@ -69,7 +69,7 @@ func TestCollectivesFindFaults(t *testing.T) {
 		"nccl-gid@spark-03":     {steps.Fail, []string{"NCCL on spark-03 could not connect", "NCCL_IB_GID_INDEX"}},
 		"nccl-version@spark-03": {steps.Fail, []string{"different versions of NCCL, 22809 and 22707", "the check nccl-version"}},
 		"nccl-hang@spark-03":    {steps.Inconclusive, []string{"timed out", "after 3 rows"}},
-		"pcie-x2@spark-03":      {steps.Fail, []string{"GB/s on each link", "roceP2p1s0f0 on spark-03 has a PCIe link of x2"}},
+		"pcie-x2@spark-03":      {steps.Fail, []string{"GB/s of bus bandwidth", "roceP2p1s0f0 on spark-03 has a PCIe link of x2"}},
 		"adapter-lost@spark-03": {steps.Fail, []string{"spark-03 has no roceP2p1s0f0, and the others have it (adapter-present, link-up)"}},
 		"link-down@spark-03":    {steps.Fail, []string{"rocep1s0f1 on spark-03 is DOWN"}},
 		"gpu-missing@spark-03":  {steps.Skipped, []string{"spark-03 has no GPU", "mpi-launch"}},

@@ -136,6 +136,7 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 		name := t.rig.At(e).Name
 		q.Places = append(q.Places, steps.ChangePlace{
 			Node: name, Set: t.sets[e], Held: t.hands(e), Script: t.own(e), HandOver: t.handOver(e),
+			Becomes: t.plan.Becomes[e],
 		})
 		if dev := t.rig.At(e).SSHDev; !q.Keep && slices.Contains(t.sets[e], dev) {
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: "+

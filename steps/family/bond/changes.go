@@ -43,6 +43,7 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			"MTU_NETDEVS": strings.Join(devs, " "),
 			"MTU_PINGS":   strings.Join(kind.Ways(rig, e), " "),
 		}
+		p.Becomes[e] = fmt.Sprintf("MTU %d on each", mtu)
 	}
 	if set && p.Refuse == "" {
 		p.Nothing = fmt.Sprintf("every interface of the rails has an MTU of %d on both nodes already", mtu)
@@ -142,6 +143,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			"PEER_BOND_IP": rig.Rail(first, e.Other()).Addr,
 			"BOND_MTU":     railsMTU(rig, e),
 		}
+		p.Becomes[e] = fmt.Sprintf("%s (%s) of %s and %s, with %s/%d; %s and all else that they have is gone until it is taken back",
+			name, mode, a.Netdev.Name, b.Netdev.Name, a.Addr, a.Prefix, fmt.Sprintf("%s/%d", b.Addr, b.Prefix))
 	}
 	return p
 }
@@ -171,6 +174,12 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		p.Vars[e] = map[string]string{
 			"BOND": bond, "BOND_SLAVES": strings.Join(slaves, " "), "BOND_FIRST": first,
 			"BOND_ADDRS": strings.Join(addrs, " "),
+		}
+		if bond != "" {
+			p.Becomes[e] = bond + " is gone"
+			if first != "" && len(addrs) > 0 {
+				p.Becomes[e] += fmt.Sprintf(", and %s has %s", first, kind.And(addrs))
+			}
 		}
 	}
 	if !found {
@@ -268,6 +277,7 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 			"ADD_IPS": strings.Join(lists[e], " "), "ADD_NETDEVS": strings.Join(devs[e], " "),
 			"ADD_PINGS": strings.Join(pings[e], " "),
 		}
+		p.Becomes[e] = strings.ReplaceAll(strings.Join(lists[e], ", "), "=", " has ")
 	}
 	if len(lists[0])+len(lists[1]) == 0 {
 		p.Nothing = fmt.Sprintf("every rail that is active on both nodes has an address there (%d of them)", len(rig.Pairs))
