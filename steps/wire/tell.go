@@ -115,7 +115,10 @@ func (b *books) show(l Load) {
 	from := strings.Join(l.texts, ", ")
 	switch l.Traffic {
 	case RDMA:
-		from += fmt.Sprintf(", in packets of %d with %d bytes of headers each (%s)", l.mtu, packetHeaders, source)
+		if source == "port_xmit_data" && !l.Out {
+			source = "port_rcv_data"
+		}
+		from += fmt.Sprintf(", in packets of %d with %d bytes of headers each and those of each message (%s)", l.mtu, packetHeaders, source)
 	case TCP:
 		from += ", and headers (interface bytes)"
 	}

@@ -203,7 +203,7 @@ func (s *setter) table(n *east.Table, first, rest string) {
 		}
 	}
 	if left != nil {
-		s.wrap(s.k.Dim.Render("Not shown: ")+strings.Join(left, s.k.Dim.Render(", "))+
+		s.wrap(s.k.Dim.Render("Not shown: ")+strings.Join(left, s.k.Dim.Render(separator(left)))+
 			s.k.Dim.Render(" ("+s.Key+" "+shows(left)+")"), rest, rest)
 	}
 	s.gap(rest)

@@ -181,7 +181,11 @@ func railBytes(r steps.RailBytes, names []string) string {
 	if !r.Known {
 		return s + "bytes unknown: " + r.Why
 	}
-	s += "tx " + Bytes(r.Tx) + "  rx " + Bytes(r.Rx) + "  (" + r.Source + ")"
+	source := r.Source
+	if source == "port_xmit_data" {
+		source = "port counters" // of each way its own
+	}
+	s += "tx " + Bytes(r.Tx) + "  rx " + Bytes(r.Rx) + "  (" + source + ")"
 	for _, name := range slices.Sorted(maps.Keys(r.Errors)) {
 		s += fmt.Sprintf("  %s +%d", name, r.Errors[name])
 	}

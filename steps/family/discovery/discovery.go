@@ -256,19 +256,21 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 // railTable is the map: which device leads to which, and through what.
 func railTable(rig steps.Rig) steps.Table {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
+	// What counts is the place: a narrow screen leaves the last columns out.
+	place := []steps.Column{
+		{Name: "connector"}, {Name: "PCIe link"}, {Name: "PCI function"}, {Name: "interface"}, {Name: "link Gb/s", Number: true},
+	}
+	devices := []steps.Column{{Name: here}, {Name: peer}}
+	alike := !slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool {
+		return rig.Rail(p, steps.Here).Dev != rig.Rail(p, steps.Peer).Dev
+	})
+	if alike {
+		devices = []steps.Column{{Name: "device on both"}}
+	}
 	t := steps.Table{
-		Title: "rails",
-		Columns: []steps.Column{
-			{Name: "rail", Number: true},
-			{Name: here},
-			{Name: peer},
-			{Name: "PCI function"},
-			{Name: "PCIe link"},
-			{Name: "connector"},
-			{Name: "interface"},
-			{Name: "link Gb/s", Number: true},
-		},
-		Note: "Function, PCIe link, connector, interface and rate are those on " + here + ".",
+		Title:   "rails",
+		Columns: slices.Concat([]steps.Column{{Name: "rail", Number: true}}, devices, place),
+		Note:    "Connector, PCIe link, function, interface and rate of the link are those on " + here + ".",
 	}
 	for i, p := range rig.Pairs {
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
@@ -282,7 +284,9 @@ func railTable(rig steps.Rig) steps.Table {
 		if a.RateGbps > 0 {
 			rate = fmt.Sprint(a.RateGbps)
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), a.Dev, b.Dev, cmp.Or(a.PCI.Addr, "none"), link, connector, cmp.Or(a.Netdev.Name, "none"), rate})
+		devs := []string{a.Dev, b.Dev}
+		t.Rows = append(t.Rows, slices.Concat([]string{fmt.Sprint(i + 1)}, devs[:len(devices)],
+			[]string{connector, link, cmp.Or(a.PCI.Addr, "none"), cmp.Or(a.Netdev.Name, "none"), rate}))
 	}
 	return t
 }
@@ -515,7 +519,7 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 		"one rail",
 		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling)
 	if apart != "" {
-		return text + "; " + apart + " are behind two links and do add up"
+		return text + "; " + apart + " are behind two links, and add up as far as their cables let them"
 	}
 	if better := betterPair(rig); better != "" {
 		text += "; the better pair is " + better

@@ -163,7 +163,7 @@ func TestRailMap(t *testing.T) {
 	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 4 {
 		t.Fatalf("tables: %+v", v.Tables)
 	}
-	want := []string{"3", "roceP2p1s0f0", "roceP2p1s0f0", "0002:01:00.0", "Gen5 x4", "0", "enP2p1s0f0np0", "200"}
+	want := []string{"3", "roceP2p1s0f0", "0", "Gen5 x4", "0002:01:00.0", "enP2p1s0f0np0", "200"}
 	if row := v.Tables[0].Rows[2]; !slices.Equal(row, want) {
 		t.Errorf("row of rail 3: %q, want %q", row, want)
 	}

@@ -348,6 +348,9 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 	slices.Sort(good)
 	good = slices.Compact(good)
 	note := ""
+	if slices.Contains(good, "GPU") {
+		note = "Whether an adapter can reach the GPU's, that does not say: host-staging does"
+	}
 	if len(without) > 0 {
 		note = fmt.Sprintf("GPU memory was not tried on %s, which has no nvidia-smi", kind.And(without))
 	}

@@ -71,8 +71,8 @@ func (r recap) throughputTable() steps.Table {
 	t := steps.Table{
 		Title: "Throughput",
 		Columns: []steps.Column{
-			words("test"), figures("Gb/s"), words("cell"), words("measured with"), figures("tutorial Gb/s"), figures("PCIe Gb/s"),
-			figures("link Gb/s"),
+			words("test"), figures("Gb/s"), figures("PCIe Gb/s"), figures("link Gb/s"), figures("tutorial Gb/s"), words("measured with"),
+			words("cell"),
 		},
 		Note: "Payload, all of it, measured in this session. PCIe: the most that others saw go through links like those that " +
 			"were used. Link: what the ports can carry at this MTU. A figure marked ✗ or ? comes from a cell that did not pass, and counts " +
@@ -80,9 +80,9 @@ func (r recap) throughputTable() steps.Table {
 	}
 	for _, x := range r.rates {
 		d := documentedGbps[x.cell]
-		row := []string{x.name, x.text(rateText(x.value)), x.source(), x.with, "", limitText(x.ceiling), limitText(x.link)}
+		row := []string{x.name, x.text(rateText(x.value)), limitText(x.ceiling), limitText(x.link), "", x.with, x.source()}
 		if x.grade == steps.NotRun {
-			row[5], row[6] = "", ""
+			row[2], row[3] = "", ""
 		}
 		if x.first {
 			row[4] = d.text()
