@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -126,8 +125,8 @@ func (m *Model) drillBox(width int) []string {
 		k.Strong.Render(ink.Clean(m.opts.Drill.Title)), cells.Seconds(m.found)))
 	lines = append(lines, say(fmt.Sprintf("%s of %d points: %s and %s.",
 		k.Focus.Render(fmt.Sprint(m.Score())), drillPoints, plural(m.checksRun, "check"), plural(m.hinted, "hint")))...)
-	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"; found by "+
-		strings.ToLower(ink.Clean(c.Title))+"."))...)
+	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"; the check \""+
+		ink.Clean(c.Title)+"\" found it."))...)
 	keys := k.Focus.Render("any key") + " go on"
 	if c.Check.Fix != "" {
 		keys = k.Focus.Render("f") + " put it right   " + keys

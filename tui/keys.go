@@ -122,7 +122,7 @@ func notebookKeys() []chapter {
 				to((*Model).nextPart).brief(4, "tab", "part").unlike("l numbers the lines"),
 			on("shift+tab, ←, h, [", "previous part", "shift+tab", "left", "h", "[").
 				to((*Model).previousPart).unlike("h is the help: here ? is"),
-			on("1 … 9", "go to that part", "1", "2", "3", "4", "5", "6", "7", "8", "9").
+			on("1 … 9", "go to that part; tab leads to those after the ninth", "1", "2", "3", "4", "5", "6", "7", "8", "9").
 				toNumber((*Model).goToPart).unlike("1 … 6 make it a heading"),
 			on("pgdn, ctrl+f", "scroll a page down", "pgdown", "ctrl+f").to((*Model).pageDown),
 			on("pgup, ctrl+b", "scroll a page up", "pgup", "ctrl+b").to((*Model).pageUp),

@@ -26,7 +26,7 @@ func (m *Matrix) Legend(what steps.Measure) []string {
 		scale, best = "█ up to 1.25 times  ▓ 1.67  ▒ 2.1 times the least", "least"
 	}
 	if e.Measured > 0 {
-		scale += fmt.Sprintf(", %s; the other end is %s", figure(what, e.Best), figure(what, e.Worst))
+		scale += fmt.Sprintf(", %s; the worst is %s", figure(what, e.Best), figure(what, e.Worst))
 	}
 	return []string{
 		scale,
@@ -92,8 +92,19 @@ func (m *Matrix) Label(node int) string {
 	return fmt.Sprintf("%4d %s", node+1, fit(gate.Line(m.Nodes[node].Name), labelWidth-5))
 }
 
+// roomyUpTo is how many nodes have a blank between their columns: numbers that touch read as one.
+const roomyUpTo = 12
+
+// pitch is how far apart the columns of so many nodes stand in a width.
+func pitch(nodes, width int) int {
+	if nodes <= roomyUpTo && 2*nodes-1 <= width {
+		return 2
+	}
+	return 1
+}
+
 // header names rails, and numbers the columns of each from left on, written downwards.
-func header(rails []string, left, right, own int) []string {
+func header(rails []string, left, right, own, pitch int) []string {
 	digits := len(fmt.Sprint(right))
 	lines := make([]string, 1+digits)
 	for i := range lines {
@@ -110,6 +121,9 @@ func header(rails []string, left, right, own int) []string {
 			var numbers strings.Builder
 			for node := left; node < right; node++ {
 				numbers.WriteByte(fmt.Sprintf("%*d", digits, node+1)[i])
+				if node+1 < right {
+					numbers.WriteString(strings.Repeat(" ", pitch-1))
+				}
 			}
 			lines[1+i] += fit(numbers.String(), own)
 		}
@@ -141,12 +155,14 @@ const gap = "   "
 func (m *Matrix) Map(what steps.Measure, width int) []Row {
 	e := m.Extremes(what)
 	var lines []Row
-	wide := MapWidth(width)
-	own := len(m.Nodes)
+	apart := pitch(len(m.Nodes), MapWidth(width))
+	wide := (MapWidth(width) + apart - 1) / apart // nodes
+	square := len(m.Nodes)*apart - (apart - 1)
+	own := square
 	for _, name := range m.Rails {
 		own = max(own, utf8.RuneCountInString(name))
 	}
-	beside := max(1, (wide+len(gap))/(own+len(gap)))
+	beside := max(1, (MapWidth(width)+len(gap))/(own+len(gap)))
 	for first := 0; first < len(m.Rails); first += beside {
 		last := min(first+beside, len(m.Rails))
 		for left := 0; left < len(m.Nodes); left += wide {
@@ -154,7 +170,7 @@ func (m *Matrix) Map(what steps.Measure, width int) []Row {
 			if len(lines) > 0 {
 				lines = append(lines, Row{})
 			}
-			for _, text := range header(m.Rails[first:last], left, right, min(own, wide)) {
+			for _, text := range header(m.Rails[first:last], left, right, min(own, MapWidth(width)), apart) {
 				lines = append(lines, Row{Text: text})
 			}
 			for from := range m.Nodes {
@@ -163,12 +179,15 @@ func (m *Matrix) Map(what steps.Measure, width int) []Row {
 				var row Row
 				for rail := first; rail < last; rail++ {
 					if rail > first {
-						b.WriteString(strings.Repeat(" ", own-len(m.Nodes)) + gap)
+						b.WriteString(strings.Repeat(" ", own-square) + gap)
 					}
 					for to := left; to < right; to++ {
-						square := m.Square(what, rail, from, to, e)
-						row.Squares = append(row.Squares, Placed{b.Len(), square})
-						b.WriteRune(square.Glyph)
+						if to > left {
+							b.WriteString(strings.Repeat(" ", apart-1))
+						}
+						s := m.Square(what, rail, from, to, e)
+						row.Squares = append(row.Squares, Placed{b.Len(), s})
+						b.WriteRune(s.Glyph)
 					}
 				}
 				row.Text = b.String()

@@ -162,10 +162,10 @@ func (m *Matrix) Judge() Judgement {
 // fine is what a matrix is in which nothing is bad.
 func (m *Matrix) fine(total int) string {
 	bw, lat := m.Extremes(steps.Throughput), m.Extremes(steps.Latency)
-	text := fmt.Sprintf("All %d figures between %d nodes over %d rails are good: %s to %s", total, len(m.Nodes), len(m.Rails),
-		strings.TrimSuffix(figure(steps.Throughput, bw.Worst), " Gb/s"), figure(steps.Throughput, bw.Best))
+	text := fmt.Sprintf("All %d figures between %d nodes over %d rails are good: %s", total, len(m.Nodes), len(m.Rails),
+		span{bw.Worst, bw.Best}.words(steps.Throughput))
 	if lat.Measured > 0 {
-		text += fmt.Sprintf(", %s to %s", strings.TrimSuffix(figure(steps.Latency, lat.Best), " us"), figure(steps.Latency, lat.Worst))
+		text += ", " + span{lat.Best, lat.Worst}.words(steps.Latency)
 	}
 	return text + "; every port carried its own bytes, at both ends."
 }

@@ -86,7 +86,7 @@ func (c Conditions) String() string {
 	case c.MTU > 0:
 		mtu = fmt.Sprintf("%d to %d", c.MTU, c.MTUMost)
 	}
-	return fmt.Sprintf("payload, not wire; messages of %d bytes, latency with %d; RoCE MTU %s; %s",
+	return fmt.Sprintf("payload, not wire; messages of %d bytes, of %d for the latency; RoCE MTU %s; %s",
 		c.MessageBytes, c.LatencyBytes, mtu, or(c.Memory, "memory unknown"))
 }
 

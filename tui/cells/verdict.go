@@ -64,7 +64,10 @@ func (b *body) verdict(c Cell) {
 	if n := len(v.Evidence) + len(c.State.Bytes); n > 0 && !c.Evidence {
 		text += " " + b.k.Dim.Render("(e shows why)")
 	}
-	b.wrap(text, "  ", "    ")
+	// A verdict is read as prose is, however wide the screen.
+	for _, l := range ink.Wrap(text, min(b.width-2, proseWidth), "  ", "    ") {
+		b.add(l)
+	}
 	if c.Stale != "" {
 		b.wrap(b.k.Warn.Render("stale: ")+ink.Clean(c.Stale), "  ", "    ")
 	}
