@@ -96,13 +96,15 @@ func (r *run) draw(m *pairs.Matrix) {
 	line := func(text string, spans ...steps.Span) {
 		r.print(steps.OutputLine{Kind: steps.FromStdout, Text: text, Spans: spans}, false)
 	}
-	// A cell that is folded shows its last lines: the map of bandwidth.
+	// A cell that is folded shows its last lines: the map of bandwidth, right below what it is of.
 	for _, what := range slices.Backward(pairs.Measures[:]) {
-		line(m.Title(what), steps.Span{Style: steps.Style{Attr: steps.Bold}})
 		for _, text := range m.Legend(what) {
 			line(text, steps.Span{Style: steps.Style{Attr: steps.Faint}})
 		}
 		line("")
+	}
+	for _, what := range slices.Backward(pairs.Measures[:]) {
+		line(m.Title(what), steps.Span{Style: steps.Style{Attr: steps.Bold}})
 		for _, row := range m.Map(what, mapWidth) {
 			line(row.Text, colours(row)...)
 		}
