@@ -238,7 +238,7 @@ func (m *Model) moment() show.Moment {
 	if a, ok := health.Urgent(m.board.Health); ok {
 		at.Alarm = a.String()
 	}
-	c := stageCell(m.book, m.opts.RigNow(), "")
+	c := m.stageCell("")
 	at.Cell = c.Title
 	if c.Grade != steps.NotRun {
 		at.Verdict = c.Grade.String() + ": " + c.Verdict

@@ -16,6 +16,8 @@ type onStage struct {
 	open bool
 	view stage.View
 	held bool // loads last until they are stopped
+
+	called called
 }
 
 // A load is a cell that keeps rails busy, and its key on the stage.
@@ -116,7 +118,7 @@ func (m *Model) drawStage() []string {
 	s := stage.Screen{
 		Width: m.width, Height: m.height, Dials: stage.NewDials(m.book.Rig, m.board), View: m.stage.view,
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: m.simulated(),
-		Recorded: m.opts.Recorded, Cell: stageCell(m.book, m.opts.RigNow(), m.spinner.View()+" "), Foot: m.foot(),
+		Recorded: m.opts.Recorded, Cell: m.stageCell(m.spinner.View() + " "), Foot: m.foot(),
 	}
 	m.staged(&s)
 	if alerts := m.alerts(); len(alerts) > 0 {
@@ -125,12 +127,26 @@ func (m *Model) drawStage() []string {
 	return s.Lines(m.ink)
 }
 
+// stageCell is that of the stage, with its command as it runs.
+func (m *Model) stageCell(spin string) stage.Cell {
+	out := stageCell(m.book, m.opts.RigNow(), spin)
+	if c, ok := m.book.Tutorial.Cell(onStageNow(m.book)); ok {
+		out.Command = m.command(c)
+	}
+	return out
+}
+
+// onStageNow is the running cell, or the one that ended last.
+func onStageNow(book steps.Notebook) string {
+	if book.Running != "" {
+		return book.Running
+	}
+	return latest(book)
+}
+
 // stageCell is the running cell, or the one that ended last. spin stands before its time.
 func stageCell(book steps.Notebook, now time.Time, spin string) stage.Cell {
-	id := book.Running
-	if id == "" {
-		id = latest(book)
-	}
+	id := onStageNow(book)
 	c, ok := book.Tutorial.Cell(id)
 	if !ok {
 		return stage.Cell{}

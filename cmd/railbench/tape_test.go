@@ -126,6 +126,8 @@ func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) 
 		Hint:   "On one of your two nodes: railbench --peer USER@OTHER-NODE.",
 		RigNow: func() time.Time { return p.now },
 		Now:    func() time.Time { return cmp.Or(p.wall, p.now) },
+
+		Planned: planned(&tp.options),
 	}
 	if adjust != nil {
 		adjust(&opts)

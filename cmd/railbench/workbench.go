@@ -212,13 +212,18 @@ func (b *bench) screen(s *session.Session) tui.Options {
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
 		Simulated: b.options.Simulated, RigName: b.options.Rig, RigNow: s.Now,
 		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv), Docs: pages,
-		Planned: func(book steps.Notebook, c steps.Cell) string {
-			var script strings.Builder
-			options := b.options
-			options.Params, options.CellParams = book.Params.All, book.Params.Cells
-			writePlan(&script, options, book.Rig, []steps.Cell{c})
-			return script.String()
-		},
+		Planned: planned(&b.options),
+	}
+}
+
+// planned gives what a cell would run in the state of a notebook, as a dry run writes it.
+func planned(options *session.Options) func(steps.Notebook, steps.Cell) string {
+	return func(book steps.Notebook, c steps.Cell) string {
+		var script strings.Builder
+		own := *options
+		own.Params, own.CellParams = book.Params.All, book.Params.Cells
+		writePlan(&script, own, book.Rig, []steps.Cell{c})
+		return script.String()
 	}
 }
 
