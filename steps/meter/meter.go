@@ -38,6 +38,7 @@ type Board struct {
 // A Gauge is one rail of one node.
 type Gauge struct {
 	Node, Dev, Netdev string
+	Port              int // of the device; 0 where nobody tells
 	No                int // the node's number in the rig file, from 0
 	// LinkGbps is the scale, CeilingGbps where PCIe ends it; 0 where unknown.
 	LinkGbps, CeilingGbps float64

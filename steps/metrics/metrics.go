@@ -283,7 +283,8 @@ func (f *families) gauge(g meter.Gauge) {
 			gbps float64
 		}{{"rdma", way.flow.RDMA}, {"ip", way.flow.IP}} {
 			f.add("railbench_rail_"+way.name+"_bytes_per_second", "gauge", "bytes_per_second",
-				"What the gauge shows, on the wire.", bytesASecond(kind.gbps), "node", g.Node, "device", g.Dev, "traffic", kind.name)
+				"What the gauge shows, on the wire.", bytesASecond(kind.gbps), "node", g.Node, "device", g.Dev,
+				"port", strconv.Itoa(max(1, g.Port)), "traffic", kind.name)
 		}
 	}
 }

@@ -133,25 +133,25 @@ func TestWrite(t *testing.T) {
 	for name, want := range map[string]string{
 		"node_infiniband_port_data_transmitted_bytes_total" + port: "4000",
 		// 2^62-1 words: more digits than a float64 has.
-		"node_infiniband_port_data_received_bytes_total" + port:                                                "18446744073709551612",
-		"node_infiniband_port_errors_received_total" + port:                                                    "3",
-		"node_infiniband_state_id" + port:                                                                      "4",
-		`node_infiniband_state_id{node="spark-02",device="rocep1s0f1",port="1"}`:                               "1",
-		"node_infiniband_rate_bytes_per_second" + port:                                                         "25000000000",
-		`railbench_port_counter_total{node="spark-02",device="rocep1s0f0",port="1",counter="out_of_sequence"}`: "7",
-		`node_network_transmit_bytes_total{node="spark-02",device="enp1s0f0np0"}`:                              "12345",
-		`node_network_carrier_changes_total{node="spark-02",device="enp1s0f0np0"}`:                             "2",
-		`railbench_adapter_temperature_celsius{node="spark-02",device="rocep1s0f0"}`:                           "116.5",
-		`railbench_gpu_temperature_celsius{node="spark-02",gpu="0",name="NVIDIA GB10"}`:                        "44",
-		`railbench_pcie_link_ratio{node="spark-02",device="rocep1s0f1"}`:                                       "0.5",
-		`railbench_adapter_temperature_limit_celsius{node="spark-02",level="critical"}`:                        "102",
-		`railbench_alarm{node="spark-02",alarm="adapter-temperature",of="",severity="critical"}`:               "1",
-		`railbench_alarm{node="spark-02",alarm="pcie-link",of="0000:01:00",severity="warning"}`:                "1",
-		`railbench_node_up{node="spark-02"}`:                                                                   "1",
-		`railbench_node_up{node="spark-01"}`:                                                                   "0",
-		`railbench_rail_transmit_bytes_per_second{node="spark-02",device="rocep1s0f0",traffic="rdma"}`:         "11562500000",
-		`railbench_verdict{cell="a",part="p",verdict="FAIL"}`:                                                  "1",
-		`railbench_verdict_timestamp_seconds{cell="a"}`:                                                        "1001.5",
+		"node_infiniband_port_data_received_bytes_total" + port:                                                 "18446744073709551612",
+		"node_infiniband_port_errors_received_total" + port:                                                     "3",
+		"node_infiniband_state_id" + port:                                                                       "4",
+		`node_infiniband_state_id{node="spark-02",device="rocep1s0f1",port="1"}`:                                "1",
+		"node_infiniband_rate_bytes_per_second" + port:                                                          "25000000000",
+		`railbench_port_counter_total{node="spark-02",device="rocep1s0f0",port="1",counter="out_of_sequence"}`:  "7",
+		`node_network_transmit_bytes_total{node="spark-02",device="enp1s0f0np0"}`:                               "12345",
+		`node_network_carrier_changes_total{node="spark-02",device="enp1s0f0np0"}`:                              "2",
+		`railbench_adapter_temperature_celsius{node="spark-02",device="rocep1s0f0"}`:                            "116.5",
+		`railbench_gpu_temperature_celsius{node="spark-02",gpu="0",name="NVIDIA GB10"}`:                         "44",
+		`railbench_pcie_link_ratio{node="spark-02",device="rocep1s0f1"}`:                                        "0.5",
+		`railbench_adapter_temperature_limit_celsius{node="spark-02",level="critical"}`:                         "102",
+		`railbench_alarm{node="spark-02",alarm="adapter-temperature",of="",severity="critical"}`:                "1",
+		`railbench_alarm{node="spark-02",alarm="pcie-link",of="0000:01:00",severity="warning"}`:                 "1",
+		`railbench_node_up{node="spark-02"}`:                                                                    "1",
+		`railbench_node_up{node="spark-01"}`:                                                                    "0",
+		`railbench_rail_transmit_bytes_per_second{node="spark-02",device="rocep1s0f0",port="1",traffic="rdma"}`: "11562500000",
+		`railbench_verdict{cell="a",part="p",verdict="FAIL"}`:                                                   "1",
+		`railbench_verdict_timestamp_seconds{cell="a"}`:                                                         "1001.5",
 		"railbench_simulated":                       "1",
 		`railbench_info{version="1.2.3",rig="lab"}`: "1",
 	} {
@@ -258,5 +258,53 @@ func TestAlarms(t *testing.T) {
 		if (len(got) == 1) != c.told || c.told && got[0].Cleared() != c.cleared {
 			t.Errorf("from %q to %q: %+v", c.before, c.now, got)
 		}
+	}
+}
+
+// Eight rails of other names, of which half are InfiniBand and have no interface, and two ports of one device.
+func TestOtherAdapters(t *testing.T) {
+	s := state(t)
+	s.Book.Rig = steps.NewRig("lab", false, 2)
+	s.Board.Gauges = nil
+	var counters strings.Builder
+	for i := range 8 {
+		rail := steps.Rail{Dev: fmt.Sprintf("mlx5_%d", i), Port: 1, State: "ACTIVE", RateGbps: 400}
+		if i == 7 {
+			rail.Dev, rail.Port = "mlx5_6", 2
+		}
+		if i < 4 {
+			rail.Layer = "InfiniBand"
+		} else {
+			rail.Netdev.Name = fmt.Sprintf("eth%d", i)
+		}
+		s.Book.Rig.Nodes[0].Rails = append(s.Book.Rig.Nodes[0].Rails, rail)
+		s.Board.Gauges = append(s.Board.Gauges, meter.Gauge{Node: "a", Dev: rail.Dev, Port: rail.Port, Tx: meter.Flow{RDMA: float64(i)}})
+		fmt.Fprintf(&counters, "/sys/class/infiniband/%s/ports/%d/counters/port_xmit_data:%d\n", rail.Dev, rail.Port, 1000+i)
+	}
+	s.Book.Rig.Nodes[0].Name = "a"
+	r, err := Parse("100\n" + counters.String() + "#health\nadapters: 8\n#end\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Readings = map[int]Reading{0: r}
+	var text strings.Builder
+	if err := Write(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	values := holdsOpenMetrics(t, text.String())
+	for sample, want := range map[string]string{
+		`node_infiniband_port_data_transmitted_bytes_total{node="a",device="mlx5_0",port="1"}`:       "4000",
+		`node_infiniband_port_data_transmitted_bytes_total{node="a",device="mlx5_6",port="1"}`:       "4024",
+		`node_infiniband_port_data_transmitted_bytes_total{node="a",device="mlx5_6",port="2"}`:       "4028",
+		`node_infiniband_rate_bytes_per_second{node="a",device="mlx5_3",port="1"}`:                   "50000000000",
+		`railbench_rail_transmit_bytes_per_second{node="a",device="mlx5_6",port="1",traffic="rdma"}`: "750000000",
+		`railbench_rail_transmit_bytes_per_second{node="a",device="mlx5_6",port="2",traffic="rdma"}`: "875000000",
+	} {
+		if values[sample] != want {
+			t.Errorf("%s is %q, want %q", sample, values[sample], want)
+		}
+	}
+	if strings.Contains(text.String(), `device=""`) {
+		t.Error("a rail without an interface has one with no name")
 	}
 }

@@ -79,10 +79,11 @@ func (p *samplers) follow(rig steps.Rig) {
 		for _, r := range n.Rails {
 			places = append(places, portOf(r))
 			link := r.RateGbps
-			if r.Netdev.SpeedGbps == 0 {
+			if r.Netdev.SpeedGbps == 0 && !r.InfiniBand() {
 				link = 0 // declared by soft-RoCE, known by nobody
 			}
 			gauges = append(gauges, meter.Gauge{
+				Port: r.Port,
 				Node: n.Name, No: n.No, Dev: r.Dev, Netdev: r.Netdev.Name,
 				LinkGbps: link, CeilingGbps: float64(theory.WireCeiling(r)), RoCE: packets(r), TCP: segments(r),
 			})
