@@ -163,7 +163,8 @@ const maxPalette = 200
 func (m *Model) paletteBox(width, height int) []string {
 	k := m.ink
 	all := m.chosen()
-	room := max(1, height-4)
+	// As high as what was found, and not so low that it jumps with each letter.
+	room := max(1, min(height-6, max(len(all), leastChoices)))
 	m.palette.item = max(0, min(m.palette.item, len(all)-1))
 	top := max(0, min(m.palette.item-room/2, len(all)-room))
 	lines := []string{k.Accent.Render("> ") +
@@ -188,5 +189,9 @@ func (m *Model) paletteBox(width, height int) []string {
 		left := mark + k.Faint.Render(ink.Pad(c.kind, 8)) + style.Render(ink.Clean(c.name))
 		lines = append(lines, ink.Sides(ansi.Truncate(left, max(1, width-lipgloss.Width(key)-1), "…"), key, width))
 	}
-	return lines
+	hint := k.Focus.Render("enter") + " go there   " + k.Focus.Render("↑↓") + " another   " + k.Focus.Render("esc") + " close"
+	return append(lines, "", ansi.Truncate(hint, width, "…"))
 }
+
+// leastChoices is how many rows the palette has at least.
+const leastChoices = 8
