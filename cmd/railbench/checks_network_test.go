@@ -8,6 +8,8 @@ var networkMay = map[string][]string{
 	"manager-mute":   {"reboot-safe"},               // nobody tells whether a profile has the addresses
 	"mtu-mismatch":   {"reboot-safe", "rail-speed"}, // nor is an MTU that was set by hand
 	"link-down":      {"routes"},                    // what is down has no way
+	// Its packets go to another function.
+	"arp-flux": {"rail-speed", "nixl-rails", "nixl-threads"},
 	// What nothing reaches any more can't be looked at.
 	"address-returned": {"reboot-safe", "path-loss", "duplicate-ip", "arp-flux", "mtu-equal", "rail-bond", "bond-health", "rail-speed", "ping", "link-up", "nixl-rails", "nixl-threads"},
 	// It was made by hand, beside a manager that may take its links back.

@@ -75,6 +75,7 @@ var dualSymptoms = map[string][]string{
 	"counter-reset":    {"rocep1s0f0", "predicted"},
 	"counter-missing":  {"spark-01", "no port counters", "nothing shows which rail"},
 	"hot-adapter":      {"degrees afterwards"},
+	"arp-flux":         {"first alone", "Completion with error"},
 	"peer-dead":        {"Not run"},
 }
 
@@ -267,8 +268,9 @@ var symptoms = map[string]symptom{
 	"address-unsaved":       {}, // only a reboot would show it
 	"mtu-unsaved":           {},
 	"default-route-on-rail": {}, // it stands in the way of changes only
-	"arp-flux":              {}, // only checks look at a neighbour table
-	"peer-reboots":          {}, // and at how long a node is up
+	// An adapter asks the neighbour table where to send; the kernel takes TCP at any of its interfaces.
+	"arp-flux":     {seen: also(also(by(everyTest, "Rail 1", "or never did", "arp-flux"), byNIXL, "nothing reaches it", "ib-write-bw"), byUCX, "got no answer in time", "ib-write-bw")},
+	"peer-reboots": {}, // and at how long a node is up
 	"rail-ip-missing": {
 		seen: also(map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
 			append([]string{"nixl-halves-dram"}, nixlRail2...), leftOut["rail-ip-missing"]...),

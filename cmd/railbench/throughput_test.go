@@ -51,6 +51,7 @@ var demoSymptoms = map[string]symptom{
 	"port-busy":        {seen: by(append([]string{"rdma-host"}, gpuWrites...), "port 18515 on spark-01 is in use")},
 	"stream-busy":      demosSee([]string{"port is taken on spark-01", "STREAM_PORT"}),
 	"bad-cable":        demosSee([]string{"error counters grew", "symbol_error"}, "Rails 1 and 3", "rx_crc_errors_phy", "symbol_error"),
+	"arp-flux":         {seen: by([]string{"rdma-host"}, "Rail 1", "or never did", "arp-flux")},
 	"hot-adapter":      demosSee([]string{"degrees afterwards"}, "degrees afterwards"),
 	"cable-unplugged":  demosSee([]string{"enp1s0f0np0", "no link", "cable"}, "Rails 1 and 3", "state is Down"),
 	"link-down": {seen: map[string][]string{

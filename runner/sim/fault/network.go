@@ -307,9 +307,10 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "arp-flux", Title: "The wrong interface answered for rail 1", Where: OnSecond,
-			Report: "the cables are in as drawn, and packets for rail 1 arrive at the wrong MAC",
+			Report: "ping over rail 1 works, and RDMA over it ends with transport retry counter exceeded",
 			Doc: "{node}'s neighbour table has the MAC of enP2p1s0f0np0 for the address of {peer}'s rail 1, which " +
-				"is enp1s0f0np0's: packets for rail 1 arrive at the other half of {peer}'s adapter.",
+				"is enp1s0f0np0's: packets for rail 1 arrive at the other half of {peer}'s adapter. The kernel there takes " +
+				"TCP all the same; RDMA finds no queue pair of its own, and ends with \"transport retry counter exceeded\".",
 			Do: func(s Spot) func() {
 				n, far := s.Node, s.Peer.Functions
 				n.Fixed = append(n.Fixed, net.Neighbour{

@@ -480,6 +480,21 @@ func (fl *Flow) claims() []claim {
 	return cs
 }
 
+// misled reports whether packets of RDMA go to another function than its other end's: an adapter asks the kernel's
+// neighbour table for the MAC, and a function drops what belongs to no queue pair of its own. The kernel takes TCP
+// for any of its addresses at any of its interfaces.
+func (fl *Flow) misled() bool {
+	return !fl.TCP && (fl.From.misdirects(fl.To) || fl.To.misdirects(fl.From))
+}
+
+// misdirects reports whether a function's node has another MAC for an address of another one than that one's own.
+func (f *Function) misdirects(g *Function) bool {
+	return f.Stack != g.Stack && slices.ContainsFunc(f.Stack.Fixed, func(n Neighbour) bool {
+		return n.Dev == f.Netdev.Name && n.MAC != g.Netdev.MACText() &&
+			slices.ContainsFunc(g.Netdev.Addrs, func(a Address) bool { return a.Addr() == n.Addr })
+	})
+}
+
 // A sharer is a flow while the shares are worked out.
 type sharer struct {
 	fl     *Flow
@@ -495,7 +510,7 @@ func (f *Fabric) Allocate() {
 	for _, fl := range f.Flows {
 		s := &sharer{fl: fl, claims: fl.claims()}
 		fl.Alloc = 0
-		switch s.fixed = !fl.From.Live() || !fl.To.Live(); {
+		switch s.fixed = !fl.From.Live() || !fl.To.Live() || fl.misled(); {
 		case !s.fixed:
 			fl.stalled = math.NaN()
 		case math.IsNaN(fl.stalled):

@@ -146,7 +146,8 @@ var nixlCauses = []kind.Cause{
 	silent,
 	{
 		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
-		Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again",
+		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at ib-write-bw over " +
+			"the same rail",
 	},
 	{Pattern: pattern.New(`Transfer failed`), Grade: steps.Fail, Means: "a transfer failed on %s"},
 	{

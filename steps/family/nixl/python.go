@@ -237,7 +237,8 @@ var pythonCauses = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
-		Means: "the other end died in the middle (seen on %s): look at its last lines, and run it again",
+		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at ib-write-bw over " +
+			"the same rail",
 	},
 	{
 		Pattern: pattern.New(`not done after`), Grade: steps.Inconclusive,

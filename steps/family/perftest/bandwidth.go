@@ -187,7 +187,8 @@ var causes = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
-		Grade:   steps.Fail, Means: "packets stopped arriving in the middle (seen on %s): the cable, the link or the MTU",
+		Grade:   steps.Fail, Means: "packets stopped arriving, or never did (seen on %s): the cable, the link, the MTU, or another " +
+			"interface that has the address (see arp-flux)",
 	},
 	{
 		Pattern: pattern.New(`mismatch: local=|Failed to negotiate`), Grade: steps.Inconclusive,
