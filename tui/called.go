@@ -2,7 +2,6 @@ package tui
 
 import (
 	"cmp"
-	"os"
 	"slices"
 	"strings"
 
@@ -58,6 +57,8 @@ func values(plan, role string) map[string]string {
 	return all
 }
 
+var variable = pattern.New(`\$\{?([A-Z][A-Z0-9_]*)\}?`)
+
 // valued is a command with values in place of variables, and without the quotes around those that have none.
 func valued(command string, values map[string]string) string {
 	words := strings.Fields(command)
@@ -65,7 +66,12 @@ func valued(command string, values map[string]string) string {
 		if strings.HasPrefix(word, `"$`) && strings.HasSuffix(word, `"`) {
 			word = strings.Trim(word, `"`)
 		}
-		words[i] = os.Expand(word, func(name string) string { return cmp.Or(values[name], "$"+name) })
+		words[i] = ""
+		for m := variable.FindStringSubmatchIndex(word); m != nil; m = variable.FindStringSubmatchIndex(word) {
+			words[i] += word[:m[0]] + cmp.Or(values[word[m[2]:m[3]]], word[m[0]:m[1]])
+			word = word[m[1]:]
+		}
+		words[i] += word
 	}
 	return strings.Join(words, " ")
 }
