@@ -162,7 +162,9 @@ type watcher struct {
 
 // watch goes on until ctx ends, or the history can't be written.
 func (w *watcher) watch(ctx context.Context, every, check time.Duration) error {
-	checks := slices.DeleteFunc(w.follow.Book.Tutorial.Checks(), func(c steps.Cell) bool { return c.Check.Measures })
+	checks := slices.DeleteFunc(w.follow.Book.Tutorial.Checks(), func(c steps.Cell) bool {
+		return c.Check.Measures || c.ID == "sudo-access" // nothing is changed from here, and the unit forbids it
+	})
 	var checked time.Time
 	for ctx.Err() == nil {
 		began := time.Now()
