@@ -109,17 +109,11 @@ func ran(pids []int) (all []time.Duration, err error) {
 // virtualDisturbance is the same of the whole workbench: iperf3 and ib_write_bw between two virtual
 // machines with its gauges on, against those without.
 func virtualDisturbance(b *bench) (r result, err error) {
-	if !b.rig {
-		return r, missing("it needs the virtual rig: go run ./cmd/bench -rig")
-	}
-	v, err := b.virtual()
+	v, down, err := b.virtualOnly()
 	if err != nil {
 		return r, err
 	}
-	defer func() {
-		_, downErr := v.railbench("rig", "down")
-		err = errors.Join(err, downErr)
-	}()
+	defer func() { err = errors.Join(err, down()) }()
 	// Both last three seconds: the ramp of a virtual machine's TCP is over by then, and a pair
 	// takes less than ten.
 	tools := []struct {
@@ -188,17 +182,11 @@ func virtualDisturbance(b *bench) (r result, err error) {
 // virtualStreams compares the cell stream-rail, which hands railbench to both nodes and takes it away again, with
 // iperf3 between the same two virtual machines, with as many connections, in turns.
 func virtualStreams(b *bench) (r result, err error) {
-	if !b.rig {
-		return r, missing("it needs the virtual rig: go run ./cmd/bench -rig")
-	}
-	v, err := b.virtual()
+	v, down, err := b.virtualOnly()
 	if err != nil {
 		return r, err
 	}
-	defer func() {
-		_, downErr := v.railbench("rig", "down")
-		err = errors.Join(err, downErr)
-	}()
+	defer func() { err = errors.Join(err, down()) }()
 	var ours, theirs []float64
 	for range b.times(5) {
 		own, err := v.streamed()
@@ -219,15 +207,17 @@ func virtualStreams(b *bench) (r result, err error) {
 // streamed is what the cell stream-rail measures, Mb/s.
 func (v *virtualRig) streamed() (float64, error) {
 	text, err := v.railbench("run", "stream-rail", "--rig", "virtual", "--json", "-p", "STREAM_SECONDS=5")
+	if err != nil { // what did not pass is no measure of it
+		return 0, err
+	}
 	// What it says on its way stands before its object.
 	at := strings.Index(text, "{")
 	if at < 0 {
-		return 0, fmt.Errorf("stream-rail: %w: %s", err, text)
+		return 0, fmt.Errorf("stream-rail prints no object: %s", text)
 	}
 	var told struct {
 		Cells []struct {
-			Verdict, Reason string
-			Figures         []struct {
+			Figures []struct {
 				What  string
 				Value float64
 			}
@@ -242,9 +232,22 @@ func (v *virtualRig) streamed() (float64, error) {
 				return 1e3 * f.Value, nil
 			}
 		}
-		err = errors.Join(err, fmt.Errorf("%s: %s", c.Verdict, c.Reason))
 	}
-	return 0, err
+	return 0, fmt.Errorf("stream-rail has no figure: %s", text[at:])
+}
+
+// virtualOnly is the virtual rig for a measurement that was asked for, and what brings it down afterwards.
+func (b *bench) virtualOnly() (v *virtualRig, down func() error, err error) {
+	if !b.rig {
+		return nil, nil, missing("it needs the virtual rig: go run ./cmd/bench -rig")
+	}
+	if v, err = b.virtual(); err != nil {
+		return nil, nil, err
+	}
+	return v, func() error {
+		_, err := v.railbench("rig", "down")
+		return err
+	}, nil
 }
 
 // virtual makes sure that the virtual rig is built and runs. It is put where RIG_STATE

@@ -42,8 +42,9 @@ func pairsCommand(rig *rigFlags) *cobra.Command {
 		Short: "Measure between all nodes, and say which node, rail, way or cable is slow",
 		Long: `Measures bandwidth each way and latency between every two nodes of the rig, over
 every rail, with ib_write_bw and ib_write_lat as the tutorial runs them: half of the
-nodes to the other half at once, in one round less than there are nodes, or as many where their number is odd. Each test is
-judged by its own output, the bytes of its ports at both ends, and the hardware. A
+nodes to the other half at once, in one round less than there are nodes, or in as many
+where their number is odd. Each test is judged by its own output, the bytes of its
+ports at both ends, and the hardware. A
 pair below 93 % of the best bandwidth, or above 2.1 times the least latency, is
 measured again, fewer at a time and in the end alone; what is bad then is FAIL, and
 what it has in common is named. What nobody could measure is INCONCLUSIVE.

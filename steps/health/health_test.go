@@ -32,7 +32,7 @@ func TestAlarms(t *testing.T) {
 		{"just below", spark("96900 hwmon", wide, ""), nil},
 		{"warm", spark("97000 hwmon", wide, ""), []string{"adapter-temperature WARN warns from 97 on"}},
 		{"critical", spark("102000 hwmon", wide, ""), []string{"adapter-temperature FAIL 102 is critical"}},
-		{"emergency", spark("110 mget_temp", wide, ""), []string{"adapter-temperature FAIL from 110 on its firmware"}},
+		{"emergency", spark("110 mget_temp", wide, ""), []string{"adapter-temperature FAIL from 110 on a ConnectX-7's firmware"}},
 		{"a sensor that is off", spark("0 hwmon", wide, ""), nil},
 		{"nonsense", spark("255000 hwmon", wide, ""), nil},
 		{"half of the lanes", spark("58000 hwmon", "32.0 x2 of 32.0 x4", ""), []string{"pcie-link WARN rocep1s0f0, rocep1s0f1: the PCIe link came up as PCIe Gen5 x2, of PCIe Gen5 x4"}},

@@ -40,7 +40,7 @@ const andHealth = "#health"
 // A Reading is what Script printed on one node.
 type Reading struct {
 	Counters meter.Counters
-	Health   health.Node // without the node's name
+	Health   health.Node // without what the rig knows of the node
 }
 
 // Parse reads what Script printed. Counters without the rest are a reading, too.
@@ -61,7 +61,7 @@ func Parse(stdout string) (Reading, error) {
 // Alarms are those of a node.
 func (r Reading) Alarms(n steps.Node) []health.Alarm {
 	own := r.Health
-	own.Node, own.No = n.Name, n.No
+	own.Node, own.No, own.Adapter = n.Name, n.No, n.Adapter
 	return own.Alarms()
 }
 
@@ -170,7 +170,9 @@ func (f *families) node(n steps.Node, s State) {
 		f.netdev(r.Counters, n.Name, rail.Netdev.Name)
 	}
 	f.health(n, r)
-	f.limits(n)
+	if len(r.Health.Heat) > 0 {
+		f.limits(n)
+	}
 }
 
 // health is how hot it is, how the PCIe links came up, and what is an alarm.

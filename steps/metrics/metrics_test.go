@@ -12,6 +12,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 )
 
@@ -306,5 +307,19 @@ func TestOtherAdapters(t *testing.T) {
 	}
 	if strings.Contains(text.String(), `device=""`) {
 		t.Error("a rail without an interface has one with no name")
+	}
+}
+
+// A reading's alarm and the limits beside it are those of the same adapter.
+func TestAlarmsAreOfTheNodesAdapter(t *testing.T) {
+	n := rig().Nodes[0]
+	r := reading(t, "100", 1000, 3) // at 116.5 degrees
+	r.Health.Heat[0].Celsius = 104
+	for adapter, want := range map[string]int{"ConnectX-7, firmware 28.45.4028": 1, "ConnectX-5, firmware 16.35.2000": 0} {
+		n.Adapter = adapter
+		heat := slices.DeleteFunc(r.Alarms(n), func(a health.Alarm) bool { return a.Kind != health.AdapterHeat })
+		if len(heat) != want {
+			t.Errorf("%s at 104 degrees: %v", adapter, heat)
+		}
 	}
 }

@@ -158,8 +158,8 @@ type linkVerdict struct {
 const mostReasons = 4
 
 // foldLinks makes one verdict of a check's, a link each. SKIPPED everywhere is SKIPPED;
-// otherwise the worst counts, and is told with its link, and then what is less wrong elsewhere. What several links say in the
-// same words, as they do of a node that they share, is told once.
+// otherwise the worst counts, and is told with its link, and then what is less wrong elsewhere.
+// What several links say in the same words, as they do of a node that they share, is told once.
 func foldLinks(told []linkVerdict) steps.Verdict {
 	v := steps.Verdict{Evidence: []steps.Evidence{}}
 	worst := map[string]steps.Grade{} // the worst grade of the links that say it, by evidence
@@ -199,20 +199,27 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 			v.Node = ill[0]
 		}
 	} else {
-		v.Reason = reasonsAt(told, v.Grade)
+		left := 0
+		if v.Reason, left = reasonsAt(told, v.Grade); left > 0 {
+			v.Reason += fmt.Sprintf(" Over %d more links it has reasons of their own: the evidence has them.", left)
+		}
 	}
 	// What is worse somewhere hides nothing that is amiss elsewhere.
 	for g := v.Grade; g > steps.Warn; g-- {
-		if less := reasonsAt(told, g-1); less != "" {
+		less, left := reasonsAt(told, g-1)
+		if less != "" {
 			v.Reason += fmt.Sprintf(" And %s, %s", g-1, less)
+		}
+		if left > 0 {
+			v.Reason += fmt.Sprintf(" Over %d more links it has others.", left)
 		}
 	}
 	return v
 }
 
-// reasonsAt are the reasons of the links that have a grade, each with its links, and no more than a few; empty where
-// no link has it.
-func reasonsAt(told []linkVerdict, g steps.Grade) string {
+// reasonsAt are the reasons of the links that have a grade, each with its links, and no more than a few; left is how
+// many links have others. Empty where no link has the grade.
+func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 	var reasons []string
 	links := map[string][]string{}
 	for _, t := range told {
@@ -225,19 +232,14 @@ func reasonsAt(told []linkVerdict, g steps.Grade) string {
 		links[t.Reason] = append(links[t.Reason], t.link.String())
 	}
 	if len(reasons) == 1 && len(links[reasons[0]]) == len(told) {
-		return reasons[0]
+		return reasons[0], 0
 	}
-	left := 0
 	for i, reason := range reasons {
 		if reasons[i] = listed(links[reason]) + ": " + reason; i >= mostReasons {
 			left += len(links[reason])
 		}
 	}
-	text := strings.Join(reasons[:min(mostReasons, len(reasons))], " ")
-	if left > 0 {
-		text += fmt.Sprintf(" Over %d more links it has reasons of their own: the evidence has them.", left)
-	}
-	return text
+	return strings.Join(reasons[:min(mostReasons, len(reasons))], " "), left
 }
 
 // mostListed is how many links of one reason are named.

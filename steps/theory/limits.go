@@ -523,7 +523,7 @@ var entries = [limits]Entry{
 	},
 	AdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
-		Low: 97, High: 97, Unit: "degrees", Basis: Measured, When: "for a ConnectX-7 or newer, and one of an unknown kind",
+		Low: 97, High: 97, Unit: "degrees", Basis: Measured, When: "for a ConnectX-7, and any other but a ConnectX-5",
 		Source: "its maker's manual of the ConnectX-7, monitoring: https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
 	},
 	AdapterCritical: {
@@ -538,7 +538,7 @@ var entries = [limits]Entry{
 	},
 	OlderAdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
-		Low: 105, High: 105, Unit: "degrees", Basis: Measured, When: "for a ConnectX-4, 5 or 6",
+		Low: 105, High: 105, Unit: "degrees", Basis: Measured, When: "for a ConnectX-5",
 		Source: "its maker's manual of the ConnectX-5, thermal sensors", Fact: "heat-of-adapters",
 	},
 	OlderAdapterOff: {

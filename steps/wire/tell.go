@@ -88,11 +88,10 @@ func (a Accounted) Carried(e steps.End) string {
 		// Each flow has its own port: one that carried in both ways is no news.
 		var each []string
 		for _, l := range loads {
-			if l.Out != loads[0].Out || l.Traffic != loads[0].Traffic || len(l.Ports) > 1 {
+			if l.Out != loads[0].Out || l.Traffic != loads[0].Traffic || len(l.Ports) != 1 {
 				return ""
 			}
-			name, _, _ := strings.Cut(a.shares(l)[0], " ")
-			each = append(each, fmt.Sprintf("%s %s", name, kind.Size(l.Sum())))
+			each = append(each, fmt.Sprintf("%s %s", a.name(l.Ports[0]), kind.Size(l.Sum())))
 		}
 		return fmt.Sprintf("Carried %s: %s", measure, kind.And(each))
 	}

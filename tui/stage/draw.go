@@ -351,12 +351,19 @@ func (d drawing) scale(x Dial, top float64, end string, width int) string {
 	put(0, "0")
 	put(width, end)
 	// Each glyph stands under its marks, with its words on the side where the other one is not.
-	if x.Ceiling > 0 && x.Ceiling < top {
-		put(mark(x.Ceiling, top, width), "╎ PCIe "+round(x.Ceiling))
+	ceiling, limit := mark(x.Ceiling, top, width), mark(x.Limit, top, width)
+	payload := "payload " + round(x.Limit) + " ┊"
+	hasCeiling, hasLimit := x.Ceiling > 0 && x.Ceiling < top, x.Limit > 0 && x.Limit < top
+	if hasCeiling && hasLimit && limit >= ceiling-1 { // side by side: one label for both
+		payload += " "
+		put(ceiling-len([]rune(payload)), payload+"╎ PCIe "+round(x.Ceiling))
+		hasCeiling, hasLimit = false, false
 	}
-	if x.Limit > 0 && x.Limit < top {
-		text := "payload " + round(x.Limit) + " ┊"
-		put(mark(x.Limit, top, width)-len([]rune(text))+1, text)
+	if hasCeiling {
+		put(ceiling, "╎ PCIe "+round(x.Ceiling))
+	}
+	if hasLimit {
+		put(limit-len([]rune(payload))+1, payload)
 	}
 	put(width/4, "Gb/s")
 	return d.k.Dim.Render(string(line))

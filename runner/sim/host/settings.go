@@ -126,8 +126,7 @@ const (
 	hotAdapter  = 104
 )
 
-// Degrees is the adapter's temperature in degrees Celsius at a function. From 115 on its firmware
-// may shut it down.
+// Degrees is the adapter's temperature in degrees Celsius at a function: 102 is critical for a ConnectX-7.
 func (n *Node) Degrees(f *net.Function) int {
 	if n.Hot {
 		return hotAdapter + f.Half

@@ -334,7 +334,7 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
 				&steps.Expected{
 					Max: new(heat.Warm.Value()),
-					From: fmt.Sprintf("the adapter's manual: warning %.0f, critical %.0f, switched off at %.0f",
+					From: fmt.Sprintf("the maker's manual: warning %.0f, critical %.0f, switched off at %.0f",
 						heat.Warm.Value(), heat.Critical.Value(), heat.Off.Value()),
 				})
 			if degrees > hottest {

@@ -193,7 +193,7 @@ func TestAdapterTemperature(t *testing.T) {
 		{name: "just below", here: good, peer: at("96900 hwmon"), grade: steps.Pass},
 		{name: "warning", here: good, peer: at("97 mget_temp"), grade: steps.Warn, node: "spark-01", words: []string{"0002:01:00.0 on spark-01 is at 97 degrees", "maker warns"}},
 		{name: "critical", here: at("102000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"at 102 degrees", "102 is critical", "at 110 its firmware switches it off"}},
-		{name: "emergency", here: at("110000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"110 degrees", "from 110 on its firmware"}},
+		{name: "emergency", here: at("110000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"110 degrees", "from 110 on a ConnectX-7's firmware"}},
 		{name: "no sensor", here: good, peer: at("unknown"), grade: steps.Skipped, words: []string{"0002:01:00.0 on spark-01", "mget_temp"}},
 		{name: "no sensor, and the other is hot", here: at("118000 hwmon"), peer: at("unknown"), grade: steps.Fail, node: "spark-02"},
 		{name: "nonsense", here: good, peer: at("-273000 hwmon"), grade: steps.Skipped},

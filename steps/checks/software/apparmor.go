@@ -2,7 +2,6 @@ package software
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -47,10 +46,10 @@ func loadedProfiles(f map[string]string) map[string]uint64 {
 	return loaded
 }
 
-// judgeAppArmor: the kernel's log has no denial of a test's tool, but by a profile that was replaced or
-// removed since: that is how somebody ends it, and the next run writes down what is left.
+// judgeAppArmor: the kernel's log has no denial of a test's tool. Where the profile was replaced or removed
+// since, as somebody does who ends it, nobody knows before the next run: that is a WARN.
 func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
-	var off, unread, past []string
+	var off, unread []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
 		rep.Show(node+" AppArmor", kind.OrUnknown(f["AppArmor"]), "", nil)
@@ -71,9 +70,12 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			l := readAudit(line)
 			d := l.fields
 			if l.number > 0 && l.number < loaded[d["profile"]] {
-				if text := fmt.Sprintf("%s on %s", kind.OrUnknown(d["comm"]), node); !slices.Contains(past, text) {
-					past = append(past, text)
+				text := fmt.Sprintf("AppArmor on %s refused %s something (profile %s) before that profile was loaded anew or taken away: "+
+					"run it again, a refusal is written down anew", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(d["profile"]))
+				if !said[text] {
+					rep.At(r.Rig, e, steps.Warn, "%s", text)
 				}
+				said[text] = true
 				continue
 			}
 			what := strings.TrimSpace(d["operation"] + " " + d["name"])
@@ -85,11 +87,6 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			said[text] = true
 		}
 	}
-	since := "AppArmor refused no tool of the tests anything since the boot"
-	if len(past) > 0 {
-		since = fmt.Sprintf("AppArmor refused %s something before the profile was loaded anew or taken away, and no tool "+
-			"of the tests anything since", kind.And(past))
-	}
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
 		return rep.Skipped("the kernel's log may not be read on %s, so nobody saw whether AppArmor refuses a tool "+
@@ -97,7 +94,8 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	case len(off) == len(steps.Ends):
 		return rep.Verdict("AppArmor is off on both nodes")
 	case len(off) > 0:
-		return rep.Verdict(fmt.Sprintf("%s, and is off on %s", since, kind.And(off)))
+		return rep.Verdict(fmt.Sprintf("AppArmor refused no tool of the tests anything since the boot, and is off on %s",
+			kind.And(off)))
 	}
-	return rep.Verdict(since + ", on either node")
+	return rep.Verdict("AppArmor refused no tool of the tests anything since the boot, on either node")
 }

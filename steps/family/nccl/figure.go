@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/railbench/railbench/steps"
@@ -271,24 +272,13 @@ func (t *collective) cause() string {
 // Signs: a size that is far slower one way than the other.
 func (t *collective) Signs() {}
 
-// evenly is the share of an even one from which halves are said to have carried alike.
-const evenly = 0.98
-
-// mostHalves is how many halves a node used, of the node that used most.
-func (t *collective) mostHalves() (most int) {
-	used := map[steps.End]int{}
-	for _, h := range t.halves {
-		used[h.node]++
-		most = max(most, used[h.node])
-	}
-	return most
-}
-
 // carried tells how the halves shared what they carried, where all did.
 func (t *collective) carried() string {
-	sum, least := map[steps.End]float64{}, 1.0
+	sum, used, most, least := map[steps.End]float64{}, map[steps.End]int{}, 1, 1.0
 	for _, h := range t.halves {
 		sum[h.node] += h.tx
+		used[h.node]++
+		most = max(most, used[h.node])
 	}
 	for _, h := range t.halves {
 		if sum[h.node] > 0 {
@@ -298,7 +288,8 @@ func (t *collective) carried() string {
 	if t.halves == nil || least >= 1 {
 		return ""
 	}
-	if least >= evenly/float64(t.mostHalves()) {
+	// Told in whole percent, no half could have carried more than this.
+	if math.Round(100*least) >= math.Round(100/float64(most)) {
 		return "The halves of each node carried alike"
 	}
 	return fmt.Sprintf("Each half of each node carried %.0f %% of it at least", 100*least)

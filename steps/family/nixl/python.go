@@ -348,14 +348,14 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	slices.Sort(good)
 	good = slices.Compact(good)
-	note := ""
+	reach, note := "", ""
 	if slices.Contains(good, "GPU") {
-		note = "Whether an adapter can reach the GPU's, that does not say: host-staging does"
+		reach = "Whether an adapter can reach the GPU's, that does not say: host-staging does"
 	}
 	if len(without) > 0 {
 		note = fmt.Sprintf("GPU memory was not tried on %s, which has no nvidia-smi", kind.And(without))
 	}
-	return rep.Verdict(fmt.Sprintf("NIXL registers %s memory on both nodes", kind.And(good)), note)
+	return rep.Verdict(fmt.Sprintf("NIXL registers %s memory on both nodes", kind.And(good)), reach, note)
 }
 
 // registrations are the memories that a node registered, and what it says of those that it
@@ -828,5 +828,5 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.Warn, "etcd %s can corrupt its data: take 3.5.3 or later", versions[steps.Here])
 	}
 	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]),
-		"A nixlbench of 1.1.0 or newer does without it")
+		"A nixlbench of 1.1.0 or newer can do without it")
 }
