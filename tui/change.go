@@ -194,8 +194,10 @@ func hasLine(text, line string) bool {
 func (b *box) script(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+		sign := "  "
 		for _, part := range ink.Fold(ink.Clean(line), max(8, b.width-2)) {
-			b.add("  " + part)
+			b.add(sign + part)
+			sign = b.k.Faint.Render("┊") + " "
 		}
 	}
 }

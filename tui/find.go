@@ -26,6 +26,7 @@ type lookup struct {
 	part   int // where the search began
 	begun  cursor
 	where  string // how to see what is found where the screen doesn't show it
+	around string // that the last step went past an end of the notebook
 }
 
 // A place is an introduction or a cell that has the words.
@@ -202,8 +203,9 @@ func (m *Model) nextPlace(way int) tea.Cmd {
 	wrapped := to < 0 || to >= len(f.hits)
 	f.at = (to + len(f.hits)) % len(f.hits)
 	m.showPlace()
-	if wrapped {
-		m.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
+	// Beside the count and not in its place: it tells why that has jumped.
+	if f.around = ""; wrapped {
+		f.around = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
 	}
 	return nil
 }
@@ -275,8 +277,10 @@ func (m *Model) lookedFor() string {
 		text += "  " + k.Warn.Render("nothing found")
 	default:
 		text += "  " + k.Strong.Render(fmt.Sprintf("%s of %s", cells.Thousands(f.at+1), cells.Thousands(len(f.hits))))
-		if f.where != "" {
-			text += "  " + k.Accent.Render(f.where)
+		for _, more := range []string{f.around, f.where} {
+			if more != "" {
+				text += "  " + k.Accent.Render(more)
+			}
 		}
 	}
 	return text + "  "

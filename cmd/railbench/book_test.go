@@ -165,11 +165,14 @@ func scenes(whole, broken *tape) map[string]scene {
 			p.press("ctrl+p", "m", "t", "u")
 			frame("ctrl+p, mtu")
 		}},
-		"sessions": {tape: whole, opts: withSessions, steps: func(p *player, frame func(string)) {
+		"sessions": {tape: broken, opts: withSessions(whole, broken), steps: func(p *player, frame func(string)) {
 			p.press(":")
 			p.press(typedKeys("saved lab")...)
 			frame(": saved lab")
-			p.press("esc", ":")
+			p.press("esc", "4", "home", "down")
+			p.run(broken, "enter")
+			p.tell(steps.Saved{Path: "/sessions/sim-2026-03-01.ipynb"})
+			p.press(":")
 			p.press(typedKeys("compare lab")...)
 			p.press("enter")
 			frame("compared with a saved session")
@@ -190,12 +193,12 @@ func scenes(whole, broken *tape) map[string]scene {
 		}},
 		"search": {tape: whole, steps: func(p *player, frame func(string)) {
 			p.press("/")
-			p.press(typedKeys("congestion")...)
-			frame("/ congestion")
+			p.press(typedKeys("cudaHostAlloc")...)
+			frame("/ cudaHostAlloc")
 			p.press("enter", "n")
 			frame("n")
-			p.press("n", "n", "n", "n", "n", "n", "n", "n")
-			frame("n after the last")
+			p.press("N", "N")
+			frame("N before the first")
 		}},
 		"stage": {tape: whole, steps: func(p *player, frame func(string)) {
 			p.press("4", "home", "down", "enter")
@@ -308,18 +311,20 @@ func typedKeys(text string) (keys []string) {
 	return keys
 }
 
-// withSessions has two saved sessions, the comparison with which is a text.
-func withSessions(o *tui.Options) {
-	o.Sessions = func() []tui.SessionFile {
-		return []tui.SessionFile{
-			{Path: "/sessions/lab-2026-02-28.ipynb", Name: "lab-2026-02-28", About: "saved 28 Feb 2026 17:02"},
-			{Path: "/sessions/sim-2026-02-27.ipynb", Name: "sim-2026-02-27", About: "saved 27 Feb 2026 09:40"},
+// withSessions has two saved sessions: in one of them ran the cells of before, and in this one
+// those of now.
+func withSessions(before, now *tape) func(*tui.Options) {
+	return func(o *tui.Options) {
+		o.Sessions = func() []tui.SessionFile {
+			return []tui.SessionFile{
+				{Path: "/sessions/lab-2026-02-28.ipynb", Name: "lab-2026-02-28", About: "saved 28 Feb 2026 17:02"},
+				{Path: "/sessions/sim-2026-02-27.ipynb", Name: "sim-2026-02-27", About: "saved 27 Feb 2026 09:40"},
+			}
 		}
-	}
-	o.Check = func(string) error { return nil }
-	o.Compare = func(string, string) (string, error) {
-		return "# This session against lab-2026-02-28\n\n| cell | figure | then | now | |\n|---|---|---:|---:|---|\n" +
-			"| ib-write-bw | rail 1, Gb/s | 98.0 | 92.5 | worse |\n", nil
+		o.Check = func(string) error { return nil }
+		o.Compare = func(open, other string) (string, error) {
+			return comparison(before.document("ib-write-bw"), now.document("ib-write-bw"), other, open)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func savedSessions() []tui.SessionFile {
 			if err != nil || !info.Mode().IsRegular() {
 				continue
 			}
-			name := strings.TrimSuffix(filepath.Base(path), notebook.Extension)
+			name := nameOfSession(path)
 			about := "saved " + info.ModTime().Format("2006-01-02 15:04") + " in " + filepath.Dir(path)
 			all = append(all, file{tui.SessionFile{Path: path, Name: name, About: about}, info.ModTime()})
 		}
@@ -53,6 +53,10 @@ func savedSessions() []tui.SessionFile {
 		sessions = append(sessions, f.SessionFile)
 	}
 	return sessions
+}
+
+func nameOfSession(path string) string {
+	return strings.TrimSuffix(filepath.Base(path), notebook.Extension)
 }
 
 // opens says why a session can't be opened on the bench's rig. One that another railbench has
@@ -79,13 +83,17 @@ func compareSaved(open, other string) (string, error) {
 		}
 		docs[i] = d
 	}
-	c := notebook.Compare(docs[0], docs[1], comparedPercent)
-	c.A.Name, c.B.Name = other, open
+	return comparison(docs[0], docs[1], other, open)
+}
+
+// comparison is the page of two sessions, the earlier one first.
+func comparison(then, now *notebook.Document, other, open string) (string, error) {
+	c := notebook.Compare(then, now, comparedPercent)
+	c.A.Name, c.B.Name = nameOfSession(other), nameOfSession(open)
 	if len(c.Cells) == 0 {
 		return "", fmt.Errorf("no cell ran in both this session and %s", filepath.Base(other))
 	}
-	const fence = "```"
-	return fence + "\n" + strings.ReplaceAll(c.Text(), fence, "~~~") + "\n" + fence + "\n", nil
+	return c.Markdown(), nil
 }
 
 // lookPace is how often files are looked at that others may change.

@@ -17,6 +17,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/tui"
@@ -77,6 +78,19 @@ func record(t *testing.T, faults []string, ids ...string) *tape {
 	}
 	tp.options = b.options
 	return tp
+}
+
+// document is the session of some of the cells, as it is saved.
+func (tp *tape) document(cells ...string) *notebook.Document {
+	d := notebook.New("(devel)", tp.options.Tutorial, rigBegins())
+	events := slices.Clone(tp.opening)
+	for _, id := range cells {
+		events = append(events, tp.runs[id]...)
+	}
+	for _, e := range events {
+		d.Apply(e)
+	}
+	return d
 }
 
 // Change keeps the question and agrees.

@@ -324,6 +324,33 @@ func (c Comparison) Text() string {
 	return b.String()
 }
 
+// Markdown is a comparison as a page to read: what is worse first, and each side by its name.
+func (c Comparison) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s.** ", markdownText(capital(c.sum())))
+	side := func(s Side) string {
+		text := markdownText(s.Name) + " (rig " + markdownText(s.Rig)
+		if s.Simulated {
+			text += ", " + simulated
+		}
+		return text + ")"
+	}
+	fmt.Fprintf(&b, "A is %s, B is %s. %s.\n\n", side(c.A), side(c.B), capital(ofPayload))
+	list := func(lines []string) {
+		for _, l := range lines {
+			b.WriteString("- " + markdownText(l) + "\n")
+		}
+		if len(lines) > 0 {
+			b.WriteString("\n")
+		}
+	}
+	list(c.Notes)
+	t, _ := c.table()
+	b.WriteString(tableMarkdown(t) + "\n")
+	list(c.remarks())
+	return b.String()
+}
+
 // ofPayload says which of two measures the rates of a comparison are.
 const ofPayload = "rates are of payload, without headers"
 
@@ -350,7 +377,11 @@ func (c Comparison) table() (t steps.Table, changes []Change) {
 			if f.A == 0 && f.B != 0 {
 				change = "from 0"
 			}
-			add(f.Change, "  "+f.Name, withUnit(f.A, f.Unit), withUnit(f.B, f.Unit), change)
+			name, unit := f.Name, f.Unit
+			if strings.Contains(unit, " ") { // "messages of 65536 bytes": once is enough
+				name, unit = name+", "+unit, ""
+			}
+			add(f.Change, "  "+name, withUnit(f.A, unit), withUnit(f.B, unit), change)
 		}
 	}
 	return t, changes
@@ -481,6 +512,9 @@ func word(c Change) string {
 }
 
 func withUnit(v float64, unit string) string {
+	if unit == "bytes" && math.Abs(v) >= 1e6 { // nobody counts eleven digits
+		v, unit = v/1e9, "GB"
+	}
 	text := number(v)
 	if v != math.Trunc(v) {
 		text = strconv.FormatFloat(v, 'g', 4, 64)

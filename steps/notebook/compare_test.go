@@ -193,6 +193,33 @@ func TestCompareWhatIsNot(t *testing.T) {
 	}
 }
 
+// On a page it is a table and no picture of one: a fence is broken where it is too wide, and what
+// a file says is no Markdown.
+func TestCompareAsAPage(t *testing.T) {
+	const sent = "rail 1 bytes sent"
+	bw := func(gbps float64, bytes, messages float64) *Document {
+		return came(t, map[string]steps.Verdict{"bw": {Grade: steps.Pass, Evidence: []steps.Evidence{
+			{Name: "rail 1 bandwidth", Value: gbps, Unit: "Gb/s"},
+			{Name: sent, Value: bytes, Unit: "bytes"},
+			{Name: "messages", Value: messages, Unit: "messages of 65536 bytes"},
+		}}})
+	}
+	c := Compare(bw(92.5, 34632000000, 500000), bw(52.5, 22164480000, 320000), 5)
+	c.A.Name, c.B.Name = "lab|[x](y)", "now"
+	page := c.Markdown()
+	for _, want := range []string{
+		"**1 worse, by more than 5 % where it is a figure.**", `lab|\[x\](y)`, "  rail 1 bandwidth | 92.5 Gb/s | 52.5 Gb/s | -43.2 % | worse |",
+		"| 34.63 GB | 22.16 GB |", "messages, messages of 65536 bytes | 500000 | 320000 |", "Rates are of payload",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %q in %s", want, page)
+		}
+	}
+	if strings.Contains(page, "```") || strings.Contains(page, "00000000") {
+		t.Error(page)
+	}
+}
+
 // What was measured under other conditions is neither better nor worse, and they are named.
 func TestCompareUnderOtherConditions(t *testing.T) {
 	at := func(f steps.Figure, gbps float64) *Document {

@@ -312,10 +312,12 @@ func (b *body) script(script string, head int) {
 		hidden = len(lines) - head
 		lines = lines[:head]
 	}
-	mark := "  " + b.k.Accent.Render("┃") + " "
+	mark, on := "  "+b.k.Accent.Render("┃")+" ", "  "+b.k.Faint.Render("┋")+" "
 	for _, l := range lines {
+		sign := mark
 		for _, part := range ink.Fold(ink.Clean(l), max(8, b.width-6)) {
-			b.add(mark + b.k.Dim.Render(part))
+			b.add(sign + b.k.Dim.Render(part))
+			sign = on // the line goes on: nobody types a new one here
 		}
 	}
 	if hidden > 0 {

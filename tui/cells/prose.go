@@ -152,13 +152,14 @@ func (s *setter) list(n *ast.List, first, rest string) {
 }
 
 func (s *setter) code(n ast.Node, first, rest string) {
-	bar := s.k.Faint.Render("│") + " "
+	bar, on := s.k.Faint.Render("│")+" ", s.k.Faint.Render("┊")+" "
 	for i := range n.Lines().Len() {
 		line := n.Lines().At(i)
 		shown := ink.Clean(strings.TrimRight(string(line.Value(s.src)), "\n"))
+		sign := bar
 		for _, part := range ink.Fold(shown, max(8, s.room-lipgloss.Width(rest)-2)) {
-			s.lines = append(s.lines, first+bar+s.k.Code.Render(part))
-			first = rest
+			s.lines = append(s.lines, first+sign+s.k.Code.Render(part))
+			first, sign = rest, on
 		}
 	}
 	s.gap(rest)
@@ -197,7 +198,7 @@ func (s *setter) table(n *east.Table, first, rest string) {
 		return
 	}
 	for _, row := range rows {
-		for _, l := range setRow(row, widths) {
+		for _, l := range setRow(row, widths, n.Alignments) {
 			s.lines = append(s.lines, strings.TrimRight(first+l, " "))
 			first = rest
 		}
@@ -247,8 +248,9 @@ func columnWidths(rows [][]string, width int) (widths []int, ok bool) {
 	return widths, true
 }
 
-// setRow sets the cells of a row side by side, each in as many lines as it needs.
-func setRow(row []string, widths []int) []string {
+// setRow sets the cells of a row side by side, each in as many lines as it needs, figures below
+// figures.
+func setRow(row []string, widths []int, alignments []east.Alignment) []string {
 	var columns [][]string
 	height := 1
 	for j, cell := range row {
@@ -265,6 +267,9 @@ func setRow(row []string, widths []int) []string {
 			}
 			if j > 0 {
 				all[i] += strings.Repeat(" ", columnGap)
+			}
+			if gap := strings.Repeat(" ", max(0, widths[j]-lipgloss.Width(text))); j < len(alignments) && alignments[j] == east.AlignRight {
+				text = gap + text
 			}
 			all[i] += ink.Pad(text, widths[j])
 		}
