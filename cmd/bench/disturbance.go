@@ -193,7 +193,7 @@ func virtualStreams(b *bench) (r result, err error) {
 		if err != nil {
 			return r, err
 		}
-		peer, err := v.between("iperf3 -s -1 -p 5201 -D", "iperf3 -c 192.168.100.10 -p 5201 -t 5 -P 4 -J", iperfRate)
+		peer, err := v.between("iperf3 -s -1 -p 5201 -D", "iperf3 -c 192.168.100.10 -p 5201 -t 10 -P 4 -J", iperfRate)
 		if err := errors.Join(err, b.ctx()); err != nil {
 			return r, err
 		}
@@ -206,7 +206,7 @@ func virtualStreams(b *bench) (r result, err error) {
 
 // streamed is what the cell stream-rail measures, Mb/s.
 func (v *virtualRig) streamed() (float64, error) {
-	text, err := v.railbench("run", "stream-rail", "--rig", "virtual", "--json", "-p", "STREAM_SECONDS=5")
+	text, err := v.railbench("run", "stream-rail", "--rig", "virtual", "--json", "-p", "STREAM_SECONDS=10", "-p", "STREAM_BLOCK=1048576")
 	if err != nil { // what did not pass is no measure of it
 		return 0, err
 	}

@@ -59,9 +59,14 @@ func (d Drawer) bars(c steps.Chart) []string {
 		label = max(label, lipgloss.Width(ink.Clean(p.Label)))
 		value = max(value, lipgloss.Width(figure(p.Y)))
 	}
-	// Bars tell something from leastBar columns on, and labels that are cut nothing.
-	label = min(label, max(d.Width*2/5, d.Width-value-3-leastBar))
-	s := scale{chart.Bars(c), d.Width - label - value - 3}
+	// Bars tell something from leastBar columns on, and labels that are cut nothing: where both
+	// don't fit, each label has a line of its own above its bar.
+	above := label > max(d.Width*2/5, d.Width-value-3-leastBar)
+	indent := label + 1
+	if above {
+		indent = 0
+	}
+	s := scale{chart.Bars(c), d.Width - indent - value - 2}
 	if s.size < 4 {
 		return d.note("Too narrow for a chart.")
 	}
@@ -73,11 +78,15 @@ func (d Drawer) bars(c steps.Chart) []string {
 		if !chart.Usable(p.Y) {
 			strong = k.Dim
 		}
-		lines = append(lines, ink.Pad(ink.Clean(p.Label), label)+" "+k.Faint.Render("▏")+d.bar(p.Y, s, marks)+" "+
+		name := ink.Clean(p.Label)
+		if above {
+			lines = append(lines, ink.Wrap(name, d.Width, "", "  ")...)
+			name = ""
+		}
+		lines = append(lines, ink.Pad(name, indent)+k.Faint.Render("▏")+d.bar(p.Y, s, marks)+" "+
 			strings.Repeat(" ", max(0, value-lipgloss.Width(text)))+strong.Render(text))
 	}
-	indent := strings.Repeat(" ", label+2)
-	lines = append(lines, indent+d.axis(s, ticks(c, s)))
+	lines = append(lines, strings.Repeat(" ", indent+1)+d.axis(s, ticks(c, s)))
 	return append(lines, d.legend(c.Limits)...)
 }
 

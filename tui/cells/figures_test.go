@@ -226,3 +226,22 @@ func TestLiveTable(t *testing.T) {
 		t.Errorf("done:\n%s", got)
 	}
 }
+
+// A label says under which conditions a bar was measured: what is cut of it is what two bars
+// differ in.
+func TestLabelsOfBarsAreWhole(t *testing.T) {
+	c := bars()
+	names := []string{"railbench stream, both halves (8 streams, MTU 9000)", "RDMA write, rail 1 (MTU 1024)"}
+	for i, name := range names {
+		c.Series[0].Points[i].Label = name
+	}
+	for width := 24; width <= 130; width++ {
+		lines := Drawer{Ink: ink.New(true, colorprofile.ASCII), Width: width}.Chart(c)
+		got := strings.Join(strings.Fields(unstyled(lines)), " ")
+		for _, name := range names {
+			if !strings.Contains(got, name) {
+				t.Errorf("%d columns: no %q in\n%s", width, name, unstyled(lines))
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -25,6 +27,7 @@ type outputRow struct {
 	line   int // among those that were fitted
 	strips []strip
 	on     bool // it goes on with what the row before has begun
+	table  bool // it is of a table, whose columns are read down
 	rule   bool // nothing is lost where it ends
 	open   bool // it goes on to the line's end, which may be cut
 }
@@ -35,14 +38,42 @@ const mostRows = 4
 // closed is how many blanks stay of a gap that is closed up.
 const closed = 2
 
-// fit sets lines in rows of width columns, in about most rows; where that is not to be had,
-// in a row each, which is cut.
-func fit(lines []steps.OutputLine, width, most int) []outputRow {
-	if rows := fitted(lines, width, false); len(rows) <= most {
-		return rows
+// fit sets lines in rows of width columns, in about most rows; where that is not to be had, first
+// long words lose their middles, and then each line has a row, which is cut. The rows are of the
+// lines that it gives.
+func fit(lines []steps.OutputLine, width, most int) ([]steps.OutputLine, []outputRow) {
+	rows := fitted(lines, width, false)
+	if len(rows) <= most {
+		return lines, rows
 	}
-	return fitted(lines, width, true)
+	short := slices.Clone(lines)
+	for i := range short {
+		short[i] = shortened(short[i])
+	}
+	if rows = fitted(short, width, false); len(rows) <= most {
+		return short, rows
+	}
+	return lines, fitted(lines, width, true)
 }
+
+// longest is the longest word that stays whole where lines would be cut: of a GID, a path or a hash
+// the two ends tell it from another.
+const longest = 24
+
+// shortened is a line whose long words have their two ends only. What follows stays in its column.
+func shortened(l steps.OutputLine) steps.OutputLine {
+	if len(l.Spans) > 0 || len(l.Text) > 400 || ruled(l.Text) { // colours belong to places in a line
+		return l
+	}
+	l.Text = longWords.ReplaceAllStringFunc(l.Text, func(word string) string {
+		const head, tail = 8, 10
+		return word[:head] + "…" + word[len(word)-tail:] + strings.Repeat(" ", len(word)-head-tail-1)
+	})
+	return l
+}
+
+// longWords are those of ASCII, a column a byte.
+var longWords = pattern.New(fmt.Sprintf(`[!-~]{%d,}`, longest+1))
 
 // fitted sets lines in as many rows as they need, or in one each. Lines that stand together are
 // a table: they close up, and go on, at the same columns.
@@ -98,7 +129,9 @@ func together(blanks [][]bool, width, first int, cut bool) (rows []outputRow) {
 			if n > 0 && chunk[0].from >= len(b) {
 				break
 			}
-			rows = append(rows, outputRow{line: first + i, strips: chunk, on: n > 0, open: n == len(chunks)-1})
+			rows = append(rows, outputRow{
+				line: first + i, strips: chunk, on: n > 0, table: len(blanks) > 1, open: n == len(chunks)-1,
+			})
 		}
 	}
 	return rows
@@ -237,13 +270,13 @@ func (c Cell) few(lines []steps.OutputLine, keep int) (few []steps.OutputLine, s
 // headOf finds the head of a table of which the rows before at are cut off; -1 where at is no row of
 // one. It looks no farther up than a sweep over all message sizes is long.
 func headOf(lines []steps.OutputLine, at int) int {
-	const longest = 80
+	const sweep = 80
 	first := figures(lines[at])
 	// A sentence with a number or two is no row.
 	if first < 2 || 3*first < len(strings.Fields(lines[at].Text)) {
 		return -1
 	}
-	for i := at - 1; i >= max(0, at-longest); i-- {
+	for i := at - 1; i >= max(0, at-sweep); i-- {
 		words, numbers := len(strings.Fields(lines[i].Text)), figures(lines[i])
 		switch {
 		case ruled(lines[i].Text), numbers > 0 && numbers >= first-1:

@@ -21,7 +21,8 @@ func printedLines(texts ...string) (lines []steps.OutputLine) {
 // drawnIn is what is seen of lines in so many columns.
 func drawnIn(lines []steps.OutputLine, width, most int) string {
 	var rows []string
-	for _, r := range fit(lines, width-2, most) {
+	lines, fits := fit(lines, width-2, most)
+	for _, r := range fits {
 		rows = append(rows, strings.TrimRight(unstyled([]string{r.draw(ink.New(true, colorprofile.NoTTY), lines[r.line], width)}), " \n"))
 	}
 	return strings.Join(rows, "\n")
@@ -36,6 +37,8 @@ func TestOutputFits(t *testing.T) {
 		strings.Repeat("-", 88), perftestHead,
 		" 65536      500000           0.00               11032.34             0.176517", strings.Repeat("-", 88))
 	address := printedLines("enp1s0f0np0      UP             192.168.100.11/24 fe80::4ebb:47ff:fe2c:1131/64")
+	gids := printedLines("DEV\tPORT\tGID", "rocep1s0f0\t1\t0000:0000:0000:0000:0000:ffff:c0a8:640b 192.168.100.11\tv2",
+		"roceP2p1s0f0\t1\t0000:0000:0000:0000:0000:ffff:c0a8:660b 192.168.102.11\tv2")
 	key := printedLines("hca_id: rocep1s0f1", "                        active_mtu:             1024 (3)")
 	for _, x := range []struct {
 		name        string
@@ -54,6 +57,11 @@ func TestOutputFits(t *testing.T) {
 		{"no room to go on", table, 52, 4, "│ " + strings.Repeat("-", 50) + "\n" +
 			"│  #bytes  #iterations  BW peak[MB/sec]  BW average…\n" +
 			"│  65536   500000         0.00             11032.34…\n│ " + strings.Repeat("-", 50)},
+		{
+			"long words lose their middles before ends are cut", gids, 52, 5, "│ DEV     PORT  GID\n" +
+				"│ rocep1s0f0    1    0000:000…:c0a8:640b\n┊ 192.168.100.11  v2\n" +
+				"│ roceP2p1s0f0  1    0000:000…:c0a8:660b\n┊ 192.168.102.11  v2",
+		},
 		{"words of one line", address, 40, 7, "│ enp1s0f0np0  UP  192.168.100.11/24\n┊ fe80::4ebb:47ff:fe2c:1131/64"},
 		{
 			"a word wider than the pane", printedLines("a /sys/class/infiniband/rocep1s0f0/ports/1"), 22, 7,
@@ -84,7 +92,7 @@ func TestOutputFitsAnyWidth(t *testing.T) {
 			for n := 1; i+n <= len(texts) && n < 4; n++ {
 				lines := printedLines(texts[i : i+n]...)
 				for _, most := range []int{1, 4, 100} {
-					rows := fit(lines, width-2, most)
+					lines, rows := fit(lines, width-2, most)
 					seen := map[int]bool{}
 					for _, r := range rows {
 						seen[r.line] = true

@@ -63,8 +63,9 @@ func (b *body) printed(c Cell, lines []steps.OutputLine, t tags) {
 		for end < len(lines) && lines[end].Kind != steps.Note {
 			end++
 		}
-		for _, r := range fit(lines[i:end], width-2, c.budget(end-i)) {
-			l := lines[i+r.line]
+		shown, rows := fit(lines[i:end], width-2, c.budget(end-i))
+		for _, r := range rows {
+			l := shown[r.line]
 			b.add("  " + b.k.Dim.Render(t.of(l)) + r.draw(b.k, l, width))
 		}
 		i = end
@@ -112,15 +113,19 @@ func (c Cell) lastSection(lines []steps.OutputLine) (s section) {
 	return s
 }
 
-// beside reports whether the nodes have a column each: where there is room, and no line is cut
-// that would be whole one below the other.
+// beside reports whether the nodes have a column each: where there is room, and no line is cut, no
+// table broken, that would be whole one below the other.
 func (s section) beside(c Cell, width int) bool {
 	column := s.column(width)
 	return column >= leastColumn && !slices.ContainsFunc(s.nodes, func(lines []steps.OutputLine) bool {
 		most := c.budget(len(lines))
-		return len(fitted(lines, column-2, false)) > most && len(fitted(lines, width-6, false)) <= most
+		narrow, wide := fitted(lines, column-2, false), fitted(lines, width-6, false)
+		return len(narrow) > most && len(wide) <= most ||
+			slices.ContainsFunc(narrow, brokenTable) && !slices.ContainsFunc(wide, brokenTable)
 	})
 }
+
+func brokenTable(r outputRow) bool { return r.table && r.on }
 
 func (s section) column(width int) int { return (width-4)/len(s.nodes) - 2 }
 

@@ -83,7 +83,6 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep kind.Report
 	outputs, _ := kind.OnBoth(r, &rep)
-	var charts []steps.Chart
 	table := steps.Table{Title: "host memory in use", Columns: []steps.Column{{Name: "step"}}}
 	var columns [2][]parse.StagingSample
 	w := ways{unified: true}
@@ -94,7 +93,6 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		if s, ok := kind.Value[parse.Staging](r, o, &rep); ok && w.judge(r, o, s, &rep) {
 			columns[e] = s.GPU.Samples
-			charts = append(charts, stagingChart(r.Rig.NameOf(e), s.GPU.Samples))
 		}
 	}
 	if len(w.gpus) == 0 && len(w.without) == len(steps.Ends) {
@@ -112,8 +110,8 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	lead, note := w.lead(&rep)
 	v := rep.Verdict(lead, note)
-	if len(charts) > 0 {
-		v.Tables, v.Charts = append(v.Tables, stagingTable(r, table, columns)), charts
+	if chart := stagingChart(r, columns); len(chart.Series[0].Points) > 0 {
+		v.Tables, v.Charts = append(v.Tables, stagingTable(r, table, columns)), []steps.Chart{chart}
 	}
 	return v
 }
@@ -236,8 +234,8 @@ func showDomains(node string, u parse.UCX, rep *kind.Report) {
 }
 
 // stagingTable takes a step's name as its key: the nodes' programs are the same, but one may
-// have stopped before the other. It has a row a step and two columns a node: MB in use, and how far
-// that is above the baseline.
+// have stopped before the other. It has a row a step and a column a node, MB in use; how far that
+// is above the baseline is the chart's to say.
 func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSample) steps.Table {
 	var names []string
 	for _, e := range steps.Ends {
@@ -245,8 +243,7 @@ func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSampl
 			continue
 		}
 		node := r.Rig.NameOf(e)
-		t.Columns = append(t.Columns, steps.Column{Name: node + " MB", Number: true},
-			steps.Column{Name: "rise", Number: true})
+		t.Columns = append(t.Columns, steps.Column{Name: node + " MB", Number: true})
 		for _, s := range columns[e] {
 			if !slices.Contains(names, s.Step) {
 				names = append(names, s.Step)
@@ -261,10 +258,10 @@ func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSampl
 			}
 			i := slices.IndexFunc(columns[e], func(s parse.StagingSample) bool { return s.Step == name })
 			if i < 0 {
-				row = append(row, "", "")
+				row = append(row, "")
 				continue
 			}
-			row = append(row, fmt.Sprint(columns[e][i].UsedMB), fmt.Sprintf("%+d", columns[e][i].UsedMB-columns[e][0].UsedMB))
+			row = append(row, fmt.Sprint(columns[e][i].UsedMB))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -272,16 +269,19 @@ func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSampl
 	return t
 }
 
-func stagingChart(node string, samples []parse.StagingSample) steps.Chart {
+// stagingChart has a bar a step and node, in MB, for what comes after the baseline.
+func stagingChart(r steps.Result, columns [2][]parse.StagingSample) steps.Chart {
 	var points []steps.Point
-	for _, s := range samples {
-		points = append(points, steps.Point{Label: s.Step, Y: float64(s.UsedMB - samples[0].UsedMB)})
-	}
-	for i := range points {
-		points[i].Y = max(points[i].Y, 0) // less than before is other programs' doing
+	for _, e := range steps.Ends {
+		for _, s := range columns[e] {
+			if s.Step != columns[e][0].Step {
+				rise := max(s.UsedMB-columns[e][0].UsedMB, 0) // less than before is other programs' doing
+				points = append(points, steps.Point{Label: r.Rig.NameOf(e) + ", " + s.Step, Y: float64(rise)})
+			}
+		}
 	}
 	return steps.Chart{
-		Title: "Host memory above the baseline on " + node, Shape: steps.Bars, Unit: "MB",
-		Series: []steps.Series{{Name: node, Points: points}},
+		Title: "Host memory above the baseline", Shape: steps.Bars, Unit: "MB",
+		Series: []steps.Series{{Points: points}},
 	}
 }

@@ -736,7 +736,8 @@ func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *step
 		"%.0f; memory from cudaHostAlloc gets there", why, theory.StagedGPU.Entry().Says(), b.Expected), e
 }
 
-// nixlTable is what the screen shows of the rows.
+// nixlTable is what the screen shows of the rows, what is read first on the left: a narrow screen
+// has its last columns on a key.
 func nixlTable(rows []parse.NIXLRow) steps.Table {
 	t := steps.Table{Title: "nixlbench", Columns: []steps.Column{
 		{Name: "block"},
@@ -745,16 +746,25 @@ func nixlTable(rows []parse.NIXLRow) steps.Table {
 		{Name: "post us", Number: true},
 		{Name: "tx us", Number: true},
 	}}
+	tails := slices.ContainsFunc(rows, func(r parse.NIXLRow) bool { return r.PostP99US > 0 || r.TxP99US > 0 })
+	if tails {
+		t.Columns = append(t.Columns, steps.Column{Name: "post p99 us", Number: true},
+			steps.Column{Name: "tx p99 us", Number: true})
+	}
 	batches := slices.ContainsFunc(rows, func(r parse.NIXLRow) bool { return r.Batch > 1 })
 	for _, r := range rows {
 		block := kind.BlockSize(r.Bytes)
 		if batches {
 			block += fmt.Sprintf(" x %d", r.Batch)
 		}
-		t.Rows = append(t.Rows, []string{
+		row := []string{
 			block, fmt.Sprintf("%.2f", r.Gbps()), fmt.Sprintf("%.1f", r.LatencyUS),
 			measuredUS(r.PostUS), measuredUS(r.TxUS),
-		})
+		}
+		if tails {
+			row = append(row, measuredUS(r.PostP99US), measuredUS(r.TxP99US))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
