@@ -168,15 +168,31 @@ func (b *body) head(c Cell) {
 	right := b.status(c)
 	where := b.k.Dim.Render(Places(c.Cell, c.Names))
 	inner := b.width - 2 // a blank before the scroll bar
-	if lipgloss.Width(left)+lipgloss.Width(where)+lipgloss.Width(right)+6 <= inner {
+	fits := func(parts ...string) bool {
+		return lipgloss.Width(strings.Join(parts, ""))+6 <= inner
+	}
+	id, indent := "", strings.Repeat(" ", lipgloss.Width(count)+1)
+	if title != c.ID {
+		id = "  " + b.k.Faint.Render(ink.Clean(c.ID)) // what railbench run calls it
+	}
+	if fits(left, id, where, right) {
 		if right != "" {
 			where += "   " + right
 		}
-		b.add(ink.Sides(left, where, inner))
+		b.add(ink.Sides(left+id, where, inner))
 		return
 	}
+	if id != "" && fits(left, id, right) {
+		left, id = left+id, ""
+	}
 	b.add(ink.Sides(left, right, inner))
-	b.add(strings.Repeat(" ", lipgloss.Width(count)+1) + where)
+	below := indent + where
+	if id != "" && lipgloss.Width(indent+id+where) <= inner {
+		below = indent[2:] + id + "  " + where
+	} else if id != "" {
+		b.add(indent[2:] + id)
+	}
+	b.add(below)
 }
 
 // status is the right end of a cell's head.

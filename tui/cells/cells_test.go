@@ -177,3 +177,24 @@ func TestLongScriptsAreFolded(t *testing.T) {
 		}
 	}
 }
+
+// railbench run and doctor take a cell's id: it stands beside the title, or below it where there is
+// no room, and never in the place of where it runs.
+func TestTitlesHaveTheirIDs(t *testing.T) {
+	c := Cell{
+		Cell:  steps.Cell{ID: "nixl-single-dram", Title: "One rail, host memory", Roles: []steps.Role{{Name: "initiator"}, {Name: "target", On: steps.OnPeer}}},
+		Names: []string{"spark-02", "spark-01"}, State: steps.CellState{Run: 1, HasExit: true},
+	}
+	for width := 44; width < 130; width++ {
+		text := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), width).Lines[:3])
+		for _, want := range []string{"One rail, host memory", "nixl-single-dram", "initiator spark-02 · target spark-01", "exit 0"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d columns: no %q in\n%s", width, want, text)
+			}
+		}
+	}
+	c.Title = ""
+	if text := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 80).Lines[:3]); strings.Count(text, "nixl-single-dram") != 1 {
+		t.Error(text)
+	}
+}

@@ -224,7 +224,7 @@ func (t *streamTest) whole() bool {
 	}
 	cut := max(t.got.Cut, t.sent.Cut)
 	if cut > 0 {
-		why := "the connection broke, or hardly anything came through"
+		why := "the connection broke, or hardly anything came through (STREAM_BLOCK sets smaller blocks for a slow link)"
 		if mtus, differ := pathMTUs(t.result.Rig, t.path); differ {
 			why = "an MTU mismatch looks like this, and they differ: " + mtus
 		}
