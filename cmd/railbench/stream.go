@@ -385,7 +385,10 @@ func (s *sender) run(cmd *cobra.Command) error {
 		move = func(ctx context.Context, conns []*net.TCPConn) error { return s.forward(ctx, ln, conns[0]) }
 	}
 	began := time.Now()
-	err = count.during(cmd.Context(), func(ctx context.Context) error { return move(ctx, conns) })
+	err = count.during(cmd.Context(), func(ctx context.Context) error {
+		defer stream.Drain(conns...)
+		return move(ctx, conns)
+	})
 	return count.tell(cmd.OutOrStdout(), count.sent(time.Since(began).Seconds()), err)
 }
 

@@ -165,6 +165,20 @@ func Send(ctx context.Context, c *net.TCPConn, p *Payload, blocks uint64, t *Tal
 	return nil
 }
 
+// Drain waits until the other end has taken all that was written, and has closed, for some seconds at
+// most: what the kernel holds back yet has not arrived, and belongs to no rate.
+func Drain(conns ...*net.TCPConn) {
+	var work sync.WaitGroup
+	for _, c := range conns {
+		work.Go(func() {
+			if c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(grace)) == nil {
+				_, _ = io.Copy(io.Discard, c) // however it ends, nothing more arrives
+			}
+		})
+	}
+	work.Wait()
+}
+
 // writeFile sends a block whose payload is a file.
 func writeFile(c *net.TCPConn, h header, f *os.File) error {
 	if _, err := c.Write(h.bytes()); err != nil {

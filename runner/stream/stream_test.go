@@ -10,10 +10,42 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+// What is only in the kernel's buffers has not arrived: over a slow link that is a good part of it, and
+// the two ends would disagree about the rate.
+func TestDrainWaitsForTheReceiver(t *testing.T) {
+	p, err := NewPayload(1<<14, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	client, server := pair(t)
+	written, got := make(chan struct{}), Tally{}
+	var taken atomic.Bool
+	var work sync.WaitGroup
+	work.Go(func() {
+		defer server.Close()
+		<-written
+		if err := Receive(t.Context(), server, nil, &got); err != nil {
+			t.Error(err)
+		}
+		taken.Store(true)
+	})
+	if err := Send(t.Context(), client, p, 2, &Tally{}); err != nil {
+		t.Error(err)
+	}
+	close(written)
+	Drain(client)
+	if !taken.Load() || got.Blocks.Load() != 2 {
+		t.Errorf("it ends before the receiver has taken all: %d blocks", got.Blocks.Load())
+	}
+	work.Wait()
+}
 
 // pair is a connection over loopback.
 func pair(t *testing.T) (client *net.TCPConn, server net.Conn) {
