@@ -152,3 +152,21 @@ func TestAnyBoardFits(t *testing.T) {
 		}
 	}
 }
+
+// One PCIe link has a number with headers, which the bar has, and one without, which verdicts have: both
+// say which they are. Soft-RoCE's bytes are of IP as well, and have no such pair.
+func TestTheCeilingSaysWhichItIs(t *testing.T) {
+	g := meter.Gauge{LinkGbps: 200, CeilingGbps: 111.37, Source: meter.PortCounters}
+	g.RoCE.Payload, g.RoCE.Counted = 1024, 58
+	if got, want := facts(g), "link 200 · PCIe 111.4 wire, 105.4 payload · RoCE MTU 1024"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	g.RoCE.Payload, g.CeilingGbps = 4096, 113.48
+	if got, want := facts(g), "PCIe 113.5 wire, 111.9 payload"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	g.Source = meter.NetdevBytes
+	if got := facts(g); !strings.Contains(got, "PCIe 113.5 wire ·") {
+		t.Errorf("%q", got)
+	}
+}

@@ -216,7 +216,11 @@ func facts(g meter.Gauge) string {
 		parts = append(parts, "link rate unknown")
 	}
 	if g.CeilingGbps > 0 {
-		parts = append(parts, "PCIe "+rate(g.CeilingGbps))
+		ceiling := "PCIe " + rate(g.CeilingGbps) + " wire"
+		if p, ok := g.Payload(g.CeilingGbps, 0); ok { // the verdicts' number, of the same link
+			ceiling += ", " + rate(float64(p)) + " payload"
+		}
+		parts = append(parts, ceiling)
 	}
 	if g.RoCE.Payload > 0 && g.Source == meter.PortCounters {
 		parts = append(parts, fmt.Sprintf("RoCE MTU %d", g.RoCE.Payload))
