@@ -212,6 +212,7 @@ func TestNixlbenchFlags(t *testing.T) {
 		{"foo --num-iter 0", "", "num_iter must be >= 1\n"},
 		{"--enable_vmm --num_iter 0", "", "num_iter must be >= 1\n"},
 		{"--noenable_pt -pipeline_depth=0", "", "pipeline_depth must be >= 1\n"},
+		{"--use_device_api", "", "Invalid configuration for NIXL Device API: UCX GPU Device API support is not enabled in this build. Set -Ducx_path=<path> with UCX GPU device headers available\n"},
 		{"--config_file /nonexistent.toml", "", "Failed to load config file: /nonexistent.toml: File could not be opened for reading\n"},
 		{"--runtime_type MPI", adjusted, "Invalid runtime: MPI\n"},
 		{"--worker_type foo", fallback + adjusted, "Unsupported worker type: foo\n"},

@@ -38,6 +38,8 @@ type Iperf3 struct {
 	Each []float64 `json:"eachGbps"`
 	// Protocol is "TCP", "UDP" or "SCTP"; empty where it isn't told.
 	Protocol string `json:"protocol,omitempty"`
+	// UDP is what became of a UDP test's datagrams; nil where the test isn't one, or doesn't say.
+	UDP *Datagrams `json:"udp,omitempty"`
 	// ReceivedSeconds are those that the receiver's rate was worked out of, to all digits; 0 in a text.
 	ReceivedSeconds float64 `json:"-"`
 	// Reverse says that the server sent, Bidir that both did, and LimitGbps is the rate that the
@@ -48,6 +50,14 @@ type Iperf3 struct {
 	// Error is iperf3's own word for what went wrong; empty where nothing did. With
 	// -J it ends with status 0 all the same.
 	Error string `json:"error"`
+}
+
+// Datagrams are those of a UDP test, of all streams. Who sends counts on whatever arrives: a rate
+// of UDP is one of the sender alone, unless the lost ones are told.
+type Datagrams struct {
+	Sent     int     `json:"sent"`
+	Lost     int     `json:"lost"`
+	JitterMS float64 `json:"jitterMS"` // at the receiver, milliseconds
 }
 
 // Threaded reports whether each stream had a thread of its own, as from 3.16 on. ok is false
@@ -82,6 +92,10 @@ type sum struct {
 	Cwnd        float64  `json:"max_snd_cwnd"`
 	Window      float64  `json:"snd_cwnd"`
 	Reorder     *float64 `json:"reorder"`
+	// Those of UDP; packets are datagrams.
+	Packets *float64 `json:"packets"`
+	Lost    *float64 `json:"lost_packets"`
+	Jitter  float64  `json:"jitter_ms"`
 	// Sends says of a stream that this end sent on it; nil where it isn't told.
 	Sends *bool `json:"sender"`
 }
@@ -122,9 +136,11 @@ type iperf3End struct {
 	Streams []struct {
 		Sender   sum `json:"sender"`
 		Receiver sum `json:"receiver"`
+		UDP      sum `json:"udp"` // in place of both: what the sender sent, and of that what was lost
 	} `json:"streams"`
 	Sent     *sum `json:"sum_sent"`
 	Received *sum `json:"sum_received"`
+	Sum      *sum `json:"sum"` // of UDP, and before 3.7 of nothing else
 }
 
 // take reads an event of --json-stream. What newer releases add is left out.
@@ -211,6 +227,9 @@ func iperf3JSON(text string) (Iperf3, error) {
 		if rate == 0 {
 			rate = s.Sender.Bits
 		}
+		if rate == 0 {
+			rate = s.UDP.arrived()
+		}
 		if len(v.Each) < maxRows {
 			v.Each = append(v.Each, least(rate)/1e9)
 		}
@@ -225,6 +244,13 @@ func iperf3JSON(text string) (Iperf3, error) {
 		v.ReceivedBytes, v.ReceivedGbps = least(s.Bytes), least(s.Bits)/1e9
 		v.Seconds, v.ReceivedSeconds = max(v.Seconds, least(s.Seconds)), least(s.Seconds)
 	}
+	if s := raw.End.Sum; s != nil {
+		v.datagrams(raw.End)
+		if raw.End.Sent == nil && raw.End.Received == nil {
+			v.SentBytes, v.SentGbps, v.Seconds = least(s.Bytes), least(s.Bits)/1e9, least(s.Seconds)
+			raw.End.Sent = s
+		}
+	}
 	if !v.Bidir {
 		v.oneWay(raw.End)
 	}
@@ -232,6 +258,24 @@ func iperf3JSON(text string) (Iperf3, error) {
 		return v, fmt.Errorf("%w: iperf3 -J has no sums", ErrNoResult)
 	}
 	return v, nil
+}
+
+// datagrams takes those of a UDP test: where a release has sums of both ends, what the receiver says.
+func (v *Iperf3) datagrams(end iperf3End) {
+	for _, s := range []*sum{end.Received, end.Sum} {
+		if s != nil && s.Packets != nil && s.Lost != nil {
+			v.UDP = &Datagrams{Sent: whole(*s.Packets), Lost: whole(*s.Lost), JitterMS: least(s.Jitter)}
+			return
+		}
+	}
+}
+
+// arrived is the rate of what came of a stream of UDP, bits a second.
+func (s sum) arrived() float64 {
+	if s.Packets == nil || s.Lost == nil || *s.Packets <= 0 {
+		return s.Bits
+	}
+	return s.Bits * max(0, 1 - least(*s.Lost) / *s.Packets)
 }
 
 // oneWay takes the sums of what this end sent where a release before bidir was told (3.7) wrote those of
@@ -274,6 +318,9 @@ var (
 	iperfConnected = pattern.New(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
 	// [SUM]   0.00-10.01  sec   610 MBytes   511 Mbits/sec    0   1.19 MBytes   sender
 	iperfRow = pattern.New(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)
+	// [  5]   0.00-1.00   sec  2.41 MBytes  20.1 Mbits/sec  0.357 ms  0/77 (0%)  receiver
+	iperfDatagrams = pattern.New(` +([\d.]+) ms +(-?\d{1,12})/(\d{1,12}) \([^)]{1,20}%\) *(sender|receiver)? *$`)
+	iperfSent      = pattern.New(`^\[ *\d{1,6}\] Sent \d{1,12} datagrams *$`) // before 3.7
 )
 
 // iperf3Text reads the form for people. The tutorial's own pattern, "sender …
@@ -297,9 +344,10 @@ func iperf3Text(text string) (Iperf3, error) {
 
 type iperf3Reader struct {
 	v      Iperf3
-	second bool // a connection began behind the figures of a test
-	found  bool // a row of a whole test
-	summed bool // a row of all streams: those of one stream say nothing more
+	second bool     // a connection began behind the figures of a test
+	found  bool     // a row of a whole test
+	summed bool     // a row of all streams: those of one stream say nothing more
+	last   []string // the last row of datagrams that names no side: an interval, or the whole before 3.7
 }
 
 func (r *iperf3Reader) line(line string) {
@@ -318,9 +366,48 @@ func (r *iperf3Reader) line(line string) {
 		r.second = r.second || r.found
 		return
 	}
+	if m := iperfDatagrams.FindStringSubmatch(line); m != nil {
+		r.datagrams(strings.TrimSuffix(line, m[0]), m)
+		return
+	}
+	if r.last != nil && r.v.Streams == 1 && iperfSent.MatchString(strings.TrimSpace(line)) {
+		columns := append(r.last[1:4:4], "sender")
+		r.datagrams(r.last[0], append([]string{""}, columns...))
+		r.v.UDP = datagramsOf(r.last)
+		return
+	}
 	if m := iperfRow.FindStringSubmatch(line); m != nil {
 		r.row(m)
 	}
+}
+
+// datagrams takes a row of UDP: the figures of any row, and m, what became of the datagrams. Only the
+// receiver knows that: behind what was sent stand zeros.
+func (r *iperf3Reader) datagrams(figures string, m []string) {
+	side := m[4]
+	if r.v.Protocol = "UDP"; side == "" {
+		r.last = append([]string{figures}, m[1:]...)
+		return
+	}
+	row := iperfRow.FindStringSubmatch(figures + " " + side)
+	if row == nil {
+		return
+	}
+	if side == "receiver" && (row[1] == "SUM" || !r.summed) {
+		r.v.UDP = datagramsOf(m)
+	}
+	r.row(row)
+}
+
+// datagramsOf are those of a row's columns; nil where they are no numbers.
+func datagramsOf(m []string) *Datagrams {
+	jitter, ok := decimal.Number(m[1])
+	sent, also := decimal.Count(m[3])
+	if !ok || !also {
+		return nil
+	}
+	lost, _ := decimal.Count(m[2]) // below 0 where some came late: none is lost
+	return &Datagrams{Sent: sent, Lost: lost, JitterMS: jitter}
 }
 
 // row takes a line of figures. Those of an interval name no side; of them only the

@@ -45,3 +45,31 @@ func FuzzStream(f *testing.F) {
 		}
 	})
 }
+
+// What was lost of a UDP test is told by its receiver: the sums of the sender know of nothing.
+func TestIperf3Datagrams(t *testing.T) {
+	for text, want := range map[string]Datagrams{
+		`{"end":{"sum":{"seconds":5,"bytes":1791813120,"bits_per_second":2858356221.9,"jitter_ms":0.13,"lost_packets":820880,` +
+			`"packets":1234656},"sum_received":{"seconds":5,"bytes":597580416,"bits_per_second":956e6,"jitter_ms":0.13,` +
+			`"lost_packets":820880,"packets":1234656},"sum_sent":{"seconds":5,"bits_per_second":2858356221.9,"lost_packets":0,` +
+			`"packets":1234656}}}`: {Sent: 1234656, Lost: 820880, JitterMS: 0.13},
+		`{"end":{"sum":{"seconds":10,"bytes":1322892,"bits_per_second":1058280.26,"jitter_ms":0.056,"lost_packets":7,` +
+			`"packets":81}}}`: {Sent: 81, Lost: 7, JitterMS: 0.056},
+		"[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" +
+			"[  5]   0.00-3.00   sec   366 KBytes  1.00 Mbits/sec  0.000 ms  0/259 (0%)  sender\n" +
+			"[  5]   0.00-3.01   sec   300 KBytes   817 Kbits/sec  1.250 ms  47/259 (18%)  receiver\n": {Sent: 259, Lost: 47, JitterMS: 1.25},
+		"[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" +
+			"[  5]   0.00-3.01   sec   366 KBytes   997 Kbits/sec  1.250 ms  -2/259 (-0.77%)  receiver\n": {Sent: 259, JitterMS: 1.25},
+	} {
+		v, err := Iperf3Output(text)
+		if err != nil || v.UDP == nil || *v.UDP != want {
+			t.Errorf("%+v, %v, want %+v of\n%s", v.UDP, err, want, text)
+		}
+	}
+	// Only the sender has spoken: nobody knows what was lost.
+	v, err := Iperf3Output("[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" +
+		"[  5]   0.00-3.00   sec   366 KBytes  1.00 Mbits/sec  0.000 ms  0/259 (0%)  sender\n")
+	if err != nil || v.UDP != nil || v.Protocol != "UDP" {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

@@ -58,8 +58,9 @@ var (
 	nixlASIO   = pattern.New(`^Using address \S+ port \d+ for ASIO runtime`)
 	// A description that is longer than its column isn't padded.
 	nixlOption = pattern.New(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
-	// With --use_device_api the GPU posts by itself, and nixlbench tells which way that is done.
-	nixlDeviceAPI = pattern.New(`^Device API mode\s*:\s*(\S.{0,199})$`)
+	// With --use_device_api the GPU posts by itself. --num_threads are the threads of its kernel then, of
+	// which the configuration tells under the same option as of those of the processor (utils.cpp).
+	nixlDeviceAPI = pattern.New(`^Device API (mode|Kernel block threads)\b[^:]*:\s*(\S.{0,199})$`)
 	// The names of columns hold single blanks.
 	blanks = pattern.New(`\s{2,}|\t`)
 	// Where a copy has lost the wide gaps: all names but one end in their unit.
@@ -69,7 +70,7 @@ var (
 	// Releases word their complaints in many ways, and none has a common mark.
 	nixlError = pattern.New(`^(ERROR: |Invalid |Unsupported |Incorrect |Failed |` +
 		`Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
-		`Rank \d+ is greater|NIXL: |CUDA: |VRAM not supported|Total_buffer_size must|` +
+		`Rank \d+ is greater|NIXL: |NIXL Device API|CUDA: |VRAM not supported|Total_buffer_size must|` +
 		`iter_factor must|--flagfile|free\(\): |\w+ must be >=|` +
 		`what\(\): |Plugin (?:file does not exist|initialization failed|API version mismatch)|Error accessing directory|createBackend: )|` +
 		`NIXL_ERR_|` + noStart + `|` +
@@ -95,7 +96,7 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 		case strings.Contains(line, "Block Size (B)") && strings.Contains(line, "B/W ("):
 			names = nixlColumns(line)
 			return
-		case b.complaint(line), b.who(line):
+		case b.complaint(line), b.who(line), b.device(line):
 			return
 		}
 		if m := nixlOption.FindStringSubmatch(line); m != nil {
@@ -142,11 +143,18 @@ func (b *NIXLBench) who(line string) bool {
 		b.Runtime = "ASIO"
 		return true
 	}
-	if m := nixlDeviceAPI.FindStringSubmatch(line); m != nil {
-		b.Config["device_api_mode"] = cut(strings.TrimSpace(m[1]))
-		return true
-	}
 	return false
+}
+
+// device reads what is told of the device API: its mode, and the threads of the GPU's kernel.
+func (b *NIXLBench) device(line string) bool {
+	m := nixlDeviceAPI.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	name := map[string]string{"mode": "device_api_mode", "Kernel block threads": "device_block_threads"}[m[1]]
+	b.Config[name] = cut(strings.TrimSpace(m[2]))
+	return true
 }
 
 // complaint keeps a warning or an error, each once.

@@ -64,7 +64,8 @@ type Latency struct {
 }
 
 // A LatencyRow is one message size. Times are microseconds and half the round
-// trip, for WRITE and SEND. With -D only AvgUS is measured, and the rest is 0.
+// trip, for WRITE and SEND. With -D only AvgUS is measured, and the rest is 0; before 3.0 AvgUS and
+// the percentiles were not told.
 type LatencyRow struct {
 	Bytes      int     `json:"bytes"`
 	Iterations int     `json:"iterations"`
@@ -131,9 +132,12 @@ func PerftestLatency(text string) (Latency, error) {
 	l := Latency{Perftest: head(text), Rows: []LatencyRow{}, Errors: PerftestErrors(text)}
 	err := table(text, func(_ string, cell func(string) (float64, string, bool)) error {
 		avg, unit, ok := cell("t_avg")
+		if !ok { // before 3.0 the median was the last column
+			_, unit, ok = cell("t_typical")
+		}
 		switch {
 		case !ok:
-			return fmt.Errorf("%w: the table has no column t_avg: a bandwidth test?", ErrNoResult)
+			return fmt.Errorf("%w: the table has neither a column t_avg nor t_typical: a bandwidth test?", ErrNoResult)
 		case unit != "usec": // with -C they are cycles
 			return fmt.Errorf("%w: latency in the unknown unit %q", ErrNoResult, unit)
 		}

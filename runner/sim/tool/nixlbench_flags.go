@@ -230,6 +230,10 @@ func (b *nixlbench) wrongNumbers() string {
 		return "num_iter must be >= 1"
 	case !b.old && s.number("pipeline_depth") < 1:
 		return "pipeline_depth must be >= 1"
+	case !b.old && s.on("use_device_api"):
+		// A UCX of the system has no code for the GPU, and nobody has built another here.
+		return "Invalid configuration for NIXL Device API: UCX GPU Device API support is not enabled in this build. " +
+			"Set -Ducx_path=<path> with UCX GPU device headers available"
 	case s.number("large_blk_iter_ftr") < 1:
 		return "iter_factor must be greater than 0"
 	}

@@ -51,7 +51,7 @@ var nixlCauses = []kind.Cause{
 		Means: "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD",
 	},
 	{
-		Pattern: pattern.New(`illegal value|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`),
+		Pattern: pattern.New(`illegal value|Invalid value for --|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`),
 		Grade:   steps.Inconclusive,
 		Means:   "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)",
 	},
@@ -164,7 +164,20 @@ var nixlCauses = []kind.Cause{
 		Pattern: pattern.New(`Timeout waiting|Error in barrier|Failed to synchronize`), Grade: steps.Inconclusive,
 		Means: "the two ends lost each other in the middle (seen on %s): one ended, or etcd did; run it again",
 	},
-	{Pattern: pattern.New(`^NIXL: `), Grade: steps.Fail, Means: "NIXL failed on %s"},
+	{
+		Pattern: pattern.New(`NIXL Device API.*(?:not enabled in this build)`), Grade: steps.Skipped,
+		Means: "nixlbench on %s was built without UCX's device API (--use_device_api): build it with a UCX that has " +
+			"ucp/api/device, and nvcc",
+	},
+	{
+		Pattern: pattern.New(`^Invalid configuration for NIXL Device API: (.*)`), Grade: steps.Inconclusive,
+		Means: "nixlbench on %s can't use the device API with these options: %s",
+	},
+	{
+		Pattern: pattern.New(`^NIXL Device API: .* failed: remote error counter`), Grade: steps.Fail,
+		Means: "the GPU's own transfers to %s failed: look at the lines of UCX, and at ib-write-bw over the same rail",
+	},
+	{Pattern: pattern.New(`^NIXL(?:: | Device API)`), Grade: steps.Fail, Means: "NIXL failed on %s"},
 }
 
 // endings are error lines of a process that was ended: no finding. "free(): " begins what glibc
@@ -268,6 +281,11 @@ func (t *benchTest) notAsked() string {
 	options := witness.Options(t.cell, t.ends[steps.Here], "nixlbench")
 	for _, option := range slices.Sorted(maps.Keys(options)) {
 		name := strings.TrimLeft(option, "-")
+		if name == "num_threads" && t.init.Config["device_block_threads"] != "" {
+			name = "device_block_threads"
+			options["--"+name] = options[option]
+			option = "--" + name
+		}
 		if has, told := t.init.Config[name]; told && has != options[option] && !slices.Contains(counts, name) {
 			return fmt.Sprintf("it ran with %s %s, and %s was asked for", name, has, options[option])
 		}
@@ -284,6 +302,7 @@ func (t *benchTest) notAsked() string {
 // unasked are nixlbench's own values of options that make another test of it, where a script gives none.
 var unasked = []struct{ name, value string }{
 	{"backend", "UCX"}, {"worker_type", "nixl"}, {"scheme", "pairwise"}, {"device_list", "all"}, {"num_threads", "1"},
+	{"use_device_api", "0"},
 }
 
 // contradicts says where a row's latency doesn't make its bandwidth: a block takes as long as the
@@ -330,12 +349,11 @@ func (t *benchTest) Figure(wire.Accounted) {
 		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
 		Cause: func() string { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
-	if mode := t.init.Config["device_api_mode"]; mode != "" {
+	if mode := t.init.Config["device_api_mode"]; mode != "" || t.init.Config["use_device_api"] == "1" {
+		mode = cmp.Or(mode, "it doesn't tell which mode")
 		t.rep.Show("device API mode", mode, "", nil)
-		if off := []string{"0", "off", "none", "no", "disabled", "false"}; !slices.Contains(off, strings.ToLower(mode)) {
-			t.rep.Add(steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so what follows was "+
-				"measured without it", mode)
-		}
+		t.rep.Add(steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so what follows was "+
+			"measured without it", mode)
 	}
 	if t.vram() {
 		t.lead = judgeStaged(held, rows, peak, t.rep)

@@ -1,12 +1,13 @@
 package nixl
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
-	"github.com/railbench/railbench/steps/parse"
 )
 
 // The UCX that a process had loaded counts for GPU memory, whatever its suffix is, and not the one that
@@ -30,15 +31,41 @@ func TestModulesOfGPUMemory(t *testing.T) {
 	}
 }
 
+// What nixlbench prints of its device API, by its source: a line before the configuration, and a second
+// option called --num_threads in it.
 func TestDeviceAPI(t *testing.T) {
-	cell := kindtest.Cell(t, "nixl-single-dram")
-	judge := func(line string) steps.Verdict {
-		r := kindtest.Benched(cell, kindtest.Spark(), kindtest.Bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM), kindtest.OnlyOne)
-		o := &r.Stages[0].Outputs[0]
-		*o = kindtest.Read(kindtest.Ran(o.Role, o.End, line+o.Text), parse.NIXLBenchOutput)
-		return judgeNIXLBench(cell, r)
+	cell := kindtest.Cell(t, "nixl-single-vram")
+	judge := func(line, more string, asked ...string) steps.Verdict {
+		c := cell
+		c.Roles = slices.Clone(cell.Roles)
+		for i := range c.Roles {
+			if len(asked) > 0 {
+				c.Roles[i].Script = strings.Replace(c.Roles[i].Script, "nixlbench ", "nixlbench "+strings.Join(asked, " ")+" ", 1)
+			}
+		}
+		text := kindtest.Bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM)
+		form := regexp.MustCompile(`(?m)^Num threads \(.*$`)
+		r := kindtest.Benched(c, kindtest.Spark(), line+form.ReplaceAllString(text, "$0"+more), kindtest.OnlyOne)
+		return judgeNIXLBench(c, r)
 	}
-	kindtest.Want(t, "without", judge(""), steps.Pass)
-	kindtest.Want(t, "off", judge("Device API mode: off\n"), steps.Pass)
-	kindtest.Want(t, "on", judge("Device API mode: block\n"), steps.Warn, "device API (block)", "nobody measured that")
+	const mode = "Device API mode: kernel block_threads=256, num_threads forced to 1\n"
+	const told = "\nUse Device API (--use_device_api=[0,1])                     : 1" +
+		"\nDevice API Kernel block threads (--num_threads=N)           : 256"
+	kindtest.Want(t, "without", judge("", ""), steps.Pass)
+	kindtest.Want(t, "off", judge("", strings.Replace(told[:strings.LastIndex(told, "\n")], ": 1", ": 0", 1)), steps.Pass)
+	kindtest.Want(t, "nobody asked", judge(mode, told), steps.Inconclusive, "use_device_api 1")
+	kindtest.Want(t, "asked", judge(mode, told, "--use_device_api", "1", "--num_threads", "256"), steps.Warn,
+		"device API (kernel block_threads=256", "nobody measured that")
+	kindtest.Want(t, "others than asked", judge(mode, told, "--use_device_api", "1", "--num_threads", "64"), steps.Inconclusive,
+		"device_block_threads 256", "64")
+	for said, want := range map[string]string{
+		"Invalid configuration for NIXL Device API: --enable_pt must be set":                                    "--enable_pt must be set",
+		"Invalid configuration for NIXL Device API: UCX GPU Device API support is not enabled in this build. x": "built without",
+		"NIXL Device API support is not enabled in this build":                                                  "built without",
+		"NIXL Device API: warmup failed: remote error counter is 3":                                             "GPU's own transfers",
+	} {
+		if v := judge(said+"\n", ""); v.Grade == steps.Pass || !strings.Contains(v.Reason, want) {
+			t.Errorf("%s: %s: %s", said, v.Grade, v.Reason)
+		}
+	}
 }
