@@ -277,6 +277,8 @@ func everyRail(change func(r *steps.Rail)) func(good, *steps.Result) bool {
 
 var errorCounters = []string{
 	"packet_seq_err", "out_of_sequence", "local_ack_timeout_err", "symbol_error", "rx_crc_errors_phy", "implied_nak_seq_err",
+	// Of other adapters.
+	"to_retransmits", "link_xoff_rx.nic", "tx_pfc_ena_frames_pri3", "mac_rx_pfc_pri3_pkt_num", "brb_discards", "cnpHandled",
 }
 
 func alterations() []alteration {

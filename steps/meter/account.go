@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
 )
 
 // CountersScript prints every counter of every rail once, with the node's clock
@@ -26,17 +25,9 @@ grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/po
 for netdev in /sys/class/infiniband/*/device/net/*; do
   [ -e "$netdev" ] || continue
   echo "interface ${netdev##*/}"
-  ethtool -S "${netdev##*/}" 2>/dev/null | grep -E '` + ethtoolNames + `'
+  ethtool -S "${netdev##*/}" 2>/dev/null | grep -E '` + ethtoolLine + `'
 done
 exit 0`
-
-// ethtoolNames are what only ethtool -S has of an adapter, by mlx5's names (Ethtool counters, in the
-// kernel's documentation of mlx5): pauses and how long they lasted, what was dropped for want of room,
-// and damaged frames. Of priorities and of all of a link (global) it has those that pauses are on
-// for. soft-RoCE has none, and nothing is said of them there.
-const ethtoolNames = `^ *([rt]x_(prio[0-7]|global)_(pause|pause_duration|discards|buf_discard|cong_discard)|` +
-	`tx_pause_storm_(warning|error)_events|[rt]x_discards_phy|rx_crc_errors_phy|rx_out_of_buffer|` +
-	`outbound_pci_buffer_overflow): `
 
 // Counters is what CountersScript printed.
 type Counters struct {
@@ -69,8 +60,8 @@ func ParseCounters(stdout string) (Counters, error) {
 			continue // a counter that is no number, or not to be read
 		}
 		if !strings.HasPrefix(path, "/") {
-			if netdev != "" && ofEthtool.MatchString(line) {
-				put(c.nets, netdev, path, v)
+			if name := strings.TrimSpace(path); netdev != "" && TroubleOf(name) != None { // no other line of a node passes for a counter
+				put(c.nets, netdev, name, v)
 			}
 			continue
 		}
@@ -87,9 +78,6 @@ func ParseCounters(stdout string) (Counters, error) {
 	}
 	return c, nil
 }
-
-// ofEthtool is what CountersScript lets through, so that no other line of a node passes for a counter.
-var ofEthtool = pattern.New(ethtoolNames)
 
 func put(m map[string]map[string]uint64, key, name string, v uint64) {
 	if m[key] == nil {
@@ -192,7 +180,7 @@ func grew(idle, before, after Counters, name string, unit uint64,
 func grown(before, after map[string]uint64) map[string]uint64 {
 	var errs map[string]uint64
 	for name, a := range after {
-		if b, ok := before[name]; ok && a > b && isError(name) {
+		if b, ok := before[name]; ok && a > b && TroubleOf(name) != None {
 			if errs == nil {
 				errs = map[string]uint64{}
 			}
@@ -201,28 +189,6 @@ func grown(before, after map[string]uint64) map[string]uint64 {
 	}
 	return errs
 }
-
-// errorCounters tell of trouble on the way, or of what slows packets down (mlx5: Understanding mlx5 ethtool and
-// sysfs counters; rxe: drivers/infiniband/sw/rxe/rxe_hw_counters.c). The others
-// count ordinary events.
-var errorCounters = map[string]bool{
-	"out_of_sequence": true, "packet_seq_err": true, "local_ack_timeout_err": true, "implied_nak_seq_err": true,
-	"rnr_nak_retry_err": true, "rx_icrc_encapsulated": true, "roce_adp_retrans": true, "roce_adp_retrans_to": true,
-	"roce_slow_restart": true, "req_cqe_error": true, "resp_cqe_error": true, "out_of_buffer": true,
-	"symbol_error": true, "link_error_recovery": true, "link_downed": true,
-	"port_rcv_errors": true, "port_xmit_discards": true,
-	"completer_retry_err": true, "out_of_seq_request": true, "rcvd_seq_err": true,
-	"retry_exceeded_err": true, "send_err": true, "duplicate_request": true,
-	"excessive_buffer_overrun_errors": true, "local_link_integrity_errors": true, "port_rcv_remote_physical_errors": true,
-	"req_remote_access_errors": true, "resp_local_length_error": true,
-	"rx_errors": true, "tx_errors": true, "rx_crc_errors": true,
-	"carrier_changes": true, "carrier_down_count": true,
-	// Marks and pauses: nothing is lost, and somebody on the way asked for less.
-	"np_ecn_marked_roce_packets": true, "np_cnp_sent": true, "rp_cnp_handled": true, "port_xmit_wait": true,
-}
-
-// isError reports whether a counter tells of trouble. Of ethtool's only those are read that do.
-func isError(name string) bool { return errorCounters[name] || ofEthtool.MatchString(name+": ") }
 
 // Port are the counters of a device's port by name, as they were read; nil where there are
 // none.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -46,7 +47,7 @@ func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu i
 	if errors != "" {
 		return "packets were sent again (" + errors + "): look at the cable and the link's errors"
 	}
-	held := func(name string) bool { return isMark(name) || isPause(name) || isDrop(name) }
+	held := is(meter.Marked, meter.Paused, meter.Pauses, meter.Dropped)
 	if g := grown(s.Bytes, held, ends...); g != "" {
 		return "something on its way could not take more (" + g + ")"
 	}
@@ -87,13 +88,13 @@ func (b *books) held(e steps.End, ports []Port) {
 		of   func(string) bool
 		says string
 	}{
-		{Dropped, isDrop, "%s grew meanwhile: packets were dropped for want of room, and had to be sent again; more comes in " +
+		{Dropped, is(meter.Dropped), "%s grew meanwhile: packets were dropped for want of room, and had to be sent again; more comes in " +
 			"than the PCIe link or the processor takes, or pauses are off (ethtool -a)"},
-		{Slowed, isMark, "%s grew meanwhile: the other end, or a switch on the way, asked for less (congestion marks, pauses), " +
+		{Slowed, is(meter.Marked), "%s grew meanwhile: the other end, or a switch on the way, asked for less (congestion marks, pauses), " +
 			"so the rate is what that let through; look for other traffic, and at the receiver's PCIe link"},
-		{Slowed, isPauseIn, "%s grew meanwhile: the other end of its cable, or a switch, paused it, and asked for less, so the " +
+		{Slowed, is(meter.Paused), "%s grew meanwhile: the other end of its cable, or a switch, paused it, and asked for less, so the " +
 			"rate is what that let through; look at the receiver's PCIe link, and for other traffic there"},
-		{Paused, isPauseOut, "%s grew meanwhile: it paused the other end, because it could not take what came as fast; look at " +
+		{Paused, is(meter.Pauses), "%s grew meanwhile: it paused the other end, because it could not take what came as fast; look at " +
 			"its PCIe link, at the adapter's heat, and for other traffic there"},
 	} {
 		if g := grown(b.bytes, sign.of, ports...); g != "" {
@@ -239,35 +240,17 @@ func Unanswered(rig steps.Rig, bytes []steps.RailBytes) string {
 	return grown(bytes, func(name string) bool { return name == "local_ack_timeout_err" }, ports...)
 }
 
-// isError reports whether a counter tells of packets that were lost or damaged.
+// isError reports whether a counter tells of packets that were lost or damaged. One that isn't known any more,
+// as of a session that was saved by another release, counts as such.
 func isError(name string) bool {
-	return !slices.Contains(flapCounters, name) && !isMark(name) && !isPause(name) && !isDrop(name)
+	t := meter.TroubleOf(name)
+	return t == meter.Lost || t == meter.None
 }
 
-// isPause, isPauseIn and isPauseOut report whether a counter is of pauses: of frames, or of the time
-// that they took (mlx5: rx_prio3_pause, tx_global_pause_duration).
-func isPause(name string) bool { return isPauseIn(name) || isPauseOut(name) }
-
-func isPauseIn(name string) bool {
-	return strings.HasPrefix(name, "rx_") && strings.Contains(name, "_pause")
+// is reports whether a counter tells of one of some troubles.
+func is(troubles ...meter.Trouble) func(name string) bool {
+	return func(name string) bool { return slices.Contains(troubles, meter.TroubleOf(name)) }
 }
-
-func isPauseOut(name string) bool {
-	return strings.HasPrefix(name, "tx_") && strings.Contains(name, "_pause")
-}
-
-// isDrop reports whether a counter tells of packets that were well and found no room.
-func isDrop(name string) bool {
-	return strings.Contains(name, "discard") || strings.HasSuffix(name, "out_of_buffer") ||
-		name == "outbound_pci_buffer_overflow"
-}
-
-// isMark reports whether a counter tells that somebody on the way asked for less.
-func isMark(name string) bool { return slices.Contains(markCounters, name) }
-
-// markCounters are congestion marks, the answers to them, and the time in which a port had to
-// wait with what it had to send.
-var markCounters = []string{"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled", "port_xmit_wait"}
 
 // grown lists the counters of a kind that grew on some ports.
 func grown(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) string {
@@ -284,8 +267,8 @@ func grown(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) st
 	var names []string
 	for name, n := range by {
 		unit := ""
-		if strings.HasSuffix(name, "_duration") {
-			unit = " us" // mlx5 counts the time of pauses so
+		if strings.Contains(name, "_duration") || strings.HasSuffix(name, "_1us_count") {
+			unit = " us" // what drivers count the time of pauses in
 		}
 		if n > 0 {
 			names = append(names, fmt.Sprintf("%s +%d%s", name, n, unit))

@@ -257,6 +257,18 @@ var errorCounters = map[string]errorCounter{
 	"rcvd_seq_err":          {false, "requests of the other end to send again"},
 	"retry_exceeded_err":    {false, "requests that were given up: the other end is gone"},
 	"send_err":              {false, "packets that could not be sent"},
+	// bnxt_re, irdma, ionic.
+	"to_retransmits":     {false, "packets that were sent again after a time-out"},
+	"seq_err_naks_rcvd":  {false, "requests of the other end to send again: packets are lost on the way there"},
+	"oos_drop_count":     {false, "packets that came before their turn, because one was lost"},
+	"res_oos_drop_count": {false, "packets that came before their turn, because one was lost"},
+	"max_retry_exceeded": {false, "requests that were given up: the other end is gone"},
+	"RetransSegs":        {false, "packets that were sent again"},
+	"tcpRetransSegs":     {false, "packets that were sent again"},
+	"CRC_errors":         {true, "frames that arrived damaged"},
+	"rx_fcs_err_frames":  {true, "frames that arrived damaged"},
+	"rx_crc_errors.nic":  {true, "frames that arrived damaged"},
+	"tx_rdma_retx_pkts":  {false, "packets that were sent again"},
 }
 
 // A growth is which counters of errors grew, on devices that show the same.
