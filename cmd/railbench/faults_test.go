@@ -55,6 +55,7 @@ var dualSymptoms = map[string][]string{
 	"adapter-lost":     leftOut["adapter-lost"],
 	"rail-ip-missing":  leftOut["rail-ip-missing"],
 	"duplicate-ip":     leftOut["duplicate-ip"],
+	"crossed":          {"timed out", "crossed rails"},
 	"slow-cable":       slower,
 	"bad-cable":        {"error counters grew", "symbol_error"},
 	"address-returned": {"in bond0", "bond-teardown"},
@@ -269,6 +270,10 @@ var symptoms = map[string]symptom{
 	"mtu-unsaved":           {},
 	"default-route-on-rail": {}, // it stands in the way of changes only
 	// An adapter asks the neighbour table where to send; the kernel takes TCP at any of its interfaces.
+	// The kernel answers on the wrong port and takes TCP there; an adapter has no queue pair there.
+	"crossed": {seen: also(also(tcpTests(by(append([]string{"words-of-four"}, everyTest...), "timed out"),
+		"nothing went over enp1s0f0np0", "enp1s0f1np1 carried the bytes"), byNIXL, "do not reach the other end", "arp-flux"),
+		byUCX, "do not reach the other end", "arp-flux")},
 	"arp-flux":     {seen: also(also(by(everyTest, "Rail 1", "or never did", "arp-flux"), byNIXL, "nothing reaches it", "ib-write-bw"), byUCX, "got no answer in time", "ib-write-bw")},
 	"peer-reboots": {}, // and at how long a node is up
 	"rail-ip-missing": {

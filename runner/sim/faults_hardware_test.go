@@ -64,6 +64,17 @@ func hardwareChecks(says func(node, command string, code int, part string) func(
 			says("spark-01", "lspci", 0, "[RTX A4000]"),
 			says("spark-01", "cat /sys/bus/pci/devices/0004:01:00.0/device", 0, "0x24b0\n"),
 		},
+		"crossed": {
+			func(b *bench) bool {
+				b.must("spark-02", "ping -c 1 -I enp1s0f0np0 192.168.100.10")
+				other := b.must("spark-01", "cat /sys/class/net/enp1s0f1np1/address")
+				return strings.Contains(b.must("spark-02", "ip neigh"), "192.168.100.10 dev enp1s0f0np0 lladdr "+strings.TrimSpace(other))
+			},
+			func(b *bench) bool {
+				s, got := b.test("timeout 20 ib_write_bw -d rocep1s0f0 -x 3", "timeout 5 ib_write_bw -d rocep1s0f0 -x 3 192.168.100.10")
+				return got.code == 124 && s.code == 1
+			},
+		},
 		"bad-cable": {
 			grows("cat /sys/class/infiniband/roceP2p1s0f0/ports/1/counters/symbol_error"),
 			grows("ethtool -S enp1s0f0np0 | grep rx_crc_errors_phy"),

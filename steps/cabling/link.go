@@ -31,20 +31,40 @@ func (w Link) Answered(i int, e steps.End) int {
 }
 
 // Crossed is the pair of rails that stands in a pair's place, counted from 0, where each answers for
-// the other's address, at both ends; -1 where none does.
+// the other's address, at both ends; -1 where none does. Behind a connector are several rails, and any of
+// them may answer first: then it is the connectors that stand in each other's place.
 func (w Link) Crossed(i int) int {
+	same := func(a, b int, _ steps.End) bool { return a == b }
+	if j := w.crossed(i, same); j >= 0 {
+		return j
+	}
+	return w.crossed(i, func(a, b int, e steps.End) bool {
+		return a == b || w.connector(a, e) >= 0 && w.connector(a, e) == w.connector(b, e)
+	})
+}
+
+// crossed is Crossed where an answer is another rail's that is the same as a pair's own.
+func (w Link) crossed(i int, same func(a, b int, e steps.End) bool) int {
+	own := w.Rig.Pairs[i]
 	return slices.IndexFunc(w.Rig.Pairs, func(q steps.Pair) bool {
 		j := slices.Index(w.Rig.Pairs, q)
-		if j == i {
-			return false
-		}
 		for _, e := range steps.Ends {
-			if w.Answered(i, e) != q.Rails[e.Other()] || w.Answered(j, e) != w.Rig.Pairs[i].Rails[e.Other()] {
+			f := e.Other()
+			if same(own.Rails[f], q.Rails[f], f) || !same(w.Answered(i, e), q.Rails[f], f) || !same(w.Answered(j, e), own.Rails[f], f) {
 				return false
 			}
 		}
 		return true
 	})
+}
+
+// connector is the number of the one that a rail of an end leaves by; -1 where nothing tells it, and where there is
+// no such rail.
+func (w Link) connector(rail int, e steps.End) int {
+	if rails := w.Rig.At(e).Rails; rail >= 0 && rail < len(rails) {
+		return rails[rail].PhysPort
+	}
+	return -1
 }
 
 // Picture is which port leads to which, a line a rail.

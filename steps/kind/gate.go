@@ -174,6 +174,9 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 			n++
 			if f, bad := Trouble(r.Rig, o); bad {
 				rep.Add(f.Grade, "%s%s", f.Text, complaint(o))
+			} else if !o.Exit.OK() && limited(s) {
+				// What an end says whose other one reached its limit follows from that.
+				rep.Show("the end on "+r.Rig.NameOf(o.End)+" afterwards", o.Exit.String()+complaint(o), "", nil)
 			} else if !o.Exit.OK() {
 				rep.Add(steps.Fail, "the script on %s ended with %s%s", r.Rig.NameOf(o.End), o.Exit, complaint(o))
 			} else {
@@ -188,6 +191,11 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict(strings.Join(slices.Compact(read), "; "))
 	}
 	return rep.Verdict("every script ended with status 0; nothing else was judged")
+}
+
+// limited reports whether an end of a stage reached its limit.
+func limited(s steps.Stage) bool {
+	return slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Ran && o.Exit.Why == runner.TimedOut })
 }
 
 // complaint is what the script itself said of it.

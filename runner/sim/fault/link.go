@@ -37,6 +37,21 @@ func linkFaults() []Fault {
 			},
 		},
 		{
+			Name: "crossed", Title: "{node}'s cables are crossed",
+			Report: "since the machines were moved every ping passes, and RDMA hangs on all rails",
+			Doc: "At {node} each cable is in the other's port: port 0 leads to port 1 of {peer}. Linux answers for each of its " +
+				"addresses on every interface, so pings and TCP pass, by the wrong ports; RDMA hangs.",
+			Do: func(s Spot) func() {
+				plug := func(exchanged bool) {
+					s.Node.Exchanged = exchanged
+					s.carrierChanged(func(*net.Function) bool { return true })
+					s.Node.Fabric.Allocate()
+				}
+				plug(true)
+				return func() { plug(false) }
+			},
+		},
+		{
 			Name: "bad-cable", Title: "Port 0's cable makes errors", Where: OnCable,
 			Report: "it works, and ethtool counts symbol errors and CRC errors all the time",
 			Doc: "The cable in QSFP port 0 is bad where it ends on {node}: symbol_error, rx_crc_errors_phy and " +

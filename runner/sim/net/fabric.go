@@ -459,10 +459,10 @@ func (fl *Flow) claims() []claim {
 	if src.Stack.Fabric.switched() {
 		// A cable each to the switch, which itself has room for all.
 		cs = append(cs,
-			claim{place{"cable", src.Stack, src.QSFP, false}, framed, src.Netdev.Cable().Rate},
-			claim{place{"cable", dst.Stack, dst.QSFP, true}, framed, dst.Netdev.Cable().Rate})
+			claim{place{"cable", src.Stack, src.Wire(), false}, framed, src.Netdev.Cable().Rate},
+			claim{place{"cable", dst.Stack, dst.Wire(), true}, framed, dst.Netdev.Cable().Rate})
 	} else {
-		cs = append(cs, claim{place{"cable", nil, src.QSFP, src.Stack.Index > dst.Stack.Index}, framed, src.Netdev.Cable().Rate})
+		cs = append(cs, claim{place{"cable", nil, src.Wire(), src.Stack.Index > dst.Stack.Index}, framed, src.Netdev.Cable().Rate})
 	}
 	for _, end := range []struct {
 		fn   *Function

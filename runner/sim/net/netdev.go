@@ -143,7 +143,7 @@ func (d *Netdev) plugged() bool {
 
 // Unplugged says whether somebody has pulled the cable out of the netdev's port.
 func (d *Netdev) Unplugged() bool {
-	return d.Func != nil && slices.ContainsFunc(d.Ends(), func(n *Stack) bool { return n.Pulled[d.Func.QSFP] })
+	return d.Func != nil && slices.ContainsFunc(d.Ends(), func(n *Stack) bool { return n.Pulled[n.port(d.Func.Wire())] })
 }
 
 // Ends are the nodes at the ends of the netdev's cable: the other end of a cable to a
@@ -581,7 +581,7 @@ func (d *Netdev) Speed() int {
 // same.
 func (d *Netdev) Cable() Cable {
 	for _, n := range d.Ends() {
-		if c := n.Cables[d.Func.QSFP]; c.Rate > 0 {
+		if c := n.Cables[n.port(d.Func.Wire())]; c.Rate > 0 {
 			return c
 		}
 	}

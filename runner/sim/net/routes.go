@@ -138,10 +138,17 @@ func (n *Stack) Neighbours() []Neighbour {
 // has the address a.
 func (n *Stack) learnt(d *Netdev, a netip.Prefix, x *Netdev) (list []Neighbour) {
 	for _, b := range x.Addrs {
-		if b.Addr().Is4() && a.Masked().Contains(b.Addr()) && n.Answers(d, b.Addr()) != nil &&
-			!slices.ContainsFunc(n.Fixed, func(f Neighbour) bool { return f.Addr == b.Addr() && f.Dev == d.Name }) {
-			list = append(list, Neighbour{Addr: b.Addr(), MAC: x.MACText(), Dev: d.Name, Learnt: true})
+		who := (*Netdev)(nil)
+		if b.Addr().Is4() && a.Masked().Contains(b.Addr()) {
+			who = n.Answers(d, b.Addr())
 		}
+		if who == nil || slices.ContainsFunc(n.Fixed, func(f Neighbour) bool { return f.Addr == b.Addr() && f.Dev == d.Name }) {
+			continue
+		}
+		if who.has(b.Addr()) {
+			who = x // two may have it
+		}
+		list = append(list, Neighbour{Addr: b.Addr(), MAC: who.MACText(), Dev: d.Name, Learnt: true})
 	}
 	return list
 }

@@ -34,6 +34,7 @@ type Stack struct {
 	Dead      bool     // answers nothing, and its ports have no light
 	Pulled    [2]bool  // by QSFP port: the cable is out
 	Cables    [2]Cable // by QSFP port: another than the usual one
+	Exchanged bool     // its two plugs are in each other's port
 	Resends   bool     // packets from it and to it get lost
 	Pauses    bool     // it can't take what comes, and pauses who sends
 	Resets    bool     // its counters start again in the middle of each test
@@ -307,8 +308,9 @@ func (f *Function) BestGID() int {
 }
 
 // Answers is the other node's netdev that answers for dst on the same wire as out.
-// A node answers for any of its addresses on any of its interfaces, but only
-// from a wire that is joined to out.
+// A node answers for any of its addresses on any of its interfaces (arp_ignore is 0), but only
+// from a wire that is joined to out. The one that has the address comes first where it is there, and
+// without it, on exchanged cables, the one at the same place of the adapter.
 func (n *Stack) Answers(out *Netdev, dst netip.Addr) *Netdev {
 	if !out.Running() || out.Master != nil || n.Dead {
 		return nil
@@ -321,6 +323,25 @@ func (n *Stack) Answers(out *Netdev, dst netip.Addr) *Netdev {
 			if d.Running() && d.Master == nil && d.has(dst) && out.joined(d) && d.joined(out) {
 				return d
 			}
+		}
+		if d := x.stranger(out, dst); d != nil && n.Exchanged != x.Exchanged {
+			return d
+		}
+	}
+	return nil
+}
+
+// stranger is the node's interface at the end of out's cable where another of its own has an IPv4 address; nil
+// where none does. Neither is in a bond.
+func (n *Stack) stranger(out *Netdev, dst netip.Addr) *Netdev {
+	owner := n.own(dst)
+	if !dst.Is4() || owner == nil || !owner.Up || owner.Func == nil || owner.Master != nil || out.Func == nil {
+		return nil
+	}
+	for _, f := range n.Functions {
+		d := f.Netdev
+		if f.Half == out.Func.Half && d.Running() && d.Master == nil && slices.Equal(d.Wires(), out.Wires()) {
+			return d
 		}
 	}
 	return nil
@@ -342,12 +363,23 @@ func (d *Netdev) joined(other *Netdev) bool {
 	return slices.ContainsFunc(from, func(w int) bool { return slices.Contains(other.Wires(), w) })
 }
 
-// Wires are the cables that the netdev is on: QSFP port 0 or 1, or the
+// Wire is the cable in the function's port: 0 or 1, as the ports that it should be in are numbered.
+func (f *Function) Wire() int { return f.Stack.port(f.QSFP) }
+
+// port is the port that a cable is in, and the other way round.
+func (n *Stack) port(wire int) int {
+	if n.Exchanged {
+		return 1 - wire
+	}
+	return wire
+}
+
+// Wires are the cables that the netdev is on: 0 or 1, or the
 // management network.
 func (d *Netdev) Wires() []int {
 	switch {
 	case d.Func != nil:
-		return []int{d.Func.QSFP}
+		return []int{d.Func.Wire()}
 	case d.Kind == "bond":
 		var w []int
 		for _, s := range d.Slaves() {
@@ -543,7 +575,7 @@ func (f *Function) StateWords() (state, physical string) {
 
 // Reaches says whether two ports have RoCE v2 addresses in one subnet, on one wire.
 func (f *Function) Reaches(g *Function) bool {
-	return f.QSFP == g.QSFP && slices.ContainsFunc(f.GIDs[:], func(a GID) bool {
+	return f.Wire() == g.Wire() && slices.ContainsFunc(f.GIDs[:], func(a GID) bool {
 		return a.Family() == 4 && a.V2 && a.Netdev == f.Netdev.Name && slices.ContainsFunc(g.GIDs[:], func(b GID) bool {
 			return b.Family() == 4 && b.V2 && b.Netdev == g.Netdev.Name &&
 				slices.ContainsFunc(f.Netdev.Addrs, func(p Address) bool {

@@ -132,7 +132,7 @@ func showModule(c *host.Call, d *net.Netdev) int {
 	row("Transmitter technology", "0xa0 (Copper cable unequalized)")
 	row("Vendor name", "%s", cable.Vendor)
 	row("Vendor PN", "%s", cable.PN)
-	row("Vendor SN", "APF2531%03dA%d", c.Node.Fabric.Seed%1000, d.Func.QSFP)
+	row("Vendor SN", "APF2531%03dA%d", c.Node.Fabric.Seed%1000, d.Func.Wire())
 	row("Revision Compliance", "SFF-8636 Rev 2.8")
 	return 0
 }

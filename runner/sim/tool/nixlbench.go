@@ -278,8 +278,7 @@ func (b *nixlbench) load(target *nixlbench) (l link, code int) {
 		default:
 			if l = b.ucx.connect(target.ucx); len(l.lanes) == 0 {
 				why = "NIXL_ERR_BACKEND"
-				log = nixlLog(n, b.proc.PID, "ucx_backend.cpp:1012",
-					"no active messages transport to the remote agent: Destination is unreachable")
+				log = unreachable(n, b.proc.PID)
 			}
 		}
 	})

@@ -611,12 +611,12 @@ func (rv *rendezvous) judge() outcome {
 }
 
 // joined reports whether packets of one end's queue pair arrive at the other's: on another
-// node, at the same port of the adapter, in a subnet that both are in, and not by a bond.
+// node, at the same cable, in a subnet that both are in, and not by a bond.
 func (rv *rendezvous) joined() bool {
 	cl, sv := rv.client, rv.server
 	a, b := cl.addr, sv.addr
 	bonded := strings.HasPrefix(a.Netdev, "bond") || strings.HasPrefix(b.Netdev, "bond")
-	if bonded || cl.fn.Stack == sv.fn.Stack || cl.fn.QSFP != sv.fn.QSFP {
+	if bonded || cl.fn.Stack == sv.fn.Stack || cl.fn.Wire() != sv.fn.Wire() {
 		return false
 	}
 	return a.Family() != 4 || slices.ContainsFunc(cl.fn.Netdev.Addrs, net.PrefixContains(b)) &&

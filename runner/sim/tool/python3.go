@@ -366,12 +366,19 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 
 // join connects UCX at both ends; why says what keeps it from that.
 func (p *program) join(target *program) (l link, rnd *rand.Rand, why string) {
+	log := ""
+	defer func() {
+		if log != "" {
+			p.c.Println(log)
+			p.c.Out.Flush()
+		}
+	}()
 	p.c.Locked(func() {
 		rnd = p.c.Node.Random(p.name)
 		if ucxRelease(p.c.Node) != ucxRelease(target.c.Node) {
 			why = "nixlNotFoundError: NIXL_ERR_NOT_FOUND"
 		} else if l = p.ucx.connect(target.ucx); len(l.lanes) == 0 {
-			why = "nixlBackendError: NIXL_ERR_BACKEND"
+			why, log = "nixlBackendError: NIXL_ERR_BACKEND", unreachable(p.c.Node, p.proc.PID)
 		}
 	})
 	return l, rnd, why

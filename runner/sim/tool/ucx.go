@@ -162,6 +162,12 @@ func nixlLog(n *host.Node, pid int, where, text string) string {
 	return fmt.Sprintf("E%s %7d %s] %s", n.Rack.Clock.Wall().UTC().Format("0102 15:04:05.000000"), pid, where, text)
 }
 
+// unreachable is what NIXL logs where no rail leads from one UCX to the other.
+func unreachable(n *host.Node, pid int) string {
+	return nixlLog(n, pid, "ucx_backend.cpp:1012",
+		"no active messages transport to the remote agent: Destination is unreachable")
+}
+
 // logged is what UCX logs at its start; ok says whether it started.
 func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
 	for _, w := range u.warnings {

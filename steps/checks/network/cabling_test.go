@@ -60,6 +60,13 @@ func TestCabling(t *testing.T) {
 			[]string{"rails 1 and 2 are crossed", "enp1s0f0np0 (rocep1s0f0) on spark-02 is cabled to enp1s0f1np1 (rocep1s0f1) on spark-01", "cables are crossed", "two plugs", "ails 3 and 4"},
 			"1|enp1s0f0np0, port 0|═╳═|enp1s0f1np1, port 1",
 		},
+		"crossed cables, and the other half answered first": {
+			kindtest.Spark(),
+			map[int]int{0: 3, 1: 2, 2: 1, 3: 0},
+			steps.Fail,
+			[]string{"cables are crossed", "two plugs"},
+			"1|enp1s0f0np0, port 0|═╳═|enP2p1s0f1np1, port 1",
+		},
 		"exchanged addresses": {
 			exchanged, straight, steps.Fail,
 			[]string{"rails 1 and 2 are crossed", "cabled to enp1s0f0np0 (rocep1s0f0) on spark-01", "cables are straight", "addresses are exchanged on one node"},

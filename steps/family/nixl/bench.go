@@ -87,7 +87,7 @@ var nixlCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
-			"(see the rail map)?",
+			"(see the rail map and arp-flux)?",
 	},
 	{
 		Pattern: pattern.New(`Plugin file does not exist: (\S+)`), Grade: steps.Fail,

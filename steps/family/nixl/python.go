@@ -227,7 +227,7 @@ var pythonCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
-			"(see the rail map)?",
+			"(see the rail map and arp-flux)?",
 	},
 	silent,
 	{

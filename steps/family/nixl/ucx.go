@@ -33,7 +33,7 @@ var ucxCauses = slices.Concat([]kind.Cause{
 	{
 		Pattern: pattern.New(`Destination is unreachable`), Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see " +
-			"the rail map), and have both nodes the same UCX (nixl-check)?",
+			"the rail map and arp-flux), and have both nodes the same UCX (nixl-check)?",
 	},
 }, nixlCauses, []kind.Cause{
 	{

@@ -277,18 +277,26 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 	}
 }
 
+// follows is what an end says of another one that went away in the middle of the exchange.
+var follows = pattern.New(`^(ethernet_read_keys: )?Couldn't read remote address|^Unable to (read|write) to socket|` +
+	`^(ethernet_read_keys: )?Failed to exchange data|^scnt=`)
+
 // hangHint says what else makes an end reach its limit without a word, where nothing else
-// explains it: neither end complains, and no connection was lost.
+// explains it: neither end complains of anything but that, and no connection was lost.
 func hangHint(o steps.Output, all ...steps.Output) string {
 	if o.Exit.Why != runner.TimedOut {
 		return ""
 	}
 	for _, other := range all {
-		if !other.Ran || len(parse.PerftestErrors(other.Text)) > 0 {
+		complains := slices.ContainsFunc(parse.PerftestErrors(other.Text), func(said string) bool {
+			return other.End == o.End || !follows.MatchString(said)
+		})
+		if !other.Ran || complains {
 			return ""
 		}
 	}
-	return "; crossed rails and a wrong GID hang like this, without a word, and so does whatever drops RoCE's packets (UDP 4791) on the way"
+	return "; crossed rails (see arp-flux) and a wrong GID (gid-index) hang like this, without a word, and so does whatever drops RoCE's " +
+		"packets (UDP 4791) on the way"
 }
 
 // judgeWriteBandwidth holds what ib_write_bw measured on each rail against what
