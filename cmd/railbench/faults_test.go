@@ -282,7 +282,7 @@ var symptoms = map[string]symptom{
 		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
 		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
-	"retransmits": {seen: also(map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, slices.Concat(nixlReads, nixlBenches, []string{"ucx-perftest"}), "sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu", "ucx-perftest-gpu"}},
+	"retransmits": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, "were sent again", "path-loss"), slices.Concat(nixlReads, nixlBenches, []string{"ucx-perftest"}), "sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu", "ucx-perftest-gpu"}},
 	"pauses":      {seen: by(slices.Concat([]string{"ib-write-bw"}, nixlBenches, nixlReads, byUCX), "rx_global_pause"), may: []string{"ib-write-lat", "nixl-transfer-gpu"}},
 	"slow-rail":   {seen: map[string][]string{"nixl-transfer": {"Gb/s of 92.5"}, "nixl-single-dram": {"Gb/s of 92.5"}, "ucx-perftest": {"Gb/s of 92.5"}, "nixl-halves-dram": {"Gb/s of 185.0"}, "ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.5"}}, may: []string{"ib-write-lat"}},
 	"sudo-password": {

@@ -24,6 +24,7 @@ var loadSymptoms = map[string]symptom{
 	"port-busy":        loadsSee("port 18515 on spark-01 is in use"),
 	"bad-cable":        loadsSee("error counters grew", "symbol_error"),
 	"hot-adapter":      loadsSee("degrees afterwards"),
+	"crossed":          loadsSee("timed out", "crossed rails"),
 	"arp-flux":         loadsSee("or never did", "arp-flux"),
 	"cable-unplugged":  loadsSee("rocep1s0f0 on spark-02 is DOWN", "check its cable"),
 	"link-down":        loadsSee("rocep1s0f1 on spark-01 is DOWN", "switched off"),

@@ -520,6 +520,17 @@ func alterations() []alteration {
 			}
 			return s
 		})},
+		{"nixlbench: large blocks at a tenth", notPass, text(func(g good, s string) string {
+			if g.parse != "nixlbench" || ofGPU(g) {
+				return s
+			}
+			for _, m := range g.rate.FindAllStringSubmatchIndex(s, -1) {
+				if n, _ := strconv.Atoi(strings.Fields(s[m[0]:])[0]); n >= 1<<20 {
+					s = s[:m[4]] + "1.100000" + s[m[4]+8:]
+				}
+			}
+			return s
+		})},
 		{"nixlbench: wrong data and status 0", notGood, text(func(g good, s string) string {
 			if g.parse != "nixlbench" {
 				return s

@@ -434,7 +434,8 @@ var entries = [limits]Entry{
 	BytesJumped: {
 		Of:  "the same, from which a counter jumped",
 		Low: 3, High: 3, Unit: "times", Basis: Chosen, When: "for every flow",
-		Source: "nothing makes a transfer three times as large", Fact: "more-bytes-than-predicted",
+		Source: "beside what an adapter says that it had sent again, nothing makes a transfer three times as large",
+		Fact:   "more-bytes-than-predicted",
 	},
 	BytesBeside: {
 		Of:  "share of the payload that may move where the test sends nothing",

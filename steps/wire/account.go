@@ -495,7 +495,7 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 		low, high := l.bounds(b.interfaces(*l))
 		sum, names := l.Sum(), kind.And(b.names(l.Ports))
 		switch {
-		case sum > theory.BytesJumped.Value()*l.Wire+l.back:
+		case sum > theory.BytesJumped.Value()*l.Wire+l.back+b.resent(*l):
 			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s moved %s where %s were predicted: the counter jumped, or other "+
 				"traffic ran", names, kind.Size(sum), kind.Size(l.Wire))
 		case sum > high:
@@ -543,6 +543,27 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 		return
 	}
 	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", kind.And(texts), why)
+}
+
+// outOfOrder count the packets of RDMA that came behind one that was lost: an adapter drops them, and all of them are
+// sent again (mlx5, rxe, bnxt_re).
+var outOfOrder = []string{"out_of_sequence", "out_of_seq_request", "oos_drop_count", "res_oos_drop_count"}
+
+// Gaps lists the counters of some ports that say that packets were lost, and others behind them arrived: there is a way
+// from end to end, and it loses some of what goes over it.
+func Gaps(bytes []steps.RailBytes, ports ...Port) string {
+	return grown(bytes, func(name string) bool {
+		return slices.Contains(outOfOrder, name) || name == "packet_seq_err" || name == "rcvd_seq_err" || name == "seq_err_naks_rcvd"
+	}, ports...)
+}
+
+// resent are the bytes that were sent again for a load, as far as its receivers counted them.
+func (b *books) resent(l Load) float64 {
+	if l.Traffic == TCP || l.mtu <= 0 {
+		return 0
+	}
+	packets := sum(b.bytes, func(name string) bool { return slices.Contains(outOfOrder, name) }, b.across(l.Ports)...)
+	return float64(packets) * float64(l.mtu+packetHeaders)
 }
 
 // across are the ports at both ends of the flows that lead over some.

@@ -226,6 +226,15 @@ func grownErrors(bytes []steps.RailBytes, ports ...Port) string {
 	return grown(bytes, isError, ports...)
 }
 
+// Outliers says what some messages may have waited for that took much longer than the others: what was lost on a
+// rail, where its counters tell of that, and what else may be the case where they don't.
+func Outliers(bytes []steps.RailBytes, ports []Port, otherwise string) string {
+	if g := grownErrors(bytes, ports...); g != "" {
+		return "packets were lost (" + g + "), and each is waited for"
+	}
+	return otherwise
+}
+
 // Unanswered lists the counters that say that an adapter sent to somebody who did not answer: of
 // hardware only, as soft-RoCE counts those of its own queues, too.
 func Unanswered(rig steps.Rig, bytes []steps.RailBytes) string {

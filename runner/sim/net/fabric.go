@@ -116,7 +116,12 @@ type Flow struct {
 	// In bits a second, as Alloc is; +Inf where the way alone decides.
 	Demand float64 // what the sender could do on an idle rig
 	Share  float64 // 1 minus this run's noise
-	extra  float64 // wire octets per octet, above 1 where packets are sent again
+	// Alone says that its messages are of a packet each and go one at a time: whoever adds it has reckoned what it waits for
+	// those that get lost.
+	Alone bool
+	extra float64 // wire octets per octet, above 1 where packets are sent again
+	// For a packet: the share that is lost, and what is sent again because of it.
+	lost, again float64
 
 	// In seconds of the nodes' time since the rig's start. They and Sent are set by the fabric
 	// alone.
@@ -143,9 +148,9 @@ type Mark struct {
 }
 
 // credit is what a flow has added to counters so far.
-// naks are what the receiver asks again by: one for up to eight packets that are sent again.
+// naks are what the receiver asks again by, one for each packet that was lost; behind it come those that it drops.
 type credit struct {
-	octets, packets, ackOctets, acks, resent, naks, messages uint64
+	octets, packets, arrivedOctets, arrived, ackOctets, acks, naks, dropped, messages uint64
 }
 
 // A Fabric holds the flows between the nodes. Nothing ticks in it: it is brought
@@ -307,8 +312,8 @@ func (fl *Flow) credit() {
 	// twenty packets.
 	perMessage := math.Ceil(fl.Message / float64(fl.MTU))
 	packets := messages * perMessage
-	resent := packets * (fl.extra - 1)
-	octets := (fl.Sent + packets*fl.header() + messages*fl.perMessage(perMessage)) * fl.extra
+	naks, again := packets*fl.lost, packets*fl.again
+	once := fl.Sent + packets*fl.header() + messages*fl.perMessage(perMessage)
 	acks, ackOctets := math.Ceil(packets/ackSpacing), ackOctets
 	if fl.Op == Read && !fl.TCP {
 		acks, ackOctets = math.Ceil(messages), readOctets
@@ -317,15 +322,16 @@ func (fl *Flow) credit() {
 	// finished flow from becoming 2.
 	whole := func(v float64) uint64 { return uint64(v + 1e-3) }
 	now := credit{
-		whole(octets), whole(packets + resent), uint64(acks) * uint64(ackOctets), uint64(acks),
-		whole(resent), (whole(resent) + 7) / 8, whole(messages),
+		whole(once * fl.extra), whole(packets + again), whole(once * (fl.extra - fl.lost)), whole(packets + again - naks),
+		uint64(acks) * uint64(ackOctets), uint64(acks), whole(naks), whole(again - naks), whole(messages),
 	}
 	was := fl.credited
 	fl.credited = now
 	delta := credit{
 		now.octets - was.octets, now.packets - was.packets,
+		now.arrivedOctets - was.arrivedOctets, now.arrived - was.arrived,
 		now.ackOctets - was.ackOctets, now.acks - was.acks,
-		now.resent - was.resent, now.naks - was.naks, now.messages - was.messages,
+		now.naks - was.naks, now.dropped - was.dropped, now.messages - was.messages,
 	}
 	// TCP goes through the kernel and shows in the interface's bytes; RDMA goes past it, and shows
 	// in the port's counters alone. So it is on ConnectX, and it is why the gauges read both.
@@ -335,9 +341,13 @@ func (fl *Flow) credit() {
 		return
 	}
 	fl.From.Port.add(delta.octets, delta.packets, delta.ackOctets, delta.acks)
-	fl.To.Port.add(delta.ackOctets, delta.acks, delta.octets, delta.packets)
-	fl.From.HW["packet_seq_err"] += delta.naks
-	fl.To.HW["out_of_sequence"] += delta.resent
+	fl.To.Port.add(delta.ackOctets, delta.acks, delta.arrivedOctets, delta.arrived)
+	if fl.Alone {
+		fl.From.HW["local_ack_timeout_err"] += delta.naks
+	} else {
+		fl.From.HW["packet_seq_err"] += delta.naks
+	}
+	fl.To.HW["out_of_sequence"] += delta.dropped
 	if fl.To.Stack.Pauses {
 		// Of the totals, so that what is less than one is not lost each time.
 		pauses := now.packets/pauseEvery - was.packets/pauseEvery
@@ -396,12 +406,7 @@ func (f *Fabric) Add(flows ...*Flow) {
 		}
 		if fl.extra == 0 {
 			fl.extra = 1
-		}
-		// A run of its own has a share of its own between 3 % and 6 %, out of the noise that it has
-		// anyway: no further random number is drawn, which would change all that are drawn after
-		// it.
-		if (fl.From.Stack.Resends || fl.To.Stack.Resends) && !fl.TCP {
-			fl.extra = 1.03 + 10*(1-fl.Share)
+			fl.lose()
 		}
 		for i := range fl.Marks {
 			fl.Marks[i].At += fl.Begin

@@ -856,9 +856,10 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		Float64() float64
 		ExpFloat64() float64
 	}
-	var base float64
+	var base, losing float64
 	p.c.Locked(func() {
 		rnd = p.c.Node.Random("latency" + p.tool)
+		losing = net.Losing(rv.client.fn.Stack, rv.server.fn.Stack)
 		// Half a round trip of a small write, and the time that its bytes take at 92 Gb/s.
 		base = 1.87 + float64(size)*8/92e3 // microseconds
 		if p.verb == "read" {
@@ -880,6 +881,9 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		case u < 0.02:
 			t += 0.4 * rnd.ExpFloat64()
 		}
+		if losing > 0 && rnd.Float64() < losing {
+			t += net.AckTimeout * 1e6
+		}
 		// Most within 0.1 us, some out of a hundred a little later, and one in a thousand by
 		// microseconds: the tail that a real histogram has.
 		samples[i] = t
@@ -895,6 +899,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 			fl := p.newFlow(rv, size, back)
 			fl.Payload = float64(size) * float64(iters)
 			// One message at a time in each direction.
+			fl.Alone = true
 			fl.Demand = float64(size) * 8 / (2 * mean * 1e-6)
 			fl.Share = 1
 			r.Fabric.Add(fl)

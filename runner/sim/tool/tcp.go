@@ -63,5 +63,6 @@ func tcpDemand(way net.Way, mss, streams int) (demand, resent float64) {
 		// Each segment is lost until it is sent small.
 		return net.TCPMismatchRate / float64(streams), 0.4
 	}
-	return demand, 0
+	limit, resent := way.Loss(mss)
+	return min(demand, limit), resent
 }

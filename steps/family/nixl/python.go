@@ -742,14 +742,15 @@ func (t *latencyTest) Figure(wire.Accounted) {
 func (t *latencyTest) Signs() {
 	t.otherUCX()
 	x := t.initiator()
+	why := wire.Outliers(t.stage.Bytes, t.route.Ports(), "power saving (cpufreq), or something else on the node")
 	switch {
 	case theory.Soft(t.result.Rig, t.route.Pairs[0]) != "":
 	case x.P95US > theory.Outliers.Value()*x.P50US:
-		t.add(steps.Warn, "one read of twenty takes %s and more, and the median %s: power saving (cpufreq), or "+
-			"something else on the node", kind.Microseconds(x.P95US), kind.Microseconds(x.P50US))
+		t.add(steps.Warn, "one read of twenty takes %s and more, and the median %s: %s", kind.Microseconds(x.P95US),
+			kind.Microseconds(x.P50US), why)
 	case x.P99US > theory.WriteLatencyTail.Value()*x.P50US:
-		t.add(steps.Warn, "one read of a hundred takes %s and more, and the median %s: power saving (cpufreq), or "+
-			"something else on the node", kind.Microseconds(x.P99US), kind.Microseconds(x.P50US))
+		t.add(steps.Warn, "one read of a hundred takes %s and more, and the median %s: %s", kind.Microseconds(x.P99US),
+			kind.Microseconds(x.P50US), why)
 	}
 }
 

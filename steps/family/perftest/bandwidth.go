@@ -256,7 +256,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 	// The client first: a server that was left waiting has nothing to tell but that.
 	for _, o := range []steps.Output{m.Client, server} {
 		if f, bad := kind.Trouble(rig, o); bad {
-			rep.On(m, f.Grade, "%s%s", f.Text, hangHint(o, m.Client, server))
+			rep.On(m, f.Grade, "%s%s", f.Text, hangHint(s, wire.EndsOf(m.Pair), o, m.Client, server))
 			return
 		}
 	}
@@ -283,9 +283,13 @@ var follows = pattern.New(`^(ethernet_read_keys: )?Couldn't read remote address|
 
 // hangHint says what else makes an end reach its limit without a word, where nothing else
 // explains it: neither end complains of anything but that, and no connection was lost.
-func hangHint(o steps.Output, all ...steps.Output) string {
+func hangHint(s steps.Stage, ports []wire.Port, o steps.Output, all ...steps.Output) string {
 	if o.Exit.Why != runner.TimedOut {
 		return ""
+	}
+	if g := wire.Gaps(s.Bytes, ports...); g != "" {
+		return "; packets were lost and sent again meanwhile (" + g + "), which leaves RDMA a small part of its rate: look at the cable and " +
+			"the port at both ends (see path-loss)"
 	}
 	for _, other := range all {
 		complains := slices.ContainsFunc(parse.PerftestErrors(other.Text), func(said string) bool {

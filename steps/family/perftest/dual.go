@@ -126,6 +126,14 @@ func planDual(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	return p
 }
 
+// ports are those of all rails that it tries.
+func (t *couplesTest) ports() (all []wire.Port) {
+	for _, cp := range t.couples {
+		all = append(all, append(wire.EndsOf(cp.first), wire.EndsOf(cp.second)...)...)
+	}
+	return all
+}
+
 // judgeDual holds two rails together against each of them alone: what they add
 // up to depends on whether they share a PCIe link, which the rail map knows.
 func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
@@ -142,11 +150,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 	if half, ok := r.Rig.AcrossHalves(); ok && half != r.Rig.Pairs[1] { // which is tried already
 		t.couples = append(t.couples, couple{r.Rig.Pairs[0], half, [2]string{"first", "half"}, [2]int{1, number(r.Rig, half)}})
 	}
-	var ports []wire.Port
-	for _, cp := range t.couples {
-		ports = append(ports, append(wire.EndsOf(cp.first), wire.EndsOf(cp.second)...)...)
-	}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: ports, Rep: &rep, Add: rep.Add}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.ports(), Rep: &rep, Add: rep.Add}
 	if _, ok := line.Hear(&t); !ok {
 		return rep.Verdict()
 	}
@@ -204,7 +208,7 @@ func (t *couplesTest) Ends() bool {
 	}
 	t.server, t.client = *server, *client
 	if f, bad := kind.Trouble(t.result.Rig, t.client); bad {
-		rep.Add(f.Grade, "%s%s", f.Text, hangHint(t.client, t.server))
+		rep.Add(f.Grade, "%s%s", f.Text, hangHint(t.stage, t.ports(), t.client, t.client, t.server))
 		return false
 	}
 	if kind.Exited(t.result, t.client, rep) || t.stage.Err != "" {

@@ -154,8 +154,9 @@ func (t *latencyTest) Figure(wire.Accounted) {
 // Signs: the tail.
 func (t *latencyTest) Signs() {
 	if row := t.row(); t.soft == "" && row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
-		t.add(steps.Warn, "one write of a hundred takes %s and more, where the median is %s: power saving (cpufreq), "+
-			"interrupts on its core, or other traffic", kind.Microseconds(row.P99US), kind.Microseconds(row.TypicalUS))
+		t.add(steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s", kind.Microseconds(row.P99US),
+			kind.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
+				"power saving (cpufreq), interrupts on its core, or other traffic"))
 	}
 }
 

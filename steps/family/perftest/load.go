@@ -92,6 +92,14 @@ type loadRun struct {
 	lead     string
 }
 
+// ports are those of every rail: whichever goes down ends the load.
+func (l *loadRun) ports() (all []wire.Port) {
+	for _, p := range l.result.Rig.Pairs {
+		all = append(all, wire.EndsOf(p)...)
+	}
+	return all
+}
+
 // judgeLoad holds a load that ran to its end against what its rails can carry, where somebody
 // measured that, and against what their counters saw.
 func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
@@ -100,11 +108,7 @@ func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep kind.Report
 	l := loadRun{cell: c, result: r, stage: r.Stages[0], rep: &rep}
-	var ports []wire.Port // whichever rail goes down ends the load
-	for _, p := range r.Rig.Pairs {
-		ports = append(ports, wire.EndsOf(p)...)
-	}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: ports, Rep: &rep, Add: rep.Add}
+	line := witness.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: l.ports(), Rep: &rep, Add: rep.Add}
 	line.Hear(&l)
 	return rep.Verdict(l.lead)
 }
@@ -130,7 +134,7 @@ func (l *loadRun) Ends() bool {
 		return false
 	}
 	if f, bad := kind.Trouble(l.result.Rig, l.client); bad {
-		l.rep.Add(f.Grade, "%s%s", f.Text, hangHint(l.client, l.servers[0]))
+		l.rep.Add(f.Grade, "%s%s", f.Text, hangHint(l.stage, l.ports(), l.client, l.client, l.servers[0]))
 		return false
 	}
 	// A tool that failed explains the ends' statuses, and is told by Output.

@@ -566,14 +566,26 @@ func (t *tcpTest) Signs() {
 		rep.Add(steps.Warn, "%d of %d streams carried nothing: look at the path that its ports hash to, and at the other "+
 			"streams' figures", still, len(test.Each))
 	}
-	if test.MSSBytes <= 0 || test.Retransmits <= 0 {
+	cause := resent(test)
+	if cause == "" || slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return strings.Contains(f.Text, cause) }) {
 		return
 	}
-	segments := test.ReceivedBytes / float64(test.MSSBytes)
-	if share := float64(test.Retransmits) / segments; share > theory.TCPResent.Value() {
-		rep.Add(steps.Warn, "%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is too "+
-			"short (ethtool -S, tc -s qdisc)", test.Retransmits, segments, 100*share)
+	rep.Add(steps.Warn, "%s", cause)
+}
+
+// resent tells of segments that were sent again, where they are more than a link of one's own loses; empty where they
+// aren't, or nobody knows.
+func resent(test parse.Iperf3) string {
+	if test.MSSBytes <= 0 || test.Retransmits <= 0 {
+		return ""
 	}
+	segments := test.ReceivedBytes / float64(test.MSSBytes)
+	share := float64(test.Retransmits) / segments
+	if share <= theory.TCPResent.Value() {
+		return ""
+	}
+	return fmt.Sprintf("%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is too "+
+		"short (ethtool -S, tc -s qdisc, the check path-loss)", test.Retransmits, segments, 100*share)
 }
 
 // showTCP puts a test on record, and its figure.
@@ -638,6 +650,9 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 				r.Rig.NameOf(b.End))
 		}
 	}
+	if said := resent(test); said != "" {
+		return said
+	}
 	// What a degraded adapter lets through is of each link, and several streams may take several.
 	links := 1.0
 	if test.Streams > 1 {
@@ -646,10 +661,10 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 	degraded := theory.DegradedAdapter
 	if got := test.ReceivedGbps; got >= degraded.Low() && got <= degraded.High()*links {
 		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power " +
-			"saving, interrupts on one core) and at retransmits" + lossSigns(test)
+			"saving, interrupts on one core) and at retransmits (path-loss)" + lossSigns(test)
 	}
-	return "compare with RDMA on the same rail; if that is well, the kernel's way limits it: a shaper (the check shaping " +
-		"finds one), or the processors (top, power saving, interrupts on one core)" + lossSigns(test)
+	return "compare with RDMA on the same rail; if that is well, the kernel's way limits it: packets that get lost (path-loss), a " +
+		"shaper (the check shaping finds one), or the processors (top, power saving, interrupts on one core)" + lossSigns(test)
 }
 
 // Flows are one, counted by the interfaces: RDMA's port counters don't see TCP on an adapter
