@@ -112,8 +112,8 @@ type RailBytes struct {
 	// bytes that were taken off for it.
 	IdleGbps       float64
 	IdleTx, IdleRx uint64
-	// Degrees is the adapter's own temperature when the stage was over, in degrees Celsius; 0
-	// where nobody measures it.
+	// Degrees is the adapter's own temperature when the stage was over, or the most that its sensor says of the time
+	// meanwhile, in degrees Celsius; 0 where nobody measures it.
 	Degrees float64
 	// Errors are the error counters that grew, by name.
 	Errors map[string]uint64

@@ -75,7 +75,7 @@ var dualSymptoms = map[string][]string{
 	"hog":              {"ails 1 and 2 together", "other traffic"},
 	"counter-reset":    {"rocep1s0f0", "predicted"},
 	"counter-missing":  {"spark-01", "no port counters", "nothing shows which rail"},
-	"hot-adapter":      {"degrees afterwards"},
+	"hot-adapter":      {"reached 10"},
 	"arp-flux":         {"first alone", "Completion with error"},
 	"peer-dead":        {"Not run"},
 }
@@ -124,7 +124,7 @@ var symptoms = map[string]symptom{
 	},
 	// What these do is seen by the checklist alone: no test is slower for it yet.
 	"bad-cable":   {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1 and 3", "symbol_error"}}, "error counters grew", "symbol_error"), nixlMoves, "error counters grew", "symbol_error"), may: []string{"nixl-latency", "ib-write-lat"}},
-	"hot-adapter": {seen: also(tcpTests(by(everyTest, "degrees afterwards", "give it air"), "degrees afterwards"), nixlMoves, "degrees afterwards")},
+	"hot-adapter": {seen: also(tcpTests(by(everyTest, "reached 10", "give it air"), "reached 10"), nixlMoves, "reached 10")},
 	"low-power":   {},
 	"secure-boot": {},
 	"small-bar1":  {},

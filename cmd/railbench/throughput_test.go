@@ -52,7 +52,7 @@ var demoSymptoms = map[string]symptom{
 	"stream-busy":      demosSee([]string{"port is taken on spark-01", "STREAM_PORT"}),
 	"bad-cable":        demosSee([]string{"error counters grew", "symbol_error"}, "Rails 1 and 3", "rx_crc_errors_phy", "symbol_error"),
 	"arp-flux":         {seen: by([]string{"rdma-host"}, "Rail 1", "or never did", "arp-flux")},
-	"hot-adapter":      demosSee([]string{"degrees afterwards"}, "degrees afterwards"),
+	"hot-adapter":      demosSee([]string{"reached 10"}, "reached 10"),
 	"cable-unplugged":  demosSee([]string{"enp1s0f0np0", "no link", "cable"}, "Rails 1 and 3", "state is Down"),
 	"link-down": {seen: map[string][]string{
 		"stream-half": {"enp1s0f1np1 on spark-01 is switched off"}, "rdma-host": {"Rail 2", "state is Down"},

@@ -387,6 +387,7 @@ func alterations() []alteration {
 		}},
 		{"the link went down meanwhile", notGood, counter(func(_ good, b *steps.RailBytes) { b.Errors["link_downed"] = 1 })},
 		{"the carrier came and went", notGood, counter(func(_ good, b *steps.RailBytes) { b.Errors["carrier_changes"] = 2 })},
+		{"the adapter was at 99 degrees", notPass, counter(func(_ good, b *steps.RailBytes) { b.Degrees = 99 })},
 		{"20 Gb/s of somebody else before", notPass, counter(func(_ good, b *steps.RailBytes) { b.IdleGbps = 20 })},
 
 		{"a link of 25 Gb/s at both ends", notGood, func(g good, r *steps.Result) bool {

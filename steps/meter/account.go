@@ -19,7 +19,7 @@ const CountersScript = `t=$(date +%s.%N)
 case $t in *N) read -r t _ </proc/uptime ;; esac
 echo "$t"
 grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* \
-  /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_input \
+  /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_input /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_highest \
   /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/statistics/?x_errors /sys/class/net/*/statistics/rx_crc_errors \
   /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count
 for netdev in /sys/class/infiniband/*/device/net/*; do
@@ -36,7 +36,8 @@ type Counters struct {
 	Clock float64 // seconds on the node
 	ports map[string]map[string]uint64
 	nets  map[string]map[string]uint64
-	heat  map[string]uint64 // by device, in thousandths of a degree
+	// By device, in thousandths of a degree: what a sensor shows, and the most that it ever showed.
+	heat, most map[string]uint64
 }
 
 // ParseCounters reads what CountersScript printed.
@@ -46,7 +47,7 @@ func ParseCounters(stdout string) (Counters, error) {
 	if !ok {
 		return Counters{}, fmt.Errorf("counters have no clock: %q", first)
 	}
-	c := Counters{Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{}, heat: map[string]uint64{}}
+	c := Counters{Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{}, heat: map[string]uint64{}, most: map[string]uint64{}}
 	netdev := "" // that ethtool's lines are of
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)
@@ -70,6 +71,8 @@ func ParseCounters(stdout string) (Counters, error) {
 		switch {
 		case len(part) == 9 && part[8] == "temp1_input": // /sys/class/infiniband/DEV/device/hwmon/hwmonN/temp1_input
 			c.heat[part[4]] = v
+		case len(part) == 9 && part[8] == "temp1_highest":
+			c.most[part[4]] = v
 		case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
 			put(c.ports, part[4]+"/"+part[6], part[8], v)
 		case len(part) >= 6 && part[3] == "net": // /sys/class/net/IF/statistics/NAME, …/IF/carrier_changes
@@ -94,7 +97,7 @@ type Moved struct {
 	// 10^9 bits a second, on the wire.
 	IdleGbps       float64 // both directions together, before
 	IdleTx, IdleRx uint64  // bytes of it that Tx and Rx are without
-	Degrees        float64 // of the adapter, afterwards; 0 where unknown
+	Degrees        float64 // of the adapter, afterwards or at its hottest meanwhile; 0 where unknown
 	// IPTx and IPRx are the interface's bytes, whatever Source is. IPErr says why
 	// they cannot be told; it is apart from Between's error.
 	IPTx, IPRx uint64
@@ -141,7 +144,12 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 		*out, *off[i] = v, taken
 		m.IdleGbps += idleGbps
 	}
-	m.Degrees = float64(after.heat[p.Dev]) / 1000
+	hottest := after.heat[p.Dev]
+	// The most that it ever was is of this time where it wasn't that before: an adapter may have cooled down since.
+	if most := after.most[p.Dev]; most > before.most[p.Dev] && before.most[p.Dev] > 0 {
+		hottest = max(hottest, most)
+	}
+	m.Degrees = float64(hottest) / 1000
 	m.Errors = grown(before.ports[key], after.ports[key])
 	for name, n := range grown(before.nets[p.Netdev], after.nets[p.Netdev]) {
 		if m.Errors == nil {

@@ -132,7 +132,7 @@ func (b *books) hot(e steps.End, ports []Port) {
 		p := Port{c.End, c.Rail}
 		heat := theory.HeatOf(b.rig.At(c.End).Adapter)
 		if p.Node == e && slices.Contains(ports, p) && c.Degrees >= heat.Warm.Value() {
-			b.sign(Hot, e, []Port{p}, "the adapter of %s is at %.0f degrees afterwards (%s): give it air (see adapter-temperature)",
+			b.sign(Hot, e, []Port{p}, "the adapter of %s reached %.0f degrees (%s): give it air (see adapter-temperature)",
 				b.name(p), c.Degrees, heat.Says(c.Degrees))
 		}
 	}

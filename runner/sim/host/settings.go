@@ -126,10 +126,13 @@ const (
 	hotAdapter  = 104
 )
 
-// Degrees is the adapter's temperature in degrees Celsius at a function: 102 is critical for a ConnectX-7.
-func (n *Node) Degrees(f *net.Function) int {
+// Degrees is the adapter's temperature in degrees Celsius at a function, and the most that it was: 102 is critical for
+// a ConnectX-7.
+func (n *Node) Degrees(f *net.Function) (now, most int) {
+	rest := warmAdapter
 	if n.Hot {
-		return hotAdapter + f.Half
+		rest = hotAdapter + f.Half
 	}
-	return warmAdapter
+	rise, highest := n.Rise()
+	return rest + int(rise), rest + int(highest)
 }

@@ -261,7 +261,8 @@ func (n *Node) pciTree(t *Inode, f *net.Function) {
 	hwmon := dev + "/hwmon/hwmon" + fmt.Sprint(4+f.No)
 	t.fixed(hwmon+"/name", "mlx5")
 	t.fixed(hwmon+"/temp1_label", "asic")
-	t.text(hwmon+"/temp1_input", func() string { return fmt.Sprint(n.Degrees(f) * 1000) })
+	t.text(hwmon+"/temp1_input", func() string { now, _ := n.Degrees(f); return fmt.Sprint(now * 1000) })
+	t.text(hwmon+"/temp1_highest", func() string { _, most := n.Degrees(f); return fmt.Sprint(most * 1000) })
 
 	if f.Merged {
 		return

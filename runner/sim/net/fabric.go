@@ -537,6 +537,15 @@ func (f *Fabric) Allocate() {
 		}
 		s.fl.rate = rate
 	}
+	for _, n := range f.Stacks {
+		moves := 0.0
+		for _, fl := range f.Flows {
+			if fl.From.Stack == n || fl.To.Stack == n {
+				moves += fl.rate
+			}
+		}
+		n.warm(moves)
+	}
 	// Whoever waits for a flow looks again when it ends: at other rates that is another instant.
 	close(f.changed)
 	f.changed = make(chan struct{})

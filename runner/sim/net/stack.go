@@ -25,6 +25,7 @@ type Stack struct {
 	// Devices counts how often the set of devices, or the name of one, has changed: whoever
 	// shows them as a tree looks whether his is of now.
 	Devices int
+	heat    heat
 	runs    map[string]uint64 // how often each tool drew random numbers
 	// Came is told of an interface that has a link again, with the fabric's lock held: what
 	// manages the node's interfaces gives it what it thinks is right. nil where nothing does.

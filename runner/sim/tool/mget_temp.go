@@ -19,7 +19,7 @@ func runMgetTemp(_ context.Context, c *host.Call) int {
 	c.Locked(func() {
 		for _, f := range c.Node.Present() {
 			if f.PCI == device || f.PCI == "0000:"+device || f.Dev == device {
-				degrees = c.Node.Degrees(f)
+				degrees, _ = c.Node.Degrees(f)
 			}
 		}
 	})
