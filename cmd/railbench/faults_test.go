@@ -53,7 +53,7 @@ var (
 // dualSymptoms are, by fault, what dual-link says: nearly everything concerns it.
 var dualSymptoms = map[string][]string{
 	"adapter-lost":     leftOut["adapter-lost"],
-	"rail-ip-missing":  leftOut["rail-ip-missing"],
+	"rail-ip-missing":  append(slices.Clone(leftOut["rail-ip-missing"]), "the two halves of one port"),
 	"duplicate-ip":     leftOut["duplicate-ip"],
 	"crossed":          {"timed out", "crossed rails"},
 	"slow-cable":       slower,

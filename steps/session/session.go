@@ -667,6 +667,13 @@ func whole(v steps.Verdict, c steps.Cell, rig steps.Rig) steps.Verdict {
 	if left := rig.LeftOut(); left != nil && !c.Check.Any() && c.Counters && (c.EachRail || c.Rails != "") {
 		v.Grade = v.Grade.Worst(steps.Warn)
 		v.Reason += " Left out, because it is no rail: " + strings.Join(left, "; ") + " (see rail-addresses)."
+		// A rail's number is its place among those that there are.
+		if len(rig.Pairs) > 1 {
+			a, b := rig.Rail(rig.Pairs[0], steps.Here), rig.Rail(rig.Pairs[1], steps.Here)
+			if a.PhysPort >= 0 && a.PhysPort == b.PhysPort {
+				v.Reason += fmt.Sprintf(" So rails 1 and 2 are the two halves of one port here, %s and %s, and not two cables.", a.Dev, b.Dev)
+			}
+		}
 	}
 	return v
 }

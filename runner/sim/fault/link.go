@@ -86,7 +86,7 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "retransmits", Title: "Packets are sent again", Where: OnAll,
-			Report: "RDMA collapsed to a tenth of last week's rate, and out_of_sequence grows with each test",
+			Report: "RDMA is slower than last week, and out_of_sequence grows with each test",
 			Doc: "3 to 6 % of the packets from {node} and to it are lost. An adapter goes back to each of them and sends all that came " +
 				"behind it again, so less than a tenth of RDMA's rate is left, and the wire carries more than the test; " +
 				"out_of_sequence and packet_seq_err grow. TCP is slow, too.",
