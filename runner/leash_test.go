@@ -2,11 +2,16 @@ package runner
 
 import (
 	"context"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -37,6 +42,17 @@ while [ "$i" -lt "$COUNT" ]; do
 done
 `
 
+// waysOf are those of some kinds.
+func waysOf(kinds []string) (some string) {
+	for l := range strings.Lines(ways) {
+		kind := regexp.MustCompile(`echo "?(\w+) `).FindStringSubmatch(l)
+		if kind == nil || slices.Contains(kinds, kind[1]) {
+			some += l
+		}
+	}
+	return some
+}
+
 // TestNothingSurvives: of each kind, and with each of what can catch them, all are gone when Run
 // returns, whether the script ends, is cancelled, reaches its limit or is heard of no more.
 func TestNothingSurvives(t *testing.T) {
@@ -45,18 +61,22 @@ func TestNothingSurvives(t *testing.T) {
 		t.Skip("there is no /proc")
 	}
 	kinds := []string{"plain", "deaf", "nohup", "session", "orphan", "stranger", "foundling"}
-	count := 5
+	count, limit := 5, LeashBeat
 	if os.Getenv("RAILBENCH_FULL") != "" {
-		count = 100 // of each, which the gate has the time for
+		count, limit = 100, 30*time.Second // of each, which the gate has the time for
+		busy(t)
 	}
 	same := func(command string) string { return command }
 	for name, catch := range map[string]struct {
 		alter func(string) string
 		needs func() bool
+		kinds []string // that are caught
 	}{
-		"group":  {same, canGroup},
-		"parent": {func(c string) string { return strings.ReplaceAll(c, "/sys/fs/cgroup", "/nowhere") }, func() bool { return true }},
-		"scope":  {scoped(t), canGroup},
+		"group":  {same, canGroup, kinds},
+		"parent": {without("/sys/fs/cgroup"), func() bool { return true }, kinds},
+		"scope":  {scoped(t), canGroup, kinds},
+		// As on a node without perl, control groups and systemd: what privileges tells of.
+		"nothing": {without("/sys/fs/cgroup", "command -v perl", "systemd-run"), func() bool { return true }, kinds[:5]},
 	} {
 		for how, run := range map[string]struct {
 			tail   string
@@ -65,7 +85,7 @@ func TestNothingSurvives(t *testing.T) {
 			mute   bool
 		}{
 			"its own end": {tail: "sleep 1"}, "cancel": {tail: "sleep 600", cancel: true},
-			"limit": {tail: "sleep 600", limit: LeashBeat}, "silence": {tail: "sleep 600", mute: true},
+			"limit": {tail: "sleep 600", limit: limit}, "silence": {tail: "sleep 600", mute: true},
 		} {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				if count < 100 {
@@ -75,8 +95,9 @@ func TestNothingSurvives(t *testing.T) {
 					t.Skip("this machine lets nobody make a control group here")
 				}
 				var on launcher = altered{alter: catch.alter}
+				var silent atomic.Bool
 				if run.mute {
-					on = muteAs{on}
+					on = muteAs{on, &silent}
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -84,7 +105,7 @@ func TestNothingSurvives(t *testing.T) {
 				catches, all, gone := "", 0, 0
 				began := time.Now()
 				_, err := drive(ctx, on, "", "", Script{
-					Name: "ways", Body: "echo catches $RAILBENCH_CATCHES\n" + ways + run.tail, Limit: run.limit,
+					Name: "ways", Body: "echo catches $RAILBENCH_CATCHES\n" + waysOf(catch.kinds) + run.tail, Limit: run.limit,
 					Vars: map[string]string{"COUNT": strconv.Itoa(count)},
 				}, func(l Line) {
 					kind, pid, _ := strings.Cut(l.Text, " ")
@@ -96,8 +117,9 @@ func TestNothingSurvives(t *testing.T) {
 						return // the shell's own words
 					}
 					found[kind] = append(found[kind], pid)
-					if all++; all == count*len(kinds) {
+					if all++; all == count*len(catch.kinds) {
 						began = time.Now()
+						silent.Store(true)
 						if run.cancel {
 							cancel()
 						}
@@ -110,11 +132,12 @@ func TestNothingSurvives(t *testing.T) {
 				if want := map[string]string{"scope": "group"}[name]; catches != name && catches != want {
 					t.Errorf("they are caught by %q", catches)
 				}
-				if len(found) != len(kinds) && run.limit == 0 {
+				whole := run.limit == 0 || count == 100 // a beat is over before all have begun
+				if len(found) != len(catch.kinds) && whole {
 					t.Errorf("%d kinds of processes began: %v", len(found), found)
 				}
 				for kind, pids := range found {
-					if len(pids) != count && run.limit == 0 {
+					if len(pids) != count && whole {
 						t.Errorf("%d of %d %s began", len(pids), count, kind)
 					}
 					for _, pid := range pids {
@@ -191,13 +214,53 @@ func scoped(t *testing.T) func(string) string {
 	}
 }
 
-// muteAs is a node behind a connection that carries no heartbeat.
-type muteAs struct{ launcher }
+// without is a leash that finds none of some things on its node.
+func without(things ...string) func(string) string {
+	return func(c string) string {
+		for _, thing := range things {
+			there := "/nowhere"
+			if words := strings.Fields(thing); len(words) > 0 && !strings.HasPrefix(thing, "/") {
+				there = strings.Replace(thing, words[len(words)-1], "no-"+words[len(words)-1], 1)
+			}
+			c = strings.ReplaceAll(c, thing, there)
+		}
+		return c
+	}
+}
+
+// busy gives every processor of this machine something else to do, until the end of the test.
+func busy(t *testing.T) {
+	for range runtime.NumCPU() {
+		c := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Wait() }) // the test's context has ended it
+	}
+}
+
+// muteAs is a node behind a connection that carries no heartbeat from some moment on.
+type muteAs struct {
+	launcher
+	now *atomic.Bool
+}
 
 func (m muteAs) launch(ctx context.Context, command string) (*process, error) {
 	p, err := m.launcher.launch(ctx, command)
 	if err == nil {
-		p.stdin = deaf{p.stdin}
+		p.stdin = deafFrom{p.stdin, m.now}
 	}
 	return p, err
+}
+
+type deafFrom struct {
+	io.WriteCloser
+	now *atomic.Bool
+}
+
+func (d deafFrom) Write(b []byte) (int, error) {
+	if d.now.Load() {
+		return deaf{d.WriteCloser}.Write(b)
+	}
+	return d.WriteCloser.Write(b)
 }

@@ -54,6 +54,7 @@ func farRig(t *testing.T, l nodetest.Link) (rig, config string) {
 var far = map[string]nodetest.Link{
 	"300 ms":        {Delay: 150 * time.Millisecond},
 	"1 Mbit/s":      {Delay: 150 * time.Millisecond, Rate: 1_000_000},
+	"5 % loss":      {Delay: 150 * time.Millisecond, Rate: 1_000_000, Loss: 0.05},
 	"stalls of 1 s": {Delay: 150 * time.Millisecond, Rate: 1_000_000, Stall: time.Second, Every: 4 * time.Second},
 }
 
@@ -154,6 +155,62 @@ func TestKeysOverBadLinks(t *testing.T) {
 			t.Errorf("%s: half of the keys took longer than %s, and %s over a good link", name, half, good)
 		}
 	}
+}
+
+// TestSixtyKeysASecondOverBadLinks: somebody holds a key, sixty a second whatever the screen shows, and it keeps
+// up: the last key of each second is answered as soon as over a good link.
+func TestSixtyKeysASecondOverBadLinks(t *testing.T) {
+	if !nodetest.Whole() {
+		t.Skip("bad links take real time: they are for RAILBENCH_FULL=1")
+	}
+	good := heldKeys(t, nodetest.Link{})
+	for name, link := range far {
+		if worst := heldKeys(t, link); worst > link.Delay && worst > 4*good {
+			t.Errorf("%s: after a second of sixty keys one took %s, and %s over a good link", name, worst, good)
+		}
+	}
+}
+
+// heldKeys sends sixty keys a second for some seconds and gives the longest that one of those took whose answer
+// is seen: the help after three quarters of each second, and what it has covered at its end.
+func heldKeys(t *testing.T, l nodetest.Link) (worst time.Duration) {
+	t.Helper()
+	s := farScreen(t, l)
+	defer s.Kill()
+	const seconds, second, opens = 8, 60, 45
+	sent := make(chan time.Time, 2*seconds)
+	go func() {
+		defer close(sent)
+		began := time.Now()
+		for i := range seconds * second {
+			time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / second)))
+			key := "é" // no key of the help's
+			switch at := i % second; {
+			case at == opens || at == second-1:
+				key = "?"
+				sent <- time.Now()
+			case at < opens:
+				key = []string{"j", "k"}[i%2]
+			}
+			if s.Send(key) != nil {
+				return // the screen has ended, which its next wait tells
+			}
+		}
+	}()
+	var took []time.Duration
+	for at := range sent {
+		seen, err := s.Wait([]string{"Jupyter", "Set-up"}[len(took)%2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, seen.Sub(at))
+	}
+	if len(took) != 2*seconds {
+		t.Fatalf("%d answers of %d", len(took), 2*seconds)
+	}
+	slices.Sort(took)
+	t.Logf("%d keys in %d s; of those that were looked for half took %s, the longest %s", seconds*second, seconds, took[seconds], took[2*seconds-1])
+	return took[2*seconds-1]
 }
 
 // TestGaugesSayThatTheyAreLate: where nothing comes from a node for longer than samples are

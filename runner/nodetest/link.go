@@ -2,6 +2,7 @@ package nodetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -9,10 +10,11 @@ import (
 )
 
 // A Link is a slow or lossy way to a node. TCP hides a lost packet by sending it again: whoever
-// reads sees that nothing comes for a while, and then all of it. So loss is stalls here.
+// reads sees that nothing comes for a while, and then all of it. So that is what loss is here.
 type Link struct {
 	Delay time.Duration // one way
 	Rate  int           // bit/s each way; 0 is as fast as it goes
+	Loss  float64       // of 1, by packets: each costs what TCP waits before it sends one again
 	// For Stall of every Every nothing passes, in either direction.
 	Stall, Every time.Duration
 }
@@ -23,6 +25,9 @@ const (
 	linkChunk = 1400
 	linkHolds = 256
 )
+
+// leastRTO is how long Linux waits at least before it sends a packet again, TCP_RTO_MIN in include/net/tcp.h.
+const leastRTO = 200 * time.Millisecond
 
 // Open lays the link to a port of this machine, until the end of the test, and gives its own.
 func (l Link) Open(t testing.TB, port int) int {
@@ -79,7 +84,8 @@ func (l Link) carry(to, from net.Conn, began time.Time) {
 	sent := make(chan chunk, linkHolds)
 	go func() {
 		defer close(sent)
-		free := time.Now() // when the link has sent what came before
+		rnd := rand.New(rand.NewPCG(1, 2)) // the same packets each time
+		free := time.Now()                 // when the link has sent what came before
 		for {
 			b := make([]byte, linkChunk)
 			n, err := from.Read(b)
@@ -89,6 +95,10 @@ func (l Link) carry(to, from net.Conn, began time.Time) {
 				}
 				if l.Rate > 0 {
 					free = free.Add(time.Duration(n) * 8 * time.Second / time.Duration(l.Rate))
+				}
+				// What comes after it waits for it: due times never go back.
+				for rnd.Float64() < l.Loss {
+					free = free.Add(max(leastRTO, 2*l.Delay))
 				}
 				sent <- chunk{b[:n], l.due(free.Add(l.Delay), began)}
 			}
