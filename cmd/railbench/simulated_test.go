@@ -63,6 +63,9 @@ type simulated struct {
 	sample   bool // there are gauges
 	sessions int
 
+	late [2]time.Duration // how long each node takes to hear, and again to answer
+	full bool             // there is no room for the session's file
+
 	desk *simulatedDesk // nil while there is none
 	told truths
 }
@@ -193,6 +196,7 @@ func (s *simulated) live(do func(*simulated)) {
 	}
 	s.rig = rig
 	s.networks, s.running = s.look()
+	s.age()
 	do(s)
 	s.settleNodes()
 }
@@ -251,23 +255,34 @@ func (s *simulated) newBench() *bench {
 		if err != nil {
 			panic(err)
 		}
-		b.add(orderlyNode{node, i}, "simulated")
+		b.add(orderlyNode{node, i, &s.late[i]}, "simulated")
 	}
 	return b
 }
 
-// An orderlyNode begins its sampler after those of the nodes before it: samplers are begun at one
+// An orderlyNode is a node whose connection may be slow. It begins its sampler after those of the nodes before it: samplers are begun at one
 // instant by goroutines that the rig's clock doesn't know, and which comes first is chance.
 type orderlyNode struct {
 	*sim.Node
-	no int
+	no   int
+	late *time.Duration // what it takes to hear, and again to answer
 }
 
 func (n orderlyNode) Run(ctx context.Context, s runner.Script, emit func(runner.Line)) (runner.Exit, error) {
 	if s.Patient {
 		time.Sleep(time.Duration(n.no + 1))
 	}
-	return n.Node.Run(ctx, s, emit)
+	n.wait(ctx)
+	exit, err := n.Node.Run(ctx, s, emit)
+	n.wait(ctx)
+	return exit, err
+}
+
+// wait is what a slow connection takes, by the rig's clock.
+func (n orderlyNode) wait(ctx context.Context) {
+	if *n.late > 0 {
+		n.Clock().Await(ctx, *n.late)
+	}
 }
 
 // open opens a workbench, on a session that is there or on a new one.
@@ -282,7 +297,7 @@ func (s *simulated) open(path string) {
 		if err != nil {
 			return nil, err
 		}
-		d.store = &simulatedStore{Store: store, truths: &s.told}
+		d.store = &simulatedStore{Store: store, truths: &s.told, full: &s.full}
 		return d.store, nil
 	}
 	if path == "" {
@@ -298,7 +313,7 @@ func (s *simulated) open(path string) {
 			panic(errOver)
 		}
 		b.options.Tutorial = store.Book().Tutorial
-		d.store = &simulatedStore{Store: store, truths: &s.told}
+		d.store = &simulatedStore{Store: store, truths: &s.told, full: &s.full}
 		b.options.Saving.Store = d.store
 		b.options.Sample = s.sample
 	}
@@ -471,6 +486,11 @@ func (s *simulated) step() {
 		{3, s.leaveAndReturn},
 		{3, s.kill},
 		{2, s.paste},
+		{2, s.reboot},
+		{3, s.delay},
+		{2, s.fillDisk},
+		{2, s.fillNode},
+		{2, s.shiftClock},
 	}
 	if s.told.asked.pending() > 0 {
 		acts = append(acts, act{40, s.answer})
@@ -543,11 +563,7 @@ func (s *simulated) tempt() {
 	if len(all) == 0 {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.hurt)) {
-		if _, still := s.hurt[name]; still {
-			s.repair(name)
-		}
-	}
+	s.repairAll()
 	p := pick(s.rnd, all...)
 	s.inject(p.fault)
 	keys := []string{"esc", "esc", "esc", fmt.Sprint(p.part), "home"}
@@ -604,6 +620,9 @@ func (s *simulated) repairSomething() {
 
 func (s *simulated) repair(name string) {
 	s.say("repair %s", name)
+	if name == diskFull {
+		s.fillNodes(false)
+	}
 	if err := s.rig.Clear(name); err != nil {
 		s.fail("%v", err)
 	}
@@ -743,9 +762,12 @@ func (s *simulated) close() {
 	began := time.Now()
 	d.end() // a node that does not answer is an error
 	s.say("closed after %s", time.Since(began))
-	if _, err := d.session.Saved(); err != nil {
-		s.fail("not saved: %v", err)
+	// Who has waited in vain for room is told so.
+	held := d.store != nil && len(d.store.held) > 0
+	if _, err := d.session.Saved(); err != nil && !held || err == nil && held {
+		s.fail("not saved: %v, while %t that there is something left to save", err, held)
 	}
+	s.full = false
 	if d.store != nil {
 		s.sound(d.store.Store.Path(), d.store.Book())
 	}
@@ -852,12 +874,103 @@ func (s *simulated) kill() {
 	s.see()
 }
 
+// age gives the nodes of some seeds counters that begin again soon.
+func (s *simulated) age() {
+	if s.rnd.IntN(4) > 0 {
+		return
+	}
+	for _, n := range s.rig.Nodes() {
+		if err := s.rig.NearEnd(n, uint64(1e9+s.rnd.Float64()*3e11)); err != nil {
+			s.fail("%v", err)
+		}
+	}
+}
+
+// repairAll leaves nothing of what was broken.
+func (s *simulated) repairAll() {
+	for _, name := range slices.Sorted(maps.Keys(s.hurt)) {
+		if _, still := s.hurt[name]; still {
+			s.repair(name)
+		}
+	}
+}
+
+// reboot takes a node away, for some time, and starts it anew. What its faults would be after that is no
+// table's: they are repaired before.
+func (s *simulated) reboot() {
+	s.repairAll()
+	node := pick(s.rnd, s.rig.Nodes()...)
+	away := time.Duration(math.Exp(s.rnd.Float64()*math.Log(180)) * float64(time.Second))
+	s.say("reboot %s for %s", node, away)
+	s.inject("peer-dead@" + node)
+	s.told.rebooted()
+	s.pass(away)
+	s.see()
+	if err := s.rig.Reboot(node); err != nil {
+		s.fail("%v", err)
+	}
+	s.repair("peer-dead@" + node)
+	s.settle()
+	s.see()
+}
+
+// delay makes the way to a node slow, from a moment to half a minute, or fast again.
+func (s *simulated) delay() {
+	i := s.rnd.IntN(len(s.late))
+	if s.late[i] == 0 {
+		s.late[i] = time.Duration(math.Exp(s.rnd.Float64()*math.Log(30_000)) * float64(time.Millisecond))
+	} else {
+		s.late[i] = 0
+	}
+	s.say("spark-%02d answers after twice %s", i+1, s.late[i])
+}
+
+// fillDisk takes the room for the session's file, or makes some.
+func (s *simulated) fillDisk() {
+	s.full = !s.full
+	s.say("no room here: %t", s.full)
+}
+
+// diskFull is the fault of nodes without room.
+const diskFull = "disk-full"
+
+// fillNode fills the nodes' disks, /tmp and all else.
+func (s *simulated) fillNode() {
+	if _, is := s.hurt[diskFull]; is {
+		s.repair(diskFull)
+		return
+	}
+	s.inject(diskFull)
+	s.fillNodes(true)
+	s.see()
+}
+
+func (s *simulated) fillNodes(full bool) {
+	for _, n := range s.rig.Nodes() {
+		if err := s.rig.Fill(n, full); err != nil {
+			s.fail("%v", err)
+		}
+	}
+}
+
+// shiftClock sets a node's clock, by seconds or by days, forward or back.
+func (s *simulated) shiftClock() {
+	if slices.Contains(s.breaks, "clock-off") {
+		return // whose day could be made up for
+	}
+	node := pick(s.rnd, s.rig.Nodes()...)
+	by := time.Duration(math.Exp(s.rnd.Float64()*math.Log(1e6))*float64(time.Second)) * time.Duration(1-2*s.rnd.IntN(2))
+	s.say("the clock of %s goes by %s", node, by)
+	if err := s.rig.ShiftClock(node, by); err != nil {
+		s.fail("%v", err)
+	}
+}
+
 // settleNodes repairs the rig, lets all that goes back by itself go back, and compares the
 // nodes with how they were.
 func (s *simulated) settleNodes() {
-	for _, name := range slices.Sorted(maps.Keys(s.hurt)) {
-		s.repair(name)
-	}
+	s.repairAll()
+	s.late = [2]time.Duration{}
 	time.Sleep(10 * time.Minute) // a change goes back after two, a leash after less
 	kept := s.told.asked.kept
 	s.found = append(s.found, s.told.lies...)

@@ -82,8 +82,8 @@ func softwareFaults() []Fault {
 			Report: "certificates that are valid here are not yet valid there",
 			Doc:    "{node}'s clock is a day ahead of {peer}'s, and nobody keeps it.",
 			Do: func(s Spot) func() {
-				s.Node.Ahead = 24 * time.Hour
-				return func() { s.Node.Ahead = 0 }
+				s.Node.Ahead += 24 * time.Hour
+				return func() { s.Node.Ahead -= 24 * time.Hour }
 			},
 		},
 		{

@@ -32,6 +32,7 @@ type Inode struct {
 // A file is what a script wrote. It lives as long as somebody can reach it.
 type file struct {
 	Data []byte
+	node *Node // whose disk it is on
 }
 
 // fileLimit bounds what a script can write into one pretend file, in bytes.
@@ -39,7 +40,7 @@ const fileLimit = 16 << 20
 
 // Append writes at the end of the file. Callers hold the rig's lock.
 func (f *file) Append(p []byte) error {
-	if len(f.Data)+len(p) > fileLimit {
+	if len(f.Data)+len(p) > fileLimit || f.node != nil && f.node.Full {
 		return syscall.ENOSPC
 	}
 	f.Data = append(f.Data, p...)
@@ -229,6 +230,9 @@ func (n *Node) ReadFile(name string, root bool) (string, error) {
 func (n *Node) Create(name string, root bool, mode fs.FileMode) (*file, error) {
 	i, _, err := n.Walk(name, true, root)
 	switch {
+	// At once: the interpreter's own echo doesn't mind what becomes of what it writes.
+	case n.Full:
+		return nil, syscall.ENOSPC
 	case err == nil && i.Kids != nil:
 		return nil, syscall.EISDIR
 	case err == nil && (i.file == nil || !i.May(root, toWrite)):
@@ -238,7 +242,7 @@ func (n *Node) Create(name string, root bool, mode fs.FileMode) (*file, error) {
 	case !errors.Is(err, syscall.ENOENT):
 		return nil, err
 	}
-	f := &file{}
+	f := &file{node: n}
 	return f, n.enter(name, root, &Inode{Mode: mode, User: !root, file: f})
 }
 
@@ -246,6 +250,9 @@ func (n *Node) Create(name string, root bool, mode fs.FileMode) (*file, error) {
 func (n *Node) Mkdir(name string, root bool, mode fs.FileMode) error {
 	if _, _, err := n.Walk(name, true, root); err == nil {
 		return syscall.EEXIST
+	}
+	if n.Full {
+		return syscall.ENOSPC
 	}
 	return n.enter(strings.TrimRight(name, "/"), root, &Inode{
 		Mode: fs.ModeDir | mode, User: !root, Kids: map[string]*Inode{},

@@ -60,6 +60,9 @@ type Node struct {
 	// For all users of the node alike.
 	Password  string        // that sudo asks for; empty where it asks for none
 	UpFor     time.Duration // how long it is up, where that is less than the others are
+	Boots     int           // since the rig's start, the last of them at booted
+	booted    time.Duration
+	Full      bool // nothing more can be written to any of its files
 	MemlockKB int64         // that a user may lock; 0 where nothing limits it
 	FreeKB    int64         // available while nothing runs
 	GPU       bool          // its GPU has a driver
@@ -203,7 +206,7 @@ func (r *Rack) Of(d *net.Netdev) *Node { return r.Nodes[d.Stack.Index] }
 // Spawn enters a process into the node's table.
 // Callers hold the rig's lock, and take it out again.
 func (n *Node) Spawn(args []string, root bool) *Process {
-	p := &Process{PID: n.NextPID, Args: args, Root: root, Started: n.Rack.Clock.Uptime()}
+	p := &Process{PID: n.NextPID, Args: args, Root: root, Started: n.sinceBoot()}
 	n.NextPID += 3
 	n.Procs[p.PID] = p
 	return p

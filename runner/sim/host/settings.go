@@ -98,7 +98,38 @@ func (n *Node) Uptime() time.Duration {
 	if n.UpFor > 0 {
 		return n.UpFor
 	}
+	return n.sinceBoot()
+}
+
+// sinceBoot is how long its kernel runs.
+func (n *Node) sinceBoot() time.Duration {
+	if n.Boots > 0 {
+		return n.Rack.Clock.Now() - n.booted
+	}
 	return n.Rack.Clock.Uptime()
+}
+
+// Reboot starts the node anew: what ran is over, what lay in memory is gone, and its network is as its
+// configuration has it. Connections are their owner's to end. Callers hold the rig's lock.
+func (n *Node) Reboot() {
+	for _, u := range n.Units {
+		u.Stop()
+		u.Forget(n)
+	}
+	for _, p := range n.Procs {
+		if p.End != nil {
+			p.End()
+		}
+	}
+	for name := range n.Files {
+		if strings.HasPrefix(name, "/tmp/") || strings.HasPrefix(name, "/run/") || strings.HasPrefix(name, "/dev/shm/") {
+			delete(n.Files, name)
+		}
+	}
+	clear(n.LetGo)
+	n.Boots, n.booted = n.Boots+1, n.Rack.Clock.Now()
+	n.Stack.Reboot()
+	n.Changed()
 }
 
 // Release is the kernel's.

@@ -143,7 +143,7 @@ func (n *Node) procTree(t *Inode) {
 		return strings.Join(b, "\n")
 	})
 	t.fixed("/proc/sys/kernel/hostname", n.Name)
-	t.fixed("/proc/sys/kernel/random/boot_id", BootID(n.Fabric.Seed, n.Index))
+	t.fixed("/proc/sys/kernel/random/boot_id", BootID(n.Fabric.Seed+uint64(n.Boots)<<32, n.Index))
 	t.fixed("/proc/sys/kernel/osrelease", n.Release())
 	t.fixed("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-"+n.Release()+" root=/dev/nvme0n1p2 ro console=tty0 quiet")
 	names := []string{"all", "default"}

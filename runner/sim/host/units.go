@@ -48,7 +48,7 @@ func (n *Node) Apart(args, env []string, root bool, dir string, pid int) (p *Pro
 		n.NextPID += 3
 	}
 	ctx, cancel := context.WithCancel(r.Life)
-	p = &Process{PID: pid, Args: args, Root: root, End: cancel, Started: r.Clock.Uptime()}
+	p = &Process{PID: pid, Args: args, Root: root, End: cancel, Started: n.sinceBoot()}
 	// Nothing is started any more, and who waits gets the status of what was ended.
 	if r.Closed {
 		cancel()

@@ -153,12 +153,8 @@ func newStack(f *Fabric, index int) *Stack {
 	mac := func(i byte) [6]byte { return [6]byte{0x4c, 0xbb, 0x47, 0x2c, byte(0x10 + index), i} }
 	// The second interface, which Resolve and others rely on: names of hosts lead to it, and never
 	// to a rail.
-	mgmt := n.addNetdev("enP7s7", "ether", mac(0x20), 1500)
-	mgmt.AddAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(101 + index)}), 24))
-	n.Routes = append(n.Routes, Route{
-		Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.1.1"), Dev: "enP7s7",
-		Proto: "static", Scope: "global", Table: MainTable, Metric: 100,
-	})
+	n.addNetdev("enP7s7", "ether", mac(0x20), ethernetMTU)
+	n.configure()
 	for i, hw := range []struct {
 		dev, netdev, pci string
 		half, qsfp       int
@@ -174,19 +170,11 @@ func newStack(f *Fabric, index int) *Stack {
 			HW: map[string]uint64{}, Lanes: 4,
 			Caps: map[string]float64{},
 		}
-		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), 1500)
+		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), ethernetMTU)
 		fn.Netdev, d.Func = d, fn
 		n.Functions = append(n.Functions, fn)
-		fn.defaultGIDs()
-		// The twin of rail 1 had another address once: its IPv4 entry is not
-		// where everybody expects it. A GID index is whatever slot was free.
-		old := netip.PrefixFrom(netip.AddrFrom4([4]byte{169, 254, 7, byte(host)}), 16)
-		if i == 2 {
-			d.AddAddr(old)
-		}
 		fn.Given = netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, hw.third, byte(host)}), 24)
-		d.AddAddr(fn.Given)
-		d.DelAddr(old)
+		fn.configure()
 		// The ports have seen traffic before.
 		rnd := n.Random("history" + hw.dev)
 		base := uint64(1+rnd.IntN(1200)) * 1e9
@@ -197,6 +185,75 @@ func newStack(f *Fabric, index int) *Stack {
 	}
 	n.LinksReady()
 	return n
+}
+
+// ethernetMTU is what a driver begins with.
+const ethernetMTU = 1500
+
+// configure sets the management interface up, and the way out.
+func (n *Stack) configure() {
+	mgmt := n.Netdevs[1]
+	mgmt.AddAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(101 + n.Index)}), 24))
+	n.Routes = append(n.Routes, Route{
+		Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.1.1"), Dev: mgmt.Name,
+		Proto: "static", Scope: "global", Table: MainTable, Metric: 100,
+	})
+}
+
+// configure gives the function's interface its address.
+func (f *Function) configure() {
+	f.defaultGIDs()
+	// The twin of rail 1 had another address once: its IPv4 entry is not
+	// where everybody expects it. A GID index is whatever slot was free.
+	host := f.Given.Addr().As4()[3]
+	old := netip.PrefixFrom(netip.AddrFrom4([4]byte{169, 254, 7, host}), 16)
+	if f.No == 2 {
+		f.Netdev.AddAddr(old)
+	}
+	f.Netdev.AddAddr(f.Given)
+	f.Netdev.DelAddr(old)
+}
+
+// Reboot is what a boot makes of the node's network: what its configuration says is there again, what
+// was set by hand is gone, and counters begin at zero. Whoever manages the interfaces is not told.
+func (n *Stack) Reboot() {
+	n.Fabric.Advance()
+	came := n.Came
+	n.Came = nil
+	for _, d := range slices.Clone(n.Netdevs) {
+		if d.Bond != nil {
+			n.DeleteBond(d.Name)
+		}
+	}
+	for _, d := range n.Netdevs[1:] {
+		d.SetUp(false)
+		d.Flush(netip.Addr.IsValid)
+	}
+	n.Routes, n.Fixed = nil, nil
+	for _, d := range n.Netdevs[1:] {
+		d.SetMTU(ethernetMTU)
+		d.SetMAC(d.PermMAC)
+		d.Up, d.Opened, d.Changes = true, true, 2
+		d.TxBytes, d.TxPackets, d.RxBytes, d.RxPackets = 0, 0, 0, 0
+	}
+	n.configure()
+	for _, f := range n.Functions {
+		f.GIDs, f.Port, f.PausedIn, f.PausedOut = [16]GID{}, portCounters{}, 0, 0
+		clear(f.HW)
+		f.configure()
+	}
+	n.LinksReady()
+	n.Came = came
+	n.Fabric.Allocate()
+}
+
+// NearEnd leaves the counters of the node's ports, and of their interfaces, so many bytes until they
+// begin again at zero.
+func (n *Stack) NearEnd(bytes uint64) {
+	for _, f := range n.Functions {
+		f.Port.Xmit, f.Port.Rcv = -bytes, -bytes-bytes/3
+		f.Netdev.TxBytes, f.Netdev.RxBytes = -bytes-bytes/5, -bytes
+	}
 }
 
 func (n *Stack) addNetdev(name, kind string, mac [6]byte, mtu int) *Netdev {

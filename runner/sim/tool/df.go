@@ -22,6 +22,9 @@ func volumes(n *host.Node) []volume {
 		{"/dev/nvme0n1p2", "/", 960302824, 121632712, 61054976, 602144, 48780768},
 		{"tmpfs", "/dev/shm", 62750032, 0, 15687508, 1, 0},
 	}
+	if n.Full {
+		all[0].used = all[0].size - all[0].reserve
+	}
 	if n.Flawed(FullDisk) {
 		all = append(all, volume{"tmpfs", "/tmp", 1048576, 1048576, 15687508, 52, 0})
 	}
