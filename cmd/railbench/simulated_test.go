@@ -137,7 +137,7 @@ func newSimulated(seed uint64, dir string) *simulated {
 	// Where the network is changed no fault changes it, too: whose fault would it be that it is
 	// another than before?
 	s.changes = s.rnd.IntN(3) > 0
-	s.sample = s.rnd.IntN(4) > 0
+	s.sample = s.rnd.IntN(2) > 0
 	for _, f := range sim.Faults() {
 		if !s.changes || !slices.Contains(networkFaults, f.Name) {
 			s.breaks = append(s.breaks, f.Name)
@@ -201,10 +201,11 @@ func (s *simulated) live(do func(*simulated)) {
 	s.settleNodes()
 }
 
-// user is whoever sits at the keys of a seed.
+// user is whoever sits at the keys of a seed: mostly for a moment, since what breaks mostly does at once and a short
+// trace is soon understood, and sometimes for very long.
 func (s *simulated) user() {
 	s.open("")
-	for range 8 + s.rnd.IntN(18) {
+	for range min(3+int(s.rnd.ExpFloat64()*6), 120) {
 		s.step()
 	}
 	s.leave()

@@ -163,7 +163,7 @@ func JSON(w io.Writer, v any) error {
 // EscapeJSON writes what controls in a JSON text as JSON's escapes. It stands in strings
 // only, so the text means the same.
 func EscapeJSON(b []byte) []byte {
-	hidden := func(r rune) bool { return Controls(r) && r != '\n' && r != '\t' }
+	hidden := func(r rune) bool { return (r < ' ' || r > '~') && Controls(r) && r != '\n' && r != '\t' }
 	if !bytes.ContainsFunc(b, hidden) {
 		return b
 	}
