@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // hundreds of small rigs: what they leave is collected with fewer looks
 	testscript.Main(apart{m}, map[string]func(){
 		"railbench":  main,
+		hung:         hangOn,
 		etcd.Program: func() { os.Exit(server.Main(os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }

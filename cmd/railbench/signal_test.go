@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -168,6 +169,49 @@ func TestServersEnd(t *testing.T) {
 				t.Error("it goes on")
 			}
 		})
+	}
+}
+
+// hung is a program that minds no end of its context.
+const hung = "railbench-hung"
+
+func hangOn() {
+	ctx, stop := untilSignalled()
+	defer stop()
+	fmt.Println("up")
+	<-ctx.Done()
+	time.Sleep(time.Minute)
+}
+
+// Two signals end the program however it hangs, also where the second comes with the first: it was taken
+// for the same where nobody had answered that yet.
+func TestTwoSignalsAreTwo(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		cmd := asProcess(t)
+		cmd.Args[0] = hung
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
+			t.Fatal(err)
+		}
+		// Of one kind the kernel makes one of two that nobody has seen yet.
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			if err := cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // what it ended by is looked at
+		late.Stop()
+		if by := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); by != syscall.SIGINT && by != syscall.SIGTERM {
+			t.Errorf("it was ended by %v", by)
+		}
 	}
 }
 
