@@ -62,18 +62,18 @@ type Node struct {
 	UpFor     time.Duration // how long it is up, where that is less than the others are
 	Boots     int           // since the rig's start, the last of them at booted
 	booted    time.Duration
-	Full      bool // nothing more can be written to any of its files
-	MemlockKB int64         // that a user may lock; 0 where nothing limits it
-	FreeKB    int64         // available while nothing runs
-	GPU       bool          // its GPU has a driver
-	Card      bool          // it has a GPU card beside that
-	Hot       bool          // its adapter is
-	HandsOver bool          // its kernel keeps memory for the next one (KHO)
-	Box       *Container    // what docker runs on it
-	LowClock  bool          // its GPU doesn't leave a low clock
-	Loads     int           // programs that keep its GPU busy
-	Sealed    bool          // it is a container without the node's devices and network
-	CutOff    bool          // its boot before this one ended without a shutdown
+	Full      bool       // nothing more can be written to any of its files
+	MemlockKB int64      // that a user may lock; 0 where nothing limits it
+	FreeKB    int64      // available while nothing runs
+	GPU       bool       // its GPU has a driver
+	Card      bool       // it has a GPU card beside that
+	Hot       bool       // its adapter is
+	HandsOver bool       // its kernel keeps memory for the next one (KHO)
+	Box       *Container // what docker runs on it
+	LowClock  bool       // its GPU doesn't leave a low clock
+	Loads     int        // programs that keep its GPU busy
+	Sealed    bool       // it is a container without the node's devices and network
+	CutOff    bool       // its boot before this one ended without a shutdown
 }
 
 // A Flaw is something wrong with a node that a program minds, or a view of the node shows.
