@@ -39,7 +39,7 @@ func TroubleOf(name string) Trouble {
 // set is a text of names as a set.
 func set(names string) map[string]bool {
 	all := map[string]bool{}
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		all[name] = true
 	}
 	return all

@@ -534,7 +534,7 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 		ports = append(ports, l.Ports...)
 		texts = append(texts, fmt.Sprintf("%s %.1f %%", kind.And(b.names(l.Ports)), 100*(l.Sum()/l.Wire-1)))
 		if g := grownErrors(b.bytes, b.across(l.Ports)...); g != "" {
-			why = "packets were sent again: " + g
+			why = b.again(*l, g)
 		}
 	}
 	if of == 1 {
@@ -555,6 +555,20 @@ func Gaps(bytes []steps.RailBytes, ports ...Port) string {
 	return grown(bytes, func(name string) bool {
 		return slices.Contains(outOfOrder, name) || name == "packet_seq_err" || name == "rcvd_seq_err" || name == "seq_err_naks_rcvd"
 	}, ports...)
+}
+
+// again says whether what errors tell of explains what a load moved beside its own. How much an adapter sends again after a
+// time-out nobody counts; what came behind a lost packet is counted by who drops it.
+func (b *books) again(l Load, errors string) string {
+	counted, ports := b.resent(l), b.across(l.Ports)
+	timeouts := func(name string) bool {
+		return strings.Contains(name, "timeout") || strings.Contains(name, "retr") || strings.Contains(name, "Retrans") || name == "roce_slow_restart"
+	}
+	// What is lost itself is sent again, too, and never counted there.
+	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+theory.BytesBeside.Value()*l.Payload && sum(b.bytes, timeouts, ports...) == 0 {
+		return fmt.Sprintf("of which what was sent again (%s) is some %s: the rest is other traffic", errors, kind.Size(counted))
+	}
+	return "packets were sent again: " + errors
 }
 
 // resent are the bytes that were sent again for a load, as far as its receivers counted them.

@@ -87,8 +87,17 @@ func TestAccount(t *testing.T) {
 		{"5 % more", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx += just(0.05) }, []What{More}, steps.Warn, "perhaps other traffic"},
 		{"5 % more, sent again", func(b []steps.RailBytes) {
 			counterOf(b, here(0)).Tx += just(0.05)
+			counterOf(b, peer(0)).Errors["out_of_sequence"] = 60000
+		}, []What{More}, steps.Warn, "(packets were sent again: out_of_sequence +60000)"},
+		{"5 % more, and nine packets that were sent again", func(b []steps.RailBytes) {
+			counterOf(b, here(0)).Tx += just(0.05)
 			counterOf(b, peer(0)).Errors["out_of_sequence"] = 9
-		}, []What{More}, steps.Warn, "sent again: out_of_sequence +9"},
+		}, []What{More}, steps.Warn, "the rest is other traffic"},
+		{"5 % more, and a time-out, behind which nobody counts what was sent again", func(b []steps.RailBytes) {
+			counterOf(b, here(0)).Tx += just(0.05)
+			counterOf(b, peer(0)).Errors["out_of_sequence"] = 9
+			counterOf(b, peer(0)).Errors["local_ack_timeout_err"] = 1
+		}, []What{More}, steps.Warn, "packets were sent again: local_ack_timeout_err +1"},
 		{"a flap", func(b []steps.RailBytes) { counterOf(b, peer(0)).Errors["link_downed"] = 1 }, []What{Flapped}, steps.Fail, "on spark-01 the link of rocep1s0f0 went down"},
 		{"the wrong rail", func(b []steps.RailBytes) {
 			x, y := counterOf(b, here(0)), counterOf(b, here(2))

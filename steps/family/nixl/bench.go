@@ -301,7 +301,11 @@ func (t *benchTest) notAsked() string {
 
 // unasked are nixlbench's own values of options that make another test of it, where a script gives none.
 var unasked = []struct{ name, value string }{
-	{"backend", "UCX"}, {"worker_type", "nixl"}, {"scheme", "pairwise"}, {"device_list", "all"}, {"num_threads", "1"},
+	{"backend", "UCX"},
+	{"worker_type", "nixl"},
+	{"scheme", "pairwise"},
+	{"device_list", "all"},
+	{"num_threads", "1"},
 	{"use_device_api", "0"},
 }
 
