@@ -561,14 +561,17 @@ func Gaps(bytes []steps.RailBytes, ports ...Port) string {
 // time-out nobody counts; what came behind a lost packet is counted by who drops it.
 func (b *books) again(l Load, errors string) string {
 	counted, ports := b.resent(l), b.across(l.Ports)
-	timeouts := func(name string) bool {
-		return strings.Contains(name, "timeout") || strings.Contains(name, "retr") || strings.Contains(name, "Retrans") || name == "roce_slow_restart"
-	}
 	// What is lost itself is sent again, too, and never counted there.
-	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+theory.BytesBeside.Value()*l.Payload && sum(b.bytes, timeouts, ports...) == 0 {
+	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+theory.BytesBeside.Value()*l.Payload && sum(b.bytes, isTimeout, ports...) == 0 {
 		return fmt.Sprintf("of which what was sent again (%s) is some %s: the rest is other traffic", errors, kind.Size(counted))
 	}
 	return "packets were sent again: " + errors
+}
+
+// isTimeout reports whether a counter is of what an adapter waited for in vain before it sent again: one of them takes as long as
+// many packets.
+func isTimeout(name string) bool {
+	return strings.Contains(name, "timeout") || strings.Contains(name, "retr") || strings.Contains(name, "Retrans") || name == "roce_slow_restart"
 }
 
 // resent are the bytes that were sent again for a load, as far as its receivers counted them.

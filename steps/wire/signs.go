@@ -44,7 +44,8 @@ func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu i
 	if mtu < 1024 {
 		return fmt.Sprintf("a RoCE MTU of %d wastes the link on headers", mtu)
 	}
-	if errors != "" {
+	// A few that were lost take next to nothing.
+	if errors != "" && (many || sum(s.Bytes, isTimeout, ends...) > 0) {
 		return "packets were sent again (" + errors + "): look at the cable and the link's errors"
 	}
 	held := is(meter.Marked, meter.Paused, meter.Pauses, meter.Dropped)
@@ -56,6 +57,10 @@ func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu i
 			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see adapter-temperature)",
 				r.Rig.NameOf(c.End), c.Degrees)
 		}
+	}
+	if errors != "" {
+		return NoCause + " but few packets that were sent again (" + errors + "), which take far less: look at the cable and the link's " +
+			"errors, and compare the other direction (the cell ib-reverse)"
 	}
 	return NoCause + "; compare the other direction (the cell ib-reverse), look for PCIe errors (the check pcie-errors) " +
 		"and other traffic behind the same PCIe link (idle-rails)"

@@ -164,6 +164,12 @@ func TestWriteBandwidth(t *testing.T) {
 		{"far more is missing than other traffic takes", kindtest.Spark(), 13.1, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 13.9 }), steps.Fail, []string{"came up degraded", "besides, 13.9 Gb/s of other traffic"}},
 		{"as much is missing as other traffic takes", kindtest.Spark(), 72.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 21.2 }), steps.Fail, []string{"72.5 Gb/s of 92.5", ": 21.2 Gb/s of other traffic"}},
 		{"the other end asked for less", kindtest.Spark(), 60, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["rx_prio3_pause"] = 5000 }), steps.Fail, []string{"something on its way could not take more (rx_prio3_pause +5000)"}},
+		{"few errors explain no slow rail", kindtest.Spark(), 40, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 3 }), steps.Fail, []string{"no cause shows here but few packets", "packet_seq_err +3"}},
+		{"few errors beside pauses", kindtest.Spark(), 40, on(0, func(s *steps.Stage) {
+			b := kindtest.Counter(s, steps.Here, 0)
+			b.Errors["packet_seq_err"], b.Errors["rx_pfc_ena_frames_pri3"] = 3, 500_000
+		}), steps.Fail, []string{"could not take more (rx_pfc_ena_frames_pri3 +500000)"}},
+		{"a few time-outs take long", kindtest.Spark(), 40, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["local_ack_timeout_err"] = 3 }), steps.Fail, []string{"packets were sent again (local_ack_timeout_err +3)"}},
 		{"many errors are no degraded adapter", kindtest.Spark(), 13.1, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Fail, []string{"packets were sent again (packet_seq_err +100000)"}},
 		{"no access to the memory", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n")
