@@ -163,6 +163,8 @@ type Manager struct {
 	ID      string // NetworkManager's own of the profile
 	// Trouble says why it can't be asked to let the interface go; empty where it can.
 	Trouble string
+	// Busy says that the trouble may be over in a moment: it is at work, or did not answer in time.
+	Busy bool `json:",omitempty"`
 }
 
 // Holds reports whether the interface is in the manager's hands now.

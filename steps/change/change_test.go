@@ -158,14 +158,14 @@ for d in rail0 rail1 far0 far1; do ip link set $d up; done
 ip addr add 10.1.0.1/24 dev rail0
 ip addr add 10.2.0.1/24 dev rail1
 ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev rail1`)
-	if why := change.Refuse(look(t, n), []string{"rail1", "bond0"}); !strings.Contains(why, "10.7.0.0/16 goes over rail1") {
+	if why, _ := change.Refuse(look(t, n), []string{"rail1", "bond0"}); !strings.Contains(why, "10.7.0.0/16 goes over rail1") {
 		t.Errorf("a route over two: %q", why)
 	}
 	n.Sh("ip route del 10.7.0.0/16")
 	if out, err := n.Try("ip link add link rail0 name rail0.7 type vlan id 7"); err != nil {
 		t.Skipf("this kernel has no VLANs: %s", out)
 	}
-	if why := change.Refuse(look(t, n), []string{"rail0", "bond0"}); !strings.Contains(why, "rail0.7 (vlan) is built on rail0") {
+	if why, _ := change.Refuse(look(t, n), []string{"rail0", "bond0"}); !strings.Contains(why, "rail0.7 (vlan) is built on rail0") {
 		t.Errorf("a VLAN: %q", why)
 	}
 }

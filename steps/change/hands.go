@@ -265,10 +265,10 @@ func (s State) metric(link string) int {
 
 // Refuse says why a change must not be begun: an interface of its set is in the hands of a
 // manager that can't be asked to let it go, or something stands on it that nobody would put
-// back. It is empty where there is none.
-func Refuse(s State, set []string) string {
+// back. It is empty where there is none; busy says that it may be another in a moment.
+func Refuse(s State, set []string) (why string, busy bool) {
 	if why := s.stacked(set); why != "" {
-		return why
+		return why, false
 	}
 	for _, name := range set {
 		for _, m := range s.Managers.Of(name) {
@@ -276,15 +276,15 @@ func Refuse(s State, set []string) string {
 			switch {
 			case !there || !m.Holds():
 			case m.Trouble != "":
-				return fmt.Sprintf("%s is in the hands of %s, and %s", name, m.By, m.Trouble)
+				return fmt.Sprintf("%s is in the hands of %s, and %s", name, m.By, m.Trouble), m.Busy
 			case l.Master != "" && !slices.Contains(set, l.Master):
 				// A port that it lets go it takes out of its bridge, with all that goes over that.
 				return fmt.Sprintf("%s is in %s and in the hands of %s, which would take it out: give the rail a configuration "+
-					"of its own first", name, l.Master, m.By)
+					"of its own first", name, l.Master, m.By), false
 			}
 		}
 	}
-	return ""
+	return "", false
 }
 
 // stacked says what stands on a link that a change makes a slave, or takes away: it would lose

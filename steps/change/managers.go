@@ -13,17 +13,75 @@ import (
 
 // LookAtManagers prints what ReadManagers reads: which daemons configure interfaces, and what
 // each says of every interface. It asks only those that run, needs no root and some 50 ms.
-const LookAtManagers = `echo "-- daemons"
-if [ -d /run/systemd/system ]; then
-	systemctl list-units --plain --no-legend --no-pager --state=active NetworkManager.service \
-		systemd-networkd.service connman.service wicked.service wickedd.service 'dhcpcd*.service' 2>/dev/null
-else
+//
+// A daemon is found by its unit and by its process: it may be a snap's, with a unit of another name, or
+// nobody's at all, as a DHCP client that somebody has started. Those of containers configure theirs.
+const LookAtManagers = `contained() { # FOLDER IN PROC
+	grep -qsE 'docker|libpod|lxc|kubepods|machine\.slice|containerd' "$1/cgroup"
+}
+elsewhere() { # FOLDER IN PROC: it is a container's, or in another namespace of networks
+	if contained "$1" && ! contained /proc/self; then
+		return 0
+	fi
+	net=$(readlink "$1/ns/net" 2>/dev/null) && [ "$net" != "$(readlink /proc/self/ns/net)" ]
+}
+client() { # NAME FOLDER IN PROC: a DHCP client, and the interfaces that it is for
+	links='' parent=''
+	while IFS=':	 ' read -r key value rest; do
+		case $key in
+		PPid) parent=$value ;;
+		esac
+	done <"$2/status"
+	case $(cat "/proc/$parent/comm" 2>/dev/null) in
+	NetworkManager | connmand | wickedd*) return ;; # it ends with what started it
+	esac
+	for word in $(tr '\0' ' ' <"$2/cmdline"); do
+		case $word in
+		*[!A-Za-z0-9_.:-]*) ;;
+		*) [ ! -e "/sys/class/net/$word" ] || links="$links $word" ;;
+		esac
+	done
+	echo "-- clients"
+	echo "$1$links"
+	echo "-- daemons"
+}
+seen=''
+echo "-- daemons"
+{
+	if [ -d /run/systemd/system ]; then
+		systemctl list-units --plain --no-legend --no-pager --state=active NetworkManager.service \
+			systemd-networkd.service connman.service wicked.service wickedd.service 'dhcpcd*.service' 2>/dev/null
+	fi
 	# Of a process's name the kernel keeps fifteen characters.
-	grep -hsxE 'NetworkManager|systemd-network|connmand|wickedd|dhcpcd' /proc/[0-9]*/comm
-fi | while read -r daemon rest; do
+	grep -HsxE 'NetworkManager|systemd-network|connmand|wickedd|netifd|dhcpcd|dhclient|udhcpc|dhcp6c' /proc/[0-9]*/comm
+} | while read -r daemon rest; do
+	case $daemon in
+	/proc/*)
+		at=${daemon%%/comm:*}
+		daemon=${daemon#*/comm:}
+		if elsewhere "$at"; then
+			continue
+		fi
+		case $daemon in
+		dhclient | udhcpc | dhcp6c)
+			client "$daemon" "$at"
+			continue
+			;;
+		esac
+		;;
+	esac
+	# By its unit and by its process it is one.
+	case $daemon in
+	NetworkManager*) daemon=NetworkManager ;;
+	systemd-network*) daemon=systemd-networkd ;;
+	esac
+	case " $seen " in
+	*" $daemon "*) continue ;;
+	esac
+	seen="$seen $daemon"
 	echo "$daemon"
 	case $daemon in
-	NetworkManager*)
+	NetworkManager)
 		echo "-- NetworkManager"
 		# One that hangs would have a node's look wait for the bus's own limit, each time.
 		LC_ALL=C timeout 10 nmcli -t -f RUNNING,VERSION general 2>&1
@@ -36,7 +94,7 @@ fi | while read -r daemon rest; do
 			[ ! -e "$pid" ] || echo "$pid"
 		done
 		;;
-	systemd-network*)
+	systemd-networkd)
 		echo "-- networkd"
 		LC_ALL=C networkctl --version 2>&1 | { read -r line && echo "$line"; }
 		echo "-- links"
@@ -77,6 +135,7 @@ var others = []struct{ unit, name, stop string }{
 	{"connman", "ConnMan", "connmanctl"},
 	{"wicked", "wicked", "wicked ifdown"},
 	{"dhcpcd", "dhcpcd", "denyinterfaces in dhcpcd.conf"},
+	{"netifd", "netifd", "ifdown"},
 }
 
 // plainName is a name of an interface that means the same in a file's name, in a match of
@@ -97,9 +156,13 @@ func ReadManagers(text string) Managers {
 		said[name] += line
 	}
 	m := Managers{Links: map[string][]steps.Manager{}}
-	daemons := strings.Fields(said["daemons"])
 	runs := func(prefix string) bool {
-		return slices.ContainsFunc(daemons, func(d string) bool { return strings.HasPrefix(d, prefix) })
+		for line := range strings.Lines(said["daemons"]) {
+			if strings.HasPrefix(line, prefix) {
+				return true
+			}
+		}
+		return false
 	}
 	if runs("NetworkManager") {
 		m.networkManager(said["NetworkManager"], said["devices"], said["shared"])
@@ -114,6 +177,9 @@ func ReadManagers(text string) Managers {
 				Trouble: "railbench doesn't know how " + o.name + " is asked to let an interface go (" + o.stop + ")",
 			})
 		}
+	}
+	for line := range strings.Lines(said["clients"]) {
+		m.client(strings.Fields(line))
 	}
 	stanzas, _ := parse.IfupdownStanzas(said["ifupdown"]) // most nodes have none
 	for _, s := range stanzas {
@@ -139,6 +205,7 @@ func (m *Managers) networkManager(general, devices, shared string) {
 		m.Any = append(m.Any, steps.Manager{
 			By: name, State: "running",
 			Trouble: "it runs, and nmcli can't ask it (" + firstLine(general) + ")",
+			Busy:    strings.Contains(general, "no answer within") || strings.Contains(general, "not running"),
 		})
 		return
 	case !atLeast(version, leastNM):
@@ -153,6 +220,7 @@ func (m *Managers) networkManager(general, devices, shared string) {
 		case strings.HasPrefix(d.State, "connecting") || d.State == "deactivating":
 			by.Trouble = fmt.Sprintf("it is at work on it (%s%s): wait for its end, or nmcli device disconnect %s", d.State,
 				profile(d.Profile), d.Name)
+			by.Busy = true
 		case strings.Contains(shared, "/nm-dnsmasq-"+d.Name+".pid\n"):
 			by.Trouble = fmt.Sprintf("it gives leases and a way out to others over it (ipv4.method shared%s), which would lose "+
 				"them: give the profile another method first", profile(d.Profile))
@@ -179,6 +247,7 @@ func (m *Managers) networkd(said, links string) {
 		m.Any = append(m.Any, steps.Manager{
 			By: name, State: "running",
 			Trouble: "it runs, and networkctl can't ask it (" + firstLine(said) + ")",
+			Busy:    ok, // its version is the program's own, and the list is the daemon's
 		})
 		return
 	case !atLeast(version, leastNetworkd):
@@ -192,8 +261,27 @@ func (m *Managers) networkd(said, links string) {
 		}
 		if by.Trouble == "" && (l.State == "pending" || l.State == "initialized") {
 			by.Trouble = "it has not begun with it (" + l.State + "): wait until networkctl list shows configured"
+			by.Busy = true
 		}
 		m.add(l.Name, by)
+	}
+}
+
+// client is a DHCP client that no daemon has started, and the interfaces that it names. One that names
+// none may have any.
+func (m *Managers) client(words []string) {
+	if len(words) == 0 {
+		return
+	}
+	by := steps.Manager{
+		By: words[0], State: "running",
+		Trouble: "a DHCP client renews its address, and sets it again: end it first (with -r a dhclient gives its lease back)",
+	}
+	for _, link := range words[1:] {
+		m.add(link, by)
+	}
+	if len(words) == 1 {
+		m.Any = append(m.Any, by)
 	}
 }
 

@@ -82,32 +82,39 @@ func TestRefuse(t *testing.T) {
 		"ConnMan, a process": {
 			"-- daemons\nconnmand\n", "in the hands of ConnMan",
 		},
+		"netifd":           {"-- daemons\nnetifd\n", "in the hands of netifd"},
+		"a DHCP client":    {"-- daemons\n-- clients\ndhclient rail9 rail0\n-- daemons\n", "rail0 is in the hands of dhclient, and a DHCP client renews"},
+		"one of another":   {"-- daemons\n-- clients\nudhcpc rail9\n-- daemons\n", ""},
+		"one of any":       {"-- daemons\n-- clients\ndhclient\n-- daemons\n", "rail0 is in the hands of dhclient"},
 		"dhcpcd":           {"-- daemons\ndhcpcd.service loaded active running x\n", "in the hands of dhcpcd"},
 		"ifupdown, static": {"-- ifupdown\niface rail0 inet static\n", ""},
 		"ifupdown, DHCP":   {"-- ifupdown\niface rail0 inet dhcp\n", "sudo ifdown rail0"},
 		"another's DHCP":   {"-- ifupdown\niface rail9 inet dhcp\n", ""},
 	} {
 		s := State{Links: map[string]Link{"rail0": {Name: "rail0"}}, Managers: ReadManagers(c.said)}
-		got := Refuse(s, []string{"rail0", "bond0"})
+		got, busy := Refuse(s, []string{"rail0", "bond0"})
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q in it", name, got, c.want)
+		}
+		if want := slices.Contains([]string{"it is at it", "it doesn't answer", "networkd, a boot"}, name); busy != want {
+			t.Errorf("%s: whether it is asked again: %t", name, busy)
 		}
 	}
 	port := State{
 		Links:    map[string]Link{"rail0": {Name: "rail0", Master: "br0"}, "br0": {Name: "br0", Kind: "bridge"}},
 		Managers: ReadManagers(nm + "running:1.46.0\n-- devices\nrail0:connected:u:br0-port1\nbr0:connected:b:br0\n"),
 	}
-	if got := Refuse(port, []string{"rail0"}); !strings.Contains(got, "rail0 is in br0 and in the hands of NetworkManager, which would take it out") {
+	if got, _ := Refuse(port, []string{"rail0"}); !strings.Contains(got, "rail0 is in br0 and in the hands of NetworkManager, which would take it out") {
 		t.Errorf("a bridge's port: %q", got)
 	}
-	if got := Refuse(port, []string{"rail0", "br0"}); got != "" {
+	if got, _ := Refuse(port, []string{"rail0", "br0"}); got != "" {
 		t.Errorf("with its bridge: %q", got)
 	}
 	odd := State{
 		Links:    map[string]Link{"rail*": {Name: "rail*"}},
 		Managers: ReadManagers(nm + "running:1.42.4\n-- devices\nrail*:connected:u:p\n"),
 	}
-	if got := Refuse(odd, []string{"rail*"}); !strings.Contains(got, "its name holds a character") {
+	if got, _ := Refuse(odd, []string{"rail*"}); !strings.Contains(got, "its name holds a character") {
 		t.Errorf("a name that is a pattern to a manager: %q", got)
 	}
 }
@@ -137,9 +144,55 @@ func TestRefuseStacked(t *testing.T) {
 		"a way over two":      {State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}}, []string{"rail0", "bond1"}, "the route to 10.7.0.0/16 goes over rail0 and others"},
 		"a way over two, MTU": {State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}}, []string{"rail0"}, ""},
 	} {
-		got := Refuse(c.s, c.set)
+		got, _ := Refuse(c.s, c.set)
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q in it", name, got, c.want)
+		}
+	}
+}
+
+// Daemons and DHCP clients are found by their processes, whatever unit they are of. Here they are those of
+// a namespace: nobody else on the machine sees them.
+func TestManagersByProcess(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("makes namespaces: needs root")
+	}
+	bin := t.TempDir()
+	for _, name := range []string{"connmand", "dhclient", "udhcpc", "NetworkManager"} {
+		// What ends with its parent's namespace.
+		const script = "#!/bin/sh\nwhile :; do sleep 1; done\n"
+		if err := os.WriteFile(bin+"/"+name, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parent := "#!/bin/sh\n" + bin + "/udhcpc -i lo &\nwait\n"
+	if err := os.WriteFile(bin+"/NetworkManager", []byte(parent), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for start, want := range map[string]string{
+		":":                                  "",
+		"connmand":                           "ConnMan",
+		"dhclient -4 -v -pf /run/d.pid lo":   "dhclient",
+		"dhclient -4 -v":                     "dhclient",
+		"udhcpc -i nothere0":                 "udhcpc", // nobody knows what it means
+		"unshare -n " + bin + "/connmand":    "",
+		"unshare -n " + bin + "/dhclient lo": "",
+		"NetworkManager":                     "NetworkManager", // whose client ends with it
+	} {
+		script := "export PATH=" + bin + ":$PATH; mount -t tmpfs tmpfs /run; " + start + " >/dev/null 2>&1 & sleep 0.5; " + LookAtManagers
+		out, err := exec.Command("unshare", "--net", "--pid", "--mount", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		m := ReadManagers(string(out))
+		var got []string
+		for _, by := range m.Of("lo") {
+			if by.By != "ifupdown" {
+				got = append(got, by.By)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: lo is in the hands of %q, want %q: %s", start, got, want, out)
 		}
 	}
 }

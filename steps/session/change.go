@@ -82,8 +82,8 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 	if err := t.collect(); err != nil {
 		return t.result, nil, err
 	}
-	if v := t.refused(); v != nil {
-		return t.result, v, nil
+	if v, err := t.refused(ctx); v != nil || err != nil {
+		return t.result, v, err
 	}
 	if v, err := t.ask(ctx, steps.ChangeQuestion{}); v != nil || err != nil {
 		return t.result, v, err
@@ -146,12 +146,54 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 	return t.put(ctx, q)
 }
 
+// busyTime is how long a manager that is at work, or does not answer in time, is asked again.
+const busyTime = 30 * time.Second
+
 // refused is a verdict where a manager that can't be asked has an interface of the change in
-// its hands: nothing was touched.
-func (t *transaction) refused() *steps.Verdict {
+// its hands: nothing was touched. One that is busy is asked again for a while.
+func (t *transaction) refused(ctx context.Context) (*steps.Verdict, error) {
+	planned, told := t.before, ""
+	for end := t.s.clock.Now().Add(busyTime); ; {
+		e, why, busy := t.refusal()
+		switch {
+		case why == "":
+			return t.moved(planned), nil
+		case !busy || t.s.clock.Now().After(end):
+			return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", t.rig.NameOf(e), why), nil
+		case why != told:
+			told = why
+			t.tell("on %s %s; asked again for %.0f s", t.rig.NameOf(e), why, busyTime.Seconds())
+		}
+		if t.s.clock.Await(ctx, time.Second) == runner.Interrupted {
+			return nil, context.Cause(ctx)
+		}
+		states, err := captures(ctx, t.s.o, t.nodes()...)
+		if err != nil {
+			return nil, err
+		}
+		t.before = t.byEnd(states)
+	}
+}
+
+// refusal is the first end at which a change must not be begun, and why.
+func (t *transaction) refusal() (at steps.End, why string, busy bool) {
 	for _, e := range steps.Ends {
-		if why := change.Refuse(t.before[e], t.sets[e]); why != "" {
-			return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", t.rig.NameOf(e), why)
+		if why, busy = change.Refuse(t.before[e], t.sets[e]); why != "" {
+			return e, why, busy
+		}
+	}
+	return at, "", false
+}
+
+// moved is a verdict where a network that was waited for is another than the one that the change
+// was planned for.
+func (t *transaction) moved(planned [2]change.State) *steps.Verdict {
+	for _, e := range steps.Ends {
+		planned[e].Managers = change.Managers{} // which were not settled, and are not what was planned
+		diff := change.Differences(planned[e], t.before[e], func(link string) bool { return slices.Contains(t.sets[e], link) })
+		if diff != nil {
+			return verdict(steps.Inconclusive, "Nothing was changed: %s became another while its manager was waited for (%s). "+
+				"Run the cell again.", t.rig.NameOf(e), strings.Join(diff, "; "))
 		}
 	}
 	return nil
