@@ -2,6 +2,7 @@ package change
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,6 +73,10 @@ link() { # NAME MAC MTU
 makes_own() { # NAME MODE: how the kernel makes its address of the link
   [ "$(value "/proc/sys/net/ipv6/conf/$1/addr_gen_mode")" = "$2" ] ||
     { is "$1" && echo "$2" 2>/dev/null >"/proc/sys/net/ipv6/conf/$1/addr_gen_mode"; }
+}
+setting() { # NAME WHICH VALUE: what the kernel was told of its IPv6
+  [ "$(value "/proc/sys/net/ipv6/conf/$1/$2")" = "$3" ] ||
+    { is "$1" && echo "$3" 2>/dev/null >"/proc/sys/net/ipv6/conf/$1/$2"; }
 }
 join() { # NAME MASTER
   [ "$(master_of "$1")" != "$2" ] || return 0
@@ -286,6 +291,9 @@ func (w *writer) links(links, bonds []Link) {
 	for _, l := range slices.Concat(links, bonds) {
 		if l.Makes != "" {
 			w.call("makes_own", l.Name, l.Makes)
+		}
+		for _, name := range slices.Sorted(maps.Keys(l.Settings)) {
+			w.call("setting", l.Name, name, l.Settings[name])
 		}
 	}
 	for _, l := range links {

@@ -69,7 +69,9 @@ put_again() {
   done
 } 2>/dev/null
 `
-	nmTake = `nm_has() { LC_ALL=C nmcli -t -f DEVICE,STATE,CON-UUID device 2>/dev/null; }
+	// A daemon that is busy answers late, and the bus has its programs wait for half a minute: each is given
+	// up sooner, and asked again.
+	nmTake = `nm_has() { LC_ALL=C timeout 10 nmcli -t -f DEVICE,STATE,CON-UUID device 2>/dev/null; }
 nm_let_go() { # NAME...
   has=$(nm_has) || return 1
   for name; do
@@ -85,10 +87,10 @@ nm_take() { # NAME...
   ! nm_let_go "$@" || return 0
   for name; do
     # It may be starting again just now.
-    ! is "$name" || wait_for 15 nmcli device set "$name" managed no 2>/dev/null ||
+    ! is "$name" || wait_for 40 timeout 10 nmcli device set "$name" managed no 2>/dev/null ||
       { echo "NetworkManager does not answer" >&2; return 1; }
   done
-  wait_for 10 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
+  wait_for 20 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
 }
 `
 	nmGive = `nm_leave() { # NAME...: those that it has and had not
@@ -130,7 +132,7 @@ other_metric() { # NAME METRIC
 }
 nm_give() { # NAME STATE UUID METRIC: as it had it
   is "$1" || return 0
-  wait_for 15 nmcli device set "$1" managed yes 2>/dev/null ||
+  wait_for 40 timeout 10 nmcli device set "$1" managed yes 2>/dev/null ||
     { echo "NetworkManager does not answer: it can't have $1 back" >&2; return 1; }
   looks=0
   wait_for 30 nm_settled "$@" || :
@@ -149,7 +151,7 @@ nm_give() { # NAME STATE UUID METRIC: as it had it
 }
 `
 	networkdTake = `networkd_state() {
-  LC_ALL=C networkctl --no-pager --no-legend -l list "$1" 2>/dev/null |
+  LC_ALL=C timeout 10 networkctl --no-pager --no-legend -l list "$1" 2>/dev/null |
     while read -r index name type operational setup; do echo "$setup"; done
 }
 networkd_let_go() { [ "$(networkd_state "$1")" = unmanaged ]; }
@@ -162,10 +164,10 @@ networkd_take() { # NAME...
       '[Match]' "Name=$name" '[Link]' Unmanaged=yes >"$file.new") && mv "$file.new" "$file" || return 1
   done
   # It may be starting again just now.
-  wait_for 15 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
+  wait_for 40 timeout 10 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
   for name; do
     is "$name" || continue
-    wait_for 10 networkd_let_go "$name" ||
+    wait_for 20 networkd_let_go "$name" ||
       { echo "networkd does not let $name go: $(networkd_state "$name")" >&2; return 1; }
   done
 }
@@ -182,11 +184,11 @@ networkd_give() { # NAME...
   for name; do
     rm -f "/run/systemd/network/00-railbench-$name.network"
   done
-  wait_for 15 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
+  wait_for 40 timeout 10 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
   for name; do
     is "$name" || continue
     looks=0
-    wait_for 25 networkd_settled "$name" ||
+    wait_for 30 networkd_settled "$name" ||
       { echo "networkd does not take $name back: $(networkd_state "$name")" >&2; return 1; }
   done
 }

@@ -14,6 +14,7 @@ import (
 // what they know of once they have it again: the address, and the MTU that their file has.
 var daemons = map[string]string{
 	"networkctl": `#!/bin/sh
+busy
 case $* in
 reload)
   if [ ! -e /run/systemd/network/00-railbench-rail0.network ]; then
@@ -29,6 +30,7 @@ reload)
 esac
 `,
 	"nmcli": `#!/bin/sh
+busy
 case $* in
 "device set rail0 managed no") : >/run/let ;;
 "device set rail0 managed yes")
@@ -41,9 +43,19 @@ case $* in
 *) exit 1 ;;
 esac
 `,
+	// For a while after it was told to, it answers nobody.
+	"busy": `#!/bin/sh
+if [ -s /run/busy ]; then
+  read -r times </run/busy
+  [ "$times" = 1 ] && rm /run/busy || echo $((times - 1)) >/run/busy
+  sleep 60
+fi
+`,
 	"has-again": `#!/bin/sh
 ip addr flush dev rail0 scope global
 ip addr add 192.168.100.10/24 brd + dev rail0
+# It sets what its file says of IPv6, too.
+[ -z "$SETS_IPV6" ] || echo "$SETS_IPV6" >/proc/sys/net/ipv6/conf/rail0/disable_ipv6
 [ -z "$PROFILE_MTU" ] || ip link set rail0 mtu "$PROFILE_MTU"
 `,
 }
@@ -69,6 +81,11 @@ func TestHandsKeepWhatIsThere(t *testing.T) {
 		"NetworkManager":                    {"NetworkManager", "", ""},
 		"NetworkManager sets an MTU":        {"NetworkManager", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
 		"NetworkManager and a router":       {"NetworkManager", "", announced},
+		"NetworkManager, IPv6 off":          {"NetworkManager", "export SETS_IPV6=0", "; echo 1 >/proc/sys/net/ipv6/conf/rail0/disable_ipv6"},
+		"NetworkManager takes IPv6":         {"NetworkManager", "export SETS_IPV6=1", ""},
+		"networkd, IPv6 off":                {"networkd", "export SETS_IPV6=0", "; echo 1 >/proc/sys/net/ipv6/conf/rail0/disable_ipv6"},
+		"NetworkManager is busy":            {"NetworkManager", "echo 2 >/run/busy", ""},
+		"networkd is busy":                  {"networkd", "echo 2 >/run/busy", ""},
 		"NetworkManager sets it, and it is": {"NetworkManager", "export PROFILE_MTU=9000", "; ip link set rail0 mtu 9000"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +102,7 @@ func TestHandsKeepWhatIsThere(t *testing.T) {
 			set := []string{"rail0"}
 			// ip netns has a script's mounts to itself.
 			run := "mount -t tmpfs tmpfs /run; PATH=" + bin + ":$PATH; " + c.settings + "\n" + change.Take(held.Managers, set) +
-				addresses + "ip link set rail0 mtu 9100\nip addr flush dev rail0 scope global\n" + change.Back(held, set)
+				addresses + c.settings + "\nip link set rail0 mtu 9100\nip addr flush dev rail0 scope global\n" + change.Back(held, set)
 			out, err := n.Try(run)
 			if err != nil || out != had {
 				t.Errorf("%v: taken, it has %q, and had %q", err, out, had)

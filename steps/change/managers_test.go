@@ -353,6 +353,49 @@ func TestGIDs(t *testing.T) {
 	}
 }
 
+// A GID of an address that a router or a DHCP server gives goes with that, and one is there of what was
+// given in its place.
+func TestGIDsOfLeases(t *testing.T) {
+	const port = "rocep1s0f0/ports/1"
+	gid := func(text string) GID { return GID{Port: port, GID: text, Type: "RoCE v2", Dev: "rail0"} }
+	state := func(addrs []Addr, gids ...string) State {
+		s := State{Links: map[string]Link{"rail0": {Name: "rail0", Addrs: addrs}}}
+		for _, g := range gids {
+			s.GIDs = append(s.GIDs, gid(g))
+		}
+		return s
+	}
+	lease := func(cidr string) []Addr { return []Addr{{CIDR: cidr, Dynamic: true, Valid: 3600, Scope: "global"}} }
+	router := func(cidr string) []Addr {
+		return []Addr{{CIDR: cidr, V6: true, Dynamic: true, FromKernel: true, Valid: 3600, Scope: "global"}}
+	}
+	const five, seven = "0000:0000:0000:0000:0000:ffff:0a00:0005", "0000:0000:0000:0000:0000:ffff:0a00:0007"
+	const announced, other = "2001:0db8:0007:0000:0000:0000:0000:0005", "2001:0db8:0008:0000:0000:0000:0000:0005"
+	for name, c := range map[string]struct {
+		before, after State
+		want          string
+	}{
+		"as before":           {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.5/24"), five), ""},
+		"another lease":       {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.7/24"), seven), ""},
+		"without its GID":     {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.7/24")), "rail0 has the address 10.0.0.7/24, and no GID of it (RoCE v2) at " + port},
+		"the GID is gone":     {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.5/24")), "the GID " + five + " of rail0 (RoCE v2) is gone from " + port},
+		"a router is silent":  {state(router("2001:db8:7::5/64"), announced), state(nil), ""},
+		"it is heard":         {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:7::5/64"), announced), ""},
+		"it announces others": {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:8::5/64"), other), ""},
+		"others without GID":  {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:8::5/64")), "rail0 has the address 2001:db8:8::5/64, and no GID of it (RoCE v2) at " + port},
+		"heard, and no GID":   {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:7::5/64")), "the GID " + announced + " of rail0 (RoCE v2) is gone from " + port},
+		"a fixed address": {
+			state([]Addr{{CIDR: "10.0.0.5/24"}}, five), state([]Addr{{CIDR: "10.0.0.5/24"}}),
+			"the GID " + five + " of rail0 (RoCE v2) is gone from " + port,
+		},
+	} {
+		got := strings.Join(Differences(c.before, c.after, func(string) bool { return true }), "; ")
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // What a manager has again in the middle of a change is named, with what it set.
 func TestTakenBack(t *testing.T) {
 	before := rails(networkManager, "connected", "p", "uuid-")

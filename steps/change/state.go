@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // Capture prints what Parse reads. It changes nothing and needs no root.
@@ -47,7 +49,8 @@ done
 echo "== neighbours"
 dump ip -j neigh show nud permanent || exit 1
 echo "== makes"
-grep -Hs . /proc/sys/net/ipv6/conf/*/addr_gen_mode
+grep -Hs . /proc/sys/net/ipv6/conf/*/addr_gen_mode /proc/sys/net/ipv6/conf/*/disable_ipv6 \
+  /proc/sys/net/ipv6/conf/*/accept_ra /proc/sys/net/ipv6/conf/*/use_tempaddr
 echo "== gids"
 ib=/sys/class/infiniband
 gids=$(grep -Hv 0000:0000:0000:0000:0000:0000:0000:0000 $ib/*/ports/*/gids/* 2>/dev/null)
@@ -106,6 +109,10 @@ type Link struct {
 	// Makes is how the kernel makes its address of the link, as the kernel numbers the ways;
 	// 1 is not at all. Empty where it has no IPv6.
 	Makes string `json:",omitempty"`
+	// Settings are what the kernel was told of its IPv6 besides, by the names of their files: whether it
+	// has any (disable_ipv6), hears routers (accept_ra) and makes addresses that don't last (use_tempaddr).
+	// Managers set them as they take a link, and somebody else may have set them by hand since.
+	Settings map[string]string `json:",omitempty"`
 }
 
 // Bond are the options of a bond that is made again.
@@ -314,15 +321,27 @@ func (l ipLink) link() Link {
 	return link
 }
 
-// readMakes reads how the kernel makes each link's own address.
+// setting is a value of the files of a link's IPv6: they hold small numbers.
+var setting = pattern.New(`^-?[0-9]{1,3}$`)
+
+// readMakes reads how the kernel makes each link's own address, and its other settings.
 func (s State) readMakes(text string) {
 	for line := range strings.Lines(text) {
-		file, mode, _ := strings.Cut(strings.TrimSpace(line), ":")
-		name := path.Base(path.Dir(file))
-		if l, ok := s.Links[name]; ok && len(mode) == 1 {
-			l.Makes = mode
-			s.Links[name] = l
+		file, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		name, what := path.Base(path.Dir(file)), path.Base(file)
+		l, ok := s.Links[name]
+		switch {
+		case !ok || !setting.MatchString(value):
+			continue
+		case what == "addr_gen_mode":
+			l.Makes = value
+		case slices.Contains([]string{"disable_ipv6", "accept_ra", "use_tempaddr"}, what):
+			if l.Settings == nil {
+				l.Settings = map[string]string{}
+			}
+			l.Settings[what] = value
 		}
+		s.Links[name] = l
 	}
 }
 
@@ -403,12 +422,56 @@ func Differences(before, after State, of func(link string) bool) []string {
 			say("the rule %q is gone", r.Text)
 		}
 	}
-	for _, g := range before.GIDs {
-		if of(g.Dev) && !slices.ContainsFunc(after.GIDs, g.same) {
+	before.compareGIDs(after, of, say)
+	return all
+}
+
+// compareGIDs says which are gone. One of an address that somebody renews goes with that, and then the
+// address that is there in its place has one at the same ports.
+func (s State) compareGIDs(now State, of func(string) bool, say func(string, ...any)) {
+	for _, g := range s.GIDs {
+		if !of(g.Dev) {
+			continue
+		}
+		if !slices.ContainsFunc(now.GIDs, g.same) && !(s.renewed(g) && !now.addressed(g)) {
 			say("the GID %s of %s (%s) is gone from %s", g.GID, g.Dev, g.Type, g.Port)
 		}
+		for _, a := range now.Links[g.Dev].Addrs {
+			own := GID{Port: g.Port, Type: g.Type, Dev: g.Dev, GID: a.gid()}
+			missing := !slices.ContainsFunc(now.GIDs, func(n GID) bool { n.GID = gidAddr(n.GID); return own.same(n) })
+			if a.Dynamic && own.GID != gidAddr(g.GID) && s.renewed(g) && missing {
+				say("%s has the address %s, and no GID of it (%s) at %s", g.Dev, a.CIDR, g.Type, g.Port)
+			}
+		}
 	}
-	return all
+}
+
+// renewed reports whether a GID was made of an address that a router or a DHCP server gives.
+func (s State) renewed(g GID) bool {
+	return slices.ContainsFunc(s.Links[g.Dev].Addrs, func(a Addr) bool { return a.Dynamic && a.gid() == gidAddr(g.GID) })
+}
+
+// addressed reports whether the interface of a GID has the address that the GID is made of.
+func (s State) addressed(g GID) bool {
+	return slices.ContainsFunc(s.Links[g.Dev].Addrs, func(a Addr) bool { return a.gid() == gidAddr(g.GID) })
+}
+
+// gid is the GID that is made of an address, in its short form; empty where it is none.
+func (a Addr) gid() string {
+	p, err := netip.ParsePrefix(a.CIDR)
+	if err != nil {
+		return ""
+	}
+	return gidAddr(p.Addr().String())
+}
+
+// gidAddr is a GID or an address in the short form of a GID: one of IPv4 is mapped.
+func gidAddr(text string) string {
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return text
+	}
+	return netip.AddrFrom16(a.As16()).String()
 }
 
 // same compares what an entry is, not where in its table it stands: that is looked up.
@@ -482,6 +545,11 @@ func (l Link) compare(now Link, say func(string, ...any)) {
 	}
 	if (l.Bond == nil) != (now.Bond == nil) || l.Bond != nil && *l.Bond != *now.Bond {
 		say("%s is another bond than before", l.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Settings)) {
+		if is, ok := now.Settings[name]; ok && is != l.Settings[name] {
+			say("%s has %s %s, and had %s", l.Name, name, is, l.Settings[name])
+		}
 	}
 	l.compareAddresses(now, say)
 }
