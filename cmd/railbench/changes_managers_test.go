@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/railbench/railbench/runner"
@@ -180,5 +183,90 @@ func TestAManagerThatIsBusyIsAskedAgain(t *testing.T) {
 				t.Errorf("asked %d times: %s: %s", nodes[0].asked, v.Grade, v.Reason)
 			}
 		})
+	}
+}
+
+// A node on which nobody can become root any more once a script of that name is to run.
+type rootless struct {
+	runner.Node
+	from string
+	lost atomic.Bool
+}
+
+func (r *rootless) Clock() runner.Clock { return runner.ClockOf(r.Node) }
+
+func (r *rootless) Run(ctx context.Context, s runner.Script, emit func(runner.Line)) (runner.Exit, error) {
+	if s.Root && s.Name == r.from {
+		r.lost.Store(true)
+	}
+	if r.lost.Load() && s.Root {
+		return runner.Exit{}, &runner.Error{
+			Kind: runner.SudoPassword, Op: "become root on", Node: r.Name(), Err: errors.New("sudo asks for a password"),
+		}
+	}
+	return r.Node.Run(ctx, s, emit)
+}
+
+// TestRootIsLostInTheMiddle: whoever can't become root any more in the middle of a change waits for the
+// nodes' own switches, which are root already, and says what became of both nodes. Once root is there
+// again, undo finds nothing to put back and removes what they kept.
+func TestRootIsLostInTheMiddle(t *testing.T) {
+	t.Parallel()
+	for _, from := range []string{"arm the way back", "start the change", "wait for its end", "confirm the change"} {
+		for _, both := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, on both %t", from, both), func(t *testing.T) {
+				t.Parallel()
+				b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}.open(t.Context(), runner.NoAsker{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { b.close() })
+				before := networks(t, b)
+				b.options.Confirm = always{}
+				whole := slices.Clone(b.options.Nodes)
+				for e, n := range whole {
+					if both || e == int(steps.Peer) {
+						b.options.Nodes[e] = &rootless{Node: n, from: from}
+					}
+				}
+				s := session.New(b.options)
+				b.onState = s.State
+				s.Open()
+				s.Run("bond-setup")
+				v := verdictOf(t, s, "bond-setup")
+				for _, want := range []string{"sudo asks for a password", "Both nodes are as they were before", "spark-01", "kept the way back in /run/railbench"} {
+					if v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, want) {
+						t.Errorf("%s without %q: %s", v.Grade, want, v.Reason)
+					}
+				}
+				same := func() {
+					t.Helper()
+					for e, now := range networks(t, b) {
+						if diff := change.Differences(before[e], now, func(string) bool { return true }); diff != nil {
+							t.Errorf("%s: %q", steps.End(e), diff)
+						}
+					}
+				}
+				same()
+				copy(b.options.Nodes, whole)
+				left, err := session.Changes(t.Context(), b.options)
+				if err != nil || len(left) != 1 {
+					t.Fatalf("%d changes in the journal, %v", len(left), err)
+				}
+				if err := session.Undo(t.Context(), b.options, left, t.Logf); err != nil {
+					t.Error(err)
+				}
+				same()
+				for _, n := range whole {
+					said, err := runner.Text(t.Context(), n, runner.Script{Name: "look", Body: "ls /run/railbench 2>/dev/null; systemctl list-units 'railbench*'", Root: true})
+					if err != nil || strings.TrimSpace(said) != "" {
+						t.Errorf("%s keeps %q, %v", n.Name(), said, err)
+					}
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }

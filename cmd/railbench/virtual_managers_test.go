@@ -32,6 +32,7 @@ func TestVirtualManagers(t *testing.T) {
 	t.Run("mtu", v.managedMTU)
 	t.Run("fight", v.fight)
 	t.Run("mute", v.mute)
+	t.Run("root is lost", v.rootLost)
 	runs, err := strconv.Atoi(os.Getenv("RAILBENCH_VIRTUAL_RUNS"))
 	long := err == nil && runs > 0
 	if long {
@@ -297,22 +298,7 @@ func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
 	}
 	s := v.open(t, "nvidia", nil, options)
 	s.Run("bond-setup")
-	for armed := false; !armed; {
-		events, ok := s.Next(t.Context())
-		if !ok {
-			t.Fatal("the session is over")
-		}
-		for _, e := range events {
-			switch e := e.(type) {
-			case steps.CellPrinted:
-				for _, l := range e.Lines {
-					armed = armed || strings.HasPrefix(l.Text, "armed: ")
-				}
-			case steps.CellEnded:
-				t.Fatalf("it ended before it was armed: %s", e.Verdict.Reason)
-			}
-		}
-	}
+	v.armed(t, s)
 	// A moment of the change's own: what is waited for here is no event of it.
 	time.Sleep(after)
 	d.do(t, v, func() {
@@ -335,6 +321,56 @@ func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
 		}
 		v.becomes(t, before, d.apart)
 	}
+	v.nothingLeft(t)
+}
+
+// armed waits until both machines have their way back.
+func (v *virtual) armed(t *testing.T, s *session.Session) {
+	t.Helper()
+	for armed := false; !armed; {
+		events, ok := s.Next(t.Context())
+		if !ok {
+			t.Fatal("the session is over")
+		}
+		for _, e := range events {
+			switch e := e.(type) {
+			case steps.CellPrinted:
+				for _, l := range e.Lines {
+					armed = armed || strings.HasPrefix(l.Text, "armed: ")
+				}
+			case steps.CellEnded:
+				t.Fatalf("it ended before it was armed: %s", e.Verdict.Reason)
+			}
+		}
+	}
+}
+
+// rootLost takes sudo from whoever has just armed both switches: these go back by themselves, which is
+// waited for. What they keep goes once sudo is there again.
+func (v *virtual) rootLost(t *testing.T) {
+	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
+	s := v.open(t, "nvidia", nil, func(o *session.Options) {
+		o.Confirm, o.Journal, o.ChangeTime = always{}, journal, 90*time.Second
+	})
+	may := func(what string) {
+		for _, node := range []string{"spark-01", "spark-02"} {
+			v.root(t, node, "echo 'nvidia ALL=(ALL) "+what+"' >/etc/sudoers.d/nvidia")
+		}
+	}
+	t.Cleanup(func() { may("NOPASSWD: ALL") })
+	s.Run("bond-setup")
+	v.armed(t, s)
+	may("ALL")
+	e := v.ended(t, s, "bond-setup")
+	for _, want := range []string{"sudo", "Both nodes are as they were before", "kept the way back in /run/railbench"} {
+		if e.Verdict.Grade != steps.Inconclusive || !strings.Contains(e.Verdict.Reason, want) {
+			t.Errorf("%s without %q: %s", e.Verdict.Grade, want, e.Verdict.Reason)
+		}
+	}
+	v.becomes(t, before)
+	may("NOPASSWD: ALL")
+	v.change(t, journal, "cleanup")
+	v.becomes(t, before)
 	v.nothingLeft(t)
 }
 

@@ -32,6 +32,8 @@ type Entry struct {
 	// back by itself.
 	Kept  bool    `json:"kept"`
 	Nodes []Place `json:"nodes"`
+	// Until is when the nodes go back by themselves, for who has made the change and runs still.
+	Until time.Time `json:"-"`
 }
 
 // A Place is what was changed on one node.

@@ -300,7 +300,7 @@ func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
 		})
 		return err
 	})
-	if e, ok := errors.AsType[*runner.Error](err); ok && e.Kind == runner.SudoPassword {
+	if rootless(err) {
 		return verdict(steps.Skipped, "It needs root, and nothing was changed. %s", sentence(err)), nil
 	}
 	return nil, err
@@ -313,6 +313,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 		return nil, err
 	}
 	t.over = t.s.clock.Now().Add(t.span())
+	t.entry.Until = t.over
 	timed, cancel := t.s.clock.WithTimeout(ctx, t.span(), errors.New("the time for the change is over"))
 	defer cancel()
 	v, err := t.attempt(timed)
@@ -321,8 +322,8 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	}
 	grade := steps.Fail
 	if err != nil {
-		if errors.Is(err, errUnarmed) {
-			grade = steps.Inconclusive // nothing was begun, and nothing is known of the change
+		if errors.Is(err, errUnarmed) || rootless(err) {
+			grade = steps.Inconclusive // nothing was begun, or nobody could go on: nothing is known of the change
 		}
 		if timed.Err() != nil {
 			// What was under way has its own words for being ended.
@@ -336,7 +337,8 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	t.tell("going back on both nodes")
 	away, done := t.s.clock.WithTimeout(context.WithoutCancel(ctx), backTime, nil)
 	defer done()
-	left, tried := undoEntry(away, t.s.o, t.entry, t.tell), t.result.Changed.After
+	tried := t.result.Changed.After
+	left, kept := undoEntry(away, t.s.o, t.entry, t.tell)
 	if rig, err := t.s.probe(away, 0); err == nil {
 		t.result.Changed.After = rig
 	}
@@ -358,6 +360,11 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 		return v, nil
 	}
 	v.Reason += " Both nodes are as they were before."
+	if kept != nil {
+		v.Reason += fmt.Sprintf(" %s went back without railbench, which is not root there any more, and kept the way back "+
+			"in /run/railbench: %s removes it as soon as root is there again, and so does a reboot.",
+			strings.Join(kept, " and "), t.s.o.UndoCommand())
+	}
 	return v, nil
 }
 
@@ -403,6 +410,7 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	if err := t.both(ctx, arm); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnarmed, err)
 	}
+	t.entry.Until = t.s.clock.Now().Add(t.span())
 	t.tell("armed: both nodes go back in %.0f s unless you keep it", t.s.o.ChangeTime.Seconds())
 	// The peer first: a change here may cut the way to it.
 	for _, e := range []steps.End{steps.Peer, steps.Here} {
@@ -592,7 +600,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	defer done()
 	var left []string
 	for _, e := range entries {
-		if left = append(left, undoEntry(away, t.s.o, e, t.tell)...); left != nil {
+		if left, _ = undoEntry(away, t.s.o, e, t.tell); left != nil {
 			break // what lies below it was captured before it
 		}
 	}

@@ -95,7 +95,7 @@ func Undo(ctx context.Context, o Options, entries []undo.Entry, tell func(format
 		say(format, args...)
 	}
 	for _, e := range slices.Backward(entries) {
-		if left := undoEntry(ctx, o, e, tell); left != nil {
+		if left, _ := undoEntry(ctx, o, e, tell); left != nil {
 			return fmt.Errorf("undo %s of %s: %s", e.Cell, e.At.Local().Format("15:04"), strings.Join(left, "; "))
 		}
 	}
@@ -103,47 +103,53 @@ func Undo(ctx context.Context, o Options, entries []undo.Entry, tell func(format
 }
 
 // undoEntry takes one change back on both nodes, compares them with what was
-// captured, and forgets the change. left says what is not back.
-func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(format string, args ...any)) (left []string) {
+// captured, and forgets the change. left says what is not back; kept are nodes that are back and
+// still have their way back, because nobody is root there any more.
+func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(format string, args ...any)) (left, kept []string) {
 	now, err := captures(ctx, o)
 	if err != nil {
 		// A node may be cut off until it goes back by itself: what is asked of it
 		// waits for that.
 		tell("%s", err)
 	}
-	problems := make([]string, len(e.Nodes))
+	problems, alone := make([]string, len(e.Nodes)), make([]bool, len(e.Nodes))
 	clock := o.clock()
 	clock.Join(ctx, func(ctx context.Context) {
 		atOnce(ctx, clock, len(e.Nodes), func(ctx context.Context, i int) {
-			problems[i] = undoPlace(ctx, o, now, e.Nodes[i], tell)
+			problems[i], alone[i] = undoPlace(ctx, o, now, e, i, tell)
 		})
 	})
-	for _, p := range problems {
+	for i, p := range problems {
 		if p != "" {
 			left = append(left, p)
 		}
+		if alone[i] {
+			kept = append(kept, e.Nodes[i].Name)
+		}
 	}
-	if left != nil {
-		return left
+	if left != nil || kept != nil {
+		return left, kept
 	}
 	if err := o.Journal.Remove(e.ID); err != nil {
-		return []string{err.Error()}
+		return []string{err.Error()}, nil
 	}
-	return nil
+	return nil, nil
 }
 
-// undoPlace takes one change back on one node; it says what is not back.
+// undoPlace takes one change back on one node, and says what is not back. alone says that the node went
+// back by itself, and that nobody can remove what it keeps of the change.
 func undoPlace(ctx context.Context, o Options, now []change.State,
-	p undo.Place, tell func(format string, args ...any),
-) string {
+	e undo.Entry, at int, tell func(format string, args ...any),
+) (problem string, alone bool) {
+	p := e.Nodes[at]
 	i, ok := nodeOf(o, now, p)
 	if !ok {
-		return fmt.Sprintf("%s (%s) is no node of this rig", p.Name, p.Where)
+		return fmt.Sprintf("%s (%s) is no node of this rig", p.Name, p.Where), false
 	}
 	node := o.Nodes[i]
 	if boot := now[i].Boot; boot != "" && boot != p.Boot {
 		tell("%s was started again since, and has lost the change with that", node.Name())
-		return ""
+		return "", false
 	}
 	g := undo.Guard{Node: node, ID: p.Guard}
 	report, err := g.Back(ctx, p.Back)
@@ -151,26 +157,60 @@ func undoPlace(ctx context.Context, o Options, now []change.State,
 		tell("%s: %s", node.Name(), line)
 	}
 	switch {
+	case rootless(err) && !e.Until.IsZero():
+		tell("%s: %s", node.Name(), err)
+		problem = byItself(ctx, node, p, e.Until, tell)
+		return problem, problem == ""
 	case err != nil:
-		return err.Error()
+		return err.Error(), false
 	case report.Code != 0:
 		return fmt.Sprintf("the way back ended with exit %d on %s: %s",
-			report.Code, node.Name(), or(lastLine(report.Output), "not a word"))
+			report.Code, node.Name(), or(lastLine(report.Output), "not a word")), false
 	}
 	diff, moved, err := differs(ctx, node, p)
 	if err != nil {
-		return err.Error()
+		return err.Error(), false
 	} else if diff != nil {
-		return fmt.Sprintf("%s is not as before: %s", node.Name(), strings.Join(diff, ", "))
+		return fmt.Sprintf("%s is not as before: %s", node.Name(), strings.Join(diff, ", ")), false
 	}
 	for _, m := range moved {
 		tell("%s: %s", node.Name(), m)
 	}
 	if err := g.Forget(ctx); err != nil {
-		return err.Error()
+		return err.Error(), false
 	}
 	tell("%s is as it was: compared with what was captured", node.Name())
-	return ""
+	return "", false
+}
+
+// rootless reports whether an error is that of somebody who can't become root.
+func rootless(err error) bool {
+	e, ok := errors.AsType[*runner.Error](err)
+	return ok && e.Kind == runner.SudoPassword
+}
+
+// byItself waits for a node's own switch, which is root since it was armed, and compares: looking
+// needs no root. It says what is not back.
+func byItself(ctx context.Context, n runner.Node, p undo.Place, until time.Time, tell func(string, ...any)) string {
+	clock := runner.ClockOf(n)
+	if wait := until.Sub(clock.Now()); wait > 0 {
+		tell("%s goes back by itself in %.0f s: waiting for that", n.Name(), wait.Seconds())
+		if clock.Await(ctx, wait) == runner.Interrupted {
+			return fmt.Sprintf("whether %s has gone back is not known (%s)", n.Name(), context.Cause(ctx))
+		}
+	}
+	for {
+		diff, _, err := differs(ctx, n, p)
+		switch {
+		case err == nil && diff == nil:
+			tell("%s has gone back by itself: compared with what was captured", n.Name())
+			return ""
+		case ctx.Err() != nil && err != nil:
+			return err.Error()
+		case ctx.Err() != nil:
+			return fmt.Sprintf("%s is not as before: %s", n.Name(), strings.Join(diff, ", "))
+		}
+	}
 }
 
 // settleTime is how long what follows from a change by itself may take: a carrier, the
