@@ -88,9 +88,9 @@ func (v *virtual) checklist(t *testing.T) {
 		{
 			"netplan-broken", "spark-02", "umask 077; printf 'network:\n  version: 2\n  ethernets:\n    " + rail +
 				":\n      adresses: [192.168.201.11/24]\n' >/etc/netplan/99-rails.yaml",
-			"rm /etc/netplan/99-rails.yaml",
+			"rm -f /etc/netplan/99-rails.yaml",
 			"reboot-safe",
-			[]string{"netplan on spark-02 does not take its own files", "99-rails.yaml", "adresses"},
+			[]string{"etplan on spark-02 does not take its own files", "99-rails.yaml", "adresses"},
 		},
 		{
 			"a manager that is masked", "spark-02", "systemctl mask --runtime systemd-networkd", "systemctl unmask --runtime systemd-networkd",
@@ -129,13 +129,13 @@ func (v *virtual) checklist(t *testing.T) {
 			"ufw-roce", "spark-01", "ufw default allow >/dev/null; ufw deny 4791/udp >/dev/null; ufw --force enable >/dev/null",
 			"ufw --force reset >/dev/null; nft flush ruleset",
 			"firewall",
-			[]string{"a rule of ufw on spark-01 drops RoCE's packets, UDP 4791"},
+			[]string{"rule of ufw on spark-01 drops RoCE's packets, UDP 4791"},
 		},
 		{
 			"nftables-roce", "spark-02", "printf 'table inet filter {\n set closed { type inet_service; elements = { 111, 4791 }; }\n" +
 				" chain input { type filter hook input priority filter; udp dport @closed drop; }\n}\n' | nft -f -", "nft flush ruleset",
 			"firewall",
-			[]string{"a rule of the firewall on spark-02 drops RoCE's packets, UDP 4791", "111, 4791"},
+			[]string{"rule of the firewall on spark-02 drops RoCE's packets, UDP 4791", "111, 4791"},
 		},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
@@ -342,6 +342,16 @@ func (v *virtual) reboot(t *testing.T) {
 		t.Errorf("bond-status: %s: %s", c.Verdict, c.Reason)
 	}
 	v.noFinding(t, "bond-health", "reboot-safe")
+	// Taken away it is gone until the next boot, which is said, and comes back into its manager's hands.
+	lasts, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
+	e := v.changed(t, journal, "bond-teardown")
+	for _, want := range []string{"netplan has bond0 on spark-01 in its files, for NetworkManager", "netplan has bond0 on spark-02 in its files, for networkd"} {
+		if e.Grade != steps.Warn || !strings.Contains(e.Reason, want) {
+			t.Errorf("%s without %q: %s", e.Grade, want, e.Reason)
+		}
+	}
+	v.change(t, journal, "cleanup")
+	v.becomes(t, lasts)
 }
 
 // certain runs a cell again where a machine was too slow to answer.

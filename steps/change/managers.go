@@ -275,7 +275,7 @@ func (m *Managers) client(words []string) {
 	}
 	by := steps.Manager{
 		By: words[0], State: "running",
-		Trouble: "a DHCP client renews its address, and sets it again: end it first (with -r a dhclient gives its lease back)",
+		Trouble: "a DHCP client renews its address, and sets it again: end it first (dhclient -r gives a lease back)",
 	}
 	for _, link := range words[1:] {
 		m.add(link, by)

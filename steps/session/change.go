@@ -190,7 +190,8 @@ func (t *transaction) refusal() (at steps.End, why string, busy bool) {
 func (t *transaction) moved(planned [2]change.State) *steps.Verdict {
 	for _, e := range steps.Ends {
 		planned[e].Managers = change.Managers{} // which were not settled, and are not what was planned
-		diff := change.Differences(planned[e], t.before[e], func(link string) bool { return slices.Contains(t.sets[e], link) })
+		of := func(link string) bool { return slices.Contains(t.sets[e], link) }
+		diff := change.Differences(planned[e], t.before[e], of)
 		if diff != nil {
 			return verdict(steps.Inconclusive, "Nothing was changed: %s became another while its manager was waited for (%s). "+
 				"Run the cell again.", t.rig.NameOf(e), strings.Join(diff, "; "))

@@ -105,7 +105,7 @@ func Undo(ctx context.Context, o Options, entries []undo.Entry, tell func(format
 // undoEntry takes one change back on both nodes, compares them with what was
 // captured, and forgets the change. left says what is not back; kept are nodes that are back and
 // still have their way back, because nobody is root there any more.
-func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(format string, args ...any)) (left, kept []string) {
+func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(string, ...any)) (left, kept []string) {
 	now, err := captures(ctx, o)
 	if err != nil {
 		// A node may be cut off until it goes back by itself: what is asked of it

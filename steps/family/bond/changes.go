@@ -177,6 +177,9 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		}
 		if bond != "" {
 			p.Becomes[e] = bond + " is gone"
+			if lasting(rig.At(e), bond) != "" {
+				p.Becomes[e] += " until the next boot"
+			}
 			if first != "" && len(addrs) > 0 {
 				p.Becomes[e] += fmt.Sprintf(", and %s has %s", first, kind.And(addrs))
 			}
@@ -186,6 +189,32 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		p.Nothing = "no bond holds a rail on either node, and none is empty"
 	}
 	return p
+}
+
+// lasting says who makes a bond again at the next boot, and what to do so that nobody does; empty where
+// nobody has it in a configuration. What somebody else has made, NetworkManager only shows.
+func lasting(n steps.Node, bond string) string {
+	i := slices.IndexFunc(n.Netdevs, func(d steps.Netdev) bool { return d.Name == bond && bond != "" })
+	if i < 0 {
+		return ""
+	}
+	for _, m := range planned(n.Netdevs[i]) {
+		for _, by := range n.Netdevs[i].Managers {
+			switch file := by.Profile; {
+			case by.By != m || file == "" || strings.Contains(by.State, "externally"):
+			case strings.HasPrefix(file, "netplan-") || strings.Contains(file, "/10-netplan-"):
+				return fmt.Sprintf("netplan has %s on %s in its files, for %s, and it is there again after a boot or "+
+					"netplan apply: to be rid of it take it out of /etc/netplan and give the rails their addresses there", bond, n.Name, m)
+			case m == networkManager:
+				return fmt.Sprintf("NetworkManager has a profile %s that makes %s on %s again at a boot: to be rid of it, "+
+					"nmcli connection delete it, and those of its ports", file, bond, n.Name)
+			default:
+				return fmt.Sprintf("networkd has %s on %s from %s, and makes it again at a boot: to be rid of it move that "+
+					"file and its .netdev away", bond, n.Name, file)
+			}
+		}
+	}
+	return ""
 }
 
 // holder is the bond that holds rails of a node, and all that it holds.
@@ -461,6 +490,10 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	held := false
 	for _, e := range steps.Ends {
+		bond, _ := holder(r.Rig.At(e))
+		if again := lasting(r.Rig.At(e), bond); again != "" {
+			rep.At(r.Rig, e, steps.Warn, "%s", again)
+		}
 		held = held || slices.ContainsFunc(r.Rig.At(e).Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
 		if name := emptyBond(after, e); name != "" {
 			rep.At(r.Rig, e, steps.Warn, "%s on %s is there still, and holds nothing", name, r.Rig.NameOf(e))
@@ -503,8 +536,19 @@ func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // planCleanup is for a rig on which the journal has nothing to take back.
-func planCleanup(steps.Rig, map[string]string) steps.Plan {
-	return steps.Plan{Nothing: "everything that railbench changed on this rig is back"}
+func planCleanup(rig steps.Rig, _ map[string]string) steps.Plan {
+	p := steps.Plan{Nothing: "everything that railbench changed on this rig is back"}
+	for _, e := range steps.Ends {
+		bond, _ := holder(rig.At(e))
+		if bond == "" {
+			continue
+		}
+		p.Nothing += fmt.Sprintf("; %s on %s is none of that, and stays: bond-teardown removes it", bond, rig.NameOf(e))
+		if again := lasting(rig.At(e), bond); again != "" {
+			p.Nothing += " until the next boot, and " + again
+		}
+	}
+	return p
 }
 
 // judgeCleanup: what was changed is back, and nothing of it is left on the nodes.

@@ -176,6 +176,38 @@ func TestChangeJudges(t *testing.T) {
 	bare := kindtest.Netdevs(kindtest.Spark())
 	bare.Nodes[0].Rails[1].Addr = ""
 	kindtest.Want(t, "teardown of a foreign bond", judgeTeardown(steps.Cell{}, kindtest.Made(after, bare, "bonds: none\n", "bonds: none\n")), steps.Warn, "enp1s0f1np1 on spark-02 has no address", "rail-ips")
+	// What a configuration has comes again, and who is told how to be rid of it for good.
+	for name, c := range map[string]struct {
+		by   steps.Manager
+		want string
+	}{
+		"netplan, NetworkManager": {steps.Manager{By: networkManager, State: "connected", Profile: "netplan-bond0"}, "netplan has bond0 on spark-01 in its files, for NetworkManager"},
+		"netplan, networkd":       {steps.Manager{By: networkd, State: "configured", Profile: "/run/systemd/network/10-netplan-bond0.network"}, "netplan has bond0 on spark-01 in its files, for networkd"},
+		"a profile":               {steps.Manager{By: networkManager, State: "connected", Profile: "Bond 1"}, "NetworkManager has a profile Bond 1 that makes bond0 on spark-01 again"},
+		"a file":                  {steps.Manager{By: networkd, State: "configured", Profile: "/etc/systemd/network/b.network"}, "networkd has bond0 on spark-01 from /etc/systemd/network/b.network"},
+		"made by hand":            {steps.Manager{By: networkManager, State: "connected (externally)", Profile: "bond0"}, ""},
+		"left alone":              {steps.Manager{By: networkManager, State: "unmanaged"}, ""},
+	} {
+		rig := kindtest.BondedAt(steps.Here, steps.Peer)
+		node := &rig.Nodes[rig.At(steps.Peer).No]
+		i := slices.IndexFunc(node.Netdevs, func(d steps.Netdev) bool { return d.Name == "bond0" })
+		node.Netdevs = slices.Clone(node.Netdevs)
+		node.Netdevs[i].Managers = []steps.Manager{c.by}
+		if got := lasting(*node, "bond0"); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		nothing := planCleanup(rig, nil).Nothing
+		if !strings.Contains(nothing, "bond0 on spark-01 is none of that, and stays: bond-teardown removes it") || !strings.Contains(nothing, c.want) {
+			t.Errorf("%s: cleanup says %q", name, nothing)
+		}
+		if c.want == "" {
+			continue
+		}
+		kindtest.Want(t, "teardown of one that lasts: "+name, judgeTeardown(steps.Cell{}, kindtest.Made(rig, plain, "bonds: none\n", "bonds: none\n")), steps.Warn, c.want)
+		if becomes := planTeardown(rig, nil).Becomes[steps.Peer]; !strings.HasPrefix(becomes, "bond0 is gone until the next boot") {
+			t.Errorf("%s: it becomes %q", name, becomes)
+		}
+	}
 
 	ping := "ping enP2p1s0f0np0=192.168.101.10: ok\n"
 	kindtest.Want(t, "addresses", JudgeRailIPs(steps.Cell{}, kindtest.Made(kindtest.TutorialSpark(), kindtest.Spark(), ping, ping)), steps.Pass, "4 rails lead from node to node now, 2 before")
