@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,28 +34,97 @@ func (m *Model) command(c steps.Cell) string {
 
 var assignment = pattern.New(`^([A-Z][A-Z0-9_]*)='([^']*)'$`)
 
-// values are those that a dry run gives a role's script. What differs from rail to rail has none.
-func values(plan, role string) map[string]string {
-	all, differ := map[string]string{}, map[string]bool{}
-	own := false
+// A given is what a dry run gives a variable in one role's script: rail by rail and node by node.
+type given struct {
+	role   string // "" where a cell has one
+	values []string
+}
+
+// givens are all that a dry run gives, by variable, in its roles' order. Values of several lines, such
+// as programs, are no part of it.
+func givens(plan string) map[string][]given {
+	all := map[string][]given{}
+	role := ""
 	for line := range strings.Lines(plan) {
 		line = strings.TrimRight(line, "\n")
 		if head, ok := strings.CutPrefix(line, "# --- "); ok { // ID, ROLE, rail N, on NODE
-			own = role == "" || slices.Contains(strings.Split(head, ", "), role)
-		}
-		m := assignment.FindStringSubmatch(line)
-		if !own || m == nil {
+			role = ""
+			if parts := strings.Split(head, ", "); len(parts) > 1 && !strings.HasPrefix(parts[1], "rail ") && !strings.HasPrefix(parts[1], "on ") {
+				role = parts[1]
+			}
 			continue
 		}
-		if was, ok := all[m[1]]; ok && was != m[2] {
-			differ[m[1]] = true
+		m := assignment.FindStringSubmatch(line)
+		if m == nil {
+			continue
 		}
-		all[m[1]] = m[2]
-	}
-	for name := range differ {
-		delete(all, name)
+		of := all[m[1]]
+		i := slices.IndexFunc(of, func(g given) bool { return g.role == role })
+		if i < 0 {
+			i, of = len(of), append(of, given{role: role})
+		}
+		of[i].values = append(of[i].values, m[2])
+		all[m[1]] = of
 	}
 	return all
+}
+
+// single is the one value of a variable; ok is false where there are several.
+func single(of []given) (value string, ok bool) {
+	for i, g := range of {
+		for j, v := range g.values {
+			if i+j > 0 && v != value {
+				return "", false
+			}
+			value = v
+		}
+	}
+	return value, len(of) > 0
+}
+
+// values are those that a dry run gives a role's script; all roles' where it is "". What differs from
+// rail to rail has none.
+func values(plan, role string) map[string]string {
+	all := map[string]string{}
+	for name, of := range givens(plan) {
+		of = slices.DeleteFunc(of, func(g given) bool { return role != "" && g.role != role })
+		if v, ok := single(of); ok {
+			all[name] = v
+		}
+	}
+	return all
+}
+
+// valuesOf tells what a cell's variables are on this rig; empty where nobody knows yet, or where it has
+// none. A change's are in the question that comes before it.
+func (m *Model) valuesOf(c steps.Cell) string {
+	if m.opts.Planned == nil || c.Change.Any() || m.book.Rig.Probed.IsZero() {
+		return ""
+	}
+	all := givens(m.opts.Planned(m.book, c))
+	told := make([]string, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		told = append(told, name+" = "+toldValues(all[name]))
+	}
+	return strings.Join(told, "; ")
+}
+
+// toldValues is one value for all, or one a rail or node, or those of each role.
+func toldValues(of []given) string {
+	if v, ok := single(of); ok {
+		return cmp.Or(v, "(empty)")
+	}
+	lists := make([]string, 0, len(of))
+	for _, g := range of {
+		lists = append(lists, strings.Join(g.values, ", "))
+	}
+	if len(slices.Compact(slices.Clone(lists))) == 1 {
+		return lists[0]
+	}
+	for i, g := range of {
+		lists[i] = g.role + " " + lists[i]
+	}
+	return strings.Join(lists, " / ")
 }
 
 var variable = pattern.New(`\$\{?([A-Z][A-Z0-9_]*)\}?`)

@@ -28,4 +28,9 @@ ib_write_bw -d "$RAIL_DEV" -s "$SIZE"
 	if got := values(plan, ""); got["SIZE"] != "" {
 		t.Errorf("two roles have two sizes, and one is told: %v", got)
 	}
+	for name, want := range map[string]string{"SIZE": "server 1 / client 65536, 65536", "RAIL_DEV": "rocep1s0f0, rocep1s0f1"} {
+		if got := toldValues(givens(plan)[name]); got != want {
+			t.Errorf("%s is told as %q, want %q", name, got, want)
+		}
+	}
 }

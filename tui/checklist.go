@@ -360,7 +360,7 @@ func (m *Model) pasteSymptom(text string) {
 // checkPane is the checklist, exactly height lines of width columns.
 func (m *Model) checkPane(width, height int) []string {
 	head := m.checkHead(width)
-	room := m.checkRoom(m.layout())
+	room := max(1, height-len(head))
 	list, starts, ends := m.checkLines(width - 1)
 	if n := len(starts); n > 0 {
 		m.list.item = min(m.list.item, n-1)
@@ -390,7 +390,7 @@ func (m *Model) clickCheck(row int, l layout) tea.Cmd {
 	if m.page != nil {
 		return nil
 	}
-	line := row - checkHeadHeight + m.list.top
+	line := row - len(m.checkHead(l.noteWidth+1)) + m.list.top
 	_, starts, ends := m.checkLines(l.noteWidth)
 	for i := range starts {
 		if line >= starts[i] && line < ends[i] {
@@ -400,11 +400,8 @@ func (m *Model) clickCheck(row int, l layout) tea.Cmd {
 	return nil
 }
 
-// checkHeadHeight is how many lines stand above the list.
-const checkHeadHeight = 3
-
 // checkRoom is how many lines of the list are seen.
-func (m *Model) checkRoom(l layout) int { return max(1, l.noteHeight-checkHeadHeight) }
+func (m *Model) checkRoom(l layout) int { return max(1, l.noteHeight-len(m.checkHead(l.noteWidth+1))) }
 
 // checkHead counts, and says what is looked for.
 func (m *Model) checkHead(width int) []string {
@@ -454,17 +451,19 @@ func (m *Model) checkHead(width int) []string {
 		}
 		second = k.Dim.Render(second)
 	case m.drilling():
-		second = k.Accent.Render("Reported: ") + ink.Clean(m.opts.Drill.Report)
+		// All of it: it is what one starts from.
+		second = strings.Join(ink.Wrap(k.Accent.Render("Reported: ")+ink.Clean(m.opts.Drill.Report), width-2, "", "  "), "\n")
 		third = k.Dim.Render(m.drillHint())
 	case m.list.only != nil:
 		second = k.Dim.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
 	default:
 		second = k.Dim.Render("A checks everything; / finds checks by a symptom or a pasted error")
 	}
-	return []string{
-		ink.Sides(ansi.Truncate(left, width, "…"), right, width),
-		ink.Pad(" "+ansi.Truncate(second, width-2, "…"), width), ink.Pad(" "+ansi.Truncate(third, width-2, "…"), width),
+	lines := []string{ink.Sides(ansi.Truncate(left, width, "…"), right, width)}
+	for _, l := range append(strings.Split(second, "\n"), third) {
+		lines = append(lines, ink.Pad(" "+ansi.Truncate(l, width-2, "…"), width))
 	}
+	return lines
 }
 
 // symptom is what is looked for, as one line.

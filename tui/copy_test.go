@@ -114,6 +114,26 @@ func TestCopyScript(t *testing.T) {
 	s.sees("too long to be copied")
 }
 
+// S shows what the variables of a script are on this rig: of each rail, and never of another rig.
+func TestScriptHasItsValues(t *testing.T) {
+	s := start(t, 120, 40)
+	s.press("3", "S")
+	s.seesNot("with ")
+	rig := sampleRig()
+	rig.Probed = s.now
+	gid := "3"
+	s.opts.Planned = func(steps.Notebook, steps.Cell) string {
+		return "# --- gids, rail 1, on a\nDEV='mlx5_0'\nGID='" + gid + "'\nPY='two\nlines'\nNONE=''\nshow_gids\n\n# --- gids, rail 2, on a\nDEV='mlx5_1'\nGID='3'\n# --- gids, rail 3, on a\nDEV='mlx5_2'\nGID='3'\n"
+	}
+	s.tell(steps.RigProbed{Rig: rig})
+	s.sees("with DEV = mlx5_0, mlx5_1, mlx5_2; GID = 3; NONE = (empty)")
+	gid = "5"
+	s.tell(steps.RigProbed{Rig: rig})
+	s.sees("GID = 5, 3, 3")
+	s.press("S")
+	s.seesNot("with DEV")
+}
+
 // fakePager is one that was found.
 type fakePager struct{ tea.ExecCommand }
 

@@ -147,7 +147,7 @@ func notebookKeys() []chapter {
 			on("|", "open its log in $PAGER", "|").to((*Model).openPager),
 			on("e", "show or hide what the verdict rests on", "e").
 				to((*Model).toggleEvidence).brief(10, "e", "evidence"),
-			on("S", "show or fold a long script", "S").to((*Model).toggleScript),
+			on("S", "show all of a script and its values, or fold it", "S").to((*Model).toggleScript),
 			on(cells.WideKey, "tables with all of their columns, as lists where they are too wide", cells.WideKey).
 				to(func(m *Model) tea.Cmd { return m.toggleHere(m.whole) }),
 			on("*", "what the numbers in the margin stand for: what the source documents say otherwise;"+

@@ -164,6 +164,9 @@ func (m *Model) viewOf(c steps.Cell, selected bool, l layout) cells.View {
 		Selected: selected, Queued: slices.Index(m.book.Queue, c.ID) + 1,
 		Evidence: m.evidence[c.ID], Script: m.scripts[c.ID], Keep: l.keep, Simulated: m.simulated(),
 	}
+	if view.Script {
+		view.Values = m.valuesOf(c)
+	}
 	if state := m.book.Cells[c.ID]; state.Running {
 		view.Spinner, view.Elapsed = m.spinner.View(), cells.Seconds(m.opts.RigNow().Sub(state.Started))
 	}

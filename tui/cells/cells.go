@@ -35,8 +35,9 @@ type View struct {
 	Queued    int    // its place among those that wait, from 1; 0 = it doesn't wait
 	Params    string // the parameters that are not as by default; empty for none
 	Evidence  bool
-	Script    bool // show the whole of a long script
-	Keep      int  // lines of output that are shown
+	Script    bool   // show the whole of a long script
+	Values    string // what its variables are on this rig, shown with all of the script
+	Keep      int    // lines of output that are shown
 	Simulated bool
 	Folded    bool   // none of the output is shown
 	Stale     string // why the result is not what a run would give now
@@ -278,6 +279,9 @@ func (b *body) scripts(c Cell) {
 		for _, l := range slices.Concat(lessons, probes) {
 			b.roles(l)
 			b.script(l.Text(), head)
+		}
+		if c.Values != "" {
+			b.wrap(b.k.Dim.Render(ink.Clean(c.Values)), "  "+b.k.Dim.Render("with "), "       ")
 		}
 		return
 	}
