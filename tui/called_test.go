@@ -1,6 +1,10 @@
 package tui
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+)
 
 // A command stands on the stage as it runs; what differs from rail to rail keeps its name.
 func TestCalledWithValues(t *testing.T) {
@@ -31,6 +35,36 @@ ib_write_bw -d "$RAIL_DEV" -s "$SIZE"
 	for name, want := range map[string]string{"SIZE": "server 1 / client 65536, 65536", "RAIL_DEV": "rocep1s0f0, rocep1s0f1"} {
 		if got := toldValues(givens(plan)[name]); got != want {
 			t.Errorf("%s is told as %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What calls a tool in a function of its script stands on the stage as it is called first.
+func TestCommandsInFunctionsHaveTheirArguments(t *testing.T) {
+	const script = `dir=''
+port=$PORT
+load() { # NAME DEVICE GID ADDRESS [OPTION]
+	{
+		if ib_write_bw -d "$2" -x "$3" -D "$LOAD_SECONDS" -p "$port" \
+			-F $5 "$4" >"$dir/$1" 2>&1; then
+			echo 0 >"$dir/$1.exit"
+		fi
+	} &
+	port=$((port + 1))
+}
+# load nothing here
+load "rail 1" "$RAIL1_DEV" "$RAIL1_GID" "$PEER_RAIL1_IP"
+load half "$HALF_DEV" "$HALF_GID" "$PEER_HALF_IP" -b
+wait
+`
+	for _, c := range []struct{ script, want string }{
+		{script, `ib_write_bw -d "$RAIL1_DEV" -x "$RAIL1_GID" -D "$LOAD_SECONDS" -p "$PORT" -F "$PEER_RAIL1_IP"`},
+		{"f() {\n\tib_write_bw -d $1\n}\n", "ib_write_bw -d $1"}, // nobody calls it
+		{"ib_write_bw -d \"$1\"\n", `ib_write_bw -d "$1"`},
+	} {
+		cell := steps.Cell{Needs: []string{"ib_write_bw"}, Roles: []steps.Role{{Script: c.script}}}
+		if got := command(cell); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

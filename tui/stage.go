@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/stage"
 )
@@ -179,15 +180,53 @@ func command(c steps.Cell) string {
 		return ""
 	}
 	tool := c.Needs[0]
-	called := ""
+	called, within, function := "", "", ""
+	script := strings.ReplaceAll(c.Roles[len(c.Roles)-1].Text(), "\\\n", " ")
 	// What several cells share comes first: the server's part, and then the client's.
-	for line := range strings.Lines(strings.ReplaceAll(c.Roles[len(c.Roles)-1].Text(), "\\\n", " ")) {
+	for line := range strings.Lines(script) {
+		if m := functionHead.FindStringSubmatch(line); m != nil {
+			within = m[1]
+		} else if strings.HasPrefix(line, "}") {
+			within = ""
+		}
 		if at := strings.Index(line, tool+" "); at >= 0 && !strings.HasPrefix(strings.TrimSpace(line), "#") {
 			text, _, _ := strings.Cut(line[at:], " >")
-			called = strings.Join(strings.Fields(text), " ")
+			called, function = strings.Join(strings.Fields(text), " "), within
 		}
 	}
-	return called
+	return argued(called, function, script)
+}
+
+var (
+	functionHead = pattern.New(`^([a-z][a-z0-9_]*)\(\) *\{`)
+	argument     = pattern.New(`"?\$\{?([1-9])\}?"?`)
+	shellWord    = pattern.New(`"[^"]*"|[^\s"]+`)
+)
+
+// argued is a command in a function of a script with what the function is called with first: nobody in
+// an audience knows what $2 is. What it isn't called with is nothing.
+func argued(command, function, script string) string {
+	if function == "" || !argument.MatchString(command) {
+		return command
+	}
+	for line := range strings.Lines(script) {
+		args := shellWord.FindAllString(strings.TrimSpace(line), -1)
+		if len(args) < 2 || args[0] != function {
+			continue
+		}
+		command = argument.ReplaceAllStringFunc(command, func(word string) string {
+			if n := int(argument.FindStringSubmatch(word)[1][0] - '0'); n < len(args) {
+				return args[n]
+			}
+			return ""
+		})
+		break
+	}
+	// A port is counted up from the one that was given.
+	if strings.Contains(script, "\nport=$PORT\n") {
+		command = strings.ReplaceAll(command, "$port", "$PORT")
+	}
+	return strings.Join(strings.Fields(command), " ")
 }
 
 // mark tells a recording of the cells that have begun.

@@ -78,7 +78,7 @@ type Screen struct {
 
 // The room that a part of the screen has at least.
 const (
-	leastHistory = 3 // rows of the curve, without its axis
+	leastHistory = 2 // rows of the curve, without its axis
 	wideEnough   = 120
 	highEnough   = 36
 )
@@ -181,7 +181,11 @@ func (d drawing) caption() []string {
 func (d drawing) middle(room int) []string {
 	var lines []string
 	numerals := d.numerals(room)
-	bars, hosts := d.bars(room-len(numerals)-1), d.hosts()
+	left := room - len(numerals)
+	if d.roomy {
+		left-- // for what is between them
+	}
+	bars, hosts := d.bars(left), d.hosts()
 	if room < len(numerals)+len(bars)+len(hosts) {
 		bars = bars[:max(0, min(len(bars), room-len(numerals)-len(hosts)))]
 	}
@@ -254,8 +258,11 @@ func (d drawing) verdict() []string {
 		first += k.Dim.Render("SIMULATED  ")
 	}
 	most := 2
-	if d.roomy {
+	switch {
+	case d.roomy:
 		most = 4
+	case c.Grade == steps.Fail || c.Grade == steps.Inconclusive: // what to do stands at the end
+		most = 3
 	}
 	lines := ink.Wrap(ink.Clean(c.Verdict), d.Width-2, first, "   ")
 	if len(lines) > most {

@@ -211,6 +211,23 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// Where there is no room for all bars it is told how many are missing, and of a FAIL the end is read, where
+// what to do stands.
+func TestALowStage(t *testing.T) {
+	rig := spark(8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "InfiniBand")
+	s := Screen{
+		Width: 80, Height: 24, Dials: NewDials(rig, board(rig, 1, 1, 1, 1, 1, 1, 1, 1)), View: Rails, Foot: " ? help", Caption: "two\nlines",
+		Cell: Cell{Title: "Both halves", Command: "ib_write_bw", Grade: steps.Fail, Verdict: "the link of rocep1s0f0 on spark-02 went down during the test " +
+			"(carrier_changes): what the ends said afterwards follows from that; check its cable at both ends."},
+	}
+	all := ansi.Strip(strings.Join(s.Lines(ink.New(true, colorprofile.TrueColor)), "\n"))
+	for _, want := range []string{"more ", "check its cable at both ends.", "now", "? help"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q:\n%s", want, all)
+		}
+	}
+}
+
 // Eight InfiniBand adapters behind PCIe links that are faster than their cables: the scale ends at
 // the link, nothing names a payload that nobody knows, and what has no room is told.
 func TestManyAdapters(t *testing.T) {
@@ -226,7 +243,7 @@ func TestManyAdapters(t *testing.T) {
 		b.Gauges[i].RoCE, b.Gauges[i].LinkGbps, b.Gauges[i].CeilingGbps = rate.Headers{}, 400, 504
 	}
 	for width, want := range map[int][]string{
-		80:  {"rail 1  mlx5_0", "rail 4  +4 more", "+2 more", "link 400", "Gb/s on the wire", "3200"},
+		80:  {"rail 1  mlx5_0", "rail 4  +4 more", "rail 8 ▕", "link 400", "Gb/s on the wire", "3200"},
 		200: {"rail 1  mlx5_0", "rail 8  mlx5_7", "link 400", "3200"},
 	} {
 		s := Screen{Width: width, Height: 24, Dials: NewDials(rig, b), View: Rails, Names: [2]string{"a", "b"}, Foot: " ? help"}
