@@ -263,19 +263,39 @@ const spans = (text) => text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*)/).ma
   s.startsWith("*") && s.length > 2 ? make("em", { textContent: s.slice(1, -1) }) :
   s.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
 
+// A block of Markdown goes on while its lines are of its kind; what is none of these is a paragraph.
+const ruleOfTable = /^\|[\s:|-]+\|\s*$/, item = /^([-*]|\d+\.) +/, begins = /^(\||```|>|#+ |([-*]|\d+\.) )/;
+
 function prose(text) {
-  const out = [];
-  for (const block of text.split(/\n{2,}/)) {
-    const lines = block.split("\n").filter((l) => l.trim());
-    if (!lines.length) continue;
-    if (lines.some((l) => /^(\||```)/.test(l))) out.push(make("pre", { textContent: block, tabIndex: 0 }));
-    else if (/^[-*] /.test(lines[0])) {
+  const out = [], lines = text.split("\n");
+  const taken = (goesOn) => {
+    const block = [];
+    while (lines.length && goesOn(lines[0], block)) block.push(lines.shift());
+    return block;
+  };
+  while (lines.length) {
+    const l = lines[0];
+    if (!l.trim()) lines.shift();
+    else if (l.startsWith("```")) {
+      lines.shift();
+      const code = taken((line) => !line.startsWith("```"));
+      lines.shift();
+      out.push(make("pre", { textContent: code.join("\n"), tabIndex: 0 }));
+    } else if (l.startsWith("|") && ruleOfTable.test(lines[1] || "")) {
+      const rows = taken((line) => line.startsWith("|")).map((r) => r.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((c) => c.trim().replace(/\\\|/g, "|")));
+      const row = (tag, cells) => make("tr", {}, ...cells.map((c) => make(tag, {}, ...spans(c))));
+      out.push(make("div", { className: "scroll", tabIndex: 0 }, make("table", {},
+        make("thead", {}, row("th", rows[0])), make("tbody", {}, ...rows.slice(2).map((r) => row("td", r))))));
+    } else if (item.test(l)) {
       const items = [];
-      for (const l of lines) /^[-*] /.test(l) ? items.push(l.slice(2)) : items.push(items.pop() + " " + l.trim());
-      out.push(make("ul", {}, ...items.map((t) => make("li", {}, ...spans(t)))));
-    } else if (lines.every((l) => l.startsWith(">"))) {
-      out.push(make("blockquote", {}, ...spans(lines.map((l) => l.slice(1).trim()).join(" "))));
-    } else out.push(make("p", {}, ...spans(lines.join(" ").replace(/^#+ /, ""))));
+      for (const line of taken((line, block) => line.trim() && (!block.length || item.test(line) || !begins.test(line)))) {
+        item.test(line) ? items.push(line.replace(item, "")) : items.push(items.pop() + " " + line.trim());
+      }
+      out.push(make(/^\d/.test(l) ? "ol" : "ul", {}, ...items.map((t) => make("li", {}, ...spans(t)))));
+    } else if (l.startsWith(">")) {
+      out.push(make("blockquote", {}, ...prose(taken((line) => line.startsWith(">")).map((line) => line.replace(/^> ?/, "")).join("\n"))));
+    } else if (/^#+ /.test(l)) out.push(make("h4", {}, ...spans(lines.shift().replace(/^#+ +/, ""))));
+    else out.push(make("p", {}, ...spans(taken((line, block) => line.trim() && (!block.length || !begins.test(line))).join(" "))));
   }
   return out;
 }

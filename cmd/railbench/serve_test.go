@@ -258,6 +258,14 @@ func TestPageFits(t *testing.T) {
 		case "notebook":
 			tab.run(`document.getElementById("read").click();
 				new Promise((done) => { const look = () => document.querySelector("#notebook h2") ? done() : setTimeout(look, 20); look(); })`)
+			// Tables are tables, drawings and commands are whole, and no sign of Markdown is left.
+			if n := tab.run(`document.querySelectorAll("#notebook th").length`); n == 0.0 {
+				t.Error("the notebook has no table")
+			}
+			if raw, _ := tab.run(`[...document.querySelectorAll("#notebook > p, #notebook pre, #notebook section > p, #notebook li")].
+				find((e) => (e.tagName === "PRE" ? /^(\||\x60\x60\x60)/ : /^(\||#+ |>|.*\x60\x60\x60)/).test(e.textContent))?.textContent || ""`).(string); raw != "" {
+				t.Errorf("the notebook shows Markdown as it is written: %.200s", raw)
+			}
 		}
 		for _, size := range [][2]int{{320, 640}, {1280, 800}, {1920, 1080}} {
 			for _, dark := range []bool{false, true} {

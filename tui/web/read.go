@@ -100,18 +100,35 @@ func partOf(book steps.Notebook, part steps.Part, whole bool) partView {
 			cellView: cellOf(book, c.ID), Prose: prose(c.Prose), Tail: prose(c.Tail),
 			Scripts: []string{}, Output: []string{}, Tables: []tableView{},
 		}
-		for _, r := range c.Roles {
-			one.Scripts = append(one.Scripts, gate.Text(short(r.Script, mostProse)))
+		lessons, _ := c.Lessons() // what only railbench needs is not the reader's
+		for _, l := range lessons {
+			text := l.Script
+			if len(lessons) > 1 || len(l.Names) > 1 {
+				text = "# " + strings.Join(l.Names, ", ") + "\n" + text
+			}
+			one.Scripts = append(one.Scripts, gate.Text(short(text, mostProse)))
 		}
-		for _, l := range s.Output.Lines(max(0, s.Output.Len()-mostOutput), mostOutput) {
-			one.Output = append(one.Output, clean(l.Text))
-		}
+		one.Output = printed(c, s)
 		for _, t := range s.Verdict.Tables {
 			one.Tables = append(one.Tables, tableOf(t))
 		}
 		v.Cells = append(v.Cells, one)
 	}
 	return v
+}
+
+// printed are a cell's last lines, those of a node together and under its name: never mixed.
+func printed(c steps.Cell, s steps.CellState) []string {
+	out := s.Output.ByNode(func(l steps.OutputLine) int { return c.Place(l, s.Rig) })
+	lines, from := []string{}, ""
+	for _, l := range out.Lines(max(0, out.Len()-mostOutput), mostOutput) {
+		if l.From != from && l.From != "" && c.OnSeveral() {
+			lines = append(lines, "── "+clean(l.From))
+		}
+		from = l.From
+		lines = append(lines, clean(l.Text))
+	}
+	return lines
 }
 
 // prose is Markdown without what Markdown hides.

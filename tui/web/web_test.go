@@ -596,6 +596,27 @@ func TestNotebookToRead(t *testing.T) {
 	}
 }
 
+// What two nodes printed stands under their names, a script of two roles once, and what only railbench
+// needs not at all.
+func TestNotebookKeepsNodesApart(t *testing.T) {
+	t.Parallel()
+	rig := steps.NewRig("lab", false, 2)
+	rig.Nodes[steps.Here].Name, rig.Nodes[steps.Peer].Name = "b", "a"
+	c := steps.Cell{ID: "a", Roles: []steps.Role{
+		{Name: "server", On: steps.OnPeer, Script: "serve\n"}, {Name: "client", Script: "ask\n", Before: "plumbing\n"}, {Probe: true, Script: "facts\n"},
+	}}
+	s := steps.CellState{Rig: rig, Output: steps.Scroll{}.Append([]steps.OutputLine{
+		{From: "b", Role: "client", Text: "c1"}, {From: "a", Role: "server", Text: "s1"}, {From: "b", Role: "client", Text: "c2"},
+	})}
+	if got := strings.Join(printed(c, s), "|"); got != "── a|s1|── b|c1|c2" {
+		t.Errorf("%s", got)
+	}
+	book := steps.NewNotebook(steps.Tutorial{Parts: []steps.Part{{ID: "p", Cells: []steps.Cell{c}}}})
+	if got := strings.Join(partOf(book, book.Tutorial.Parts[0], true).Cells[0].Scripts, "|"); got != "# server\nserve\n|# client\nask\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 // Eight adapters of one port each have eight cables, and InfiniBand's interfaces tell no speed; what
 // soft-RoCE declares is nothing.
 func TestCables(t *testing.T) {
