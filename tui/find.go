@@ -277,10 +277,8 @@ func (m *Model) lookedFor() string {
 		text += "  " + k.Warn.Render("nothing found")
 	default:
 		text += "  " + k.Strong.Render(fmt.Sprintf("%s of %s", cells.Thousands(f.at+1), cells.Thousands(len(f.hits))))
-		for _, more := range []string{f.around, f.where} {
-			if more != "" {
-				text += "  " + k.Accent.Render(more)
-			}
+		if more := strings.TrimSpace(f.around + "  " + f.where); more != "" {
+			text += "  " + k.Accent.Render(more)
 		}
 	}
 	return text + "  "
