@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"maps"
 	"slices"
 	"strings"
@@ -335,13 +336,16 @@ func TestFaults(t *testing.T) {
 			t.Errorf("the table has %q, and the rig hasn't", name)
 		}
 	}
-	for _, f := range sim.Faults() {
+	for i, f := range sim.Faults() {
 		t.Run(f.Name, func(t *testing.T) {
-			t.Parallel()
 			want, ok := symptoms[f.Name]
 			if !ok {
 				t.Fatal("the table doesn't say which cells must see it")
 			}
+			if sampled(i) {
+				t.Skip("RAILBENCH_FULL=1 runs every fault, and so does its name")
+			}
+			t.Parallel()
 			if want.names("ib-write-bw") { // it is that test with fewer writes, and reads a counter
 				want.may = append(slices.Clone(want.may), "words-of-four")
 			}
@@ -366,6 +370,12 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sampled reports whether the i-th of many alike is left to the gate: what everybody runs takes every third of them,
+// and each that somebody asks for by its name.
+func sampled(i int) bool {
+	return i%3 != 0 && !nodetest.Whole() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
 }
 
 // names reports whether the table says something of a cell. A run that isn't whole keeps

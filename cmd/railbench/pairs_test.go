@@ -40,7 +40,7 @@ func openPairs(t *testing.T, nodes int, faults ...string) (*bench, *session.Sess
 // that is slow, half of an adapter, a port that is down, a node that is dead.
 func TestPairsNameTheFault(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for i, c := range []struct {
 		nodes int
 		fault string
 		grade steps.Grade
@@ -62,7 +62,7 @@ func TestPairsNameTheFault(t *testing.T) {
 		{4, "counter-missing@spark-02", steps.Inconclusive, []string{"spark-02", "no port counters"}},
 		{2, "slow-rail", steps.Fail, []string{"rail 1"}},
 	} {
-		if c.nodes > 5 && !nodetest.Whole() {
+		if c.nodes > 5 && !nodetest.Whole() || sampled(i) {
 			continue
 		}
 		t.Run(c.fault, func(t *testing.T) {
