@@ -11,7 +11,7 @@ import (
 
 // far are ways to a node at the other end of the world, and over a radio that loses packets.
 var far = map[string]nodetest.Link{
-	"5 % loss":          {Delay: 150 * time.Millisecond, Rate: 1_000_000, Loss: 0.05},
+	"one packet in 20":  {Delay: 150 * time.Millisecond, Rate: 1_000_000, Loss: 0.05},
 	"300 ms":            {Delay: 150 * time.Millisecond},
 	"300 ms, 1 Mbit/s":  {Delay: 150 * time.Millisecond, Rate: 1_000_000},
 	"stalls of 2 s":     {Delay: 150 * time.Millisecond, Rate: 1_000_000, Stall: 2 * time.Second, Every: 5 * time.Second},

@@ -52,10 +52,10 @@ func farRig(t *testing.T, l nodetest.Link) (rig, config string) {
 
 // far are links as slow as a satellite's, as narrow as a telephone's, and as lossy as a radio's.
 var far = map[string]nodetest.Link{
-	"300 ms":        {Delay: 150 * time.Millisecond},
-	"1 Mbit/s":      {Delay: 150 * time.Millisecond, Rate: 1_000_000},
-	"5 % loss":      {Delay: 150 * time.Millisecond, Rate: 1_000_000, Loss: 0.05},
-	"stalls of 1 s": {Delay: 150 * time.Millisecond, Rate: 1_000_000, Stall: time.Second, Every: 4 * time.Second},
+	"300 ms":           {Delay: 150 * time.Millisecond},
+	"1 Mbit/s":         {Delay: 150 * time.Millisecond, Rate: 1_000_000},
+	"one packet in 20": {Delay: 150 * time.Millisecond, Rate: 1_000_000, Loss: 0.05},
+	"stalls of 1 s":    {Delay: 150 * time.Millisecond, Rate: 1_000_000, Stall: time.Second, Every: 4 * time.Second},
 }
 
 // TestCellsOverBadLinks: cells come to the verdicts of a good link, counters and servers
