@@ -17,7 +17,7 @@ const window = 0.3 // seconds
 // this share; a node whose shell is kept waiting has to wait for better ones, for so long.
 const (
 	uncertain = 0.01
-	patience  = 1.0  // seconds
+	patience  = 2.0  // seconds, as long as a sample counts as fresh
 	unseen    = 0.05 // of a point of the history, which is drawn in eighths of a row
 )
 
