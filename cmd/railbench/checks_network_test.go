@@ -10,6 +10,7 @@ var networkMay = map[string][]string{
 	"link-down":      {"routes"},                    // what is down has no way
 	// Its packets go to another function.
 	"arp-flux": {"rail-speed", "nixl-rails", "nixl-threads"},
+	"crossed":  {"rail-speed", "nixl-rails", "nixl-threads"},
 	// What nothing reaches any more can't be looked at.
 	"address-returned": {"reboot-safe", "path-loss", "duplicate-ip", "arp-flux", "mtu-equal", "rail-bond", "bond-health", "rail-speed", "ping", "link-up", "nixl-rails", "nixl-threads"},
 	// It was made by hand, beside a manager that may take its links back.
