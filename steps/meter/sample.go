@@ -24,7 +24,7 @@ const (
 
 // Script prints samples until it is ended. It reads $PERL, $LOOP, $RAILS, $INTERVAL and $IDLE. A
 // perl keeps its files open and reads one again by two system calls; a bash opens, reads and closes one by ten, and
-// takes twice as much of a core. Both read, ask the clock and wait in one process. Any other shell forks
+// takes more of a core. Both read, ask the clock and wait in one process. Any other shell forks
 // three times a sample.
 const Script = `export RAILS INTERVAL IDLE
 if PERL_BADLANG=0 perl -MTime::HiRes -e 1 2>/dev/null; then
