@@ -64,7 +64,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if f.timeout < 0 {
 		return usage(fmt.Errorf("--timeout %s is negative", f.timeout))
 	}
-	if err := junitPath(f.junit, cmd.Flags().Changed("junit")); err != nil {
+	if err := writable(cmd.Flags(), "junit"); err != nil {
 		return usage(err)
 	}
 	if f.list && f.junit != "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
@@ -48,5 +49,28 @@ func TestForgedEnvironment(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRelativeHome: a home that depends on the working folder is told, and nothing is written or read there.
+func TestRelativeHome(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", "here/nobody")
+	for _, args := range [][]string{
+		{"run", "hosts", "--rig", "sim", "--speed", "max"}, {"doctor", "nodes", "--rig", "sim", "--speed", "max"},
+		{"undo", "--list"}, {"init", "--peer", "nobody@127.0.0.1:1"}, {"rig", "status"}, {"list"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := Main(args, strings.NewReader(""), &stdout, &stderr)
+		if said := stderr.String(); code != exitOK && !strings.Contains(said, "$HOME makes it here/nobody") {
+			t.Errorf("%q: exit %d: %s", args, code, said)
+		}
+		if left, err := os.ReadDir(here); err != nil || len(left) > 0 {
+			t.Errorf("%q wrote %v (%v)", args, left, err)
+		}
 	}
 }

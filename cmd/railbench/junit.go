@@ -2,10 +2,7 @@ package main
 
 import (
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,27 +159,6 @@ func (s junitSuites) write(path string) error {
 	}
 	if err := disk.Replace(path, slices.Concat([]byte(xml.Header), b, []byte("\n")), 0o644); err != nil {
 		return fmt.Errorf("write JUnit to %s: %w", path, err)
-	}
-	return nil
-}
-
-// junitPath says what is wrong with a path before anything runs: an hour later nobody
-// wants to hear that the folder isn't there.
-func junitPath(path string, given bool) error {
-	if !given {
-		return nil
-	}
-	if path == "" {
-		return errors.New("--junit needs the name of a file")
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("--junit %s is a folder: name a file in it", path)
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fmt.Errorf("--junit %s: there is no folder %s", path, filepath.Dir(path))
-	}
-	if err := disk.Mine(path); err != nil {
-		return fmt.Errorf("--junit %w", err)
 	}
 	return nil
 }

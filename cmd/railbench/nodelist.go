@@ -74,7 +74,7 @@ func (f rigFlags) listed() (nodes []nodeset.Node, notes []string, err error) {
 	}
 	if nodes, err = finder.Nodes(f.nodeList); err != nil {
 		if f.nodeList != "" && !strings.Contains(err.Error(), cutList(f.nodeList)) {
-			err = fmt.Errorf("--nodes %s: %w", cutList(f.nodeList), err)
+			err = fmt.Errorf("the list of nodes %s: %w", cutList(f.nodeList), err)
 		}
 		return nil, nil, err
 	}

@@ -73,3 +73,33 @@ func TestOutputsAreNobodysTrap(t *testing.T) {
 		}
 	}
 }
+
+// TestOutputsAreLookedAtFirst: nothing is measured for a file that can't be written.
+func TestOutputsAreLookedAtFirst(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"save":  {"pairs"},
+		"csv":   {"pairs"},
+		"html":  {"pairs"},
+		"junit": {"doctor"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nowhere := filepath.Join(t.TempDir(), "nowhere")
+			for path, why := range map[string]string{
+				filepath.Join(nowhere, "file"): "there is no folder " + nowhere,
+				filepath.Dir(nowhere):          "is a folder",
+				"":                             "needs the name of a file",
+			} {
+				var out, errs bytes.Buffer
+				all := append(args, "--rig", "sim", "--speed", "max", "--"+name, path)
+				if code := Main(all, strings.NewReader(""), &out, &errs); code != exitUsage || out.Len() > 0 {
+					t.Errorf("%q: exit %d, and on stdout %q", all, code, &out)
+				}
+				if said := errs.String(); !strings.Contains(said, "--"+name) || !strings.Contains(said, why) || strings.Contains(said, "each pair") {
+					t.Errorf("%q without %q: %s", all, why, said)
+				}
+			}
+		})
+	}
+}

@@ -82,6 +82,9 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	if rig.link != "" {
 		return usage(errors.New("--link names one link, and pairs measures all of them"))
 	}
+	if err := writable(cmd.Flags(), "save", "csv", "html"); err != nil {
+		return usage(err)
+	}
 	ask, confirm := newAskers(cmd.InOrStdin(), errs, f.yes)
 	b, err := rig.open(ctx, ask)
 	if err != nil {

@@ -88,9 +88,13 @@ func (f rigFile) choices() ([]session.RailChoice, error) {
 	return all, nil
 }
 
-// rigPath is where init writes the rig file and where it is looked for.
+// rigPath is where init writes the rig file and where it is looked for: ~/.config, or
+// $XDG_CONFIG_HOME, on Linux.
 func rigPath() (string, error) {
 	dir, err := os.UserConfigDir()
+	if err == nil {
+		err = isWhole(dir)
+	}
 	if err != nil {
 		return "", fmt.Errorf("find the configuration folder: %w", err)
 	}
@@ -103,10 +107,21 @@ func stateDir() (string, error) {
 		return filepath.Join(dir, "railbench"), nil
 	}
 	home, err := os.UserHomeDir()
+	if err == nil {
+		err = isWhole(home)
+	}
 	if err != nil {
 		return "", fmt.Errorf("find the state folder: %w", err)
 	}
 	return filepath.Join(home, ".local", "state", "railbench"), nil
+}
+
+// isWhole refuses a home that depends on the working folder, which may be anybody's.
+func isWhole(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("$HOME makes it %s, below the working folder: set a whole path", dir)
+	}
+	return nil
 }
 
 // rigLimit is how long a rig file may be.

@@ -75,7 +75,7 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 
 func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
-	if err := errors.Join(f.contradiction(), junitPath(f.junit, cmd.Flags().Changed("junit"))); err != nil {
+	if err := errors.Join(f.contradiction(), writable(cmd.Flags(), "junit")); err != nil {
 		return usage(err)
 	}
 	if f.dryRun && rig.slurm != "" {

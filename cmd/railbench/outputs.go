@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/railbench/railbench/runner/disk"
+)
+
+// writable says what is wrong with the files that flags name, before anything runs: an hour later
+// nobody wants to hear that the folder isn't there.
+func writable(flags *pflag.FlagSet, names ...string) error {
+	for _, name := range names {
+		flag := flags.Lookup(name)
+		if !flag.Changed {
+			continue
+		}
+		path := flag.Value.String()
+		if path == "" {
+			return fmt.Errorf("--%s needs the name of a file", name)
+		}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return fmt.Errorf("--%s %s is a folder: name a file in it", name, path)
+		}
+		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+			return fmt.Errorf("--%s %s: there is no folder %s", name, path, filepath.Dir(path))
+		}
+		if err := disk.Mine(path); err != nil {
+			return fmt.Errorf("--%s %w", name, err)
+		}
+	}
+	return nil
+}
