@@ -33,6 +33,11 @@ var changeSymptoms = map[string]symptom{
 		"bond-setup":  {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
 		"netplan-try": {"Refused, and nothing was changed", "nmcli can't ask it"},
 	}},
+	"dhcp-client": {seen: map[string][]string{
+		"mtu":         {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient", "a DHCP client renews its address"},
+		"bond-setup":  {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient"},
+		"netplan-try": {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient"},
+	}},
 	"profile-stray": {seen: map[string][]string{
 		"mtu":         {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
 		"bond-setup":  {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
@@ -133,7 +138,7 @@ func TestEverythingLeavesTheNodesAsTheyWere(t *testing.T) {
 // changes touch.
 func TestFaultsAreLeftAsTheyWere(t *testing.T) {
 	t.Parallel()
-	for i, fault := range []string{"address-returned", "autobond", "manager-fights", "manager-mute", "profile-stray", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "roce-lag", "sudo-password"} {
+	for i, fault := range []string{"address-returned", "autobond", "manager-fights", "manager-mute", "dhcp-client", "profile-stray", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "roce-lag", "sudo-password"} {
 		if sampled(i) {
 			continue
 		}

@@ -223,6 +223,7 @@ var symptoms = map[string]symptom{
 	"netplan-broken": {}, // the cell netplan has only its own file checked
 	"manager-fights": {}, // until a change takes it on with it
 	"manager-mute":   {seen: map[string][]string{"interfaces": {"spark-01", "NetworkManager", "no cell can change it", "nmcli can't ask it (Error: NetworkManager is not running.)"}}},
+	"dhcp-client":    {seen: map[string][]string{"interfaces": {"enp1s0f1np1", "spark-01", "no cell can change it", "a DHCP client renews its address"}}},
 	"profile-stray":  {seen: map[string][]string{"interfaces": {"enp1s0f1np1 on spark-01", "no cell can change it", "getting IP configuration", "Wired connection 2"}}},
 	"ufw-roce":       {}, "nftables-roce": {}, // an adapter's packets pass by the kernel's filter
 	"nccl-socket":    {},

@@ -177,7 +177,7 @@ func (s *simulated) some() steps.Tutorial {
 
 // networkFaults are those that change what a change of the network would, too.
 var networkFaults = strings.Fields(`address-returned address-unsaved adapter-lost arp-flux autobond bond-left-over
-	cable-unplugged default-route-on-rail duplicate-ip gid-drift host-route link-down link-local-missing manager-fights
+	cable-unplugged default-route-on-rail dhcp-client duplicate-ip gid-drift host-route link-down link-local-missing manager-fights
 	manager-mute mtu-mismatch mtu-unsaved p2p-ip-conflict profile-stray rail-ip-missing rail-ips-left-over rail-unmanaged
 	roce-lag shaped two-managers`)
 

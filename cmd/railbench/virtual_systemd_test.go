@@ -76,6 +76,14 @@ func (v *virtual) checklist(t *testing.T) {
 			[]string{"NetworkManager on spark-01 runs, and does not answer"},
 		},
 		{
+			// Its name and its arguments are all that is looked at.
+			"dhcp-client", "spark-02", "printf '#!/bin/sh\nsleep 900\n' >/usr/local/sbin/dhclient; chmod 755 /usr/local/sbin/dhclient" +
+				"; systemd-run -q --unit=rig-dhclient /usr/local/sbin/dhclient " + rail,
+			"systemctl stop rig-dhclient; rm /usr/local/sbin/dhclient",
+			"rail-managers",
+			[]string{"dhclient on spark-02 has " + rail, "a DHCP client renews its address"},
+		},
+		{
 			// As a bond that is made by hand has it: the manager has the slave still. Where minutes are between
 			// down and up, as on a busy machine, it takes the slave for somebody else's.
 			"address-returned", "spark-01", "modprobe bonding max_bonds=0; ip link add bond0 type bond mode balance-xor; ip link set bond0 up" +

@@ -26,6 +26,10 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 			says("spark-01", "nmcli -t -f RUNNING general", 8, "Error: NetworkManager is not running."),
 			says("spark-01", "sudo nmcli device set enp1s0f0np0 managed no", 8, "not running"),
 		},
+		"dhcp-client": {
+			says("spark-01", "cat /proc/[0-9]*/comm", 0, "dhclient\n"),
+			says("spark-01", "ps -eo args", 0, "/sbin/dhclient enp1s0f1np1"),
+		},
 		"address-returned": {
 			says("spark-01", "readlink /sys/class/net/enp1s0f1np1/master && ip -br addr show enp1s0f1np1", 0, "192.168.200.10/24"),
 			says("spark-01", "readlink /sys/class/net/enp1s0f0np0/master && ip route show dev enp1s0f0np0", 0, "192.168.100.0/24"),

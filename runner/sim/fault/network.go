@@ -136,6 +136,16 @@ func networkFaults() []Fault {
 			Do: flawedBy(tool.MuteManager),
 		},
 		{
+			Name: "dhcp-client", Title: "Somebody's DHCP client has rail 2",
+			Report: "no manager has the rail, or so they say, and no cell will change it",
+			Doc: "On {node} somebody has started dhclient for enp1s0f1np1 by hand, beside NetworkManager: when a lease comes, " +
+				"or none does, it sets the rail's address, and nobody can ask it to leave it alone.",
+			Do: func(s Spot) func() {
+				p := s.Node.Spawn([]string{"/sbin/dhclient", s.rail2().Netdev.Name}, true)
+				return func() { delete(s.Node.Procs, p.PID) }
+			},
+		},
+		{
 			Name: "address-returned", Title: "The slaves of a bond have their addresses again",
 			Report: "the bond came up, and pings over it get lost",
 			Doc: "bond0 holds rails 1 and 2 on {node}, made by hand, and NetworkManager has given both their addresses " +

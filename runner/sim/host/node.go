@@ -8,6 +8,7 @@ package host
 import (
 	"fmt"
 	"io/fs"
+	"iter"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -256,6 +257,29 @@ func (n *Node) procDir(name string) *Inode {
 		p.name(), pid, uid, uid, uid, uid))
 	dir.Mode = fs.ModeDir | 0o555
 	return dir
+}
+
+// Entries are a directory's, sorted; in /proc the processes are among them, which are not in the tree.
+func (n *Node) Entries(dir *Inode) iter.Seq2[string, *Inode] {
+	return func(yield func(string, *Inode) bool) {
+		names := dir.Names()
+		if dir == n.tree.Kids["proc"] {
+			names = slices.Clone(names)
+			for pid := range n.Procs {
+				names = append(names, strconv.Itoa(pid))
+			}
+			slices.Sort(names)
+		}
+		for _, name := range names {
+			kid := dir.Kids[name]
+			if kid == nil {
+				kid = n.procDir(name)
+			}
+			if !yield(name, kid) {
+				return
+			}
+		}
+	}
 }
 
 // Processes are the node's, by pid. Callers hold the rig's lock.

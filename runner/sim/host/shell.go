@@ -646,10 +646,9 @@ func (sh *Shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error
 	if dir.Kids == nil {
 		return nil, syscall.ENOTDIR
 	}
-	names := dir.Names()
-	entries := make([]fs.DirEntry, 0, len(names))
-	for _, name := range names {
-		entries = append(entries, info{name, dir.Kids[name]})
+	var entries []fs.DirEntry
+	for name, kid := range n.Entries(dir) {
+		entries = append(entries, info{name, kid})
 	}
 	return entries, nil
 }

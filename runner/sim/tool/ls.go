@@ -64,9 +64,9 @@ func listDir(c *host.Call, name string, set host.Flags) {
 	if set.Has("l") {
 		c.Println("total 0")
 	}
-	for _, e := range dir.Names() {
+	for e, kid := range c.Node.Entries(dir) {
 		if !strings.HasPrefix(e, ".") || set.Has("aA") {
-			c.Println(listed(e, dir.Kids[e], set))
+			c.Println(listed(e, kid, set))
 		}
 	}
 }

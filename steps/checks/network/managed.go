@@ -57,6 +57,7 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
 		judgeDaemons(rig, e, f, rep)
+		judgeOthers(rig, e, rep)
 		for _, rail := range rig.At(e).Rails {
 			h := holdOf(f, rail.Netdev.Name)
 			by := h.by()
@@ -103,6 +104,23 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Rep
 				"a manager's hands it may give back at once, and then the change goes back; move it away, or have it leave the "+
 				"rails alone", node, file, f[key])
 		}
+	}
+}
+
+// judgeOthers names the managers of rails that railbench can't ask to let one go.
+func judgeOthers(rig steps.Rig, e steps.End, rep *kind.Report) {
+	of, trouble := map[string][]string{}, map[string]string{}
+	for _, rail := range rig.At(e).Rails {
+		for _, m := range rail.Netdev.HeldBy() {
+			if m.By != "NetworkManager" && m.By != "networkd" && !slices.Contains(of[m.By], rail.Netdev.Name) {
+				of[m.By], trouble[m.By] = append(of[m.By], rail.Netdev.Name), m.Trouble
+			}
+		}
+	}
+	for _, by := range slices.Sorted(maps.Keys(of)) {
+		rep.Show(rig.NameOf(e)+" "+by, kind.And(of[by]), "", nil)
+		rep.At(rig, e, steps.Warn, "%s on %s has %s, or may have: no change of them begins, because %s",
+			by, rig.NameOf(e), kind.And(of[by]), trouble[by])
 	}
 }
 

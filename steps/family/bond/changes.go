@@ -642,6 +642,22 @@ const (
 // tends reports whether a manager is one for which netplan writes files.
 func tends(m steps.Manager) bool { return m.By == networkManager || m.By == networkd }
 
+// inOtherHands names those that have a node's rails, and that netplan writes nothing for.
+func inOtherHands(n steps.Node) string {
+	var all []string
+	for _, r := range n.Rails {
+		for _, m := range r.Netdev.HeldBy() {
+			if !tends(m) && !slices.Contains(all, m.By) {
+				all = append(all, m.By)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + kind.And(all) + " has them)"
+}
+
 // planNetplanTry lets the managers make what netplan would tell them. There have to be some: that
 // they have the rails, or that a change which was kept has taken these out of their hands.
 func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
@@ -655,8 +671,8 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 				"renderer first", rig.NameOf(e), two)
 		}
 		if !slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
-			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s, so "+
-				"nobody would make what netplan says", rig.NameOf(e))
+			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s%s, so "+
+				"nobody would make what netplan says", rig.NameOf(e), inOtherHands(rig.At(e)))
 		}
 	}
 	return p
