@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,39 @@ func runAs(ctx context.Context, l launcher, su *sudo, s Script, emit func(Line))
 	if err != nil {
 		return Exit{}, err
 	}
-	return drive(ctx, l, prefix, secret, s, emit)
+	complaint := ""
+	exit, err := drive(ctx, l, prefix, secret, s, func(line Line) {
+		if line.Stream == Stderr {
+			complaint = line.Text
+		}
+		emit(line)
+	})
+	if prefix != "" && errors.Is(err, errNoAnswer) {
+		err = cmp.Or(su.lost(ctx, l, prefix, secret, complaint), err)
+	}
+	return exit, err
+}
+
+// lost is the error of a script that sudo did not start: it let the user run others before, and lets him
+// run nothing now. It is nil where he may still, and something else ended the script. The next
+// script finds out anew.
+func (su *sudo) lost(ctx context.Context, l launcher, prefix, secret, complaint string) error {
+	may := false
+	if secret == "" {
+		exit, err := drive(ctx, l, "", "", Script{Name: "sudo", Body: prefix + "true"}, func(Line) {})
+		may = err != nil || exit.OK()
+	} else {
+		ok, said, err := su.accepts(ctx, l, secret)
+		may, complaint = err != nil || ok, cmp.Or(said, complaint)
+	}
+	if may {
+		return nil
+	}
+	su.mu.Lock()
+	defer su.mu.Unlock()
+	su.known, su.prefix, su.secret = false, "", ""
+	return su.fail(fmt.Errorf("sudo has let this user run scripts, and does not any more: %s",
+		cmp.Or(strings.TrimPrefix(complaint, "sudo: "), "it says nothing")), "See sudo -l there")
 }
 
 // how tells the words before a command and the line on stdin that make it run

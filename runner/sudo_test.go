@@ -1,6 +1,63 @@
 package runner
 
-import "testing"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRootIsLost: a sudoers file that changes while scripts run is told as that, and is looked at anew.
+func TestRootIsLost(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"id": "#!/bin/sh\necho 1000\n",
+		"sudo": `#!/bin/sh
+if [ -e ` + dir + `/lost ]; then
+	echo "sudo: a password is required" >&2
+	exit 1
+fi
+while [ "${1#-}" != "$1" ]; do shift; done
+exec "$@"
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	n := NewLocal("node", NoAsker{})
+	defer n.Close()
+	run := func(root bool) error {
+		exit, err := n.Run(t.Context(), Script{Name: "look", Body: "true", Root: root}, func(Line) {})
+		if err == nil && !exit.OK() {
+			t.Errorf("%s", exit)
+		}
+		return err
+	}
+	if err := run(true); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "lost"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"does not any more: a password is required", "nobody is there to ask"} {
+		err := run(true)
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != SudoPassword || e.Node != "node" || !strings.Contains(err.Error(), want) {
+			t.Errorf("without %q: %v", want, err)
+		}
+	}
+	if err := run(false); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "lost")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(true); err != nil {
+		t.Errorf("root is there again: %v", err)
+	}
+}
 
 // What sudo 1.9.13 says, as it came.
 func TestBesideWrong(t *testing.T) {
