@@ -135,6 +135,15 @@ type Check struct {
 	EveryPair bool
 }
 
+// Cures names the cell that puts right what a check found; empty where there is none, or where it
+// does nothing for that.
+func (c Check) Cures(v Verdict) string {
+	if v.ByHand {
+		return ""
+	}
+	return c.Fix
+}
+
 // Any reports whether the cell is a check.
 func (c Check) Any() bool { return len(c.Finds)+len(c.Symptoms) > 0 }
 

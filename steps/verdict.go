@@ -15,7 +15,9 @@ type Verdict struct {
 	// where nothing was measured.
 	Decided Witness `json:"decided,omitempty"`
 	// Node is the node that what is wrong is about; empty where that is both or none.
-	Node   string  `json:"node,omitempty"`
+	Node string `json:"node,omitempty"`
+	// ByHand says that the check's fix does nothing for what was found.
+	ByHand bool    `json:"byHand,omitempty"`
 	Tables []Table `json:"tables,omitempty"`
 	Charts []Chart `json:"charts,omitempty"`
 	// Figures are what was measured, for other cells to read. Sessions of before it was

@@ -119,7 +119,8 @@ func (m *Model) explainable() bool {
 // fixable reports whether f does something.
 func (m *Model) fixable() bool {
 	c, ok := m.check()
-	return ok && c.Check.Fix != "" && amiss(m.book.Cells[c.ID].Verdict.Grade)
+	v := m.book.Cells[c.ID].Verdict
+	return ok && c.Check.Cures(v) != "" && amiss(v.Grade)
 }
 
 // amiss reports whether a verdict has something to explain.
@@ -176,7 +177,7 @@ func (m *Model) fix() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	f, has := m.book.Tutorial.Cell(c.Check.Fix)
+	f, has := m.book.Tutorial.Cell(c.Check.Cures(m.book.Cells[c.ID].Verdict))
 	switch grade := m.book.Cells[c.ID].Verdict.Grade; {
 	case grade == steps.NotRun:
 		m.notice = "enter runs the check first"
@@ -271,9 +272,9 @@ func (m *Model) surveyed() {
 // and what nobody knows; with a fix before those without.
 func (m *Model) tellsMore(id string) int {
 	c, _ := m.book.Tutorial.Cell(id)
-	g := m.book.Cells[id].Verdict.Grade
-	n := map[steps.Grade]int{steps.Fail: 6, steps.Warn: 4, steps.Inconclusive: 2}[g]
-	if n > 0 && c.Check.Fix != "" {
+	v := m.book.Cells[id].Verdict
+	n := map[steps.Grade]int{steps.Fail: 6, steps.Warn: 4, steps.Inconclusive: 2}[v.Grade]
+	if n > 0 && c.Check.Cures(v) != "" {
 		n++
 	}
 	return n
@@ -520,7 +521,7 @@ func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 		Titles: titles,
 	}
 	d.Evidence = m.evidence[c.ID] != tells(state.Verdict)
-	if f, ok := m.book.Tutorial.Cell(c.Check.Fix); ok {
+	if f, ok := m.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
 		fix := m.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
 		if fix.Running {

@@ -128,7 +128,7 @@ func (m *Model) drillBox(width int) []string {
 	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"; the check \""+
 		ink.Clean(c.Title)+"\" found it."))...)
 	keys := k.Focus.Render("any key") + " go on"
-	if c.Check.Fix != "" {
+	if c.Check.Cures(m.book.Cells[c.ID].Verdict) != "" {
 		keys = k.Focus.Render("f") + " put it right   " + keys
 	}
 	return append(lines, "", keys)

@@ -90,6 +90,44 @@ func TestHealthyRigHasNoFinding(t *testing.T) {
 	}
 }
 
+// TestFixesPutRight: what a check offers to put right is right afterwards, or the cell says why not. A fix that
+// does nothing for what was found is not offered.
+func TestFixesPutRight(t *testing.T) {
+	t.Parallel()
+	list, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byHand := map[string]bool{"link-up/cable-unplugged": true, "arp-flux/arp-flux": true, "arp-flux/crossed": true}
+	offered := 0
+	for _, c := range list.Checks() {
+		for _, f := range c.Check.Finds {
+			if c.Check.Fix == "" {
+				continue
+			}
+			name := c.ID + "/" + f
+			offered++
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				r, _, stderr := diagnose(t, c.ID, "--fault", f, "--fix", "--yes")
+				found := r.Checks[0]
+				if byHand[name] {
+					if found.Fix != "" || found.Verdict != steps.Fail || strings.Contains(stderr, c.Check.Fix) {
+						t.Errorf("%s, and %q is offered: %s", found.Verdict, found.Fix, stderr)
+					}
+					return
+				}
+				if !found.Fixed || found.Verdict != steps.Pass || found.Fix != c.Check.Fix {
+					t.Errorf("%s after %q: %s: %s", found.Verdict, found.Fix, found.Reason, stderr)
+				}
+			})
+		}
+	}
+	if offered < 15 {
+		t.Errorf("%d fixes were tried", offered)
+	}
+}
+
 // TestEveryFaultIsFound breaks the rig in every way that there is and runs every
 // check: a check that always passes is found, and so is one that fires at everything.
 func TestEveryFaultIsFound(t *testing.T) {

@@ -220,7 +220,7 @@ func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 // check is looked at anew before its fix: another's may have cured it.
 func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[string]bool) (changed bool) {
 	for _, c := range checks {
-		cell, ok := d.tutorial.Cell(c.Check.Fix)
+		cell, ok := d.tutorial.Cell(c.Check.Cures(d.Ended[c.ID].Verdict))
 		if !ok || tried[cell.ID] || !amiss(d.Ended[c.ID].Verdict.Grade) || ctx.Err() != nil {
 			continue
 		}
@@ -279,7 +279,7 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 			check.Node = "both"
 		}
 		if amiss(v.Grade) || check.Fixed {
-			check.Fix = c.Check.Fix
+			check.Fix = c.Check.Cures(v)
 		}
 		if check.Evidence == nil {
 			check.Evidence = []steps.Evidence{}

@@ -46,6 +46,8 @@ type Finding struct {
 	Node string
 	// Witness is who says it; empty where nothing was measured.
 	Witness steps.Witness
+	// ByHand says that the check's fix does nothing for it.
+	ByHand bool
 }
 
 // A Report gathers findings and evidence into a verdict.
@@ -80,6 +82,9 @@ func (r *Report) At(rig steps.Rig, e steps.End, g steps.Grade, format string, ar
 	}
 	r.Note(Finding{Grade: g, Text: text, Node: rig.NameOf(e)})
 }
+
+// ByHand says of the finding that was added last that the check's fix does nothing for it.
+func (r *Report) ByHand() { r.Findings[len(r.Findings)-1].ByHand = true }
 
 // On adds a finding about the rail of a measurement.
 func (r *Report) On(m Measurement, g steps.Grade, format string, args ...any) {
@@ -138,8 +143,10 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		v.Evidence = []steps.Evidence{}
 	}
 	var texts []string
+	byHand := true
 	for i, f := range r.sorted() {
 		v.Grade = v.Grade.Worst(f.Grade)
+		byHand = byHand && (f.ByHand || f.Grade <= steps.Pass)
 		if i == 0 && f.Grade > steps.Pass { // the worst stand first
 			v.Decided = f.Witness
 		}
@@ -162,6 +169,7 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		}
 		texts = append(first, texts...)
 	}
+	v.ByHand = byHand && v.Grade > steps.Pass
 	v.Reason = Sentences(texts)
 	return v
 }

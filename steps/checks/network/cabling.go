@@ -28,6 +28,7 @@ func tellCrossed(w cabling.Link, rep *kind.Report) (told []int) {
 			"%d, and the other way round; %s. RDMA hangs on both, and a ping passes: %s, so that both ends of a cable are in one subnet",
 			i+1, j+1, here.Netdev.Name, here.Dev, w.Rig.NameOf(steps.Here), there.Netdev.Name, there.Dev, w.Rig.NameOf(steps.Peer),
 			j+1, what, cure)
+		rep.ByHand()
 	}
 	return told
 }

@@ -81,9 +81,11 @@ func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, re
 		case both:
 			rep.Add(steps.Fail, "%s have no carrier on either node: the cable of port %d is out, or broken. Plug it in at "+
 				"both ends until it clicks, or try another one", kind.And(dark[p]), p.no)
+			rep.ByHand()
 		default:
 			rep.At(rig, p.end, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check the cable at "+
 				"both ends", kind.HaveOrHas(dark[p]), rig.NameOf(p.end))
+			rep.ByHand()
 		}
 		said[p] = true
 	}

@@ -67,6 +67,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				rep.At(rig, e, steps.Fail, "%s takes %s for the interface of %s, which is rail %d's on %s: that is %s, and RDMA "+
 					"to this rail hangs. On %s, ip neigh flush dev %s lets it ask "+
 					"again", node, mac, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)
+				rep.ByHand()
 			}
 		}
 	}
