@@ -12,13 +12,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"net"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // DefaultBytes is the size of a block, that of the array in the published demo.
@@ -27,13 +28,17 @@ const DefaultBytes = 1 << 26
 // MaxBytes is the longest block that is taken: a header comes from whoever connects.
 const MaxBytes = 1 << 30
 
-// The header: "RBS1", the checksum (CRC-32C) of the payload, its number in its connection,
-// from 0, and its length; all little-endian.
+// The header: "RBS2", the checksum of the payload (the lower half of its XXH64), its number in its
+// connection, from 0, and its length; all little-endian.
+//
+// XXH64 takes multiplications alone. A CRC-32C is as fast where the processor computes it, and on an
+// emulated one it took a quarter of the stream's time (0.12 GB/s against 3.7, under qemu's TCG).
 const headerBytes = 24
 
-var magic = [4]byte{'R', 'B', 'S', '1'}
+var magic = [4]byte{'R', 'B', 'S', '2'}
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// sumOf is the checksum of a whole payload.
+func sumOf(payload []byte) uint32 { return uint32(xxhash.Sum64(payload)) }
 
 type header struct {
 	sum    uint32
@@ -113,7 +118,7 @@ func NewPayload(size int, zeroCopy bool) (*Payload, error) {
 		return nil, fmt.Errorf("a block has 1 to %d bytes, and not %d", MaxBytes, size)
 	}
 	p := &Payload{bytes: bytes.Repeat([]byte{1}, size)}
-	p.sum = crc32.Checksum(p.bytes, castagnoli)
+	p.sum = sumOf(p.bytes)
 	if !zeroCopy {
 		return p, nil
 	}
@@ -204,7 +209,7 @@ const chunkBytes = 1 << 20
 func Receive(ctx context.Context, c net.Conn, to func(payload []byte) error, t *Tally) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
 	defer stop()
-	head, chunk := make([]byte, headerBytes), make([]byte, chunkBytes)
+	head, chunk, sum := make([]byte, headerBytes), make([]byte, chunkBytes), xxhash.New()
 	next := uint64(0)
 	for {
 		if _, err := io.ReadFull(c, head); err != nil {
@@ -226,8 +231,8 @@ func Receive(ctx context.Context, c net.Conn, to func(payload []byte) error, t *
 		}
 		t.Lost.Add(h.seq - next)
 		next = h.seq + 1
-		sum, err := take(c, chunk, h.length, to, t)
-		if err != nil {
+		sum.Reset()
+		if err := take(c, chunk, h.length, sum, to, t); err != nil {
 			if ctx.Err() != nil {
 				return nil // a block that was under way is none that was lost
 			}
@@ -237,38 +242,38 @@ func Receive(ctx context.Context, c net.Conn, to func(payload []byte) error, t *
 			}
 			return err
 		}
-		if sum != h.sum {
+		if uint32(sum.Sum64()) != h.sum {
 			t.Corrupt.Add(1)
 		}
 		t.Blocks.Add(1)
 	}
 }
 
-// take reads a payload.
-func take(c net.Conn, chunk []byte, length uint64, to func([]byte) error, t *Tally) (sum uint32, err error) {
+// take reads a payload and sums it up.
+func take(c net.Conn, chunk []byte, length uint64, sum *xxhash.Digest, to func([]byte) error, t *Tally) error {
 	var whole []byte
 	if to != nil {
 		whole = make([]byte, 0, length)
 	}
 	for left := length; left > 0; {
 		n, err := c.Read(chunk[:min(left, uint64(len(chunk)))])
-		sum = crc32.Update(sum, castagnoli, chunk[:n])
+		_, _ = sum.Write(chunk[:n]) // it never fails
 		if to != nil {
 			whole = append(whole, chunk[:n]...)
 		}
 		left -= uint64(n)
 		t.move(n)
 		if errors.Is(err, io.EOF) && left > 0 {
-			return sum, io.ErrUnexpectedEOF
+			return io.ErrUnexpectedEOF
 		}
 		if err != nil && left > 0 {
-			return sum, err
+			return err
 		}
 	}
 	if to != nil {
-		return sum, to(whole)
+		return to(whole)
 	}
-	return sum, nil
+	return nil
 }
 
 // Forward sends the blocks that come from a queue, as real input does, until the queue is
@@ -284,7 +289,7 @@ func Forward(ctx context.Context, c net.Conn, queue <-chan []byte, t *Tally) err
 			if !ok {
 				return nil
 			}
-			if err := write(c, header{crc32.Checksum(block, castagnoli), seq, uint64(len(block))}, block); err != nil {
+			if err := write(c, header{sumOf(block), seq, uint64(len(block))}, block); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}
@@ -312,7 +317,7 @@ func Emulate(ctx context.Context, c net.Conn, size int, rate float64, blocks uin
 	for i := range block {
 		block[i] = 1
 	}
-	sum := crc32.Checksum(block, castagnoli)
+	sum := sumOf(block)
 	began := time.Now()
 	for seq := uint64(0); blocks == 0 || seq < blocks; seq++ {
 		due := began.Add(time.Duration(float64(seq) * float64(size) / rate * 1e9))

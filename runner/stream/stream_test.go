@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"math"
 	"net"
 	"runtime"
@@ -110,7 +109,7 @@ func sendAndReceive(t *testing.T, zeroCopy bool) {
 func raw(blocks ...[]byte) []byte { return bytes.Join(blocks, nil) }
 
 func block(seq uint64, payload string) []byte {
-	return append(header{crc32.Checksum([]byte(payload), castagnoli), seq, uint64(len(payload))}.bytes(), payload...)
+	return append(header{sumOf([]byte(payload)), seq, uint64(len(payload))}.bytes(), payload...)
 }
 
 // Each thing that can go wrong on the way is seen, and only that.
