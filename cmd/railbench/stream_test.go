@@ -145,8 +145,8 @@ func TestStreamReceiveTells(t *testing.T) {
 		sent string
 		code int
 	}{
-		{"RBS1\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00x", exitFail}, // a checksum that is another
-		{"RBS1\x00\x00\x00", exitFail}, // it ends in a header
+		{"RBS2\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00x", exitFail}, // a checksum that is another
+		{"RBS2\x00\x00\x00", exitFail}, // it ends in a header
 		{"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", exitUnreachable},
 	} {
 		receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0", "--once")
