@@ -237,6 +237,18 @@ func (r Rail) MTUName() string {
 	return "RoCE MTU"
 }
 
+// RoCEMTU is the RoCE MTU that follows from an Ethernet MTU, bytes: the largest
+// power of two for which the headers leave room (the kernel's iboe_get_mtu takes
+// off 96 bytes). 1500 gives 1024, and 4096 needs 4192.
+func RoCEMTU(netdev int) int {
+	for _, mtu := range []int{4096, 2048, 1024, 512, 256} {
+		if netdev-96 >= mtu {
+			return mtu
+		}
+	}
+	return 0
+}
+
 // A PCI slot as the device sees it. The zero value means unknown, as on soft-RoCE.
 type PCI struct {
 	Addr  string // 0000:01:00.0

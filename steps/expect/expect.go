@@ -22,12 +22,14 @@ type Value struct {
 	// Text says what it means that it is out of its range; empty where nothing was said.
 	Text string
 
-	form   *regexp.Regexp // its first group is the number; nil for path
-	path   []string       // keys and numbers, into JSON
-	factor float64
-	// least and most are numbers or $NAME; empty where there is no such end.
-	least, most string
+	form         *regexp.Regexp // its first group is the number; nil for path
+	path         []string       // keys and numbers, into JSON
+	factor       float64
+	must, should ends
 }
+
+// ends are those of a range: numbers or $NAME, empty where there is no such end.
+type ends struct{ least, most string }
 
 var (
 	nameForm  = pattern.New(`^[A-Za-z][\w-]*$`)
@@ -36,8 +38,9 @@ var (
 	stepForm  = pattern.New(`[A-Za-z_][\w-]*|\d+`)
 )
 
-// ParseValue reads NAME SOURCE [*FACTOR] [UNIT] [LEAST..MOST] [: TEXT]. A source is /a regular
-// expression/ with one group, of which the last match counts, or .a.path[0].into.json.
+// ParseValue reads NAME SOURCE [*FACTOR] [UNIT] [LEAST..MOST] [warn LEAST..MOST] [: TEXT]. A source
+// is /a regular expression/ with one group, of which the last match counts, or .a.path[0].into.json.
+// What is out of the first range is bad, and what is out of the second is worth a warning.
 func ParseValue(s string) (Value, error) {
 	v := Value{factor: 1}
 	name, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
@@ -49,10 +52,13 @@ func ParseValue(s string) (Value, error) {
 		return v, err
 	}
 	rest, v.Text, _ = strings.Cut(rest, ": ")
+	into, warns := &v.must, false
 	for word := range strings.FieldsSeq(rest) {
 		switch m := rangeForm.FindStringSubmatch(word); {
 		case m != nil && word != "..":
-			v.least, v.most = m[1], m[2]
+			*into = ends{m[1], m[2]}
+		case word == "warn" && !warns:
+			into, warns = &v.should, true
 		case strings.HasPrefix(word, "*"):
 			var ok bool
 			if v.factor, ok = decimal.Signed(word[1:]); !ok || v.factor == 0 {
@@ -61,8 +67,12 @@ func ParseValue(s string) (Value, error) {
 		case v.Unit == "":
 			v.Unit = word
 		default:
-			return v, fmt.Errorf("%q: a value has one unit and one range, such as 10..20, 10.. or ..20", word)
+			return v, fmt.Errorf("%q: a value has one unit and one range, such as 10..20, 10.. or ..20, and one after warn",
+				word)
 		}
+	}
+	if warns && v.should == (ends{}) {
+		return v, errors.New("no range is behind warn: what is out of it is a warning, as in 10.. warn 12..")
 	}
 	return v, nil
 }
@@ -167,6 +177,15 @@ var jsonStart = pattern.New(`(?m)^\s*[{\[]`)
 // Range is where the value has to be; nil where there is no such end. asked are the variables
 // that the script was given.
 func (v Value) Range(asked map[string]string) (least, most *float64, err error) {
+	return v.numbers(v.must, asked)
+}
+
+// Warns is where the value should be, as Range.
+func (v Value) Warns(asked map[string]string) (least, most *float64, err error) {
+	return v.numbers(v.should, asked)
+}
+
+func (v Value) numbers(of ends, asked map[string]string) (least, most *float64, err error) {
 	end := func(s string) (*float64, error) {
 		name, variable := strings.CutPrefix(s, "$")
 		if variable {
@@ -184,8 +203,8 @@ func (v Value) Range(asked map[string]string) (least, most *float64, err error) 
 		}
 		return &n, nil
 	}
-	if least, err = end(v.least); err == nil {
-		most, err = end(v.most)
+	if least, err = end(of.least); err == nil {
+		most, err = end(of.most)
 	}
 	return least, most, err
 }

@@ -48,7 +48,7 @@ func TestValue(t *testing.T) {
 func TestValueMistakes(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "no name", "a": "neither", "1a .x": "no name", "a /x": "no closing", "a /(x/": "missing closing )",
-		"a /x/": "0 groups", "a /(x)(y)/": "2 groups", "a .x y z": "one unit", "a .x *b": "no factor", "a x.y": "neither",
+		"a /x/": "0 groups", "a /(x)(y)/": "2 groups", "a .x y z": "one unit", "a .x *b": "no factor", "a .x 1.. warn": "behind warn", "a .x warn Gb/s 1.. warn 2..": "one unit", "a x.y": "neither",
 	} {
 		if _, err := expect.ParseValue(value); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", value, err, want)

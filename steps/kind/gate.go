@@ -11,6 +11,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/expect"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // Inconclusive is a verdict with one reason.
@@ -214,10 +215,12 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 		return nil
 	}
 	where := "on " + r.Rig.NameOf(o.End)
+	role := c.Roles[i]
 	if c.EachRail {
 		where = fmt.Sprintf("%s, rail %d", where, s.Pair+1)
+	} else {
+		where += oneRail(role.Script, o.Asked)
 	}
-	role := c.Roles[i]
 	if o.Cut && len(role.Values)+len(role.Expects) > 0 {
 		rep.Add(steps.Inconclusive, "%s: it printed more than is read", where)
 		return nil
@@ -249,6 +252,25 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 	return []string{where + ", as the runbook asks: " + strings.Join(read, ", ")}
 }
 
+// oneRail names the rail of a script that takes one of them by its number: its figure is that rail's
+// and no other's. It is empty where a script names none, or several.
+func oneRail(script string, asked map[string]string) string {
+	no := ""
+	for _, m := range railDevice.FindAllStringSubmatch(script, -1) {
+		if no != "" && no != m[1] {
+			return ""
+		}
+		no = m[1]
+	}
+	dev := asked["RAIL"+no+"_DEV"]
+	if no == "" || dev == "" {
+		return ""
+	}
+	return fmt.Sprintf(", rail %s (%s)", no, dev)
+}
+
+var railDevice = pattern.New(`\$\{?RAIL(\d+)_DEV\b`)
+
 // valueOf reads a value and holds it to its range. What can't be read passes nothing.
 func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok bool) {
 	v, err := expect.ParseValue(text)
@@ -256,45 +278,71 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 	if err == nil {
 		got, err = v.Read(o.Text)
 	}
-	var least, most *float64
+	var must, should span
 	if err == nil {
-		least, most, err = v.Range(o.Asked)
+		must.least, must.most, err = v.Range(o.Asked)
+	}
+	if err == nil {
+		should.least, should.most, err = v.Warns(o.Asked)
 	}
 	if err != nil {
 		rep.Add(steps.Inconclusive, "%s can't be read %s: %v", cmp.Or(v.Name, "a value"), where, err)
 		return "", false
 	}
 	unit := strings.TrimSuffix(" "+v.Unit, " ")
-	low, high := func(x float64) bool { return least != nil && x < *least }, func(x float64) bool { return most != nil && x > *most }
 	// Rounded, it must not look as if it were within its range where it isn't, or the other way round.
 	shown := digits(got)
-	if low(shown) != low(got) || high(shown) != high(got) {
+	if must.side(shown) != must.side(got) || should.side(shown) != should.side(got) {
 		shown = got
 	}
-	rep.Show(v.Name+" "+where, shown, v.Unit, &steps.Expected{Min: least, Max: most, From: "the runbook"})
+	rep.Show(v.Name+" "+where, shown, v.Unit, &steps.Expected{Min: must.least, Max: must.most, From: "the runbook"})
 	value := plainly(shown) + unit
 	because := ""
 	if v.Text != "" {
 		because = ": " + v.Text
 	}
-	switch {
-	case low(got):
-		rep.Add(steps.Fail, "%s is %s %s, and the runbook asks for at least %s%s%s", v.Name, value, where, plainly(*least), unit, because)
-	case high(got):
-		rep.Add(steps.Fail, "%s is %s %s, and the runbook asks for at most %s%s%s", v.Name, value, where, plainly(*most), unit, because)
+	out := func(g steps.Grade, asks string, of span) {
+		end, way := of.least, "least"
+		if of.side(got) > 0 {
+			end, way = of.most, "most"
+		}
+		rep.Add(g, "%s is %s %s, and the runbook asks for %sat %s %s%s%s", v.Name, value, where, asks, way, plainly(*end), unit, because)
 	}
-	return v.Name + " " + value + " (" + asked(least, most) + ")", true
+	held := must
+	switch {
+	case must.side(got) != 0:
+		out(steps.Fail, "", must)
+	case should.side(got) != 0:
+		out(steps.Warn, "a warning unless it is ", should)
+	case should != span{}:
+		held = should
+	}
+	return v.Name + " " + value + " (" + held.String() + ")", true
 }
 
-// asked says what a good value was held to: a figure without it could be anything.
-func asked(least, most *float64) string {
+// A span is where a value is to be; nil where there is no such end.
+type span struct{ least, most *float64 }
+
+// side is -1 for what is below a span, 1 for what is above it, and 0 for what is within.
+func (s span) side(x float64) int {
 	switch {
-	case least != nil && most != nil:
-		return plainly(*least) + " to " + plainly(*most)
-	case least != nil:
-		return "at least " + plainly(*least)
-	case most != nil:
-		return "at most " + plainly(*most)
+	case s.least != nil && x < *s.least:
+		return -1
+	case s.most != nil && x > *s.most:
+		return 1
+	}
+	return 0
+}
+
+// String says what a good value was held to: a figure without it could be anything.
+func (s span) String() string {
+	switch {
+	case s.least != nil && s.most != nil:
+		return plainly(*s.least) + " to " + plainly(*s.most)
+	case s.least != nil:
+		return "at least " + plainly(*s.least)
+	case s.most != nil:
+		return "at most " + plainly(*s.most)
 	default:
 		return "any number"
 	}

@@ -33,9 +33,31 @@ func TestRunbooksValues(t *testing.T) {
 		{"size /([\\d.]+)/", "123456789.5", steps.Pass, "size 123457000 (any number)"},
 		{"bytes /(\\d+)/ B 1..", "69264000", steps.Pass, "bytes 69264000 B"},
 		{"text /(\\S+)/", "0x10", steps.Inconclusive, "is no number"},
+		{"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "92.43", steps.Pass, "rate 92.43 Gb/s (at least 87.9)"},
+		{"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "75", steps.Warn, "rate is 75 Gb/s on spark-02, and the runbook asks for a warning unless it is at least 87.9 Gb/s: slow"},
+		{"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "73.9", steps.Fail, "the runbook asks for at least 74 Gb/s: slow"},
+		{"rate /([\\d.]+)/ Gb/s 74.. warn $GOOD..", "92.43", steps.Inconclusive, "$GOOD is empty"},
+		{"heat /([\\d.]+)/ warn 10..20", "21", steps.Warn, "a warning unless it is at most 20"},
 	} {
 		r := steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{kindtest.Ran("", steps.Here, x.output)}}}}
 		c := steps.Cell{Roles: []steps.Role{{Values: []string{x.value}}}}
 		kindtest.Want(t, x.value, ExitStatus(c, r), x.grade, x.says)
+	}
+}
+
+// A figure of one rail says of which: four rails have a figure each.
+func TestRunbooksValueNamesItsRail(t *testing.T) {
+	for script, says := range map[string]string{
+		`ib_read_bw -d "$RAIL1_DEV" -x "$RAIL1_GID"`:     "on spark-02, rail 1 (rocep1s0f0), as the runbook asks: average 92.43",
+		`tool -d "${RAIL1_DEV}"`:                         "on spark-02, rail 1 (rocep1s0f0), as",
+		`tool -d "$RAIL1_DEV" -d "$RAIL2_DEV"`:           "on spark-02, as",
+		`tool -d "$PEER_RAIL1_DEV"`:                      "on spark-02, as",
+		`tool -d "$RAIL7_DEV" # a rail that isn't there`: "on spark-02, as",
+	} {
+		out := kindtest.Ran("", steps.Here, "92.43")
+		out.Asked = map[string]string{"RAIL1_DEV": "rocep1s0f0", "RAIL2_DEV": "rocep1s0f1", "PEER_RAIL1_DEV": "rocep1s0f0"}
+		r := steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{out}}}}
+		c := steps.Cell{Roles: []steps.Role{{Script: script, Values: []string{"average /([\\d.]+)/ Gb/s 50.."}}}}
+		kindtest.Want(t, script, ExitStatus(c, r), steps.Pass, says)
 	}
 }

@@ -342,7 +342,7 @@ func mtus(r steps.Rail, hcas []parse.HCA) (active, most int, derived bool) {
 		}
 	}
 	if active == 0 && r.Layer == "Ethernet" && r.Netdev.MTU > 0 {
-		return RoCEMTU(r.Netdev.MTU), most, true
+		return steps.RoCEMTU(r.Netdev.MTU), most, true
 	}
 	return active, most, false
 }
@@ -358,18 +358,6 @@ func rate(r steps.Rail, sysfs string) float64 {
 		return 0
 	}
 	return leading(sysfs)
-}
-
-// RoCEMTU is the RoCE MTU that follows from an Ethernet MTU, bytes: the largest
-// power of two for which the headers leave room (the kernel's iboe_get_mtu takes
-// off 96 bytes). 1500 gives 1024, and 4096 needs 4192.
-func RoCEMTU(netdev int) int {
-	for _, mtu := range []int{4096, 2048, 1024, 512, 256} {
-		if netdev-96 >= mtu {
-			return mtu
-		}
-	}
-	return 0
 }
 
 // netdevOf finds a port's own interface: that of its PCI function, or the one

@@ -195,7 +195,7 @@ func TestParseVariants(t *testing.T) {
 
 func TestRoCEMTU(t *testing.T) {
 	for netdev, want := range map[int]int{9000: 4096, 4200: 4096, 4191: 2048, 1500: 1024, 1119: 512, 0: 0} {
-		if got := RoCEMTU(netdev); got != want {
+		if got := steps.RoCEMTU(netdev); got != want {
 			t.Errorf("RoCEMTU(%d) = %d, want %d", netdev, got, want)
 		}
 	}

@@ -43,12 +43,21 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 		v["ITERATIONS"] = strconv.Itoa(iterations(rig, rig.Pairs[0], params))
 	}
 	if len(rig.Pairs) > 0 {
-		if least := least(rig, rig.Pairs[max(pair, 0)]); least > 0 {
+		p := rig.Pairs[max(pair, 0)]
+		if expected := expected(rig, p, params); expected > 0 {
+			least, good := theory.WarnShare.Value()*expected, theory.PassShare.Value()*expected
 			v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"] = decimals(least), decimals(2*least)
+			v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"] = decimals(good), decimals(2*good)
 		}
 		if set := params["LEAST_GBPS"]; set != "" {
-			v["LEAST_BOTH_GBPS"] = set // who has one has one for all
+			// Who has one has one for all, and nothing between it and what is good.
+			v["LEAST_BOTH_GBPS"], v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"] = set, set, set
 		}
+		most := theory.BytesMore
+		if rig.Rail(p, e).Soft() { // its interface counts in its place
+			most = theory.BytesMoreIP
+		}
+		v["LEAST_COUNTED"], v["MOST_COUNTED"] = decimals(100*theory.BytesLeast.Value()), decimals(100*most.Value())
 	}
 	if p, ok := rig.Path(); ok {
 		v["TCP_NETDEV"], v["TCP_IP"], v["PEER_TCP_IP"] = p.Netdevs[e].Name, p.Addrs[e], p.Addrs[e.Other()]
@@ -93,14 +102,22 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 	return int(min(max(n, fewestIterations), mostIterations))
 }
 
-// least is what a test without a judge has to reach over a rail, in Gb/s: whatever a write does not FAIL
-// with. 0 is where nobody knows what to expect.
-func least(rig steps.Rig, p steps.Pair) float64 {
-	mtu := math.MaxInt
+// expected is what a test without a judge should reach over a rail, in Gb/s, as a write should. 0 is where
+// nobody knows what to expect, or what else may end it.
+func expected(rig steps.Rig, p steps.Pair, params map[string]string) float64 {
+	const messages = 1000 // perftest's own number for reads and sends, the fewest of the tests that ask
+	t := theory.Test{MTU: math.MaxInt}
 	for _, e := range steps.Ends {
-		mtu = min(mtu, rig.Rail(p, e).MTU)
+		t.MTU = min(t.MTU, rig.Rail(p, e).MTU)
 	}
-	return theory.WarnShare.Value() * float64(theory.BandOf(rig, theory.Test{MTU: mtu}, p).Expected)
+	if size, err := strconv.Atoi(params["SIZE"]); err == nil {
+		t.Message, t.Payload = size, float64(size)*messages
+	}
+	b := theory.BandOf(rig, t, p)
+	if b.Unless != "" {
+		return 0
+	}
+	return float64(b.Expected)
 }
 
 func decimals(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }

@@ -153,7 +153,7 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *kind.Report) step
 	if staged != nil {
 		pass = append(pass, fmt.Sprintf("GPU memory goes host-staged: %s %s the processor's memory, and GPUDirect does not "+
 			"exist there", kind.And(staged), kind.Plural(len(staged), "shares", "share")),
-			"That is normal: allocate what travels with cudaHostAlloc, and it goes at the rail's rate")
+			"That is normal: allocate what travels with cudaHostAlloc, which the adapter reaches by itself")
 	}
 	if direct != nil {
 		pass = append(pass, "the adapter may reach the memory of "+kind.And(direct)+" itself")

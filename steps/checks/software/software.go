@@ -121,6 +121,9 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
 				r.Rig.NameOf(steps.Peer), harm)
 		default:
+			if what == "nixlbench" {
+				a = nixl.ByOptions(a)
+			}
 			compared = append(compared, what+" "+a)
 		}
 	}

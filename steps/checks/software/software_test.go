@@ -120,7 +120,7 @@ var allDevs = []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1
 
 func TestVersions(t *testing.T) {
 	cases := map[string]textCase{
-		"equal":    {setup, setup, steps.Pass, []string{"UCX 1.21.0", "perftest 6.06", "nixlbench 1.2.0", "NIXL for Python 1.4.0", "28.45.4028"}},
+		"equal":    {setup, setup, steps.Pass, []string{"UCX 1.21.0", "perftest 6.06", "nixlbench by its options (1.2.0: it tells no version)", "NIXL for Python 1.4.0", "28.45.4028"}},
 		"UCX":      {setup, amended(t, setup, "version: 1.21.0", "version: 1.16.0"), steps.Warn, []string{"UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}},
 		"perftest": {setup, amended(t, setup, "6.06", "6.21"), steps.Warn, []string{"perftest is 6.06 on spark-02 and 6.21 on spark-01"}},
 		"kernel":   {amended(t, setup, "6.14.0", "6.8.0"), setup, steps.Warn, []string{"the kernel is 6.8.0 on spark-02"}},

@@ -125,7 +125,7 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 			"meanwhile", kind.And(names), r.Rig.NameOf(without))
 	}
 	return rep.Verdict(kind.And(names)+": one address for TCP over both links",
-		"While it stands, RDMA per rail doesn't work although its ports stay ACTIVE: the GIDs are the bond's")
+		theirs+" while it stands, although the ports stay ACTIVE")
 }
 
 // checkKept finds slaves that kept an address. Its route stays too, and answers
@@ -188,8 +188,7 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		lead += " by " + p
 	}
 	return rep.Verdict(fmt.Sprintf("%s over %s, and every link is up", lead, h.slaves()),
-		"The GIDs of these rails are the bond's now, so their indexes have moved: RDMA over them alone fails or hangs, and "+
-			"comes back with their own addresses")
+		theirs+" until they have their own again. The indexes of the GIDs have moved")
 }
 
 // checkOwnGIDs finds GIDs that still belong to another interface than the rail's.

@@ -54,7 +54,7 @@ func TestBonds(t *testing.T) {
 		shows  string
 	}{
 		"none":      {on(rails, none, none), steps.Pass, "no bond holds a rail", steps.Pass, "are its own interface's"},
-		"both":      {on(both, xor, xor), steps.Pass, "RDMA per rail doesn't work although its ports stay ACTIVE", steps.Pass, "bond0 on both nodes: balance-xor by layer3+4 over enp1s0f0np0 and enp1s0f1np1"},
+		"both":      {on(both, xor, xor), steps.Pass, "tests rail by rail fail or hang while it stands, although the ports stay ACTIVE", steps.Pass, "bond0 on both nodes: balance-xor by layer3+4 over enp1s0f0np0 and enp1s0f1np1"},
 		"one":       {on(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), none, xor), steps.Fail, "bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1, and spark-02 has no bond", steps.Fail, "spark-01 bonds its rails and spark-02 doesn't"},
 		"kept":      {on(kept, xor, xor), steps.Fail, "kept 192.168.100.10/24", steps.Fail, "kept 192.168.100.10/24"},
 		"by itself": {on(rails, none, bondText("load balancing (round-robin)", "")), steps.Warn, "File exists", steps.Pass, ""},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
@@ -396,18 +397,51 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Add(steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, r.Rig.NameOf(e), d.MTU, kind.OrUnknown(want))
 			}
 		}
-		for _, rail := range after.At(e).Rails {
-			rep.Show(r.Rig.NameOf(e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
-		}
 	}
+	roce := judgeFollows(r, want, &rep)
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
 		rep.Add(steps.Inconclusive, "no rail could be tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("an MTU of %s on %d interfaces, and packets of that size get through unfragmented "+
-			"on every rail, both ways", want, n), kind.Kept)
+			"on every rail, both ways", want, n), roce, kind.Kept)
 	}
 	return rep.Verdict()
 }
+
+// judgeFollows: the RoCE MTU of every device has followed the interface's, and is told with how many have it.
+func judgeFollows(r steps.Result, netdev string, rep *kind.Report) (says string) {
+	mtu, _ := decimal.Count(netdev)
+	want, n := steps.RoCEMTU(mtu), 0
+	for _, e := range steps.Ends {
+		var untold, others []string
+		for _, rail := range r.Changed.After.At(e).Rails {
+			if rail.InfiniBand() || !carriesRails(r.Changed.After, e, rail.Netdev.Name) {
+				continue
+			}
+			rep.Show(r.Rig.NameOf(e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
+			switch {
+			case rail.MTUDerived: // worked out from what was just set: it proves nothing
+				untold = append(untold, rail.Dev)
+			case rail.MTU != want:
+				others = append(others, fmt.Sprintf("%d of %s", rail.MTU, rail.Dev))
+			default:
+				n++
+			}
+		}
+		if untold != nil {
+			rep.Add(steps.Warn, "nothing on %s tells the RoCE MTU of %s (ibv_devinfo)", r.Rig.NameOf(e), kind.And(untold))
+		}
+		if others != nil {
+			rep.Add(steps.Warn, "the RoCE MTU on %s is %s, and %d follows from %s: RDMA goes on with that; look at active_mtu and "+
+				"max_mtu in ibv_devinfo", r.Rig.NameOf(e), kind.And(others), want, netdev)
+		}
+	}
+	return fmt.Sprintf("The RoCE MTU is %d on %d devices", want, n)
+}
+
+// theirs is what a bond does to the RDMA of its rails, as far as it is known
+// (assets/docs/facts.md#bonds-and-rdma).
+const theirs = "Their addresses and GIDs are the bond's: RDMA over it may work (not tried), and tests rail by rail fail or hang"
 
 // judgeBondSetup: the bond is what was asked for on both nodes, and answers.
 func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
@@ -456,7 +490,7 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"],
 			kind.And(strings.Fields(facts[0]["slaves"]))),
-			"RDMA over these rails does not work until bond-teardown", kind.Kept)
+			theirs+" until bond-teardown", kind.Kept)
 	}
 	return rep.Verdict()
 }

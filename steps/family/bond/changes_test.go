@@ -135,9 +135,36 @@ func TestChangeJudges(t *testing.T) {
 		for i := range jumbo.Nodes[e].Netdevs {
 			jumbo.Nodes[e].Netdevs[i].MTU = 9000
 		}
+		for i := range jumbo.Nodes[e].Rails {
+			jumbo.Nodes[e].Rails[i].MTU, jumbo.Nodes[e].Rails[i].Netdev.MTU = 4096, 9000
+		}
 	}
 	mtu := "wanted MTU: 9000\nping enp1s0f0np0=192.168.100.10: ok\n"
-	kindtest.Want(t, "MTU", judgeMTU(steps.Cell{}, kindtest.Made(plain, jumbo, mtu, mtu)), steps.Pass, "9000 on 8 interfaces", "unfragmented")
+	kindtest.Want(t, "MTU", judgeMTU(steps.Cell{}, kindtest.Made(plain, jumbo, mtu, mtu)), steps.Pass, "9000 on 8 interfaces", "unfragmented",
+		"RoCE MTU is 4096 on 8 devices")
+	with := func(change func(*steps.Rail)) steps.Result {
+		after := jumbo
+		after.Nodes = slices.Clone(jumbo.Nodes)
+		after.Nodes[steps.Peer].Rails = slices.Clone(jumbo.Nodes[steps.Peer].Rails)
+		change(&after.Nodes[steps.Peer].Rails[0])
+		return kindtest.Made(plain, after, mtu, mtu)
+	}
+	kindtest.Want(t, "a RoCE MTU that stays", judgeMTU(steps.Cell{}, with(func(r *steps.Rail) { r.MTU = 1024 })), steps.Warn,
+		"the RoCE MTU on spark-01 is 1024 of rocep1s0f0, and 4096 follows from 9000")
+	kindtest.Want(t, "a RoCE MTU that nobody tells", judgeMTU(steps.Cell{}, with(func(r *steps.Rail) { r.MTUDerived = true })), steps.Warn,
+		"nothing on spark-01 tells the RoCE MTU of rocep1s0f0")
+	small := kindtest.Netdevs(kindtest.Spark())
+	for e := range small.Nodes {
+		for i := range small.Nodes[e].Netdevs {
+			small.Nodes[e].Netdevs[i].MTU = 4000
+		}
+		for i := range small.Nodes[e].Rails {
+			small.Nodes[e].Rails[i].MTU = 2048
+		}
+	}
+	to4000 := strings.Replace(mtu, "9000", "4000", 1)
+	kindtest.Want(t, "an MTU with no room for 4096", judgeMTU(steps.Cell{}, kindtest.Made(plain, small, to4000, to4000)), steps.Pass,
+		"RoCE MTU is 2048 on 8 devices")
 	kindtest.Want(t, "MTU that is not there", judgeMTU(steps.Cell{}, kindtest.Made(plain, plain, mtu, mtu)), steps.Fail, "an MTU of 1500, not 9000")
 	kindtest.Want(t, "MTU that loses packets", judgeMTU(steps.Cell{}, kindtest.Made(plain, jumbo, mtu, strings.Replace(mtu, "ok", "no answer", 1))), steps.Fail, "no answer over enp1s0f0np0=192.168.100.10 from spark-01")
 	kindtest.Want(t, "MTU that nobody tried", judgeMTU(steps.Cell{}, kindtest.Made(plain, jumbo, "wanted MTU: 9000\n", "wanted MTU: 9000\n")), steps.Inconclusive, "no rail could be tried")

@@ -65,11 +65,15 @@ func checkTwo(rig steps.Rig, here, peer map[string]string, rep *kind.Report) {
 // good deal to spare.
 const LeastMemlockKB = 1024
 
-// Without a needed command the tutorial can't be gone through. Without one that
-// is called the cells that call it are skipped.
+// Without a needed command the tutorial can't be gone through. Without one that is called the cells
+// that call it are skipped, or see less; of the launchers LAUNCHER chooses one.
 var (
 	Needed = []string{"ip", "ping", "ibv_devices", "ibv_devinfo", "ib_write_bw", "ib_write_lat"}
-	called = []string{"iperf3", "netplan", "nixlbench", "nvidia-smi", "python3", "ucx_info"}
+	Called = []string{
+		"all_gather_perf", "all_reduce_perf", "curl", "ethtool", "ib_read_bw", "ib_send_bw", "iperf3", "lspci", "netplan",
+		"nixlbench", "nvidia-smi", "python3", "rdma", "ucx_info", "ucx_perftest",
+	}
+	launchers = []string{"mpirun", "srun"}
 )
 
 // judgeTools: what is missing, what brings it, and which versions differ.
@@ -83,9 +87,20 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 	without := map[string][]string{} // command that is called -> nodes
 	for _, e := range steps.Ends {
 		var needed []string
-		for _, tool := range missing(r.Rig.NameOf(e), facts[e], &rep) {
+		// What nobody asked for isn't there by that.
+		for _, tool := range slices.Concat(Needed, Called, launchers) {
+			if len(facts[e]) > 0 && facts[e]["tool "+tool] == "" {
+				rep.Add(steps.Inconclusive, "%s doesn't tell whether it has %s", r.Rig.NameOf(e), tool)
+			}
+		}
+		lacks := missing(r.Rig.NameOf(e), facts[e], &rep)
+		if !slices.ContainsFunc(launchers, func(l string) bool { return !slices.Contains(lacks, l) }) {
+			without[strings.Join(launchers, " or ")] = append(without[strings.Join(launchers, " or ")], r.Rig.NameOf(e))
+		}
+		for _, tool := range lacks {
 			switch {
-			case slices.Contains(called, tool):
+			case slices.Contains(launchers, tool):
+			case slices.Contains(Called, tool):
 				without[tool] = append(without[tool], r.Rig.NameOf(e))
 			case slices.Contains(Needed, tool):
 				needed = append(needed, tool)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,12 +44,22 @@ func TestHosts(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	good := "tool ip: /sbin/ip\ntool ib_write_bw: /usr/bin/ib_write_bw\ntool ib_write_lat: /usr/bin/ib_write_lat\ntool show_gids: missing\nversion perftest: 6.06\nversion UCX: 1.16.0\n"
+	good := "tool show_gids: missing\nversion perftest: 6.06\nversion UCX: 1.16.0\n"
+	for _, tool := range slices.Concat(Needed, Called, []string{"mpirun"}) {
+		good += "tool " + tool + ": /usr/bin/" + tool + "\n"
+	}
+	good += "tool srun: missing\n"
 	judge := func(here, peer string) steps.Verdict {
 		return judgeTools(steps.Cell{}, kindtest.Both(kindtest.Spark(), parse.Facts, here, peer))
 	}
+	lacks := func(tool string) string {
+		return strings.Replace(good, "tool "+tool+": /usr/bin/"+tool+"\n", "tool "+tool+": missing\n", 1)
+	}
+	kindtest.Want(t, "no launcher", judge(good, lacks("mpirun")), steps.Pass, "are skipped or see less: mpirun or srun (spark-01)")
+	kindtest.Want(t, "not asked for", judge(good, strings.Replace(good, "tool netplan: /usr/bin/netplan\n", "", 1)), steps.Inconclusive,
+		"spark-01 doesn't tell whether it has netplan")
 	kindtest.Want(t, "complete", judge(good, good), steps.Pass, "every command", "no cell needs it: show_gids")
-	kindtest.Want(t, "a cell is skipped", judge(good+"tool nixlbench: missing\n", good), steps.Pass, "commands that every part needs", "are skipped or see less: nixlbench (spark-02)")
+	kindtest.Want(t, "a cell is skipped", judge(lacks("nixlbench"), good), steps.Pass, "commands that every part needs", "are skipped or see less: nixlbench (spark-02)")
 	missing := strings.NewReplacer("/usr/bin/ib_write_bw", "missing", "/usr/bin/ib_write_lat", "missing").Replace(good)
 	kindtest.Want(t, "missing", judge(good, missing), steps.Fail, "spark-01 has no ib_write_bw and ib_write_lat: install perftest")
 	kindtest.Want(t, "perftest differs", judge(good, strings.ReplaceAll(good, "6.06", "6.21")), steps.Warn, "6.06 on spark-02 and 6.21 on spark-01")

@@ -774,8 +774,8 @@ func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *step
 		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f of "+
 			"the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
-	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). The rails are good for "+
-		"%.0f; memory from cudaHostAlloc gets there", why, theory.StagedGPU.Entry().Says(), b.Expected), e
+	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,
+		theory.StagedGPU.Entry().Says(), hostMemory(b)), e
 }
 
 // nixlTable is what the screen shows of the rows, what is read first on the left: a narrow screen

@@ -76,8 +76,16 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		rails = "UCX has rc on every rail"
 	}
 	return rep.Verdict("both nodes have the same: "+had([]versions{
-		{"nixlbench", release}, {"NIXL for Python", python}, {"UCX", ucx},
+		{"nixlbench", [2]string{ByOptions(release[steps.Here])}}, {"NIXL for Python", python}, {"UCX", ucx},
 	}), rails)
+}
+
+// ByOptions words the release of a nixlbench: it tells none, and two builds may have the same options.
+func ByOptions(release string) string {
+	if release == "" {
+		return ""
+	}
+	return "by its options (" + release + ": it tells no version)"
 }
 
 func noNIXL(here parse.NIXLSetup) string {
@@ -416,7 +424,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
 		return v
 	}
-	return rep.Verdict(t.lead+", and every byte is as the target wrote it", account.Carried(steps.Here))
+	return rep.Verdict(t.lead+", and every byte is as the target wrote it", t.note, account.Carried(steps.Here))
 }
 
 // A readTest is one run of NIXL from Python: what reads have in common, however many and
@@ -499,6 +507,7 @@ func (t *readTest) Flows() []wire.Flow {
 type transferTest struct {
 	readTest
 	lead string
+	note string // what else is to be said
 }
 
 // Output: the report is whole, and doesn't contradict itself.
@@ -529,7 +538,7 @@ func (t *transferTest) Figure(wire.Accounted) {
 	t.rep.Measured(figure)
 	t.rep.Show("reads", x.Iterations, "reads of "+kind.BlockSize(x.Bytes), nil)
 	t.rep.Show("data", "as the target wrote it, every byte", "", nil)
-	t.lead = judgeRead(x, witness.Figure{
+	t.lead, t.note = judgeRead(x, witness.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
 		Pass: theory.ReadPassShare, Warn: theory.ReadWarnShare,
 		Cause: func() string { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
@@ -591,24 +600,24 @@ func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
 
 // judgeRead holds reads from Python against the rails: there is no pipeline, and each read
 // ends before the next begins.
-func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) string {
+func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) (lead, note string) {
 	b := f.Band
-	lead := fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), f.Of)
+	lead = fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), f.Of)
 	// As with nixlbench, the rate alone tells whether the adapter reached the GPU by itself.
 	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < theory.ReadWarnShare.Value()*float64(b.Expected))
 	if !staged {
 		rep.Show("read throughput", kind.Round(x.Gbps), "Gb/s", f.Expected())
 		if f.Judge(rep.Add); b.None != "" {
-			return lead
+			return lead, ""
 		}
-		return lead + fmt.Sprintf(", of %.1f (%s)", b.Expected, b.Why())
+		return lead + fmt.Sprintf(", of %.1f (%s)", b.Expected, b.Why()), ""
 	}
 	least, most, e := stagedBand()
 	rep.Show("read throughput", kind.Round(x.Gbps), "Gb/s", e)
 	switch {
 	case b.None != "":
 		f.Judge(rep.Add)
-		return lead
+		return lead, ""
 	case x.Gbps < least:
 		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
 			theory.StagedGPU.Entry().Says(), f.Cause())
@@ -616,8 +625,14 @@ func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) string {
 		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f of "+
 			"the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
-	return lead + fmt.Sprintf(", host-staged (%s): an adapter reaches memory from cudaHostAlloc directly (up to %.1f Gb/s)",
-		theory.StagedGPU.Entry().Says(), b.Expected)
+	return lead + fmt.Sprintf(", host-staged (%s)", theory.StagedGPU.Entry().Says()), hostMemory(b)
+}
+
+// hostMemory is what to do where GPU memory is staged. Nobody measured it in that run, so it is a sentence
+// of its own.
+func hostMemory(b theory.Band) string {
+	return fmt.Sprintf("Host memory should reach %s there, and memory from cudaHostAlloc with it: that was not measured here",
+		kind.Gbps(float64(b.Expected)))
 }
 
 // latencyBytes is the largest read whose time is a latency: those of the tutorial had 4 KiB,

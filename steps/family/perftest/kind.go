@@ -51,7 +51,7 @@ func params() []steps.Param {
 	iterations.Empty = "chosen for each rail"
 	least := kind.NumberParam("LEAST_GBPS", "", "Gb/s", "what the read, send, bidirectional and reverse tests have to reach", 1,
 		1600)
-	least.Empty = "what a write over the rail may not fall below, and twice of it for both directions"
+	least.Empty = "four fifths of what a write over the rail should reach, with a warning below 95 %; twice of it both ways"
 	return []steps.Param{
 		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
 		iterations,
