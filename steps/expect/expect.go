@@ -72,7 +72,7 @@ func ParseValue(s string) (Value, error) {
 		}
 	}
 	if warns && v.should == (ends{}) {
-		return v, errors.New("no range is behind warn: what is out of it is a warning, as in 10.. warn 12..")
+		return v, errors.New("no range is behind warn: what is out of it is a warning, as in 10.. warn 12..20")
 	}
 	return v, nil
 }
