@@ -114,6 +114,10 @@ var commandForm = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 // a shell takes it as it stands.
 func IsCommand(name string) bool { return len(name) <= maxID && commandForm.MatchString(name) }
 
+// Retells reports whether railbench makes it of what other cells came to: it measures nothing, unlike the pairs,
+// which railbench does itself, too.
+func (c Cell) Retells() bool { return c.Own != "" && c.Pairs == nil }
+
 // Note reports whether it is text only: there is nothing to run.
 func (c Cell) Note() bool { return len(c.Roles) == 0 && c.Own == "" }
 

@@ -453,3 +453,23 @@ func TestFoldingTheListAndFreeingTheMouse(t *testing.T) {
 		t.Error("railbench still takes the mouse")
 	}
 }
+
+// A part is done when every cell of the way has run. Cells that stand beside it don't count, unless the part has no
+// others.
+func TestAPartOfCellsBesideTheWay(t *testing.T) {
+	cell := func(part, id string, aside bool) steps.Cell {
+		return steps.Cell{ID: id, Part: part, Title: id, Aside: aside, Roles: []steps.Role{{On: steps.OnHere, Script: "true"}}}
+	}
+	s := newScreen(t, steps.Tutorial{Parts: []steps.Part{
+		{ID: "way", Title: "Way", Cells: []steps.Cell{cell("way", "one", false), cell("way", "more", true)}},
+		{ID: "demos", Title: "Demos", Cells: []steps.Cell{cell("demos", "first", true), cell("demos", "last", true)}},
+	}}, 120, 40)
+	run := func(n steps.RunID, id string) {
+		s.tell(steps.CellStarted{Run: n, Cell: id, At: s.now}, passed(n, id))
+	}
+	run(1, "one")
+	run(2, "first")
+	s.sees("✓ 1 Way", "◐ 2 Demos")
+	run(3, "last")
+	s.sees("✓ 2 Demos")
+}

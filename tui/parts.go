@@ -74,16 +74,17 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 }
 
 // partMark is the worst grade so far, unless something of the part runs or waits. All is well only
-// where every cell of the way has run; those beside it don't count.
+// where every cell of the way has run; those beside it don't count, unless the part has no others.
 func (m *Model) partMark(p steps.Part) (string, ink.Style) {
 	worst, waits, left := steps.NotRun, false, false
+	beside := !slices.ContainsFunc(p.Cells, func(c steps.Cell) bool { return !c.Aside && !c.Note() })
 	for _, c := range p.Cells {
 		if m.book.Cells[c.ID].Running {
 			return "●", m.ink.Accent
 		}
 		waits = waits || slices.Contains(m.book.Queue, c.ID)
 		grade := m.book.Cells[c.ID].Verdict.Grade
-		worst, left = worst.Worst(grade), left || grade == steps.NotRun && !c.Aside
+		worst, left = worst.Worst(grade), left || grade == steps.NotRun && !c.Note() && (beside || !c.Aside)
 	}
 	switch {
 	case waits:

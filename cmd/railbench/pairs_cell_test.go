@@ -54,6 +54,11 @@ func TestPairMatrixCell(t *testing.T) {
 					t.Errorf("%q is not drawn:\n%s", w, strings.Join(drawn, "\n"))
 				}
 			}
+			s.Run("summary")
+			sum := ended(t, s, "summary", func(steps.OutputLine) {}).Verdict.Reason
+			if !strings.Contains(sum, "1 cell: 1 "+c.grade.String()) || c.grade != steps.Pass && !strings.Contains(sum, "The worst is pair-matrix with "+c.grade.String()) {
+				t.Errorf("the summary leaves it out: %s", sum)
+			}
 			if (c.grade != steps.Pass) != (len(e.Verdict.Tables) == 1) || len(e.Verdict.Evidence) == 0 {
 				t.Errorf("tables %+v, evidence %+v", e.Verdict.Tables, e.Verdict.Evidence)
 			}

@@ -190,7 +190,7 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 	if why := unlike(a.Book.Rig, b.Book.Rig, x.Verdict.Figures, y.Verdict.Figures); why != "" {
 		d.Note = "measured under other conditions in A and in B (" + why + "), so its figures don't compare"
 	}
-	if cell.Own != "" {
+	if cell.Retells() {
 		return d // its figures are those of other cells
 	}
 	for i, e := range y.Verdict.Evidence {

@@ -559,9 +559,9 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 		ended.Bytes = append(ended.Bytes, st.Bytes...)
 	}
 	ended.Log = r.closeLog()
-	// What railbench does itself reads the others' outcomes, and would read its own. Checks
-	// measure nothing that another cell reads.
-	if cell.Own == "" && !cell.Check.Any() {
+	// What retells reads the others' outcomes, and would read its own. Checks measure nothing that
+	// another cell reads.
+	if !cell.Retells() && !cell.Check.Any() {
 		s.remember(steps.Outcome{Cell: cell, Result: result, Verdict: ended.Verdict, At: s.clock.Now()})
 	}
 	s.mu.Lock()

@@ -118,6 +118,8 @@ const (
 	NCCLRing
 	NCCLMore
 	NCCLLeast
+	// NCCLPorts is the share of what several ports carry that a collective has to reach.
+	NCCLPorts
 
 	limits // how many there are
 )
@@ -593,6 +595,12 @@ var entries = [limits]Entry{
 		Of:  "size with which a slow collective is a FAIL, at least",
 		Low: 4 << 30, High: 4 << 30, Unit: "bytes", Basis: Chosen, When: "for NCCL's collectives",
 		Source: "two Sparks in a public write-up reached 22.9 GB/s with 4 GiB, 19.9 with 1 GiB and 18.4 with 512 MiB",
+		Fact:   "collectives",
+	},
+	NCCLPorts: {
+		Of:  "share of what a node's cables and PCIe halves carry, below which a collective over several ports warns",
+		Low: 0.875, High: 0.875, Basis: Chosen, When: "for two nodes, or for nodes on a switch, with more than one port of each",
+		Source: "the vendor's bar is for one port, 175 of 200 Gb/s; the same share is taken for several, which nobody published",
 		Fact:   "collectives",
 	},
 }

@@ -175,7 +175,7 @@ func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 		rail := rig.Rail(p, e)
 		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) &&
 			got > theory.NarrowLeast.Value()*float64(ceiling) {
-			return fmt.Sprintf("its PCIe link on %s came up as %s, which carries %.0f Gb/s at most, where it can do %s", rig.NameOf(e),
+			return fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, where it can do %s", rail.Dev, rig.NameOf(e),
 				theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 		}
 	}

@@ -93,7 +93,7 @@ func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *kind.Report
 	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
 		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", theory.Slot(l.Slot, l.Wire))
 	}
-	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s, which carries %.0f Gb/s at most, where the "+
+	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s, of which we expect %.0f Gb/s, where the "+
 		"adapter can do %s. %s", kind.And(devs(links)), rig.NameOf(e), l.Half, l.Name(), got, l.Best(), why)
 }
 

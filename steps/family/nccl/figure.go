@@ -182,10 +182,15 @@ func (t *collective) Figure(wire.Accounted) {
 	}
 	last := t.run.Rows[len(t.run.Rows)-1]
 	got := min(last.OutOfPlace.BusGBps, last.InPlace.BusGBps)
-	b := t.bar()
+	b, reach := t.bar(), t.reach()
+	most := float64(reach.Most()) / 8 // GB/s
 	expected := &steps.Expected{From: "no bar: " + b.none}
 	if b.none == "" {
 		expected = &steps.Expected{Min: new(b.limit.Value()), From: b.limit.Entry().Source}
+		if most > 0 {
+			expected.Max = new(kind.Round(most))
+			expected.From += "; the most is what " + reach.By("a node's")
+		}
 	}
 	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), kind.Round(got), "GB/s", expected)
 	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes), kind.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
@@ -207,8 +212,9 @@ func (t *collective) Figure(wire.Accounted) {
 	switch {
 	case b.none != "":
 		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: %s", got, b.none)
-	case got > float64(t.connectors())*portRate/8*theory.OverTogether.Value():
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than %s of %d Gb/s of each node carry: is the unit misread?", got, ports, portRate)
+	case reach.Limit > 0 && got > float64(reach.Limit)/8*theory.OverTogether.Value():
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links of %s of a node can carry: "+
+			"is the unit misread?", got, reach.Limit/8, ports)
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
 		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at least", got,
 			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
@@ -217,9 +223,42 @@ func (t *collective) Figure(wire.Accounted) {
 			why = t.cause()
 		}
 		t.rep.Add(steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
+	case most > 0 && got > most*theory.OverTogether.Value():
+		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit misread?", got, most, reach.By("a node's"))
+	case most > 0 && t.several() && got < most*theory.NCCLPorts.Value():
+		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as the vendor does of one port: %s",
+			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), t.cause())
+	case most > 0 && t.several():
+		t.lead += fmt.Sprintf(", of the %.2f that %s; the vendor's bar, %g, is for one port", most, reach.By("a node's"), b.limit.Value())
 	default:
 		t.lead += ": " + b.limit.Entry().Says()
+		if most > 0 {
+			t.lead += fmt.Sprintf(", and %.2f is what %s", most, reach.By("a node's"))
+		}
 	}
+}
+
+// several reports whether more than the one port is used that the vendor's bar for nodes on a switch is for.
+func (t *collective) several() bool {
+	return t.connectors() > 1 && t.bar().limit == theory.NCCLSwitched
+}
+
+// reach is what the ports that are used carry on the node that carries least, by the PCIe links that its devices
+// could have: one that came up narrower is a cause, and no excuse.
+func (t *collective) reach() (least theory.Reach) {
+	for i := range t.result.Rig.Nodes {
+		var rails []steps.Rail
+		mtu := 0
+		for _, p := range t.used(steps.End(i)) {
+			rail := t.result.Rig.At(p.Node).Rails[p.Rail]
+			rails, mtu = append(rails, rail), max(mtu, rail.MTU)
+		}
+		r := theory.CarryAtBest(rails, theory.RoCE(mtu), false)
+		if r.Most() > 0 && (least.Most() == 0 || r.Most() < least.Most()) {
+			least = r
+		}
+	}
+	return least
 }
 
 // connectors is how many ports with a cable the first node uses.
@@ -326,18 +365,28 @@ func live(stdout string) (steps.Table, bool) {
 	return table(run), len(run.Rows) > 0
 }
 
-// chart is the bus bandwidth by size.
+// chart is the bus bandwidth by size, in one line where both ways come to the same.
 func (t *collective) chart() steps.Chart {
-	var series [2]steps.Series
+	series := make([]steps.Series, 2)
 	series[0].Name, series[1].Name = "out of place", "in place"
+	alike := true
 	for _, r := range t.run.Rows {
-		for i, f := range figures(r) {
+		both := figures(r)
+		alike = alike && math.Abs(both[0].BusGBps-both[1].BusGBps) <= 0.01*both[0].BusGBps
+		for i, f := range both {
 			series[i].Points = append(series[i].Points, steps.Point{Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes), Y: kind.Round(f.BusGBps)})
 		}
 	}
-	c := steps.Chart{Title: t.cell.Title, Shape: steps.Lines, Unit: "GB/s", XUnit: "bytes", Series: series[:]}
+	if alike {
+		series = series[:1]
+		series[0].Name = "out of place, and in place within 1 %"
+	}
+	c := steps.Chart{Title: t.cell.Title + ", bus bandwidth", Shape: steps.Lines, Unit: "GB/s", XUnit: "bytes", Series: series}
 	if b := t.bar(); b.none == "" {
-		c.Limits = []steps.Limit{{Name: "expected", Value: b.limit.Value()}}
+		c.Limits = append(c.Limits, steps.Limit{Name: "at least", Value: b.limit.Value()})
+	}
+	if most := t.reach().Most(); most > 0 {
+		c.Limits = append(c.Limits, steps.Limit{Name: "at most", Value: kind.Round(float64(most) / 8)})
 	}
 	return c
 }

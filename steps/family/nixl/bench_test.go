@@ -105,7 +105,7 @@ func TestNIXLBenchHoles(t *testing.T) {
 		{"only the interface counts", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Source = "netdev bytes" }, steps.Inconclusive, []string{"no port counters"}},
 		{"a flap", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["link_downed"] = 1 }, steps.Fail, []string{"the link of rocep1s0f0 went down"}},
 		{"slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.5), kindtest.OnlyOne, nil, steps.Fail, []string{"46.3 Gb/s of 92.5"}},
-		{"narrow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.58), kindtest.OnlyOne, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"x2, which carries 56 Gb/s at most, where it can do"}},
+		{"narrow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.58), kindtest.OnlyOne, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"x2, of which we expect 56 Gb/s, where it can do"}},
 		{"a little slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.9), kindtest.OnlyOne, nil, steps.Warn, nil},
 		{"impossible", single, kindtest.Scaled(kindtest.SingleDRAM, 1.5), kindtest.OnlyOne, nil, steps.Inconclusive, []string{"more than"}},
 		{"a row is missing", single, kindtest.SingleDRAM[:10], kindtest.OnlyOne, nil, steps.Inconclusive, []string{"10 of its 11"}},

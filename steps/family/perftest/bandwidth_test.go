@@ -48,7 +48,7 @@ func TestWriteBandwidth(t *testing.T) {
 		{"the 13 Gb/s adapter", kindtest.Spark(), 13.1, nil, steps.Fail, []string{"degraded", "power"}},
 		{"more than physics allow: MB taken for Gb", kindtest.Spark(), 184, nil, steps.Inconclusive, []string{"more than the 125.4", "unit"}},
 
-		{"PCIe came up narrow", kindtest.Spark(), 53, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"spark-01 came up as PCIe Gen5 x2, which carries 56 Gb/s at most, where it can do PCIe Gen5 x4"}},
+		{"PCIe came up narrow", kindtest.Spark(), 53, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"spark-01 came up as PCIe Gen5 x2, of which we expect 56 Gb/s, where it can do PCIe Gen5 x4"}},
 		{"other traffic before", kindtest.Spark(), 60, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail, []string{"20.0 Gb/s of other traffic", "spark-02"}},
 
 		{"the data was checked", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Text += "VALIDATION: PASSED (server) - 80 chunks, 327680000 bytes\n" }), steps.Pass, nil},

@@ -27,6 +27,7 @@ type reading struct {
 	// ceiling is what the PCIe links that it used let through, as far as anybody saw, and
 	// link what the ports can carry: both payload at the figure's MTU, in Gb/s; 0 where unknown.
 	ceiling, link float64
+	by            string // which of the two ends it: "its PCIe link carries, as far as anybody saw"
 	// narrow is a rail whose PCIe link came up with less than its device can do; empty where none did.
 	narrow string
 	figure steps.Figure
@@ -59,7 +60,7 @@ func (r reading) text(figure string) string {
 
 // source names the cell and its verdict.
 func (r reading) source() string {
-	if r.grade == steps.NotRun {
+	if r.grade == steps.NotRun || r.grade == steps.Skipped { // its figure says so
 		return r.cell
 	}
 	return r.grade.String() + " " + r.cell
@@ -98,7 +99,11 @@ func summarize(h steps.History) steps.Verdict {
 	measured := slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) ||
 		slices.ContainsFunc(r.median, func(x tail) bool { return x.has })
 	if !measured {
-		rep.Add(steps.Inconclusive, "nothing was measured yet: run ib-write-bw, tcp-single or a NIXL cell first. %s", counts)
+		all := counts
+		if worst := r.worst(); worst != "" {
+			all += ". " + worst
+		}
+		rep.Add(steps.Inconclusive, "nothing that these tables are of was measured yet: run ib-write-bw, tcp-single or a NIXL cell first. %s", all)
 	}
 	v := rep.Verdict(counts, r.fastest(), r.worst())
 	if !measured {
@@ -166,17 +171,7 @@ func (r *recap) readRates() {
 				x.name = fmt.Sprintf("TCP, %d streams", f.Streams)
 			}
 			x.under(f)
-			if p, ok := o.Result.Rig.Path(); ok {
-				x.bonded = p.Bonded[0] || p.Bonded[1]
-				packets := theory.TCP(cmp.Or(f.MTU, p.Netdevs[steps.Here].MTU))
-				x.link, x.ceiling = reach(o.Result.Rig, p.Rails, packets, f.Streams == 1)
-			}
-			switch {
-			case x.bonded:
-				x.name += ", bond"
-			case len(f.Rails) == 1:
-				x.name += fmt.Sprintf(", rail %d", f.Rails[0])
-			}
+			x.overPath(o.Result.Rig, f)
 		}
 		r.rates = append(r.rates, x)
 	}
@@ -188,6 +183,20 @@ func (r *recap) readRates() {
 			x.of(o, steps.Throughput)
 		}
 		r.rates = append(r.rates, x)
+	}
+}
+
+// overPath adds the way that a figure of iperf3 took, and what that carries.
+func (x *reading) overPath(rig steps.Rig, f steps.Figure) {
+	if p, ok := rig.Path(); ok {
+		x.bonded = p.Bonded[0] || p.Bonded[1]
+		x.link, x.ceiling, x.by = reach(rig, p.Rails, theory.TCP(cmp.Or(f.MTU, p.Netdevs[steps.Here].MTU)), f.Streams == 1)
+	}
+	switch {
+	case x.bonded:
+		x.name += ", bond"
+	case len(f.Rails) == 1:
+		x.name += fmt.Sprintf(", rail %d", f.Rails[0])
 	}
 }
 
@@ -208,7 +217,7 @@ func (x *reading) reach(rig steps.Rig, f steps.Figure) {
 			mtu = theory.AgreedMTU(rig, rig.Pairs[n-1], 0)
 		}
 	}
-	x.link, x.ceiling = reach(rig, railsOf(rig, f), theory.RoCE(mtu), false)
+	x.link, x.ceiling, x.by = reach(rig, railsOf(rig, f), theory.RoCE(mtu), false)
 	for n, e := range steps.Ends {
 		for _, i := range railsOf(rig, f)[n] {
 			if i >= 0 && i < len(rig.At(e).Rails) && theory.Narrow(rig.At(e).Rails[i]) {
@@ -279,43 +288,29 @@ func railsOf(rig steps.Rig, f steps.Figure) (rails [2][]int) {
 // reach is what the ports and the PCIe links behind some rails carry together, in Gb/s of
 // payload in packets like these: two rails on one cable or behind one PCIe link share it,
 // and what is one connection takes one of them. The lesser end counts, and 0 is unknown.
-func reach(rig steps.Rig, rails [2][]int, packets rate.Headers, single bool) (link, pcie float64) {
-	sum := func(all map[string]float64) (v float64) {
-		for _, one := range all {
-			if single {
-				v = max(v, one)
-			} else {
-				v += one
-			}
-		}
-		return v
-	}
+// by says which of them ends it.
+func reach(rig steps.Rig, rails [2][]int, packets rate.Headers, single bool) (link, pcie float64, by string) {
+	var least theory.Reach
 	for n, e := range steps.Ends {
-		ports, halves := map[string]float64{}, map[string]float64{}
+		var all []steps.Rail
 		for _, i := range rails[e] {
 			if i < 0 || i >= len(rig.At(e).Rails) {
-				return 0, 0
+				return 0, 0, ""
 			}
-			rail := rig.At(e).Rails[i]
-			port := fmt.Sprint("port ", rail.PhysPort)
-			if rail.PhysPort < 0 {
-				port = rail.Dev
-			}
-			if !rail.Soft() {
-				ports[port] = float64(packets.Carries(rail.RateGbps))
-			}
-			if c, _ := theory.Ceiling(rail); c > 0 {
-				halves[rail.PCI.Half()] = float64(c)
-			}
+			all = append(all, rig.At(e).Rails[i])
 		}
-		if l := sum(ports); n == 0 || l < link {
+		r := theory.Carry(all, packets, single)
+		if n == 0 || r.Most() < least.Most() {
+			least = r
+		}
+		if l := float64(r.Links); n == 0 || l < link {
 			link = l
 		}
-		if p := sum(halves); n == 0 || p < pcie {
+		if p := float64(r.PCIe); n == 0 || p < pcie {
 			pcie = p
 		}
 	}
-	return link, pcie
+	return link, pcie, least.By("its")
 }
 
 func (r *recap) readLatencies() {
@@ -408,7 +403,7 @@ func (r recap) fastest() string {
 	}
 	text := fmt.Sprintf("Of TCP, RDMA writes, NIXL and UCX the fastest is %s: %s", x.name, kind.Gbps(x.value))
 	if most := x.most(); most > 0 {
-		text += fmt.Sprintf(" of the %.0f that its link and PCIe carry", most)
+		text += fmt.Sprintf(" of the %.1f that %s", most, x.by)
 	}
 	if x.narrow != "" {
 		text += ", though the PCIe link of " + x.narrow + " came up with less than it can do"

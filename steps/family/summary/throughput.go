@@ -66,7 +66,7 @@ func throughput(h steps.History) steps.Verdict {
 	if skipped > 0 {
 		lead += fmt.Sprintf(", %d %s skipped", skipped, kind.Plural(skipped, "was", "were"))
 	}
-	v := rep.Verdict(lead, r.fastest(), r.notGood())
+	v := rep.Verdict(lead, r.fastest(), r.secondHalf(), r.notGood())
 	v.Tables = []steps.Table{r.demoTable()}
 	if chart, ok := r.demoChart(); ok {
 		v.Charts = []steps.Chart{chart}
@@ -97,8 +97,11 @@ func (d demo) read(o steps.Outcome, ran bool) []reading {
 			packets = theory.TCP(f.MTU)
 			x.with = fmt.Sprintf("%d %s, %s", f.Streams, kind.Plural(f.Streams, "stream", "streams"), x.with)
 		}
-		if f.MTU > 0 && len(f.Rails) > 0 {
-			x.link, x.ceiling = reach(o.Result.Rig, railsOf(o.Result.Rig, f), packets, false)
+		switch {
+		case d.beside && f.Streams > 0:
+			x.overPath(o.Result.Rig, f)
+		case f.MTU > 0 && len(f.Rails) > 0:
+			x.link, x.ceiling, x.by = reach(o.Result.Rig, railsOf(o.Result.Rig, f), packets, false)
 		}
 		all = append(all, x)
 	}
@@ -110,6 +113,23 @@ func (d demo) read(o steps.Outcome, ran bool) []reading {
 		all = []reading{{name: d.name, cell: d.cell, grade: grade}}
 	}
 	return all
+}
+
+// secondHalf says what the adapter's other PCIe half added to TCP over one.
+func (r recap) secondHalf() string {
+	find := func(cell string) (x reading, ok bool) {
+		i := slices.IndexFunc(r.rates, func(x reading) bool { return x.cell == cell && x.good() })
+		if i < 0 {
+			return x, false
+		}
+		return r.rates[i], true
+	}
+	one, ok := find("stream-half")
+	both, also := find("stream-halves")
+	if !ok || !also || !alike(one.figure, both.figure) {
+		return ""
+	}
+	return fmt.Sprintf("TCP over both PCIe halves came to %.2f times what it did over one", both.value/one.value)
 }
 
 // notGood names the cells of which no figure counts, though they ran.
@@ -159,7 +179,7 @@ func (r recap) demoTable() steps.Table {
 			figures("link Gb/s"),
 		},
 		Note: "Payload. Beside: against another cell with equal conditions (rails, MTU, streams, size), where there is one. The report's " +
-			"figures are of other hardware and compare with nothing here; its wire's has all headers in it. A figure marked ✗ or ? comes " +
+			"figures are of other hardware and compare with nothing here; the figure for its wire includes headers. A figure marked ✗ or ? comes " +
 			"from a cell that did not pass.",
 	}
 	for _, x := range r.rates {

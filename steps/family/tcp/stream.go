@@ -42,7 +42,7 @@ func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", kind.Gbps(t.got.Gbps), streams(t.streams), over)
 	if t.band.Expected > 0 {
-		lead += fmt.Sprintf(": as expected (%s)", t.band.From)
+		lead += ": " + t.band.says()
 	}
 	blocks := fmt.Sprintf("%.0f blocks of %s, each with its number and checksum, arrived whole", t.got.Blocks,
 		kind.Size(t.got.Bytes/t.got.Blocks))

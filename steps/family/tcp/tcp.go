@@ -51,7 +51,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	case unseen(path, test):
 		lead += fmt.Sprintf(": more than railbench knows of (%s), and the links allow %.1f", b.From, b.Limit)
 	default:
-		lead += fmt.Sprintf(": as expected (%s)", b.From)
+		lead += ": " + b.says()
 	}
 	note := ""
 	switch {
@@ -429,6 +429,8 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 type tcpBand struct {
 	theory.Band
 	passes, fails rate.Payload // from which it passes, and below which it fails
+	// least says that what is expected is no more than a floor: nobody measured so many streams there.
+	least bool
 }
 
 // bandOf is the band of some streams over a path: what was measured with as many, or what the
@@ -462,15 +464,26 @@ func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 		b.From = "four streams over a bond: " + theory.TCPFourStreams.Entry().Says()
 	default:
 		b.From = "several streams are no slower than one, and of one " + theory.TCPOneStream.Entry().Says()
+		b.least = true
 	}
 	b.Expected, b.Basis = rate.Payload(usual), theory.Measured
 	b.fails = min(rate.Payload(least), rate.Payload(usual*theory.TCPWarnShare.Value()))
 	if b.Limit < b.Expected {
 		b.Expected, b.Basis, b.From = b.Limit, theory.Derived, fmt.Sprintf("%.1f is all that the link can carry", b.Limit)
 		b.fails = b.Limit * rate.Payload(theory.TCPWarnShare.Value())
+		b.least = false
 	}
 	b.passes = b.Expected * rate.Payload(theory.TCPPassShare.Value())
 	return b
+}
+
+// says is what a figure deserves that is no less than the band asks for, after it and a colon.
+func (b tcpBand) says() string {
+	if b.least {
+		return fmt.Sprintf("no slower than one stream (from %.1f: %s); nobody measured several outside a bond", b.passes,
+			theory.TCPTutorialStream.Entry().Says())
+	}
+	return fmt.Sprintf("as expected (%s)", b.From)
 }
 
 // tcpLimit is what the links of a path and the PCIe links behind them carry at one end.
@@ -482,6 +495,7 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 	}
 	segments := theory.TCP(mtu)
 	links, halves, order := map[string]rate.Payload{}, map[string]rate.Payload{}, []string(nil)
+	cables := map[string]rate.Payload{}
 	for _, i := range rails {
 		rail := rig.At(e).Rails[i]
 		switch {
@@ -490,19 +504,28 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 		case rail.RateGbps <= 0:
 			return 0, fmt.Sprintf("the link rate of %s on %s is unknown", rail.Netdev.Name, rig.NameOf(e)), false
 		}
-		// Rails are added up by the PCIe link that they share, and not by their ports: two
-		// functions of one half have a cable each and one PCIe link for both.
+		// Rails are added up by the PCIe link that they share: two functions of one half have a
+		// cable each and one PCIe link for both. Two halves may share a cable, which limits both.
 		half := rail.PCI.Half()
 		if links[half] == 0 {
 			order = append(order, half)
 		}
 		links[half] = together(links[half], segments.Carries(rail.RateGbps))
 		halves[half] = theory.PCIeLimit(rail, segments)
+		cable := rail.Dev
+		if rail.PhysPort >= 0 {
+			cable = fmt.Sprint("port ", rail.PhysPort)
+		}
+		cables[cable] = segments.Carries(rail.RateGbps)
 	}
 	for _, half := range order {
 		limit = together(limit, theory.Lesser(links[half], halves[half]))
 	}
-	return limit, "", false
+	var all rate.Payload
+	for _, cable := range cables {
+		all = together(all, cable)
+	}
+	return theory.Lesser(limit, all), "", false
 }
 
 // judgeTCPFigure puts the figure on record and says how it stands. The order is that of what
@@ -637,7 +660,7 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 			rail := r.Rig.At(e).Rails[i]
 			if theory.Narrow(rail) {
 				ceiling, _ := theory.Ceiling(rail)
-				return fmt.Sprintf("the PCIe link of %s on %s came up as %s, which carries %.0f Gb/s at most, where it can do %s",
+				return fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, where it can do %s",
 					rail.Dev, r.Rig.NameOf(e),
 					theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 var tcpCell = steps.Cell{ID: "tcp-single", Counters: true, Judge: "tcp", Needs: []string{"iperf3"}}
@@ -142,4 +143,25 @@ func TestTCPTheOtherWay(t *testing.T) {
 	reversed.Roles = []steps.Role{{Name: "client", Script: "iperf3 -c $PEER_TCP_IP -R -J"}}
 	kindtest.Want(t, "-R", judgeTCP(reversed, back()), steps.Pass, "carried all of it")
 	kindtest.Want(t, "-R that nobody asked for", judgeTCP(tcpCell, back()), steps.Fail, "nothing went over")
+}
+
+// Two halves of one port share its cable, and what is expected of several streams outside a bond is a floor.
+func TestSeveralStreams(t *testing.T) {
+	rig := kindtest.Spark()
+	half, ok := rig.AcrossHalves()
+	if !ok {
+		t.Fatal("no rail behind the other half")
+	}
+	var p steps.Path
+	for _, e := range steps.Ends {
+		p.Netdevs[e] = rig.Rail(rig.Pairs[0], e).Netdev
+		p.Rails[e] = []int{rig.Pairs[0].Rails[e], half.Rails[e]}
+	}
+	b := bandOf(rig, p, 8, "")
+	if cable := theory.TCP(p.Netdevs[steps.Here].MTU).Carries(200); b.Limit > cable {
+		t.Errorf("%.1f Gb/s are to go over a cable that carries %.1f", b.Limit, cable)
+	}
+	if says := b.says(); !strings.HasPrefix(says, "no slower than one stream (from 27.0: 33.7 Gb/s was measured") {
+		t.Error(says)
+	}
 }
