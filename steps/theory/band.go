@@ -30,7 +30,9 @@ type Band struct {
 	// Seen is the most that anybody measured under these conditions, 0 where nobody did, and
 	// Limit what physics allow, 0 where unknown.
 	Seen, Limit rate.Payload
-	None        string // why there is no band
+	// Alike is the most of Seen that as many rails brought, where more of them brought Seen.
+	Alike rate.Payload
+	None  string // why there is no band
 	// Unless is what nobody knows and what may end it earlier than what is expected: the band
 	// is good for a PASS then, and for no FAIL. Empty where all is known.
 	Unless string
@@ -75,7 +77,7 @@ func BandOf(rig steps.Rig, t Test, pairs ...steps.Pair) Band {
 		return Band{None: none, Limit: b.Limit}
 	}
 	if b.Limit > 0 && b.Seen >= b.Limit { // what ends it is something else than where it was seen
-		b.Seen = 0
+		b.Seen, b.Alike = 0, 0
 	}
 	return b
 }
@@ -122,6 +124,7 @@ func (t Test) outside() string {
 // A lid is what one thing lets through.
 type lid struct {
 	expected, limit, seen rate.Payload
+	alike                 rate.Payload // as in Band
 	basis                 Basis
 	from                  string
 	times                 int
@@ -134,7 +137,7 @@ type lid struct {
 func (b *Band) narrow(c lid) {
 	b.Limit = Lesser(b.Limit, c.limit)
 	if c.expected > 0 && (b.Expected == 0 || c.expected < b.Expected) {
-		b.Expected, b.Basis, b.From, b.Times, b.Seen = c.expected, c.basis, c.from, c.times, c.seen
+		b.Expected, b.Basis, b.From, b.Times, b.Seen, b.Alike = c.expected, c.basis, c.from, c.times, c.seen, c.alike
 	}
 }
 
@@ -178,6 +181,9 @@ func (t Test) halves(rails []steps.Rail) (all lid, none string) {
 		s := best(of[0]) // functions behind one link tell the same of it
 		l, expected, seen, ok := s.carries(t.MTU, len(of))
 		c := lid{expected: expected, seen: seen, limit: s.limit(), basis: l.Entry().Basis}
+		if most := rate.Payload(l.High()); seen > most {
+			c.alike = most
+		}
 		switch {
 		case !s.known():
 			return lid{}
@@ -264,6 +270,9 @@ func (b Band) Says(of string) string {
 		return fmt.Sprintf("all that %s can do (%.1f: %s%s)", of, b.Expected, times, b.From)
 	case b.Basis == Chosen:
 		return fmt.Sprintf("as we expect (%.1f: %s)", b.Expected, b.Why())
+	case b.Times <= 1 && b.Alike > 0:
+		return fmt.Sprintf("as it should be (%.1f to %.1f was %s; two rails reached %.1f there)", b.Expected, b.Alike, b.Why(),
+			b.Seen)
 	case b.Times <= 1 && b.Seen-b.Expected >= 1:
 		return fmt.Sprintf("as it should be (%.1f to %.1f was %s)", b.Expected, b.Seen, b.Why())
 	case b.Times <= 1:

@@ -311,7 +311,7 @@ func TestAccountOfTCP(t *testing.T) {
 	} {
 		check(t, c.name, Account(rig, c.bytes, f), c.want, c.grade, c.words)
 	}
-	if said := Account(rig, count(0.25, 0.75), f).Carried(steps.Here); said != "Of 1.05 GB with headers enp1s0f0np0 25 % and enp1s0f1np1 75 %" {
+	if said := Account(rig, count(0.25, 0.75), f).Carried(steps.Here); said != "enp1s0f0np0 carried 25 % and enp1s0f1np1 75 % of 1.05 GB with headers" {
 		t.Error(said)
 	}
 }

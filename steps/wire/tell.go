@@ -98,9 +98,26 @@ func (a Accounted) Carried(e steps.End) string {
 	shares := a.shares(l)
 	if len(shares) == 1 {
 		name, _, _ := strings.Cut(shares[0], " ")
+		if len(l.Ports) > 1 && l.Traffic == RDMA { // who was asked for both has a figure of one
+			return fmt.Sprintf("Of the %d rails that it was given, %s alone carried all of it, %s %s", len(l.Ports), name,
+				kind.Size(l.Sum()), measure)
+		}
 		return fmt.Sprintf("%s carried all of it, %s %s", name, kind.Size(l.Sum()), measure)
 	}
-	return fmt.Sprintf("Of %s %s %s", kind.Size(l.Sum()), measure, kind.And(shares))
+	shares[0] = strings.Replace(shares[0], " ", " carried ", 1)
+	return fmt.Sprintf("%s of %s %s", kind.And(shares), kind.Size(l.Sum()), measure)
+}
+
+// Alone is the port that carried all of what a node had to move over several; ok is false where none did, or
+// the account is not right.
+func (a Accounted) Alone(e steps.End) (p Port, ok bool) {
+	loads := slices.Concat(a.At(e, true), a.At(e, false))
+	if !a.OK() || len(loads) != 1 || len(loads[0].Ports) < 2 || len(a.shares(loads[0])) != 1 {
+		return p, false
+	}
+	l := loads[0]
+	i := slices.Index(l.Moved, slices.Max(l.Moved))
+	return l.Ports[i], true
 }
 
 // show puts a load on record: each of its ports, and what they make together.

@@ -745,7 +745,7 @@ func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 		v.Reason = kind.Sentences([]string{
 			kind.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, and it "+
 				"answered both ways", each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }), railsMTU(r.Rig, steps.Here))),
-			"Both nodes are as they were: copy the file to /etc/netplan where it shall last",
+			"Both nodes are as they were: the cell netplan shows what to type where it shall last",
 		})
 	}
 	return v

@@ -506,7 +506,7 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 			}
 			known := rig.Rail(a, steps.Here).PCI.Half() != "" && rig.Rail(b, steps.Here).PCI.Half() != ""
 			if apart == "" && known {
-				apart = fmt.Sprintf("rails %d and %d", i+1, j+1)
+				apart = fmt.Sprintf("rails %d and %d are behind two links, ", i+1, j+1) + cables(rig, a, b)
 			}
 		}
 	}
@@ -515,17 +515,33 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	}
 	a := rig.Rail(rig.Pairs[sharing[0]], steps.Here)
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
-	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload, not twice "+
-		"one rail",
-		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling)
+	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload at %s %d, "+
+		"not twice one rail",
+		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling, a.MTUName(), a.MTU)
 	if apart != "" {
-		return text + "; " + apart + " are behind two links, and add up as far as their cables let them"
+		return text + "; " + apart
 	}
 	if better := betterPair(rig); better != "" {
 		text += "; the better pair is " + better
 	}
 	rep.Add(steps.Warn, "%s", text)
 	return ""
+}
+
+// cables says over what two pairs of rails add up. Rails at one connector share its cable.
+func cables(rig steps.Rig, a, b steps.Pair) string {
+	for _, e := range steps.Ends {
+		x, y := rig.Rail(a, e), rig.Rail(b, e)
+		switch {
+		case x.PhysPort < 0 || y.PhysPort < 0:
+			return "and add up as far as their cables let them"
+		case x.PhysPort == y.PhysPort && x.RateGbps > 0:
+			return fmt.Sprintf("and share one cable of %.0f Gb/s", x.RateGbps)
+		case x.PhysPort == y.PhysPort:
+			return "and share one cable"
+		}
+	}
+	return "and have a cable each"
 }
 
 // together is the sum of two rails' link rates and the ceiling of the PCIe link
@@ -707,7 +723,8 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 		if full.PathMTU > 0 {
 			why = fmt.Sprintf(" (the MTU on the way is %d)", full.PathMTU)
 		}
-		rep.On(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: an MTU mismatch", here.Netdev.MTU, why)
+		rep.On(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: both ends have that MTU, so something between "+
+			"them, such as a switch, takes less", here.Netdev.MTU, why)
 	case full.LossPercent > 0:
 		rep.On(m, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:

@@ -215,7 +215,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	// where it stopped.
 	if init, _ := t.ends[steps.Here].Value.(parse.NIXLBench); len(init.Rows) > 0 {
 		v.Tables = append(v.Tables, nixlTable(init.Rows))
-		v.Charts = append(v.Charts, nixlChart(c.Title, rt, init, rt.Band(r.Rig, 0, 0))) // the rows have blocks of many sizes
+		v.Charts = append(v.Charts, nixlChart(c.Title, carriers(rt, account), init, rt.Band(r.Rig, 0, 0))) // the rows have blocks of many sizes
 	}
 	return v
 }
@@ -818,8 +818,22 @@ func measuredUS(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-func nixlChart(title string, rt wire.Route, init parse.NIXLBench, b theory.Band) steps.Chart {
-	series := steps.Series{Name: rt.String()}
+// carriers names the rails of a run: where UCX used one of several it is no curve of all of them.
+func carriers(rt wire.Route, account wire.Accounted) string {
+	p, alone := account.Alone(steps.Here)
+	if !alone {
+		return rt.String()
+	}
+	for i, pair := range rt.Pairs {
+		if pair.Rails[steps.Here] == p.Rail {
+			return fmt.Sprintf("rail %d, of %s", rt.Nos[i], rt)
+		}
+	}
+	return rt.String()
+}
+
+func nixlChart(title, rails string, init parse.NIXLBench, b theory.Band) steps.Chart {
+	series := steps.Series{Name: rails}
 	for _, r := range init.Rows {
 		series.Points = append(series.Points, steps.Point{
 			Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes),

@@ -424,7 +424,11 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
 		return v
 	}
-	return rep.Verdict(t.lead+", and every byte is as the target wrote it", t.note, account.Carried(steps.Here))
+	carried := account.Carried(steps.Here)
+	if carried != "" {
+		carried += ", with the one read before the clock"
+	}
+	return rep.Verdict(t.lead+", and every byte is as the target wrote it", t.note, carried)
 }
 
 // A readTest is one run of NIXL from Python: what reads have in common, however many and

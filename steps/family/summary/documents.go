@@ -59,7 +59,7 @@ var documentedGbps = map[string]documented{
 		value: 105.4, from: []string{"000", "001"},
 		fact: "it expected 176; both rails share one PCIe x4 link", item: "D4",
 	},
-	"nixl-halves-dram": {fact: "not in the documents; 185 to 196 elsewhere", item: "D2"},
+	"nixl-halves-dram": {fact: "not in the documents; 185 at RoCE MTU 1024 and 196 at 4096 elsewhere", item: "D2"},
 	"nixl-single-vram": {
 		value: 4.0, from: []string{"001"},
 		fact: "the best row is 4.84, at 8 MiB; the notebook says 3.5", item: "D17",
