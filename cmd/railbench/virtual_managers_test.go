@@ -54,6 +54,34 @@ func TestVirtualManagers(t *testing.T) {
 	}
 }
 
+// TestVirtualAlike changes rails that one manager has on both machines: a bond that is kept, and one whose
+// connection is cut in its middle.
+func TestVirtualAlike(t *testing.T) {
+	for _, manager := range []string{"NetworkManager", "networkd"} {
+		t.Run(manager, func(t *testing.T) {
+			v := newVirtual(t, systemd)
+			v.rig(t, "down")
+			v.rig(t, "up", "--manager", manager)
+			// The next one boots them as usual.
+			t.Cleanup(func() { v.rig(t, "down") })
+			v.hold(t)
+			for i, s := range v.states(t) {
+				for _, rail := range []string{"enp1s0f0np0", "enp1s0f1np1"} {
+					if held := s.Managers.Of(rail); !slices.ContainsFunc(held, func(m steps.Manager) bool { return m.By == manager && m.Holds() }) {
+						t.Fatalf("%s of machine %d is in the hands of %v", rail, i+1, held)
+					}
+				}
+			}
+			t.Run("kept", v.managedBond)
+			for _, d := range disturbances {
+				if d.short {
+					t.Run(d.name, func(t *testing.T) { v.disturbed(t, d, 0) })
+				}
+			}
+		})
+	}
+}
+
 // A disturbance is what happens in the middle of a change that nobody keeps.
 type disturbance struct {
 	name string
