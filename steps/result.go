@@ -90,6 +90,8 @@ type RailBytes struct {
 	End  End
 	Dev  string
 	Rail int // index into Rig.At(End).Rails
+	// Test is the rail whose test it was counted in, from 1; 0 in a stage, and where a cell has one for all rails.
+	Test int
 	// Tx and Rx are bytes on the wire, without the idle baseline; Known is false where a counter was
 	// missing or went backwards, and Why says so.
 	Tx, Rx uint64

@@ -258,12 +258,12 @@ func showPairs(out io.Writer, m *pairs.Matrix) error {
 		for _, line := range m.Map(what, width) {
 			gate.Fprintln(out, line.Text)
 		}
-		gate.Fprintln(out)
-		for _, line := range m.Legend(what) {
-			gate.Fprintln(out, line)
-		}
-		gate.Fprintln(out)
+		gate.Fprintf(out, "%s\n\n", m.Scale(what))
 	}
+	for _, line := range m.Key() {
+		gate.Fprintln(out, line)
+	}
+	gate.Fprintln(out)
 	for _, c := range j.Causes {
 		gate.Fprintf(out, "%-17s %s\n%18s%s\n", c.State, c.Text, "", c.Evidence)
 	}

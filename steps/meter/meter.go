@@ -24,7 +24,7 @@ const (
 )
 
 func (s Source) String() string {
-	return [...]string{"port_xmit_data", "netdev bytes", "none"}[s]
+	return [...]string{"port counters", "netdev bytes", "none"}[s]
 }
 
 // A Board is every gauge at one moment: both nodes, all rails.

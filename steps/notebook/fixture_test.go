@@ -205,7 +205,7 @@ func story(sim bool) []steps.Event {
 			Exit: runner.Exit{Code: 1, Why: runner.TimedOut}, HasExit: true, Verdict: verdict(),
 			Bytes: []steps.RailBytes{
 				{
-					End: steps.Peer, Dev: "rocep0s0f0", Rail: 1, Tx: math.MaxUint64, Rx: 2, Known: true,
+					End: steps.Peer, Dev: "rocep0s0f0", Rail: 1, Test: 2, Tx: math.MaxUint64, Rx: 2, Known: true,
 					Source: "port_xmit_data", IPTx: 3, IPRx: 4, IPKnown: true, IdleGbps: 0.1,
 					Errors: map[string]uint64{"out_of_sequence": 2},
 				},

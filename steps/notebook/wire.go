@@ -285,6 +285,7 @@ type bytesWire struct {
 	No      int               `json:"no,omitempty"` // its number in the rig file, from 0
 	Rail    string            `json:"rail"`
 	Index   int               `json:"index"`
+	Test    int               `json:"test,omitempty"` // the rail whose test it was, from 1
 	Tx      uint64            `json:"txBytes"`
 	Rx      uint64            `json:"rxBytes"`
 	Known   bool              `json:"known"`
@@ -355,7 +356,7 @@ func (d *Document) wireBytes(all []steps.RailBytes) []bytesWire {
 	for _, b := range all {
 		out = append(out, bytesWire{
 			Node: d.node(b.End), End: b.End.String(), Rail: b.Dev,
-			Index: b.Rail, Tx: b.Tx, Rx: b.Rx, Known: b.Known, Why: b.Why,
+			Index: b.Rail, Test: b.Test, Tx: b.Tx, Rx: b.Rx, Known: b.Known, Why: b.Why,
 			Source: b.Source, IPTx: b.IPTx, IPRx: b.IPRx, IPKnown: b.IPKnown,
 			IPWhy: b.IPWhy, Seconds: b.Seconds, Idle: b.IdleGbps, IdleTx: b.IdleTx, IdleRx: b.IdleRx, Degrees: b.Degrees, Errors: b.Errors,
 		})
@@ -367,7 +368,7 @@ func railBytes(all []bytesWire) []steps.RailBytes {
 	var out []steps.RailBytes
 	for _, w := range all {
 		out = append(out, steps.RailBytes{
-			End: endOf(w.End), Dev: w.Rail, Rail: w.Index, Tx: w.Tx,
+			End: endOf(w.End), Dev: w.Rail, Rail: w.Index, Test: w.Test, Tx: w.Tx,
 			Rx: w.Rx, Known: w.Known, Why: w.Why, Source: w.Source,
 			IPTx: w.IPTx, IPRx: w.IPRx, IPKnown: w.IPKnown, IPWhy: w.IPWhy, Seconds: w.Seconds, IdleGbps: w.Idle,
 			IdleTx: w.IdleTx, IdleRx: w.IdleRx, Degrees: w.Degrees, Errors: w.Errors,

@@ -17,20 +17,23 @@ type Square struct {
 	Diagonal bool
 }
 
-// Legend says what the squares of a map mean, a line each.
-func (m *Matrix) Legend(what steps.Measure) []string {
+// Scale says what the shades of a measure's map mean, and between which figures it lies.
+func (m *Matrix) Scale(what steps.Measure) string {
 	e := m.Extremes(what)
 	scale := "█ from 98 %  ▓ 95  ▒ 93 of the best"
-	best := "best"
 	if what == steps.Latency {
-		scale, best = "█ up to 1.25 times  ▓ 1.67  ▒ 2.1 times the least", "least"
+		scale = "█ up to 1.25 times  ▓ 1.67  ▒ 2.1 times the least"
 	}
 	if e.Measured > 0 {
 		scale += fmt.Sprintf(", %s; the worst is %s", figure(what, e.Best), figure(what, e.Worst))
 	}
+	return scale
+}
+
+// Key says what is the same in the maps of all measures, a line each.
+func (m *Matrix) Key() []string {
 	return []string{
-		scale,
-		fmt.Sprintf("0..9 bad: tenths of the %s  x bad, and no figure  c bad beside others, good alone", best),
+		"0..9 bad: tenths of the best  x bad, and no figure  c bad beside others, good alone",
 		"! good, and its judge warns  ? not measured, or not judged  · itself",
 		m.Conditions.String(),
 	}

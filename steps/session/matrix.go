@@ -96,21 +96,18 @@ func (r *run) draw(m *pairs.Matrix) {
 	line := func(text string, spans ...steps.Span) {
 		r.print(steps.OutputLine{Kind: steps.FromStdout, Text: text, Spans: spans}, false)
 	}
-	// A cell that is folded shows its last lines: the map of bandwidth, right below what it is of.
-	for _, what := range slices.Backward(pairs.Measures[:]) {
-		for _, text := range m.Legend(what) {
-			line(text, steps.Span{Style: steps.Style{Attr: steps.Faint}})
-		}
-		line("")
+	faint := steps.Span{Style: steps.Style{Attr: steps.Faint}}
+	for _, text := range m.Key() {
+		line(text, faint)
 	}
+	// A cell that is folded shows its last lines: the map of bandwidth, between what it is of and its scale.
 	for _, what := range slices.Backward(pairs.Measures[:]) {
+		line("")
 		line(m.Title(what), steps.Span{Style: steps.Style{Attr: steps.Bold}})
 		for _, row := range m.Map(what, mapWidth) {
 			line(row.Text, colours(row)...)
 		}
-		if what != pairs.Measures[0] {
-			line("")
-		}
+		line(m.Scale(what), faint)
 	}
 }
 

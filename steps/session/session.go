@@ -556,7 +556,10 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	}
 	ended.Exit, ended.HasExit = deciding(result)
 	for _, st := range result.Stages {
-		ended.Bytes = append(ended.Bytes, st.Bytes...)
+		for _, b := range st.Bytes {
+			b.Test = st.Pair + 1
+			ended.Bytes = append(ended.Bytes, b)
+		}
 	}
 	ended.Log = r.closeLog()
 	// What retells reads the others' outcomes, and would read its own. Checks measure nothing that

@@ -150,6 +150,23 @@ func TestLongOutputIsFolded(t *testing.T) {
 	}
 }
 
+// The counters of a cell that tests each rail stand under the test that they are of.
+func TestCountersAreOfATest(t *testing.T) {
+	of := func(test int) steps.RailBytes {
+		return steps.RailBytes{Dev: "rocep1s0f0", Test: test, Known: true, Source: "port_xmit_data"}
+	}
+	draw := func(bytes ...steps.RailBytes) string {
+		state := steps.CellState{Verdict: steps.Verdict{Grade: steps.Pass}, Bytes: bytes}
+		return unstyled(Cell{Cell: steps.Cell{Own: "summary"}, State: state, View: View{Evidence: true}}.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
+	}
+	if got := draw(of(1), of(1), of(2)); strings.Count(got, "during rail 1's test:") != 1 || strings.Count(got, "during rail 2's test:") != 1 {
+		t.Error(got)
+	}
+	if got := draw(of(0), of(0)); strings.Contains(got, "during") {
+		t.Error(got)
+	}
+}
+
 func TestNumbersReadAlikeWhateverTheirType(t *testing.T) {
 	for _, v := range []any{121715474966, int64(121715474966), uint64(121715474966), 121715474966.0} {
 		if got := Value(v, "bytes"); got != "121,715,474,966 bytes" {

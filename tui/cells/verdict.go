@@ -91,7 +91,10 @@ func (b *body) evidence(c Cell) {
 			}
 		}
 	}
-	for _, r := range c.State.Bytes {
+	for i, r := range c.State.Bytes {
+		if r.Test > 0 && (i == 0 || c.State.Bytes[i-1].Test != r.Test) {
+			b.add("    " + b.k.Dim.Render(fmt.Sprintf("during rail %d's test:", r.Test)))
+		}
 		b.add("    " + b.k.Dim.Render(ink.Clean(railBytes(r, c.Names))))
 	}
 	if len(v.Evidence)+len(c.State.Bytes) == 0 {

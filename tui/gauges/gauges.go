@@ -49,13 +49,22 @@ func (p Pane) Lines(k *ink.Ink, b meter.Board) []string {
 	if f := p.fleet(k, b); f != nil {
 		lines = append([]string{p.titled(k, "nodes", f.scale(), p.key(k, b))}, f.lines(p.Height-1)...)
 	} else {
-		lines = append([]string{p.title(k, b)}, p.body(k, b, p.Height-1)...)
+		lines = []string{p.title(k, b)}
+		// The glyphs have a line of their own where the title has no room, unless it cost the sums.
+		if key := p.key(k, b); p.Cards && p.Height >= keyHeight && key != "" && !strings.Contains(lines[0], key) &&
+			len(p.sums(k, b, p.Height-1)) == len(p.sums(k, b, p.Height-2)) {
+			lines = append(lines, " "+key)
+		}
+		lines = append(lines, p.body(k, b, p.Height-len(lines))...)
 	}
 	for i, l := range lines {
 		lines[i] = ink.Pad(l, p.Width)
 	}
 	return lines[:min(len(lines), p.Height)]
 }
+
+// keyHeight is the height from which a pane of cards has a line for its glyphs.
+const keyHeight = 20
 
 func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
 	if len(b.Gauges) == 0 {

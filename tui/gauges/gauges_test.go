@@ -153,20 +153,36 @@ func TestAnyBoardFits(t *testing.T) {
 	}
 }
 
+// A narrow card drops what its pane says already and keeps the MTU and both figures of the ceiling whole; the
+// glyphs have a line of their own where the title has no room.
+func TestNarrowCardsCutNothing(t *testing.T) {
+	g := meter.Gauge{Node: "spark-02", Dev: "roceP2p1s0f0", Netdev: "enP2p1s0f0np0", LinkGbps: 200, CeilingGbps: 111.37}
+	g.RoCE.Payload, g.RoCE.Counted = 1024, 58
+	for width := 68; width < 120; width++ {
+		lines := Pane{Width: width, Height: 40, Cards: true}.Lines(ink.New(true, colorprofile.ASCII), meter.Board{Gauges: []meter.Gauge{g}})
+		text := ansi.Strip(strings.Join(lines, "\n"))
+		for _, w := range []string{"MTU 1024 · PCIe 111.4 wire, 105.4 payload", "╎ PCIe ceiling"} {
+			if !strings.Contains(text, w) || strings.Contains(text, "…") {
+				t.Fatalf("%d columns lack %q:\n%s", width, w, text)
+			}
+		}
+	}
+}
+
 // One PCIe link has a number with headers, which the bar has, and one without, which verdicts have: both
 // say which they are. Soft-RoCE's bytes are of IP as well, and have no such pair.
 func TestTheCeilingSaysWhichItIs(t *testing.T) {
 	g := meter.Gauge{LinkGbps: 200, CeilingGbps: 111.37, Source: meter.PortCounters}
 	g.RoCE.Payload, g.RoCE.Counted = 1024, 58
-	if got, want := facts(g), "link 200 · PCIe 111.4 wire, 105.4 payload · RoCE MTU 1024"; !strings.HasPrefix(got, want) {
+	if got, want := facts(g)[0], "link 200 · RoCE MTU 1024 · PCIe 111.4 wire, 105.4 payload"; !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	g.RoCE.Payload, g.CeilingGbps = 4096, 113.48
-	if got, want := facts(g), "PCIe 113.5 wire, 111.9 payload"; !strings.Contains(got, want) {
+	if got, want := facts(g)[0], "PCIe 113.5 wire, 111.9 payload"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	g.Source = meter.NetdevBytes
-	if got := facts(g); !strings.Contains(got, "PCIe 113.5 wire ·") {
+	if got := facts(g)[2]; !strings.Contains(got, "PCIe 113.5 wire ·") {
 		t.Errorf("%q", got)
 	}
 }

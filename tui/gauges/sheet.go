@@ -3,6 +3,7 @@ package gauges
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -137,16 +138,31 @@ func (s sheet) title(g meter.Gauge) string {
 		style = s.dim
 	}
 	title := " " + style.Render(ink.Clean(g.Node+" "+g.Dev))
-	right := facts(g)
+	forms := facts(g)
 	if quiet(g) {
-		right = "down"
+		forms = []string{"down"}
 	}
-	// A stub of its name says nothing.
-	netdev := "  " + ink.Clean(g.Netdev)
-	if g.Netdev != "" && lipgloss.Width(title)+lipgloss.Width(netdev)+lipgloss.Width(right)+2 <= s.width {
-		title += s.dim.Render(netdev)
+	// A stub of its name says nothing, and its name says more than what comes last of the facts.
+	netdev := ""
+	if g.Netdev != "" {
+		netdev = "  " + ink.Clean(g.Netdev)
+	}
+	right := forms[len(forms)-1]
+	for _, f := range append([][2]string{{netdev, forms[0]}, {netdev, forms[min(1, len(forms)-1)]}}, alone(forms)...) {
+		if lipgloss.Width(title)+lipgloss.Width(f[0])+lipgloss.Width(f[1])+2 <= s.width {
+			title, right = title+s.dim.Render(f[0]), f[1]
+			break
+		}
 	}
 	return ink.Sides(title, s.dim.Render(right)+" ", s.width)
+}
+
+// alone are the facts without the interface's name.
+func alone(forms []string) (all [][2]string) {
+	for _, f := range forms {
+		all = append(all, [2]string{"", f})
+	}
+	return all
 }
 
 // history draws the busier direction over time, in so many rows and an empty one.
@@ -166,7 +182,7 @@ func (s sheet) history(g meter.Gauge, rows int) []string {
 		switch i {
 		case rows - 1: // the axis begins at 0, where the direction stands
 			left = "   " + s.dim.Render(dir) + s.faint.Render("└")
-			right = s.dim.Render(fmt.Sprintf(" %d s", n*int(meter.HistoryStep/time.Millisecond)/1000))
+			right = s.dim.Render(fmt.Sprintf(" now (%d s)", n*int(meter.HistoryStep/time.Millisecond)/1000))
 		case 0:
 			left = s.dim.Render(fmt.Sprintf("%5.0f", top)) + s.faint.Render("┤")
 		}
@@ -207,26 +223,34 @@ func state(g meter.Gauge) string {
 	return ""
 }
 
-// facts are a rail's scale and its source.
-func facts(g meter.Gauge) string {
-	var parts []string
+// facts are a rail's scale and its source, and then the same with less: what a title of the pane says already,
+// and what is as a rule, is left out first.
+func facts(g meter.Gauge) []string {
+	link, mtu, ceiling, source := "link rate unknown", "", "", g.Source.String()
 	if g.LinkGbps > 0 {
-		parts = append(parts, "link "+rate(g.LinkGbps))
-	} else {
-		parts = append(parts, "link rate unknown")
+		link = "link " + rate(g.LinkGbps)
+	}
+	if g.RoCE.Payload > 0 && g.Source == meter.PortCounters {
+		mtu = fmt.Sprintf("RoCE MTU %d", g.RoCE.Payload)
 	}
 	if g.CeilingGbps > 0 {
-		ceiling := "PCIe " + rate(g.CeilingGbps) + " wire"
+		ceiling = "PCIe " + rate(g.CeilingGbps) + " wire"
 		if p, ok := g.Payload(g.CeilingGbps, 0); ok { // the verdicts' number, of the same link
 			ceiling += ", " + rate(float64(p)) + " payload"
 		}
-		parts = append(parts, ceiling)
 	}
-	if g.RoCE.Payload > 0 && g.Source == meter.PortCounters {
-		parts = append(parts, fmt.Sprintf("RoCE MTU %d", g.RoCE.Payload))
+	usual := source
+	if g.Source == meter.PortCounters {
+		usual = ""
 	}
-	parts = append(parts, g.Source.String())
-	return strings.Join(parts, " · ")
+	var forms []string
+	for _, parts := range [][]string{
+		{link, mtu, ceiling, source}, {link, mtu, ceiling, usual}, {strings.TrimPrefix(mtu, "RoCE "), ceiling, usual},
+	} {
+		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+		forms = append(forms, strings.Join(parts, " · "))
+	}
+	return forms
 }
 
 // full is the rate of a full bar: the link's, so that a bar's length means the
@@ -249,7 +273,8 @@ func (s sheet) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
 func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history bool) string {
 	const (
 		fixed  = 3 + 2 + 6 // "tx ", the bar's ends, the value
-		saysW  = 20
+		wireW  = 5
+		saysW  = wireW + 16
 		peakW  = 11
 		kindW  = 8
 		meanW  = 10
@@ -283,13 +308,20 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 	out := label.Render(dir) + " " + s.faint.Render("▕") + s.bar(g, f, bar) +
 		s.faint.Render("▏") + strong.Render(value(f.Total()))
 	if says {
-		out += s.says(g, f, saysW)
+		wire := ""
+		if f.Total() >= shown {
+			wire = " wire"
+		}
+		out += label.Render(ink.Pad(wire, wireW))
 	}
 	if peak {
 		out += label.Render(fmt.Sprintf("%*s", peakW, once("peak", f.Peak)))
 	}
 	if mean {
 		out += label.Render(fmt.Sprintf("%*s", meanW, once("avg", f.Avg)))
+	}
+	if says { // what is on the wire stands together
+		out += s.says(g, f, saysW-wireW)
 	}
 	if spark > 0 {
 		out += "  " + s.ink(g, f).Render(Spark(f.History, spark, full(g)))
@@ -303,22 +335,18 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 // longestSpark is a quarter of a minute: what is beside a bar is what was just now.
 const longestSpark = 30
 
-// says labels the rate before it, which is on the wire, and tells the payload in it; of what is
-// over, how fast it was.
+// says tells the payload in what is on the wire; of what is over, how fast it was.
 func (s sheet) says(g meter.Gauge, f meter.Flow, width int) string {
 	text := ""
 	switch p, ok := g.Payload(f.RDMA, f.IP); {
 	case f.Total() < shown && f.Run.Bytes > 0:
-		least := " "
+		least := ""
 		if f.Run.Least {
 			least = "≥"
 		}
-		text = "  last " + least + strings.TrimSpace(value(f.Run.Gbps)) + " wire"
-	case f.Total() < shown:
-	case ok && carries(g, f):
-		text = " wire" + value(float64(p)) + " payload"
-	default:
-		text = " wire"
+		text = " last " + least + strings.TrimSpace(value(f.Run.Gbps)) + " wire"
+	case f.Total() >= shown && ok && carries(g, f):
+		text = value(float64(p)) + " payload"
 	}
 	return s.dim.Render(ink.Pad(text, width))
 }

@@ -75,9 +75,9 @@ func (d Dial) stronger() Way {
 // says is what stands behind a bar: what is on the wire, in both directions where both carry.
 func (d Dial) says() string {
 	if arrow, _ := d.ways(); arrow == "⇄" {
-		return figure(d.To.total()) + " ⇄ " + figure(d.Back.total())
+		return figure(d.To.total()) + " ⇄ " + figure(d.Back.total()) + " wire"
 	}
-	return figure(d.stronger().total())
+	return figure(d.stronger().total()) + " wire"
 }
 
 // value is what the numeral shows: the payload where it is known, and else what is on the wire.

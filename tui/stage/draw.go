@@ -217,7 +217,7 @@ func (d drawing) bars(room int) []string {
 			detail = max(detail, min(24, lipgloss.Width(ink.Clean(x.Detail))+1))
 		}
 	}
-	says := 6
+	says := 11
 	for _, x := range dials {
 		says = max(says, lipgloss.Width(x.says()))
 	}
@@ -338,34 +338,48 @@ func mark(v, top float64, width int) int { return min(width-1, place(v, top, wid
 // scale is the axis below the bars: what their marks and their end are.
 func (d drawing) scale(x Dial, top float64, end string, width int) string {
 	line := []rune(strings.Repeat(" ", width))
-	put := func(at int, text string) {
+	put := func(at int, text string) bool {
 		runes := []rune(text)
 		at = max(0, min(width-len(runes), at))
 		for i := at - 1; i <= at+len(runes) && i < width; i++ {
 			if i >= 0 && line[i] != ' ' {
-				return
+				return false
 			}
 		}
 		copy(line[at:], runes)
+		return true
 	}
 	put(0, "0")
 	put(width, end)
-	// Each glyph stands under its marks, with its words on the side where the other one is not.
+	// Each glyph stands under its marks, with its words on the side where the other one is not. Where both
+	// are, it is one limit of the PCIe link, in two units.
 	ceiling, limit := mark(x.Ceiling, top, width), mark(x.Limit, top, width)
-	payload := "payload " + round(x.Limit) + " ┊"
 	hasCeiling, hasLimit := x.Ceiling > 0 && x.Ceiling < top, x.Limit > 0 && x.Limit < top
+	payload, wire := round(x.Limit)+" payload ┊", "╎ "+round(x.Ceiling)+" wire"
+	if hasCeiling && hasLimit {
+		payload = "PCIe " + payload
+	} else {
+		wire = "╎ PCIe " + round(x.Ceiling) + " wire"
+	}
 	if hasCeiling && hasLimit && limit >= ceiling-1 { // side by side: one label for both
 		payload += " "
-		put(ceiling-len([]rune(payload)), payload+"╎ PCIe "+round(x.Ceiling))
+		put(ceiling-len([]rune(payload)), payload+wire)
 		hasCeiling, hasLimit = false, false
 	}
 	if hasCeiling {
-		put(ceiling, "╎ PCIe "+round(x.Ceiling))
+		put(ceiling, wire)
 	}
 	if hasLimit {
 		put(limit-len([]rune(payload))+1, payload)
 	}
-	put(width/4, "Gb/s")
+	for _, key := range []string{"Gb/s on the wire, ░ headers", "Gb/s, ░ headers", "░ headers", "Gb/s"} {
+		if x.Limit <= 0 && strings.Contains(key, "░") { // nobody knows the headers
+			continue
+		}
+		if put(3, key) {
+			break
+		}
+	}
 	return d.k.Dim.Render(string(line))
 }
 
@@ -395,11 +409,15 @@ func (d drawing) history(rows int) []string {
 	}
 	rows-- // the axis
 	top := all.Link
+	name := "top: all cables"
 	if all.Ceiling > 0 && (top == 0 || all.Ceiling < top) {
-		top = all.Ceiling
+		top, name = all.Ceiling, "top: all PCIe links"
 	}
-	if top = max(top, largestValue(all.History)); top <= 0 {
-		top = 1
+	if most := largestValue(all.History); most > top {
+		top, name = most, "top: the most so far"
+	}
+	if top <= 0 {
+		top, name = 1, ""
 	}
 	total, rdma := fit(all.History, width), fit(all.RDMAHistory, width)
 	lines := make([]string, rows)
@@ -413,7 +431,7 @@ func (d drawing) history(rows int) []string {
 		case 0:
 			label = fmt.Sprintf("%.0f", top)
 		case rows / 2:
-			if rows >= 4 {
+			if rows >= 4 && rows%2 == 0 { // else no row begins in the middle
 				label = fmt.Sprintf("%.0f", top*float64(rows-i)/float64(rows))
 			}
 		}
@@ -428,6 +446,9 @@ func (d drawing) history(rows int) []string {
 	}
 	if width >= 60 {
 		put(0.25, " Gb/s on the wire ")
+		if name != "" {
+			put(0.75, " "+name+" ")
+		}
 	}
 	put(0, fmt.Sprintf("-%d s ", seconds))
 	put(0.5, fmt.Sprintf(" -%d s ", seconds/2))
