@@ -7,7 +7,7 @@ GPU_DIRECT_RDMA, DMA_BUF, INTEGRATED = 116, 124, 18  # CU_DEVICE_ATTRIBUTE_…
 
 
 def used_mb():
-    """Like the column "used" of free -m."""
+    """Like the column "used" of free -m, in MiB."""
     sizes = {}
     with open("/proc/meminfo") as f:
         for line in f:
@@ -39,7 +39,7 @@ class Step:
         now = used_mb()
         most = now if self.name in ("baseline", "freed") else max(self.most, now)
         self.samples.append({"step": self.name, "usedMB": most, "seconds": round(seconds, 4)})
-        print(f"{self.name}: {most} MB of host memory in use", flush=True)
+        print(f"{self.name}: {most} MiB of host memory in use", flush=True)
 
 
 def attribute(cuda, number):

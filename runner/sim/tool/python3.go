@@ -536,7 +536,7 @@ func (p *program) staging(ctx context.Context) int {
 			result(host.GPUName, true, 0, 0, errLimit.Error())
 			return 1
 		}
-		p.c.Printf("%s: %d MB of host memory in use\n", step.name, used)
+		p.c.Printf("%s: %d MiB of host memory in use\n", step.name, used)
 		p.c.Out.Flush()
 		samples = append(samples, jsonObject{{"step", step.name}, {"usedMB", used}, {"seconds", round(step.seconds, 4)}})
 	}

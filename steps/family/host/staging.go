@@ -234,7 +234,7 @@ func showDomains(node string, u parse.UCX, rep *kind.Report) {
 }
 
 // stagingTable takes a step's name as its key: the nodes' programs are the same, but one may
-// have stopped before the other. It has a row a step and a column a node, MB in use; how far that
+// have stopped before the other. It has a row a step and a column a node, MiB in use; how far that
 // is above the baseline is the chart's to say.
 func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSample) steps.Table {
 	var names []string
@@ -243,7 +243,7 @@ func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSampl
 			continue
 		}
 		node := r.Rig.NameOf(e)
-		t.Columns = append(t.Columns, steps.Column{Name: node + " MB", Number: true})
+		t.Columns = append(t.Columns, steps.Column{Name: node + " MiB", Number: true})
 		for _, s := range columns[e] {
 			if !slices.Contains(names, s.Step) {
 				names = append(names, s.Step)
@@ -269,7 +269,7 @@ func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSampl
 	return t
 }
 
-// stagingChart has a bar a step and node, in MB, for what comes after the baseline.
+// stagingChart has a bar a step and node, in MiB, for what comes after the baseline.
 func stagingChart(r steps.Result, columns [2][]parse.StagingSample) steps.Chart {
 	var points []steps.Point
 	for _, e := range steps.Ends {
@@ -281,7 +281,7 @@ func stagingChart(r steps.Result, columns [2][]parse.StagingSample) steps.Chart 
 		}
 	}
 	return steps.Chart{
-		Title: "Host memory above the baseline", Shape: steps.Bars, Unit: "MB",
+		Title: "Host memory above the baseline", Shape: steps.Bars, Unit: "MiB",
 		Series: []steps.Series{{Points: points}},
 	}
 }

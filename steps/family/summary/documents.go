@@ -22,6 +22,8 @@ type documented struct {
 	from  []string // numbers of documents
 	fact  string   // what is the case, where it is another or says too little
 	item  string   // the number of that contradiction in the inventory
+	// wrong says that it is no figure of this test: of another unit, or never measured.
+	wrong bool
 }
 
 // documentedGbps are throughputs by cell, in 10^9 bits a second.
@@ -36,11 +38,11 @@ var documentedGbps = map[string]documented{
 	},
 	"ib-write-bw": {
 		value: 93.4, from: []string{"002", "003"},
-		fact: "98.0: its MB are MiB; the first tutorial has 88.3 and 96.3", item: "D1",
+		fact: "98.0: its MB are MiB; the first tutorial has 88.3 and 96.3", item: "D1", wrong: true,
 	},
 	"dual-link": {
 		value: 186.8, from: []string{"002"},
-		fact: "never measured: both rails share one PCIe x4 link of 112", item: "D2",
+		fact: "never measured: both rails share one PCIe x4 link of 112", item: "D2", wrong: true,
 	},
 	"nixl-transfer": {value: 81.8, from: []string{"002", "003"}, fact: "one read, and the time of its connection"},
 	"nixl-transfer-dual": {

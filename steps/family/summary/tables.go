@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -50,10 +51,13 @@ func usText(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// documentText is a documented figure and where it comes from.
+// text is a documented throughput, marked where it is none.
 func (d documented) text() string {
 	if d.value == 0 {
 		return "–"
+	}
+	if d.wrong {
+		return fmt.Sprintf("%.1f*", d.value)
 	}
 	return fmt.Sprintf("%.1f", d.value)
 }
@@ -76,7 +80,7 @@ func (r recap) throughputTable() steps.Table {
 		},
 		Note: "Payload, all of it, measured in this session. PCIe: the most that others saw go through links like those that " +
 			"were used. Link: what the ports can carry at this MTU. A figure marked ✗ or ? comes from a cell that did not pass, and counts " +
-			"for nothing below. Throughput demos, pairs and collectives have tables of their own.",
+			"for nothing below. *: wrong, see the documents' figures. Throughput demos, pairs and collectives have tables of their own.",
 	}
 	for _, x := range r.rates {
 		d := documentedGbps[x.cell]
@@ -103,9 +107,12 @@ func (r recap) documentsTable() steps.Table {
 		if !x.first || d.fact == "" {
 			return
 		}
-		value := d.text()
-		if d.value > 0 {
-			value += " " + unit
+		value := "–"
+		switch {
+		case d.value > 0 && unit == "us":
+			value = usText(d.value) + " us"
+		case d.value > 0:
+			value = fmt.Sprintf("%.1f %s", d.value, unit)
 		}
 		t.Rows = append(t.Rows, []string{x.name, value, d.fact, d.source()})
 	}
@@ -152,12 +159,12 @@ func (r recap) kvTable() steps.Table {
 			if ms, ok := d.ms[gb]; ok {
 				return fmt.Sprintf("%.0f", ms)
 			}
-			return "–" // the document has no such size
+			return milliseconds(gb, d.gbps) // the document has no such size
 		}, "", documentNames[d.from])
 	}
 	t.Note = "Bytes times 8 by the rate of the payload, for sizes of 10^9 bytes. Rows that were measured with another MTU, size " +
 		"or memory compare no more than those do. The parameter KV_CACHE_GB takes others, for example " +
-		"1,4,8,40."
+		"1,4,8,40. Sizes that a document doesn't have are worked out from its rate."
 	if len(good) == 0 {
 		t.Note += " Nothing that counts was measured yet."
 	}
@@ -514,7 +521,7 @@ func (r recap) charts() []steps.Chart {
 		}
 		all = append(all, steps.Chart{
 			Title: title, Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates},
-			Limits: limits(link, ceiling, mtu),
+			Limits: append([]steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}}, limits(link, ceiling, mtu)...),
 		})
 	}
 	medians := steps.Series{Name: "median"}
@@ -565,8 +572,7 @@ func (r recap) oneRail() (link, ceiling float64, mtu int) {
 }
 
 // limits are the lines across a chart of throughput.
-func limits(link, ceiling float64, mtu int) []steps.Limit {
-	all := []steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}}
+func limits(link, ceiling float64, mtu int) (all []steps.Limit) {
 	if ceiling > 0 {
 		all = append(all, steps.Limit{Name: fmt.Sprintf("seen through the PCIe link of one rail, MTU %d", mtu), Value: kind.Round(ceiling)})
 	}
@@ -596,8 +602,20 @@ func (r recap) blockChart(link, ceiling float64, mtu int) (c steps.Chart, ok boo
 			if len(r.mtus()) > 1 {
 				s.Name += fmt.Sprintf(" (MTU %d)", x.figure.MTU)
 			}
+			// Of two that coincide, one would hide the other.
+			if i := slices.IndexFunc(c.Series, func(o steps.Series) bool { return coincide(o.Points, s.Points) }); i >= 0 {
+				c.Series[i].Name += "; " + s.Name + " within 1 %"
+				continue
+			}
 			c.Series = append(c.Series, s)
 		}
 	}
 	return c, len(c.Series) > 0
+}
+
+// coincide reports whether two series have the same points, within a hundredth.
+func coincide(a, b []steps.Point) bool {
+	return len(a) > 0 && slices.EqualFunc(a, b, func(p, q steps.Point) bool {
+		return p.X == q.X && math.Abs(p.Y-q.Y) <= 0.01*p.Y
+	})
 }
