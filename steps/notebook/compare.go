@@ -351,8 +351,8 @@ func (c Comparison) Markdown() string {
 	return b.String()
 }
 
-// ofPayload says which of two measures the rates of a comparison are.
-const ofPayload = "rates are of payload, without headers"
+// ofPayload says which of two measures the figures of a comparison are.
+const ofPayload = "rates are of payload, without headers; bytes are as ports count them, with headers"
 
 // table has every verdict, rate and time, and what else changed; changes are of its
 // rows.
@@ -379,7 +379,13 @@ func (c Comparison) table() (t steps.Table, changes []Change) {
 			}
 			name, unit := f.Name, f.Unit
 			if strings.Contains(unit, " ") { // "messages of 65536 bytes": once is enough
-				name, unit = name+", "+unit, ""
+				head, _, _ := strings.Cut(unit, " ")
+				if strings.HasSuffix(name, " "+head) {
+					name = strings.TrimSuffix(name, " "+head) + " " + unit
+				} else {
+					name += ", " + unit
+				}
+				unit = ""
 			}
 			add(f.Change, "  "+name, withUnit(f.A, unit), withUnit(f.B, unit), change)
 		}
