@@ -285,7 +285,7 @@ func TestGaugesAndTheirModes(t *testing.T) {
 	s.sees("rails  SIMULATED", "scale = link 200", "rocep1s0f0",
 		"92.5 wire  87.5 payload", "down: rocep1s0f1", "╎")
 	s.press("g")
-	s.sees("RDMA+IP", "port_xmit_data", "PCIe 126", "avg  90.1", "51 s", "200┤", "RoCE MTU 1024", "all nodes   tx 113.8 wire 107.8 payload", "SIMULATED")
+	s.sees("RDMA+IP", "PCIe 126", "avg  90.1", "51 s", "200┤", "RoCE MTU 1024", "all nodes   tx 113.8 wire 107.8 payload", "SIMULATED")
 	s.press("g")
 	s.seesNot("scale =")
 	s.press("g")
