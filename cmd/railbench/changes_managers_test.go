@@ -83,6 +83,7 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 		nmHas.WriteString(name + ":connected:u-" + name + ":" + name + "\n")
 		ndHas.WriteString("  3 " + name + " ether routable configured\n")
 	}
+	i := 0 // a run that isn't whole takes others each time
 	for manager, c := range map[string]struct{ said, want string }{
 		"ConnMan":                {"-- daemons\nconnman.service loaded active running x\n", "ConnMan"},
 		"wicked":                 {"-- daemons\nwickedd.service loaded active running x\n", "wicked"},
@@ -96,13 +97,16 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 		"networkd, no list":      {nd + "systemd 255 (255.4)\n-- links\n", "networkctl can't ask it"},
 	} {
 		for cell, fault := range changing {
+			if i++; sampled(i) {
+				continue
+			}
 			t.Run(manager+"/"+cell, func(t *testing.T) {
 				t.Parallel()
 				v, nodes := onManaged(t, cell, fault, neverAsked{t}, c.said)
 				grade, words := steps.Inconclusive, []string{"Refused, and nothing was changed: on spark-0", c.want}
 				// netplan writes for those two alone.
 				if cell == "netplan-try" && !strings.Contains(c.said, "NetworkManager") && !strings.Contains(c.said, "networkd") {
-					grade, words = steps.Skipped, []string{"neither NetworkManager nor networkd knows a rail of spark-01"}
+					grade, words = steps.Skipped, []string{"neither NetworkManager nor networkd knows a rail of spark-01 (" + c.want + " has them)"}
 				}
 				if v.Grade != grade || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(v.Reason, w) }) {
 					t.Errorf("%s: %s", v.Grade, v.Reason)
