@@ -461,10 +461,24 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 		if theory.Soft(rig, m.Pair) != "" {
 			limit = "a queue of the kernel (see shaping)"
 		}
-		rep.Hear(steps.ByFigure)
-		rep.On(m.Measurement, steps.Warn, "carries %s where rail %d%s carries %s, so what limits it is on its own way: %s, "+
-			"a limit of a switch's port, its cable", kind.Gbps(m.gbps), best.No, half, kind.Gbps(best.gbps), limit)
+		beside := fmt.Sprintf("rail %d%s carries %s, so what limits it is on its own way: %s, a limit of a switch's port, its cable",
+			best.No, half, kind.Gbps(best.gbps), limit)
+		if !instead(m.Measurement, beside, rep) {
+			rep.Hear(steps.ByFigure)
+			rep.On(m.Measurement, steps.Warn, "carries %s where %s", kind.Gbps(m.gbps), beside)
+		}
 	}
+}
+
+// instead puts what was found of a rail in place of that no cause shows.
+func instead(m kind.Measurement, why string, rep *kind.Report) bool {
+	for i, f := range rep.Findings {
+		if head, _, ok := strings.Cut(f.Text, ": "+wire.NoCause+";"); ok && f.Rail == m.No {
+			rep.Findings[i].Text = head + ": " + why
+			return true
+		}
+	}
+	return false
 }
 
 // explained reports whether something was found that explains a rail's rate.
