@@ -26,10 +26,42 @@ func (m *Model) command(c steps.Cell) string {
 	text := command(c)
 	// What a change would undo is read from a file: a frame does not wait for that.
 	if m.opts.Planned != nil && text != "" && !c.Change.Any() && !m.book.Rig.Probed.IsZero() {
-		text = valued(text, values(m.opts.Planned(m.book, c), c.Roles[len(c.Roles)-1].Name))
+		role := c.Roles[len(c.Roles)-1]
+		known := values(m.opts.Planned(m.book, c), role.Name)
+		delete(known, "RUN") // a dry run's own
+		text = valued(withArguments(text, role.Text(), known), known)
 	}
 	m.stage.called = called{c.ID, run, text}
 	return text
+}
+
+var (
+	chosen = pattern.New(`^case \$([A-Z][A-Z0-9_]*) in$`)
+	set    = pattern.New(`^\s*(?:([^\s)]+)\)\s*)?set -- (.*?)(?:\s*;;)?$`)
+)
+
+// arguments stands in a command for those that its script has set.
+const arguments = `"$@"`
+
+// withArguments is a command with what its script sets as arguments, of a case the one that a value takes.
+func withArguments(command, script string, values map[string]string) string {
+	if !strings.Contains(command, arguments) {
+		return command
+	}
+	given, variable, taken := "", "", false
+	for line := range strings.Lines(script) {
+		line = strings.TrimRight(line, "\n")
+		if m := chosen.FindStringSubmatch(line); m != nil {
+			variable, taken = m[1], false
+		}
+		m := set.FindStringSubmatch(line)
+		if m == nil || m[1] != "" && (taken || m[1] != "*" && m[1] != values[variable]) {
+			continue
+		}
+		taken = m[1] != ""
+		given = strings.ReplaceAll(m[2], arguments, given)
+	}
+	return strings.ReplaceAll(command, arguments, cmp.Or(given, "…"))
 }
 
 var assignment = pattern.New(`^([A-Z][A-Z0-9_]*)='([^']*)'$`)

@@ -39,6 +39,28 @@ ib_write_bw -d "$RAIL_DEV" -s "$SIZE"
 	}
 }
 
+// Arguments that a script sets stand on the stage as it sets them.
+func TestArgumentsAreThoseOfTheScript(t *testing.T) {
+	const script = `set -- --runtime_type "$NIXL_RUNTIME"
+case $NIXL_RUNTIME in
+ASIO) set -- "$@" --asio_address "$ASIO_IP" ;;
+*) set -- "$@" --etcd_endpoints "$ETCD" ;;
+esac
+nixlbench "$@" --num_iter 1
+`
+	for runtime, want := range map[string]string{
+		"ASIO": `nixlbench --runtime_type "$NIXL_RUNTIME" --asio_address "$ASIO_IP" --num_iter 1`,
+		"ETCD": `nixlbench --runtime_type "$NIXL_RUNTIME" --etcd_endpoints "$ETCD" --num_iter 1`,
+	} {
+		if got := withArguments(`nixlbench "$@" --num_iter 1`, script, map[string]string{"NIXL_RUNTIME": runtime}); got != want {
+			t.Errorf("%s: %q, want %q", runtime, got, want)
+		}
+	}
+	if got := withArguments(`tool "$@"`, "tool \"$@\"\n", nil); got != "tool …" {
+		t.Errorf("%q", got)
+	}
+}
+
 // What calls a tool in a function of its script stands on the stage as it is called first.
 func TestCommandsInFunctionsHaveTheirArguments(t *testing.T) {
 	const script = `dir=''
