@@ -86,6 +86,10 @@ func Bars(c steps.Chart) Scale {
 	return s
 }
 
+// hair is how far above its limit a value may be and still end its scale: rounded up, half of the chart
+// would be empty.
+const hair = 1.05
+
 // Lines is the scale of the values of lines. It goes up to the largest limit; where that is
 // so far away that a line would lie on the floor, to the largest value.
 func Lines(c steps.Chart) Scale {
@@ -100,8 +104,8 @@ func Lines(c steps.Chart) Scale {
 			limit = max(limit, l.Value)
 		}
 	}
-	if limit >= most && limit > 0 {
-		return Scale{To: limit}
+	if limit > 0 && most <= hair*limit {
+		return Scale{To: max(limit, most)}
 	}
 	return Scale{To: max(Rounded(most), 1e-9)}
 }
@@ -136,7 +140,7 @@ func Rounded(v float64) float64 {
 	return 10 * p
 }
 
-// Tick writes a value of X: bytes as 64K, and all else as figure does.
+// Tick writes a value of X: bytes as 64Ki, and all else as figure does.
 func Tick(v float64, unit string, figure func(float64) string) string {
 	if unit != "bytes" {
 		return figure(v)
@@ -144,7 +148,7 @@ func Tick(v float64, unit string, figure func(float64) string) string {
 	for _, u := range []struct {
 		size float64
 		name string
-	}{{1 << 30, "G"}, {1 << 20, "M"}, {1 << 10, "K"}} {
+	}{{1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}} {
 		if v >= u.size && math.Mod(v, u.size) == 0 {
 			return figure(v/u.size) + u.name
 		}

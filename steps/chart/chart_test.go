@@ -37,6 +37,7 @@ func TestScales(t *testing.T) {
 		{"none", chartOf(steps.LogBars, 0, 0), Scale{To: 1}},
 		{"lines go to the limit", chartOf(steps.Lines, 112, 92), Scale{To: 112}},
 		{"a limit that is too far", chartOf(steps.Lines, 200, 4.8), Scale{To: 5}},
+		{"a limit that is passed by a hair", chartOf(steps.Lines, 111.7, 111.71), Scale{To: 111.71}},
 		{"a limit that is passed", chartOf(steps.Lines, 80, 92), Scale{To: 100}},
 		{"nothing but a limit", chartOf(steps.Lines, 112, 0), Scale{To: 112}},
 		{"nothing", chartOf(steps.Lines, 0), Scale{To: 1}},
@@ -84,7 +85,7 @@ func TestTicks(t *testing.T) {
 		t.Errorf("of nothing: %v", xs)
 	}
 	figure := func(v float64) string { return fmt.Sprint(v) }
-	for v, want := range map[float64]string{1024: "1K", 1536: "1536", 8 << 20: "8M", 1 << 30: "1G", 3: "3"} {
+	for v, want := range map[float64]string{1024: "1Ki", 1536: "1536", 8 << 20: "8Mi", 1 << 30: "1Gi", 3: "3"} {
 		if got := Tick(v, "bytes", figure); got != want {
 			t.Errorf("%g bytes: %q, want %q", v, got, want)
 		}

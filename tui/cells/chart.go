@@ -325,7 +325,8 @@ func (d Drawer) lines(c steps.Chart) []string {
 func xTicks(values []float64, unit string, x scale, width int) []tick {
 	var all []tick
 	add := func(v float64) {
-		all = append(all, tick{min(width-1, int(x.cells(v))/2), chart.Tick(v, unit, figure)})
+		// Where series puts its mark.
+		all = append(all, tick{min(width-1, int(math.Round(x.cells(v)))/2), chart.Tick(v, unit, figure)})
 	}
 	add(values[0])
 	add(values[len(values)-1])

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/chart"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -127,6 +128,31 @@ func TestPictures(t *testing.T) {
 				t.Errorf("%s; -update writes it anew", d)
 			}
 		})
+	}
+}
+
+// A value of X stands below its mark, whatever the width.
+func TestTicksStandBelowTheirMarks(t *testing.T) {
+	c := steps.Chart{Shape: steps.Lines, XUnit: "bytes"}
+	c.Series = []steps.Series{{Points: []steps.Point{
+		{X: 65536, Y: 1}, {X: 1 << 17, Y: 1}, {X: 1 << 18, Y: 1}, {X: 1 << 20, Y: 1}, {X: 1 << 23, Y: 1}, {X: 1 << 26, Y: 1},
+	}}}
+	x, values := chart.X(c)
+	for width := 20; width < 180; width++ {
+		in := scale{x, 2*width - 1}
+		p := newPlot(width, 3)
+		p.series(0, c.Series[0], in, scale{chart.Scale{To: 2}, 11})
+		for _, tick := range xTicks(values, c.XUnit, in, width) {
+			below := 0
+			for row := range 3 {
+				if p.marks[row*width+tick.column] != 0 {
+					below++
+				}
+			}
+			if below == 0 {
+				t.Errorf("%s of %d columns stands at %d, where no mark is", tick.text, width, tick.column)
+			}
+		}
 	}
 }
 

@@ -38,22 +38,66 @@ const mostRows = 4
 // closed is how many blanks stay of a gap that is closed up.
 const closed = 2
 
-// fit sets lines in rows of width columns, in about most rows; where that is not to be had, first
-// long words lose their middles, and then each line has a row, which is cut. The rows are of the
+// fit sets lines in rows of width columns, in about most rows and no table in two; where that is not to be
+// had, first long words lose their middles, and then each line has a row, which is cut. The rows are of the
 // lines that it gives.
 func fit(lines []steps.OutputLine, width, most int) ([]steps.OutputLine, []outputRow) {
 	rows := fitted(lines, width, false)
-	if len(rows) <= most {
+	if len(rows) <= most && !slices.ContainsFunc(rows, brokenTable) {
 		return lines, rows
 	}
-	short := slices.Clone(lines)
+	even := evened(lines)
+	short := slices.Clone(even)
 	for i := range short {
 		short[i] = shortened(short[i])
 	}
-	if rows = fitted(short, width, false); len(rows) <= most {
-		return short, rows
+	lesser := fitted(short, width, false)
+	switch closer := fitted(even, width, false); {
+	case len(closer) <= most && !slices.ContainsFunc(closer, brokenTable):
+		return even, closer
+	case len(lesser) <= most && !slices.ContainsFunc(lesser, brokenTable):
+		return short, lesser
+	case len(rows) <= most:
+		return lines, rows
+	case len(lesser) <= most:
+		return short, lesser
 	}
 	return lines, fitted(lines, width, true)
+}
+
+// evened sets lines that have as many words each in columns, a word a column: of what tabs parted the head
+// often ends at other stops than the rows. Where lines have other words than those around them all stay.
+func evened(lines []steps.OutputLine) []steps.OutputLine {
+	var widths []int
+	for _, l := range lines {
+		all := fields(l)
+		if widths == nil {
+			widths = make([]int, len(all))
+		}
+		if len(all) < 3 || len(all) != len(widths) {
+			return lines
+		}
+		for n, f := range all {
+			widths[n] = max(widths[n], lipgloss.Width(f))
+		}
+	}
+	even := slices.Clone(lines)
+	for i := range even {
+		var text strings.Builder
+		for n, f := range fields(lines[i]) {
+			text.WriteString(ink.Pad(f, widths[n]+closed))
+		}
+		even[i].Text = strings.TrimRight(text.String(), " ")
+	}
+	return even
+}
+
+// fields are the words of a line; nil where colours belong to places in it, or there is no end to it.
+func fields(l steps.OutputLine) []string {
+	if len(l.Spans) > 0 || len(l.Text) > 400 || l.Kind == steps.Note {
+		return nil
+	}
+	return strings.Fields(ink.Clean(l.Text))
 }
 
 // longest is the longest word that stays whole where lines would be cut: of a GID, a path or a hash
@@ -86,19 +130,36 @@ func fitted(lines []steps.OutputLine, width int, cut bool) (rows []outputRow) {
 		blanks[i] = blankColumns(l.Text, far)
 	}
 	for i := 0; i < len(lines); {
-		if ruled(lines[i].Text) {
-			rows = append(rows, outputRow{line: i, strips: []strip{{0, width}}, rule: true})
+		drawn := gridRule(lines[i].Text) || strings.HasPrefix(lines[i].Text, "|")
+		if ruled(lines[i].Text) && !drawn {
+			rows = append(rows, ruleRow(i, width))
 			i++
 			continue
 		}
 		end := i + 1
-		for end < len(lines) && lines[end].Text != "" && !ruled(lines[end].Text) && lines[end].Kind == lines[i].Kind {
+		for end < len(lines) && lines[end].Text != "" && lines[end].Kind == lines[i].Kind &&
+			(!ruled(lines[end].Text) || drawn && gridRule(lines[end].Text)) {
 			end++
 		}
-		rows = append(rows, together(blanks[i:end], width, i, cut)...)
+		for at := i; at < end; at++ {
+			if gridRule(lines[at].Text) {
+				blanks[at] = nil // a rule parts no columns
+			}
+		}
+		for _, r := range together(blanks[i:end], width, i, cut) {
+			if gridRule(lines[r.line].Text) {
+				r = ruleRow(r.line, width)
+			}
+			rows = append(rows, r)
+		}
 		i = end
 	}
 	return rows
+}
+
+// ruleRow is the row of a rule, of which nothing is lost where it ends.
+func ruleRow(line, width int) outputRow {
+	return outputRow{line: line, strips: []strip{{0, width}}, rule: true}
 }
 
 // together are the rows of lines that stand together, the first of which is line first.
@@ -221,11 +282,21 @@ func blankColumns(text string, far int) []bool {
 	return blank
 }
 
-// ruled reports whether a line is a rule: of one sign alone.
+// gridRule reports whether a line is a rule of a table whose columns are drawn, +----+----+. What follows it
+// has the same columns as what stands above.
+func gridRule(text string) bool {
+	text = strings.TrimSpace(text)
+	return len(text) >= 8 && text[0] == '+' && strings.Trim(text, "+-=") == ""
+}
+
+// ruled reports whether a line is a rule: of one sign alone, or of a grid.
 func ruled(text string) bool {
 	text = strings.TrimSpace(text)
 	if len(text) < 8 {
 		return false
+	}
+	if gridRule(text) {
+		return true
 	}
 	first, _ := utf8.DecodeRuneInString(text)
 	return strings.ContainsRune("-=_*#~─", first) && strings.Trim(text, string(first)) == ""
@@ -260,11 +331,45 @@ func (c Cell) few(lines []steps.OutputLine, keep int) (few []steps.OutputLine, s
 		first := len(few) - keep
 		if head := headOf(few, first); head >= 0 && keep > 1 {
 			few = append([]steps.OutputLine{few[head]}, few[first+1:]...)
-		} else {
-			few = few[first:]
+		} else if few = few[first:]; c.State.HasExit && c.State.Exit.OK() { // of what failed every line may tell
+			few = headed(few)
 		}
 	}
 	return few, len(few) + empty
+}
+
+// headed leaves out the first lines of a cut output that belong under one that was cut off: they stand
+// deeper than what comes behind them, and nobody can tell whose they are. Most of the lines stay.
+func headed(lines []steps.OutputLine) []steps.OutputLine {
+	deep := indent(lines[0].Text)
+	for i, l := range lines[:len(lines)/2+1] {
+		if l.Kind != lines[0].Kind {
+			break
+		}
+		// A rule may close what stands above it, too.
+		if ends := ruled(l.Text) && (i+1 == len(lines) || lines[i+1].Kind != l.Kind); ends {
+			break
+		}
+		if l.Text != "" && indent(l.Text) < deep {
+			return lines[i:]
+		}
+	}
+	return lines
+}
+
+// indent is how far a line is set in; a tab is wider than the blanks of a column.
+func indent(text string) (n int) {
+	for _, r := range text {
+		switch r {
+		case ' ':
+			n++
+		case '\t':
+			n += 8
+		default:
+			return n
+		}
+	}
+	return n
 }
 
 // headOf finds the head of a table of which the rows before at are cut off; -1 where at is no row of

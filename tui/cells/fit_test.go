@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -77,6 +78,88 @@ func TestOutputFits(t *testing.T) {
 		if got := drawnIn(x.lines, x.width, x.most); got != x.want {
 			t.Errorf("%s, in %d columns:\n%s\nwant:\n%s", x.name, x.width, got, x.want)
 		}
+	}
+}
+
+// The columns of a table that is drawn with rules stay those of its head, below the rules as well.
+func TestDrawnTableKeepsItsColumns(t *testing.T) {
+	rule := "+--------------+--------------+----------+---------+---------+----------+----------+-----------+-----------+"
+	table := printedLines(rule,
+		"|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  overall  |", rule,
+		"[thread 0]               925    874.796  1083.686  1083.686     8800.28    8800.28         923         923",
+		"Final:                 10000      0.716     0.741     0.741     2633.63    2633.63     1349871     1349871")
+	for _, part := range [][]steps.OutputLine{table, table[1:]} { // its first rule may be cut off
+		for width := 50; width <= 120; width++ {
+			_, rows := fit(part, width-2, 20)
+			var head, last [][]strip
+			for _, r := range rows {
+				switch text := part[r.line].Text; {
+				case r.rule != strings.HasPrefix(text, "+"):
+					t.Fatalf("in %d columns %q is a rule, or no rule", width, text)
+				case strings.HasPrefix(text, "|"):
+					head = append(head, r.strips)
+				case strings.HasPrefix(text, "Final"):
+					last = append(last, r.strips)
+				}
+			}
+			if !reflect.DeepEqual(head, last) {
+				t.Errorf("in %d columns: %v above %v", width, head, last)
+			}
+		}
+	}
+}
+
+// A row that fits only in two has its long words shortened first: what stands below its head is read by it.
+func TestLongWordsRatherThanBrokenRows(t *testing.T) {
+	gids := printedLines("DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV",
+		"rocep1s0f0\t1\t3\t0000:0000:0000:0000:0000:ffff:c0a8:640b\t192.168.100.11  \tv2\tenp1s0f0np0",
+		"roceP2p1s0f0\t1\t3\t0000:0000:0000:0000:0000:ffff:c0a8:660b\t192.168.102.11  \tv2\tenP2p1s0f0np0")
+	want := "│ DEV           PORT  INDEX  GID                  IPv4            VER  DEV\n" +
+		"│ rocep1s0f0    1     3      0000:000…:c0a8:640b  192.168.100.11  v2   enp1s0f0np0\n" +
+		"│ roceP2p1s0f0  1     3      0000:000…:c0a8:660b  192.168.102.11  v2   enP2p1s0f0np0"
+	if got := drawnIn(gids, 88, 10); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// What is cut begins where it can be told whose it is, as long as most of it stays; of what failed all is kept.
+func TestCutOutputBeginsAtAHead(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		lines []string
+		want  string // the first that is seen of the last six
+	}{
+		{"ibv_devinfo", []string{
+			"hca_id:\trocep1s0f0", "\t\tactive_mtu: 1024", "\t\tlink_layer: Ethernet",
+			"hca_id:\trocep1s0f1", "\t\tactive_mtu: 1024", "\t\tlink_layer: Ethernet",
+			"hca_id:\troceP2p1s0f0", "\t\tactive_mtu: 1024",
+		}, "hca_id:\trocep1s0f1"},
+		{"perftest", []string{" local address:", " GID: 1", " remote address:", " GID: 2", "------------", " #bytes", " 65536", "------------", "a", "b"}, "------------"},
+		{"iperf3's JSON", []string{
+			"\t\t\"streams\":\t[{", "\t\t\t\"bits_per_second\": 1", "\t\t\t\"bits_per_second\": 2",
+			"\t\t\"sum_sent\":\t{", "\t\t\t\"bits_per_second\": 3", "\t\t\"sum_received\":\t{", "\t\t\t\"bits_per_second\": 3", "\t\t}",
+		}, "\t\t\"sum_sent\":\t{"},
+		{"a head that comes late", []string{"a", " b", " c", " d", " e", " f", " g", "h"}, " c"},
+		{"no heads", []string{"  a", "  b", "  c", "  d", "  e", "  f", "  g", "  h"}, "  c"},
+	} {
+		c := Cell{State: steps.CellState{HasExit: true}}
+		if few, _ := c.few(printedLines(x.lines...), 6); few[0].Text != x.want {
+			t.Errorf("%s: it begins with %q, not %q", x.name, few[0].Text, x.want)
+		}
+		c.State.Exit.Code = 1
+		if few, _ := c.few(printedLines(x.lines...), 6); len(few) != 6 {
+			t.Errorf("%s failed, and %d lines are left", x.name, len(few))
+		}
+	}
+}
+
+// A rule closes a table as well: the row above it stays, whatever railbench says after it.
+func TestCutOutputKeepsTheLastRow(t *testing.T) {
+	lines := printedLines("a", "b", "c", perftestHead, " 65536      500000           0.00               11032.34             0.176517", strings.Repeat("-", 88))
+	lines = append(lines, steps.OutputLine{From: "a", Text: "server: exit 0", Kind: steps.Note})
+	few, _ := Cell{State: steps.CellState{HasExit: true}}.few(lines, 4)
+	if len(few) != 4 || few[0].Text != perftestHead {
+		t.Errorf("%+v", few)
 	}
 }
 
