@@ -96,8 +96,8 @@ func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
 		}
 	}
 	b.add("")
-	b.add(ink.Wrap("to what stands here as it is now. What was made is looked at, and goes back by itself unless you keep it.",
-		b.width, b.k.Strong.Render("Way back")+"  ", "          ")...)
+	b.add(ink.Wrap("to the state that is listed above. What was made is looked at, and goes back by itself unless you keep it.",
+		b.width, b.k.Strong.Render("Way back:")+" ", "          ")...)
 }
 
 // netdevNow is which rail an interface carries, and how it was when the node was last
@@ -127,6 +127,9 @@ func (m *Model) netdevNow(node, name string) (facts []string) {
 				facts = append(facts, fmt.Sprintf("%s/%d", r.Addr, r.Prefix))
 			}
 			return facts
+		}
+		if len(n.Netdevs) > 0 && !slices.ContainsFunc(n.Netdevs, func(d steps.Netdev) bool { return d.Name == name }) {
+			facts = append(facts, "not there")
 		}
 	}
 	return facts

@@ -102,7 +102,7 @@ func Pings(rig steps.Rig, facts [2]map[string]string, rep *Report) (ok, asked in
 }
 
 // Kept tells how a change that stays is taken back.
-const Kept = "Taken back by cleanup, or by railbench undo"
+const Kept = "Once it is kept, cleanup or railbench undo takes it back"
 
 // SameWords reports whether two texts have the same words, in any order. Two empty ones don't:
 // what nobody told is no agreement.

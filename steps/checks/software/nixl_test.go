@@ -14,7 +14,7 @@ func TestNIXLRails(t *testing.T) {
 	run := func(shares map[int]float64) steps.Result {
 		return kindtest.Benched(c, kindtest.TutorialSpark(), kindtest.Bench("DRAM", 2<<20, kindtest.DualDRAM[:6]), shares)
 	}
-	kindtest.Want(t, "both", judgeNIXLRails(c, run(kindtest.Evenly)), steps.Pass, "NIXL used both rails", "rocep1s0f0 50 %")
+	kindtest.Want(t, "both", judgeNIXLRails(c, run(kindtest.Evenly)), steps.Pass, "NIXL used both rails", "rocep1s0f0 carried 50 %")
 	// The figure is not judged here.
 	slow := kindtest.Benched(c, kindtest.TutorialSpark(), kindtest.Bench("DRAM", 2<<20, kindtest.Scaled(kindtest.DualDRAM[:6], 0.2)), kindtest.Evenly)
 	kindtest.Want(t, "slow", judgeNIXLRails(c, slow), steps.Pass)

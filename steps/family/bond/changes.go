@@ -144,7 +144,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			"PEER_BOND_IP": rig.Rail(first, e.Other()).Addr,
 			"BOND_MTU":     railsMTU(rig, e),
 		}
-		p.Becomes[e] = fmt.Sprintf("%s (%s) of %s and %s, with %s/%d; %s/%d and all else that they have is gone until it is taken back",
+		p.Becomes[e] = fmt.Sprintf("%s (%s) of %s and %s, with %s/%d; %s/%d and all else that they have is gone until it is taken back, "+
+			"and so is RDMA over rail 1 or 2 alone",
 			name, mode, a.Netdev.Name, b.Netdev.Name, a.Addr, a.Prefix, b.Addr, b.Prefix)
 	}
 	return p

@@ -128,6 +128,16 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// Whoever is asked reads before the answer what a bond costs, and not after it.
+func TestBondTellsWhatItCosts(t *testing.T) {
+	p := planBond(kindtest.Spark(), kindtest.Defaults)
+	for _, e := range steps.Ends {
+		if !strings.Contains(p.Becomes[e], "until it is taken back, and so is RDMA over rail 1 or 2 alone") {
+			t.Errorf("%s: %q", e, p.Becomes[e])
+		}
+	}
+}
+
 func TestChangeJudges(t *testing.T) {
 	plain := kindtest.Netdevs(kindtest.Spark())
 	jumbo := kindtest.Netdevs(kindtest.Spark())

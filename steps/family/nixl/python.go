@@ -660,6 +660,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	}}
 	var rails []int
 	var figures []string
+	var medians []float64 // of what has a band
 	var tail float64
 	carried := 0
 	for _, s := range r.Stages {
@@ -691,6 +692,9 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rails, figures = append(rails, m.No), append(figures, kind.Microseconds(x.P50US))
 		tail = max(tail, x.P99US)
+		if x.Bytes <= latencyBytes && theory.Soft(r.Rig, rt.Pairs[0]) == "" {
+			medians = append(medians, x.P50US)
+		}
 		row := []string{fmt.Sprintf("%d %s", m.No, dev)}
 		for _, v := range []float64{x.AvgUS, x.MinUS, x.P50US, x.P95US, x.P99US, x.MaxUS} {
 			row = append(row, fmt.Sprintf("%.1f", v))
@@ -701,7 +705,8 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	witness.EveryRail(c, r, &rep)
-	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail))
+	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail)) +
+		usualRead(medians)
 	account := ""
 	if carried > 0 {
 		account = "Each rail carried its own reads, and no other moved anything"
@@ -711,6 +716,18 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		v.Tables = append(v.Tables, table)
 	}
 	return v
+}
+
+// usualRead says what a read of that size takes elsewhere, and from when there is a warning.
+func usualRead(medians []float64) string {
+	usual := theory.ReadLatency.Entry()
+	switch {
+	case len(medians) == 0:
+		return ""
+	case slices.Min(medians) < usual.Low:
+		return fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
+	}
+	return fmt.Sprintf(": as it should be (%s; a warning from %s)", usual.Says(), kind.Microseconds(theory.ReadLatencyPass.Value()))
 }
 
 func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m kind.Measurement, rt wire.Route, rep *kind.Report,
@@ -817,6 +834,7 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	facts := kind.BothFacts(r, &rep)
 	var versions [2]string
+	keys := ""
 	for _, e := range steps.Ends {
 		if len(facts[e]) == 0 {
 			continue
@@ -836,7 +854,13 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		versions[e] = answer.Server
 		rep.Show("etcd as "+node+" sees it", answer.Server, "", nil)
-		if n := leftKeys(node, facts[e]["keys"], &rep); n != "0" && n != "" && e == steps.Here {
+		switch n := leftKeys(node, facts[e]["keys"], &rep); {
+		case e != steps.Here:
+		case n == "":
+			keys = "how many keys of nixlbench it holds nobody could ask: that takes curl"
+		case n == "0":
+			keys = "it holds no keys of nixlbench"
+		default:
 			rep.Add(steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a group "+
 				"of its own", n)
 		}
@@ -848,5 +872,5 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.Warn, "etcd %s can corrupt its data: take 3.5.3 or later", versions[steps.Here])
 	}
 	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]),
-		"A nixlbench of 1.1.0 or newer can do without it")
+		keys, "A nixlbench of 1.1.0 or newer can do without it")
 }
