@@ -73,10 +73,14 @@ func (m *Model) ask(f func(Session)) tea.Cmd {
 	})
 }
 
+// onlyFollows is said of a key that would change something in a session that another railbench has open: the
+// line above the screen says which.
+const onlyFollows = "end the other railbench to run here"
+
 // try is ask for a call that can be refused: the error becomes a notice.
 func (m *Model) try(f func(Session) error) tea.Cmd {
 	if m.opts.ReadOnly != "" {
-		m.notice = m.opts.ReadOnly
+		m.notice = onlyFollows
 		return nil
 	}
 	m.asks = append(m.asks, f)

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -37,7 +38,7 @@ func (m *Model) edit() tea.Cmd {
 		m.notice = "railbench does this itself: there is no script"
 		return nil
 	case m.opts.ReadOnly != "":
-		m.notice = m.opts.ReadOnly
+		m.notice = onlyFollows
 		return nil
 	}
 	m.editRole(c, 0)
@@ -375,7 +376,7 @@ func (m *Model) cut() tea.Cmd {
 		m.notice = "it runs, or waits: i i interrupts"
 		return nil
 	case m.opts.ReadOnly != "":
-		m.notice = m.opts.ReadOnly
+		m.notice = onlyFollows
 		return nil
 	}
 	m.clip, m.notice = &c, "cut; v pastes it, z brings it back"
@@ -475,8 +476,10 @@ func (m *Model) editPane(width, height int) []string {
 	e := m.editor
 	c, _ := m.book.Tutorial.Cell(e.cell)
 	title := " " + m.ink.Focus.Render(ink.Clean(c.Title)) + m.ink.Dim.Render(" · edit")
-	if e.role < len(c.Roles) && c.Roles[e.role].Name != "" {
-		title += m.ink.Dim.Render(" " + ink.Clean(c.Roles[e.role].Name))
+	if e.role < len(c.Roles) {
+		one := c
+		one.Roles, one.EachRail = c.Roles[e.role:e.role+1], false
+		title += m.ink.Dim.Render(" " + cells.Places(one, m.names()))
 	}
 	right := ""
 	if e.text() != e.was {
@@ -493,7 +496,7 @@ func (m *Model) editPane(width, height int) []string {
 func editorKeys() []chapter {
 	return []chapter{{"edit", []binding{
 		on("esc, ctrl+s, ctrl+c", "keep what was typed, and close the editor; z in the notebook takes it back", "esc").
-			brief(1, "esc", "keep"),
+			brief(1, "esc", "keep (z takes back)"),
 		on("ctrl+enter, ctrl+r", "keep it and run the cell (many terminals can't send ctrl+enter)", "ctrl+r").
 			brief(2, "ctrl+r", "keep and run"),
 		on("shift+enter", "keep it, run the cell and select the next one", "shift+enter"),

@@ -171,8 +171,36 @@ func (m *Model) showPlace() {
 		return
 	}
 	if at.line < 0 {
-		m.lookup.where = "folded: see e, S, " + cells.WideKey
+		c := m.parts()[at.part].Cells[max(0, at.item-1)]
+		m.lookup.where = m.foldedIn(c)
 	}
+}
+
+// foldedIn says which key shows what a search has found in a cell and the screen doesn't show.
+func (m *Model) foldedIn(c steps.Cell) string {
+	n, v := &m.lookup.needle, m.book.Cells[c.ID].Verdict
+	evidence, scripts := v, c
+	evidence.Tables, evidence.Charts = nil, nil
+	scripts.Prose, scripts.Tail = "", ""
+	tables := v
+	tables.Evidence, tables.Reason = nil, ""
+	var keys []string
+	for _, one := range []struct {
+		key  string
+		text string
+	}{
+		{"e", wording(steps.Cell{}, evidence)},
+		{"S", wording(scripts, steps.Verdict{})},
+		{cells.WideKey, wording(steps.Cell{}, tables)},
+	} {
+		if n.count(one.text) > 0 {
+			keys = append(keys, one.key)
+		}
+	}
+	if keys == nil {
+		return "folded"
+	}
+	return "folded: " + strings.Join(keys, " or ") + " shows it"
 }
 
 // nextPlace goes to the next place that has the words, or to the one before.

@@ -90,7 +90,7 @@ func (m *Model) readsAny(c steps.Cell) bool { return slices.ContainsFunc(m.opts.
 // for all there is.
 func (m *Model) openFormOf(c steps.Cell) tea.Cmd {
 	if m.opts.ReadOnly != "" {
-		m.notice = m.opts.ReadOnly
+		m.notice = onlyFollows
 		return nil
 	}
 	f := &form{cell: c, all: c.ID == ""}

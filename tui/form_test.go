@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
 )
@@ -159,4 +160,19 @@ func TestParametersOfACheck(t *testing.T) {
 	s.asked("set fix-mtu.BOND_MODE=active-backup")
 	s.press("end", "p")
 	s.sees("no parameter changes what this cell does")
+}
+
+// What stands over the screen has the keys: the line below offers none that would do something else.
+func TestABoxHasTheKeys(t *testing.T) {
+	for name, keys := range map[string][]string{"form": {"p"}, "help": {"?"}, "palette": {"ctrl+p"}} {
+		s := start(t, 100, 40)
+		s.press("4", "home", "down")
+		s.sees("enter run")
+		s.press(keys...)
+		if rows := strings.Split(ansi.Strip(s.view()), "\n"); strings.Contains(rows[len(rows)-1], "enter run") {
+			t.Errorf("%s: %s", name, rows[len(rows)-1])
+		}
+		s.press("esc")
+		s.sees("enter run")
+	}
 }

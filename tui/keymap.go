@@ -104,6 +104,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 
 // footer is the line of keys, as many as fit.
 func (m *Model) footer(width int) string {
+	if m.boxed() { // what stands over the screen has the keys, and says which
+		return ""
+	}
 	var bs []binding
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {
@@ -190,6 +193,6 @@ func (m *Model) helpLines(width int) []string {
 			width, "", "")...)
 	blocks = append(blocks, "", m.ink.Focus.Render("marks"))
 	blocks = append(blocks,
-		ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ◐ a part of which some cells passed, and others have not run", width, "", "")...)
+		ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks this node   ◐ a part of which some cells passed, and others have not run", width, "", "")...)
 	return strings.Split(lipgloss.JoinVertical(lipgloss.Left, blocks...), "\n")
 }

@@ -536,8 +536,7 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 
 // covered reports whether something stands over the notebook and the checklist.
 func (m *Model) covered() bool {
-	return m.questioned() || m.quitting || m.palette.open ||
-		m.form != nil || m.help || m.docs.open || m.gauges == gaugeFull
+	return m.boxed() || m.docs.open || m.gauges == gaugeFull
 }
 
 // clickPart goes to what a row of the list of parts names.

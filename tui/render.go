@@ -542,6 +542,11 @@ func (m *Model) foot() string {
 	return m.footer(m.width)
 }
 
+// boxed reports whether something stands over the screen and takes its keys.
+func (m *Model) boxed() bool {
+	return m.questioned() || m.drillDone || m.quitting || m.palette.open || m.form != nil || m.help
+}
+
 // overlay draws what stands over the screen: the help, the way out, a question.
 func (m *Model) overlay(screen string) string {
 	width := min(76, m.width-8)
@@ -564,9 +569,9 @@ func (m *Model) overlay(screen string) string {
 		title, text := m.formBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case m.help:
-		more := ""
+		more := " esc leave "
 		if !m.helpPage.AtTop() || !m.helpPage.AtBottom() {
-			more = " ↑↓ scroll "
+			more = " ↑↓ scroll  esc leave "
 		}
 		return m.box(screen, "help", m.helpPage.View(), more, m.helpPage.Width())
 	}

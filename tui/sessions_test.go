@@ -63,6 +63,8 @@ func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
 	s.sees("from there", "✓ PASS SIMULATED", "read-only, and live")
 	s.press("enter")
 	s.asked()
+	// What to do is said beside the keys that work here, and not in place of them.
+	s.sees("end the other railbench to run here", "↑↓ move")
 	book = book.Apply(steps.CellStarted{Run: 2, Cell: "gids"})
 	s.send(followedMsg(&book))
 	if _, ok := s.press("q")().(tea.QuitMsg); !ok {

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -109,9 +112,12 @@ func partPages(t *testing.T, tp *tape, part int) string {
 				p.press("tab")
 			}
 			c.frame(p, at+", opened")
+			p.press("home") // where all has room, the first cell is selected
 			for _, cell := range parts[part].Cells {
 				p.press("down")
-				p.run(tp, "enter")
+				if ran := p.run(tp, "enter"); !cell.Note() && !slices.Equal(ran, []string{cell.ID}) {
+					t.Errorf("%s: enter on %s runs %v", at, cell.ID, ran)
+				}
 				if size == bookSizes[0] {
 					c.frame(p, at+", enter on "+cell.ID)
 				}
@@ -236,7 +242,7 @@ func scenes(whole, broken *tape) map[string]scene {
 			frame("the runbook has changed on disk")
 		}},
 		"followed": {tape: whole, opts: func(o *tui.Options) {
-			o.ReadOnly = "another railbench has this session open (process 4711 on spark-02): it is followed here, and nothing can be run"
+			o.ReadOnly = followed(fmt.Errorf("%s, has it open", notebook.Owner{PID: 4711, Host: "spark-02", Since: time.Date(2026, 3, 1, 9, 12, 44, 0, time.Local)}))
 		}, steps: func(p *player, frame func(string)) {
 			frame("a second railbench")
 			p.press("4", "home", "down", "enter")
@@ -279,7 +285,7 @@ func scenes(whole, broken *tape) map[string]scene {
 			p.press("i", "i")
 			frame("i i while ib-write-bw runs")
 			ended.Verdict = steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}
-			ended.Bytes, ended.HasExit = nil, false
+			ended.Bytes, ended.HasExit, ended.Elapsed = nil, false, 2600e6
 			p.tell(ended)
 			frame("it has ended")
 		}},

@@ -216,12 +216,14 @@ func (p *player) press(names ...string) {
 	}
 }
 
-// run presses a key and tells what the tape has of the cells that were asked for.
-func (p *player) run(tp *tape, key string) {
+// run presses a key and tells what the tape has of the cells that were asked for, which it gives back.
+func (p *player) run(tp *tape, key string) []string {
 	p.press(key)
-	for _, id := range p.told.wanted() {
+	ids := p.told.wanted()
+	for _, id := range ids {
 		p.tell(tp.runs[id]...)
 	}
+	return ids
 }
 
 // quit ends the waits for the session.

@@ -295,6 +295,11 @@ func untilEnded(parent context.Context) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
+// followed is the line that stays above a session that another railbench has open.
+func followed(why error) string {
+	return fmt.Sprintf("read-only, and live: %s and asks the nodes (○)", why)
+}
+
 // view is a session that another railbench has open. It touches nothing, and goes along.
 func view(ctx context.Context, path string, why error) (*desk, error) {
 	d, err := notebook.Read(path)
@@ -304,7 +309,7 @@ func view(ctx context.Context, path string, why error) (*desk, error) {
 	return &desk{model: tui.New(newViewer(), tui.Options{
 		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial),
 		Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
-		Book: &d.Book, ReadOnly: "read-only, and live: " + why.Error(), Follow: follow(ctx, path),
+		Book: &d.Book, ReadOnly: followed(why), Follow: follow(ctx, path),
 		Pager: openPager, Docs: pages, ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
 		Sessions: savedSessions, Compare: compareSaved,
 	})}, nil

@@ -602,20 +602,35 @@ func (r recap) blockChart(link, ceiling float64, mtu int) (c steps.Chart, ok boo
 			if len(r.mtus()) > 1 {
 				s.Name += fmt.Sprintf(" (MTU %d)", x.figure.MTU)
 			}
-			// Of two that coincide, one would hide the other.
-			if i := slices.IndexFunc(c.Series, func(o steps.Series) bool { return coincide(o.Points, s.Points) }); i >= 0 {
-				c.Series[i].Name += "; " + s.Name + " within 1 %"
-				continue
-			}
 			c.Series = append(c.Series, s)
 		}
 	}
+	c.Series = apart(c.Series, max(link, ceiling))
 	return c, len(c.Series) > 0
 }
 
-// coincide reports whether two series have the same points, within a hundredth.
-func coincide(a, b []steps.Point) bool {
+// apart are series that can be told from each other: of two that are as near as a hundredth of the scale, one would
+// hide the other, and its name stands with it.
+func apart(all []steps.Series, top float64) (seen []steps.Series) {
+	for _, s := range all {
+		for _, p := range s.Points {
+			top = max(top, p.Y)
+		}
+	}
+	for _, s := range all {
+		i := slices.IndexFunc(seen, func(o steps.Series) bool { return coincide(o.Points, s.Points, 0.01*top) })
+		if i < 0 {
+			seen = append(seen, s)
+			continue
+		}
+		seen[i].Name += "; " + s.Name + " lies there, too"
+	}
+	return seen
+}
+
+// coincide reports whether two series have the same points, as near as room.
+func coincide(a, b []steps.Point, room float64) bool {
 	return len(a) > 0 && slices.EqualFunc(a, b, func(p, q steps.Point) bool {
-		return p.X == q.X && math.Abs(p.Y-q.Y) <= 0.01*p.Y
+		return p.X == q.X && math.Abs(p.Y-q.Y) <= room
 	})
 }
