@@ -380,8 +380,8 @@ func (c Comparison) table() (t steps.Table, changes []Change) {
 			name, unit := f.Name, f.Unit
 			if strings.Contains(unit, " ") { // "messages of 65536 bytes": once is enough
 				head, _, _ := strings.Cut(unit, " ")
-				if strings.HasSuffix(name, " "+head) {
-					name = strings.TrimSuffix(name, " "+head) + " " + unit
+				if of, same := strings.CutSuffix(name, " "+head); same {
+					name = of + " " + unit
 				} else {
 					name += ", " + unit
 				}
