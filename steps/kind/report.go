@@ -118,6 +118,9 @@ func (r *Report) sorted() []Finding {
 		}
 		switch {
 		case f.Rail == 0:
+			if strings.HasPrefix(f.Text, "the ") { // no name begins with it, which would keep its spelling
+				f.Text = Capital(f.Text)
+			}
 		case len(rails) == 1:
 			f.Text = fmt.Sprintf("Rail %d (%s): %s", f.Rail, f.Dev, f.Text)
 		default:
