@@ -97,7 +97,7 @@ var attributeTable = []Attribute{
 	{
 		Name: "value", Value: "NAME SOURCE ...", Role: true, Many: true,
 		Doc: "a number of its output, and where it has to be: NAME, /a regular expression/ with one group or .a.path[0]" +
-			" into JSON, then *FACTOR, a unit, LEAST..MOST and : TEXT, as far as needed; may be there several times",
+			" into JSON, then *FACTOR, a unit, LEAST..MOST, warn LEAST..MOST and : TEXT, as far as needed; may be there several times",
 		set: func(f fence, s setting) error {
 			f.role.Values = append(f.role.Values, s.value)
 			_, err := expect.ParseValue(s.value)

@@ -2,13 +2,13 @@ package bond
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
@@ -380,6 +380,10 @@ func host(rig steps.Rig, e steps.End, net netip.Prefix) netip.Addr {
 // judgeMTU: the MTU is there on both nodes, and whole packets get through.
 func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
+	if r.Skip == "" && r.Changed != nil && r.Changed.Nothing != "" {
+		roce := judgeFollows(r, r.Rig, &rep)
+		return rep.Verdict("there was nothing to do: "+r.Changed.Nothing, roce, "Nothing was changed")
+	}
 	facts, v, done := kind.Changed(c, r, &rep)
 	if done {
 		return v
@@ -399,7 +403,7 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 	}
-	roce := judgeFollows(r, want, &rep)
+	roce := judgeFollows(r, after, &rep)
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
 		rep.Add(steps.Inconclusive, "no rail could be tried")
 	} else if ok == asked {
@@ -409,35 +413,41 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict()
 }
 
-// judgeFollows: the RoCE MTU of every device has followed the interface's, and is told with how many have it.
-func judgeFollows(r steps.Result, netdev string, rep *kind.Report) (says string) {
-	mtu, _ := decimal.Count(netdev)
-	want, n := steps.RoCEMTU(mtu), 0
+// judgeFollows: the RoCE MTU of every device has followed its interface's, and is told with how many have it.
+func judgeFollows(r steps.Result, rig steps.Rig, rep *kind.Report) (says string) {
+	having := map[int]int{}
 	for _, e := range steps.Ends {
 		var untold, others []string
-		for _, rail := range r.Changed.After.At(e).Rails {
-			if rail.InfiniBand() || !carriesRails(r.Changed.After, e, rail.Netdev.Name) {
+		for _, rail := range rig.At(e).Rails {
+			if rail.InfiniBand() || !carriesRails(rig, e, rail.Netdev.Name) {
 				continue
 			}
 			rep.Show(r.Rig.NameOf(e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
-			switch {
+			switch want := steps.RoCEMTU(rail.Netdev.MTU); {
 			case rail.MTUDerived: // worked out from what was just set: it proves nothing
 				untold = append(untold, rail.Dev)
 			case rail.MTU != want:
-				others = append(others, fmt.Sprintf("%d of %s", rail.MTU, rail.Dev))
+				others = append(others, fmt.Sprintf("%d of %s (%d follows from %d)", rail.MTU, rail.Dev, want, rail.Netdev.MTU))
 			default:
-				n++
+				having[want]++
 			}
 		}
 		if untold != nil {
 			rep.Add(steps.Warn, "nothing on %s tells the RoCE MTU of %s (ibv_devinfo)", r.Rig.NameOf(e), kind.And(untold))
 		}
 		if others != nil {
-			rep.Add(steps.Warn, "the RoCE MTU on %s is %s, and %d follows from %s: RDMA goes on with that; look at active_mtu and "+
-				"max_mtu in ibv_devinfo", r.Rig.NameOf(e), kind.And(others), want, netdev)
+			rep.Add(steps.Warn, "the RoCE MTU on %s is %s: RDMA goes on with that; look at active_mtu and max_mtu in ibv_devinfo",
+				r.Rig.NameOf(e), kind.And(others))
 		}
 	}
-	return fmt.Sprintf("The RoCE MTU is %d on %d devices", want, n)
+	var all []string
+	for _, mtu := range slices.Sorted(maps.Keys(having)) {
+		all = append(all, fmt.Sprintf("%d on %d devices", mtu, having[mtu]))
+	}
+	if all == nil {
+		return ""
+	}
+	return "The RoCE MTU is " + kind.And(all)
 }
 
 // theirs is what a bond does to the RDMA of its rails, as far as it is known

@@ -160,16 +160,23 @@ func TestChangeJudges(t *testing.T) {
 		return kindtest.Made(plain, after, mtu, mtu)
 	}
 	kindtest.Want(t, "a RoCE MTU that stays", judgeMTU(steps.Cell{}, with(func(r *steps.Rail) { r.MTU = 1024 })), steps.Warn,
-		"the RoCE MTU on spark-01 is 1024 of rocep1s0f0, and 4096 follows from 9000")
+		"the RoCE MTU on spark-01 is 1024 of rocep1s0f0 (4096 follows from 9000)")
 	kindtest.Want(t, "a RoCE MTU that nobody tells", judgeMTU(steps.Cell{}, with(func(r *steps.Rail) { r.MTUDerived = true })), steps.Warn,
 		"nothing on spark-01 tells the RoCE MTU of rocep1s0f0")
+	unchanged := func(rig steps.Rig) steps.Result {
+		return steps.Result{Rig: rig, Changed: &steps.Changed{Nothing: "9000 on both nodes already"}}
+	}
+	kindtest.Want(t, "nothing to do", judgeMTU(steps.Cell{}, unchanged(jumbo)), steps.Pass, "9000 on both nodes already", "RoCE MTU is 4096 on 8 devices")
+	stuck := with(func(r *steps.Rail) { r.MTU = 1024 }).Changed.After
+	kindtest.Want(t, "nothing to do, and a RoCE MTU that stays", judgeMTU(steps.Cell{}, unchanged(stuck)), steps.Warn,
+		"the RoCE MTU on spark-01 is 1024 of rocep1s0f0")
 	small := kindtest.Netdevs(kindtest.Spark())
 	for e := range small.Nodes {
 		for i := range small.Nodes[e].Netdevs {
 			small.Nodes[e].Netdevs[i].MTU = 4000
 		}
 		for i := range small.Nodes[e].Rails {
-			small.Nodes[e].Rails[i].MTU = 2048
+			small.Nodes[e].Rails[i].MTU, small.Nodes[e].Rails[i].Netdev.MTU = 2048, 4000
 		}
 	}
 	to4000 := strings.Replace(mtu, "9000", "4000", 1)
