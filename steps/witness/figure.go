@@ -7,6 +7,7 @@ package witness
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
@@ -43,13 +44,18 @@ func (f Figure) Expected() *steps.Expected {
 		return &steps.Expected{From: "no band: " + b.None}
 	}
 	over, pass, _ := f.shares()
-	most := b.Limit
+	most, of := b.Limit, "physics allow"
 	if b.Seen > 0 && (most == 0 || b.Seen < most) {
-		most = b.Seen
+		most, of = b.Seen, "anybody saw"
 	}
-	e := &steps.Expected{Min: new(kind.Round(pass.Value() * float64(b.Expected))), From: b.Why()}
+	// The bounds are shares that were chosen, of a figure that was measured or derived.
+	e := &steps.Expected{
+		Min:  new(kind.Round(pass.Value() * float64(b.Expected))),
+		From: fmt.Sprintf("passes from %g of %.1f (%s)", pass.Value(), b.Expected, b.Why()),
+	}
 	if most > 0 {
 		e.Max = new(kind.Round(over.Value() * float64(most)))
+		e.From += fmt.Sprintf(", to %g of the %.1f that %s", over.Value(), most, of)
 	}
 	return e
 }

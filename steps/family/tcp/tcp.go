@@ -536,6 +536,8 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	over := rate.Payload(theory.OverShare.Value()) * b.Limit
 	if b.Expected > 0 {
 		e.Min, e.Max = new(kind.Round(float64(b.passes))), new(kind.Round(float64(over)))
+		e.From = fmt.Sprintf("passes from %g of %.1f (%s), to %g of the %.1f that the hardware can carry", theory.TCPPassShare.Value(),
+			b.Expected, b.From, theory.OverShare.Value(), b.Limit)
 	} else {
 		e.From = "no band: " + b.None
 	}
