@@ -50,7 +50,7 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			together := byHalf[half]
 			judgeHalf(r.Rig, e, together, rep)
 			if e == steps.Here && len(together) > 1 {
-				shared = append(shared, fmt.Sprintf("%s share %s (at most %.0f Gb/s together)", kind.And(devs(together)), half,
+				shared = append(shared, fmt.Sprintf("%s share %s (some %.0f Gb/s together)", kind.And(devs(together)), half,
 					together[0].Carries()))
 			}
 		}
