@@ -51,6 +51,10 @@ func (p Price) Says() string {
 	if p.None != "" {
 		return fmt.Sprintf("its headers alone take %.1f Gb/s of the link; the rest of the price nobody knows: %s", p.Headers, p.None)
 	}
-	return fmt.Sprintf("%.1f Gb/s where %d brings %.1f (%s; %s), so it costs %.1f Gb/s", p.Has.Expected,
-		int(LargestMTU.Value()), p.Could.Expected, p.Has.Why(), p.Could.Why(), p.Costs())
+	costs := "costs"
+	if p.Has.Basis == Measured { // the least that was seen: more of it is less of a price
+		costs = "costs up to"
+	}
+	return fmt.Sprintf("%.1f Gb/s where %d brings %.1f (%s; %s), so it %s %.1f Gb/s", p.Has.Expected,
+		int(LargestMTU.Value()), p.Could.Expected, p.Has.Why(), p.Could.Why(), costs, p.Costs())
 }

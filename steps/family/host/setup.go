@@ -36,7 +36,10 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	checkTwo(r.Rig, here, peer, &rep)
 	for _, name := range []string{"kernel", "system"} {
-		if here[name] != peer[name] {
+		switch {
+		case here[name] == "" && peer[name] == "":
+			rep.Add(steps.Inconclusive, "neither node tells its %s", name) // what nobody told is no agreement
+		case here[name] != peer[name]:
 			rep.Add(steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
 				kind.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), kind.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
 		}
@@ -200,7 +203,7 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	catches(r.Rig, &rep)
-	v := rep.Verdict(fmt.Sprintf("root works on %s: the later parts can change the network there, and undo it",
+	v := rep.Verdict(fmt.Sprintf("root works on %s, which is what the parts that change the network need",
 		kind.And(able)))
 	switch skipped := slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return f.Grade == steps.Skipped }); {
 	case v.Grade == steps.Pass && skipped:

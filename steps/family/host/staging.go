@@ -192,8 +192,8 @@ func (w *ways) lead(rep *kind.Report) (lead, note string) {
 	case len(w.staged) > 0:
 		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of "+
 			"%s, "+
-			"and UCX registers no GPU memory with the rails. That is the hardware and no fault; for the full rate allocate "+
-			"with cudaHostAlloc", kind.And(w.staged), w.gpus[0])
+			"and UCX registers no GPU memory with the rails. That is the hardware and no fault; what an adapter is to reach "+
+			"by itself allocate with cudaHostAlloc", kind.And(w.staged), w.gpus[0])
 		if w.unified {
 			note = "GPU and processor share one memory, so a GPU buffer alone raises what free shows: that proves nothing"
 		}
