@@ -106,12 +106,27 @@ func TestScriptsArePOSIX(t *testing.T) {
 // Whoever says that every command is there has asked for each that a cell or a check needs.
 func TestEveryNeededCommandIsAskedFor(t *testing.T) {
 	tut := kindtest.Tutorial(t)
-	asks := func(id, command string) bool {
+	// The last of a cell's scripts is what is judged.
+	script := func(id string) string {
 		i := slices.IndexFunc(kindtest.Every(tut), func(c steps.Cell) bool { return c.ID == id })
-		return slices.ContainsFunc(kindtest.Every(tut)[i].Roles, func(r steps.Role) bool {
-			words, _, _ := strings.Cut(strings.ReplaceAll(r.Script, "\\\n", " "), "; do")
-			return slices.Contains(strings.Fields(words), command)
-		})
+		roles := kindtest.Every(tut)[i].Roles
+		return roles[len(roles)-1].Text()
+	}
+	asks := func(id, command string) bool {
+		words, _, _ := strings.Cut(strings.ReplaceAll(script(id), "\\\n", " "), "; do")
+		return slices.Contains(strings.Fields(words), command)
+	}
+	// Where the session looks, before it skips a cell, there they look, too.
+	folders := regexp.MustCompile(`(?m)^PATH=\$PATH:(.+)$`)
+	for _, folder := range strings.Split(folders.FindStringSubmatch(probe.Script(New().Commands))[1], ":") {
+		for _, id := range []string{"tools", "tools-present"} {
+			found := slices.ContainsFunc(folders.FindAllStringSubmatch(script(id), -1), func(m []string) bool {
+				return slices.Contains(strings.Split(m[1], ":"), folder)
+			})
+			if !found {
+				t.Errorf("%s doesn't look into %s, and the session does", id, folder)
+			}
+		}
 	}
 	for _, c := range kindtest.Every(tut) {
 		for _, need := range c.Needs {
