@@ -98,17 +98,17 @@ func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 	for _, c := range []struct{ row, column, want string }{
 		{"RDMA write, rail 1", "Gb/s", "92.5"},
 		{"RDMA write, rail 1", "tutorial Gb/s", "93.4*"},
-		{"RDMA write, rail 1", "PCIe Gb/s", "105"},
-		{"RDMA write, rail 1", "link Gb/s", "185"},
+		{"RDMA write, rail 1", "PCIe Gb/s", "105.4"},
+		{"RDMA write, rail 1", "link Gb/s", "185.2"},
 		{"RDMA write, rail 1", "measured with", "MTU 1024, 64 KiB"},
 		{"RDMA write, rail 4", "cell", "PASS ib-write-bw"},
 		{"TCP, 1 stream, rail 1", "Gb/s", "33.7"},
 		{"TCP, 4 streams, rail 1", "cell", "WARN tcp-parallel"},
 		// Two ports behind one PCIe link, and one port behind two.
-		{"nixlbench, two rails", "PCIe Gb/s", "105"},
-		{"nixlbench, two rails", "link Gb/s", "370"},
-		{"nixlbench, both PCIe halves", "PCIe Gb/s", "211"},
-		{"nixlbench, both PCIe halves", "link Gb/s", "185"},
+		{"nixlbench, two rails", "PCIe Gb/s", "105.4"},
+		{"nixlbench, two rails", "link Gb/s", "370.3"},
+		{"nixlbench, both PCIe halves", "PCIe Gb/s", "210.8"},
+		{"nixlbench, both PCIe halves", "link Gb/s", "185.2"},
 		{"NIXL Python, one rail", "Gb/s", "not run"},
 		{"NIXL Python, one rail", "cell", "nixl-transfer"},
 		{"RDMA write, two rails", "Gb/s", "not run"},
@@ -122,7 +122,7 @@ func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 		{"nixlbench, one rail", "8 GB ms", "692"},
 		{"TCP, 1 stream", "1 GB ms", "237"},
 		{"tutorial: one rail", "4 GB ms", "346"},
-		{"limit of one rail", "1 GB ms", "76"},
+		{"seen through one rail's PCIe link", "1 GB ms", "76"},
 	} {
 		if got := at(t, kv, c.row, c.column); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.row, c.column, got, c.want)
@@ -290,9 +290,9 @@ func TestSummaryOfTwoRails(t *testing.T) {
 	for _, c := range []struct{ row, column, want string }{
 		{"RDMA write, rails 1 and 2", "Gb/s", "105.4"},
 		{"RDMA write, rails 1 and 2", "tutorial Gb/s", "186.8*"},
-		{"RDMA write, rails 1 and 2", "PCIe Gb/s", "105"},
-		{"RDMA write, rails 1 and 3", "PCIe Gb/s", "211"},
-		{"RDMA write, rails 1 and 3", "link Gb/s", "185"},
+		{"RDMA write, rails 1 and 2", "PCIe Gb/s", "105.4"},
+		{"RDMA write, rails 1 and 3", "PCIe Gb/s", "210.8"},
+		{"RDMA write, rails 1 and 3", "link Gb/s", "185.2"},
 		{"RDMA write, rails 1 and 3", "tutorial Gb/s", ""},
 	} {
 		if got := at(t, rates, c.row, c.column); got != c.want {
@@ -354,7 +354,7 @@ func TestSummaryRemembersTheBond(t *testing.T) {
 	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
 	status := steps.Outcome{Cell: steps.Cell{ID: "bond-status"}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{{What: steps.BondMode, Words: "balance-xor"}}}}
 	v := summaryOf(kindtest.Spark(), status, tcpSaid("tcp-parallel", both, steps.Pass, 93, 4))
-	if got := at(t, tableOf(t, v, "Throughput"), "TCP, 4 streams, bond", "link Gb/s"); got != "377" {
+	if got := at(t, tableOf(t, v, "Throughput"), "TCP, 4 streams, bond", "link Gb/s"); got != "376.6" {
 		t.Errorf("the bond's links: %q", got)
 	}
 	if got := at(t, tableOf(t, v, "Bond modes"), "2 balance-xor", "TCP over it here"); got != "4 streams 93.0 Gb/s" {

@@ -33,12 +33,12 @@ func rateText(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// limitText is a limit, which needs no decimals.
+// limitText is a limit, with as many decimals as the figures that come near it.
 func limitText(v float64) string {
 	if v <= 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f", v)
+	return fmt.Sprintf("%.1f", v)
 }
 
 func usText(v float64) string {
@@ -152,7 +152,11 @@ func (r recap) kvTable() steps.Table {
 		row(x.name, x.value, func(gb float64) string { return milliseconds(gb, x.value) }, x.with, x.source())
 	}
 	if most > 0 {
-		row("limit of one rail", most, func(gb float64) string { return milliseconds(gb, most) }, under(steps.Figure{MTU: mtu}), "rail map")
+		name := "limit of one rail"
+		if ceiling > 0 && ceiling < link {
+			name = "seen through one rail's PCIe link"
+		}
+		row(name, most, func(gb float64) string { return milliseconds(gb, most) }, under(steps.Figure{MTU: mtu}), "rail map")
 	}
 	for _, d := range documentedKV {
 		row("tutorial: "+d.what, d.gbps, func(gb float64) string {
