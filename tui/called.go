@@ -4,34 +4,59 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
-// called is the command of a cell's run on the stage, worked out once a run.
+// called is the command of a cell's run on the stage, worked out once a run and rail.
 type called struct {
 	cell string
 	run  steps.RunID
+	rail int
 	text string
+}
+
+var onRail = pattern.New(`^rail (\d{1,4}): `)
+
+// railNow is the rail, from 1, that a cell tests which does so with each; 0 where nobody knows. The session tells it
+// where a rail's test begins: a frame looks for that among the last lines.
+func railNow(c steps.Cell, out steps.Scroll, before int) int {
+	const last = 200
+	if !c.EachRail {
+		return 0
+	}
+	lines := out.Lines(max(0, out.Len()-last), last)
+	for _, l := range slices.Backward(lines) {
+		if m := onRail.FindStringSubmatch(l.Text); m != nil && l.Kind == steps.Note {
+			n, _ := strconv.Atoi(m[1])
+			return n
+		}
+	}
+	return before
 }
 
 // command is what a cell's run calls, with the values in place of their names as far as anybody knows them.
 func (m *Model) command(c steps.Cell) string {
-	run := m.book.Cells[c.ID].Run
-	if m.stage.called.cell == c.ID && m.stage.called.run == run {
-		return m.stage.called.text
+	state, was := m.book.Cells[c.ID], m.stage.called
+	if was.cell != c.ID || was.run != state.Run {
+		was = called{}
+	}
+	rail := railNow(c, state.Output, was.rail)
+	if was.cell == c.ID && was.rail == rail {
+		return was.text
 	}
 	text := command(c)
 	// What a change would undo is read from a file: a frame does not wait for that.
 	if m.opts.Planned != nil && text != "" && !c.Change.Any() && !m.book.Rig.Probed.IsZero() {
 		role := c.Roles[len(c.Roles)-1]
-		known := values(m.opts.Planned(m.book, c), role.Name)
+		known := values(m.opts.Planned(m.book, c), role.Name, rail)
 		delete(known, "RUN") // a dry run's own
 		text = valued(withArguments(text, role.Text(), known), known)
 	}
-	m.stage.called = called{c.ID, run, text}
+	m.stage.called = called{c.ID, state.Run, rail, text}
 	return text
 }
 
@@ -70,19 +95,24 @@ var assignment = pattern.New(`^([A-Z][A-Z0-9_]*)='([^']*)'$`)
 type given struct {
 	role   string // "" where a cell has one
 	values []string
+	rails  []int // of each value, from 1; 0 where it is of no rail
 }
 
 // givens are all that a dry run gives, by variable, in its roles' order. Values of several lines, such
 // as programs, are no part of it.
 func givens(plan string) map[string][]given {
 	all := map[string][]given{}
-	role := ""
+	role, rail := "", 0
 	for line := range strings.Lines(plan) {
 		line = strings.TrimRight(line, "\n")
 		if head, ok := strings.CutPrefix(line, "# --- "); ok { // ID, ROLE, rail N, on NODE
-			role = ""
-			if parts := strings.Split(head, ", "); len(parts) > 1 && !strings.HasPrefix(parts[1], "rail ") && !strings.HasPrefix(parts[1], "on ") {
-				role = parts[1]
+			role, rail = "", 0
+			for i, part := range strings.Split(head, ", ") {
+				if n, ok := strings.CutPrefix(part, "rail "); ok {
+					rail, _ = strconv.Atoi(n)
+				} else if i == 1 && !strings.HasPrefix(part, "on ") {
+					role = part
+				}
 			}
 			continue
 		}
@@ -95,7 +125,7 @@ func givens(plan string) map[string][]given {
 		if i < 0 {
 			i, of = len(of), append(of, given{role: role})
 		}
-		of[i].values = append(of[i].values, m[2])
+		of[i].values, of[i].rails = append(of[i].values, m[2]), append(of[i].rails, rail)
 		all[m[1]] = of
 	}
 	return all
@@ -114,12 +144,28 @@ func single(of []given) (value string, ok bool) {
 	return value, len(of) > 0
 }
 
+// of is what is given of one rail.
+func (g given) of(rail int) given {
+	one := given{role: g.role}
+	for i, n := range g.rails {
+		if n == rail {
+			one.values, one.rails = append(one.values, g.values[i]), append(one.rails, n)
+		}
+	}
+	return one
+}
+
 // values are those that a dry run gives a role's script; all roles' where it is "". What differs from
-// rail to rail has none.
-func values(plan, role string) map[string]string {
+// rail to rail has the one of a rail, and none where that is 0.
+func values(plan, role string, rail int) map[string]string {
 	all := map[string]string{}
 	for name, of := range givens(plan) {
 		of = slices.DeleteFunc(of, func(g given) bool { return role != "" && g.role != role })
+		if _, same := single(of); !same && rail > 0 {
+			for i := range of {
+				of[i] = of[i].of(rail)
+			}
+		}
 		if v, ok := single(of); ok {
 			all[name] = v
 		}

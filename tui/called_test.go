@@ -25,11 +25,14 @@ ib_write_bw -d "$RAIL_DEV" -s "$SIZE"
 		"ib_write_bw -s ${SIZE} --report_gbits":            "ib_write_bw -s 65536 --report_gbits",
 		"":                                                 "",
 	} {
-		if got := valued(command, values(plan, "client")); got != want {
+		if got := valued(command, values(plan, "client", 0)); got != want {
 			t.Errorf("%q is %q, want %q", command, got, want)
 		}
 	}
-	if got := values(plan, ""); got["SIZE"] != "" {
+	if got := values(plan, "client", 2)["RAIL_DEV"]; got != "rocep1s0f1" {
+		t.Errorf("on rail 2 RAIL_DEV is %q", got)
+	}
+	if got := values(plan, "", 0); got["SIZE"] != "" {
 		t.Errorf("two roles have two sizes, and one is told: %v", got)
 	}
 	for name, want := range map[string]string{"SIZE": "server 1 / client 65536, 65536", "RAIL_DEV": "rocep1s0f0, rocep1s0f1"} {
@@ -88,5 +91,32 @@ wait
 		if got := command(cell); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// The rail that is tested now is the one that the session told last, however much is printed since.
+func TestTheRailOfNow(t *testing.T) {
+	line := func(kind steps.LineKind, text string) []steps.OutputLine {
+		return []steps.OutputLine{{Kind: kind, Text: text}}
+	}
+	out := steps.Scroll{}
+	each := steps.Cell{EachRail: true}
+	for _, step := range []struct {
+		lines []steps.OutputLine
+		want  int
+	}{
+		{nil, 0},
+		{line(steps.Note, "rail 1: spark-02 rocep1s0f0 ⇄ spark-01 rocep1s0f0"), 1},
+		{line(steps.FromStdout, "rail 7: a tool says so"), 1},
+		{line(steps.Note, "rail 2: spark-02 rocep1s0f1 ⇄ spark-01 rocep1s0f1"), 2},
+		{lines(1000, "row"), 2},
+	} {
+		out = out.Append(step.lines)
+		if got := railNow(each, out, step.want); got != step.want {
+			t.Errorf("rail %d, want %d", got, step.want)
+		}
+	}
+	if got := railNow(steps.Cell{}, out, 2); got != 0 {
+		t.Errorf("a cell that has no rail is on rail %d", got)
 	}
 }
