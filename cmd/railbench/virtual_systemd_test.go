@@ -66,7 +66,9 @@ func (v *virtual) checklist(t *testing.T) {
 		{
 			"unmanaged-devices", "spark-01", "printf '[keyfile]\nunmanaged-devices=interface-name:" + rail + "\n' >" + listed +
 				"; systemctl restart NetworkManager; " + waitFor("nmcli -t -f DEVICE,STATE device | grep -qx "+rail+":unmanaged"),
-			"rm " + listed + "; systemctl restart NetworkManager; " + waitFor("nmcli -t -f DEVICE,STATE device | grep -qx "+rail+":connected"),
+			// What has its addresses still it takes for somebody else's at first.
+			"rm " + listed + "; systemctl restart NetworkManager; " + waitFor("nmcli -t -f DEVICE,STATE device | grep -q '^"+rail+":connected'") +
+				"; nmcli connection up netplan-" + rail,
 			"rail-managers",
 			[]string{"NetworkManager leaves " + rail + " on spark-01 alone (unmanaged-devices", "netplan-" + rail},
 		},

@@ -234,6 +234,76 @@ cabling: mixed
 	}
 }
 
+// heard adds what lldpd says on a node's interface, as lldpctl -f keyvalue prints it.
+func heard(rig steps.Rig, facts []map[string]string, node, rail int, system, port string) {
+	link := rig.Nodes[node].Rails[rail].Netdev.Name
+	out := fmt.Sprintf("lldp: lldp.%[1]s.via=LLDP\nlldp: lldp.%[1]s.chassis.mac=ca:9a:77:d0:0e:b9\nlldp: lldp.%[1]s.chassis.name=%[2]s\n"+
+		"lldp: lldp.%[1]s.port.ifname=%[3]s\nlldp: lldp.%[1]s.port.descr=to somebody\n", link, system, port)
+	for name, value := range Facts(rig.Nodes[node], out) {
+		facts[node][name] = value
+	}
+}
+
+// What LLDP tells: a switch between two nodes, its name and ports; and a node that is another than the one that answers.
+func TestHeard(t *testing.T) {
+	t.Parallel()
+	straight := []cable{{0, 0, 1, 0}, {0, 1, 1, 1}}
+	for name, c := range map[string]struct {
+		rig  func() (steps.Rig, []map[string]string)
+		hear [][4]any // node, rail, system, port
+		want string
+	}{
+		"a switch between two": {func() (steps.Rig, []map[string]string) { return wired(bare(2), straight, straight) }, [][4]any{
+			{0, 0, "sn3700-1", "swp1"}, {1, 0, "sn3700-1", "swp12"}, {0, 1, "sn3700-1", "swp2"},
+		}, `
+cabling: switch
+  spark-01  port 0 ══ swp1  ══╗
+  spark-02  port 0 ══ swp12 ══╝══ sn3700-1
+  spark-01  port 1 ══ swp2 ══╗
+  spark-02  port 1 ══      ══╝══ sn3700-1`},
+		"a cable, by both": {func() (steps.Rig, []map[string]string) { return wired(bare(2), straight[:1], straight[:1]) }, [][4]any{
+			{0, 0, "spark-02.lab.example.com", "enp1s0f0np0"},
+		}, `
+cabling: direct
+  spark-01  port 0 ══════ port 0  spark-02`},
+		"two of a switch of three": {func() (steps.Rig, []map[string]string) { return switched(3) }, [][4]any{
+			{0, 0, "sn3700-1", "swp1"}, {2, 0, "sn3700-1", "swp3"},
+		}, `
+cabling: switch
+  spark-01  port 0 ══ swp1 ══╗
+  spark-02  port 0 ══      ══╬══ sn3700-1
+  spark-03  port 0 ══ swp3 ══╝
+  spark-01  port 1 ══╗
+  spark-02  port 1 ══╬══ switch
+  spark-03  port 1 ══╝`},
+		"another than the one that answers": {func() (steps.Rig, []map[string]string) { return wired(bare(3), ring(3), ring(3)) }, [][4]any{
+			{0, 0, "spark-03", "enp1s0f0np0"},
+		}, `
+cabling: ring of 3 nodes
+  ╔═ port 1 ┌───────────┐
+  ║         │ spark-01  │
+  ║  port 0 └─────╥─────┘
+  ║               ║
+  ║  port 1 ┌─────╨─────┐
+  ║         │ spark-02  │
+  ║  port 0 └─────╥─────┘
+  ║               ║
+  ║  port 1 ┌─────╨─────┐
+  ║         │ spark-03  │
+  ╚═ port 0 └───────────┘
+! port 0 of spark-01 hears spark-03 by LLDP, and spark-02 answered for the
+  addresses there`},
+	} {
+		rig, facts := c.rig()
+		for _, h := range c.hear {
+			heard(rig, facts, h[0].(int), h[1].(int), h[2].(string), h[3].(string))
+		}
+		if got := "\n" + strings.Join(See(rig, facts).Draw(), "\n"); got != c.want {
+			t.Errorf("%s:%s\nwant%s", name, got, c.want)
+		}
+	}
+}
+
 // However long names are, and however many nodes, the drawing fits.
 func TestDrawingsFit(t *testing.T) {
 	t.Parallel()
@@ -246,6 +316,7 @@ func TestDrawingsFit(t *testing.T) {
 			for i := range rig.Nodes {
 				rig.Nodes[i].Name = fmt.Sprintf("a-rather-long-name-of-a-node-in-a-domain-%d.example.com", i*i)
 				rig.Nodes[i].Rails[0].PhysPort = -1
+				heard(rig, facts, i, 1, strings.Repeat("switch", 9), strings.Repeat("port", 9))
 			}
 			lines := See(rig, facts).Draw()
 			if len(lines) < 2 {

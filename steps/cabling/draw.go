@@ -13,6 +13,7 @@ import (
 const (
 	width     = 80
 	nameWidth = 24
+	farWidth  = 12 // of a switch's port
 	mostDrawn = 16 // nodes that stand for themselves; more are folded
 )
 
@@ -27,7 +28,7 @@ func (m Map) Draw() []string {
 	default:
 		lines = []string{fmt.Sprintf("cabling: %s", m.Shape)}
 		for _, s := range m.Segments {
-			if len(s) == 2 {
+			if len(s) == 2 && m.switchOf(s) == "" {
 				lines = append(lines, m.drawCable(s))
 			} else {
 				lines = append(lines, m.drawSwitch(s)...)
@@ -81,7 +82,8 @@ func (m Map) drawCable(s Segment) string {
 
 // drawSwitch is the ports that one switch joins.
 func (m Map) drawSwitch(s Segment) []string {
-	type row struct{ name, port string }
+	// far is the switch's own port, where it tells that.
+	type row struct{ name, port, far string }
 	var rows []row
 	if len(s) > mostDrawn {
 		byPort := map[string][]string{}
@@ -94,18 +96,24 @@ func (m Map) drawSwitch(s Segment) []string {
 			byPort[port] = append(byPort[port], m.Rig.Nodes[p.Node].Name)
 		}
 		for _, port := range order {
-			rows = append(rows, row{nodeset.Fold(byPort[port]), port})
+			rows = append(rows, row{nodeset.Fold(byPort[port]), port, ""})
 		}
 	} else {
 		for _, p := range s {
-			rows = append(rows, row{m.name(p.Node), m.portName(p)})
+			_, far := m.heard(p)
+			rows = append(rows, row{m.name(p.Node), m.portName(p), cutTo(far, farWidth)})
 		}
 	}
-	names, numbers := 0, 0
+	names, numbers, fars := 0, 0, 0
 	for _, r := range rows {
 		names, numbers = max(names, len([]rune(r.name))), max(numbers, len([]rune(r.port)))
+		fars = max(fars, len([]rune(r.far)))
 	}
-	names = min(names, width-30)
+	room := width - 30
+	if fars > 0 {
+		room -= fars + 4
+	}
+	names = min(names, room)
 	var lines []string
 	for i, r := range rows {
 		joint := "╬"
@@ -119,12 +127,16 @@ func (m Map) drawSwitch(s Segment) []string {
 		default:
 			joint = "╣"
 		}
-		line := fmt.Sprintf("  %-*s  %-*s ══%s", names, cutTo(r.name, names), numbers, r.port, joint)
+		far := "══"
+		if fars > 0 {
+			far = fmt.Sprintf("══ %-*s ══", fars, r.far)
+		}
+		line := fmt.Sprintf("  %-*s  %-*s %s%s", names, cutTo(r.name, names), numbers, r.port, far, joint)
 		if i == len(rows)/2 {
 			if joint == "╣" {
 				line = strings.TrimSuffix(line, joint) + "╬"
 			}
-			line += "══ switch"
+			line += "══ " + cutTo(cmp.Or(m.switchOf(s), "switch"), nameWidth)
 		}
 		lines = append(lines, cut(line))
 	}

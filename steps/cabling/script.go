@@ -5,19 +5,40 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/parse"
 )
 
 // Script prints what a node learns of the others on its rails: a node learns who has an address
-// when it sends there. WAYS are those of Ways. It needs ip and ping, and sends one packet each.
+// when it sends there. WAYS are those of Ways. It needs ip and ping, and sends one packet each. Interfaces
+// without an address (UNNUMBERED) ask whoever hears them: every RoCE port has a GID of its link's own address.
+// Where something on the node listens to LLDP it is asked for the names that were heard; lldpd tells them to root alone.
 const Script = `PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 for way in $WAYS; do
 	ping -c 1 -w 1 -W 1 -I "${way%%=*}" "${way#*=}" >/dev/null 2>&1 &
 done
+for netdev in $UNNUMBERED; do
+	ping -6 -c 2 -i 0.3 -w 2 -I "$netdev" ff02::1 >/dev/null 2>&1 &
+done
 wait
+for netdev in $UNNUMBERED; do
+	ip -6 neigh show dev "$netdev" 2>/dev/null | while read -r address word mac _; do
+		[ "$word" != lladdr ] || echo "$netdev neighbour $address: $mac"
+	done
+done
 ip -4 neigh show 2>/dev/null | while read -r address _ netdev word mac _; do
 	[ "$word" != lladdr ] || echo "$netdev neighbour $address: $mac"
 done
+{
+	timeout 5 lldpctl -f keyvalue
+	timeout 5 networkctl --no-pager --no-legend -l lldp
+} 2>/dev/null | while IFS= read -r line; do
+	echo "` + lldpMark + `$line"
+done
+exit 0
 `
+
+// lldpMark begins the lines of LLDP.
+const lldpMark = "lldp: "
 
 // mostWays is how many addresses a rail asks for: a switch is seen by a few, and a node has better
 // things to do than to ping 63 others.
@@ -42,12 +63,40 @@ func Ways(rig steps.Rig, node int) string {
 	return strings.Join(slices.Compact(ways), " ")
 }
 
+// Unnumbered are the interfaces of a node's rails that have a link and no address that another node could ask for.
+func Unnumbered(n steps.Node) string {
+	var all []string
+	for _, r := range n.Rails {
+		if r.Addr == "" && r.Netdev.Carrier && r.Netdev.Master == "" && !r.InfiniBand() {
+			all = append(all, r.Netdev.Name)
+		}
+	}
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), " ")
+}
+
+// What an interface hears at the other end of its cable: a name, and that of the port.
+const (
+	hears     = " hears"
+	hearsPort = " hears at"
+)
+
 // Facts reads what the script printed, and adds the node's own MACs.
 func Facts(n steps.Node, out string) map[string]string {
 	facts := map[string]string{}
+	var heard strings.Builder
 	for line := range strings.Lines(out) {
+		if said, ok := strings.CutPrefix(line, lldpMark); ok {
+			heard.WriteString(said)
+			continue
+		}
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && strings.Contains(name, " neighbour ") {
 			facts[name] = value
+		}
+	}
+	neighbors, _ := parse.Neighbors(heard.String()) // most nodes have none
+	for _, h := range neighbors {
+		if facts[h.Link+hears] == "" && h.System != "" {
+			facts[h.Link+hears], facts[h.Link+hearsPort] = h.System, h.Port
 		}
 	}
 	for _, r := range n.Rails {

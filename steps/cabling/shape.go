@@ -14,7 +14,8 @@ type Shape string
 // The shapes.
 const (
 	Unseen Shape = "unseen" // nobody answered
-	Direct Shape = "direct" // two nodes, cable by cable; a switch between two looks the same
+	// Two nodes, cable by cable. A switch between two looks the same where nobody hears its name (LLDP).
+	Direct Shape = "direct"
 	Ring   Shape = "ring"   // each node to two others, in a circle
 	Chain  Shape = "chain"  // a ring of which one cable is missing
 	Switch Shape = "switch" // ports of three nodes or more that answer each other
@@ -124,7 +125,7 @@ func (m Map) shape() Shape {
 	next := map[int]map[int]bool{}
 	switched := 0
 	for _, s := range m.Segments {
-		if len(s) > 2 {
+		if len(s) > 2 || m.switchOf(s) != "" {
 			switched++
 		}
 		for _, a := range s {
@@ -189,6 +190,9 @@ func (m *Map) find() {
 	if m.Shape == Chain {
 		add("a ring of which one cable is missing: %s and %s have one neighbour each", m.ends()[0], m.ends()[1])
 	}
+	for _, s := range m.Segments {
+		m.findHeard(s, add)
+	}
 	for _, l := range steps.Links(len(m.Rig.Nodes)) {
 		if m.facts[l.Here] != nil && m.facts[l.Peer] != nil {
 			m.findCrossed(l, add)
@@ -205,6 +209,53 @@ func (m *Map) find() {
 		}
 		if !joined {
 			add("%s is joined with nobody: no address of the others was answered on its rails", n.Name)
+		}
+	}
+}
+
+// heard is what a port hears by LLDP of the other end of its cable; empty where it hears nothing.
+func (m Map) heard(p Port) (system, port string) {
+	for _, j := range m.rails(p) {
+		name := m.Rig.Nodes[p.Node].Rails[j].Netdev.Name
+		if system = m.facts[p.Node][name+hears]; system != "" {
+			return system, m.facts[p.Node][name+hearsPort]
+		}
+	}
+	return "", ""
+}
+
+// named is the node of the rig that a name heard by LLDP means; -1 for none.
+func (m Map) named(system string) int {
+	short := func(name string) string { // without its domain, which one end may leave out
+		name, _, _ = strings.Cut(name, ".")
+		return name
+	}
+	return slices.IndexFunc(m.Rig.Nodes, func(n steps.Node) bool {
+		return strings.EqualFold(short(system), short(n.Host)) || strings.EqualFold(short(system), short(n.Name)) ||
+			slices.ContainsFunc(n.Rails, func(r steps.Rail) bool { return strings.EqualFold(r.Netdev.MAC, system) })
+	})
+}
+
+// switchOf is the name of what some ports hear that is none of the nodes; empty where they hear none.
+func (m Map) switchOf(s Segment) string {
+	for _, p := range s {
+		if system, _ := m.heard(p); system != "" && m.named(system) < 0 {
+			return system
+		}
+	}
+	return ""
+}
+
+// findHeard tells a cable of which LLDP names another node than the one that answers.
+func (m *Map) findHeard(s Segment, add func(string, ...any)) {
+	if len(s) != 2 {
+		return
+	}
+	for i, p := range s {
+		system, _ := m.heard(p)
+		if node := m.named(system); system != "" && node >= 0 && node != s[1-i].Node {
+			add("%s of %s hears %s by LLDP, and %s answered for the addresses there", m.portName(p), m.Rig.Nodes[p.Node].Name,
+				m.Rig.Nodes[node].Name, m.Rig.Nodes[s[1-i].Node].Name)
 		}
 	}
 }

@@ -31,6 +31,7 @@ var parsers = map[string]func(string) (any, error){
 	"ip-routes":          func(s string) (any, error) { return Routes(s) },
 	"ip-brief":           func(s string) (any, error) { return BriefLinks(s) },
 	"nmcli-devices":      func(s string) (any, error) { return NMDevices(s) },
+	"lldp":               func(s string) (any, error) { return Neighbors(s) },
 	"networkctl":         func(s string) (any, error) { return Networkctl(s) },
 	"ifupdown":           func(s string) (any, error) { return IfupdownStanzas(s) },
 	"dmesg":              func(s string) (any, error) { return Dmesg(s) },
@@ -219,6 +220,7 @@ func FuzzPerftestBandwidth(f *testing.F) {
 	})
 }
 
+func FuzzNeighbors(f *testing.F)       { fuzz(f, "lldp", Neighbors, nil) }
 func FuzzPerftestLatency(f *testing.F) { fuzz(f, "perftest-latency", PerftestLatency, nil) }
 func FuzzVerbsDevices(f *testing.F)    { fuzz(f, "verbs-devices", VerbsDevices, nil) }
 func FuzzShowGids(f *testing.F)        { fuzz(f, "gid-table", ShowGids, nil) }

@@ -21,7 +21,8 @@ func Survey(ctx context.Context, o Options) (rig steps.Rig, cables cabling.Map, 
 				return
 			}
 			out, err := seen(ctx, o.Nodes[i], runner.Script{
-				Name: "cabling", Body: cabling.Script, Limit: 20 * time.Second, Vars: map[string]string{"WAYS": cabling.Ways(l.rig, i)},
+				Name: "cabling", Body: cabling.Script, Limit: 20 * time.Second,
+				Vars: map[string]string{"WAYS": cabling.Ways(l.rig, i), "UNNUMBERED": cabling.Unnumbered(l.rig.Nodes[i])},
 			})
 			if err == nil {
 				facts[i] = cabling.Facts(l.rig.Nodes[i], out)
