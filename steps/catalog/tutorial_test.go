@@ -118,7 +118,7 @@ func TestEveryNeededCommandIsAskedFor(t *testing.T) {
 	}
 	// Where the session looks, before it skips a cell, there they look, too.
 	folders := regexp.MustCompile(`(?m)^PATH=\$PATH:(.+)$`)
-	for _, folder := range strings.Split(folders.FindStringSubmatch(probe.Script(New().Commands))[1], ":") {
+	for folder := range strings.SplitSeq(folders.FindStringSubmatch(probe.Script(New().Commands))[1], ":") {
 		for _, id := range []string{"tools", "tools-present"} {
 			found := slices.ContainsFunc(folders.FindAllStringSubmatch(script(id), -1), func(m []string) bool {
 				return slices.Contains(strings.Split(m[1], ":"), folder)
