@@ -152,9 +152,6 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 	if n := len(m.questions) - 1; n > 0 {
 		b.add(m.ink.Dim.Render("then " + plural(n, "more question")))
 	}
-	if m.simulated() { // it may stand over every other place that says so
-		title += " SIMULATED"
-	}
 	return title, b.lines
 }
 

@@ -600,8 +600,14 @@ func (m *Model) box(screen, title, text, more string, columns int) string {
 	width, height := lipgloss.Size(framed)
 	x, y := max(0, (m.width-width)/2), max(0, (m.height-height)/2)
 	screen = ink.Over(screen, framed, x, y)
-	screen = ink.Over(screen, k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y)
-	return ink.Over(screen, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
+	screen = ink.Over(screen, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
+	// It may stand over every place that says so, and an answer is of what is asked.
+	mark := ""
+	if m.simulated() && (m.questioned() || !strings.Contains(ansi.Strip(screen), "SIMULATED")) {
+		mark = " SIMULATED"
+	}
+	title = ansi.Truncate(title, max(0, width-8-len(mark)), "…") + mark
+	return ink.Over(screen, k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y)
 }
 
 // plural is for English words that take an s.
