@@ -100,7 +100,7 @@ func (m *Model) openFormOf(c steps.Cell) tea.Cmd {
 		}
 	}
 	if len(f.fields) == 0 {
-		m.notice = "no parameter changes what this cell does; on a part's introduction p shows all of them"
+		m.notice = "no parameter changes this cell; p on a part's introduction shows all"
 		return nil
 	}
 	m.form = f

@@ -97,7 +97,7 @@ func TestTheFormLeavesEverything(t *testing.T) {
 	s.press("enter")
 	s.asked()
 	s.press("3", "p")
-	s.sees("no parameter changes what this cell does")
+	s.sees("no parameter changes this cell")
 	// Keys of the notebook are text in it.
 	s.press("4", "home", "j", "p", "q", "A", "?", "esc")
 	s.asked()
@@ -159,7 +159,7 @@ func TestParametersOfACheck(t *testing.T) {
 	s.press("enter")
 	s.asked("set fix-mtu.BOND_MODE=active-backup")
 	s.press("end", "p")
-	s.sees("no parameter changes what this cell does")
+	s.sees("no parameter changes this cell")
 }
 
 // What stands over the screen has the keys: the line below offers none that would do something else.

@@ -130,7 +130,7 @@ func (m *Model) down() tea.Cmd {
 	case p.item+1 < len(d.items):
 		m.choose(p.item+1, d, h)
 	case d.end(p.item) > m.top(d)+h:
-		m.notice = "the last cell of this part; pgdn shows the rest of it, tab goes to the next part"
+		m.notice = "the last cell: pgdn shows the rest of it, tab goes to the next part"
 	case m.part+1 < len(m.parts()):
 		m.notice = "the end of this part; tab goes to the next"
 	}

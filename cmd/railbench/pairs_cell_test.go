@@ -54,6 +54,11 @@ func TestPairMatrixCell(t *testing.T) {
 					t.Errorf("%q is not drawn:\n%s", w, strings.Join(drawn, "\n"))
 				}
 			}
+			// What is the same in both maps is told once, and each map's scale stands right below it.
+			if text := strings.Join(drawn, "\n"); strings.Count(text, "! good, and its judge warns") != 1 ||
+				!strings.Contains(text, "▒ 2.1 times the least") || !strings.HasPrefix(drawn[len(drawn)-1], "█ from 98 %") {
+				t.Errorf("the maps' legends:\n%s", text)
+			}
 			s.Run("summary")
 			sum := ended(t, s, "summary", func(steps.OutputLine) {}).Verdict.Reason
 			if !strings.Contains(sum, "1 cell: 1 "+c.grade.String()) || c.grade != steps.Pass && !strings.Contains(sum, "The worst is pair-matrix with "+c.grade.String()) {

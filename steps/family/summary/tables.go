@@ -228,7 +228,7 @@ func (r recap) matrixTable() (t steps.Table, ok bool) {
 		if !slices.Contains(matrixCells, x.cell) {
 			continue
 		}
-		row := []string{matrixName(x), x.text(rateText(x.value)), "", "", "", "", x.source(), documentedLinkGB[x.cell]}
+		row := []string{matrixName(x), x.text(rateText(x.value)), "", "", "", "", x.source(), cmp.Or(documentedLinkGB[x.cell], "–")}
 		if o, ran := r.outcome(x.cell); ran && x.has {
 			ok = true
 			f, _ := figureOf(o, steps.Throughput)
