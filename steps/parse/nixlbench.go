@@ -48,9 +48,12 @@ type NIXLRow struct {
 // Gbps is the throughput in 10^9 bits a second.
 func (r NIXLRow) Gbps() float64 { return 8 * r.GBps }
 
-// noStart is what the loader and the shell say of a program that can't be started.
-const noStart = `error while loading shared libraries|symbol lookup error|version \S+ not found \(required by|` +
-	`Exec format error|cannot execute`
+// nixlSays are what a line that complains may hold anywhere: NIXL's words, and what the loader and the shell say of a program
+// that can't be started.
+var nixlSays = []string{
+	"NIXL_ERR_", "Failed to create engine", "no active messages transport",
+	"error while loading shared libraries", "symbol lookup error", "not found (required by", "Exec format error", "cannot execute",
+}
 
 var (
 	nixlRank   = pattern.New(`^ETCD Runtime: Registered as rank (\d{1,6}) item`)
@@ -67,14 +70,12 @@ var (
 	nixlName = pattern.New(`Batch Size|[^\s()][^()]*\([^()]*\)`)
 	ucxWarn  = pattern.New(`UCX  ?WARN +(.+)$`)
 	ucxError = pattern.New(`UCX  ?(?:ERROR|FATAL) +(.+)$`)
-	// Releases word their complaints in many ways, and none has a common mark.
-	nixlError = pattern.New(`^(ERROR: |Invalid |Unsupported |Incorrect |Failed |` +
+	// Releases word their complaints in many ways, and none has a common mark. Most begin a line.
+	nixlError = pattern.New(`^(?:ERROR: |Invalid |Unsupported |Incorrect |Failed |` +
 		`Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
 		`Rank \d+ is greater|NIXL: |NIXL Device API|CUDA: |VRAM not supported|Total_buffer_size must|` +
 		`iter_factor must|--flagfile|free\(\): |\w+ must be >=|` +
-		`what\(\): |Plugin (?:file does not exist|initialization failed|API version mismatch)|Error accessing directory|createBackend: )|` +
-		`NIXL_ERR_|` + noStart + `|` +
-		`Failed to create engine|no active messages transport`)
+		`what\(\): |Plugin (?:file does not exist|initialization failed|API version mismatch)|Error accessing directory|createBackend: )`)
 	// NIXL's own log: I, W or E, the day, the time, a thread and a place.
 	absl = pattern.New(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
 )
@@ -166,7 +167,7 @@ func (b *NIXLBench) complaint(line string) bool {
 		said = m[1]
 	} else if m := ucxFatal.FindStringSubmatch(line); m != nil {
 		said = m[1] // UCX ends the process with these words, and no other program says why
-	} else if plain := absl.ReplaceAllString(line, ""); nixlError.MatchString(plain) {
+	} else if plain := absl.ReplaceAllString(line, ""); isNIXLError(plain) {
 		said = plain
 	} else {
 		return false
@@ -176,6 +177,11 @@ func (b *NIXLBench) complaint(line string) bool {
 		*to = append(*to, said)
 	}
 	return true
+}
+
+// isNIXLError reports whether a line complains.
+func isNIXLError(line string) bool {
+	return nixlError.MatchString(line) || slices.ContainsFunc(nixlSays, func(said string) bool { return strings.Contains(line, said) })
 }
 
 // nixlColumns are the names of a header. They have blanks in them, so that several blanks

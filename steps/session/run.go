@@ -654,7 +654,7 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 		if seen != nil {
 			seen(line)
 		}
-		if live != nil && line.Stream == runner.Stdout && said.worth(line.At.Sub(shown)) {
+		if live != nil && !r.quiet && r.held == nil && line.Stream == runner.Stdout && said.worth(line.At.Sub(shown)) {
 			shown = line.At
 			var t steps.Table
 			ok := false
@@ -662,7 +662,7 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 				live = nil // the next line would break it off again
 				r.defect(d)
 			}
-			if ok && !r.quiet && r.held == nil {
+			if ok {
 				r.s.out.put(steps.CellMeasured{Run: r.id, Cell: r.cell.ID, Table: t})
 			}
 		}
