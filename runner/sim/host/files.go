@@ -20,7 +20,8 @@ type Inode struct {
 	// By name; nil for what is no directory. add and drop change them.
 	Kids map[string]*Inode
 	// Of Kids, sorted; nil until somebody asks.
-	names []string
+	names   []string
+	entries []fs.DirEntry
 	// Of a link, absolute or seen from its directory.
 	Target string
 	// Called with the rig's lock held, each time that somebody reads.
@@ -394,11 +395,11 @@ func (i *Inode) Size() int64 {
 	}
 }
 
-func (i *Inode) add(name string, kid *Inode) { i.Kids[name], i.names = kid, nil }
+func (i *Inode) add(name string, kid *Inode) { i.Kids[name], i.names, i.entries = kid, nil, nil }
 
 func (i *Inode) drop(name string) {
 	delete(i.Kids, name)
-	i.names = nil
+	i.names, i.entries = nil, nil
 }
 
 // Names are a directory's entries, sorted. They are not the caller's to change.

@@ -646,9 +646,16 @@ func (sh *Shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error
 	if dir.Kids == nil {
 		return nil, syscall.ENOTDIR
 	}
-	var entries []fs.DirEntry
-	for name, kid := range n.Entries(dir) {
-		entries = append(entries, info{name, kid})
+	// Scripts look into the same folders of sysfs again and again.
+	entries, lasts := dir.entries, dir != n.tree.Kids["proc"]
+	if entries == nil || !lasts {
+		entries = nil
+		for name, kid := range n.Entries(dir) {
+			entries = append(entries, info{name, kid})
+		}
+	}
+	if lasts {
+		dir.entries = entries
 	}
 	return entries, nil
 }
