@@ -514,6 +514,7 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	after := r.Changed.After
+	var bare []string
 	for _, e := range steps.Ends {
 		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
 		for _, rail := range after.At(e).Rails {
@@ -524,8 +525,7 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 			case rail.Netdev.Master != "":
 				rep.Add(steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, r.Rig.NameOf(e), rail.Netdev.Master)
 			case rail.Addr == "" && !r.Changed.Undone && rail.Netdev.Carrier:
-				rep.Add(steps.Warn, "%s on %s has no address: railbench did not make this bond and doesn't know what was there "+
-					"before; rail-ips gives it one", rail.Netdev.Name, r.Rig.NameOf(e))
+				bare = append(bare, rail.Netdev.Name+" on "+r.Rig.NameOf(e))
 			}
 		}
 	}
@@ -543,6 +543,10 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 		if name := emptyBond(after, e); name != "" {
 			rep.At(r.Rig, e, steps.Warn, "%s on %s is there still, and holds nothing", name, r.Rig.NameOf(e))
 		}
+	}
+	if len(bare) > 0 {
+		rep.Add(steps.Warn, "%s no address: railbench did not make this bond and doesn't know what was there before; rail-ips gives one",
+			kind.HaveOrHas(bare))
 	}
 	if !held {
 		return rep.Verdict("the bonds that held nothing are gone; a bond can be made again under their names", kind.Kept)

@@ -220,6 +220,17 @@ func TestChangeJudges(t *testing.T) {
 	bare := kindtest.Netdevs(kindtest.Spark())
 	bare.Nodes[0].Rails[1].Addr = ""
 	kindtest.Want(t, "teardown of a foreign bond", judgeTeardown(steps.Cell{}, kindtest.Made(after, bare, "bonds: none\n", "bonds: none\n")), steps.Warn, "enp1s0f1np1 on spark-02 has no address", "rail-ips")
+	// What is said of both nodes is not cut off for what is said of each.
+	both := kindtest.BondedAt(steps.Here, steps.Peer)
+	for i := range both.Nodes {
+		both.Nodes[i].Netdevs = slices.Clone(both.Nodes[i].Netdevs)
+		at := slices.IndexFunc(both.Nodes[i].Netdevs, func(d steps.Netdev) bool { return d.Name == "bond0" })
+		both.Nodes[i].Netdevs[at].Managers = []steps.Manager{{By: networkManager, State: "connected", Profile: "netplan-bond0"}}
+	}
+	bare.Nodes[1].Rails = slices.Clone(bare.Nodes[1].Rails)
+	bare.Nodes[1].Rails[1].Addr = ""
+	kindtest.Want(t, "teardown of netplan's on both", judgeTeardown(steps.Cell{}, kindtest.Made(both, bare, "bonds: none\n", "bonds: none\n")), steps.Warn,
+		"netplan has bond0 on spark-02", "netplan has bond0 on spark-01", "enp1s0f1np1 on spark-02 and enp1s0f1np1 on spark-01 have no address")
 	// What a configuration has comes again, and who is told how to be rid of it for good.
 	for name, c := range map[string]struct {
 		by   steps.Manager
