@@ -61,8 +61,12 @@ func TestRelativeHome(t *testing.T) {
 	}
 	t.Setenv("HOME", "here/nobody")
 	for _, args := range [][]string{
-		{"run", "hosts", "--rig", "sim", "--speed", "max"}, {"doctor", "nodes", "--rig", "sim", "--speed", "max"},
-		{"undo", "--list"}, {"init", "--peer", "nobody@127.0.0.1:1"}, {"rig", "status"}, {"list"},
+		{"run", "hosts", "--rig", "sim", "--speed", "max"},
+		{"doctor", "nodes", "--rig", "sim", "--speed", "max"},
+		{"undo", "--list"},
+		{"init", "--peer", "nobody@127.0.0.1:1"},
+		{"rig", "status"},
+		{"list"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := Main(args, strings.NewReader(""), &stdout, &stderr)
