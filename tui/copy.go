@@ -75,6 +75,9 @@ func (m *Model) copyOutput() tea.Cmd {
 		head = simulatedHead
 	}
 	texts := texts(c, state.Output)
+	if apart := byNode(c, state.Output); apart != nil && len(strings.Join(apart, "")) <= maxCopy/2 {
+		texts = apart
+	}
 	first, size := len(texts), len(head)+len(verdict)
 	for first > 0 && size+len(texts[first-1]) <= maxCopy {
 		first--
@@ -109,6 +112,33 @@ func texts(c steps.Cell, out steps.Scroll) []string {
 			text = l.From + ": " + text
 		}
 		all = append(all, text)
+	}
+	return all
+}
+
+// byNode are the kept lines of a cell that runs one script on several nodes, each node's together and as it
+// printed them: what is to be typed there can be pasted. It is nil for any other cell.
+func byNode(c steps.Cell, out steps.Scroll) (all []string) {
+	if !c.OnSeveral() || slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Name != "" }) {
+		return nil
+	}
+	var nodes []string
+	of := map[string][]string{}
+	for _, l := range out.Lines(0, out.Len()) {
+		text := ink.Clean(l.Text) + "\n"
+		if l.Kind == steps.Note {
+			text = "# " + text
+		}
+		if of[l.From] == nil {
+			nodes = append(nodes, l.From)
+		}
+		of[l.From] = append(of[l.From], text)
+	}
+	for _, node := range nodes {
+		if node != "" {
+			all = append(all, "# "+ink.Clean(node)+"\n")
+		}
+		all = append(all, of[node]...)
 	}
 	return all
 }

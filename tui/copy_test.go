@@ -40,16 +40,16 @@ func TestCopyOutput(t *testing.T) {
 			{Kind: steps.FromStderr, From: "spark-02", Text: "bad \x1b[31m"},
 		}})
 	const printed = "# SIMULATED: nothing of this was measured on hardware\n" +
-		"spark-01: red\n# exit 0\nspark-02: bad \uFFFD[31m\n"
+		"# spark-01\nred\n# exit 0\n# spark-02\nbad \uFFFD[31m\n"
 	if got := clipboard(t, s.press("y")); got != printed {
 		t.Errorf("copied %q", got)
 	}
-	s.sees("copied 3 lines, 99 B; the terminal has to allow it (OSC 52)")
+	s.sees("copied 5 lines, 101 B; the terminal has to allow it (OSC 52)")
 	s.tell(passed(1, "gids"))
 	if got := clipboard(t, s.press("y")); !strings.HasPrefix(got, printed+"PASS SIMULATED  92.5 Gb/s: all") {
 		t.Errorf("copied %q", got)
 	}
-	s.sees("copied 3 lines and the verdict")
+	s.sees("copied 5 lines and the verdict")
 	s.press("O")
 	if got := clipboard(t, s.press("y")); got != printed {
 		t.Errorf("from the opened output: %q", got)
