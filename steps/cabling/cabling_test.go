@@ -2,6 +2,7 @@ package cabling
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -239,9 +240,7 @@ func heard(rig steps.Rig, facts []map[string]string, node, rail int, system, por
 	link := rig.Nodes[node].Rails[rail].Netdev.Name
 	out := fmt.Sprintf("lldp: lldp.%[1]s.via=LLDP\nlldp: lldp.%[1]s.chassis.mac=ca:9a:77:d0:0e:b9\nlldp: lldp.%[1]s.chassis.name=%[2]s\n"+
 		"lldp: lldp.%[1]s.port.ifname=%[3]s\nlldp: lldp.%[1]s.port.descr=to somebody\n", link, system, port)
-	for name, value := range Facts(rig.Nodes[node], out) {
-		facts[node][name] = value
-	}
+	maps.Copy(facts[node], Facts(rig.Nodes[node], out))
 }
 
 // What LLDP tells: a switch between two nodes, its name and ports; and a node that is another than the one that answers.
