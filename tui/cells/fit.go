@@ -357,9 +357,10 @@ func headed(lines []steps.OutputLine) []steps.OutputLine {
 	return lines
 }
 
-// indent is how far a line is set in; a tab is wider than the blanks of a column.
+// indent is how far a line is set in; a tab is wider than the blanks of a column. Some tools set theirs in
+// behind a # at the line's beginning.
 func indent(text string) (n int) {
-	for _, r := range text {
+	for _, r := range strings.TrimPrefix(text, "#") {
 		switch r {
 		case ' ':
 			n++

@@ -139,6 +139,10 @@ func TestCutOutputBeginsAtAHead(t *testing.T) {
 			"\t\t\"streams\":\t[{", "\t\t\t\"bits_per_second\": 1", "\t\t\t\"bits_per_second\": 2",
 			"\t\t\"sum_sent\":\t{", "\t\t\t\"bits_per_second\": 3", "\t\t\"sum_received\":\t{", "\t\t\t\"bits_per_second\": 3", "\t\t}",
 		}, "\t\t\"sum_sent\":\t{"},
+		{"ucx_info", []string{
+			"#      Transport: tcp", "#         Device: enp1s0f0np0", "#      Transport: rc_mlx5", "#         Device: rocep1s0f0:1",
+			"#      Transport: cma", "#         Device: memory", "    -asio_address", "    -etcd_endpoints", "Python has nixl",
+		}, "#      Transport: cma"},
 		{"a head that comes late", []string{"a", " b", " c", " d", " e", " f", " g", "h"}, " c"},
 		{"no heads", []string{"  a", "  b", "  c", "  d", "  e", "  f", "  g", "  h"}, "  c"},
 	} {
