@@ -25,7 +25,7 @@ var hardwareMay = map[string][]string{
 	"hog":          {"rail-speed"},
 	"tool-missing": {"rail-speed"},
 	// What has no driver has no clock to look at.
-	"gpu-missing": {"gpu-clock"},
+	"gpu-missing": {"gpu-clock", "tools-present"},
 	// Only root reads what a cable tells.
 	"sudo-password": {"cable"},
 	// A port without a cable has none to tell of.

@@ -192,7 +192,7 @@ var symptoms = map[string]symptom{
 		seen:    map[string][]string{"nixl-check": {"spark-01 has no nixlbench"}},
 		skipped: by(nixlBenches, "spark-01 has no nixlbench"),
 	},
-	"nixl-old": {says: map[string][]string{"nixl-check": {"nixlbench 1.0.0"}}},
+	"nixl-old": {says: map[string][]string{"nixl-check": {"nixlbench by its options (1.0.0"}}},
 	"nixl-one-rail": {
 		seen: also(by([]string{"nixl-transfer-dual", "nixl-dual-dram", "nixl-mt"}, "nothing went over rocep1s0f1"), []string{"nixl-halves-dram"}, "nothing went over roceP2p1s0f0"),
 	},
@@ -201,7 +201,7 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping"}, everyTest...),
 	},
 	"pcie-x2": {
-		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rails 3 and 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}, "ib-write-lat": {"Rail 3", "Gen5 x2"}, "nixl-latency": {"on spark-01", "Gen5 x2"}},
+		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rail 3", "Rail 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}, "ib-write-lat": {"Rail 3", "Gen5 x2"}, "nixl-latency": {"on spark-01", "Gen5 x2"}},
 		may:  []string{"devices"},
 	},
 	"firewall": {
