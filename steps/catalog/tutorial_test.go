@@ -248,3 +248,18 @@ func TestWordsOfFour(t *testing.T) {
 		}
 	}
 }
+
+// The tests of the baseline that no judge of their own reads: from 0.95 of what a rail should carry, and no more than
+// it can.
+func TestBaselineValues(t *testing.T) {
+	c := kindtest.Cell(t, "ib-read-bw")
+	asked := map[string]string{"LEAST_GBPS": "74.0", "GOOD_GBPS": "87.9", "MOST_GBPS": "127.9"}
+	for average, want := range map[string]steps.Grade{"92.43": steps.Pass, "80.00": steps.Warn, "60.00": steps.Fail, "143.00": steps.Fail, "-92.43": steps.Inconclusive} {
+		r := kindtest.Both(kindtest.Spark(), parse.Facts, " 65536      1000           0.00               "+average+"              0.176\n", "")
+		r.Stages[0].Outputs[0].Role, r.Stages[0].Outputs[1].Role = "client", "server"
+		r.Stages[0].Outputs[0].Asked = asked
+		if v := New().Judges[c.Judge](c, r); v.Grade != want {
+			t.Errorf("%s: %s, want %s: %s", average, v.Grade, want, v.Reason)
+		}
+	}
+}

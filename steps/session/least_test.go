@@ -21,19 +21,19 @@ func TestLeast(t *testing.T) {
 	for name, c := range map[string]struct {
 		rig    steps.Rig
 		params map[string]string
-		want   string // LEAST, LEAST_BOTH, GOOD, GOOD_BOTH
+		want   string // LEAST, LEAST_BOTH, GOOD, GOOD_BOTH, MOST, MOST_BOTH
 	}{
-		"a Spark":                       {kindtest.Spark(), nil, "74.0 148.0 87.9 175.8"},
-		"set":                           {kindtest.Spark(), map[string]string{"LEAST_GBPS": "90"}, "90 90 90 90"},
-		"soft-RoCE":                     {kindtest.Virtual(), nil, "   "},
-		"messages too small for a band": {kindtest.Spark(), map[string]string{"SIZE": "4096"}, "   "},
-		"what else may end it":          {unknown, nil, "   "},
+		"a Spark":                       {kindtest.Spark(), nil, "74.0 148.0 87.9 175.8 127.9 255.9"},
+		"set":                           {kindtest.Spark(), map[string]string{"LEAST_GBPS": "90"}, "90 90 90 90 127.9 255.9"},
+		"soft-RoCE":                     {kindtest.Virtual(), nil, "     "},
+		"messages too small for a band": {kindtest.Spark(), map[string]string{"SIZE": "4096"}, "    127.9 255.9"},
+		"what else may end it":          {unknown, nil, "    188.9 377.8"},
 	} {
 		if c.params == nil {
 			c.params = map[string]string{}
 		}
 		v := vars(c.rig, steps.Here, -1, c.params)
-		got := strings.Join([]string{v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"], v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"]}, " ")
+		got := strings.Join([]string{v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"], v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"], v["MOST_GBPS"], v["MOST_BOTH_GBPS"]}, " ")
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -44,7 +44,12 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 	}
 	if len(rig.Pairs) > 0 {
 		p := rig.Pairs[max(pair, 0)]
-		if expected := expected(rig, p, params); expected > 0 {
+		b := bandOf(rig, p, params)
+		if b.Limit > 0 {
+			most := theory.OverShare.Value() * float64(b.Limit)
+			v["MOST_GBPS"], v["MOST_BOTH_GBPS"] = decimals(most), decimals(2*most)
+		}
+		if expected := float64(b.Expected); expected > 0 && b.Unless == "" {
 			least, good := theory.WarnShare.Value()*expected, theory.PassShare.Value()*expected
 			v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"] = decimals(least), decimals(2*least)
 			v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"] = decimals(good), decimals(2*good)
@@ -102,9 +107,9 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 	return int(min(max(n, fewestIterations), mostIterations))
 }
 
-// expected is what a test without a judge should reach over a rail, in Gb/s, as a write should. 0 is where
-// nobody knows what to expect, or what else may end it.
-func expected(rig steps.Rig, p steps.Pair, params map[string]string) float64 {
+// bandOf is what a test without a judge should reach over a rail, as a write should. Where nobody knows what else may end
+// it, it says so (Unless).
+func bandOf(rig steps.Rig, p steps.Pair, params map[string]string) theory.Band {
 	const messages = 1000 // perftest's own number for reads and sends, the fewest of the tests that ask
 	t := theory.Test{MTU: math.MaxInt}
 	for _, e := range steps.Ends {
@@ -113,11 +118,7 @@ func expected(rig steps.Rig, p steps.Pair, params map[string]string) float64 {
 	if size, err := strconv.Atoi(params["SIZE"]); err == nil {
 		t.Message, t.Payload = size, float64(size)*messages
 	}
-	b := theory.BandOf(rig, t, p)
-	if b.Unless != "" {
-		return 0
-	}
-	return float64(b.Expected)
+	return theory.BandOf(rig, t, p)
 }
 
 func decimals(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
