@@ -189,6 +189,39 @@ func walked() []alteration {
 		{"NIXL: it wrote", notGood, replaced(`"op":"READ"`, `"op":"WRITE"`)},
 		{"NIXL: an error in the report, and status 0", notGood, within("nixl-python", `"role":"initiator"`, `"role":"initiator","error":"NIXL_ERR_BACKEND"`)},
 	}
+	grew := func(name string, other bool) func(good, *steps.Result) bool {
+		return at(other, false, func(_ good, b *steps.RailBytes) { b.Errors[name] = 1 })
+	}
+	head := func(begins, line string) func(good, *steps.Result) bool {
+		return text(func(g good, s string) string { return headed(g, s, begins, line) })
+	}
+	all = append(all, []alteration{
+		{"the link went down, as ethtool counts it", notGood, grew("link_down_events_phy", false)},
+		{"the carrier came back at the other end", notGood, grew("carrier_up_count", true)},
+		{"iperf3: it sent for two of ten seconds", notGood, within("iperf3", `("sum_sent":\{"seconds":)10`, "${1}2")},
+		{"iperf3: more streams than it tells of", notGood, within("iperf3", `"num_streams":\d`, `"num_streams":8`)},
+		{"iperf3: its first seconds left out", notGood, within("iperf3", `"num_streams"`, `"omit":9,"num_streams"`)},
+		{"iperf3: small writes", notGood, within("iperf3", `"num_streams"`, `"blksize":64,"num_streams"`)},
+		{"iperf3: some bytes, and no time", notGood, within("iperf3", `"num_streams"`, `"bytes":1000000,"num_streams"`)},
+		{"iperf3: some blocks, and no time", notGood, within("iperf3", `"num_streams"`, `"blocks":10,"num_streams"`)},
+		{"iperf3: told to last a second", notGood, within("iperf3", `"num_streams"`, `"duration":1,"num_streams"`)},
+		{"iperf3: a stream at a hundredth", notPass, func(g good, r *steps.Result) bool {
+			return g.name == "tcp-parallel" && text(func(_ good, s string) string {
+				s = strings.ReplaceAll(s, `"bits_per_second":2.325e+10`, `"bits_per_second":3.09e+10`)
+				return strings.Replace(s, `"bits_per_second":3.09e+10`, `"bits_per_second":0.03e+10`, 2)
+			})(g, r)
+		}},
+		{"iperf3: it stood still for a second", notPass, within("iperf3", `"end":\{`,
+			`"intervals":[{"sum":{"seconds":1,"bytes":0,"bits_per_second":0}},{"sum":{"seconds":9,"bytes":9e10,"bits_per_second":8e10}}],"end":{`)},
+		{"nixlbench: another mode", notGood, configured("Mode (--mode=[SG,MG])", "MG")},
+		{"nixlbench: eight devices at the target", notGood, configured("Num target dev (--num_target_dev=N)", "8")},
+		{"perftest: written with immediate data", notGood, replaced("RDMA_Write BW", "RDMA_Write_With_Imm BW")},
+		{"perftest: over two ports at once", notGood, head("Dual-port", " Dual-port       : ON\t\tDevice         : rocep1s0f0")},
+		{"perftest: over InfiniBand", notGood, head("Link type", " Link type       : IB")},
+		{"perftest: an average above the longest", notGood, within("perftest-latency", ` 2\.0 0\.30 `, " 800.0 950.30 ")},
+		{"perftest: a few writes of 25 ms", notPass, within("perftest-latency", ` 14\.6 1\.96 2\.0 0\.30 2\.6 14\.6\n`,
+			" 25000 1.96 52.0 900 2.6 25000\n")},
+	}...)
 	for code, what := range map[int]string{
 		124: "ended by timeout", 126: "not allowed to run", 132: "of an illegal instruction", 135: "of a bus error", 136: "of a division by zero",
 		141: "of a broken pipe", 152: "of its time of the processor", 255: "by ssh",
@@ -200,7 +233,12 @@ func walked() []alteration {
 	for _, line := range []string{
 		"Killed", "Aborted (core dumped)", "Bus error", "Traceback (most recent call last):", "Illegal instruction (core dumped)",
 		"terminate called after throwing an instance of 'std::bad_alloc'", "double free or corruption (!prev)",
-		"*** stack smashing detected ***: terminated", "munmap_chunk(): invalid pointer",
+		"*** stack smashing detected ***: terminated", "munmap_chunk(): invalid pointer", "Hangup", "Alarm clock", "User defined signal 1",
+		"File size limit exceeded (core dumped)", "Fatal Python error: Segmentation fault", "panic: runtime error: index out of range",
+		"ib_write_bw: src/perftest_resources.c:123: main: Assertion `x' failed.", "CUDA error: out of memory",
+		"==123==ERROR: AddressSanitizer: heap-use-after-free on address 0x6", "sh: 3: printf: write error: No space left on device",
+		"[spark-02:1858 :0:1858] Caught signal 11 (Segmentation fault: address not mapped to object at address (nil))",
+		"[1795221293.840784] [spark-02:1904 :0]  ib_mlx5_log.c:179  UCX  ERROR   Transport retry count exceeded on rocep1s0f0:1/RoCE",
 	} {
 		all = append(all, alteration{"it says " + line + ", and status 0", notGood, says(line)})
 	}

@@ -42,14 +42,26 @@ type Iperf3 struct {
 	UDP *Datagrams `json:"udp,omitempty"`
 	// ReceivedSeconds are those that the receiver's rate was worked out of, to all digits; 0 in a text.
 	ReceivedSeconds float64 `json:"-"`
+	// SentSeconds are those that the sender sent; 0 in a text.
+	SentSeconds float64 `json:"-"`
 	// Reverse says that the server sent, Bidir that both did, and LimitGbps is the rate that the
 	// sender was told to keep to; 0 for none.
 	Reverse   bool    `json:"reverse,omitempty"`
 	Bidir     bool    `json:"bidir,omitempty"`
 	LimitGbps float64 `json:"limitGbps,omitempty"`
+	// Asked are what the client was told of a test that makes another one of it: seconds, bytes or blocks it was
+	// to end after, seconds left out, and the size of its writes. Only JSON has them; 0 for none.
+	Asked IperfAsked `json:"-"`
+	// Stopped are the seconds of the intervals in which nothing at all was moved.
+	Stopped float64 `json:"-"`
 	// Error is iperf3's own word for what went wrong; empty where nothing did. With
 	// -J it ends with status 0 all the same.
 	Error string `json:"error"`
+}
+
+// IperfAsked is what a client of iperf3 was told.
+type IperfAsked struct {
+	Streams, Seconds, Bytes, Blocks, Omit, WriteBytes int
 }
 
 // Datagrams are those of a UDP test, of all streams. Who sends counts on whatever arrives: a rate
@@ -125,11 +137,17 @@ type iperf3Start struct {
 		Reverse  float64 `json:"reverse"`
 		Bidir    float64 `json:"bidir"`
 		Bitrate  float64 `json:"target_bitrate"`
+		Seconds  float64 `json:"duration"`
+		Bytes    float64 `json:"bytes"`
+		Blocks   float64 `json:"blocks"`
+		Omit     float64 `json:"omit"`
+		Write    float64 `json:"blksize"`
 	} `json:"test_start"`
 }
 
 type iperf3Interval struct {
 	Streams []sum `json:"streams"`
+	Sum     *sum  `json:"sum"`
 }
 
 type iperf3End struct {
@@ -204,6 +222,8 @@ func iperf3JSON(text string) (Iperf3, error) {
 	}
 	v.Version, v.Error = cut(raw.Start.Version), cut(raw.Error)
 	v.Streams = whole(raw.Start.Test.Streams)
+	told := raw.Start.Test
+	v.Asked = IperfAsked{v.Streams, whole(told.Seconds), whole(told.Bytes), whole(told.Blocks), whole(told.Omit), whole(told.Write)}
 	v.Protocol = cut(raw.Start.Test.Protocol)
 	v.Reverse, v.Bidir, v.LimitGbps = raw.Start.Test.Reverse > 0, raw.Start.Test.Bidir > 0, least(raw.Start.Test.Bitrate)/1e9
 	v.MSSBytes = whole(max(raw.Start.MSS, raw.Start.Told))
@@ -216,6 +236,10 @@ func iperf3JSON(text string) (Iperf3, error) {
 	for _, i := range raw.Intervals {
 		for _, s := range i.Streams {
 			v.CwndBytes = max(v.CwndBytes, whole(s.Window))
+		}
+		// What is left behind the last whole one is a few milliseconds.
+		if i.Sum != nil && i.Sum.Bytes <= 0 && i.Sum.Bits <= 0 && i.Sum.Seconds > 0.5 {
+			v.Stopped += least(i.Sum.Seconds)
 		}
 	}
 	for _, s := range raw.End.Streams {
@@ -236,6 +260,7 @@ func iperf3JSON(text string) (Iperf3, error) {
 	}
 	if s := raw.End.Sent; s != nil {
 		v.SentBytes, v.SentGbps, v.Seconds = least(s.Bytes), least(s.Bits)/1e9, least(s.Seconds)
+		v.SentSeconds = v.Seconds
 		if s.Retransmits != nil {
 			v.Retransmits = whole(*s.Retransmits)
 		}

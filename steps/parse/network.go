@@ -43,7 +43,7 @@ var (
 	pingTimes   = pattern.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
 	pingTooLong = pattern.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
 		`frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
-	pingStrange = pattern.New(`^wrong data byte|DIFFERENT ADDRESS!|(?i)\bredirect (?:host|network)|\(BAD CHECKSUM!\)|truncated\)$`)
+	pingStrange = pattern.New(`^wrong data byte|^\d{1,9} packets transmitted, .*\+\d{1,9} corrupted|DIFFERENT ADDRESS!|(?i)\bredirect (?:host|network)|\(BAD CHECKSUM!\)|truncated\)$`)
 	pingTTL     = pattern.New(`\bttl=(\d{1,3})\b`)
 	pingError   = pattern.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
 )

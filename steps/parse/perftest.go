@@ -25,6 +25,10 @@ type Perftest struct {
 	Connection string `json:"-"`
 	Transport  string `json:"-"`
 	QueuePairs int    `json:"-"`
+	// Link is the layer below it ("Ethernet", "IB"); empty where the head doesn't tell. DualPort says that
+	// it went over two ports at once.
+	Link     string `json:"-"`
+	DualPort bool   `json:"-"`
 	// NUMANode is the node whose processors the program chose, from 6.29 on; nil where it
 	// doesn't tell.
 	NUMANode *int `json:"numaNode,omitempty"`
@@ -236,6 +240,8 @@ var (
 	numaField   = pattern.New(`^NUMA node\s*:\s*(\d{1,6})$`)
 	connField   = pattern.New(`(?:^|\s)Connection type\s*:\s*(\w{1,8})`)
 	wayField    = pattern.New(`(?:^|\s)Transport type\s*:\s*(\w{1,12})`)
+	linkField   = pattern.New(`(?:^|\s)Link type\s*:\s*(\w{1,12})`)
+	portsField  = pattern.New(`^Dual-port\s*:\s*ON\b`)
 	queueField  = pattern.New(`^Number of qps\s*:\s*(\d{1,6})`)
 	validation  = pattern.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
 	testTitle   = pattern.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
@@ -273,13 +279,14 @@ func (p *Perftest) headLine(line string) {
 
 // kindLine reads what kind of a test it is, beside its name.
 func (p *Perftest) kindLine(line string) {
-	if !strings.Contains(line, " type") && !strings.HasPrefix(line, "Number of qps") {
+	if p.DualPort = p.DualPort || strings.HasPrefix(line, "Dual-port") && portsField.MatchString(line); !strings.Contains(line, " type") &&
+		!strings.HasPrefix(line, "Number of qps") {
 		return
 	}
 	for _, f := range []struct {
 		form *pattern.Pattern
 		into *string
-	}{{connField, &p.Connection}, {wayField, &p.Transport}} {
+	}{{connField, &p.Connection}, {wayField, &p.Transport}, {linkField, &p.Link}} {
 		if m := f.form.FindStringSubmatch(line); m != nil {
 			*f.into = m[1]
 		}

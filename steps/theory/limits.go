@@ -40,6 +40,7 @@ const (
 	WriteLatencyWarn
 	WriteLatencyLeast
 	WriteLatencyTail
+	WriteLatencyMean
 	RailsApart
 	RatesApart
 	RatesApartSoft
@@ -62,6 +63,7 @@ const (
 	TCPNearZero
 	TCPSmallWindow
 	TCPResent
+	TCPStarved
 	ReadPassShare
 	ReadWarnShare
 	StagedGPU
@@ -263,6 +265,12 @@ var entries = [limits]Entry{
 		Low: 10, High: 10, Unit: "times", Basis: Chosen, When: "for ib_write_lat on hardware",
 		Source: "nothing on a direct link waits so long but a processor that slept or did something else", Fact: "averages",
 	},
+	WriteLatencyMean: {
+		Of:  "average of a latency against its median, from which a few very long ones are a finding",
+		Low: 3, High: 3, Unit: "times", Basis: Chosen, When: "for ib_write_lat on hardware",
+		Source: "in the first tutorial both are alike; what is longer in less than one of a hundred shows in no percentile that is told",
+		Fact:   "averages",
+	},
 	RailsApart: {
 		Of:  "latency of one rail against that of the best, from which they are apart",
 		Low: 3, High: 3, Unit: "times", Basis: Chosen, When: "for rails of one rig, also where no band holds",
@@ -366,6 +374,11 @@ var entries = [limits]Entry{
 		Of:  "share of a test's segments that were sent again, from which it is a finding",
 		Low: 0.001, High: 0.001, Basis: Chosen, When: "for TCP over a link of one's own",
 		Source: "TCP loses some where a stream begins, and then nothing", Fact: "tcp-near-zero",
+	},
+	TCPStarved: {
+		Of:  "share of an even share of a test's rate, below which one of its streams is a finding",
+		Low: 0.1, High: 0.1, Basis: Chosen, When: "for several streams of TCP",
+		Source: "streams that share a link divide it within a few times of each other, and those of a bond by its links", Fact: "tcp",
 	},
 	ReadPassShare: {
 		Of:  "share of what is expected, from which reads from Python pass",

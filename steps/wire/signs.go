@@ -306,19 +306,19 @@ func sum(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) (n u
 	return n
 }
 
-// flapCounters grow when a link goes down. perftest ends with status 0 all the
-// same where it comes back in time (a cable pulled and put back during the run).
-var flapCounters = []string{"link_downed", "carrier_changes", "carrier_down_count", "link_error_recovery"}
-
-// Flaps lists those that grew on some ports.
+// Flaps lists the counters that grew on some ports where a link goes down, or is trained again.
 func Flaps(bytes []steps.RailBytes, ports ...Port) string {
-	var grown []string
-	for _, name := range flapCounters {
-		if slices.ContainsFunc(bytes, func(b steps.RailBytes) bool {
-			return b.Errors[name] > 0 && slices.Contains(ports, Port{b.End, b.Rail})
-		}) {
-			grown = append(grown, name)
+	var names []string
+	for _, b := range bytes {
+		if !slices.Contains(ports, Port{b.End, b.Rail}) {
+			continue
+		}
+		for name, n := range b.Errors {
+			if n > 0 && meter.TroubleOf(name) == meter.Flapped && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
-	return strings.Join(grown, ", ")
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }

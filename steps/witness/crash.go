@@ -12,10 +12,16 @@ import (
 // before, is half of a run.
 var crash = pattern.New(`^(?:\S{1,80}: (?:line )?\d+: +)?(?:\d+ +)?` +
 	`(?:(?:Killed|Aborted|Bus error|Segmentation fault|Illegal instruction|Floating point exception|` +
-	`Trace/breakpoint trap|Bad system call)(?: +\(core dumped\))?(?: .*)?$|` +
-	`Traceback \(most recent call last\):|terminate called |\*\*\* stack smashing|\*\*\* buffer overflow detected|` +
+	`Trace/breakpoint trap|Bad system call|Hangup|Quit|Alarm clock|User defined signal [12]|Stack fault|` +
+	`CPU time limit exceeded|Cputime limit exceeded|File ?size limit exceeded|Virtual timer expired|Profiling timer expired)` +
+	`(?: +\(core dumped\))?(?: .*)?$|` +
+	`Traceback \(most recent call last\):|Fatal Python error: |panic: |fatal error: |thread '.*' panicked at |` +
+	`==\d+== ?ERROR: \w+Sanitizer|CUDA error|Out of memory$|(?:.*: )?No space left on device$|timeout: sending signal |.*Assertion .* failed\.?$|` +
+	`terminate called |\*\*\* stack smashing|\*\*\* buffer overflow detected|` +
 	`(?:double free|free\(\)|malloc\(\)|realloc\(\)|munmap_chunk\(\)|corrupted (?:size|double-linked)|` +
-	`malloc_consolidate\(\)|\w+\(\): invalid))`)
+	`malloc_consolidate\(\)|\w+\(\): invalid))|` +
+	// UCX, in whatever program it is loaded: what it calls an error ended a transfer, and a signal the program.
+	`^\[[^\]]*\].*(?:UCX  ?(?:ERROR|FATAL) |Caught signal \d+ \()`)
 
 // Crashed is what an output says of a program in it that was ended; empty where it says nothing.
 func Crashed(text string) string {

@@ -21,12 +21,14 @@ var routeOf = pattern.New(`(?:^| )dev (\S+)`)
 
 // noRoute is how ip words what a route of the kinds blackhole, prohibit and unreachable does, and
 // that there is none.
-var noRoute = pattern.New(`RTNETLINK answers: (.+)`)
+var noRoute = pattern.New(`RTNETLINK answers: (.+)|^((?:blackhole|unreachable|prohibit|throw) .+)`)
 
 // viaOf and srcOf are the router on that way, and the address that the node gives as its own there.
 var (
 	viaOf = pattern.New(`(?:^| )via (\S+)`)
 	srcOf = pattern.New(`(?:^| )src (\S+)`)
+	// mtuOf is the MTU that a route was given, or that the node learned on the way; its interface's is larger.
+	mtuOf = pattern.New(`(?:^| )mtu (?:lock )?(\d+)`)
 )
 
 // aside looks at a way that leads over the right interface, and yet not straight to its other end.
@@ -34,6 +36,13 @@ func aside(node string, own, other steps.Rail, said string, rep func(g steps.Gra
 	if via := viaOf.FindStringSubmatch(said); via != nil && via[1] != other.Addr {
 		rep(steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take that route away with ip route del",
 			node, other.Addr, via[1])
+	}
+	if m := mtuOf.FindStringSubmatch(said); m != nil {
+		if mtu, ok := decimal.Count(m[1]); ok && mtu < own.Netdev.MTU {
+			rep(steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was given an MTU, or something on "+
+				"the way asked for less. ip route flush cache forgets what was asked, and ip route shows what was given", node, mtu,
+				other.Addr, own.Netdev.Name, own.Netdev.MTU)
+		}
 	}
 	if src := srcOf.FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" && src[1] != own.Addr {
 		rep(steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another address. A route that names a src, "+
@@ -57,7 +66,7 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			case none != nil:
 				rep.At(rig, e, steps.Fail, "%s sends nothing to %s, rail %d of %s (%s): a route of its own swallows or refuses "+
 					"it, which ip route show table all lists (blackhole, unreachable, prohibit). Take that one away with ip route del",
-					node, other.Addr, i+1, rig.NameOf(e.Other()), none[1])
+					node, other.Addr, i+1, rig.NameOf(e.Other()), none[1]+none[2])
 			case dev == nil:
 				rep.At(rig, e, steps.Inconclusive, "%s doesn't tell which way it takes to %s", node, other.Addr)
 			case dev[1] == "lo":
@@ -79,7 +88,13 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 var limiting = map[string]string{
 	"netem": "delays, loses or changes packets on purpose", "tbf": "limits the rate", "htb": "limits rates",
 	"hfsc": "limits rates", "cbq": "limits rates", "ets": "", "plug": "holds packets back", "taprio": "lets packets out at times alone",
+	"etf": "lets packets out at times alone", "cbs": "limits the rate", "blackhole": "drops all packets", "red": "drops packets early",
+	"gred": "drops packets early", "sfb": "drops packets early", "choke": "drops packets early",
 }
+
+// limited are the settings by which others do so that else share out the link: cake's and fq's rate, mqprio's
+// shaper, and queues of a few packets.
+var limited = pattern.New(`bandwidth \d|maxrate \d|bw_rlimit|limit \d{1,2}p\b`)
 
 // qdisc is one of "tc qdisc show": its kind, and its settings.
 var qdisc = pattern.New(`qdisc (\w+) \S+ (?:root|parent \S+|dev \S+)?(.*)`)
@@ -111,16 +126,23 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			}
 			for part := range strings.SplitSeq(queues, " | ") {
 				m := qdisc.FindStringSubmatch(part)
-				if m == nil || limiting[m[1]] == "" {
+				if m == nil {
+					continue
+				}
+				does := limiting[m[1]]
+				if does == "" && limited.MatchString(m[2]) {
+					does = "limits the rate"
+				}
+				if does == "" {
 					continue
 				}
 				rep.At(rig, e, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc qdisc del dev %s root takes "+
-					"it away", name, node, m[1], strings.TrimSpace(m[2]), limiting[m[1]], passes, name)
+					"it away", name, node, m[1], strings.TrimSpace(m[2]), does, passes, name)
 			}
 			// A filter alone only sorts packets; what it does with them is its action.
 			if action := dropping.FindString(filters); action != "" {
 				rep.Show(node+" filters of "+name, filters, "", nil)
-				rep.At(rig, e, steps.Fail, "a filter of tc on %s of %s drops packets or limits their rate (%s): %s. tc filter show dev %s, "+
+				rep.At(rig, e, steps.Fail, "a filter of tc on %s of %s drops, changes or redirects packets, or limits their rate (%s): %s. tc filter show dev %s, "+
 					"with ingress and egress behind it, lists it", name, node, action, passes, name)
 			}
 		}
@@ -132,11 +154,13 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 }
 
 // dropping is what a filter's action is where packets don't get through it, or not all.
-var dropping = pattern.New(`gact action drop|action drop|police|netem|classid \S*:ffff`)
+var dropping = pattern.New(`gact action (?:drop|shot|trap)|action (?:drop|shot|trap)|random type \w+ (?:drop|shot)|police|netem|` +
+	`classid \S*:ffff|mirred \((?:Egress|Ingress) Redirect|pedit`)
 
 // pinged is what ping sums up.
 var (
 	pinged  = pattern.New(`(\d+) packets transmitted, (\d+) received`)
+	changed = pattern.New(`\+(\d+) corrupted`)
 	twice   = pattern.New(`\+(\d+) duplicates`)
 	fastest = pattern.New(`(?:rtt|round-trip) min/avg/max\S* = ([\d.]+)/`)
 )
@@ -165,6 +189,10 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			if t := twice.FindStringSubmatch(said); t != nil {
 				rep.At(rig, e, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two machines have that address "+
 					"(duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name, t[1], node)
+			}
+			if t := changed.FindStringSubmatch(said); t != nil {
+				rep.At(rig, e, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at shaping and error-counters, and try "+
+					"another cable or port", i+1, own.Netdev.Name, t[1], node)
 			}
 			lost := float64(out-back) / float64(max(1, out))
 			switch {

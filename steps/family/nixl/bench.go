@@ -307,6 +307,10 @@ var unasked = []struct{ name, value string }{
 	{"device_list", "all"},
 	{"num_threads", "1"},
 	{"use_device_api", "0"},
+	{"mode", "SG"},
+	{"num_initiator_dev", "1"},
+	{"num_target_dev", "1"},
+	{"pipeline_depth", "1"},
 }
 
 // contradicts says where a row's latency doesn't make its bandwidth: a block takes as long as the

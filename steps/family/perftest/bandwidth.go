@@ -523,7 +523,7 @@ func (t *bandwidthTest) Output() bool {
 		return false
 	}
 	t.read = v
-	if why := cmp.Or(bothWays(v.Perftest), notOfThisRun(t.cell, t.Client, v, t.Dev)); why != "" {
+	if why := cmp.Or(bothWays(v.Perftest), t.otherLink(v.Perftest), notOfThisRun(t.cell, t.Client, v, t.Dev)); why != "" {
 		t.add(steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
@@ -636,6 +636,15 @@ func bothWays(v parse.Perftest) string {
 	return ""
 }
 
+// otherLink says that a test went over another kind of link than its rail is.
+func (t *railTest) otherLink(v parse.Perftest) string {
+	rail := t.result.Rig.Rail(t.Pair, t.Client.End)
+	if v.Link == "" || rail.Layer == "" || rail.InfiniBand() == (v.Link == "IB") {
+		return ""
+	}
+	return fmt.Sprintf("it went over a link of the type %s, and the rail's is %s", v.Link, rail.Layer)
+}
+
 // otherGID says that a test went by another GID than the one that was asked for.
 func otherGID(c steps.Cell, o steps.Output, tool string, v parse.Perftest) string {
 	if v.GIDIndex < 0 {
@@ -648,6 +657,10 @@ func otherGID(c steps.Cell, o steps.Output, tool string, v parse.Perftest) strin
 // without an option that is one reliable connection, over RDMA.
 func otherKind(c steps.Cell, o steps.Output, tool string, v parse.Perftest) string {
 	switch {
+	case v.DualPort && !witness.Calls(c, o, tool, "-O", "--dualport"):
+		return "it went over two ports at once, so its figure is a sum"
+	case strings.Contains(v.Test, "Imm") && !witness.Calls(c, o, tool, "--write_with_imm"):
+		return fmt.Sprintf("it is the output of another test (%s)", v.Test)
 	case v.Connection != "" && v.Connection != "RC" && !witness.Calls(c, o, tool, "-c", "--connection"):
 		return fmt.Sprintf("it went over connections of the type %s, and RC was asked for", v.Connection)
 	case v.QueuePairs > 1 && !witness.Calls(c, o, tool, "-q", "--qp"):

@@ -96,7 +96,7 @@ func (t *latencyTest) Output() bool {
 		return false
 	}
 	t.read = v
-	if why := latencyNotOfThisRun(t.cell, v, t.Measurement); why != "" {
+	if why := cmp.Or(t.otherLink(v.Perftest), latencyNotOfThisRun(t.cell, v, t.Measurement)); why != "" {
 		t.add(steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
@@ -153,10 +153,21 @@ func (t *latencyTest) Figure(wire.Accounted) {
 
 // Signs: the tail.
 func (t *latencyTest) Signs() {
-	if row := t.row(); t.soft == "" && row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
+	row := t.row()
+	if t.soft != "" {
+		return
+	}
+	if row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
 		t.add(steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s", kind.Microseconds(row.P99US),
 			kind.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
 				"power saving (cpufreq), interrupts on its core, or other traffic"))
+		return
+	}
+	// A few that stand still for long are less than one in a hundred, and show in the average alone.
+	if row.AvgUS > theory.WriteLatencyMean.Value()*row.TypicalUS {
+		t.add(steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few writes stood still for long "+
+			"(a time-out, a link that was trained again, a processor that slept)", kind.Microseconds(row.AvgUS),
+			kind.Microseconds(row.TypicalUS), kind.Microseconds(row.MaxUS))
 	}
 }
 
@@ -166,7 +177,11 @@ func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) stri
 	if len(v.Rows) > 1 {
 		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))
 	}
-	return cmp.Or(rows, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
+	mean := ""
+	if row.AvgUS > 0 && (row.AvgUS < row.MinUS || row.MaxUS > 0 && row.AvgUS > row.MaxUS) {
+		mean = fmt.Sprintf("its average is %g us, and its times go from %g to %g", row.AvgUS, row.MinUS, row.MaxUS)
+	}
+	return cmp.Or(rows, mean, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
 		otherGID(c, m.Client, "ib_write_lat", v.Perftest), otherKind(c, m.Client, "ib_write_lat", v.Perftest),
 		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
 		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS}, witness.Quantile{Name: "median", Value: row.TypicalUS},

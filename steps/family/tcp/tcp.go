@@ -302,7 +302,7 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	case timed && v.Seconds > 0 && v.Seconds < 0.9*float64(seconds):
 		return fmt.Sprintf("it lasted %.3g s, and -t asked for %d", v.Seconds, seconds)
 	}
-	if why := otherWay(c, client, v); why != "" {
+	if why := cmp.Or(otherWay(c, client, v), otherOptions(c, client, v)); why != "" {
 		return why
 	}
 	if v.ReceivedSeconds > 0 {
@@ -335,6 +335,34 @@ func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 		return "the server sent, and the client was to"
 	case v.LimitGbps > 0 && !witness.Calls(c, client, tool, "-b", "--bitrate", "--bandwidth"):
 		return fmt.Sprintf("it was told to send no more than %s", kind.Gbps(v.LimitGbps))
+	}
+	return ""
+}
+
+// iperfWrite is how much a client of iperf3 writes at once where nobody asks for another size, bytes.
+const iperfWrite = 128 << 10
+
+// otherOptions says where a report is of a test that was told otherwise than its script tells iperf3, or
+// contradicts what it was told.
+func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
+	calls := func(options ...string) bool {
+		return !witness.Calls(c, client, "iperf3") || witness.Calls(c, client, "iperf3", options...)
+	}
+	told := v.Asked
+	switch {
+	case len(v.Each) > 0 && told.Streams > 0 && told.Streams != len(v.Each):
+		return fmt.Sprintf("it was told to use %d streams, and tells of %d", told.Streams, len(v.Each))
+	case told.Seconds > 0 && v.Seconds > 0 && math.Abs(v.Seconds-float64(told.Seconds)) > max(1, 0.1*float64(told.Seconds)):
+		return fmt.Sprintf("it was told to last %d s, and lasted %.3g", told.Seconds, v.Seconds)
+	case told.Bytes > 0 && !calls("-n", "--bytes"), told.Blocks > 0 && !calls("-k", "--blockcount"):
+		return "it was told to end after some bytes, and not after a time"
+	case told.Omit > 0 && !calls("-O", "--omit"):
+		return fmt.Sprintf("it was told to leave out its first %d s", told.Omit)
+	case told.WriteBytes > 0 && told.WriteBytes != iperfWrite && !calls("-l", "--length"):
+		return fmt.Sprintf("it wrote %s at once, and nobody asked for another size than %s", kind.Size(float64(told.WriteBytes)),
+			kind.Size(iperfWrite))
+	case v.ReceivedSeconds > 0 && v.SentSeconds > 0 && v.SentSeconds < v.ReceivedSeconds/2:
+		return fmt.Sprintf("it sent for %.3g s, and took %.3g s to receive that", v.SentSeconds, v.ReceivedSeconds)
 	}
 	return ""
 }
@@ -581,15 +609,27 @@ func unseen(p steps.Path, test parse.Iperf3) bool {
 // Signs are what a good sum hides: streams that stood still, and segments that were sent again.
 func (t *tcpTest) Signs() {
 	test, rep := t.read, t.rep
-	still := 0
-	for _, gbps := range test.Each { // of an even share
-		if gbps < theory.BytesBeside.Value()*test.ReceivedGbps/float64(len(test.Each)) {
+	still, slow := 0, 0
+	for _, gbps := range test.Each {
+		switch even := test.ReceivedGbps / float64(len(test.Each)); {
+		case gbps < theory.BytesBeside.Value()*even:
 			still++
+		case gbps < theory.TCPStarved.Value()*even:
+			slow++
 		}
 	}
-	if still > 0 && len(test.Each) > 1 {
-		rep.Add(steps.Warn, "%d of %d streams carried nothing: look at the path that its ports hash to, and at the other "+
-			"streams' figures", still, len(test.Each))
+	for _, of := range []struct {
+		n    int
+		said string
+	}{{still, "nothing"}, {slow, "next to nothing"}} {
+		if of.n > 0 && len(test.Each) > 1 {
+			rep.Add(steps.Warn, "%d of %d streams carried %s: look at the path that its ports hash to, and at the other "+
+				"streams' figures", of.n, len(test.Each), of.said)
+		}
+	}
+	if test.Stopped > 0 {
+		rep.Add(steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost (retransmits, path-loss) and at the link in "+
+			"that time (dmesg)", test.Stopped)
 	}
 	cause := resent(test)
 	if cause == "" || slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return strings.Contains(f.Text, cause) }) {
