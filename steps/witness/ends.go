@@ -2,11 +2,14 @@ package witness
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -17,6 +20,63 @@ const (
 	illegal  = 128 + 4
 	busError = 128 + 7
 )
+
+// told are the signals by which somebody, or a limit of the shell, ends a program, by number: those that
+// railbench sends are no exit of the program's own. SIGABRT is the program's own word, and SIGPIPE follows
+// from another's end.
+var told = map[int]string{
+	1: "SIGHUP: was its session closed?", 2: "SIGINT", 3: "SIGQUIT", 5: "SIGTRAP", 8: "SIGFPE", 10: "SIGUSR1", 12: "SIGUSR2", 14: "SIGALRM",
+	15: "SIGTERM: did somebody end it, or the node go down?", 24: "SIGXCPU, its limit of processor time: ulimit -t",
+	25: "SIGXFSZ, its limit of a file's size: ulimit -f", 31: "SIGSYS, a filter of system calls",
+}
+
+// starts are how the loader, which names the program first, and the shell, which names it last, say that
+// a program does not start, and what that means behind its name and node.
+var starts = []struct {
+	form  *pattern.Pattern
+	means string
+}{
+	{
+		pattern.New(`^(\S+): error while loading shared libraries: ([^\s:]+)`),
+		"does not start, because a library that it needs is not there (%s): install it, or put its folder into LD_LIBRARY_PATH",
+	},
+	{
+		pattern.New(`^(\S+): (?:\S+: )?(version \S+ not found) \(required by|^(\S+): (symbol lookup error)`),
+		"does not start (%s): it was built with newer libraries than are there, so build it on that node, or take a build for its system",
+	},
+	{
+		pattern.New(`(\S+): (Exec format error|cannot execute)`),
+		"can't be executed (%s): it was built for another kind of processor, or the file is damaged; build it on that node",
+	},
+	{
+		pattern.New(`(\S+): (Permission denied)$`),
+		"may not be executed (%s): is it marked as a program (chmod +x), and may programs run from its file system (noexec)?",
+	},
+}
+
+// full is how a program says that it could not write.
+var full = pattern.New(`(?:write error|cannot create|can't create|failed to create|cannot open|error writing|writing output).*` +
+	`(No space left on device|Disk quota exceeded|Read-only file system|I/O error)`)
+
+// unable is what kept a program of an end from starting or from writing, in its own words; ok is false where
+// none of them says so.
+func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
+	for line := range strings.Lines(o.Text) {
+		line = strings.TrimSpace(line)
+		for _, s := range starts {
+			m := s.form.FindStringSubmatch(line)
+			if m == nil || len(line) >= 400 || strings.HasSuffix(line, "Permission denied") && o.Exit.Code != 126 {
+				continue
+			}
+			m = slices.DeleteFunc(m[1:], func(part string) bool { return part == "" })
+			return finding(steps.Fail, "%s on %s "+s.means, path.Base(m[0]), rig.NameOf(o.End), m[1])
+		}
+		if m := full.FindStringSubmatch(line); m != nil && len(line) < 400 {
+			return finding(steps.Inconclusive, "%s could not write (%s): look at its room (disk-space)", whose(rig, o), m[1])
+		}
+	}
+	return f, false
+}
 
 // First is what ended a run first, as far as that shows without a word of the tools: an
 // end that somebody killed, a link that went down, a limit. What both ends print after
@@ -38,6 +98,15 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 		case busError:
 			return finding(steps.Inconclusive, "%s was ended by a bus error (exit %d): memory that it had mapped could not be given; is "+
 				"/dev/shm full (df), are there huge pages left, or does dmesg tell of a memory error?", whose(rig, o), busError)
+		}
+		if o.Exit.Code != 0 {
+			if f, ok := unable(rig, o); ok {
+				return f, true
+			}
+		}
+		if signal := told[o.Exit.Code-128]; signal != "" {
+			return finding(steps.Inconclusive, "%s was ended by a signal (exit %d, %s), and not by railbench: what the other end said follows "+
+				"from that", whose(rig, o), o.Exit.Code, signal)
 		}
 	}
 	// A node that was lost in the middle: that the other end then reached its limit, or complained

@@ -211,6 +211,7 @@ func TestPing(t *testing.T) {
 		{"some are lost", run(4, 3, 0.6, "") + good, 0, nil, steps.Warn, []string{"25 %"}},
 		{"slow", run(3, 3, 40, "") + good, 0, nil, steps.Warn, []string{"40.0 ms"}},
 		{"changed on the way", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=64 time=0.6 ms\nwrong data byte #16 should be 0x10 but was 0x11\n\n", 1) + good, 0, nil, steps.Warn, []string{"changed on the way"}},
+		{"changed, and only summed up", strings.Replace(good, "received,", "received, +2 corrupted,", 1) + good, 0, nil, steps.Warn, []string{"+2 corrupted"}},
 		{"another answers", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.77: icmp_seq=1 ttl=64 time=0.6 ms (DIFFERENT ADDRESS!)\n\n", 1) + good, 0, nil, steps.Warn, []string{"192.168.100.77"}},
 		{"a router answers", strings.Replace(good, "\n\n", "\nFrom 192.168.100.1 icmp_seq=1 Redirect Host(New nexthop: 192.168.100.10)\n\n", 1) + good, 0, nil, steps.Warn, []string{"192.168.100.1"}},
 		{"over a router", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=63 time=0.6 ms\n\n", 1) + good, 0, nil, steps.Warn, []string{"router"}},

@@ -28,21 +28,6 @@ const largeBlock = 1 << 20
 // before what follows from them.
 var nixlCauses = []kind.Cause{
 	{
-		Pattern: pattern.New(`error while loading shared libraries: ([^\s:]+)`), Grade: steps.Fail,
-		Means: "nixlbench on %s does not start, because a library that it needs is not there (%s): install it, or put its " +
-			"folder into LD_LIBRARY_PATH",
-	},
-	{
-		Pattern: pattern.New(`version \S+ not found \(required by|symbol lookup error`), Grade: steps.Fail,
-		Means: "nixlbench on %s does not start: it was built with newer libraries than are there, so build it on that " +
-			"node, or take a build for its system",
-	},
-	{
-		Pattern: pattern.New(`Exec format error|cannot execute`), Grade: steps.Fail,
-		Means: "nixlbench on %s can't be executed: it was built for another kind of processor, or the file is damaged; " +
-			"build it on that node",
-	},
-	{
 		Pattern: pattern.New(`unknown command line flag`), Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?",
 	},
@@ -101,6 +86,14 @@ var nixlCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`unsupported backend '([^']*)'`), Grade: steps.Fail,
 		Means: "NIXL on %s finds no plugin for its backend %s: set NIXL_PLUGIN_DIR to the folder that has it",
+	},
+	{
+		Pattern: pattern.New(`Failed to load plugin from (\S+): (.+)`), Grade: steps.Fail,
+		Means: "NIXL on %s could not load its plugin %s (%s): install what it needs, or build it with the NIXL and UCX that are there",
+	},
+	{
+		Pattern: pattern.New(`Error accessing directory ?\(?([^():\s]+)`), Grade: steps.Fail,
+		Means: "NIXL on %s can't read the folder %s, in which it looks for plugins: set NIXL_PLUGIN_DIR to the one that has them",
 	},
 	{
 		Pattern: pattern.New(`createBackend failed|Failed to create engine`), Grade: steps.Fail,
@@ -543,9 +536,15 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report)
 		return // what the other end then did follows from it
 	}
 	for _, o := range s.Outputs {
-		if !o.Exit.OK() {
+		switch said := kind.LastLine(o.Text); {
+		case o.Exit.OK(), failed && o.Exit.Why == runner.Cancelled:
+		case said == "":
 			rep.Add(steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role),
 				r.Rig.NameOf(o.End), o.Exit)
+			n++
+		default:
+			rep.Add(steps.Fail, "the %s on %s ended with %s, and its last line is: %s", kind.OrUnknown(o.Role),
+				r.Rig.NameOf(o.End), o.Exit, said)
 			n++
 		}
 	}

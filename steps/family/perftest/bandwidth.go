@@ -254,14 +254,18 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		return
 	}
 	// The client first: a server that was left waiting has nothing to tell but that.
+	alone := witness.Speak(steps.Stage{Outputs: []steps.Output{m.Client, server}})
 	for _, o := range []steps.Output{m.Client, server} {
+		if o.Exit.Why == runner.Cancelled && len(alone) == 1 {
+			continue // it was ended because the other one had
+		}
 		if f, bad := kind.Trouble(rig, o); bad {
 			rep.On(m, f.Grade, "%s%s", f.Text, hangHint(s, wire.EndsOf(m.Pair), o, m.Client, server))
 			return
 		}
 	}
 	for _, o := range []steps.Output{m.Client, server} {
-		if o.Exit.OK() {
+		if o.Exit.OK() || o.Exit.Why == runner.Cancelled && len(alone) == 1 {
 			continue
 		}
 		said := ""

@@ -135,8 +135,15 @@ func railNumbers(rig steps.Rig, p steps.Path) (all []int) {
 	return all
 }
 
+// terminated is how iperf3 says that a signal ended it, or that the other end says so.
+var terminated = pattern.New(`(?:server|client) has terminated`)
+
 // tcpCauses are how iperf3 words a failure.
 var tcpCauses = []kind.Cause{
+	{
+		Pattern: terminated, Grade: steps.Inconclusive,
+		Means: "somebody ended an end of iperf3 (seen on %s), and what the other one said follows from that; run it again",
+	},
 	{
 		Pattern: pattern.New(`server is busy`), Grade: steps.Inconclusive,
 		Means: "the iperf3 server on %s is busy with somebody else's test",
@@ -198,7 +205,16 @@ func (t *tcpTest) Ends() bool {
 		return false
 	}
 	t.client, t.server = *client, *server
-	for _, o := range []steps.Output{t.client, t.server} {
+	ends := []steps.Output{t.client, t.server}
+	// What the other end of one that was ended says of its connection follows from that.
+	slices.SortStableFunc(ends, func(a, b steps.Output) int {
+		rank := func(o steps.Output) int {
+			v, _ := o.Value.(parse.Iperf3)
+			return map[bool]int{false: 1}[terminated.MatchString(v.Error)]
+		}
+		return rank(a) - rank(b)
+	})
+	for _, o := range ends {
 		if ownError(t.result.Rig, o, t.server.End, t.rep) {
 			return false
 		}

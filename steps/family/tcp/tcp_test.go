@@ -19,6 +19,11 @@ func client(r steps.Result, text string) steps.Result {
 	return r
 }
 
+func server(r steps.Result, text string) steps.Result {
+	r.Stages[0].Outputs[0] = kindtest.Read(kindtest.Ran("server", steps.Peer, text), parse.Iperf3Output)
+	return r
+}
+
 func TestTCP(t *testing.T) {
 	change := func(r steps.Result, f func(r *steps.Result, s *steps.Stage)) steps.Result {
 		f(&r, &r.Stages[0])
@@ -61,6 +66,7 @@ func TestTCP(t *testing.T) {
 		"no server":              {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"unable to connect to server: Connection refused"}`), steps.Inconclusive, []string{"no server could be reached from spark-02"}},
 		"an error nobody knows":  {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"frobnicated"}`), steps.Inconclusive, []string{"frobnicated"}},
 		"broken":                 {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`), steps.Fail, []string{"broke in the middle"}},
+		"ended by somebody":      {server(client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`), "iperf3: interrupt - the server has terminated by signal Terminated(15)\n"), steps.Inconclusive, []string{"somebody ended", "seen on spark-01"}},
 		"output that is cut":     {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 0, 0)[:90]), steps.Inconclusive, []string{"does not parse"}},
 		"zero":                   {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(0, 1, 0, 0)), steps.Inconclusive, []string{"reports 0 Gb/s"}},
 		"bond here only":         {kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here), 33.7, 1), steps.Warn, []string{"spark-02 bonds"}},
