@@ -37,8 +37,10 @@ func TestFirst(t *testing.T) {
 		"told":     {steps.Stage{Outputs: []steps.Output{ran(1, runner.Ended), server(ran(143, runner.Ended))}}, "the server on spark-01 was ended by a signal (exit 143, SIGTERM"},
 		"hung up":  {steps.Stage{Outputs: []steps.Output{ran(129, runner.Ended), server(ran(1, runner.Ended))}}, "SIGHUP"},
 		"too long": {said(152, ""), "ulimit -t"},
-		"a library": {said(127, "/opt/ib_x: error while loading shared libraries: libibverbs.so.1: cannot open shared object file\n"),
-			"ib_x on spark-02 does not start, because a library that it needs is not there (libibverbs.so.1)"},
+		"a library": {
+			said(127, "/opt/ib_x: error while loading shared libraries: libibverbs.so.1: cannot open shared object file\n"),
+			"ib_x on spark-02 does not start, because a library that it needs is not there (libibverbs.so.1)",
+		},
 		"a newer libc": {said(1, "iperf3: /lib/libc.so.6: version `GLIBC_2.38' not found (required by iperf3)\n"), "iperf3 on spark-02 does not start (version `GLIBC_2.38' not found)"},
 		"a symbol":     {said(127, "x: symbol lookup error: x: undefined symbol: ucp_y\n"), "x on spark-02 does not start (symbol lookup error)"},
 		"a format":     {said(126, "sh: 12: /usr/bin/ib_x: Exec format error\n"), "ib_x on spark-02 can't be executed (Exec format error)"},
