@@ -215,6 +215,11 @@ func walked() []alteration {
 			`"intervals":[{"sum":{"seconds":1,"bytes":0,"bits_per_second":0}},{"sum":{"seconds":9,"bytes":9e10,"bits_per_second":8e10}}],"end":{`)},
 		{"nixlbench: another mode", notGood, configured("Mode (--mode=[SG,MG])", "MG")},
 		{"nixlbench: eight devices at the target", notGood, configured("Num target dev (--num_target_dev=N)", "8")},
+		{"perftest: thousands of messages where it is millions", notGood, within("perftest-bandwidth", `MsgRate\[Mpps\]`, "MsgRate[Kpps]")},
+		{"a link of 50 Gb/s everywhere", notPass, func(g good, r *steps.Result) bool {
+			// Over a bond, and around many nodes, no pair of rails is compared.
+			return g.name != "tcp-parallel" && !g.cell.OfEveryNode() && everyRail(func(r *steps.Rail) { r.RateGbps = 50 })(g, r)
+		}},
 		{"perftest: written with immediate data", notGood, replaced("RDMA_Write BW", "RDMA_Write_With_Imm BW")},
 		{"perftest: over two ports at once", notGood, head("Dual-port", " Dual-port       : ON\t\tDevice         : rocep1s0f0")},
 		{"perftest: over InfiniBand", notGood, head("Link type", " Link type       : IB")},

@@ -79,9 +79,10 @@ var kernelKinds = []struct {
 		[]string{"firmware version: ", "rdma_rxe: "},
 		pattern.New(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`),
 	},
-	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, pattern.New(`PCIe Bus Error|\bAER: `)},
+	// At each boot the kernel says of a port that AER is enabled, which is no error.
+	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, pattern.New(`PCIe Bus Error|\bAER: (?:[^e]|e[^n])`)},
 	{"pcie-limited", []string{"available PCIe bandwidth"}, pattern.New(`available PCIe bandwidth.* limited by`)},
-	{"tx-timeout", []string{"NETDEV WATCHDOG: "}, pattern.New(`NETDEV WATCHDOG: `)},
+	{"tx-timeout", []string{"NETDEV WATCHDOG: ", "TX timeout detected"}, pattern.New(`NETDEV WATCHDOG: |^mlx5_core .*TX timeout detected`)},
 	{
 		"link-down",
 		[]string{"ink down", "ink Down", "ink is down", "ink is Down"},
@@ -100,8 +101,8 @@ var kernelKinds = []struct {
 	{"gpu", []string{"NVRM: ", "nvidia"}, pattern.New(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
 	{
 		"out-of-memory",
-		[]string{"Out of memory", "oom-killer", "allocation failure", "alloc failed"},
-		pattern.New(`Out of memory: Killed process|invoked oom-killer|page allocation failure|^cma: .*alloc failed`),
+		[]string{"ut of memory", "oom-kill", "allocation failure", "alloc failed"},
+		pattern.New(`(?:Out|Memory cgroup out) of memory: Killed process|^oom-kill:constraint=|invoked oom-killer|page allocation failure|^cma: .*alloc failed`),
 	},
 }
 

@@ -108,7 +108,11 @@ func PerftestBandwidth(text string) (Bandwidth, error) {
 			}
 			r.PeakGbps = round(peak * scale)
 		}
-		r.MessageRateMpps, _, _ = cell("MsgRate")
+		messages, unit, told := cell("MsgRate")
+		if told && unit != "Mpps" {
+			return fmt.Errorf("%w: a rate of messages in the unknown unit %q", ErrNoResult, unit)
+		}
+		r.MessageRateMpps = messages
 		var whole bool
 		if r.Bytes, r.Iterations, whole = sizes(cell); !whole {
 			return fmt.Errorf("%w: #bytes or #iterations is no whole number", ErrNoResult)

@@ -55,6 +55,29 @@ func FuzzBriefLinks(f *testing.F) { fuzz(f, "ip-brief", BriefLinks, nil) }
 func FuzzIbvDevices(f *testing.F) { fuzz(f, "ibv-devices", IbvDevices, nil) }
 func FuzzIbvDevinfo(f *testing.F) { fuzz(f, "ibv-devinfo", IbvDevinfo, nil) }
 
+// Lines that look like each other are of the kinds that they tell of.
+func TestKernelLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"pcieport 0000:00:00.0: AER: enabled with IRQ 33":                                        "",
+		"pcieport 0000:00:00.0: AER: Corrected error message received from 0000:01:00.0":         "pcie-error",
+		"pcieport 0000:00:00.0: AER: Multiple Uncorrectable (Fatal) error message received":      "pcie-error",
+		"mlx5_core 0000:01:00.0: AER: aer_status: 0x00000001, aer_mask: 0x00000000":              "pcie-error",
+		"mlx5_core 0000:01:00.0 enp1s0f0np0: TX timeout detected":                                "tx-timeout",
+		"Memory cgroup out of memory: Killed process 77 (nixlbench) total-vm:1kB":                "out-of-memory",
+		"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),task=nixlbench,pid=77":             "out-of-memory",
+		"mlx5_core 0000:01:00.0: 126.016 Gb/s available PCIe bandwidth (32.0 GT/s PCIe x4 link)": "",
+	} {
+		events, err := Dmesg("[    1.000000] " + line + "\n")
+		kind := ""
+		if len(events) > 0 {
+			kind = events[0].Kind
+		}
+		if kind != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", line, kind, err, want)
+		}
+	}
+}
+
 // Each kind has a line in the corpus: one whose words were wrong would never be found.
 func TestKernelKinds(t *testing.T) {
 	seen := map[string]bool{}

@@ -150,6 +150,7 @@ func (p *HCAPort) take(line string) bool {
 
 // firstNumber is 4096 in "4096 (5)".
 func firstNumber(s string) int {
+	s, _, _ = strings.Cut(s, "(")
 	s, _, _ = strings.Cut(s, " ")
 	n, _ := decimal.Count(s)
 	return n

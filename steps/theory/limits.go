@@ -87,6 +87,7 @@ const (
 	BytesBackground
 	EvenShare
 	BusyBefore
+	Gen5Link
 	// TrafficExplains, ManyErrors and NarrowLeast say when other traffic, errors and a narrow PCIe link are
 	// about what a rail lacks.
 	TrafficExplains
@@ -478,6 +479,12 @@ var entries = [limits]Entry{
 		Of:  "traffic of somebody else on a rail before a test, from which it is named",
 		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on any link",
 		Source: "less changes no verdict", Fact: "bytes-beside-a-test",
+	},
+	Gen5Link: {
+		Of:  "link rate of an adapter of PCIe Gen5, below which it may have come up slower than its port can do",
+		Low: 100, High: 100, Unit: "Gb/s", Basis: Chosen, When: "for Ethernet links that are as slow at both ends",
+		Source: "ConnectX-7's ports with PCIe Gen5 begin at 100 Gb/s; what a port could do is not on record where nodes are looked at",
+		Fact:   "shares-of-a-band",
 	},
 	TrafficExplains: {
 		Of:  "times other traffic before a test, less than which a rail lacks where that traffic is the cause",

@@ -42,11 +42,19 @@ func (l Line) links(rdma bool) {
 			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps && !said("the link of "+here.Dev) {
 				l.Add(steps.Warn, "the link of %s came up at %g Gb/s where that of %s has %g: no figure over it is what the adapter "+
 					"can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
+			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < theory.Gen5Link.Value() && !here.InfiniBand() &&
+				here.PCI.MaxGTps >= gen5 && !said("the link of "+here.Dev) {
+				l.Add(steps.Warn, "the link of %s is %g Gb/s at both ends, and adapters of PCIe Gen5 have ports of %g and more but for a few: if it "+
+					"came up slower than it can (see link-speed), no figure over it is what the adapter can do", here.Dev, slow,
+					theory.Gen5Link.Value())
 			}
 		}
 	}
 	l.bonded(said(" Gb/s at "))
 }
+
+// gen5 is what a lane of PCIe Gen5 does, GT/s.
+const gen5 = 32
 
 // faster is the fastest of a node's ports that are like a rail's, where it is faster; the zero Rail else.
 // What a port could do is not on record where the nodes are looked at, and its like says so.
