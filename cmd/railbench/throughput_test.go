@@ -66,7 +66,7 @@ var demoSymptoms = map[string]symptom{
 	"gpu-missing":      {skipped: by(gpuWrites, "spark-01 has no nvidia-smi")},
 	"hog":              demosSee([]string{"21.2 Gb/s of other traffic"}, "Rail 2", "other traffic"),
 	"mtu-mismatch":     demosSee([]string{"MTU mismatch", "1500 on enp1s0f0np0 of spark-02", "9000 on enp1s0f0np0 of spark-01"}, "Rail 1", "the smaller counts"),
-	"pcie-x2":          {seen: also(demosSee(nil, "Rails 3 and 4", "x2").seen, []string{"stream-halves"}, "Gen5 x2 where it can do")},
+	"pcie-x2":          {seen: also(demosSee(nil, "Rail 3", "Rail 4", "x2").seen, []string{"stream-halves"}, "Gen5 x2 where it can do")},
 	"retransmits":      demosSee([]string{" Gb/s of 33.7", "path-loss"}, "sent again", "out_of_sequence"),
 	"crossed": {seen: also(by([]string{"stream-rail", "stream-halves"}, "nothing went over enp1s0f0np0", "the wrong rail"),
 		[]string{"rdma-host"}, "timed out", "crossed rails")},
