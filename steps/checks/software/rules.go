@@ -39,7 +39,7 @@ var (
 	verdicts  = pattern.New(`^(.*)\bvmap \{ (.*) \}$`)
 	counted   = pattern.New(`\bcounter packets \d+ bytes \d+ ?`)
 	jumpsTo   = pattern.New(`\b(jump|goto) (\S+)`)
-	verdictOf = pattern.New(`\b(accept|drop|reject|return)\b`)
+	verdictOf = pattern.New(`\b(accept|drop|reject|return|queue)\b`)
 	comesIn   = pattern.New(`\biif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
 	harmless  = pattern.New(`ct state (?:\{ ?)?invalid|l4proto (?:ipv6-)?icmp|ip6? protocol icmp|icmp(?:v6)? type|` +
 		`rt type|fib daddr type (?:multicast|broadcast|anycast)|ip6? daddr (?:224\.|ff)|igmp`)
@@ -253,6 +253,10 @@ func asNft(match, target string) string {
 	switch target {
 	case "ACCEPT", "DROP", "REJECT", "RETURN":
 		b.WriteString(strings.ToLower(target))
+	case "TARPIT", "STEAL", "DELUDE":
+		b.WriteString("drop by " + target)
+	case "NFQUEUE":
+		b.WriteString("queue")
 	case "LOG", "MARK":
 	default:
 		b.WriteString("jump " + target)
@@ -296,8 +300,9 @@ func (w *walk) chain(name string, c *chain, rails []string, sure bool) {
 			w.accept(rule, over, sure)
 		case w.out && !aboutRoCE(rule):
 		default:
+			// A program to which packets are queued may let them in.
 			w.found = append(w.found, block{
-				text: rule, of: owner(w.table, name), names: named, roce: aboutRoCE(rule), rails: over,
+				text: rule, of: owner(w.table, name), names: named && m[1] != "queue", roce: aboutRoCE(rule), rails: over,
 			})
 		}
 	}
@@ -386,9 +391,12 @@ func aboutRoCE(rule string) bool {
 	return !strings.Contains(rule, "tcp dport") && hasPort(rule, rocePort)
 }
 
-// concernsTests reports whether a rule's ports are those of a test, or RoCE's: perftest,
-// iperf3, NIXL's listener, nixlbench over sockets, RoCE v2, torchrun.
-func concernsTests(rule string) bool { return hasPort(rule, 18515, 5201, 5555, 12345, rocePort, 29500) }
+// concernsTests reports whether a rule's ports are those of a test, or RoCE's: perftest's seven of dual-link and
+// rail-speed, iperf3's two, NIXL's listener, nixlbench over sockets, railbench stream, ucx_perftest, RoCE v2,
+// torchrun.
+func concernsTests(rule string) bool {
+	return hasPort(rule, 18515, 18516, 18517, 18518, 18519, 18520, 18521, 5201, 5202, 5555, 12345, 12377, 13337, rocePort, 29500)
+}
 
 // hasPort reports whether one of some ports is among those that a rule names.
 func hasPort(rule string, ports ...int) bool {
