@@ -208,14 +208,14 @@ func scenes(whole, broken *tape) map[string]scene {
 		}},
 		"stage": {tape: whole, steps: func(p *player, frame func(string)) {
 			p.press("4", "home", "down", "enter")
-			began := midRun(whole.runs["ib-write-bw"])
+			began, rest := midRun(whole.runs["ib-write-bw"])
 			p.tell(began...)
 			p.now = p.now.Add(2300e6)
 			p.board(whole, true)
 			p.press("ctrl+g")
 			frame("ctrl+g while ib-write-bw runs")
 			p.board(whole, false)
-			p.tell(whole.runs["ib-write-bw"][len(began):]...)
+			p.tell(rest...)
 			frame("it has ended")
 		}},
 		"output": {tape: whole, steps: func(p *player, frame func(string)) {
@@ -270,7 +270,8 @@ func scenes(whole, broken *tape) map[string]scene {
 		}},
 		"running": {tape: whole, steps: func(p *player, frame func(string)) {
 			p.press("4", "home", "down", "enter")
-			p.tell(midRun(whole.runs["ib-write-bw"])...)
+			began, _ := midRun(whole.runs["ib-write-bw"])
+			p.tell(began...)
 			p.now = p.now.Add(2300e6)
 			p.board(whole, true)
 			frame("ib-write-bw runs")
@@ -280,7 +281,8 @@ func scenes(whole, broken *tape) map[string]scene {
 		"interrupted": {tape: whole, steps: func(p *player, frame func(string)) {
 			p.press("4", "home", "down", "enter")
 			_, ended := cutRun(whole.runs["ib-write-bw"])
-			p.tell(midRun(whole.runs["ib-write-bw"])...)
+			began, _ := midRun(whole.runs["ib-write-bw"])
+			p.tell(began...)
 			p.now = p.now.Add(2300e6)
 			p.press("i", "i")
 			frame("i i while ib-write-bw runs")
@@ -356,8 +358,8 @@ func changedOnDisk() func(*tui.Options) {
 	}
 }
 
-// midRun is what has come of a run while its first rail is measured.
-func midRun(events []steps.Event) (began []steps.Event) {
+// midRun is what has come of a run while its first rail is measured, and the rest of it.
+func midRun(events []steps.Event) (began, rest []steps.Event) {
 	lines := 0
 	for _, e := range events {
 		if e, ok := e.(steps.CellPrinted); ok {
@@ -365,20 +367,22 @@ func midRun(events []steps.Event) (began []steps.Event) {
 		}
 	}
 	left := lines * 15 / 100 // four rails, one after the other
-	for _, e := range events {
+	for i, e := range events {
 		switch e := e.(type) {
 		case steps.CellEnded:
-			return began
+			return began, events[i:]
 		case steps.CellPrinted:
 			if len(e.Lines) >= left {
-				e.Lines = e.Lines[:left]
-				return append(began, e)
+				// How many lines one event has is a matter of when they were handed over.
+				first, then := e, e
+				first.Lines, then.Lines = e.Lines[:left], e.Lines[left:]
+				return append(began, first), append([]steps.Event{then}, events[i+1:]...)
 			}
 			left -= len(e.Lines)
 		}
 		began = append(began, e)
 	}
-	return began
+	return began, nil
 }
 
 // cutRun is a run up to its end, and that.
