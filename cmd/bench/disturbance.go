@@ -207,7 +207,7 @@ func virtualStreams(b *bench) (r result, err error) {
 	}
 	f := above("stream-rail, 4 streams on the virtual rig, against iperf3", median(ours)/median(theirs), 0.9, " x")
 	f.got += fmt.Sprintf(" (%s against %s Mb/s, medians of %d%s)", number(median(ours)), number(median(theirs)), len(ours),
-		map[bool]string{true: "; emulated processors, which take each byte's checksum in software"}[emulated()])
+		map[bool]string{true: "; emulated processors"}[emulated()])
 	return result{figures: []figure{f}}, nil
 }
 
