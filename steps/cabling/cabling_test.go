@@ -235,11 +235,12 @@ cabling: mixed
 	}
 }
 
-// heard adds what lldpd says on a node's interface, as lldpctl -f keyvalue prints it.
-func heard(rig steps.Rig, facts []map[string]string, node, rail int, system, port string) {
+// heard adds what lldpd says on a node's interface, as lldpctl -f keyvalue prints it; bridge is on or off.
+func heard(rig steps.Rig, facts []map[string]string, node, rail int, system, port, bridge string) {
 	link := rig.Nodes[node].Rails[rail].Netdev.Name
 	out := fmt.Sprintf("lldp: lldp.%[1]s.via=LLDP\nlldp: lldp.%[1]s.chassis.mac=ca:9a:77:d0:0e:b9\nlldp: lldp.%[1]s.chassis.name=%[2]s\n"+
-		"lldp: lldp.%[1]s.port.ifname=%[3]s\nlldp: lldp.%[1]s.port.descr=to somebody\n", link, system, port)
+		"lldp: lldp.%[1]s.chassis.Bridge.enabled=%[4]s\nlldp: lldp.%[1]s.port.ifname=%[3]s\nlldp: lldp.%[1]s.port.descr=to somebody\n",
+		link, system, port, bridge)
 	maps.Copy(facts[node], Facts(rig.Nodes[node], out))
 }
 
@@ -262,6 +263,11 @@ cabling: switch
   spark-02  port 1 ══      ══╝══ sn3700-1`},
 		"a cable, by both": {func() (steps.Rig, []map[string]string) { return wired(bare(2), straight[:1], straight[:1]) }, [][4]any{
 			{0, 0, "spark-02.lab.example.com", "enp1s0f0np0"},
+		}, `
+cabling: direct
+  spark-01  port 0 ══════ port 0  spark-02`},
+		"firmware that is no switch": {func() (steps.Rig, []map[string]string) { return wired(bare(2), straight[:1], straight[:1]) }, [][4]any{
+			{0, 0, "4c:bb:47:ff:ff:ff", "4c:bb:47:ff:ff:fe"},
 		}, `
 cabling: direct
   spark-01  port 0 ══════ port 0  spark-02`},
@@ -295,7 +301,11 @@ cabling: ring of 3 nodes
 	} {
 		rig, facts := c.rig()
 		for _, h := range c.hear {
-			heard(rig, facts, h[0].(int), h[1].(int), h[2].(string), h[3].(string))
+			bridge := "off"
+			if strings.HasPrefix(h[2].(string), "sn3700") {
+				bridge = "on"
+			}
+			heard(rig, facts, h[0].(int), h[1].(int), h[2].(string), h[3].(string), bridge)
 		}
 		if got := "\n" + strings.Join(See(rig, facts).Draw(), "\n"); got != c.want {
 			t.Errorf("%s:%s\nwant%s", name, got, c.want)
@@ -315,7 +325,7 @@ func TestDrawingsFit(t *testing.T) {
 			for i := range rig.Nodes {
 				rig.Nodes[i].Name = fmt.Sprintf("a-rather-long-name-of-a-node-in-a-domain-%d.example.com", i*i)
 				rig.Nodes[i].Rails[0].PhysPort = -1
-				heard(rig, facts, i, 1, strings.Repeat("switch", 9), strings.Repeat("port", 9))
+				heard(rig, facts, i, 1, strings.Repeat("switch", 9), strings.Repeat("port", 9), "on")
 			}
 			lines := See(rig, facts).Draw()
 			if len(lines) < 2 {

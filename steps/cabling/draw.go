@@ -100,7 +100,7 @@ func (m Map) drawSwitch(s Segment) []string {
 		}
 	} else {
 		for _, p := range s {
-			_, far := m.heard(p)
+			_, far, _ := m.heard(p)
 			rows = append(rows, row{m.name(p.Node), m.portName(p), cutTo(far, farWidth)})
 		}
 	}

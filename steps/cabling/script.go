@@ -74,10 +74,12 @@ func Unnumbered(n steps.Node) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), " ")
 }
 
-// What an interface hears at the other end of its cable: a name, and that of the port.
+// What an interface hears at the other end of its cable: a name, that of the port, and whether it calls itself a
+// bridge or a router.
 const (
-	hears     = " hears"
-	hearsPort = " hears at"
+	hears        = " hears"
+	hearsPort    = " hears at"
+	hearsForward = " hears a switch"
 )
 
 // Facts reads what the script printed, and adds the node's own MACs.
@@ -97,6 +99,9 @@ func Facts(n steps.Node, out string) map[string]string {
 	for _, h := range neighbors {
 		if facts[h.Link+hears] == "" && h.System != "" {
 			facts[h.Link+hears], facts[h.Link+hearsPort] = h.System, h.Port
+			if h.Forwards {
+				facts[h.Link+hearsForward] = "yes"
+			}
 		}
 	}
 	for _, r := range n.Rails {

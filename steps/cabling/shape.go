@@ -213,15 +213,16 @@ func (m *Map) find() {
 	}
 }
 
-// heard is what a port hears by LLDP of the other end of its cable; empty where it hears nothing.
-func (m Map) heard(p Port) (system, port string) {
+// heard is what a port hears by LLDP of the other end of its cable, and whether that is a switch by its own word;
+// empty where it hears nothing.
+func (m Map) heard(p Port) (system, port string, forwards bool) {
 	for _, j := range m.rails(p) {
 		name := m.Rig.Nodes[p.Node].Rails[j].Netdev.Name
-		if system = m.facts[p.Node][name+hears]; system != "" {
-			return system, m.facts[p.Node][name+hearsPort]
+		if f := m.facts[p.Node]; f[name+hears] != "" {
+			return f[name+hears], f[name+hearsPort], f[name+hearsForward] != ""
 		}
 	}
-	return "", ""
+	return "", "", false
 }
 
 // named is the node of the rig that a name heard by LLDP means; -1 for none.
@@ -236,10 +237,11 @@ func (m Map) named(system string) int {
 	})
 }
 
-// switchOf is the name of what some ports hear that is none of the nodes; empty where they hear none.
+// switchOf is the name of the switch that some ports hear; empty where they hear none. An adapter's firmware may
+// speak, too, under an address that is none of its interfaces'.
 func (m Map) switchOf(s Segment) string {
 	for _, p := range s {
-		if system, _ := m.heard(p); system != "" && m.named(system) < 0 {
+		if system, _, forwards := m.heard(p); forwards && m.named(system) < 0 {
 			return system
 		}
 	}
@@ -252,7 +254,7 @@ func (m *Map) findHeard(s Segment, add func(string, ...any)) {
 		return
 	}
 	for i, p := range s {
-		system, _ := m.heard(p)
+		system, _, _ := m.heard(p)
 		if node := m.named(system); system != "" && node >= 0 && node != s[1-i].Node {
 			add("%s of %s hears %s by LLDP, and %s answered for the addresses there", m.portName(p), m.Rig.Nodes[p.Node].Name,
 				m.Rig.Nodes[node].Name, m.Rig.Nodes[s[1-i].Node].Name)
