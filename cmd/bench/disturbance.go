@@ -178,7 +178,8 @@ func virtualDisturbance(b *bench) (r result, err error) {
 }
 
 // virtualStreams compares the cell stream-rail, which hands railbench to both nodes and takes it away again, with
-// iperf3 between the same two virtual machines, with as many connections, in turns.
+// the cell tcp-parallel, iperf3 with as many connections between the same two virtual machines, in turns. What
+// railbench itself takes of a node while it watches, it takes beside both.
 func virtualStreams(b *bench) (r result, err error) {
 	v, down, err := b.virtualOnly()
 	if err != nil {
@@ -188,10 +189,10 @@ func virtualStreams(b *bench) (r result, err error) {
 	var ours, theirs []float64
 	var failed error
 	for range b.times(5) {
-		own, err := v.streamed()
+		own, err := v.throughput("stream-rail", "-p", "STREAM_SECONDS=10", "-p", "STREAM_BLOCK=1048576")
 		peer := 0.0
 		if err == nil {
-			peer, err = v.between("iperf3 -s -1 -p 5201 -D", "iperf3 -c 192.168.100.10 -p 5201 -t 10 -P 4 -J", iperfRate)
+			peer, err = v.throughput("tcp-parallel", "-p", "TCP_SECONDS=10")
 		}
 		if stopped := b.ctx(); stopped != nil {
 			return r, stopped
@@ -217,16 +218,16 @@ func emulated() bool {
 	return err == nil && strings.TrimSpace(string(accel)) == "tcg"
 }
 
-// streamed is what the cell stream-rail measures, Mb/s.
-func (v *virtualRig) streamed() (float64, error) {
-	text, err := v.railbench("run", "stream-rail", "--rig", "virtual", "--json", "-p", "STREAM_SECONDS=10", "-p", "STREAM_BLOCK=1048576")
+// throughput is what a cell that passes measures, Mb/s.
+func (v *virtualRig) throughput(cell string, params ...string) (float64, error) {
+	text, err := v.railbench(append([]string{"run", cell, "--rig", "virtual", "--json"}, params...)...)
 	if err != nil { // what did not pass is no measure of it
 		return 0, err
 	}
 	// What it says on its way stands before its object.
 	at := strings.Index(text, "{")
 	if at < 0 {
-		return 0, fmt.Errorf("stream-rail prints no object: %s", text)
+		return 0, fmt.Errorf("%s prints no object: %s", cell, text)
 	}
 	var told struct {
 		Cells []struct {
@@ -246,7 +247,7 @@ func (v *virtualRig) streamed() (float64, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("stream-rail has no figure: %s", text[at:])
+	return 0, fmt.Errorf("%s has no figure: %s", cell, text[at:])
 }
 
 // virtualOnly is the virtual rig for a measurement that was asked for, and what brings it down afterwards.

@@ -78,6 +78,8 @@ func (s *streamEnd) parse(args []string) (why string) {
 		case "--json":
 			s.json = true
 			continue
+		case "--zero-copy": // an adapter reads the same bytes either way
+			continue
 		}
 		if !has {
 			if len(args) == 0 {
