@@ -54,6 +54,12 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			switch {
 			case b.roce:
 				judgeRoCEDropped(r.Rig, e, b, rep)
+			case b.names && b.out:
+				rep.At(r.Rig, e, steps.Fail, "a rule of %s on %s lets nothing out to the other node over its rails (%s): the "+
+					"tools' ends can't meet over TCP; let out what goes over the rails", b.of, node, b.text)
+			case b.out:
+				rep.At(r.Rig, e, steps.Warn, "%s on %s may keep it from the other node, because no rule lets out all that goes "+
+					"over %s (%s)", b.of, node, kind.And(b.rails), b.text)
 			case b.names:
 				rep.At(r.Rig, e, steps.Fail, "a rule of %s on %s keeps the other node out of its rails (%s): the "+
 					"tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", b.of, node, b.text)

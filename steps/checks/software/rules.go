@@ -12,7 +12,7 @@ import (
 )
 
 // The packet filter's rules, as nft list ruleset and iptables -S print them, and what they do
-// with a new connection that comes in over a rail.
+// with a new connection that comes in over a rail, or goes out over one.
 
 // A chain is one of the packet filter's.
 type chain struct {
@@ -28,10 +28,11 @@ type block struct {
 	names bool     // it names a rail's interface
 	roce  bool     // it is about RoCE's port
 	rails []string // that it keeps packets of out
+	out   bool     // it is about what goes out
 }
 
 var (
-	nftHook   = pattern.New(`^type filter hook (\w+) (?:device "([^"]*)" )?.*?(?:policy (\w+);)?$`)
+	nftHook   = pattern.New(`^type \w+ hook (\w+) (?:device "([^"]*)" )?.*?(?:policy (\w+);)?$`)
 	nftChain  = pattern.New(`^chain (\S+) \{`)
 	nftTable  = pattern.New(`^table (\S+ \S+) \{`)
 	nftSet    = pattern.New(`^(?:set|map) (\S+) \{`)
@@ -41,6 +42,10 @@ var (
 	jumpsTo   = pattern.New(`\b(jump|goto) (\S+)`)
 	verdictOf = pattern.New(`\b(accept|drop|reject|return|queue)\b`)
 	comesIn   = pattern.New(`\biif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
+	goesOut   = pattern.New(`\boif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
+	// The first of firewalld's own two is about addresses that no network has, and the other about packets that came
+	// by a way that does not lead back.
+	firewalld = pattern.New(`^ip6 daddr \{ ::/96, |^meta nfproto ipv6 fib saddr . mark . iif oif missing drop`)
 	harmless  = pattern.New(`ct state (?:\{ ?)?invalid|l4proto (?:ipv6-)?icmp|ip6? protocol icmp|icmp(?:v6)? type|` +
 		`rt type|fib daddr type (?:multicast|broadcast|anycast)|ip6? daddr (?:224\.|ff)|igmp`)
 	known  = pattern.New(`ct state (?:established|related)`) // it was let in before
@@ -56,14 +61,13 @@ var (
 	goingOut = []string{"output", "postrouting", "egress"}
 )
 
-// blocking looks for rules that a connection from the other node meets: those of the
-// chains of incoming packets, and of what they jump to.
+// blocking looks for rules that a connection with the other node meets: those of the
+// chains of incoming and of outgoing packets, and of what they jump to.
 func blocking(lines []string, n steps.Node) []block {
 	chains, order := chainsOf(lines)
 	var found []block
 	for _, name := range order {
 		c := chains[name]
-		// What goes out is dropped by a rule of its own alone: RoCE's.
 		out := slices.Contains(goingOut, c.hook)
 		if !out && !slices.Contains(comingIn, c.hook) {
 			continue
@@ -85,8 +89,8 @@ func blocking(lines []string, n steps.Node) []block {
 		}
 		short := name[strings.LastIndexByte(name, ' ')+1:]
 		w.chain(short, c, rails, true)
-		if left := w.left(rails); c.policy == "drop" && len(left) > 0 && !out {
-			w.found = append(w.found, block{text: "policy drop of the chain " + short, of: w.of, rails: left})
+		if left := w.left(rails); c.policy == "drop" && len(left) > 0 {
+			w.found = append(w.found, block{text: "policy drop of the chain " + short, of: w.of, rails: left, out: out})
 		}
 		for _, b := range w.found {
 			// ufw has each of its rules for IPv6, too.
@@ -228,12 +232,12 @@ func asNft(match, target string) string {
 	}
 	for i := 0; i+1 < len(fields); i++ {
 		switch fields[i] {
-		case "-i":
+		case "-i", "-o":
 			not := ""
 			if i > 0 && fields[i-1] == "!" {
 				not = "!= "
 			}
-			fmt.Fprintf(&b, "iifname %s%q ", not, strings.Replace(fields[i+1], "+", "*", 1))
+			fmt.Fprintf(&b, "%sifname %s%q ", fields[i][1:], not, strings.Replace(fields[i+1], "+", "*", 1))
 		case "--dport", "--dports": // the latter of multiport, with commas
 			if i > 0 && fields[i-1] == "!" {
 				continue // all ports but these: nearly any connection is meant
@@ -285,24 +289,24 @@ func (w *walk) left(rails []string) []string {
 func (w *walk) chain(name string, c *chain, rails []string, sure bool) {
 	for _, rule := range c.rules {
 		rails = w.left(rails)
-		over, named := overRails(rule, rails)
+		over, named := overRails(rule, w.where(), rails)
 		switch m := verdictOf.FindStringSubmatch(rule); {
-		case len(over) == 0 || harmless.MatchString(rule):
+		case len(over) == 0 || harmless.MatchString(rule) || firewalld.MatchString(rule):
 		case jumpsTo.MatchString(rule):
 			rails = w.jump(rule, rails, over, sure)
 		case m == nil || narrow(rule) || known.MatchString(rule):
 		case m[1] == "return":
 			// What comes in for this node is what a test sends.
-			if whole(rule) || strings.HasPrefix(rule, "fib daddr type local ") {
+			if w.whole(rule) || strings.HasPrefix(rule, "fib daddr type local ") {
 				rails = without(rails, over)
 			}
 		case m[1] == "accept":
 			w.accept(rule, over, sure)
-		case w.out && !aboutRoCE(rule):
 		default:
 			// A program to which packets are queued may let them in.
 			w.found = append(w.found, block{
 				text: rule, of: owner(w.table, name), names: named && m[1] != "queue", roce: aboutRoCE(rule), rails: over,
+				out: w.out,
 			})
 		}
 	}
@@ -311,7 +315,7 @@ func (w *walk) chain(name string, c *chain, rails []string, sure bool) {
 // jump follows a rule to another chain, and gives the rails whose packets come back from there.
 func (w *walk) jump(rule string, rails, over []string, sure bool) []string {
 	m := jumpsTo.FindStringSubmatch(rule)
-	sure = sure && whole(rule)
+	sure = sure && w.whole(rule)
 	next, key := w.chains[w.table+m[2]], fmt.Sprint(m[2], over, sure)
 	if next != nil && !narrow(rule) && !w.seen[key] {
 		w.seen[key] = true
@@ -320,7 +324,7 @@ func (w *walk) jump(rule string, rails, over []string, sure bool) []string {
 		}
 		w.chain(m[2], next, over, sure)
 	}
-	if m[1] == "goto" && whole(rule) {
+	if m[1] == "goto" && w.whole(rule) {
 		return without(rails, over)
 	}
 	return rails
@@ -329,7 +333,7 @@ func (w *walk) jump(rule string, rails, over []string, sure bool) []string {
 // accept notes whose packets a rule lets in, where it is all of them.
 func (w *walk) accept(rule string, over []string, sure bool) {
 	for _, r := range over {
-		w.in[r] = w.in[r] || sure && whole(rule)
+		w.in[r] = w.in[r] || sure && w.whole(rule)
 	}
 }
 
@@ -356,17 +360,25 @@ func without(rails, gone []string) []string {
 	return slices.DeleteFunc(slices.Clone(rails), func(r string) bool { return slices.Contains(gone, r) })
 }
 
-// whole reports whether a rule has no condition beside the interface that a packet comes in over,
+// where is how a rule names the interface of a packet that the walk follows.
+func (w *walk) where() *pattern.Pattern {
+	if w.out {
+		return goesOut
+	}
+	return comesIn
+}
+
+// whole reports whether a rule has no condition beside the interface that a packet comes in or goes out over,
 // that it may be a connection's first, and what is logged.
-func whole(rule string) bool {
-	rule = strings.TrimSpace(beside.ReplaceAllString(comesIn.ReplaceAllString(rule, ""), ""))
+func (w *walk) whole(rule string) bool {
+	rule = strings.TrimSpace(beside.ReplaceAllString(w.where().ReplaceAllString(rule, ""), ""))
 	first, _, _ := strings.Cut(rule, " ")
 	return slices.Contains([]string{"accept", "drop", "reject", "return", "jump", "goto"}, first)
 }
 
 // overRails are those of some rails that a rule is about, and whether it names one.
-func overRails(rule string, rails []string) (over []string, named bool) {
-	m := comesIn.FindStringSubmatch(rule)
+func overRails(rule string, where *pattern.Pattern, rails []string) (over []string, named bool) {
+	m := where.FindStringSubmatch(rule)
 	if m == nil {
 		return rails, false
 	}
