@@ -388,13 +388,15 @@ type Slave struct {
 	SpeedMbps int    `json:"speedMbps"` // 0 where unknown
 	Duplex    string `json:"duplex"`
 	Failures  int    `json:"failures"`
+	// Aggregator is which of 802.3ad's groups of links it is in, or "N/A"; empty in other modes.
+	Aggregator string `json:"aggregator,omitempty"`
 }
 
 // Bonding reads /proc/net/bonding/BOND. Where a slave comes again, the text holds more than
 // that file: the bond is the first that it tells of, and the error says so.
 func Bonding(text string) (Bond, error) {
 	b := Bond{Slaves: []Slave{}}
-	again := ""
+	again, odd := "", ""
 	lines(text, func(line string) {
 		if v, ok := field(line, "Slave Interface"); ok {
 			if slices.ContainsFunc(b.Slaves, func(s Slave) bool { return s.Name == v }) && again == "" {
@@ -408,36 +410,14 @@ func Bonding(text string) (Bond, error) {
 		if again != "" {
 			return
 		}
+		whole := true
 		if len(b.Slaves) > 0 {
-			s := &b.Slaves[len(b.Slaves)-1]
-			if v, ok := field(line, "MII Status"); ok {
-				s.MIIStatus = v
-			}
-			if v, ok := field(line, "Speed"); ok {
-				s.SpeedMbps = firstNumber(v)
-			}
-			if v, ok := field(line, "Duplex"); ok {
-				s.Duplex = v
-			}
-			if v, ok := field(line, "Link Failure Count"); ok {
-				s.Failures = firstNumber(v)
-			}
-			return
+			whole = b.Slaves[len(b.Slaves)-1].take(line)
+		} else {
+			whole = b.take(line)
 		}
-		if v, ok := field(line, "Bonding Mode"); ok {
-			b.Mode = v
-		}
-		if v, ok := field(line, "Transmit Hash Policy"); ok {
-			b.HashPolicy = v
-		}
-		if v, ok := field(line, "MII Status"); ok {
-			b.MIIStatus = v
-		}
-		if v, ok := field(line, "MII Polling Interval (ms)"); ok {
-			b.MIIPollMS = firstNumber(v)
-		}
-		if v, ok := field(line, "Currently Active Slave"); ok {
-			b.ActiveSlave = v
+		if !whole && odd == "" {
+			odd = strings.TrimSpace(line)
 		}
 	})
 	switch {
@@ -446,8 +426,57 @@ func Bonding(text string) (Bond, error) {
 	case again != "":
 		return b, fmt.Errorf("%w: the slave %s comes twice, so the text has this bond more than once; only what stands "+
 			"first was read", ErrNoResult, cut(again))
+	case odd != "":
+		return b, fmt.Errorf("%w: what it says of \"%s\" is no number", ErrNoResult, cut(odd))
 	}
 	return b, nil
+}
+
+// take reads a line above the first slave, and reports whether the number in it is one.
+func (b *Bond) take(line string) bool {
+	for name, to := range map[string]*string{
+		"Bonding Mode": &b.Mode, "Transmit Hash Policy": &b.HashPolicy, "MII Status": &b.MIIStatus, "Currently Active Slave": &b.ActiveSlave,
+	} {
+		if v, ok := field(line, name); ok {
+			*to = v
+		}
+	}
+	v, ok := field(line, "MII Polling Interval (ms)")
+	return !ok || wholeNumber(v, &b.MIIPollMS)
+}
+
+// take reads a line of a slave, and reports whether the number in it is one. The details of 802.3ad, which root
+// sees, are indented.
+func (s *Slave) take(line string) bool {
+	for name, to := range map[string]*string{"MII Status": &s.MIIStatus, "Duplex": &s.Duplex, "Aggregator ID": &s.Aggregator} {
+		if v, ok := field(line, name); ok {
+			*to = v
+		}
+	}
+	for name, to := range map[string]*int{"Speed": &s.SpeedMbps, "Link Failure Count": &s.Failures, "Aggregator ID": new(int)} {
+		if v, ok := field(line, name); ok {
+			return strings.HasPrefix(v, "Unknown") || v == "N/A" || wholeNumber(v, to)
+		}
+	}
+	return true
+}
+
+// wholeNumber reads the number at the start of a value, "200000 Mbps".
+func wholeNumber(value string, to *int) (ok bool) {
+	first, _, _ := strings.Cut(value, " ")
+	*to, ok = decimal.Count(first)
+	return ok
+}
+
+// Apart are the slaves of an 802.3ad bond that are in no group of links with its first: packets go over the
+// links of one group alone.
+func (b Bond) Apart() (all []Slave) {
+	for _, s := range b.Slaves {
+		if s.Aggregator != "" && s.Aggregator != b.Slaves[0].Aggregator {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // Facts reads lines of the form "name: value", as the cells print them. A name

@@ -1,7 +1,9 @@
 package parse
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
@@ -55,6 +57,7 @@ type HCAPort struct {
 	MaxMTU    int    `json:"maxMTU"`
 	ActiveMTU int    `json:"activeMTU"`
 	LinkLayer string `json:"linkLayer"`
+	Unread    string `json:"unread,omitempty"` // a line whose MTU is none
 }
 
 // IbvDevinfo reads ibv_devinfo, also with -v. "No IB devices found" is an empty
@@ -81,6 +84,13 @@ func IbvDevinfo(text string) ([]HCA, error) {
 	})
 	if len(hcas) == 0 && !none {
 		return hcas, ErrNoResult
+	}
+	for _, h := range hcas {
+		for _, p := range h.Ports {
+			if p.Unread != "" {
+				return hcas, fmt.Errorf("%w: %s of %s is none of the five RoCE MTUs", ErrNoResult, cut(p.Unread), cmp.Or(h.ID, "a port"))
+			}
+		}
 	}
 	return hcas, nil
 }
@@ -133,12 +143,15 @@ func (p *HCAPort) take(line string) bool {
 		p.State = strings.TrimPrefix(v, "PORT_")
 		return true
 	}
-	if v, ok := field(line, "max_mtu"); ok {
-		p.MaxMTU = firstNumber(v)
-		return true
-	}
-	if v, ok := field(line, "active_mtu"); ok {
-		p.ActiveMTU = firstNumber(v)
+	for name, to := range map[string]*int{"max_mtu": &p.MaxMTU, "active_mtu": &p.ActiveMTU} {
+		v, ok := field(line, name)
+		if !ok {
+			continue
+		}
+		// Where the library has no name for an enumeration's value, ibv_devinfo says "invalid MTU (0)".
+		if *to = firstNumber(v); !slices.Contains([]int{256, 512, 1024, 2048, 4096}, *to) && !strings.HasPrefix(v, "invalid MTU") {
+			*to, p.Unread = 0, cmp.Or(p.Unread, name+" "+v)
+		}
 		return true
 	}
 	v, ok := field(line, "link_layer")

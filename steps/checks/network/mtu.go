@@ -65,8 +65,13 @@ func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *
 	agreed := 0
 	for _, e := range steps.Ends {
 		rail := rig.Rail(p, e)
-		mtu, told := decimal.Count(facts[e][fmt.Sprintf("%s port %d active_mtu", rail.Dev, rail.Port)])
+		said := facts[e][fmt.Sprintf("%s port %d active_mtu", rail.Dev, rail.Port)]
+		mtu, told := decimal.Count(said)
 		how := "ibv_devinfo"
+		if !told && said != "" && said != "invalid" {
+			rep.Show(fmt.Sprintf("%s %s RoCE MTU", rig.NameOf(e), rail.Dev), said+", which is no number", "", nil)
+			return 0
+		}
 		if !told || mtu <= 0 {
 			mtu, how = rail.MTU, "worked out from the interface's MTU"
 		}

@@ -38,6 +38,8 @@ func TestRoCEMTU(t *testing.T) {
 	soft := kindtest.Virtual()
 	kindtest.Want(t, "soft-RoCE", judge(soft, lines(soft, 1500, 1024)), steps.Skipped, "no price that anybody knows")
 
+	kindtest.Want(t, "unreadable", judge(full, lines(full, 9000, 4096), edit{steps.Here, "rocep1s0f0 port 1 active_mtu: 4096", "rocep1s0f0 port 1 active_mtu: 0x1000"}),
+		steps.Inconclusive, "nothing tells the RoCE MTU of rail 1")
 	untold := edit{steps.Here, "rocep1s0f0 port 1 active_mtu: 4096\n", ""}
 	kindtest.Want(t, "worked out", judge(full, lines(full, 9000, 4096), untold), steps.Warn, "Rail 1 has a RoCE MTU of 1024")
 	blind := kindtest.Spark()

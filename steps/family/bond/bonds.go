@@ -268,6 +268,10 @@ func checkSlaves(node string, h held, rep *kind.Report) {
 	if len(h.Slaves) == 1 {
 		rep.Add(steps.Warn, "%s on %s has one link only", h.Name, node)
 	}
+	for _, s := range h.Apart() {
+		rep.Add(steps.Warn, "%s and %s of %s on %s are in two aggregators (%s and %s): LACP found no partner that has both, and packets go "+
+			"over the links of one of them alone", h.Slaves[0].Name, s.Name, h.Name, node, h.Slaves[0].Aggregator, s.Aggregator)
+	}
 }
 
 // checkMode says what a bond's way to spread packets means on a direct cable.

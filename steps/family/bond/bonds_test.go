@@ -38,6 +38,10 @@ func TestBonds(t *testing.T) {
 	}
 	const none = "no bond\n"
 	xor := bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0", "enp1s0f1np1")
+	grouped := func(first, second string) string {
+		text := bondText("IEEE 802.3ad Dynamic link aggregation", "layer3+4", "enp1s0f0np0", "enp1s0f1np1")
+		return strings.Replace(text, "\n\nSlave Interface: enp1s0f1np1", "\n"+first+"\n\nSlave Interface: enp1s0f1np1", 1) + second + "\n"
+	}
 	rails := kindtest.TutorialSpark()
 	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
 	kept := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
@@ -68,6 +72,9 @@ func TestBonds(t *testing.T) {
 		},
 		"layer2":     {on(both, bondText("load balancing (xor)", "layer2", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass, "", steps.Warn, "hashes by layer2"},
 		"LACP":       {on(both, bondText("IEEE 802.3ad Dynamic link aggregation", "layer3+4", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass, "", steps.Warn, "needs another end that speaks LACP"},
+		"two groups": {on(both, grouped("Aggregator ID: 1", "Aggregator ID: 2"), xor), steps.Pass, "", steps.Warn, "enp1s0f0np0 and enp1s0f1np1 of bond0 on spark-02 are in two aggregators (1 and 2)"},
+		"no group":   {on(both, grouped("Aggregator ID: 1", "Aggregator ID: N/A"), xor), steps.Pass, "", steps.Warn, "in two aggregators (1 and N/A)"},
+		"odd group":  {on(both, grouped("Aggregator ID: 0x1", "Aggregator ID: 2"), xor), steps.Inconclusive, "does not parse", steps.Inconclusive, "Aggregator ID: 0x1"},
 		"cable":      {on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0 down", "enp1s0f1np1"), xor), steps.Pass, "", steps.Fail, "is down: check its cable"},
 		"one link":   {on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0"), xor), steps.Pass, "", steps.Warn, "one link only"},
 		"MTU":        {on(jumbo, xor, xor), steps.Pass, "", steps.Warn, "enp1s0f0np0 on spark-02 has MTU 1500 and bond0 has 9000"},
