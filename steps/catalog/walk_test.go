@@ -112,6 +112,9 @@ func walked() []alteration {
 		{"the link went down at the other end", notGood, at(true, false, func(_ good, b *steps.RailBytes) { b.Errors["link_downed"] = 1 })},
 		{"the link was trained again", notGood, at(false, false, func(_ good, b *steps.RailBytes) { b.Errors["link_error_recovery"] = 1 })},
 		{"the carrier was down at the other end", notGood, at(true, false, func(_ good, b *steps.RailBytes) { b.Errors["carrier_down_count"] = 1 })},
+		{"a rail beside it is hot", notPass, at(false, true, func(_ good, b *steps.RailBytes) { b.Degrees = 109 })},
+		{"a link beside it went down", notPass, at(true, true, func(_ good, b *steps.RailBytes) { b.Errors["link_downed"] = 1 })},
+		{"a carrier beside it came and went", notPass, at(false, true, func(_ good, b *steps.RailBytes) { b.Errors["carrier_changes"] = 2 })},
 		{"the receiver's adapter is hot", notPass, at(true, false, func(_ good, b *steps.RailBytes) { b.Degrees = 109 })},
 		{"an error that nobody knows grew", notPass, at(true, false, func(_ good, b *steps.RailBytes) { b.Errors["rx_oversize_pkts_err"] = 2 })},
 		{"the rate of one end is a quarter", notPass, func(g good, r *steps.Result) bool {
@@ -157,6 +160,7 @@ func walked() []alteration {
 		{"nixlbench: a rate that the time of a block doesn't make", notPass, func(g good, r *steps.Result) bool {
 			return g.parse == "nixlbench" && !ofGPU(g) && within("nixlbench", `(?m)^(33554432 +1 +)[\d.]+( +)[\d.]+`, "${1}11.561000${2}29.0")(g, r)
 		}},
+		{"nixlbench: a tail of small blocks that is longer than all of them together", notGood, within("nixlbench", `(?m)^(65536 .*)11\.0 +$`, "${1}90000.0")},
 		{"nixlbench: GiB/s in the head", notGood, within("nixlbench", `B/W \(GB/Sec\)`, "B/W (GiB/Sec)")},
 		{"nixlbench: Gb/s in the head", notGood, within("nixlbench", `B/W \(GB/Sec\)`, "B/W (Gb/Sec)")},
 		{"nixlbench: ms in the head", notGood, within("nixlbench", `Avg Lat\. \(us\)`, "Avg Lat. (ms)")},

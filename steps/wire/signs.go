@@ -80,7 +80,10 @@ func (b *books) look() {
 				"look at the cable and the port at both ends", g)
 		}
 		b.held(e, ports)
-		b.hot(e, ports)
+		if len(ports) > 0 {
+			b.hot(e, ports)
+			b.flappedBeside(e)
+		}
 	}
 	b.busyBefore()
 }
@@ -131,14 +134,40 @@ func (b *books) damaged(ports []Port) string {
 	return grown(b.bytes, isError, hard...)
 }
 
-// hot looks for adapters near the heat at which they switch themselves off.
+// hot looks for adapters near the heat at which they switch themselves off: one that the test doesn't use is
+// often the same, or in the same case, and is told where none of the test's is hot.
 func (b *books) hot(e steps.End, ports []Port) {
+	limits := theory.HeatOf(b.rig.At(e).Adapter)
+	var own, beside []steps.RailBytes
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}
-		heat := theory.HeatOf(b.rig.At(c.End).Adapter)
-		if p.Node == e && slices.Contains(ports, p) && c.Degrees >= heat.Warm.Value() {
-			b.sign(Hot, e, []Port{p}, "the adapter of %s reached %.0f degrees (%s): give it air (see adapter-temperature)",
-				b.name(p), c.Degrees, heat.Says(c.Degrees))
+		_, known := p.rail(b.rig)
+		switch {
+		case p.Node != e || c.Degrees < limits.Warm.Value():
+		case slices.Contains(ports, p):
+			own = append(own, c)
+		case known:
+			beside = append(beside, c)
+		}
+	}
+	note := ""
+	if own == nil && beside != nil {
+		own, note = beside[:1], ", which the test doesn't use,"
+	}
+	for _, c := range own {
+		p := Port{c.End, c.Rail}
+		b.sign(Hot, e, []Port{p}, "the adapter of %s%s reached %.0f degrees (%s): give it air (see adapter-temperature)",
+			b.name(p), note, c.Degrees, limits.Says(c.Degrees))
+	}
+}
+
+// flappedBeside looks for links beside the test's that went down: they share its adapter, and often its cable.
+func (b *books) flappedBeside(e steps.End) {
+	for i := range b.rig.At(e).Rails {
+		p := Port{e, i}
+		if g := Flaps(b.bytes, p); g != "" && !slices.Contains(b.used, p) {
+			b.sign(Flapped, e, []Port{p}, "the link of %s, which the test doesn't use, went down meanwhile (%s): look at its cable at both "+
+				"ends", b.name(p), g)
 		}
 	}
 }

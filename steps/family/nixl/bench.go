@@ -310,7 +310,7 @@ var unasked = []struct{ name, value string }{
 // threads together take for theirs. Before 1.1.0 the time was divided by all threads' blocks.
 func contradicts(b parse.NIXLBench) string {
 	if orNone(b, "pipeline_depth") > 1 {
-		return "" // blocks wait for each other
+		return unlikeTail(b.Rows) // blocks wait for each other
 	}
 	threads := float64(max(1, orNone(b, "num_threads")))
 	for _, r := range b.Rows {
@@ -319,6 +319,23 @@ func contradicts(b parse.NIXLBench) string {
 		if apart(one) && apart(one*threads) {
 			return fmt.Sprintf("blocks of %s in %s each are %s, and it says %s", kind.BlockSize(r.Bytes),
 				kind.Microseconds(r.LatencyUS), kind.Gbps(float64(r.Bytes)*threads*8/r.LatencyUS/1e3), kind.Gbps(r.Gbps()))
+		}
+	}
+	return unlikeTail(b.Rows)
+}
+
+// unlikeTail says where a 99th percentile is no part of its average: one of a hundred that takes a hundred times
+// the average is all of it already. Averages have one decimal, and the percentiles none.
+func unlikeTail(rows []parse.NIXLRow) string {
+	for _, r := range rows {
+		for _, of := range []struct {
+			what      string
+			mean, p99 float64
+		}{{"prepared", r.PrepUS, r.PrepP99US}, {"posted", r.PostUS, r.PostP99US}, {"transferred", r.TxUS, r.TxP99US}} {
+			if of.p99-1 > 100*(of.mean+0.1) {
+				return fmt.Sprintf("blocks of %s are %s in %s on average, and one of a hundred in %s, which alone would make a longer average",
+					kind.BlockSize(r.Bytes), of.what, kind.Microseconds(of.mean), kind.Microseconds(of.p99))
+			}
 		}
 	}
 	return ""
