@@ -189,10 +189,30 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.Inconclusive, "nothing ran")
 	}
 	if len(read) > 0 {
-		return rep.Verdict(strings.Join(slices.Compact(read), "; "))
+		return rep.Verdict(strings.Join(slices.Compact(read), "; "), uncounted(c, r))
 	}
 	return rep.Verdict("every script ended with status 0; nothing else was judged")
 }
+
+// uncounted says of a rate over a rail that no counter stands beside it: it may have gone over another one.
+func uncounted(c steps.Cell, r steps.Result) string {
+	if slices.ContainsFunc(r.Stages, func(s steps.Stage) bool { return len(s.Bytes) > 0 }) {
+		return ""
+	}
+	for _, role := range c.Roles {
+		for _, text := range role.Values {
+			if v, err := expect.ParseValue(text); err == nil && rates.MatchString(v.Unit) && anyRail.MatchString(role.Script) {
+				return "No counters were compared: that this rail carried it, and that nothing else ran beside it, is the tool's word alone"
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	rates   = pattern.New(`^[KMGT]?i?(?:b|B|bits?|bytes)(?:/s|ps)$`)
+	anyRail = pattern.New(`\$\{?(?:RAIL|PEER_RAIL)\d*_`)
+)
 
 // limited reports whether an end of a stage reached its limit.
 func limited(s steps.Stage) bool {
