@@ -17,6 +17,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -159,15 +160,23 @@ func Send(ctx context.Context, c *net.TCPConn, p *Payload, blocks uint64, t *Tal
 	}
 	for seq := uint64(0); (blocks == 0 || seq < blocks) && ctx.Err() == nil; seq++ {
 		if err := once(header{p.sum, seq, uint64(len(p.bytes))}); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
+			return unsent(ctx, c, err)
 		}
 		t.move(len(p.bytes))
 		t.Blocks.Add(1)
 	}
 	return nil
+}
+
+// unsent is why a block was not sent: none where this end was told to end.
+func unsent(ctx context.Context, c net.Conn, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("%s closed the connection before this end was done", c.RemoteAddr())
+	}
+	return err
 }
 
 // Drain waits until the other end has taken all that was written, and has closed, for some seconds at
@@ -290,10 +299,7 @@ func Forward(ctx context.Context, c net.Conn, queue <-chan []byte, t *Tally) err
 				return nil
 			}
 			if err := write(c, header{sumOf(block), seq, uint64(len(block))}, block); err != nil {
-				if ctx.Err() != nil {
-					return nil
-				}
-				return err
+				return unsent(ctx, c, err)
 			}
 			t.move(len(block))
 			t.Blocks.Add(1)
@@ -329,10 +335,7 @@ func Emulate(ctx context.Context, c net.Conn, size int, rate float64, blocks uin
 			}
 		}
 		if err := write(c, header{sum, seq, uint64(size)}, block); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
+			return unsent(ctx, c, err)
 		}
 		t.move(size)
 		t.Blocks.Add(1)

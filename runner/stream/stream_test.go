@@ -153,6 +153,34 @@ func TestReceiveTells(t *testing.T) {
 	}
 }
 
+// Who sends to a receiver that has gone is told who that was, and no call of the kernel.
+func TestReceiverIsGone(t *testing.T) {
+	for name, send := range map[string]func(context.Context, *net.TCPConn) error{
+		"send": func(ctx context.Context, c *net.TCPConn) error {
+			p, err := NewPayload(1<<16, false)
+			if err != nil {
+				return err
+			}
+			return Send(ctx, c, p, 0, &Tally{})
+		},
+		"emulate": func(ctx context.Context, c *net.TCPConn) error { return Emulate(ctx, c, 1<<16, 1e12, 0, &Tally{}) },
+		"forward": func(ctx context.Context, c *net.TCPConn) error {
+			queue := make(chan []byte, 64)
+			for range cap(queue) {
+				queue <- make([]byte, 1<<20)
+			}
+			return Forward(ctx, c, queue, &Tally{})
+		},
+	} {
+		client, server := pair(t)
+		server.Close()
+		err := send(t.Context(), client)
+		if want := client.RemoteAddr().String() + " closed the connection before this end was done"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Several streams side by side are one tally; an interrupted one has lost nothing.
 func TestServer(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
